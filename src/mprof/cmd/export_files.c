@@ -30,13 +30,12 @@ static uint64_t most_resident(struct trace *t)
 	size_t i;
 
 	walk_input_from_trace(&in, t);
-	if (!tree_make(&tree, &in, 0, trace_damage(t)->lost)) {
-		for (i = 0; i < tree.processes; i++) {
-			if (tree.process[i].peak_rss_bytes > most)
-				most = tree.process[i].peak_rss_bytes;
-			if (tree.process[i].rss_most > most)
-				most = tree.process[i].rss_most;
-		}
+	tree_make(&tree, &in, 0, trace_damage(t)->lost);
+	for (i = 0; i < tree.processes; i++) {
+		if (tree.process[i].peak_rss_bytes > most)
+			most = tree.process[i].peak_rss_bytes;
+		if (tree.process[i].rss_most > most)
+			most = tree.process[i].rss_most;
 	}
 	tree_release(&tree);
 	return most;

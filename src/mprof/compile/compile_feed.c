@@ -109,8 +109,7 @@ static inline void begins(struct feed *f, struct feed_process *p, const struct e
 	call->size = e->size;
 	call->site = e->stack;
 	call->align = align_of(f, e);
-	if (beside_put(&p->block, e->block, e->addr, compile_call(f->to, call, old, true)) < 0)
-		pass_failed(f->walk);
+	beside_put(&p->block, e->block, e->addr, compile_call(f->to, call, old, true));
 }
 
 static inline void freed(struct feed *f, struct feed_process *p, const struct event *e,

@@ -56,8 +56,6 @@ static void widen_slots(struct compile *c)
 	const size_t room = c->slots_room ? 2 * c->slots_room : 64;
 
 	c->block = large_extend(c->block, c->block_bytes, room * sizeof(*c->block));
-	if (!c->block)
-		memory_out();
 	c->block_bytes = room * sizeof(*c->block);
 	if (c->options.touch)
 		c->touch_at = must_reallocarray(c->touch_at, room, sizeof(*c->touch_at));

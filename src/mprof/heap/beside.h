@@ -6,7 +6,7 @@
  * The pass says when a block began or ended, from the heap's notes; nothing is decided here.
  * A word stays where it is until another block has the number: take it when its block ends.
  *
- * Errors: without memory put says -ENOMEM.  Threads: one at a time.
+ * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
 #ifndef MPROF_HEAP_BESIDE_H
 #define MPROF_HEAP_BESIDE_H
@@ -32,7 +32,7 @@ static inline void beside_release(struct beside *b)
 }
 
 /* Numbers are below 2^29 (trace/slots.h). */
-static __attribute__((unused, noinline)) int beside_grow(struct beside *b, uint32_t number)
+static __attribute__((unused, noinline)) void beside_grow(struct beside *b, uint32_t number)
 {
 	uint64_t room = b->room ? b->room : 1024;
 	uint32_t *bigger;
@@ -40,23 +40,20 @@ static __attribute__((unused, noinline)) int beside_grow(struct beside *b, uint3
 	while (room < number)
 		room *= 2;
 	bigger = large_extend(b->word, b->room * sizeof(*bigger), room * sizeof(*bigger));
-	if (!bigger)
-		return -12; /* ENOMEM, without <errno.h> in a header of inlines */
 	memset(bigger + b->room, 0xff, (room - b->room) * sizeof(*bigger));
 	b->word = bigger;
 	b->room = (uint32_t)room;
-	return 0;
 }
 
-static __attribute__((unused, noinline)) int beside_put_nameless(struct beside *b, uint64_t addr,
-								 uint32_t word)
+static __attribute__((unused, noinline)) void beside_put_nameless(struct beside *b, uint64_t addr,
+								  uint32_t word)
 {
 	struct block *there = blocks_find(&b->nameless, addr);
 
-	if (!there)
-		return blocks_put(&b->nameless, &(struct block){ .addr = addr, .start = word });
-	there->start = word;
-	return 0;
+	if (there)
+		there->start = word;
+	else
+		blocks_put(&b->nameless, &(struct block){ .addr = addr, .start = word });
 }
 
 static __attribute__((unused, noinline)) uint32_t beside_take_nameless(struct beside *b,
@@ -71,14 +68,15 @@ static __attribute__((unused, noinline)) uint32_t beside_take_nameless(struct be
 }
 
 /* Of a block that began: the event's number, or 0 and its address. */
-static inline int beside_put(struct beside *b, uint32_t number, uint64_t addr, uint32_t word)
+static inline void beside_put(struct beside *b, uint32_t number, uint64_t addr, uint32_t word)
 {
-	if (__builtin_expect(!number, 0))
-		return beside_put_nameless(b, addr, word);
-	if (__builtin_expect(number > b->room, 0) && beside_grow(b, number) < 0)
-		return -12;
+	if (__builtin_expect(!number, 0)) {
+		beside_put_nameless(b, addr, word);
+		return;
+	}
+	if (__builtin_expect(number > b->room, 0))
+		beside_grow(b, number);
 	b->word[number - 1] = word;
-	return 0;
 }
 
 /* Of a block that ended: BESIDE_NONE when none was put. */

@@ -5,9 +5,9 @@
  * Invariant: between the slot a block's hash names and the slot it is in,
  * no slot is empty.
  */
+#include "../util/alloc.h"
 #include "blocks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,32 +15,19 @@
 
 _Static_assert(sizeof(struct block) == 40, "what a table of blocks takes of memory");
 
-static int blocks_make(struct blocks *t, uint64_t capacity)
+void blocks_grow(struct blocks *t)
 {
-	t->slot = calloc(capacity, sizeof(*t->slot));
-	if (!t->slot)
-		return -ENOMEM;
-	t->capacity = capacity;
-	t->used = 0;
-	t->shift = 64 - (unsigned)__builtin_ctzll(capacity);
-	return 0;
-}
-
-int blocks_grow(struct blocks *t)
-{
-	struct blocks old = *t;
+	const struct blocks old = *t;
+	const uint64_t capacity = old.capacity ? 2 * old.capacity : BLOCKS_FIRST;
 	uint64_t i;
 
-	if (blocks_make(t, old.capacity ? 2 * old.capacity : BLOCKS_FIRST) < 0) {
-		*t = old;
-		/* Still room for one more as long as one slot stays empty. */
-		return t->used + 1 < t->capacity ? 0 : -ENOMEM;
-	}
+	*t = (struct blocks){ .slot = must_calloc(capacity, sizeof(*t->slot)),
+			      .capacity = capacity,
+			      .shift = 64 - (unsigned)__builtin_ctzll(capacity) };
 	for (i = 0; i < old.capacity; i++)
 		if (old.slot[i].addr)
 			blocks_put(t, &old.slot[i]);
 	free(old.slot);
-	return 0;
 }
 
 void blocks_take(struct blocks *t, struct block *b)

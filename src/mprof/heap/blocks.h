@@ -8,8 +8,7 @@
  * kept sparse: half of the time of a lookup goes into guessing wrong where its
  * probes end.  Address 0 marks an empty slot and is never a key.
  *
- * Errors: a table that cannot grow says -ENOMEM and keeps what it has.
- * Threads: one at a time.
+ * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
 #ifndef MPROF_HEAP_BLOCKS_H
 #define MPROF_HEAP_BLOCKS_H
@@ -75,20 +74,19 @@ static inline uint64_t blocks_limit(uint64_t capacity)
 	return capacity <= BLOCKS_SPARSE ? capacity / 4 : capacity / 4 * 3;
 }
 
-int blocks_grow(struct blocks *t);
+void blocks_grow(struct blocks *t);
 
 /* Adds a block whose address is not in the table. */
-static inline int blocks_put(struct blocks *t, const struct block *b)
+static inline void blocks_put(struct blocks *t, const struct block *b)
 {
 	uint64_t i;
 
-	if (t->used >= blocks_limit(t->capacity) && blocks_grow(t) < 0)
-		return -12; /* ENOMEM, without <errno.h> in a header of inlines */
+	if (t->used >= blocks_limit(t->capacity))
+		blocks_grow(t);
 	for (i = blocks_hash(t, b->addr); t->slot[i].addr; i = (i + 1) & (t->capacity - 1))
 		;
 	t->slot[i] = *b;
 	t->used++;
-	return 0;
 }
 
 /* Takes out the block that blocks_find() returned. */

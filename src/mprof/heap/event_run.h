@@ -194,9 +194,11 @@ ALWAYS_INLINE struct block *run_free(const struct run *r, const struct event *e)
 {
 	struct block *b;
 
-	if (__builtin_expect(e->block - 1 >= r->p->own.n, 0) &&
-	    (e->block & NAMELESS || own_grow(&r->p->own, e->block) < 0))
-		return NULL;
+	if (__builtin_expect(e->block - 1 >= r->p->own.n, 0)) {
+		if (!e->block || e->block & NAMELESS)
+			return NULL;
+		own_grow(&r->p->own, e->block);
+	}
 	b = &r->p->own.block[e->block - 1];
 	return b->addr ? NULL : b;
 }

@@ -8,8 +8,6 @@
  */
 #include "event_run.h"
 
-#include <errno.h>
-
 #define REPAIRS_MAX 4u /* events pulled to one position */
 
 static inline bool effect_returns(enum effect f)
@@ -225,33 +223,27 @@ static inline void take_out(struct step *s, struct block *b)
 		blocks_take(&s->p->others, b);
 }
 
-static __attribute__((noinline)) bool put_in_others(struct heap_process *p, struct block b)
+static __attribute__((noinline)) void put_in_others(struct heap_process *p, struct block b)
 {
-	return blocks_put(&p->others, &b) == 0;
+	blocks_put(&p->others, &b);
 }
 
-/* Puts in a block that is not there; false without memory.  By value, so that its fields come from
- * registers: copying what was just written field by field is slow. */
-static inline bool put_in(struct heap_process *p, uint32_t number, const struct block b)
+/* Puts in a block that is not there.  By value, so that its fields come from registers: copying
+ * what was just written field by field is slow. */
+static inline void put_in(struct heap_process *p, uint32_t number, const struct block b)
 {
-	struct block *to;
-
 	if (__builtin_expect(!number, 0))
-		return put_in_others(p, b);
-	to = own_place(&p->own, number);
-	if (to)
-		*to = b;
-	return to;
+		put_in_others(p, b);
+	else
+		*own_place(&p->own, number) = b;
 }
 
 /* Puts a block back at its address; false if another one is there. */
-static bool put_back(struct heap *h, struct heap_process *p, const struct block *old,
-		     uint32_t number)
+static bool put_back(struct heap_process *p, const struct block *old, uint32_t number)
 {
 	if (number ? own_find(&p->own, number) : blocks_find(&p->others, old->addr))
 		return false;
-	if (!put_in(p, number, *old))
-		h->error = -ENOMEM;
+	put_in(p, number, *old);
 	return true;
 }
 
@@ -297,8 +289,7 @@ static inline bool block_begins(struct step *s, const struct event *e, uint32_t 
 		return false;
 	if (__builtin_expect(e->block & NAMELESS, 0))
 		window_at(s->w, s->at)->block = 0;
-	if (!put_in(s->p, e->block, b))
-		s->h->error = -ENOMEM;
+	put_in(s->p, e->block, b);
 	s->n->did |= NOTE_BEGAN;
 	live_add(s->h, s->p, &b, 1);
 	return true;
@@ -314,8 +305,8 @@ static bool came_with_fork(const struct step *s, uint64_t addr)
 		return false;
 	while (!p->forked_known && (b = heap_next_block(s->h->process[p->parent - 1], b)))
 		if (b->start >= p->fork_ticks && b->start <= p->start_ticks &&
-		    !blocks_find(&p->forked, b->addr) && blocks_put(&p->forked, b) < 0)
-			s->h->error = -ENOMEM;
+		    !blocks_find(&p->forked, b->addr))
+			blocks_put(&p->forked, b);
 	p->forked_known = true;
 	return blocks_find(&p->forked, addr);
 }
@@ -383,8 +374,7 @@ static void restore(struct step *s, const struct event *e)
 {
 	s->n->old = s->t->old;
 	s->n->did |= NOTE_RESTORED;
-	if ((s->t->number_old && !e->block) ||
-	    !put_back(s->h, s->p, &s->t->old, s->t->number_old)) {
+	if ((s->t->number_old && !e->block) || !put_back(s->p, &s->t->old, s->t->number_old)) {
 		block_ends(s, &s->t->old);
 		s->n->ended = s->t->number_old;
 	}
@@ -413,8 +403,7 @@ static bool apply_end(struct step *s, const struct event *e)
 static __attribute__((noinline)) bool apply_map(struct step *s, const struct event *e)
 {
 	s->n->did |= NOTE_MAPPED;
-	if (space_apply(&s->p->space, e, s->h->page_size, &s->h->changes, &s->n->space) < 0)
-		s->h->error = -ENOMEM;
+	space_apply(&s->p->space, e, s->h->page_size, &s->h->changes, &s->n->space);
 	return true;
 }
 
@@ -570,13 +559,13 @@ bool heap_apply(struct heap *h, struct window *w, size_t first, size_t n, struct
 	return !odd;
 }
 
-static void inherit(struct heap *h, struct heap_process *to, const struct block *from)
+static void inherit(struct heap_process *to, const struct block *from)
 {
 	struct block b = *from;
 
 	b.owner |= BLOCK_INHERITED;
-	if (!blocks_find(&to->others, b.addr) && blocks_put(&to->others, &b) < 0)
-		h->error = -ENOMEM;
+	if (!blocks_find(&to->others, b.addr))
+		blocks_put(&to->others, &b);
 }
 
 void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ticks,
@@ -593,15 +582,14 @@ void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ti
 	to->start_ticks = start_ticks;
 	own_release(&to->own);
 	blocks_release(&to->others);
-	if (space_inherit(&to->space, &from->space) < 0)
-		h->error = -ENOMEM;
+	space_inherit(&to->space, &from->space);
 	while ((b = heap_next_block(from, b)))
-		inherit(h, to, b);
+		inherit(to, b);
 	for (t = 0; t < h->threads; t++) {
 		if (!h->thread[t].pending || !h->thread[t].pending_old ||
 		    h->thread[t].process != parent)
 			continue;
-		inherit(h, to, &h->thread[t].old);
+		inherit(to, &h->thread[t].old);
 	}
 }
 
@@ -616,7 +604,7 @@ void heap_settle(struct heap *h, uint32_t process)
 		t->pending = false;
 		if (!t->pending_old)
 			continue;
-		if (!put_back(h, p, &t->old, t->number_old) && !(t->old.owner & BLOCK_INHERITED))
+		if (!put_back(p, &t->old, t->number_old) && !(t->old.owner & BLOCK_INHERITED))
 			live_add(h, p, &t->old, -1);
 	}
 }

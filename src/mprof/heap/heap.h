@@ -28,8 +28,7 @@
  * Threads and processes are known here by index: dense, from 0, in the order
  * of their first event or fact.
  *
- * Errors: without memory, heap.error is set once and for all to -ENOMEM.
- * Threads: one at a time.
+ * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
 #ifndef MPROF_HEAP_HEAP_H
 #define MPROF_HEAP_HEAP_H
@@ -159,7 +158,6 @@ struct heap_numbers {
 struct heap {
 	struct heap_process **process;
 	struct heap_thread *thread;
-	struct heap_process *spare; /* for when there is no memory for the first one */
 	size_t processes, threads, process_room, thread_room;
 	struct heap_numbers process_index, thread_index;
 	struct live all;
@@ -182,11 +180,10 @@ struct heap {
 	uint32_t page_size;
 	bool count_pages;
 	bool no_runs; /* for tests: decide each event separately; the result is the same */
-	int error;
 };
 
-/* inversion_ticks: HEAP_INVERSION_NS in ticks.  count_pages: fill live.pages.  0 or -ENOMEM. */
-int heap_init(struct heap *h, uint32_t page_size, uint64_t inversion_ticks, bool count_pages);
+/* inversion_ticks: HEAP_INVERSION_NS in ticks.  count_pages: fill live.pages. */
+void heap_init(struct heap *h, uint32_t page_size, uint64_t inversion_ticks, bool count_pages);
 void heap_release(struct heap *h);
 
 /* Indices, assigned when first requested. */

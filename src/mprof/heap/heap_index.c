@@ -6,10 +6,10 @@
  * Numbers come from the trace and are not trusted: those beyond HEAP_NUMBERS
  * share the index of number 0.
  */
+#include "../util/alloc.h"
 #include "../util/order.h"
 #include "heap.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,6 @@ void heap_release(struct heap *h)
 		free(h->process[i]);
 	}
 	free(h->changes.item);
-	free(h->spare);
 	free(h->process);
 	free(h->thread);
 	free(h->process_index.index);
@@ -34,44 +33,16 @@ void heap_release(struct heap *h)
 	memset(h, 0, sizeof(*h));
 }
 
-/* Where number's index + 1 is kept.  NULL without memory. */
+/* Where number's index + 1 is kept. */
 static uint32_t *index_of(struct heap_numbers *n, uint32_t number)
 {
-	size_t room = n->room ? n->room : 64;
-	uint32_t *grown;
-
 	if (number >= HEAP_NUMBERS)
 		number = 0;
-	if (number >= n->room) {
-		while (room <= number)
-			room *= 2;
-		grown = realloc(n->index, room * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		memset(grown + n->room, 0, (room - n->room) * sizeof(*grown));
-		n->index = grown;
-		n->room = room;
-	}
+	GROW_ZEROED(n->index, number + 1, n->room);
 	return &n->index[number];
 }
 
-/* Grows for one more than `count`; doubles. */
-static int make_room_for_one(void **array, size_t *room, size_t count, size_t size)
-{
-	size_t more = *room ? 2 * *room : 16;
-	void *grown;
-
-	if (count < *room)
-		return 0;
-	grown = realloc(*array, more * size);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*room = more;
-	return 0;
-}
-
-int heap_init(struct heap *h, uint32_t page_size, uint64_t inversion_ticks, bool count_pages)
+void heap_init(struct heap *h, uint32_t page_size, uint64_t inversion_ticks, bool count_pages)
 {
 	struct pages p;
 
@@ -81,29 +52,6 @@ int heap_init(struct heap *h, uint32_t page_size, uint64_t inversion_ticks, bool
 	h->inversion_ticks = inversion_ticks;
 	h->clock_ticks = inversion_ticks / (HEAP_INVERSION_NS / HEAP_CLOCK_NS);
 	h->count_pages = count_pages;
-	h->spare = calloc(1, sizeof(*h->spare));
-	if (!h->spare ||
-	    make_room_for_one((void **)&h->process, &h->process_room, 0,
-			      sizeof(struct heap_process *)) < 0 ||
-	    make_room_for_one((void **)&h->thread, &h->thread_room, 0, sizeof(*h->thread)) < 0) {
-		heap_release(h);
-		return -ENOMEM;
-	}
-	memset(h->thread, 0, sizeof(*h->thread));
-	h->spare->pages = p;
-	return 0;
-}
-
-/* Everything falls on the first index from now on; the walk stops at heap.error. */
-static uint32_t without_memory(struct heap *h)
-{
-	h->error = -ENOMEM;
-	if (!h->processes) {
-		h->process[h->processes++] = h->spare;
-		h->spare = NULL;
-	}
-	h->threads += !h->threads;
-	return 0;
 }
 
 uint32_t heap_process(struct heap *h, uint32_t number)
@@ -111,15 +59,10 @@ uint32_t heap_process(struct heap *h, uint32_t number)
 	uint32_t *index = index_of(&h->process_index, number);
 	struct heap_process *p;
 
-	if (index && *index)
+	if (*index)
 		return *index - 1;
-	p = calloc(1, sizeof(*p));
-	if (!index || !p ||
-	    make_room_for_one((void **)&h->process, &h->process_room, h->processes,
-			      sizeof(struct heap_process *)) < 0) {
-		free(p);
-		return without_memory(h);
-	}
+	GROW(h->process, h->processes + 1, h->process_room);
+	p = must_calloc(1, sizeof(*p));
 	p->number = number;
 	pages_init(&p->pages, h->page_size);
 	h->process[h->processes++] = p;
@@ -131,11 +74,9 @@ uint32_t heap_thread(struct heap *h, uint32_t number, uint32_t process)
 {
 	uint32_t *index = index_of(&h->thread_index, number);
 
-	if (index && *index)
+	if (*index)
 		return *index - 1;
-	if (!index || make_room_for_one((void **)&h->thread, &h->thread_room, h->threads,
-					sizeof(*h->thread)) < 0)
-		return without_memory(h);
+	GROW(h->thread, h->threads + 1, h->thread_room);
 	h->thread[h->threads++] = (struct heap_thread){ .number = number, .process = process };
 	*index = (uint32_t)h->threads;
 	return *index - 1;
@@ -143,24 +84,17 @@ uint32_t heap_thread(struct heap *h, uint32_t number, uint32_t process)
 
 /* ---- blocks ---- */
 
-int own_grow(struct own_blocks *o, uint32_t number)
+void own_grow(struct own_blocks *o, uint32_t number)
 {
 	uint32_t room = o->room ? o->room : 64;
-	struct block *bigger;
 
-	if (!number)
-		return -ENOMEM;
-	if (number <= o->room) {
-		o->n = number;
-		return 0;
-	}
 	while (room < number)
 		room = room < 1u << 31 ? 2 * room : UINT32_MAX;
-	bigger = large_extend(o->block, o->room * sizeof(*bigger), room * sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	*o = (struct own_blocks){ .block = bigger, .n = number, .room = room };
-	return 0;
+	if (room > o->room)
+		o->block =
+		    large_extend(o->block, o->room * sizeof(*o->block), room * sizeof(*o->block));
+	o->room = room;
+	o->n = number;
 }
 
 const struct block *heap_next_block(const struct heap_process *p, const struct block *b)

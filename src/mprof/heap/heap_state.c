@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* heap_state.c - see heap_state.h. */
+#include "../util/alloc.h"
 #include "heap_state.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ static struct block told(const uint64_t *row)
 
 static uint64_t *rows_of(size_t n)
 {
-	return calloc(n + 1, NUMBERS * sizeof(uint64_t));
+	return must_calloc(n + 1, NUMBERS * sizeof(uint64_t));
 }
 
 static void put_rows(struct byte_column *to, uint64_t *row, size_t n)
@@ -90,8 +90,7 @@ static void put_own(struct byte_column *to, const struct own_blocks *own)
 	uint64_t *row = rows_of(own->n);
 	size_t n = 0;
 
-	to->failed |= !row;
-	for (uint32_t i = 0; row && i < own->n; i++)
+	for (uint32_t i = 0; i < own->n; i++)
 		if (own->block[i].addr)
 			tell(&own->block[i], i + 1, row + NUMBERS * n++);
 	column_varint(to, own->n);
@@ -104,8 +103,7 @@ static void put_others(struct byte_column *to, const struct blocks *others)
 	const struct block *b = NULL;
 	size_t n = 0;
 
-	to->failed |= !row;
-	while (row && (b = blocks_next(others, b)))
+	while ((b = blocks_next(others, b)))
 		tell(b, 0, row + NUMBERS * n++);
 	put_rows(to, row, n);
 }
@@ -116,37 +114,34 @@ static uint64_t *get_rows(struct cursor *from, size_t *n)
 
 	*n = cursor_varint(from);
 	row = rows_of(*n);
-	if (row)
-		state_get_rows(from, row, *n, NUMBERS);
+	state_get_rows(from, row, *n, NUMBERS);
 	return row;
 }
 
-static int get_own(struct cursor *from, struct own_blocks *own)
+static void get_own(struct cursor *from, struct own_blocks *own)
 {
 	const uint32_t numbers = (uint32_t)cursor_varint(from);
 	size_t n;
 	uint64_t *row = get_rows(from, &n);
-	const bool room = row && (!numbers || own_place(own, numbers));
 
-	for (size_t i = 0; room && i < n; i++)
+	if (numbers)
+		own_place(own, numbers);
+	for (size_t i = 0; i < n; i++)
 		own->block[row[NUMBERS * i] - 1] = told(row + NUMBERS * i);
 	free(row);
-	return room ? 0 : -ENOMEM;
 }
 
-static int get_others(struct cursor *from, struct blocks *others)
+static void get_others(struct cursor *from, struct blocks *others)
 {
 	size_t n;
 	uint64_t *row = get_rows(from, &n);
-	int ret = row ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < n && !ret; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct block b = told(row + NUMBERS * i);
 
-		ret = blocks_put(others, &b);
+		blocks_put(others, &b);
 	}
 	free(row);
-	return ret;
 }
 
 /* ---- what is mapped ---- */
@@ -158,18 +153,12 @@ static void put_maps(struct byte_column *to, const struct map_set *s)
 	state_put(to, s->bytes, sizeof(s->bytes));
 }
 
-static int get_maps(struct cursor *from, struct map_set *s)
+static void get_maps(struct cursor *from, struct map_set *s)
 {
 	s->count = s->room = cursor_varint(from);
-	s->range = s->count ? calloc(s->count, sizeof(*s->range)) : NULL;
-	if (s->count && !s->range) {
-		s->count = s->room = 0;
-		return -ENOMEM;
-	}
-	if (s->count)
-		state_get(from, s->range, s->count * sizeof(*s->range));
+	s->range = must_calloc(s->count, sizeof(*s->range));
+	state_get(from, s->range, s->count * sizeof(*s->range));
 	state_get(from, s->bytes, sizeof(s->bytes));
-	return 0;
 }
 
 /* ---- processes and threads ---- */
@@ -184,15 +173,14 @@ static void put_process(struct byte_column *to, const struct heap_process *p)
 	put_maps(to, &p->space.gone);
 }
 
-static int get_process(struct cursor *from, struct heap *h)
+static void get_process(struct cursor *from, struct heap *h)
 {
 	struct heap_process saved, *p;
-	int ret;
+	uint32_t index;
 
 	state_get(from, &saved, sizeof(saved));
-	p = h->process[heap_process(h, saved.number)];
-	if (h->error)
-		return h->error;
+	index = heap_process(h, saved.number); /* which may move them */
+	p = h->process[index];
 	p->parent = saved.parent;
 	p->state = saved.state;
 	p->fork_ticks = saved.fork_ticks;
@@ -205,11 +193,11 @@ static int get_process(struct cursor *from, struct heap *h)
 	p->late = saved.late;
 	p->inversions = saved.inversions;
 	p->space.moved_break = saved.space.moved_break;
-	ret = get_own(from, &p->own);
-	ret = ret ? ret : get_others(from, &p->others);
-	ret = ret ? ret : get_others(from, &p->forked);
-	ret = ret ? ret : get_maps(from, &p->space.mapped);
-	return ret ? ret : get_maps(from, &p->space.gone);
+	get_own(from, &p->own);
+	get_others(from, &p->others);
+	get_others(from, &p->forked);
+	get_maps(from, &p->space.mapped);
+	get_maps(from, &p->space.gone);
 }
 
 /* ---- the whole ---- */
@@ -231,11 +219,11 @@ void heap_save(const struct heap *h, struct byte_column *to)
 	state_put(to, h->thread, h->threads * sizeof(*h->thread));
 }
 
-int heap_load(struct heap *h, struct cursor *from)
+void heap_load(struct heap *h, struct cursor *from)
 {
 	struct heap_thread thread;
+	uint32_t index;
 	uint64_t n;
-	int ret = 0;
 
 	state_get(from, &h->all, sizeof(h->all));
 	h->all.pages = 0;
@@ -246,12 +234,11 @@ int heap_load(struct heap *h, struct cursor *from)
 	state_get(from, h->problems, sizeof(h->problems));
 	h->kept = cursor_varint(from);
 	state_get(from, h->problem, h->kept * sizeof(*h->problem));
-	for (n = cursor_varint(from); n && !ret; n--)
-		ret = get_process(from, h);
-	for (n = ret ? 0 : cursor_varint(from); n && !ret; n--) {
+	for (n = cursor_varint(from); n; n--)
+		get_process(from, h);
+	for (n = cursor_varint(from); n; n--) {
 		state_get(from, &thread, sizeof(thread));
-		h->thread[heap_thread(h, thread.number, thread.process)] = thread;
-		ret = h->error;
+		index = heap_thread(h, thread.number, thread.process);
+		h->thread[index] = thread;
 	}
-	return ret;
 }

@@ -13,8 +13,8 @@
 
 /* Without memory, `to` has failed. */
 void heap_save(const struct heap *h, struct byte_column *to);
-/* Into a heap that heap_init() has begun, without pages.  0 or -ENOMEM. */
-int heap_load(struct heap *h, struct cursor *from);
+/* Into a heap that heap_init() has begun, without pages. */
+void heap_load(struct heap *h, struct cursor *from);
 
 /* n bytes unchanged. */
 void state_put(struct byte_column *to, const void *bytes, size_t n);

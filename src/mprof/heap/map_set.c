@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* map_set.c - a set of mapped ranges: ascending, disjoint, in one array. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "../util/order.h"
 #include "space.h"
 
@@ -11,23 +11,6 @@
 static size_t first_behind(const struct map_set *s, uint64_t addr)
 {
 	return FIRST_WHERE(i, s->count, s->range[i].end > addr);
-}
-
-static int make_room(struct map_set *s, size_t more)
-{
-	size_t room = s->room ? s->room : 16;
-	struct map_range *grown;
-
-	while (room < s->count + more)
-		room *= 2;
-	if (room == s->room)
-		return 0;
-	grown = reallocarray(s->range, room, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	s->range = grown;
-	s->room = room;
-	return 0;
 }
 
 static void insert_at(struct map_set *s, size_t i, struct map_range r)
@@ -43,45 +26,33 @@ static void remove_at(struct map_set *s, size_t i, size_t n)
 	memmove(&s->range[i], &s->range[i + n], (s->count - i) * sizeof(*s->range));
 }
 
-static int note_change(struct space_changes *c, const struct map_range *r, int64_t bytes)
+static void note_change(struct space_changes *c, const struct map_range *r, int64_t bytes)
 {
-	size_t room = c && c->room ? 2 * c->room : 16;
-	struct space_change *grown;
-
 	if (!c)
-		return 0;
-	if (c->count == c->room) {
-		grown = reallocarray(c->item, room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		c->item = grown;
-		c->room = room;
-	}
+		return;
+	GROW(c->item, c->count + 1, c->room);
 	c->item[c->count++] = (struct space_change){ r->stack, r->kind, bytes };
-	return 0;
 }
 
 /* n bytes of r go. */
-static int take(struct map_set *s, const struct map_range *r, uint64_t n, uint64_t *removed,
-		struct space_changes *changes)
+static void take(struct map_set *s, const struct map_range *r, uint64_t n, uint64_t *removed,
+		 struct space_changes *changes)
 {
 	*removed += n;
 	s->bytes[r->kind] -= n;
-	return note_change(changes, r, -(int64_t)n);
+	note_change(changes, r, -(int64_t)n);
 }
 
-int map_set_remove(struct map_set *s, uint64_t start, uint64_t end, uint64_t *removed,
-		   struct space_changes *changes)
+void map_set_remove(struct map_set *s, uint64_t start, uint64_t end, uint64_t *removed,
+		    struct space_changes *changes)
 {
 	size_t i = first_behind(s, start), whole;
 	struct map_range *r;
-	int ret = 0;
 
 	*removed = 0;
 	if (start >= end || i == s->count)
-		return 0;
-	if (make_room(s, 1) < 0)
-		return -ENOMEM;
+		return;
+	GROW(s->range, s->count + 1, s->room);
 	r = &s->range[i];
 	if (r->start < start) { /* its head stays */
 		if (r->end > end) {
@@ -89,20 +60,19 @@ int map_set_remove(struct map_set *s, uint64_t start, uint64_t end, uint64_t *re
 			s->range[i + 1].start = end;
 		}
 		r = &s->range[i++];
-		ret |= take(s, r, (r->end < end ? r->end : end) - start, removed, changes);
+		take(s, r, (r->end < end ? r->end : end) - start, removed, changes);
 		r->end = start;
 	}
 	for (whole = 0; i + whole < s->count && s->range[i + whole].end <= end; whole++) {
 		r = &s->range[i + whole];
-		ret |= take(s, r, r->end - r->start, removed, changes);
+		take(s, r, r->end - r->start, removed, changes);
 	}
 	remove_at(s, i, whole);
 	if (i < s->count && s->range[i].start < end) { /* its tail stays */
 		r = &s->range[i];
-		ret |= take(s, r, end - r->start, removed, changes);
+		take(s, r, end - r->start, removed, changes);
 		r->start = end;
 	}
-	return ret ? -ENOMEM : 0;
 }
 
 static bool are_alike(const struct map_range *a, const struct map_range *b)
@@ -110,17 +80,17 @@ static bool are_alike(const struct map_range *a, const struct map_range *b)
 	return a->kind == b->kind && a->stack == b->stack;
 }
 
-int map_set_add(struct map_set *s, const struct map_range *r, struct space_changes *changes)
+void map_set_add(struct map_set *s, const struct map_range *r, struct space_changes *changes)
 {
 	uint64_t removed;
 	bool left, right;
 	size_t i;
 
 	if (r->start >= r->end)
-		return 0;
-	if (make_room(s, 2) < 0 || map_set_remove(s, r->start, r->end, &removed, changes) < 0 ||
-	    note_change(changes, r, (int64_t)(r->end - r->start)) < 0)
-		return -ENOMEM;
+		return;
+	GROW(s->range, s->count + 2, s->room);
+	map_set_remove(s, r->start, r->end, &removed, changes);
+	note_change(changes, r, (int64_t)(r->end - r->start));
 	s->bytes[r->kind] += r->end - r->start;
 	i = first_behind(s, r->start);
 	left = i && s->range[i - 1].end == r->start && are_alike(&s->range[i - 1], r);
@@ -134,7 +104,6 @@ int map_set_add(struct map_set *s, const struct map_range *r, struct space_chang
 	} else {
 		insert_at(s, i, *r);
 	}
-	return 0;
 }
 
 const struct map_range *map_set_at(const struct map_set *s, uint64_t addr)

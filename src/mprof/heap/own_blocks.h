@@ -5,8 +5,7 @@
  * event.block is a block's slot + 1 while it lives (trace/names.h), so a table of them is
  * an array: without hashing or searching.
  *
- * Errors: without memory put returns -ENOMEM and the table is unchanged.
- * Threads: one at a time.
+ * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
 #ifndef MPROF_HEAP_OWN_BLOCKS_H
 #define MPROF_HEAP_OWN_BLOCKS_H
@@ -33,13 +32,13 @@ PREFETCHES own_prefetch(const struct own_blocks *o, uint32_t number)
 	}
 }
 
-int own_grow(struct own_blocks *o, uint32_t number);
+void own_grow(struct own_blocks *o, uint32_t number);
 
-/* The position of a number, used or not; NULL without memory, and for 0. */
+/* The position of a number, which is not 0, used or not. */
 static inline struct block *own_place(struct own_blocks *o, uint32_t number)
 {
-	if (__builtin_expect(number - 1 >= o->n, 0) && own_grow(o, number) < 0)
-		return NULL;
+	if (__builtin_expect(number - 1 >= o->n, 0))
+		own_grow(o, number);
 	return &o->block[number - 1];
 }
 

@@ -6,14 +6,12 @@
  * grow, and are dropped then: memory use follows the touched pages, and a block
  * that is allocated repeatedly does not allocate a region each time.
  */
+#include "../util/alloc.h"
 #include "pages.h"
 
 #include <stdlib.h>
 
 #define PAGES_FIRST 64u
-
-/* Where callers write without memory; its key matches no page. */
-static struct pages_region pages_none = { .key = UINT64_MAX };
 
 static size_t region_home(size_t capacity, uint64_t key)
 {
@@ -39,16 +37,14 @@ static size_t regions_in_use(const struct pages *p)
 }
 
 /* Makes space for one more region: drops empty ones, doubles if they were few. */
-static bool regions_rebuild(struct pages *p)
+static void regions_rebuild(struct pages *p)
 {
 	size_t in_use = regions_in_use(p), capacity = p->capacity ? p->capacity : PAGES_FIRST, i;
 	struct pages_region **slot;
 
 	if (in_use > capacity / 4)
 		capacity *= 2;
-	slot = calloc(capacity, sizeof(struct pages_region *));
-	if (!slot)
-		return false;
+	slot = must_calloc(capacity, sizeof(struct pages_region *));
 	for (i = 0; i < p->capacity; i++) {
 		if (p->slot[i] && p->slot[i]->used)
 			region_place(slot, capacity, p->slot[i]);
@@ -60,7 +56,6 @@ static bool regions_rebuild(struct pages *p)
 	p->capacity = capacity;
 	p->used = in_use;
 	p->last = NULL;
-	return true;
 }
 
 struct pages_region *pages_region_slow(struct pages *p, uint64_t key)
@@ -73,19 +68,13 @@ struct pages_region *pages_region_slow(struct pages *p, uint64_t key)
 			if (p->slot[i]->key == key)
 				return p->slot[i];
 	}
-	if (p->used >= p->capacity / 2 && !regions_rebuild(p))
-		goto no_memory;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		goto no_memory;
+	if (p->used >= p->capacity / 2)
+		regions_rebuild(p);
+	r = must_calloc(1, sizeof(*r));
 	r->key = key;
 	region_place(p->slot, p->capacity, r);
 	p->used++;
 	return r;
-
-no_memory:
-	p->failed = true;
-	return &pages_none;
 }
 
 void pages_add_large(struct pages *p, uint64_t addr, uint64_t size)

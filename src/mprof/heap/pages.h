@@ -9,7 +9,7 @@
  * 512 pages; the last one used is cached.
  *
  * pages_remove() must get exactly the arguments of pages_add().
- * Errors: without memory for a region, `failed` is set and counts are wrong.
+ * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.
  */
 #ifndef MPROF_HEAP_PAGES_H
@@ -34,7 +34,6 @@ struct pages {
 	struct pages_region *last;
 	struct pages_region **slot; /* open addressing by key */
 	size_t capacity, used;	    /* capacity: a power of two or 0 */
-	bool failed;
 };
 
 struct pages_region *pages_region_slow(struct pages *p, uint64_t key);

@@ -8,7 +8,7 @@
  * remembered, to distinguish unmapping them again from unmapping memory whose
  * mapping was not seen (by the loader, or before recording).
  *
- * Errors: -ENOMEM.  Threads: one at a time.
+ * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
 #ifndef MPROF_HEAP_SPACE_H
 #define MPROF_HEAP_SPACE_H
@@ -53,10 +53,10 @@ struct space_changes {
 };
 
 /* r is mapped now, whatever was there.  changes may be NULL. */
-int map_set_add(struct map_set *s, const struct map_range *r, struct space_changes *changes);
+void map_set_add(struct map_set *s, const struct map_range *r, struct space_changes *changes);
 /* [start, end) is not mapped any more; *removed: how many of its bytes were. */
-int map_set_remove(struct map_set *s, uint64_t start, uint64_t end, uint64_t *removed,
-		   struct space_changes *changes);
+void map_set_remove(struct map_set *s, uint64_t start, uint64_t end, uint64_t *removed,
+		    struct space_changes *changes);
 /* The range that the byte at addr is in, or NULL. */
 const struct map_range *map_set_at(const struct map_set *s, uint64_t addr);
 void map_set_release(struct map_set *s);
@@ -76,10 +76,10 @@ struct space_note {
 };
 
 /* Applies a call of the mmap family; does nothing if it failed.  changes, n: may be NULL. */
-int space_apply(struct space *s, const struct event *e, uint32_t page_size,
-		struct space_changes *changes, struct space_note *n);
+void space_apply(struct space *s, const struct event *e, uint32_t page_size,
+		 struct space_changes *changes, struct space_note *n);
 /* The state with which a forked process begins. */
-int space_inherit(struct space *to, const struct space *from);
+void space_inherit(struct space *to, const struct space *from);
 void space_release(struct space *s);
 
 #endif

@@ -33,7 +33,7 @@ json *html_realloc_json(const struct growth *g, const struct html_map *map)
 	size_t n = 0, i;
 
 	site = growth_merged(g, key_of, (void *)map, &n);
-	for (i = 0; site && i < n && i < ROWS_MOST; i++)
+	for (i = 0; i < n && i < ROWS_MOST; i++)
 		json_object_array_add(rows, row_json(&site[i], map->node_of[site[i].stack]));
 	free(site);
 	growth_fields(o, g);

@@ -239,13 +239,11 @@ static bool is_known(const struct asking *a, const struct snapshot_slice *s)
 	       ns_of(a, s->first_ticks) >= f->from_ns && ns_of(a, s->last_ticks) <= f->to_ns;
 }
 
-static int add_known(struct asking *a, const struct snapshot_slice *s, struct error *err)
+static void add_known(struct asking *a, const struct snapshot_slice *s)
 {
 	struct snapshot_births *b = snapshots_births(s);
 	const struct site_filter *f = a->filter;
 
-	if (!b)
-		return fail(err, -ENOMEM, "no memory to read the trace");
 	for (size_t i = 0; i < s->birth_rows; i++)
 		if ((!f->process || b[i].process == f->process) &&
 		    (!f->thread || b[i].thread == f->thread) &&
@@ -253,7 +251,6 @@ static int add_known(struct asking *a, const struct snapshot_slice *s, struct er
 		    b[i].size_class <= snapshot_class(f->size_max))
 			count(a->answer, a->map, (uint32_t)b[i].stack, b[i].blocks, b[i].bytes);
 	free(b);
-	return 0;
 }
 
 static int ask_total(struct asking *a, struct error *err)
@@ -269,8 +266,10 @@ static int ask_total(struct asking *a, struct error *err)
 			continue;
 		if (i + 1 < a->slices && s->last_ticks <= until.ticks)
 			until.event = a->slice[i + 1].before;
-		ret =
-		    is_known(a, s) ? add_known(a, s, err) : run(a, i, &births_pass, a, &until, err);
+		if (is_known(a, s))
+			add_known(a, s);
+		else
+			ret = run(a, i, &births_pass, a, &until, err);
 	}
 	a->answer->ns = a->q->to_ns;
 	return ret;

@@ -74,8 +74,8 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 		return ret;
 	a->calls = a->totals.all.calls;
 	a->threads = a->totals.thread.count;
-	ret = tree_make(&a->tree, &source->input, a->walk.last_ticks, a->damage->lost);
-	return ret < 0 ? fail(err, ret, "no memory for the processes of '%s'", a->path) : 0;
+	tree_make(&a->tree, &source->input, a->walk.last_ticks, a->damage->lost);
+	return 0;
 }
 
 void analysis_release(struct analysis *a)

@@ -9,7 +9,6 @@
 #include "../util/order.h"
 #include "boundaries.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "array.h"
@@ -28,31 +27,25 @@ static bool ends(const struct trace_fact *f)
 	return f->fact->what == MPROF_FACT_END || f->fact->what == MPROF_FACT_WAITED;
 }
 
-static int note_last(struct array *lasts, uint32_t process, uint64_t ticks)
+static void note_last(struct array *lasts, uint32_t process, uint64_t ticks)
 {
 	struct last *last;
 
 	if (process >= HEAP_NUMBERS)
-		return 0;
+		return;
 	last = array_at(lasts, process, sizeof(*last));
-	if (!last)
-		return -ENOMEM;
 	if (ticks > last->ticks)
 		last->ticks = ticks;
-	return 0;
 }
 
-static int find_lasts(const struct walk_input *in, struct array *lasts)
+static void find_lasts(const struct walk_input *in, struct array *lasts)
 {
 	size_t i;
 
 	for (i = 0; i < in->thread_count; i++)
-		if (note_last(lasts, in->threads[i].process, in->threads[i].last_ticks) < 0)
-			return -ENOMEM;
+		note_last(lasts, in->threads[i].process, in->threads[i].last_ticks);
 	for (i = 0; i < in->fact_count; i++)
-		if (note_last(lasts, in->facts[i].process, in->facts[i].fact->ticks) < 0)
-			return -ENOMEM;
-	return 0;
+		note_last(lasts, in->facts[i].process, in->facts[i].fact->ticks);
 }
 
 /* One end for each process: that of the first fact about it. */
@@ -96,18 +89,15 @@ static bool boundary_of_fact(const struct walk_input *in, struct array *lasts,
 	}
 }
 
-int boundaries_make(const struct walk_input *in, struct boundary **out, size_t *n)
+void boundaries_make(const struct walk_input *in, struct boundary **out, size_t *n)
 {
-	struct boundary *m = calloc(in->fact_count + in->residency_count + 1, sizeof(*m));
+	struct boundary *m = must_calloc(in->fact_count + in->residency_count + 1, sizeof(*m));
 	struct array lasts = { .item = NULL };
 	size_t i;
 
 	*out = m;
 	*n = 0;
-	if (!m || find_lasts(in, &lasts) < 0) {
-		array_release(&lasts);
-		return -ENOMEM;
-	}
+	find_lasts(in, &lasts);
 	for (i = 0; i < in->fact_count; i++)
 		*n += boundary_of_fact(in, &lasts, &in->facts[i], &m[*n]);
 	array_release(&lasts);
@@ -118,6 +108,5 @@ int boundaries_make(const struct walk_input *in, struct boundary **out, size_t *
 			.process = in->residencies[i].process,
 			.residency = &in->residencies[i],
 		};
-	qsort(m, *n, sizeof(*m), by_ticks);
-	return 0;
+	SORT(m, *n, by_ticks);
 }

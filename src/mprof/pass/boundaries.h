@@ -23,7 +23,7 @@ struct boundary {
 	const struct trace_residency *residency;
 };
 
-/* Allocates *out (caller frees).  Returns 0 or -ENOMEM. */
-int boundaries_make(const struct walk_input *in, struct boundary **out, size_t *n);
+/* Allocates *out (caller frees). */
+void boundaries_make(const struct walk_input *in, struct boundary **out, size_t *n);
 
 #endif

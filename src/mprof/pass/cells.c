@@ -109,12 +109,7 @@ static void rebuild(struct cells *s, size_t slots)
 	struct slot *old = k->slot;
 	size_t n = k->slots, i;
 
-	k->slot = calloc(slots, sizeof(*k->slot));
-	if (!k->slot) {
-		k->slot = old;
-		pass_failed(k->walk);
-		return;
-	}
+	k->slot = must_calloc(slots, sizeof(*k->slot));
 	k->slots = slots;
 	s->count = 0;
 	for (i = 0; i < n; i++) {
@@ -225,23 +220,17 @@ static void look(struct cells *s, uint64_t ticks, uint64_t number)
 static void start(void *self, struct walk *w)
 {
 	struct cells *s = self;
-	struct work *k = calloc(1, sizeof(*k));
+	struct work *k = must_calloc(1, sizeof(*k));
 	const uint64_t end = walk_end_ticks(&w->input, &w->until);
 
 	s->work = k;
 	if (!s->steps)
 		s->steps = CELLS_STEPS;
-	if (k) {
-		k->walk = w;
-		k->slots = 1u << 12;
-		k->slot = calloc(k->slots, sizeof(*k->slot));
-		k->point_number = calloc(s->steps + 2, sizeof(*k->point_number));
-		s->point = calloc(s->steps + 2, sizeof(*s->point));
-	}
-	if (!k || !k->slot || !k->point_number || !s->point) {
-		pass_failed(w);
-		return;
-	}
+	k->walk = w;
+	k->slots = 1u << 12;
+	k->slot = must_calloc(k->slots, sizeof(*k->slot));
+	k->point_number = must_calloc(s->steps + 2, sizeof(*k->point_number));
+	s->point = must_calloc(s->steps + 2, sizeof(*s->point));
 	k->begin = w->input.header->start_ticks;
 	k->end = end;
 	k->step_ticks = (end - k->begin) / s->steps + 1;
@@ -267,22 +256,10 @@ static void note_ending(struct cells *s, const struct block *b, uint32_t process
 			unsigned why, bool temporary)
 {
 	struct work *k = s->work;
-	struct ending *e;
 
 	if (!passes(s, b, process, ticks, why))
 		return;
-
-	if (k->endings == k->room) {
-		size_t room = k->room ? 2 * k->room : 1024;
-
-		e = reallocarray(k->ending, room, sizeof(*e));
-		if (!e) {
-			pass_failed(k->walk);
-			return;
-		}
-		k->ending = e;
-		k->room = room;
-	}
+	GROW(k->ending, k->endings + 1, k->room);
 	k->ending[k->endings++] = (struct ending){ .start = b->start,
 						   .ticks = ticks,
 						   .size = b->size,
@@ -410,12 +387,7 @@ static void collect(struct cells *s)
 	struct work *k = s->work;
 	size_t i, n = 0;
 
-	s->cell = calloc(s->count + 1, sizeof(*s->cell));
-	if (!s->cell) {
-		pass_failed(k->walk);
-		s->count = 0;
-		return;
-	}
+	s->cell = must_calloc(s->count + 1, sizeof(*s->cell));
 	for (i = 0; i < k->slots; i++)
 		if (k->slot[i].used)
 			s->cell[n++] = k->slot[i].cell;

@@ -6,6 +6,7 @@
  * an open table; finish writes the run's numbers into them.
  */
 #include "../util/order.h"
+#include "../util/alloc.h"
 #include "cross_frees.h"
 
 #include <stdlib.h>
@@ -36,20 +37,17 @@ static struct cross_free_pair *pair_slot(struct cross_free_pair *pair, size_t ro
 	return &pair[i];
 }
 
-static bool more_pairs(struct cross_frees *f)
+static void more_pairs(struct cross_frees *f)
 {
 	size_t room = f->room ? 2 * f->room : 64, i;
-	struct cross_free_pair *grown = calloc(room, sizeof(*grown));
+	struct cross_free_pair *grown = must_calloc(room, sizeof(*grown));
 
-	if (!grown)
-		return false;
 	for (i = 0; i < f->room; i++)
 		if (f->pair[i].from)
 			*pair_slot(grown, room, f->pair[i].from, f->pair[i].to) = f->pair[i];
 	free(f->pair);
 	f->pair = grown;
 	f->room = room;
-	return true;
 }
 
 static void hand_over(struct cross_frees *f, uint32_t from, uint32_t to, uint64_t bytes)
@@ -57,8 +55,8 @@ static void hand_over(struct cross_frees *f, uint32_t from, uint32_t to, uint64_
 	struct cross_free_pair *p;
 
 	count(&f->all, bytes);
-	if (f->pairs * 2 >= f->room && f->pairs < f->limit && !more_pairs(f))
-		pass_failed(f->walk);
+	if (f->pairs * 2 >= f->room && f->pairs < f->limit)
+		more_pairs(f);
 	p = f->room ? pair_slot(f->pair, f->room, from + 1, to + 1) : NULL;
 	if (!p || (!p->from && f->pairs >= f->limit)) {
 		count(&f->rest, bytes);
@@ -74,45 +72,29 @@ static void hand_over(struct cross_frees *f, uint32_t from, uint32_t to, uint64_
 
 static struct cross_free_thread *thread_at(struct cross_frees *f, uint32_t index)
 {
-	struct cross_free_thread *t = array_at(&f->thread, index, sizeof(*t));
-
-	if (!t)
-		pass_failed(f->walk);
-	return t;
+	return array_at(&f->thread, index, sizeof(struct cross_free_thread));
 }
 
 static void given_back(struct cross_frees *f, uint32_t by, const struct block *b)
 {
 	const uint32_t from = b->owner & BLOCK_THREAD;
-	struct cross_free_thread *producer = thread_at(f, from), *consumer;
+	struct cross_free_thread *producer = thread_at(f, from);
 
-	if (!producer)
-		return;
 	if (from == by) {
 		count(&producer->own, b->size);
 		return;
 	}
 	count(&producer->by_others, b->size);
-	consumer = thread_at(f, by);
-	if (consumer)
-		count(&consumer->of_others, b->size);
+	count(&thread_at(f, by)->of_others, b->size);
 	hand_over(f, from, by, b->size);
 }
 
 static void look_at(struct cross_frees *f, const struct event *e, const struct note *n)
 {
-	struct cross_free_thread *t;
-
-	if (e->kind == EVENT_CONTROL && e->control == MPROF_CONTROL_THREAD_START) {
-		t = thread_at(f, n->thread);
-		if (t)
-			t->tid = e->value;
-	}
-	if (n->did & NOTE_BEGAN) {
-		t = thread_at(f, n->thread);
-		if (t)
-			count(&t->allocated, e->size);
-	}
+	if (e->kind == EVENT_CONTROL && e->control == MPROF_CONTROL_THREAD_START)
+		thread_at(f, n->thread)->tid = e->value;
+	if (n->did & NOTE_BEGAN)
+		count(&thread_at(f, n->thread)->allocated, e->size);
 	if (n->did & NOTE_ENDED)
 		given_back(f, n->thread, &n->old);
 }
@@ -156,8 +138,8 @@ static void finish(void *self, struct walk *w)
 	struct cross_free_thread *t;
 	size_t i;
 
-	if (h->threads && !thread_at(f, (uint32_t)h->threads - 1))
-		return;
+	if (h->threads)
+		thread_at(f, (uint32_t)h->threads - 1);
 	t = f->thread.item;
 	number_pairs(f, h, t);
 	for (i = 0; i < h->threads; i++) {

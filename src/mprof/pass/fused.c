@@ -346,7 +346,7 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, struct walk *
 	do {                                                           \
 		size_t i = 0, now = 1;                                 \
                                                                        \
-		for (; i < n && now && !w->failed; i += now)           \
+		for (; i < n && now; i += now)                         \
 			now = take_run((a), (s), w, first + i, n - i); \
 		return i;                                              \
 	} while (0)

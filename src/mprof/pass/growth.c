@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* growth.c - which blocks were grown step by step. */
 #include "../util/order.h"
+#include "../util/alloc.h"
 #include "growth.h"
 
 #include <stdlib.h>
@@ -17,22 +18,10 @@ static void start(void *self, struct walk *w)
 static struct growth_site *site_of(struct growth *g, uint32_t stack)
 {
 	uint32_t *index = array_at(&g->index, stack, sizeof(*index));
-	size_t room = g->site_room ? 2 * g->site_room : 64;
-	struct growth_site *grown;
 
-	if (index && *index)
+	if (*index)
 		return &g->site[*index - 1];
-	if (index && g->sites == g->site_room) {
-		grown = reallocarray(g->site, room, sizeof(*grown));
-		if (grown) {
-			g->site = grown;
-			g->site_room = room;
-		}
-	}
-	if (!index || g->sites == g->site_room) {
-		pass_failed(g->walk);
-		return NULL;
-	}
+	GROW(g->site, g->sites + 1, g->site_room);
 	g->site[g->sites] = (struct growth_site){ .stack = stack };
 	*index = (uint32_t)++g->sites;
 	return &g->site[g->sites - 1];
@@ -93,28 +82,13 @@ static uint32_t new_chain(struct growth *g, uint32_t stack, uint64_t first)
 	uint32_t i = g->unused_count ? g->unused[--g->unused_count] : (uint32_t)g->chain.count;
 	struct growth_chain *c = array_at(&g->chain, i, sizeof(*c));
 
-	if (!c) {
-		pass_failed(g->walk);
-		return NONE;
-	}
 	*c = (struct growth_chain){ .stack = stack, .first = first };
 	return i;
 }
 
 static void drop_chain(struct growth *g, uint32_t i)
 {
-	size_t room = g->unused_room ? 2 * g->unused_room : 64;
-	uint32_t *grown;
-
-	if (g->unused_count == g->unused_room) {
-		grown = reallocarray(g->unused, room, sizeof(*grown));
-		if (!grown) {
-			pass_failed(g->walk);
-			return;
-		}
-		g->unused = grown;
-		g->unused_room = room;
-	}
+	GROW(g->unused, g->unused_count + 1, g->unused_room);
 	g->unused[g->unused_count++] = i;
 }
 
@@ -172,10 +146,7 @@ static void step(struct growth *g, struct array *t, const struct block *old, uin
 		c->greatest = b->size > c->greatest ? b->size : c->greatest;
 	}
 	entry = array_at(t, b->number, sizeof(*entry));
-	if (entry)
-		*entry = i + 1;
-	else
-		pass_failed(g->walk);
+	*entry = i + 1;
 }
 
 /* ---- events ---- */
@@ -355,19 +326,16 @@ struct growth_site *growth_merged(const struct growth *g,
 				  uint32_t (*key)(void *context, uint32_t stack), void *context,
 				  size_t *n)
 {
-	struct growth_site *site = calloc(g->sites + 1, sizeof(*site));
+	struct growth_site *site = must_calloc(g->sites + 1, sizeof(*site));
 	struct array place = { .item = NULL }; /* uint32_t by key: index + 1 */
 	uint32_t k, *at;
 	size_t i;
 
 	*n = 0;
-	for (i = 0; site && i < g->sites; i++) {
+	for (i = 0; i < g->sites; i++) {
 		k = key(context, g->site[i].stack);
 		at = k ? array_at(&place, k, sizeof(*at)) : NULL;
-		if (k && !at) {
-			free(site);
-			site = NULL;
-		} else if (k && *at) {
+		if (k && *at) {
 			add_site(&site[*at - 1], &g->site[i]);
 			site[*at - 1].merged++;
 		} else if (k) {
@@ -377,10 +345,9 @@ struct growth_site *growth_merged(const struct growth *g,
 		}
 	}
 	array_release(&place);
-	for (i = 0; site && i < *n; i++)
+	for (i = 0; i < *n; i++)
 		advise(&site[i]);
-	if (site && *n)
-		qsort(site, *n, sizeof(*site), by_saving);
+	SORT(site, *n, by_saving);
 	return site;
 }
 

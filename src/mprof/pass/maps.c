@@ -11,24 +11,17 @@ static void start(void *self, struct walk *w)
 
 static struct maps_of *process_at(struct maps *s, uint32_t process)
 {
-	struct maps_of *p = array_at(&s->process, process, sizeof(*p));
-
-	if (!p)
-		pass_failed(s->walk);
-	return p;
+	return array_at(&s->process, process, sizeof(struct maps_of));
 }
 
 /* ---- who mapped ---- */
 
-static struct maps_site *site_of(struct maps *s, struct maps_of *p, uint32_t stack)
+static struct maps_site *site_of(struct maps_of *p, uint32_t stack)
 {
 	uint32_t id = interner_id(&p->stacks, &stack, sizeof(stack));
-	struct maps_site *site = id ? array_at(&p->site, id - 1, sizeof(*site)) : NULL;
+	struct maps_site *site = array_at(&p->site, id - 1, sizeof(*site));
 
-	if (!site)
-		pass_failed(s->walk);
-	else
-		site->stack = stack;
+	site->stack = stack;
 	return site;
 }
 
@@ -42,15 +35,13 @@ static void keep_peak(struct maps_site *site, uint64_t peaks)
 	site->peak_reserved = site->reserved;
 }
 
-static void change(struct maps *s, struct maps_of *p, const struct space_change *c)
+static void change(struct maps_of *p, const struct space_change *c)
 {
 	struct maps_site *site;
 
 	if (c->kind != SPACE_MEMORY && c->kind != SPACE_RESERVED)
 		return;
-	site = site_of(s, p, c->stack);
-	if (!site)
-		return;
+	site = site_of(p, c->stack);
 	keep_peak(site, p->peaks);
 	site->now += (uint64_t)c->bytes;
 	if (c->kind == SPACE_RESERVED)
@@ -88,10 +79,10 @@ static void mapped(struct maps *s, const struct event *e, const struct note *n)
 	struct maps_of *p = process_at(s, n->process);
 	size_t i;
 
-	if (!p || p->ended)
+	if (p->ended)
 		return;
 	for (i = n->space.first; i < n->space.first + n->space.changes; i++)
-		change(s, p, &c[i]);
+		change(p, &c[i]);
 	p->unknown_unmapped += n->space.never_mapped;
 	p->break_now = n->space.moved_break;
 	if (p->break_now > p->break_peak)
@@ -122,7 +113,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	uint64_t bytes, near = 0;
 	size_t i;
 
-	if (!p || all <= p->resident_of)
+	if (all <= p->resident_of)
 		return;
 	p->resident_of = all;
 	p->resident = 0;
@@ -134,10 +125,9 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 		if (range->kind != SPACE_MEMORY && range->kind != SPACE_RESERVED)
 			continue;
 		bytes = resident_bytes(r, shift, range->start, range->end, &near);
-		site = bytes ? site_of(self, p, range->stack) : NULL;
-		if (!site)
+		if (!bytes)
 			continue;
-		site->resident += bytes;
+		site_of(p, range->stack)->resident += bytes;
 		p->resident += bytes;
 	}
 }
@@ -164,8 +154,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	size_t i;
 
 	(void)h;
-	if (!p)
-		return;
 	if (why == GONE_EXEC) {
 		close_peaks(p);
 		site = p->site.item;

@@ -7,7 +7,6 @@
 #include "milestones.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
@@ -288,17 +287,17 @@ static void find_start(struct milestones *m)
 		drop_all(m); /* this walk leaves new ones */
 }
 
-static int resume(void *self, struct walk *w, size_t *here)
+static size_t resume(void *self, struct walk *w)
 {
 	struct milestones *m = self;
 	struct cursor from = { m->plain, m->plain + m->from->frame.plain };
-	const bool sound = walk_state_get(w, m->trace, &m->from->row.place, &from, here) &&
-			   sites_state_get(m->sites, &from);
+	const size_t here = walk_state_get(w, m->trace, &m->from->row.place, &from);
 
+	sites_state_get(m->sites, &from);
 	m->most_ticks = m->from->row.most_ticks;
 	free(m->plain);
 	m->plain = NULL;
-	return sound ? 0 : -ENOMEM;
+	return here;
 }
 
 /* ---- what a walk leaves ---- */

@@ -9,7 +9,6 @@
  * analysis, a row in analysis.c, then the output in the printers.
  *
  * Every hook is optional.  `self` is the pass's own struct, zeroed before.
- * Hooks return nothing: without memory a pass calls pass_failed() and continues.
  */
 #ifndef MPROF_PASS_PASS_H
 #define MPROF_PASS_PASS_H

@@ -63,9 +63,8 @@ static void finish(void *self, struct walk *w)
 	struct peak *s = self;
 
 	part(s);
-	if (w->heap.processes &&
-	    !array_at(&s->process, w->heap.processes - 1, sizeof(struct peak_of)))
-		pass_failed(w);
+	if (w->heap.processes)
+		array_at(&s->process, w->heap.processes - 1, sizeof(struct peak_of));
 }
 
 static void release(void *self)

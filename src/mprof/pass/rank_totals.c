@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* rank_totals.c - the totals of a profile by rank or by host. */
 #include "../util/order.h"
+#include "../util/alloc.h"
 #include "rank_totals.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,22 +62,22 @@ static void add_part(struct owner *o, const struct trace_totals *x)
 		o->peak_bytes = (uint64_t)h->peak_bytes;
 }
 
-/* Parts come in the order of processes.  NULL without memory. */
+/* Parts come in the order of processes. */
 static struct owner *list_owners(const struct trace *t, size_t *n)
 {
 	const struct trace_totals *part;
 	const struct trace_fact *fact;
 	const size_t parts = trace_totals(t, &part), facts = trace_facts(t, &fact);
-	struct owner *list = calloc(parts + 1, sizeof(*list)), *o;
+	struct owner *list = must_calloc(parts + 1, sizeof(*list)), *o;
 
 	*n = 0;
-	for (size_t i = 0; list && i < parts; i++) {
+	for (size_t i = 0; i < parts; i++) {
 		if (!*n || list[*n - 1].process != part[i].process)
 			list[(*n)++] =
 			    (struct owner){ .process = part[i].process, .rank = "", .host = "" };
 		add_part(&list[*n - 1], &part[i]);
 	}
-	for (size_t i = 0; list && i < facts; i++)
+	for (size_t i = 0; i < facts; i++)
 		for (o = list; o < list + *n; o++)
 			if (o->process == fact[i].process) {
 				o->rank = *fact[i].rank ? fact[i].rank : o->rank;
@@ -117,13 +117,11 @@ static double distance(uint64_t peak, uint64_t median)
 	return peak > median ? (double)peak / (double)median : (double)median / (double)(peak + 1);
 }
 
-static int find_outlier(struct rank_totals *r)
+static void find_outlier(struct rank_totals *r)
 {
-	uint64_t *peak = calloc(r->count + 1, sizeof(*peak));
+	uint64_t *peak = must_calloc(r->count + 1, sizeof(*peak));
 	double most = RANK_OUTLIER_PART, d;
 
-	if (!peak)
-		return -ENOMEM;
 	for (size_t i = 0; i < r->count; i++)
 		peak[i] = r->item[i].peak_bytes;
 	qsort(peak, r->count, sizeof(*peak), by_size);
@@ -136,39 +134,33 @@ static int find_outlier(struct rank_totals *r)
 		}
 	}
 	free(peak);
-	return 0;
 }
 
-int rank_totals_read(struct rank_totals *r, const struct trace *t)
+void rank_totals_read(struct rank_totals *r, const struct trace *t)
 {
 	int (*by)(const void *, const void *);
 	struct owner *list;
 	size_t n;
-	int ret = 0;
 
 	*r = (struct rank_totals){ .count = 0 };
 	list = list_owners(t, &n);
-	r->item = calloc(n + 1, sizeof(*r->item));
-	if (!list || !r->item)
-		ret = -ENOMEM;
-	for (size_t i = 0; i < n && !ret; i++)
+	r->item = must_calloc(n + 1, sizeof(*r->item));
+	for (size_t i = 0; i < n; i++)
 		r->by_rank |= *list[i].rank != 0;
 	by = r->by_rank ? by_rank : by_host;
-	if (n && !ret)
-		qsort(list, n, sizeof(*list), by);
-	for (size_t i = 0; i < n && !ret; i++) {
+	SORT(list, n, by);
+	for (size_t i = 0; i < n; i++) {
 		if (!i || by(&list[i - 1], &list[i]))
 			r->item[r->count++] =
 			    (struct rank_total){ .rank = r->by_rank ? list[i].rank : "",
 						 .host = list[i].host };
 		add_owner(&r->item[r->count - 1], &list[i]);
 	}
-	if (!ret && r->count > 1)
-		ret = find_outlier(r);
+	if (r->count > 1)
+		find_outlier(r);
 	else
 		r->count = 0;
 	free(list);
-	return ret;
 }
 
 void rank_totals_release(struct rank_totals *r)

@@ -28,8 +28,7 @@ struct rank_totals {
 #define RANK_OUTLIER_OF	  3u
 #define RANK_OUTLIER_PART 1.25
 
-/* 0 or -ENOMEM; release in both cases. */
-int rank_totals_read(struct rank_totals *r, const struct trace *t);
+void rank_totals_read(struct rank_totals *r, const struct trace *t);
 void rank_totals_release(struct rank_totals *r);
 
 #endif

@@ -9,8 +9,6 @@
 #include "../util/order.h"
 #include "rss.h"
 
-#include <errno.h>
-
 /* Readings by the process itself, during one of its programs. */
 static void look_inside(struct rss_moment *m, const struct trace_peak *p)
 {
@@ -71,21 +69,17 @@ struct told {
 	bool has_parent;
 };
 
-static int take_fact(struct array *told, uint32_t process, const struct mprof_fact *f)
+static void take_fact(struct array *told, uint32_t process, const struct mprof_fact *f)
 {
 	struct told *t;
 
 	if (f->parent && f->parent < HEAP_NUMBERS) {
 		t = array_at(told, f->parent, sizeof(*t));
-		if (!t)
-			return -ENOMEM;
 		t->others = true;
 	}
 	if (process >= HEAP_NUMBERS)
-		return 0;
+		return;
 	t = array_at(told, process, sizeof(*t));
-	if (!t)
-		return -ENOMEM;
 	if (f->what == MPROF_FACT_START) {
 		t->started = true;
 		t->forked = f->fork_ticks;
@@ -95,18 +89,15 @@ static int take_fact(struct array *told, uint32_t process, const struct mprof_fa
 		t->waited = f->peak_rss_bytes;
 	t->others |= f->what == MPROF_FACT_CHILD || f->what == MPROF_FACT_EXECING ||
 		     f->what == MPROF_FACT_EXEC;
-	return 0;
 }
 
-int rss_told_make(struct array *told, const struct walk_input *in)
+void rss_told_make(struct array *told, const struct walk_input *in)
 {
 	size_t i;
 
 	*told = (struct array){ .item = NULL };
 	for (i = 0; i < in->fact_count; i++)
-		if (take_fact(told, in->facts[i].process, in->facts[i].fact) < 0)
-			return -ENOMEM;
-	return 0;
+		take_fact(told, in->facts[i].process, in->facts[i].fact);
 }
 
 uint64_t rss_told(const struct array *told, uint32_t process)
@@ -160,15 +151,15 @@ static void find(struct rss_moment *m, const struct walk_input *in, uint32_t pro
 	}
 }
 
-int rss_find(struct rss_moment *m, const struct walk_input *in)
+void rss_find(struct rss_moment *m, const struct walk_input *in)
 {
 	struct rss_moment one;
 	struct array told;
-	int ret = rss_told_make(&told, in);
 	uint32_t i;
 
+	rss_told_make(&told, in);
 	*m = (struct rss_moment){ .rss = 0 };
-	for (i = 0; !ret && i < told.count; i++) {
+	for (i = 0; i < told.count; i++) {
 		if (!((const struct told *)told.item)[i].started)
 			continue;
 		find(&one, in, i);
@@ -177,5 +168,4 @@ int rss_find(struct rss_moment *m, const struct walk_input *in)
 			*m = one;
 	}
 	array_release(&told);
-	return ret;
 }

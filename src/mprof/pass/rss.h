@@ -27,14 +27,13 @@ struct rss_moment {
 	bool sampled;
 };
 
-/* 0 or -ENOMEM. */
-int rss_find(struct rss_moment *m, const struct walk_input *in);
+void rss_find(struct rss_moment *m, const struct walk_input *in);
 
 /* Its own looks. */
 size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct trace_peak **peaks);
 
-/* The figures that parents received when processes ended: 0 or -ENOMEM; release in both cases. */
-int rss_told_make(struct array *told, const struct walk_input *in);
+/* The figures that parents received when processes ended; for array_release(). */
+void rss_told_make(struct array *told, const struct walk_input *in);
 /* The mark of this process; 0: none, or it may be of other programs. */
 uint64_t rss_told(const struct array *told, uint32_t process);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* site_accumulators.c - the sites while they are counted, and sums of their figures. */
+#include "../util/memory.h"
+#include "../util/alloc.h"
 #include "site_accumulators.h"
 
 #include <stdlib.h>
@@ -31,63 +33,48 @@ static struct accumulator_slot *slot_of(const struct site_accumulators *t, uint3
 	return &t->slot[i];
 }
 
-static bool grow_slots(struct site_accumulators *t)
+static void grow_slots(struct site_accumulators *t)
 {
 	const size_t n = t->slots ? 2 * t->slots : SLOTS_FIRST, old_slots = t->slots;
-	struct accumulator_slot *old = t->slot, *slot = calloc(n, sizeof(*slot));
+	struct accumulator_slot *old = t->slot, *slot = must_calloc(n, sizeof(*slot));
 	size_t i;
 
-	if (!slot)
-		return false;
 	t->slot = slot;
 	t->slots = n;
 	for (i = 0; i < old_slots; i++)
 		if (old[i].accumulator)
 			*slot_of(t, old[i].stack, old[i].part) = old[i];
 	free(old);
-	return true;
 }
 
 /* Grows for one more accumulator and its index entry. */
-static bool make_room(struct site_accumulators *t)
+static void make_room(struct site_accumulators *t)
 {
 	size_t room = t->room ? 2 * t->room : 64;
 	struct accumulator *grown;
 
 	if (t->count < t->room)
-		return true;
+		return;
 	grown = aligned_alloc(ACCUMULATOR_LINE, room * sizeof(*grown));
 	if (!grown)
-		return false;
+		memory_out();
 	if (t->count)
 		memcpy(grown, t->accumulator, t->count * sizeof(*grown));
 	free(t->accumulator);
 	t->accumulator = grown;
 	t->room = room;
-	return true;
 }
 
-static bool join_group(struct site_accumulators *t, struct accumulator *accumulator)
+static void join_group(struct site_accumulators *t, struct accumulator *accumulator)
 {
-	size_t room = t->group_room ? t->group_room : 64;
-	struct accumulator_count *grown;
-
 	if (!t->options->group)
-		return true;
+		return;
 	accumulator->group =
 	    t->options->group(t->options->group_context, accumulator->stack, accumulator->part);
 	if (accumulator->group < t->groups)
-		return true;
-	while (room <= accumulator->group)
-		room *= 2;
-	grown = reallocarray(t->group, room, sizeof(*grown));
-	if (!grown)
-		return false;
-	memset(grown + t->group_room, 0, (room - t->group_room) * sizeof(*grown));
-	t->group = grown;
-	t->group_room = room;
+		return;
 	t->groups = accumulator->group + 1;
-	return true;
+	GROW_ZEROED(t->group, t->groups, t->group_room);
 }
 
 struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t stack, uint64_t part)
@@ -95,13 +82,9 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 	uint32_t *index = NULL;
 	struct accumulator *accumulator;
 
-	if (!make_room(t))
-		return NULL;
-	if (t->options->part == SITE_WHOLE) {
+	make_room(t);
+	if (t->options->part == SITE_WHOLE)
 		index = array_at(&t->by_stack, stack, sizeof(*index));
-		if (!index)
-			return NULL;
-	}
 	accumulator = &t->accumulator[t->count];
 	*accumulator = (struct accumulator){
 		.stack = stack,
@@ -110,8 +93,7 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 		.first_ticks = UINT64_MAX,
 		.lifetime_min_ns = UINT64_MAX,
 	};
-	if (!join_group(t, accumulator))
-		return NULL;
+	join_group(t, accumulator);
 	t->count++;
 	if (index)
 		*index = (uint32_t)t->count;
@@ -124,14 +106,13 @@ struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32
 	struct accumulator_slot *slot;
 	struct accumulator *accumulator;
 
-	if (t->count >= t->slots / 2 && !grow_slots(t))
-		return NULL;
+	if (t->count >= t->slots / 2)
+		grow_slots(t);
 	slot = slot_of(t, stack, part);
 	if (slot->accumulator)
 		return &t->accumulator[slot->accumulator - 1];
 	accumulator = site_accumulator_new(t, stack, part);
-	if (accumulator)
-		*slot = (struct accumulator_slot){ part, stack, (uint32_t)t->count };
+	*slot = (struct accumulator_slot){ part, stack, (uint32_t)t->count };
 	return accumulator;
 }
 

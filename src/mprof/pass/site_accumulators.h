@@ -3,8 +3,7 @@
  * site_accumulators.h - the sites while they are counted: one for each stack,
  * or for each part of a stack, with its live blocks.
  *
- * Only sites.c, sites_state.c and sites_count.h include it.  Errors: without memory a
- * accumulator is NULL. Threads: one at a time.
+ * Only sites.c, sites_state.c and sites_count.h include it.  Threads: one at a time.
  */
 #ifndef MPROF_PASS_SITE_ACCUMULATORS_H
 #define MPROF_PASS_SITE_ACCUMULATORS_H

@@ -2,11 +2,11 @@
 /* site_totals.c - sites of a profile. */
 #include "site_totals.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "../util/hash.h"
 #include "../util/order.h"
+#include "../util/alloc.h"
 
 /* Of samples, in the making. */
 struct estimate {
@@ -129,11 +129,11 @@ static uint64_t peak_of(const struct owner *o)
 
 static struct owner *list_owners(const struct making *m, size_t *n)
 {
-	struct owner *list = calloc(m->parts + 1, sizeof(*list)), *o = NULL;
+	struct owner *list = must_calloc(m->parts + 1, sizeof(*list)), *o = NULL;
 	size_t i;
 
 	*n = 0;
-	for (i = 0; list && i < m->parts; i++) {
+	for (i = 0; i < m->parts; i++) {
 		const struct trace_totals *x = &m->part[i];
 
 		if (!o || o->process != x->process || o->image != x->image) {
@@ -190,7 +190,6 @@ static void rank_owners(struct owner *list, size_t n, const struct trace *t,
 
 /* ---- sites ---- */
 
-/* NULL without memory. */
 static struct site *site_of(struct making *m, const struct trace_totals *x, uint32_t i)
 {
 	const uint32_t node = trace_stack_node(m->t, x->process, x->image, x->first + i);
@@ -199,23 +198,16 @@ static struct site *site_of(struct making *m, const struct trace_totals *x, uint
 			      : s->options.part == SITE_BY_PROCESS ? x->process
 								   : 0;
 	uint64_t *index = hash_at(&m->index, (uint64_t)part << 32 | node);
-	struct site *grown;
 
 	if (*index)
 		return &s->site[*index - 1];
-	if (s->count == m->room) {
-		m->room = m->room ? 2 * m->room : 64;
-		grown = reallocarray(s->site, m->room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		s->site = grown;
-	}
+	GROW(s->site, s->count + 1, m->room);
 	s->site[s->count] = (struct site){ .key = node, .part = part };
 	*index = ++s->count;
 	return &s->site[s->count - 1];
 }
 
-static bool add_cell(struct making *m, const struct owner *o, const struct trace_totals *x,
+static void add_cell(struct making *m, const struct owner *o, const struct trace_totals *x,
 		     uint32_t i)
 {
 	const struct mprof_cell *c = (const struct mprof_cell *)x->data + i;
@@ -228,10 +220,9 @@ static bool add_cell(struct making *m, const struct owner *o, const struct trace
 		.size_min = c->size_least ? mprof_unrounded(~c->size_least) : 0,
 		.size_max = mprof_unrounded(c->size_most),
 	};
-	struct site *site;
 
 	if (!c->calls && !c->freed_calls)
-		return true;
+		return;
 	if (c->lifetime_least) {
 		v.lifetime_min_ns =
 		    walk_duration_ns(m->s->walk, mprof_unrounded(~c->lifetime_least));
@@ -242,10 +233,7 @@ static bool add_cell(struct making *m, const struct owner *o, const struct trace
 		v.live_calls = c->calls - c->freed_calls;
 		v.live_bytes = c->bytes - c->freed_bytes;
 	}
-	site = site_of(m, x, i);
-	if (site)
-		site_values_add(&site->v, &v);
-	return site;
+	site_values_add(&site_of(m, x, i)->v, &v);
 }
 
 /* A figure of a file as a number; an invalid one counts as 0. */
@@ -265,7 +253,7 @@ static uint64_t rounded(double v)
 }
 
 /* Sums of fractions: rounded once all parts of a site are added. */
-static bool add_sample(struct making *m, const struct owner *o, const struct trace_totals *x,
+static void add_sample(struct making *m, const struct owner *o, const struct trace_totals *x,
 		       uint32_t i)
 {
 	const struct mprof_sample_cell *c = (const struct mprof_sample_cell *)x->data + i;
@@ -284,12 +272,10 @@ static bool add_sample(struct making *m, const struct owner *o, const struct tra
 	};
 
 	if (!c->made.samples && !c->freed.samples)
-		return true;
+		return;
 	m->s->totals.estimated = true;
 	site = site_of(m, x, i);
-	e = site ? array_at(&m->estimate, (uint32_t)(site - m->s->site), sizeof(*e)) : NULL;
-	if (!e)
-		return false;
+	e = array_at(&m->estimate, (uint32_t)(site - m->s->site), sizeof(*e));
 	site_values_add(&site->v, &v);
 	e->calls += tamed(c->made.calls);
 	e->bytes += tamed(c->made.bytes);
@@ -297,14 +283,13 @@ static bool add_sample(struct making *m, const struct owner *o, const struct tra
 	e->freed_bytes += tamed(c->freed.bytes);
 	e->lifetime += tamed(c->lifetime);
 	if (o->replaced || m->s->options.part == SITE_BY_THREAD)
-		return true;
+		return;
 	e->live_calls += tamed(c->made.calls) - tamed(c->freed.calls);
 	e->live_bytes += tamed(c->made.bytes) - tamed(c->freed.bytes);
 	e->live_calls_variance +=
 	    variance(c->made.calls_variance) - variance(c->freed.calls_variance);
 	e->live_bytes_variance +=
 	    variance(c->made.bytes_variance) - variance(c->freed.bytes_variance);
-	return true;
 }
 
 /* The figures of a site, summed over its cells. */
@@ -321,7 +306,7 @@ static void round_estimate(const struct sites *s, struct site_values *v, const s
 	v->error.live_bytes = variance(e->live_bytes_variance);
 }
 
-static bool add_more(struct making *m, const struct trace_totals *x, uint32_t i)
+static void add_more(struct making *m, const struct trace_totals *x, uint32_t i)
 {
 	const struct mprof_cell_more *c = (const struct mprof_cell_more *)x->data + i;
 	const struct site_values v = {
@@ -333,55 +318,45 @@ static bool add_more(struct making *m, const struct trace_totals *x, uint32_t i)
 		.map_calls = c->map_calls,
 		.map_bytes = c->map_bytes,
 	};
-	struct site *site;
 
 	if (!c->temporary_calls && !c->reallocs && !c->map_calls)
-		return true;
-	site = site_of(m, x, i);
-	if (site)
-		site_values_add(&site->v, &v);
-	return site;
+		return;
+	site_values_add(&site_of(m, x, i)->v, &v);
 }
 
-static bool add_live(struct making *m, const struct owner *o, const struct trace_totals *x,
+static void add_live(struct making *m, const struct owner *o, const struct trace_totals *x,
 		     uint32_t i)
 {
 	const struct mprof_site_live *l = (const struct mprof_site_live *)x->data + i;
 	struct site_values v = { .local_bytes = above(l->local_bytes),
 				 .local_calls = above(l->local_calls) };
-	struct site *site;
 	bool is_past;
 
 	if ((!l->local_bytes && !l->live_calls && !l->stamp) ||
 	    m->s->options.part == SITE_BY_THREAD)
-		return true;
+		return;
 	if (o->at_peak && o->heap) {
 		is_past = l->stamp == o->heap->peak_bytes;
 		v.peak_bytes = above(is_past ? l->at_peak_bytes : l->live_bytes);
 		v.peak_calls = above(is_past ? l->at_peak_calls : l->live_calls);
 	}
-	site = site_of(m, x, i);
-	if (site)
-		site_values_add(&site->v, &v);
-	return site;
+	site_values_add(&site_of(m, x, i)->v, &v);
 }
 
-static bool add_part(struct making *m, const struct owner *o, const struct trace_totals *x)
+static void add_part(struct making *m, const struct owner *o, const struct trace_totals *x)
 {
-	bool good = true;
 	uint32_t i;
 
-	for (i = 0; i < MPROF_CELLS && good; i++) {
+	for (i = 0; i < MPROF_CELLS; i++) {
 		if (x->kind == MPROF_EXTENT_CELLS)
-			good = add_cell(m, o, x, i);
+			add_cell(m, o, x, i);
 		else if (x->kind == MPROF_EXTENT_SAMPLES)
-			good = add_sample(m, o, x, i);
+			add_sample(m, o, x, i);
 		else if (x->kind == MPROF_EXTENT_MORE)
-			good = add_more(m, x, i);
+			add_more(m, x, i);
 		else if (x->kind == MPROF_EXTENT_SITES)
-			good = add_live(m, o, x, i);
+			add_live(m, o, x, i);
 	}
-	return good;
 }
 
 static void add_peak(struct sites *s, const struct owner *o, bool only)
@@ -397,16 +372,14 @@ static void add_peak(struct sites *s, const struct owner *o, bool only)
 	s->totals.process = only ? 0 : o->process;
 }
 
-static bool add_owner(struct making *m, const struct owner *o, bool only)
+static void add_owner(struct making *m, const struct owner *o, bool only)
 {
 	const struct site_filter *f = &m->s->options.filter;
-	bool good = true;
 	size_t i;
 
 	add_peak(m->s, o, only);
-	for (i = o->first; i < o->last && good && (!f->process || f->process == o->process); i++)
-		good = add_part(m, o, &m->part[i]);
-	return good;
+	for (i = o->first; i < o->last && (!f->process || f->process == o->process); i++)
+		add_part(m, o, &m->part[i]);
 }
 
 /* ---- the whole ---- */
@@ -426,7 +399,7 @@ static void tame(struct site_values *v, bool foreign)
 		v->freed_bytes = v->bytes;
 }
 
-static bool make_groups(struct sites *s)
+static void make_groups(struct sites *s)
 {
 	const struct sites_options *o = &s->options;
 	struct site *site;
@@ -437,12 +410,11 @@ static bool make_groups(struct sites *s)
 			s->groups = (size_t)site->group + 1;
 	}
 	free(s->local);
-	s->local = calloc(s->groups + 1, sizeof(*s->local));
-	for (site = s->site; s->local && site < s->site + s->count; site++) {
+	s->local = must_calloc(s->groups + 1, sizeof(*s->local));
+	for (site = s->site; site < s->site + s->count; site++) {
 		s->local[site->group].bytes += site->v.local_bytes;
 		s->local[site->group].calls += site->v.local_calls;
 	}
-	return s->local;
 }
 
 static void finish(struct sites *s, const struct making *m)
@@ -464,11 +436,10 @@ static void finish(struct sites *s, const struct making *m)
 		s->totals.unplaced = (int64_t)(s->peak.bytes - placed);
 }
 
-int site_totals_read(struct sites *s, const struct trace *t)
+void site_totals_read(struct sites *s, const struct trace *t)
 {
 	struct making m = { .s = s, .t = t };
 	struct owner *list;
-	bool good;
 	size_t i, n;
 
 	m.parts = trace_totals(t, &m.part);
@@ -477,19 +448,14 @@ int site_totals_read(struct sites *s, const struct trace *t)
 	s->site = NULL;
 	s->count = s->groups = 0;
 	s->totals.read = true;
-	good = list;
-	if (good)
-		rank_owners(list, n, t, &s->options);
-	for (i = 0; i < n && good; i++)
-		good = add_owner(&m, &list[i], n == 1);
-	if (good && !s->site)
-		good = (s->site = calloc(1, sizeof(*s->site))) != NULL;
-	if (good) {
-		finish(s, &m);
-		good = make_groups(s);
-	}
+	rank_owners(list, n, t, &s->options);
+	for (i = 0; i < n; i++)
+		add_owner(&m, &list[i], n == 1);
+	if (!s->site)
+		s->site = must_calloc(1, sizeof(*s->site));
+	finish(s, &m);
+	make_groups(s);
 	array_release(&m.estimate);
 	hash_release(&m.index);
 	free(list);
-	return good ? 0 : -ENOMEM;
 }

@@ -24,13 +24,13 @@
 
 /*
  * After the walk of a profile, which has no events: fills s.  Of its options, part must
- * not be SITE_BY_SIZE, and the filter may name a process only.  0 or -ENOMEM.
+ * not be SITE_BY_SIZE, and the filter may name a process only.
  *
  * By process, live blocks at the peak are those at the peak of each process. By
  * thread, a site has the blocks that the thread allocated and those that it
  * freed, whoever allocated them: live blocks are unknown, and 0.
  */
-int site_totals_read(struct sites *s, const struct trace *t);
+void site_totals_read(struct sites *s, const struct trace *t);
 
 /* The first of these options that a profile cannot answer, as in "--thread"; NULL: none. */
 const char *site_totals_lack(const struct sites_options *o);

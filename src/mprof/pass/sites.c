@@ -11,6 +11,7 @@
  * Epochs are kept as differences until finish.
  */
 #include "../util/order.h"
+#include "../util/alloc.h"
 #include "sites_count.h"
 
 #include <stdlib.h>
@@ -52,14 +53,10 @@ static void start(void *self, struct walk *w)
 {
 	struct sites *s = self;
 	struct site_filter *f = &s->options.filter;
-	struct work *k = calloc(1, sizeof(*k));
+	struct work *k = must_calloc(1, sizeof(*k));
 
 	s->walk = w;
 	s->work = k;
-	if (!k) {
-		pass_failed(w);
-		return;
-	}
 	site_accumulators_init(&k->accumulators, &s->options);
 	k->plain = site_filter_is_plain(f);
 	k->all_lifetimes = !f->lifetime_min_ns && f->lifetime_max_ns == UINT64_MAX;
@@ -71,8 +68,8 @@ static void start(void *self, struct walk *w)
 		   k->look_back == 1 && !s->options.temporary_ns;
 	if (!k->usual)
 		w->fused = NULL;
-	if (!s->options.until.set && rss_find(&k->rss, &w->input) < 0)
-		pass_failed(w);
+	if (!s->options.until.set)
+		rss_find(&k->rss, &w->input);
 	s->rss = (struct site_snapshot){ .ticks = k->rss.from_ticks,
 					 .rss = k->rss.rss,
 					 .process = k->rss.process };
@@ -159,12 +156,9 @@ void sites_next_epoch(const struct sites *s, uint64_t ticks)
 struct recent *sites_recent(struct sites *s, uint32_t thread)
 {
 	struct work *k = s->work;
-	struct recent *r =
-	    array_at(&k->recent, thread, sizeof(struct recent) + k->look_back * sizeof(uint64_t));
 
-	if (!r)
-		pass_failed(s->walk);
-	return r;
+	return array_at(&k->recent, thread,
+			sizeof(struct recent) + k->look_back * sizeof(uint64_t));
 }
 
 /* A realloc replaced one block by another. */
@@ -230,8 +224,6 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 	    !passes(s, &b, n->process, false))
 		return;
 	accumulator = accumulator_of(s, &b, false);
-	if (!accumulator)
-		return;
 	site_accumulator_called(accumulator, e->ticks);
 	accumulator->map_calls++;
 	accumulator->map_bytes += e->size;
@@ -253,16 +245,14 @@ static void batch(void *self, const struct batch *b)
 	struct sites *s = self;
 	struct work *k = s->work;
 	struct recent *recent = NULL;
-	const uint32_t of_rss = k && k->rss.rss ? k->rss.process : 0; /* processes count from 1 */
-	const bool ahead = k && k->accumulators.count >= ACCUMULATOR_NEAR;
+	const uint32_t of_rss = k->rss.rss ? k->rss.process : 0; /* processes count from 1 */
+	const bool ahead = k->accumulators.count >= ACCUMULATOR_NEAR;
 	const struct event *e = b->event;
 	const struct note *n = b->note;
 	uint32_t thread = 0;
 	struct live all;
 	size_t i;
 
-	if (s->walk->failed)
-		return;
 	for (i = 0; i < b->count; i++, e++, n++) {
 		if (ahead && i + SITES_AHEAD < b->count)
 			look_ahead(k, b, i + SITES_AHEAD);
@@ -276,8 +266,6 @@ static void batch(void *self, const struct batch *b)
 		if (!recent || n->thread != thread) {
 			thread = n->thread;
 			recent = sites_recent(s, thread);
-			if (!recent)
-				return;
 		}
 		if (n->did & (NOTE_ENDED | NOTE_DROPPED))
 			block_ends(
@@ -341,7 +329,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 				       .ns = UINT64_MAX,
 				   },
 				   false, true);
-	if (k && why == GONE_EXEC && is_of_rss(s, h->process[process]->number))
+	if (why == GONE_EXEC && is_of_rss(s, h->process[process]->number))
 		k->rss_live = k->rss_mapped = k->rss_break = 0;
 }
 
@@ -375,14 +363,8 @@ static void finish(void *self, struct walk *w)
 	struct work *k = s->work;
 	size_t i;
 
-	if (!k || w->failed)
-		return;
-	s->site = calloc(k->accumulators.count + 1, sizeof(*s->site));
-	s->local = calloc(k->accumulators.groups + 1, sizeof(*s->local));
-	if (!s->site || !s->local) {
-		pass_failed(w);
-		return;
-	}
+	s->site = must_calloc(k->accumulators.count + 1, sizeof(*s->site));
+	s->local = must_calloc(k->accumulators.groups + 1, sizeof(*s->local));
 	for (i = 0; i < k->accumulators.count; i++) {
 		struct site *site = &s->site[s->count];
 		const struct accumulator *accumulator = &k->accumulators.accumulator[i];

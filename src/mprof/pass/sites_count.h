@@ -73,13 +73,9 @@ ALWAYS_INLINE struct accumulator *accumulator_of(struct sites *s, const struct b
 {
 	struct work *k = s->work;
 	const bool whole = usual || __builtin_expect(s->options.part == SITE_WHOLE, 1);
-	struct accumulator *accumulator =
-	    whole ? site_accumulator_whole(&k->accumulators, b->stack)
-		  : site_accumulator_by_part(&k->accumulators, b->stack, sites_part(s, b));
 
-	if (__builtin_expect(!accumulator, 0))
-		pass_failed(s->walk);
-	return accumulator;
+	return whole ? site_accumulator_whole(&k->accumulators, b->stack)
+		     : site_accumulator_by_part(&k->accumulators, b->stack, sites_part(s, b));
 }
 
 /* ---- a block ends ---- */
@@ -166,8 +162,6 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual, 
 	if (!passes(s, b, e->process, usual))
 		return;
 	accumulator = accumulator_of(s, b, usual);
-	if (!accumulator)
-		return;
 	site_accumulator_live(&k->accumulators, accumulator, -1, b->size, groups);
 	if (!usual && !k->all_lifetimes &&
 	    (e->ns < f->lifetime_min_ns || e->ns > f->lifetime_max_ns))
@@ -223,8 +217,6 @@ ALWAYS_INLINE void block_begins(struct sites *s, const struct event *e, uint32_t
 	if (!passes(s, &b, process, usual))
 		return;
 	accumulator = accumulator_of(s, &b, usual);
-	if (!accumulator)
-		return;
 	site_accumulator_live(&k->accumulators, accumulator, 1, e->size, groups);
 	site_accumulator_called(accumulator, e->ticks);
 	if (resized)

@@ -40,20 +40,15 @@ static void forget_moments(struct accumulator *a)
 	memset(a->epoch_bytes, 0, sizeof(a->epoch_bytes));
 }
 
-static bool get_accumulators(struct site_accumulators *to, struct cursor *from)
+static void get_accumulators(struct site_accumulators *to, struct cursor *from)
 {
 	const size_t n = cursor_varint(from);
-	struct accumulator *all = n < SIZE_MAX / sizeof(*all) ? calloc(n + 1, sizeof(*all)) : NULL;
+	struct accumulator *all = must_calloc(n + 1, sizeof(*all));
 	struct accumulator *a;
-	bool sound = all;
 
-	if (sound)
-		state_get_rows(from, (uint64_t *)all, n, NUMBERS);
-	for (size_t i = 0; i < n && sound; i++) {
+	state_get_rows(from, (uint64_t *)all, n, NUMBERS);
+	for (size_t i = 0; i < n; i++) {
 		a = site_accumulator_new(to, all[i].stack, 0);
-		sound = a;
-		if (!sound)
-			break;
 		all[i].group = a->group;
 		forget_moments(&all[i]);
 		*a = all[i];
@@ -63,7 +58,6 @@ static bool get_accumulators(struct site_accumulators *to, struct cursor *from)
 		}
 	}
 	free(all);
-	return sound;
 }
 
 static void get_moments(struct sites *s, const struct work *saved, struct cursor *from)
@@ -88,23 +82,17 @@ static void get_moments(struct sites *s, const struct work *saved, struct cursor
 	k->rss_break = saved->rss_break;
 }
 
-bool sites_state_get(struct sites *s, struct cursor *from)
+void sites_state_get(struct sites *s, struct cursor *from)
 {
 	struct work *k = s->work;
-	struct recent *recent;
 	struct work saved;
 	uint64_t n;
 
-	if (!k)
-		return false;
 	state_get(from, &saved, sizeof(saved));
 	get_moments(s, &saved, from);
 	n = cursor_varint(from);
-	for (uint32_t i = 0; i < n && from->p < from->end; i++) {
-		recent = sites_recent(s, i);
-		if (!recent)
-			return false;
-		recent->addr[0] = cursor_varint(from);
-	}
-	return !s->options.until.set || get_accumulators(&k->accumulators, from);
+	for (uint32_t i = 0; i < n && from->p < from->end; i++)
+		sites_recent(s, i)->addr[0] = cursor_varint(from);
+	if (s->options.until.set)
+		get_accumulators(&k->accumulators, from);
 }

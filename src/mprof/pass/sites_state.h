@@ -23,9 +23,8 @@ void sites_state_put(struct sites *s, struct byte_column *to);
 
 /*
  * After the pass has started.  With options.until, all sites go on; else only the moments of the
- * run, which a walk has saved that had no such end, and no site has anything yet.  False without
- * memory.
+ * run, which a walk has saved that had no such end, and no site has anything yet.
  */
-bool sites_state_get(struct sites *s, struct cursor *from);
+void sites_state_get(struct sites *s, struct cursor *from);
 
 #endif

@@ -4,11 +4,11 @@
  */
 #include "snapshots.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/order.h"
+#include "../util/alloc.h"
 
 _Static_assert(sizeof(struct snapshot_births) == SNAPSHOT_NUMBERS * sizeof(uint64_t),
 	       "written as rows of numbers");
@@ -124,14 +124,10 @@ static void keep_births(struct work *k, struct snapshot_slice *s)
 
 struct snapshot_births *snapshots_births(const struct snapshot_slice *s)
 {
-	struct snapshot_births *b = calloc(s->birth_rows + 1, sizeof(*b));
-	uint8_t *plain = b ? state_frame_plain(&s->births) : NULL;
+	struct snapshot_births *b = must_calloc(s->birth_rows + 1, sizeof(*b));
+	uint8_t *plain = state_frame_plain(&s->births);
 	struct cursor from = { plain, plain + s->births.plain };
 
-	if (!plain) {
-		free(b);
-		return NULL;
-	}
 	state_get_rows(&from, &b->stack, s->birth_rows, SNAPSHOT_NUMBERS);
 	free(plain);
 	return b;
@@ -168,9 +164,8 @@ static void add_rows(struct work *k, const struct snapshot_slice *s)
 {
 	struct snapshot_births *b = snapshots_births(s);
 
-	for (size_t i = 0; b && i < s->birth_rows; i++)
+	for (size_t i = 0; i < s->birth_rows; i++)
 		add(k, &b[i]);
-	k->failed |= !b;
 	free(b);
 }
 
@@ -348,16 +343,16 @@ void snapshots_release(struct snapshots *s)
 
 /* ---- going on from one ---- */
 
-static int resume(void *self, struct walk *w, size_t *here)
+static size_t resume(void *self, struct walk *w)
 {
 	const struct snapshot_start *at = self;
 	const struct snapshot_slice *s = &at->snapshots->slice[at->slice];
 	uint8_t *plain = state_frame_plain(&s->state);
 	struct cursor from = { plain, plain + s->state.plain };
-	const bool sound = plain && walk_state_get(w, at->trace, &s->place, &from, here);
+	const size_t here = walk_state_get(w, at->trace, &s->place, &from);
 
 	free(plain);
-	return sound ? 0 : -ENOMEM;
+	return here;
 }
 
 void snapshots_begin(struct walk *w, struct snapshot_start *from)

@@ -78,7 +78,7 @@ struct snapshot_start {
 };
 void snapshots_begin(struct walk *w, struct snapshot_start *from);
 
-/* The births of a slice, birth_rows of them, for free(); NULL without memory. */
+/* The births of a slice, birth_rows of them, for free(). */
 struct snapshot_births *snapshots_births(const struct snapshot_slice *s);
 
 static inline unsigned snapshot_class(uint64_t size)

@@ -8,11 +8,11 @@
  */
 #include "tree.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/order.h"
+#include "../util/alloc.h"
 #include "../trace/lost.h"
 #include "rss.h"
 
@@ -38,16 +38,12 @@ static bool is_image(const struct trace_fact *f)
 
 /* ---- the list of processes ---- */
 
-static int collect(struct tree *r, const struct walk_input *in)
+static void collect(struct tree *r, const struct walk_input *in)
 {
-	uint32_t *seen = calloc(in->fact_count + in->thread_count + 1, sizeof(*seen));
+	uint32_t *seen = must_calloc(in->fact_count + in->thread_count + 1, sizeof(*seen));
 	size_t n = 0, i;
 
-	r->process = calloc(in->fact_count + in->thread_count + 1, sizeof(*r->process));
-	if (!seen || !r->process) {
-		free(seen);
-		return -ENOMEM;
-	}
+	r->process = must_calloc(in->fact_count + in->thread_count + 1, sizeof(*r->process));
 	for (i = 0; i < in->fact_count; i++)
 		seen[n++] = in->facts[i].process;
 	for (i = 0; i < in->thread_count; i++)
@@ -60,18 +56,12 @@ static int collect(struct tree *r, const struct walk_input *in)
 		if (r->process[i].number &&
 		    (!r->processes || r->process[r->processes - 1].number != r->process[i].number))
 			r->process[r->processes++].number = r->process[i].number;
-	return 0;
 }
 
-static int add_image(struct tree_process *p, const struct trace_fact *f)
+static void add_image(struct tree_process *p, const struct trace_fact *f)
 {
-	const struct trace_fact **more = reallocarray(p->image, p->images + 1, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	p->image = more;
+	p->image = must_reallocarray(p->image, p->images + 1, sizeof(const struct trace_fact *));
 	p->image[p->images++] = f;
-	return 0;
 }
 
 static void add_start(struct tree_process *p, const struct mprof_fact *f)
@@ -105,19 +95,21 @@ static void add_end(struct tree_process *p, const struct mprof_fact *f)
 		p->waited_rss_bytes = f->peak_rss_bytes;
 }
 
-static int add_fact(struct tree *r, const struct trace_fact *f)
+static void add_fact(struct tree *r, const struct trace_fact *f)
 {
 	struct tree_process *p = (struct tree_process *)tree_find(r, f->process);
 	const struct mprof_fact *m = f->fact;
 
 	if (!p)
-		return 0;
+		return;
 	if (m->self_bytes > p->self_bytes)
 		p->self_bytes = m->self_bytes;
 	if (m->what == MPROF_FACT_START)
 		add_start(p, m);
-	if (is_image(f))
-		return add_image(p, f);
+	if (is_image(f)) {
+		add_image(p, f);
+		return;
+	}
 	if (m->what == MPROF_FACT_END || m->what == MPROF_FACT_WAITED)
 		add_end(p, m);
 	if (m->what == MPROF_FACT_STOPPED)
@@ -126,7 +118,6 @@ static int add_fact(struct tree *r, const struct trace_fact *f)
 		p->stopped = NULL;
 	if (m->what == MPROF_FACT_DEEPBIND)
 		p->deepbind = f->path;
-	return 0;
 }
 
 /* The live entry has the losses, and an end that no fact recorded. */
@@ -251,14 +242,12 @@ static bool is_listed(const struct tree *r, int32_t pid, uint32_t parent)
 	return false;
 }
 
-static int find_missing(struct tree *r, const struct walk_input *in)
+static void find_missing(struct tree *r, const struct walk_input *in)
 {
 	struct tree_process *p;
 	size_t i;
 
-	r->missing = calloc(in->fact_count + 1, sizeof(*r->missing));
-	if (!r->missing)
-		return -ENOMEM;
+	r->missing = must_calloc(in->fact_count + 1, sizeof(*r->missing));
 	for (i = 0; i < in->fact_count; i++) {
 		const struct trace_fact *f = &in->facts[i];
 		int32_t pid = f->fact->child_pid ? f->fact->child_pid : f->fact->pid;
@@ -280,7 +269,6 @@ static int find_missing(struct tree *r, const struct walk_input *in)
 			.ticks = f->fact->ticks,
 		};
 	}
-	return 0;
 }
 
 /* The loader names the executable as it was called. */
@@ -289,14 +277,12 @@ static const char *own_path(const struct trace_fact *f)
 	return *f->malloc_of == '/' ? f->malloc_of : f->exe;
 }
 
-static int find_owns(struct tree *r, const struct walk_input *in)
+static void find_owns(struct tree *r, const struct walk_input *in)
 {
 	const struct trace_fact *f;
 	size_t i, k;
 
-	r->own = calloc(in->fact_count + 1, sizeof(*r->own));
-	if (!r->own)
-		return -ENOMEM;
+	r->own = must_calloc(in->fact_count + 1, sizeof(*r->own));
 	for (i = 0; i < in->fact_count; i++) {
 		f = &in->facts[i];
 		if (!is_image(f) || !*f->malloc_of)
@@ -308,22 +294,18 @@ static int find_owns(struct tree *r, const struct walk_input *in)
 			    (struct tree_own){ .path = own_path(f), .process = f->process };
 		r->own[k].processes++;
 	}
-	return 0;
 }
 
 /* ---- the whole ---- */
 
-static int collect_remarks(struct tree *r, const struct walk_input *in)
+static void collect_remarks(struct tree *r, const struct walk_input *in)
 {
 	size_t i;
 
-	r->remark = calloc(in->fact_count + 1, sizeof(*r->remark));
-	if (!r->remark)
-		return -ENOMEM;
+	r->remark = must_calloc(in->fact_count + 1, sizeof(*r->remark));
 	for (i = 0; i < in->fact_count; i++)
 		if (in->facts[i].fact->what == MPROF_FACT_OUTSIDE && *in->facts[i].why)
 			r->remark[r->remarks++] = in->facts[i].why;
-	return 0;
 }
 
 static void measure(struct tree *r, const struct walk_input *in, uint64_t seen)
@@ -342,23 +324,22 @@ static void measure(struct tree *r, const struct walk_input *in, uint64_t seen)
 		r->end_ticks = r->start_ticks;
 }
 
-static int add_memory(struct tree *r, const struct walk_input *in)
+static void add_memory(struct tree *r, const struct walk_input *in)
 {
 	struct tree_process *p;
 	struct array told;
-	int ret = rss_told_make(&told, in);
 
-	for (p = r->process; !ret && p < r->process + r->processes; p++) {
+	rss_told_make(&told, in);
+	for (p = r->process; p < r->process + r->processes; p++) {
 		if (p->number - 1 < MPROF_PROCESS_TABLE)
 			add_entry(p, &in->header->process[p->number - 1]);
 		add_samples(p, in, &told);
 	}
 	array_release(&told);
-	return ret;
 }
 
-int tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
-	      const uint64_t lost[MPROF_LOST_REASONS])
+void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
+	       const uint64_t lost[MPROF_LOST_REASONS])
 {
 	size_t i;
 
@@ -368,17 +349,14 @@ int tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 		if (!lost_is_stack((unsigned)i))
 			r->lost_all += lost[i];
 	}
-	if (collect(r, in) < 0)
-		return -ENOMEM;
+	collect(r, in);
 	for (i = 0; i < in->fact_count; i++)
-		if (add_fact(r, &in->facts[i]) < 0)
-			return -ENOMEM;
-	if (add_memory(r, in) < 0)
-		return -ENOMEM;
+		add_fact(r, &in->facts[i]);
+	add_memory(r, in);
 	measure(r, in, seen);
-	if (find_missing(r, in) < 0 || find_owns(r, in) < 0)
-		return -ENOMEM;
-	return collect_remarks(r, in);
+	find_missing(r, in);
+	find_owns(r, in);
+	collect_remarks(r, in);
 }
 
 void tree_release(struct tree *r)

@@ -75,11 +75,10 @@ struct tree {
 
 /*
  * seen: the time of the last event read, 0 without any; a program that still
- * runs continues after its trace was opened.  0 or -ENOMEM; release in both
- * cases.
+ * runs continues after its trace was opened.
  */
-int tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
-	      const uint64_t lost[MPROF_LOST_REASONS]);
+void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
+	       const uint64_t lost[MPROF_LOST_REASONS]);
 void tree_release(struct tree *r);
 
 /* NULL when there is none. */

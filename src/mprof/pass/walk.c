@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../trace/block_numbers.h"
+#include "../util/alloc.h"
 #include "boundaries.h"
 
 #define PROGRESS_EVERY (1u << 20)
@@ -208,8 +209,8 @@ static size_t read_batch(struct walk *w, size_t half)
 			break;
 		n += got;
 	}
-	if (w->names && names_give(w->names, to, n) < 0)
-		w->heap.error = -ENOMEM;
+	if (w->names)
+		names_give(w->names, to, n);
 	return n;
 }
 
@@ -235,15 +236,12 @@ static bool is_cancelled(const struct walk *w)
 	return w->cancel && __atomic_load_n(w->cancel, __ATOMIC_RELAXED);
 }
 
-/* The first batch; *here: its events. */
-static int begin(struct walk *w, size_t *here)
+/* The first batch: how many events it has. */
+static size_t begin(struct walk *w)
 {
 	w->window.base = 0;
 	w->window.befores = 0;
-	if (w->resume)
-		return w->resume(w->resume_context, w, here);
-	*here = read_batch(w, 0);
-	return 0;
+	return w->resume ? w->resume(w->resume_context, w) : read_batch(w, 0);
 }
 
 static void run_batches(struct walk *w, size_t here)
@@ -251,7 +249,7 @@ static void run_batches(struct walk *w, size_t here)
 	uint64_t told = w->events;
 	size_t next = 0;
 
-	for (; here && !w->heap.error && !w->failed && !is_cancelled(w); here = next) {
+	for (; here && !is_cancelled(w); here = next) {
 		if (w->between)
 			w->between(w->between_context, w, here);
 		next = here == WINDOW_BATCH ? read_batch(w, w->window.base ^ WINDOW_BATCH) : 0;
@@ -322,16 +320,15 @@ int walk_run(struct walk *w, struct error *err)
 	uint64_t inversion = (uint64_t)(((unsigned __int128)HEAP_INVERSION_NS << 32) / w->ns_mult);
 	size_t i, here;
 
-	if (heap_init(&w->heap, w->input.header->page_size, inversion, !w->no_pages) < 0 ||
-	    boundaries_make(&w->input, &w->boundary, &w->boundaries) < 0 ||
-	    (!w->input.names_blocks && !(w->names = names_new())))
-		return fail(err, -ENOMEM, "no memory to read the trace");
+	heap_init(&w->heap, w->input.header->page_size, inversion, !w->no_pages);
+	boundaries_make(&w->input, &w->boundary, &w->boundaries);
+	if (!w->input.names_blocks)
+		w->names = names_new();
 	w->heap.from_the_middle = w->input.header->dropped_ticks;
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->start)
 			w->pass[i].ops->start(w->pass[i].self, w);
-	if (begin(w, &here) < 0)
-		return fail(err, -ENOMEM, "no memory to read the trace");
+	here = begin(w);
 	run_batches(w, here);
 	if (is_cancelled(w))
 		return fail(err, -ECANCELED, "cancelled");
@@ -339,10 +336,6 @@ int walk_run(struct walk *w, struct error *err)
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->finish)
 			w->pass[i].ops->finish(w->pass[i].self, w);
-	for (i = 0; i < w->heap.processes; i++)
-		w->failed |= w->heap.process[i]->pages.failed;
-	if (w->heap.error || w->failed)
-		return fail(err, -ENOMEM, "no memory for the live blocks of the trace");
 	return 0;
 }
 
@@ -364,12 +357,10 @@ int walk_trace(struct trace *t, const struct pass_ops *ops, void *self,
 	       void (*tell)(void *context, const struct walk *w), void *context, struct error *err)
 {
 	const struct walk_pass pass = { ops, self };
-	struct walk *w = malloc(sizeof(*w)); /* it has two batches of events in it */
+	struct walk *w = must_malloc(sizeof(*w)); /* it has two batches of events in it */
 	struct walk_input in;
 	int ret;
 
-	if (!w)
-		return fail(err, -ENOMEM, "no memory to read '%s'", trace_path(t));
 	trace_rewind(t);
 	walk_input_from_trace(&in, t);
 	walk_init(w, &in, &pass, 1);

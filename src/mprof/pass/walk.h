@@ -8,8 +8,8 @@
  * batch is cut at each boundary, so that the heap and all passes have then seen
  * exactly the events before it.
  *
- * Errors: walk_run returns -ENOMEM (err says so) when the heap or a pass ran
- * out of memory, -ECANCELED when it was cancelled.  Threads: one at a time.
+ * Errors: walk_run returns -ECANCELED when it was cancelled.  Without memory the program ends.
+ * Threads: one at a time.
  */
 #ifndef MPROF_PASS_WALK_H
 #define MPROF_PASS_WALK_H
@@ -74,10 +74,10 @@ struct walk {
 	void (*between)(void *context, struct walk *w, size_t here);
 	void *between_context;
 	/* Begins in the middle, see snapshots.h: sets heap, window and the following members of
-	 * this struct to their state between two batches.  0 or -errno.  NULL: at the beginning. */
-	int (*resume)(void *context, struct walk *w, size_t *here);
+	 * this struct to their state between two batches.  Returns the number of events of the
+	 * next one.  NULL: at the beginning. */
+	size_t (*resume)(void *context, struct walk *w);
 	void *resume_context;
-	bool failed;		 /* a pass had no memory */
 	const bool *cancel;	 /* another thread may set it: the walk ends soon; NULL */
 	struct walk_until until; /* set before walk_run */
 	bool stopped;  /* it ended there: blocks that were live are reported as GONE_TRACE_ENDS */
@@ -100,12 +100,6 @@ void walk_release(struct walk *w);
 /* Walks t, rewound before and after, with one pass; tell may be NULL.  Pages are not counted. */
 int walk_trace(struct trace *t, const struct pass_ops *ops, void *self,
 	       void (*tell)(void *context, const struct walk *w), void *context, struct error *err);
-
-/* A pass without memory: its result is incomplete, and the walk will fail. */
-static inline void pass_failed(struct walk *w)
-{
-	w->failed = true;
-}
 
 static inline uint64_t walk_duration_ns(const struct walk *w, uint64_t ticks)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* walk_state.c - see walk_state.h. */
+#include "../util/alloc.h"
+#include "../util/memory.h"
 #include "walk_state.h"
 
 #include <stdlib.h>
@@ -38,9 +40,9 @@ bool state_frame_make(struct packer *packer, struct byte_column *plain, struct s
 uint8_t *state_frame_plain(const struct state_frame *f)
 {
 	struct unpacker *u = unpacker_new();
-	uint8_t *plain = malloc(f->plain + 1);
+	uint8_t *plain = must_malloc(f->plain + 1);
 
-	if (!u || !plain || !unpacker_frame(u, f->bytes, f->count, plain, f->plain)) {
+	if (!u || !unpacker_frame(u, f->bytes, f->count, plain, f->plain)) {
 		free(plain);
 		plain = NULL;
 	}
@@ -110,7 +112,7 @@ static size_t get_walk(struct cursor *from, struct walk *w)
 	return here;
 }
 
-static bool get_addresses(struct trace *t, const struct walk *w, struct cursor *from)
+static void get_addresses(struct trace *t, const struct walk *w, struct cursor *from)
 {
 	bool sound = true;
 	uint64_t number;
@@ -118,21 +120,25 @@ static bool get_addresses(struct trace *t, const struct walk *w, struct cursor *
 	for (size_t i = 0; i < w->heap.processes; i++) {
 		const struct heap_process *p = w->heap.process[i];
 
-		for (uint32_t k = 0; k < p->own.n && sound; k++)
+		for (uint32_t k = 0; k < p->own.n; k++)
 			if (p->own.block[k].addr)
-				sound =
+				sound &=
 				    trace_set_address(t, p->number, k + 1, p->own.block[k].addr);
-		while ((number = cursor_varint(from)) && sound)
-			sound =
+		while ((number = cursor_varint(from)))
+			sound &=
 			    trace_set_address(t, p->number, (uint32_t)number, cursor_varint(from));
 	}
-	return sound;
+	if (!sound)
+		memory_out();
 }
 
-bool walk_state_get(struct walk *w, struct trace *t, const struct trace_place *place,
-		    struct cursor *from, size_t *here)
+size_t walk_state_get(struct walk *w, struct trace *t, const struct trace_place *place,
+		      struct cursor *from)
 {
-	*here = get_walk(from, w);
+	const size_t here = get_walk(from, w);
+
 	trace_go(t, place);
-	return !heap_load(&w->heap, from) && get_addresses(t, w, from);
+	heap_load(&w->heap, from);
+	get_addresses(t, w, from);
+	return here;
 }

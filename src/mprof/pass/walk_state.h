@@ -26,14 +26,14 @@ struct state_frame {
 
 /* Of *plain, which is empty then; false without memory. */
 bool state_frame_make(struct packer *packer, struct byte_column *plain, struct state_frame *f);
-/* For free(); NULL without memory, or if the frame is damaged. */
+/* For free(); NULL if the frame is damaged. */
 uint8_t *state_frame_plain(const struct state_frame *f);
 
 /* here: as walk.between is told.  Without memory, `to` has failed. */
 void walk_state_put(const struct walk *w, const struct trace *t, size_t here,
 		    struct byte_column *to);
-/* The reader of t, which has the same file, goes to that place; false without memory. */
-bool walk_state_get(struct walk *w, struct trace *t, const struct trace_place *place,
-		    struct cursor *from, size_t *here);
+/* The reader of t, which has the same file, goes to that place.  The events of the next batch. */
+size_t walk_state_get(struct walk *w, struct trace *t, const struct trace_place *place,
+		      struct cursor *from);
 
 #endif

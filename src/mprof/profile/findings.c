@@ -499,9 +499,9 @@ static bool find_grown(struct findings *f, const struct analysis *a)
 	size_t n, i, before = f->count;
 	struct growth_site *site = growth_merged(&a->growth, line_of, &g, &n);
 
-	if (site && n)
+	if (n)
 		qsort_r(site, n, sizeof(*site), by_growth, (void *)a);
-	for (i = 0; site && i < n; i++)
+	for (i = 0; i < n; i++)
 		if (!add_grown(f, a, &site[i]) || f->count >= before + kinds[FINDING_GROWN].most)
 			break;
 	line_interner_release(&g.lines);

@@ -107,13 +107,11 @@ static void set_grouping(struct profile *p, struct grouping *g, enum profile_by 
 /* ---- the walk ---- */
 
 /* A profile has no events to walk over: its sites exist already. */
-static int read_totals(struct profile *p, const struct trace *t, struct error *err)
+static void read_totals(struct profile *p, const struct trace *t)
 {
 	p->walk.first_ticks = trace_header(t)->start_ticks;
 	p->walk.last_ticks = site_totals_end(t);
-	return site_totals_read(&p->sites, t) < 0
-		   ? fail(err, -ENOMEM, "no memory for the call stacks of '%s'", p->path)
-		   : 0;
+	site_totals_read(&p->sites, t);
 }
 
 static int run_walk(struct profile *p, struct trace *t, const struct profile_options *o,
@@ -138,14 +136,13 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	}
 	p->walk.progress = o->progress;
 	p->walk.progress_context = o->progress_context;
-	if (tree_make(&p->tree, &input, 0, trace_damage(t)->lost) < 0)
-		return fail(err, -ENOMEM, "no memory for the processes of '%s'", p->path);
+	tree_make(&p->tree, &input, 0, trace_damage(t)->lost);
 	milestones = o->passes || o->sym.no_cache ? NULL : milestones_open(t);
 	milestones_walk(milestones, &p->walk, &p->sites, o->from_start);
 	ret = walk_run(&p->walk, err);
 	milestones_close(milestones, !ret);
 	if (!ret && !trace_has_events(t))
-		ret = read_totals(p, t, err);
+		read_totals(p, t);
 	/* A program that still runs has continued. */
 	if (p->walk.last_ticks > p->tree.end_ticks)
 		p->tree.end_ticks = p->walk.last_ticks;

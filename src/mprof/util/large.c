@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* large.c - large pages for large tables. */
+#include "alloc.h"
 #include "large.h"
+#include "memory.h"
 
 #include <limits.h>
 #include <malloc.h>
@@ -18,7 +20,7 @@ static size_t span(size_t bytes)
 	return (bytes + 0xffff) & ~(size_t)0xffff;
 }
 
-/* From the beginning of a large page on; NULL without memory. */
+/* From the beginning of a large page on. */
 static char *map(size_t bytes)
 {
 	char *p =
@@ -26,7 +28,7 @@ static char *map(size_t bytes)
 	size_t before = -(uintptr_t)p & (LARGE - 1);
 
 	if (p == MAP_FAILED)
-		return NULL;
+		memory_out();
 	if (before)
 		munmap(p, before);
 	munmap(p + before + bytes, LARGE - before);
@@ -39,14 +41,10 @@ static void *map_more(char *p, size_t bytes, size_t more)
 {
 	char *grown = map(span(more));
 
-	if (!grown)
-		return NULL;
 	if (bytes >= LARGE) {
 		bytes = span(bytes);
-		if (mremap(p, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, grown) == MAP_FAILED) {
-			munmap(grown, span(more));
-			return NULL;
-		}
+		if (mremap(p, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, grown) == MAP_FAILED)
+			memory_out();
 	} else if (bytes) {
 		memcpy(grown, p, bytes);
 		free(p);
@@ -56,14 +54,14 @@ static void *map_more(char *p, size_t bytes, size_t more)
 
 void *large_realloc(void *p, size_t bytes, size_t more)
 {
-	return more < LARGE ? realloc(p, more) : map_more(p, bytes, more);
+	return more < LARGE ? must_reallocarray(p, more, 1) : map_more(p, bytes, more);
 }
 
 void *large_extend(void *p, size_t bytes, size_t more)
 {
 	char *grown = large_realloc(p, bytes, more);
 
-	if (grown && more < LARGE)
+	if (more < LARGE)
 		memset(grown + bytes, 0, more - bytes);
 	return grown;
 }

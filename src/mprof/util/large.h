@@ -14,7 +14,7 @@
 /*
  * An array that grows; what of it was never written takes no memory when it is long, and
  * then it is in large pages: they spare a table most misses of the TLB, and page faults.
- * large_extend fills the new part with zeros.  NULL without memory: p stays what it was.
+ * large_extend fills the new part with zeros.  Ends: without memory the program (alloc.h).
  * It has its size whenever it is named again; p is NULL at first.  Not for free() but for
  * large_free().
  */
