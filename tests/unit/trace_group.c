@@ -644,6 +644,75 @@ START_TEST(hostile_stacks)
 }
 END_TEST
 
+/* What is taken out of a pile by its depth, and where it is found, as of a plain list. */
+START_TEST(piles_are_lists)
+{
+	struct piles *all = calloc(1, sizeof(*all));
+	struct pile *p;
+	uint64_t list[4096];
+	size_t n = 0;
+
+	ck_assert_ptr_nonnull(all);
+	p = &all->pile[7];
+	ck_assert_uint_eq(pile_find(p, 16), 0);
+	ck_assert(!pile_is_top(p, 16));
+	for (unsigned i = 0; i < 3 * 4096; i++) {
+		unsigned depth = random_next() % (GROUP_PILE_DEPTH + 4), found = 0;
+		uint64_t wanted = 16 * (1 + random_next() % 32);
+
+		for (unsigned k = 0; k < GROUP_PILE_DEPTH && k < n; k++)
+			found |= (unsigned)(list[n - 1 - k] == wanted) << k;
+		ck_assert_uint_eq(pile_find(p, wanted), found);
+		ck_assert_int_eq(pile_is_top(p, wanted), found & 1);
+		if (depth < GROUP_PILE_DEPTH && depth < n) {
+			ck_assert_uint_eq(pile_pull(p, depth), list[n - 1 - depth]);
+			memmove(&list[n - 1 - depth], &list[n - depth], depth * sizeof(*list));
+			n--;
+		} else if (n < 4096) {
+			ck_assert(pile_push(p, wanted));
+			list[n++] = wanted;
+		}
+		ck_assert_uint_eq(p->n, n);
+		ck_assert(!n || !memcmp(p->addr, list, n * sizeof(*list)));
+	}
+	piles_begin(all);
+	ck_assert_uint_eq(pile_find(p, 16), 0);
+	piles_free(all);
+	free(all);
+}
+END_TEST
+
+/* Each address has a cell of its own, which stays when the table grows. */
+START_TEST(places_are_apart)
+{
+	const uint64_t first = 0x7f0000000000, far = 1ull << 40;
+	struct places p;
+
+	places_start(&p);
+	for (unsigned times = 0; times < 2; times++) {
+		ck_assert_ptr_null(places_find(&p, 0));
+		ck_assert_ptr_null(places_find(&p, first));
+		for (uint32_t i = 1; i < 5000; i++) {
+			uint32_t *cell = places_make(&p, first + 8 * i);
+
+			ck_assert_ptr_nonnull(cell);
+			ck_assert_uint_eq(*cell, 0);
+			*cell = i;
+			cell = places_make(&p, first + far * i);
+			ck_assert_uint_eq(*cell, 0);
+			*cell = ~i;
+		}
+		for (uint32_t i = 1; i < 5000; i++) {
+			ck_assert_uint_eq(*places_find(&p, first + 8 * i), i);
+			ck_assert_uint_eq(*places_find(&p, first + far * i), ~i);
+		}
+		ck_assert_ptr_null(places_find(&p, first - 1024));
+		places_free(&p);
+	}
+	places_free(&p);
+}
+END_TEST
+
 Suite *trace_group_suite(void)
 {
 	Suite *s = suite_create("trace groups");
@@ -658,6 +727,8 @@ Suite *trace_group_suite(void)
 	tcase_add_test(c, header);
 	tcase_add_test(c, stack_records);
 	tcase_add_test(c, reallocs);
+	tcase_add_test(c, piles_are_lists);
+	tcase_add_test(c, places_are_apart);
 	tcase_add_test(c, hostile);
 	tcase_add_test(c, hostile_sorts);
 	tcase_add_test(c, hostile_stacks);

@@ -35,7 +35,8 @@ static bool grow(struct places *p)
 	for (size_t i = 0; i < old.room; i++)
 		if (old.region[i].key)
 			*find(p, old.region[i].key) = old.region[i];
-	large_free(old.region, old.room * sizeof(*old.region));
+	if (old.room)
+		large_free(old.region, old.room * sizeof(*old.region));
 	return true;
 }
 
@@ -85,11 +86,19 @@ uint32_t *places_make(struct places *p, uint64_t addr)
 	return &r->leaf[addr >> 4 & (PLACES_LEAF - 1)];
 }
 
+void places_start(struct places *p)
+{
+	static struct places_region none[2];
+
+	*p = (struct places){ .region = none, .shift = 63 };
+}
+
 void places_free(struct places *p)
 {
 	for (size_t i = 0; i < p->slabs; i++)
 		large_free(p->slab[i], slab_bytes(i));
 	free(p->slab);
-	large_free(p->region, p->room * sizeof(*p->region));
-	*p = (struct places){ 0 };
+	if (p->room)
+		large_free(p->region, p->room * sizeof(*p->region));
+	places_start(p);
 }

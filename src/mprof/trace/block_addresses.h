@@ -23,13 +23,16 @@ struct places_region {
 };
 
 struct places {
-	struct places_region *region; /* open addressing */
+	struct places_region *region; /* open addressing; when it has no room, two that are empty */
 	size_t room, used;	      /* room: a power of two, or 0 */
 	unsigned shift;
 	uint32_t **slab; /* memory of leaves */
 	size_t slabs, left;
 };
 
+/* Empty; it takes no memory before something is made in it. */
+void places_start(struct places *p);
+/* Empty again. */
 void places_free(struct places *p);
 /* The same, but creates it if necessary; NULL without memory. */
 uint32_t *places_make(struct places *p, uint64_t addr);
@@ -48,22 +51,21 @@ static inline size_t places_hash(const struct places *p, uint64_t key)
 
 PREFETCHES places_prefetch(const struct places *p, uint64_t addr)
 {
-	if (p->room)
-		__builtin_prefetch(&p->region[places_hash(p, places_key(addr))]);
+	__builtin_prefetch(&p->region[places_hash(p, places_key(addr))]);
 }
 
 /* The cell of an address, or NULL if there has never been a block near it. */
 static inline uint32_t *places_find(const struct places *p, uint64_t addr)
 {
 	uint64_t key = places_key(addr);
-	size_t i;
+	const struct places_region *r = &p->region[places_hash(p, key)];
 
-	if (!p->room)
-		return NULL;
-	i = places_hash(p, key);
-	while (p->region[i].key && p->region[i].key != key)
-		i = (i + 1) & (p->room - 1);
-	return p->region[i].key ? &p->region[i].leaf[addr >> 4 & (PLACES_LEAF - 1)] : NULL;
+	while (__builtin_expect(r->key != key, 0)) {
+		if (!r->key)
+			return NULL;
+		r = r + 1 < p->region + p->room ? r + 1 : p->region;
+	}
+	return &r->leaf[addr >> 4 & (PLACES_LEAF - 1)];
 }
 
 #endif

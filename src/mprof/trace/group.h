@@ -176,7 +176,7 @@ static inline void guess_learn(struct group_guesses *g, struct sort *sorts, stru
 #define GROUP_PILES	  4096u
 #define GROUP_PILE_DEPTH  8u
 
-/* Freed addresses, the last one on top. */
+/* Freed addresses, the last one on top.  Once it has room, DEPTH zeros are below them. */
 struct pile {
 	uint64_t *addr;
 	uint32_t n, room;
@@ -191,6 +191,12 @@ static inline struct pile *pile_of(struct piles *p, const struct lane *l, const 
 	return &p->pile[(s->pile + l->pile) & (GROUP_PILES - 1)];
 }
 
+PREFETCHES pile_prefetch(const struct pile *p)
+{
+	if (p->n)
+		__builtin_prefetch(&p->addr[p->n - 1]);
+}
+
 static inline void piles_begin(struct piles *p)
 {
 	for (unsigned i = 0; i < GROUP_PILES; i++)
@@ -200,32 +206,69 @@ static inline void piles_begin(struct piles *p)
 static inline void piles_free(struct piles *p)
 {
 	for (unsigned i = 0; i < GROUP_PILES; i++)
-		free(p->pile[i].addr);
+		if (p->pile[i].room)
+			free(p->pile[i].addr - GROUP_PILE_DEPTH);
+}
+
+static __attribute__((noinline)) bool pile_grow(struct pile *p)
+{
+	uint32_t room = p->room ? 2 * p->room : 16;
+	uint64_t *old = p->room ? p->addr - GROUP_PILE_DEPTH : NULL;
+	uint64_t *bigger = realloc(old, (room + GROUP_PILE_DEPTH) * sizeof(*bigger));
+
+	if (!bigger)
+		return false;
+	if (!old)
+		memset(bigger, 0, GROUP_PILE_DEPTH * sizeof(*bigger));
+	p->addr = bigger + GROUP_PILE_DEPTH;
+	p->room = room;
+	return true;
 }
 
 static inline bool pile_push(struct pile *p, uint64_t addr)
 {
-	if (__builtin_expect(p->n == p->room, 0)) {
-		uint32_t room = p->room ? 2 * p->room : 16;
-		uint64_t *bigger = realloc(p->addr, room * sizeof(*bigger));
-
-		if (!bigger)
-			return false;
-		p->addr = bigger;
-		p->room = room;
-	}
+	if (__builtin_expect(p->n == p->room, 0) && !pile_grow(p))
+		return false;
 	p->addr[p->n++] = addr;
 	return true;
+}
+
+/* Also of one without room yet. */
+static inline const uint64_t *pile_end(const struct pile *p)
+{
+	static const uint64_t none[GROUP_PILE_DEPTH];
+
+	return p->room ? p->addr + p->n : none + GROUP_PILE_DEPTH;
+}
+
+static inline bool pile_is_top(const struct pile *p, uint64_t addr)
+{
+	return p->n && p->addr[p->n - 1] == addr;
+}
+
+/* A bit for each depth at which it is; addr is not 0. */
+static inline unsigned pile_find(const struct pile *p, uint64_t addr)
+{
+	const uint64_t *end = pile_end(p);
+	unsigned found = 0;
+
+#pragma GCC unroll 8
+	for (int i = 0; i < (int)GROUP_PILE_DEPTH; i++)
+		found |= (unsigned)(end[-1 - i] == addr) << i;
+	return found;
 }
 
 /* Removes the one at this depth, which exists. */
 static inline uint64_t pile_pull(struct pile *p, unsigned depth)
 {
-	uint64_t *at = p->addr + p->n - 1 - depth, addr = *at;
+	uint64_t *top = p->addr + --p->n, addr = top[-(int)depth];
 
-	for (; depth; depth--, at++)
-		at[0] = at[1];
-	p->n--;
+	/* A loop of depth steps would end at a place that the processor cannot predict. */
+	if (depth) {
+#pragma GCC unroll 8
+		for (int i = (int)GROUP_PILE_DEPTH - 1; i; i--)
+			top[-i] = i <= (int)depth ? top[1 - i] : top[-i];
+	}
 	return addr;
 }
 

@@ -2,9 +2,9 @@
 /*
  * group_write.c - events to the columns of a group (FORMAT.md 8.3).
  *
- * A batch is traversed twice before anything is decided: once to prefetch the
- * cache lines that lead to the block and sort of each event, once to follow
- * them. This hides most of the cache misses.
+ * A batch is traversed several times before anything is decided: first to prefetch the
+ * cache lines that lead to the block and sort of each event, then to follow them step by
+ * step.  This hides most of the cache misses.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@ enum effect { EFFECT_OTHER, EFFECT_BIRTH, EFFECT_END };
 struct prepared {
 	uint32_t *cell; /* of its address; NULL: none yet */
 	struct home *home;
-	uint64_t hash; /* of its sort */
+	uint64_t hash; /* of a birth's sort */
+	uint32_t sort; /* its number */
 	enum effect effect;
 };
 
@@ -30,9 +31,12 @@ struct group_writer {
 	struct byte_column column[GROUP_COLUMNS];
 	uint32_t length[MPROF_GROUP_FRAMES][GROUP_COLUMNS];
 	struct prepared prepared[GROUP_BATCH];
+	uint8_t effect[8][UINT8_MAX + 1]; /* enum effect, by kind and function; address 0 apart */
+	uint8_t op[2][UINT8_MAX + 1]
+		  [2]; /* enum group_op, by: begins realloc? function, has size? */
 	uint32_t events;
 	/* The current lane, and how many kinds it had when its turn began. */
-	struct lane *lane;
+	struct lane *lane, no_lane;
 	size_t turn;
 	/* Times: events since the last step, and the bucket that they are in. */
 	uint64_t bucket, count;
@@ -49,24 +53,35 @@ struct group_writer {
 #define EVENT_BYTES 64u
 #define EVENT_KINDS 3u /* two remarks and itself */
 
-/* Of four columns that are written at once, the first one counts. */
-static void even_out(struct group_writer *w)
-{
-	static const uint8_t wide[] = { GROUP_SORT, GROUP_SLOT, GROUP_NEAR };
-
-	for (unsigned i = 0; i < sizeof(wide); i++)
-		for (unsigned k = 1; k < 4; k++)
-			w->column[wide[i] + k].n = w->column[wide[i]].n;
-}
-
 static bool make_room(struct group_writer *w, size_t events)
 {
 	bool sound = true;
 
-	even_out(w);
 	for (unsigned i = 0; i < GROUP_COLUMNS; i++)
 		sound &= column_room(&w->column[i], EVENT_BYTES * events);
 	return sound;
+}
+
+/* Splits values of four bytes, which were stored one behind the other, into four columns. */
+static bool part_wide(struct group_writer *w)
+{
+	static const uint8_t wide[] = { GROUP_SORT, GROUP_SLOT, GROUP_NEAR };
+
+	for (unsigned i = 0; i < sizeof(wide); i++) {
+		struct byte_column *c = &w->column[wide[i]];
+		size_t n = c->n / 4;
+		uint8_t *first = c->byte;
+
+		for (unsigned k = 1; k < 4; k++)
+			if (!column_room(&c[k], n))
+				return false;
+		for (unsigned k = 3; k < 4; k--) {
+			for (size_t j = 0; j < n; j++)
+				c[k].byte[j] = first[4 * j + k];
+			c[k].n = n;
+		}
+	}
+	return true;
 }
 
 static void put(struct group_writer *w, unsigned column, uint64_t byte)
@@ -79,13 +94,18 @@ static void put_varint(struct group_writer *w, unsigned column, uint64_t value)
 	column_add_varint(&w->column[column], value);
 }
 
-static inline void put_wide(struct group_writer *w, unsigned column, uint64_t value)
+/* Writing it always and counting it sometimes costs less than a branch that goes either way. */
+static inline void put_wide_if(struct group_writer *w, unsigned column, uint32_t value, bool really)
 {
 	struct byte_column *c = &w->column[column];
-	size_t n = c->n++;
 
-	for (unsigned i = 0; i < 4; i++)
-		c[i].byte[n] = (uint8_t)(value >> 8 * i);
+	memcpy(c->byte + c->n, &value, sizeof(value));
+	c->n += really ? sizeof(value) : 0;
+}
+
+static inline void put_wide(struct group_writer *w, unsigned column, uint32_t value)
+{
+	put_wide_if(w, column, value, true);
 }
 
 static void put_kind(struct group_writer *w, unsigned kind)
@@ -149,9 +169,10 @@ static __attribute__((noinline)) void put_odd_time(struct group_writer *w, const
 	w->quiet = w->exact || marked ? UINT64_MAX : bucket;
 }
 
+/* For any event but EVENT_CONTROL. */
 static inline void put_time(struct group_writer *w, const struct event *e)
 {
-	if (__builtin_expect(e->ticks >> w->shift == w->quiet && e->kind != EVENT_CONTROL, 1))
+	if (__builtin_expect(e->ticks >> w->shift == w->quiet, 1))
 		w->count++;
 	else
 		put_odd_time(w, e);
@@ -159,62 +180,56 @@ static inline void put_time(struct group_writer *w, const struct event *e)
 
 /* ---- blocks ---- */
 
-static unsigned put_near(struct group_writer *w, struct lane *l, uint64_t addr)
+static inline void put_near(struct group_writer *w, struct lane *l, uint64_t addr, bool really)
 {
 	uint64_t away = addr - l->last, eights = zigzag((uint64_t)((int64_t)away >> 3));
+	bool odd = (away & 7) | (eights >= UINT32_MAX);
 
-	if (away & 7 || eights >= UINT32_MAX) {
-		put_wide(w, GROUP_NEAR, UINT32_MAX);
+	put_wide_if(w, GROUP_NEAR, odd ? UINT32_MAX : (uint32_t)eights, really);
+	if (__builtin_expect(odd && really, 0))
 		put_varint(w, GROUP_FAR, zigzag(away));
-	} else {
-		put_wide(w, GROUP_NEAR, eights);
-	}
-	return NAME_NONE;
 }
 
-static unsigned name_of(struct group_writer *w, struct lane *l, const struct sort *s, uint64_t addr)
+/* Of all names that fit, the first. */
+static inline unsigned name_of(struct group_writer *w, struct lane *l, const struct sort *s,
+			       uint64_t addr)
 {
 	struct pile *p = pile_of(&w->piles, l, s);
-	unsigned depth = p->n < GROUP_PILE_DEPTH ? p->n : GROUP_PILE_DEPTH;
+	unsigned right, name;
 
-	for (unsigned i = 0; i < depth; i++)
-		if (p->addr[p->n - 1 - i] == addr) {
-			pile_pull(p, i);
-			return NAME_PILE + i;
-		}
-	if (addr == l->given)
-		return NAME_GIVEN;
-	if (addr == l->last + l->usable + 8)
-		return NAME_BEHIND;
-	if (addr == l->last + l->usable)
-		return NAME_NEXT;
-	return addr == l->carve ? NAME_CARVED : put_near(w, l, addr);
+	if (pile_is_top(p, addr)) {
+		p->n--;
+		return NAME_PILE;
+	}
+	right = pile_find(p, addr) << NAME_PILE;
+	right |= (unsigned)(addr == l->given) << NAME_GIVEN;
+	right |= (unsigned)(addr == l->last + l->usable + 8) << NAME_BEHIND;
+	right |= (unsigned)(addr == l->last + l->usable) << NAME_NEXT;
+	right |= (unsigned)(addr == l->carve) << NAME_CARVED;
+	name = (unsigned)__builtin_ctz(right | 1u << NAME_NONE);
+	if (name < NAME_PILE + GROUP_PILE_DEPTH)
+		pile_pull(p, name - NAME_PILE);
+	put_near(w, l, addr, name == NAME_NONE);
+	return name;
 }
 
-/* The number of the sort; 0 without memory. */
-static uint32_t guess_sort(struct group_writer *w, struct lane *l, const struct event *e,
-			   uint64_t hash, enum group_guess *how)
+static inline enum group_guess guess_sort(struct group_writer *w, struct lane *l, uint32_t number)
 {
-	struct sorts *s = w->sorts;
-	uint32_t *of_two = guess_of_two(&w->guesses, l), number = sorts_number(s, e, hash);
+	uint32_t *of_two = guess_of_two(&w->guesses, l);
+	bool not_two = number != *of_two;
+	bool none = not_two & (number != guess_of_one(&w->guesses, w->sorts->sort, l));
 
-	if (number == *of_two) {
-		*how = GUESS_OF_TWO;
-	} else if (number == guess_of_one(&w->guesses, s->sort, l)) {
-		*how = GUESS_OF_ONE;
-	} else {
-		*how = GUESS_NONE;
-		put_wide(w, GROUP_SORT, number);
-	}
-	guess_learn(&w->guesses, s->sort, l, of_two, number);
-	return number;
+	put_wide_if(w, GROUP_SORT, number, none);
+	guess_learn(&w->guesses, w->sorts->sort, l, of_two, number);
+	return (enum group_guess)(GUESS_OF_TWO + not_two + none);
 }
 
 static bool birth(struct group_writer *w, const struct event *e, struct prepared *p)
 {
 	struct lane *l = w->lane;
+	struct slot *b;
 	enum group_guess how;
-	uint32_t slot, number;
+	uint32_t slot;
 	unsigned name;
 
 	if (e->kind == EVENT_REALLOC_END)
@@ -227,48 +242,45 @@ static bool birth(struct group_writer *w, const struct event *e, struct prepared
 		slot = slots_take(l);
 	}
 	put_time(w, e);
-	number = guess_sort(w, l, e, p->hash, &how);
-	if (slot == SLOT_NONE || !number || !slots_born(l, slot))
+	how = guess_sort(w, l, p->sort);
+	if (slot == SLOT_NONE || !slots_born(l, slot))
 		return false;
-	name = name_of(w, l, &w->sorts->sort[number], e->addr);
+	name = name_of(w, l, &w->sorts->sort[p->sort], e->addr);
 	put_kind(w, KIND_BIRTH + how * NAMES + name);
 	lane_handed(l, name, e->addr, e->usable);
-	l->home->slot[slot].addr = e->addr;
-	l->home->slot[slot].sort = number;
+	b = &l->home->slot[slot];
+	b->addr = e->addr;
+	b->sort = p->sort;
 	*p->cell = slot + 1;
 	return true;
 }
 
-static enum group_op op_of(const struct event *e, const struct sort *s)
+static inline enum group_op op_of(const struct group_writer *w, const struct event *e,
+				  const struct sort *s)
 {
-	if (e->arg || e->error || e->factors)
+	const uint8_t *op = w->op[e->kind == EVENT_REALLOC_BEGIN][e->fn];
+
+	if (e->arg || e->error || e->factors || (e->size && e->size != s->size))
 		return OP_OTHER;
-	for (unsigned op = 0; op < OP_OTHER; op++)
-		if (group_ops[op].fn == e->fn && group_ops[op].kind == e->kind &&
-		    (group_ops[op].sized ? s && e->size && s->size == e->size : !e->size))
-			return (enum group_op)op;
-	return OP_OTHER;
+	return (enum group_op)op[e->size != 0];
 }
 
 /* How a block is named relative to blocks that this thread, or its owner, allocated near it. */
-static enum group_how how_of(struct group_writer *w, const struct lane *l, uint32_t slot)
+static inline enum group_how how_of(struct group_writer *w, const struct lane *l, uint32_t slot)
 {
 	const struct slot *b = &l->home->slot[slot];
-	uint32_t away;
+	bool here = b->group == w->slots.group;
+	uint32_t recent = l->births - 1 - b->born, near = b->born - l->freed_born + 4;
+	uint32_t beside = slot - l->freed_slot + 3, how = HOW_SLOT;
 
-	if (b->group == w->slots.group) {
-		away = l->births - 1 - b->born;
-		if (b->lane == l->number && away < HOW_NEAR)
-			return (enum group_how)(HOW_RECENT + away);
-		away = b->born - l->freed_born + 4;
-		if (b->lane == l->freed_lane && away <= 8 && away != 4)
-			return (enum group_how)(HOW_NEAR + away - (away > 4));
-	}
-	away = slot - l->freed_slot + 3;
-	if (away <= 6 && away != 3)
-		return (enum group_how)(HOW_BESIDE + away - (away > 3));
-	put_wide(w, GROUP_SLOT, slot);
-	return HOW_SLOT;
+	if ((beside <= 6) & (beside != 3))
+		how = HOW_BESIDE + beside - (beside > 3);
+	if (here & (b->lane == l->freed_lane) & (near <= 8) & (near != 4))
+		how = HOW_NEAR + near - (near > 4);
+	if (here & (b->lane == l->number) & (recent < HOW_NEAR))
+		how = HOW_RECENT + recent;
+	put_wide_if(w, GROUP_SLOT, slot, how == HOW_SLOT);
+	return (enum group_how)how;
 }
 
 /* The kinds that precede the end of a block. */
@@ -285,10 +297,10 @@ static void before_end(struct group_writer *w, const struct event *e)
 	}
 }
 
-static void put_end(struct group_writer *w, const struct event *e, enum group_how how,
-		    const struct sort *s)
+static inline void put_end(struct group_writer *w, const struct event *e, enum group_how how,
+			   const struct sort *s)
 {
-	enum group_op op = op_of(e, s);
+	enum group_op op = op_of(w, e, s);
 
 	put_time(w, e);
 	put_kind(w, KIND_END + how * OPS + op);
@@ -332,10 +344,10 @@ static bool end(struct group_writer *w, const struct event *e, uint32_t *cell)
 static void end_far(struct group_writer *w, const struct event *e)
 {
 	if (!e->addr) {
-		put_end(w, e, HOW_NULL, NULL);
+		put_end(w, e, HOW_NULL, w->sorts->sort);
 		return;
 	}
-	put_end(w, e, HOW_FAR, NULL);
+	put_end(w, e, HOW_FAR, w->sorts->sort);
 	put_varint(w, GROUP_FAR, zigzag(e->addr - w->far));
 	w->far = w->lane->given = e->addr;
 }
@@ -363,7 +375,10 @@ static void other(struct group_writer *w, const struct event *e)
 	bool plain = e->kind == EVENT_CONTROL || e->kind == EVENT_LOST;
 
 	put_kind(w, settle_failed(w, e));
-	put_time(w, e);
+	if (e->kind == EVENT_CONTROL)
+		put_odd_time(w, e);
+	else
+		put_time(w, e);
 	put_varint(w, GROUP_OTHER,
 		   e->kind | (uint64_t)e->fn << 3 | (uint64_t)e->factors << 8 |
 		       (uint64_t)e->control << 11);
@@ -384,29 +399,26 @@ static void other(struct group_writer *w, const struct event *e)
 
 /* ---- batches ---- */
 
-static enum effect effect_of(const struct event *e)
-{
-	if (e->addr && group_is_birth(e->kind, e->fn))
-		return EFFECT_BIRTH;
-	return group_is_end(e->kind, e->fn) ? EFFECT_END : EFFECT_OTHER;
-}
-
-/* Prefetches what leads to the blocks and sorts of n events. */
+/* Asks for what leads to the blocks and sorts of n events. */
 static bool prepare(struct group_writer *w, const struct event *e, size_t n)
 {
 	struct prepared *p = w->prepared;
 	struct home *home = w->lane ? w->lane->home : NULL;
+	uint32_t process = home ? home->process : 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!home || home->process != e[i].process) {
-			home = slots_home(&w->slots, e[i].process);
+		unsigned effect = w->effect[e[i].kind & 7][e[i].fn];
+
+		if (__builtin_expect(!home || process != e[i].process, 0)) {
+			process = e[i].process;
+			home = slots_home(&w->slots, process);
 			if (!home)
 				return false;
 		}
 		p[i].home = home;
-		p[i].effect = effect_of(&e[i]);
+		p[i].effect = e[i].addr || effect == EFFECT_END ? effect : EFFECT_OTHER;
 		places_prefetch(&home->places, e[i].addr);
-		if (p[i].effect == EFFECT_BIRTH) {
+		if (effect == EFFECT_BIRTH) {
 			p[i].hash = sort_hash(&e[i]);
 			sorts_prefetch(w->sorts, p[i].hash);
 		}
@@ -414,27 +426,49 @@ static bool prepare(struct group_writer *w, const struct event *e, size_t n)
 	return true;
 }
 
-static bool follow(struct group_writer *w, const struct event *e, size_t n)
+/* The pile of a sort, provided that the event is of the current lane, as most are. */
+static inline const struct pile *likely_pile(const struct group_writer *w, uint32_t sort)
+{
+	return pile_of((struct piles *)&w->piles, w->lane ? w->lane : &w->no_lane,
+		       &w->sorts->sort[sort]);
+}
+
+/* Finds the cells of their addresses, and prefetches their sorts. */
+static bool find_cells(struct group_writer *w, const struct event *e, size_t n)
+{
+	struct prepared *p = w->prepared;
+
+	for (size_t i = 0; i < n; i++) {
+		if (p[i].effect == EFFECT_OTHER)
+			continue;
+		p[i].cell = places_find(&p[i].home->places, e[i].addr);
+		__builtin_prefetch(p[i].cell);
+		if (p[i].effect == EFFECT_END)
+			continue;
+		if (__builtin_expect(!p[i].cell, 0))
+			p[i].cell = places_make(&p[i].home->places, e[i].addr);
+		if (!p[i].cell)
+			return false;
+		sorts_prefetch_sort(w->sorts, p[i].hash, e[i].stack);
+	}
+	return true;
+}
+
+/* Finds the sorts of births, and prefetches the slots of ends. */
+static bool find_sorts(struct group_writer *w, const struct event *e, size_t n)
 {
 	struct prepared *p = w->prepared;
 
 	for (size_t i = 0; i < n; i++) {
 		if (p[i].effect == EFFECT_BIRTH) {
-			p[i].cell = places_make(&p[i].home->places, e[i].addr);
-			if (!p[i].cell)
+			p[i].sort = sorts_number(w->sorts, &e[i], p[i].hash);
+			if (!p[i].sort)
 				return false;
-			sorts_prefetch_sort(w->sorts, p[i].hash, e[i].stack);
-		} else if (p[i].effect == EFFECT_END) {
-			p[i].cell = places_find(&p[i].home->places, e[i].addr);
-		} else {
-			continue;
-		}
-		if (p[i].cell)
-			__builtin_prefetch(p[i].cell);
-	}
-	for (size_t i = 0; i < n; i++)
-		if (p[i].effect == EFFECT_END && p[i].cell && *p[i].cell)
+			pile_prefetch(likely_pile(w, p[i].sort));
+		} else if (p[i].effect == EFFECT_END && p[i].cell && *p[i].cell) {
 			__builtin_prefetch(&p[i].home->slot[*p[i].cell - 1]);
+		}
+	}
 	return true;
 }
 
@@ -485,7 +519,7 @@ int group_add(struct group_writer *w, const struct event *e, size_t n)
 		w->bucket = e->ticks >> w->shift;
 	if (sorts_ready(w->sorts) || !make_room(w, n) ||
 	    (w->lane && !column_room(&w->lane->kind, EVENT_KINDS * n)) || !prepare(w, e, n) ||
-	    !follow(w, e, n))
+	    !find_cells(w, e, n) || !find_sorts(w, e, n))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		if (!add(w, &e[i], &w->prepared[i]))
@@ -504,12 +538,29 @@ uint32_t group_events(const struct group_writer *w, bool *settled)
 
 /* ---- the whole ---- */
 
+static void fill_tables(struct group_writer *w)
+{
+	for (unsigned kind = 0; kind < 8; kind++)
+		for (unsigned fn = 0; fn <= UINT8_MAX; fn++)
+			w->effect[kind][fn] = group_is_birth(kind, fn) ? EFFECT_BIRTH
+					      : group_is_end(kind, fn) ? EFFECT_END
+								       : EFFECT_OTHER;
+	memset(w->op, OP_OTHER, sizeof(w->op));
+	for (unsigned op = 0; op < OP_OTHER; op++) {
+		const struct op_of *o = &group_ops[op];
+
+		w->op[o->kind == EVENT_REALLOC_BEGIN][o->fn][o->sized] = (uint8_t)op;
+	}
+}
+
 struct group_writer *group_writer_new(struct sorts *sorts)
 {
 	struct group_writer *w = calloc(1, sizeof(*w));
 
-	if (w)
-		w->sorts = sorts;
+	if (!w)
+		return NULL;
+	w->sorts = sorts;
+	fill_tables(w);
 	return w;
 }
 
@@ -597,7 +648,7 @@ int group_end(struct group_writer *w, struct mprof_group *head)
 	for (size_t i = 0; i < w->slots.lanes; i++)
 		slots_settle(&w->slots, w->slots.lane[i]);
 	w->length[0][GROUP_KIND] = 0;
-	even_out(w);
+	sound &= part_wide(w);
 	put_lanes(w);
 	*head = (struct mprof_group){ .events = w->events,
 				      .lanes = (uint32_t)w->slots.lanes,

@@ -10,23 +10,16 @@
 
 #define REREADS_MAX 100u /* of chunks that are not complete yet */
 
-void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
+bool trace_double(void **array, size_t *room, size_t item_bytes)
 {
-	char *item;
+	size_t more = *room ? 2 * *room : 16;
+	void *bigger = reallocarray(*array, more, item_bytes);
 
-	if (*n == *room) {
-		size_t more = *room ? 2 * *room : 16;
-		void *bigger = reallocarray(*array, more, item_bytes);
-
-		if (!bigger)
-			return NULL;
-		*array = bigger;
-		*room = more;
-	}
-	item = (char *)*array + *n * item_bytes;
-	memset(item, 0, item_bytes);
-	++*n;
-	return item;
+	if (!bigger)
+		return false;
+	*array = bigger;
+	*room = more;
+	return true;
 }
 
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset)

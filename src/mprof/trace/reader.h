@@ -15,6 +15,8 @@
 #ifndef MPROF_TRACE_READER_H
 #define MPROF_TRACE_READER_H
 
+#include <string.h>
+
 #include "trace.h"
 
 #define CHUNK_BYTES_MAX (64u << 20) /* greatest payload of one chunk, FORMAT.md 4.1 */
@@ -152,8 +154,20 @@ struct counts_record {
 	const struct mprof_counts *counts;
 };
 
+/* Doubles the room of *array; false without memory. */
+bool trace_double(void **array, size_t *room, size_t item_bytes);
+
 /* Grows *array by one item; returns it zeroed, or NULL. */
-void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes);
+static inline void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
+{
+	char *item;
+
+	if (*n == *room && !trace_double(array, room, item_bytes))
+		return NULL;
+	item = (char *)*array + (*n)++ * item_bytes;
+	memset(item, 0, item_bytes);
+	return item;
+}
 
 /* pread until `bytes` or the end of the file; returns how many were read. */
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset);

@@ -167,6 +167,7 @@ struct home *slots_home(struct slots *s, uint32_t process)
 		if (!h)
 			return NULL;
 		h->process = process;
+		places_start(&h->places);
 		s->home[s->homes++] = h;
 		*at = (uint32_t)s->homes;
 	}

@@ -121,7 +121,7 @@ int sorts_ready(struct sorts *s)
 	return 2 * s->n < s->table_room || grow_table(s) ? 0 : -ENOMEM;
 }
 
-uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash)
+uint32_t sorts_search(struct sorts *s, const struct event *e, uint64_t hash)
 {
 	size_t at;
 	uint32_t number;

@@ -95,9 +95,11 @@ static inline bool sort_is_of(const struct sort *s, const struct event *e)
 {
 	uint64_t differ = (s->size ^ e->size) | (s->usable ^ e->usable) | (s->arg ^ e->arg) |
 			  (s->stack ^ e->stack);
+	uint32_t x, y;
 
-	return !differ && s->fn == e->fn && s->kind == e->kind && s->error == e->error &&
-	       s->factors == e->factors;
+	memcpy(&x, &s->error, sizeof(x));
+	memcpy(&y, &e->error, sizeof(y));
+	return !(differ | (x ^ y) | (s->factors ^ e->factors));
 }
 
 /* 0 or -ENOMEM; nodes: of the trace's tree. */
@@ -106,20 +108,29 @@ void sorts_free(struct sorts *s);
 
 /* For the writer, before any number is requested: grows by one. 0 or -ENOMEM. */
 int sorts_ready(struct sorts *s);
-/* For the writer: the number of an event's sort, defined if necessary; 0 without memory. */
-uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash);
 PREFETCHES sorts_prefetch(const struct sorts *s, uint64_t hash)
 {
 	__builtin_prefetch(&s->table[hash & (s->table_room - 1)]);
+}
+/* For the writer: the number of an event's sort, defined if necessary; 0 without memory. */
+uint32_t sorts_search(struct sorts *s, const struct event *e, uint64_t hash);
+static inline uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash)
+{
+	uint32_t number = (uint32_t)s->table[hash & (s->table_room - 1)];
+
+	/* An empty place leads to [0], which is of no event's kind. */
+	return sort_is_of(&s->sort[number], e) ? number : sorts_search(s, e, hash);
 }
 PREFETCHES sorts_prefetch_sort(const struct sorts *s, uint64_t hash, uint32_t node)
 {
 	uint32_t number = (uint32_t)s->table[hash & (s->table_room - 1)];
 
-	if (number)
+	if (number) { /* it may lie in two lines */
 		__builtin_prefetch(&s->sort[number]);
-	else if (s->number) /* it will be defined */
+		__builtin_prefetch(&s->sort[number].next);
+	} else if (s->number) { /* it will be defined */
 		__builtin_prefetch(&s->number[node < s->nodes ? node : 0]);
+	}
 }
 /* The number of a node's stack, 0 of node 0; UINT32_MAX without memory. */
 uint32_t sorts_stack(struct sorts *s, uint32_t node);
