@@ -122,9 +122,9 @@ def load_json(path_or_bytes):
         return json.load(file)
 
 
-def report(log):
+def report(log, *options):
     """`mprof report --json LOG` as an object, and what was wrong with that."""
-    ran = run([MPROF, "report", "--json", log])
+    ran = run([MPROF, "report", "--json", *options, log])
     if ran.status != 0:
         return None, [f"report: {ended(ran.status)}: {ran.err.decode()[:300]}"]
     try:

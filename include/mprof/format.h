@@ -153,7 +153,10 @@ struct mprof_file_header {
 	uint64_t dropped_to;	/* chunks before this offset were dropped, or may be */
 	uint64_t dropped_ticks; /* events up to here may be missing, later ones are all there */
 	uint64_t dropped_bytes; /* of chunks of events */
-	uint64_t reserved[6];
+	/* Of a run that keeps no more events when they need too much (FORMAT.md 3.2). */
+	uint64_t budget;  /* bytes of the file; 0: no limit */
+	uint64_t log_end; /* in ticks: all events up to here are kept, later ones are not; 0: all */
+	uint64_t reserved[4];
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];

@@ -243,6 +243,11 @@ struct mprof_host {
 	unsigned (*place)(const void *ptr, const void *allocator);
 	/* 0: recording has ended for good, and nothing of ours may make a system call. */
 	int (*recording)(void);
+	/*
+	 * When events stopped being kept for good, in ticks; 0: they are kept.  Of all processes,
+	 * once the file is open.
+	 */
+	const uint64_t *(*log_end)(void);
 };
 
 struct mprof_init_ops {
@@ -288,6 +293,9 @@ struct mprof_mode_ops {
 	void (*flush)(struct mprof_thread *t);
 	/* [slow, optional] in a forked child, before its first event and thread_start. */
 	void (*forked)(void);
+	/* [slow, optional] first of all: the ops to use instead with this configuration; NULL:
+	 * these. */
+	const struct mprof_mode_ops *(*choose)(const struct mprof_config *config);
 };
 
 /* [hot] Where the stack is. */

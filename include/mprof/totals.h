@@ -281,15 +281,16 @@ MPROF_HOT struct live_entry profile_resize_ends(struct lane *l, unsigned fn, voi
 
 /* ---- the end of a block ---- */
 
-MPROF_HOT void profile_settle_out(struct lane *l, unsigned fn, void *ptr)
+MPROF_HOT void profile_settle_out(struct lane *l, unsigned fn, void *ptr, size_t usable,
+				  uint64_t now)
 {
 	struct live_entry e;
 
 	profile_count(l, fn, 0, 0);
 	if (ptr) {
-		e = live_take(&map, &l->room, ptr, mprof_usable(ptr), !several);
+		e = live_take(&map, &l->room, ptr, usable, !several);
 		if (mprof_likely(e.a))
-			profile_settle(l, e, mprof_ticks(), l->last == ptr);
+			profile_settle(l, e, now, l->last == ptr);
 		else
 			l->disk->strange++;
 	}

@@ -40,7 +40,7 @@ static __attribute__((noinline)) void profile_freed(unsigned fn, void *ptr)
 	if (mprof_unlikely(!l))
 		return;
 	lane_paused(l);
-	profile_settle_out(l, fn, ptr);
+	profile_settle_out(l, fn, ptr, ptr ? mprof_usable(ptr) : 0, mprof_ticks());
 	end(t);
 }
 

@@ -243,6 +243,7 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.put = mp_put,
 	.place = mp_memory_place,
 	.recording = mp_recording,
+	.log_end = mp_file_log_end,
 };
 
 /* ---- the start ---- */
@@ -399,6 +400,8 @@ static int core_initialise(const void *caller, struct text *why)
 	mp_mode = mp_find_mode(mp_config.mode, why);
 	if (!mp_mode)
 		core_refuse(why);
+	else if (mp_mode->choose && mp_mode->choose(&mp_config))
+		mp_mode = mp_mode->choose(&mp_config);
 	core_find_any_allocator(why);
 	core_find_first();
 	if (refused)

@@ -220,6 +220,11 @@ static void limits_start(void)
 		next_look = 0;
 }
 
+void mp_course_start(void)
+{
+	next_step = due = 0;
+}
+
 /* A program that has a handler of its own keeps it. */
 void mp_dumps_start(void)
 {
@@ -232,7 +237,7 @@ void mp_dumps_start(void)
 		next_time = mprof_ticks() + period;
 	}
 	limits_start();
-	next_step = due = 0;
+	mp_course_start();
 	if (number > 0 && sigaction(number, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
 	    (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN))
 		sigaction(number, &ours, NULL);

@@ -350,6 +350,7 @@ static void file_header_fill(struct mprof_file_header *h, const char *magic,
 	h->start_ticks = mprof_ticks();
 	h->tail = MPROF_HEADER_SIZE;
 	h->paused = (uint32_t)mp_config.paused;
+	h->budget = mp_config.budget;
 	if (*mp_config.only || *mp_config.ranks || !mp_config.children)
 		h->flags |= MPROF_FILE_FILTERED;
 }
@@ -463,6 +464,13 @@ const uint32_t *mp_file_paused(void)
 	return mp_file.header ? &mp_file.header->paused : &never;
 }
 
+const uint64_t *mp_file_log_end(void)
+{
+	static const uint64_t never;
+
+	return mp_file.header ? &mp_file.header->log_end : &never;
+}
+
 /* A trace is to have its last events only: can it?  Else it has them all. */
 static void file_recent_start(void)
 {
@@ -498,6 +506,8 @@ int mp_file_open(const char *magic, const char *path)
 	ret = mp_process_join(0, 0, sys_getppid());
 	if (!__builtin_memcmp(magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
 		mp_dumps_start();
+	else
+		mp_course_start();
 	file_recent_start();
 	if (ret < 0)
 		mp_note("the process could not join the run: the file has no room");

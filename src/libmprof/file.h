@@ -28,6 +28,7 @@ struct mp_file {
 extern struct mp_file mp_file;
 int mp_file_open(const char *magic, const char *path); /* 0 or -errno, and said why */
 const uint32_t *mp_file_paused(void);		       /* module.h */
+const uint64_t *mp_file_log_end(void);		       /* the same */
 /* Opens a regular file (how: O_RDWR) without waiting, whatever stands at path.  fd or -errno. */
 int mp_file_existing(const char *path, int how);
 /* Takes `bytes` (multiple of 64) of the file; align 64 or page size.  0: no room. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <mprof/module.h>
 
+#include "config.h"
 #include "core.h"
 #include "file.h"
 #include "local.h"
@@ -41,11 +42,25 @@ void *mp_live_memory(size_t bytes, size_t touched)
 	return p;
 }
 
+/*
+ * Where chunks are dropped, whoever does it goes from extent to extent, and waits where there is
+ * none for more than a page: it may still come (recent.c).  So pages that nobody uses are free
+ * extents.
+ */
+static int live_is_tiled(void)
+{
+	return (mp_config.last_bytes | mp_config.last_seconds) != 0;
+}
+
 static int live_map_file(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
 	uint64_t page = mp_page(), bytes = ((uint64_t)units * kind->unit + page - 1) & -page;
+	int ret = mp_slots_map_new(bytes, &out->offset, &out->at);
 
-	return mp_slots_map_new(bytes, &out->offset, &out->at);
+	for (uint64_t at = 0; ret == 0 && live_is_tiled() && at < bytes; at += page)
+		mp_extent_fill((struct mprof_extent *)(out->at + at), MPROF_EXTENT_FREE,
+			       out->offset + at, (uint32_t)page, 0);
+	return ret;
 }
 
 void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error)
@@ -58,6 +73,8 @@ void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, i
 
 	if (!x)
 		return NULL;
+	if (live_is_tiled())
+		__builtin_memset(x + 1, 0, bytes);
 	mp_extent_fill(x, kind, offset, (uint32_t)size, thread);
 	x->seq = seq;
 	x->used = (uint32_t)bytes;

@@ -54,6 +54,7 @@ void mp_fact_remark(const char *why);
 /* ---- dumps.c ---- */
 
 void mp_dumps_start(void);
+void mp_course_start(void); /* only the course of totals: what dumps are asked for is not */
 void mp_dumps_forked(void);
 const uint64_t *mp_dump_due(void); /* module.h */
 struct mprof_heap_totals;

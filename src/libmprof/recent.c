@@ -77,8 +77,9 @@ static int recent_measure(int fd, struct part *part, uint64_t tail, uint64_t now
 	uint64_t at = part->from, end = at;
 
 	while (recent_extent(fd, &at, tail, &x)) {
-		/* Somebody is about to write in between, unless he was killed long ago. */
-		if (at != end && !recent_is_old(&x, tail, now, 2))
+		/* Somebody is about to write in between, unless he was killed long ago. What is
+		 * smaller than a page may be the rest of one with totals (live.c). */
+		if (at - end >= mp_page() && !recent_is_old(&x, tail, now, 2))
 			break;
 		if (x.kind == MPROF_EXTENT_EVENTS) {
 			if (!recent_is_old(&x, tail, now, 1))

@@ -22,6 +22,7 @@
 #include <sys/uio.h>
 
 #include "config.h"
+#include "budget.h"
 #include "core.h"
 #include "file.h"
 #include "local.h"
@@ -331,6 +332,8 @@ static void slot_written(void)
 {
 	if (mp_config.last_bytes | mp_config.last_seconds)
 		mp_recent_keep(mprof_ticks());
+	if (mp_config.budget)
+		mp_budget_look(mprof_ticks());
 }
 
 /* A handler that jumped out of the midst of it would leave half a chunk, or a slot in two. */

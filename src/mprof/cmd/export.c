@@ -458,7 +458,9 @@ static int export_log(const struct options *o, const char *log, bool directory)
 
 	if (import_open(&w.x.trace, log, NULL, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	ret = check_totals(o, w.x.trace, &err);
+	ret = profile_show_totals(w.x.trace, &o->cli.options, &err);
+	if (!ret)
+		ret = check_totals(o, w.x.trace, &err);
 	if (!ret)
 		ret = export(&w, &err);
 	trace_close(w.x.trace);

@@ -53,6 +53,22 @@ static int take_last(const struct option_row *row, const char *arg, void *to, st
 	return 0;
 }
 
+#define BUDGET_MOST  (1ull << 40)
+#define BUDGET_LEAST (1u << 20) /* at least: the header, slots and the first totals */
+
+static int take_budget(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	struct run_keys *keys = to;
+	uint64_t n;
+
+	if (parse_size(arg, &n, NULL) || n < BUDGET_LEAST || n > BUDGET_MOST)
+		return option_invalid(err, row, arg, "a size from 1M to 1024G, for example 500M");
+	keys->given[CONF_BUDGET] = true;
+	keys->number[CONF_BUDGET] = n;
+	return 0;
+}
+
+static const struct option_type option_budget = { "size", take_budget, NULL, COMPLETE_NOTHING };
 static const struct option_type option_last = { "size or time", take_last, NULL, COMPLETE_NOTHING };
 
 #define OPTIONS struct options
@@ -72,6 +88,12 @@ static const struct option_row options[] = {
 	OPTION_CUSTOM(0, "last", "SIZE|TIME", struct run_keys, keys, &option_last,
 		      "Keep only the last calls: at least SIZE of trace or TIME, such as 200M or "
 		      "60s"),
+	OPTION_CUSTOM(
+	    0, "budget", "SIZE", struct run_keys, keys, &option_budget,
+	    "When the trace has nearly SIZE, keep only totals of every call stack, and no "
+	    "more calls"),
+	OPTION_KEY_SET("no-totals", keys, TOTALS, 0,
+		       "With --last: keep no totals of the whole run"),
 	OPTION_BIT(0, "exact", form, RECORD_EXACT,
 		   "Keep exact times; otherwise they are accurate to 1 us"),
 	OPTION_BIT(0, "best", form, RECORD_BEST,
@@ -87,6 +109,9 @@ static int check(void *options, struct error *err)
 {
 	const struct options *o = options;
 
+	if (o->keys.given[CONF_BUDGET] &&
+	    (o->keys.given[CONF_LAST_BYTES] || o->keys.given[CONF_LAST_SECONDS]))
+		return fail(err, -EINVAL, "--last and --budget: choose one");
 	return run_keys_check(&o->keys, o->argv,
 			      "no program given; for example: mprof record -- ls -l", err);
 }

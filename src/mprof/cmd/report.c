@@ -298,6 +298,10 @@ static int report(struct options *o)
 	free(log);
 	if (ret < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (profile_show_totals(t, &o->cli.options, &err)) {
+		trace_close(t);
+		return cmd_error(STATUS_USAGE, "%s", err.text);
+	}
 	/* A file of MODE=Guard has no events, so there is nothing else to tell. */
 	if (!o->view.view && !o->html.path && trace_guarded(t, &guarded))
 		o->view.view = view_find("errors");

@@ -39,6 +39,9 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 	for (side = 0; side < DIFF_SIDES; side++)
 		if (path[side] && import_open(&two->trace[side], path[side], NULL, err) < 0)
 			return STATUS_FILE;
+	for (side = 0; side < DIFF_SIDES; side++)
+		if (path[side] && profile_show_totals(two->trace[side], o, err) < 0)
+			return STATUS_USAGE;
 	for (side = 0; side < DIFF_SIDES; side++) {
 		if (!path[side])
 			continue;

@@ -57,6 +57,9 @@ static int check(void *options, struct error *err)
 	if (o->serve.socket && (o->serve.port || o->open))
 		return fail(err, -EINVAL, "--socket and %s: choose one",
 			    o->open ? "--open" : "--port");
+	if (o->cli.options.totals)
+		return fail(err, -EINVAL,
+			    "--totals: the page shows calls; expected mprof report --totals LOG");
 	return 0;
 }
 

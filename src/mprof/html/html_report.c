@@ -125,6 +125,28 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Of a run that did not keep every call: which it kept, and the totals of all. */
+static void put_kept(const struct html_report *r, FILE *out)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *to;
+
+	if (!report_is_partial(r->analysis))
+		return;
+	to = must_memstream(&text, &bytes);
+	fputs(report_partial(r->analysis).s, to);
+	if (report_has_whole(r->analysis)) {
+		fputs(" The whole run: ", to);
+		report_whole(r->analysis, to);
+	}
+	must_close(to);
+	fputs("<p id=\"kept\">", out);
+	put_text(r, text, out);
+	fputs("</p>\n", out);
+	free(text);
+}
+
 static void put_header(const struct html_report *r, FILE *out)
 {
 	const struct analysis *a = r->analysis;
@@ -134,15 +156,18 @@ static void put_header(const struct html_report *r, FILE *out)
 	put_text(r, command_of(a).s, out);
 	fputs("</h1>\n<p>", out);
 	markup_text(base_of(a->path), out);
-	fprintf(out, "; %s in %s, %s; peak %s; %s never freed",
+	fprintf(out, "; %s in %s, %s; peak %s; %s %s",
 		format_many(a->totals.all.calls, "call", "calls").s,
 		format_many(a->tree.processes, "process", "processes").s,
 		format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks)).s,
-		format_bytes(p->at.bytes).s, format_bytes(a->never_freed.all.bytes).s);
+		format_bytes(p->at.bytes).s, format_bytes(a->never_freed.all.bytes).s,
+		report_ends_early(a) ? "live at the end" : "never freed");
 	if (a->tree.lost_all)
 		fprintf(out, "; <strong>%s lost</strong>",
 			format_many(a->tree.lost_all, "event", "events").s);
-	fputs(".</p></header>\n", out);
+	fputs(".</p>\n", out);
+	put_kept(r, out);
+	fputs("</header>\n", out);
 }
 
 /* ---- the glossary ---- */

@@ -2,9 +2,11 @@
 /* analysis.c - all passes over one walk. */
 #include "fused.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "milestones.h"
+#include "site_totals.h"
 
 #define PASS(field)                                             \
 	{                                                       \
@@ -35,6 +37,19 @@ void analysis_source_of(struct analysis_source *source, struct trace *t)
 		       trace_ns(t, trace_header(t)->start_ticks));
 	walk_input_from_trace(&source->input, t);
 	source->input.stacks = trace_stacks(t);
+	if (trace_has_events(t) && trace_has_totals(t))
+		source->whole = t;
+}
+
+static int read_whole(struct analysis *a, const struct trace *t, struct error *err)
+{
+	if (!t)
+		return 0;
+	a->whole.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
+	a->whole.walk = &a->walk;
+	return site_totals_read(&a->whole, t) < 0
+		   ? fail(err, -ENOMEM, "no memory for the totals of '%s'", a->path)
+		   : 0;
 }
 
 int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err)
@@ -75,7 +90,7 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	a->calls = a->totals.all.calls;
 	a->threads = a->totals.thread.count;
 	tree_make(&a->tree, &source->input, a->walk.last_ticks, a->damage->lost);
-	return 0;
+	return read_whole(a, source->whole, err);
 }
 
 void analysis_release(struct analysis *a)
@@ -85,6 +100,8 @@ void analysis_release(struct analysis *a)
 	for (i = 0; i < PASSES; i++)
 		if (passes[i].ops->release)
 			passes[i].ops->release((char *)a + passes[i].offset);
+	if (a->whole.totals.read)
+		sites_pass.release(&a->whole);
 	walk_release(&a->walk);
 	tree_release(&a->tree);
 }

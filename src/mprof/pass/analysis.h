@@ -46,6 +46,9 @@ struct analysis {
 	bool has_stacks;
 	struct sites sites;
 	struct growth growth;
+	/* Of the whole run, where not all events are there: totals.read, if the trace has totals.
+	 */
+	struct sites whole;
 	const struct findings *findings; /* of stacks, with names; NULL until they are made */
 };
 
@@ -55,9 +58,10 @@ struct analysis_source {
 	const char *path;
 	uint64_t file_bytes;
 	uint64_t time_error_ns;
-	bool brief;		  /* omit what the first screen of a report does not print */
-	struct trace *milestones; /* leaves some of this trace (milestones.h); NULL: none */
-	bool one_by_one;	  /* for tests: no fused loop; the result is the same */
+	const struct trace *whole; /* a trace with totals beside its events, or NULL */
+	bool brief;		   /* omit what the first screen of a report does not print */
+	struct trace *milestones;  /* leaves some of this trace (milestones.h); NULL: none */
+	bool one_by_one;	   /* for tests: no fused loop; the result is the same */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };

@@ -46,6 +46,7 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t)
 		.header = trace_header(t),
 	};
 	in->fact_count = trace_facts(t, &in->facts);
+	in->log_end = trace_has_events(t) ? in->header->log_end : 0;
 	in->thread_count = trace_threads(t, &in->threads);
 	in->residency_count = trace_residencies(t, &in->residencies);
 	in->peak_count = trace_peaks(t, &in->peaks);
@@ -315,6 +316,15 @@ void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pa
 	w->ns_mult = duration_factor(in);
 }
 
+/* What came after the last event is not known: no process ends, and no block is a leak. */
+static void end_with_log(struct walk *w)
+{
+	const uint64_t end = w->input.log_end;
+
+	if (end && !(w->until.set && w->until.ticks <= end))
+		w->until = (struct walk_until){ .set = true, .ticks = end };
+}
+
 int walk_run(struct walk *w, struct error *err)
 {
 	uint64_t inversion = (uint64_t)(((unsigned __int128)HEAP_INVERSION_NS << 32) / w->ns_mult);
@@ -325,6 +335,7 @@ int walk_run(struct walk *w, struct error *err)
 	if (!w->input.names_blocks)
 		w->names = names_new();
 	w->heap.from_the_middle = w->input.header->dropped_ticks;
+	end_with_log(w);
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->start)
 			w->pass[i].ops->start(w->pass[i].self, w);

@@ -37,6 +37,7 @@ struct walk_input {
 	const struct trace_peak *peaks;
 	size_t peak_count;
 	const struct mprof_file_header *header;
+	uint64_t log_end; /* of a run that kept no more events, in ticks; 0: it kept them */
 	const struct stacks *stacks; /* NULL: no pass has requested them */
 };
 

@@ -44,6 +44,7 @@ struct report_section {
 
 /* Ends with a row without a title. */
 extern const struct report_section report_run_sections[];   /* what ran, losses */
+extern const struct report_section report_kept_sections[];  /* the whole run, of a partial trace */
 extern const struct report_section report_call_sections[];  /* functions, processes, threads */
 extern const struct report_section report_block_sections[]; /* peak to lifetimes */
 extern const struct report_section report_page_sections[];  /* compactness to problems */
@@ -56,9 +57,17 @@ void report_screen(const struct analysis *a, const struct report_options *o, FIL
 void report_sizes(const struct analysis *a, size_t most, FILE *out);
 bool report_has_compactness(const struct analysis *a);
 void report_compactness(const struct analysis *a, FILE *out);
-/* A run that kept its last calls only (--last), and the sentence that says so. */
-bool report_is_recent(const struct analysis *a);
-struct long_text report_recent(const struct analysis *a);
+/* A run that did not keep all of its calls (--last, --budget), and the sentence that says so. */
+bool report_is_partial(const struct analysis *a);
+struct long_text report_partial(const struct analysis *a);
+/* Calls after some time are not kept: what was live then may have been freed. */
+bool report_ends_early(const struct analysis *a);
+/* Of what time its events are: a title. */
+struct long_text report_span(const struct analysis *a);
+/* Its totals of the whole run, if it has some; the sentences, and the command that shows more. */
+bool report_has_whole(const struct analysis *a);
+void report_whole(const struct analysis *a, FILE *out);
+void report_whole_command(const struct analysis *a, FILE *out);
 /* Lines of two blanks and a sentence each. */
 bool report_is_incomplete(const struct analysis *a);
 void report_missing(const struct analysis *a, FILE *out);

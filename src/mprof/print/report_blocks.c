@@ -81,7 +81,9 @@ static void print_left(const struct analysis *a, FILE *out)
 
 	fprintf(out, "  %s, %s, were still live when %s ended.\n",
 		format_many(n->blocks, "block", "blocks").s, format_exact(n->bytes).s,
-		a->tree.processes > 1 ? "their process" : "the program");
+		report_ends_early(a)	? "the events"
+		: a->tree.processes > 1 ? "their process"
+					: "the program");
 	if (a->findings && a->findings->kept.all.live_blocks)
 		fprintf(out,
 			"  %s of these, %s, %s kept by run-time libraries, not by the program.\n",

@@ -89,7 +89,9 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 	if (n->blocks)
 		fprintf(out, "  * %s, %s, %s %s%s.\n", format_many(n->blocks, "block", "blocks").s,
 			format_exact(n->bytes).s, n->blocks == 1 ? "was" : "were",
-			analysis_interrupted(a) ? "live at the end" : "never freed",
+			report_ends_early(a)	  ? "live at the last event that was kept"
+			: analysis_interrupted(a) ? "live at the end"
+						  : "never freed",
 			is_cut(a) ? ", as far as this trace goes" : "");
 	else if (a->sizes.total.count)
 		fprintf(out, "  * Every block was freed%s.\n",

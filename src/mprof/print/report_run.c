@@ -43,25 +43,6 @@ void report_killed(const struct analysis *a, FILE *out)
 			format_many(n - KILLED_SHOWN, "more process was", "more processes were").s);
 }
 
-bool report_is_recent(const struct analysis *a)
-{
-	return a->walk.input.header->dropped_ticks;
-}
-
-struct long_text report_recent(const struct analysis *a)
-{
-	const struct mprof_file_header *h = a->walk.input.header;
-	const uint64_t ticks =
-	    a->tree.end_ticks > h->dropped_ticks ? a->tree.end_ticks - h->dropped_ticks : 0;
-	struct long_text t;
-
-	snprintf(t.s, sizeof(t.s),
-		 "These are the last %s (--last): %s of earlier calls were dropped, and blocks "
-		 "allocated before that are not counted.",
-		 format_ns(walk_duration_ns(&a->walk, ticks)).s, format_bytes(h->dropped_bytes).s);
-	return t;
-}
-
 static void print_run(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p = first_process(a);
@@ -84,8 +65,8 @@ static void print_run(const struct analysis *a, FILE *out)
 	if (a->time_error_ns)
 		fprintf(out, "; times are accurate to %s", format_ns(a->time_error_ns).s);
 	fprintf(out, ".\n");
-	if (report_is_recent(a))
-		fprintf(out, "  %s\n", report_recent(a).s);
+	if (report_is_partial(a))
+		fprintf(out, "  %s\n", report_partial(a).s);
 	report_killed(a, out);
 	if (image && *image->allocator)
 		fprintf(out, "  Allocator: %s.\n", image->allocator);

@@ -120,8 +120,8 @@ static void tell_run(struct screen *s)
 	paragraph_add(&words, "; %s of trace in %s.", format_bytes(a->file_bytes).s, a->path);
 	if (image && !is_usual(image->allocator))
 		paragraph_add(&words, " Allocator: %s.", image->allocator);
-	if (report_is_recent(a))
-		paragraph_add(&words, " %s", report_recent(a).s);
+	if (report_is_partial(a))
+		paragraph_add(&words, " %s", report_partial(a).s);
 	say(s, &words, "  ", 2);
 }
 
@@ -277,6 +277,29 @@ static void tell_warnings(struct screen *s)
 
 /* ---- the whole run ---- */
 
+static void say_printed(struct screen *s, void (*print)(const struct analysis *a, FILE *out),
+			enum style style, unsigned indent)
+{
+	struct paragraph words = { 0 };
+	char *text = NULL;
+	size_t n;
+	FILE *to = must_memstream(&text, &n);
+
+	print(s->a, to);
+	must_close(to);
+	paragraph_add_styled(&words, style, "%s", text);
+	say(s, &words, "    " + (4 - indent), indent);
+	free(text);
+}
+
+/* Of a trace that does not have all calls. */
+static void tell_whole(struct screen *s)
+{
+	title(s, "The whole run");
+	say_printed(s, report_whole, STYLE_PLAIN, 2);
+	say_printed(s, report_whole_command, STYLE_FAINT, 4);
+}
+
 static void tell_totals(struct screen *s)
 {
 	const struct analysis *a = s->a;
@@ -293,7 +316,9 @@ static void tell_totals(struct screen *s)
 		paragraph_add(&words, "Every block was freed.");
 	} else {
 		paragraph_add(&words, "%s: %s in %s",
-			      analysis_interrupted(a) ? "Live at the end" : "Never freed",
+			      report_ends_early(a)	? "Live when that ended"
+			      : analysis_interrupted(a) ? "Live at the end"
+							: "Never freed",
 			      format_bytes(n->bytes).s,
 			      format_many(n->blocks, "block", "blocks").s);
 		if (k && k->all.live_blocks)
@@ -648,7 +673,9 @@ void report_screen(const struct analysis *a, const struct report_options *o, FIL
 	tell_processes(&s);
 	tell_warnings(&s);
 	if (a->sizes.total.count) {
-		title(&s, "The whole run");
+		if (report_has_whole(a))
+			tell_whole(&s);
+		title(&s, report_span(a).s);
 		tell_totals(&s);
 		tell_heap(&s);
 	} else {

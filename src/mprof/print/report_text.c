@@ -47,8 +47,8 @@ static void print_all(const struct analysis *a, FILE *out)
 		{ NULL, NULL, NULL },
 	};
 	const struct report_section *const part[] = {
-		report_run_sections,  findings, report_call_sections, report_block_sections,
-		report_page_sections,
+		report_run_sections,  report_kept_sections,  findings,
+		report_call_sections, report_block_sections, report_page_sections,
 	};
 	size_t i;
 

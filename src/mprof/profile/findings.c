@@ -102,6 +102,7 @@ struct kind_sites {
 	enum finding_kind kind;
 	const struct sites *sites;
 	struct askers *askers;
+	bool ends_early;
 	uint64_t *part; /* by index of site; 0 also for sites that are left out */
 	struct top {
 		uint64_t part;
@@ -116,7 +117,8 @@ static bool leaks(struct kind_sites *k, struct profile *names, size_t i)
 	const struct site *s = &k->sites->site[i];
 	struct asker *a = &k->askers->of[i];
 
-	if (!s->v.live_bytes)
+	/* What was live when events ended may have been freed. */
+	if (!s->v.live_bytes || k->ends_early)
 		return false;
 	if (a->leaks == LEAKS_UNKNOWN)
 		a->leaks = profile_suppresses(names, s->key) ? LEAKS_NOT : LEAKS;
@@ -401,7 +403,10 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 static void find_kind(struct findings *f, const struct analysis *a, enum finding_kind kind,
 		      struct askers *askers)
 {
-	struct kind_sites k = { .kind = kind, .sites = &a->sites, .askers = askers };
+	struct kind_sites k = { .kind = kind,
+				.sites = &a->sites,
+				.askers = askers,
+				.ends_early = a->walk.input.log_end };
 	const uint32_t functions = (uint32_t)askers->functions.keys.count;
 	uint32_t best, i;
 	unsigned n;

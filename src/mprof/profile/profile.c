@@ -391,6 +391,19 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	return 0;
 }
 
+int profile_show_totals(struct trace *t, const struct profile_options *o, struct error *err)
+{
+	if (!o->totals || !trace_has_events(t))
+		return 0;
+	if (!trace_has_totals(t))
+		return fail(err, -EINVAL,
+			    "'%s' has no totals beside its calls: leave out --totals, or record "
+			    "with --last or --budget",
+			    trace_path(t));
+	trace_show_totals(t);
+	return 0;
+}
+
 int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
 		  struct error *err)
 {

@@ -47,6 +47,7 @@ struct profile_options {
 	bool no_builtin_suppressions;
 	bool library; /* show library calls inside the allocating function, down to the wrappers */
 	bool hide_zero_live; /* leave out stacks without live blocks at the end */
+	bool totals;	     /* of a trace with totals beside its calls: profile_show_totals() */
 	bool wrappers;	     /* fold nothing: the allocating line is malloc's caller, or malloc */
 	/* More passes over the same walk, released with the profile.  event.stack and block.stack
 	 * are nodes of p->stacks. */
@@ -134,6 +135,8 @@ const struct profile_path *profile_path(struct profile *p, uint32_t stack);
 /* The same, valid until the next call of either: for a single use of many paths. */
 const struct profile_path *profile_path_once(struct profile *p, uint32_t stack);
 
+/* Before profile_make: if o->totals, t shows its totals from now on.  -EINVAL: it has none. */
+int profile_show_totals(struct trace *t, const struct profile_options *o, struct error *err);
 /*
  * For stacks found by another walk of the same trace: names without a walk and
  * without sites.  profile_path and the two below work then.  0 or -errno;

@@ -51,10 +51,15 @@ int merge_start(struct trace *t)
 	return 0;
 }
 
-/* The first key after the picture of a trace that is still being written. */
+/*
+ * The first key after the picture of a trace that is still being written, or after the time from
+ * which only totals were kept.
+ */
 static uint64_t key_of_end(const struct trace *t)
 {
-	return t->until_ticks ? (t->until_ticks + 1) << 2 : KEY_END;
+	const uint64_t last = trace_last_shown(t);
+
+	return last ? (last + 1) << 2 : KEY_END;
 }
 
 /* Keys that the top may reach: below the runner-up's, or equal if it comes first at a tie. */
@@ -112,6 +117,8 @@ size_t trace_next(struct trace *t, struct event *events, size_t n)
 	uint32_t stream;
 	size_t got = 0;
 
+	if (t->only_totals)
+		return 0;
 	if (t->source.next)
 		return t->source.next(t->source.self, events, n, &t->damage);
 	if (t->packed)

@@ -48,7 +48,17 @@ void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t
 
 bool trace_has_events(const struct trace *t)
 {
-	return !memcmp(t->header.magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE);
+	return !memcmp(t->header.magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE) && !t->only_totals;
+}
+
+bool trace_has_totals(const struct trace *t)
+{
+	return t->totals != 0;
+}
+
+void trace_show_totals(struct trace *t)
+{
+	t->only_totals = true;
 }
 
 void trace_wait(void)

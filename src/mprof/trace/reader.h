@@ -89,6 +89,7 @@ struct trace {
 	bool is_changing;	/* chunks are dropped while we read: some no longer exist */
 	bool is_live;		/* somebody wrote while it was opened */
 	uint64_t until_ticks;	/* of a live one: the last time that is shown; 0: all are */
+	bool only_totals;	/* events are there, but not asked for */
 	unsigned chunk_rereads; /* of a live one: of chunks that were not complete */
 
 	struct chunk *chunk;
@@ -169,6 +170,13 @@ static inline void *trace_grow(void **array, size_t *n, size_t *room, size_t ite
 	return item;
 }
 
+/* The time of the last event that is shown; 0: all are. */
+static inline uint64_t trace_last_shown(const struct trace *t)
+{
+	const uint64_t end = t->header.log_end & MPROF_TICKS_MASK;
+
+	return !t->until_ticks || (end && end < t->until_ticks) ? end : t->until_ticks;
+}
 /* pread until `bytes` or the end of the file; returns how many were read. */
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset);
 

@@ -357,8 +357,8 @@ static int take_total(struct trace *t, const struct extent *x)
 	const void *data;
 	struct trace_totals *r;
 
-	/* In a file of another kind it means nothing. */
-	if (memcmp(t->header.magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE) || !x->head.process ||
+	/* In a counts file it means nothing. */
+	if (!memcmp(t->header.magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) || !x->head.process ||
 	    x->head.seq > UINT32_MAX - MPROF_CELLS) {
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
 		return 0;

@@ -31,10 +31,12 @@ static bool is_dropped(const struct trace *t, const struct extent *x)
 	       x->head.last_ticks <= t->header.dropped_ticks && t->header.dropped_ticks;
 }
 
-/* All of it is later than the picture of a live trace. */
+/* All of it is later than the last event that is shown. */
 static bool is_later(const struct trace *t, const struct extent *x)
 {
-	return t->until_ticks && (x->head.first_ticks & MPROF_TICKS_MASK) > t->until_ticks;
+	const uint64_t last = trace_last_shown(t);
+
+	return last && (x->head.first_ticks & MPROF_TICKS_MASK) > last;
 }
 
 static bool is_events(const struct trace *t, const struct extent *x)
@@ -167,6 +169,7 @@ static void fill_streams(struct trace *t)
 /* The header of a slot tells when it was taken, its words when its last event was. */
 static void read_last_ticks(struct trace *t)
 {
+	const uint64_t shown = trace_last_shown(t);
 	uint64_t *buf = NULL, last;
 	size_t room = 0, words;
 
@@ -181,8 +184,8 @@ static void read_last_ticks(struct trace *t)
 			if (last > t->thread[i].last_ticks)
 				t->thread[i].last_ticks = last;
 		}
-		if (t->until_ticks && t->thread[i].last_ticks > t->until_ticks)
-			t->thread[i].last_ticks = t->until_ticks;
+		if (shown && t->thread[i].last_ticks > shown)
+			t->thread[i].last_ticks = shown;
 	}
 	free(buf);
 }
@@ -229,5 +232,5 @@ void streams_free(struct trace *t)
 size_t trace_threads(const struct trace *t, const struct trace_thread **threads)
 {
 	*threads = t->thread;
-	return t->threads;
+	return t->only_totals ? 0 : t->threads;
 }

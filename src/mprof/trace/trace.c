@@ -140,6 +140,14 @@ static void sum_lost(struct trace *t)
 		add_lost(t->damage.lost, t->header.process[i].lost);
 }
 
+static bool has_totals(const struct extents *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->item[i].kind == MPROF_EXTENT_HEAP || x->item[i].kind == MPROF_EXTENT_LANE)
+			return true;
+	return false;
+}
+
 /*
  * Zeros below the tail were taken by a process that was killed before it wrote;
  * but not if the header has lost its processes, if the first extent is missing,
@@ -165,7 +173,7 @@ static void find_cuts(struct trace *t, const struct extents *x)
 		t->damage.bytes_empty = 0;
 	}
 	/* Totals are taken from large parts of the file, which may stay partly unused. */
-	if (!memcmp(h->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
+	if (has_totals(x))
 		t->damage.bytes_empty = 0;
 	for (size_t i = 0; i < x->n; i++)
 		chunks += x->item[i].kind == MPROF_EXTENT_EVENTS ||

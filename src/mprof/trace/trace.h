@@ -294,8 +294,15 @@ const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_
 /* Complete once trace_next returned 0; before that, the damage found so far. */
 const struct trace_damage *trace_damage(const struct trace *t);
 
-/* False: a profile or counts file. */
+/* False: a profile or counts file, or trace_show_totals() was called. */
 bool trace_has_events(const struct trace *t);
+/*
+ * Totals of whole processes: of a profile, or beside the events of a trace of which not all were
+ * kept (--last, --budget).
+ */
+bool trace_has_totals(const struct trace *t);
+/* Such a trace is a profile from now on: it has no events and no threads. */
+void trace_show_totals(struct trace *t);
 /* A profile whose figures are estimates. */
 bool trace_is_sampled(const struct trace *t);
 /* A profile: all parts, in the order of process, image and kind. */

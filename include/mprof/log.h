@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * log.h - how calls become words in a thread's slot: for MODEs that keep events.
+ *
+ * What is put is put while the thread's record is busy.  Room is needed for a whole event, so
+ * a slot that is nearly full is copied to a chunk first.
+ */
+#ifndef MPROF_LOG_H
+#define MPROF_LOG_H
+
+#include <mprof/encode.h>
+#include <mprof/module.h>
+
+static const struct mprof_host *host; /* from start() */
+static const uint64_t *look_times;    /* the same; module.h */
+
+/* Bytes: allocating or freeing a block of this size may show in the size of the process. */
+#define LOG_LARGE 65536u
+
+#ifndef compiler_barrier
+#define compiler_barrier() __asm__ volatile("" ::: "memory")
+#endif
+
+/* A STACK word, a TIME word, a TOUCHED word and a LONG record. */
+#define LOG_ROOM 8
+
+/* In event.flags only. */
+#define LOG_RETURNS_BLOCK 0x100u /* deltas count from its address */
+#define LOG_GIVES_BACK	  0x200u /* its stack is one of frees */
+#define LOG_HAS_STACK	  0x400u /* event.stack is its stack */
+
+/* Calls that do not fit into a short word, or that find the slot full. */
+struct log_event {
+	unsigned tag; /* of the short form, 0: none */
+	unsigned fn, flags, error;
+	uint64_t ticks;
+	uint64_t v[4];	       /* as in a LONG record */
+	struct mprof_place at; /* the caller; pc 0: see LOG_HAS_STACK */
+	int64_t touched;       /* bytes of the block; negative: not known */
+	uint32_t stack;
+};
+
+MPROF_HOT int log_look(unsigned large, uint64_t now)
+{
+	return mprof_unlikely(now >= look_times[large]) && host->look(large, now);
+}
+
+static void log_put(struct mprof_thread *t, uint64_t word)
+{
+	*t->cur++ = word;
+}
+
+/* The head word is stored last: until then the reader sees the end of the slot. */
+static void log_put_long(struct mprof_thread *t, const struct log_event *e, uint64_t dt)
+{
+	uint64_t *head = t->cur;
+
+	for (int i = 0; i < 4; i++)
+		head[1 + i] = e->v[i];
+	/* Pairs with a reader of the live slot: the values are stored before the head. */
+	__atomic_store_n(head, mprof_word_long(e->fn, dt, e->flags & 255, e->error),
+			 __ATOMIC_RELEASE);
+	t->cur = head + MPROF_LONG_WORDS;
+}
+
+/* 1: it went in as one word. */
+static int log_put_short(struct mprof_thread *t, const struct log_event *e, uint64_t dt)
+{
+	uint64_t delta = e->v[0] - t->last_addr, slack = e->v[2] - e->v[1];
+
+	switch (e->tag) {
+	case MPROF_TAG_MALLOC:
+	case MPROF_TAG_CALLOC:
+	case MPROF_TAG_REALLOC_END:
+	case MPROF_TAG_NEW:
+		if (!mprof_alloc_is_short(dt, e->v[1], slack, delta))
+			return 0;
+		log_put(t, mprof_word_alloc(e->tag, dt, e->v[1], slack, delta));
+		t->last_addr = e->v[0];
+		return 1;
+	case MPROF_TAG_FREE:
+	case MPROF_TAG_DELETE:
+	case MPROF_TAG_REALLOC_BEGIN:
+		if (!mprof_free_is_short(dt, e->v[0]))
+			return 0;
+		log_put(t, mprof_word_free(e->tag, dt, e->v[0]));
+		return 1;
+	}
+	return 0;
+}
+
+static int log_is_release(const struct log_event *e)
+{
+	return e->tag == MPROF_TAG_FREE || e->tag == MPROF_TAG_DELETE ||
+	       e->tag == MPROF_TAG_REALLOC_BEGIN || e->flags & LOG_GIVES_BACK;
+}
+
+/* There is room for the word. */
+static void log_put_stack(struct mprof_thread *t, const struct log_event *e)
+{
+	int back = log_is_release(e);
+	uint32_t *last = back ? &t->last_free_stack : &t->last_stack, id;
+
+	if (!mprof_core.capture || !(e->at.pc || e->flags & LOG_HAS_STACK))
+		return;
+	id = e->at.pc ? mprof_core.capture(t, e->at.pc, e->at.sp, e->at.fp) : e->stack;
+	if (id != *last)
+		log_put(t, mprof_word_stack(back ? MPROF_STACK_OF_FREES : 0, id));
+	*last = id;
+}
+
+static void log_put_event(struct mprof_thread *t, const struct log_event *e)
+{
+	uint64_t dt;
+
+	if (t->cur + LOG_ROOM > t->end && host->slot_flush(t) < 0)
+		return;
+	log_put_stack(t, e);
+	/* Stamped before the slot began, or by a handler in between: never backwards. */
+	dt = (int64_t)(e->ticks - t->last_ticks) < 0 ? 0 : e->ticks - t->last_ticks;
+	t->last_ticks += dt;
+	if (dt > MPROF_DT_MAX) {
+		log_put(t, mprof_word_time(t->last_ticks));
+		dt = 0;
+	}
+	if (e->touched >= 0)
+		log_put(t, mprof_word_touched((uint64_t)e->touched));
+	if (e->tag && log_put_short(t, e, dt))
+		return;
+	log_put_long(t, e, dt);
+	if (e->flags & LOG_RETURNS_BLOCK)
+		t->last_addr = e->v[0];
+}
+
+/* ---- one word ---- */
+
+/* [hot] 1: the block went in as one word. */
+MPROF_HOT int log_put_block(struct mprof_thread *t, unsigned tag, uint64_t now, const void *ptr,
+			    size_t size, size_t usable)
+{
+	const uint64_t dt = now - t->last_ticks, delta = (uintptr_t)ptr - t->last_addr;
+
+	if (mprof_unlikely(!mprof_alloc_is_short(dt, size, usable - size, delta) ||
+			   t->cur == t->end))
+		return 0;
+	*t->cur = mprof_word_alloc(tag, dt, size, usable - size, delta);
+	t->cur++;
+	t->last_ticks = now;
+	t->last_addr = (uintptr_t)ptr;
+	return 1;
+}
+
+/* [hot] The same of its end. */
+MPROF_HOT int log_put_end(struct mprof_thread *t, unsigned tag, uint64_t now, const void *ptr)
+{
+	const uint64_t dt = now - t->last_ticks;
+
+	if (mprof_unlikely(!mprof_free_is_short(dt, (uintptr_t)ptr) || t->cur == t->end))
+		return 0;
+	*t->cur = mprof_word_free(tag, dt, (uintptr_t)ptr);
+	t->cur++;
+	t->last_ticks = now;
+	return 1;
+}
+
+/* [hot] The short forms that express a whole call; 0: none does. */
+MPROF_HOT unsigned log_tag_of_alloc(unsigned fn, size_t arg)
+{
+	return fn == MPROF_FN_MALLOC		   ? MPROF_TAG_MALLOC
+	       : fn == MPROF_FN_CALLOC && arg == 1 ? MPROF_TAG_CALLOC
+	       : fn == MPROF_FN_NEW && !arg	   ? MPROF_TAG_NEW
+						   : 0;
+}
+MPROF_HOT unsigned log_tag_of_free(unsigned fn, size_t size)
+{
+	return fn == MPROF_FN_FREE		? MPROF_TAG_FREE
+	       : fn == MPROF_FN_DELETE && !size ? MPROF_TAG_DELETE
+						: 0;
+}
+
+/* [hot] May memory use fall when it is freed? Allocators other than glibc's unmap by themselves. */
+MPROF_HOT int log_may_fall(void *ptr)
+{
+	return mprof_likely(ptr && mprof_core.chunk_headers) && ((size_t *)ptr)[-1] >= LOG_LARGE;
+}
+
+static void log_control(struct mprof_thread *t, unsigned what, uint64_t value)
+{
+	uint64_t dt = mprof_ticks() - t->last_ticks;
+
+	if (t->cur + LOG_ROOM > t->end && host->slot_flush(t) < 0)
+		return;
+	t->last_ticks += dt;
+	log_put(t, mprof_word_time(t->last_ticks));
+	log_put(t, mprof_word_control(what, 0, value));
+}
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * budget.c - a run that keeps no more events when they need too much: BUDGET.
+ *
+ * header.log_end is the time up to which every event of every process is kept.  It is set once, by
+ * whoever finds that the file has come near its limit, to a time of his own: all hooks of the run
+ * compare the times of their events with it (modules/mode/log_totals.c).  What threads have in
+ * their slots from before is still written, and totals go on; a part of the budget is left to them.
+ */
+#include "budget.h"
+
+#include <mprof/module.h>
+
+#include "config.h"
+#include "file.h"
+
+#define SPARED 8u /* a part of the budget: for slots, totals and stacks that are still to come */
+
+void mp_budget_look(uint64_t now)
+{
+	struct mprof_file_header *h = mp_file.header;
+	uint64_t size = __atomic_load_n(&h->tail, __ATOMIC_RELAXED) -
+			__atomic_load_n(&h->dropped_bytes, __ATOMIC_RELAXED);
+	uint64_t none = 0;
+
+	if (size + mp_config.budget / SPARED < mp_config.budget)
+		return;
+	__atomic_compare_exchange_n(&h->log_end, &none, now, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * report_kept.c - of a run that did not keep every event (--last, --budget): which are kept, and
+ * what totals say of the whole run.
+ */
+#include <inttypes.h>
+
+#include "report.h"
+#include "shell.h"
+#include "text.h"
+
+static struct text span(const struct analysis *a, uint64_t from, uint64_t to)
+{
+	return format_ns(walk_duration_ns(&a->walk, to > from ? to - from : 0));
+}
+
+static bool is_recent(const struct analysis *a)
+{
+	return a->walk.input.header->dropped_ticks;
+}
+
+bool report_is_partial(const struct analysis *a)
+{
+	return is_recent(a) || a->walk.input.log_end;
+}
+
+bool report_ends_early(const struct analysis *a)
+{
+	return a->walk.input.log_end;
+}
+
+struct long_text report_span(const struct analysis *a)
+{
+	const uint64_t last = a->walk.input.log_end ? a->walk.input.log_end : a->tree.end_ticks;
+	struct long_text t = { "The whole run" };
+
+	if (is_recent(a))
+		snprintf(t.s, sizeof(t.s), "The last %s%s",
+			 span(a, a->walk.input.header->dropped_ticks, last).s,
+			 report_ends_early(a) ? " before that" : "");
+	else if (report_ends_early(a))
+		snprintf(t.s, sizeof(t.s), "The first %s", span(a, a->tree.start_ticks, last).s);
+	return t;
+}
+
+struct long_text report_partial(const struct analysis *a)
+{
+	const struct mprof_file_header *h = a->walk.input.header;
+	const uint64_t last = report_ends_early(a) ? a->walk.input.log_end : a->tree.end_ticks;
+	size_t n = 0;
+	struct long_text t = { "" };
+
+	if (report_ends_early(a))
+		n = (size_t)snprintf(
+		    t.s, sizeof(t.s),
+		    "Every call is recorded up to %s after the start, when the trace neared its "
+		    "budget of %s (--budget); later calls are only part of the totals.",
+		    span(a, a->tree.start_ticks, last).s, format_bytes(h->budget).s);
+	if (is_recent(a) && n < sizeof(t.s))
+		snprintf(t.s + n, sizeof(t.s) - n,
+			 "%sThese are the last %s (--last): %s of earlier calls were dropped, and "
+			 "blocks allocated before that are not counted.",
+			 n ? " " : "", span(a, h->dropped_ticks, last).s,
+			 format_bytes(h->dropped_bytes).s);
+	return t;
+}
+
+bool report_has_whole(const struct analysis *a)
+{
+	return report_is_partial(a) && a->whole.totals.read;
+}
+
+void report_whole(const struct analysis *a, FILE *out)
+{
+	const struct sites *s = &a->whole;
+	const struct site_values *v = &s->total;
+
+	fprintf(out, "Peak%s: %s in %s, %s after the start",
+		s->totals.process ? " of the largest process" : "", format_bytes(s->peak.bytes).s,
+		format_many(s->peak.calls, "block", "blocks").s,
+		span(a, a->tree.start_ticks, s->peak.ticks).s);
+	if (s->totals.bound)
+		fprintf(out, ", accurate to %s because there were several threads",
+			format_bytes(s->totals.bound).s);
+	fprintf(out, ". Allocated in total: %s in %s. Never freed: %s in %s.",
+		format_bytes(v->bytes).s, format_many(v->calls, "block", "blocks").s,
+		format_bytes(v->live_bytes).s, format_many(v->live_calls, "block", "blocks").s);
+	fprintf(out, " These totals are exact%s.", s->totals.bound ? ", except for the peak" : "");
+}
+
+void report_whole_command(const struct analysis *a, FILE *out)
+{
+	fputs("mprof report --totals ", out);
+	shell_path(a->path, out);
+}
+
+static void print_whole(const struct analysis *a, FILE *out)
+{
+	fputs("  ", out);
+	report_whole(a, out);
+	fputs("\n    ", out);
+	report_whole_command(a, out);
+	putc('\n', out);
+}
+
+const struct report_section report_kept_sections[] = {
+	{ "The whole run", report_has_whole, print_whole },
+	{ NULL, NULL, NULL },
+};
