@@ -135,7 +135,7 @@ int main(void)
 END
 	cc -g -O1 -fno-inline -fno-builtin -o small small.c
 	run "$mprof" record -o log -- ./small
-	run "$mprof" report log
+	run "$mprof" report --all log
 	expect_words out ': all 1,000 blocks allocated by copy (small.c:3)'
 	expect_no_text out 'run: 1 of 2 blocks allocated by large'
 }

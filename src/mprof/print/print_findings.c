@@ -178,7 +178,8 @@ static void brief_peak(const struct finding *f, FILE *out)
 
 static void brief_leak(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s %s%s%s", f->interrupted ? "holds" : "never frees", format_bytes(f->part).s,
+	fprintf(out, "%s %s in %s%s%s", f->interrupted ? "holds" : "never frees",
+		format_bytes(f->part).s, format_many(f->blocks, "block", "blocks").s,
 		f->interrupted ? " at the end" : "", growth_words[f->growth]);
 }
 
