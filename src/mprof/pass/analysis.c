@@ -2,7 +2,6 @@
 /* analysis.c - all passes over one walk. */
 #include "fused.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "milestones.h"
@@ -41,15 +40,13 @@ void analysis_source_of(struct analysis_source *source, struct trace *t)
 		source->whole = t;
 }
 
-static int read_whole(struct analysis *a, const struct trace *t, struct error *err)
+static void read_whole(struct analysis *a, const struct trace *t)
 {
 	if (!t)
-		return 0;
+		return;
 	a->whole.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
 	a->whole.walk = &a->walk;
-	return site_totals_read(&a->whole, t) < 0
-		   ? fail(err, -ENOMEM, "no memory for the totals of '%s'", a->path)
-		   : 0;
+	site_totals_read(&a->whole, t);
 }
 
 int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err)
@@ -90,7 +87,8 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	a->calls = a->totals.all.calls;
 	a->threads = a->totals.thread.count;
 	tree_make(&a->tree, &source->input, a->walk.last_ticks, a->damage->lost);
-	return read_whole(a, source->whole, err);
+	read_whole(a, source->whole);
+	return 0;
 }
 
 void analysis_release(struct analysis *a)
