@@ -14,6 +14,7 @@
 
 #include "../trace/block_numbers.h"
 #include "../util/alloc.h"
+#include "../util/memory.h"
 #include "boundaries.h"
 
 #define PROGRESS_EVERY (1u << 20)
@@ -210,8 +211,8 @@ static size_t read_batch(struct walk *w, size_t half)
 			break;
 		n += got;
 	}
-	if (w->names)
-		names_give(w->names, to, n);
+	if (w->names && names_give(w->names, to, n) < 0)
+		memory_out();
 	return n;
 }
 
@@ -332,8 +333,8 @@ int walk_run(struct walk *w, struct error *err)
 
 	heap_init(&w->heap, w->input.header->page_size, inversion, !w->no_pages);
 	boundaries_make(&w->input, &w->boundary, &w->boundaries);
-	if (!w->input.names_blocks)
-		w->names = names_new();
+	if (!w->input.names_blocks && !(w->names = names_new()))
+		memory_out();
 	w->heap.from_the_middle = w->input.header->dropped_ticks;
 	end_with_log(w);
 	for (i = 0; i < w->passes; i++)
