@@ -81,7 +81,7 @@ MPROF_HOT void both_log_block(struct mprof_thread *t, unsigned fn, uint64_t tick
 	both_put_block(t, tag, fn, ticks, ptr, size, usable, arg, stack);
 }
 
-/* Its size was asked of the allocator, and its pages are looked at. */
+/* Reads the size of the process around a large block, and its pages. Returns the event's time. */
 static MPROF_COLD uint64_t both_look_at_new(unsigned fn, void *ptr, size_t usable, uint64_t ticks)
 {
 	if (usable >= LOG_LARGE && log_look(1, ticks) && fn != MPROF_FN_CALLOC &&

@@ -89,7 +89,7 @@ struct trace {
 	bool is_changing;	/* chunks are dropped while we read: some no longer exist */
 	bool is_live;		/* somebody wrote while it was opened */
 	uint64_t until_ticks;	/* of a live one: the last time that is shown; 0: all are */
-	bool only_totals;	/* events are there, but not asked for */
+	bool only_totals;	/* trace_show_totals() */
 	unsigned chunk_rereads; /* of a live one: of chunks that were not complete */
 
 	struct chunk *chunk;
