@@ -35,6 +35,8 @@ struct feed {
 	struct trace_damage damage;
 	const struct stacks *stacks;
 	bool brief, one_by_one; /* of the analysis */
+	/* Of feed_walk, with its first pass. */
+	size_t (*fused)(void *self, struct walk *w, size_t first, size_t n);
 	struct analysis a;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "feed.h"
+#include "pass/fused.h"
 
 #define EVENTS 30000u
 #define BLOCKS 300u
@@ -201,13 +202,32 @@ static void same(const struct analysis *a, const struct analysis *b)
 	same_growth(&a->growth, &b->growth);
 }
 
-START_TEST(one_loop_has_the_results_of_many)
+static void same_when_full(const struct analysis *a, const struct analysis *b)
+{
+	const struct compactness_of *x = a->compactness.process.item,
+				    *y = b->compactness.process.item;
+	size_t i;
+
+	SAME(compactness.all);
+	SAME(compactness.apart);
+	SAME(compactness.process.count);
+	for (i = 0; i < a->compactness.process.count; i++)
+		ck_assert(!memcmp(&x[i], &y[i], sizeof(x[i])));
+	SAME(sizes.classes);
+	for (i = 0; i < a->sizes.classes; i++)
+		SAME(sizes.class[i]);
+	SAME(sizes.power);
+	SAME(residency.compared);
+	SAME(residency.mean);
+}
+
+static void any_run(void)
 {
 	static struct stack_node node[NODES];
 	static struct stacks stacks = { .node = node, .nodes = NODES, .definitions = NODES };
-	static struct analysis fused;
-	const struct mprof_page_run pages = { 0x100, 0x4000 };
-	const struct mprof_residency head = { .ticks_before = 500000, .ticks_after = 500001 };
+	static const struct mprof_page_run pages = { 0x100, 0x4000 };
+	static const struct mprof_residency head = { .ticks_before = 500000,
+						     .ticks_after = 500001 };
 
 	for (uint32_t i = 1; i < NODES; i++)
 		node[i] = (struct stack_node){ .parent = i > SITES ? i - SITES : 0,
@@ -218,8 +238,15 @@ START_TEST(one_loop_has_the_results_of_many)
 	feed.peak[feed.peak_count++] = (struct trace_peak){
 		.process = 1, .from_ticks = 700000, .ticks = 1500000, .rss = 50 << 20
 	};
-	feed.brief = true;
 	any_events();
+}
+
+START_TEST(one_loop_has_the_results_of_many)
+{
+	static struct analysis fused;
+
+	feed.brief = _i;
+	any_run();
 	feed_run();
 	ck_assert(feed.a.walk.fused);
 	fused = feed.a;
@@ -228,15 +255,71 @@ START_TEST(one_loop_has_the_results_of_many)
 	feed_run();
 	ck_assert(!feed.a.walk.fused);
 	same(&fused, &feed.a);
+	if (!feed.brief)
+		same_when_full(&fused, &feed.a);
 	/* It was worth it. */
 	ck_assert_uint_gt(fused.growth.chains, 0);
 	ck_assert_uint_gt(fused.sites.rss.calls, 0);
 	ck_assert_uint_gt(fused.residency.fullest.under_live, 0);
 	ck_assert_uint_gt(fused.resizes.chains, 0);
 	ck_assert_uint_gt(fused.walk.heap.problems[HEAP_UNMATCHED_FREE], 0);
+	ck_assert(fused.compactness.apart != feed.brief);
 	feed_release();
 	feed.a = fused;
 	feed_release();
+}
+END_TEST
+
+static uint32_t two_groups(void *context, uint32_t stack, uint64_t part)
+{
+	(void)context;
+	return (stack + part) & 1;
+}
+
+#define NEARLY_ALL(...)                                                                    \
+	{                                                                                  \
+		.size_max = UINT64_MAX, .lifetime_max_ns = UINT64_MAX, .to_ns = INT64_MAX, \
+		__VA_ARGS__                                                                \
+	}
+
+static const struct sites_options ask[] = {
+	{ .filter = SITE_FILTER_ALL },
+	{ .filter = SITE_FILTER_ALL, .group = two_groups },
+	{ .filter = SITE_FILTER_ALL, .part = SITE_BY_THREAD },
+	{ .filter = SITE_FILTER_ALL, .part = SITE_BY_SIZE, .group = two_groups },
+	{ .filter = SITE_FILTER_ALL, .temporary_ns = 2000 },
+	{ .filter = SITE_FILTER_ALL, .temporary_events = 3 },
+	{ .filter = NEARLY_ALL(.process = 1) },
+	{ .filter = NEARLY_ALL(.thread = 2) },
+	{ .filter = NEARLY_ALL(.size_min = 500) },
+	{ .filter = NEARLY_ALL(.lifetime_min_ns = 5000) },
+	{ .filter = NEARLY_ALL(.from_ns = 900000) },
+	{ .filter = NEARLY_ALL(.functions = 1u << MPROF_FN_CALLOC) },
+};
+
+/* Sites alone, whatever they are asked. */
+START_TEST(sites_are_the_same)
+{
+	static struct sites one, many;
+	static struct walk walk_one, walk_many;
+	const struct walk_pass pass_one = { &sites_pass, &one };
+	const struct walk_pass pass_many = { &sites_pass, &many };
+
+	any_run();
+	one.options = many.options = ask[_i];
+	feed.fused = fused_sites;
+	feed_walk(&walk_one, &pass_one, 1);
+	ck_assert(!walk_one.fused == (one.options.temporary_events > 1));
+	feed.read = feed.thread_count = 0;
+	feed.fused = NULL;
+	feed_walk(&walk_many, &pass_many, 1);
+	ck_assert_uint_gt(one.count, 0);
+	same_sites(&one, &many);
+	ck_assert_uint_eq(one.groups, many.groups);
+	for (size_t i = 0; i < one.groups; i++)
+		ck_assert_uint_eq(one.local[i].bytes, many.local[i].bytes);
+	walk_release(&walk_one);
+	walk_release(&walk_many);
 }
 END_TEST
 
@@ -246,7 +329,8 @@ Suite *pass_fused_suite(void)
 	TCase *c = tcase_create("random");
 
 	tcase_add_checked_fixture(c, feed_start, NULL);
-	tcase_add_test(c, one_loop_has_the_results_of_many);
+	tcase_add_loop_test(c, one_loop_has_the_results_of_many, 0, 2);
+	tcase_add_loop_test(c, sites_are_the_same, 0, sizeof(ask) / sizeof(ask[0]));
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -70,8 +70,8 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 		list[i] = (struct walk_pass){ passes[i].ops, (char *)a + passes[i].offset };
 	walk_init(&a->walk, &source->input, list, n);
 	a->walk.no_pages = source->brief;
-	if (source->brief && a->has_stacks && !source->one_by_one) {
-		a->walk.fused = fused_analysis;
+	if (a->has_stacks && !source->one_by_one) {
+		a->walk.fused = source->brief ? fused_brief : fused_full;
 		a->walk.fused_self = a;
 	}
 	a->walk.progress = source->progress;

@@ -44,18 +44,10 @@ static void state_begins(struct compactness_of *c, const struct live *now, uint6
 	}
 }
 
-static inline void look(struct compactness_of *c, const struct live *now, uint64_t ticks)
+void compactness_state(struct compactness_of *c, const struct live *now, uint64_t ticks)
 {
-	if (now->pages != c->touched || now->needed != c->needed) {
-		state_ends(c, ticks);
-		state_begins(c, now, ticks);
-	}
-	c->run++;
-	if (now->bytes > c->high_bytes) {
-		c->high_bytes = now->bytes;
-		c->high_needed = now->needed;
-		c->high_touched = now->pages;
-	}
+	state_ends(c, ticks);
+	state_begins(c, now, ticks);
 }
 
 /* The run is more than its first process: that has ended, or there is another one. */
@@ -64,6 +56,13 @@ static void part(struct compactness *s)
 	if (!s->apart && s->process.count)
 		s->all = *(const struct compactness_of *)s->process.item;
 	s->apart = true;
+}
+
+struct compactness_of *compactness_process(struct compactness *s, uint32_t process)
+{
+	if (s->walk->heap.processes > 1)
+		part(s);
+	return array_at(&s->process, process, sizeof(struct compactness_of));
 }
 
 void compactness_brief(struct compactness *s, const struct live *all, uint64_t ticks,
@@ -112,19 +111,17 @@ static void batch(void *self, const struct batch *b)
 		brief_batch(s, b);
 		return;
 	}
-	if (s->walk->heap.processes > 1)
-		part(s);
 	for (i = 0; i < b->count; i++, n++) {
 		if (!(n->did & (NOTE_BEGAN | NOTE_ENDED | NOTE_DROPPED)))
 			continue;
 		if (!c || n->process != process) {
 			process = n->process;
-			c = array_at(&s->process, process, sizeof(*c));
+			c = compactness_process(s, process);
 		}
-		look(c, &n->own, b->event[i].ticks);
+		compactness_look(c, &n->own, b->event[i].ticks);
 		if (s->apart) {
 			all = note_all(n);
-			look(&s->all, &all, b->event[i].ticks);
+			compactness_look(&s->all, &all, b->event[i].ticks);
 		}
 	}
 }

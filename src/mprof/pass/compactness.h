@@ -48,6 +48,24 @@ struct compactness {
 
 extern const struct pass_ops compactness_pass;
 
+/* When not brief, for the loops of compactness.c and fused.c: the row of a process whose events
+ * follow, and what is live in it, or in the run, after an event that began or ended a block. */
+struct compactness_of *compactness_process(struct compactness *s, uint32_t process);
+void compactness_state(struct compactness_of *c, const struct live *now, uint64_t ticks);
+
+static inline void compactness_look(struct compactness_of *c, const struct live *now,
+				    uint64_t ticks)
+{
+	if (now->pages != c->touched || now->needed != c->needed)
+		compactness_state(c, now, ticks);
+	c->run++;
+	if (now->bytes > c->high_bytes) {
+		c->high_bytes = now->bytes;
+		c->high_needed = now->needed;
+		c->high_touched = now->pages;
+	}
+}
+
 /* When brief: the live bytes of the run after a block began, if they exceed those after every
  * earlier event. */
 void compactness_brief(struct compactness *s, const struct live *all, uint64_t ticks,

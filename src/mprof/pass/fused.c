@@ -14,6 +14,8 @@ struct loop {
 	struct run run;
 	struct walk *w;
 	struct analysis *a; /* NULL: sites alone */
+	bool full;	    /* that is not brief */
+	bool usual;	    /* struct work.usual is set */
 	struct sites *s;
 	struct work *k;			  /* of s */
 	uint32_t process;		  /* index */
@@ -23,6 +25,7 @@ struct loop {
 	uint64_t next; /* the first ticks that end an epoch, or the time before the greatest RSS */
 	bool of_rss, before; /* this process has the greatest RSS; that is yet to come */
 	struct totals_thread *totals;
+	struct compactness_of *compactness; /* of the process, if full */
 	struct growth_handed *handed;
 	struct array *chains; /* of growth */
 	/*
@@ -73,10 +76,10 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	const uint32_t thread = heap_thread(h, e->thread, process); /* may move the array */
 
 	h->thread[thread].process = process;
-	if (!run_start(&l->run, h, h->process[process], &h->thread[thread]) || h->count_pages ||
-	    !run_is_of(&l->run, e))
+	if (!run_start(&l->run, h, h->process[process], &h->thread[thread]) ||
+	    h->count_pages != l->full || !run_is_of(&l->run, e))
 		return false;
-	l->run.pages = false;
+	l->run.pages = l->full; /* so that it is known while this is compiled */
 	l->process = process;
 	l->rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &l->run.own);
 	set_peak(l);
@@ -88,6 +91,8 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	if (!l->a)
 		return true;
 	l->totals = totals_thread(&l->a->totals, e, thread);
+	if (l->full)
+		l->compactness = compactness_process(&l->a->compactness, process);
 	l->chains = growth_open(&l->a->growth, process);
 	l->handed = growth_last(&l->a->growth, thread);
 	if (!l->handed->valid || l->handed->process != process)
@@ -167,10 +172,10 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 	/* First, while all of it is in registers. */
 	if (l->a)
 		lifetimes_add(&l->a->lifetimes, end.ns, end.foreign);
-	block_ends(l->s, &end, true, !l->a);
+	block_ends(l->s, &end, l->usual, !l->a);
 	if (!l->a)
 		return;
-	if (!end.of_no_peak)
+	if (!l->full && !end.of_no_peak)
 		end_at_moment(l->a, l->run.p->pages.shift, l->process, old);
 	if (!resize && odd && old->owner & BLOCK_RESIZED)
 		resizes_ended(&l->a->resizes, l->process, old, d->ended);
@@ -194,16 +199,19 @@ static __attribute__((noinline)) void new_peak(struct analysis *a, struct sites 
 	if (!a)
 		return;
 	peak_look(&a->peak, process, &own, &all, e, number);
-	compactness_brief(&a->compactness, &all, e->ticks, number);
+	if (a->compactness.brief)
+		compactness_brief(&a->compactness, &all, e->ticks, number);
 }
 
 ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const struct block *resized)
 {
 	const struct run *r = &l->run;
 
-	block_begins(l->s, e, l->process, r->thread, resized, true, !l->a);
-	if (l->a)
+	block_begins(l->s, e, l->process, r->thread, resized, l->usual, !l->a);
+	if (l->a && !l->full)
 		sizes_brief(&l->a->sizes, e->size, r->slack);
+	if (l->full)
+		sizes_add(&l->a->sizes, e->size, r->slack);
 	if (__builtin_expect(r->own.bytes > l->bytes_most || r->own.blocks > l->blocks_most, 0)) {
 		new_peak(l->a, l->s, l->process, r->own, l->rest, e, r->number);
 		set_peak(l);
@@ -223,11 +231,22 @@ ALWAYS_INLINE void count_call(struct loop *l, const struct event *e, uint64_t by
 	f->bytes += bytes;
 }
 
-ALWAYS_INLINE void look_at_rss(struct loop *l, const struct event *e)
+/* After a block began or ended. */
+ALWAYS_INLINE void look_at_live(struct loop *l, const struct event *e)
 {
+	struct live own = l->run.own, all;
+
+	if (l->full) {
+		own.needed = live_needed(&own, &l->run.p->pages);
+		compactness_look(l->compactness, &own, e->ticks);
+	}
+	if (l->full && l->a->compactness.apart) {
+		all = live_sum(&own, &l->rest, &(const struct live){ .bytes = 0 });
+		compactness_look(&l->a->compactness.all, &all, e->ticks);
+	}
 	if (l->before || !l->of_rss)
 		return;
-	l->k->rss_live = l->run.own.bytes;
+	l->k->rss_live = own.bytes;
 	note_rss(l->s, e->ticks, l->run.number);
 }
 
@@ -238,7 +257,7 @@ ALWAYS_INLINE bool allocates(struct loop *l, const struct event *e)
 	count_call(l, e, e->size);
 	begin_block(l, e, NULL);
 	l->last = e;
-	look_at_rss(l, e);
+	look_at_live(l, e);
 	return true;
 }
 
@@ -251,7 +270,7 @@ ALWAYS_INLINE bool frees(struct loop *l, const struct event *e)
 	count_call(l, e, d.old ? d.old->size : 0);
 	if (d.old) {
 		end_block(l, e, &d, false);
-		look_at_rss(l, e);
+		look_at_live(l, e);
 		run_over(&d);
 	} else if (l->a) {
 		l->totals->sum.null_frees++;
@@ -279,7 +298,7 @@ ALWAYS_INLINE bool resizes(struct loop *l, const struct event *e, struct event *
 	begin_block(l, e, d.old);
 	*other = (struct event){ .addr = e->addr };
 	l->last = other;
-	look_at_rss(l, e);
+	look_at_live(l, e);
 	return true;
 }
 
@@ -315,11 +334,11 @@ PREFETCHES look_ahead(const struct loop *l, size_t at)
 		site_accumulator_prefetch(&l->k->accumulators, own->block[e->block - 1].stack, 2);
 }
 
-ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, struct walk *w, size_t first,
-			      size_t n)
+ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bool usual,
+			      struct walk *w, size_t first, size_t n)
 {
 	const struct event *e = window_at(&w->window, first);
-	struct loop l = { .w = w, .a = a, .s = s, .k = s->work };
+	struct loop l = { .w = w, .a = a, .full = full, .usual = usual, .s = s, .k = s->work };
 	const bool ahead = l.k->accumulators.count >= ACCUMULATOR_NEAR;
 	const struct event *const from = e, *const end = e + n;
 	struct event other;
@@ -342,23 +361,43 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, struct walk *
 }
 
 /* One run after another; nothing stays in registers between them. */
-#define TAKE_RUNS(a, s)                                                \
-	do {                                                           \
-		size_t i = 0, now = 1;                                 \
-                                                                       \
-		for (; i < n && now; i += now)                         \
-			now = take_run((a), (s), w, first + i, n - i); \
-		return i;                                              \
+#define TAKE_RUNS(a, s, full, usual)                                                    \
+	do {                                                                            \
+		size_t i = 0, now = 1;                                                  \
+                                                                                        \
+		for (; i < n && now; i += now)                                          \
+			now = take_run((a), (s), (full), (usual), w, first + i, n - i); \
+		return i;                                                               \
 	} while (0)
 
-size_t fused_analysis(void *analysis, struct walk *w, size_t first, size_t n)
+size_t fused_brief(void *analysis, struct walk *w, size_t first, size_t n)
 {
 	struct analysis *a = analysis;
 
-	TAKE_RUNS(a, &a->sites);
+	TAKE_RUNS(a, &a->sites, false, true);
+}
+
+size_t fused_full(void *analysis, struct walk *w, size_t first, size_t n)
+{
+	struct analysis *a = analysis;
+
+	TAKE_RUNS(a, &a->sites, true, true);
+}
+
+static size_t filtered_sites(struct sites *s, struct walk *w, size_t first, size_t n)
+{
+	TAKE_RUNS(NULL, s, false, false);
+}
+
+static size_t usual_sites(struct sites *s, struct walk *w, size_t first, size_t n)
+{
+	TAKE_RUNS(NULL, s, false, true);
 }
 
 size_t fused_sites(void *sites, struct walk *w, size_t first, size_t n)
 {
-	TAKE_RUNS(NULL, sites);
+	struct sites *s = sites;
+	const struct work *k = s->work;
+
+	return k->usual ? usual_sites(s, w, first, n) : filtered_sites(s, w, first, n);
 }

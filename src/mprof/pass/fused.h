@@ -13,8 +13,9 @@
 
 #include "analysis.h"
 
-/* All passes of a brief analysis with stacks. */
-size_t fused_analysis(void *analysis, struct walk *w, size_t first, size_t n);
+/* All passes of an analysis with stacks: a brief one, or one that is not. */
+size_t fused_brief(void *analysis, struct walk *w, size_t first, size_t n);
+size_t fused_full(void *analysis, struct walk *w, size_t first, size_t n);
 /* Sites alone. */
 size_t fused_sites(void *sites, struct walk *w, size_t first, size_t n);
 

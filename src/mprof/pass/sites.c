@@ -66,7 +66,7 @@ static void start(void *self, struct walk *w)
 		k->look_back = SITE_TEMPORARY_MOST;
 	k->usual = k->plain && k->all_lifetimes && s->options.part == SITE_WHOLE &&
 		   k->look_back == 1 && !s->options.temporary_ns;
-	if (!k->usual)
+	if (k->look_back > 1) /* the fused loop knows the last call only */
 		w->fused = NULL;
 	if (!s->options.until.set)
 		rss_find(&k->rss, &w->input);

@@ -96,28 +96,23 @@ static void start(void *self, struct walk *w)
 	size_table_add(&s->table, 0, 0, 0);
 }
 
+void sizes_add_large(struct sizes *s, uint64_t size, uint64_t slack)
+{
+	size_table_add(&s->table, size, 1, slack);
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct sizes *s = self;
-	struct size_class *const small = s->table.small;
 	size_t i;
 
-	for (i = 0; s->brief && i < b->count; i++)
-		if (b->note[i].did & NOTE_BEGAN)
-			sizes_brief(s, b->event[i].size, event_slack(&b->event[i]));
-	for (i = 0; small && !s->brief && i < b->count; i++) {
-		const struct event *e = &b->event[i];
-		uint64_t waste = event_slack(e);
-
+	for (i = 0; i < b->count; i++) {
 		if (!(b->note[i].did & NOTE_BEGAN))
 			continue;
-		if (e->size < SIZES_SMALL) {
-			small[e->size].size = e->size;
-			small[e->size].count++;
-			small[e->size].waste += waste;
-		} else {
-			size_table_add(&s->table, e->size, 1, waste);
-		}
+		if (s->brief)
+			sizes_brief(s, b->event[i].size, event_slack(&b->event[i]));
+		else
+			sizes_add(s, b->event[i].size, event_slack(&b->event[i]));
 	}
 }
 

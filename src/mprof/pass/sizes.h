@@ -57,4 +57,20 @@ static inline void sizes_brief(struct sizes *s, uint64_t size, uint64_t slack)
 	s->bytes += size;
 }
 
+void sizes_add_large(struct sizes *s, uint64_t size, uint64_t slack);
+
+/* The same, and it is not. */
+static inline void sizes_add(struct sizes *s, uint64_t size, uint64_t slack)
+{
+	struct size_class *c = &s->table.small[size];
+
+	if (size >= SIZES_SMALL) {
+		sizes_add_large(s, size, slack);
+		return;
+	}
+	c->size = size;
+	c->count++;
+	c->waste += slack;
+}
+
 #endif
