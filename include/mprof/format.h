@@ -201,9 +201,10 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_MISUSE,  /* struct mprof_misuse: an error that MODE=Guard found */
 	MPROF_EXTENT_GUARDED, /* struct mprof_guarded of a process: what MODE=Guard did */
 	MPROF_EXTENT_COURSE,  /* profile: struct mprof_course of one image of a process */
-	MPROF_EXTENT_STACK_USE, /* struct mprof_stack_use of one thread; mapped and live */
-	MPROF_EXTENT_VARIABLES, /* struct mprof_residency and runs, of the variables of objects */
-	MPROF_EXTENT_BEHIND,	/* kinds are below */
+	MPROF_EXTENT_STACK_USE,	 /* struct mprof_stack_use of one thread; mapped and live */
+	MPROF_EXTENT_VARIABLES,	 /* struct mprof_residency and runs, of the variables of objects */
+	MPROF_EXTENT_CELL_SIZES, /* profile, on request: struct mprof_cell_sizes, as CELLS */
+	MPROF_EXTENT_BEHIND,	 /* kinds are below */
 };
 
 struct mprof_extent {
@@ -351,6 +352,13 @@ struct mprof_lane {
 	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* and of freed blocks */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_lane) == 832, "on-disk layout");
+/* With SITE_SIZES: of blocks by size, as in struct mprof_lane, of one stack and lane. */
+struct mprof_cell_sizes {
+	struct {
+		uint64_t calls, bytes, freed_calls, freed_bytes;
+	} bin[MPROF_SIZE_BINS];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_cell_sizes) == 1536, "on-disk layout");
 
 /*
  * MODE=Guard, FORMAT.md section 11: one error of the program.  Stacks are numbers of the

@@ -37,8 +37,8 @@
 struct accumulator {
 	LANE_CELL *cell;
 	struct mprof_site_live *site;
-	struct mprof_cell_more *more; /* NULL: not yet needed */
-	uint64_t pad;
+	struct mprof_cell_more *more;	/* NULL: not yet needed */
+	struct mprof_cell_sizes *sizes; /* NULL: not yet needed, or not wanted */
 };
 
 struct figures {
@@ -422,6 +422,8 @@ static void rows_clear(struct accumulator *row)
 			__builtin_memset(row[i].cell, 0, MPROF_CELLS * sizeof(*row[i].cell));
 		if (row[i].more)
 			__builtin_memset(row[i].more, 0, MPROF_CELLS * sizeof(*row[i].more));
+		if (row[i].sizes)
+			__builtin_memset(row[i].sizes, 0, MPROF_CELLS * sizeof(*row[i].sizes));
 	}
 }
 

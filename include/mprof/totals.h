@@ -27,6 +27,7 @@
 
 static int64_t fold; /* bytes that a thread may keep to itself */
 static const uint64_t *dump_due;
+static uint32_t site_sizes; /* SITE_SIZES */
 
 /* ---- the peak ---- */
 
@@ -140,6 +141,33 @@ MPROF_HOT unsigned profile_bin_of(uint64_t size)
 	return bin < MPROF_SIZE_BINS ? bin : MPROF_SIZE_BINS - 1;
 }
 
+/* With SITE_SIZES.  NULL: no room. */
+static __attribute__((noinline)) struct mprof_cell_sizes *
+profile_sizes_of(struct lane *l, struct accumulator *s, uint32_t id)
+{
+	if (!s->sizes)
+		s->sizes = (struct mprof_cell_sizes *)some(
+		    MPROF_EXTENT_CELL_SIZES, l, id & -MPROF_CELLS, MPROF_CELLS * sizeof(*s->sizes));
+	return s->sizes ? &s->sizes[id % MPROF_CELLS] : NULL;
+}
+
+static void profile_note_size(struct lane *l, struct accumulator *s, uint32_t id, uint64_t size,
+			      int freed)
+{
+	struct mprof_cell_sizes *sizes = profile_sizes_of(l, s, id);
+	const unsigned bin = profile_bin_of(size);
+
+	if (!sizes)
+		return;
+	if (freed) {
+		sizes->bin[bin].freed_calls++;
+		sizes->bin[bin].freed_bytes += size;
+	} else {
+		sizes->bin[bin].calls++;
+		sizes->bin[bin].bytes += size;
+	}
+}
+
 /* A block has ended.  temporary: its thread's last call handed it out. */
 static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, int temporary)
 {
@@ -168,6 +196,8 @@ static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, in
 		note_range(&f.cell->lifetime_least, &f.cell->lifetime_most, 0);
 	}
 	l->disk->freed_sizes[profile_bin_of(size)]++;
+	if (mprof_unlikely(site_sizes))
+		profile_note_size(l, s, id, size, 1);
 	profile_change(l, f, id, -(int64_t)size, -1, now);
 	if (!temporary)
 		return;
@@ -209,6 +239,8 @@ static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *
 	f.cell->bytes += size;
 	note_range(&f.cell->size_least, &f.cell->size_most, size);
 	l->disk->sizes[profile_bin_of(size)]++;
+	if (mprof_unlikely(site_sizes))
+		profile_note_size(l, s, id, size, 0);
 	profile_change(l, f, id, (int64_t)size, 1, now);
 	l->last = ptr;
 	return s;
@@ -347,6 +379,7 @@ static int profile_start_in(const struct mprof_host *h, const char *magic, const
 	int error;
 
 	fold = FOLD_LEAST;
+	site_sizes = (uint32_t)h->config->site_sizes;
 	error = lanes_start(h, magic, path);
 	dump_due = h->dump_due();
 	return error;

@@ -264,6 +264,59 @@ test_known_large_trace() {
 	rm -f log
 }
 
+# Which sizes a function asked for, on request; over threads and merged files.
+test_known_sizes_of_a_function() {
+	local sizes='[.rows[] | [.size, .figures.calls, .figures.total, .figures.live]] | sort'
+	cat >sizes.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <signal.h>
+static void *mixed(int n) { return malloc(n); }
+static void *other(int n) { return malloc(n); }
+static void *run(void *arg)
+{
+	for (int i = 0; i < 100; i++) {
+		mixed(0);
+		free(mixed(100));
+		mixed(1000);
+		other(64);
+	}
+	free(realloc(mixed(5), 70));
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	run(argv);
+	if (argc > 1) {
+		pthread_create(&t, NULL, run, argv);
+		pthread_join(t, NULL);
+		raise(SIGKILL);
+	}
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -pthread -o sizes sizes.c || bad 'sizes.c does not compile'
+	run "$mprof" profile -q --site-sizes -o one -- ./sizes
+	run "$mprof" profile -q --set SITE_SIZES=1 -o two -- ./sizes thread
+	expect_status 137
+	run "$mprof" merge one two -o both
+	expect_same 'one thread' "$("$mprof" report hot --by size --function mixed --json one | jq -c "$sizes")" \
+		'[[0,100,0,0],[4,1,5,0],[64,100,10000,0],[512,100,100000,100000]]'
+	expect_same 'two threads, killed' "$("$mprof" report hot --by size --function mixed --json two | jq -c "$sizes")" \
+		'[[0,200,0,0],[4,2,10,0],[64,200,20000,0],[512,200,200000,200000]]'
+	expect_same 'merged' "$("$mprof" report hot --by size --function mixed --json both | jq -c "$sizes")" \
+		'[[0,300,0,0],[4,3,15,0],[64,300,30000,0],[512,300,300000,300000]]'
+	run "$mprof" report hot --by size --function mixed one
+	expect_text out '512 to 1,023 bytes'
+	expect_no_text out ', from'
+	expect_same 'without the option' "$(known_profile ./sizes; "$mprof" report hot --by size file 2>&1)" \
+		"mprof: 'file' contains totals, not events: figures by size need mprof profile --site-sizes or a trace from mprof record"
+	run "$mprof" report hot --by function --json one
+	expect_same 'the other figures' "$(json out '.rows[] | select(.function == "mixed") | .figures.calls')" 301
+}
+
 # Before recording is switched on nothing counts, afterwards all does.
 test_known_switched_on() {
 	cat >switched.c <<'END'

@@ -152,6 +152,8 @@ const struct option_row option_run_totals[] = {
 	OPTION_KEY_HERE("stack-min-size", "BYTES", STACK_MIN_SIZE,
 			"Count smaller blocks together, without a stack"),
 	OPTION_KEY_HERE("stack-max-size", "BYTES", STACK_MAX_SIZE, "Count larger blocks together"),
+	OPTION_KEY_HERE_SET("site-sizes", SITE_SIZES, 1,
+			    "Keep the sizes of each call stack, for mprof report hot --by size"),
 	OPTION_KEY_HERE_SET("hide-zero-live", HIDE_ZERO_LIVE, 1,
 			    "Leave stacks without live blocks out of folded"),
 	OPTION_KEY_HERE_SET("paused", PAUSED, 1, "Count no blocks until mprof ctl PID resume"),

@@ -34,11 +34,21 @@ struct owner {
 	bool at_peak;			      /* its peak is the one shown */
 };
 
-const char *site_totals_lack(const struct sites_options *o)
+static bool has_sizes(const struct trace *t)
+{
+	const struct trace_totals *part;
+
+	for (size_t i = 0, n = trace_totals(t, &part); i < n; i++)
+		if (part[i].kind == MPROF_EXTENT_CELL_SIZES)
+			return true;
+	return false;
+}
+
+const char *site_totals_lack(const struct sites_options *o, const struct trace *t)
 {
 	const struct site_filter all = SITE_FILTER_ALL, *f = &o->filter;
 
-	if (o->part == SITE_BY_SIZE)
+	if (o->part == SITE_BY_SIZE && !has_sizes(t))
 		return "by size";
 	if (o->until.set)
 		return "of a moment";
@@ -190,13 +200,17 @@ static void rank_owners(struct owner *list, size_t n, const struct trace *t,
 
 /* ---- sites ---- */
 
-static struct site *site_of(struct making *m, const struct trace_totals *x, uint32_t i)
+/* The least size that struct mprof_lane counts there. */
+static uint64_t size_of_bin(uint64_t bin)
+{
+	return bin ? 1ull << (bin - 1) : 0;
+}
+
+static struct site *site_with(struct making *m, const struct trace_totals *x, uint32_t i,
+			      uint32_t part)
 {
 	const uint32_t node = trace_stack_node(m->t, x->process, x->image, x->first + i);
 	struct sites *s = m->s;
-	const uint32_t part = s->options.part == SITE_BY_THREAD	   ? x->thread
-			      : s->options.part == SITE_BY_PROCESS ? x->process
-								   : 0;
 	uint64_t *index = hash_at(&m->index, (uint64_t)part << 32 | node);
 
 	if (*index)
@@ -205,6 +219,16 @@ static struct site *site_of(struct making *m, const struct trace_totals *x, uint
 	s->site[s->count] = (struct site){ .key = node, .part = part };
 	*index = ++s->count;
 	return &s->site[s->count - 1];
+}
+
+static struct site *site_of(struct making *m, const struct trace_totals *x, uint32_t i)
+{
+	const enum site_part part = m->s->options.part;
+
+	return site_with(m, x, i,
+			 part == SITE_BY_THREAD	   ? x->thread
+			 : part == SITE_BY_PROCESS ? x->process
+						   : 0);
 }
 
 static void add_cell(struct making *m, const struct owner *o, const struct trace_totals *x,
@@ -343,12 +367,42 @@ static void add_live(struct making *m, const struct owner *o, const struct trace
 	site_values_add(&site_of(m, x, i)->v, &v);
 }
 
+/* A stack by the sizes of its blocks: its part is the least size of a class, but while sites are
+ * made, the number of the class. */
+static void add_sizes(struct making *m, const struct owner *o, const struct trace_totals *x,
+		      uint32_t i)
+{
+	const struct mprof_cell_sizes *c = (const struct mprof_cell_sizes *)x->data + i;
+
+	for (uint32_t k = 0; k < MPROF_SIZE_BINS; k++) {
+		struct site_values v = {
+			.calls = c->bin[k].calls,
+			.bytes = c->bin[k].bytes,
+			.freed_calls = c->bin[k].freed_calls,
+			.freed_bytes = c->bin[k].freed_bytes,
+		};
+
+		if (!v.calls && !v.freed_calls)
+			continue;
+		if (!o->replaced) {
+			v.live_calls = v.calls - v.freed_calls;
+			v.live_bytes = v.bytes - v.freed_bytes;
+		}
+		site_values_add(&site_with(m, x, i, k)->v, &v);
+	}
+}
+
 static void add_part(struct making *m, const struct owner *o, const struct trace_totals *x)
 {
+	const bool by_size = m->s->options.part == SITE_BY_SIZE;
 	uint32_t i;
 
+	if (by_size != (x->kind == MPROF_EXTENT_CELL_SIZES))
+		return;
 	for (i = 0; i < MPROF_CELLS; i++) {
-		if (x->kind == MPROF_EXTENT_CELLS)
+		if (by_size)
+			add_sizes(m, o, x, i);
+		else if (x->kind == MPROF_EXTENT_CELLS)
 			add_cell(m, o, x, i);
 		else if (x->kind == MPROF_EXTENT_SAMPLES)
 			add_sample(m, o, x, i);
@@ -404,6 +458,8 @@ static void make_groups(struct sites *s)
 	const struct sites_options *o = &s->options;
 	struct site *site;
 
+	for (site = s->site; site < s->site + s->count && o->part == SITE_BY_SIZE; site++)
+		site->part = size_of_bin(site->part);
 	for (site = s->site; site < s->site + s->count && o->group; site++) {
 		site->group = o->group(o->group_context, site->key, site->part);
 		if (site->group >= s->groups)

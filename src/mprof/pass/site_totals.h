@@ -23,8 +23,11 @@
 #include "sites.h"
 
 /*
- * After the walk of a profile, which has no events: fills s.  Of its options, part must
- * not be SITE_BY_SIZE, and the filter may name a process only.
+ * After the walk of a profile, which has no events: fills s.  Of its options, the
+ * filter may name a process only.
+ *
+ * By size (of a profile with SITE_SIZES), a site's part is the least size of a class: 0, 1, 2, 4
+ * ... Only calls, bytes, frees and what lives are known.
  *
  * By process, live blocks at the peak are those at the peak of each process. By
  * thread, a site has the blocks that the thread allocated and those that it
@@ -33,7 +36,7 @@
 void site_totals_read(struct sites *s, const struct trace *t);
 
 /* The first of these options that a profile cannot answer, as in "--thread"; NULL: none. */
-const char *site_totals_lack(const struct sites_options *o);
+const char *site_totals_lack(const struct sites_options *o, const struct trace *t);
 
 /* What does not belong to a stack: of all threads of all processes. */
 struct site_lanes {

@@ -188,6 +188,9 @@ static char *name_of(const struct profile *p, const struct profile_group *g)
 		snprintf(t.s, sizeof(t.s), "(no rank)");
 	else if (p->by == PROFILE_BY_RANK)
 		snprintf(t.s, sizeof(t.s), "rank %" PRIu64, g->part);
+	else if (p->by == PROFILE_BY_SIZE && p->sites.totals.read && g->part)
+		snprintf(t.s, sizeof(t.s), "%.40s to %.80s", format_count(g->part).s,
+			 format_exact(2 * g->part - 1).s);
 	else if (p->by == PROFILE_BY_SIZE)
 		t = format_exact(g->part);
 	else if (line && (p->by == PROFILE_BY_FUNCTION || p->by == PROFILE_BY_LINE))

@@ -44,10 +44,12 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	fprintf(out, "%s allocated %s: %s on average, from %s to %s.\n",
-		format_many(v->calls, "call", "calls").s, format_exact(v->bytes).s,
-		format_bytes(v->calls ? v->bytes / v->calls : 0).s, format_bytes(v->size_min).s,
-		format_bytes(v->size_max).s);
+	fprintf(out, "%s allocated %s: %s on average", format_many(v->calls, "call", "calls").s,
+		format_exact(v->bytes).s, format_bytes(v->calls ? v->bytes / v->calls : 0).s);
+	if (v->size_max || !v->bytes)
+		fprintf(out, ", from %s to %s", format_bytes(v->size_min).s,
+			format_bytes(v->size_max).s);
+	fputs(".\n", out);
 	if (v->map_calls)
 		fprintf(out, "In addition, %s mapped %s.\n",
 			format_many(v->map_calls, "call", "calls").s, format_bytes(v->map_bytes).s);

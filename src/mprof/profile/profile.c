@@ -369,6 +369,7 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 		struct grouping *by, struct error *err)
 {
 	int ret = open_names(p, t, o, err);
+	const char *lack;
 
 	if (!ret)
 		ret = read_suppressions(p, o, err);
@@ -377,11 +378,13 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	p->sites.options = o->sites;
 	p->hide_zero_live = o->hide_zero_live;
 	set_grouping(p, by, o->by);
-	if (!trace_has_events(t) && site_totals_lack(&p->sites.options))
+	lack = trace_has_events(t) ? NULL : site_totals_lack(&p->sites.options, t);
+	if (lack)
 		return fail(
 		    err, -EINVAL,
-		    "'%s' contains totals, not events: figures %s need a trace from mprof record",
-		    p->path, site_totals_lack(&p->sites.options));
+		    "'%s' contains totals, not events: figures %s need %sa trace from mprof record",
+		    p->path, lack,
+		    p->sites.options.part == SITE_BY_SIZE ? "mprof profile --site-sizes or " : "");
 	ret = run_walk(p, t, o, err);
 	if (ret)
 		return ret;

@@ -50,6 +50,8 @@ size_t records_total_bytes(uint16_t kind)
 		return MPROF_CELLS * sizeof(struct mprof_cell);
 	case MPROF_EXTENT_MORE:
 		return MPROF_CELLS * sizeof(struct mprof_cell_more);
+	case MPROF_EXTENT_CELL_SIZES:
+		return MPROF_CELLS * sizeof(struct mprof_cell_sizes);
 	case MPROF_EXTENT_SAMPLES:
 		return MPROF_CELLS * sizeof(struct mprof_sample_cell);
 	case MPROF_EXTENT_SITES:
