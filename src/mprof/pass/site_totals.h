@@ -27,7 +27,7 @@
  * filter may name a process only.
  *
  * By size (of a profile with SITE_SIZES), a site's part is the least size of a class: 0, 1, 2, 4
- * ... Only calls, bytes, frees and what lives are known.
+ * ... Only calls, bytes, frees and live blocks are known.
  *
  * By process, live blocks at the peak are those at the peak of each process. By
  * thread, a site has the blocks that the thread allocated and those that it
