@@ -175,6 +175,12 @@ test_budget_said_in_a_report() {
 	run "$mprof" report --totals all.log
 	expect_status 2
 	expect_text err "'all.log' has no totals beside its calls"
+	# A view of what is not there to the end says so; of the totals it has nothing to say.
+	run "$mprof" report leaks said.log
+	expect_text out 'live at the end'
+	expect_words err 'has every call only up to'
+	run "$mprof" report leaks --totals said.log
+	expect_no_text err 'has every call only up to'
 }
 
 test_budget_invalid() {

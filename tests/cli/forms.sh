@@ -174,7 +174,7 @@ test_completion() {
 	expect_same 'completion of re' "$(cat out)" 'record report replay'
 	run bash -c '. "$1"; COMP_WORDS=("$2" record --no); COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}"' \
 		- "$build/completions/mprof.bash" "$mprof"
-	expect_same 'completion of record --no' "$(cat out)" '--no-compress --no-sample --no-children'
+	expect_same 'completion of record --no' "$(cat out)" '--no-totals --no-compress --no-sample --no-children'
 	run bash -c '. "$1"; COMP_WORDS=(mprof -m Log); COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}"' \
 		- "$build/completions/mprof.bash"
 	expect_same 'completion of -m Log' "$(cat out)" 'LogFD LogMmap'

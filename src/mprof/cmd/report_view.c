@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "../profile/filters.h"
+#include "../util/format.h"
 #include "../util/pager.h"
 #include "../util/alloc.h"
 #include "../util/styled.h"
@@ -44,6 +45,11 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 		cmd_warn("parts of '%s' are missing: figures are too low, and blocks shown as "
 			 "never freed may have been freed; mprof report shows what is missing",
 			 p->path);
+	if (trace_has_events(t) && p->header->log_end)
+		cmd_warn("'%s' has every call only up to %s after the start (--budget); add "
+			 "--totals for the whole run",
+			 p->path,
+			 format_ns((uint64_t)trace_ns(t, p->header->log_end & MPROF_TICKS_MASK)).s);
 	if (without)
 		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);
 }

@@ -116,7 +116,8 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	if (p->total.leaked_calls)
 		fprintf(out, "%s %s: %s.\n",
 			format_many(p->total.leaked_calls, "block was", "blocks were").s,
-			tree_interrupted(&p->tree) ? "live at the end" : "never freed",
+			tree_interrupted(&p->tree) || p->walk.input.log_end ? "live at the end"
+									    : "never freed",
 			format_exact(p->total.leaked_bytes).s);
 	if (!r->sorted)
 		leaks_rank(r->profile);
