@@ -168,6 +168,18 @@ static const char *why_missing(const struct tree_missing *m)
 	       "early";
 }
 
+static void print_own(const struct tree *r, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < r->owns; i++) {
+		fprintf(out, "  Process %" PRIu32, r->own[i].process);
+		if (r->own[i].processes > 1)
+			fprintf(out, " and %s more", format_count(r->own[i].processes - 1).s);
+		fprintf(out, ": %s.\n", r->own[i].why);
+	}
+}
+
 static void print_missing(const struct analysis *a, FILE *out)
 {
 	const struct tree *r = &a->tree;
@@ -182,12 +194,6 @@ static void print_missing(const struct analysis *a, FILE *out)
 			m->parent, *m->path ? m->path : "a program");
 		fprintf(out, " (pid %d): not recorded, %s.\n", m->pid, why_missing(m));
 	}
-	for (i = 0; i < r->owns; i++) {
-		fprintf(out, "  Process %" PRIu32, r->own[i].process);
-		if (r->own[i].processes > 1)
-			fprintf(out, " and %s more", format_count(r->own[i].processes - 1).s);
-		fprintf(out, ": %s.\n", r->own[i].why);
-	}
 	for (i = 0; i < r->processes; i++)
 		if (r->process[i].stopped)
 			fprintf(out,
@@ -199,6 +205,7 @@ static void print_missing(const struct analysis *a, FILE *out)
 
 void report_missing(const struct analysis *a, FILE *out)
 {
+	print_own(&a->tree, out); /* first: next to it, single calls that were lost are few */
 	print_lost(a, out);
 	print_damage(a->damage, out);
 	print_missing(a, out);
