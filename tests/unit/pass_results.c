@@ -305,7 +305,12 @@ START_TEST(compactness_of_what_was_in_memory)
 	feed_alloc(MPROF_FN_MALLOC, 0x20ff0, 0x20);   /* 16 bytes on 0x20, 16 on 0x21 that is not */
 	feed_alloc(MPROF_FN_MALLOC, 0x3f000, 0x3000); /* 0x3f is not, 0x40 and 0x41 are */
 	feed_alloc(MPROF_FN_MALLOC, 0x900000, 0x5000); /* never touched */
+	feed_alloc(MPROF_FN_MALLOC, 0x45000, 0x1800);  /* 0x45 and half of 0x46, both are */
+	/* A block that a realloc has is live until the realloc returns. */
+	feed_event(EVENT_REALLOC_BEGIN, MPROF_FN_REALLOC, 0x45000, 0x2000);
 	head.ticks_before = feed.ticks - 1;
+	feed_event(EVENT_REALLOC_END, MPROF_FN_REALLOC, 0x50000, 0x2000)->usable = 0x2000;
+	feed_free(0x50000);
 	feed_free(0x10000);
 	feed.residency[feed.residency_count++] = (struct trace_residency){
 		.process = 1,
@@ -317,11 +322,11 @@ START_TEST(compactness_of_what_was_in_memory)
 	ck_assert_uint_eq(feed.a.residency.sample.count, 1);
 	s = feed.a.residency.sample.item;
 	ck_assert_uint_eq(s->resident, 11);
-	ck_assert_uint_eq(s->under_live, 2 + 1 + 2);
-	ck_assert_uint_eq(s->live_bytes, 100 + 0x1000 + 0x20 + 0x3000 + 0x5000);
-	ck_assert_uint_eq(s->live_resident_bytes, 100 + 0x1000 + 0x10 + 0x2000);
-	ck_assert_uint_eq(s->needed, 4);
-	ck_assert(s->compactness == 0.8);
+	ck_assert_uint_eq(s->under_live, 2 + 1 + 2 + 2);
+	ck_assert_uint_eq(s->live_bytes, 100 + 0x1000 + 0x20 + 0x3000 + 0x5000 + 0x1800);
+	ck_assert_uint_eq(s->live_resident_bytes, 100 + 0x1000 + 0x10 + 0x2000 + 0x1800);
+	ck_assert_uint_eq(s->needed, 5);
+	ck_assert(s->compactness == 5.0 / 7);
 	ck_assert_uint_eq(s->rss, 123456);
 	feed_release();
 
@@ -336,7 +341,7 @@ START_TEST(compactness_of_what_was_in_memory)
 	ck_assert_uint_eq(feed.a.residency.sample.count, 0);
 	ck_assert_uint_eq(feed.a.residency.compared, 1);
 	ck_assert_uint_eq(feed.a.residency.fullest.resident, 11);
-	ck_assert_uint_eq(feed.a.residency.fullest.under_live, 2 + 1 + 2);
+	ck_assert_uint_eq(feed.a.residency.fullest.under_live, 2 + 1 + 2 + 2);
 }
 END_TEST
 

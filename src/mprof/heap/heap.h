@@ -207,6 +207,19 @@ void heap_clear(struct heap *h, uint32_t process, bool ended);
 
 /* The next block of a process, its own ones first; NULL begins and ends the round. */
 const struct block *heap_next_block(const struct heap_process *p, const struct block *b);
+/* The next block of a process that a realloc has, which still counts; *at: 0 to begin with. */
+static inline const struct block *heap_next_pending(const struct heap *h, uint32_t process,
+						    size_t *at)
+{
+	while (*at < h->threads) {
+		const struct heap_thread *t = &h->thread[(*at)++];
+
+		if (t->process == process && t->pending && t->pending_old)
+			return &t->old;
+	}
+	return NULL;
+}
+
 /* Its number, see event.block; 0: it is found by its address. */
 static inline uint32_t heap_block_number(const struct heap_process *p, const struct block *b)
 {

@@ -121,16 +121,15 @@ static uint64_t own_blocks(const struct heap *h, uint32_t process, struct block 
 	const struct heap_process *p = h->process[process];
 	const struct block *b = NULL;
 	uint64_t n = 0;
-	size_t t;
+	size_t t = 0;
 
 	while ((b = heap_next_block(p, b)))
 		if (!(b->owner & BLOCK_INHERITED))
 			own[n++] = *b;
 	qsort(own, n, sizeof(*own), by_addr);
-	for (t = 0; t < h->threads; t++)
-		if (h->thread[t].process == process && h->thread[t].pending &&
-		    h->thread[t].pending_old && !(h->thread[t].old.owner & BLOCK_INHERITED))
-			own[n++] = h->thread[t].old;
+	while ((b = heap_next_pending(h, process, &t)))
+		if (!(b->owner & BLOCK_INHERITED))
+			own[n++] = *b;
 	return n;
 }
 

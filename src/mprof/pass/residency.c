@@ -14,22 +14,31 @@ static void start(void *self, struct walk *w)
 	((struct residency *)self)->walk = w;
 }
 
-static void add_blocks(struct residency_sample *s, const struct heap_process *p,
+static void add_block(struct residency_sample *s, unsigned shift, const struct block *b,
+		      const struct trace_residency *r, uint64_t *near)
+{
+	uint64_t first, end;
+
+	if (b->owner & BLOCK_INHERITED || b->size > UINT64_MAX - b->addr)
+		return;
+	s->live_resident_bytes += resident_bytes(r, shift, b->addr, b->addr + b->size, near);
+	if (pages_whole(shift, b->addr, b->size, &first, &end))
+		s->under_live +=
+		    resident_bytes(r, shift, first << shift, end << shift, near) >> shift;
+}
+
+static void add_blocks(struct residency_sample *s, const struct heap *h, uint32_t process,
 		       const struct trace_residency *r)
 {
-	const unsigned shift = p->pages.shift;
+	const struct heap_process *p = h->process[process];
 	const struct block *b = NULL;
-	uint64_t first, end, near = 0;
+	uint64_t near = 0;
+	size_t at = 0;
 
-	while ((b = heap_next_block(p, b))) {
-		if (b->owner & BLOCK_INHERITED || b->size > UINT64_MAX - b->addr)
-			continue;
-		s->live_resident_bytes +=
-		    resident_bytes(r, shift, b->addr, b->addr + b->size, &near);
-		if (pages_whole(shift, b->addr, b->size, &first, &end))
-			s->under_live +=
-			    resident_bytes(r, shift, first << shift, end << shift, &near) >> shift;
-	}
+	while ((b = heap_next_block(p, b)))
+		add_block(s, p->pages.shift, b, r, &near);
+	while ((b = heap_next_pending(h, process, &at)))
+		add_block(s, p->pages.shift, b, r, &near);
 }
 
 static void add_shared_pages(struct residency_sample *s, const struct pages *p,
@@ -110,7 +119,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	s->live_bytes = p->live.bytes;
 	s->rss = r->head->rss;
 	s->resident = resident_all(r);
-	add_blocks(s, p, r);
+	add_blocks(s, h, process, r);
 	add_shared_pages(s, &p->pages, r);
 	s->needed = (s->live_resident_bytes + h->page_size - 1) >> p->pages.shift;
 	if (s->under_live)

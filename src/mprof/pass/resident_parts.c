@@ -132,19 +132,26 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 /* ---- a sample ---- */
 
-static void add_blocks(struct resident_parts_sample *s, struct pages_found *f,
-		       const struct heap_process *p)
+static void add_block(struct resident_parts_sample *s, struct pages_found *f, const struct block *b,
+		      uint64_t *near)
+{
+	if (b->owner & BLOCK_INHERITED || !b->size || b->size > UINT64_MAX - b->addr)
+		return;
+	s->live += resident_bytes(f->residency, f->shift, b->addr, b->addr + b->size, near);
+	mark(f, b->addr, b->addr + b->size, PAGE_LIVE);
+}
+
+static void add_blocks(struct resident_parts_sample *s, struct pages_found *f, const struct heap *h,
+		       uint32_t process)
 {
 	const struct block *b = NULL;
 	uint64_t near = 0;
+	size_t at = 0;
 
-	while ((b = heap_next_block(p, b))) {
-		if (b->owner & BLOCK_INHERITED || !b->size || b->size > UINT64_MAX - b->addr)
-			continue;
-		s->live +=
-		    resident_bytes(f->residency, f->shift, b->addr, b->addr + b->size, &near);
-		mark(f, b->addr, b->addr + b->size, PAGE_LIVE);
-	}
+	while ((b = heap_next_block(h->process[process], b)))
+		add_block(s, f, b, &near);
+	while ((b = heap_next_pending(h, process, &at)))
+		add_block(s, f, b, &near);
 }
 
 static void add_areas(struct pages_found *f, struct resident_areas *a)
@@ -199,7 +206,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	s->ticks = r->head->ticks_before;
 	s->rss = r->head->rss;
 	open_pages(&f);
-	add_blocks(s, &f, p);
+	add_blocks(s, &f, h, process);
 	add_mapped(&f, &p->space.mapped);
 	add_areas(&f, areas);
 	add_up(s, &f, p->live.slack);
