@@ -218,7 +218,7 @@ test_at_milestones() {
 	milestones_agree export --to speedscope --at $when
 	milestones_agree export --to mallocprofiler --at $when
 	# What began in a window, until the end.
-	when=$("$mprof" report --json long | jq '.duration_ns * 0.9 | floor')
+	when=$("$mprof" report --json long | jq '[.threads[].last_ns] | max * 0.9 | floor')
 	milestones_agree report peak --time "${when}ns.."
 	milestones_agree report temporary --json --time "${when}ns..$((when + 20000000))ns"
 	milestones_agree report leaks --json --thread 2 --time "${when}ns.."
