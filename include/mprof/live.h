@@ -35,7 +35,7 @@
 #define LIVE_LARGE_BITS 16
 #define LIVE_LEAF	((1ull << 48) - 1) /* of a word in a table; above it, entries in use */
 #define LIVE_ONE	(1ull << 48)
-#define LIVE_EMPTIED	8u /* a power of two */
+#define LIVE_EMPTIED	256u /* a power of two: as many leaves, 128 KiB of small ones, may stay */
 
 /* Two words: id 28 | size + 1, its lower 36;  ticks of birth 56 | size + 1, its upper 8. */
 struct live_entry {
@@ -288,6 +288,10 @@ MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_
 
 	if (mprof_likely(had && alone)) {
 		__atomic_store_n(word, had + LIVE_ONE, __ATOMIC_RELAXED);
+		to = live_in_leaf(&m->kind[kind], had, at);
+	} else if (mprof_likely(had &&
+				__atomic_compare_exchange_n(word, &had, had + LIVE_ONE, 0,
+							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))) {
 		to = live_in_leaf(&m->kind[kind], had, at);
 	} else {
 		to = live_claim(m, r, kind, at);
