@@ -17,7 +17,7 @@
 
 #include "../html/html_frame.h"
 #include "../html/html_report.h"
-#include "../print/json.h"
+#include "../print/json_rows.h"
 #include "../print/text.h"
 #include "../util/alloc.h"
 #include "../util/markup.h"
@@ -64,36 +64,15 @@ static void progress(void *self, const struct walk *w)
 	__atomic_store_n(&a->events, w->events, __ATOMIC_RELAXED);
 }
 
+#include "view_answers.def"
+
+/* The caller's; o is released. */
 static char *text_of(json *o)
 {
-	const char *s = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : NULL;
-	char *copy = must_strdup(s ? s : "{}");
+	char *copy = must_strdup(json_text(o, JSON_C_TO_STRING_PLAIN));
 
 	json_object_put(o);
 	return copy;
-}
-
-static json *answer_json(const struct task *t, const struct window_answer *w)
-{
-	json *o = json_object_new_object(), *node = json_object_new_array();
-	json *bytes = json_object_new_array(), *blocks = json_object_new_array();
-	size_t i;
-
-	for (i = 0; i < w->nodes; i++) {
-		if (!w->node_blocks[i])
-			continue;
-		json_object_array_add(node, json_object_new_uint64(i));
-		json_object_array_add(bytes, json_object_new_uint64(w->node_bytes[i]));
-		json_object_array_add(blocks, json_object_new_uint64(w->node_blocks[i]));
-	}
-	add_n(o, "id", t->id);
-	add_i(o, "time_ns", w->ns);
-	add_n(o, "total_bytes", w->bytes);
-	add_n(o, "total_blocks", w->blocks);
-	add(o, "node", node);
-	add(o, "bytes", bytes);
-	add(o, "blocks", blocks);
-	return o;
 }
 
 static char *work_out(struct view_answers *a, const struct task *t)
@@ -102,22 +81,16 @@ static char *work_out(struct view_answers *a, const struct task *t)
 	struct window_question q = t->q;
 	struct window_answer answer;
 	struct error err = { "" };
-	json *o;
-	int ret;
+	char *text;
 
 	q.cancel = &a->cancel;
 	q.progress = progress;
 	q.progress_context = a;
-	ret = window_ask(&answer, page->trace, &page->snapshots, &page->map, &q, &err);
-	if (!ret) {
-		o = answer_json(t, &answer);
-		window_answer_release(&answer);
-		return text_of(o);
-	}
-	o = json_object_new_object();
-	add_n(o, "id", t->id);
-	add_s(o, "error", err.text);
-	return text_of(o);
+	if (window_ask(&answer, page->trace, &page->snapshots, &page->map, &q, &err))
+		return text_of(JSON_NEW(view_refusal, t, err.text));
+	text = text_of(JSON_NEW(view_window, t, &answer));
+	window_answer_release(&answer);
+	return text;
 }
 
 static void *work(void *self)
@@ -210,24 +183,17 @@ static void ask(struct view_answers *a, size_t page, const struct serve_request 
 static void tell(struct view_answers *a, const struct serve_request *r, struct serve_answer *to)
 {
 	uint64_t id = 0, events = __atomic_load_n(&a->events, __ATOMIC_RELAXED);
-	json *o = NULL;
 
 	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
 	if (!number(r, "id", NS_MOST, &id) || !id)
 		return;
 	pthread_mutex_lock(&a->lock);
-	if (a->done == id && a->said) {
+	if (a->done == id && a->said)
 		to->body = must_strdup(a->said);
-	} else {
-		o = json_object_new_object();
-		add_n(o, "id", id);
-		if (a->now.id == id || a->next.id == id)
-			add_n(o, "percent",
-			      a->now.id == id && a->all ? events * 100 / a->all % 100 : 0);
-		else
-			add_b(o, "cancelled", true);
-		to->body = text_of(o);
-	}
+	else
+		to->body =
+		    text_of(JSON_NEW(view_progress, id, a->now.id != id && a->next.id != id,
+				     a->now.id == id && a->all ? events * 100 / a->all % 100 : 0));
 	pthread_mutex_unlock(&a->lock);
 	to->status = OK;
 	to->bytes = strlen(to->body);
@@ -241,21 +207,14 @@ static void give_source(const struct view_page *p, const struct serve_request *r
 {
 	struct html_source source;
 	uint64_t file = 0;
-	json *o;
 
 	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
 	if (!number(r, "file", p->sources.files ? p->sources.files - 1 : 0, &file) ||
 	    !p->sources.files)
 		return;
 	html_source_read(&source, &p->sources, file);
-	o = json_object_new_object();
-	if (source.text)
-		add_s(o, "text", source.text);
-	else
-		add_s(o, "why", source.why);
-	add_n(o, "change", source.change);
+	to->body = text_of(JSON_NEW(view_source, &source));
 	free(source.text);
-	to->body = text_of(o);
 	to->status = OK;
 	to->bytes = strlen(to->body);
 	to->owned = true;

@@ -109,7 +109,7 @@ static char *make(struct view_heap *h, const struct heap_of *of)
 	free(text);
 	o = json_object_new_object();
 	add_s(o, "error", err.text);
-	text = must_strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	text = must_strdup(json_text(o, JSON_C_TO_STRING_PLAIN));
 	json_object_put(o);
 	return text;
 }

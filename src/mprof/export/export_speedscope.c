@@ -19,7 +19,7 @@ static void put_string(FILE *out, const char *s)
 {
 	json *o = json_string(s);
 
-	fputs(o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE) : "\"\"", out);
+	fputs(json_text(o, JSON_C_TO_STRING_NOSLASHESCAPE), out);
 	json_object_put(o);
 }
 

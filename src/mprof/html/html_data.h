@@ -7,7 +7,7 @@
  * their callers (`merged_*` say how much that is), and at most CELLS_MOST cells: beyond
  * that, time is divided into fewer points.
  *
- * Errors: -errno with err filled.  Threads: one at a time.
+ * Threads: one at a time.
  */
 #ifndef MPROF_HTML_HTML_DATA_H
 #define MPROF_HTML_HTML_DATA_H
@@ -18,7 +18,6 @@
 #include "../print/json.h"
 #include "html_sources.h"
 
-struct growth;
 struct stack_uses;
 struct variables;
 
@@ -56,13 +55,5 @@ void html_data_make(struct html_data *to, const struct html_source_data *from,
 		    struct html_map *map);
 void html_map_release(struct html_map *map);
 void html_data_release(struct html_data *d);
-
-/* For the page Realloc, blocks that grew step by step: an object with sums and a row for each node
- * of the page, largest saving first. */
-json *html_realloc_json(const struct growth *g, const struct html_map *map);
-
-/* Memory beyond malloc, without what is in columns: call stacks, and the variables one by one. */
-json *html_stacks_json(const struct stack_uses *s, const struct profile *p);
-json *html_variables_json(const struct variables *v, const struct profile *p);
 
 #endif

@@ -36,7 +36,6 @@ struct html_report {
 	size_t index;		 /* of this one */
 };
 
-/* 0 or -errno with err filled. */
 void html_report(const struct html_report *r, FILE *out);
 
 #endif

@@ -60,14 +60,18 @@ void json_put(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-void json_print(FILE *out, json *o)
+const char *json_text(json *o, int flags)
 {
-	const char *text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-								     JSON_C_TO_STRING_NOSLASHESCAPE)
-			     : NULL;
+	const char *text = o ? json_object_to_json_string_ext(o, flags) : NULL;
 
 	if (!text)
 		memory_out();
-	fprintf(out, "%s\n", text);
+	return text;
+}
+
+void json_print(FILE *out, json *o)
+{
+	fprintf(out, "%s\n",
+		json_text(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 }

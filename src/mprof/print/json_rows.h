@@ -25,6 +25,7 @@
  *   ARRAY("name", OBJ, count, (arguments of i), "meaning")  an array of objects
  *   SOME("name", OBJ, count, which, (arguments of i), ...)  those for which `which` is true
  *   STRINGS NUMBERS("name", count, value of i, "meaning")   an array of these
+ *   SOME_STRINGS SOME_NUMBERS("name", count, which, value of i, "meaning")
  *   MAP("name", count, known, name of i, value of i, "meaning")  an object of numbers whose names
  *					    are data; only those that are known
  *   FIELD("name", "type", value, "meaning")  any other `json *`; the type as in the reference:
@@ -124,8 +125,9 @@
 						       JSON_NEW(object, JSON_BARE arguments)); \
 		add(to, name, map);                                                            \
 	}
-#define NUMBERS(name, count, value, help) \
-	JSON_EACH(name, count, true, each = json_object_new_uint64(value))
+#define SOME_NUMBERS(name, count, which, value, help) \
+	JSON_EACH(name, count, which, each = json_object_new_uint64(value))
+#define NUMBERS(name, count, value, help) SOME_NUMBERS(name, count, true, value, help)
 #define MAP(name, count, known, key, value, help)                                                \
 	{                                                                                        \
 		json *map = json_object_new_object();                                            \

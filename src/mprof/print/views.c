@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "../util/memory.h"
 #include "../util/word_list.h"
 #include "figures.h"
 #include "json_rows.h"
@@ -62,15 +61,6 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 
 #include "../json/view.def"
 
-static const char *text_of(json *o)
-{
-	const char *text = o ? json_object_to_json_string_ext(o, PLAIN) : NULL;
-
-	if (!text)
-		memory_out();
-	return text;
-}
-
 static void put_rows(const struct view *v, struct view_request *r, FILE *out)
 {
 	size_t n = v->ops->json_rows(r), i;
@@ -79,7 +69,7 @@ static void put_rows(const struct view *v, struct view_request *r, FILE *out)
 	fputs(",\"rows\":[", out);
 	for (i = 0; i < n; i++) {
 		o = v->ops->json_row(r, i);
-		fprintf(out, "%s\n%s", i ? "," : "", text_of(o));
+		fprintf(out, "%s\n%s", i ? "," : "", json_text(o, PLAIN));
 		json_object_put(o);
 	}
 	fputs("]", out);
@@ -95,7 +85,7 @@ int view_json(const struct view *v, struct view_request *r, FILE *out, struct er
 	view_fields(o, v, r);
 	ret = v->ops->json(r, o, err);
 	if (!ret) {
-		text = text_of(o);
+		text = json_text(o, PLAIN);
 		fprintf(out, "%.*s", (int)strlen(text) - 1, text);
 		if (v->ops->json_row)
 			put_rows(v, r, out);
