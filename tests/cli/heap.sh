@@ -255,7 +255,9 @@ test_own_malloc() {
 	own_malloc_source >own.c
 	echo 'void work(void); int main(void) { work(); return 4; }' >main.c
 	cc -g -O1 -fno-builtin -DSEEN= -o own own.c main.c
-	cc -g -O1 -fno-builtin -DSEEN= -DMARK -o marked own.c main.c
+	# Found by the hash table of the dynamic symbols alone, and without one.
+	cc -s -rdynamic -O1 -fno-builtin -DSEEN= -DMARK -o marked own.c main.c
+	cc -s -rdynamic -Wl,--hash-style=sysv -O1 -fno-builtin -DSEEN= -DMARK -o sysv own.c main.c
 	cc -g -O1 -fno-builtin -DSEEN='__attribute__((visibility("hidden")))' -o hidden own.c main.c
 	cc -g -O1 -fno-builtin -DSEEN= -shared -fPIC -Wl,-Bsymbolic -o libown.so own.c
 	cc -g -O1 -fno-builtin -DSEEN= -shared -fPIC -o libfair.so own.c
@@ -265,6 +267,7 @@ test_own_malloc() {
 	cc -g -o fair main.c -L. -lfair -Wl,-rpath,'$ORIGIN'
 	expect_own "$PWD/own' defines malloc itself, which comes before libmprof.so's" no ./own
 	expect_own "$PWD/marked' defines malloc itself (jemalloc, linked in)" no ./marked
+	expect_own "$PWD/sysv' defines malloc itself (jemalloc, linked in)" no ./sysv
 	expect_own "$PWD/hidden' defines malloc itself for itself alone" note ./hidden
 	expect_own "libown.so' defines malloc itself and binds its own calls to that (-Bsymbolic)" note ./symbolic
 	# Of children, too.

@@ -53,6 +53,12 @@ static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bo
 			o->allocator = marks[i].allocator;
 }
 
+/* A quick test that most names fail: a large library has 100,000 of them. */
+static bool may_tell(const char *name)
+{
+	return *name && strchr("mjtsrd", *name);
+}
+
 static void see_symbols(struct object *o, Elf *elf, Elf_Scn *section, const GElf_Shdr *head)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -62,9 +68,89 @@ static void see_symbols(struct object *o, Elf *elf, Elf_Scn *section, const GElf
 
 	for (i = 0; data && gelf_getsym(data, i, &s); i++) {
 		name = elf_strptr(elf, head->sh_link, s.st_name);
-		if (name)
+		if (name && may_tell(name))
 			see_symbol(o, &s, name, head->sh_type == SHT_DYNSYM);
 	}
+}
+
+/* ---- the hash table of the dynamic symbols: a look-up instead of reading all of them ---- */
+
+struct hashed {
+	Elf *elf;
+	Elf_Data *symbols;
+	size_t names;	      /* section */
+	const uint32_t *word; /* buckets, then the hashes of the symbols from `first` on */
+	size_t words, buckets;
+	uint32_t first;
+};
+
+/* False if the section is not one that can be used. */
+static bool find_hashed(struct hashed *h, Elf *elf, Elf_Scn *section, const GElf_Shdr *head)
+{
+	enum { BUCKETS, FIRST, FILTER, SHIFT, WORDS };
+	Elf_Scn *symbols = elf_getscn(elf, head->sh_link);
+	Elf_Data *data = elf_getdata(section, NULL);
+	const uint32_t *word = data ? data->d_buf : NULL;
+	GElf_Shdr its;
+	size_t skip;
+
+	if (gelf_getclass(elf) != ELFCLASS64 || !word || data->d_size < WORDS * sizeof(*word) ||
+	    !gelf_getshdr(symbols, &its) || its.sh_type != SHT_DYNSYM)
+		return false;
+	skip = WORDS + 2 * (size_t)word[FILTER];
+	*h = (struct hashed){ elf,	   elf_getdata(symbols, NULL),
+			      its.sh_link, word + skip,
+			      0,	   word[BUCKETS],
+			      word[FIRST] };
+	if (!h->symbols || !h->buckets || data->d_size / sizeof(*word) < skip + h->buckets)
+		return false;
+	h->words = data->d_size / sizeof(*word) - skip;
+	return true;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	while (*name)
+		hash = hash * 33 + (unsigned char)*name++;
+	return hash;
+}
+
+/* All symbols of one name. */
+static void see_named(struct object *o, const struct hashed *h, const char *name)
+{
+	const uint32_t hash = hash_of(name);
+	uint32_t i = h->word[hash % h->buckets];
+	size_t at = i < h->first ? SIZE_MAX : h->buckets + (i - h->first);
+
+	for (; at < h->words; i++, at++) {
+		const char *its;
+		GElf_Sym s;
+
+		if ((h->word[at] | 1) == (hash | 1) && gelf_getsym(h->symbols, (int)i, &s) &&
+		    (its = elf_strptr(h->elf, h->names, s.st_name)) && !strcmp(its, name))
+			see_symbol(o, &s, name, true);
+		if (h->word[at] & 1) /* the last one of its bucket */
+			return;
+	}
+}
+
+static bool see_hashed(struct object *o, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	struct hashed h;
+	GElf_Shdr head;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &head) && head.sh_type == SHT_GNU_HASH)
+			break;
+	if (!section || !find_hashed(&h, elf, section, &head))
+		return false;
+	see_named(o, &h, "malloc");
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		see_named(o, &h, marks[i].symbol);
+	return true;
 }
 
 static void see_dynamic(struct object *o, Elf_Scn *section)
@@ -86,6 +172,7 @@ static struct object look_at(const char *path)
 	Elf_Scn *section = NULL;
 	GElf_Shdr head;
 	struct stat st;
+	bool hashed;
 	Elf *elf;
 
 	if (fd < 0)
@@ -96,10 +183,11 @@ static struct object look_at(const char *path)
 	}
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	hashed = elf && see_hashed(&o, elf);
 	while (elf && (section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &head))
 			continue;
-		if (head.sh_type == SHT_DYNSYM || head.sh_type == SHT_SYMTAB)
+		if ((head.sh_type == SHT_DYNSYM && !hashed) || head.sh_type == SHT_SYMTAB)
 			see_symbols(&o, elf, section, &head);
 		else if (head.sh_type == SHT_DYNAMIC)
 			see_dynamic(&o, section);
