@@ -218,9 +218,10 @@ static void check_trial(struct finding *f, const char *program)
 static const struct mapper *mapper_of_program(const char *image)
 {
 	char whole[PATH_MAX];
-	const char *name = strrchr(realpath(image, whole) ? whole : image, '/'), *value;
-	const struct mapper *m = mapper_of_module(name ? name + 1 : image), *next = NULL;
+	const char *value;
+	const struct mapper *m, *next = NULL;
 
+	m = mapper_of_module(basename(realpath(image, whole) ? whole : image));
 	while (!m && (next = mapper_next(next)))
 		if (*next->library && needed_begins(image, next->library))
 			m = next;

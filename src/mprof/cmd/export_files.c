@@ -152,17 +152,10 @@ int export_directory(const char *output, bool *is, struct error *err)
 	return 0;
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 char *export_file_name(const char *output, bool directory, const char *log, const char *extension,
 		       const char *value)
 {
-	const char *base = base_of(directory ? log : output), *dot = strrchr(base, '.');
+	const char *base = basename(directory ? log : output), *dot = strrchr(base, '.');
 	size_t n = strlen(base), e = strlen(extension);
 	const char *slash = directory && output[strlen(output) - 1] != '/' ? "/" : "";
 

@@ -106,7 +106,6 @@ static int open_played(struct films *f, const char *path)
 
 int films_open(struct films *f, const struct films_cli *cli, const char *path)
 {
-	const char *base = strrchr(path, '/');
 	int ret;
 
 	memset(f, 0, sizeof(*f));
@@ -117,7 +116,7 @@ int films_open(struct films *f, const struct films_cli *cli, const char *path)
 		return ret;
 	}
 	if (!*f->title)
-		snprintf(f->title, sizeof(f->title), "%s", base ? base + 1 : path);
+		snprintf(f->title, sizeof(f->title), "%s", basename(path));
 	return STATUS_OK;
 }
 
@@ -286,10 +285,9 @@ int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err
 
 void films_output(const char *log, const char *extension, char *text, size_t room)
 {
-	const char *base = strrchr(log, '/');
+	const char *base = basename(log);
 	size_t n;
 
-	base = base ? base + 1 : log;
 	n = strlen(base);
 	if (n > 4 && !strcmp(base + n - 4, ".log"))
 		n -= 4;

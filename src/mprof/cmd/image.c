@@ -53,9 +53,7 @@ static int take_pixels(const struct option_row *row, const char *arg, void *to, 
 /* By the name of the file; PNG when it has no suffix. */
 static int format_of(const char *path)
 {
-	const char *base = strrchr(path, '/');
-
-	return strchr(base ? base : path, '.') ? canvas_format_of(path) : CANVAS_PNG;
+	return strchr(basename(path), '.') ? canvas_format_of(path) : CANVAS_PNG;
 }
 
 static int check(void *options, struct error *err)

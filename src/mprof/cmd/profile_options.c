@@ -215,9 +215,8 @@ static void tell_remarks(const struct profile *p, const char *const *module, siz
 	some = must_calloc(n + 1, sizeof(*some));
 	for (i = 0; i < n; i++) {
 		const char *path = p->stacks->object[all[i].object].path;
-		const char *slash = strrchr(path, '/');
 
-		for (k = 0; k < modules && strcmp(slash ? slash + 1 : path, module[k]) != 0; k++)
+		for (k = 0; k < modules && strcmp(basename(path), module[k]) != 0; k++)
 			;
 		if (!module || k < modules)
 			some[told++] = &all[i];

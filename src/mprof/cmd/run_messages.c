@@ -149,7 +149,7 @@ static void tell_earlier(const struct run_result *r)
 {
 	char *old = target_old(&r->target);
 
-	if (r->earlier == TARGET_KEPT && old)
+	if (r->earlier == TARGET_KEPT)
 		fprintf(stderr, "mprof: renamed the earlier '%s' to '%s'\n",
 			cmd_path(r->target.path), cmd_path(old));
 	if (r->earlier == TARGET_UNTOUCHED)

@@ -46,12 +46,10 @@ static bool had_libstdcxx(const struct trace *t)
 {
 	static const char prefix[] = "libstdc++.so.";
 	const struct stacks *s = trace_stacks(t);
-	const char *slash;
 	size_t i;
 
 	for (i = 1; i < s->objects; i++) {
-		slash = strrchr(s->object[i].path, '/');
-		if (!strncmp(slash ? slash + 1 : s->object[i].path, prefix, sizeof(prefix) - 1))
+		if (!strncmp(basename(s->object[i].path), prefix, sizeof(prefix) - 1))
 			return true;
 	}
 	return false;

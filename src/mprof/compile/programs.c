@@ -57,13 +57,6 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* That of a process's first program; what exec began has its own. */
 static const struct trace_fact *first_fact(const struct walk_input *in, uint32_t process)
 {
@@ -93,7 +86,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	if (to) {
 		*to = *p;
 		to->number = h->process[process]->number;
-		to->exe = p->fact ? base_name(p->fact->exe) : "";
+		to->exe = p->fact ? basename(p->fact->exe) : "";
 		to->end_ticks = why == GONE_EXEC ? ticks : UINT64_MAX;
 	}
 	*p = (struct trace_program){ .image = p->image + 1,

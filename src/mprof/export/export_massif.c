@@ -322,13 +322,12 @@ static void put_line(struct massif *m, const struct node *n)
 {
 	const struct stack_frame *f = n->frame ? &m->profile->stacks->frame[n->frame] : NULL;
 	const struct stack_object *o = f ? &m->profile->stacks->object[f->object] : NULL;
-	const char *base = strrchr(n->line->file, '/');
 
 	fprintf(m->out, "0x%" PRIX64 ": ", f ? place_address(f) + (f->object ? o->bias : 0) : 0);
 	export_name(m->out, n->line->function, "#", '.'); /* ms_print takes # for a comment */
 	if (*n->line->file) {
 		fputs(" (", m->out);
-		export_name(m->out, base ? base + 1 : n->line->file, "#", '.');
+		export_name(m->out, basename(n->line->file), "#", '.');
 		fprintf(m->out, ":%u)\n", n->line->line);
 	} else {
 		fputs(" (in ", m->out);

@@ -387,12 +387,11 @@ static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i
 static int write_next(struct export *x, unsigned n, const uint8_t *has, size_t *i,
 		      struct error *err)
 {
-	const char *base = strrchr(x->target, '/'), *dot;
+	const char *base = basename(x->target), *dot;
 	struct export_file file;
 	char *name;
 	int ret;
 
-	base = base ? base + 1 : x->target;
 	dot = strchr(*base ? base + 1 : base, '.');
 	dot = dot ? dot : base + strlen(base);
 	name = must_printf("%.*s.%u%s", (int)(dot - x->target), x->target, n, dot);

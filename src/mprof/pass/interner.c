@@ -69,23 +69,15 @@ void interner_release(struct interner *k)
 
 /* ---- lines ---- */
 
-/* As shown: one header may have several paths. */
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* As snprintf: the full length, whatever the size of the buffer. */
 static int spell(char *to, size_t room, enum line_same same, const struct sym_line *l)
 {
 	switch (same) {
 	case LINE_FUNCTION:
-		return snprintf(to, room, "%s\n%s\n%s", l->function, l->module, base_of(l->file));
+		return snprintf(to, room, "%s\n%s\n%s", l->function, l->module, basename(l->file));
 	case LINE_LINE:
 		return snprintf(to, room, "%s\n%s\n%s\n%u", l->function, l->module,
-				base_of(l->file), l->line);
+				basename(l->file), l->line);
 	case LINE_FILE:
 		return snprintf(to, room, "%s", *l->file ? l->file : l->module);
 	case LINE_MODULE:

@@ -74,10 +74,9 @@ static char *package_version(const char *package)
 char *variant_version(const char *so)
 {
 	const struct allocator *a;
-	const char *name = strrchr(so, '/');
+	const char *name = basename(so);
 	char *version = NULL;
 
-	name = name ? name + 1 : so;
 	for (a = allocator_table; a->name && !version; a++)
 		if (*so ? *a->soname && !strncmp(name, a->soname, strlen(a->soname)) &&
 			      is_from(a->package, so)

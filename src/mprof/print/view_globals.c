@@ -30,13 +30,6 @@ static const char *path_of(const struct profile *p, uint32_t object)
 	return p->stacks->object[object].path;
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void put_objects(const struct variables *v, const struct profile *p, FILE *out)
 {
 	struct table t =
@@ -45,7 +38,7 @@ static void put_objects(const struct variables *v, const struct profile *p, FILE
 	for (size_t i = 0; i < v->objects; i++) {
 		const struct variable_object *o = &v->object[i];
 
-		table_cell(&t, "%s%s", base_of(path_of(p, o->object)),
+		table_cell(&t, "%s%s", basename(path_of(p, o->object)),
 			   o->stripped ? " (stripped)" : "");
 		table_cell(&t, "%s", format_count(o->count).s);
 		table_cell(&t, "%s", format_bytes(o->bytes).s);
@@ -71,9 +64,9 @@ static void put_variables(const struct variables *v, const struct profile *p, si
 		else
 			table_cell(&t, "%s", x->known ? format_bytes(x->resident).s : "-");
 		table_cell(&t, "%s", x->v.name);
-		table_cell(&t, "%s", base_of(path_of(p, x->v.object)));
+		table_cell(&t, "%s", basename(path_of(p, x->v.object)));
 		if (*x->v.file)
-			table_cell(&t, "%s:%" PRIu32, base_of(x->v.file), x->v.line);
+			table_cell(&t, "%s:%" PRIu32, basename(x->v.file), x->v.line);
 		else
 			table_cell(&t, "-");
 	}

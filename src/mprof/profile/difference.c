@@ -237,19 +237,12 @@ void diff_release(struct diff *d)
 
 /* ---- from profiles ---- */
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The program that the run started; NULL if no fact names it. */
 static const char *program_of(const struct profile *p)
 {
 	const struct tree_process *first = p->tree.processes ? &p->tree.process[0] : NULL;
 
-	return first && first->images ? base_of(first->image[0]->exe) : NULL;
+	return first && first->images ? basename(first->image[0]->exe) : NULL;
 }
 
 static bool same_build(const struct stack_object *a, const struct stack_object *b)
@@ -265,8 +258,8 @@ static void find_stable(struct diff *d, const struct stacks *a, const struct sta
 	for (i = 1; a && b && i < a->objects; i++)
 		for (k = 1; k < b->objects; k++)
 			if (same_build(&a->object[i], &b->object[k])) {
-				diff_stable(d, base_of(a->object[i].path));
-				diff_stable(d, base_of(b->object[k].path));
+				diff_stable(d, basename(a->object[i].path));
+				diff_stable(d, basename(b->object[k].path));
 				break;
 			}
 }

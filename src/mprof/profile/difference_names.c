@@ -95,11 +95,9 @@ size_t diff_spell(const struct diff *d, enum diff_side side, const struct sym_li
 size_t diff_spell_file(const struct diff *d, enum diff_side side, const struct sym_line *l,
 		       char *to, size_t room)
 {
-	const char *slash = strrchr(l->file, '/');
-
 	if (!*l->file)
 		return diff_spell_module(d, side, l, to, room);
-	return (size_t)snprintf(to, room, "%s", slash ? slash + 1 : l->file);
+	return (size_t)snprintf(to, room, "%s", basename(l->file));
 }
 
 size_t diff_spell_line(const struct diff *d, enum diff_side side, const struct sym_line *l,

@@ -23,17 +23,10 @@ static const struct {
 	[MODULE] = { "--module", "program or library" },
 };
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static const char *name_of(const struct sym_line *line, enum kind kind)
 {
 	return kind == FUNCTION	     ? line->function
-	       : kind == SOURCE_FILE ? last_part(line->file)
+	       : kind == SOURCE_FILE ? basename(line->file)
 				     : line->module;
 }
 

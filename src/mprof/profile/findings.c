@@ -498,7 +498,7 @@ static int by_growth(const void *a, const void *b, void *analysis)
 }
 
 /* The best line of each of the best functions. */
-static bool find_grown(struct findings *f, const struct analysis *a)
+static void find_grown(struct findings *f, const struct analysis *a)
 {
 	struct growing g = { .names = &f->names, .lines.same = LINE_LINE };
 	size_t n, i, before = f->count;
@@ -511,7 +511,6 @@ static bool find_grown(struct findings *f, const struct analysis *a)
 			break;
 	line_interner_release(&g.lines);
 	free(site);
-	return site;
 }
 
 /* ---- what can be tried ---- */
@@ -519,8 +518,7 @@ static bool find_grown(struct findings *f, const struct analysis *a)
 /* Callers cannot take the blocks that it allocates for them from a pool. */
 static bool is_c_library(const struct sym_line *line)
 {
-	const char *slash = strrchr(line->module, '/');
-	const char *name = slash ? slash + 1 : line->module;
+	const char *name = basename(line->module);
 
 	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3);
 }
@@ -605,7 +603,6 @@ static void name_variable(struct stack_findings *s, const struct profile *names)
 	for (i = 0; i < v.count; i++) {
 		const struct variable *x = &v.of[i];
 		const struct stack_object *file = &names->stacks->object[x->v.object];
-		const char *slash = strrchr(file->path, '/');
 
 		if (file->first_process != s->variables_process || !x->known ||
 		    x->resident < s->variables / 2)
@@ -613,7 +610,7 @@ static void name_variable(struct stack_findings *s, const struct profile *names)
 		s->variable = (struct sym_line){ .function = x->v.name,
 						 .file = x->v.file,
 						 .line = x->v.line,
-						 .module = slash ? slash + 1 : file->path,
+						 .module = basename(file->path),
 						 .known = true };
 		s->variable_resident = x->resident;
 		break;
@@ -625,7 +622,6 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err)
 {
 	struct askers askers;
-	bool good = true;
 	int ret, kind;
 
 	f->count = 0;
@@ -647,14 +643,14 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		name_variable(&f->stacks, &f->names);
 	kept_find(&f->kept, &a->sites, &f->names);
 	find_askers(&askers, &a->sites, &f->names);
-	for (kind = 0; kind < FINDING_KINDS && good; kind++)
+	for (kind = 0; kind < FINDING_KINDS; kind++)
 		if (kind == FINDING_GROWN)
-			good = find_grown(f, a);
+			find_grown(f, a);
 		else
 			find_kind(f, a, (enum finding_kind)kind, &askers);
 	askers_release(&askers);
 	drop_told(f);
-	return good ? 0 : fail(err, -ENOMEM, "no memory for the findings of '%s'", a->path);
+	return 0;
 }
 
 void findings_tell_outside_once(struct findings *f)

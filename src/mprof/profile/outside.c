@@ -66,18 +66,11 @@ struct look {
 	struct profile *names; /* NULL: none */
 };
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Did the allocator behind malloc map it? Only calls of mmap by name are seen. */
 static bool is_allocators(const struct look *l, uint32_t stack)
 {
 	const struct trace_fact *image = tree_image(l->process);
-	const char *allocator = image ? base_of(image->allocator) : "";
+	const char *allocator = image ? basename(image->allocator) : "";
 	const struct profile_path *path;
 
 	if (!*allocator || !strncmp(allocator, "libc.so", 7))
@@ -168,7 +161,7 @@ static const struct mapper *find_mapper(const struct outside *o, const struct lo
 
 	if (path && path->all)
 		return mapper_of_module(path->line[path->all - 1]->module);
-	return image ? mapper_of_module(base_of(image->exe)) : NULL;
+	return image ? mapper_of_module(basename(image->exe)) : NULL;
 }
 
 /* At the time at which the pages were read. */

@@ -176,11 +176,7 @@ bool paths_name_matches(const char *pattern, const char *function)
 
 bool paths_is_file(const char *pattern, const char *file)
 {
-	const char *slash = strrchr(file, '/');
-
-	if (!strchr(pattern, '/') && slash)
-		file = slash + 1;
-	return !fnmatch(pattern, file, 0);
+	return !fnmatch(pattern, strchr(pattern, '/') ? file : basename(file), 0);
 }
 
 /* By the name in the symbol table, too. */

@@ -103,9 +103,7 @@ static bool is_writable(const struct stack_object *file, const struct sym_variab
 /* Neither our library nor pseudo files belong to the program. */
 static bool is_ours(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return *path != '/' || !strncmp(slash + 1, "libmprof", 8);
+	return *path != '/' || !strncmp(basename(path), "libmprof", 8);
 }
 
 static void add_object(struct variables *v, const struct profile *p, uint32_t object)

@@ -19,6 +19,7 @@
 #include <mprof/format.h>
 #include <mprof/signals.h>
 
+#include "../util/alloc.h"
 #include "../util/word_list.h"
 #include "elf.h"
 
@@ -198,15 +199,11 @@ static int check(struct error *err, const struct option *o, const char *value)
 int conf_set(struct conf *conf, enum conf_key key, const char *value, struct error *err)
 {
 	int code = check(err, &options[key], value);
-	char *copy;
 
 	if (code)
 		return code;
-	copy = strdup(value);
-	if (!copy)
-		return fail(err, -ENOMEM, "no memory for the configuration");
 	free(conf->value[key]);
-	conf->value[key] = copy;
+	conf->value[key] = must_strdup(value);
 	return 0;
 }
 
@@ -301,11 +298,9 @@ static int next_pair(char **text, char **name, char **value, struct error *err)
 
 int conf_parse(struct conf *conf, const char *text, struct error *err)
 {
-	char *copy = strdup(text ? text : ""), *at = copy, *name = NULL, *value = NULL;
+	char *copy = must_strdup(text ? text : ""), *at = copy, *name = NULL, *value = NULL;
 	int code;
 
-	if (!copy)
-		return fail(err, -ENOMEM, "no memory for the configuration");
 	while ((code = next_pair(&at, &name, &value, err)) > 0) {
 		code = take_pair(conf, name, value, err);
 		if (code)
@@ -330,13 +325,9 @@ char *conf_text(const struct conf *conf, struct error *err)
 	char *text = NULL;
 	const char *q;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = must_memstream(&text, &size);
 	int i;
 
-	if (!out) {
-		fail(err, -ENOMEM, "no memory for the configuration");
-		return NULL;
-	}
 	for (i = 0; i < CONF_KEYS; i++) {
 		if (!conf->value[i])
 			continue;
@@ -346,7 +337,7 @@ char *conf_text(const struct conf *conf, struct error *err)
 		fprintf(out, "%s%s=%s%s%s", ftell(out) > 0 ? " " : "", options[i].name, q,
 			conf->value[i], q);
 	}
-	fclose(out);
+	must_close(out);
 	if (i == CONF_KEYS)
 		return text;
 	fail(err, -EINVAL, "%s=%s cannot have both kinds of quotes", options[i].name,
@@ -398,7 +389,6 @@ static void put_name(FILE *out, const char *name)
 static int put_expansion(FILE *out, char letter, pid_t pid, const char *exe)
 {
 	char host[256] = "";
-	const char *slash = strrchr(exe, '/');
 
 	switch (letter) {
 	case 'p':
@@ -409,7 +399,7 @@ static int put_expansion(FILE *out, char letter, pid_t pid, const char *exe)
 		put_name(out, host);
 		return 0;
 	case 'e':
-		put_name(out, slash ? slash + 1 : exe);
+		put_name(out, basename(exe));
 		return 0;
 	case 'j':
 		put_name(out, job());
@@ -430,23 +420,19 @@ char *conf_expand(const char *path, pid_t pid, const char *exe, struct error *er
 	char *text = NULL;
 	const char *p;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = must_memstream(&text, &size);
 
-	if (!out) {
-		fail(err, -ENOMEM, "no memory for a path");
-		return NULL;
-	}
 	for (p = path; *p; p++) {
 		if (*p != '%') {
 			fputc(*p, out);
 		} else if (put_expansion(out, *++p, pid, exe)) {
-			fclose(out);
+			must_close(out);
 			free(text);
 			fail(err, -EINVAL,
 			     "'%s' contains %%%.1s: expected %%p %%h %%e %%j %%r %%%%", path, p);
 			return NULL;
 		}
 	}
-	fclose(out);
+	must_close(out);
 	return text;
 }

@@ -29,7 +29,7 @@ struct conf {
 
 /* Takes over text (of MPROF_CONF; NULL is empty).  0, or -EINVAL and *err. */
 int conf_parse(struct conf *conf, const char *text, struct error *err);
-/* Checks and copies one value.  0, -EINVAL or -ENOMEM and *err. */
+/* Checks and copies one value.  0, or -EINVAL and *err. */
 int conf_set(struct conf *conf, enum conf_key key, const char *value, struct error *err);
 int conf_set_number(struct conf *conf, enum conf_key key, uint64_t value, struct error *err);
 /* The value, or the default of options.def. */

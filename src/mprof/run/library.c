@@ -151,7 +151,7 @@ char *allocator_find(const struct allocator *a)
 
 const char *allocator_name(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = basename(path);
 	const struct allocator *a;
 
 	if (!strncmp(base, "libc.so", 7) || !strncmp(base, "libc-2.", 7))

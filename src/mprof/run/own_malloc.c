@@ -244,7 +244,7 @@ static char *path_of(char *line)
 /* The C library's own calls reach a preloaded malloc, and the linker's are its own affair. */
 static bool is_system(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 
 	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5) ||
 	       !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld-", 3) ||

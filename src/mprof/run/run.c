@@ -55,10 +55,9 @@ static int make_preload(struct session *s, struct error *err)
 		return -ENOENT;
 	if (s->result->program.alone)
 		return 0;
-	if (asprintf(&s->variable[0], "LD_PRELOAD=%s%s%s", s->library, more ? ":" : "",
-		     more ? before : "") < 0)
-		s->variable[0] = NULL;
-	return s->variable[0] ? 0 : fail(err, -ENOMEM, "no memory to start a program");
+	s->variable[0] =
+	    must_printf("LD_PRELOAD=%s%s%s", s->library, more ? ":" : "", more ? before : "");
+	return 0;
 }
 
 /*
@@ -66,7 +65,7 @@ static int make_preload(struct session *s, struct error *err)
  * keeps (jemalloc).  No more than that is asked for: it is taken from every
  * thread's stack, and the smallest stack that a thread can have grows by it.
  */
-static int make_tunables(struct session *s, struct error *err)
+static void make_tunables(struct session *s)
 {
 	enum { LOADER_KEEPS = 512, OTHERS_MAY_TAKE = 256 };
 	const char *before = getenv("GLIBC_TUNABLES");
@@ -77,25 +76,23 @@ static int make_tunables(struct session *s, struct error *err)
 
 	if (!*conf_get(&s->plan->conf, CONF_SO_PATH) ||
 	    !strcmp(conf_get(&s->plan->conf, CONF_INIT), "LD_NEXT"))
-		return 0;
+		return;
 	path = library_path(conf_get(&s->plan->conf, CONF_SO_PATH));
 	unknown = !path || elf_read(path, &elf);
 	free(path);
 	if (unknown || elf.tls <= OTHERS_MAY_TAKE)
-		return 0;
-	if (asprintf(&s->variable[4], "GLIBC_TUNABLES=%s%sglibc.rtld.optional_static_tls=%" PRIu64,
-		     more ? before : "", more ? ":" : "",
-		     LOADER_KEEPS + OTHERS_MAY_TAKE + elf.tls) < 0)
-		s->variable[4] = NULL;
-	return s->variable[4] ? 0 : fail(err, -ENOMEM, "no memory to start a program");
+		return;
+	s->variable[4] = must_printf("GLIBC_TUNABLES=%s%sglibc.rtld.optional_static_tls=%" PRIu64,
+				     more ? before : "", more ? ":" : "",
+				     LOADER_KEEPS + OTHERS_MAY_TAKE + elf.tls);
 }
 
 static int make_notes(struct session *s, struct error *err)
 {
 	s->notes = memfd_create("mprof notes", MFD_CLOEXEC);
-	if (s->notes < 0 ||
-	    asprintf(&s->variable[1], "MPROF_NOTES=/proc/%d/fd/%d", (int)getpid(), s->notes) < 0)
-		return fail(err, -ENOMEM, "no memory for the library's notes: %s", strerror(errno));
+	if (s->notes < 0)
+		return fail(err, -errno, "no memory for the library's notes: %s", strerror(errno));
+	s->variable[1] = must_printf("MPROF_NOTES=/proc/%d/fd/%d", (int)getpid(), s->notes);
 	return 0;
 }
 
@@ -106,15 +103,16 @@ static int prepare(struct session *s, struct error *err)
 
 	if (!conf)
 		return -EINVAL;
-	code = asprintf(&s->variable[2], "MPROF_CONF=%s", conf) < 0 ? -ENOMEM : 0;
+	s->variable[2] = must_printf("MPROF_CONF=%s", conf);
 	free(conf);
-	s->variable[3] = strdup("MPROF_RUN");
-	if (code || !s->variable[3] || getrandom(s->id, sizeof(s->id), 0) != (ssize_t)sizeof(s->id))
-		return fail(err, -ENOMEM, "no memory to start a program");
+	s->variable[3] = must_strdup("MPROF_RUN");
+	if (getrandom(s->id, sizeof(s->id), 0) != (ssize_t)sizeof(s->id))
+		return fail(err, -errno, "cannot number the run: %s", strerror(errno));
 	code = make_preload(s, err);
-	if (!code)
-		code = make_tunables(s, err);
-	return code ? code : make_notes(s, err);
+	if (code)
+		return code;
+	make_tunables(s);
+	return make_notes(s, err);
 }
 
 int run_check(const struct run_plan *plan, struct error *err)

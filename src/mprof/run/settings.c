@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../util/alloc.h"
 #include "../util/ranges.h"
 #include "../util/word_list.h"
 
@@ -150,15 +151,12 @@ static int take_pair(struct conf *conf, const char *section, char *pair, struct 
 
 int settings_one(struct conf *conf, const char *text, struct error *err)
 {
-	char *copy = strdup(text), *key = copy;
+	char *copy = must_strdup(text), *key = copy;
 	const char *section = NULL;
 	int ret;
 
-	if (!copy)
-		return fail(err, -ENOMEM, "no memory for the configuration");
-	if (copy[strcspn(copy, ":=")] == ':') {
+	if (copy[strcspn(copy, ":=")] == ':')
 		section = trimmed(strsep(&key, ":"));
-	}
 	ret = take_pair(conf, section, key, err);
 	free(copy);
 	return ret;
@@ -177,9 +175,7 @@ static int take_line(struct conf *conf, char *line, char **section, struct error
 		return fail(err, -EINVAL, "expected [SECTION] instead of '%.80s'", s);
 	*end = '\0';
 	free(*section);
-	*section = strdup(trimmed(s + 1));
-	if (!*section)
-		return fail(err, -ENOMEM, "no memory for the configuration");
+	*section = must_strdup(trimmed(s + 1));
 	return words_among("section", *section, sections, err) < 0 ? -EINVAL : 0;
 }
 

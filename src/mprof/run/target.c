@@ -20,6 +20,7 @@
 
 #include <mprof/format.h>
 
+#include "../util/alloc.h"
 #include "../util/directories.h"
 
 /* The real path of the directory that the file is in, which is made if it is missing. */
@@ -28,19 +29,20 @@ static char *directory_of(const char *path, const char *slash, struct error *err
 	char *directory, *real;
 	int code;
 
-	directory = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-	real = directory ? realpath(directory, NULL) : NULL;
-	if (!real && directory && errno == ENOENT) {
+	directory = slash ? must_strndup(path, slash == path ? 1 : (size_t)(slash - path))
+			  : must_strdup(".");
+	real = realpath(directory, NULL);
+	if (!real && errno == ENOENT) {
 		code = directories_make(path, err);
-		real = code ? NULL : realpath(directory, NULL);
 		if (code) {
 			free(directory);
 			return NULL;
 		}
+		real = realpath(directory, NULL);
 	}
 	if (!real)
-		fail(err, -errno, "cannot write '%s': directory '%s': %s", path,
-		     directory ? directory : "", strerror(errno));
+		fail(err, -errno, "cannot write '%s': directory '%s': %s", path, directory,
+		     strerror(errno));
 	free(directory);
 	return real;
 }
@@ -49,8 +51,8 @@ static char *directory_of(const char *path, const char *slash, struct error *err
 static char *absolute(const char *path, struct error *err)
 {
 	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	char *real, *whole = NULL;
+	const char *name = basename(path);
+	char *real, *whole;
 
 	if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) {
 		fail(err, -EISDIR, "cannot write '%s': it is a directory; name a file", path);
@@ -59,11 +61,8 @@ static char *absolute(const char *path, struct error *err)
 	real = directory_of(path, slash, err);
 	if (!real)
 		return NULL;
-	if (asprintf(&whole, "%s/%s", strcmp(real, "/") ? real : "", name) < 0) {
-		fail(err, -ENOMEM, "no memory for the name '%s'", path);
-		whole = NULL;
-	}
-	if (whole && strlen(whole) >= PATH_MAX) {
+	whole = must_printf("%s/%s", strcmp(real, "/") ? real : "", name);
+	if (strlen(whole) >= PATH_MAX) {
 		fail(err, -ENAMETOOLONG, "cannot write '%s': the path is too long", path);
 		free(whole);
 		whole = NULL;
@@ -101,9 +100,9 @@ static int check_open(int fd, const char *path, const char *magic, struct error 
 static bool may_move(const char *path, const struct stat *file)
 {
 	const char *slash = strrchr(path, '/');
-	char *directory = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	char *directory = must_strndup(path, slash == path ? 1 : (size_t)(slash - path));
 	struct stat st;
-	bool may = !geteuid() || file->st_uid == geteuid() || !directory || stat(directory, &st) ||
+	bool may = !geteuid() || file->st_uid == geteuid() || stat(directory, &st) ||
 		   !(st.st_mode & S_ISVTX) || st.st_uid == geteuid();
 
 	free(directory);
@@ -152,12 +151,10 @@ static int look_at(const char *path, const char *shown, const char *magic, struc
 /* Can a file be made there?  Tried, because permissions alone do not tell. */
 static int try_to_make(const char *path, const char *shown, struct error *err)
 {
-	char *name = NULL;
+	/* As the library does, whose name is longest. */
+	char *name = must_printf("%s.%d.new", path, (int)getpid());
 	int fd, code = 0;
 
-	/* As the library does, whose name is longest. */
-	if (asprintf(&name, "%s.%d.new", path, (int)getpid()) < 0)
-		return fail(err, -ENOMEM, "no memory for the name '%s'", path);
 	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		code = fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
@@ -175,17 +172,19 @@ static int look_at_old(struct target *t, const char *shown, const char *magic, s
 {
 	struct found found;
 	char *old = target_old(t);
-	int code = old ? look_at(old, shown, magic, &found, err) : fail(err, -ENOMEM, "no memory");
+	int code = look_at(old, shown, magic, &found, err);
 
-	if (code < 0 && old && code != -ENOMEM)
+	if (code < 0)
 		fail(err, code,
 		     "'%s' would be kept as '%s.old', but that file exists and is not replaced; "
 		     "choose another file, or move one of the two",
 		     shown, shown);
-	if (code == 1 &&
-	    (asprintf(&t->spare, "%s.%d", old, (int)getpid()) < 0 || link(old, t->spare))) {
-		free(t->spare);
-		t->spare = NULL; /* a file system without links: it goes a little too early */
+	if (code == 1) {
+		t->spare = must_printf("%s.%d", old, (int)getpid());
+		if (link(old, t->spare)) {
+			free(t->spare);
+			t->spare = NULL; /* no links there: it goes a little too early */
+		}
 	}
 	free(old);
 	return code < 0 ? code : 0;
@@ -223,46 +222,34 @@ static int claim_path(const char *path, const char *shown, struct error *err)
 		    shown);
 }
 
-static bool same_directory(const char *a, const char *a_end, const char *b, const char *b_end)
+static bool same_directory(const char *a, const char *b)
 {
-	char *x = a_end ? strndup(a, (size_t)(a_end - a) + 1) : strdup("./");
-	char *y = b_end ? strndup(b, (size_t)(b_end - b) + 1) : strdup("./");
+	char *x = must_printf("%.*s./", (int)(basename(a) - a), a);
+	char *y = must_printf("%.*s./", (int)(basename(b) - b), b);
 	struct stat p, q;
-	bool same = x && y;
+	bool same;
 
-	if (same && !stat(x, &p) && !stat(y, &q))
+	if (!stat(x, &p) && !stat(y, &q))
 		same = p.st_dev == q.st_dev && p.st_ino == q.st_ino;
-	else if (same)
+	else
 		same = !strcmp(x, y);
 	free(x);
 	free(y);
 	return same;
 }
 
-static bool is_file(const char *path, const struct target *t)
-{
-	struct stat st;
-
-	return !lstat(path, &st) && st.st_dev == t->dev && st.st_ino == t->ino;
-}
-
 bool target_same(const char *a, const char *b)
 {
-	const char *slash[2] = { strrchr(a, '/'), strrchr(b, '/') };
 	struct stat x, y;
 
 	if (!stat(a, &x) && !stat(b, &y))
 		return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-	if (strcmp(slash[0] ? slash[0] + 1 : a, slash[1] ? slash[1] + 1 : b))
-		return false;
-	return same_directory(a, slash[0], b, slash[1]);
+	return !strcmp(basename(a), basename(b)) && same_directory(a, b);
 }
 
 char *target_old(const struct target *t)
 {
-	char *old = NULL;
-
-	return asprintf(&old, "%s.old", t->path) < 0 ? NULL : old;
+	return must_printf("%s.old", t->path);
 }
 
 static int check(struct target *t, const char *shown, const char *magic, struct error *err)
@@ -297,12 +284,19 @@ int target_take(struct target *t, const char *path, const char *magic, struct er
 	return code;
 }
 
+static bool is_file(const char *path, const struct target *t)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && st.st_dev == t->dev && st.st_ino == t->ino;
+}
+
 enum target_earlier target_settle(struct target *t, bool recorded)
 {
 	enum target_earlier now = TARGET_NONE;
 	char *old = target_old(t);
 
-	if (!t->earlier || !old)
+	if (!t->earlier)
 		now = TARGET_NONE;
 	else if (is_file(t->path, t))
 		now = TARGET_UNTOUCHED;

@@ -48,7 +48,7 @@ void target_release(struct target *t);
 /* Do both name one file, whether it exists or not? */
 bool target_same(const char *a, const char *b);
 
-/* PATH.old; free() it.  NULL: no memory. */
+/* PATH.old; free() it. */
 char *target_old(const struct target *t);
 
 #endif

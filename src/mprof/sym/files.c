@@ -184,13 +184,6 @@ static bool look_by_id(const struct wanted *w, struct file_found *found, const c
 	return look(w, found, "%s%s/.build-id/%.2s/%s%s", root, dir, hex, hex + 2, suffix);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void nothing(struct file_found *found)
 {
 	found->fd = -1;
@@ -238,7 +231,7 @@ static bool look_in_debug_dirs(const struct files *f, const struct wanted *w,
 
 	for (; dir && *dir; dir++)
 		if (look_by_id(w, found, "", *dir, "") || look(w, found, "%s/%s", *dir, o->path) ||
-		    look(w, found, "%s/%s", *dir, last_part(o->path)))
+		    look(w, found, "%s/%s", *dir, basename(o->path)))
 			return true;
 	return false;
 }
@@ -270,7 +263,7 @@ void files_object(const struct files *f, const struct stack_object *o, struct fi
 static bool look_below(const struct wanted *w, struct file_found *found, const char *root,
 		       const char *dir, const char *object, const char *link)
 {
-	int folder = (int)(last_part(object) - object);
+	int folder = (int)(basename(object) - object);
 
 	if (look_by_id(w, found, root, dir, ".debug"))
 		return true;
@@ -278,7 +271,7 @@ static bool look_below(const struct wanted *w, struct file_found *found, const c
 		      look(w, found, "%s%s/%s", root, dir, link)))
 		return true;
 	return look(w, found, "%s%s/%s.debug", root, dir, object) ||
-	       look(w, found, "%s%s/%s.debug", root, dir, last_part(object));
+	       look(w, found, "%s%s/%s.debug", root, dir, basename(object));
 }
 
 void files_debug(const struct files *f, const char *object, struct build_id id, const char *link,
@@ -287,7 +280,7 @@ void files_debug(const struct files *f, const char *object, struct build_id id, 
 	struct wanted w = { .id = id, .has_crc = *link != '\0', .crc = crc };
 	const char *const *dir = f->debug_dir;
 	size_t root = strlen(f->sysroot);
-	int folder = (int)(last_part(object) - object);
+	int folder = (int)(basename(object) - object);
 	const char *inside = root && !strncmp(object, f->sysroot, root) ? object + root : object;
 
 	nothing(found);
@@ -309,7 +302,7 @@ void files_alt(const struct files *f, const char *debug, struct build_id id, con
 {
 	struct wanted w = { .id = id };
 	const char *const *dir = f->debug_dir;
-	int folder = (int)(last_part(debug) - debug);
+	int folder = (int)(basename(debug) - debug);
 
 	nothing(found);
 	if (!id.n)
@@ -322,13 +315,12 @@ void files_alt(const struct files *f, const char *debug, struct build_id id, con
 	}
 	for (; dir && *dir; dir++)
 		if (look_by_id(&w, found, "", *dir, ".debug") ||
-		    look(&w, found, "%s/.dwz/%s", *dir, last_part(name)) ||
-		    look(&w, found, "%s/%s", *dir, last_part(name)))
+		    look(&w, found, "%s/.dwz/%s", *dir, basename(name)) ||
+		    look(&w, found, "%s/%s", *dir, basename(name)))
 			return;
-	if (*f->sysroot &&
-	    (look_by_id(&w, found, f->sysroot, DEBUG_DIR, ".debug") ||
-	     look(&w, found, "%s" DEBUG_DIR "/.dwz/%s", f->sysroot, last_part(name))))
+	if (*f->sysroot && (look_by_id(&w, found, f->sysroot, DEBUG_DIR, ".debug") ||
+			    look(&w, found, "%s" DEBUG_DIR "/.dwz/%s", f->sysroot, basename(name))))
 		return;
 	if (!look_by_id(&w, found, "", DEBUG_DIR, ".debug"))
-		look(&w, found, DEBUG_DIR "/.dwz/%s", last_part(name));
+		look(&w, found, DEBUG_DIR "/.dwz/%s", basename(name));
 }
