@@ -124,6 +124,11 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_process_entry) == 64, "on-disk layout");
 #define MPROF_PROCESS_TABLE 896u
 #define MPROF_FREE_SLOTS    896u
 
+enum mprof_log_end {
+	MPROF_LOG_END_BUDGET,	/* the file was too large */
+	MPROF_LOG_END_OVERHEAD, /* recording took too much time */
+};
+
 struct mprof_file_header {
 	char magic[MPROF_MAGIC_SIZE];
 	uint32_t version;     /* MPROF_FORMAT_VERSION */
@@ -156,7 +161,10 @@ struct mprof_file_header {
 	/* Of a run that keeps no more events when they need too much (FORMAT.md 3.2). */
 	uint64_t budget;  /* bytes of the file; 0: no limit */
 	uint64_t log_end; /* in ticks: all events up to here are kept, later ones are not; 0: all */
-	uint64_t reserved[4];
+	uint32_t log_end_why; /* enum mprof_log_end */
+	uint32_t overhead;    /* percent of its own CPU time that recording may cost; 0: no limit */
+	uint64_t sampled_from; /* in ticks: from then on, totals of some processes are of samples */
+	uint64_t reserved[2];
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];

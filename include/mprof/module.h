@@ -248,6 +248,12 @@ struct mprof_host {
 	 * once the file is open.
 	 */
 	const uint64_t *(*log_end)(void);
+	/*
+	 * Recording has cost this process `ticks` for a call, chosen by chance to stand for so
+	 * many. Ends the events of the run, as above, if that is more than OVERHEAD.  1: they have
+	 * ended, and totals cost too much, too.
+	 */
+	int (*spent)(uint64_t now, uint64_t ticks, uint32_t calls);
 };
 
 struct mprof_init_ops {

@@ -237,7 +237,7 @@ static const struct mprof_mode_ops *log_choose(const struct mprof_config *c)
 {
 	const int recent = c->totals && (c->last_bytes || c->last_seconds);
 
-	return recent || c->budget ? &mprof_mode_log_totals : NULL;
+	return recent || c->budget || c->overhead ? &mprof_mode_log_totals : NULL;
 }
 
 const struct mprof_mode_ops mprof_mode_log_mmap MPROF_SHARED = {

@@ -14,7 +14,14 @@
  */
 #include <errno.h>
 #include <mprof/log.h>
-#include <mprof/totals.h>
+
+#define LANE_MORE                                                     \
+	LATE_LANE                                                     \
+	uint32_t cost_left; /* calls to the next one that is timed */ \
+	uint64_t cost_random;
+#include <mprof/late.h>
+
+#define COST_CALLS 64u /* of which one is timed, on average */
 
 static uint64_t look_from;	  /* as in log_mmap.c */
 static const uint64_t *log_ended; /* in ticks; 0: events are kept */
@@ -34,7 +41,31 @@ MPROF_HOT uint32_t both_stack(struct mprof_thread *t, struct mprof_place at)
 /* [hot] The same for totals, which have fewer numbers. */
 MPROF_HOT uint32_t both_id(uint32_t stack)
 {
-	return mprof_likely(stack < LIVE_IDS) ? stack : 0;
+	return mprof_likely(stack < LATE_MARK) ? stack : 0;
+}
+
+/* ---- our own cost ---- */
+
+/* Chosen by chance: a program that does the same again and again must not stay out of step. */
+static MPROF_COLD void both_note_cost(struct lane *l, uint64_t since)
+{
+	const uint64_t now = mprof_ticks();
+
+	if (!host->config->overhead)
+		return;
+	if (!l->cost_random)
+		l->cost_random = chance_start(host->config->seed, now, l->number);
+	l->cost_left = (uint32_t)chance_even(&l->cost_random, COST_CALLS);
+	if (host->spent(now, now - since, COST_CALLS))
+		late_begin();
+}
+
+/* [hot] Of a call that came at this time.  0 calls left: cost is not measured. */
+MPROF_HOT void both_end(struct mprof_thread *t, struct lane *l, uint64_t since)
+{
+	if (mprof_unlikely(!--l->cost_left))
+		both_note_cost(l, since);
+	end(t);
 }
 
 static void both_put(struct mprof_thread *t, const struct log_event *e)
@@ -110,7 +141,7 @@ static __attribute__((noinline)) void both_allocated(unsigned fn, void *ptr, siz
 	profile_count(l, fn, bytes, 0);
 	profile_settle_in(l, both_id(stack), ptr, bytes, usable, now);
 	both_log_block(t, fn, now, ptr, size, usable, arg, stack);
-	end(t);
+	both_end(t, l, now);
 }
 
 static MPROF_COLD void both_failed(unsigned fn, size_t size, size_t arg, unsigned error,
@@ -191,7 +222,7 @@ static __attribute__((noinline)) void both_freed(unsigned fn, void *ptr, size_t 
 		return;
 	both_log_end(t, log_tag_of_free(fn, size), fn, 0, now, ptr, size, arg, touched, at);
 	profile_settle_out(l, fn, ptr, usable, now);
-	end(t);
+	both_end(t, l, now);
 }
 
 /* ---- realloc ---- */
@@ -214,7 +245,7 @@ static __attribute__((noinline)) void both_resizing(unsigned fn, void *ptr, size
 	both_log_end(t, fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_BEGIN : 0, fn, MPROF_LONG_BEGIN,
 		     now, ptr, bytes, 0, touched, at);
 	profile_resize_begins(l, ptr, usable, now);
-	end(t);
+	both_end(t, l, now);
 }
 
 static __attribute__((noinline)) void both_resized(unsigned fn, void *old, void *ptr, size_t size,
@@ -240,7 +271,7 @@ static __attribute__((noinline)) void both_resized(unsigned fn, void *old, void 
 		profile_note_resize(l, s, both_id(stack), old, ptr, bytes);
 	l->old.a = 0;
 	both_log_block(t, fn, now, ptr, size, usable, arg, stack);
-	end(t);
+	both_end(t, l, now);
 }
 
 static MPROF_COLD void both_not_resized(unsigned fn, void *old, size_t size, size_t arg,
@@ -267,7 +298,10 @@ static MPROF_COLD void both_not_resized(unsigned fn, void *old, size_t size, siz
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	both_allocated(fn, ptr, size, arg, mprof_caller());
+	if (mprof_unlikely(late))
+		late_alloc(fn, ptr, mprof_bytes(fn, size, arg), mprof_caller());
+	else
+		both_allocated(fn, ptr, size, arg, mprof_caller());
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
@@ -275,15 +309,23 @@ MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 }
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	both_freed(fn, ptr, size, arg, mprof_caller());
+	if (mprof_unlikely(late))
+		late_free(fn, ptr);
+	else
+		both_freed(fn, ptr, size, arg, mprof_caller());
 }
 MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	both_resizing(fn, ptr, mprof_bytes(fn, size, arg), mprof_caller());
+	if (mprof_unlikely(late))
+		late_resize_begins(ptr);
+	else
+		both_resizing(fn, ptr, mprof_bytes(fn, size, arg), mprof_caller());
 }
 MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
 {
-	if (mprof_likely(ptr))
+	if (mprof_unlikely(late))
+		late_resize_ends(fn, old, ptr, mprof_bytes(fn, size, arg), mprof_caller());
+	else if (mprof_likely(ptr))
 		both_resized(fn, old, ptr, size, arg, mprof_caller());
 	else
 		both_not_resized(fn, old, size, arg, mprof_caller());
@@ -333,12 +375,17 @@ static int both_start(const struct mprof_host *h)
 	look_times = h->look_times();
 	look_from = h->config->touched;
 	log_ended = h->log_end();
+	late_period = (double)h->config->sample_bytes;
 	return error;
 }
 
 static void both_thread_start(struct mprof_thread *t)
 {
 	lane_start(t);
+	if (t->data)
+		((struct lane *)t->data)->cost_left = host->config->overhead ? 1 : 0;
+	if (late)
+		late_describe();
 	if (!both_logs(mprof_ticks()) || host->slot_take(t) < 0)
 		return;
 	t->busy = mprof_stack();

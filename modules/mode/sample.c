@@ -2,12 +2,7 @@
 /*
  * sample.c - MODE=Sample: totals of every call stack, estimated from samples.
  *
- * A thread counts bytes down to the next sample.  The gaps are exponential, so
- * that samples are a Poisson process over the bytes requested, and a block of s
- * bytes is sampled with p = 1 - exp(-s / period) whatever came before.  Each
- * sample counts 1/p calls and s/p bytes: sums of these are right on average for
- * any mix of sizes (Horvitz and Thompson, 1952; jemalloc's prof_unbias and Go's
- * scaleHeapSample are the same but for whose s they take).  With SAMPLE_CALLS
+ * A thread counts bytes down to the next sample (chance.h).  With SAMPLE_CALLS
  * gaps are uniform from 1 to 2N - 1 calls, and p is 1/N.
  *
  * A free of any other block reads one byte: each live sample is counted in a
@@ -22,6 +17,7 @@
 #define LANE_MORE     \
 	int64_t left; \
 	uint64_t random, since; /* since: the sample before */
+#include <mprof/chance.h>
 #include <mprof/lanes.h>
 
 #define FILTER_BITS 14
@@ -35,105 +31,16 @@ static const uint64_t *dump_due;
 
 /* ---- chance and weight ---- */
 
-/* xorshift64*, Vigna 2016. */
-static uint64_t sample_next_random(struct lane *l)
-{
-	l->random ^= l->random >> 12;
-	l->random ^= l->random << 25;
-	l->random ^= l->random >> 27;
-	return l->random * 0x2545f4914f6cdd1dull;
-}
-
-/* -ln of a number from 2^-53 to 1; the error is below 1e-9. */
-static double sample_minus_log(uint64_t random)
-{
-	const double ln2 = 0.693147180559945309;
-	union {
-		double d;
-		uint64_t u;
-	} x = { .d = (double)((random >> 11) + 1) * 0x1p-53 };
-	int exponent = (int)(x.u >> 52) - 1023;
-	double t, square, sum = 0;
-
-	x.u = (x.u & ((1ull << 52) - 1)) | 1023ull << 52; /* 1 to 2 */
-	if (x.d > 1.41421356) {
-		x.d /= 2;
-		exponent++;
-	}
-	t = (x.d - 1) / (x.d + 1);
-	square = t * t;
-	for (int i = 13; i > 0; i -= 2)
-		sum = sum * square + 1.0 / i;
-	return -(exponent * ln2 + 2 * t * sum);
-}
-
-/* 1 - exp(-x), without the loss that a difference from 1 would have. */
-static double sample_chance_of(double x)
-{
-	int halved = 0;
-	double f;
-
-	if (x > 40)
-		return 1;
-	for (; x > 0.03125; halved++)
-		x /= 2;
-	/* exp(-x) - 1, then (f + 1)^2 - 1 as often as x was halved. */
-	f = -x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5))));
-	while (halved--)
-		f *= f + 2;
-	return -f;
-}
-
 /* Bytes or calls to the next sample. */
 static int64_t sample_draw(struct lane *l)
 {
-	uint64_t random = sample_next_random(l);
-	uint64_t n = (uint64_t)period;
-
-	if (by_calls)
-		return 1 + (int64_t)((unsigned __int128)random * (2 * n - 1) >> 64);
-	return 1 + (int64_t)(sample_minus_log(random) * period);
+	return by_calls ? chance_even(&l->random, (uint64_t)period)
+			: chance_gap(&l->random, period);
 }
-
-struct weight {
-	double calls, bytes, spare; /* 1/p, size/p, 1-p */
-};
 
 static struct weight sample_weight_of(uint64_t size)
 {
-	const double p = by_calls ? 1 / period : sample_chance_of((double)size / period);
-
-	return p > 0 ? (struct weight){ 1 / p, (double)size / p, 1 - p }
-		     : (struct weight){ 0, 0, 0 };
-}
-
-/* One instruction, no call of the C library. */
-static double sample_root(double x)
-{
-	double r;
-
-	if (!(x > 0))
-		return 0;
-#if defined(__x86_64__)
-	__asm__("sqrtsd %1, %0" : "=x"(r) : "x"(x));
-#else
-	__asm__("fsqrt %d0, %d1" : "=w"(r) : "w"(x));
-#endif
-	return r;
-}
-
-static void sample_add_sums(struct mprof_sample_sums *to, const struct weight *w)
-{
-	to->samples++;
-	to->calls += w->calls;
-	to->bytes += w->bytes;
-	to->calls_variance += w->spare * w->calls * w->calls;
-	to->bytes_variance += w->spare * w->bytes * w->bytes;
-}
-
-static int64_t sample_whole(double v)
-{
-	return v < 0x1p62 ? (int64_t)(v + 0.5) : (int64_t)1 << 62;
+	return chance_weight(by_calls ? 1 / period : chance_of((double)size / period), size);
 }
 
 /* ---- live samples ---- */
@@ -171,11 +78,11 @@ static void sample_settle(struct lane *l, struct live_entry e, uint64_t now)
 		return;
 	}
 	f = figures_of(s, id);
-	sample_add_sums(&f.cell->freed, &w);
+	chance_add(&f.cell->freed, &w);
 	if (!(age >> 55))
 		f.cell->lifetime += (double)age * w.calls;
-	change_site(f.site, -sample_whole(w.bytes), -sample_whole(w.calls));
-	change_heap(-sample_whole(w.bytes), -sample_whole(w.calls), now, 0);
+	change_site(f.site, -chance_whole(w.bytes), -chance_whole(w.calls));
+	change_heap(-chance_whole(w.bytes), -chance_whole(w.calls), now, 0);
 }
 
 static void sample_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uint64_t elapsed)
@@ -199,15 +106,12 @@ static void sample_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, u
 		sample_settle(l, before, now);
 	}
 	f = figures_of(s, id);
-	sample_add_sums(&f.cell->made, &w);
+	chance_add(&f.cell->made, &w);
 	f.cell->elapsed += elapsed;
-	if (sample_root(w.spare) * w.calls > f.cell->heaviest_calls)
-		f.cell->heaviest_calls = sample_root(w.spare) * w.calls;
-	if (sample_root(w.spare) * w.bytes > f.cell->heaviest_bytes)
-		f.cell->heaviest_bytes = sample_root(w.spare) * w.bytes;
+	chance_note_heaviest(f.cell, &w);
 	note_range(&f.cell->size_least, &f.cell->size_most, size);
-	change_site(f.site, sample_whole(w.bytes), sample_whole(w.calls));
-	change_heap(sample_whole(w.bytes), sample_whole(w.calls), now, id);
+	change_site(f.site, chance_whole(w.bytes), chance_whole(w.calls));
+	change_heap(chance_whole(w.bytes), chance_whole(w.calls), now, id);
 }
 
 /* ---- calls ---- */
@@ -222,9 +126,7 @@ static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_pla
 	if (!l)
 		return;
 	if (!l->random) {
-		l->random = (seeds ? seeds : mprof_ticks()) + l->number * 0x9e3779b97f4a7c15ull;
-		l->random |= !l->random;
-		sample_next_random(l);
+		l->random = chance_start(seeds, mprof_ticks(), l->number);
 		l->left = sample_draw(l) - (by_calls ? 1 : (int64_t)size);
 	}
 	if (l->left <= 0) {

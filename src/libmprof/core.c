@@ -18,6 +18,7 @@
 #include "core.h"
 #include "file.h"
 #include "local.h"
+#include "overhead.h"
 #include "process.h"
 #include "real_libc.h"
 #include "slots.h"
@@ -244,6 +245,7 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.place = mp_memory_place,
 	.recording = mp_recording,
 	.log_end = mp_file_log_end,
+	.spent = mp_overhead_spent,
 };
 
 /* ---- the start ---- */

@@ -29,6 +29,14 @@ struct mp_peak {
 	uint64_t offset;       /* of the extent; 0: none yet */
 };
 
+/* Of overhead.c: what recording has cost here, in ticks, and from when on it is measured. */
+struct mp_overhead {
+	uint64_t spent, due; /* due: compare it with the CPU time then */
+	uint32_t measured;   /* the rest is known */
+	uint64_t end;	     /* header.log_end at that time */
+	uint64_t cpu_from, spent_from;
+};
+
 #define MP_COUNTS_UNUSED 64
 #define MP_CACHE_SIZES	 7
 struct mp_local {
@@ -49,6 +57,7 @@ struct mp_local {
 	uint64_t self_bytes; /* our memory in this process */
 	uint64_t last_sample_ns;
 	struct mp_peak peak;
+	struct mp_overhead overhead;
 	uint32_t summary_lock;
 	uint32_t dumps; /* so far */
 	uint32_t counts_taken;

@@ -137,9 +137,10 @@ const struct option_row option_profile[] = {
 		      "Call a block temporary if its thread frees it within N calls, or within "
 		      "TIME [1]",
 		      FILTER),
-	OPTION_FLAG(0, "totals", options.totals,
-		    "Show the totals of the whole run, not the calls that were kept (record --last "
-		    "or --budget)"),
+	OPTION_FLAG(
+	    0, "totals", options.totals,
+	    "Show the totals of the whole run, not the calls that were kept (record --last, "
+	    "--budget or --overhead)"),
 	OPTION_TITLE("Leaks:"),
 	OPTION_LIST(0, "suppressions", "FILE", options.suppressions, &option_files,
 		    "Read suppressions from FILE, in LeakSanitizer's format; may be repeated"),

@@ -68,6 +68,29 @@ static int take_budget(const struct option_row *row, const char *arg, void *to, 
 	return 0;
 }
 
+#define OVERHEAD_MOST 1000 /* percent */
+
+static int take_overhead(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	struct run_keys *keys = to;
+	size_t digits = strlen(arg);
+	char percent[8] = "";
+	uint64_t n;
+
+	if (digits && arg[digits - 1] == '%')
+		digits--;
+	if (digits < sizeof(percent))
+		memcpy(percent, arg, digits);
+	if (parse_whole(percent, 1, OVERHEAD_MOST, &n))
+		return option_invalid(err, row, arg,
+				      "a percentage from 1%% to 1000%%, for example 5%%");
+	keys->given[CONF_OVERHEAD] = true;
+	keys->number[CONF_OVERHEAD] = n;
+	return 0;
+}
+
+static const struct option_type option_overhead = { "percentage", take_overhead, NULL,
+						    COMPLETE_NOTHING };
 static const struct option_type option_budget = { "size", take_budget, NULL, COMPLETE_NOTHING };
 static const struct option_type option_last = { "size or time", take_last, NULL, COMPLETE_NOTHING };
 
@@ -92,6 +115,10 @@ static const struct option_row options[] = {
 	    0, "budget", "SIZE", struct run_keys, keys, &option_budget,
 	    "When the trace has nearly SIZE, keep only totals of every call stack, and no "
 	    "more calls"),
+	OPTION_CUSTOM(
+	    0, "overhead", "PERCENT", struct run_keys, keys, &option_overhead,
+	    "When recording takes more than PERCENT of the program's own CPU time, such as 5%, "
+	    "keep only totals of every call stack; if that takes more, too, only samples"),
 	OPTION_KEY_SET("no-totals", keys, TOTALS, 0,
 		       "With --last: keep no totals of the whole run"),
 	OPTION_BIT(0, "exact", form, RECORD_EXACT,
@@ -109,9 +136,11 @@ static int check(void *options, struct error *err)
 {
 	const struct options *o = options;
 
-	if (o->keys.given[CONF_BUDGET] &&
-	    (o->keys.given[CONF_LAST_BYTES] || o->keys.given[CONF_LAST_SECONDS]))
-		return fail(err, -EINVAL, "--last and --budget: choose one");
+	const bool last = o->keys.given[CONF_LAST_BYTES] || o->keys.given[CONF_LAST_SECONDS];
+
+	if (last && (o->keys.given[CONF_BUDGET] || o->keys.given[CONF_OVERHEAD]))
+		return fail(err, -EINVAL, "--last and %s: choose one",
+			    o->keys.given[CONF_BUDGET] ? "--budget" : "--overhead");
 	return run_keys_check(&o->keys, o->argv,
 			      "no program given; for example: mprof record -- ls -l", err);
 }

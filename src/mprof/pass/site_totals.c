@@ -12,6 +12,7 @@
 struct estimate {
 	double calls, bytes, freed_calls, freed_bytes, live_calls, live_bytes, lifetime;
 	double live_calls_variance, live_bytes_variance;
+	uint64_t calls_so_far; /* of samples, in site_values.calls */
 };
 
 /* While sites are made. */
@@ -301,6 +302,7 @@ static void add_sample(struct making *m, const struct owner *o, const struct tra
 	site = site_of(m, x, i);
 	e = array_at(&m->estimate, (uint32_t)(site - m->s->site), sizeof(*e));
 	site_values_add(&site->v, &v);
+	e->calls_so_far += v.calls;
 	e->calls += tamed(c->made.calls);
 	e->bytes += tamed(c->made.bytes);
 	e->freed_calls += tamed(c->freed.calls);
@@ -316,16 +318,16 @@ static void add_sample(struct making *m, const struct owner *o, const struct tra
 	    variance(c->made.bytes_variance) - variance(c->freed.bytes_variance);
 }
 
-/* The figures of a site, summed over its cells. */
+/* The figures of a site, summed over its cells.  What was counted exactly before is in v. */
 static void round_estimate(const struct sites *s, struct site_values *v, const struct estimate *e)
 {
-	v->calls = rounded(e->calls);
-	v->bytes = rounded(e->bytes);
-	v->freed_calls = rounded(e->freed_calls);
-	v->freed_bytes = rounded(e->freed_bytes);
-	v->live_calls = rounded(e->live_calls);
-	v->live_bytes = rounded(e->live_bytes);
-	v->lifetime_ns = walk_duration_ns(s->walk, rounded(e->lifetime));
+	v->calls += rounded(e->calls) - e->calls_so_far;
+	v->bytes += rounded(e->bytes);
+	v->freed_calls += rounded(e->freed_calls);
+	v->freed_bytes += rounded(e->freed_bytes);
+	v->live_calls += rounded(e->live_calls);
+	v->live_bytes += rounded(e->live_bytes);
+	v->lifetime_ns += walk_duration_ns(s->walk, rounded(e->lifetime));
 	v->error.live_calls = variance(e->live_calls_variance);
 	v->error.live_bytes = variance(e->live_bytes_variance);
 }

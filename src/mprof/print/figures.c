@@ -92,7 +92,12 @@ void figures_estimate(const struct profile *p, FILE *out)
 
 	if (!s->totals.estimated)
 		return;
-	fprintf(out, "Estimated from %s, one every %s on average. ",
+	if (p->header->sampled_from)
+		fprintf(out, "Exact up to %s after the start; from then on estimated",
+			format_ns((uint64_t)walk_ns(s->walk, p->header->sampled_from)).s);
+	else
+		fputs("Estimated", out);
+	fprintf(out, " from %s, one every %s on average. ",
 		format_many(p->total.error.samples, "sample", "samples").s,
 		calls ? format_many(s->totals.period, "call", "calls").s
 		      : format_bytes(s->totals.period).s);

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "figures.h"
 #include "report.h"
 #include "shell.h"
 #include "text.h"
@@ -43,6 +44,32 @@ struct long_text report_span(const struct analysis *a)
 	return t;
 }
 
+/* Why no more calls were recorded from then on. */
+static struct long_text end_why(const struct mprof_file_header *h)
+{
+	struct long_text t;
+
+	if (h->log_end_why == MPROF_LOG_END_OVERHEAD)
+		snprintf(t.s, sizeof(t.s),
+			 "recording took more than %" PRIu32
+			 " %% of the program's own CPU time (--overhead)",
+			 h->overhead);
+	else
+		snprintf(t.s, sizeof(t.s), "the trace neared its budget of %s (--budget)",
+			 format_bytes(h->budget).s);
+	return t;
+}
+
+/* "1.2 s after the start": from then on, totals are of samples. */
+static struct long_text sampled_from(const struct analysis *a)
+{
+	struct long_text t;
+
+	snprintf(t.s, sizeof(t.s), "%s after the start",
+		 span(a, a->tree.start_ticks, a->walk.input.header->sampled_from).s);
+	return t;
+}
+
 struct long_text report_partial(const struct analysis *a)
 {
 	const struct mprof_file_header *h = a->walk.input.header;
@@ -51,11 +78,17 @@ struct long_text report_partial(const struct analysis *a)
 	struct long_text t = { "" };
 
 	if (report_ends_early(a))
-		n = (size_t)snprintf(
-		    t.s, sizeof(t.s),
-		    "Every call is recorded up to %s after the start, when the trace neared its "
-		    "budget of %s (--budget); later calls are only part of the totals.",
-		    span(a, a->tree.start_ticks, last).s, format_bytes(h->budget).s);
+		n = (size_t)snprintf(t.s, sizeof(t.s),
+				     "Every call is recorded up to %s after the start, when %s; "
+				     "later calls are only "
+				     "part of the totals.",
+				     span(a, a->tree.start_ticks, last).s, end_why(h).s);
+	if (h->sampled_from && n < sizeof(t.s))
+		n +=
+		    (size_t)snprintf(t.s + n, sizeof(t.s) - n,
+				     " From %s on, the totals are estimates from samples, for they "
+				     "took too much time, too.",
+				     sampled_from(a).s);
 	if (is_recent(a) && n < sizeof(t.s))
 		snprintf(t.s + n, sizeof(t.s) - n,
 			 "%sThese are the last %s (--last): %s of earlier calls were dropped, and "
@@ -79,13 +112,27 @@ void report_whole(const struct analysis *a, FILE *out)
 		s->totals.process ? " of the largest process" : "", format_bytes(s->peak.bytes).s,
 		format_many(s->peak.calls, "block", "blocks").s,
 		span(a, a->tree.start_ticks, s->peak.ticks).s);
-	if (s->totals.bound)
+	if (s->totals.estimated && s->peak.ticks >= a->walk.input.header->sampled_from)
+		fprintf(out, ", an estimate (%s) and too high on average",
+			figures_range(v, VALUE_PEAK, s->peak.bytes).s);
+	else if (s->totals.bound)
 		fprintf(out, ", accurate to %s because there were several threads",
 			format_bytes(s->totals.bound).s);
 	fprintf(out, ". Allocated in total: %s in %s. Never freed: %s in %s.",
 		format_bytes(v->bytes).s, format_many(v->calls, "block", "blocks").s,
 		format_bytes(v->live_bytes).s, format_many(v->live_calls, "block", "blocks").s);
-	fprintf(out, " These totals are exact%s.", s->totals.bound ? ", except for the peak" : "");
+	if (s->totals.estimated)
+		fprintf(
+		    out,
+		    " These totals are exact up to %s; from then on they are estimated from %s. "
+		    "In 95 of 100 runs, what was allocated is in the range %s, and what was "
+		    "never freed in %s.",
+		    sampled_from(a).s, format_many(v->error.samples, "sample", "samples").s,
+		    figures_range(v, VALUE_TOTAL, v->bytes).s,
+		    figures_range(v, VALUE_LIVE, v->live_bytes).s);
+	else
+		fprintf(out, " These totals are exact%s.",
+			s->totals.bound ? ", except for the peak" : "");
 }
 
 void report_whole_command(const struct analysis *a, FILE *out)

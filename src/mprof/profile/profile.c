@@ -401,7 +401,7 @@ int profile_show_totals(struct trace *t, const struct profile_options *o, struct
 	if (!trace_has_totals(t))
 		return fail(err, -EINVAL,
 			    "'%s' has no totals beside its calls: leave out --totals, or record "
-			    "with --last or --budget",
+			    "with --last, --budget or --overhead",
 			    trace_path(t));
 	trace_show_totals(t);
 	return 0;

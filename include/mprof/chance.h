@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * chance.h - samples that are a Poisson process over the bytes requested: the gap to the next one,
+ * and what a sample stands for.
+ *
+ * Gaps are exponential, so a block of s bytes is sampled with p = 1 - exp(-s / period) whatever
+ * came before.  It counts 1/p calls and s/p bytes: sums of these are right on average for any mix
+ * of sizes (Horvitz and Thompson, 1952; jemalloc's prof_unbias and Go's scaleHeapSample are the
+ * same but for whose s they take).
+ *
+ * No call of the C library.
+ */
+#ifndef MPROF_CHANCE_H
+#define MPROF_CHANCE_H
+
+#include <mprof/format.h>
+
+/* xorshift64*, Vigna 2016.  *state: not 0. */
+static inline uint64_t chance_next(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 0x2545f4914f6cdd1dull;
+}
+
+/* For the thread with this number; seed 0: another one each time, which `now` is to be. */
+static inline uint64_t chance_start(uint64_t seed, uint64_t now, uint32_t number)
+{
+	uint64_t state = (seed ? seed : now) + number * 0x9e3779b97f4a7c15ull;
+
+	state |= !state;
+	chance_next(&state);
+	return state;
+}
+
+/* A whole number from 1 to 2 * mean - 1, each as likely. */
+static inline int64_t chance_even(uint64_t *state, uint64_t mean)
+{
+	return 1 + (int64_t)((unsigned __int128)chance_next(state) * (2 * mean - 1) >> 64);
+}
+
+/* -ln of a number from 2^-53 to 1; the error is below 1e-9. */
+static inline double chance_minus_log(uint64_t random)
+{
+	const double ln2 = 0.693147180559945309;
+	union {
+		double d;
+		uint64_t u;
+	} x = { .d = (double)((random >> 11) + 1) * 0x1p-53 };
+	int exponent = (int)(x.u >> 52) - 1023;
+	double t, square, sum = 0;
+
+	x.u = (x.u & ((1ull << 52) - 1)) | 1023ull << 52; /* 1 to 2 */
+	if (x.d > 1.41421356) {
+		x.d /= 2;
+		exponent++;
+	}
+	t = (x.d - 1) / (x.d + 1);
+	square = t * t;
+	for (int i = 13; i > 0; i -= 2)
+		sum = sum * square + 1.0 / i;
+	return -(exponent * ln2 + 2 * t * sum);
+}
+
+/* 1 - exp(-x), without the loss that a difference from 1 would have. */
+static inline double chance_of(double x)
+{
+	int halved = 0;
+	double f;
+
+	if (x > 40)
+		return 1;
+	for (; x > 0.03125; halved++)
+		x /= 2;
+	/* exp(-x) - 1, then (f + 1)^2 - 1 as often as x was halved. */
+	f = -x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5))));
+	while (halved--)
+		f *= f + 2;
+	return -f;
+}
+
+/* Bytes to the next sample. */
+static inline int64_t chance_gap(uint64_t *state, double period)
+{
+	return 1 + (int64_t)(chance_minus_log(chance_next(state)) * period);
+}
+
+struct weight {
+	double calls, bytes, spare; /* 1/p, size/p, 1-p */
+};
+
+static inline struct weight chance_weight(double p, uint64_t size)
+{
+	return p > 0 ? (struct weight){ 1 / p, (double)size / p, 1 - p }
+		     : (struct weight){ 0, 0, 0 };
+}
+
+/* One instruction. */
+static inline double chance_root(double x)
+{
+	double r;
+
+	if (!(x > 0))
+		return 0;
+#if defined(__x86_64__)
+	__asm__("sqrtsd %1, %0" : "=x"(r) : "x"(x));
+#else
+	__asm__("fsqrt %d0, %d1" : "=w"(r) : "w"(x));
+#endif
+	return r;
+}
+
+static inline void chance_add(struct mprof_sample_sums *to, const struct weight *w)
+{
+	to->samples++;
+	to->calls += w->calls;
+	to->bytes += w->bytes;
+	to->calls_variance += w->spare * w->calls * w->calls;
+	to->bytes_variance += w->spare * w->bytes * w->bytes;
+}
+
+static inline int64_t chance_whole(double v)
+{
+	return v < 0x1p62 ? (int64_t)(v + 0.5) : (int64_t)1 << 62;
+}
+
+/* A cell knows its heaviest sample, for the range of its figures. */
+static inline void chance_note_heaviest(struct mprof_sample_cell *c, const struct weight *w)
+{
+	const double calls = chance_root(w->spare) * w->calls;
+	const double bytes = chance_root(w->spare) * w->bytes;
+
+	if (calls > c->heaviest_calls)
+		c->heaviest_calls = calls;
+	if (bytes > c->heaviest_bytes)
+		c->heaviest_bytes = bytes;
+}
+
+#endif
