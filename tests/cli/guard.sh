@@ -125,6 +125,9 @@ test_guard_by_hand() {
 	run "$mprof" report mprof.guard
 	expect_status 0
 	expect_text out '1. heap overrun: 3 bytes'
+	run "$mprof" report --html page.html mprof.guard
+	expect_status 2
+	expect_text err "'mprof.guard' is of MODE=Guard: expected mprof report errors mprof.guard"
 	run "$mprof" report --json mprof.guard
 	expect_same 'as JSON' "$(json out '.view, .errors')" $'errors\n1'
 	"$mprof" compress mprof.guard 2>err || bad "not compressed: $(cat err)"

@@ -182,6 +182,93 @@ each("windows add up to the run", async (r) => {
   await page.close();
 });
 
+// ---- profiles: totals, no calls ----
+
+const profile = (name, run) => world.profiles.forEach((r) => tests.push([`${r.name}: ${name}`, async () => {
+  const page = await open(r);
+  await run(r, page);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}]));
+const estimated = (r) => r.said[""].estimated;
+
+profile("every page is drawn, and those that need calls say so and name the command", async (r, page) => {
+  const told = {};
+  for (const name of [...PAGES, "compare"]) {
+    await go(page, `page=${name}`);
+    const text = await page.evaluate(() => document.querySelector("main#page").innerText);
+    assert.ok(text.trim().length > 10, name);
+    told[name] = /needs? single calls|Samples do not tell|no single calls/.test(text);
+    if (told[name])
+      assert.match(text, /mprof (record|profile) -- /, name);
+  }
+  assert.deepEqual(Object.keys(told).filter((name) => told[name]), ["resident", "sizes", "lifetimes", "realloc", "threads", "heap"]);
+  assert.equal(await page.locator("#timeline input[type=range]").count(), 0);
+  assert.match(await page.locator("#timeline output.window").innerText(), /Totals have no windows/);
+});
+
+profile("figures, ranges and the command under them are those of mprof report", async (r, page) => {
+  const all = r.said[""].total.figures, ranges = r.said[""].total.ranges;
+  for (const [figure, value] of [["peak", "peak"], ["end", "live"], ["total", "total"], ["calls", "calls"], ["leaked", "leaked"], ["temporary", "temporary"]]) {
+    if (figure === "temporary" && estimated(r))
+      continue;
+    await go(page, `page=tables&figure=${figure}`);
+    const text = (n) => /calls|temporary/.test(figure) ? count(n) : bytes(n), shown = await total(page);
+    assert.equal(shown, text(all[value]), figure);
+    assert.equal(shown, text(ran(await page.locator("footer code").innerText()).total.figures[value]), figure);
+    if (estimated(r) && all[value])
+      assert.equal(await page.locator(".bar .range").innerText(), `estimate: ${text(ranges[value][0])} to ${text(ranges[value][1])}`);
+  }
+  await go(page, "page=tables&figure=total&function=pass");
+  assert.equal(await total(page), bytes(ran(await page.locator("footer code").innerText()).total.figures.total));
+});
+
+profile("functions have the figures and ranges of mprof report", async (r, page) => {
+  for (const [figure, value, view] of [["peak", "peak", "peak"], ["calls", "calls", "hot"], ["leaked", "leaked", "leaks"]]) {
+    await go(page, `page=tables&figure=${figure}&sort=own`);
+    const name = estimated(r) ? 5 : 4, text = (n) => figure === "calls" ? count(n) : bytes(n);
+    const shown = new Map((await rows(page, 50)).map((row) => [row[name], row]));
+    for (const row of r.said[`${view} --by function`].rows.filter((row) => row.figures[value])) {
+      assert.equal(shown.get(row.function)?.[0], text(row.figures[value]), `${figure} ${row.function}`);
+      if (estimated(r))
+        assert.equal(shown.get(row.function)[2], row.ranges[value].map(text).join(" to "), `${figure} ${row.function}`);
+    }
+  }
+  assert.ok(r.said["peak --by function"].rows.some((row) => row.function === "keep"));
+});
+
+profile("threads, sizes, processes and the curve are those of mprof report", async (r, page) => {
+  await go(page, "page=threads");
+  const threads = await rows(page, 50), said = r.said["hot --by thread"].rows;
+  assert.equal(threads.length, said.length);
+  for (const row of said)
+    assert.deepEqual(threads.find((t) => t[0] === String(row.thread)).slice(1, 4), [count(row.figures.calls), bytes(row.figures.total), count(row.blocks.freed)]);
+  await go(page, "page=processes");
+  assert.deepEqual((await rows(page, 1))[0].slice(5, 8), [count(r.said[""].total.figures.calls), bytes(r.said[""].total.figures.total), bytes(r.said[""].total.figures.peak)]);
+  if (!estimated(r)) {
+    await go(page, "page=sizes");
+    const sizes = await rows(page, 70);
+    assert.deepEqual(sizes.map((s) => s.slice(0, 2)), r.said[""].sizes.map((s) => [bytes(s.from), count(s.calls)]));
+  }
+  await go(page, "page=overview");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "JSON" }).click()]);
+  const json = JSON.parse(await readFile(await file.path(), "utf8"));
+  assert.deepEqual(json.layers[0].values, r.said[""].course.length ? r.said[""].course.map((s) => s.bytes) : json.layers[0].values);
+  assert.ok(json.ns.length > 0);
+});
+
+profile("a finding leads to the call graph, a frame says how exact it is", async (r, page) => {
+  await page.locator("#page .findings button.show").first().click();
+  await poll(page, () => location.hash.includes("page=callers"), "the callers");
+  assert.match(await page.locator("#page h2").first().innerText(), /keep/);
+  await go(page, "page=flame");
+  const box = await page.locator(".graph canvas").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height - 8);
+  const tip = await page.locator(".tip").first().innerText();
+  assert.match(tip, /^all/);
+  assert.equal(/95 of 100/.test(tip), estimated(r));
+});
+
 only("c++", "the leak's owner, the peak's owner and the hottest line in three clicks", async (r) => {
   const page = await open(r);
   await page.locator("#page .findings button.show").first().click();
@@ -1136,6 +1223,21 @@ served("several traces are listed, and no other page may ask", async (v) => {
   const got = await stranger.evaluate((url) => fetch(url).then((r) => r.status, () => "refused"), v.url);
   assert.notEqual(got, 200);
   await stranger.close();
+});
+
+served("a profile has pages, and no window to ask for", async (v) => {
+  const page = await open({ url: v.url }, "", { path: "2/#figure=total" }), said = world.profiles.find((p) => p.name === "profile")?.said[""];
+  if (said)
+    assert.equal(await total(page), bytes(said.total.figures.total));
+  assert.equal(await page.locator(".exact").count(), 0);
+  assert.equal(await page.evaluate(() => fetch("ask?id=1&kind=total").then((r) => r.status)), 400);
+  assert.equal(await page.evaluate(() => fetch("heap?process=1").then((r) => r.status)), 404);
+  await go(page, "page=compare&figure=total&with=0"); // with a trace
+  await poll(page, () => document.querySelector("#page .change"), "the other trace");
+  assert.match(await page.locator("#page .change").innerText(), /Allocated: .* before/);
+  page.problems = page.problems.filter((p) => !/status of 40[04]/.test(p)); // asked for above
+  assert.deepEqual(page.problems, []);
+  await page.close();
 });
 
 const results = [];

@@ -23,6 +23,7 @@
 #include "forms.h"
 #include "report_html.h"
 #include "report_view.h"
+#include "totals_overview.h"
 #include "usage.h"
 
 struct options {
@@ -210,74 +211,33 @@ static int answer(void *options, const struct analysis *a, struct error *err)
 
 /* ---- of a profile: totals, no events ---- */
 
-static int print_profile(struct analysis *a, struct trace *t, struct profile_options *o,
-			 const struct report_options *report, bool json, struct error *err)
+static int answer_totals(void *options, const struct print_totals *totals, struct error *err)
 {
-	struct print_totals totals = { .a = a };
-	struct site_lanes *lanes = must_calloc(1, sizeof(*lanes));
-	struct profile *p = must_calloc(1, sizeof(*p));
-	struct rank_totals ranks = { .count = 0 };
-	struct course course = { .count = 0 };
-	int ret = 0;
+	const struct options *o = options;
 
-	o->by = PROFILE_BY_FUNCTION;
-	rank_totals_read(&ranks, t);
-	ret = profile_make(p, t, o, err);
-	if (!ret) {
-		totals.ranks = &ranks;
-		totals.course = &course;
-		course_read(&course, t, o->sites.filter.process);
-		site_lanes_read(lanes, t);
-		a->sampled = p->sites.totals.estimated;
-		a->calls = a->sampled ? p->total.error.samples : lanes->calls;
-		a->threads = lanes->threads;
-		totals.p = p;
-		totals.lanes = lanes;
-		if (!json)
-			terminal_fit();
-		if (json)
-			totals_json(&totals, stdout);
-		else
-			totals_text(&totals, report, stdout);
-		profile_release(p);
+	if (o->html.path)
+		return report_html_totals(totals, &o->cli.options, &o->html, err);
+	if (o->view.request.json) {
+		totals_json(totals, stdout);
+		return 0;
 	}
-	rank_totals_release(&ranks);
-	free(p);
-	free(lanes);
-	return ret;
-}
-
-static int report_totals(struct trace *t, struct profile_options *o,
-			 const struct report_options *report, bool json, struct error *err)
-{
-	struct analysis *a = must_calloc(1, sizeof(*a));
-	struct analysis_source source;
-	int ret;
-
-	analysis_source_of(&source, t);
-	ret = analysis_make(a, &source, err);
-	if (!ret) {
-		overview_explain(&a->tree);
-		ret = print_profile(a, t, o, report, json, err);
-	}
-	analysis_release(a);
-	free(a);
-	return ret;
+	terminal_fit();
+	totals_text(totals, &o->report, stdout);
+	return 0;
 }
 
 static int whole(struct trace *t, struct options *o, struct error *err)
 {
+	struct mprof_guarded guarded;
 	const bool screen =
 	    !o->html.path && !o->view.request.json && !o->report.all && !o->report.analyses;
 
+	if (o->html.path && trace_guarded(t, &guarded))
+		return fail(err, -EINVAL, "'%s' is of MODE=Guard: expected mprof report errors %s",
+			    trace_path(t), trace_path(t));
 	if (trace_has_events(t))
 		return overview_make(t, &o->cli.options, screen, answer, o, err);
-	if (o->html.path)
-		return fail(
-		    err, -EINVAL,
-		    "'%s' contains totals, not events: --html needs a trace from mprof record",
-		    trace_path(t));
-	return report_totals(t, &o->cli.options, &o->report, o->view.request.json, err);
+	return totals_make(t, &o->cli.options, answer_totals, o, err);
 }
 
 static int report(struct options *o)

@@ -12,6 +12,7 @@
 #include "../html/html_report.h"
 #include "../import/import.h"
 #include "../pass/stack_uses.h"
+#include "../print/flat_view.h"
 #include "../print/text.h"
 #include "../profile/variables.h"
 #include "../util/alloc.h"
@@ -21,6 +22,7 @@
 
 #define SERVED_NODES 4000000u /* of a page that is not kept */
 #define HEAP_FRAMES  100
+#define PARTS_MOST   4096	/* threads or processes that are listed */
 #define HEAP_LIMIT   (4u << 20) /* bytes */
 
 /* ---- the page ---- */
@@ -169,6 +171,139 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	return ret;
 }
 
+/* ---- of a profile ---- */
+
+/* The steps of its largest process; without any, its peak and end. */
+static void course_points(struct cells *c, const struct print_totals *t)
+{
+	const struct course *course = t->course;
+	const struct sites *s = &t->p->sites;
+	const size_t n = course->count ? course->count : 2;
+	uint64_t calls = 0, bytes = 0;
+	size_t i;
+
+	c->point = must_calloc(n, sizeof(*c->point));
+	c->points = n;
+	if (!course->count) {
+		c->point[0].ns = s->peak.ns;
+		c->point[0].live.bytes = s->peak.bytes;
+		c->point[0].live.blocks = s->peak.calls;
+		c->point[1].ns = walk_ns(&t->a->walk, t->a->tree.end_ticks);
+		c->point[1].live.bytes = t->p->total.live_bytes;
+		c->point[1].live.blocks = t->p->total.live_calls;
+		c->point[1].calls = t->p->total.calls;
+		c->point[1].bytes = t->p->total.bytes;
+	}
+	for (i = 0; i < course->count; i++) {
+		const struct course_step *step = &course->step[i];
+
+		calls += step->calls;
+		bytes += step->bytes;
+		c->point[i].ns = step->to_ns;
+		c->point[i].live.bytes = step->live_bytes;
+		c->point[i].live.blocks = step->live_calls;
+		c->point[i].calls = calls;
+		c->point[i].bytes = bytes;
+	}
+	for (i = 0; i < n; i++)
+		c->point[i].ticks = (uint64_t)(c->point[i].ns > 0 ? c->point[i].ns : 0);
+}
+
+/* What each thread or process allocated, as the view tells; NULL: they are too many. */
+static json *rows_by(enum profile_by by, const char *path, const struct profile_options *options)
+{
+	struct profile_options o = *options;
+	struct profile *p = must_calloc(1, sizeof(*p));
+	struct view_request r = { .profile = p, .sort = VALUE_CALLS, .json = true };
+	struct error err;
+	json *rows = NULL;
+	struct trace *t = NULL;
+	size_t i;
+
+	o.by = by;
+	if (!import_open(&t, path, NULL, &err) && !profile_show_totals(t, &o, &err) &&
+	    !profile_make(p, t, &o, &err)) {
+		rows = flat_view_json_rows(&r) <= PARTS_MOST ? json_object_new_array() : NULL;
+		profile_sort(p, r.sort);
+		for (i = 0; rows && i < flat_view_json_rows(&r); i++)
+			json_object_array_add(rows, flat_view_json_row(&r, i));
+		profile_release(p);
+	}
+	trace_close(t);
+	free(p);
+	return rows;
+}
+
+static void with_totals(const struct print_totals *totals, struct profile *p, FILE *out,
+			struct html_sources *sources, const struct report_served *served,
+			json *const rows[2])
+{
+	struct cells cells = { .point = NULL };
+	struct stack_uses stacks;
+	struct variables variables;
+	const struct html_source_data source = { .profile = p,
+						 .cells = &cells,
+						 .course = totals->course,
+						 .stacks = &stacks,
+						 .variables = &variables,
+						 .most_nodes = served ? SERVED_NODES : 0,
+						 .hide_home = !served,
+						 .sources = sources };
+	struct html_data data;
+	const struct html_report page = { .analysis = totals->a,
+					  .totals = totals,
+					  .threads = rows[0],
+					  .processes = rows[1],
+					  .cells = &cells,
+					  .data = &data,
+					  .profile = p,
+					  .stacks = &stacks,
+					  .variables = &variables,
+					  .sources = sources->embed,
+					  .served = served,
+					  .traces = served ? served->traces : NULL,
+					  .index = served ? served->index : 0 };
+
+	course_points(&cells, totals);
+	stack_uses_find(&stacks, p->trace);
+	variables_find(&variables, p);
+	html_data_make(&data, &source, served ? served->map : NULL);
+	html_report(&page, out);
+	html_data_release(&data);
+	stack_uses_release(&stacks);
+	variables_release(&variables);
+	free(cells.point);
+}
+
+int report_page_totals(const struct print_totals *totals, const struct profile_options *options,
+		       FILE *out, struct html_sources *sources, const struct report_served *served,
+		       struct error *err)
+{
+	const char *path = totals->a->path;
+	struct profile_options o = *options;
+	struct profile *p = must_calloc(1, sizeof(*p));
+	json *const rows[2] = { rows_by(PROFILE_BY_THREAD, path, options),
+				rows_by(PROFILE_BY_PROCESS, path, options) };
+	struct trace *t = NULL;
+	int ret = import_open(&t, path, NULL, err);
+
+	if (!ret)
+		ret = profile_show_totals(t, &o, err);
+	o.by = PROFILE_BY_STACK;
+	o.library = true; /* the page folds it away */
+	if (!ret)
+		ret = profile_make(p, t, &o, err);
+	if (!ret) {
+		with_totals(totals, p, out, sources, served, rows);
+		profile_release(p);
+	}
+	json_object_put(rows[0]);
+	json_object_put(rows[1]);
+	trace_close(t);
+	free(p);
+	return ret;
+}
+
 /* ---- a file ---- */
 
 bool browser_show(const char *address)
@@ -183,24 +318,55 @@ bool browser_show(const char *address)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
 
+struct file {
+	const struct report_html *html;
+	struct export_file to;
+	struct html_sources sources;
+};
+
+static int file_begin(struct file *f, const struct report_html *html, struct error *err)
+{
+	f->html = html;
+	f->sources = (struct html_sources){ .dir = html->source_dir, .embed = html->sources };
+	return export_file_open(&f->to, strcmp(html->path, "-") ? html->path : NULL, err);
+}
+
+static int file_end(struct file *f, int ret, struct error *err)
+{
+	const char *path = f->html->path;
+	const bool is_file = strcmp(path, "-");
+
+	html_sources_release(&f->sources);
+	ret = export_file_done(&f->to, ret, err);
+	if (!ret && is_file)
+		fprintf(stderr, "mprof: wrote %s\n", path);
+	/* The page is written: a missing browser is worth a warning, not a failure. */
+	if (!ret && f->html->open && !browser_show(path))
+		fprintf(stderr, "mprof: cannot open a browser with xdg-open; the page is %s\n",
+			path);
+	return ret;
+}
+
 int report_html(const struct analysis *a, const struct profile_options *options,
 		const struct report_html *html, struct error *err)
 {
-	struct html_sources sources = { .dir = html->source_dir, .embed = html->sources };
-	bool is_file = strcmp(html->path, "-");
-	struct export_file file;
-	int ret = export_file_open(&file, is_file ? html->path : NULL, err);
+	struct file f;
+	int ret = file_begin(&f, html, err);
 
 	if (ret < 0)
 		return ret;
-	ret = report_page(a, options, file.out, &sources, !html->no_heap_map, NULL, err);
-	html_sources_release(&sources);
-	ret = export_file_done(&file, ret, err);
-	if (!ret && is_file)
-		fprintf(stderr, "mprof: wrote %s\n", html->path);
-	/* The page is written: a missing browser is worth a warning, not a failure. */
-	if (!ret && html->open && !browser_show(html->path))
-		fprintf(stderr, "mprof: cannot open a browser with xdg-open; the page is %s\n",
-			html->path);
-	return ret;
+	ret = report_page(a, options, f.to.out, &f.sources, !html->no_heap_map, NULL, err);
+	return file_end(&f, ret, err);
+}
+
+int report_html_totals(const struct print_totals *totals, const struct profile_options *options,
+		       const struct report_html *html, struct error *err)
+{
+	struct file f;
+	int ret = file_begin(&f, html, err);
+
+	if (ret < 0)
+		return ret;
+	ret = report_page_totals(totals, options, f.to.out, &f.sources, NULL, err);
+	return file_end(&f, ret, err);
 }

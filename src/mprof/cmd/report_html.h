@@ -9,6 +9,7 @@
 #include "../html/html_data.h"
 #include "../pass/analysis.h"
 #include "../pass/snapshots.h"
+#include "../print/print_totals.h"
 #include "profile_options.h"
 
 /*
@@ -25,6 +26,10 @@ struct report_html {
 int report_html(const struct analysis *a, const struct profile_options *options,
 		const struct report_html *html, struct error *err);
 
+/* The same of a profile. */
+int report_html_totals(const struct print_totals *totals, const struct profile_options *options,
+		       const struct report_html *html, struct error *err);
+
 /* What `mprof view` adds to a page. */
 struct report_served {
 	struct html_map *map;	     /* filled, the caller's to release */
@@ -40,6 +45,11 @@ struct report_served {
 int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
 		struct html_sources *sources, bool heap_map, const struct report_served *served,
 		struct error *err);
+
+/* The page of a profile. */
+int report_page_totals(const struct print_totals *totals, const struct profile_options *options,
+		       FILE *out, struct html_sources *sources, const struct report_served *served,
+		       struct error *err);
 
 /* By xdg-open; false: nothing shows it here. */
 bool browser_show(const char *address);

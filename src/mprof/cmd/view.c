@@ -21,6 +21,7 @@
 #include "overview.h"
 #include "profile_options.h"
 #include "report_html.h"
+#include "totals_overview.h"
 #include "usage.h"
 #include "view_answers.h"
 
@@ -57,9 +58,6 @@ static int check(void *options, struct error *err)
 	if (o->serve.socket && (o->serve.port || o->open))
 		return fail(err, -EINVAL, "--socket and %s: choose one",
 			    o->open ? "--open" : "--port");
-	if (o->cli.options.totals)
-		return fail(err, -EINVAL,
-			    "--totals: the page shows calls; expected mprof report --totals LOG");
 	return 0;
 }
 
@@ -97,6 +95,24 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 					 m->index, p->trace,	  p->copy ? m->copy : NULL };
 	p->sources.dir = m->o->source_dir;
 	ret = report_page(a, &m->o->cli.options, out, &p->sources, false, &served, err);
+	must_close(out);
+	return ret;
+}
+
+/* Of a profile; nothing is left to ask. */
+static int make_totals_page(void *context, const struct print_totals *totals, struct error *err)
+{
+	const struct making *m = context;
+	struct view_page *p = m->page;
+	FILE *out = must_memstream(&p->html, &p->bytes);
+	const struct report_served served = { .map = &p->map,
+					      .traces = m->o->traces,
+					      .index = m->index };
+	int ret;
+
+	p->totals = true;
+	p->sources.dir = m->o->source_dir;
+	ret = report_page_totals(totals, &m->o->cli.options, out, &p->sources, &served, err);
 	must_close(out);
 	return ret;
 }
@@ -145,12 +161,24 @@ static int open_page(const struct options *o, struct view_page *page, size_t ind
 {
 	const char *log = o->log.item[index];
 	struct making m = { .o = o, .page = page, .index = index };
+	struct profile_options options = o->cli.options;
+	struct mprof_guarded guarded;
 	struct error err = { "" };
 	int ret;
 
 	page->path = log;
-	if (import_open(&page->trace, log, MPROF_MAGIC_TRACE, &err) < 0)
+	if (import_open(&page->trace, log, NULL, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
+	if (profile_show_totals(page->trace, &options, &err) < 0)
+		return cmd_error(STATUS_USAGE, "%s", err.text);
+	if (trace_guarded(page->trace, &guarded))
+		return cmd_error(STATUS_USAGE,
+				 "'%s' is of MODE=Guard: expected mprof report errors %s", log,
+				 log);
+	if (!trace_has_events(page->trace)) {
+		ret = totals_make(page->trace, &options, make_totals_page, &m, &err);
+		return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+	}
 	if (is_raw(page->trace))
 		take_copy(&m);
 	page->snapshots.functions = o->cli.options.sites.filter.functions;

@@ -169,7 +169,7 @@ static void ask(struct view_answers *a, size_t page, const struct serve_request 
 	struct task t = { .page = page };
 
 	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
-	if (!parse_question(r, a, &t))
+	if (a->page[page].totals || !parse_question(r, a, &t))
 		return;
 	pthread_mutex_lock(&a->lock);
 	a->next = t;
@@ -277,7 +277,7 @@ void view_answer(void *answers, const struct serve_request *r, struct serve_answ
 		tell(a, r, to);
 	else if (!strcmp(end, "source"))
 		give_source(&a->page[page], r, to);
-	else if (!strcmp(end, "heap"))
+	else if (!strcmp(end, "heap") && !a->page[page].totals)
 		view_heap_answer(a->heap, a->page[page].path, r, to);
 }
 

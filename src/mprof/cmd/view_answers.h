@@ -20,6 +20,7 @@ struct view_page {
 	size_t bytes;
 	struct html_map map;
 	struct html_sources sources; /* the only files that are read for the page */
+	bool totals;		     /* of a profile: it answers no question about a window */
 	uint64_t events;
 	struct trace *trace;	    /* for questions: the worker's while there is one */
 	struct snapshots snapshots; /* of it */

@@ -8,9 +8,11 @@
  */
 #include "html_data.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pass/course.h"
 #include "../pass/stack_uses.h"
 #include "../profile/paths.h"
 #include "../profile/variables.h"
@@ -19,6 +21,7 @@
 
 #define NONE	     UINT32_MAX
 #define POINTS_LEAST 8u
+#define ERROR_SCALE  1024 /* of error.*, which may be fractions */
 
 /* A line that the tree leaves out, such as _start: filters by name still ask for it. */
 struct start {
@@ -488,6 +491,38 @@ static void put_extremes(struct writer *w, struct blob *b)
 	free(node);
 }
 
+/* How exact estimates are (profile/estimate.h): each node's own variances, and its largest samples.
+ */
+static void put_errors(struct writer *w, struct blob *b)
+{
+	static const char *const name[] = { "error.samples",	    "error.calls",
+					    "error.bytes",	    "error.live_bytes",
+					    "error.heaviest_calls", "error.heaviest_bytes" };
+	enum { SAMPLES, CALLS, BYTES, LIVE_BYTES, HEAVIEST_CALLS, HEAVIEST_BYTES, ERRORS };
+	const struct profile *p = w->from->profile;
+	double(*node)[ERRORS] = must_calloc(w->to->nodes + 1, sizeof(*node));
+	size_t i, k;
+
+	for (i = 0; i < p->count; i++) {
+		const struct site_error *e = &p->site[i].v.error;
+		double *to = node[page_of(w, w->node_of[i])];
+
+		to[SAMPLES] += (double)e->samples;
+		to[CALLS] += e->calls;
+		to[BYTES] += e->by_calls ? 0 : e->bytes;
+		to[LIVE_BYTES] += e->by_calls ? 0 : e->live_bytes;
+		to[HEAVIEST_CALLS] = fmax(to[HEAVIEST_CALLS], e->heaviest_calls);
+		to[HEAVIEST_BYTES] = fmax(to[HEAVIEST_BYTES], e->heaviest_bytes);
+	}
+	for (k = 0; k < ERRORS; k++) {
+		column(w, name[k], w->to->nodes);
+		for (i = 0; i < w->to->nodes; i++)
+			blob_number(b,
+				    node[i][k] < 0x1p63 ? (uint64_t)(node[i][k] * ERROR_SCALE) : 0);
+	}
+	free(node);
+}
+
 /* The last samples of all processes at a time, added up; 0: not known. */
 static struct mprof_sample sampled_at(const struct walk *w, uint64_t ticks)
 {
@@ -510,6 +545,14 @@ static struct mprof_sample sampled_at(const struct walk *w, uint64_t ticks)
 	return sum;
 }
 
+/* The same of a profile's process, at the end of a step. */
+static struct mprof_sample stepped(const struct course *c, size_t i)
+{
+	return i < c->count
+		   ? (struct mprof_sample){ .rss = c->step[i].resident, .virt = c->step[i].mapped }
+		   : (struct mprof_sample){ .rss = 0 };
+}
+
 static void put_points(struct writer *w, struct blob *b)
 {
 	const struct cells_point *q = w->point;
@@ -517,7 +560,8 @@ static void put_points(struct writer *w, struct blob *b)
 	size_t i;
 
 	for (i = 0; i < w->points; i++)
-		sample[i] = sampled_at(&w->from->profile->walk, q[i].ticks);
+		sample[i] = w->from->course ? stepped(w->from->course, i)
+					    : sampled_at(&w->from->profile->walk, q[i].ticks);
 #define COLUMN(name, value)                                \
 	do {                                               \
 		column(w, "point." name, w->points);       \
@@ -629,6 +673,8 @@ static void write_columns(struct writer *w)
 	put_nodes(w, b);
 	put_figures(w, b);
 	put_extremes(w, b);
+	if (w->from->profile->sites.totals.estimated)
+		put_errors(w, b);
 	put_points(w, b);
 	put_cells(w, b);
 	put_threads(w, b);

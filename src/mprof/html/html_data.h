@@ -18,6 +18,7 @@
 #include "../print/json.h"
 #include "html_sources.h"
 
+struct course;
 struct stack_uses;
 struct variables;
 
@@ -36,6 +37,7 @@ struct html_map {
 struct html_source_data {
 	struct profile *profile; /* by stack, with libraries: the page folds them away */
 	const struct cells *cells;
+	const struct course *course; /* of a profile: what its points are; NULL */
 	const struct stack_uses *stacks;
 	const struct variables *variables;
 	size_t most_nodes;	      /* 0: HTML_NODES */

@@ -7,6 +7,7 @@
 #include "../pass/growth.h"
 #include "../pass/stack_uses.h"
 #include "../print/json_rows.h"
+#include "../print/print_totals.h"
 #include "../print/report.h"
 #include "../print/text.h"
 #include "../print/views.h"
@@ -68,9 +69,10 @@ static uint64_t bytes_left_out(const struct variables *v)
 	return bytes;
 }
 
-static json *report_part(const struct analysis *a)
+static json *report_part(const struct html_report *r)
 {
-	json *report = report_json_object(a);
+	const struct analysis *a = r->analysis;
+	json *report = r->totals ? totals_json_object(r->totals) : report_json_object(a);
 
 	if (a->totals.thread.count > THREADS_MOST)
 		json_object_object_del(report, "threads");

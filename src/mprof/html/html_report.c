@@ -9,6 +9,7 @@
 #include "html_data.h"
 #include "html_frame.h"
 #include "html_head.h"
+#include "../print/print_totals.h"
 #include "../print/report.h"
 #include "../print/text.h"
 #include "../util/memory.h"
@@ -33,6 +34,7 @@ struct lines {
 	const struct html_report *report;
 	FILE *out;
 	bool list, item;
+	bool each; /* a line is an item, marked or not */
 };
 
 static void end_item(struct lines *l)
@@ -73,7 +75,7 @@ static void put_line(struct lines *l, const char *line)
 		fputs("</code>", l->out);
 		return;
 	}
-	if (*line == '*' || !l->item) {
+	if (*line == '*' || !l->item || l->each) {
 		end_item(l);
 		fputs("<li>", l->out);
 		l->item = true;
@@ -86,7 +88,7 @@ static void put_line(struct lines *l, const char *line)
 
 static void put_sections(const struct html_report *r, FILE *out, char *text)
 {
-	struct lines l = { .report = r, .out = out };
+	struct lines l = { .report = r, .out = out, .each = r->totals };
 	char *line, *rest = text;
 
 	while ((line = strsep(&rest, "\n")))
@@ -100,7 +102,10 @@ static void put_findings(const struct html_report *r, FILE *out)
 	size_t bytes;
 	FILE *to = must_memstream(&text, &bytes);
 
-	report_findings(r->analysis, to);
+	if (r->totals)
+		totals_findings(r->totals, to);
+	else
+		report_findings(r->analysis, to);
 	must_close(to);
 	put_sections(r, out, text);
 	free(text);
@@ -128,21 +133,39 @@ static void put_kept(const struct html_report *r, FILE *out)
 	free(text);
 }
 
+struct headline {
+	uint64_t calls, peak, left;
+};
+
+static struct headline headline_of(const struct html_report *r)
+{
+	const struct analysis *a = r->analysis;
+
+	if (r->totals)
+		return (struct headline){ a->calls, r->totals->p->sites.peak.bytes,
+					  r->totals->p->total.live_bytes };
+	return (struct headline){ a->totals.all.calls, a->peak.all.at.bytes,
+				  a->never_freed.all.bytes };
+}
+
 static void put_header(const struct html_report *r, FILE *out)
 {
 	const struct analysis *a = r->analysis;
-	const struct peak_of *p = &a->peak.all;
+	const struct headline n = headline_of(r);
+	const char *about = a->sampled ? "about " : "";
 
 	fputs("<header id=\"run\"><h1>", out);
 	put_text(r, html_command(a).s, out);
 	fputs("</h1>\n<p>", out);
 	markup_text(text_base(a->path), out);
-	fprintf(out, "; %s in %s, %s; peak %s; %s %s",
-		format_many(a->totals.all.calls, "call", "calls").s,
-		format_many(a->tree.processes, "process", "processes").s,
-		format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks)).s,
-		format_bytes(p->at.bytes).s, format_bytes(a->never_freed.all.bytes).s,
-		report_ends_early(a) ? "live at the end" : "never freed");
+	fprintf(
+	    out, "; %s in %s, %s; peak %s%s; %s%s %s",
+	    format_many(n.calls, a->sampled ? "sample" : "call", a->sampled ? "samples" : "calls")
+		.s,
+	    format_many(a->tree.processes, "process", "processes").s,
+	    format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks)).s, about,
+	    format_bytes(n.peak).s, about, format_bytes(n.left).s,
+	    report_ends_early(a) ? "live at the end" : "never freed");
 	if (a->tree.lost_all)
 		fprintf(out, "; <strong>%s lost</strong>",
 			format_many(a->tree.lost_all, "event", "events").s);

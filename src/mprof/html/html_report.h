@@ -18,8 +18,13 @@
 #include "../util/blob.h"
 #include "html_data.h"
 
+struct print_totals;
+
 struct html_report {
-	const struct analysis *analysis; /* with findings */
+	const struct analysis *analysis; /* with findings, unless: */
+	/* Of a profile: then there is no cell, no map, and nothing of cross_frees and resident. */
+	const struct print_totals *totals;
+	json *threads, *processes; /* of a profile: rows of `mprof report hot --by`; else NULL */
 	const struct cells *cells;
 	const struct html_data *data;
 	const struct cross_frees *cross_frees; /* who frees whose blocks */

@@ -348,11 +348,61 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 		print_more(t, out);
 }
 
+/* ---- as findings ---- */
+
+/* Who has most of a figure, and the command that shows it. */
+static void tell_first(const struct print_totals *t, enum profile_value value, const char *of,
+		       const char *view, FILE *out)
+{
+	const uint64_t total = profile_value_total(t->p, value);
+	const struct profile_group *g;
+	uint64_t n;
+	char *name;
+
+	profile_sort(t->p, value);
+	g = t->p->groups ? &t->p->group[0] : NULL;
+	n = g ? profile_group_value(g, value) : 0;
+	if (!n)
+		return;
+	name = g->line ? figures_line_text(g->line, false) : NULL;
+	fprintf(out, "  * %s%s, %s of %s, by %s", figures_text(value, n).s,
+		value == VALUE_CALLS || value == VALUE_TEMPORARY ? " calls" : "",
+		format_percent(n, total).s, of, name ? name : "calls without a call stack");
+	if (t->p->sites.totals.estimated)
+		fprintf(out, "; in 95 of 100 cases %s", figures_range(&g->v, value, n).s);
+	fprintf(out, ".\n      mprof report %s%s ", t->beside ? "--totals " : "", view);
+	shell_word(t->p->path, out);
+	fputc('\n', out);
+	free(name);
+}
+
+void totals_findings(const struct print_totals *t, FILE *out)
+{
+	print_sums(t, out);
+	fputc('\n', out);
+	report_title("Findings", out);
+	if (!t->p->total.calls)
+		fputs("  * No block was allocated.\n", out);
+	tell_first(t, VALUE_PEAK, "the peak", "peak", out);
+	tell_first(t, VALUE_LEAKED, "what was never freed", "leaks", out);
+	tell_first(t, VALUE_CALLS, "all allocations", "hot", out);
+	tell_first(t, VALUE_TEMPORARY, "the temporary ones", "temporary", out);
+	if (t->ranks->outlier) {
+		fputs("  *", out);
+		print_outlier(t->ranks, out);
+	}
+}
+
 /* ---- JSON ---- */
 
 #include "../json/totals.def"
 
+json *totals_json_object(const struct print_totals *t)
+{
+	return JSON_NEW(profile, t);
+}
+
 void totals_json(const struct print_totals *t, FILE *out)
 {
-	json_print(out, JSON_NEW(profile, t));
+	json_print(out, totals_json_object(t));
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * print_totals.h - the report of a profile, which has totals and no events.
- *
  */
 #ifndef MPROF_PRINT_PRINT_TOTALS_H
 #define MPROF_PRINT_PRINT_TOTALS_H
@@ -20,8 +19,12 @@ struct print_totals {
 	const struct site_lanes *lanes;
 	const struct rank_totals *ranks;
 	const struct course *course; /* of the process with the highest peak */
+	bool beside;		     /* of a trace, whose calls are beside these totals */
 };
 
+/* For a page: titles, and below them lines of two blanks and a sentence each. */
+void totals_findings(const struct print_totals *t, FILE *out);
+json *totals_json_object(const struct print_totals *t);
 void totals_text(const struct print_totals *t, const struct report_options *o, FILE *out);
 /* Names and units: src/mprof/json. */
 void totals_json(const struct print_totals *t, FILE *out);

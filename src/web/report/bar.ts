@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // bar.ts - the line above every page: the figure, the filters, and those that are set.
 import { el } from "./element";
+import { isEstimate, totalRange } from "./estimate";
 import { fileTest, functionTest, linesThat, measures } from "./model";
 import type { Answer, Filter } from "./model";
 import { figure } from "./pages";
@@ -67,12 +68,12 @@ export class Bar {
 		const threads = [...d.thread.number].filter((_, i) => !f.process || d.thread.process[i] == f.process).slice(0, 500);
 		const sizes = SIZES.some(o => o[0] == f.sizeFrom + "-" + f.sizeTo) ? SIZES
 			: [...SIZES, [f.sizeFrom + "-" + f.sizeTo, sizeName(f.sizeFrom, f.sizeTo)] as Option];
-		const list = [
+		const list = [...(d.head.totals ? [] : [
 			processes.length > 1 && this.choose("Process", [["0", "all"], ...processes.filter(p => known.has(p.process)).slice(0, 500)
 				.map(p => [String(p.process), `${p.process} ${(p.command ?? "").slice(0, 24)}`] as Option)], String(f.process), v => filter({ process: +v, thread: 0 })),
 			this.choose("Thread", [["0", "all"], ...threads.map(t => [String(t), String(t)] as Option)], String(f.thread), v => filter({ thread: +v })),
 			this.choose("Size", sizes, f.sizeFrom + "-" + f.sizeTo, v => filter({ sizeFrom: range(v)[0], sizeTo: range(v)[1] })),
-			this.choose("Lifetime", LIVES, f.lifeFrom + "-" + f.lifeTo, v => filter({ lifeFrom: range(v)[0], lifeTo: range(v)[1] })),
+			this.choose("Lifetime", LIVES, f.lifeFrom + "-" + f.lifeTo, v => filter({ lifeFrom: range(v)[0], lifeTo: range(v)[1] }))]),
 			...NAMED.map(n => el("label", {}, n.label + " ", el("input", { type: "text", value: f[n.key], size: 14, title: n.help, list: "names-" + n.of, autocomplete: "off",
 				change: (e: Event) => filter({ [n.key]: pattern(d, n.of, (e.target as HTMLInputElement).value) }) }))),
 		].filter((e): e is HTMLElement => !!e);
@@ -82,9 +83,16 @@ export class Bar {
 				v => set({ measure: measures.find(m => m.key == v)! })),
 			el("label", { title: "Show frames of libraries and containers (l)" }, el("input", { type: "checkbox", checked: !s.foldLibraries,
 				change: () => set({ foldLibraries: !s.foldLibraries }) }), " Library frames"),
-			...this.chips(s, filter), el("strong", { class: "total" }, figure(s.measure.unit, a.total)),
+			...this.chips(s, filter), el("strong", { class: "total" }, figure(s.measure.unit, a.total)), this.range(s, a),
 			el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", click: this.theme }, "\u25d0"),
 			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?"), this.filters, ...(more ? [more] : []), this.lists);
+	}
+
+	// How exact the figure before it is.
+	private range(s: State, a: Answer): HTMLElement | "" {
+		const { d } = this;
+		return isEstimate(d) ? el("span", { class: "range", title: "An estimate from samples: in 95 of 100 cases the figure is in this range" },
+			`estimate: ${totalRange(d, s.measure, s.filter, a.total) || "exactly 0"}`) : "";
 	}
 
 	// What is set, each to be taken away by a click.

@@ -55,7 +55,19 @@ function view(s: State, d: Data, sort: string): string {
 // Pages of the whole run whose figures are another view's.
 const OWN: { [page: string]: string } = { resident: " peak-rss", stacks: " threads", globals: " globals", realloc: " realloc", processes: "", run: "" };
 
+// Pages of a profile that show what the report of all shows.
+const OF_TOTALS = ["sizes", "lifetimes", "realloc", "processes", "run", "resident", "heap"];
+
+function ofTotals(s: State, d: Data): string {
+	const f = s.filter, which = d.head.beside ? " --totals" : "", own = s.page == "threads" ? " hot --by thread" : OF_TOTALS.includes(s.page) ? "" : OWN[s.page];
+	if (own !== undefined)
+		return `mprof report${own || " --all"}${which} ${quote(d.head.trace)}`;
+	return [`mprof report ${view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")}${which}`, ...nameFilters(f), quote(d.head.trace)].join(" ");
+}
+
 export function command(s: State, d: Data): string {
+	if (d.head.totals)
+		return ofTotals(s, d);
 	if (s.page in OWN)
 		return `mprof report${OWN[s.page]} ${quote(d.head.trace)}`;
 	const f = s.filter, at = moment(s, d), words = ["mprof report", view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")];
@@ -71,7 +83,7 @@ export function command(s: State, d: Data): string {
 
 // Why no one command gives the same; "" if it does.
 export function noCommand(s: State, d: Data): string {
-	if (s.page in OWN)
+	if (s.page in OWN || d.head.totals)
 		return "";
 	const life = s.filter.lifeFrom || s.filter.lifeTo < 64;
 	return life && !s.measure.value && moment(s, d) >= 0 ? "mprof report does not combine --at with --lifetime" : "";

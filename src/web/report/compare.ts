@@ -155,6 +155,10 @@ const atTime = (d: Data, point: number): string => `--at ${seconds(point < 0 ? 0
 
 export function compare(v: View): HTMLElement {
 	const { d, names } = { d: v.d, names: v.d.head.traces ?? [] }, traces = v.s.with >= 0 && v.s.with < names.length && v.s.with != d.head.index;
+	if (d.head.totals && !traces)
+		return el("section", {}, el("h2", {}, "What changed"), el("p", {}, "Totals are of the whole run, so there is only another run to compare with: ",
+			names.length > 1 ? el("span", {}, ...names.map((n, i) => i == d.head.index ? "" : el("button", { type: "button", class: "chip", click: () => v.set({ with: i }) }, n)))
+				: el("code", {}, `mprof view --diff BEFORE ${quote(d.head.trace)}`)));
 	const s = traces ? v.s : { ...v.s, measure: measures.find(m => m.key == "end")! }, unit = s.measure.unit;
 	const choose = el("select", { "aria-label": "Compare with", change: (e: Event) => v.set({ with: +(e.target as HTMLSelectElement).value }) },
 		el("option", { value: -1 }, "the start of the window"),
@@ -167,7 +171,7 @@ export function compare(v: View): HTMLElement {
 		return el("section", {}, ...head, el("p", { role: "status" }, other ?? "Reading the other trace \u2026"));
 	const mine = traces ? whole(d, s.measure) : liveAt(v, s.to), theirs = traces ? whole(other, s.measure) : liveAt(v, s.from), delta = mine.total - theirs.total;
 	return el("section", { class: "compare" }, ...head,
-		traces && !isWhole(d, s) && el("p", { class: "note" }, "Traces are compared over the whole run, whatever window and filters say."),
+		traces && !d.head.totals && !isWhole(d, s) && el("p", { class: "note" }, "Traces are compared over the whole run, whatever window and filters say."),
 		el("p", { class: "change" }, `${s.measure.title}: ${figure(unit, theirs.total)} before, ${figure(unit, mine.total)} after, `,
 			el("strong", {}, signed(unit, delta)), theirs.total ? ` (${percent(Math.abs(delta), theirs.total)}).` : "."),
 		graph({ ...v, s }, other, mine, theirs, v.tip),

@@ -83,7 +83,7 @@ const isSet = (f: Filter): boolean => !!(f.thread || f.process || f.sizeFrom || 
 // Bands of the blocks that pass the filters, the largest at the bottom, the others on top of them.
 export function layersOf(d: Data, curve: Curve, band: string, f: Filter, keys: Uint32Array): Layer[] {
 	const style = getComputedStyle(document.body), color = (name: string) => style.getPropertyValue(name);
-	if (!curve.cells || (band == "none" && !isSet(f)))
+	if (!curve.cells || d.head.totals || (band == "none" && !isSet(f)))
 		return [{ name: curve.title, help: curve.help, color: color("--s1"), values: whole(d, curve) }];
 	const c = d.cell, value = c[curve.cells], group = grouping(d, band, keys), runs = threadTest(d, f), never = d.head.never_freed;
 	const through = new Float64Array(d.head.nodes).fill(1), weight = new Map<number, number>(), passing = new Uint8Array(d.cells);

@@ -19,8 +19,13 @@ export interface Head {
 	nodes: number;
 	merged_nodes: number;
 	coarse: boolean;
+	totals?: boolean; // of a profile: no cells, and own.* is all there is
+	beside?: boolean; // those of a trace (--totals)
+	by_calls?: boolean; // sampled by calls: only their number has a range
+	threads?: unknown[]; // of a profile: rows of mprof report hot --by thread --json
+	processes?: unknown[]; // and --by process
 	handovers?: { pairs: [number, number, number, number][]; blocks: number; bytes: number; left_out_blocks: number };
-	realloc: { chains: number; steps: number; copies: number; copied_bytes: number; left_out: number; rows: Growth[] };
+	realloc: { chains: number; steps: number; copies: number; copied_bytes: number; left_out: number; rows: Growth[] }; // not of a profile
 	suppressed: { pattern: string; why: string; blocks: number; bytes: number }[];
 	resident: Sample[]; // in the order of time
 	stacks: { rows: StackUse[]; left_out: number }; // most used first
@@ -52,6 +57,7 @@ export interface Data {
 	lineOf: Uint32Array; // of each node, index of line; the root's is 0 (none)
 	own: { [value: string]: Float64Array };
 	extreme: { [name: string]: Float64Array }; // size_least, size_most, life_least, life_most of each node, plus 1; 0: no block
+	error: { [name: string]: Float64Array }; // of estimates (estimate.ts)
 	point: { [name: string]: Float64Array };
 	points: number;
 	cell: {
@@ -136,7 +142,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const lines = count.get("line.function")!, cells = count.get("cell.node")!, files = count.get("source.file") ?? 0, points = count.get("point.ns")!;
 	const starts = count.get("start.node") ?? 0, threads = count.get("thread.number") ?? 0;
 	const data: Data = {
-		head, text: [], points, cells, own: {}, extreme: {}, point: {},
+		head, text: [], points, cells, own: {}, extreme: {}, error: {}, point: {},
 		variable: Object.fromEntries(VARIABLE.map(name => [name, new Float64Array(count.get("variable." + name) ?? 0)])),
 		deepest: { lines: new Uint32Array(count.get("deepest.lines") ?? 0), line: new Uint32Array(count.get("deepest.line") ?? 0) },
 		line: {
@@ -172,7 +178,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 		const [group, name] = column.name.split(".");
 		if (column.name == "text.bytes")
 			data.text = reader.texts(column.count);
-		else if (group == "own" || group == "extreme")
+		else if (group == "own" || group == "extreme" || group == "error")
 			data[group][name] = reader.numbers(new Float64Array(column.count), column.count);
 		else if (group == "point")
 			data.point[name] = reader.numbers(new Float64Array(column.count), column.count);

@@ -11,9 +11,10 @@ import { load } from "./data";
 import type { Data } from "./data";
 import { download, el } from "./element";
 import { openInEditor } from "./editor";
+import { errorsOf, rangeText } from "./estimate";
 import { Flame } from "./flame";
 import { Heap } from "./heap";
-import { ask, frameTree, functionColor, functionKeys, isWhole, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter } from "./model";
+import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isWhole, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter } from "./model";
 import type { Answer, Filter, Frame } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
@@ -72,6 +73,7 @@ class App {
 		this.heap = new Heap(d, () => this.show());
 		this.keys = functionKeys(d);
 		this.lines = Uint32Array.from(d.line.line, (_, i) => i);
+		chooseMeasures(d);
 		this.s = fromHash(location.hash, d);
 		this.flame = new Flame({ name: f => nameOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
 		this.flame.onZoom = node => this.set({ zoom: node });
@@ -116,7 +118,8 @@ class App {
 	private tip(f: Frame): string {
 		const unit = this.s.measure.unit, total = this.frames[0]?.sum || 1;
 		return `${nameOf(this.d, f.line)}\n${placeOf(this.d, f.line)}\n${figure(unit, f.sum)}${unit == "bytes" && !this.s.measure.value && f.blocks ? ` in ${many(f.blocks, "block")}` : ""} (${percent(f.sum, total)})` +
-			(f.own && f.own != f.sum ? `, ${figure(unit, f.own)} of its own` : "");
+			(f.own && f.own != f.sum ? `, ${figure(unit, f.own)} of its own` : "") +
+			(f.also ? `\nestimate: ${rangeText(this.d, this.s.measure, f.sum, f.also)} in 95 of 100 cases` : "");
 	}
 
 	// ---- what is shown ----
@@ -140,11 +143,11 @@ class App {
 		this.makeLayers(curve);
 		this.timeline.show(s.from, s.to, resident ? residentLayers(d) : this.layers, resident ? null : curve, s.band);
 		this.showNav();
-		this.bar.show(s, this.answer, d.head.served ? this.exactWindow() : null);
+		this.bar.show(s, this.answer, d.head.served && !d.head.totals ? this.exactWindow() : null);
 		this.showGraph();
 		const page = pages.find(p => p.key == s.page) ?? pages[0], focus = document.activeElement == this.search;
 		const column = this.main.contains(document.activeElement) && document.activeElement!.closest("th")?.textContent;
-		this.main.replaceChildren(page.make(this.view()));
+		this.main.replaceChildren((d.head.totals && page.totals || page.make)(this.view()));
 		if (page.whole && !isWhole(d, s))
 			this.main.prepend(el("p", { class: "note" }, "This page is about the whole run, whatever window and filters say."));
 		if (!this.answer.exact && !page.whole)
@@ -221,7 +224,7 @@ class App {
 		const framed = JSON.stringify([this.asked, s.inverted, s.foldLibraries, s.foldRecursion, s.share, s.merged]);
 		if (framed != this.framed)
 			this.frames = frameTree(d, this.answer, this.keys, { inverted: s.inverted, foldLibraries: s.foldLibraries, least: s.share / 100,
-				foldRecursion: s.foldRecursion, merged: mergedLines(d, s.merged) });
+				foldRecursion: s.foldRecursion, merged: mergedLines(d, s.merged), also: errorsOf(d, s.filter) });
 		this.framed = framed;
 		this.search.value = s.search;
 		flame.search = s.search;

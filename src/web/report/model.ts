@@ -15,7 +15,7 @@ export interface Measure {
 	value?: string; // of head.values: known of the whole run only
 }
 
-export const measures: Measure[] = [
+export let measures: Measure[] = [
 	{ key: "peak", title: "Live at the peak", unit: "bytes", view: "peak", sort: "peak",
 		help: "Requested bytes that were live at the highest moment of the window." },
 	{ key: "end", title: "Live at the end", unit: "bytes", view: "peak", sort: "peak",
@@ -35,6 +35,22 @@ export const measures: Measure[] = [
 	{ key: "rss", title: "Live at peak RSS", unit: "bytes", view: "peak-rss", sort: "rss", value: "rss",
 		help: "Requested bytes that were live when the process was largest." },
 ];
+
+// A profile knows these, of its whole run.
+const TOTALS: { [key: string]: Partial<Measure> & { value: string } } = {
+	peak: { value: "peak", help: "Requested bytes that were live at the peak of the run." },
+	end: { value: "live", view: "hot", sort: "live", sorted: true, help: "Requested bytes that were never freed, those included that libraries keep on purpose." },
+	total: { value: "total", help: "Requested bytes of all allocations." },
+	calls: { value: "calls", help: "Allocations." },
+	leaked: { value: "leaked" },
+	temporary: { value: "temporary" },
+};
+
+// Before anything is shown.
+export function chooseMeasures(d: Data): void {
+	if (d.head.totals)
+		measures = measures.filter(m => TOTALS[m.key] && !(d.head.report.estimated && m.key == "temporary")).map(m => ({ ...m, ...TOTALS[m.key] }));
+}
 
 export interface Filter {
 	process: number; thread: number; // 0: all
@@ -73,6 +89,7 @@ export interface Answer {
 	blocks: Float64Array; // the same in blocks, where cells tell; else as own
 	sum: Float64Array; // own and below
 	total: number;
+	most?: boolean; // of several nodes not the sum but the greatest counts
 	exact: boolean; // false: this figure is of the whole run, whatever window and filters say
 }
 
@@ -229,11 +246,11 @@ export function sumUp(d: Data, own: Float64Array): Float64Array {
 }
 
 export function ask(d: Data, q: Question): Answer {
-	const n = d.head.nodes, own = new Float64Array(n), blocks = new Float64Array(n), value = q.measure.value;
+	const n = d.head.nodes, own = new Float64Array(n), blocks = new Float64Array(n), value = q.measure.value ?? (d.head.totals ? TOTALS[q.measure.key]?.value : undefined);
 	if (value) {
 		own.set(d.own[value]);
 		blocks.set(d.own[value]);
-	} else {
+	} else if (!d.head.totals) {
 		fromCells(d, q, own, blocks);
 	}
 	applyNames(d, q.filter, own, blocks);
@@ -374,10 +391,9 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 	const b = new Builder(), n = d.head.nodes, at = new Uint32Array(n), library = (line: number) =>
 		o.foldLibraries && d.line.library[line] == 1;
 	const merged = (line: number) => o.merged !== undefined && o.merged[line] == 1;
-	const also = o.also ?? [], add = (f: number, i: number) => {
-		if (also.length)
-			(b.frames[f].also ??= also.map(() => 0)).forEach((_, k, all) => all[k] += also[k].own[i]);
-	};
+	const also = o.also ?? [], put = (to: Frame, values: (k: number) => number) =>
+		(to.also ??= also.map(() => 0)).forEach((n, k, all) => all[k] = also[k].most ? Math.max(n, values(k)) : n + values(k));
+	const add = (f: number, i: number) => also.length && put(b.frames[f], k => also[k].own[i]);
 	if (!o.inverted) {
 		for (let i = 1; i < n; i++) {
 			const above = at[d.parent[i]], key = keys[d.lineOf[i]];
@@ -399,7 +415,8 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 			if (i) {
 				b.frames[b.frames[i].parent].sum += b.frames[i].sum;
 				b.frames[b.frames[i].parent].blocks += b.frames[i].blocks;
-				b.frames[i].also?.forEach((x, k) => (b.frames[b.frames[i].parent].also ??= also.map(() => 0))[k] += x);
+				if (b.frames[i].also)
+					put(b.frames[b.frames[i].parent], k => b.frames[i].also![k]);
 			}
 		}
 		return arrange(b.frames, o.least);

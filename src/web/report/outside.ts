@@ -59,7 +59,7 @@ export function stacks(v: View): HTMLElement {
 	if (!rows.length)
 		return el("section", {}, head, el("p", {}, "This trace does not say how much of their stacks its threads used. ",
 			"It was made by another tool or an older mprof: record the program again with ", el("code", {}, "mprof record"), "."));
-	const most = rows[0], calls = new Map<number, number>((d.head.report.threads as any[] ?? []).map(t => [t.thread, t.events]));
+	const most = rows[0], calls = new Map<number, number>((d.head.totals ? [] : d.head.report.threads as any[] ?? []).map(t => [t.thread, t.events]));
 	const stack = deepest(d, s.foldLibraries), inner = new Map(rows.map((r, i) => [r, stack[i][stack[i].length - 1] ?? 0]));
 	const columns: Column<StackUse>[] = [
 		{ key: "thread", title: "Thread", number: true, text: r => String(r.thread), value: r => -r.thread,

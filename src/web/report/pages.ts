@@ -12,6 +12,7 @@ import type { Others } from "./compare";
 import type { Heap } from "./heap";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
+import { rangesBy } from "./estimate";
 import type { Column } from "./element";
 import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
@@ -20,6 +21,7 @@ import { resident } from "./resident";
 import { sources } from "./sources";
 import type { Texts } from "./sources";
 import type { State } from "./state";
+import * as totals from "./totals";
 
 export interface View {
 	d: Data;
@@ -55,11 +57,13 @@ export const owner = (v: View, line: number) => el("button", { type: "button", c
 	title: "Who calls it, and what it calls", click: () => v.set({ page: "callers", chosen: line }) }, nameOf(v.d, line));
 
 function rowColumns(v: View): Column<Row>[] {
-	const unit = v.s.measure.unit, total = v.a.total || 1;
+	const ranges = rangesBy(v.d, v.s.measure, v.s.filter, v.s.byLine ? v.lines : v.keys, v.s.foldLibraries), unit = v.s.measure.unit, total = v.a.total || 1;
 	const where = (r: Row) => v.s.byLine ? placeOf(v.d, r.line) : v.d.text[v.d.line.file[r.line]] || v.d.text[v.d.line.module[r.line]];
 	return [
 		{ key: "own", title: "Own", number: true, text: r => figure(unit, r.own), value: r => r.own, share: r => r.own / total },
 		{ key: "ownshare", title: "%", number: true, text: r => percent(r.own, total), value: r => r.own },
+		...(ranges ? [{ key: "range", title: "95 % range", help: "An estimate from samples: in 95 of 100 cases, what is under Own is in this range.",
+			text: (r: Row) => ranges(r.key, r.own) }] : []),
 		{ key: "sum", title: "With callees", number: true, text: r => figure(unit, r.sum), value: r => r.sum },
 		{ key: "sumshare", title: "%", number: true, text: r => percent(r.sum, total), value: r => r.sum },
 		...(unit == "bytes" && !v.s.measure.value ? [{ key: "blocks", title: "Blocks", number: true,
@@ -81,7 +85,8 @@ function fullRows(v: View): HTMLElement {
 		{ key: "name", title: "Function", text: r => nameOf(d, r.line), node: r => owner(v, r.line) },
 		{ key: "place", title: s.byLine ? "Line" : "Where", text: r => placeOf(d, r.line), node: r => place(v, r.line) },
 		own("calls", "Allocations", "calls"), own("total", "Allocated", "bytes"), own("peak", "At the peak", "bytes"), own("leaked", "Never freed", "bytes"),
-		own("temporary", "Temporary", "calls"), own("waste", "Rounding", "bytes"), own("rss", "At peak RSS", "bytes"),
+		...(d.head.totals && d.head.report.estimated ? [] : [own("temporary", "Temporary", "calls")]),
+		...(d.head.totals ? [] : [own("waste", "Rounding", "bytes"), own("rss", "At peak RSS", "bytes")]),
 		column("sizeLeast", "Least size", "bytes", r => r.sizeLeast), column("sizeMean", "Mean size", "bytes", r => r.own.total / r.own.calls),
 		column("sizeMost", "Greatest size", "bytes", r => r.sizeMost), column("lifeLeast", "Shortest life", "ns", r => r.lifeLeast),
 		column("lifeMean", "Mean life", "ns", r => r.own.freed ? r.own.lifetime / r.own.freed : NaN),
@@ -460,7 +465,7 @@ function resizePairs(pairs: { from: number; to: number; calls: number }[]): HTML
 }
 
 // What is no leak, because a library keeps it on purpose.
-function suppressed(v: View): HTMLElement {
+export function suppressed(v: View): HTMLElement {
 	const list = v.d.head.suppressed;
 	return el("div", {}, el("h3", {}, "Suppressed"), list.length ? sortable(list, [
 		{ key: "bytes", title: "Bytes", number: true, text: s => bytes(s.bytes), value: s => s.bytes },
@@ -600,13 +605,18 @@ function matrix(v: View): HTMLElement {
 		el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {}, head), body)));
 }
 
+// What ran, whatever it allocated.
+export const processColumns = (): Column<any>[] => [
+	{ key: "process", title: "No.", number: true, text: p => count(p.process), value: p => -p.process },
+	{ key: "pid", title: "Pid", number: true, text: p => String(p.pid), value: p => -p.pid },
+	{ key: "parent", title: "Parent", number: true, text: p => p.parent ? String(p.parent) : "", value: p => -p.parent },
+	{ key: "command", title: "Command", text: p => p.command ?? "" },
+	{ key: "end", title: "End", text: p => p.end == "killed" ? `signal ${p.signal}` : p.end == "exited" ? `status ${p.status}` : p.end ?? "" },
+];
+
 function processes(v: View): HTMLElement {
 	return el("section", {}, el("h2", {}, "Processes"), sortable(v.d.head.report.processes as any[], [
-		{ key: "process", title: "No.", number: true, text: p => count(p.process), value: p => -p.process },
-		{ key: "pid", title: "Pid", number: true, text: p => String(p.pid), value: p => -p.pid },
-		{ key: "parent", title: "Parent", number: true, text: p => p.parent ? String(p.parent) : "", value: p => -p.parent },
-		{ key: "command", title: "Command", text: p => p.command ?? "" },
-		{ key: "end", title: "End", text: p => p.end == "killed" ? `signal ${p.signal}` : p.end == "exited" ? `status ${p.status}` : p.end ?? "" },
+		...processColumns(),
 		{ key: "events", title: "Calls", number: true, text: p => count(p.events), value: p => p.events },
 		{ key: "peak", title: "Peak", number: true, text: p => bytes(p.peak_bytes), value: p => p.peak_bytes },
 		{ key: "left", title: "Never freed", number: true, text: p => bytes(p.live_bytes), value: p => p.live_bytes },
@@ -639,16 +649,29 @@ function overview(v: View): HTMLElement {
 	const kinds: { [finding: string]: string } = { peak: "peak", leak: "leaked", hot: "calls", temporary: "temporary",
 		grown: "total", waste: "waste", threads: "total" };
 	for (const item of findings.querySelectorAll("li")) {
-		const f = list.find(f => item.textContent!.startsWith(f.text.slice(0, 60)));
+		const f = list?.find(f => item.textContent!.startsWith(f.text.slice(0, 60)));
 		const line = f && v.d.line.line.findIndex((n, i) => i > 0 && n == f.line && nameOf(v.d, i) == f.function);
 		if (f && line > 0)
 			item.append(el("button", { type: "button", class: "show", click: () => v.set({ page: "callers", chosen: line,
 				measure: measureOf(kinds[f.finding]) }) }, "Show"));
 	}
+	if (v.d.head.totals)
+		showFirst(v, findings);
 	const glossary = findings.querySelector("#glossary");
 	glossary?.removeAttribute("id");
 	findings.className = "findings";
-	return el("div", {}, numbers(v), el("div", { class: "overview" }, findings, el("div", {}, el("section", {}, el("h2", {}, v.s.measure.title), v.flame()), tops(v))));
+	return el("div", {}, v.d.head.totals ? totals.numbers(v) : numbers(v), el("div", { class: "overview" }, findings, el("div", {}, el("section", {}, el("h2", {}, v.s.measure.title), v.flame()), tops(v))));
+}
+
+// The findings of a profile name who has most of a figure.
+function showFirst(v: View, findings: HTMLElement): void {
+	for (const code of findings.querySelectorAll("li code")) {
+		const measure = totals.measureOfView(/^mprof report (?:--totals )?(\w+)/.exec(code.textContent!)?.[1] ?? "");
+		const rows = measure ? table(v.d, owned(v.d, ask(v.d, { ...v.s, measure }), true), v.keys).filter(r => r.own > 0) : [];
+		if (measure && rows.length)
+			code.after(" ", el("button", { type: "button", class: "show", click: () => v.set({ page: "callers", measure,
+				chosen: rows.reduce((x, r) => r.own > x.own ? r : x).line }) }, "Show"));
+	}
 }
 
 // Of the window; the last three of the whole run.
@@ -678,7 +701,7 @@ const TOP = 5;
 
 // The functions that lead four lists, for the window and the filters.
 function tops(v: View): HTMLElement {
-	return el("div", { class: "tops" }, ...["peak", "leaked", "calls", "temporary"].map(key => {
+	return el("div", { class: "tops" }, ...["peak", "leaked", "calls", "temporary"].filter(key => measures.some(m => m.key == key)).map(key => {
 		const measure = measureOf(key), a = owned(v.d, ask(v.d, { ...v.s, measure }), true);
 		const rows = table(v.d, a, v.keys).filter(r => r.own > 0).sort((x, y) => y.own - x.own).slice(0, TOP);
 		return el("section", { class: "top" }, el("h2", {}, el("button", { type: "button", class: "name", click: () => v.set({ page: "tables", measure }) }, measure.title)),
@@ -689,7 +712,8 @@ function tops(v: View): HTMLElement {
 
 const measureOf = (key: string) => measures.find(m => m.key == key) ?? measures[0];
 
-export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean }[] = [
+export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean;
+	totals?(v: View): HTMLElement /* of a profile */ }[] = [
 	{ key: "overview", title: "Overview", group: "", make: overview },
 	{ key: "flame", title: "Flame graph", group: "Who", make: flamePage },
 	{ key: "tables", title: "Functions", group: "Who", make: tables },
@@ -697,15 +721,16 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "callers", title: "Call graph", group: "Who", make: callers },
 	{ key: "sources", title: "Sources", group: "Who", make: sources },
 	{ key: "compare", title: "Compare", group: "Who", make: compare },
-	{ key: "resident", title: "Resident memory", group: "Memory", make: resident, whole: true },
+	{ key: "resident", title: "Resident memory", group: "Memory", make: resident, whole: true,
+		totals: totals.needsCalls("Resident memory", "what resident pages were used for is") },
 	{ key: "stacks", title: "Thread stacks", group: "Memory", make: stacks, whole: true },
 	{ key: "globals", title: "Global variables", group: "Memory", make: globals, whole: true },
-	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks },
-	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes },
-	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", make: lifetimes },
-	{ key: "realloc", title: "Realloc", group: "Blocks", make: realloc, whole: true },
-	{ key: "threads", title: "Threads", group: "Run", make: threads },
-	{ key: "processes", title: "Processes", group: "Run", make: processes, whole: true },
-	{ key: "heap", title: "Heap map", group: "Run", make: v => v.heap.page(v) },
-	{ key: "run", title: "Run", group: "Run", make: runPage, whole: true },
+	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks, totals: totals.leaks },
+	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes, totals: totals.sizes },
+	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", make: lifetimes, totals: totals.lifetimes },
+	{ key: "realloc", title: "Realloc", group: "Blocks", make: realloc, whole: true, totals: totals.realloc },
+	{ key: "threads", title: "Threads", group: "Run", make: threads, totals: totals.threads },
+	{ key: "processes", title: "Processes", group: "Run", make: processes, whole: true, totals: totals.processes },
+	{ key: "heap", title: "Heap map", group: "Run", make: v => v.heap.page(v), totals: totals.needsCalls("Heap map", "where blocks were is") },
+	{ key: "run", title: "Run", group: "Run", make: runPage, whole: true, totals: totals.runPage },
 ];

@@ -33,10 +33,12 @@ export class Timeline {
 		this.from = slider("Start of the window");
 		this.to = slider("End of the window");
 		this.root = el("section", { id: "timeline", "aria-label": "Timeline" }, this.choices, this.canvas,
-			el("div", { class: "sliders" }, this.from, this.to), this.said, this.legend,
-			el("button", { type: "button", click: () => this.onWindow(-1, d.points - 1) }, "Whole run"));
+			...(d.head.totals ? [] : [el("div", { class: "sliders" }, this.from, this.to)]), this.said, this.legend,
+			...(d.head.totals ? [] : [el("button", { type: "button", click: () => this.onWindow(-1, d.points - 1) }, "Whole run")]));
 		new ResizeObserver(() => this.draw()).observe(this.canvas);
 		this.canvas.addEventListener("pointerdown", e => {
+			if (d.head.totals)
+				return;
 			this.drag = this.pointAt(e);
 			this.canvas.setPointerCapture(e.pointerId);
 		});
@@ -82,10 +84,16 @@ export class Timeline {
 	private point(e: PointerEvent): void {
 		const p = this.pointAt(e), d = this.d, all = this.layers.reduce((n, l) => n + l.values[p], 0);
 		this.tip.textContent = [duration(d.point.ns[p]), ...[...this.layers].reverse().filter(l => l.values[p] > 0).map(l => `${l.name}: ${this.value(l.values[p])}`),
-			...(this.layers.length > 1 ? [`together: ${this.value(all)}`] : []), ...(d.point.rss[p] ? [`resident: ${bytes(d.point.rss[p])}`] : [])].join("\n");
+			...(this.layers.length > 1 ? [`together: ${this.value(all)}`] : []), ...(d.point.rss[p] ? [`resident: ${bytes(d.point.rss[p])}`] : []), ...this.grown(p)].join("\n");
 		this.tip.hidden = false;
 		this.tip.style.left = Math.min(e.clientX + 12, innerWidth - 340) + "px";
 		this.tip.style.top = Math.min(e.clientY + 16, innerHeight - 24 * (this.layers.length + 4)) + "px";
+	}
+
+	// Of a step of a profile: who allocated when most bytes were live.
+	private grown(p: number): string[] {
+		const stack = this.d.head.totals ? this.d.head.report.course[p]?.stack : null, line = stack?.[stack.length - 1];
+		return line ? [`most live when allocating in: ${line.function ?? line.module}`] : [];
 	}
 
 	private showChoices(band: string): void {
@@ -94,7 +102,7 @@ export class Timeline {
 				...options.map(([v, t]) => el("option", { value: v, selected: v == value }, t))));
 		this.choices.replaceChildren(...(curve ? [
 			select("Curve", curves.filter(c => this.d.point[c.point]?.some(n => n > 0) || c.key == curve.key).map(c => [c.key, c.title]), curve.key, v => this.onCurve(v, band)),
-			...(curve.cells ? [select("by", bands, band, v => this.onCurve(curve.key, v))] : []), el("small", {}, curve.help)] : [el("small", {}, "Resident memory, by what it was used for")]),
+			...(curve.cells && !this.d.head.totals ? [select("by", bands, band, v => this.onCurve(curve.key, v))] : []), el("small", {}, curve.help)] : [el("small", {}, "Resident memory, by what it was used for")]),
 			el("span", { class: "saves" }, el("button", { type: "button", click: () => this.saveSvg() }, "SVG"),
 				el("button", { type: "button", click: () => this.canvas.toBlob(b => b && download("timeline.png", "image/png", b)) }, "PNG"),
 				el("button", { type: "button", click: () => download("timeline.csv", "text/csv", this.csv()) }, "CSV"),
@@ -141,7 +149,7 @@ export class Timeline {
 			if (p.live[i] > p.live[top])
 				top = i;
 		const begun = from < 0 ? { calls: 0, bytes: 0 } : { calls: p.calls[from], bytes: p.bytes[from] };
-		this.said.textContent = `${duration(from < 0 ? 0 : p.ns[from])} to ${duration(p.ns[to])}: peak ${bytes(p.live[top])} in ` +
+		this.said.textContent = this.d.head.totals ? this.whole() : `${duration(from < 0 ? 0 : p.ns[from])} to ${duration(p.ns[to])}: peak ${bytes(p.live[top])} in ` +
 			`${count(p.blocks[top])} blocks at ${duration(p.ns[top])}; allocated ${bytes(p.bytes[to] - begun.bytes)} in ` +
 			`${count(p.calls[to] - begun.calls)} calls`;
 		this.legend.replaceChildren(...layers.map(l => {
@@ -149,8 +157,16 @@ export class Timeline {
 			swatch.style.background = l.color;
 			return el("span", { title: l.help }, swatch, l.name);
 		}), ...(this.line ? [el("span", {}, el("i", { class: "rss" }), "resident (RSS)")]
-			: line && rss ? [el("span", {}, `resident up to ${bytes(rss)}: see `, el("a", { href: "#page=resident" }, "Resident memory"))] : []));
+			: this.d.head.totals ? [] : line && rss ? [el("span", {}, `resident up to ${bytes(rss)}: see `, el("a", { href: "#page=resident" }, "Resident memory"))] : []));
 		this.draw();
+	}
+
+	// Of a profile there are no windows.
+	private whole(): string {
+		const { head } = this.d, r = head.report, peak = r.peak, about = r.estimated ? "about " : "";
+		return `The whole run: peak ${about}${bytes(peak.bytes)} in ${about}${count(peak.blocks)} blocks at ${duration(peak.at_ns)}; allocated ${about}${bytes(r.total.figures.total)} in ` +
+			`${about}${count(r.total.figures.calls)} calls. ` + (r.processes.length > 1 ? `The curves are of process ${r.course_process}, which has the highest peak. ` : "") +
+			"Totals have no windows: only single calls (mprof record) tell what happened between two times.";
 	}
 
 	private most(): number {
@@ -166,7 +182,7 @@ export class Timeline {
 
 	// The outline of each layer, one on top of the other; a rate is the same between two points.
 	private areas(width: number, draw: (layer: Layer, path: [number, number][]) => void): void {
-		const d = this.d, [begin, end] = this.span(), most = this.most(), below = new Float64Array(d.points), steps = !!this.curve?.rate;
+		const d = this.d, [begin, end] = this.span(), most = this.most(), below = new Float64Array(d.points), steps = !!this.curve?.rate || !!d.head.totals; // of a profile: the most in each step
 		const x = (i: number) => i < 0 ? 0 : (d.point.ns[i] - begin) / (end - begin) * width;
 		for (const layer of this.layers) {
 			const path: [number, number][] = [];

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* totals_overview.c - see totals_overview.h. */
+#include "totals_overview.h"
+
+#include <stdlib.h>
+
+#include "../util/alloc.h"
+#include "overview.h"
+
+struct reading {
+	struct analysis *a;
+	struct trace *trace;
+	struct profile_options *options;
+	int (*then)(void *context, const struct print_totals *totals, struct error *err);
+	void *context;
+};
+
+static int give(const struct reading *r, struct profile *p, struct site_lanes *lanes,
+		struct error *err)
+{
+	struct rank_totals ranks = { .count = 0 };
+	struct course course = { .count = 0 };
+	const struct print_totals totals = { .a = r->a,
+					     .p = p,
+					     .lanes = lanes,
+					     .ranks = &ranks,
+					     .course = &course,
+					     .beside = r->options->totals };
+	int ret;
+
+	rank_totals_read(&ranks, r->trace);
+	course_read(&course, r->trace, r->options->sites.filter.process);
+	site_lanes_read(lanes, r->trace);
+	r->a->sampled = p->sites.totals.estimated;
+	r->a->calls = r->a->sampled ? p->total.error.samples : lanes->calls;
+	r->a->threads = lanes->threads;
+	ret = r->then(r->context, &totals, err);
+	rank_totals_release(&ranks);
+	return ret;
+}
+
+static int read_profile(const struct reading *r, struct error *err)
+{
+	struct site_lanes *lanes = must_calloc(1, sizeof(*lanes));
+	struct profile *p = must_calloc(1, sizeof(*p));
+	int ret;
+
+	r->options->by = PROFILE_BY_FUNCTION;
+	ret = profile_make(p, r->trace, r->options, err);
+	if (!ret) {
+		ret = give(r, p, lanes, err);
+		profile_release(p);
+	}
+	free(p);
+	free(lanes);
+	return ret;
+}
+
+int totals_make(struct trace *t, struct profile_options *o,
+		int (*then)(void *context, const struct print_totals *totals, struct error *err),
+		void *context, struct error *err)
+{
+	struct analysis *a = must_calloc(1, sizeof(*a));
+	struct analysis_source source;
+	int ret;
+
+	analysis_source_of(&source, t);
+	ret = analysis_make(a, &source, err);
+	if (!ret) {
+		overview_explain(&a->tree);
+		ret = read_profile(&(struct reading){ a, t, o, then, context }, err);
+	}
+	analysis_release(a);
+	free(a);
+	return ret;
+}

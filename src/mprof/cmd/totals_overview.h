@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* totals_overview.h - everything that one profile says, which has totals and no events. */
+#ifndef MPROF_CMD_TOTALS_OVERVIEW_H
+#define MPROF_CMD_TOTALS_OVERVIEW_H
+
+#include "../print/print_totals.h"
+
+/*
+ * Reads the profile, or the totals that t shows (profile_show_totals()), gives them to `then`,
+ * and releases them.  o->by becomes PROFILE_BY_FUNCTION.  What `then` said, or -errno.
+ */
+int totals_make(struct trace *t, struct profile_options *o,
+		int (*then)(void *context, const struct print_totals *totals, struct error *err),
+		void *context, struct error *err);
+
+#endif

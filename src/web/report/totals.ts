@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// totals.ts - the pages of a profile, which has totals and no calls: those that differ from the
+// pages of a trace, and what those that need calls say instead.
+import { bytes, count, duration, many, percent } from "../words";
+import { quote } from "./command";
+import { el, sortable } from "./element";
+import { isEstimate } from "./estimate";
+import { fullTable, measures, nameOf, placeOf } from "./model";
+import type { Column } from "./element";
+import type { Measure } from "./model";
+import { owner, place, processColumns, suppressed } from "./pages";
+import type { View } from "./pages";
+import type { State } from "./state";
+
+const record = (v: View): HTMLElement => el("code", {}, `mprof record -- ${v.d.head.command}`);
+
+// Instead of a page: what only single calls tell.
+export const needsCalls = (title: string, what: string) => (v: View): HTMLElement => el("section", {}, el("h2", {}, title),
+	el("p", { class: "needs-calls" }, `This file has totals of the whole run and no single calls, so ${what} unknown. To see it: `, v.d.head.beside
+		? el("code", {}, `mprof report --html FILE ${quote(v.d.head.trace)}`) : record(v)));
+
+const notSampled = (v: View, title: string, what: string): HTMLElement => el("section", {}, el("h2", {}, title),
+	el("p", { class: "needs-calls" }, `Samples do not tell ${what}. For exact totals: `, el("code", {}, `mprof profile -- ${v.d.head.command}`)));
+
+// Of the whole run.
+export function numbers(v: View): HTMLElement {
+	const { d } = v, r = d.head.report, t = r.total, about = isEstimate(d) ? "\u2248 " : "", seconds = d.point.ns[d.points - 1] / 1e9;
+	const rss = Math.max(0, ...d.point.rss), measure = (key: string): Partial<State> => ({ measure: measures.find(m => m.key == key) ?? measures[0] });
+	const list: [string, string, string, Partial<State>][] = [
+		["Peak", about + bytes(r.peak.bytes), "Most live requested bytes" + (r.peak.process ? `, of process ${r.peak.process}` : ""), measure("peak")],
+		["Allocated", about + bytes(t.figures.total), "Requested bytes of all allocations", measure("total")],
+		["Recycled", r.peak.bytes ? about + (t.figures.total / r.peak.bytes).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak", { page: "lifetimes" }],
+		["Allocations", about + count(t.figures.calls), "Calls that handed out a block", measure("calls")],
+		...(seconds > 0 ? [["A second", about + count(t.figures.calls / seconds), "Allocations a second, on average", { curve: "calls" }] as [string, string, string, Partial<State>]] : []),
+		["Never freed", about + bytes(t.figures.leaked), "Without what libraries keep on purpose", measure("leaked")],
+		...(isEstimate(d) ? [] : [["Temporary", percent(t.figures.temporary, t.figures.calls), "Allocations that their thread freed with its very next call",
+			measure("temporary")] as [string, string, string, Partial<State>]]),
+		["Mean size", about + bytes(t.sizes.mean), "Requested bytes of an allocation", { page: "sizes" }],
+		...(rss ? [["Resident", bytes(rss), "Most memory in use, at the end of a step of the timeline", { curve: "rss" }] as [string, string, string, Partial<State>]] : []),
+	];
+	return el("section", { class: "numbers" }, ...list.map(([name, value, help, change]) =>
+		el("button", { type: "button", title: help, click: () => v.set(change) }, el("small", {}, name), el("b", {}, value))));
+}
+
+interface SizeRow { from: number; calls: number; freed: number }
+
+export function sizes(v: View): HTMLElement {
+	const r = v.d.head.report, list = r.sizes as SizeRow[], most = Math.max(1, ...list.map(s => s.calls));
+	if (isEstimate(v.d))
+		return notSampled(v, "Sizes", "how many blocks had which size");
+	return el("section", {}, el("h2", {}, "Sizes"), el("p", {}, `From ${bytes(r.total.sizes.min)} to ${bytes(r.total.sizes.max)}, ${bytes(r.total.sizes.mean)} on average. ` +
+		"The page Functions has the sizes of each function (Every figure)."),
+		sortable(list, [
+			{ key: "from", title: "From", number: true, text: s => bytes(s.from), value: s => -s.from },
+			{ key: "count", title: "Allocations", number: true, text: s => count(s.calls), value: s => s.calls, share: s => s.calls / most },
+			{ key: "share", title: "%", number: true, text: s => percent(s.calls, r.total.figures.calls), value: s => s.calls },
+			{ key: "live", title: "Never freed", number: true, text: s => count(Math.max(0, s.calls - s.freed)), value: s => s.calls - s.freed },
+		], "from", () => {}, "sizes"),
+		el("p", {}, "Sizes over time, and of each lifetime, need single calls: ", record(v)));
+}
+
+export function lifetimes(v: View): HTMLElement {
+	const { d, s } = v, t = d.head.report.total, l = t.lifetimes_ns, rows = fullTable(d, s.filter, v.keys, s.foldLibraries).filter(r => r.own.freed > 0);
+	const mean = (r: typeof rows[0]) => r.own.lifetime / r.own.freed, most = Math.max(1, ...rows.map(mean));
+	return el("section", {}, el("h2", {}, "Lifetimes"), el("p", {}, l ? `${count(t.blocks.freed)} blocks were freed. They lived ${duration(l.mean)} on average` +
+		(l.max && !isEstimate(d) ? `, from ${duration(l.min)} to ${duration(l.max)}.` : ".") : "No block was freed."),
+		rows.length > 0 && sortable(rows, [
+			{ key: "mean", title: "Mean life", number: true, text: r => duration(mean(r)), value: mean, share: r => mean(r) / most },
+			{ key: "freed", title: "Freed", number: true, text: r => count(r.own.freed), value: r => r.own.freed },
+			{ key: "calls", title: "Allocations", number: true, text: r => count(r.own.calls), value: r => r.own.calls },
+			{ key: "name", title: "Function", text: r => nameOf(d, r.line), node: r => owner(v, r.line) },
+			{ key: "place", title: "Where", text: r => placeOf(d, r.line), node: r => place(v, r.line) },
+		], "freed", () => {}, "lifetimes"),
+		el("p", {}, "How many blocks lived how long needs single calls: ", record(v)));
+}
+
+export function realloc(v: View): HTMLElement {
+	const r = v.d.head.report, a = r.total.reallocs, grown = r.realloc_grown_bytes;
+	if (isEstimate(v.d))
+		return notSampled(v, "Realloc", "what realloc did");
+	return el("section", {}, el("h2", {}, "Realloc"), el("p", {}, a.calls ? `${many(a.calls, "block")} reallocated, of which ${count(a.moved)} moved; at most ${bytes(a.copied_bytes)} copied. ` +
+		`They ${grown < 0 ? "shrank" : "grew"} by ${bytes(Math.abs(grown))}.` : "No block was reallocated."),
+		el("p", {}, "Which blocks grew step by step, and what to reserve, needs single calls: ", record(v)));
+}
+
+export function leaks(v: View): HTMLElement {
+	const { d } = v, t = d.head.report.total, about = isEstimate(d) ? "About " : "";
+	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${about}${many(t.blocks.live, "block")}, ${bytes(t.figures.live)}, were live when the program ended` +
+		(t.figures.live > t.figures.leaked ? `; ${bytes(t.figures.live - t.figures.leaked)} of them libraries keep on purpose.` : ".")), v.flame(), suppressed(v));
+}
+
+export function threads(v: View): HTMLElement {
+	const { d } = v, list = d.head.threads as any[] | undefined;
+	if (!list)
+		return el("section", {}, el("h2", {}, "Threads"), el("p", {}, "There are too many to list here: ", el("code", {}, `mprof report hot --by thread ${quote(d.head.trace)}`)));
+	const most = Math.max(1, ...list.map(t => t.figures.calls));
+	return el("section", {}, el("h2", {}, "Threads"), isEstimate(d) && el("p", {}, "Estimates from samples."), sortable(list, [
+		{ key: "thread", title: "Thread", number: true, text: t => String(t.thread), value: t => -t.thread },
+		{ key: "calls", title: "Allocations", number: true, text: t => count(t.figures.calls), value: t => t.figures.calls, share: t => t.figures.calls / most },
+		{ key: "bytes", title: "Allocated", number: true, text: t => bytes(t.figures.total), value: t => t.figures.total },
+		{ key: "freed", title: "Freed", help: "Blocks that this thread freed, whoever allocated them.", number: true, text: t => count(t.blocks.freed), value: t => t.blocks.freed },
+		...(isEstimate(d) ? [] : [{ key: "temporary", title: "Temporary", number: true, text: (t: any) => count(t.figures.temporary), value: (t: any) => t.figures.temporary }]),
+		{ key: "sites", title: "Call stacks", number: true, text: t => count(t.sites), value: t => t.sites },
+	], v.s.sort == "own" ? "calls" : v.s.sort, sort => v.set({ sort }), "threads"),
+		el("p", {}, "Which thread frees whose blocks, and what each thread allocates by function, needs single calls: ", record(v)));
+}
+
+// The ranks of a parallel program, or its hosts.
+function ranks(v: View): HTMLElement | false {
+	const list = v.d.head.report.ranks as any[], most = Math.max(1, ...list.map(r => r.peak_bytes));
+	return list.length > 0 && el("div", {}, el("h3", {}, list.some(r => r.rank !== null) ? "Ranks" : "Hosts"), sortable(list, [
+		{ key: "rank", title: "Rank", number: true, text: r => r.rank ?? "-", value: r => -Number(r.rank) },
+		{ key: "host", title: "Host", text: r => r.host ?? "-" },
+		{ key: "processes", title: "Processes", number: true, text: r => count(r.processes), value: r => r.processes },
+		{ key: "calls", title: "Allocations", number: true, text: r => count(r.calls), value: r => r.calls },
+		{ key: "bytes", title: "Allocated", number: true, text: r => bytes(r.bytes), value: r => r.bytes },
+		{ key: "peak", title: "Peak", number: true, text: r => bytes(r.peak_bytes) + (r.outlier ? " (stands out)" : ""), value: r => r.peak_bytes, share: r => r.peak_bytes / most },
+		{ key: "left", title: "Never freed", number: true, text: r => bytes(r.never_freed_bytes), value: r => r.never_freed_bytes },
+		{ key: "process", title: "Largest process", number: true, text: r => count(r.largest_process), value: r => -r.largest_process },
+	], "rank", () => {}, "ranks"));
+}
+
+export function processes(v: View): HTMLElement {
+	const { d } = v, by = new Map((d.head.processes as any[] ?? []).map(p => [p.process, p])), figures = (p: any) => by.get(p.process)?.figures ?? {};
+	const column = (key: string, title: string, text: (n: number) => string, figureOf: string): Column<any> =>
+		({ key, title, number: true, text: p => text(figures(p)[figureOf] ?? 0), value: p => figures(p)[figureOf] ?? 0 });
+	return el("section", {}, el("h2", {}, "Processes"), sortable(d.head.report.processes as any[], [
+		...processColumns(), column("calls", "Allocations", count, "calls"), column("bytes", "Allocated", bytes, "total"),
+		column("peak", "Own peak", bytes, "peak"), column("left", "Never freed", bytes, "live"),
+		{ key: "rss", title: "Peak RSS", number: true, text: p => p.peak_rss_bytes ? bytes(p.peak_rss_bytes) : "", value: p => p.peak_rss_bytes ?? 0 },
+	], v.s.sort == "own" ? "process" : v.s.sort, sort => v.set({ sort }), "processes"), ranks(v));
+}
+
+export function runPage(v: View): HTMLElement {
+	const r = v.d.head.report, of = Object.entries(r.functions as { [name: string]: { calls: number; bytes: number; failed: number } });
+	const rows: [string, string][] = [
+		["Command", v.d.head.command], ["Profile", v.d.head.trace + (v.d.head.beside ? ": totals of the whole run, beside its calls" : "")],
+		[r.estimated ? "Samples" : "Calls", `${count(r.calls)} of ${many(r.threads, "thread")}, ${count(r.lost)} lost`],
+		["Duration", duration(v.d.point.ns[v.d.points - 1])],
+		["The peak is right to", r.peak.right_to_bytes ? bytes(r.peak.right_to_bytes) : "the byte"],
+		["Mapped directly", `${bytes(r.total.maps.bytes)} in ${many(r.total.maps.calls, "call")}; ${bytes(r.unmap_bytes)} unmapped`],
+		["Call tree", `${count(v.d.head.nodes)} nodes` + (v.d.head.merged_nodes ? `; ${count(v.d.head.merged_nodes)} small ones are part of their callers` : "")],
+	];
+	if (r.estimated)
+		rows[4] = ["Figures", "estimates from samples; ranges hold in 95 of 100 cases, and a peak is too high on average"];
+	return el("section", {}, el("h2", {}, "Run"), el("dl", {}, ...rows.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])),
+		of.length > 0 && el("h3", {}, "Calls"), of.length > 0 && sortable(of, [
+			{ key: "name", title: "Function", text: f => f[0] },
+			{ key: "calls", title: "Calls", number: true, text: f => count(f[1].calls), value: f => f[1].calls },
+			{ key: "bytes", title: "Bytes", number: true, text: f => bytes(f[1].bytes), value: f => f[1].bytes },
+			{ key: "failed", title: "Failed", number: true, text: f => count(f[1].failed), value: f => f[1].failed },
+		], "calls", () => {}, "calls"));
+}
+
+// Which figure a view of mprof report is about.
+export const measureOfView = (view: string): Measure | undefined => {
+	const key = ({ peak: "peak", leaks: "leaked", hot: "calls", temporary: "temporary" } as { [view: string]: string })[view];
+	return measures.find(m => m.key == key);
+};
