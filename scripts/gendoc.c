@@ -316,7 +316,7 @@ static void put_sentences(const char *s, const char *end)
 	puts(end);
 }
 
-/* The arguments of a command: "[--] PROGRAM [ARGS]", "LOG...", "\"SHELL LINE\"". */
+/* The arguments of a command: "[--] PROGRAM [ARGS]", "LOG...", "\"SHELL COMMAND\"". */
 static void put_form(const char *command, const char *form)
 {
 	char copy[256], *word, *rest;

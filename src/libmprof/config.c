@@ -252,7 +252,7 @@ static int config_read_one(const char **at, struct mprof_config *out, struct tex
 	if (!row) {
 		text_string(why, "MPROF_CONF: unknown key '");
 		format_bytes(why, key, (size_t)(end - key));
-		text_string(why, *end == '=' ? "'; valid: " : "' (KEY=VALUE is expected); valid: ");
+		text_string(why, *end == '=' ? "'; valid: " : "' (expected KEY=VALUE); valid: ");
 		config_list_keys(why);
 		return -EINVAL;
 	}

@@ -103,7 +103,7 @@ int mp_failed(int error)
 		core_stop(MPROF_LOST_PROCESS, "a forked child could not join the run");
 		break;
 	case -ETIMEDOUT:
-		core_stop(MPROF_LOST_FILE, "a write to the file never ended");
+		core_stop(MPROF_LOST_FILE, "a write to the file never completed");
 		break;
 	case -EIO:
 	case -EBADF:

@@ -414,7 +414,7 @@ static int file_create_or_join(struct mp_run *run, const char *magic, const char
 	if ((ret == -ESTALE || ret == -EACCES || ret == -EXDEV) && file_finds_earlier(run, magic))
 		ret = -ENOENT; /* as soon as there is something to put there */
 	if (ret == -ESTALE)
-		text_string(why, "the run that this process belongs to has ended");
+		text_string(why, "this process belongs to a run that has ended");
 	if (ret ==
 	    -EXDEV) /* counts in a run that keeps a trace, or the other way: a run of its own */
 		from_env = 0;
@@ -455,7 +455,7 @@ static const char *file_reason(int error)
 	case ENOMEM:
 		return "no memory or address space";
 	}
-	return "the system refused";
+	return "the system denied it";
 }
 
 const uint32_t *mp_file_paused(void)

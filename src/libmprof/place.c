@@ -51,7 +51,7 @@ static int place_look_at(const char *path, const char *magic, const struct mp_ru
 	else if (sys_flock(fd, LOCK_EX | LOCK_NB) == -EWOULDBLOCK)
 		ret = -EBUSY;
 	if (ret == -ENOTSUP)
-		text_string(why, "exists and is not a file of mprof's");
+		text_string(why, "exists and was not written by mprof");
 	return ret;
 }
 

@@ -52,7 +52,7 @@ static const struct option_type version = { "flag", take_version, NULL, COMPLETE
 #define OPTIONS struct form
 static const struct option_row options[] = {
 	OPTION_CUSTOM('t', "test", "COMMAND", const char *, test, &option_command,
-		      "Run a shell line twice: count its calls, then record them; report"),
+		      "Run a shell command twice, to count and then record its calls, and report"),
 	OPTION_CUSTOM('m', "mode", "MODE", const char *, mode, &option_file,
 		      "Run a program in this MODE; -m HELP lists the modes", .words = modes),
 	OPTION_FILE('c', "counts", "FILE", counts,
@@ -81,8 +81,9 @@ static char *lists(void)
 
 static const struct usage usage = {
 	.options = options,
-	.args = "COMMAND [ARGS]\n-t \"SHELL LINE\" [-c COUNTS] [-l LOG]\n-m MODE PROGRAM [ARGS]\n"
-		"[-c COUNTS]\n-l LOG",
+	.args =
+	    "COMMAND [ARGS]\n-t \"SHELL COMMAND\" [-c COUNTS] [-l LOG]\n-m MODE PROGRAM [ARGS]\n"
+	    "[-c COUNTS]\n-l LOG",
 	.doc = "",
 	.more = lists,
 	.brief = WITH_MODE,

@@ -40,7 +40,7 @@ static void check_slot(struct walk *w, unsigned op, uint64_t word)
 		return;
 	}
 	if (op != MPROF_PLAY_REALLOC && w->slot[slot])
-		bad(w, "a block is born in a slot that holds one");
+		bad(w, "a block is allocated in a slot that holds one");
 	w->slot[slot] = 1;
 }
 
@@ -103,7 +103,7 @@ static void check_life(struct walk *w, unsigned op, uint32_t thread)
 		w->life[thread] = JOINED;
 	} else {
 		if (thread != w->now || w->life[thread] != ALIVE)
-			bad(w, "EXIT of another thread than the one that plays");
+			bad(w, "EXIT of a thread other than the one that plays");
 		w->life[thread] = ENDED;
 		w->alive -= !!thread;
 	}

@@ -61,7 +61,7 @@ static bool call(struct walk *w, uint64_t word, uint64_t ext)
 		bad(w, "does not wait for the thread that used the slot last");
 	alive = p->generation & 1;
 	if (alive ? op != MPROF_PLAY_FREE && op != MPROF_PLAY_REALLOC : op == MPROF_PLAY_FREE)
-		bad(w, alive ? "a block is born in a slot that holds one"
+		bad(w, alive ? "a block is allocated in a slot that holds one"
 			     : "frees a slot that holds no block");
 	if (op == MPROF_PLAY_ALIGNED && !ext)
 		bad(w, "ALIGNED without the word for the alignment");
@@ -199,7 +199,8 @@ static void check_sums(const struct walk *w, const struct order *order)
 
 	for (uint32_t i = 0; i < playback.head.threads; i++) {
 		if (!w->one[i].began)
-			die(STATUS_FILE, "%s: nobody creates thread %u", settings.in, (uint64_t)i);
+			die(STATUS_FILE, "%s: no thread creates thread %u", settings.in,
+			    (uint64_t)i);
 		calls += w->one[i].calls;
 	}
 	if (calls != order->calls)

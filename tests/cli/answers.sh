@@ -215,7 +215,7 @@ test_an_interrupted_compression_keeps_the_trace() {
 		kill -TERM $pid
 		wait $pid' "$mprof"
 	expect_status 143
-	expect_text err 'was interrupted: it is unchanged'
+	expect_text err 'was interrupted; the file is unchanged'
 	cmp -s log before || bad 'the trace was changed'
 	expect_same 'files left' "$(ls log*)" log
 	run "$mprof" compress --best log

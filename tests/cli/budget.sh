@@ -181,9 +181,9 @@ test_budget_said_in_a_report() {
 	# A view of what is not there to the end says so; of the totals it has nothing to say.
 	run "$mprof" report leaks said.log
 	expect_text out 'live at the end'
-	expect_words err 'has every call only up to'
+	expect_words err 'contains all calls only up to'
 	run "$mprof" report leaks --totals said.log
-	expect_no_text err 'has every call only up to'
+	expect_no_text err 'contains all calls only up to'
 }
 
 test_budget_invalid() {

@@ -225,7 +225,7 @@ END_OF_SOURCE
 	cc -O1 -g -fno-inline -fno-builtin-malloc -o callers callers.c
 	"$mprof" record -o log -- ./callers 2>/dev/null
 	run "$mprof" report --all log
-	expect_words out '30 % of all allocations are freed at once: 300 of 1,000 by make (callers.c:9)'
+	expect_words out '30 % of all allocations are freed immediately: 300 of 1,000 by make (callers.c:9)'
 	expect_text out '27.3 KiB was never freed'
 	expect_words out ': 700 of 1,000 blocks allocated by make (callers.c:9)'
 	expect_no_text out '--drop-site'
@@ -409,7 +409,7 @@ test_filters_that_match_nothing() {
 	# What is there, but not together, is an answer.
 	run "$mprof" report hot --function once --size 1M.. log
 	expect_status 0
-	expect_words out 'No block passes --function once --size: the trace has each, but no block has all of it.'
+	expect_words out 'No block passes --function once --size: each occurs in the trace, but no block matches all of them.'
 	run "$mprof" check --max-calls 10 --function once --size 1M.. log
 	expect_status 0
 	expect_text err 'no block passes --function once --size'

@@ -68,7 +68,7 @@ test_guard_foreign() {
 	guarded -- "$build/preload/misuse" variable
 	expect_text err 'in a variable or code of the program'
 	guarded -- "$build/preload/misuse" unmapped
-	expect_text err 'where no memory is'
+	expect_text err 'that is not mapped'
 }
 
 # Every function that hands out blocks, alignments, C++.
@@ -92,7 +92,7 @@ test_guard_many_errors() {
 	guarded -- "$build/preload/misuse" many
 	expect_text err '500 times'
 	expect_text err 'found 1,000 errors'
-	expect_text err '500 were not written down'
+	expect_text err '500 more were not recorded'
 }
 
 test_guard_keys() {

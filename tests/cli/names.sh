@@ -110,7 +110,7 @@ test_names_of_a_program_that_was_built_again() {
 	hot
 	expect_nameless
 	expect_no_text out changed
-	expect_text err "no names for '$PWD/prog': the file has another build-id"
+	expect_text err "no names for '$PWD/prog': the file has a different build-id"
 }
 
 test_names_are_kept() {

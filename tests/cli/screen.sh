@@ -12,7 +12,7 @@ expect_screen() { # LOG
 	[ "$(wc -L <out)" -le 80 ] || bad "$1: $(wc -L <out) columns: $(awk 'length > 80' out)"
 	expect_words out 'It exited with status 0 after'
 	expect_words out 'The whole run Peak: '
-	grep -A1 -E '^Finding(s, most to gain first)?$' out | grep -q '^  1\. ' || bad "$1: no finding: $(cat out)"
+	grep -A1 -E '^Finding(s, largest gain first)?$' out | grep -q '^  1\. ' || bad "$1: no finding: $(cat out)"
 	grep -Eq '^       mprof report [a-z-]+ ' out || bad "$1: no command: $(cat out)"
 	! grep -q "$(printf '\033')" out || bad "$1: an escape in a pipe"
 	# A finding is left out for want of lines, and then it is counted.
@@ -81,7 +81,7 @@ test_screen_of_a_compiler() {
 test_screen_of_a_pipe() {
 	"$mprof" record -o log -- sh -c 'seq 1 20000 | sort -r | uniq | wc -l' >/dev/null 2>&1
 	expect_screen log
-	expect_words out '5 programs, these allocated most:'
+	expect_words out '5 programs, these allocated the most:'
 	grep -Eq '^    [0-9.]+ MiB in process [0-9]+: sort -r$' out || bad "sort is missing: $(cat out)"
 }
 
@@ -142,7 +142,7 @@ test_screen_names_a_function_once() {
 	expect_screen log
 	expect_same 'findings about read' "$(grep -cE '^       mprof report [a-z -]+ read log$' out)" 1
 	grep -A9 '^  1\. .* by read' out | tr -s ' \n' ' ' | grep -q 'It also makes [0-9]* % of all allocations' ||
-		grep -A9 'come from read' out | tr -s ' \n' ' ' | grep -q 'It also has [0-9,]* blocks freed at once' ||
+		grep -A9 'come from read' out | tr -s ' \n' ' ' | grep -q 'It also has [0-9,]* blocks freed immediately' ||
 		bad "not merged: $(cat out)"
 	expect_words out 'mprof replay --pool-site read:18,free-list log'
 	# --all has each with its own command.

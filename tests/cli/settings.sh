@@ -210,7 +210,7 @@ test_settings_of_modes() {
 	expect_one_line_error
 	run "$mprof" --help
 	expect_text out 'Settings of -m MODE:'
-	expect_no_text out 'or resident memory'
+	expect_no_text out 'when resident memory exceeds'
 }
 
 test_settings_sources() {

@@ -33,8 +33,8 @@ test_stacks_of_threads() {
 		'2 8 16 64 64'
 	expect_documented threads_view answer
 	run "$mprof" report threads log
-	expect_text out 'used most, up to 5.0 MiB of 8.0 MiB'
-	expect_text out 'was deepest at a recorded call, 3.1 MiB down, in'
+	expect_text out 'used the most, up to 5.0 MiB of 8.0 MiB'
+	expect_text out '3.1 MiB down its stack, was in'
 	run "$mprof" report --json log
 	expect_same 'the full one' "$(json out '.findings[] | select(.finding == "stack-full") |
 		.part > 240000 and .of < 262144')" true
@@ -43,8 +43,8 @@ test_stacks_of_threads() {
 		"$(json out '[.findings[] | select(.finding == "outside") | .stacks > 3000000] | all')" true
 	expect_documented run out
 	run "$mprof" report log
-	expect_words out 'KiB of stack (97 %), deepest in '
-	expect_text out 'it may run out of stack.'
+	expect_words out 'KiB (97 %), deepest in '
+	expect_text out 'It may run out of stack.'
 	expect_words out '5 threads ran at once, and thread'
 }
 
@@ -80,7 +80,7 @@ test_stacks_in_a_profile() {
 	run "$mprof" profile -o one -- "$build/preload/deep_stacks" exit
 	expect_stacks profile one out
 	run "$mprof" report threads one
-	expect_text out 'used most, up to 5.0 MiB of 8.0 MiB'
+	expect_text out 'used the most, up to 5.0 MiB of 8.0 MiB'
 	"$mprof" profile -o two -- "$build/preload/deep_stacks" exit >/dev/null 2>&1
 	run "$mprof" merge one two -o both
 	expect_status 0

@@ -5,7 +5,7 @@
  *   list_append   one block, of 1 to 1000 times 16 bytes: 1 call, 999 reallocs
  *   vector_grow   ten blocks of 64 bytes that are doubled ten times, by new block,
  *                 copy and free: 10 * 11 mallocs, 10 * 11 frees
- *   format_line   2,000 blocks of 100 bytes, freed at once
+ *   format_line   2,000 blocks of 100 bytes, freed immediately
  *   node_new      10,000 blocks of 24 bytes, freed at the end
  *
  * 1,000 + 220 + 4,000 + 20,000 + 1 calls.

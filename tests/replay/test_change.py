@@ -45,7 +45,7 @@ CHANGES = [
     # 32 bytes a block, 128 a chunk: 79 chunks; the last one stays for what comes next.
     (["--pool-site", "node_new,chunk=4k"], CALLS - NODES + 79 + 78, BYTES - 240000 + 79 * 4096,
      {"change": "pool", "chunk_bytes": 4096, "free_list": False, "chunks": 79, "blocks": 10000}),
-    # One chunk is enough for lines that are freed at once, and it is never freed.
+    # One chunk is enough for lines that are freed immediately, and it is never freed.
     (["--pool-site", "format_line,free-list"], CALLS - LINES + 1, BYTES - 200000 + 65536,
      {"free_list": True, "chunks": 1, "blocks": 2000}),
     (["--resize", "node_new=x2.5"], CALLS, BYTES + 360000,
@@ -94,7 +94,7 @@ def test_time_and_text(scratch):
                        "--drop-site", "main:1"])
     text = " ".join(ran.out.decode().split())
     wanted = ["reserve list_append: 1 block started at full size, without 999"
-              " steps of growing", "drop main:1: it changes no block",
+              " steps that grew them", "drop main:1: it changes no block",
               "calls 25,221 -> 24,222 (-3.96 %)", "most live blocks ",
               "* glibc: it would ",
               "the median of 3 runs each"]

@@ -150,7 +150,7 @@ def test_dark_paper():
     assert ran.status == 0, ran.err.decode()
     wrong += told_wrong([("paper of a video", text(Image.open(video).convert("RGB").getpixel((0, 0))), dark[1]["colours"]["paper"])])
     ran = harness.run([harness.MPROF, "movie", trace()[0], "--theme", "dark", "-o", os.path.join(SCRATCH.name, "x.html")])
-    return wrong + told_wrong([("status of a dark page", ran.status, 2), ("what is said", b"--theme is for videos" in ran.err, True)])
+    return wrong + told_wrong([("status of a dark page", ran.status, 2), ("what is said", b"--theme applies to videos" in ran.err, True)])
 
 
 def test_what_is_kept_is_white():

@@ -430,7 +430,7 @@ def bad_streams():
     yield "deadlock", streams([create, first_dead, born], [playback.ext(wait=4), dies]), \
         "all threads wait for each other"
     yield "twice", streams([create, create, born, dies], []), "a thread that already exists"
-    yield "nobody", streams([born, dies], [], []), "nobody creates thread 1"
+    yield "nobody", streams([born, dies], [], []), "no thread creates thread 1"
     yield "more", streams([create, born, dies], [playback.ext(wait=3), born]), \
         "the threads have 3 calls, ORDER has 2"
     yield "switch", streams([create, playback.other(playback.SWITCH, 0)], []), "not allowed here"

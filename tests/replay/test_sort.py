@@ -405,7 +405,7 @@ def test_refuses(scratch):
             wrong.append(f"{argv}: status {ran.status}, {ran.err.decode()[-200:]}")
 
     says("no trace given", 2)
-    says("got 'b' as well", 2, "a", "b")
+    says("unexpected argument 'b'", 2, "a", "b")
     says("invalid --process '0'", 2, "--process", "0", log)
     says("invalid --process 'x'", 2, "--process", "x", log)
     says("is already a playback file", 2, play)

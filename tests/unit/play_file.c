@@ -246,7 +246,7 @@ START_TEST(sections)
 	WITH(order->offset, 4104, false, "section order");
 	WITH(order->offset, 1ull << 60, false, "section order");
 	WITH(order->bytes, UINT64_MAX, false, "section order");
-	WITH(order->bytes, order->bytes + 4, false, "no multiple of 8");
+	WITH(order->bytes, order->bytes + 4, false, "not a multiple of 8");
 	WITH(order->bytes, order->bytes - 8, true, "END");
 	WITH(order->bytes, order->bytes + 8, true, "END");
 	WITH(good.h->thread.offset, good.bytes, false, "section thread");
@@ -276,10 +276,10 @@ START_TEST(words_of_calls)
 	WITH(*word(F1), mprof_play_call(MPROF_PLAY_FREE, 1, 7), true, "FREE with a size");
 	WITH(*word(M1), 13, true, "unknown");
 	WITH(*word(M1), 0, true, "END before the end");
-	WITH(*word(EXT), mprof_play_ext(0, MPROF_FN_MEMALIGN, 0, 0), true, "always one");
+	WITH(*word(EXT), mprof_play_ext(0, MPROF_FN_MEMALIGN, 0, 0), true, "ALIGNED without one");
 	WITH(*word(EXT), mprof_play_ext(6, MPROF_FN_FREE, 0, 0), true, "does not fit");
 	WITH(*word(EXT), mprof_play_ext(6, 63, 0, 0), true, "does not fit");
-	WITH(*word(EXT), mprof_play_ext(6, MPROF_FN_MEMALIGN, 1, 0), true, "waits in ORDER");
+	WITH(*word(EXT), mprof_play_ext(6, MPROF_FN_MEMALIGN, 1, 0), true, "a call with a wait");
 	WITH(*word(A2), mprof_play_call(MPROF_PLAY_MALLOC, 2, 3), true, "does not fit");
 	WITH(*word(A2), MPROF_PLAY_TIME, true, "EXT that no call follows");
 	WITH(*word(M1), mprof_play_call(MPROF_PLAY_MALLOC, 1, 1), true, "own stream");
@@ -298,7 +298,7 @@ START_TEST(words_of_threads)
 	begin();
 	WITH(*word(TO_1), mprof_play_other(MPROF_PLAY_SWITCH, 3), true, "does not exist");
 	WITH(*word(TO_1), mprof_play_other(MPROF_PLAY_SWITCH, 1) | 16, true, "does not exist");
-	WITH(*word(CREATE1), MPROF_PLAY_TIME | 4000000ull << 4, true, "does not run");
+	WITH(*word(CREATE1), MPROF_PLAY_TIME | 4000000ull << 4, true, "is not running");
 	WITH(*word(CREATE2), mprof_play_other(MPROF_PLAY_CREATE, 1), true, "CREATE");
 	WITH(*word(GONE1), mprof_play_other(MPROF_PLAY_GONE, 0), true, "GONE");
 	WITH(*word(EXIT1), mprof_play_other(MPROF_PLAY_EXIT, 0), true, "EXIT");

@@ -519,7 +519,8 @@ START_TEST(test_replaced)
 		  _i ? "-Wl,--build-id=none" : LD_ID);
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
 	ck_assert_str_eq(build_text(&b, 2), address_text(&b, 2));
-	check_remark(&b, _i ? "the file has other segments" : "the file has another build-id", 2);
+	check_remark(
+	    &b, _i ? "the file has different segments" : "the file has a different build-id", 2);
 	build_close(&b);
 }
 END_TEST
@@ -535,7 +536,7 @@ START_TEST(test_replaced_by_a_kin)
 		  "readelf -lW prog | awk '/LOAD/ { print $3 }' >at;"
 		  "readelf -lW kin | awk '/LOAD/ { print $3 }' | cmp - at; mv kin prog");
 	ck_assert_str_eq(build_text(&b, 1), address_text(&b, 1));
-	check_remark(&b, "the file has other segments", 1);
+	check_remark(&b, "the file has different segments", 1);
 	build_close(&b);
 }
 END_TEST
@@ -560,7 +561,7 @@ START_TEST(test_missing)
 	b.object[1].path = "";
 	b.object[1].build_id_bytes = 0;
 	ck_assert_int_eq(strncmp(build_text(&b, 1), "?+0x", 4), 0);
-	check_remark(&b, "its path is not known", 1);
+	check_remark(&b, "its path is unknown", 1);
 	build_close(&b);
 }
 END_TEST

@@ -388,7 +388,7 @@ START_TEST(seen_and_stopped)
 	bytes = file_bytes();
 	seen.stop = 1;
 	ck_assert_int_eq(trace_compress(path, &o, &err), -EINTR);
-	ck_assert_ptr_nonnull(strstr(err.text, "it is unchanged"));
+	ck_assert_ptr_nonnull(strstr(err.text, "the file is unchanged"));
 	ck_assert_uint_eq(seen.finished, 0);
 	ck_assert_uint_eq(file_bytes(), bytes);
 	seen = (struct seen){ 0 };

@@ -88,9 +88,9 @@ START_TEST(ranges)
 	ck_assert(parse_sizes("", &a, &b, &err) < 0);
 	ck_assert(parse_sizes("1..2..3", &a, &b, &err) < 0);
 	ck_assert(parse_sizes("2K..1K", &a, &b, &err) < 0);
-	ck_assert_ptr_nonnull(strstr(err.text, "smaller size comes first"));
+	ck_assert_ptr_nonnull(strstr(err.text, "smaller size must come first"));
 	ck_assert(parse_times("2s..1s", &a, &b, &err) < 0);
-	ck_assert_ptr_nonnull(strstr(err.text, "shorter time comes first"));
+	ck_assert_ptr_nonnull(strstr(err.text, "shorter time must come first"));
 }
 END_TEST
 

@@ -129,7 +129,7 @@ START_TEST(rules_are_read)
 		{ CHANGE_POOL, ",free-list",
 		  "a function (parse), a line (parse:29) or a stack (stack:17)" },
 		{ CHANGE_DROP, "stack:x", "stack:N with a number from a view of mprof report" },
-		{ CHANGE_DROP, "f:0", "a line from 1 behind the colon" },
+		{ CHANGE_DROP, "f:0", "a line number from 1 after the colon" },
 		{ CHANGE_POOL, "f,chunk=9", "a chunk of 256 bytes to 1 GiB, not '9'" },
 		{ CHANGE_RESIZE, "f",
 		  "SITE=SIZE or SITE=xFACTOR, such as parse*=64 or parse*=x0.5" },

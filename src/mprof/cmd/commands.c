@@ -183,8 +183,8 @@ void help_start(FILE *out)
 
 void help_all(FILE *out)
 {
-	fputs("Records every call that a program makes to malloc and its family, and explains\n"
-	      "what it did.  Start with:  mprof -t \"COMMAND\"\n\n",
+	fputs("Records every call that a program makes to malloc and related functions, and\n"
+	      "explains how it uses memory.  Start with:  mprof -t \"COMMAND\"\n\n",
 	      out);
 	help_commands(out);
 	fputs("\nModes:\n", out);
@@ -229,12 +229,13 @@ int cmd_help(int argc, char **argv)
 	if (!strcmp(argv[1], USAGE_ROWS))
 		return print_rows_of_all();
 	if (argc > 2)
-		return cmd_error(STATUS_USAGE, "expected one command, got '%s' as well", argv[2]);
+		return cmd_error(STATUS_USAGE, "unexpected argument '%s': expected one command",
+				 argv[2]);
 	c = cmd_find(argv[1]);
 	if (!c)
 		return cmd_unknown(argv[1]);
 	if (c->run == cmd_help) {
-		puts("Usage: mprof help [COMMAND]\n\nExplains COMMAND, or lists them all.");
+		puts("Usage: mprof help [COMMAND]\n\nExplains COMMAND, or lists all commands.");
 		return STATUS_OK;
 	}
 	snprintf(title, sizeof(title), "mprof %s", c->name);

@@ -75,7 +75,7 @@ static int check(void *options, struct error *err)
 		return fail(err, -EINVAL,
 			    "no traces given; for example: mprof diff old.log new.log");
 	if (o->log.count > DIFF_SIDES)
-		return fail(err, -EINVAL, "expected two traces, got '%s' as well",
+		return fail(err, -EINVAL, "unexpected argument '%s': expected two traces",
 			    o->log.item[DIFF_SIDES]);
 	return 0;
 }

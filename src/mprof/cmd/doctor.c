@@ -138,7 +138,7 @@ static void check_room(struct finding *f, const char *program)
 		return;
 	}
 	if (statvfs(".", &fs)) {
-		say(f, KNOW, "The free space of this directory is not known: %s", strerror(errno));
+		say(f, KNOW, "The free space of this directory is unknown: %s", strerror(errno));
 		return;
 	}
 	gib = (double)fs.f_bavail * (double)fs.f_frsize / (1 << 30);

@@ -45,14 +45,14 @@ static const struct option_row options[] = {
 		    "Only calls from this time on, since the start of the run"),
 	OPTION_TIME(0, "to", filter.to_ns, "Only calls before this time"),
 	OPTION_FLAG(0, "marks", filter.marks,
-		    "Print threads, forks, execs and losses, too, in lines with #"),
+		    "Also print threads, forks, execs and losses, in lines that begin with #"),
 	OPTION_FLAG(0, "numbers", filter.numbers,
-		    "Print the number of each event first, as in mprof report"),
+		    "Begin each line with the number of its event, which mprof report names"),
 	OPTION_FLAG(0, "stacks", filter.stacks,
 		    "Print the stack of each call as @NUMBER, defined in lines before its first "
 		    "use"),
 	OPTION_FLAG(0, "files", filter.files,
-		    "Print the program and libraries that were loaded first, in lines with %"),
+		    "First print the program and its libraries, in lines that begin with %"),
 	OPTION_ROWS_ALONE(option_memory),
 	OPTION_ROWS_ALONE(option_terminal),
 	OPTION_END,
@@ -61,7 +61,8 @@ static const struct option_row options[] = {
 static const struct usage usage = {
 	.options = options,
 	.args = "LOG",
-	.doc = "Prints the calls of a trace in order of time, one line each, with fields separated "
+	.doc = "Prints the calls of a trace in chronological order, one line each, with fields "
+	       "separated "
 	       "by tabs: seconds since the start, process number/pid, thread number, function, "
 	       "arguments and result. Sizes are decimal, addresses hexadecimal.",
 	.words = USAGE_FILE,

@@ -189,7 +189,7 @@ static const struct option_row options[] = {
 	OPTION_PERCENT(0, "min-percent", export.min_percent, 100,
 		       "Leave out functions of a graph below this share of the total [1]",
 		       .given = OPTION_AT(cut)),
-	OPTION_FLAG(0, "symbols", export.symbols, "Show names of the symbol table in a graph, too"),
+	OPTION_FLAG(0, "symbols", export.symbols, "Also show symbol-table names in a graph"),
 	OPTION_ROWS(option_series, export),
 	OPTION_ROWS(option_profile, cli),
 	OPTION_ROWS_ALONE(option_memory),

@@ -16,7 +16,7 @@
 
 #define OPTIONS struct films_cli
 const struct option_row option_films[] = {
-	OPTION_TITLE("What is played:"),
+	OPTION_TITLE("What to play:"),
 	OPTION_LIST('a', "allocator", "LIST", allocators, &option_allocators,
 		    "Play the calls on these allocators (see mprof replay), or on all [the "
 		    "recorded run]"),

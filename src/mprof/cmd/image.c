@@ -94,7 +94,7 @@ static const struct option_row options[] = {
 		    "Draw rows of addresses, a Hilbert curve, or calls from left to right "
 		    "[strips]"),
 	OPTION_WORD(0, "theme", OPTION_EITHER, picture.theme, words_THEME,
-		    "Draw on light or on dark paper [light]"),
+		    "Draw on a light or a dark background [light]"),
 	OPTION_CUSTOM(0, "size", "WxH", struct picture_options, picture, &pixels_type,
 		      "Set the size in pixels, such as 1200x800", .example = "1200x800"),
 	OPTION_FLAG('j', "json", json,

@@ -42,7 +42,7 @@ static const struct option_row options[] = {
 	OPTION_WORD(0, "by", "WHAT", by, words_PICTURE_BY,
 		    "Colour pages by %s; a page can change it [occupancy]"),
 	OPTION_WORD(0, "theme", OPTION_EITHER, theme, words_THEME,
-		    "Draw videos on light or on dark paper; a page has both [light]"),
+		    "Draw videos on a light or a dark background; a page has both [light]"),
 	OPTION_REAL(0, "fps", "N", fps, 0.1, 240, "Play N frames a second [20]", .example = "20"),
 	OPTION_SIZE_FROM(
 	    0, "limit", "SIZE", limit, 1,
@@ -59,7 +59,8 @@ static int check(void *options, struct error *err)
 
 	if (o->theme != THEME_LIGHT && (!o->output || !movie_is_video(o->output)))
 		return fail(err, -EINVAL,
-			    "--theme is for videos; a page is light or dark as its reader chooses");
+			    "--theme applies to videos only; readers of a page choose light or "
+			    "dark themselves");
 
 	if (o->output && strcmp(o->output, "-") && !movie_is_page(o->output) &&
 	    !movie_is_video(o->output))

@@ -91,7 +91,7 @@ const struct option_row option_names[] = {
 	OPTION_LIST(0, "rewrite", "s/REGEX/TEXT/", options.sym.rewrite, &rewrite_type,
 		    "Change names; may be repeated", .example = "s/<.*>//"),
 	OPTION_LIST(0, "stop-at", "REGEX", options.sym.stop, &regex_type,
-		    "Attribute what these functions call to them; may be repeated"),
+		    "Attribute everything that these functions call to them; may be repeated"),
 	OPTION_FLAG(0, "wrappers", options.wrappers,
 		    "Show malloc, operator new and similar functions, too"),
 	OPTION_LIST(0, "debug-dir", "DIR", options.sym.debug_dir, &option_directories,
@@ -101,13 +101,13 @@ const struct option_row option_names[] = {
 	OPTION_FLAG(0, "debuginfod", options.sym.debuginfod,
 		    "Ask the servers of DEBUGINFOD_URLS, too"),
 	OPTION_FLAG(0, "no-symbol-cache", options.sym.no_cache,
-		    "Do not use the caches on disk: of names, and of states of the heap"),
+		    "Do not use the caches on disk of names and of heap states"),
 	OPTION_END,
 };
 
 #define FILTER .named = OPTION_AT(filter)
 const struct option_row option_profile[] = {
-	OPTION_TITLE("Which blocks count:"),
+	OPTION_TITLE("Filters:"),
 	OPTION_TEXT(0, "function", "GLOB", options.function,
 		    "Only stacks with a function that matches GLOB", FILTER),
 	OPTION_TEXT(0, "file", "GLOB", options.file,
@@ -117,7 +117,7 @@ const struct option_row option_profile[] = {
 	OPTION_TEXT(0, "without", "GLOB", options.without,
 		    "Only stacks without a function that matches GLOB", FILTER),
 	OPTION_FLAG(0, "hide-zero-live", options.hide_zero_live,
-		    "Only stacks whose blocks are not all freed", FILTER),
+		    "Only stacks with blocks that were not freed", FILTER),
 	OPTION_NUMBER(0, "thread", "NUMBER", options.sites.filter.thread, 1, UINT32_MAX,
 		      "Only blocks that this thread allocated (its number in the run)", FILTER),
 	OPTION_NUMBER(0, "process", "NUMBER", options.sites.filter.process, 1, UINT32_MAX,
@@ -145,7 +145,7 @@ const struct option_row option_profile[] = {
 	OPTION_LIST(0, "suppressions", "FILE", options.suppressions, &option_files,
 		    "Read suppressions from FILE, in LeakSanitizer's format; may be repeated"),
 	OPTION_FLAG(0, "no-builtin-suppressions", options.no_builtin_suppressions,
-		    "Show what libc, libstdc++ and the loader keep, too"),
+		    "Also show what libc, libstdc++ and the loader keep"),
 	OPTION_ROWS_ALONE(option_names),
 	OPTION_END,
 };

@@ -105,22 +105,21 @@ static const struct option_row options[] = {
 		   "Record how much of each freed block was used, if it has at least BYTES [16384]",
 		   .otherwise = "16384"),
 	OPTION_KEY("log-qty", "RECORDS", keys, LOG_QTY,
-		   "Grow the file by space for this many records"),
+		   "Grow the file in steps of this many records"),
 	OPTION_KEY("cache-qty", "RECORDS", keys, CACHE_QTY,
-		   "Copy a thread's records to the file when there are this many"),
+		   "Copy a thread's records to the file when it has collected this many"),
 	OPTION_CUSTOM(0, "last", "SIZE|TIME", struct run_keys, keys, &option_last,
 		      "Keep only the last calls: at least SIZE of trace or TIME, such as 200M or "
 		      "60s"),
 	OPTION_CUSTOM(
 	    0, "budget", "SIZE", struct run_keys, keys, &option_budget,
-	    "When the trace has nearly SIZE, keep only totals of every call stack, and no "
-	    "more calls"),
+	    "When the trace nears SIZE, record no more calls, only totals of every call stack"),
 	OPTION_CUSTOM(
 	    0, "overhead", "PERCENT", struct run_keys, keys, &option_overhead,
 	    "When recording takes more than PERCENT of the program's own CPU time, such as 5%, "
-	    "keep only totals of every call stack; if that takes more, too, only samples"),
+	    "keep only totals of every call stack; if that takes too much as well, only samples"),
 	OPTION_KEY_SET("no-totals", keys, TOTALS, 0,
-		       "With --last: keep no totals of the whole run"),
+		       "With --last, keep no totals of the whole run"),
 	OPTION_BIT(0, "exact", form, RECORD_EXACT,
 		   "Keep exact times; otherwise they are accurate to 1 us"),
 	OPTION_BIT(0, "best", form, RECORD_BEST,
@@ -148,8 +147,9 @@ static int check(void *options, struct error *err)
 static const struct usage usage = {
 	.options = options,
 	.args = "[--] PROGRAM [ARGS]",
-	.doc = "Runs PROGRAM and records every call that it and its children make to malloc and "
-	       "its family in a trace, with arguments, result, thread, time and call stack.\vThe "
+	.doc = "Runs PROGRAM and records in a trace every call that it and its children make to "
+	       "malloc and related functions, with arguments, result, thread, time and call "
+	       "stack.\vThe "
 	       "output and exit status are those of the program. Next: mprof report LOG.",
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct options, argv),

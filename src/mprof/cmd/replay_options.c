@@ -28,8 +28,8 @@ int replay_cli_finish(struct replay_cli *c, struct error *err)
 		return ret;
 	if (c->plan.speed && c->plan.mode == RUNS_ORDERED)
 		return fail(err, -EINVAL,
-			    "--speed needs --mode serial or threads: in order, a thread waits for "
-			    "its turn and not for a time");
+			    "--speed needs --mode serial or threads: in mode ordered, threads wait "
+			    "for their turns, not for a time");
 	for (i = 0; i < c->variants.n; i++)
 		c->variants.v[i].clear = c->clear;
 	if (!c->reps_said)
@@ -100,7 +100,7 @@ static const struct option_type limit_type = { "time", take_limit, NULL, COMPLET
 
 #define OPTIONS struct replay_cli
 const struct option_row option_replay[] = {
-	OPTION_TITLE("What is played:"),
+	OPTION_TITLE("What to play:"),
 	OPTION_LIST('a', "allocator", "LIST", allocators, &option_allocators,
 		    "Play on these, such as glibc,jemalloc[MALLOC_CONF=narenas:2],/path/lib.so "
 		    "[all installed]"),
@@ -112,12 +112,11 @@ const struct option_row option_replay[] = {
 		      .given = OPTION_AT(reps_said)),
 	OPTION_FLAG(0, "no-heaps", no_heaps,
 		    "Do not analyse where blocks are placed (page use, pinned pages)"),
-	OPTION_TITLE("How it is played:"),
+	OPTION_TITLE("How to play it:"),
 	OPTION_WORD(0, "mode", OPTION_EITHER, plan.mode, words_PLAY_MODE,
 		    "Play in this way [auto: serial without threads; else threads for time, "
 		    "ordered for memory]"),
-	OPTION_NUMBER(0, "speed", "K", plan.speed, 1, 1000000,
-		      "Play at the recorded speed, K times as fast",
+	OPTION_NUMBER(0, "speed", "K", plan.speed, 1, 1000000, "Play at K times the recorded speed",
 		      .example = "10 for ten times the program's own speed"),
 	OPTION_WORD_TEXT(0, "touch", "WHAT", plan.touch, words_TOUCH,
 			 "Write to %s bytes of blocks [recorded, else page]"),
@@ -131,7 +130,7 @@ const struct option_row option_replay[] = {
 		      .example = "0.1,5", .given = OPTION_AT(drain_said)),
 	OPTION_FLAG(0, "keep", plan.keep, "Do not free blocks that the program never freed"),
 	OPTION_WORD(0, "env", OPTION_EITHER, clear, words_ENV,
-		    "Keep or clear allocators' environment variables that are set here [keep]"),
+		    "Keep or clear environment variables that configure allocators [keep]"),
 	OPTION_LIST(0, "set", "NAME=VALUE", sets, &setting_type,
 		    "Set an environment variable for all allocators; may be repeated",
 		    .example = "MALLOC_ARENA_MAX=2"),

@@ -40,13 +40,13 @@ struct options {
 #define OPTIONS	 struct options
 #define OF_VIEWS .named = OPTION_AT(of_views)
 static const struct option_row options[] = {
-	OPTION_FLAG(0, "all", report.all, "Print every table; of a view, every row"),
+	OPTION_FLAG(0, "all", report.all, "Print every table or, with VIEW, every row"),
 	OPTION_FILE(0, "html", "FILE", html.path,
 		    "Write one HTML page with flame graphs and tables"),
 	OPTION_FLAG(0, "open", html.open, "Open the page in the desktop's browser"),
 	OPTION_FLAG(0, "sources", html.sources, "Put the text of the source files into the page"),
 	OPTION_FLAG(0, "no-heap-map", html.no_heap_map,
-		    "Leave out the heap map, which needs a walk of its own"),
+		    "Leave out the heap map, which takes another pass over the trace"),
 	OPTION_JSON(view.request.json),
 	OPTION_TITLE("Options of a view:"),
 	OPTION_WHEN(view.at, "Show what was live at this point: ", OF_VIEWS),
@@ -122,7 +122,8 @@ static int find_view(struct options *o, struct error *err)
 			return -EINVAL;
 		taken += *v->arg != '\0';
 	} else if (o->word.count > 1 && is_file(word)) {
-		return fail(err, -EINVAL, "expected one trace, got '%s' as well", o->word.item[1]);
+		return fail(err, -EINVAL, "unexpected argument '%s': expected one trace",
+			    o->word.item[1]);
 	} else if (o->word.count > 1) {
 		return view_unknown(word, err);
 	}

@@ -46,7 +46,7 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 			 "never freed may have been freed; mprof report shows what is missing",
 			 p->path);
 	if (trace_has_events(t) && p->header->log_end)
-		cmd_warn("'%s' has every call only up to %s after the start (%s); add "
+		cmd_warn("'%s' contains all calls only up to %s after the start (%s); add "
 			 "--totals for the whole run",
 			 p->path,
 			 format_ns((uint64_t)trace_ns(t, p->header->log_end & MPROF_TICKS_MASK)).s,

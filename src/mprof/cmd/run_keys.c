@@ -124,7 +124,7 @@ const struct option_row option_run_stacks[] = {
 };
 
 const struct option_row option_run_settings[] = {
-	OPTION_TITLE("Which processes:"),
+	OPTION_TITLE("Processes to record:"),
 	OPTION_TEXT(0, "only", "GLOB[,GLOB]", word[CONF_ONLY],
 		    "Record only programs whose name matches"),
 	OPTION_KEY_HERE_SET("no-children", CHILDREN, 0, "Record only the first process"),
@@ -146,7 +146,7 @@ const struct option_row option_run_settings[] = {
 };
 
 const struct option_row option_run_totals[] = {
-	OPTION_TITLE("Which blocks:"),
+	OPTION_TITLE("Blocks to count:"),
 	OPTION_CUSTOM(0, "threads", "N[-M][,...]", const char *, word[CONF_THREADS], &option_ranges,
 		      "Count only what these threads allocate; the main thread is 1"),
 	OPTION_KEY_HERE("stack-min-size", "BYTES", STACK_MIN_SIZE,
@@ -155,11 +155,11 @@ const struct option_row option_run_totals[] = {
 	OPTION_KEY_HERE_SET("site-sizes", SITE_SIZES, 1,
 			    "Keep the sizes of each call stack, for mprof report hot --by size"),
 	OPTION_KEY_HERE_SET("hide-zero-live", HIDE_ZERO_LIVE, 1,
-			    "Leave stacks without live blocks out of folded"),
+			    "Leave out stacks without live blocks in folded stacks"),
 	OPTION_KEY_HERE_SET("paused", PAUSED, 1, "Count no blocks until mprof ctl PID resume"),
-	OPTION_TITLE("Dumps while it runs:"),
+	OPTION_TITLE("Dumps during the run:"),
 	OPTION_WORDS_TEXT(0, "dump", "WHAT", word[CONF_DUMP], words_EXIT_FORM,
-			  "Write %s in dumps while it runs; several with commas [text]"),
+			  "Write %s in each dump; separate several by commas [text]"),
 	OPTION_CUSTOM(0, "dump-signal", "SIGNAL", const char *, word[CONF_DUMP_SIGNAL],
 		      &option_signal, "Write a dump whenever a process gets SIGNAL, such as USR1"),
 	OPTION_KEY_HERE("dump-every", "SECONDS", DUMP_EVERY, "Write a dump every SECONDS"),
@@ -168,12 +168,14 @@ const struct option_row option_run_totals[] = {
 			"Write a dump when the peak exceeds that of the last dump by this much"),
 	OPTION_AMOUNT("dump-requested", word[CONF_DUMP_REQUESTED],
 		      "Write a dump when live blocks exceed SIZE, such as 500M or 80%"),
-	OPTION_AMOUNT("dump-rss", word[CONF_DUMP_RSS], "or resident memory"),
-	OPTION_AMOUNT("dump-virtual", word[CONF_DUMP_VIRTUAL], "or address space"),
+	OPTION_AMOUNT("dump-rss", word[CONF_DUMP_RSS],
+		      "Write a dump when resident memory exceeds SIZE"),
+	OPTION_AMOUNT("dump-virtual", word[CONF_DUMP_VIRTUAL],
+		      "Write a dump when the address space exceeds SIZE"),
 	OPTION_AMOUNT("dump-system", word[CONF_DUMP_SYSTEM],
-		      "or the memory that all processes of the machine use"),
+		      "Write a dump when all processes on the machine use more than SIZE"),
 	OPTION_AMOUNT("dump-stack", word[CONF_DUMP_STACK],
-		      "or the stack of a thread that allocates"),
+		      "Write a dump when the stack of an allocating thread exceeds SIZE"),
 	OPTION_END,
 };
 

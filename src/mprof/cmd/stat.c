@@ -68,9 +68,10 @@ static int check(void *to, struct error *err)
 static const struct usage usage = {
 	.options = options,
 	.args = "[--] PROGRAM [ARGS]",
-	.doc = "Runs PROGRAM and counts the calls that it and its children make to malloc and its "
-	       "family, by function, process and thread. Also shows the time and memory that the "
-	       "program used.\vThe exit status is that of the program.",
+	.doc =
+	    "Runs PROGRAM and counts the calls that it and its children make to malloc and related "
+	    "functions, by function, process and thread. Also shows the time and memory that the "
+	    "program used.\vThe exit status is that of the program.",
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct options, argv),
 	.check = check,

@@ -41,7 +41,7 @@ static const struct option_row options[] = {
 
 static const struct usage usage = {
 	.options = options,
-	.args = "\"SHELL LINE\"\n[--] PROGRAM ARGS...",
+	.args = "\"SHELL COMMAND\"\n[--] PROGRAM ARGS...",
 	.doc = "Runs a command twice, first to count its calls and then to record them, and "
 	       "reports on the second run. A single argument is a shell command line; several are "
 	       "a program and its arguments.\vThe exit status is that of the second run.",

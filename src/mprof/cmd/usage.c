@@ -489,11 +489,11 @@ static int take_arguments(struct parsing *p, int argc, char **argv)
 		return 0;
 	case USAGE_FILE:
 		*(const char **)to = argv[0];
-		return n == 1
-			   ? 0
-			   : fail(&p->err, -EINVAL, "expected one file, got '%s' as well", argv[1]);
+		return n == 1 ? 0
+			      : fail(&p->err, -EINVAL,
+				     "unexpected argument '%s': expected one file", argv[1]);
 	default:
-		return fail(&p->err, -EINVAL, "expected no argument, got '%s'", argv[0]);
+		return fail(&p->err, -EINVAL, "unexpected argument '%s'", argv[0]);
 	}
 }
 

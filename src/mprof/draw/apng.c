@@ -195,7 +195,7 @@ int apng_add(struct apng *a, const struct canvas *c, struct error *err)
 	if (!a->raw && make_room(a, c, err) < 0)
 		return -EIO;
 	if (c->width != a->last.width || c->height != a->last.height)
-		return fail(err, -EINVAL, "frames of a movie must be of one size");
+		return fail(err, -EINVAL, "all frames of a movie must have the same size");
 	if (a->waiting && !find_changed(&a->last, c, &area)) {
 		a->delay += a->ms;
 		return 0;
@@ -219,7 +219,7 @@ int apng_finish(struct apng *a, struct error *err)
 	long end;
 
 	if (!a->waiting)
-		return fail(err, -EINVAL, "a movie needs a frame");
+		return fail(err, -EINVAL, "a movie needs at least one frame");
 	if (put_frame(a, err) < 0 || chunk(a, "IEND", NULL, 0, err) < 0)
 		return -EIO;
 	if (a->written != a->planned) {

@@ -127,7 +127,7 @@ static void put_scale(struct flow *f)
 		snprintf(text, sizeof(text), "a square is %s, a row %s of addresses%s",
 			 format_bytes((uint64_t)l->pages * FILM_PAGE).s,
 			 format_bytes(UINT64_C(1) << l->row_shift).s,
-			 l->blocks > 1 ? ", going on at the top on the right" : "");
+			 l->blocks > 1 ? ", continued at the top right" : "");
 	put_item(f, (struct item){ ITEM_HEADING, 0, 0, text });
 }
 
@@ -142,14 +142,14 @@ static void put_occupancy(struct flow *f)
 	if (f->p->o.layout != LAYOUT_TIME)
 		put_item(f, (struct item){ small ? ITEM_SWATCH : ITEM_PIN,
 					   small ? COLOUR_PIN_FILL : COLOUR_FULL, 0,
-					   "pinned: held by less than 64 bytes" });
+					   "pinned by fewer than 64 bytes" });
 }
 
 static void put_age(struct flow *f)
 {
 	put_item(f, (struct item){ ITEM_RAMP, COLOUR_AGE, AGE_LEVELS,
-				   "age of the largest block in a page: just born to as old as the "
-				   "program, by the logarithm of calls" });
+				   "age of the largest block in a page, from new to as old as the "
+				   "program: the logarithm of its calls" });
 }
 
 static void put_sizes(struct flow *f)
@@ -183,13 +183,13 @@ static void put_classes(struct flow *f)
 	if (c->other_bytes)
 		put_swatch(f, COLOUR_OTHER, "others");
 	if (c->counted && c->bytes[0])
-		put_swatch(f, COLOUR_UNKNOWN, "not known");
+		put_swatch(f, COLOUR_UNKNOWN, "unknown");
 }
 
 static void put_states(struct flow *f)
 {
 	if (f->p->residency) {
-		put_swatch(f, COLOUR_RETAINED, "resident, nothing live: kept");
+		put_swatch(f, COLOUR_RETAINED, "resident, nothing live: retained");
 		put_swatch(f, COLOUR_MAPPED, "mapped, not resident");
 		put_swatch(f, COLOUR_MAP, "not mapped");
 	} else {

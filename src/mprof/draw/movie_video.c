@@ -262,7 +262,7 @@ static int send_frames(struct video *v, FILE *to)
 		else
 			write_rgb(to, c, row);
 		if (!ret && ferror(to))
-			ret = fail(v->err, -EPIPE, "ffmpeg ended before the movie did");
+			ret = fail(v->err, -EPIPE, "ffmpeg ended before the movie was complete");
 	}
 	free(row);
 	return ret;
@@ -283,15 +283,14 @@ static int run_ffmpeg(struct video *v, const struct kinds *k, FILE *out, double 
 	sigaction(SIGPIPE, &ignore, &before);
 	ret = send_frames(v, to);
 	if (to && fclose(to) && !ret)
-		ret = fail(err, -EPIPE, "ffmpeg ended before the movie did");
+		ret = fail(err, -EPIPE, "ffmpeg ended before the movie was complete");
 	sigaction(SIGPIPE, &before, NULL);
 	while (waitpid(ffmpeg.pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status))
 		return fail(err, -EIO, "ffmpeg was killed by signal %d", WTERMSIG(status));
 	if (WEXITSTATUS(status))
-		return fail(err, -EIO, "ffmpeg failed: it ended with status %d",
-			    WEXITSTATUS(status));
+		return fail(err, -EIO, "ffmpeg failed with status %d", WEXITSTATUS(status));
 	return ret;
 }
 

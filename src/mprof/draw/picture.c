@@ -207,7 +207,7 @@ static int fit_map(struct picture *p, int room, struct error *err)
 	free(film);
 	return ret < 0
 		   ? fail(err, ret,
-			  "the heap does not fit into a picture of %d by %d: give a larger --size",
+			  "the heap does not fit into a picture of %d by %d: set a larger --size",
 			  p->o.width, p->o.height)
 		   : 0;
 }
@@ -223,7 +223,7 @@ static int place_down(struct picture *p, struct error *err)
 	room = (height - TITLE_HEIGHT - 2 * PICTURE_MARGIN - legend) / rows - rest;
 	if (room < 40 || p->panel_width - p->axis < 64)
 		return fail(err, -EINVAL,
-			    "%d by %d pixels leave no room for a map: give a larger --size",
+			    "%d by %d pixels leave no room for a map: set a larger --size",
 			    p->o.width, height);
 	p->map_top = picture_label_height();
 	p->map_height = room;

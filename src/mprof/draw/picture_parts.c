@@ -64,7 +64,7 @@ static void label_pages(struct lines *l, const struct film_frame *f)
 	int at;
 
 	if (l->a->film->left_out)
-		at = snprintf(text, sizeof(text), "some of it lies too far away to be drawn");
+		at = snprintf(text, sizeof(text), "some addresses are too far away to be drawn");
 	else
 		at = snprintf(text, sizeof(text), "pages in use are %s full",
 			      format_percent(f->requested, f->live_pages * FILM_PAGE).s);

@@ -407,7 +407,7 @@ int play_result(const struct variant *v, const char *const *args, int64_t limit_
 		if (r.kind == MPROF_RUN_RESULT)
 			ret = r.bytes == sizeof(*result)
 				  ? play_read(&p, result, sizeof(*result), err)
-				  : fail(err, -EPROTO, "is of another version than mprof_replay");
+				  : fail(err, -EPROTO, "has a different version than mprof_replay");
 		else
 			ret = play_skip(&p, r.bytes, err);
 		if (ret < 0)

@@ -25,8 +25,8 @@
 static int bad(struct error *err, const struct playfile *p, const char *what, uint64_t is,
 	       const char *field, uint64_t right)
 {
-	return fail(err, -EBADMSG, "'%s': %s is %" PRIu64 " at byte %s; %" PRIu64 " is right",
-		    p->path, what, is, field, right);
+	return fail(err, -EBADMSG, "'%s': %s is %" PRIu64 " at byte %s; expected %" PRIu64, p->path,
+		    what, is, field, right);
 }
 
 bool playfile_is(const char *path)
@@ -110,7 +110,7 @@ static int check_section(const struct playfile *p, const char *name,
 			    p->path, name, s->bytes, s->offset, p->bytes);
 	if (s->bytes % unit)
 		return fail(err, -EBADMSG,
-			    "'%s': section %s has %" PRIu64 " bytes, no multiple of %" PRIu64,
+			    "'%s': section %s has %" PRIu64 " bytes, not a multiple of %" PRIu64,
 			    p->path, name, s->bytes, unit);
 	return 0;
 }

@@ -131,11 +131,11 @@ static const char *wrong_ext(const struct checker *c, unsigned op)
 	const unsigned fn = mprof_play_fn(c->ext), align = mprof_play_log2align(c->ext);
 
 	if (mprof_play_wait(c->ext))
-		return "a call waits in ORDER, where nobody has to";
+		return "a call with a wait, which section order never has";
 	if (fn && !can_be(op, fn))
 		return "the EXT names a function that does not fit its operation";
 	if ((op == MPROF_PLAY_ALIGNED) != (align != 0))
-		return "only ALIGNED has an alignment, and always one";
+		return "an alignment without ALIGNED, or ALIGNED without one";
 	return NULL;
 }
 
@@ -176,7 +176,7 @@ static int check_call(struct checker *c, uint64_t word)
 	if (op == MPROF_PLAY_FREE && (!(s->generation & 1) || size))
 		return wrong(c, size ? "a FREE with a size" : "a FREE of a slot without a block");
 	if (op != MPROF_PLAY_FREE && op != MPROF_PLAY_REALLOC && s->generation & 1)
-		return wrong(c, "a birth in a slot that has a block");
+		return wrong(c, "an allocation in a slot that has a block");
 	if (!lane_has_call(c, word))
 		return wrong(c, "a call that the thread's own stream does not have");
 	count_call(c, op, size, s);
@@ -194,7 +194,7 @@ static int check_call(struct checker *c, uint64_t word)
 static int check_time(struct checker *c, uint64_t word)
 {
 	if (word < c->time)
-		return wrong(c, "a time before the last one");
+		return wrong(c, "a time before the previous one");
 	c->time = word;
 	return 0;
 }
@@ -202,7 +202,7 @@ static int check_time(struct checker *c, uint64_t word)
 static int check_touch(struct checker *c, uint64_t word, bool born)
 {
 	if (!born)
-		return wrong(c, "a TOUCH that does not follow the birth of a large block");
+		return wrong(c, "a TOUCH that does not follow the allocation of a large block");
 	c->sum.touched_blocks += word >> 4 != MPROF_PLAY_TOUCH_UNKNOWN;
 	return lane_has(c, word) ? 0
 				 : wrong(c, "a TOUCH that the thread's own stream does not have");
@@ -219,12 +219,13 @@ static int check_thread(struct checker *c, uint64_t word)
 	switch (mprof_play_op(word)) {
 	case MPROF_PLAY_SWITCH:
 		if (l->state != THREAD_RUNS)
-			return wrong(c, "a SWITCH to a thread that does not run");
+			return wrong(c, "a SWITCH to a thread that is not running");
 		c->thread = index;
 		return 0;
 	case MPROF_PLAY_CREATE:
 		if (l->state != THREAD_NONE || playfile_threads(c->p)[index].creator != c->thread)
-			return wrong(c, "a CREATE of a thread that was created, or by another one");
+			return wrong(
+			    c, "a CREATE of a thread that already exists, or not by its creator");
 		l->state = THREAD_RUNS;
 		break;
 	case MPROF_PLAY_GONE:
@@ -270,7 +271,7 @@ static int check_word(struct checker *c, uint64_t word)
 		return check_thread(c, word);
 	}
 	if (c->lane[c->thread].state != THREAD_RUNS)
-		return wrong(c, "a call of a thread that does not run");
+		return wrong(c, "a call of a thread that is not running");
 	return check_call(c, word);
 }
 

@@ -24,7 +24,7 @@ static void put_drop(const struct change_rule *r, FILE *out)
 
 static void put_pool(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s of %s came out of %s of %s%s; the pool's own work is not counted",
+	fprintf(out, "%s of %s came from %s of %s%s; the work of the pool itself is not counted",
 		format_many(r->blocks, "block", "blocks").s, format_bytes(r->bytes).s,
 		format_many(r->chunks, "chunk", "chunks").s, format_bytes(r->chunk).s,
 		r->free_list ? ", by size" : "");
@@ -36,7 +36,7 @@ static void put_pool(const struct change_rule *r, FILE *out)
 
 static void put_reserve(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s started at full size, without %s of growing",
+	fprintf(out, "%s started at full size, without %s that grew them",
 		format_many(r->blocks, "block", "blocks").s,
 		format_many(r->steps, "step", "steps").s);
 	if (r->copied)
@@ -197,17 +197,18 @@ void change_text(const struct change_answer *a, FILE *out)
 	print_calls(a, out);
 	print_verdicts(a, out);
 	print_table(a, out);
-	fprintf(out,
-		"\n"
-		"How\n"
-		"  Both were played in turn%s. Time is processor time for all calls and the faults "
-		"of their pages,\n"
-		"  the median of %u runs each, without the time of the runner itself; differences "
-		"below the noise do not count.\n"
-		"  Peak memory is the increase since the start; page use is at the peak of live "
-		"bytes.\n",
-		a->runs->how[0].time_mode == RUNS_SERIAL ? ", by one thread" : "",
-		a->plan->side[0].reps);
+	fprintf(
+	    out,
+	    "\n"
+	    "How\n"
+	    "  Both were played alternately%s. Time is processor time for all calls and the faults "
+	    "of their pages,\n"
+	    "  the median of %u runs each, without the time of the runner itself; differences "
+	    "below the noise do not count.\n"
+	    "  Peak memory is the increase since the start; page use is at the peak of live "
+	    "bytes.\n",
+	    a->runs->how[0].time_mode == RUNS_SERIAL ? ", by one thread" : "",
+	    a->plan->side[0].reps);
 }
 
 /* ---- JSON ---- */

@@ -78,11 +78,11 @@ static const char *place_name(uint32_t place)
 	case MPROF_PLACE_OBJECT:
 		return "in a variable or code of the program";
 	case MPROF_PLACE_UNMAPPED:
-		return "where no memory is";
+		return "that is not mapped";
 	case MPROF_PLACE_MISALIGNED:
 		return "that is not aligned";
 	default:
-		return "of unknown memory";
+		return "in unknown memory";
 	}
 }
 
@@ -264,10 +264,10 @@ void errors_summary(const struct errors *e, FILE *out)
 	fprintf(out, " and found %s.\n",
 		e->sum.errors ? format_many(e->sum.errors, "error", "errors").s : "no error");
 	if (e->sum.unwritten)
-		fprintf(out, "%s were not written down: too many errors.\n",
+		fprintf(out, "%s more were not recorded: too many errors.\n",
 			format_count(e->sum.unwritten).s);
 	if (e->sum.bare)
-		fprintf(out, "%s unguarded: no memory for their records.\n",
+		fprintf(out, "%s not guarded, for lack of memory for their records.\n",
 			format_many(e->sum.bare, "block was", "blocks were").s);
 }
 

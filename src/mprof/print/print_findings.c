@@ -132,7 +132,8 @@ static void put_hot(const struct finding *f, size_t most, FILE *out)
 
 static void put_temporary(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s of all allocations are freed at once: ", format_percent(f->part, f->of).s);
+	fprintf(out,
+		"%s of all allocations are freed immediately: ", format_percent(f->part, f->of).s);
 	put_part(f->part, f->calls, out);
 	fputs("by ", out);
 	put_who(f, most, out);
@@ -191,7 +192,7 @@ static void brief_hot(const struct finding *f, FILE *out)
 
 static void brief_temporary(const struct finding *f, FILE *out)
 {
-	fprintf(out, "has %s freed at once", format_many(f->part, "block", "blocks").s);
+	fprintf(out, "has %s freed immediately", format_many(f->part, "block", "blocks").s);
 }
 
 static void brief_waste(const struct finding *f, FILE *out)

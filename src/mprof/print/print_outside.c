@@ -52,7 +52,7 @@ static void put_unseen(const struct outside *o, FILE *out)
 	if (o->stacks >= o->unseen / 4)
 		fprintf(out, "; stacks of threads had %s", format_bytes(o->stacks).s);
 	if (o->globals >= o->unseen / 4)
-		fprintf(out, "; the program has %s of variables", format_bytes(o->globals).s);
+		fprintf(out, "; variables of the program had %s", format_bytes(o->globals).s);
 	if (o->stacks + o->globals < o->unseen / 2)
 		fputs("; it may come from direct system calls", out);
 }
@@ -61,19 +61,18 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 {
 	if (!o->process)
 		return;
-	fprintf(out, "%s of what ", format_percent(o->outside, o->memory).s);
+	fprintf(out, "%s of the resident memory of ", format_percent(o->outside, o->memory).s);
 	if (a->tree.processes > 1)
 		fprintf(out, "process %" PRIu32, o->process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had resident (%s of %s", format_bytes(o->outside).s,
-		format_bytes(o->memory).s);
+	fprintf(out, " (%s of %s", format_bytes(o->outside).s, format_bytes(o->memory).s);
 	if (o->looked) {
 		int64_t ns = walk_ns(&a->walk, o->ticks);
 
 		fprintf(out, ", %s after the start", format_ns(ns > 0 ? (uint64_t)ns : 0).s);
 	} else {
-		fputs(", at its largest", out);
+		fputs(" at its largest", out);
 	}
 	fputs(") was not allocated through malloc: ", out);
 	if (o->by_who)

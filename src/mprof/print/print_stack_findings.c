@@ -44,25 +44,25 @@ static void put_full(const struct stack_findings *s, FILE *out)
 	const struct stack_of *x = s->fullest;
 
 	put_thread(x, "Thread", out);
-	fprintf(out, " used %s of %s of stack (%s)", format_bytes(x->used).s,
+	fprintf(out, " used %s of its stack of %s (%s)", format_bytes(x->used).s,
 		format_bytes(x->limit).s, format_percent(x->used, x->limit).s);
 	put_deepest(s->fullest_line, out);
 	if (s->full > 1)
-		fprintf(out, ", and %s less than a tenth",
+		fprintf(out, "; %s less than a tenth of theirs",
 			s->full == 2 ? "another thread left" : "others left");
-	fputs(": it may run out of stack.", out);
+	fputs(". It may run out of stack.", out);
 }
 
 static void put_large(const struct analysis *a, const struct stack_findings *s, FILE *out)
 {
-	fprintf(out, "%s took %s, %s of the most that ",
+	fprintf(out, "%s took %s, %s of the largest resident set of ",
 		s->threads == 1 ? "The stack of a thread" : "Stacks of threads",
 		format_bytes(s->bytes).s, format_percent(s->bytes, s->memory).s);
 	if (a->tree.processes > 1)
 		fprintf(out, "process %" PRIu32, s->process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had resident (%s)", format_bytes(s->memory).s);
+	fprintf(out, " (%s)", format_bytes(s->memory).s);
 	if (s->threads > 1)
 		fprintf(out, ": %" PRIu64 " threads ran at once, and ", s->threads);
 	else
@@ -78,13 +78,13 @@ static void put_large(const struct analysis *a, const struct stack_findings *s, 
 
 static void put_variables(const struct analysis *a, const struct stack_findings *s, FILE *out)
 {
-	fprintf(out, "Variables took %s, %s of the most that ", format_bytes(s->variables).s,
-		format_percent(s->variables, s->variables_memory).s);
+	fprintf(out, "Variables took %s, %s of the largest resident set of ",
+		format_bytes(s->variables).s, format_percent(s->variables, s->variables_memory).s);
 	if (a->tree.processes > 1)
 		fprintf(out, "process %" PRIu32, s->variables_process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had resident (%s)", format_bytes(s->variables_memory).s);
+	fprintf(out, " (%s)", format_bytes(s->variables_memory).s);
 	if (s->variable.function) {
 		fprintf(out, "; %s of it is ", format_bytes(s->variable_resident).s);
 		figures_line(out, &s->variable, true);

@@ -145,8 +145,8 @@ static void print_kept(const struct replay_memory *r, bool *told, FILE *out)
 
 static void print_fragmentation(const struct replay_memory *r, FILE *out)
 {
-	struct table t = TABLE("<Allocator", ">Average", ">Where most is live",
-			       ">Where most is resident", ">Peak to peak");
+	struct table t =
+	    TABLE("<Allocator", ">Average", ">At live peak", ">At resident peak", ">Peak to peak");
 	const struct johnstone *j;
 	size_t i, n = 0, unknown = 0;
 
@@ -169,7 +169,7 @@ static void print_fragmentation(const struct replay_memory *r, FILE *out)
 	      out);
 	table_print(&t, out);
 	if (unknown)
-		fputs("  Where most is resident: '-' means that less than 4 MiB was live then, too "
+		fputs("  At resident peak: '-' means that less than 4 MiB was live then, too "
 		      "little to compare.\n",
 		      out);
 }
@@ -196,7 +196,7 @@ static void put_names(const struct pin_names *names, uint64_t all, FILE *out)
 
 static const char *const moment_words[MEMORY_SNAPSHOTS] = {
 	[MEMORY_PEAK] = "at the peak",
-	[MEMORY_RETAINED] = "when most is retained",
+	[MEMORY_RETAINED] = "when the most is retained",
 	[MEMORY_END] = "at the end",
 };
 

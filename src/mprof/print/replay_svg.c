@@ -128,8 +128,7 @@ void replay_svg(const struct replay_answer *a, FILE *out)
 	for (i = 0; i < a->runs->n; i++)
 		if (!a->runs->row[i].status)
 			put_curve(&a->runs->row[i], i, &x, out);
-	fputs("</svg></div>\n<p>Lines: in memory, with the colours of the table. Area: "
-	      "requested "
-	      "by the program and not freed.</p>\n",
+	fputs("</svg></div>\n<p>Lines: resident memory, in the colours of the table. Area: "
+	      "requested by the program and not yet freed.</p>\n",
 	      out);
 }

@@ -96,8 +96,8 @@ static void print_left(const struct analysis *a, FILE *out)
 			format_many(n->exec_blocks, "block", "blocks").s,
 			format_exact(n->exec_bytes).s);
 	if (n->blocks)
-		fputs("  Not all of them are leaks; many of one size, and more the longer it runs, "
-		      "usually are.\n",
+		fputs("  Not all of them are leaks; many blocks of one size usually are, and so is "
+		      "a number that grows with the run time.\n",
 		      out);
 	if (n->blocks)
 		print_left_classes(a, out);

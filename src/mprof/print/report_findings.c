@@ -92,7 +92,7 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 			report_ends_early(a)	  ? "live at the last event that was kept"
 			: analysis_interrupted(a) ? "live at the end"
 						  : "never freed",
-			is_cut(a) ? ", as far as this trace goes" : "");
+			is_cut(a) ? ", as far as this trace shows" : "");
 	else if (a->sizes.total.count)
 		fprintf(out, "  * Every block was freed%s.\n",
 			n->exec_blocks ? ", or was discarded when a program called exec" : "");

@@ -207,7 +207,7 @@ static void tell_processes(struct screen *s)
 	if (s->a->totals.process.count > 1) {
 		rows = find_programs(program, s);
 		paragraph_add(&words,
-			      rows > LARGEST ? "Of %zu programs, these allocated most:"
+			      rows > LARGEST ? "Of %zu programs, these allocated the most:"
 					     : "Allocated by each program:",
 			      rows);
 		say(s, &words, "  ", 2);
@@ -634,7 +634,7 @@ static void tell_findings(struct screen *s)
 	size_t i;
 
 	if (n)
-		title(s, n > 1 ? "Findings, most to gain first" : "Finding");
+		title(s, n > 1 ? "Findings, largest gain first" : "Finding");
 	for (i = 0; i < shown; i++)
 		print_item(s, &item[i], i + 1);
 	tell_unnamed(s, item, shown);

@@ -32,7 +32,7 @@ int tree_rows_by(const struct view_request *r, struct error *err)
 {
 	if (!profile_by_part(r->by))
 		return 0;
-	return fail(err, -EINVAL, "a tree is --by function, line, file or module, not by %s",
+	return fail(err, -EINVAL, "a tree is by function, line, file or module, not by %s",
 		    profile_by_name(r->by));
 }
 

@@ -192,7 +192,7 @@ static void put_file(const struct margin *m, const struct source_file *f)
 	figures_name(m->out, f->path);
 	fprintf(m->out, ": %s of the %s (%s)", format_percent(f->inclusive[v], total).s,
 		profile_value_name(v), figures_text(v, f->inclusive[v]).s);
-	fprintf(m->out, " goes through it; it requests %s itself.\n",
+	fprintf(m->out, " passes through it; it requests %s itself.\n",
 		figures_text(v, f->exclusive[v]).s);
 	if (!s.found)
 		fprintf(m->out, "Its source was not found (%s); set --source-dir.\n", s.why);

@@ -60,7 +60,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 	if (ret < 0)
 		return ret;
-	fprintf(out, "Callers of '%s', outward; %s of the %s goes through it.\n", r->arg,
+	fprintf(out, "Callers of '%s', outward; %s of the %s passes through it.\n", r->arg,
 		format_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s,
 		profile_value_name(r->sort));
 	fputc('\n', out);

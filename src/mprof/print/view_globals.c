@@ -81,13 +81,14 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	(void)err;
 	variables_find(v, r->profile);
 	if (!v->objects) {
-		fputs("No object is known: variables need a trace with call stacks.\n", out);
+		fputs("No program or library is known: variables need a trace with call stacks.\n",
+		      out);
 		return 0;
 	}
 	shown = view_shown(r, v->count);
 	fprintf(out,
 		"Variables: %s, of which %s%s were resident; thread-local: %s in each "
-		"thread, %s in all that ran at once.\n",
+		"thread, %s in all concurrent threads.\n",
 		format_bytes(v->bytes).s, v->at_least ? "at least " : "",
 		format_bytes(v->resident).s, format_bytes(v->tls).s, format_bytes(v->tls_all).s);
 	fputc('\n', out);
@@ -95,8 +96,8 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	fputc('\n', out);
 	put_variables(v, r->profile, shown, out);
 	if (shown < v->count)
-		fprintf(out, "  and %s that are smaller; --top 0 shows all\n",
-			format_many(v->count - shown, "variable", "variables").s);
+		fprintf(out, "  and %s; --top 0 shows all\n",
+			format_many(v->count - shown, "smaller variable", "smaller variables").s);
 	return 0;
 }
 

@@ -64,8 +64,9 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 			format_many(v->freed_calls, "freed block", "freed blocks").s,
 			span_of(r, v).s, mean_of(v).s, format_many(v->live_calls, "was", "were").s);
 	else
-		fprintf(out, "No block was freed; %s.\n",
-			format_many(v->live_calls, "block lives on", "blocks live on").s);
+		fprintf(
+		    out, "No block was freed; %s.\n",
+		    format_many(v->live_calls, "block is still live", "blocks are still live").s);
 	(void)err;
 	flat_view_text(&flat, r, out);
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* view_temporary.c - blocks that are freed at once. */
+/* view_temporary.c - blocks that are freed immediately. */
 #include "flat_view.h"
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)

@@ -192,7 +192,7 @@ static void put_frees(struct view_request *r, const struct cross_frees *h, FILE 
 
 	shown = view_shown(r, n);
 	fprintf(out,
-		"Of %s, %s (%s) were freed by another thread than the one that allocated them.\n",
+		"Of %s, %s (%s) were freed by a thread other than the one that allocated them.\n",
 		format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
 		format_count(h->all.blocks).s, format_bytes(h->all.bytes).s);
 	fputc('\n', out);
@@ -240,7 +240,8 @@ static void stack_put_deepest(const struct stack_of *s, struct profile *p, FILE 
 
 	if (!s->deepest || !path || !path->count)
 		return;
-	fprintf(out, "\nThread %" PRIu32 " was deepest at a recorded call, %s down, in\n",
+	fprintf(out,
+		"\nThe deepest recorded call of thread %" PRIu32 ", %s down its stack, was in\n",
 		s->thread, format_bytes(s->deepest).s);
 	for (size_t i = path->count; i-- > 0;) {
 		fputs("  ", out);
@@ -256,9 +257,9 @@ static void stack_put_largest(const struct stack_of *s, struct profile *p, FILE 
 	if (s->limit)
 		snprintf(limit, sizeof(limit), " of %s", format_bytes(s->limit).s);
 	if (s->deepest)
-		snprintf(when, sizeof(when), "; its deepest recorded call came %s after the start",
+		snprintf(when, sizeof(when), "; its deepest recorded call was %s after the start",
 			 stack_since(p, s->deepest_ticks).s);
-	fprintf(out, "Stacks: thread %" PRIu32 "%s used most, %s %s%s%s.\n", s->thread,
+	fprintf(out, "Stacks: thread %" PRIu32 "%s used the most, %s %s%s%s.\n", s->thread,
 		s->main ? " (main)" : "", s->looked_ticks ? "up to" : "at least",
 		format_bytes(s->used).s, limit, when);
 }
@@ -297,8 +298,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	if (events)
 		put_frees(r, &t->cross_frees, out);
 	else if (!t->stacks.count)
-		fputs("This profile does not say how much of their stacks its threads used.\n",
-		      out);
+		fputs("This profile does not contain the stack use of its threads.\n", out);
 	if (events && t->stacks.count)
 		fputc('\n', out);
 	put_stacks(&t->stacks, r->profile, r->top, out);

@@ -313,7 +313,7 @@ int filters_check(struct profile *const *p, size_t n, const struct profile_optio
 		snprintf(nothing->text, sizeof(nothing->text), "no block passes %.300s%s",
 			 options.text,
 			 strchr(options.text + 1, '-') && strstr(options.text, " --")
-			     ? ": the trace has each, but no block has all of it"
+			     ? ": each occurs in the trace, but no block matches all of them"
 			     : "");
 	return ret;
 }

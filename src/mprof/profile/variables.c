@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* variables.c - global and thread-local variables, and how much of them is resident. */
+/* variables.c - global and thread-local variables, and their resident bytes. */
 #include "variables.h"
 
 #include <stdlib.h>

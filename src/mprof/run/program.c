@@ -62,7 +62,7 @@ static void judge(struct program *p)
 	else if (elf.type == ELF_NONE)
 		return; /* execvp gives it to /bin/sh */
 	else if (!elf.ours)
-		snprintf(say, sizeof(say), "it is built for another machine than libmprof.so");
+		snprintf(say, sizeof(say), "it is built for a different machine than libmprof.so");
 	else if (!elf.has_loader)
 		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
 	else if (strstr(elf.loader, "musl"))

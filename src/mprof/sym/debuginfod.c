@@ -77,7 +77,7 @@ static const char *load(struct debuginfod *d)
 	*(void **)&d->find_object = dlsym(d->library, "debuginfod_find_executable");
 	*(void **)&set_progress = dlsym(d->library, "debuginfod_set_progressfn");
 	if (!begin || !d->end || !d->find_debug || !d->find_object || !set_progress)
-		return LIBRARY " is of another version";
+		return LIBRARY " has a different version";
 	d->client = begin();
 	if (!d->client)
 		return LIBRARY " does not start";

@@ -88,11 +88,12 @@ static const char *why_not(const struct object *o)
 {
 	switch (o->main.state) {
 	case FILES_REPLACED:
-		return id_of(o).n ? "the file has another build-id" : "the file has other segments";
+		return id_of(o).n ? "the file has a different build-id"
+				  : "the file has different segments";
 	case FILES_NOT_ELF:
 		return "it is not an ELF file";
 	default:
-		return *o->of->path ? "the file does not exist" : "its path is not known";
+		return *o->of->path ? "the file does not exist" : "its path is unknown";
 	}
 }
 

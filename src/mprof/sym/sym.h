@@ -89,7 +89,7 @@ const struct sym_lines *sym_frame(struct sym *s, uint32_t frame);
 struct sym_remark {
 	uint32_t object;
 	uint64_t frames; /* resolved in it so far */
-	const char *why; /* one clause, e.g. "the file has another build-id" */
+	const char *why; /* one clause, e.g. "the file has a different build-id" */
 	bool stripped;	 /* that is why */
 };
 /* Remarks so far; most frames first.  One of object 0 is about the servers of debuginfod. */

@@ -406,7 +406,7 @@ static int put(struct combining *c, struct mprof_extent head, size_t used)
 
 	if (head.process && !process)
 		return fail(c->err, -EAGAIN,
-			    "'%s' got another process while it was read; try again",
+			    "'%s' gained a process while it was being read; try again",
 			    c->path[c->file]);
 	head.magic = MPROF_EXTENT_MAGIC;
 	head.offset = c->header.tail;
@@ -417,7 +417,7 @@ static int put(struct combining *c, struct mprof_extent head, size_t used)
 		head.thread = thread_of(c, process, head.thread);
 		if (!head.thread)
 			return fail(c->err, -EAGAIN,
-				    "'%s' got another thread while it was read; try again",
+				    "'%s' gained a thread while it was being read; try again",
 				    c->path[c->file]);
 	}
 	memcpy(&head.run, c->header.run_id, sizeof(head.run));

@@ -163,8 +163,8 @@ static int stopped(const struct job *j, int ret, const char *path, struct error 
 {
 	switch (ret) {
 	case -EINTR:
-		return fail(err, ret, "the compression of '%s' was interrupted: it is unchanged",
-			    path);
+		return fail(err, ret,
+			    "the compression of '%s' was interrupted; the file is unchanged", path);
 	case -ENOMEM:
 		return fail(err, ret, "no memory to compress '%s'", path);
 	case -EBADMSG:
@@ -230,7 +230,7 @@ static int replace(struct job *j, const char *path, struct error *err)
 	if (j->options->to)
 		return 0;
 	if (rename(j->temporary, j->path) < 0)
-		return fail(err, -errno, "cannot replace '%s' by its compressed form: %s", path,
+		return fail(err, -errno, "cannot replace '%s' with its compressed form: %s", path,
 			    strerror(errno));
 	unfinished_forget(j->temporary);
 	free(j->temporary);

@@ -103,7 +103,7 @@ static int check_header(const struct trace *t, size_t got, const char *want, str
 			    t->path, h->version, MPROF_FORMAT_VERSION);
 	if (got >= MPROF_HEADER_SHORT && h->header_size != MPROF_HEADER_SIZE && !is_short(h))
 		return fail(err, -EBADMSG,
-			    "'%s' has header size %" PRIu32 " at byte 12; %u is right", t->path,
+			    "'%s' has header size %" PRIu32 " at byte 12; expected %u", t->path,
 			    h->header_size, MPROF_HEADER_SIZE);
 	if (got < MPROF_HEADER_SHORT || got < h->header_size)
 		return fail(err, -EBADMSG,
@@ -113,7 +113,7 @@ static int check_header(const struct trace *t, size_t got, const char *want, str
 	if (h->clock > MPROF_CLOCK_CNTVCT || h->clock_shift > 32)
 		return fail(err, -EBADMSG,
 			    "'%s' has clock %" PRIu32 " with shift %" PRIu32
-			    " at byte 40; clocks 0 to %d and shifts 0 to 32 are right",
+			    " at byte 40; expected clocks 0 to %d and shifts 0 to 32",
 			    t->path, h->clock, h->clock_shift, MPROF_CLOCK_CNTVCT);
 	return 0;
 }

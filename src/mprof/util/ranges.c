@@ -115,7 +115,8 @@ int parse_sizes(const char *text, uint64_t *least, uint64_t *most, struct error 
 			    "or ..100",
 			    text);
 	if (a > b)
-		return fail(err, -EINVAL, "'%.60s' is empty: the smaller size comes first", text);
+		return fail(err, -EINVAL, "invalid range '%.60s': the smaller size must come first",
+			    text);
 	*least = a;
 	*most = b;
 	return 0;
@@ -131,7 +132,8 @@ int parse_times(const char *text, uint64_t *least, uint64_t *most, struct error 
 			    "10s.. or ..5us",
 			    text);
 	if (a > b)
-		return fail(err, -EINVAL, "'%.60s' is empty: the shorter time comes first", text);
+		return fail(err, -EINVAL, "invalid range '%.60s': the shorter time must come first",
+			    text);
 	*least = a;
 	*most = b;
 	return 0;

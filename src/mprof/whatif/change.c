@@ -103,7 +103,7 @@ static int parse_line(struct change_rule *r, const char *text, struct error *err
 	    colon[1 + strspn(colon + 1, "0123456789")])
 		return 0;
 	if (parse_whole(colon + 1, 1, UINT32_MAX, &line))
-		return fail(err, -EINVAL, "a line from 1 behind the colon");
+		return fail(err, -EINVAL, "a line number from 1 after the colon");
 	*colon = '\0';
 	r->line = (uint32_t)line;
 	return 0;

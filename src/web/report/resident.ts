@@ -20,7 +20,7 @@ export const parts: { key: Part; title: string; color: string }[] = [
 	{ key: "live", title: "Live", color: "--s0" }, { key: "rounding", title: "Rounding", color: "--s4" },
 	{ key: "gaps", title: "Gaps", color: "--s5" }, { key: "retained", title: "Retained", color: "--s3" },
 	{ key: "mapped", title: "Mapped", color: "--s2" }, { key: "mprof", title: "mprof, at most", color: "--s6" },
-	{ key: "other", title: "Stacks and other", color: "--others" }, { key: "files", title: "Files", color: "--s1" },
+	{ key: "other", title: "Stacks and other memory", color: "--others" }, { key: "files", title: "Files", color: "--s1" },
 ];
 
 // The last sample of each process at each point, added up.  Before its first sample a process has its first.
