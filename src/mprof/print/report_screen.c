@@ -125,9 +125,9 @@ static void tell_run(struct screen *s)
 	say(s, &words, "  ", 2);
 }
 
-/* Processes of one command line. */
+/* Processes of one program, by its name. */
 struct program {
-	char name[96];
+	char name[40];
 	uint64_t allocated;
 	size_t processes;
 	uint32_t number; /* of one of them */
@@ -137,21 +137,16 @@ ORDER(by_name, struct program, BY_NAME(name))
 
 ORDER(by_allocated, struct program, FALLING(allocated) ?: RISING(number))
 
-/* Its command line without the directory of the program. */
 static void name_program(struct program *p, const struct screen *s)
 {
 	const struct tree_process *t = tree_find(&s->a->tree, p->number);
-	const struct long_text whole = text_command(t ? tree_image(t) : NULL, sizeof(p->name));
-	const char *name = whole.s, *c;
+	const struct trace_fact *image = t ? tree_image(t) : NULL;
+	const char *name = image && image->argc ? text_base(image->argv[0]) : "";
 
-	for (c = name; *c && *c != ' '; c++)
-		if (*c == '/')
-			name = c + 1;
-	snprintf(p->name, sizeof(p->name), "%.*s", (int)sizeof(p->name) - 1,
-		 *name && *name != ' ' ? name : whole.s);
+	columns_elide(p->name, *name ? name : "an unknown program", sizeof(p->name) - 1);
 }
 
-/* One row for each command line, most bytes first; returns how many. */
+/* One row for each program, most bytes first; returns how many. */
 static size_t find_programs(struct program *program, const struct screen *s)
 {
 	const struct totals_process *t = s->a->totals.process.item;
@@ -177,42 +172,28 @@ static size_t find_programs(struct program *program, const struct screen *s)
 	return rows;
 }
 
-enum { PROGRAM_INDENT = 4 };
-
-static void tell_program(struct screen *s, const struct program *p)
+static bool is_tree(const struct screen *s)
 {
-	struct paragraph words = { 0 };
-	char name[sizeof(p->name) + 4];
-	struct text who;
-	size_t taken;
-
-	if (p->processes == 1)
-		snprintf(who.s, sizeof(who.s), "process %" PRIu32, p->number);
-	else
-		who = format_many(p->processes, "process", "processes");
-	paragraph_add(&words, "%s in %s: ", format_bytes(p->allocated).s, who.s);
-	taken = PROGRAM_INDENT + words.n;
-	columns_elide(name, p->name, taken + 8 < s->width ? s->width - taken : 8);
-	paragraph_add_styled(&words, STYLE_PLACE, "%s", name);
-	say(s, &words, "    ", PROGRAM_INDENT + 2);
+	return s->a->totals.process.count > 1;
 }
 
-/* Of a tree, the programs that matter. */
-static void tell_processes(struct screen *s)
+/* Of a tree's sum, the programs that matter: "; most by cc1 (13 MiB in process 2) and ...". */
+static void add_programs(struct paragraph *words, const struct screen *s)
 {
 	struct program *program = must_calloc(s->a->totals.process.count + 1, sizeof(*program));
-	struct paragraph words = { 0 };
-	size_t rows, i;
+	const size_t rows = find_programs(program, s), named = rows < LARGEST ? rows : LARGEST;
 
-	if (s->a->totals.process.count > 1) {
-		rows = find_programs(program, s);
-		paragraph_add(&words,
-			      rows > LARGEST ? "Of %zu programs, these allocated the most:"
-					     : "Allocated by each program:",
-			      rows);
-		say(s, &words, "  ", 2);
-		for (i = 0; i < rows && i < LARGEST; i++)
-			tell_program(s, &program[i]);
+	for (size_t i = 0; i < named && rows > 1; i++) {
+		const struct program *p = &program[i];
+
+		paragraph_add(words, "%s ", !i ? "; most by" : i + 1 < named ? "," : " and");
+		paragraph_add_styled(words, STYLE_PLACE, "%s", p->name);
+		paragraph_add(words, " (%s in ", format_bytes(p->allocated).s);
+		if (p->processes == 1)
+			paragraph_add(words, "process %" PRIu32 ")", p->number);
+		else
+			paragraph_add(words, "%s)",
+				      format_many(p->processes, "process", "processes").s);
 	}
 	free(program);
 }
@@ -310,8 +291,11 @@ static void tell_totals(struct screen *s)
 
 	paragraph_add(&words, "Peak: %s in %s, %s after the start. ", format_bytes(p->at.bytes).s,
 		      format_many(p->at.blocks, "block", "blocks").s, report_since(a, p->ticks).s);
-	paragraph_add(&words, "Allocated in total: %s in %s. ", format_bytes(a->sizes.bytes).s,
+	paragraph_add(&words, "Allocated in total: %s in %s", format_bytes(a->sizes.bytes).s,
 		      format_many(a->sizes.total.count, "block", "blocks").s);
+	if (is_tree(s))
+		add_programs(&words, s);
+	paragraph_add(&words, ". ");
 	if (!n->blocks) {
 		paragraph_add(&words, "Every block was freed.");
 	} else {
@@ -339,6 +323,7 @@ static void tell_heap(struct screen *s)
 	const uint64_t moved = r->moved.grew + r->moved.shrank + r->moved.same;
 	struct paragraph words = { 0 };
 
+	/* What one process has to itself is for --all where there are several. */
 	if (at->bytes)
 		paragraph_add(&words, "At the peak, the allocator's rounding added %s",
 			      format_percent(at->slack, at->bytes).s);
@@ -347,24 +332,28 @@ static void tell_heap(struct screen *s)
 			      format_ratio(a->compactness.all.at_peak).s);
 	if (at->bytes)
 		paragraph_add(&words, ". ");
-	if (a->residency.compared && a->tree.processes > 1)
-		paragraph_add(&words,
-			      "Process %" PRIu32 " had %s resident %s after the start; "
-			      "live blocks held %s of that. ",
-			      full->process, format_bytes(full->resident * page).s,
-			      report_since(a, full->ticks).s,
-			      format_bytes(full->under_live * page).s);
-	else if (a->residency.compared)
+	if (a->residency.compared && !is_tree(s))
 		paragraph_add(&words, "Of %s resident %s after the start, %s held live blocks. ",
 			      format_bytes(full->resident * page).s, report_since(a, full->ticks).s,
 			      format_bytes(full->under_live * page).s);
 	if (a->lifetimes.blocks)
 		paragraph_add(&words, "%s of freed blocks lived less than 1 ms. ",
 			      format_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s);
-	if (moved)
+	if (moved && !is_tree(s))
 		paragraph_add(&words, "realloc copied at most %s.",
 			      format_bytes(r->copied_bytes).s);
 	say(s, &words, "  ", 2);
+}
+
+static void tell_figures(struct screen *s)
+{
+	tell_totals(s);
+	tell_heap(s);
+}
+
+static bool is_whole_tree(const struct screen *s)
+{
+	return is_tree(s) && s->a->sizes.total.count && !report_is_partial(s->a);
 }
 
 /* ---- findings ---- */
@@ -670,16 +659,16 @@ void report_screen(const struct analysis *a, const struct report_options *o, FIL
 	struct screen s = { .a = a, .out = out, .width = o->width, .left = SCREEN_LINES };
 
 	tell_run(&s);
-	tell_processes(&s);
+	if (is_whole_tree(&s)) /* its figures in the first paragraphs: findings need the room */
+		tell_figures(&s);
 	tell_warnings(&s);
-	if (a->sizes.total.count) {
+	if (!a->sizes.total.count) {
+		tell_nothing(&s);
+	} else if (!is_whole_tree(&s)) {
 		if (report_has_whole(a))
 			tell_whole(&s);
 		title(&s, report_span(a).s);
-		tell_totals(&s);
-		tell_heap(&s);
-	} else {
-		tell_nothing(&s);
+		tell_figures(&s);
 	}
 	tell_findings(&s);
 }
