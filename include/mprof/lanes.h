@@ -18,6 +18,7 @@
 #include <mprof/filters.h>
 #include <mprof/live.h>
 #include <mprof/module.h>
+#include <mprof/program.h>
 
 #ifndef LANE_CELL
 #define LANE_CELL      struct mprof_cell
@@ -55,9 +56,10 @@ struct lane {
 	void *last; /* the block that the last call handed out */
 	struct live_room room;
 	uint32_t
-	    epoch; /* what header.paused is while nothing is to be done; EPOCH_NEVER: ignored */
+	    epoch; /* what header.paused is while nothing is to be done; EPOCH_NEVER: look again */
 	uint32_t cleared; /* clears that it has noticed */
 	uint32_t ignored; /* THREADS leaves it out: keep no new blocks */
+	uint32_t keep;	  /* enum mprof_keep: what its thread has asked for */
 	/* A block that realloc was given, while it runs. */
 	struct live_entry old;
 	size_t old_usable;
@@ -489,6 +491,7 @@ static void wait_for_clear(uint32_t number)
 static MPROF_COLD int lane_attend(struct lane *l)
 {
 	uint32_t now = __atomic_load_n(word, RLX), had = __atomic_load_n(&cleared, RLX);
+	int none;
 
 	if (l->cleared != now >> 1) {
 		if (had != now >> 1 &&
@@ -504,8 +507,21 @@ static MPROF_COLD int lane_attend(struct lane *l)
 		l->last = NULL;
 		l->cleared = now >> 1;
 	}
-	l->epoch = l->ignored ? EPOCH_NEVER : now & ~1u;
-	return l->ignored || now & 1;
+	none = l->keep ? l->keep == MPROF_KEEP_NONE : l->ignored || now & 1;
+	l->epoch = none ? EPOCH_NEVER : now;
+	return none;
+}
+
+/* For thread_keep of struct mprof_mode_ops. */
+static inline void lane_keep(unsigned keep)
+{
+	struct mprof_thread *t = host->enter();
+	struct lane *l = t ? (struct lane *)t->data : NULL;
+
+	if (!l || keep > MPROF_KEEP_NONE)
+		return;
+	l->keep = keep;
+	l->epoch = EPOCH_NEVER;
 }
 
 /* [hot] Are new blocks of this thread to be left out?  Also notices a clear: at each call. */
@@ -530,6 +546,7 @@ static inline void lane_start(struct mprof_thread *t)
 	l->ignored =
 	    *host->config->threads &&
 	    !mprof_ranges_have(host->config->threads, __atomic_add_fetch(&threads_seen, 1, RLX));
+	l->keep = MPROF_KEEP_AS_OTHERS;
 	l->epoch = EPOCH_NEVER;
 	l->disk->threads++;
 	l->disk->owned = 1;

@@ -302,6 +302,9 @@ struct mprof_mode_ops {
 	/* [slow, optional] first of all: the ops to use instead with this configuration; NULL:
 	 * these. */
 	const struct mprof_mode_ops *(*choose)(const struct mprof_config *config);
+	/* [slow, optional] the program says what to keep of the calling thread, enum mprof_keep of
+	 * program.h. */
+	void (*thread_keep)(unsigned keep);
 };
 
 /* [hot] Where the stack is. */

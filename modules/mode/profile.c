@@ -154,4 +154,5 @@ const struct mprof_mode_ops mprof_mode_profile MPROF_SHARED = {
 	.thread_exit = profile_thread_exit,
 	.flush = profile_flush,
 	.forked = profile_forked,
+	.thread_keep = lane_keep,
 };

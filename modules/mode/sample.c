@@ -284,4 +284,5 @@ const struct mprof_mode_ops mprof_mode_sample MPROF_SHARED = {
 	.thread_start = sample_thread_start,
 	.thread_exit = lane_exit,
 	.forked = lanes_forked,
+	.thread_keep = lane_keep,
 };

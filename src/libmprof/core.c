@@ -171,6 +171,14 @@ void mp_suspend_forked(void)
 		core_publish(mode_table);
 }
 
+/* Of program.h. */
+void mprof_keep_thread(unsigned keep) __attribute__((visibility("default")));
+void mprof_keep_thread(unsigned keep)
+{
+	if (mp_recording() && mp_mode && mp_mode->thread_keep)
+		mp_mode->thread_keep(keep);
+}
+
 /* ---- services for MODEs: one that fails ends recording ---- */
 
 static struct mprof_thread *host_enter(void)

@@ -156,7 +156,9 @@ const struct option_row option_run_totals[] = {
 			    "Keep the sizes of each call stack, for mprof report hot --by size"),
 	OPTION_KEY_HERE_SET("hide-zero-live", HIDE_ZERO_LIVE, 1,
 			    "Leave out stacks without live blocks in folded stacks"),
-	OPTION_KEY_HERE_SET("paused", PAUSED, 1, "Count no blocks until mprof ctl PID resume"),
+	OPTION_KEY_HERE_SET(
+	    "paused", PAUSED, 1,
+	    "Count no blocks until mprof ctl PID resume, or the program asks for it"),
 	OPTION_TITLE("Dumps during the run:"),
 	OPTION_WORDS_TEXT(0, "dump", "WHAT", word[CONF_DUMP], words_EXIT_FORM,
 			  "Write %s in each dump; separate several by commas [text]"),
