@@ -410,6 +410,45 @@ only("resident", "mapped and retained pages are told apart", async (r) => {
   await page.close();
 });
 
+const near = (a, b, what) => assert.ok(Math.abs(a - b) <= Math.max(64, b * 1e-6), `${what}: ${a}, expected ${b}`);
+
+// A page belongs to the blocks on it, so what functions have adds up to the pages under live blocks.
+each("resident pages belong to those whose blocks are on them", async (r) => {
+  const page = await open(r, "page=resident"), all = await head(page), largest = all.largest;
+  if (!largest) {
+    assert.ok(!all.resident.length || all.resident.every((s) => !s.live));
+    return;
+  }
+  const of = all.resident.find((s) => s.process === largest.process && s.at_ns === largest.at_ns);
+  near(largest.bytes, of.live + of.rounding + of.gaps, "under live blocks");
+  await go(page, "page=tables&figure=resident");
+  assert.equal(await total(page), bytes(largest.bytes));
+  if (r.name === "resident")
+    assert.deepEqual((await rows(page, 1))[0].filter((_, i) => i === 0 || i === 4), [bytes(largest.bytes), "main"]);
+  const layers = async (hash) => {
+    await go(page, hash);
+    const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "JSON" }).click()]);
+    return JSON.parse(await readFile(await file.path(), "utf8")).layers;
+  };
+  const uses = await layers("page=resident"), owners = await layers("page=resident&whose=1"), at = (list, p) => list.reduce((n, l) => n + l.values[p], 0);
+  assert.ok(owners.length > 6 && owners.length !== uses.length || owners[0].name !== uses[0].name);
+  for (let p = 0; p < uses[0].values.length; p += 17)
+    near(at(owners, p), at(uses, p), `point ${p}`);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("python", "deep stacks scroll, and begin with the root", async (r) => {
+  const page = await open(r, "page=flame"), seen = () => page.evaluate(() => { const b = document.querySelector(".deep"), c = b.firstChild;
+    return { box: b.clientHeight, canvas: c.clientHeight, top: b.scrollTop }; });
+  const first = await seen();
+  assert.ok(first.canvas > first.box && first.box < 860, JSON.stringify(first));
+  assert.ok(first.top + first.box >= first.canvas - 2, JSON.stringify(first)); // the root
+  await go(page, "page=flame&icicle=1");
+  assert.equal((await seen()).top, 0);
+  await page.close();
+});
+
 const table = (page, n) => page.evaluate((i) => [...document.querySelectorAll("#page table")[i].tBodies[0].rows]
   .map((row) => [...row.cells].map((c) => c.innerText.trim())), n);
 

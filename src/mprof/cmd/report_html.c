@@ -32,6 +32,7 @@ struct making {
 	struct trace *trace;
 	const struct cross_frees *cross_frees;
 	const struct resident_parts *resident;
+	const struct resident_shares *shares;
 	FILE *out;
 	struct html_sources *sources;
 	bool heap_map;
@@ -90,6 +91,7 @@ static void with_profile(const struct making *m, struct profile *p, const struct
 	struct variables variables;
 	const struct html_source_data source = { .profile = p,
 						 .cells = cells,
+						 .shares = m->shares,
 						 .stacks = &stacks,
 						 .variables = &variables,
 						 .most_nodes = s ? SERVED_NODES : 0,
@@ -104,6 +106,7 @@ static void with_profile(const struct making *m, struct profile *p, const struct
 				    .cross_frees = m->cross_frees,
 				    .map = map,
 				    .resident = m->resident,
+				    .shares = m->shares,
 				    .profile = p,
 				    .stacks = &stacks,
 				    .variables = &variables,
@@ -134,9 +137,11 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	struct cells cells = { .point = NULL };
 	struct cross_frees cross_frees = { .pair = NULL };
 	struct resident_parts resident = { .walk = NULL };
+	struct resident_shares shares = { .samples = 0 };
 	const struct walk_pass pass[] = { { &cells_pass, &cells },
 					  { &cross_free_pass, &cross_frees },
 					  { &resident_parts_pass, &resident },
+					  { &resident_shares_pass, &shares },
 					  { &snapshots_pass, served ? served->snapshots : NULL } };
 	struct progress progress;
 	struct trace *t = NULL;
@@ -161,7 +166,7 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 	ret = profile_make(p, t, &o, err);
 	progress_done(&progress);
 	if (!ret) {
-		with_profile(&(struct making){ a, t, &cross_frees, &resident, out, sources,
+		with_profile(&(struct making){ a, t, &cross_frees, &resident, &shares, out, sources,
 					       heap_map, served },
 			     p, &cells);
 		profile_release(p);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../pass/course.h"
+#include "../pass/resident_shares.h"
 #include "../pass/stack_uses.h"
 #include "../profile/paths.h"
 #include "../profile/variables.h"
@@ -491,6 +492,44 @@ static void put_extremes(struct writer *w, struct blob *b)
 	free(node);
 }
 
+/* The node of a stack; the root for what the filters leave out. */
+static uint32_t node_of_stack(const struct writer *w, uint32_t stack)
+{
+	const struct profile *p = w->from->profile;
+	const uint32_t site = stack <= p->stacks->nodes ? p->site_of[stack] : 0;
+
+	return site ? page_of(w, w->node_of[site - 1]) : 0;
+}
+
+/* Resident pages by the blocks on them: of the largest sample each node's own, of the others those
+ * with much. */
+static void put_shares(struct writer *w, struct blob *b)
+{
+	static const char *const name[] = { "share.sample", "share.node", "share.bytes" };
+	const struct resident_shares *s = w->from->shares;
+	const struct resident_share *each = s->share.item, *largest = s->largest.item;
+	const size_t step = html_samples_step(s->samples);
+	uint64_t *own = must_calloc(w->to->nodes + 1, sizeof(*own));
+	struct blob part[3] = { { .data = NULL } };
+	size_t i, n = 0;
+
+	for (i = 0; i < s->largest.count; i++)
+		own[node_of_stack(w, largest[i].stack)] += largest[i].bytes;
+	column(w, "own.resident", w->to->nodes);
+	for (i = 0; i < w->to->nodes; i++)
+		blob_number(b, own[i]);
+	for (i = 0; i < s->share.count; i++) {
+		if (each[i].sample % step)
+			continue;
+		blob_number(&part[0], each[i].sample / step);
+		blob_number(&part[1], node_of_stack(w, each[i].stack));
+		blob_number(&part[2], each[i].bytes);
+		n++;
+	}
+	put_columns(w, b, name, part, 3, n);
+	free(own);
+}
+
 /* How exact estimates are (profile/estimate.h): each node's own variances, and its largest samples.
  */
 static void put_errors(struct writer *w, struct blob *b)
@@ -673,6 +712,8 @@ static void write_columns(struct writer *w)
 	put_nodes(w, b);
 	put_figures(w, b);
 	put_extremes(w, b);
+	if (w->from->shares && w->from->shares->largest.count)
+		put_shares(w, b);
 	if (w->from->profile->sites.totals.estimated)
 		put_errors(w, b);
 	put_points(w, b);

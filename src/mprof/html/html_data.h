@@ -19,14 +19,22 @@
 #include "html_sources.h"
 
 struct course;
+struct resident_shares;
 struct stack_uses;
 struct variables;
 
 #define HTML_NODES     250000u
 #define HTML_THREADS   1000u /* those that used most of their stacks */
+#define HTML_SAMPLES   2000u /* of resident pages */
 #define HTML_VARIABLES 1000u /* the largest */
 
 #define HTML_NO_NODE UINT32_MAX
+
+/* One in so many samples of resident pages is in the page. */
+static inline size_t html_samples_step(size_t samples)
+{
+	return samples / HTML_SAMPLES + 1;
+}
 
 /* Where the page shows what belongs to a stack. */
 struct html_map {
@@ -37,7 +45,8 @@ struct html_map {
 struct html_source_data {
 	struct profile *profile; /* by stack, with libraries: the page folds them away */
 	const struct cells *cells;
-	const struct course *course; /* of a profile: what its points are; NULL */
+	const struct resident_shares *shares; /* NULL: of a profile */
+	const struct course *course;	      /* of a profile: what its points are; NULL */
 	const struct stack_uses *stacks;
 	const struct variables *variables;
 	size_t most_nodes;	      /* 0: HTML_NODES */

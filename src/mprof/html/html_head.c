@@ -16,8 +16,7 @@
 
 #define THREADS_MOST 4096 /* listed one by one */
 #define PAIRS_MOST   4096
-#define RSS_MOST     2000 /* samples */
-#define ROWS_MOST    500  /* nodes whose blocks grew */
+#define ROWS_MOST    500 /* nodes whose blocks grew */
 
 struct long_text html_command(const struct analysis *a)
 {

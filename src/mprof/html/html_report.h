@@ -15,6 +15,7 @@
 #include "../pass/analysis.h"
 #include "../pass/cross_frees.h"
 #include "../pass/resident_parts.h"
+#include "../pass/resident_shares.h"
 #include "../util/blob.h"
 #include "html_data.h"
 
@@ -30,6 +31,7 @@ struct html_report {
 	const struct cross_frees *cross_frees; /* who frees whose blocks */
 	const struct html_map *map;
 	const struct resident_parts *resident; /* what resident memory consisted of */
+	const struct resident_shares *shares;  /* whose blocks were on it; NULL as above */
 	const struct profile *profile;	       /* by stack, with names */
 	const struct stack_uses *stacks;
 	const struct variables *variables;

@@ -79,7 +79,7 @@ export class Bar {
 		].filter((e): e is HTMLElement => !!e);
 		this.filters.replaceChildren(el("summary", {}, "Filters"), el("div", {}, ...list));
 		this.root.replaceChildren(
-			this.choose("Figure", measures.map((m, i) => [m.key, `${m.title} (${i + 1})`]), s.measure.key,
+			this.choose("Figure", measures.map((m, i) => [m.key, i < 9 ? `${m.title} (${i + 1})` : m.title]), s.measure.key,
 				v => set({ measure: measures.find(m => m.key == v)! })),
 			el("label", { title: "Show frames of libraries and containers (l)" }, el("input", { type: "checkbox", checked: !s.foldLibraries,
 				change: () => set({ foldLibraries: !s.foldLibraries }) }), " Library frames"),

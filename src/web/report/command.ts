@@ -85,6 +85,8 @@ export function command(s: State, d: Data): string {
 export function noCommand(s: State, d: Data): string {
 	if (s.page in OWN || d.head.totals)
 		return "";
+	if (s.measure.key == "resident")
+		return "mprof report does not divide resident pages by call stack";
 	const life = s.filter.lifeFrom || s.filter.lifeTo < 64;
 	return life && !s.measure.value && moment(s, d) >= 0 ? "mprof report does not combine --at with --lifetime" : "";
 }

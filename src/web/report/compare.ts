@@ -138,8 +138,9 @@ function graph(v: View, other: Data, mine: Answer, theirs: Answer, tip: HTMLElem
 	flame.onZoom = node => flame.show(frames, flame.find(node));
 	const frames = merged.tree();
 	flame.show(frames, 0);
+	requestAnimationFrame(() => flame.reveal());
 	return el("div", { class: "graph" }, el("p", {}, el("span", { class: "grew" }, "red grew"), ", ", el("span", { class: "shrank" }, "blue shrank"),
-		"; a frame is as wide as the larger of both."), flame.live, flame.canvas);
+		"; a frame is as wide as the larger of both."), flame.live, flame.box);
 }
 
 // Live memory at one end of the window, of the blocks that pass the filters.

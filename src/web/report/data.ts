@@ -28,6 +28,7 @@ export interface Head {
 	realloc: { chains: number; steps: number; copies: number; copied_bytes: number; left_out: number; rows: Growth[] }; // not of a profile
 	suppressed: { pattern: string; why: string; blocks: number; bytes: number }[];
 	resident: Sample[]; // in the order of time
+	largest?: { process: number; at_ns: number; rss: number; bytes: number }; // the sample that own.resident is of
 	stacks: { rows: StackUse[]; left_out: number }; // most used first
 	variables: Variables; // without those in columns
 	served: boolean; // by mprof view, which can be asked
@@ -57,6 +58,7 @@ export interface Data {
 	lineOf: Uint32Array; // of each node, index of line; the root's is 0 (none)
 	own: { [value: string]: Float64Array };
 	extreme: { [name: string]: Float64Array }; // size_least, size_most, life_least, life_most of each node, plus 1; 0: no block
+	share: { sample: Uint32Array; node: Uint32Array; bytes: Float64Array }; // of samples: resident pages under live blocks; node 0: the rest
 	error: { [name: string]: Float64Array }; // of estimates (estimate.ts)
 	point: { [name: string]: Float64Array };
 	points: number;
@@ -140,8 +142,9 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const reader = new Reader(await inflate(document.getElementById("mprof-data")!.textContent!));
 	const n = head.nodes, count = new Map(head.columns.map(c => [c.name, c.count]));
 	const lines = count.get("line.function")!, cells = count.get("cell.node")!, files = count.get("source.file") ?? 0, points = count.get("point.ns")!;
-	const starts = count.get("start.node") ?? 0, threads = count.get("thread.number") ?? 0;
+	const shares = count.get("share.node") ?? 0, starts = count.get("start.node") ?? 0, threads = count.get("thread.number") ?? 0;
 	const data: Data = {
+		share: { sample: new Uint32Array(shares), node: new Uint32Array(shares), bytes: new Float64Array(shares) },
 		head, text: [], points, cells, own: {}, extreme: {}, error: {}, point: {},
 		variable: Object.fromEntries(VARIABLE.map(name => [name, new Float64Array(count.get("variable." + name) ?? 0)])),
 		deepest: { lines: new Uint32Array(count.get("deepest.lines") ?? 0), line: new Uint32Array(count.get("deepest.line") ?? 0) },
@@ -162,6 +165,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 	const up = new Uint32Array(n), c = data.cell;
 	const to: { [name: string]: any } = {
 		"node.up": up, "node.line": data.lineOf.subarray(1),
+		"share.sample": data.share.sample, "share.node": data.share.node, "share.bytes": data.share.bytes,
 		"start.node": data.start.node, "start.line": data.start.line,
 		"deepest.lines": data.deepest.lines, "deepest.line": data.deepest.line,
 		"thread.number": data.thread.number, "thread.process": data.thread.process,

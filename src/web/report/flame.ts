@@ -12,6 +12,7 @@ interface Box { frame: number; x: number; width: number; row: number }
 
 export class Flame {
 	readonly canvas = document.createElement("canvas");
+	readonly box = document.createElement("div"); // that scrolls, when stacks are deep
 	readonly live = document.createElement("p"); // tells screen readers what is chosen
 	private frames: Frame[] = [];
 	private boxes: Box[] = [];
@@ -27,6 +28,8 @@ export class Flame {
 
 	constructor(private text: FlameText, private tip: HTMLElement) {
 		const c = this.canvas;
+		this.box.className = "deep";
+		this.box.append(c);
 		c.tabIndex = 0;
 		c.setAttribute("role", "application");
 		c.setAttribute("aria-label", "Flame graph. Arrow keys move, Enter zooms, Escape shows all.");
@@ -112,6 +115,16 @@ export class Flame {
 		g.fillStyle = getComputedStyle(c).getPropertyValue("--card"); // saved pictures have it, too
 		g.fillRect(0, 0, width, height);
 		this.paint(g, height);
+	}
+
+	// Scrolls to the chosen frame, with some of what it calls; after the box is on the page.
+	reveal(): void {
+		const b = this.boxes.find(b => b.frame == this.focus), most = this.box.clientHeight;
+		if (!b || this.canvas.clientHeight <= most)
+			return;
+		const y = this.top(b, this.canvas.clientHeight), shown = this.box.scrollTop;
+		if (y < shown + ROW || y + 2 * ROW > shown + most)
+			this.box.scrollTop = this.icicle ? y - ROW : y + 2 * ROW - most;
 	}
 
 	private top(b: Box, height: number): number {
@@ -203,6 +216,7 @@ export class Flame {
 		this.focus = to;
 		this.live.textContent = this.text.tip(this.frames[to]);
 		this.draw();
+		this.reveal();
 	}
 
 	// The whole picture as SVG, as it is shown now.

@@ -141,7 +141,7 @@ class App {
 		}
 		const resident = s.page == "resident" && d.head.resident.length > 0, curve = curves.find(c => c.key == s.curve) ?? curves[0];
 		this.makeLayers(curve);
-		this.timeline.show(s.from, s.to, resident ? residentLayers(d) : this.layers, resident ? null : curve, s.band);
+		this.timeline.show(s.from, s.to, resident ? residentLayers(d, s.whose, this.keys) : this.layers, resident ? null : curve, s.band);
 		this.showNav();
 		this.bar.show(s, this.answer, d.head.served && !d.head.totals ? this.exactWindow() : null);
 		this.showGraph();
@@ -159,6 +159,7 @@ class App {
 		this.command.textContent = command(s, d);
 		this.uncommanded.textContent = noCommand(s, d);
 		this.flame.draw();
+		this.flame.reveal();
 	}
 
 	// Until the trace has told, the page shows what it knew before.
@@ -242,7 +243,7 @@ class App {
 			el("button", { type: "button", click: () => flame.zoomTo(0) }, "Show all"),
 			el("button", { type: "button", click: () => download("flame.svg", "image/svg+xml", flame.svg(s.measure.title)) }, "Save SVG"),
 			el("button", { type: "button", click: () => flame.canvas.toBlob(b => b && download("flame.png", "image/png", b)) }, "Save PNG")),
-			flame.live, flame.canvas, this.stack() ?? "");
+			flame.live, flame.box, this.stack() ?? "");
 	}
 
 	// The stack above the zoomed frame, as text to copy.

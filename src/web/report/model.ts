@@ -34,6 +34,8 @@ export let measures: Measure[] = [
 		help: "Usable bytes beyond the requested ones, of all allocations." },
 	{ key: "rss", title: "Live at peak RSS", unit: "bytes", view: "peak-rss", sort: "rss", value: "rss",
 		help: "Requested bytes that were live when the process was largest." },
+	{ key: "resident", title: "Resident", unit: "bytes", view: "peak-rss", sort: "rss", value: "resident",
+		help: "Bytes of the pages that were in memory in the sample with the largest resident size: each page is divided among the live blocks on it, so rounding and gaps are part of it." },
 ];
 
 // A profile knows these, of its whole run.
@@ -48,6 +50,7 @@ const TOTALS: { [key: string]: Partial<Measure> & { value: string } } = {
 
 // Before anything is shown.
 export function chooseMeasures(d: Data): void {
+	measures = measures.filter(m => m.key != "resident" || d.own.resident);
 	if (d.head.totals)
 		measures = measures.filter(m => TOTALS[m.key] && !(d.head.report.estimated && m.key == "temporary")).map(m => ({ ...m, ...TOTALS[m.key] }));
 }

@@ -86,7 +86,7 @@ function fullRows(v: View): HTMLElement {
 		{ key: "place", title: s.byLine ? "Line" : "Where", text: r => placeOf(d, r.line), node: r => place(v, r.line) },
 		own("calls", "Allocations", "calls"), own("total", "Allocated", "bytes"), own("peak", "At the peak", "bytes"), own("leaked", "Never freed", "bytes"),
 		...(d.head.totals && d.head.report.estimated ? [] : [own("temporary", "Temporary", "calls")]),
-		...(d.head.totals ? [] : [own("waste", "Rounding", "bytes"), own("rss", "At peak RSS", "bytes")]),
+		...(d.head.totals ? [] : [own("waste", "Rounding", "bytes"), own("rss", "At peak RSS", "bytes"), ...(d.own.resident ? [own("resident", "Resident", "bytes")] : [])]),
 		column("sizeLeast", "Least size", "bytes", r => r.sizeLeast), column("sizeMean", "Mean size", "bytes", r => r.own.total / r.own.calls),
 		column("sizeMost", "Greatest size", "bytes", r => r.sizeMost), column("lifeLeast", "Shortest life", "ns", r => r.lifeLeast),
 		column("lifeMean", "Mean life", "ns", r => r.own.freed ? r.own.lifetime / r.own.freed : NaN),
@@ -119,7 +119,7 @@ function tables(v: View): HTMLElement {
 }
 
 // Functions or lines by the chosen figure.
-function functionRows(v: View, most = Infinity): HTMLElement {
+export function functionRows(v: View, most = Infinity): HTMLElement {
 	const wanted = searchTest(v.s.search), a = owned(v.d, v.a, v.s.foldLibraries);
 	const rows = table(v.d, a, v.s.byLine ? v.lines : v.keys).filter(r =>
 		(!v.s.foldLibraries || !v.d.line.library[r.line] || r.own > 0) &&

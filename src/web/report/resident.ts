@@ -5,6 +5,8 @@ import { bytes, duration, percent } from "../words";
 import type { Data } from "./data";
 import { el, meaning, sortable } from "./element";
 import type { Column } from "./element";
+import { ask, measures, nameOf, ownerNodes } from "./model";
+import { functionRows } from "./pages";
 import type { View } from "./pages";
 import type { Layer } from "./timeline";
 
@@ -23,12 +25,30 @@ export const parts: { key: Part; title: string; color: string }[] = [
 	{ key: "other", title: "Stacks and other memory", color: "--others" }, { key: "files", title: "Files", color: "--s1" },
 ];
 
+// Pages under live blocks, by the functions that allocated most of them; and the other parts.
+function owners(d: Data, keys: Uint32Array): { parts: { title: string; color: string }[]; of: Map<Sample, Float64Array> } {
+	const c = d.share, owner = ownerNodes(d, true), weight = new Map<number, number>(), key = (node: number) => node ? keys[d.lineOf[owner[node]]] : 0;
+	c.node.forEach((node, i) => weight.set(key(node), (weight.get(key(node)) ?? 0) + c.bytes[i]));
+	const best = [...weight].filter(w => w[0]).sort((a, b) => b[1] - a[1]).slice(0, OWNERS).map(w => w[0]), index = new Map(best.map((b, i) => [b, i]));
+	const rest = parts.slice(UNDER_LIVE), of = new Map<Sample, Float64Array>();
+	for (const s of d.head.resident)
+		of.set(s, Float64Array.from([...best.map(() => 0), 0, ...rest.map(part => s[part.key])]));
+	c.node.forEach((node, i) => of.get(d.head.resident[c.sample[i]])![index.get(key(node)) ?? best.length] += c.bytes[i]);
+	return { parts: [...best.map((b, i) => ({ title: nameOf(d, b), color: "--s" + i })), { title: "Live blocks of others", color: "--s6" },
+		...rest.map((part, i) => ({ title: part.title, color: GREYS[i] }))], of };
+}
+
+const OWNERS = 6, UNDER_LIVE = 3; // live, rounding, gaps
+const GREYS = ["--g0", "--g1", "--g2", "--g3", "--g4"];
+
 // The last sample of each process at each point, added up.  Before its first sample a process has its first.
-export function residentLayers(d: Data): Layer[] {
+export function residentLayers(d: Data, whose: boolean, keys: Uint32Array): Layer[] {
+	const by = whose && d.own.resident ? owners(d, keys) : null;
+	const shown = by?.parts ?? parts, values = (s: Sample) => by?.of.get(s) ?? parts.map(part => s[part.key]);
 	const style = getComputedStyle(document.body), ends = new Map<number, [number, number]>();
 	for (const p of d.head.report.processes)
 		ends.set(p.process, [p.start_ns ?? 0, p.end_ns ?? Infinity]);
-	const layers = parts.map(part => ({ name: part.title, help: meaning(part.title), color: style.getPropertyValue(part.color), values: new Float64Array(d.points + 1) }));
+	const layers = shown.map(part => ({ name: part.title, help: meaning(part.title), color: style.getPropertyValue(part.color), values: new Float64Array(d.points + 1) }));
 	const last = new Map<number, Sample>(), first = new Map<number, Sample>();
 	for (const sample of d.head.resident)
 		if (!first.has(sample.process))
@@ -40,10 +60,24 @@ export function residentLayers(d: Data): Layer[] {
 		for (const [process, sample] of first) {
 			const [start, end] = ends.get(process) ?? [0, Infinity], s = last.get(process) ?? sample;
 			if (now >= start && (now <= end || p == d.points - 1 && end == Infinity))
-				parts.forEach((part, i) => layers[i].values[p] += s[part.key]);
+				values(s).forEach((n, i) => layers[i].values[p] += n);
 		}
 	}
 	return layers;
+}
+
+// Whose blocks are on the pages, where the trace has samples of pages.
+function whoseMemory(v: View): (HTMLElement | string)[] {
+	const { d, s } = v, measure = measures.find(m => m.key == "resident"), largest = d.head.largest;
+	if (!measure || !largest)
+		return [];
+	const view = { ...v, s: { ...s, measure }, a: ask(d, { ...s, measure }) };
+	return [el("h3", {}, `Whose blocks were on ${bytes(largest.bytes)} of it`),
+		el("p", {}, "A page is divided among the live blocks on it, so each function's part includes rounding and gaps. As a flame graph: ",
+			el("button", { type: "button", class: "chip", click: () => v.set({ page: "flame", measure }) }, "Resident")),
+		el("div", { class: "bar2" }, el("label", {}, el("input", { type: "checkbox", checked: s.whose, change: (e: Event) => v.set({ whose: (e.target as HTMLInputElement).checked }) }),
+			" Divide the chart by function")),
+		functionRows(view, 12)];
 }
 
 const sum = (s: Sample) => parts.reduce((n, part) => n + s[part.key], 0);
@@ -70,5 +104,5 @@ export function resident(v: View): HTMLElement {
 			{ key: "share", title: "%", number: true, text: part => percent(most[part.key], total), value: part => most[part.key] },
 			{ key: "help", title: "What it is", text: part => meaning(part.title) ?? "" },
 		], "bytes", () => {}, "resident-parts"),
-		el("h3", {}, "All samples"), sortable(all, columns, columns.some(c => c.key == v.s.sort) ? v.s.sort : "at", sort => v.set({ sort }), "resident"));
+		...whoseMemory(v), el("h3", {}, "All samples"), sortable(all, columns, columns.some(c => c.key == v.s.sort) ? v.s.sort : "at", sort => v.set({ sort }), "resident"));
 }

@@ -23,6 +23,7 @@ export interface State extends Question {
 	merged: string[]; // functions and "/modules" whose frames are part of their callers
 	curve: string; // what the timeline draws
 	band: string; // and what it is divided by
+	whose: boolean; // resident memory over time by function instead of by use
 	with: number; // the trace that Compare compares with; -1: the start of the window
 	exact: Exact | null; // a window that the server answers, instead of from and to
 }
@@ -32,7 +33,7 @@ export const SHARES = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
 export const start = (d: Data): State => ({
 	page: "overview", measure: measures[0], from: -1, to: d.points - 1, filter: wholeFilter(), foldLibraries: true,
-	inverted: false, icicle: false, byLine: false, full: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", also: [], search: "", foldRecursion: false, share: 0, merged: [], curve: "live", band: "owner", with: -1, exact: null,
+	inverted: false, icicle: false, byLine: false, full: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", also: [], search: "", foldRecursion: false, share: 0, merged: [], curve: "live", band: "owner", whose: false, with: -1, exact: null,
 });
 
 export function toHash(s: State, d: Data): string {
@@ -66,6 +67,7 @@ export function toHash(s: State, d: Data): string {
 	put("sort", s.sort, o.sort);
 	put("also", s.also.join(" "), "");
 	put("search", s.search, "");
+	put("whose", +s.whose, 0);
 	put("with", s.with, -1);
 	put("exact", s.exact ? `${s.exact.from}-${s.exact.to}` : "", "");
 	return p.toString();
@@ -108,6 +110,7 @@ export function fromHash(hash: string, d: Data): State {
 	s.sort = p.get("sort") ?? s.sort;
 	s.also = measures.map(m => m.key).filter(key => (p.get("also") ?? "").split(" ").includes(key));
 	s.search = p.get("search") ?? "";
+	s.whose = p.get("whose") == "1";
 	s.with = whole("with", -1, 0, (d.head.traces?.length ?? 0) - 1);
 	const exact = /^(\d+)-(\d+)$/.exec(p.get("exact") ?? "");
 	if (exact && d.head.served && +exact[1] < +exact[2])

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * resident_shares.h - the pass that divides resident pages among the call stacks whose live blocks
+ * are on them, at the times when the pages of a process were sampled.
+ *
+ * A resident page belongs to the blocks on it, in proportion to their bytes there, so the shares
+ * include rounding and gaps: they add up to the resident pages under live blocks, which are
+ * live + rounding + gaps of resident_parts.h.  Blocks inherited by fork have no share.
+ *
+ * Of each sample, stacks with a small share are added up (RESIDENT_REST); of the sample with the
+ * largest resident size, all are kept.
+ */
+#ifndef MPROF_PASS_RESIDENT_SHARES_H
+#define MPROF_PASS_RESIDENT_SHARES_H
+
+#include "array.h"
+#include "walk.h"
+
+#define RESIDENT_REST UINT32_MAX
+#define RESIDENT_PART 512u /* a share is small that is less than 1 / RESIDENT_PART of the sum */
+
+struct resident_share {
+	uint32_t sample; /* index, as in resident_parts.sample */
+	uint32_t stack;	 /* node of stacks.h, 0 unknown; RESIDENT_REST */
+	uint64_t bytes;
+};
+
+struct resident_shares {
+	struct array share;   /* struct resident_share, by sample */
+	struct array largest; /* the same: all of one sample; empty if there is none */
+	/* Of that one: */
+	uint32_t process; /* number in the run */
+	uint64_t ticks, rss, bytes;
+	/* ---- the pass's own ---- */
+	uint32_t samples;
+	struct array stack; /* double: bytes of the sample, by stack */
+};
+
+extern const struct pass_ops resident_shares_pass;
+
+#endif
