@@ -159,6 +159,23 @@ START_TEST(not_grown_by_copies)
 }
 END_TEST
 
+/* A cache whose blocks are replaced by others of any size: five steps up, then a smaller one. */
+START_TEST(replaced_by_chance)
+{
+	uint64_t i;
+
+	for (i = 0; i < 60; i++) {
+		alloc_from(70, 0x8000000 + i * 0x1000, 8u << i % 6);
+		if (i)
+			feed_free(0x8000000 + (i - 1) * 0x1000);
+	}
+	run();
+	ck_assert_uint_eq(growth.sites, 0);
+	ck_assert_uint_eq(growth.chains, 0);
+	release();
+}
+END_TEST
+
 /* Two stacks that end in the same two frames are one place; in one frame, two. */
 START_TEST(the_same_place_from_elsewhere)
 {
@@ -287,6 +304,7 @@ Suite *pass_growth_suite(void)
 	tcase_add_test(c, moves_and_shrinking);
 	tcase_add_test(c, grown_by_copies);
 	tcase_add_test(c, not_grown_by_copies);
+	tcase_add_test(c, replaced_by_chance);
 	tcase_add_test(c, the_same_place_from_elsewhere);
 	tcase_add_test(c, advice_covers_nine_tenths);
 	tcase_add_test(c, producers_and_consumers);

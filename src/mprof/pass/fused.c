@@ -137,8 +137,9 @@ ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struc
 	} else if (growth_may_copy(d->old->size, l->last->size)) {
 		last = growth_handed(l->last, l->process, NOTE_BEGAN);
 		growth_copied(g, l->chains, &last, d->old, d->ended);
-	} else if (d->ended < l->chains->count && ((const uint32_t *)l->chains->item)[d->ended]) {
-		growth_end_chain(g, l->chains, d->ended);
+	} else if (growth_has_chain(l->chains, d->ended)) {
+		last = growth_handed(l->last, l->process, NOTE_BEGAN);
+		growth_not_copied(g, l->chains, &last, d->old, d->ended);
 	}
 }
 

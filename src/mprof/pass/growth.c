@@ -49,6 +49,7 @@ static void count_chain(struct growth *g, const struct growth_chain *c)
 	s->moved += c->moved;
 	s->copies += c->copies;
 	s->copied += c->copied;
+	s->replaced += c->replaced;
 	s->longest = c->steps > s->longest ? c->steps : s->longest;
 	s->first = s->chains == 1 || c->first < s->first ? c->first : s->first;
 	s->greatest = c->greatest > s->greatest ? c->greatest : s->greatest;
@@ -180,6 +181,16 @@ void growth_copied(struct growth *g, struct array *t, const struct growth_handed
 		growth_end_chain(g, t, number);
 }
 
+void growth_not_copied(struct growth *g, struct array *t, const struct growth_handed *last,
+		       const struct block *old, uint32_t number)
+{
+	const uint32_t i = ((const uint32_t *)t->item)[number] - 1;
+
+	chain_at(g, i)->replaced =
+	    last->valid && last->size && same_place(g->walk->input.stacks, last->stack, old->stack);
+	growth_end_chain(g, t, number);
+}
+
 void growth_resized(struct growth *g, struct array *t, const struct event *e,
 		    const struct block *old, uint32_t number)
 {
@@ -279,6 +290,19 @@ static void advise(struct growth_site *s)
 	s->spare = chains ? (s->reserve * chains - sum) / chains : 0;
 }
 
+static void drop_chance(struct growth *g)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->sites; i++) {
+		const struct growth_site *s = &g->site[i];
+
+		if (s->copies < s->steps || 2 * s->replaced < s->chains)
+			g->site[kept++] = *s;
+	}
+	g->sites = kept;
+}
+
 ORDER(by_saving, struct growth_site, FALLING(saved_copied) ?: FALLING(saved_steps) ?: RISING(stack))
 
 static void finish(void *self, struct walk *w)
@@ -287,6 +311,7 @@ static void finish(void *self, struct walk *w)
 	struct growth_site *s;
 
 	(void)w;
+	drop_chance(g);
 	for (s = g->site; s < g->site + g->sites; s++) {
 		advise(s);
 		g->chains += s->chains;
@@ -306,6 +331,7 @@ static void add_site(struct growth_site *to, const struct growth_site *from)
 	to->moved += from->moved;
 	to->copied += from->copied;
 	to->copies += from->copies;
+	to->replaced += from->replaced;
 	if (from->longest > to->longest)
 		to->longest = from->longest;
 	if (from->first < to->first)

@@ -10,7 +10,11 @@
  *    returns a larger block (at most 4 times as large, plus 64 bytes), and the
  *    next event of this thread frees the smaller one. The same place: the
  *    innermost frame and its caller are the same.  Copies alone are a chain from
- *    GROWTH_COPIES steps on that at least doubled it; fewer may be chance.
+ *    GROWTH_COPIES steps on that at least doubled it; fewer may be chance.  And
+ *    a place that replaces blocks by others of any size, as a cache does, makes
+ *    such chains by chance: there, the last block of a chain, too, is freed
+ *    directly after its replacement was allocated, which is not larger.  A site
+ *    that only copies, and half of whose chains end so, does not count.
  * A chain belongs to the stack of its first step, with all its steps.
  *
  * Copied: the old size at every step that moved the block, unless realloc is
@@ -42,9 +46,10 @@ struct growth_class {
 struct growth_site {
 	uint32_t stack; /* node of stacks.h, 0 not known */
 	uint64_t chains, steps, moved, copied;
-	uint64_t copies;  /* of the steps: by new block, copy and free */
-	uint64_t longest; /* steps of one chain */
-	uint64_t first;	  /* least size that a chain began with */
+	uint64_t copies;   /* of the steps: by new block, copy and free */
+	uint64_t replaced; /* chains whose last block was replaced, by one that was not larger */
+	uint64_t longest;  /* steps of one chain */
+	uint64_t first;	   /* least size that a chain began with */
 	uint64_t greatest;
 	uint64_t reserve, saved_steps, saved_copied, spare;
 	uint32_t merged; /* sites that growth_merged put into it */
@@ -54,6 +59,7 @@ struct growth_site {
 struct growth_chain {
 	uint64_t copied, first, greatest;
 	uint32_t steps, moved, copies, stack;
+	bool replaced;
 };
 
 struct growth {
@@ -86,6 +92,11 @@ struct growth_handed *growth_last(struct growth *g, uint32_t thread);
 /* Chains of a process: uint32_t by number of the block, chain + 1. */
 struct array *growth_open(struct growth *g, uint32_t process);
 void growth_end_chain(struct growth *g, struct array *chains, uint32_t number);
+static inline bool growth_has_chain(const struct array *chains, uint32_t number)
+{
+	return number < chains->count && ((const uint32_t *)chains->item)[number];
+}
+
 /* By sizes alone, was a block copied to one allocated just before its end? */
 static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
 {
@@ -95,6 +106,9 @@ static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
 /* `old` was freed directly after a larger block was allocated: was it copied? */
 void growth_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
 		   const struct block *old, uint32_t number);
+/* `old`, of a chain, was freed, and not copied. */
+void growth_not_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
+		       const struct block *old, uint32_t number);
 /* The end of a realloc of `old`. */
 void growth_resized(struct growth *g, struct array *chains, const struct event *e,
 		    const struct block *old, uint32_t number);
@@ -119,8 +133,8 @@ static inline void growth_freed(struct growth *g, struct array *chains,
 {
 	if (last->valid && growth_may_copy(old->size, last->size) && last->process == process)
 		growth_copied(g, chains, last, old, number);
-	else if (number < chains->count && ((const uint32_t *)chains->item)[number])
-		growth_end_chain(g, chains, number);
+	else if (growth_has_chain(chains, number))
+		growth_not_copied(g, chains, last, old, number);
 }
 
 /* Sites whose stacks have the same key as one, with sums and advice of all of them, in the order
