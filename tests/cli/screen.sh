@@ -12,7 +12,7 @@ expect_screen() { # LOG
 	[ "$(wc -L <out)" -le 80 ] || bad "$1: $(wc -L <out) columns: $(awk 'length > 80' out)"
 	expect_words out 'It exited with status 0 after'
 	expect_words out ' Peak: '
-	grep -A1 -E '^Finding(s, most to gain first)?$' out | grep -q '^  1\. ' || bad "$1: no finding: $(cat out)"
+	grep -A1 -E '^Finding(s, largest gain first)?$' out | grep -q '^  1\. ' || bad "$1: no finding: $(cat out)"
 	grep -Eq '^       mprof report [a-z-]+ ' out || bad "$1: no command: $(cat out)"
 	! grep -q "$(printf '\033')" out || bad "$1: an escape in a pipe"
 	# A finding is left out for want of lines, and then it is counted.

@@ -225,14 +225,13 @@ static int open_record(struct trace **out, const char *path, const struct import
 		close_events(im);
 		return ret;
 	}
-	return trace_open_source(out, path,
-				 &(struct trace_source){ .self = im,
-							 .format = format->name,
-							 .timed = im->timed,
-							 .next = next_events,
-							 .rewind = rewind_events,
-							 .close = close_events },
-				 err);
+	*out = trace_open_source(path, &(struct trace_source){ .self = im,
+							       .format = format->name,
+							       .timed = im->timed,
+							       .next = next_events,
+							       .rewind = rewind_events,
+							       .close = close_events });
+	return 0;
 }
 
 /* Of the first bytes: is it mprof's?  *more: there are enough of them to say that it is not. */

@@ -10,17 +10,14 @@
 
 #include "pack.h"
 
-static int grow_buffer(uint64_t **buf, size_t *room, size_t bytes)
+static void grow_buffer(uint64_t **buf, size_t *room, size_t bytes)
 {
 	if (*room < bytes) {
 		free(*buf);
 		*room = 0;
-		*buf = malloc(bytes);
-		if (!*buf)
-			return -ENOMEM;
+		*buf = must_malloc(bytes);
 		*room = bytes;
 	}
-	return 0;
 }
 
 /* For a profile, whose slots are not copied: words may have changed since its header was read. */
@@ -41,8 +38,9 @@ bool chunk_is_cut(const struct trace *t, const struct chunk *c)
 /* The current words of a chunk; 0: they do not match its header. */
 static size_t chunk_load_now(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
 {
-	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX || grow_buffer(buf, room, c->bytes + 8))
+	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX)
 		return 0;
+	grow_buffer(buf, room, c->bytes + 8);
 	if (c->copy) {
 		memcpy(*buf, c->copy, c->bytes);
 		return c->bytes / 8;

@@ -614,11 +614,10 @@ static int put_record(struct combining *c, const struct extent *x)
 	struct mprof_sample *sample;
 	struct mprof_residency *residency;
 	struct mprof_stack_use *use;
-	int ret;
-	const void *from = records_payload(c->t, x, 0, &ret);
+	const void *from = records_payload(c->t, x, 0);
 
 	if (!from)
-		return ret ? no_memory(c) : 0;
+		return 0;
 	if (!payload(c, x->head.used))
 		return no_memory(c);
 	memcpy(c->buf, from, x->head.used);
@@ -645,8 +644,9 @@ static int put_records(struct combining *c)
 {
 	struct trace_damage before = c->t->damage;
 	struct extents x = { 0 };
-	int ret = extents_find(c->t, &x) ? no_memory(c) : 0;
+	int ret = 0;
 
+	extents_find(c->t, &x);
 	c->t->damage = before;
 	for (size_t i = 0; i < x.n && !ret; i++)
 		if (x.item[i].kind == MPROF_EXTENT_FACT || x.item[i].kind == MPROF_EXTENT_SAMPLE ||

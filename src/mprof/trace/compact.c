@@ -202,11 +202,9 @@ static int look_over(struct job *j)
 {
 	struct trace_damage before = j->from->damage;
 	bool cut = is_damaged(j->from);
-	int ret = extents_find(j->from, &j->extents);
 
+	extents_find(j->from, &j->extents);
 	j->from->damage = before;
-	if (ret)
-		return ret;
 	for (size_t i = 0; i < j->extents.n; i++)
 		cut |= is_cut(&j->extents.item[i]);
 	if (cut)

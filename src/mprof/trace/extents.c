@@ -287,7 +287,7 @@ static bool could_not_grow(const struct mprof_file_header *h)
 	return lost;
 }
 
-int extents_find(struct trace *t, struct extents *x)
+void extents_find(struct trace *t, struct extents *x)
 {
 	struct window w = { .t = t };
 	uint64_t offset = t->header_bytes;
@@ -301,8 +301,6 @@ int extents_find(struct trace *t, struct extents *x)
 			continue;
 		}
 		last = trace_grow((void **)&x->item, &x->n, &x->room, sizeof(*last));
-		if (!last)
-			return -ENOMEM;
 		*last = e;
 		offset = next_offset(&w, last);
 		if (offset > end)
@@ -310,5 +308,4 @@ int extents_find(struct trace *t, struct extents *x)
 	}
 	if (end > t->file_bytes)
 		trace_note_damage(t, &t->damage.bytes_missing, end - t->file_bytes, t->file_bytes);
-	return 0;
 }

@@ -62,7 +62,7 @@ static bool has_grown(const struct trace *t)
 }
 
 /* Lists all extents again, up to the current end of the file. */
-static int walk(struct trace *t, struct extents *x, const struct trace_damage *before)
+static void walk(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
 	struct stat st;
 
@@ -70,7 +70,7 @@ static int walk(struct trace *t, struct extents *x, const struct trace_damage *b
 		t->file_bytes = (uint64_t)st.st_size;
 	t->damage = *before;
 	x->n = 0;
-	return extents_find(t, x);
+	extents_find(t, x);
 }
 
 /*
@@ -79,20 +79,19 @@ static int walk(struct trace *t, struct extents *x, const struct trace_damage *b
  * taken but is not written yet looks like damage. In these cases we start
  * again.
  */
-static int walk_until_sound(struct trace *t, struct extents *x, const struct trace_damage *before)
+static void walk_until_sound(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
 	bool dropped, grown, half, missing;
 
 	for (int looks = 1;; looks++) {
-		int ret = walk(t, x, before);
-
-		dropped = !ret && has_dropped_more(t);
-		grown = !ret && has_grown(t);
+		walk(t, x, before);
+		dropped = has_dropped_more(t);
+		grown = has_grown(t);
 		half = grown && memcmp(&t->damage, before, sizeof(*before)) != 0;
 		missing = half && t->damage.bytes_missing > before->bytes_missing;
 		t->is_changing = t->header.dropped_ticks && (grown || dropped);
 		if (!(dropped || half) || looks >= (missing ? LOOKS_AT_END : LOOKS))
-			return ret;
+			return;
 		if (half)
 			trace_wait();
 	}
@@ -151,16 +150,15 @@ static uint64_t *make_buffer(const struct extents *x)
 		if (is_slot(x->item[i].kind) && size <= CHUNK_BYTES_MAX && size > most)
 			most = size;
 	}
-	return malloc(most + 8);
+	return must_malloc(most + 8);
 }
 
 /* The current words of all slots, each with its header. */
-static int slots_copy(struct trace *t, struct extents *x)
+static void slots_copy(struct trace *t, struct extents *x)
 {
 	uint64_t *words = make_buffer(x);
-	int ret = words ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !ret && i < x->n; i++) {
+	for (size_t i = 0; i < x->n; i++) {
 		struct extent *slot = &x->item[i];
 		size_t n = is_slot(slot->kind) && slot->bytes <= CHUNK_BYTES_MAX
 			       ? slot_read(t, slot, words)
@@ -168,17 +166,11 @@ static int slots_copy(struct trace *t, struct extents *x)
 
 		if (!n)
 			continue;
-		slot->copy = malloc(n * 8);
-		if (!slot->copy) {
-			ret = -ENOMEM;
-			continue;
-		}
-		memcpy(slot->copy, words, n * 8);
+		slot->copy = must_memdup(words, n * 8);
 		slot->all_bytes = slot->bytes;
 		slot->bytes = n * 8;
 	}
 	free(words);
-	return ret;
 }
 
 static bool slot_is_same(const struct trace *t, const struct extent *slot, uint64_t *words)
@@ -195,7 +187,7 @@ static bool slot_is_same(const struct trace *t, const struct extent *slot, uint6
 static bool slots_are_same(const struct trace *t, const struct extents *x)
 {
 	uint64_t *words = make_buffer(x);
-	bool same = words && !has_grown(t);
+	bool same = !has_grown(t);
 
 	for (size_t i = 0; same && i < x->n; i++)
 		same = !x->item[i].copy || slot_is_same(t, &x->item[i], words);
@@ -247,7 +239,7 @@ static uint64_t last_of_chunks(const struct extents *x, uint64_t last)
 }
 
 /* Moves the slots of one kind from one list to another. */
-static int slots_move(struct extents *from, uint16_t kind, struct extents *to)
+static void slots_move(struct extents *from, uint16_t kind, struct extents *to)
 {
 	for (size_t i = 0; i < from->n; i++) {
 		struct extent *slot = &from->item[i], *item;
@@ -255,12 +247,9 @@ static int slots_move(struct extents *from, uint16_t kind, struct extents *to)
 		if (!slot->copy || slot->kind != kind)
 			continue;
 		item = trace_grow((void **)&to->item, &to->n, &to->room, sizeof(*item));
-		if (!item)
-			return -ENOMEM;
 		*item = *slot;
 		slot->copy = NULL;
 	}
-	return 0;
 }
 
 static void slots_leave(struct extents *x)
@@ -274,71 +263,51 @@ static void slots_leave(struct extents *x)
 }
 
 /* x: what the first look found. */
-static int look_again(struct trace *t, struct extents *x, const struct trace_damage *before)
+static void look_again(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
 	struct extents events = { 0 }, stacks = { 0 };
-	int ret;
 
 	t->is_live = true;
 	t->until_ticks = last_of_slots(x);
 	forget(x);
-	ret = walk(t, x, before);
+	walk(t, x, before);
 	t->until_ticks = last_of_chunks(x, t->until_ticks);
-	if (!ret)
-		ret = walk(t, &events, before);
-	if (!ret)
-		ret = slots_copy(t, &events);
-	if (!ret)
-		ret = walk(t, &stacks, before);
-	if (!ret)
-		ret = slots_copy(t, &stacks);
-	if (!ret)
-		ret = walk_until_sound(t, x, before);
+	walk(t, &events, before);
+	slots_copy(t, &events);
+	walk(t, &stacks, before);
+	slots_copy(t, &stacks);
+	walk_until_sound(t, x, before);
 	slots_leave(x);
-	if (!ret)
-		ret = slots_move(&events, MPROF_EXTENT_SLOT, x);
-	if (!ret)
-		ret = slots_move(&stacks, MPROF_EXTENT_STACKS_SLOT, x);
+	slots_move(&events, MPROF_EXTENT_SLOT, x);
+	slots_move(&stacks, MPROF_EXTENT_STACKS_SLOT, x);
 	if (t->header.dropped_ticks)
 		t->until_ticks = 0;
 	forget(&events);
 	forget(&stacks);
-	return ret;
 }
 
 /* The copies are valid until the trace is closed. */
-static int copies_keep(struct trace *t, struct extents *x)
+static void copies_keep(struct trace *t, struct extents *x)
 {
-	int ret = 0;
-
 	for (size_t i = 0; i < x->n; i++) {
 		void **kept;
 
 		if (!x->item[i].copy)
 			continue;
 		kept = trace_grow((void **)&t->copy, &t->copies, &t->copies_room, sizeof(*kept));
-		if (kept) {
-			*kept = x->item[i].copy;
-		} else {
-			free(x->item[i].copy);
-			x->item[i].copy = NULL;
-			ret = -ENOMEM;
-		}
+		*kept = x->item[i].copy;
 	}
-	return ret;
 }
 
-int live_find_extents(struct trace *t, struct extents *x)
+void live_find_extents(struct trace *t, struct extents *x)
 {
 	const struct trace_damage before = t->damage;
-	int ret = walk_until_sound(t, x, &before), kept;
 
+	walk_until_sound(t, x, &before);
 	if (!trace_has_events(t) || t->header.flags & (MPROF_FILE_COMPRESSED | MPROF_FILE_CLOSED))
-		return ret;
-	if (!ret)
-		ret = slots_copy(t, x);
-	if (!ret && !slots_are_same(t, x))
-		ret = look_again(t, x, &before);
-	kept = copies_keep(t, x);
-	return ret ? ret : kept;
+		return;
+	slots_copy(t, x);
+	if (!slots_are_same(t, x))
+		look_again(t, x, &before);
+	copies_keep(t, x);
 }

@@ -3,7 +3,6 @@
 #include "../util/order.h"
 #include "loaded.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "reader.h"
@@ -26,21 +25,19 @@ void loaded_remove(struct loaded_ranges *r, uint64_t first, uint64_t end)
 	r->last = 0;
 }
 
-int loaded_add(struct loaded_ranges *r, const struct loaded *l)
+bool loaded_add(struct loaded_ranges *r, const struct loaded *l)
 {
 	size_t at;
 
 	loaded_remove(r, l->first, l->end);
 	if (r->n >= LOADED_MAX)
-		return -E2BIG;
-	if (!trace_grow((void **)&r->item, &r->n, &r->room, sizeof(*r->item)))
-		return -ENOMEM;
-	r->n--;
+		return false;
+	GROW(r->item, r->n + 1, r->room);
 	at = lower(r, l->first);
 	memmove(&r->item[at + 1], &r->item[at], (r->n - at) * sizeof(*r->item));
 	r->item[at] = *l;
 	r->n++;
-	return 0;
+	return true;
 }
 
 const struct loaded *loaded_find(struct loaded_ranges *r, uint64_t address)

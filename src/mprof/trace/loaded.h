@@ -10,6 +10,7 @@
 #ifndef MPROF_TRACE_LOADED_H
 #define MPROF_TRACE_LOADED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,8 +35,8 @@ struct loaded_ranges {
 	size_t last; /* where the last address was found */
 };
 
-/* 0, -ENOMEM, or -E2BIG when there are LOADED_MAX. */
-int loaded_add(struct loaded_ranges *r, const struct loaded *l);
+/* False when there are LOADED_MAX. */
+bool loaded_add(struct loaded_ranges *r, const struct loaded *l);
 void loaded_remove(struct loaded_ranges *r, uint64_t first, uint64_t end);
 /* The one that holds this address, or NULL. */
 const struct loaded *loaded_find(struct loaded_ranges *r, uint64_t address);

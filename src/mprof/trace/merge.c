@@ -35,7 +35,7 @@ static void sift_down(struct trace *t, size_t i)
 	heap[i] = moving;
 }
 
-int merge_start(struct trace *t)
+void merge_start(struct trace *t)
 {
 	t->heap_n = t->streams;
 	for (size_t i = 0; i < t->streams; i++) {
@@ -48,7 +48,6 @@ int merge_start(struct trace *t)
 	}
 	for (size_t i = t->heap_n / 2; i-- > 0;)
 		sift_down(t, i);
-	return 0;
 }
 
 /*

@@ -10,18 +10,6 @@
 
 #define REREADS_MAX 100u /* of chunks that are not complete yet */
 
-bool trace_double(void **array, size_t *room, size_t item_bytes)
-{
-	size_t more = *room ? 2 * *room : 16;
-	void *bigger = reallocarray(*array, more, item_bytes);
-
-	if (!bigger)
-		return false;
-	*array = bigger;
-	*room = more;
-	return true;
-}
-
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset)
 {
 	size_t got = 0;

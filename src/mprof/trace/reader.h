@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "trace.h"
 
 #define CHUNK_BYTES_MAX (64u << 20) /* greatest payload of one chunk, FORMAT.md 4.1 */
@@ -155,16 +156,15 @@ struct counts_record {
 	const struct mprof_counts *counts;
 };
 
-/* Doubles the room of *array; false without memory. */
-bool trace_double(void **array, size_t *room, size_t item_bytes);
-
-/* Grows *array by one item; returns it zeroed, or NULL. */
+/* Grows *array by one item; returns it zeroed. */
 static inline void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
 {
 	char *item;
 
-	if (*n == *room && !trace_double(array, room, item_bytes))
-		return NULL;
+	if (*n == *room) {
+		*room = grow_room(*n + 1, *room);
+		*array = must_reallocarray(*array, *room, item_bytes);
+	}
 	item = (char *)*array + (*n)++ * item_bytes;
 	memset(item, 0, item_bytes);
 	return item;
@@ -187,17 +187,17 @@ void trace_wait(void);
 /* A chunk is damaged: returns true after a pause if it may only be incomplete so far. */
 bool trace_reread(struct trace *t);
 
-/* extents.c: 0 or -ENOMEM.  The caller frees x->item. */
-int extents_find(struct trace *t, struct extents *x);
+/* extents.c.  The caller frees x->item. */
+void extents_find(struct trace *t, struct extents *x);
 
 /* live.c: the same, of a file that may still be written, with the words of its slots. */
-int live_find_extents(struct trace *t, struct extents *x);
+void live_find_extents(struct trace *t, struct extents *x);
 
-/* records.c: keeps one extent of a kind that is not events.  0 or -ENOMEM. */
-int records_take(struct trace *t, const struct extent *x);
-int records_finish(struct trace *t);
-/* The payload of an extent, owned by t; NULL with *ret 0 if it is bad. */
-void *records_payload(struct trace *t, const struct extent *x, size_t least, int *ret);
+/* records.c: keeps one extent of a kind that is not events. */
+void records_take(struct trace *t, const struct extent *x);
+void records_finish(struct trace *t);
+/* The payload of an extent, owned by t; NULL if it is bad. */
+void *records_payload(struct trace *t, const struct extent *x, size_t least);
 /* Bytes of the payload of each kind of a profile's parts; 0: it is none. */
 size_t records_total_bytes(uint16_t kind);
 void records_find_stacks(struct trace *t); /* of what names them, after stacks_read() */
@@ -206,12 +206,12 @@ void records_free(struct trace *t);
 /* clock.c */
 void clock_calibrate(struct trace *t);
 
-/* stacks.c: 0 or -ENOMEM. */
-int stacks_read(struct trace *t);
+/* stacks.c */
+void stacks_read(struct trace *t);
 void stacks_free(struct trace *t);
 
-/* streams.c: 0 or -ENOMEM.  Without events, of stack records only. */
-int streams_build(struct trace *t, const struct extents *x, bool events);
+/* streams.c.  Without events, of stack records only. */
+void streams_build(struct trace *t, const struct extents *x, bool events);
 void streams_free(struct trace *t);
 
 /* chunks.c.  The end of the file cuts it, so the part that exists is valid. */
@@ -232,8 +232,8 @@ bool chunk_is_gone(const struct trace *t, const struct chunk *c);
 size_t stream_decode(struct trace *t, struct stream *s, struct event *events, size_t n,
 		     uint64_t limit, uint64_t *key);
 
-/* merge.c: 0 or -ENOMEM. */
-int merge_start(struct trace *t);
+/* merge.c */
+void merge_start(struct trace *t);
 /* Some events of the stream at the top, possibly none; only while heap_n is not 0. */
 size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream);
 

@@ -9,7 +9,6 @@
 #include "../util/order.h"
 #include "reader.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,27 +65,18 @@ static bool is_total(uint16_t kind)
 	return records_total_bytes(kind) != 0;
 }
 
-void *records_payload(struct trace *t, const struct extent *x, size_t least, int *ret)
+void *records_payload(struct trace *t, const struct extent *x, size_t least)
 {
 	bool live = x->kind == MPROF_EXTENT_COUNTS || x->kind == MPROF_EXTENT_STACK_USE ||
 		    is_total(x->kind);
 	unsigned char *copy;
 	void **slot;
 
-	*ret = 0;
 	if (x->bytes < least || (!live && x->bytes < x->head.used))
 		goto bad;
-	*ret = -ENOMEM;
-	copy = malloc(x->bytes + 1);
-	if (!copy)
-		return NULL;
+	copy = must_malloc(x->bytes + 1);
 	slot = trace_grow((void **)&t->copy, &t->copies, &t->copies_room, sizeof(*slot));
-	if (!slot) {
-		free(copy);
-		return NULL;
-	}
 	*slot = copy;
-	*ret = 0;
 	copy[x->bytes] = 0;
 	if (trace_read(t, copy, x->bytes, x->payload) != x->bytes)
 		goto bad;
@@ -152,18 +142,15 @@ static bool is_later(const struct trace *t, const struct extent *x, const struct
 	return t->until_ticks && (ticks & MPROF_TICKS_MASK) > t->until_ticks;
 }
 
-static int take_fact(struct trace *t, const struct extent *x)
+static void take_fact(struct trace *t, const struct extent *x)
 {
-	int ret;
-	const struct mprof_fact *fact = records_payload(t, x, sizeof(*fact), &ret);
+	const struct mprof_fact *fact = records_payload(t, x, sizeof(*fact));
 	const char *s, *end;
 	struct trace_fact *f;
 
 	if (!fact || is_later(t, x, fact))
-		return ret;
+		return;
 	f = trace_grow((void **)&t->fact, &t->facts, &t->facts_room, sizeof(*f));
-	if (!f)
-		return -ENOMEM;
 	*f = (struct trace_fact){ .fact = fact,
 				  .process = x->head.process,
 				  .image = x->head.image,
@@ -182,32 +169,24 @@ static int take_fact(struct trace *t, const struct extent *x)
 	s = (const char *)(fact + 1);
 	end = (const char *)fact + x->head.used;
 	/* One more than needed, so that argv is never NULL and ends like main's. */
-	f->argv = calloc(count_args(s, end) + 1, sizeof(*f->argv));
-	if (!f->argv)
-		return -ENOMEM;
+	f->argv = must_calloc(count_args(s, end) + 1, sizeof(*f->argv));
 	for (; s < end; s += strlen(s) + 1)
 		take_string(f, s);
-	return 0;
 }
 
-static int take_resident(struct trace *t, const struct extent *x, const struct mprof_sample *s)
+static void take_resident(struct trace *t, const struct extent *x, const struct mprof_sample *s)
 {
 	struct owned_sample *o =
 	    trace_grow((void **)&t->sample, &t->samples, &t->samples_room, sizeof(*o));
 
-	if (!o)
-		return -ENOMEM;
 	*o = (struct owned_sample){ x->head.process, *s };
-	return 0;
 }
 
 /* A process's own reading of its high-water mark: it does not know what was resident then. */
-static int take_look(struct trace *t, const struct extent *x, const struct mprof_sample *s)
+static void take_look(struct trace *t, const struct extent *x, const struct mprof_sample *s)
 {
 	struct trace_peak *p = trace_grow((void **)&t->peak, &t->peaks, &t->peaks_room, sizeof(*p));
 
-	if (!p)
-		return -ENOMEM;
 	*p = (struct trace_peak){
 		.process = x->head.process,
 		.image = x->head.image,
@@ -217,21 +196,18 @@ static int take_look(struct trace *t, const struct extent *x, const struct mprof
 		.arena = s->arena,
 		.minor_faults = s->minor_faults,
 	};
-	return 0;
 }
 
-static int take_samples(struct trace *t, const struct extent *x)
+static void take_samples(struct trace *t, const struct extent *x)
 {
-	int ret;
-	const struct mprof_sample *s = records_payload(t, x, sizeof(*s), &ret);
+	const struct mprof_sample *s = records_payload(t, x, sizeof(*s));
 
-	for (size_t i = 0; s && !ret && i < x->head.used / sizeof(*s); i++) {
+	for (size_t i = 0; s && i < x->head.used / sizeof(*s); i++) {
 		if (s[i].peak_rss && !s[i].rss)
-			ret = take_look(t, x, &s[i]);
+			take_look(t, x, &s[i]);
 		else if (s[i].ticks)
-			ret = take_resident(t, x, &s[i]);
+			take_resident(t, x, &s[i]);
 	}
-	return ret;
 }
 
 /* Number of valid runs: ascending, not empty, not overlapping. */
@@ -247,24 +223,21 @@ static uint64_t good_runs(const struct mprof_page_run *run, uint64_t n)
 	return i;
 }
 
-static int take_residency(struct trace *t, const struct extent *x)
+static void take_residency(struct trace *t, const struct extent *x)
 {
 	const bool variables = x->kind == MPROF_EXTENT_VARIABLES;
-	int ret;
-	const struct mprof_residency *head = records_payload(t, x, sizeof(*head), &ret);
+	const struct mprof_residency *head = records_payload(t, x, sizeof(*head));
 	struct trace_residency *r;
 	uint64_t room;
 
 	if (!head)
-		return ret;
+		return;
 	if (variables)
 		r = trace_grow((void **)&t->variables, &t->variables_n, &t->variables_room,
 			       sizeof(*r));
 	else
 		r = trace_grow((void **)&t->residency, &t->residencies, &t->residencies_room,
 			       sizeof(*r));
-	if (!r)
-		return -ENOMEM;
 	room = (x->bytes - sizeof(*head)) / sizeof(*r->run);
 	r->process = x->head.process;
 	r->image = variables ? x->head.image : 0;
@@ -273,89 +246,71 @@ static int take_residency(struct trace *t, const struct extent *x)
 	r->runs = good_runs(r->run, head->runs < room ? head->runs : room);
 	if (r->runs != head->runs)
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
-	return 0;
 }
 
-static int take_stack_use(struct trace *t, const struct extent *x)
+static void take_stack_use(struct trace *t, const struct extent *x)
 {
 	struct trace_stack_use *to;
 	const struct mprof_stack_use *u;
-	int ret;
 
 	if (!x->head.used)
-		return 0;
-	u = records_payload(t, x, sizeof(*u), &ret);
+		return;
+	u = records_payload(t, x, sizeof(*u));
 	if (!u || !u->high) /* its thread is about to begin */
-		return ret;
+		return;
 	to = trace_grow((void **)&t->use, &t->uses, &t->uses_room, sizeof(*to));
-	if (!to)
-		return -ENOMEM;
 	*to = (struct trace_stack_use){ u, x->head.process, x->head.image, x->head.thread };
-	return 0;
 }
 
-static int take_misuse(struct trace *t, const struct extent *x)
+static void take_misuse(struct trace *t, const struct extent *x)
 {
-	int ret;
-	const struct mprof_misuse *m = records_payload(t, x, sizeof(*m), &ret);
+	const struct mprof_misuse *m = records_payload(t, x, sizeof(*m));
 	struct trace_misuse *to;
 
 	if (!m)
-		return ret;
+		return;
 	if (!m->what || m->what >= MPROF_MISUSE_BEHIND || m->seen_bytes > sizeof(m->seen)) {
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
-		return 0;
+		return;
 	}
 	to = trace_grow((void **)&t->misuse, &t->misuses, &t->misuses_room, sizeof(*to));
-	if (!to)
-		return -ENOMEM;
 	*to = (struct trace_misuse){ m, x->head.process, x->head.image, 0, 0, 0 };
-	return 0;
 }
 
 /* The last one of an image counts: extents come in the order of the file. */
-static int take_guarded(struct trace *t, const struct extent *x)
+static void take_guarded(struct trace *t, const struct extent *x)
 {
-	int ret;
-	const struct mprof_guarded *g = records_payload(t, x, sizeof(*g), &ret);
+	const struct mprof_guarded *g = records_payload(t, x, sizeof(*g));
 	struct guarded_record *r;
 
 	if (!g)
-		return ret;
+		return;
 	for (size_t i = t->guarded_n; i-- > 0;)
 		if (t->guarded[i].process == x->head.process &&
 		    t->guarded[i].image == x->head.image) {
 			t->guarded[i].guarded = g;
-			return 0;
+			return;
 		}
 	r = trace_grow((void **)&t->guarded, &t->guarded_n, &t->guarded_room, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
 	*r = (struct guarded_record){ x->head.process, x->head.image, g };
-	return 0;
 }
 
-static int take_counts(struct trace *t, const struct extent *x)
+static void take_counts(struct trace *t, const struct extent *x)
 {
-	int ret;
 	const struct mprof_counts *counts;
 	struct counts_record *r;
 
 	if (!x->head.thread) /* room for threads to come */
-		return 0;
-	counts = records_payload(t, x, sizeof(*counts), &ret);
+		return;
+	counts = records_payload(t, x, sizeof(*counts));
 	if (!counts)
-		return ret;
+		return;
 	r = trace_grow((void **)&t->counts, &t->counts_n, &t->counts_room, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
 	*r = (struct counts_record){ x->head.process, x->head.thread, counts };
-	return 0;
 }
 
-static int take_total(struct trace *t, const struct extent *x)
+static void take_total(struct trace *t, const struct extent *x)
 {
-	int ret;
 	const void *data;
 	struct trace_totals *r;
 
@@ -363,14 +318,12 @@ static int take_total(struct trace *t, const struct extent *x)
 	if (!memcmp(t->header.magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) || !x->head.process ||
 	    x->head.seq > UINT32_MAX - MPROF_CELLS) {
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
-		return 0;
+		return;
 	}
-	data = records_payload(t, x, records_total_bytes(x->kind), &ret);
+	data = records_payload(t, x, records_total_bytes(x->kind));
 	if (!data)
-		return ret;
+		return;
 	r = trace_grow((void **)&t->total, &t->totals, &t->totals_room, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
 	*r = (struct trace_totals){
 		.kind = x->kind,
 		.image = x->head.image,
@@ -379,32 +332,25 @@ static int take_total(struct trace *t, const struct extent *x)
 		.first = (uint32_t)x->head.seq,
 		.data = data,
 	};
-	return 0;
 }
 
-int records_take(struct trace *t, const struct extent *x)
+void records_take(struct trace *t, const struct extent *x)
 {
+	static void (*const take[])(struct trace * t, const struct extent *x) = {
+		[MPROF_EXTENT_FACT] = take_fact,
+		[MPROF_EXTENT_SAMPLE] = take_samples,
+		[MPROF_EXTENT_RESIDENCY] = take_residency,
+		[MPROF_EXTENT_VARIABLES] = take_residency,
+		[MPROF_EXTENT_STACK_USE] = take_stack_use,
+		[MPROF_EXTENT_MISUSE] = take_misuse,
+		[MPROF_EXTENT_GUARDED] = take_guarded,
+		[MPROF_EXTENT_COUNTS] = take_counts,
+	};
+
 	if (is_total(x->kind))
-		return take_total(t, x);
-	switch (x->kind) {
-	case MPROF_EXTENT_FACT:
-		return take_fact(t, x);
-	case MPROF_EXTENT_SAMPLE:
-		return take_samples(t, x);
-	case MPROF_EXTENT_RESIDENCY:
-	case MPROF_EXTENT_VARIABLES:
-		return take_residency(t, x);
-	case MPROF_EXTENT_STACK_USE:
-		return take_stack_use(t, x);
-	case MPROF_EXTENT_MISUSE:
-		return take_misuse(t, x);
-	case MPROF_EXTENT_GUARDED:
-		return take_guarded(t, x);
-	case MPROF_EXTENT_COUNTS:
-		return take_counts(t, x);
-	default:
-		return 0;
-	}
+		take_total(t, x);
+	else if (x->kind < sizeof(take) / sizeof(take[0]) && take[x->kind])
+		take[x->kind](t, x);
 }
 
 ORDER(by_fact, struct trace_fact, RISING(fact->ticks) ?: RISING(offset))
@@ -452,7 +398,7 @@ static void sort(void *array, size_t n, size_t bytes, int (*by)(const void *, co
 		qsort(array, n, bytes, by);
 }
 
-int records_finish(struct trace *t)
+void records_finish(struct trace *t)
 {
 	sort(t->fact, t->facts, sizeof(*t->fact), by_fact);
 	sort(t->sample, t->samples, sizeof(*t->sample), by_sample);
@@ -464,12 +410,9 @@ int records_finish(struct trace *t)
 	keep_rises(t);
 	sort(t->counts, t->counts_n, sizeof(*t->counts), by_counts);
 	sort(t->total, t->totals, sizeof(*t->total), by_owner);
-	t->sample_flat = calloc(t->samples + 1, sizeof(*t->sample_flat));
-	if (!t->sample_flat)
-		return -ENOMEM;
+	t->sample_flat = must_calloc(t->samples + 1, sizeof(*t->sample_flat));
 	for (size_t i = 0; i < t->samples; i++)
 		t->sample_flat[i] = t->sample[i].s;
-	return 0;
 }
 
 void records_find_stacks(struct trace *t)

@@ -3,14 +3,12 @@
  * stack_records.c - the records of one process's image, in their order.
  *
  * Functions that take one record return its number of words, 0 if that is
- * unknown, or -errno.
+ * unknown.
  */
 #include "stack_records.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "reader.h"
 
@@ -20,59 +18,43 @@
 #define BUILD_ID_MAX 64u
 #define PATH_MAX_OK  65536u
 
-static int bad(struct stack_records *r)
+static void bad(struct stack_records *r)
 {
 	r->bad++;
-	return 0;
 }
 
-/* Not enough memory, or only more numbers than a file of this size can need. */
-static int no_number(struct stack_records *r)
-{
-	const struct stack_table *s = r->table;
-
-	if (s->nodes < s->nodes_max && s->frames < s->nodes_max && s->objects < s->nodes_max)
-		return -ENOMEM;
-	return bad(r);
-}
-
-static int map_reach(struct stack_records *r, uint32_t index)
+static void map_reach(struct stack_records *r, uint32_t index)
 {
 	struct stack_map *m = r->map;
 	size_t room = r->map_room ? r->map_room : 256;
-	uint32_t *bigger;
 
 	while (room <= index)
 		room *= 2;
 	if (room > r->map_room) {
-		bigger = reallocarray(m->node, room, sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
-		m->node = bigger;
+		m->node = must_reallocarray(m->node, room, sizeof(*m->node));
 		r->map_room = room;
 	}
 	while (m->nodes <= index)
 		m->node[m->nodes++] = STACK_UNDEFINED;
-	return 0;
 }
 
 /* From here on `id` is this node. */
-static int define(struct stack_records *r, uint32_t id, uint32_t node)
+static void define(struct stack_records *r, uint32_t id, uint32_t node)
 {
 	struct stack_map *m = r->map;
 	uint64_t index = (uint64_t)id - m->base - 1;
-	int ret;
 
-	if (id <= m->base || index > 4 * r->defined + NUMBERS_LEAD)
-		return bad(r);
-	ret = map_reach(r, (uint32_t)index);
-	if (ret)
-		return ret;
-	if (m->node[index] != STACK_UNDEFINED)
-		return m->node[index] == node ? 0 : bad(r);
+	if (id <= m->base || index > 4 * r->defined + NUMBERS_LEAD) {
+		bad(r);
+		return;
+	}
+	map_reach(r, (uint32_t)index);
+	if (m->node[index] != STACK_UNDEFINED) {
+		r->bad += m->node[index] != node;
+		return;
+	}
 	m->node[index] = node;
 	r->defined++;
-	return 0;
 }
 
 static uint32_t frame_of(struct stack_records *r, uint64_t word)
@@ -86,7 +68,7 @@ static uint32_t frame_of(struct stack_records *r, uint64_t word)
 				 exact ? STACK_FRAME_EXACT : 0);
 }
 
-/* The node that the new frames of a stack are joined to; STACK_NONE without memory. */
+/* The node that the new frames of a stack are joined to; STACK_NONE: no number is left. */
 static uint32_t joint(struct stack_records *r, uint32_t joined, uint32_t depth, unsigned flags)
 {
 	enum stack_root root = flags & MPROF_STACK_TRUNCATED  ? ROOT_TRUNCATED
@@ -99,34 +81,40 @@ static uint32_t joint(struct stack_records *r, uint32_t joined, uint32_t depth, 
 	return depth ? stack_table_reroot(r->table, node, root) : r->table->marker[root];
 }
 
-static int take_stack(struct stack_records *r, const uint64_t *w, uint32_t frames)
+static void take_stack(struct stack_records *r, const uint64_t *w, uint32_t frames)
 {
 	uint32_t joined = stack_map_node(r->map, (uint32_t)w[1]), depth = w[1] >> 32, node;
 	uint32_t frame[MPROF_STACK_FRAMES];
 
 	if (joined == STACK_UNDEFINED || depth > stack_table_depth(r->table, joined) ||
-	    depth + frames > DEPTH_MAX)
-		return bad(r);
+	    depth + frames > DEPTH_MAX) {
+		bad(r);
+		return;
+	}
 	for (uint32_t i = 0; i < frames; i++) {
 		frame[i] = frame_of(r, w[2 + i]);
-		if (frame[i] == STACK_NONE)
-			return no_number(r);
+		if (frame[i] == STACK_NONE) {
+			bad(r);
+			return;
+		}
 	}
 	node = joint(r, joined, depth, w[0] >> 4 & 15);
 	if (node != STACK_NONE)
 		node = stack_table_path(r->table, node, frame, frames);
-	return node == STACK_NONE ? no_number(r) : define(r, w[0] >> 32, node);
+	if (node == STACK_NONE)
+		bad(r);
+	else
+		define(r, w[0] >> 32, node);
 }
 
-static ssize_t stack_record(struct stack_records *r, const uint64_t *w, size_t n)
+static size_t stack_record(struct stack_records *r, const uint64_t *w, size_t n)
 {
 	uint32_t frames = w[0] >> 8 & 0xffffff;
-	int ret;
 
 	if (frames > MPROF_STACK_FRAMES || n < 2 + frames)
 		return 0;
-	ret = take_stack(r, w, frames);
-	return ret ? ret : 2 + (ssize_t)frames;
+	take_stack(r, w, frames);
+	return 2 + frames;
 }
 
 static size_t words_of(uint64_t bytes)
@@ -173,11 +161,10 @@ static uint32_t intern_object(struct stack_records *r, const uint64_t *w,
 				  .segments = p->segments,
 				  .bias = w[2],
 				  .first_process = r->map->process };
-	char *path = strndup((const char *)(build_id + words_of(p->build_id_bytes)), p->path_bytes);
+	char *path =
+	    must_strndup((const char *)(build_id + words_of(p->build_id_bytes)), p->path_bytes);
 	uint32_t number;
 
-	if (!path)
-		return STACK_NONE;
 	get_segments(segment, w + 1 + MPROF_OBJECT_WORDS, p, o.bias);
 	o.path = path;
 	number = stack_table_object(r->table, &o, strlen(path));
@@ -185,17 +172,16 @@ static uint32_t intern_object(struct stack_records *r, const uint64_t *w,
 	return number;
 }
 
-static int take_object(struct stack_records *r, const uint64_t *w, size_t words)
+static void take_object(struct stack_records *r, const uint64_t *w, size_t words)
 {
 	struct object_parts parts;
 	struct loaded *l =
 	    trace_grow((void **)&r->list.item, &r->list.n, &r->list.room, sizeof(*l));
-	int ret;
 
-	if (!l)
-		return -ENOMEM;
-	if (!object_is_possible(w, words, &parts))
-		return bad(r); /* it has its number all the same */
+	if (!object_is_possible(w, words, &parts)) {
+		bad(r); /* it has its number all the same */
+		return;
+	}
 	*l = (struct loaded){ .ticks = w[1],
 			      .bias = w[2],
 			      .first = w[3],
@@ -204,24 +190,24 @@ static int take_object(struct stack_records *r, const uint64_t *w, size_t words)
 			      .object = intern_object(r, w, &parts) };
 	if (l->object == STACK_NONE) {
 		l->first = l->end = 0;
-		return no_number(r);
+		bad(r);
+		return;
 	}
-	ret = loaded_add(&r->ranges, l);
-	return ret == -E2BIG ? bad(r) : ret;
+	if (!loaded_add(&r->ranges, l))
+		bad(r);
 }
 
-static ssize_t object_record(struct stack_records *r, const uint64_t *w, size_t n)
+static size_t object_record(struct stack_records *r, const uint64_t *w, size_t n)
 {
 	size_t words = w[0] >> 4 & 0xfffffff;
-	int ret;
 
 	if (words < MPROF_OBJECT_WORDS || n < 1 + words)
 		return 0;
-	ret = take_object(r, w, words);
-	return ret ? ret : 1 + (ssize_t)words;
+	take_object(r, w, words);
+	return 1 + words;
 }
 
-static ssize_t gone_record(struct stack_records *r, const uint64_t *w, size_t n)
+static size_t gone_record(struct stack_records *r, const uint64_t *w, size_t n)
 {
 	uint32_t number = w[0] >> 32;
 	struct loaded *l;
@@ -245,18 +231,18 @@ static ssize_t gone_record(struct stack_records *r, const uint64_t *w, size_t n)
 }
 
 /* A record whose writer was killed, or jumped out of a signal handler. */
-static ssize_t gap_record(const uint64_t *w, size_t n)
+static size_t gap_record(const uint64_t *w, size_t n)
 {
 	size_t words = w[0] >> 4;
 
-	return words <= n ? (ssize_t)words : 0;
+	return words <= n ? words : 0;
 }
 
-int stack_records_take(struct stack_records *r, const uint64_t *w, size_t n)
+void stack_records_take(struct stack_records *r, const uint64_t *w, size_t n)
 {
-	ssize_t got;
+	size_t got;
 
-	for (size_t i = 0; i < n && w[i]; i += (size_t)got) {
+	for (size_t i = 0; i < n && w[i]; i += got) {
 		switch (w[i] & 15) {
 		case MPROF_RECORD_STACK:
 			got = stack_record(r, w + i, n - i);
@@ -273,14 +259,12 @@ int stack_records_take(struct stack_records *r, const uint64_t *w, size_t n)
 		default:
 			got = 0;
 		}
-		if (got < 0)
-			return (int)got;
 		if (!got) {
 			r->gap = true;
-			return bad(r);
+			bad(r);
+			return;
 		}
 	}
-	return 0;
 }
 
 void stack_records_free(struct stack_records *r)

@@ -25,9 +25,9 @@ struct stack_records {
 
 /*
  * The records of one chunk.  A bad one is counted and skipped; after one of
- * unknown length, all others are.  0 or -ENOMEM.
+ * unknown length, all others are.
  */
-int stack_records_take(struct stack_records *r, const uint64_t *w, size_t n);
+void stack_records_take(struct stack_records *r, const uint64_t *w, size_t n);
 void stack_records_free(struct stack_records *r);
 
 #endif

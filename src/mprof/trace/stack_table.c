@@ -2,7 +2,6 @@
 /* stack_table.c - the unique objects, frames and nodes of a run. */
 #include "stack_table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,52 +69,41 @@ static void number_put(struct number_table *n, uint32_t hash, uint32_t number)
 }
 
 /* Makes room for so many more. */
-static int number_room(struct number_table *n, size_t more)
+static void number_room(struct number_table *n, size_t more)
 {
 	struct number_table old = *n;
 	size_t room = old.room ? old.room : 1024;
 
 	if (2 * (old.n + more) <= old.room)
-		return 0;
+		return;
 	while (2 * (old.n + more) > room)
 		room *= 2;
 	n->slot = large_extend(NULL, 0, room * sizeof(*n->slot));
-	if (!n->slot) {
-		*n = old;
-		return -ENOMEM;
-	}
 	n->room = room;
 	n->n = 0;
 	for (size_t i = 0; i < old.room; i++)
 		if (old.slot[i])
 			number_put(n, (uint32_t)(old.slot[i] >> 32), (uint32_t)old.slot[i] - 1);
 	large_free(old.slot, old.room * sizeof(*old.slot));
-	return 0;
 }
 
-static bool more_families(struct stack_table *s)
+static void more_families(struct stack_table *s)
 {
 	const size_t bytes = sizeof(*s->children);
 	size_t more = s->families ? 2 * s->families : 256;
-	void *bigger = large_extend(s->children, s->families * bytes, more * bytes);
 
-	if (!bigger)
-		return false;
-	s->children = bigger;
+	s->children = large_extend(s->children, s->families * bytes, more * bytes);
 	s->families = more;
-	return true;
 }
 
 static struct stack_node *add_node(struct stack_table *s)
 {
-	uint32_t *depth;
-
-	if (s->nodes >= s->nodes_max ||
-	    (s->nodes / STACK_FAMILY >= s->families && !more_families(s)))
+	if (s->nodes >= s->nodes_max)
 		return NULL;
-	depth = trace_grow((void **)&s->depth, &s->depths, &s->depths_room, sizeof(*depth));
-	return depth ? trace_grow((void **)&s->node, &s->nodes, &s->nodes_room, sizeof(*s->node))
-		     : NULL;
+	if (s->nodes / STACK_FAMILY >= s->families)
+		more_families(s);
+	trace_grow((void **)&s->depth, &s->depths, &s->depths_room, sizeof(*s->depth));
+	return trace_grow((void **)&s->node, &s->nodes, &s->nodes_room, sizeof(*s->node));
 }
 
 static uint32_t new_node(struct stack_table *s, uint32_t parent, uint32_t frame)
@@ -139,7 +127,8 @@ static __attribute__((noinline)) uint32_t other_child(struct stack_table *s, uin
 	while ((number = number_next(&s->by_node, hash, &at)) != STACK_NONE)
 		if (s->node[number].parent == parent && s->node[number].frame == frame)
 			return number;
-	number = number_room(&s->by_node, 1) ? STACK_NONE : new_node(s, parent, frame);
+	number_room(&s->by_node, 1);
+	number = new_node(s, parent, frame);
 	if (number != STACK_NONE)
 		number_put(&s->by_node, hash, number);
 	return number;
@@ -184,11 +173,10 @@ uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t addr
 		if (frame->address == address && frame->object == object && frame->flags == flags)
 			return number;
 	}
-	if (s->frames >= s->nodes_max || number_room(n, 1))
+	if (s->frames >= s->nodes_max)
 		return STACK_NONE;
+	number_room(n, 1);
 	frame = trace_grow((void **)&s->frame, &s->frames, &s->frames_room, sizeof(*frame));
-	if (!frame)
-		return STACK_NONE;
 	*frame = wanted;
 	number_put(n, hash, (uint32_t)s->frames - 1);
 	return (uint32_t)s->frames - 1;
@@ -201,13 +189,11 @@ static bool same_object(const struct stack_object *a, const struct stack_object 
 }
 
 /* Segments, build-id and path in one piece of memory, which `segment` points to. */
-static bool copy_parts(struct stack_object *o, size_t path_bytes)
+static void copy_parts(struct stack_object *o, size_t path_bytes)
 {
 	size_t segments = o->segments * sizeof(*o->segment);
-	char *copy = malloc(segments + o->build_id_bytes + path_bytes + 1);
+	char *copy = must_malloc(segments + o->build_id_bytes + path_bytes + 1);
 
-	if (!copy)
-		return false;
 	if (segments)
 		memcpy(copy, o->segment, segments);
 	if (o->build_id_bytes)
@@ -216,7 +202,6 @@ static bool copy_parts(struct stack_object *o, size_t path_bytes)
 	o->segment = (const struct stack_segment *)copy;
 	o->build_id = o->build_id_bytes ? (const uint8_t *)copy + segments : NULL;
 	o->path = copy + segments + o->build_id_bytes;
-	return true;
 }
 
 uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o, size_t path_bytes)
@@ -229,13 +214,11 @@ uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o,
 	while ((number = number_next(n, hash, &at)) != STACK_NONE)
 		if (same_object(&s->object[number], o))
 			return number;
-	if (s->objects >= s->nodes_max || number_room(n, 1) || !copy_parts(&copy, path_bytes))
+	if (s->objects >= s->nodes_max)
 		return STACK_NONE;
+	number_room(n, 1);
+	copy_parts(&copy, path_bytes);
 	object = trace_grow((void **)&s->object, &s->objects, &s->objects_room, sizeof(*object));
-	if (!object) {
-		free((void *)copy.segment);
-		return STACK_NONE;
-	}
 	*object = copy;
 	number_put(n, hash, (uint32_t)s->objects - 1);
 	return (uint32_t)s->objects - 1;
@@ -251,10 +234,8 @@ uint32_t stack_table_outer(const struct stack_table *s, uint32_t node, uint32_t 
 uint32_t stack_table_reroot(struct stack_table *s, uint32_t node, enum stack_root root)
 {
 	uint32_t n = stack_table_depth(s, node), i = n, to = s->marker[root];
-	uint32_t *frame = malloc((n + 1) * sizeof(*frame));
+	uint32_t *frame = must_malloc((n + 1) * sizeof(*frame));
 
-	if (!frame)
-		return STACK_NONE;
 	for (; i; node = s->node[node].parent)
 		frame[--i] = s->node[node].frame;
 	for (; i < n && to != STACK_NONE; i++)
@@ -264,38 +245,31 @@ uint32_t stack_table_reroot(struct stack_table *s, uint32_t node, enum stack_roo
 }
 
 /* Node 0 and the two markers: none of them counts as a frame of a stack. */
-static int make_roots(struct stack_table *s)
+static void make_roots(struct stack_table *s)
 {
 	static const uint32_t flags[] = { 0, STACK_FRAME_TRUNCATED, STACK_FRAME_LOST_WAY };
 
 	for (uint32_t root = ROOT_WHOLE; root <= ROOT_LOST_WAY; root++) {
-		uint32_t frame = stack_table_frame(s, 0, 0, flags[root]);
+		const uint32_t frame = stack_table_frame(s, 0, 0, flags[root]);
 
-		if (frame == STACK_NONE)
-			return -ENOMEM;
 		if (!root) {
-			if (!add_node(s))
-				return -ENOMEM;
+			add_node(s);
 			continue;
 		}
 		s->marker[root] = stack_table_node(s, 0, frame);
-		if (s->marker[root] == STACK_NONE)
-			return -ENOMEM;
 		s->depth[s->marker[root]] = root;
 	}
-	return 0;
 }
 
-int stack_table_start(struct stack_table *s, size_t nodes_max)
+void stack_table_start(struct stack_table *s, size_t nodes_max)
 {
 	struct stack_object nothing = { .path = "" }, *none;
 
 	*s = (struct stack_table){ .nodes_max = nodes_max < STACK_NONE ? nodes_max : STACK_NONE };
 	none = trace_grow((void **)&s->object, &s->objects, &s->objects_room, sizeof(*none));
-	if (!none || !copy_parts(&nothing, 0))
-		return -ENOMEM;
+	copy_parts(&nothing, 0);
 	*none = nothing;
-	return make_roots(s);
+	make_roots(s);
 }
 
 static void let_go(struct number_table *n)

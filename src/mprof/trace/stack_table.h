@@ -17,7 +17,7 @@
 
 #include "stacks.h"
 
-#define STACK_NONE UINT32_MAX /* no such number; no memory */
+#define STACK_NONE UINT32_MAX /* no such number */
 
 /* What is at the outer end of a node's stack. */
 enum stack_root { ROOT_WHOLE = 0, ROOT_TRUNCATED = 1, ROOT_LOST_WAY = 2 };
@@ -51,14 +51,14 @@ struct stack_table {
 	struct number_table by_object, by_frame, by_node;
 };
 
-/* 0 or -ENOMEM; nodes_max bounds the memory that a hostile file can request. */
-int stack_table_start(struct stack_table *s, size_t nodes_max);
+/* nodes_max, at least the three roots, bounds the memory that a hostile file can request. */
+void stack_table_start(struct stack_table *s, size_t nodes_max);
 void stack_table_finish(struct stack_table *s);
 void stack_table_free(struct stack_table *s);
 
 /*
  * The number of an object; a new one is copied with everything it points to.
- * These return STACK_NONE without memory or if no number is left.
+ * These return STACK_NONE if no number is left.
  */
 uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o, size_t path_bytes);
 uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t address,

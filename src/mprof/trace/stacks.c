@@ -6,7 +6,6 @@
  * forked child began with.  A parent has a lower number than its child, so
  * going through the sources in their order finds every parent read.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,11 +42,9 @@ static bool begins_as_copy(const struct trace_fact *f)
 }
 
 /* Every owner of chunks and every forked child, in order and without duplicates. */
-static int list_sources(struct trace *t, struct stacks_read *r)
+static void list_sources(struct trace *t, struct stacks_read *r)
 {
-	r->source = calloc(t->stack_chunks + t->facts + 1, sizeof(*r->source));
-	if (!r->source)
-		return -ENOMEM;
+	r->source = must_calloc(t->stack_chunks + t->facts + 1, sizeof(*r->source));
 	for (size_t i = 0; i < t->stack_chunks; i++) {
 		const struct chunk *c = &t->stack_chunk[i];
 		struct source *last = r->n ? &r->source[r->n - 1] : NULL;
@@ -62,7 +59,6 @@ static int list_sources(struct trace *t, struct stacks_read *r)
 		if (begins_as_copy(&t->fact[i]))
 			r->source[r->n++] = (struct source){ .process = t->fact[i].process,
 							     .image = t->fact[i].image };
-	return 0;
 }
 
 /* Of several with one owner, the one with chunks is kept. */
@@ -126,76 +122,64 @@ static void make_map(struct stacks_read *r, size_t i, uint32_t *chain)
 		m->parent = NULL;
 }
 
-static int make_maps(struct stacks_read *r)
+static void make_maps(struct stacks_read *r)
 {
-	uint32_t *chain = calloc(r->n + 1, sizeof(*chain));
+	uint32_t *chain = must_calloc(r->n + 1, sizeof(*chain));
 
-	r->map = calloc(r->n + 1, sizeof(*r->map));
-	if (chain && r->map)
-		for (size_t i = 0; i < r->n; i++)
-			make_map(r, i, chain);
+	r->map = must_calloc(r->n + 1, sizeof(*r->map));
+	for (size_t i = 0; i < r->n; i++)
+		make_map(r, i, chain);
 	free(chain);
-	return chain && r->map ? 0 : -ENOMEM;
 }
 
 /*
  * What was loaded in the ancestors when the child was forked off, oldest first.
  * The way back is found by marking it in `via`: the child to come from.
  */
-static int inherit_objects(struct stacks_read *r, size_t child, struct loaded_ranges *ranges)
+static void inherit_objects(struct stacks_read *r, size_t child, struct loaded_ranges *ranges)
 {
-	size_t *path = NULL, n = 0, room = 0, at = child, *step;
-	int ret = 0;
+	size_t *path = NULL, n = 0, room = 0, at = child;
 
 	for (; r->source[at].parent != at && n < CHAIN_MAX; at = r->source[at].parent) {
-		step = trace_grow((void **)&path, &n, &room, sizeof(*step));
-		if (!step) {
-			free(path);
-			return -ENOMEM;
-		}
-		*step = at;
+		GROW(path, n + 1, room);
+		path[n++] = at;
 	}
-	while (n-- && !ret) {
+	while (n--) {
 		const struct source *s = &r->source[path[n]];
 		const struct loaded_list *list = &r->source[s->parent].list;
 
-		for (size_t i = 0; i < list->n && ret != -ENOMEM; i++)
+		for (size_t i = 0; i < list->n; i++)
 			if (list->item[i].first < list->item[i].end &&
 			    list->item[i].ticks <= s->fork_ticks &&
 			    list->item[i].gone > s->fork_ticks)
-				ret = loaded_add(ranges, &list->item[i]);
-		ret = ret == -ENOMEM ? ret : 0;
+				loaded_add(ranges, &list->item[i]);
 	}
 	free(path);
-	return ret;
 }
 
 /* One chunk; a bad one is a gap in the records. */
-static int read_chunk(struct trace *t, struct stack_records *records, const struct chunk *c,
-		      uint64_t **buf, size_t *room)
+static void read_chunk(struct trace *t, struct stack_records *records, const struct chunk *c,
+		       uint64_t **buf, size_t *room)
 {
 	size_t words = c->used || c->slot ? chunk_load(t, c, buf, room) : 0;
 	uint64_t before = records->bad;
-	int ret = 0;
 
 	if (chunk_is_cut(t, c) || (!words && (c->used || c->slot))) {
 		trace_note_damage(t, &t->damage.chunks_bad, 1, chunk_offset(c));
 		records->gap = true;
 	}
 	if (words)
-		ret = stack_records_take(records, *buf, words);
+		stack_records_take(records, *buf, words);
 	if (records->bad > before)
 		trace_note_damage(t, &t->damage.stacks_bad, records->bad - before, chunk_offset(c));
-	return ret;
 }
 
-static int read_chunks(struct trace *t, struct stack_records *records, const struct source *s)
+static void read_chunks(struct trace *t, struct stack_records *records, const struct source *s)
 {
 	uint64_t *buf = NULL, seq = 0;
 	size_t room = 0;
-	int ret = 0;
 
-	for (size_t i = s->first; i < s->last && !ret; i++) {
+	for (size_t i = s->first; i < s->last; i++) {
 		const struct chunk *c = &t->stack_chunk[i];
 
 		if (c->seq != seq + 1) {
@@ -204,34 +188,30 @@ static int read_chunks(struct trace *t, struct stack_records *records, const str
 			records->gap = true;
 		}
 		seq = c->seq + c->seqs - 1;
-		ret = read_chunk(t, records, c, &buf, &room);
+		read_chunk(t, records, c, &buf, &room);
 	}
 	free(buf);
-	return ret;
 }
 
-static int read_source(struct trace *t, struct stacks_read *r, size_t i)
+static void read_source(struct trace *t, struct stacks_read *r, size_t i)
 {
 	struct source *s = &r->source[i];
 	struct stack_records records = { .table = &r->table, .map = &r->map[i] };
-	int ret = 0;
 
 	if (s->first == s->last)
-		return 0;
-	ret = inherit_objects(r, i, &records.ranges);
-	if (!ret)
-		ret = read_chunks(t, &records, s);
+		return;
+	inherit_objects(r, i, &records.ranges);
+	read_chunks(t, &records, s);
 	r->stacks.definitions += records.defined;
 	r->stacks.bad += records.bad;
 	s->list = records.list;
 	records.list = (struct loaded_list){ 0 };
 	stack_records_free(&records);
-	return ret;
 }
 
 static void forget_sources(struct stacks_read *r)
 {
-	for (size_t i = 0; i < r->n && r->source; i++)
+	for (size_t i = 0; i < r->n; i++)
 		free(r->source[i].list.item);
 	free(r->source);
 	r->source = NULL;
@@ -254,28 +234,21 @@ static void publish(struct stacks_read *r)
 	r->stacks.nodes = r->table.nodes;
 }
 
-int stacks_read(struct trace *t)
+void stacks_read(struct trace *t)
 {
-	struct stacks_read *r = calloc(1, sizeof(*r));
-	int ret;
+	struct stacks_read *r = must_calloc(1, sizeof(*r));
 
-	if (!r)
-		return -ENOMEM;
 	t->stacks = r;
-	ret = stack_table_start(&r->table, most_nodes(t));
-	if (!ret)
-		ret = list_sources(t, r);
-	if (!ret) {
-		sort_sources(r);
-		find_parents(t, r);
-		ret = make_maps(r);
-	}
-	for (size_t i = 0; i < r->n && !ret; i++)
-		ret = read_source(t, r, i);
+	stack_table_start(&r->table, most_nodes(t));
+	list_sources(t, r);
+	sort_sources(r);
+	find_parents(t, r);
+	make_maps(r);
+	for (size_t i = 0; i < r->n; i++)
+		read_source(t, r, i);
 	forget_sources(r);
 	stack_table_finish(&r->table);
 	publish(r);
-	return ret;
 }
 
 void stacks_free(struct trace *t)
@@ -285,7 +258,7 @@ void stacks_free(struct trace *t)
 	free(t->stack_chunk);
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->n && r->map; i++)
+	for (size_t i = 0; i < r->n; i++)
 		free(r->map[i].node);
 	free(r->map);
 	stack_table_free(&r->table);

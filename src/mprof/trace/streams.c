@@ -190,7 +190,7 @@ static void read_last_ticks(struct trace *t)
 	free(buf);
 }
 
-int streams_build(struct trace *t, const struct extents *x, bool events)
+void streams_build(struct trace *t, const struct extents *x, bool events)
 {
 	size_t n = 0, stacks = 0;
 
@@ -198,10 +198,8 @@ int streams_build(struct trace *t, const struct extents *x, bool events)
 		n += events && is_events(t, &x->item[i]);
 		stacks += is_stacks(&x->item[i]);
 	}
-	t->chunk = calloc(n + 1, sizeof(*t->chunk));
-	t->stack_chunk = calloc(stacks + 1, sizeof(*t->stack_chunk));
-	if (!t->chunk || !t->stack_chunk)
-		return -ENOMEM;
+	t->chunk = must_calloc(n + 1, sizeof(*t->chunk));
+	t->stack_chunk = must_calloc(stacks + 1, sizeof(*t->stack_chunk));
 	for (size_t i = 0; i < x->n; i++)
 		if ((events && is_events(t, &x->item[i])) || is_stacks(&x->item[i]))
 			take_chunk(t, &x->item[i]);
@@ -210,14 +208,11 @@ int streams_build(struct trace *t, const struct extents *x, bool events)
 	n = 0;
 	for (size_t i = 0; i < t->chunks; i++)
 		n += !i || !same_thread(&t->chunk[i], &t->chunk[i - 1]);
-	t->stream = calloc(n + 1, sizeof(*t->stream));
-	t->thread = events ? calloc(n + 1, sizeof(*t->thread)) : NULL;
-	t->heap = calloc(n + 1, sizeof(*t->heap));
-	if (!t->stream || (events && !t->thread) || !t->heap)
-		return -ENOMEM;
+	t->stream = must_calloc(n + 1, sizeof(*t->stream));
+	t->thread = events ? must_calloc(n + 1, sizeof(*t->thread)) : NULL;
+	t->heap = must_calloc(n + 1, sizeof(*t->heap));
 	fill_streams(t);
 	read_last_ticks(t);
-	return 0;
 }
 
 void streams_free(struct trace *t)

@@ -182,55 +182,46 @@ static void find_cuts(struct trace *t, const struct extents *x)
 		t->damage.chunks_unseen = h->chunks - chunks;
 }
 
-static int take_records(struct trace *t, const struct extents *x)
+static void take_records(struct trace *t, const struct extents *x)
 {
-	int ret = 0;
-
-	for (size_t i = 0; !ret && i < x->n; i++)
-		ret = records_take(t, &x->item[i]);
-	return ret ? ret : records_finish(t);
+	for (size_t i = 0; i < x->n; i++)
+		records_take(t, &x->item[i]);
+	records_finish(t);
 }
 
 static int read_all(struct trace *t)
 {
 	struct extents x = { 0 };
-	int ret = live_find_extents(t, &x);
-	bool packed = packed_is_there(&x);
+	bool packed;
+	int ret = 0;
 
+	live_find_extents(t, &x);
+	packed = packed_is_there(&x);
 	sum_lost(t);
 	find_cuts(t, &x);
-	if (!ret)
-		ret = take_records(t, &x);
-	if (!ret)
-		ret = streams_build(t, &x, !packed);
-	if (!ret)
-		ret = stacks_read(t);
-	if (!ret)
-		records_find_stacks(t);
-	if (!ret && packed)
+	take_records(t, &x);
+	streams_build(t, &x, !packed);
+	stacks_read(t);
+	records_find_stacks(t);
+	if (packed)
 		ret = packed_open(t, &x);
 	free(x.item);
 	if (ret)
 		return ret;
 	clock_calibrate(t);
 	t->damage_opened = t->damage;
-	return merge_start(t);
+	merge_start(t);
+	return 0;
 }
 
 int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err)
 {
-	struct trace *t = calloc(1, sizeof(*t));
+	struct trace *t = must_calloc(1, sizeof(*t));
 	int ret;
 
 	*out = NULL;
-	if (!t)
-		return fail(err, -ENOMEM, "no memory to open '%s'", path);
 	t->fd = -1;
-	t->path = strdup(path);
-	if (!t->path) {
-		ret = fail(err, -ENOMEM, "no memory to open '%s'", path);
-		goto failed;
-	}
+	t->path = must_strdup(path);
 	ret = open_file(t, err);
 	if (ret)
 		goto failed;
@@ -269,26 +260,16 @@ static void make_header(struct trace *t)
 	t->file_bytes = stat(t->path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-int trace_open_source(struct trace **out, const char *path, const struct trace_source *source,
-		      struct error *err)
+struct trace *trace_open_source(const char *path, const struct trace_source *source)
 {
-	struct trace *t = calloc(1, sizeof(*t));
+	struct trace *t = must_calloc(1, sizeof(*t));
 
-	*out = NULL;
-	if (!t) {
-		source->close(source->self);
-		return fail(err, -ENOMEM, "no memory to open '%s'", path);
-	}
 	t->fd = -1;
 	t->source = *source;
-	t->path = strdup(path);
-	if (!t->path || stacks_read(t)) {
-		trace_close(t);
-		return fail(err, -ENOMEM, "no memory to open '%s'", path);
-	}
+	t->path = must_strdup(path);
+	stacks_read(t);
 	make_header(t);
-	*out = t;
-	return 0;
+	return t;
 }
 
 const struct trace_source *trace_source(const struct trace *t)
@@ -317,8 +298,7 @@ void trace_close(struct trace *t)
 void trace_rewind(struct trace *t)
 {
 	t->damage = t->damage_opened;
-	/* The heap was allocated for all streams by trace_open: this cannot fail. */
-	(void)merge_start(t);
+	merge_start(t);
 	if (t->packed)
 		packed_rewind(t);
 	if (t->source.next)

@@ -220,9 +220,8 @@ struct trace_source {
 };
 #define TRACE_UNTIMED 1000u
 
-/* Takes the source over, also when it fails.  0 or -errno with *err. */
-int trace_open_source(struct trace **out, const char *path, const struct trace_source *source,
-		      struct error *err);
+/* Takes the source over. */
+struct trace *trace_open_source(const char *path, const struct trace_source *source);
 /* NULL: it is a trace of mprof's own. */
 const struct trace_source *trace_source(const struct trace *t);
 
