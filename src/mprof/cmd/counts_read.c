@@ -51,16 +51,10 @@ static struct counts_process *process_of(struct counts *c, uint32_t number)
 /* "cat Makefile": what was started, as one line. */
 static char *command_of(const struct trace_fact *f)
 {
-	char *text = NULL;
-	size_t size, i;
-	FILE *out = must_memstream(&text, &size);
-
-	for (i = 0; i < f->argc; i++)
-		fprintf(out, "%s%s", i ? " " : "", f->argv[i]);
 	if (!f->argc)
-		fputs(f->exe, out);
-	must_close(out);
-	return text;
+		return must_strdup(f->exe);
+	return WRITTEN(out, for (size_t i = 0; i < f->argc; i++)
+				fprintf(out, "%s%s", i ? " " : "", f->argv[i]));
 }
 
 static void take_fact(struct counts *c, const struct trace_fact *f)

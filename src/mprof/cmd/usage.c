@@ -273,10 +273,9 @@ static void help(FILE *out, const char *name, const struct usage *u, const struc
 		 bool all)
 {
 	const char *brief = all ? NULL : u->brief;
-	size_t names, size;
-	char *text = NULL;
+	size_t names;
+	char *text;
 	bool fits = false;
-	FILE *f;
 
 	/* One group less in full at a time, from the last one back, until it fits. */
 	for (names = rows->n; !fits; names--) {
@@ -285,14 +284,11 @@ static void help(FILE *out, const char *name, const struct usage *u, const struc
 		if (brief && names &&
 		    (names == rows->n || strcmp(rows->row[names].option->help, brief) != 0))
 			continue;
-		f = must_memstream(&text, &size);
-		print_help(f, name, u, rows, names);
-		must_close(f);
+		text = WRITTEN(to, print_help(to, name, u, rows, names));
 		fits = all || brief || !names || lines_of(text) <= HELP_LINES;
 		if (fits)
 			fputs(text, out);
 		free(text);
-		text = NULL;
 	}
 }
 

@@ -42,13 +42,7 @@ void place_command(FILE *out, const struct profile *p)
 
 char *place_command_text(const struct profile *p)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *f = must_memstream(&text, &bytes);
-
-	place_command(f, p);
-	must_close(f);
-	return text;
+	return WRITTEN(out, place_command(out, p));
 }
 
 const char *place_build_id(const struct stack_object *o, char to[BUILD_ID_TEXT])

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "../util/markup.h"
 #include "html_data.h"
 #include "html_frame.h"
@@ -98,15 +99,9 @@ static void put_sections(const struct html_report *r, FILE *out, char *text)
 
 static void put_findings(const struct html_report *r, FILE *out)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *to = must_memstream(&text, &bytes);
+	char *text = r->totals ? WRITTEN(to, totals_findings(r->totals, to))
+			       : WRITTEN(to, report_findings(r->analysis, to));
 
-	if (r->totals)
-		totals_findings(r->totals, to);
-	else
-		report_findings(r->analysis, to);
-	must_close(to);
 	put_sections(r, out, text);
 	free(text);
 }

@@ -26,12 +26,8 @@ static void put_totals(const struct diff *d, FILE *out)
 
 static void put_group(const struct diff *d, const struct diff_group *g, FILE *out)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *to = must_memstream(&text, &n);
+	char *text = WRITTEN(to, diff_put_group(to, d, g));
 
-	diff_put_group(to, d, g);
-	must_close(to);
 	markdown_code(out, text);
 	free(text);
 }

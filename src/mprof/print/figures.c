@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* figures.c - values of profiles and lines of stacks. */
 #include "figures.h"
+#include "../util/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +75,7 @@ void figures_line(FILE *out, const struct sym_line *line, bool with_line)
 
 char *figures_line_text(const struct sym_line *line, bool with_line)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *out = must_memstream(&text, &n);
-
-	figures_line(out, line, with_line);
-	must_close(out);
-	return text;
+	return WRITTEN(out, figures_line(out, line, with_line));
 }
 
 #include "../json/lines.def"

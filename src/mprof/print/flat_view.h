@@ -31,6 +31,11 @@ int flat_view_json(struct view_request *r, json *o, struct error *err);
 json *flat_view_json_row(struct view_request *r, size_t i);
 size_t flat_view_json_rows(const struct view_request *r);
 
+/* What the view_ops of such a view have in common. */
+#define FLAT_VIEW_JSON                                                        \
+	.rows = true, .json = flat_view_json, .json_row = flat_view_json_row, \
+	.json_rows = flat_view_json_rows
+
 /* Rows that have a value, and that --top lets through. */
 size_t flat_view_rows(const struct view_request *r, size_t *more);
 

@@ -17,6 +17,14 @@ json *json_string(const char *text)
 	return o;
 }
 
+json *json_take(char *text)
+{
+	json *o = json_string(text);
+
+	free(text);
+	return o;
+}
+
 void add(json *o, const char *name, json *v)
 {
 	const char *dot = strchr(name, '.');

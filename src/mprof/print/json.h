@@ -22,6 +22,8 @@ typedef struct json_object json;
 
 /* A new string, the caller's. */
 json *json_string(const char *s);
+/* The same of memory that it frees. */
+json *json_take(char *s);
 /* In quotes, onto a stream, without json-c: for what is written a piece at a time. */
 void json_put(FILE *out, const char *s);
 /* As JSON, by json-c's flags; o's.  NULL ends the program, as json_print does. */

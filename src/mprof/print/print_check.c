@@ -85,26 +85,16 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 
 char *check_sentence(const struct check *k, const struct check_print *o)
 {
-	char *text;
-	size_t bytes;
-	FILE *out = must_memstream(&text, &bytes);
-
-	put_sentence(k, o, out);
-	must_close(out);
-	return text;
+	return WRITTEN(out, put_sentence(k, o, out));
 }
 
 char *check_leak(const struct checks *c, size_t i)
 {
 	const struct diff_group *g = &c->leaks.group[i];
-	char *text;
-	size_t bytes;
-	FILE *out = must_memstream(&text, &bytes);
 
-	fprintf(out, "%s  ", figures_signed(VALUE_LEAKED, diff_delta(g, VALUE_LEAKED)).s);
-	diff_put_group(out, &c->leaks, g);
-	must_close(out);
-	return text;
+	return WRITTEN(
+	    out, fprintf(out, "%s  ", figures_signed(VALUE_LEAKED, diff_delta(g, VALUE_LEAKED)).s);
+	    diff_put_group(out, &c->leaks, g));
 }
 
 /* ---- text ---- */

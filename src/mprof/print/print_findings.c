@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "../util/columns.h"
 #include "../whatif/change.h"
 #include "figures.h"
@@ -365,21 +366,11 @@ enum part { PART_SENTENCE, PART_COMMAND, PART_PROOF };
 
 static json *written(const struct finding *f, const struct analysis *a, enum part part)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *out = must_memstream(&text, &n);
-	json *o;
-
 	if (part == PART_COMMAND)
-		findings_command(f, a->path, 0, out);
-	else if (part == PART_PROOF)
-		findings_proof(f, a, out);
-	else
-		findings_sentence(f, 0, out);
-	must_close(out);
-	o = json_string(text);
-	free(text);
-	return o;
+		return json_take(WRITTEN(out, findings_command(f, a->path, 0, out)));
+	if (part == PART_PROOF)
+		return json_take(WRITTEN(out, findings_proof(f, a, out)));
+	return json_take(WRITTEN(out, findings_sentence(f, 0, out)));
 }
 
 #include "../json/findings.def"

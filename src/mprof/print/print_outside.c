@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
 
@@ -86,16 +87,7 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 
 static json *sentence(const struct analysis *a, const struct outside *o)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *out = must_memstream(&text, &n);
-	json *said;
-
-	outside_sentence(a, o, out);
-	must_close(out);
-	said = json_string(text);
-	free(text);
-	return said;
+	return json_take(WRITTEN(out, outside_sentence(a, o, out)));
 }
 
 #include "../json/outside.def"

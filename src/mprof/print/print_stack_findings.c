@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "print_findings.h"
@@ -106,21 +107,9 @@ void stack_finding_sentence(const struct analysis *a, const struct stack_finding
 static json *text_of(const struct analysis *a, const struct stack_findings *s, size_t which,
 		     bool command)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *out = must_memstream(&text, &n);
-	json *said;
-
-	if (command) {
-		fputs(stack_finding_command(which), out);
-		shell_path(a->path, out);
-	} else {
-		stack_finding_sentence(a, s, which, out);
-	}
-	must_close(out);
-	said = json_string(text);
-	free(text);
-	return said;
+	if (command)
+		return json_take(shell_command(stack_finding_command(which), a->path));
+	return json_take(WRITTEN(out, stack_finding_sentence(a, s, which, out)));
 }
 
 #include "../json/stacks.def"

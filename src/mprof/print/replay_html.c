@@ -153,15 +153,11 @@ void replay_html_begin(const struct replay_answer *a, FILE *out)
 /* What is told of heaps is text: it stays in its columns. */
 static void put_heaps(const struct replay_answer *a, FILE *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *f;
+	char *text;
 
 	if (!a->heaps.memories)
 		return;
-	f = must_memstream(&text, &size);
-	replay_memory_text(&a->heaps, f);
-	must_close(f);
+	text = WRITTEN(to, replay_memory_text(&a->heaps, to));
 	if (*text) {
 		replay_html_part(out, "blocks", "Where blocks lie");
 		fputs("<pre>", out);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "../util/columns.h"
 #include "../util/order.h"
 #include "figures.h"
@@ -232,17 +233,9 @@ static void tell_lines(struct screen *s, char *text, size_t most)
 
 static void tell_warnings(struct screen *s)
 {
-	char *missing = NULL, *other = NULL;
-	size_t n;
-	FILE *to = must_memstream(&missing, &n);
+	char *missing = WRITTEN(out, if (report_is_incomplete(s->a)) report_missing(s->a, out));
+	char *other = WRITTEN(out, report_killed(s->a, out); report_warnings(s->a, out));
 
-	if (report_is_incomplete(s->a))
-		report_missing(s->a, to);
-	must_close(to);
-	to = must_memstream(&other, &n);
-	report_killed(s->a, to);
-	report_warnings(s->a, to);
-	must_close(to);
 	if (*missing) {
 		title(s, "What is missing from this trace");
 		tell_lines(s, missing, MISSING_LINES);
@@ -258,19 +251,20 @@ static void tell_warnings(struct screen *s)
 
 /* ---- the whole run ---- */
 
+/* text: freed. */
+static void put_text(struct paragraph *p, enum style style, char *text)
+{
+	paragraph_add_styled(p, style, "%s", text);
+	free(text);
+}
+
 static void say_printed(struct screen *s, void (*print)(const struct analysis *a, FILE *out),
 			enum style style, unsigned indent)
 {
 	struct paragraph words = { 0 };
-	char *text = NULL;
-	size_t n;
-	FILE *to = must_memstream(&text, &n);
 
-	print(s->a, to);
-	must_close(to);
-	paragraph_add_styled(&words, style, "%s", text);
+	put_text(&words, style, WRITTEN(out, print(s->a, out)));
 	say(s, &words, "    " + (4 - indent), indent);
-	free(text);
 }
 
 /* Of a trace that does not have all calls. */
@@ -367,12 +361,6 @@ struct item {
 	bool proved; /* there is room for the proof */
 };
 
-static void put_text(struct paragraph *p, enum style style, char *text)
-{
-	paragraph_add_styled(p, style, "%s", text);
-	free(text);
-}
-
 static void mark_place(struct paragraph *p, const struct sym_line *line)
 {
 	char *place;
@@ -391,37 +379,19 @@ static void mark_place(struct paragraph *p, const struct sym_line *line)
 static void outside_item(struct item *x, const struct analysis *a)
 {
 	const struct outside *o = &a->findings->outside;
-	char *text = NULL;
-	size_t n;
-	FILE *to = must_memstream(&text, &n);
 
-	outside_sentence(a, o, to);
-	must_close(to);
-	put_text(&x->words, STYLE_PLAIN, text);
+	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, outside_sentence(a, o, out)));
 	mark_place(&x->words, o->who.line);
-	if (!o->looked || !a->has_stacks)
-		return;
-	to = must_memstream(&text, &n);
-	fputs("mprof report peak-rss ", to);
-	shell_path(a->path, to);
-	must_close(to);
-	put_text(&x->command, STYLE_FAINT, text);
+	if (o->looked && a->has_stacks)
+		put_text(&x->command, STYLE_FAINT,
+			 shell_command("mprof report peak-rss ", a->path));
 }
 
 static void stacks_item(struct item *x, const struct analysis *a, size_t which)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *to = must_memstream(&text, &n);
-
-	stack_finding_sentence(a, &a->findings->stacks, which, to);
-	must_close(to);
-	put_text(&x->words, STYLE_PLAIN, text);
-	to = must_memstream(&text, &n);
-	fputs(stack_finding_command(which), to);
-	shell_path(a->path, to);
-	must_close(to);
-	put_text(&x->command, STYLE_FAINT, text);
+	put_text(&x->words, STYLE_PLAIN,
+		 WRITTEN(out, stack_finding_sentence(a, &a->findings->stacks, which, out)));
+	put_text(&x->command, STYLE_FAINT, shell_command(stack_finding_command(which), a->path));
 }
 
 /* The same function is named once: its further findings are added in few words. */
@@ -452,26 +422,14 @@ static const struct finding *proposal_of(const struct item *x)
 static void finding_item(struct item *x, const struct analysis *a)
 {
 	const struct finding *f = x->finding, *proposal = proposal_of(x);
-	char *text[3] = { NULL };
-	size_t n, i;
 
-	for (i = 0; i < 3; i++) {
-		FILE *to = must_memstream(&text[i], &n);
-
-		if (!i) {
-			findings_sentence(f, SUBJECT_MOST, to);
-			put_also(x, to);
-		} else if (i == 1) {
-			findings_command(f, a->path, NAME_MOST, to);
-		} else if (proposal) {
-			findings_proof(proposal, a, to);
-		}
-		must_close(to);
-	}
-	put_text(&x->words, STYLE_PLAIN, text[0]);
+	put_text(&x->words, STYLE_PLAIN,
+		 WRITTEN(out, findings_sentence(f, SUBJECT_MOST, out); put_also(x, out)));
 	mark_place(&x->words, f->line);
-	put_text(&x->command, STYLE_FAINT, text[1]);
-	put_text(&x->proof, STYLE_FAINT, text[2]);
+	put_text(&x->command, STYLE_FAINT,
+		 WRITTEN(out, findings_command(f, a->path, NAME_MOST, out)));
+	if (proposal)
+		put_text(&x->proof, STYLE_FAINT, WRITTEN(out, findings_proof(proposal, a, out)));
 }
 
 /* Does an item about the same function take it? */
@@ -593,21 +551,15 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 static void tell_more(struct screen *s, size_t findings)
 {
 	struct paragraph words = { 0 };
-	char *path = NULL;
-	size_t n;
-	FILE *to = must_memstream(&path, &n);
 
-	shell_path(s->a->path, to);
-	must_close(to);
 	if (findings)
 		paragraph_add_styled(&words, STYLE_FAINT, "%s and all tables",
 				     format_many(findings, "more finding", "more findings").s);
 	else
 		paragraph_add_styled(&words, STYLE_FAINT, "All tables");
-	paragraph_add_styled(&words, STYLE_FAINT, ": mprof report --all %s", path);
+	put_text(&words, STYLE_FAINT, shell_command(": mprof report --all ", s->a->path));
 	if (words.n && columns_of(words.text, words.n) + sizeof(VIEWS) <= s->width)
 		paragraph_add_styled(&words, STYLE_FAINT, VIEWS);
-	free(path);
 	fputc('\n', s->out);
 	s->left--;
 	say(s, &words, "", 0);
@@ -644,12 +596,8 @@ static void tell_findings(struct screen *s)
 
 static void tell_nothing(struct screen *s)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *to = must_memstream(&text, &n);
+	char *text = WRITTEN(out, report_nothing(s->a, out));
 
-	report_nothing(s->a, to);
-	must_close(to);
 	tell_lines(s, text, 3);
 	free(text);
 }

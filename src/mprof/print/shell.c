@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 static bool is_plain(const char *s)
 {
 	for (; *s; s++)
@@ -34,4 +36,9 @@ void shell_path(const char *trace, FILE *out)
 	if (*trace == '-')
 		fputs("./", out);
 	shell_word(trace, out);
+}
+
+char *shell_command(const char *command, const char *trace)
+{
+	return WRITTEN(out, fputs(command, out); shell_path(trace, out));
 }

@@ -9,5 +9,7 @@
 void shell_word(const char *word, FILE *out);
 /* The path of a trace as a shell takes it, and as no option. */
 void shell_path(const char *trace, FILE *out);
+/* The command, then that path: a string, the caller's. */
+char *shell_command(const char *command, const char *trace);
 
 #endif

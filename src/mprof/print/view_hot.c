@@ -60,10 +60,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 const struct view_ops view_hot = {
 	.sort = VALUE_CALLS,
-	.rows = true,
 	.totals = true,
 	.text = text,
-	.json = flat_view_json,
-	.json_row = flat_view_json_row,
-	.json_rows = flat_view_json_rows,
+	FLAT_VIEW_JSON,
 };

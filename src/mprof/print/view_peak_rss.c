@@ -231,9 +231,6 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 
 const struct view_ops view_peak_rss = {
 	.sort = VALUE_RSS,
-	.rows = true,
 	.text = text,
-	.json = flat_view_json,
-	.json_row = flat_view_json_row,
-	.json_rows = flat_view_json_rows,
+	FLAT_VIEW_JSON,
 };

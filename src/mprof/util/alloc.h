@@ -35,6 +35,17 @@ char *must_vprintf(const char *format, va_list args)
 FILE *must_memstream(char **text, size_t *bytes) __attribute__((returns_nonnull));
 void must_close(FILE *memstream);
 
+/* What statements write to the stream `out`: a string, the caller's. */
+#define WRITTEN(out, ...)                                             \
+	({                                                            \
+		char *written = NULL;                                 \
+		size_t written_bytes;                                 \
+		FILE *out = must_memstream(&written, &written_bytes); \
+		__VA_ARGS__;                                          \
+		must_close(out);                                      \
+		written;                                              \
+	})
+
 /*
  * An array is a pointer and the number of items that it has room for; how many are in use is
  * the caller's.  NULL and 0 are an empty one.
