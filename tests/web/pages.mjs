@@ -438,6 +438,19 @@ each("resident pages belong to those whose blocks are on them", async (r) => {
   await page.close();
 });
 
+only("c++", "on a narrow screen names come first, and source lines are seen", async (r) => {
+  const page = await open(r, "page=tables", { viewport: { width: 420, height: 800 } });
+  const right = (selector) => page.evaluate((s) => Math.round(document.querySelector(s).getBoundingClientRect().right), selector);
+  assert.equal((await rows(page, 1))[0][0], "index::add");
+  assert.ok(await right("#page tbody td") < 420);
+  await go(page, "page=sources");
+  assert.ok(await page.evaluate(() => document.querySelector(".source tbody td:last-child").getBoundingClientRect().left < 300));
+  await page.locator("nav a", { hasText: "Never freed" }).click();
+  assert.match(await page.evaluate(() => location.hash), /figure=leaked/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 only("python", "deep stacks scroll, and begin with the root", async (r) => {
   const page = await open(r, "page=flame"), seen = () => page.evaluate(() => { const b = document.querySelector(".deep"), c = b.firstChild;
     return { box: b.clientHeight, canvas: c.clientHeight, top: b.scrollTop }; });

@@ -210,7 +210,7 @@ class App {
 	private showNav(): void {
 		let group = "";
 		this.nav.replaceChildren(...pages.flatMap(p => {
-			const link = el("a", { href: "#" + toHash({ ...this.s, page: p.key, zoom: 0 }, this.d),
+			const link = el("a", { href: "#" + toHash({ ...this.s, page: p.key, zoom: 0, measure: measures.find(m => m.key == p.measure) ?? this.s.measure }, this.d),
 				"aria-current": p.key == this.s.page ? "page" : null }, p.title);
 			const head = p.group != group && p.group ? [el("h2", {}, p.group)] : [];
 			group = p.group;

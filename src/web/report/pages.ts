@@ -118,6 +118,10 @@ function tables(v: View): HTMLElement {
 		v.s.full ? fullRows(v) : functionRows(v));
 }
 
+// On a narrow screen the name comes first, or it could not be seen without scrolling.
+const narrowFirst = (columns: Column<Row>[]): Column<Row>[] => matchMedia("(max-width: 700px)").matches
+	? [...columns.filter(c => c.key == "name"), ...columns.filter(c => c.key != "name")] : columns;
+
 // Functions or lines by the chosen figure.
 export function functionRows(v: View, most = Infinity): HTMLElement {
 	const wanted = searchTest(v.s.search), a = owned(v.d, v.a, v.s.foldLibraries);
@@ -125,7 +129,7 @@ export function functionRows(v: View, most = Infinity): HTMLElement {
 		(!v.s.foldLibraries || !v.d.line.library[r.line] || r.own > 0) &&
 		(!wanted || wanted(nameOf(v.d, r.line)) || wanted(placeOf(v.d, r.line))));
 	const also = alsoColumns(v);
-	return sortable(most < rows.length ? rows.sort((x, y) => y.own - x.own).slice(0, most) : rows, [...rowColumns(v).slice(0, -2), ...also, ...rowColumns(v).slice(-2)], v.s.sort, sort => v.set({ sort }), "functions");
+	return sortable(most < rows.length ? rows.sort((x, y) => y.own - x.own).slice(0, most) : rows, narrowFirst([...rowColumns(v).slice(0, -2), ...also, ...rowColumns(v).slice(-2)]), v.s.sort, sort => v.set({ sort }), "functions");
 }
 
 function treeRow(v: View, frames: Frame[], i: number, total: number): HTMLElement {
@@ -713,6 +717,7 @@ function tops(v: View): HTMLElement {
 const measureOf = (key: string) => measures.find(m => m.key == key) ?? measures[0];
 
 export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean;
+	measure?: string; // that the page begins with
 	totals?(v: View): HTMLElement /* of a profile */ }[] = [
 	{ key: "overview", title: "Overview", group: "", make: overview },
 	{ key: "flame", title: "Flame graph", group: "Who", make: flamePage },
@@ -725,7 +730,7 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 		totals: totals.needsCalls("Resident memory", "what resident pages were used for is") },
 	{ key: "stacks", title: "Thread stacks", group: "Memory", make: stacks, whole: true },
 	{ key: "globals", title: "Global variables", group: "Memory", make: globals, whole: true },
-	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks, totals: totals.leaks },
+	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks, measure: "leaked", totals: totals.leaks },
 	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes, totals: totals.sizes },
 	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", make: lifetimes, totals: totals.lifetimes },
 	{ key: "realloc", title: "Realloc", group: "Blocks", make: realloc, whole: true, totals: totals.realloc },
