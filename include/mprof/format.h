@@ -449,6 +449,7 @@ enum mprof_fact_what {
 	MPROF_FACT_DEEPBIND, /* it loaded path= with RTLD_DEEPBIND: its malloc and free are libc's
 				and not recorded */
 	MPROF_FACT_RESUMED,  /* the cause of the last STOPPED did not occur */
+	MPROF_FACT_RANK,     /* MPI said which rank it is: rank= */
 };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
 

@@ -121,6 +121,23 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	mp_fact(&f, buffer, t.used);
 }
 
+/* From libmprof_mpi.so, when MPI_Init has returned.  A launcher's variable is known before. */
+void mprof_set_rank(unsigned rank) __attribute__((visibility("default")));
+void mprof_set_rank(unsigned rank)
+{
+	char buffer[32];
+	struct text number = text_on(mp_known.rank, sizeof(mp_known.rank));
+	struct text t = text_on(buffer, sizeof(buffer));
+	struct mprof_fact f;
+
+	if (mp_known.rank[0] || !mp_recording())
+		return;
+	text_number(&number, rank);
+	fact_stamp(&f, MPROF_FACT_RANK);
+	fact_put(&t, "rank", mp_known.rank);
+	mp_fact(&f, buffer, t.used);
+}
+
 static uint64_t fact_ns(struct timeval tv)
 {
 	return (uint64_t)tv.tv_sec * 1000000000u + (uint64_t)tv.tv_usec * 1000u;

@@ -42,3 +42,94 @@ END
 	expect_status 0
 	expect_same 'files of two ranks' "$(find . -name 'mprof.*.profile' | sed 's/.*mprof\.[^.]*\.//' | sort | tr '\n' ' ')" '1.profile 3.profile '
 }
+
+# A library that has MPI_Init in two ways, as Open MPI (OMPI) and MPICH do, and says that this is rank
+# $RANK; and a program that needs it and allocates before MPI_Init and after.
+mpi_of_our_own() { # FLAGS
+	cat >mpi.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#ifdef OMPI
+struct { int is; } ompi_mpi_comm_world = { 42 };
+int PMPI_Comm_rank(void *world, int *rank)
+{
+	if (world != &ompi_mpi_comm_world)
+		return 1;
+#else
+int PMPI_Get_library_version(char *text, int *length)
+{
+	*length = (int)strlen(strcpy(text, "MPICH Version: 4.0"));
+	return 0;
+}
+int PMPI_Comm_rank(int world, int *rank)
+{
+	if (world != 0x44000000)
+		return 1;
+#endif
+	*rank = atoi(getenv("RANK"));
+	return 0;
+}
+int MPI_Init(int *argc, char ***argv)
+{
+	return !argc || !argv;
+}
+END
+	cat >own.c <<'END'
+#include <stdlib.h>
+int MPI_Init(int *argc, char ***argv);
+static void *keep(void) { return malloc(1000); }
+int main(int argc, char **argv)
+{
+	keep();
+	return MPI_Init(&argc, &argv) || !keep();
+}
+END
+	cc -shared -fPIC "$@" -o libmpi.so mpi.c && cc -g -O1 -fno-inline -fno-builtin -o own own.c -L. -lmpi \
+		-Wl,-rpath,"$PWD" || bad 'the MPI program does not compile'
+}
+
+test_mpi_rank_from_mpi_itself() {
+	local kind rank
+	for kind in -DOMPI -DMPICH; do
+		mpi_of_our_own $kind
+		for rank in 3 5; do
+			run env RANK=$rank "$mprof" profile -q -o "$kind.%r" -- ./own
+			expect_status 0
+		done
+		expect_same "files with $kind" "$(ls -d ./"$kind".*)" "./$kind.3
+./$kind.5"
+		run "$mprof" merge ./"$kind".3 ./"$kind".5 -o "all$kind"
+		run "$mprof" report --json "./all$kind"
+		expect_same "ranks with $kind" "$(json out '[.ranks[].rank] | join(" ")')" '3 5'
+		# What a launcher says counts, and then MPI is not asked.
+		run env RANK=3 PMI_RANK=7 "$mprof" profile -q -o "set$kind.%r" -- ./own
+		expect_same "a variable with $kind" "$(ls -d ./set"$kind".*)" "./set$kind.7"
+	done
+	# To a program that needs no MPI, MPI_Init is not there.
+	cat >none.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(void) { return dlsym(RTLD_DEFAULT, "MPI_Init") || !malloc(10); }
+END
+	cc -o none none.c
+	run "$mprof" profile -q -o 'none.%r' -- ./none
+	expect_status 0
+	expect_same 'the file without ranks' "$(echo none.[0-9]*)" none.0
+	# Open MPI, started without a launcher.
+	cat >alone.c <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	free(malloc(1));
+	return MPI_Finalize();
+}
+END
+	mpicc -o alone alone.c 2>err || bad "alone.c does not compile: $(cat err)"
+	run env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self \
+		"$mprof" profile -q -o 'alone.%r' --only alone -- ./alone
+	expect_status 0
+	expect_same 'the file of one process' "$(echo alone.[0-9]*)" alone.0
+}

@@ -372,11 +372,23 @@ static const char *job(void)
 	return first_of(names, "0");
 }
 
+static char known_rank[32];
+
 static const char *rank(void)
 {
 	static const char *const names[] = { MPROF_RANK_VARIABLES, NULL };
 
-	return first_of(names, "0");
+	return first_of(names, known_rank);
+}
+
+bool conf_knows_rank(void)
+{
+	return *rank();
+}
+
+void conf_set_rank(const char *number)
+{
+	snprintf(known_rank, sizeof(known_rank), "%s", number);
 }
 
 /* A value that goes into a file name must not lead into another directory. */
@@ -405,7 +417,7 @@ static int put_expansion(FILE *out, char letter, pid_t pid, const char *exe)
 		put_name(out, job());
 		return 0;
 	case 'r':
-		put_name(out, rank());
+		put_name(out, *rank() ? rank() : "0");
 		return 0;
 	case '%':
 		fputc('%', out);

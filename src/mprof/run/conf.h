@@ -9,6 +9,7 @@
 #ifndef MPROF_RUN_CONF_H
 #define MPROF_RUN_CONF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -47,6 +48,9 @@ void conf_release(struct conf *conf);
  * job), %r (MPI rank), %% in a path, as the library does.  free() the result;
  * NULL and *err for another letter behind %.
  */
+/* Is %r known, and if not, what is it from now on? */
+bool conf_knows_rank(void);
+void conf_set_rank(const char *rank);
 char *conf_expand(const char *path, pid_t pid, const char *exe, struct error *err);
 
 #endif

@@ -5,6 +5,7 @@
  * An allocator is a file lib*.so* in LD_LIBRARY_PATH, in the linker's cache, or
  * in one of the directories that distributions use.
  */
+#include "../util/alloc.h"
 #include "library.h"
 
 #include <errno.h>
@@ -95,6 +96,19 @@ char *library_find(struct error *err)
 		     "'%s' cannot be preloaded: a path in LD_PRELOAD cannot contain blanks or "
 		     "colons",
 		     path);
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+char *library_mpi(const char *library)
+{
+	const char *slash = strrchr(library, '/');
+	char *path =
+	    must_printf("%.*s/libmprof_mpi.so", (int)(slash ? slash - library : 0), library);
+
+	if (!slash || access(path, R_OK)) {
 		free(path);
 		return NULL;
 	}

@@ -21,6 +21,9 @@
  */
 char *library_find(struct error *err);
 
+/* The library beside it that asks MPI for the rank; NULL: it is not there.  free() it. */
+char *library_mpi(const char *library);
+
 /*
  * The file that the dynamic linker would load for a name; where it has to search, the
  * newest one whose name begins so.  free() it; NULL when there is none.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* recorded.c - is there anything in a file that a run has written? */
+/* recorded.c - what a run has written to its file. */
 #include "run.h"
+
+#include <stdio.h>
 
 #include "../trace/trace.h"
 
@@ -56,4 +58,18 @@ bool recorded_anything(const char *path, const char *magic)
 					 : has_counts(t) || has_threads(t);
 	trace_close(t);
 	return any;
+}
+
+void recorded_rank(const char *path, const char *magic, char *rank, size_t size)
+{
+	const struct trace_fact *fact;
+	struct trace *t;
+
+	*rank = 0;
+	if (trace_open(&t, path, magic, NULL))
+		return;
+	for (size_t i = 0, n = trace_facts(t, &fact); i < n && !*rank; i++)
+		if (fact[i].fact->what == MPROF_FACT_RANK)
+			snprintf(rank, size, "%s", fact[i].rank);
+	trace_close(t);
 }

@@ -25,6 +25,7 @@
 
 #include "elf.h"
 #include "library.h"
+#include "needed.h"
 #include "process.h"
 #include "sampler.h"
 #include "../util/memory.h"
@@ -38,25 +39,45 @@ struct session {
 	uint8_t id[16];
 	int notes; /* memfd */
 	char *library;
-	char *path; /* of the file, for the result: there may be no memory later */
+	bool asks_mpi; /* MPI will say which rank the program is, for no variable does */
+	char *path;    /* of the file, for the result: there may be no memory later */
 	char *variable[VARIABLES];
 	struct launch launch;
 	struct sampler *sampler;
 	struct append file;
 };
 
+/* ":LIBRARY" that asks MPI, or "".  free() it. */
+static char *preload_mpi(struct session *s)
+{
+	const char *program = s->result->program.path;
+	char *mpi = NULL, *text;
+
+	/* Open MPI's and MPICH's, of Fortran and C++, too. */
+	if (!conf_knows_rank() &&
+	    (needed_begins(program, "libmpi") || needed_begins(program, "libfmpich")))
+		mpi = library_mpi(s->library);
+	s->asks_mpi = mpi;
+	text = must_printf("%s%s", mpi ? ":" : "", mpi ? mpi : "");
+	free(mpi);
+	return text;
+}
+
 static int make_preload(struct session *s, struct error *err)
 {
 	const char *before = getenv("LD_PRELOAD");
 	bool more = before && *before;
+	char *mpi;
 
 	s->library = library_find(err);
 	if (!s->library)
 		return -ENOENT;
 	if (s->result->program.alone)
 		return 0;
-	s->variable[0] =
-	    must_printf("LD_PRELOAD=%s%s%s", s->library, more ? ":" : "", more ? before : "");
+	mpi = preload_mpi(s);
+	s->variable[0] = must_printf("LD_PRELOAD=%s%s%s%s", s->library, mpi, more ? ":" : "",
+				     more ? before : "");
+	free(mpi);
 	return 0;
 }
 
@@ -157,6 +178,13 @@ static char *make_file(struct session *s, struct error *err)
 	/* %e is the program as the kernel will name it, links followed. */
 	if (!realpath(s->result->program.image, exe))
 		snprintf(exe, sizeof(exe), "%s", s->result->program.image);
+	/* Until it is known: ranks that begin at the same time must not meet. */
+	if (s->asks_mpi) {
+		char number[16];
+
+		snprintf(number, sizeof(number), "%d", (int)s->launch.pid);
+		conf_set_rank(number);
+	}
 	path = conf_expand(conf_get(&s->plan->conf, key), s->launch.pid, exe, err);
 	if (!path)
 		return NULL;
@@ -401,6 +429,32 @@ static enum run_file find_nothing(const struct target *t)
 	return RUN_TRUNCATED;
 }
 
+/* The file gets the name with the rank, if nothing has that name.  Whoever still writes it has it
+ * open. */
+static void name_by_rank(struct session *s)
+{
+	struct run_result *r = s->result;
+	const char *magic;
+	const enum conf_key key = conf_file(&s->plan->conf, &magic);
+	const char *pattern = conf_get(&s->plan->conf, key);
+	char rank[16], exe[PATH_MAX], *path;
+
+	if (!s->asks_mpi || r->file != RUN_FILE || !strstr(pattern, "%r"))
+		return;
+	recorded_rank(r->path, magic, rank, sizeof(rank));
+	if (!*rank)
+		return;
+	conf_set_rank(rank);
+	if (!realpath(r->program.image, exe))
+		snprintf(exe, sizeof(exe), "%s", r->program.image);
+	path = conf_expand(pattern, s->launch.pid, exe, NULL);
+	if (path && !renameat2(AT_FDCWD, r->path, AT_FDCWD, path, RENAME_NOREPLACE)) {
+		free(r->path);
+		r->path = realpath(path, NULL);
+	}
+	free(path);
+}
+
 static void finish(struct session *s)
 {
 	launch_wait(&s->launch, &s->result->end);
@@ -419,6 +473,7 @@ static void finish(struct session *s)
 		find_file(s);
 	}
 	settle(s);
+	name_by_rank(s);
 }
 
 static void end_session(struct session *s)

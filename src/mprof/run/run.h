@@ -79,5 +79,7 @@ int run_status(const struct run_result *result);
  * also when the file cannot be read.
  */
 bool recorded_anything(const char *path, const char *magic);
+/* The rank that MPI told a process of it; "": it did not. */
+void recorded_rank(const char *path, const char *magic, char *rank, size_t size);
 
 #endif
