@@ -35,7 +35,7 @@ enum mprof_tag {
 	MPROF_TAG_CONTROL = 12,	     /* dt 12, enum mprof_control 8, value 40 */
 	MPROF_TAG_STACK = 13,	     /* flags 4, stack id 32, zero 24: of the events that follow */
 	MPROF_TAG_TOUCHED = 14,	     /* bytes 48, zero 12: of the block that is freed next */
-				     /* 15 is reserved: a reader rejects it */
+	MPROF_TAG_COUNT = 15,	     /* elements 32, zero 28: of the short calloc that comes next */
 };
 
 /*
@@ -51,6 +51,12 @@ enum mprof_tag {
  * this chunk frees, to the page.
  */
 #define MPROF_TOUCHED_MAX ((1ull << 48) - 1)
+
+/*
+ * A COUNT word is the number of elements that the next short calloc asked for, whose size is
+ * that of all of them.  Without one it is 1.
+ */
+#define MPROF_COUNT_MAX UINT32_MAX
 
 /* What a CONTROL word means, with its value in brackets. */
 enum mprof_control {
@@ -123,6 +129,15 @@ static inline uint64_t mprof_word_stack(unsigned flags, uint32_t id)
 static inline uint64_t mprof_word_touched(uint64_t bytes)
 {
 	return MPROF_TAG_TOUCHED | bytes << 4;
+}
+
+static inline uint64_t mprof_word_count(uint64_t elements)
+{
+	return MPROF_TAG_COUNT | elements << 4;
+}
+static inline int mprof_count_is_sound(uint64_t w)
+{
+	return w >> 4 > 1 && w >> 4 <= MPROF_COUNT_MAX;
 }
 
 static inline uint64_t mprof_word_long(unsigned fn, uint64_t dt, unsigned flags, unsigned error)

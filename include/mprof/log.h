@@ -21,7 +21,7 @@ static const uint64_t *look_times;    /* the same; module.h */
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 #endif
 
-/* A STACK word, a TIME word, a TOUCHED word and a LONG record. */
+/* A STACK word, a TIME word, a TOUCHED or COUNT word and a LONG record. */
 #define LOG_ROOM 8
 
 /* In event.flags only. */
@@ -63,19 +63,36 @@ static void log_put_long(struct mprof_thread *t, const struct log_event *e, uint
 	t->cur = head + MPROF_LONG_WORDS;
 }
 
-/* 1: it went in as one word. */
+/* [hot] Elements of a block of one word: of calloc only. */
+MPROF_HOT uint64_t log_count(unsigned fn, uint64_t arg)
+{
+	return fn == MPROF_FN_CALLOC ? arg : 1;
+}
+
+/* [hot] Does a block of `count` elements of this size fit?  Their product does not wrap. */
+MPROF_HOT int log_block_is_short(uint64_t dt, uint64_t size, uint64_t count, uint64_t usable,
+				 uint64_t delta)
+{
+	return (count == 1 || (size < MPROF_SIZE_SHORT && count <= MPROF_COUNT_MAX)) &&
+	       mprof_alloc_is_short(dt, size * count, usable - size * count, delta);
+}
+
+/* 1: it went in as one word, or two. */
 static int log_put_short(struct mprof_thread *t, const struct log_event *e, uint64_t dt)
 {
-	uint64_t delta = e->v[0] - t->last_addr, slack = e->v[2] - e->v[1];
+	const uint64_t delta = e->v[0] - t->last_addr, count = log_count(e->fn, e->v[3]);
+	const uint64_t bytes = e->v[1] * count;
 
 	switch (e->tag) {
 	case MPROF_TAG_MALLOC:
 	case MPROF_TAG_CALLOC:
 	case MPROF_TAG_REALLOC_END:
 	case MPROF_TAG_NEW:
-		if (!mprof_alloc_is_short(dt, e->v[1], slack, delta))
+		if (!log_block_is_short(dt, e->v[1], count, e->v[2], delta))
 			return 0;
-		log_put(t, mprof_word_alloc(e->tag, dt, e->v[1], slack, delta));
+		if (count != 1)
+			log_put(t, mprof_word_count(count));
+		log_put(t, mprof_word_alloc(e->tag, dt, bytes, e->v[2] - bytes, delta));
 		t->last_addr = e->v[0];
 		return 1;
 	case MPROF_TAG_FREE:
@@ -134,16 +151,25 @@ static void log_put_event(struct mprof_thread *t, const struct log_event *e)
 
 /* ---- one word ---- */
 
-/* [hot] 1: the block went in as one word. */
-MPROF_HOT int log_put_block(struct mprof_thread *t, unsigned tag, uint64_t now, const void *ptr,
-			    size_t size, size_t usable)
+/* [hot] Words of a block besides a STACK word. */
+MPROF_HOT int log_block_words(unsigned fn)
+{
+	return fn == MPROF_FN_CALLOC ? 2 : 1;
+}
+
+/* [hot] 1: the block went in as one word; of calloc perhaps two.  arg: as for on_alloc(). */
+MPROF_HOT int log_put_block(struct mprof_thread *t, unsigned tag, unsigned fn, uint64_t now,
+			    const void *ptr, size_t size, size_t usable, size_t arg)
 {
 	const uint64_t dt = now - t->last_ticks, delta = (uintptr_t)ptr - t->last_addr;
+	const uint64_t count = log_count(fn, arg), bytes = size * count;
 
-	if (mprof_unlikely(!mprof_alloc_is_short(dt, size, usable - size, delta) ||
-			   t->cur == t->end))
+	if (mprof_unlikely(!log_block_is_short(dt, size, count, usable, delta) ||
+			   t->end - t->cur < log_block_words(fn)))
 		return 0;
-	*t->cur = mprof_word_alloc(tag, dt, size, usable - size, delta);
+	if (count != 1)
+		*t->cur++ = mprof_word_count(count);
+	*t->cur = mprof_word_alloc(tag, dt, bytes, usable - bytes, delta);
 	t->cur++;
 	t->last_ticks = now;
 	t->last_addr = (uintptr_t)ptr;
@@ -166,10 +192,10 @@ MPROF_HOT int log_put_end(struct mprof_thread *t, unsigned tag, uint64_t now, co
 /* [hot] The short forms that express a whole call; 0: none does. */
 MPROF_HOT unsigned log_tag_of_alloc(unsigned fn, size_t arg)
 {
-	return fn == MPROF_FN_MALLOC		   ? MPROF_TAG_MALLOC
-	       : fn == MPROF_FN_CALLOC && arg == 1 ? MPROF_TAG_CALLOC
-	       : fn == MPROF_FN_NEW && !arg	   ? MPROF_TAG_NEW
-						   : 0;
+	return fn == MPROF_FN_MALLOC	      ? MPROF_TAG_MALLOC
+	       : fn == MPROF_FN_CALLOC && arg ? MPROF_TAG_CALLOC
+	       : fn == MPROF_FN_NEW && !arg   ? MPROF_TAG_NEW
+					      : 0;
 }
 MPROF_HOT unsigned log_tag_of_free(unsigned fn, size_t size)
 {

@@ -56,7 +56,7 @@ MPROF_HOT void log_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size
 	uint64_t usable = mprof_usable(ptr), now = mprof_ticks();
 	struct mprof_place at = mprof_caller();
 
-	if (mprof_likely(tag && t->cur + 1 < t->end && !t->busy)) {
+	if (mprof_likely(tag && t->end - t->cur > log_block_words(fn) && !t->busy)) {
 		t->busy = mprof_stack();
 		compiler_barrier();
 		if (mprof_core.capture) {
@@ -67,7 +67,7 @@ MPROF_HOT void log_alloc(unsigned tag, unsigned fn, void *ptr, size_t size, size
 				t->last_stack = id;
 			}
 		}
-		if (mprof_likely(log_put_block(t, tag, now, ptr, size, usable))) {
+		if (mprof_likely(log_put_block(t, tag, fn, now, ptr, size, usable, arg))) {
 			compiler_barrier();
 			t->busy = 0;
 			return;

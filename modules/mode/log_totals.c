@@ -101,12 +101,12 @@ MPROF_HOT void both_log_block(struct mprof_thread *t, unsigned fn, uint64_t tick
 	const unsigned tag =
 	    fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_END : log_tag_of_alloc(fn, arg);
 
-	if (mprof_likely(tag && t->cur + 1 < t->end && both_logs(ticks))) {
+	if (mprof_likely(tag && t->end - t->cur > log_block_words(fn) && both_logs(ticks))) {
 		if (stack != t->last_stack) {
 			*t->cur++ = mprof_word_stack(0, stack);
 			t->last_stack = stack;
 		}
-		if (mprof_likely(log_put_block(t, tag, ticks, ptr, size, usable)))
+		if (mprof_likely(log_put_block(t, tag, fn, ticks, ptr, size, usable, arg)))
 			return;
 	}
 	both_put_block(t, tag, fn, ticks, ptr, size, usable, arg, stack);

@@ -420,7 +420,7 @@ START_TEST(last_time_of_a_slot)
 	if (_i & 1)
 		words_put(&w, mprof_word_time(ticks + 5000));
 	if (_i & 2) { /* what the decoder refuses */
-		words_put(&w, _i & 4 ? 15 | 77 << 4 : 77 << 4);
+		words_put(&w, _i & 4 ? MPROF_TAG_COUNT | 1 << 4 : 77 << 4);
 		words_alloc(&w, MPROF_TAG_MALLOC, ticks + 9000, BASE, 8, 24);
 	}
 	slot = build_slot(&b, 1, 1, 1, &w, 4096);

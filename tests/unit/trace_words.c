@@ -285,9 +285,42 @@ START_TEST(touched)
 }
 END_TEST
 
+/* Of the next short calloc, whatever comes between, and of no other call. */
+START_TEST(count)
+{
+	static const uint64_t want[] = { 1, 0, 0, 7, 1, 5, MPROF_COUNT_MAX };
+	struct trace_damage damage;
+	struct event e[16];
+
+	start();
+	words_alloc(&w, MPROF_TAG_CALLOC, 5001, 0x1000, 8, 8);
+	words_put(&w, mprof_word_count(7));
+	words_alloc(&w, MPROF_TAG_MALLOC, 5002, 0x2000, 8, 8);
+	words_put(&w, mprof_word_time(15000));
+	w.ticks = 15000;
+	words_give(&w, MPROF_TAG_FREE, 15000, 0x1000);
+	words_alloc(&w, MPROF_TAG_CALLOC, 15001, 0x1000, 70, 72);
+	words_alloc(&w, MPROF_TAG_CALLOC, 15002, 0x3000, 30, 32);
+	words_put(&w, mprof_word_count(7));
+	words_put(&w, mprof_word_count(5));
+	words_alloc(&w, MPROF_TAG_CALLOC, 15003, 0x4000, 30, 40);
+	words_put(&w, mprof_word_count(MPROF_COUNT_MAX));
+	words_alloc(&w, MPROF_TAG_CALLOC, 15004, 0x5000, 0, 24);
+	ck_assert_uint_eq(walk(e, 16, &damage), 7);
+	ck_assert_uint_eq(damage.words_bad, 0);
+	for (int i = 0; i < 7; i++)
+		ck_assert_msg(e[i].arg == want[i], "event %d", i);
+	ck_assert_uint_eq(e[3].size, 70);
+	ck_assert_uint_eq(e[3].usable, 72);
+	stop();
+}
+END_TEST
+
 /* FORMAT.md 5.4: the rest of the chunk is not read, and it is told. */
 static const uint64_t bad_words[] = {
-	15,
+	MPROF_TAG_COUNT,
+	MPROF_TAG_COUNT | 1 << 4,
+	MPROF_TAG_COUNT | 1ull << 36,
 	MPROF_TAG_TOUCHED | 1ull << 52,
 	15ull << 60 | MPROF_TAG_STACK,
 	1ull << 40 | MPROF_TAG_STACK,
@@ -350,6 +383,7 @@ Suite *trace_words_suite(void)
 	tcase_add_test(tc, what_moves_the_address);
 	tcase_add_test(tc, controls_and_losses);
 	tcase_add_test(tc, touched);
+	tcase_add_test(tc, count);
 	tcase_add_loop_test(tc, long_cut_off, 0, 5);
 	tcase_add_loop_test(tc, bad_word, 0, COUNT(bad_words));
 	suite_add_tcase(s, tc);

@@ -92,7 +92,7 @@ uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks)
 	for (; i < n; i += step) {
 		unsigned tag = mprof_word_tag(word[i]);
 
-		if (!tag || tag > MPROF_TAG_TOUCHED)
+		if (!tag || (tag == MPROF_TAG_COUNT && !mprof_count_is_sound(word[i])))
 			break; /* the decoder stops here, too */
 		step = tag == MPROF_TAG_LONG ? MPROF_LONG_WORDS : 1;
 		if (tag == MPROF_TAG_TIME)

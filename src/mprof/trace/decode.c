@@ -178,6 +178,11 @@ static void decode_stack(struct trace *t, struct stream *s, uint64_t word)
 		s->alloc_stack = node;
 }
 
+static bool is_count(uint64_t word)
+{
+	return mprof_word_tag(word) == MPROF_TAG_COUNT && mprof_count_is_sound(word);
+}
+
 static bool is_touched(uint64_t word)
 {
 	return mprof_word_tag(word) == MPROF_TAG_TOUCHED && !(word >> 52);
@@ -188,6 +193,11 @@ static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
 {
 	if (is_touched(word)) {
 		s->touched = (word >> 4) + 1;
+		s->pos++;
+		return RARE_STATE;
+	}
+	if (is_count(word)) {
+		s->count = word >> 4;
 		s->pos++;
 		return RARE_STATE;
 	}
@@ -240,6 +250,7 @@ decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, u
 	case MPROF_TAG_THREAD:
 	case MPROF_TAG_STACK:
 	case MPROF_TAG_TOUCHED:
+	case MPROF_TAG_COUNT:
 		return state_word(t, s, word);
 	}
 	if (!*words) {
@@ -277,7 +288,7 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 			   uint64_t *key)
 {
 	const uint64_t *pos = s->pos, *end = s->end;
-	uint64_t ticks = s->ticks, addr = s->addr, touched = s->touched;
+	uint64_t ticks = s->ticks, addr = s->addr, touched = s->touched, count = s->count;
 	const uint32_t process = s->process, thread = s->thread;
 	const uint32_t gives = s->free_stack;
 	uint32_t takes = s->alloc_stack;
@@ -303,7 +314,10 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 			e->addr = addr;
 			e->size = size;
 			e->usable = size + mprof_word_slack(word);
-			e->arg = tag == MPROF_TAG_CALLOC;
+			if (tag == MPROF_TAG_CALLOC) {
+				e->arg = count;
+				count = 1;
+			}
 		} else if (is_free_tag(tag)) {
 			*key = event_key(now, RANK_GIVES);
 			if (*key >= limit)
@@ -321,6 +335,10 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 			takes = node;
 			pos++;
 			continue;
+		} else if (is_count(word)) {
+			count = word >> 4;
+			pos++;
+			continue;
 		} else {
 			break;
 		}
@@ -332,6 +350,7 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 	s->ticks = ticks;
 	s->addr = addr;
 	s->touched = touched;
+	s->count = count;
 	s->alloc_stack = takes;
 	return (size_t)(e - events);
 }
@@ -352,6 +371,7 @@ static bool stream_load(struct trace *t, struct stream *s)
 		s->addr = 0;
 		s->alloc_stack = s->free_stack = 0;
 		s->touched = 0;
+		s->count = 1;
 		s->map = stack_map_find(t, c->process, c->image);
 		s->process = c->process;
 		s->thread = c->thread;

@@ -64,6 +64,7 @@ struct stream {
 	const uint64_t *pos, *end;	  /* words not decoded yet, in buf */
 	uint64_t ticks, addr;		  /* decoding state, see encode.h */
 	uint64_t touched;		  /* of the next frees, + 1; 0: unknown */
+	uint64_t count;			  /* elements of the next short calloc */
 	uint32_t alloc_stack, free_stack; /* nodes of the last STACK words */
 	const struct stack_map *map;	  /* of its process's numbers; NULL: none */
 	uint32_t process, thread;	  /* of the next event; a THREAD word changes thread */
