@@ -186,7 +186,7 @@ ALWAYS_INLINE struct block *run_live(const struct run *r, const struct event *e)
 	if (e->block - 1 >= r->p->own.n)
 		return NULL;
 	b = &r->p->own.block[e->block - 1];
-	return b->addr && !(b->owner & BLOCK_INHERITED) ? b : NULL;
+	return b->addr ? b : NULL; /* inherited ones have no numbers */
 }
 
 /* The place of a new one. */

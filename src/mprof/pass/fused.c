@@ -24,6 +24,7 @@ struct loop {
 	uint64_t moment;		  /* blocks that began later were not live at any */
 	uint64_t next; /* the first ticks that end an epoch, or the time before the greatest RSS */
 	bool of_rss, before; /* this process has the greatest RSS; that is yet to come */
+	uint64_t rss_bytes;  /* fewer live bytes cannot change what is known of it */
 	struct totals_thread *totals;
 	struct compactness_of *compactness; /* of the process, if full */
 	struct growth_handed *handed;
@@ -69,6 +70,19 @@ ALWAYS_INLINE void set_next(struct loop *l)
 		l->next = least(l->next, l->k->rss.from_ticks + 1);
 }
 
+/* After the time of the greatest RSS, only what exceeds the most since then matters. */
+static uint64_t rss_bytes(const struct work *k, uint64_t ticks)
+{
+	const uint64_t mapped = k->rss_mapped + k->rss_break;
+
+	return ticks <= k->rss.to_ticks || k->rss_later < mapped ? 0 : k->rss_later - mapped + 1;
+}
+
+ALWAYS_INLINE void set_rss(struct loop *l, uint64_t ticks)
+{
+	l->rss_bytes = l->of_rss && !l->before ? rss_bytes(l->k, ticks) : UINT64_MAX;
+}
+
 ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *other)
 {
 	struct heap *h = &l->w->heap;
@@ -85,6 +99,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	set_peak(l);
 	l->of_rss = l->k->rss.rss && e->process == l->k->rss.process;
 	l->before = l->of_rss && e->ticks <= l->k->rss.from_ticks;
+	set_rss(l, e->ticks);
 	set_next(l);
 	l->last = other;
 	*other = (struct event){ .addr = sites_recent(l->s, thread)->addr[0] };
@@ -117,6 +132,8 @@ ALWAYS_INLINE void finish(struct loop *l, const struct event *last)
 	sites_recent(l->s, l->run.thread)->addr[0] = l->last->addr;
 	if (l->before)
 		note_before(l);
+	else if (l->of_rss)
+		l->k->rss_live = l->run.own.bytes;
 	run_end(&l->run, &l->rest);
 	if (!l->a)
 		return;
@@ -167,7 +184,7 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 		.foreign = odd && (old->owner & BLOCK_THREAD) != l->run.thread,
 		.temporary = !resize && l->last->addr == old->addr,
 		.of_no_peak = old->start > l->moment,
-		.of_no_rss = l->before || !l->of_rss,
+		.of_no_rss = l->rss_bytes == UINT64_MAX,
 	};
 
 	/* First, while all of it is in registers. */
@@ -232,6 +249,16 @@ ALWAYS_INLINE void count_call(struct loop *l, const struct event *e, uint64_t by
 	f->bytes += bytes;
 }
 
+static __attribute__((noinline)) uint64_t look_at_rss(struct sites *s, uint64_t bytes,
+						      uint64_t ticks, uint64_t number)
+{
+	struct work *k = s->work;
+
+	k->rss_live = bytes;
+	note_rss(s, ticks, number);
+	return rss_bytes(k, ticks);
+}
+
 /* After a block began or ended. */
 ALWAYS_INLINE void look_at_live(struct loop *l, const struct event *e)
 {
@@ -245,10 +272,8 @@ ALWAYS_INLINE void look_at_live(struct loop *l, const struct event *e)
 		all = live_sum(&own, &l->rest, &(const struct live){ .bytes = 0 });
 		compactness_look(&l->a->compactness.all, &all, e->ticks);
 	}
-	if (l->before || !l->of_rss)
-		return;
-	l->k->rss_live = own.bytes;
-	note_rss(l->s, e->ticks, l->run.number);
+	if (__builtin_expect(own.bytes >= l->rss_bytes, 0))
+		l->rss_bytes = look_at_rss(l->s, own.bytes, e->ticks, l->run.number);
 }
 
 ALWAYS_INLINE bool allocates(struct loop *l, const struct event *e)
@@ -309,8 +334,10 @@ ALWAYS_INLINE bool take_event(struct loop *l, const struct event *e, struct even
 	if (__builtin_expect(e->ticks >= l->next, 0)) {
 		if (e->ticks >= l->k->epoch_ends)
 			sites_next_epoch(l->s, e->ticks);
-		if (l->before && e->ticks > l->k->rss.from_ticks)
+		if (l->before && e->ticks > l->k->rss.from_ticks) {
 			note_before(l);
+			set_rss(l, e->ticks);
+		}
 		set_next(l);
 	}
 	switch (effect_of(e)) {
