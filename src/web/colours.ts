@@ -90,7 +90,7 @@ export class Colours {
 	legend(kind: Kind): Legend {
 		const memory: Swatch[] = [];
 		if (this.data.films.some((f) => f.residency)) {
-			memory.push({ colour: this.palette.retained[0], label: "resident, nothing live: kept" });
+			memory.push({ colour: this.palette.retained[0], label: "resident, nothing live: retained" });
 			memory.push({ colour: this.palette.mapped[0], label: "mapped, not resident" });
 		}
 		const residency = this.data.films.every((f) => f.residency);
@@ -153,7 +153,7 @@ export class Colours {
 			i === colours.length - 1 ? `${short(10 ** (i + 1))} and more` :
 				`to ${short(10 ** (i + 2))}`;
 		return { of: () => 0, colours: Uint32Array.from(colours, rgba),
-			legend: { title: "Age of the largest block, in calls since its birth",
+			legend: { title: "Age of the largest block, in calls since its allocation",
 				swatches: colours.map((colour, i) => ({ colour, label: label(i) })) } };
 	}
 
@@ -177,7 +177,7 @@ export class Colours {
 			this.sites[s]?.path[0];
 		const names: string[] = [], index = new Map<string, number>();
 		const of = this.sites.map((_, s) => {
-			const n = s > 0 && name(s) || "not known";
+			const n = s > 0 && name(s) || "unknown";
 			if (!index.has(n))
 				index.set(n, names.push(n) - 1);
 			return index.get(n)!;

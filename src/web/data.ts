@@ -36,7 +36,7 @@ export interface MovieData {
 	peak_bytes: number;
 	left_out: string; // a sentence, or ""
 	threads: number[]; // by index: number in the trace
-	sites: string; // packed JSON: Site[]; [0] is "not known"
+	sites: string; // packed JSON: Site[]; [0] is "unknown"
 	colours: { [name: string]: string[] };
 	sizes: number[]; // the greatest size of each class but the last
 	films: FilmData[];

@@ -29,5 +29,5 @@ export function drawLegend(to: HTMLElement, colours: Colours, kind: Kind, pins: 
 	for (const s of said.swatches)
 		span(to, "mp-swatch", s.label, s.colour);
 	if (pins)
-		span(to, "mp-swatch", "held by less than 64 bytes", colours.pin);
+		span(to, "mp-swatch", "pinned by fewer than 64 bytes", colours.pin);
 }

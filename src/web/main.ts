@@ -20,14 +20,14 @@ async function open(root: HTMLElement): Promise<void> {
 		return;
 	root.dataset.opened = "1";
 	if (!canUnpack()) {
-		say(root, "This browser cannot unpack the movie: it takes Chromium 80, Firefox 113, " +
+		say(root, "This browser cannot unpack the movie: it requires Chromium 80, Firefox 113, " +
 			"Safari 16.4 or newer.");
 		return;
 	}
 	try {
 		const data = JSON.parse(script.textContent!) as MovieData;
 		if (data.format !== 1)
-			throw new Error(`format ${data.format} is not known`);
+			throw new Error(`format ${data.format} is unknown`);
 		await Player.open(root, data);
 	} catch (e) {
 		say(root, `The movie cannot be shown: ${(e as Error).message}`);

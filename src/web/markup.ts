@@ -2,11 +2,11 @@
 // markup.ts - the elements of a player, and its keys in words.
 
 const KEYS: [string, string][] = [
-	["Space", "play or pause"], ["← →", "a frame back or on (in a map: , and .)"],
+	["Space", "play or pause"], ["← →", "previous or next frame (in a map: , and .)"],
 	["Home End", "first or last frame"], ["p", "the peak"], ["[ ]", "slower or faster"],
-	["c", "next colour"], ["x", "mark pinned pages"], ["+ − 0", "closer, farther, all of it"],
-	["1 … 9", "an allocator on or off"], ["arrows in a map", "from page to page"],
-	["wheel, drag", "zoom (in a page with more: Ctrl or a click before) and pan; double click: all of it"],
+	["c", "next colour"], ["x", "mark pinned pages"], ["+ − 0", "zoom in, zoom out, show all"],
+	["1 … 9", "show or hide an allocator"], ["arrows in a map", "move from page to page"],
+	["wheel, drag", "zoom (on a page with other content: with Ctrl, or after a click) and pan; double click: show all"],
 ];
 
 const ICONS = {
@@ -35,21 +35,21 @@ export const MARKUP = `
 </header>
 <div class="mp-bar" role="toolbar" aria-label="Player">
 	${button("first", "First frame", "Home")}
-	${button("back", "A frame back", "←")}
+	${button("back", "Previous frame", "←")}
 	${button("play", "Play", "Space")}
-	${button("on", "A frame on", "→")}
+	${button("on", "Next frame", "→")}
 	${button("last", "Last frame", "End")}
-	${word("peak", "Peak", "The frame with most bytes live (p)")}
+	${word("peak", "Peak", "The frame with the most live bytes (p)")}
 	<label>Speed <select class="mp-speed"></select></label>
 	<label>Colour <select class="mp-kind"></select></label>
-	<label class="mp-check" title="Pages that less than 64 bytes hold (x)"><input type="checkbox" class="mp-pins"> Pins</label>
+	<label class="mp-check" title="Pages pinned by fewer than 64 bytes (x)"><input type="checkbox" class="mp-pins"> Pins</label>
 	<span class="mp-zoom">
 		${button("out", "Farther", "-")}
-		${word("fit", "Fit", "All of it (0)")}
+		${word("fit", "Fit", "Show all (0)")}
 		${button("in", "Closer", "+")}
 	</span>
 	<label>Find <input type="text" class="mp-find" size="10" placeholder="0x…" spellcheck="false"
-		title="The page that has an address (Enter)" autocomplete="off"></label>
+		title="The page that contains an address (Enter)" autocomplete="off"></label>
 	<span class="mp-space"></span>
 	<span class="mp-films" role="group" aria-label="Allocators"></span>
 	<span class="mp-end-bar">

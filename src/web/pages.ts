@@ -38,7 +38,7 @@ export class Pages {
 		const panel = this.stage.visible.find((p) => p.layout.pageOf(address) >= 0);
 		if (!panel) {
 			this.tip.hide();
-			this.tip.spoken.textContent = "No film has this address";
+			this.tip.spoken.textContent = "No heap contains this address";
 			return false;
 		}
 		if (this.stage.view.scale < CLOSE)

@@ -113,7 +113,7 @@ export class Panel {
 			(this.film.data.residency ? part("kept empty", bytes(f.retained[i] * PAGE),
 				"Resident pages without a live byte") : "") +
 			part("page use", percent(f.requested[i], f.pages[i] * PAGE),
-				"Requested bytes of the pages that hold them");
+				"Requested bytes as a share of the pages that contain them");
 	}
 
 	/** Rows from and to that can be seen. */

@@ -115,7 +115,7 @@ export class Player {
 		label.querySelector("i")!.style.background = colour;
 		label.querySelector("span")!.textContent = film.name;
 		if (i < 9)
-			label.title = `On or off (${i + 1})`;
+			label.title = `Show or hide (${i + 1})`;
 		label.querySelector("input")!.addEventListener("change", () => this.toggle(i));
 		this.get("films").append(label);
 	}

@@ -51,7 +51,7 @@ function ownerFacts(film: Film, owner: number, data: MovieData, sites: Site[]): 
 		{ name: "largest block", text: `${count(size[owner])} bytes` +
 			(size[owner] >= 10240 ? ` (${bytes(size[owner])})` : "") },
 		{ name: "age", text: `${count(age)} calls` + (time ? `, about ${duration(time)}` : "") +
-			`; born at call ${count(birth[owner] + 1)}` },
+			`; allocated by call ${count(birth[owner] + 1)}` },
 	];
 	if (film.manyThreads)
 		out.push({ name: "thread", text: String(threadNumber(data, thread[owner])) });

@@ -198,7 +198,7 @@ profile("every page is drawn, and those that need calls say so and name the comm
     await go(page, `page=${name}`);
     const text = await page.evaluate(() => document.querySelector("main#page").innerText);
     assert.ok(text.trim().length > 10, name);
-    told[name] = /needs? single calls|Samples do not tell|no single calls/.test(text);
+    told[name] = /(needs?|known only from) single calls|Samples do not show|no single calls/.test(text);
     if (told[name])
       assert.match(text, /mprof (record|profile) -- /, name);
   }
@@ -607,7 +607,7 @@ only("c++", "keys for the chosen frame: only through it, without it, merged, its
   const height = () => page.evaluate(() => document.querySelector(".graph canvas").clientHeight);
   await go(page, "page=flame&libraries=1&share=0");
   const high = await height();
-  await page.getByLabel("Least share of a frame").fill("9");
+  await page.getByLabel("Minimum share of a frame").fill("9");
   assert.match(await hash(), /share=5/);
   assert.ok(await height() <= high);
   assert.deepEqual(page.problems, []);
@@ -743,7 +743,7 @@ each("sizes over time, pairs of realloc, calls of threads, suppressions", async 
     assert.equal(cells.reduce((sum, t) => sum + n(t), 0), all.total_blocks);
     await page.locator(".heat.time th button").last().click(); // the smallest size
     assert.match(await page.evaluate(() => location.hash), /size=\d+-\d+/);
-    assert.match(await page.locator("#page h3", { hasText: "Who allocates blocks of" }).innerText(), /\d/);
+    assert.match(await page.locator("#page h3", { hasText: "Functions that allocate blocks of" }).innerText(), /\d/);
   }
   await go(page, "page=realloc");
   const pairs = await titles(".pairs"), known = ["in_place", "moved"].flatMap((k) => Object.values(all.realloc[k])).reduce((a, b) => a + b, 0);
@@ -755,7 +755,7 @@ each("sizes over time, pairs of realloc, calls of threads, suppressions", async 
   await go(page, "page=leaks");
   const text = await page.locator("#page").innerText();
   for (const s of r.said.leaks.suppressed)
-    assert.ok(text.includes(s.why ?? "as a file says") && text.includes(bytes(s.bytes)), s.why);
+    assert.ok(text.includes(s.why ?? "suppressed by a file") && text.includes(bytes(s.bytes)), s.why);
   assert.deepEqual(page.problems, []);
   await page.close();
 });
@@ -1016,7 +1016,7 @@ only("c++", "the 25 interactions", async (r) => {
     return same;
   });
   await go(page, "page=flame&libraries=1");
-  await it(19, "a least share", async () => { await page.getByLabel("Least share of a frame").fill("9"); return /share=5/.test(await hash()); });
+  await it(19, "a least share", async () => { await page.getByLabel("Minimum share of a frame").fill("9"); return /share=5/.test(await hash()); });
   await go(page, "page=flame&libraries=1");
   await it(20, "from frame to frame", async () => {
     await choose();
@@ -1194,7 +1194,7 @@ served("an exact window is answered by the trace, as mprof report does", async (
   const page = await open({ url: v.url + "0/" }, "figure=end");
   await page.getByLabel("Exact start in seconds").fill("0");
   await page.getByLabel("Exact end in seconds").fill(String(v.at_ns / 1e9));
-  await page.getByRole("button", { name: "Ask the trace" }).click();
+  await page.getByRole("button", { name: "Show this window" }).click();
   const settled = () => poll(page, () => document.getElementById("waiting").textContent === "", "the answer");
   await settled();
   assert.equal(await total(page), bytes(v.at_bytes));

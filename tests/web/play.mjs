@@ -53,7 +53,7 @@ function expected(address, n) {
     `${percent} % of the page`;
   facts["largest block"] = `${count(top.size)} bytes` +
     (top.size >= 10240 ? ` (${(top.size / 1024).toFixed(1)} KiB)` : "");
-  facts.age = new RegExp(`^${n - top.born} calls(, about [0-9.]+ .?s)?; born at call ${top.born}$`);
+  facts.age = new RegExp(`^${n - top.born} calls(, about [0-9.]+ .?s)?; allocated by call ${top.born}$`);
   facts.from = new RegExp(`^${top.size > 20000 ? "take_large" : "take_small"} ← main.* \\(layout\\)$`);
   return facts;
 }
@@ -257,10 +257,10 @@ const tests = {
     await at("p", births);
     await button("First frame");
     await at("First frame", 1);
-    await button("A frame on");
-    await at("A frame on", 2);
-    await button("A frame back");
-    await at("A frame back", 1);
+    await button("Next frame");
+    await at("Next frame", 2);
+    await button("Previous frame");
+    await at("Previous frame", 1);
     await button("Last frame");
     await at("Last frame", world.calls);
     await button("Peak");

@@ -21,10 +21,10 @@ const LIVES: Option[] = [["0-64", "all"], ["0-10", "up to 1 us"], ["11-20", "1 u
 	["21-30", "1 ms to 1 s"], ["31-63", "over 1 s"], ["64-64", "never freed"]];
 
 const NAMED: { key: "function" | "file" | "module" | "without"; label: string; help: string; of: "function" | "file" | "module" }[] = [
-	{ key: "function", label: "Function", help: "Only stacks through a function with this name; * stands for any text", of: "function" },
-	{ key: "file", label: "File", help: "Only stacks through a source file with this name; * stands for any text", of: "file" },
-	{ key: "module", label: "Module", help: "Only stacks through a program or library with this name; * stands for any text", of: "module" },
-	{ key: "without", label: "Without", help: "No stacks through a function with this name; * stands for any text", of: "function" },
+	{ key: "function", label: "Function", help: "Only stacks through a function with this name; * matches any text", of: "function" },
+	{ key: "file", label: "File", help: "Only stacks through a source file with this name; * matches any text", of: "file" },
+	{ key: "module", label: "Module", help: "Only stacks through a program or library with this name; * matches any text", of: "module" },
+	{ key: "without", label: "Without", help: "No stacks through a function with this name; * matches any text", of: "function" },
 ];
 
 // What was typed as a pattern: a part of a name, unless it is one or a pattern already.
@@ -91,14 +91,14 @@ export class Bar {
 	// How exact the figure before it is.
 	private range(s: State, a: Answer): HTMLElement | "" {
 		const { d } = this;
-		return isEstimate(d) ? el("span", { class: "range", title: "An estimate from samples: in 95 of 100 cases the figure is in this range" },
+		return isEstimate(d) ? el("span", { class: "range", title: "An estimate from samples, with its 95 % confidence interval" },
 			`estimate: ${totalRange(d, s.measure, s.filter, a.total) || "exactly 0"}`) : "";
 	}
 
 	// What is set, each to be taken away by a click.
 	private chips(s: State, filter: (change: Partial<Filter>) => void): HTMLElement[] {
 		const f = s.filter, chips: HTMLElement[] = [], chip = (text: string, away: () => void) => chips.push(el("button", { type: "button", class: "chip",
-			title: "Take this away", click: away }, text, el("span", { "aria-hidden": "true" }, " \u00d7")));
+			title: "Remove this filter", click: away }, text, el("span", { "aria-hidden": "true" }, " \u00d7")));
 		if (f.process)
 			chip(`process ${f.process}`, () => filter({ process: 0 }));
 		if (f.thread)

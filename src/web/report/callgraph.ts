@@ -129,7 +129,7 @@ class Graph {
 		const full = levels.length * wide + gap * (levels.length - 1) + 4, g = el("canvas").getContext("2d")!;
 		g.font = "12px system-ui, sans-serif";
 		this.picture = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width: full, height, viewBox: `0 0 ${full} ${height}`,
-			role: "group", "aria-label": "Call graph. Arrow keys move, Enter puts a function in the middle.",
+			role: "group", "aria-label": "Call graph. Arrow keys move, Enter centres a function.",
 			"font-family": "system-ui, sans-serif", "font-size": 12 });
 		this.placed.clear();
 		const lines = svg("g", { fill: "none", stroke: dim, "stroke-opacity": 0.55 });
@@ -141,7 +141,7 @@ class Graph {
 			const rest = around.level.get(levels[c])!.size - boxes.length;
 			if (rest)
 				this.picture.append(svg("text", { x, y: top + boxes.length * (ROW + GAP) + 2, fill: dim, "font-size": 11 },
-					`and ${rest} smaller`));
+					`and ${rest} smaller ones`));
 			return boxes.map((box, r) => this.put(box, x, top + r * (ROW + GAP), wide, g));
 		});
 		for (const [box, p] of this.placed)
@@ -166,7 +166,7 @@ class Graph {
 		const { v } = this, { d } = v, self = box.level == 0, name = nameOf(d, box.line);
 		const says = `${figure(v.s.measure.unit, box.sum)}, ${percent(box.sum, this.around.total)}`;
 		const element = svg("g", { tabindex: 0, role: self ? "img" : "button", "aria-label": `${name}, ${says}`, cursor: self ? null : "pointer" },
-			svg("title", {}, `${name}\n${placeOf(d, box.line)}\n${says} of what goes through ${nameOf(d, v.s.chosen)}`),
+			svg("title", {}, `${name}\n${placeOf(d, box.line)}\n${says} of what passes through ${nameOf(d, v.s.chosen)}`),
 			svg("rect", { x, y, width: wide, height: ROW, rx: 4, fill: functionColor(d, v.keys, box.line),
 				stroke: color("--accent"), "stroke-width": self ? 2.5 : 0 }),
 			svg("text", { x: x + 7, y: y + 18, fill: color("--flame-ink"), "font-weight": self ? 600 : null }, cut(g, name, wide - 16)),
@@ -241,7 +241,7 @@ export function callers(v: View): HTMLElement {
 	if (!s.chosen) { // the function that allocates most
 		const best = table(d, a, v.keys).reduce((x, r) => r.own > x.own ? r : x, { own: 0, line: 0 });
 		if (!best.line)
-			return el("section", {}, el("h2", {}, "Call graph"), el("p", {}, "No function allocates anything that passes the window and the filters."));
+			return el("section", {}, el("h2", {}, "Call graph"), el("p", {}, "No function allocated anything in this window that passes the filters."));
 		v = { ...v, s: { ...s, chosen: best.line } };
 	}
 	const line = v.s.chosen, unit = s.measure.unit;
@@ -252,12 +252,12 @@ export function callers(v: View): HTMLElement {
 	return el("section", {}, el("h2", {}, nameOf(d, line)), el("p", {}, place(v, line), ": ",
 		figure(unit, all.total), " with callees", s.measure.unit == "bytes" || unit == "calls" ? `, ${figure(unit, all.own)} of its own.` : "."),
 		el("div", { class: "bar2" }, chooser(v, a),
-			select("Calls away", "How far the graph goes to both sides", [[1, "1"], [2, "2"], [3, "3"], [4, "4"], [64, "all"]], s.levels,
+			select("Calls away", "Number of calls shown to each side", [[1, "1"], [2, "2"], [3, "3"], [4, "4"], [64, "all"]], s.levels,
 				n => v.set({ levels: n })),
-			select("Leave out below", "Smaller boxes are left out and counted", [[0, "nothing"], [1, "1 %"], [2, "2 %"], [5, "5 %"], [10, "10 %"]],
+			select("Leave out below", "Smaller boxes are left out, but counted", [[0, "nothing"], [1, "1 %"], [2, "2 %"], [5, "5 %"], [10, "10 %"]],
 				s.least, n => v.set({ least: n })),
 			...saveButtons(() => graph.picture, "callgraph")),
-		all.total ? graph.root : el("p", { class: "note" }, "Nothing that passes the window and the filters goes through this function."),
+		all.total ? graph.root : el("p", { class: "note" }, "Nothing in this window that passes the filters was allocated through this function."),
 		el("div", { class: "two" }, neighbours(v, "Called by", all.level.get(-1), all.total, 0),
 			neighbours(v, "Calls", all.level.get(1), all.total, all.own)),
 		el("p", {}, el("code", {}, `mprof report callers ${quote(nameOf(d, line))} ${quote(d.head.trace)}`)));

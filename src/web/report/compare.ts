@@ -140,7 +140,7 @@ function graph(v: View, other: Data, mine: Answer, theirs: Answer, tip: HTMLElem
 	flame.show(frames, 0);
 	requestAnimationFrame(() => flame.reveal());
 	return el("div", { class: "graph" }, el("p", {}, el("span", { class: "grew" }, "red grew"), ", ", el("span", { class: "shrank" }, "blue shrank"),
-		"; a frame is as wide as the larger of both."), flame.live, flame.box);
+		"; the width of a frame is the larger of the two values."), flame.live, flame.box);
 }
 
 // Live memory at one end of the window, of the blocks that pass the filters.
@@ -157,7 +157,7 @@ const atTime = (d: Data, point: number): string => `--at ${seconds(point < 0 ? 0
 export function compare(v: View): HTMLElement {
 	const { d, names } = { d: v.d, names: v.d.head.traces ?? [] }, traces = v.s.with >= 0 && v.s.with < names.length && v.s.with != d.head.index;
 	if (d.head.totals && !traces)
-		return el("section", {}, el("h2", {}, "What changed"), el("p", {}, "Totals are of the whole run, so there is only another run to compare with: ",
+		return el("section", {}, el("h2", {}, "What changed"), el("p", {}, "Totals cover the whole run, so they can only be compared with another run: ",
 			names.length > 1 ? el("span", {}, ...names.map((n, i) => i == d.head.index ? "" : el("button", { type: "button", class: "chip", click: () => v.set({ with: i }) }, n)))
 				: el("code", {}, `mprof view --diff BEFORE ${quote(d.head.trace)}`)));
 	const s = traces ? v.s : { ...v.s, measure: measures.find(m => m.key == "end")! }, unit = s.measure.unit;
@@ -172,7 +172,7 @@ export function compare(v: View): HTMLElement {
 		return el("section", {}, ...head, el("p", { role: "status" }, other ?? "Reading the other trace \u2026"));
 	const mine = traces ? whole(d, s.measure) : liveAt(v, s.to), theirs = traces ? whole(other, s.measure) : liveAt(v, s.from), delta = mine.total - theirs.total;
 	return el("section", { class: "compare" }, ...head,
-		traces && !d.head.totals && !isWhole(d, s) && el("p", { class: "note" }, "Traces are compared over the whole run, whatever window and filters say."),
+		traces && !d.head.totals && !isWhole(d, s) && el("p", { class: "note" }, "Traces are compared over the whole run, regardless of window and filters."),
 		el("p", { class: "change" }, `${s.measure.title}: ${figure(unit, theirs.total)} before, ${figure(unit, mine.total)} after, `,
 			el("strong", {}, signed(unit, delta)), theirs.total ? ` (${percent(Math.abs(delta), theirs.total)}).` : "."),
 		graph({ ...v, s }, other, mine, theirs, v.tip),
@@ -183,7 +183,7 @@ export function compare(v: View): HTMLElement {
 			{ key: "callees", title: "Change with callees", number: true, text: r => signed(unit, r.sumAfter - r.sumBefore),
 				value: r => Math.abs(r.sumAfter - r.sumBefore) },
 			{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
-				title: "Who calls it, and what it calls", click: () => v.set({ page: "callers", chosen: r.line }) }, r.name) : el("span", {}, r.name) },
+				title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: r.line }) }, r.name) : el("span", {}, r.name) },
 			{ key: "place", title: "Where", text: r => r.place },
 		], "change", () => {}, "changes"),
 		el("p", {}, ...(traces ? [el("code", {}, `mprof diff ${quote(names[s.with])} ${quote(d.head.trace)}`)]

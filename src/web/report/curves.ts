@@ -20,14 +20,14 @@ export interface Curve {
 export const curves: Curve[] = [
 	{ key: "live", title: "Live bytes", unit: "bytes", point: "live", cells: "bytes", help: "Requested bytes of live blocks" },
 	{ key: "blocks", title: "Live blocks", unit: "count", point: "blocks", cells: "blocks", help: "Blocks that were allocated and not yet freed" },
-	{ key: "calls", title: "Allocations a second", unit: "count", rate: true, point: "calls", cells: "blocks", help: "Calls that handed out a block" },
+	{ key: "calls", title: "Allocations a second", unit: "count", rate: true, point: "calls", cells: "blocks", help: "Calls that allocated a block" },
 	{ key: "bytes", title: "Bytes a second", unit: "bytes", rate: true, point: "bytes", cells: "bytes", help: "Requested bytes of allocations" },
 	{ key: "frees", title: "Frees a second", unit: "count", rate: true, point: "frees", help: "Blocks that were freed" },
-	{ key: "temporary", title: "Temporary a second", unit: "count", rate: true, point: "temporary", cells: "temporary", ended: true, help: "Blocks that their thread freed with its very next call" },
+	{ key: "temporary", title: "Temporary a second", unit: "count", rate: true, point: "temporary", cells: "temporary", ended: true, help: "Blocks that the same thread freed with its next call" },
 	{ key: "rounding", title: "Rounding", unit: "bytes", point: "slack", help: "Usable bytes of live blocks beyond the requested ones" },
-	{ key: "mapped", title: "Mapped by the program", unit: "bytes", point: "mapped", help: "Anonymous memory of mmap, and of the break, whoever asked for it" },
-	{ key: "rss", title: "Resident", unit: "bytes", point: "rss", help: "Memory of all processes that was in use, by samples" },
-	{ key: "virtual", title: "Virtual size", unit: "bytes", point: "virtual", help: "Address space of all processes, by samples" },
+	{ key: "mapped", title: "Mapped by the program", unit: "bytes", point: "mapped", help: "Anonymous memory that the program, its libraries or its allocator mapped by mmap or brk" },
+	{ key: "rss", title: "Resident", unit: "bytes", point: "rss", help: "Resident memory of all processes, from samples" },
+	{ key: "virtual", title: "Virtual size", unit: "bytes", point: "virtual", help: "Address space of all processes, from samples" },
 ];
 
 export const bands: [string, string][] = [["owner", "function"], ["line", "line"], ["module", "module"], ["thread", "thread"], ["process", "process"],
@@ -39,10 +39,10 @@ const COLORS = ["--s0", "--s1", "--s2", "--s3", "--s4", "--s5", "--s6"];
 export function grouping(d: Data, band: string, keys: Uint32Array): { of: (cell: number) => number; name: (group: number) => string } {
 	const c = d.cell;
 	if (band == "thread")
-		return { of: i => c.thread[i], name: n => n ? `thread ${n}` : "threads not told apart" };
+		return { of: i => c.thread[i], name: n => n ? `thread ${n}` : "threads not distinguished" };
 	if (band == "process") {
 		const process = new Map([...d.thread.number].map((n, i) => [n, d.thread.process[i]]));
-		return { of: i => process.get(c.thread[i]) ?? 0, name: n => n ? `process ${n}` : "processes not told apart" };
+		return { of: i => process.get(c.thread[i]) ?? 0, name: n => n ? `process ${n}` : "processes not distinguished" };
 	}
 	if (band == "size")
 		return { of: i => c.size[i] <= 4 ? 4 : Math.ceil(c.size[i] / 2) * 2, name: n => n <= 4 ? sizeName(0, 4) : sizeName(n - 1, n) };

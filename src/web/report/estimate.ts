@@ -40,7 +40,7 @@ export function rangeOf(d: Data, m: Measure, n: number, parts: number[]): [numbe
 
 export function rangeText(d: Data, m: Measure, n: number, parts: number[]): string {
 	const range = n ? rangeOf(d, m, n, parts) : null;
-	return range ? `${figure(m.unit, range[0])} to ${figure(m.unit, range[1])}` : n ? "not known" : "";
+	return range ? `${figure(m.unit, range[0])} to ${figure(m.unit, range[1])}` : n ? "unknown" : "";
 }
 
 // Of everything that passes the filters.

@@ -87,7 +87,7 @@ export class Heap {
 	page(v: View): HTMLElement {
 		const { d, s } = v, process = this.chosen(s), head = el("h2", {}, "Heap map");
 		if (!process)
-			return el("section", {}, head, el("p", {}, d.head.report.total_blocks ? "This page was written without a map of the heap." : "No block was allocated."));
+			return el("section", {}, head, el("p", {}, d.head.report.total_blocks ? "This page was written without a heap map." : "No block was allocated."));
 		if (process != this.process)
 			void this.open(process);
 		requestAnimationFrame(() => {
@@ -98,9 +98,9 @@ export class Heap {
 		});
 		const of = this.processes.find(p => p.process == process), several = this.processes.length > 1;
 		return el("section", { class: "heap" }, head,
-			el("p", {}, "Each square is a page of 4 KiB that held a block at some time. The map shows the moment that the window is about, and can be played from there."),
+			el("p", {}, "Each square is a page of 4 KiB that contained a block at some time. The map starts at the time that the chosen figure refers to, and can be played from there."),
 			several && el("p", {}, `Process ${process}: `, el("code", {}, of?.command ?? ""), d.head.served ? "" :
-				". This file has the heap of the process with most calls; mprof view shows that of any process."),
+				". This file contains the heap of the process with the most calls; mprof view shows any process."),
 			several && d.head.served && el("label", {}, "Process ", el("select", { change: (e: Event) =>
 				v.set({ filter: { ...s.filter, process: +(e.target as HTMLSelectElement).value, thread: 0 } }) },
 				...this.processes.map(p => el("option", { value: p.process, selected: p.process == process }, `${p.process}: ${p.command}`.slice(0, 60))))),

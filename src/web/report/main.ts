@@ -29,10 +29,10 @@ import type { Layer } from "./timeline";
 const KEYS: [string, string][] = [
 	["click, Enter, F", "zoom into a frame"], ["Esc, 0", "show all"], ["arrows, Home", "move from frame to frame"],
 	["double click, c", "call graph around the frame's function"], ["s, e", "its source line, here and in an editor (chosen on the page Sources)"], ["f", "only stacks through it"],
-	["d", "no stacks through it"], ["m, C", "make it, or its whole module, part of its callers"], ["Ctrl-C, S", "copy its name, its stack"],
+	["d", "no stacks through it"], ["m, C", "merge it, or its whole module, into its callers"], ["Ctrl-C, S", "copy its name, its stack"],
 	["/, Ctrl-F", "search"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"], ["r", "fold recursion"],
-	["t, T", "next thread, previous thread"], ["x", "swap two traces that are compared"], ["*", "open all below a row of the tree"],
-	["Alt-Left", "back"], ["[ ]", "move the window"], ["w", "whole run"], ["u", "take all filters away"], ["?", "this list"],
+	["t, T", "next thread, previous thread"], ["x", "swap the two traces that are compared"], ["*", "expand everything below a row of the tree"],
+	["Alt-Left", "back"], ["[ ]", "move the window"], ["w", "whole run"], ["u", "remove all filters"], ["?", "this list"],
 ];
 
 class App {
@@ -56,7 +56,7 @@ class App {
 	private timeline: Timeline;
 	private graph = el("div", { class: "graph" });
 	private found = el("output", { class: "found" });
-	private search = el("input", { type: "search", "aria-label": "Search functions", placeholder: "Search or /regexp/", title: "A part of a name, or a regular expression between slashes (/)", size: 18, autocomplete: "off",
+	private search = el("input", { type: "search", "aria-label": "Search functions", placeholder: "Search or /regexp/", title: "Part of a name, or a regular expression between slashes (/)", size: 18, autocomplete: "off",
 		input: () => this.set({ search: this.search.value }, true) });
 	private nav = el("nav", { "aria-label": "Pages" });
 	private bar: Bar;
@@ -86,7 +86,7 @@ class App {
 		this.server = new Server(d);
 		document.getElementById("plain")!.hidden = true;
 		document.body.append(this.nav, el("div", { id: "app" }, this.timeline.root, this.bar.root, this.main,
-			el("footer", {}, "The same as text: ", this.command, " ", this.uncommanded)), tip, this.help);
+			el("footer", {}, "As text: ", this.command, " ", this.uncommanded)), tip, this.help);
 		addEventListener("hashchange", () => {
 			this.s = fromHash(location.hash, d);
 			this.show();
@@ -119,7 +119,7 @@ class App {
 		const unit = this.s.measure.unit, total = this.frames[0]?.sum || 1;
 		return `${nameOf(this.d, f.line)}\n${placeOf(this.d, f.line)}\n${figure(unit, f.sum)}${unit == "bytes" && !this.s.measure.value && f.blocks ? ` in ${many(f.blocks, "block")}` : ""} (${percent(f.sum, total)})` +
 			(f.own && f.own != f.sum ? `, ${figure(unit, f.own)} of its own` : "") +
-			(f.also ? `\nestimate: ${rangeText(this.d, this.s.measure, f.sum, f.also)} in 95 of 100 cases` : "");
+			(f.also ? `\nestimate: ${rangeText(this.d, this.s.measure, f.sum, f.also)} (95 % confidence)` : "");
 	}
 
 	// ---- what is shown ----
@@ -149,9 +149,9 @@ class App {
 		const column = this.main.contains(document.activeElement) && document.activeElement!.closest("th")?.textContent;
 		this.main.replaceChildren((d.head.totals && page.totals || page.make)(this.view()));
 		if (page.whole && !isWhole(d, s))
-			this.main.prepend(el("p", { class: "note" }, "This page is about the whole run, whatever window and filters say."));
+			this.main.prepend(el("p", { class: "note" }, "This page covers the whole run, regardless of window and filters."));
 		if (!this.answer.exact && !page.whole)
-			this.main.prepend(el("p", { class: "note" }, `"${s.measure.title}" is known of the whole run only.`));
+			this.main.prepend(el("p", { class: "note" }, `"${s.measure.title}" is known only for the whole run.`));
 		if (focus)
 			this.search.focus();
 		if (column)
@@ -180,7 +180,7 @@ class App {
 			this.waiting = "";
 			this.show();
 		} catch (error) {
-			this.said(question, `mprof view does not answer: ${error}`);
+			this.said(question, `mprof view did not answer: ${error}`);
 		}
 	}
 
@@ -203,7 +203,7 @@ class App {
 				this.set({ exact: { from: a, to: b } });
 		};
 		return el("form", { class: "exact", submit: (e: Event) => { e.preventDefault(); ask(); } }, "Exact window: ", from, " s to ", to, " s ",
-			el("button", {}, "Ask the trace"), x && el("button", { type: "button", click: () => this.set({ exact: null }) }, "Back to the sliders"),
+			el("button", {}, "Show this window"), x && el("button", { type: "button", click: () => this.set({ exact: null }) }, "Back to the sliders"),
 			el("output", { id: "waiting", role: "status" }, this.waiting));
 	}
 
@@ -236,9 +236,9 @@ class App {
 		this.found.textContent = s.search ? `${percent(flame.matches, 1)} in matches` : "";
 		this.graph.replaceChildren(el("div", { class: "bar2" }, this.search, this.found,
 			check("Bottom-up", "inverted", "Allocating functions first (i)"), check("Root on top", "icicle", "Icicle instead of flame (v)"),
-			check("Fold recursion", "foldRecursion", "A function called again below itself is one frame (r)"),
+			check("Fold recursion", "foldRecursion", "Recursive calls of a function are one frame (r)"),
 			el("label", { title: "Frames with a smaller share are left out" }, "At least ", el("input", { type: "range", min: 0, max: SHARES.length - 1, step: 1,
-				value: SHARES.indexOf(s.share), "aria-label": "Least share of a frame", change: (e: Event) => this.set({ share: SHARES[+(e.target as HTMLInputElement).value] }) }),
+				value: SHARES.indexOf(s.share), "aria-label": "Minimum share of a frame", change: (e: Event) => this.set({ share: SHARES[+(e.target as HTMLInputElement).value] }) }),
 				` ${s.share} %`),
 			el("button", { type: "button", click: () => flame.zoomTo(0) }, "Show all"),
 			el("button", { type: "button", click: () => download("flame.svg", "image/svg+xml", flame.svg(s.measure.title)) }, "Save SVG"),
@@ -252,7 +252,7 @@ class App {
 	}
 
 	private stack(): HTMLElement | null {
-		return this.s.zoom ? el("details", {}, el("summary", {}, "Stack of the chosen frame"), el("pre", {}, this.stackText())) : null;
+		return this.s.zoom ? el("details", {}, el("summary", {}, "Stack of the selected frame"), el("pre", {}, this.stackText())) : null;
 	}
 
 	private makeLayers(curve: Curve): void {

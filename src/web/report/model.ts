@@ -17,9 +17,9 @@ export interface Measure {
 
 export let measures: Measure[] = [
 	{ key: "peak", title: "Live at the peak", unit: "bytes", view: "peak", sort: "peak",
-		help: "Requested bytes that were live at the highest moment of the window." },
+		help: "Requested bytes that were live at the peak of the window." },
 	{ key: "end", title: "Live at the end", unit: "bytes", view: "peak", sort: "peak",
-		help: "Requested bytes live at the end of the window, whenever they were allocated." },
+		help: "Requested bytes that are live at the end of the window, including those allocated before it." },
 	{ key: "kept", title: "Allocated and kept", unit: "bytes", view: "peak", sort: "peak",
 		help: "Requested bytes that were allocated in the window and still live at its end." },
 	{ key: "total", title: "Allocated", unit: "bytes", view: "hot", sort: "total", sorted: true,
@@ -29,7 +29,7 @@ export let measures: Measure[] = [
 	{ key: "leaked", title: "Never freed", unit: "bytes", view: "leaks", sort: "leaked", value: "leaked",
 		help: "Requested bytes that were never freed, without blocks that libraries keep on purpose." },
 	{ key: "temporary", title: "Temporary", unit: "calls", view: "temporary", sort: "temporary",
-		help: "Allocations that the same thread freed with its very next call." },
+		help: "Allocations that the same thread freed with its next call." },
 	{ key: "waste", title: "Rounding", unit: "bytes", view: "waste", sort: "waste", value: "waste",
 		help: "Usable bytes beyond the requested ones, of all allocations." },
 	{ key: "rss", title: "Live at peak RSS", unit: "bytes", view: "peak-rss", sort: "rss", value: "rss",
@@ -41,7 +41,7 @@ export let measures: Measure[] = [
 // A profile knows these, of its whole run.
 const TOTALS: { [key: string]: Partial<Measure> & { value: string } } = {
 	peak: { value: "peak", help: "Requested bytes that were live at the peak of the run." },
-	end: { value: "live", view: "hot", sort: "live", sorted: true, help: "Requested bytes that were never freed, those included that libraries keep on purpose." },
+	end: { value: "live", view: "hot", sort: "live", sorted: true, help: "Requested bytes that were never freed, including those that libraries keep on purpose." },
 	total: { value: "total", help: "Requested bytes of all allocations." },
 	calls: { value: "calls", help: "Allocations." },
 	leaked: { value: "leaked" },

@@ -57,7 +57,7 @@ function deepestStack(v: View, rows: StackUse[], stack: number[][]): HTMLElement
 export function stacks(v: View): HTMLElement {
 	const { d, s } = v, told = d.head.stacks, rows = told.rows, head = el("h2", {}, "Thread stacks");
 	if (!rows.length)
-		return el("section", {}, head, el("p", {}, "This trace does not say how much of their stacks its threads used. ",
+		return el("section", {}, head, el("p", {}, "This trace does not contain the stack use of its threads. ",
 			"It was made by another tool or an older mprof: record the program again with ", el("code", {}, "mprof record"), "."));
 	const most = rows[0], calls = new Map<number, number>((d.head.totals ? [] : d.head.report.threads as any[] ?? []).map(t => [t.thread, t.events]));
 	const stack = deepest(d, s.foldLibraries), inner = new Map(rows.map((r, i) => [r, stack[i][stack[i].length - 1] ?? 0]));
@@ -67,13 +67,13 @@ export function stacks(v: View): HTMLElement {
 				click: () => v.set({ filter: { ...s.filter, thread: s.filter.thread == r.thread ? 0 : r.thread } }) }, r.thread + (r.main ? " (main)" : "")) },
 		{ key: "tid", title: "Tid", number: true, text: r => String(r.tid), value: r => -r.tid },
 		{ key: "process", title: "Process", number: true, text: r => String(r.process), value: r => -r.process },
-		{ key: "used", title: "Stack used", help: "From the end of the stack to the lowest page or recorded call; \u2265: nobody looked at the pages.", number: true,
+		{ key: "used", title: "Stack used", help: "From the base of the stack to the lowest resident page or recorded call; \u2265: the pages were never read.", number: true,
 			text: r => atLeast(r.touched_bytes === null, r.used_bytes), value: r => r.used_bytes, share: r => r.limit_bytes ? r.used_bytes / r.limit_bytes : 0 },
-		{ key: "limit", title: "Of", help: "How much of the stack the thread could use.", number: true, text: r => known(r.limit_bytes), value: r => r.limit_bytes ?? 0 },
+		{ key: "limit", title: "Of", help: "Size limit of the stack.", number: true, text: r => known(r.limit_bytes), value: r => r.limit_bytes ?? 0 },
 		{ key: "share", title: "%", number: true, text: r => r.limit_bytes ? percent(r.used_bytes, r.limit_bytes) : "-",
 			value: r => r.limit_bytes ? r.used_bytes / r.limit_bytes : 0 },
 		{ key: "resident", title: "Resident", number: true, text: r => known(r.resident_bytes), value: r => r.resident_bytes ?? -1 },
-		{ key: "deepest", title: "Deepest call", help: "From the end of the stack to the lowest stack pointer at a recorded call.", number: true,
+		{ key: "deepest", title: "Deepest call", help: "From the base of the stack to the lowest stack pointer at a recorded call.", number: true,
 			text: r => known(r.deepest_bytes), value: r => r.deepest_bytes ?? -1 },
 		{ key: "at", title: "At", help: "When that call was made, since the start.", number: true, text: r => r.deepest_at_ns === null ? "-" : duration(r.deepest_at_ns),
 			value: r => -(r.deepest_at_ns ?? Infinity) },
@@ -82,9 +82,9 @@ export function stacks(v: View): HTMLElement {
 		{ key: "in", title: "Deepest in", text: r => inner.get(r) ? nameOf(d, inner.get(r)!) : "", node: r => inner.get(r) ? owner(v, inner.get(r)!) : el("span") },
 	];
 	return el("section", { class: "stacks" }, head,
-		el("p", {}, `Thread ${most.thread}${most.main ? " (main)" : ""} used most, ${most.touched_bytes === null ? "at least" : "up to"} ${bytes(most.used_bytes)}` +
+		el("p", {}, `Thread ${most.thread}${most.main ? " (main)" : ""} used the most, ${most.touched_bytes === null ? "at least" : "up to"} ${bytes(most.used_bytes)}` +
 			(most.limit_bytes ? ` of ${bytes(most.limit_bytes)}` : "") + (most.deepest_at_ns !== null ?
-				`; its deepest recorded call came ${duration(most.deepest_at_ns)} after the start.` : ".")),
+				`; its deepest recorded call was ${duration(most.deepest_at_ns)} after the start.` : ".")),
 		sortable(rows, columns, columns.some(c => c.key == s.sort) ? s.sort : "used", sort => v.set({ sort }), "stacks"),
 		told.left_out > 0 && el("p", {}, `And ${many(told.left_out, "thread")} that used no more.`), deepestStack(v, rows, stack));
 }
@@ -102,7 +102,7 @@ function variablesOf(d: Data): Variable[] {
 export function globals(v: View): HTMLElement {
 	const { d, s } = v, all = d.head.variables, head = el("h2", {}, "Global variables"), most = Math.max(1, ...d.variable.bytes);
 	if (!all.objects.length)
-		return el("section", {}, head, el("p", {}, "This trace does not say which program and libraries it is of, so their variables are unknown: ",
+		return el("section", {}, head, el("p", {}, "This trace does not name its program and libraries, so their variables are unknown: ",
 			"it was recorded without call stacks or by another tool. Record the program again with ", el("code", {}, "mprof record"), ", without ",
 			el("code", {}, "--unwind none"), "."));
 	const objects = sortable(all.objects, [
@@ -113,7 +113,7 @@ export function globals(v: View): HTMLElement {
 		{ key: "resident", title: "Resident", number: true, text: o => atLeast(o.resident_at_least, o.resident_bytes), value: o => o.resident_bytes ?? -1 },
 		{ key: "local", title: "Thread-local", help: "Bytes in each thread.", number: true, text: o => o.thread_local_bytes ? bytes(o.thread_local_bytes) : "-",
 			value: o => o.thread_local_bytes },
-		{ key: "threads", title: "Threads", help: "That ran at once, at most.", number: true, text: o => o.thread_local_bytes ? count(o.threads) : "-", value: o => o.threads },
+		{ key: "threads", title: "Threads", help: "Most threads that ran at the same time.", number: true, text: o => o.thread_local_bytes ? count(o.threads) : "-", value: o => o.threads },
 	], "bytes", () => {}, "objects");
 	const columns: Column<Variable>[] = [
 		{ key: "bytes", title: "Bytes", number: true, text: x => bytes(x.bytes), value: x => x.bytes, share: x => x.bytes / most },
@@ -125,7 +125,7 @@ export function globals(v: View): HTMLElement {
 	];
 	return el("section", { class: "globals" }, head,
 		el("p", {}, `${bytes(all.bytes)}, of which ${all.resident_at_least ? "at least " : ""}${bytes(all.resident_bytes)} were resident when the process ended. ` +
-			`Thread-local: ${bytes(all.thread_local_bytes)} in each thread, ${bytes(all.thread_local_all_bytes)} in all that ran at once.`),
+			`Thread-local: ${bytes(all.thread_local_bytes)} in each thread, ${bytes(all.thread_local_all_bytes)} in all concurrent threads.`),
 		objects, el("h3", {}, "Variables"), d.variable.bytes.length ? sortable(variablesOf(d), columns, columns.some(c => c.key == s.sort) ? s.sort : "bytes",
 			sort => v.set({ sort }), "variables", 50) : el("p", {}, "No variable has a name: the objects are stripped. Build with -g, or install their debug symbols."),
 		all.left_out > 0 && el("p", {}, `And ${many(all.left_out, "smaller variable")} of ${bytes(all.left_out_bytes)}: `,

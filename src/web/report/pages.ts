@@ -54,7 +54,7 @@ export const place = (v: View, line: number, text = placeOf(v.d, line)): Node =>
 	: el("span", {}, text);
 
 export const owner = (v: View, line: number) => el("button", { type: "button", class: "name",
-	title: "Who calls it, and what it calls", click: () => v.set({ page: "callers", chosen: line }) }, nameOf(v.d, line));
+	title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: line }) }, nameOf(v.d, line));
 
 function rowColumns(v: View): Column<Row>[] {
 	const ranges = rangesBy(v.d, v.s.measure, v.s.filter, v.s.byLine ? v.lines : v.keys, v.s.foldLibraries), unit = v.s.measure.unit, total = v.a.total || 1;
@@ -62,7 +62,7 @@ function rowColumns(v: View): Column<Row>[] {
 	return [
 		{ key: "own", title: "Own", number: true, text: r => figure(unit, r.own), value: r => r.own, share: r => r.own / total },
 		{ key: "ownshare", title: "%", number: true, text: r => percent(r.own, total), value: r => r.own },
-		...(ranges ? [{ key: "range", title: "95 % range", help: "An estimate from samples: in 95 of 100 cases, what is under Own is in this range.",
+		...(ranges ? [{ key: "range", title: "95 % range", help: "95 % confidence interval of Own, which is an estimate from samples.",
 			text: (r: Row) => ranges(r.key, r.own) }] : []),
 		{ key: "sum", title: "With callees", number: true, text: r => figure(unit, r.sum), value: r => r.sum },
 		{ key: "sumshare", title: "%", number: true, text: r => percent(r.sum, total), value: r => r.sum },
@@ -87,8 +87,8 @@ function fullRows(v: View): HTMLElement {
 		own("calls", "Allocations", "calls"), own("total", "Allocated", "bytes"), own("peak", "At the peak", "bytes"), own("leaked", "Never freed", "bytes"),
 		...(d.head.totals && d.head.report.estimated ? [] : [own("temporary", "Temporary", "calls")]),
 		...(d.head.totals ? [] : [own("waste", "Rounding", "bytes"), own("rss", "At peak RSS", "bytes"), ...(d.own.resident ? [own("resident", "Resident", "bytes")] : [])]),
-		column("sizeLeast", "Least size", "bytes", r => r.sizeLeast), column("sizeMean", "Mean size", "bytes", r => r.own.total / r.own.calls),
-		column("sizeMost", "Greatest size", "bytes", r => r.sizeMost), column("lifeLeast", "Shortest life", "ns", r => r.lifeLeast),
+		column("sizeLeast", "Smallest size", "bytes", r => r.sizeLeast), column("sizeMean", "Mean size", "bytes", r => r.own.total / r.own.calls),
+		column("sizeMost", "Largest size", "bytes", r => r.sizeMost), column("lifeLeast", "Shortest life", "ns", r => r.lifeLeast),
 		column("lifeMean", "Mean life", "ns", r => r.own.freed ? r.own.lifetime / r.own.freed : NaN),
 		column("lifeMost", "Longest life", "ns", r => isFinite(r.lifeLeast) ? r.lifeMost : NaN),
 	], s.sort == "own" || s.sort == "sum" ? "calls" : s.sort, sort => v.set({ sort }), s.byLine ? "lines" : "functions");
@@ -219,7 +219,7 @@ const only = (v: View, change: Partial<State["filter"]>) => v.set({ filter: { ..
 function sizes(v: View): HTMLElement {
 	const r = v.d.head.report, f = v.s.filter, chosen = f.sizeFrom > 0 || f.sizeTo < 64;
 	return el("section", {}, el("h2", {}, "Sizes"), sizesByFunction(v), sizesOverTime(v), heat(v),
-		el("h3", {}, chosen ? `Who allocates blocks of ${sizeName(f.sizeFrom, f.sizeTo)}` : "Who allocates: click a size above to choose it"), functionRows(v, 20),
+		el("h3", {}, chosen ? `Functions that allocate blocks of ${sizeName(f.sizeFrom, f.sizeTo)}` : "Click a size above to see which functions allocate it"), functionRows(v, 20),
 		el("h3", {}, "The whole run"), el("p", {}, `Rounding cost ${bytes(r.waste_bytes_at_peak)} at the peak.`),
 		r.size_classes.length > 0 && exactSizes(v), el("div", { class: "two" }, el("div", {}, el("h3", {}, "Most frequent sizes"), sortable(r.size_classes as any[], [
 			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
@@ -248,7 +248,7 @@ function sizesByFunction(v: View): HTMLElement {
 		high = Math.max(high, c.size[i]);
 	});
 	if (high < 0)
-		return el("p", {}, "Nothing passes the window and the filters.");
+		return el("p", {}, "Nothing in this window passes the filters.");
 	const { names, index, rest } = topParts(by, group.name), text = (n: number) => figure(m.unit, n);
 	const bars = Array.from({ length: high - low + 1 }, (_, i): Bar => {
 		const size = low + i, parts = names.map(() => 0);
@@ -399,11 +399,11 @@ function realloc(v: View): HTMLElement {
 		el("p", {}, g.chains ? `${count(g.chains)} blocks grew in ${count(g.steps)} steps, which copied at most ${bytes(g.copied_bytes)}` +
 			(g.copies ? `; ${count(g.copies)} of the steps were a new block, a copy and a free, as std::vector grows.` : ".") : "No block grew step by step."),
 		!!g.rows.length && sortable(g.rows, [
-			{ key: "saves", title: "Reserve saves", help: "Bytes that need not be copied if the first request is of the size under Reserve.",
+			{ key: "saves", title: "Reserve saves", help: "Bytes that need not be copied if the first request has the size under Reserve.",
 				number: true, text: c => bytes(c.saved_copied_bytes), value: c => c.saved_copied_bytes, share: c => c.saved_copied_bytes / most },
 			{ key: "calls", title: "Calls saved", number: true, text: c => count(c.saved_calls), value: c => c.saved_calls },
 			{ key: "reserve", title: "Reserve", number: true, text: c => bytes(c.reserve_bytes), value: c => c.reserve_bytes },
-			{ key: "spare", title: "Then spare", help: "What a block would have left unused on average.", number: true,
+			{ key: "spare", title: "Then unused", help: "Bytes that a block would then leave unused, on average.", number: true,
 				text: c => bytes(c.spare_bytes), value: c => c.spare_bytes },
 			{ key: "chains", title: "Blocks", number: true, text: c => count(c.chains), value: c => c.chains },
 			{ key: "steps", title: "Steps", number: true, text: c => count(c.steps), value: c => c.steps },
@@ -413,7 +413,7 @@ function realloc(v: View): HTMLElement {
 			{ key: "name", title: "Function", text: c => nameOf(v.d, grower(c.node)), node: c => owner(v, grower(c.node)) },
 			{ key: "place", title: "Where", text: c => placeOf(v.d, grower(c.node)), node: c => place(v, grower(c.node)) },
 		], v.s.sort == "own" ? "saves" : v.s.sort, sort => v.set({ sort }), "growth", 25),
-		g.left_out > 0 && el("p", {}, `${count(g.left_out)} more places save less.`),
+		g.left_out > 0 && el("p", {}, `${count(g.left_out)} more call stacks save less.`),
 		el("h3", {}, "Calls of realloc"), el("p", {}, `${count(r.calls)} calls; at most ${bytes(r.copied_bytes)} copied.`),
 		sortable(["in_place", "moved"], [
 			{ key: "what", title: "", text: k => k == "moved" ? "moved" : "in place" },
@@ -428,7 +428,7 @@ function resizeDots(sizes: Resize[], more: number): HTMLElement | null {
 	return sizes.length ? el("div", { class: "resizes" }, el("h3", {}, "Old size against new size"), scatter(sizes.map(p => ({ x: p.from, y: p.to, weight: p.calls,
 		title: `${many(p.calls, "call")} from ${many(p.from, "byte")} to ${many(p.to, "byte")}` })), shortBytes, "old size \u2192", "new size \u2192",
 		"Old sizes against new sizes of realloc; the table below has the same figures", "realloc"),
-		el("p", {}, "A dot is larger the more calls it stands for. Above the dashed line blocks grow, below it they shrink." + (more ? ` ${many(more, "call")} of other sizes have no dot.` : ""))) : null;
+		el("p", {}, "The size of a dot shows the number of its calls. Above the dashed line blocks grow, below it they shrink." + (more ? ` ${many(more, "call")} of other sizes have no dot.` : ""))) : null;
 }
 
 // Which sizes follow each other, and by how much blocks grow or shrink.
@@ -464,7 +464,7 @@ function resizePairs(pairs: { from: number; to: number; calls: number }[]): HTML
 		}
 		body.append(row);
 	}
-	return el("div", { class: "pairs" }, el("h3", {}, "From which size to which"), el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {},
+	return el("div", { class: "pairs" }, el("h3", {}, "Old and new sizes"), el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {},
 		el("tr", {}, el("th", {}, "from \u2193, to \u2192"), ...sizes.map(to => el("th", { scope: "col" }, bytes(to))))), body)));
 }
 
@@ -474,7 +474,7 @@ export function suppressed(v: View): HTMLElement {
 	return el("div", {}, el("h3", {}, "Suppressed"), list.length ? sortable(list, [
 		{ key: "bytes", title: "Bytes", number: true, text: s => bytes(s.bytes), value: s => s.bytes },
 		{ key: "blocks", title: "Blocks", number: true, text: s => count(s.blocks), value: s => s.blocks },
-		{ key: "why", title: "Why", text: s => s.why || "as a file says" },
+		{ key: "why", title: "Why", text: s => s.why || "suppressed by a file" },
 		{ key: "pattern", title: "Pattern", text: s => s.pattern },
 	], "bytes", () => {}, "suppressed") : el("p", {}, "Nothing was suppressed."),
 		el("p", {}, "To leave out more: ", el("code", {}, `mprof report leaks --suppressions FILE ${quote(v.d.head.trace)}`)));
@@ -542,7 +542,7 @@ function ownerBars(v: View): HTMLElement {
 		of.set(g, (of.get(g) ?? 0) + value[i]);
 	});
 	if (!threads.size)
-		return el("p", {}, "Nothing passes the window and the filters.");
+		return el("p", {}, "Nothing in this window passes the filters.");
 	const { names, index, rest } = topParts(by, group.name);
 	return el("div", { class: "by-thread" }, threadBars(title, names, [...threads].map(([thread, of]) => {
 		const parts = names.map(() => 0);
@@ -573,7 +573,7 @@ function threads(v: View): HTMLElement {
 
 const MATRIX = 16; // threads
 
-// Who frees whose blocks: producers are rows, consumers columns.
+// Blocks freed by other threads: producers are rows, consumers columns.
 function matrix(v: View): HTMLElement {
 	const h = v.d.head.handovers;
 	if (!h?.blocks)
@@ -603,8 +603,8 @@ function matrix(v: View): HTMLElement {
 		}
 		body.append(row);
 	}
-	return el("div", { class: "matrix" }, el("h3", {}, "Who frees whose blocks"),
-		el("p", {}, `${count(h.blocks)} blocks, ${bytes(h.bytes)}, were freed by another thread than the one that allocated them` +
+	return el("div", { class: "matrix" }, el("h3", {}, "Blocks freed by other threads"),
+		el("p", {}, `${count(h.blocks)} blocks, ${bytes(h.bytes)}, were freed by a thread other than the one that allocated them` +
 			(inside < h.blocks ? `; ${count(h.blocks - inside)} of them by threads that are not shown.` : ".")),
 		el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {}, head), body)));
 }
@@ -632,10 +632,10 @@ function runPage(v: View): HTMLElement {
 	const r = v.d.head.report, rows: [string, string][] = [
 		["Command", v.d.head.command], ["Trace", `${v.d.head.trace}, ${bytes(r.trace_bytes)}`],
 		["Calls", `${count(r.events)}, ${count(r.lost)} lost`], ["Duration", duration(r.duration_ns)],
-		["Times are right to", duration(r.time_error_ns)], ["mprof", r.mprof_version],
-		["Our own memory", r.processes.map((p: any) => bytes(p.self_bytes)).slice(0, 3).join(", ")],
+		["Accuracy of times", duration(r.time_error_ns)], ["mprof", r.mprof_version],
+		["Memory of mprof", r.processes.map((p: any) => bytes(p.self_bytes)).slice(0, 3).join(", ")],
 		["Points in time", count(v.d.points)],
-		["Call tree", `${count(v.d.head.nodes)} nodes` + (v.d.head.merged_nodes ? `; ${count(v.d.head.merged_nodes)} small ones are part of their callers` : "")],
+		["Call tree", `${count(v.d.head.nodes)} nodes` + (v.d.head.merged_nodes ? `; ${count(v.d.head.merged_nodes)} small ones are merged into their callers` : "")],
 	];
 	for (const m of r.not_recorded)
 		rows.push(["Not recorded", `${m.path ?? ""} ${m.why ?? ""}`]);
@@ -690,10 +690,10 @@ function numbers(v: View): HTMLElement {
 		["Peak", bytes(peak), "Most live requested bytes", { measure: measureOf("peak") }],
 		["Allocated", bytes(since("bytes")), "Requested bytes of all allocations", { measure: measureOf("total") }],
 		["Recycled", peak ? (since("bytes") / peak).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak: how often memory was used again", { page: "lifetimes" }],
-		["Allocations", count(since("calls")), "Calls that handed out a block", { measure: measureOf("calls") }],
+		["Allocations", count(since("calls")), "Calls that allocated a block", { measure: measureOf("calls") }],
 		["A second", count(since("calls") / took), "Allocations a second, on average", { curve: "calls" }],
 		["Bytes a second", bytes(since("bytes") / took), "Requested bytes a second, on average", { curve: "bytes" }],
-		["Temporary", percent(since("temporary"), since("calls")), "Allocations that their thread freed with its very next call", { measure: measureOf("temporary") }],
+		["Temporary", percent(since("temporary"), since("calls")), "Allocations that the same thread freed with its next call", { measure: measureOf("temporary") }],
 		["Mean size", bytes(since("bytes") / (since("calls") || 1)), "Requested bytes of an allocation", { page: "sizes" }],
 		...(rss ? [["Resident", bytes(rss), "Most memory in use, by samples", { page: "resident" }] as [string, string, string, Partial<State>]] : []),
 	];
@@ -720,14 +720,14 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	measure?: string; // that the page begins with
 	totals?(v: View): HTMLElement /* of a profile */ }[] = [
 	{ key: "overview", title: "Overview", group: "", make: overview },
-	{ key: "flame", title: "Flame graph", group: "Who", make: flamePage },
-	{ key: "tables", title: "Functions", group: "Who", make: tables },
-	{ key: "tree", title: "Call tree", group: "Who", make: tree },
-	{ key: "callers", title: "Call graph", group: "Who", make: callers },
-	{ key: "sources", title: "Sources", group: "Who", make: sources },
-	{ key: "compare", title: "Compare", group: "Who", make: compare },
+	{ key: "flame", title: "Flame graph", group: "Code", make: flamePage },
+	{ key: "tables", title: "Functions", group: "Code", make: tables },
+	{ key: "tree", title: "Call tree", group: "Code", make: tree },
+	{ key: "callers", title: "Call graph", group: "Code", make: callers },
+	{ key: "sources", title: "Sources", group: "Code", make: sources },
+	{ key: "compare", title: "Compare", group: "Code", make: compare },
 	{ key: "resident", title: "Resident memory", group: "Memory", make: resident, whole: true,
-		totals: totals.needsCalls("Resident memory", "what resident pages were used for is") },
+		totals: totals.needsCalls("Resident memory", "the use of resident pages is") },
 	{ key: "stacks", title: "Thread stacks", group: "Memory", make: stacks, whole: true },
 	{ key: "globals", title: "Global variables", group: "Memory", make: globals, whole: true },
 	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks, measure: "leaked", totals: totals.leaks },
@@ -736,6 +736,6 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "realloc", title: "Realloc", group: "Blocks", make: realloc, whole: true, totals: totals.realloc },
 	{ key: "threads", title: "Threads", group: "Run", make: threads, totals: totals.threads },
 	{ key: "processes", title: "Processes", group: "Run", make: processes, whole: true, totals: totals.processes },
-	{ key: "heap", title: "Heap map", group: "Run", make: v => v.heap.page(v), totals: totals.needsCalls("Heap map", "where blocks were is") },
+	{ key: "heap", title: "Heap map", group: "Run", make: v => v.heap.page(v), totals: totals.needsCalls("Heap map", "the location of blocks is") },
 	{ key: "run", title: "Run", group: "Run", make: runPage, whole: true, totals: totals.runPage },
 ];

@@ -96,13 +96,13 @@ export function resident(v: View): HTMLElement {
 			text: (s: Sample) => bytes(s[part.key]), value: (s: Sample) => s[part.key] })),
 	];
 	return el("section", { class: "resident" }, el("h2", {}, "Resident memory"),
-		el("p", {}, `Process ${most.process} had ${bytes(most.rss)} in memory ${duration(most.at_ns)} after the start, the most of ` +
-			`${all.length == 1 ? "one sample" : all.length + " samples"}. The chart above shows the last sample before each moment.`),
+		el("p", {}, `Process ${most.process} had ${bytes(most.rss)} resident ${duration(most.at_ns)} after the start, the most of ` +
+			`${all.length == 1 ? "one sample" : all.length + " samples"}. The chart above shows the last sample before each point in time.`),
 		sortable(parts, [
 			{ key: "part", title: "Part", text: part => part.title },
 			{ key: "bytes", title: "Bytes", number: true, text: part => bytes(most[part.key]), value: part => most[part.key], share: part => most[part.key] / total },
 			{ key: "share", title: "%", number: true, text: part => percent(most[part.key], total), value: part => most[part.key] },
-			{ key: "help", title: "What it is", text: part => meaning(part.title) ?? "" },
+			{ key: "help", title: "Use", text: part => meaning(part.title) ?? "" },
 		], "bytes", () => {}, "resident-parts"),
 		...whoseMemory(v), el("h3", {}, "All samples"), sortable(all, columns, columns.some(c => c.key == v.s.sort) ? v.s.sort : "at", sort => v.set({ sort }), "resident"));
 }

@@ -14,7 +14,7 @@ const POLL = 10, POLL_MOST = 160; // ms until the first look, and between late o
 // Why the trace cannot be asked this; "" if it can.
 export function refusal(q: Question): string {
 	if (!KINDS[q.measure.key])
-		return `"${q.measure.title}" is known of ${q.measure.value ? "the whole run" : "windows of the sliders"} only.`;
+		return `"${q.measure.title}" is known only for ${q.measure.value ? "the whole run" : "windows of the sliders"}.`;
 	return q.filter.lifeFrom || q.filter.lifeTo < 64 ? "Choose all lifetimes for an exact window." : "";
 }
 
@@ -47,7 +47,7 @@ export class Server {
 			if (id != this.id)
 				return null;
 			if (told.cancelled || told.error) {
-				waiting({ percent: 0, error: told.error ?? "Another page asked something else." });
+				waiting({ percent: 0, error: told.error ?? "Another page made a different request." });
 				return null;
 			}
 			if (told.node)

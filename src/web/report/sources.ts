@@ -29,7 +29,7 @@ export class Texts {
 		const known = this.known.get(at);
 		if (known === undefined) {
 			this.known.set(at, null);
-			fetch("source?file=" + at).then(answer => answer.json()).catch(error => ({ why: `mprof view does not answer: ${error}` })).then(told => {
+			fetch("source?file=" + at).then(answer => answer.json()).catch(error => ({ why: `mprof view did not answer: ${error}` })).then(told => {
 				this.known.set(at, { text: told.text ?? "", why: told.why ?? "", change: told.change ?? 0 });
 				this.changed();
 			});
@@ -116,7 +116,7 @@ function listing(v: View, rows: Map<number, Row>, full: Map<number, FullRow>, te
 		body.append(gap);
 	}
 	return el("div", { class: "scroll" }, el("table", { class: "source" }, el("thead", {}, el("tr", {},
-		...["Own", "With callees", "Allocations", "Freed", "Sizes: least / mean / greatest", "Line"].map(t => el("th", { scope: "col", class: "n" }, t)), el("th", { scope: "col" }, "Source"))), body));
+		...["Own", "With callees", "Allocations", "Freed", "Sizes: smallest / mean / largest", "Line"].map(t => el("th", { scope: "col", class: "n" }, t)), el("th", { scope: "col" }, "Source"))), body));
 }
 
 function remarks(v: View, file: string, s: Source | null): HTMLElement | null {
@@ -127,8 +127,8 @@ function remarks(v: View, file: string, s: Source | null): HTMLElement | null {
 		return note("This page was written without source text. To see it: ", el("code", {}, `mprof view ${quote(head.trace)}`), ", or ",
 			el("code", {}, `mprof report --html FILE --sources ${quote(head.trace)}`));
 	if (s.why)
-		return note(`${file} cannot be shown: ${s.why}. `, el("code", {}, "--source-dir DIR"), " says where sources are.");
-	return s.change ? note(`${file} ${s.change == 1 ? "was changed after the program ran" : "is newer than the program"}: figures may stand beside the wrong lines.`) : null;
+		return note(`${file} cannot be shown: ${s.why}. `, el("code", {}, "--source-dir DIR"), " names the directory of the sources.");
+	return s.change ? note(`${file} ${s.change == 1 ? "was changed after the program ran" : "is newer than the program"}: figures may appear beside the wrong lines.`) : null;
 }
 
 export function sources(v: View): HTMLElement {
@@ -136,7 +136,7 @@ export function sources(v: View): HTMLElement {
 	if (!files.length)
 		return el("section", {}, el("h2", {}, "Sources"), el("p", {}, v.a.total
 			? "No source file is known for what is shown: the program was built without -g, or its debug files are not here."
-			: "Nothing passes the window and the filters."));
+			: "Nothing in this window passes the filters."));
 	const chosen = s.chosen && d.line.file[s.chosen] ? s.chosen : 0;
 	const file = d.line.file[chosen || files[0].line], path = d.text[file], source = v.texts.get(file);
 	const rows = new Map(byKey(v, lineKeys(d)).filter(r => d.line.file[r.line] == file).map(r => [d.line.line[r.line], r] as const));

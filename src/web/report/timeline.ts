@@ -166,7 +166,7 @@ export class Timeline {
 		const { head } = this.d, r = head.report, peak = r.peak, about = r.estimated ? "about " : "";
 		return `The whole run: peak ${about}${bytes(peak.bytes)} in ${about}${count(peak.blocks)} blocks at ${duration(peak.at_ns)}; allocated ${about}${bytes(r.total.figures.total)} in ` +
 			`${about}${count(r.total.figures.calls)} calls. ` + (r.processes.length > 1 ? `The curves are of process ${r.course_process}, which has the highest peak. ` : "") +
-			"Totals have no windows: only single calls (mprof record) tell what happened between two times.";
+			"Totals have no windows: only a trace (mprof record) shows what happened between two times.";
 	}
 
 	private most(): number {

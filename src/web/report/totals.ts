@@ -16,11 +16,11 @@ const record = (v: View): HTMLElement => el("code", {}, `mprof record -- ${v.d.h
 
 // Instead of a page: what only single calls tell.
 export const needsCalls = (title: string, what: string) => (v: View): HTMLElement => el("section", {}, el("h2", {}, title),
-	el("p", { class: "needs-calls" }, `This file has totals of the whole run and no single calls, so ${what} unknown. To see it: `, v.d.head.beside
+	el("p", { class: "needs-calls" }, `This file contains totals of the whole run but no single calls, so ${what} unknown. To see it: `, v.d.head.beside
 		? el("code", {}, `mprof report --html FILE ${quote(v.d.head.trace)}`) : record(v)));
 
 const notSampled = (v: View, title: string, what: string): HTMLElement => el("section", {}, el("h2", {}, title),
-	el("p", { class: "needs-calls" }, `Samples do not tell ${what}. For exact totals: `, el("code", {}, `mprof profile -- ${v.d.head.command}`)));
+	el("p", { class: "needs-calls" }, `Samples do not show ${what}. For exact totals: `, el("code", {}, `mprof profile -- ${v.d.head.command}`)));
 
 // Of the whole run.
 export function numbers(v: View): HTMLElement {
@@ -30,10 +30,10 @@ export function numbers(v: View): HTMLElement {
 		["Peak", about + bytes(r.peak.bytes), "Most live requested bytes" + (r.peak.process ? `, of process ${r.peak.process}` : ""), measure("peak")],
 		["Allocated", about + bytes(t.figures.total), "Requested bytes of all allocations", measure("total")],
 		["Recycled", r.peak.bytes ? about + (t.figures.total / r.peak.bytes).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak", { page: "lifetimes" }],
-		["Allocations", about + count(t.figures.calls), "Calls that handed out a block", measure("calls")],
+		["Allocations", about + count(t.figures.calls), "Calls that allocated a block", measure("calls")],
 		...(seconds > 0 ? [["A second", about + count(t.figures.calls / seconds), "Allocations a second, on average", { curve: "calls" }] as [string, string, string, Partial<State>]] : []),
 		["Never freed", about + bytes(t.figures.leaked), "Without what libraries keep on purpose", measure("leaked")],
-		...(isEstimate(d) ? [] : [["Temporary", percent(t.figures.temporary, t.figures.calls), "Allocations that their thread freed with its very next call",
+		...(isEstimate(d) ? [] : [["Temporary", percent(t.figures.temporary, t.figures.calls), "Allocations that the same thread freed with its next call",
 			measure("temporary")] as [string, string, string, Partial<State>]]),
 		["Mean size", about + bytes(t.sizes.mean), "Requested bytes of an allocation", { page: "sizes" }],
 		...(rss ? [["Resident", bytes(rss), "Most memory in use, at the end of a step of the timeline", { curve: "rss" }] as [string, string, string, Partial<State>]] : []),
@@ -47,7 +47,7 @@ interface SizeRow { from: number; calls: number; freed: number }
 export function sizes(v: View): HTMLElement {
 	const r = v.d.head.report, list = r.sizes as SizeRow[], most = Math.max(1, ...list.map(s => s.calls));
 	if (isEstimate(v.d))
-		return notSampled(v, "Sizes", "how many blocks had which size");
+		return notSampled(v, "Sizes", "how many blocks had each size");
 	return el("section", {}, el("h2", {}, "Sizes"), el("p", {}, `From ${bytes(r.total.sizes.min)} to ${bytes(r.total.sizes.max)}, ${bytes(r.total.sizes.mean)} on average. ` +
 		"The page Functions has the sizes of each function (Every figure)."),
 		sortable(list, [
@@ -56,7 +56,7 @@ export function sizes(v: View): HTMLElement {
 			{ key: "share", title: "%", number: true, text: s => percent(s.calls, r.total.figures.calls), value: s => s.calls },
 			{ key: "live", title: "Never freed", number: true, text: s => count(Math.max(0, s.calls - s.freed)), value: s => s.calls - s.freed },
 		], "from", () => {}, "sizes"),
-		el("p", {}, "Sizes over time, and of each lifetime, need single calls: ", record(v)));
+		el("p", {}, "Sizes over time and by lifetime are known only from single calls: ", record(v)));
 }
 
 export function lifetimes(v: View): HTMLElement {
@@ -71,7 +71,7 @@ export function lifetimes(v: View): HTMLElement {
 			{ key: "name", title: "Function", text: r => nameOf(d, r.line), node: r => owner(v, r.line) },
 			{ key: "place", title: "Where", text: r => placeOf(d, r.line), node: r => place(v, r.line) },
 		], "freed", () => {}, "lifetimes"),
-		el("p", {}, "How many blocks lived how long needs single calls: ", record(v)));
+		el("p", {}, "The distribution of lifetimes needs single calls: ", record(v)));
 }
 
 export function realloc(v: View): HTMLElement {
@@ -80,13 +80,13 @@ export function realloc(v: View): HTMLElement {
 		return notSampled(v, "Realloc", "what realloc did");
 	return el("section", {}, el("h2", {}, "Realloc"), el("p", {}, a.calls ? `${many(a.calls, "block")} reallocated, of which ${count(a.moved)} moved; at most ${bytes(a.copied_bytes)} copied. ` +
 		`They ${grown < 0 ? "shrank" : "grew"} by ${bytes(Math.abs(grown))}.` : "No block was reallocated."),
-		el("p", {}, "Which blocks grew step by step, and what to reserve, needs single calls: ", record(v)));
+		el("p", {}, "Which blocks grew step by step, and what to reserve, is known only from single calls: ", record(v)));
 }
 
 export function leaks(v: View): HTMLElement {
 	const { d } = v, t = d.head.report.total, about = isEstimate(d) ? "About " : "";
 	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${about}${many(t.blocks.live, "block")}, ${bytes(t.figures.live)}, were live when the program ended` +
-		(t.figures.live > t.figures.leaked ? `; ${bytes(t.figures.live - t.figures.leaked)} of them libraries keep on purpose.` : ".")), v.flame(), suppressed(v));
+		(t.figures.live > t.figures.leaked ? `; ${bytes(t.figures.live - t.figures.leaked)} of them are kept by libraries on purpose.` : ".")), v.flame(), suppressed(v));
 }
 
 export function threads(v: View): HTMLElement {
@@ -98,11 +98,11 @@ export function threads(v: View): HTMLElement {
 		{ key: "thread", title: "Thread", number: true, text: t => String(t.thread), value: t => -t.thread },
 		{ key: "calls", title: "Allocations", number: true, text: t => count(t.figures.calls), value: t => t.figures.calls, share: t => t.figures.calls / most },
 		{ key: "bytes", title: "Allocated", number: true, text: t => bytes(t.figures.total), value: t => t.figures.total },
-		{ key: "freed", title: "Freed", help: "Blocks that this thread freed, whoever allocated them.", number: true, text: t => count(t.blocks.freed), value: t => t.blocks.freed },
+		{ key: "freed", title: "Freed", help: "Blocks that this thread freed, including those of other threads.", number: true, text: t => count(t.blocks.freed), value: t => t.blocks.freed },
 		...(isEstimate(d) ? [] : [{ key: "temporary", title: "Temporary", number: true, text: (t: any) => count(t.figures.temporary), value: (t: any) => t.figures.temporary }]),
 		{ key: "sites", title: "Call stacks", number: true, text: t => count(t.sites), value: t => t.sites },
 	], v.s.sort == "own" ? "calls" : v.s.sort, sort => v.set({ sort }), "threads"),
-		el("p", {}, "Which thread frees whose blocks, and what each thread allocates by function, needs single calls: ", record(v)));
+		el("p", {}, "Blocks freed by other threads, and what each thread allocates by function, are known only from single calls: ", record(v)));
 }
 
 // The ranks of a parallel program, or its hosts.
@@ -137,12 +137,12 @@ export function runPage(v: View): HTMLElement {
 		["Command", v.d.head.command], ["Profile", v.d.head.trace + (v.d.head.beside ? ": totals of the whole run, beside its calls" : "")],
 		[r.estimated ? "Samples" : "Calls", `${count(r.calls)} of ${many(r.threads, "thread")}, ${count(r.lost)} lost`],
 		["Duration", duration(v.d.point.ns[v.d.points - 1])],
-		["The peak is right to", r.peak.right_to_bytes ? bytes(r.peak.right_to_bytes) : "the byte"],
+		["Accuracy of the peak", r.peak.right_to_bytes ? bytes(r.peak.right_to_bytes) : "exact"],
 		["Mapped directly", `${bytes(r.total.maps.bytes)} in ${many(r.total.maps.calls, "call")}; ${bytes(r.unmap_bytes)} unmapped`],
-		["Call tree", `${count(v.d.head.nodes)} nodes` + (v.d.head.merged_nodes ? `; ${count(v.d.head.merged_nodes)} small ones are part of their callers` : "")],
+		["Call tree", `${count(v.d.head.nodes)} nodes` + (v.d.head.merged_nodes ? `; ${count(v.d.head.merged_nodes)} small ones are merged into their callers` : "")],
 	];
 	if (r.estimated)
-		rows[4] = ["Figures", "estimates from samples; ranges hold in 95 of 100 cases, and a peak is too high on average"];
+		rows[4] = ["Figures", "estimates from samples; ranges are 95 % confidence intervals, and a peak is too high on average"];
 	return el("section", {}, el("h2", {}, "Run"), el("dl", {}, ...rows.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])),
 		of.length > 0 && el("h3", {}, "Calls"), of.length > 0 && sortable(of, [
 			{ key: "name", title: "Function", text: f => f[0] },

@@ -12,6 +12,6 @@ async function unpack(): Promise<void> {
 unpack().catch(error => {
 	const note = document.createElement("p");
 	note.className = "note";
-	note.textContent = `This browser cannot unpack the report (${error}): it takes Chromium 80, Firefox 113, Safari 16.4 or newer.`;
+	note.textContent = `This browser cannot unpack the report (${error}): it requires Chromium 80, Firefox 113, Safari 16.4 or newer.`;
 	document.getElementById("plain")!.prepend(note);
 });
