@@ -51,7 +51,7 @@ static const struct usage usage = {
 	.missing = "no trace given; for example: mprof compress mprof.log",
 };
 
-/* Somebody who still records into it holds a lock. */
+/* A process that still records into it holds a lock. */
 static bool is_in_use(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -77,7 +77,7 @@ static const int stopping[] = { SIGINT, SIGTERM, SIGHUP };
 
 #define STOPPING (sizeof(stopping) / sizeof(stopping[0]))
 
-/* What was ignored stays ignored, as under nohup(1). */
+/* Signals that were ignored stay ignored, as under nohup(1). */
 static void watch(struct sigaction *before)
 {
 	stop = 0;
@@ -177,7 +177,7 @@ int cmd_compress(int argc, char **argv)
 		before = mib(o.log.item[i]);
 		one = compress_in_place(o.log.item[i], o.level, o.exact, NULL, &interrupted);
 		if (one == -EINTR)
-			raise(interrupted); /* the handlers of before are back */
+			raise(interrupted); /* the earlier handlers are restored */
 		if (!one)
 			fprintf(stderr, "mprof: %s: %.2f MiB, was %.2f MiB\n", o.log.item[i],
 				mib(o.log.item[i]), before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * compress.h - compressing a trace where it stands.
+ * compress.h - compressing a trace in place.
  */
 #ifndef MPROF_CMD_COMPRESS_H
 #define MPROF_CMD_COMPRESS_H
@@ -10,9 +10,9 @@
 struct event_count;
 
 /*
- * With a line of progress on a terminal; Ctrl-C stops it.  *event_count, if not NULL,
- * is filled when the trace was not compressed before; *interrupted, if not NULL,
- * says which signal came.  0, or -errno after a message: the trace is as it was.
+ * With a line of progress on a terminal; Ctrl-C stops it.  *event_count, if not NULL, is filled if
+ * the trace was not compressed before; *interrupted, if not NULL, is the signal that stopped it. 0,
+ * or -errno after a message: the trace is unchanged.
  */
 int compress_in_place(const char *path, int level, bool exact, struct event_count *event_count,
 		      int *interrupted);

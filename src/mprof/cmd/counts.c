@@ -58,7 +58,7 @@ static int show(const char *path, bool as_json)
 	return STATUS_OK;
 }
 
-/* What an earlier run left is shown when it is named. */
+/* Files kept from earlier runs are shown only if they are named. */
 static bool is_old(const char *path)
 {
 	size_t n = strlen(path);
@@ -79,7 +79,7 @@ bool counts_here(void)
 	return here;
 }
 
-/* Other files of that name (a JSON answer, say) are no reason to stop. */
+/* Other files with such a name (a JSON answer, say) are skipped. */
 static int show_all(bool json)
 {
 	int status = STATUS_OK, one;

@@ -57,7 +57,7 @@ void counts_print(FILE *out, const struct counts *c, size_t rows);
 /* Fields of JSON (json/counts.def); path may be NULL. */
 void counts_fields(struct json_object *to, const char *path, const struct counts *c);
 
-/* Does this directory hold counts files other than those kept as .old? */
+/* Does this directory contain counts files other than those kept as .old? */
 bool counts_here(void);
 
 /* The name of a function code, NULL if the code is free. */

@@ -2,8 +2,8 @@
 /*
  * counts_print.c - added-up counts as a table, and as JSON.
  *
- * A column for each function that was called at all, in the order of
- * functions.def; the fields of the JSON are in json/counts.def.
+ * A column for each function that was called, in the order of functions.def; the fields of the JSON
+ * are in json/counts.def.
  */
 #include <inttypes.h>
 #include <string.h>

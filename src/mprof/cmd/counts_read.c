@@ -39,7 +39,7 @@ static struct counts_process *process_of(struct counts *c, uint32_t number)
 {
 	size_t i;
 
-	/* Threads come by process, so the last one is nearly always meant. */
+	/* Threads are grouped by process, so it is nearly always the last one. */
 	for (i = c->processes; i > 0; i--)
 		if (c->process[i - 1].number == number)
 			return &c->process[i - 1];
@@ -129,8 +129,8 @@ ORDER(by_process, struct counts_thread, RISING(process) ?: RISING(number))
 ORDER(by_number, struct counts_process, RISING(number))
 
 /*
- * A program that calls exec goes on in the same thread, its process's first,
- * under a new number.  Rows are sorted: the first of a process is that thread.
+ * A program that calls exec continues in the same thread, its process's first, under a new number.
+ * Rows are sorted: the first of a process is that thread.
  */
 static void join_execs(struct counts *c)
 {

@@ -2,9 +2,9 @@
 /*
  * ctl.c - `mprof ctl`: asks about a profile while its program runs.
  *
- * The program takes no part in it: its profile can be read at any moment, so a dump is a
- * copy, made by this process; pausing and clearing are a word in the header, which every process
- * maps and compares at its next call.
+ * The program is not involved: its profile can be read at any time, so a dump is a copy made by
+ * this process; pausing and clearing are a word in the header, which every process maps and
+ * compares at its next call.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -38,11 +38,11 @@ struct options {
 	const struct action *action;
 };
 
-/* The profile of a process that runs. */
+/* The profile of a running process. */
 struct target {
 	uint64_t pid;
-	char path[PATH_MAX]; /* as the program has it */
-	char link[64];	     /* leads there even when it was removed */
+	char path[PATH_MAX]; /* as the program sees it */
+	char link[64];	     /* valid even if the file was removed */
 	struct mprof_file_header header;
 };
 
@@ -116,7 +116,7 @@ static char *free_name(const char *path)
 	return NULL;
 }
 
-/* Between two stores of the program a part may be half there: then it is soon whole. */
+/* Between two stores of the program a part may be incomplete; it is complete soon afterwards. */
 static int copy(struct target *t, const char *name, struct error *err)
 {
 	const char *const from[] = { t->link };
@@ -153,7 +153,7 @@ static int dump(struct target *t, const struct options *o, struct error *err)
 
 /* ---- status ---- */
 
-/* Of its processes together; the peak is of the largest. */
+/* Sums over its processes; the peak is that of the largest. */
 static void sum_up(const struct trace *t, uint64_t *live, uint64_t *peak)
 {
 	const struct trace_totals *part;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * doctor.c - `mprof doctor [PROGRAM]`: what can be recorded here, and what not.
+ * doctor.c - `mprof doctor [PROGRAM]`: what can and cannot be recorded here.
  *
- * Each check is a row of `checks`; it says one sentence and whether that is
- * fine, worth knowing, or in the way of recording.
+ * Each check is a row of `checks`; it makes one sentence and says whether that is fine, worth
+ * knowing, or prevents recording.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -107,7 +107,7 @@ static void check_preload(struct finding *f, const char *program)
 		say(f, FINE, "LD_PRELOAD is not set");
 }
 
-/* Is the processor's counter good for time across CPUs? */
+/* Is the processor's counter consistent across CPUs? */
 static void check_clock(struct finding *f, const char *program)
 {
 	char line[8192];
@@ -183,7 +183,7 @@ static void check_allocators(struct finding *f, const char *program)
 	}
 }
 
-/* Really runs something: a kernel, a container or a policy may forbid what nobody foresaw. */
+/* Really runs a program: the kernel, a container or a policy may forbid something unexpected. */
 static void check_trial(struct finding *f, const char *program)
 {
 	static char argv0[] = "true";
@@ -271,7 +271,7 @@ static const char *const verdicts[] = { [FINE] = "ok", [KNOW] = "note", [BAD] = 
 
 #include "../json/doctor.def"
 
-/* A sentence behind the verdict. */
+/* Adds a sentence to the verdict. */
 static void print_text(const struct finding *f)
 {
 	static const enum style styles[] = {

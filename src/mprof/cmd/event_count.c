@@ -45,7 +45,7 @@ void event_count_events(void *context, const struct event *e, size_t n)
 		}
 }
 
-/* An exec goes on in the same thread, under a new number. */
+/* After exec, a process continues in the same thread, under a new number. */
 static uint64_t count_threads(const struct trace *t)
 {
 	const struct trace_thread *threads;

@@ -104,7 +104,7 @@ static const struct option_type values_type = { "words", take_values, all_and_he
 
 /* ---- the command line ---- */
 
-/* An option that the format would not heed; NULL. */
+/* An option that the format would ignore; NULL: none. */
 static const char *unheeded(const struct options *o, unsigned flags)
 {
 	const struct export_options *e = &o->export;
@@ -124,7 +124,7 @@ static const char *unheeded(const struct options *o, unsigned flags)
 	return export_series_unknown(e, flags);
 }
 
-/* Why --at is not for this export; NULL: it is, or was not given. */
+/* Why this export does not support --at; NULL: it does, or it was not given. */
 static const char *moment(const struct options *o, unsigned flags)
 {
 	if (o->at.kind == WHEN_PEAK)
@@ -212,13 +212,13 @@ enum { MAIN, SMALLER, LARGER, PROFILES };
 struct writing {
 	const struct options *o;
 	struct export x;
-	struct profile *profile[PROFILES]; /* NULL: without any block that could pass */
+	struct profile *profile[PROFILES]; /* NULL: no block can pass */
 	struct walk_until until;
 	bool directory;
 	const char *log;
 };
 
-/* An empty file is told; one for a mistyped name is not written. */
+/* An empty result is reported; no file is written for a mistyped name. */
 static int check_filters(const struct writing *w, struct error *err)
 {
 	struct error nothing;
@@ -273,7 +273,7 @@ static int write_all(struct writing *w, struct error *err)
 	if (!(w->x.exporter->flags & EXPORT_ONE_VALUE))
 		return write_one(w, (enum profile_value)__builtin_ctz(values), err);
 	if (!trace_has_events(w->x.trace) && values == (1u << VALUE_COUNT) - 1)
-		values &= ~(1u << VALUE_WASTE | 1u << VALUE_RSS); /* all: those that there are */
+		values &= ~(1u << VALUE_WASTE | 1u << VALUE_RSS); /* all: all that exist */
 	for (; values && !ret; values &= values - 1)
 		ret = write_one(w, (enum profile_value)__builtin_ctz(values), err);
 	return ret;
@@ -287,12 +287,12 @@ static uint32_t one_group(void *context, uint32_t stack, uint64_t part)
 	return 0;
 }
 
-/* Blocks within the limits, and those below and above, which are asked for as a whole. */
+/* Blocks within the limits, and those below and above them, each as a whole. */
 static bool limit(struct profile_options *p, const struct export_options *e, int which)
 {
 	struct site_filter *f = &p->sites.filter;
 
-	/* What passes a glob is only known later: then the most live is that of each site. */
+	/* What passes a glob is known only later: the peak is then that of each site. */
 	if (which != MAIN && !p->function && !p->file && !p->module)
 		p->sites.group = one_group;
 	if (which == MAIN && e->stack_min_size > f->size_min)
@@ -309,7 +309,7 @@ static bool limit(struct profile_options *p, const struct export_options *e, int
 		(which == SMALLER ? e->stack_min_size > 0 : e->stack_max_size < UINT64_MAX));
 }
 
-/* The options of profiles, and what shows how far one is. */
+/* The options of profiles, and the progress line. */
 static struct profile_options options_of(const struct writing *w, struct progress *progress)
 {
 	struct profile_options options = w->o->cli.options;
@@ -328,7 +328,7 @@ static int make(struct writing *w, int which, struct error *err)
 	struct profile *p;
 	int ret = 0;
 
-	/* Without any block that could pass there is still a profile to write. */
+	/* A profile is written even if no block can pass. */
 	if (limit(&options, &w->o->export, which) || which == MAIN) {
 		p = must_calloc(1, sizeof(*p));
 		ret = profile_make(p, t, &options, err);
@@ -373,7 +373,7 @@ static int walk_and_write(struct writing *w, struct error *err)
 	return ret;
 }
 
-/* What is missing in the trace is missing in the file. */
+/* Warns of what is missing in the trace and thus in the file. */
 static void tell_losses(const struct trace *t)
 {
 	const struct trace_damage *d = trace_damage(t);
@@ -390,7 +390,7 @@ static void tell_losses(const struct trace *t)
 			 trace_path(t));
 }
 
-/* Figures that are 0 because nobody looked. */
+/* Warns of figures that are 0 because they were not measured. */
 static void tell_unknown(const struct options *o, const struct profile *p)
 {
 	if (o->export.values >> VALUE_RSS & 1 && !p->sites.rss.rss)
@@ -426,7 +426,7 @@ static int export(struct writing *w, struct error *err)
 	return ret;
 }
 
-/* What a profile cannot give. */
+/* Rejects what a profile does not contain. */
 static int check_totals(const struct options *o, const struct trace *t, struct error *err)
 {
 	unsigned value;
@@ -500,7 +500,7 @@ int cmd_export(int argc, char **argv)
 	int ret;
 
 	profile_cli_init(&o.cli);
-	/* What a program called of libraries belongs into pictures of stacks. */
+	/* Pictures of stacks include the library functions that a program called. */
 	o.cli.options.library = true;
 	o.export.profile = &o.cli.options;
 	if (usage_take(&usage, argc, argv, &o))

@@ -46,7 +46,7 @@ static int add_names(glob_t *all, const char *log)
 	struct stat st;
 	int flags = GLOB_NOCHECK | (all->gl_pathc ? GLOB_APPEND : 0);
 
-	/* A file whose name looks like a pattern is that file. */
+	/* An existing file whose name looks like a pattern is not a pattern. */
 	if (!stat(log, &st)) {
 		flags |= GLOB_NOMAGIC | GLOB_NOESCAPE;
 		if (strpbrk(log, "*?["))

@@ -11,14 +11,13 @@
 #include "../util/error.h"
 
 /*
- * Of several traces, or of those that a pattern in quotes names, the one whose
- * program had the most memory resident: a run of many processes on many
- * machines is looked at where it is worst.  A single name is taken as it is.
- * *picked is the caller's; *of is how many there were.  0, or -errno with err filled.
+ * Of several traces, or of those that a pattern in quotes names, the one with the largest resident
+ * set, which matters most in a run of many processes on many machines. A single name is taken
+ * literally. The caller frees *picked; *of is their number.  0, or -errno with err filled.
  */
 int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct error *err);
 
-/* Is this output a directory, or to be one (it ends with a slash)?  Then it is made. */
+/* Is this output a directory, or to become one (it ends with a slash)? If so, it is created. */
 int export_directory(const char *output, bool *is, struct error *err);
 
 /*
@@ -28,7 +27,7 @@ int export_directory(const char *output, bool *is, struct error *err);
 char *export_file_name(const char *output, bool directory, const char *log, const char *extension,
 		       const char *value);
 
-/* Does the file begin as a trace of ours? */
+/* Does the file begin like a trace of mprof? */
 bool export_is_trace(const char *path);
 /* The trace of the current directory that was written last; the caller's to free, NULL: none. */
 char *export_newest(void);

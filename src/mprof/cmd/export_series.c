@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* export_series.c - options of exports that tell of times and of single blocks. */
+/* export_series.c - options of exports that contain times or single blocks. */
 #include "export_series.h"
 
 #include <string.h>

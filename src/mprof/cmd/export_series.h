@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * export_series.h - the options of `mprof export` for formats that tell of times
- * and of single blocks.
+ * export_series.h - the options of `mprof export` for formats that contain times or single blocks.
  *
  * OPTION_ROWS(option_series, of a struct export_options).
  */
@@ -15,7 +14,7 @@ extern const struct option_row option_series[];
 
 #define EXPORT_DETAILED 10u /* default of --detailed, as massif's */
 
-/* An option that was given and that the format does not know; NULL: there is none. */
+/* An option that was given but that the format does not support; NULL: none. */
 const char *export_series_unknown(const struct export_options *o, unsigned flags);
 
 #endif

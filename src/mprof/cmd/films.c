@@ -236,7 +236,7 @@ static void count_begin(void *self, const struct place_block *b)
 
 static const struct place_ops count_ops = { .start = count_start, .begin = count_begin };
 
-/* Of a trace: a walk is needed. */
+/* For a trace, this needs a walk. */
 static int count_recorded(struct films *f, struct count *c, struct error *err)
 {
 	const struct place_plan plan = { .at = PLACE_NOWHERE };

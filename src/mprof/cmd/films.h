@@ -55,14 +55,14 @@ int films_names(struct films *f, const struct profile_options *o, struct profile
 /* Runs the source of film i, with a progress line.  0, or -errno with err filled. */
 int films_take(struct films *f, size_t i, const struct place_plan *plan,
 	       const struct place_sink *sinks, size_t n, struct error *err);
-/* Of what films_take returned: the exit status with which all ends, or 0 when another allocator
- * may do better.
+/*
+ * For a result of films_take: the exit status to end with, or 0 if another allocator may succeed.
  */
 int films_fault(const struct films *f, int ret);
 
 /*
- * How many calls there are; and how many were before this time of the recorded run.  -ERANGE: it
- * was over before, as err says.
+ * The number of calls, and the number of those before this time of the recorded run. -ERANGE with
+ * err filled: the run ended earlier.
  */
 int films_calls(struct films *f, uint64_t *ops, struct error *err);
 int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err);

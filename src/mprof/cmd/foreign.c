@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* foreign.c - what is said of a record that another tool made. */
+/* foreign.c - messages about a record that another tool made. */
 #include "foreign.h"
 
 #include "../print/text.h"

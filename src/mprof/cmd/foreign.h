@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* foreign.h - what is said of a record that another tool made. */
+/* foreign.h - messages about a record that another tool made. */
 #ifndef MPROF_CMD_FOREIGN_H
 #define MPROF_CMD_FOREIGN_H
 
@@ -8,10 +8,10 @@
 #include "../import/import.h"
 
 /*
- * After it was read: what was left out of it, on stderr.  False: t is a trace of mprof's own.
+ * After it was read: prints on stderr what was left out. False: t is a trace of mprof.
  */
 bool foreign_tell(const struct trace *t);
-/* The same for who prints times: whether the record has any. */
+/* The same for commands that print times: also warns if the record has none. */
 void foreign_tell_times(const struct trace *t);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * image.c - `mprof image`: the heap at one moment, or over all of the run, as a picture.
+ * image.c - `mprof image`: the heap at one time, or over the whole run, as a picture.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -50,7 +50,7 @@ static int take_pixels(const struct option_row *row, const char *arg, void *to, 
 	return 0;
 }
 
-/* By the name of the file; PNG when it has no suffix. */
+/* By the suffix of the file; PNG without one. */
 static int format_of(const char *path)
 {
 	return strchr(basename(path), '.') ? canvas_format_of(path) : CANVAS_PNG;
@@ -194,7 +194,7 @@ static int take(struct work *w, size_t i, struct error *err)
 	return 0;
 }
 
-/* One allocator that fails does not cost the others. */
+/* If one allocator fails, the others are still played. */
 static int take_all(struct work *w)
 {
 	struct error err = { "" };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * messages.c - what every command needs to speak: see cmd.h.
+ * messages.c - errors and warnings of all commands: see cmd.h.
  */
 #include <errno.h>
 #include <limits.h>
@@ -41,7 +41,7 @@ const char *cmd_path(const char *path)
 	if (!getcwd(here, sizeof(here)))
 		return path;
 	n = strlen(here);
-	/* Not one that would be taken for an option. */
+	/* Not one that looks like an option. */
 	if (strncmp(path, here, n) || path[n] != '/' || path[n + 1] == '-')
 		return path;
 	return path + n + 1;

@@ -18,7 +18,7 @@
 
 #define ERRORS_SHOWN 20u
 
-/* What MODE=Guard found, for whoever started the program. */
+/* Prints what MODE=Guard found. */
 static void tell_errors(const char *path)
 {
 	struct profile_options o = { 0 };

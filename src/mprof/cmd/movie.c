@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * movie.c - `mprof movie`: the heap as it lived, under several allocators.
+ * movie.c - `mprof movie`: the heap over time, under several allocators.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -108,7 +108,7 @@ static int film_one(struct work *w, size_t i, struct error *err)
 	return ret;
 }
 
-/* One that fails does not cost the others. */
+/* If one fails, the others are still shown. */
 static int film_all(struct work *w)
 {
 	struct error err = { "" };

@@ -113,7 +113,7 @@ static int take_number(const struct option_row *row, const char *arg, void *to, 
 
 /* ---- numbers with a fraction, sizes ---- */
 
-/* The number that s is, with this suffix or without. */
+/* Parses the number s, with or without this suffix. */
 static bool fraction(const char *s, const char *suffix, double *value)
 {
 	char *end;

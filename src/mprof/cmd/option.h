@@ -32,7 +32,7 @@
 
 struct option_row;
 
-/* What a shell offers for a value, besides words. */
+/* What a shell completes for a value, besides words. */
 enum option_complete { COMPLETE_NOTHING, COMPLETE_FILE, COMPLETE_DIRECTORY, COMPLETE_COMMAND };
 
 struct option_type {
@@ -40,7 +40,7 @@ struct option_type {
 	/* Stores the value of arg, NULL for a flag, at `to`.  0, or what option_invalid() returns.
 	 */
 	int (*take)(const struct option_row *row, const char *arg, void *to, struct error *err);
-	const char *const *words; /* what a shell offers, besides the row's words; NULL */
+	const char *const *words; /* what a shell completes, besides the row's words; NULL */
 	enum option_complete complete;
 };
 
@@ -201,19 +201,19 @@ struct option_row {
 		OPTION_ROW(letter, name, arg, kind, help), OPTION_OF(const char *const *, member), \
 		    __VA_ARGS__                                                                    \
 	}
-/* Of a type of one's own. */
+/* Of another type. */
 #define OPTION_CUSTOM(letter, name, arg, kind, member, custom_type, help, ...)             \
 	{                                                                                  \
 		OPTION_ROW(letter, name, arg, custom_type, help), OPTION_OF(kind, member), \
 		    __VA_ARGS__                                                            \
 	}
-/* One that goes to no member. */
+/* One that is not stored in a member. */
 #define OPTION_CALL(letter, name, arg, custom_type, help, ...)                \
 	{                                                                     \
 		OPTION_ROW(letter, name, arg, custom_type, help), __VA_ARGS__ \
 	}
 
-/* Rows that several commands have alike. */
+/* Rows that several commands share. */
 #define OPTION_ALLOCATOR(member)                                                         \
 	OPTION_CUSTOM('a', "allocator", "NAME", const char *, member, &option_allocator, \
 		      ALLOCATOR_HELP)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* output.c - the file that a command makes of a recording. */
+/* output.c - the file that a command makes from a recording. */
 #include "output.h"
 
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include "../util/alloc.h"
 #include "progress.h"
 
-/* Why the programs that are missing could not be recorded, as their files say now. */
+/* Why the missing programs could not be recorded, according to their files now. */
 static void explain_missing(struct tree *r)
 {
 	struct program program;
@@ -27,7 +27,7 @@ static void explain_missing(struct tree *r)
 	}
 }
 
-/* What the objects whose malloc was called instead of ours say now. */
+/* The same for objects whose malloc was called instead of the library's. */
 static void explain_owns(struct tree *r)
 {
 	struct own_malloc own;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* overview.h - everything that one trace says, with findings: for report and view. */
+/* overview.h - the whole analysis of one trace, with findings, for report and view. */
 #ifndef MPROF_CMD_OVERVIEW_H
 #define MPROF_CMD_OVERVIEW_H
 
 #include "../pass/analysis.h"
 #include "../profile/profile.h"
 
-/* What files of this machine say now of programs and objects that were not recorded. */
+/* Why programs and objects were not recorded, according to the files on this machine. */
 void overview_explain(struct tree *r);
 
 /*

@@ -40,7 +40,7 @@ static void told(uint64_t n, const char *one, const char *many, const char *what
 		cmd_warn("%s %s", format_many(n, one, many).s, what);
 }
 
-/* Of another tool's record, what cannot be read was told line by line. */
+/* Unreadable lines of another tool's record were reported one by one. */
 static void tell_mended(const struct mprof_play_summary *s, bool of_trace)
 {
 	told(s->unknown_frees, "free", "frees",
@@ -96,7 +96,7 @@ static void tell_choice(const struct playback_source *s)
 
 /* ---- compiling ---- */
 
-/* A number that the trace does not have is wrong use. */
+/* A number that the trace does not have is a usage error. */
 static int status_of(int ret)
 {
 	return ret == -ESRCH ? STATUS_USAGE : ret == -EINVAL ? STATUS_FILE : STATUS_FOUND;
@@ -180,7 +180,7 @@ void playback_source_release(struct playback_source *s)
 
 /* ---- for players ---- */
 
-/* For names of sites: the trace that it says, if it is still that one. */
+/* For names of sites: the trace that it names, if that is unchanged. */
 static struct trace *source_of(const struct playfile *p)
 {
 	const struct mprof_playback_header *h = playfile_header(p);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * playback_input.h - what `mprof sort`, `replay`, `image`, `movie` and `compare`
- * are given: a trace, a playback file, or another tool's record, told apart by
- * their content.  What is not a playback file is compiled, but for `sort` to a
- * temporary one, which has no name and so goes away with this process, however
- * it ends.
+ * are given: a trace, a playback file, or another tool's record, recognised by its content.
+ * Anything but a playback file is compiled, except in `sort` to a temporary file, which has no name
+ * and so disappears with this process, however it ends.
  *
  * Errors are printed; the return value is the exit status.
  */
@@ -24,7 +23,7 @@
 struct playback_options {
 	uint32_t process; /* number, COMPILE_ALL, or 0: the one with most calls */
 	const struct compile_change *change; /* not of a file that is compiled already */
-	bool quiet;			     /* do not say what was left out or mended */
+	bool quiet;			     /* do not report what was left out or repaired */
 };
 
 /* A process by its number in the run, or "all": a uint32_t, COMPILE_ALL for these. */
@@ -39,7 +38,7 @@ struct playback_input {
 	int fd;
 };
 
-/* On an error there is nothing to close. */
+/* After an error there is nothing to close. */
 int playback_input_open(struct playback_input *in, const char *path,
 			const struct playback_options *o);
 void playback_input_close(struct playback_input *in);

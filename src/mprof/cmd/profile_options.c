@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* profile_options.c - the options of commands that look at call stacks. */
+/* profile_options.c - the options of commands that use call stacks. */
 #include "profile_options.h"
 
 #include <inttypes.h>

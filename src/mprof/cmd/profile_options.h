@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * profile_options.h - the options that every command has which looks at call
- * stacks: which blocks count, how names read, what is suppressed.
+ * profile_options.h - the options of all commands that use call stacks: filters, forms of names,
+ * suppressions.
  *
  * A command has a struct profile_cli in its options, calls profile_cli_init before usage_take, and
  * puts OPTION_ROWS(option_profile, cli) among its rows.  Then cli.options is what profile_make
@@ -19,16 +19,18 @@ struct profile_cli {
 };
 
 extern const struct option_row option_profile[];
-/* Instead of it, with the same input: only how names read. */
+/* Instead of it, with the same input: only the options for names. */
 extern const struct option_row option_names[];
 
 void profile_cli_init(struct profile_cli *c);
 void profile_cli_release(struct profile_cli *c);
 
-/* For stderr: objects whose names could not be had, the most important ones; or only those
- * whose last part is one of n modules. */
+/*
+ * For stderr: the most important objects without names; or only those whose last path component is
+ * one of n modules.
+ */
 void profile_tell_remarks(const struct profile *p);
-/* That figures are estimates, if they are. */
+/* Says that figures are estimates, if they are. */
 void profile_tell_estimates(const struct profile *p);
 void profile_tell_remarks_of(const struct profile *p, const char *const *module, size_t n);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* progress.c - how far it is, on a terminal. */
+/* progress.c - progress lines on a terminal. */
 #include "progress.h"
 
 #include <stdio.h>

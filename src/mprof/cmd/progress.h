@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * progress.h - a line on stderr that shows how far it is, on a terminal and when
- * it takes more than a second.
+ * progress.h - a line on stderr that shows the progress, on a terminal and for anything that takes
+ * more than a second.
  */
 #ifndef MPROF_CMD_PROGRESS_H
 #define MPROF_CMD_PROGRESS_H
@@ -16,18 +16,21 @@ struct progress {
 	bool shown;
 };
 
-/* True if somebody would see it. */
+/* True if the line would be visible. */
 bool progress_begin(struct progress *g);
 /* Whether to write the line now. */
 bool progress_due(struct progress *g);
-/* Behind it: the line is gone. */
+/* Removes the line. */
 void progress_done(struct progress *g);
 
 typedef void progress_fn(void *context, const struct walk *w);
 
-/* Begins.  What to call during a walk, with g as its context; NULL when nobody would see it. */
+/*
+ * Begins. Returns the function to call during a walk, with g as its context; NULL if it would not
+ * be visible.
+ */
 progress_fn *progress_start(struct progress *g);
-/* Called back by runs, with g as its context; a run takes a while, so it is told at once. */
+/* Callback for runs, with g as its context; shown immediately, because a run takes a while. */
 void progress_run(void *context, const char *what, const char *name, unsigned done, unsigned of);
 
 #endif

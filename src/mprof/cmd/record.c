@@ -33,7 +33,7 @@ struct options {
 
 #define LAST_LEAST (64u << 10) /* at least: a slot */
 
-/* Of a run, only its last calls.  A number that ends in a unit of time is a time. */
+/* Only the last calls of a run. A number with a unit of time is a time. */
 static int take_last(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
 	struct run_keys *keys = to;

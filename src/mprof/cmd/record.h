@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * record.h - what `mprof record` and `mprof test` both do once a trace is there.
+ * record.h - what `mprof record` and `mprof test` do when the trace exists.
  */
 #ifndef MPROF_CMD_RECORD_H
 #define MPROF_CMD_RECORD_H
@@ -11,14 +11,14 @@
 
 struct event_count;
 
-/* 0: compressed, times right to 1 us. */
-#define RECORD_EXACT 1u /* times as they were */
+/* 0: compressed, times accurate to 1 us. */
+#define RECORD_EXACT 1u /* exact times */
 #define RECORD_BEST  2u /* smaller, for more time */
 #define RECORD_PLAIN 4u /* not compressed */
 
 /*
- * Tells losses, compresses the trace if wanted and if nobody writes it any more, and
- * counts what is in it.  False when there is no trace or it cannot be read, after a message.
+ * Reports losses, compresses the trace if requested and if no process still writes to it, and
+ * counts its events. False, after a message, if there is no trace or it cannot be read.
  */
 bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
 		   struct event_count *event_count);

@@ -13,18 +13,18 @@
 #define RECORDED_MOVIE_NOTE "as recorded; resident pages are unknown"
 
 /*
- * The recorder looked now and then which pages are resident; a trace gives frames
- * of their own for that.  Between frames of which it is not known they would
- * flicker, so this sink leaves them out.  *film must live as long as it.
+ * The recorder sampled from time to time which pages are resident, and a trace has separate frames
+ * for that. Between frames without this information they would flicker, so this sink drops them.
+ * *film must live as long as it.
  */
 struct place_sink recorded_movie_sink(struct place_sink *film);
 
 struct recorded_movie {
-	const char *title;	/* the program's command line */
-	uint32_t process;	/* its number in the run */
-	struct profile *names;	/* of the trace; NULL: sites are numbers */
-	unsigned frames;	/* and one at the peak */
-	uint64_t limit;		/* bytes of the data: what is left out to meet it, the data say */
+	const char *title;     /* the program's command line */
+	uint32_t process;      /* its number in the run */
+	struct profile *names; /* of the trace; NULL: sites are numbers */
+	unsigned frames;       /* and one at the peak */
+	uint64_t limit;	       /* bytes of the data, which say what was left out to stay below it */
 	struct place_plan plan; /* its progress and cancel; the others are set here */
 };
 

@@ -65,7 +65,7 @@ struct both {
 	struct change *change;
 };
 
-/* Do the two stacks read the same, as rows of a view? */
+/* Do the two stacks have the same text, as rows of a view? */
 static bool same_stack(struct both *b, uint32_t stack, uint32_t site)
 {
 	const struct profile_path *path;
@@ -93,7 +93,7 @@ static bool matches(void *context, const struct change_rule *r, uint32_t site)
 	return line && line->line == r->line && profile_is_function(line, r->function);
 }
 
-/* A rule of what the trace does not have is a mistake. */
+/* A rule that matches nothing in the trace is a mistake. */
 static int check_rules(struct both *b, const struct change_cli *c)
 {
 	const struct stacks *stacks = trace_stacks(b->in[0].trace);
@@ -113,7 +113,7 @@ static int check_rules(struct both *b, const struct change_cli *c)
 	return STATUS_OK;
 }
 
-/* The trace, which knows the functions. */
+/* The trace, which has the functions. */
 static int open_as_it_is(struct both *b, const char *path, uint32_t process)
 {
 	const struct playback_options o = { .process = process };
@@ -135,7 +135,7 @@ static int open_as_it_is(struct both *b, const char *path, uint32_t process)
 	return STATUS_OK;
 }
 
-/* Finds chains; what is compiled meanwhile goes away. */
+/* Finds chains; the compiled calls are discarded. */
 static int collect(struct both *b, uint32_t process, struct error *err)
 {
 	const struct compile_change hook = change_collect(b->change);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* replay_run.c - plays what a command was given on its list of allocators. */
+/* replay_run.c - plays the input of a command on its list of allocators. */
 #include "replay_run.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static void show_heap(void *context, const char *name, size_t done, size_t of)
 	progress_run(context, "heap of", name, (unsigned)done, (unsigned)of);
 }
 
-/* Who failed is not asked again. */
+/* Allocators that failed are not run again. */
 static void choose_played(struct replay_run *r, const struct variants *vs)
 {
 	size_t i;
@@ -102,7 +102,7 @@ static void look_at_heaps(struct replay_run *r, const struct replay_cli *cli)
 	struct progress progress;
 	const struct memories_plan plan = {
 		.playback = r->in.path,
-		/* Of another heap than was played nothing is to be compared. */
+		/* Heaps are compared only if they are of the process that was played. */
 		.trace = recorded_is_played(r, cli) ? r->in.trace : NULL,
 		.process = cli->process,
 		.plan = replay_run_plan(r, cli),
@@ -125,7 +125,7 @@ static void look_at_heaps(struct replay_run *r, const struct replay_cli *cli)
 
 int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli)
 {
-	/* What was left out is part of the answer. */
+	/* The answer includes what was left out. */
 	const struct playback_options o = { .process = cli->process, .quiet = true };
 	struct error err = { "" };
 	int status, ret;

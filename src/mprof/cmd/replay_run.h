@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * replay_run.h - plays what a command was given on its list of allocators.
+ * replay_run.h - plays the input of a command on its list of allocators.
  */
 #ifndef MPROF_CMD_REPLAY_RUN_H
 #define MPROF_CMD_REPLAY_RUN_H
@@ -13,7 +13,7 @@ struct replay_run {
 	struct playback_input in;
 	struct runs runs;
 	struct replay_answer answer;
-	/* Heaps were looked at of these: the variants that could be played, borrowed. */
+	/* The variants whose heaps were analysed because they could be played; borrowed. */
 	struct variants played;
 	struct memories memories;
 	struct profile profile; /* names of sites */
@@ -25,11 +25,11 @@ struct replay_run {
  * cli must live as long as the run.  replay_run_release() in any case.
  */
 int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli);
-/* How its memory was measured, for one more look at where an allocator put the blocks. */
+/* How its memory was measured, for another analysis of block placement. */
 struct place_plan replay_run_plan(const struct replay_run *r, const struct replay_cli *cli);
 void replay_run_release(struct replay_run *r);
 
-/* What a command ends with: STATUS_OK, or STATUS_FOUND when no allocator could be played. */
+/* The exit status of a command: STATUS_OK, or STATUS_FOUND when no allocator could be played. */
 int replay_run_status(const struct replay_run *r);
 
 #endif

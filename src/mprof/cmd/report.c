@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * report.c - `mprof report`: what a trace says about its program, as a whole or
- * in one of the views of print/views.def.
+ * report.c - `mprof report`: explains a trace, as a whole or in one of the views of
+ * print/views.def.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -263,7 +263,7 @@ static int report(struct options *o)
 		trace_close(t);
 		return cmd_error(STATUS_USAGE, "%s", err.text);
 	}
-	/* A file of MODE=Guard has no events, so there is nothing else to tell. */
+	/* A file of MODE=Guard has no events, so there is nothing else to report. */
 	if (!o->view.view && !o->html.path && trace_guarded(t, &guarded))
 		o->view.view = view_find("errors");
 	if (o->view.view) {

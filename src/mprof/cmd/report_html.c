@@ -214,7 +214,7 @@ static void course_points(struct cells *c, const struct print_totals *t)
 		c->point[i].ticks = (uint64_t)(c->point[i].ns > 0 ? c->point[i].ns : 0);
 }
 
-/* What each thread or process allocated, as the view tells; NULL: they are too many. */
+/* What each thread or process allocated, as in the view; NULL: there are too many. */
 static json *rows_by(enum profile_by by, const char *path, const struct profile_options *options)
 {
 	struct profile_options o = *options;

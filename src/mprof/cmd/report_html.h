@@ -34,7 +34,7 @@ int report_html_totals(const struct print_totals *totals, const struct profile_o
 struct report_served {
 	struct html_map *map;	     /* filled, the caller's to release */
 	struct snapshots *snapshots; /* the same; of the whole trace */
-	json *traces; /* names of all that it serves, if they are several; else NULL */
+	json *traces; /* names of all traces that it serves, if there are several; else NULL */
 	size_t index;
 	const struct trace *trace; /* the one that `a` was made from, and its file: */
 	const char *file;	   /* NULL: the trace's path */
@@ -51,7 +51,7 @@ int report_page_totals(const struct print_totals *totals, const struct profile_o
 		       FILE *out, struct html_sources *sources, const struct report_served *served,
 		       struct error *err);
 
-/* By xdg-open; false: nothing shows it here. */
+/* By xdg-open; false: it cannot be shown here. */
 bool browser_show(const char *address);
 
 #endif

@@ -102,7 +102,7 @@ static int answer(struct report_view *v, struct trace *t, struct error *err)
 	return ret;
 }
 
-/* What a profile cannot answer. */
+/* Rejects what a profile cannot answer. */
 static int check_totals(const struct report_view *v, const struct trace *t, struct error *err)
 {
 	if (!trace_has_events(t) && v->request.by == PROFILE_BY_THREAD &&

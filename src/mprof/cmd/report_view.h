@@ -16,7 +16,7 @@ struct report_view {
 	struct when at;
 };
 
-/* Why the view cannot be of the moment that --at names; NULL: it can, or none was named. */
+/* Why the view does not support --at; NULL: it does, or --at was not given. */
 const char *report_view_moment(const struct report_view *v);
 
 /* Reads the trace and prints the view; the exit status. */

@@ -201,7 +201,7 @@ void run_keys_release(struct run_keys *k)
 	free((void *)k->set);
 }
 
-/* What is not an option of its own. */
+/* Keys that have no option of their own. */
 static int set_texts(struct conf *conf, const struct run_keys *k, struct error *err)
 {
 	int ret = k->preset ? settings_preset(conf, k->preset, err) : 0;

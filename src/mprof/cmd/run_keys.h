@@ -48,7 +48,7 @@ extern const struct option_row option_run_stacks[];
 extern const struct option_row option_run_totals[];
 #define OPTION_RUN_TOTALS(keys) OPTION_ROWS(option_run_totals, keys)
 
-/* Settings that no option has, and which processes are recorded. */
+/* Settings without their own option, and which processes are recorded. */
 extern const struct option_row option_run_settings[];
 #define OPTION_RUN_SETTINGS(keys) OPTION_ROWS(option_run_settings, keys)
 

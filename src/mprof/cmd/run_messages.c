@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * run_messages.c - around the run of a program.
+ * run_messages.c - messages before and after the run of a program.
  */
 #include "run_messages.h"
 
@@ -53,7 +53,7 @@ static bool refuse(const struct error *err)
 	return false;
 }
 
-/* Before the program says anything. */
+/* Before the program prints anything. */
 void run_messages_starting(const struct program *program)
 {
 	if (*program->why_not)
@@ -144,7 +144,7 @@ static void tell_cut(const struct run_result *r)
 			 r->target.path);
 }
 
-/* One line for whoever finds another file at the path than before, or the same. */
+/* One line that says which file is at the path now: another one than before, or the same. */
 static void tell_earlier(const struct run_result *r)
 {
 	char *old = target_old(&r->target);
@@ -230,12 +230,12 @@ bool run_messages_interrupted(const struct run_result *r)
 	int status = r->end.status;
 
 	if (r->end.interrupted && status)
-		return true; /* it noticed, and ended in its own way, as make does */
+		return true; /* it handled the signal and exited, as make does */
 	return r->end.handed_on ||
 	       (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT));
 }
 
-/* Without a core of our own: the program may have left its. */
+/* Without a core dump: the program may have left its own. */
 static void die_by(int signal)
 {
 	const struct rlimit none = { 0, 0 };

@@ -31,12 +31,12 @@ int run_messages_refused(const struct run_result *r, int code, const struct erro
 /* On stderr: n of lost[reason], in words; nothing if there are none. */
 void run_messages_loss(unsigned reason, uint64_t n);
 
-/* On stderr: what was not recorded and why, losses, what became of the file. */
+/* On stderr: what was not recorded and why, losses, what happened to the file. */
 void run_messages_tell(const struct run_plan *plan, const struct run_result *r);
 /* Then: children with a malloc of their own. */
 void run_messages_own(const struct event_count_own *own, const struct run_result *r);
 
-/* Did the user end it, so that a second run would be against his will? */
+/* Did the user end it, so that there should be no second run? */
 bool run_messages_interrupted(const struct run_result *r);
 
 /* Flushes stdout and ends as the program did: the same signal or status. */

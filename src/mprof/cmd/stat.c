@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stat.c - `mprof stat`: runs a program and counts; what `perf stat` is to the
- * CPU, for malloc.
+ * stat.c - `mprof stat`: runs a program and counts; `perf stat` for malloc.
  *
  * The answer is written after the program has ended, on stdout or to -o FILE.
  * With -r the program runs N times: figures are means, with their spread.
@@ -32,7 +31,7 @@
 #define RUNS_MAX      1000
 #define THREADS_SHOWN 10
 
-/* How answers begin, so that they are recognised. */
+/* How answers begin, so that they can be recognised. */
 #define ANSWER_TEXT "Calls to the allocator by"
 #define ANSWER_JSON "{ \"command\": ["
 
@@ -77,7 +76,7 @@ static const struct usage usage = {
 	.check = check,
 };
 
-/* What every run adds up to; the last one's counts and result are shown whole. */
+/* The sums over all runs; counts and result are those of the last one. */
 struct stat {
 	struct spread calls[MPROF_FN_MAX], bytes[MPROF_FN_MAX], failed[MPROF_FN_MAX];
 	struct spread total, wall, user, system, rss, minor, major, voluntary, involuntary;

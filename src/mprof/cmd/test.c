@@ -3,8 +3,8 @@
  * test.c - `mprof test "COMMAND"`, which is `mprof -t "COMMAND"`: counts, then
  * records with room for as many events as were counted, then reports.
  *
- * The command runs twice.  What differs between the two runs is said, because
- * the report is about the second one only.
+ * The command runs twice.  Differences between the two runs are reported, because the report covers
+ * only the second one.
  */
 #include "forms.h"
 
@@ -50,7 +50,7 @@ static const struct usage usage = {
 	.missing = "no command given; for example: mprof test \"ls -l\"",
 };
 
-/* What was counted, and how the counting run ended. */
+/* The counts, and how the counting run ended. */
 struct counted {
 	struct counts counts;
 	int status;
@@ -69,7 +69,7 @@ static void say_second(const struct program *program)
 	run_messages_starting(program);
 }
 
-/* Nobody wants it to run again.  What it did until then is the answer.  line: a shell ran it. */
+/* It should not run again. The answer is what it did until then. line: a shell ran it. */
 static bool stops(const struct run_result *r, const struct counts *counts, bool line)
 {
 	if (line && run_status(r) == STATUS_NOT_FOUND) {
@@ -132,7 +132,7 @@ static bool differ(uint64_t a, uint64_t b)
 	return (a > b ? a - b : b - a) > (a > b ? a : b) / 10;
 }
 
-/* A word as a shell takes it. */
+/* Quotes a word for a shell. */
 static void put_word(const char *word, bool plain)
 {
 	const char *harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

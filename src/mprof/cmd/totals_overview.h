@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* totals_overview.h - everything that one profile says, which has totals and no events. */
+/* totals_overview.h - the whole analysis of one profile, which has totals but no events. */
 #ifndef MPROF_CMD_TOTALS_OVERVIEW_H
 #define MPROF_CMD_TOTALS_OVERVIEW_H
 

@@ -11,7 +11,7 @@
 #include "profile_options.h"
 #include "progress.h"
 
-/* What neither trace has is a mistake; what one has may be the very change. */
+/* A name that neither trace has is a mistake; one that only one trace has may be what changed. */
 static int check_filters(struct two_profiles *two, const struct profile_options *o,
 			 struct error *err)
 {
@@ -35,7 +35,7 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 	int side, ret;
 
 	memset(two, 0, sizeof(*two));
-	/* Both are opened before either is walked: a wrong name is told at once. */
+	/* Both are opened before either is walked, so that a wrong name is reported immediately. */
 	for (side = 0; side < DIFF_SIDES; side++)
 		if (path[side] && import_open(&two->trace[side], path[side], NULL, err) < 0)
 			return STATUS_FILE;

@@ -11,8 +11,10 @@ struct two_profiles {
 	bool made[DIFF_SIDES];
 };
 
-/* A path may be NULL: that side stays empty.  0, or an exit status with err filled; release in
- * any case.  two is not moved until then. */
+/*
+ * A path may be NULL: that side stays empty. 0, or an exit status with err filled; release in any
+ * case. Do not move *two until then.
+ */
 int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDES],
 		      const struct profile_options *o, struct error *err);
 void two_profiles_release(struct two_profiles *two);

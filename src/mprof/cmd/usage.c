@@ -2,8 +2,8 @@
 /*
  * usage.c - what --help prints, and the rows that manual pages and completions are made of.
  *
- * The help of a command fits on two screens (HELP_LINES).  Where all options do not, the last
- * groups of them are listed by name only.
+ * The help of a command fits on two screens (HELP_LINES).  If not all options fit, the last groups
+ * are listed by name only.
  *
  * Rows for scripts/gendoc are lines of fields separated by tabs:
  *   C NAME                        a command begins
@@ -466,7 +466,7 @@ static int refuse(struct parsing *p, int key, char **argv)
 	return unknown_option(p, argv[0], word);
 }
 
-/* The arguments behind the options. */
+/* The arguments after the options. */
 static int take_arguments(struct parsing *p, int argc, char **argv)
 {
 	const struct usage *u = p->usage;

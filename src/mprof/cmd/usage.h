@@ -2,7 +2,7 @@
 /*
  * usage.h - parses the arguments of a command, and explains them.
  *
- * What is said of a command's options comes from its rows (option.h): --help, the section OPTIONS
+ * Everything about a command's options comes from its rows (option.h): --help, the section OPTIONS
  * of its manual page, and the completion of the shells.
  */
 #ifndef MPROF_CMD_USAGE_H
@@ -26,8 +26,8 @@ enum usage_words {
 struct usage {
 	const struct option_row *options;
 	const char *args;    /* in usage lines; a line for each form */
-	const char *doc;     /* what the command does; behind \v what else is to be said */
-	char *(*more)(void); /* a text behind the options, to be freed; NULL: none */
+	const char *doc;     /* what the command does; further text after \v */
+	char *(*more)(void); /* text after the options, to be freed; NULL: none */
 	const char *brief;   /* the help lists options from this title on by name only; NULL: if
 			      * they do not fit */
 	enum usage_words words;

@@ -99,7 +99,7 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 	return ret;
 }
 
-/* Of a profile; nothing is left to ask. */
+/* For a profile there are no further requests. */
 static int make_totals_page(void *context, const struct print_totals *totals, struct error *err)
 {
 	const struct making *m = context;
@@ -119,7 +119,7 @@ static int make_totals_page(void *context, const struct print_totals *totals, st
 
 /* ---- a trace that is not compressed ---- */
 
-#define COPIED (4u << 20) /* bytes: a shorter trace is read in no time */
+#define COPIED (4u << 20) /* bytes: a shorter trace is read fast enough */
 
 /*
  * Reading a raw trace begins at its start.  So a compressed copy answers the questions, with exact

@@ -154,7 +154,7 @@ static bool parse_question(const struct serve_request *r, const struct view_answ
 	    !number(r, "size_to", UINT64_MAX, &f->size_max))
 		return false;
 	t->q.kind = (enum window_kind)k;
-	t->q.from_ns = (int64_t)from - !from; /* what is at the very start is in it */
+	t->q.from_ns = (int64_t)from - !from; /* includes the very start */
 	t->q.to_ns = (int64_t)to;
 	if (thread)
 		f->thread = (uint32_t)thread;

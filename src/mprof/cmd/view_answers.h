@@ -3,8 +3,8 @@
  * view_answers.h - what `mprof view` answers: pages that were made, and questions about them that
  * a thread of its own finds out from the traces.
  *
- * One question is in work at a time.  A new one takes its place, and the old one is cancelled: who
- * asks has gone on.  So there is no queue.
+ * One question is in work at a time.  A new one cancels the old one, because the client no longer
+ * needs it. So there is no queue.
  */
 #ifndef MPROF_CMD_VIEW_ANSWERS_H
 #define MPROF_CMD_VIEW_ANSWERS_H
@@ -28,8 +28,10 @@ struct view_page {
 
 struct view_answers;
 
-/* pages stay the caller's, and options: what --size and its kin choose, and how sites are named.
- * NULL without memory. */
+/*
+ * pages stay the caller's, and options: what --size and similar options select, and how sites are
+ * named. NULL without memory.
+ */
 struct view_answers *view_answers_new(struct view_page *page, size_t pages,
 				      const struct profile_options *options);
 void view_answers_free(struct view_answers *a);

@@ -2,8 +2,8 @@
 /*
  * view_heap.c - see view_heap.h.
  *
- * `lock` protects everything below it.  A question about another heap cancels the one in work: who
- * asked for that has gone on.
+ * `lock` protects everything below it.  A request for another heap cancels the one in progress,
+ * because the client no longer needs it.
  */
 #include "view_heap.h"
 

@@ -29,8 +29,8 @@ extern const struct option_type option_when;
 
 /*
  * Where a walk over the trace has to end to be at that moment; not set for the peak.  Calls are
- * those of the malloc family in all processes.  Rewinds the trace.  0, or -ERANGE with err
- * filled: the run has no such moment.
+ * those of the malloc family in all processes. Rewinds the trace. 0, or -ERANGE with err filled:
+ * the run has no such time.
  */
 int when_find(const struct when *w, struct trace *t, struct walk_until *until, struct error *err);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* alloc.c - memory that is there. */
+/* alloc.c - allocation that never returns NULL. */
 #include "alloc.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* malloc(0) may be NULL, and then it is not a lack of memory. */
+/* malloc(0) may return NULL without lack of memory. */
 static void *there(void *p)
 {
 	if (!p)
@@ -74,7 +74,7 @@ FILE *must_memstream(char **text, size_t *bytes)
 
 void must_close(FILE *memstream)
 {
-	const int failed = ferror(memstream); /* only for want of memory */
+	const int failed = ferror(memstream); /* only for lack of memory */
 
 	if (fclose(memstream) || failed)
 		memory_out();

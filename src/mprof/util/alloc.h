@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * alloc.h - memory that is there, and arrays that grow.  (xmalloc() and its like are
+ * alloc.h - allocation that never returns NULL, and arrays that grow.  (xmalloc() and its like are
  * libiberty's, which sym/names_d.c replaces.)
  *
  * Ends: none of these returns without memory; memory_out() ends the program (memory.h), so
@@ -25,7 +25,7 @@ char *must_strdup(const char *text) __attribute__((malloc, returns_nonnull));
 char *must_strndup(const char *text, size_t n) __attribute__((malloc, returns_nonnull));
 /* n bytes of p. */
 void *must_memdup(const void *p, size_t n) __attribute__((malloc, returns_nonnull));
-/* What printf would print. */
+/* The text that printf would print. */
 char *must_printf(const char *format, ...)
     __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 char *must_vprintf(const char *format, va_list args)
@@ -47,11 +47,11 @@ void must_close(FILE *memstream);
 	})
 
 /*
- * An array is a pointer and the number of items that it has room for; how many are in use is
- * the caller's.  NULL and 0 are an empty one.
+ * An array is a pointer and the number of items that it has room for; the caller counts those in
+ * use.  NULL and 0 are an empty one.
  *
- *	GROW(list->item, list->n + 1, list->room);
- *	list->item[list->n++] = one;
+ * 	GROW(list->item, list->n + 1, list->room);
+ * 	list->item[list->n++] = one;
  *
  * GROW makes room for n items and leaves new ones as they are; GROW_ZEROED zeroes them.  Room
  * grows by half, so n calls cost O(n).  Pointers to items end with it.  Arguments are evaluated

@@ -37,7 +37,7 @@ void blob_deflate(struct blob *b)
 	uLongf room = compressBound(b->used);
 	unsigned char *to = must_malloc(room);
 
-	/* There is room for the result: what may be missing is zlib's own memory. */
+	/* The result has space; only zlib's own memory may be missing. */
 	if (compress2(to, &room, b->used ? b->data : to, b->used, LEVEL) != Z_OK)
 		memory_out();
 	free(b->data);

@@ -17,11 +17,11 @@
 #include "alloc.h"
 #include "order.h"
 
-#define STALE_SECONDS 3600 /* what a writer that died left behind */
+#define STALE_SECONDS 3600 /* left by a writer that died */
 
 /* ---- opening ---- */
 
-/* A directory that is ours; -1 if it is not. */
+/* Opens a directory that belongs to us; -1 if it does not. */
 static int open_ours(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

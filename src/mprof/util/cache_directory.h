@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cache_directory.h - what commands keep on disk for the next time: directories below
- * $XDG_CACHE_HOME/mprof (or ~/.cache/mprof), and what keeps them small.
+ * cache_directory.h - what commands keep on disk for later runs: directories below
+ * $XDG_CACHE_HOME/mprof (or ~/.cache/mprof), and their size limits.
  *
  * Files are written under a name with a dot and renamed, so readers and writers may run at the
- * same time.  A directory that belongs to somebody else counts as not there.
+ * same time.  A directory that belongs to another user is ignored.
  */
 #ifndef MPROF_UTIL_CACHE_DIRECTORY_H
 #define MPROF_UTIL_CACHE_DIRECTORY_H
 
 #include <stdint.h>
 
-/* Opens the one of this name, and makes it if need be; -1: there is none. */
+/* Opens the one with this name, and creates it if necessary; -1: not possible. */
 int cache_directory(const char *name);
-/* Beyond so many bytes, what was not used for longest goes; and what a writer left that died. */
+/*
+ * Above this many bytes, removes the files that were not used for longest; also removes what dead
+ * writers left.
+ */
 void cache_directory_trim(int directory, uint64_t most);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* columns.c - how wide text is on a screen, and names that are too wide for their place. */
+/* columns.c - the width of text on a screen, and eliding names that are too wide. */
 #include "columns.h"
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 
 #include "terminal.h"
 
-#define PIECE_LEAST 3u /* letters of a word that was cut */
+#define PIECE_LEAST 3u /* letters that remain of a cut word */
 
 static bool continues(char c)
 {
@@ -54,7 +54,7 @@ static bool is_word(char c)
 	       ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* May a name be cut before s[i]?  Behind a separator, or before an opening one. */
+/* May a name be cut before s[i]?  After a separator, or before an opening one. */
 static bool is_seam(const char *s, size_t bytes, size_t i)
 {
 	if (!i || i >= bytes)

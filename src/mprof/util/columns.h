@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* columns.h - how wide text is on a screen, and names that are too wide for their place. */
+/* columns.h - the width of text on a screen, and eliding names that are too wide. */
 #ifndef MPROF_UTIL_COLUMNS_H
 #define MPROF_UTIL_COLUMNS_H
 
@@ -8,7 +8,7 @@
 
 /* Columns that s takes: characters, not bytes. */
 size_t columns_of(const char *s, size_t bytes);
-/* Those of what stands for an elided middle: terminal_ellipsis(). */
+/* Columns of terminal_ellipsis(), which replaces an elided middle. */
 size_t columns_ellipsis(void);
 /* s in at most `columns`, its middle elided if it must be; to holds strlen(s) + 4 bytes. */
 void columns_elide(char *to, const char *s, size_t columns);

@@ -3,8 +3,8 @@
  * error.h - one sentence about what went wrong, carried up to the command.
  *
  * Functions below the commands return -errno and fill a struct error; only a
- * command prints it.  Sentences are lower case, without a full stop: what
- * failed, the subject in single quotes, why, and what would be right.
+ * command prints it.  Sentences are lower case, without a full stop: what failed, the subject in
+ * single quotes, why, and what was expected.
  */
 #ifndef MPROF_UTIL_ERROR_H
 #define MPROF_UTIL_ERROR_H

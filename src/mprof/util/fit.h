@@ -3,11 +3,11 @@
  * fit.h - breaks the lines of a stream between words, so that none is wider than
  * the screen.
  *
- * A line that fits passes unchanged, blanks included: tables do.  A longer one goes on
- * below, two columns further in than it began; a sentence at the left edge goes on there.  A number
- * stays on the line of its unit.  A word that is wider than the screen is elided in its
- * middle, unless it is a path.  A line that begins with six blanks and "mprof" is a
- * command: it is broken with " \", as a shell reads it, and never elided.
+ * A line that fits passes unchanged, blanks included: tables do.  A longer one continues on the
+ * next line, two columns further in than it began; a sentence at the left edge continues there.  A
+ * number stays on the line of its unit.  A word that is wider than the screen is elided in its
+ * middle, unless it is a path.  A line that begins with six blanks and "mprof" is a command: it is
+ * broken with " \", as a shell reads it, and never elided.
  */
 #ifndef MPROF_UTIL_FIT_H
 #define MPROF_UTIL_FIT_H
@@ -22,9 +22,9 @@ struct fit {
 	void (*put)(void *to, const char *s, size_t n);
 	void *to;
 	/* the line */
-	unsigned column, indent, blanks; /* blanks: behind the last word, not yet written */
+	unsigned column, indent, blanks; /* blanks: after the last word, not yet written */
 	bool begun, command, quoted, comment;
-	/* the word, or a number and the word behind it */
+	/* the word, or a number and the word after it */
 	char held[FIT_HELD];
 	size_t n, number; /* number: bytes of the number, 0: none */
 };
@@ -33,7 +33,7 @@ struct fit {
 void fit_text(struct fit *f, const char *s, size_t n);
 /* A sequence that takes no columns, at this place of the line. */
 void fit_escape(struct fit *f, const char *s);
-/* What is held of a line without an end. */
+/* Writes what is held back of a line without an end. */
 void fit_end(struct fit *f);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * format.h - numbers as people read them, the same in every answer, picture and page.
+ * format.h - numbers for people, the same in every answer, picture and page.
  *
  * Returned by value, so that they can be used as printf("%s", format_count(n).s).
- * src/web/words.ts says the same in pages; tests/format.tsv holds what both must say.
+ * src/web/words.ts does the same in pages; tests/format.tsv contains what both must print.
  */
 #ifndef MPROF_UTIL_FORMAT_H
 #define MPROF_UTIL_FORMAT_H

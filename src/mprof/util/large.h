@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* large.h - memory that is met in random places. */
+/* large.h - memory that is accessed at random. */
 #ifndef MPROF_UTIL_LARGE_H
 #define MPROF_UTIL_LARGE_H
 
 #include <stddef.h>
 
 /*
- * For functions that only begin to load what will be asked soon.  gcc takes such a one for a
- * function without effects, and leaves it out, if it has not been inlined by then.
+ * For functions that only prefetch. gcc treats such a function as one without effects, and drops
+ * the call, unless it is inlined first.
  */
 #define PREFETCHES static inline __attribute__((always_inline)) void
 
 /*
- * An array that grows; what of it was never written takes no memory when it is long, and
- * then it is in large pages: they spare a table most misses of the TLB, and page faults.
- * large_extend fills the new part with zeros.  Ends: without memory the program (alloc.h).
- * It has its size whenever it is named again; p is NULL at first.  Not for free() but for
- * large_free().
+ * An array that grows. If it is long, the part that was never written takes no memory, and the rest
+ * is in large pages, which avoid most TLB misses and page faults. large_extend fills the new part
+ * with zeros.  Ends: without memory the program (alloc.h). It has its size whenever it is named
+ * again; p is NULL at first.  Not for free() but for large_free().
  */
 void *large_realloc(void *p, size_t bytes, size_t more);
 void *large_extend(void *p, size_t bytes, size_t more);
 void large_free(void *p, size_t bytes);
 
 /*
- * From now on malloc has its first HEAP bytes in large pages too, and keeps what is freed.  For
+ * From now on malloc also takes its first HEAP bytes from large pages, and keeps freed memory.  For
  * a command that soon fills them: page faults were up to a quarter of its time.
  */
 void large_heap(void);

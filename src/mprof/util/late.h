@@ -3,13 +3,13 @@
  * late.h - shared libraries that few commands need.
  *
  * Cairo, libmicrohttpd and libzip bring thirty others with them.  Linked, they would take most
- * of the time that every command needs to start; so whoever uses one of them loads it first.
+ * of the time that every command needs to start; so the code that uses one of them loads it first.
  *
- *	#define SOME(X) X(some_, open) X(some_, close)
- *	static struct { SOME(LATE_MEMBER) } some;
- *	ret = late_load(LATE_LIBRARY, "does something", (const char *const[]){ SOME(LATE_NAME) },
- *			&some, sizeof(some), err);
- *	some.open(...);
+ * 	#define SOME(X) X(some_, open) X(some_, close)
+ * 	static struct { SOME(LATE_MEMBER) } some;
+ * 	ret = late_load(LATE_LIBRARY, "does something", (const char *const[]){ SOME(LATE_NAME) },
+ * 			&some, sizeof(some), err);
+ * 	some.open(...);
  *
  * Threads: one at a time.
  */

@@ -115,7 +115,7 @@ void memory_explain(char *text, size_t room)
 {
 	size_t n = strlen(text);
 
-	/* A sentence may have come up from where it was explained. */
+	/* The sentence may already contain the explanation. */
 	if (cap.on && n < room && !strstr(text, MORE))
 		snprintf(text + n, room - n, " within %s" MORE, format_bytes(cap.bytes).s);
 }
@@ -125,7 +125,7 @@ void memory_explain(char *text, size_t room)
 static struct {
 	char title[64];
 	int status;
-	pid_t us;     /* who set the title; a child of ours is not */
+	pid_t us;     /* who set the title; a child process is not */
 	pid_t child;  /* 0: none runs */
 	pid_t ending; /* the thread that is at it; 0: none */
 } end = { .title = "mprof", .status = 1 };
@@ -179,7 +179,7 @@ void memory_out(void)
 
 	if (!__atomic_compare_exchange_n(&end.ending, &nobody, gettid(), false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
-		/* Once more, in what runs at the end; or another thread, which will be ended. */
+		/* Called again by what runs at exit; or by another thread, which will be ended. */
 		while (nobody != gettid())
 			pause();
 		_exit(end.status);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * nearest.c - how alike two words are (optimal string alignment distance).
+ * nearest.c - the similarity of two words (optimal string alignment distance).
  */
 #include "nearest.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * nearest.h - how alike two words are, for "did you mean".
+ * nearest.h - the similarity of two words, for "did you mean".
  */
 #ifndef MPROF_UTIL_NEAREST_H
 #define MPROF_UTIL_NEAREST_H
@@ -11,7 +11,7 @@
  */
 unsigned nearest_distance(const char *a, const char *b);
 
-/* A distance that is too far to be worth saying: about half of the word. */
+/* The distance from which a word is not suggested: about half of its letters. */
 unsigned nearest_limit(const char *word);
 
 #endif

@@ -26,7 +26,7 @@ void pager_off(void)
 	pager.off = true;
 }
 
-/* Is it a program?  What only a shell can read is left to it. */
+/* Is it a program?  Anything that needs a shell is left to one. */
 static bool is_there(const char *command)
 {
 	const char *path = getenv("PATH"), *end;
@@ -91,7 +91,7 @@ static void watch_signals(void)
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (!sigaction(ends[i], NULL, &was) && was.sa_handler == SIG_DFL)
 			sigaction(ends[i], &on, NULL);
-	/* A write to a pager that was left fails; the exit status stays ours. */
+	/* A write to a pager that was quit fails; the exit status stays ours. */
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -119,7 +119,7 @@ void pager_start(void)
 		run(command, end);
 	close(end[0]);
 	if (pid < 0 || dup2(end[1], STDOUT_FILENO) < 0) {
-		/* With nothing to read it ends at once. */
+		/* Without input it ends immediately. */
 		close(end[1]);
 		return;
 	}

@@ -6,9 +6,8 @@
  * output is no terminal, the pager is empty or "cat", or it cannot be found, output
  * goes where it went.  Warnings go with the answer if they would be on the terminal.
  *
- * The exit status stays the command's.  Who leaves the pager early loses nothing but
- * the rest of the answer.  A signal that ends mprof waits until the pager gave the
- * terminal back.
+ * The exit status stays the command's.  Quitting the pager early loses only the rest of the answer.
+ * A signal that ends mprof waits until the pager has released the terminal.
  */
 #ifndef MPROF_UTIL_PAGER_H
 #define MPROF_UTIL_PAGER_H
@@ -19,9 +18,9 @@
 void pager_off(void);
 /* Behind terminal_start(), before the first line of the answer; once. */
 void pager_start(void);
-/* Has it been left before the end?  After a write that failed. */
+/* Was it quit before the end? After a write that failed. */
 bool pager_left(void);
-/* Waits until it is left; nothing without one.  stdout was flushed. */
+/* Waits until it is quit; does nothing without one. stdout was flushed. */
 void pager_end(void);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * plain.h - what is written for a person is text, whatever a file that was read says.
+ * plain.h - output for people is plain text, whatever the input contains.
  *
- * Names, paths and command lines in a trace are anybody's bytes, and a terminal obeys
- * some of them.  After plain_streams() stdout and stderr pass on lines, tabs and
- * well-formed UTF-8 without control characters; every other byte goes out as \xNN.
- * On stderr our own progress lines are let through: "\rmprof: " and ESC [ K.
+ * Names, paths and command lines in a trace are untrusted bytes, and a terminal interprets some of
+ * them.  After plain_streams() stdout and stderr pass on lines, tabs and well-formed UTF-8 without
+ * control characters; every other byte goes out as \xNN. On stderr our own progress lines are let
+ * through: "\rmprof: " and ESC [ K.
  *
- * What is no text for a person (an export, a picture) goes to plain_raw().
- * Threads: one at a time.
+ * Other output (an export, a picture) goes to plain_raw(). Threads: one at a time.
  */
 #ifndef MPROF_UTIL_PLAIN_H
 #define MPROF_UTIL_PLAIN_H

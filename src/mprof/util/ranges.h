@@ -8,8 +8,7 @@
  *
  *   whole  decimal digits, nothing else
  *
- * All return 0, or -EINVAL with err saying what would be right; the results are
- * only set then.
+ * All return 0, or -EINVAL with err saying what was expected; results are set only on success.
  */
 #ifndef MPROF_UTIL_RANGES_H
 #define MPROF_UTIL_RANGES_H
@@ -18,7 +17,7 @@
 
 #include "error.h"
 
-/* From least to most; what would be right, the caller knows better. */
+/* From least to most; the caller knows better what to expect. */
 int parse_whole(const char *text, uint64_t least, uint64_t most, uint64_t *n);
 
 int parse_size(const char *text, uint64_t *bytes, struct error *err);

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define LEAST 40u     /* columns: what is narrower is not asked to hold a table */
+#define LEAST 40u     /* columns: the least width that is assumed */
 #define MOST  100000u /* columns that COLUMNS may say */
 
 static struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * terminal.h - what standard output can show: its width, colour, letters beyond ASCII.
+ * terminal.h - what standard output can show: its width, colour, characters beyond ASCII.
  *
  * A pipe or a file gets 80 columns of plain text, or as many as COLUMNS says, so that an
  * answer is the same wherever it is kept.

@@ -4,7 +4,7 @@
  * half-written outputs under their temporary names, sockets, directories for one run.
  *
  * They are removed, the newest first, when memory runs out (memory.h), and by a signal after
- * unfinished_watch().  A file that is finished or dropped is forgotten first.
+ * unfinished_watch().  Forget a file before it is renamed or removed.
  *
  * Ownership: a path stays the caller's, and unchanged, until unfinished_forget().  Threads: any.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* utf8.h - telling well-formed UTF-8 from other bytes: names in a trace can be anything. */
+/* utf8.h - validates UTF-8, because names in a trace can contain any bytes. */
 #ifndef MPROF_UTIL_UTF8_H
 #define MPROF_UTIL_UTF8_H
 
 /* Bytes of the well-formed sequence at s (RFC 3629: no overlong forms, no surrogates); 0: none. */
 int utf8_at(const unsigned char *s);
-/* One of U+0080 to U+009F, which a terminal obeys as it does ESC. */
+/* One of U+0080 to U+009F, which a terminal interprets like ESC. */
 static inline int utf8_is_control(const unsigned char *s)
 {
 	return s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0;
