@@ -2,8 +2,8 @@
 /*
  * check_files.c - checks as JUnit's XML and as a table in Markdown.
  *
- * XML 1.0 has no way to write most control characters: they become U+FFFD, as
- * does what is no UTF-8.
+ * XML 1.0 has no way to write most control characters: they become U+FFFD, as do bytes that are not
+ * valid UTF-8.
  */
 #include "print_check.h"
 

@@ -9,7 +9,7 @@
 #include "json.h"
 #include "json_lines.h"
 
-/* A path without what could end a line, a field or a string; the caller frees it. */
+/* A path without characters that could end a line, a field or a string; the caller frees it. */
 static char *clean(const char *path, bool json)
 {
 	const unsigned char *s = (const unsigned char *)path;
@@ -54,7 +54,7 @@ void dump_stacks_end(struct dump_stacks *d)
 	free(d->chain);
 }
 
-/* A path may be longer than a line has room. */
+/* A path may be longer than the line buffer. */
 static void put_path(struct line *l, const char *path)
 {
 	if (strlen(path) < LINE_MAX_BYTES / 2) {

@@ -6,7 +6,7 @@
  *   text  @NODE \t @CALLER \t PATH+0xADDRESS [\t exact]
  *         @NODE \t @CALLER \t 0xADDRESS              no file was there
  *         @NODE \t @CALLER \t ...                    outer frames were left out
- *         @NODE \t @CALLER \t ???                    the way outward was lost
+ *         @NODE \t @CALLER \t ???                    unwinding lost the way
  *         %FILE \t BUILD-ID or - \t BIAS \t PATH
  *
  * ADDRESS is the return address as the file has it, hexadecimal; with "exact",
@@ -33,7 +33,7 @@ struct dump_stacks {
 /* stacks live longer than d. */
 void dump_stacks_start(struct dump_stacks *d, const struct stacks *stacks, bool json);
 void dump_stacks_end(struct dump_stacks *d);
-/* The lines for a node and its callers, as far as they are new. */
+/* The lines for a node and its callers that were not printed yet. */
 void dump_stacks_tell(struct dump_stacks *d, struct line *l, uint32_t node);
 /* One line for each file. */
 void dump_stacks_files(const struct dump_stacks *d, struct line *l);

@@ -13,7 +13,7 @@
 #include "print_table.h"
 #include "report.h"
 
-#define FIGURES_WIDE 19u /* columns before what is said of a row */
+#define FIGURES_WIDE 19u /* columns before the text of a row */
 #define DEPTH	     24u /* lines of a path that are shown unless --depth says otherwise */
 
 struct text flat_value(uint64_t n, enum profile_value value)
@@ -87,7 +87,7 @@ static void print_line(const struct sym_line *line, size_t times, const struct s
 	free(what);
 }
 
-/* Who asked first, and what that called for it; a line that calls itself is one line. */
+/* The allocating line first, then what it called; a line that calls itself is shown once. */
 static void print_path(struct view_request *r, const struct profile_path *path,
 		       const struct sym_line *through, FILE *out)
 {
@@ -111,7 +111,7 @@ static void print_path(struct view_request *r, const struct profile_path *path,
 		fputs("        ... and unknown callers\n", out);
 }
 
-/* Above row i, when it is another one than above the last row. */
+/* The heading above row i, if it differs from that of the last row. */
 static void print_heading(const struct flat_view *f, const struct view_request *r, size_t i,
 			  FILE *out)
 {
@@ -173,7 +173,7 @@ static void print_stacks(const struct flat_view *f, struct view_request *r, size
 
 /* ---- tables ---- */
 
-/* What a row of a table is: a new string. */
+/* The name of a row of a table: a new string. */
 static char *name_of(const struct profile *p, const struct profile_group *g)
 {
 	const struct sym_line *line = g->line;

@@ -54,7 +54,7 @@ void json_put(FILE *out, const char *text)
 		n = utf8_at(s);
 		if (n && *s >= ' ' && *s != 0x7f && *s != '"' && *s != '\\' && !utf8_is_control(s))
 			continue;
-		/* What needs nothing is written in one piece. */
+		/* A run of plain characters is written in one piece. */
 		fwrite(plain, 1, (size_t)(s - plain), out);
 		plain = s + (n ? n : 1);
 		if (!n)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * json.h - members of JSON objects in one word each.
+ * json.h - short functions for members of JSON objects.
  *
  * json-c takes NULL for null: without memory an answer would have nulls where
- * values belong.  Strings of a trace may be no UTF-8, which
- * JSON must be: what is none becomes U+FFFD.
+ * values belong.  Strings in a trace may not be valid UTF-8, as JSON requires: invalid bytes become
+ * U+FFFD.
  */
 #ifndef MPROF_PRINT_JSON_H
 #define MPROF_PRINT_JSON_H
@@ -32,7 +32,10 @@ const char *json_text(json *o, int flags);
  * that memory ran out (../util/memory.h). */
 void json_print(FILE *out, json *o);
 
-/* A member of o, or for "group.name" of its member "group", which is made at need.  NULL: null. */
+/*
+ * Sets a member of o, or for "group.name" of its member "group", which is made if necessary.  NULL:
+ * null.
+ */
 void add(json *o, const char *name, json *v);
 
 static inline void add_n(json *o, const char *name, uint64_t n)

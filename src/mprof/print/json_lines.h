@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * json_lines.h - makes functions that write the fields of one-line JSON objects to a struct line
- * from rows of a .def file, without json-c: for lines that are many.  The rows are those of
- * json_rows.h; the caller writes the braces.  Strings are written as they are.
+ * from rows of a .def file, without json-c: for output with many lines.  The rows are those of
+ * json_rows.h; the caller writes the braces.  Strings are written unchanged.
  */
 #ifndef MPROF_PRINT_JSON_LINES_H
 #define MPROF_PRINT_JSON_LINES_H

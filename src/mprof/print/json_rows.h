@@ -7,9 +7,9 @@
  *
  *   static void OBJ_fields(json *o, PARAMETERS);   adds its fields to o
  *
- * scripts/gendoc.c includes the same files: they are the reference in mprof-json(5), and the
- * list that tests/cli/json.py holds every answer against.  So the meaning is a sentence for
- * users.  Fields are never renamed.
+ * scripts/gendoc.c includes the same files: they are the reference in mprof-json(5), and the list
+ * that tests/cli/json.py checks every answer against.  So the meaning is a sentence for users.
+ * Fields are never renamed.
  *
  *   JSON_OBJECT(OBJ, "Title", (PARAMETERS), "what it is")   JSON_SHARED: not static
  *   ... rows ...
@@ -27,9 +27,9 @@
  *   STRINGS NUMBERS("name", count, value of i, "meaning")   an array of these
  *   SOME_STRINGS SOME_NUMBERS("name", count, which, value of i, "meaning")
  *   MAP("name", count, known, name of i, value of i, "meaning")  an object of numbers whose names
- *					    are data; only those that are known
+ * 					    are data; only those that are known
  *   FIELD("name", "type", value, "meaning")  any other `json *`; the type as in the reference:
- *					    "object OBJ", "array of OBJ", "array of numbers"
+ * 					    "object OBJ", "array of OBJ", "array of numbers"
  *   ALSO(OBJ, (arguments))		    the fields of another object
  *   WHEN(condition) ... OTHERWISE ... END_WHEN   rows that may be missing
  *   OBJECTS("name", OBJ, count, known, name of i, (arguments of i), "meaning")  the same of objects

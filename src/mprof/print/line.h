@@ -29,7 +29,7 @@ static inline void line_init(struct line *l, FILE *out)
 	l->at = l->buffer;
 }
 
-/* False when the file does not take any more. */
+/* False if the file accepts no more. */
 static inline bool line_flush(struct line *l)
 {
 	size_t n = (size_t)(l->at - l->buffer);
@@ -75,7 +75,7 @@ static inline void line_hex(struct line *l, uint64_t n)
 		*l->at++ = "0123456789abcdef"[n >> shift & 15];
 }
 
-/* ns as seconds with nine digits behind the point. */
+/* ns as seconds with nine decimals. */
 static inline void line_seconds(struct line *l, int64_t ns)
 {
 	uint64_t abs = ns < 0 ? -(uint64_t)ns : (uint64_t)ns, rest = abs % 1000000000u;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* markdown.c - text as it must stand in a cell of a Markdown table. */
+/* markdown.c - text for a cell of a Markdown table. */
 #include "markdown.h"
 
 #include <string.h>
 
-/* The most backticks in a row: the marks around must be more. */
+/* The most backticks in a row: the delimiters must be longer. */
 static int longest_run(const char *s)
 {
 	int now = 0, most = 0;

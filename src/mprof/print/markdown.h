@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* markdown.h - text as it must stand in a cell of a Markdown table. */
+/* markdown.h - text for a cell of a Markdown table. */
 #ifndef MPROF_PRINT_MARKDOWN_H
 #define MPROF_PRINT_MARKDOWN_H
 
 #include <stdio.h>
 
-/* In code marks, so that nothing of a C++ name means anything. */
+/* As code, so that no part of a C++ name is taken for markup. */
 void markdown_code(FILE *out, const char *s);
-/* As it is, with what Markdown or HTML would take for itself marked as text. */
+/* As text, with the special characters of Markdown and HTML escaped. */
 void markdown_text(FILE *out, const char *s);
 
 #endif

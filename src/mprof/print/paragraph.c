@@ -148,7 +148,7 @@ size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *f
 	const size_t least = form->indent + LEAST, usable = form->width - (form->command ? 2 : 0);
 	const size_t width = usable > least ? usable : least;
 	size_t at = 0, end, column = first, lines = 1, n;
-	bool begun = false; /* the line has a word */
+	bool begun = false; /* the line contains a word */
 
 	put_plain(&w, form->first);
 	while (at < p->n) {

@@ -36,9 +36,9 @@ void paragraph_add(struct paragraph *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void paragraph_add_styled(struct paragraph *p, enum style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Gives words, where they first occur, this style. */
+/* Prints these words in this style where they first occur. */
 void paragraph_mark(struct paragraph *p, const char *words, enum style style);
-/* Its lines, each with an end; returns how many.  out NULL: only counts. */
+/* Prints its lines, each with a line end; returns their number.  out NULL: only counts. */
 size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *form, FILE *out);
 void paragraph_release(struct paragraph *p);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* print_change.c - what a change of a program's calls would save, in words and a table. */
+/* print_change.c - what a change of a program's calls would save, as sentences and a table. */
 #include "print_change.h"
 
 #include <math.h>

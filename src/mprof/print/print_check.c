@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* print_check.c - checks in words, one line each. */
+/* print_check.c - checks as text, one line each. */
 #include "print_check.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ char *check_name(const struct check *k)
 	}
 }
 
-/* Two figures that read the same are told to the byte. */
+/* Two figures that would look equal are printed to the byte. */
 static void put_figures(const struct check *k, FILE *out)
 {
 	struct text found = figures_text(k->value, k->found),

@@ -18,7 +18,7 @@ struct check_print {
 
 void check_text(const struct checks *c, const struct check_print *o, FILE *out);
 void check_markdown(const struct checks *c, const struct check_print *o, FILE *out);
-/* As Jenkins, GitLab and GitHub actions read it. */
+/* For Jenkins, GitLab and GitHub Actions. */
 void check_junit(const struct checks *c, const struct check_print *o, FILE *out);
 /* A new object, the caller's. */
 json *check_json(const struct checks *c, const struct check_print *o);

@@ -147,7 +147,7 @@ static void put_row(const struct diff *d, const struct diff_group *g, FILE *out)
 
 /* ---- the verdict ---- */
 
-/* The group that moved most in the direction in which the total went. */
+/* The group that contributed most to the change of the total. */
 static const struct diff_group *cause_of(const struct diff *d, enum profile_value v, bool rose)
 {
 	const struct diff_group *cause = NULL;
@@ -201,7 +201,7 @@ static bool put_move(const char *name, enum profile_value v, uint64_t before, ui
 	return true;
 }
 
-/* What changed, and where most of that is, in a sentence. */
+/* One sentence: what changed, and where most of the change is. */
 static void put_verdict(const struct diff *d, FILE *out)
 {
 	static const struct {

@@ -15,7 +15,7 @@
 
 struct diff_print {
 	const char *name[DIFF_SIDES]; /* paths of the traces */
-	bool all;		      /* every row, those that did not change too */
+	bool all;		      /* every row, including those that did not change */
 };
 
 void diff_text(const struct diff *d, const struct diff_print *o, FILE *out);
@@ -34,7 +34,7 @@ void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
 size_t diff_rows(const struct diff *d, const struct diff_print *o);
 /* "2 grown, 1 added; 14 the same" */
 void diff_put_counts(FILE *out, const struct diff *d);
-/* "+3.2 %"; "new", "gone" from and to nothing; "=". */
+/* "+3.2 %"; "new", "gone" from or to nothing; "=". */
 /* How the total of a value moved, in percent; of estimates also whether that is within their error.
  */
 struct text diff_move(const struct diff *d, enum profile_value v);

@@ -42,7 +42,7 @@ struct field {
 };
 #define FIELDS 7 /* the most, and one that ends them */
 
-/* Of what is not of the malloc family. */
+/* For functions outside the malloc family. */
 static const struct field of_maps[MPROF_FN_MAX][FIELDS] = {
 	[MPROF_FN_MMAP] = { { "length", FROM_SIZE },
 			    { "prot", FROM_PROT },
@@ -68,7 +68,7 @@ static const struct {
 #include <mprof/functions.def>
 };
 
-/* What stands in a line, by function; from learn_shapes(). */
+/* The fields of a line, by function; from learn_shapes(). */
 static struct field shapes[MPROF_FN_MAX][FIELDS];
 
 static const char *const names[MPROF_FN_MAX] = {
@@ -89,7 +89,7 @@ static const char *const marks[] = {
 #define DUMP_BATCH   256u
 #define DUMP_NUMBERS (1u << 22) /* greater numbers of a damaged trace are not remembered */
 
-/* What the first half of a realloc said: the block and what was touched of it (event.usable). */
+/* From the first half of a realloc: the block and its touched bytes (event.usable). */
 struct old {
 	uint64_t addr, touched;
 };
@@ -170,7 +170,7 @@ static int32_t pid_of(const struct dump *d, uint32_t process)
 
 	if (process < d->pids && d->pid[process])
 		return d->pid[process];
-	/* A process that was killed before it said anything still has its entry. */
+	/* A process that was killed before it recorded anything still has its entry. */
 	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++)
 		if (h->process[i].number == process)
 			return h->process[i].pid;
@@ -185,7 +185,7 @@ static void remember_old(struct dump *d, uint32_t thread, struct old old)
 	d->old[thread] = old;
 }
 
-/* A realloc without a first half was given no block. */
+/* A realloc without a first half was passed NULL. */
 static struct old recall_old(struct dump *d, uint32_t thread)
 {
 	struct old old = { 0 };
@@ -202,7 +202,7 @@ static bool frees_block(const struct event *e)
 	return shapes[e->fn][0].from == FROM_ADDR && e->fn < MPROF_FN_MMAP;
 }
 
-/* event.usable of the block that a call gave back; 0: not known. */
+/* event.usable of the block that a call freed; 0: unknown. */
 static uint64_t touched_by(const struct event *e, const struct old *old)
 {
 	return e->kind == EVENT_REALLOC_END ? old->touched : frees_block(e) ? e->usable : 0;
@@ -483,7 +483,7 @@ static bool has_process(const struct dump *d, uint32_t number, int32_t pid)
 	return false;
 }
 
-/* Nothing was written: is what was asked for there? */
+/* Nothing was written: does the trace have the requested process and thread? */
 static int nothing(const struct dump *d, struct error *err)
 {
 	const struct dump_filter *f = d->filter;

@@ -9,16 +9,15 @@
  * lower-case hexadecimal without 0x, sizes decimal.  The arguments are the
  * call's own in the order of its prototype, calloc's number of elements
  * first; new and delete show the alignment last, when they were given one.  A
- * realloc is printed when it returned.  With `marks`, lines
- * that are no calls tell of threads, forks, execs and losses.  With `numbers`,
- * a line begins with the event's number, as reports name events: a realloc has
- * two, of which the second is shown, and what no line shows is counted too.
+ * realloc is printed when it returned.  With `marks`, further lines report threads, forks, execs
+ * and losses.  With `numbers`, a line begins with the event's number, as reports name events: a
+ * realloc has two, of which the second is shown, and events without a line are counted too.
  *
- * With `stacks`, a call's line ends with its stack's node, and lines before it say
- * what is new of that; with `files`, the loaded files come first (dump_stacks.h).
+ * With `stacks`, a call's line ends with its stack's node, and lines before it define its new
+ * nodes; with `files`, the loaded files come first (dump_stacks.h).
  *
- * Lines are made by hand into a buffer: a trace has millions, and printf
- * would be ten times slower than reading them.
+ * Lines are formatted by our own code into a buffer: a trace has millions, and printf would be ten
+ * times slower than reading them.
  */
 #ifndef MPROF_PRINT_PRINT_DUMP_H
 #define MPROF_PRINT_PRINT_DUMP_H
@@ -43,7 +42,7 @@ struct dump_filter {
 /*
  * Writes all events that pass the filter to out.  Stops early, without an
  * error, when out fails: the caller's last flush says so.  0; 1 with err when no
- * call passed; -EINVAL when the trace has not the process or thread; -ENOMEM.
+ * call passed; -EINVAL if the trace does not have the process or thread; -ENOMEM.
  */
 int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FILE *out,
 	       struct error *err);

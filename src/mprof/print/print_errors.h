@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * print_errors.h - errors in the use of the heap that MODE=Guard found, as text: one entry for
- * those that are the same, with the call stacks of the allocation, of the free, and of what
- * found it.
+ * print_errors.h - heap errors that MODE=Guard found, as text: one entry for equal ones, with the
+ * call stacks of the allocation, of the free, and of what found it.
  */
 #ifndef MPROF_PRINT_ERRORS_H
 #define MPROF_PRINT_ERRORS_H

@@ -61,7 +61,7 @@ static void put_function(const struct sym_line *line, size_t most, bool with_lin
 	free(name);
 }
 
-/* A function beside the subject: what is the same of both is said once. */
+/* A function beside the subject: common parts are printed only once. */
 static void put_other(const struct finding *f, const struct sym_line *line, size_t most,
 		      bool with_line, FILE *out)
 {
@@ -72,7 +72,7 @@ static void put_other(const struct finding *f, const struct sym_line *line, size
 	put_function(&plain, most ? OTHER_MOST : 0, with_line, out);
 }
 
-/* The function, and which of its lines the figure is of, or mostly of. */
+/* The function, and the line of it that has the figure, or most of it. */
 static void put_who(const struct finding *f, size_t most, FILE *out)
 {
 	put_function(f->line, most, f->lines == 1, out);
@@ -239,14 +239,14 @@ static char *as_glob(const char *name)
 	for (; *name; name++) {
 		if (strchr("*?[\\", *name))
 			*to++ = '\\';
-		/* What a terminal would act upon is matched, not shown. */
+		/* Control characters are matched, not shown. */
 		*to++ = (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name;
 	}
 	*to = '\0';
 	return glob;
 }
 
-/* The same, of a name that is too long for a line: its begin and its end. */
+/* The same for a name that is too long for a line: its beginning and end. */
 static char *as_short_glob(const char *name, size_t most)
 {
 	const size_t n = strlen(name);

@@ -9,9 +9,9 @@
 #include "../profile/outside.h"
 #include "json.h"
 
-/* One sentence; nothing when there is nothing to tell. */
+/* One sentence; nothing if there is no such memory. */
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
-/* As one of the findings; NULL when there is nothing to tell. */
+/* As one of the findings; NULL if there is no such memory. */
 json *outside_json(const struct analysis *a, const struct outside *o);
 
 #endif

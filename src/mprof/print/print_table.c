@@ -14,10 +14,10 @@
 #include "../util/terminal.h"
 
 #define NAME_LEAST   16u /* columns that a name keeps */
-#define LAST_LEAST   28u /* what the last column keeps; else it goes on below */
+#define LAST_LEAST   28u /* least width of the last column; otherwise it continues below */
 #define BAR_LEAST    8u
 #define GAP	     2u
-#define CONTINUATION 4u /* more indentation of columns that go on below */
+#define CONTINUATION 4u /* further indentation of columns that continue below */
 
 void table_cell(struct table *t, const char *format, ...)
 {
@@ -117,7 +117,7 @@ static size_t line_width(const struct widths *w)
 	return all;
 }
 
-/* The widest column that may become narrower, as least[] allows; false: none may. */
+/* The widest column that may become narrower, down to least[]; false: none may. */
 static bool shrink_widest(struct widths *w, const size_t *least)
 {
 	size_t widest = w->columns, i;
@@ -145,8 +145,10 @@ static void put_below(const struct table *t, struct widths *w, const size_t *ful
 		w->now[last] = most - GAP - CONTINUATION;
 }
 
-/* First titles give way, which break between words; then bars; then names, whose middle is
- * elided.  Figures never do. */
+/*
+ * Titles are narrowed first, by breaking between words; then bars; then names, by eliding the
+ * middle. Figures never are.
+ */
 static void narrow(const struct table *t, struct widths *w, size_t most)
 {
 	size_t least[3][TABLE_COLUMNS], full[TABLE_COLUMNS], step, i;
@@ -183,7 +185,7 @@ static void put_name(FILE *out, const char *s, size_t width)
 	free(name);
 }
 
-/* As much of a bar as its column has room for; returns its columns. */
+/* As much of a bar as fits into its column; returns its columns. */
 static size_t put_bar(FILE *out, const char *s, size_t width, size_t full)
 {
 	const size_t wide = width_of(s);
@@ -216,8 +218,8 @@ static void put_cell(FILE *out, const struct table *t, const struct widths *w, s
 }
 
 /*
- * Columns [first, end) are one table.  Those for which there is no room make another one
- * underneath, which begins with the first column again.
+ * Columns [first, end) are one table.  Those that do not fit make another table underneath, which
+ * repeats the first column.
  */
 struct part {
 	size_t first, end;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * print_table.h - columns that line up: cells are collected, then printed with the
- * widths they turned out to need.
+ * print_table.h - columns that line up: cells are collected, then printed with the widths that they
+ * need.
  *
- *	struct table t = TABLE("<function", ">calls");
- *	table_cell(&t, "%s", name); table_cell(&t, "%s", format_count(n).s);
- *	table_print(&t, out);   // and is empty again
+ * 	struct table t = TABLE("<function", ">calls");
+ * 	table_cell(&t, "%s", name); table_cell(&t, "%s", format_count(n).s);
+ * 	table_print(&t, out);   // and is empty again
  *
  * Where the screen is too narrow, titles break between words, bars become shorter and
  * names (columns aligned by <) are elided in their middle.  Figures stay whole: columns

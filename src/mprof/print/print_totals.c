@@ -44,7 +44,7 @@ static void print_estimates(const struct print_totals *t, FILE *out)
 	fputs("  An estimated peak is too high on average.\n", out);
 }
 
-/* What the program mapped itself. */
+/* The mappings of the program itself. */
 static void print_maps(const struct print_totals *t, FILE *out)
 {
 	const struct site_values *v = &t->p->total;
@@ -207,7 +207,7 @@ static void print_outlier(const struct rank_totals *r, FILE *out)
 		times < 1 ? 2 : 1, times, format_bytes(r->median_peak).s);
 }
 
-/* How much a rank's row is in the way of the others: those far from the median come first. */
+/* The order of ranks: those far from the median come first. */
 static bool is_shown(const struct rank_totals *r, const struct rank_total *x,
 		     const struct report_options *o)
 {
@@ -290,7 +290,7 @@ static struct course_step joined(const struct course_step *s, size_t n)
 	return all;
 }
 
-/* A rate, or nothing where it is not known. */
+/* A rate, or nothing if it is unknown. */
 static void rate_cell(struct table *table, uint64_t n, const struct course_step *s, bool bytes)
 {
 	const double seconds = (double)(s->to_ns - s->from_ns) / 1e9;
@@ -350,7 +350,7 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 
 /* ---- as findings ---- */
 
-/* Who has most of a figure, and the command that shows it. */
+/* The functions with most of a figure, and the command that shows them. */
 static void tell_first(const struct print_totals *t, enum profile_value value, const char *of,
 		       const char *view, FILE *out)
 {

@@ -2,8 +2,7 @@
 /*
  * replay.h - the printers of a playback on several allocators.
  *
- * What is said in words is made once, as lists of sentences, and is the same in
- * text, JSON and HTML.
+ * Sentences are made once, as lists, and are the same in text, JSON and HTML.
  */
 #ifndef MPROF_PRINT_REPLAY_H
 #define MPROF_PRINT_REPLAY_H
@@ -21,36 +20,36 @@ struct replay_answer {
 	const char *path; /* as it was given */
 	const struct runs_plan *plan;
 	const struct runs *runs;
-	/* Path of the allocator that the program had; NULL: not known. */
+	/* Path of the allocator of the program; NULL: unknown. */
 	const char *recorded_under;
 	struct verdict verdict;
 	char *
 	    *inherited; /* settings of allocators in our environment, which they were played with */
 	size_t inherited_n;
-	struct replay_memory heaps; /* where blocks lay; memories NULL: nobody looked */
+	struct replay_memory heaps; /* where blocks were placed; memories NULL: not analysed */
 	/* For each of the runs' rows; NULL: the same, or that row failed. */
 	const struct memories_row **heap;
 };
 
 void replay_what(const struct replay_answer *a, struct sentences *w);	 /* what was played */
 void replay_verdict(const struct replay_answer *a, struct sentences *w); /* what came out */
-void replay_how(const struct replay_answer *a, struct sentences *w); /* what figures are worth */
+void replay_how(const struct replay_answer *a, struct sentences *w); /* how reliable figures are */
 
-/* How many times faster than the program its replay was; 0: not known. */
+/* By what factor the replay was faster than the program; 0: unknown. */
 double replay_speed_up(const struct replay_answer *a);
-/* Bytes that were still there at the end of the waiting after all was freed. */
+/* Bytes still resident at the end of the wait after all blocks were freed. */
 uint64_t replay_kept(const struct replay_answer *a, const struct runs_row *row);
-/* For how long was waited, ms; 0: nothing was freed, or nobody waited. */
+/* Length of that wait, in ms; 0: nothing was freed, or there was no wait. */
 unsigned replay_waited(const struct replay_answer *a);
 /* Latency of all kinds of calls of a row: 500, 990, 999 or 1000 permille. */
 double replay_latency(const struct runs_row *row, unsigned permille);
 
 uint64_t replay_latency_calls(const struct runs_row *row);
 
-/* What of the pages that blocks lie on they asked for, at the peak; negative: not known. */
+/* Requested bytes as a share of the pages with live blocks, at the peak; negative: unknown. */
 double replay_page_use(const struct replay_answer *a, size_t row);
 
-/* The words and the table; and all there is. */
+/* Sentences and table; then everything. */
 void replay_brief(const struct replay_answer *a, FILE *out);
 void replay_text(const struct replay_answer *a, FILE *out);
 /* Names and units: src/mprof/json. */

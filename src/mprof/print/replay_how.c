@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* replay_how.c - what was played, how, and what the figures are worth, in sentences. */
+/* replay_how.c - what was played, how, and how reliable the figures are, in sentences. */
 #include "replay.h"
 
 #include <stdlib.h>
@@ -107,7 +107,7 @@ void replay_what(const struct replay_answer *a, struct sentences *w)
 	const struct mprof_playback_header *h = a->plan->head;
 	const struct mprof_play_summary *s = &h->sum;
 
-	/* Other tools' records do not know what they are of. */
+	/* Other tools' records do not name the program. */
 	sentence_add(w, "%s", *h->program ? h->program : text_base(a->path));
 	sentence_add(w, "Recorded: %s of %s in %s; peak %s live, at most %s. From %s.",
 		     format_many(s->calls, "call", "calls").s,

@@ -9,7 +9,7 @@
 #include "../util/markup.h"
 #include "replay_table.h"
 
-/* Sentences have "+-" for want of the sign. */
+/* Sentences contain "+-" instead of the sign. */
 static void put_text(FILE *out, const char *s)
 {
 	const char *sign;
@@ -82,7 +82,9 @@ static void put_cell(FILE *out, const char *tag, char align, const char *text)
 	fprintf(out, "</%s>", tag);
 }
 
-/* The first cell of a row: name and version.  Its name decides, some rows may be left out. */
+/*
+ * The first cell of a row: name and version. Rows are found by name, because some may be left out.
+ */
 static void put_name(FILE *out, const struct replay_answer *a, const char *name)
 {
 	const struct variant *v = NULL;
@@ -150,7 +152,7 @@ void replay_html_begin(const struct replay_answer *a, FILE *out)
 
 /* ---- the end ---- */
 
-/* What is told of heaps is text: it stays in its columns. */
+/* The text about heaps is preformatted: it stays in its columns. */
 static void put_heaps(const struct replay_answer *a, FILE *out)
 {
 	char *text;

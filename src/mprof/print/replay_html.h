@@ -2,8 +2,7 @@
 /*
  * replay_html.h - a playback on several allocators as sections of a page (html/html_frame.h):
  * words, tables and curves.  Each section has an id and is a page of src/web/report/allocators.ts.
- * What else belongs to the page, a movie or pictures, is written by the command between the
- * beginning and the end.
+ * The command writes the rest of the page, a movie or pictures, between the beginning and the end.
  */
 #ifndef MPROF_PRINT_REPLAY_HTML_H
 #define MPROF_PRINT_REPLAY_HTML_H
@@ -12,7 +11,7 @@
 
 /* Up to the tables. */
 void replay_html_begin(const struct replay_answer *a, FILE *out);
-/* Where blocks lay, and how it was played. */
+/* Where blocks were placed, and how it was played. */
 void replay_html_end(const struct replay_answer *a, FILE *out);
 
 /* A section between them. */

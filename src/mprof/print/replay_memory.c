@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* replay_memory.c - where blocks lay, in words and tables. */
+/* replay_memory.c - where blocks were placed, as sentences and tables. */
 #include "replay_memory.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "print_table.h"
 #include "text.h"
 
-#define PIN_NAMES   3u	/* functions that are told */
+#define PIN_NAMES   3u	/* functions that are named */
 #define PINS_LEAST  16u /* pages: fewer are not worth a sentence */
-#define SLACK_LEAST 1u	/* percent of what was asked for */
+#define SLACK_LEAST 1u	/* percent of requested bytes */
 
 static const struct memories_row *row_at(const struct replay_memory *r, size_t i)
 {
@@ -63,7 +63,9 @@ static void use_cells(struct table *t, const struct memory *m)
 	table_cell(t, "%s", percent(m->use[GRAIN_2M].min).s);
 }
 
-/* Once: a replay is looked at where it matters, a program while it is recorded now and then. */
+/*
+ * Printed once: a replay is sampled at the exact times, a recorded program only from time to time.
+ */
 static void tell_unknown(bool unknown, bool *told, FILE *out)
 {
 	if (unknown && !*told)
@@ -216,7 +218,7 @@ static void print_pins_of(const struct replay_memory *r, const struct memory *m,
 	pin_names_release(&names);
 }
 
-/* The moment, of equals the last one, at which most pages are pinned. */
+/* The time at which most pages are pinned; the last one if several are equal. */
 static unsigned most_pinned(const struct memory *m)
 {
 	unsigned most = 0, i;
@@ -242,7 +244,7 @@ static void print_pins(const struct replay_memory *r, FILE *out)
 	}
 }
 
-/* The class whose blocks are rounded up most at the peak. */
+/* The size class that is rounded up most at the peak. */
 static const struct memory_class *slackest(const struct memory *m)
 {
 	const struct memory_class *c = m->class, *most = c;

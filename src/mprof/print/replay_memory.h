@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * replay_memory.h - where blocks lay, of the recorded run and on each allocator,
- * in words, tables and JSON.
+ * replay_memory.h - where blocks were placed, in the recorded run and by each allocator, as
+ * sentences, tables and JSON.
  */
 #ifndef MPROF_PRINT_REPLAY_MEMORY_H
 #define MPROF_PRINT_REPLAY_MEMORY_H
@@ -14,10 +14,10 @@
 
 struct replay_memory {
 	const struct memories *memories;
-	struct profile *names; /* of the trace's sites; NULL: not known */
+	struct profile *names; /* of the trace's sites; NULL: unknown */
 };
 
-/* Tables of page use, of what is kept and of fragmentation; then who holds pages. */
+/* Tables of page use, retained pages and fragmentation; then what pins pages. */
 void replay_memory_text(const struct replay_memory *r, FILE *out);
 
 /* Member `heap` of an allocator, or of `recorded`: src/mprof/json.  NULL for a run

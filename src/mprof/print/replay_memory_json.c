@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* replay_memory_json.c - where blocks lay, as JSON: the fields are in json/heap.def. */
+/* replay_memory_json.c - where blocks were placed, as JSON: the fields are in json/heap.def. */
 #include "../places/pin_names.h"
 #include "figures.h"
 #include "json_rows.h"

@@ -7,7 +7,9 @@
 
 #include "text.h"
 
-/* "-12 %", "(-2 %)" for what cannot be told apart, "" for the reference, "-" for who refused. */
+/*
+ * "-12 %", "(-2 %)" for what cannot be told apart, "" for the reference, "-" for one that failed.
+ */
 static struct text against(const struct verdict *v, size_t row, bool differ, double figure,
 			   double reference)
 {
@@ -19,7 +21,7 @@ static struct text against(const struct verdict *v, size_t row, bool differ, dou
 	if (!verdict_fits(v, row))
 		return (struct text){ "-" };
 	percent = lround(100 * (figure / reference - 1));
-	/* No sign stands before 0. */
+	/* 0 has no sign. */
 	snprintf(t.s, sizeof(t.s), "%s%s%.50s %%%s", differ ? "" : "(", percent > 0 ? "+" : "",
 		 format_signed(percent).s, differ ? " " : ")");
 	return t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* replay_words.c - what came out of playing on several allocators, in sentences. */
+/* replay_words.c - the results of a playback on several allocators, in sentences. */
 #include "replay.h"
 
 #include <math.h>
@@ -8,13 +8,14 @@
 #include "../util/alloc.h"
 #include "text.h"
 
-#define KEPT_PART  0.25 /* of the peak: what is kept after the end and is worth a sentence */
+#define KEPT_PART 0.25 /* of the peak: the least that is kept after the end and worth a sentence \
+			*/
 #define KEPT_BYTES (4u << 20)
 #define NOISE_TOLD 5 /* percent: smaller differences need no explanation */
 
 /* ---- one figure of all rows against the reference ---- */
 
-/* How a figure is told. */
+/* The wording for a figure. */
 struct told {
 	const size_t *order;
 	bool (*differ)(const struct verdict *v, size_t a, size_t b);
@@ -162,7 +163,7 @@ static void tell_ties(const struct verdict *v, const struct told *t, struct sent
 	}
 }
 
-/* Why a difference that looks large is none: what two runs of one allocator differ by. */
+/* Why a large difference does not count: two runs of one allocator differ by as much. */
 static void tell_noise(const struct verdict *v, const struct told *t, struct sentences *w)
 {
 	const struct runs_row *ref = &v->runs->row[v->reference];
@@ -216,7 +217,7 @@ static void tell_small_difference(const struct verdict *v, const struct told *t,
 	}
 }
 
-/* Of those that are better in one and not worse in the other, a kind with its names. */
+/* The names of allocators that are better in one respect and not worse in the other. */
 static void tell_kind(const struct verdict *v, const struct told *peak, const struct told *cpu,
 		      int memory, int time, const char *how, struct sentences *w)
 {
@@ -255,7 +256,7 @@ static void tell_best(const struct verdict *v, const struct told *peak, const st
 			     v->runs->row[v->reference].variant->name);
 }
 
-/* What there is to gain at all. */
+/* How much could be saved at most. */
 static void tell_share(const struct replay_answer *a, struct sentences *w)
 {
 	const struct mprof_play_summary *sum = &a->plan->head->sum;
@@ -286,7 +287,7 @@ static void tell_control(const struct replay_answer *a, struct sentences *w)
 		     a->runs->control.variant->name, 100 * v->control);
 }
 
-/* What is still there long after the end, where it is much. */
+/* What is still resident long after the end, if it is much. */
 static void tell_kept(const struct replay_answer *a, struct sentences *w)
 {
 	const unsigned waited = replay_waited(a);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * report.h - the printers of an analysis.  They show what passes found and
- * compute nothing but percentages.
+ * report.h - the printers of an analysis. They show the results of passes and compute only
+ * percentages.
  *
- * Both return 0, or -errno with err filled when there was no memory.  Whether
- * out took everything is for the caller to check when it flushes.
+ * Both return 0, or -errno with err filled when there was no memory.  The caller checks for write
+ * errors when it flushes out.
  */
 #ifndef MPROF_PRINT_REPORT_H
 #define MPROF_PRINT_REPORT_H
@@ -37,7 +37,7 @@ void process_fields(json *to, const struct analysis *a, const struct tree_proces
 
 struct report_section {
 	const char *title;
-	/* Does it have anything to say?  NULL: always. */
+	/* Is there anything to print? NULL: always. */
 	bool (*applies)(const struct analysis *a);
 	void (*print)(const struct analysis *a, FILE *out);
 };
@@ -62,9 +62,9 @@ bool report_is_partial(const struct analysis *a);
 struct long_text report_partial(const struct analysis *a);
 /* Calls after some time are not kept: what was live then may have been freed. */
 bool report_ends_early(const struct analysis *a);
-/* Of what time its events are: a title. */
+/* A title that says which part of the run its events cover. */
 struct long_text report_span(const struct analysis *a);
-/* Its totals of the whole run, if it has some; the sentences, and the command that shows more. */
+/* The totals of the whole run, if any: the sentences, and the command that shows more. */
 bool report_has_whole(const struct analysis *a);
 void report_whole(const struct analysis *a, FILE *out);
 void report_whole_command(const struct analysis *a, FILE *out);
@@ -74,11 +74,11 @@ void report_missing(const struct analysis *a, FILE *out);
 void report_killed(const struct analysis *a, FILE *out);
 /* Calls that failed, contradictions of the trace: lines as those of report_findings. */
 void report_warnings(const struct analysis *a, FILE *out);
-/* Nothing was allocated, or seen: the same. */
+/* The same if nothing was allocated or recorded. */
 void report_nothing(const struct analysis *a, FILE *out);
 
 void report_title(const char *title, FILE *out);
-/* A moment as a time after the start. */
+/* A point in time, since the start. */
 struct text report_since(const struct analysis *a, uint64_t ticks);
 
 #endif

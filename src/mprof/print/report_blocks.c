@@ -19,7 +19,7 @@ static bool has_blocks(const struct analysis *a)
 	return a->sizes.total.count != 0;
 }
 
-/* Whole percents, cut off: the rows never add up to more than 100. */
+/* Whole percents, rounded down: the rows never add up to more than 100. */
 static unsigned whole_percent(uint64_t part, uint64_t of)
 {
 	return of ? (unsigned)((unsigned __int128)part * 100 / of) : 0;

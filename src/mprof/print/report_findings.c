@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * report_findings.c - what a reader should know first, in words: of the run as a
- * whole, then of who asked for its memory.
+ * report_findings.c - what a reader should know first, in sentences: about the whole run, then
+ * about the allocating functions.
  *
- * One function for each sentence; it prints nothing when there is nothing to
- * say.  A sentence names its figure, then what it means.
+ * One function for each sentence; it prints nothing if it does not apply. A sentence states its
+ * figure, then what it means.
  */
 #include "report.h"
 
@@ -17,7 +17,7 @@
 #include "text.h"
 
 #define KEPT_TOLD	 4u /* reasons */
-#define PEAK_FACTOR_TOLD 2  /* tell how often the peak was allocated again from here on */
+#define PEAK_FACTOR_TOLD 2  /* from this factor on, say how often the peak was allocated again */
 
 void report_nothing(const struct analysis *a, FILE *out)
 {
@@ -30,7 +30,7 @@ void report_nothing(const struct analysis *a, FILE *out)
 		fputs("  * No block was allocated.\n", out);
 }
 
-/* First: whatever else is said is of the rest. */
+/* First, because everything else applies only to the rest. */
 static void tell_outside(const struct analysis *a, FILE *out)
 {
 	if (!a->findings || !a->findings->outside.process)
@@ -98,7 +98,7 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 			n->exec_blocks ? ", or was discarded when a program called exec" : "");
 }
 
-/* What is there in every program, and nobody can free. */
+/* What every program has and cannot free. */
 static void tell_kept(const struct analysis *a, FILE *out)
 {
 	const struct kept *k = a->findings ? &a->findings->kept : NULL;
@@ -166,7 +166,7 @@ static void tell_compactness(const struct analysis *a, FILE *out)
 		format_ratio(c->at_peak).s);
 }
 
-/* The moment is a sample's, so it names its process when there are several. */
+/* The time is that of a sample, so the sentence names its process if there are several. */
 static void tell_resident(const struct analysis *a, FILE *out)
 {
 	const struct residency_sample *s = &a->residency.fullest;
@@ -228,7 +228,7 @@ void report_warnings(const struct analysis *a, FILE *out)
 	tell_problems(a, out);
 }
 
-/* Who allocates, and below each the command that shows it. */
+/* The allocating functions, each with the command that shows it. */
 static void tell_stacks(const struct analysis *a, FILE *out)
 {
 	const struct findings *f = a->findings;

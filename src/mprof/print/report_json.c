@@ -30,7 +30,7 @@ static const char *const ends[] = {
 	[TREE_BECAME] = "became_unrecorded",
 };
 
-/* A time; ticks 0 is not known. */
+/* A time; ticks 0 means unknown. */
 static void add_ns(json *o, const char *name, const struct analysis *a, uint64_t ticks)
 {
 	add(o, name, ticks ? json_object_new_int64(walk_ns(&a->walk, ticks)) : NULL);

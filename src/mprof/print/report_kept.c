@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * report_kept.c - of a run that did not keep every event (--last, --budget): which are kept, and
- * what totals say of the whole run.
+ * report_kept.c - a run that did not keep every event (--last, --budget): which events were kept,
+ * and the totals of the whole run.
  */
 #include <inttypes.h>
 

@@ -26,7 +26,7 @@ static struct text duration(const struct analysis *a)
 	return format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
 }
 
-/* Children that were: what is missing of their work is not a leak. */
+/* Recorded children: calls missing in them are not leaks. */
 void report_killed(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p;
@@ -205,7 +205,7 @@ static void print_missing(const struct analysis *a, FILE *out)
 
 void report_missing(const struct analysis *a, FILE *out)
 {
-	print_own(&a->tree, out); /* first: next to it, single calls that were lost are few */
+	print_own(&a->tree, out); /* first, because it outweighs single lost calls */
 	print_lost(a, out);
 	print_damage(a->damage, out);
 	print_missing(a, out);

@@ -3,8 +3,8 @@
  * report_screen.c - the first screen of a report: what ran and how it ended, what
  * is missing, the figures of the whole run, then the findings that gain most.
  *
- * At most SCREEN_LINES, however much there is to tell: each part has its share, and
- * findings get what is left.  What does not fit is counted, and --all shows it.
+ * At most SCREEN_LINES: each part has its share, and findings get the rest. What does not fit is
+ * counted, and --all shows it.
  */
 #include "report.h"
 
@@ -56,7 +56,7 @@ static void title(struct screen *s, const char *text)
 	s->left -= 2;
 }
 
-/* Prints it, and it is empty again. */
+/* Prints and empties it. */
 static void say(struct screen *s, struct paragraph *p, const char *first, unsigned indent)
 {
 	const struct paragraph_form form = { first, indent, s->width, false };
@@ -79,7 +79,7 @@ static void tell_command(struct screen *s, const char *before, const struct trac
 	say(s, &p, "", 0);
 }
 
-/* The C library's is what everybody expects. */
+/* The C library's malloc is not worth naming. */
 static bool is_usual(const char *allocator)
 {
 	const char *name = text_base(allocator);
@@ -178,7 +178,7 @@ static bool is_tree(const struct screen *s)
 	return s->a->totals.process.count > 1;
 }
 
-/* Of a tree's sum, the programs that matter: "; most by cc1 (13 MiB in process 2) and ...". */
+/* The most important programs of a process tree: "; most by cc1 (13 MiB in process 2) and ...". */
 static void add_programs(struct paragraph *words, const struct screen *s)
 {
 	struct program *program = must_calloc(s->a->totals.process.count + 1, sizeof(*program));
@@ -267,7 +267,7 @@ static void say_printed(struct screen *s, void (*print)(const struct analysis *a
 	say(s, &words, "    " + (4 - indent), indent);
 }
 
-/* Of a trace that does not have all calls. */
+/* For a trace that does not contain all calls. */
 static void tell_whole(struct screen *s)
 {
 	title(s, "The whole run");
@@ -358,7 +358,7 @@ struct item {
 	const struct finding *finding, *also[FINDINGS];
 	size_t also_count;
 	size_t lines, proof_lines;
-	bool proved; /* there is room for the proof */
+	bool proved; /* the command still fits */
 };
 
 static void mark_place(struct paragraph *p, const struct sym_line *line)
@@ -474,7 +474,7 @@ static struct paragraph_form command_form(const struct screen *s)
 	return (struct paragraph_form){ "       ", 9, s->width, true };
 }
 
-/* How many fit into `left`, and for which of these a proof does, the first ones first. */
+/* How many fit into `left`, and for how many of these, from the first, the command fits too. */
 static size_t choose(const struct screen *s, struct item *item, size_t n, size_t left)
 {
 	const struct paragraph_form words = { "  1. ", 5, s->width, false },
@@ -487,7 +487,7 @@ static size_t choose(const struct screen *s, struct item *item, size_t n, size_t
 		x->lines = paragraph_print(&x->words, &words, NULL);
 		if (x->command.n)
 			x->lines += paragraph_print(&x->command, &command, NULL);
-		/* A comment of a shell cannot go on on the next line. */
+		/* A shell comment cannot continue on the next line. */
 		if (x->proof.n &&
 		    7 + columns_of(x->proof.text, x->proof.n) + sizeof(REMARK) <= s->width)
 			paragraph_add_styled(&x->proof, STYLE_FAINT, REMARK);
@@ -520,7 +520,7 @@ static void print_item(struct screen *s, struct item *x, size_t number)
 		s->left -= paragraph_print(&x->proof, &command, s->out);
 }
 
-/* Objects of findings whose lines are not known. */
+/* Objects of findings whose lines are unknown. */
 static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 {
 	const char *module[MODULES_NAMED];
@@ -547,7 +547,7 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 	say(s, &words, "  ", 2);
 }
 
-/* The last line: what is not here, and the command that shows it. */
+/* The last line: what was left out, and the command that shows it. */
 static void tell_more(struct screen *s, size_t findings)
 {
 	struct paragraph words = { 0 };

@@ -16,7 +16,7 @@ void report_sections(const struct report_section *s, const struct analysis *a, F
 	}
 }
 
-/* What mprof -t has always answered. */
+/* The classic answer of mprof -t. */
 static void print_ten_sizes(const struct analysis *a, FILE *out)
 {
 	report_sizes(a, 10, out);

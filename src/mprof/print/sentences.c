@@ -7,7 +7,7 @@
 
 #include "../util/alloc.h"
 
-/* Command lines and what allocators say may hold what a terminal acts upon. */
+/* Command lines and output of allocators may contain control characters. */
 static void clean(char *s)
 {
 	for (; *s; s++)

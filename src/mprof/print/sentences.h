@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* sentences.h - a list of sentences, made before it is known where they are printed. */
+/* sentences.h - a list of sentences, made before the output format is known. */
 #ifndef MPROF_PRINT_SENTENCES_H
 #define MPROF_PRINT_SENTENCES_H
 

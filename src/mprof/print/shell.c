@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* shell.c - words of command lines that mprof proposes. */
+/* shell.c - quoting of words in command lines that mprof proposes. */
 #include "shell.h"
 
 #include <ctype.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * source_text.h - the lines of a source file, found where it may be now.
+ * source_text.h - the lines of a source file, wherever it is now.
  *
- * Looked for below each directory given, with ever fewer leading parts of its
- * path, then at the path itself.  Only regular files of at most 64 MiB.
+ * Looked for below each directory given, with fewer and fewer leading components of its path, then
+ * at the path itself.  Only regular files of at most 64 MiB.
  */
 #ifndef MPROF_PRINT_SOURCE_TEXT_H
 #define MPROF_PRINT_SOURCE_TEXT_H
@@ -17,7 +17,7 @@ struct source_text {
 	char *text;
 	char **line; /* NUL-terminated, without line ends; [0] is line 1 */
 	size_t lines;
-	const char *why; /* it is not there: one clause, e.g. "No such file or directory" */
+	const char *why; /* why it was not found, for example "No such file or directory" */
 };
 
 void source_text_read(struct source_text *s, const char *path, const char *const *dir);

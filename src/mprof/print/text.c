@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* text.c - numbers and words as a reader likes them. */
+/* text.c - bars, sizes and names for people. */
 #include "text.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "../util/terminal.h"
 
-/* n eighths of a column, the last of them as a block of its own. */
+/* n eighths of a column; the remainder is a partial block. */
 static void put_blocks(char *to, unsigned n)
 {
 	for (; n >= 8; n -= 8, to += strlen(to))
@@ -39,7 +39,7 @@ struct long_text text_bar(uint64_t part, uint64_t of, int width)
 	return t;
 }
 
-/* Appends s with whatever a terminal would act upon made visible; false: no more room. */
+/* Appends s with control characters made visible; false: no more room. */
 static bool append(struct long_text *t, size_t *n, size_t room, const char *s)
 {
 	for (; *s; s++) {

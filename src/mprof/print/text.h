@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * text.h - numbers and words as a reader likes them.  Returned by value, so
- * that they can be used as printf("%s", format_count(n).s).
+ * text.h - bars, sizes and names for people.  Returned by value, so that they can be used as
+ * printf("%s", format_count(n).s).
  */
 #ifndef MPROF_PRINT_TEXT_H
 #define MPROF_PRINT_TEXT_H
@@ -23,7 +23,7 @@ struct text text_power(unsigned power);
 struct long_text text_command(const struct trace_fact *image, unsigned room);
 /* "exited with status 0", "was killed by SIGSEGV" ... */
 struct text text_end(const struct tree_process *p);
-/* The part of a path behind the last slash. */
+/* The part of a path after the last slash. */
 const char *text_base(const char *path);
 
 #endif

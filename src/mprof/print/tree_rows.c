@@ -47,8 +47,10 @@ static bool is_shown(const struct tree_rows *t, uint32_t node, unsigned depth)
 	return !(t->min_percent > 0) || (v && (double)v * 100 >= t->min_percent * (double)t->total);
 }
 
-/* Behind a node and all that is below it, within top; 0 at the end.  Trees may be as deep as
- * stacks, so nobody here recurs. */
+/*
+ * The node after a subtree, within top; 0 at the end. Trees may be as deep as stacks, so nothing
+ * here recurses.
+ */
 static uint32_t next_behind(const struct calltree_node *n, uint32_t at, uint32_t top)
 {
 	while (at != top && !n[at].sibling)
@@ -68,7 +70,7 @@ static uint64_t count_below(const struct calltree *t, uint32_t node)
 	return n;
 }
 
-/* Would the row of a child say nothing that its parent's does not? */
+/* Does a child have the same figures as its parent? */
 static bool same_figures(const struct calltree *t, uint32_t parent, uint32_t child)
 {
 	size_t i;
@@ -152,7 +154,7 @@ void tree_rows_release(struct tree_rows *t)
 
 /* ---- text ---- */
 
-/* The name of a row, without its file where there is no room for both. */
+/* The name of a row, without its file if both do not fit. */
 static char *name_of(const struct tree_rows *t, const struct sym_line *line, bool with_file)
 {
 	char *name = NULL;
@@ -217,7 +219,7 @@ static size_t put_cells(const struct cells *c, const size_t *width, size_t n, FI
 	return columns;
 }
 
-/* Where the screen ends the tree goes straight down; +N stands for N levels more. */
+/* At the edge of the screen indentation stops; +N stands for N more levels. */
 static void put_row(const struct tree_rows *t, const struct tree_row *row, const size_t *width,
 		    FILE *out)
 {

@@ -36,12 +36,12 @@ void tree_rows_release(struct tree_rows *t);
 void tree_rows_text(const struct tree_rows *t, FILE *out);
 /* Row i, a new object. */
 json *tree_rows_json(const struct tree_rows *t, size_t i);
-/* What the answers have besides rows (json/tree.def). */
+/* Fields of the answers besides rows (json/tree.def). */
 void tree_view_fields(json *to, const struct tree_rows *t);
 void callers_view_fields(json *to, const char *function, const struct tree_rows *callers,
 			 const struct tree_rows *callees);
 
-/* -EINVAL with err for a --by that makes no tree. */
+/* -EINVAL with err for a --by that trees do not support. */
 int tree_rows_by(const struct view_request *r, struct error *err);
 
 #endif

@@ -32,7 +32,7 @@ static void put_figure(const struct margin *m, struct text t, bool any)
 	fprintf(m->out, " %*s", (int)m->figure, any ? t.s : "");
 }
 
-/* How wide the figures of all lines are. */
+/* The width of the figures of all lines. */
 static void measure(struct margin *m)
 {
 	const enum profile_value v = m->request->sort;
@@ -71,7 +71,7 @@ static void put_margin(const struct margin *m, const struct source_line *l, uint
 		fprintf(m->out, " %6s  ", "?");
 }
 
-/* With blanks for tabs; control characters of a file are not for a terminal. */
+/* With blanks for tabs and without control characters. */
 static char *readable(const char *s)
 {
 	char *text = NULL;
@@ -93,7 +93,7 @@ static char *readable(const char *s)
 	return text;
 }
 
-/* As much of the line as the screen has room for. */
+/* As much of the line as fits on the screen. */
 static void put_source(const struct margin *m, const char *s)
 {
 	const size_t most = terminal_width() > m->columns + FIGURE_LEAST
@@ -123,7 +123,7 @@ static void put_titles(const struct margin *m)
 	fprintf(m->out, " %6s  \n", "line");
 }
 
-/* Without its source: what is known of the lines. */
+/* Without source text: only the lines with figures. */
 static void put_lines_alone(const struct margin *m, const struct source_file *f)
 {
 	size_t i;
@@ -208,7 +208,7 @@ static void put_file(const struct margin *m, const struct source_file *f)
 	source_text_release(&s);
 }
 
-/* Where most is asked for. */
+/* The file in which most was requested. */
 static const char *busiest(const struct sources *s, enum profile_value v)
 {
 	size_t i, best = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * view_callers.c - the view callers FUNCTION: who calls it, and what it calls
- * that asks for memory.
+ * view_callers.c - the view callers FUNCTION: its callers, and the functions that it calls to
+ * allocate.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* view_hot.c - who asks most often, and for how much. */
+/* view_hot.c - the most frequent allocations, and their sizes. */
 #include "flat_view.h"
 #include "paragraph.h"
 
-#define RECYCLED 10u /* told when it asked for that many times what it held at once */
+#define RECYCLED 10u /* shown if the total is at least this many times the peak */
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {

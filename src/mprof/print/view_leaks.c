@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* view_leaks.c - what was never freed, with the evidence. */
+/* view_leaks.c - blocks that were never freed, with evidence of leaks. */
 #include <string.h>
 
 #include "../profile/leaks.h"
@@ -31,7 +31,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 	if (g->v.calls > 1)
 		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "%s blocks",
 			      format_count(g->v.calls).s);
-	if (r->profile->sites.totals.read) /* when they were made, a profile does not say */
+	if (r->profile->sites.totals.read) /* a profile does not know when they were allocated */
 		return t;
 	if (leak.kind == LEAK_GROWING)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; grows by %s a second, since %s",
@@ -61,7 +61,7 @@ static bool same_reason(const struct suppression *a, const struct suppression *b
 	return a->why && b->why && !strcmp(a->why, b->why);
 }
 
-/* What x and those behind it with the same reason suppressed; false: one before it had it. */
+/* The sum of x and the later ones with the same reason; false: an earlier one has it. */
 static bool sum_reason(const struct suppressions *s, size_t x, uint64_t *calls, uint64_t *bytes)
 {
 	size_t i;

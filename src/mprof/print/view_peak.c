@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* view_peak.c - who held memory when most was held. */
+/* view_peak.c - call stacks of the blocks live at the peak. */
 #include <inttypes.h>
 
 #include "flat_view.h"
 #include "paragraph.h"
 
-/* With --at, a row is of that moment alone: what it had at most before takes the whole walk. */
+/* With --at, a row shows only that time: its earlier peak would need the whole walk. */
 static bool has_own_peak(const struct view_request *r)
 {
 	return r->sort == VALUE_LOCAL || !r->profile->sites.options.until.set;
@@ -37,7 +37,7 @@ static struct text cell(const struct view_request *r, const struct profile_group
 				      : format_bytes(g->v.local_bytes);
 }
 
-/* Whose peak it is. */
+/* The process with this peak. */
 static struct text who_of(const struct profile *p)
 {
 	struct text t = { "the program" };
@@ -52,7 +52,7 @@ static struct text who_of(const struct profile *p)
 	return t;
 }
 
-/* How right the peak of a profile is. */
+/* The accuracy of a profile's peak. */
 static void print_bound(const struct sites *s, FILE *out)
 {
 	const int64_t rest = s->totals.unplaced;

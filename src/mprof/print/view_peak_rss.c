@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * view_peak_rss.c - who held memory when the process was largest: the stacks,
- * then every function on them with what was held through it and through those it
- * called.
+ * view_peak_rss.c - call stacks of the blocks live when the process was largest, then every
+ * function on them with the live bytes allocated through it and through its callees.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,7 +45,7 @@ static int by_all(const void *a, const void *b, void *graph)
 	return x != y ? x > y ? -1 : 1 : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-/* Edges of one caller stand together, the largest first. */
+/* Grouped by caller, the largest edge first. */
 ORDER(by_caller, struct callgraph_edge, RISING(from) ?: FALLING(v[0]))
 
 static bool is_small(const struct view_request *r, uint64_t part, uint64_t of)
@@ -80,7 +79,7 @@ static void print_callees(const struct view_request *r, const struct callgraph *
 			print_held(g->node[g->edge[i].to].line, g->edge[i].v[0], all, 8, out);
 }
 
-/* Of a path of two such lines the first would be left out. */
+/* For a path of two such lines, the first would be left out. */
 static bool only_starts(const struct sym_line *line)
 {
 	const struct sym_line *const twice[] = { line, line };
@@ -124,7 +123,7 @@ static void functions(struct view_request *r, FILE *out)
 	callgraph_release(&g);
 }
 
-/* The one that ran, or which one of several, and what it ran last. */
+/* The process: its number if there are several, and its last program. */
 static void print_process(const struct profile *p, uint32_t number, FILE *out)
 {
 	const struct tree_process *process = tree_find(&p->tree, number);
@@ -143,7 +142,7 @@ static struct text since_start(int64_t ns)
 	return format_ns(ns > 0 ? (uint64_t)ns : 0);
 }
 
-/* "between A and B", as exactly as is known. */
+/* "between A and B", as precisely as known. */
 static void print_when(const struct site_snapshot *m, FILE *out)
 {
 	const struct text from = since_start(m->from_ns), to = since_start(m->to_ns);
@@ -159,7 +158,7 @@ static void print_when(const struct site_snapshot *m, FILE *out)
 		fprintf(out, "between %s and %s", from.s, flat_moment(m->to_ns).s);
 }
 
-/* The kernel's counters lag; but no more than that can be in memory. */
+/* The kernel's counters lag, but no more than that can be resident. */
 static void print_blocks(const struct site_snapshot *m, FILE *out)
 {
 	if (m->bytes <= m->rss + rss_lag(m->rss)) {

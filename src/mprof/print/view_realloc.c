@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * view_realloc.c - the view realloc: blocks grown step by step, where, and what
- * asking for enough at once would save.
+ * view_realloc.c - the view realloc: blocks grown step by step, their sites, and what a sufficient
+ * first request would save.
  */
 #include <stdlib.h>
 
@@ -69,7 +69,7 @@ struct same {
 	struct interner lines; /* as they are shown */
 };
 
-/* Rows that would read the same are one; those that --function and the like leave out are none. */
+/* Rows with the same text are combined; rows that filters exclude are dropped. */
 static uint32_t key_of(void *same, uint32_t stack)
 {
 	struct same *s = same;

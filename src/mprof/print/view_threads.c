@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * view_threads.c - the view threads: which thread frees whose blocks, as a
- * matrix of producers and consumers, the sites whose blocks travel, and how much of its
- * stack each thread used.  Of a profile, which has no events, the stacks only.
+ * matrix of producers and consumers, the sites whose blocks other threads free, and the stack use
+ * of each thread. For a profile, which has no events, only the stacks.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static void put_matrix(const struct cross_frees *h, const size_t *index, size_t 
 	}
 }
 
-/* Lines whose blocks others free. */
+/* The sites whose blocks other threads free. */
 struct traveller {
 	const struct sym_line *line; /* NULL: not known */
 	uint64_t blocks, foreign;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* view_waste.c - what the allocator's rounding costs. */
+/* view_waste.c - bytes lost to the allocator's rounding. */
 #include "flat_view.h"
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)

@@ -75,7 +75,7 @@ static void put_rows(const struct view *v, struct view_request *r, FILE *out)
 	fputs("]", out);
 }
 
-/* Rows may be many: they are written one by one, behind the members, in one object. */
+/* There may be many rows: they are written one by one after the other members. */
 int view_json(const struct view *v, struct view_request *r, FILE *out, struct error *err)
 {
 	json *o = json_object_new_object();

@@ -7,8 +7,8 @@
  * are rows of a file in src/mprof/json.
  *
  * The command parses the options, asks `prepare`, makes the profile (one walk),
- * then calls `text` or `json`, then `release`.  Printers compute nothing that a
- * pass could have found.  Errors: -errno with err filled.
+ * then calls `text` or `json`, then `release`.  Printers compute nothing that a pass could compute.
+ * Errors: -errno with err filled.
  */
 #ifndef MPROF_PRINT_VIEWS_H
 #define MPROF_PRINT_VIEWS_H
@@ -22,7 +22,7 @@
 
 #define VIEW_UNNAMED 8u
 
-/* What was asked for. */
+/* The request. */
 struct view_request {
 	const char *arg;	 /* of views that take one */
 	enum profile_value sort; /* --sort, else the view's own */
@@ -31,10 +31,10 @@ struct view_request {
 	size_t top;		 /* rows; 0: all */
 	bool top_said;
 	bool json;
-	bool incomplete;		 /* parts of the trace are missing; the command has told */
-	double min_percent;		 /* --min-percent of trees, default 1 */
-	unsigned depth;			 /* --depth, 0: all */
-	const char *const *source;	 /* --source-dir, NULL-ended; may be NULL */
+	bool incomplete;	   /* parts of the trace are missing; the command has reported it */
+	double min_percent;	   /* --min-percent of trees, default 1 */
+	unsigned depth;		   /* --depth, 0: all */
+	const char *const *source; /* --source-dir, NULL-ended; may be NULL */
 	struct profile_options *options; /* `prepare` may change them */
 	struct profile *profile;	 /* NULL in `prepare` */
 	void *own;			 /* the view's */
@@ -48,7 +48,7 @@ struct view_ops {
 	enum profile_value sort; /* default of --sort */
 	enum profile_by by;	 /* default of --by */
 	bool rows;		 /* --by, --sort and --top mean something */
-	bool totals;		 /* a profile, which has no events, has all it tells */
+	bool totals;		 /* works for a profile, which has no events */
 	/* Before the walk: sets r->own, adds passes to r->options.  NULL: nothing to do. */
 	int (*prepare)(struct view_request *r, struct error *err);
 	int (*text)(struct view_request *r, FILE *out, struct error *err);
@@ -74,7 +74,7 @@ struct view {
 
 extern const struct view view_table[]; /* ends with a row whose name is NULL */
 
-/* How many of n rows --top leaves. */
+/* How many of n rows are shown with --top. */
 static inline size_t view_shown(const struct view_request *r, size_t n)
 {
 	return r->top && r->top < n ? r->top : n;

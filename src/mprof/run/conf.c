@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * conf.c - MPROF_CONF: taken over, checked, and written out again.
+ * conf.c - MPROF_CONF: parsed, checked, and written out again.
  *
  * KEY=VALUE words separated by white space; a VALUE that begins with ' or "
  * ends at the next one of its kind.  Keys are compared whole.
@@ -222,7 +222,7 @@ const char *conf_get(const struct conf *conf, enum conf_key key)
 	return conf->value[key] ? conf->value[key] : options[key].value;
 }
 
-/* A file that a MODE keeps. */
+/* The path of the file that a MODE writes. */
 #define MPROF_MAGIC_NONE ""
 static const struct file {
 	const char *mode, *key, *kind, *magic;
@@ -310,7 +310,7 @@ int conf_parse(struct conf *conf, const char *text, struct error *err)
 	return code;
 }
 
-/* The quotes that a value needs: "" none, or NULL when no kind would do. */
+/* The quotes that a value needs: "" none; NULL: neither kind works. */
 static const char *quotes_for(const char *value)
 {
 	if (*value && !strpbrk(value, " \t\n'\""))

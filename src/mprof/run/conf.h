@@ -2,9 +2,8 @@
 /*
  * conf.h - the value of MPROF_CONF that a run is started with.
  *
- * What stands in the caller's own MPROF_CONF is kept, a command's options
- * overrule it, and every key and value is checked here against options.def
- * and modules.def, so that mprof refuses before it starts anything.
+ * The caller's MPROF_CONF is kept, options of a command override it, and every key and value is
+ * checked against options.def and modules.def, so that errors are reported before anything starts.
  */
 #ifndef MPROF_RUN_CONF_H
 #define MPROF_RUN_CONF_H
@@ -23,30 +22,34 @@ enum conf_key {
 	CONF_NONE = CONF_KEYS,
 };
 
-/* A value that is NULL was not said: the library's default holds. */
+/* A value that is NULL was not set: the library's default applies. */
 struct conf {
 	char *value[CONF_KEYS]; /* owned */
 };
 
-/* Takes over text (of MPROF_CONF; NULL is empty).  0, or -EINVAL and *err. */
+/* Parses text (of MPROF_CONF; NULL is empty).  0, or -EINVAL and *err. */
 int conf_parse(struct conf *conf, const char *text, struct error *err);
 /* Checks and copies one value.  0, or -EINVAL and *err. */
 int conf_set(struct conf *conf, enum conf_key key, const char *value, struct error *err);
 int conf_set_number(struct conf *conf, enum conf_key key, uint64_t value, struct error *err);
 /* The value, or the default of options.def. */
 const char *conf_get(const struct conf *conf, enum conf_key key);
-/* The key that names the file which the MODE keeps, and how that begins; CONF_NONE: it keeps none.
+/*
+ * The key that names the file of the MODE, and the magic of that file; CONF_NONE: the MODE has no
+ * file.
  */
 enum conf_key conf_file(const struct conf *conf, const char **magic);
-/* The text for MPROF_CONF, quoted where needed; free() it.  NULL and *err if a
- * value has both kinds of quotes and cannot be said. */
+/*
+ * The text for MPROF_CONF, quoted where needed; free() it.  NULL and *err if a value contains both
+ * kinds of quotes and cannot be written.
+ */
 char *conf_text(const struct conf *conf, struct error *err);
 void conf_release(struct conf *conf);
 
 /*
  * Replaces %p (pid), %h (host), %e (program: the last part of exe), %j (batch
  * job), %r (MPI rank), %% in a path, as the library does.  free() the result;
- * NULL and *err for another letter behind %.
+ * NULL and *err for another letter after %.
  */
 /* Is %r known, and if not, what is it from now on? */
 bool conf_knows_rank(void);

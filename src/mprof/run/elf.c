@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * elf.c - what an ELF file says of itself.
+ * elf.c - facts about an ELF file.
  *
  * Only the file header and the program headers are read; all offsets are
  * checked against what pread gives back.
@@ -71,7 +71,7 @@ int elf_read(const char *path, struct elf_facts *facts)
 	return 0;
 }
 
-/* The bytes of a symbol, from the section that it lies in. */
+/* The bytes of a symbol, from its section. */
 static int read_symbol(Elf *elf, const GElf_Sym *s, char *text, size_t size)
 {
 	Elf_Scn *section = elf_getscn(elf, s->st_shndx);

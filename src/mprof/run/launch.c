@@ -2,9 +2,9 @@
 /*
  * launch.c - fork, exec, signals and wait.
  *
- * Two pipes hold parent and child together: through `go` the child gets its
- * last variable and the word to start (an early end of file means "do not");
- * through `failed`, which exec closes, the parent gets the errno of exec.
+ * Two pipes connect parent and child: through `go` the child gets its last variable and the
+ * permission to start (an early end of file means "do not"); through `failed`, which exec closes,
+ * the parent gets the errno of exec.
  */
 #include "launch.h"
 
@@ -132,7 +132,7 @@ int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n,
 	}
 	l->go = go[1];
 	l->failed = failed[0];
-	/* No signal may find the child with our dispositions. */
+	/* No signal may reach the child while it has our dispositions. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &l->mask);
 	take_signals(l);
@@ -158,7 +158,7 @@ int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n,
 
 static void reap(struct launch *l, struct launch_end *end)
 {
-	/* The handler must not hit a pid that is somebody else's by now. */
+	/* The handler must not signal a pid that has been reused. */
 	siginfo_t info;
 
 	while (waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)

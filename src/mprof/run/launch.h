@@ -3,8 +3,8 @@
  * launch.h - starts one program and waits for it, as time(1) does.
  *
  * The program gets the signal dispositions and the mask that mprof was started
- * with.  While it runs mprof ignores SIGINT and SIGQUIT (the terminal sends
- * them to both) and hands SIGTERM and SIGHUP on.
+ * with.  While it runs mprof ignores SIGINT and SIGQUIT (the terminal sends them to both) and
+ * forwards SIGTERM and SIGHUP.
  *
  * Threads: one launch at a time; signal dispositions belong to the process.
  */
@@ -32,18 +32,18 @@ struct launch_end {
 	int status; /* of wait(2) */
 	struct rusage usage;
 	int64_t wall_ns;
-	int handed_on;	 /* the last signal that mprof was sent and handed on, 0: none */
-	int interrupted; /* SIGINT or SIGQUIT, which it was sent and ignored, 0: none */
+	int handed_on;	 /* the last signal that mprof received and forwarded, 0: none */
+	int interrupted; /* SIGINT or SIGQUIT that it received and ignored, 0: none */
 };
 
 /*
- * Forks.  The child waits; nothing of the program runs before launch_go.
- * env are n strings "NAME=value" that are set, or "NAME" that are unset.
+ * Forks.  The child waits; the program does not run before launch_go. env are n strings
+ * "NAME=value" that are set, or "NAME" that are unset.
  */
 int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n, struct error *err);
 /*
- * Lets it run, with one more variable that could not be known before (or NULL).
- * 0, or -errno and *err when exec failed: then it has been waited for.
+ * Lets it run, with one more variable that was not known earlier (or NULL). 0, or -errno and *err
+ * when exec failed: then it has been waited for.
  */
 int launch_go(struct launch *l, const char *variable, struct error *err);
 /* Ends the waiting child without running anything. */

@@ -79,7 +79,7 @@ static const char *search(const char *data, size_t size, const char *soname)
 		if (at + sizeof(e) > size)
 			break;
 		memcpy(&e, data + at, sizeof(e));
-		/* Strings end in the file: there is a NUL behind it. */
+		/* Strings end within the buffer: a NUL follows the file. */
 		if (e.hardware || e.name >= size || e.path >= size)
 			continue;
 		if (!strncmp(data + e.name, soname, strlen(soname)) && is_usable(data + e.path))

@@ -216,7 +216,7 @@ static char *resolve_path(const char *name, struct error *err)
 		fail(err, -EINVAL,
 		     "invalid --allocator '%s': expected a shared object for this machine", path);
 	else if (!defines_function(path, "malloc"))
-		/* The linker would load it, and the program would go on with glibc's. */
+		/* The linker would load it, but the program would still use glibc's malloc. */
 		fail(err, -EINVAL,
 		     "invalid --allocator '%s': expected a shared object that exports malloc",
 		     path);

@@ -25,8 +25,8 @@ char *library_find(struct error *err);
 char *library_mpi(const char *library);
 
 /*
- * The file that the dynamic linker would load for a name; where it has to search, the
- * newest one whose name begins so.  free() it; NULL when there is none.
+ * The file that the dynamic linker would load for a name; if it has to search, the newest one whose
+ * name begins with that.  free() it; NULL when there is none.
  */
 char *library_path(const char *name);
 
@@ -44,8 +44,8 @@ extern const struct allocator allocator_table[];
 	"Run with this allocator: " MPROF_ALLOCATORS(ALLOCATOR_NAME) "or the path of another one"
 
 /*
- * Where an allocator is installed: free() it; NULL when it is not.  "glibc" has
- * no file of its own and gives an empty string.
+ * Where an allocator is installed: free() it; NULL when it is not.  "glibc" has no file: the result
+ * is an empty string.
  */
 char *allocator_find(const struct allocator *a);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * needed.c - the shared objects that an ELF file asks for itself.
+ * needed.c - the shared objects that an ELF file depends on.
  *
- * Nothing in the file is believed: counts are bounded, and what pread does not
- * give back is not there.
+ * Nothing in the file is trusted: counts are bounded, and bytes that pread does not return do not
+ * exist.
  */
 #include "needed.h"
 
@@ -25,7 +25,7 @@ struct image {
 	size_t entries;
 };
 
-/* How many whole ones of `size` bytes there are at offset, at most n. */
+/* The number of whole items of `size` bytes at offset, at most n. */
 static size_t read_some(int fd, void *to, size_t size, size_t n, uint64_t offset)
 {
 	ssize_t got = offset <= INT64_MAX ? pread(fd, to, n * size, (off_t)offset) : -1;
@@ -58,7 +58,7 @@ static bool read_image(struct image *i)
 	return i->entries > 0;
 }
 
-/* Where in the file this address comes from; UINT64_MAX: from nowhere. */
+/* The file offset of this address; UINT64_MAX: none. */
 static uint64_t offset_of(const struct image *i, uint64_t address)
 {
 	size_t k;

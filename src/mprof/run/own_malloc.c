@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* What tells an allocator that was linked in. */
+/* Symbols that identify an allocator that was linked in. */
 static const struct {
 	const char *symbol, *allocator;
 } marks[] = {
@@ -26,11 +26,11 @@ static const struct {
 	{ "snmalloc", "snmalloc" },	    { "dlmalloc", "dlmalloc" },
 };
 
-/* What one object's tables of symbols and its dynamic section say. */
+/* Facts from an object's symbol tables and dynamic section. */
 struct object {
 	bool offered;  /* malloc, to others */
-	bool defined;  /* malloc, maybe for itself alone */
-	bool symbolic; /* it binds its own calls to itself */
+	bool defined;  /* defines malloc, maybe only for itself */
+	bool symbolic; /* it binds its calls to its own symbols */
 	const char *allocator;
 };
 
@@ -53,7 +53,7 @@ static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bo
 			o->allocator = marks[i].allocator;
 }
 
-/* A quick test that most names fail: a large library has 100,000 of them. */
+/* A quick test that rejects most names: a large library has 100,000. */
 static bool may_tell(const char *name)
 {
 	return *name && strchr("mjtsrd", *name);
@@ -164,7 +164,7 @@ static void see_dynamic(struct object *o, Elf_Scn *section)
 		    d.d_tag == DT_SYMBOLIC || (d.d_tag == DT_FLAGS && d.d_un.d_val & DF_SYMBOLIC);
 }
 
-/* Zero: nothing is known of it. */
+/* Zero: unknown. */
 static struct object look_at(const char *path)
 {
 	struct object o = { .offered = false };
@@ -241,7 +241,7 @@ static char *path_of(char *line)
 	return path;
 }
 
-/* The C library's own calls reach a preloaded malloc, and the linker's are its own affair. */
+/* The C library's own calls reach a preloaded malloc, and the linker's own calls do not matter. */
 static bool is_system(const char *path)
 {
 	const char *name = basename(path);
@@ -259,7 +259,7 @@ static bool find_in_libraries(const char *program, struct own_malloc *own)
 	pid_t pid;
 	FILE *list;
 
-	/* Only the linker that started us is asked, not what any file names as one. */
+	/* Only the linker that started us is run, not one that a file names. */
 	if (elf_read("/proc/self/exe", &ours) || elf_read(program, &its) || !its.has_loader ||
 	    strcmp(ours.loader, its.loader))
 		return false;

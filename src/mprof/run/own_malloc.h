@@ -32,7 +32,7 @@ struct own_malloc {
 bool own_malloc_find(const char *program, struct own_malloc *own);
 /* Of this file alone, whose malloc is known to come first. */
 void own_malloc_first(const char *path, struct own_malloc *own);
-/* "'FILE' defines malloc itself ...: what that means, and what would be right". */
+/* "'FILE' defines malloc itself ...: the consequence and the remedy". */
 void own_malloc_words(const struct own_malloc *own, char *to, size_t size);
 
 #endif

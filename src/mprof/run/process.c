@@ -37,7 +37,7 @@ int process_memory(pid_t pid, struct process_memory *m)
 
 	if (code)
 		return code;
-	/* The name may hold blanks and brackets; what follows its last one cannot. */
+	/* The name may contain blanks and brackets; the rest of the line cannot. */
 	p = strrchr(text, ')');
 	if (!p ||
 	    sscanf(p + 1,

@@ -10,11 +10,11 @@
 #include <sys/types.h>
 
 struct process_memory {
-	uint64_t start_time;	      /* field 22 of stat: tells pids apart that are used again */
+	uint64_t start_time;	      /* field 22 of stat: distinguishes reused pids */
 	uint64_t rss, rss_anon, virt; /* bytes */
-	uint64_t peak_rss;	      /* the most so far of the program it runs; 0: not known */
+	uint64_t peak_rss;	      /* the largest so far of its current program; 0: unknown */
 	uint64_t minor_faults;
-	char state; /* as in stat; Z has ended */
+	char state; /* as in stat; Z: has ended */
 };
 
 /* 0, or -errno: -ENOENT or -ESRCH when it is gone. */

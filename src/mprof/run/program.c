@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * program.c - looks a program up and tells whether it can be preloaded.
+ * program.c - looks a program up and checks whether it can be preloaded.
  */
 #include "program.h"
 
@@ -35,7 +35,7 @@ static const char *privileges(const char *path)
 	return NULL;
 }
 
-/* The run-time of gcc's sanitizers refuses, or does not survive, to come second. */
+/* The run-time of gcc's sanitizers refuses to load second, or crashes. */
 static bool is_sanitized(const char *path)
 {
 	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "liblsan.so",
@@ -55,7 +55,7 @@ static void judge(struct program *p)
 	char say[256] = "";
 
 	if (elf_read(p->image, &elf))
-		return; /* executable but unreadable: try, MPROF_NOTES will tell */
+		return; /* executable but unreadable: try it; MPROF_NOTES will say */
 	if (why)
 		snprintf(say, sizeof(say),
 			 "%s, and the dynamic linker ignores LD_PRELOAD for such a program", why);
@@ -144,7 +144,7 @@ static int locate(const char *name, struct program *p, struct error *err)
 	return runnable(name) ? 0 : fail(err, -EACCES, "cannot run '%s': not executable", name);
 }
 
-/* Without it exec says "no such file" of a file that is there. */
+/* Without it exec reports "no such file" for an existing file. */
 static int has_its_loader(const struct program *p, struct error *err)
 {
 	struct elf_facts elf;

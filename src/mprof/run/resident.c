@@ -23,7 +23,7 @@
 #define ENTRIES	  8192u
 #define REGIONS	  512u
 
-/* linux/fs.h of 6.7; older headers lack it. */
+/* From linux/fs.h of Linux 6.7; older headers lack it. */
 struct page_region {
 	uint64_t start, end, categories;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * resident.h - which pages of another process's anonymous memory are there.
+ * resident.h - which pages of another process's anonymous memory are resident.
  */
 #ifndef MPROF_RUN_RESIDENT_H
 #define MPROF_RUN_RESIDENT_H
@@ -25,14 +25,14 @@ enum resident_way {
 
 /*
  * The present pages of the private writable anonymous mappings of pid.
- * 0; -EFBIG when there is more than is worth reading (2^22 pages of address
- * space without PAGEMAP_SCAN, or 2^18 runs); -errno, -EACCES being usual for a
- * process of someone else.  r is filled anew and keeps its room.
+ * 0; -EFBIG if there is too much to read (2^22 pages of address space without PAGEMAP_SCAN, or 2^18
+ * runs); -errno, -EACCES being usual for a process of someone else.  r is refilled and keeps its
+ * capacity.
  */
 int resident_read(struct resident *r, pid_t pid, enum resident_way way);
 /*
- * What a line of maps adds to those read before it, up to *done: a mapping that grows
- * while maps is read may come twice.  False: nothing.
+ * The part of a line of maps that earlier lines, up to *done, do not cover: a mapping that grows
+ * while maps is read may occur twice. False: none.
  */
 bool resident_part(const char *line, uint64_t *done, uint64_t *start, uint64_t *end);
 void resident_release(struct resident *r);

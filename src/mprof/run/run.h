@@ -3,8 +3,8 @@
  * run.h - runs a program under libmprof.so, from the checks before it starts
  * to what is known once it has ended.
  *
- * run_program does everything; a command only says what it wants and prints
- * what comes back.  The program's own failures are no errors of a run.
+ * run_program does everything; a command only fills the plan and prints the result. Failures of the
+ * program itself are not errors of a run.
  */
 #ifndef MPROF_RUN_RUN_H
 #define MPROF_RUN_RUN_H
@@ -22,23 +22,23 @@
 struct run_plan {
 	char **argv;
 	struct conf conf;      /* complete; MODE decides which file is written */
-	const char *allocator; /* absolute path, "" glibc's, NULL: whatever there is */
+	const char *allocator; /* absolute path, "": glibc's, NULL: unchanged */
 	bool with_samples;     /* trace only: watch memory from outside */
-	bool quiet;	       /* nothing is said of what became of it */
-	/* NULL, or told of the program when nothing is left that could be refused. */
+	bool quiet;	       /* messages about the file are suppressed */
+	/* NULL, or called with the program when nothing more can be refused. */
 	void (*starting)(const struct program *program);
 };
 
 enum run_file {
 	RUN_NO_FILE,   /* this MODE writes none */
 	RUN_FILE,      /* it is there */
-	RUN_NOTHING,   /* no process made it */
-	RUN_EMPTY,     /* it had no event, and made way again for the earlier file */
-	RUN_TRUNCATED, /* somebody cut off its header: nothing can be read */
-	RUN_CUT,       /* somebody cut it, and what is left can be read */
-	RUN_RESTORED,  /* somebody deleted it; put back at its path */
-	RUN_MOVED,     /* somebody put something else there; it is at path now */
-	RUN_DISPLACED, /* the same, and it could not be put anywhere: lost */
+	RUN_NOTHING,   /* no process created it */
+	RUN_EMPTY,     /* it had no event, and the earlier file was restored */
+	RUN_TRUNCATED, /* its header was truncated: nothing can be read */
+	RUN_CUT,       /* it was truncated, and the rest can be read */
+	RUN_RESTORED,  /* it was deleted; restored at its path */
+	RUN_MOVED,     /* another file was put there; it is at path now */
+	RUN_DISPLACED, /* the same, and it could not be restored: lost */
 };
 
 struct run_result {
@@ -46,16 +46,16 @@ struct run_result {
 	struct launch_end end;
 	pid_t pid;
 	struct target target;	     /* .path: where the file was to be; NULL for RUN_NO_FILE */
-	enum target_earlier earlier; /* what became of the file that was there */
+	enum target_earlier earlier; /* what happened to the earlier file */
 	char *path;		     /* where it is; NULL when there is none */
 	enum run_file file;
 	uint32_t recorded; /* processes that joined the run */
 	uint32_t alive;	   /* of these, how many still run */
-	bool in_use;	   /* somebody, maybe not counted in alive, still has the file */
+	bool in_use;	   /* a process, maybe not counted in alive, still has the file open */
 	uint64_t lost[MPROF_LOST_REASONS]; /* by the file's header, all processes together */
 	uint64_t bytes;			   /* size of the file */
 	uint64_t bytes_before;		   /* RUN_TRUNCATED, RUN_CUT: what it had, at least */
-	char *notes; /* lines "<pid> <exe>: reason", what the library could not record */
+	char *notes; /* lines "<pid> <exe>: reason" for what the library could not record */
 };
 
 /*
@@ -66,17 +66,17 @@ struct run_result {
 int run_program(const struct run_plan *plan, struct run_result *result, struct error *err);
 void run_release(struct run_result *result);
 
-/* Could the file be written?  Looked at as run_program does, but nothing is started. */
+/* Can the file be written? Checked as run_program does, but nothing is started. */
 int run_check(const struct run_plan *plan, struct error *err);
-/* The file of a run that nobody wants to keep makes way for what was there before. */
+/* Discards the file of a run and restores the earlier file. */
 void run_undo(struct run_result *result);
 
 /* The exit status to pass on: the program's, or 128 and the signal. */
 int run_status(const struct run_result *result);
 
 /*
- * recorded.c: is there at least one call in the file of a run?  magic: MPROF_MAGIC_*.  True
- * also when the file cannot be read.
+ * recorded.c: does the file of a run contain at least one call?  magic: MPROF_MAGIC_*.  True also
+ * when the file cannot be read.
  */
 bool recorded_anything(const char *path, const char *magic);
 /* The rank that MPI told a process of it; "": it did not. */

@@ -4,8 +4,8 @@
  *
  * A round reads /proc for every process that the header's table says is
  * RUNNING.  Rounds come every 2 ms at first and every 100 ms later, and never
- * sooner than fifty times what the last round took of the CPU.  Samples are
- * kept until there are SAMPLES_KEPT, or a second has gone by.
+ * sooner than fifty times what the last round took of the CPU.  Samples are buffered until there
+ * are SAMPLES_KEPT, or a second has passed.
  *
  * The thread owns everything in struct sampler; only `stop` is shared, under
  * `lock`.
@@ -35,7 +35,7 @@
 
 struct watched {
 	uint32_t number; /* 0: this entry of the table was never RUNNING */
-	bool unreadable; /* pagemap is not ours to read */
+	bool unreadable; /* pagemap may not be read */
 	unsigned residencies;
 	uint64_t residency_rss; /* at the last one */
 	int64_t first_ns, residency_ns, oldest_ns;
@@ -96,7 +96,7 @@ static void keep_sample(struct sampler *s, struct watched *w, const struct proce
 		flush_samples(s, w);
 }
 
-/* Its memory grew by an eighth since the last time, or its age doubled. */
+/* Has its memory grown by an eighth since the last time, or its age doubled? */
 static bool is_due(const struct watched *w, uint64_t rss, int64_t now)
 {
 	if (w->unreadable || w->residencies >= RESIDENCIES_MAX)
@@ -144,7 +144,7 @@ static void take_residency(struct sampler *s, struct watched *w, pid_t pid, uint
 	free(payload);
 }
 
-/* What this thread used so far stays below its share, with 2 ms to begin with. */
+/* Is the CPU time of this thread below its share, plus 2 ms? */
 static bool may_spend(const struct sampler *s, int64_t now)
 {
 	return now_ns(CLOCK_THREAD_CPUTIME_ID) < (now - s->start_ns) / CPU_SHARE + 2 * MS;

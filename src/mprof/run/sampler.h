@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sampler.h - watches the processes of a run from outside.
+ * sampler.h - samples the memory of the processes of a run from outside.
  *
  * A thread of mprof waits for the run's file to appear, and, while the run
  * lasts, reads from /proc what every RUNNING process of its table uses, and at
- * a few moments which of its pages are resident.  Nothing of this happens in
- * the program.  The thread keeps below about a fiftieth of one CPU.
+ * a few moments which of its pages are resident.  Nothing of this runs in the program. The thread
+ * uses less than about 2 % of one CPU.
  */
 #ifndef MPROF_RUN_SAMPLER_H
 #define MPROF_RUN_SAMPLER_H
@@ -26,8 +26,8 @@ int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[1
 		  bool with_samples, struct error *err);
 
 /*
- * Ends the thread and writes what it holds.  The open file becomes the
- * caller's (fd -1 if none was seen); s is freed.
+ * Ends the thread and writes its buffered samples.  The open file becomes the caller's (fd -1 if
+ * none was seen); s is freed.
  */
 void sampler_stop(struct sampler *s, struct append *file);
 

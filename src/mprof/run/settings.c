@@ -63,7 +63,7 @@ int settings_preset(struct conf *conf, const char *name, struct error *err)
 
 /* ---- names ---- */
 
-/* Is this what people call the key, whose section is known? */
+/* Is this a name of the key, given its section? */
 static bool is_called(const char *key, const char *section, const char *name)
 {
 	const size_t n = strlen(section);
@@ -131,7 +131,7 @@ static char *trimmed(char *s)
 	return s;
 }
 
-/* "KEY = VALUE"; a value may stand in quotes. */
+/* "KEY = VALUE"; a value may be quoted. */
 static int take_pair(struct conf *conf, const char *section, char *pair, struct error *err)
 {
 	char *value = strchr(pair, '=');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * settings.h - keys of MPROF_CONF as people write them: configuration files, SECTION:KEY=VALUE,
+ * settings.h - keys of MPROF_CONF in forms for people: configuration files, SECTION:KEY=VALUE,
  * presets.
  *
  * Sections are those of options.def.  A key's name may begin with its section or lack it

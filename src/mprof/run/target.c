@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * target.c - what may make way for a new trace or counts file.
+ * target.c - which files a new trace or counts file may replace.
  */
 #include "target.h"
 
@@ -47,7 +47,7 @@ static char *directory_of(const char *path, const char *slash, struct error *err
 	return real;
 }
 
-/* Its directory's real path and its own name, so that it holds after chdir. */
+/* Its directory's real path and its own name, so that it stays valid after chdir. */
 static char *absolute(const char *path, struct error *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -96,7 +96,7 @@ static int check_open(int fd, const char *path, const char *magic, struct error 
 	return 0;
 }
 
-/* In a directory like /tmp only the owner renames a file. */
+/* In a directory like /tmp only the owner can rename a file. */
 static bool may_move(const char *path, const struct stat *file)
 {
 	const char *slash = strrchr(path, '/');
@@ -148,7 +148,7 @@ static int look_at(const char *path, const char *shown, const char *magic, struc
 	return code ? code : 1;
 }
 
-/* Can a file be made there?  Tried, because permissions alone do not tell. */
+/* Can a file be created there? Tried, because permissions alone do not say. */
 static int try_to_make(const char *path, const char *shown, struct error *err)
 {
 	/* As the library does, whose name is longest. */
@@ -165,8 +165,8 @@ static int try_to_make(const char *path, const char *shown, struct error *err)
 }
 
 /*
- * What is at PATH.old has to make way as soon as something is recorded; a second name holds it
- * until it is known that something was.
+ * The file at PATH.old is replaced as soon as something is recorded; until that is certain, a
+ * second name keeps it.
  */
 static int look_at_old(struct target *t, const char *shown, const char *magic, struct error *err)
 {
@@ -183,7 +183,8 @@ static int look_at_old(struct target *t, const char *shown, const char *magic, s
 		t->spare = must_printf("%s.%d", old, (int)getpid());
 		if (link(old, t->spare)) {
 			free(t->spare);
-			t->spare = NULL; /* no links there: it goes a little too early */
+			t->spare =
+			    NULL; /* no hard links there: it is replaced a little too early */
 		}
 	}
 	free(old);
@@ -191,9 +192,9 @@ static int look_at_old(struct target *t, const char *shown, const char *magic, s
 }
 
 /*
- * Two mprofs that start at once both find the path free; the library's lock
- * comes with the first event only.  A name that the kernel frees with us
- * settles it: a socket's, made of the path.
+ * Two mprofs that start at the same time both find the path free, because the library takes its
+ * lock only at the first event. So they compete for a name that the kernel frees when we end: that
+ * of a socket, made from the path.
  */
 static int claim_path(const char *path, const char *shown, struct error *err)
 {
@@ -301,7 +302,7 @@ enum target_earlier target_settle(struct target *t, bool recorded)
 	else if (is_file(t->path, t))
 		now = TARGET_UNTOUCHED;
 	else if (!is_file(old, t))
-		now = TARGET_NONE; /* somebody else moved it */
+		now = TARGET_NONE; /* another process moved it */
 	else if (recorded || rename(old, t->path))
 		now = TARGET_KEPT;
 	else

@@ -4,9 +4,8 @@
  *
  * A finished file of the same kind stays where it is until a recorded process
  * has made the new one: then libmprof.so renames it to PATH.old (and a former
- * PATH.old is gone).  So whatever happens, a program that cannot be recorded or
- * the death of mprof, nothing has to be repaired.  Anything else that is there
- * is never touched, and no symbolic link is followed.
+ * PATH.old is gone).  So nothing has to be repaired if the program cannot be recorded or mprof
+ * dies. Anything else at that path is never touched, and no symbolic link is followed.
  */
 #ifndef MPROF_RUN_TARGET_H
 #define MPROF_RUN_TARGET_H
@@ -24,20 +23,20 @@ struct target {
 	dev_t dev;
 	ino_t ino;
 	uint8_t run_id[16]; /* by its header */
-	char *spare;	    /* a second name of what was at PATH.old; NULL: none */
+	char *spare;	    /* a second name of the file that was at PATH.old; NULL: none */
 };
 
-/* What became of the file that was there. */
+/* What happened to the earlier file. */
 enum target_earlier {
 	TARGET_NONE,	  /* there was none */
-	TARGET_UNTOUCHED, /* it is still there: no process of the run made a file */
+	TARGET_UNTOUCHED, /* it is still there: no process of the run created a file */
 	TARGET_KEPT,	  /* it is at PATH.old */
-	TARGET_PUT_BACK,  /* it was there, and is back in the place of an empty one */
+	TARGET_PUT_BACK,  /* it was restored in place of an empty one */
 };
 
 /*
  * Makes the path absolute, and the directories above it; checks that a file can be made there
- * (magic: MPROF_MAGIC_*).  0, or -errno and *err when it cannot, and nothing is to be started.
+ * (magic: MPROF_MAGIC_*).  0, or -errno and *err if not; then nothing may be started.
  */
 int target_take(struct target *t, const char *path, const char *magic, struct error *err);
 
