@@ -336,3 +336,25 @@ test_report_annotate_inlined() {
 	expect_same 'line 6' "$(json answer '.rows[0].lines[] | select(.line == 6) | "\(.function) \(.inclusive.total) \(.exclusive.calls)"')" 'take 43000 340'
 	expect_same 'line 13' "$(json answer '.rows[0].lines[] | select(.line == 13) | "\(.function) \(.inclusive.total) \(.exclusive.calls)"')" 'stock 40000 0'
 }
+
+# After an exec the main thread is the same one, in every answer, of every kind of file.
+test_main_thread_after_exec() {
+	local program=(perl -e 'my @a = map { "x" x $_ } 1 .. 500; exec "true"') file
+
+	run "$mprof" record -o small -- "${program[@]}"
+	run "$mprof" record --no-compress -o raw -- "${program[@]}"
+	run "$mprof" profile -o totals -- "${program[@]}"
+	for file in small raw; do
+		run "$mprof" report --json $file
+		expect_same "$file: threads of the run" "$(json out '[.threads[] | .thread] | tostring')" '[1]'
+		run "$mprof" report threads --json $file
+		expect_same "$file: those that freed" "$(json out '[.threads[] | .thread] | tostring')" '[1]'
+		expect_same "$file: those with stacks" "$(json out '[.stacks[] | .thread] | unique | tostring')" '[1]'
+	done
+	for file in small totals; do
+		run "$mprof" report hot --by thread $file
+		expect_text out '100 %' 'thread 1'
+		expect_no_text out 'thread 2'
+	done
+	expect_same 'those of dump' "$("$mprof" dump small | cut -f 3 | sort -u)" 1
+}

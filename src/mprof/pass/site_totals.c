@@ -227,7 +227,7 @@ static struct site *site_of(struct making *m, const struct trace_totals *x, uint
 	const enum site_part part = m->s->options.part;
 
 	return site_with(m, x, i,
-			 part == SITE_BY_THREAD	   ? x->thread
+			 part == SITE_BY_THREAD	   ? trace_thread(m->t, x->thread)
 			 : part == SITE_BY_PROCESS ? x->process
 						   : 0);
 }

@@ -55,7 +55,7 @@ static void take(struct stack_of *s, const struct trace *t, const struct trace_s
 	const uint64_t most = u->limit && u->limit < u->high ? u->limit : u->deepest;
 
 	*s = (struct stack_of){ .process = x->process,
-				.thread = x->thread,
+				.thread = trace_thread(t, x->thread),
 				.tid = u->tid,
 				.limit = u->limit,
 				.deepest = u->deepest < u->high ? u->deepest : 0,

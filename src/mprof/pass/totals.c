@@ -43,7 +43,7 @@ static void note_control(struct totals *s, struct totals_thread *t, const struct
 	if (e->kind == EVENT_LOST && e->control < MPROF_LOST_REASONS)
 		s->lost[e->control] += e->value;
 	else if (e->control == MPROF_CONTROL_THREAD_START)
-		t->tid = e->value;
+		t->tid = e->value, t->ended = false; /* once more after an exec */
 	else if (e->control == MPROF_CONTROL_THREAD_END)
 		t->ended = true;
 }
@@ -106,31 +106,14 @@ static void add_sum(struct totals_sum *to, const struct totals_sum *from)
 	to->null_frees += from->null_frees;
 }
 
-/* Is t the first thread of its process, continuing after an exec? */
-static bool goes_on(const struct totals *s, const struct totals_process *p,
-		    const struct totals_thread *t)
-{
-	const struct totals_thread *first = s->thread.item;
-
-	return p->threads && t->tid && first[p->first].tid == t->tid;
-}
-
-/* Its process begins with it, has it among others, or it is the first one again. */
 static void add_thread(struct totals *s, const struct totals_thread *t, uint32_t process,
 		       size_t *rows)
 {
 	struct totals_process *p = array_at(&s->process, process, sizeof(*p));
 	struct totals_thread *row = s->thread.item;
 
-	if (goes_on(s, p, t)) {
-		add_sum(&row[p->first].sum, &t->sum);
-		row[p->first].last_ticks = t->last_ticks;
-		row[p->first].ended = t->ended;
-	} else {
-		if (!p->threads++)
-			p->first = *rows;
-		row[(*rows)++] = *t;
-	}
+	p->threads++;
+	row[(*rows)++] = *t;
 	add_sum(&p->sum, &t->sum);
 	if (!p->last_ticks || t->first_ticks < p->first_ticks)
 		p->first_ticks = t->first_ticks;

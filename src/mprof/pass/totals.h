@@ -37,7 +37,6 @@ struct totals_thread {
 struct totals_process {
 	uint32_t number;
 	uint64_t threads;
-	size_t first; /* row of its first thread */
 	uint64_t first_ticks, last_ticks;
 	uint64_t late; /* events after its end */
 	struct totals_sum sum;
@@ -45,8 +44,7 @@ struct totals_process {
 
 struct totals {
 	struct walk *walk;
-	/* struct totals_thread; while walking by index of the heap, then one row for each
-	 * thread: a thread that continues after an exec is added to its row */
+	/* struct totals_thread; while walking by index of the heap, then one row for each thread */
 	struct array thread;
 	struct array process; /* struct totals_process, by index of the heap */
 	struct totals_sum all;

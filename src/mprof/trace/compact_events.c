@@ -137,6 +137,7 @@ static int write_events(struct events *w)
 
 	group_marks(w->group, w->mark, w->marks);
 	group_begin(w->group, w->job->shift, o->exact);
+	trace_keep_numbers(w->job->from, true);
 	while (!ret && (n = trace_next(w->job->from, e, GROUP_BATCH))) {
 		if (!group_events(w->group, &settled))
 			w->ticks[0] = e->ticks;
@@ -150,6 +151,7 @@ static int write_events(struct events *w)
 		if (!ret && o->stop && *o->stop)
 			ret = -EINTR;
 	}
+	trace_keep_numbers(w->job->from, false);
 	return ret ? ret : end_group(w, true);
 }
 

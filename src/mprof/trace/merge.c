@@ -121,8 +121,9 @@ size_t trace_next(struct trace *t, struct event *events, size_t n)
 	if (t->source.next)
 		return t->source.next(t->source.self, events, n, &t->damage);
 	if (t->packed)
-		return packed_next(t, events, n);
+		got = packed_next(t, events, n);
 	while (got < n && t->heap_n)
 		got += merge_run(t, events + got, n - got, &stream);
+	main_threads_give(t, events, got);
 	return got;
 }

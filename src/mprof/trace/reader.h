@@ -106,6 +106,9 @@ struct trace {
 
 	struct trace_thread *thread;
 	size_t threads;
+	uint32_t *first_number; /* main_threads.c: by number of a thread; 0: the same */
+	size_t first_numbers;
+	bool keeps_numbers; /* trace_keep_numbers() */
 
 	void **copy; /* payloads that facts, samples and counts point into */
 	size_t copies, copies_room;
@@ -193,6 +196,13 @@ void extents_find(struct trace *t, struct extents *x);
 
 /* live.c: the same, of a file that may still be written, with the words of its slots. */
 void live_find_extents(struct trace *t, struct extents *x);
+
+/* With a greater number of a damaged trace, none is joined. */
+#define MAIN_THREADS_MOST (1u << 22)
+
+/* main_threads.c */
+void main_threads_find(struct trace *t);
+void main_threads_give(const struct trace *t, struct event *e, size_t n);
 
 /* records.c: keeps one extent of a kind that is not events. */
 void records_take(struct trace *t, const struct extent *x);

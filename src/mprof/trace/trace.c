@@ -208,6 +208,7 @@ static int read_all(struct trace *t)
 	free(x.item);
 	if (ret)
 		return ret;
+	main_threads_find(t);
 	clock_calibrate(t);
 	t->damage_opened = t->damage;
 	merge_start(t);
@@ -290,6 +291,7 @@ void trace_close(struct trace *t)
 	packed_close(t->packed);
 	if (t->source.close)
 		t->source.close(t->source.self);
+	free(t->first_number);
 	free(t->heap);
 	free(t->path);
 	free(t);

@@ -272,6 +272,11 @@ uint64_t trace_address(const struct trace *t, uint32_t process, uint32_t block);
 
 size_t trace_facts(const struct trace *t, const struct trace_fact **facts);
 size_t trace_threads(const struct trace *t, const struct trace_thread **threads);
+/* After an exec, the main thread of a process has a new number in the file.  Its first one, which
+ * trace_next() gives; of other threads, the number itself. */
+uint32_t trace_thread(const struct trace *t, uint32_t number);
+/* keep: trace_next() gives the numbers of the file, for a copy of it. */
+void trace_keep_numbers(struct trace *t, bool keep);
 /* Resident pages at some times, in order of time. */
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples);
 /* Of all processes, one for each of their programs, in the order of process and image. */

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * main_threads.c - one number for the main thread of a process.
+ *
+ * Each program that a process ran numbers its own threads, so after an exec the main thread
+ * has a second number.  Readers see the first one.  The thread is recognised as the kernel
+ * does it: its tid is the pid of the process.
+ */
+#include "reader.h"
+
+#include <stdlib.h>
+
+#include "../util/order.h"
+
+struct main_thread {
+	uint32_t process, thread;
+};
+
+ORDER(by_process, struct main_thread, RISING(process) ?: RISING(thread))
+
+static bool has_exec(const struct trace *t)
+{
+	for (size_t i = 0; i < t->facts; i++)
+		if (t->fact[i].fact->what == MPROF_FACT_EXEC)
+			return true;
+	return false;
+}
+
+struct pid_of {
+	uint32_t process, pid;
+};
+
+ORDER(by_owner, struct pid_of, RISING(process))
+
+/* The pids of processes, in the order of their numbers; *n: how many. */
+static struct pid_of *find_pids(const struct trace *t, size_t *n)
+{
+	struct pid_of *p = calloc(t->facts + 1, sizeof(*p));
+
+	*n = 0;
+	for (size_t i = 0; p && i < t->facts; i++)
+		if (t->fact[i].fact->what <= MPROF_FACT_EXEC)
+			p[(*n)++] = (struct pid_of){ t->fact[i].process, t->fact[i].fact->pid };
+	SORT(p, *n, by_owner);
+	return p;
+}
+
+static size_t find_main(const struct trace *t, const struct pid_of *pid, size_t pids,
+			struct main_thread *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->uses; i++) {
+		const struct trace_stack_use *u = &t->use[i];
+		const size_t at = FIRST_WHERE(k, pids, pid[k].process >= u->process);
+
+		if (at < pids && pid[at].process == u->process && u->u->tid &&
+		    u->u->tid == pid[at].pid && u->thread)
+			to[n++] = (struct main_thread){ u->process, u->thread };
+	}
+	SORT(to, n, by_process);
+	return n;
+}
+
+/* Without memory, numbers stay as they were recorded. */
+void main_threads_find(struct trace *t)
+{
+	struct main_thread *all = NULL, *first;
+	struct pid_of *pid = NULL;
+	uint32_t most = 0;
+	size_t pids, n = 0;
+
+	if (!has_exec(t))
+		return;
+	pid = find_pids(t, &pids);
+	all = calloc(t->uses + 1, sizeof(*all));
+	if (pid && all)
+		n = find_main(t, pid, pids, all);
+	for (size_t i = 0; i < n; i++)
+		most = all[i].thread > most ? all[i].thread : most;
+	if (n && most < MAIN_THREADS_MOST)
+		t->first_number = calloc((size_t)most + 1, sizeof(*t->first_number));
+	t->first_numbers = t->first_number ? most + 1 : 0;
+	first = all;
+	for (size_t i = 0; t->first_number && i < n; i++) {
+		if (all[i].process != first->process)
+			first = &all[i];
+		t->first_number[all[i].thread] = first->thread;
+	}
+	free(pid);
+	free(all);
+}
+
+uint32_t trace_thread(const struct trace *t, uint32_t number)
+{
+	return number < t->first_numbers && t->first_number[number] ? t->first_number[number]
+								     : number;
+}
+
+void main_threads_give(const struct trace *t, struct event *e, size_t n)
+{
+	if (!t->first_numbers || t->keeps_numbers)
+		return;
+	for (size_t i = 0; i < n; i++)
+		e[i].thread = trace_thread(t, e[i].thread);
+}
+
+void trace_keep_numbers(struct trace *t, bool keep)
+{
+	t->keeps_numbers = keep;
+}
