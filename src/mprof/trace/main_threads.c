@@ -94,7 +94,7 @@ void main_threads_find(struct trace *t)
 uint32_t trace_thread(const struct trace *t, uint32_t number)
 {
 	return number < t->first_numbers && t->first_number[number] ? t->first_number[number]
-								     : number;
+								    : number;
 }
 
 void main_threads_give(const struct trace *t, struct event *e, size_t n)
