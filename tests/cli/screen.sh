@@ -64,6 +64,20 @@ test_screen_of_a_leak() {
 	expect_text out '     48  3,000    144,000'
 }
 
+# The same program under the name of an interpreter: nobody is told to change that.
+test_screen_of_an_interpreter() {
+	keeper
+	cp keeper lua5.9
+	"$mprof" record -o script.log -- ./lua5.9 2>/dev/null
+	run "$mprof" report script.log
+	expect_words out 'lua5.9 is Lua itself: its functions allocate for lines of what it runs;'
+	expect_no_text out 'mprof replay'
+	expect_no_text out 'reserving'
+	run "$mprof" report log
+	expect_no_text out 'itself: its functions'
+	expect_text out 'mprof replay'
+}
+
 test_screen_of_python() {
 	command -v python3 >/dev/null || return 0
 	"$mprof" record -o log -- python3 -c 'import json; print(len(json.dumps(list(range(10000)))))' \

@@ -48,6 +48,19 @@ test_stacks_of_threads() {
 	expect_words out '5 threads ran at once, and thread'
 }
 
+# As Ruby does: the last page of the stack is touched, and nothing before it.
+test_stack_that_is_only_touched() {
+	printf '%s\n' '#include <stdlib.h>' \
+		'int main(void) { volatile char *end = __builtin_frame_address(0);' \
+		'	end[-8300000] = 1; free(malloc(100)); return 0; }' >touch.c
+	cc -o touch touch.c || bad 'touch.c does not compile'
+	(ulimit -s 8192 && "$mprof" record -o log -- ./touch 2>/dev/null)
+	run "$mprof" report threads log
+	expect_text out 'up to 7.9 MiB of 8.0 MiB'
+	run "$mprof" report log
+	expect_no_text out 'run out of stack'
+}
+
 # The last reading from outside is what is known of one that was killed or still runs.
 test_stacks_after_any_end() {
 	local pid

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../profile/interpreters.h"
 #include "../util/columns.h"
 #include "../util/order.h"
 #include "figures.h"
@@ -520,6 +521,24 @@ static void print_item(struct screen *s, struct item *x, size_t number)
 		s->left -= paragraph_print(&x->proof, &command, s->out);
 }
 
+/* Of the first finding about one: that its reader is to look at the script. */
+static bool tell_interpreter(struct screen *s, const struct item *item, size_t n)
+{
+	const struct interpreter *of = NULL;
+	struct paragraph words = { 0 };
+	size_t i;
+
+	for (i = 0; i < n && !of; i++)
+		of = item[i].finding ? interpreter_of(item[i].finding->line->module) : NULL;
+	if (!of)
+		return false;
+	paragraph_add(&words,
+		      "%s is %s itself: its functions allocate for lines of what it runs; %s.",
+		      item[i - 1].finding->line->module, of->language, of->remedy);
+	say(s, &words, "  ", 2);
+	return true;
+}
+
 /* Objects of findings whose lines are unknown. */
 static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 {
@@ -530,7 +549,7 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 	for (i = 0; i < n && named < MODULES_NAMED; i++) {
 		const struct sym_line *line = item[i].finding ? item[i].finding->line : NULL;
 
-		if (!line || *line->file || *line->module == '?')
+		if (!line || *line->file || *line->module == '?' || interpreter_of(line->module))
 			continue;
 		for (k = 0; k < named && strcmp(module[k], line->module) != 0; k++)
 			;
@@ -578,7 +597,8 @@ static void tell_findings(struct screen *s)
 		title(s, n > 1 ? "Findings, largest gain first" : "Finding");
 	for (i = 0; i < shown; i++)
 		print_item(s, &item[i], i + 1);
-	tell_unnamed(s, item, shown);
+	if (!tell_interpreter(s, item, shown) || s->left > 5)
+		tell_unnamed(s, item, shown);
 	for (i = 0; i < n; i++) {
 		paragraph_release(&item[i].words);
 		paragraph_release(&item[i].command);

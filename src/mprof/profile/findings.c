@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../pass/interner.h"
+#include "interpreters.h"
 #include "leaks.h"
 #include "paths.h"
 #include "variables.h"
@@ -483,7 +484,9 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 
 	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
 		return false;
-	if (s->saved_steps < kinds[FINDING_GROWN].least || has_grown(f, new.line))
+	/* Who runs a script cannot reserve in its interpreter. */
+	if (s->saved_steps < kinds[FINDING_GROWN].least || has_grown(f, new.line) ||
+	    interpreter_of(new.line->module))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
 	insert(f, &new);
@@ -523,10 +526,12 @@ static bool is_c_library(const struct sym_line *line)
 	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3);
 }
 
-/* The reader needs a place in the source: a line, or at least a name in a program, not a library.
- */
+/* The reader needs a place in the source: a line, or at least a name in a program, not a library,
+ * and not in what runs a script. */
 static bool can_be_changed(const struct sym_line *line)
 {
+	if (interpreter_of(line->module))
+		return false;
 	return *line->file || (line->known && !strstr(line->module, ".so"));
 }
 

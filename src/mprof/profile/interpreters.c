@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* interpreters.c - see interpreters.h. */
+#include "interpreters.h"
+
+#include <fnmatch.h>
+#include <stddef.h>
+
+static const struct interpreter interpreters[] = {
+#define INTERPRETER(module, language, remedy) { module, language, remedy },
+#include "interpreters.def"
+};
+
+const struct interpreter *interpreter_of(const char *module)
+{
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++)
+		if (!fnmatch(interpreters[i].module, module, 0))
+			return &interpreters[i];
+	return NULL;
+}
