@@ -450,6 +450,7 @@ enum mprof_fact_what {
 				and not recorded */
 	MPROF_FACT_RESUMED,  /* the cause of the last STOPPED did not occur */
 	MPROF_FACT_RANK,     /* MPI said which rank it is: rank= */
+	MPROF_FACT_CODE,     /* names of its generated code: arg= "address name", for each frame */
 };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
 

@@ -142,3 +142,78 @@ test_names_as_the_user_wants_them() {
 	expect_status 2
 	expect_one_line_error
 }
+
+# Calls malloc from code that it generates, and says in a map what that is called: ./jit HOW [fork]
+jit_source() {
+	cat <<'END'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %rsi,%rdi; call *%rax; pop %rbp; ret */
+static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7,
+				      0xff, 0xd0, 0x5d, 0xc3 };
+int main(int argc, char **argv)
+{
+	void *(*volatile call)(void *(*)(size_t), size_t);
+	char path[64], *how = argv[1];
+	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	FILE *map;
+	if (argc > 2 && fork())
+		return wait(NULL) < 0;
+	memcpy(at, code, sizeof(code));
+	call = at;
+	for (int i = 0; i < 40; i++)
+		((char *volatile)call(malloc, 1000))[0] = 1;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	unlink(path);
+	if (!strcmp(how, "link") && symlink("real.map", path))
+		return 1;
+	if (!strcmp(how, "fifo"))
+		return mkfifo(path, 0600);
+	map = fopen(strcmp(how, "link") ? path : "real.map", "w");
+	if (!strcmp(how, "rubbish"))
+		for (int i = 0; i < 300000; i++)
+			fputc(i * 7919 >> 3, map);
+	else if (!strcmp(how, "all"))
+		fprintf(map, "0 ffffffffffffffff \033[31mred\nffffffffffffffff 7 no\n1 2\n\n");
+	else
+		fprintf(map, "1000 10 no\n%lx %zx older\n%lx %zx %s\n", (long)at, sizeof(code), (long)at,
+			sizeof(code), !strcmp(how, "js") || !strcmp(how, "link") ?
+			"JS:*work file:///x/app.js:7:3" : !strcmp(how, "py") ? "py::work:/x/app.py" :
+			"void [x] C::work()");
+	return fclose(map);
+}
+END
+}
+
+test_names_of_generated_code() {
+	local how
+	[ "$(uname -m)" = x86_64 ] || return 0
+	jit_source >jit.c
+	cc -g -O1 -fno-omit-frame-pointer -o jit jit.c || bad 'jit.c does not compile'
+	for how in js py other rubbish all link fifo 'js fork'; do
+		run "$mprof" record -o log -- ./jit $how
+		expect_status 0
+		# The file has the names: it may be read elsewhere, and later.
+		find /tmp -maxdepth 1 -name 'perf-*.map' -user "$(id -u)" -newer jit.c -delete
+		run "$mprof" report peak log
+		expect_status 0
+		case $how in
+		js*) expect_text out 'work (app.js:7)' ;;
+		py) expect_text out 'work (app.py)' ;;
+		other) expect_text out 'C::work' '[generated code]' ;;
+		all) expect_text out '?[31mred' ;;
+		*) expect_no_text out work ;;
+		esac
+		expect_no_text out older
+	done
+	run "$mprof" record --anonymous -o log -- ./jit js
+	run "$mprof" report peak log
+	expect_no_text out app.js
+	find /tmp -maxdepth 1 -name 'perf-*.map' -user "$(id -u)" -newer jit.c -delete
+}

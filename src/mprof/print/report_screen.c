@@ -533,8 +533,11 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 	if (!of)
 		return false;
 	paragraph_add(&words,
-		      "%s is %s itself: its functions allocate for lines of what it runs; %s.",
+		      "%s is %s itself: its functions allocate for lines of what it runs; %s",
 		      item[i - 1].finding->line->module, of->language, of->remedy);
+	if (*of->names && !s->a->findings->names.stacks->codes)
+		paragraph_add(&words, ", and %s names them in call stacks", of->names);
+	paragraph_add(&words, ".");
 	say(s, &words, "  ", 2);
 	return true;
 }

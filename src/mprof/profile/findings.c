@@ -247,7 +247,8 @@ static void find_around(struct finding *f, const struct kind_sites *k, struct pr
 			  a->through ? a->through : &nothing);
 		add_share(&caller, a->caller ? line_interner_id(&names, a->caller) : 0, k, i,
 			  a->caller ? a->caller : &nothing);
-		if (*f->line->file)
+		if (*f->line->file && !interpreter_of(f->line->module) &&
+		    strncmp(f->line->file, "node:", 5) != 0)
 			continue;
 		outer = profile_source(profile, k->sites->site[i].key);
 		add_share(&source, outer ? line_interner_id(&lines, outer) : 0, k, i,

@@ -58,7 +58,8 @@ struct finding {
 	bool all_through;		/* for all of it */
 	const struct sym_line *caller;	/* the nearest with a name, when line has none; NULL */
 	bool all_by_caller;
-	/* The nearest caller whose source is known, when that of line is not; NULL. */
+	/* The nearest caller whose source is known, when that of line is not, or is an
+	 * interpreter's; NULL. */
 	const struct sym_line *source;
 	bool all_from_source;
 	struct finding_part at_stack; /* the stack with most, as views show it */

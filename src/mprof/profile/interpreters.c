@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 static const struct interpreter interpreters[] = {
-#define INTERPRETER(module, language, remedy) { module, language, remedy },
+#define INTERPRETER(module, language, remedy, names) { module, language, remedy, names },
 #include "interpreters.def"
 };
 

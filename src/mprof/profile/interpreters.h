@@ -7,7 +7,7 @@
 #define MPROF_PROFILE_INTERPRETERS_H
 
 struct interpreter {
-	const char *module, *language, *remedy; /* as in interpreters.def */
+	const char *module, *language, *remedy, *names; /* as in interpreters.def */
 };
 
 /* By the name of a module, as in lines; NULL: it runs no scripts. */

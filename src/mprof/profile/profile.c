@@ -17,6 +17,7 @@
 #include "../pass/milestones.h"
 #include "../pass/interner.h"
 #include "../pass/site_totals.h"
+#include "interpreters.h"
 #include "paths.h"
 #include "suppressions.h"
 #include "../util/alloc.h"
@@ -484,6 +485,12 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 	return s.a;
 }
 
+/* A line that its reader can change: not of what runs a script, nor built into that. */
+static bool is_source(const struct sym_line *line)
+{
+	return *line->file && strncmp(line->file, "node:", 5) != 0 && !interpreter_of(line->module);
+}
+
 const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 {
 	const struct sym_lines *lines;
@@ -494,7 +501,7 @@ const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 
 		lines = sym_frame(p->sym, frame);
 		for (i = 0; lines && i < lines->count; i++)
-			if (*lines->line[i].file &&
+			if (is_source(&lines->line[i]) &&
 			    paths_part_of(p->paths, frame, &lines->line[i]) == PATHS_PROGRAM)
 				return &lines->line[i];
 	}

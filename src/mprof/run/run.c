@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "code_names.h"
 #include "elf.h"
 #include "library.h"
 #include "needed.h"
@@ -469,6 +470,7 @@ static void finish(struct session *s)
 	} else {
 		write_waited(s);
 		write_notes(s);
+		code_names_append(&s->file);
 		count_processes(s);
 		find_file(s);
 	}

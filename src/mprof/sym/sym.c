@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "code.h"
 #include "debuginfod.h"
 #include "names.h"
 #include "object.h"
@@ -151,6 +152,14 @@ static void show(struct sym *s, struct sym_line *line, const char *raw)
 	}
 }
 
+/* As it may be shown. */
+static const char *clean(struct sym *s, const char *text)
+{
+	text_clear(&s->scratch);
+	text_add_clean(&s->scratch, text);
+	return s->scratch.failed ? "" : arena_intern(&s->arena, text_string(&s->scratch));
+}
+
 /* ---- answers ---- */
 
 static void address_text(const struct stack_frame *f, const char *module, char *to, size_t room)
@@ -195,6 +204,23 @@ static void show_address(struct sym *s, struct sym_line *line, const struct stac
 	line->offset = f->address;
 }
 
+/* The name of a function and the place of its source, from the name of generated code. */
+static void show_code(struct sym *s, struct sym_line *line, const char *name)
+{
+	struct code_parts p;
+	char *text = must_strdup(clean(s, name));
+
+	code_split(text, &p);
+	line->raw = arena_intern(&s->arena, p.function);
+	line->function = line->raw;
+	line->file = arena_intern(&s->arena, p.file);
+	line->line = p.line;
+	line->module = "generated code";
+	line->known = true;
+	show(s, line, line->raw);
+	free(text);
+}
+
 static const struct sym_lines *make_lines(struct sym *s, const struct stack_frame *f)
 {
 	struct object *o = &s->object[f->object];
@@ -202,6 +228,7 @@ static const struct sym_lines *make_lines(struct sym *s, const struct stack_fram
 	uint64_t back = !(f->flags & STACK_FRAME_EXACT) && f->address;
 	size_t i, n = f->object ? object_locations(o, f->address - back, location) : 0;
 	struct sym_lines *lines = new_lines(s, f->object ? o->module : "?", n ? n : 1);
+	const char *code;
 	struct sym_line *line = (struct sym_line *)lines->line;
 
 	for (i = 0; i < n; i++) {
@@ -214,6 +241,9 @@ static const struct sym_lines *make_lines(struct sym *s, const struct stack_fram
 		if (line[i].known)
 			show(s, &line[i], location[i].raw);
 	}
+	code = f->object ? NULL : code_find(s->stacks, f->address);
+	if (code)
+		show_code(s, line, code);
 	for (i = 0; i < lines->count; i++)
 		if (!line[i].known)
 			show_address(s, &line[i], f);
@@ -269,13 +299,6 @@ size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
 }
 
 /* ---- variables ---- */
-
-static const char *clean(struct sym *s, const char *text)
-{
-	text_clear(&s->scratch);
-	text_add_clean(&s->scratch, text);
-	return s->scratch.failed ? "" : arena_intern(&s->arena, text_string(&s->scratch));
-}
 
 void sym_variables(struct sym *s, uint32_t object, struct sym_variables *v)
 {

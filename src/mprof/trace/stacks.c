@@ -27,6 +27,7 @@ struct source {
 
 struct stacks_read {
 	struct stacks stacks; /* as others see it */
+	struct stack_code *code;
 	struct stack_table table;
 	struct source *source; /* only while reading */
 	struct stack_map *map; /* one for each source */
@@ -234,6 +235,48 @@ static void publish(struct stacks_read *r)
 	r->stacks.nodes = r->table.nodes;
 }
 
+ORDER(by_address, struct stack_code, RISING(address) ?: COMPARE(x->name, y->name))
+
+/* Of several names of one address, all but one are of another process: none is right for all. */
+static size_t keep_one_name(struct stack_code *code, size_t n)
+{
+	size_t to = 0, first, i;
+
+	for (first = 0; first < n; first = i) {
+		bool same = true;
+
+		for (i = first + 1; i < n && code[i].address == code[first].address; i++)
+			same &= !strcmp(code[i].name, code[first].name);
+		if (same)
+			code[to++] = code[first];
+	}
+	return to;
+}
+
+/* Names of generated code, from the facts. */
+static void read_code(const struct trace *t, struct stacks_read *r)
+{
+	size_t n = 0, i, k;
+	char *end;
+
+	for (i = 0; i < t->facts; i++)
+		n += t->fact[i].fact->what == MPROF_FACT_CODE ? t->fact[i].argc : 0;
+	if (!n)
+		return;
+	r->code = must_calloc(n, sizeof(*r->code));
+	for (n = i = 0; i < t->facts; i++)
+		for (k = 0; t->fact[i].fact->what == MPROF_FACT_CODE && k < t->fact[i].argc; k++) {
+			const char *text = t->fact[i].argv[k];
+
+			r->code[n].address = strtoull(text, &end, 16);
+			r->code[n].name = end + 1;
+			n += end > text && *end == ' ';
+		}
+	SORT(r->code, n, by_address);
+	r->stacks.code = r->code;
+	r->stacks.codes = keep_one_name(r->code, n);
+}
+
 void stacks_read(struct trace *t)
 {
 	struct stacks_read *r = must_calloc(1, sizeof(*r));
@@ -249,6 +292,7 @@ void stacks_read(struct trace *t)
 	forget_sources(r);
 	stack_table_finish(&r->table);
 	publish(r);
+	read_code(t, r);
 }
 
 void stacks_free(struct trace *t)
@@ -261,6 +305,7 @@ void stacks_free(struct trace *t)
 	for (size_t i = 0; i < r->n; i++)
 		free(r->map[i].node);
 	free(r->map);
+	free(r->code);
 	stack_table_free(&r->table);
 	free(r);
 }

@@ -53,6 +53,12 @@ struct stack_node {
 	uint32_t frame;
 };
 
+/* The name of a frame in generated code, as the program wrote it: any bytes but 0. */
+struct stack_code {
+	uint64_t address;
+	const char *name;
+};
+
 struct stacks {
 	const struct stack_object *object; /* [0] is "no file" */
 	size_t objects;
@@ -60,6 +66,8 @@ struct stacks {
 	size_t frames;
 	const struct stack_node *node;
 	size_t nodes;
+	const struct stack_code *code; /* in the order of addresses, each once */
+	size_t codes;
 	uint64_t definitions; /* stacks that processes defined */
 	uint64_t bad;	      /* records that made no sense */
 };

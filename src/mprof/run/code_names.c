@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* code_names.c - see code_names.h. */
+#include "code_names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../trace/trace.h"
+#include "../util/order.h"
+
+#define LINE_MOST  1024u       /* bytes; a longer name is cut */
+#define MAP_MOST   (256 << 20) /* bytes that are read */
+#define NAMES_MOST (1u << 22)  /* that are given to frames, including those replaced */
+#define FACT_MOST  256u	       /* names in a fact */
+
+/* Frames in no object, by address. */
+struct frame {
+	uint64_t address, ran; /* as recorded; an address in the instruction */
+	char *name;	       /* "address name"; NULL */
+};
+
+struct frames {
+	struct frame *of;
+	size_t n, given;
+};
+
+ORDER(by_ran, struct frame, RISING(ran) ?: RISING(address))
+
+/* Arguments are kept out of an anonymous file, and so are names of functions and files. */
+static bool is_anonymous(const struct trace *t)
+{
+	const struct trace_fact *fact;
+	const size_t n = trace_facts(t, &fact);
+
+	for (size_t i = 0; i < n; i++)
+		if (fact[i].argc)
+			return false;
+	return true;
+}
+
+static void find_frames(struct frames *f, const char *path)
+{
+	const struct stacks *s;
+	struct trace *t;
+
+	if (trace_open(&t, path, NULL, NULL))
+		return;
+	s = trace_stacks(t);
+	f->of = is_anonymous(t) ? NULL : calloc(s->frames + 1, sizeof(*f->of));
+	for (size_t i = 1; f->of && i < s->frames; i++) {
+		const struct stack_frame *x = &s->frame[i];
+
+		if (!x->object && x->address &&
+		    !(x->flags & (STACK_FRAME_TRUNCATED | STACK_FRAME_LOST_WAY)))
+			f->of[f->n++] =
+			    (struct frame){ x->address,
+					    x->address - !(x->flags & STACK_FRAME_EXACT), NULL };
+	}
+	SORT(f->of, f->n, by_ran);
+	trace_close(t);
+}
+
+static void frames_release(struct frames *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->of[i].name);
+	free(f->of);
+}
+
+/* The map of a process; NULL: it has none that may be read. */
+static FILE *open_map(int pid, int64_t start_ns)
+{
+	char path[64];
+	struct stat st;
+	FILE *file;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    st.st_mtim.tv_sec >= start_ns / 1000000000 && (file = fdopen(fd, "r")))
+		return file;
+	close(fd);
+	return NULL;
+}
+
+/* Code may be generated where other code was: the last name counts. */
+static void give(struct frames *f, uint64_t first, uint64_t bytes, const char *name)
+{
+	const uint64_t end = first + bytes;
+	size_t i = FIRST_WHERE(k, f->n, f->of[k].ran >= first);
+
+	for (; i < f->n && f->of[i].ran < end && f->given < NAMES_MOST; i++, f->given++) {
+		char *text;
+
+		if (asprintf(&text, "arg=%" PRIx64 " %s", f->of[i].address, name) < 0)
+			return;
+		free(f->of[i].name);
+		f->of[i].name = text;
+	}
+}
+
+/* "7f0012340000 1c0 name" */
+static void take_line(struct frames *f, char *line)
+{
+	uint64_t first, bytes;
+	char *at;
+
+	first = strtoull(line, &at, 16);
+	if (at == line || *at != ' ')
+		return;
+	line = at;
+	bytes = strtoull(line, &at, 16);
+	if (at == line || *at != ' ' || !at[1] || first + bytes < first)
+		return;
+	give(f, first, bytes, at + 1);
+}
+
+static void read_map(struct frames *f, FILE *file)
+{
+	char line[LINE_MOST];
+	size_t read = 0, n;
+	bool begins = true;
+
+	while (read < MAP_MOST && fgets(line, sizeof(line), file)) {
+		const bool first = begins;
+
+		n = strlen(line);
+		read += n + !n;
+		begins = n && line[n - 1] == '\n';
+		line[n - begins] = '\0';
+		if (first)
+			take_line(f, line);
+	}
+}
+
+/* Writes the names of a process, and takes them off the frames. */
+static void put_names(struct frames *f, struct append *file, uint32_t process, int pid)
+{
+	struct mprof_fact fact = { .what = MPROF_FACT_CODE, .pid = pid };
+	const char *text[FACT_MOST];
+	size_t n = 0, i, first = 0;
+
+	for (i = 0; i < f->n; i++) {
+		if (f->of[i].name)
+			text[n++] = f->of[i].name;
+		if (n && (n == FACT_MOST || i + 1 == f->n)) {
+			append_fact(file, process, &fact, text, n);
+			n = 0;
+			for (; first <= i; first++) {
+				free(f->of[first].name);
+				f->of[first].name = NULL;
+			}
+		}
+	}
+}
+
+void code_names_append(struct append *file)
+{
+	struct frames f = { .of = NULL };
+	bool looked = false;
+
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++) {
+		const struct mprof_process_entry e = append_process(file, i);
+		FILE *map = e.number ? open_map(e.pid, file->header->start_real_ns) : NULL;
+
+		if (!map)
+			continue;
+		if (!looked)
+			find_frames(&f, file->path);
+		looked = true;
+		if (f.n)
+			read_map(&f, map);
+		fclose(map);
+		put_names(&f, file, e.number, e.pid);
+	}
+	frames_release(&f);
+}

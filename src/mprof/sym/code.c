@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* code.c - see code.h. */
+#include "code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/order.h"
+
+const char *code_find(const struct stacks *s, uint64_t address)
+{
+	const size_t i = FIRST_WHERE(k, s->codes, s->code[k].address >= address);
+
+	return i < s->codes && s->code[i].address == address ? s->code[i].name : NULL;
+}
+
+/* Cuts ":12" off the end; its number, or 0 and nothing is cut. */
+static uint32_t cut_number(char *text)
+{
+	char *colon = strrchr(text, ':'), *end;
+	unsigned long n;
+
+	if (!colon || colon[1] < '0' || colon[1] > '9')
+		return 0;
+	n = strtoul(colon + 1, &end, 10);
+	if (*end || n > UINT32_MAX)
+		return 0;
+	*colon = '\0';
+	return (uint32_t)n;
+}
+
+/* The blank before the place of the source. */
+static char *place_in(char *text)
+{
+	static const char *const begins[] = { " file:", " node:", " /" };
+	char *at;
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+		at = strstr(text, begins[i]);
+		if (at)
+			return at;
+	}
+	return NULL;
+}
+
+static void split_javascript(char *name, struct code_parts *p)
+{
+	char *place;
+	uint32_t line, column;
+
+	name += strspn(name, "~^+*");
+	place = place_in(name);
+	p->function = name;
+	if (!place)
+		return;
+	*place++ = '\0';
+	p->function = *name ? name : "(anonymous)";
+	column = cut_number(place);
+	line = cut_number(place);
+	p->line = line ? line : column;
+	p->file = strncmp(place, "file://", 7) ? place : place + 7;
+}
+
+void code_split(char *text, struct code_parts *p)
+{
+	static const char *const javascript[] = { "JS:", "LazyCompile:", "Function:", "Script:",
+						  "Eval:" };
+	char *colon;
+
+	*p = (struct code_parts){ .function = text, .file = "" };
+	for (size_t i = 0; i < sizeof(javascript) / sizeof(javascript[0]); i++)
+		if (!strncmp(text, javascript[i], strlen(javascript[i]))) {
+			split_javascript(text + strlen(javascript[i]), p);
+			return;
+		}
+	if (strncmp(text, "py::", 4) != 0)
+		return;
+	p->function = text + 4;
+	colon = strchr(text + 4, ':');
+	if (colon) {
+		*colon = '\0';
+		p->file = colon + 1;
+	}
+}

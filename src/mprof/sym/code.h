@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * code.h - names of generated code, as runtimes write them to /tmp/perf-PID.map.
+ *
+ *   JS:*work file:///app/t.js:2:14   V8; before the name, how it was compiled: ~ ^ + *
+ *   py::work:/app/t.py               CPython, which has no line
+ *   anything else                    .NET, Java, Lua: a name
+ */
+#ifndef MPROF_SYM_CODE_H
+#define MPROF_SYM_CODE_H
+
+#include "../trace/stacks.h"
+
+struct code_parts {
+	const char *function, *file; /* in the text; "" not known */
+	uint32_t line;		     /* 0 not known */
+};
+
+/* The name of a frame in no object; NULL. */
+const char *code_find(const struct stacks *s, uint64_t address);
+/* Cuts the text of a name into its parts. */
+void code_split(char *text, struct code_parts *p);
+
+#endif
