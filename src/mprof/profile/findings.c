@@ -668,7 +668,8 @@ void findings_tell_outside_once(struct findings *f)
 
 	if (!o->process || !o->unseen)
 		return;
-	if (!o->by_who && stacks + variables >= o->unseen / 4 * 3) {
+	/* What was mapped may be a stack, too. */
+	if (stacks + variables >= (o->by_who ? o->outside : o->unseen) / 4 * 3) {
 		o->process = 0;
 		return;
 	}
