@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "../util/alloc.h"
 #include "../util/order.h"
 
 struct main_thread {
@@ -35,10 +36,10 @@ ORDER(by_owner, struct pid_of, RISING(process))
 /* The pids of processes, in the order of their numbers; *n: how many. */
 static struct pid_of *find_pids(const struct trace *t, size_t *n)
 {
-	struct pid_of *p = calloc(t->facts + 1, sizeof(*p));
+	struct pid_of *p = must_calloc(t->facts + 1, sizeof(*p));
 
 	*n = 0;
-	for (size_t i = 0; p && i < t->facts; i++)
+	for (size_t i = 0; i < t->facts; i++)
 		if (t->fact[i].fact->what <= MPROF_FACT_EXEC)
 			p[(*n)++] = (struct pid_of){ t->fact[i].process, t->fact[i].fact->pid };
 	SORT(p, *n, by_owner);
@@ -62,24 +63,22 @@ static size_t find_main(const struct trace *t, const struct pid_of *pid, size_t 
 	return n;
 }
 
-/* Without memory, numbers stay as they were recorded. */
 void main_threads_find(struct trace *t)
 {
-	struct main_thread *all = NULL, *first;
-	struct pid_of *pid = NULL;
+	struct main_thread *all, *first;
+	struct pid_of *pid;
 	uint32_t most = 0;
-	size_t pids, n = 0;
+	size_t pids, n;
 
 	if (!has_exec(t))
 		return;
 	pid = find_pids(t, &pids);
-	all = calloc(t->uses + 1, sizeof(*all));
-	if (pid && all)
-		n = find_main(t, pid, pids, all);
+	all = must_calloc(t->uses + 1, sizeof(*all));
+	n = find_main(t, pid, pids, all);
 	for (size_t i = 0; i < n; i++)
 		most = all[i].thread > most ? all[i].thread : most;
 	if (n && most < MAIN_THREADS_MOST)
-		t->first_number = calloc((size_t)most + 1, sizeof(*t->first_number));
+		t->first_number = must_calloc((size_t)most + 1, sizeof(*t->first_number));
 	t->first_numbers = t->first_number ? most + 1 : 0;
 	first = all;
 	for (size_t i = 0; t->first_number && i < n; i++) {
