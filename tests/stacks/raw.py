@@ -274,7 +274,7 @@ class Trace:
                 ticks += dt
             elif tag == 13:
                 stacks[w >> 4 & 1] = w >> 8 & 0xffffffff
-            else:
+            elif tag != 15:  # the number of elements of a calloc: its size is that of all
                 raise Bad("a word of tag %d" % tag)
 
     def take_long(self, stream, where, w, v, ticks, last, stacks):
