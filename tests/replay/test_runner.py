@@ -398,7 +398,7 @@ def bad_files():
     dies = playback.call(playback.FREE, 0, 0)
     word = playback.other
     yield "free first", order(dies), "frees a slot that holds no block"
-    yield "twice born", order(born, born), "born in a slot that holds one"
+    yield "twice born", order(born, born), "allocated in a slot that holds one"
     yield "slot", order(playback.call(1, 5, 10), born, dies), "beyond the table"
     yield "slots", order(born, slots=9), "more slots than its calls can use"
     yield "ext", order(playback.ext(), word(playback.TIME, 0)), "EXT without a call"
