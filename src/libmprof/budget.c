@@ -7,7 +7,7 @@
  * compare the times of their events with it (modules/mode/log_totals.c).  What threads have in
  * their slots from before is still written, and totals go on; a part of the budget is left to them.
  */
-#include "budget.h"
+#include "limits.h"
 
 #include <mprof/module.h>
 

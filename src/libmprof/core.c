@@ -18,7 +18,7 @@
 #include "core.h"
 #include "file.h"
 #include "local.h"
-#include "overhead.h"
+#include "limits.h"
 #include "process.h"
 #include "real_libc.h"
 #include "slots.h"

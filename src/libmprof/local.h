@@ -32,7 +32,7 @@ struct mp_peak {
 /* Of overhead.c: what recording has cost here, in ticks, and from when on it is measured. */
 struct mp_overhead {
 	uint64_t spent, due; /* due: compare it with the CPU time then */
-	uint32_t measured;   /* the rest is known */
+	uint32_t measured;   /* the fields below are valid */
 	uint64_t end;	     /* header.log_end at that time */
 	uint64_t cpu_from, spent_from;
 };

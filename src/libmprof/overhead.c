@@ -8,10 +8,11 @@
  *   all calls -> totals    of the run: header.log_end is set, as budget.c does
  *   totals -> samples      of this process: the MODE is told to
  *
- * Each phase is measured from its beginning, and FREE_NS of it cost nothing: how a program starts
- * says little of what follows.  There is no way back.
+ * Each phase is measured from its beginning.  The first FREE_NS of overhead in a phase are free,
+ * because how a program starts says little about the rest of its run.  Recording never returns to
+ * an earlier phase.
  */
-#include "overhead.h"
+#include "limits.h"
 
 #include <linux/time_types.h>
 #include <mprof/module.h>

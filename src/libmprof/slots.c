@@ -22,7 +22,7 @@
 #include <sys/uio.h>
 
 #include "config.h"
-#include "budget.h"
+#include "limits.h"
 #include "core.h"
 #include "file.h"
 #include "local.h"

@@ -18,7 +18,7 @@ struct event_count;
 
 /*
  * Reports losses, compresses the trace if requested and if no process still writes to it, and
- * counts its events. False, after a message, if there is no trace or it cannot be read.
+ * counts its events. Prints a message and returns false if the trace is missing or unreadable.
  */
 bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
 		   struct event_count *event_count);

@@ -99,7 +99,7 @@ static int make_page(void *context, const struct analysis *a, struct error *err)
 	return ret;
 }
 
-/* For a profile there are no further requests. */
+/* The page of a profile is complete: it sends no further requests. */
 static int make_totals_page(void *context, const struct print_totals *totals, struct error *err)
 {
 	const struct making *m = context;

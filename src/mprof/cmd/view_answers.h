@@ -3,8 +3,8 @@
  * view_answers.h - what `mprof view` answers: pages that were made, and questions about them that
  * a thread of its own finds out from the traces.
  *
- * One question is in work at a time.  A new one cancels the old one, because the client no longer
- * needs it. So there is no queue.
+ * The worker answers one question at a time and keeps no queue: a new question cancels the old one,
+ * whose answer the client no longer needs.
  */
 #ifndef MPROF_CMD_VIEW_ANSWERS_H
 #define MPROF_CMD_VIEW_ANSWERS_H

@@ -30,7 +30,7 @@ struct variables;
 
 #define HTML_NO_NODE UINT32_MAX
 
-/* One in so many samples of resident pages is in the page. */
+/* The page includes one sample of resident pages out of this many. */
 static inline size_t html_samples_step(size_t samples)
 {
 	return samples / HTML_SAMPLES + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* html_head.c - see html_head.h. */
-#include "html_head.h"
+/* html_head.c - the facts of a page. */
+#include "html_report.h"
 
 #include <stdlib.h>
 

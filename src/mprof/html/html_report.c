@@ -9,7 +9,6 @@
 #include "../util/markup.h"
 #include "html_data.h"
 #include "html_frame.h"
-#include "html_head.h"
 #include "../print/print_totals.h"
 #include "../print/report.h"
 #include "../print/text.h"

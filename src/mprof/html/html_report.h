@@ -17,13 +17,14 @@
 #include "../pass/resident_parts.h"
 #include "../pass/resident_shares.h"
 #include "../util/blob.h"
+#include "../util/format.h"
 #include "html_data.h"
 
 struct print_totals;
 
 struct html_report {
 	const struct analysis *analysis; /* with findings, unless: */
-	/* Of a profile: then there is no cell, no map, and nothing of cross_frees and resident. */
+	/* Set for a profile, which leaves cells, map, cross_frees and resident NULL. */
 	const struct print_totals *totals;
 	json *threads, *processes; /* of a profile: rows of `mprof report hot --by`; else NULL */
 	const struct cells *cells;
@@ -44,5 +45,13 @@ struct html_report {
 };
 
 void html_report(const struct html_report *r, FILE *out);
+
+/* ---- html_head.c, for html_report.c ---- */
+
+/* HEAD: the facts of the page, but for its large tables of numbers (page.def).  The caller's;
+ * without home directories unless the page is served. */
+json *html_head(const struct html_report *r);
+/* What was started first, as it would be typed. */
+struct long_text html_command(const struct analysis *a);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * budget.h - a run that keeps no more events when they need too much (key BUDGET).
+ * limits.h - a run that records less when recording takes too much space (key BUDGET, budget.c) or
+ * too much time (key OVERHEAD, overhead.c).
  */
-#ifndef MP_BUDGET_H
-#define MP_BUDGET_H
+#ifndef MP_LIMITS_H
+#define MP_LIMITS_H
 
 #include <stdint.h>
 
@@ -12,5 +13,8 @@
  * that has just written a chunk.  Without totals, what is not kept is counted as lost.
  */
 void mp_budget_look(uint64_t now);
+
+/* From a MODE: see module.h. */
+int mp_overhead_spent(uint64_t now, uint64_t ticks, uint32_t calls);
 
 #endif
