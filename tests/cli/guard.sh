@@ -169,7 +169,7 @@ test_guard_of_other_trace() {
 	run "$mprof" record -o log -- true
 	run "$mprof" report errors log
 	expect_status 0
-	expect_text out 'nothing was checked'
+	expect_text out 'Guard checked nothing: no call was recorded with MODE=Guard'
 }
 
 test_guard_clean_programs() {

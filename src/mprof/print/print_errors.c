@@ -257,7 +257,7 @@ static void put_error(const struct errors *e, const struct error_group *g, unsig
 void errors_summary(const struct errors *e, FILE *out)
 {
 	if (!e->guarded) {
-		fprintf(out, "This is not a file of MODE=Guard: nothing was checked.\n");
+		fprintf(out, "Guard checked nothing: no call was recorded with MODE=Guard.\n");
 		return;
 	}
 	fprintf(out, "Guard checked %s", format_many(e->sum.blocks, "block", "blocks").s);
