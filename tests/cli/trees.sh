@@ -339,7 +339,7 @@ test_report_annotate_inlined() {
 
 # After an exec the main thread is the same one, in every answer, of every kind of file.
 test_main_thread_after_exec() {
-	local program=(perl -e 'my @a = map { "x" x $_ } 1 .. 500; exec "true"') file
+	local program=(perl -e 'my @a = map { "x" x $_ } 1 .. 500; exec "perl", "-e", "my @b = (1 .. 500)"') file
 
 	run "$mprof" record -o small -- "${program[@]}"
 	run "$mprof" record --no-compress -o raw -- "${program[@]}"
