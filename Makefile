@@ -41,7 +41,8 @@ endif
 CLI_PKGS := json-c libzstd zlib libprotobuf-c sqlite3 libdw libelf
 # Loaded by the commands that use them, see src/mprof/util/late.h.
 LATE_PKGS := cairo libzip libmicrohttpd
-CLI_CFLAGS := $(BASE) -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS) $(LATE_PKGS)) $(CLI_SAN)
+# Functions of an interface need not use all of its parameters.
+CLI_CFLAGS := $(BASE) -Wno-unused-parameter -I$(O)/gen $(shell $(PKG_CONFIG) --cflags $(CLI_PKGS) $(LATE_PKGS)) $(CLI_SAN)
 CLI_LIBS := $(shell $(PKG_CONFIG) --libs $(CLI_PKGS)) -liberty -ldl -lpthread -lm $(CLI_SAN)
 # The library is preloaded into strangers: nothing exported by accident, nothing
 # bound lazily, no dependency but libc.

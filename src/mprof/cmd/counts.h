@@ -60,7 +60,4 @@ void counts_fields(struct json_object *to, const char *path, const struct counts
 /* Does this directory contain counts files other than those kept as .old? */
 bool counts_here(void);
 
-/* The name of a function code, NULL if the code is free. */
-const char *counts_function(unsigned fn);
-
 #endif

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../trace/functions.h"
 #include "../util/format.h"
 #include "../print/json_rows.h"
 #include "counts.h"
@@ -35,10 +36,10 @@ static void find_columns(struct columns *c, const struct counts_sum *all)
 
 	c->n = 0;
 	for (i = 0; i < MPROF_FN_MAX; i++) {
-		if (!all->fn[i].calls || !counts_function(i))
+		if (!all->fn[i].calls || !function_name(i))
 			continue;
 		c->fn[c->n] = i;
-		c->width[c->n++] = wider((int)strlen(counts_function(i)), digits(all->fn[i].calls));
+		c->width[c->n++] = wider((int)strlen(function_name(i)), digits(all->fn[i].calls));
 	}
 	c->total = wider(5, digits(all->calls));
 }
@@ -49,7 +50,7 @@ static void print_head(FILE *out, const struct columns *c)
 
 	fprintf(out, "  %-24s", "");
 	for (i = 0; i < c->n; i++)
-		fprintf(out, "  %*s", c->width[i], counts_function(c->fn[i]));
+		fprintf(out, "  %*s", c->width[i], function_name(c->fn[i]));
 	fprintf(out, "  %*s\n", c->total, "Total");
 }
 

@@ -10,17 +10,6 @@
 #include "../util/order.h"
 #include "counts.h"
 
-static const char *const names[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = name,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
-
-const char *counts_function(unsigned fn)
-{
-	return fn < MPROF_FN_MAX ? names[fn] : NULL;
-}
-
 static void sum_up(struct counts_sum *to, const struct mprof_counts_fn *fn)
 {
 	size_t i;

@@ -178,7 +178,6 @@ static int status(struct target *t, const struct options *o, struct error *err)
 	uint64_t live, peak;
 	int ret = trace_open(&trace, t->link, MPROF_MAGIC_PROFILE, err);
 
-	(void)o;
 	if (ret)
 		return ret;
 	site_lanes_read(&lanes, trace);
@@ -216,19 +215,16 @@ static int change(struct target *t, uint32_t set, uint32_t take, uint32_t add, s
 
 static int pause_it(struct target *t, const struct options *o, struct error *err)
 {
-	(void)o;
 	return change(t, 1, 0, 0, err);
 }
 
 static int resume_it(struct target *t, const struct options *o, struct error *err)
 {
-	(void)o;
 	return change(t, 0, 1, 0, err);
 }
 
 static int clear(struct target *t, const struct options *o, struct error *err)
 {
-	(void)o;
 	return change(t, 0, 0, 2, err);
 }
 

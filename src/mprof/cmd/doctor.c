@@ -70,7 +70,6 @@ static void check_library(struct finding *f, const char *program)
 	struct elf_facts elf;
 	char *path = library_find(&err);
 
-	(void)program;
 	if (!path)
 		say(f, BAD, "%s", err.text);
 	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
@@ -86,7 +85,6 @@ static void check_conf(struct finding *f, const char *program)
 	struct conf conf = { { NULL } };
 	struct error err;
 
-	(void)program;
 	if (!text)
 		say(f, FINE, "MPROF_CONF is not set, so INIT=LD_NEXT and MODE=Count apply");
 	else if (conf_parse(&conf, text, &err))
@@ -100,7 +98,6 @@ static void check_preload(struct finding *f, const char *program)
 {
 	const char *text = getenv("LD_PRELOAD");
 
-	(void)program;
 	if (text && *text)
 		say(f, KNOW, "LD_PRELOAD names %s, which stays preloaded after libmprof.so", text);
 	else
@@ -114,7 +111,6 @@ static void check_clock(struct finding *f, const char *program)
 	bool steady = false;
 	FILE *in = fopen("/proc/cpuinfo", "re");
 
-	(void)program;
 	while (in && !steady && fgets(line, sizeof(line), in))
 		steady = strstr(line, "nonstop_tsc") && strstr(line, "constant_tsc");
 	if (in)
@@ -131,7 +127,6 @@ static void check_room(struct finding *f, const char *program)
 	struct statvfs fs;
 	double gib;
 
-	(void)program;
 	if (access(".", W_OK)) {
 		say(f, BAD, "This directory is not writable (%s): name the trace with -o LOG",
 		    strerror(errno));
@@ -150,7 +145,6 @@ static void check_limits(struct finding *f, const char *program)
 {
 	struct rlimit file, space;
 
-	(void)program;
 	getrlimit(RLIMIT_FSIZE, &file);
 	getrlimit(RLIMIT_AS, &space);
 	if (file.rlim_cur != RLIM_INFINITY)
@@ -170,7 +164,6 @@ static void check_allocators(struct finding *f, const char *program)
 	size_t n = 0;
 	char *path;
 
-	(void)program;
 	say(f, FINE, "Allocators: ");
 	n = strlen(f->text);
 	for (a = allocator_table; a->name && n < sizeof(f->text); a++) {
@@ -192,7 +185,6 @@ static void check_trial(struct finding *f, const char *program)
 	struct run_result r;
 	struct error err;
 
-	(void)program;
 	if (!mkdtemp(directory)) {
 		say(f, KNOW, "No trial run was made: /tmp: %s", strerror(errno));
 		return;

@@ -7,19 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../trace/functions.h"
 #include "../trace/lost.h"
 
 #define BATCH 1024
 
-static const uint8_t class_of[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
-
 static bool asks(unsigned fn)
 {
-	return class_of[fn] == MPROF_CLASS_ALLOC || class_of[fn] == MPROF_CLASS_REALLOC;
+	return function_class[fn] == MPROF_CLASS_ALLOC || function_class[fn] == MPROF_CLASS_REALLOC;
 }
 
 uint64_t event_count_asked(const struct mprof_counts_fn *fn)

@@ -318,7 +318,6 @@ static int take_memory(const struct option_row *row, const char *arg, void *to, 
 	uint64_t bytes;
 	int ret = take_size(row, arg, &bytes, err);
 
-	(void)to;
 	if (!ret)
 		memory_cap_at(bytes);
 	return ret;
@@ -326,7 +325,6 @@ static int take_memory(const struct option_row *row, const char *arg, void *to, 
 
 static int take_colour(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	(void)to;
 	return terminal_set_colour(arg) ? 0 : option_unknown(err, row, arg, row->words);
 }
 

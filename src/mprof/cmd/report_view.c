@@ -138,12 +138,10 @@ int report_view(struct report_view *v, struct trace *t)
 		ret = when_find(&v->at, t, &r->options->sites.until, &err);
 	if (ret < 0)
 		return cmd_error(STATUS_USAGE, "%s", err.text);
-	if (ops->prepare)
-		ret = ops->prepare(r, &err);
+	ret = view_prepare(v->view, r, &err);
 	if (!ret)
 		ret = answer(v, t, &err);
-	if (ops->release)
-		ops->release(r);
+	view_release(v->view, r);
 	if (ret == -EINVAL)
 		return cmd_error(STATUS_USAGE, "%s", err.text);
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../trace/functions.h"
 #include "../util/alloc.h"
 #include "../util/format.h"
 #include "../print/json_rows.h"
@@ -147,8 +148,8 @@ static void print_functions(FILE *out, const struct stat *s)
 	unsigned i;
 
 	for (i = 0; i < MPROF_FN_MAX; i++)
-		if (counts_function(i) && spread_mean(&s->calls[i]))
-			function_row(&t, counts_function(i), &s->calls[i], &s->bytes[i],
+		if (function_name(i) && spread_mean(&s->calls[i]))
+			function_row(&t, function_name(i), &s->calls[i], &s->bytes[i],
 				     &s->failed[i], wall);
 	function_row(&t, "Total", &s->total, NULL, NULL, wall);
 	table_print(&t, out);

@@ -7,15 +7,10 @@
 
 #include "../heap/beside.h"
 #include "../pass/array.h"
+#include "../trace/functions.h"
 #include "compile_parts.h"
 
 #define AHEAD 8 /* events: memory has answered by then */
-
-static const uint8_t class_of[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
 
 /* By index of the heap. */
 struct feed_process {
@@ -169,7 +164,7 @@ static void realloc_ends(struct feed *f, struct feed_process *p, struct feed_thr
 static inline void one_call(struct feed *f, struct feed_process *p, const struct event *e,
 			    const struct note *n)
 {
-	const unsigned class = e->fn < MPROF_FN_MAX ? class_of[e->fn] : MPROF_CLASS_MAP;
+	const unsigned class = e->fn < MPROF_FN_MAX ? function_class[e->fn] : MPROF_CLASS_MAP;
 	struct feed_thread *t = (struct feed_thread *)f->thread.item + n->thread;
 	struct compile_call call;
 
@@ -279,7 +274,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	const struct heap_process *from = h->process[process];
 	struct feed_process *p = process_at(f, process);
 
-	(void)ticks;
 	if (is_wanted(f, from->number, p))
 		f->found.inversions += from->inversions - p->inversions;
 	if (f->options->process == COMPILE_ALL && !f->walk->over)

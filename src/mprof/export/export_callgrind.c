@@ -32,7 +32,6 @@ static void figure(const void *context, const struct profile *p, size_t i, uint6
 {
 	const struct site_values *v = &p->site[i].v;
 
-	(void)context;
 	to[0] = v->calls;
 	to[1] = v->freed_calls;
 	to[2] = v->calls + v->freed_calls;
@@ -275,7 +274,6 @@ int export_callgrind(struct export *x, struct error *err)
 	};
 	struct callgrind c = { .profile = x->profile, .out = x->out };
 
-	(void)err;
 	callgraph_make(&c.graph, x->profile, &o, figure, NULL);
 	put_all(&c);
 	free(c.by_function);

@@ -162,8 +162,6 @@ static void put_held(void *self, struct flow *f, uint64_t ticks, uint64_t number
 {
 	struct chrome *c = self;
 
-	(void)f;
-	(void)ticks;
 	if (!c->held.number || c->held.number == number)
 		return;
 	changes(c, c->held.process, c->held.ticks, -c->held.bytes, UINT64_MAX);
@@ -175,7 +173,6 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 	struct chrome *c = self;
 	const bool held = c->held.number;
 
-	(void)f;
 	changes(c, b->process, b->ticks, b->block->size - (held ? c->held.bytes : 0), !held);
 	c->held.number = 0;
 }
@@ -185,7 +182,6 @@ static void ended(void *self, struct flow *f, const struct flow_block *b)
 {
 	struct chrome *c = self;
 
-	(void)f;
 	if (b->resized) {
 		c->held.process = b->process;
 		c->held.ticks = b->ticks;
@@ -198,8 +194,6 @@ static void ended(void *self, struct flow *f, const struct flow_block *b)
 
 static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
 {
-	(void)f;
-	(void)why;
 	changes(self, b->process, b->ticks, -b->block->size, UINT64_MAX);
 }
 

@@ -32,7 +32,6 @@ static void left(void *self, struct flow *f, const struct flow_block *b, enum pr
 	struct dhat *d = self;
 	unsigned __int128 *ns = array_at(&d->left_ns, b->group, sizeof(*ns));
 
-	(void)why;
 	if (b->ticks > d->end_ticks)
 		d->end_ticks = b->ticks;
 	if (b->ticks > b->block->start)

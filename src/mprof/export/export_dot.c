@@ -144,7 +144,6 @@ int export_dot(struct export *x, struct error *err)
 {
 	struct graph graph;
 
-	(void)err;
 	graph_make(&graph, x);
 	put_graph(&graph, x->out);
 	graph_release(&graph);

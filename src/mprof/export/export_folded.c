@@ -29,7 +29,6 @@ int export_folded(struct export *x, struct error *err)
 	const struct merged_row *row;
 	struct merged m;
 
-	(void)err;
 	merged_make(&m, x->profile);
 	export_bucket_add(x, &m);
 	for (row = m.row; row < m.row + m.count; row++)

@@ -310,7 +310,6 @@ static void at_time(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 	struct heaptrack *h = self;
 	uint64_t ms;
 
-	(void)number;
 	if (ticks <= h->quiet)
 		return;
 	ms = flow_ns(f, ticks) / 1000000;
@@ -372,8 +371,6 @@ static void called(void *self, struct flow *f, const struct event *e, uint64_t n
 {
 	struct heaptrack *h = self;
 
-	(void)f;
-	(void)number;
 	h->since += e->thread == h->last_thread &&
 		    (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) &&
 		    e->fn < MPROF_FN_MMAP;
@@ -384,7 +381,6 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 	struct heaptrack *h = self;
 	struct info *i = info_of(h, b);
 
-	(void)f;
 	if (h->left)
 		drop_left(h);
 	put_one(h, '+', i->number);
@@ -410,7 +406,6 @@ static void give_back(struct heaptrack *h, const struct flow_block *b, bool dist
 
 static void ended(void *self, struct flow *f, const struct flow_block *b)
 {
-	(void)f;
 	give_back(self, b, b->resized);
 }
 
@@ -419,7 +414,6 @@ static void left(void *self, struct flow *f, const struct flow_block *b, enum pr
 	struct heaptrack *h = self;
 	struct info *i;
 
-	(void)f;
 	if (why == GONE_EXEC) {
 		give_back(h, b, true);
 		return;
@@ -437,7 +431,6 @@ static void gone(void *self, struct flow *f, uint32_t process, enum process_gone
 	const struct tree_process *p = tree_find(&h->profile->tree, process);
 	struct memory *s = p ? &h->memory[p - h->profile->tree.process] : NULL;
 
-	(void)f;
 	if (why == GONE_EXEC || !s)
 		return;
 	take_samples(h, ticks);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "../profile/flow.h"
+#include "../trace/functions.h"
 #include "exports.h"
 #include "../print/json.h"
 #include "path_frames.h"
@@ -134,7 +135,7 @@ static void put_event(const struct jsonl *j, const char *type, const struct flow
 	put_n(out, "thread", b->thread);
 	put_n(out, "site", j->site[b->group] + 1);
 	if (b->number)
-		put_s(out, "function", place_function(b->fn));
+		put_s(out, "function", function_name(b->fn) ?: "?");
 	fprintf(out, ",\"address\":\"%" PRIx64 "\"", b->block->addr);
 	put_n(out, "size", b->block->size);
 	put_n(out, "slack", b->block->slack);

@@ -122,7 +122,6 @@ int export_mallocprofiler(struct export *x, struct error *err)
 {
 	struct dollar d = { .x = x };
 
-	(void)err;
 	put_all(&d);
 	free(d.order);
 	free(d.path.line);

@@ -168,7 +168,6 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 	struct massif *m = self;
 	uint64_t *bytes = array_at(&m->live, b->group, sizeof(*bytes));
 
-	(void)f;
 	*bytes += b->block->size;
 	m->moved += b->block->size;
 }
@@ -178,7 +177,6 @@ static void ended(void *self, struct flow *f, const struct flow_block *b)
 	struct massif *m = self;
 	uint64_t *bytes = array_at(&m->live, b->group, sizeof(*bytes));
 
-	(void)f;
 	*bytes -= b->block->size;
 	m->moved += b->block->size;
 }
@@ -188,8 +186,6 @@ static void left(void *self, struct flow *f, const struct flow_block *b, enum pr
 	struct massif *m = self;
 	uint64_t *bytes = array_at(&m->live, b->group, sizeof(*bytes));
 
-	(void)f;
-	(void)why;
 	*bytes -= b->block->size;
 }
 

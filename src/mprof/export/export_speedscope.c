@@ -133,7 +133,6 @@ int export_speedscope(struct export *x, struct error *err)
 {
 	struct merged m;
 
-	(void)err;
 	merged_make(&m, x->profile);
 	merged_sort(&m);
 	put_all(x, &m);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../profile/flow.h"
+#include "../trace/functions.h"
 #include "exports.h"
 #include "../print/json.h"
 #include "path_frames.h"
@@ -324,7 +325,7 @@ static void put_event(struct base *b, const char *what, const struct flow *f,
 	put_n(b, s, 5, at->thread);
 	put_n(b, s, 6, b->site[at->group] + 1);
 	if (at->number)
-		put_s(b, s, 7, place_function(at->fn));
+		put_s(b, s, 7, function_name(at->fn) ?: "?");
 	else
 		put_null(b, s, 7);
 	put_n(b, s, 8, at->block->addr);

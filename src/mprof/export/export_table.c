@@ -151,12 +151,10 @@ static int put_table(struct export *x, struct rows r)
 
 int export_csv(struct export *x, struct error *err)
 {
-	(void)err;
 	return put_table(x, (struct rows){ .separator = ',', .end = "\r\n", .quotes = true });
 }
 
 int export_tsv(struct export *x, struct error *err)
 {
-	(void)err;
 	return put_table(x, (struct rows){ .separator = '\t', .end = "\n" });
 }

@@ -105,7 +105,6 @@ int export_txt(struct export *x, struct error *err)
 	struct graph graph;
 	size_t i;
 
-	(void)err;
 	graph_make(&graph, x);
 	put_head(&graph, x->out);
 	for (i = 0; i < graph.nodes; i++)

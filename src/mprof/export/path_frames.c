@@ -56,14 +56,3 @@ const char *place_build_id(const struct stack_object *o, char to[BUILD_ID_TEXT])
 	to[2 * i] = '\0';
 	return to;
 }
-
-const char *place_function(unsigned fn)
-{
-	static const char *const name[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = name,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-	};
-
-	return fn < MPROF_FN_MAX && name[fn] ? name[fn] : "?";
-}

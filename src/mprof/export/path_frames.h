@@ -43,7 +43,4 @@ char *place_command_text(const struct profile *p);
 /* The build-id in hexadecimal, "" for none; `to` itself. */
 const char *place_build_id(const struct stack_object *o, char to[BUILD_ID_TEXT]);
 
-/* "malloc" for MPROF_FN_MALLOC; "?" for what there is not. */
-const char *place_function(unsigned fn);
-
 #endif

@@ -3,13 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "../trace/functions.h"
 #include "import_ops.h"
-
-static const uint8_t class_of[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
 
 /* Times never go backwards; without any, calls are counted. */
 static uint64_t ticks_of(struct importer *im, uint64_t ns)
@@ -70,7 +65,7 @@ void import_call(struct importer *im, const struct import_call *c)
 	struct event *e;
 
 	im->report.calls++;
-	if (class_of[c->fn] == MPROF_CLASS_REALLOC) {
+	if (function_class[c->fn] == MPROF_CLASS_REALLOC) {
 		if (c->old) {
 			e = new_event(im, EVENT_REALLOC_BEGIN, c->fn, c->thread, c->ns);
 			e->addr = c->old;
@@ -80,8 +75,8 @@ void import_call(struct importer *im, const struct import_call *c)
 	} else {
 		e = new_event(im, EVENT_CALL, c->fn, c->thread, c->ns);
 	}
-	e->addr = class_of[c->fn] == MPROF_CLASS_FREE ? c->old : c->addr;
-	if (class_of[c->fn] != MPROF_CLASS_FREE)
+	e->addr = function_class[c->fn] == MPROF_CLASS_FREE ? c->old : c->addr;
+	if (function_class[c->fn] != MPROF_CLASS_FREE)
 		set_size(e, c);
 }
 

@@ -7,11 +7,7 @@
  */
 #include "totals.h"
 
-static const uint8_t class_of[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
+#include "../trace/functions.h"
 
 static void start(void *self, struct walk *w)
 {
@@ -21,7 +17,7 @@ static void start(void *self, struct walk *w)
 static inline void count_call(struct totals_thread *t, const struct event *e, const struct note *n)
 {
 	struct totals_fn *f = &t->sum.fn[e->fn];
-	const uint8_t class = class_of[e->fn];
+	const uint8_t class = function_class[e->fn];
 	bool failed;
 
 	f->calls++;
@@ -89,7 +85,8 @@ static void close_sum(struct totals_sum *s)
 	for (f = 0; f < MPROF_FN_MAX; f++) {
 		s->calls += s->fn[f].calls;
 		s->failed += s->fn[f].failed;
-		if (class_of[f] == MPROF_CLASS_ALLOC || class_of[f] == MPROF_CLASS_REALLOC)
+		if (function_class[f] == MPROF_CLASS_ALLOC ||
+		    function_class[f] == MPROF_CLASS_REALLOC)
 			s->allocated += s->fn[f].bytes;
 	}
 }

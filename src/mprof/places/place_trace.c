@@ -274,7 +274,6 @@ static void recorded_gone(void *self, const struct heap *h, uint32_t process, en
 {
 	struct recorded *r = self;
 
-	(void)ticks;
 	if (h->process[process]->number == r->of.number)
 		give_held(r);
 	r->image += why == GONE_EXEC && h->process[process]->number == r->of.number;
@@ -339,7 +338,6 @@ static void tell_progress(void *context, const struct walk *w)
 {
 	struct recorded *r = context;
 
-	(void)w;
 	r->plan.progress(r->plan.progress_context, r->op, r->of.ops);
 }
 

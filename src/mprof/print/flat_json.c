@@ -15,12 +15,10 @@ size_t flat_view_json_rows(const struct view_request *r)
 	return flat_view_rows(r, NULL);
 }
 
-int flat_view_json(struct view_request *r, json *o, struct error *err)
+void flat_view_json(struct view_request *r, json *o)
 {
 	size_t more;
 
-	(void)err;
 	flat_view_rows(r, &more);
 	flat_view_fields(o, r, more);
-	return 0;
 }

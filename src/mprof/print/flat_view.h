@@ -27,7 +27,7 @@ struct flat_view {
 void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out);
 
 /* Members "total", of all that passes the filters, and how many rows there are. */
-int flat_view_json(struct view_request *r, json *o, struct error *err);
+void flat_view_json(struct view_request *r, json *o);
 json *flat_view_json_row(struct view_request *r, size_t i);
 size_t flat_view_json_rows(const struct view_request *r);
 

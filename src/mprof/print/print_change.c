@@ -132,7 +132,6 @@ static void print_verdict(const struct change_answer *a, const struct change_row
 		put_saving(lower < peak ? "save" : "need another", peak, lower, format_bytes,
 			   "of memory at the peak", out);
 	fputs(".\n", out);
-	(void)a;
 }
 
 static void print_verdicts(const struct change_answer *a, FILE *out)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../trace/functions.h"
 #include "../util/alloc.h"
 #include "dump_stacks.h"
 #include "json_lines.h"
@@ -70,12 +71,6 @@ static const struct {
 
 /* The fields of a line, by function; from learn_shapes(). */
 static struct field shapes[MPROF_FN_MAX][FIELDS];
-
-static const char *const names[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = name,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
 
 static const char *const marks[] = {
 	[MPROF_CONTROL_THREAD_CREATE] = "thread-create",
@@ -225,7 +220,7 @@ static bool wanted(const struct dump *d, const struct event *e, int64_t ns)
 		return false;
 	if (!is_call(e))
 		return f->marks;
-	return e->fn < MPROF_FN_MAX && names[e->fn] && (!f->functions || f->functions >> e->fn & 1);
+	return function_name(e->fn) && (!f->functions || f->functions >> e->fn & 1);
 }
 
 /* ---- values ---- */
@@ -324,7 +319,7 @@ static void text_call(struct dump *d, const struct event *e, const struct old *o
 	struct line *l = &d->line;
 	const char *error;
 
-	line_text(l, names[e->fn]);
+	line_text(l, function_name(e->fn));
 	for (; f->name; f++) {
 		if (!is_shown(e, f->from))
 			continue;

@@ -7,6 +7,7 @@
 
 #include "../profile/calltree.h"
 #include "../profile/paths.h"
+#include "../trace/functions.h"
 #include "../util/alloc.h"
 #include "figures.h"
 #include "paragraph.h"
@@ -62,12 +63,7 @@ void errors_release(struct errors *e)
 
 const char *errors_function(unsigned fn)
 {
-	static const char *const names[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = name,
-#include <mprof/functions.def>
-	};
-
-	return fn < MPROF_FN_MAX && names[fn] ? names[fn] : "a check";
+	return function_name(fn) ?: "a check";
 }
 
 static const char *place_name(uint32_t place)

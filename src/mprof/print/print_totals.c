@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../trace/functions.h"
 #include "flat_view.h"
 #include "json_rows.h"
 #include "print_findings.h"
@@ -15,12 +16,6 @@
 #define ROWS	    5u /* of each list, without --all */
 #define RANKS_SHOWN 16u
 #define COURSE_ROWS 16u
-
-static const char *const names[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = name,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
 
 /* ---- text ---- */
 
@@ -117,7 +112,7 @@ static void print_functions(const struct print_totals *t, FILE *out)
 	for (i = 0; i < MPROF_FN_MAX; i++) {
 		if (!fn[i].calls)
 			continue;
-		table_cell(&table, "%s", names[i] ? names[i] : "(not known)");
+		table_cell(&table, "%s", function_name(i) ?: "(not known)");
 		table_cell(&table, "%s", format_count(fn[i].calls).s);
 		table_cell(&table, "%s", format_count(fn[i].bytes).s);
 		table_cell(&table, "%s", format_count(fn[i].failed).s);

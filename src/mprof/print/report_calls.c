@@ -5,16 +5,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../trace/functions.h"
 #include "../util/alloc.h"
 #include "../util/order.h"
 #include "print_table.h"
 #include "text.h"
-
-static const char *const names[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = name,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
 
 static void function_row(struct table *t, const char *name, const struct totals_fn *f)
 {
@@ -28,11 +23,11 @@ static void print_functions(const struct analysis *a, FILE *out)
 {
 	const struct totals_sum *s = &a->totals.all;
 	struct table t = TABLE("<Function", ">Calls", ">Bytes", ">Failed");
-	int i;
+	unsigned i;
 
 	for (i = 0; i < MPROF_FN_MAX; i++)
-		if (s->fn[i].calls && names[i])
-			function_row(&t, names[i], &s->fn[i]);
+		if (s->fn[i].calls && function_name(i))
+			function_row(&t, function_name(i), &s->fn[i]);
 	table_cell(&t, "Total");
 	table_cell(&t, "%s", format_count(s->calls).s);
 	table_cell(&t, "%s", format_count(s->allocated).s);

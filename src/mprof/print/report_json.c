@@ -7,15 +7,10 @@
  */
 #include "report.h"
 
+#include "../trace/functions.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "print_findings.h"
-
-static const char *const names[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = name,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};
 
 static const char *const problem_kinds[HEAP_PROBLEM_KINDS] = {
 	[HEAP_DOUBLE_ALLOCATION] = "double_allocation",

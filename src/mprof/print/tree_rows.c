@@ -28,7 +28,7 @@ static const enum line_same same_of[PROFILE_BY_COUNT] = {
 	[PROFILE_BY_MODULE] = LINE_MODULE,
 };
 
-int tree_rows_by(const struct view_request *r, struct error *err)
+int tree_rows_by(struct view_request *r, struct error *err)
 {
 	if (!profile_by_part(r->by))
 		return 0;

@@ -42,6 +42,6 @@ void callers_view_fields(json *to, const char *function, const struct tree_rows 
 			 const struct tree_rows *callees);
 
 /* -EINVAL with err for a --by that trees do not support. */
-int tree_rows_by(const struct view_request *r, struct error *err);
+int tree_rows_by(struct view_request *r, struct error *err);
 
 #endif

@@ -239,19 +239,9 @@ static int no_such_file(const struct view_request *r, struct error *err)
 	return ret;
 }
 
-static int prepare(struct view_request *r, struct error *err)
+static void release(void *own)
 {
-	(void)err;
-	r->own = must_calloc(1, sizeof(struct sources));
-	return 0;
-}
-
-static void release(struct view_request *r)
-{
-	if (r->own)
-		sources_release(r->own);
-	free(r->own);
-	r->own = NULL;
+	sources_release(own);
 }
 
 static int make(struct view_request *r, struct error *err)
@@ -262,20 +252,18 @@ static int make(struct view_request *r, struct error *err)
 	return s->files ? 0 : no_such_file(r, err);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	struct sources *s = r->own;
 	struct margin m = { r, r->profile, s, out, r->sort != VALUE_CALLS, 0, 0 };
-	int ret = make(r, err);
 	size_t i;
 
 	measure(&m);
-	for (i = 0; i < s->files && !ret; i++) {
+	for (i = 0; i < s->files; i++) {
 		if (i)
 			fputc('\n', out);
 		put_file(&m, &s->file[i]);
 	}
-	return ret;
 }
 
 /* ---- JSON ---- */
@@ -295,10 +283,9 @@ static json *file_json(struct view_request *r, size_t at)
 	return o;
 }
 
-static int members(struct view_request *r, json *o, struct error *err)
+static void members(struct view_request *r, json *o)
 {
 	annotate_view_fields(o, r);
-	return make(r, err);
 }
 
 static size_t files(const struct view_request *r)
@@ -311,7 +298,8 @@ const struct view_ops view_annotate = {
 	.by = PROFILE_BY_FUNCTION,
 	.rows = true,
 	.totals = true,
-	.prepare = prepare,
+	.own = sizeof(struct sources),
+	.make = make,
 	.text = text,
 	.json = members,
 	.json_row = file_json,

@@ -4,38 +4,21 @@
  * allocate.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "../profile/filters.h"
-#include "../util/alloc.h"
 #include "figures.h"
 #include "tree_rows.h"
-#include "paragraph.h"
 
 struct both {
 	struct tree_rows callers, callees;
 };
 
-static int prepare(struct view_request *r, struct error *err)
+static void release(void *own)
 {
-	int ret = tree_rows_by(r, err);
+	struct both *b = own;
 
-	if (ret < 0)
-		return ret;
-	r->own = must_calloc(1, sizeof(struct both));
-	return 0;
-}
-
-static void release(struct view_request *r)
-{
-	struct both *b = r->own;
-
-	if (b) {
-		tree_rows_release(&b->callers);
-		tree_rows_release(&b->callees);
-	}
-	free(b);
-	r->own = NULL;
+	tree_rows_release(&b->callers);
+	tree_rows_release(&b->callees);
 }
 
 static int make(struct view_request *r, struct error *err)
@@ -53,13 +36,10 @@ static int make(struct view_request *r, struct error *err)
 	return 0;
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	struct both *b = r->own;
-	int ret = make(r, err);
 
-	if (ret < 0)
-		return ret;
 	fprintf(out, "Callers of '%s', outward; %s of the %s passes through it.\n", r->arg,
 		format_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s,
 		profile_value_name(r->sort));
@@ -67,17 +47,13 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	tree_rows_text(&b->callers, out);
 	fprintf(out, "\nCallees of '%s', inward.\n\n", r->arg);
 	tree_rows_text(&b->callees, out);
-	return 0;
 }
 
-static int members(struct view_request *r, json *o, struct error *err)
+static void members(struct view_request *r, json *o)
 {
 	struct both *b = r->own;
-	int ret = make(r, err);
 
-	if (!ret)
-		callers_view_fields(o, r->arg, &b->callers, &b->callees);
-	return ret;
+	callers_view_fields(o, r->arg, &b->callers, &b->callees);
 }
 
 static json *row(struct view_request *r, size_t i)
@@ -95,7 +71,9 @@ const struct view_ops view_callers = {
 	.by = PROFILE_BY_FUNCTION,
 	.rows = true,
 	.totals = true,
-	.prepare = prepare,
+	.own = sizeof(struct both),
+	.prepare = tree_rows_by,
+	.make = make,
 	.text = text,
 	.json = members,
 	.json_row = row,

@@ -2,51 +2,39 @@
 /* view_errors.c - the view errors: what MODE=Guard found. */
 #include <stdlib.h>
 
-#include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "print_errors.h"
 #include "views.h"
 
-static int prepare(struct view_request *r, struct error *err)
+static int make(struct view_request *r, struct error *err)
 {
-	(void)err;
-	r->own = must_calloc(1, sizeof(struct errors));
+	errors_find(r->own, r->profile);
 	return 0;
 }
 
-static void release(struct view_request *r)
+static void release(void *own)
 {
-	errors_release(r->own);
-	free(r->own);
-	r->own = NULL;
+	errors_release(own);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	struct errors *e = r->own;
 
-	(void)err;
-	errors_find(e, r->profile);
 	errors_summary(e, out);
 	if (e->count)
 		fputc('\n', out);
 	errors_text(e, r->top, r->depth, out);
-	return 0;
 }
 
 /* ---- JSON ---- */
 
 #include "../json/errors.def"
 
-static int members(struct view_request *r, json *o, struct error *err)
+static void members(struct view_request *r, json *o)
 {
-	struct errors *e = r->own;
-
-	(void)err;
-	errors_find(e, r->profile);
-	errors_view_fields(o, e);
-	return 0;
+	errors_view_fields(o, r->own);
 }
 
 static json *row(struct view_request *r, size_t i)
@@ -69,7 +57,8 @@ static size_t rows(const struct view_request *r)
 const struct view_ops view_errors = {
 	.sort = VALUE_TOTAL,
 	.by = PROFILE_BY_STACK,
-	.prepare = prepare,
+	.own = sizeof(struct errors),
+	.make = make,
 	.text = text,
 	.json = members,
 	.json_row = row,

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_globals.c - the view globals: variables of the program and its libraries. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../profile/variables.h"
-#include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "print_table.h"
 #include "views.h"
 
-static int prepare(struct view_request *r, struct error *err)
+static int make(struct view_request *r, struct error *err)
 {
-	(void)err;
-	r->own = must_calloc(1, sizeof(struct variables));
+	variables_find(r->own, r->profile);
 	return 0;
 }
 
-static void release(struct view_request *r)
+static void release(void *own)
 {
-	variables_release(r->own);
-	free(r->own);
-	r->own = NULL;
+	variables_release(own);
 }
 
 static const char *path_of(const struct profile *p, uint32_t object)
@@ -73,17 +68,15 @@ static void put_variables(const struct variables *v, const struct profile *p, si
 	table_print(&t, out);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	struct variables *v = r->own;
 	size_t shown;
 
-	(void)err;
-	variables_find(v, r->profile);
 	if (!v->objects) {
 		fputs("No program or library is known: variables need a trace with call stacks.\n",
 		      out);
-		return 0;
+		return;
 	}
 	shown = view_shown(r, v->count);
 	fprintf(out,
@@ -98,21 +91,15 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	if (shown < v->count)
 		fprintf(out, "  and %s; --top 0 shows all\n",
 			format_many(v->count - shown, "smaller variable", "smaller variables").s);
-	return 0;
 }
 
 /* ---- JSON ---- */
 
 #include "../json/globals.def"
 
-static int members(struct view_request *r, json *o, struct error *err)
+static void members(struct view_request *r, json *o)
 {
-	struct variables *v = r->own;
-
-	(void)err;
-	variables_find(v, r->profile);
-	globals_view_fields(o, v, r->profile);
-	return 0;
+	globals_view_fields(o, r->own, r->profile);
 }
 
 static json *row(struct view_request *r, size_t i)
@@ -131,7 +118,8 @@ const struct view_ops view_globals = {
 	.sort = VALUE_TOTAL,
 	.by = PROFILE_BY_STACK,
 	.totals = true,
-	.prepare = prepare,
+	.own = sizeof(struct variables),
+	.make = make,
 	.text = text,
 	.json = members,
 	.json_row = row,

@@ -33,7 +33,7 @@ static struct text cell(const struct view_request *r, const struct profile_group
 	return r->sort != VALUE_CALLS ? format_count(g->v.calls) : format_bytes(g->v.bytes);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct site_values *v = &p->total;
@@ -53,9 +53,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	if (v->map_calls)
 		fprintf(out, "In addition, %s mapped %s.\n",
 			format_many(v->map_calls, "call", "calls").s, format_bytes(v->map_bytes).s);
-	(void)err;
 	flat_view_text(&flat, r, out);
-	return 0;
 }
 
 const struct view_ops view_hot = {

@@ -100,7 +100,14 @@ static void print_suppressed(const struct profile *p, FILE *out)
 	}
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static int make(struct view_request *r, struct error *err)
+{
+	if (!r->sorted)
+		leaks_rank(r->profile);
+	return 0;
+}
+
+static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct flat_view flat = {
@@ -112,30 +119,24 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	(void)err;
 	if (p->total.leaked_calls)
 		fprintf(out, "%s %s: %s.\n",
 			format_many(p->total.leaked_calls, "block was", "blocks were").s,
 			tree_interrupted(&p->tree) || p->walk.input.log_end ? "live at the end"
 									    : "never freed",
 			format_exact(p->total.leaked_bytes).s);
-	if (!r->sorted)
-		leaks_rank(r->profile);
 	flat_view_text(&flat, r, out);
 	print_suppressed(p, out);
-	return 0;
 }
 
 /* ---- JSON ---- */
 
 #include "../json/leaks.def"
 
-static int leaks_json(struct view_request *r, json *o, struct error *err)
+static void leaks_json(struct view_request *r, json *o)
 {
-	if (!r->sorted)
-		leaks_rank(r->profile);
 	leaks_view_fields(o, r);
-	return flat_view_json(r, o, err);
+	flat_view_json(r, o);
 }
 
 static json *leak_row(struct view_request *r, size_t i)
@@ -150,6 +151,7 @@ const struct view_ops view_leaks = {
 	.sort = VALUE_LEAKED,
 	.rows = true,
 	.totals = true,
+	.make = make,
 	.text = text,
 	.json = leaks_json,
 	.json_row = leak_row,

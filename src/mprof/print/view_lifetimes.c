@@ -45,11 +45,10 @@ static struct long_text about(const struct view_request *r, const struct profile
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	(void)r;
 	return mean_of(&g->v);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	const struct site_values *v = &r->profile->total;
 	const struct flat_view flat = {
@@ -67,9 +66,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		fprintf(
 		    out, "No block was freed; %s.\n",
 		    format_many(v->live_calls, "block is still live", "blocks are still live").s);
-	(void)err;
 	flat_view_text(&flat, r, out);
-	return 0;
 }
 
 const struct view_ops view_lifetimes = {

@@ -68,7 +68,7 @@ static void print_bound(const struct sites *s, FILE *out)
 			format_exact(0 - (uint64_t)rest).s);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct flat_view flat = {
@@ -91,9 +91,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	print_bound(&p->sites, out);
 	if (r->sort == VALUE_LOCAL)
 		fputs("Each row has its own peak, which may be at another time.\n", out);
-	(void)err;
 	flat_view_text(&flat, r, out);
-	return 0;
 }
 
 const struct view_ops view_peak = {

@@ -17,14 +17,12 @@ static struct long_text about(const struct view_request *r, const struct profile
 {
 	struct long_text t;
 
-	(void)r;
 	snprintf(t.s, sizeof(t.s), "in %s", format_many(g->v.rss_calls, "block", "blocks").s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	(void)r;
 	return format_count(g->v.rss_calls);
 }
 
@@ -32,7 +30,6 @@ static struct text cell(const struct view_request *r, const struct profile_group
 
 static void figure(const void *context, const struct profile *p, size_t i, uint64_t *to)
 {
-	(void)context;
 	*to = p->site[i].v.rss_bytes;
 }
 
@@ -203,7 +200,7 @@ static void print_moment(const struct view_request *r, FILE *out)
 			format_bytes(m->unseen).s);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct flat_view flat = {
@@ -213,19 +210,17 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		.cell = cell,
 	};
 
-	(void)err;
 	if (!p->sites.rss.rss) {
 		fputs(
 		    "The size of the process over time is unknown (an older version recorded it).\n"
 		    "`mprof report peak' shows the time of most live bytes.\n",
 		    out);
-		return 0;
+		return;
 	}
 	print_moment(r, out);
 	flat_view_text(&flat, r, out);
 	if (p->total.rss_bytes && p->by == PROFILE_BY_STACK && p->has_stacks)
 		functions(r, out);
-	return 0;
 }
 
 const struct view_ops view_peak_rss = {

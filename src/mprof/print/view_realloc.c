@@ -4,6 +4,7 @@
  * first request would save.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../pass/growth.h"
 #include "../pass/interner.h"
@@ -21,24 +22,17 @@ struct grown {
 
 static int prepare(struct view_request *r, struct error *err)
 {
-	struct grown *g = must_calloc(1, sizeof(*g));
+	struct grown *g = r->own;
 
-	(void)err;
 	g->pass = (struct walk_pass){ &growth_pass, &g->growth };
-	r->own = g;
 	r->options->pass = &g->pass;
 	r->options->passes = 1;
 	return 0;
 }
 
-static void release(struct view_request *r)
+static void release(void *own)
 {
-	struct grown *g = r->own;
-
-	if (g)
-		free(g->site);
-	free(g);
-	r->own = NULL;
+	free(((struct grown *)own)->site);
 }
 
 /* ---- who ---- */
@@ -73,28 +67,25 @@ struct same {
 static uint32_t key_of(void *same, uint32_t stack)
 {
 	struct same *s = same;
-	char *text = NULL;
-	size_t bytes;
 	uint32_t id;
-	FILE *out;
+	char *text;
 
 	if (!s->p->site_of[stack])
 		return 0;
-	out = must_memstream(&text, &bytes);
-	put_lines(s->p, stack, out);
-	must_close(out);
-	id = interner_id(&s->lines, text, bytes);
+	text = WRITTEN(out, put_lines(s->p, stack, out));
+	id = interner_id(&s->lines, text, strlen(text));
 	free(text);
 	return id;
 }
 
-static void select_sites(struct view_request *r)
+static int make(struct view_request *r, struct error *err)
 {
 	struct same same = { .p = r->profile };
 	struct grown *g = r->own;
 
 	g->site = growth_merged(&g->growth, key_of, &same, &g->sites);
 	interner_release(&same.lines);
+	return 0;
 }
 
 /* ---- text ---- */
@@ -114,16 +105,14 @@ static void put_site(struct profile *p, const struct growth_site *s, FILE *out)
 		format_bytes(s->saved_copied).s, format_bytes(s->spare).s);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	struct grown *g = r->own;
 	size_t i, n;
 
-	(void)err;
-	select_sites(r);
 	if (!g->sites) {
 		fputs("No block was grown step by step.\n", out);
-		return 0;
+		return;
 	}
 	fprintf(out, "%s grown in %s, which copied at most %s",
 		format_many(g->growth.chains, "block was", "blocks were").s,
@@ -140,19 +129,15 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	if (n < g->sites)
 		fprintf(out, "\n  and %s; --top 0 shows all\n",
 			format_many(g->sites - n, "call site more", "call sites more").s);
-	return 0;
 }
 
 /* ---- JSON ---- */
 
 #include "../json/growth.def"
 
-static int members(struct view_request *r, json *o, struct error *err)
+static void members(struct view_request *r, json *o)
 {
-	(void)err;
-	select_sites(r);
 	realloc_view_fields(o, &((struct grown *)r->own)->growth);
-	return 0;
 }
 
 static json *row(struct view_request *r, size_t i)
@@ -172,7 +157,9 @@ static size_t rows(const struct view_request *r)
 const struct view_ops view_realloc = {
 	.sort = VALUE_TOTAL,
 	.by = PROFILE_BY_STACK,
+	.own = sizeof(struct grown),
 	.prepare = prepare,
+	.make = make,
 	.text = text,
 	.json = members,
 	.json_row = row,

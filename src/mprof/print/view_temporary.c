@@ -7,7 +7,6 @@ static struct long_text about(const struct view_request *r, const struct profile
 	struct long_text t;
 	uint64_t n = g->v.temporary_calls;
 
-	(void)r;
 	snprintf(t.s, sizeof(t.s), "%s of its calls, %s on average",
 		 format_percent(n, g->v.calls).s, format_bytes(n ? g->v.temporary_bytes / n : 0).s);
 	return t;
@@ -15,11 +14,10 @@ static struct long_text about(const struct view_request *r, const struct profile
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	(void)r;
 	return format_percent(g->v.temporary_calls, g->v.calls);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct sites_options *o = &p->sites.options;
@@ -41,9 +39,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	if (o->temporary_ns)
 		fprintf(out, ", or within %s", format_ns(o->temporary_ns).s);
 	fputs(".\n", out);
-	(void)err;
 	flat_view_text(&flat, r, out);
-	return 0;
 }
 
 const struct view_ops view_temporary = {

@@ -28,21 +28,23 @@ struct threads {
 
 static int prepare(struct view_request *r, struct error *err)
 {
-	struct threads *t = must_calloc(1, sizeof(*t));
+	struct threads *t = r->own;
 
-	(void)err;
 	t->pass = (struct walk_pass){ &cross_free_pass, &t->cross_frees };
-	r->own = t;
 	r->options->pass = &t->pass;
 	r->options->passes = 1;
 	return 0;
 }
 
-static void release(struct view_request *r)
+static int make(struct view_request *r, struct error *err)
 {
-	stack_uses_release(&((struct threads *)r->own)->stacks);
-	free(r->own);
-	r->own = NULL;
+	stack_uses_find(&((struct threads *)r->own)->stacks, r->profile->trace);
+	return 0;
+}
+
+static void release(void *own)
+{
+	stack_uses_release(&((struct threads *)own)->stacks);
 }
 
 static const struct cross_free_thread *thread_at(const struct cross_frees *h, size_t i)
@@ -288,13 +290,11 @@ static void put_stacks(const struct stack_uses *s, struct profile *p, size_t mos
 	stack_put_deepest(deepest, p, out);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	struct threads *t = r->own;
 	const bool events = trace_has_events(r->profile->trace);
 
-	(void)err;
-	stack_uses_find(&t->stacks, r->profile->trace);
 	if (events)
 		put_frees(r, &t->cross_frees, out);
 	else if (!t->stacks.count)
@@ -302,24 +302,20 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 	if (events && t->stacks.count)
 		fputc('\n', out);
 	put_stacks(&t->stacks, r->profile, r->top, out);
-	return 0;
 }
 
 /* ---- JSON: rows are pairs ---- */
 
 #include "../json/threads.def"
 
-static int members(struct view_request *r, json *o, struct error *err)
+static void members(struct view_request *r, json *o)
 {
 	struct threads *v = r->own;
 	struct travellers t;
 
-	(void)err;
-	stack_uses_find(&v->stacks, r->profile->trace);
 	find_travellers(r->profile, &t);
 	threads_view_fields(o, &v->cross_frees, &t, view_shown(r, t.count), &v->stacks, r->profile);
 	free(t.of);
-	return 0;
 }
 
 static json *pair(struct view_request *r, size_t i)
@@ -336,7 +332,9 @@ const struct view_ops view_threads = {
 	.sort = VALUE_TOTAL,
 	.by = PROFILE_BY_STACK,
 	.totals = true,
+	.own = sizeof(struct threads),
 	.prepare = prepare,
+	.make = make,
 	.text = text,
 	.json = members,
 	.json_row = pair,

@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_trees.c - the views top-down and bottom-up. */
-#include <stdlib.h>
-
-#include "../util/alloc.h"
 #include "figures.h"
 #include "tree_rows.h"
-#include "paragraph.h"
 
-static int prepare(struct view_request *r, struct error *err)
+static void release(void *own)
 {
-	int ret = tree_rows_by(r, err);
+	tree_rows_release(own);
+}
 
-	if (ret < 0)
-		return ret;
-	r->own = must_calloc(1, sizeof(struct tree_rows));
+static int make_top_down(struct view_request *r, struct error *err)
+{
+	tree_rows_make(r->own, r, CALLTREE_TOP_DOWN, NULL);
 	return 0;
 }
 
-static void release(struct view_request *r)
+static int make_bottom_up(struct view_request *r, struct error *err)
 {
-	if (r->own)
-		tree_rows_release(r->own);
-	free(r->own);
-	r->own = NULL;
+	tree_rows_make(r->own, r, CALLTREE_BOTTOM_UP, NULL);
+	return 0;
 }
 
-static void text(struct view_request *r, enum calltree_direction direction, const char *what,
-		 FILE *out)
+static void text(struct view_request *r, const char *what, FILE *out)
 {
 	struct tree_rows *t = r->own;
 
-	tree_rows_make(t, r, direction, NULL);
 	fprintf(out, "%s; %s: %s in %s.\n", what, profile_value_name(t->value),
 		figures_text(t->value, t->total).s,
 		format_many(r->profile->count, "call stack", "call stacks").s);
@@ -38,40 +31,19 @@ static void text(struct view_request *r, enum calltree_direction direction, cons
 	tree_rows_text(t, out);
 }
 
-static void members(struct view_request *r, enum calltree_direction direction, json *o)
+static void text_top_down(struct view_request *r, FILE *out)
 {
-	struct tree_rows *t = r->own;
-
-	tree_rows_make(t, r, direction, NULL);
-	tree_view_fields(o, t);
+	text(r, "From the outermost caller inward", out);
 }
 
-static int text_inward(struct view_request *r, FILE *out, struct error *err)
+static void text_bottom_up(struct view_request *r, FILE *out)
 {
-	(void)err;
-	text(r, CALLTREE_TOP_DOWN, "From the outermost caller inward", out);
-	return 0;
+	text(r, "From the allocating function outward to its callers", out);
 }
 
-static int text_outward(struct view_request *r, FILE *out, struct error *err)
+static void members(struct view_request *r, json *o)
 {
-	(void)err;
-	text(r, CALLTREE_BOTTOM_UP, "From the allocating function outward to its callers", out);
-	return 0;
-}
-
-static int members_inward(struct view_request *r, json *o, struct error *err)
-{
-	(void)err;
-	members(r, CALLTREE_TOP_DOWN, o);
-	return 0;
-}
-
-static int members_outward(struct view_request *r, json *o, struct error *err)
-{
-	(void)err;
-	members(r, CALLTREE_BOTTOM_UP, o);
-	return 0;
+	tree_view_fields(o, r->own);
 }
 
 static json *row(struct view_request *r, size_t i)
@@ -84,28 +56,11 @@ static size_t rows(const struct view_request *r)
 	return ((const struct tree_rows *)r->own)->count;
 }
 
-const struct view_ops view_top_down = {
-	.sort = VALUE_PEAK,
-	.by = PROFILE_BY_FUNCTION,
-	.rows = true,
-	.totals = true,
-	.prepare = prepare,
-	.text = text_inward,
-	.json = members_inward,
-	.json_row = row,
-	.json_rows = rows,
-	.release = release,
-};
+#define TREE_VIEW(direction)                                                                \
+	.sort = VALUE_PEAK, .by = PROFILE_BY_FUNCTION, .rows = true, .totals = true,        \
+	.own = sizeof(struct tree_rows), .prepare = tree_rows_by, .make = make_##direction, \
+	.text = text_##direction, .json = members, .json_row = row, .json_rows = rows,      \
+	.release = release
 
-const struct view_ops view_bottom_up = {
-	.sort = VALUE_PEAK,
-	.by = PROFILE_BY_FUNCTION,
-	.rows = true,
-	.totals = true,
-	.prepare = prepare,
-	.text = text_outward,
-	.json = members_outward,
-	.json_row = row,
-	.json_rows = rows,
-	.release = release,
-};
+const struct view_ops view_top_down = { TREE_VIEW(top_down) };
+const struct view_ops view_bottom_up = { TREE_VIEW(bottom_up) };

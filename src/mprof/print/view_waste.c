@@ -6,7 +6,6 @@ static struct long_text about(const struct view_request *r, const struct profile
 {
 	struct long_text t;
 
-	(void)r;
 	snprintf(t.s, sizeof(t.s), "over %s: %s more than was requested; %s of it at the peak",
 		 format_many(g->v.calls, "block", "blocks").s,
 		 format_percent(g->v.slack, g->v.bytes).s, format_bytes(g->v.peak_slack).s);
@@ -15,11 +14,10 @@ static struct long_text about(const struct view_request *r, const struct profile
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	(void)r;
 	return format_bytes(g->v.peak_slack);
 }
 
-static int text(struct view_request *r, FILE *out, struct error *err)
+static void text(struct view_request *r, FILE *out)
 {
 	const struct site_values *v = &r->profile->total;
 	const struct flat_view flat = {
@@ -35,9 +33,7 @@ static int text(struct view_request *r, FILE *out, struct error *err)
 		format_many(v->calls, "block", "blocks").s, format_exact(v->slack).s,
 		format_percent(v->slack, v->bytes).s, format_bytes(v->peak_slack).s,
 		format_percent(v->peak_slack, v->peak_bytes).s);
-	(void)err;
 	flat_view_text(&flat, r, out);
-	return 0;
 }
 
 const struct view_ops view_waste = {

@@ -2,8 +2,10 @@
 /* views.c - the table of views, and the frame of their answers. */
 #include "views.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "../util/word_list.h"
 #include "figures.h"
 #include "json_rows.h"
@@ -38,21 +40,37 @@ int view_unknown(const char *name, struct error *err)
 	return words_unknown("view", name, names, err);
 }
 
+int view_prepare(const struct view *v, struct view_request *r, struct error *err)
+{
+	r->own = v->ops->own ? must_calloc(1, v->ops->own) : NULL;
+	return v->ops->prepare ? v->ops->prepare(r, err) : 0;
+}
+
+void view_release(const struct view *v, struct view_request *r)
+{
+	if (v->ops->release)
+		v->ops->release(r->own);
+	free(r->own);
+	r->own = NULL;
+}
+
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err)
 {
 	const struct site_snapshot *at = &r->profile->sites.peak;
-	int ret;
+	int ret = v->ops->make ? v->ops->make(r, err) : 0;
 
+	if (ret < 0)
+		return ret;
 	if (r->profile->sites.options.until.set && v->ops != &view_peak)
 		fprintf(out, "\"peak\" is the time %s after the start, with %s live.\n",
 			format_ns(at->ns > 0 ? (uint64_t)at->ns : 0).s, format_exact(at->bytes).s);
 	figures_estimate(r->profile, out);
-	ret = v->ops->text(r, out, err);
-	if (!ret && !r->profile->has_stacks)
+	v->ops->text(r, out);
+	if (!r->profile->has_stacks)
 		fputs("\nThis trace has no call stacks (it was recorded with UNWIND=none, or by"
 		      " another tool), so all blocks are one site.\n",
 		      out);
-	return ret;
+	return 0;
 }
 
 /* ---- JSON ---- */
@@ -78,19 +96,19 @@ static void put_rows(const struct view *v, struct view_request *r, FILE *out)
 /* There may be many rows: they are written one by one after the other members. */
 int view_json(const struct view *v, struct view_request *r, FILE *out, struct error *err)
 {
-	json *o = json_object_new_object();
+	int ret = v->ops->make ? v->ops->make(r, err) : 0;
 	const char *text;
-	int ret;
+	json *o;
 
-	view_fields(o, v, r);
-	ret = v->ops->json(r, o, err);
-	if (!ret) {
-		text = json_text(o, PLAIN);
-		fprintf(out, "%.*s", (int)strlen(text) - 1, text);
-		if (v->ops->json_row)
-			put_rows(v, r, out);
-		fputs("}\n", out);
-	}
+	if (ret < 0)
+		return ret;
+	o = JSON_NEW(view, v, r);
+	v->ops->json(r, o);
+	text = json_text(o, PLAIN);
+	fprintf(out, "%.*s", (int)strlen(text) - 1, text);
+	if (v->ops->json_row)
+		put_rows(v, r, out);
+	fputs("}\n", out);
 	json_object_put(o);
-	return ret;
+	return 0;
 }

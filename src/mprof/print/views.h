@@ -6,9 +6,9 @@
  * view_ID.  Help, manual page and completion come from the row; the fields of its JSON answer
  * are rows of a file in src/mprof/json.
  *
- * The command parses the options, asks `prepare`, makes the profile (one walk),
- * then calls `text` or `json`, then `release`.  Printers compute nothing that a pass could compute.
- * Errors: -errno with err filled.
+ * The command parses the options, allocates r->own, calls `prepare`, makes the profile (one walk),
+ * then calls `make`, then `text` or `json`, then `release`.  Printers compute nothing that a pass
+ * could compute.  Errors: -errno with err filled.
  */
 #ifndef MPROF_PRINT_VIEWS_H
 #define MPROF_PRINT_VIEWS_H
@@ -37,7 +37,7 @@ struct view_request {
 	const char *const *source; /* --source-dir, NULL-ended; may be NULL */
 	struct profile_options *options; /* `prepare` may change them */
 	struct profile *profile;	 /* NULL in `prepare` */
-	void *own;			 /* the view's */
+	void *own;			 /* the view's: view_ops.own bytes */
 	/* Modules of lines that were shown without a name, if the view notes them. */
 	bool notes_unnamed;
 	const char *unnamed[VIEW_UNNAMED];
@@ -49,16 +49,19 @@ struct view_ops {
 	enum profile_by by;	 /* default of --by */
 	bool rows;		 /* --by, --sort and --top mean something */
 	bool totals;		 /* works for a profile, which has no events */
-	/* Before the walk: sets r->own, adds passes to r->options.  NULL: nothing to do. */
+	size_t own;		 /* bytes of r->own, which is zeroed; 0: NULL */
+	/* Before the walk: checks the request, adds passes to r->options.  NULL: nothing to do. */
 	int (*prepare)(struct view_request *r, struct error *err);
-	int (*text)(struct view_request *r, FILE *out, struct error *err);
+	/* After the walk: the data of the answer.  NULL: the profile is all. */
+	int (*make)(struct view_request *r, struct error *err);
+	void (*text)(struct view_request *r, FILE *out);
 	/* Adds members to o. */
-	int (*json)(struct view_request *r, json *o, struct error *err);
+	void (*json)(struct view_request *r, json *o);
 	/* Row i of the member "rows", a new object, which is written before the next is asked
 	 * for.  NULL pointer, or no rows: no such member. */
 	json *(*json_row)(struct view_request *r, size_t i);
 	size_t (*json_rows)(const struct view_request *r);
-	void (*release)(struct view_request *r); /* after `prepare`; may be NULL */
+	void (*release)(void *own); /* what r->own refers to; NULL: nothing */
 };
 
 struct view {
@@ -73,6 +76,10 @@ struct view {
 #undef VIEW
 
 extern const struct view view_table[]; /* ends with a row whose name is NULL */
+
+/* Before the walk and after the answer, whatever failed. */
+int view_prepare(const struct view *v, struct view_request *r, struct error *err);
+void view_release(const struct view *v, struct view_request *r);
 
 /* How many of n rows are shown with --top. */
 static inline size_t view_shown(const struct view_request *r, size_t n)
