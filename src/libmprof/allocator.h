@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * allocator.h - the allocator that really serves, what stands in for what it lacks, and the arena
- * that serves before it is known.
+ * allocator.h - the allocator that serves the program, substitutes for functions that it lacks, and
+ * the arena that serves calls before the allocator is known.
  *
- * Found once, while we initialise.  Errors are the allocator's own: NULL and errno, as C says.
+ * Found once, during initialisation.  Errors are the allocator's own: NULL and errno.
  */
 #ifndef MP_ALLOCATOR_H
 #define MP_ALLOCATOR_H
@@ -19,22 +19,22 @@ void *mp_boot_alloc(size_t align, size_t size);
 void *mp_boot_realloc(void *ptr, size_t size);
 void *mp_boot_resize(void *ptr, enum mprof_shape shape, size_t size, size_t arg);
 size_t mp_boot_usable(void *ptr);
-extern uint32_t mp_boot_early; /* calls served from it before anything could be set up */
+extern uint32_t mp_boot_early; /* calls served from the arena before initialisation was possible */
 
-/* resolve.c: mprof_core.real from an INIT module, no pointer NULL.  0 or -errno. */
+/* resolve.c: fills mprof_core.real from an INIT module, without a NULL pointer.  0 or -errno. */
 int mp_resolve(const struct mprof_init_ops *init, struct text *why);
-/* padded.c: aligned blocks from mprof_core.real's malloc, free and realloc, which it wraps. */
+/* padded.c: aligned blocks from the malloc, free and realloc in mprof_core.real, which it wraps. */
 void mp_padded_start(void);
-/* quiet.c: wraps those functions of mprof_core.real that call others through us. */
+/* quiet.c: wraps functions of mprof_core.real that call others through our exports. */
 void mp_quiet_start(void);
 
-/* pass.c: the notes of a table that keeps nothing. */
+/* pass.c: the note functions of a table that records nothing. */
 void mp_no_note_alloc(unsigned fn, void *ptr, size_t size, size_t arg);
 void mp_no_note_free(unsigned fn, void *ptr, size_t size);
 void mp_no_note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
 void mp_no_note_control(unsigned what, uint64_t value);
 
-/* What a call of that shape requests.  fits 0: more than there is, and errno says so. */
+/* What a call of this shape requests.  fits 0: the size overflows, and errno is set. */
 struct mp_extent {
 	size_t align, bytes;
 	int fits;

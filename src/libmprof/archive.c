@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * archive.c - part of libmprof.a only: a static program must not be linked with it.
+ * archive.c - part of libmprof.a only: makes linking it into a static program fail.
  *
- * The functions of the library come before libc's, and find those with dlsym().  In
- * a static program there is nothing to be found, not even malloc.  So the archive
- * needs a symbol that the dynamic linker has and a static libc has not: the link fails,
- * and the message names this function.  core.c refuses at run time where this does not.
+ * The library's functions precede libc's and find those with dlsym(), which finds nothing in a
+ * static program, not even malloc.  So the archive needs a symbol that the dynamic linker defines
+ * and a static libc does not; the linker's message names this function.  Where linking succeeds
+ * nevertheless, core.c refuses at run time.
  */
 #if defined(__x86_64__)
 #define OF_THE_DYNAMIC_LINKER __tls_get_addr
 #else
-#define OF_THE_DYNAMIC_LINKER _DYNAMIC /* there also in a static program that is PIE */
+#define OF_THE_DYNAMIC_LINKER _DYNAMIC /* defined in a static PIE program, too */
 #endif
 extern const char OF_THE_DYNAMIC_LINKER[];
 

@@ -34,7 +34,7 @@ static int area_ask(int fd, uintptr_t addr, struct area *out)
 	return 0;
 }
 
-/* "low-high rwxp ...": 1 if addr is in it. */
+/* Parses "low-high rwxp ...".  1 if addr lies in it. */
 static int area_parse(const char *line, uintptr_t addr, struct area *out)
 {
 	uint64_t low = 0, high = 0;
@@ -48,7 +48,10 @@ static int area_parse(const char *line, uintptr_t addr, struct area *out)
 	return addr >= low && addr < high;
 }
 
-/* Calls take(line, arg) for each line of /proc/self/maps until it returns 1.  0; -ENOENT: never. */
+/*
+ * Calls take(line, arg) for each line of /proc/self/maps until it returns 1.  0; -ENOENT: it never
+ * did.
+ */
 static int area_lines(int fd, int (*take)(const char *line, void *arg), void *arg)
 {
 	char buffer[640];
@@ -66,7 +69,7 @@ static int area_lines(int fd, int (*take)(const char *line, void *arg), void *ar
 			line = end + 1;
 		}
 		have -= (size_t)(line - buffer);
-		/* A line longer than this: its tail is only a path. */
+		/* A line longer than the buffer: its tail is only a path. */
 		if (have == sizeof(buffer) - 1)
 			have = 64;
 		__builtin_memmove(buffer, line, have);

@@ -2,13 +2,12 @@
 /*
  * boot.c - the table in place before and during initialisation.
  *
- * The first call initialises.  Calls made while that goes on (by dlsym, by a
- * loaded allocator's constructor), or before libc itself is up, are served from
- * a bump arena.  Its blocks are recognised for ever by their address: a free
- * does nothing, a realloc moves the block to the real allocator.
+ * The first call initialises.  Calls made meanwhile (by dlsym, by the constructor of a loaded
+ * allocator), or before libc itself is ready, are served from a bump arena.  Its blocks are always
+ * recognised by their address: free does nothing, realloc moves the block to the real allocator.
  *
- * Each block has its length in front, so that realloc copies all of it and
- * no more.  Threads: the cursor moves by compare-and-swap.
+ * Each block stores its length in front of it, so realloc copies exactly the block. Threads: the
+ * cursor moves by compare-and-swap.
  */
 #include <errno.h>
 #include <stdalign.h>
@@ -19,21 +18,20 @@
 #include "sys.h"
 
 /*
- * libstdc++'s emergency pool alone takes 72,704 bytes.  The arena is mapped when
- * the first block is asked for, so that a program with a tight limit on its
- * address space does not pay for what it does not use.
+ * libstdc++'s emergency pool alone takes 72,704 bytes.  The arena is mapped at the first request,
+ * so it costs address space only in programs that need it.
  */
 #define BOOT_BYTES (16u << 20)
 #define BOOT_SPARE 65536u
-#define ALIGN_MOST 65536u /* the largest page */
+#define ALIGN_MOST 65536u /* the largest page size */
 
 static alignas(max_align_t) char spare[BOOT_SPARE]; /* used if mmap fails */
 static size_t arena_used;
 uint32_t mp_boot_early;
 
 /*
- * Two threads may both try to map one, and one of them fail: which arena it is, is decided
- * first, and its size follows from that.
+ * Two threads may both try to map the arena, and one of them may fail: agree on the arena first,
+ * its size follows from that.
  */
 static MPROF_COLD uintptr_t arena_start(void)
 {
@@ -48,7 +46,7 @@ static MPROF_COLD uintptr_t arena_start(void)
 		base = ours;
 	else if (!sys_failed(map))
 		sys_munmap(map, BOOT_BYTES);
-	/* Bytes first: until the base is there, no pointer lies in the arena. */
+	/* Size first: until the base is set, no pointer lies in the arena. */
 	__atomic_store_n(&mprof_core.boot_bytes, base == (uintptr_t)spare ? BOOT_SPARE : BOOT_BYTES,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&mprof_core.boot_base, base, __ATOMIC_RELEASE);
@@ -101,7 +99,7 @@ void *mp_boot_realloc(void *ptr, size_t size)
 	return to;
 }
 
-/* Worth telling if the program did it: not what our own set-up or the loader asks for. */
+/* Counts requests of the program, but not those of our own initialisation or of the loader. */
 static void *boot_block(size_t align, size_t size)
 {
 	if (mp_boot_waiting())
@@ -109,7 +107,7 @@ static void *boot_block(size_t align, size_t size)
 	return mp_boot_alloc(align, size);
 }
 
-/* The arena's memory is never handed out twice, so calloc's is zero. */
+/* No memory of the arena is used twice, so calloc's is zero. */
 static MPROF_COLD void *boot_fresh(enum mprof_shape shape, size_t size, size_t arg)
 {
 	struct mp_extent want = mp_extent_of(shape, size, arg);
@@ -137,7 +135,7 @@ static MPROF_COLD int boot_out(void **out, size_t align, size_t size)
 	return 0;
 }
 
-/* Another table is in place, or this call has put it there. */
+/* Another table is in place, possibly since this call. */
 #define READY() mp_boot_try(__builtin_return_address(0))
 
 #define BOOT_ALLOC(id, name, shape, params, args, size, arg)                 \
@@ -158,7 +156,7 @@ static MPROF_COLD int boot_out(void **out, size_t align, size_t size)
 			return READY() ? mp_table()->name args : NULL;      \
 		return mp_boot_resize(ptr, MPROF_SHAPE_##shape, size, arg); \
 	}
-/* A block that is not of the arena cannot be ours yet: leaking it is the safe answer. */
+/* A block outside the arena cannot be ours yet: leaking it is safe. */
 #define BOOT_FREE(id, name, shape, params, args, size, arg) \
 	static void boot_##name params                      \
 	{                                                   \

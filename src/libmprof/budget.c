@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * budget.c - a run that keeps no more events when they need too much: BUDGET.
+ * budget.c - ends the recording of events when the file reaches its limit (BUDGET).
  *
- * header.log_end is the time up to which every event of every process is kept.  It is set once, by
- * whoever finds that the file has come near its limit, to a time of his own: all hooks of the run
- * compare the times of their events with it (modules/mode/log_totals.c).  What threads have in
- * their slots from before is still written, and totals go on; a part of the budget is left to them.
+ * header.log_end is the time up to which every event of every process is recorded.  The thread that
+ * first finds the file near its limit sets it, once, to its own time; all hooks of the run compare
+ * the times of their events with it (modules/mode/log_totals.c).  Events that threads hold in their
+ * slots are still written, and totals continue; a part of the budget is reserved for them.
  */
 #include "limits.h"
 
@@ -14,7 +14,7 @@
 #include "config.h"
 #include "file.h"
 
-#define SPARED 8u /* a part of the budget: for slots, totals and stacks that are still to come */
+#define SPARED 8u /* reserved part of the budget, for slots, totals and stacks still to come */
 
 void mp_budget_look(uint64_t now)
 {

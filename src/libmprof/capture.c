@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * capture.c - which unwinder UNWIND means.
+ * capture.c - selects the unwinder (UNWIND).
  *
- * libgcc's is there to compare with, and for programs whose call frame
- * information ours cannot read.  Before glibc 2.35 it takes a lock of the loader's,
- * and it costs 50 to 200 times as much.
+ * libgcc's exists for comparison, and for programs whose call frame information ours cannot read.
+ * Before glibc 2.35 it takes a lock of the loader; it costs 50 to 200 times as much.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +22,7 @@ static uintptr_t (*get_ip)(void *context, int *before);
 
 struct collect {
 	struct stack_cache *c;
-	uintptr_t pc; /* of the frame that is the first to count; 0: it was reached */
+	uintptr_t pc; /* first frame to keep; 0: it was reached */
 };
 
 static int capture_collect(void *context, void *arg)
@@ -37,7 +36,7 @@ static int capture_collect(void *context, void *arg)
 	k->pc = 0;
 	if (!pc)
 		return 0;
-	mp_rule(before ? pc : pc - 1); /* its object is recorded */
+	mp_rule(before ? pc : pc - 1); /* records its object */
 	return mp_fresh_add(k->c, before ? pc | MPROF_FRAME_EXACT : pc) ? 0 : 1;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * cfi.c - runs call frame programs.  Everything is bounds-checked by the records'
- * own lengths, and those by the object (cfi_records.c); what it does not know ends in
- * -ENOTSUP, never in a guess.
+ * cfi.c - runs call frame programs.  All reads are bounds-checked by the records' own lengths, and
+ * these by the object (cfi_records.c).  Unknown operations end in -ENOTSUP; nothing is guessed.
  */
 #include "cfi.h"
 
@@ -23,7 +22,7 @@ uint64_t cursor_get(struct cursor *c, unsigned bytes)
 	return v;
 }
 
-/* Of `shift` bits in the end, for the sign. */
+/* *shift: bits read, for the sign extension. */
 static uint64_t leb(struct cursor *c, unsigned *shift, uint64_t *last)
 {
 	uint64_t v = 0, byte;
@@ -213,7 +212,7 @@ static void cfi_set_expression(struct cfi_machine *m, struct cursor *c, enum cfi
 	cfi_skip_expression(c);
 }
 
-/* What the record says in units of its own; whatever that comes to. */
+/* An offset of the record in bytes; an overflow wraps. */
 static int64_t cfi_scaled(const struct cfi_machine *m, uint64_t v)
 {
 	return (int64_t)(v * (uint64_t)m->cie->data_align);

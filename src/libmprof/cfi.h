@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cfi.h - call frame information: where the registers of a frame's caller are.
- * Sources: LSB "Exception Frames", DWARF 5 section 6.4.
+ * cfi.h - call frame information: where the registers of a frame's caller are. Sources: LSB
+ * "Exception Frames", DWARF 5 section 6.4.
  *
- * Only registers that a call preserves are kept, which is all that a frame
- * inside a call can depend on, and what a prologue may count from meanwhile.
+ * Keeps only the registers that a call preserves, as a frame within a call depends on no others,
+ * and those that a prologue may compute from.
  */
 #ifndef MP_CFI_H
 #define MP_CFI_H
@@ -31,7 +31,7 @@ enum {
 enum { CFI_X19, CFI_FP = 10, CFI_LR, CFI_SP, CFI_PC, CFI_REGISTERS };
 #endif
 
-/* Bytes that are read from the front; bad once something was not there. */
+/* Bytes read from the front; bad once a read passed the end. */
 struct cursor {
 	const uint8_t *at, *end;
 	int bad;
@@ -39,20 +39,20 @@ struct cursor {
 uint64_t cursor_get(struct cursor *c, unsigned bytes);
 uint64_t cursor_uleb(struct cursor *c);
 int64_t cursor_sleb(struct cursor *c);
-/* A pointer in one of the encodings of the LSB; base is what DW_EH_PE_datarel counts from. */
+/* Reads a pointer in one of the LSB's encodings; base: what DW_EH_PE_datarel is relative to. */
 uintptr_t cursor_pointer(struct cursor *c, uint8_t encoding, uintptr_t base);
 
-/* A DWARF register as an index of ours, or -1. */
+/* Our index of a DWARF register, or -1. */
 int cfi_register(uint64_t dwarf);
 
 enum cfi_how {
 	CFI_SAME,	   /* as in the callee */
 	CFI_AT_CFA,	   /* saved at CFA + offset */
 	CFI_IS_CFA,	   /* is CFA + offset */
-	CFI_UNDEFINED,	   /* of the return address: there is no caller */
+	CFI_UNDEFINED,	   /* for the return address: there is no caller */
 	CFI_IN,		   /* in the DWARF register `offset` */
-	CFI_AT_EXPRESSION, /* saved where the expression says */
-	CFI_IS_EXPRESSION, /* is what it says */
+	CFI_AT_EXPRESSION, /* saved at the address that the expression yields */
+	CFI_IS_EXPRESSION, /* is the value of the expression */
 };
 
 struct cfi_cell {
@@ -64,7 +64,7 @@ struct cfi_cell {
 };
 
 struct cfi_row {
-	uint8_t signal; /* a signal frame: nothing below counts */
+	uint8_t signal; /* a signal frame: the fields below are not used */
 	uint64_t cfa_register;
 	int64_t cfa_offset;
 	const uint8_t *cfa_expression;	     /* instead, if not NULL */
@@ -76,7 +76,7 @@ struct cursor cfi_expression(const uint8_t *expression);
 
 #define CFI_REMEMBERED 4
 
-/* What runs a program.  1 KiB: too much for the stack of a coroutine. */
+/* State of a run.  1 KiB: too large for the stack of a coroutine. */
 struct cfi_machine {
 	struct cfi_row row, initial, stack[CFI_REMEMBERED];
 	const struct cie *cie;
@@ -89,18 +89,18 @@ struct cfi_machine {
 /* The address of the FDE in whose range pc may lie; 0: none. */
 uintptr_t cfi_fde(const struct eh_object *o, uintptr_t pc);
 /*
- * The bytes of the record at `start`, behind its length; bad where there is none: the
- * terminator, a record of 64 bits, or a place that is not the object's.
+ * The bytes of the record at `start` after its length; bad if there is none: the terminator, a
+ * record of 64 bits, or an address outside the object.
  */
 struct cursor cfi_record(const struct eh_object *o, uintptr_t start);
-/* Objects were unloaded: what was readable may not be any more. */
+/* Objects were unloaded: forgets which pages are readable. */
 void cfi_forget(void);
 
 /* ---- cfi.c ---- */
 
 /*
- * m->row: the row for the instruction at pc, from an object's .eh_frame_hdr.  0,
- * -ENOENT: no information, -ENOTSUP: not understood.
+ * Sets m->row to the row of the instruction at pc, from an object's .eh_frame_hdr.  0, -ENOENT: no
+ * information, -ENOTSUP: not understood.
  */
 int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m);
 

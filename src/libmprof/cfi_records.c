@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * cfi_records.c - finds records of .eh_frame by the table of .eh_frame_hdr.  All that is
- * read lies in the object and in memory that can be read: a damaged or hostile object
- * costs stacks, never the program.
+ * cfi_records.c - finds records of .eh_frame by the table of .eh_frame_hdr.  Reads only readable
+ * memory of the object: a damaged or hostile object costs stacks, never the program.
  */
 #include "cfi.h"
 #include "sys.h"
 #include "unwind.h"
 
 /*
- * Where an object's call frame information may end.  Of a program that is not
- * position-independent, glibc before 2.37 says where its code ends, which is before that.
+ * Upper limit of an object's call frame information.  For a program that is not
+ * position-independent, glibc before 2.37 reports the end of its code, which is too low.
  */
 static uintptr_t cfi_end_of(const struct eh_object *o)
 {
@@ -20,11 +19,10 @@ static uintptr_t cfi_end_of(const struct eh_object *o)
 }
 
 /*
- * Pages of objects that were readable when asked: a walk with all registers
- * asks for the same few at every frame, and a handler that fires each 50 us
- * must not spend them in system calls.  An object's pages stay until it is
- * unloaded; then cfi_forget().  Entries are single words, kept as rules are: one that was
- * found before something was unloaded does not come back behind it.
+ * Pages of objects that proved readable: a walk with all registers asks for the same few at every
+ * frame, and must not spend a handler that fires every 50 us in system calls.  An object's pages
+ * stay readable until it is unloaded; then cfi_forget().  Entries are single words, kept as rules
+ * are: an entry found before an unload does not reappear after it.
  */
 #define SEEN 256u
 static uint64_t seen[SEEN];
@@ -43,8 +41,8 @@ static int cfi_readable_page(uintptr_t page)
 }
 
 /*
- * Do `bytes` at an address lie in the object, before the end of its information, and
- * is there memory?  Between two segments there may be none.
+ * Do `bytes` at an address lie in the object, before the end of its information, and in readable
+ * memory?  There may be none between two segments.
  */
 static int cfi_readable(const struct eh_object *o, uintptr_t at, uint64_t bytes)
 {
@@ -111,7 +109,7 @@ uintptr_t cfi_fde(const struct eh_object *o, uintptr_t pc)
 	return base + (uintptr_t)(intptr_t)row.fde;
 }
 
-/* A longer record is a damaged one, and reading it must end. */
+/* A longer record is damaged; the limit bounds the time to read one. */
 #define RECORD_MOST (1u << 20)
 
 struct cursor cfi_record(const struct eh_object *o, uintptr_t start)

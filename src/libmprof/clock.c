@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * clock.c - the run's clock: the CPU's counter where it is invariant and the
- * kernel trusts it, else CLOCK_MONOTONIC.  Either is the same for all threads
- * of all processes, which is what makes the order of events across them right.
+ * clock.c - the run's clock: the CPU's counter if it is invariant and the kernel trusts it, else
+ * CLOCK_MONOTONIC.  All threads of all processes read the same clock, so events are ordered
+ * correctly across them.
  */
 #include <mprof/module.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 #include "core.h"
 #include "sys.h"
 
-/* Through libc for its vDSO; clock_gettime touches neither errno nor a lock. */
+/* Through libc for its vDSO; clock_gettime sets no errno and takes no lock. */
 static uint64_t now_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -29,7 +29,7 @@ uint64_t mp_clock_real_ns(void)
 	return now_ns(CLOCK_REALTIME);
 }
 
-/* Counts for 50 us: good to about one part in a thousand.  The facts' triples do better later. */
+/* Counts for 50 us: accurate to about 0.1 %.  Readers compute it more exactly from the facts. */
 uint64_t mp_clock_hz(void)
 {
 	uint64_t ns0 = mp_clock_monotonic_ns(), t0 = mprof_ticks(), ns, t;
@@ -54,7 +54,7 @@ static int tsc_is_good(void)
 	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
 	if (!(d & (1u << 8)))
 		return 0;
-	/* A kernel that fell back to a slow clock source found the counters out of step. */
+	/* A kernel that fell back to a slow clock source found that the counters differ. */
 	fd = sys_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		      O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
@@ -68,8 +68,8 @@ static int tsc_is_good(void)
 #endif
 
 /*
- * The shift makes a tick 2 to 4 ns, finer than any address can change hands
- * between threads and coarse enough that 12 bits span 8 us.
+ * The shift makes a tick 2 to 4 ns: shorter than any handover of an address between threads takes,
+ * and long enough that 12 bits span 8 us.
  */
 void mp_clock_choose(void)
 {

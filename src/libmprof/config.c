@@ -2,10 +2,9 @@
 /*
  * config.c - MPROF_CONF: `KEY=VALUE KEY='VALUE WITH BLANKS' ...`.
  *
- * Keys, types, bounds and defaults are the rows of options.def.  Whole keys are
- * matched; a value may be quoted with ' or ".  The first thing that is wrong
- * ends the parsing with one sentence that names it and what would be right.
- * Strings live in one static buffer: configuration is read once.
+ * Keys, types, bounds and defaults are the rows of options.def.  Keys are matched whole; a value
+ * may be quoted with ' or ".  The first error ends the parsing with one sentence that names it and
+ * what is expected.  Strings live in one static buffer, as the configuration is read once.
  */
 #include <errno.h>
 #include <mprof/filters.h>
@@ -50,7 +49,7 @@ static const struct option_row rows[] = {
 static char strings[16384];
 static size_t strings_used;
 
-/* What the kernel put above our arguments: environ is not set before libc's constructor. */
+/* The environment above our arguments: environ is not set before libc's constructor. */
 static char **initial_environ(void)
 {
 	extern void *__libc_stack_end;
@@ -170,7 +169,7 @@ static int config_wrong(const struct option_row *row, const char *value, const c
 	return -EINVAL;
 }
 
-/* value is in `strings` or a literal: it stays. */
+/* value lies in `strings` or is a literal, so it stays valid. */
 static int config_set(const struct option_row *row, const char *value, struct mprof_config *out,
 		      struct text *why)
 {
@@ -225,7 +224,7 @@ static int is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Copies one value, quoted or not, into strings; returns where it ends, NULL if it does not. */
+/* Copies one value, quoted or not, into strings; returns its end, NULL if it has none. */
 static const char *config_copy_value(const char *at, const char **value)
 {
 	struct text t = text_on(strings + strings_used, sizeof(strings) - strings_used);
@@ -240,7 +239,7 @@ static const char *config_copy_value(const char *at, const char **value)
 	return at;
 }
 
-/* One KEY=VALUE at *at, which is moved behind it. */
+/* Reads one KEY=VALUE at *at, and moves *at behind it. */
 static int config_read_one(const char **at, struct mprof_config *out, struct text *why)
 {
 	const char *key = *at, *value, *end = key;
@@ -311,7 +310,7 @@ int mp_is_wanted(void)
 {
 	char exe[512];
 	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	/* As it was called: sh, which may be dash; a script, not its interpreter. */
+	/* The name it was called by: sh, even if that is dash; a script, not its interpreter. */
 	const char *called = (const char *)getauxval(AT_EXECFN), *rank = mp_rank();
 	uint64_t number = 0;
 
@@ -323,7 +322,7 @@ int mp_is_wanted(void)
 				     mprof_ranges_have(mp_config.ranks, number) > 0);
 }
 
-/* A value that goes into a file name: nothing of it may leave the directory. */
+/* Appends a value to a file name so that it cannot leave the directory. */
 static void config_put_plain(struct text *out, const char *s)
 {
 	for (; *s; s++)

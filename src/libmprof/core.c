@@ -2,10 +2,9 @@
 /*
  * core.c - which table is in place.
  *
- * boot -> a MODE's table -> pass, never back.  The first call of the malloc
- * family, or our constructor, initialises; INIT or MODE modules that load
- * objects wait for a call that does not come from the loader itself.  What goes
- * wrong ends in pass, with one line that says why.
+ * boot -> a MODE's table -> pass, never back.  The first call of the malloc family, or our
+ * constructor, initialises; INIT or MODE modules that load objects wait for a call that does not
+ * come from the loader itself.  Every failure ends in pass, with one line that says why.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,10 +32,10 @@ const struct mprof_mode_ops *mp_mode MP_HIDDEN;
 struct mprof_config mp_config MP_HIDDEN;
 struct mp_known mp_known MP_HIDDEN;
 uint32_t mp_page_bytes MP_HIDDEN = 4096;
-static const struct mprof_api *mode_table; /* what is in place while recording */
+static const struct mprof_api *mode_table; /* in place while recording */
 static uint32_t state;
 static uint32_t recording;
-static uint32_t refused; /* configuration is wrong: pass, but resolve the allocator */
+static uint32_t refused; /* invalid configuration: pass, but find the allocator */
 
 int mp_recording(void)
 {
@@ -44,8 +43,8 @@ int mp_recording(void)
 }
 
 /*
- * The table of a mode that keeps nothing: what hands out a block needs no stop
- * of ours on its way.  (What takes one back must look for boot blocks first.)
+ * The table of a mode that records nothing: functions that allocate need no detour through us.
+ * (Those that free must check for boot blocks first.)
  */
 static const struct mprof_api *core_direct(const struct mprof_api *api)
 {
@@ -64,23 +63,23 @@ static const struct mprof_api *core_direct(const struct mprof_api *api)
 
 static void core_publish(const struct mprof_api *api)
 {
-	/* Pairs with the acquire in mp_table(): all that the table needs was written before. */
+	/* Pairs with the acquire in mp_table(): the table's data was written before. */
 	__atomic_store_n(&mp_api, api, __ATOMIC_RELEASE);
 }
 
 static void core_stop(unsigned reason, const char *why)
 {
-	/* Pairs with core_resume_locked(): its table comes before ours, or it sees the end. */
+	/* Pairs with core_resume_locked(): it stores its table before ours, or sees the end. */
 	if (!__atomic_exchange_n(&recording, 0, __ATOMIC_SEQ_CST))
 		return;
 	__atomic_store_n(&mp_api, &mp_pass_api, __ATOMIC_SEQ_CST);
 	mp_lost(reason, 1);
 	mp_fact_stopped(why);
-	if (!mp_file.header && mp_known.notes[0]) /* no file to say it in */
+	if (!mp_file.header && mp_known.notes[0]) /* no file to record it in */
 		mp_note(why);
 }
 
-/* Of a process that is not to be recorded: nothing is missing. */
+/* For a process that is excluded from recording: nothing is lost. */
 static void core_leave(void)
 {
 	__atomic_store_n(&recording, 0, __ATOMIC_SEQ_CST);
@@ -118,10 +117,10 @@ int mp_failed(int error)
 }
 
 /*
- * Several threads may be suspended at once: each one asks the kernel something, or locks
- * itself in.  They are counted, under a lock, and only the last one to resume publishes
- * the table.  A suspension that is the end stays in the count, so that nobody publishes
- * it again; its thread may make no system call any more, so it takes no lock.
+ * Several threads may be suspended at once: each one asks the kernel something, or restricts
+ * itself.  They are counted, under a lock, and only the last one to resume publishes the table.  A
+ * suspension that is final stays in the count, so that nobody publishes it again; its thread may
+ * make no system call any more, so it takes no lock.
  */
 void mp_suspend(const char *why)
 {
@@ -136,7 +135,7 @@ void mp_suspend(const char *why)
 		mp_note(why);
 }
 
-/* Another thread may find at this moment that recording cannot go on: the end wins. */
+/* Another thread may end recording at this moment: the end wins. */
 static void core_resume_locked(void)
 {
 	/* 0 already: a signal handler forked while this thread was suspended. */
@@ -144,7 +143,7 @@ static void core_resume_locked(void)
 		return;
 	mp_fact_resumed();
 	__atomic_store_n(&mp_api, mode_table, __ATOMIC_SEQ_CST);
-	/* Pairs with core_stop(): either we see its end, or its table comes after ours. */
+	/* Pairs with core_stop(): either we see its end, or it stores its table after ours. */
 	if (!__atomic_load_n(&recording, __ATOMIC_SEQ_CST))
 		core_publish(&mp_pass_api);
 }
@@ -164,14 +163,14 @@ void mp_resume(int is_end)
 	mp_unlock_blocking(&mp_local->suspend_lock, &signals);
 }
 
-/* In a forked child: another thread of the parent may have been suspended then. */
+/* In a forked child: another thread of the parent may have been suspended at the fork. */
 void mp_suspend_forked(void)
 {
 	if (mp_recording() && mp_table() == &mp_pass_api)
 		core_publish(mode_table);
 }
 
-/* Of program.h. */
+/* See program.h. */
 void mprof_keep_thread(unsigned keep) __attribute__((visibility("default")));
 void mprof_keep_thread(unsigned keep)
 {
@@ -179,7 +178,7 @@ void mprof_keep_thread(unsigned keep)
 		mp_mode->thread_keep(keep);
 }
 
-/* ---- services for MODEs: one that fails ends recording ---- */
+/* ---- services for MODEs: a failure ends recording ---- */
 
 static struct mprof_thread *host_enter(void)
 {
@@ -288,7 +287,7 @@ uint32_t mp_page_know(void)
 	return mp_page_bytes;
 }
 
-/* What the user asks for.  A process that gained privileges reads no variable and keeps nothing. */
+/* Reads the settings.  A process that gained privileges reads no variable and records nothing. */
 static void core_configure(struct text *why)
 {
 	static int done;
@@ -329,13 +328,13 @@ static int core_find_allocator(const struct mprof_init_ops *init, struct text *w
 		return -1;
 	if (mp_resolve(init, why) < 0)
 		return -1;
-	/* Through a pointer to data: ISO C knows no cast of a function pointer. */
+	/* Through a pointer to data: ISO C cannot cast a function pointer. */
 	if (dladdr(*(void **)&mprof_core.real.malloc, &info))
 		core_know(mp_known.allocator, sizeof(mp_known.allocator), info.dli_fname);
 	return 0;
 }
 
-/* The allocator must be there whatever else fails: the program cannot run without. */
+/* The allocator must be found whatever else fails: the program cannot run without it. */
 static void core_find_any_allocator(struct text *why)
 {
 	const struct mprof_init_ops *init = mp_find_init(mp_config.init, why);
@@ -346,18 +345,17 @@ static void core_find_any_allocator(struct text *why)
 		core_refuse(why);
 	init = mp_find_init("LD_NEXT", why);
 	core_find_allocator(init, why);
-	/* libmprof.a in a static program: libc's was left out of it. */
+	/* libmprof.a in a static program, which then lacks libc's malloc. */
 	if (!mprof_core.real.malloc)
 		mp_give_up("libmprof.a cannot be part of a static program; link the program "
 			   "dynamically or without libmprof.a");
 }
 
 /*
- * Is there a malloc before ours?  The executable has its own, or somebody
- * preloaded another object before us: then nothing but a few calls comes here.
- * Asked of the executable, because our own scope begins with ourselves.  One
- * that is linked at a fixed address and takes malloc's address offers an entry
- * of its linkage table for it: a symbol of no section, which leads to ours.
+ * Does another malloc precede ours?  If the executable defines one, or an object was preloaded
+ * before us, only a few calls reach us.  The lookup starts at the executable, because our own scope
+ * begins with us.  An executable that is linked at a fixed address and takes malloc's address
+ * offers an entry of its linkage table for it: an undefined symbol, which leads to ours.
  */
 static void core_find_first(void)
 {
@@ -380,9 +378,8 @@ int mp_boot_waiting(void)
 }
 
 /*
- * May objects be loaded?  Not when the loader itself called, in the middle of
- * something; and not before libc's constructor has run, which dlopen would run
- * with no environment.
+ * May objects be loaded?  Not if the loader itself called, in the middle of its work, and not
+ * before libc's constructor has run: dlopen would run it without an environment.
  */
 static int core_loader_is_idle(const void *caller)
 {
@@ -392,7 +389,7 @@ static int core_loader_is_idle(const void *caller)
 	       (uintptr_t)info.dli_fbase != (uintptr_t)getauxval(AT_BASE);
 }
 
-/* 1: a table other than boot's may be published; 0: wait for a later call. */
+/* 1: a table other than boot's may be published; 0: try again in a later call. */
 static int core_initialise(const void *caller, struct text *why)
 {
 	const struct mprof_init_ops *init;
@@ -424,7 +421,7 @@ static int core_initialise(const void *caller, struct text *why)
 		recording = 1;
 		if (mp_mode->start && mp_mode->start(&mp_host) < 0) {
 			recording = 0;
-			refused = 1; /* start() has said why */
+			refused = 1; /* start() has set why */
 		}
 	}
 	return 1;
@@ -461,7 +458,7 @@ __attribute__((constructor(101))) static void construct(void)
 		mp_lost(MPROF_LOST_EARLY, mp_boot_early);
 }
 
-/* The last that runs of us.  Recording goes on: other destructors may still free. */
+/* Runs last of our code.  Recording continues: other destructors may still free. */
 __attribute__((destructor(101))) static void destruct(void)
 {
 	mp_process_flush();

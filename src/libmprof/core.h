@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* mp_api is no longer boot's. */
 /*
  * core.h - which table is in place, and what ends recording.
  *
  * The state of the library is mp_api, a pointer to a table: boot's, a MODE's, or pass (module.h).
- * core.c alone changes it, in any thread at any time; a call that came through the table before
- * is finished by that one.  Functions return -errno up to the one that the program or a MODE
- * called, which passes the error to mp_failed().
+ * Only core.c changes it, in any thread at any time; a call that came through one table finishes
+ * there.  Functions return -errno up to the function that the program or a MODE called, which
+ * passes the error to mp_failed().
  */
 #ifndef MP_CORE_H
 #define MP_CORE_H
@@ -20,32 +20,31 @@ extern const struct mprof_api mp_boot_api; /* boot.c */
 extern const struct mprof_api mp_pass_api; /* pass.c */
 extern const struct mprof_mode_ops *mp_mode;
 /*
- * Initialises if nobody else is at it.  caller: an address in the code that called
- * us, because modules that load objects must wait while the loader itself calls.
- * 1: mp_api is not boot's any more.
+ * Initialises unless another thread does.  caller: an address in the code that called us, because
+ * modules that load objects must wait while the loader itself calls.
  */
 int mp_boot_try(const void *caller);
-/* Nobody initialises yet, because a module that loads objects waits for libc. */
+/* Initialisation waits for libc, because a module loads objects. */
 int mp_boot_waiting(void);
-/* Recording is on in this process (it may have lost its file since: then services fail). */
+/* Recording is on in this process (the file may be lost since: then services fail). */
 int mp_recording(void);
 /*
- * Ends recording in this process for good, for the reason that -errno stands for; does nothing
- * if error >= 0.  Returns error.  Any thread; may be called with signals blocked and locks held.
+ * Ends recording in this process for good, with the reason that -errno stands for; does nothing if
+ * error >= 0.  Returns error.  Any thread; may be called with signals blocked and locks held.
  */
 int mp_failed(int error);
 /*
- * Between these nothing is recorded, and after a resume that is the end nothing of ours
- * makes a system call.  Any number of threads.
+ * Between the two, nothing is recorded; after a resume with is_end, none of our code makes a system
+ * call.  Any number of threads.
  */
 void mp_suspend(const char *why);
 void mp_resume(int is_end);
-void mp_suspend_forked(void); /* in a child: none of the parent's suspensions counts */
+void mp_suspend_forked(void); /* in a child: the parent's suspensions do not count */
 extern const struct mprof_host mp_host;
 
-/* Bytes in a page, a power of two. */
+/* Page size, a power of two. */
 extern uint32_t mp_page_bytes;
-uint32_t mp_page_know(void); /* what it is, before it was asked for */
+uint32_t mp_page_know(void); /* finds it out on the first call */
 static inline uint32_t mp_page(void)
 {
 	return mp_page_bytes;
@@ -53,7 +52,7 @@ static inline uint32_t mp_page(void)
 
 static inline const struct mprof_api *mp_table(void)
 {
-	/* Pairs with the release in mp_boot_try(): a table's data is there before the table. */
+	/* Pairs with the release in mp_boot_try(): a table's data is stored before the table. */
 	return __atomic_load_n(&mp_api, __ATOMIC_ACQUIRE);
 }
 
@@ -66,11 +65,13 @@ uint64_t mp_clock_hz(void); /* ticks a second; takes 50 us */
 
 /* ---- notes.c ---- */
 
-/* One line for the user about a start that failed, to mprof or to stderr. */
+/* Prints one line about a failed start, through mprof or to stderr. */
 void mp_note(const char *why);
 /* Prints one line and ends the program, which cannot run without an allocator. */
 void mp_give_up(const char *why) __attribute__((noreturn));
-/* write without the signals that a dead pipe or a file size limit would send.  Bytes or -errno. */
+/*
+ * write() without the signals that a closed pipe or a file size limit would send.  Bytes or -errno.
+ */
 long mp_write_quietly(int fd, const void *data, size_t bytes);
 
 /* misuse.c: services for MODE=Guard, see struct mprof_host. */

@@ -2,9 +2,9 @@
 /*
  * counts.c - records of counts: each thread has one, mapped, in the file.
  *
- * A record stays as the sum of its thread when that has ended.  Beyond COUNTS_KEPT
- * of them, ended threads' sums go into one record, so that any number fits; only
- * then does a thread wait for another one here.
+ * After a thread has ended, its record keeps its sums.  Beyond COUNTS_KEPT of them, the sums of
+ * ended threads are added to one record, so any number fits; only then may a thread wait for
+ * another one here.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -17,7 +17,7 @@
 
 #define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
 #define COUNTS_KEPT   65536u
-#define COUNTS_FIRST  4u /* as many as one page of 4096 holds */
+#define COUNTS_FIRST  4u /* as many as fit one page of 4096 */
 
 static void counts_merge(struct mprof_counts *into, const struct mprof_counts *from)
 {
@@ -34,7 +34,7 @@ static int counts_map(const struct mp_pool_kind *kind, uint32_t units, struct mp
 	return mp_slots_map_records(kind, units, MPROF_EXTENT_COUNTS, out);
 }
 
-/* One that was summed up in another one, or NULL. */
+/* A record whose sums were merged into another one, or NULL. */
 static struct mprof_extent *counts_take_used(struct mp_local *l)
 {
 	struct mprof_extent *x = NULL;
@@ -80,7 +80,7 @@ struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error)
 	return c;
 }
 
-/* The first one beyond COUNTS_KEPT takes over the sums of those after it. */
+/* The first record beyond COUNTS_KEPT receives the sums of all after it. */
 static void counts_release_locked(struct mp_local *l, struct mprof_counts *c)
 {
 	if (!l->counts_merged) {

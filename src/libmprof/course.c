@@ -2,10 +2,10 @@
 /*
  * course.c - how the heap of a profiled process changed over time.
  *
- * The run is cut into equal steps. A MODE keeps the most that lived in the present one, with the
- * stack that allocated then, in its heap totals; the first call after its end closes it here, and
- * asks the kernel how large the process is. When all steps are used up, two become one, so the
- * size is constant and a step costs the less the longer a program runs.
+ * The run is divided into equal steps.  A MODE keeps the most live bytes of the current step, with
+ * the stack that allocated then, in its heap totals; the first call after the end of the step
+ * closes it here, and asks the kernel how large the process is.  When all steps are used up, each
+ * two are joined, so the size is constant and the cost falls as a program runs longer.
  */
 #include <mprof/module.h>
 
@@ -16,10 +16,10 @@
 #include "slots.h"
 #include "sys.h"
 
-#define FIRST_NS 10000000u /* of a step, at the start */
+#define FIRST_NS 10000000u /* length of the first steps */
 
 static struct mprof_course *course;
-static const struct mprof_heap_totals *course_heap; /* whose it is */
+static const struct mprof_heap_totals *course_heap; /* whose course it is */
 
 static struct mprof_step merged(const struct mprof_step *a, const struct mprof_step *b)
 {
@@ -55,7 +55,7 @@ static void close_step(struct mprof_course *c, const struct mprof_step *s)
 		halve(c);
 }
 
-/* Another process, or the first call of this one. */
+/* Called in a new process, or at the first call of this one. */
 static struct mprof_course *course_new(struct mprof_heap_totals *heap)
 {
 	int error;
@@ -72,7 +72,7 @@ static struct mprof_course *course_new(struct mprof_heap_totals *heap)
 	return c;
 }
 
-/* Closes the steps that are over.  Returns when the present one ends. */
+/* Closes the steps that are over.  Returns the end of the current one. */
 uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
 {
 	struct mprof_course *c = course_heap == heap ? course : course_new(heap);
@@ -81,7 +81,7 @@ uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum
 
 	if (!c)
 		return UINT64_MAX;
-	if (heap->began_ticks != c->began_ticks) { /* mprof ctl clear */
+	if (heap->began_ticks != c->began_ticks) { /* cleared by mprof ctl */
 		c->steps = 0;
 		c->began_ticks = heap->began_ticks;
 	}
@@ -100,7 +100,7 @@ uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum
 		s.resident = resident * mp_page();
 	}
 	close_step(c, &s);
-	/* Since then nothing was called. */
+	/* No calls since then. */
 	s.live_bytes = __atomic_load_n(&heap->live_bytes, __ATOMIC_RELAXED);
 	s.live_calls = __atomic_load_n(&heap->live_calls, __ATOMIC_RELAXED);
 	s.stack = 0;

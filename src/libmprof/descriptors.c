@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * descriptors.c - our descriptor is out of the program's way.
+ * descriptors.c - keeps our descriptor out of the program's way.
  *
- * Programs close what they did not open.  close, close_range, closefrom, dup2
- * and dup3 leave ours alone; one closed by a raw system call is noticed before
- * the next write, because device and inode are compared, so that our data
- * never goes into a file of the program's.
+ * Programs close descriptors that they did not open.  close, close_range, closefrom, dup2 and dup3
+ * spare ours; if a raw system call closed it, the next write notices, because device and inode are
+ * compared, so our data never goes into a file of the program.
  *
- * It lies above the program's limit where that can be, so that who tries all
- * numbers up to the limit does not find it.  /proc/self/fd lists it all the same, so
- * close() says that it has closed it: a program that closes what is listed there finds
- * what it expects.  To open the file for each write instead would hide it, and cost more
- * than that: the new descriptor would take the number that another thread counts on, and
- * after chroot(), setuid() or a rename of the file there would be none.
+ * Where possible it lies above the program's limit, so a program that tries all numbers up to the
+ * limit does not find it.  /proc/self/fd lists it nevertheless, so close() on it reports success,
+ * as a program expects that closes what is listed there.  Opening the file for each write instead
+ * would hide the descriptor, but the new one would take the number that another thread expects to
+ * get, and after chroot(), setuid() or a rename the file could not be opened.
  *
- * Moving the descriptor away from a number that dup2 wants waits for writers
- * that checked the old number (mp_file.users).
+ * Before dup2 reuses our number, the descriptor moves away, and waits for writers that checked the
+ * old number (mp_file.users).
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -29,7 +27,7 @@
 #define EXPORT	__attribute__((visibility("default")))
 #define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */
 
-/* Above the soft limit, while no other thread can be changing that.  The number or -errno. */
+/* Above the soft limit, which no other thread may be changing now.  The number or -errno. */
 static int fd_above_limit(int fd)
 {
 	struct rlimit lim, raised;
@@ -78,8 +76,8 @@ static int fd_is_our_file(int fd)
 }
 
 /*
- * The program closed `closed` by a raw system call: the path still leads to the file, or recording
- * ends.  Of threads that notice it at once, the first one's descriptor is used.
+ * The program closed `closed` by a raw system call.  If the path still leads to the file, opens it
+ * again; otherwise recording ends.  If several threads notice, all use the first one's descriptor.
  */
 static int fd_reopen(int closed)
 {
@@ -105,7 +103,8 @@ int mp_fd_hold(void)
 	int fd;
 
 	__atomic_fetch_add(&mp_file.users, 1, __ATOMIC_SEQ_CST);
-	/* Pairs with the store and the load in fd_move_away(): it sees us, or we see the new
+	/*
+	 * Pairs with the store and the load in fd_move_away(): it sees us, or we see the new
 	 * number.
 	 */
 	fd = __atomic_load_n(&mp_file.fd, __ATOMIC_SEQ_CST);
@@ -115,7 +114,7 @@ int mp_fd_hold(void)
 		fd = fd_reopen(fd);
 	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || st.st_size < (off_t)MPROF_HEADER_SIZE ||
 			(mp_entry() && !mp_entry()->number))) {
-		mp_file.broken = MPROF_LOST_FILE + 1; /* cut by somebody; it may have grown again */
+		mp_file.broken = MPROF_LOST_FILE + 1; /* truncated, even if it grew again */
 		fd = -EIO;
 	}
 	if (fd < 0)
@@ -128,12 +127,12 @@ void mp_fd_release(void)
 	__atomic_fetch_sub(&mp_file.users, 1, __ATOMIC_SEQ_CST);
 }
 
-#define PATIENCE 100000 /* turns; a writer that was jumped out of never says that it has ended */
+#define PATIENCE 100000 /* turns; a writer that a signal handler jumped out of never finishes */
 
 /*
- * The program is about to put `wanted` at our number.  Not if that will fail; and
- * not in a vfork child, whose table of descriptors is its own while its memory is
- * its parent's.  0, or -ETIMEDOUT: somebody may still write to that number.
+ * The program is about to put `wanted` at our number.  Nothing moves if that call will fail, or in
+ * a vfork child, which has its own table of descriptors but its parent's memory. 0, or -ETIMEDOUT:
+ * another thread may still write to that number.
  */
 static int fd_move_away(int wanted, int from)
 {
@@ -220,10 +219,11 @@ EXPORT void closefrom(int first)
 	mp_next()->closefrom(fd + 1);
 }
 
-/* Watched descriptors of the program's: which file each was when a MODE began to use it. */
+/* Descriptors of the program that we write to: the file that each was when a MODE began. */
 static struct {
 	int fd;
-	int may_signal; /* a pipe or socket whose reader can go, or a file that has a limit */
+	int may_signal; /* a pipe or socket, or a file with a size limit
+			 */
 	uint64_t dev, ino;
 } watched;
 
@@ -244,7 +244,7 @@ int mp_fd_open(int fd)
 	return 0;
 }
 
-/* A full pipe that does not block: its reader gets a moment, then the line is given up. */
+/* If a non-blocking pipe is full, its reader gets this long, then the line is dropped. */
 #define PATIENCE_MS 1000
 
 int mp_fd_write(int fd, const void *data, size_t bytes)

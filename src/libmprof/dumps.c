@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * dumps.c - summaries while the program runs: on a signal, every N seconds, and when memory
- * passes a limit.
+ * dumps.c - summaries while the program runs: on a signal, every N seconds, and when memory exceeds
+ * a limit.
  *
- * No thread waits for any of these: a MODE compares the clock that it reads anyway with
- * dump_due, and the thread that comes first looks, and writes the dump before its own call
- * counts.  What nobody calls for, nothing has changed.  The handler of the signal writes at
- * once, whatever its thread was doing, since a summary reads the file and nothing of the thread.
+ * No thread waits for any of these: a MODE compares the clock that it reads anyway with dump_due,
+ * and the first thread to come checks the limits, and writes the dump before its own call counts.
+ * Without calls, nothing changes, so no dump is due.  The signal handler writes at once, whatever
+ * its thread was doing, because a summary reads the file and nothing of the thread.
  *
- * Limits are looked at every LOOKS of a second, those on calls and stacks at each call.
+ * Limits on memory are checked every LOOKS-th of a second, those on calls and stacks at each call.
  */
 #include <errno.h>
 #include <mprof/filters.h>
@@ -26,7 +26,7 @@
 
 #define LOOKS 100
 
-/* A dump when a figure passes `limit`, again after it has been a tenth below. */
+/* Dumps when a figure exceeds `limit`, and again after it has been a tenth below. */
 struct trigger {
 	const char *why;
 	uint64_t limit; /* 0: none */
@@ -41,8 +41,8 @@ static struct trigger triggers[TRIGGERS] = {
 
 static uint64_t second; /* all in ticks */
 static uint64_t due = UINT64_MAX, next_time = UINT64_MAX, next_look = UINT64_MAX;
-static uint64_t next_step = UINT64_MAX; /* UINT64_MAX also while a thread is at it */
-static uint64_t period, last;		/* when a limit or peak made the last dump */
+static uint64_t next_step = UINT64_MAX; /* UINT64_MAX also while a thread closes a step */
+static uint64_t period, last;		/* period; when a limit or peak caused the last dump */
 static uint32_t each_call;
 static uint64_t calls;
 static int64_t last_peak;
@@ -84,7 +84,7 @@ static void dump_passed(struct trigger *t, uint64_t now)
 	dump(buffer);
 }
 
-/* One dump a second at most; but what fell in between is seen. */
+/* One dump a second at most; a limit that was exceeded in between is noticed afterwards. */
 static int may_dump(uint64_t now)
 {
 	return !last || now - last >= second;
@@ -129,7 +129,7 @@ static void look(uint64_t now, const struct mprof_heap_totals *heap)
 	look_at_peak(__atomic_load_n(&heap->peak_bytes, __ATOMIC_RELAXED), now);
 }
 
-/* Again for a stack that is a tenth larger than the last one: threads take turns. */
+/* Dumps again when a stack is a tenth larger than the last one: threads take turns. */
 static void look_at_stack(uint64_t now)
 {
 	static __thread uintptr_t low, high;
@@ -194,7 +194,7 @@ void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
 	set_due();
 }
 
-/* The thread that was closing a step in the parent is not there. */
+/* No thread of a child closes the step that another thread of the parent was closing. */
 void mp_dumps_forked(void)
 {
 	next_step = 0;
@@ -225,7 +225,7 @@ void mp_course_start(void)
 	next_step = due = 0;
 }
 
-/* A program that has a handler of its own keeps it. */
+/* Leaves a handler that the program installed in place. */
 void mp_dumps_start(void)
 {
 	struct sigaction old, ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };

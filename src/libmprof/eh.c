@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * eh.c - finds the object of an address, and says its call frame information as
- * a rule, as far as that goes.
+ * eh.c - finds the object of an address, and translates its call frame information to a rule if a
+ * rule can express it.
  *
- * Called on the first sight of an address only: its cost (about 1 us) does not
- * matter beside what the table of rules saves.
+ * Called only when an address is first met: its cost (about 1 us) is small beside what the table of
+ * rules saves.
  */
 #include "eh.h"
 
@@ -65,14 +65,14 @@ int eh_object(uintptr_t pc, struct eh_object *out)
 	return 0;
 }
 
-/* A rule keeps 32 bits of an offset: *bad where that would be another one. */
+/* Rules hold offsets of 32 bits: *bad if v does not fit. */
 static int32_t eh_offset_of(int64_t v, int *bad)
 {
 	*bad |= v != (int32_t)v;
 	return (int32_t)v;
 }
 
-/* "fp + n" and nothing else: n, or *bad. */
+/* n of "fp + n"; any other expression sets *bad. */
 static int32_t eh_fp_offset(struct cursor *e, int *bad)
 {
 #if defined(__x86_64__)

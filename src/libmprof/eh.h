@@ -9,16 +9,16 @@
 
 enum eh_base { EH_SP, EH_FP };
 
-/* How the frame that executes at an address is left. */
+/* How to get from the frame that executes at an address to its caller. */
 struct eh_rule {
 	uint8_t base;	  /* enum eh_base: CFA = base + cfa */
 	uint8_t deref;	  /* CFA = *(base + cfa) instead: realigned stacks */
 	uint8_t fp_by_fp; /* the caller's fp is at fp + `fp` instead of CFA + `fp` */
 	uint8_t signal;	  /* a signal frame: registers lie in a ucontext */
 	uint8_t end;	  /* the return address is undefined: outermost frame */
-	uint8_t no_code;  /* nothing that can run is here */
-	uint8_t stuck;	  /* code, but nobody can say how to leave it */
-	uint8_t complex;  /* a rule cannot say it: see full.c */
+	uint8_t no_code;  /* not executable code */
+	uint8_t stuck;	  /* code without usable information */
+	uint8_t complex;  /* not expressible as a rule: see full.c */
 	int32_t cfa;	  /* bytes */
 	int32_t ra;	  /* the return address is at CFA + ra; 0: still in its register */
 	int32_t fp;	  /* the caller's frame pointer is at CFA + fp; 0: unchanged */
@@ -29,14 +29,14 @@ struct eh_object {
 	const uint8_t *header; /* .eh_frame_hdr, NULL: none */
 	uintptr_t start, end;  /* mapped; all its segments lie between */
 	uintptr_t bias;	       /* what the loader added to its virtual addresses */
-	const char *name;      /* as the loader has it; "": the program itself */
+	const char *name;      /* as in the loader's list; "": the program itself */
 };
 
-/* The object that has pc.  0 or -ENOENT.  Locks nothing where libc has _dl_find_object. */
+/* The object that contains pc.  0 or -ENOENT.  Takes no lock where libc has _dl_find_object. */
 int eh_object(uintptr_t pc, struct eh_object *out);
 /*
- * Fills *rule for the instruction at pc, by a machine that only the caller uses.  0,
- * -ENOENT: no information, -ENOTSUP: not understood.  Reads loaded objects only.
+ * Fills *rule for the instruction at pc; m is the caller's alone.  0, -ENOENT: no information,
+ * -ENOTSUP: not understood.  Reads loaded objects only.
  */
 struct cfi_machine;
 int eh_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m, struct eh_rule *rule);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * facts.c - what is known of this process, written into the run's file: who it
- * is, what it turns into, what it starts, how it ends, how large it is.
- * All on slow paths; each is one small extent and one pwrite.
+ * facts.c - writes facts about this process to the run's file: its identity, the programs that it
+ * runs, its children, its end, its memory use. All on slow paths; each is one small extent and one
+ * pwrite.
  */
 #include <mprof/module.h>
 #include <sys/resource.h>
@@ -48,7 +48,7 @@ static void fact_put(struct text *t, const char *key, const char *value)
 		t->at[t->used] = 0;
 }
 
-/* ANONYMOUS: without its directory. */
+/* With ANONYMOUS, without its directory. */
 static void fact_put_path(struct text *t, const char *key, const char *path)
 {
 	fact_put(t, key, mp_config.anonymous ? text_base(path) : path);
@@ -63,7 +63,7 @@ static void fact_put_link(struct text *t, const char *key, const char *link)
 	fact_put_path(t, key, value);
 }
 
-/* The command line, one arg= for each argument, as far as there is room. */
+/* The command line, one arg= for each argument, as far as they fit. */
 static void fact_put_arguments(struct text *t, size_t leave)
 {
 	char buffer[512];
@@ -121,7 +121,7 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	mp_fact(&f, buffer, t.used);
 }
 
-/* From libmprof_mpi.so, when MPI_Init has returned.  A launcher's variable is known before. */
+/* Called by libmprof_mpi.so after MPI_Init, unless a launcher's variable gave the rank. */
 void mprof_set_rank(unsigned rank) __attribute__((visibility("default")));
 void mprof_set_rank(unsigned rank)
 {
@@ -250,9 +250,9 @@ void mp_fact_stopped(const char *why)
 }
 
 /*
- * From a full slot: how large the process is.  Not under mprof, which looks from
- * outside; and not with threads about, one of which may count on the lowest
- * free descriptor that we would take for a moment.
+ * Samples the size of the process when a slot is full.  Not under mprof, which samples from
+ * outside; and not with several threads, one of which may rely on getting the lowest free
+ * descriptor, which this takes for a moment.
  */
 void mp_sample_maybe(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * fake_page.h - mmap as a kernel with pages of MP_FAKE_PAGE bytes has it.
+ * fake_page.h - mmap as of a kernel with pages of MP_FAKE_PAGE bytes.
  *
- * Only in a build for tests (make pages), to run the library with large pages where the
- * machine has small ones: an offset must be a multiple of the large page, addresses are
- * ones, and a mapping is as long as its last page.
+ * Only in a build for tests (make pages), which runs the library with large pages on machines with
+ * small ones: offsets and addresses are multiples of the large page, and the length of a mapping is
+ * rounded up to it.
  */
 #ifndef MP_FAKE_PAGE_H
 #define MP_FAKE_PAGE_H
@@ -30,7 +30,7 @@ static inline void *fake_mmap(void *at, size_t n, int prot, int flags, int fd, u
 	n = fake_length(n);
 	if (flags & MAP_FIXED)
 		return (void *)mp_sys(SYS_mmap, (long)at, (long)n, prot, flags, fd, (long)offset);
-	/* More than is wanted, and what is not aligned goes again. */
+	/* Trim the excess around the aligned part. */
 	room = n + MP_FAKE_PAGE;
 	base = mp_sys(SYS_mmap, 0, (long)room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)base >= -4095ul)
@@ -42,7 +42,7 @@ static inline void *fake_mmap(void *at, size_t n, int prot, int flags, int fd, u
 	return (void *)mp_sys(SYS_mmap, start, (long)n, prot, flags | MAP_FIXED, fd, (long)offset);
 }
 
-/* A large page is resident when a part of it is, and mapped likewise. */
+/* A large page is resident or mapped if a part of it is. */
 static inline int fake_mincore(uintptr_t at, size_t n, unsigned char *pages)
 {
 	const size_t small = 4096;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * file.c - the run's file: made or joined, extents taken from it, written.
+ * file.c - the run's file: creating or joining it, taking and writing extents.
  *
- * The header is mapped; everything in it that changes does so by atomic
- * operations, because every process of the run maps it.  Data goes in by
- * pwrite through a guarded descriptor, so that a full disk is a return value.
- * What is mapped for storing (header, slots, counts) has its disk blocks
+ * The header is mapped; its changing fields are changed by atomic operations, because every process
+ * of the run maps it.  Data is written by pwrite through a guarded descriptor, so a full disk is a
+ * return value.  Disk blocks of mapped parts that are stored into (header, slots, counts) are
  * reserved first.
  *
- * A file is made under another name and linked into place (place.c) when its
- * header is complete: whoever sees the path sees a whole header, and of two
- * processes that start a run together one wins and the other joins.
+ * A file is created under another name and linked into place (place.c) when its header is complete:
+ * whoever sees the path sees a complete header, and of two processes that start a run together one
+ * wins and the other joins.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -107,7 +106,7 @@ int mp_file_reserve(uint64_t offset, uint64_t bytes)
 	return ret;
 }
 
-/* Asks for disk blocks ahead of need, LOG_QTY records at a time.  Failing is no harm yet. */
+/* Reserves disk blocks ahead, LOG_QTY records at a time.  A failure is harmless at this point. */
 static void file_reserve_ahead(uint64_t tail)
 {
 	struct statfs fs;
@@ -118,7 +117,7 @@ static void file_reserve_ahead(uint64_t tail)
 
 	if (tail <= had)
 		return;
-	/* An eighth of what is there at least: asking costs about as much as writing 64 KiB. */
+	/* At least an eighth of the file: reserving costs about as much as writing 64 KiB. */
 	step = step > kept / 8 ? step : kept / 8;
 	want = tail + (step < 65536 ? 65536 : step);
 	if (file_over_limit(want) ||
@@ -127,7 +126,7 @@ static void file_reserve_ahead(uint64_t tail)
 	fd = mp_fd_hold();
 	if (fd < 0)
 		return;
-	/* A file system may keep what it gave before it found that there is no more. */
+	/* A file system may keep blocks that it reserved before it ran out. */
 	if (mp_sys(SYS_fstatfs, fd, (long)&fs, 0, 0, 0, 0) == 0 &&
 	    want - tail < (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 8)
 		sys_fallocate(fd, FALLOC_FL_KEEP_SIZE, tail, want - tail);
@@ -163,7 +162,7 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 		start = (old + align - 1) & -align;
 	while (!__atomic_compare_exchange_n(tail, &old, start + bytes, 1, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED));
-	if (old < MPROF_HEADER_SIZE) /* a header that somebody emptied */
+	if (old < MPROF_HEADER_SIZE) /* a header that was truncated */
 		return 0;
 	file_reserve_ahead(start + bytes);
 	if (start > old) {
@@ -173,11 +172,11 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 	return start;
 }
 
-/* of: the process that it is about, NULL: this one. */
+/* of: the process that the extent is about, NULL: this one. */
 static int file_write_extent(const struct mprof_process_entry *of, unsigned kind, uint32_t thread,
 			     const void *a, size_t an, const void *b, size_t bn)
 {
-	/* On the stack of a stranger: small payloads only. */
+	/* On the stack of a program's thread: small payloads only. */
 	char buffer[sizeof(struct mprof_extent) + 1024];
 	struct mprof_extent *x = (struct mprof_extent *)buffer;
 	size_t bytes = (sizeof(*x) + an + bn + 63) & ~(size_t)63;
@@ -231,7 +230,7 @@ void mp_lost(unsigned reason, uint64_t events)
 				   __ATOMIC_RELAXED);
 }
 
-/* Maps the header of a file that is ours for good.  Takes fd over, also when it fails. */
+/* Maps the header of a file that is ours for good.  Takes ownership of fd, also on failure. */
 static int file_adopt(int fd)
 {
 	struct stat st;
@@ -249,8 +248,7 @@ static int file_adopt(int fd)
 	mp_file.ino = st.st_ino;
 	mp_file.header = map;
 	__atomic_store_n(&mp_file.fd, fd, __ATOMIC_RELEASE);
-	sys_flock(fd,
-		  LOCK_SH | LOCK_NB); /* "in use", for whoever wants this path for another run */
+	sys_flock(fd, LOCK_SH | LOCK_NB); /* shows other runs that the file is in use */
 	mprof_core.clock = mp_file.header->clock;
 	mprof_core.clock_shift = mp_file.header->clock_shift;
 	mp_sigbus_guard();
@@ -258,9 +256,8 @@ static int file_adopt(int fd)
 }
 
 /*
- * Opens what stands at path, if it is a regular file: opening a FIFO may wait for
- * ever, and opening a device may do anything.  -ELOOP: a symbolic link; -ENOTSUP:
- * not a regular file.
+ * Opens path if it is a regular file: opening a FIFO may block for ever, and opening a device may
+ * do anything.  -ELOOP: a symbolic link; -ENOTSUP: not a regular file.
  */
 int mp_file_existing(const char *path, int how)
 {
@@ -271,11 +268,11 @@ int mp_file_existing(const char *path, int how)
 		return ret;
 	if (!S_ISREG(st.st_mode))
 		return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTSUP;
-	/* By now it may be another file: that one must not hold us up either. */
+	/* It may be replaced by now: the new file must not block us either. */
 	return sys_open(path, how | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 }
 
-/* A filter that was added since the run began does not know of our system calls. */
+/* A filter that was added since the run began may forbid our system calls. */
 static uint32_t file_filters_of(int fd)
 {
 	uint32_t filters = UINT32_MAX;
@@ -284,7 +281,7 @@ static uint32_t file_filters_of(int fd)
 	return filters;
 }
 
-/* Is this the first process, at whose path the file that mprof found there is still? */
+/* Is this the first process of the run, and the file that mprof found at the path still there? */
 static int file_finds_earlier(const struct mp_run *run, const char *magic)
 {
 	struct head h = { .version = 0 };
@@ -298,7 +295,7 @@ static int file_finds_earlier(const struct mp_run *run, const char *magic)
 	return n >= MPROF_MAGIC_SIZE && has_magic(&h, magic) && mp_may_make_way(&h, run);
 }
 
-/* CHILDREN=0: is this the process that began the run, maybe under another program by now? */
+/* CHILDREN=0: did this process begin the run, possibly under another program? */
 static int file_is_ours(int fd)
 {
 	struct mprof_process_entry first = { .pid = 0 };
@@ -309,8 +306,10 @@ static int file_is_ours(int fd)
 	return !processes || (first.pid == sys_getpid() && first.start_time == mp_start_time());
 }
 
-/* -ENOENT: no such file; -EPERM: the process is locked in; -EXDEV: one of another kind; -ESTALE:
- * the run's file is closed; -ECANCELED: this process is not to be recorded. */
+/*
+ * -ENOENT: no such file; -EPERM: a seccomp filter binds the process; -EXDEV: a file of another
+ * kind; -ESTALE: the run's file is closed; -ECANCELED: this process is excluded from recording.
+ */
 static int file_join(const struct mp_run *run, const char *magic)
 {
 	struct head h;
@@ -381,7 +380,7 @@ static int file_create(struct mp_run *run, const char *magic, struct text *why)
 		return ret < 0 ? ret : -ENOMEM;
 	}
 	file_header_fill(h, magic, run);
-	sys_flock(fd, LOCK_SH | LOCK_NB); /* before anybody can see it */
+	sys_flock(fd, LOCK_SH | LOCK_NB); /* before others can see it */
 	sys_munmap(h, MPROF_HEADER_SIZE);
 	ret = mp_place(name, run, magic, why);
 	if (ret < 0 && ret != -EEXIST) {
@@ -389,8 +388,8 @@ static int file_create(struct mp_run *run, const char *magic, struct text *why)
 		return ret;
 	}
 	/*
-	 * By its path, as everybody else: on FUSE a link is another inode to the kernel, whose
-	 * pages and size know nothing of what is written through the first one.
+	 * Opened by its path, as other processes do: on FUSE a link is another inode to the kernel,
+	 * which does not share pages and size with the first one.
 	 */
 	joined = file_join(run, magic);
 	if (ret == -EEXIST || joined >= 0) {
@@ -398,7 +397,7 @@ static int file_create(struct mp_run *run, const char *magic, struct text *why)
 		return joined;
 	}
 	ret = file_adopt(fd);
-	if (ret < 0 && joined != -EXDEV && joined != -ESTALE) /* else it is somebody else's now */
+	if (ret < 0 && joined != -EXDEV && joined != -ESTALE) /* else it belongs to others now */
 		sys_unlink(run->path);
 	return ret;
 }
@@ -412,11 +411,10 @@ static int file_create_or_join(struct mp_run *run, const char *magic, const char
 	if (from_env)
 		ret = file_join(run, magic);
 	if ((ret == -ESTALE || ret == -EACCES || ret == -EXDEV) && file_finds_earlier(run, magic))
-		ret = -ENOENT; /* as soon as there is something to put there */
+		ret = -ENOENT; /* created by the first write */
 	if (ret == -ESTALE)
 		text_string(why, "this process belongs to a run that has ended");
-	if (ret ==
-	    -EXDEV) /* counts in a run that keeps a trace, or the other way: a run of its own */
+	if (ret == -EXDEV) /* a run of its own: counts in a run that keeps a trace, or vice versa */
 		from_env = 0;
 	else if (ret != -ENOENT)
 		return ret;
@@ -472,7 +470,7 @@ const uint64_t *mp_file_log_end(void)
 	return mp_file.header ? &mp_file.header->log_end : &never;
 }
 
-/* A trace is to have its last events only: can it?  Else it has them all. */
+/* Checks whether a trace can keep its last events only; if not, it keeps them all. */
 static void file_recent_start(void)
 {
 	if (!(mp_config.last_bytes | mp_config.last_seconds) || mp_recent_works() == 0)
@@ -488,7 +486,7 @@ int mp_file_open(const char *magic, const char *path)
 	struct text why = text_on(buffer, sizeof(buffer)), *w = &why;
 	int ret;
 
-	if (mp_file.header) /* a forked child has what its parent had */
+	if (mp_file.header) /* a forked child has its parent's */
 		return mp_file.broken ? -EIO : 0;
 	text_string(w, "cannot write '");
 	format_bytes(w, path, 256 < text_length(path) ? 256 : text_length(path));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * file.h - the run's file: its parts, its descriptor, and which run it is.
+ * file.h - the run's file: its parts, its descriptor, and which run it belongs to.
  *
  * All processes and threads of a run write to it.  Offsets and sizes are in bytes.  Errors: -errno
- * or offset 0; after mp_file.broken is set everything fails.
+ * or offset 0; once mp_file.broken is set, everything fails.
  */
 #ifndef MP_FILE_H
 #define MP_FILE_H
@@ -15,66 +15,66 @@
 
 /*
  * file.c: the run's file.  All but fd, users and broken is constant once the file is open; fd
- * changes atomically, broken from 0 once.  A forked child has what its parent had.
+ * changes atomically, broken once, from 0.  A forked child inherits it.
  */
 struct mp_file {
 	int fd;		/* -1: none */
 	uint32_t users; /* writers between the check of fd and the end of their write */
 	uint64_t dev, ino;
-	uint32_t broken; /* enum mprof_lost + 1 once the file is of no use any more */
+	uint32_t broken; /* enum mprof_lost + 1 once the file is unusable */
 	struct mprof_file_header *header;
 	char path[4096];
 };
 extern struct mp_file mp_file;
-int mp_file_open(const char *magic, const char *path); /* 0 or -errno, and said why */
+int mp_file_open(const char *magic, const char *path); /* 0 or -errno, with a note to the user */
 const uint32_t *mp_file_paused(void);		       /* module.h */
-const uint64_t *mp_file_log_end(void);		       /* the same */
-/* Opens a regular file (how: O_RDWR) without waiting, whatever stands at path.  fd or -errno. */
+const uint64_t *mp_file_log_end(void);		       /* see module.h */
+/* Opens a regular file (how: O_RDWR) without blocking, whatever is at path.  fd or -errno. */
 int mp_file_existing(const char *path, int how);
-/* Takes `bytes` (multiple of 64) of the file; align 64 or page size.  0: no room. */
+/* Takes `bytes` (multiple of 64) of the file; align 64 or page size.  0: the file is full. */
 uint64_t mp_extent_take(uint64_t bytes, uint64_t align);
 /* Writes at offset after checking that fd is still our file.  0 or -errno. */
 int mp_file_write(uint64_t offset, const void *data, size_t bytes);
-/* Real disk blocks for a range, so that a store to its mapping cannot fail later. */
+/* Reserves disk blocks for a range, so that a store to its mapping cannot fail later. */
 int mp_file_reserve(uint64_t offset, uint64_t bytes);
-/* An extent written at once: header and payload of two parts, at most 1 KiB.  0 or -errno. */
+/* Writes an extent at once: header and payload of two parts, at most 1 KiB.  0 or -errno. */
 int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
 		    size_t bn);
-/* The same about another process of the run. */
+/* The same, about another process of the run. */
 int mp_extent_write_of(const struct mprof_process_entry *of, unsigned kind, const void *a,
 		       size_t an);
 void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint32_t size,
 		    uint32_t thread);
-/* Counts events of this process that are missing, enum mprof_lost.  Never fails. */
+/* Counts lost events of this process by enum mprof_lost.  Never fails. */
 void mp_lost(unsigned reason, uint64_t events);
 struct mprof_process_entry *mp_entry(void); /* ours, or NULL */
 /*
- * Moves a descriptor of ours out of the program's way and closes fd; first: before there are
- * threads.  The new one or -errno.
+ * Moves a descriptor of ours out of the program's way and closes fd; first: there are no threads
+ * yet.  The new descriptor or -errno.
  */
 int mp_fd_high(int fd);
 int mp_fd_high_first(int fd);
 
 /* runid.c: which run this process belongs to. */
 struct mp_run {
-	uint32_t is_new;	     /* not from the environment: to be put there */
+	uint32_t is_new;	     /* not from the environment, to which it must be added */
 	uint8_t id[16], earlier[16]; /* earlier: the run whose file may become PATH.old */
 	char path[4096];	     /* "" when the run has no file yet */
 };
 extern struct mp_run mp_run;
 int mp_run_from_env(struct mp_run *run); /* 1: MPROF_RUN was there and well-formed */
 void mp_run_random(struct mp_run *run);
-/* From the constructor, when libc has its environ: what this process starts joins its run. */
+/* Called by the constructor, when libc has its environ: children join the run. */
 void mp_run_to_env(void);
 
-/* descriptors.c: ours is guarded, the program's is watched. */
+/* descriptors.c: guards our descriptor, watches the program's. */
 int mp_fd_open(int fd);
 int mp_fd_write(int fd, const void *data, size_t bytes);
 /* Our descriptor, checked to be still our file, or -errno; release ends its use. */
 int mp_fd_hold(void);
 void mp_fd_release(void);
 
-/* sigbus.c: somebody truncated the file under our mappings. */
+/* sigbus.c: survives truncation of the file under our mappings. */
 void mp_sigbus_guard(void);
 
 #endif

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * full.c - a walk with all registers, for stacks that lead through a frame
- * which a rule cannot say: one that counts from another register than sp and fp
- * (the loader while it binds a function, assembly by hand), or whose
- * information is an expression (a stub of the procedure linkage table that a
- * signal interrupted).
+ * full.c - unwinds with all registers, for stacks with a frame that no rule can express: its CFA is
+ * relative to another register than sp and fp (the loader while it binds a function, hand-written
+ * assembly), or is an expression (a stub of the procedure linkage table that a signal interrupted).
  *
- * It begins in its own frame, whose registers are at hand, and keeps frames
- * from the one on that called us.  Nothing is cached: microseconds each.
+ * It starts in its own frame, whose registers are known, and keeps the frames from our caller's
+ * outward.  Nothing is cached: each frame takes microseconds.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -20,7 +18,7 @@ struct context {
 	uintptr_t low, high; /* the stack */
 	uintptr_t cfa;
 	int exact, bad;
-	unsigned signals; /* handlers' frames so far */
+	unsigned signals; /* frames of signal handlers so far */
 };
 
 static uint64_t full_load(struct context *x, uintptr_t at)
@@ -128,7 +126,7 @@ static void full_constant(struct context *x, struct expression *e, unsigned op)
 	unsigned bytes = op == 0x03 ? 8 : 1u << ((op - 0x08) / 2);
 	uint64_t v = cursor_get(&e->c, bytes);
 
-	if (op != 0x03 && op & 1 && bytes < 8) /* the odd ones are signed */
+	if (op != 0x03 && op & 1 && bytes < 8) /* odd operations are signed */
 		v = (uint64_t)((int64_t)(v << (64 - 8 * bytes)) >> (64 - 8 * bytes));
 	full_push(x, e, v);
 }
@@ -164,7 +162,7 @@ static void full_operation(struct context *x, struct expression *e, unsigned op)
 	}
 }
 
-/* cfa: what the expression of a register begins with; for the CFA's own there is nothing. */
+/* The initial stack of a register's expression is the CFA; the CFA's own starts empty. */
 static uint64_t full_evaluate(struct context *x, const uint8_t *expression, int with_cfa)
 {
 	struct expression e = { .c = cfi_expression(expression) };
@@ -227,7 +225,7 @@ static int full_leave_signal(struct context *x)
 	return x->reg[CFI_PC] != 0;
 }
 
-/* 1: x is the caller's frame; 0: there is none; -1: nobody knows. */
+/* 1: x is the caller's frame; 0: there is none; -1: unknown. */
 static int full_leave(struct context *x, const struct cfi_row *row)
 {
 	struct context inner = *x;
@@ -238,7 +236,7 @@ static int full_leave(struct context *x, const struct cfi_row *row)
 	x->cfa = row->cfa_expression
 		     ? full_evaluate(x, row->cfa_expression, 0)
 		     : full_reg_value(x, row->cfa_register) + (uint64_t)row->cfa_offset;
-	/* An expression counts from the registers of the frame that is left, all of them. */
+	/* The expression of a register may use all registers of this frame. */
 	for (int i = 0; i < CFI_REGISTERS; i++)
 		caller[i] = full_caller_value(x, i, &row->cell[i]);
 	__builtin_memcpy(x->reg, caller, sizeof(caller));
@@ -256,7 +254,7 @@ static int full_leave(struct context *x, const struct cfi_row *row)
 	return x->reg[CFI_PC] != 0;
 }
 
-/* By frame pointers, where there is no information. */
+/* By frame pointers, where there is no call frame information. */
 static int full_leave_by_fp(struct context *x)
 {
 	uintptr_t fp = x->reg[CFI_FP];
@@ -286,7 +284,7 @@ static int full_step(struct context *x)
 	return full_leave(x, &m.row);
 }
 
-/* The registers here and now. */
+/* The current registers. */
 #if defined(__x86_64__)
 #define READ_REGISTERS(r)                                                                   \
 	__asm__ volatile("mov %%rbx, %0\n\tmov %%rbp, %1\n\tmov %%rsp, %2\n\t"              \
@@ -317,7 +315,7 @@ __attribute__((noinline)) static int walk_all(struct stack_cache *c, struct cont
 
 		reached |= at == pc && x->reg[CFI_SP] == sp;
 		if (reached) {
-			uint32_t code = mp_rule(at - !x->exact); /* its object is recorded */
+			uint32_t code = mp_rule(at - !x->exact); /* records its object */
 
 			if (code & RULE_ESCAPE && mp_rules_escaped(code)->no_code)
 				break;
@@ -341,7 +339,7 @@ __attribute__((noinline)) uint32_t mp_capture_full(struct mprof_thread *t, uintp
 	c = mp_fresh_begin(t, sp);
 	if (!c)
 		return mp_stacks_none();
-	/* From our own frame on, which is further down than any caller's. */
+	/* From our own frame, which is below all callers. */
 	x.low = c->area.high == c->home.high ? c->home.low : c->area.low;
 	x.high = c->area.high;
 	if (!walk_all(c, &x, pc, sp))

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * Ends the events of the run, from `now` on, if the file is as large as it may be.  For a thread
- * that has just written a chunk.  Without totals, what is not kept is counted as lost.
+ * Ends the events of the run, from `now` on, if the file has reached its limit.  Called by a thread
+ * that has just written a chunk.  Without totals, later events count as lost.
  */
 void mp_budget_look(uint64_t now);
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * lists.h - lists that any number of threads put to and take from without waiting
- * for each other, last in, first out.
+ * lists.h - lock-free lists, last in, first out, for any number of threads.
  *
- * A node is the place inside an object that links it: a `void *`, aligned to 8.  A
- * node may be read by a thread that lost the race for it, so its memory stays for
- * ever.  The head is the first node's address and, above it, how often a node has
- * been taken: a thread that was held up while taking one must not find the same
- * node first again, with another one behind it, and not notice.  The count begins
- * anew after half a million: all that a thread may sleep through.
+ * A node is the place inside an object that links it: a `void *`, aligned to 8.  A node may be read
+ * by a thread that lost the race for it, so its memory is never unmapped. The head is the first
+ * node's address and, above it, a count of nodes taken, against the ABA problem: a thread that was
+ * delayed while taking a node must notice that the same node is first again with another one behind
+ * it.  The count wraps after half a million.
  *
  * Zeroed memory is an empty list.
  */
@@ -22,7 +20,7 @@ struct mp_list {
 	uint64_t head;
 };
 
-#define LIST_BITS 45 /* of an address / 8: programs have 48 bits of it */
+#define LIST_BITS 45 /* of an address / 8: user space has 48 bits */
 #define LIST_NODE ((1ull << LIST_BITS) - 1)
 
 static inline void **mp_list_first(uint64_t head)
@@ -30,7 +28,7 @@ static inline void **mp_list_first(uint64_t head)
 	return (void **)(uintptr_t)((head & LIST_NODE) << 3);
 }
 
-/* first ... last are linked already. */
+/* first ... last are already linked. */
 static inline void mp_list_put_all(struct mp_list *l, void **first, void **last)
 {
 	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED), new;
@@ -38,7 +36,7 @@ static inline void mp_list_put_all(struct mp_list *l, void **first, void **last)
 	do {
 		__atomic_store_n(last, mp_list_first(head), __ATOMIC_RELAXED);
 		new = (head & ~LIST_NODE) | (uintptr_t)first >> 3;
-		/* Pairs with the acquires below: what the objects hold was written before. */
+		/* Pairs with the acquires below: the objects' contents were written before. */
 	} while (!__atomic_compare_exchange_n(&l->head, &head, new, 1, __ATOMIC_RELEASE,
 					      __ATOMIC_RELAXED));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * live.c - what MODEs that keep totals store into: small parts of the file, mapped.
+ * live.c - mapped parts of the file that MODEs store totals into.
  *
- * They are taken from a pool whose pieces are large parts of the file, each one mapping.
- * What is left of a piece stays zeros, which readers skip.
+ * They come from a pool whose pieces are large parts of the file, each one mapping. The unused rest
+ * of a piece stays zero, which readers skip.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -31,7 +31,7 @@ void *mp_live_memory(size_t bytes, size_t touched)
 	static const struct mp_pool_kind units = { UNIT, FIRST, live_map_memory };
 	void *p;
 
-	/* Thousands of threads must leave room below the limit of mappings. */
+	/* Thousands of threads must stay below the limit of mappings. */
 	if (bytes <= POOLED)
 		return mp_pool_memory(&mp_local->memory, &units,
 				      (uint32_t)((bytes + UNIT - 1) / UNIT));
@@ -43,9 +43,8 @@ void *mp_live_memory(size_t bytes, size_t touched)
 }
 
 /*
- * Where chunks are dropped, whoever does it goes from extent to extent, and waits where there is
- * none for more than a page: it may still come (recent.c).  So pages that nobody uses are free
- * extents.
+ * A process that drops chunks walks from extent to extent, and stops at a gap of a page or more,
+ * where an extent may still be written (recent.c).  So unused pages become free extents.
  */
 static int live_is_tiled(void)
 {

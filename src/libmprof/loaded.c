@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * loaded.c - which objects are where, so that an address is resolved in the
- * object that was there then.
+ * loaded.c - which objects are mapped where, so that an address is resolved in the object that was
+ * there at the time.
  *
- * An object is recorded when the first rule for an address of it is compiled:
- * before any stack that goes through it is defined, without asking the loader
- * for its list.  When an object is found where another one used to be, that one
- * is recorded as gone, and rules and numbers of stacks begin anew.  dlclose()
- * (objects.c) makes all rules be looked up again, so that this is noticed.
+ * An object is recorded when the first rule for one of its addresses is compiled: before any stack
+ * through it is defined, without asking the loader for its list.  When an object is found where
+ * another one used to be, the old one is recorded as unloaded, and rules and stack numbers start
+ * anew.  dlclose() (objects.c) invalidates all rules, so that this is noticed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -29,12 +28,12 @@ struct loaded {
 	uintptr_t start, end, bias;
 	uintptr_t data, data_end; /* its writable segments */
 	uint64_t identity;	  /* of path and build-id */
-	uint32_t number;	  /* in this process's stream, 0: not in it yet */
+	uint32_t number;	  /* in this process's stream; 0: not recorded yet */
 	uint32_t gone;
-	uint32_t checked; /* generation of rules in which it was looked at; stored last */
+	uint32_t checked; /* generation of rules in which it was checked; stored last */
 };
 
-/* Copied by fork, as rules and the table of stacks are. */
+/* A forked child inherits it, like rules and the table of stacks. */
 static struct loaded *loaded;
 static uint32_t count;
 
@@ -85,7 +84,7 @@ static void loaded_note_build_id(struct facts *f, const char *at, size_t bytes, 
 	}
 }
 
-/* All of it, of which there cannot be much. */
+/* Whole range; it is short. */
 static int loaded_is_readable(uintptr_t at, size_t bytes)
 {
 	enum { PAGE = 4096, MOST = 16 * PAGE };
@@ -99,7 +98,7 @@ static int loaded_is_readable(uintptr_t at, size_t bytes)
 	return 1;
 }
 
-/* The ELF header is what an object's mapping begins with. */
+/* An object's mapping begins with the ELF header. */
 static void loaded_read_headers(struct facts *f, const struct eh_object *o)
 {
 	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)o->start;
@@ -121,7 +120,7 @@ static void loaded_read_headers(struct facts *f, const struct eh_object *o)
 	}
 }
 
-/* As an absolute path; the program itself has no name in the loader's list. */
+/* As an absolute path; the loader's list has no name for the program itself. */
 static void loaded_read_path(struct facts *f, const char *name)
 {
 	struct text t = text_on(f->path, sizeof(f->path));
@@ -135,7 +134,7 @@ static void loaded_read_path(struct facts *f, const char *name)
 	}
 	for (n = 0; name[n] && name[n] != '/'; n++)
 		;
-	if (name[0] != '/' && name[n]) { /* a name without any slash is the vdso's */
+	if (name[0] != '/' && name[n]) { /* a name without a slash is the vdso's */
 		n = sys_getcwd(f->path, sizeof(f->path));
 		t.used = n > 1 ? (size_t)n - 1 : 0;
 		text_char(&t, '/');
@@ -143,7 +142,7 @@ static void loaded_read_path(struct facts *f, const char *name)
 	text_string(&t, name);
 }
 
-/* Where the program and its own libraries are is left out; the build-id finds them again. */
+/* Leaves out where the program and its own libraries are; the build-id identifies them. */
 static void loaded_hide_directory(struct facts *f)
 {
 	const char *base = text_base(f->path);
@@ -160,11 +159,11 @@ static uint64_t loaded_identity(const struct facts *f)
 	       mprof_checksum(f->id, f->id_bytes);
 }
 
-/* Puts the OBJECT record.  stacks_lock held. */
+/* Writes the OBJECT record.  stacks_lock held. */
 static int loaded_record(struct loaded *l, const struct facts *f)
 {
 	static uint64_t words[1 + MPROF_OBJECT_WORDS + 3 * SEGMENTS +
-			      (BUILD_ID_MAX + PATH_MAX_HERE) / 8]; /* the lock's */
+			      (BUILD_ID_MAX + PATH_MAX_HERE) / 8]; /* guarded by the lock */
 	uint32_t path = (uint32_t)text_length(f->path), n = 1;
 	int ret;
 
@@ -204,7 +203,7 @@ static struct loaded *loaded_find(const struct eh_object *o)
 	return NULL;
 }
 
-/* What else is known there is gone; *others: something was.  0 or -errno. */
+/* Records other objects there as unloaded; *others: there were some.  0 or -errno. */
 static int loaded_replace(const struct eh_object *o, int *others)
 {
 	int ret = 0;
@@ -240,7 +239,7 @@ static void loaded_find_data(struct loaded *l, const struct facts *f)
 	}
 }
 
-/* A place for o, with its record in the stream.  0 or -errno. */
+/* Takes an entry for o, and records it in the stream.  0 or -errno. */
 static int loaded_take_place(const struct eh_object *o, const struct facts *f, int *others)
 {
 	int ret = loaded_replace(o, others);
@@ -257,7 +256,7 @@ static int loaded_take_place(const struct eh_object *o, const struct facts *f, i
 
 static const struct facts *loaded_read_facts(const struct eh_object *o)
 {
-	static struct facts f; /* the lock's: too large for a small stack */
+	static struct facts f; /* guarded by the lock; too large for a small stack */
 
 	f.id_bytes = f.segments = 0;
 	loaded_read_headers(&f, o);
@@ -275,7 +274,7 @@ int mp_loaded_seen(const struct eh_object *o, int *others)
 	int ret;
 
 	*others = 0;
-	/* Pairs with the store below: what was checked is recorded. */
+	/* Pairs with the store below: a checked object is recorded. */
 	if (l && __atomic_load_n(&l->checked, __ATOMIC_ACQUIRE) == generation + 1)
 		return 0;
 	mp_stacks_lock(&signals);
@@ -285,7 +284,7 @@ int mp_loaded_seen(const struct eh_object *o, int *others)
 	if (ret == 0 && (!l || l->identity != loaded_identity(f)))
 		ret = loaded_take_place(o, f, others);
 	l = loaded_find(o);
-	if (l) /* the caller forgets all rules if there were others */
+	if (l) /* the caller drops all rules if there were others */
 		__atomic_store_n(&l->checked, generation + 1 + (*others ? RULES_FORGET : 0),
 				 __ATOMIC_RELEASE);
 	mp_stacks_unlock(&signals);

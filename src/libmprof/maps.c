@@ -2,9 +2,9 @@
 /*
  * maps.c - the mmap family: recorded as address space, not as blocks.
  *
- * Straight to the kernel, because these may come before anything is set up.
- * munmap is stamped before it happens, the others after, for the same reason as
- * frees and allocations are.
+ * The functions make the system calls themselves, because they may be called before anything is set
+ * up.  munmap takes its time stamp before the call, the others after, for the same reason as frees
+ * and allocations.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -27,7 +27,7 @@ static void maps_note_at(unsigned fn, uint64_t ticks, uint64_t a, uint64_t b, ui
 	mp_table()->note_map(fn, ticks, value, ret < 0 && ret > -4096 ? (unsigned)-ret : 0);
 }
 
-/* Not when nothing is recorded: the program may have forbidden reading the clock. */
+/* 0 unless recording: the program may have forbidden reading the clock. */
 static uint64_t maps_now(void)
 {
 	return mp_recording() ? mprof_ticks() : 0;
@@ -73,8 +73,8 @@ EXPORT void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t
 }
 
 /*
- * How much of this range is mapped, where the MODE wants to know.  msync with MS_ASYNC does nothing
- * but fail if there is a gap, which is rare.
+ * How much of this range is mapped, if the MODE wants to know.  msync with MS_ASYNC only fails if
+ * there is a gap, which is rare.
  */
 static uint64_t maps_mapped(void *at, size_t bytes)
 {
@@ -120,7 +120,7 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 	if (flags & MREMAP_FIXED)
 		mp_stacks_unmapped((uintptr_t)to, bytes);
 	ret = mp_sys(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)to, 0);
-	if (flags & 4) /* the old mapping stays, as one of length 0 does */
+	if (flags & 4) /* the old mapping stays, as with an old length of 0 */
 		old_bytes = 0;
 	maps_note(MPROF_FN_MREMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
 		  (uintptr_t)old, old_bytes, ret);

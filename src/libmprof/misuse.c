@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * misuse.c - what becomes of an error of the program that a MODE found: an extent of the
- * file at once, so that it outlives whatever the error leads to; a line on stderr where
- * no mprof tells of it; and, if GUARD=abort, the end of the process.
+ * misuse.c - reports an error of the program that a MODE found: writes an extent of the file at
+ * once, so that it survives whatever the error leads to; prints a line to stderr if no mprof will
+ * print it; and, with GUARD=abort, ends the process.
  *
  * Slow paths.  May run in any thread and in signal handlers.
  */
@@ -18,7 +18,7 @@
 #include "text.h"
 #include "unwind.h"
 
-#define STACK_REACH (64u << 20) /* above sp: beyond it is not asked for */
+#define STACK_REACH (64u << 20) /* above sp: nothing beyond is searched */
 #define LINES_MOST  100u	/* on stderr */
 
 /* glibc 2.35 and later: takes no lock. */
@@ -64,7 +64,7 @@ static void misuse_put_what(struct text *t, const struct mprof_misuse *m)
 	text_hex(t, m->address, 12);
 }
 
-/* Names need the mprof program, which tells by itself where it is around. */
+/* Names need the mprof program; if it started this process, it prints the report itself. */
 static void misuse_tell(const struct mprof_misuse *m)
 {
 	static uint32_t lines;
@@ -81,7 +81,7 @@ static void misuse_tell(const struct mprof_misuse *m)
 	mp_write_quietly(2, buffer, t.used);
 }
 
-/* As abort() does it, but for the lock. */
+/* As abort() does, but without its lock. */
 static void misuse_abort(void)
 {
 	const struct sigaction standard = { .sa_handler = SIG_DFL };

@@ -14,7 +14,7 @@
 #undef MPROF_INIT
 #undef MPROF_MODE
 
-/* A built-in module.  ops: what its kind of module is. */
+/* A built-in module.  ops: its operations, of the type of its kind. */
 struct module {
 	const char *name;
 	const void *ops;
@@ -53,7 +53,7 @@ int mp_is_loadable(const char *key, const char *path, struct text *why)
 	return 0;
 }
 
-/* A module in a .so of the user's. */
+/* A module in a .so of the user. */
 static const void *module_load(const char *key, const char *path, const char *symbol,
 			       struct text *why)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * notes.c - the one line about a process that is not recorded: to the file that
- * `mprof` named by MPROF_NOTES, so that it can tell afterwards; to stderr only
- * when there is no mprof around.
+ * notes.c - the one line about a process that is not recorded: written to the file that `mprof`
+ * named by MPROF_NOTES, which prints it afterwards; to stderr only without mprof.
  *
- * A line that nobody reads must not end the program: the signals that a write
- * can raise are held back, and taken away if they came.
+ * A line that nobody reads must not end the program: the signals that a write can raise are
+ * blocked, and removed if they were raised.
  */
 #include <errno.h>
 #include <signal.h>
@@ -48,7 +47,7 @@ static void note_put_who(struct text *line)
 	text_string(line, ": ");
 }
 
-/* /proc/PID/fd/N may be somebody else's file by now: only a memfd of mprof's will do. */
+/* /proc/PID/fd/N may be another file by now: only a memfd of mprof's is accepted. */
 static int note_open(void)
 {
 	static const char expected[] = "/memfd:mprof notes";

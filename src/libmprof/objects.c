@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * objects.c - dlopen, for what it may hide from us, and dlclose, for the code
- * that goes away.
+ * objects.c - dlopen, which may hide calls from us, and dlclose, which removes code.
  *
- * RTLD_DEEPBIND binds an object's malloc and free to the libc in its own scope.
- * Nothing can be done about that without changing what the program asked for,
- * but the report can say why blocks come and go unseen.
+ * RTLD_DEEPBIND binds an object's malloc and free to the libc in its own scope. Preventing that
+ * would change what the program asked for, but the report can explain why blocks appear and
+ * disappear unseen.
  *
- * The real dlopen looks at its return address (for $ORIGIN and namespaces), so
- * it must be reached by a jump: the compiler makes one of a call in last place.
+ * The real dlopen uses its return address (for $ORIGIN and namespaces), so it must be reached by a
+ * jump: the compiler turns a call in tail position into one.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -31,7 +30,7 @@ static int objects_see_unloaded(struct dl_phdr_info *info, size_t size, void *ou
 {
 	(void)size;
 	*(unsigned long long *)out = info->dlpi_subs;
-	return 1; /* it is in every entry */
+	return 1; /* each entry has the same count */
 }
 
 /* How many objects the loader has unloaded so far. */

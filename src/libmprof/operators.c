@@ -2,16 +2,16 @@
 /*
  * operators.c - C++ operator new and delete.
  *
- * libstdc++'s and libc++'s reach malloc and free, which are us: those are only
- * passed on.  An allocator with operators of its own (jemalloc, tcmalloc,
- * mimalloc, TBB's proxy, preloaded or linked) does not, or only in some forms:
- * when the next operator lies in the object that has the backing malloc, a
- * trial tells, and calls of those that do not are recorded here.
+ * libstdc++'s and libc++'s call malloc and free, so ours pass the call on without recording it. The
+ * operators of an allocator that defines its own (jemalloc, tcmalloc, mimalloc, TBB's proxy,
+ * preloaded or linked) may not call malloc, or only some forms do: if the next operator lies in the
+ * object that has the backing malloc, a trial call tells, and operators that do not reach malloc
+ * are recorded here.
  *
- * The next operator is what the program would have got without us.  Where the
- * global scope has one, that is it, for everybody.  A C program has none; then
- * each plugin written in C++ gets the one in its own scope, remembered by the
- * plugin's link map.  Lookups wait for the first call: a failing one is dear.
+ * The next operator is the one that the program would get without us.  If the global scope has one,
+ * all callers use it.  A C program has none; then each plugin written in C++ gets the one in its
+ * own scope, remembered by the plugin's link map.  Lookups wait for the first call, because a
+ * failing one is expensive.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -28,13 +28,13 @@
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 struct scope {
-	void *real;	    /* stored first: whoever does so has the place */
+	void *real;	    /* stored first: whoever stores it owns the entry */
 	const void *object; /* stored last */
 };
 
 struct operator
 {
-	const char *name, *partner; /* what undoes it: the same form */
+	const char *name, *partner; /* the matching delete or new */
 	void *real;		    /* in the global scope */
 	uint32_t own;		    /* it does not reach malloc: record it */
 	struct scope scope[SCOPES];
@@ -48,8 +48,8 @@ static const void *operator_base(const void *symbol)
 }
 
 /*
- * Does the allocator itself call?  What it keeps for itself is not the program's,
- * and it may hold a lock: nothing of its own may be called then.
+ * Is the caller the allocator itself?  What it allocates for itself is not the program's, and it
+ * may hold a lock: none of its functions may be called then.
  */
 static int operator_is_allocators(const void *caller)
 {
@@ -66,11 +66,11 @@ static int operator_is_allocators(const void *caller)
 	return (uintptr_t)caller - __atomic_load_n(&start, __ATOMIC_RELAXED) < had;
 }
 
-/* Any form of new and delete takes these: a size or block, a size or an alignment, a tag. */
+/* All forms of new and delete accept these: a size or block, a size or an alignment, a tag. */
 typedef void *any_new(size_t, size_t, size_t);
 typedef void any_delete(void *, size_t, size_t);
 
-/* Does the operator reach the malloc family?  Twice: the first time may also map memory. */
+/* Does the operator reach the malloc family?  Tried twice: the first call may also map memory. */
 static int operator_reaches_malloc(void *real, void *partner, int is_new)
 {
 	struct mprof_thread *before;
@@ -96,7 +96,7 @@ static int operator_reaches_malloc(void *real, void *partner, int is_new)
 	return reached;
 }
 
-/* Remembered once the allocator is known: it may call us while it is being found. */
+/* Stored once the allocator is known: the allocator may call us while it is being found. */
 static void *operator_know_global(struct operator* o, void *real, int is_new, const void *caller)
 {
 	void *partner;
@@ -122,7 +122,7 @@ static const void *operator_object(const void *caller)
 	return operator_base(caller);
 }
 
-/* In the scope of the object that calls.  It has one: it could not have been linked without. */
+/* In the scope of the calling object, which must have one: it was linked against it. */
 static void *operator_find_in_scope(const char *name, const void *caller)
 {
 	Dl_info info;
@@ -133,7 +133,7 @@ static void *operator_find_in_scope(const char *name, const void *caller)
 		if (handle)
 			real = dlsym(handle, name);
 	}
-	if (!real) /* deeper than its own dependencies: by name, then */
+	if (!real) /* below its direct dependencies: look it up by name */
 		handle = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD),
 		real = dlsym(handle, name);
 	return real;
@@ -146,7 +146,8 @@ static void *operator_know_scope(struct operator* o, const void *object, const v
 	for (struct scope *s = o->scope; object && real && s < o->scope + SCOPES; s++) {
 		void *none = NULL;
 
-		/* Two plugins' threads must not share a place: one would get the other's operator.
+		/*
+		 * Two plugins' threads must not share an entry: one would get the other's operator.
 		 */
 		if (!__atomic_compare_exchange_n(&s->real, &none, real, 0, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED))

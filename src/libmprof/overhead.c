@@ -2,11 +2,11 @@
 /*
  * overhead.c - a run that records less when recording takes too much time: OVERHEAD.
  *
- * The MODE times one of some calls, chosen by chance, so its own time in this process is known
- * without a clock around each call.  Now and then it is compared with the CPU time of the process:
+ * The MODE times randomly chosen calls, so its own time in this process is known without a clock
+ * around each call.  From time to time it is compared with the CPU time of the process:
  *
- *   all calls -> totals    of the run: header.log_end is set, as budget.c does
- *   totals -> samples      of this process: the MODE is told to
+ *   all calls -> totals    of the run: header.log_end is set, as in budget.c
+ *   totals -> samples      of this process: mp_overhead_spent() returns 1
  *
  * Each phase is measured from its beginning.  The first FREE_NS of overhead in a phase are free,
  * because how a program starts says little about the rest of its run.  Recording never returns to
@@ -26,7 +26,7 @@
 
 #define FREE_NS	  50000000u
 #define LOOKS	  100u	 /* a second, at most */
-#define CALL_MOST 20000u /* part of a second: a call that seems to take longer was interrupted */
+#define CALL_MOST 20000u /* fraction of a second: a call that took longer was interrupted */
 
 static uint64_t overhead_cpu_ns(void)
 {

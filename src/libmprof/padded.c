@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * padded.c - aligned blocks of an allocator that has no function for them.
+ * padded.c - aligned blocks from an allocator that has no function for them.
  *
- * A longer block of its malloc has the aligned one in it, and in front of that a pad that
- * says where the longer one begins.  free, realloc and malloc_usable_size must know such a
- * block when they see it, without reading in front of one that has no pad: pads are in
- * lists by a hash of the address.  Used only by allocators that lack all of memalign,
- * posix_memalign and aligned_alloc; the others' paths do not come here.
+ * The aligned block lies inside a longer block of the allocator's malloc, behind a pad that records
+ * where the longer one begins.  free, realloc and malloc_usable_size must recognise such a block
+ * without reading in front of a block that has no pad: so pads are in lists by a hash of the
+ * address.  Used only for allocators that lack all of memalign, posix_memalign and aligned_alloc;
+ * calls of others do not come here.
  *
- * Locks: one for each list, in memory that a forked child finds zeroed.  A list is whole
- * between any two stores, so a child that is forked in the middle finds it so.
+ * Locks: one for each list, in memory that a forked child finds zeroed.  A list is consistent
+ * between any two stores, so a child that is forked in the middle can use it.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -21,7 +21,7 @@
 
 struct pad {
 	struct pad *next;
-	char *block; /* of the allocator */
+	char *block; /* from the allocator */
 	size_t size; /* requested */
 };
 
@@ -44,7 +44,7 @@ static void padded_add(struct pad *p)
 	mp_unlock(&locks[h]);
 }
 
-/* The pad of ptr or NULL; take: it is not in its list any more. */
+/* The pad of ptr or NULL; take: removes it from its list. */
 static struct pad *padded_find(const void *ptr, int take)
 {
 	uint32_t h = padded_hash(ptr);
@@ -67,7 +67,7 @@ static void *padded_memalign(size_t align, size_t size)
 	struct pad *p;
 	char *block;
 
-	/* The next power of two, as glibc has it. */
+	/* The next power of two, as glibc does. */
 	while (natural < align && natural << 1)
 		natural <<= 1;
 	if (natural == _Alignof(max_align_t))

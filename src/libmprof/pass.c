@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * pass.c - the table that keeps nothing: refused, finished, or a process that
- * must not be recorded.  Straight to the backing allocator, so it also works
- * when no MODE module was ever found.
+ * pass.c - the table that records nothing: refused, finished, or a process that must not be
+ * recorded.  Calls the backing allocator directly, so it also works if no MODE module was found.
  */
 #include "allocator.h"
 #include "core.h"

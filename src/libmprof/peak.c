@@ -2,24 +2,24 @@
 /*
  * peak.c - when this process was largest.
  *
- * The kernel keeps the most memory that was ever resident, its high-water mark,
- * but not when that was.  So the mark is read wherever memory may be about to
- * fall (before a large block or a mapping goes), where it has just grown, at the
- * end of a slot and at the end of the process.  A mark that has risen since the
- * look before rose between the two: the last rise brackets the moment.
+ * The kernel keeps the process's largest resident size, its high-water mark, but not when it
+ * occurred.  So the mark is read whenever memory may be about to fall (before a large block or a
+ * mapping goes), after it has grown, at the end of a slot and at the end of the process.  A mark
+ * that has risen since the previous look rose between the two looks: the last rise brackets the
+ * time of the peak.
  *
- * A look costs about 0.3 us, and 1.5 us more when the mark has risen and is
- * written down.  A look must wait until the one before it was no more than one part
- * in COST_SHARE of the time, so that a loop around a large free pays no more than
- * that.  One that is left out only widens the bracket, since marks never fall.
+ * A look costs about 0.3 us, and 1.5 us more when the mark has risen and is written.  A look must
+ * wait until the one before it amounts to no more than one part in COST_SHARE of the time, which
+ * bounds the cost of a loop around a large free. A look that is left out only widens the bracket,
+ * since marks never fall.
  *
- * ru_maxrss belongs to the process, not to the program: after exec it still has
- * the mark of the program before, and a child of vfork or posix_spawn has its
- * parent's.  While such a mark hides ours, VmHWM is read instead, which takes a
- * descriptor for a moment: not with threads about (see mp_sample_maybe).
+ * ru_maxrss belongs to the process, not to the program: after exec it still has the mark of the
+ * previous program, and a child of vfork or posix_spawn has its parent's.  While such a mark hides
+ * ours, VmHWM is read instead, which takes a descriptor for a moment: not with several threads (see
+ * mp_sample_maybe).
  *
- * There is one extent for each program of a process, written over and over: two
- * samples, the look before the last rise and the one that saw it.
+ * Each program of a process has one extent, which is overwritten each time: two samples, the look
+ * before the last rise and the look that saw it.
  */
 #include <mprof/module.h>
 #include <sys/resource.h>
@@ -31,14 +31,14 @@
 #include "sys.h"
 
 #define COST_SHARE  50
-#define BESIDES	    2000000 /* part of a second: what a system call costs the program besides */
+#define BESIDES	    2000000 /* fraction of a second: what a system call costs the program besides */
 #define LARGE	    65536u  /* bytes: freeing smaller blocks returns little memory */
-#define CPU_THREADS 256u    /* the kernel adds up the times of all threads: not of more */
+#define CPU_THREADS 256u    /* beyond, the kernel takes too long to sum their times */
 
 /* A power of two, so that it lies in one page of the file and is never half written. */
 #define EXTENT_BYTES 256u
 
-static uint64_t second;	   /* in ticks; 0: this run wants no looks */
+static uint64_t second;	   /* in ticks; 0: no looks in this run */
 static uint64_t break_was; /* where the break was when the program began */
 
 static uint64_t peak_break_now(void)
@@ -46,13 +46,13 @@ static uint64_t peak_break_now(void)
 	return (uint64_t)mp_sys(SYS_brk, 0, 0, 0, 0, 0, 0);
 }
 
-/* The mark of this program in bytes; 0: not known now. */
+/* The mark of this program in bytes; 0: unknown at the moment. */
 static uint64_t peak_mark(struct mp_peak *p)
 {
 	struct rusage ru;
 	uint64_t bytes;
 
-	/* Of the whole process, but without adding up what its threads used. */
+	/* The mark is of the whole process; RUSAGE_THREAD avoids adding up its threads' times. */
 	if (sys_getrusage(RUSAGE_THREAD, &ru) < 0)
 		return 0;
 	bytes = (uint64_t)ru.ru_maxrss * 1024;
@@ -96,7 +96,7 @@ static void peak_write_rise(struct mp_peak *p, uint64_t ticks, uint64_t bytes)
 	mp_file_write(p->offset, &all, sizeof(all));
 }
 
-/* One at a time; one that a signal handler jumped out of is forgotten after a second. */
+/* One thread at a time; a look that a signal handler jumped out of expires after a second. */
 static int peak_look_begin(struct mp_peak *p, uint64_t now)
 {
 	uint64_t other = __atomic_load_n(&p->at_it, __ATOMIC_RELAXED);
@@ -106,12 +106,14 @@ static int peak_look_begin(struct mp_peak *p, uint64_t now)
 					   __ATOMIC_RELAXED);
 }
 
-/* When the next look may be: what this one cost is paid off, but for a millisecond of looks. */
+/*
+ * When the next look may be: when this one is paid off, beyond a credit of a millisecond of looks.
+ */
 static uint64_t peak_pay(uint64_t from, uint64_t began, uint64_t now)
 {
 	uint64_t cost = now - began, most = second / 5000, credit = COST_SHARE * (second / 1000);
 
-	/* More than that was not ours: the processor was taken away. */
+	/* More than that was not our cost: the thread was preempted. */
 	cost = COST_SHARE * ((cost < most ? cost : most) + second / BESIDES);
 	return (from + credit < now ? now - credit : from) + cost;
 }
