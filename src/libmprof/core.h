@@ -1,4 +1,4 @@
-/* mp_api is no longer boot's. */
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * core.h - which table is in place, and what ends recording.
  *
@@ -22,6 +22,7 @@ extern const struct mprof_mode_ops *mp_mode;
 /*
  * Initialises unless another thread does.  caller: an address in the code that called us, because
  * modules that load objects must wait while the loader itself calls.
+ * 1: mp_api is no longer boot's.
  */
 int mp_boot_try(const void *caller);
 /* Initialisation waits for libc, because a module loads objects. */

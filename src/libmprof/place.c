@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * place.c - the path where a run keeps its file.
+ * place.c - the path of a run's file.
  *
- * Nothing that was recorded before is destroyed, and nothing that is not ours
- * is touched: see place.h.  `mprof` looks at all of this before it starts a
- * program (src/mprof/run/target.c); here it holds for runs by hand as well.
+ * Earlier recordings are never destroyed, and files that are not ours never touched: see place.h.
+ * `mprof` checks the same before it starts a program (src/mprof/run/target.c); this file also
+ * covers runs without `mprof`.
  */
 #include "place.h"
 
@@ -16,16 +16,16 @@
 #include "sys.h"
 #include "text.h"
 
-/* Is the file ours, by the first n bytes of it?  An empty one is somebody else's. */
+/* Is the file ours, judged by its first n bytes?  An empty one is not. */
 static int place_is_ours(const struct head *h, long n)
 {
 	return n >= MPROF_MAGIC_SIZE && mprof_is_magic(h->magic);
 }
 
 /*
- * Looks at what stands at path, and keeps it open, locked, in *held.  0: a finished file of ours;
- * -EEXIST: of this run (NULL: no such question); -ESTALE: of a later run; -EBUSY: a live one;
- * -ENOTSUP: not ours.
+ * Checks the file at path, and keeps it open, locked, in *held.  0: a finished file of ours;
+ * -EEXIST: of this run (run NULL: never); -ESTALE: of a later run; -EBUSY: of a live run; -ENOTSUP:
+ * not ours.
  */
 static int place_look_at(const char *path, const char *magic, const struct mp_run *run, int *held,
 			 struct text *why)
@@ -64,7 +64,7 @@ static int place_is_still_at(int fd, const char *path)
 	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* The file of an earlier run becomes PATH.old, in the place of one that is ours as well. */
+/* Renames the file of an earlier run to PATH.old, replacing one that is ours as well. */
 static __attribute__((noinline)) int keep_as_old(const char *path, const char *magic,
 						 struct text *why)
 {
@@ -92,9 +92,9 @@ static __attribute__((noinline)) int keep_as_old(const char *path, const char *m
 }
 
 /*
- * Makes room at run->path.  0: something may be put there, -EBUSY: a live run has it.  The lock is
- * held while the file is renamed: of two runs that begin at once, the second must not take the
- * first one's new file for the old one.
+ * Frees run->path for a new file.  0: it is free; -EBUSY: a live run uses it.  The lock is held
+ * during the rename: of two runs that begin at once, the second must not mistake the first one's
+ * new file for the old one.
  */
 static int place_clear(const struct mp_run *run, const char *magic, struct text *why)
 {
@@ -109,7 +109,7 @@ static int place_clear(const struct mp_run *run, const char *magic, struct text 
 
 int mp_place(const char *temporary, struct mp_run *run, const char *magic, struct text *why)
 {
-	enum { TRIES = 16 }; /* others may be as quick */
+	enum { TRIES = 16 }; /* other runs may win the race */
 	struct text path = { run->path, text_length(run->path), sizeof(run->path), 0 };
 	int ret = -EEXIST;
 

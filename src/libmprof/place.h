@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* place.h - whose a file is, by its first bytes, and putting a new one at its path. */
+/*
+ * place.h - recognising our files by their first bytes, and putting a new one at its path.
+ */
 #ifndef MP_PLACE_H
 #define MP_PLACE_H
 
 #include "file.h"
 #include "text.h"
 
-/* The first bytes of struct mprof_file_header: reading all of it asks much of a small stack. */
+/* The first bytes of struct mprof_file_header, which would be large on a small stack. */
 struct head {
 	char magic[MPROF_MAGIC_SIZE];
 	uint32_t version, header_size;
@@ -28,7 +30,9 @@ static inline int same_run(const struct head *h, const char *magic, const struct
 	       !(h->flags & MPROF_FILE_COMPRESSED);
 }
 
-/* May this file become PATH.old?  Of a run that mprof began only the one that it found there. */
+/*
+ * May this file become PATH.old?  In a run that mprof began, only the file that mprof found there.
+ */
 static inline int mp_may_make_way(const struct head *h, const struct mp_run *run)
 {
 	return run->is_new || !__builtin_memcmp(h->run_id, run->earlier, sizeof(h->run_id));
@@ -36,9 +40,9 @@ static inline int mp_may_make_way(const struct head *h, const struct mp_run *run
 
 /*
  * Puts the finished file `temporary` at run->path.  A finished file of ours there becomes PATH.old;
- * when another live run has the path, ".PID" is added to it.  0; -EEXIST: the file of this run is
- * there already, join it; another -errno, with the reason in why if we have a better one than the
- * system's: nothing was touched.  `temporary` is gone in any case.
+ * if another live run uses the path, ".PID" is appended.  0; -EEXIST: the file of this run exists
+ * already, join it; another -errno: nothing was touched, and why has the reason if it is more
+ * specific than the system's.  `temporary` is removed in any case.
  */
 int mp_place(const char *temporary, struct mp_run *run, const char *magic, struct text *why);
 

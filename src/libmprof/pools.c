@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* pools.c - units of memory in few mappings: see pools.h. */
+/*
+ * pools.c - allocates units from few mappings: see pools.h.
+ */
 
 #include "pools.h"
 
@@ -9,7 +11,7 @@
 #include "slots.h"
 #include "sys.h"
 
-/* Of the next piece: a quarter of all that there is. */
+/* Size of the next piece: a quarter of all existing units. */
 static uint32_t pool_next_units(const struct mp_pool *pool, const struct mp_pool_kind *kind,
 				uint32_t pieces, uint32_t n)
 {
@@ -22,8 +24,8 @@ static uint32_t pool_next_units(const struct mp_pool *pool, const struct mp_pool
 }
 
 /*
- * Piece number `pieces`, if nobody has mapped it.  0 or -errno.  The caller's number, not
- * pool->pieces, which others raise without the lock as soon as a piece is there.
+ * Maps piece number `pieces` unless another thread has.  0 or -errno.  The caller passes the
+ * number, because others raise pool->pieces without the lock as soon as a piece exists.
  */
 static int pool_add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
 			   uint32_t n)
@@ -35,7 +37,7 @@ static int pool_add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind
 		return -ENOMEM;
 	if (p->at)
 		return 0;
-	/* Where there is little room left, a small piece may still find its place. */
+	/* When address space is scarce, a smaller piece may still fit. */
 	for (uint32_t units = pool_next_units(pool, kind, pieces, n); units >= n && ret < 0;
 	     units /= 8) {
 		got.units = units;
@@ -51,7 +53,7 @@ static int pool_add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind
 	return 0;
 }
 
-/* Room beyond the first `pieces` of them; ahead: for later, so do not wait for it. */
+/* Adds units beyond the first `pieces`; ahead: for later, so do not wait for the lock. */
 static int pool_grow(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
 		     uint32_t n, int ahead)
 {
@@ -67,7 +69,7 @@ static int pool_grow(struct mp_pool *pool, const struct mp_pool_kind *kind, uint
 	return ret;
 }
 
-/* One of the last units: soon there will be none. */
+/* Does this request take the last units? */
 static int pool_is_near_end(const struct mp_piece *p, uint32_t first, uint32_t n)
 {
 	uint32_t mark = p->units - p->units / 8;
@@ -76,9 +78,9 @@ static int pool_is_near_end(const struct mp_piece *p, uint32_t first, uint32_t n
 }
 
 /*
- * From the current piece; NULL if it is too small.  `used` is left alone if the piece is already
- * too full: without memory for another piece, callers retry on every call of the program, and
- * the sum would wrap and hand out the same units twice.
+ * Takes units from the current piece; NULL if it is too small.  Does not raise `used` of a full
+ * piece: without memory for another piece, callers retry on every call of the program, and the sum
+ * would wrap and return the same units twice.
  */
 static void *pool_take_here(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
 			    uint32_t n, uint64_t *offset)
@@ -113,7 +115,7 @@ void *mp_pool_take(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32
 			if (*error < 0)
 				return NULL;
 		}
-		/* Whoever is first: the piece is there for all. */
+		/* One of the threads moves on: the piece is there for all. */
 		__atomic_compare_exchange_n(&pool->pieces, &pieces, pieces + 1, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
 	}

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * process.c - joining the run, and the calls that make, replace and end processes.
+ * process.c - joining the run, and the calls that create, replace and end processes.
  *
- * A child of fork joins at once; one made by a raw clone joins at its first
- * event.  A new image after exec finds its old entry in the header by pid and
- * start time and goes on as the same process.  Calls that end the process
- * write what its thread still holds; for all other ends the slots speak.
+ * A child of fork joins at once; a child of a raw clone joins at its first event.  A new image
+ * after exec finds its old entry in the header by pid and start time and continues as the same
+ * process.  Calls that end the process write what its thread still holds; after any other end,
+ * readers find the events in the slots.
  *
- * A vfork child runs in its parent's memory: whatever it does here must not
- * touch the parent's state, so everything compares the pid first.
+ * A vfork child runs in its parent's memory and must not change the parent's state, so everything
+ * compares the pid first.
  */
 #include <alloca.h>
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Of this process, or, in a child that did not join yet, its parent's. */
+/* Of this process, or, in a child that has not joined yet, its parent's. */
 static uint32_t last_number, last_image;
 
 /* The latest entry of a pid in one of two states; start_time 0: any. */
@@ -46,7 +46,7 @@ static struct mprof_process_entry *process_find_entry(int pid, uint64_t start_ti
 	return NULL;
 }
 
-/* This process under another program: it said so, or it used a system call of its own. */
+/* The entry of this process before exec, which was announced or made by a raw system call. */
 static struct mprof_process_entry *process_find_before_exec(int pid, uint64_t start_time)
 {
 	struct mprof_process_entry *e;
@@ -58,8 +58,8 @@ static struct mprof_process_entry *process_find_before_exec(int pid, uint64_t st
 }
 
 /*
- * An entry for a new process: its own, or, beyond the table, one whose process
- * has ended (its facts stay; what it lost goes to the run's sum).
+ * An entry for a new process: a new one, or, if the table is full, one whose process has ended (its
+ * facts stay; its losses are added to the run's).
  */
 static uint32_t process_take_entry(uint32_t number)
 {
@@ -121,7 +121,7 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 	return mp_file.broken ? -EIO : 0;
 }
 
-/* While this thread forks: when it began to. */
+/* When this thread began to fork. */
 static __thread uint64_t fork_ticks;
 
 static int process_join_as_child(uint64_t when)
@@ -145,8 +145,8 @@ static int process_join_as_child(uint64_t when)
 }
 
 /*
- * With signals blocked: mp_local is alive from the beginning of this, so a handler's call would
- * be recorded for a process that has no number yet, and a jump out would leave it without.
+ * With signals blocked: mp_local is marked alive at the beginning, so a handler's call would be
+ * recorded for a process without a number, and a jump out would leave it without one.
  */
 int mp_process_forked(uint64_t when)
 {
@@ -170,7 +170,7 @@ void mp_process_flush(void)
 	struct mprof_thread *t = mprof_self;
 
 	if (process_is_self() && t->number && mp_mode->flush && !t->busy) {
-		t->busy = mprof_stack(); /* a signal handler's call must not find half a chunk */
+		t->busy = mprof_stack(); /* a signal handler's call must not see half a chunk */
 		mp_mode->flush(t);
 		t->busy = 0;
 	}
@@ -190,7 +190,7 @@ static void process_ending(int status)
 		__atomic_store_n(&e->state, MPROF_PROCESS_EXITED, __ATOMIC_RELEASE);
 	}
 	if (*mp_config.at_exit) {
-		mp_process_flush(); /* so that the peak is known to what is told of it */
+		mp_process_flush(); /* so that the fact of the end contains the peak */
 		mp_summary_write(mp_config.at_exit, 0, NULL);
 	}
 	mp_failed(mp_stacks_flush());
@@ -206,8 +206,8 @@ static void process_on_exit(int status, void *unused)
 }
 
 /*
- * Through pthread_atfork, so that forks inside libc (daemon, forkpty) are seen
- * at the right moment too.
+ * Through pthread_atfork, so that forks inside libc (daemon, forkpty) are noticed at the right
+ * time, too.
  */
 
 static void process_before_fork(void)
@@ -223,7 +223,7 @@ static void process_in_parent(void)
 	fork_ticks = 0;
 }
 
-/* Another library's handler may have come first, and made an event. */
+/* Another library's handler may have run first, and made an event. */
 static void process_in_child(void)
 {
 	if (mp_recording() && !(mp_local->alive && mp_local->pid == sys_getpid()))
@@ -231,7 +231,7 @@ static void process_in_child(void)
 	fork_ticks = 0;
 }
 
-/* As early as can be: then ours runs last before a fork and first in the child. */
+/* As early as possible: our handlers then run last before a fork and first in the child. */
 void mp_process_forks(void)
 {
 	pthread_atfork(process_before_fork, process_in_parent, process_in_child);
@@ -239,7 +239,7 @@ void mp_process_forks(void)
 
 void mp_process_watch(void)
 {
-	/* Registered before main, so called after what main registers; and it knows the status. */
+	/* Registered before main, so it runs after what main registers; and it gets the status. */
 	on_exit(process_on_exit, NULL);
 }
 
@@ -263,7 +263,7 @@ EXPORT pid_t _Fork(void)
 	return pid;
 }
 
-/* exec answers a bad pointer with EFAULT. */
+/* exec returns EFAULT for an invalid pointer. */
 static int process_are_readable(const char *path, char *const envp[])
 {
 	if (!sys_readable(path) || !envp)
@@ -277,7 +277,7 @@ static int process_are_readable(const char *path, char *const envp[])
 	return 0;
 }
 
-/* Is LD_PRELOAD, naming us, still in this environment? */
+/* Does this environment still have LD_PRELOAD with us in it? */
 static int process_keeps_us(char *const envp[])
 {
 	for (; envp && *envp; envp++) {
@@ -298,7 +298,7 @@ static int process_keeps_us(char *const envp[])
 	return 0;
 }
 
-/* Before exec: what this thread holds goes to the file, and the entry says what is tried. */
+/* Before exec: writes what this thread holds, and marks the entry. */
 static void process_exec_begins(const char *path, char *const envp[])
 {
 	struct mprof_process_entry *e;
@@ -324,7 +324,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 		__atomic_store_n(&e->state, MPROF_PROCESS_EXECING, __ATOMIC_RELEASE);
 }
 
-/* It failed, or we would not be here. */
+/* exec returned, so it failed. */
 static int process_exec_failed(int ret)
 {
 	struct mprof_process_entry *e;
@@ -367,7 +367,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	return process_exec_failed(mp_next()->fexecve(fd, argv, envp));
 }
 
-/* The variadic forms, as an array on the stack: exec may be all that is left to do. */
+/* The variadic forms, as an array on the stack: allocating may not be possible before exec. */
 #define GATHER(first, last, argv, after)                \
 	size_t n = 1;                                   \
 	va_list args;                                   \

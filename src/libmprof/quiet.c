@@ -2,10 +2,10 @@
 /*
  * quiet.c - allocators whose functions call each other through the linkage table.
  *
- * Their calloc calls our malloc, and one block would be recorded twice, their realloc
- * calls our free for a block that it was given.  Which functions do so is tried out while we
- * initialise: what they then take through us comes from the boot arena.  Such a function runs
- * with its thread marked, so that nothing of what it calls is recorded.
+ * Their calloc calls our malloc, which would record one block twice; their realloc calls our free
+ * for the program's block.  Trial calls during initialisation show which functions do so: what they
+ * request through us comes from the boot arena.  Such a function runs with its thread marked, so
+ * that nothing that it calls is recorded.
  */
 #include "allocator.h"
 #include "thread.h"
@@ -31,7 +31,7 @@ static struct mprof_real behind;
 #define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(QUIET, id, name)
 #include <mprof/functions.def>
 
-/* 1: the block came through us. */
+/* 1: the block came from our malloc. */
 static int came_through_us(void *block)
 {
 	if (mprof_is_boot(block))
@@ -40,7 +40,7 @@ static int came_through_us(void *block)
 	return 0;
 }
 
-/* What everybody takes, under the names of functions.h. */
+/* Requests every shape of block, with the parameter names of functions.h. */
 #define TRY(call)                                                \
 	{                                                        \
 		size_t size = 8192, align = 64, count = 2;       \

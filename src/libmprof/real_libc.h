@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * real_libc.h - the functions behind the ones that we interpose beside malloc.
+ * real_libc.h - libc's functions behind those that we interpose besides malloc.
  *
- * All are looked up once, while we initialise: execve, close and _exit may be
- * called in a child of a threaded process, where the loader's lock may be held
- * by a thread that is not there any more, and dlsym would wait for it for ever.
+ * All are looked up once, during initialisation: execve, close and _exit may be called in a child
+ * of a threaded process, where the loader's lock may be held by a thread that the child does not
+ * have, and dlsym would wait for ever.
  */
 #ifndef MP_REAL_LIBC_H
 #define MP_REAL_LIBC_H
@@ -51,7 +51,7 @@ struct mp_next {
 #undef X
 };
 
-/* Looked up on the first use if that comes before initialisation. */
+/* Looked up on the first use if that precedes initialisation. */
 const struct mp_next *mp_next(void);
 
 #endif

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * recent.c - a run that keeps its last events only: LAST_BYTES, LAST_SECONDS.
+ * recent.c - a run that keeps only its last events: LAST_BYTES, LAST_SECONDS.
  *
- * The thread that has just written a chunk drops the oldest ones: it frees their disk
- * blocks.  Offsets are never used twice, so nothing moves, no writer waits, and a reader
- * finds one FREE extent where chunks were.  Only chunks of events go; stacks, facts and
- * samples stay.
+ * The thread that has just written a chunk drops the oldest ones by freeing their disk blocks.
+ * Offsets are never reused, so nothing moves, no writer waits, and a reader finds one FREE extent
+ * where chunks were.  Only chunks of events are dropped; stacks, facts and samples stay.
  *
- * Any process drops any process's chunks.  header.dropped_to says how far that has gone;
- * who moves it on owns the part in between.  If he is killed at it, some old chunks stay,
- * which readers pass over, since dropped_ticks says from when on nothing is missing:
+ * Any process drops any process's chunks.  header.dropped_to is how far dropping has come; the
+ * process that raises it owns the part in between.  If it is killed meanwhile, some old chunks
+ * stay; readers skip them, because dropped_ticks is the time from which nothing is missing:
  *
  *   dropped_to moved -> dropped_ticks raised -> FREE header written -> blocks freed
  *
- * Some chunks may not be written yet by those who took the space.  Dropping waits for them;
- * only when twice as much as is kept has come after, were they killed.
+ * Space may be taken but its chunk not yet written.  Dropping waits for such chunks until twice the
+ * amount that is kept has followed: then their writer was killed.
  *
  * Cost: two reads of 64 bytes for each chunk that is dropped, and one more call for many.
  */
@@ -27,15 +26,15 @@
 #include "sys.h"
 
 #define FREE_BLOCKS 3 /* FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE */
-#define PARTS	    8 /* of what is kept, dropped at once */
+#define PARTS	    8 /* of what is kept, dropped together */
 
 /* A part of the file: whole extents. */
 struct part {
-	uint64_t from, to; /* offsets; to: 0 if nothing can go */
+	uint64_t from, to; /* offsets; to: 0 if nothing can be dropped */
 	uint64_t ticks;	   /* of the last event in its chunks */
 };
 
-static uint64_t next_look; /* in ticks: chunks may be too old then */
+static uint64_t next_look; /* in ticks: when chunks may be too old */
 
 static int recent_is_extent(const struct mprof_extent *x, uint64_t offset)
 {
@@ -45,8 +44,8 @@ static int recent_is_extent(const struct mprof_extent *x, uint64_t offset)
 }
 
 /*
- * The first extent from *offset on that begins before `end`; 0: there is none.  Between
- * extents is what somebody took and has not written yet, or never will.
+ * The first extent from *offset on that begins before `end`; 0: there is none.  Gaps between
+ * extents are space that was taken but not written yet, or never will be.
  */
 static int recent_extent(int fd, uint64_t *offset, uint64_t end, struct mprof_extent *x)
 {
@@ -59,7 +58,7 @@ static int recent_extent(int fd, uint64_t *offset, uint64_t end, struct mprof_ex
 	return 0;
 }
 
-/* times: 1, or how many times as old as it need be. */
+/* times: 1, or a multiple of the required age. */
 static int recent_is_old(const struct mprof_extent *x, uint64_t tail, uint64_t now, unsigned times)
 {
 	const uint64_t ticks = times * mp_config.last_seconds * mp_file.header->clock_hz;
@@ -70,15 +69,17 @@ static int recent_is_old(const struct mprof_extent *x, uint64_t tail, uint64_t n
 	return ticks && x->last_ticks + ticks < now;
 }
 
-/* What can go, from part->from on.  0: nothing. */
+/* What can be dropped, from part->from on.  0: nothing. */
 static int recent_measure(int fd, struct part *part, uint64_t tail, uint64_t now)
 {
 	struct mprof_extent x;
 	uint64_t at = part->from, end = at;
 
 	while (recent_extent(fd, &at, tail, &x)) {
-		/* Somebody is about to write in between, unless he was killed long ago. What is
-		 * smaller than a page may be the rest of one with totals (live.c). */
+		/*
+		 * An extent may still be written in between, unless its writer was killed long ago.
+		 * A gap smaller than a page may be the rest of one with totals (live.c).
+		 */
 		if (at - end >= mp_page() && !recent_is_old(&x, tail, now, 2))
 			break;
 		if (x.kind == MPROF_EXTENT_EVENTS) {
@@ -92,7 +93,7 @@ static int recent_measure(int fd, struct part *part, uint64_t tail, uint64_t now
 	return part->to != 0;
 }
 
-/* One FREE extent from here to there. */
+/* Writes one FREE extent over the range and frees its blocks. */
 static void recent_free(int fd, uint64_t from, uint64_t to)
 {
 	const uint64_t page = mp_page();
@@ -108,12 +109,12 @@ static void recent_free(int fd, uint64_t from, uint64_t to)
 
 static void recent_drop(int fd, const struct part *part)
 {
-	uint64_t at = part->from, from = 0, to = 0; /* chunks that follow each other */
+	uint64_t at = part->from, from = 0, to = 0; /* adjacent chunks */
 	struct mprof_file_header *h = mp_file.header;
 	struct mprof_extent x;
 
 	while (recent_extent(fd, &at, part->to, &x)) {
-		/* Not one that has only now been written and that dropped_ticks does not cover. */
+		/* Not one that was written only now and that dropped_ticks does not cover. */
 		int chunk = x.kind == MPROF_EXTENT_EVENTS && x.last_ticks <= part->ticks;
 
 		if (chunk) {
@@ -182,7 +183,7 @@ int mp_recent_works(void)
 
 	if (fd < 0)
 		return fd;
-	/* Behind the end: whether the file system can do it, and nothing else. */
+	/* Beyond the end of the file: this only tests the file system. */
 	ret = sys_fallocate(fd, FREE_BLOCKS, MPROF_EXTENT_MAX, mp_page());
 	mp_fd_release();
 	return ret;

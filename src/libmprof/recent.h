@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * recent.h - a run that keeps its last events only (keys LAST_BYTES and LAST_SECONDS).
+ * recent.h - a run that keeps only its last events (keys LAST_BYTES and LAST_SECONDS).
  */
 #ifndef MP_RECENT_H
 #define MP_RECENT_H
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Drops chunks that are too old; now: in ticks.  For a thread that has just written one,
- * with signals blocked.  Never fails: what cannot be dropped stays.
+ * Drops chunks that are too old; now: in ticks.  Called by a thread that has just written one, with
+ * signals blocked.  Never fails: what cannot be dropped stays.
  */
 void mp_recent_keep(uint64_t now);
 /* Can the file system of our file free blocks inside a file?  0 or -errno. */

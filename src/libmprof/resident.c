@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * resident.c - how much of a large block the program used, as far as the kernel knows:
- * mincore tells of each page whether this process has it.
+ * resident.c - how much of a large block the program used, as far as the kernel knows: mincore
+ * reports for each page whether it is resident.
  *
- * A new block may lie on pages that are resident because earlier blocks used them; these
- * pages do not count.  Their number is stored when the block is allocated, in an entry of a
- * table that the block's address selects.  An entry is one word, so no thread waits; if
- * another block overwrites it, the first counts as allocated without resident pages.
+ * A new block may lie on pages that are resident because earlier blocks used them; these pages do
+ * not count.  Their number is stored when the block is allocated, in an entry of a table that the
+ * block's address selects.  An entry is one word, so no thread waits; if another block overwrites
+ * it, the first counts as allocated without resident pages.
  *
  * About 1.2 us for a small vector and 0.4 us for each further megabyte.
  */
@@ -14,7 +14,7 @@
 #include "process.h"
 #include "sys.h"
 
-/* The vector lies on the stack of whoever frees, which may be a signal handler's. */
+/* The vector lies on the stack of the thread that frees, possibly in a signal handler. */
 #define PAGES_AT_ONCE 512u
 
 /* A word is the address / 16 in its upper 44 bits, units of 4 KiB in the others. */
@@ -24,8 +24,8 @@
 static uint64_t begun[1u << BEGUN_BITS];
 
 /*
- * Bytes of [at, at + bytes) in resident pages, and in *first those up to the first page
- * that is not.  -errno: not known.
+ * Bytes of [at, at + bytes) in resident pages, and in *first those before the first page that is
+ * not resident.  -errno: unknown.
  */
 static int64_t resident_bytes(uintptr_t at, size_t bytes, uint64_t *first)
 {
@@ -72,8 +72,8 @@ void mp_resident_begin(const void *block, size_t usable)
 }
 
 /*
- * Bytes in pages that were not resident at its beginning, or, as programs fill blocks from
- * the front, those up to the first page that is not resident, if they are more.
+ * Bytes in pages that were not resident when the block was allocated, or, because programs fill
+ * blocks from the front, those before the first page that is not resident, if they are more.
  */
 int64_t mp_resident_end(const void *block, size_t usable)
 {

@@ -2,14 +2,14 @@
 /*
  * resolve.c - the functions of the allocator that an INIT module found.
  *
- * They must come from the object that has its malloc: an allocator without pvalloc, say,
- * must not get glibc's, whose block its free would choke on.  What it lacks is made from
- * what it has.  What cannot be made is what the program would call without us, where the
- * INIT module can say that: a preloaded object that wraps malloc and free only counts on
- * it (glibc's libmemusage.so).  Else aligned blocks are padded ones of malloc (padded.c).
+ * They must come from the object that defines its malloc: an allocator without pvalloc must not get
+ * glibc's, whose blocks its free cannot handle.  Missing functions are built from existing ones.
+ * Where that is impossible, the next definition after us is used, if the INIT module can find it: a
+ * preloaded object that wraps only malloc and free relies on that (glibc's libmemusage.so).
+ * Otherwise aligned blocks are padded ones of malloc (padded.c).
  *
- * No pointer is left NULL: what stands in follows from a function's shape in functions.def, and
- * an allocator without a function that nothing can serve is refused.
+ * No pointer stays NULL: the substitute follows from a function's shape in functions.def, and an
+ * allocator without a function that has no substitute is refused.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ typedef void any_fn(void);
 
 #define real mprof_core.real
 
-/* Of an allocator that says how long its blocks are. */
+/* For an allocator with malloc_usable_size. */
 static void *made_realloc(void *ptr, size_t size)
 {
 	size_t keep = ptr ? real.malloc_usable_size(ptr) : 0;
@@ -46,7 +46,7 @@ static void *memalign_by_posix(size_t align, size_t size)
 	return error ? NULL : ptr;
 }
 
-/* Some take a multiple of the alignment only, as C11 has it. */
+/* Some implementations require a multiple of the alignment, as C11 does. */
 static void *memalign_by_c11(size_t align, size_t size)
 {
 	size_t over = align ? size % align : 0;
@@ -93,7 +93,7 @@ static void *made_resized(void *ptr, enum mprof_shape shape, size_t size, size_t
 	return want.fits ? real.realloc(ptr, want.bytes) : NULL;
 }
 
-/* What stands in for the functions that are not CORE, by their shape. */
+/* Substitutes for the functions that are not CORE, by their shape. */
 #define MADE_ALLOC(id, name, shape, params, args, size, arg)       \
 	static void *made_##name params                            \
 	{                                                          \
@@ -179,7 +179,7 @@ static any_fn *real_natural(const struct mprof_init_ops *init, const char *name)
 	return *(any_fn **)&symbol;
 }
 
-/* What nothing can stand in for. */
+/* Functions without substitutes. */
 static int real_find_core(const struct mprof_init_ops *init)
 {
 	if (!real.malloc)
@@ -210,14 +210,14 @@ static int real_is_libc(const void *object)
 	return object == real_object(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
 }
 
-/* Do the headers of glibc's chunks say what malloc_usable_size says?  On blocks of ours. */
+/* Do the headers of glibc's chunks agree with malloc_usable_size?  Checked on blocks of ours. */
 static int real_chunk_headers_agree(const void *object)
 {
 	static const size_t sizes[] = { 1, 25, 1000, 5000 };
 	const char *preloaded = text_getenv("LD_PRELOAD");
 	int agree = real_is_libc(object);
 
-	/* valgrind serves glibc's malloc itself, and complains about such a look. */
+	/* valgrind replaces glibc's malloc, and reports such a read. */
 	if (preloaded && __builtin_strstr(preloaded, "vgpreload"))
 		return 0;
 
@@ -233,7 +233,7 @@ static int real_chunk_headers_agree(const void *object)
 	return agree;
 }
 
-/* tcmalloc allocates at the first of these: now, while that is not recorded. */
+/* tcmalloc allocates at the first of these calls: do them now, while nothing is recorded. */
 static void real_try_out(void)
 {
 	void *block = real.malloc(1);
@@ -243,7 +243,7 @@ static void real_try_out(void)
 	real.free(block);
 }
 
-/* 0, or which function nothing can serve: a pointer that is NULL must never be called. */
+/* 0, or the name of a function that nothing can serve: a NULL pointer must never be called. */
 static const char *real_fill_in(void)
 {
 	for (size_t i = 0; i < FAMILY; i++) {

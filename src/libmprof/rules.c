@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * rules.c - code address to rule, one 8-byte word each.
+ * rules.c - maps code addresses to rules, one 8-byte word each.
  *
- * word = pc << 17 | code.  Almost every rule is "CFA = sp or fp + 8n, return
- * address next to it, fp saved in a known place or unchanged" and fits the
- * code; the rest escape to an array.  Words are published whole, so a lookup
- * needs no lock, and a miss of two threads at once writes the same word twice.
+ * word = pc << 17 | code.  Almost every rule is "CFA = sp or fp + 8n, return address next to it, fp
+ * saved in a known place or unchanged" and fits the code; all others are an index into an array.
+ * Words are stored atomically, so a lookup needs no lock, and two threads that miss at once store
+ * the same word twice.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -21,7 +21,7 @@
 #include "unwind.h"
 
 #define ESCAPES	       65536u
-#define ESCAPES_SHARED 256u /* the first ones are used for all addresses that need the same */
+#define ESCAPES_SHARED 256u /* shared by all addresses that need the same rule */
 #define TABLE_FIRST    13   /* log2 of words: 64 KiB */
 #define TABLE_MOST     20
 
@@ -30,7 +30,7 @@ uint32_t mp_rules_generation MP_HIDDEN;
 uint64_t mp_rules_shared[RULES_NEAR] MP_HIDDEN;
 static struct eh_rule *escapes;
 static uint32_t escapes_used;
-static uint8_t escape_ready[ESCAPES_SHARED]; /* stored last: escapes[i] is whole */
+static uint8_t escape_ready[ESCAPES_SHARED]; /* stored last: escapes[i] is complete */
 static uint32_t forgetting;		     /* threads in mp_rules_forget() */
 static int is_auto, is_fp;
 
@@ -61,8 +61,8 @@ int mp_rules_start(void)
 }
 
 /*
- * A rule of code that is gone must not come back: whoever stores one looks at the generation
- * behind a fence, we count it up before a fence, and one of the two sees what the other did.
+ * A rule for unloaded code must not reappear: storing one checks the generation after a fence, this
+ * raises it before a fence, so one of the two sees the other.
  */
 void mp_rules_forget(void)
 {
@@ -72,7 +72,7 @@ void mp_rules_forget(void)
 	__atomic_fetch_add(&mp_rules_generation, 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	t = __atomic_load_n(&mp_rules, __ATOMIC_ACQUIRE);
-	/* Escapes stay: a walk may be looking at one.  There is room for many generations. */
+	/* Escapes stay: a walk may be reading one.  There is room for many generations. */
 	for (uint32_t i = 0; i <= t->mask; i++)
 		__atomic_store_n(&t->word[i], 0, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < RULES_NEAR; i++)
@@ -100,19 +100,19 @@ static uint32_t rule_escape(const struct eh_rule *r)
 {
 	uint32_t i = __atomic_fetch_add(&escapes_used, 1, __ATOMIC_RELAXED);
 
-	/* All used: the last one is shared by what may only end a walk. */
+	/* All used: incomplete rules share the last one, and end the walk. */
 	if (i >= ESCAPES - 1) {
 		escapes[ESCAPES - 1] = (struct eh_rule){ .stuck = 1 };
 		return RULE_ESCAPE | (ESCAPES - 1);
 	}
 	escapes[i] = *r;
-	/* Pairs with the acquire in rule_escape_once(): half a rule may look like another one. */
+	/* Pairs with the acquire in rule_escape_once(): half a rule may equal another one. */
 	if (i < ESCAPES_SHARED)
 		__atomic_store_n(&escape_ready[i], 1, __ATOMIC_RELEASE);
 	return RULE_ESCAPE | i;
 }
 
-/* The same few rules come again and again: an array of 65536 lasts. */
+/* The same few rules recur: an array of 65536 suffices. */
 static uint32_t rule_escape_once(const struct eh_rule *r)
 {
 	uint32_t n = __atomic_load_n(&escapes_used, __ATOMIC_RELAXED);
@@ -143,10 +143,10 @@ static uint32_t rule_encode(const struct eh_rule *r)
 	return rule_escape_once(r);
 }
 
-/* By frame pointers: [fp] is the caller's fp, behind it the return address. */
+/* By frame pointers: [fp] is the caller's fp, followed by the return address. */
 static const struct eh_rule by_fp = { .base = EH_FP, .cfa = 16, .ra = -8, .fp = -16 };
 
-/* Generated code comes in few mappings: each thread remembers the last one. */
+/* Generated code lies in few mappings: each thread remembers the last one. */
 static int rule_is_executable(uintptr_t pc)
 {
 	struct stack_cache *c = mprof_self->stack;
@@ -161,7 +161,7 @@ static int rule_is_executable(uintptr_t pc)
 	return 1;
 }
 
-/* No information: generated code, assembly by hand, or no code at all. */
+/* No call frame information: generated code, hand-written assembly, or no code at all. */
 static struct eh_rule rule_guess(uintptr_t pc)
 {
 	if (!rule_is_executable(pc))
@@ -170,8 +170,8 @@ static struct eh_rule rule_guess(uintptr_t pc)
 }
 
 /*
- * Each thread has its own, so that none waits for another one, nor for one that a signal
- * handler made jump out of here.  Stacks may be too small for it.
+ * One for each thread, so that no thread waits for another, nor for one that a signal handler made
+ * jump out of here.  Stacks may be too small for it.
  */
 static struct cfi_machine *rule_machine(void)
 {
@@ -205,8 +205,10 @@ static struct eh_rule rule_compile(uintptr_t pc)
 
 void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation)
 {
-	/* Pairs with the fence in stream_claim_anywhere(): its object is recorded before its
-	 * stacks. */
+	/*
+	 * Pairs with the fence in stream_claim_anywhere(): its object is recorded before its
+	 * stacks.
+	 */
 	__atomic_store_n(place, word, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&mp_rules_generation, __ATOMIC_RELAXED) != generation)
@@ -216,7 +218,7 @@ void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation)
 static void rules_put(struct rule_table *t, uint64_t word, uint32_t generation)
 {
 	uint32_t at = RULE_HASH(word >> 17, t);
-	uint64_t *place = &t->word[at]; /* where all are taken, as good a victim as any */
+	uint64_t *place = &t->word[at]; /* all are taken: evict any */
 
 	for (uint32_t n = 0; n < RULE_PROBES; n++)
 		if (!__atomic_load_n(&t->word[RULE_PLACE(at, n, t)], __ATOMIC_RELAXED)) {
@@ -226,7 +228,7 @@ static void rules_put(struct rule_table *t, uint64_t word, uint32_t generation)
 	mp_rules_keep(place, word, generation);
 }
 
-/* Twice as large.  The old table stays: somebody may be reading it. */
+/* Doubles the table.  The old one stays: another thread may be reading it. */
 static void rules_grow(struct rule_table *old)
 {
 	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
@@ -239,12 +241,12 @@ static void rules_grow(struct rule_table *old)
 		if (old->word[i])
 			rules_put(t, old->word[i], generation);
 	t->used = old->used;
-	/* Two threads may do this at once: what one of them put is then looked up again. */
+	/* Two threads may do this at once: what one of them stored is then looked up again. */
 	__atomic_store_n(&mp_rules, t, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&mp_rules_generation, __ATOMIC_RELAXED) == generation)
 		return;
-	for (uint32_t i = 0; i <= t->mask; i++) /* mp_rules_forget() may not have seen this table */
+	for (uint32_t i = 0; i <= t->mask; i++) /* mp_rules_forget() may have missed this table */
 		__atomic_store_n(&t->word[i], 0, __ATOMIC_RELAXED);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * runid.c - which run this process belongs to: MPROF_RUN="<32 hex digits>:<path>",
- * set by `mprof` or by the first process of a run started by hand, so that what
- * that process starts joins its file, wherever it changes directory to.
+ * runid.c - which run this process belongs to: MPROF_RUN="<32 hex digits>:<path>", set by `mprof`
+ * or by the first process of a run without `mprof`, so that its children join its file, even from
+ * other directories.
  *
- * "<32 hex digits>-<32 hex digits>:<path>" names a second, earlier run: when its
- * file is at the path, this is the first process of the run, and that file becomes
- * PATH.old.  Any other file there is of a later run, and this process came too late.
+ * "<32 hex digits>-<32 hex digits>:<path>" names a second, earlier run: if its file is at the path,
+ * this is the first process of the run, and that file becomes PATH.old.  Any other file there
+ * belongs to a later run, and this process came too late.
  */
 #include <mprof/module.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ static int runid_hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* 32 digits, which may be followed by anything. */
+/* Reads 32 digits; anything may follow. */
 static int runid_read(const char *s, uint8_t id[16])
 {
 	for (int i = 0; i < 32; i++) {
@@ -68,8 +68,8 @@ void mp_run_random(struct mp_run *run)
 }
 
 /*
- * setenv without malloc: a new environ one longer, ours last.  Called before
- * main and before threads.  The old array stays: somebody may hold it.
+ * setenv without malloc: builds an environ that is one longer, with our variable last.  Called
+ * before main and before threads exist.  The old array stays: others may point to it.
  */
 void mp_run_to_env(void)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * seccomp.c - a program that locks itself in.
+ * seccomp.c - a program that restricts its system calls.
  *
- * A filter lists the system calls that the program needs; ours are not on it,
- * and the penalty is often death.  Strict mode and PR_SET_TSC also forbid the
- * clock.  So recording is suspended, with what is there written out, before either
- * can take effect, and nothing of ours makes a system call after it did.
+ * A filter lists the system calls that the program needs; ours are not among them, and the penalty
+ * is often death.  Strict mode and PR_SET_TSC also forbid the clock.  So pending data is written
+ * and recording suspended before either can take effect, and none of our code makes a system call
+ * afterwards.
  *
- * Programs also ask what the kernel knows, by calls that cannot succeed: those change
- * nothing, and of one that might and did not, recording goes on where it was.
+ * Programs also probe what the kernel supports, by calls that cannot succeed: those change nothing.
+ * After a call that might have restricted the program but did not, recording resumes.
  *
  * seccomp(2) has no wrapper in libc: programs and libseccomp call syscall().
  */
@@ -29,7 +29,7 @@
 
 static const char restricted[] = "the program restricted its system calls (seccomp)";
 
-/* 0: it goes on whatever happens.  A vfork child's is its own affair. */
+/* 0: recording continues in any case.  In a vfork child, only the child is concerned. */
 static int seccomp_suspend(const char *why)
 {
 	if (!mp_recording() || mp_local->pid != sys_getpid())
@@ -41,7 +41,7 @@ static int seccomp_suspend(const char *why)
 	return 1;
 }
 
-/* A question of this kind comes with a pointer that leads nowhere. */
+/* A probe passes a pointer that is not readable. */
 static int seccomp_is_filter(const struct sock_fprog *program)
 {
 	return sys_readable(program) && sys_readable((const char *)program + 8) && program->len &&
@@ -56,7 +56,7 @@ static int seccomp_may_restrict(unsigned long mode, unsigned long flags, const v
 	return mode == SECCOMP_SET_MODE_FILTER && seccomp_is_filter(args);
 }
 
-/* Where a thread could not follow, its number is returned, and there is no filter. */
+/* If a thread could not be synchronised, the call returns its number and installs no filter. */
 static int seccomp_restricts(unsigned long flags, long ret)
 {
 	unsigned long other = SECCOMP_FILTER_FLAG_NEW_LISTENER;
@@ -64,7 +64,7 @@ static int seccomp_restricts(unsigned long flags, long ret)
 	return !ret || (ret > 0 && (!(flags & SECCOMP_FILTER_FLAG_TSYNC) || flags & other));
 }
 
-/* Variadic in name only: the kernel takes what it needs of the words. */
+/* The kernel ignores the words that the option does not use. */
 EXPORT int prctl(int option, ...)
 {
 	unsigned long w[4];
@@ -96,7 +96,7 @@ MP_HIDDEN __attribute__((used)) long mp_syscall_failed(long error)
 	return -1;
 }
 
-/* The assembly below ends here when the call is seccomp, with its arguments as they came. */
+/* The assembly below jumps here if the call is seccomp, with its arguments unchanged. */
 MP_HIDDEN __attribute__((used)) long mp_seccomp(long number, unsigned long mode,
 						unsigned long flags, const void *args)
 {
@@ -109,8 +109,8 @@ MP_HIDDEN __attribute__((used)) long mp_seccomp(long number, unsigned long mode,
 }
 
 /*
- * syscall() without a frame of its own, as libc's: a clone may return on
- * another stack, or twice on this one.
+ * syscall() without a frame of its own, like libc's: a clone may return on another stack, or twice
+ * on this one.
  */
 #if defined(__x86_64__)
 MPROF_STATIC_ASSERT(SYS_seccomp == 317, "number in the assembly");

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * sigbus.c - somebody truncated the file under our mappings.
+ * sigbus.c - survives truncation of the file under our mappings.
  *
- * A store to a mapped page that lies behind the end of its file raises SIGBUS
- * and would kill the program for a fault of ours.  If the program left SIGBUS
- * at its default, a handler of ours puts anonymous memory in the place of the
- * mapping and marks the file broken; the next slow path turns recording off.
- * Any other SIGBUS is given back to the default action, with its address.
+ * A store to a mapped page beyond the end of its file raises SIGBUS, which would kill the program
+ * because of us.  If the program left SIGBUS at its default, our handler replaces the mapping by
+ * anonymous memory and marks the file broken; the next slow path ends recording. Any other SIGBUS
+ * gets the default action, with its address.
  *
- * A program that handles SIGBUS itself keeps its handler; ours is gone then.
- * The handler makes system calls only.
+ * A program that installs a handler for SIGBUS replaces ours. Our handler only makes system calls.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -27,13 +25,13 @@ static int sigbus_replace_if_in(uintptr_t at, void *base, size_t bytes)
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
-/* One line of /proc/self/maps while it goes by. */
+/* One line of /proc/self/maps, read character by character. */
 struct map_line {
 	uint64_t value[8]; /* start, end, -, offset, device, device, inode, - */
 	unsigned field;
 };
 
-/* 1: the line is complete and holds at. */
+/* 1: the line is complete and its mapping contains `at`. */
 static int map_line_put(struct map_line *l, char c, uintptr_t at)
 {
 	static const char ends[] = "-   : ";
@@ -52,9 +50,9 @@ static int map_line_put(struct map_line *l, char c, uintptr_t at)
 }
 
 /*
- * Does this address lie in a mapping of our file?  A thread that takes or gives
- * a record of counts touches others' records too.  A mapping without a file,
- * once ours is broken, is one that another thread has just put there.
+ * Does this address lie in a mapping of our file?  A thread that takes or releases a record of
+ * counts accesses others' records, too.  Once our file is broken, an anonymous mapping there is one
+ * that another thread has just put in its place.
  */
 static int sigbus_is_of_our_file(uintptr_t at)
 {
@@ -74,7 +72,7 @@ static int sigbus_is_of_our_file(uintptr_t at)
 	       sigbus_replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
 }
 
-/* Mostly a thread touches the header, its own slot and its own counts. */
+/* A thread mostly accesses the header, its own slot and its own counts. */
 static int sigbus_is_ours(uintptr_t at)
 {
 	struct mprof_thread *t = mprof_self;
@@ -100,7 +98,7 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 		return;
 	}
 	sigaction(signal_number, &dfl, NULL);
-	if (info->si_code <= 0) /* sent, not faulted: it would not come again by itself */
+	if (info->si_code <= 0) /* sent, not faulted: it would not be raised again by itself */
 		mp_sys(SYS_tgkill, sys_getpid(), sys_gettid(), signal_number, 0, 0, 0);
 	errno = saved;
 }

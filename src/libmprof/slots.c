@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * slots.c - where a thread writes: a slot of event words.
+ * slots.c - slots: where threads store event words.
  *
- * A slot is a small shared mapping of the file, reused for ever: its pages are
- * faulted once and its disk blocks reserved before.  A full slot is copied to a
- * chunk by one pwritev, then emptied.  A kill between the two leaves the same
- * sequence number in both places, and the reader takes it once:
+ * A slot is a small shared mapping of the file, used again and again: its pages are faulted in
+ * once, and its disk blocks reserved before.  A full slot is copied to a chunk by one pwritev, then
+ * emptied.  A kill between the two leaves the same sequence number in both places, and the reader
+ * takes it once:
  *
  *   chunk n written -> words zeroed -> slot.seq = n + 1 -> words of n + 1
  *
- * A process begins with a small slot; threads that fill theirs get larger ones
- * while there are few of them.  These slots are mappings of their own; given up, they
- * are offered to every process of the run in header.free_slots.  A crowd gets one page
- * each, so that ten thousand threads at once stay well under 100 MB of file, and
- * not from mappings of their own: many such slots are one part of the file and one
- * mapping, which stays.  A slot of these belongs to a thread's record, and so to one
- * thread after another.
+ * A process begins with a small slot; threads that fill theirs get larger ones while there are few
+ * threads.  These slots are separate mappings; when released, they are offered to every process of
+ * the run in header.free_slots.  Of many threads each gets one page, so that ten thousand threads
+ * at once stay well under 100 MB of file, and not as separate mappings: many such slots are one
+ * part of the file and one mapping, which stays.  Such a slot belongs to a thread's record, and so
+ * to one thread after another.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -33,9 +32,9 @@
 #include "sys.h"
 
 #define SLOT_FIRST   16384u
-#define CROWD	     128u /* threads alive */
-#define MAPPED_MOST  256u /* slots that are mappings of their own: zombies have some, too */
-#define STREAM_GROWS 6u	  /* times: a slot of stack records has 1 MiB then */
+#define CROWD	     128u /* live threads that count as many */
+#define MAPPED_MOST  256u /* slots that are separate mappings: zombies have some, too */
+#define STREAM_GROWS 6u	  /* doublings: a slot of stack records has 1 MiB then */
 #define LONG_BYTES   (8u * MPROF_LONG_WORDS)
 #define HOMES_FIRST  64u
 
@@ -48,7 +47,7 @@ void mp_self_bytes(int64_t bytes)
 		__atomic_store_n(&e->self_bytes, now, __ATOMIC_RELAXED);
 }
 
-/* A power of two, not less than `bytes`, that holds a page and what CACHE_QTY asks for. */
+/* A power of two, at least `bytes`, that holds a page and what CACHE_QTY demands. */
 static uint32_t slot_bytes(uint32_t bytes)
 {
 	while (bytes < mp_config.cache_qty * 8 + sizeof(struct mprof_extent) || bytes < mp_page())
@@ -65,7 +64,10 @@ static int slot_is_in_crowd(const struct mprof_thread *t)
 			     mp_local->mapped_slots >= MAPPED_MOST + (unsigned)has_one);
 }
 
-/* What a thread should have now.  crowd: slot_is_in_crowd(), which other threads change. */
+/*
+ * The size that a thread's slot should have now.  crowd: slot_is_in_crowd(), which other threads
+ * change.
+ */
 static uint32_t slot_size(const struct mprof_thread *t, int crowd)
 {
 	uint32_t stream = SLOT_FIRST << (t->flushes < STREAM_GROWS ? t->flushes : STREAM_GROWS);
@@ -77,7 +79,7 @@ static uint32_t slot_size(const struct mprof_thread *t, int crowd)
 	return slot_bytes(t->flushes && mp_local->live_threads < 16 ? 65536 : SLOT_FIRST);
 }
 
-/* free_slots: offset is a multiple of 4096 at least, so its low bits hold log2 of the size. */
+/* free_slots: an offset is a multiple of at least 4096, so its low bits hold log2 of the size. */
 static uint64_t free_slot_take(uint32_t bytes)
 {
 	uint64_t *list = mp_file.header->free_slots;
@@ -120,7 +122,9 @@ int mp_slots_map(uint64_t offset, uint64_t bytes, char **out)
 	mp_fd_release();
 	if (sys_failed(map))
 		return -ENOMEM;
-	/* A forked child has no use for it: a chain of forks would keep all its ancestors'. */
+	/*
+	 * A forked child does not need it: in a chain of forks, each would keep all its ancestors'.
+	 */
 	sys_madvise(map, bytes, MADV_DONTFORK);
 	*out = map;
 	return 0;
@@ -152,7 +156,7 @@ int mp_slots_map_records(const struct mp_pool_kind *kind, uint32_t units, enum m
 	return 0;
 }
 
-/* An empty chunk begins: the extent's base of time is the thread's last event. */
+/* Begins an empty chunk: the extent's base time is the thread's last event. */
 static void slot_begin(struct mprof_thread *t)
 {
 	struct mprof_extent *x = t->slot;
@@ -163,13 +167,13 @@ static void slot_begin(struct mprof_thread *t)
 	t->cur = (uint64_t *)(x + 1);
 	t->end = (uint64_t *)((char *)x + t->slot_bytes);
 	t->seq += !t->seq; /* from 1 */
-	/* All zero words come before the number that makes them count. */
+	/* All words are zero before the number that makes them valid. */
 	__atomic_store_n(&x->seq, t->seq, __ATOMIC_RELEASE);
 }
 
 /*
- * A pool's map: slots that nobody holds yet.  Until the last of their headers is in its
- * place, which is the first one's, the file has one free extent there.
+ * A pool's map: slots without an owner.  Until the last header is stored, which is the first
+ * slot's, the range is one free extent in the file.
  */
 static int slot_map_homes(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
@@ -189,7 +193,7 @@ static int slot_map_homes(const struct mp_pool_kind *kind, uint32_t units, struc
 	return 0;
 }
 
-/* The slot of t's record, which is empty.  0 or -errno. */
+/* The slot of t's record, empty.  0 or -errno. */
 static int slot_home_take(struct mprof_thread *t, uint32_t bytes)
 {
 	struct mp_pool_kind kind = { bytes, HOMES_FIRST, slot_map_homes };
@@ -202,7 +206,7 @@ static int slot_home_take(struct mprof_thread *t, uint32_t bytes)
 	return t->home ? 0 : ret;
 }
 
-/* A slot that is a mapping of its own.  0 or -errno. */
+/* A slot that is a separate mapping.  0 or -errno. */
 static int slot_mapped_take(struct mprof_thread *t, uint32_t bytes)
 {
 	uint64_t offset = free_slot_take(bytes);
@@ -224,7 +228,7 @@ static int slot_mapped_take(struct mprof_thread *t, uint32_t bytes)
 int mp_slot_take(struct mprof_thread *t)
 {
 	int crowd =
-	    slot_is_in_crowd(t); /* once: a home of another size would reach into its neighbours */
+	    slot_is_in_crowd(t); /* once: a slot of another size would overlap its neighbours */
 	uint32_t bytes = slot_size(t, crowd);
 	int ret = crowd ? slot_home_take(t, bytes) : slot_mapped_take(t, bytes);
 
@@ -255,11 +259,11 @@ static void slot_drop(struct mprof_thread *t)
 		free_slot_give(t->slot_offset, t->slot_bytes);
 }
 
-/* Copies `used` bytes of words to a chunk of their own. */
+/* Copies `used` bytes of words to a new chunk. */
 static int slot_chunk_write(const struct mprof_thread *t, size_t used)
 {
 	size_t bytes = (sizeof(struct mprof_extent) + used + 63) & ~(size_t)63;
-	/* A full slot goes out in whole pages: the page cache need not mend their edges. */
+	/* A full slot is written in whole pages: the page cache need not complete partial ones. */
 	int whole = bytes + 128 > t->slot_bytes;
 	struct mprof_extent x;
 	struct iovec part[2] = { { &x, sizeof(x) }, { t->slot + 1, bytes - sizeof(x) } };
@@ -295,28 +299,28 @@ static int slot_chunk_write(const struct mprof_thread *t, size_t used)
 	return 0;
 }
 
-/* Copies and empties the slot; there is one. */
+/* Copies and empties the slot, which exists. */
 static int slot_empty(struct mprof_thread *t)
 {
 	size_t used = (size_t)((char *)t->cur - (char *)(t->slot + 1));
 	size_t room = t->slot_bytes - sizeof(*t->slot);
 	int ret;
 
-	if (t->slot->magic != MPROF_EXTENT_MAGIC) /* zeros: the file was cut and grew again */
+	if (t->slot->magic != MPROF_EXTENT_MAGIC) /* zeros: the file was truncated and grew again */
 		mp_file.broken = MPROF_LOST_FILE + 1;
 	ret = mp_file.broken ? -EIO : used ? slot_chunk_write(t, used) : 0;
 	if (ret < 0)
 		return ret;
 	t->flushes++;
-	/* Also the values of a LONG record whose head was never put. */
+	/* Also the values of a LONG record whose head was never stored. */
 	__builtin_memset(t->slot + 1, 0, used + LONG_BYTES < room ? used + LONG_BYTES : room);
-	/* A number that no chunk has would look like a chunk that was lost. */
+	/* A number without a chunk would look like a lost chunk. */
 	t->seq += used != 0;
 	slot_begin(t);
 	return 0;
 }
 
-/* The next chunk begins: in this slot, in a larger one, or in the first one. */
+/* Begins the next chunk: in this slot, in a larger one, or in the first one. */
 static int slot_flush(struct mprof_thread *t)
 {
 	int ret = t->slot ? slot_empty(t) : mp_slot_take(t);
@@ -327,7 +331,7 @@ static int slot_flush(struct mprof_thread *t)
 	return mp_slot_take(t);
 }
 
-/* A chunk was written: it may be the turn of an old one. */
+/* A chunk was written: checks whether old ones can be dropped, or the budget is spent. */
 static void slot_written(void)
 {
 	if (mp_config.last_bytes | mp_config.last_seconds)
@@ -336,7 +340,9 @@ static void slot_written(void)
 		mp_budget_look(mprof_ticks());
 }
 
-/* A handler that jumped out of the midst of it would leave half a chunk, or a slot in two. */
+/*
+ * With signals blocked: a handler that jumped out would leave half a chunk, or a slot in two lists.
+ */
 int mp_slot_flush(struct mprof_thread *t)
 {
 	uint64_t signals;

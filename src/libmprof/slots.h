@@ -2,8 +2,8 @@
 /*
  * slots.h - parts of the file that are mapped and stored into: slots of words, counts, figures.
  *
- * Their disk blocks are reserved before, so a store cannot fail.  A forked child does not have
- * them.  Errors: -errno; recording cannot go on then, which the caller says (mp_failed).
+ * Their disk blocks are reserved first, so a store cannot fail.  A forked child does not inherit
+ * them.  Errors: -errno; recording cannot continue, which the caller reports (mp_failed).
  */
 #ifndef MP_SLOTS_H
 #define MP_SLOTS_H
@@ -16,21 +16,21 @@
 
 /* ---- slots.c ---- */
 
-/* Counts bytes of ours in this process, fewer if negative.  Any thread. */
+/* Adds to the memory that we use in this process.  Any thread. */
 void mp_self_bytes(int64_t more);
 /*
  * t's slot of event words (module.h); t is the caller's, or belongs to no thread any more.  0 or
- * -errno.  flush and release run with signals blocked; take must be called so.
+ * -errno.  flush and release block signals themselves; take must be called with signals blocked.
  */
 int mp_slot_take(struct mprof_thread *t);
 int mp_slot_flush(struct mprof_thread *t);
 int mp_slot_release(struct mprof_thread *t);
-/* Maps a part of the file for storing: its disk blocks are there.  0 or -errno. */
+/* Maps a part of the file whose disk blocks are reserved.  0 or -errno. */
 int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);
-/* Takes a new part of the file, reserves and maps it: a store to it cannot fail. */
+/* Takes a new part of the file, reserves and maps it, so that a store to it cannot fail. */
 int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
 /*
- * For the map of a pool: whole pages of records, each an extent of the kind `as`; the end of the
+ * A map function for pools: whole pages of records, each an extent of kind `as`; the rest of the
  * last page is a free extent.  0 or -errno.
  */
 int mp_slots_map_records(const struct mp_pool_kind *kind, uint32_t units, enum mprof_extent_kind as,
@@ -38,14 +38,14 @@ int mp_slots_map_records(const struct mp_pool_kind *kind, uint32_t units, enum m
 
 /* ---- counts.c: module.h ---- */
 
-/* NULL, and *error is -errno. */
+/* NULL on failure, with -errno in *error. */
 struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error);
 void mp_counts_give(struct mprof_thread *t);
 
 /* ---- live.c: module.h ---- */
 
 void *mp_live_memory(size_t bytes, size_t touched);
-/* NULL, and *error is -errno. */
+/* NULL on failure, with -errno in *error. */
 void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error);
 
 #endif

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * stack_cache.c - the memory of a thread's previous stack, and on which mapping
- * that stack lies.
+ * stack_cache.c - the memory of a thread's previous stack, and which mapping that stack lies in.
  *
- * A cache is made at a thread's first capture and stays with the thread's
- * record, to be used again by the next thread that gets the record.  Its arrays
- * double when a stack is deeper than any before.  Those of moderate depth come from
- * a pool, so that thousands of threads have few mappings; of deep recursion there is no
- * crowd.
+ * A cache is created at a thread's first capture and stays with the thread's record, for the next
+ * thread that gets the record.  Its arrays double when a stack is deeper than any before.  Arrays
+ * of moderate depth come from a pool, so that thousands of threads have few mappings; few threads
+ * recurse deeply.
  */
 #include <mprof/module.h>
 
@@ -21,7 +19,7 @@
 #include "sys.h"
 #include "unwind.h"
 
-#define FIRST_ROOM 24u	 /* with the cache one page */
+#define FIRST_ROOM 24u	 /* one page together with the cache */
 #define UNIT	   4096u /* bytes */
 
 static size_t cache_arrays_bytes(uint32_t room)
@@ -30,7 +28,7 @@ static size_t cache_arrays_bytes(uint32_t room)
 		       2 * sizeof(struct stack_slot) + sizeof(struct stack_fresh));
 }
 
-/* Lays the arrays out at `at`, copying what there is. */
+/* Lays out the arrays at `at`, copying the current contents. */
 static void cache_place(struct stack_cache *c, char *at, uint32_t room)
 {
 	struct stack_cache old = *c;
@@ -48,7 +46,7 @@ static void cache_place(struct stack_cache *c, char *at, uint32_t room)
 	__builtin_memcpy(c->fresh, old.fresh, old.fresh_n * sizeof(*c->fresh));
 }
 
-/* A forked child finds its record without a cache: nothing is left behind in it. */
+/* A forked child finds its record without a cache. */
 static void *cache_units_take(size_t bytes)
 {
 	static const struct mp_pool_kind kind = { UNIT, 65536 / UNIT, mp_pool_private };
@@ -56,7 +54,7 @@ static void *cache_units_take(size_t bytes)
 	return mp_pool_memory(&mp_local->caches, &kind, (uint32_t)((bytes + UNIT - 1) / UNIT));
 }
 
-/* Which list has arrays of that room; beyond them they are mappings of their own. */
+/* The list that keeps unused arrays for `room`; larger ones are separate mappings. */
 static unsigned cache_size_of(uint32_t room)
 {
 	return (unsigned)__builtin_ctz(room / FIRST_ROOM);
@@ -122,7 +120,7 @@ static struct stack_cache *cache_new(void)
 	return c;
 }
 
-/* The outermost `drop` frames go; the numbers of the others were those of whole stacks. */
+/* Drops the outermost `drop` frames; the remaining frames have no stack numbers then. */
 static void cache_drop_outer(struct stack_cache *c, uint32_t drop, uint32_t kept)
 {
 	uint64_t h = ~mp_stacks_seed;
@@ -147,7 +145,7 @@ void mp_cache_spend(struct stack_cache *c, uint64_t frames)
 	c->budget = c->budget > frames ? c->budget - (uint32_t)frames : 0;
 	if (c->budget)
 		return;
-	c->id = 0; /* it may be of more frames than can stay */
+	c->id = 0; /* it may have more frames than can stay */
 	c->room = c->room < STACK_ROOM ? c->room : STACK_ROOM;
 }
 
@@ -179,14 +177,14 @@ static int cache_is_in(uintptr_t at, const struct area *a)
 	return at - a->low < a->high - a->low;
 }
 
-/* The stack that a thread began on stays while the thread does; glibc's have its TLS on top. */
+/* A thread's initial stack exists as long as the thread; glibc's contain its TLS at the top. */
 static int cache_is_home(const struct area *a)
 {
 	return cache_is_in(main_stack, a) ||
 	       (sys_gettid() != mp_local->pid && cache_is_in((uintptr_t)&mprof_self, a));
 }
 
-/* From now on c hears of memory that goes away.  Only few threads need to: see cache_is_home(). */
+/* Makes c notice memory that is unmapped.  Only few threads need to: see cache_is_home(). */
 static void cache_listen(struct stack_cache *c)
 {
 	c->listens = 1;
@@ -205,8 +203,8 @@ static int cache_are_readable(uintptr_t low, uintptr_t high)
 }
 
 /*
- * A thread that is near the top of the stack it began on: without a descriptor, whose
- * number another thread may be counting on.
+ * For a thread near the top of its initial stack: uses no descriptor, whose number another thread
+ * may rely on.
  */
 static int cache_is_near_top(uintptr_t sp, struct area *out)
 {
@@ -245,8 +243,8 @@ static int cache_has_grown(struct stack_cache *c, uintptr_t sp)
 }
 
 /*
- * 0: nobody knows it, as where /proc is missing.  Asking takes system calls, so each time
- * that it was in vain the next question is put off for twice as many calls.
+ * 0: unknown, for example without /proc.  Asking takes system calls, so after each failure the next
+ * attempt waits for twice as many calls.
  */
 static int cache_find_area(struct stack_cache *c, uintptr_t sp, struct area *out)
 {
@@ -262,7 +260,7 @@ static int cache_find_area(struct stack_cache *c, uintptr_t sp, struct area *out
 		c->blind_left--;
 		return 0;
 	}
-	/* A stack that ran over: sp lies in the guard page when a signal tells of it. */
+	/* Stack overflow: sp lies in the guard page when the signal arrives. */
 	if (mp_area(sp, out) == 0 && out->flags & AREA_READABLE) {
 		c->blind = 0;
 		return 1;
@@ -290,7 +288,7 @@ int mp_cache_area(struct stack_cache *c, uintptr_t sp)
 	} else if (!c->listens) {
 		cache_listen(c);
 	}
-	/* The main thread's stack has grown: its old bounds are of no use any more. */
+	/* The main thread's stack has grown: its old bounds are invalid. */
 	for (uint32_t i = 0; i < c->areas; i++)
 		if (c->seen[i].high == a.high) {
 			c->seen[i] = c->area = a;
@@ -318,8 +316,10 @@ struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp)
 {
 	struct stack_cache *c = t->stack;
 
-	/* Left in the middle by a jump out of a signal handler: nothing in it can be relied on,
-	 * and of one whose arrays were being moved not even its memory. */
+	/*
+	 * A jump out of a signal handler left it half changed: its contents are unreliable, and if
+	 * its arrays were being moved, so is its memory.
+	 */
 	if (!c || c->dirty == STACK_MOVING)
 		c = t->stack = cache_new();
 	if (!c)
@@ -329,12 +329,12 @@ struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp)
 		c->generation = mp_rules_generation - 1;
 	}
 	if (c->generation == mp_rules_generation && cache_has_grown(c, sp))
-		return c; /* what lies further out is where it was */
+		return c; /* frames further out are unchanged */
 	c->n = c->slots = c->id = 0;
 	if (c->generation != mp_rules_generation) {
 		if (c->near != mp_rules_shared)
 			__builtin_memset(c->near, 0, RULES_NEAR * sizeof(*c->near));
-		/* None of these counts any more, even if it is not known where we are now. */
+		/* None of these is valid any more, even if the current mapping is unknown. */
 		c->area = c->code = c->home = (struct area){ 0, 0, 0 };
 		c->areas = c->next_area = 0;
 		__builtin_memset(c->seen, 0, sizeof(c->seen));

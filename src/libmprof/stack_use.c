@@ -2,14 +2,14 @@
 /*
  * stack_use.c - how much of its stack each thread uses.
  *
- * Nothing is measured on the path of a call: the cache of a thread's last stack ends at the
- * lowest sp so far, so a call from deeper down misses it anyway (stack_cache.c), and tells us.
- * What calls do not show, mincore does: which pages of the stack are resident when the thread
- * or the process ends.  Pages are never returned while a stack is in use, so the lowest of them
- * is how deep the thread ever was.
+ * Nothing is measured on the path of a call: the cache of a thread's last stack ends at the lowest
+ * sp so far, so a call from deeper down misses it anyway (stack_cache.c), and tells us. For use
+ * between calls, mincore reports which pages of the stack are resident when the thread or the
+ * process ends.  Pages are never returned while a stack is in use, so the lowest of them is how
+ * deep the thread ever was.
  *
- * glibc puts a thread's descriptor and its thread-local variables on top of its stack and takes
- * them off its size; the mapping ends with the page of the descriptor.
+ * glibc puts a thread's descriptor and its thread-local variables on top of its stack and subtracts
+ * them from its size; the mapping ends with the page of the descriptor.
  */
 #include "stack_use.h"
 
@@ -24,17 +24,17 @@
 #include "sys.h"
 
 #define RECORD	      (sizeof(struct mprof_extent) + sizeof(struct mprof_stack_use))
-#define FIRST	      21u   /* as many as one page of 4096 holds */
-#define KEPT	      4096u /* of ended threads; of more, only the one that used most */
+#define FIRST	      21u   /* as many as fit one page of 4096 */
+#define KEPT	      4096u /* ended threads; beyond, only the one that used most */
 #define LOOKED_AT     4096u /* threads that run when the process ends */
 #define PAGES_AT_ONCE 512u
 #define WINDOWS_MAX   4096u /* of PAGES_AT_ONCE pages each: covers a stack of 8 GiB */
 
 static __thread struct mprof_stack_use *use; /* in the file; NULL: none */
-static __thread uint32_t over;		     /* it was finished: libc frees memory after that */
+static __thread uint32_t over;		     /* it ended: libc frees memory after that */
 /* A forked child keeps these values: its thread runs on the same stack. */
-static __thread uintptr_t stack_high;	     /* 0: not known */
-static __thread uintptr_t stack_low, mapped; /* 0: not known; where the mapping ends */
+static __thread uintptr_t stack_high;	     /* 0: unknown */
+static __thread uintptr_t stack_low, mapped; /* 0: unknown; where the mapping ends */
 
 struct mp_stack_room mp_stack_room(const pthread_attr_t *attr)
 {
@@ -43,7 +43,7 @@ struct mp_stack_room mp_stack_room(const pthread_attr_t *attr)
 	void *at = NULL;
 	size_t bytes = 0;
 
-	/* Of attributes without a stack, libc says that it ends at 0. */
+	/* For attributes without a stack, libc reports that it ends at 0. */
 	if (attr && pthread_attr_getstack(attr, &at, &bytes) == 0 && (uintptr_t)at + bytes)
 		return (struct mp_stack_room){ .top = (uintptr_t)at + bytes, .bytes = bytes };
 	if (!attr && pthread_attr_init(&standard) == 0)
@@ -65,7 +65,7 @@ static void bounds_of_main(void)
 	struct rlimit limit;
 
 	stack_high = mp_stack_start();
-	mapped = 0; /* the kernel's mapping grows: areas.c finds it */
+	mapped = 0; /* the kernel extends the mapping: areas.c finds it */
 	if (stack_high && sys_getrlimit(RLIMIT_STACK, &limit) == 0 &&
 	    limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < stack_high)
 		stack_low = stack_high - limit.rlim_cur;
@@ -191,7 +191,7 @@ void mp_stack_use_forked(void)
 
 /* ---- pages ---- */
 
-/* What was found in pages below `at`, of a stack that ends at `high`. */
+/* Resident pages found below `at`, of a stack that ends at `high`. */
 struct found {
 	uintptr_t high, lowest;
 	uint64_t bytes;
@@ -212,8 +212,8 @@ static void count_pages(struct found *f, uintptr_t from, const unsigned char *pa
 }
 
 /*
- * From the top down to low, or to where nothing is mapped: of a range with a gap the kernel says
- * nothing, so ranges are halved there.
+ * From the top down to low, or to where nothing is mapped: mincore fails for a range with a gap, so
+ * ranges are halved there.
  */
 static void look_at_pages(struct found *f, uintptr_t low)
 {
@@ -238,7 +238,7 @@ static void look_at_pages(struct found *f, uintptr_t low)
 static void use_look(struct mprof_stack_use *u)
 {
 	struct found f = { .high = u->high, .lowest = u->high };
-	/* Of a stack with unknown bounds: not beyond what is known to be its. */
+	/* If the bounds are unknown: not beyond what is known to be this stack. */
 	uint64_t bytes = u->limit ? u->limit : u->deepest;
 
 	if (!bytes && (int)u->tid == mp_local->pid)
@@ -254,7 +254,7 @@ static uint64_t most_of(const struct mprof_stack_use *u)
 	return u->touched > u->deepest ? u->touched : u->deepest;
 }
 
-/* Of threads beyond KEPT stays the one that used most. */
+/* Of threads beyond KEPT, keeps the one that used most. */
 static void use_release_locked(struct mp_local *l, struct mprof_stack_use *u)
 {
 	struct mprof_stack_use *less = u, *most = l->uses_most;
@@ -297,7 +297,7 @@ void mp_stack_use_end(void)
 	mp_unlock_blocking(&mp_local->uses_lock, &signals);
 }
 
-/* 1: a thread that runs. */
+/* 1: a running thread. */
 static int use_is_live(const struct mprof_extent *x)
 {
 	const struct mprof_stack_use *u = (const struct mprof_stack_use *)(x + 1);

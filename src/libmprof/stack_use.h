@@ -2,8 +2,8 @@
 /*
  * stack_use.h - how much of its stack each thread uses: struct mprof_stack_use in the file.
  *
- * A thread's record is its own while it runs; at the end of the process the thread that ends it
- * reads the pages of all.  Nothing here fails: a thread without a record is not in the file.
+ * A thread's record is its own while it runs; the thread that ends the process reads the pages of
+ * all.  Nothing here fails: a thread without a record is missing in the file.
  */
 #ifndef MP_STACK_USE_H
 #define MP_STACK_USE_H
@@ -12,19 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the creator of a thread knows of its stack. */
+/* What the creator of a thread knows about its stack. */
 struct mp_stack_room {
-	uintptr_t top;	/* given by the program; 0: libc maps one */
-	size_t bytes;	/* 0: not known */
+	uintptr_t top;	/* supplied by the program; 0: libc maps one */
+	size_t bytes;	/* 0: unknown */
 	uintptr_t from; /* the frame of the thread's first function */
 };
 struct mp_stack_room mp_stack_room(const pthread_attr_t *attr); /* NULL: the default */
 
-/* In a thread, before it runs anything of the program's; room NULL: its creator was not seen. */
+/* In a thread, before any code of the program; room NULL: its creation was not seen. */
 void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room);
-/* This thread's own stack, as it is mapped, if sp lies on it and its bounds are known: 1, else 0 */
+/* 1 if sp lies on this thread's own stack and its bounds, as mapped, are known; else 0 */
 int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high);
-/* The call stack `id` has the lowest sp that its thread ever had on its own stack. */
+/* The call stack `id` has the thread's lowest sp so far on its own stack. */
 void mp_stack_use_deeper(uintptr_t sp, uint32_t id);
 void mp_stack_use_end(void);	/* this thread has run its destructors */
 void mp_stack_use_look(void);	/* the process is about to end or to exec */

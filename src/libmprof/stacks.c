@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * stacks.c - each different stack of a process gets a number, and one
- * definition in the process's stream of stack records: the number of an
- * earlier stack, the depth where it joins that one, and its own new frames.
+ * stacks.c - gives each distinct stack of a process a number, and writes one definition to the
+ * process's stream of stack records: the number of an earlier stack, the depth at which it joins
+ * that one, and its own new frames.
  *
- * Looking a stack up takes no lock, and neither does a new one: its definition is
- * written, then it goes into the table of (hash, number), so that a number is in the file
- * before any event that uses it.  Two threads may define one stack at the same moment:
- * it has two numbers then, and the table one of them.  A forked child has a
- * copy of the table with the rest of its memory and goes on numbering; its
- * START fact says up to which number its parent's stream has them.
+ * Looking up a stack takes no lock, and neither does adding one: its definition is written, then
+ * (hash, number) is stored in the table, so a number is in the file before any event that uses it.
+ * Two threads may define one stack at the same time: it has two numbers then, and the table one of
+ * them.  A forked child inherits the table with the rest of its memory and continues the numbering;
+ * its START fact contains the last number that is defined in its parent's stream.
  *
- * Two stacks with one hash of 64 bits would be taken for one: with 10 million
- * stacks that happens once in 300,000 runs.
+ * Two stacks with the same hash of 64 bits would count as one: with 10 million stacks that happens
+ * once in 300,000 runs.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -29,12 +28,12 @@
 #define PIECE	    1024u /* new frames of one definition: fits the smallest slot */
 #define SIGNALS	    16384u
 #define TABLE_FIRST (1u << 14)
-#define TABLE_MOST  (1u << 24) /* 256 MiB: beyond, stacks are not kept, and that is counted */
+#define TABLE_MOST  (1u << 24) /* 256 MiB: further stacks are not kept but counted */
 
 struct entry {
 	uint64_t hash; /* 0: free */
-	uint32_t id;   /* 0: not there yet */
-	uint32_t next; /* a hint: where the stack stands that came after it the last time */
+	uint32_t id;   /* 0: not stored yet */
+	uint32_t next; /* a hint: the entry of the stack that followed this one the last time */
 };
 
 struct stack_table {
@@ -54,7 +53,7 @@ uint32_t mp_stacks_count(void)
 
 void mp_stacks_changed(void)
 {
-	/* Any other start value does: hashes of old stacks are never met again. */
+	/* Another start value suffices: hashes of old stacks never match again. */
 	__atomic_fetch_add(&mp_stacks_seed, 0x9e3779b97f4a7c15ull, __ATOMIC_RELAXED);
 }
 
@@ -69,7 +68,7 @@ uint32_t mp_stacks_none(void)
 	return 0;
 }
 
-/* A handler that jumps out of here would leave the lock held for ever. */
+/* A handler that jumped out of here would leave the lock held for ever. */
 void mp_stacks_lock(uint64_t *signals)
 {
 	mp_lock_blocking(&mp_local->stacks_lock, signals);
@@ -83,16 +82,15 @@ void mp_stacks_unlock(const uint64_t *signals)
 /* ---- the stream ---- */
 
 /*
- * Where stack records go: a slot that any number of threads append to, without a lock,
- * for a handler may jump out of any place here.  Who makes the zero word at the end a
- * GAP of n words has these n words; a jump out of it, or a kill, leaves the gap.  A slot
- * is not emptied: records are few, and somebody may still be writing to it.  When
- * it is full, a larger one follows.
+ * Where stack records go: a slot that any number of threads append to, without a lock, because a
+ * handler may jump out anywhere.  The thread that turns the zero word at the end into a GAP of n
+ * words owns these n words; a jump out, or a kill, leaves the gap.  A slot is not emptied: records
+ * are few, and another thread may still be writing to it.  When it is full, a larger one follows.
  */
 struct mp_stream {
-	struct mprof_thread slot; /* as of a thread without a number */
+	struct mprof_thread slot; /* as if of a thread without a number */
 	uint64_t *word;
-	uint32_t words, end; /* end: near the first zero word, never behind it */
+	uint32_t words, end; /* end: near the first zero word, never beyond it */
 };
 
 static uint32_t stream_record_words(uint64_t first)
@@ -127,7 +125,7 @@ static uint64_t *stream_claim(struct mp_stream *s, uint32_t n)
 	return NULL;
 }
 
-/* The slot behind `full`, which may be NULL.  stream_lock held.  0 or -errno. */
+/* Adds the slot that follows `full`, which may be NULL.  stream_lock held.  0 or -errno. */
 static int stream_next_locked(const struct mp_stream *full)
 {
 	struct mp_local *l = mp_local;
@@ -151,12 +149,12 @@ static int stream_next_locked(const struct mp_stream *full)
 	return 0;
 }
 
-/* NULL and -errno: there is none. */
+/* NULL, and *error is -errno. */
 static uint64_t *stream_claim_anywhere(uint32_t n, int *error)
 {
 	uint64_t signals, *place;
 
-	/* Pairs with the release in rules.c: this slot is not before that of an object's record. */
+	/* Pairs with the release in rules.c: stacks of an object follow the object's record. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	for (int i = 0; i < 3; i++) {
 		struct mp_stream *s = __atomic_load_n(&mp_local->stream, __ATOMIC_ACQUIRE);
@@ -178,7 +176,7 @@ int mp_stacks_begin(void)
 {
 	int ret = mp_local->stream_begun ? 0 : mp_loaded_again();
 
-	/* Pairs with the acquire in stacks_add(): what is loaded is recorded by then. */
+	/* Pairs with the acquire in stacks_add(): loaded objects are recorded by then. */
 	__atomic_store_n(&mp_local->stream_begun, 1, __ATOMIC_RELEASE);
 	return ret;
 }
@@ -191,15 +189,12 @@ int mp_stacks_record(const uint64_t *words, uint32_t n)
 	if (!place)
 		return error;
 	__builtin_memcpy(place + 1, words + 1, (n - 1) * sizeof(*words));
-	/* Its first word makes it count. */
+	/* The first word makes the record valid. */
 	__atomic_store_n(place, words[0], __ATOMIC_RELEASE);
 	return 0;
 }
 
-/*
- * Where nobody else can be writing to it, the slot goes to others.  Else it stays as it
- * is, in the file.
- */
+/* Releases the slot if no other thread can be writing to it.  Otherwise it stays in the file. */
 int mp_stacks_flush(void)
 {
 	struct mp_stream *s = mp_local ? mp_local->stream : NULL;
@@ -215,9 +210,9 @@ int mp_stacks_flush(void)
 /* ---- the table ---- */
 
 /*
- * Half of what a number costs is to wait for its entry.  Programs repeat themselves: so
- * that of the stack which came next, the last time, is fetched a call ahead.  Threads
- * would take each other's hints away.
+ * Half the cost of a number is waiting for the cache line of its entry.  Programs repeat
+ * themselves, so the entry that followed the last time is prefetched one call ahead.  With several
+ * threads the hints stay as they were: threads would overwrite each other's.
  */
 MPROF_HOT void stacks_look_ahead(struct stack_cache *c, struct stack_table *t, uint32_t at)
 {
@@ -231,8 +226,8 @@ MPROF_HOT void stacks_look_ahead(struct stack_cache *c, struct stack_table *t, u
 }
 
 /*
- * Also while others put: an entry has its hash first, then its id.  One that never got an
- * id, as who put it was jumped out of, gets the next one's.
+ * May run while other threads add: an entry's hash is stored first, then its id.  An entry without
+ * an id, because a signal handler jumped out, gets the id of the next definition.
  */
 static uint32_t stacks_look(struct stack_cache *c, struct stack_table *t, uint64_t hash)
 {
@@ -252,7 +247,7 @@ static uint32_t stacks_look(struct stack_cache *c, struct stack_table *t, uint64
 	}
 }
 
-/* The id of hash from now on: this one, or what another thread has put before. */
+/* The id of hash from now on: this one, or what another thread stored before. */
 static uint32_t stacks_put(struct stack_table *t, uint64_t hash, uint32_t id)
 {
 	for (uint64_t i = hash;; i++) {
@@ -271,7 +266,7 @@ static uint32_t stacks_put(struct stack_table *t, uint64_t hash, uint32_t id)
 	}
 }
 
-/* A large table is met in random places: large pages spare it the misses of the TLB. */
+/* A large table is accessed at random: huge pages avoid most TLB misses. */
 static void *stacks_table_memory(size_t bytes)
 {
 	enum { LARGE = 2 << 20 };
@@ -285,8 +280,8 @@ static void *stacks_table_memory(size_t bytes)
 }
 
 /*
- * A table that is half full is followed by one of twice the size.  Old ones stay: somebody
- * may be reading them.  What is put there meanwhile is defined once more.
+ * A half-full table is replaced by one of twice the size.  Old ones stay: other threads may be
+ * reading them.  Entries added to the old one meanwhile are defined again.
  */
 static int stacks_grow_locked(void)
 {
@@ -341,7 +336,7 @@ static uint32_t stacks_define(const struct stack_cache *c, uint32_t from, uint32
 	return id;
 }
 
-/* Before the first record: what is loaded. */
+/* Before the first record: records the loaded objects. */
 static MPROF_COLD int stream_begin(void)
 {
 	uint64_t signals;
@@ -354,8 +349,8 @@ static MPROF_COLD int stream_begin(void)
 }
 
 /*
- * Frames from `first` on are the stack; those before `kept` are in `owner`.  A
- * stack of very many new frames is defined in pieces, each one joining the last.
+ * Frames from `first` on are the stack; those before `kept` are in `owner`.  A stack of very many
+ * new frames is defined in pieces, each joining the previous one.
  */
 static uint32_t stacks_add(const struct stack_cache *c, uint64_t hash, uint32_t first,
 			   uint32_t kept, unsigned flags)
@@ -363,7 +358,7 @@ static uint32_t stacks_add(const struct stack_cache *c, uint64_t hash, uint32_t 
 	uint32_t owner, depth, n, id = 0;
 	int error = 0;
 
-	/* Frames of a stack that was cut off at DEPTH have no owner. */
+	/* Frames of a stack that was truncated at DEPTH have no owner. */
 	while (kept > first && !c->meta[kept - 1].owner)
 		kept--;
 	owner = kept > first ? c->meta[kept - 1].owner : 0;
@@ -385,7 +380,7 @@ static uint32_t stacks_add(const struct stack_cache *c, uint64_t hash, uint32_t 
 		  : mp_stacks_none();
 }
 
-/* Deeper than DEPTH: its innermost frames only, which nothing can be joined to. */
+/* Deeper than DEPTH: only its innermost frames, which nothing can join. */
 static MPROF_COLD uint32_t stacks_innermost(struct stack_cache *c)
 {
 	uint32_t first = c->n - (uint32_t)mp_config.depth, id;
@@ -397,7 +392,7 @@ static MPROF_COLD uint32_t stacks_innermost(struct stack_cache *c)
 	id = stacks_look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
 	if (id)
 		return id;
-	mp_cache_spend(c, mp_config.depth * 64); /* all of them go to the file, too */
+	mp_cache_spend(c, mp_config.depth * 64); /* all of them are written to the file, too */
 	return stacks_add(c, h, first, first, MPROF_STACK_TRUNCATED);
 }
 

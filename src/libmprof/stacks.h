@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stacks.h - the stack of a call as a number: what the rest of the library asks of it.
+ * stacks.h - the stack of a call as a number: the interface for the rest of the library.
  *
- * How it is done is the affair of the files in unwind.h.  Numbers count from 1; 0: there is none,
- * which is counted as lost.
+ * unwind.h lists the files behind it.  Numbers count from 1; 0: there is no stack, which counts as
+ * lost.
  */
 #ifndef MP_STACKS_H
 #define MP_STACKS_H
@@ -12,18 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* unwind.c: the stack of whoever called from pc, where sp was then and fp is. */
+/* unwind.c: the stack of the caller at pc, with the sp of that time and the current fp. */
 uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
-/* Memory goes away: a stack may have been in it. */
+/* Memory is being unmapped: a stack may lie in it. */
 void mp_stacks_unmapped(uintptr_t at, size_t bytes);
-void mp_stack_forget(struct mprof_thread *t); /* the record gets another thread */
-/* capture.c: which unwinder UNWIND means.  0 or -errno. */
+void mp_stack_forget(struct mprof_thread *t); /* the record goes to another thread */
+/* capture.c: applies UNWIND.  0 or -errno. */
 int mp_stacks_start(void);
-/* rules.c: rules may be of code that was unloaded */
+/* rules.c: code may have been unloaded */
 void mp_rules_forget(void);
 void mp_rules_forked(void); /* in a child: ends what a thread of the parent had begun */
 /* stacks.c */
-uint32_t mp_stacks_count(void); /* numbers given so far */
-int mp_stacks_flush(void);	/* records go to the file, the slot to others; 0 or -errno */
+uint32_t mp_stacks_count(void); /* numbers assigned so far */
+int mp_stacks_flush(void);	/* writes records, releases the slot; 0 or -errno */
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * status.c - numbers from /proc/self, by the system calls that the loader has
- * just used itself.
+ * status.c - numbers from /proc/self, by raw system calls.
  */
 #include "process.h"
 #include "sys.h"
 #include "text.h"
 
-/* Reads a file of /proc into buffer, NUL-terminated; how many bytes. */
+/* Reads a file of /proc into buffer, NUL-terminated.  Its length. */
 static long status_read_proc(const char *path, char *buffer, size_t size)
 {
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
@@ -19,7 +18,7 @@ static long status_read_proc(const char *path, char *buffer, size_t size)
 	return n > 0 ? n : 0;
 }
 
-/* A field of /proc/self/stat behind the second, which ends with the last ')'. */
+/* A field of /proc/self/stat after the second, which ends with the last ')'. */
 static uint64_t status_stat_number(int wanted)
 {
 	char line[1024];
@@ -52,8 +51,7 @@ uint64_t mp_break_start(void)
 	return status_stat_number(47);
 }
 
-/* A number of a file of lines, such as /proc/self/status; key with the colon.  0 where there is
- * none. */
+/* A number from a file of lines such as /proc/self/status; key includes the colon.  0: none. */
 static uint64_t status_number(const char *path, const char *key)
 {
 	char text[4096];
@@ -70,7 +68,7 @@ static uint64_t status_number(const char *path, const char *key)
 	return value;
 }
 
-/* How many seccomp filters bind this process already; since Linux 5.9. */
+/* How many seccomp filters apply to this process; since Linux 5.9. */
 uint32_t mp_seccomp_filters(void)
 {
 	return (uint32_t)status_number("/proc/self/status", "Seccomp_filters:");
@@ -81,7 +79,7 @@ uint64_t mp_high_water(void)
 	return status_number("/proc/self/status", "VmHWM:") * 1024;
 }
 
-/* Pages mapped and resident now.  0, or -1 without /proc. */
+/* Mapped and resident pages now.  0, or -1 without /proc. */
 int mp_memory_pages(uint64_t *mapped, uint64_t *resident)
 {
 	char line[128];
@@ -92,7 +90,7 @@ int mp_memory_pages(uint64_t *mapped, uint64_t *resident)
 	return used && text_parse(line + used + 1, 10, resident) ? 0 : -1;
 }
 
-/* Bytes; what could be given to programs is not used. */
+/* Bytes; memory that is available to programs does not count as used. */
 int mp_system_used(uint64_t *bytes)
 {
 	uint64_t all = status_number("/proc/meminfo", "MemTotal:") * 1024;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * summary.c - writes folded stacks and the short text, when the process ends or is asked.
+ * summary.c - writes folded stacks and the short text, at exit or on request.
  *
- * Files are made under another name and renamed into place when they are whole; an earlier
- * file at the same path is kept as PATH.old.  Nothing here allocates, takes a lock that the
- * program may hold, or prints to the program's own descriptors unless a path says so.
+ * Files are created under another name and renamed into place when complete; an earlier file at the
+ * same path is kept as PATH.old.  Nothing here allocates, takes a lock that the program may hold,
+ * or prints to the program's own descriptors unless a path says so.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -26,7 +26,7 @@ static char folded_path[4096], text_path[4096],
 
 /* ---- settings ---- */
 
-/* A directory's name may have a % of its own. */
+/* The name of a directory may contain a %. */
 static void know_path(char *to, const char *path)
 {
 	struct text t = text_on(to, 4096);
@@ -95,7 +95,7 @@ static void say_number(struct summary *s, uint64_t n)
 	put(s, buffer, t.used);
 }
 
-/* With separators, aligned to the right where width is not 0. */
+/* With separators, aligned to the right if width is not 0. */
 static void say_count(struct summary *s, int64_t v, size_t width)
 {
 	uint64_t n = v > 0 ? (uint64_t)v : 0;
@@ -298,7 +298,7 @@ static void say_bins(struct summary *s, const uint64_t *calls, const uint64_t *l
 	}
 }
 
-/* With a line of titles where the file is new. */
+/* A new file begins with a line of titles. */
 static void write_stat(struct summary *s, int new)
 {
 	const uint64_t hz = mp_file.header->clock_hz, ticks = mprof_ticks() - s->heap.began_ticks;
@@ -334,7 +334,7 @@ static void remark(const char *path, long error)
 	mp_fact_remark(buffer);
 }
 
-/* 1: s->fd is what the program has there; nothing is renamed. */
+/* 1: s->fd is an existing descriptor or special file; nothing is renamed. */
 static int open_other(struct summary *s)
 {
 	struct stat st;
@@ -360,10 +360,10 @@ static void open_new(struct summary *s)
 	s->fd = sys_open(s->other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* Whole, under its name; what was there is kept as PATH.old. */
+/* Renames the complete file into place; an earlier one becomes PATH.old. */
 static void into_place(struct summary *s)
 {
-	char *old = s->out; /* flushed: free to be used */
+	char *old = s->out; /* flushed, so free to use */
 	struct text t = text_on(old, SUMMARY_OUT);
 	int ret;
 
@@ -403,7 +403,7 @@ static void write_file(struct summary *s, const char *path, int text, int number
 		remark(path, s->error);
 }
 
-/* Lines are appended: a process that goes on after an exec continues its table. */
+/* Appends lines: a process that continues after an exec continues its table. */
 static void append_stat(struct summary *s)
 {
 	struct text t = text_on(s->path, sizeof(s->path));
@@ -462,7 +462,7 @@ void mp_summary_write(const char *what, int number, const char *why)
 	const int stat = mp_has_word(what, "stat");
 	uint32_t *lock = &mp_local->summary_lock, none = 0;
 
-	/* A dump that a signal asked for within another one is left out. */
+	/* A signal's dump within another dump is left out. */
 	if ((!folded && !text && !stat) ||
 	    !__atomic_compare_exchange_n(lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;

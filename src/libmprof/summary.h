@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * summary.h - what a process says of its own profile without the mprof program: folded
- * stacks and a short text, at exit and on request.
+ * summary.h - what a process writes about its own profile without the mprof program: folded stacks
+ * and a short text, at exit and on request.
  *
- * All is read back from the run's file: cells, sites and stack records are there at any
- * moment (FORMAT.md 6 and 10).  So nothing is kept for it while the program runs, no thread
- * is stopped, and it may run in a signal handler.  Its memory is mapped for it and returned
- * at its end.
+ * All is read back from the run's file, which has cells, sites and stack records at any time
+ * (FORMAT.md 6 and 10).  So nothing is kept for it while the program runs, no thread is stopped,
+ * and it may run in a signal handler.  Its memory is mapped for each summary and unmapped at its
+ * end.
  */
 #ifndef MP_SUMMARY_H
 #define MP_SUMMARY_H
@@ -18,11 +18,11 @@
 #include "text.h"
 
 #define SUMMARY_MAPS   32u
-#define SUMMARY_CHAIN  64u /* forks of forks that defined stacks, one out of the other */
+#define SUMMARY_CHAIN  64u /* nested forks that defined stacks */
 #define SUMMARY_OUT    32768u
-#define SUMMARY_NAMING 2000000000u /* ns after which addresses must do */
+#define SUMMARY_NAMING 2000000000u /* ns; afterwards, addresses are printed instead of names */
 
-/* Figures of a stack, and of a node with all that is below it left out. */
+/* Figures of a stack, or of a node without those below it. */
 struct summary_values {
 	int64_t calls, bytes, live_calls, live_bytes, peak_bytes;
 	int64_t elapsed; /* of samples, ticks */
@@ -53,7 +53,7 @@ struct summary_node {
 	struct summary_values v;
 };
 
-/* One image of a process whose stacks this one may name, up to `most`. */
+/* An image of a process whose stacks this one may refer to, up to number `most`. */
 struct summary_source {
 	uint32_t process, image, most;
 };
@@ -64,24 +64,24 @@ struct summary {
 		size_t bytes;
 	} map[SUMMARY_MAPS];
 	unsigned maps;
-	int failed; /* no memory: the rest means nothing */
+	int failed; /* no memory: the other fields are undefined */
 	char *file;
 	uint64_t file_bytes;
 	struct summary_source chain[SUMMARY_CHAIN];
 	unsigned links;
-	const struct mprof_extent **chunk; /* of stack records of these */
+	const struct mprof_extent **chunk; /* chunks of their stack records */
 	uint32_t chunks;
 	struct summary_object *object;
-	uint32_t objects, first_object; /* those of the stream that is read, from there on */
+	uint32_t objects, first_object; /* of the current stream, from first_object on */
 	struct summary_frame *frame;
 	uint32_t frames;
 	uint32_t *node_of; /* by number of the stack */
-	uint32_t stacks;   /* numbers up to this one */
+	uint32_t stacks;   /* highest number */
 	struct summary_name *name;
 	uint32_t names, *name_hash, name_mask;
 	struct summary_node *node;
 	uint32_t nodes, *node_hash, node_mask;
-	char *text; /* of names that are made up */
+	char *text; /* of generated names */
 	size_t text_used, text_bytes;
 	struct mprof_heap_totals heap;
 	uint64_t sizes[MPROF_SIZE_BINS], freed_sizes[MPROF_SIZE_BINS];
@@ -95,20 +95,20 @@ struct summary {
 	size_t used;
 	char out[SUMMARY_OUT];
 	char path[4096], other[4160];
-	uint32_t line[65536 + 8]; /* a stack's nodes */
+	uint32_t line[65536 + 8]; /* nodes of a stack */
 };
 
-/* Zeroed memory until summary_end(); NULL: none, and s->failed. */
+/* Zeroed memory until summary_end(); NULL: no memory, and s->failed is set. */
 void *summary_memory(struct summary *s, size_t bytes);
 uint32_t summary_name(struct summary *s, const char *name, size_t bytes);
 
-/* summary_read.c: of the run's file, for this process.  NULL: it is not there. */
+/* summary_read.c: reads the run's file, for this process.  NULL: there is no file. */
 struct summary *summary_begin(void);
 /* Sums only, without stacks. */
 struct summary *summary_sums(void);
 void summary_end(struct summary *s);
 
-/* summary_names.c: the names of all frames. */
+/* summary_names.c: finds the names of all frames. */
 void summary_names(struct summary *s);
 
 #endif

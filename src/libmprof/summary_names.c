@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * summary_names.c - names of addresses from the symbol tables of their files.
+ * summary_names.c - finds names of addresses in the symbol tables of their files.
  *
- * dladdr knows exported functions only and takes the loader's lock.  So the .symtab of each
- * object (else its .dynsym) is read, and one pass over it looks each symbol up among the
- * sorted addresses of that object; only the names are kept.  An address without a symbol,
- * or in a file that has been replaced, is named object+0xoffset.
+ * dladdr knows only exported functions and takes the loader's lock.  So the .symtab of each object
+ * (else its .dynsym) is read, and one pass looks each symbol up among the sorted addresses of that
+ * object; only the names are kept.  An address without a symbol, or in a file that has been
+ * replaced, is named object+0xoffset.
  */
 #include <elf.h>
 #include <errno.h>
@@ -21,10 +21,10 @@
 struct naming {
 	struct summary *s;
 	const struct summary_object *object;
-	uint32_t *index; /* of frames, by object and address */
+	uint32_t *index; /* frames, by object and address */
 	uint32_t n;
-	uint64_t *best; /* by place in index: start of the symbol + 1, and how good its name is */
-	uint32_t *name; /* and where its name is in the table of strings */
+	uint64_t *best; /* as index: start of the symbol + 1, rank of its name */
+	uint32_t *name; /* offset of its name in the string table */
 	int fd;
 	Elf64_Ehdr head;
 };
@@ -85,7 +85,7 @@ static int read_at(int fd, void *to, uint64_t bytes, uint64_t offset)
 	return 0;
 }
 
-/* A part of the file, in memory until *bytes are unmapped; NULL. */
+/* A part of the file, in memory until it is unmapped (*bytes); NULL on failure. */
 static void *part_of(const struct naming *m, const Elf64_Shdr *h)
 {
 	void *at = h->sh_size && h->sh_size < SYMBOLS_MOST ? sys_memory(h->sh_size + 1) : NULL;
@@ -102,7 +102,7 @@ static int section(const struct naming *m, unsigned i, Elf64_Shdr *h)
 	return read_at(m->fd, h, sizeof(*h), m->head.e_shoff + (uint64_t)i * sizeof(*h));
 }
 
-/* A rebuilt file has another id, and other places for its functions. */
+/* A rebuilt file has another id, and its functions at other addresses. */
 static int has_id(const struct naming *m)
 {
 	const struct summary_object *o = m->object;
@@ -115,7 +115,7 @@ static int has_id(const struct naming *m)
 		if (section(m, i, &h) < 0 || h.sh_type != SHT_NOTE || h.sh_size > sizeof(note) ||
 		    read_at(m->fd, note, h.sh_size, h.sh_offset) < 0)
 			continue;
-		/* The id stands after a header and a name of four bytes each word. */
+		/* The id follows a header of three words and a name of four bytes. */
 		for (uint64_t at = 16; at + o->id_bytes <= h.sh_size; at += 4)
 			if (!__builtin_memcmp(note + at, o->build_id, o->id_bytes))
 				return 1;
@@ -130,14 +130,14 @@ static int open_object(struct naming *m)
 	struct stat st;
 
 	format_bytes(&t, m->object->path, m->object->path_bytes);
-	/* ANONYMOUS: its build-id tells whether it is the program. */
+	/* ANONYMOUS: the build-id shows whether it is the program. */
 	if (!t.full && path[0] != '/' && path[0] != '[') {
 		t = text_on(path, sizeof(m->s->path));
 		text_string(&t, "/proc/self/exe");
 	}
 	if (t.full || path[0] != '/')
 		return -1;
-	/* Opening a FIFO waits, and a device may do anything. */
+	/* Opening a FIFO blocks, and a device may do anything. */
 	if (sys_stat(path, &st, 0) < 0 || !S_ISREG(st.st_mode))
 		return -1;
 	m->fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
@@ -183,7 +183,7 @@ static uint32_t first_from(const struct naming *m, uint64_t value)
 	return low;
 }
 
-/* Of several names of a place the innermost one, and then a global one. */
+/* Of several names for an address, prefers the innermost symbol, then a global one. */
 static void take_symbol(struct naming *m, const Elf64_Sym *y, const char *strings, uint64_t bytes)
 {
 	const unsigned type = ELF64_ST_TYPE(y->st_info), bind = ELF64_ST_BIND(y->st_info);
@@ -200,7 +200,7 @@ static void take_symbol(struct naming *m, const Elf64_Sym *y, const char *string
 		}
 }
 
-/* Names are copied, so that the table can go. */
+/* Copies the names, so that the table can be unmapped. */
 static void keep_names(struct naming *m, const char *strings, uint64_t bytes)
 {
 	struct summary *s = m->s;
@@ -212,7 +212,7 @@ static void keep_names(struct naming *m, const char *strings, uint64_t bytes)
 
 		if (!m->best[i])
 			continue;
-		/* Those of one function come in a row. */
+		/* Frames of one function are adjacent. */
 		if (i && m->best[i - 1] == m->best[i] && m->name[i - 1] == m->name[i]) {
 			f->name = s->frame[m->index[i - 1]].name;
 			continue;
@@ -220,7 +220,7 @@ static void keep_names(struct naming *m, const char *strings, uint64_t bytes)
 		while (n < most && name[n])
 			n++;
 		if (n > s->text_bytes - s->text_used)
-			continue; /* thousands of long names: some stay addresses */
+			continue; /* too many long names: some stay addresses */
 		for (size_t k = 0; k < n; k++)
 			s->text[s->text_used + k] = name[k] == ';'		   ? ':'
 						    : (unsigned char)name[k] < ' ' ? '_'
@@ -254,7 +254,7 @@ static void name_object(struct naming *m)
 	sys_close(m->fd);
 }
 
-/* ---- what has no symbol ---- */
+/* ---- frames without a symbol ---- */
 
 static uint32_t made_up(struct summary *s, const struct summary_frame *f)
 {
@@ -281,7 +281,7 @@ static uint32_t made_up(struct summary *s, const struct summary_frame *f)
 	return summary_name(s, s->text + s->text_used - t.used, t.used);
 }
 
-/* This library: its frames are not the program's. */
+/* Our own library: its frames are not the program's. */
 static int is_ours(const struct summary_object *o)
 {
 	static const char ours[] = "/libmprof.so";
@@ -293,7 +293,7 @@ static int is_ours(const struct summary_object *o)
 	return 0;
 }
 
-/* An empty name is not printed; but lanes.h has names of blocks without a stack. */
+/* Our frames have an empty name, which is not printed; but lanes.h names blocks without a stack. */
 static void name_ours(struct naming *m)
 {
 	static const char blocks[] = "_blocks";
