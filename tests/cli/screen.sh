@@ -276,3 +276,82 @@ END
 	expect_text out '10,003 blocks were never freed: 640,192 bytes (625 KiB).'
 	expect_no_text out 'Still growing'
 }
+
+# What a program held when it called exec was not freed.
+test_screen_of_an_exec() {
+	cat >again.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < (argc > 1 ? 1 : 1000); i++)
+		if (!malloc(1000))
+			return 1;
+	return argc > 1 ? 0 : execl(argv[0], argv[0], "again", (char *)NULL);
+}
+END
+	cc -g -O0 -fno-builtin -o again again.c
+	sed 's/malloc(1000)/malloc(i + 1)/; s/? 1 :/? 0 :/' again.c >none.c
+	cc -g -O0 -fno-builtin -o none none.c
+	"$mprof" record -o log -- ./none 2>/dev/null
+	run "$mprof" report log
+	expect_words out 'Live when a program called exec: 489 KiB in 1,000 blocks.'
+	expect_no_text out 'Every block was freed'
+	run "$mprof" report --all log
+	expect_words out '1,000 blocks, 500,500 bytes (489 KiB), were live when a program called exec.'
+	expect_no_text out 'Every block was freed'
+	"$mprof" record -o log -- ./again 2>/dev/null
+	run "$mprof" report log
+	expect_words out 'Never freed: 1,000 bytes in 1 block. Live when a program called exec: 977 KiB in 1,000 blocks.'
+}
+
+# The allocator notices a double free later, or never: the report names it and what finds it.
+test_screen_of_a_double_free() {
+	cat >twice.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+	char *p = malloc(2000), *q = malloc(30);
+	free(p);
+	q[0] = 1;
+	free(p);
+	return q[0];
+}
+END
+	cc -g -O0 -fno-builtin -w -o twice twice.c
+	"$mprof" record -o log -- ./twice 2>/dev/null
+	run "$mprof" report log
+	expect_words out '1 free passed an address where no block was live: a block freed twice, or one that no recorded call returned. mprof -m Guard PROGRAM finds the place.'
+	expect_no_text out 'contradicts itself'
+}
+
+# A block that doubles is grown as it should be; whoever copies a string is its caller.
+test_screen_of_what_is_right() {
+	cat >right.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+char *xstrdup(const char *s) { return strcpy(malloc(strlen(s) + 1), s); }
+static char *kept[3000]; int usleep(unsigned us);
+static void parse(int i) { kept[i] = xstrdup("some word"); }
+int main(void)
+{
+	int *a = NULL;
+	for (int i = 0, room = 0; i < 100000; i++) {
+		if (i == room)
+			a = realloc(a, (room = room ? 2 * room : 4) * sizeof(*a));
+		a[i] = i;
+	}
+	free(a);
+	for (int i = 0; i < 3000; i++) {
+		parse(i);
+		if (i % 100 == 0) usleep(5000);
+	}
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o right right.c
+	"$mprof" record -o log -- ./right 2>/dev/null
+	run "$mprof" report log
+	expect_no_text out 'grows in'
+	expect_words out 'come from parse (right.c:5). It also never frees 29.3 KiB in 3,000 blocks (growing throughout the run)'
+}

@@ -196,10 +196,10 @@ test_report_producers_and_consumers() {
 	cat >hand.c <<'END'
 #include <pthread.h>
 #include <stdlib.h>
-static void *block[100];
+static void *block[1300];
 static void *consumer(void *arg)
 {
-	for (int i = 0; i < 70; i++)
+	for (int i = 0; i < 1000; i++)
 		free(block[i]);
 	for (int i = 0; i < 5; i++)
 		free(malloc(1000));
@@ -208,11 +208,11 @@ static void *consumer(void *arg)
 int main(void)
 {
 	pthread_t t;
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 1300; i++)
 		block[i] = malloc(64);
 	pthread_create(&t, NULL, consumer, NULL);
 	pthread_join(t, NULL);
-	for (int i = 70; i < 100; i++)
+	for (int i = 1000; i < 1300; i++)
 		free(block[i]);
 	return 0;
 }
@@ -220,14 +220,14 @@ END
 	cc -g -O0 -fno-builtin -pthread -o hand hand.c || bad 'hand.c does not compile'
 	run "$mprof" record -o log -- ./hand
 	shown threads
-	expect_same pair "$(json answer '.rows[] | "\(.from_thread) \(.to_thread) \(.blocks) \(.bytes)"')" '1 2 70 4480'
+	expect_same pair "$(json answer '.rows[] | "\(.from_thread) \(.to_thread) \(.blocks) \(.bytes)"')" '1 2 1000 64000'
 	expect_same consumer "$(json answer '.threads[] | select(.thread == 2) |
-		"\(.allocated.bytes) \(.freed_itself.blocks) \(.freed_of_others.blocks) \(.producers)"')" '5000 5 70 1'
-	expect_same site "$(json answer '.sites[0] | "\(.function):\(.line) \(.foreign_frees)"')" 'main:16 70'
+		"\(.allocated.bytes) \(.freed_itself.blocks) \(.freed_of_others.blocks) \(.producers)"')" '5000 5 1000 1'
+	expect_same site "$(json answer '.sites[0] | "\(.function):\(.line) \(.foreign_frees)"')" 'main:16 1000'
 	run "$mprof" report --json log
-	expect_same finding "$(json out '.findings[] | select(.finding == "threads") | "\(.function) \(.part)"')" 'main 70'
+	expect_same finding "$(json out '.findings[] | select(.finding == "threads") | "\(.function) \(.part)"')" 'main 1000'
 	run "$mprof" report threads log
-	grep -Eq '^ +1 +4\.4 KiB +1\.9 KiB' out || bad "no matrix: $(cat out)"
+	grep -Eq '^ +1 +18\.8 KiB +62\.5 KiB' out || bad "no matrix: $(cat out)"
 }
 
 # ---- findings ----

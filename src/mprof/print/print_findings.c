@@ -180,9 +180,13 @@ static void brief_peak(const struct finding *f, FILE *out)
 
 static void brief_leak(const struct finding *f, FILE *out)
 {
-	fprintf(out, "%s %s in %s%s%s", f->interrupted ? "holds" : "never frees",
+	const char *growth = growth_words[f->growth];
+
+	fprintf(out, "%s %s in %s%s", f->interrupted ? "holds" : "never frees",
 		format_bytes(f->part).s, format_many(f->blocks, "block", "blocks").s,
-		f->interrupted ? " at the end" : "", growth_words[f->growth]);
+		f->interrupted ? " at the end" : "");
+	if (*growth) /* in a list, whose items have commas between them */
+		fprintf(out, " (%s)", growth + strlen(", "));
 }
 
 static void brief_hot(const struct finding *f, FILE *out)

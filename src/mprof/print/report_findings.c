@@ -94,8 +94,11 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 						  : "never freed",
 			is_cut(a) ? ", as far as this trace shows" : "");
 	else if (a->sizes.total.count)
-		fprintf(out, "  * Every block was freed%s.\n",
-			n->exec_blocks ? ", or was discarded when a program called exec" : "");
+		fputs(n->exec_blocks ? "" : "  * Every block was freed.\n", out);
+	if (n->exec_blocks)
+		fprintf(out, "  * %s, %s, %s live when a program called exec.\n",
+			format_many(n->exec_blocks, "block", "blocks").s,
+			format_exact(n->exec_bytes).s, n->exec_blocks == 1 ? "was" : "were");
 }
 
 /* What every program has and cannot free. */
@@ -209,11 +212,22 @@ static void tell_failures(const struct analysis *a, FILE *out)
 			format_many(a->totals.all.failed, "call failed", "calls failed").s);
 }
 
+/* The program's own fault, if the trace has all calls and no others contradict each other. */
+static void tell_unmatched(uint64_t frees, FILE *out)
+{
+	fprintf(out,
+		"  * %s an address where no block was live: a block freed twice, or one that no "
+		"recorded call returned. mprof -m Guard PROGRAM finds the place.\n",
+		format_many(frees, "free passed", "frees passed").s);
+}
+
 static void tell_problems(const struct analysis *a, FILE *out)
 {
 	const uint64_t *n = a->walk.heap.problems;
 
-	if (n[HEAP_DOUBLE_ALLOCATION] + n[HEAP_UNMATCHED_FREE])
+	if (n[HEAP_UNMATCHED_FREE] && !n[HEAP_DOUBLE_ALLOCATION] && !is_cut(a))
+		tell_unmatched(n[HEAP_UNMATCHED_FREE], out);
+	else if (n[HEAP_DOUBLE_ALLOCATION] + n[HEAP_UNMATCHED_FREE])
 		fprintf(out, "  * The trace contradicts itself: %s and %s%s.\n",
 			format_many(n[HEAP_DOUBLE_ALLOCATION], "double allocation",
 				    "double allocations")

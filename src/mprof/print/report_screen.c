@@ -292,7 +292,7 @@ static void tell_totals(struct screen *s)
 		add_programs(&words, s);
 	paragraph_add(&words, ". ");
 	if (!n->blocks) {
-		paragraph_add(&words, "Every block was freed.");
+		paragraph_add(&words, n->exec_blocks ? "" : "Every block was freed.");
 	} else {
 		paragraph_add(&words, "%s: %s in %s",
 			      report_ends_early(a)	? "Live when that ended"
@@ -303,8 +303,12 @@ static void tell_totals(struct screen *s)
 		if (k && k->all.live_blocks)
 			paragraph_add(&words, ", of which run-time libraries keep %s",
 				      format_bytes(k->all.live_bytes).s);
-		paragraph_add(&words, ".");
+		paragraph_add(&words, ". ");
 	}
+	if (n->exec_blocks)
+		paragraph_add(&words, "Live when a program called exec: %s in %s.",
+			      format_bytes(n->exec_bytes).s,
+			      format_many(n->exec_blocks, "block", "blocks").s);
 	say(s, &words, "  ", 2);
 }
 

@@ -21,6 +21,8 @@
 #define LEAK_BLOCKS_PART 2u
 #define LEAK_BLOCKS	 100u
 
+#define GROWN_COPIED (16u << 20) /* bytes: copying so much is a finding, however few the steps */
+
 static const struct {
 	size_t field, whole; /* in struct site_values */
 	unsigned least_percent;
@@ -486,8 +488,8 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
 		return false;
 	/* Who runs a script cannot reserve in its interpreter. */
-	if (s->saved_steps < kinds[FINDING_GROWN].least || has_grown(f, new.line) ||
-	    interpreter_of(new.line->module))
+	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
+	    has_grown(f, new.line) || interpreter_of(new.line->module))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
 	insert(f, &new);
