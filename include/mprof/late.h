@@ -180,7 +180,7 @@ MPROF_HOT void late_look(void *ptr, uint64_t size, struct mprof_place at)
 /* [hot] Does the table have the block?  If so, the calling thread's caller owns it. */
 MPROF_HOT int late_knows(void *ptr)
 {
-	const struct live_kind *k = &map.kind[live_kind_of(mprof_usable(ptr))];
+	const struct live_kind *k = &map.kind[live_kind_of(&map, mprof_usable(ptr))];
 	const uint64_t *word = live_word(k, (uintptr_t)ptr);
 	const uint64_t had = word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : 0;
 

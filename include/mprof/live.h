@@ -50,6 +50,7 @@ struct live_kind {
 };
 struct live_map {
 	struct live_kind kind[2];
+	size_t large; /* usable bytes of blocks of kind[1], at least */
 	void *(*memory)(size_t bytes, size_t touched);
 };
 
@@ -91,6 +92,8 @@ static inline int live_start(struct live_map *m, void *(*memory)(size_t bytes, s
 	m->memory = memory;
 	m->kind[0].region = LIVE_SMALL_BITS;
 	m->kind[0].granule = mprof_core.chunk_headers ? 5 : 3;
+	/* With WRAP, the usable size of a block may differ between its two ends. */
+	m->large = mprof_core.usable ? SIZE_MAX : LIVE_LARGE;
 	m->kind[1].region = LIVE_LARGE_BITS;
 	m->kind[1].granule = LIVE_SMALL_BITS;
 	for (int i = 0; i < 2; i++) {
@@ -254,9 +257,9 @@ live_claim(struct live_map *m, struct live_room *r, int kind, uintptr_t at)
 
 /* ---- blocks ---- */
 
-MPROF_HOT int live_kind_of(size_t usable)
+MPROF_HOT int live_kind_of(const struct live_map *m, size_t usable)
 {
-	return usable >= LIVE_LARGE;
+	return usable >= m->large;
 }
 
 /* [hot] alone: the process has one thread.  Returns the entries that are left in the leaf. */
@@ -280,7 +283,7 @@ MPROF_HOT uint64_t live_uncount(uint64_t *word, int alone)
 MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_t usable,
 		       struct live_entry e, int alone, struct live_entry *before)
 {
-	const int kind = live_kind_of(usable);
+	const int kind = live_kind_of(m, usable);
 	const uintptr_t at = (uintptr_t)ptr;
 	uint64_t *word = live_word(&m->kind[kind], at);
 	uint64_t had = word ? __atomic_load_n(word, __ATOMIC_RELAXED) : 0;
@@ -311,7 +314,7 @@ MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_
 MPROF_HOT struct live_entry live_take(struct live_map *m, struct live_room *r, void *ptr,
 				      size_t usable, int alone)
 {
-	const int kind = live_kind_of(usable);
+	const int kind = live_kind_of(m, usable);
 	const uintptr_t at = (uintptr_t)ptr;
 	uint64_t *word = live_word(&m->kind[kind], at);
 	uint64_t had = word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : 0;

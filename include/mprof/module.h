@@ -37,7 +37,7 @@
 #include <mprof/format.h>
 #include <mprof/functions.h>
 
-#define MPROF_MODULE_ABI 6u
+#define MPROF_MODULE_ABI 7u
 
 #define MPROF_HOT	  static inline __attribute__((always_inline))
 #define MPROF_COLD	  __attribute__((cold, noinline))
@@ -66,9 +66,12 @@ struct mprof_real {
 struct mprof_api {
 #define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(MPROF_SIGNED, id, name)
 #include <mprof/functions.def>
-	/* Blocks that did not come through the entries above (operator new/delete). */
+	/* Blocks that did not come through the entries above (operator new/delete, WRAP). */
 	void (*note_alloc)(unsigned fn, void *ptr, size_t size, size_t arg);
 	void (*note_free)(unsigned fn, void *ptr, size_t size);
+	/* Before and after a realloc; ptr and old may be NULL. */
+	void (*note_resize)(unsigned fn, void *ptr, size_t size, size_t arg);
+	void (*note_resized)(unsigned fn, void *old, void *ptr, size_t size, size_t arg);
 	/* The mmap family, values as for class MAP in FORMAT.md section 5.3.  ticks: when. */
 	void (*note_map)(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
 	/* Beginnings and ends of processes and threads, enum mprof_control. */
@@ -88,6 +91,7 @@ struct mprof_config {
 #define MPROF_OPTION_GLOBS					 const char *
 #define MPROF_OPTION_RANGES					 const char *
 #define MPROF_OPTION_AMOUNT					 const char *
+#define MPROF_OPTION_WRAPS					 const char *
 #define MPROF_OPTION_NUMBER					 uint64_t
 #define MPROF_OPTION(key, field, type, def, min, max, arg, help) MPROF_OPTION_##type field;
 #include <mprof/options.def>
@@ -147,6 +151,11 @@ struct mprof_core_data {
 	 */
 	uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 	uint32_t free_stacks; /* also of calls that free */
+	/*
+	 * With WRAP (chunk_headers is 0): mprof_usable(), which says 0 of a block that a function
+	 * of the program's own frees.  NULL: all blocks are the allocator's.
+	 */
+	size_t (*usable)(void *ptr);
 };
 
 /* A call site: the return address, and sp and fp there. */
@@ -367,7 +376,8 @@ MPROF_HOT size_t mprof_usable(void *ptr)
 		if (mprof_likely(!(head & 2)))
 			return (head & ~(size_t)7) - sizeof(size_t);
 	}
-	return mprof_core.real.malloc_usable_size(ptr);
+	return mprof_unlikely(mprof_core.usable) ? mprof_core.usable(ptr)
+						 : mprof_core.real.malloc_usable_size(ptr);
 }
 
 /* [hot] Bytes that a call requested, from size and arg as template.h passes them; SIZE_MAX:

@@ -95,11 +95,24 @@ static void mode_note_free(unsigned fn, void *ptr, size_t size)
 		on_free(fn, ptr, size, 0);
 }
 
+static void mode_note_resize(unsigned fn, void *ptr, size_t size, size_t arg)
+{
+	if (ptr && !mprof_is_boot(ptr))
+		on_realloc_begin(fn, ptr, size, arg);
+}
+
+static void mode_note_resized(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
+{
+	on_realloc_end(fn, mprof_is_boot(old) ? NULL : old, ptr, size, arg);
+}
+
 static const struct mprof_api mode_api = {
 #define MPROF_MALLOC(id, code, name, class, shape, found) .name = mode_##name,
 #include <mprof/functions.def>
 	.note_alloc = mode_note_alloc,
 	.note_free = mode_note_free,
+	.note_resize = mode_note_resize,
+	.note_resized = mode_note_resized,
 	.note_map = note_map,
 	.note_control = note_control,
 };

@@ -28,9 +28,14 @@ void mp_padded_start(void);
 /* quiet.c: wraps functions of mprof_core.real that call others through our exports. */
 void mp_quiet_start(void);
 
+/* wrap.c: functions of the program that are recorded, too; before and after the MODE starts. */
+void mp_wrap_start(void);
+void mp_wrap_stacks(void);
+
 /* pass.c: the note functions of a table that records nothing. */
 void mp_no_note_alloc(unsigned fn, void *ptr, size_t size, size_t arg);
 void mp_no_note_free(unsigned fn, void *ptr, size_t size);
+void mp_no_note_resized(unsigned fn, void *old, void *ptr, size_t size, size_t arg);
 void mp_no_note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
 void mp_no_note_control(unsigned what, uint64_t value);
 

@@ -178,6 +178,8 @@ const struct mprof_api mp_boot_api MP_HIDDEN = {
 #include <mprof/functions.def>
 	.note_alloc = mp_no_note_alloc,
 	.note_free = mp_no_note_free,
+	.note_resize = mp_no_note_alloc,
+	.note_resized = mp_no_note_resized,
 	.note_map = mp_no_note_map,
 	.note_control = mp_no_note_control,
 };

@@ -29,6 +29,7 @@ enum option_type {
 	OPTION_GLOBS,
 	OPTION_RANGES,
 	OPTION_AMOUNT,
+	OPTION_WRAPS,
 };
 
 struct option_row {

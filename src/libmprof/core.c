@@ -419,10 +419,12 @@ static int core_initialise(const void *caller, struct text *why)
 	} else {
 		mode_table = mp_mode->keeps_nothing ? core_direct(mp_mode->api) : mp_mode->api;
 		recording = 1;
+		mp_wrap_start();
 		if (mp_mode->start && mp_mode->start(&mp_host) < 0) {
 			recording = 0;
 			refused = 1; /* start() has set why */
 		}
+		mp_wrap_stacks();
 	}
 	return 1;
 }

@@ -15,6 +15,7 @@
 #include "real_libc.h"
 #include "stacks.h"
 #include "sys.h"
+#include "thread.h"
 #include "unwind.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -23,8 +24,10 @@ static void maps_note_at(unsigned fn, uint64_t ticks, uint64_t a, uint64_t b, ui
 			 uint64_t d, long ret)
 {
 	const uint64_t value[4] = { a, b, c, d };
+	const int lifted = mp_quiet_lift(); /* blocks are hidden in a quiet call, not mappings */
 
 	mp_table()->note_map(fn, ticks, value, ret < 0 && ret > -4096 ? (unsigned)-ret : 0);
+	mp_quiet_drop(lifted);
 }
 
 /* 0 unless recording: the program may have forbidden reading the clock. */

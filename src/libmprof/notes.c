@@ -102,3 +102,19 @@ void mp_note(const char *why)
 	if (notes)
 		sys_close(fd);
 }
+
+/* A line that mprof takes out of the notes. */
+void mp_note_called(const char *function)
+{
+	char buffer[320];
+	struct text line = text_on(buffer, sizeof(buffer) - 1);
+	int fd = mp_known.notes[0] ? note_open() : -1;
+
+	if (fd < 0)
+		return;
+	text_char(&line, '+');
+	text_string(&line, function);
+	buffer[line.used++] = '\n';
+	mp_write_quietly(fd, buffer, line.used);
+	sys_close(fd);
+}

@@ -19,25 +19,20 @@
 #include <stdlib.h>
 
 #include "core.h"
+#include "scopes.h"
 #include "thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define SCOPES 8 /* plugins with a C++ library of their own, for each operator */
 
 /* glibc 2.35 and later: takes no lock. */
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
-
-struct scope {
-	void *real;	    /* stored first: whoever stores it owns the entry */
-	const void *object; /* stored last */
-};
 
 struct operator
 {
 	const char *name, *partner; /* the matching delete or new */
 	void *real;		    /* in the global scope */
 	uint32_t own;		    /* it does not reach malloc: record it */
-	struct scope scope[SCOPES];
+	struct mprof_scope scope[MPROF_SCOPES];
 };
 
 static const void *operator_base(const void *symbol)
@@ -113,62 +108,17 @@ static void *operator_know_global(struct operator* o, void *real, int is_new, co
 	return real;
 }
 
-static const void *operator_object(const void *caller)
-{
-	struct dl_find_object found;
-
-	if (_dl_find_object)
-		return _dl_find_object((void *)caller, &found) ? NULL : found.dlfo_link_map;
-	return operator_base(caller);
-}
-
-/* In the scope of the calling object, which must have one: it was linked against it. */
-static void *operator_find_in_scope(const char *name, const void *caller)
-{
-	Dl_info info;
-	void *handle, *real = NULL;
-
-	if (dladdr(caller, &info)) {
-		handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-		if (handle)
-			real = dlsym(handle, name);
-	}
-	if (!real) /* below its direct dependencies: look it up by name */
-		handle = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD),
-		real = dlsym(handle, name);
-	return real;
-}
-
-static void *operator_know_scope(struct operator* o, const void *object, const void *caller)
-{
-	void *real = operator_find_in_scope(o->name, caller);
-
-	for (struct scope *s = o->scope; object && real && s < o->scope + SCOPES; s++) {
-		void *none = NULL;
-
-		/*
-		 * Two plugins' threads must not share an entry: one would get the other's operator.
-		 */
-		if (!__atomic_compare_exchange_n(&s->real, &none, real, 0, __ATOMIC_RELAXED,
-						 __ATOMIC_RELAXED))
-			continue;
-		__atomic_store_n(&s->object, object, __ATOMIC_RELEASE);
-		break;
-	}
-	return real;
-}
-
 static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const void *caller)
 {
-	const void *object = operator_object(caller);
-	void *real;
+	void *real = mp_scope_known(o->scope, caller);
 
-	for (int i = 0; i < SCOPES; i++)
-		if (__atomic_load_n(&o->scope[i].object, __ATOMIC_ACQUIRE) == object && object)
-			return o->scope[i].real;
+	if (real)
+		return real;
 	real = dlsym(RTLD_NEXT, o->name);
-	real = real ? operator_know_global(o, real, is_new, caller)
-		    : operator_know_scope(o, object, caller);
+	if (real)
+		return operator_know_global(o, real, is_new, caller);
+	/* The caller's object has one in its scope: it could not have been linked without. */
+	real = mp_scope_find(o->scope, o->name, "libstdc++.so.6", caller);
 	if (!real)
 		abort(); /* nothing to call: no program is linked like that */
 	return real;

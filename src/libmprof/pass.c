@@ -41,6 +41,10 @@ void mp_no_note_free(unsigned fn, void *ptr, size_t size)
 {
 	(void)fn, (void)ptr, (void)size;
 }
+void mp_no_note_resized(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
+{
+	(void)fn, (void)old, (void)ptr, (void)size, (void)arg;
+}
 void mp_no_note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
 	(void)fn, (void)ticks, (void)value, (void)error;
@@ -55,6 +59,8 @@ const struct mprof_api mp_pass_api MP_HIDDEN = {
 #include <mprof/functions.def>
 	.note_alloc = mp_no_note_alloc,
 	.note_free = mp_no_note_free,
+	.note_resize = mp_no_note_alloc,
+	.note_resized = mp_no_note_resized,
 	.note_map = mp_no_note_map,
 	.note_control = mp_no_note_control,
 };

@@ -21,6 +21,10 @@ int mp_trial_end(struct mprof_thread *before);
 /* Between these nothing that this thread calls of the malloc family is recorded. */
 void mp_quiet_begin(struct mprof_thread **before);
 void mp_quiet_end(struct mprof_thread *before);
+int mp_is_quiet(void); /* between these, or between those of a trial */
+/* Between these something is recorded after all, if the thread is quiet. */
+int mp_quiet_lift(void);
+void mp_quiet_drop(int lifted);
 int mp_threads_start(void);		 /* once, before the first event: mp_local; 0 or -errno */
 int mp_enter(struct mprof_thread **out); /* module.h; 0 or -errno */
 void mp_threads_forked(void);		 /* in a child: forget what the parent's threads had */

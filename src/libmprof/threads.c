@@ -267,6 +267,7 @@ void mp_threads_forked(void)
 	mp_local->self_bytes = sizeof(*mp_local);
 	mp_file.users = 0; /* those were the parent's threads */
 	mprof_self = &mp_nobody;
+	quiet = 0;
 	given_number = 0;
 	entering = 0;
 	mp_stack_use_forked();
@@ -335,22 +336,28 @@ static int thread_is_under_way(uintptr_t mark, uintptr_t between)
 	return mp_sys(SYS_sigaltstack, 0, (long)&now, 0, 0, 0, 0) < 0 || now.ss_flags & SS_ONSTACK;
 }
 
+int mp_is_quiet(void)
+{
+	if (mprof_self == &trial && quiet && !thread_is_under_way(quiet, 0)) {
+		quiet = 0;
+		mprof_self = quiet_self;
+	}
+	return mprof_self == &trial;
+}
+
 int mp_enter(struct mprof_thread **out)
 {
-	struct mprof_thread *t = mprof_self;
+	struct mprof_thread *t;
 	int ret = 0;
 
 	*out = NULL;
 	if (!mp_recording())
 		return 0;
-	if (t == &trial && quiet && !thread_is_under_way(quiet, 0)) {
-		quiet = 0;
-		t = mprof_self = quiet_self;
-	}
-	if (t == &trial) {
+	if (mp_is_quiet()) {
 		reached = 1;
 		return 0;
 	}
+	t = mprof_self;
 	/* While it is busy a thread calls nothing that allocates: only a handler can be here. */
 	if (thread_is_under_way(t->busy, SIGNAL_FRAME_LEAST) || thread_is_under_way(entering, 0)) {
 		mp_lost(MPROF_LOST_NESTED, 1);
@@ -393,9 +400,27 @@ void mp_quiet_begin(struct mprof_thread **before)
 	mprof_self = &trial;
 }
 
+/* The record may be newer than mp_quiet_begin: mp_quiet_lift, or a fork. */
 void mp_quiet_end(struct mprof_thread *before)
 {
-	if (before != &trial)
-		quiet = 0;
-	mprof_self = before;
+	if (before == &trial || !quiet)
+		return;
+	quiet = 0;
+	mprof_self = quiet_self;
+}
+
+int mp_quiet_lift(void)
+{
+	if (!quiet || !mp_is_quiet())
+		return 0;
+	mprof_self = quiet_self;
+	return 1;
+}
+
+void mp_quiet_drop(int lifted)
+{
+	if (!lifted)
+		return;
+	quiet_self = mprof_self;
+	mprof_self = &trial;
 }

@@ -45,6 +45,10 @@ void mp_no_note_free(unsigned fn, void *ptr, size_t size)
 {
 	(void)fn, (void)ptr, (void)size;
 }
+void mp_no_note_resized(unsigned fn, void *old, void *ptr, size_t size, size_t arg)
+{
+	(void)fn, (void)old, (void)ptr, (void)size, (void)arg;
+}
 void mp_no_note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
 	(void)fn, (void)ticks, (void)value, (void)error;

@@ -11,6 +11,8 @@
 #include <mprof/signals.h>
 
 #include "../run/settings.h"
+#include "../run/wrap.h"
+#include "../util/alloc.h"
 #include "../util/ranges.h"
 #include "cmd.h"
 
@@ -106,10 +108,24 @@ static int take_setting(const struct option_row *row, const char *arg, void *to,
 	return 0;
 }
 
+static int take_wrap(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	struct error why;
+	char *prefix = row->least ? must_printf("%s*", arg) : NULL;
+	const int ret = wrap_check(prefix ? prefix : arg, &why);
+
+	free(prefix);
+	if (ret)
+		return fail(err, ret, "invalid --%s %s", row->name, why.text);
+	option_add(to, arg);
+	return 0;
+}
+
 const struct option_type option_amount = { "size", take_amount, NULL, COMPLETE_NOTHING };
 const struct option_type option_key_word = { "word", take_word, NULL, COMPLETE_NOTHING };
 const struct option_type option_ranges = { "numbers", take_ranges, NULL, COMPLETE_NOTHING };
 static const struct option_type setting_type = { "setting", take_setting, NULL, COMPLETE_NOTHING };
+static const struct option_type wrap_type = { "functions", take_wrap, NULL, COMPLETE_NOTHING };
 const struct option_type option_signal = { "signal", take_signal, signals, COMPLETE_NOTHING };
 const struct option_type option_key = { "number", take_key, NULL, COMPLETE_NOTHING };
 
@@ -130,6 +146,14 @@ const struct option_row option_run_settings[] = {
 	OPTION_KEY_HERE_SET("no-children", CHILDREN, 0, "Record only the first process"),
 	OPTION_CUSTOM(0, "ranks", "N[-M][,...]", const char *, word[CONF_RANKS], &option_ranges,
 		      "Record only these MPI ranks, such as 0,4-7"),
+	OPTION_TITLE("Functions to record:"),
+	OPTION_LIST(
+	    0, "wrap", "TYPE:FUNCTION[,...]", wrap, &wrap_type,
+	    "Also record this function of the program as the TYPE it is like: malloc, free, "
+	    "calloc, realloc, posix_memalign ...; may be repeated"),
+	OPTION_LIST(0, "wrap-prefix", "PREFIX", wrap_prefix, &wrap_type,
+		    "The same for PREFIXmalloc, PREFIXfree and so on, such as je_; may be repeated",
+		    .least = 1),
 	OPTION_TITLE("Settings:"),
 	OPTION_WORD_TEXT(0, "preset", "NAME", preset, settings_presets,
 			 "Start from settings for a purpose: %s"),
@@ -189,7 +213,8 @@ int run_keys_check(const struct run_keys *k, char *const *argv, const char *miss
 
 bool run_keys_given(const struct run_keys *k)
 {
-	bool given = k->preset || k->config || k->set || k->show || k->quiet;
+	bool given =
+	    k->preset || k->config || k->set || k->show || k->quiet || k->wrap || k->wrap_prefix;
 
 	for (int key = 0; key < CONF_KEYS; key++)
 		given = given || k->word[key] || k->given[key];
@@ -199,6 +224,8 @@ bool run_keys_given(const struct run_keys *k)
 void run_keys_release(struct run_keys *k)
 {
 	free((void *)k->set);
+	free((void *)k->wrap);
+	free((void *)k->wrap_prefix);
 }
 
 /* Keys that have no option of their own. */
@@ -210,6 +237,25 @@ static int set_texts(struct conf *conf, const struct run_keys *k, struct error *
 		ret = settings_file(conf, k->config, err);
 	for (size_t i = 0; !ret && k->set && k->set[i]; i++)
 		ret = settings_one(conf, k->set[i], err);
+	return ret;
+}
+
+static int set_wrap(struct conf *conf, const struct run_keys *k, struct error *err)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = must_memstream(&text, &size);
+	const char *comma = "";
+	int ret = 0;
+
+	for (size_t i = 0; k->wrap && k->wrap[i]; i++, comma = ",")
+		fprintf(out, "%s%s", comma, k->wrap[i]);
+	for (size_t i = 0; k->wrap_prefix && k->wrap_prefix[i]; i++, comma = ",")
+		fprintf(out, "%s%s*", comma, k->wrap_prefix[i]);
+	must_close(out);
+	if (*text)
+		ret = conf_set(conf, CONF_WRAP, text, err);
+	free(text);
 	return ret;
 }
 
@@ -226,6 +272,8 @@ bool run_keys_set(struct run_plan *plan, const struct run_keys *k, const char *m
 		ret = conf_set(&plan->conf, CONF_MODE, mode, &err);
 	if (!ret && path)
 		ret = conf_set(&plan->conf, file, path, &err);
+	if (!ret)
+		ret = set_wrap(&plan->conf, k, &err);
 	for (key = 0; key < CONF_KEYS && !ret; key++)
 		if (k->word[key])
 			ret = conf_set(&plan->conf, key, k->word[key], &err);

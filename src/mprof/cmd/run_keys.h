@@ -13,7 +13,7 @@ struct run_keys {
 	uint64_t number[CONF_KEYS];
 	bool given[CONF_KEYS];
 	const char *word[CONF_KEYS]; /* NULL: not given */
-	const char *preset, *config, *const *set;
+	const char *preset, *config, *const *set, *const *wrap, *const *wrap_prefix;
 	bool show, quiet;
 };
 

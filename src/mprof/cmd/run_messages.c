@@ -16,7 +16,9 @@
 
 #include "../run/library.h"
 #include "../run/own_malloc.h"
+#include "../run/wrap.h"
 #include "../trace/lost.h"
+#include "../util/alloc.h"
 #include "cmd.h"
 
 #define NOTES_SHOWN 8
@@ -198,6 +200,23 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 	tell_earlier(r);
 }
 
+static void tell_uncalled(const struct run_plan *plan, const struct run_result *r)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = must_memstream(&text, &size);
+	const unsigned n = wrap_print_uncalled(out, conf_get(&plan->conf, CONF_WRAP), r->called);
+
+	must_close(out);
+	if (n)
+		cmd_warn(
+		    "--wrap saw no call of %s: it sees only calls that the dynamic linker binds, "
+		    "to a function that a shared library exports; not to one in the program "
+		    "itself, nor static, inlined or -Bsymbolic ones",
+		    text);
+	free(text);
+}
+
 void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 {
 	unsigned i;
@@ -207,6 +226,7 @@ void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 	tell_notes(r->notes);
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
 		run_messages_loss(i, r->lost[i]);
+	tell_uncalled(plan, r);
 	tell_file(plan, r);
 }
 

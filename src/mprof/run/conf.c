@@ -22,6 +22,7 @@
 #include "../util/alloc.h"
 #include "../util/word_list.h"
 #include "elf.h"
+#include "wrap.h"
 
 enum type {
 	MODULE_INIT,
@@ -34,7 +35,8 @@ enum type {
 	WORDS,
 	GLOBS,
 	RANGES,
-	AMOUNT
+	AMOUNT,
+	WRAPS
 };
 
 static const struct option {
@@ -163,6 +165,14 @@ static int check_amount(struct error *err, const struct option *o, const char *v
 		    o->name, value);
 }
 
+static int check_wraps(struct error *err, const struct option *o, const char *value)
+{
+	struct error why;
+
+	return wrap_check(value, &why) ? fail(err, -EINVAL, "invalid %s: %s", o->name, why.text)
+				       : 0;
+}
+
 static int check(struct error *err, const struct option *o, const char *value)
 {
 	switch (o->type) {
@@ -190,6 +200,8 @@ static int check(struct error *err, const struct option *o, const char *value)
 		return 0;
 	case AMOUNT:
 		return check_amount(err, o, value);
+	case WRAPS:
+		return check_wraps(err, o, value);
 	case GLOBS:
 		return 0;
 	}

@@ -29,6 +29,7 @@
 #include "needed.h"
 #include "process.h"
 #include "sampler.h"
+#include "wrap.h"
 #include "../util/memory.h"
 #include "../util/alloc.h"
 
@@ -66,19 +67,26 @@ static char *preload_mpi(struct session *s)
 
 static int make_preload(struct session *s, struct error *err)
 {
-	const char *before = getenv("LD_PRELOAD");
+	const char *before = getenv("LD_PRELOAD"), *wrap = conf_get(&s->plan->conf, CONF_WRAP);
 	bool more = before && *before;
-	char *mpi;
+	char *mpi, *wrapper = NULL;
 
 	s->library = library_find(err);
 	if (!s->library)
 		return -ENOENT;
 	if (s->result->program.alone)
 		return 0;
+	if (*wrap) {
+		wrapper = wrap_object(wrap, s->library, err);
+		if (!wrapper)
+			return -EINVAL;
+	}
 	mpi = preload_mpi(s);
-	s->variable[0] = must_printf("LD_PRELOAD=%s%s%s%s", s->library, mpi, more ? ":" : "",
-				     more ? before : "");
+	s->variable[0] =
+	    must_printf("LD_PRELOAD=%s%s%s%s%s%s", wrapper ? wrapper : "", wrapper ? ":" : "",
+			s->library, mpi, more ? ":" : "", more ? before : "");
 	free(mpi);
+	free(wrapper);
 	return 0;
 }
 
@@ -286,6 +294,26 @@ static void write_remark(struct session *s, const char *text)
 	free(line);
 }
 
+/* Moves the lines that name a function of WRAP, which was called. */
+static void take_called(struct run_result *r)
+{
+	char *from = r->notes, *to = from, *called = malloc(strlen(from) + 1), *name = called;
+	size_t n;
+
+	for (; called && *from; from += n) {
+		n = strcspn(from, "\n");
+		n += from[n] == '\n';
+		if (*from == '+')
+			name = mempcpy(name, from + 1, n - 1);
+		else
+			memmove(to, from, n), to += n;
+	}
+	if (!called)
+		return;
+	*to = *name = '\0';
+	r->called = called;
+}
+
 static void read_notes(struct session *s)
 {
 	struct stat st;
@@ -298,6 +326,7 @@ static void read_notes(struct session *s)
 		return;
 	n = pread(s->notes, s->result->notes, (size_t)st.st_size, 0);
 	s->result->notes[n > 0 ? n : 0] = '\0';
+	take_called(s->result);
 }
 
 static void write_notes(struct session *s)
@@ -521,7 +550,8 @@ void run_release(struct run_result *result)
 	target_release(&result->target);
 	free(result->path);
 	free(result->notes);
-	result->path = result->notes = NULL;
+	free(result->called);
+	result->path = result->notes = result->called = NULL;
 }
 
 void run_undo(struct run_result *result)

@@ -55,7 +55,8 @@ struct run_result {
 	uint64_t lost[MPROF_LOST_REASONS]; /* by the file's header, all processes together */
 	uint64_t bytes;			   /* size of the file */
 	uint64_t bytes_before;		   /* RUN_TRUNCATED, RUN_CUT: what it had, at least */
-	char *notes; /* lines "<pid> <exe>: reason" for what the library could not record */
+	char *notes;  /* lines "<pid> <exe>: reason" for what the library could not record */
+	char *called; /* names of functions of WRAP that were called, a line each; NULL: none */
 };
 
 /*

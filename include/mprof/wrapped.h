@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * wrapped.h - WRAP: allocation functions of the program's own, recorded like those of the C
+ * library.
+ *
+ * mprof writes a small shared object that is preloaded before libmprof.so (src/mprof/run/wrap.c).
+ * It exports each function's name.  The code there loads the address of the function's record into
+ * the register of a fourth argument, and jumps to the entry of libmprof.so that fits the
+ * function's class (src/libmprof/wrap.c).
+ */
+#ifndef MPROF_WRAPPED_H
+#define MPROF_WRAPPED_H
+
+#include <stdint.h>
+
+#define MPROF_SCOPES 8 /* plugins that have their own function of one name */
+
+/* What an object calls by a name, if no object of the global scope has it. */
+struct mprof_scope {
+	void *real;	    /* stored first: whoever stores it owns the entry */
+	const void *object; /* stored last */
+};
+
+/* In the preloaded object; all but name and fn are zero there. */
+struct mprof_wrapped {
+	int64_t name;	 /* bytes from here to it */
+	uint32_t fn;	 /* enum mprof_fn: what it is like */
+	uint32_t called; /* mprof knows that it was */
+	void *real;
+	struct mprof_scope scope[MPROF_SCOPES];
+};
+
+/* The entries: X(class, name) */
+#define MPROF_WRAPPED_ENTRIES(X)            \
+	X(ALLOC, "mprof_wrapped_alloc")     \
+	X(OUT, "mprof_wrapped_out")         \
+	X(REALLOC, "mprof_wrapped_realloc") \
+	X(FREE, "mprof_wrapped_free")
+
+#endif

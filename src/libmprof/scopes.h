@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * scopes.h - functions that only some objects see: plugins have scopes of their own.
+ */
+#ifndef MP_SCOPES_H
+#define MP_SCOPES_H
+
+#include <mprof/wrapped.h>
+
+/*
+ * What the object that contains the code at `caller` gets by this name from itself and its
+ * dependencies, or else from library (NULL: none).  Remembered by the caller's link map in
+ * scope[MPROF_SCOPES], which begins as zeros.  NULL: nothing.  Any thread; calls the loader.
+ */
+void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *library,
+		    const void *caller);
+/* What it found earlier for that object; NULL: nothing.  Takes no lock with glibc 2.35 and later.
+ */
+void *mp_scope_known(const struct mprof_scope *scope, const void *caller);
+
+#endif

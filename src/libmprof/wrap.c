@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * wrap.c - WRAP: calls of the program's own allocation functions.
+ *
+ * The preloaded object of wrapped.h jumps here, so the return address is the caller's.  The
+ * function of the program runs with its thread marked: what it requests from malloc for the block
+ * is not recorded, or the block would count twice.  A wrapped function that another one calls is
+ * part of that one.
+ *
+ * The hooks of a MODE find the stack and the usable size of a block themselves.  Around a note,
+ * `noting` says them: the stack is that of the wrapped function's caller.  The size is what was
+ * requested, because the memory around such a block is not known; before it is freed, 0.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <mprof/wrapped.h>
+
+#include "allocator.h"
+#include "config.h"
+#include "core.h"
+#include "scopes.h"
+#include "thread.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Any function takes three words at most; more than it takes do no harm (operators.c). */
+typedef void *any_fn(size_t, size_t, size_t);
+
+static __thread struct {
+	uint32_t is;
+	size_t usable;
+	struct mprof_place at;
+} noting;
+
+static uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+
+static uint32_t wrap_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	return noting.is ? capture(t, noting.at.pc, noting.at.sp, noting.at.fp)
+			 : capture(t, pc, sp, fp);
+}
+
+static size_t wrap_usable(void *ptr)
+{
+	return noting.is ? noting.usable : mprof_core.real.malloc_usable_size(ptr);
+}
+
+/* Before the MODE starts. */
+void mp_wrap_start(void)
+{
+	if (!*mp_config.wrap)
+		return;
+	mprof_core.chunk_headers = 0;
+	mprof_core.usable = wrap_usable;
+}
+
+/* When it has started: it chooses the unwinder. */
+void mp_wrap_stacks(void)
+{
+	if (!*mp_config.wrap || !mprof_core.capture)
+		return;
+	capture = mprof_core.capture;
+	mprof_core.capture = wrap_capture;
+}
+
+/* ---- the function of the program ---- */
+
+static const uint8_t shapes[MPROF_FN_MAX] = {
+#define MPROF_SHAPED(id, code, name, class, shape) [code] = MPROF_SHAPE_##shape,
+#include <mprof/functions.def>
+};
+
+/* That of the program's own allocator, for a function that nobody has: see wrap_find(). */
+static void *wrap_stand_in(unsigned fn)
+{
+	switch (fn) {
+#define MPROF_MALLOC(id, code, name, class, shape, found) \
+	case code:                                        \
+		return *(void **)&mprof_core.real.name;
+#include <mprof/functions.def>
+	}
+	return NULL;
+}
+
+static const void *wrap_base(const void *at)
+{
+	Dl_info info;
+
+	return dladdr(at, &info) ? info.dli_fbase : NULL;
+}
+
+/*
+ * What the caller would have got without us.  If that is nothing, the program tests a weak symbol
+ * that it now believes to be defined; then malloc and its like serve all functions of the family.
+ */
+static MPROF_COLD void *wrap_find(struct mprof_wrapped *w, const void *caller)
+{
+	const char *name = (const char *)w + w->name;
+	struct mprof_thread *before;
+	void *real = mp_scope_known(w->scope, caller);
+
+	if (real)
+		return real;
+	mp_boot_try(caller);
+	mp_quiet_begin(&before);
+	real = dlsym(RTLD_NEXT, name);
+	if (!real) {
+		real = mp_scope_find(w->scope, name, NULL, caller);
+		/* The scope of the program begins with the preloaded objects. */
+		if (real && wrap_base(real) != wrap_base(w)) {
+			mp_quiet_end(before);
+			return real;
+		}
+		real = wrap_stand_in(w->fn);
+	}
+	mp_quiet_end(before);
+	__atomic_store_n(&w->real, real, __ATOMIC_RELEASE);
+	return real;
+}
+
+static MPROF_COLD void wrap_tell(struct mprof_wrapped *w)
+{
+	if (!__atomic_exchange_n(&w->called, 1, __ATOMIC_RELAXED) && mp_recording())
+		mp_note_called((const char *)w + w->name);
+}
+
+static any_fn *wrap_real(struct mprof_wrapped *w, uintptr_t caller)
+{
+	void *real = __atomic_load_n(&w->real, __ATOMIC_ACQUIRE);
+	int saved = errno;
+
+	if (mprof_unlikely(!real))
+		real = wrap_find(w, (const void *)caller);
+	if (mprof_unlikely(!__atomic_load_n(&w->called, __ATOMIC_RELAXED)))
+		wrap_tell(w);
+	errno = saved;
+	return *(any_fn **)&real;
+}
+
+/*
+ * A function that ends by longjmp leaves the mark behind.  That is noticed at the thread's next
+ * call from less far down the stack (mp_is_quiet).  The room makes calls from the same function
+ * less far down, though our own frames below them differ.
+ */
+static __attribute__((noinline)) void *wrap_call(any_fn *real, size_t a, size_t b, size_t c)
+{
+	struct mprof_thread *before;
+	char room[1024];
+	void *result;
+
+	__asm__ volatile("" : : "r"(room) : "memory");
+	mp_quiet_begin(&before);
+	result = real(a, b, c);
+	mp_quiet_end(before);
+	return result;
+}
+
+static void note_begin(struct mprof_place at, size_t usable)
+{
+	noting.at = at;
+	noting.usable = usable;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	noting.is = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void note_end(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	noting.is = 0;
+}
+
+/* ---- the entries ---- */
+
+/* Size and the other argument, as hooks take them, of what follows the block. */
+static void wrap_arguments(unsigned shape, size_t a, size_t b, size_t *size, size_t *arg)
+{
+	const int two = shape == MPROF_SHAPE_COUNT || shape == MPROF_SHAPE_ALIGN ||
+			shape == MPROF_SHAPE_OUT || shape == MPROF_SHAPE_RESIZE_COUNT ||
+			shape == MPROF_SHAPE_FREE_ALIGN;
+
+	*size = two ? b : shape == MPROF_SHAPE_FREE ? 0 : a;
+	*arg = two ? a : 0;
+}
+
+void *mprof_wrapped_alloc(size_t a, size_t b, size_t c, struct mprof_wrapped *w) EXPORT;
+void *mprof_wrapped_alloc(size_t a, size_t b, size_t c, struct mprof_wrapped *w)
+{
+	const struct mprof_place at = mprof_caller();
+	any_fn *real = wrap_real(w, at.pc);
+	size_t size, arg;
+	void *ptr;
+
+	if (mp_is_quiet())
+		return real(a, b, c);
+	ptr = wrap_call(real, a, b, c);
+	wrap_arguments(shapes[w->fn], a, b, &size, &arg);
+	note_begin(at, mprof_bytes(w->fn, size, arg));
+	mp_table()->note_alloc(w->fn, ptr, size, arg);
+	note_end();
+	return ptr;
+}
+
+int mprof_wrapped_out(void **out, size_t align, size_t size, struct mprof_wrapped *w) EXPORT;
+int mprof_wrapped_out(void **out, size_t align, size_t size, struct mprof_wrapped *w)
+{
+	const struct mprof_place at = mprof_caller();
+	any_fn *real = wrap_real(w, at.pc);
+	int error, before;
+
+	if (mp_is_quiet())
+		return (int)(intptr_t)real((size_t)out, align, size);
+	error = (int)(intptr_t)wrap_call(real, (size_t)out, align, size);
+	before = errno;
+	errno = error; /* hooks read it after a failure */
+	note_begin(at, size);
+	mp_table()->note_alloc(w->fn, error ? NULL : *out, size, align);
+	note_end();
+	errno = before;
+	return error;
+}
+
+void *mprof_wrapped_realloc(void *ptr, size_t b, size_t c, struct mprof_wrapped *w) EXPORT;
+void *mprof_wrapped_realloc(void *ptr, size_t b, size_t c, struct mprof_wrapped *w)
+{
+	const struct mprof_place at = mprof_caller();
+	any_fn *real = wrap_real(w, at.pc);
+	size_t size, arg;
+	void *to;
+
+	if (mp_is_quiet())
+		return real((size_t)ptr, b, c);
+	wrap_arguments(shapes[w->fn], b, c, &size, &arg);
+	note_begin(at, 0);
+	mp_table()->note_resize(w->fn, ptr, size, arg);
+	note_end();
+	to = wrap_call(real, (size_t)ptr, b, c);
+	note_begin(at, mprof_bytes(w->fn, size, arg));
+	mp_table()->note_resized(w->fn, ptr, to, size, arg);
+	note_end();
+	return to;
+}
+
+void mprof_wrapped_free(void *ptr, size_t b, size_t c, struct mprof_wrapped *w) EXPORT;
+void mprof_wrapped_free(void *ptr, size_t b, size_t c, struct mprof_wrapped *w)
+{
+	const struct mprof_place at = mprof_caller();
+	any_fn *real = wrap_real(w, at.pc);
+	size_t size, align;
+
+	if (mp_is_quiet()) {
+		real((size_t)ptr, b, c);
+		return;
+	}
+	wrap_arguments(shapes[w->fn], b, c, &size, &align);
+	note_begin(at, 0);
+	mp_table()->note_free(w->fn, ptr, size);
+	note_end();
+	wrap_call(real, (size_t)ptr, b, c);
+}
