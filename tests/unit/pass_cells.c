@@ -26,12 +26,26 @@ static struct walk walk;
 static struct life life[FEED_EVENTS];
 static size_t lives;
 
-static void run(void)
+static uint32_t first_stack(void *context, uint32_t stack)
+{
+	(void)context;
+	(void)stack;
+	return 1;
+}
+
+static void run_with(size_t most, uint32_t (*same)(void *context, uint32_t stack))
 {
 	static const struct walk_pass pass[] = { { &cells_pass, &cells } };
 
 	memset(&cells, 0, sizeof(cells));
+	cells.most = most;
+	cells.same = same;
 	feed_walk(&walk, pass, 1);
+}
+
+static void run(void)
+{
+	run_with(0, NULL);
 }
 
 static uint64_t place(size_t i)
@@ -93,21 +107,26 @@ static uint64_t cells_live_at(size_t point, uint32_t stack)
 	return bytes;
 }
 
-START_TEST(every_point_is_exact)
+static void check_points(size_t every)
 {
 	uint32_t stack;
 	size_t p;
 
-	random_program(1);
-	run();
-	ck_assert_uint_gt(cells.points, 400);
-	ck_assert_uint_le(cells.points, CELLS_STEPS + 1);
-	for (p = 0; p < cells.points; p += 7) {
+	for (p = 0; p < cells.points; p += every) {
 		ck_assert_uint_eq(cells.point[p].live.bytes, live_at(cells.point[p].ticks, 0));
 		for (stack = 0; stack <= STACKS; stack++)
 			ck_assert_uint_eq(cells_live_at(p, stack),
 					  live_at(cells.point[p].ticks, stack));
 	}
+}
+
+START_TEST(every_point_is_exact)
+{
+	random_program(1);
+	run();
+	ck_assert_uint_gt(cells.points, 400);
+	ck_assert_uint_le(cells.points, CELLS_STEPS + 1);
+	check_points(7);
 	walk_release(&walk);
 }
 END_TEST
@@ -127,17 +146,15 @@ static uint64_t peak_between(uint64_t from, uint64_t to)
 	return most;
 }
 
-START_TEST(every_window_is_exact)
+static void check_windows(size_t widest)
 {
 	uint64_t most, begun, in_cells;
 	size_t from, to, p, i;
 	unsigned n;
 
-	random_program(2);
-	run();
 	for (n = 0; n < 6; n++) {
-		from = (size_t)random() % (cells.points - 20);
-		to = from + 1 + (size_t)random() % 19;
+		from = (size_t)random() % (cells.points - widest);
+		to = from + 1 + (size_t)random() % (widest - 1);
 		for (p = from, most = 0; p <= to; p++)
 			if (cells.point[p].live.bytes > most)
 				most = cells.point[p].live.bytes;
@@ -152,6 +169,41 @@ START_TEST(every_window_is_exact)
 		ck_assert_uint_eq(in_cells, begun);
 		ck_assert_uint_eq(cells.point[to].calls - cells.point[from].calls, begun);
 	}
+}
+
+START_TEST(every_window_is_exact)
+{
+	random_program(2);
+	run();
+	check_windows(20);
+	walk_release(&walk);
+}
+END_TEST
+
+/* Points go until the cells are few, and those that remain are exact. */
+START_TEST(few_cells)
+{
+	random_program(4);
+	run_with(2000, NULL);
+	ck_assert(cells.coarse);
+	ck_assert_uint_le(cells.count, 2000 + FEED_EVENTS / CELLS_STEPS * 8);
+	ck_assert_uint_ge(cells.points, CELLS_POINTS_LEAST);
+	ck_assert_uint_lt(cells.points, 100);
+	check_points(1);
+	check_windows(5);
+	walk_release(&walk);
+}
+END_TEST
+
+/* The first to go are stacks that another one stands for. */
+START_TEST(stacks_that_read_the_same)
+{
+	random_program(5);
+	run_with(CELLS_STEPS * 30, first_stack);
+	ck_assert(!cells.coarse);
+	ck_assert_uint_gt(cells.points, 400);
+	for (size_t p = 0; p < cells.points; p += 7)
+		ck_assert_uint_eq(cells_live_at(p, 1), live_at(cells.point[p].ticks, 0));
 	walk_release(&walk);
 }
 END_TEST
@@ -250,6 +302,8 @@ Suite *pass_cells_suite(void)
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, every_point_is_exact);
 	tcase_add_test(c, every_window_is_exact);
+	tcase_add_test(c, few_cells);
+	tcase_add_test(c, stacks_that_read_the_same);
 	tcase_add_test(c, classes_and_what_stays);
 	tcase_add_test(c, temporary_blocks);
 	tcase_add_test(c, processes_that_end);

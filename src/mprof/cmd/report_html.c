@@ -84,7 +84,7 @@ static void take_heap(const struct making *m, struct profile *p, struct html_rep
 	free(title);
 }
 
-static void with_profile(const struct making *m, struct profile *p, const struct cells *cells)
+static void with_profile(const struct making *m, struct profile *p, struct cells *cells)
 {
 	const struct report_served *s = m->served;
 	struct stack_uses stacks;
@@ -134,7 +134,10 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 {
 	struct profile_options o = *options;
 	struct profile *p = must_calloc(1, sizeof(*p));
-	struct cells cells = { .point = NULL };
+	struct html_stacks stacks = { .profile = p };
+	struct cells cells = { .filter = &options->sites.filter,
+			       .same = html_same_stack,
+			       .same_context = &stacks };
 	struct cross_frees cross_frees = { .pair = NULL };
 	struct resident_parts resident = { .walk = NULL };
 	struct resident_shares shares = { .samples = 0 };
@@ -171,6 +174,7 @@ int report_page(const struct analysis *a, const struct profile_options *options,
 			     p, &cells);
 		profile_release(p);
 	}
+	html_stacks_release(&stacks);
 	trace_close(t);
 	free(p);
 	return ret;

@@ -19,10 +19,10 @@
 #include "../profile/variables.h"
 #include "../util/alloc.h"
 #include "../util/memory.h"
+#include "../util/order.h"
 
-#define NONE	     UINT32_MAX
-#define POINTS_LEAST 8u
-#define ERROR_SCALE  1024 /* of error.*, which may be fractions */
+#define NONE	    UINT32_MAX
+#define ERROR_SCALE 1024 /* of error.*, which may be fractions */
 
 /* A line that the tree leaves out, such as _start: filters by name still ask for it. */
 struct start {
@@ -33,13 +33,10 @@ struct writer {
 	const struct html_source_data *from;
 	struct html_data *to;
 	struct calltree tree;
-	uint32_t *node_of;	   /* node of the tree, by site of the profile */
-	uint32_t *page;		   /* number in the page by node of the tree */
-	uint32_t *order;	   /* node of the tree by number in the page */
-	struct cells_point *point; /* those that the page has */
-	size_t points;
-	struct cell *cell; /* with pages' nodes as stacks */
-	size_t cells;
+	uint32_t *node_of;   /* node of the tree, by site of the profile */
+	uint32_t *page;	     /* number in the page by node of the tree */
+	uint32_t *order;     /* node of the tree by number in the page */
+	struct cells *cells; /* with the page's nodes as stacks */
 	struct interner text;
 	uint32_t *line; /* by key of the tree's lines: number in the page, from 1 */
 	size_t lines;
@@ -95,6 +92,36 @@ static void make_tree(struct writer *w)
 	}
 	free(path.line);
 	calltree_finish(&w->tree);
+}
+
+uint32_t html_same_stack(void *html_stacks, uint32_t stack)
+{
+	static const struct calltree_options o = { .same = LINE_LINE,
+						   .value = { VALUE_PEAK },
+						   .values = 1 };
+	static const uint64_t none[1];
+	struct calltree_path path = { .line = NULL };
+	struct html_stacks *s = html_stacks;
+	uint32_t node;
+	size_t skip;
+
+	if (!s->tree.nodes)
+		calltree_init(&s->tree, &o);
+	calltree_path_of_stack(&path, s->profile, stack);
+	skip = paths_start_lines(path.line, path.count);
+	node = calltree_add(&s->tree, path.line + skip, path.count - skip, false, false, none);
+	free(path.line);
+	GROW_ZEROED(s->first, node + 1, s->room);
+	if (!s->first[node])
+		s->first[node] = stack + 1;
+	return s->first[node] - 1;
+}
+
+void html_stacks_release(struct html_stacks *s)
+{
+	if (s->tree.nodes)
+		calltree_release(&s->tree);
+	free(s->first);
 }
 
 /* Where threads used most of their stacks: lines that may be in no node. */
@@ -204,63 +231,31 @@ void html_map_release(struct html_map *map)
 /* ---- cells ---- */
 
 /* Cells that have become the same are one. */
-static void merge_cells(struct writer *w)
+static void merge_cells(struct cells *s)
 {
 	size_t i, n = 0;
 
-	qsort(w->cell, w->cells, sizeof(*w->cell), cell_order);
-	for (i = 0; i < w->cells; i++) {
-		if (n && !cell_order(&w->cell[n - 1], &w->cell[i])) {
-			w->cell[n - 1].blocks += w->cell[i].blocks;
-			w->cell[n - 1].bytes += w->cell[i].bytes;
-			w->cell[n - 1].temporary += w->cell[i].temporary;
+	SORT(s->cell, s->count, cell_order);
+	for (i = 0; i < s->count; i++) {
+		if (n && !cell_order(&s->cell[n - 1], &s->cell[i])) {
+			s->cell[n - 1].blocks += s->cell[i].blocks;
+			s->cell[n - 1].bytes += s->cell[i].bytes;
+			s->cell[n - 1].temporary += s->cell[i].temporary;
 		} else {
-			w->cell[n++] = w->cell[i];
+			s->cell[n++] = s->cell[i];
 		}
 	}
-	w->cells = n;
-}
-
-/*
- * Of each two neighbouring points the one with more live bytes stays, and so does the end.  A cell
- * is then of the first point left that is not before its own, so every window that begins and ends
- * at points that are left has the same figures as before, its peak included.
- */
-static void halve_points(struct writer *w)
-{
-	uint16_t *to = must_calloc(w->points + 1, sizeof(*to));
-	const size_t end = w->points - 1;
-	size_t i, n = 0, best;
-
-	for (i = 0; i < end; i += 2) {
-		best =
-		    i + 1 < end && w->point[i + 1].live.bytes > w->point[i].live.bytes ? i + 1 : i;
-		to[i] = (uint16_t)n;
-		to[i + 1] = (uint16_t)(best == i ? n + 1 : n);
-		w->point[n++] = w->point[best];
-	}
-	to[end] = (uint16_t)n;
-	w->point[n++] = w->point[end];
-	to[w->points] = (uint16_t)n;
-	w->points = n;
-	for (i = 0; i < w->cells; i++) {
-		w->cell[i].birth = to[w->cell[i].birth];
-		w->cell[i].death = to[w->cell[i].death];
-	}
-	free(to);
-	merge_cells(w);
+	s->count = n;
 }
 
 static void make_cells(struct writer *w)
 {
-	const struct cells *s = w->from->cells;
+	struct cells *s = w->from->cells;
 	const struct profile *p = w->from->profile;
 	uint32_t site;
 	size_t i, n = 0;
 
-	w->points = s->points;
-	w->point = must_memdup(s->point, s->points * sizeof(*s->point));
-	w->cell = must_malloc((s->count + 1) * sizeof(*w->cell));
+	w->cells = s;
 	for (i = 0; i < s->count; i++) {
 		struct cell c = s->cell[i];
 
@@ -268,13 +263,15 @@ static void make_cells(struct writer *w)
 		if (!site)
 			continue; /* does not pass the filters */
 		c.stack = page_of(w, w->node_of[site - 1]);
-		w->cell[n++] = c;
+		s->cell[n++] = c;
 	}
-	w->cells = n;
-	merge_cells(w);
-	while (w->cells > CELLS_MOST && w->points > POINTS_LEAST)
-		halve_points(w);
-	w->to->cells = w->cells;
+	s->count = n;
+	merge_cells(s);
+	while (s->count > CELLS_MOST && s->points > CELLS_POINTS_LEAST) {
+		cells_halve(s, true);
+		merge_cells(s);
+	}
+	w->to->cells = s->count;
 }
 
 /* ---- columns ---- */
@@ -594,17 +591,18 @@ static struct mprof_sample stepped(const struct course *c, size_t i)
 
 static void put_points(struct writer *w, struct blob *b)
 {
-	const struct cells_point *q = w->point;
-	struct mprof_sample *sample = must_calloc(w->points + 1, sizeof(*sample));
+	const struct cells_point *q = w->cells->point;
+	const size_t points = w->cells->points;
+	struct mprof_sample *sample = must_calloc(points + 1, sizeof(*sample));
 	size_t i;
 
-	for (i = 0; i < w->points; i++)
+	for (i = 0; i < points; i++)
 		sample[i] = w->from->course ? stepped(w->from->course, i)
 					    : sampled_at(&w->from->profile->walk, q[i].ticks);
 #define COLUMN(name, value)                                \
 	do {                                               \
-		column(w, "point." name, w->points);       \
-		for (i = 0; i < w->points; i++)            \
+		column(w, "point." name, points);          \
+		for (i = 0; i < points; i++)               \
 			blob_number(b, (uint64_t)(value)); \
 	} while (0)
 	COLUMN("ns", q[i].ns > 0 ? q[i].ns : 0);
@@ -627,21 +625,20 @@ static void put_points(struct writer *w, struct blob *b)
 static void put_cells(struct writer *w, struct blob *b)
 {
 	const struct heap *h = &w->from->profile->walk.heap;
-	const struct cell *c = w->cell;
+	const struct cell *c = w->cells->cell;
 	size_t i;
 
 #define COLUMN(name, value)                                \
 	do {                                               \
-		column(w, "cell." name, w->cells);         \
-		for (i = 0; i < w->cells; i++)             \
+		column(w, "cell." name, w->cells->count);  \
+		for (i = 0; i < w->cells->count; i++)      \
 			blob_number(b, (uint64_t)(value)); \
 	} while (0)
 	COLUMN("node", c[i].stack - (i ? c[i - 1].stack : 0));
 	COLUMN("birth", c[i].birth - (i && c[i - 1].stack == c[i].stack ? c[i - 1].birth : 0));
 	COLUMN("life", c[i].death - c[i].birth);
-	COLUMN("thread", c[i].thread < h->threads && !w->from->cells->coarse
-			     ? h->thread[c[i].thread].number
-			     : 0);
+	COLUMN("thread",
+	       c[i].thread < h->threads && !w->cells->coarse ? h->thread[c[i].thread].number : 0);
 	COLUMN("size_class", c[i].size_class);
 	COLUMN("life_class", c[i].life_class);
 	COLUMN("blocks", c[i].blocks);
@@ -742,8 +739,6 @@ void html_data_make(struct html_data *to, const struct html_source_data *from, s
 	free(w.node_of);
 	free(w.page);
 	free(w.order);
-	free(w.cell);
-	free(w.point);
 	free(w.line);
 	free(w.deepest);
 	blob_deflate(&to->blob);

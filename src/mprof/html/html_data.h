@@ -42,9 +42,22 @@ struct html_map {
 	size_t stacks, nodes;
 };
 
+/*
+ * For struct cells.same: the stack that stands for all that have the same node in the page, the
+ * first one that was passed.  A struct with the profile, whose walk has begun, is empty.
+ */
+struct html_stacks {
+	struct profile *profile;
+	struct calltree tree;
+	uint32_t *first; /* by node of the tree: stack + 1; 0: none yet */
+	size_t room;
+};
+uint32_t html_same_stack(void *html_stacks, uint32_t stack);
+void html_stacks_release(struct html_stacks *s);
+
 struct html_source_data {
 	struct profile *profile; /* by stack, with libraries: the page folds them away */
-	const struct cells *cells;
+	struct cells *cells;	 /* changed: what the page has of them remains */
 	const struct resident_shares *shares; /* NULL: of a profile */
 	const struct course *course;	      /* of a profile: what its points are; NULL */
 	const struct stack_uses *stacks;

@@ -25,26 +25,22 @@ struct ending {
 	uint32_t temporary : 1;
 };
 
-struct slot {
-	struct cell cell;
-	bool used;
-};
-
 struct work {
 	struct walk *walk;
 	uint64_t begin, step_ticks; /* of the run; ticks a step, at least 1 */
 	uint64_t end;		    /* of the last event */
 	uint64_t step_end;
 	struct cells_point now, top; /* top: of this step so far */
-	uint64_t top_number;	     /* of top's event */
-	uint64_t *point_number;	     /* event number of each point */
 	bool any;		     /* this step has an event that changed the heap */
 	struct ending *ending;
 	size_t endings, room;
-	struct slot *slot;
-	size_t slots;	     /* a power of two */
-	struct array recent; /* uint64_t by thread: the block that its last call returned */
-	struct array mapped; /* uint64_t by process: its part of now.mapped */
+	size_t cells_room;
+	uint32_t *slot;	       /* open addressing: index of a cell + 1 */
+	size_t slots;	       /* a power of two */
+	bool merged;	       /* stacks that read the same */
+	struct array stand_in; /* uint32_t by stack: the one in its cells + 1; 0: not known yet */
+	struct array recent;   /* uint64_t by thread: the block that its last call returned */
+	struct array mapped;   /* uint64_t by process: its part of now.mapped */
 };
 
 static unsigned bits(uint64_t n)
@@ -70,28 +66,45 @@ static bool same(const struct cell *a, const struct cell *b)
 	       a->life_class == b->life_class;
 }
 
-static struct slot *find(const struct work *k, const struct cell *c)
+static uint32_t *find(const struct cells *s, const struct cell *c)
 {
+	const struct work *k = s->work;
 	size_t i = hash(c) >> 20 & (k->slots - 1);
 
-	while (k->slot[i].used && !same(&k->slot[i].cell, c))
+	while (k->slot[i] && !same(&s->cell[k->slot[i] - 1], c))
 		i = (i + 1) & (k->slots - 1);
 	return &k->slot[i];
 }
 
-static void merge(struct cells *s, const struct cell *c)
+static void add_to(struct cell *to, const struct cell *c)
 {
-	struct slot *slot = find(s->work, c);
+	to->blocks += c->blocks;
+	to->bytes += c->bytes;
+	to->temporary += c->temporary;
+}
 
-	if (!slot->used) {
-		slot->cell = *c;
-		slot->used = true;
-		s->count++;
-		return;
+/* Makes all slots new; cells that have become the same are one. */
+static void fill_slots(struct cells *s, size_t slots)
+{
+	const size_t cells = s->count;
+	struct work *k = s->work;
+	struct cell c;
+	uint32_t *at;
+
+	free(k->slot);
+	k->slot = must_calloc(slots, sizeof(*k->slot));
+	k->slots = slots;
+	s->count = 0;
+	for (size_t i = 0; i < cells; i++) {
+		c = s->cell[i];
+		at = find(s, &c);
+		if (*at) {
+			add_to(&s->cell[*at - 1], &c);
+			continue;
+		}
+		s->cell[s->count++] = c;
+		*at = (uint32_t)s->count;
 	}
-	slot->cell.blocks += c->blocks;
-	slot->cell.bytes += c->bytes;
-	slot->cell.temporary += c->temporary;
 }
 
 static void coarsen(struct cell *c)
@@ -102,41 +115,108 @@ static void coarsen(struct cell *c)
 		c->life_class = 0;
 }
 
-/* Cells of the old table, without the divisions when there are too many of them. */
-static void rebuild(struct cells *s, size_t slots)
+static uint32_t stack_of(struct cells *s, uint32_t stack)
 {
 	struct work *k = s->work;
-	struct slot *old = k->slot;
-	size_t n = k->slots, i;
+	uint32_t *known = array_at(&k->stand_in, stack, sizeof(*known));
 
-	k->slot = must_calloc(slots, sizeof(*k->slot));
-	k->slots = slots;
-	s->count = 0;
-	for (i = 0; i < n; i++) {
-		if (!old[i].used)
-			continue;
-		if (s->coarse)
-			coarsen(&old[i].cell);
-		merge(s, &old[i].cell);
-	}
-	free(old);
+	if (!*known)
+		*known = s->same(s->same_context, stack) + 1;
+	return *known - 1;
+}
+
+/* Leaves out what has been left out of all cells. */
+static void simplify(struct cells *s, struct cell *c)
+{
+	const struct work *k = s->work;
+
+	if (k->merged)
+		c->stack = stack_of(s, c->stack);
+	if (s->coarse)
+		coarsen(c);
 }
 
 static void add(struct cells *s, struct cell *c)
 {
 	struct work *k = s->work;
+	uint32_t *at;
 
-	if (s->count >= CELLS_MOST && !s->coarse && !s->by_thread_only) {
-		s->coarse = true;
-		rebuild(s, k->slots);
+	simplify(s, c);
+	if (s->count >= k->slots / 4 * 3)
+		fill_slots(s, k->slots * 2);
+	at = find(s, c);
+	if (*at) {
+		add_to(&s->cell[*at - 1], c);
+		return;
 	}
-	if (s->count + 1 > k->slots / 2)
-		rebuild(s, k->slots * 2);
-	if (s->count + 1 >= k->slots)
-		return; /* no memory: the walk has failed */
-	if (s->coarse)
-		coarsen(c);
-	merge(s, c);
+	GROW(s->cell, s->count + 1, k->cells_room);
+	s->cell[s->count++] = *c;
+	*at = (uint32_t)s->count;
+}
+
+/* ---- fewer cells ---- */
+
+void cells_halve(struct cells *s, bool keep_last)
+{
+	const size_t points = s->points, pairs = keep_last && points ? points - 1 : points;
+	uint16_t *to = must_calloc(points + 2, sizeof(*to));
+	size_t i, n = 0;
+	bool second;
+
+	for (i = 0; i < pairs; i += 2, n++) {
+		second = i + 1 < pairs && s->point[i + 1].live.bytes > s->point[i].live.bytes;
+		to[i] = (uint16_t)n;
+		to[i + 1] = (uint16_t)(n + !second);
+		s->point[n] = s->point[i + second];
+	}
+	for (i = pairs; i < points; i++) {
+		to[i] = (uint16_t)n;
+		s->point[n++] = s->point[i];
+	}
+	to[points] = (uint16_t)n;
+	s->points = n;
+	for (i = 0; i < s->count; i++) {
+		s->cell[i].birth = to[s->cell[i].birth];
+		s->cell[i].death = to[s->cell[i].death];
+	}
+	free(to);
+}
+
+static void simplify_all(struct cells *s)
+{
+	struct work *k = s->work;
+
+	for (size_t i = 0; i < s->count; i++)
+		simplify(s, &s->cell[i]);
+	fill_slots(s, k->slots);
+}
+
+/* A stack has at least one cell. */
+static bool are_many(const struct cells *s)
+{
+	const struct work *k = s->work;
+	const struct stacks *stacks = k->walk->input.stacks;
+
+	return s->count > s->most && (!stacks || s->count > stacks->nodes);
+}
+
+static void keep_few(struct cells *s)
+{
+	struct work *k = s->work;
+
+	if (are_many(s) && s->same && !k->merged) {
+		k->merged = true;
+		simplify_all(s);
+	}
+	if (are_many(s) && !s->coarse && !s->by_thread_only) {
+		s->coarse = true;
+		simplify_all(s);
+	}
+	while (are_many(s) && s->points > CELLS_POINTS_LEAST) {
+		cells_halve(s, false);
+		k->step_ticks *= 2;
+		fill_slots(s, k->slots);
+	}
 }
 
 /* ---- points ---- */
@@ -144,11 +224,10 @@ static void add(struct cells *s, struct cell *c)
 /* The first point at or after the event with this time and number. */
 static uint16_t point_of(const struct cells *s, uint64_t ticks, uint32_t order)
 {
-	const struct work *k = s->work;
 	const struct block born = { .start = ticks, .order = order };
 
 	return (uint16_t)FIRST_WHERE(i, s->points,
-				     block_began_by(&born, s->point[i].ticks, k->point_number[i]));
+				     block_began_by(&born, s->point[i].ticks, s->point[i].event));
 }
 
 static void put(struct cells *s, const struct ending *e, size_t death)
@@ -178,7 +257,6 @@ static void close_step(struct cells *s)
 	struct work *k = s->work;
 	size_t i, at = s->points;
 
-	k->point_number[at] = k->top_number;
 	s->point[at] = k->top;
 	s->point[at].ns = walk_ns(k->walk, k->top.ticks);
 	s->points++;
@@ -187,6 +265,7 @@ static void close_step(struct cells *s)
 		put(s, &k->ending[i], at + k->ending[i].late);
 	k->endings = 0;
 	k->any = false;
+	keep_few(s);
 }
 
 /* Before the first event of a later step. */
@@ -206,10 +285,10 @@ static void look(struct cells *s, uint64_t ticks, uint64_t number)
 	size_t i;
 
 	k->now.ticks = ticks;
+	k->now.event = number;
 	if (k->any && k->now.live.bytes <= k->top.live.bytes)
 		return;
 	k->top = k->now;
-	k->top_number = number;
 	k->any = true;
 	for (i = k->endings; i-- && k->ending[i].late;)
 		k->ending[i].late = 0;
@@ -226,10 +305,10 @@ static void start(void *self, struct walk *w)
 	s->work = k;
 	if (!s->steps)
 		s->steps = CELLS_STEPS;
+	if (!s->most)
+		s->most = CELLS_MOST;
 	k->walk = w;
-	k->slots = 1u << 12;
-	k->slot = must_calloc(k->slots, sizeof(*k->slot));
-	k->point_number = must_calloc(s->steps + 2, sizeof(*k->point_number));
+	fill_slots(s, 1u << 12);
 	s->point = must_calloc(s->steps + 2, sizeof(*s->point));
 	k->begin = w->input.header->start_ticks;
 	k->end = end;
@@ -353,7 +432,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct cells *s = self;
 	struct work *k = s->work;
 
-	if (!k || !k->slot || !s->point)
+	if (!k)
 		return;
 	/* A process that ends after the last event ends the run: its blocks are live at that point.
 	 */
@@ -382,18 +461,6 @@ int cell_order(const void *a, const void *b)
 	       RISING(size_class) ?: RISING(life_class);
 }
 
-static void collect(struct cells *s)
-{
-	struct work *k = s->work;
-	size_t i, n = 0;
-
-	s->cell = must_calloc(s->count + 1, sizeof(*s->cell));
-	for (i = 0; i < k->slots; i++)
-		if (k->slot[i].used)
-			s->cell[n++] = k->slot[i].cell;
-	qsort(s->cell, n, sizeof(*s->cell), cell_order);
-}
-
 /* Blocks that never ended (UINT64_MAX) come last.  Returns the number of others. */
 static size_t part_endings(struct work *k)
 {
@@ -417,7 +484,7 @@ static void drop(struct cells *s)
 	if (k) {
 		free(k->slot);
 		free(k->ending);
-		free(k->point_number);
+		array_release(&k->stand_in);
 		array_release(&k->recent);
 		array_release(&k->mapped);
 	}
@@ -432,7 +499,7 @@ static void finish(void *self, struct walk *w)
 	struct work *k = s->work;
 	size_t i, ended, all;
 
-	if (!k || !k->slot || !s->point)
+	if (!k)
 		return;
 	ended = part_endings(k);
 	all = k->endings;
@@ -445,12 +512,12 @@ static void finish(void *self, struct walk *w)
 	    s->point[s->points - 1].live.blocks != k->now.live.blocks) {
 		k->now.ticks = w->last_ticks;
 		k->now.ns = walk_ns(w, w->last_ticks);
-		k->point_number[s->points] = w->events;
+		k->now.event = w->events;
 		s->point[s->points++] = k->now;
 	}
 	for (i = ended; i < all; i++)
 		put(s, &k->ending[i], s->points);
-	collect(s);
+	SORT(s->cell, s->count, cell_order);
 	drop(s);
 }
 

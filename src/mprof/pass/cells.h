@@ -21,8 +21,9 @@
  *
  * With a filter, cells count only the blocks that pass it; points always refer to the whole run.
  *
- * Memory: 48 bytes a cell, and the ends of one step.  Beyond CELLS_MOST cells, those by thread,
- * size and lifetime are merged (`coarse`).
+ * Memory: 48 bytes a cell, its place in a table, and the ends of one step.  Of too many cells,
+ * those of stacks that read the same are merged (`same`), then those by thread, size and lifetime
+ * (`coarse`); if that is not enough, every second point goes (cells_halve), again and again.
  *
  * Errors: without memory the walk fails.  Threads: one at a time.
  */
@@ -31,9 +32,10 @@
 
 #include "sites.h"
 
-#define CELLS_STEPS	 500u
-#define CELLS_STEPS_MOST 10000u
-#define CELLS_MOST	 1500000u
+#define CELLS_STEPS	   500u
+#define CELLS_STEPS_MOST   10000u
+#define CELLS_MOST	   1500000u
+#define CELLS_POINTS_LEAST 8u
 
 #define CELL_NEVER_FREED 100u /* life_class: the process or the trace ended first */
 #define CELL_EXEC	 101u /* life_class: exec took it away */
@@ -53,7 +55,8 @@ struct cell {
 /* The state of the run at a point; sums since the start. */
 struct cells_point {
 	uint64_t ticks;
-	int64_t ns; /* since the start of the run */
+	uint64_t event; /* its number in the walk, from 1 */
+	int64_t ns;	/* since the start of the run */
 	struct live live;
 	uint64_t calls, bytes; /* calls that returned blocks, and the bytes requested */
 	uint64_t frees;
@@ -65,7 +68,11 @@ struct cells {
 	/* Set before the walk: */
 	const struct site_filter *filter; /* NULL: all */
 	unsigned steps;			  /* 0: CELLS_STEPS; at most CELLS_STEPS_MOST */
-	bool by_thread_only;		  /* no classes of size and lifetime, never coarse */
+	size_t most;			  /* cells; more if there are more stacks; 0: CELLS_MOST */
+	/* The stack that stands for this one in cells; NULL: each for itself. */
+	uint32_t (*same)(void *context, uint32_t stack);
+	void *same_context;
+	bool by_thread_only; /* no classes of size and lifetime, never coarse */
 	/* The result: */
 	struct cells_point *point;
 	size_t points;
@@ -76,6 +83,14 @@ struct cells {
 };
 
 extern const struct pass_ops cells_pass;
+
+/*
+ * Of each two neighbouring points the one with more live bytes stays, and the last point if
+ * keep_last.  A cell then belongs to the first point left that is not before its own, so every
+ * window that begins and ends at points that are left has the same figures as before, its peak
+ * included.  Cells that become the same are the caller's to merge.
+ */
+void cells_halve(struct cells *s, bool keep_last);
 
 /* For qsort: by stack, birth, death, thread and classes; 0 for equal cells. */
 int cell_order(const void *x, const void *y);

@@ -153,9 +153,9 @@ void calltree_release(struct calltree *t)
 
 /* ---- from a profile ---- */
 
-void calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
+void calltree_path_of_stack(struct calltree_path *to, struct profile *p, uint32_t stack)
 {
-	const struct profile_path *path = profile_path(p, p->site[i].key);
+	const struct profile_path *path = profile_path(p, stack);
 	size_t k = 0;
 
 	GROW(to->line, path->all + 2, to->room);
@@ -169,6 +169,11 @@ void calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
 	to->asked = k + path->asked;
 	to->inner = k + path->inner;
 	to->all = k + path->all;
+}
+
+void calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
+{
+	calltree_path_of_stack(to, p, p->site[i].key);
 }
 
 /* The first line of the function on the path, folded ones included; all if there is none. */

@@ -81,12 +81,14 @@ enum calltree_direction {
 void calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
 		   enum calltree_direction direction, const char *function);
 
-/* The path of site i of p with the lines above inserted. The caller frees the array. */
+/* The path of a stack, or of site i of p, with the lines above inserted. The caller frees the
+ * array. */
 struct calltree_path {
 	const struct sym_line **line;
 	size_t count, asked, inner, all; /* as in struct profile_path */
 	size_t room;
 };
+void calltree_path_of_stack(struct calltree_path *to, struct profile *p, uint32_t stack);
 void calltree_path_of(struct calltree_path *to, struct profile *p, size_t i);
 
 #endif
