@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <mprof/encode.h>
@@ -165,6 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size += MPROF_HEADER_SIZE - HEAD_BYTES;
 	if (ftruncate(fd, 0) || pwrite(fd, file, size, 0) != (ssize_t)size)
 		abort();
+	futimens(fd, (struct timespec[2]){ 0 }); /* or the reader waits for a writer */
 	if (trace_open(&t, path, data[0] & 1 ? MPROF_MAGIC_COUNTS : MPROF_MAGIC_TRACE, &err))
 		return 0;
 	sink += walk(t);

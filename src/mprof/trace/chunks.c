@@ -58,19 +58,9 @@ static size_t chunk_load_now(struct trace *t, const struct chunk *c, uint64_t **
 	return c->bytes / 8;
 }
 
-/*
- * For a live run that keeps its last events: has it dropped the chunk since we
- * found it? Then it is not damaged.
- */
 bool chunk_is_gone(const struct trace *t, const struct chunk *c)
 {
-	const uint64_t at = offsetof(struct mprof_file_header, dropped_to);
-	uint64_t dropped_to = 0;
-
-	if (!t->header.dropped_ticks || c->slot)
-		return false;
-	return trace_read(t, &dropped_to, sizeof(dropped_to), at) == sizeof(dropped_to) &&
-	       chunk_offset(c) < dropped_to;
+	return !c->slot && trace_has_dropped(t, chunk_offset(c));
 }
 
 /* The last chunks of a live trace may be incomplete. */

@@ -171,10 +171,14 @@ static uint64_t search(struct window *w, uint64_t offset, uint64_t end, struct g
 /* An extent that overlaps the beginning of another one ends there. */
 static void cut(struct trace *t, struct extent *x, uint64_t end)
 {
+	/* A process that drops chunks may be between two steps, or was killed there. */
+	bool dropping = trace_has_dropped(t, x->head.offset);
+
 	if (x->bytes > end - x->payload)
 		x->bytes = end - x->payload;
 	x->head.size = (uint32_t)(end - x->payload + sizeof(x->head));
-	trace_note_damage(t, &t->damage.sizes_bad, 1, x->head.offset);
+	if (!dropping)
+		trace_note_damage(t, &t->damage.sizes_bad, 1, x->head.offset);
 }
 
 /* Does another extent begin in the unused space after the payload of this one? */
@@ -256,6 +260,8 @@ static uint64_t resync(struct window *w, uint64_t offset, struct extent *last)
 		memset(&g, 0, sizeof(g));
 	}
 	found = search(w, offset, t->file_bytes, &g);
+	if (trace_has_dropped(t, offset))
+		return found;
 	if (g.junk)
 		trace_note_damage(t, &t->damage.bytes_skipped, g.junk, g.first_junk);
 	if (offset < t->header.tail && g.empty) {

@@ -9,15 +9,16 @@
  *   walk, slots      the latest time that they and
  *   walk             the chunks and facts of a second walk tell: T
  *   walk, slots      the words that are kept
- *   walk, slots      the same of stack records: each was there before a word named it
  *   walk             what was copied to chunks in the meantime
+ *   walk, slots      stack records: each was there before a word named it
+ *   walk             the same, for stack records
  *
  * The picture ends at T.  An event up to T was in a slot or a chunk before the second copy
  * began, unless its thread had its time and had not stored it yet; such a
  * thread has not returned from the call, so nothing in the picture depends on
  * it.  Therefore a block is never freed in the picture without having been
  * allocated there.  In a run that drops its oldest chunks, T might be dropped
- * by then, so everything found is kept.
+ * by then, so everything found is kept, and chunks may be missing anywhere.
  *
  * A file that does not change between two readings of its slots needs none of this.
  */
@@ -27,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define LOOKS	     8	  /* attempts at listing the extents of a file that changes */
 #define LOOKS_AT_END 30	  /* attempts while one is beyond the end: its writer is about to write */
@@ -36,16 +38,15 @@
 /* In a live run: were chunks dropped since we read the header? */
 static bool has_dropped_more(struct trace *t)
 {
-	struct mprof_file_header *h = &t->header;
-	const size_t at = offsetof(struct mprof_file_header, dropped_to);
-	uint64_t now[3];
+	struct mprof_file_header now, *h = &t->header;
 
-	_Static_assert(offsetof(struct mprof_file_header, dropped_bytes) == 16 + 168, "as read");
-	if (trace_read(t, now, sizeof(now), at) != sizeof(now) || now[2] == h->dropped_bytes)
+	if (trace_read(t, &now, sizeof(now), 0) != sizeof(now) ||
+	    now.dropped_bytes == h->dropped_bytes)
 		return false;
-	h->dropped_to = now[0];
-	h->dropped_ticks = now[1];
-	h->dropped_bytes = now[2];
+	h->chunks = now.chunks;
+	h->dropped_to = now.dropped_to;
+	h->dropped_ticks = now.dropped_ticks;
+	h->dropped_bytes = now.dropped_bytes;
 	return true;
 }
 
@@ -59,6 +60,18 @@ static bool has_grown(const struct trace *t)
 	if (!fstat(t->fd, &st) && (uint64_t)st.st_size > t->file_bytes)
 		return true;
 	return trace_read(t, &tail, sizeof(tail), at) == sizeof(tail) && tail > t->header.tail;
+}
+
+/* May a process be about to write? It need not have run since we opened the file. */
+static bool is_written(const struct trace *t)
+{
+	struct timespec now;
+	struct stat st;
+
+	if (t->header.flags & (MPROF_FILE_COMPRESSED | MPROF_FILE_CLOSED))
+		return false;
+	return has_grown(t) || (!fstat(t->fd, &st) && !clock_gettime(CLOCK_REALTIME, &now) &&
+				now.tv_sec - st.st_mtim.tv_sec <= 1);
 }
 
 /* Lists all extents again, up to the current end of the file. */
@@ -81,15 +94,13 @@ static void walk(struct trace *t, struct extents *x, const struct trace_damage *
  */
 static void walk_until_sound(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
-	bool dropped, grown, half, missing;
+	bool dropped, half, missing;
 
 	for (int looks = 1;; looks++) {
 		walk(t, x, before);
 		dropped = has_dropped_more(t);
-		grown = has_grown(t);
-		half = grown && memcmp(&t->damage, before, sizeof(*before)) != 0;
+		half = memcmp(&t->damage, before, sizeof(*before)) != 0 && is_written(t);
 		missing = half && t->damage.bytes_missing > before->bytes_missing;
-		t->is_changing = t->header.dropped_ticks && (grown || dropped);
 		if (!(dropped || half) || looks >= (missing ? LOOKS_AT_END : LOOKS))
 			return;
 		if (half)
@@ -238,34 +249,29 @@ static uint64_t last_of_chunks(const struct extents *x, uint64_t last)
 	return last;
 }
 
-/* Moves the slots of one kind from one list to another. */
-static void slots_move(struct extents *from, uint16_t kind, struct extents *to)
+/* Replaces the extents of one kind, of slots those that were copied, by those of another list. */
+static void extents_replace(struct extents *x, uint16_t kind, struct extents *from)
 {
-	for (size_t i = 0; i < from->n; i++) {
-		struct extent *slot = &from->item[i], *item;
-
-		if (!slot->copy || slot->kind != kind)
-			continue;
-		item = trace_grow((void **)&to->item, &to->n, &to->room, sizeof(*item));
-		*item = *slot;
-		slot->copy = NULL;
-	}
-}
-
-static void slots_leave(struct extents *x)
-{
+	struct extent *item;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < x->n; i++)
-		if (!is_slot(x->item[i].kind))
+		if (x->item[i].kind != kind)
 			x->item[kept++] = x->item[i];
 	x->n = kept;
+	for (size_t i = 0; i < from->n; i++) {
+		if (from->item[i].kind != kind || (is_slot(kind) && !from->item[i].copy))
+			continue;
+		item = trace_grow((void **)&x->item, &x->n, &x->room, sizeof(*item));
+		*item = from->item[i];
+		from->item[i].copy = NULL;
+	}
 }
 
 /* x: what the first look found. */
 static void look_again(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
-	struct extents events = { 0 }, stacks = { 0 };
+	struct extents events = { 0 }, stacks = { 0 }, late = { 0 };
 
 	t->is_live = true;
 	t->until_ticks = last_of_slots(x);
@@ -274,16 +280,18 @@ static void look_again(struct trace *t, struct extents *x, const struct trace_da
 	t->until_ticks = last_of_chunks(x, t->until_ticks);
 	walk(t, &events, before);
 	slots_copy(t, &events);
+	walk_until_sound(t, x, before);
 	walk(t, &stacks, before);
 	slots_copy(t, &stacks);
-	walk_until_sound(t, x, before);
-	slots_leave(x);
-	slots_move(&events, MPROF_EXTENT_SLOT, x);
-	slots_move(&stacks, MPROF_EXTENT_STACKS_SLOT, x);
+	walk_until_sound(t, &late, before);
+	extents_replace(x, MPROF_EXTENT_SLOT, &events);
+	extents_replace(x, MPROF_EXTENT_STACKS_SLOT, &stacks);
+	extents_replace(x, MPROF_EXTENT_STACKS, &late);
 	if (t->header.dropped_ticks)
 		t->until_ticks = 0;
 	forget(&events);
 	forget(&stacks);
+	forget(&late);
 }
 
 /* The copies are valid until the trace is closed. */

@@ -54,6 +54,15 @@ void trace_wait(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
+bool trace_has_dropped(const struct trace *t, uint64_t offset)
+{
+	const uint64_t at = offsetof(struct mprof_file_header, dropped_to);
+	uint64_t now[2]; /* dropped_to, dropped_ticks */
+
+	return !(t->header.flags & MPROF_FILE_COMPRESSED) &&
+	       trace_read(t, now, sizeof(now), at) == sizeof(now) && now[1] && offset < now[0];
+}
+
 bool trace_reread(struct trace *t)
 {
 	if (!t->is_live || t->chunk_rereads >= REREADS_MAX)

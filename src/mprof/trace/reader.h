@@ -88,7 +88,6 @@ struct trace {
 	struct mprof_file_header header; /* a copy; the one in the file may be live */
 	uint64_t header_bytes;		 /* that it has in the file */
 	uint64_t first_empty;		 /* offset of the first of damage.bytes_empty */
-	bool is_changing;	/* chunks are dropped while we read: some no longer exist */
 	bool is_live;		/* somebody wrote while it was opened */
 	uint64_t until_ticks;	/* of a live one: the last time that is shown; 0: all are */
 	bool only_totals;	/* trace_show_totals() */
@@ -181,6 +180,16 @@ static inline uint64_t trace_last_shown(const struct trace *t)
 
 	return !t->until_ticks || (end && end < t->until_ticks) ? end : t->until_ticks;
 }
+
+/* Chunks are dropped while we read: some that we expect no longer exist. */
+static inline bool trace_is_dropping(const struct trace *t)
+{
+	return t->is_live && t->header.dropped_ticks;
+}
+
+/* Has the run dropped the chunks at this offset by now?  What looks damaged there is not. */
+bool trace_has_dropped(const struct trace *t, uint64_t offset);
+
 /* pread until `bytes` or the end of the file; returns how many were read. */
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset);
 
@@ -231,7 +240,7 @@ bool chunk_is_cut(const struct trace *t, const struct chunk *c);
 size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room);
 /* The time of the last event in a chunk whose first dt is counted from `ticks`; 0: it has none. */
 uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks);
-/* In a live run that has dropped it meanwhile. */
+/* Has the run dropped it since we found it? */
 bool chunk_is_gone(const struct trace *t, const struct chunk *c);
 
 /*

@@ -151,7 +151,7 @@ static void fill_streams(struct trace *t)
 			open_stream(t, i);
 			seq = 0;
 		}
-		if (c->seq != seq + 1 && !t->is_changing &&
+		if (c->seq != seq + 1 && !trace_is_dropping(t) &&
 		    !(t->header.dropped_ticks && c->first_ticks <= t->header.dropped_ticks))
 			trace_note_damage(t, &t->damage.chunks_missing, c->seq - seq - 1,
 					  chunk_offset(c));

@@ -178,7 +178,7 @@ static void find_cuts(struct trace *t, const struct extents *x)
 	for (size_t i = 0; i < x->n; i++)
 		chunks += x->item[i].kind == MPROF_EXTENT_EVENTS ||
 			  x->item[i].kind == MPROF_EXTENT_STACKS;
-	if (!t->is_changing && chunks < h->chunks)
+	if (!trace_is_dropping(t) && chunks < h->chunks)
 		t->damage.chunks_unseen = h->chunks - chunks;
 }
 
