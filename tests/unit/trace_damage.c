@@ -361,6 +361,32 @@ START_TEST(free_over_free)
 }
 END_TEST
 
+/*
+ * Killed, or read, between two steps of dropping old chunks: one FREE header stands for a chunk
+ * whose own header is still there.  That is damage only where nothing was dropped.
+ */
+START_TEST(killed_while_dropping)
+{
+	struct trace_damage damage;
+	struct event e[64];
+	size_t gap, kept;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	gap = build_extent(&b, MPROF_EXTENT_FREE, 1, 0, NULL, 0, PAGE - sizeof(struct mprof_extent));
+	add_pairs(1, 1, 1000, 5);
+	kept = add_pairs(1, 2, 2000, 5);
+	build_extent_at(&b, gap)->size = (uint32_t)(kept - gap);
+	if (!_i) {
+		build_header(&b)->dropped_to = kept;
+		build_header(&b)->dropped_ticks = build_extent_at(&b, kept)->first_ticks;
+	}
+	ck_assert_uint_eq(walk(&damage, e, 64), _i ? 20 : 10);
+	ck_assert_uint_eq(damage.sizes_bad, _i);
+	ck_assert_uint_eq(damage.first_bad_offset, _i ? gap : 0);
+	build_free(&b);
+}
+END_TEST
+
 START_TEST(size_is_nothing)
 {
 	static const uint32_t sizes[] = { 0, 1, 63, 65, 224, 0xffffffc0 };
@@ -678,6 +704,7 @@ Suite *trace_damage_suite(void)
 	tcase_add_test(tc, zero_word_in_a_chunk);
 	tcase_add_test(tc, room_behind_the_tail);
 	tcase_add_test(tc, other_run);
+	tcase_add_loop_test(tc, killed_while_dropping, 0, 2);
 	tcase_add_test(tc, file_grows_while_it_is_read);
 	tcase_add_test(tc, losses_are_summed);
 	tcase_add_test(tc, residency_is_checked);
