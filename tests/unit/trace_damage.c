@@ -372,7 +372,8 @@ START_TEST(killed_while_dropping)
 	size_t gap, kept;
 
 	build_start(&b, MPROF_MAGIC_TRACE);
-	gap = build_extent(&b, MPROF_EXTENT_FREE, 1, 0, NULL, 0, PAGE - sizeof(struct mprof_extent));
+	gap =
+	    build_extent(&b, MPROF_EXTENT_FREE, 1, 0, NULL, 0, PAGE - sizeof(struct mprof_extent));
 	add_pairs(1, 1, 1000, 5);
 	kept = add_pairs(1, 2, 2000, 5);
 	build_extent_at(&b, gap)->size = (uint32_t)(kept - gap);
