@@ -445,3 +445,82 @@ END
 		"$(json out '.rows[0] | "\(.function) \(.blocks.leaked) \(.evidence.kind == "growing")"')" 'step 30 false'
 	expect_same suppressed "$(json out '[.suppressed[] | "\(.why) \(.calls)"] | join(", ")')" 'buffers of stdio 30'
 }
+
+# Why a process stays large after it freed its blocks: what lies beside live blocks, with whose, and
+# what lies alone.  Not of a program that frees everything at the end, or has it live.
+test_freed_memory_that_stays() {
+	cat >stays.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define N 8000
+static char *large[N], *small[N];
+static char *pin(void) { return memset(malloc(32), 1, 32); }
+static char *part(void) { return memset(malloc(3900), 1, 3900); }
+static void wait_a_little(void)
+{
+	for (int i = 0; i < 60; i++) {
+		free(malloc(24));
+		usleep(5000);
+	}
+}
+static void *thread(void *arg)
+{
+	char *p[1000], *last;
+	for (int i = 0; i < 1000; i++)
+		p[i] = part();
+	last = pin();
+	for (int i = 0; i < 1000; i++)
+		free(p[i]);
+	wait_a_little();
+	free(last);
+	return arg;
+}
+static void threads(void)
+{
+	pthread_t t[8];
+	for (int i = 0; i < 8; i++) {
+		pthread_create(&t[i], NULL, thread, NULL);
+		usleep(50000);
+	}
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+}
+int main(int argc, char **argv)
+{
+	const char how = argc > 1 ? argv[1][0] : 'p';
+	if (how == 't') {
+		threads();
+		return 0;
+	}
+	for (int i = 0; i < N; i++) {
+		large[i] = part();
+		small[i] = pin();
+	}
+	if (how != 'p')
+		wait_a_little();
+	for (int i = 0; i < N; i++)
+		free(large[i]);
+	if (how == 'p')
+		wait_a_little();
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -pthread -o stays stays.c || bad 'stays.c does not compile'
+	"$mprof" record -o log -- ./stays pinned 2>/dev/null
+	run "$mprof" report log
+	expect_words out '1. Freed memory stays resident: '
+	expect_words out ' KiB of live blocks, on pages with live blocks, mostly of pin (stays.c:7). It was more than half of the heap for '
+	expect_text out '       mprof compare log'
+	run "$mprof" report --json log
+	expect_same pinned "$(json out '.findings[0] | "\(.finding) \(.function):\(.line) \(.part > 28000000) \(.part < 33000000) \(.whole < 1000000) \(.held_ns < .of_ns)"')" \
+		'retained pin:7 true true true true'
+	"$mprof" record -o log -- ./stays threads 2>/dev/null
+	run "$mprof" report log
+	expect_words out ', on pages without live blocks, which malloc_trim(0) may return. '
+	expect_no_text out 'not allocated through malloc'
+	"$mprof" record -o log -- ./stays end 2>/dev/null
+	run "$mprof" report log
+	expect_no_text out 'Freed memory'
+}

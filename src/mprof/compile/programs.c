@@ -105,7 +105,7 @@ ORDER(most_first, struct trace_program, FALLING(calls) ?: RISING(number) ?: RISI
 int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct error *err)
 {
 	struct finder f = { .walk = NULL };
-	int ret = walk_trace(t, &finder_ops, &f, NULL, NULL, err);
+	int ret = walk_trace(t, &(struct walk_pass){ &finder_ops, &f }, 1, NULL, NULL, err);
 
 	array_release(&f.process);
 	*out = f.done.item;

@@ -64,14 +64,16 @@ static void brief_sample(struct residency *all, const struct heap *h, uint32_t p
 			 const struct trace_residency *r)
 {
 	const struct heap_process *p = h->process[process];
+	struct residency_sample *s = array_at(&all->sample, all->sample.count, sizeof(*s));
 
+	*s = (struct residency_sample){ .process = p->number,
+					.ticks = r->head->ticks_before,
+					.live_bytes = p->live.bytes,
+					.resident = resident_all(r),
+					.rss = r->head->rss };
 	if (!p->live.bytes || p->live.bytes < all->fullest.live_bytes || !r->runs)
 		return;
-	all->fullest = (struct residency_sample){ .process = p->number,
-						  .ticks = r->head->ticks_before,
-						  .live_bytes = p->live.bytes,
-						  .resident = resident_all(r),
-						  .rss = r->head->rss };
+	all->fullest = *s;
 	all->process = process;
 	all->moment.within = r;
 	moment_begin(&all->moment, r->head->ticks_before, h->number);

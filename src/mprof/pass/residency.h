@@ -31,7 +31,7 @@ struct residency_sample {
 
 struct residency {
 	struct walk *walk;
-	bool brief;	      /* set before: `fullest` only, of which the pages */
+	bool brief; /* set before: of samples no pages with blocks, but those of `fullest` */
 	struct moment moment; /* that one, when brief */
 	uint32_t process;     /* index of its process */
 	struct array sample;  /* struct residency_sample, in the order of time */

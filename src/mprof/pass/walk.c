@@ -365,21 +365,21 @@ void walk_release(struct walk *w)
 	w->boundary = NULL;
 }
 
-int walk_trace(struct trace *t, const struct pass_ops *ops, void *self,
+int walk_trace(struct trace *t, const struct walk_pass *pass, size_t passes,
 	       void (*tell)(void *context, const struct walk *w), void *context, struct error *err)
 {
-	const struct walk_pass pass = { ops, self };
 	struct walk *w = must_malloc(sizeof(*w)); /* it has two batches of events in it */
 	struct walk_input in;
 	int ret;
 
 	trace_rewind(t);
 	walk_input_from_trace(&in, t);
-	walk_init(w, &in, &pass, 1);
+	walk_init(w, &in, pass, passes);
 	w->no_pages = true;
 	w->progress = tell;
 	w->progress_context = context;
 	ret = walk_run(w, err);
+	w->passes = 0; /* their results are the caller's */
 	walk_release(w);
 	free(w);
 	trace_rewind(t);

@@ -98,8 +98,9 @@ void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pa
 	       size_t passes);
 int walk_run(struct walk *w, struct error *err);
 void walk_release(struct walk *w);
-/* Walks t, rewound before and after, with one pass; tell may be NULL.  Pages are not counted. */
-int walk_trace(struct trace *t, const struct pass_ops *ops, void *self,
+/* Walks t, rewound before and after; tell may be NULL.  Pages are not counted.  The caller releases
+ * the passes. */
+int walk_trace(struct trace *t, const struct walk_pass *pass, size_t passes,
 	       void (*tell)(void *context, const struct walk *w), void *context, struct error *err);
 
 static inline uint64_t walk_duration_ns(const struct walk *w, uint64_t ticks)

@@ -411,8 +411,8 @@ int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan
 	int code = choose(t, process, &r.of, err);
 
 	if (!code)
-		code = walk_trace(t, &recorded_ops, &r, r.plan.progress ? tell_progress : NULL, &r,
-				  err);
+		code = walk_trace(t, &(struct walk_pass){ &recorded_ops, &r }, 1,
+				  r.plan.progress ? tell_progress : NULL, &r, err);
 	if (!code) {
 		give_held(&r);
 		give_samples(&r, r.of.end_ticks);

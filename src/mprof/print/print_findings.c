@@ -11,6 +11,7 @@
 #include "figures.h"
 #include "json_rows.h"
 #include "print_outside.h"
+#include "print_retained.h"
 #include "print_stack_findings.h"
 #include "shell.h"
 
@@ -390,6 +391,9 @@ json *findings_json(const struct analysis *a)
 	for (i = 0; a->findings && i < STACK_FINDINGS; i++)
 		if (stack_finding_is(&a->findings->stacks, i))
 			json_object_array_add(list, stack_finding_json(a, &a->findings->stacks, i));
+	one = a->findings ? retained_json(a, &a->findings->retained) : NULL;
+	if (one)
+		json_object_array_add(list, one);
 	for (i = 0; a->findings && i < a->findings->count; i++) {
 		one = json_object_new_object();
 		finding_fields(one, a, &a->findings->item[i]);

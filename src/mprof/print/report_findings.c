@@ -13,6 +13,7 @@
 #include "paragraph.h"
 #include "print_findings.h"
 #include "print_outside.h"
+#include "print_retained.h"
 #include "print_stack_findings.h"
 #include "text.h"
 
@@ -51,6 +52,15 @@ static void tell_stack_uses(const struct analysis *a, FILE *out)
 		stack_finding_sentence(a, &a->findings->stacks, i, out);
 		fputc('\n', out);
 	}
+}
+
+static void tell_retained(const struct analysis *a, FILE *out)
+{
+	if (!a->findings || !a->findings->retained.process)
+		return;
+	fputs("  * ", out);
+	retained_sentence(a, &a->findings->retained, out);
+	fputc('\n', out);
 }
 
 static void tell_peak(const struct analysis *a, FILE *out)
@@ -267,9 +277,10 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 void report_findings(const struct analysis *a, FILE *out)
 {
 	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
-		tell_outside, tell_stack_uses, report_nothing, tell_peak,	 tell_never_freed,
-		tell_kept,    tell_lifetimes,  tell_waste,     tell_compactness, tell_resident,
-		tell_maps,    tell_realloc,    tell_failures,  tell_problems,	 tell_stacks,
+		tell_outside, tell_stack_uses,	tell_retained, report_nothing,
+		tell_peak,    tell_never_freed, tell_kept,     tell_lifetimes,
+		tell_waste,   tell_compactness, tell_resident, tell_maps,
+		tell_realloc, tell_failures,	tell_problems, tell_stacks,
 	};
 	size_t i;
 

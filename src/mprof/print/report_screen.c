@@ -19,6 +19,7 @@
 #include "figures.h"
 #include "print_findings.h"
 #include "print_outside.h"
+#include "print_retained.h"
 #include "print_stack_findings.h"
 #include "paragraph.h"
 #include "shell.h"
@@ -399,6 +400,15 @@ static void stacks_item(struct item *x, const struct analysis *a, size_t which)
 	put_text(&x->command, STYLE_FAINT, shell_command(stack_finding_command(which), a->path));
 }
 
+static void retained_item(struct item *x, const struct analysis *a)
+{
+	const struct retained *f = &a->findings->retained;
+
+	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, retained_sentence(a, f, out)));
+	mark_place(&x->words, f->who.line);
+	put_text(&x->command, STYLE_FAINT, WRITTEN(out, retained_command(a, f, out)));
+}
+
 /* The same function is named once: its further findings are added in few words. */
 static void put_also(const struct item *x, FILE *out)
 {
@@ -465,6 +475,8 @@ static size_t make_items(struct item *item, const struct analysis *a)
 	for (i = 0; f && i < STACK_FINDINGS; i++)
 		if (stack_finding_is(&f->stacks, i))
 			stacks_item(&item[n++], a, i);
+	if (f && f->retained.process)
+		retained_item(&item[n++], a);
 	for (i = 0; f && i < f->count; i++)
 		if (!is_added(item, n, &f->item[i]))
 			item[n++].finding = &f->item[i];
@@ -593,7 +605,7 @@ static void tell_more(struct screen *s, size_t findings)
 
 static void tell_findings(struct screen *s)
 {
-	struct item item[FINDINGS + STACK_FINDINGS + 1] = { { .finding = NULL } };
+	struct item item[FINDINGS + STACK_FINDINGS + 2] = { { .finding = NULL } };
 	const size_t n = make_items(item, s->a);
 	const size_t reserved = 2 /* title */ + 3 /* unnamed */ + 2 /* tell_more */;
 	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);

@@ -626,6 +626,26 @@ static void name_variable(struct stack_findings *s, const struct profile *names)
 	variables_release(&v);
 }
 
+/* What is resident and not live; names: NULL without call stacks. */
+static int find_resident(struct findings *f, const struct analysis *a, struct trace *t,
+			 struct profile *names, struct error *err)
+{
+	struct resident_look look;
+	int ret;
+
+	f->retained = (struct retained){ .process = 0 };
+	outside_find(&f->outside, a, t, &f->stacks.uses, NULL, names);
+	if (!f->outside.unseen && !retained_may_be(a))
+		return 0;
+	ret = resident_look_make(&look, t, err);
+	if (!ret) {
+		outside_find(&f->outside, a, t, &f->stacks.uses, &look, names);
+		retained_find(&f->retained, a, &look, names);
+	}
+	resident_look_release(&look);
+	return ret;
+}
+
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, struct error *err)
 {
@@ -636,15 +656,15 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->named = false;
 	f->kept = (struct kept){ .rows = 0 };
 	stack_findings_make(&f->stacks, a, t);
-	if (!a->has_stacks) {
-		outside_find(&f->outside, a, t, &f->stacks.uses, NULL);
-		return 0;
-	}
+	if (!a->has_stacks)
+		return find_resident(f, a, t, NULL, err);
 	ret = profile_names(&f->names, t, o, err);
 	if (ret < 0)
 		return ret;
 	f->named = true;
-	outside_find(&f->outside, a, t, &f->stacks.uses, &f->names);
+	ret = find_resident(f, a, t, &f->names, err);
+	if (ret < 0)
+		return ret;
 	f->stacks.fullest_line = deepest_line(f->stacks.fullest, &f->names);
 	f->stacks.largest_line = deepest_line(f->stacks.largest, &f->names);
 	if (f->stacks.variables_process)

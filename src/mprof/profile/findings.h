@@ -21,6 +21,7 @@
 #include "kept.h"
 #include "outside.h"
 #include "profile.h"
+#include "retained.h"
 #include "stack_findings.h"
 
 #define FINDINGS	10u
@@ -90,6 +91,7 @@ struct findings {
 	size_t count;
 	struct outside outside;	      /* comes before all others; also without stacks */
 	struct stack_findings stacks; /* the same */
+	struct retained retained;     /* comes after these */
 	struct kept kept;	      /* excluded from findings of the peak, waste and leaks */
 	struct profile names;	      /* for profile_path */
 	bool named;

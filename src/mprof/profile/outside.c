@@ -63,7 +63,8 @@ struct look {
 	const struct maps_of *maps;
 	const struct live *peak;
 	const struct tree_process *process;
-	struct profile *names; /* NULL: none */
+	const struct resident_look *pages; /* NULL: none */
+	struct profile *names;		   /* NULL: none */
 };
 
 /* Did the allocator behind malloc map it? Only calls of mmap by name are seen. */
@@ -93,6 +94,17 @@ static uint64_t mapped_by_program(const struct outside *o, const struct look *l)
 	return sum;
 }
 
+/* What lies far from all blocks, when the pages were read. */
+static uint64_t far_from_blocks(const struct outside *o, const struct look *l)
+{
+	const struct resident_parts_sample *s = l->pages ? l->pages->parts.sample.item : NULL;
+
+	for (size_t i = 0; s && i < l->pages->parts.sample.count; i++)
+		if (s[i].process == l->process->number && s[i].ticks == o->ticks)
+			return s[i].other;
+	return UINT64_MAX;
+}
+
 static void measure(struct outside *o, const struct look *l)
 {
 	const struct tree_process *p = l->process;
@@ -108,6 +120,8 @@ static void measure(struct outside *o, const struct look *l)
 		o->mapped = o->memory;
 	o->unseen = o->memory - o->mapped;
 	o->unseen -= malloced < o->unseen ? malloced : o->unseen;
+	if (o->unseen > far_from_blocks(o, l))
+		o->unseen = far_from_blocks(o, l);
 	/* The RSS includes pages of files. */
 	if (!o->looked || !is_whole(p) || o->unseen < OUTSIDE_UNSEEN || o->unseen < o->memory / 2)
 		o->unseen = 0;
@@ -176,13 +190,14 @@ static void find_stacks(struct outside *o, const struct trace *t, const struct s
 }
 
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
-		  const struct stack_uses *stacks, struct profile *names)
+		  const struct stack_uses *stacks, const struct resident_look *look,
+		  struct profile *names)
 {
 	static const struct maps_of no_maps;
 	static const struct live no_blocks;
 	const struct maps_of *m = a->maps.process.item;
 	const struct peak_of *peak = a->peak.process.item;
-	struct look l = { .names = names }, best = l;
+	struct look l = { .pages = look, .names = names }, best = l;
 	struct outside now;
 	size_t i;
 

@@ -12,7 +12,9 @@
  *            blocks at their peak, with rounding and headers.  Freed memory stays
  *            with the allocator, so unseen counts only if it is more than half of
  *            the memory, otherwise it is 0.  Unknown for forked processes, which
- *            have pages of their parent's blocks.
+ *            have pages of their parent's blocks.  With a look at these pages, it is
+ *            at most what lies far from all blocks that there ever were (`other` of
+ *            resident_parts.h).
  *   outside  mapped + unseen
  *
  * The process with most outside is reported, if that is at least OUTSIDE_LEAST
@@ -24,6 +26,7 @@
 #include "../pass/analysis.h"
 #include "../pass/stack_uses.h"
 #include "profile.h"
+#include "retained.h"
 
 #define OUTSIDE_LEAST  (1u << 20)
 #define OUTSIDE_UNSEEN (8u << 20) /* the least unseen that counts */
@@ -51,8 +54,10 @@ struct outside {
 	const struct mapper *mapper;
 };
 
-/* names: NULL without call stacks. */
+/* look: NULL at first; to be repeated with one if there is `unseen`.  names: NULL without call
+ * stacks. */
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
-		  const struct stack_uses *stacks, struct profile *names);
+		  const struct stack_uses *stacks, const struct resident_look *look,
+		  struct profile *names);
 
 #endif

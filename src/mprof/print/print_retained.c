@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* print_retained.c - freed memory that stays resident, in words. */
+#include "print_retained.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "../util/alloc.h"
+#include "figures.h"
+#include "json_rows.h"
+#include "shell.h"
+
+static uint64_t freed_of(const struct retained *f)
+{
+	return f->beside + f->whole;
+}
+
+/* A part below an eighth of the other is not worth words. */
+static void put_where(const struct retained *f, FILE *out)
+{
+	const bool beside = f->beside >= f->whole / 8, whole = f->whole >= f->beside / 8;
+
+	if (beside && whole)
+		fprintf(out, ": %s", format_bytes(f->beside).s);
+	fprintf(out, "%s on pages %s live blocks", beside && whole ? "" : ",",
+		beside ? "with" : "without");
+	if (f->who.line) {
+		fputs(", mostly of ", out);
+		figures_line(out, f->who.line, true);
+	}
+	if (beside && whole)
+		fprintf(out, ", and %s on pages without", format_bytes(f->whole).s);
+	if (whole && f->c_library)
+		fputs(", which malloc_trim(0) may return", out);
+}
+
+void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out)
+{
+	const int64_t ns = walk_ns(&a->walk, f->ticks);
+
+	if (!f->process)
+		return;
+	fprintf(out, "Freed memory stays resident: %s after the start, ",
+		format_ns(ns > 0 ? (uint64_t)ns : 0).s);
+	if (a->tree.processes > 1)
+		fprintf(out, "process %" PRIu32, f->process);
+	else
+		fputs("the program", out);
+	fprintf(out, " had %s of it beside %s of live blocks", format_bytes(freed_of(f)).s,
+		format_bytes(f->live).s);
+	put_where(f, out);
+	fprintf(out, ". It was more than half of the heap for %s of %s.", format_ns(f->held_ns).s,
+		format_ns(f->of_ns).s);
+}
+
+void retained_command(const struct analysis *a, const struct retained *f, FILE *out)
+{
+	fputs("mprof compare ", out);
+	if (a->tree.processes > 1)
+		fprintf(out, "--process %" PRIu32 " ", f->process);
+	shell_path(a->path, out);
+}
+
+static json *text_of(const struct analysis *a, const struct retained *f, bool command)
+{
+	if (command)
+		return json_take(WRITTEN(out, retained_command(a, f, out)));
+	return json_take(WRITTEN(out, retained_sentence(a, f, out)));
+}
+
+#include "../json/retained.def"
+
+json *retained_json(const struct analysis *a, const struct retained *f)
+{
+	json *to = f->process ? json_object_new_object() : NULL;
+
+	if (to)
+		retained_fields(to, a, f);
+	return to;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* print_retained.h - freed memory that stays resident, in words and as a finding in JSON. */
+#ifndef MPROF_PRINT_PRINT_RETAINED_H
+#define MPROF_PRINT_PRINT_RETAINED_H
+
+#include <stdio.h>
+
+#include "../profile/retained.h"
+#include "json.h"
+
+/* Two sentences; nothing if there is no such memory. */
+void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out);
+/* The command that shows which allocators keep less. */
+void retained_command(const struct analysis *a, const struct retained *f, FILE *out);
+/* As one of the findings; NULL if there is no such memory. */
+json *retained_json(const struct analysis *a, const struct retained *f);
+
+#endif

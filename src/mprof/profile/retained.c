@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* retained.c - see retained.h. */
+#include "retained.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_PART 10u /* of the time of a process: the least that counts */
+
+/* ---- how long ---- */
+
+/* What one sample says, of either walk. */
+struct held_sample {
+	uint32_t process;
+	uint64_t ticks;
+	bool held;
+};
+
+/* Samples of all processes, in the order of time; `of` says what is held in sample i. */
+static uint64_t held_ticks(const void *samples, size_t n,
+			   struct held_sample (*of)(const void *samples, size_t i),
+			   const struct tree_process *p, uint64_t end)
+{
+	struct held_sample s, last = { .held = false };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		s = of(samples, i);
+		if (s.process != p->number)
+			continue;
+		sum += last.held && s.held && s.ticks > last.ticks ? s.ticks - last.ticks : 0;
+		last = s;
+	}
+	return last.held && end > last.ticks ? sum + end - last.ticks : sum;
+}
+
+static uint64_t end_of(const struct tree_process *p, const struct analysis *a)
+{
+	return p->end_ticks ? p->end_ticks : a->tree.end_ticks;
+}
+
+static bool lasts(uint64_t held, const struct tree_process *p, const struct analysis *a)
+{
+	const uint64_t end = end_of(p, a);
+
+	return held && end > p->start_ticks && held >= (end - p->start_ticks) / TIME_PART;
+}
+
+/* Of the first walk: no live byte may lie on more pages than it has. */
+struct brief_samples {
+	const struct residency_sample *sample;
+	uint64_t page;
+};
+
+static struct held_sample brief_held(const void *samples, size_t i)
+{
+	const struct brief_samples *b = samples;
+	const struct residency_sample *s = &b->sample[i];
+	const uint64_t resident = s->resident * b->page;
+
+	return (struct held_sample){ s->process, s->ticks,
+				     resident >= s->live_bytes + RETAINED_LEAST &&
+					 s->live_bytes <= resident / 2 };
+}
+
+bool retained_may_be(const struct analysis *a)
+{
+	const struct brief_samples b = { a->residency.sample.item, a->walk.heap.page_size };
+	const struct tree_process *p;
+
+	for (p = a->tree.process; p < a->tree.process + a->tree.processes; p++)
+		if (lasts(held_ticks(&b, a->residency.sample.count, brief_held, p, end_of(p, a)), p,
+			  a))
+			return true;
+	return false;
+}
+
+static uint64_t freed_of(const struct resident_parts_sample *s)
+{
+	return s->gaps + s->retained;
+}
+
+static struct held_sample held(const void *samples, size_t i)
+{
+	const struct resident_parts_sample *s = (const struct resident_parts_sample *)samples + i;
+	const uint64_t freed = freed_of(s);
+
+	return (struct held_sample){ s->process, s->ticks,
+				     freed >= RETAINED_LEAST && freed >= s->live + s->rounding &&
+					 freed >= s->rss / 4 };
+}
+
+/* ---- the walk ---- */
+
+int resident_look_make(struct resident_look *l, struct trace *t, struct error *err)
+{
+	const struct walk_pass pass[] = { { &resident_parts_pass, &l->parts },
+					  { &resident_shares_pass, &l->shares } };
+
+	*l = (struct resident_look){ .parts.sample.count = 0 };
+	return walk_trace(t, pass, sizeof(pass) / sizeof(*pass), NULL, NULL, err);
+}
+
+void resident_look_release(struct resident_look *l)
+{
+	resident_parts_pass.release(&l->parts);
+	resident_shares_pass.release(&l->shares);
+}
+
+/* ---- who ---- */
+
+/* Which function has at least half of the shares of a sample. */
+static struct profile_asked who_has(const struct resident_shares *all, size_t sample,
+				    struct profile *names)
+{
+	struct line_interner functions = { .same = LINE_FUNCTION };
+	struct array of = { .item = NULL };
+	const struct resident_share *s = all->share.item;
+	struct {
+		uint64_t bytes, most;
+		struct profile_asked who;
+	} * x, *most = NULL;
+	struct profile_asked who = { .line = NULL };
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < all->share.count; i++) {
+		if (s[i].sample != sample)
+			continue;
+		sum += s[i].bytes;
+		if (!s[i].stack || s[i].stack == RESIDENT_REST)
+			continue;
+		who = profile_asked(names, s[i].stack);
+		if (!who.line)
+			continue;
+		x = array_at(&of, line_interner_id(&functions, who.line), sizeof(*x));
+		x->bytes += s[i].bytes;
+		if (s[i].bytes > x->most) {
+			x->most = s[i].bytes;
+			x->who = who;
+		}
+	}
+	for (i = 0, x = of.item; i < of.count; i++)
+		most = !most || x[i].bytes > most->bytes ? &x[i] : most;
+	who = most && most->bytes >= sum / 2 ? most->who : (struct profile_asked){ .line = NULL };
+	array_release(&of);
+	line_interner_release(&functions);
+	return who;
+}
+
+/* ---- the finding ---- */
+
+static void take(struct retained *f, const struct resident_parts_sample *s, uint64_t held,
+		 const struct tree_process *p, const struct analysis *a)
+{
+	const struct trace_fact *image = tree_image(p);
+
+	*f = (struct retained){
+		.process = p->number,
+		.ticks = s->ticks,
+		.live = s->live + s->rounding,
+		.beside = s->gaps,
+		.whole = s->retained,
+		.held_ns = walk_duration_ns(&a->walk, held),
+		.of_ns = walk_duration_ns(&a->walk, end_of(p, a) - p->start_ticks),
+		.c_library = image && !strncmp(basename(image->allocator), "libc.so", 7),
+	};
+}
+
+void retained_find(struct retained *f, const struct analysis *a, const struct resident_look *l,
+		   struct profile *names)
+{
+	const struct resident_parts_sample *s = l->parts.sample.item;
+	const struct tree_process *p;
+	size_t i, best = 0;
+	uint64_t ticks;
+
+	*f = (struct retained){ .process = 0 };
+	for (p = a->tree.process; p < a->tree.process + a->tree.processes; p++) {
+		ticks = held_ticks(s, l->parts.sample.count, held, p, end_of(p, a));
+		for (i = 0; lasts(ticks, p, a) && i < l->parts.sample.count; i++)
+			if (s[i].process == p->number && held(s, i).held &&
+			    freed_of(&s[i]) > f->beside + f->whole) {
+				take(f, &s[i], ticks, p, a);
+				best = i;
+			}
+	}
+	if (f->process && names && f->beside > f->whole)
+		f->who = who_has(&l->shares, best, names);
+}

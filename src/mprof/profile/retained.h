@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * retained.h - memory of freed blocks that stays resident: why a process is larger than its live
+ * blocks.
+ *
+ * Of each sample of resident pages (resident_parts.h), the heap is live + rounding + gaps +
+ * retained, and freed is gaps + retained.  A process has a finding if freed was at least
+ * RETAINED_LEAST, half of the heap and a quarter of the resident size in samples that cover a tenth
+ * of its time or more: between two such samples, and after the last one.  So a program that frees
+ * everything just before it ends has none.
+ *
+ * The parts need a walk of their own, over every live block for each sample.  It is made only if
+ * the samples of the first walk (residency.h) allow such a finding, or if there is memory that no
+ * recorded call seems to have requested (outside.h).
+ */
+#ifndef MPROF_PROFILE_RETAINED_H
+#define MPROF_PROFILE_RETAINED_H
+
+#include "../pass/analysis.h"
+#include "../pass/resident_parts.h"
+#include "../pass/resident_shares.h"
+#include "profile.h"
+
+#define RETAINED_LEAST (8u << 20)
+
+/* That walk. */
+struct resident_look {
+	struct resident_parts parts;
+	struct resident_shares shares;
+};
+
+struct retained {
+	uint32_t process; /* number in the run; 0: no finding */
+	uint64_t ticks;	  /* of the sample with most freed bytes, and what it had: */
+	uint64_t live;	  /* bytes of live blocks, and what the allocator added to them */
+	uint64_t beside;  /* freed bytes on pages with a live block, */
+	uint64_t whole;	  /* and on pages without */
+	uint64_t held_ns,
+	    of_ns; /* how long more than half was freed, and the time of the process */
+	/* Who has the largest share of pages with live blocks, if that is at least half of them and
+	 * of the freed bytes most are there; line NULL: nobody. */
+	struct profile_asked who;
+	bool c_library; /* its malloc: malloc_trim() returns whole pages */
+};
+
+/* Do the samples of the first walk allow a finding? */
+bool retained_may_be(const struct analysis *a);
+/* Makes the walk.  -errno with err filled; release it in any case. */
+int resident_look_make(struct resident_look *l, struct trace *t, struct error *err);
+void resident_look_release(struct resident_look *l);
+/* names: NULL without call stacks. */
+void retained_find(struct retained *f, const struct analysis *a, const struct resident_look *l,
+		   struct profile *names);
+
+#endif
