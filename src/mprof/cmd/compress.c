@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "../trace/compact.h"
-#include "../util/ranges.h"
 #include "cmd.h"
 #include "progress.h"
 #include "event_count.h"

@@ -20,7 +20,6 @@
 #include "../profile/outside.h"
 #include "../run/elf.h"
 #include "../run/library.h"
-#include "../run/needed.h"
 #include "../run/run.h"
 #include "../util/styled.h"
 #include "../util/terminal.h"
@@ -215,7 +214,7 @@ static const struct mapper *mapper_of_program(const char *image)
 
 	m = mapper_of_module(basename(realpath(image, whole) ? whole : image));
 	while (!m && (next = mapper_next(next)))
-		if (*next->library && needed_begins(image, next->library))
+		if (*next->library && elf_needs(image, next->library))
 			m = next;
 	value = m && *m->variable ? getenv(m->variable) : NULL;
 	return value && !strcmp(value, m->value) ? NULL : m;

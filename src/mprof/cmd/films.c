@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../print/text.h"
+#include "../util/format.h"
 #include "../places/place_run.h"
 #include "../places/place_trace.h"
 #include "cmd.h"

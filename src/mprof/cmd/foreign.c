@@ -2,7 +2,7 @@
 /* foreign.c - messages about a record that another tool made. */
 #include "foreign.h"
 
-#include "../print/text.h"
+#include "../util/format.h"
 #include "cmd.h"
 
 bool foreign_tell(const struct trace *t)

@@ -3,7 +3,6 @@
  * movie.c - `mprof movie`: the heap over time, under several allocators.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

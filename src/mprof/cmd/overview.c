@@ -9,7 +9,6 @@
 #include "../run/elf.h"
 #include "../run/program.h"
 #include "../run/own_malloc.h"
-#include "../run/target.h"
 #include "../util/alloc.h"
 #include "progress.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../print/text.h"
+#include "../util/format.h"
 #include "../import/import.h"
 #include "../util/ranges.h"
 #include "../util/temporary.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../print/print_change.h"
-#include "../print/text.h"
+#include "../util/format.h"
 #include "../profile/filters.h"
 #include "../profile/paths.h"
 #include "../util/styled.h"

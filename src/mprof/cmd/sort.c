@@ -10,7 +10,7 @@
 
 #include "../export/exports.h"
 #include "../print/json_rows.h"
-#include "../print/text.h"
+#include "../util/format.h"
 #include "../util/alloc.h"
 #include "../util/styled.h"
 #include "cmd.h"

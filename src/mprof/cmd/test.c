@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "../print/text.h"
+#include "../util/format.h"
 #include "run_messages.h"
 #include "cmd.h"
 #include "counts.h"

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "../html/html_frame.h"
-#include "../html/html_report.h"
 #include "../print/json_rows.h"
 #include "../print/text.h"
 #include "../util/alloc.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../print/text.h"
+#include "../util/format.h"
 #include "../util/ranges.h"
 
 #define BATCH 256u

@@ -9,7 +9,6 @@
  */
 #include <stdlib.h>
 
-#include "../util/memory.h"
 #include "compile_parts.h"
 
 /* ---- resting slots ---- */

@@ -9,7 +9,6 @@
  * are GONEs for it) by a TIME word that says nothing new, and put behind that
  * call.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "compile_parts.h"

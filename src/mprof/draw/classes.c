@@ -2,7 +2,6 @@
 /* classes.c - classes of pages and their colours; see classes.h. */
 #include "classes.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* film_live.c - pages and their blocks while a source runs; see film_live.h. */
 #include "film_live.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* movie_pack.c - streams of a film. */
 #include "movie_pack.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

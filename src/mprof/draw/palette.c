@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 struct stop {
 	double at; /* 0 to 1 */

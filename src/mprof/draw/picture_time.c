@@ -4,7 +4,6 @@
  * column is a frame, each row some pages, and the colour tells how full they
  * are.  What an allocator keeps after a peak stays white to the right of it.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

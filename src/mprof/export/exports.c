@@ -5,9 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../util/alloc.h"
-#include "../util/plain.h"
-#include "../util/unfinished.h"
 #include "../util/word_list.h"
 #include "../print/json.h"
 

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +85,7 @@ static void end_block(struct run *r, struct place_block *b)
 {
 	if (!b->addr)
 		return;
-	places_end(&r->to, b, r->op.op);
+	PLACES_TELL(&r->to, end, b, r->op.op);
 	b->addr = 0;
 }
 
@@ -112,7 +111,7 @@ static int apply_birth(struct run *r, const struct mprof_run_address *a, struct 
 			.thread = op->thread,
 			.slot = op->slot,
 		};
-		places_begin(&r->to, b);
+		PLACES_TELL(&r->to, begin, b);
 	}
 	next_op(r);
 	return 0;
@@ -175,7 +174,7 @@ static int take_sample(struct run *r, uint64_t bytes, struct error *err)
 		ret = go_to(r, &from, &s, err);
 	if (ret)
 		return ret;
-	places_sample(&r->to, &s);
+	PLACES_TELL(&r->to, sample, &s);
 	return play_skip(&r->play, bytes - sizeof(from), err);
 }
 
@@ -240,7 +239,7 @@ static int take_frame(struct run *r, uint64_t bytes, struct error *err)
 	range = ranges_of(r, bytes, &n);
 	if (!range)
 		return lies(r, err, "a truncated frame");
-	places_frame(&r->to, &s, range, n);
+	PLACES_TELL(&r->to, frame, &s, range, n);
 	free(range);
 	return 0;
 }
@@ -293,7 +292,7 @@ static void tell_start(struct run *r)
 		.has_residency = true,
 	};
 
-	places_start(&r->to, &s);
+	PLACES_TELL(&r->to, start, &s);
 }
 
 /* Where frames are wanted besides the equal distances, rising. */
@@ -400,7 +399,7 @@ int place_run(const char *playback, const struct variant *v, const struct place_
 			fail(err, ret, "%s: %.400s", v->name, why.text);
 	}
 	if (!ret) {
-		places_finish(&r.to);
+		PLACES_TELL(&r.to, finish);
 		if (result)
 			*result = r.result;
 	}

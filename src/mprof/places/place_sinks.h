@@ -14,61 +14,13 @@ struct place_sinks {
 	size_t n;
 };
 
-static inline void places_start(const struct place_sinks *to, const struct place_start *s)
-{
-	size_t i;
-
-	for (i = 0; i < to->n; i++)
-		if (to->sink[i].ops->start)
-			to->sink[i].ops->start(to->sink[i].self, s);
-}
-
-static inline void places_begin(const struct place_sinks *to, const struct place_block *b)
-{
-	size_t i;
-
-	for (i = 0; i < to->n; i++)
-		if (to->sink[i].ops->begin)
-			to->sink[i].ops->begin(to->sink[i].self, b);
-}
-
-static inline void places_end(const struct place_sinks *to, const struct place_block *b,
-			      uint64_t op)
-{
-	size_t i;
-
-	for (i = 0; i < to->n; i++)
-		if (to->sink[i].ops->end)
-			to->sink[i].ops->end(to->sink[i].self, b, op);
-}
-
-static inline void places_sample(const struct place_sinks *to, const struct place_sample *s)
-{
-	size_t i;
-
-	for (i = 0; i < to->n; i++)
-		if (to->sink[i].ops->sample)
-			to->sink[i].ops->sample(to->sink[i].self, s);
-}
-
-static inline void places_frame(const struct place_sinks *to, const struct place_sample *s,
-				const struct place_range *r, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < to->n; i++)
-		if (to->sink[i].ops->frame)
-			to->sink[i].ops->frame(to->sink[i].self, s, r, n);
-}
-
-static inline void places_finish(const struct place_sinks *to)
-{
-	size_t i;
-
-	for (i = 0; i < to->n; i++)
-		if (to->sink[i].ops->finish)
-			to->sink[i].ops->finish(to->sink[i].self);
-}
+/* Calls a member of struct place_ops of each sink that has it. */
+#define PLACES_TELL(to, member, ...)                                                            \
+	do {                                                                                    \
+		for (size_t i_ = 0; i_ < (to)->n; i_++)                                         \
+			if ((to)->sink[i_].ops->member)                                         \
+				(to)->sink[i_].ops->member((to)->sink[i_].self, ##__VA_ARGS__); \
+	} while (0)
 
 /* The least number of calls greater than `done` after which a frame stands; or PLACE_NOWHERE. */
 static inline uint64_t place_next_frame(const struct place_plan *p, uint64_t ops, uint64_t peak_op,

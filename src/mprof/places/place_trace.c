@@ -111,7 +111,7 @@ static void end_at(struct recorded *r, uint32_t index)
 {
 	struct place_block *b = &r->block[index];
 
-	places_end(&r->to, b, r->op);
+	PLACES_TELL(&r->to, end, b, r->op);
 	lives(r, r->live - b->size);
 	b->addr = r->unused;
 	r->unused = index + 1ull;
@@ -136,7 +136,7 @@ static void begins(struct recorded *r, uint32_t number, const struct place_block
 	beside_put(&r->at, number, from->addr, index);
 	*b = *from;
 	b->slot = index;
-	places_begin(&r->to, b);
+	PLACES_TELL(&r->to, begin, b);
 	lives(r, r->live + b->size);
 }
 
@@ -223,7 +223,7 @@ static void give_samples(struct recorded *r, uint64_t ticks)
 			.anon = s->rss_anon,
 			.mapped = s->virt,
 		};
-		places_sample(&r->to, &r->last);
+		PLACES_TELL(&r->to, sample, &r->last);
 	}
 }
 
@@ -236,7 +236,7 @@ static void give_frames(struct recorded *r, uint64_t ticks)
 		s.op = r->next_frame;
 		s.ns = ns_at(r, ticks);
 		r->next_frame = place_next_frame(&r->plan, r->of.ops, r->of.peak_op, r->next_frame);
-		places_frame(&r->to, &s, NULL, 0);
+		PLACES_TELL(&r->to, frame, &s, NULL, 0);
 	}
 }
 
@@ -246,7 +246,7 @@ static void give_held(struct recorded *r)
 
 	h->sample.op = r->op;
 	if (h->range && r->high - r->low <= r->high / STEADY)
-		places_frame(&r->to, &h->sample, h->range, h->n);
+		PLACES_TELL(&r->to, frame, &h->sample, h->range, h->n);
 	free(h->range);
 	h->range = NULL;
 }
@@ -364,7 +364,7 @@ static void tell_start(struct recorded *r, struct trace *t)
 		.has_residency = has_residency(t, r->of.number),
 	};
 
-	places_start(&r->to, &s);
+	PLACES_TELL(&r->to, start, &s);
 }
 
 static void recorded_release(struct recorded *r)
@@ -416,7 +416,7 @@ int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan
 	if (!code) {
 		give_held(&r);
 		give_samples(&r, r.of.end_ticks);
-		places_finish(&r.to);
+		PLACES_TELL(&r.to, finish);
 	}
 	recorded_release(&r);
 	return code;

@@ -3,7 +3,6 @@
 #include "figures.h"
 #include "../util/alloc.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "json_rows.h"

@@ -7,7 +7,6 @@
 #include "figures.h"
 #include "json_rows.h"
 #include "print_table.h"
-#include "text.h"
 
 static const struct mprof_play_summary *sum_of(const struct change_answer *a, enum change_sides s)
 {

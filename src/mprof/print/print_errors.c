@@ -10,7 +10,6 @@
 #include "../trace/functions.h"
 #include "../util/alloc.h"
 #include "figures.h"
-#include "paragraph.h"
 
 #define DEPTH 8u /* lines of a stack unless --depth says otherwise */
 

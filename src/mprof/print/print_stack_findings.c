@@ -3,12 +3,10 @@
 #include "print_stack_findings.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
-#include "print_findings.h"
 #include "shell.h"
 
 enum { FULL, LARGE, VARIABLES };

@@ -8,7 +8,6 @@
 #include "../trace/functions.h"
 #include "flat_view.h"
 #include "json_rows.h"
-#include "print_findings.h"
 #include "print_table.h"
 #include "report.h"
 #include "shell.h"

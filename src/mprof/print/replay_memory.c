@@ -8,7 +8,6 @@
 #include "../places/pin_names.h"
 #include "figures.h"
 #include "print_table.h"
-#include "text.h"
 
 #define PIN_NAMES   3u	/* functions that are named */
 #define PINS_LEAST  16u /* pages: fewer are not worth a sentence */

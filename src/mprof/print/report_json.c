@@ -8,7 +8,6 @@
 #include "report.h"
 
 #include "../trace/functions.h"
-#include "figures.h"
 #include "json_rows.h"
 #include "print_findings.h"
 

@@ -8,7 +8,6 @@
 #include "figures.h"
 #include "report.h"
 #include "shell.h"
-#include "text.h"
 
 static struct text span(const struct analysis *a, uint64_t from, uint64_t to)
 {

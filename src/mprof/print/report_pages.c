@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "print_table.h"
-#include "text.h"
 
 /* ---- compactness ---- */
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_hot.c - the most frequent allocations, and their sizes. */
 #include "flat_view.h"
-#include "paragraph.h"
 
 #define RECYCLED 10u /* shown if the total is at least this many times the peak */
 

@@ -6,7 +6,6 @@
 #include "../profile/suppressions.h"
 #include "flat_view.h"
 #include "json_rows.h"
-#include "paragraph.h"
 
 static const char *heading(const struct view_request *r, const struct profile_group *g)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* view_lifetimes.c - how long blocks live. */
 #include "flat_view.h"
-#include "paragraph.h"
 
 static struct text mean_of(const struct site_values *v)
 {

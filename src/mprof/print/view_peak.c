@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "flat_view.h"
-#include "paragraph.h"
 
 /* With --at, a row shows only that time: its earlier peak would need the whole walk. */
 static bool has_own_peak(const struct view_request *r)

@@ -15,7 +15,6 @@
 #include "json_rows.h"
 #include "print_table.h"
 #include "views.h"
-#include "paragraph.h"
 
 #define MATRIX 8u /* threads in the matrix */
 #define SITES  5u

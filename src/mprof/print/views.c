@@ -9,7 +9,6 @@
 #include "../util/word_list.h"
 #include "figures.h"
 #include "json_rows.h"
-#include "text.h"
 
 const struct view view_table[] = {
 #define VIEW(id, name, arg, help) { name, arg, help, &view_##id },

@@ -2,7 +2,6 @@
 /* code_names.c - see code_names.h. */
 #include "code_names.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

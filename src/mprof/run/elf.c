@@ -2,8 +2,8 @@
 /*
  * elf.c - facts about an ELF file.
  *
- * Only the file header and the program headers are read; all offsets are
- * checked against what pread gives back.
+ * elf_read() reads only the file header and the program headers, and checks all offsets against
+ * what pread returns: it must work for files that libelf refuses.
  */
 #include "elf.h"
 
@@ -71,6 +71,20 @@ int elf_read(const char *path, struct elf_facts *facts)
 	return 0;
 }
 
+Elf *elf_of(const char *path, int *fd)
+{
+	struct stat st;
+	Elf *elf = NULL;
+
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	elf_version(EV_CURRENT);
+	if (*fd >= 0 && !fstat(*fd, &st) && S_ISREG(st.st_mode))
+		elf = elf_begin(*fd, ELF_C_READ_MMAP, NULL);
+	if (!elf && *fd >= 0)
+		close(*fd);
+	return elf;
+}
+
 /* The bytes of a symbol, from its section. */
 static int read_symbol(Elf *elf, const GElf_Sym *s, char *text, size_t size)
 {
@@ -112,17 +126,49 @@ static int find_symbol(Elf *elf, const char *symbol, char *text, size_t size)
 
 int elf_string(const char *path, const char *symbol, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code = -ENOENT;
-	struct stat st;
-	Elf *elf;
+	int fd, code = -ENOENT;
+	Elf *elf = elf_of(path, &fd);
 
-	if (fd < 0)
-		return -errno;
-	elf_version(EV_CURRENT);
-	elf = fstat(fd, &st) || !S_ISREG(st.st_mode) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	if (elf)
+	if (elf) {
 		code = find_symbol(elf, symbol, text, size);
-	elf_end(elf);
-	close(fd);
+		elf_end(elf);
+		close(fd);
+	}
 	return code;
+}
+
+static bool any_begins(Elf *elf, const char *begin)
+{
+	Elf_Scn *section = NULL;
+	const char *name;
+	GElf_Shdr head;
+	GElf_Dyn d;
+
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data = gelf_getshdr(section, &head) && head.sh_type == SHT_DYNAMIC
+				     ? elf_getdata(section, NULL)
+				     : NULL;
+
+		for (int i = 0; data && gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++) {
+			name = d.d_tag == DT_NEEDED ? elf_strptr(elf, head.sh_link, d.d_un.d_val)
+						    : NULL;
+			if (name && !strncmp(name, begin, strlen(begin)))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool elf_needs(const char *path, const char *begin)
+{
+	bool found = false;
+	int fd;
+	Elf *elf = elf_of(path, &fd);
+
+	if (elf) {
+		found = any_begins(elf, begin);
+		elf_end(elf);
+		close(fd);
+	}
+	return found;
 }

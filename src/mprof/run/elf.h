@@ -5,6 +5,7 @@
 #ifndef MPROF_RUN_ELF_H
 #define MPROF_RUN_ELF_H
 
+#include <libelf.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +25,12 @@ struct elf_facts {
 /* 0, or -errno when the file cannot be read. */
 int elf_read(const char *path, struct elf_facts *facts);
 
-/* The text that a shared object exports as symbol.  0, or -errno. */
+/* The text that a shared object exports as symbol.  0, or -ENOENT. */
 int elf_string(const char *path, const char *symbol, char *text, size_t size);
+/* Does it depend on an object whose name begins so?  Also false if it cannot be read. */
+bool elf_needs(const char *path, const char *begin);
+
+/* NULL if it is not a regular file that can be read.  Then elf_end() it and close *fd. */
+Elf *elf_of(const char *path, int *fd);
 
 #endif

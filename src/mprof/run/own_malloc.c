@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,23 +167,15 @@ static void see_dynamic(struct object *o, Elf_Scn *section)
 static struct object look_at(const char *path)
 {
 	struct object o = { .offered = false };
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd;
+	Elf *elf = elf_of(path, &fd);
+	const bool hashed = elf && see_hashed(&o, elf);
 	Elf_Scn *section = NULL;
 	GElf_Shdr head;
-	struct stat st;
-	bool hashed;
-	Elf *elf;
 
-	if (fd < 0)
+	if (!elf)
 		return o;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return o;
-	}
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	hashed = elf && see_hashed(&o, elf);
-	while (elf && (section = elf_nextscn(elf, section))) {
+	while ((section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &head))
 			continue;
 		if ((head.sh_type == SHT_DYNSYM && !hashed) || head.sh_type == SHT_SYMTAB)

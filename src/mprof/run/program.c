@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "elf.h"
-#include "needed.h"
 #include "own_malloc.h"
 
 #define SCRIPTS_MAX 5 /* as many #! lines in a row as the kernel follows */
@@ -43,7 +42,7 @@ static bool is_sanitized(const char *path)
 	size_t i;
 
 	for (i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-		if (needed_begins(path, runtimes[i]))
+		if (elf_needs(path, runtimes[i]))
 			return true;
 	return false;
 }

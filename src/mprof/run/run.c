@@ -26,7 +26,6 @@
 #include "code_names.h"
 #include "elf.h"
 #include "library.h"
-#include "needed.h"
 #include "process.h"
 #include "sampler.h"
 #include "wrap.h"
@@ -56,8 +55,7 @@ static char *preload_mpi(struct session *s)
 	char *mpi = NULL, *text;
 
 	/* Open MPI's and MPICH's, of Fortran and C++, too. */
-	if (!conf_knows_rank() &&
-	    (needed_begins(program, "libmpi") || needed_begins(program, "libfmpich")))
+	if (!conf_knows_rank() && (elf_needs(program, "libmpi") || elf_needs(program, "libfmpich")))
 		mpi = library_mpi(s->library);
 	s->asks_mpi = mpi;
 	text = must_printf("%s%s", mpi ? ":" : "", mpi ? mpi : "");

@@ -8,7 +8,6 @@
  */
 #include "change_parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../places/memory_use.h"
