@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* diff_json.c - a comparison of two traces as JSON: the fields are in json/diff.def. */
+#include "figures.h"
 #include "json_rows.h"
 #include "print_diff.h"
 
