@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * chance.h - samples that are a Poisson process over the bytes requested: the gap to the next one,
- * and what a sample stands for.
+ * chance.h - sampling as a Poisson process over the bytes requested: the gap to the next sample,
+ * and the weight of a sample.
  *
- * Gaps are exponential, so a block of s bytes is sampled with p = 1 - exp(-s / period) whatever
- * came before.  It counts 1/p calls and s/p bytes: sums of these are right on average for any mix
- * of sizes (Horvitz and Thompson, 1952; jemalloc's prof_unbias and Go's scaleHeapSample are the
- * same but for whose s they take).
+ * Gaps are exponentially distributed, so a block of s bytes is sampled with probability p = 1 -
+ * exp(-s / period), independent of earlier blocks.  A sample counts as 1/p calls and s/p bytes;
+ * sums of these are unbiased for any mix of sizes (Horvitz and Thompson, 1952; jemalloc's
+ * prof_unbias and Go's scaleHeapSample compute the same).
  *
- * No call of the C library.
+ * Calls nothing in the C library.
  */
 #ifndef MPROF_CHANCE_H
 #define MPROF_CHANCE_H
 
 #include <mprof/format.h>
 
-/* xorshift64*, Vigna 2016.  *state: not 0. */
+/* xorshift64* (Vigna 2016).  *state: not 0. */
 static inline uint64_t chance_next(uint64_t *state)
 {
 	*state ^= *state >> 12;
@@ -24,7 +24,7 @@ static inline uint64_t chance_next(uint64_t *state)
 	return *state * 0x2545f4914f6cdd1dull;
 }
 
-/* For the thread with this number; seed 0: another one each time, which `now` is to be. */
+/* The state for a thread with this number; seed 0: a different one each time, from `now`. */
 static inline uint64_t chance_start(uint64_t seed, uint64_t now, uint32_t number)
 {
 	uint64_t state = (seed ? seed : now) + number * 0x9e3779b97f4a7c15ull;
@@ -34,7 +34,7 @@ static inline uint64_t chance_start(uint64_t seed, uint64_t now, uint32_t number
 	return state;
 }
 
-/* A whole number from 1 to 2 * mean - 1, each as likely. */
+/* A uniformly distributed integer from 1 to 2 * mean - 1. */
 static inline int64_t chance_even(uint64_t *state, uint64_t mean)
 {
 	return 1 + (int64_t)((unsigned __int128)chance_next(state) * (2 * mean - 1) >> 64);
@@ -63,7 +63,7 @@ static inline double chance_minus_log(uint64_t random)
 	return -(exponent * ln2 + 2 * t * sum);
 }
 
-/* 1 - exp(-x), without the loss that a difference from 1 would have. */
+/* 1 - exp(-x), without cancellation for small x. */
 static inline double chance_of(double x)
 {
 	int halved = 0;
@@ -125,7 +125,7 @@ static inline int64_t chance_whole(double v)
 	return v < 0x1p62 ? (int64_t)(v + 0.5) : (int64_t)1 << 62;
 }
 
-/* A cell knows its heaviest sample, for the range of its figures. */
+/* Keeps the heaviest sample of a cell, for the range of its figures. */
 static inline void chance_note_heaviest(struct mprof_sample_cell *c, const struct weight *w)
 {
 	const double calls = chance_root(w->spare) * w->calls;

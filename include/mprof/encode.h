@@ -23,19 +23,19 @@ enum mprof_tag {
 	MPROF_TAG_END = 0,	     /* no more words */
 	MPROF_TAG_MALLOC = 1,	     /* short allocation: malloc */
 	MPROF_TAG_CALLOC = 2,	     /* short allocation: calloc(1, size) */
-	MPROF_TAG_REALLOC_END = 3,   /* short allocation: what a realloc returned */
+	MPROF_TAG_REALLOC_END = 3,   /* short allocation: the result of a realloc */
 	MPROF_TAG_NEW = 4,	     /* short allocation: operator new */
 	MPROF_TAG_FREE = 5,	     /* short free: free */
 	MPROF_TAG_DELETE = 6,	     /* short free: operator delete */
-	MPROF_TAG_REALLOC_BEGIN = 7, /* short free: the block a realloc was given */
+	MPROF_TAG_REALLOC_BEGIN = 7, /* short free: the argument of a realloc */
 	MPROF_TAG_LONG = 8,	     /* any function, four 64-bit values follow */
 	MPROF_TAG_TIME = 9,	     /* absolute ticks in the upper 60 bits */
 	MPROF_TAG_LOST = 10,	     /* reason 8 bits, count 52 bits */
 	MPROF_TAG_THREAD = 11,	     /* following events belong to this thread number */
 	MPROF_TAG_CONTROL = 12,	     /* dt 12, enum mprof_control 8, value 40 */
-	MPROF_TAG_STACK = 13,	     /* flags 4, stack id 32, zero 24: of the events that follow */
-	MPROF_TAG_TOUCHED = 14,	     /* bytes 48, zero 12: of the block that is freed next */
-	MPROF_TAG_COUNT = 15,	     /* elements 32, zero 28: of the short calloc that comes next */
+	MPROF_TAG_STACK = 13,	     /* flags 4, stack id 32, zero 24: for the events that follow */
+	MPROF_TAG_TOUCHED = 14,	     /* bytes 48, zero 12: for the block that is freed next */
+	MPROF_TAG_COUNT = 15,	     /* elements 32, zero 28: for the short calloc that follows */
 };
 
 /*
@@ -47,18 +47,18 @@ enum mprof_tag {
 #define MPROF_STACK_OF_FREES 1u
 
 /*
- * A TOUCHED word says how many bytes the program had used of the block that the next event in
- * this chunk frees, to the page.
+ * A TOUCHED word gives the bytes that the program had used, in whole pages, of the block that the
+ * next event in this chunk frees.
  */
 #define MPROF_TOUCHED_MAX ((1ull << 48) - 1)
 
 /*
- * A COUNT word is the number of elements that the next short calloc asked for, whose size is
- * that of all of them.  Without one it is 1.
+ * A COUNT word gives the number of elements of the next short calloc, whose size is that of all
+ * elements together.  Without a COUNT word it is 1.
  */
 #define MPROF_COUNT_MAX UINT32_MAX
 
-/* What a CONTROL word means, with its value in brackets. */
+/* Kinds of CONTROL words, with their value in brackets. */
 enum mprof_control {
 	MPROF_CONTROL_THREAD_CREATE = 1, /* about to create [thread number] */
 	MPROF_CONTROL_THREAD_START,	 /* first words of a thread [kernel tid] */
@@ -178,17 +178,16 @@ static inline unsigned mprof_word_error(uint64_t w)
 {
 	return (unsigned)(w >> 32);
 }
-/* Signed: an arithmetic shift brings the sign down, times eight. */
+/* Signed: an arithmetic shift extends the sign, times eight. */
 static inline uint64_t mprof_word_delta(uint64_t w)
 {
 	return (uint64_t)((int64_t)w >> 37) << 3;
 }
 
 /*
- * The checksum of a closed payload (FORMAT.md section 4.3): four lanes of
- * multiply and rotate over 64-bit words, so that it costs a fraction of a
- * nanosecond a word.  bytes is a multiple of 8, or the last word is
- * completed with zeros.  Never returns 0.
+ * The checksum of a closed payload (FORMAT.md section 4.3): four lanes of multiply and rotate over
+ * 64-bit words, at a fraction of a nanosecond a word.  bytes is a multiple of 8, or the last word
+ * is padded with zeros.  Never returns 0.
  */
 static inline uint32_t mprof_checksum(const void *data, uint64_t bytes)
 {
@@ -197,7 +196,7 @@ static inline uint32_t mprof_checksum(const void *data, uint64_t bytes)
 	uint64_t lane[4] = { bytes, k, ~bytes, k ^ bytes };
 	uint64_t w, i, n = bytes / 8, whole = n & ~3ull;
 
-	/* By fours: the lanes stay in registers and do not depend on each other. */
+	/* Four at a time: the lanes stay in registers and do not depend on each other. */
 	for (i = 0; i < whole; i += 4) {
 		uint64_t v[4];
 

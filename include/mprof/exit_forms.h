@@ -5,7 +5,7 @@
 #ifndef MPROF_EXIT_FORMS_H
 #define MPROF_EXIT_FORMS_H
 
-/* With AND between them: a string literal, or MPROF_COMMA for a list. */
+/* Separated by AND: use a string literal, or MPROF_COMMA for a list. */
 #define MPROF_EXIT_FORMS(AND) "folded" AND "text" AND "stat"
 #define MPROF_COMMA	      ,
 

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * filters.h - values of MPROF_CONF that choose: patterns and ranges, with commas between them.
+ * filters.h - filter values of MPROF_CONF: patterns and ranges, separated by commas.
  *
- * Needs no C library, so that the preloaded library and the command line share it.
+ * Independent of the C library, so the preloaded library and the command line share it.
  */
 #ifndef MPROF_FILTERS_H
 #define MPROF_FILTERS_H
 
 #include <stdint.h>
 
-/* Where launchers say which rank of a parallel program a process is, and of which batch job: the
- * first that is set counts.  SLURM_PROCID is last, because mpirun in a batch job inherits that of
- * the job's shell. */
+/*
+ * Variables in which launchers pass the rank of a process and the id of the batch job: the first
+ * that is set counts.  SLURM_PROCID is last, because mpirun in a batch job inherits that of the
+ * job's shell.
+ */
 #define MPROF_RANK_VARIABLES                                                                   \
 	"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", \
 	    "ALPS_APP_PE", "FLUX_TASK_RANK", "SLURM_PROCID"
 #define MPROF_JOB_VARIABLES "COBALT_JOBID", "PBS_JOBID", "SLURM_JOB_ID", "JOB_ID"
 
-/* A pattern up to a comma or its end: * is any text, ? any character. */
+/* Matches a pattern that ends at a comma or NUL: * is any text, ? any character. */
 static inline int mprof_glob_matches(const char *glob, const char *name)
 {
 	const char *star = 0, *again = name;
@@ -40,7 +42,7 @@ static inline int mprof_glob_matches(const char *glob, const char *name)
 	}
 }
 
-/* Does one of the patterns match the file's name, or its path where the pattern has a slash? */
+/* Does a pattern match the file's name, or, if it contains a slash, the path? */
 static inline int mprof_globs_match(const char *list, const char *path)
 {
 	const char *name = path;
@@ -60,7 +62,7 @@ static inline int mprof_globs_match(const char *list, const char *path)
 	return 0;
 }
 
-/* Moves *s behind a number; 0 if there is none, or one beyond 18 digits. */
+/* Moves *s behind a number; 0 if there is none, or it has more than 18 digits. */
 static inline int mprof_range_number(const char **s, uint64_t *n)
 {
 	int digits = 0;
@@ -91,7 +93,7 @@ static inline int mprof_ranges_have(const char *list, uint64_t n)
 	return found;
 }
 
-/* Bytes with K, M, G or T behind, or a percentage of `whole`.  0: that is neither. */
+/* Bytes with a suffix K, M, G or T, or a percentage of `whole`.  0: neither. */
 static inline int mprof_amount(const char *s, uint64_t whole, uint64_t *bytes)
 {
 	static const char units[] = "KMGT";

@@ -54,7 +54,7 @@ static inline int mprof_is_magic(const char *magic)
 	return mprof_kind_name(magic) != (const char *)0;
 }
 
-/* The functions an event can name.  Codes are on disk. */
+/* The functions that an event can name.  Codes are on disk. */
 enum mprof_fn {
 	MPROF_FN_NONE = 0,
 #define MPROF_FUNCTION(id, code, name, class) MPROF_FN_##id = code,
@@ -93,8 +93,8 @@ enum mprof_lost {
 /* header.flags */
 #define MPROF_FILE_COMPRESSED 1u /* rewritten by mprof; index at the end */
 #define MPROF_FILE_CLOSED     2u /* mprof saw the run end and added its own facts */
-#define MPROF_FILE_TOUCHED    4u /* the touched bytes of large blocks are recorded */
-#define MPROF_FILE_FILTERED   8u /* some processes were left out on request */
+#define MPROF_FILE_TOUCHED    4u /* touched bytes of large blocks are recorded */
+#define MPROF_FILE_FILTERED   8u /* some processes were excluded on request */
 
 enum mprof_process_state {
 	MPROF_PROCESS_NONE = 0,
@@ -117,7 +117,7 @@ struct mprof_process_entry {
 	uint16_t image;	     /* number of exec calls so far, modulo 65536 */
 	int32_t status;
 	uint32_t lost[MPROF_LOST_REASONS]; /* events, saturating; enum mprof_lost */
-	uint64_t self_bytes;		   /* memory of the library in the process, now */
+	uint64_t self_bytes;		   /* current memory of the library in the process */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_process_entry) == 64, "on-disk layout");
 
@@ -139,31 +139,30 @@ struct mprof_file_header {
 	uint32_t clock;	      /* enum mprof_clock */
 	uint32_t clock_shift; /* ticks = counter >> clock_shift */
 	uint64_t clock_hz;    /* ticks a second, estimated at start; facts calibrate it */
-	uint64_t start_ticks; /* these three were read together */
+	uint64_t start_ticks; /* these three were read at the same time */
 	int64_t start_mono_ns;
 	int64_t start_real_ns;
 	/* The fields from here on change during the run, by atomic operations. */
-	uint64_t tail;			   /* offset of the first byte not given to an extent */
+	uint64_t tail;			   /* offset of the first byte that no extent has */
 	uint32_t processes;		   /* numbers assigned so far */
 	uint32_t threads;		   /* numbers assigned so far */
 	uint32_t lost[MPROF_LOST_REASONS]; /* of processes without an entry */
-	uint64_t index_offset;		   /* compressed file: where the index extent is */
+	uint64_t index_offset;		   /* compressed file: offset of the index extent */
 	uint64_t room;			   /* disk blocks are reserved up to here */
 	uint32_t filters;		   /* seccomp filters of the first process */
-	uint32_t
-	    paused; /* profile: 1 while mprof asked to keep no new blocks, and 2 for each clear */
+	uint32_t paused;     /* profile: 1 while paused by mprof ctl, plus 2 for each clear */
 	uint64_t time_error; /* compressed file: the error of event times, in ticks */
-	uint64_t chunks;     /* EVENTS and STACKS extents written so far; 0: not known */
-	/* Of a run that keeps its last events only (FORMAT.md 3.1); 0: nothing was dropped. */
-	uint64_t dropped_to;	/* chunks before this offset were dropped, or may be */
-	uint64_t dropped_ticks; /* events up to here may be missing, later ones are all there */
+	uint64_t chunks;     /* EVENTS and STACKS extents written so far; 0: unknown */
+	/* For a run that keeps only its last events (FORMAT.md 3.1); 0: nothing was dropped. */
+	uint64_t dropped_to;	/* chunks before this offset may be dropped */
+	uint64_t dropped_ticks; /* earlier events may be missing; all later ones are there */
 	uint64_t dropped_bytes; /* of chunks of events */
-	/* Of a run that keeps no more events when they need too much (FORMAT.md 3.2). */
+	/* For a run that stops keeping events at a limit (FORMAT.md 3.2). */
 	uint64_t budget;  /* bytes of the file; 0: no limit */
-	uint64_t log_end; /* in ticks: all events up to here are kept, later ones are not; 0: all */
-	uint32_t log_end_why; /* enum mprof_log_end */
-	uint32_t overhead;    /* percent of its own CPU time that recording may cost; 0: no limit */
-	uint64_t sampled_from; /* in ticks: from then on, totals of some processes are of samples */
+	uint64_t log_end; /* in ticks: earlier events are all kept, later ones not; 0: all kept */
+	uint32_t log_end_why;  /* enum mprof_log_end */
+	uint32_t overhead;     /* recording's limit in percent of the program's CPU time; 0: none */
+	uint64_t sampled_from; /* in ticks: later totals of some processes are of samples */
 	uint64_t reserved[2];
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
@@ -240,8 +239,8 @@ struct mprof_counts_fn {
 };
 struct mprof_counts {
 	uint64_t tid;	    /* kernel thread id */
-	uint64_t end_ticks; /* 0 while the thread lives */
-	uint64_t merged;    /* further threads that are added up here */
+	uint64_t end_ticks; /* 0 while the thread runs */
+	uint64_t merged;    /* further threads whose counts are included */
 	uint64_t reserved[5];
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
 };
@@ -250,28 +249,28 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_counts) == 832, "on-disk layout");
 /*
  * Totals, FORMAT.md section 10.  Mapped and live, as counts.  What one thread did with the
  * blocks of one stack: written by that thread only, with plain adds.  A free is added to the
- * cell of the thread that frees, so a block's two ends may be in two cells, and only their sum
- * over the lanes of a process says what is live.
+ * cell of the thread that frees, so the allocation and the free of a block may be in two cells,
+ * and only the sum over the lanes of a process gives what is live.
  */
 struct mprof_cell {
-	uint64_t calls, bytes;			/* that returned a block */
+	uint64_t calls, bytes;			/* successful ones */
 	uint64_t freed_calls, freed_bytes;	/* freed, or passed to realloc */
-	uint64_t lifetime;			/* of freed blocks, in ticks, their sum */
+	uint64_t lifetime;			/* sum over freed blocks, in ticks */
 	uint32_t lifetime_least, lifetime_most; /* mprof_rounded(), the least as ~; 0: none yet */
-	uint32_t size_least, size_most;		/* requested bytes, the same way */
-	int32_t unfolded_bytes, unfolded_calls; /* live here and not yet in its mprof_site_live */
+	uint32_t size_least, size_most;		/* requested bytes, stored likewise */
+	int32_t unfolded_bytes, unfolded_calls; /* live, but not in mprof_site_live yet */
 };
 /* Rare events. */
 struct mprof_cell_more {
 	uint64_t temporary_calls, temporary_bytes; /* freed by the thread's very next call */
-	uint64_t reallocs, realloc_moved;	   /* of calls; of these, to another address */
-	uint64_t realloc_bytes;			   /* the most that moves copied */
+	uint64_t reallocs, realloc_moved;	   /* calls; those that moved the block */
+	uint64_t realloc_bytes;			   /* upper bound of the bytes copied */
 	int64_t realloc_grown; /* bytes by which blocks grew, minus bytes by which they shrank */
 	uint64_t map_calls, map_bytes; /* mmap, mremap, growth by brk and sbrk */
 };
 /*
- * Of all threads of a process: what is live, and what was live at the peak. at_peak_* are the
- * live figures before the last change after the peak numbered `stamp`; if that is not the
+ * For all threads of a process: what is live, and what was live at the peak.  at_peak_* are the
+ * live figures before the first change after the peak numbered `stamp`; if that is not the
  * process's peak, live_* have not changed since the peak.
  */
 struct mprof_site_live {
@@ -282,8 +281,8 @@ struct mprof_site_live {
 	int64_t reserved;
 };
 /*
- * MODE=Sample: as struct mprof_cell, of sampled blocks, each with the weight 1/p of the
- * probability p with which a block like it is sampled (FORMAT.md section 10.1).
+ * MODE=Sample: like struct mprof_cell, for sampled blocks, each weighted by 1/p, where p is the
+ * probability with which a block of its size is sampled (FORMAT.md section 10.1).
  */
 struct mprof_sample_sums {
 	uint64_t samples;
@@ -294,8 +293,8 @@ struct mprof_sample_cell {
 	struct mprof_sample_sums made, freed;
 	double heaviest_calls, heaviest_bytes; /* greatest sqrt(1-p)/p and sqrt(1-p) size/p */
 	double lifetime;		       /* ticks of freed samples, weighted */
-	uint32_t size_least, size_most;	       /* of samples, as in struct mprof_cell */
-	uint64_t elapsed; /* ticks of the thread since its sample before, without ours; their sum */
+	uint32_t size_least, size_most;	       /* of samples, as in mprof_cell */
+	uint64_t elapsed; /* sum of ticks since the thread's previous sample, without ours */
 	uint64_t reserved[1];
 };
 #define MPROF_SAMPLE_BYTES 1u
@@ -314,12 +313,12 @@ struct mprof_heap_totals {
 	uint64_t peak_ticks;
 	uint64_t peak_bound;	/* error bound of the peak, in bytes; 0: the peak is exact */
 	uint64_t began_ticks;	/* older blocks are the parent's */
-	uint32_t lanes;		/* the most in use at once */
+	uint32_t lanes;		/* most in use at once */
 	uint32_t several;	/* 1 if the process ever had more than one thread */
 	uint64_t sample_period; /* MODE=Sample: mean distance between samples, in sample_unit */
 	uint64_t sample_unit;	/* MPROF_SAMPLE_BYTES or MPROF_SAMPLE_CALLS; 0: every call counts */
-	/* The step of the course that is not over: the most that lived in it, when, and the stack
-	 * that allocated then; 0: none did. */
+	/* The current step of the course: the most live bytes so far, when, and the stack that
+	 * allocated then; 0: none. */
 	int64_t step_bytes, step_calls;
 	uint64_t step_ticks;
 	uint64_t step_stack;
@@ -328,18 +327,18 @@ struct mprof_heap_totals {
 MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
 
 /* How the heap of one image of a process changed over time: steps of equal length. */
-#define MPROF_STEPS 256u /* when there are more, two become one */
+#define MPROF_STEPS 256u /* beyond, each two are joined */
 struct mprof_step {
-	int64_t live_bytes, live_calls; /* the most that lived in it */
+	int64_t live_bytes, live_calls; /* most live bytes in it, and the calls then */
 	uint64_t ticks;			/* when */
-	uint64_t resident, mapped; /* memory of the process, in bytes, when it ended; 0: unknown */
-	uint64_t calls, bytes;	   /* blocks allocated from the start to its end */
-	uint32_t stack;		   /* that allocated then; 0: nothing was, or not known */
+	uint64_t resident, mapped;	/* memory of the process in bytes, at its end; 0: unknown */
+	uint64_t calls, bytes;		/* blocks allocated from the start to its end */
+	uint32_t stack;			/* that allocated then; 0: none, or unknown */
 	uint32_t reserved;
 };
 struct mprof_course {
 	uint64_t began_ticks, step_ticks; /* of the first step; of each */
-	uint32_t steps;			  /* that are over */
+	uint32_t steps;			  /* completed */
 	uint32_t reserved[11];
 	struct mprof_step step[MPROF_STEPS];
 };
@@ -352,9 +351,8 @@ struct mprof_lane {
 	uint32_t threads; /* that used it so far */
 	uint32_t owned;	  /* 1: a thread uses it now */
 	uint64_t missed; /* blocks whose free was not recorded: their address was allocated again */
-	uint64_t strange; /* frees of unknown blocks */
-	uint64_t unmap_calls,
-	    unmap_bytes; /* munmap, mremap of the old mapping, a break that falls */
+	uint64_t strange;		   /* frees of unknown blocks */
+	uint64_t unmap_calls, unmap_bytes; /* munmap, old mapping of mremap, lowered break */
 	uint64_t reserved[3];
 	uint64_t sizes[MPROF_SIZE_BINS];       /* calls, by requested bytes */
 	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* and of freed blocks */
@@ -370,7 +368,7 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_cell_sizes) == 1536, "on-disk layout");
 
 /*
  * MODE=Guard, FORMAT.md section 11: one error of the program.  Stacks are numbers of the
- * process's image, 0: not known.  Functions are enum mprof_fn.
+ * process's image, 0: unknown.  Functions are enum mprof_fn.
  */
 enum mprof_misuse_what {
 	MPROF_MISUSE_OVERRUN = 1, /* bytes behind a block were changed */
@@ -378,14 +376,14 @@ enum mprof_misuse_what {
 	MPROF_MISUSE_DOUBLE_FREE, /* a freed block was freed or reallocated */
 	MPROF_MISUSE_FREED_WRITE, /* bytes of a freed block were changed */
 	MPROF_MISUSE_INTERIOR,	  /* freed or reallocated: not the beginning of a block */
-	MPROF_MISUSE_FOREIGN,	  /* the same, of memory that no allocator handed out */
+	MPROF_MISUSE_FOREIGN,	  /* the same, of memory that no allocator returned */
 	MPROF_MISUSE_BEHIND,
 };
 /* What foreign memory is: mprof_misuse.place. */
 enum mprof_place_what {
-	MPROF_PLACE_HEAP = 0, /* or not known */
+	MPROF_PLACE_HEAP = 0, /* or unknown */
 	MPROF_PLACE_STACK,
-	MPROF_PLACE_OBJECT, /* of the program or a library: a variable, or code */
+	MPROF_PLACE_OBJECT, /* in the program or a library: a variable, or code */
 	MPROF_PLACE_UNMAPPED,
 	MPROF_PLACE_MISALIGNED,
 };
@@ -401,13 +399,13 @@ struct mprof_misuse {
 	uint32_t found_thread, allocated_thread, freed_thread;
 	uint16_t found_fn; /* the call that found it; 0: a check at the end of the process */
 	uint16_t allocated_fn, freed_fn;
-	uint16_t seen_bytes; /* of seen: the first bytes that changed, with those between */
+	uint16_t seen_bytes; /* length of `seen`, which begins at the first changed byte */
 	uint8_t seen[16];
 	uint64_t reserved[2];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_misuse) == 112, "on-disk layout");
 
-/* What MODE=Guard did in a process; the last one counts. */
+/* What MODE=Guard did in a process; the last one is valid. */
 struct mprof_guarded {
 	uint64_t blocks;      /* allocated with guards */
 	uint64_t freed;	      /* of these, freed */
@@ -445,11 +443,11 @@ enum mprof_fact_what {
 	MPROF_FACT_CHILD,     /* it made a child: child_pid; how = enum mprof_child_how */
 	MPROF_FACT_EXECING, /* it calls exec of path= ; env_kept: is the library still preloaded? */
 	MPROF_FACT_STOPPED, /* recording ended early: why= */
-	MPROF_FACT_OUTSIDE, /* mprof's own remark on the run: why= */
+	MPROF_FACT_OUTSIDE, /* a remark of mprof on the run: why= */
 	MPROF_FACT_DEEPBIND, /* it loaded path= with RTLD_DEEPBIND: its malloc and free are libc's
 				and not recorded */
 	MPROF_FACT_RESUMED,  /* the cause of the last STOPPED did not occur */
-	MPROF_FACT_RANK,     /* MPI said which rank it is: rank= */
+	MPROF_FACT_RANK,     /* its MPI rank: rank= */
 	MPROF_FACT_CODE,     /* names of its generated code: arg= "address name", for each frame */
 };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
@@ -459,7 +457,7 @@ struct mprof_fact {
 	int32_t pid;
 	int32_t parent_pid;
 	uint32_t parent; /* process number of the parent, 0 if not recorded */
-	uint64_t ticks;	 /* these three were read together and calibrate the clock */
+	uint64_t ticks;	 /* these three were read at the same time and calibrate the clock */
 	int64_t mono_ns;
 	int64_t real_ns;
 	uint64_t start_time; /* as in mprof_process_entry */
@@ -491,7 +489,7 @@ struct mprof_sample {
 	uint64_t minor_faults; /* since its start */
 	uint64_t peak_rss;     /* the maximum so far of this program, from the kernel */
 	uint64_t cpu_ns;       /* user and system time of the process, with peak_rss */
-	uint64_t arena;	       /* by which the break moved since the program started */
+	uint64_t arena;	       /* how far the break has moved since the program started */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_sample) == 64, "on-disk layout");
 
@@ -516,16 +514,16 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
  */
 struct mprof_stack_use {
 	uint64_t tid;
-	uint64_t high;	  /* end of the stack: where the thread began */
-	uint64_t limit;	  /* bytes below `high` that it may use; 0: no limit, or not known */
-	uint64_t deepest; /* bytes from `high` to the lowest stack pointer seen; 0: none was */
+	uint64_t high;		/* end of the stack: where the thread began */
+	uint64_t limit;		/* bytes below `high` that it may use; 0: no limit, or unknown */
+	uint64_t deepest;	/* bytes from `high` to the lowest stack pointer seen; 0: none */
 	uint64_t deepest_ticks; /* then */
 	uint64_t touched;	/* bytes from `high` to the lowest resident page */
 	uint64_t resident;	/* bytes in resident pages of it */
 	uint64_t looked_ticks;	/* when these two were read; 0: never */
 	uint64_t begin_ticks;
 	uint64_t end_ticks;	 /* 0: the thread still runs, or was killed */
-	uint64_t thread_pointer; /* that thread-local variables are found from */
+	uint64_t thread_pointer; /* thread-local variables are relative to it */
 	uint32_t stack;		 /* call stack at deepest_ticks */
 	uint32_t others;	 /* ended threads that used no more, and have no record */
 	uint64_t reserved[4];

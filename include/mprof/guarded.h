@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * guarded.h - what MODE=Guard knows of blocks, and how an address leads to it.
+ * guarded.h - the blocks that MODE=Guard knows, looked up by address.
  *
- * Entries lie in pieces of their own memory and are used again.  An address chooses a table (1 GiB
- * of addresses), the table a leaf (64 KiB), the leaf the number of an entry, one for each 32
- * bytes: two guarded blocks are never nearer.  So any pointer can be looked up, without
- * reading memory that it points to.
+ * Entries lie in separate pieces of memory and are reused.  An address selects a table (1 GiB of
+ * addresses), the table a leaf (64 KiB), the leaf the number of an entry, one for each 32 bytes:
+ * guarded blocks are at least that far apart.  So any pointer can be looked up without reading the
+ * memory that it points to.
  *
- * Nobody waits: what is missing is put in place by compare-and-swap.  Who claims an entry
- * (STATE_BUSY) may change it.  A forked child has all of it with the rest of its memory.
+ * Lock-free: missing tables and leaves are added by compare-and-swap.  The thread that claims an
+ * entry (STATE_BUSY) may change it.  A forked child inherits all of it with its memory.
  */
 #ifndef MPROF_GUARDED_H
 #define MPROF_GUARDED_H
@@ -24,30 +24,30 @@
 #define GIBS	   (1u << (48 - GIB_BITS))
 #define LEAF_BITS  16 /* of addresses */
 #define LEAF_SLOTS (1u << (LEAF_BITS - SLOT_BITS))
-#define SLOT_BITS  5 /* two guarded blocks begin at least that far apart */
+#define SLOT_BITS  5 /* guarded blocks begin at least this far apart */
 #define LEAVES	   (1u << (GIB_BITS - LEAF_BITS))
 
 enum { STATE_NONE, STATE_LIVE, STATE_BUSY, STATE_FREED };
 
 /* A guarded block. */
 struct entry {
-	uintptr_t ptr, base; /* the program's, the allocator's */
+	uintptr_t ptr, base; /* the address that the program has, the allocator's */
 	uint64_t size;	     /* requested */
 	uint32_t allocated, freed;
 	uint32_t thread, freed_thread;
 	uint8_t state, fn, freed_fn;
-	uint8_t told; /* its errors are known */
+	uint8_t told; /* its errors were reported */
 	uint32_t next;
 };
 
 static const struct mprof_host *host;
 static uint32_t made;	/* entries, from 1 */
-static uint64_t unused; /* the first one | changes << 32 */
-/* Constant after guarded_start().  Not in the library, where every program would map them. */
+static uint64_t unused; /* first unused entry | changes << 32 */
+/* Constant after guarded_start().  Not static arrays, which every program would map. */
 static struct entry **piece; /* PIECES */
 static uint32_t ***gib;	     /* GIBS, by address: leaves, then slots */
 
-/* Before anything else.  0 or -ENOMEM. */
+/* Call first.  0 or -ENOMEM. */
 static int guarded_start(void)
 {
 	piece = (struct entry **)host->memory(PIECES * sizeof(struct entry *), 0);
@@ -64,7 +64,7 @@ MPROF_HOT struct entry *entry_at(uint32_t index)
 	return &p[index & ((1u << ENTRY_BITS) - 1)];
 }
 
-/* 0: no memory. */
+/* 0: out of memory. */
 static MPROF_COLD uint32_t entry_new(void)
 {
 	uint32_t index = __atomic_add_fetch(&made, 1, RLX), at = index >> ENTRY_BITS;
@@ -78,7 +78,7 @@ static MPROF_COLD uint32_t entry_new(void)
 	if (__atomic_load_n(&piece[at], __ATOMIC_ACQUIRE))
 		return index;
 	p = (struct entry *)host->memory(bytes, bytes);
-	/* The loser's stays: address space without pages. */
+	/* The loser's piece remains: address space without pages. */
 	if (p)
 		__atomic_compare_exchange_n(&piece[at], &none, p, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_ACQUIRE);
@@ -109,9 +109,12 @@ static void entry_give(uint32_t index)
 	} while (!__atomic_compare_exchange_n(&unused, &head, next, 1, __ATOMIC_ACQ_REL, RLX));
 }
 
-/* ---- where an address leads to ---- */
+/* ---- from addresses to entries ---- */
 
-/* New memory of which one copy wins.  NULL: none to be had. */
+/*
+ * Allocates zeroed memory and stores it to *to, unless another thread did first.  NULL: out of
+ * memory.
+ */
 static void *slot_memory(void **to, size_t bytes, size_t touched)
 {
 	void *p = host->memory(bytes, touched), *none = NULL;
@@ -152,7 +155,7 @@ static MPROF_COLD uint32_t *slot_make(uintptr_t at)
 	return slot_of(at);
 }
 
-/* 0, or -1 without memory. */
+/* 0, or -1: out of memory. */
 static int slot_set(uintptr_t at, uint32_t index)
 {
 	uint32_t *slot = slot_of(at);
@@ -164,7 +167,7 @@ static int slot_set(uintptr_t at, uint32_t index)
 	return slot ? 0 : -1;
 }
 
-/* [hot] The entry of the block that begins there, live or freed; 0: none. */
+/* [hot] The entry of the block that begins at ptr, live or freed; 0: none. */
 MPROF_HOT uint32_t find(const void *ptr)
 {
 	const uint32_t *slot = slot_of((uintptr_t)ptr);

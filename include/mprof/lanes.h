@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * lanes.h - where MODEs that keep totals have their figures: cells of a thread and
- * stack, sites of a stack, the heap of a process.
+ * lanes.h - where MODEs that keep totals store their figures: cells of a thread and stack, sites of
+ * a stack, the heap of a process.
  *
- * Define LANE_CELL, the struct of a cell, and LANE_CELL_KIND, the extents that have
- * MPROF_CELLS of them, then include this file once; LANE_MORE may name more fields of a
- * lane.  FORMAT.md section 10 says what all of them mean.
+ * Define LANE_CELL, the struct of a cell, and LANE_CELL_KIND, the extents that contain MPROF_CELLS
+ * of them, then include this file once; LANE_MORE may add fields to a lane.  FORMAT.md section 10
+ * explains all of them.
  *
- * Cells belong to a lane: one thread's, and another one's when that has ended, so that
- * any number of threads fits.  Only the thread that has the lane writes to them, between
- * begin() and end(), where t->busy keeps out the calls of its signal handlers.
+ * Cells belong to a lane: one thread's, and after its end another one's, so the number of threads
+ * is unlimited.  Only the thread that owns the lane writes to them, between begin() and end(),
+ * where t->busy excludes the calls of its signal handlers.
  */
 #ifndef MPROF_LANES_H
 #define MPROF_LANES_H
@@ -32,14 +32,14 @@
 #define ROWS	     (LIVE_IDS / ROW_IDS)
 #define ROWS_NEAR    16u
 #define LANE_TOUCHED 32u
-#define LANES_KEPT   256u /* before one is used again, so that threads stay apart */
+#define LANES_KEPT   256u /* before one is reused, so that threads rarely share one */
 
-/* Where MPROF_CELLS stacks have their figures. */
+/* The figures of MPROF_CELLS stacks. */
 struct accumulator {
 	LANE_CELL *cell;
 	struct mprof_site_live *site;
-	struct mprof_cell_more *more;	/* NULL: not yet needed */
-	struct mprof_cell_sizes *sizes; /* NULL: not yet needed, or not wanted */
+	struct mprof_cell_more *more;	/* NULL: not needed yet */
+	struct mprof_cell_sizes *sizes; /* NULL: not needed yet, or not enabled */
 };
 
 struct figures {
@@ -47,26 +47,25 @@ struct figures {
 	struct mprof_site_live *site;
 };
 
-/* A lane's memory that is not in the file. */
+/* The part of a lane outside the file. */
 struct lane {
 	struct mprof_lane *disk;
 	struct mprof_counts *counts;
 	struct accumulator *near[ROWS_NEAR], **far;
 	int64_t unfolded_bytes, unfolded_calls;
-	void *last; /* the block that the last call handed out */
+	void *last; /* the block that the last call returned */
 	struct live_room room;
-	uint32_t
-	    epoch; /* what header.paused is while nothing is to be done; EPOCH_NEVER: look again */
-	uint32_t cleared; /* clears that it has noticed */
-	uint32_t ignored; /* THREADS leaves it out: keep no new blocks */
-	uint32_t keep;	  /* enum mprof_keep: what its thread has asked for */
-	/* A block that realloc was given, while it runs. */
+	uint32_t epoch;	  /* header.paused as last seen; EPOCH_NEVER: check again */
+	uint32_t cleared; /* number of clears that it has carried out */
+	uint32_t ignored; /* THREADS excludes it: count no new blocks */
+	uint32_t keep;	  /* enum mprof_keep: the program's choice for this thread */
+	/* The block passed to a realloc that is in progress. */
 	struct live_entry old;
 	size_t old_usable;
 	uint64_t old_ticks;
 	uint32_t number; /* of its first thread */
 	uint32_t owned;
-	uint32_t touched_count; /* cells with something that was not folded */
+	uint32_t touched_count; /* cells with figures that are not folded yet */
 	struct figures touched[LANE_TOUCHED];
 #ifdef LANE_MORE
 	LANE_MORE
@@ -76,18 +75,18 @@ struct lane {
 
 static const struct mprof_host *host;
 static struct live_map map;
-static uint32_t several; /* threads */
-static uint64_t began;	 /* blocks from before are the parent's */
+static uint32_t several; /* the process has, or had, several threads */
+static uint64_t began;	 /* older blocks are the parent's */
 static struct mprof_heap_totals *heap;
-static struct lane *lanes; /* all there are */
+static struct lane *lanes; /* all lanes */
 static uint32_t lanes_made, lanes_owned;
 static struct mprof_site_live ***site_row;	      /* ROWS */
-static uint32_t site_rows;			      /* used so far: above there are none */
-static uint64_t stack_least, stack_span = UINT64_MAX; /* sizes of blocks with a stack */
+static uint32_t site_rows;			      /* rows in use */
+static uint64_t stack_least, stack_span = UINT64_MAX; /* sizes of blocks that get a stack */
 static uint32_t threads_seen;
-static const uint32_t *word; /* header.paused: 1 paused, and 2 for each clear */
-static uint32_t cleared;     /* what of it this process has noticed ... */
-static uint32_t cleared_all; /* ... and done */
+static const uint32_t *word; /* header.paused: 1 paused, plus 2 for each clear */
+static uint32_t cleared;     /* the value that this process has noticed ... */
+static uint32_t cleared_all; /* ... and the value that it has carried out */
 #define EPOCH_NEVER UINT32_MAX
 #define CLEAR_LOOKS (1u << 17) /* some milliseconds */
 
@@ -95,7 +94,7 @@ static uint32_t cleared_all; /* ... and done */
 
 /* ---- the peak ---- */
 
-/* Before live figures change: they were so at the last peak, if they have not changed since. */
+/* Before live figures change: they are those of the last peak if they have not changed since. */
 MPROF_HOT void note_peak(struct mprof_site_live *s)
 {
 	int64_t peak = __atomic_load_n(&heap->peak_bytes, RLX);
@@ -107,7 +106,7 @@ MPROF_HOT void note_peak(struct mprof_site_live *s)
 	__atomic_store_n(&s->stamp, peak, RLX);
 }
 
-/* 1: v is the most so far. */
+/* 1: v is a new maximum. */
 static inline int rise(int64_t *most, int64_t v)
 {
 	int64_t old = __atomic_load_n(most, RLX);
@@ -129,7 +128,7 @@ static inline void change_site(struct mprof_site_live *s, int64_t bytes, int64_t
 		__atomic_store_n(&s->local_calls, calls, RLX);
 }
 
-/* id: of the stack that allocated last; 0: none did. */
+/* id: of the stack that allocated last; 0: none. */
 static inline void change_heap(int64_t bytes, int64_t calls, uint64_t now, uint32_t id)
 {
 	int64_t live;
@@ -147,9 +146,9 @@ static inline void change_heap(int64_t bytes, int64_t calls, uint64_t now, uint3
 	__atomic_store_n(&heap->peak_ticks, now, RLX);
 }
 
-/* ---- dumps, and the course of time ---- */
+/* ---- dumps, and the course over time ---- */
 
-/* What has been counted so far. */
+/* Stores the sums so far in the heap totals. */
 static inline void note_sums(void)
 {
 	uint64_t calls = 0, bytes = 0;
@@ -175,7 +174,7 @@ static inline void *some(unsigned kind, const struct lane *l, uint32_t id, size_
 	return host->live(kind, l ? l->number : 0, id, bytes);
 }
 
-/* The one of all threads: whoever is first, makes it.  A loser's stays as zeros. */
+/* Shared by all threads: the first one creates it.  A loser's copy stays zero. */
 static inline struct mprof_site_live *site_new(uint32_t first)
 {
 	struct mprof_site_live **row, **no_row = NULL, *site, *none = NULL;
@@ -232,7 +231,7 @@ static MPROF_COLD struct accumulator *seat_new(struct lane *l, uint32_t id)
 	return cell ? s : NULL;
 }
 
-/* [hot] NULL: no room for them. */
+/* [hot] NULL: no space for them. */
 MPROF_HOT struct accumulator *accumulator_of(struct lane *l, uint32_t id)
 {
 	struct accumulator *row = mprof_likely(id < ROW_IDS)		   ? l->near[0]
@@ -267,8 +266,8 @@ MPROF_HOT void note_range(uint32_t *least, uint32_t *most, uint64_t v)
 }
 
 /*
- * Blocks of other sizes than STACK_MIN_SIZE and STACK_MAX_SIZE say count with the stack of one of
- * these, whose return address is not known: it ends there, and the name says what they are.
+ * Blocks that STACK_MIN_SIZE and STACK_MAX_SIZE exclude are counted with the stack of one of these
+ * functions, whose return address is unknown: the stack ends there, and the name explains it.
  */
 #if defined(__x86_64__)
 #define OUTERMOST ".cfi_undefined rip\n\t.rept 8\n\tnop\n\t.endr"
@@ -284,7 +283,7 @@ static __attribute__((used, noinline)) void large_blocks(void)
 	__asm__ volatile(OUTERMOST);
 }
 
-/* [hot] The stack of a call; ids beyond what an entry holds are not known. */
+/* [hot] The stack of a call; 0 for ids that do not fit an entry. */
 MPROF_HOT uint32_t stack_of(struct mprof_thread *t, struct mprof_place at, uint64_t size)
 {
 	uint32_t id;
@@ -296,7 +295,7 @@ MPROF_HOT uint32_t stack_of(struct mprof_thread *t, struct mprof_place at, uint6
 	return mprof_likely(id < LIVE_IDS) ? id : 0;
 }
 
-/* [hot] This thread's lane, busy from now on; NULL: keep nothing. */
+/* [hot] This thread's lane, now busy; NULL: keep nothing. */
 MPROF_HOT struct lane *begin(struct mprof_thread **thread)
 {
 	struct mprof_thread *t = mprof_self;
@@ -324,14 +323,14 @@ MPROF_HOT void end(struct mprof_thread *t)
 
 /* ---- processes and threads ---- */
 
-/* From start().  0 or -errno, and said why. */
+/* Called by start().  0 or -errno, with a note to the user. */
 static inline int lanes_start(const struct mprof_host *h, const char *magic, const char *path)
 {
 	int error;
 
 	host = h;
-	h->stacks_start(); /* without memory for them, there is one site */
-	/* Not in the library, where every program would map it. */
+	h->stacks_start(); /* if out of memory, there is one site */
+	/* Not a static array, which every program would map. */
 	site_row = (struct mprof_site_live ***)h->memory(ROWS * sizeof(*site_row), 4096);
 	if (!site_row || live_start(&map, h->memory) < 0) {
 		h->note("no memory for the table of live blocks");
@@ -347,7 +346,7 @@ static inline int lanes_start(const struct mprof_host *h, const char *magic, con
 	return error;
 }
 
-/* The child has the table of live blocks, and none of what was mapped from the file. */
+/* The child inherits the table of live blocks, but nothing that was mapped from the file. */
 static inline void lanes_forked(void)
 {
 	several = 0;
@@ -371,13 +370,13 @@ static inline struct mprof_heap_totals *heap_new(void)
 		return NULL;
 	h->began_ticks = began;
 	h->several = several;
-	/* Two threads may come at once where one was made by a raw clone. */
+	/* Two threads may come at once if one was created by a raw clone. */
 	return __atomic_compare_exchange_n(&heap, &none, h, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 		   ? h
 		   : none;
 }
 
-/* One whose thread has ended, when there are enough to keep threads apart. */
+/* A lane whose thread has ended, if there are enough to keep threads apart. */
 static inline struct lane *lane_again(void)
 {
 	struct lane *l = NULL;
@@ -429,7 +428,7 @@ static void rows_clear(struct accumulator *row)
 	}
 }
 
-/* What a lane has in the file. */
+/* Clears what a lane has in the file. */
 static void lane_clear(struct lane *l)
 {
 	for (uint32_t i = 0; i < ROWS_NEAR; i++)
@@ -444,9 +443,9 @@ static void lane_clear(struct lane *l)
 }
 
 /*
- * Of all threads, by the first that notices.  One that is in the middle of a call may put a figure
- * back; it clears its lane again itself before its next call.  Blocks from before are like those
- * that a forked child has from its parent.
+ * For all threads, by the first that notices.  A thread in the middle of a call may restore a
+ * figure; it clears its lane again before its next call.  Earlier blocks then count like those that
+ * a forked child inherits from its parent.
  */
 static void all_clear(void)
 {
@@ -471,8 +470,8 @@ static void all_clear(void)
 }
 
 /*
- * Until the thread that clears is done: what is counted before would be lost.  Bounded, as that
- * thread may not run, or be the parent's.
+ * Waits until the thread that clears is done, which would discard figures counted before.  Bounded,
+ * as that thread may not run, or be the parent's.
  */
 static void wait_for_clear(uint32_t number)
 {
@@ -512,7 +511,7 @@ static MPROF_COLD int lane_attend(struct lane *l)
 	return none;
 }
 
-/* For thread_keep of struct mprof_mode_ops. */
+/* Implements thread_keep of struct mprof_mode_ops. */
 static inline void lane_keep(unsigned keep)
 {
 	struct mprof_thread *t = host->enter();
@@ -524,13 +523,13 @@ static inline void lane_keep(unsigned keep)
 	l->epoch = EPOCH_NEVER;
 }
 
-/* [hot] Are new blocks of this thread to be left out?  Also notices a clear: at each call. */
+/* [hot] Are new blocks of this thread excluded?  Notices a clear, too, so call it in each call. */
 MPROF_HOT int lane_paused(struct lane *l)
 {
 	return mprof_unlikely(__atomic_load_n(word, RLX) != l->epoch) && lane_attend(l);
 }
 
-/* From thread_start(): t->data is its lane, or NULL. */
+/* Called by thread_start(): sets t->data to its lane, or NULL. */
 static inline void lane_start(struct mprof_thread *t)
 {
 	struct lane *l;
@@ -562,7 +561,7 @@ static inline void lane_start(struct mprof_thread *t)
 	t->data = l;
 }
 
-/* From thread_exit(). */
+/* Called by thread_exit(). */
 static inline void lane_exit(struct mprof_thread *t)
 {
 	struct lane *l = (struct lane *)t->data;
@@ -574,7 +573,7 @@ static inline void lane_exit(struct mprof_thread *t)
 	l->disk->owned = 0;
 	l->last = NULL;
 	__atomic_fetch_sub(&lanes_owned, 1, RLX);
-	/* Pairs with the acquire in lane_again(): the lane is as its thread left it. */
+	/* Pairs with the acquire in lane_again(), which sees all that this thread stored. */
 	__atomic_store_n(&l->owned, 0, __ATOMIC_RELEASE);
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * late.h - samples that follow exact totals, where these took too much time.
+ * late.h - samples that follow exact totals, if these take too much time.
  *
- * From late_begin() on, a block that comes is counted for its function and nothing else, unless
- * it is sampled (chance.h): then it is one of the struct mprof_sample_cell of its stack.  Every
- * block in the table of live ones is marked as one or the other, so the end of a block that was
- * counted exactly is, too, and it does not matter when which thread changes over.  What has an end
- * is looked for without changing anything; only what is found is taken.
+ * After late_begin(), a new block is counted only for its function, unless it is sampled
+ * (chance.h): then it is added to the struct mprof_sample_cell of its stack.  Every block in the
+ * table of live ones is marked as exact or sampled, so its end is counted the same way, and threads
+ * may change over at different times.  The end of a block searches the table without changing it;
+ * only a block that is found is removed.
  *
- * For MODEs with totals.h.  A LANE_MORE of theirs begins with LATE_LANE.
+ * For MODEs with totals.h, whose LANE_MORE begins with LATE_LANE.
  */
 #ifndef MPROF_LATE_H
 #define MPROF_LATE_H
@@ -25,14 +25,14 @@
 #include <mprof/chance.h>
 #include <mprof/totals.h>
 
-#define LATE_MARK (LIVE_IDS / 2) /* of the id of a sample; other ids are below */
+#define LATE_MARK (LIVE_IDS / 2) /* added to the id of a sample; other ids are smaller */
 
 static double late_period;
-static uint32_t late; /* 1: samples are kept */
+static uint32_t late; /* 1: take samples */
 
 /* ---- cells ---- */
 
-/* NULL: no room. */
+/* NULL: no space. */
 static struct mprof_sample_cell *late_cell_of(struct lane *l, uint32_t id)
 {
 	struct mprof_sample_cell **seat;
@@ -86,7 +86,7 @@ static void late_settle_sample(struct lane *l, struct live_entry e, uint64_t now
 	const struct weight w = late_weight_of(live_size(e));
 	struct mprof_sample_cell *c;
 
-	/* One of the parent's: it counts there. */
+	/* The parent's block: counted there. */
 	if (((e.b - began) & LIVE_TICKS) >> 55)
 		return;
 	c = late_cell_of(l, id);
@@ -100,7 +100,7 @@ static void late_settle_sample(struct lane *l, struct live_entry e, uint64_t now
 	late_change(id, &w, -1, now);
 }
 
-/* A block has ended, of either kind. */
+/* Ends a block of either kind. */
 static void late_settle(struct lane *l, struct live_entry e, uint64_t now)
 {
 	if (live_id(e) & LATE_MARK)
@@ -130,7 +130,7 @@ static void late_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uin
 	late_change(id, &w, 1, now);
 }
 
-/* The countdown has expired, or has not started. */
+/* The countdown has expired, or has not started yet. */
 static MPROF_COLD void late_sampled(void *ptr, uint64_t size, struct mprof_place at)
 {
 	const uint64_t now = mprof_ticks();
@@ -145,7 +145,9 @@ static MPROF_COLD void late_sampled(void *ptr, uint64_t size, struct mprof_place
 		l->late_left = chance_gap(&l->late_random, late_period) - (int64_t)size;
 	}
 	if (l->late_left <= 0) {
-		/* However many gaps end in this block: the next one is independent. */
+		/*
+		 * Further gaps that end in this block do not matter: the next gap is independent.
+		 */
 		l->late_left = chance_gap(&l->late_random, late_period);
 		if (now >= __atomic_load_n(dump_due, RLX))
 			host->dump(now, heap, note_sums);
@@ -157,7 +159,7 @@ static MPROF_COLD void late_sampled(void *ptr, uint64_t size, struct mprof_place
 
 /* ---- calls ---- */
 
-/* [hot] An add to memory is one instruction, which no signal handler splits. */
+/* [hot] An add to memory is one instruction, which no signal handler can split. */
 MPROF_HOT void late_count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
 {
 	if (mprof_likely(l))
@@ -177,7 +179,7 @@ MPROF_HOT void late_look(void *ptr, uint64_t size, struct mprof_place at)
 	late_sampled(ptr, size, at);
 }
 
-/* [hot] Does the table have the block?  If so, the calling thread's caller owns it. */
+/* [hot] Is the block in the table?  If so, the calling thread's caller owns it. */
 MPROF_HOT int late_knows(void *ptr)
 {
 	const struct live_kind *k = &map.kind[live_kind_of(&map, mprof_usable(ptr))];
@@ -214,7 +216,7 @@ MPROF_HOT void late_free(unsigned fn, void *ptr)
 		late_end_known(ptr);
 }
 
-/* Before a realloc: whoever is given the address from then on must not find this block. */
+/* Before a realloc: another thread that gets the address afterwards must not find this block. */
 static MPROF_COLD void late_resize_known(void *ptr)
 {
 	struct mprof_thread *t;
@@ -263,7 +265,7 @@ MPROF_HOT void late_resize_ends(unsigned fn, void *old, void *ptr, uint64_t size
 
 /* ---- the change ---- */
 
-/* What the process's heap must say before there are samples. */
+/* Announces samples in the process's heap totals, before the first one. */
 static void late_describe(void)
 {
 	if (!heap)

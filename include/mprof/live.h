@@ -2,20 +2,19 @@
 /*
  * live.h - the live blocks by address: a lock-free table for MODEs that keep totals.
  *
- * An address chooses a table (1 GiB of addresses each), the table a leaf (1 KiB), the
- * leaf an entry of 16 bytes.  Two loads, then the entry.  Where two small blocks cannot
- * begin within 32 bytes (glibc), an entry is for 32 of them, else for 8.  Blocks of
- * LIVE_LARGE usable bytes or more begin that far apart and have leaves of their own, of
- * 64 KiB each.
+ * An address selects a table (1 GiB of addresses each), the table a leaf (1 KiB), the leaf an entry
+ * of 16 bytes: two loads, then the entry.  Where small blocks are at least 32 bytes apart (glibc),
+ * an entry covers 32 bytes, else 8.  Blocks of LIVE_LARGE usable bytes or more are that far apart
+ * and have separate leaves, of 64 KiB each.
  *
- * A word of the table is a leaf and how many of its entries are in use. Who adds a block counts
- * first, so a leaf that others fill stays where it is; who removes the last one leaves the leaf
- * for a while, then hands it to whoever needs one. So the table is as large as the memory that
- * has live blocks, wherever that was before.
+ * A word of the table is a leaf and the number of its entries in use.  Adding a block raises the
+ * number first, so a leaf that other threads use stays; removing the last block keeps the leaf for
+ * a while, then puts it in a list for reuse.  So the table is as large as the memory that has live
+ * blocks, wherever blocks were before.
  *
- * No thread waits: leaves come and go by compare-and-swap. Only the thread that owns a block
- * writes its entry; passing the block to another thread orders the accesses. So a fork, a jump out
- * of a signal handler or a kill leaves no lock held. A forked child inherits the table with its
+ * No thread waits: leaves come and go by compare-and-swap.  Only the thread that owns a block
+ * writes its entry; passing the block to another thread orders the accesses.  So a fork, a jump out
+ * of a signal handler or a kill leaves no lock held.  A forked child inherits the table with its
  * memory.
  */
 #ifndef MPROF_LIVE_H
@@ -27,25 +26,25 @@
 #define LIVE_GIB	30
 #define LIVE_TABLES	(1u << 18) /* addresses of 48 bits */
 #define LIVE_IDS	(1u << 28)
-#define LIVE_SIZE	44 /* bits of a size; greater ones count as the greatest */
+#define LIVE_SIZE	44 /* bits of a size; greater ones are stored as the greatest */
 #define LIVE_CHUNK	8192u
 #define LIVE_TICKS	((1ull << 56) - 1)
 #define LIVE_ENTRY	16u
-#define LIVE_SMALL_BITS 10 /* of addresses in one leaf */
+#define LIVE_SMALL_BITS 10 /* log2 of the addresses in one leaf */
 #define LIVE_LARGE_BITS 16
 #define LIVE_LEAF	((1ull << 48) - 1) /* of a word in a table; above it, entries in use */
 #define LIVE_ONE	(1ull << 48)
-#define LIVE_EMPTIED	256u /* a power of two: as many leaves, 128 KiB of small ones, may stay */
+#define LIVE_EMPTIED	256u /* empty leaves that may stay, 128 KiB of small ones; power of 2 */
 
 /* Two words: id 28 | size + 1, its lower 36;  ticks of birth 56 | size + 1, its upper 8. */
 struct live_entry {
-	uint64_t a, b; /* a is 0: none */
+	uint64_t a, b; /* a is 0: no block */
 };
 
-/* Leaves of small blocks, of large ones. */
+/* Leaves of small blocks or of large ones. */
 struct live_kind {
 	uint64_t **table; /* by address / 1 GiB, then by region */
-	uint64_t unused;  /* leaves, linked by b of their first entry; above, changes so far */
+	uint64_t unused;  /* leaves, linked by b of their first entry; upper bits: changes */
 	unsigned region, granule; /* bits of an address */
 };
 struct live_map {
@@ -54,11 +53,11 @@ struct live_map {
 	void *(*memory)(size_t bytes, size_t touched);
 };
 
-/* A thread's own part. */
+/* The part of one thread. */
 struct live_room {
 	char *at, *end;
-	struct live_entry *spare[2];	    /* a leaf of each kind, made in vain */
-	uint64_t *emptied[2][LIVE_EMPTIED]; /* words whose leaves were empty, by their address */
+	struct live_entry *spare[2];	    /* an unused leaf of each kind */
+	uint64_t *emptied[2][LIVE_EMPTIED]; /* words whose leaves became empty, by address */
 };
 
 static inline uint32_t live_id(struct live_entry e)
@@ -71,7 +70,7 @@ static inline uint64_t live_size(struct live_entry e)
 	return (e.a >> 28 | e.b >> 56 << 36) - 1;
 }
 
-/* Ticks from its birth to now, right if it is less than 2^56. */
+/* Ticks from its birth to now, if less than 2^56. */
 static inline uint64_t live_age(struct live_entry e, uint64_t now)
 {
 	return (now - e.b) & LIVE_TICKS;
@@ -86,7 +85,7 @@ static inline struct live_entry live_entry_of(uint32_t id, uint64_t size, uint64
 	return e;
 }
 
-/* 0 or -1: no memory. */
+/* 0 or -1: out of memory. */
 static inline int live_start(struct live_map *m, void *(*memory)(size_t bytes, size_t touched))
 {
 	m->memory = memory;
@@ -137,7 +136,7 @@ static inline void *live_memory(const struct live_map *m, struct live_room *r, s
 	return got;
 }
 
-/* ---- leaves that nobody uses ---- */
+/* ---- unused leaves ---- */
 
 static inline void live_leaf_keep(struct live_kind *k, struct live_entry *leaf)
 {
@@ -159,7 +158,7 @@ static inline struct live_entry *live_leaf_kept(struct live_kind *k)
 		leaf = (struct live_entry *)(uintptr_t)(had & LIVE_LEAF);
 		if (!leaf)
 			return NULL;
-		/* Another thread may have it already: then the list has changed. */
+		/* Another thread may have taken it already: then the list has changed. */
 		now = (__atomic_load_n(&leaf->b, __ATOMIC_RELAXED) & LIVE_LEAF) |
 		      ((had & ~LIVE_LEAF) + LIVE_ONE);
 	} while (!__atomic_compare_exchange_n(&k->unused, &had, now, 1, __ATOMIC_ACQUIRE,
@@ -167,7 +166,7 @@ static inline struct live_entry *live_leaf_kept(struct live_kind *k)
 	return leaf;
 }
 
-/* Takes a leaf out of its table if it is still empty. */
+/* Removes a leaf from its table if it is still empty. */
 static inline void live_leaf_retire(struct live_kind *k, uint64_t *word)
 {
 	uint64_t had = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -175,7 +174,7 @@ static inline void live_leaf_retire(struct live_kind *k, uint64_t *word)
 
 	if (!had || had >> 48)
 		return;
-	/* Where a thread was made behind our back, the count may be too small. */
+	/* If a thread was created unnoticed, the number may be too small. */
 	for (unsigned i = 0; i < 1u << (k->region - k->granule); i++)
 		if (__atomic_load_n(&leaf[i].a, __ATOMIC_RELAXED))
 			return;
@@ -184,8 +183,8 @@ static inline void live_leaf_retire(struct live_kind *k, uint64_t *word)
 }
 
 /*
- * A block that comes and goes by itself would take its leaf along each time: a few that were
- * emptied last stay.
+ * A block that is allocated and freed repeatedly would remove its leaf each time, so the leaves
+ * that became empty last stay.
  */
 static __attribute__((noinline)) void live_leaf_emptied(struct live_map *m, struct live_room *r,
 							int kind, uint64_t *word)
@@ -218,14 +217,16 @@ static inline uint64_t *live_word_new(struct live_map *m, struct live_kind *k, u
 	uint64_t **place = &k->table[at >> LIVE_GIB], *table, *none = NULL;
 
 	table = (uint64_t *)m->memory(sizeof(*table) << (LIVE_GIB - k->region), 4096);
-	/* The table of the loser is leaked: address space without pages. */
+	/* The loser's table is leaked: address space without pages. */
 	if (table)
 		__atomic_compare_exchange_n(place, &none, table, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_ACQUIRE);
 	return live_word(k, at);
 }
 
-/* Counts one more block, in a leaf that may have to be made; NULL: no memory, or no address. */
+/*
+ * Counts one more block, creating its leaf if needed; NULL: out of memory, or an invalid address.
+ */
 static __attribute__((noinline)) struct live_entry *
 live_claim(struct live_map *m, struct live_room *r, int kind, uintptr_t at)
 {
@@ -262,7 +263,7 @@ MPROF_HOT int live_kind_of(const struct live_map *m, size_t usable)
 	return usable >= m->large;
 }
 
-/* [hot] alone: the process has one thread.  Returns the entries that are left in the leaf. */
+/* [hot] alone: the process has one thread.  Returns the number of entries left in the leaf. */
 MPROF_HOT uint64_t live_uncount(uint64_t *word, int alone)
 {
 	uint64_t now;
@@ -277,8 +278,8 @@ MPROF_HOT uint64_t live_uncount(uint64_t *word, int alone)
 }
 
 /*
- * [hot] Adds a block.  before: what the table had at its address, an end that was missed, if a is
- * not 0.  -1: no memory.
+ * [hot] Adds a block.  before: the entry at its address, a block whose end was missed, if a is not
+ * 0.  -1: out of memory.
  */
 MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_t usable,
 		       struct live_entry e, int alone, struct live_entry *before)
@@ -310,7 +311,7 @@ MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_
 	return 0;
 }
 
-/* [hot] Removes the block; a is 0 if the table does not have it. */
+/* [hot] Removes the block; a is 0 if the table does not contain it. */
 MPROF_HOT struct live_entry live_take(struct live_map *m, struct live_room *r, void *ptr,
 				      size_t usable, int alone)
 {
@@ -327,7 +328,7 @@ MPROF_HOT struct live_entry live_take(struct live_map *m, struct live_room *r, v
 	got.b = __atomic_load_n(&e->b, __ATOMIC_RELAXED);
 	if (mprof_unlikely(!got.a))
 		return got;
-	/* A block that the table does not have: the leaf may be another region's by now. */
+	/* A block that is not in the table: the leaf may be another region's by now. */
 	if (!alone && (__atomic_load_n(word, __ATOMIC_RELAXED) ^ had) & LIVE_LEAF) {
 		got.a = 0;
 		return got;

@@ -2,8 +2,8 @@
 /*
  * log.h - how calls become words in a thread's slot: for MODEs that keep events.
  *
- * What is put is put while the thread's record is busy.  Room is needed for a whole event, so
- * a slot that is nearly full is copied to a chunk first.
+ * The thread's record must be busy.  An event is stored as a whole, so a slot that is nearly full
+ * is copied to a chunk first.
  */
 #ifndef MPROF_LOG_H
 #define MPROF_LOG_H
@@ -14,7 +14,7 @@
 static const struct mprof_host *host; /* from start() */
 static const uint64_t *look_times;    /* the same; module.h */
 
-/* Bytes: allocating or freeing a block of this size may show in the size of the process. */
+/* Bytes: allocating or freeing a block of this size may change the size of the process. */
 #define LOG_LARGE 65536u
 
 #ifndef compiler_barrier
@@ -25,18 +25,18 @@ static const uint64_t *look_times;    /* the same; module.h */
 #define LOG_ROOM 8
 
 /* In event.flags only. */
-#define LOG_RETURNS_BLOCK 0x100u /* deltas count from its address */
+#define LOG_RETURNS_BLOCK 0x100u /* deltas are relative to its address */
 #define LOG_GIVES_BACK	  0x200u /* its stack is one of frees */
 #define LOG_HAS_STACK	  0x400u /* event.stack is its stack */
 
-/* Calls that do not fit into a short word, or that find the slot full. */
+/* A call that does not fit a short word, or that finds the slot full. */
 struct log_event {
 	unsigned tag; /* of the short form, 0: none */
 	unsigned fn, flags, error;
 	uint64_t ticks;
 	uint64_t v[4];	       /* as in a LONG record */
 	struct mprof_place at; /* the caller; pc 0: see LOG_HAS_STACK */
-	int64_t touched;       /* bytes of the block; negative: not known */
+	int64_t touched;       /* bytes of the block; negative: unknown */
 	uint32_t stack;
 };
 
@@ -50,7 +50,7 @@ static void log_put(struct mprof_thread *t, uint64_t word)
 	*t->cur++ = word;
 }
 
-/* The head word is stored last: until then the reader sees the end of the slot. */
+/* Stores the head word last: until then the reader sees the end of the slot. */
 static void log_put_long(struct mprof_thread *t, const struct log_event *e, uint64_t dt)
 {
 	uint64_t *head = t->cur;
@@ -63,13 +63,13 @@ static void log_put_long(struct mprof_thread *t, const struct log_event *e, uint
 	t->cur = head + MPROF_LONG_WORDS;
 }
 
-/* [hot] Elements of a block of one word: of calloc only. */
+/* [hot] Elements of a block: 1 except for calloc. */
 MPROF_HOT uint64_t log_count(unsigned fn, uint64_t arg)
 {
 	return fn == MPROF_FN_CALLOC ? arg : 1;
 }
 
-/* [hot] Does a block of `count` elements of this size fit?  Their product does not wrap. */
+/* [hot] Does a block of `count` elements of this size fit?  Their product does not overflow. */
 MPROF_HOT int log_block_is_short(uint64_t dt, uint64_t size, uint64_t count, uint64_t usable,
 				 uint64_t delta)
 {
@@ -77,7 +77,7 @@ MPROF_HOT int log_block_is_short(uint64_t dt, uint64_t size, uint64_t count, uin
 	       mprof_alloc_is_short(dt, size * count, usable - size * count, delta);
 }
 
-/* 1: it went in as one word, or two. */
+/* 1: stored as one word, or two. */
 static int log_put_short(struct mprof_thread *t, const struct log_event *e, uint64_t dt)
 {
 	const uint64_t delta = e->v[0] - t->last_addr, count = log_count(e->fn, e->v[3]);
@@ -112,7 +112,7 @@ static int log_is_release(const struct log_event *e)
 	       e->tag == MPROF_TAG_REALLOC_BEGIN || e->flags & LOG_GIVES_BACK;
 }
 
-/* There is room for the word. */
+/* Requires space for the word. */
 static void log_put_stack(struct mprof_thread *t, const struct log_event *e)
 {
 	int back = log_is_release(e);
@@ -133,7 +133,7 @@ static void log_put_event(struct mprof_thread *t, const struct log_event *e)
 	if (t->cur + LOG_ROOM > t->end && host->slot_flush(t) < 0)
 		return;
 	log_put_stack(t, e);
-	/* Stamped before the slot began, or by a handler in between: never backwards. */
+	/* Its time may precede the slot, or a handler's event in between: never go backwards. */
 	dt = (int64_t)(e->ticks - t->last_ticks) < 0 ? 0 : e->ticks - t->last_ticks;
 	t->last_ticks += dt;
 	if (dt > MPROF_DT_MAX) {
@@ -151,13 +151,13 @@ static void log_put_event(struct mprof_thread *t, const struct log_event *e)
 
 /* ---- one word ---- */
 
-/* [hot] Words of a block besides a STACK word. */
+/* [hot] Words of a block, without a STACK word. */
 MPROF_HOT int log_block_words(unsigned fn)
 {
 	return fn == MPROF_FN_CALLOC ? 2 : 1;
 }
 
-/* [hot] 1: the block went in as one word; of calloc perhaps two.  arg: as for on_alloc(). */
+/* [hot] 1: the block was stored as one word, for calloc perhaps two.  arg: as for on_alloc(). */
 MPROF_HOT int log_put_block(struct mprof_thread *t, unsigned tag, unsigned fn, uint64_t now,
 			    const void *ptr, size_t size, size_t usable, size_t arg)
 {
@@ -176,7 +176,7 @@ MPROF_HOT int log_put_block(struct mprof_thread *t, unsigned tag, unsigned fn, u
 	return 1;
 }
 
-/* [hot] The same of its end. */
+/* [hot] The same for its end. */
 MPROF_HOT int log_put_end(struct mprof_thread *t, unsigned tag, uint64_t now, const void *ptr)
 {
 	const uint64_t dt = now - t->last_ticks;
@@ -189,7 +189,7 @@ MPROF_HOT int log_put_end(struct mprof_thread *t, unsigned tag, uint64_t now, co
 	return 1;
 }
 
-/* [hot] The short forms that express a whole call; 0: none does. */
+/* [hot] The short form that can express the call; 0: none. */
 MPROF_HOT unsigned log_tag_of_alloc(unsigned fn, size_t arg)
 {
 	return fn == MPROF_FN_MALLOC	      ? MPROF_TAG_MALLOC
@@ -204,7 +204,7 @@ MPROF_HOT unsigned log_tag_of_free(unsigned fn, size_t size)
 						: 0;
 }
 
-/* [hot] May memory use fall when it is freed? Allocators other than glibc's unmap by themselves. */
+/* [hot] May memory use fall when it is freed?  Allocators other than glibc's unmap at any time. */
 MPROF_HOT int log_may_fall(void *ptr)
 {
 	return mprof_likely(ptr && mprof_core.chunk_headers) && ((size_t *)ptr)[-1] >= LOG_LARGE;

@@ -15,8 +15,8 @@
  *   1. one file in modules/mode that defines the five hooks, includes
  *      template.h, and defines a const struct mprof_mode_ops;
  *   2. a row in modules.def (built in), or `cc -shared` and MODE=/path/to.so,
- *      where the ops must be called mprof_mode;  one that keeps a file says
- *      MPROF_MODE_FILE(KEY, KIND), so that mprof takes care of it;
+ *      where the ops must be called mprof_mode; a MODE that keeps a file has
+ *      MPROF_MODE_FILE(KEY, KIND), so that mprof manages the file;
  *   3. a case in tests/preload.
  * To add an INIT: the same with struct mprof_init_ops, called mprof_init.
  *
@@ -50,8 +50,8 @@
 #endif
 
 /*
- * The backing allocator. Every pointer is set: to a function of the object that defines its
- * malloc, or to one made from those (resolve.c).
+ * The backing allocator.  Every pointer is set: to a function of the object that defines its
+ * malloc, or to a substitute built from those (resolve.c).
  */
 #define MPROF_SIGNATURE(ret, name, params, args) ret(*name) params;
 struct mprof_real {
@@ -66,15 +66,15 @@ struct mprof_real {
 struct mprof_api {
 #define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(MPROF_SIGNED, id, name)
 #include <mprof/functions.def>
-	/* Blocks that did not come through the entries above (operator new/delete, WRAP). */
+	/* Blocks of functions outside this table (operator new and delete, WRAP). */
 	void (*note_alloc)(unsigned fn, void *ptr, size_t size, size_t arg);
 	void (*note_free)(unsigned fn, void *ptr, size_t size);
 	/* Before and after a realloc; ptr and old may be NULL. */
 	void (*note_resize)(unsigned fn, void *ptr, size_t size, size_t arg);
 	void (*note_resized)(unsigned fn, void *old, void *ptr, size_t size, size_t arg);
-	/* The mmap family, values as for class MAP in FORMAT.md section 5.3.  ticks: when. */
+	/* The mmap family, with the values of class MAP in FORMAT.md section 5.3.  ticks: when. */
 	void (*note_map)(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
-	/* Beginnings and ends of processes and threads, enum mprof_control. */
+	/* Starts and ends of processes and threads, enum mprof_control. */
 	void (*note_control)(unsigned what, uint64_t value);
 };
 #undef MPROF_SIGNATURE
@@ -105,10 +105,10 @@ struct mprof_config {
  */
 struct mprof_thread {
 	/* [hot] written by this thread only */
-	uint64_t *cur, *end; /* room for event words in this thread's slot */
+	uint64_t *cur, *end; /* free space for event words in this thread's slot */
 	uint64_t last_ticks; /* state of the encoding, encode.h */
 	uint64_t last_addr;
-	void *data; /* for the MODE; zero in a new thread */
+	void *data; /* the MODE's own; NULL in a new thread */
 	/*
 	 * While a record is being written: the stack pointer, so that a record abandoned by
 	 * siglongjmp is recognised. A call from a signal handler meanwhile is "nested".
@@ -119,14 +119,14 @@ struct mprof_thread {
 	void *stack;			      /* for mprof_core.capture */
 	/* [slow] */
 	uint32_t tid;
-	uint64_t seq;		   /* of the chunk in the slot */
+	uint64_t seq;		   /* number of the chunk in the slot */
 	struct mprof_extent *slot; /* mapped */
 	uint64_t slot_offset;
 	uint32_t slot_bytes;
 	uint32_t flushes;
 	struct mprof_extent *home; /* the thread's slot if there are many threads; NULL: none yet */
 	uint64_t home_offset;
-	void *next; /* the next one in a list of records */
+	void *next; /* links records in a list */
 };
 
 /*
@@ -146,14 +146,14 @@ struct mprof_core_data {
 	size_t (*boot_usable)(void *ptr);
 	int *(*error)(void); /* the address of errno */
 	/*
-	 * [hot] The id of the call stack that ends with the call from `at`; 0: there is
-	 * none.  NULL: stacks are not kept.  The thread's record must be busy.
+	 * [hot] The id of the call stack that ends with the call from `at`; 0: none.  NULL: stacks
+	 * are not recorded.  The thread's record must be busy.
 	 */
 	uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
-	uint32_t free_stacks; /* also of calls that free */
+	uint32_t free_stacks; /* 1: also for calls that free */
 	/*
-	 * With WRAP (chunk_headers is 0): mprof_usable(), which says 0 of a block that a function
-	 * of the program's own frees.  NULL: all blocks are the allocator's.
+	 * With WRAP (chunk_headers is 0): mprof_usable(), which returns 0 for a block that a
+	 * function of the program frees.  NULL: all blocks are the allocator's.
 	 */
 	size_t (*usable)(void *ptr);
 };
@@ -174,27 +174,27 @@ struct mprof_host {
 	uint32_t abi;
 	const struct mprof_config *config;
 	/*
-	 * The record of the calling thread, created if it has none; NULL: do not record this
-	 * call, which is then counted as lost if it was the program's.  If the record is busy,
-	 * the function that set it has been left by longjmp.
+	 * The record of the calling thread, created if it has none; NULL: do not record this call,
+	 * which counts as lost if it was the program's.  If the record is busy, the function that
+	 * set it was left by longjmp.
 	 */
 	struct mprof_thread *(*enter)(void);
-	/* Creates the run's file at path or joins the one that the run has. */
+	/* Creates the run's file at path, or joins it if it exists. */
 	int (*file_open)(const char *magic, const char *path);
 	/* A zeroed struct mprof_counts for this thread, mapped from the file; NULL: none available.
 	 */
 	struct mprof_counts *(*counts_take)(struct mprof_thread *t);
 	void (*counts_give)(struct mprof_thread *t); /* the thread has ended */
 	/*
-	 * Slots: take gives the thread one (sets cur, end, last_ticks, last_addr);
-	 * flush copies it to a chunk and empties it; release flushes and gives it up.
+	 * Slots: take assigns one to the thread (sets cur, end, last_ticks, last_addr); flush
+	 * copies it to a chunk and empties it; release flushes it and releases it.
 	 */
 	int (*slot_take)(struct mprof_thread *t);
 	int (*slot_flush)(struct mprof_thread *t);
 	void (*slot_release)(struct mprof_thread *t);
-	/* From start(): sets mprof_core.capture as UNWIND says. */
+	/* Called by start(): sets mprof_core.capture according to UNWIND. */
 	int (*stacks_start)(void);
-	/* Counts losses for the report. */
+	/* Counts losses, which the report shows. */
 	void (*lost)(unsigned reason, uint64_t events);
 	/*
 	 * A descriptor of the program: open remembers which file it refers to; write writes
@@ -207,19 +207,18 @@ struct mprof_host {
 	/* Ends recording in this process. why: one sentence. */
 	void (*stop)(unsigned reason, const char *why);
 	/*
-	 * How much of a large block the program used, to the page: begin after it was
-	 * allocated, end before it is freed.  Bytes; -errno: not known.  About 1.2 us each, and
+	 * How much of a large block the program used, in whole pages: call begin after it was
+	 * allocated, end before it is freed.  Bytes; -errno: unknown.  About 1.2 us each, and
 	 * 0.4 us more for each megabyte.
 	 */
 	void (*resident_begin)(const void *block, size_t usable);
 	int64_t (*resident_end)(const void *block, size_t usable);
 	/*
-	 * Reads the peak size of the process, if it is time to. large: a block of 64 KiB or
-	 * more is about to be freed or was just allocated. 1: it was read, which took some
-	 * time.
+	 * Reads the peak size of the process, if a reading is due.  large: a block of 64 KiB or
+	 * more is about to be freed or was just allocated.  1: it was read, which took some time.
 	 */
 	int (*look)(unsigned large, uint64_t now);
-	const uint64_t *(*look_times)(void); /* [large]: it is time to read from then on */
+	const uint64_t *(*look_times)(void); /* [large]: when the next reading is due */
 	/*
 	 * Zeroed memory that a forked child inherits and that is never freed; about `touched`
 	 * bytes of it will be used. NULL: none available.
@@ -232,34 +231,36 @@ struct mprof_host {
 	 */
 	void *(*live)(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes);
 	const uint32_t *page_bytes;
-	/* Of a run with a file, once it is open.  1: mprof asked to keep no new blocks; 2 more: to
-	 * clear. */
+	/*
+	 * For a run with a file, once it is open.  1: mprof ctl asked to count no new blocks; plus
+	 * 2 for each clear.
+	 */
 	const uint32_t *(*paused)(void);
-	/* It is time to call dump(now) from then on; sum: sets calls and bytes of heap; or NULL. */
+	/* When to call dump(now) next; sum: sets calls and bytes of heap; or NULL. */
 	const uint64_t *(*dump_due)(void);
 	void (*dump)(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
 	/*
-	 * Writes an error of the program to the file, tells it where no mprof will, and ends
-	 * the process if GUARD says so.
+	 * Writes an error of the program to the file, prints it unless mprof will, and ends the
+	 * process if GUARD says so.
 	 */
 	void (*misuse)(const struct mprof_misuse *m);
 	/* Writes an extent of this kind; at most 1 KiB. */
 	void (*put)(unsigned kind, const void *data, size_t bytes);
 	/*
-	 * What memory is, if no allocator handed it out: enum mprof_place_what.  The one that
-	 * has this function may hand out variables of its own.
+	 * What memory is that no allocator returned: enum mprof_place_what.  allocator: an address
+	 * in the allocator, whose own variables may be blocks.
 	 */
 	unsigned (*place)(const void *ptr, const void *allocator);
-	/* 0: recording has ended for good, and nothing of ours may make a system call. */
+	/* 0: recording has ended for good, and none of our code may make a system call. */
 	int (*recording)(void);
 	/*
-	 * When events stopped being kept for good, in ticks; 0: they are kept.  Of all processes,
-	 * once the file is open.
+	 * The time, in ticks, when the run stopped keeping events; 0: it keeps them.  For all
+	 * processes, once the file is open.
 	 */
 	const uint64_t *(*log_end)(void);
 	/*
-	 * Recording has cost this process `ticks` for a call, chosen by chance to stand for so
-	 * many. Ends the events of the run, as above, if that is more than OVERHEAD.  1: they have
+	 * Recording spent `ticks` in this process on a randomly chosen call that stands for `calls`
+	 * calls.  Ends the events of the run, as above, if that exceeds OVERHEAD.  1: they have
 	 * ended, and totals cost too much, too.
 	 */
 	int (*spent)(uint64_t now, uint64_t ticks, uint32_t calls);
@@ -270,22 +271,22 @@ struct mprof_init_ops {
 	/* 1: open() loads objects, so it waits until the loader is idle (our constructor) */
 	uint32_t loads;
 	/*
-	 * 1: symbol() finds what the program would call without the library: also correct for
-	 * functions that the allocator lacks and that cannot be made from others
+	 * 1: symbol() finds what the program would call without the library, also for functions
+	 * that the allocator lacks and that cannot be built from others
 	 */
 	uint32_t natural;
 	/* [slow, optional] once.  Returns 0, or -errno with a sentence in why[why_size]. */
 	int (*open)(const struct mprof_config *config, char *why, size_t why_size);
 	/*
-	 * [slow, required] The allocator's symbol or NULL.  "malloc" and "free" must be there,
-	 * and "realloc" or "malloc_usable_size".
+	 * [slow, required] The allocator's symbol or NULL.  "malloc" and "free" must exist, and
+	 * "realloc" or "malloc_usable_size".
 	 */
 	void *(*symbol)(const char *name);
 };
 
 /*
- * Of a MODE in a .so that opens a file with host->file_open(): the key of options.def that names
- * it, and TRACE, COUNTS or PROFILE.  What a row of modules.def says of a built-in one.
+ * For a MODE in a .so that opens a file with host->file_open(): the key of options.def that names
+ * the file, and TRACE, COUNTS or PROFILE, as in the row of a built-in MODE in modules.def.
  */
 #define MPROF_MODE_FILE(key, kind) const char mprof_mode_file[] = "mprof_mode_file " #key " " #kind
 
@@ -294,8 +295,10 @@ struct mprof_mode_ops {
 	const struct mprof_api *api; /* generated by template.h */
 	/* 1: the MODE ignores allocations, so they may go to the allocator directly */
 	uint32_t keeps_nothing;
-	/* 1: note_map() gets the length of what was mapped in the range of a munmap, which takes
-	 * a system call; 0: the length that the program passed */
+	/*
+	 * 1: note_map() gets the length that was mapped in the range of a munmap, which takes a
+	 * system call; 0: the length that the program passed
+	 */
 	uint32_t counts_unmapped;
 	/* [slow, optional] once in a process, before its first event.  -errno refuses: the
 	 * program runs unrecorded. */
@@ -308,15 +311,19 @@ struct mprof_mode_ops {
 	void (*flush)(struct mprof_thread *t);
 	/* [slow, optional] in a forked child, before its first event and thread_start. */
 	void (*forked)(void);
-	/* [slow, optional] first of all: the ops to use instead with this configuration; NULL:
-	 * these. */
+	/*
+	 * [slow, optional] called first: the ops to use instead with this configuration; NULL:
+	 * these.
+	 */
 	const struct mprof_mode_ops *(*choose)(const struct mprof_config *config);
-	/* [slow, optional] the program says what to keep of the calling thread, enum mprof_keep of
-	 * program.h. */
+	/*
+	 * [slow, optional] the program selects what to keep of the calling thread, enum mprof_keep
+	 * of program.h.
+	 */
 	void (*thread_keep)(unsigned keep);
 };
 
-/* [hot] Where the stack is. */
+/* [hot] The current stack pointer. */
 MPROF_HOT uintptr_t mprof_stack(void)
 {
 	uintptr_t sp;
@@ -346,7 +353,7 @@ MPROF_HOT struct mprof_place mprof_caller(void)
 #endif
 }
 
-/* [hot] The run's clock.  About 6 ns beside a malloc where it is rdtsc. */
+/* [hot] The run's clock.  About 6 ns in addition to a malloc where it is rdtsc. */
 MPROF_HOT uint64_t mprof_ticks(void)
 {
 #if defined(__x86_64__)

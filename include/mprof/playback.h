@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * playback.h - a playback file: the calls of a program, compiled so that a runner can repeat
- * them on another allocator with a few instructions a call. `mprof sort` writes it, the runner
+ * them on another allocator with a few instructions per call.  `mprof sort` writes it, the runner
  * (src/runner) plays it.  PLAYBACK.md is the specification and says what a reader must reject.
  *
  * Little-endian.  A header of one page, then sections, each 4096-aligned and
  * named by (offset, bytes) in the header.  Streams are rows of 64-bit words:
  *
  *   bits 0..3   enum mprof_play, the operation
- *   bits 4..31  size asked for, below 2^28 (more: an EXT word stands before)
- *   bits 32..63 slot: a place in the table of live blocks
+ *   bits 4..31  requested size, below 2^28 (larger: an EXT word precedes)
+ *   bits 32..63 slot: an index of the table of live blocks
  *
  * A call is one word, or an EXT word and the call's word.  The n-th call of
- * the ORDER stream (from 0; EXT and all others are not calls) is "op n": what
- * frames, samples and sites count in.
+ * the ORDER stream (from 0; EXT and all others are not calls) is "op n", the unit of
+ * frames, samples and sites.
  *
  * Slots.  A block keeps its slot from birth to end, realloc included.  Slots of freed blocks
  * are reused, last freed first within a thread. A slot whose last block was freed by another
@@ -22,19 +22,19 @@
  *
  * Two forms of the same calls:
  * - ORDER: all threads in the recorded order; a SWITCH word before the first
- *   word of another thread.  Played by one thread, or by many that hand over.
+ *   word of another thread.  Played by one thread, or by many that take turns.
  * - THREAD streams, one per thread, only if there is more than one: no SWITCH.
- *   Before a call on a slot that another thread touched last stands an EXT with
- *   the slot's generation at that moment: the call waits until the table says
- *   the same.  A generation is the number of births on the slot so far, modulo
- *   2^14, times two, plus one while a block lives there; a realloc ends a block
+ *   Before a call on a slot that another thread used last is an EXT with
+ *   the slot's generation at that time: the call waits until the table has
+ *   this generation.  A generation is the number of blocks allocated on the slot so far, modulo
+ *   2^14, times two, plus one while a block is live; a realloc ends a block
  *   and begins one.  So MALLOC waits for an even one, FREE and REALLOC for an
- *   odd one, and a slot that stays with one thread needs no EXT.  What is
- *   waited for stands earlier in ORDER, so nobody waits for ever.
- *   CREATE stands where the thread begins, before that GONE for each thread
- *   that had ended by then and was not yet waited for.  EXIT ends a stream.
+ *   odd one, and a slot that only one thread uses needs no EXT.  A call waits
+ *   only for earlier calls of ORDER, so there is no deadlock.
+ *   CREATE is where a thread begins, preceded by GONE for each thread
+ *   that had ended by then and was not waited for yet.  EXIT ends a stream.
  *
- * ORDER has CREATE, GONE and EXIT too, among the words of the thread that they stand in.  Every
+ * ORDER contains CREATE, GONE and EXIT, too, among the words of the same thread.  Every
  * thread has one EXIT, after its last call; every thread but index 0 has one CREATE, before its
  * first call.  END follows the last word.
  */
@@ -58,20 +58,20 @@
 #define MPROF_PLAY_TOUCH_UNKNOWN ((1ull << 60) - 1)
 
 enum mprof_play {
-	MPROF_PLAY_END = 0,	/* no more words in this stream */
-	MPROF_PLAY_MALLOC = 1,	/* slot, size */
-	MPROF_PLAY_FREE = 2,	/* slot; size field 0; fn of EXT may be realloc: with size 0 */
-	MPROF_PLAY_CALLOC = 3,	/* slot, size: calloc(1, size) */
+	MPROF_PLAY_END = 0,    /* no more words in this stream */
+	MPROF_PLAY_MALLOC = 1, /* slot, size */
+	MPROF_PLAY_FREE = 2,   /* slot; size field 0; fn of EXT may be realloc: realloc(block, 0) */
+	MPROF_PLAY_CALLOC = 3, /* slot, size: calloc(1, size) */
 	MPROF_PLAY_REALLOC = 4, /* slot, size: realloc(block of the slot or NULL, size) */
-	MPROF_PLAY_ALIGNED = 5, /* slot, size; the EXT before says fn and alignment */
-	MPROF_PLAY_EXT = 6,	/* of the next call; see mprof_play_ext() */
-	MPROF_PLAY_SWITCH = 7,	/* ORDER: bits 32..63 are the index of the thread that goes on */
+	MPROF_PLAY_ALIGNED = 5, /* slot, size; the preceding EXT has fn and alignment */
+	MPROF_PLAY_EXT = 6,	/* for the next call; see mprof_play_ext() */
+	MPROF_PLAY_SWITCH = 7,	/* ORDER: bits 32..63 are the index of the next thread */
 	MPROF_PLAY_CREATE = 8,	/* bits 32..63: this thread (index) begins */
 	MPROF_PLAY_EXIT = 9,	/* bits 32..63: its own index; the last word of the thread */
 	MPROF_PLAY_GONE = 10,	/* bits 32..63: wait until this thread has ended */
 	MPROF_PLAY_TIME = 11, /* bits 4..63: ns since the first event, recorded; never backwards */
 	MPROF_PLAY_TOUCH =
-	    12, /* bits 4..63: bytes the program had touched of the block just born */
+	    12, /* bits 4..63: bytes that the program had touched of the block just allocated */
 };
 
 /* The operation of a function, by its shape; an allocation with an alignment is ALIGNED. */
@@ -141,7 +141,7 @@ struct mprof_play_section {
 
 /* Section THREADS: one for each thread, by index; index 0 is the first thread. */
 struct mprof_play_thread {
-	uint64_t offset; /* of its stream in the file; 0 if there is one thread only */
+	uint64_t offset; /* of its stream in the file; 0 if there is only one thread */
 	uint64_t words;	 /* END included */
 	uint64_t calls;
 	uint64_t first_ns, last_ns; /* recorded: of its first and last event */
@@ -149,21 +149,21 @@ struct mprof_play_thread {
 	uint32_t creator; /* index of the thread whose stream has the CREATE; own index: none */
 };
 
-/* Figures of the program, from compiling; not figures of a replay. */
+/* Figures of the program, computed by the compiler; not those of a replay. */
 struct mprof_play_summary {
 	uint64_t calls;	      /* ops */
 	uint64_t by_op[6];    /* indexed by enum mprof_play */
-	uint64_t asked_bytes; /* by all calls that request bytes */
+	uint64_t asked_bytes; /* requested by all calls */
 	uint64_t peak_bytes, peak_blocks;
 	uint64_t peak_op;		  /* the first op after which peak_bytes are live */
 	uint64_t left_bytes, left_blocks; /* live at the end */
-	uint64_t remote_frees; /* frees, reallocs: by another thread than the one that allocated */
-	uint64_t recorded_ns;  /* from the first event to the last */
+	uint64_t remote_frees;	 /* frees, reallocs by a thread other than the one that allocated */
+	uint64_t recorded_ns;	 /* from the first event to the last */
 	uint64_t touched_blocks; /* TOUCH words */
 	/* Not played, or repaired: */
 	uint64_t failed;	     /* calls that had failed in the program */
-	uint64_t unknown_frees;	     /* of unknown blocks: left out */
-	uint64_t inherited_frees;    /* a forked child's, of its parent's blocks: left out */
+	uint64_t unknown_frees;	     /* of unknown blocks: omitted */
+	uint64_t inherited_frees;    /* by a forked child, of its parent's blocks: omitted */
 	uint64_t double_allocations; /* of an address that was still live: a FREE was inserted */
 	uint64_t inversions;	     /* events in the wrong order, reordered */
 	uint64_t lost;		     /* events that the recorder counted as lost */
@@ -178,7 +178,7 @@ enum mprof_play_flags {
 	MPROF_PLAY_HAS_TIMES = 1,
 	MPROF_PLAY_HAS_SITES = 2,
 	MPROF_PLAY_HAS_TOUCH = 4,
-	MPROF_PLAY_CHANGED = 8, /* by a what-if: not what the program did */
+	MPROF_PLAY_CHANGED = 8, /* by a what-if: not the program's own calls */
 	MPROF_PLAY_CUT = 16,	/* the input ended in the middle */
 	/* The program had libstdc++, which some allocators also load: do not count it twice
 	 * when comparing what processes need before the first call. */
@@ -194,13 +194,13 @@ struct mprof_playback_header {
 	struct mprof_play_section order;   /* words */
 	struct mprof_play_section thread;  /* struct mprof_play_thread */
 	struct mprof_play_section streams; /* all THREAD streams, end to end; 0 if one thread */
-	/* uint32_t for each op of ORDER: the stack's node (stacks.h) of what was born, else 0. */
+	/* uint32_t for each op of ORDER: stack node (stacks.h) of the new block, else 0. */
 	struct mprof_play_section sites;
 	struct mprof_play_summary sum;
 	char program[256];  /* command line, cut, NUL-terminated */
 	char source[1024];  /* absolute path of the trace or other input */
 	char input[32];	    /* "mprof", "aosp", "mtrace", "rep", "logfd", "script" */
-	uint8_t run_id[16]; /* of the trace, else zeros: whether `source` is still what it was */
+	uint8_t run_id[16]; /* of the trace, else zeros: shows if `source` was replaced */
 	uint64_t check;	    /* of the header's bytes before this field */
 };
 

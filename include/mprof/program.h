@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * program.h - for programs that say themselves what is recorded of them.
+ * program.h - lets a program select which of its threads are recorded, and when.
  *
  * Needs no library: without libmprof.so these functions do nothing.
  *
- *   mprof profile --paused -- ./program      and in the program, around what matters:
+ *   mprof profile --paused -- ./program      and in the program, around the relevant part:
  *
  *   mprof_count_thread();
  *   ...
@@ -18,8 +18,7 @@ extern "C" {
 #endif
 
 enum mprof_keep {
-	MPROF_KEEP_AS_OTHERS, /* as long as the program says nothing: --threads, --paused, mprof ctl
-			       */
+	MPROF_KEEP_AS_OTHERS, /* the default: --threads, --paused and mprof ctl decide */
 	MPROF_KEEP_ALL,
 	MPROF_KEEP_NONE,
 };
@@ -27,15 +26,14 @@ enum mprof_keep {
 /* In libmprof.so. */
 extern void mprof_keep_thread(enum mprof_keep keep) __attribute__((weak));
 
-/* Counts the blocks that the calling thread allocates from now on, also while recording is paused.
- */
+/* Counts the blocks that the calling thread allocates from now on, even while paused. */
 static inline void mprof_count_thread(void)
 {
 	if (mprof_keep_thread)
 		mprof_keep_thread(MPROF_KEEP_ALL);
 }
 
-/* Counts none of them.  Blocks that were counted are still noticed when they are freed. */
+/* Counts no further blocks of this thread.  Frees of counted blocks are still counted. */
 static inline void mprof_ignore_thread(void)
 {
 	if (mprof_keep_thread)

@@ -3,28 +3,28 @@
  * runner.h - arguments and results of the runner.
  *
  * `mprof_replay KEY=VALUE...` plays one playback file once, in a process of its
- * own, with whatever allocator is preloaded, and writes records to a descriptor.
+ * own, with the allocator that is preloaded, and writes records to a descriptor.
  * It allocates nothing itself: tables are mapped and filled before the baseline
  * is taken, so what is measured afterwards is the allocator's.
  *
  *   in=FILE            the playback file; mode=startup needs none
  *   out=FD             where records go; default 1
  *   mode=serial|threads|ordered|null|startup   null: serial with null=1
- *   null=0|1           1: all of the work but no call of the allocator and no touch
+ *   null=0|1           1: do everything but call the allocator and touch memory
  *   touch=none|first|page|full|recorded   default page; recorded: page where nothing is recorded
  *   speed=K            wait for the recorded time / K (0: do not); not with mode=ordered
- *   keep=0|1           1: do not free what is left
- *   drain=MS,MS,...    RSS so long after the drain
+ *   keep=0|1           1: do not free blocks that are still live
+ *   drain=MS,MS,...    measure RSS this long after the drain
  *   addresses=0|1      serial, ordered
- *   samples=N frames=N at so many equal distances of ops; in mode=threads near them
- *   at=OP,OP,...       one more frame each, after so many calls; at most 8
+ *   samples=N frames=N evenly spaced over the ops; in mode=threads approximately
+ *   at=OP,OP,...       one more frame after each of these numbers of calls; at most 8
  *   latency=N          time one call in N on average; 0: none
  *   thp=0|1            0: PR_SET_THP_DISABLE; default 1
  *   aslr=0|1           0: the same addresses in each run, where the system allows; default 1
  *   cpu=N              pin to a processor; -1, the default: do not
- *   passes=N           play ORDER so often, draining between; figures are of all, samples and
+ *   passes=N           play ORDER N times, draining in between; figures are of all, samples and
  *                      frames of the last one; serial, not with addresses=1 or speed=K
- *   stall=S            give up when nothing moves for so many seconds; default 60, 0: never
+ *   stall=S            give up after S seconds without progress; default 60, 0: never
  *
  * Exit status: 0, 1 could not be played (ERROR says why), 2 bad KEY=VALUE, 3 bad playback file.
  * With one thread in the file, threads and ordered are serial.
@@ -32,11 +32,11 @@
  * Real threads run on stacks that the runner mapped and filled before the baseline, so their
  * memory is not counted; what pthread_create itself allocates (the table of thread variables,
  * about 300 bytes a thread) is.  A thread whose stream has an EXIT ends there; the others wait
- * until everything is measured.  What is left is freed by the first thread, in the order of slots.
+ * until everything is measured.  The first thread frees what is left, in the order of slots.
  *
  * Records follow each other, each a struct mprof_run_record and `bytes` bytes.
  * ADDRESSES, SAMPLE and FRAME come in the order of ops.  RESULT is the last;
- * a stream without it is of a run that died.
+ * if it is missing, the run died.
  */
 #ifndef MPROF_RUNNER_H
 #define MPROF_RUNNER_H
@@ -73,9 +73,9 @@ struct mprof_run_record {
 	uint64_t bytes; /* after this; a multiple of 8 */
 };
 
-/* Of the ops that return a block (MALLOC, CALLOC, REALLOC, ALIGNED), in their order. */
+/* Results of the ops that return a block (MALLOC, CALLOC, REALLOC, ALIGNED), in order. */
 struct mprof_run_address {
-	uint64_t addr;	 /* 0: failed, or nothing returned */
+	uint64_t addr;	 /* 0: failed, or returned nothing */
 	uint64_t usable; /* malloc_usable_size; 0 if the allocator has none */
 };
 
@@ -88,10 +88,10 @@ struct mprof_run_sample {
 };
 
 /*
- * The allocator's pages after so many calls (sample.op): writable anonymous memory that is not the
- * runner's, what was mapped before the baseline included.  ranges times: struct mprof_run_range
- * and a bitmap of its pages, bit i of byte i / 8, resident or not, filled up to 8 bytes.  A mapping
- * is cut at 64 MiB; of one above 1 GiB, pieces without a resident page are left out.
+ * The allocator's pages after `sample.op` calls: writable anonymous memory except the runner's,
+ * including what was mapped before the baseline.  `ranges` times: struct mprof_run_range and a
+ * bitmap of its pages, bit i of byte i / 8, 1: resident, padded to 8 bytes.  A mapping is split at
+ * 64 MiB; of one above 1 GiB, pieces without a resident page are omitted.
  */
 struct mprof_run_frame {
 	struct mprof_run_sample sample;
@@ -107,11 +107,11 @@ struct mprof_run_range {
 struct mprof_run_result {
 	uint64_t calls;
 	uint64_t failed; /* returned NULL for a size above 0 where the program got a block */
-	uint64_t wall_ns, user_ns, sys_ns, minflt, majflt; /* of the calls, drain not included */
+	uint64_t wall_ns, user_ns, sys_ns, minflt, majflt; /* of the calls, without the drain */
 	uint64_t base_rss, start_hwm; /* bytes, before the first call; start_hwm: VmHWM then */
 	uint64_t peak_rss;	      /* VmHWM at the end of the calls - base_rss, 0 if below */
 	uint64_t end_rss;	      /* above the baseline, after the last call */
-	uint64_t drained_rss;	      /* immediately after freeing all that was left */
+	uint64_t drained_rss;	      /* immediately after freeing all that was live */
 	uint64_t drain_ms[MPROF_RUN_DRAINS], drain_rss[MPROF_RUN_DRAINS];
 	uint64_t waits;	  /* threads, ordered: calls that had to wait for another thread */
 	uint64_t late_ns; /* paced: the greatest delay of a call */
@@ -121,9 +121,9 @@ struct mprof_run_result {
 	uint64_t latency[3][MPROF_RUN_LATENCY]; /* births, frees, reallocs */
 	uint64_t thp;	  /* 0 never, 1 madvise, 2 always, as the process saw it */
 	uint64_t touch;	  /* 0 none, 1 first, 2 page, 3 full, 4 recorded; null touches nothing */
-	uint64_t aslr;	  /* 0: addresses are not randomisedised */
+	uint64_t aslr;	  /* 0: addresses are not randomised */
 	uint64_t threads; /* threads that played, including the first */
-	uint64_t late_stacks;	/* mapped after the baseline: more threads at once than foreseen */
+	uint64_t late_stacks;	/* mapped after the baseline: more threads at once than expected */
 	uint64_t latency_empty; /* ticks that reading the clock takes; not subtracted */
 	uint64_t reserved[3];
 };

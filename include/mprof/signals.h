@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * signals.h - the signals that can request a dump (DUMP_SIGNAL), for the library, which must not
- * call libc here, and the command line.
+ * call libc here, and for the command line.
  */
 #ifndef MPROF_SIGNALS_H
 #define MPROF_SIGNALS_H
@@ -34,8 +34,10 @@
 	X(XFSZ)
 #define MPROF_SIGNALS_EXPECTED "USR1, USR2, HUP, 34 ... (man 7 signal)"
 
-/* The number of "USR1", "SIGUSR1" or "10"; -1 for any other value.  Excluded are signals that
- * report a fault, those that cannot be caught, and 32 and 33, which libc keeps. */
+/*
+ * The number of "USR1", "SIGUSR1" or "10"; -1 for any other value.  Excluded are signals that
+ * report a fault, those that cannot be caught, and 32 and 33, which libc uses.
+ */
 static inline int mprof_signal_number(const char *value)
 {
 	static const struct {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * totals.h - exact totals of every call stack: what MODEs do with a block that comes or goes.
+ * totals.h - exact totals of every call stack: what MODEs do when a block is allocated or freed.
  *
- * A call adds to the cell of its thread and stack, a cache line in the mapped file
- * that nobody else writes; a free adds to the freeing thread's cell of the stack that
- * allocated, which live.h tells.  So frees in other threads are exact without an atomic,
- * and what was added is in the file, whatever becomes of the process.
+ * A call adds to the cell of its thread and stack, a cache line in the mapped file that no other
+ * thread writes; a free adds to the freeing thread's cell of the stack that allocated, which live.h
+ * finds.  So frees in other threads are exact without an atomic, and the sums are in the file
+ * however the process ends.
  *
- * What lives of a stack, of all threads, and what lived at the peak, is in the stack's
- * site.  While the process has one thread, each call changes cell and site, and the peak
- * is exact.  With more, a thread folds what it has gathered when it comes to `fold`
- * bytes: then the peak is within lanes * fold, which the file says.
+ * The live blocks of a stack, of all threads, and those at the peak, are in the stack's site.
+ * While the process has one thread, each call changes cell and site, and the peak is exact.  With
+ * more, a thread folds its changes into the site when they reach `fold` bytes: then the error of
+ * the peak is at most lanes * fold, which the file records.
  *
- * All of it is called between begin() and end() of lanes.h.
+ * Call all functions between begin() and end() of lanes.h.
  */
 #ifndef MPROF_TOTALS_H
 #define MPROF_TOTALS_H
@@ -23,9 +23,9 @@
 
 #define FOLD_LEAST 1024u /* bytes */
 #define FOLD_MOST  65536u
-#define PEAK_PART  1024u /* the bound is at most this part of the peak, if it is large enough */
+#define PEAK_PART  1024u /* the bound is at most this fraction of a large peak */
 
-static int64_t fold; /* bytes that a thread may keep to itself */
+static int64_t fold; /* bytes that a thread may keep unfolded */
 static const uint64_t *dump_due;
 static uint32_t site_sizes; /* SITE_SIZES */
 
@@ -57,7 +57,7 @@ MPROF_HOT void profile_change_alone(struct mprof_site_live *s, uint32_t id, int6
 	}
 }
 
-/* How much a thread may keep to itself, and what that means for the peak. */
+/* Sets `fold`, and the error bound of the peak that follows from it. */
 static void profile_set_fold(void)
 {
 	uint32_t n = __atomic_load_n(&lanes_owned, RLX);
@@ -68,7 +68,7 @@ static void profile_set_fold(void)
 	rise((int64_t *)&heap->peak_bound, bytes * n);
 }
 
-/* Sites first: until the heap has risen, what they were belongs to the peak before. */
+/* Sites first: until the heap total rises, their old values belong to the previous peak. */
 static void profile_fold_lane(struct lane *l, uint64_t now, uint32_t id)
 {
 	for (uint32_t i = 0; i < l->touched_count; i++) {
@@ -141,7 +141,7 @@ MPROF_HOT unsigned profile_bin_of(uint64_t size)
 	return bin < MPROF_SIZE_BINS ? bin : MPROF_SIZE_BINS - 1;
 }
 
-/* With SITE_SIZES.  NULL: no room. */
+/* With SITE_SIZES.  NULL: no space. */
 static __attribute__((noinline)) struct mprof_cell_sizes *
 profile_sizes_of(struct lane *l, struct accumulator *s, uint32_t id)
 {
@@ -168,7 +168,7 @@ static void profile_note_size(struct lane *l, struct accumulator *s, uint32_t id
 	}
 }
 
-/* A block has ended.  temporary: its thread's last call handed it out. */
+/* Ends a block.  temporary: its thread's last call returned it. */
 static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, int temporary)
 {
 	const uint32_t id = live_id(e);
@@ -177,7 +177,7 @@ static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, in
 	struct figures f;
 	struct mprof_cell_more *more;
 
-	/* One of the parent's: it counts there. */
+	/* The parent's block: counted there. */
 	if (mprof_unlikely(((e.b - began) & LIVE_TICKS) >> 55))
 		return;
 	s = accumulator_of(l, id);
@@ -188,7 +188,7 @@ static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, in
 	f = figures_of(s, id);
 	f.cell->freed_calls++;
 	f.cell->freed_bytes += size;
-	/* Another thread's clock may be ahead by a little. */
+	/* Another thread's clock may be slightly ahead. */
 	if (mprof_likely(!(age >> 55))) {
 		f.cell->lifetime += age;
 		note_range(&f.cell->lifetime_least, &f.cell->lifetime_most, age);
@@ -215,7 +215,7 @@ static void profile_count(struct lane *l, unsigned fn, uint64_t bytes, unsigned 
 	l->counts->fn[fn].failed += failed;
 }
 
-/* Counts a new block.  Returns its accumulator; NULL if its figures do not fit. */
+/* Counts a new block.  Returns its accumulator; NULL if there is no space for its figures. */
 static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr, uint64_t size,
 					     size_t usable, uint64_t now)
 {
@@ -248,7 +248,7 @@ static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *
 
 /* ---- realloc ---- */
 
-/* A mapping of its own, which glibc moves without a copy (see the reader's heap.h). */
+/* Is it a separate mapping, which glibc moves without a copy (see the reader's heap.h)? */
 static int profile_is_own_mapping(const void *ptr, size_t usable)
 {
 	const uintptr_t page = *host->page_bytes;
@@ -262,7 +262,7 @@ static void profile_note_resize(struct lane *l, struct accumulator *s, uint32_t 
 	struct mprof_cell_more *more = s ? profile_more_of(l, s, id) : NULL;
 	const uint64_t before = live_size(l->old);
 
-	/* A block of the parent replaces none of ours. */
+	/* A block of the parent does not replace one of ours. */
 	if (!more || ((l->old.b - began) & LIVE_TICKS) >> 55)
 		return;
 	more->reallocs++;
@@ -283,8 +283,8 @@ static void profile_put_back(struct lane *l, void *old)
 }
 
 /*
- * The old block is taken out at once, because from then on another thread may be given
- * its address; its figures change when the call is over, because until then it lives.
+ * The old block is removed at once, because from then on another thread may get its address; its
+ * figures change after the call, because until then it is live.
  */
 MPROF_HOT void profile_resize_begins(struct lane *l, void *ptr, size_t usable, uint64_t now)
 {
@@ -294,7 +294,7 @@ MPROF_HOT void profile_resize_begins(struct lane *l, void *ptr, size_t usable, u
 	l->disk->strange += !l->old.a;
 }
 
-/* The call is over.  Returns the block that ended; a is 0: none did, or none that is known. */
+/* The call has returned.  Returns the block that ended; a is 0: none, or an unknown one. */
 MPROF_HOT struct live_entry profile_resize_ends(struct lane *l, unsigned fn, void *old, void *ptr,
 						uint64_t size)
 {
@@ -331,13 +331,13 @@ MPROF_HOT void profile_settle_out(struct lane *l, unsigned fn, void *ptr, size_t
 
 /* ---- the mmap family ---- */
 
-/* Memory that goes is not of a stack. */
+/* Unmapped memory is not attributed to a stack. */
 static int profile_is_growth(unsigned fn, const uint64_t value[4], unsigned error)
 {
 	return !error && fn != MPROF_FN_MUNMAP && (fn < MPROF_FN_BRK || value[0] > value[2]);
 }
 
-/* A mremap counts in both directions. */
+/* A mremap counts as unmapped and as mapped. */
 static void profile_count_unmap(struct lane *l, unsigned fn, const uint64_t value[4])
 {
 	uint64_t bytes = fn == MPROF_FN_MREMAP ? value[3] : value[1];
@@ -349,7 +349,7 @@ static void profile_count_unmap(struct lane *l, unsigned fn, const uint64_t valu
 	}
 }
 
-/* id: of the stack, where it is growth. */
+/* id: of the stack, if it is growth. */
 static void profile_count_map(struct lane *l, unsigned fn, const uint64_t value[4], unsigned error,
 			      uint32_t id)
 {
@@ -373,7 +373,7 @@ static void profile_count_map(struct lane *l, unsigned fn, const uint64_t value[
 
 /* ---- processes and threads ---- */
 
-/* From start(). 0 or -errno, and said why. */
+/* Called by start().  0 or -errno, with a note to the user. */
 static int profile_start_in(const struct mprof_host *h, const char *magic, const char *path)
 {
 	int error;
@@ -391,7 +391,7 @@ static void profile_forked(void)
 	lanes_forked();
 }
 
-/* Before the second thread is there. */
+/* Before the second thread starts. */
 static void profile_note_control(unsigned what)
 {
 	if (what != MPROF_CONTROL_THREAD_CREATE || several)

@@ -70,13 +70,12 @@ struct mp_local {
 	uint32_t image;					       /* mprof_process_entry.image */
 	uint32_t suspend_lock, suspended; /* threads between mp_suspend() and mp_resume() */
 	uint32_t stacks_lock;
-	uint32_t stream_begun;	  /* stack records of this process exist */
-	uint32_t objects;	  /* OBJECT records so far */
-	uint32_t stream_lock;	  /* while the next slot is taken */
-	uint32_t stream_slots;	  /* so far */
-	struct mp_stream *stream; /* where stack records go: stacks.c */
-	struct stack_cache
-	    *listening; /* caches of threads that have been on stacks other than their own */
+	uint32_t stream_begun;	       /* stack records of this process exist */
+	uint32_t objects;	       /* OBJECT records so far */
+	uint32_t stream_lock;	       /* while the next slot is taken */
+	uint32_t stream_slots;	       /* so far */
+	struct mp_stream *stream;      /* where stack records go: stacks.c */
+	struct stack_cache *listening; /* caches of threads that ran on other stacks */
 	struct mp_list cache_arrays[MP_CACHE_SIZES]; /* for reuse, by size */
 };
 extern struct mp_local *mp_local;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * summary_read.c - a process reads its own part of the run's file.
+ * summary_read.c - reads this process's own part of the run's file.
  *
- * The file is copied into memory first: it may be cut while we look, and a short read is an
- * answer where SIGBUS is not.  The bounds of every record are checked, as another process
- * may have written there, or been killed while it did.
+ * The file is copied into memory first: it may be truncated meanwhile, which shortens a read but
+ * would raise SIGBUS in a mapping.  The bounds of every record are checked, as another process may
+ * have written there, or been killed while writing.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -81,7 +81,7 @@ static int in_chain(const struct summary *s, const struct mprof_extent *x)
 	return 0;
 }
 
-/* Whose stacks this process goes on with: said by the fact of its start. */
+/* The process whose stacks this one continues, according to the fact of its start. */
 static int find_parent(struct summary *s)
 {
 	const struct summary_source *child = &s->chain[s->links - 1];
@@ -124,12 +124,12 @@ static void find_chunks(struct summary *s)
 
 struct reading {
 	struct summary *s;
-	uint32_t most; /* numbers above are not this process's */
+	uint32_t most; /* larger numbers are not this process's */
 	uint32_t frame, object;
 	int fill;
 };
 
-/* The object that has this address now; the last one that came. */
+/* The object at this address now; the most recent one. */
 static uint32_t object_at(const struct reading *r, uint64_t address)
 {
 	for (uint32_t i = r->object; i-- > r->s->first_object;) {
@@ -216,7 +216,7 @@ static void take_chunk(struct reading *r, const struct mprof_extent *x,
 	}
 }
 
-/* All records, those of the oldest process first, in the order of its chunks. */
+/* Reads all records: those of the oldest process first, in the order of its chunks. */
 static void read_records(struct summary *s, int fill,
 			 void (*stack)(struct reading *r, const uint64_t *w, uint32_t n))
 {
@@ -269,7 +269,7 @@ static uint32_t child_of(struct summary *s, uint32_t parent, uint32_t name)
 	return i;
 }
 
-/* A second pass, when frames have names. */
+/* A second pass, after the frames got names. */
 static void place_stack(struct reading *r, const uint64_t *w, uint32_t n)
 {
 	struct summary *s = r->s;
@@ -305,7 +305,7 @@ uint32_t summary_name(struct summary *s, const char *name, size_t bytes)
 	return s->names;
 }
 
-/* A power of two above twice n, less one. */
+/* A power of two above twice n, minus one. */
 static uint32_t mask_for(uint64_t n)
 {
 	uint32_t mask = 63;
@@ -447,7 +447,7 @@ static void add_totals(struct summary *s)
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- all together ---- */
 
 static struct summary *summary_new(void)
 {

@@ -2,9 +2,8 @@
 /*
  * sys.h - raw system calls.
  *
- * The library never goes through libc for these: libc's wrappers set errno,
- * are cancellation points, and some are interposed by us.  Every function
- * returns what the kernel returned: >= 0, or -errno.
+ * The library avoids libc's wrappers: they set errno, are cancellation points, and we interpose
+ * some of them.  Every function returns the kernel's value: >= 0, or -errno.
  */
 #ifndef MP_SYS_H
 #define MP_SYS_H
@@ -109,7 +108,7 @@ static inline int sys_madvise(void *at, size_t n, int advice)
 {
 	return (int)mp_sys(SYS_madvise, (long)at, (long)n, advice, 0, 0, 0);
 }
-/* One byte a page into pages[]; bit 0: it is resident.  at: of a page's beginning. */
+/* One byte for each page into pages[]; bit 0: it is resident.  at: the start of a page. */
 static inline int sys_mincore(uintptr_t at, size_t n, unsigned char *pages)
 {
 #ifdef MP_FAKE_PAGE
@@ -196,7 +195,7 @@ static inline void sys_yield(void)
 	mp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
-/* Can 8 bytes at p be read?  An unknown `how` makes this a look and nothing else. */
+/* Can 8 bytes at p be read?  An invalid `how` makes the kernel read them and fail. */
 static inline int sys_readable(const void *p)
 {
 	return mp_sys(SYS_rt_sigprocmask, -1, (long)p, 0, 8, 0, 0) != -EFAULT;

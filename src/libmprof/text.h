@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * text.h - building text without stdio, locale or memory of its own.
- * A text that does not fit is cut and marked full; it is always NUL-terminated.
+ * text.h - builds text without stdio, locale or memory of its own. Text that does not fit is
+ * truncated and marked full; it is always NUL-terminated.
  */
 #ifndef MP_TEXT_H
 #define MP_TEXT_H
@@ -61,7 +61,7 @@ static inline void text_hex(struct text *t, uint64_t n, int width)
 		text_char(t, "0123456789abcdef"[n >> (4 * i) & 15]);
 }
 
-/* Parses digits of a base; returns how many characters were used, 0: none or overflow. */
+/* Parses digits of a base.  Number of characters used; 0: none, or overflow. */
 static inline size_t text_parse(const char *s, unsigned base, uint64_t *out)
 {
 	size_t i;
@@ -98,8 +98,8 @@ static inline size_t text_length(const char *s)
 }
 
 /*
- * The value of environment variable `name` or NULL.  Only while we initialise:
- * later the program may be changing its environment at this very moment.
+ * The value of environment variable `name` or NULL.  Only during initialisation: later the program
+ * may change its environment at the same time.
  */
 const char *text_getenv(const char *name);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * thread.h - the record that each thread carries (struct mprof_thread, module.h).
+ * thread.h - the record of each thread (struct mprof_thread, module.h).
  *
- * A thread's record is its own; another one takes it back when the kernel no longer knows the
+ * Only the thread uses its record; another one reclaims it when the kernel no longer knows the
  * thread.  Errors: -errno, NULL for memory.
  */
 #ifndef MP_THREAD_H
@@ -13,12 +13,14 @@
 
 extern struct mprof_thread mp_nobody; /* always zero */
 struct mp_stack_room;
-/* In a new thread, from its first function: what its creator gave it. */
+/* In a new thread, from its first function: what its creator prepared. */
 void mp_thread_begins(uint32_t number, const struct mp_stack_room *room);
-/* Between these, what this thread calls of the malloc family is not recorded; end: was any? */
+/*
+ * Between the two, calls of this thread to the malloc family are not recorded; end: were there any?
+ */
 void mp_trial_begin(struct mprof_thread **before);
 int mp_trial_end(struct mprof_thread *before);
-/* Between these nothing that this thread calls of the malloc family is recorded. */
+/* Between the two, calls of this thread to the malloc family are not recorded. */
 void mp_quiet_begin(struct mprof_thread **before);
 void mp_quiet_end(struct mprof_thread *before);
 int mp_is_quiet(void); /* between these, or between those of a trial */

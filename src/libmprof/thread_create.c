@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * thread_create.c - pthread_create and thrd_create: the creator gives the new thread its number, so
- * that the trace has the edge from one to the other.  The number travels in a
- * small record of our own memory; the thread gives it back before it runs
- * anything of the program.
+ * thread_create.c - pthread_create and thrd_create: the creator assigns the new thread its number,
+ * so that the trace contains the edge from one to the other.  A small record in our own memory
+ * carries the number; the thread releases it before it runs any code of the program.
  */
 #include <mprof/module.h>
 
@@ -18,7 +17,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 struct mp_start {
-	void *next; /* the node: it comes first */
+	void *next; /* the list node, first member */
 	union {
 		void *(*routine)(void *);
 		thrd_start_t thrd;
@@ -40,7 +39,7 @@ static void start_release(struct mp_start *s)
 	mp_list_put(&mp_local->starts, &s->next);
 }
 
-/* Not inlined: its caller ends with a jump, so that no stack of the program goes through it. */
+/* Not inlined: its caller ends with a jump, so our functions do not appear in stacks. */
 static __attribute__((noinline)) void start_begin(struct mp_start *given, uintptr_t from)
 {
 	struct mp_stack_room room = given->room;
@@ -71,7 +70,7 @@ static int start_run_thrd(void *given)
 	return routine(arg);
 }
 
-/* NULL: nothing to tell, or no memory for it. */
+/* NULL: nothing to pass on, or out of memory. */
 static struct mp_start *start_about_to(void *arg, const pthread_attr_t *attr)
 {
 	struct mp_start *s = NULL;

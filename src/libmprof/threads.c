@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * threads.c - the record that each thread carries.
+ * threads.c - the record of each thread.
  *
- * Records come from pages that a forked child finds zeroed (MADV_WIPEONFORK),
- * as does mp_local, the state of this process.  So a child, however it was
- * made, meets an empty record, falls into the slow path, finds mp_local not
- * alive, and joins the run as a process of its own; no pid is compared on the
- * hot path.
+ * Records come from pages that a forked child finds zeroed (MADV_WIPEONFORK), as does mp_local, the
+ * state of this process.  So a child, however it was created, finds an empty record, takes the slow
+ * path, finds that mp_local is not alive, and joins the run as a process of its own; the hot path
+ * compares no pid.
  *
- * A thread has ended for us when the destructors of its thread-specific data
- * have run, ours in the last round.  But it may still free: libc does.  So its
- * record stays with it as a zombie, and is taken back, oldest first, when a new
- * thread needs one and the kernel no longer knows the old one.  Thread numbers
- * are never reused.
+ * A thread has ended for us when the destructors of its thread-specific data have run, ours in the
+ * last round.  But libc may still free memory in it.  So its record stays with it as a zombie, and
+ * is reclaimed, oldest first, when a new thread needs one and the kernel no longer knows the old
+ * thread.  Thread numbers are never reused.
  *
- * Thousands of threads may begin, or end, at the same moment: no list of records
- * makes one of them wait for another (lists.h), and a record keeps its memory, the
- * slot of a crowd's thread and the cache of its stack, for the next thread.
+ * Thousands of threads may begin, or end, at the same time: the lists of records are lock-free
+ * (lists.h), and a record keeps its memory, its small slot and its stack cache, for the next
+ * thread.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -38,22 +36,23 @@
 #include "thread.h"
 
 #ifndef PTHREAD_DESTRUCTOR_ITERATIONS
-#define PTHREAD_DESTRUCTOR_ITERATIONS 4 /* glibc's, and the least that POSIX allows */
+#define PTHREAD_DESTRUCTOR_ITERATIONS 4 /* glibc's value, and the minimum of POSIX */
 #endif
-#define LINE	     64u /* bytes of a cache line, so that threads share none */
+#define LINE	     64u /* bytes of a cache line: threads share none */
 #define RECORD_LINES 3u
 
 MPROF_STATIC_ASSERT(sizeof(struct mprof_thread) <= RECORD_LINES * LINE, "a record fits its place");
 
 struct mp_local *mp_local MP_HIDDEN;
 struct mprof_thread mp_nobody MP_HIDDEN;
-static struct mprof_thread trial; /* always zero: whoever is seen with it is trying something out */
-static __thread uint32_t given_number; /* given by the creator before the first event */
-/* The stack while this thread holds a lock or makes its record: a signal handler's call must not.
+static struct mprof_thread trial; /* always zero: a thread that has it is making a trial call */
+static __thread uint32_t given_number; /* assigned by the creator before the first event */
+/*
+ * sp while this thread holds a lock or creates its record, when a signal handler's call must not.
  */
 static __thread uintptr_t entering;
 static __thread uint32_t reached;
-/* From mp_quiet_begin: the stack there, and the record that comes back. */
+/* From mp_quiet_begin: the stack pointer there, and the record to restore. */
 static __thread uintptr_t quiet;
 static __thread struct mprof_thread *quiet_self;
 static __thread uint32_t rounds;
@@ -63,12 +62,12 @@ static int key_made;
 __attribute__((visibility("default"))) __thread struct mprof_thread *mprof_self = &mp_nobody;
 
 /*
- * 0 free, 1 held, 2 held and waited for.  Waiting is asleep after a while: a thread
- * of a realtime class would never let the holder run by spinning.
+ * 0 free, 1 held, 2 held and waited for.  Waiting sleeps after a while: a spinning thread of a
+ * realtime class would never let the holder run.
  */
 void mp_lock(uint32_t *lock)
 {
-	/* Whoever was woken may be jumped out of by a handler: another one must wake up then. */
+	/* A handler may jump out of the thread that was woken: another one must wake up then. */
 	static const struct timespec later = { 1, 0 };
 
 	for (unsigned tries = 0; tries < 64; tries++) {
@@ -88,7 +87,9 @@ void mp_unlock(uint32_t *lock)
 		mp_sys(SYS_futex, (long)lock, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
-/* SIGBUS stays open: the kernel ends a program that blocks what its own store raises (sigbus.c). */
+/*
+ * SIGBUS stays unblocked: the kernel kills a thread whose store raises it while blocked (sigbus.c).
+ */
 void mp_signals_block(uint64_t *before)
 {
 	uint64_t all = ~(1ull << (SIGBUS - 1));
@@ -141,7 +142,7 @@ static struct mprof_thread *thread_record_of(void **node)
 		    : NULL;
 }
 
-/* Off the list of those that ended, which begins with the last one, onto that of zombies. */
+/* Moves the list of ended threads, most recent first, to that of zombies, oldest first. */
 static void **thread_turn_round(struct mp_local *l)
 {
 	void **node = mp_list_take(&l->ended, 1), **last = node, **older = NULL, **next;
@@ -158,7 +159,7 @@ static void **thread_turn_round(struct mp_local *l)
 	return older;
 }
 
-/* For another thread; its memory is used again. */
+/* Prepares a record for another thread, keeping its memory. */
 static void thread_record_reset(struct mprof_thread *t)
 {
 	struct mprof_thread kept = { .stack = t->stack, .home = t->home };
@@ -169,9 +170,9 @@ static void thread_record_reset(struct mprof_thread *t)
 }
 
 /*
- * Takes back the oldest zombies that the kernel has forgotten; what they held goes to
- * the file.  Two for each new thread keep up.  One that is still known (its number may
- * be another thread's by now) goes to the end, so that it holds up nobody.
+ * Reclaims the oldest zombies that the kernel no longer knows; what they held is written to the
+ * file.  Two for each new thread suffice.  A thread that still exists (its number may be another
+ * thread's by now) moves to the end, so it does not delay others.
  */
 static void thread_bury(struct mp_local *l)
 {
@@ -205,13 +206,13 @@ static struct mprof_thread *thread_record_new(void)
 
 static uint32_t thread_number_new(void)
 {
-	static uint32_t numbers; /* for modes without a file */
+	static uint32_t numbers; /* in modes without a file */
 
 	return __atomic_add_fetch(mp_file.header ? &mp_file.header->threads : &numbers, 1,
 				  __ATOMIC_RELAXED);
 }
 
-/* The main thread's number lasts as long as the process: its record stays where it is. */
+/* The main thread's number is valid as long as the process: its record is not reclaimed. */
 static void thread_leave_behind(struct mprof_thread *t)
 {
 	__atomic_fetch_sub(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
@@ -224,7 +225,7 @@ static void thread_end(void *record)
 {
 	struct mprof_thread *t = record;
 
-	/* Again in the next round: other destructors may allocate after this one. */
+	/* Register for the next round: other destructors may allocate after this one. */
 	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, record))
 		return;
 	mp_stack_use_end();
@@ -236,7 +237,7 @@ static void thread_end(void *record)
 	entering = 0;
 }
 
-/* From a thread's first instruction on: its end must be seen even if it never allocates. */
+/* Called by a thread's first instruction: its end must be noticed even if it never allocates. */
 void mp_thread_begins(uint32_t number, const struct mp_stack_room *room)
 {
 	given_number = number;
@@ -253,19 +254,21 @@ int mp_threads_start(void)
 	mp_local->alive = 1;
 	mp_local->pid = sys_getpid();
 	mp_local->self_bytes = sizeof(*mp_local);
-	/* Early keys live inside the thread's own memory: setting one never allocates. */
+	/*
+	 * The values of early keys are inside the thread's own memory: setting one never allocates.
+	 */
 	key_made = pthread_key_create(&key, thread_end) == 0;
 	return 0;
 }
 
-/* Also for kernels without WIPEONFORK, where the parent's contents are still there. */
+/* Also resets what the parent's threads left, on kernels without WIPEONFORK. */
 void mp_threads_forked(void)
 {
 	__builtin_memset(mp_local, 0, sizeof(*mp_local));
 	mp_local->alive = 1;
 	mp_local->pid = sys_getpid();
 	mp_local->self_bytes = sizeof(*mp_local);
-	mp_file.users = 0; /* those were the parent's threads */
+	mp_file.users = 0; /* they were the parent's threads */
 	mprof_self = &mp_nobody;
 	quiet = 0;
 	given_number = 0;
@@ -299,8 +302,8 @@ static int thread_new(void)
 }
 
 /*
- * With signals blocked: a handler that jumped out would leave a record that nobody has, a number
- * that is not used, and one thread too many in live_threads.  SIGBUS is open: hence `entering`.
+ * With signals blocked: a handler that jumped out would leave a record without an owner, an unused
+ * number, and one thread too many in live_threads.  SIGBUS is unblocked: hence `entering`.
  */
 static MPROF_COLD int thread_first_event(void)
 {
@@ -318,14 +321,14 @@ static MPROF_COLD int thread_first_event(void)
 	return ret;
 }
 
-/* The kernel's frame between what was interrupted and its handler is never smaller. */
+/* The kernel's frame between the interrupted code and its handler is at least this large. */
 #define SIGNAL_FRAME_LEAST 1024u
 
 /*
- * Is what was marked at stack pointer `mark` still on the stack below us?  A jump
- * out of a signal handler leaves marks behind that would silence the thread for
- * ever.  On an alternate stack pointers compare for nothing: then it is.
- * between: bytes that are on the stack between the mark and us, if it is.
+ * Is the function that stored stack pointer `mark` still running below us?  A jump out of a signal
+ * handler leaves marks that would silence the thread for ever.  On an alternate stack, pointers
+ * cannot be compared: then assume so. between: minimum distance on the stack between the mark and
+ * us, if it is.
  */
 static int thread_is_under_way(uintptr_t mark, uintptr_t between)
 {
@@ -358,14 +361,14 @@ int mp_enter(struct mprof_thread **out)
 		return 0;
 	}
 	t = mprof_self;
-	/* While it is busy a thread calls nothing that allocates: only a handler can be here. */
+	/* A busy thread calls nothing that allocates: only a handler can be here. */
 	if (thread_is_under_way(t->busy, SIGNAL_FRAME_LEAST) || thread_is_under_way(entering, 0)) {
 		mp_lost(MPROF_LOST_NESTED, 1);
 		return 0;
 	}
 	/*
-	 * A handler jumped out of a record in the making: the reader may know of a word whose
-	 * address or time is not the last one that t knows of.  A new chunk knows of neither.
+	 * A handler jumped out while a record was written: the slot may contain a word whose
+	 * address or time t does not reflect.  A new chunk depends on neither.
 	 */
 	if (!t->number)
 		ret = thread_first_event();
@@ -375,7 +378,7 @@ int mp_enter(struct mprof_thread **out)
 	return ret;
 }
 
-/* Between these, what this thread calls of the malloc family is not recorded, only noticed. */
+/* Between the two, calls of this thread to the malloc family are not recorded, only noticed. */
 void mp_trial_begin(struct mprof_thread **before)
 {
 	*before = mprof_self;
@@ -389,7 +392,7 @@ int mp_trial_end(struct mprof_thread *before)
 	return (int)reached;
 }
 
-/* The same, and should a signal handler jump out from between them, that is noticed (mp_enter). */
+/* The same; mp_enter notices if a signal handler jumps out in between. */
 void mp_quiet_begin(struct mprof_thread **before)
 {
 	*before = mprof_self;

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * unwind.c - the stack of the caller, from the thread's previous stack.
+ * unwind.c - the caller's stack, from the thread's previous stack.
  *
- * A frame is (pc, sp, fp).  Its rule leads to the caller's by reading the words
- * where the return address and perhaps fp are saved.  So: if a frame is one of
- * the previous stack's, and those words of all frames outward are what they
- * were, then the rest of the stack is what it was.  Checking a frame is one
- * load and compare; only new frames are walked by rules.  fp takes part where
- * it matters only (`needs`): elsewhere it is any value of the program's.
+ * A frame is (pc, sp, fp).  Its rule leads to the caller's by reading the words where the return
+ * address and perhaps fp are saved.  So if a frame belongs to the previous stack, and these words
+ * of all outer frames are unchanged, then the rest of the stack is unchanged.  Checking a frame is
+ * one load and compare; only new frames are unwound by rules.  fp is compared only where it matters
+ * (`needs`): elsewhere it is any value of the program's.
  *
- * Cost: about 0.6 ns for a frame that is checked, 10 for one that is walked.
- * Reads only [sp, end of the mapping that sp lies in), and words of it that a
- * walk from scratch would read.
+ * Cost: about 0.6 ns to check a frame, 10 ns to unwind one. Reads only [sp, end of the mapping that
+ * sp lies in), and only words that unwinding from scratch would read.
  *
- * Not built upon: stacks through a signal handler, and those that ended
- * somewhere else than at the outermost frame.
+ * Not reused: stacks through a signal handler, and stacks that ended elsewhere than at the
+ * outermost frame.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -28,11 +26,11 @@
 struct eh_object mp_own MP_HIDDEN;
 
 struct state {
-	uintptr_t pc; /* as looked up: one before a return address */
+	uintptr_t pc; /* as used for lookups: one byte before a return address */
 	uintptr_t sp, fp;
-	uintptr_t lr; /* of a frame that a signal interrupted, where that is a register; else 0 */
+	uintptr_t lr; /* of an interrupted frame, if its return address is in a register; else 0 */
 	uintptr_t at; /* where pc was saved */
-	int exact;    /* pc itself ran: a signal came, and its handler's frame has its sp at `uc` */
+	int exact;    /* a signal interrupted pc itself; the handler's frame has its sp at `uc` */
 	uintptr_t uc, uc_high; /* and lies on a stack that ends here */
 };
 
@@ -41,7 +39,7 @@ MPROF_HOT uintptr_t word_at(uintptr_t at)
 	return *(const uintptr_t *)at;
 }
 
-/* Where a frame's return address was saved; where a plain rule says that it and fp are. */
+/* Offset of the saved return address; where a plain rule has it and fp. */
 #define RULE_FP_BITS (15u << 11)
 #if defined(__x86_64__)
 #define STRIP(address)	   (address)
@@ -57,7 +55,7 @@ MPROF_HOT uintptr_t word_at(uintptr_t at)
 
 /* ---- one frame outward ---- */
 
-/* Out of a signal handler: the interrupted registers lie in a ucontext at sp. */
+/* Leaves a signal handler: the interrupted registers are in a ucontext at sp. */
 static MPROF_COLD int unwind_leave_signal(struct stack_cache *c, struct state *s)
 {
 #if defined(__x86_64__)
@@ -65,7 +63,7 @@ static MPROF_COLD int unwind_leave_signal(struct stack_cache *c, struct state *s
 	uintptr_t at = s->sp;
 #else
 	enum { BYTES = 448, FP = 416, LR = 424, SP = 432, PC = 440 };
-	uintptr_t at = s->sp + 128; /* behind siginfo */
+	uintptr_t at = s->sp + 128; /* after siginfo */
 #endif
 	if (s->sp < c->area.low || !area_holds(c->area.low, c->area.high, at, BYTES))
 		return 0;
@@ -78,10 +76,10 @@ static MPROF_COLD int unwind_leave_signal(struct stack_cache *c, struct state *s
 	s->exact = 1;
 	if (s->sp - c->area.low < c->area.high - c->area.low)
 		return s->pc != 0;
-	return s->pc && mp_cache_area(c, s->sp); /* the handler ran on a stack of its own */
+	return s->pc && mp_cache_area(c, s->sp); /* the handler ran on an alternate stack */
 }
 
-/* By a rule that is not one of the common ones.  0: the end; *flags says if not the right one. */
+/* Applies a rule that is not a common one.  0: the end; *flags shows if not the outermost frame. */
 static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct eh_rule *r,
 					   struct state *s, struct stack_fresh *f, uint32_t *flags)
 {
@@ -90,7 +88,7 @@ static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct e
 
 	if (r->end)
 		return 0;
-	*flags |= MPROF_STACK_LOST_WAY; /* unless it works */
+	*flags |= MPROF_STACK_LOST_WAY; /* unless it succeeds */
 	c->complex = r->complex;
 	if (r->stuck || r->no_code || r->complex)
 		return 0;
@@ -129,7 +127,7 @@ static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct e
 	return s->pc + 1 != 0;
 }
 
-/* By one of the plain rules.  1: *s is the caller's frame. */
+/* Applies a plain rule.  1: *s is the caller's frame. */
 static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, struct state *s,
 				       struct stack_fresh *f)
 {
@@ -137,9 +135,9 @@ static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, str
 	uintptr_t slot = SLOT_AT(code, cfa);
 
 	f->how = code & RULE_FP_BASE ? FRESH_USES : 0;
-	/* Below sp: a signal came in an epilogue, where fp has been restored already. */
+	/* Below sp: the signal interrupted an epilogue that had restored fp already. */
 	if (cfa <= s->sp || cfa > c->area.high || cfa & 7 || (slot < s->sp && !s->exact)) {
-		/* A frame pointer of 0 is how generated code and assembly mark the outermost. */
+		/* Generated code and assembly mark the outermost frame by a frame pointer of 0. */
 		c->flags |= f->how && !s->fp ? 0 : MPROF_STACK_LOST_WAY;
 		return 0;
 	}
@@ -157,8 +155,7 @@ static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, str
 
 /* ---- the previous stack ---- */
 
-/* [hot] How many of the frames n - 1, n - 2, ... 0 are as they were, up to the first that is not.
- */
+/* [hot] How many of the frames n - 1, n - 2, ... 0 are unchanged, up to the first that is not. */
 MPROF_HOT uint32_t unwind_verify(const struct stack_cache *c, uint32_t n)
 {
 	uint32_t i = n, k = c->slots;
@@ -193,7 +190,7 @@ static void unwind_add_slots(struct stack_cache *c, const struct stack_fresh *in
 		    (struct stack_slot){ inner->deref_slot, c->frame[frame].sp, frame };
 }
 
-/* What was walked becomes frames [kept, n) of the cache.  Returns kept, less what was cut off. */
+/* New frames become frames [kept, n) of the cache.  Returns kept, minus truncated frames. */
 static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 {
 	uint32_t needs;
@@ -206,7 +203,7 @@ static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 	h = kept ? c->meta[kept - 1].hash : c->cut ? ~mp_stacks_seed : mp_stacks_seed;
 	needs = kept ? c->meta[kept - 1].needs : 0;
 
-	/* The frame that was joined has another one inside it now, or none. */
+	/* The frame that was joined has a different inner frame now, or none. */
 	while (c->slots && c->slot[c->slots - 1].frame + 1 >= kept)
 		c->slots--;
 	if (kept && c->fresh_n)
@@ -216,7 +213,9 @@ static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 	for (uint32_t i = c->fresh_n; i-- > 0;) {
 		const struct stack_fresh *f = &c->fresh[i];
 
-		/* A frame that restores fp from the stack shields what lies outside from its own.
+		/*
+		 * A frame that restores fp from the stack makes outer frames independent of its
+		 * own.
 		 */
 		needs = (f->how & FRESH_USES) | (needs & !f->fp_slot);
 		h = mp_stack_hash(h, f->pc);
@@ -234,7 +233,7 @@ static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 	return kept;
 }
 
-/* Out of an interrupted frame that a rule cannot say: a stub of the linkage table. */
+/* Leaves an interrupted frame that no rule can express: a stub of the linkage table. */
 static int unwind_leave_interrupted(struct stack_cache *c, struct state *s)
 {
 	uintptr_t out[3];
@@ -248,7 +247,7 @@ static int unwind_leave_interrupted(struct stack_cache *c, struct state *s)
 	return 1;
 }
 
-/* The frame at *s becomes a fresh one, and *s its caller's.  0: it was the last one. */
+/* Adds the frame at *s as a new one, and moves *s to its caller.  0: it was the last one. */
 static int unwind_walk_one(struct stack_cache *c, struct state *s)
 {
 	uint32_t code = mp_rule(s->pc);
@@ -276,7 +275,7 @@ static int unwind_walk_one(struct stack_cache *c, struct state *s)
 		return unwind_leave_interrupted(c, s);
 	if (!r->signal)
 		return unwind_leave_escaped(c, r, s, f, &c->flags);
-	/* Frames behind it are this thread's, but not ones that can be built upon. */
+	/* Cached frames beyond it are valid but must not be reused. */
 	c->n = c->slots = 0;
 	c->broken = c->fresh_n;
 	if (++c->signals <= STACK_SIGNALS_MAX && unwind_leave_signal(c, s))
@@ -285,7 +284,7 @@ static int unwind_walk_one(struct stack_cache *c, struct state *s)
 	return 0;
 }
 
-/* Where the hot loop does not know the way, and past frames that were interrupted. */
+/* For frames that the hot loop cannot unwind, and interrupted ones. */
 static MPROF_COLD int unwind_slow_step(struct stack_cache *c, struct state *s)
 {
 	do
@@ -296,8 +295,8 @@ static MPROF_COLD int unwind_slow_step(struct stack_cache *c, struct state *s)
 }
 
 /*
- * [hot] The frame *top - 1 of the previous stack is met again, its return address saved
- * at `at`.  1: all outward of it is as it was.  Else *top is where it may be.
+ * [hot] The frame *top - 1 of the previous stack recurs, its return address saved at `at`.  1: all
+ * frames outside it are unchanged.  Else *top is the next candidate.
  */
 MPROF_HOT int unwind_joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
 {
@@ -311,19 +310,19 @@ MPROF_HOT int unwind_joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
 	held = 1 + unwind_verify(c, *top - 1);
 	if (held == *top)
 		return 1;
-	/* The one that changed cannot be met again, only those beyond it. */
+	/* The frame that changed cannot recur, only those outside it. */
 	*top -= held + 1;
 	return 0;
 }
 
-/* Not among those met last. */
+/* Not in the thread's own cache. */
 static __attribute__((noinline)) uint64_t unwind_rule_far(struct stack_cache *c, uintptr_t pc)
 {
 	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
 	uint64_t word = (uint64_t)pc << 17 | mp_rule(pc), *own;
 
 	if (pc >> 47)
-		return word; /* its address does not fit into a word */
+		return word; /* its address does not fit a word */
 	if (c->near == mp_rules_shared && ++c->far == RULES_NEAR_AFTER) {
 		own = mp_lines_take(RULES_NEAR * sizeof(*own) / 64);
 		c->near = own ? own : c->near;
@@ -344,8 +343,8 @@ MPROF_HOT uint64_t unwind_rule_word(struct stack_cache *c, uintptr_t pc)
 }
 
 /*
- * [hot] Walks outward; returns how many outer frames of the previous stack still
- * hold.  The frame's state is in registers, and in *s only for odd frames.
+ * [hot] Unwinds; returns how many outer frames of the previous stack are still valid.  The frame's
+ * state is in registers, and in *s only for unusual frames.
  */
 static uint32_t unwind_walk(struct stack_cache *c, struct state *s)
 {
@@ -402,7 +401,7 @@ static uint32_t unwind_walk(struct stack_cache *c, struct state *s)
 	return 0;
 }
 
-/* Out of our own functions that called an event's (mmap, operator new) to the program's. */
+/* From our own functions that called an event's (mmap, operator new) to the program's. */
 static MPROF_COLD void unwind_leave_own(struct stack_cache *c, struct state *s)
 {
 	struct stack_fresh f;
@@ -415,7 +414,7 @@ static MPROF_COLD void unwind_leave_own(struct stack_cache *c, struct state *s)
 	}
 }
 
-/* The thread's own stack never was deeper than now, beneath the stack `id`. */
+/* The thread's own stack has never been deeper; the stack is `id`. */
 static MPROF_COLD void unwind_note_depth(struct stack_cache *c, uintptr_t sp, uint32_t id)
 {
 	c->deeper = 0;
@@ -474,7 +473,7 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 	return kept;
 }
 
-/* ---- stacks that another unwinder finds: a cache with nothing before ---- */
+/* ---- stacks from another unwinder: an empty cache ---- */
 
 struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp)
 {

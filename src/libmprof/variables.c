@@ -2,8 +2,8 @@
 /*
  * variables.c - which pages of variables are resident when the program ends.
  *
- * Of the objects that are known from call stacks.  mincore would tell of a page that is still
- * the file's whether anybody has it in memory, so pagemap is read instead: 8 bytes a page.
+ * Covers the objects known from call stacks.  For a page that is still the file's, mincore would
+ * report whether any process has it in memory, so pagemap is read instead: 8 bytes a page.
  */
 #include <mprof/module.h>
 
@@ -17,7 +17,7 @@
 #define ENTRIES	  256u
 #define RUNS	  56u	     /* with the headers less than a kilobyte */
 #define RUNS_MAX  8192u	     /* of a process */
-#define PAGES_MAX (1u << 22) /* that are read, 8 bytes each */
+#define PAGES_MAX (1u << 22) /* to read, 8 bytes each */
 #define PRESENT	  (1ull << 63)
 
 struct found {
@@ -45,7 +45,7 @@ static void variables_add(struct found *f, uint64_t page)
 		last->count++;
 		return;
 	}
-	/* Runs of an extent ascend; objects need not. */
+	/* Runs of an extent ascend, but objects need not. */
 	if (f->head.runs == RUNS || (f->head.runs && page < last->first + last->count))
 		variables_write(f);
 	f->run[f->head.runs++] = (struct mprof_page_run){ page, 1 };

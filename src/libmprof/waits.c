@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * waits.c - a child that died without a word: by a signal, or by a system call of its own.
+ * waits.c - a child that ended without a fact: by a signal, or by a raw system call.
  *
- * Only its parent is told how.  `mprof` is the parent of the first process; for
- * all others it is a process of the run, whose wait we hear.  All of it may be
- * called from a signal handler: nothing here takes a lock.
+ * Only its parent learns how.  `mprof` is the parent of the first process; the parents of all
+ * others are processes of the run, whose wait we interpose.  May be called from a signal handler:
+ * nothing here takes a lock.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -19,7 +19,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Its latest entry, if it did not say itself how it ended. */
+/* Its latest entry, if the child did not record its end itself. */
 static struct mprof_process_entry *waits_silent_entry(pid_t pid)
 {
 	uint32_t n = __atomic_load_n(&mp_file.header->processes, __ATOMIC_ACQUIRE);
@@ -51,7 +51,7 @@ static void waits_child_ended(pid_t pid, int signal, int status, const struct ru
 			 __ATOMIC_RELEASE);
 }
 
-/* As the system tells it in one word. */
+/* Decodes the system's status word. */
 static pid_t waits_told(pid_t pid, int status, const struct rusage *usage)
 {
 	if (pid > 0 && WIFSIGNALED(status))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * init.c - libmprof_mpi.so: which rank an MPI program is, where no launcher's variable says so.
+ * init.c - libmprof_mpi.so: finds the rank of an MPI program if no launcher's variable has it.
  *
- * A library of its own, which mprof preloads behind libmprof.so only into programs that need an
- * MPI library: to others MPI_Init must not be there.  It is built without MPI.  Once MPI_Init has
- * returned, MPI_Comm_rank is asked, and libmprof.so told.  MPI_COMM_WORLD differs between
- * implementations: an object of Open MPI, a number of those that are binary compatible with MPICH.
- * Of another one, nothing is asked.
+ * A separate library, which mprof preloads after libmprof.so only into programs that need an MPI
+ * library: others must not find an MPI_Init.  It is built without MPI.  After MPI_Init it calls
+ * MPI_Comm_rank and passes the rank to libmprof.so.  MPI_COMM_WORLD differs between
+ * implementations: an object in Open MPI, a number in those that are binary compatible with MPICH.
+ * Others are not asked.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -14,12 +14,12 @@
 
 #define EXPORT	    __attribute__((visibility("default")))
 #define MPICH_WORLD 0x44000000
-#define VERSION	    8192 /* MPI_MAX_LIBRARY_VERSION_STRING of any of them */
+#define VERSION	    8192 /* the largest MPI_MAX_LIBRARY_VERSION_STRING */
 
 /* In libmprof.so. */
 extern void mprof_set_rank(unsigned rank) __attribute__((weak));
 
-/* Through a pointer to data: ISO C knows no cast to a function pointer. */
+/* Through a pointer to data: ISO C cannot cast to a function pointer. */
 #define FIND(function, where, name) (*(void **)&(function) = dlsym(where, name), (function) != NULL)
 
 static int is_like_mpich(void)
@@ -49,7 +49,7 @@ static void tell_rank(void)
 		mprof_set_rank((unsigned)rank);
 }
 
-/* Not 0: there is none, which the program would have been told, too. */
+/* Fails if there is no MPI_Init, as the call would without us. */
 EXPORT int MPI_Init(int *argc, char ***argv);
 EXPORT int MPI_Init(int *argc, char ***argv)
 {
@@ -73,7 +73,7 @@ EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	return ret;
 }
 
-/* Fortran's, which may call those of C by another name. */
+/* Fortran's, which may call C's under another name. */
 EXPORT void mpi_init_(int *error);
 EXPORT void mpi_init_(int *error)
 {
