@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * ld_next.c - INIT=LD_NEXT: the allocator that the program would use without
- * us: the next one in the search order of the dynamic loader: another preloaded
- * object, one that the program links, or libc.
+ * ld_next.c - INIT=LD_NEXT: the allocator that the program would use without us: the next one in
+ * the search order of the dynamic loader, which is another preloaded object, one that the program
+ * links, or libc.
  */
 #include <dlfcn.h>
 #include <mprof/module.h>

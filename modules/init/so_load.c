@@ -2,9 +2,9 @@
 /*
  * so_load.c - INIT=SO_LOAD: the allocator in the shared object SO_PATH.
  *
- * RTLD_DEEPBIND, so that its calls of its own family reach itself and not us.
- * An object that needs more static TLS than the loader reserves cannot be
- * loaded this way; the loader's message and the remedy are reported.
+ * Loaded with RTLD_DEEPBIND, so that its calls of its own functions do not reach us. An object that
+ * needs more static TLS than the loader reserves cannot be loaded this way; the loader's message
+ * and the remedy are reported.
  */
 #include <dlfcn.h>
 #include <errno.h>

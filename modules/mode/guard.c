@@ -32,7 +32,7 @@
 #define POISON	      0xfd
 #define POISON_MOST   4096u
 #define KEPT_MOST     16384u
-#define WRITTEN_MOST  500u /* errors, of a process */
+#define WRITTEN_MOST  500u /* errors of a process */
 #define PATIENCE      100000u
 #define KEPT_OVERHEAD 64u
 
@@ -41,7 +41,7 @@ static size_t zone; /* GUARD_BYTES */
 static uint8_t own_calloc, own_realloc, zero_frees;
 static struct mprof_guarded totals; /* of this process */
 static uint32_t begun;
-static uint64_t written; /* blocks, frees and errors when they were last written */
+static uint64_t written; /* blocks, frees and errors at the last write */
 
 static uint32_t *kept; /* KEPT_MOST freed blocks, in a ring */
 static uint64_t kept_in, kept_out, kept_bytes, kept_limit;
@@ -52,9 +52,8 @@ static size_t guard_rear_of(uint64_t size)
 }
 
 /*
- * The block that contains the address in itself or its guards; 0: none. Only
- * the last block that begins before it can. Not searched beyond the GiB of the
- * address.
+ * The block that contains the address, itself or its guards; 0: none.  Only the last block that
+ * begins before the address can.  Does not search beyond the GiB of the address.
  */
 static uint32_t guard_find_around(uintptr_t at)
 {
@@ -69,14 +68,14 @@ static uint32_t guard_find_around(uintptr_t at)
 			return at - e->base < e->ptr - e->base + e->size + guard_rear_of(e->size)
 				   ? index
 				   : 0;
-		if (!place) /* nor in all of its leaf */
+		if (!place) /* nor anywhere in its leaf */
 			slot = slot / LEAF_SLOTS * LEAF_SLOTS;
 		if (slot <= first)
 			return 0;
 	}
 }
 
-/* Claims an entry in the state `from`.  0: it is in another one now, which *is says. */
+/* Claims an entry in the state `from`.  0: its state, in *is, has changed. */
 static int guard_claim(struct entry *e, const void *ptr, uint8_t from, uint8_t *is)
 {
 	for (unsigned turn = 0; turn < PATIENCE; turn++) {
@@ -102,13 +101,13 @@ static void guard_settle(struct entry *e, uint8_t state)
 
 /* ---- errors ---- */
 
-/* The call that is under way in this thread. */
+/* The current call of this thread. */
 struct call {
 	uint32_t stack, thread;
 	uint8_t fn;
 };
 
-/* What a hook left in the thread's record.  fn: what it must have been, if none did. */
+/* Takes what a hook left in the thread's record.  fn: the function if no hook left one. */
 static struct call guard_call_take(uint8_t fn)
 {
 	struct mprof_thread *t = mprof_self;
@@ -126,7 +125,7 @@ static struct mprof_misuse guard_misuse_of(unsigned what, const struct entry *e,
 {
 	struct mprof_misuse m = {
 		.what = what,
-		/* A sandbox may also forbid reading the clock. */
+		/* A sandbox may forbid reading the clock, too. */
 		.ticks = host->recording() ? mprof_ticks() : 0,
 		.address = e->ptr,
 		.size = e->size,
@@ -211,7 +210,7 @@ static size_t guard_poisoned(const struct entry *e)
 	return e->size < POISON_MOST ? e->size : POISON_MOST;
 }
 
-/* The same of a freed block. */
+/* The same for a freed block. */
 static void guard_check_poison(struct entry *e, struct call c)
 {
 	if (e->told ||
@@ -236,7 +235,7 @@ static void *guard_no_memory(void)
 	return NULL;
 }
 
-/* Without guards, because no memory was left for its entry. */
+/* Without guards, because there was no memory for its entry. */
 static MPROF_COLD void *guard_bare(size_t size, size_t align)
 {
 	if (align > ALIGN_LEAST)
@@ -258,7 +257,7 @@ static MPROF_COLD void *guard_block_unguarded(size_t size, int zero)
 	return ptr;
 }
 
-/* align: a power of two.  fn: the function that it counts as if no hook sets one. */
+/* align: a power of two.  fn: the function to record if no hook sets one. */
 static void *guard_block_new(uint8_t fn, size_t size, size_t align, int zero)
 {
 	size_t more = align > ALIGN_LEAST ? align : 0, bytes;
@@ -300,7 +299,7 @@ static void *guard_block_new(uint8_t fn, size_t size, size_t align, int zero)
 	return (void *)e->ptr;
 }
 
-/* Back to the allocator: the entry is claimed. */
+/* Returns the block to the allocator: the entry is claimed. */
 static void guard_block_end(struct entry *e, uint32_t index)
 {
 	void *base = (void *)e->base;
@@ -362,9 +361,8 @@ static void guard_keep(struct entry *e, uint32_t index)
 /* ---- blocks without guards ---- */
 
 /*
- * An address that no allocator returned is reported and left alone. Any other
- * goes to the allocator: a block from before recording, or from a part of the
- * program that bypasses us.
+ * An address that no allocator returned is reported and not freed.  Any other is passed to the
+ * allocator: a block from before recording, or from a part of the program that bypasses us.
  */
 static MPROF_COLD int guard_is_foreign(void *ptr, struct call c)
 {
@@ -454,7 +452,7 @@ static size_t guard_usable(void *ptr)
 	return ptr ? behind.malloc_usable_size(ptr) : 0;
 }
 
-/* With a new block and a copy. The entry is claimed. */
+/* With a new block and a copy.  The entry is claimed. */
 static void *guard_realloc_by_copy(struct entry *e, uint32_t index, size_t size, struct call c)
 {
 	void *to = guard_block_new(MPROF_FN_REALLOC, size, 0, 0);
@@ -492,7 +490,7 @@ static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size,
 		guard_paint(e);
 	}
 	if (slot_set(e->ptr, index) < 0) {
-		/* No memory for the new address: it continues as a block without guards. */
+		/* No memory for the entry of the new address: it becomes a block without guards. */
 		__builtin_memmove(base, (void *)e->ptr, size);
 		guard_settle(e, STATE_NONE);
 		entry_give(index);
@@ -503,7 +501,7 @@ static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size,
 	return base ? (void *)e->ptr : NULL;
 }
 
-/* For an invalid pointer: a new block, with a copy of what can be copied. */
+/* For an invalid pointer: a new block, with a copy of what can be read. */
 static MPROF_COLD void *guard_realloc_wrong(void *ptr, size_t size, uint32_t index)
 {
 	const struct entry *e = index ? entry_at(index) : NULL;
@@ -545,7 +543,7 @@ static void *guard_aligned(uint8_t fn, size_t align, size_t size)
 {
 	size_t power = ALIGN_LEAST;
 
-	/* The next power of two, as glibc has it. */
+	/* The next power of two, as glibc does. */
 	while (power < align && power << 1)
 		power <<= 1;
 	if (power < align) {
@@ -560,7 +558,7 @@ static void *guard_memalign(size_t align, size_t size)
 	return guard_aligned(MPROF_FN_MEMALIGN, align, size);
 }
 
-/* Allocators differ in what they refuse: they decide about an invalid alignment. */
+/* Allocators differ in which alignments they reject: they decide. */
 static void *guard_aligned_alloc(size_t align, size_t size)
 {
 	if (!align || align & (align - 1))
@@ -599,7 +597,7 @@ static void *guard_pvalloc(size_t size)
 
 /* ---- hooks: the stack of each call ---- */
 
-/* The number of this thread in *thread, 0 if the call is not kept. */
+/* The id of the stack, and the thread's number in *thread, 0 if the call is not recorded. */
 static uint32_t guard_stack_here(struct mprof_place at, uint32_t *thread)
 {
 	struct mprof_thread *t = mprof_self;
@@ -633,7 +631,7 @@ static __attribute__((noinline)) void guard_allocated(unsigned fn, void *ptr, st
 	e->fn = (uint8_t)fn;
 }
 
-/* For guard_free and guard_realloc, which come next. */
+/* For guard_free and guard_realloc, which run next. */
 static __attribute__((noinline)) void guard_calls(unsigned fn, struct mprof_place at)
 {
 	uint32_t thread, id = guard_stack_here(at, &thread);
@@ -717,7 +715,7 @@ static void guard_know_allocator(void)
 	r->aligned_alloc = guard_aligned_alloc;
 	r->valloc = guard_valloc;
 	r->pvalloc = guard_pvalloc;
-	mprof_core.chunk_headers = 0; /* a block's usable size is what was requested */
+	mprof_core.chunk_headers = 0; /* a block's usable size is the requested size */
 }
 
 static int guard_start(const struct mprof_host *h)
@@ -738,7 +736,7 @@ static int guard_start(const struct mprof_host *h)
 	return error;
 }
 
-/* Readers take the last one of a process. */
+/* The last one of a process is valid. */
 static void guard_write_totals(void)
 {
 	uint64_t now = totals.blocks + totals.freed + totals.errors + 1;
@@ -748,7 +746,7 @@ static void guard_write_totals(void)
 	written = now;
 }
 
-/* For the first thread of a process: ensures that the file has something, whatever follows. */
+/* For the first thread of a process: the file then has totals however the process ends. */
 static void guard_thread_start(struct mprof_thread *t)
 {
 	(void)t;
@@ -764,7 +762,7 @@ static void guard_forked(void)
 	written = 0;
 }
 
-/* The process ends, or another program begins in it: checks all live blocks. */
+/* The process ends or calls exec: checks all live blocks. */
 static void guard_flush(struct mprof_thread *t)
 {
 	const struct call at_end = { 0, t->number, 0 };

@@ -91,7 +91,7 @@ static MPROF_COLD void log_free_slow(unsigned tag, unsigned fn, unsigned flags, 
 	log_put_slow(&e);
 }
 
-/* [hot] 1: it went in as one word. */
+/* [hot] 1: stored as one word. */
 MPROF_HOT int log_free_word(unsigned tag, uint64_t now, void *ptr)
 {
 	struct mprof_thread *t = mprof_self;

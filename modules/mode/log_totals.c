@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * log_totals.c - MODE=LogMmap of a run that does not keep every event: beside the events,
- * totals of every call stack.
+ * log_totals.c - MODE=LogMmap of a run that does not keep every event: besides events, keeps totals
+ * of every call stack.
  *
- * With LAST_BYTES or LAST_SECONDS old events are dropped, with BUDGET new ones are left out
- * from some time on.  Totals are those of the whole run, exact, in a space that does not
- * grow with the number of calls.  They are mapped from the trace (lanes.h), so they are
- * there however the process ends.
+ * With LAST_BYTES or LAST_SECONDS old events are dropped; with BUDGET or OVERHEAD new ones are
+ * omitted from some time on.  Totals cover the whole run, exactly, in a space that does not grow
+ * with the number of calls.  They are mapped from the trace (lanes.h), so they survive however the
+ * process ends.
  *
- * host->log_end() says from when on no events are kept, for all threads of all processes.
- * An event is stamped before that time is read.  So either the event is put, or it is later
- * than that time; readers leave out what others put after it.
+ * host->log_end() is the time after which no events are kept, for all threads of all processes. The
+ * time of an event is taken before log_end is read.  So either the event is stored, or it is later
+ * than log_end; readers ignore later events.
  */
 #include <errno.h>
 #include <mprof/log.h>
@@ -21,12 +21,12 @@
 	uint64_t cost_random;
 #include <mprof/late.h>
 
-#define COST_CALLS 64u /* of which one is timed, on average */
+#define COST_CALLS 64u /* one of these is timed, on average */
 
 static uint64_t look_from;	  /* as in log_mmap.c */
 static const uint64_t *log_ended; /* in ticks; 0: events are kept */
 
-/* [hot] Are events of this time kept?  0 is later than any time. */
+/* [hot] Are events of this time kept?  0 counts as later than any time. */
 MPROF_HOT int both_logs(uint64_t ticks)
 {
 	return mprof_likely(ticks - 1 <= __atomic_load_n(log_ended, RLX) - 1);
@@ -44,9 +44,9 @@ MPROF_HOT uint32_t both_id(uint32_t stack)
 	return mprof_likely(stack < LATE_MARK) ? stack : 0;
 }
 
-/* ---- our own cost ---- */
+/* ---- recording's own cost ---- */
 
-/* Chosen by chance: a program that does the same again and again must not stay out of step. */
+/* Randomly chosen, so that a periodic program does not bias it. */
 static MPROF_COLD void both_note_cost(struct lane *l, uint64_t since)
 {
 	const uint64_t now = mprof_ticks();
@@ -60,7 +60,7 @@ static MPROF_COLD void both_note_cost(struct lane *l, uint64_t since)
 		late_begin();
 }
 
-/* [hot] Of a call that came at this time.  0 calls left: cost is not measured. */
+/* [hot] For a call that began at this time.  0 calls left: cost is not measured. */
 MPROF_HOT void both_end(struct mprof_thread *t, struct lane *l, uint64_t since)
 {
 	if (mprof_unlikely(!--l->cost_left))
@@ -74,7 +74,7 @@ static void both_put(struct mprof_thread *t, const struct log_event *e)
 		log_put_event(t, e);
 }
 
-/* ---- blocks that come ---- */
+/* ---- allocations ---- */
 
 static MPROF_COLD void both_put_block(struct mprof_thread *t, unsigned tag, unsigned fn,
 				      uint64_t ticks, void *ptr, size_t size, size_t usable,
@@ -112,7 +112,7 @@ MPROF_HOT void both_log_block(struct mprof_thread *t, unsigned fn, uint64_t tick
 	both_put_block(t, tag, fn, ticks, ptr, size, usable, arg, stack);
 }
 
-/* Reads the size of the process around a large block, and its pages. Returns the event's time. */
+/* Reads the size of the process and pages of a large block.  Returns the event's time. */
 static MPROF_COLD uint64_t both_look_at_new(unsigned fn, void *ptr, size_t usable, uint64_t ticks)
 {
 	if (usable >= LOG_LARGE && log_look(1, ticks) && fn != MPROF_FN_CALLOC &&
@@ -167,9 +167,9 @@ static MPROF_COLD void both_failed(unsigned fn, size_t size, size_t arg, unsigne
 	end(t);
 }
 
-/* ---- blocks that go ---- */
+/* ---- frees ---- */
 
-/* Of a block of some size, before it goes: how much of it was used, or -1. */
+/* How much of a block was used, before it is freed, or -1. */
 static MPROF_COLD int64_t both_look_at_old(void *ptr, size_t usable)
 {
 	if (usable >= LOG_LARGE)
@@ -184,8 +184,8 @@ static MPROF_COLD void both_put_end(struct mprof_thread *t, const struct log_eve
 }
 
 /*
- * [hot] A free, or the beginning of a realloc: as one word, if it fits.  size, arg: as a
- * LONG record has them.
+ * [hot] A free, or the beginning of a realloc: as one word, if it fits.  size, arg: as in a LONG
+ * record.
  */
 MPROF_HOT void both_log_end(struct mprof_thread *t, unsigned tag, unsigned fn, unsigned flags,
 			    uint64_t ticks, void *ptr, size_t size, size_t arg, int64_t touched,

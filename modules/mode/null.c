@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * null.c - MODE=Null: accepts every call and keeps nothing.
- * Exists to measure everything around it; the smallest correct MODE.
+ * null.c - MODE=Null: accepts every call and records nothing. Measures the cost of everything
+ * around it; the smallest correct MODE.
  */
 #include <mprof/module.h>
 

@@ -2,11 +2,7 @@
 /*
  * profile.c - MODE=Profile: totals of every call stack, no events.
  *
- * totals.h updates the figures for a call; lanes.h places them.
- *
- * Cells belong to a lane. A thread owns a lane until it ends, then another
- * thread may take it, so any number of threads fits.  t->busy is as in
- * log_mmap.c.
+ * totals.h updates the figures for a call; lanes.h stores them.  t->busy is as in log_mmap.c.
  */
 #include <errno.h>
 

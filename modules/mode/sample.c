@@ -16,12 +16,12 @@
 #define LANE_CELL_KIND MPROF_EXTENT_SAMPLES
 #define LANE_MORE     \
 	int64_t left; \
-	uint64_t random, since; /* since: the sample before */
+	uint64_t random, since; /* since: the previous sample */
 #include <mprof/chance.h>
 #include <mprof/lanes.h>
 
 #define FILTER_BITS 14
-#define FILTER_FULL 255u /* stays so */
+#define FILTER_FULL 255u /* once full, it stays full */
 
 static uint8_t filter[1u << FILTER_BITS];
 static double period;
@@ -29,7 +29,7 @@ static uint32_t by_calls;
 static uint64_t seeds;
 static const uint64_t *dump_due;
 
-/* ---- chance and weight ---- */
+/* ---- gaps and weights ---- */
 
 /* Bytes or calls to the next sample. */
 static int64_t sample_draw(struct lane *l)
@@ -69,7 +69,7 @@ static void sample_settle(struct lane *l, struct live_entry e, uint64_t now)
 	struct accumulator *s;
 	struct figures f;
 
-	/* One of the parent's: it counts there. */
+	/* The parent's block: counted there. */
 	if (mprof_unlikely(((e.b - began) & LIVE_TICKS) >> 55))
 		return;
 	s = accumulator_of(l, id);
@@ -130,7 +130,8 @@ static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_pla
 		l->left = sample_draw(l) - (by_calls ? 1 : (int64_t)size);
 	}
 	if (l->left <= 0) {
-		/* Whatever remains of a gap that ends in this block, the next gap is independent.
+		/*
+		 * Further gaps that end in this block do not matter: the next gap is independent.
 		 */
 		l->left = sample_draw(l);
 		if (now >= __atomic_load_n(dump_due, RLX))
@@ -171,7 +172,7 @@ static MPROF_COLD void sample_maybe_freed(void *ptr)
 	end(t);
 }
 
-/* Before a realloc: whoever receives the address from then on must not find this sample. */
+/* Before a realloc: another thread that gets the address afterwards must not find this sample. */
 static MPROF_COLD void sample_maybe_resized(void *ptr)
 {
 	struct mprof_thread *t;
@@ -188,7 +189,7 @@ static MPROF_COLD void sample_maybe_resized(void *ptr)
 	end(t);
 }
 
-/* After it. */
+/* After a realloc. */
 static MPROF_COLD void sample_old_ended(void *old, int failed)
 {
 	struct mprof_thread *t;

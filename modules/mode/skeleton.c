@@ -50,7 +50,7 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 	if (ptr)
 		skeleton_saw(mprof_bytes(fn, size, arg));
 }
-/* Address space and process edges do not matter to this MODE. */
+/* This MODE ignores address space, processes and threads. */
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
 	(void)fn, (void)ticks, (void)value, (void)error;
@@ -68,7 +68,7 @@ static int skeleton_start(const struct mprof_host *h)
 	return h->fd_open((int)h->config->log_fd);
 }
 
-/* No stdio and no malloc in here: digits by hand, one write. */
+/* No stdio and no malloc here: formats the digits itself, in one write. */
 __attribute__((destructor)) static void say(void)
 {
 	char text[40] = "largest\t", digits[20];

@@ -5,11 +5,11 @@
  * The preloaded object of wrapped.h jumps here, so the return address is the caller's.  The
  * function of the program runs with its thread marked: what it requests from malloc for the block
  * is not recorded, or the block would count twice.  A wrapped function that another one calls is
- * part of that one.
+ * part of that call.
  *
- * The hooks of a MODE find the stack and the usable size of a block themselves.  Around a note,
- * `noting` says them: the stack is that of the wrapped function's caller.  The size is what was
- * requested, because the memory around such a block is not known; before it is freed, 0.
+ * The hooks of a MODE find the stack and the usable size of a block themselves.  During a note,
+ * `noting` supplies them: the stack is that of the wrapped function's caller.  The size is the
+ * requested one, because the memory around such a block is unknown; before a free it is 0.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Any function takes three words at most; more than it takes do no harm (operators.c). */
+/* Any function takes at most three words; extra arguments are harmless (operators.c). */
 typedef void *any_fn(size_t, size_t, size_t);
 
 static __thread struct {
@@ -45,7 +45,7 @@ static size_t wrap_usable(void *ptr)
 	return noting.is ? noting.usable : mprof_core.real.malloc_usable_size(ptr);
 }
 
-/* Before the MODE starts. */
+/* Call before the MODE starts. */
 void mp_wrap_start(void)
 {
 	if (!*mp_config.wrap)
@@ -54,7 +54,7 @@ void mp_wrap_start(void)
 	mprof_core.usable = wrap_usable;
 }
 
-/* When it has started: it chooses the unwinder. */
+/* Call after the MODE has started: it chooses the unwinder. */
 void mp_wrap_stacks(void)
 {
 	if (!*mp_config.wrap || !mprof_core.capture)
@@ -70,7 +70,7 @@ static const uint8_t shapes[MPROF_FN_MAX] = {
 #include <mprof/functions.def>
 };
 
-/* That of the program's own allocator, for a function that nobody has: see wrap_find(). */
+/* Serves a function that no object defines, from the program's own allocator: see wrap_find(). */
 static void *wrap_stand_in(unsigned fn)
 {
 	switch (fn) {
@@ -90,8 +90,9 @@ static const void *wrap_base(const void *at)
 }
 
 /*
- * What the caller would have got without us.  If that is nothing, the program tests a weak symbol
- * that it now believes to be defined; then malloc and its like serve all functions of the family.
+ * The function that the caller would get without us.  If there is none, the program tests a weak
+ * symbol that our definition makes true; then malloc and the others serve all functions of the
+ * family.
  */
 static MPROF_COLD void *wrap_find(struct mprof_wrapped *w, const void *caller)
 {
@@ -106,7 +107,7 @@ static MPROF_COLD void *wrap_find(struct mprof_wrapped *w, const void *caller)
 	real = dlsym(RTLD_NEXT, name);
 	if (!real) {
 		real = mp_scope_find(w->scope, name, NULL, caller);
-		/* The scope of the program begins with the preloaded objects. */
+		/* The program's scope begins with the preloaded objects. */
 		if (real && wrap_base(real) != wrap_base(w)) {
 			mp_quiet_end(before);
 			return real;
@@ -138,9 +139,9 @@ static any_fn *wrap_real(struct mprof_wrapped *w, uintptr_t caller)
 }
 
 /*
- * A function that ends by longjmp leaves the mark behind.  That is noticed at the thread's next
- * call from less far down the stack (mp_is_quiet).  The room makes calls from the same function
- * less far down, though our own frames below them differ.
+ * A function that ends by longjmp leaves its mark.  The thread's next call from further up the
+ * stack notices it (mp_is_quiet).  The extra space puts calls from the same function further up,
+ * although our own frames below them differ.
  */
 static __attribute__((noinline)) void *wrap_call(any_fn *real, size_t a, size_t b, size_t c)
 {
@@ -172,7 +173,7 @@ static void note_end(void)
 
 /* ---- the entries ---- */
 
-/* Size and the other argument, as hooks take them, of what follows the block. */
+/* Size and the other argument, as hooks receive them, from the arguments after the block. */
 static void wrap_arguments(unsigned shape, size_t a, size_t b, size_t *size, size_t *arg)
 {
 	const int two = shape == MPROF_SHAPE_COUNT || shape == MPROF_SHAPE_ALIGN ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * baseline.c - what the process weighs and uses, read without allocating.
+ * baseline.c - the memory and time that the process uses, read without allocating.
  *
- * RSS is statm's; its high-water VmHWM of status, which `5` written to clear_refs sets back to the
- * present RSS (Linux 4.0; Documentation/filesystems/proc.rst).  Where that is forbidden, the mark
- * of the preparation stays: hwm says so.  CPU time is CLOCK_PROCESS_CPUTIME_ID, which is exact;
- * getrusage splits it by ticks, so only its system time is taken.
+ * RSS is from statm; its high-water mark is VmHWM of status, which writing `5` to clear_refs resets
+ * to the current RSS (Linux 4.0; Documentation/filesystems/proc.rst).  Where that is forbidden, the
+ * mark still includes the preparation, as start_hwm shows.  CPU time is CLOCK_PROCESS_CPUTIME_ID,
+ * which is exact; getrusage divides it by ticks, so only its system time is used.
  */
 #include <fcntl.h>
 #include <gnu/libc-version.h>
@@ -139,7 +139,7 @@ void sample_now(struct mprof_run_sample *s, uint64_t op)
 	s->minflt = u.minflt - baseline.minflt;
 }
 
-/* The allocator works on our stack; it must find its pages there. */
+/* The allocator runs on our stack, whose pages must be resident. */
 static COLD void fill_stack(void)
 {
 	char deep[128 << 10];
@@ -148,7 +148,7 @@ static COLD void fill_stack(void)
 		*(volatile char *)(deep + i) = 0;
 }
 
-/* All of the program's own code and variables, by the names that the linker gives their ends. */
+/* All code and variables of the runner, between symbols that the linker defines. */
 static COLD __attribute__((no_sanitize_address)) void fill_program(void)
 {
 	extern char __executable_start, etext, edata, end;
@@ -160,9 +160,9 @@ static COLD __attribute__((no_sanitize_address)) void fill_program(void)
 }
 
 /*
- * libc's code, and the loader's: every program has it, so nobody pays for using more of it, and
- * pthread_create and a first system call weigh nothing.  It also holds glibc's own allocator, whose
- * code (some 60 KiB) is therefore not counted as its memory.
+ * libc's and the loader's code: every program has it, so using more of it should not count, nor
+ * should pthread_create and a first system call.  It includes glibc's own allocator, whose code
+ * (some 60 KiB) is therefore not counted as its memory.
  */
 __attribute__((no_sanitize_address)) static int fill_libc(struct dl_phdr_info *object, size_t size,
 							  void *unused)
@@ -212,7 +212,7 @@ void baseline_take(void)
 	if (fd >= 0) {
 		ssize_t n = write(fd, "5", 1);
 
-		(void)n; /* start_hwm tells whether it worked */
+		(void)n; /* start_hwm shows whether it worked */
 		close(fd);
 	}
 	w = weight_now();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * call.h - one call of the allocator and what the program did with its block: the inner part of
+ * call.h - one call of the allocator, and the program's accesses to its block: the inner part of
  * the loops, inlined into each of them for each touch policy.
  *
- * Budget: 5 ns a call for all but the allocator and the touching.  Nothing here calls through a
- * pointer of ours, and what is rare is out of line.
+ * Budget: 5 ns a call besides the allocator and touching.  No calls through our own pointers; rare
+ * cases are out of line.
  */
 #ifndef RUNNER_CALL_H
 #define RUNNER_CALL_H
@@ -20,7 +20,7 @@
 
 enum { CLASS_BIRTH, CLASS_FREE, CLASS_REALLOC, CLASSES };
 
-/* What one thread notes of its calls when asked to; see note.c. */
+/* What one thread records of its calls, on request; see note.c. */
 struct notes {
 	uint64_t every, next; /* calls up to the next one that is timed; 0: none is */
 	uint64_t random;
@@ -30,7 +30,7 @@ struct notes {
 struct player {
 	uint64_t *table;
 	uint64_t failed;
-	uint32_t ends; /* bit n: halt before a word whose operation is n */
+	uint32_t ends; /* bit n: stop before a word with operation n */
 	struct notes *notes;
 };
 
@@ -43,7 +43,7 @@ void note_flush(void);
 void functions_find(
     void); /* functions.c: what the allocator has, and what stands in for the rest */
 void *call_aligned(uint64_t ext, uint64_t size);
-size_t call_usable(void *p); /* 0: the allocator does not say */
+size_t call_usable(void *p); /* 0: the allocator has no such function */
 
 /* Neither NULL nor above what a slot can hold. */
 static ALWAYS bool storable(const void *p)
@@ -51,7 +51,7 @@ static ALWAYS bool storable(const void *p)
 	return ((uintptr_t)p - 1) >> SLOT_BITS == 0;
 }
 
-/* It said nothing, which is counted, or an address that a slot cannot hold: the end. */
+/* Counts NULL; an address that a slot cannot store ends the process. */
 COLD void not_storable(struct player *s, const void *p, uint64_t size);
 
 static ALWAYS void *ask(unsigned op, uint64_t ext, void *old, uint64_t size, const int null)
@@ -82,7 +82,7 @@ static ALWAYS void give_back(void *p, const int null)
 		free(p);
 }
 
-/* One byte of each page from `from`, a multiple of the page, and the last one. */
+/* One byte of each page from `from`, a multiple of the page, and the last byte. */
 static ALWAYS void touch_pages(char *p, uint64_t from, uint64_t size)
 {
 	volatile char *q = p;
@@ -97,7 +97,7 @@ static ALWAYS void touch_pages(char *p, uint64_t from, uint64_t size)
 
 #define TOUCH_MUCH (1u << 20)
 
-/* behind: the word that follows the call. */
+/* behind: the word after the call. */
 static ALWAYS void touch_block(void *p, uint64_t from, uint64_t size, uint64_t behind,
 			       const int touch)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * check.c - walks through ORDER before it is played: bounds, births and ends of every slot, lives
- * of the threads, and the section's check.  What passes can be played without looking.
+ * check.c - checks ORDER before it is played: bounds, the blocks of every slot, starts and ends of
+ * the threads, and the section's checksum.  A file that passes can be played without tests.
  */
 #include <sys/mman.h>
 #include "run.h"
 
-#define CUT (1u << 16) /* words after which the pages behind are dropped */
+#define CUT (1u << 16) /* words after which the preceding pages are dropped */
 
 enum life { UNBORN, ALIVE, ENDED, JOINED };
 
 struct walk {
 	const uint64_t *words;
 	uint64_t n, i;	     /* n: words of the section */
-	uint64_t *slot;	     /* nonzero: a block lives there */
-	unsigned char *life; /* of each thread */
+	uint64_t *slot;	     /* nonzero: a live block */
+	unsigned char *life; /* state of each thread */
 	uint32_t now, alive; /* the thread that plays; how many besides the first */
 	uint64_t ns;
 	struct order *order;
@@ -130,7 +130,7 @@ static void check_other(struct walk *w, uint64_t word)
 	}
 }
 
-/* Stops lie before the word that follows their last call. */
+/* Stops come before the word that follows their last call. */
 static void place_stops(struct walk *w)
 {
 	struct stops *s = w->stops;
@@ -154,7 +154,7 @@ static void check_word(struct walk *w)
 		place_stops(w);
 }
 
-/* How many calls may pass before somebody has to look: up to a stop, up to the end. */
+/* How many calls may pass without a check: up to a stop or the end. */
 static uint64_t room(const struct walk *w)
 {
 	uint64_t words = w->n - 1 - w->i, calls;
@@ -170,8 +170,8 @@ static uint64_t room(const struct walk *w)
 }
 
 /*
- * Most words are calls without an EXT or a TOUCH.  As many as follow each other and are right;
- * what is not, check_word looks at again.
+ * Most words are calls without an EXT or a TOUCH.  Checks as many as follow each other; at the
+ * first that is invalid or of another kind, check_word takes over.
  */
 static void check_plain(struct walk *w)
 {
@@ -192,7 +192,7 @@ static void check_plain(struct walk *w)
 	w->order->calls += (uint64_t)(p - begin);
 }
 
-/* Up to END.  Pages of the file that were walked over are let go as we go. */
+/* Up to END.  Drops pages of the file after checking them. */
 static void check_words(struct walk *w)
 {
 	uint64_t sum = MPROF_PLAY_CHECK_START, summed = 0;

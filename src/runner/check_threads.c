@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * check_threads.c - plays the THREAD streams without blocks, each thread as far as it comes, over
- * and over: every wait must be fulfilled in the end, and a call on a slot that another thread used
- * last must wait for it.
+ * check_threads.c - plays the THREAD streams without blocks, each thread as far as possible,
+ * repeatedly: every wait must end, and a call on a slot that another thread used last must wait for
+ * that thread.
  */
 #include "run.h"
 
 struct slot_use {
 	uint64_t generation; /* as in playback.h */
-	uint64_t last;	     /* thread + 1 that used it last */
+	uint64_t last;	     /* number + 1 of the thread that used it last */
 };
 
 struct one {
@@ -20,7 +20,7 @@ struct one {
 struct walk {
 	struct slot_use *slot;
 	struct one *one;
-	uint32_t *active; /* began and not ended */
+	uint32_t *active; /* started and not ended */
 	size_t active_n;
 	uint32_t me;
 };
@@ -39,13 +39,13 @@ static void begin(struct walk *w, uint32_t thread)
 	w->active[w->active_n++] = thread;
 }
 
-/* The generation that a call leaves behind. */
+/* The generation after a call. */
 static ALWAYS uint64_t after(uint64_t generation, unsigned op)
 {
 	return (generation + (op == MPROF_PLAY_FREE ? -1u : 3 - (generation & 1))) & 0x7fff;
 }
 
-/* False: not yet. */
+/* False: it must wait. */
 static bool call(struct walk *w, uint64_t word, uint64_t ext)
 {
 	uint32_t slot = mprof_play_slot(word);
@@ -71,7 +71,7 @@ static bool call(struct walk *w, uint64_t word, uint64_t ext)
 	return true;
 }
 
-/* A call and the TOUCH behind it, at word i of t, the EXT before it included. */
+/* A call at word i of t, with its EXT and TOUCH. */
 static bool check_call(struct walk *w, struct one *t)
 {
 	uint64_t ext = mprof_play_op(t->words[t->i]) == MPROF_PLAY_EXT ? t->words[t->i] : 0;
@@ -136,7 +136,7 @@ static bool check_word(struct walk *w, struct one *t)
 	}
 }
 
-/* Calls without an EXT, which wait for nobody, up to what is not such a one, or is not right. */
+/* Plays calls without an EXT, which do not wait, up to the first other or invalid word. */
 static void check_plain(struct walk *w, struct one *t)
 {
 	const uint64_t *begin = t->words + t->i, *end = t->words + t->n - 1, *p;
@@ -159,7 +159,7 @@ static void check_plain(struct walk *w, struct one *t)
 	t->calls += (uint64_t)(p - begin);
 }
 
-/* As far as it comes; true: it moved. */
+/* Plays as far as possible; true: at least one word. */
 static bool advance(struct walk *w, struct one *t)
 {
 	uint64_t from = t->i;

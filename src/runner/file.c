@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * file.c - the playback file.  Nothing in it is believed: here the header and the bounds of its
- * sections, in check.c every word.
+ * file.c - the playback file, which is not trusted: checks the header and the bounds of its
+ * sections; check.c checks every word.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 /*
  * frames.c - which pages the allocator has, and which of them are resident.
  *
- * Ranges come from /proc/self/maps: writable, of no file, less what is the runner's own and what
- * belongs to an object (the .bss behind its file, seen when frames are prepared).  Residency is
- * mincore's, a piece at a time.
+ * Ranges come from /proc/self/maps: writable, anonymous, except the runner's own and those that
+ * belong to an object (the .bss after its file, noted when frames are prepared).  Residency comes
+ * from mincore, one piece at a time.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -13,13 +13,13 @@
 #include "run.h"
 
 #define PIECE	 (64u << 20)
-#define SPARSE	 (1ull << 30) /* of larger mappings, pieces without a resident page are left out */
+#define SPARSE	 (1ull << 30) /* larger mappings omit pieces without a resident page */
 #define RANGES	 (1u << 17)
 #define EXCLUDED 1024
 
 struct line {
 	uintptr_t begin, end;
-	bool writable, anonymous, bss; /* bss: it begins where a file's mapping ends */
+	bool writable, anonymous, bss; /* bss: begins where a file's mapping ends */
 };
 
 static int maps_fd = -1;
@@ -109,7 +109,7 @@ static bool look(uintptr_t at, size_t bytes)
 {
 	bool any = false;
 
-	watch_moved(); /* a large heap takes its time */
+	watch_moved(); /* a large heap takes a while */
 	memset(bits, 0, (bytes / PAGE + 63) / 64 * 8);
 	memset(resident, 0, bytes / page + 1);
 	mincore((void *)at, bytes,
@@ -135,7 +135,7 @@ static void add(uintptr_t begin, uintptr_t end)
 	}
 }
 
-/* What of begin..end lies in none of the spans from the i-th on: our own, then the excluded. */
+/* Adds the parts of begin..end outside the spans from the i-th on: our own, then the excluded. */
 static void add_rest(uintptr_t begin, uintptr_t end)
 {
 	const struct span *own, *s;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * functions.c - the less usual functions of the allocation API, from the rows of functions.def.
+ * functions.c - the less common functions of the allocation API, from the rows of functions.def.
  *
- * A preloaded allocator need not define all of them; then the name would be libc's, whose blocks it
- * does not know.  So those that are not in malloc's object are replaced by one that is.
+ * A preloaded allocator need not define all of them; a missing name would be libc's, whose free
+ * does not know the allocator's blocks.  So functions outside malloc's object are replaced by one
+ * in it.
  */
 #include <dlfcn.h>
 #include <malloc.h>
@@ -11,12 +12,12 @@
 #include <mprof/functions.h>
 #include "call.h"
 
-/* Weak: libc need not have them all. */
+/* Weak: libc need not define them all. */
 #define MPROF_SIGNATURE(type, name, params, args)	  type name params __attribute__((weak));
 #define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(MPROF_SIGNED, id, name)
 #include <mprof/functions.def>
 
-/* By code: does the allocator have it?  A function that only asks has code 0. */
+/* By code: does the allocator have it?  Functions that only query have code 0. */
 static bool has[MPROF_FN_MAX];
 
 static const void *object_of(const void *function)
@@ -48,7 +49,7 @@ static void *by_out(int (*function)(void **, size_t, size_t), size_t align, size
 	return function(&p, align, size) ? NULL : p;
 }
 
-/* From whatever function returns such a block. */
+/* From any function that returns such a block. */
 static void *somehow(size_t align, size_t size)
 {
 	const size_t count = 1;

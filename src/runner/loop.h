@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * loop.h - the loop over the words of a stream, stamped for each way to play.  Whoever includes it
- * has defined
+ * loop.h - the loop over the words of a stream, instantiated for each way to play.  Before
+ * including it, define
  *
  *   SELF                 the struct that plays
- *   SELF_ENDS            its word of operations to halt at: `s` is the SELF
+ *   SELF_ENDS            its word of operations to stop at: `s` is the SELF
  *   birth(s, call, ext, op, null, touch, noted)   a call that returns a block; *call is its word
  *   death(s, word, ext, null, noted)              FREE
  *
- * and gets loop_choose(), which returns the loop for what is set: it plays from p up to limit or to
- * a word whose operation is in SELF_ENDS, whichever is first, and returns where that is.
+ * It defines loop_choose(), which returns the loop for the settings: that plays from p up to limit
+ * or to a word whose operation is in SELF_ENDS, whichever is first, and returns where it stopped.
  *
- * null, touch and noted are constants to each loop; what a plain call does not need is not in it.
+ * null, touch and noted are constants in each loop, so code that a setting does not need is absent.
  */
 
 typedef const uint64_t *loop_play(SELF *s, const uint64_t *p, const uint64_t *limit);
 
-/* The call behind an EXT. */
+/* The call after an EXT. */
 static ALWAYS void loop_extended(SELF *s, const uint64_t *call, uint64_t ext, const int null,
 				 const int touch, const int noted)
 {

@@ -18,7 +18,7 @@ static struct stops stops;
 static struct order order;
 static struct played played;
 
-/* Personality is taken over by the next image only, so this one starts again. */
+/* Only the next image gets the new personality, so this one executes itself again. */
 static void no_random_addresses(char **argv)
 {
 	int now = personality(0xffffffff);
@@ -26,7 +26,7 @@ static void no_random_addresses(char **argv)
 	if (settings.aslr || now == -1 || now & ADDR_NO_RANDOMIZE)
 		return;
 	if (personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1)
-		return; /* forbidden: result.aslr will say so */
+		return; /* forbidden: result.aslr shows it */
 	execv("/proc/self/exe", argv);
 	die_errno(STATUS_RUN, "cannot start again", "/proc/self/exe");
 }
@@ -41,13 +41,13 @@ static void pin(uint64_t cpu)
 		die(STATUS_RUN, "cannot pin to processor %u: %s", cpu, strerrordesc_np(errno));
 }
 
-/* Where all memory is taken, the kernel is to end this process and nobody else's. */
+/* If memory runs out, the kernel should end this process and no other. */
 static void go_first(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : write(fd, "1000", 4);
 
-	(void)n; /* a wish */
+	(void)n; /* optional */
 	close(fd);
 }
 
@@ -110,7 +110,7 @@ static uint64_t above(uint64_t bytes)
 	return bytes > baseline.rss ? bytes - baseline.rss : 0;
 }
 
-/* What the system used of the processor's time, and what we did. */
+/* Divides CPU time into system and user time. */
 static void split(const struct usage *u, uint64_t *user, uint64_t *sys)
 {
 	*sys = u->sys_ns < u->cpu_ns ? u->sys_ns : u->cpu_ns;
@@ -142,7 +142,7 @@ static void sleep_until(uint64_t ns)
 		;
 }
 
-/* What is still there, then and later. */
+/* Measures what remains, immediately and later. */
 static void rest(uint64_t since)
 {
 	result.drained_rss = above(rss_now());
@@ -166,7 +166,7 @@ static void drain(void)
 	rest(end.wall_ns);
 }
 
-/* How fast the ticks go, from the baseline until now; a little later if that was just now. */
+/* Ticks per second, from the baseline until now; waits a little if that is too short. */
 static void clock_result(void)
 {
 	uint64_t least = UINT64_MAX, ns, t;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * memory.c - the runner's own memory: mapped and filled, so that none of it is faulted in later.
+ * memory.c - the runner's own memory: mapped and filled early, so that none of it is faulted in
+ * later.
  */
 #include <sys/mman.h>
 #include "run.h"
 
-/* Stacks above this many are mapped late and one by one; their pages are then in the frames. */
+/* Further stacks are mapped late, one at a time; their pages appear in frames. */
 #define SPANS 4096
 
 static struct span spans[SPANS];

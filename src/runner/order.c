@@ -30,7 +30,7 @@ static ALWAYS void birth(struct player *s, const uint64_t *call, uint64_t ext, c
 	if (unlikely(!storable(p))) {
 		not_storable(s, p, size);
 		if (op != MPROF_PLAY_REALLOC || !size)
-			*slot = 0; /* a failed realloc leaves the block */
+			*slot = 0; /* a failed realloc keeps the block */
 		return;
 	}
 	*slot = (uintptr_t)p | pages_of(size);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * ordered.c - real threads play ORDER, one at a time: who holds the baton plays, and hands it over
- * at a SWITCH.
+ * ordered.c - real threads play ORDER, one at a time: the thread whose turn it is plays, and passes
+ * the turn on at a SWITCH.
  *
- * Everything in `here` belongs to the holder of the baton; `turn` of the next one, stored with
- * release and read with acquire, hands it over.  A thread that ends gives the baton to the first
- * one, which joins it before it goes on: the next call finds it gone, thread caches flushed.
+ * Only the thread whose turn it is accesses `here`; storing the next thread's `turn` with release,
+ * and loading it with acquire, passes it on.  A thread that ends passes the turn to the first
+ * thread, which joins it before it continues: by the next call, the thread's caches are flushed.
  */
 #include "thread_pool.h"
 #include "order.h"
 
 #define ROOM  8192 /* words */
-#define SPINS 200  /* a few microseconds: less than going to sleep and being woken */
+#define SPINS 200  /* a few microseconds: less than sleeping and being woken takes */
 
 static uint64_t buffer[ROOM];
 
@@ -22,10 +22,10 @@ static struct {
 	order_play *play;
 	struct thread *gone; /* to be joined by the first thread */
 	uint64_t waits;
-	bool done, lonely; /* lonely: one processor, spinning helps nobody */
+	bool done, lonely; /* lonely: one processor, so spinning is useless */
 } here;
 
-/* What turn is. */
+/* Values of turn. */
 enum { WAITS, ASLEEP, ITS_TURN };
 
 static void hand_over(struct thread *to)
@@ -80,7 +80,7 @@ static bool word(struct thread *me, uint64_t w)
 	}
 }
 
-/* False: ended by its EXIT; true: by the end of all. */
+/* False: its EXIT came; true: all words are done. */
 static bool hold(struct thread *me)
 {
 	struct stream *in = &here.stream;
@@ -108,7 +108,7 @@ void ordered_begin(struct thread *me)
 	await_turn(me);
 	if (!hold(me))
 		return;
-	hand_over(threads); /* it was the last word's */
+	hand_over(threads); /* it played the last word */
 	thread_pool_park(me);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * pace.c - waiting for the recorded time.  A thread sleeps until its TIME word is due; what comes
- * too late goes on at once.
+ * pace.c - waits for the recorded time.  A thread sleeps until its TIME word is due; a late one
+ * continues at once.
  */
 #include <time.h>
 #include "call.h"
 
-#define SOON 5000 /* ns: not worth sleeping for */
+#define SOON 5000 /* ns: too short to sleep */
 
 uint64_t pace(uint64_t recorded_ns)
 {
@@ -14,8 +14,7 @@ uint64_t pace(uint64_t recorded_ns)
 	struct timespec t;
 
 	while (now + SOON < due) {
-		until =
-		    due - now < 1000000000u ? due : now + 1000000000u; /* to show that we live */
+		until = due - now < 1000000000u ? due : now + 1000000000u; /* shows progress */
 		t.tv_sec = (time_t)(until / 1000000000u);
 		t.tv_nsec = (long)(until % 1000000000u);
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * records.c - what the runner says, on its descriptor and, when it gives up, on stderr.
+ * records.c - output: records on the descriptor and, on failure, a line on stderr.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 uint64_t records_telling;
 int records_to = 1;
 
-/* A reader may take its time: that is no stall. */
+/* Waiting for a slow reader is no stall. */
 void record_bytes(const void *data, size_t bytes)
 {
 	__atomic_fetch_add(&records_telling, 1, __ATOMIC_RELAXED);
@@ -21,7 +21,7 @@ void record_bytes(const void *data, size_t bytes)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			_exit(STATUS_RUN); /* nobody listens */
+			_exit(STATUS_RUN); /* no reader */
 		data = (const char *)data + n;
 		bytes -= (size_t)n;
 	}
@@ -48,7 +48,7 @@ struct line {
 
 static void put(struct line *l, const char *s)
 {
-	while (*s && l->n < sizeof(l->text) - 9) /* room for a newline and the filling */
+	while (*s && l->n < sizeof(l->text) - 9) /* space for a newline and padding */
 		l->text[l->n++] = *s++;
 }
 
@@ -81,7 +81,7 @@ static void compose(struct line *l, const char *what, va_list ap)
 	}
 }
 
-/* The first one speaks; others that fail meanwhile wait for the end that it brings. */
+/* The first failing thread reports; others that fail meanwhile wait for the process to end. */
 void die(int status, const char *what, ...)
 {
 	static int dead;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * run.h - what the parts of the runner share.
+ * run.h - the interface between the parts of the runner.
  *
- * One process plays one file once.  Life: main.c reads the settings; file.c opens the file and
- * check.c walks through all of it, so that the loops that play it (call.h, serial.c, ordered.c,
- * threads.c) need no test; baseline.c reads what the process weighs before the first call; then it
- * is played and told (records.c).
+ * One process plays one file once.  main.c reads the settings; file.c opens the file, and check.c
+ * and check_threads.c check all of it, so that the loops that play it (call.h, serial.c, ordered.c,
+ * threads.c) need no tests; baseline.c measures the process before the first call; then the file is
+ * played and the result written (records.c).
  *
- * Invariant of all of it: between the baseline and the last record nothing here allocates, maps or
- * touches a fresh page (pthread_create's own allocation apart), so what grows is the allocator's.
- * Whatever fails ends the process with an ERROR record: die().
+ * Invariant: between the baseline and the last record, the runner does not allocate, map or touch a
+ * new page (except pthread_create's own allocation), so all growth is the allocator's. Every
+ * failure ends the process with an ERROR record: die().
  */
 #ifndef RUNNER_RUN_H
 #define RUNNER_RUN_H
@@ -20,7 +20,7 @@
 #include <mprof/playback.h>
 #include <mprof/runner.h>
 
-enum { PAGE = 4096 }; /* a shape of functions.def has that name, so it is no macro */
+enum { PAGE = 4096 }; /* not a macro, because a shape of functions.def has this name */
 #define ALWAYS	    inline __attribute__((always_inline))
 #define COLD	    __attribute__((noinline, cold))
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -46,7 +46,7 @@ struct settings {
 };
 extern struct settings settings;
 
-/* settings.c: a bad argument ends the process. */
+/* settings.c: an invalid argument ends the process. */
 void settings_read(int argc, char **argv);
 
 /* file.c: the playback file. */
@@ -57,34 +57,33 @@ struct file {
 };
 extern struct file playback;
 void file_open(const char *path);
-/* Maps the words of a stream for the walk before the run; unmapped by file_unmap. */
+/* Maps the words of a stream for the check before the run; file_unmap unmaps them. */
 const uint64_t *file_map(uint64_t offset, uint64_t bytes);
 void file_unmap(const uint64_t *words, uint64_t bytes);
 bool file_parallel(void); /* has THREAD streams */
 
-/* Where the playing of ORDER halts for a sample or a frame: before this word, after `op` calls. */
+/* Where playing ORDER stops for a sample or a frame: before this word, after `op` calls. */
 struct stop {
 	uint64_t op, word;
 	bool sample, frame;
 };
 struct stops {
 	struct stop *at;
-	size_t n, told; /* told: so many are done */
+	size_t n, told; /* told: number of stops done */
 };
 
-/* check.c, check_threads.c: die(STATUS_FILE) unless ORDER can be played; fills in the words of the
- * stops. */
+/* check.c, check_threads.c: die(STATUS_FILE) unless ORDER is valid; set the words of the stops. */
 struct order {
-	uint64_t words; /* END not included */
+	uint64_t words; /* without END */
 	uint64_t calls;
-	uint32_t thread_pool; /* the most threads besides the first that live at once */
+	uint32_t thread_pool; /* most threads alive at once, besides the first */
 };
 /* scratch: a zeroed word for each slot */
 void check_order(struct order *order, struct stops *stops, uint64_t *scratch);
 /* The same for the THREAD streams; scratch: two zeroed words for each slot. */
 void check_threads(const struct order *order, uint64_t *scratch);
 
-/* memory.c: mapped, filled and known as the runner's own; never given back. */
+/* memory.c: mapped, filled and registered as the runner's own; never unmapped. */
 void *own_map(size_t bytes);
 void *own_reserve(size_t bytes); /* not filled */
 struct span {
@@ -101,7 +100,7 @@ struct baseline {
 	uint64_t minflt, begin_ns, ticks;
 };
 extern struct baseline baseline;
-void baseline_open(void); /* what it reads; before baseline_take */
+void baseline_open(void); /* opens the files that it reads; before baseline_take */
 void baseline_take(void);
 void usage_now(struct usage *u);
 void usage_add(struct usage *sum, const struct usage *from, const struct usage *to);
@@ -111,7 +110,7 @@ uint64_t hwm_now(void);
 uint64_t thp_now(void);
 uint64_t now_ns(void);
 
-/* plan.c: which samples and frames, and telling them. */
+/* plan.c: which samples and frames, and recording them. */
 void plan_make(struct stops *stops, uint64_t calls);
 void stop_tell(const struct stop *stop);
 void frames_prepare(void); /* frames.c */
@@ -119,23 +118,23 @@ void frame_tell(uint64_t op);
 
 /* records.c */
 void record(uint32_t kind, const void *data, size_t bytes);
-void record_begin(uint32_t kind, uint64_t bytes); /* followed by record_bytes of as many */
+void record_begin(uint32_t kind, uint64_t bytes); /* record_bytes follow */
 void record_bytes(const void *data, size_t bytes);
 _Noreturn void die(int status, const char *what, ...); /* %s, %u (uint64_t) and %% only */
 _Noreturn void die_errno(int status, const char *what, const char *name);
-extern uint64_t records_telling; /* so many wait for the reader of our records */
+extern uint64_t records_telling; /* threads waiting for the reader of our records */
 extern int records_to;		 /* the descriptor, from the settings */
 
-/* watch.c: ends the process when nothing moves. */
+/* watch.c: ends the process when there is no progress. */
 void watch_start(void);
 void watch_stop(void);
-extern uint64_t watch_moves; /* anybody who gets on adds to it, now and then */
+extern uint64_t watch_moves; /* every thread that progresses adds to it occasionally */
 static inline void watch_moved(void)
 {
 	__atomic_fetch_add(&watch_moves, 1, __ATOMIC_RELAXED);
 }
 
-/* The ways to play: each returns when the last call is done and nothing runs any more. */
+/* The ways to play: each returns when the last call is done and no thread plays any more. */
 struct played {
 	struct usage used; /* of the calls */
 	uint64_t calls, failed, waits, late_ns;
@@ -145,7 +144,7 @@ void play_serial(const struct order *order, struct stops *stops, struct played *
 void play_ordered(const struct order *order, struct stops *stops, struct played *played);
 void play_threads(const struct order *order, struct stops *stops, struct played *played);
 
-/* drain.c: the table of live blocks.  A slot has `stride` words; an address is in its first one. */
+/* drain.c: the table of live blocks.  A slot has `stride` words, the first one with the address. */
 extern uint64_t *live_table;
 void table_make(size_t stride);
 void table_clear(void);

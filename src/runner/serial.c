@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * serial.c - one thread plays ORDER; also so often, for time.
+ * serial.c - one thread plays ORDER, several times with passes=.
  */
 #include "order.h"
 #include "stream.h"
@@ -58,7 +58,7 @@ void play_serial(const struct order *order, struct stops *stops, struct played *
 	notes_start(&notes, 0);
 	for (uint64_t i = 1; i <= settings.passes; i++) {
 		usage_now(&begin);
-		s.stops = i < settings.passes ? &none : stops; /* the last pass is looked at */
+		s.stops = i < settings.passes ? &none : stops; /* only the last pass is sampled */
 		play_once(&s, order);
 		usage_now(&end);
 		usage_add(&played->used, &begin, &end);

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "stream.h"
 
-/* Reads n words behind the `have` that are there. */
+/* Reads n words after the existing `have` words. */
 static void fill(struct stream *s, size_t have, size_t n)
 {
 	char *to = (char *)(s->buffer + have);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stream.h - the words of one stream, read by pread into a buffer that is small enough to leave
- * the caches to the allocator.  Not mapped: its pages would count as resident.
+ * stream.h - the words of one stream, read by pread into a buffer that is small enough to leave the
+ * caches to the allocator.  Not mapped: its pages would count as resident.
  *
- * Words from `at` up to `limit` can be played, and two behind each of them can be read: an EXT, its
- * call and a TOUCH are never torn.  Behind the last word stand two ENDs.
+ * Words from `at` up to `limit` can be played, and the two words after each can be read: an EXT,
+ * its call and a TOUCH are never split.  Two ENDs follow the last word.
  */
 #ifndef RUNNER_STREAM_H
 #define RUNNER_STREAM_H
@@ -18,17 +18,17 @@ struct stream {
 	uint64_t *buffer;
 	size_t room;	       /* words */
 	uint64_t first;	       /* number of the word buffer[0] in the stream */
-	uint64_t offset, left; /* where in the file to go on, and words left there */
+	uint64_t offset, left; /* where to continue in the file, and words left there */
 };
 
-/* Fills the buffer a first time; room: words, a few pages of them. */
+/* Fills the buffer for the first time; room: its words, a few pages. */
 void stream_open(struct stream *s, uint64_t *buffer, size_t room, uint64_t offset, uint64_t words);
-/* After `at` has reached `limit`: false at the end of the stream. */
+/* When `at` has reached `limit`: false at the end of the stream. */
 bool stream_more(struct stream *s);
 
-/* plan.c, for ORDER: where playing halts next, at the limit or at a stop before it; */
+/* plan.c, for ORDER: where playing stops next, at the limit or at a stop before it; */
 const uint64_t *stream_halt(const struct stream *in, const struct stops *stops);
-/* and there: tells the stop, or reads more.  False at the end of the stream. */
+/* and there: records the stop, or reads more.  False at the end of the stream. */
 bool stream_go_on(struct stream *in, struct stops *stops);
 
 /* The number of the word at `p`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * thread_pool.c - see thread_pool.h.  `lock` guards the list of free workspaces; nothing is called
- * under it.
+ * thread_pool.c - see thread_pool.h.  `lock` protects the list of free workspaces; no function is
+ * called while it is held.
  */
 #include <linux/futex.h>
 #include <sched.h>
@@ -10,10 +10,10 @@
 #include <unistd.h>
 #include "thread_pool.h"
 
-#define DEEP  (8u << 10) /* of a stack, besides what a thread needs at least, is filled before */
-#define STACK (1u << 20) /* and so much may be used */
-#define SPARE 2		 /* threads that have ended are joined a little late */
-#define MANY  256	 /* threads; above, their buffers are small */
+#define DEEP  (8u << 10) /* of a stack, besides a thread's minimum, is filled in advance */
+#define STACK (1u << 20) /* usable size of a stack */
+#define SPARE 2		 /* ended threads are joined with a small delay */
+#define MANY  256	 /* threads; beyond, their buffers are small */
 
 struct thread *threads;
 size_t workspace_words;
@@ -87,7 +87,7 @@ static void make_workspace(char *at)
 	put_workspace(p);
 }
 
-/* What lies unused at a stack's bottom is not filled, and never counts. */
+/* The unused bottom of a stack is not filled, and never counts. */
 static void map_workspaces(size_t n, size_t filled)
 {
 	char *at = own_reserve(n * workspace_bytes);
@@ -117,7 +117,7 @@ void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *))
 	threads[0].state = RUNS;
 }
 
-/* One of a thread that has ended and that nobody waits for, or a new one. */
+/* That of an ended thread that no thread waits for, or a new one. */
 static struct workspace *find_workspace(void)
 {
 	struct workspace *p;

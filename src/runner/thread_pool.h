@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * thread_pool.h - the threads of a playback: real ones, on workspaces (a stack and a buffer) that
- * were mapped and filled before the baseline.  A thread that has ended is joined, so that its
- * allocator has seen it go, and its workspace is the next one's.
+ * were mapped and filled before the baseline.  An ended thread is joined, so that the allocator
+ * notices its end, and its workspace goes to the next thread.
  *
- * The first thread is the process's own.  States only go up.
+ * The first thread is the process's own.  States only increase.
  */
 #ifndef RUNNER_THREAD_POOL_H
 #define RUNNER_THREAD_POOL_H
@@ -22,7 +22,7 @@ struct thread {
 	uint32_t state, turn, index;
 	pthread_t id;
 	struct workspace *workspace;
-	struct player player; /* threads.c's, like those below */
+	struct player player; /* used by threads.c, like those below */
 	struct stream stream;
 	uint64_t waits, late_ns;
 };
@@ -38,26 +38,29 @@ extern struct thread *threads;	  /* playback.head.threads of them */
 extern size_t workspace_words;	  /* of a buffer */
 extern uint64_t thread_pool_late; /* workspaces that had to be mapped late */
 
-/* Places for so many at once; before the baseline.  begin runs as each thread but the first. */
+/*
+ * Workspaces for this many threads at once; before the baseline.  Each thread but the first calls
+ * begin.
+ */
 void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *));
 void thread_pool_begin(struct thread *t);
 bool thread_pool_begun(struct thread *t);
-uint64_t thread_pool_size(void); /* how many have begun, the first one included */
-/* Waits until it has ended, its destructors too. */
+uint64_t thread_pool_size(void); /* number of threads begun, including the first */
+/* Waits until it has ended, including its destructors. */
 void thread_pool_join(struct thread *t);
-/* The calling thread has no more words: it stays, idle, until the process ends. */
+/* The calling thread has no more words: it idles until the process ends. */
 _Noreturn void thread_pool_park(struct thread *t);
-/* Until each thread has ended (then it is joined) or is parked. */
+/* Waits until each thread has ended (and joins it) or is parked. */
 void thread_pool_settle(void);
 
-/* What a thread does, in the two ways that have threads. */
+/* The thread function of the two ways that have threads. */
 void ordered_begin(struct thread *t);
 void threads_begin(struct thread *t);
 
-/* One processor for all of them: spinning helps nobody. */
+/* Only one processor: spinning is useless. */
 bool thread_pool_lonely(void);
 
-/* Sleep while *word is value; wake who does. */
+/* Sleeps while *word is value; wake: wakes sleepers. */
 void futex_wait(uint32_t *word, uint32_t value);
 void futex_wake(uint32_t *word);
 

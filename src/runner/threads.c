@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * threads.c - every thread plays its own stream, and waits only where the program's data forced it
- * to: for the block that another thread has to make or to end first.
+ * threads.c - every thread plays its own stream, and waits only where the program's data requires
+ * it: for a block that another thread has to allocate or free first.
  *
- * A slot is two words.  The first one holds the block's address in its low 48 bits and the slot's
- * generation (playback.h) from bit 49 on; who ends or begins a block there stores it with release,
- * who waits for it loads it with acquire.  The second one, the size asked for, is written before.
+ * A slot is two words.  The first one has the block's address in its low 48 bits and the slot's
+ * generation (playback.h) from bit 49 on; a thread that ends or begins a block there stores it with
+ * release, a waiting thread loads it with acquire.  The second one, the requested size, is written
+ * before.
  */
 #include <sched.h>
 #include <time.h>
@@ -15,11 +16,11 @@
 #define GENERATION_MASK	 (~0ull << GENERATION_SHIFT)
 #define GENERATIONS(n)	 ((uint64_t)(n) << GENERATION_SHIFT)
 
-#define SPINS	200	/* then the processor is given to others */
-#define YIELDS	50	/* then it is not asked for */
-#define LONGEST 1000000 /* ns asleep */
+#define SPINS	200	/* then the thread yields */
+#define YIELDS	50	/* then it sleeps */
+#define LONGEST 1000000 /* ns of sleep */
 
-static bool lonely; /* one processor: spinning helps nobody */
+static bool lonely; /* one processor: spinning is useless */
 
 static COLD void await_slowly(struct thread *t, const uint64_t *slot, uint64_t generation)
 {
@@ -47,7 +48,7 @@ static ALWAYS void await(struct thread *t, const uint64_t *slot, uint64_t ext)
 		await_slowly(t, slot, wait - 1);
 }
 
-/* What the slot says after a birth in it: of a block whose address is p, or of none. */
+/* The slot's word after an allocation: of a block at p, or of none. */
 static ALWAYS uint64_t after_birth(uint64_t before, const void *p)
 {
 	uint64_t alive = before >> GENERATION_SHIFT & 1;
@@ -107,7 +108,7 @@ static struct {
 	loop_play *play;
 	struct stops *stops;
 	uint64_t words, calls, played_words;
-	pthread_mutex_t lock; /* of stops and of telling; of latency */
+	pthread_mutex_t lock; /* of stops and records; of latencies */
 	uint64_t latency[CLASSES][MPROF_RUN_LATENCY];
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -119,7 +120,7 @@ static void tell_up_to(uint64_t op)
 		stop_tell(&s->at[s->told++]);
 }
 
-/* There is no order of calls here: as many words played, as many calls done. */
+/* Calls have no order here, so progress in words stands for progress in calls. */
 static void tell_progress(const struct stream *in)
 {
 	uint64_t words = (uint64_t)(in->limit - in->buffer), done;
@@ -154,7 +155,7 @@ static bool word(struct thread *t, uint64_t w)
 	return true;
 }
 
-/* False: ended by its EXIT; true: no more words. */
+/* False: its EXIT came; true: no more words. */
 static bool play_stream(struct thread *t)
 {
 	struct stream *in = &t->stream;
@@ -207,7 +208,7 @@ static void play_all(void)
 	tell_up_to(0);
 	for (uint32_t i = 1; i < playback.head.threads; i++)
 		if (playback.thread[i].creator == i)
-			thread_pool_begin(&threads[i]); /* no other thread will */
+			thread_pool_begin(&threads[i]); /* no other thread starts it */
 	play_thread(threads, buffer, &notes);
 	thread_pool_settle();
 	tell_up_to(UINT64_MAX);

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #if defined(__x86_64__) || defined(__i386__)
-/* Waits for what is under way, so that a call's end is not read before it. */
+/* Waits for pending instructions, so that a call's end is not read too early. */
 static inline uint64_t ticks(void)
 {
 	uint32_t low, high;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * watch.c - a timer that ends the process when nothing has moved for settings.stall seconds: a
- * playback file whose threads wait for each other, or an allocator that locked itself up.
+ * watch.c - a timer that ends the process after settings.stall seconds without progress: threads of
+ * the playback file wait for each other, or the allocator is in a deadlock.
  */
 #include <signal.h>
 #include <sys/time.h>
 #include "run.h"
 
-#define LOOKS 8 /* in the time of a stall */
+#define LOOKS 8 /* per stall time */
 
 uint64_t watch_moves;
 

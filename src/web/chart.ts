@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// chart.ts - bytes over calls: what the program asked for, what its blocks can
-// hold, and what was resident, for each film; under a cursor.
+// chart.ts - bytes over calls: requested, usable and resident, for each film, with a cursor.
 
 import { Film } from "./film";
 import { bytes, count } from "./words";

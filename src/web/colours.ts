@@ -18,7 +18,7 @@ export interface Legend {
 	swatches: Swatch[];
 }
 
-const SHOWN = 12; // threads, sites or modules with a colour of their own
+const SHOWN = 12; // threads, sites or modules with their own colour
 
 function rgba(hex: string): number {
 	const n = parseInt(hex.slice(1), 16);
@@ -34,7 +34,7 @@ function lighter(hex: string): string {
 		.join("");
 }
 
-/** A ramp of so many steps between colours. */
+/** A ramp between colours with this number of steps. */
 function ramp(stops: string[], steps: number): Uint32Array {
 	const out = new Uint32Array(steps);
 	const part = (hex: string, i: number) => parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16);
@@ -63,7 +63,7 @@ export class Colours {
 	private classes = new Map<Kind, Classes>();
 	private byOwner = new Map<string, Uint8Array>();
 
-	/** dark: is the theme?  Then hues that would not be seen are lighter. */
+	/** dark: use lighter hues for the dark theme. */
 	constructor(private data: MovieData, private films: Film[], private sites: Site[],
 		    dark: boolean) {
 		const { classes } = data.colours;
@@ -78,7 +78,7 @@ export class Colours {
 		return this.palette.pin[0];
 	}
 
-	/** Is there what this kind needs? */
+	/** Does the data support this kind? */
 	has(kind: Kind): boolean {
 		if (kind === "occupancy")
 			return true;
@@ -103,7 +103,7 @@ export class Colours {
 		return { ...own, swatches: own.swatches.concat(memory) };
 	}
 
-	/** The colour of each page at the film's frame; 0 where there is nothing. */
+	/** The colour of each page at the film's frame; 0: nothing there. */
 	paint(kind: Kind, film: Film, out: Uint32Array): void {
 		const { state, live, owner } = film.now;
 		if (kind === "occupancy") {
@@ -187,7 +187,7 @@ export class Colours {
 		(film, owner) => of[film.owners.site[owner]] ?? 0, (n) => names[n]);
 	}
 
-	/** The SHOWN that had most pages over the films have colours of their own. */
+	/** The SHOWN owners with most pages in all films get their own colours. */
 	private ranked(title: string, what: (film: Film, owner: number) => number,
 		       name: (what: number) => string): Classes {
 		const weight = new Map<number, number>();
@@ -219,7 +219,7 @@ function short(n: number): string {
 	return n >= 1e9 ? `${n / 1e9} G` : n >= 1e6 ? `${n / 1e6} M` : n >= 1e3 ? `${n / 1e3} k` : `${n}`;
 }
 
-/** Is it held by less than 64 bytes? */
+/** Do fewer than 64 live bytes keep the page resident? */
 export function pinned(live: number): boolean {
 	return live > 0 && live < 64;
 }

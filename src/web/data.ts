@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// data.ts - what a movie's page carries (README.md), as types, and how it is unpacked.
+// data.ts - types of a movie's data (README.md), and unpacking it.
 
 export const PAGE = 4096;
 
@@ -8,7 +8,7 @@ export interface FilmData {
 	frames: number;
 	pages: number; // of all spans
 	changed: number; // pages in `changes`, over all frames
-	residency: boolean; // are the states 1 and 2 told apart?
+	residency: boolean; // are the states 1 and 2 distinguished?
 	spans: [string, number][]; // address in hexadecimal, pages; rising
 	points: number;
 	frame: string;
@@ -28,11 +28,11 @@ export interface MovieData {
 	title: string;
 	note: string;
 	ops: number;
-	ns: number; // of the recorded run; 0 not known
-	begin_ns: number; // of the first call, since the start of the run; 0 not known
+	ns: number; // of the recorded run; 0: unknown
+	begin_ns: number; // of the first call, since the start of the run; 0: unknown
 	fps: number;
 	by: string;
-	peak_op: number; // -1 not known
+	peak_op: number; // -1: unknown
 	peak_bytes: number;
 	left_out: string; // a sentence, or ""
 	threads: number[]; // by index: number in the trace
@@ -42,7 +42,7 @@ export interface MovieData {
 	films: FilmData[];
 }
 
-/** What the trace calls a thread; they are numbered from 1. */
+/** The number of a thread in the trace, from 1. */
 export function threadNumber(data: MovieData, index: number): number {
 	return data.threads[index] ?? index + 1;
 }
@@ -72,7 +72,7 @@ export async function unpack(text: string | undefined): Promise<Uint8Array> {
 	return new Uint8Array(await new Response(out).arrayBuffer());
 }
 
-/** Numbers of 7 bits a byte, least first; the top bit says that more follow. */
+/** Numbers with 7 bits per byte, low bits first; the top bit means that more follow. */
 export class Numbers {
 	private at = 0;
 	constructor(private bytes: Uint8Array) {}

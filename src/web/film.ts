@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // film.ts - one allocator's heap at any frame.
 //
-// Frames are kept as what changed since the one before, and a copy of all pages
+// A frame is stored as its changes from the previous one, with a copy of all pages
 // every KEY frames, so that any frame is at most KEY steps away.
 
 import { FilmData, Numbers, unpack } from "./data";
 
 const KEY = 32;
-const LOOKS = 32; // frames that say who has how much of the film
+const LOOKS = 32; // frames that are sampled for the owners' shares of the film
 
 export const enum State {
-	ABSENT = 0, // no memory that the allocator has
+	ABSENT = 0, // not the allocator's memory
 	MAPPED = 1, // address space without memory
 	RESIDENT = 2,
-	UNKNOWN = 3, // nobody looked whether it is resident
+	UNKNOWN = 3, // residency was not sampled
 }
 
-/** One array for each figure, by frame.  Bytes, where nothing else is said. */
+/** One array for each figure, by frame.  In bytes unless noted. */
 const FIGURES = ["op", "ns", "requested", "usable", "blocks", "pages", "pinned", "retained",
 	"resident"] as const;
 // op: calls before it.  pages: with at least one live byte.  pinned: of these, with less than 64.
-// retained: pages resident without a live byte.  resident: 0 where nobody looked.
+// retained: pages resident without a live byte.  resident: 0 if not sampled.
 export type Figures = { [K in (typeof FIGURES)[number]]: Float64Array };
 
-/** The same by point of a curve, which are closer than frames. */
+/** The same by point of a curve; points are closer together than frames. */
 const CURVES = ["op", "requested", "usable", "resident"] as const;
 export type Curves = { [K in (typeof CURVES)[number]]: Float64Array };
 
-/** Of every page: what it holds. */
+/** The contents of every page. */
 class Pages {
 	state: Uint8Array;
 	live: Uint16Array; // bytes
 	blocks: Uint16Array;
-	owner: Uint32Array; // index of Owners, of the block with most bytes here; 0 none
+	owner: Uint32Array; // index of Owners: the block with most bytes here; 0: none
 
 	constructor(count: number) {
 		this.state = new Uint8Array(count);
@@ -48,7 +48,7 @@ class Pages {
 	}
 }
 
-/** Blocks that had most bytes of some page at some frame; [0] is none. */
+/** Blocks that had most bytes of a page in a frame; [0]: none. */
 export interface Owners {
 	size: Float64Array;
 	birth: Float64Array; // op
@@ -56,7 +56,7 @@ export interface Owners {
 	site: Uint32Array;
 }
 
-/** Doubles, little-endian, column behind column. */
+/** Doubles, little-endian, one column after the other. */
 function columns<K extends string>(raw: Uint8Array, names: readonly K[], rows: number):
 	{ [N in K]: Float64Array } {
 	const out = {} as { [N in K]: Float64Array };
@@ -82,7 +82,7 @@ export class Film {
 	private page!: Uint32Array;
 	private to!: Pages; // by change
 	private keys: Pages[] = [];
-	/** By owner: the pages that it had, summed over some frames of the whole film. */
+	/** By owner: its pages, summed over LOOKS frames of the film. */
 	weight!: Float64Array;
 
 	private constructor(readonly data: FilmData) {
@@ -123,7 +123,7 @@ export class Film {
 			this.step(++this.frame);
 	}
 
-	/** The last frame that shows no more than so many calls. */
+	/** The last frame after at most `op` calls. */
 	frameAt(op: number): number {
 		let low = 0, high = this.frames - 1;
 		while (low < high) {

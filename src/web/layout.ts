@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// layout.ts - where a page stands in the picture: row by row in the order of
+// layout.ts - the position of a page in the picture: row by row in the order of
 // addresses.
 //
-// A row is a range of addresses that begins at a multiple of its length, so what
-// stands in one column has the same low bits and what is aligned looks aligned.
-// Rows that never held anything are left out; an empty one stands for them.
+// A row is a range of addresses that begins at a multiple of its length, so the cells
+// of a column have the same low bits, and aligned memory looks aligned.
+// Rows without any memory are replaced by one empty row.
 
 import { FilmData, PAGE } from "./data";
 
@@ -15,7 +15,7 @@ export class Layout {
 	private page: number[] = [];
 	private cell: number[] = [];
 	private address: bigint[] = [];
-	/** Rows that stand for those that are left out. */
+	/** Rows that replace omitted ones. */
 	readonly gaps: number[] = [];
 
 	constructor(data: FilmData, readonly columns: number) {
@@ -45,7 +45,7 @@ export class Layout {
 			f(this.page[i], this.cell[i], this.end(i) - this.page[i]);
 	}
 
-	/** -1: there is none. */
+	/** -1: none. */
 	pageAt(column: number, row: number): number {
 		if (column < 0 || column >= this.columns || row < 0 || row >= this.rows)
 			return -1;
@@ -60,7 +60,7 @@ export class Layout {
 		return this.cell[i] + page - this.page[i];
 	}
 
-	/** The page that has this address; -1: there is none. */
+	/** The page that contains this address; -1: none. */
 	pageOf(address: bigint): number {
 		for (let i = 0; i < this.page.length; i++) {
 			const n = (address - this.address[i]) / BigInt(PAGE);
@@ -80,7 +80,7 @@ export class Layout {
 	}
 }
 
-/** Index of the last one that is not above `what`; -1 if all are. */
+/** Index of the last element up to `what`; -1 if all are above. */
 function lastOf(rising: number[], what: number): number {
 	let low = 0, high = rising.length;
 	while (low < high) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// legend.ts - what the colours in view mean.
+// legend.ts - the meaning of the visible colours.
 
 import { Colours, Kind } from "./colours";
 

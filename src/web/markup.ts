@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// markup.ts - the elements of a player, and its keys in words.
+// markup.ts - the elements of a player, and the list of its keys.
 
 const KEYS: [string, string][] = [
 	["Space", "play or pause"], ["← →", "previous or next frame (in a map: , and .)"],

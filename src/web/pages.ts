@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// pages.ts - the page that the pointer or the keyboard is on, and what is told of it.
+// pages.ts - the page under the pointer or selected by the keyboard, and its description.
 
 import { MovieData, Site } from "./data";
 import { Panel } from "./panel";
 import { Stage } from "./stage";
 import { Fact, Tip, facts } from "./tip";
 
-const CLOSE = 12; // CSS pixels that a page has at least when it was looked for
+const CLOSE = 12; // minimum size in CSS pixels of a page that was searched for
 
 export class Pages {
 	readonly tip = new Tip();
 	private pointer = { x: 0, y: 0 }; // of the window
 
 	/**
-	 * changed: the view, or the page, is another one; ready: the film shows the frame;
-	 * alone: is there nothing else in the document that the wheel could move?
+	 * changed: called when the view or the page changes; ready: the film shows the frame;
+	 * alone: does the wheel have nothing else in the document to scroll?
 	 */
 	constructor(private stage: Stage, private data: MovieData, private sites: Site[],
 		    private changed: () => void, private ready: (panel: Panel) => void,
 		    private alone: boolean) {}
 
-	/** The frame is another one: what is told, too. */
+	/** Updates the description after a change of frame. */
 	refresh(): void {
 		const panel = this.stage.visible.find((p) => p.page >= 0);
 		if (panel && !this.tip.box.hidden)
@@ -31,7 +31,7 @@ export class Pages {
 		this.tip.hide();
 	}
 
-	/** The page that has an address: in the first film that has one. False: none. */
+	/** Finds the page that contains an address, in the first film that has it. False: none. */
 	find(text: string): boolean {
 		const hex = text.trim().replace(/^0x/i, "");
 		const address = /^[0-9a-f]{1,16}$/i.test(hex) ? BigInt("0x" + hex) : -1n;

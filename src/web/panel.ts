@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// panel.ts - one film's pages on a canvas.  All panels share one view, so that
-// a page is as large and the same zoom everywhere.
+// panel.ts - one film's pages on a canvas.  All panels share one view: the same position and
+// zoom.
 
 import { Colours, Kind, pinned } from "./colours";
 import { PAGE } from "./data";
@@ -8,15 +8,15 @@ import { Film } from "./film";
 import { Layout } from "./layout";
 import { bytes, percent } from "./words";
 
-/** CSS pixels a page, and the pixel where cell (0, 0) begins. */
+/** CSS pixels per page, and the position of cell (0, 0). */
 export interface View {
 	scale: number;
 	x: number;
 	y: number;
 }
 
-const GRID = 9; // CSS pixels a page from which on pages are parted by lines
-const NUMBERS = 46; // and from which on they say their bytes
+const GRID = 9; // CSS pixels per page from which lines separate pages
+const NUMBERS = 46; // and from which pages show their bytes
 
 export class Panel {
 	readonly root: HTMLElement;
@@ -29,7 +29,7 @@ export class Panel {
 	layout!: Layout;
 	width = 0;
 	height = 0;
-	page = -1; // that a pointer or the keyboard is on
+	page = -1; // under the pointer or selected by the keyboard
 
 	constructor(readonly film: Film, readonly index: number, colour: string) {
 		this.colour = new Uint32Array(film.data.pages);
@@ -116,7 +116,7 @@ export class Panel {
 				"Requested bytes as a share of the pages that contain them");
 	}
 
-	/** Rows from and to that can be seen. */
+	/** The visible rows. */
 	private visible(view: View): [number, number, number, number] {
 		return [Math.max(0, Math.floor(-view.x / view.scale)),
 			Math.max(0, Math.floor(-view.y / view.scale)),
@@ -124,7 +124,7 @@ export class Panel {
 			Math.min(this.layout.rows, Math.ceil((this.height - view.y) / view.scale))];
 	}
 
-	/** Address space that some frame uses is a little lighter than what none does. */
+	/** Address space that any frame uses is slightly lighter than unused space. */
 	private ground(to: CanvasRenderingContext2D, view: View): void {
 		const { columns } = this.layout, s = view.scale;
 		to.fillStyle = getComputedStyle(this.canvas).getPropertyValue("--mp-unit");
@@ -169,7 +169,7 @@ export class Panel {
 		to.globalAlpha = 1;
 	}
 
-	/** Calls f for each page that can be seen, with its top left. */
+	/** Calls f for each visible page, with its top left corner. */
 	private each(view: View, f: (page: number, x: number, y: number) => void): void {
 		const [left, top, right, bottom] = this.visible(view);
 		for (let r = top; r < bottom; r++)

@@ -28,10 +28,10 @@ export class Player {
 	private frames = 1;
 	private playing = false;
 	private speed = 1;
-	private owed = 0; // parts of a frame that playing has not shown yet
+	private owed = 0; // fraction of a frame not shown yet
 	private before = 0;
 	private pins = false;
-	private asked = false; // for a drawing
+	private asked = false; // a drawing is scheduled
 
 	private constructor(private root: HTMLElement, private data: MovieData) {
 		root.innerHTML = MARKUP;
@@ -54,7 +54,7 @@ export class Player {
 		return p;
 	}
 
-	/** Is it all that the document has?  Else keys and wheel may be meant for others. */
+	/** Is it alone in the document?  Otherwise keys and wheel may be meant for other elements. */
 	private get alone(): boolean {
 		return document.body.querySelectorAll(":scope > :not(script)").length === 1;
 	}
@@ -120,7 +120,7 @@ export class Player {
 		this.get("films").append(label);
 	}
 
-	/** Colours are those of the theme. */
+	/** Applies the colours of the theme. */
 	private dye(): void {
 		this.colours = new Colours(this.data, this.films, this.sites, this.isDark());
 	}
@@ -129,7 +129,7 @@ export class Player {
 		drawLegend(this.get("legend"), this.colours, this.kind, this.pins);
 	}
 
-	/** The panels get the height that nothing else needs. */
+	/** Gives the panels the remaining height. */
 	arrange(): void {
 		if (!this.root.isConnected)
 			return;
@@ -157,7 +157,7 @@ export class Player {
 		this.pausedGoto(ns < 0 ? this.peakFrame() : frame);
 	}
 
-	/** What each frame of the first film has, with a line of titles. */
+	/** The figures of each frame of the first film, with a line of titles. */
 	table(): (string | number)[][] {
 		const f = this.films[0].figures;
 		return [["calls", "seconds", "requested bytes", "usable bytes", "blocks", "pages with a live byte", "resident bytes"],
@@ -174,7 +174,7 @@ export class Player {
 		this.goto(frame);
 	}
 
-	/** Frames are those of the first film; others show what they have at its calls. */
+	/** Frames are those of the first film; others show their state after the same number of calls. */
 	private seek(film: Film): void {
 		const first = this.films[0];
 		film.seek(film === first ? this.frame : film.frameAt(first.figures.op[this.frame]));
@@ -213,7 +213,7 @@ export class Player {
 
 	// ---- drawing ----
 
-	/** Once, however often it was asked for. */
+	/** Draws once for any number of requests. */
 	private draw(): void {
 		if (this.asked || !this.root.isConnected)
 			return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// stage.ts - how large the panels are and what part of them is in view; the same
+// stage.ts - the size of the panels and the visible part of them, the same
 // for all, so that they can be compared.
 
 import { Layout } from "./layout";
@@ -7,8 +7,8 @@ import { Panel, View } from "./panel";
 
 const COLUMNS = [32, 64, 128, 256, 512]; // so that 2 MiB are whole rows
 const GAP = 14; // CSS pixels between panels
-const CAPTION = 58; // and for what stands above a map
-const LARGEST = 24; // of a page when all is in view
+const CAPTION = 58; // and above a map
+const LARGEST = 24; // of a page when everything is visible
 
 export class Stage {
 	readonly panels: Panel[] = [];
@@ -28,7 +28,7 @@ export class Stage {
 		return this.panels.filter((p) => this.shown[p.index]);
 	}
 
-	/** Panels as large as they can be in so many pixels from top to bottom. */
+	/** Makes the panels as large as fits this height. */
 	arrange(height: number): void {
 		const panels = this.visible;
 		for (const p of this.panels)
@@ -45,7 +45,7 @@ export class Stage {
 			this.fit();
 	}
 
-	/** Side by side is better to compare: one above the other must give more than that. */
+	/** Side by side is easier to compare: stacking must make the panels considerably larger. */
 	private best(panels: Panel[], width: number, height: number) {
 		const rows = new Map(COLUMNS.map((c) =>
 			[c, Math.max(...panels.map((p) => new Layout(p.film.data, c).rows))]));
@@ -78,7 +78,7 @@ export class Stage {
 		this.fitted = true;
 	}
 
-	/** x, y: the point of a panel that stays where it is; its middle if not given. */
+	/** x, y: the fixed point of a panel; its middle if not given. */
 	zoom(factor: number, x?: number, y?: number): void {
 		const p = this.visible[0];
 		if (!p)
@@ -99,7 +99,7 @@ export class Stage {
 		this.fitted = false;
 	}
 
-	/** Pans so that the page can be seen. */
+	/** Pans until the page is visible. */
 	reveal(panel: Panel, page: number): void {
 		const [x, y] = panel.pointOf(page, this.view), s = this.view.scale;
 		const right = Math.max(0, x + s - panel.width), down = Math.max(0, y + s - panel.height);

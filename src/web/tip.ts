@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// tip.ts - what a page holds, in words: for a pointer as a box beside it, for
-// the keyboard and screen readers in a line of its own.
+// tip.ts - describes the contents of a page: in a box beside the pointer, and for
+// the keyboard and screen readers in a separate line.
 
 import { MovieData, PAGE, Site, threadNumber } from "./data";
 import { Film, State } from "./film";
@@ -44,7 +44,7 @@ export function facts(film: Film, layout: Layout, page: number, data: MovieData,
 
 function ownerFacts(film: Film, owner: number, data: MovieData, sites: Site[]): Fact[] {
 	const { size, birth, thread, site } = film.owners;
-	// Calls since the one that made it; `op` are those done.
+	// Calls since its allocation; `op` is the number of calls so far.
 	const age = film.figures.op[film.frame] - birth[owner] - 1;
 	const time = data.ns && data.ops ? age * data.ns / data.ops : 0;
 	const out: Fact[] = [

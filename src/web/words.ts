@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// words.ts - figures as a reader wants them: what src/mprof/util/format.h says, by tests/format.tsv.
+// words.ts - formats figures as src/mprof/util/format.h does; tests/format.tsv has examples for both.
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 

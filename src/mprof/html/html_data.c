@@ -2,7 +2,7 @@
 /*
  * html_data.c - see html_data.h.
  *
- * The tree is made of lines (function, source file and line); the page adds lines up to functions
+ * Nodes of the tree are lines (function, source file and line); the page sums lines to functions
  * where it shows functions.  Nodes are written in preorder with the heaviest child first, so that
  * the first picture needs no sorting.
  */
@@ -22,9 +22,9 @@
 #include "../util/order.h"
 
 #define NONE	    UINT32_MAX
-#define ERROR_SCALE 1024 /* of error.*, which may be fractions */
+#define ERROR_SCALE 1024 /* factor of error.*, which may be fractions */
 
-/* A line that the tree leaves out, such as _start: filters by name still ask for it. */
+/* A line that the tree omits, such as _start: filters by name still match it. */
 struct start {
 	uint32_t node, key; /* of the tree */
 };
@@ -34,24 +34,24 @@ struct writer {
 	struct html_data *to;
 	struct calltree tree;
 	uint32_t *node_of;   /* node of the tree, by site of the profile */
-	uint32_t *page;	     /* number in the page by node of the tree */
-	uint32_t *order;     /* node of the tree by number in the page */
+	uint32_t *page;	     /* node of the page, by node of the tree */
+	uint32_t *order;     /* node of the tree, by node of the page */
 	struct cells *cells; /* with the page's nodes as stacks */
 	struct interner text;
-	uint32_t *line; /* by key of the tree's lines: number in the page, from 1 */
+	uint32_t *line; /* by key of the tree's lines: line of the page, from 1 */
 	size_t lines;
-	struct interner starts; /* struct start: what called the outermost nodes of the tree */
-	uint32_t *deepest;	/* keys of lines: call stacks of threads, one behind the other */
+	struct interner starts; /* struct start: callers of the outermost nodes of the tree */
+	uint32_t *deepest;	/* keys of lines: call stacks of threads, concatenated */
 	size_t deepest_lines, deepest_room, threads;
 	struct blob deepest_length; /* a column: lines of each */
 	struct interner files;	    /* paths, in the order of the sources */
-	struct blob source[4];	    /* columns: path, text, why there is none, change */
+	struct blob source[4];	    /* columns: path, text, reason without text, change */
 	size_t source_bytes;	    /* of all texts */
 };
 
 /* ---- the tree ---- */
 
-/* Lines of a path before those that are nodes; `node` is that of the path's end. */
+/* Records the lines of a path that precede its nodes; `node` is the end of the path. */
 static void note_starts(struct writer *w, const struct sym_line *const *line, size_t n,
 			uint32_t node)
 {
@@ -143,7 +143,7 @@ static void note_deepest(struct writer *w)
 	}
 }
 
-/* Is every figure of the node below 1 / `part` of the whole? */
+/* Is every figure of the node below 1 / `part` of the total? */
 static bool is_small(const struct writer *w, uint32_t node, uint64_t part)
 {
 	const struct calltree *t = &w->tree;
@@ -155,7 +155,7 @@ static bool is_small(const struct writer *w, uint32_t node, uint64_t part)
 	return true;
 }
 
-/* Nodes in preorder that are not small; how many. */
+/* Nodes in preorder that are not small; their number. */
 static size_t walk_tree(struct writer *w, uint64_t part)
 {
 	const struct calltree *t = &w->tree;
@@ -189,7 +189,7 @@ static void order_nodes(struct writer *w)
 
 	w->page = must_malloc((nodes + 1) * sizeof(*w->page));
 	w->order = must_malloc((nodes + 1) * sizeof(*w->order));
-	/* What lies below a node that is left out is left out as well. */
+	/* Nodes below an omitted node are omitted as well. */
 	for (i = 0; i < nodes; i++)
 		w->page[i] = NONE;
 	w->to->nodes = walk_tree(w, 0);
@@ -201,7 +201,7 @@ static void order_nodes(struct writer *w)
 	w->to->merged_nodes = nodes - w->to->nodes;
 }
 
-/* The page's node that stands for a node of the tree. */
+/* The page's node that represents a node of the tree. */
 static uint32_t page_of(const struct writer *w, uint32_t node)
 {
 	while (w->page[node] == NONE)
@@ -230,7 +230,7 @@ void html_map_release(struct html_map *map)
 
 /* ---- cells ---- */
 
-/* Cells that have become the same are one. */
+/* Merges cells that have become equal. */
 static void merge_cells(struct cells *s)
 {
 	size_t i, n = 0;
@@ -261,7 +261,7 @@ static void make_cells(struct writer *w)
 
 		site = c.stack <= p->stacks->nodes ? p->site_of[c.stack] : 0;
 		if (!site)
-			continue; /* does not pass the filters */
+			continue; /* excluded by the filters */
 		c.stack = page_of(w, w->node_of[site - 1]);
 		s->cell[n++] = c;
 	}
@@ -297,7 +297,7 @@ static uint32_t text_of(struct writer *w, const char *text)
 
 /* ---- sources ---- */
 
-/* The text of a path; without the home directory, for a page that others may read. */
+/* The text of a path, without the home directory if others may read the page. */
 static uint32_t path_of(struct writer *w, const char *path)
 {
 	char *hidden = w->from->hide_home ? html_hide_home(path) : NULL;
@@ -325,7 +325,7 @@ static void embed(struct writer *w, size_t file)
 	free(s.text);
 }
 
-/* A file that a line names, unless it is known. */
+/* A file that a line refers to, unless it is known. */
 static void add_source(struct writer *w, const struct sym_line *line)
 {
 	struct html_sources *all = w->from->sources;
@@ -360,7 +360,7 @@ static void put_sources(struct writer *w, struct blob *b)
 
 /* ---- lines and nodes ---- */
 
-/* A line, unless it is there. */
+/* A line, unless it is known. */
 static void put_line(struct writer *w, struct blob *part, uint32_t key)
 {
 	const struct sym_line *line = line_interner_line(&w->tree.lines, key);
@@ -377,7 +377,7 @@ static void put_line(struct writer *w, struct blob *part, uint32_t key)
 		add_source(w, line);
 }
 
-/* Those of the nodes that are shown, in the order in which they are first met; then the starts. */
+/* Lines of visible nodes, in the order of their first use; then the starts. */
 static void put_lines(struct writer *w, struct blob *b)
 {
 	static const char *const name[] = { "line.function", "line.file", "line.line",
@@ -420,7 +420,7 @@ static unsigned depth_of(const struct calltree *t, uint32_t node)
 	return depth;
 }
 
-/* Depths as steps up from the node before: 0 for its child. */
+/* Depths, as levels up from the previous node: 0 for its child. */
 static void put_nodes(struct writer *w, struct blob *b)
 {
 	const struct calltree *t = &w->tree;
@@ -437,7 +437,7 @@ static void put_nodes(struct writer *w, struct blob *b)
 		blob_number(b, w->line[t->node[w->order[i]].key]);
 }
 
-/* Each node's own figures; those of nodes that are not shown count for the node above. */
+/* Each node's own figures; those of omitted nodes count for the node above. */
 static void put_figures(struct writer *w, struct blob *b)
 {
 	const struct calltree *t = &w->tree;
@@ -457,7 +457,7 @@ static void put_figures(struct writer *w, struct blob *b)
 	free(own);
 }
 
-/* Sizes and lifetimes of the blocks of each node itself: least and most, plus 1; 0: it has none. */
+/* Sizes and lifetimes of each node's own blocks: minimum and maximum, plus 1; 0: no blocks. */
 static void put_extremes(struct writer *w, struct blob *b)
 {
 	static const char *const name[] = { "own.freed", "extreme.size_least", "extreme.size_most",
@@ -489,7 +489,7 @@ static void put_extremes(struct writer *w, struct blob *b)
 	free(node);
 }
 
-/* The node of a stack; the root for what the filters leave out. */
+/* The node of a stack; the root for stacks that the filters exclude. */
 static uint32_t node_of_stack(const struct writer *w, uint32_t stack)
 {
 	const struct profile *p = w->from->profile;
@@ -498,8 +498,10 @@ static uint32_t node_of_stack(const struct writer *w, uint32_t stack)
 	return site ? page_of(w, w->node_of[site - 1]) : 0;
 }
 
-/* Resident pages by the blocks on them: of the largest sample each node's own, of the others those
- * with much. */
+/*
+ * Resident pages by the blocks on them: of the largest sample all nodes, of the others those with
+ * many pages.
+ */
 static void put_shares(struct writer *w, struct blob *b)
 {
 	static const char *const name[] = { "share.sample", "share.node", "share.bytes" };
@@ -527,7 +529,8 @@ static void put_shares(struct writer *w, struct blob *b)
 	free(own);
 }
 
-/* How exact estimates are (profile/estimate.h): each node's own variances, and its largest samples.
+/*
+ * The error of estimates (profile/estimate.h): each node's own variances, and its largest samples.
  */
 static void put_errors(struct writer *w, struct blob *b)
 {
@@ -559,7 +562,7 @@ static void put_errors(struct writer *w, struct blob *b)
 	free(node);
 }
 
-/* The last samples of all processes at a time, added up; 0: not known. */
+/* The last samples of all processes at a time, summed; 0: unknown. */
 static struct mprof_sample sampled_at(const struct walk *w, uint64_t ticks)
 {
 	const struct mprof_sample *sample;
@@ -570,7 +573,7 @@ static struct mprof_sample sampled_at(const struct walk *w, uint64_t ticks)
 		n = w->input.samples(w->input.context, w->heap.process[i]->number, &sample);
 		for (k = 0; k < n && sample[k].ticks <= ticks; k++)
 			;
-		/* Behind its last sample, a process that is seen to end has ended. */
+		/* A process that is known to have ended has no memory after its last sample. */
 		if (k && (k < n || sample[k - 1].ticks == ticks ||
 			  w->heap.process[i]->state == HEAP_RUNNING)) {
 			sum.rss += sample[k - 1].rss;
@@ -581,7 +584,7 @@ static struct mprof_sample sampled_at(const struct walk *w, uint64_t ticks)
 	return sum;
 }
 
-/* The same of a profile's process, at the end of a step. */
+/* The same for a profile's process, at the end of a step. */
 static struct mprof_sample stepped(const struct course *c, size_t i)
 {
 	return i < c->count
@@ -621,7 +624,7 @@ static void put_points(struct writer *w, struct blob *b)
 	free(sample);
 }
 
-/* Nodes rise, births rise within a node; both as steps.  death counts from birth. */
+/* Nodes ascend, births ascend within a node; both as differences.  death is relative to birth. */
 static void put_cells(struct writer *w, struct blob *b)
 {
 	const struct heap *h = &w->from->profile->walk.heap;
@@ -660,7 +663,7 @@ static void put_threads(struct writer *w, struct blob *b)
 		blob_number(b, h->process[h->thread[i].process]->number);
 }
 
-/* The largest ones; their sums are in HEAD. */
+/* The largest variables; their sums are in HEAD. */
 static void put_variables(struct writer *w, struct blob *b)
 {
 	static const char *const name[] = { "variable.name",  "variable.object",
@@ -685,7 +688,7 @@ static void put_variables(struct writer *w, struct blob *b)
 	put_columns(w, b, name, part, 7, i);
 }
 
-/* Last, because the others number texts: their bytes, then the bytes themselves. */
+/* Last, because the others number texts: their lengths, then the bytes. */
 static void put_texts(struct writer *w, struct blob *b)
 {
 	uint32_t id;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * html_data.h - the numbers behind the pages of `mprof report --html`: the tree of call stacks,
- * the points in time, and the cells that answer every window (src/web/report/README.md).
+ * html_data.h - the numbers behind the pages of `mprof report --html`: the tree of call stacks, the
+ * points in time, and the cells that answer every window (src/web/report/README.md).
  *
- * The page is bounded whatever the trace: at most HTML_NODES nodes, the smallest merged into
- * their callers (`merged_*` say how much that is), and at most CELLS_MOST cells: beyond
- * that, time is divided into fewer points.
+ * The size of the page is limited: at most HTML_NODES nodes, the smallest merged into their callers
+ * (`merged_*` is how much that is), and at most CELLS_MOST cells: beyond that, time is divided into
+ * fewer points.
  *
  * Threads: one at a time.
  */
@@ -24,7 +24,7 @@ struct stack_uses;
 struct variables;
 
 #define HTML_NODES     250000u
-#define HTML_THREADS   1000u /* those that used most of their stacks */
+#define HTML_THREADS   1000u /* threads that used most of their stacks */
 #define HTML_SAMPLES   2000u /* of resident pages */
 #define HTML_VARIABLES 1000u /* the largest */
 
@@ -36,15 +36,15 @@ static inline size_t html_samples_step(size_t samples)
 	return samples / HTML_SAMPLES + 1;
 }
 
-/* Where the page shows what belongs to a stack. */
+/* Where the page shows the figures of a stack. */
 struct html_map {
-	uint32_t *node_of; /* by node of stacks.h; HTML_NO_NODE: the filters leave it out */
+	uint32_t *node_of; /* by node of stacks.h; HTML_NO_NODE: excluded by the filters */
 	size_t stacks, nodes;
 };
 
 /*
- * For struct cells.same: the stack that stands for all that have the same node in the page, the
- * first one that was passed.  A struct with the profile, whose walk has begun, is empty.
+ * For struct cells.same: the stack that represents all with the same node in the page, the first
+ * one that was passed.  Initially only `profile` is set, whose walk has begun.
  */
 struct html_stacks {
 	struct profile *profile;
@@ -56,25 +56,25 @@ uint32_t html_same_stack(void *html_stacks, uint32_t stack);
 void html_stacks_release(struct html_stacks *s);
 
 struct html_source_data {
-	struct profile *profile; /* by stack, with libraries: the page folds them away */
-	struct cells *cells;	 /* changed: what the page has of them remains */
-	const struct resident_shares *shares; /* NULL: of a profile */
-	const struct course *course;	      /* of a profile: what its points are; NULL */
+	struct profile *profile; /* by stack, with libraries, which the page can hide */
+	struct cells *cells;	 /* changed: only those in the page remain */
+	const struct resident_shares *shares; /* NULL for a profile */
+	const struct course *course;	      /* of a profile: its points in time; NULL */
 	const struct stack_uses *stacks;
 	const struct variables *variables;
 	size_t most_nodes;	      /* 0: HTML_NODES */
-	bool hide_home;		      /* of the paths that the page shows */
-	struct html_sources *sources; /* the files are added to it */
+	bool hide_home;		      /* in the paths that the page shows */
+	struct html_sources *sources; /* files are added to it */
 };
 
 struct html_data {
-	struct blob blob; /* all columns one behind the other, compressed */
-	json *column;	  /* [{"name", "count"}] in their order; the caller's until it is added */
+	struct blob blob; /* all columns, concatenated and compressed */
+	json *column;	  /* [{"name", "count"}] in order; the caller's until it is added */
 	size_t nodes, cells;
 	uint64_t merged_nodes; /* of the tree, merged into their callers */
 };
 
-/* map: filled unless it is NULL, the caller's to release. */
+/* map: filled unless it is NULL; the caller releases it. */
 void html_data_make(struct html_data *to, const struct html_source_data *from,
 		    struct html_map *map);
 void html_map_release(struct html_map *map);

@@ -6,7 +6,7 @@
 #include "../util/markup.h"
 #include "html_hashes.h" /* made by the Makefile: HTML_STYLE_SHA256 and so on */
 
-/* Style and scripts of the page, bundled from src/web/report; the Makefile says where they are. */
+/* Style and scripts of the page, bundled from src/web/report; the Makefile defines their paths. */
 __asm__(".section .rodata\n"
 	"html_style: .incbin \"report.css\"\n"
 	"html_style_end: .byte 0\n"
@@ -19,8 +19,8 @@ extern const char html_style[], html_style_end[], html_script[], html_script_end
 extern const char html_unpack[], html_unpack_end[];
 
 /*
- * The script is packed in the page; this unpacks it.  Its hash is in the policy as well, which is
- * what lets a script that is added later run.
+ * The script is compressed in the page; this one unpacks it.  Its hash is in the policy as well,
+ * which permits a script that is added later.
  */
 #define POLICY                                                                    \
 	"default-src 'none'; script-src 'sha256-" HTML_UNPACK_SHA256              \
@@ -40,7 +40,7 @@ void html_frame_begin(const char *title, bool served, FILE *out)
 	      "<meta name=\"referrer\" content=\"no-referrer\">\n"
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"",
 	      out);
-	/* The server adds what a page cannot say of itself. */
+	/* The server adds directives that a page cannot contain. */
 	fputs(served ? html_policy_served : html_policy, out);
 	fputs("\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", out);
 	markup_text(title, out);

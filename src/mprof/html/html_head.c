@@ -14,7 +14,7 @@
 #include "../profile/suppressions.h"
 #include "../profile/variables.h"
 
-#define THREADS_MOST 4096 /* listed one by one */
+#define THREADS_MOST 4096 /* listed individually */
 #define PAIRS_MOST   4096
 #define ROWS_MOST    500 /* nodes whose blocks grew */
 
@@ -51,7 +51,7 @@ static uint64_t blocks_left_out(const struct cross_frees *h)
 	return blocks;
 }
 
-/* What mprof needed itself of a sample's other memory. */
+/* The part of a sample's other memory that mprof itself used. */
 static uint64_t own_bytes(const struct html_report *r, const struct resident_parts_sample *s)
 {
 	const struct tree_process *p = tree_find(&r->analysis->tree, s->process);
@@ -78,7 +78,7 @@ static json *report_part(const struct html_report *r)
 	return report;
 }
 
-/* Chains of one node of the page are one row; those that the filters leave out are none. */
+/* Chains of one node of the page are one row; those that the filters exclude are omitted. */
 static uint32_t key_of(void *map, uint32_t stack)
 {
 	const struct html_map *m = map;

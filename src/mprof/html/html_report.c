@@ -29,12 +29,12 @@ static void put_text(const struct html_report *r, const char *text, FILE *out)
 
 /* ---- what ran, and findings ---- */
 
-/* A printer's text as HTML: titles, points, and the commands under them. */
+/* Converts a printer's text to HTML: titles, items, and the commands below them. */
 struct lines {
 	const struct html_report *report;
 	FILE *out;
 	bool list, item;
-	bool each; /* a line is an item, marked or not */
+	bool each; /* each line is an item, marked or not */
 };
 
 static void end_item(struct lines *l)
@@ -105,7 +105,7 @@ static void put_findings(const struct html_report *r, FILE *out)
 	free(text);
 }
 
-/* Of a run that did not keep every call: which it kept, and the totals of all. */
+/* For a run that did not keep every call: which calls it kept, and the totals of all. */
 static void put_kept(const struct html_report *r, FILE *out)
 {
 	char *text = NULL;
@@ -226,7 +226,7 @@ static void put_curve(const struct cells *c, FILE *out)
 
 /* ---- data ---- */
 
-/* In a script element, of any type, "<" could end it or begin a comment. */
+/* In any script element, "<" could end it or begin a comment. */
 static void put_json(json *o, FILE *out)
 {
 	const char *s = json_text(o, JSON_C_TO_STRING_PLAIN);
@@ -241,7 +241,7 @@ static void put_json(json *o, FILE *out)
 
 /* ---- the page ---- */
 
-/* The JSON of a movie has no "<" in it. */
+/* The JSON of a movie contains no "<". */
 static void put_heap(const struct html_report *r, FILE *out)
 {
 	if (!r->heap)

@@ -2,10 +2,10 @@
 /*
  * html_report.h - `mprof report --html`: one page that needs no network and no server.
  *
- * What ran, findings and the curve of live memory are plain HTML before everything else, so that
- * they are on the screen before any data is read, print, and show without JavaScript.  The data
- * follow as text that is never run; style and script are constants whose hashes the page's
- * content security policy names, and it forbids every request.
+ * What ran, findings and the curve of live memory are plain HTML before everything else, so they
+ * appear before any data is read, can be printed, and need no JavaScript.  The data follow as text
+ * that is never executed; style and script are constants whose hashes are in the page's content
+ * security policy, which forbids every request.
  */
 #ifndef MPROF_HTML_HTML_REPORT_H
 #define MPROF_HTML_HTML_REPORT_H
@@ -23,13 +23,13 @@
 struct print_totals;
 
 struct html_report {
-	const struct analysis *analysis; /* with findings, unless: */
+	const struct analysis *analysis; /* with findings; NULL if totals is set: */
 	/* Set for a profile, which leaves cells, map, cross_frees and resident NULL. */
 	const struct print_totals *totals;
 	json *threads, *processes; /* of a profile: rows of `mprof report hot --by`; else NULL */
 	const struct cells *cells;
 	const struct html_data *data;
-	const struct cross_frees *cross_frees; /* who frees whose blocks */
+	const struct cross_frees *cross_frees; /* which thread freed whose blocks */
 	const struct html_map *map;
 	const struct resident_parts *resident; /* what resident memory consisted of */
 	const struct resident_shares *shares;  /* whose blocks were on it; NULL as above */
@@ -38,9 +38,9 @@ struct html_report {
 	const struct variables *variables;
 	bool sources;		 /* embedded */
 	const struct blob *heap; /* JSON of a movie (src/web/README.md); NULL */
-	uint32_t heap_process;	 /* whose heap that is */
-	bool served;		 /* by mprof view, which the page may ask */
-	json *traces;		 /* names of those that it serves, if they are several; else NULL */
+	uint32_t heap_process;	 /* the process whose heap that is */
+	bool served;		 /* by mprof view, to which the page may send requests */
+	json *traces;		 /* names of the served traces, if several; else NULL */
 	size_t index;		 /* of this one */
 };
 
@@ -48,10 +48,12 @@ void html_report(const struct html_report *r, FILE *out);
 
 /* ---- html_head.c, for html_report.c ---- */
 
-/* HEAD: the facts of the page, but for its large tables of numbers (page.def).  The caller's;
- * without home directories unless the page is served. */
+/*
+ * HEAD: the facts of the page, without its large tables of numbers (page.def).  The caller's;
+ * without home directories unless the page is served.
+ */
 json *html_head(const struct html_report *r);
-/* What was started first, as it would be typed. */
+/* The command that was started first, as typed in a shell. */
 struct long_text html_command(const struct analysis *a);
 
 #endif

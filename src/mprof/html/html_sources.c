@@ -11,7 +11,7 @@
 #include "../print/text.h"
 #include "../util/alloc.h"
 
-/* When the object of that name was last changed. */
+/* When the object of that name was last modified. */
 static int64_t built_ns(const struct profile *p, const char *module)
 {
 	struct stat st;
@@ -80,7 +80,7 @@ void html_source_read(struct html_source *to, const struct html_sources *s, size
 
 /* ---- home directories ---- */
 
-/* Bytes of the home directory that text begins with; 0: none. */
+/* Length of the home directory at the beginning of text; 0: none. */
 static size_t home_at(const char *text)
 {
 	const char *home = getenv("HOME");
@@ -95,7 +95,7 @@ static size_t home_at(const char *text)
 	return 0;
 }
 
-/* Can a path begin behind these characters?  Inside /mnt/home/x it cannot; after -I it can. */
+/* Can a path begin after these characters?  Inside /mnt/home/x it cannot; after -I it can. */
 static bool may_begin(const char *text, size_t at)
 {
 	const unsigned char c = at ? (unsigned char)text[at - 1] : ' ';

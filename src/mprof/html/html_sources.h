@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * html_sources.h - the source files behind a page: those that the debug information of the trace's
- * programs names, and no others.
+ * html_sources.h - the source files of a page: only those that the debug information of the trace's
+ * programs names.
  *
- * A page holds their text only if `embed` is set; `mprof view` reads a file, by its number in this
- * list, when the page asks for it.
+ * A page contains their text only if `embed` is set; `mprof view` reads a file, by its number in
+ * this list, when the page requests it.
  */
 #ifndef MPROF_HTML_HTML_SOURCES_H
 #define MPROF_HTML_HTML_SOURCES_H
@@ -18,13 +18,13 @@
 #define HTML_SOURCES_MOST (8u << 20) /* bytes of text in one page */
 
 struct html_source_file {
-	char *path;	  /* as the debug information has it */
+	char *path;	  /* as in the debug information */
 	int64_t built_ns; /* last change of the program or library that names it, since 1970;
 			   * 0: unknown */
 };
 
 struct html_sources {
-	/* ---- the caller's: a zeroed struct with these ---- */
+	/* ---- set by the caller, all else zero ---- */
 	const char *const *dir; /* searched first, ends with NULL; may be NULL */
 	bool embed;
 	/* ---- the list ---- */
@@ -33,7 +33,7 @@ struct html_sources {
 	size_t files, room;
 };
 
-/* Appends a file that the object called `module` names. */
+/* Appends a file that the object called `module` refers to. */
 void html_sources_add(struct html_sources *s, const struct profile *p, const char *path,
 		      const char *module);
 void html_sources_release(struct html_sources *s);
@@ -50,7 +50,7 @@ struct html_source {
 	enum html_source_change change;
 };
 
-/* The text is the caller's to free. */
+/* The caller frees the text. */
 void html_source_read(struct html_source *to, const struct html_sources *s, size_t file);
 
 /* A copy of text with "~" for home directories: of $HOME, /home/NAME and /root.  NULL: no memory.

@@ -8,7 +8,7 @@
 
 #include "../util/alloc.h"
 
-/* ---- the highest moment of a window ---- */
+/* ---- the peak of a window ---- */
 
 struct highest {
 	uint64_t from, to; /* ticks */
@@ -41,7 +41,7 @@ static const struct pass_ops highest_pass = { .name = "highest", .batch = look }
 
 /* ---- one walk ---- */
 
-/* A question, and what it is answered from. */
+/* A question, and the data for its answer. */
 struct asking {
 	struct window_answer *answer;
 	struct trace *trace;
@@ -54,7 +54,7 @@ struct asking {
 	struct walk walk;
 };
 
-/* With one pass, from the beginning of a slice on. */
+/* One pass, starting at the beginning of a slice. */
 static int run(struct asking *a, size_t slice, const struct pass_ops *ops, void *self,
 	       const struct walk_until *until, struct error *err)
 {
@@ -94,7 +94,7 @@ static uint64_t to_ticks(const struct asking *a)
 	return trace_ticks(a->trace, a->q->to_ns < 0 ? 0 : (uint64_t)a->q->to_ns);
 }
 
-/* The last slice from which a walk comes to its end, as it would from the beginning. */
+/* The last slice from which a walk reaches its end, as it would from the beginning. */
 static size_t slice_before(const struct asking *a, const struct walk_until *until)
 {
 	size_t i = a->slices;
@@ -108,7 +108,7 @@ static size_t slice_before(const struct asking *a, const struct walk_until *unti
 
 /* ---- the peak ---- */
 
-/* A slice of which some events may lie in the window and some not; *over: none does behind it. */
+/* A slice that is partly in the window; *over: no later slice is. */
 static int look_into(struct asking *a, struct highest *h, size_t i, bool *over, struct error *err)
 {
 	struct walk_until until = { .set = true, .ticks = h->to };
@@ -119,7 +119,7 @@ static int look_into(struct asking *a, struct highest *h, size_t i, bool *over, 
 	return run(a, i, &highest_pass, h, &until, err);
 }
 
-/* A slice that lies in the window wholly. */
+/* A slice that is entirely in the window. */
 static void look_at(struct highest *h, const struct snapshot_slice *s)
 {
 	if (!s->highest.at.set)
@@ -131,7 +131,7 @@ static void look_at(struct highest *h, const struct snapshot_slice *s)
 	h->in_window = true;
 }
 
-/* Where the highest moment of the window is. */
+/* Finds the time of the window's peak. */
 static int find_peak(struct asking *a, struct walk_until *until, struct error *err)
 {
 	const uint64_t from = ticks_of(a, a->q->from_ns);
@@ -157,7 +157,7 @@ static int find_peak(struct asking *a, struct walk_until *until, struct error *e
 	return ret;
 }
 
-/* ---- what lives at a moment ---- */
+/* ---- what is live at a time ---- */
 
 static void count(struct window_answer *a, const struct html_map *map, uint32_t stack,
 		  uint64_t blocks, uint64_t bytes)
@@ -224,7 +224,7 @@ static bool is_power(uint64_t n)
 	return n && !(n & (n - 1));
 }
 
-/* Do its limits lie between classes of sizes? */
+/* Are its limits on the boundaries of size classes? */
 static bool is_of_classes(const struct site_filter *f)
 {
 	return (!f->size_min || is_power(f->size_min)) &&
@@ -275,7 +275,7 @@ static int ask_total(struct asking *a, struct error *err)
 	return ret;
 }
 
-/* ---- what was allocated, of some lifetimes: that shows when blocks end ---- */
+/* ---- what was allocated, by lifetime, which is known when blocks end ---- */
 
 static void add_ended(struct asking *a, const struct block *b, uint32_t process, uint64_t ns)
 {
@@ -357,7 +357,7 @@ int window_ask(struct window_answer *answer, struct trace *t, const struct snaps
 	answer->nodes = map->nodes;
 	answer->node_bytes = must_calloc(map->nodes + 1, sizeof(*answer->node_bytes));
 	answer->node_blocks = must_calloc(map->nodes + 1, sizeof(*answer->node_blocks));
-	a = must_calloc(1, sizeof(*a)); /* it has two batches of events in it */
+	a = must_calloc(1, sizeof(*a)); /* large: it contains two batches of events */
 	a->answer = answer;
 	a->trace = t;
 	a->snapshots = snapshots;

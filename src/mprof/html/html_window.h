@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * html_window.h - exact answers about a window of time, from the trace: for `mprof view`, when the
- * points of the page are not where the question begins or ends.
+ * html_window.h - exact answers about a window of time, from the trace: for `mprof view`, if the
+ * window does not begin and end at points of the page.
  *
- * A window is (from, to], in ns since the start of the run.  Its peak is the highest moment in it,
- * the state at its beginning included.  With snapshots, only the slices of the trace are walked
- * that the ends of the window and its peak lie in; without, all of it up to the end of the window,
- * for the peak twice.  A filter of lifetimes cannot be combined with a moment.
+ * A window is (from, to], in ns since the start of the run.  Its peak is the time of most live
+ * bytes in it, including the state at its beginning.  With snapshots, only the slices of the trace
+ * are walked that contain the ends of the window and its peak; without, all of it up to the end of
+ * the window, twice for the peak.  A filter of lifetimes cannot be combined with a point in time.
  *
  * Errors: -errno with err filled; -ECANCELED when *cancel became true.  Threads: one at a time.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cache.c - what was found in an object, kept on disk: reading, finding, adding.
+ * cache.c - the symbol cache on disk: reading, finding, adding.
  *
- * cache_write.c writes, cache_directory.c keeps the directory.  The layout is in cache_format.h.
- * Everything in a file is checked once when it is loaded, so that cache_find need not.
+ * cache_write.c writes, cache_open.c manages the directory.  The layout is in cache_format.h.
+ * Everything in a file is checked once when it is loaded, so that cache_find need not check.
  */
 #include "cache.h"
 
@@ -146,7 +146,7 @@ void cache_load(struct cache *c, struct cache_file *f, const struct cache_key *k
 	if (f->loaded) {
 		f->quality = cache_view(f->loaded).head->quality;
 		f->doubtful = is_of_other_file(f, &key->there);
-		futimens(fd, NULL); /* it is in use: see util/cache_directory.h */
+		futimens(fd, NULL); /* marks it as used: see util/cache_directory.h */
 	}
 	close(fd);
 }

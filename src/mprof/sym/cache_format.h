@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cache_format.h - the layout of a file of the cache, shared by its reader and its writer.
+ * cache_format.h - the layout of a cache file, shared by its reader and its writer.
  *
- * Head, entries by ascending address, lines, strings.  In the byte order of the
- * machine; `order` is 1 only for one of the same.  String 0 is "".
+ * Head, entries by ascending address, lines, strings.  In the byte order of the machine; `order` is
+ * 1 only if it is the same.  String 0 is "".
  */
 #ifndef MPROF_SYM_CACHE_FORMAT_H
 #define MPROF_SYM_CACHE_FORMAT_H
@@ -12,7 +12,7 @@
 
 #define CACHE_MAGIC	 "mprofsym"
 #define CACHE_NAME	 130		   /* hex of a build-id */
-#define CACHE_FILE_BYTES ((off_t)64 << 20) /* a greater one is not read, nor written */
+#define CACHE_FILE_BYTES ((off_t)64 << 20) /* larger ones are neither read nor written */
 
 struct cache_head {
 	char magic[8];
@@ -22,7 +22,7 @@ struct cache_head {
 	uint8_t id[64];
 	uint32_t entries, lines;
 	uint32_t strings; /* bytes */
-	uint32_t path;	  /* in strings: of the object, as it was recorded */
+	uint32_t path;	  /* in strings: of the object, as recorded */
 	struct file_identity from;
 };
 
@@ -32,7 +32,7 @@ struct cache_stored {
 };
 
 struct cache_line {
-	uint32_t raw, file; /* where in strings */
+	uint32_t raw, file; /* offsets in strings */
 	uint32_t line, zero;
 	uint64_t offset;
 };
@@ -49,7 +49,7 @@ struct cache {
 	bool wrote;
 };
 
-/* What is new: the locations are its own, their strings are not. */
+/* A new entry: it owns the locations, but not their strings. */
 struct cache_entry {
 	uint64_t address;
 	struct location *location;
@@ -57,7 +57,7 @@ struct cache_entry {
 };
 
 struct cache_view cache_view(const char *bytes);
-/* False: an id that no file is named after. */
+/* False: an id without a file name. */
 bool cache_name(struct build_id id, char name[CACHE_NAME]);
 
 #endif

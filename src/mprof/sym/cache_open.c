@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* cache_open.c - the directory of the cache: opened for a run, and kept small. */
+/*
+ * cache_open.c - the directory of the cache: opens it, and limits its size.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cache_write.c - what was found in an object, kept on disk: merging and writing.
+ * cache_write.c - the symbol cache on disk: merging and writing.
  *
- * The new file is written beside the old one under a name of its own and then
- * takes its place, so nobody ever sees a part of it.
+ * A new file is written under another name and then renamed over the old one, so readers never see
+ * a part of it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct writer {
 	char *strings;
 	size_t bytes, string_room;
 	struct arena arena; /* strings that were written ... */
-	struct hash offset; /* ... and where, plus 1 */
+	struct hash offset; /* ... and their offsets, plus 1 */
 };
 
 static uint32_t put_string(struct writer *w, const char *text)
@@ -66,7 +66,7 @@ static void put_entry(struct writer *w, uint64_t address, const struct location 
 
 ORDER(by_address, struct cache_entry, RISING(address))
 
-/* Both are ordered; an address that is in both is taken once. */
+/* Both are sorted; an address in both is taken once. */
 static void merge(struct writer *w, struct cache_file *f, bool keep_loaded)
 {
 	struct cache_view v = { 0 };
@@ -155,7 +155,7 @@ void cache_store(struct cache *c, struct cache_file *f, const struct cache_key *
 	uint32_t path;
 	bool keep_loaded = f->loaded && f->quality == quality;
 
-	/* What is there and better stays. */
+	/* A better existing file stays. */
 	if (!c || !f->count || f->quality > quality)
 		return;
 	merge(&w, f, keep_loaded);

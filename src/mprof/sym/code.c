@@ -14,7 +14,7 @@ const char *code_find(const struct stacks *s, uint64_t address)
 	return i < s->codes && s->code[i].address == address ? s->code[i].name : NULL;
 }
 
-/* Cuts ":12" off the end; its number, or 0 and nothing is cut. */
+/* Removes ":12" from the end and returns the number; 0 if there is none. */
 static uint32_t cut_number(char *text)
 {
 	char *colon = strrchr(text, ':'), *end;
@@ -29,7 +29,7 @@ static uint32_t cut_number(char *text)
 	return (uint32_t)n;
 }
 
-/* The blank before the place of the source. */
+/* The blank before the source location. */
 static char *place_in(char *text)
 {
 	static const char *const begins[] = { " file:", " node:", " /" };

@@ -12,13 +12,13 @@
 #include "../trace/stacks.h"
 
 struct code_parts {
-	const char *function, *file; /* in the text; "" not known */
-	uint32_t line;		     /* 0 not known */
+	const char *function, *file; /* in the text; "": unknown */
+	uint32_t line;		     /* 0: unknown */
 };
 
-/* The name of a frame in no object; NULL. */
+/* The name of a frame outside all objects; NULL. */
 const char *code_find(const struct stacks *s, uint64_t address);
-/* Cuts the text of a name into its parts. */
+/* Splits the text of a name into its parts. */
 void code_split(char *text, struct code_parts *p);
 
 #endif

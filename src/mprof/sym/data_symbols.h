@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * data_symbols.h - the variables of an object: its data symbols, with what DWARF says of their
- * source.  Without .symtab only exported ones are known.
+ * data_symbols.h - the variables of an object: its data symbols, with their source locations from
+ * DWARF.  Without .symtab, only exported ones are found.
  */
 #ifndef MPROF_SYM_DATA_SYMBOLS_H
 #define MPROF_SYM_DATA_SYMBOLS_H
@@ -9,21 +9,21 @@
 #include "sym.h"
 
 struct sym_variable {
-	const char *name; /* demangled as asked for */
-	const char *file; /* "" not known */
-	uint32_t line;	  /* 0 not known */
+	const char *name; /* demangled as configured */
+	const char *file; /* "": unknown */
+	uint32_t line;	  /* 0: unknown */
 	uint32_t object;
-	bool tls; /* one in each thread; address counts from the beginning of its TLS */
+	bool tls; /* one in each thread; address is relative to its TLS block */
 	uint64_t address, size;
 };
 
 struct sym_variables {
 	struct sym_variable *of;
 	size_t count;
-	bool stripped; /* local ones are missing */
+	bool stripped; /* local variables are missing */
 };
 
-/* Strings are valid until sym_close; of is the caller's to free. */
+/* Strings are valid until sym_close; the caller frees `of`. */
 void sym_variables(struct sym *s, uint32_t object, struct sym_variables *v);
 
 #endif

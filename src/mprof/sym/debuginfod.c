@@ -15,7 +15,7 @@
 #define LIBRARY "libdebuginfod.so.1"
 #define SILENT	"no server of DEBUGINFOD_URLS answers"
 
-/* From elfutils/debuginfod.h, which needs a package of its own to be there. */
+/* From elfutils/debuginfod.h, which is in a package of its own. */
 struct client;
 typedef struct client *begin_call(void);
 typedef void end_call(struct client *);
@@ -30,11 +30,11 @@ struct debuginfod {
 	end_call *end;
 	bool tried, asked, answered;
 	long spent_ms;
-	long long began_ms; /* of the fetch under way */
+	long long began_ms; /* start of the current fetch */
 	const char *why;
 };
 
-/* libdebuginfod's own pointer for its users came late; one client at a time is ours. */
+/* libdebuginfod's user pointer is not in all versions; we have one client at a time. */
 static struct debuginfod *asking;
 
 static long long now_ms(void)
@@ -65,7 +65,7 @@ static const char *load(struct debuginfod *d)
 
 	if (!urls || !*urls)
 		return "DEBUGINFOD_URLS names no server";
-	/* A server that says nothing costs this much, and not three times 90 s. */
+	/* Limits the wait for a silent server, instead of three times 90 s. */
 	setenv("DEBUGINFOD_TIMEOUT", "10", 0);
 	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
 	d->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -100,7 +100,7 @@ static void fetch(struct debuginfod *d, find_call *find, struct build_id id,
 	if (time_is_over(d))
 		d->why = "the servers did not answer in time";
 	else if (fd == -ETIME && !d->answered)
-		d->why = SILENT; /* the next question would wait as long */
+		d->why = SILENT; /* the next request would wait as long */
 	d->spent_ms += (long)(now_ms() - d->began_ms);
 	if (fd >= 0) {
 		found->fd = fd;

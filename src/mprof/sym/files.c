@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * files.c - where the file of an object is today, and where its debug file.
+ * files.c - finds the file of an object on this machine, and its debug file.
  *
- * Places are tried in the order of gdb's manual, the user's directories first.
- * A file that fails its check is passed over: the next place may have the right one.
+ * Locations are tried in the order of gdb's manual, the user's directories first. A file that fails
+ * its check is skipped: the next location may have the right one.
  */
 #include "files.h"
 
@@ -22,10 +22,10 @@
 
 #define DEBUG_DIR "/usr/lib/debug"
 
-/* What a file must be to be taken. */
+/* What identifies the wanted file. */
 struct wanted {
 	struct build_id id;
-	const struct stack_object *segments; /* when there is no build-id; NULL */
+	const struct stack_object *segments; /* if there is no build-id; NULL */
 	bool has_crc;
 	uint32_t crc;
 };
@@ -120,8 +120,8 @@ struct file_identity files_identity(const struct files *f, const struct stack_ob
 }
 
 /*
- * A descriptor; -EINVAL for what is no regular file, and is not opened then: that
- * alone can do something.  -ENOENT when it cannot be opened.
+ * A descriptor; -EINVAL for anything but a regular file, which is not opened: opening alone may
+ * have effects.  -ENOENT if it cannot be opened.
  */
 static int open_regular(const char *path, struct stat *st)
 {
@@ -134,13 +134,13 @@ static int open_regular(const char *path, struct stat *st)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -ENOENT;
-	if (!fstat(fd, st) && S_ISREG(st->st_mode)) /* it may be another one by now */
+	if (!fstat(fd, st) && S_ISREG(st->st_mode)) /* it may have been replaced */
 		return fd;
 	close(fd);
 	return -EINVAL;
 }
 
-/* Is the file named by the format the one?  The first reason why not stays in `found`. */
+/* Is the file that the format names the wanted one?  Keeps the first reason why not in `found`. */
 __attribute__((format(printf, 3, 4))) static bool
 look(const struct wanted *w, struct file_found *found, const char *format, ...)
 {
@@ -199,7 +199,7 @@ static bool is_vdso(const char *path)
 	       !strncmp(path, "linux-gate", 10);
 }
 
-/* It is in no file: our own kernel's is in our memory. */
+/* It is in no file: uses the one in our own memory. */
 static void look_at_vdso(const struct wanted *w, struct file_found *found)
 {
 	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
@@ -251,7 +251,7 @@ void files_object(const struct files *f, const struct stack_object *o, struct fi
 	if (*o->path && look(&w, found, "%s%s%s", f->sysroot,
 			     *f->sysroot && *o->path != '/' ? "/" : "", o->path))
 		return;
-	/* The path on the machine that recorded says nothing here, unless the id is right. */
+	/* A path recorded on another machine proves nothing, unless the id matches. */
 	if (*f->sysroot && *o->path && w.id.n && look(&w, found, "%s", o->path))
 		return;
 	look_in_debug_dirs(f, &w, o, found);
@@ -259,7 +259,7 @@ void files_object(const struct files *f, const struct stack_object *o, struct fi
 
 /* ---- its debug file ---- */
 
-/* Below a directory that mirrors the file system, or is full of debug files. */
+/* In a directory that mirrors the file system or contains debug files. */
 static bool look_below(const struct wanted *w, struct file_found *found, const char *root,
 		       const char *dir, const char *object, const char *link)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * files.h - where the file of an object is today, and where its debug file.
+ * files.h - finds the file of an object on this machine, and its debug file.
  *
- * A file is taken only if it is the one that ran: its build-id is the recorded one;
- * without a build-id, its segments are.  A debug file must have the build-id of the
- * object, or the checksum that the object's .gnu_debuglink tells.
+ * A file is accepted only if it is the one that ran: its build-id is the recorded one; without a
+ * build-id, its segments are.  A debug file must have the build-id of the object, or the checksum
+ * in the object's .gnu_debuglink.
  *
- * Errors: a descriptor or -1.  The path of what was found is written to `path`.
+ * Errors: a descriptor or -1.  The path of the file is written to `path`.
  */
 #ifndef MPROF_SYM_FILES_H
 #define MPROF_SYM_FILES_H
@@ -17,7 +17,7 @@
 
 struct files {
 	const char *sysroot;	      /* "" none */
-	const char *const *debug_dir; /* NULL-ended, may be NULL */
+	const char *const *debug_dir; /* ends with NULL, may be NULL */
 };
 
 struct build_id {
@@ -28,30 +28,30 @@ struct build_id {
 enum files_state {
 	FILES_FOUND,
 	FILES_MISSING,
-	FILES_REPLACED, /* there is one, with another build-id or other segments */
+	FILES_REPLACED, /* there is one, but with another build-id or other segments */
 	FILES_NOT_ELF,
 };
 
-/* Which file it is, so that another one that copies its build-id is known to be another one. */
+/* Identifies a file, to detect another one with a copied build-id. */
 struct file_identity {
 	uint64_t device, inode, bytes;
 	int64_t changed_ns;
 };
 
 struct file_found {
-	int fd; /* -1: not found.  The caller's */
+	int fd; /* -1: not found.  The caller closes it */
 	char path[PATH_MAX];
 	enum files_state state;
-	struct file_identity identity; /* of what was found */
+	struct file_identity identity; /* of the file found */
 };
 
 /*
- * Is it a regular file, or nothing?  A trace and what it names may name anything: opening
- * a device does something, opening a FIFO does not return.
+ * Is it a regular file, or missing?  A trace may name anything: opening a device may have effects,
+ * opening a FIFO blocks.
  */
 bool files_regular(const char *path);
 
-/* The regular file at the object's own path, unopened and unchecked; all zero: none. */
+/* The regular file at the object's own path, neither opened nor checked; all zero: none. */
 struct file_identity files_identity(const struct files *f, const struct stack_object *o);
 
 /* The object's own file. */
@@ -63,7 +63,7 @@ void files_object(const struct files *f, const struct stack_object *o, struct fi
 void files_debug(const struct files *f, const char *object, struct build_id id, const char *link,
 		 uint32_t crc, struct file_found *found);
 
-/* What dwz moved out of `debug` (its path), under the name it gives. */
+/* The file that dwz created for `debug` (its path), under the name in it. */
 void files_alt(const struct files *f, const char *debug, struct build_id id, const char *name,
 	       struct file_found *found);
 

@@ -2,25 +2,25 @@
 /*
  * fold.c - short names.
  *
- * Two walks: `tidy` takes out what the compiler added (inline namespaces, ABI
- * tags), `fold` takes out arguments.  Brackets are matched round ones and braces
- * first: libiberty writes a `>` that compares within round ones.
+ * Two passes: `tidy` removes what the compiler added (inline namespaces, ABI tags), `fold` removes
+ * arguments.  Parentheses and braces are matched first: libiberty writes a comparison with `>`
+ * inside parentheses.
  */
 #include "fold.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define ABI_TAG 256 /* a longer one is none */
+#define ABI_TAG 256 /* longer ones are not tags */
 
 struct fold {
-	const char *at; /* what is left of the name */
+	const char *at; /* the rest of the name */
 	struct text *to;
 	enum fold_language language;
-	char before;	   /* last letter that was read; 0 at the begin */
-	bool conversion;   /* behind `operator`, in a type */
-	bool open;	   /* a bracket was never closed: nothing more is folded */
-	const char *close; /* this > is left out */
+	char before;	   /* last character read; 0 at the beginning */
+	bool conversion;   /* after `operator`, in a type */
+	bool open;	   /* a bracket is not closed: nothing more is folded */
+	const char *close; /* this > is omitted */
 };
 
 /* Operators with a bracket in them, longer ones first. */
@@ -46,7 +46,7 @@ static void copy(struct fold *f, size_t n)
 	f->at += n;
 }
 
-/* Bytes of an `operator` and its sign at `at`, if the sign has brackets; else 0. */
+/* Bytes of an `operator` and its sign at `at`, if the sign contains brackets; else 0. */
 static size_t operator_bytes(const char *at, char before)
 {
 	static const char word[] = "operator";
@@ -60,7 +60,7 @@ static size_t operator_bytes(const char *at, char before)
 	return 0;
 }
 
-/* Bytes up to and with the bracket that closes the one at `at`; 0: there is none. */
+/* Bytes up to the bracket that closes the one at `at`, inclusive; 0: there is none. */
 static size_t round_bytes(const char *at)
 {
 	const char *p = at, *signs = *at == '{' ? "{}" : "()";
@@ -151,7 +151,7 @@ static size_t skip(const char **at, const char *text)
 	return n;
 }
 
-/* std::basic_NAME<char, and then only the defaults: bytes, and which letters. */
+/* std::basic_NAME<char, followed only by the defaults: bytes, and the character type. */
 static size_t instance_bytes(const char *begin, const char *name, const char **prefix)
 {
 	static const char *const types[][2] = {
@@ -216,7 +216,7 @@ static bool fold_operator(struct fold *f)
 	if (!n) {
 		if (in_word(f->before) || strncmp(f->at, "operator ", 9))
 			return false;
-		/* new, delete and co_await have no type behind them */
+		/* no type follows new, delete and co_await */
 		f->conversion = !begins(f->at + 9, "new") && !begins(f->at + 9, "delete");
 		copy(f, 9);
 		return true;
@@ -225,14 +225,14 @@ static bool fold_operator(struct fold *f)
 	return true;
 }
 
-/* In Rust, <T as Trait> begins a path: it says more than what is behind it. */
+/* In Rust, <T as Trait> begins a path: it is more specific than the rest. */
 static bool is_qualified(const struct fold *f)
 {
 	return f->language == FOLD_RUST && !in_word(f->before) && f->before != ':' &&
 	       f->before != '>';
 }
 
-/* <a::Type<T>>::method of Rust, without a trait: the outer ones say nothing. */
+/* <a::Type<T>>::method of Rust, without a trait: drops the outer brackets. */
 static void fold_inherent(struct fold *f)
 {
 	size_t n, path;
@@ -279,7 +279,7 @@ static void skip_qualifiers(struct fold *f)
 		i = skip(&f->at, words[i]) ? 0 : i + 1;
 }
 
-/* Parameters, of this function or of one that it is local to. */
+/* Parameters, of this function or of an enclosing one. */
 static bool fold_round(struct fold *f, bool in_braces)
 {
 	static const char anonymous[] = "(anonymous namespace)";
@@ -327,7 +327,7 @@ static void fold(struct fold *f)
 	}
 }
 
-/* foo.isra.0, foo.part.1.cold, foo@@VERSION: still foo. */
+/* foo.isra.0, foo.part.1.cold, foo@@VERSION: all are foo. */
 static size_t without_clones(const char *name)
 {
 	static const char *const clones[] = { ".isra.",	     ".part.",	   ".constprop.",
@@ -349,7 +349,7 @@ void fold_name(const char *name, enum fold_language language, struct text *to)
 	size_t begin = to->n;
 
 	if (language == FOLD_C) {
-		/* what glibc calls itself under */
+		/* glibc's names for its own calls */
 		if (begins(name, "__GI_") && name[5])
 			name += 5;
 		text_add(to, name, without_clones(name));

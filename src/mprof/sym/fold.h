@@ -2,11 +2,10 @@
 /*
  * fold.h - short names: what a person calls a function.
  *
- * Parameters, qualifiers, "[clone ...]" and ABI tags go, template arguments
- * become <...> (D: !(...)), std::__cxx11:: and its kin become std::, and the string
- * and stream classes get the names they are known by.  Operators that are
- * written with brackets, lambdas and anonymous namespaces stay readable.
- * One pass over the text for each rule: linear in its length.
+ * Removes parameters, qualifiers, "[clone ...]" and ABI tags; shortens template arguments to <...>
+ * (D: !(...)), std::__cxx11:: and other inline namespaces to std::, and the string and stream
+ * classes to their common names.  Operators that are written with brackets, lambdas and anonymous
+ * namespaces stay readable. One pass over the text for each rule: linear in its length.
  */
 #ifndef MPROF_SYM_FOLD_H
 #define MPROF_SYM_FOLD_H

@@ -35,7 +35,7 @@ static void add_ranges(struct spans *spans, Dwarf_Die *die, uint32_t what)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
-		/* What the linker threw away begins at 0, or at 1 in lists of ranges. */
+		/* Addresses that the linker discarded begin at 0, or at 1 in lists of ranges. */
 		if (low > 1)
 			spans_add(spans, low, high, what, 0);
 }
@@ -57,7 +57,7 @@ static const char *text_of(Dwarf_Die *die, unsigned name)
 	return dwarf_attr(die, name, &a) ? dwarf_formstring(&a) : NULL;
 }
 
-/* As libdw puts together the name of a .dwo file: an absolute part makes those before it void. */
+/* Joins the name of a .dwo file as libdw does: an absolute part replaces those before it. */
 static bool part_is_regular(const char *base, const char *dir, const char *name)
 {
 	char path[PATH_MAX];
@@ -73,8 +73,8 @@ static bool part_is_regular(const char *base, const char *dir, const char *name)
 }
 
 /*
- * libdw opens .dwo and .dwp files itself, as a unit names them, and waits for ever at a FIFO.
- * base: the directory of the file with the unit.
+ * libdw opens .dwo and .dwp files itself, under the names in a unit, and would block at a FIFO.
+ * base: the directory of the file that contains the unit.
  */
 static bool may_open_split(Dwarf_Die *die, const char *file, const char *base)
 {
@@ -90,7 +90,7 @@ static bool may_open_split(Dwarf_Die *die, const char *file, const char *base)
 	       part_is_regular(base, dir ? dir : "", name);
 }
 
-/* Of the unit that stands for one in another file; NULL: it cannot be had. */
+/* The unit in another file that this skeleton unit stands for; NULL: not available. */
 static Dwarf_Die *split_of(Dwarf_CU *cu, Dwarf_Die *die)
 {
 	return !dwarf_cu_info(cu, NULL, NULL, NULL, die, NULL, NULL, NULL) && die->addr ? die
@@ -158,7 +158,7 @@ static bool holds_functions(int tag, bool deep)
 	}
 }
 
-/* Only forwards: the siblings of a damaged file may go in a circle. */
+/* Forwards only: the siblings of a damaged file may form a cycle. */
 static bool next_sibling(Dwarf_Die *die)
 {
 	Dwarf_Die next;
@@ -169,7 +169,7 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-/* deep: functions inside of functions too. */
+/* deep: also functions inside functions. */
 static void index_children(struct unit *u, Dwarf_Die *parent, bool deep, unsigned depth)
 {
 	Dwarf_Die die;
@@ -227,7 +227,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return dwarf_formstring(&a);
 }
 
-/* The DIE that stands in its scope: an abstract one, or the declaration in a class. */
+/* The DIE that is in the function's scope: an abstract one, or the declaration in a class. */
 static Dwarf_Die declaration(Dwarf_Die die)
 {
 	static const unsigned ways[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -272,9 +272,9 @@ static size_t put_before(char *to, size_t at, const char *text)
 }
 
 /*
- * The DIEs from the unit to `target`, both included; how many, 0: it is not there.  A DIE
- * lies behind the beginning of its parent and before the parent's sibling, so only siblings
- * are walked; libdw's dwarf_getscopes_die looks at everything before the target.
+ * The DIEs from the unit to `target`, inclusive; their number, 0: not found.  A DIE follows the
+ * beginning of its parent and precedes the parent's sibling, so only siblings are walked; libdw's
+ * dwarf_getscopes_die visits everything before the target.
  */
 static size_t path_to(Dwarf_Die *unit, Dwarf_Die *target, Dwarf_Die path[DEPTH_MOST])
 {
@@ -305,7 +305,7 @@ static const char *scope_name(Dwarf_Die *scope, const char *inner)
 	return !strncmp(inner, "operator()", 10) ? "{lambda}" : "{unnamed}";
 }
 
-/* The names of the scopes, written from the end to the begin. */
+/* The names of the scopes, written from the end to the beginning. */
 static const char *scoped_name(struct lines *l, Dwarf_Die *unit, Dwarf_Die *die, const char *name)
 {
 	Dwarf_Die path[DEPTH_MOST];
@@ -348,11 +348,11 @@ static const char *name_of(struct lines *l, Dwarf_Die *die)
 /* ---- one address ---- */
 
 struct chain {
-	Dwarf_Die die[LOCATIONS_MOST]; /* the function, then what was inlined, inwards */
+	Dwarf_Die die[LOCATIONS_MOST]; /* the function, then inlined calls, inwards */
 	size_t count;
 };
 
-/* The child of `in` that has the address; a block without ranges may have it too. */
+/* The child of `in` that contains the address; a block without ranges may contain it, too. */
 static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsigned depth)
 {
 	Dwarf_Die die;
@@ -379,7 +379,7 @@ static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsig
 	return false;
 }
 
-/* Where the function of an inlined call was called. */
+/* The source location of an inlined call. */
 static void call_location(struct unit *u, Dwarf_Die *call, struct location *location)
 {
 	Dwarf_Attribute a;

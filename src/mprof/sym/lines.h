@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * lines.h - what DWARF says of an address: source line, function, and the calls
- * that the compiler inlined there.
+ * lines.h - finds an address in DWARF: source line, function, and inlined calls.
  *
- * Compilation units are indexed by address once; the functions of a unit when
- * the first address in it is asked for.  Pointers of libdw stay its own.
+ * Compilation units are indexed by address once; the functions of a unit when an address in it is
+ * first looked up.  Pointers of libdw remain its own.
  */
 #ifndef MPROF_SYM_LINES_H
 #define MPROF_SYM_LINES_H
@@ -27,15 +26,15 @@ struct lines {
 };
 
 /*
- * False without memory.  file: where the DWARF was read from; from its directory libdw
- * looks for split DWARF.
+ * False without memory.  file: the file that contains the DWARF; libdw looks for split DWARF in its
+ * directory.
  */
 void lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct arena *arena);
 void lines_release(struct lines *l);
 
 /*
- * Addresses are those of the DWARF.  How many locations, innermost first; 0: nothing is known
- * of it.  Strings are libdw's, or in the arena.
+ * Addresses are those of the DWARF.  Number of locations, innermost first; 0: unknown. Strings are
+ * libdw's, or in the arena.
  */
 size_t lines_find(struct lines *l, uint64_t address, struct location locations[LOCATIONS_MOST]);
 

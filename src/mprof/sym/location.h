@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * location.h - what is known of an address before names are formed: one function there.
+ * location.h - what is known about an address before names are formed: one function there.
  *
- * Strings are NUL-terminated and live as long as the arena they are from.
+ * Strings are NUL-terminated and live as long as their arena.
  */
 #ifndef MPROF_SYM_LOCATION_H
 #define MPROF_SYM_LOCATION_H
@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOCATIONS_MOST 64 /* at one address; what is inlined deeper counts as the last */
+#define LOCATIONS_MOST 64 /* at one address; deeper inlined calls count as the last */
 
 struct location {
-	const char *raw;  /* linkage name, or as spelled in the source; "" not known */
-	const char *file; /* source file; "" not known */
-	uint32_t line;	  /* 0 not known */
+	const char *raw;  /* linkage name, or as spelled in the source; "": unknown */
+	const char *file; /* source file; "": unknown */
+	uint32_t line;	  /* 0: unknown */
 	bool inlined;	  /* into the next location */
-	uint64_t offset;  /* from the begin of the function; 0 if inlined */
+	uint64_t offset;  /* from the beginning of the function; 0 if inlined */
 };
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * names.c - demangling, with bounds on stack, memory and time.
+ * names.c - demangling, with limits on stack, memory and time.
  *
- * libiberty puts its tables for a name on the stack and, beyond a thousand
- * letters, refuses or recurses without limit.  Longer names are therefore
- * demangled on a thread that has a stack to match.  Its callback versions
- * allocate nothing, so a name that grows without end is left by longjmp.
+ * libiberty keeps its tables for a name on the stack and, beyond a thousand characters, refuses or
+ * recurses without limit.  So longer names are demangled on a thread with a suitable stack.  Its
+ * callback versions allocate nothing, so longjmp ends a name that grows without limit.
  */
 #include "names.h"
 
@@ -22,10 +21,10 @@
 #include "names_fortran.h"
 #include "../util/alloc.h"
 
-#define SHORT_NAME   1000u	 /* within libiberty's own limit of recursion */
-#define LONG_NAME    (64u << 10) /* longer ones stay as they are */
+#define SHORT_NAME   1000u	 /* within libiberty's own recursion limit */
+#define LONG_NAME    (64u << 10) /* longer ones stay mangled */
 #define STACK_BASE   ((size_t)1 << 20)
-#define STACK_LETTER 4096u /* stack for each letter; untouched pages cost nothing */
+#define STACK_LETTER 4096u /* stack for each character; untouched pages cost nothing */
 
 typedef int demangler(const char *, int, demangle_callbackref, void *);
 
@@ -84,7 +83,7 @@ static bool demangle(demangler *with, const char *raw, int options, struct text 
 	return a.done;
 }
 
-/* LLVM's suffix of a local symbol that it made global; libiberty does not know it. */
+/* LLVM's suffix for a local symbol that it made global; libiberty does not know it. */
 static bool demangle_before(const char *suffix, demangler *with, const char *raw, int options,
 			    struct text *to)
 {
@@ -132,7 +131,7 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 	return (name[1] == 'Z' || !strncmp(raw, "_GLOBAL_", 8)) && is_cxx(name, options, to);
 }
 
-/* Names that DWARF spells out have scopes and template arguments, but no mangling. */
+/* Names spelled in DWARF have scopes and template arguments, but are not mangled. */
 static enum fold_language spelled(const char *raw)
 {
 	return strchr(raw, '<') || strstr(raw, "::") || strchr(raw, '(') ? FOLD_CXX : FOLD_C;

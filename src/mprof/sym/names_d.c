@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * names_d.c - D names through libiberty, with a bound on memory.
+ * names_d.c - D names through libiberty, with a limit on memory.
  *
- * D's back references double a name with every few letters, and libiberty's
- * demangler of D has no callback version: it takes all the memory there is, and
- * ends the program when there is no more.  It asks for it by xmalloc and xrealloc,
- * which libiberty leaves to programs to define: here they stop it.  What it had
- * allocated by then is lost; that is at most D_BYTES for a hostile name.
+ * D's back references double a name with every few characters, and libiberty's demangler of D has
+ * no callback version: it allocates until memory is exhausted, and then ends the program.  It
+ * allocates with xmalloc and xrealloc, which libiberty lets programs define: here they stop it.
+ * Memory that it allocated before is leaked, at most D_BYTES for a hostile name.
  */
 #include "names_d.h"
 
@@ -15,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define D_BYTES ((size_t)4 << 20) /* asked for during one name */
+#define D_BYTES ((size_t)4 << 20) /* allocated for one name */
 
 static _Thread_local jmp_buf *enough;
 static _Thread_local size_t left;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * names_d.h - D names through libiberty, with a bound on memory.
+ * names_d.h - D names through libiberty, with a limit on memory.
  */
 #ifndef MPROF_SYM_NAMES_D_H
 #define MPROF_SYM_NAMES_D_H
 
 #include <libiberty/demangle.h>
 
-/* As the other demanglers' callback versions: 1, or 0 if it is no name that can be shown. */
+/* Like the other demanglers' callback versions: 1, or 0 if the name cannot be shown. */
 int names_d_demangle(const char *raw, int options, demangle_callbackref take, void *context);
 
 #endif

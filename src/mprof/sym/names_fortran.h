@@ -14,7 +14,7 @@
 
 #include "sym_text.h"
 
-/* Adds the name that a Fortran programmer knows; false: it is none of these forms. */
+/* Appends the name in the source; false: it has none of these forms. */
 bool names_fortran_demangle(const char *raw, bool with_suffix, struct text *to);
 
 #endif

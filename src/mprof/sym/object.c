@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * object.c - one loaded object, opened when its first address is asked for.
+ * object.c - one loaded object, opened when its first address is looked up.
  *
- * Each object has a Dwfl of its own with one module at the addresses of the
- * file, so objects never collide.  libdwfl asks us for the debug file; it must not
- * search itself, because it would believe in another sysroot and ask servers.
+ * Each object has a Dwfl of its own with one module at the addresses of the file, so objects never
+ * collide.  libdwfl calls us for the debug file; it must not search itself, because it would look
+ * in another sysroot and ask servers.
  */
 #include "object.h"
 
@@ -17,9 +17,9 @@
 #include "debuginfod.h"
 #include "sym_text.h"
 
-#define DWARF_UNPACKED 16 /* memory that a byte of an object may take */
+#define DWARF_UNPACKED 16 /* bytes of memory for each byte of an object */
 
-/* As recorded; for want of that, what the file says that we took on other grounds. */
+/* As recorded; otherwise the id in the file that was accepted for other reasons. */
 static struct build_id id_of(const struct object *o)
 {
 	const struct stack_object *of = o->of;
@@ -33,7 +33,7 @@ static struct build_id id_of(const struct object *o)
 	return (struct build_id){ bytes, n > 0 ? (size_t)n : 0 };
 }
 
-/* DWARF is often compressed, and its tables are unpacked in memory. */
+/* DWARF is often compressed, and decompressed in memory. */
 static void allow_memory(int fd)
 {
 	struct stat st;
@@ -42,7 +42,7 @@ static void allow_memory(int fd)
 		memory_cap_file((uint64_t)st.st_size * DWARF_UNPACKED / MEMORY_PER_BYTE);
 }
 
-/* libdwfl: no file by itself. */
+/* libdwfl's callback: no file for it to open. */
 static int no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, char **path,
 		  Elf **elf)
 {
@@ -59,7 +59,7 @@ static void find_debug(struct object *o, const char *link, uint32_t crc)
 		debuginfod_debug(c->servers, id_of(o), &o->debug);
 }
 
-/* libdwfl: the debug file.  It also asks so for what dwz moved out, with a link and no crc. */
+/* libdwfl's callback for the debug file.  Also called for dwz's file, with a link and no crc. */
 static int give_debug(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 		      const char *file, const char *link, GElf_Word crc, char **path)
 {
@@ -143,7 +143,7 @@ static void locate(struct object *o)
 	o->why = why_not(o);
 	if (!id_of(o).n)
 		return;
-	/* A debug file alone has all that is needed. */
+	/* A debug file alone suffices. */
 	files_debug(&c->files, o->of->path, id_of(o), "", 0, &o->debug);
 	if (o->debug.state != FILES_FOUND && c->servers)
 		debuginfod_debug(c->servers, id_of(o), &o->debug);
@@ -156,13 +156,13 @@ static void locate(struct object *o)
 	}
 }
 
-/* With the debug file, if there is one, it has the DWARF. */
+/* The debug file, if there is one, contains the DWARF. */
 static const char *dwarf_file(const struct object *o)
 {
 	return o->debug.state == FILES_FOUND ? o->debug.path : o->main.path;
 }
 
-/* What dwz moved out, before libdw looks for it in places of its own. */
+/* Opens dwz's file before libdw looks for it elsewhere. */
 static void find_alt(struct object *o, Dwarf *dwarf)
 {
 	const char *name;
@@ -179,8 +179,8 @@ static void find_alt(struct object *o, Dwarf *dwarf)
 	if (found.fd >= 0)
 		o->alt = dwarf_begin(found.fd, DWARF_C_READ);
 	/*
-	 * libdw would open what the link names itself, a FIFO as well: -1 tells it, as it
-	 * tells itself, that it has looked.
+	 * libdw would open the file that the link names, even a FIFO; -1 is its own mark for a
+	 * failed search.
 	 */
 	dwarf_setalt(dwarf, o->alt ? o->alt : (Dwarf *)-1);
 }
@@ -203,7 +203,7 @@ static bool report(struct object *o)
 	return dwfl_module_getelf(o->dwfl_module, &o->bias) != NULL;
 }
 
-/* DWARF without what dwz moved out of it has addresses, but hardly a name. */
+/* DWARF without dwz's file has addresses, but hardly any names. */
 static bool is_whole(const struct object *o, Dwarf *dwarf)
 {
 	const char *name;
@@ -244,7 +244,7 @@ void object_open(struct object *o)
 		open_object(o);
 }
 
-/* What a file says is not believed: names are shown on terminals, and one to a line. */
+/* Names from files are not trusted: they are shown on terminals, one to a line. */
 static const char *keep_n(struct object *o, const char *text, size_t n)
 {
 	struct text clean = { 0 };
@@ -265,7 +265,7 @@ static const char *keep(struct object *o, const char *text)
 	return keep_n(o, text, strlen(text));
 }
 
-/* A version behind it says nothing about the function. */
+/* A version suffix says nothing about the function. */
 static const char *keep_symbol(struct object *o, const char *name)
 {
 	return keep_n(o, name, strcspn(name, "@"));
@@ -292,7 +292,7 @@ static size_t ask(struct object *o, uint64_t address, struct location location[L
 	return n;
 }
 
-/* From the cache, if it knows this address. */
+/* From the cache, if it has this address. */
 static bool recall(struct object *o, uint64_t address, struct location location[LOCATIONS_MOST],
 		   size_t *n)
 {
@@ -307,7 +307,7 @@ static bool recall(struct object *o, uint64_t address, struct location location[
 	return true;
 }
 
-/* What is known of a build-id may be what somebody put into a file of his own under it. */
+/* An entry of the build-id may come from another file with a copy of that id. */
 static void ask_cache(struct object *o)
 {
 	struct cache_key key;
@@ -319,7 +319,7 @@ static void ask_cache(struct object *o)
 	if (!o->cached.doubtful)
 		return;
 	open_object(o);
-	/* If it is not the one that was recorded, it has taken the place of that one since. */
+	/* A file other than the recorded one has replaced that one since. */
 	if (o->main.state == FILES_FOUND)
 		cache_forget(&o->cached);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * object.h - one loaded object, opened when its first address is asked for.
+ * object.h - one loaded object, opened when its first address is looked up.
  *
- * Ties together the file that was found (files.h), its symbol tables (symtab.h),
- * its DWARF (lines.h) and what earlier runs of mprof found there (cache.h).  What could not be
- * opened stays so: it is not tried again.
+ * Combines its file (files.h), its symbol tables (symtab.h), its DWARF (lines.h) and what earlier
+ * runs of mprof found there (cache.h).  A file that could not be opened is not tried again.
  */
 #ifndef MPROF_SYM_OBJECT_H
 #define MPROF_SYM_OBJECT_H
@@ -18,11 +17,11 @@
 
 struct debuginfod;
 
-/* What all objects share; outlives them. */
+/* Shared by all objects; outlives them. */
 struct object_context {
 	struct files files;
 	struct arena *arena;
-	struct debuginfod *servers; /* NULL: not asked */
+	struct debuginfod *servers; /* NULL: not used */
 	struct cache *cache;	    /* NULL: none */
 };
 
@@ -30,46 +29,49 @@ struct object {
 	const struct stack_object *of;
 	const struct object_context *context;
 	const char *module; /* last part of the path */
-	const char *why;    /* it cannot be used, or only in part; NULL */
+	const char *why;    /* why it cannot be used, or only in part; NULL */
 	bool asked, opened;
-	struct file_identity there; /* at its path, when it was first asked for */
+	struct file_identity there; /* at its path, at the first lookup */
 	enum cache_quality quality; /* of the file and its debug file */
-	uint64_t frames, unknown;   /* asked for; without a symbol */
+	uint64_t frames, unknown;   /* looked up; without a symbol */
 	Dwfl *dwfl;
 	Dwfl_Module *dwfl_module;
-	Dwarf *alt; /* what dwz moved out */
+	Dwarf *alt; /* dwz's file */
 	int alt_fd;
-	uint64_t bias, dwarf_bias; /* of libdwfl, nothing to do with the process */
+	uint64_t bias, dwarf_bias; /* of libdwfl, unrelated to the process */
 	struct symtab symtab;
 	struct lines lines;
-	struct file_found main, debug; /* fd: -1 once libdwfl has it */
+	struct file_found main, debug; /* fd: -1 once libdwfl owns it */
 	struct cache_file cached;
 };
 
-/* o is not moved until object_close. */
+/* o must not move until object_close. */
 void object_init(struct object *o, const struct stack_object *of,
 		 const struct object_context *context);
-/* Writes to the cache what is new. */
+/* Writes new entries to the cache. */
 void object_close(struct object *o);
-/* A data symbol.  name is libdwfl's; place as in struct sym_variable, file "" and line 0 if not
- * known. */
+/*
+ * A data symbol.  name is libdwfl's; place as in struct sym_variable, file "" and line 0 if
+ * unknown.
+ */
 struct object_variable {
 	const char *name, *file;
 	uint32_t line;
 	bool tls;
 	uint64_t address, size;
 };
-/* Each once, in the order of addresses; *stripped: local ones are missing.  The caller's to free.
+/*
+ * Each one once, by ascending address; *stripped: local ones are missing.  The caller frees them.
  */
 struct object_variable *object_variables(struct object *o, size_t *count, bool *stripped);
-/* Opens its files, if that was not done before. */
+/* Opens its files on the first call. */
 void object_open(struct object *o);
 
-/* What a user should know of it; NULL: nothing. */
+/* What a user should know about it; NULL: nothing. */
 const char *object_why(const struct object *o);
 
 /*
- * Functions at an address of the file, innermost first, the real one last; 0: nothing known.
+ * Functions at an address of the file, innermost first, the real one last; 0: unknown.
  * location[].inlined is false only for the last.
  */
 size_t object_locations(struct object *o, uint64_t address,

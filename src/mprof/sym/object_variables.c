@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * object_variables.c - the data symbols of an object, and where its source declares them.
+ * object_variables.c - the data symbols of an object, and their declarations in the source.
  *
- * DWARF is asked once for all of them: declarations of a unit, of namespaces, and static ones of
- * functions.
+ * One pass over the DWARF finds all of them: declarations of units and namespaces, and static
+ * variables of functions.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "../util/order.h"
 #include "object.h"
 
-#define DIES_MAX  4000000u /* that are looked at in one object */
+#define DIES_MAX  4000000u /* visited in one object */
 #define DEPTH_MAX 16
 
 struct list {
@@ -40,7 +40,7 @@ static void add(struct list *l, const char *name, const GElf_Sym *sym)
 						  .size = sym->st_size };
 }
 
-/* Fewest underscores first: of environ and __environ, which are one. */
+/* Fewest underscores first: environ and __environ are the same variable. */
 static size_t underscores(const char *name)
 {
 	return strspn(name, "_");
@@ -63,7 +63,7 @@ static void drop_aliases(struct list *l)
 
 /* ---- declarations ---- */
 
-/* The address of a variable, or its place in the TLS of its object. */
+/* The address of a variable, or its offset in its object's TLS. */
 static bool place_of(Dwarf_Die *die, uint64_t *address, bool *tls)
 {
 	Dwarf_Attribute location, indexed;

@@ -19,7 +19,7 @@ struct rule {
 
 struct rewrite {
 	struct rule *rule;
-	size_t rules, stops; /* stops behind rules */
+	size_t rules, stops; /* stops follow rules */
 };
 
 static size_t count(const char *const *list)
@@ -32,8 +32,8 @@ static size_t count(const char *const *list)
 }
 
 /*
- * Copies up to the next `sign` that no backslash precedes, and takes that backslash out.
- * NULL: there is none.
+ * Copies up to the next unescaped `sign`, removing the backslashes of escaped ones. NULL: there is
+ * none.
  */
 static const char *take_part(const char *from, char sign, char *to)
 {
@@ -48,7 +48,7 @@ static const char *take_part(const char *from, char sign, char *to)
 	return *from ? from + 1 : NULL;
 }
 
-/* From here on *err becomes what would be right: "a valid regular expression (...)". */
+/* From here on *err is what would be valid: "a valid regular expression (...)". */
 static int compile(struct rule *r, const char *regex, int flags, struct error *err)
 {
 	char why[200];
@@ -62,7 +62,7 @@ static int compile(struct rule *r, const char *regex, int flags, struct error *e
 	return fail(err, -EINVAL, "a valid regular expression (%s)", why);
 }
 
-/* The text may only name groups that the expression has. */
+/* The text may only refer to groups of the expression. */
 static int check_text(const struct rule *r, struct error *err)
 {
 	const char *p;
@@ -180,7 +180,7 @@ static void add_text(struct text *to, const char *text, const char *from, const 
 	}
 }
 
-/* Adds the rewritten name to `to`.  Was there a match? */
+/* Appends the rewritten name to `to`.  Was there a match? */
 static bool apply(const struct rule *r, const char *from, struct text *to)
 {
 	regmatch_t m[GROUPS];
@@ -192,7 +192,7 @@ static bool apply(const struct rule *r, const char *from, struct text *to)
 		text_add(to, from, (size_t)m[0].rm_so);
 		add_text(to, r->text, from, m);
 		from += m[0].rm_eo;
-		/* An empty match would be found for ever at the same place. */
+		/* An empty match would recur at the same place for ever. */
 		if (m[0].rm_eo == m[0].rm_so && *from)
 			text_add(to, from++, 1);
 		if (!r->global || !*from)

@@ -3,9 +3,9 @@
  * rewrite.h - the user's own rules for names: s/regex/text/flags, and patterns at
  * which stacks stop.
  *
- * Extended POSIX expressions.  Any letter may stand for the slash; \1 to \9 and & in
- * the text are what matched; flags: g every match, i upper and lower case alike.
- * Names of more than REWRITE_MAX bytes are left alone: libc's matcher takes memory
+ * Extended POSIX expressions.  Any character may replace the slash; \1 to \9 and & in
+ * the text are the matched groups and match; flags: g every match, i ignore case.
+ * Names of more than REWRITE_MAX bytes are not rewritten: the memory of libc's matcher grows
  * with the length of the text.
  */
 #ifndef MPROF_SYM_REWRITE_H
@@ -18,12 +18,12 @@
 
 struct rewrite;
 
-/* rules, stop: NULL-ended, may be NULL.  0, or -EINVAL with err filled. */
+/* rules, stop: end with NULL, may be NULL.  0, or -EINVAL with err filled. */
 int rewrite_make(struct rewrite **out, const char *const *rules, const char *const *stop,
 		 struct error *err);
 void rewrite_release(struct rewrite *r);
 
-/* 0, or -EINVAL with *expected: what would be right, "s/REGEX/TEXT/ or ...". */
+/* 0, or -EINVAL with *expected: the valid form, "s/REGEX/TEXT/ or ...". */
 int rewrite_check_rule(const char *rule, struct error *expected);
 int rewrite_check_stop(const char *regex, struct error *expected);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * spans.h - address ranges, and which of them an address is in.
+ * spans.h - address ranges, and which of them contains an address.
  *
- * Filled with spans_add, ordered once with spans_sort, then asked.  Ranges may
- * overlap and contain each other: the one that begins last is the answer, and of
- * those that begin together the one that was best by `rank`.
- * Errors: false without memory.
+ * Fill with spans_add, sort once with spans_sort, then search.  Ranges may overlap and contain each
+ * other: the one that begins last is the answer, and of those that begin together the one with the
+ * best `rank`. Errors: false without memory.
  */
 #ifndef MPROF_SYM_SPANS_H
 #define MPROF_SYM_SPANS_H
@@ -15,21 +14,21 @@
 #include <stdint.h>
 
 struct span {
-	uint64_t low, high; /* high: the first address behind it */
+	uint64_t low, high; /* high: the first address after it */
 	uint32_t what;	    /* for the owner */
 	uint32_t rank;	    /* of those with the same low, a smaller one is preferred */
 };
 
-/* All zero is an empty one. */
+/* All zero: empty. */
 struct spans {
 	struct span *span;
-	uint64_t *reach; /* the greatest high of this one and all before */
+	uint64_t *reach; /* the greatest high of this one and all before it */
 	size_t count, room;
 };
 
 void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t what, uint32_t rank);
 void spans_sort(struct spans *s);
-/* NULL: none contains it. */
+/* NULL: none contains the address. */
 const struct span *spans_find(const struct spans *s, uint64_t address);
 void spans_release(struct spans *s);
 

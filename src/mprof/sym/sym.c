@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sym.c - from frames to functions, files and lines: the answers, each made once.
+ * sym.c - from frames to functions, files and lines: each answer is computed once.
  *
- * An answer is a sym_lines in the arena; a name, however many frames have it, is
- * formed once.  Objects are opened in object.c when they are first asked for.
+ * An answer is a sym_lines in the arena; each name is formed once, however many frames have it.
+ * object.c opens objects at their first lookup.
  */
 #include "sym.h"
 
@@ -22,7 +22,7 @@
 #include "../util/alloc.h"
 #include "../util/order.h"
 
-/* A name in the form that was asked for. */
+/* A name in the configured form. */
 struct name {
 	const char *shown;
 	bool stop;
@@ -35,13 +35,13 @@ struct sym {
 	struct arena arena;
 	struct rewrite *rewrite;
 	struct object *object;
-	const struct sym_lines **answer; /* by frame; NULL: not asked yet */
+	const struct sym_lines **answer; /* by frame; NULL: not looked up yet */
 	struct hash formed;		 /* raw name in the arena -> struct name */
 	struct text scratch;
 	struct sym_remark *remark;
 };
 
-/* libdwfl keeps an object's file and its debug file open; a thousand objects are no wonder. */
+/* libdwfl keeps an object's file and its debug file open; a thousand objects are not unusual. */
 static void allow_files(size_t objects)
 {
 	rlim_t wanted = 2 * (rlim_t)objects + 64;
@@ -123,7 +123,7 @@ static const struct name *make_name(struct sym *s, const char *text)
 	rewrite_name(s->rewrite, &s->scratch);
 	if (s->scratch.failed)
 		return NULL;
-	/* A rule may leave nothing of a name; a line of nothing helps nobody. */
+	/* A rule may leave nothing of a name; show a "?" instead of an empty line. */
 	name->shown = arena_intern(&s->arena, s->scratch.n ? text_string(&s->scratch) : "?");
 	name->stop = rewrite_stops(s->rewrite, name->shown);
 	return name;
@@ -152,7 +152,7 @@ static void show(struct sym *s, struct sym_line *line, const char *raw)
 	}
 }
 
-/* As it may be shown. */
+/* Safe to show. */
 static const char *clean(struct sym *s, const char *text)
 {
 	text_clear(&s->scratch);
@@ -191,7 +191,7 @@ static const struct sym_lines *marker(struct sym *s, const char *text)
 	return lines;
 }
 
-/* Rules are for what a user can see, so they see module+0xoffset too. */
+/* Rules see what the user sees, so module+0xoffset, too. */
 static void show_address(struct sym *s, struct sym_line *line, const struct stack_frame *f)
 {
 	char text[300];
@@ -204,7 +204,7 @@ static void show_address(struct sym *s, struct sym_line *line, const struct stac
 	line->offset = f->address;
 }
 
-/* The name of a function and the place of its source, from the name of generated code. */
+/* The function name and source location, from the name of generated code. */
 static void show_code(struct sym *s, struct sym_line *line, const char *name)
 {
 	struct code_parts p;

@@ -2,25 +2,23 @@
 /*
  * sym.h - from frames to functions, files and lines, after the run.
  *
- * libdwfl reads symbol tables, DWARF (inlined calls included), separate debug
- * files and .gnu_debugdata; libiberty demangles C++, Rust and D.  A file is
- * believed only if its build-id is the one that was recorded.  What has no
- * symbol is named module+0xoffset; no frame is ever dropped.
+ * libdwfl reads symbol tables, DWARF (inlined calls included), separate debug files and
+ * .gnu_debugdata; libiberty demangles C++, Rust and D.  A file is used only if its build-id is the
+ * recorded one.  An address without a symbol is named module+0xoffset; no frame is ever dropped.
  *
- * Everything is resolved lazily, once for each frame of the run, and lives until
- * sym_close.  Without memory the program ends (util/alloc.h).
- * Threads: one at a time.
+ * Everything is resolved lazily, once for each frame of the run, and lives until sym_close.
+ * Without memory the program ends (util/alloc.h). Threads: one at a time.
  *
- * struct stacks may be made by hand, as tests do: an object needs a path, and a
- * frame an object and an address of the file (that of `nm`, or one behind it, as a
- * return address is).  Without build_id and segments the file is believed:
+ * A struct stacks can be written as a literal, as tests do: an object needs a path, and a frame an
+ * object and an address of the file (that of `nm`, or one byte after it, like a return address).
+ * Without build_id and segments the file is not checked:
  *
  *   struct stack_object objects[] = { { .path = "" }, { .path = "/tmp/prog" } };
  *   struct stack_frame frames[] = { { 0 }, { .address = 0x1139, .object = 1 } };
  *   struct stacks stacks = { .object = objects, .objects = 2, .frame = frames, .frames = 2 };
  *
- * An object whose path has no file gives names of a shape that is known in advance:
- * { .path = "/none/libx.so" } and address 0x40 is the function "libx.so+0x40".
+ * An object whose file does not exist gives predictable names: { .path = "/none/libx.so" } and
+ * address 0x40 is the function "libx.so+0x40".
  */
 #ifndef MPROF_SYM_SYM_H
 #define MPROF_SYM_SYM_H
@@ -35,42 +33,42 @@
 enum sym_names {
 	SYM_SHORT, /* no parameters, template arguments folded to <...>, std:: inline namespaces
 		    * and allocators dropped */
-	SYM_FULL,  /* as the demangler says it */
+	SYM_FULL,  /* as the demangler prints it */
 	SYM_RAW,   /* as in the symbol table */
 };
 
 struct sym_options {
 	enum sym_names names;
-	const char *const *debug_dir; /* searched for debug files, NULL-ended; may be NULL */
-	const char *sysroot;	      /* files are below here; NULL */
-	const char *const *rewrite;   /* s/regex/text/flags, applied in order; NULL-ended */
+	const char *const *debug_dir; /* has debug files; ends with NULL, may be NULL */
+	const char *sysroot;	      /* directory with all files; NULL */
+	const char *const *rewrite;   /* s/regex/text/flags, applied in order; ends with NULL */
 	const char *const *stop;      /* regex: callees of a function that matches are cut off,
 				       * as if it had allocated itself; NULL-ended.  Compared
 				       * with names as they are shown */
-	bool debuginfod;	      /* ask the servers of DEBUGINFOD_URLS, with a limit of time */
+	bool debuginfod;	      /* ask the servers of DEBUGINFOD_URLS, with a time limit */
 	bool no_cache;		      /* do not read or write the cache on disk */
 };
 
-/* One function at a frame.  Strings are never NULL unless said; valid until sym_close. */
+/* One function at a frame.  Strings are never NULL unless noted; valid until sym_close. */
 struct sym_line {
-	const char *function; /* in the form that was asked for, or module+0xoffset */
+	const char *function; /* in the configured form, or module+0xoffset */
 	const char *raw;      /* linkage name; "" without a symbol */
-	const char *file;     /* source file, "" not known */
+	const char *file;     /* source file, "": unknown */
 	const char *module;   /* last part of the object's path; "?" for no file */
-	uint32_t line;	      /* 0 not known */
+	uint32_t line;	      /* 0: unknown */
 	bool inlined;	      /* into the next one of this frame */
 	bool known;	      /* has a symbol */
 	bool stop;	      /* matches a pattern of sym_options.stop: whoever makes a path cuts
 			       * off what this one called */
-	uint64_t offset;      /* from the symbol's begin, or in the module */
+	uint64_t offset;      /* from the symbol's beginning, or in the module */
 };
 
 /*
- * What is not a frame is one line, not known, of module "?": "[truncated]", "[lost]",
- * and "[unknown]" for frame 0.  An address in no object is the function "0xaddress".
+ * Entries that are not frames are one line, not known, of module "?": "[truncated]", "[lost]", and
+ * "[unknown]" for frame 0.  An address in no object is the function "0xaddress".
  */
 
-/* A frame: the real function last, before it what was inlined there, innermost first. */
+/* A frame: the real function last, preceded by the calls inlined there, innermost first. */
 struct sym_lines {
 	const struct sym_line *line;
 	size_t count; /* at least 1 */
@@ -78,24 +76,26 @@ struct sym_lines {
 
 struct sym;
 
-/* 0, or -errno with err filled (a bad regex).  The stacks must outlive it. */
+/* 0, or -errno with err filled (an invalid regex).  The stacks must outlive it. */
 int sym_open(struct sym **out, const struct stacks *stacks, const struct sym_options *o,
 	     struct error *err);
 void sym_close(struct sym *s);
 
 const struct sym_lines *sym_frame(struct sym *s, uint32_t frame);
 
-/* What a user should know about names: one object that could not be used, and why. */
+/* A remark for the user: an object that could not be used, and why. */
 struct sym_remark {
 	uint32_t object;
 	uint64_t frames; /* resolved in it so far */
 	const char *why; /* one clause, e.g. "the file has a different build-id" */
 	bool stripped;	 /* that is why */
 };
-/* Remarks so far; most frames first.  One of object 0 is about the servers of debuginfod. */
+/* Remarks so far; most frames first.  Object 0 stands for the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
 
-/* A name in the form asked for, without any frame; to is NUL-terminated and cut if needed. */
+/*
+ * A name in the configured form, without a frame; `to` is NUL-terminated and truncated if needed.
+ */
 void sym_demangle(const char *raw, enum sym_names names, char *to, size_t room);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* sym_text.c - a string that grows, up to a limit. */
+/*
+ * sym_text.c - a string that grows, up to a limit.
+ */
 #include "sym_text.h"
 
 #include <stdlib.h>
@@ -37,10 +39,10 @@ void text_release(struct text *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Bytes of the UTF-8 character at s; 0: it is none. */
+/* Bytes of the UTF-8 character at s; 0: invalid. */
 static size_t letter_bytes(const unsigned char *s)
 {
-	static const unsigned first[] = { 0x80, 0x800, 0x10000 }; /* what needs so many bytes */
+	static const unsigned first[] = { 0x80, 0x800, 0x10000 }; /* smallest of each length */
 	size_t more = s[0] >= 0xf0 ? 3 : s[0] >= 0xe0 ? 2 : 1, i;
 	unsigned code = s[0] & (0x3fu >> more);
 

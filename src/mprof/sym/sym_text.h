@@ -2,8 +2,8 @@
 /*
  * sym_text.h - a string that grows, up to a limit.
  *
- * All zero is an empty one.  Beyond the limit nothing more is taken and `failed` says so.  `at` is
- * NUL-terminated once something was added.
+ * All zero: empty.  At the limit nothing more is appended, and `failed` is set.  `at` is
+ * NUL-terminated once something was appended.
  */
 #ifndef MPROF_SYM_SYM_TEXT_H
 #define MPROF_SYM_SYM_TEXT_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TEXT_MAX ((size_t)1 << 20) /* a name that is longer is nothing to read */
+#define TEXT_MAX ((size_t)1 << 20) /* longer names are not readable anyway */
 
 struct text {
 	char *at;
@@ -27,11 +27,11 @@ void text_release(struct text *t);
 const char *text_string(const struct text *t);
 
 /*
- * Bytes up to the first that must not reach a terminal or a line of output: a control
- * character, or one that is not UTF-8.  The length of the string if there is none.
+ * Bytes before the first one that must not reach a terminal or a line of output: a control
+ * character, or invalid UTF-8.  The length of the string if there is none.
  */
 size_t text_clean_bytes(const char *s);
-/* Adds a string, with a ? for each such byte. */
+/* Appends a string, with a ? for each such byte. */
 void text_add_clean(struct text *t, const char *from);
 
 #endif

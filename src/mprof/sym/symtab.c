@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * symtab.c - the functions of an object's symbol tables, ordered once.
+ * symtab.c - the functions of an object's symbol tables, sorted once.
  *
- * A symbol without a size (assembly) reaches to the next one of its section; inside
- * of one that has a size it is only a label.
+ * A symbol without a size (assembly) extends to the next one in its section; inside one that has a
+ * size it is only a label.
  */
 #include "symtab.h"
 
@@ -28,7 +28,7 @@ static bool is_code(const GElf_Sym *sym, GElf_Word index)
 	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
-/* The end of the section that holds code at `address`; 0: there is no code. */
+/* The end of the section with code at `address`; 0: there is no code. */
 static uint64_t section_end(Elf *elf, GElf_Word index, GElf_Addr bias, uint64_t address)
 {
 	Elf_Scn *section = elf_getscn(elf, index);
@@ -88,7 +88,7 @@ static void drop_labels(struct maker *m)
 	m->open.count = kept;
 }
 
-/* Gives those without a size their end: the next one, sized or not. */
+/* Sets the end of those without a size: the next symbol, sized or not. */
 static void close_open(struct maker *m)
 {
 	struct spans *sized = &m->table->spans;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * symtab.h - the functions of an object's symbol tables, ordered once.
+ * symtab.h - the functions of an object's symbol tables, sorted once.
  *
- * libdwfl merges .symtab (of the file or of its debug file), .dynsym and the one in
- * .gnu_debugdata.  Of several names at an address the public one with fewest
- * underscores is taken: puts, not _IO_puts.
+ * libdwfl merges .symtab (of the file or of its debug file), .dynsym and the one in .gnu_debugdata.
+ * Of several names at an address, the public one with the fewest underscores is used: puts, not
+ * _IO_puts.
  */
 #ifndef MPROF_SYM_SYMTAB_H
 #define MPROF_SYM_SYMTAB_H
@@ -15,14 +15,14 @@
 
 struct symtab {
 	struct spans spans;
-	const char **name; /* by span.what; in the memory of libdwfl */
-	bool has_locals;   /* not only what is exported */
+	const char **name; /* by span.what; libdwfl's memory */
+	bool has_locals;   /* has more than exported names */
 };
 
 /* False without memory.  Addresses are those of the module. */
 void symtab_make(struct symtab *t, Dwfl_Module *module);
 void symtab_release(struct symtab *t);
-/* The name, and how far behind its begin; NULL: no symbol there. */
+/* The name, and the offset from its beginning; NULL: no symbol there. */
 const char *symtab_find(const struct symtab *t, uint64_t address, uint64_t *offset);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// bar.ts - the line above every page: the figure, the filters, and those that are set.
+// bar.ts - the line above every page: the figure, the filters, and the active filters.
 import { el } from "./element";
 import { isEstimate, totalRange } from "./estimate";
 import { fileTest, functionTest, linesThat, measures } from "./model";
@@ -27,7 +27,7 @@ const NAMED: { key: "function" | "file" | "module" | "without"; label: string; h
 	{ key: "without", label: "Without", help: "No stacks through a function with this name; * matches any text", of: "function" },
 ];
 
-// What was typed as a pattern: a part of a name, unless it is one or a pattern already.
+// Input as a pattern: matches part of a name, unless it is a whole name or a pattern already.
 function pattern(d: Data, of: "function" | "file" | "module", text: string): string {
 	const test = of == "function" ? functionTest(text) : fileTest(text);
 	return !text || /[*?[]/.test(text) || linesThat(d, d.line[of], test).includes(1) ? text : `*${text}*`;
@@ -88,14 +88,14 @@ export class Bar {
 			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?"), this.filters, ...(more ? [more] : []), this.lists);
 	}
 
-	// How exact the figure before it is.
+	// The range of an estimated figure.
 	private range(s: State, a: Answer): HTMLElement | "" {
 		const { d } = this;
 		return isEstimate(d) ? el("span", { class: "range", title: "An estimate from samples, with its 95 % confidence interval" },
 			`estimate: ${totalRange(d, s.measure, s.filter, a.total) || "exactly 0"}`) : "";
 	}
 
-	// What is set, each to be taken away by a click.
+	// The active filters; a click removes one.
 	private chips(s: State, filter: (change: Partial<Filter>) => void): HTMLElement[] {
 		const f = s.filter, chips: HTMLElement[] = [], chip = (text: string, away: () => void) => chips.push(el("button", { type: "button", class: "chip",
 			title: "Remove this filter", click: away }, text, el("span", { "aria-hidden": "true" }, " \u00d7")));

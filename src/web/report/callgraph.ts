@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // callgraph.ts - the page around one function: its callers on the left, what it calls on the right.
-// A box at distance n counts what goes through it and the function over n calls, so the boxes of one
+// A box at distance n counts stacks through it and the function, n calls apart, so the boxes of one
 // column never count a block twice.
 import { percent } from "../words";
 import { quote } from "./command";
@@ -42,7 +42,7 @@ class Gather {
 		right.before.set(left, (right.before.get(left) ?? 0) + n);
 	}
 
-	// A function that calls itself is one box.
+	// A recursive function is one box.
 	private outward(node: number, n: number, from: Box): void {
 		const { d, keys } = this;
 		for (let k = d.parent[node], level = -1, key = this.wanted, right = from; k && level >= -this.levels; k = d.parent[k]) {
@@ -88,7 +88,7 @@ class Gather {
 			this.around.total += a.sum[i];
 			this.outward(i, a.sum[i], self);
 			this.inward(i, self);
-			i = d.end[i]; // what is below it is its own
+			i = d.end[i]; // its callees are included
 		}
 		return this.around;
 	}
@@ -184,7 +184,7 @@ class Graph {
 		if (box.level == 0)
 			return;
 		this.v.set({ page: "callers", chosen: box.line });
-		requestAnimationFrame(() => requestAnimationFrame(() => // drawn once its width is known
+		requestAnimationFrame(() => requestAnimationFrame(() => // drawn when its width is known
 			document.querySelector<SVGGElement>(".callgraph g[role=img]")?.focus()));
 	}
 
@@ -245,7 +245,7 @@ export function callers(v: View): HTMLElement {
 		v = { ...v, s: { ...s, chosen: best.line } };
 	}
 	const line = v.s.chosen, unit = s.measure.unit;
-	// A function of a library that is folded away is still to be asked about.
+	// A function of a hidden library can still be chosen.
 	const figures = s.foldLibraries && d.line.library[line] ? v.a : a;
 	const all = around(d, figures, v.keys, v.keys[line], s.levels);
 	const graph = new Graph(v, all);

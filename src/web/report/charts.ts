@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// charts.ts - bars that are divided into parts, and a scatter of points: SVG that can be saved.
+// charts.ts - bars that are divided into parts, and scatter plots: SVG that can be saved.
 import { download, el, quoteCsv } from "./element";
 import { color, saveButtons, svg } from "./picture";
 
@@ -18,10 +18,10 @@ interface BarChart {
 
 const HEIGHT = 190, LEFT = 66, BOTTOM = 34, TOP = 10;
 
-// As wide as the page is now; it keeps its shape when that changes.
+// The current width of the page; the picture scales if that changes.
 const widthOf = (): number => Math.max(300, (document.getElementById("page")?.clientWidth ?? 900) - 30);
 
-// Names with their colours; the rest of what has none is "others".
+// Names with their colours; parts without one are "others".
 export function partLegend(names: string[]): HTMLElement {
 	return el("p", { class: "legend" }, ...names.map((name, i) => {
 		const swatch = el("i");
@@ -49,7 +49,7 @@ function barPicture(c: BarChart): SVGSVGElement {
 	for (const k of [0, 0.5, 1])
 		picture.append(svg("path", { d: `M${LEFT} ${Math.round(y(top * k)) + 0.5}H${width - 4}`, stroke: color("--line"), fill: "none" }),
 			text(LEFT - 6, y(top * k) + 4, c.value(top * k), "end"));
-	const every = Math.ceil(46 / step); // labels that do not run into each other
+	const every = Math.ceil(46 / step); // avoids overlapping labels
 	c.bars.forEach((bar, i) => {
 		const x = LEFT + i * step, g = svg("g", bar.click ? { role: "button", tabindex: 0, "aria-label": bar.title } : { role: "img", "aria-label": bar.title });
 		let below = 0;

@@ -11,7 +11,7 @@ export const quote = (word: string): string =>
 
 export const seconds = (ns: number) => (ns / 1e9).toFixed(9).replace(/0+$/, "").replace(/\.$/, "") + "s";
 
-// The moment that the figure is of, in ns; -1: none, or the whole run's peak.
+// The time of the figure, in ns; -1: none, or the whole run's peak.
 function moment(s: State, d: Data): number {
 	const to = s.exact ? s.exact.to : d.point.ns[s.to];
 	switch (s.measure.key) {
@@ -29,7 +29,7 @@ function blockFilters(f: Filter, d: Data): string[] {
 		words.push(`--thread ${f.thread}`);
 	if (f.sizeFrom || f.sizeTo < 64)
 		words.push(`--size ${f.sizeFrom ? 2 ** (f.sizeFrom - 1) : 0}..${f.sizeTo < 64 ? 2 ** f.sizeTo - 1 : ""}`);
-	// Blocks that are never freed have the longest lifetime of all.
+	// Blocks that are never freed count as the longest lifetime.
 	const life = (n: number) => (n > 40 ? BigInt(longest) * 10n ** 9n : 1n << BigInt(n)).toString();
 	if (f.lifeFrom == 64)
 		words.push(`--lifetime ${longest}s..`);
@@ -42,7 +42,7 @@ function nameFilters(f: Filter): string[] {
 	return (["function", "file", "module", "without"] as const).filter(name => f[name]).map(name => `--${name} ${quote(f[name])}`);
 }
 
-// The view and what it needs to know, for a page that shows the chosen figure.
+// The view and its options, for a page that shows the chosen figure.
 function view(s: State, d: Data, sort: string): string {
 	switch (s.page) {
 	case "tables": return `${s.measure.view} --by ${s.byLine ? "line" : "function"}${sort}`;
@@ -81,7 +81,7 @@ export function command(s: State, d: Data): string {
 	return [...words, ...blockFilters(f, d), ...nameFilters(f), quote(d.head.trace)].join(" ");
 }
 
-// Why no one command gives the same; "" if it does.
+// Why no single command prints the same; "" if one does.
 export function noCommand(s: State, d: Data): string {
 	if (s.page in OWN || d.head.totals)
 		return "";

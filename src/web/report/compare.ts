@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // compare.ts - what changed: from the start of the window to its end, or from another trace of
-// `mprof view` to this one: a flame graph whose colours tell what grew, and functions by change.
+// `mprof view` to this one: a flame graph whose colours show what grew, and functions by change.
 // Traces are compared over the whole run, for the figure that is chosen.
 import { quote, seconds } from "./command";
 import { duration, percent } from "../words";
@@ -19,7 +19,7 @@ export class Others {
 	private known = new Map<number, Data | string>();
 	constructor(private changed: () => void) {}
 
-	// Its data, why there are none, or null: they are on their way.
+	// Its data, a reason why there are none, or null while they load.
 	get(index: number): Data | string | null {
 		const known = this.known.get(index);
 		if (known === undefined) {
@@ -85,7 +85,7 @@ class Merged {
 		return i;
 	}
 
-	// As wide as the larger of both, so that what is gone is seen, too.
+	// As wide as the larger of both, so that what disappeared is visible.
 	tree(): Frame[] {
 		this.frames.forEach((f, i) => f.sum = f.own = Math.max(this.pairs[i].ownBefore, this.pairs[i].ownAfter));
 		for (let i = this.frames.length - 1; i > 0; i--)

@@ -10,7 +10,7 @@ export interface Curve {
 	key: string;
 	title: string;
 	unit: "bytes" | "count";
-	rate?: boolean; // a second, from one point to the next
+	rate?: boolean; // per second, from one point to the next
 	point: string; // the column that has the whole of it; since the start for a rate
 	cells?: "bytes" | "blocks" | "temporary"; // of cells that add up to it
 	ended?: boolean; // when the blocks end, not when they begin
@@ -35,7 +35,7 @@ export const bands: [string, string][] = [["owner", "function"], ["line", "line"
 
 const COLORS = ["--s0", "--s1", "--s2", "--s3", "--s4", "--s5", "--s6"];
 
-// By cell, the number of its band; and the name of a band.
+// The band of each cell, and the names of bands.
 export function grouping(d: Data, band: string, keys: Uint32Array): { of: (cell: number) => number; name: (group: number) => string } {
 	const c = d.cell;
 	if (band == "thread")
@@ -48,7 +48,7 @@ export function grouping(d: Data, band: string, keys: Uint32Array): { of: (cell:
 		return { of: i => c.size[i] <= 4 ? 4 : Math.ceil(c.size[i] / 2) * 2, name: n => n <= 4 ? sizeName(0, 4) : sizeName(n - 1, n) };
 	if (band == "none")
 		return { of: () => 1, name: () => "all" };
-	// Who owns a node: the nearest line outward that is not a library's.
+	// The owner of a node: the nearest outer line that is not a library's.
 	const owner = new Uint32Array(d.head.nodes);
 	for (let i = 1; i < owner.length; i++)
 		owner[i] = d.line.library[d.lineOf[i]] && owner[d.parent[i]] ? owner[d.parent[i]] : d.lineOf[i];
@@ -67,7 +67,7 @@ function perSecond(d: Data, values: Float64Array): void {
 		values[p] *= 1e9 / Math.max(1, ns[p] - (p ? ns[p - 1] : 0));
 }
 
-// The column of the curve; a rate is of the interval before each point.
+// The column of the curve; a rate applies to the interval before each point.
 function whole(d: Data, curve: Curve): Float64Array {
 	const values = new Float64Array(d.points + 1), from = d.point[curve.point];
 	for (let p = 0; p < d.points; p++)
