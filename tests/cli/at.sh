@@ -121,6 +121,56 @@ test_at_views_and_exports() {
 	expect_same speedscope "$(json out '.profiles[] | select(.name == "peak") | .weights | add')" 15000
 }
 
+# A view of the whole run reads no event that an earlier one has read: the same answers, whatever
+# came before, and also where events are damaged since, unnoticed; a damaged file costs time only.
+test_at_the_end() {
+	local what file damage kept
+	export XDG_CACHE_HOME=$PWD/cache
+	milestones_source | sed 's/00000/0000/' >long.c
+	cc -g -O1 -fno-builtin -fno-inline -o longer long.c -lpthread || bad 'long.c does not compile'
+	run "$mprof" record -o long -- ./longer
+	expect_status 0
+	local whole=(report 'report hot' 'report peak --json' 'report leaks' 'report --all'
+		'report --json' 'report top-down' 'export --to csv' 'diff --json long')
+	for what in "${whole[@]}" report 'report hot --by line' 'report hot --json --thread 2' \
+		'report peak --sort local' 'report leaks --json --time 1ms..'; do
+		milestones_agree $what
+		milestones_agree $what
+	done
+	"$mprof" report peak --json long >/dev/null 2>&1
+	file=$(echo cache/mprof/milestones-*/*)
+	kept=$(stat -c '%s %i' "$file")
+	cp "$file" good
+	cp -p long undamaged
+	for what in "${whole[@]}"; do
+		"$mprof" $what long >"answer $what" 2>/dev/null
+	done
+	dd if=/dev/zero of=long bs=1 seek=200000 count=100 conv=notrunc status=none
+	touch -r undamaged long
+	run "$mprof" report peak --no-symbol-cache long
+	expect_text err 'are missing'
+	for what in "${whole[@]}"; do
+		run "$mprof" $what long
+		cmp -s out "answer $what" || bad "read again: $what"
+	done
+	expect_same 'what was kept' "$(stat -c '%s %i' "$file")" "$kept"
+	cp undamaged long
+	touch -r undamaged long
+	for damage in head rows cut frames; do
+		cp good "$file"
+		case $damage in
+		head) printf '\1' | dd of="$file" bs=1 seek=80 conv=notrunc status=none ;;
+		rows) printf '\377\377\377' | dd of="$file" bs=1 seek=150 conv=notrunc status=none ;;
+		cut) truncate -s -10 "$file" ;;
+		frames) dd if=/dev/zero of="$file" bs=1000 seek=$((${kept% *} / 1000 - 15)) count=15 conv=notrunc status=none ;;
+		esac
+		milestones_agree report
+		cp good "$file"
+		milestones_agree report peak
+	done
+	export XDG_CACHE_HOME=$HOME/.cache
+}
+
 milestones_source() { # long enough that a walk leaves milestones
 	cat <<'END'
 #include <pthread.h>
@@ -223,13 +273,17 @@ test_at_milestones() {
 	milestones_agree report temporary --json --time "${when}ns..$((when + 20000000))ns"
 	milestones_agree report leaks --json --thread 2 --time "${when}ns.."
 	milestones_agree report peak-rss --json --time "${when}ns.."
-	expect_same 'what was kept' "$(stat -c %s "$file")" "$kept"
+	kept=$(stat -c '%s %i' "$file")
+	run "$mprof" report long
+	run "$mprof" report top-down --at $when long
+	expect_same 'what was kept' "$(stat -c '%s %i' "$file")" "$kept"
+	kept=$(stat -c %s good)
 	# Damage.
 	for damage in rows frame cut empty; do
 		cp good "$file"
 		case $damage in
 		rows) printf '\377\377\377' | dd of="$file" bs=1 seek=150 conv=notrunc status=none ;;
-		frame) printf '\377\377\377' | dd of="$file" bs=1 seek=$((kept - 40)) conv=notrunc status=none ;;
+		frame) dd if=/dev/zero of="$file" bs=1000 seek=100 count=$((kept / 1000 - 100)) conv=notrunc status=none ;;
 		cut) truncate -s $((kept / 2)) "$file" ;;
 		empty) : >"$file" ;;
 		esac

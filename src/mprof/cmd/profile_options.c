@@ -101,7 +101,7 @@ const struct option_row option_names[] = {
 	OPTION_FLAG(0, "debuginfod", options.sym.debuginfod,
 		    "Ask the servers of DEBUGINFOD_URLS, too"),
 	OPTION_FLAG(0, "no-symbol-cache", options.sym.no_cache,
-		    "Do not use the caches on disk of names and of heap states"),
+		    "Do not use the caches on disk of names, heap states and results"),
 	OPTION_END,
 };
 

@@ -132,10 +132,11 @@ int report_view(struct report_view *v, struct trace *t)
 	if (!r->grouped)
 		r->by = ops->by;
 	r->options->by = r->by;
-	r->options->from_start = r->json || r->sort == VALUE_LOCAL;
 	ret = check_totals(v, t, &err);
 	if (!ret)
 		ret = when_find(&v->at, t, &r->options->sites.until, &err);
+	r->options->own_peaks =
+	    r->json || r->sort == VALUE_LOCAL || (ops->own_peaks && ops->own_peaks(r));
 	if (ret < 0)
 		return cmd_error(STATUS_USAGE, "%s", err.text);
 	ret = view_prepare(v->view, r, &err);

@@ -78,7 +78,7 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	a->walk.progress_context = source->progress_context;
 	milestones =
 	    a->has_stacks && source->milestones ? milestones_open(source->milestones) : NULL;
-	milestones_walk(milestones, &a->walk, &a->sites, true);
+	milestones_walk(milestones, &a->walk, &a->sites, false);
 	ret = walk_run(&a->walk, err);
 	milestones_close(milestones, !ret);
 	a->walk.passes = 0; /* the list is ours */

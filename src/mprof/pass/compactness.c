@@ -175,8 +175,18 @@ static void release(void *self)
 	moment_release(&s->moment);
 }
 
+static const struct pass_part parts[] = {
+	{ PASS_ARRAY(struct compactness, process, struct compactness_of) },
+	{ PASS_UNUSED(struct compactness, moment.within) },
+	{ PASS_UNUSED(struct compactness, moment.region) },
+	{ PASS_UNUSED(struct compactness, moment.places) },
+	{ .bytes = 0 },
+};
+
 const struct pass_ops compactness_pass = {
 	.name = "compactness",
+	.bytes = sizeof(struct compactness),
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.gone = gone,

@@ -394,8 +394,22 @@ static void release(void *self)
 	g->site = NULL;
 }
 
+static const struct pass_part parts[] = {
+	{ PASS_LIST(struct growth, site, sites, site_room, struct growth_site) },
+	{ PASS_UNUSED(struct growth, index) },
+	{ PASS_UNUSED(struct growth, open) },
+	{ PASS_UNUSED(struct growth, chain) },
+	{ PASS_UNUSED(struct growth, last) },
+	{ PASS_UNUSED(struct growth, unused) },
+	{ PASS_UNUSED(struct growth, unused_count) },
+	{ PASS_UNUSED(struct growth, unused_room) },
+	{ .bytes = 0 },
+};
+
 const struct pass_ops growth_pass = {
 	.name = "growth",
+	.bytes = sizeof(struct growth),
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.gone = gone,

@@ -40,6 +40,7 @@ static void finish(void *self, struct walk *w)
 
 const struct pass_ops lifetimes_pass = {
 	.name = "lifetimes",
+	.bytes = sizeof(struct lifetimes),
 	.start = start,
 	.batch = batch,
 	.finish = finish,

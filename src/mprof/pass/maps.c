@@ -204,8 +204,21 @@ static void release(void *self)
 	array_release(&s->process);
 }
 
+static const struct pass_part of_process[] = {
+	{ PASS_ARRAY(struct maps_of, site, struct maps_site) },
+	{ PASS_UNUSED(struct maps_of, stacks) },
+	{ .bytes = 0 },
+};
+
+static const struct pass_part parts[] = {
+	{ PASS_ARRAY(struct maps, process, struct maps_of), .inside = of_process },
+	{ .bytes = 0 },
+};
+
 const struct pass_ops maps_pass = {
 	.name = "maps",
+	.bytes = sizeof(struct maps),
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.residency = residency,

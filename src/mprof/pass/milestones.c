@@ -2,7 +2,7 @@
 /*
  * milestones.c - see milestones.h.
  *
- * A file is a head, a row for each milestone, and their frames.
+ * A file is a head, a row for each milestone, for the end and for groups, and their frames.
  */
 #include "milestones.h"
 
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../util/cache_directory.h"
+#include "pass_state.h"
 #include "sites_state.h"
 #include "walk_state.h"
 
@@ -34,13 +35,22 @@ struct identity {
 	int64_t changed_ns;
 };
 
+/* What walks have left, apart from milestones. */
+struct known {
+	/* A walk from the start to the end left them: they have the moments of the run, and no
+	 * more are to come. */
+	uint32_t whole;
+	uint32_t passes, no_pages; /* of the walk that left the end; 0: none did */
+	uint32_t zero;
+};
+
 struct head {
 	char magic[8];
 	struct identity of;
-	uint32_t rows;
-	uint32_t whole; /* see struct milestones */
-	uint32_t check; /* of the rows */
-	uint32_t zero;
+	struct known known;
+	uint32_t rows;	     /* of milestones; two more are of the end and of groups */
+	uint32_t check;	     /* of the rows */
+	uint64_t head_check; /* of all this */
 };
 
 struct row {
@@ -64,12 +74,13 @@ struct milestones {
 	char name[NAME];
 	struct milestone *item;
 	size_t n, room;
-	/* A walk from the start to the end left them: they have the moments of the run, and no
-	 * more are to come. */
-	bool whole;
+	struct milestone end;	 /* the passes before finish(); no bytes: it was too large */
+	struct milestone groups; /* what groups of sites had at most, and which groups */
+	struct known known;
 	/* Of the walk: */
 	struct sites *sites;
-	const struct milestone *from; /* NULL: the start */
+	const struct milestone *from; /* NULL: the start; may be the end */
+	uint8_t *groups_plain;	      /* if it begins at the end and needs them */
 	uint8_t *plain;		      /* of it */
 	struct packer *packer;	      /* NULL: it leaves none */
 	struct byte_column column;
@@ -149,22 +160,28 @@ static bool read_at(int fd, void *to, size_t bytes, uint64_t at)
 	return got > 0;
 }
 
+#define MORE 2u /* rows: of the end and of groups */
+
 static bool take_rows(struct milestones *m, const struct head *head)
 {
-	struct row *row = calloc(head->rows + 1, sizeof(*row));
-	const size_t bytes = head->rows * sizeof(*row);
+	struct row *row = calloc(head->rows + MORE, sizeof(*row));
+	const size_t bytes = (head->rows + MORE) * sizeof(*row);
+	bool good;
 
 	m->item = calloc(head->rows + 1, sizeof(*m->item));
-	if (row && m->item && read_at(m->file, row, bytes, sizeof(*head)) &&
-	    mprof_checksum(row, bytes) == head->check) {
+	good = row && m->item && read_at(m->file, row, bytes, sizeof(*head)) &&
+	       mprof_checksum(row, bytes) == head->check;
+	if (good) {
 		m->n = m->room = head->rows;
 		for (size_t i = 0; i < m->n; i++) {
 			m->item[i].row = row[i];
 			m->kept += row[i].bytes;
 		}
+		m->end.row = row[m->n];
+		m->groups.row = row[m->n + 1];
 	}
 	free(row);
-	return m->n;
+	return good;
 }
 
 static void open_file(struct milestones *m)
@@ -176,10 +193,10 @@ static void open_file(struct milestones *m)
 	if (m->file < 0 || fstat(m->file, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
 	    !read_at(m->file, &head, sizeof(head), 0) ||
 	    memcmp(head.magic, MAGIC, sizeof(head.magic)) ||
-	    memcmp(&head.of, &m->of, sizeof(head.of)) || !head.rows || head.rows > ROWS ||
-	    !take_rows(m, &head))
+	    mprof_checksum(&head, offsetof(struct head, head_check)) != head.head_check ||
+	    memcmp(&head.of, &m->of, sizeof(head.of)) || head.rows > ROWS || !take_rows(m, &head))
 		return;
-	m->whole = head.whole;
+	m->known = head.known;
 	futimens(m->file, NULL); /* it is in use: see util/cache_directory.h */
 }
 
@@ -221,7 +238,7 @@ static void drop_all(struct milestones *m)
 	for (size_t i = 0; i < m->n; i++)
 		drop(m, &m->item[i]);
 	m->n = 0;
-	m->whole = false;
+	m->known.whole = false;
 }
 
 /* Its frame is at hand; false: it is damaged. */
@@ -241,6 +258,12 @@ static bool load(struct milestones *m, struct milestone *x)
 	free(f->bytes);
 	f->bytes = NULL;
 	return false;
+}
+
+/* For free(); NULL: there is none, or it is damaged. */
+static uint8_t *unpack(struct milestones *m, struct milestone *x)
+{
+	return load(m, x) ? state_frame_plain(&x->frame) : NULL;
 }
 
 /* ---- where a walk begins ---- */
@@ -271,7 +294,8 @@ static bool can_go_on(const struct milestones *m, const struct sites_options *o)
 {
 	if (o->until.set)
 		return sites_state_is_usual(o);
-	return m->whole && o->filter.from_ns > 0 && o->temporary_events <= SITE_TEMPORARY_EVENTS;
+	return m->known.whole && o->filter.from_ns > 0 &&
+	       o->temporary_events <= SITE_TEMPORARY_EVENTS;
 }
 
 static void find_start(struct milestones *m)
@@ -280,20 +304,62 @@ static void find_start(struct milestones *m)
 
 	if (!n)
 		return;
-	m->plain = load(m, &m->item[n - 1]) ? state_frame_plain(&m->item[n - 1].frame) : NULL;
+	m->plain = unpack(m, &m->item[n - 1]);
 	if (m->plain)
 		m->from = &m->item[n - 1];
 	else
 		drop_all(m); /* this walk leaves new ones */
 }
 
+/* Does a walk of the whole leave at its end no more than is known? */
+static bool is_covered(const struct milestones *m, const struct walk *w)
+{
+	const struct known *k = &m->known;
+
+	return k->passes &&
+	       (w->passes == 1 || (w->passes == k->passes && k->no_pages <= w->no_pages));
+}
+
+static struct cursor plain_of(const struct milestone *x, const uint8_t *plain)
+{
+	return (struct cursor){ plain, plain + x->frame.plain };
+}
+
+static bool are_groups_known(struct milestones *m)
+{
+	m->groups_plain = unpack(m, &m->groups);
+	return m->groups_plain &&
+	       sites_groups_match(m->sites, plain_of(&m->groups, m->groups_plain));
+}
+
+/* own_peaks: groups, if the sites have any, need what they had at most. */
+static void find_end(struct milestones *m, const struct walk *w, bool own_peaks)
+{
+	const struct sites_options *o = &m->sites->options;
+
+	if (o->until.set || !sites_state_is_usual(o) || !is_covered(m, w) ||
+	    (own_peaks && o->group && !are_groups_known(m)))
+		return;
+	m->plain = unpack(m, &m->end);
+	if (m->plain)
+		m->from = &m->end;
+	else if (m->end.row.bytes)
+		m->known.passes = 0; /* this walk leaves another one */
+}
+
 static size_t resume(void *self, struct walk *w)
 {
 	struct milestones *m = self;
-	struct cursor from = { m->plain, m->plain + m->from->frame.plain };
-	const size_t here = walk_state_get(w, m->trace, &m->from->row.place, &from);
+	const bool over = m->from == &m->end;
+	struct cursor from = plain_of(m->from, m->plain);
+	const size_t here = walk_state_get(w, m->trace, over ? NULL : &m->from->row.place, &from);
 
-	sites_state_get(m->sites, &from);
+	sites_state_get(m->sites, &from, over);
+	for (size_t i = 0; over && i < w->passes; i++)
+		if (w->pass[i].ops != &sites_pass)
+			pass_state_get(&w->pass[i], &from);
+	if (over && m->groups_plain)
+		sites_groups_get(m->sites, plain_of(&m->groups, m->groups_plain));
 	m->most_ticks = m->from->row.most_ticks;
 	free(m->plain);
 	m->plain = NULL;
@@ -348,11 +414,11 @@ static void leave(struct milestones *m, const struct walk *w, size_t here,
 		m->failed = true;
 		return;
 	}
+	m->added = true;
 	x->row.bytes = x->frame.count;
 	x->row.plain = x->frame.plain;
 	m->kept += x->row.bytes;
 	m->n++;
-	m->added = true;
 	while (m->kept > MILESTONES_MOST && m->n)
 		thin(m);
 }
@@ -375,26 +441,69 @@ static void between(void *self, struct walk *w, size_t here)
 		leave(m, w, here, &place);
 }
 
-void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool from_start)
+/* What is in the column, in the place of *x. */
+static void pack(struct milestones *m, struct milestone *x)
+{
+	free(x->frame.bytes);
+	*x = (struct milestone){ .row = { .at = 0 } };
+	m->failed |= !state_frame_make(m->packer, &m->column, &x->frame);
+	if (x->frame.count > MILESTONES_MOST) {
+		free(x->frame.bytes);
+		x->frame = (struct state_frame){ .bytes = NULL };
+	}
+	x->row.bytes = x->frame.count;
+	x->row.plain = x->frame.plain;
+	m->added = true;
+}
+
+/* All events were told. */
+static void ended(void *self, struct walk *w)
+{
+	struct milestones *m = self;
+
+	if (!m->packer)
+		return;
+	if (!is_covered(m, w)) {
+		walk_state_put(w, NULL, 0, &m->column);
+		sites_state_put(m->sites, &m->column);
+		for (size_t i = 0; i < w->passes; i++)
+			if (w->pass[i].ops != &sites_pass)
+				pass_state_put(&w->pass[i], &m->column);
+		pack(m, &m->end);
+		m->known.passes = (uint32_t)w->passes;
+		m->known.no_pages = w->no_pages;
+	}
+	if (m->sites->options.group) {
+		sites_groups_put(m->sites, &m->column);
+		pack(m, &m->groups);
+	}
+}
+
+void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool own_peaks)
 {
 	const struct sites_options *o = &s->options;
 
 	if (!m)
 		return;
 	m->sites = s;
-	if (!from_start)
+	find_end(m, w, own_peaks);
+	if (!m->from && !own_peaks && w->passes == 1)
 		find_start(m);
 	if (m->from) {
 		w->resume = resume;
 		w->resume_context = m;
 	}
-	if (m->whole || !sites_state_is_usual(o))
+	if (m->from == &m->end || !sites_state_is_usual(o) || (o->until.set && m->known.whole))
 		return;
-	if (!o->until.set)
-		drop_all(m);
 	m->packer = packer_new(1);
-	w->between = between;
 	w->between_context = m;
+	if (!m->known.whole)
+		w->between = between;
+	if (o->until.set)
+		return;
+	w->ended = ended;
+	if (!m->known.whole)
+		drop_all(m);
 }
 
 /* ---- writing ---- */
@@ -412,31 +521,36 @@ static bool write_all(int fd, const void *bytes, size_t n)
 	return true;
 }
 
+/* Milestones, the end, groups. */
+static struct milestone *part(struct milestones *m, size_t i)
+{
+	return i < m->n ? &m->item[i] : i == m->n ? &m->end : &m->groups;
+}
+
 static bool write_rows(struct milestones *m, int fd)
 {
-	struct row *row = calloc(m->n, sizeof(*row));
-	struct head head = { .of = m->of, .rows = (uint32_t)m->n, .whole = m->whole };
-	uint64_t at = sizeof(head) + m->n * sizeof(*row);
+	const size_t n = m->n + MORE, bytes = n * sizeof(struct row);
+	struct row *row = calloc(n, sizeof(*row));
+	struct head head = { .of = m->of, .rows = (uint32_t)m->n, .known = m->known };
+	uint64_t at = sizeof(head) + bytes;
 	bool good = row;
 
 	memcpy(head.magic, MAGIC, sizeof(head.magic));
-	for (size_t i = 0; i < m->n && good; i++) {
-		struct milestone *x = &m->item[i];
+	for (size_t i = 0; i < n && good; i++) {
+		struct milestone *x = part(m, i);
 
-		good = load(m, x);
-		if (!good)
-			break;
+		good = !x->row.bytes || load(m, x);
 		x->row.at = at;
-		x->row.check = mprof_checksum(x->frame.bytes, x->frame.count);
+		x->row.check = good ? mprof_checksum(x->frame.bytes, x->frame.count) : 0;
 		at += x->frame.count;
 		row[i] = x->row;
 	}
 	if (good)
-		head.check = mprof_checksum(row, m->n * sizeof(*row));
-	good =
-	    good && write_all(fd, &head, sizeof(head)) && write_all(fd, row, m->n * sizeof(*row));
-	for (size_t i = 0; i < m->n && good; i++)
-		good = write_all(fd, m->item[i].frame.bytes, m->item[i].frame.count);
+		head.check = mprof_checksum(row, bytes);
+	head.head_check = mprof_checksum(&head, offsetof(struct head, head_check));
+	good = good && write_all(fd, &head, sizeof(head)) && write_all(fd, row, bytes);
+	for (size_t i = 0; i < n && good; i++)
+		good = write_all(fd, part(m, i)->frame.bytes, part(m, i)->frame.count);
 	free(row);
 	return good;
 }
@@ -463,11 +577,13 @@ void milestones_close(struct milestones *m, bool done)
 {
 	if (!m)
 		return;
-	if (done && m->added && m->n && !m->failed && is_sound(m->trace)) {
-		m->whole = !m->sites->options.until.set;
+	if (done && m->added && !m->failed && is_sound(m->trace)) {
+		m->known.whole |= !m->sites->options.until.set;
 		write_file(m);
 	}
 	drop_all(m);
+	free(m->end.frame.bytes);
+	free(m->groups.frame.bytes);
 	if (m->file >= 0)
 		close(m->file);
 	if (m->directory >= 0)
@@ -475,6 +591,7 @@ void milestones_close(struct milestones *m, bool done)
 	packer_free(m->packer);
 	columns_free(&m->column, 1);
 	free(m->plain);
+	free(m->groups_plain);
 	free(m->item);
 	free(m);
 }

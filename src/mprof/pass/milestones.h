@@ -12,8 +12,13 @@
  * A milestone is what heap, reader and sites know at the beginning of a group.  Taking it costs
  * time by live blocks, so many live blocks take milestones that are further apart.
  *
+ * The end is what walk and passes know after all events: a later walk of the whole with the same
+ * passes, or with sites alone, reads no event.  A brief analysis can begin at the end of a full
+ * one.
+ *
  * A walk that goes on from one gives the same result as one from the start, but for what groups
- * of sites had at most (sites_state.h).  Of a trace of which a part is damaged there are none.
+ * of sites had at most.  That is kept at the end, for the groups of one walk.  Of a trace of which
+ * a part is damaged there are none.
  *
  * Errors: none.  Threads: one at a time.
  */
@@ -23,8 +28,8 @@
 #include "sites.h"
 #include "walk.h"
 
-#define MILESTONES_FORMAT 1
-#define MILESTONES_TRACE  (1u << 21)		/* bytes: a shorter trace is read in no time */
+#define MILESTONES_FORMAT 2
+#define MILESTONES_TRACE  (1u << 18)		/* bytes: a shorter trace is read in no time */
 #define MILESTONES_APART  32u			/* events for each live block */
 #define MILESTONES_MOST	  ((size_t)32 << 20)	/* bytes of a trace's */
 #define MILESTONES_CACHE  ((uint64_t)256 << 20) /* bytes of all */
@@ -35,11 +40,11 @@ struct milestones;
 struct milestones *milestones_open(struct trace *t);
 
 /*
- * After walk_init.  The walk of this trace begins at the last milestone that its sites can begin
- * at, and leaves new ones where there are none yet.  from_start: it needs what a milestone does
- * not know.  m may be NULL; it must outlive the walk.
+ * After walk_init.  The walk of this trace begins at its end, or at the last milestone that its
+ * sites can begin at, and leaves new ones where there are none yet.  own_peaks: it needs what
+ * groups of sites had at most.  m may be NULL; it must outlive the walk.
  */
-void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool from_start);
+void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool own_peaks);
 
 /* done: the walk succeeded; keeps what it left. */
 void milestones_close(struct milestones *m, bool done);

@@ -87,8 +87,19 @@ static void release(void *self)
 	s->class = NULL;
 }
 
+static const struct pass_part parts[] = {
+	{ PASS_ARRAY(struct never_freed, process, struct never_freed_process) },
+	{ PASS_LIST(struct never_freed, table.small, table.smalls, table.smalls,
+		    struct size_class) },
+	{ PASS_LIST(struct never_freed, table.large, table.capacity, table.capacity,
+		    struct size_class) },
+	{ .bytes = 0 },
+};
+
 const struct pass_ops never_freed_pass = {
 	.name = "never freed",
+	.bytes = sizeof(struct never_freed),
+	.part = parts,
 	.start = start,
 	.gone = gone,
 	.finish = finish,

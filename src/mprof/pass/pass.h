@@ -6,12 +6,14 @@
  *
  * To add one: a struct in pass/NAME.h (its comment defines every figure, with
  * units), pass/NAME.c with a const struct pass_ops, a field in struct
- * analysis, a row in analysis.c, then the output in the printers.
+ * analysis, a row in analysis.c, a table of its arrays, then the output in the printers.
  *
  * Every hook is optional.  `self` is the pass's own struct, zeroed before.
  */
 #ifndef MPROF_PASS_PASS_H
 #define MPROF_PASS_PASS_H
+
+#include <stddef.h>
 
 #include "../heap/heap.h"
 #include "../trace/trace.h"
@@ -30,10 +32,30 @@ struct batch {
 
 enum process_gone { GONE_EXEC, GONE_ENDED, GONE_TRACE_ENDS };
 
+/*
+ * An array of a pass that finish() or a printer reads: it is written to a file with the struct
+ * (pass_state.h).  Offsets in the struct; a list of them ends with a zeroed row.
+ */
+struct pass_part {
+	size_t at, count, room; /* of the pointer, the number of items, and the room (or count) */
+	size_t bytes;		/* of an item */
+	const struct pass_part *inside; /* each item has these; NULL: none */
+	size_t unused; /* bytes of a member that only the events before finish() need: it is lost */
+};
+
+#define PASS_LIST(type, pointer, number, space, of)                     \
+	.at = offsetof(type, pointer), .count = offsetof(type, number), \
+	.room = offsetof(type, space), .bytes = sizeof(of)
+#define PASS_ARRAY(type, member, of) PASS_LIST(type, member.item, member.count, member.room, of)
+#define PASS_UNUSED(type, member) \
+	.at = offsetof(type, member), .unused = sizeof(((type *)NULL)->member)
+
 struct walk;
 
 struct pass_ops {
 	const char *name;
+	size_t bytes;		      /* of the struct, which begins with its struct walk * */
+	const struct pass_part *part; /* NULL: it owns no arrays */
 	/* Once, before the first event.  The walk's clock and facts are ready. */
 	void (*start)(void *self, struct walk *w);
 	/* For every batch.  HOT: nanoseconds an event. */

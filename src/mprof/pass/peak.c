@@ -72,8 +72,15 @@ static void release(void *self)
 	array_release(&((struct peak *)self)->process);
 }
 
+static const struct pass_part parts[] = {
+	{ PASS_ARRAY(struct peak, process, struct peak_of) },
+	{ .bytes = 0 },
+};
+
 const struct pass_ops peak_pass = {
 	.name = "peak",
+	.bytes = sizeof(struct peak),
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.finish = finish,

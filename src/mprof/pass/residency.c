@@ -162,8 +162,18 @@ static void release(void *self)
 	moment_release(&all->moment);
 }
 
+static const struct pass_part parts[] = {
+	{ PASS_ARRAY(struct residency, sample, struct residency_sample) },
+	{ PASS_UNUSED(struct residency, moment.within) },
+	{ PASS_UNUSED(struct residency, moment.region) },
+	{ PASS_UNUSED(struct residency, moment.places) },
+	{ .bytes = 0 },
+};
+
 const struct pass_ops residency_pass = {
 	.name = "residency",
+	.bytes = sizeof(struct residency),
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.gone = gone,

@@ -192,8 +192,16 @@ static void release(void *self)
 	free(s->most);
 }
 
+static const struct pass_part parts[] = {
+	{ PASS_LIST(struct resizes, exact.slot, exact.slots, exact.slots, struct hash_slot) },
+	{ PASS_UNUSED(struct resizes, open) },
+	{ .bytes = 0 },
+};
+
 const struct pass_ops resizes_pass = {
 	.name = "realloc",
+	.bytes = sizeof(struct resizes),
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.gone = gone,

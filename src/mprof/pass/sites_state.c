@@ -40,7 +40,7 @@ static void forget_moments(struct accumulator *a)
 	memset(a->epoch_bytes, 0, sizeof(a->epoch_bytes));
 }
 
-static void get_accumulators(struct site_accumulators *to, struct cursor *from)
+static void get_accumulators(struct site_accumulators *to, struct cursor *from, bool over)
 {
 	const size_t n = cursor_varint(from);
 	struct accumulator *all = must_calloc(n + 1, sizeof(*all));
@@ -50,7 +50,8 @@ static void get_accumulators(struct site_accumulators *to, struct cursor *from)
 	for (size_t i = 0; i < n; i++) {
 		a = site_accumulator_new(to, all[i].stack, 0);
 		all[i].group = a->group;
-		forget_moments(&all[i]);
+		if (!over)
+			forget_moments(&all[i]);
 		*a = all[i];
 		if (to->group) {
 			to->group[a->group].calls += a->local.calls;
@@ -82,7 +83,7 @@ static void get_moments(struct sites *s, const struct work *saved, struct cursor
 	k->rss_break = saved->rss_break;
 }
 
-void sites_state_get(struct sites *s, struct cursor *from)
+void sites_state_get(struct sites *s, struct cursor *from, bool over)
 {
 	struct work *k = s->work;
 	struct work saved;
@@ -93,6 +94,44 @@ void sites_state_get(struct sites *s, struct cursor *from)
 	n = cursor_varint(from);
 	for (uint32_t i = 0; i < n && from->p < from->end; i++)
 		sites_recent(s, i)->addr[0] = cursor_varint(from);
-	if (s->options.until.set)
-		get_accumulators(&k->accumulators, from);
+	if (over || s->options.until.set)
+		get_accumulators(&k->accumulators, from, over);
+}
+
+/* ---- groups ---- */
+
+void sites_groups_put(const struct sites *s, struct byte_column *to)
+{
+	const struct site_accumulators *a = &((const struct work *)s->work)->accumulators;
+
+	column_varint(to, a->count);
+	for (size_t i = 0; i < a->count; i++) {
+		column_varint(to, a->accumulator[i].stack);
+		column_varint(to, a->accumulator[i].group);
+	}
+	column_varint(to, a->groups);
+	state_put(to, a->group, a->groups * sizeof(*a->group));
+}
+
+bool sites_groups_match(const struct sites *s, struct cursor from)
+{
+	const struct sites_options *o = &s->options;
+	bool same = true;
+
+	for (uint64_t n = cursor_varint(&from); n; n--) {
+		const uint32_t stack = (uint32_t)cursor_varint(&from);
+
+		same &= o->group(o->group_context, stack, 0) == cursor_varint(&from);
+	}
+	return same;
+}
+
+void sites_groups_get(struct sites *s, struct cursor from)
+{
+	struct site_accumulators *a = &((struct work *)s->work)->accumulators;
+
+	for (uint64_t n = 2 * cursor_varint(&from); n; n--)
+		cursor_varint(&from);
+	if (cursor_varint(&from) == a->groups)
+		state_get(&from, a->group, a->groups * sizeof(*a->group));
 }

@@ -7,7 +7,8 @@
  * question begins that says where the walk ends.  One that only counts blocks from a time on needs
  * nothing of what was counted before, but the moments of the run.
  *
- * What groups had at most is not among it: who asks for that walks from the start.
+ * What groups had at most is not among it: only the end of a walk has that, for the groups of that
+ * walk.
  */
 #ifndef MPROF_PASS_SITES_STATE_H
 #define MPROF_PASS_SITES_STATE_H
@@ -23,8 +24,17 @@ void sites_state_put(struct sites *s, struct byte_column *to);
 
 /*
  * After the pass has started.  With options.until, all sites go on; else only the moments of the
- * run, which a walk has saved that had no such end, and no site has anything yet.
+ * run, which a walk has saved that had no such end, and no site has anything yet.  over: that walk
+ * had told all events, and everything is as it left it, but for what groups had at most.
  */
-void sites_state_get(struct sites *s, struct cursor *from);
+void sites_state_get(struct sites *s, struct cursor *from, bool over);
+
+/* What groups had at most, at the end of a walk of the whole.  Without memory, `to` has failed. */
+void sites_groups_put(const struct sites *s, struct byte_column *to);
+/* Before a walk: are the groups of s the saved ones?  It makes a group for each stack, as the walk
+ * would. */
+bool sites_groups_match(const struct sites *s, struct cursor from);
+/* After sites_state_get, if they are. */
+void sites_groups_get(struct sites *s, struct cursor from);
 
 #endif

@@ -38,8 +38,10 @@ static struct size_class *class_of_size(struct size_table *t, uint64_t size)
 	struct size_class *c;
 
 	if (size < SIZES_SMALL) {
-		if (!t->small)
+		if (!t->small) {
 			t->small = must_calloc(SIZES_SMALL, sizeof(*t->small));
+			t->smalls = SIZES_SMALL;
+		}
 		return &t->small[size];
 	}
 	if (t->used >= t->capacity / 2)
@@ -66,10 +68,10 @@ struct size_class *size_table_sorted(const struct size_table *t, size_t *n)
 	struct size_class *out;
 
 	*n = 0;
-	for (i = 0; t->small && i < SIZES_SMALL; i++)
+	for (i = 0; i < t->smalls; i++)
 		room += t->small[i].count != 0;
 	out = must_calloc(room, sizeof(*out));
-	for (i = 0; t->small && i < SIZES_SMALL; i++)
+	for (i = 0; i < t->smalls; i++)
 		if (t->small[i].count)
 			out[(*n)++] = t->small[i];
 	for (i = 0; i < t->capacity; i++)
@@ -155,8 +157,16 @@ static void release(void *self)
 	s->class = NULL;
 }
 
+static const struct pass_part parts[] = {
+	{ PASS_LIST(struct sizes, table.small, table.smalls, table.smalls, struct size_class) },
+	{ PASS_LIST(struct sizes, table.large, table.capacity, table.capacity, struct size_class) },
+	{ .bytes = 0 },
+};
+
 const struct pass_ops sizes_pass = {
 	.name = "sizes",
+	.bytes = sizeof(struct sizes),
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.finish = finish,

@@ -23,7 +23,8 @@ struct size_class {
 
 /* Zeroed is empty. */
 struct size_table {
-	struct size_class *small; /* SIZES_SMALL of them, NULL before the first small size */
+	struct size_class *small; /* by size, */
+	size_t smalls;		  /* SIZES_SMALL of them; 0 before the first small size */
 	struct size_class *large; /* open addressing by size; count 0 is empty */
 	size_t capacity, used;	  /* of large */
 };

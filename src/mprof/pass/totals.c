@@ -161,8 +161,16 @@ static void release(void *self)
 	array_release(&s->process);
 }
 
+static const struct pass_part parts[] = {
+	{ PASS_ARRAY(struct totals, thread, struct totals_thread) },
+	{ PASS_ARRAY(struct totals, process, struct totals_process) },
+	{ .bytes = 0 },
+};
+
 const struct pass_ops totals_pass = {
 	.name = "totals",
+	.bytes = sizeof(struct totals),
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.finish = finish,

@@ -345,6 +345,8 @@ int walk_run(struct walk *w, struct error *err)
 	if (is_cancelled(w))
 		return fail(err, -ECANCELED, "cancelled");
 	run_out(w);
+	if (w->ended)
+		w->ended(w->between_context, w);
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->finish)
 			w->pass[i].ops->finish(w->pass[i].self, w);

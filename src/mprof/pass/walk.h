@@ -74,6 +74,8 @@ struct walk {
 	/* Between two batches: `here` events of the next one are in the window; may be NULL. */
 	void (*between)(void *context, struct walk *w, size_t here);
 	void *between_context;
+	/* All events and ends were told, finish() was not; with between_context; may be NULL. */
+	void (*ended)(void *context, struct walk *w);
 	/* Begins in the middle, see snapshots.h: sets heap, window and the following members of
 	 * this struct to their state between two batches.  Returns the number of events of the
 	 * next one.  NULL: at the beginning. */

@@ -90,7 +90,8 @@ void walk_state_put(const struct walk *w, const struct trace *t, size_t here,
 {
 	put_walk(w, here, to);
 	heap_save(&w->heap, to);
-	put_addresses(w, t, to);
+	if (t)
+		put_addresses(w, t, to);
 }
 
 /* ---- going on ---- */
@@ -137,8 +138,10 @@ size_t walk_state_get(struct walk *w, struct trace *t, const struct trace_place 
 {
 	const size_t here = get_walk(from, w);
 
-	trace_go(t, place);
+	if (place)
+		trace_go(t, place);
 	heap_load(&w->heap, from);
-	get_addresses(t, w, from);
+	if (place)
+		get_addresses(t, w, from);
 	return here;
 }

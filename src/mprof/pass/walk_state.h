@@ -29,10 +29,11 @@ bool state_frame_make(struct packer *packer, struct byte_column *plain, struct s
 /* For free(); NULL if the frame is damaged. */
 uint8_t *state_frame_plain(const struct state_frame *f);
 
-/* here: as walk.between is told.  Without memory, `to` has failed. */
+/* here: as walk.between is told; t NULL: the walk has ended.  Without memory, `to` has failed. */
 void walk_state_put(const struct walk *w, const struct trace *t, size_t here,
 		    struct byte_column *to);
-/* The reader of t, which has the same file, goes to that place.  The events of the next batch. */
+/* The reader of t, which has the same file, goes to that place; place NULL: the walk has ended.
+ * The events of the next batch. */
 size_t walk_state_get(struct walk *w, struct trace *t, const struct trace_place *place,
 		      struct cursor *from);
 

@@ -7,7 +7,7 @@
 /* With --at, a row shows only that time: its earlier peak would need the whole walk. */
 static bool has_own_peak(const struct view_request *r)
 {
-	return r->sort == VALUE_LOCAL || !r->profile->sites.options.until.set;
+	return r->sort == VALUE_LOCAL || !r->options->sites.until.set;
 }
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
@@ -96,6 +96,7 @@ static void text(struct view_request *r, FILE *out)
 const struct view_ops view_peak = {
 	.sort = VALUE_PEAK,
 	.totals = true,
+	.own_peaks = has_own_peak,
 	.text = text,
 	FLAT_VIEW_JSON,
 };

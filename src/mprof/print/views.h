@@ -50,6 +50,8 @@ struct view_ops {
 	bool rows;		 /* --by, --sort and --top mean something */
 	bool totals;		 /* works for a profile, which has no events */
 	size_t own;		 /* bytes of r->own, which is zeroed; 0: NULL */
+	/* Does the text tell what rows had at most (profile.h)?  NULL: only with --sort local. */
+	bool (*own_peaks)(const struct view_request *r);
 	/* Before the walk: checks the request, adds passes to r->options.  NULL: nothing to do. */
 	int (*prepare)(struct view_request *r, struct error *err);
 	/* After the walk: the data of the answer.  NULL: the profile is all. */

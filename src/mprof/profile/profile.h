@@ -54,9 +54,9 @@ struct profile_options {
 	const struct walk_pass *pass;
 	size_t passes;
 	bool no_pages; /* none of them looks at live.pages */
-	/* group[].v.local_* are wanted: with sites.until, a walk may begin where another one left a
-	 * milestone, which does not know them (pass/milestones.h). */
-	bool from_start;
+	/* group[].v.local_* are wanted: a walk may begin where another one left a milestone, which
+	 * does not know them (pass/milestones.h). */
+	bool own_peaks;
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };

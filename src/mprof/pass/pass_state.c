@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* pass_state.c - see pass_state.h. */
+#include "pass_state.h"
+
+#include <string.h>
+
+#include "../heap/heap_state.h"
+#include "../util/alloc.h"
+
+static const struct pass_part nothing[1];
+
+#define PARTS(p, list)                   \
+	(p) = (list) ? (list) : nothing; \
+	(p)->bytes || (p)->unused;       \
+	(p)++
+
+static void *pointer_at(const void *self, size_t at)
+{
+	void *p;
+
+	memcpy(&p, (const char *)self + at, sizeof(p));
+	return p;
+}
+
+static void put_parts(const void *self, const struct pass_part *list, struct byte_column *to)
+{
+	const struct pass_part *p;
+
+	for (PARTS(p, list)) {
+		const size_t n = p->bytes ? *(const size_t *)((const char *)self + p->count) : 0;
+		const char *item = pointer_at(self, p->at);
+
+		state_put(to, item, n * p->bytes);
+		for (size_t i = 0; p->inside && i < n; i++)
+			put_parts(item + i * p->bytes, p->inside, to);
+	}
+}
+
+/* The pointers in the struct are those of the walk that saved it. */
+static void get_parts(char *self, const struct pass_part *list, struct cursor *from)
+{
+	const struct pass_part *p;
+
+	for (PARTS(p, list)) {
+		const size_t n = p->bytes ? *(const size_t *)(self + p->count) : 0;
+		char *item = n ? must_calloc(n, p->bytes) : NULL;
+
+		if (p->unused) {
+			memset(self + p->at, 0, p->unused);
+			continue;
+		}
+		state_get(from, item, n * p->bytes);
+		memcpy(self + p->at, &item, sizeof(item));
+		memcpy(self + p->room, &n, sizeof(n));
+		for (size_t i = 0; p->inside && i < n; i++)
+			get_parts(item + i * p->bytes, p->inside, from);
+	}
+}
+
+void pass_state_put(const struct walk_pass *p, struct byte_column *to)
+{
+	state_put(to, p->self, p->ops->bytes);
+	put_parts(p->self, p->ops->part, to);
+}
+
+void pass_state_get(const struct walk_pass *p, struct cursor *from)
+{
+	struct walk *const w = *(struct walk **)p->self;
+
+	if (p->ops->release)
+		p->ops->release(p->self); /* what it started with */
+	state_get(from, p->self, p->ops->bytes);
+	*(struct walk **)p->self = w;
+	get_parts(p->self, p->ops->part, from);
+}
