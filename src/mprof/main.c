@@ -47,7 +47,7 @@ static const char *const modes[] = {
 
 static const struct option_type version = { "flag", take_version, NULL, COMPLETE_NOTHING };
 
-#define WITH_MODE "Settings of -m MODE:"
+#define WITH_MODE "Settings of -m MODE and -t:"
 
 #define OPTIONS struct form
 static const struct option_row options[] = {
@@ -123,13 +123,13 @@ static int dispatch(const struct form *form)
 		    "-t %s: put the whole command in quotes, as in: mprof -t \"ls -l\"",
 		    mode ? "cannot be combined with -m" : "takes one argument");
 	if (form->test)
-		return test_run(line, form->counts, form->log, true);
+		return test_run(line, &form->keys, form->counts, form->log, true);
 	if (old_mode(form, "TEST"))
 		return cmd_error(STATUS_USAGE, "no command given; for example: mprof -t \"ls -l\"");
 	if (mode)
 		return mode_run(form->mode, form->argv, &form->keys);
 	if (run_keys_given(&form->keys))
-		return cmd_error(STATUS_USAGE, "these options belong to -m: mprof -m MODE PROGRAM");
+		return cmd_error(STATUS_USAGE, "these options belong to -m and -t: mprof -m MODE PROGRAM");
 	if (form->argv)
 		return run_command(form->argv);
 	if (form->log && !form->counts)

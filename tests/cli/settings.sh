@@ -204,12 +204,12 @@ test_settings_of_modes() {
 	run "$mprof" --paused report p
 	expect_status 2
 	expect_one_line_error
-	expect_text err 'these options belong to -m: mprof -m MODE PROGRAM'
+	expect_text err 'these options belong to -m and -t: mprof -m MODE PROGRAM'
 	run "$mprof" -m Profile --ranks 4-1 ./chosen
 	expect_status 2
 	expect_one_line_error
 	run "$mprof" --help
-	expect_text out 'Settings of -m MODE:'
+	expect_text out 'Settings of -m MODE and -t:'
 	expect_no_text out 'when resident memory exceeds'
 }
 

@@ -171,6 +171,14 @@ test_wrap_functions_over_malloc() {
 	run "$mprof" profile -q --sample-calls 1 --wrap "$wrap_my" -o s ./uses
 	expect_status 0
 	expect_same 'each call a sample' "$(wrap_figures s work)" '1000 100000 40000'
+	run "$mprof" -t ./uses -c c2 -l t2 --only uses --wrap "$wrap_my" -q
+	expect_status 0
+	expect_no_text err 'run 1 of 2'
+	expect_same 'the second run' "$(wrap_totals t2)" '1005 103237 401 42000'
+	expect_same 'the first run' "$("$mprof" counts --json c2 | jq .calls.malloc)" 1001
+	run "$mprof" -t ./uses --show-config
+	expect_status 2
+	expect_one_line_error
 	run "$mprof" -m Guard --set file:GUARD_PATH=g --wrap "$wrap_my" ./uses
 	expect_status 0
 }

@@ -13,9 +13,10 @@ int mode_run(const char *mode, char **argv, const struct run_keys *keys);
 
 /*
  * -t: counts, records and reports on argv, which ends with NULL; a single word is a line for
- * /bin/sh.  counts and log are paths; NULL: as MPROF_CONF says.
+ * /bin/sh.  keys: settings of both runs.  counts and log are paths; NULL: as MPROF_CONF says.
  */
-int test_run(char **argv, const char *counts, const char *log, bool compress);
+int test_run(char **argv, const struct run_keys *keys, const char *counts, const char *log,
+	     bool compress);
 
 /* The end of -t: the first screen of the trace, its largest size classes and compactness. */
 int report_after_test(const char *path);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "../util/format.h"
+#include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"
 #include "counts.h"
@@ -28,6 +29,7 @@
 struct options {
 	const char *counts, *log;
 	bool plain;
+	struct run_keys keys;
 	char **argv;
 };
 
@@ -36,6 +38,8 @@ static const struct option_row options[] = {
 	OPTION_FILE('c', "counts", "COUNTS", counts, "Write the counts to COUNTS [./mprof.counts]"),
 	OPTION_FILE('l', "log", "LOG", log, "Write the trace to LOG [./mprof.log]"),
 	OPTION_FLAG(0, "no-compress", plain, "Do not compress the trace"),
+	OPTION_RUN_STACKS(keys),
+	OPTION_RUN_SETTINGS(keys),
 	OPTION_END,
 };
 
@@ -69,6 +73,18 @@ static void say_second(const struct program *program)
 	run_messages_starting(program);
 }
 
+/* What one of the runs writes, with the settings of both. */
+static bool plan_run(struct run_plan *plan, char **argv, const struct run_keys *keys,
+		     const char *mode, enum conf_key file, const char *path,
+		     void (*starting)(const struct program *))
+{
+	const bool good = run_messages_plan(plan, argv, NULL, CONF_KEYS, NULL) &&
+			  run_keys_set(plan, keys, mode, file, path);
+
+	plan->starting = plan->quiet ? NULL : starting;
+	return good;
+}
+
 /* It should not run again. The answer is what it did until then. line: a shell ran it. */
 static bool stops(const struct run_result *r, const struct counts *counts, bool line)
 {
@@ -90,15 +106,15 @@ static bool stops(const struct run_result *r, const struct counts *counts, bool 
 	return true;
 }
 
-static int count(struct counted *counted, char **argv, bool line, const char *path)
+static int count(struct counted *counted, char **argv, bool line, const struct run_keys *keys,
+		 const char *path)
 {
 	struct run_plan plan = { 0 };
 	struct run_result result;
 	struct error err;
 	int status = STATUS_USAGE, code;
 
-	if (run_messages_plan(&plan, argv, "Count", CONF_COUNTS_PATH, path)) {
-		plan.starting = say_first;
+	if (plan_run(&plan, argv, keys, "Count", CONF_COUNTS_PATH, path, say_first)) {
 		code = run_program(&plan, &result, &err);
 		status = code ? run_messages_refused(&result, code, &err) : STATUS_OK;
 		if (!code) {
@@ -214,8 +230,8 @@ static int report(const struct run_result *r)
 	return status;
 }
 
-static int record(const struct counted *counted, char **argv, bool line, const char *path,
-		  bool compress)
+static int record(const struct counted *counted, char **argv, bool line,
+		  const struct run_keys *keys, const char *path, bool compress)
 {
 	uint64_t room =
 	    counted->counts.all.calls + RECORDS_PER_THREAD * (counted->counts.all_threads + 1);
@@ -225,10 +241,9 @@ static int record(const struct counted *counted, char **argv, bool line, const c
 	struct error err;
 	int status = STATUS_USAGE, code, reported;
 
-	if (run_messages_plan(&plan, argv, "LogMmap", CONF_LOG_PATH, path) &&
+	if (plan_run(&plan, argv, keys, "LogMmap", CONF_LOG_PATH, path, say_second) &&
 	    !conf_set_number(&plan.conf, CONF_LOG_QTY, room, &err) &&
 	    !conf_set_number(&plan.conf, CONF_CACHE_QTY, CACHE_RECORDS, &err)) {
-		plan.starting = say_second;
 		code = run_program(&plan, &result, &err);
 		status = code ? run_messages_refused(&result, code, &err) : STATUS_OK;
 		if (!code) {
@@ -249,14 +264,15 @@ static int record(const struct counted *counted, char **argv, bool line, const c
 }
 
 /* Both files, before anything is started. */
-static int check_files(char **argv, const char *counts, const char *log)
+static int check_files(char **argv, const struct run_keys *keys, const char *counts,
+		       const char *log)
 {
 	struct run_plan first = { 0 }, second = { 0 };
 	struct error err;
 	int status = STATUS_USAGE;
 
-	if (run_messages_plan(&first, argv, "Count", CONF_COUNTS_PATH, counts) &&
-	    run_messages_plan(&second, argv, "LogMmap", CONF_LOG_PATH, log)) {
+	if (plan_run(&first, argv, keys, "Count", CONF_COUNTS_PATH, counts, NULL) &&
+	    plan_run(&second, argv, keys, "LogMmap", CONF_LOG_PATH, log, NULL)) {
 		if (target_same(conf_get(&first.conf, CONF_COUNTS_PATH),
 				conf_get(&second.conf, CONF_LOG_PATH)))
 			cmd_error(0, "counts file and trace would be the same file '%s'",
@@ -271,7 +287,8 @@ static int check_files(char **argv, const char *counts, const char *log)
 	return status;
 }
 
-int test_run(char **argv, const char *counts, const char *log, bool compress)
+int test_run(char **argv, const struct run_keys *keys, const char *counts, const char *log,
+	     bool compress)
 {
 	static char shell[] = "/bin/sh", dash_c[] = "-c";
 	char *line[] = { shell, dash_c, argv[0], NULL };
@@ -279,13 +296,16 @@ int test_run(char **argv, const char *counts, const char *log, bool compress)
 	struct counted counted = { .status = 0 };
 	int status;
 
+	if (keys->show)
+		return cmd_error(STATUS_USAGE, "--show-config needs one MODE: mprof -m MODE "
+					       "--show-config");
 	if (program == line && !argv[0][strspn(argv[0], " \t\n")])
 		return cmd_error(STATUS_USAGE, "no command given; for example: mprof -t \"ls -l\"");
-	status = check_files(program, counts, log);
+	status = check_files(program, keys, counts, log);
 	if (!status)
-		status = count(&counted, program, program == line, counts);
+		status = count(&counted, program, program == line, keys, counts);
 	if (!status && !counted.stop)
-		status = record(&counted, program, program == line, log, compress);
+		status = record(&counted, program, program == line, keys, log, compress);
 	counts_release(&counted.counts);
 	return status;
 }
@@ -293,8 +313,11 @@ int test_run(char **argv, const char *counts, const char *log, bool compress)
 int cmd_test(int argc, char **argv)
 {
 	struct options o = { 0 };
+	int status;
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	return test_run(o.argv, o.counts, o.log, !o.plain);
+	status = test_run(o.argv, &o.keys, o.counts, o.log, !o.plain);
+	run_keys_release(&o.keys);
+	return status;
 }
