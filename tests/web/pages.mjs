@@ -11,7 +11,7 @@ import { chromium } from "playwright-core";
 const [executablePath, worldFile, ...words] = process.argv.slice(2);
 const world = JSON.parse(await readFile(worldFile, "utf8"));
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
-const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "resident", "stacks", "globals", "leaks", "sizes", "lifetimes", "realloc",
+const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "jumps", "resident", "stacks", "globals", "leaks", "sizes", "lifetimes", "realloc",
   "threads", "processes", "heap", "run"];
 
 const poll = async (page, test, what) => { // the page's policy forbids eval, which waitForFunction needs
@@ -182,6 +182,35 @@ each("windows add up to the run", async (r) => {
   await page.close();
 });
 
+// A program that keeps 4 MiB by leap() at once, grows slowly, frees the 4 MiB, and keeps 2 MiB by hop().
+if (world.jumps)
+  tests.push(["a jump of the timeline leads to the call stacks that made it", async () => {
+    const page = await open({ file: world.jumps }, "page=jumps"), kib = (text) => parse(text.replace(/^[+\u2212]/, ""));
+    const shown = await rows(page);
+    assert.deepEqual(shown.map((r) => r[0][0] + Math.round(kib(r[0]) / 1024)), ["+4", "\u22124", "+2"]);
+    assert.deepEqual(shown.map((r) => r[3]), ["leap", "leap", "hop"]);
+    for (const [row, mib] of [[0, 4], [2, 2]]) {
+      await go(page, "page=jumps");
+      await page.locator("#page tbody tr").nth(row).locator("button").first().click();
+      const at = await page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+      assert.deepEqual([at.page, at.figure], ["flame", "kept"]);
+      assert.equal(Math.round(kib(await total(page)) / 1024), mib);
+      await go(page, new URLSearchParams({ ...at, page: "tables" }).toString());
+      assert.equal((await rows(page, 1))[0][5], row ? "hop" : "leap");
+    }
+    await go(page, "page=jumps");
+    await page.locator("#page tbody tr").nth(1).locator("button").first().click();
+    assert.match(await page.locator(".change").innerText(), /\u2212(3\.\d|4\.0) MiB/);
+    // A double click at the right end of the timeline: the last jump.
+    await go(page, "page=overview");
+    const box = await page.locator("#timeline canvas").boundingBox();
+    await page.locator("#timeline canvas").dblclick({ position: { x: box.width - 4, y: box.height / 2 } });
+    assert.match(await page.evaluate(() => location.hash), /page=flame&figure=kept/);
+    assert.equal(Math.round(kib(await total(page)) / 1024), 2);
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }]);
+
 // ---- profiles: totals, no calls ----
 
 const profile = (name, run) => world.profiles.forEach((r) => tests.push([`${r.name}: ${name}`, async () => {
@@ -202,7 +231,7 @@ profile("every page is drawn, and those that need calls say so and name the comm
     if (told[name])
       assert.match(text, /mprof (record|profile) -- /, name);
   }
-  assert.deepEqual(Object.keys(told).filter((name) => told[name]), ["resident", "sizes", "lifetimes", "realloc", "threads", "heap"]);
+  assert.deepEqual(Object.keys(told).filter((name) => told[name]), ["jumps", "resident", "sizes", "lifetimes", "realloc", "threads", "heap"]);
   assert.equal(await page.locator("#timeline input[type=range]").count(), 0);
   assert.match(await page.locator("#timeline output.window").innerText(), /Totals have no windows/);
 });

@@ -53,10 +53,10 @@ function view(s: State, d: Data, sort: string): string {
 }
 
 // Pages of the whole run whose figures are another view's.
-const OWN: { [page: string]: string } = { resident: " peak-rss", stacks: " threads", globals: " globals", realloc: " realloc", processes: "", run: "" };
+const OWN: { [page: string]: string } = { jumps: "", resident: " peak-rss", stacks: " threads", globals: " globals", realloc: " realloc", processes: "", run: "" };
 
 // Pages of a profile that show what the report of all shows.
-const OF_TOTALS = ["sizes", "lifetimes", "realloc", "processes", "run", "resident", "heap"];
+const OF_TOTALS = ["sizes", "lifetimes", "realloc", "processes", "run", "jumps", "resident", "heap"];
 
 function ofTotals(s: State, d: Data): string {
 	const f = s.filter, which = d.head.beside ? " --totals" : "", own = s.page == "threads" ? " hot --by thread" : OF_TOTALS.includes(s.page) ? "" : OWN[s.page];

@@ -14,6 +14,7 @@ import { openInEditor } from "./editor";
 import { errorsOf, rangeText } from "./estimate";
 import { Flame } from "./flame";
 import { Heap } from "./heap";
+import { jumpAt, stacksOf } from "./jumps";
 import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isWhole, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter } from "./model";
 import type { Answer, Filter, Frame } from "./model";
 import { figure, pages } from "./pages";
@@ -83,6 +84,11 @@ class App {
 		this.timeline = new Timeline(d, tip);
 		this.timeline.onCurve = (curve, band) => this.set({ curve, band });
 		this.timeline.onWindow = (from, to) => this.set({ from, to, exact: null }, true);
+		this.timeline.onJump = point => {
+			const jump = jumpAt(d, point);
+			if (jump)
+				this.set(stacksOf(jump));
+		};
 		this.server = new Server(d);
 		document.getElementById("plain")!.hidden = true;
 		document.body.append(this.nav, el("div", { id: "app" }, this.timeline.root, this.bar.root, this.main,

@@ -16,6 +16,7 @@ import { rangesBy } from "./estimate";
 import type { Column } from "./element";
 import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
+import { jumps } from "./jumps";
 import { globals, stacks } from "./outside";
 import { resident } from "./resident";
 import { sources } from "./sources";
@@ -726,6 +727,7 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "callers", title: "Call graph", group: "Code", make: callers },
 	{ key: "sources", title: "Sources", group: "Code", make: sources },
 	{ key: "compare", title: "Compare", group: "Code", make: compare },
+	{ key: "jumps", title: "Jumps", group: "Memory", make: jumps, whole: true, totals: totals.needsCalls("Jumps", "when memory jumped, and by which calls, is") },
 	{ key: "resident", title: "Resident memory", group: "Memory", make: resident, whole: true,
 		totals: totals.needsCalls("Resident memory", "the use of resident pages is") },
 	{ key: "stacks", title: "Thread stacks", group: "Memory", make: stacks, whole: true },

@@ -25,6 +25,7 @@ export class Timeline {
 	private line = false; // draw resident memory as a line over the layers
 	private drag = -1;
 	onWindow: (from: number, to: number) => void = () => {};
+	onJump: (point: number) => void = () => {};
 	onCurve: (curve: string, band: string) => void = () => {};
 
 	constructor(private d: Data, private tip: HTMLElement) {
@@ -50,6 +51,7 @@ export class Timeline {
 				this.onWindow(a, b);
 		});
 		this.canvas.addEventListener("pointerup", () => this.drag = -1);
+		this.canvas.addEventListener("dblclick", e => !d.head.totals && this.onJump(this.pointAt(e)));
 		this.canvas.addEventListener("pointerleave", () => this.tip.hidden = true);
 	}
 
@@ -65,7 +67,7 @@ export class Timeline {
 		return [0, Math.max(1, ns[this.d.points - 1])];
 	}
 
-	private pointAt(e: PointerEvent): number {
+	private pointAt(e: MouseEvent): number {
 		const r = this.canvas.getBoundingClientRect(), [begin, end] = this.span(), ns = this.d.point.ns;
 		const t = begin + (e.clientX - r.left) / r.width * (end - begin);
 		let low = 0, high = this.d.points - 1;
