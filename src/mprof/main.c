@@ -129,7 +129,8 @@ static int dispatch(const struct form *form)
 	if (mode)
 		return mode_run(form->mode, form->argv, &form->keys);
 	if (run_keys_given(&form->keys))
-		return cmd_error(STATUS_USAGE, "these options belong to -m and -t: mprof -m MODE PROGRAM");
+		return cmd_error(STATUS_USAGE,
+				 "these options belong to -m and -t: mprof -m MODE PROGRAM");
 	if (form->argv)
 		return run_command(form->argv);
 	if (form->log && !form->counts)
