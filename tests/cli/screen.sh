@@ -355,3 +355,65 @@ END
 	expect_no_text out 'grows in'
 	expect_words out 'come from parse (right.c:5). It also never frees 29.3 KiB in 3,000 blocks (growing throughout the run)'
 }
+
+# Why is it so big, and why not: blocks that nobody wrote to.  Where calls are many, what to try.
+test_screen_of_untouched_blocks() {
+	cat >vast.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char *p = malloc(64 << 20);
+	memset(p, 1, argc > 1 ? 64 << 20 : 4096);
+	for (int i = 0; i < (argc > 1 ? 500000 : 1000); i++)
+		free(malloc(10 + p[i % 4096]));
+	free(p);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o vast vast.c
+	"$mprof" record -o log -- ./vast 2>/dev/null
+	run "$mprof" report log
+	expect_words out ' Resident at most: '
+	expect_words out ' MiB of the peak was not resident: a page is only when the program has written to it. Allocated in total'
+	expect_no_text out 'mprof compare'
+	"$mprof" record -o log -- ./vast full 2>/dev/null
+	run "$mprof" report log
+	expect_words out ' Resident at most: '
+	expect_no_text out 'not resident'
+	expect_screen log
+	expect_text out 'Which allocator would do better? mprof compare log'
+}
+
+# A process that gives itself a title, as servers do, and a runtime that maps its heap by a function.
+test_screen_of_a_server() {
+	cat >server.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+char *x_cgo_mmap(size_t n) { return mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(int argc, char **argv)
+{
+	strcpy(argv[0], "server: worker process /etc/other.conf");
+	memset(x_cgo_mmap(32 << 20), 1, 32 << 20);
+	for (int i = 0; i < 50; i++, usleep(4000))
+		free(malloc(100));
+	if (argc > 2 && !fork()) {
+		for (int i = 0; i < 1000; i++)
+			free(malloc(1000));
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -w -o server server.c
+	"$mprof" record -o log -- ./server and-a-long-argument-that-leaves-room-for-it fork 2>/dev/null
+	run "$mprof" report log
+	expect_no_text out 'most by'
+	"$mprof" record -o log -- ./server and-a-long-argument-that-leaves-room-for-it 2>/dev/null
+	run "$mprof" report log
+	expect_words out "was mapped by Go's heap (x_cgo_mmap (server.c:6)); runtime/pprof shows its objects."
+}

@@ -33,6 +33,8 @@
 #define SUBJECT_MOST   60u  /* columns of a function in a finding */
 #define PROOF_MOST     100u /* letters: a longer command is for --all */
 #define MODULES_NAMED  3u
+#define UNTOUCHED_TOLD (1u << 20) /* bytes of the peak that were not resident */
+#define COMPARED_CALLS 1000000u	  /* with fewer, another allocator makes no difference */
 #define VIEWS	       "; views: mprof report --help"
 #define REMARK	       " # what that would save"
 
@@ -144,9 +146,14 @@ static void name_program(struct program *p, const struct screen *s)
 {
 	const struct tree_process *t = tree_find(&s->a->tree, p->number);
 	const struct trace_fact *image = t ? tree_image(t) : NULL;
-	const char *name = image && image->argc ? text_base(image->argv[0]) : "";
+	const char *first = image && image->argc ? image->argv[0] : "";
+	/* A title that the program gave itself: "nginx: worker process /etc/nginx.conf" */
+	char *title = must_strndup(first, strcspn(first, ":"));
+	const char *name =
+	    text_base(first[strlen(title)] && first[strlen(title) + 1] == ' ' ? title : first);
 
 	columns_elide(p->name, *name ? name : "an unknown program", sizeof(p->name) - 1);
+	free(title);
 }
 
 /* One row for each program, most bytes first; returns how many. */
@@ -277,6 +284,23 @@ static void tell_whole(struct screen *s)
 	say_printed(s, report_whole_command, STYLE_FAINT, 4);
 }
 
+/* Of a single process: what the system sees of it. */
+static void add_resident(struct paragraph *words, const struct analysis *a)
+{
+	const uint64_t rss = a->tree.processes == 1 ? a->tree.process[0].peak_rss_bytes : 0;
+	const uint64_t peak = a->peak.all.at.bytes;
+
+	if (!rss)
+		return;
+	paragraph_add(words, "Resident at most: %s", format_bytes(rss).s);
+	if (peak > rss + rss / 8 && peak - rss >= UNTOUCHED_TOLD)
+		paragraph_add(words,
+			      ", so at least %s of the peak was not resident: a page is only "
+			      "when the program has written to it",
+			      format_bytes(peak - rss).s);
+	paragraph_add(words, ". ");
+}
+
 static void tell_totals(struct screen *s)
 {
 	const struct analysis *a = s->a;
@@ -287,6 +311,7 @@ static void tell_totals(struct screen *s)
 
 	paragraph_add(&words, "Peak: %s in %s, %s after the start. ", format_bytes(p->at.bytes).s,
 		      format_many(p->at.blocks, "block", "blocks").s, report_since(a, p->ticks).s);
+	add_resident(&words, a);
 	paragraph_add(&words, "Allocated in total: %s in %s", format_bytes(a->sizes.bytes).s,
 		      format_many(a->sizes.total.count, "block", "blocks").s);
 	if (is_tree(s))
@@ -601,13 +626,18 @@ static void tell_more(struct screen *s, size_t findings)
 	fputc('\n', s->out);
 	s->left--;
 	say(s, &words, "", 0);
+	if (s->a->calls < COMPARED_CALLS)
+		return;
+	put_text(&words, STYLE_FAINT,
+		 shell_command("Which allocator would do better? mprof compare ", s->a->path));
+	say(s, &words, "", 0);
 }
 
 static void tell_findings(struct screen *s)
 {
 	struct item item[FINDINGS + STACK_FINDINGS + 2] = { { .finding = NULL } };
 	const size_t n = make_items(item, s->a);
-	const size_t reserved = 2 /* title */ + 3 /* unnamed */ + 2 /* tell_more */;
+	const size_t reserved = 2 /* title */ + 3 /* unnamed */ + 3 /* tell_more */;
 	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);
 	struct paragraph words = { 0 };
 	size_t i;

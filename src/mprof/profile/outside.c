@@ -173,8 +173,12 @@ static const struct mapper *find_mapper(const struct outside *o, const struct lo
 	    l->names && o->stack ? profile_path(l->names, o->stack) : NULL;
 	const struct trace_fact *image = tree_image(l->process);
 
-	if (path && path->all)
-		return mapper_of_module(path->line[path->all - 1]->module);
+	const struct sym_line *line;
+
+	if (path && path->all) {
+		line = path->line[path->all - 1];
+		return mapper_of_module(line->module) ?: mapper_of_module(line->function);
+	}
 	return image ? mapper_of_module(basename(image->exe)) : NULL;
 }
 
