@@ -5,8 +5,7 @@
  * What is there is treated as a recording is (run/target.h): an earlier answer
  * becomes FILE.old, and nothing else is touched.
  */
-#ifndef MPROF_CMD_ANSWER_H
-#define MPROF_CMD_ANSWER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -22,5 +21,3 @@ int answer_look(const char *path, const struct answer_kind *kind, struct error *
 /* As export_file_open and export_file_done, for a path that answer_look accepted. */
 int answer_open(struct export_file *f, const char *path, struct error *err);
 int answer_done(struct export_file *f, int ret, struct error *err);
-
-#endif

@@ -12,8 +12,7 @@
  * exit status; only commands print.  main flushes stdout afterwards and fails
  * if that fails.
  */
-#ifndef MPROF_CMD_CMD_H
-#define MPROF_CMD_CMD_H
+#pragma once
 
 #include "../util/error.h"
 
@@ -67,5 +66,3 @@ int cmd_call(const char *name, const char *path);
 
 /* Flushes stdout and says when that fails.  Returns status, or STATUS_FOUND instead of 0. */
 int cmd_flush(int status);
-
-#endif

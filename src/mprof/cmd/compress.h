@@ -2,8 +2,7 @@
 /*
  * compress.h - compressing a trace in place.
  */
-#ifndef MPROF_CMD_COMPRESS_H
-#define MPROF_CMD_COMPRESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ struct event_count;
  */
 int compress_in_place(const char *path, int level, bool exact, struct event_count *event_count,
 		      int *interrupted);
-
-#endif

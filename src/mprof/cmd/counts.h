@@ -5,8 +5,7 @@
  * Functions of the mmap family are counted like the others and are part of
  * every total: a total is the number of calls that were seen.
  */
-#ifndef MPROF_CMD_COUNTS_H
-#define MPROF_CMD_COUNTS_H
+#pragma once
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ void counts_fields(struct json_object *to, const char *path, const struct counts
 
 /* Does this directory contain counts files other than those kept as .old? */
 bool counts_here(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * event_count.h - the number of events in a trace, by reading it once.
  */
-#ifndef MPROF_CMD_EVENT_COUNT_H
-#define MPROF_CMD_EVENT_COUNT_H
+#pragma once
 
 #include <limits.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void event_count_finish(void *event_count, const struct trace *t);
 int event_count_read(struct event_count *event_count, const char *path, struct error *err);
 /* Only lost, ended and damaged, for a trace that has been read to its end. */
 void event_count_losses(struct event_count *event_count, const struct trace *t);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * export_files.h - which trace is exported, and what its files are called.
  */
-#ifndef MPROF_CMD_EXPORT_FILES_H
-#define MPROF_CMD_EXPORT_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ char *export_file_name(const char *output, bool directory, const char *log, cons
 bool export_is_trace(const char *path);
 /* The trace of the current directory that was written last; the caller's to free, NULL: none. */
 char *export_newest(void);
-
-#endif

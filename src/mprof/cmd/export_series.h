@@ -4,8 +4,7 @@
  *
  * OPTION_ROWS(option_series, of a struct export_options).
  */
-#ifndef MPROF_CMD_EXPORT_SERIES_H
-#define MPROF_CMD_EXPORT_SERIES_H
+#pragma once
 
 #include "../export/exports.h"
 #include "option.h"
@@ -16,5 +15,3 @@ extern const struct option_row option_series[];
 
 /* An option that was given but that the format does not support; NULL: none. */
 const char *export_series_unknown(const struct export_options *o, unsigned flags);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * films_open and films_names print what is wrong and return the exit status.
  */
-#ifndef MPROF_CMD_FILMS_H
-#define MPROF_CMD_FILMS_H
+#pragma once
 
 #include "../profile/profile.h"
 #include "../places/placement.h"
@@ -69,5 +68,3 @@ int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err
 
 /* LOG's name with this extension instead of .log, in the current directory. */
 void films_output(const char *log, const char *extension, char *text, size_t room);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* foreign.h - messages about a record that another tool made. */
-#ifndef MPROF_CMD_FOREIGN_H
-#define MPROF_CMD_FOREIGN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@
 bool foreign_tell(const struct trace *t);
 /* The same for commands that print times: also warns if the record has none. */
 void foreign_tell_times(const struct trace *t);
-
-#endif

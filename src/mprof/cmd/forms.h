@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* forms.h - mprof without a command: its options -t and -m.  Each function returns the exit status.
  */
-#ifndef MPROF_CMD_FORMS_H
-#define MPROF_CMD_FORMS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ int test_run(char **argv, const struct run_keys *keys, const char *counts, const
 
 /* The end of -t: the first screen of the trace, its largest size classes and compactness. */
 int report_after_test(const char *path);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * help.h - the lists that --help, `mprof help` and `-m HELP` print.
  */
-#ifndef MPROF_CMD_HELP_H
-#define MPROF_CMD_HELP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -14,5 +13,3 @@ void help_keys(FILE *out);
 void help_start(FILE *out);
 /* What mprof is, and all the lists. */
 void help_all(FILE *out);
-
-#endif

@@ -19,8 +19,7 @@
  * Further members of a row are given at its end: .example = "20", .given = OPTION_AT(member).
  * In the help, %s stands for the words of a row: "auto, always or never".
  */
-#ifndef MPROF_CMD_OPTION_H
-#define MPROF_CMD_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -246,5 +245,3 @@ int option_unknown(struct error *err, const struct option_row *row, const char *
 
 /* Adds an item to a list of OPTION_LIST. */
 void option_add(const char *const **list, const char *item);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* output.h - the file that a command makes from a recording. */
-#ifndef MPROF_CMD_OUTPUT_H
-#define MPROF_CMD_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
  * NULL: none. Prints what is wrong and returns the exit status.
  */
 int output_check(const char *path, const char *input, bool chosen);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* overview.h - the whole analysis of one trace, with findings, for report and view. */
-#ifndef MPROF_CMD_OVERVIEW_H
-#define MPROF_CMD_OVERVIEW_H
+#pragma once
 
 #include "../pass/analysis.h"
 #include "../profile/profile.h"
@@ -16,5 +15,3 @@ void overview_explain(struct tree *r);
 int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 		  int (*then)(void *context, const struct analysis *a, struct error *err),
 		  void *context, struct error *err);
-
-#endif

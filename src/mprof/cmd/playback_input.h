@@ -7,8 +7,7 @@
  *
  * Errors are printed; the return value is the exit status.
  */
-#ifndef MPROF_CMD_PLAYBACK_INPUT_H
-#define MPROF_CMD_PLAYBACK_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ struct playback_source {
 int playback_compile(const char *path, const char *out, int fd, const struct playback_options *o,
 		     struct playback_source *source, struct mprof_play_summary *sum);
 void playback_source_release(struct playback_source *s);
-
-#endif

@@ -7,8 +7,7 @@
  * puts OPTION_ROWS(option_profile, cli) among its rows.  Then cli.options is what profile_make
  * takes.  profile_cli_release frees the lists.
  */
-#ifndef MPROF_CMD_PROFILE_OPTIONS_H
-#define MPROF_CMD_PROFILE_OPTIONS_H
+#pragma once
 
 #include "../profile/profile.h"
 #include "option.h"
@@ -33,5 +32,3 @@ void profile_tell_remarks(const struct profile *p);
 /* Says that figures are estimates, if they are. */
 void profile_tell_estimates(const struct profile *p);
 void profile_tell_remarks_of(const struct profile *p, const char *const *module, size_t n);
-
-#endif

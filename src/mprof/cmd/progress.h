@@ -3,8 +3,7 @@
  * progress.h - a line on stderr that shows the progress, on a terminal and for anything that takes
  * more than a second.
  */
-#ifndef MPROF_CMD_PROGRESS_H
-#define MPROF_CMD_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <time.h>
@@ -32,5 +31,3 @@ typedef void progress_fn(void *context, const struct walk *w);
 progress_fn *progress_start(struct progress *g);
 /* Callback for runs, with g as its context; shown immediately, because a run takes a while. */
 void progress_run(void *context, const char *what, const char *name, unsigned done, unsigned of);
-
-#endif

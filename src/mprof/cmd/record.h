@@ -2,8 +2,7 @@
 /*
  * record.h - what `mprof record` and `mprof test` do when the trace exists.
  */
-#ifndef MPROF_CMD_RECORD_H
-#define MPROF_CMD_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ struct event_count;
  */
 bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
 		   struct event_count *event_count);
-
-#endif

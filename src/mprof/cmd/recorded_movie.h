@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* recorded_movie.h - the heap of one process as it was recorded, as a movie: for `mprof movie` and
  * for the heap page of the report. */
-#ifndef MPROF_CMD_RECORDED_MOVIE_H
-#define MPROF_CMD_RECORDED_MOVIE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -31,5 +30,3 @@ struct recorded_movie {
 /* The data of one movie (src/web/README.md) as JSON.  0 or -errno; nothing is written then. */
 int recorded_movie_write(const struct recorded_movie *o, struct trace *t, FILE *out,
 			 struct error *err);
-
-#endif

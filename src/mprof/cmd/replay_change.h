@@ -3,8 +3,7 @@
  * replay_change.h - `mprof replay LOG --drop-site F ...`: what a change of the
  * program would save.
  */
-#ifndef MPROF_CMD_REPLAY_CHANGE_H
-#define MPROF_CMD_REPLAY_CHANGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ extern const struct option_row option_change[];
 /* Plays path as it is and changed, and prints the answer; the exit status. */
 int change_run(const char *path, struct change_cli *c, struct replay_cli *cli, bool as_json);
 void change_cli_release(struct change_cli *c);
-
-#endif

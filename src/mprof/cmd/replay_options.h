@@ -3,8 +3,7 @@
  * replay_options.h - the options of commands that play a recording on several
  * allocators: `mprof replay` and `mprof compare`.
  */
-#ifndef MPROF_CMD_REPLAY_OPTIONS_H
-#define MPROF_CMD_REPLAY_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int replay_cli_finish(struct replay_cli *c, struct error *err);
 
 void replay_cli_init(struct replay_cli *c);
 void replay_cli_release(struct replay_cli *c);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * replay_run.h - plays the input of a command on its list of allocators.
  */
-#ifndef MPROF_CMD_REPLAY_RUN_H
-#define MPROF_CMD_REPLAY_RUN_H
+#pragma once
 
 #include "../print/replay.h"
 #include "playback_input.h"
@@ -31,5 +30,3 @@ void replay_run_release(struct replay_run *r);
 
 /* The exit status of a command: STATUS_OK, or STATUS_FOUND when no allocator could be played. */
 int replay_run_status(const struct replay_run *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* report_html.h - `mprof report --html FILE LOG`. */
-#ifndef MPROF_CMD_REPORT_HTML_H
-#define MPROF_CMD_REPORT_HTML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -53,5 +52,3 @@ int report_page_totals(const struct print_totals *totals, const struct profile_o
 
 /* By xdg-open; false: it cannot be shown here. */
 bool browser_show(const char *address);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * report_view.h - `mprof report VIEW [ARG] LOG...`.
  */
-#ifndef MPROF_CMD_REPORT_VIEW_H
-#define MPROF_CMD_REPORT_VIEW_H
+#pragma once
 
 #include "../print/views.h"
 #include "profile_options.h"
@@ -21,5 +20,3 @@ const char *report_view_moment(const struct report_view *v);
 
 /* Reads the trace and prints the view; the exit status. */
 int report_view(struct report_view *v, struct trace *t);
-
-#endif

@@ -3,8 +3,7 @@
  * run_keys.h - options of commands that run a program which are keys of MPROF_CONF.  Bounds and
  * units are those of options.def.
  */
-#ifndef MPROF_CMD_RUN_KEYS_H
-#define MPROF_CMD_RUN_KEYS_H
+#pragma once
 
 #include "../run/run.h"
 #include "option.h"
@@ -65,5 +64,3 @@ void run_keys_release(struct run_keys *keys);
 /* From usage.check, whose usage.missing is NULL: a program is needed unless settings are shown. */
 int run_keys_check(const struct run_keys *keys, char *const *argv, const char *missing,
 		   struct error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * run_messages.h - what every command that runs a program does before and after:
  * one sentence for a refusal, the losses first, the program's own exit status.
  */
-#ifndef MPROF_CMD_RUN_MESSAGES_H
-#define MPROF_CMD_RUN_MESSAGES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ bool run_messages_interrupted(const struct run_result *r);
 
 /* Flushes stdout and ends as the program did: the same signal or status. */
 int run_messages_status(const struct run_result *r);
-
-#endif

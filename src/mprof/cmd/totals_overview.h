@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* totals_overview.h - the whole analysis of one profile, which has totals but no events. */
-#ifndef MPROF_CMD_TOTALS_OVERVIEW_H
-#define MPROF_CMD_TOTALS_OVERVIEW_H
+#pragma once
 
 #include "../print/print_totals.h"
 
@@ -12,5 +11,3 @@
 int totals_make(struct trace *t, struct profile_options *o,
 		int (*then)(void *context, const struct print_totals *totals, struct error *err),
 		void *context, struct error *err);
-
-#endif

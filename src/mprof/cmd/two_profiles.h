@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* two_profiles.h - one or two traces, opened and walked, for commands that compare. */
-#ifndef MPROF_CMD_TWO_PROFILES_H
-#define MPROF_CMD_TWO_PROFILES_H
+#pragma once
 
 #include "../profile/difference.h"
 
@@ -21,5 +20,3 @@ void two_profiles_release(struct two_profiles *two);
 
 /* For stderr: lost calls, missing stacks and missing names, of either. */
 void two_profiles_tell(const struct two_profiles *two);
-
-#endif

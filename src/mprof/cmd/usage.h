@@ -5,8 +5,7 @@
  * Everything about a command's options comes from its rows (option.h): --help, the section OPTIONS
  * of its manual page, and the completion of the shells.
  */
-#ifndef MPROF_CMD_USAGE_H
-#define MPROF_CMD_USAGE_H
+#pragma once
 
 #include "option.h"
 
@@ -48,5 +47,3 @@ int usage_take(const struct usage *usage, int argc, char **argv, void *options);
 
 /* The argument with which a command prints its rows: for scripts/gendoc only. */
 #define USAGE_ROWS "--rows"
-
-#endif

@@ -6,8 +6,7 @@
  * The worker answers one question at a time and keeps no queue: a new question cancels the old one,
  * whose answer the client no longer needs.
  */
-#ifndef MPROF_CMD_VIEW_ANSWERS_H
-#define MPROF_CMD_VIEW_ANSWERS_H
+#pragma once
 
 #include "../html/html_window.h"
 #include "../html/serve.h"
@@ -38,5 +37,3 @@ void view_answers_free(struct view_answers *a);
 
 /* For serve_options.answer. */
 void view_answer(void *answers, const struct serve_request *r, struct serve_answer *a);
-
-#endif

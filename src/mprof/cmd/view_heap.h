@@ -3,8 +3,7 @@
  * view_heap.h - the heaps that a page of `mprof view` asks for: a thread of its own makes the data
  * of one movie at a time, and the last one is kept.
  */
-#ifndef MPROF_CMD_VIEW_HEAP_H
-#define MPROF_CMD_VIEW_HEAP_H
+#pragma once
 
 #include "../html/serve.h"
 #include "../profile/profile.h"
@@ -18,5 +17,3 @@ void view_heap_free(struct view_heap *h);
 /* "heap?process=N" of a trace: its movie, or how far it is. */
 void view_heap_answer(struct view_heap *h, const char *trace, const struct serve_request *r,
 		      struct serve_answer *to);
-
-#endif

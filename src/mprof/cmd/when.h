@@ -2,8 +2,7 @@
 /*
  * when.h - --at WHEN: a moment of a run, as report, export and image take it.
  */
-#ifndef MPROF_WHEN_H
-#define MPROF_WHEN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ const char *when_unheeded(const struct profile_options *o);
 uint64_t when_calls(const struct when *w, uint64_t calls);
 /* -ERANGE with err filled if the run had fewer calls. */
 int when_out_of(const struct when *w, uint64_t calls, struct error *err);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_COMPILE_COMPILE_H
-#define MPROF_COMPILE_COMPILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -137,5 +136,3 @@ int compile_trace(struct trace *t, const struct compile_options *o, struct mprof
  * first that began with this command line, as the header has it.  NULL: none.
  */
 const struct trace_fact *compile_fact_of(const struct trace *t, const char *program);
-
-#endif

@@ -8,8 +8,7 @@
  * blocks of the image before, and the end of a process all that it had, as long as
  * others go on; what a single program leaves when it ends is what it left.
  */
-#ifndef MPROF_COMPILE_FEED_H
-#define MPROF_COMPILE_FEED_H
+#pragma once
 
 #include "compile.h"
 
@@ -20,5 +19,3 @@
 int compile_feed(const struct walk_input *in, const struct compile_options *o, uint32_t image,
 		 const struct trace_damage *damage, struct mprof_play_summary *sum,
 		 struct error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * With a hook there are two compilers: the outer one has no file; what it would
  * have played goes to the hook, and what the hook passes on to the inner one.
  */
-#ifndef MPROF_COMPILE_COMPILE_PARTS_H
-#define MPROF_COMPILE_COMPILE_PARTS_H
+#pragma once
 
 #include "../util/alloc.h"
 #include "../util/large.h"
@@ -137,5 +136,3 @@ void compile_words_end(struct compile *c, struct compile_thread *t);
 void compile_thread_exits(struct compile *c, struct compile_thread *t);
 /* All of this process. */
 void compile_threads_exit(struct compile *c, uint32_t process);
-
-#endif

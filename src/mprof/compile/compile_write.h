@@ -10,8 +10,7 @@
  * Errors are kept in .error (the first one; an errno, negative) and told by
  * writer_finish, so that the hot path need not look.  Threads: one at a time.
  */
-#ifndef MPROF_COMPILE_COMPILE_WRITE_H
-#define MPROF_COMPILE_COMPILE_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ int streams_write(struct writer *w, struct mprof_playback_header *h,
  * failed. */
 int writer_finish(struct writer *w, struct mprof_playback_header *h,
 		  struct mprof_play_thread *thread, struct error *err);
-
-#endif

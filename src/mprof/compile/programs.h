@@ -9,8 +9,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_PROGRAMS_H
-#define MPROF_PROGRAMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ static inline unsigned program_ops(const struct event *e, const struct note *n)
 				  ((n->did & NOTE_ENDED) && !(n->did & NOTE_RESTORED)));
 	return dropped + ((n->did & (NOTE_BEGAN | NOTE_ENDED)) != 0);
 }
-
-#endif

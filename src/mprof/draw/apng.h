@@ -13,8 +13,7 @@
  *
  * Errors: -errno with err filled; then apng_free still.
  */
-#ifndef MPROF_DRAW_APNG_H
-#define MPROF_DRAW_APNG_H
+#pragma once
 
 #include <stdio.h>
 
@@ -32,5 +31,3 @@ void apng_hold(struct apng *a, unsigned ms);
 /* What is still to be written.  -EINVAL: no frame was added. */
 int apng_finish(struct apng *a, struct error *err);
 void apng_free(struct apng *a);
-
-#endif

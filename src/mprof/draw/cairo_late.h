@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* cairo_late.h - the functions of Cairo that pictures are drawn with, see canvas_start(). */
-#ifndef MPROF_DRAW_CAIRO_LATE_H
-#define MPROF_DRAW_CAIRO_LATE_H
+#pragma once
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
@@ -54,5 +53,3 @@ struct cairo_functions {
 	CAIRO_FUNCTIONS(LATE_MEMBER)
 };
 extern struct cairo_functions cairo; /* filled by canvas_start() */
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_DRAW_CANVAS_H
-#define MPROF_DRAW_CANVAS_H
+#pragma once
 
 #include <cairo.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ int font_height(enum font font);
 void canvas_rgb(const struct canvas *c, int x, int y, int width, uint8_t *to);
 /* Writes the picture in its format.  0 or -errno with err filled. */
 int canvas_write(struct canvas *c, FILE *out, struct error *err);
-
-#endif

@@ -9,8 +9,7 @@
  * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.
  */
-#ifndef MPROF_DRAW_CLASSES_H
-#define MPROF_DRAW_CLASSES_H
+#pragma once
 
 #include "../pass/interner.h"
 #include "film.h"
@@ -64,5 +63,3 @@ void classes_name(const struct classes *c, unsigned top, char *text, size_t room
 
 /* "occupancy", ...; -EINVAL with err naming the valid ones. */
 const char *picture_by_name(enum picture_by by);
-
-#endif

@@ -26,8 +26,7 @@
  *
  * Errors: -errno with err filled.  Threads: one at a time; films are independent.
  */
-#ifndef MPROF_DRAW_FILM_H
-#define MPROF_DRAW_FILM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -179,5 +178,3 @@ void film_cursor_free(struct film_cursor *c);
 bool film_next(struct film_cursor *c);
 /* Goes to a frame, from the beginning if it lies behind.  0 or -errno. */
 int film_seek(struct film_cursor *c, size_t frame, struct error *err);
-
-#endif

@@ -9,8 +9,7 @@
  * Blocks that overlap, as a broken trace or allocator has them, leave some page
  * without one of them, and nothing worse.
  */
-#ifndef MPROF_DRAW_FILM_LIVE_H
-#define MPROF_DRAW_FILM_LIVE_H
+#pragma once
 
 #include "../util/hash.h"
 #include "film.h"
@@ -62,5 +61,3 @@ void film_live_residency(struct film *f, const struct place_range *r, size_t n);
 void film_live_cell(const struct film *f, const struct film_unit *u, unsigned page,
 		    struct film_cell *c);
 void film_live_free(struct film_live *l);
-
-#endif

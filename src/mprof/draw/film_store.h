@@ -8,8 +8,7 @@
  * are written while units are still being met, so rank[] turns a unit's number
  * into its place on the axis when frames are read.
  */
-#ifndef MPROF_DRAW_FILM_STORE_H
-#define MPROF_DRAW_FILM_STORE_H
+#pragma once
 
 #include "film.h"
 
@@ -34,5 +33,3 @@ void film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell
 /* The frame is complete. */
 void film_store_frame(struct film_store *s, unsigned channels);
 void film_store_free(struct film_store *s);
-
-#endif

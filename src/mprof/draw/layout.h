@@ -18,8 +18,7 @@
  *
  * Errors: -errno.
  */
-#ifndef MPROF_DRAW_LAYOUT_H
-#define MPROF_DRAW_LAYOUT_H
+#pragma once
 
 #include "film.h"
 
@@ -72,5 +71,3 @@ void layout_place(const struct layout_map *m, size_t cell, unsigned *x, unsigned
 void hilbert_place(unsigned side, uint64_t d, unsigned *x, unsigned *y);
 
 /* "strips", ...; -EINVAL with err naming the valid ones. */
-
-#endif

@@ -17,8 +17,7 @@
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */
-#ifndef MPROF_DRAW_MOVIE_MAKE_H
-#define MPROF_DRAW_MOVIE_MAKE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -68,5 +67,3 @@ int movie_write_page(struct movie *m, FILE *out, struct error *err);
 
 /* The data alone, as one JSON object: for a page that has a player of its own. */
 int movie_write_data(struct movie *m, FILE *out, struct error *err);
-
-#endif

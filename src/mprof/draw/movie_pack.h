@@ -6,8 +6,7 @@
  * Errors: -errno with err filled; what was made until then is released by
  * movie_packed_release all the same.  Threads: one at a time.
  */
-#ifndef MPROF_DRAW_MOVIE_PACK_H
-#define MPROF_DRAW_MOVIE_PACK_H
+#pragma once
 
 #include "../util/blob.h"
 #include "film.h"
@@ -44,5 +43,3 @@ typedef uint32_t movie_site_fn(void *context, uint32_t node);
 int movie_pack(struct movie_packed *to, const struct film *f, unsigned every, movie_site_fn *site,
 	       void *context, struct error *err);
 void movie_packed_release(struct movie_packed *p);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Threads: one at a time.  A zeroed struct with `names` set is empty.
  */
-#ifndef MPROF_DRAW_MOVIE_SITES_H
-#define MPROF_DRAW_MOVIE_SITES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ void movie_sites_release(struct movie_sites *s);
 
 /* A string as JSON that may also stand in a script element; quotes included. */
 void movie_string(struct blob *to, const char *text);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */
-#ifndef MPROF_DRAW_MOVIE_VIDEO_H
-#define MPROF_DRAW_MOVIE_VIDEO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,5 +21,3 @@ bool movie_is_video(const char *path);
 int movie_video_check(const char *path, struct error *err);
 /* As the kind that the end of path says, into the empty file out, which must be seekable. */
 int movie_write_video(struct movie *m, const char *path, FILE *out, struct error *err);
-
-#endif

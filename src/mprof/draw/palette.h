@@ -6,8 +6,7 @@
  * from blue over yellow to red, and hues differ in lightness as well, so that no picture depends
  * on telling red from green.
  */
-#ifndef MPROF_DRAW_PALETTE_H
-#define MPROF_DRAW_PALETTE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -61,5 +60,3 @@ uint8_t palette_age(uint64_t age, uint64_t most);
 /* The class of a size, 0 to SIZE_CLASSES - 1, and the greatest size in it. */
 unsigned palette_size_class(uint64_t size);
 uint64_t palette_size_most(unsigned size_class); /* UINT64_MAX for the last */
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */
-#ifndef MPROF_DRAW_PICTURE_H
-#define MPROF_DRAW_PICTURE_H
+#pragma once
 
 #include "canvas.h"
 #include "classes.h"
@@ -74,5 +73,3 @@ struct picture_place {
 void picture_place(const struct picture *p, size_t panel, struct picture_place *to);
 const struct layout *picture_layout(const struct picture *p);
 const struct classes *picture_classes(const struct picture *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* picture_parts.h - the parts of a picture; picture.c puts them together. */
-#ifndef MPROF_DRAW_PICTURE_PARTS_H
-#define MPROF_DRAW_PICTURE_PARTS_H
+#pragma once
 
 #include "picture.h"
 
@@ -68,5 +67,3 @@ uint8_t picture_colour(struct picture *p, const struct film *f, const struct squ
 void picture_time_scale(const struct picture *p, size_t *pages, int *px);
 /* LAYOUT_TIME: all frames of a film in the box. */
 int picture_draw_time(struct picture *p, struct panel *a, struct box b, struct error *err);
-
-#endif

@@ -6,8 +6,7 @@
  * other stream open.  Whether that one took everything is for its owner to
  * check.  Memory: one window of the method.  Threads: one at a time.
  */
-#ifndef MPROF_EXPORT_COMPRESSED_H
-#define MPROF_EXPORT_COMPRESSED_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ enum compressed compressed_of(const char *name);
 FILE *compressed_open(FILE *out, enum compressed how);
 /* 0, or -errno when it could not be completed.  s may be `out` itself. */
 int compressed_close(FILE *s, FILE *out);
-
-#endif

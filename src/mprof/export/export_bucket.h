@@ -3,8 +3,7 @@
  * export_bucket.h - blocks below --stack-min-size or above --stack-max-size: all
  * of them are one row that has a name instead of a stack.
  */
-#ifndef MPROF_EXPORT_EXPORT_BUCKET_H
-#define MPROF_EXPORT_EXPORT_BUCKET_H
+#pragma once
 
 #include "../profile/merged.h"
 #include "exports.h"
@@ -18,5 +17,3 @@ struct export_bucket {
 size_t export_buckets(const struct export *x, struct export_bucket bucket[2]);
 /* Each becomes a row. */
 void export_bucket_add(const struct export *x, struct merged *m);
-
-#endif

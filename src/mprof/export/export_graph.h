@@ -3,8 +3,7 @@
  * export_graph.h - what the drawn and the written call graph share: the graph of
  * one value by lines, without what is too small, and the words of its legend.
  */
-#ifndef MPROF_EXPORT_EXPORT_GRAPH_H
-#define MPROF_EXPORT_EXPORT_GRAPH_H
+#pragma once
 
 #include "../profile/callgraph.h"
 #include "exports.h"
@@ -40,5 +39,3 @@ struct text graph_percent(uint64_t part, uint64_t of);
 struct long_text graph_place(const struct graph *graph, const struct callgraph_node *node);
 /* module+0xaddress of the call, "" when it has no frame. */
 struct long_text graph_address(const struct graph *graph, const struct callgraph_node *node);
-
-#endif

@@ -23,8 +23,7 @@
  * Exporters return 0, or -errno with err filled.  Whether `out` took everything
  * is for the caller to check when it closes it.
  */
-#ifndef MPROF_EXPORT_EXPORTS_H
-#define MPROF_EXPORT_EXPORTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,5 +151,3 @@ int export_file_open(struct export_file *f, const char *target, struct error *er
 int export_file_done(struct export_file *f, int ret, struct error *err);
 /* Closes and forgets. */
 void export_file_drop(struct export_file *f);
-
-#endif

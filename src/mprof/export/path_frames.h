@@ -7,8 +7,7 @@
  * function and what was inlined there.  Where the path was cut in the middle of
  * a frame, the inner lines are missing, so a frame may be several places.
  */
-#ifndef MPROF_EXPORT_PATH_FRAMES_H
-#define MPROF_EXPORT_PATH_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ char *place_command_text(const struct profile *p);
 #define BUILD_ID_TEXT 129u
 /* The build-id in hexadecimal, "" for none; `to` itself. */
 const char *place_build_id(const struct stack_object *o, char to[BUILD_ID_TEXT]);
-
-#endif

@@ -15,8 +15,7 @@
  * compression is broken from the start; broken later, it ends there.
  * Threads: one at a time.
  */
-#ifndef MPROF_IMPORT_IMPORT_H
-#define MPROF_IMPORT_IMPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ int import_open(struct trace **out, const char *path, const char *kind_magic, st
 const struct import_report *import_report(const struct trace *t);
 /* "glibc mtrace text"; NULL: it is a trace of mprof's own. */
 const char *import_title(const struct trace *t);
-
-#endif

@@ -5,8 +5,7 @@
  * A format says which lines can be its own and turns them into calls.  It keeps
  * what it must remember in a state of state_bytes, zeroed before the first line.
  */
-#ifndef MPROF_IMPORT_IMPORT_OPS_H
-#define MPROF_IMPORT_IMPORT_OPS_H
+#pragma once
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -126,5 +125,3 @@ static inline bool scan_next(const char **at, unsigned base, uint64_t *value)
  * alignment; addresses hexadecimal, the others decimal.
  */
 bool scan_call(const char **at, const char *shape, struct import_call *call);
-
-#endif

@@ -6,8 +6,7 @@
  * Errors: -ENOENT..., -EBADMSG for what is no file, -ENOEXEC for a zip that
  * cannot be read or holds another number of files.  Threads: one at a time.
  */
-#ifndef MPROF_IMPORT_IMPORT_TEXT_H
-#define MPROF_IMPORT_IMPORT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool import_text_packed(const struct import_text *t);
 bool import_text_open_end(const struct import_text *t);
 /* Why reading ended before the end of the file; NULL: it did not. */
 const char *import_text_why(const struct import_text *t);
-
-#endif

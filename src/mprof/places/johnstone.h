@@ -25,8 +25,7 @@
  *
  * Threads: one at a time.  A zeroed struct with `peak` set is ready.
  */
-#ifndef MPROF_PLACES_JOHNSTONE_H
-#define MPROF_PLACES_JOHNSTONE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct johnstone {
 void johnstone_add(struct johnstone *j, uint64_t live, uint64_t memory);
 /* Fills in the four. */
 void johnstone_finish(struct johnstone *j);
-
-#endif

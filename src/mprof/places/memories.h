@@ -6,8 +6,7 @@
  * Errors: a variant that fails keeps its error, the others go on.
  * Threads: one at a time.
  */
-#ifndef MPROF_PLACES_MEMORIES_H
-#define MPROF_PLACES_MEMORIES_H
+#pragma once
 
 #include "../trace/trace.h"
 #include "memory_use.h"
@@ -42,5 +41,3 @@ struct memories_plan {
 /* For memories_release(). */
 void memories_make(struct memories *m, const struct memories_plan *plan, const struct variants *vs);
 void memories_release(struct memories *m);
-
-#endif

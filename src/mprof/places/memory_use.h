@@ -21,8 +21,7 @@
  * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.
  */
-#ifndef MPROF_PLACES_MEMORY_USE_H
-#define MPROF_PLACES_MEMORY_USE_H
+#pragma once
 
 #include "johnstone.h"
 #include "page_use.h"
@@ -114,5 +113,3 @@ uint64_t memory_class_most(unsigned class);
 double memory_density(const struct memory_snapshot *m);
 /* Retained bytes; 0 where residency is not known. */
 uint64_t memory_retained(const struct memory_snapshot *m);
-
-#endif

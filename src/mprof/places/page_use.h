@@ -23,8 +23,7 @@
  * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.  A zeroed struct is empty.
  */
-#ifndef MPROF_PLACES_PAGE_USE_H
-#define MPROF_PLACES_PAGE_USE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ struct page_residency {
 	uint64_t resident, retained;
 };
 struct page_residency page_use_retained(struct page_use *u, const struct place_range *r, size_t n);
-
-#endif

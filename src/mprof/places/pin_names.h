@@ -6,8 +6,7 @@
  *
  * Lines live as long as the profile.
  */
-#ifndef MPROF_PLACES_PIN_NAMES_H
-#define MPROF_PLACES_PIN_NAMES_H
+#pragma once
 
 #include "../profile/profile.h"
 #include "pins.h"
@@ -26,5 +25,3 @@ struct pin_names {
 /* names may be NULL: then all is one row without a line.  Release in any case. */
 void pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names);
 void pin_names_release(struct pin_names *p);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Threads: one at a time.  A zeroed struct is empty.
  */
-#ifndef MPROF_PLACES_PINS_H
-#define MPROF_PLACES_PINS_H
+#pragma once
 
 #include "page_use.h"
 
@@ -36,5 +35,3 @@ struct pins {
 /* What *p held is released. */
 void pins_make(struct pins *p, const struct page_use *use, const struct pin_block *block, size_t n);
 void pins_release(struct pins *p);
-
-#endif

@@ -7,8 +7,7 @@
  * last one shows the end; one more stands after the op of the peak, and one
  * after op `at`.  The sources give each place once.
  */
-#ifndef MPROF_PLACES_PLACE_PLAN_H
-#define MPROF_PLACES_PLACE_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct place_plan {
 	void *progress_context;
 	const bool *cancel; /* of a trace: another thread may set it, -ECANCELED follows; NULL */
 };
-
-#endif

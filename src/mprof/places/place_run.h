@@ -10,8 +10,7 @@
  *
  * What lives at the end of the file is never ended.
  */
-#ifndef MPROF_PLACES_PLACE_RUN_H
-#define MPROF_PLACES_PLACE_RUN_H
+#pragma once
 
 #include <mprof/runner.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ int place_run(const char *playback, const struct variant *v, const struct place_
  * memory (-EFBIG, room.h).
  */
 bool place_run_is_common(int status);
-
-#endif

@@ -3,8 +3,7 @@
  * place_sinks.h - handing places to every sink of a source, and the frames
  * that are due.  For sources.
  */
-#ifndef MPROF_PLACES_PLACE_SINKS_H
-#define MPROF_PLACES_PLACE_SINKS_H
+#pragma once
 
 #include "placement.h"
 #include "place_plan.h"
@@ -39,5 +38,3 @@ static inline uint64_t place_next_frame(const struct place_plan *p, uint64_t ops
 		next = p->at + 1;
 	return next;
 }
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Walks the trace twice: the first time for the number of ops and the peak.
  */
-#ifndef MPROF_PLACES_PLACE_TRACE_H
-#define MPROF_PLACES_PLACE_TRACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@
  */
 int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
 		const struct place_sink *sinks, size_t n, struct error *err);
-
-#endif

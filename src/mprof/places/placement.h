@@ -12,8 +12,7 @@
  * Without memory a sink ends the program (util/alloc.h).
  * Threads: one at a time.
  */
-#ifndef MPROF_PLACES_PLACEMENT_H
-#define MPROF_PLACES_PLACEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ struct place_sink {
 	const struct place_ops *ops; /* every hook is optional */
 	void *self;
 };
-
-#endif

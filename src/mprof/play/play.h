@@ -17,8 +17,7 @@
  *
  * Threads: any, each with plays of its own.
  */
-#ifndef MPROF_PLAY_PLAY_H
-#define MPROF_PLAY_PLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ int play_end(struct play *p, struct error *err);
 /* Start, everything but RESULT skipped, end. */
 int play_result(const struct variant *v, const char *const *args, int64_t limit_ms,
 		struct mprof_run_result *result, struct error *err);
-
-#endif

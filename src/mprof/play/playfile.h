@@ -13,8 +13,7 @@
  * Threads: a struct playfile is not written after playfile_open.  Pointers into
  * it live until playfile_close.
  */
-#ifndef MPROF_PLAY_PLAYFILE_H
-#define MPROF_PLAY_PLAYFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ struct playfile_cursor {
 void playfile_start(struct playfile_cursor *c, const struct playfile *p);
 /* False at the end, or where a word makes no sense. */
 bool playfile_next(struct playfile_cursor *c, struct playfile_op *op);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* playfile_parts.h - what the parts of the reader share; nobody else includes it. */
-#ifndef MPROF_PLAY_PLAYFILE_PARTS_H
-#define MPROF_PLAY_PLAYFILE_PARTS_H
+#pragma once
 
 #include <mprof/format.h>
 
@@ -13,5 +12,3 @@ struct playfile {
 	uint64_t bytes;			     /* of the file */
 	struct mprof_playback_header header; /* a copy, strings ended */
 };
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * room.h - how much memory there is to play in.
  */
-#ifndef MPROF_PLAY_ROOM_H
-#define MPROF_PLAY_ROOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@
  */
 int room_check(const struct mprof_playback_header *head, const char *playback, const char *touch,
 	       struct error *err);
-
-#endif

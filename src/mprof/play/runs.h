@@ -15,8 +15,7 @@
  *
  * Threads: one at a time; each run is a process of its own.
  */
-#ifndef MPROF_PLAY_RUNS_H
-#define MPROF_PLAY_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ static inline uint64_t runs_peak(const struct runs_row *row)
 {
 	return row->memory.peak_rss + row->startup;
 }
-
-#endif

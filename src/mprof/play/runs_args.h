@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* runs_args.h - what each run is given: the runner's arguments, a time limit, an announcement. */
-#ifndef MPROF_PLAY_RUNS_ARGS_H
-#define MPROF_PLAY_RUNS_ARGS_H
+#pragma once
 
 #include "play.h"
 #include "runs.h"
@@ -19,5 +18,3 @@ uint64_t runs_played_ns(const struct runs_row *row);
 int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsigned passes);
 /* Tells plan->progress. */
 void runs_tell(struct runs *r, const struct runs_plan *plan, const char *what, const char *name);
-
-#endif

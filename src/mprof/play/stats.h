@@ -3,8 +3,7 @@
  * stats.h - the middle of a few figures and how far they spread, and
  * percentiles of the runner's histograms of latency.
  */
-#ifndef MPROF_PLAY_STATS_H
-#define MPROF_PLAY_STATS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ double stats_noise(struct middle a, struct middle b, size_t n);
 uint64_t latency_calls(const uint64_t *bucket);
 /* So many of a thousand calls took at most this long, in ns (the bucket's upper end); 0: none. */
 double latency_ns(const uint64_t *bucket, uint64_t ticks_per_s, unsigned permille);
-
-#endif

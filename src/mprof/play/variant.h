@@ -12,8 +12,7 @@
  * inside brackets belong to the value.  {a,b,c} in a value is a sweep: the entry
  * stands for one variant each; several sweeps multiply.
  */
-#ifndef MPROF_PLAY_VARIANT_H
-#define MPROF_PLAY_VARIANT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ char *variant_version(const char *so);
  */
 char **play_env(const struct variant *v);
 void play_env_free(char **env);
-
-#endif

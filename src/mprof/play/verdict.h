@@ -15,8 +15,7 @@
  * Rows that failed compare with nobody, nor do those that refused more blocks
  * than the row that refused least: memory that was not given costs nothing.
  */
-#ifndef MPROF_PLAY_VERDICT_H
-#define MPROF_PLAY_VERDICT_H
+#pragma once
 
 #include "runs.h"
 
@@ -54,5 +53,3 @@ bool verdict_fits(const struct verdict *v, size_t i);
 /* Can they be told apart? */
 bool verdict_by_time(const struct verdict *v, size_t a, size_t b);
 bool verdict_by_peak(const struct verdict *v, size_t a, size_t b);
-
-#endif

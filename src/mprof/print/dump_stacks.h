@@ -12,8 +12,7 @@
  * ADDRESS is the return address as the file has it, hexadecimal; with "exact",
  * that of the instruction itself.  Caller @0: there is none.
  */
-#ifndef MPROF_PRINT_DUMP_STACKS_H
-#define MPROF_PRINT_DUMP_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void dump_stacks_end(struct dump_stacks *d);
 void dump_stacks_tell(struct dump_stacks *d, struct line *l, uint32_t node);
 /* One line for each file. */
 void dump_stacks_files(const struct dump_stacks *d, struct line *l);
-
-#endif

@@ -3,8 +3,7 @@
  * figures.h - values of profiles and lines of stacks, as text and as JSON, the
  * same wherever they are shown.
  */
-#ifndef MPROF_PRINT_FIGURES_H
-#define MPROF_PRINT_FIGURES_H
+#pragma once
 
 #include "../pass/interner.h"
 #include "../profile/estimate.h"
@@ -36,5 +35,3 @@ char *figures_line_text(const struct sym_line *line, bool with_line);
  * may differ. */
 void line_fields(json *to, const struct sym_line *line, enum line_same same);
 void figures_fields(json *to, const uint64_t v[VALUE_COUNT]);
-
-#endif

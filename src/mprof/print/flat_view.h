@@ -6,8 +6,7 @@
  * By stack a row is a paragraph: figures, then the path, innermost line first.
  * Else it is a line of a table.  In JSON every row has all figures.
  */
-#ifndef MPROF_PRINT_FLAT_VIEW_H
-#define MPROF_PRINT_FLAT_VIEW_H
+#pragma once
 
 #include "figures.h"
 #include "views.h"
@@ -45,5 +44,3 @@ struct text flat_value(uint64_t n, enum profile_value value);
 struct text flat_moment(int64_t ns);
 /* All figures of sites (json/flat.def). */
 void values_fields(json *to, const struct profile *p, const struct site_values *v);
-
-#endif

@@ -6,8 +6,7 @@
  * values belong.  Strings in a trace may not be valid UTF-8, as JSON requires: invalid bytes become
  * U+FFFD.
  */
-#ifndef MPROF_PRINT_JSON_H
-#define MPROF_PRINT_JSON_H
+#pragma once
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -73,5 +72,3 @@ static inline void add_addr(json *o, const char *name, uint64_t addr)
 	snprintf(text, sizeof(text), "%" PRIx64, addr);
 	add_s(o, name, text);
 }
-
-#endif

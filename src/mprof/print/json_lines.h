@@ -4,8 +4,7 @@
  * from rows of a .def file, without json-c: for output with many lines.  The rows are those of
  * json_rows.h; the caller writes the braces.  Strings are written unchanged.
  */
-#ifndef MPROF_PRINT_JSON_LINES_H
-#define MPROF_PRINT_JSON_LINES_H
+#pragma once
 
 #include "line.h"
 
@@ -43,5 +42,3 @@ static inline void line_name(struct line *l, const char *name)
 	else      \
 	{
 #define END_WHEN }
-
-#endif

@@ -38,8 +38,7 @@
  *   ROW_LIST(OBJ, "meaning")	    `rows` of a view, which views.c writes one by one
  *   LOCAL(declaration)			    of what rows below use
  */
-#ifndef MPROF_PRINT_JSON_ROWS_H
-#define MPROF_PRINT_JSON_ROWS_H
+#pragma once
 
 #include "json.h"
 
@@ -136,5 +135,3 @@
 				json_object_object_add(map, key, json_object_new_uint64(value)); \
 		add(to, name, map);                                                              \
 	}
-
-#endif

@@ -6,8 +6,7 @@
  * LINE_MAX_BYTES.  Strings from a trace are never put in: only numbers and
  * our own words.
  */
-#ifndef MPROF_PRINT_LINE_H
-#define MPROF_PRINT_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,5 +88,3 @@ static inline void line_seconds(struct line *l, int64_t ns)
 		l->at[i] = (char)('0' + rest % 10);
 	l->at += 9;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* markdown.h - text for a cell of a Markdown table. */
-#ifndef MPROF_PRINT_MARKDOWN_H
-#define MPROF_PRINT_MARKDOWN_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 void markdown_code(FILE *out, const char *s);
 /* As text, with the special characters of Markdown and HTML escaped. */
 void markdown_text(FILE *out, const char *s);
-
-#endif

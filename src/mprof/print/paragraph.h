@@ -10,8 +10,7 @@
  * A number stays on the line of its unit.  A word longer than a line is elided in
  * its middle.  Control characters become '?'.
  */
-#ifndef MPROF_PARAGRAPH_H
-#define MPROF_PARAGRAPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void paragraph_mark(struct paragraph *p, const char *words, enum style style);
 /* Prints its lines, each with a line end; returns their number.  out NULL: only counts. */
 size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *form, FILE *out);
 void paragraph_release(struct paragraph *p);
-
-#endif

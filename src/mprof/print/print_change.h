@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* print_change.h - what a change of a program's calls would save, as text and JSON. */
-#ifndef MPROF_PRINT_PRINT_CHANGE_H
-#define MPROF_PRINT_PRINT_CHANGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ struct change_answer {
 void change_text(const struct change_answer *a, FILE *out);
 /* Names and units: src/mprof/json. */
 json *change_json(const struct change_answer *a);
-
-#endif

@@ -3,8 +3,7 @@
  * print_check.h - the printers of checks: one line for each that failed, JSON, JUnit's
  * XML and a table in Markdown.
  */
-#ifndef MPROF_PRINT_PRINT_CHECK_H
-#define MPROF_PRINT_PRINT_CHECK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -30,5 +29,3 @@ char *check_sentence(const struct check *k, const struct check_print *o); /* wha
 #define CHECK_LEAKS 20 /* new leaks that are listed */
 /* One of the new leaks: "+4.0 KiB  parse (x.c:7) < main". */
 char *check_leak(const struct checks *c, size_t i);
-
-#endif

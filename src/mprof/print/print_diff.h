@@ -2,8 +2,7 @@
 /*
  * print_diff.h - the printers of a comparison of two traces: text, JSON and Markdown.
  */
-#ifndef MPROF_PRINT_PRINT_DIFF_H
-#define MPROF_PRINT_PRINT_DIFF_H
+#pragma once
 
 #include <stdio.h>
 
@@ -39,5 +38,3 @@ void diff_put_counts(FILE *out, const struct diff *d);
  */
 struct text diff_move(const struct diff *d, enum profile_value v);
 struct text diff_percent(uint64_t before, uint64_t after);
-
-#endif

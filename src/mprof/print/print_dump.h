@@ -19,8 +19,7 @@
  * Lines are formatted by our own code into a buffer: a trace has millions, and printf would be ten
  * times slower than reading them.
  */
-#ifndef MPROF_PRINT_PRINT_DUMP_H
-#define MPROF_PRINT_PRINT_DUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ struct dump_filter {
  */
 int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FILE *out,
 	       struct error *err);
-
-#endif

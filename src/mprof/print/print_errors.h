@@ -3,8 +3,7 @@
  * print_errors.h - heap errors that MODE=Guard found, as text: one entry for equal ones, with the
  * call stacks of the allocation, of the free, and of what found it.
  */
-#ifndef MPROF_PRINT_ERRORS_H
-#define MPROF_PRINT_ERRORS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -38,5 +37,3 @@ const char *errors_function(unsigned fn);
 void errors_text(const struct errors *e, size_t most, unsigned depth, FILE *out);
 /* "Guard checked 1,234 blocks and found 2 errors." */
 void errors_summary(const struct errors *e, FILE *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* print_findings.h - findings of call stacks in words, each with the command that shows the
  * evidence. */
-#ifndef MPROF_PRINT_PRINT_FINDINGS_H
-#define MPROF_PRINT_PRINT_FINDINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,5 +32,3 @@ json *findings_json(const struct analysis *a);
 
 /* What run-time libraries keep (json/findings.def). */
 void kept_fields(json *to, const struct kept *k);
-
-#endif

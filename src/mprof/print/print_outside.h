@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* print_outside.h - memory that was not allocated through malloc, in words and as a finding in
  * JSON. */
-#ifndef MPROF_PRINT_PRINT_OUTSIDE_H
-#define MPROF_PRINT_PRINT_OUTSIDE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -13,5 +12,3 @@
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
 /* As one of the findings; NULL if there is no such memory. */
 json *outside_json(const struct analysis *a, const struct outside *o);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* print_stack_findings.h - findings about the stacks of threads, in words and as JSON. */
-#ifndef MPROF_PRINT_PRINT_STACK_FINDINGS_H
-#define MPROF_PRINT_PRINT_STACK_FINDINGS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -17,5 +16,3 @@ bool stack_finding_is(const struct stack_findings *s, size_t which);
 void stack_finding_sentence(const struct analysis *a, const struct stack_findings *s, size_t which,
 			    FILE *out);
 json *stack_finding_json(const struct analysis *a, const struct stack_findings *s, size_t which);
-
-#endif

@@ -14,8 +14,7 @@
  * A title begins with < or >: how its column is aligned; "<" alone is a column of
  * bars.  Cells fill rows from left to right.
  */
-#ifndef MPROF_PRINT_PRINT_TABLE_H
-#define MPROF_PRINT_PRINT_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -36,5 +35,3 @@ struct table {
 void table_cell(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 size_t table_columns(const struct table *t);
 void table_print(struct table *t, FILE *out);
-
-#endif

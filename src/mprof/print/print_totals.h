@@ -2,8 +2,7 @@
 /*
  * print_totals.h - the report of a profile, which has totals and no events.
  */
-#ifndef MPROF_PRINT_PRINT_TOTALS_H
-#define MPROF_PRINT_PRINT_TOTALS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -28,5 +27,3 @@ json *totals_json_object(const struct print_totals *t);
 void totals_text(const struct print_totals *t, const struct report_options *o, FILE *out);
 /* Names and units: src/mprof/json. */
 void totals_json(const struct print_totals *t, FILE *out);
-
-#endif

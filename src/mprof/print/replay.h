@@ -4,8 +4,7 @@
  *
  * Sentences are made once, as lists, and are the same in text, JSON and HTML.
  */
-#ifndef MPROF_PRINT_REPLAY_H
-#define MPROF_PRINT_REPLAY_H
+#pragma once
 
 #include <stdio.h>
 
@@ -54,5 +53,3 @@ void replay_brief(const struct replay_answer *a, FILE *out);
 void replay_text(const struct replay_answer *a, FILE *out);
 /* Names and units: src/mprof/json. */
 json *replay_json(const struct replay_answer *a);
-
-#endif

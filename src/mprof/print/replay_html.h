@@ -4,8 +4,7 @@
  * words, tables and curves.  Each section has an id and is a page of src/web/report/allocators.ts.
  * The command writes the rest of the page, a movie or pictures, between the beginning and the end.
  */
-#ifndef MPROF_PRINT_REPLAY_HTML_H
-#define MPROF_PRINT_REPLAY_HTML_H
+#pragma once
 
 #include "replay.h"
 
@@ -20,5 +19,3 @@ void replay_html_part_end(FILE *out);
 
 /* The curves of memory as an image in the page. */
 void replay_svg(const struct replay_answer *a, FILE *out);
-
-#endif

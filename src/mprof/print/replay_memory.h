@@ -3,8 +3,7 @@
  * replay_memory.h - where blocks were placed, in the recorded run and by each allocator, as
  * sentences, tables and JSON.
  */
-#ifndef MPROF_PRINT_REPLAY_MEMORY_H
-#define MPROF_PRINT_REPLAY_MEMORY_H
+#pragma once
 
 #include <stdio.h>
 
@@ -23,5 +22,3 @@ void replay_memory_text(const struct replay_memory *r, FILE *out);
 /* Member `heap` of an allocator, or of `recorded`: src/mprof/json.  NULL for a run
  * that failed. */
 json *replay_memory_json(const struct replay_memory *r, const struct memories_row *row);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* replay_table.h - the tables of a playback on several allocators, for text and for HTML. */
-#ifndef MPROF_PRINT_REPLAY_TABLE_H
-#define MPROF_PRINT_REPLAY_TABLE_H
+#pragma once
 
 #include "replay.h"
 #include "print_table.h"
@@ -15,5 +14,3 @@ struct replay_table {
 /* Both fill *t, which must stay where it is until table_print() or table_drop(). */
 void replay_table_rows(struct replay_table *t, const struct replay_answer *a);
 void replay_table_latency(struct replay_table *t, const struct replay_answer *a);
-
-#endif

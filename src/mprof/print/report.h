@@ -6,8 +6,7 @@
  * Both return 0, or -errno with err filled when there was no memory.  The caller checks for write
  * errors when it flushes out.
  */
-#ifndef MPROF_PRINT_REPORT_H
-#define MPROF_PRINT_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -80,5 +79,3 @@ void report_nothing(const struct analysis *a, FILE *out);
 void report_title(const char *title, FILE *out);
 /* A point in time, since the start. */
 struct text report_since(const struct analysis *a, uint64_t ticks);
-
-#endif

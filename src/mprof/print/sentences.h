@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* sentences.h - a list of sentences, made before the output format is known. */
-#ifndef MPROF_PRINT_SENTENCES_H
-#define MPROF_PRINT_SENTENCES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ struct sentences {
 void sentence_add(struct sentences *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void sentences_free(struct sentences *w);
-
-#endif

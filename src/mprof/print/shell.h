@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* shell.h - quoting of words in command lines that mprof proposes. */
-#ifndef MPROF_PRINT_SHELL_H
-#define MPROF_PRINT_SHELL_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@ void shell_word(const char *word, FILE *out);
 void shell_path(const char *trace, FILE *out);
 /* The command, then that path: a string, the caller's. */
 char *shell_command(const char *command, const char *trace);
-
-#endif

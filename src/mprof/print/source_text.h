@@ -5,8 +5,7 @@
  * Looked for below each directory given, with fewer and fewer leading components of its path, then
  * at the path itself.  Only regular files of at most 64 MiB.
  */
-#ifndef MPROF_PRINT_SOURCE_TEXT_H
-#define MPROF_PRINT_SOURCE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct source_text {
 
 void source_text_read(struct source_text *s, const char *path, const char *const *dir);
 void source_text_release(struct source_text *s);
-
-#endif

@@ -3,8 +3,7 @@
  * text.h - bars, sizes and names for people.  Returned by value, so that they can be used as
  * printf("%s", format_count(n).s).
  */
-#ifndef MPROF_PRINT_TEXT_H
-#define MPROF_PRINT_TEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ struct long_text text_command(const struct trace_fact *image, unsigned room);
 struct text text_end(const struct tree_process *p);
 /* The part of a path after the last slash. */
 const char *text_base(const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  * tree_rows.h - a call tree as the rows of an answer: callers before what they
  * call, small and deep nodes left out.
  */
-#ifndef MPROF_PRINT_TREE_ROWS_H
-#define MPROF_PRINT_TREE_ROWS_H
+#pragma once
 
 #include "../profile/calltree.h"
 #include "views.h"
@@ -43,5 +42,3 @@ void callers_view_fields(json *to, const char *function, const struct tree_rows 
 
 /* -EINVAL with err for a --by that trees do not support. */
 int tree_rows_by(struct view_request *r, struct error *err);
-
-#endif

@@ -10,8 +10,7 @@
  * then calls `make`, then `text` or `json`, then `release`.  Printers compute nothing that a pass
  * could compute.  Errors: -errno with err filled.
  */
-#ifndef MPROF_PRINT_VIEWS_H
-#define MPROF_PRINT_VIEWS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -109,5 +108,3 @@ struct variables;
 struct variable_object;
 void variable_object_fields(json *to, const struct variable_object *o, const char *path);
 void variables_fields(json *to, const struct variables *v);
-
-#endif

@@ -6,12 +6,9 @@
  * The map is trusted with nothing but names: it must be a regular file of the user, written
  * since the run began; lines that make no sense are skipped, and there are bounds.
  */
-#ifndef MPROF_RUN_CODE_NAMES_H
-#define MPROF_RUN_CODE_NAMES_H
+#pragma once
 
 #include "../trace/append.h"
 
 /* After the run: appends CODE facts for all its processes.  What cannot be read has no names. */
 void code_names_append(struct append *file);
-
-#endif

@@ -5,8 +5,7 @@
  * The caller's MPROF_CONF is kept, options of a command override it, and every key and value is
  * checked against options.def and modules.def, so that errors are reported before anything starts.
  */
-#ifndef MPROF_RUN_CONF_H
-#define MPROF_RUN_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ void conf_release(struct conf *conf);
 bool conf_knows_rank(void);
 void conf_set_rank(const char *rank);
 char *conf_expand(const char *path, pid_t pid, const char *exe, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * elf.h - what an executable file is, as far as preloading is concerned.
  */
-#ifndef MPROF_RUN_ELF_H
-#define MPROF_RUN_ELF_H
+#pragma once
 
 #include <libelf.h>
 #include <limits.h>
@@ -32,5 +31,3 @@ bool elf_needs(const char *path, const char *begin);
 
 /* NULL if it is not a regular file that can be read.  Then elf_end() it and close *fd. */
 Elf *elf_of(const char *path, int *fd);
-
-#endif

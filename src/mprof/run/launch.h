@@ -8,8 +8,7 @@
  *
  * Threads: one launch at a time; signal dispositions belong to the process.
  */
-#ifndef MPROF_RUN_LAUNCH_H
-#define MPROF_RUN_LAUNCH_H
+#pragma once
 
 #include <signal.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ int launch_go(struct launch *l, const char *variable, struct error *err);
 void launch_cancel(struct launch *l);
 /* Waits for the end and puts mprof's own signal dispositions back. */
 void launch_wait(struct launch *l, struct launch_end *end);
-
-#endif

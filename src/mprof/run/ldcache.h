@@ -2,8 +2,7 @@
 /*
  * ldcache.h - the dynamic linker's cache of libraries.
  */
-#ifndef MPROF_RUN_LDCACHE_H
-#define MPROF_RUN_LDCACHE_H
+#pragma once
 
 /*
  * The path of the last library in a linker's cache (/etc/ld.so.cache) whose
@@ -11,5 +10,3 @@
  * format of the cache is unknown.
  */
 char *ldcache_find(const char *cache, const char *soname);
-
-#endif

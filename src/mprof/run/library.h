@@ -3,8 +3,7 @@
  * library.h - which shared objects a program is to be run with: libmprof.so,
  * and the allocators that are installed here.
  */
-#ifndef MPROF_RUN_LIBRARY_H
-#define MPROF_RUN_LIBRARY_H
+#pragma once
 
 #include <mprof/runner.h>
 
@@ -63,5 +62,3 @@ char *allocator_resolve(const char *name, struct error *err);
  * table of dynamic symbols that can be read.
  */
 int defines_function(const char *path, const char *name);
-
-#endif

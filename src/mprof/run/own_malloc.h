@@ -7,8 +7,7 @@
  * calls.  An object that is linked with -Bsymbolic, or that keeps its malloc
  * hidden, takes its own calls only.
  */
-#ifndef MPROF_RUN_OWN_MALLOC_H
-#define MPROF_RUN_OWN_MALLOC_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ bool own_malloc_find(const char *program, struct own_malloc *own);
 void own_malloc_first(const char *path, struct own_malloc *own);
 /* "'FILE' defines malloc itself ...: the consequence and the remedy". */
 void own_malloc_words(const struct own_malloc *own, char *to, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * process.h - what /proc says of another process.
  */
-#ifndef MPROF_RUN_PROCESS_H
-#define MPROF_RUN_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ int process_memory(pid_t pid, struct process_memory *m);
 
 /* Is the process that began at start_time still there, and not a zombie? */
 bool process_is_alive(pid_t pid, uint64_t start_time);
-
-#endif

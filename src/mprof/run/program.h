@@ -2,8 +2,7 @@
 /*
  * program.h - the program that a command names, and whether libmprof.so can be preloaded into it.
  */
-#ifndef MPROF_RUN_PROGRAM_H
-#define MPROF_RUN_PROGRAM_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ struct program {
  * found) or -EACCES (found, not executable) with *err.
  */
 int program_find(const char *name, struct program *program, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * resident.h - which pages of another process's anonymous memory are resident.
  */
-#ifndef MPROF_RUN_RESIDENT_H
-#define MPROF_RUN_RESIDENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ int resident_read(struct resident *r, pid_t pid, enum resident_way way);
  */
 bool resident_part(const char *line, uint64_t *done, uint64_t *start, uint64_t *end);
 void resident_release(struct resident *r);
-
-#endif

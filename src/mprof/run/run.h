@@ -6,8 +6,7 @@
  * run_program does everything; a command only fills the plan and prints the result. Failures of the
  * program itself are not errors of a run.
  */
-#ifndef MPROF_RUN_RUN_H
-#define MPROF_RUN_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ int run_status(const struct run_result *result);
 bool recorded_anything(const char *path, const char *magic);
 /* The rank that MPI told a process of it; "": it did not. */
 void recorded_rank(const char *path, const char *magic, char *rank, size_t size);
-
-#endif

@@ -7,8 +7,7 @@
  * a few moments which of its pages are resident.  Nothing of this runs in the program. The thread
  * uses less than about 2 % of one CPU.
  */
-#ifndef MPROF_RUN_SAMPLER_H
-#define MPROF_RUN_SAMPLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[1
  * none was seen); s is freed.
  */
 void sampler_stop(struct sampler *s, struct append *file);
-
-#endif

@@ -6,8 +6,7 @@
  * Sections are those of options.def.  A key's name may begin with its section or lack it
  * (dump:every is DUMP_EVERY), in upper or lower case; sizes take units, and 0|1 also yes and no.
  */
-#ifndef MPROF_RUN_SETTINGS_H
-#define MPROF_RUN_SETTINGS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -24,5 +23,3 @@ int settings_one(struct conf *conf, const char *text, struct error *err);
 
 /* The effective configuration, as settings_file() reads it. */
 void settings_print(const struct conf *conf, FILE *out);
-
-#endif

@@ -7,8 +7,7 @@
  * PATH.old is gone).  So nothing has to be repaired if the program cannot be recorded or mprof
  * dies. Anything else at that path is never touched, and no symbolic link is followed.
  */
-#ifndef MPROF_RUN_TARGET_H
-#define MPROF_RUN_TARGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ bool target_same(const char *a, const char *b);
 
 /* PATH.old; free() it. */
 char *target_old(const struct target *t);
-
-#endif

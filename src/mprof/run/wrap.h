@@ -6,8 +6,7 @@
  * A value is words with commas between them: TYPE:FUNCTION, with TYPE the name of a function of
  * functions.def; or PREFIX*, which means all of these, with PREFIX before their names.
  */
-#ifndef MPROF_RUN_WRAP_H
-#define MPROF_RUN_WRAP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -25,5 +24,3 @@ char *wrap_object(const char *value, const char *library, struct error *err);
  * them.  How many there are.
  */
 unsigned wrap_print_uncalled(FILE *out, const char *value, const char *called);
-
-#endif

@@ -31,8 +31,7 @@
  * Both compilations must be of the same input with the same options.
  * Threads: one at a time.
  */
-#ifndef MPROF_WHATIF_CHANGE_H
-#define MPROF_WHATIF_CHANGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ bool change_needs_collect(const struct change *c);
 struct compile_change change_collect(struct change *c);
 struct compile_change change_apply(struct change *c);
 void change_free(struct change *c);
-
-#endif

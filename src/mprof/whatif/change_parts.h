@@ -5,8 +5,7 @@
  * The compiler keeps a word of ours for each block (compile.h: tag): what
  * became of it, in the upper four bits, and which one it is, below.
  */
-#ifndef MPROF_WHATIF_CHANGE_PARTS_H
-#define MPROF_WHATIF_CHANGE_PARTS_H
+#pragma once
 
 #include "../util/hash.h"
 #include "../pass/array.h"
@@ -132,5 +131,3 @@ void chains_sort(struct chains *c);
 bool chains_apply(struct chains *c, struct change_rule *rule, const struct compile_call *call,
 		  const struct compile_old *old, bool begins, uint64_t *tag, struct compile *to);
 void chains_release(struct chains *c);
-
-#endif

@@ -11,8 +11,7 @@
  * Rules of noise: verdict.h.
  * Threads: one at a time; each run is a process of its own.
  */
-#ifndef MPROF_WHATIF_CHANGE_RUNS_H
-#define MPROF_WHATIF_CHANGE_RUNS_H
+#pragma once
 
 #include "../places/memories.h"
 #include "../play/runs.h"
@@ -59,5 +58,3 @@ void change_runs_release(struct change_runs *r);
 /* Peak of a side above its start; page use (4 KiB) at the peak of live bytes, 0 not known. */
 uint64_t change_peak(const struct change_row *row, enum change_sides side);
 double change_page_use(const struct change_runs *r, size_t row, enum change_sides side);
-
-#endif
