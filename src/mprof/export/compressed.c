@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* compressed.c - gzip by zlib and zstd, behind a FILE of its own. */
+/* compressed.c - gzip and zstd behind a FILE. */
 #include "compressed.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define PIECE	   (64u << 10)
 #define ZSTD_LEVEL 3
-#define GZIP_BITS  (15 + 16) /* the greatest window, and gzip's header instead of zlib's */
+#define GZIP_BITS  (15 + 16) /* the largest window, and a gzip header instead of a zlib header */
 
 struct compressor {
 	FILE *out;

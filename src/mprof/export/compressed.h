@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * compressed.h - a stream whose bytes arrive in another one compressed.
+ * compressed.h - a stream that compresses into another one.
  *
- * What was written is complete only after compressed_close(), which leaves the
- * other stream open.  Whether that one took everything is for its owner to
- * check.  Memory: one window of the method.  Threads: one at a time.
+ * The output is complete only after compressed_close(), which leaves the other stream open; its
+ * owner checks it for write errors. Memory: one window of the method.  Threads: one at a time.
  */
 #pragma once
 
@@ -12,10 +11,10 @@
 
 enum compressed { SQUEEZE_NOT, SQUEEZE_GZIP, SQUEEZE_ZSTD };
 
-/* By the name's end: .gz, .zst, else not at all.  NULL: not at all. */
+/* From the extension .gz or .zst; others, and NULL, are not compressed. */
 enum compressed compressed_of(const char *name);
 
-/* SQUEEZE_NOT gives `out` itself.  Without memory the program ends. */
+/* SQUEEZE_NOT: `out` itself. Ends: without memory the program. */
 FILE *compressed_open(FILE *out, enum compressed how);
 /* 0, or -errno when it could not be completed.  s may be `out` itself. */
 int compressed_close(FILE *s, FILE *out);

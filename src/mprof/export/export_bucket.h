@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * export_bucket.h - blocks below --stack-min-size or above --stack-max-size: all
- * of them are one row that has a name instead of a stack.
+ * export_bucket.h - blocks below --stack-min-size or above --stack-max-size: each group is one row
+ * with a name instead of a stack.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct export_bucket {
 	const struct sym_line *line;
 };
 
-/* Those that there are, up to two; how many. */
+/* Fills in those that exist, at most two; returns their number. */
 size_t export_buckets(const struct export *x, struct export_bucket bucket[2]);
-/* Each becomes a row. */
+/* Adds each as a row. */
 void export_bucket_add(const struct export *x, struct merged *m);

@@ -4,8 +4,8 @@
  * valgrind's manual), for callgrind_annotate and KCachegrind, with the seven
  * columns that MALT writes.
  *
- * Costs stand at lines of functions of files of objects.  Every name is written
- * once and then by its number.  Frees are counted where the block came from.
+ * Costs belong to lines of functions of files of objects. Each name is written once, then only its
+ * number. A free counts at the site that allocated the block.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,13 +19,13 @@
 #define EVENTS 7u
 
 static const char *const event[EVENTS] = {
-	"AllocCnt",    /* calls that handed out a block */
-	"FreeCnt",     /* blocks of these that were freed */
+	"AllocCnt",    /* calls that allocated a block */
+	"FreeCnt",     /* those of these blocks that were freed */
 	"MemOps",      /* both */
-	"AllocSum",    /* bytes asked for */
+	"AllocSum",    /* bytes requested */
 	"FreeSum",     /* bytes freed */
 	"Leaks",       /* bytes never freed */
-	"AliveReqMax", /* most bytes of a call stack alive at once */
+	"AliveReqMax", /* most bytes of a call stack live at once */
 };
 
 static void figure(const void *context, const struct profile *p, size_t i, uint64_t *to)
@@ -43,10 +43,10 @@ static void figure(const void *context, const struct profile *p, size_t i, uint6
 
 struct names {
 	struct interner keys;
-	uint32_t told; /* the greatest id that was written with its name */
+	uint32_t told; /* the largest id that was written with its name */
 };
 
-/* The file being written: what names it has, and where it stands. */
+/* The file being written. */
 struct callgrind {
 	const struct profile *profile;
 	struct callgraph graph;
@@ -122,7 +122,7 @@ static void put_call(struct callgrind *c, const struct callgraph_edge *e)
 	put_object(c, "cob", to->line);
 	put_file(c, "cfi", to->line);
 	put_function(c, "cfn", to);
-	/* How often it was called is not known, only how many of its calls allocated. */
+	/* Only calls that allocated are known, not all calls. */
 	fprintf(c->out, "calls=%" PRIu64 " %" PRIu32 "\n", e->v[0], to->line->line);
 	put_costs(c, from->line->line, e->v);
 }
@@ -134,7 +134,7 @@ static size_t skip_calls(const struct callgrind *c, uint32_t i, size_t e)
 	return e;
 }
 
-/* Edges from node i are next; returns the first one behind them. */
+/* Edge e is the first from node i; returns the first edge after those. */
 static size_t put_calls(struct callgrind *c, uint32_t i, size_t e)
 {
 	const struct callgraph *g = &c->graph;
@@ -162,7 +162,8 @@ static void put_graph(struct callgrind *c)
 
 	for (i = 0; i < g->nodes; i++) {
 		n = &g->node[c->by_function[i]];
-		/* Only seen in a loop that was cut out, or by mmap, which is no event here. */
+		/* Only in a recursion that was cut out, or only in calls of mmap, which are not
+		 * counted here. */
 		if (!any(n->all)) {
 			e = skip_calls(c, c->by_function[i], e);
 			continue;
@@ -175,7 +176,7 @@ static void put_graph(struct callgrind *c)
 		} else if (strcmp(last->line->file, n->line->file)) {
 			put_file(c, "fi", n->line);
 		}
-		/* callgrind_annotate wants one line with costs of each source file. */
+		/* callgrind_annotate needs a line with costs for each source file. */
 		if (any(n->own))
 			put_costs(c, n->line->line, n->own);
 		else
@@ -185,7 +186,7 @@ static void put_graph(struct callgrind *c)
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 static int by_function(const void *a, const void *b, void *graph)
 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * export_chrome.c - trace events of Chrome, for Perfetto and chrome://tracing:
- * counters of what lived and of memory for every process, and how long its
- * programs and threads ran.
+ * for each process, counters of live blocks and of memory, and how long its programs and threads
+ * ran.
  *
- * The run is divided into equal parts of time.  Of each part and process three
- * points are kept: where most lived, where least, and its end; so the file has a
- * bounded size, and every peak is in it as it was.  Memory: by processes and
- * threads.
+ * The run is divided into equal parts of time.  For each part and process, three points are kept:
+ * the most and the least live bytes, and the end of the part. So the size of the file is bounded,
+ * and every peak is exact. Memory: proportional to processes and threads.
  *
  * Times are microseconds with three digits, since the start of the run.
  */
@@ -19,20 +18,20 @@
 #include "../print/text.h"
 
 #define POINTS 1000u
-/* More than Linux gives: for the sum of all (0 is the idle task to readers), and, with the
- * number of the process added, for a pid that was used before. */
+/* Larger than any pid of Linux: stands for the sum of all processes (readers take 0 for the idle
+ * task) and, plus the number of the process, for a pid that was used before. */
 #define PID_BEYOND 4194305u
 
 struct moment_of {
 	uint64_t ticks, bytes, blocks;
 };
 
-/* What lives of one process, or of all, and the part of time at hand. */
+/* Live blocks of one process, or of all, and the current part of time. */
 struct counter {
 	uint64_t bytes, blocks;
 	struct moment_of most, least;
 	uint64_t last; /* ticks of the last change */
-	uint64_t part; /* of time, 0: nothing to tell yet; else + 1 */
+	uint64_t part; /* of time, + 1; 0: nothing yet */
 };
 
 struct chrome {
@@ -43,7 +42,7 @@ struct chrome {
 	uint64_t start, width; /* of a part, ticks */
 	unsigned points;
 	struct {
-		uint64_t number, ticks, bytes; /* number: of the event; 0: nothing is held */
+		uint64_t number, ticks, bytes; /* number: of the event; 0: none */
 		uint32_t process;
 	} held;
 	bool several; /* processes */
@@ -80,7 +79,7 @@ static void put_counter(struct chrome *c, const char *name, const char *unit, ui
 	fprintf(c->out, ",\"args\":{\"%s\":%" PRIu64 "}}", unit, value);
 }
 
-/* The pid, or, for one that an earlier process of the run had, a number of its own. */
+/* The pid, or another number if an earlier process of the run had the same pid. */
 static uint32_t pid_of(const struct chrome *c, uint32_t number)
 {
 	const struct tree *t = &c->profile->tree;
@@ -95,7 +94,7 @@ static uint32_t pid_of(const struct chrome *c, uint32_t number)
 	return (uint32_t)p->pid;
 }
 
-/* ---- what lives ---- */
+/* ---- live blocks ---- */
 
 static void put_moment(struct chrome *c, uint32_t pid, const struct moment_of *m)
 {
@@ -108,7 +107,7 @@ static bool is_same(const struct moment_of *a, const struct moment_of *b)
 	return a->ticks == b->ticks && a->bytes == b->bytes && a->blocks == b->blocks;
 }
 
-/* The three points of the part of time that is over. */
+/* Writes the three points of a finished part. */
 static void end_part(struct chrome *c, struct counter *k, uint32_t number)
 {
 	const uint32_t pid = pid_of(c, number);
@@ -157,7 +156,7 @@ static void changes(struct chrome *c, uint32_t process, uint64_t ticks, uint64_t
 		change(c, 0, ticks, bytes, blocks);
 }
 
-/* A block that realloc took, when the new one is not of those that pass. */
+/* A block that realloc freed, when the new one does not pass the filters. */
 static void put_held(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 {
 	struct chrome *c = self;
@@ -177,7 +176,7 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 	c->held.number = 0;
 }
 
-/* A realloc's block is followed by the new one: what is between the two never was. */
+/* After the old block of a realloc comes the new one: there is no state between the two. */
 static void ended(void *self, struct flow *f, const struct flow_block *b)
 {
 	struct chrome *c = self;
@@ -250,7 +249,7 @@ static void put_title(struct chrome *c, uint32_t number, const char *name)
 	fprintf(c->out, ",\"args\":{\"sort_index\":%u}}", number);
 }
 
-/* Each program that it ran is a span of its own, on the thread that has its pid. */
+/* Each program that it ran is a span on its main thread. */
 static void put_process(struct chrome *c, const struct tree_process *p)
 {
 	const uint32_t pid = pid_of(c, p->number);
@@ -266,7 +265,7 @@ static void put_process(struct chrome *c, const struct tree_process *p)
 	}
 }
 
-/* The first thread of a process is shown by its programs. */
+/* A main thread is shown as the programs of its process. */
 static void put_threads(struct chrome *c, const struct array *threads)
 {
 	const struct flow_thread *t = threads->item;
@@ -287,7 +286,7 @@ static void put_threads(struct chrome *c, const struct array *threads)
 	}
 }
 
-/* Samples of memory: the greatest of each part of time. */
+/* The largest sample of memory in each part of time. */
 static void put_memory(struct chrome *c, uint32_t number)
 {
 	const struct mprof_sample *s, *most = NULL;

@@ -4,9 +4,8 @@
  * program point for each call stack, with totals, lifetimes, and blocks at the site's own
  * peak, at the peak of the run (t-gmax) and at its end (t-end).
  *
- * Times are microseconds.  Reads and writes are not known, so bkacc is false and the viewer
- * disables what is sorted by them.  A block that was never freed lived until its process or
- * the run ended, as in DHAT.
+ * Times are microseconds.  Reads and writes are unknown, so bkacc is false and the viewer does not
+ * sort by them.  A block that was never freed lived until its process or the run ended, as in DHAT.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,12 +20,13 @@
 
 struct dhat {
 	struct profile *profile;
-	struct array left_ns;	    /* unsigned __int128 by group: lives of what was never freed */
-	uint64_t end_ticks;	    /* the end of the last process that left a block, or event */
-	struct line_interner lines; /* frames; 0 is the root's */
+	struct array
+	    left_ns; /* unsigned __int128 by group: lifetimes of blocks that were never freed */
+	uint64_t end_ticks; /* the end of the last process that left a block, or the last event */
+	struct line_interner lines; /* frames; 0 is the root */
 };
 
-/* Of blocks that were freed the profile knows how long they lived. */
+/* The profile has the lifetimes of freed blocks. */
 static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
 {
 	struct dhat *d = self;

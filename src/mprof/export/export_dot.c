@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * export_dot.c - the call graph as a drawing: a box for each line that called,
- * the larger the more was asked for below it, the redder the more it asked for
- * itself; arrows with amounts.  svg, ps and pdf are made by graphviz's `dot`.
+ * export_dot.c - the call graph as a drawing: a box for each line that called, larger the more was
+ * requested through it, redder the more it requested itself; arrows with amounts. graphviz's `dot`
+ * makes svg, ps and pdf of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +20,11 @@
 #include "../print/json.h"
 
 #define NAME_WIDTH    72   /* characters of a name in a box */
-#define TOOLTIP_WIDTH 2000 /* graphviz takes no string above 16384 */
+#define TOOLTIP_WIDTH 2000 /* graphviz accepts no string above 16384 */
 
 /* ---- dot ---- */
 
-/* In quotes; at most `most` bytes of it, at the border of a character. */
+/* For a quoted string: at most about `most` bytes, whole characters. */
 static void put_text(FILE *out, const char *text, size_t most)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + most;
@@ -96,7 +96,7 @@ static void put_node(const struct graph *graph, uint32_t i, FILE *out)
 	put_symbol(graph, n, out);
 	if (*place.s && strcmp(place.s, n->line->function)) {
 		fputs("\\n", out);
-		/* The end of a long path says more than its beginning. */
+		/* Of a long path, only the last part. */
 		put_text(out, strlen(place.s) > NAME_WIDTH ? text_base(place.s) : place.s,
 			 NAME_WIDTH);
 	}
@@ -150,7 +150,7 @@ int export_dot(struct export *x, struct error *err)
 	return 0;
 }
 
-/* ---- what graphviz makes of it ---- */
+/* ---- images, drawn by graphviz ---- */
 
 /* Starts `dot` with a pipe to it and x->out behind it. */
 static int start_dot(struct export *x, const char *language, pid_t *pid, FILE **to,
@@ -195,7 +195,7 @@ static int draw(struct export *x, const char *language, struct error *err)
 	graph_make(&graph, x);
 	ret = start_dot(x, language, &pid, &to, err);
 	if (!ret) {
-		/* If it ends early, its status tells. */
+		/* If it ends early, its exit status says so. */
 		sigaction(SIGPIPE, &ignore, &before);
 		if (to) {
 			put_graph(&graph, to);

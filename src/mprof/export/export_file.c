@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* export_file.c - the way of an export onto the disk. */
+/* export_file.c - writes an export to disk. */
 #include "exports.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static bool is_ours(const char *path)
 	return n == sizeof(magic) && mprof_is_magic(magic);
 }
 
-/* The descriptor that somebody named by a path, -1: none. */
+/* The descriptor that a path such as /dev/fd/3 names; -1: none. */
 static int descriptor_of(const char *target)
 {
 	int fd = -1, end = 0;
@@ -66,7 +66,7 @@ int export_file_look(const char *target, struct error *err)
 	return 0;
 }
 
-/* As it is, with the place where it is written now. */
+/* The existing file or descriptor, at its current offset. */
 static FILE *open_into(const char *target)
 {
 	int fd = descriptor_of(target);

@@ -4,12 +4,12 @@
  * docs-developer/CHANGELOG-formats.md): native allocations of each process, and counters of
  * live and of resident memory.
  *
- * Time is cut at points, each the moment of most live bytes in its step (cells.h).  Blocks of one
- * stack that began and ended between the same points are one pair of rows: bytes at the point of
- * their birth, as many less at that of their death, with a memory address of their own, by which
- * the profiler finds what is retained.  So what it shows as retained is exact at every point.
- * Within a point come first the ends of what lived before, then what lived at no point, then
- * what lives on.
+ * Time is divided at points; each is the time of most live bytes in its step (cells.h). Blocks of
+ * one stack that were allocated between the same points and freed between the same points are a
+ * pair of rows: their bytes at the point of allocation, and as many negative bytes at the point of
+ * the free. The pair has a memory address of its own, by which the profiler computes retained
+ * memory; so retained memory is exact at every point. Within a point, frees of earlier blocks come
+ * first, then blocks that were live at no point, then blocks that stay live.
  *
  * Samples of a process are its allocations weighted by bytes, so that the call tree, which is
  * what the profiler shows first, is that of all memory that was requested.
@@ -35,7 +35,7 @@ enum category { CATEGORY_OTHER, CATEGORY_PROGRAM, CATEGORY_LIBRARY };
 
 enum phase { PHASE_END, PHASE_BRIEF, PHASE_BRIEF_END, PHASE_BEGIN };
 
-/* One of allocations. */
+/* A row of the table of allocations. */
 struct row {
 	uint32_t process, cell; /* number of the run; index */
 	uint32_t site;
@@ -52,8 +52,8 @@ struct firefox {
 	struct line_interner frames, functions;
 	struct interner modules; /* strings */
 	struct interner files;
-	struct interner stacks;	   /* a pair of uint32_t: stack that called, frame */
-	uint32_t *leaf, *function; /* by site: stack; by frame: its function */
+	struct interner stacks;	   /* a pair of uint32_t: calling stack, frame */
+	uint32_t *leaf, *function; /* by site: its stack; by frame: its function */
 	struct row *row;
 	size_t rows;
 };
@@ -126,7 +126,7 @@ static void put_column(struct firefox *x, const char *name, size_t n,
 	fputs("],\n", x->out);
 }
 
-/* The same with one value throughout. */
+/* The same with n equal values. */
 static void put_same(struct firefox *x, const char *name, size_t n, const char *value)
 {
 	size_t i;
@@ -323,7 +323,7 @@ static void put_libraries(struct firefox *x)
 
 /* ---- rows ---- */
 
-/* What lived at no point begins and ends before the next such one. */
+/* Blocks that were live at no point are allocated and freed before the next ones are. */
 static bool is_brief(const struct row *r)
 {
 	return r->phase == PHASE_BRIEF || r->phase == PHASE_BRIEF_END;
@@ -358,7 +358,7 @@ static void make_rows(struct firefox *x)
 					  .site = site - 1 };
 		const uint16_t last = (uint16_t)(x->cells.points - 1);
 
-		if (!site) /* --function and its kin leave it out */
+		if (!site) /* filters such as --function exclude it */
 			continue;
 		add_row(x, &like, c->birth < last ? c->birth : last,
 			brief && !stays ? PHASE_BRIEF : PHASE_BEGIN);
@@ -406,7 +406,7 @@ static void put_row_thread(struct firefox *x, const struct row *r)
 		x->profile->walk.heap.thread[x->cells.cell[r->cell].thread].number);
 }
 
-/* The rows of one process, all or only those that begin; returns how many. */
+/* The rows of one process, all or only allocations; returns their number. */
 static size_t put_rows(struct firefox *x, const char *name, uint32_t process, bool all,
 		       void (*put)(struct firefox *x, const struct row *r))
 {
@@ -447,7 +447,7 @@ static void put_process(struct firefox *x, const struct tree_process *p)
 	json_put(x->out, name);
 	fputs(",\"processName\":", x->out);
 	json_put(x->out, name);
-	/* A pid may have been used twice in a run. */
+	/* A run may use a pid twice. */
 	fprintf(x->out, ",\"pid\":\"%d.%u\",\"tid\":%d,\n\"samples\":{", (int)p->pid, p->number,
 		(int)p->pid);
 	put_rows(x, "time", p->number, false, put_row_time);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * export_folded.c - folded stacks: one line for each different stack, names
- * outermost first with a semicolon between, a blank, and the value.
+ * export_folded.c - folded stacks: one line for each distinct stack: the names, outermost first,
+ * separated by semicolons; a blank; the value.
  *
  * Values are integers: flamegraph.pl and speedscope skip a line whose number has
- * an exponent, and so lose the largest stacks.
+ * an exponent, and so would lose the largest stacks.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* export_graph.c - the call graph of one value, and its legend. */
+/* export_graph.c - builds the call graph of one value and its legend. */
 #include "export_graph.h"
 
 #include <inttypes.h>

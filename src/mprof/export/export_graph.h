@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * export_graph.h - what the drawn and the written call graph share: the graph of
- * one value by lines, without what is too small, and the words of its legend.
+ * export_graph.h - the call graph of one value by lines, without small nodes, and its legend: for
+ * the drawing and for the text.
  */
 #pragma once
 
@@ -14,14 +14,14 @@
 struct graph {
 	struct export *x;
 	struct callgraph g;
-	uint32_t *node; /* indexes of those shown, greatest first */
+	uint32_t *node; /* indexes of those shown, largest first */
 	size_t nodes;
 	bool *shown;	/* by index */
-	uint32_t *edge; /* between shown ones, by caller, greatest first */
+	uint32_t *edge; /* between shown nodes, by caller, largest first */
 	size_t edges;
 	uint64_t total;
 	size_t left_out;       /* nodes */
-	uint64_t left_out_own; /* what they asked for themselves */
+	uint64_t left_out_own; /* what they requested themselves */
 	struct long_text legend[GRAPH_LEGEND];
 	size_t legends;
 };
@@ -31,7 +31,7 @@ void graph_release(struct graph *graph);
 
 /* The value of x as text: 45.0 MiB, 1,234 or 1.25 us. */
 struct text graph_amount(const struct export *x, uint64_t value);
-/* The same to the last byte, for lists. */
+/* The same with exact bytes, for lists. */
 struct long_text graph_exact(const struct export *x, uint64_t value);
 /* 12.3 % */
 struct text graph_percent(uint64_t part, uint64_t of);

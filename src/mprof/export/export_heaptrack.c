@@ -3,25 +3,24 @@
  * export_heaptrack.c - the interpreted text of heaptrack (version 3 of its file
  * format, that of 1.3 to 1.5), for heaptrack_print and its GUI.
  *
- *   s BYTES TEXT          a string; they are numbered from 1, 0 is none
+ *   s BYTES TEXT          a string, numbered from 1; 0: none
  *   i ADDRESS MODULE [FUNCTION FILE LINE]...   an address with its lines, innermost first
- *   t ADDRESS CALLER      a stack: an `i` and the `t` that called it
- *   a SIZE STACK          what was asked for, and by whom; numbered from 0
- *   + A      - A          a block of that `a` begins, ends
+ *   t ADDRESS CALLER      a stack: an `i` and the `t` of its caller
+ *   a SIZE STACK          a request: its size and stack; numbered from 0
+ *   + A      - A          a block of that `a` is allocated, freed
  *   c MS     R PAGES      the time; pages in memory
  *
- * Numbers are hexadecimal.  An allocation is told as a `-` of the old and a `+` of
- * the new block when it is a realloc's, as heaptrack records it.
+ * Numbers are hexadecimal.  A realloc is a `-` of the old and a `+` of the new block, as in
+ * heaptrack.
  *
- * heaptrack calls a block temporary when the `-` behind a `+` names the same `a`:
- * so another block of the same size and stack would do, and a realloc.  A `-` of
- * `a` 0, which is nobody's and has no bytes, keeps the two apart there.
+ * heaptrack takes a block for temporary when the `-` after a `+` names the same `a`, even if it is
+ * another block of that size and stack, or a realloc. In such a case, a `-` of `a` 0, which has no
+ * bytes, is written between the two.
  *
- * It has one process, so blocks that live when a process of ours ends are leaks
- * only if nothing is allocated afterwards; else they are taken away there, as
- * they are from memory, and brought back behind the last event: by a `-` of an
- * `a` of negative size, which changes what is leaked and neither the peak nor the
- * number of allocations.  What lived at an exec is no leak: it is just gone.
+ * Its files describe one process. So blocks that are live when one of several processes ends are
+ * removed at that time, unless nothing is allocated afterwards, and return after the last event: a
+ * `-` of an `a` of negative size changes what is leaked, but neither the peak nor the number of
+ * allocations. Blocks that are live at an exec are not leaks; they are freed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,11 +38,12 @@
 
 #define VERSION 0x10400u /* of heaptrack, and of its format */
 #define FORMAT	3u
-#define TICK_MS 10u	   /* between `c` lines, as heaptrack's own */
-#define NEAR	4096u	   /* places in the table of infos asked for last */
-#define KNOWN	(1u << 20) /* `a` numbers kept at least, before unused ones are forgotten */
+#define TICK_MS 10u	   /* between `c` lines, as in heaptrack */
+#define NEAR	4096u	   /* slots of the table of recent infos */
+#define KNOWN	(1u << 20) /* the least number of `a` that are kept before unused ones are dropped \
+			    */
 
-/* One `a`: how many blocks of it live, and how many ended processes left behind. */
+/* One `a`: how many of its blocks are live, and how many were live at the end of their process. */
 struct info {
 	uint64_t size;
 	uint32_t trace;
@@ -52,7 +52,7 @@ struct info {
 	uint32_t live, left;
 };
 
-/* The samples of a process's memory, and which one comes next. */
+/* The memory samples of a process, and the next one. */
 struct memory {
 	const struct mprof_sample *sample;
 	size_t count, next;
@@ -68,16 +68,16 @@ struct heaptrack {
 	struct info *info;
 	size_t used, room, forget_at;
 	struct hash known;     /* of size and trace -> index + 1 of the last info */
-	uint32_t near[NEAR];   /* the same for those asked for last, without regard to others */
+	uint32_t near[NEAR];   /* the same for recent ones */
 	uint32_t infos;	       /* numbers given */
-	uint32_t last_info;    /* `a` of the last `+`, 0: a `-` came behind it */
-	uint32_t last_thread;  /* whose that block is, */
+	uint32_t last_info;    /* `a` of the last `+`; 0: a `-` followed it */
+	uint32_t last_thread;  /* that allocated this block, */
 	uint64_t last_block;   /* its address, */
-	uint64_t since;	       /* and how many calls that thread made since */
-	uint64_t left;	       /* blocks of ended processes that were not taken away yet */
-	struct array gone;     /* uint64_t by trace: bytes that were */
+	uint64_t since;	       /* and the calls of that thread since */
+	uint64_t left;	       /* blocks of ended processes that are still to be removed */
+	struct array gone;     /* uint64_t by trace: bytes that were removed */
 	uint64_t ms;	       /* of the last `c` */
-	uint64_t quiet;	       /* ticks: none is due up to then */
+	uint64_t quiet;	       /* ticks: no `c` is due before */
 	struct memory *memory; /* by process of the tree */
 	size_t samples;
 	uint64_t rss; /* of all processes */
@@ -103,9 +103,9 @@ static void put_one(struct heaptrack *h, char mode, uint64_t a)
 	line_char(h->line, '\n');
 }
 
-/* ---- strings, addresses, stacks: each written before it is first named ---- */
+/* ---- strings, addresses, stacks: each is written before its first use ---- */
 
-/* As many bytes as there are: control characters are blanks, what is no UTF-8 a ?. */
+/* The number of bytes stays the same: control characters become blanks, invalid UTF-8 becomes ?. */
 static void put_string(struct heaptrack *h, const unsigned char *s)
 {
 	int n;
@@ -165,7 +165,7 @@ static uint32_t ip_of(struct heaptrack *h, const struct place *place)
 	return id;
 }
 
-/* A place that is no address. */
+/* A place without an address. */
 static uint32_t ip_named(struct heaptrack *h, const char *name)
 {
 	size_t known = h->ips.count;
@@ -192,7 +192,7 @@ static uint32_t trace_of(struct heaptrack *h, uint32_t ip, uint32_t caller)
 	return id;
 }
 
-/* Traces are told from the outermost frame inward. */
+/* Traces are written from the outermost frame inward. */
 static uint32_t trace_of_stack(struct heaptrack *h, uint32_t stack)
 {
 	const struct profile_path *path = profile_path_once(h->profile, stack);
@@ -212,7 +212,7 @@ static uint32_t trace_of_stack(struct heaptrack *h, uint32_t stack)
 	return trace;
 }
 
-/* ---- what was asked for ---- */
+/* ---- requests ---- */
 
 static uint64_t key_of(uint64_t size, uint32_t trace)
 {
@@ -222,8 +222,7 @@ static uint64_t key_of(uint64_t size, uint32_t trace)
 }
 
 /*
- * Where most sizes came and went, those of which nothing lives are forgotten: if they come
- * again they get another number.
+ * Drops infos without live blocks; if they are needed again, they get another number.
  */
 static void forget(struct heaptrack *h)
 {
@@ -276,7 +275,7 @@ static struct info *info_of(struct heaptrack *h, const struct flow_block *b)
 
 /* ---- time ---- */
 
-/* The process whose next sample comes first; NULL: none up to this time. */
+/* The process with the earliest next sample; NULL: there is none up to this time. */
 static struct memory *first_sample(const struct heaptrack *h, uint64_t ticks)
 {
 	struct memory *s, *first = NULL;
@@ -289,7 +288,7 @@ static struct memory *first_sample(const struct heaptrack *h, uint64_t ticks)
 	return first;
 }
 
-/* The samples up to this time, and what they add up to. */
+/* Takes the samples up to this time and writes their sum. */
 static void take_samples(struct heaptrack *h, uint64_t ticks)
 {
 	struct memory *s;
@@ -333,13 +332,13 @@ static void find_samples(struct heaptrack *h)
 
 /* ---- blocks ---- */
 
-/* Takes away what ended processes left. */
+/* Removes the blocks that ended processes left. */
 static void drop_left(struct heaptrack *h)
 {
 	struct info *i;
 	uint64_t *bytes;
 
-	if (h->last_info) /* behind another `-`, one of nobody's would be temporary itself */
+	if (h->last_info) /* not after another `-`: then `a` 0 would be temporary itself */
 		put_one(h, '-', 0);
 	h->last_info = 0;
 	for (i = h->info; i < h->info + h->used; i++) {
@@ -353,7 +352,7 @@ static void drop_left(struct heaptrack *h)
 	h->left = 0;
 }
 
-/* And brings it back. */
+/* Brings them back. */
 static void return_left(struct heaptrack *h)
 {
 	const uint64_t *bytes = h->gone.item;
@@ -391,7 +390,7 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 	h->since = 0;
 }
 
-/* distinct: not temporary, though heaptrack may take it for that. */
+/* distinct: not temporary, although heaptrack might take it for that. */
 static void give_back(struct heaptrack *h, const struct flow_block *b, bool distinct)
 {
 	struct info *i = info_of(h, b);
@@ -436,7 +435,7 @@ static void gone(void *self, struct flow *f, uint32_t process, enum process_gone
 	take_samples(h, ticks);
 	h->rss -= s->rss;
 	s->rss = 0;
-	/* No sample may have seen it at its largest: when that was is not known. */
+	/* Perhaps no sample was taken at its largest size; the time of that is unknown. */
 	if (p->peak_rss_bytes)
 		put_one(h, 'R', (h->rss + p->peak_rss_bytes) / h->profile->header->page_size);
 	s->next = s->count;
@@ -450,7 +449,7 @@ static void put_head(struct heaptrack *h)
 
 	fprintf(h->out, "v %x %x\nX ", VERSION, FORMAT);
 	place_command(h->out, h->profile);
-	/* How many pages the machine had is not known; nothing is made of it but a line. */
+	/* The number of pages of the machine is unknown; heaptrack only prints it. */
 	fprintf(h->out, "\nI %x %x\na 0 0\n", header->page_size, 0);
 }
 

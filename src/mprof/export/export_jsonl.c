@@ -3,9 +3,9 @@
  * export_jsonl.c - JSON lines: one object for the run, one for each site, and
  * with --events one for each block that begins, ends or is left behind.
  *
- * A line says in "type" what it is: run, site, began, ended, left.  Sites have
- * their stack, innermost line first, and all their figures; events name the
- * site by its number, so they are told when sites have theirs (flow.h).
+ * The "type" of a line is run, site, began, ended or left. Sites have their stack, innermost line
+ * first, and all their figures. Events name a site by its number, so they are written when sites
+ * are numbered (flow.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "path_frames.h"
 #include "compressed.h"
 
-/* ---- members: each but the first of an object begins with a comma ---- */
+/* ---- members after the first one of an object ---- */
 
 static void put_n(FILE *out, const char *name, uint64_t n)
 {

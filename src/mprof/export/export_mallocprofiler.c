@@ -4,9 +4,8 @@
  *
  *   _mpTrace_;outermost;...;innermost $calls$total$live$most live
  *
- * in the order of the last one, so that the largest stand at the end, behind
- * one line with the sums of all.  A site is a line; sites whose names are the
- * same stay apart, because their greatest sizes cannot be added.
+ * sorted by the last number, the largest at the end, after one line with the sums of all. A site is
+ * a line; sites with the same names are not combined, because their maxima cannot be added.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -71,7 +70,7 @@ static void put_values(const struct dollar *d, const struct site_values *v, uint
 		v->bytes, v->live_bytes, most);
 }
 
-/* Of a bucket, whose sites are one group. */
+/* For a bucket, whose sites are one group. */
 static uint64_t most_live(const struct profile *p)
 {
 	return p->sites.groups ? p->sites.local[0].bytes : p->total.local_bytes;

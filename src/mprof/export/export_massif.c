@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * export_massif.c - massif's file: what lived at points in time, some of them,
- * and the peak, with the tree of who had asked for it.
+ * export_massif.c - massif's file: live bytes at points in time; the peak and some of the points
+ * have the tree of the call stacks that allocated them.
  *
- * Points lie at equal distances between the first and the last event, in ms, in
- * bytes allocated and freed, or in events ("i", of which massif counts
- * instructions: a trace has none).
+ * Points are equally spaced between the first and the last event, in ms, in bytes allocated and
+ * freed, or in events ("i": instructions in massif, which a trace does not have).
  *
- * When the run ends is known before its events, so points in ms are taken while the trace is
- * read.  How many bytes or events there will be is not: the trace is read twice then
- * (flow_ops.later).  Nor is it known which moment is the peak, and so how a point is numbered,
- * before the run is over.  So points are kept, with what lived of each stack if they may get a
- * tree, and written at the end; the tree of the peak is the profile's.
+ * The end time of the run is known before its events, so points in ms are taken while the trace is
+ * read. The number of bytes or events is not, so the trace is read twice for these
+ * (flow_ops.later). The peak, and with it the numbers of the points, is known only at the end. So
+ * points are kept, with the live bytes of each stack if they may get a tree, and written at the
+ * end; the tree of the peak comes from the profile.
  *
- * Bytes of a node are those of its children to the last one: what falls below
- * --min-percent stands in one line, as massif has it, and so does what has no
- * caller among nodes that have some.  A tree is cut at DEPTH lines.
+ * The bytes of a node are the sum of its children: those below --min-percent share one line, as in
+ * massif, and so do stacks that end at a node that has callers in others. A tree is cut at DEPTH
+ * lines.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@
 #include "exports.h"
 #include "path_frames.h"
 
-#define POINTS 100u /* massif's own */
+#define POINTS 100u /* massif's default */
 #define DEPTH  256u
 
 /* One line of some stacks, innermost first from the root; children by sibling. */
@@ -33,10 +32,10 @@ struct node {
 	const struct sym_line *line;
 	uint32_t frame;
 	uint32_t parent, child, sibling; /* 0: none */
-	uint64_t bytes;			 /* at the point at hand, with those above it */
+	uint64_t bytes;			 /* at the current point, including its children */
 };
 
-/* What lived of a stack. */
+/* Live bytes of a stack. */
 struct part {
 	uint64_t bytes;
 	uint32_t group;
@@ -52,30 +51,30 @@ struct massif {
 	FILE *out;
 	struct profile *profile;
 	const struct export_options *options;
-	/* What was: */
+	/* The course of the run: */
 	struct array live; /* uint64_t by group: bytes */
 	struct point *point, peak;
-	size_t count, room, before_peak; /* points; those before the peak, + 1 */
+	size_t count, room, before_peak; /* points; points before the peak, + 1 */
 	struct part *part;
 	size_t parts, part_room;
 	uint64_t moved; /* bytes allocated and freed */
 	uint64_t end;	/* of the run, in the unit of time */
-	uint64_t quiet; /* no point is due at a time up to these ticks */
+	uint64_t quiet; /* no point is due up to these ticks */
 	unsigned wanted, next;
 	bool last; /* was taken */
-	/* What is written: */
+	/* The output: */
 	struct interner keys; /* of nodes: parent and line; ids are nodes */
 	struct node *node;
 	size_t nodes, node_room;
 	uint32_t *leaf; /* by site: the node of its outermost line */
 	uint32_t *site; /* by group */
-	uint64_t time;	/* of the point before */
+	uint64_t time;	/* of the previous point */
 	unsigned written;
 };
 
 /* ---- points ---- */
 
-/* Is the nth point of the file one with a tree? */
+/* Does the nth point of the file have a tree? */
 static bool is_detailed(const struct massif *m, size_t n)
 {
 	const unsigned every = m->options->detailed;
@@ -102,7 +101,7 @@ static void add_point(struct massif *m, const struct flow *f, uint64_t time)
 {
 	struct point p = { time, f->live.bytes, f->live.slack, 0, 0 };
 
-	/* Behind the peak it will be the next one. */
+	/* After the peak, numbers are one higher. */
 	if (is_detailed(m, m->count) || is_detailed(m, m->count + 1))
 		add_parts(m, &p);
 	GROW(m->point, m->count + 1, m->room);
@@ -136,7 +135,7 @@ static uint64_t time_at(const struct massif *m, const struct flow *f, uint64_t t
 	}
 }
 
-/* Points that lie before what is about to happen. */
+/* Adds the points before the next event. */
 static void before(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 {
 	struct massif *m = self;
@@ -147,16 +146,16 @@ static void before(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 	if (!m->end)
 		m->end = end_of(m, f);
 	now = time_at(m, f, ticks, number);
-	for (; m->next + 1 < m->wanted; m->next++) { /* the last one is below */
+	for (; m->next + 1 < m->wanted; m->next++) { /* the last one is added below */
 		due = (uint64_t)((unsigned __int128)m->end * m->next / (m->wanted - 1));
-		if (due >= now && m->next) { /* the first one shows that there was nothing */
+		if (due >= now && m->next) { /* the first one is empty */
 			if (m->options->time == EXPORT_TIME_MS)
 				m->quiet = trace_ticks(m->profile->trace, due);
 			break;
 		}
 		add_point(m, f, due);
 	}
-	/* The first process that goes when all events have been. */
+	/* The first process that ends after all events. */
 	if (f->over && !m->last) {
 		m->last = true;
 		add_point(m, f, m->end);
@@ -237,7 +236,7 @@ static uint32_t node_of(struct massif *m, uint32_t parent, const struct sym_line
 	return id;
 }
 
-/* Node 1 is the root: all that lives. */
+/* Node 1 is the root: all live bytes. */
 static void add_site(struct massif *m, size_t i)
 {
 	const struct profile_path *path = profile_path_once(m->profile, m->profile->site[i].key);
@@ -287,7 +286,8 @@ static bool is_small(const struct massif *m, uint64_t bytes)
 	return (double)bytes * 100 < (double)m->node[1].bytes * m->options->min_percent;
 }
 
-/* What of a node is in its children, and how many of these are worth a line. */
+/* The bytes of a node that are in its children, and the number of children with a line of their
+ * own. */
 struct below {
 	uint64_t bytes, small_bytes;
 	size_t shown, small;
@@ -332,7 +332,7 @@ static void put_line(struct massif *m, const struct node *n)
 	}
 }
 
-/* The greatest child that is shown and comes behind `last`, which was shown before it. */
+/* The next child to show, in falling order, after `last`. */
 static uint32_t next_child(const struct massif *m, uint32_t node, uint32_t last)
 {
 	const struct node *n, *l = &m->node[last];

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * export_pprof.c - profile.proto for go tool pprof, Pyroscope and Parca: one
- * sample a site with calls, bytes, and what lived at one moment.
+ * export_pprof.c - profile.proto for go tool pprof, Pyroscope and Parca: one sample per site with
+ * calls, bytes, and live bytes at one time.
  *
- * A file is a row of Profile messages, each with what is new: what a sample
- * names is written once, before the sample that first needs it.  So memory is
- * for the tables of what was named already, and a file can be ended after any
- * sample: --split begins the next one where the limits of Pyroscope are near.
- * Every file stands for itself; their values add up to the whole.
+ * A file is a sequence of Profile messages, each with what is new: strings, locations and the like
+ * are written once, before the first sample that needs them. So memory is needed only for tables of
+ * what was written, and a file can end after any sample: --split begins the next one near the
+ * limits of Pyroscope. Each file is complete in itself; their values add up to the totals.
  */
 #include "exports.h"
 
@@ -22,7 +21,7 @@
 #include "compressed.h"
 #include "../util/alloc.h"
 
-/* What Pyroscope takes without being told otherwise: bytes before compression, and samples. */
+/* The default limits of Pyroscope: bytes before compression, and samples. */
 #define PART_BYTES   (4u << 20)
 #define PART_SAMPLES 16000u
 
@@ -39,7 +38,7 @@ struct part {
 	unsigned char *pending;	   /* messages of the current sample */
 	size_t used, room;
 	uint64_t bytes, samples; /* written */
-	uint64_t *location;	 /* of the sample at hand */
+	uint64_t *location;	 /* of the current sample */
 	size_t location_room;
 };
 
@@ -62,7 +61,7 @@ static int64_t string_of(struct part *p, const char *s)
 
 	if (!*s)
 		return 0;
-	s = utf8_clean(s, &made); /* protobuf has no other strings */
+	s = utf8_clean(s, &made); /* as protobuf requires */
 	id = interner_id(&p->strings, s, strlen(s));
 	if (p->strings.count > known) {
 		text = (char *)s;
@@ -74,9 +73,9 @@ static int64_t string_of(struct part *p, const char *s)
 	return id;
 }
 
-/* ---- what samples name ---- */
+/* ---- what samples refer to ---- */
 
-/* Its segment that holds the address, or NULL. */
+/* The segment that contains the address, or NULL. */
 static const struct stack_segment *segment_of(const struct stack_object *o, uint64_t address)
 {
 	size_t i;
@@ -127,7 +126,7 @@ static uint64_t mapping_of(struct part *p, uint32_t object, const struct stack_s
 	return id;
 }
 
-/* Readers take the first mapping for that of the program. */
+/* Readers take the first mapping for the program. */
 static void put_program(struct part *p)
 {
 	const struct profile *profile = p->x->profile;
@@ -214,7 +213,7 @@ static uint64_t location_of(struct part *p, const struct place *place)
 	return id;
 }
 
-/* One that is no frame. */
+/* A location that is not a frame. */
 static uint64_t location_named(struct part *p, const char *name)
 {
 	Pprof__Location location = PPROF__LOCATION__INIT;
@@ -375,7 +374,7 @@ static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i
 		p.samples++;
 		(*i)++;
 	}
-	if (!p.samples) /* no site at all: the head alone */
+	if (!p.samples) /* no site at all: only the head */
 		part_write(&p);
 	if (part_end(&p, out) < 0)
 		return fail(err, -EIO, "cannot write '%s' completely",
@@ -403,7 +402,7 @@ static int write_next(struct export *x, unsigned n, const uint8_t *has, size_t *
 	return export_file_done(&file, ret, err);
 }
 
-/* What is known of the code of each object, by the frames of all sites. */
+/* Which names and lines are known for each object, from the frames of all sites. */
 static uint8_t *look_at_objects(struct profile *p)
 {
 	uint8_t *has = must_calloc(p->stacks ? p->stacks->objects + 1 : 1, 1);

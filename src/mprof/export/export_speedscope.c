@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * export_speedscope.c - speedscope's own format, as its published schema says
+ * export_speedscope.c - speedscope's own format, according to its published schema
  * (https://www.speedscope.app/file-format-schema.json): one sampled profile for
  * each value, which share a table of frames.
  *
- * The frames stand behind the profiles: they are known when all stacks were
- * written, and members of an object have no order.
+ * The frames follow the profiles: they are known when all stacks are written, and members of an
+ * object have no order.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static void put_all(const struct export *x, const struct merged *m)
 	put_string(out, text_base(x->profile->path));
 	fputs(",\n\"profiles\":[", out);
 	for (v = 0; v < VALUE_COUNT; v++) {
-		/* A profile of nothing is only shown to who asked for it. */
+		/* An empty profile is written only on request. */
 		if (!export_wants(x, (enum profile_value)v) ||
 		    (v != x->value && !has_any(m, (enum profile_value)v)))
 			continue;

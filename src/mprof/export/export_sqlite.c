@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * export_sqlite.c - a database: what ran, what was loaded, and every site with
- * its stack and figures; with --events also each block that begins and ends.
+ * export_sqlite.c - a database: processes, loaded objects, and every site with its stack and
+ * figures; with --events also each block that is allocated and freed.
  *
- * The schema is documented in mprof(1), section EXPORTS; user_version counts its
- * changes.  Written in one transaction without a journal: the file gets its name
- * only when it is complete.
+ * The schema is documented in mprof(1), section EXPORTS; user_version counts its changes.  Written
+ * in one transaction without a journal: the file gets its name only when it is complete.
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -73,7 +72,7 @@ static sqlite3_stmt *prepare(struct base *b, const char *sql)
 	return s;
 }
 
-/* After a failure nothing is done any more: the first one is told. */
+/* After a failure, nothing more is done: the first one is reported. */
 static void put_n(struct base *b, sqlite3_stmt *s, int i, uint64_t n)
 {
 	if (!b->failed)
@@ -96,7 +95,7 @@ static void put_s(struct base *b, sqlite3_stmt *s, int i, const char *text)
 	free(made);
 }
 
-/* NULL for what is not known. */
+/* NULL if empty. */
 static void put_known(struct base *b, sqlite3_stmt *s, int i, const char *text)
 {
 	if (*text)
@@ -120,7 +119,7 @@ static uint64_t ns_of(const struct base *b, uint64_t ticks)
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* ---- what ran ---- */
+/* ---- processes ---- */
 
 static void put_run(struct base *b)
 {
@@ -305,7 +304,7 @@ static void put_sites(struct base *b)
 	sqlite3_finalize(b->stack);
 }
 
-/* ---- blocks one by one ---- */
+/* ---- single blocks ---- */
 
 static void put_event(struct base *b, const char *what, const struct flow *f,
 		      const struct flow_block *at, bool more)
@@ -355,7 +354,7 @@ static void left(void *self, struct flow *f, const struct flow_block *at, enum p
 	put_event(self, why == GONE_EXEC ? "exec" : "left", f, at, false);
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 static void put_profile(struct base *b)
 {

@@ -2,9 +2,9 @@
 /*
  * export_table.c - sites as a table, one row each, with all their figures.
  *
- * csv is that of RFC 4180: lines end with CR LF, a field with a comma, a quote
- * or a line end stands in quotes.  tsv has no quotes: what would end a field
- * becomes a blank.  The first row has the names of the columns.
+ * csv is that of RFC 4180: lines end with CR LF, a field with a comma, a quote or a line end is
+ * quoted.  tsv has no quotes: a character that would end a field becomes a blank.  The first row
+ * has the names of the columns.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void put_text(struct rows *r, const char *s)
 	begin_field(r);
 	if (quotes)
 		fputc('"', r->out);
-	/* A spreadsheet calculates what begins so: with a ' in front it takes it for text. */
+	/* A spreadsheet takes such text for a formula unless a ' precedes it. */
 	if (*s && strchr("=+-@\t\r", *s))
 		fputc('\'', r->out);
 	if (quotes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* export_text.c - what formats of text share: names, and columns of figures. */
+/* export_text.c - names and columns of figures, for text formats. */
 #include "exports.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * export_txt.c - the call graph in words: one section for each line that called,
+ * export_txt.c - the call graph as text: one section for each line that called,
  * greatest first, with its callers and its callees.
  */
 #include <inttypes.h>
@@ -62,7 +62,7 @@ static void put_neighbour(const struct graph *graph, uint32_t other, uint64_t pa
 	fputc('\n', out);
 }
 
-/* Parts of the node's own amount. */
+/* Shares of the node's own amount. */
 static void put_neighbours(const struct graph *graph, uint32_t i, bool callers, FILE *out)
 {
 	const struct callgraph_edge *e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* exports.c - the formats as an array. */
+/* exports.c - the table of formats. */
 #include "exports.h"
 
 #include <errno.h>

@@ -2,26 +2,25 @@
 /*
  * exports.h - a trace in the formats of other tools.
  *
- * To add a format: a function in out/, a row in exports.def, a paragraph in
- * the section FORMATS of man/mprof-export.1.in, a test in tests/exports that opens the
- * file with the tool that it is made for.
+ * To add a format: a function in this directory, a row in exports.def, a paragraph in
+ * the section FORMATS of man/mprof-export.1.in, a test in tests/exports that opens the file with
+ * its tool.
  *
- * An exporter writes what it is given and keeps no more in memory than sites,
- * names, live blocks and points in time.  Sums over what it writes are the totals of the
- * profile: nothing is dropped without a line that stands for it.
+ * An exporter keeps only sites, names, live blocks and points in time in memory. The sums of what
+ * it writes are the totals of the profile: whatever it leaves out is added up in a line of its own.
  *
- * The trace is read once.  A format that tells of single blocks or of times (EXPORT_WALKS) makes
- * the profile itself, with a pass of its own beside that of sites: flow.h, or profile_with().
- * What a file must have first, but is known last, decides how:
- * - heaptrack and chrome have no such thing and are written while the trace is read;
+ * The trace is read once.  A format that contains single blocks or times (EXPORT_WALKS) makes the
+ * profile itself, with a pass of its own beside that of sites: flow.h, or profile_with(). How it
+ * does so depends on what the file must begin with although it is known last:
+ * - heaptrack and chrome need nothing of that kind and are written while the trace is read;
  * - massif keeps its points in time, firefox its cells (cells.h), and dhat how long the blocks of
  *   a stack lived that were never freed, until figures and peak are known;
  * - --events of jsonl and sqlite refers to sites by their rank, and massif's points in bytes or
- *   events lie at equal distances up to an end that only the last event tells: these read the
- *   trace twice (flow_ops.later).
+ * events are equally spaced up to an end that is known only after the last event: these read the
+ * trace twice (flow_ops.later).
  *
- * Exporters return 0, or -errno with err filled.  Whether `out` took everything
- * is for the caller to check when it closes it.
+ * Exporters return 0, or -errno with err filled.  The caller checks for write errors when it closes
+ * `out`.
  */
 #pragma once
 
@@ -35,32 +34,32 @@
 enum export_flags {
 	EXPORT_BINARY = 1,    /* refused on a terminal */
 	EXPORT_WALKS = 2,     /* makes `profile`, which is empty, while it writes */
-	EXPORT_PATH = 4,      /* opens `path` itself: `out` is NULL, -o is needed */
-	EXPORT_ONE_VALUE = 8, /* one value a file: several values are several files */
-	EXPORT_SMALL = 16,    /* knows --stack-min-size and --hide-zero-live */
-	EXPORT_SPLIT = 32,    /* knows --split */
-	EXPORT_SINGLY = 64,   /* knows --events */
-	EXPORT_POINTS = 128,  /* knows --points */
-	EXPORT_TREES = 256,   /* knows --detailed and --time-unit */
-	EXPORT_GRAPH = 512,   /* knows --symbols */
+	EXPORT_PATH = 4,      /* opens `path` itself: `out` is NULL, and -o is required */
+	EXPORT_ONE_VALUE = 8, /* one value per file */
+	EXPORT_SMALL = 16,    /* accepts --stack-min-size and --hide-zero-live */
+	EXPORT_SPLIT = 32,    /* accepts --split */
+	EXPORT_SINGLY = 64,   /* accepts --events */
+	EXPORT_POINTS = 128,  /* accepts --points */
+	EXPORT_TREES = 256,   /* accepts --detailed and --time-unit */
+	EXPORT_GRAPH = 512,   /* accepts --symbols */
 	EXPORT_FIXED = 1024,  /* always has the same values: no --value */
 	EXPORT_RUN = 2048,    /* covers the whole run: no --at */
-	EXPORT_SERIES = 4096, /* what was when: needs events, which a profile has not */
+	EXPORT_SERIES = 4096, /* a course of time: needs events, which a profile does not have */
 };
 
-/* What time is counted in by formats that take more than one unit. */
+/* The unit of time, in formats with a choice. */
 enum export_time { EXPORT_TIME_MS, EXPORT_TIME_BYTES, EXPORT_TIME_CALLS };
 
 struct export_options {
-	unsigned values;	 /* 1 << enum profile_value of each --value; 0: none was said */
+	unsigned values;	 /* 1 << enum profile_value of each --value; 0: none was given */
 	double min_percent;	 /* of a graph: smaller nodes are left out */
 	uint64_t stack_min_size; /* smaller blocks are one site, EXPORT_SMALL; 0 */
-	uint64_t stack_max_size; /* greater ones are; UINT64_MAX */
-	bool hide_zero_live;	 /* leave out sites of which nothing is live */
-	bool symbols;		 /* of a graph: names of the symbol table too */
+	uint64_t stack_max_size; /* larger blocks are another one; UINT64_MAX */
+	bool hide_zero_live;	 /* leave out sites without live blocks */
+	bool symbols;		 /* of a graph: also names of the symbol table */
 	bool split;		 /* files that Pyroscope takes, EXPORT_SPLIT */
-	bool events;		 /* blocks one by one too, EXPORT_SINGLY */
-	unsigned points;	 /* in time, EXPORT_POINTS; 0: the format's own */
+	bool events;		 /* also single blocks, EXPORT_SINGLY */
+	unsigned points;	 /* EXPORT_POINTS; 0: the format's default */
 	unsigned detailed;	 /* every n-th of them has a tree, EXPORT_TREES; 0: only the peak */
 	enum export_time time;	 /* EXPORT_TREES */
 	const struct profile_options *profile; /* what `profile` is made with */
@@ -74,11 +73,13 @@ struct export
 	const struct export_options *options;
 	struct trace *trace;
 	struct profile *profile;
-	/* Of blocks beyond the limits of stack_*_size, which are in no site of profile; NULL. */
+	/* Blocks beyond the limits of stack_*_size, which are not in the sites of `profile`; may be
+	 * NULL. */
 	const struct profile *small, *large;
 	enum profile_value value; /* the one of this file, EXPORT_ONE_VALUE */
 	FILE *out;
-	const char *path;   /* a new empty file, EXPORT_PATH; it gets its name when all is well */
+	const char *
+	    path; /* a new empty file, EXPORT_PATH; it is renamed to `target` when it is complete */
 	const char *target; /* that name; NULL: standard output */
 };
 
@@ -93,12 +94,12 @@ struct exporter {
 /* The table; ends with a row whose name is NULL. */
 extern const struct exporter export_table[];
 
-/* By its name; NULL: there is none. */
+/* NULL: unknown. */
 const struct exporter *export_find(const char *name);
 /* Their names, ending with NULL. */
 extern const char *const export_names[];
 
-/* Was this value asked for, or none at all? */
+/* Was this value requested, or none at all? */
 static inline bool export_wants(const struct export *x, enum profile_value value)
 {
 	return !x->options->values || x->options->values >> value & 1;
@@ -118,7 +119,7 @@ static inline uint64_t export_figure(const struct export_column *c, const struct
 
 /*
  * A name as text of a line-oriented format: bytes of `bad` become `instead`,
- * control characters blanks, and what is no UTF-8 U+FFFD.
+ * control characters blanks, and invalid UTF-8 U+FFFD.
  */
 void export_name(FILE *out, const char *name, const char *bad, char instead);
 
@@ -138,16 +139,17 @@ struct export_file {
 	FILE *out;
 };
 
-/* May a file be put there?  1: what is there is written into; 0; -errno with err filled. */
+/* May a file be written there? 0: yes, a new one; 1: yes, into what exists; -errno with err filled.
+ */
 int export_file_look(const char *target, struct error *err);
-/* Tries it, before long work: missing directories are made.  0, or -errno with err filled. */
+/* Tries it before long work starts; makes missing directories.  0, or -errno with err filled. */
 int export_file_try(const char *target, struct error *err);
 /* target NULL: standard output.  0, or -errno with err filled. */
 int export_file_open(struct export_file *f, const char *target, struct error *err);
 /*
- * Writing has ended with ret, negative on an error, for which err is filled.  Closes and renames;
- * on an error nothing is left behind.  Returns ret, or what is wrong now.
+ * Ends the writing, whose result is ret (negative: an error, and err is filled). Closes and renames
+ * the file; on an error, removes it. Returns ret, or the error of closing.
  */
 int export_file_done(struct export_file *f, int ret, struct error *err);
-/* Closes and forgets. */
+/* Closes and removes it. */
 void export_file_drop(struct export_file *f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* path_frames.c - a path frame by frame. */
+/* path_frames.c - the frames of a path. */
 #include "path_frames.h"
 
 #include "../util/alloc.h"
@@ -11,7 +11,7 @@ bool place_next(const struct profile_path *path, size_t *at, struct place *to)
 
 	if (!end)
 		return false;
-	/* A line that was inlined stands inside the next one outward. */
+	/* An inlined line belongs to the next one outward. */
 	do
 		first--;
 	while (first && path->line[first]->inlined && path->frame[first - 1] == path->frame[first]);

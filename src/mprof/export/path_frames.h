@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * path_frames.h - a path frame by frame, innermost first, for formats in which one
- * address has several lines.
+ * path_frames.h - the frames of a path, innermost first, for formats in which an address has
+ * several lines.
  *
- * A place is a frame with those of its lines that the path shows: the real
- * function and what was inlined there.  Where the path was cut in the middle of
- * a frame, the inner lines are missing, so a frame may be several places.
+ * A place is a frame with the lines of it that the path contains: the function itself and what was
+ * inlined there. A path may have been cut in the middle of a frame, where inner lines are missing,
+ * so a frame may be several places.
  */
 #pragma once
 
@@ -23,16 +23,16 @@ struct place {
 	uint64_t key;			    /* the same for the same lines of the same frame */
 };
 
-/* The next place outward; *at is path->count before the first.  False: there is none. */
+/* The next place outward; *at is path->count at the beginning. False: no more. */
 bool place_next(const struct profile_path *path, size_t *at, struct place *to);
 
-/* The address in the object that belongs to the call: in the call itself, not behind it. */
+/* The address of the call in its object, not the return address. */
 static inline uint64_t place_address(const struct stack_frame *f)
 {
 	return f->flags & STACK_FRAME_EXACT || !f->address ? f->address : f->address - 1;
 }
 
-/* The first program of the run and its arguments, in one line without its end. */
+/* The first program of the run and its arguments, without a line end. */
 void place_command(FILE *out, const struct profile *p);
 
 /* The same as a string; the caller's. */
