@@ -177,7 +177,7 @@ static int finish_file(struct compile *c, struct error *err)
 	return ret;
 }
 
-/* What the outer one found belongs to the file of the inner one. */
+/* The findings of the outer compiler belong to the file of the inner one. */
 static void hand_over(struct compile *c)
 {
 	if (c->change->finish)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* compile_feed.c - what the heap decided of a walk's events, compiled. */
+/* compile_feed.c - compiles the events of a walk as the heap interprets them. */
 #include "compile_feed.h"
 
 #include <mprof/functions.h>
@@ -10,21 +10,21 @@
 #include "../trace/functions.h"
 #include "compile_parts.h"
 
-#define AHEAD 8 /* events: memory has answered by then */
+#define AHEAD 8 /* events: prefetched memory has arrived by then */
 
 /* By index of the heap. */
 struct feed_process {
 	uint32_t image;	     /* which it is running */
-	uint32_t thread;     /* that called last; 0: none did */
+	uint32_t thread;     /* that called last; 0: none */
 	uint64_t inversions; /* before this image */
-	struct beside block; /* the compiler's block of each live one */
+	struct beside block; /* the compiler's block for each live block */
 };
 
-/* Of a realloc that has begun. */
+/* A realloc that has begun. */
 struct feed_thread {
 	uint64_t touched;
 	bool has_touched;
-	bool given; /* a block that may have been given back: nothing was wrong with it */
+	bool given; /* its block may have been freed: it was valid */
 };
 
 struct feed {
@@ -85,7 +85,7 @@ static inline void set_call(struct compile_call *call, const struct feed *f, con
 	};
 }
 
-/* A FREE that the program did not do. */
+/* A FREE that the program did not make. */
 static __attribute__((noinline)) void mend(struct feed *f, const struct event *e, uint32_t block)
 {
 	struct compile_call call;
@@ -97,7 +97,7 @@ static __attribute__((noinline)) void mend(struct feed *f, const struct event *e
 		compile_call(f->to, &call, block, false);
 }
 
-/* A block begins, for which `old` is given back, or COMPILE_NONE. */
+/* Allocates a block, and frees `old` unless it is COMPILE_NONE. */
 static inline void begins(struct feed *f, struct feed_process *p, const struct event *e,
 			  struct compile_call *call, uint32_t old)
 {
@@ -250,7 +250,7 @@ static void forked(void *self, const struct heap *h, uint32_t parent, uint32_t c
 		compile_process_forked(f->to, h->process[child]->number, forker);
 }
 
-/* All blocks that it has. */
+/* All its blocks. */
 static void sweep(struct feed *f, const struct heap_process *from, struct feed_process *p)
 {
 	uint32_t *block = must_calloc(from->live.blocks + 1, sizeof(*block));

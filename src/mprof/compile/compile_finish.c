@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* compile_finish.c - what follows ORDER in a playback file, its header, and its name. */
+/* compile_finish.c - writes what follows ORDER in a playback file, its header, and its name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ static int write_rest(struct writer *w, struct mprof_playback_header *h,
 	return w->error;
 }
 
-/* Under a name of its own first, since only rename() takes the place of another file. */
+/* First under a temporary name, because only rename() replaces another file. */
 static int name_it(struct writer *w)
 {
 	char self[64];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * compile_parts.h - what the parts of the compiler share; nobody else includes it.
+ * compile_parts.h - shared by the files of the compiler only.
  *
  * A call becomes words (compile_play.c): slots, threads, times.
  *
- * With a hook there are two compilers: the outer one has no file; what it would
- * have played goes to the hook, and what the hook passes on to the inner one.
+ * With a hook there are two compilers: the outer one has no file; its calls go to the hook, and
+ * those that the hook passes on go to the inner one.
  */
 #pragma once
 
@@ -16,25 +16,25 @@
 
 #define COMPILE_TIME_NS 100000u	   /* at most one TIME word in so long */
 #define COMPILE_NUMBERS (1u << 24) /* greater numbers of threads and processes share 0's place */
-#define COMPILE_LATE	16u	   /* calls behind its end until a thread counts as alive again */
+#define COMPILE_LATE	16u	   /* calls after its end until a thread counts as alive again */
 #define COMPILE_NOWHERE UINT64_MAX
 
 struct compile_thread {
 	uint32_t place; /* in thread[] */
 	uint32_t number, process;
-	uint32_t creator;  /* index; COMPILE_NONE: not known */
+	uint32_t creator;  /* index; COMPILE_NONE: unknown */
 	uint32_t late;	   /* calls behind its end */
 	bool begun, ended; /* ended: its EXIT stands at exit_at */
 	/* Positions of its EXIT and of the GONE for it, COMPILE_NOWHERE: none; TIME words then. */
 	uint64_t exit_at, exit_time, gone_at, gone_time;
 	uint64_t calls, first_ns, last_ns;
 	uint32_t index; /* in the file; COMPILE_NONE before its first call */
-	/* Slots that it had and gave back itself: the last one is taken first. */
+	/* Slots that it used and freed itself: the last one is reused first. */
 	uint32_t *pool;
 	size_t pool_n, pool_room;
 };
 
-/* By slot: the block that lives there. */
+/* By slot: its live block. */
 struct compile_block {
 	uint64_t size;
 	uint32_t thread; /* place in thread[] */
@@ -53,7 +53,7 @@ struct compile {
 	uint32_t *thread_place; /* by number: place in thread[] + 1 */
 	uint32_t last_thread;	/* the thread of the last call: place in thread[] */
 	uint64_t live_bytes, live_blocks;
-	uint64_t time_word, next_time; /* of the last TIME word; from when on there is another */
+	uint64_t time_word, next_time; /* of the last TIME word; when the next one is due */
 	uint64_t first_ns, last_ns;
 	uint32_t playing; /* index whose words ORDER is at */
 	bool has_ns;
@@ -74,7 +74,7 @@ struct compile {
 	size_t thread_numbers; /* room of thread_place */
 	uint32_t *by_index;    /* place in thread[] of each index */
 	size_t by_index_room;
-	uint32_t *gone; /* places of threads that ended and were not waited for */
+	uint32_t *gone; /* places of ended threads that were not joined */
 	uint32_t gone_n;
 	size_t gone_room;
 	uint32_t *forker; /* by process: number of the thread that forked it, + 1 */
@@ -111,7 +111,7 @@ PREFETCHES compile_prefetch(const struct compile *c, uint32_t block)
 		__builtin_prefetch(&c->block[block]);
 }
 
-/* What a word and its EXT have room for; nobody was ever given more. */
+/* The limit of a word and its EXT; real allocations never exceed it. */
 static inline uint64_t compile_size(const struct compile_call *call)
 {
 	const uint64_t most = (1ull << 60) - 1;
@@ -121,16 +121,16 @@ static inline uint64_t compile_size(const struct compile_call *call)
 
 /* ---- compile_slots.c ---- */
 
-/* COMPILE_NONE when no slot is left; c->full is then set. */
+/* COMPILE_NONE: no slot is left; then c->full is set. */
 uint32_t compile_slot_take(struct compile *c, struct compile_thread *t);
 void compile_slot_give(struct compile *c, struct compile_thread *t, uint32_t slot);
 void compile_pool_rests(struct compile *c, struct compile_thread *t);
 
 /* ---- compile_threads.c ---- */
 
-/* As compile_find_thread, but NULL for one that was never named. */
+/* As compile_find_thread, but NULL for an unknown one. */
 struct compile_thread *compile_known_thread(struct compile *c, uint32_t number);
-/* ORDER goes on with words of t: CREATE before its first, EXIT is taken back if it has ended. */
+/* ORDER continues with words of t: CREATE before the first; EXIT is undone if it had ended. */
 void compile_words_begin(struct compile *c, struct compile_thread *t);
 void compile_words_end(struct compile *c, struct compile_thread *t);
 void compile_thread_exits(struct compile *c, struct compile_thread *t);

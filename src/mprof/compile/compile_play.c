@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * compile_play.c - a call becomes words, and the sums of what was played.
+ * compile_play.c - turns a call into words, and adds up the calls.
  */
 #include <stdlib.h>
 
 #include "../util/order.h"
 #include "compile_parts.h"
 
-#define ALIGN_MIN 8u /* below, all allocators do the same */
+#define ALIGN_MIN 8u /* below, all allocators align alike */
 
-/* What an operation is named after, so that EXT need not say it. */
+/* The function of an operation, which needs no EXT. */
 static const uint8_t own_fn[] = {
 	[MPROF_PLAY_MALLOC] = MPROF_FN_MALLOC,
 	[MPROF_PLAY_FREE] = MPROF_FN_FREE,

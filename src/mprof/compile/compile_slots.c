@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * compile_slots.c - which slot a new block gets.
+ * compile_slots.c - chooses the slot of a new block.
  *
- * What a thread had and gave back itself it takes again, the last one first:
- * with one thread there are as many slots as blocks ever lived at once, and
- * the table's hot part is small.  What another thread gave back, or what an
- * ended thread had, would make the next owner wait; it rests before.
+ * A thread reuses slots that it used and freed itself, the last one first: so with one thread there
+ * are as many slots as blocks were ever live at once, and the hot part of the table is small. The
+ * next owner of a slot that another thread freed, or that an ended thread used, would have to wait;
+ * so these are not reused at once.
  */
 #include <stdlib.h>
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * compile_streams.c - the THREAD streams: ORDER, dealt out.
+ * compile_streams.c - the THREAD streams: ORDER by thread.
  *
- * ORDER is walked twice, first to know how long each stream is, then to write
- * them, each into its own place through a small buffer that goes with the
- * thread.  Both walks deal the same words.
+ * ORDER is walked twice: first to find the length of each stream, then to write them, each to its
+ * place through a small buffer. Both walks produce the same words.
  */
 #include <stdlib.h>
 
@@ -20,10 +19,10 @@ struct slot_state {
 };
 
 struct lane {
-	uint64_t *word; /* BUFFER; NULL while there is nothing in it */
+	uint64_t *word; /* BUFFER; NULL while it is empty */
 	uint32_t words;
 	uint64_t total;	 /* dealt so far */
-	uint64_t offset; /* in the file, of what is in the buffer */
+	uint64_t offset; /* offset of the buffer in the file */
 	uint64_t time;	 /* of the last TIME word */
 };
 
@@ -59,7 +58,7 @@ static void deal(struct dealer *d, uint64_t word)
 	l->word[l->words++] = word;
 }
 
-/* What the slot's generation is after the call. */
+/* The generation of the slot after the call. */
 static uint32_t generation_after(uint32_t g, unsigned op)
 {
 	if (op == MPROF_PLAY_FREE)

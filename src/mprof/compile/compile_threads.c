@@ -3,11 +3,9 @@
  * compile_threads.c - threads and processes of the feed, and where threads
  * begin and end in ORDER.
  *
- * A thread begins with its first call and ends behind its last one.  Which one
- * that is nobody knows when the end is told, for the C library still frees
- * then: the EXIT is written, and when another call comes it is overwritten (as
- * are GONEs for it) by a TIME word that says nothing new, and put behind that
- * call.
+ * A thread begins with its first call and ends after its last one. When its end is reported, the C
+ * library may still free memory: so EXIT is written, and if another call comes, it is overwritten
+ * (as are GONEs for it) by a TIME word without effect, and written again after that call.
  */
 #include <string.h>
 
@@ -53,7 +51,7 @@ struct compile_thread *compile_find_thread(struct compile *c, uint32_t number)
 	return t;
 }
 
-/* Where that of a process is kept. */
+/* The place of that of a process. */
 static uint32_t *forker_of(struct compile *c, uint32_t process)
 {
 	process = tame(process);
@@ -105,7 +103,7 @@ static bool can_create(const struct compile *c, uint32_t place)
 	return place < c->threads && c->thread[place].begun && !c->thread[place].ended;
 }
 
-/* Who creates t: the one that did, the one that ran last, or whoever is there. */
+/* The creator of t: the recorded one, else the thread that ran last, else any. */
 static struct compile_thread *creator_of(struct compile *c, const struct compile_thread *t)
 {
 	const uint32_t forker = *forker_of(c, t->process);

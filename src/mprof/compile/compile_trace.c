@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* compile_trace.c - which program of a trace is compiled, and what its header says. */
+/* compile_trace.c - chooses the program of a trace, and fills in its header. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ static bool had_libstdcxx(const struct trace *t)
 	return false;
 }
 
-/* What is to be compiled, and the fact that has its arguments. */
+/* The program to compile, and the fact with its arguments. */
 static int choose(struct trace *t, struct compile_options *o, uint32_t *image,
 		  const struct trace_fact **fact, struct error *err)
 {
@@ -79,7 +79,7 @@ static int choose(struct trace *t, struct compile_options *o, uint32_t *image,
 	return ret;
 }
 
-/* There is only one.  False: it is not the one that is wanted, or not known. */
+/* There is only one. False: it is not the requested one, or unknown. */
 static bool take_single(struct trace *t, struct compile_options *o, const struct trace_fact **fact)
 {
 	const struct trace_thread *thread;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* compile_write.c - the playback file being written. */
+/* compile_write.c - writes the playback file. */
 #include "compile_write.h"
 
 #include <errno.h>
@@ -51,8 +51,8 @@ int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offs
 }
 
 /*
- * The file gets a name when it is complete: until then it has none, or, where
- * the file system knows no files without, a temporary one.
+ * The file gets its name when it is complete: until then it has none or, on file systems that need
+ * one, a temporary name.
  */
 static int open_beside(struct writer *w, const char *path, struct error *err)
 {

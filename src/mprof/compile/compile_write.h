@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * compile_write.h - the playback file being written: ORDER as it comes, sites
- * beside it in a file without a name, and at the end the rest.
+ * compile_write.h - writes the playback file: ORDER as calls come, sites to an unnamed file, and
+ * the rest at the end.
  *
- * Words are written once, but for those that were reserved: TOUCH, and EXIT
- * and GONE of threads that went on.  They are patched, in the buffer or in the
- * file; a file that was patched is read once more for its checksum.
+ * Words are written once, except for reserved ones: TOUCH, and EXIT and GONE of threads that
+ * continued. They are patched in the buffer or the file; a patched file is read again for its
+ * checksum.
  *
- * Errors are kept in .error (the first one; an errno, negative) and told by
- * writer_finish, so that the hot path need not look.  Threads: one at a time.
+ * Errors are kept in .error (the first one; an errno, negative) and returned by writer_finish(), so
+ * the hot path does not check.  Threads: one at a time.
  */
 #pragma once
 
@@ -22,20 +22,20 @@
 
 #define WRITER_WORDS (128u << 10) /* of the buffer */
 #define WRITER_SITES (64u << 10)
-#define WRITER_ROOM  16u /* words that may be put after one writer_room() */
+#define WRITER_ROOM  16u /* words that may follow one writer_room() */
 
 struct writer {
 	int fd, sites_fd; /* sites_fd -1: no sites */
 	int error;
 	bool patched;
-	bool named;		/* `temporary` is the name of a file, and to be removed */
-	char *temporary, *path; /* NULL: only fd, which is the caller's */
+	bool named;		/* `temporary` names a file that must be removed */
+	char *temporary, *path; /* NULL: only fd, the caller's */
 	uint64_t *word;		/* WRITER_WORDS */
 	uint32_t *site;		/* WRITER_SITES */
 	size_t words, sites;	/* in the buffers */
 	uint64_t flushed;	/* words that are in the file */
 	uint64_t sites_flushed;
-	uint64_t check, sites_check; /* of what is in the files, unless patched */
+	uint64_t check, sites_check; /* of the written parts, unless patched */
 	uint64_t end;		     /* offset of the next section */
 };
 
@@ -57,7 +57,7 @@ static inline void writer_put(struct writer *w, uint64_t word)
 	w->word[w->words++] = word;
 }
 
-/* Where the next word will stand. */
+/* The position of the next word. */
 static inline uint64_t writer_position(const struct writer *w)
 {
 	return w->flushed + w->words;
@@ -74,7 +74,7 @@ static inline void writer_site(struct writer *w, uint32_t site)
 
 void writer_patch(struct writer *w, uint64_t position, uint64_t word);
 
-/* Frees; without finish, or after one that failed, the file is removed. */
+/* Frees; removes the file unless writer_finish() succeeded. */
 void writer_release(struct writer *w);
 
 /* ---- the rest of the file ---- */

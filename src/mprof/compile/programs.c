@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* programs.c - the programs that a trace has, and which of them calls most. */
+/* programs.c - the programs of a trace, sorted by calls. */
 #include "programs.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
-/* That of a process's first program; what exec began has its own. */
+/* That of the first program of a process; a program after exec has its own. */
 static const struct trace_fact *first_fact(const struct walk_input *in, uint32_t process)
 {
 	const struct trace_fact *f = in->facts;
@@ -69,7 +69,7 @@ static const struct trace_fact *first_fact(const struct walk_input *in, uint32_t
 	return NULL;
 }
 
-/* What lives when another program takes its place has no end. */
+/* Blocks that are live at an exec are not freed. */
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * programs.h - the programs that a trace has: a process is one after another, exec ends
- * one, with its heap and its threads, and begins the next.  An image is what lies between
- * two execs, numbered from 0 in its process.
+ * programs.h - the programs of a trace: a process runs one after another; exec ends a program with
+ * its heap and threads and begins the next. An image is the part of a process between two execs,
+ * numbered from 0.
  *
- * Calls are those of the malloc family, failed ones and all.  Ops are those of them that
- * began or ended a block of the program's own, which are those that a playback file has.
+ * Calls are those of the malloc family, including failed ones. Ops are those that allocated or
+ * freed a block of the program's own; a playback file has these.
  *
  * Threads: one at a time.
  */
@@ -27,21 +27,21 @@ struct trace_program {
 	uint64_t calls;
 	uint64_t ops, peak_bytes, peak_op;
 	uint64_t first_ticks, last_ticks; /* of its events */
-	uint64_t end_ticks;		  /* of the exec that ended it; UINT64_MAX: none did */
-	const char *exe;		  /* its base name, "" not known */
-	const struct trace_fact *fact;	  /* that has its arguments; NULL: not known */
+	uint64_t end_ticks;		  /* of the exec that ended it; UINT64_MAX: none */
+	const char *exe;		  /* its base name; "": unknown */
+	const struct trace_fact *fact;	  /* with its arguments; NULL: unknown */
 };
 
 /*
- * Those that called, most calls first; the caller frees *out.  Walks the trace, which is
+ * Those with calls, most calls first; the caller frees *out.  Walks the trace, which is
  * rewound before and after.  -EINVAL: no program.
  */
 int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct error *err);
-/* False for a trace of one program, which needs no count. */
+/* False for a trace of one program, which need not be counted. */
 bool programs_many(struct trace *t);
 /*
- * Which of them is meant by `process`: a number (of several images the one with
- * most calls), or 0 or PROGRAMS_ALL (the first).  -ESRCH: none of that number.
+ * The program for `process`: a number (the image with most calls), or 0 or PROGRAMS_ALL (the
+ * first). -ESRCH: there is no such number.
  */
 int programs_choose(const struct trace *t, const struct trace_program *list, size_t n,
 		    uint32_t process, const struct trace_program **chosen, struct error *err);

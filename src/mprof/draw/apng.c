@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * apng.c - animated PNG.  The frame that was added last waits until another
- * one differs from it: only then is it known how long it is shown.
+ * apng.c - animated PNG.  The last frame is held back until a different one follows: only then is
+ * its duration known.
  */
 #include "apng.h"
 
@@ -20,10 +20,10 @@ struct area {
 
 struct apng {
 	FILE *file;
-	unsigned planned, written, ms, delay; /* delay: of the frame that waits */
+	unsigned planned, written, ms, delay; /* delay: of the frame held back */
 	uint32_t sequence;
-	struct canvas last; /* the frame that waits */
-	struct area area;   /* what of it differs from the one before */
+	struct canvas last; /* the frame held back */
+	struct area area;   /* the part of it that differs from the frame before */
 	bool waiting;
 	uint8_t *raw, *packed; /* filter bytes and rows; a chunk's data */
 	size_t packed_room;
@@ -109,7 +109,7 @@ void apng_free(struct apng *a)
 	free(a);
 }
 
-/* Space for the first frame, which is the largest. */
+/* Makes space for the first frame, which is the largest. */
 static int make_room(struct apng *a, const struct canvas *c, struct error *err)
 {
 	size_t raw = ((size_t)c->width * 3 + 1) * (size_t)c->height;
@@ -164,7 +164,7 @@ static int put_frame_control(struct apng *a, struct error *err)
 	return chunk(a, "fcTL", data, sizeof(data), err);
 }
 
-/* The frame that waits. */
+/* Writes the frame held back. */
 static int put_frame(struct apng *a, struct error *err)
 {
 	size_t row = (size_t)a->area.width * 3 + 1, skip = a->written ? 4 : 0;

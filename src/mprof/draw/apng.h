@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * apng.h - canvases of equal size as an animated PNG (APNG 1.0, now part of the
- * third edition of the PNG specification).  Chunks are written here because neither
- * Cairo nor libpng 1.6 knows acTL, fcTL and fdAT; zlib compresses.
+ * third edition of the PNG specification).  The chunks are written here because neither Cairo nor
+ * libpng 1.6 supports acTL, fcTL and fdAT; zlib compresses.
  *
- * A frame after the first is the smallest rectangle that changed, drawn over
- * what is there (dispose none, blend source).  Equal frames lengthen the one
- * before.  A reader that knows only PNG shows the first frame.
+ * A frame after the first is the smallest rectangle that changed, drawn over the frame before
+ * (dispose none, blend source). An equal frame lengthens the frame before. A reader that supports
+ * only PNG shows the first frame.
  *
- * The number of frames stands before them in the file, so out must be seekable
- * unless that many frames are added and no two that follow each other are equal.
+ * The number of frames precedes them in the file, so it must be seekable unless exactly that many
+ * frames are added, no two successive ones equal.
  *
- * Errors: -errno with err filled; then apng_free still.
+ * Errors: -errno with err filled; apng_free() in any case.
  */
 #pragma once
 
@@ -22,12 +22,12 @@
 
 struct apng;
 
-/* frames: how many will come, at most; ms: how long each is shown. */
+/* frames: the most that will be added; ms: the duration of each. */
 struct apng *apng_new(FILE *file, unsigned frames, unsigned ms);
-/* The canvas may be changed afterwards.  The last one may be held longer: see apng_hold. */
+/* The canvas may be changed afterwards. */
 int apng_add(struct apng *a, const struct canvas *c, struct error *err);
-/* The frame that was added last stays so many ms longer before the movie begins again. */
+/* Shows the last frame this much longer before the movie begins again. */
 void apng_hold(struct apng *a, unsigned ms);
-/* What is still to be written.  -EINVAL: no frame was added. */
+/* Writes the rest. -EINVAL: no frame was added. */
 int apng_finish(struct apng *a, struct error *err);
 void apng_free(struct apng *a);

@@ -94,7 +94,7 @@ void canvas_clear(struct canvas *c)
 	canvas_fill(c, 0, 0, c->width, c->height, COLOUR_PAPER);
 }
 
-/* Not by Cairo: a movie fills a million squares, and stores are 20 times as fast. */
+/* Without Cairo: a movie fills a million squares, and plain stores are 20 times as fast. */
 void canvas_fill(struct canvas *c, int x, int y, int width, int height, uint8_t colour)
 {
 	int right = x + width, bottom = y + height, left;
@@ -162,14 +162,14 @@ static cairo_status_t put(void *to, const unsigned char *data, unsigned bytes)
 						   : CAIRO_STATUS_WRITE_ERROR;
 }
 
-#define PNG_HEAD 33 /* signature and the first chunk, behind which text may stand */
+#define PNG_HEAD 33 /* signature and first chunk; text may follow them */
 
 struct png {
 	FILE *out;
 	size_t at;
 };
 
-/* Who made the picture: mprof replaces what it made itself, and nothing else. */
+/* Names the author of the picture: mprof replaces only its own files. */
 static cairo_status_t put_maker(FILE *out)
 {
 	static const char text[] = "tEXtSoftware\0mprof " MPROF_VERSION;

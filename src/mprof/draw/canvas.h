@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * canvas.h - what pictures are drawn on, by Cairo.
+ * canvas.h - a surface for pictures, drawn by Cairo.
  *
  * Rectangles are pixels; text and curves are Cairo's, so that the same calls make a PNG, an SVG
  * and a PDF.  In the latter two, rectangles become one embedded image (a map of a heap has
- * hundreds of thousands) with text and curves as vectors above it; a rectangle that is drawn
- * after a text therefore lies below it there.
+ * hundreds of thousands) with text and curves as vectors above it; so there a rectangle is below a
+ * text that was drawn before it.
  *
- * Colours are numbers of palette.h.  x grows to the right, y downward, in pixels; what falls
- * outside is clipped.  Text is UTF-8; invalid bytes appear as U+FFFD.  The font is DejaVu Sans
- * where fontconfig knows it, else what fontconfig proposes instead.
+ * Colours are numbers of palette.h.  x grows to the right, y downward, in pixels; drawing outside
+ * is clipped.  Text is UTF-8; invalid bytes appear as U+FFFD.  The font is DejaVu Sans if
+ * fontconfig has it, else what fontconfig substitutes.
  *
  * Threads: one at a time.
  */
@@ -37,10 +37,10 @@ struct canvas {
 	cairo_t *cairo;		/* draws on the image, or for SVG and PDF on a recording */
 };
 
-/* The format that a file's name asks for: .png, .svg, .pdf in any case.  -1: none of them. */
+/* By the extension of a file's name, upper or lower case: .png, .svg, .pdf. -1: another one. */
 int canvas_format_of(const char *path);
 
-/* Before anything else is drawn or measured: loads Cairo.  0 or -errno with err filled. */
+/* Loads Cairo; call it before anything is drawn or measured.  0 or -errno with err filled. */
 int canvas_start(struct error *err);
 /* A blank one on light paper.  0, or -EINVAL beyond CANVAS_MOST. */
 int canvas_new(struct canvas *c, enum canvas_format format, int width, int height);
@@ -55,14 +55,14 @@ void canvas_outline(struct canvas *c, int x, int y, int width, int height, uint8
 void canvas_line(struct canvas *c, double x0, double y0, double x1, double y1, double width,
 		 uint8_t colour);
 
-/* What c->cairo draws next has this colour. */
+/* Sets the colour in which c->cairo draws. */
 void canvas_ink(struct canvas *c, uint8_t colour);
 
 enum font { FONT_SMALL, FONT_BODY, FONT_STRONG, FONT_TITLE };
 
-/* y is the top of the line of text.  Returns the x behind it. */
+/* y is the top of the line of text.  Returns the x at its end. */
 int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t colour, const char *text);
-/* As much of it as fits into `most` pixels, then an ellipsis. */
+/* The same, cut with an ellipsis if it is wider than `most` pixels. */
 int canvas_text_cut(struct canvas *c, enum font font, int x, int y, int most, uint8_t colour,
 		    const char *text);
 /* Ends at x. */

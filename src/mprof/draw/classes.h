@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * classes.h - what gives a page its colour: how full it is, or the age, size,
- * thread, site or module of what lies in it.
+ * classes.h - the colour of a page: by how full it is, or by the age, size, thread, site or module
+ * of the blocks in it.
  *
- * By thread, site and module the HUES classes with most live bytes in what was
- * counted have a hue each, in that order; all others share COLOUR_OTHER.
+ * By thread, site and module, the HUES classes with the most live bytes in the counted pages have a
+ * hue each, in that order; all others share COLOUR_OTHER.
  *
  * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.
@@ -30,12 +30,12 @@ enum picture_by {
 struct classes {
 	enum picture_by by;
 	struct profile *names; /* NULL: sites are numbers */
-	/* May be set behind classes_init: numbers of threads by index; NULL: index + 1. */
+	/* May be set after classes_init: numbers of threads by index; NULL: index + 1. */
 	const uint32_t *thread;
 	size_t threads;
 	/* Private: */
 	struct line_interner lines; /* functions or modules, by number */
-	uint32_t *number;	    /* of a site: 0 not asked yet, else number of its line + 1 */
+	uint32_t *number; /* by site: 0: not looked up yet, else the number of its line + 1 */
 	size_t numbers;
 	uint64_t *bytes; /* by number */
 	size_t counted;
@@ -47,12 +47,12 @@ struct classes {
 void classes_init(struct classes *c, enum picture_by by, struct profile *names);
 void classes_release(struct classes *c);
 
-/* What a film must keep for it. */
+/* The channels that a film must keep for it. */
 unsigned classes_channels(enum picture_by by);
 
-/* One more page that will be drawn. */
+/* Counts a page that will be drawn. */
 void classes_count(struct classes *c, const struct film_cell *cell);
-/* Behind the last of them; may be called again after more. */
+/* After the last page; may be called again after more pages. */
 void classes_rank(struct classes *c);
 
 /* The colour of a page with live bytes; not for occupancy.  now: op of the frame. */

@@ -20,7 +20,7 @@ struct film *film_new(const struct film_options *o)
 
 	f->live = must_calloc(1, sizeof(*f->live));
 	f->store = must_calloc(1, sizeof(*f->store));
-	f->live->nodes = 1; /* the first one stands for none */
+	f->live->nodes = 1; /* 0 is for none */
 	f->options = *o;
 	if (!f->options.points)
 		f->options.points = POINTS;
@@ -82,7 +82,7 @@ static void add_point(struct film *f, uint64_t op)
 	l->most_usable = l->now.usable;
 }
 
-/* The points up to this op: what happens in it is not seen by them. */
+/* Adds the points up to this op; they do not include its effect. */
 static void reach(struct film *f, uint64_t op)
 {
 	struct film_live *l = f->live;
@@ -105,7 +105,7 @@ static void film_start(void *self, const struct place_start *s)
 	f->begin_ns = s->begin_ns;
 	f->peak_op = s->peak_op;
 	f->peak_bytes = s->peak_bytes;
-	if (f->options.points > s->ops) /* so that no two stand at the same op */
+	if (f->options.points > s->ops) /* so that no two have the same op */
 		f->options.points = s->ops ? (unsigned)s->ops : 1;
 }
 

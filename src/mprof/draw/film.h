@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * film.h - the heap as it lived under one allocator: a sink of places
- * (replay/place.h) that keeps a frame wherever the source has one.  Stills,
- * APNG and the HTML player are drawn from it.
+ * film.h - the heap over time, under one allocator: a sink of places (places/placement.h) that
+ *keeps every frame of its source.  Stills, APNG and the HTML player are drawn from films.
  *
  *	f = film_new(&options);
  *	place_run(..., &(struct place_sink){ &film_ops, f }, 1, ...);
- *	film_ready(f, err);		-- did it have all the memory it wanted?
+ *	film_ready(f, err);		-- fails if the source had no frame
  *	c = film_cursor_new(f);
  *	while (film_next(c)) ... c->frame, c->cell[], c->changed[] ...
  *	film_cursor_free(c);
@@ -14,15 +13,15 @@
  *
  * The address axis is compressed: a unit is 64 KiB of address space that ever
  * held a live block or, in a frame, a resident page; units are numbered in the
- * order of their addresses, and page p of unit u is cell u * 16 + p.  Pages
- * that were only mapped get no unit of their own.
+ * order of their addresses, and page p of unit u is cell u * 16 + p.  Pages that were only mapped
+ *get no unit.
  *
- * A call costs a few nanoseconds per page that its block touches; a frame what
- * changed since the one before.  Between frames changes are kept compressed
- * (zstd), some bytes a changed page: 300 frames of a 100 MB heap are a few MB.
- * Memory otherwise: 700 bytes a unit (FILM_UNIT_BYTES while arrays grow and are drawn), and 48
- *bytes a live block if channels are asked for.  Of a block larger than FILM_BLOCK_MOST only the
- *begin counts, and what lies beyond FILM_UNITS_MOST units is left out and counted.
+ * A call costs a few nanoseconds per page that its block touches; a frame costs as much as changed
+ *since the frame before. Changes between frames are compressed (zstd), a few bytes per changed
+ *page: 300 frames of a 100 MB heap are a few MB. Memory otherwise: 700 bytes a unit
+ *(FILM_UNIT_BYTES while arrays grow and are drawn), and 48 bytes a live block if channels are asked
+ *for.  Of a block larger than FILM_BLOCK_MOST only the begin counts, and what lies beyond
+ *FILM_UNITS_MOST units is left out and counted.
  *
  * Errors: -errno with err filled.  Threads: one at a time; films are independent.
  */
@@ -39,12 +38,12 @@
 #define FILM_UNIT_PAGES 16u
 #define FILM_UNIT_SHIFT 16u		     /* 64 KiB */
 #define FILM_UNITS_MOST (1u << 20)	     /* 64 GiB of used address space */
-#define FILM_BLOCK_MOST (UINT64_C(16) << 30) /* bytes of one block that are drawn */
-#define FILM_UNIT_BYTES 4096u		     /* memory that a unit may take */
-#define FILM_PIN_BYTES	64u		     /* a page with fewer live bytes, but some, is pinned */
+#define FILM_BLOCK_MOST (UINT64_C(16) << 30) /* most bytes of a block that are drawn */
+#define FILM_UNIT_BYTES 4096u		     /* most memory of a unit */
+#define FILM_PIN_BYTES	64u /* a page with fewer live bytes, but not 0, is pinned */
 #define FILM_NOWHERE	SIZE_MAX
 
-/* What is kept of each page besides its live bytes and residency. */
+/* Data of each page besides live bytes and residency. */
 enum film_channel {
 	FILM_BLOCKS = 1, /* cell.blocks, size, born: of the block with most bytes in the page */
 	FILM_SITE = 2,	 /* cell.site: the site with most bytes in the page */
@@ -55,61 +54,60 @@ enum film_channel {
 struct film_options {
 	unsigned channels; /* enum film_channel; 0: live bytes and residency only */
 	unsigned points;   /* of the curves; 0: 512 */
-	size_t units;	   /* at most; 0: as many as FILM_UNITS_MOST */
+	size_t units;	   /* at most; 0: FILM_UNITS_MOST */
 };
 
 enum film_cell_flags {
-	/* Only to be read where frame.residency is set. */
+	/* Valid only if frame.residency is set. */
 	FILM_RESIDENT = 1,
 	FILM_MAPPED = 2, /* mapped, resident or not */
 };
 
 /*
- * A page in a frame.  Ties: the block or class that was born first.  A channel that was not
- * asked for is 0, as are all in a page without live bytes.
+ * A page in a frame. Ties: the block or class that was allocated first. Channels that are not kept
+ * are 0, as are all channels of a page without live bytes.
  */
 struct film_cell {
 	uint64_t size; /* requested */
 	uint64_t born; /* op */
-	uint32_t site; /* node of the trace's stacks, 0 not known */
+	uint32_t site; /* node of the trace's stacks; 0: unknown */
 	uint32_t thread;
-	uint16_t live;	 /* requested bytes that lie in the page, a block of 0 bytes being one; to
-			  * 4096 */
-	uint16_t blocks; /* that have a byte in the page */
+	uint16_t live; /* requested bytes in the page, up to 4096; a block of 0 bytes counts as 1 */
+	uint16_t blocks; /* with a byte in the page */
 	uint8_t flags;
 	uint8_t reserved[3];
 };
 
-/* Sums over all of the heap when the frame was taken. */
+/* Sums over the whole heap at the time of the frame. */
 struct film_frame {
 	uint64_t op, ns;	    /* calls before it; ns as the source has it */
 	uint64_t requested, usable; /* bytes alive: R and U */
 	uint64_t blocks;	    /* alive */
-	uint64_t rss, anon, mapped; /* of the nearest sample at or before; 0 not known */
-	uint64_t live_pages;	    /* with a live byte: page use is requested / (these * 4096) */
-	uint64_t live_units;	    /* 64 KiB units with a live byte */
-	uint64_t pinned_pages;	    /* with 1 to 63 live bytes */
-	uint64_t resident_pages;    /* of the ranges; 0 without residency */
-	uint64_t retained_pages;    /* resident without a live byte */
-	bool residency;		    /* this frame came with ranges */
-	bool peak;		    /* most requested bytes are live */
+	uint64_t rss, anon, mapped; /* of the last sample until then; 0: unknown */
+	uint64_t live_pages;	 /* with a live byte: page use is requested / (live_pages * 4096) */
+	uint64_t live_units;	 /* 64 KiB units with a live byte */
+	uint64_t pinned_pages;	 /* with 1 to 63 live bytes */
+	uint64_t resident_pages; /* of the ranges; 0 without residency */
+	uint64_t retained_pages; /* resident without a live byte */
+	bool residency;		 /* this frame has ranges */
+	bool peak;		 /* most requested bytes are live */
 };
 
 /* A point of the curves, after `op` calls.  requested and usable are the most since the point
- * before, so that no peak falls between two; live_pages and rss are as they were then. */
+ * before, so that no peak is missed; live_pages and rss are those after `op`. */
 struct film_point {
 	uint64_t op, ns;
 	uint64_t requested, usable, live_pages;
-	uint64_t rss; /* P: resident bytes above the baseline; 0 not known */
+	uint64_t rss; /* P: resident bytes above the baseline; 0: unknown */
 };
 
-/* A run of units without a gap; the axis is these in the order of addresses. */
+/* A run of units without a gap; the axis consists of these, in the order of addresses. */
 struct film_region {
 	uint64_t addr;
 	size_t unit, units; /* the first of them, how many */
 };
 
-struct film_store; /* what changed in each frame */
+struct film_store; /* the changes of each frame */
 struct film_live;  /* the heap while the source runs */
 
 struct film {
@@ -137,16 +135,16 @@ struct film {
 struct film *film_new(const struct film_options *o);
 void film_free(struct film *f);
 
-/* How many units each of n films can have with the memory that there may be. */
+/* The number of units that each of n films can have within the limit of memory. */
 size_t film_units_for(size_t n);
 
 /* self is the film.  One source only. */
 extern const struct place_ops film_ops;
 
-/* Behind the source.  0; -ENODATA if it had no frame at all. */
+/* After the source has ended. 0; -ENODATA if it had no frame. */
 int film_ready(const struct film *f, struct error *err);
 
-/* The frame that is nearest at or before so many calls; the first one if all are later. */
+/* The last frame at or before this many calls; the first one if all are later. */
 size_t film_frame_at(const struct film *f, uint64_t op);
 
 /* The address of a cell. */
@@ -161,8 +159,8 @@ struct film_cursor {
 	const struct film *film;
 	size_t frame; /* index of the one that `cell` shows; FILM_NOWHERE before the first */
 	struct film_cell *cell; /* film->units * FILM_UNIT_PAGES */
-	/* Cells that are other than in the frame before, each once, in no order; valid until the
-	 * next step.  After film_seek: those of its last step. */
+	/* Cells that differ from the frame before, each once, in no order; valid until the next
+	 * step. After film_seek: those of its last step. */
 	uint32_t *changed;
 	size_t changes;
 	int failed; /* -EBADMSG: the store could not be read */
@@ -174,7 +172,7 @@ struct film_cursor {
 
 struct film_cursor *film_cursor_new(const struct film *f);
 void film_cursor_free(struct film_cursor *c);
-/* Goes on to the next frame; false: there is none, or `failed` is set. */
+/* Advances to the next frame; false: there is none, or `failed` is set. */
 bool film_next(struct film_cursor *c);
-/* Goes to a frame, from the beginning if it lies behind.  0 or -errno. */
+/* Goes to a frame, from the beginning if it is an earlier one.  0 or -errno. */
 int film_seek(struct film_cursor *c, size_t frame, struct error *err);

@@ -72,7 +72,7 @@ static void page_set(struct film *f, struct film_unit *u, unsigned page, uint32_
 	touch_page(f, u, page);
 }
 
-/* The bytes of a block that are drawn: a block of none is as one byte. */
+/* The bytes of a block that are drawn: at least one. */
 static uint64_t bytes_of(uint64_t addr, uint64_t size)
 {
 	uint64_t bytes = size ? size : 1;
@@ -241,7 +241,7 @@ static uint16_t bits_at(const uint8_t *bits, uint64_t i, unsigned n)
 	return (uint16_t)(some >> shift & ((1u << n) - 1));
 }
 
-/* The pages of a range that lie in one unit; `from` is the first of them. */
+/* The pages of a range within one unit; `from` is the first of them. */
 static void range_unit(struct film *f, const struct place_range *r, uint64_t from, unsigned pages)
 {
 	uint64_t key = (r->addr / FILM_PAGE + from) / FILM_UNIT_PAGES;
@@ -258,7 +258,7 @@ static void range_unit(struct film *f, const struct place_range *r, uint64_t fro
 	}
 	f->live->now.retained_pages +=
 	    (unsigned)__builtin_popcount((unsigned)resident & ~(unsigned)u->live_mask);
-	if (u->stamp == f->live->stamp) { /* of another range as well */
+	if (u->stamp == f->live->stamp) { /* also of another range */
 		resident |= u->resident;
 		mapped |= u->mapped;
 	}

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * film_live.h - the heap while a film is taken: live bytes of each page, and the
- * blocks in it if channels are asked for.  film.c's own.
+ * film_live.h - the heap while a film is taken: live bytes of each page and, with channels, its
+ * blocks. Used by film.c only.
  *
- * Invariants: a unit's live_mask has the bits of its pages with live bytes; a
- * unit with a dirty page stands once in `dirty`; a block's node is in the list
- * of the page where it begins, and is `left` of every further page it touches.
- * Blocks that overlap, as a broken trace or allocator has them, leave some page
- * without one of them, and nothing worse.
+ * Invariants: a unit's live_mask has the bits of its pages with live bytes; a unit with a dirty
+ * page is once in `dirty`; a block's node is in the list of the page where it begins, and is `left`
+ * of every further page it touches. Blocks that overlap, as in a broken trace or allocator, only
+ * make some page miss one of them.
  */
 #pragma once
 
@@ -34,17 +33,17 @@ struct film_unit {
 };
 
 struct film_live {
-	struct film_unit *unit; /* in the order in which they were first met */
+	struct film_unit *unit; /* in the order of first use */
 	size_t units, units_room;
 	struct hash known; /* key -> index + 1 */
-	uint32_t last;	   /* index of the unit that was met last */
+	uint32_t last;	   /* index of the unit used last */
 	uint32_t *dirty;
 	size_t dirties, dirty_room;
 	struct film_node *node; /* [0] is none */
 	size_t nodes, nodes_room;
 	uint32_t free_node;
 	uint32_t stamp;
-	struct film_frame now;		      /* sums as they are; op and ns of the last call */
+	struct film_frame now;		      /* current sums; op and ns of the last call */
 	uint64_t most_requested, most_usable; /* since the last point */
 	uint64_t sample_rss;
 	uint64_t next_point; /* op; UINT64_MAX: no more */
@@ -52,12 +51,12 @@ struct film_live {
 	bool has_residency;
 };
 
-/* A block comes and goes. */
+/* A block is allocated; freed. */
 void film_live_begin(struct film *f, const struct place_block *b);
 void film_live_end(struct film *f, const struct place_block *b);
-/* What is resident now; counts it into now. */
+/* Takes the resident pages, and counts them in `now`. */
 void film_live_residency(struct film *f, const struct place_range *r, size_t n);
-/* What the page is, for a frame. */
+/* The state of a page for a frame. */
 void film_live_cell(const struct film *f, const struct film_unit *u, unsigned page,
 		    struct film_cell *c);
 void film_live_free(struct film_live *l);

@@ -114,7 +114,7 @@ void film_store_frame(struct film_store *s, unsigned channels)
 		memory_out();
 	put_columns(s->text, s, channels);
 	used = ZSTD_compressCCtx(s->zstd, s->text + bytes, most, s->text, bytes, LEVEL);
-	if (ZSTD_isError(used)) /* its own memory is all that it may lack */
+	if (ZSTD_isError(used)) /* it fails only without memory */
 		memory_out();
 	s->frame[s->frames].data = must_memdup(s->text + bytes, used);
 	s->frame[s->frames].bytes = used;
@@ -165,7 +165,7 @@ void film_cursor_free(struct film_cursor *c)
 	free(c);
 }
 
-/* Column by column would write each cell often; so one cell at a time from all columns. */
+/* One cell at a time from all columns: column by column would write each cell several times. */
 static void take_cells(struct film_cursor *c, uint32_t n)
 {
 	const struct film_store *s = c->film->store;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * film_store.h - what changed from frame to frame, compressed.
+ * film_store.h - the changes between frames, compressed.
  *
  * A frame is one zstd frame of columns, each of n values for n changed cells:
- * cell number less the one before (32 bits; in the order in which units were
- * met), live (16), flags (8), then those of the channels that are kept.  Cells
- * are written while units are still being met, so rank[] turns a unit's number
- * into its place on the axis when frames are read.
+ * difference to the previous cell number (32 bits; units in the order of first use), live (16),
+ * flags (8), then those of the channels that are kept.  Cells are written before all units are
+ * known, so rank[] maps the number of a unit to its place on the axis when frames are read.
  */
 #pragma once
 
@@ -28,7 +27,7 @@ struct film_store {
 	void *zstd;
 };
 
-/* One more changed cell of the frame that is being taken. */
+/* Adds a changed cell to the current frame. */
 void film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell *value);
 /* The frame is complete. */
 void film_store_frame(struct film_store *s, unsigned channels);

@@ -25,7 +25,7 @@ static unsigned row_pages(unsigned row_shift)
 	return 1u << (row_shift - 12);
 }
 
-/* Rows one after the other; told of each if row is given. */
+/* Goes through the rows; fills in row[] unless NULL. */
 struct flow {
 	unsigned x, y, block_width, bottom, deepest;
 	uint64_t last;
@@ -99,7 +99,8 @@ static bool strips_fit(struct layout *l, const struct film *const *film, size_t 
 	return true;
 }
 
-/* Of layouts with equal squares the one that fills the frame most evenly, of fewest blocks. */
+/* Among layouts with equal squares, prefers those that fill the frame most evenly, with the fewest
+ * blocks. */
 static double waste(const struct layout *l, unsigned width)
 {
 	double across = (double)l->width / width, down = (double)l->height / l->most_height;

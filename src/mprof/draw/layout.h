@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * layout.h - where a page of the address axis stands in a picture.
+ * layout.h - the positions of pages of the address axis in a picture.
  *
  * A square of `px` pixels is `pages` pages (a power of 2), the same for all
  * films of a picture.
@@ -8,13 +8,12 @@
  * STRIPS: rows of `columns` squares, in the order of addresses, from the left to
  * the right and downward.  A row is a range of addresses that begins at a
  * multiple of its length, a power of 2 of 64 KiB and more; so 2 MiB are whole
- * rows, or whole parts of one, and what stands in one column has the same low
- * bits.  Rows that never held anything are left out, with a band of LAYOUT_GAP
- * pixels in their place.  What does not fit below each other goes on at the top
- * of another block of rows on the right.
+ * rows, or whole parts of one, and addresses in one column have the same low bits. Rows that never
+ * held anything are left out, and a band of LAYOUT_GAP pixels is in their place. Rows that do not
+ * fit below each other continue in another block of rows on the right.
  *
  * HILBERT: units in the order of addresses, without gaps, along Hilbert's curve
- * in a square of `side` squares: what is near in memory is near in the picture.
+ * in a square of `side` squares: neighbours in memory are neighbours in the picture.
  *
  * Errors: -errno.
  */
@@ -34,7 +33,7 @@ struct layout {
 	unsigned columns, blocks; /* strips */
 	unsigned row_shift;	  /* strips: log2 of a row's bytes */
 	unsigned side;		  /* hilbert */
-	unsigned width, height;	  /* pixels that the largest of the films takes */
+	unsigned width, height;	  /* pixels of the largest film */
 	unsigned most_height;	  /* that there are */
 };
 
@@ -42,7 +41,7 @@ struct layout {
 struct layout_row {
 	uint64_t key; /* address >> row_shift */
 	unsigned x, y;
-	bool gap; /* a band stands above it */
+	bool gap; /* there is a band above it */
 };
 
 /* The places of one film. */
@@ -55,8 +54,8 @@ struct layout_map {
 };
 
 /*
- * The largest squares with which each of n films fits into so many pixels; -E2BIG if there are
- * none, else 0.
+ * Chooses the largest squares with which each of n films fits into this many pixels. 0; -E2BIG:
+ * none fit.
  */
 int layout_fit(struct layout *l, enum layout_kind kind, const struct film *const *film, size_t n,
 	       unsigned width, unsigned height);

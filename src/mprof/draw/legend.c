@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* legend.c - what the colours of a picture mean. */
+/* legend.c - the legend of a picture. */
 #include "picture_parts.h"
 
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void draw_mark(struct canvas *c, const struct item *i, int x, int y)
 	}
 }
 
-/* The next place in the line, or in the next line. */
+/* The next position in this line or the next. */
 static void put_item(struct flow *f, struct item i)
 {
 	int text = font_width(FONT_SMALL, i.text), mark = item_mark(&i);

@@ -2,8 +2,7 @@
 /*
  * movie_make.c - the films of a movie, and its page.
  *
- * Films are packed when the page is written, when it is known which sites they
- * show and how large they are.
+ * Films are packed when the page is written: then their sites and sizes are known.
  */
 #include "movie_make.h"
 
@@ -182,7 +181,7 @@ static void write_ramp(FILE *out, const char *name, unsigned first, unsigned cou
 	putc(']', out);
 }
 
-/* The colours are those of all pictures. */
+/* The same colours as in pictures. */
 static void write_colours(FILE *out)
 {
 	static const struct {
@@ -235,14 +234,14 @@ static void write_head(FILE *out, const struct movie *m, const char *left_out)
 
 /* ---- pages ---- */
 
-/* What a page goes without, to be within the limit. */
+/* What is left out of a page so that it is within the limit. */
 struct fit {
 	unsigned every; /* n-th frame is shown */
-	bool detail;	/* is there age, size, thread, site and module? */
-	uint64_t bytes; /* of all frames with detail */
+	bool detail;	/* does it contain age, size, thread, site and module? */
+	uint64_t bytes; /* of all frames, with detail */
 };
 
-#define FRAMES_LEAST 100 /* that are worth having before detail is left out */
+#define FRAMES_LEAST 100 /* that are kept before detail is left out */
 
 /* *all: bytes of the page's data; *needed: without detail. */
 static int pack_all(struct movie *m, unsigned every, uint64_t *all, uint64_t *needed,
@@ -269,7 +268,7 @@ static int pack_all(struct movie *m, unsigned every, uint64_t *all, uint64_t *ne
 	return 0;
 }
 
-/* Fewer frames as long as there are many, then no detail, then still fewer frames. */
+/* First leaves out frames while there are many, then detail, then more frames. */
 static int fit(struct movie *m, struct fit *f, struct error *err)
 {
 	uint64_t limit = m->options.limit, all, needed, size;
@@ -293,7 +292,8 @@ static int fit(struct movie *m, struct fit *f, struct error *err)
 			f->every = (unsigned)(needed / limit + 1);
 			continue;
 		}
-		/* What changed meanwhile is one change: it takes more than in proportion. */
+		/* Changes of the frames between become one change, so the size falls less than the
+		 * number of frames. */
 		f->every *= (unsigned)(size / limit + 1);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * movie_make.h - the heap as it lived, under one allocator or several side by side:
- * an HTML player that carries its data (src/web), or the data alone.
+ * movie_make.h - the heap over time, under one allocator or several side by side: an HTML player
+ *that contains its data (src/web), or the data alone.
  *
  *	m = movie_new(&options);
  *	for each allocator:
@@ -11,9 +11,9 @@
  *	movie_write_page(m, out, err);
  *	movie_free(m);
  *
- * Every film of a movie should be of the same plan: players go by frame number.
- * Memory: what changes from frame to frame, about 10 bytes a changed page, and
- * the pages of one film at a time.
+ * All films of a movie should have the same plan: the player goes by frame number.
+ * Memory: the changes between frames, about 10 bytes per changed page, and the pages of one film at
+ *a time.
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */
@@ -42,18 +42,17 @@ struct movie_options {
 	const uint32_t *thread; /* by index: the number of a thread in the trace; NULL */
 	size_t threads;
 	size_t units;	/* of each film at most: struct film_options; 0: no limit of its own */
-	uint64_t limit; /* bytes; 0: MOVIE_LIMIT.  Of a movie that would be larger frames are left
-			 * out while 100 remain, then all colours but occupancy, then still
-			 * more frames; and it says so. */
+	uint64_t limit; /* bytes; 0: MOVIE_LIMIT.  A larger movie loses frames down to 100, then all
+			   colours except occupancy, then more frames; it says so. */
 };
 
 /* names, strings and arrays must live until movie_free. */
 struct movie *movie_new(const struct movie_options *o);
 void movie_free(struct movie *m);
 
-/* One more film.  *sink is good for one source, until the next movie_add or movie_free. */
+/* Adds a film. *sink is valid for one source, until the next movie_add or movie_free. */
 void movie_add(struct movie *m, const char *name, struct place_sink *sink);
-/* Forgets the film that was added last: its source failed. */
+/* Removes the last film, because its source failed. */
 void movie_drop(struct movie *m);
 
 /* Its films, for other ways to show them. */
@@ -65,5 +64,5 @@ const char *movie_film_name(const struct movie *m, size_t i);
 /* A complete page. */
 int movie_write_page(struct movie *m, FILE *out, struct error *err);
 
-/* The data alone, as one JSON object: for a page that has a player of its own. */
+/* The data alone, as one JSON object: for a page with its own player. */
 int movie_write_data(struct movie *m, FILE *out, struct error *err);

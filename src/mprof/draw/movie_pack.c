@@ -17,12 +17,12 @@ const char *const movie_stream_name[MOVIE_STREAMS] = {
 
 /* As the player's State. */
 enum { ABSENT, MAPPED, RESIDENT, UNKNOWN };
-/* Codes of the owner stream; FRESH + age is a block that stands in the streams behind it. */
+/* Codes of the owner stream; FRESH + age: a new block, described in the later streams. */
 enum { NONE, KEPT, AS_BEFORE, FRESH };
 
 /* ---- pages ---- */
 
-/* The block with most bytes of a page. */
+/* The block with the most bytes in a page. */
 struct owner {
 	uint64_t born, size;
 	uint32_t site, thread;
@@ -33,7 +33,7 @@ struct packing {
 	const struct film *film;
 	struct film_cursor *cursor;
 	struct owner *owner; /* by cell, as in the frame before */
-	/* Cells that changed since the last frame that is kept. */
+	/* Cells that changed since the last kept frame. */
 	uint32_t *changed;
 	bool *is_changed;
 	size_t changes;
@@ -67,7 +67,7 @@ static void pack_fresh(struct packing *p, const struct owner *o, uint64_t op)
 	blob_number(&stream[MOVIE_SITE], p->site(p->context, o->site));
 }
 
-/* before: of the page that was packed before it in this frame. */
+/* before: that of the previous page in this frame. */
 static void pack_cell(struct packing *p, uint32_t cell, struct owner *before)
 {
 	const struct film_cell *c = &p->cursor->cell[cell];
@@ -93,7 +93,7 @@ static void pack_cell(struct packing *p, uint32_t cell, struct owner *before)
 
 ORDER(rising, uint32_t, COMPARE(*x, *y))
 
-/* How many runs, then of each the pages since the run before, and its own. */
+/* The number of runs; then for each, the pages since the previous run, and its pages. */
 static void pack_runs(struct blob *to, const uint32_t *cell, size_t n)
 {
 	size_t i, runs = 0, first;
@@ -116,7 +116,7 @@ static bool is_kept(const struct packing *p, size_t frame)
 	return frame % p->every == 0 || frame == p->film->peak || frame + 1 == p->film->frames;
 }
 
-/* Changes of frames that are left out are changes of the next one. */
+/* Changes of a frame that is left out belong to the next one. */
 static void pack_frame(struct packing *p)
 {
 	const struct film_cursor *c = p->cursor;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * movie_pack.h - a film as the player reads it (src/web/README.md): streams of
- * numbers, each compressed by itself.
+ * movie_pack.h - a film in the form that the player reads (src/web/README.md): streams of numbers,
+ * each compressed separately.
  *
- * Errors: -errno with err filled; what was made until then is released by
- * movie_packed_release all the same.  Threads: one at a time.
+ * Errors: -errno with err filled; movie_packed_release() in any case.  Threads: one at a time.
  */
 #pragma once
 
@@ -17,7 +16,7 @@ enum movie_stream {
 	MOVIE_CHANGES,
 	MOVIE_STATE,
 	MOVIE_LIVE,
-	/* What a movie that would be too large goes without: */
+	/* What is left out of a movie that would be too large: */
 	MOVIE_BLOCKS,
 	MOVIE_OWNER,
 	MOVIE_SIZE,
@@ -36,10 +35,10 @@ struct movie_packed {
 	bool residency;	  /* was it known in every frame? */
 };
 
-/* The player's number of a node of the trace's stacks; 0 not known, or no memory. */
+/* The player's number of a node of the trace's stacks; 0: unknown, or no memory. */
 typedef uint32_t movie_site_fn(void *context, uint32_t node);
 
-/* every: n-th frame, and that of the peak and the last; 1: all of them. */
+/* every: only each n-th frame, the peak and the last one are kept; 1: all. */
 int movie_pack(struct movie_packed *to, const struct film *f, unsigned every, movie_site_fn *site,
 	       void *context, struct error *err);
 void movie_packed_release(struct movie_packed *p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* movie_player.c - holds the player; the Makefile says where movie.js is. */
+/* movie_player.c - embeds the player; the Makefile passes the path of movie.js. */
 __asm__(".section .rodata\n"
 	".globl movie_player, movie_player_end\n"
 	"movie_player: .incbin \"movie.js\"\n"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * movie_video.c - a movie as pictures one after the other.
+ * movie_video.c - a movie as a video or an animated PNG.
  *
- * ffmpeg reads raw RGB from a pipe and writes to the file that we have open.  It
- * is a process of its own: it may die at any time, and then writes to the pipe
- * say EPIPE; and it does not outlive us.
+ * ffmpeg reads raw RGB from a pipe and writes to our open file. It is a process of its own: if it
+ * dies, writes to the pipe fail with EPIPE; it does not outlive us.
  */
 #include "movie_video.h"
 
@@ -33,7 +32,7 @@ static const struct kinds {
 } kinds[] = {
 	{ ".apng", APNG, NULL },
 	{ ".png", APNG, NULL },
-	/* Plays everywhere; sharp edges need the better of its qualities. */
+	/* Plays everywhere; sharp edges need one of its higher qualities. */
 	{ ".mp4", FFMPEG,
 	  (const char *const[]){ "-c:v", "libx264", "-preset", "medium", "-crf", "20", "-pix_fmt",
 				 "yuv420p", "-movflags", "+faststart", "-f", "mp4", NULL } },
@@ -136,7 +135,7 @@ static void video_close(struct video *v)
 	free(v->frame);
 }
 
-/* Frame n of the first film, and what the others had at its calls. */
+/* Frame n of the first film, and the frames of the others at that call. */
 static const struct canvas *video_draw(struct video *v, size_t n)
 {
 	const struct film *first = movie_film(v->movie, 0);
@@ -173,7 +172,7 @@ static int write_apng(struct video *v, FILE *out, double fps, struct error *err)
 
 /* ---- ffmpeg ---- */
 
-/* Sizes of yuv420p are even. */
+/* yuv420p needs even sizes. */
 static void write_rgb(FILE *to, const struct canvas *c, uint8_t *row)
 {
 	int width = (c->width + 1) & ~1, height = (c->height + 1) & ~1, y;
@@ -213,7 +212,7 @@ static void ffmpeg_arguments(struct ffmpeg *f, const struct kinds *k, const stru
 	f->argv[n] = NULL;
 }
 
-/* Standard error stays ours, for what it has to complain about. */
+/* Its error messages go to our standard error. */
 static void become_ffmpeg(const struct ffmpeg *f, int out, pid_t parent)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);

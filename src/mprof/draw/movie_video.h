@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * movie_video.h - a movie as pictures one after the other: animated PNG, which
- * is written here, and what an installed ffmpeg makes of frames in a pipe.
+ * movie_video.h - a movie as an animated PNG, which is written here, or as a video, which an
+ * installed ffmpeg makes of frames in a pipe.
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */
@@ -13,11 +13,11 @@
 #include "../util/error.h"
 #include "movie_make.h"
 
-/* By the end of their names: .html, .htm; .apng, .png, .mp4, .webm, .y4m. */
+/* By the extension of the name: .html, .htm; .apng, .png, .mp4, .webm, .y4m. */
 bool movie_is_page(const char *path);
 bool movie_is_video(const char *path);
 
-/* May this movie be written there?  -ENOENT: it takes ffmpeg, which is not installed. */
+/* Can this movie be written there? -ENOENT: that needs ffmpeg, which is not installed. */
 int movie_video_check(const char *path, struct error *err);
-/* As the kind that the end of path says, into the empty file out, which must be seekable. */
+/* In the format of the extension of path, into the empty file out, which must be seekable. */
 int movie_write_video(struct movie *m, const char *path, FILE *out, struct error *err);

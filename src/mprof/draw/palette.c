@@ -42,7 +42,7 @@ static const struct {
 	{ COLOUR_AGE, AGE_LEVELS, age_stops },
 };
 
-/* Small ones are cool and light, large ones warm and dark. */
+/* Small sizes are cool and light, large ones warm and dark. */
 static const uint32_t sizes[SIZE_CLASSES] = {
 	0xd7ecf7, 0xa3d1ec, 0x5fa8dc, 0x2e75b6, 0x1e4a86, 0x2f8f83,
 	0x86bf6a, 0xe9df6b, 0xf3b63f, 0xe57a26, 0xb9342c, 0x6a1038,
@@ -76,7 +76,7 @@ static void mix(uint8_t rgb[3], const struct stop *s, double at)
 	}
 }
 
-/* What would not be seen on dark paper is mixed with white, as in src/web/colours.ts. */
+/* Colours that are invisible on dark paper are mixed with white, as in src/web/colours.ts. */
 static void lighten(uint8_t rgb[3])
 {
 	const double light = 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2];
@@ -119,7 +119,7 @@ const uint8_t (*palette(enum theme theme))[3]
 
 _Static_assert(COLOUR_END <= PALETTE_COUNT, "a colour is a byte");
 
-/* The logarithm begins to bend at this part of a run: younger blocks are alike. */
+/* Ages below this part of a run are not told apart. */
 #define AGE_SCALE 1000.0
 
 uint8_t palette_age(uint64_t age, uint64_t most)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * palette.h - the colours of all pictures, and what they mean.
+ * palette.h - the colours of all pictures.
  *
- * A ramp is a run of neighbouring numbers.  Ramps grow darker or lighter throughout, or pass
- * from blue over yellow to red, and hues differ in lightness as well, so that no picture depends
- * on telling red from green.
+ * A ramp is a range of numbers. Ramps become steadily darker or lighter, or go from blue through
+ * yellow to red, and hues differ in lightness, too, so no picture depends on telling red from
+ * green.
  */
 #pragma once
 
@@ -18,16 +18,16 @@
 
 enum colour {
 	COLOUR_PAPER,	 /* behind everything */
-	COLOUR_MAP,	 /* address space that is not mapped, or of which nothing is known */
+	COLOUR_MAP,	 /* address space that is not mapped, or unknown */
 	COLOUR_MAPPED,	 /* mapped, not resident */
 	COLOUR_RETAINED, /* resident without a live byte: white */
-	COLOUR_PIN,	 /* around a page that few live bytes hold */
+	COLOUR_PIN,	 /* around a pinned page */
 	COLOUR_PIN_FILL, /* the same where pages are too small for an outline */
 	COLOUR_GAP,	 /* separators */
 	COLOUR_GRID,
 	COLOUR_CURSOR,
 	COLOUR_OTHER,	  /* classes beyond the hues */
-	COLOUR_UNKNOWN,	  /* not known of this page */
+	COLOUR_UNKNOWN,	  /* unknown for this page */
 	COLOUR_INK,	  /* text */
 	COLOUR_MUTED,	  /* text of less weight */
 	COLOUR_REQUESTED, /* curves */
@@ -53,10 +53,10 @@ static inline uint8_t palette_full(uint64_t live, uint64_t of)
 	return (uint8_t)(COLOUR_FULL + (level < FULL_LEVELS ? level : FULL_LEVELS - 1));
 }
 
-/* By the logarithm of an age in calls; `most` is the oldest that can be, and below a thousandth of
- * it all are young. */
+/* By the logarithm of an age in calls; `most` is the greatest possible age. Ages below a thousandth
+ * of it have one colour. */
 uint8_t palette_age(uint64_t age, uint64_t most);
 
-/* The class of a size, 0 to SIZE_CLASSES - 1, and the greatest size in it. */
+/* The class of a size, 0 to SIZE_CLASSES - 1, and its largest size. */
 unsigned palette_size_class(uint64_t size);
 uint64_t palette_size_most(unsigned size_class); /* UINT64_MAX for the last */

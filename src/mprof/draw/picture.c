@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* picture.c - where the parts of a picture stand, and the map of a frame. */
+/* picture.c - the arrangement of a picture, and the map of a frame. */
 #include "picture.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include "../util/format.h"
 
 #define PER_ROW_MOST 6	 /* panels */
-#define GRID_FROM    8	 /* pixels of a square from which on neighbours are kept apart */
-#define BORDER_FROM  3	 /* from which on there is room for borders between regions */
-#define AXIS_PANELS  2	 /* up to so many panels have addresses at their left */
+#define GRID_FROM    8	 /* least pixels of squares that are drawn with gaps */
+#define BORDER_FROM  3	 /* least pixels of squares with borders between regions */
+#define AXIS_PANELS  2	 /* most panels that have addresses at their left */
 #define AXIS_STEP    100 /* pixels between addresses of rows without a gap */
 #define TITLE_HEIGHT 48	 /* with the note */
 
@@ -81,7 +81,7 @@ static void draw_cells(struct picture *p, const struct panel *a, int left, int t
 	}
 }
 
-/* Along Hilbert's curve: lines where squares side by side are of regions with a gap between. */
+/* Along Hilbert's curve: lines between neighbouring squares whose addresses are not neighbours. */
 static void draw_borders(struct picture *p, const struct panel *a, int left, int top)
 {
 	unsigned side = p->layout.side, x, y;
@@ -139,7 +139,7 @@ static int survey_all(struct picture *p, struct panel *a, struct error *err)
 	return film_seek(a->cursor, 0, err);
 }
 
-/* Which classes get hues, and is residency known in any of the frames? */
+/* Finds the classes that get hues, and whether any frame has residency. */
 static int survey(struct picture *p, const size_t *frame, struct error *err)
 {
 	size_t i, k;
@@ -212,7 +212,7 @@ static int fit_map(struct picture *p, int room, struct error *err)
 		   : 0;
 }
 
-/* Heights from the bottom upward: the legend's is known, the map gets what is left. */
+/* Heights, from the bottom upward: that of the legend is known, the map gets the rest. */
 static int place_down(struct picture *p, struct error *err)
 {
 	int rows = (int)((p->panels + (size_t)p->per_row - 1) / (size_t)p->per_row);

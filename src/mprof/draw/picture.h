@@ -5,7 +5,7 @@
  * on one scale.
  *
  *	picture_new(&p, &options, panel, n, frame, err);
- *	picture_draw(p, frame, err);		-- as often as there are frames
+ *	picture_draw(p, frame, err);		-- once for each frame
  *	canvas_write(picture_canvas(p), out, err);
  *	picture_free(p);
  *
@@ -21,17 +21,17 @@
 #include "layout.h"
 
 #define PICTURE_LEAST	 240 /* pixels of a side */
-#define PICTURE_PIN_FROM 4   /* pixels of a square from which on a pin is an outline */
+#define PICTURE_PIN_FROM 4   /* least pixels of a square on which a pin is an outline */
 
 struct picture_options {
 	enum canvas_format format;
 	enum layout_kind layout;
 	enum theme theme;
 	enum picture_by by;	/* LAYOUT_TIME: only occupancy */
-	int per_row;		/* panels side by side; 0: as suits */
-	int width, height;	/* 0: as suits; then the picture is no higher than it need be */
+	int per_row;		/* panels side by side; 0: automatic */
+	int width, height;	/* 0: automatic; then the picture is only as high as necessary */
 	const char *title;	/* the program's command line; NULL */
-	const char *note;	/* what is shown, one clause; NULL */
+	const char *note;	/* a description, one clause; NULL */
 	struct profile *names;	/* for by site and module; NULL: sites are numbers */
 	const uint32_t *thread; /* for by thread: numbers by index; NULL: index + 1 */
 	size_t threads;
@@ -46,7 +46,7 @@ struct picture;
 
 /*
  * frame[i]: the frame of panel i that will be drawn; NULL: all of them, one after the other (the
- * classes with hues are then those of the whole film).  Not looked at by LAYOUT_TIME.
+ * classes with hues are then those of the whole film).  LAYOUT_TIME ignores it.
  * -E2BIG: the heaps are too large for the size.
  */
 int picture_new(struct picture **out, const struct picture_options *o,
@@ -54,20 +54,21 @@ int picture_new(struct picture **out, const struct picture_options *o,
 		struct error *err);
 void picture_free(struct picture *p);
 
-/* Frame frame[i] of panel i; forward is quick.  LAYOUT_TIME draws all, frame may be NULL. */
+/* Draws frame[i] of panel i; going forward is faster. LAYOUT_TIME draws all frames; frame may be
+ * NULL. */
 int picture_draw(struct picture *p, const size_t *frame, struct error *err);
-/* Of the picture; the caller only reads and writes it out. */
+/* For writing the picture; the caller does not draw on it. */
 struct canvas *picture_canvas(struct picture *p);
 
-/* The pixels from left to right that a panel's map will have: LAYOUT_TIME wants so many frames. */
+/* The width of a panel's map in pixels: the number of frames for LAYOUT_TIME. */
 unsigned picture_columns(const struct picture_options *o, size_t panels);
 
-/* Where the map of a panel is: its own pixels, without words and curves. */
+/* The rectangle of the map of a panel, without text and curves. */
 struct picture_place {
 	const char *name;
 	const struct film *film;
 	int x, y, width, height;
-	const struct layout_row *row; /* strips; x and y from those of the map */
+	const struct layout_row *row; /* strips; x and y are relative to the map */
 	size_t rows;
 };
 void picture_place(const struct picture *p, size_t panel, struct picture_place *to);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* picture_parts.c - the words above a map and the curves under it. */
+/* picture_parts.c - the text above a map and the curves below it. */
 #include "picture_parts.h"
 
 #include <stdio.h>
@@ -37,7 +37,8 @@ static void label_when(struct lines *l, const struct film_frame *f)
 	put_line(l, text);
 }
 
-/* A replay's resident bytes are the allocator's, a recorded run's also the program's. */
+/* The resident bytes of a replay are those of the allocator; of a recorded run, also the program's.
+ */
 static bool whole_process(const struct film *f)
 {
 	return !strcmp(f->title, "recorded");
@@ -50,7 +51,7 @@ static void label_bytes(struct lines *l, const struct film_frame *f)
 	int at;
 
 	at = snprintf(text, sizeof(text), "%s live", format_bytes(f->requested).s);
-	/* A recorded run was not looked at for every call. */
+	/* A recorded run is not sampled at every call. */
 	if (resident && (resident > f->requested || !whole_process(l->a->film)))
 		snprintf(text + at, sizeof(text) - (size_t)at,
 			 whole_process(l->a->film) ? " in a process of %s" : " in %s resident",
@@ -117,7 +118,7 @@ void picture_draw_labels(struct picture *p, const struct panel *a, const struct 
 
 /* ---- curves ---- */
 
-/* A round number of bytes near a third of the most: 1, 2 or 5 times a power of 2 to the 10. */
+/* A round number of bytes near a third of the maximum. */
 static uint64_t grid_step(uint64_t most)
 {
 	uint64_t unit = 1;

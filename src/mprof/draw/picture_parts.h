@@ -29,7 +29,7 @@ struct picture {
 	int curves_top, panel_height;
 	int legend_top;
 	uint64_t most;	/* of all curves */
-	bool residency; /* is known where it is drawn */
+	bool residency; /* known in the frames that are drawn */
 	bool gaps;
 };
 
@@ -47,11 +47,11 @@ void picture_draw_labels(struct picture *p, const struct panel *a, const struct 
 void picture_draw_curves(struct picture *p, const struct panel *a, struct box b,
 			 const struct film_frame *cursor);
 
-/* The legend, as far down as it needs; returns its height.  draw: or only measure. */
+/* The legend; returns its height. draw: false: only measures. */
 int picture_legend(struct picture *p, int top, bool draw);
 
-/* Several pages as one square.  Live are those that cost memory: where residency is known, pages
- * that are not resident hold nothing, whatever was asked for there. */
+/* Several pages as one square. Where residency is known, bytes in pages that are not resident do
+ * not count as live. */
 struct square {
 	bool residency; /* set before the first */
 	unsigned pages, live_pages, resident, mapped, pinned;
@@ -59,11 +59,11 @@ struct square {
 	const struct film_cell *top; /* with most live bytes */
 };
 void square_add(struct square *s, const struct film_cell *cell);
-/* Its colour; *pin: it is held by few bytes. */
+/* Its colour; *pin: it is pinned. */
 uint8_t picture_colour(struct picture *p, const struct film *f, const struct square *s,
 		       uint64_t now, bool *pin);
 
-/* LAYOUT_TIME: a row is so many pages and pixels, for all panels. */
+/* LAYOUT_TIME: pages and pixels of a row, the same for all panels. */
 void picture_time_scale(const struct picture *p, size_t *pages, int *px);
 /* LAYOUT_TIME: all frames of a film in the box. */
 int picture_draw_time(struct picture *p, struct panel *a, struct box b, struct error *err);

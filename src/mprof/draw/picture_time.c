@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * picture_time.c - time from the left to the right, addresses upward: each
- * column is a frame, each row some pages, and the colour tells how full they
- * are.  What an allocator keeps after a peak stays white to the right of it.
+ * column is a frame, each row some pages, and the colour shows how full they are. Memory that an
+ * allocator retains after a peak is white to the right of it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "../util/alloc.h"
 
 #define PX_MOST	     8	/* pixels of a row */
-#define LABEL_HEIGHT 12 /* a region that is lower has no address beside it */
+#define LABEL_HEIGHT 12 /* a lower region has no address beside it */
 
 struct plot {
 	struct picture *p;
@@ -21,7 +21,7 @@ struct plot {
 	size_t pages; /* of a row */
 	int px, rows;
 	uint8_t *colour;    /* of each row */
-	bool *stale, *ever; /* its cells have changed; it has held something live */
+	bool *stale, *ever; /* its cells have changed; it has had live bytes */
 	bool residency;
 };
 

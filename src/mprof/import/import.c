@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* import.c - which format a file has, and its lines one by one. */
+/* import.c - recognises the format of a file and reads its lines. */
 #include "import.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "import_ops.h"
 #include "import_text.h"
 
-#define LOOK_AT 64u /* lines, to tell the format */
+#define LOOK_AT 64u /* lines, to recognise the format */
 
 static const struct import_format formats[] = {
 #define IMPORT_FORMAT(name, title, lines) { #name, title, lines },
@@ -36,7 +36,7 @@ static bool is_blank(const char *line)
 	return scan_end(&line);
 }
 
-/* Nothing but text has lines of ours. */
+/* Our formats are text. */
 static bool is_text(const char *line)
 {
 	for (; *line; line++)
@@ -81,7 +81,7 @@ static void stopped_reading(struct importer *im, const char *why)
 	import_missing(im, 1, "after line %" PRIu64 ": %s", im->number, why);
 }
 
-/* The beginning of the line, as far as it can be shown. */
+/* The printable beginning of the line. */
 static void bad_line(struct importer *im, const char *line, const char *right)
 {
 	char shown[64], *remark = import_remark(&im->report);
@@ -112,12 +112,13 @@ static void end_of_file(struct importer *im, bool bad)
 		im->op->finish(im);
 	if (why)
 		stopped_reading(im, why);
-	/* Half a line at the end is where somebody was interrupted; a whole one is as good as any.
+	/* An invalid incomplete line at the end is where the writer was interrupted; a valid one
+	 * counts.
 	 */
 	im->report.cut |= why || (bad && import_text_open_end(im->text));
 }
 
-/* Lines until there are events, or the file is at its end. */
+/* Reads lines until there are events, or to the end of the file. */
 static void read_lines(struct importer *im)
 {
 	const char *line, *right = NULL;
@@ -187,7 +188,7 @@ static size_t next_events(void *self, struct event *events, size_t n, struct tra
 
 /* ---- opening ---- */
 
-/* On request; until then the report is that of the last reading. */
+/* On request; until then the result is that of the last reading. */
 static void rewind_events(void *self)
 {
 	((struct importer *)self)->rewound = true;
@@ -202,7 +203,7 @@ static void close_events(void *self)
 	free(im);
 }
 
-/* Its first event says whether there are times; without one it is no record. */
+/* The first event shows whether there are times; without events it is not a record. */
 static int open_record(struct trace **out, const char *path, const struct import_format *format,
 		       struct error *err)
 {
@@ -234,7 +235,7 @@ static int open_record(struct trace **out, const char *path, const struct import
 	return 0;
 }
 
-/* Of the first bytes: is it mprof's?  *more: there are enough of them to say that it is not. */
+/* Do the first bytes belong to a file of mprof's? *more: there are enough of them to be sure. */
 static bool is_ours(const char *path, bool *more)
 {
 	char magic[5] = "";
@@ -247,7 +248,7 @@ static bool is_ours(const char *path, bool *more)
 	return *more && !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
 }
 
-/* What could have been read, for a file that is not ours at all. */
+/* The formats that can be read, for the error message. */
 static int not_known(const struct error *why, int code, struct error *err)
 {
 	size_t i, used = 0;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * import.h - records that other tools made, as traces: their calls become the same events
- * that a trace of mprof's has, so whatever reads traces reads them.
+ * import.h - records of other tools as traces: their calls become the events of a trace, so
+ * everything that reads traces reads them.
  *
- * The formats are rows of import.def; which one a file has is told by its first
- * lines.  All are text, plain, compressed by gzip, or the only file in a zip.
- * What they do not say stays unknown: most have neither times nor threads, none
- * has call stacks or touched bytes, and usable sizes are the requested sizes.
+ * The formats are rows of import.def; the first lines of a file show which one it has.  All are
+ * text, plain, compressed by gzip, or the only file in a zip. Most have neither times nor threads,
+ * none has call stacks or touched bytes, and usable sizes are the requested sizes.
  *
- * A line that makes no sense is counted and left out; the first few are kept
- * with what would be right.  Memory does not grow with lines.
+ * Invalid lines are counted and skipped; the first few are kept, with what was expected.  Memory
+ * does not grow with lines.
  *
- * Errors: -ENOENT..., -EBADMSG for a file without one usable line, or whose
- * compression is broken from the start; broken later, it ends there.
- * Threads: one at a time.
+ * Errors: -ENOENT..., -EBADMSG for a file without one usable line, or whose compression is damaged
+ * at the beginning; one that is damaged later ends there. Threads: one at a time.
  */
 #pragma once
 
@@ -27,13 +25,12 @@
 struct import_format {
 	const char *name;  /* header.input of the playback file */
 	const char *title; /* "glibc mtrace text" */
-	const char *lines; /* what its lines look like, in one sentence's part */
+	const char *lines; /* a description of its lines, part of a sentence */
 };
 
 /*
- * The format of a file; NULL: none of these, or it cannot be read.  What is
- * compressed is never one of mprof's own, so it has a format in any case, and
- * import_open says what is wrong with it.
+ * The format of a file; NULL: unknown, or it cannot be read. A compressed file is not one of
+ * mprof's, so it has a format in any case, and import_open() says what is wrong with it.
  */
 const struct import_format *import_recognise(const char *path);
 
@@ -41,18 +38,18 @@ const struct import_format *import_recognise(const char *path);
 
 struct import_report {
 	uint64_t lines, calls;
-	uint64_t bad; /* lines left out, or said to be there and missing */
+	uint64_t bad; /* lines that were skipped, or announced and missing */
 	size_t remarks;
 	char remark[IMPORT_REMARKS][256]; /* of the first of them: "line 12: '...' is ..." */
-	bool cut;			  /* it ended in the middle */
+	bool cut;			  /* the last line is incomplete */
 };
 
 /*
- * Opens what trace_open takes, or another tool's record as a trace.  For neither, the
- * error says what could have been read.
+ * Opens what trace_open takes, or another tool's record as a trace.  Else the error names the
+ * formats.
  */
 int import_open(struct trace **out, const char *path, const char *kind_magic, struct error *err);
-/* Of a record, complete behind its last event, until the trace is rewound; NULL: of a trace. */
+/* For a record, complete after its last event, until the trace is rewound; NULL: a trace. */
 const struct import_report *import_report(const struct trace *t);
-/* "glibc mtrace text"; NULL: it is a trace of mprof's own. */
+/* "glibc mtrace text"; NULL: a trace of mprof. */
 const char *import_title(const struct trace *t);

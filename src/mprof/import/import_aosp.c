@@ -8,10 +8,9 @@
  *   TID: calloc ADDRESS COUNT SIZE	TID: memalign ADDRESS ALIGNMENT SIZE
  *   TID: realloc NEW OLD SIZE		TID: thread_done 0x0
  *
- * each with two more numbers since 2022, the times in ns before and behind the
- * call.  Lines stand in the order in which calls began to be recorded.  The
- * kernel gives the tid of a thread that is gone to another one, so a tid becomes
- * a number that is new behind its thread_done.
+ * each with two more numbers since 2022, the times in ns before and after the call. Lines are in
+ * the order in which calls began to be recorded. The kernel reuses tids, so after thread_done a tid
+ * gets a new number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -79,14 +78,14 @@ static bool fits(const char *line)
 	return scan_head(&line, &tid) != NULL;
 }
 
-/* memalign takes any number there; what it makes of it is the next power of two. */
+/* memalign accepts any number and rounds it up to a power of two. */
 static uint64_t power_of_two(uint64_t align)
 {
 	return align < 2 || align > 1ull << 63 ? align & 1
 					       : 1ull << (64 - __builtin_clzll(align - 1));
 }
 
-/* Both or neither, and nothing behind them. */
+/* Both or neither, and nothing after them. */
 static bool scan_times(const char **at, uint64_t *start, uint64_t *end)
 {
 	const char *s = *at;
@@ -112,7 +111,7 @@ static const char *take(struct importer *im, const char *line)
 	c.fn = row->fn;
 	c.thread = (uint32_t)(*number - 1);
 	c.align = power_of_two(c.align);
-	/* What gives back has done so before its end, what hands out not before it. */
+	/* A free happened before the end of its call, an allocation at its end. */
 	c.ns = row->fn == MPROF_FN_FREE ? start : end;
 	if (row->fn) {
 		import_call(im, &c);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* import_calls.c - what formats use: calls as events, remarks, and scanning. */
+/* import_calls.c - functions for formats: calls as events, remarks, and scanning. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "../trace/functions.h"
 #include "import_ops.h"
 
-/* Times never go backwards; without any, calls are counted. */
+/* Times never go backwards; without times, the number of the call. */
 static uint64_t ticks_of(struct importer *im, uint64_t ns)
 {
 	uint64_t ticks = im->ticks + TRACE_UNTIMED;
@@ -39,7 +39,7 @@ static struct event *new_event(struct importer *im, enum event_kind kind, uint8_
 	return e;
 }
 
-/* The size of all elements, and what event_factors() makes of the rest. */
+/* Sets the size of all elements, and what event_factors() needs. */
 static void set_size(struct event *e, const struct import_call *c)
 {
 	const bool overflow =

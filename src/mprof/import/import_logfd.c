@@ -4,8 +4,8 @@
  * function, its arguments in the order of the call and its result, with tabs
  * between them; addresses hexadecimal without 0x, the rest decimal.
  *
- * A realloc's line stands where it ended.  Threads, processes and times are not
- * told: lines of several processes cannot be told apart.
+ * The line of a realloc is written when it ends. There are no threads, processes or times: lines of
+ * several processes look alike.
  */
 #include <mprof/functions.h>
 #include <stdio.h>
@@ -21,7 +21,8 @@ static const struct row {
 #include <mprof/functions.def>
 };
 
-/* The values of a line: those that every form of the function has.  "": not of blocks. */
+/* The values of a line: those that every form of the function has. "": not an allocation function.
+ */
 static void shape_of(unsigned fn, char *values)
 {
 	static const char *const all[] = {
@@ -36,7 +37,7 @@ static void shape_of(unsigned fn, char *values)
 	*values = 0;
 }
 
-/* What a line of that function must look like. */
+/* The correct form of a line of that function. */
 static const char *right_line(unsigned fn, const char *values)
 {
 	static char right[128];
@@ -87,7 +88,7 @@ static const char *take(struct importer *im, const char *line)
 		return NULL;
 	if (!scan_call(&line, values, &c) || !scan_end(&line))
 		return right_line(fn, values);
-	/* The sizes that the sized forms are given say nothing of the block. */
+	/* The size passed to a sized free is not that of the block. */
 	if (!c.addr && !strchr(values, 'r'))
 		c.size = c.align = 0;
 	import_call(im, &c);

@@ -3,26 +3,26 @@
  * import_mtrace.c - what glibc's mtrace(3) writes to $MALLOC_TRACE.
  *
  *   = Start
- *   @ CALLER + ADDRESS SIZE	malloc, calloc, memalign and their kin
+ *   @ CALLER + ADDRESS SIZE	malloc, calloc, memalign and the like
  *   @ CALLER - ADDRESS		free
  *   @ CALLER < OLD		realloc, always followed by
  *   @ CALLER > NEW SIZE
  *   @ CALLER ! OLD SIZE	a realloc that failed
  *
  * Numbers are hexadecimal.  The caller is a file with a function and an address
- * in brackets, and the file's name may have blanks: what follows it is looked
- * for from the end of the line.  Threads and times are not told.
+ * in brackets, and the file's name may contain blanks: so the line is parsed from its end. There
+ * are no threads or times.
  */
 #include <string.h>
 
 #include "import_ops.h"
 
 struct state {
-	uint64_t old; /* of a '<' whose '>' has not come */
+	uint64_t old; /* of a '<' whose '>' has not come yet */
 	uint64_t at;  /* its line; 0: none */
 };
 
-/* The mark and what is behind it; NULL when there is none. */
+/* The mark and the rest of the line; NULL: none. */
 static const char *find_mark(const char *line)
 {
 	const char *mark = NULL, *s = line;
@@ -49,7 +49,7 @@ static bool scan_address(const char **at, uint64_t *value)
 	return (*at)[0] == '0' && (*at)[1] == 'x' && scan_number(at, 16, value);
 }
 
-/* *c of a '+', '-' and so on; NULL, or what would be right. */
+/* *c of a '+', '-' and so on; NULL, or what was expected. */
 static const char *scan_rest(const char *mark, struct import_call *c)
 {
 	const char *at = mark + 1;
@@ -74,7 +74,7 @@ static bool fits(const char *line)
 	return mark && (*mark == '=' ? !strcmp(mark, "= Start") : !scan_rest(mark, &c));
 }
 
-/* A '<' alone is a block that went. */
+/* A '<' alone is a block that was freed. */
 static void drop_old(struct importer *im)
 {
 	struct state *s = im->state;

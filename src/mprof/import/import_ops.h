@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * import_ops.h - what a format of import.def is made of; for import*.c only.
+ * import_ops.h - the definition of a format in import.def; for import*.c only.
  *
- * A format says which lines can be its own and turns them into calls.  It keeps
- * what it must remember in a state of state_bytes, zeroed before the first line.
+ * A format recognises its lines and turns them into calls. Its state is state_bytes, zeroed before
+ * the first line.
  */
 #pragma once
 
@@ -12,26 +12,26 @@
 
 #include "import.h"
 
-/* One call.  old: given back; addr: handed out, 0: it failed.  As in struct event otherwise. */
+/* A call. old: freed; addr: allocated, 0: failed. Otherwise as in struct event. */
 struct import_call {
 	uint64_t ns; /* 0: not known */
 	uint64_t addr, old;
 	uint64_t size;	   /* of one element */
-	uint64_t elements; /* 0: none were said, or none are; see has_elements */
+	uint64_t elements; /* 0: none; see has_elements */
 	uint64_t align;	   /* 0: none */
 	uint32_t thread;   /* from 1 */
 	uint8_t fn;
 	bool has_elements;
 };
 
-#define IMPORT_EVENTS 8u /* that one line, or the end, can make */
+#define IMPORT_EVENTS 8u /* the most that a line, or the end, makes */
 
 struct importer {
 	struct import_report report;
 	const struct import_ops *op;
 	const struct import_format *format;
 	struct import_text *text;
-	struct event event[IMPORT_EVENTS]; /* not handed out yet: [first, events) */
+	struct event event[IMPORT_EVENTS]; /* not delivered yet: [first, events) */
 	size_t first, events;
 	uint64_t number; /* of the line */
 	uint64_t ticks, base_ns;
@@ -43,13 +43,13 @@ struct importer {
 };
 
 struct import_ops {
-	/* Is this a line as this format has them?  Blank lines are not asked about. */
+	/* Is this a line of this format? Not called for blank lines. */
 	bool (*fits)(const char *line);
-	/* NULL, or what would be right in the place of this line. */
+	/* NULL, or what was expected instead of this line. */
 	const char *(*take)(struct importer *im, const char *line);
 	/* [optional] After the last line. */
 	void (*finish)(struct importer *im);
-	void (*release)(struct importer *im); /* [optional] what the state points to */
+	void (*release)(struct importer *im); /* [optional] releases what the state points to */
 	size_t state_bytes;
 };
 
@@ -57,15 +57,15 @@ struct import_ops {
 #include "import.def"
 #undef IMPORT_FORMAT
 
-/* Becomes events, and is counted. */
+/* Turns a call into events, and counts it. */
 void import_call(struct importer *im, const struct import_call *call);
 /* The thread has ended. */
 void import_thread_end(struct importer *im, uint32_t thread, uint64_t ns);
-/* A remark that belongs to no line: something is missing. */
+/* A remark without a line: something is missing. */
 void import_missing(struct importer *im, uint64_t how_many, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Room for the next remark; NULL: there are enough. */
+/* The next remark to fill in; NULL: there are enough. */
 char *import_remark(struct import_report *r);
 
 /* ---- scanning: *at moves behind what was found ---- */
@@ -120,8 +120,7 @@ static inline bool scan_next(const char **at, unsigned base, uint64_t *value)
 }
 
 /*
- * Arguments of a call, by a row of letters: r address handed out, o address
- * given back, s size, n number of elements, a
- * alignment; addresses hexadecimal, the others decimal.
+ * The arguments of a call, by letters: r allocated address, o freed address, s size, n number of
+ * elements, a alignment; addresses hexadecimal, the others decimal.
  */
 bool scan_call(const char **at, const char *shape, struct import_call *call);

@@ -9,14 +9,14 @@
  *   a ID SIZE	malloc			r ID SIZE	realloc of the id's block
  *   f ID	free; -1: of NULL
  *
- * A block has an id instead of an address, and one is as good as the other.
+ * A block has an id instead of an address.
  */
 #include <string.h>
 
 #include "import_ops.h"
 
 #define HEADER	   4u
-#define OPERATIONS 2u /* the number in the header that says how many there are */
+#define OPERATIONS 2u /* the number of operations in the header */
 #define ID_MAX	   (1ull << 40)
 
 struct state {
@@ -46,7 +46,7 @@ static bool scan_operation(const char *line, struct import_call *c)
 	}
 	if (!scan_next(&line, 10, &id) || id >= ID_MAX)
 		return false;
-	/* Any address will do, as long as it is the id's own. */
+	/* Any address will do if it is unique to the id. */
 	c->addr = what == 'f' ? 0 : 16 * (id + 1);
 	c->old = what == 'a' ? 0 : 16 * (id + 1);
 	return (what == 'f' || scan_next(&line, 10, &c->size)) && scan_end(&line);
@@ -78,7 +78,7 @@ static const char *take(struct importer *im, const char *line)
 	return NULL;
 }
 
-/* More than were said are no loss. */
+/* More than announced are not an error. */
 static void finish(struct importer *im)
 {
 	struct state *s = im->state;

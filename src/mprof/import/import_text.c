@@ -2,8 +2,7 @@
 /*
  * import_text.c - lines out of a buffer that zlib or libzip fills.
  *
- * zlib hands a file that is not compressed through as it is, so there are two
- * ways of reading and not three.
+ * zlib passes on uncompressed files unchanged, so there are two ways of reading, not three.
  */
 #include "import_text.h"
 
@@ -43,7 +42,7 @@ struct import_text {
 	zip_file_t *entry;
 	char *at, *end; /* not handed out yet */
 	bool ended;	/* nothing more comes */
-	bool open_line; /* the last line had no end */
+	bool open_line; /* the last line had no line end */
 	char why[128];
 	char line[IMPORT_LINE_MAX + 1];
 	char buffer[BUFFER];
@@ -51,7 +50,7 @@ struct import_text {
 
 /* ---- opening ---- */
 
-/* One that can be read twice, and does not block: not a FIFO. */
+/* Opens a file that can be read twice and does not block: not a FIFO. */
 static int open_regular(const char *path, struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), code;
@@ -183,7 +182,7 @@ static void gz_stopped(struct import_text *t)
 		stopped(t, code == Z_BUF_ERROR ? "the compressed data are truncated" : why);
 }
 
-/* More into the buffer, which is empty; false at the end. */
+/* Fills the empty buffer; false at the end. */
 static bool fill(struct import_text *t)
 {
 	zip_int64_t n;
@@ -205,7 +204,7 @@ static bool fill(struct import_text *t)
 	return !t->ended;
 }
 
-/* What is left of a line too long for t->line is gone over. */
+/* Skips the rest of a line that is too long for t->line. */
 static char *take_line(struct import_text *t, size_t *used)
 {
 	char *newline = NULL;

@@ -3,8 +3,8 @@
  * import_text.h - the lines of a text file that may be compressed: by gzip, or
  * as the only file in a zip.
  *
- * Errors: -ENOENT..., -EBADMSG for what is no file, -ENOEXEC for a zip that
- * cannot be read or holds another number of files.  Threads: one at a time.
+ * Errors: -ENOENT..., -EBADMSG if it is not a file, -ENOEXEC for a zip that cannot be read or does
+ * not contain exactly one file.  Threads: one at a time.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 #include "../util/error.h"
 
-#define IMPORT_LINE_MAX 8192u /* of a longer line, this much is handed out */
+#define IMPORT_LINE_MAX 8192u /* a longer line is cut to this */
 
 struct import_text;
 
@@ -22,15 +22,15 @@ int import_text_open(struct import_text **out, const char *path, struct error *e
 void import_text_close(struct import_text *t);
 
 /*
- * The next line, without its end (LF, or CR and LF); NULL behind the last one.
- * Valid until the next call.  Zero bytes in it end it.
+ * The next line, without its end (LF, or CR and LF); NULL after the last one. Valid until the next
+ * call. A zero byte ends it.
  */
 const char *import_text_line(struct import_text *t);
 
-/* By gzip or in a zip.  After the first line was asked for. */
+/* By gzip or in a zip. Known after the first line was read. */
 bool import_text_packed(const struct import_text *t);
 
-/* Behind the last line: it has no end of its own. */
+/* After the last line: it has no line end. */
 bool import_text_open_end(const struct import_text *t);
 /* Why reading ended before the end of the file; NULL: it did not. */
 const char *import_text_why(const struct import_text *t);

@@ -3,25 +3,24 @@
  * johnstone.h - the four measures of fragmentation of Johnstone and Wilson, "The
  * Memory Fragmentation Problem: Solved?", ISMM 1998 (doi 10.1145/286860.286864).
  *
- * M is the memory that the allocator has, R what the program asked for and has
- * not freed.  Theirs is what was taken from the system; here M is what is
- * resident, since an allocator may give pages back and keep their addresses.
+ * M is the memory that the allocator holds, R the live requested bytes. In the paper, M is what was
+ * taken from the system; here it is resident memory, because an allocator may return pages and keep
+ * their addresses.
  *
  *   1 average          mean over samples of M / R - 1; hides spikes
- *   2 at_live_peak     M / R - 1 where R is greatest; not where memory is asked for
+ *   2 at_live_peak     M / R - 1 where R is greatest; not where memory is requested
  *   3 at_memory_peak   M / R - 1 where M is greatest; large where R is small then.
  *                      As Maas et al., "Adaptive Huge-Page Subrelease", ISMM 2021, have it:
  *                      the realized fragmentation
  *   4 of_peaks         greatest M / greatest R - 1; two moments, may look too good
  *
- * They have no meaning for a heap that is small beside what any allocator holds:
- * `known` is false below JOHNSTONE_LEAST; `realized_known` is, for 3 alone, when
- * R is below it at that moment.  Samples where R is less than a 64th of
- * its peak are left out of 1, for they would be all of it.
+ * They mean nothing for a heap that is small compared with what any allocator holds: `known` is
+ * false below JOHNSTONE_LEAST, and `realized_known`, for 3 alone, if R is below it at that time.
+ * Samples where R is less than a 64th of its peak are left out of 1, because they would dominate
+ * it.
  *
- * They are of the samples that there are.  2 and 4 are known when one was taken
- * where R is within a hundredth of its peak, 1 and 3 from `least` samples on:
- * what a recorder looked at a few times, elsewhere, says nothing of them.
+ * They are computed from the available samples. 2 and 4 need a sample where R is within a hundredth
+ * of its peak, 1 and 3 need `least` samples.
  *
  * Threads: one at a time.  A zeroed struct with `peak` set is ready.
  */
@@ -33,7 +32,7 @@
 #define JOHNSTONE_LEAST (4u << 20) /* bytes of R */
 
 struct johnstone {
-	uint64_t peak;	/* the greatest R, known beforehand; 0: not known, no sample is left out */
+	uint64_t peak;	/* the greatest R, known beforehand; 0: unknown, so no sample is left out */
 	uint64_t least; /* samples */
 	double average, at_live_peak, at_memory_peak, of_peaks; /* 0.25: a quarter more */
 	bool known;						/* any of them: */

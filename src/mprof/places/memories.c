@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* memories.c - where blocks lay, in the recorded run and on each allocator. */
+/* memories.c - block placement in the recorded run and on each allocator. */
 #include "memories.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "place_trace.h"
 #include "../util/alloc.h"
 
-/* A source has run with this status. */
+/* Notes the status of a source. */
 static void settle(struct memories_row *row, int status)
 {
 	row->status = status;

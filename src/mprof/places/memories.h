@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * memories.h - where blocks lay, in the recorded run and on each allocator:
- * one struct memory a run, each replay in a process of its own.
+ * memories.h - block placement in the recorded run and on each allocator: a struct memory for each
+ * run; each replay is a process of its own.
  *
- * Errors: a variant that fails keeps its error, the others go on.
+ * Errors: a variant that fails keeps its error, and the others continue.
  * Threads: one at a time.
  */
 #pragma once
@@ -24,13 +24,13 @@ struct memories_row {
 
 struct memories {
 	struct memories_row recorded; /* status -ENOENT: there is no trace of it */
-	struct memories_row *row;     /* one for each variant, in their order */
+	struct memories_row *row;     /* one for each variant, in the same order */
 	size_t n;
 };
 
 struct memories_plan {
 	const char *playback;	/* path */
-	struct trace *trace;	/* that it was made from; NULL: not known */
+	struct trace *trace;	/* from which it was made; NULL: unknown */
 	uint32_t process;	/* of the trace, as in place_trace.h */
 	struct place_plan plan; /* frames and samples 0: MEMORIES_... */
 	/* Before each run; may be NULL. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * memory_use.c - what one run made of memory.
+ * memory_use.c - the memory use of one run.
  *
- * A point of the curve shows what was true after so many calls: it is taken
- * when the first event behind it comes, before that is counted.
+ * A point of the curve is the state after a number of calls: it is taken when the next event comes,
+ * before that is counted.
  */
 #include "memory_use.h"
 
@@ -14,7 +14,7 @@
 #include "../util/alloc.h"
 
 #define LINEAR	 8u  /* classes of 16 bytes */
-#define SAMPLES	 16u /* as many make an average */
+#define SAMPLES	 16u /* least samples of an average */
 #define LEAST_OF 64u /* page use counts while R is at least a 64th of its peak */
 
 /* ---- classes of sizes ---- */
@@ -37,7 +37,7 @@ uint64_t memory_class_most(unsigned class)
 	if (class <= LINEAR)
 		return 16 * class;
 	step = class - LINEAR - 1;
-	/* The last one has no end that could be told. */
+	/* The last class has no upper bound. */
 	if (step >= 4 * 57 - 1)
 		return UINT64_MAX;
 	return (uint64_t)(5 + step % 4) << (step / 4 + 5);
@@ -163,7 +163,7 @@ static void on_sample(void *self, const struct place_sample *s)
 	johnstone_add(&m->fragmentation, m->now.requested, resident);
 }
 
-/* Is what was resident when somebody looked still what is? */
+/* Is the last sample still close to the present state? */
 static bool is_fresh(const struct memory *m, uint64_t op)
 {
 	const uint64_t is = m->now.requested, was = m->looked.requested;
@@ -171,7 +171,7 @@ static bool is_fresh(const struct memory *m, uint64_t op)
 	return op - m->looked.op <= m->ops / 100 && (is > was ? is - was : was - is) <= was / 100;
 }
 
-/* m->now as a moment, all of it. */
+/* Copies m->now as a snapshot. */
 static void take_snapshot(struct memory *m, enum memory_snapshots which, uint64_t op,
 			  const struct page_residency *pages)
 {
@@ -189,7 +189,7 @@ static void take_snapshot(struct memory *m, enum memory_snapshots which, uint64_
 	pins_make(&to->pins, &m->pages, m->block, m->room);
 }
 
-/* How much a frame has that nobody asked for: what MEMORY_RETAINED is greatest in. */
+/* The unrequested bytes of a frame, which are greatest in MEMORY_RETAINED. */
 static uint64_t idle_pages(const struct memory *m, const struct page_residency *pages)
 {
 	uint64_t packed = m->now.requested / 4096;
@@ -239,7 +239,7 @@ static void on_frame(void *self, const struct place_sample *s, const struct plac
 		take_snapshot(m, MEMORY_PEAK, s->op, pages);
 		keep_class_peaks(m);
 	}
-	/* A frame without ranges, of a source that has some, says nothing about what is retained.
+	/* A frame without ranges, of a source that has some, does not show retained pages.
 	 */
 	if (!pages && m->has_residency)
 		return;

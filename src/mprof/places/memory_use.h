@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * memory_use.h - what one run made of memory: a sink of places (place.h) for a
- * replay as well as for the recorded run.
+ * memory_use.h - the memory use of one run: a sink of places (placement.h), for a replay and for
+ * the recorded run.
  *
  *   R  requested: requested bytes of live blocks        U  usable: of the same
- *   P  resident: bytes in memory, of a sample; those that no file backs where
- *      that is known.  Of a replay: above its baseline; of the recorded run:
- *      of the whole process, with the program's data, stacks and mprof's own
- *      A moment has P only if it was looked at then: at most a hundredth of the
- *      calls before, with R within a hundredth of what it was.
- *   L  live pages, and page use R / (L * g): page_use.h, at 4 KiB, 64 KiB, 2 MiB
+ *   P  resident: bytes in memory at a sample; anonymous ones where known.  Of a replay: above its
+ * baseline; of the recorded run: of the whole process, with the program's data, stacks and mprof's
+ * own A snapshot has P only if a sample is near: at most a hundredth of the calls before, with R
+ * within a hundredth. L  live pages, and page use R / (L * g): page_use.h, at 4 KiB, 64 KiB, 2 MiB
  *   slack      U - R; the allocator's headers are not in U, so slack cannot be
  *              compared between allocators, but between sizes
  *   retained   resident pages without a live byte
  *
- * Op n is "after n calls".  A call costs some tens of nanoseconds here, a frame
- * what its live blocks do.  Memory: 2 KiB for each 2 MiB region of addresses
- * that a block ever lay in, 24 bytes a live block.
+ * Op n is "after n calls".  A call costs tens of nanoseconds, a frame is proportional to its live
+ * blocks.  Memory: 2 KiB for each 2 MiB region of addresses that ever had a block, and 24 bytes per
+ * live block.
  *
  * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.
@@ -31,12 +29,12 @@
 #define MEMORY_POINTS  512u
 #define MEMORY_CLASSES 256u
 
-/* What was true after `op` calls. */
+/* The state after `op` calls. */
 struct memory_point {
 	uint64_t op, ns;
 	uint64_t requested, usable, blocks;
 	uint64_t live[PAGE_GRAINS]; /* pages */
-	/* P; 0 not known.  Of a point of the curve: that of the nearest sample before. */
+	/* P; 0: unknown. Points of the curve have that of the last sample. */
 	uint64_t resident;
 };
 
@@ -50,14 +48,14 @@ struct memory_class {
 	struct {
 		uint64_t blocks, requested, usable;
 	} live, peak;		/* peak: when R was greatest */
-	uint64_t most;		/* the most bytes asked for that lived at once in this class */
+	uint64_t most;		/* the most requested bytes live at once in this class */
 	uint64_t births_usable; /* blocks whose usable size falls into this class */
 };
 
 enum memory_snapshots {
 	MEMORY_PEAK,	 /* R was greatest */
-	MEMORY_RETAINED, /* the frame with most retained pages; where residency is not known, with
-			  * most bytes in live pages beyond R */
+	MEMORY_RETAINED, /* the frame with most retained pages; where residency is unknown, with the
+			    most bytes of live pages beyond R */
 	MEMORY_END,	 /* after the last call */
 	MEMORY_SNAPSHOTS,
 };
@@ -68,7 +66,7 @@ struct memory_snapshot {
 	bool has_residency;
 	struct page_residency pages; /* of 4 KiB; with has_residency */
 	uint64_t pinned[PAGE_PINS];  /* pages by live bytes */
-	struct pins pins;	     /* who holds those of PINS_64 */
+	struct pins pins;	     /* the sites that pin those of PINS_64 */
 };
 
 /* Over the points at which R was at least a 64th of its peak. */
@@ -109,7 +107,7 @@ extern const struct place_ops memory_ops;
 unsigned memory_class_of(uint64_t size);
 uint64_t memory_class_most(unsigned class);
 
-/* Of a moment: R over P; 0 where P is not known. */
+/* R / P of a snapshot; 0 where P is unknown. */
 double memory_density(const struct memory_snapshot *m);
-/* Retained bytes; 0 where residency is not known. */
+/* Retained bytes; 0 where residency is unknown. */
 uint64_t memory_retained(const struct memory_snapshot *m);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * page_use.c - on how many pages live blocks lie.
+ * page_use.c - counts the pages with live blocks.
  *
  * A region has a counter for each of its pages, for its 64 KiB units and for
- * itself; every one is a plain sum over the parts of blocks that lie there, so
- * that removing in any order leads back to 0.  Regions that a block covers
- * wholly are kept as a span: they are full, whatever else lies there.
+ * itself; each is a plain sum over the parts of blocks there, so removing them in any order leads
+ * back to 0. Regions that a block covers entirely are kept as a span: they are full, whatever else
+ * is there.
  */
 #include "page_use.h"
 
@@ -44,7 +44,7 @@ static struct page_region *region_find(const struct page_use *u, uint64_t key)
 	return (struct page_region *)(uintptr_t)hash_get(&u->known, key);
 }
 
-/* `bytes` more (sign 1) or fewer (-1) live bytes in a counter; what that adds to live pages. */
+/* Adds (sign 1) or subtracts (-1) `bytes` in a counter; returns the change in live pages. */
 static inline uint64_t count(uint32_t *counter, uint32_t bytes, int sign)
 {
 	uint32_t before = *counter;
@@ -53,7 +53,7 @@ static inline uint64_t count(uint32_t *counter, uint32_t bytes, int sign)
 	return (uint64_t)(*counter != 0) - (uint64_t)(before != 0);
 }
 
-/* [start, end), which lies in one region, by pages or by units. */
+/* Counts [start, end), within one region, by pages or by units. */
 static uint64_t count_parts(uint32_t *counter, uint64_t start, uint64_t end, unsigned shift,
 			    int sign)
 {
@@ -68,7 +68,7 @@ static uint64_t count_parts(uint32_t *counter, uint64_t start, uint64_t end, uns
 	return live + count(&counter[i], (uint32_t)(end - (last << shift)), sign);
 }
 
-/* [addr, end) lies in one region. */
+/* [addr, end) is within one region. */
 static inline void count_region(struct page_use *u, uint64_t addr, uint64_t end, int sign)
 {
 	struct page_region *r = region_at(u, addr >> REGION_SHIFT);
@@ -90,7 +90,7 @@ static void count_span(struct page_use *u, uint64_t first, uint64_t end, int sig
 	u->live[GRAIN_64K] += regions * REGION_UNITS;
 	u->live[GRAIN_2M] += regions;
 	if (sign < 0) {
-		/* Large blocks are few and die young: the last ones are looked at first. */
+		/* Large blocks are few and short-lived: the search begins with the last one. */
 		for (i = u->spans; i-- > 0;)
 			if (u->span[i].first == first && u->span[i].end == end)
 				break;
@@ -108,7 +108,7 @@ static void count_large(struct page_use *u, uint64_t addr, uint64_t end, int sig
 		       last = end >> REGION_SHIFT;
 
 	if (first >= last) {
-		/* It lies in two regions at most and fills none. */
+		/* A block that is in at most two regions and fills none. */
 		count_region(u, addr, first << REGION_SHIFT, sign);
 		count_region(u, first << REGION_SHIFT, end, sign);
 		return;
@@ -158,7 +158,7 @@ void page_use_release(struct page_use *u)
 
 ORDER(by_first, struct page_span, RISING(first))
 
-/* The spans are in order, and as blocks they are apart. */
+/* The spans are sorted and, like blocks, do not overlap. */
 static bool in_span(const struct page_use *u, uint64_t key)
 {
 	const size_t i = FIRST_WHERE(k, u->spans, u->span[k].end > key);
@@ -213,7 +213,7 @@ void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS])
 	}
 }
 
-/* The pages [first, end) of one region; bits from `at` of the range on. */
+/* The pages [first, end) of one region; their bits begin at `at` in the range. */
 static void retained_in(const struct page_use *u, uint64_t key, const uint8_t *bits, uint64_t at,
 			uint64_t first, uint64_t end, struct page_residency *to)
 {
@@ -223,7 +223,7 @@ static void retained_in(const struct page_use *u, uint64_t key, const uint8_t *b
 
 	for (page = first; page < end; page++, at++) {
 		if (!bits[at / 8]) {
-			/* Address space that an allocator only reserves is large. */
+			/* An allocator may reserve large parts of the address space. */
 			page += 7 - at % 8;
 			at |= 7;
 			continue;

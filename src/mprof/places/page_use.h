@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * page_use.h - on how many pages the live blocks of a heap lie, at three sizes
- * of page, and how full these pages are.
+ * page_use.h - the pages with live blocks, at three sizes of page, and how full they are.
  *
- *   live bytes of a page  requested bytes of live blocks that lie in it; a block
- *                         of no bytes counts as one, for its page is held too
- *   live pages L_g        pages of size g with at least one live byte
- *   page use              R / (L_g * g): requested bytes of all live blocks over
- *                         the pages that hold them.  Made of addresses alone, so
- *                         that it can be compared between allocators, whose
- *                         usable sizes and headers cannot
- *   retained              resident pages without a live byte: kept though free,
- *                         or the allocator's own data
- *   pins                  pages by their live bytes: a page with few is held by
- *                         them
+ *   live bytes of a page  requested bytes of live blocks in it; a block of no bytes counts as one,
+ * because it keeps its page, too live pages L_g        pages of size g with at least one live byte
+ *   page use              R / (L_g * g): requested bytes of all live blocks divided by their pages.
+ * It depends on addresses alone, so it can be compared between allocators, unlike usable sizes and
+ * headers retained              resident pages without a live byte: free but kept, or the
+ * allocator's own data pins                  pages by their number of live bytes: few bytes pin a
+ * page
  *
- * What a block covers of whole 2 MiB regions costs nothing; otherwise a call
- * costs what the pages do that the block lies on.  Blocks may overlap (a trace
- * that lost events); all sums stay exact as long as each block that was added
- * is removed as it was.
+ * 2 MiB regions that a block covers entirely cost nothing; otherwise a call is proportional to the
+ * pages of its block. Blocks may overlap (a trace that lost events); all sums stay exact if each
+ * block is removed as it was added.
  *
  * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.  A zeroed struct is empty.
@@ -39,7 +33,7 @@ static const unsigned page_shift[PAGE_GRAINS] = { 12, 16, 21 };
 /* By live bytes of a 4 KiB page. */
 enum page_pins { PINS_64, PINS_256, PINS_1K, PINS_4K, PINS_FULL, PAGE_PINS };
 
-#define PAGE_PINNED 64u /* a page with fewer live bytes is held by little */
+#define PAGE_PINNED 64u /* a page with fewer live bytes is pinned */
 
 #define REGION_PAGES 512u
 #define REGION_UNITS 32u /* of 64 KiB */
@@ -51,7 +45,7 @@ struct page_region {
 	uint32_t page[REGION_PAGES]; /* live bytes */
 };
 
-/* Regions that one block covers wholly: keys in [first, end). */
+/* Regions that one block covers entirely: keys in [first, end). */
 struct page_span {
 	uint64_t first, end;
 };
@@ -59,7 +53,7 @@ struct page_span {
 struct page_use {
 	uint64_t live[PAGE_GRAINS]; /* L_g */
 	struct page_region *last;
-	struct page_region **region; /* in the order in which they were met */
+	struct page_region **region; /* in the order of first use */
 	size_t regions, region_room;
 	struct hash known; /* key -> region */
 	struct page_span *span;
@@ -70,16 +64,16 @@ void page_use_add(struct page_use *u, uint64_t addr, uint64_t size);
 void page_use_remove(struct page_use *u, uint64_t addr, uint64_t size);
 void page_use_release(struct page_use *u);
 
-/* Live bytes of the 4 KiB page at addr, but for blocks that cover its whole region. */
+/* Live bytes of the 4 KiB page at addr, without blocks that cover its whole region. */
 uint32_t page_use_at(const struct page_use *u, uint64_t addr);
 
-/* R / (L_g * g); 0 when nothing lives. */
+/* R / (L_g * g); 0 without live blocks. */
 double page_use_of(uint64_t requested, const uint64_t live[PAGE_GRAINS], enum page_grain g);
 
 void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS]);
 enum page_pins page_pins_of(uint32_t live);
 
-/* Of a frame's ranges: resident 4 KiB pages, and those without a live byte. */
+/* In the ranges of a frame: resident 4 KiB pages, and those without a live byte. */
 struct page_residency {
 	uint64_t resident, retained;
 };

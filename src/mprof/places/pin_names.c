@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* pin_names.c - who holds pages, by function. */
+/* pin_names.c - what pins pages, by function. */
 #include "pin_names.h"
 
 #include <stdlib.h>
@@ -20,13 +20,13 @@ void pin_names_make(struct pin_names *to, const struct pins *pins, struct profil
 	uint32_t id;
 	size_t i;
 
-	/* Row 0 is of blocks that nobody is known of, row i of function i. */
+	/* Row 0 is for blocks of unknown sites, row i for function i. */
 	*to = (struct pin_names){ .name = must_calloc(pins->sites + 1, sizeof(*to->name)) };
 	for (i = 0; i < pins->sites; i++) {
 		line = names ? profile_asked(names, pins->site[i].site).line : NULL;
 		id = line ? line_interner_id(&functions, line) : 0;
 		name = &to->name[id];
-		/* Sites come in order of pages: the first one stands for its function. */
+		/* Sites are sorted by pages: the first one represents its function. */
 		if (!name->blocks) {
 			name->line = id ? line : NULL;
 			name->stack = pins->site[i].site;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * pin_names.h - who holds pages, by function: the sites of struct pins put
- * together by the innermost line that a reader can do something about, as
- * findings are (pass/findings.h).
+ * pin_names.h - what pins pages, by function: the sites of struct pins, combined by the innermost
+ * line on which the user can act, as in findings (profile/findings.h).
  *
- * Lines live as long as the profile.
+ * Lines belong to the profile.
  */
 #pragma once
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * pins.c - who holds pages with little.
+ * pins.c - what pins pages.
  *
- * A block lies on a pinned page only with its first or its last bytes: pages
- * between these are full.  So every block gives at most two parts; the parts,
- * in the order of pages, give the owners.
+ * Only the first or last bytes of a block can be on a pinned page: the pages between are full. So
+ * each block has at most two parts; sorted by page, they give the owners.
  */
 #include "pins.h"
 
@@ -63,8 +62,8 @@ ORDER(by_site, struct pin_site, RISING(site))
 ORDER(by_pages, struct pin_site, FALLING(pages) ?: FALLING(bytes) ?: RISING(site))
 
 /*
- * The parts of one page become one row a site in to[], which the site with most
- * bytes gets the page in.  Returns how many parts these were; *rows how many rows.
+ * Turns the parts of one page into rows in to[], one per site; the site with the most bytes gets
+ * the page. Returns the number of these parts; *rows: of rows.
  */
 static size_t take_page(const struct part *part, size_t n, struct pin_site *to, size_t *rows)
 {
@@ -85,7 +84,7 @@ static size_t take_page(const struct part *part, size_t n, struct pin_site *to, 
 	return i;
 }
 
-/* Rows of the same site become one. */
+/* Combines rows of the same site. */
 static void add_up(struct pins *p)
 {
 	size_t from, to = 0;

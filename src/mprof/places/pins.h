@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * pins.h - who holds pages with little: the sites whose live blocks are all
- * that keeps a 4 KiB page from being given back.
+ * pins.h - what pins pages: the sites whose few live bytes are the only reason why a 4 KiB page
+ * cannot be returned.
  *
- * A pinned page has live bytes, but fewer than PAGE_PINNED (page_use.h).  It
- * belongs to the site that has most of them there; of equals, to the one with
- * the lower number.  So pages add up to all pinned pages, and `bytes` of all
- * sites to the live bytes in them.
+ * A pinned page has live bytes, but fewer than PAGE_PINNED (page_use.h).  It belongs to the site
+ * with the most live bytes there; if equal, to the lower number. So the pages add up to all pinned
+ * pages, and `bytes` of all sites to the live bytes in them.
  *
  * Threads: one at a time.  A zeroed struct is empty.
  */
@@ -14,16 +13,16 @@
 
 #include "page_use.h"
 
-/* A live block; size is what was asked for, addr 0: none. */
+/* A live block; size: requested bytes; addr 0: none. */
 struct pin_block {
 	uint64_t addr, size;
 	uint32_t site;
 };
 
 struct pin_site {
-	uint32_t site; /* node of the trace's stacks, 0 not known */
+	uint32_t site; /* node of the trace's stacks; 0: unknown */
 	uint64_t pages, bytes;
-	uint64_t blocks; /* that lie on pinned pages, in part at least */
+	uint64_t blocks; /* at least partly on pinned pages */
 };
 
 struct pins {
@@ -32,6 +31,6 @@ struct pins {
 	size_t sites;
 };
 
-/* What *p held is released. */
+/* Releases the old contents of *p. */
 void pins_make(struct pins *p, const struct page_use *use, const struct pin_block *block, size_t n);
 void pins_release(struct pins *p);

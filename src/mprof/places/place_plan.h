@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * place_plan.h - at which ops the sinks of a source want to look, and how a
- * replay is to be run for them.
+ * place_plan.h - the ops at which a source has frames, and how to run a replay for them.
  *
- * Frame i of `frames`, from 1, stands after ops * i / frames calls, so that the
- * last one shows the end; one more stands after the op of the peak, and one
- * after op `at`.  The sources give each place once.
+ * Frame i of `frames`, from 1, is taken after ops * i / frames calls, so the last one shows the
+ * end; one more is taken after the op of the peak, and one after op `at`. Each is taken once.
  */
 #pragma once
 
@@ -16,15 +14,17 @@
 
 struct place_plan {
 	unsigned frames;
-	unsigned samples;   /* of memory, of a replay; a trace gives those that it has */
-	uint64_t at;	    /* one more frame after this op; PLACE_NOWHERE: none */
-	const char *mode;   /* "serial" or "ordered"; NULL: serial.  Of a replay, as are these: */
+	unsigned samples; /* of the memory of a replay; a trace has its own */
+	uint64_t at;	  /* one more frame after this op; PLACE_NOWHERE: none */
+	const char
+	    *mode; /* "serial" or "ordered"; NULL: serial.  For a replay, as the next members: */
 	const char *touch;  /* as in runner.h; NULL: "page" */
-	const char *drain;  /* "100,1000": runner.h; NULL: what is left is not freed */
+	const char *drain;  /* "100,1000": runner.h; NULL: remaining blocks are not freed */
 	bool aslr, no_huge; /* runner.h: aslr, thp=0 */
-	int64_t limit_ms;   /* a replay that takes longer is stopped; 0: none is */
+	int64_t limit_ms;   /* a replay that takes longer is stopped; 0: no limit */
 	/* Called now and then with the calls done so far; may be NULL. */
 	void (*progress)(void *context, uint64_t op, uint64_t ops);
 	void *progress_context;
-	const bool *cancel; /* of a trace: another thread may set it, -ECANCELED follows; NULL */
+	const bool *cancel; /* for a trace: another thread may set it, then the result is
+			       -ECANCELED; NULL */
 };

@@ -3,10 +3,9 @@
  * place_run.c - places of a replay: the runner's records, joined with the ORDER
  * stream of the file that it plays.
  *
- * The runner's addresses are those of ORDER's births, in their order; a frame
- * or a sample says before which call it was taken.  So the stream is walked as
- * far as records allow: to the next birth for an address, to the call for a
- * sample.  What does not fit together ends the run with an error.
+ * The runner sends the addresses of the births in ORDER, in the same order; a frame or a sample
+ * names the call before which it was taken. So each record advances the stream: an address to the
+ * next birth, a sample to its call. A contradiction ends the run with an error.
  */
 #include "place_run.h"
 
@@ -42,7 +41,7 @@ struct run {
 	struct playfile_cursor cursor;
 	struct playfile_op op; /* the next call, if there is one */
 	bool more;
-	struct place_block *block; /* by slot; addr 0: nothing lives there */
+	struct place_block *block; /* by slot; addr 0: free */
 	size_t room;
 	struct mprof_run_address *address;
 	uint64_t *frame;   /* the last record of this kind */
@@ -74,7 +73,7 @@ static void next_op(struct run *r)
 	}
 }
 
-/* The slot's block.  Slots come densely, so the array grows with use. */
+/* The block of a slot. Slots are dense, so the array grows with use. */
 static struct place_block *at_slot(struct run *r, uint32_t slot)
 {
 	GROW_ZEROED(r->block, slot + (size_t)1, r->room);
@@ -89,7 +88,7 @@ static void end_block(struct run *r, struct place_block *b)
 	b->addr = 0;
 }
 
-/* The call at hand returned this.  A realloc that failed leaves its block as it was. */
+/* The current call returned this. A failed realloc leaves its block unchanged. */
 static int apply_birth(struct run *r, const struct mprof_run_address *a, struct error *err)
 {
 	const struct playfile_op *op = &r->op;
@@ -144,7 +143,7 @@ static int take_addresses(struct run *r, uint64_t bytes, struct error *err)
 	return ret ? ret : play_skip(&r->play, bytes % sizeof(*r->address), err);
 }
 
-/* Up to the call before which it was taken. */
+/* Advances to the call before which it was taken. */
 static int go_to(struct run *r, const struct mprof_run_sample *from, struct place_sample *s,
 		 struct error *err)
 {
@@ -295,7 +294,7 @@ static void tell_start(struct run *r)
 	PLACES_TELL(&r->to, start, &s);
 }
 
-/* Where frames are wanted besides the equal distances, rising. */
+/* The frames besides the equally spaced ones, in rising order. */
 static void argument_at(struct play_args *a, const struct run *r)
 {
 	const struct mprof_play_summary *sum = &r->header->sum;
@@ -350,7 +349,7 @@ static int play(struct run *r, struct error *err)
 		if (ret)
 			break;
 	}
-	/* Why reading failed is known at the end; what was wrong in the records is known now. */
+	/* Why reading failed is known at the end; errors in the records are known now. */
 	ended = play_end(&r->play, r->play.failed || !ret ? err : NULL);
 	if (r->play.failed || !ret)
 		ret = ended;

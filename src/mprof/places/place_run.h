@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * place_run.h - the source of places that is a replay: a runner plays a
- * playback file under some allocator and says where each block was put; its
- * records are joined with the file's ORDER stream as they come.
+ * place_run.h - a replay as a source of places: the runner plays a playback file on an allocator
+ * and reports the address of each block; its records are joined with the file's ORDER stream.
  *
- * The runner is another process with a stranger's allocator in it: that it
- * dies, or says what cannot be, is an error here and nothing worse.  Blocks at
- * the same address at the same time are possible then, and sinks must bear it.
+ * The runner is another process with an unknown allocator: if it dies or its records are
+ * impossible, that is an error. Two live blocks at one address are possible; sinks must tolerate
+ * them.
  *
- * What lives at the end of the file is never ended.
+ * Blocks that are live at the end of the file are not ended.
  */
 #pragma once
 
@@ -23,17 +22,15 @@
 struct variant;
 
 /*
- * playback: a path.  plan may be NULL: no frames but that of the peak, no
- * samples.  result may be NULL.  0, or -errno with err saying which allocator
- * failed and how; the sinks have been told `finish` only if 0.
+ * playback: a path.  plan may be NULL: only the frame of the peak, no samples.  result may be NULL.
+ * 0, or -errno with err naming the allocator that failed and how; `finish` is called only if 0.
  */
 int place_run(const char *playback, const struct variant *v, const struct place_plan *plan,
 	      const struct place_sink *sinks, size_t n, struct mprof_run_result *result,
 	      struct error *err);
 
 /*
- * Of a status of place_run: would it be the same with every allocator?  The
- * playback file is damaged (-EBADMSG), or what it plays does not fit into
- * memory (-EFBIG, room.h).
+ * Would every allocator have this status of place_run()?  The
+ * playback file is damaged (-EBADMSG), or its blocks do not fit into memory (-EFBIG, room.h).
  */
 bool place_run_is_common(int status);

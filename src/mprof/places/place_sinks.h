@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * place_sinks.h - handing places to every sink of a source, and the frames
- * that are due.  For sources.
+ * place_sinks.h - how sources call their sinks, and when frames are due.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
 /*
  * play.c - starts the runner and reads its records.
  *
- * The first thing that goes wrong while reading is kept in the play; play_end
- * says why, with the knowledge of how the process ended.
+ * The first error while reading is kept in the play; play_end() reports it, together with how the
+ * process ended.
  */
 #include "play.h"
 
@@ -28,9 +28,9 @@
 #include "variant.h"
 
 #define ARGS_MOST 32
-#define FIRST_FD  10 /* ours lie above those that the child is to have */
+#define FIRST_FD  10 /* ours are above those of the child */
 
-/* What the child needs, made before it exists: it shares our memory until exec. */
+/* The data of the child, made before it starts: it shares our memory until exec. */
 struct stage {
 	char *path, **env;
 	const char *argv[ARGS_MOST + 3];
@@ -71,7 +71,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* A descriptor that is out of the way and closed on exec; closes fd. */
+/* A copy of fd with a high number, closed on exec; closes fd. */
 static int move_up(int fd)
 {
 	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
@@ -83,7 +83,7 @@ static int move_up(int fd)
 	return moved;
 }
 
-/* A handler of ours would run on our memory: the child has none. */
+/* Resets handlers in the child: they would run on our memory. */
 static void forget_handlers(void)
 {
 	struct sigaction now;
@@ -194,7 +194,7 @@ int play_start(struct play *p, const struct variant *v, const char *const *args,
 	return ret;
 }
 
-/* Keeps the first failure, and tells the caller too. */
+/* Keeps the first error, and returns it. */
 static int broken(struct play *p, int code, const char *why, struct error *err)
 {
 	if (!p->failed) {
@@ -204,7 +204,7 @@ static int broken(struct play *p, int code, const char *why, struct error *err)
 	return fail(err, code, "%s", why);
 }
 
-/* What is there already came in time, however late it is asked for. */
+/* Data that is already there arrived in time, even if it is read late. */
 static int wait_for_more(struct play *p, struct error *err)
 {
 	struct pollfd f = { .fd = p->fd, .events = POLLIN };
@@ -226,7 +226,7 @@ static int wait_for_more(struct play *p, struct error *err)
 	return broken(p, -ETIMEDOUT, why, err);
 }
 
-/* How many of the bytes came before the end of the stream, or -errno. */
+/* The number of bytes before the end of the stream, or -errno. */
 static int64_t take(struct play *p, char *to, uint64_t bytes, struct error *err)
 {
 	uint64_t done = 0;
@@ -273,7 +273,7 @@ int play_skip(struct play *p, uint64_t bytes, struct error *err)
 	return ret;
 }
 
-/* The runner's own words. */
+/* The runner's error message. */
 static int read_error(struct play *p, uint64_t bytes, struct error *err)
 {
 	char text[384] = "";
@@ -306,7 +306,7 @@ int play_next(struct play *p, struct mprof_run_record *r, struct error *err)
 #define BAD_FILE 3    /* its exit status: runner.h */
 #define ENDS_MS	 1000 /* after its last word */
 
-/* The first line of what was said on stderr that has `with` in it, or is not empty. */
+/* The first line on stderr that contains `with`, or is not empty. */
 static void line_said(const struct play *p, const char *with, char *line, size_t size)
 {
 	char text[4096], *s, *rest;
@@ -321,7 +321,8 @@ static void line_said(const struct play *p, const char *with, char *line, size_t
 		}
 }
 
-/* The dynamic linker goes on without what it cannot load: that would be glibc under another name.
+/* The dynamic linker continues without an object that it cannot load: then glibc would be played
+ * under another name.
  */
 static int check_loaded(const struct play *p, struct error *err)
 {
@@ -344,7 +345,7 @@ static const char *signal_name(int s)
 	return name ? name : "?";
 }
 
-/* It ended by itself and told no result. */
+/* It ended by itself without a result. */
 static int explain(const struct play *p, int status, struct error *err)
 {
 	char line[256];
@@ -357,7 +358,7 @@ static int explain(const struct play *p, int status, struct error *err)
 		    WEXITSTATUS(status), *line ? "; it said: " : "", line);
 }
 
-/* Its status says more than its words; it has nothing to do but to end. */
+/* Waits for its end: its exit status says more than its message. */
 static bool ends(const struct play *p)
 {
 	struct pollfd f = { .fd = p->fd };
@@ -417,7 +418,7 @@ int play_result(const struct variant *v, const char *const *args, int64_t limit_
 	return ended ? ended : ret;
 }
 
-/* directory/mprof_replay, if it can be run. */
+/* directory/mprof_replay, if it is executable. */
 static char *look_in(const char *directory, const char *below)
 {
 	char path[PATH_MAX];

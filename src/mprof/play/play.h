@@ -11,11 +11,10 @@
  *		play_read(&p, buffer, record.bytes, err) ...
  *	play_end(&p, status < 0 ? NULL : err);   // always after a start that worked
  *
- * The runner's memory is its own from exec on: VmHWM, unlike ru_maxrss, does
- * not begin with the launcher's.  It dies with the thread that started it.
- * What it and the dynamic linker say on stderr is kept, not shown.
+ * The runner's memory is its own from exec on: VmHWM, unlike ru_maxrss, does not begin with that of
+ *the launcher. It dies with the thread that started it. Messages on its stderr are kept, not shown.
  *
- * Threads: any, each with plays of its own.
+ * Threads: any, each with its own plays.
  */
 #pragma once
 
@@ -37,10 +36,10 @@ struct play {
 	int64_t until; /* CLOCK_MONOTONIC, ns; 0: no limit */
 	int64_t limit_ms;
 	const struct variant *variant;
-	char line[160]; /* the first line that was said on stderr; filled by play_end */
+	char line[160]; /* the first line on stderr; set by play_end() */
 	bool complete;	/* RESULT has come */
-	bool refused;	/* ERROR has come: it ends by itself */
-	int failed;	/* the first -errno of reading, 0 none; with its reason: */
+	bool refused;	/* an ERROR record came: it ends by itself */
+	int failed;	/* the first -errno of reading, 0: none; and its reason: */
 	struct error why;
 };
 
@@ -61,30 +60,30 @@ void play_args_put(struct play_args *a, const char *format, ...)
 void play_args_free(struct play_args *a);
 
 /*
- * args: KEY=VALUE of runner.h, without out, then NULL.  limit_ms: the play is
- * killed when it has not ended by then; 0 for never.
+ * args: KEY=VALUE of runner.h, without out, then NULL.  limit_ms: the play is killed if it takes
+ * longer; 0: no limit.
  */
 int play_start(struct play *p, const struct variant *v, const char *const *args, int64_t limit_ms,
 	       struct error *err);
 
 /*
- * The next record's head.  1, or 0 behind the last, or -errno and *err.  An ERROR record is
- * read here and comes as -EPROTO with its text.
+ * Reads the head of the next record. 1; 0 after the last one; -errno and *err. An ERROR record is
+ * read here and becomes -EPROTO with its text.
  */
 int play_next(struct play *p, struct mprof_run_record *r, struct error *err);
-/* Exactly so many bytes of the record.  0, or -errno and *err: -ETIMEDOUT, -EPIPE when cut. */
+/* Reads exactly this many bytes of the record. 0, or -errno and *err: -ETIMEDOUT, -EPIPE if it is
+ * cut. */
 int play_read(struct play *p, void *to, uint64_t bytes, struct error *err);
 /* Reads over them. */
 int play_skip(struct play *p, uint64_t bytes, struct error *err);
 
 /*
- * Waits for the end (kills it first if it still runs and nobody has read to the
- * end) and closes all.  0, or -errno and *err in one sentence: it could not be
- * loaded, a signal, a time limit, a status; -EBADMSG when the runner found the
- * playback file to be damaged.
+ * Waits for its end (kills it first if it still runs and was not read to the end) and closes
+ * everything.  0, or -errno and *err in one sentence: it could not be loaded, a signal, a time
+ * limit, a status; -EBADMSG: the runner found the playback file damaged.
  */
 int play_end(struct play *p, struct error *err);
 
-/* Start, everything but RESULT skipped, end. */
+/* Starts it, skips all records but RESULT, and ends it. */
 int play_result(const struct variant *v, const char *const *args, int64_t limit_ms,
 		struct mprof_run_result *result, struct error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* play_env.c - the environment that a playback runs in. */
+/* play_env.c - the environment of a playback. */
 #include "variant.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "../util/alloc.h"
 
-/* Never handed on: they would put something between the runner and its allocator. */
+/* Never passed on: they would come between the runner and its allocator. */
 static const char *const dropped[] = { "LD_PRELOAD=", "LD_AUDIT=", "MPROF_CONF=", "MPROF_RUN=",
 				       NULL };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * playfile.c - opening a playback file, and walking its ORDER.
+ * playfile.c - opens a playback file, and walks its ORDER.
  *
- * Nothing in the file is believed: every offset is compared with the size that
- * the file has, every count with the section that it counts.
+ * Nothing in the file is trusted: every offset is compared with the size of the file, every count
+ * with its section.
  */
 #include "playfile.h"
 
@@ -133,12 +133,12 @@ static int check_sections(const struct playfile *p, struct error *err)
 	    check_section(p, "thread", &h->thread, thread, err) ||
 	    check_size(p, "thread", &h->thread, (uint64_t)h->threads * thread, err))
 		return -EBADMSG;
-	/* A call is a word; a reader may count on END. */
+	/* A call is a word; a reader may rely on END. */
 	if (h->order.bytes / 8 <= h->sum.calls)
 		return fail(err, -EBADMSG,
 			    "'%s': section order has %" PRIu64 " words for %" PRIu64 " calls",
 			    p->path, h->order.bytes / 8, h->sum.calls);
-	/* Each slot was born in once: tables of slots are no longer than the file. */
+	/* Each slot had a block: tables of slots are no longer than the file. */
 	if (h->slots > h->order.bytes / 8)
 		return fail(err, -EBADMSG, "'%s' has %" PRIu64 " slots for %" PRIu64 " calls",
 			    p->path, h->slots, h->sum.calls);
@@ -150,7 +150,7 @@ static int check_sections(const struct playfile *p, struct error *err)
 	return check_section(p, "streams", &h->streams, 8, err);
 }
 
-/* Streams lie end to end, in the order of threads. */
+/* Streams follow each other in the order of threads. */
 static int check_threads(const struct playfile *p, struct error *err)
 {
 	const struct mprof_play_thread *t = playfile_threads(p);

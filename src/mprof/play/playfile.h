@@ -2,16 +2,14 @@
 /*
  * playfile.h - reading playback files (include/mprof/playback.h, PLAYBACK.md).
  *
- * playfile_open maps the file and checks all that takes no walk: the header and
- * its checksum, and that every section lies in the file, on its place, with the
- * size that the header's counts ask for.  The streams' words are believed by
- * readers only after playfile_check, or as far as they check them themselves:
- * the cursor below never hands out a slot or thread beyond the header's.
+ * playfile_open() maps the file and checks all that needs no walk: the header and its checksum, and
+ * that every section is in the file, at its place, with the size that follows from the header.
+ * Readers may trust the words of streams only after playfile_check(), or must check them: the
+ * cursor below never returns a slot or thread beyond those of the header.
  *
- * Errors: -ENOENT..., -EBADMSG for a file that is not ours or not whole, with
- * what is wrong at which byte and what would be right.
- * Threads: a struct playfile is not written after playfile_open.  Pointers into
- * it live until playfile_close.
+ * Errors: -ENOENT..., -EBADMSG for a file that is not ours or not complete, with what is wrong at
+ * which byte and what was expected. Threads: a struct playfile is not written after playfile_open.
+ * Pointers into it live until playfile_close.
  */
 #pragma once
 
@@ -25,39 +23,39 @@
 
 struct playfile;
 
-/* Does it begin like a playback file?  False when it cannot be read. */
+/* Does it begin like a playback file? False if it cannot be read. */
 bool playfile_is(const char *path);
 
 int playfile_open(struct playfile **out, const char *path, struct error *err);
 /* NULL is allowed. */
 void playfile_close(struct playfile *p);
 
-/* All checksums and every word: 0, or -EBADMSG as PLAYBACK.md says.  Reads the whole file. */
+/* Checks all checksums and every word, as in PLAYBACK.md: 0 or -EBADMSG. Reads the whole file. */
 int playfile_check(const struct playfile *p, struct error *err);
 
 const char *playfile_path(const struct playfile *p);
 const struct mprof_playback_header *playfile_header(const struct playfile *p);
-/* The ORDER stream; *words counts END. */
+/* The ORDER stream; *words includes END. */
 const uint64_t *playfile_order(const struct playfile *p, size_t *words);
-/* One node of the trace's stacks for each op; NULL: the file has none. */
+/* A node of the trace's stacks for each op; NULL: the file has none. */
 const uint32_t *playfile_sites(const struct playfile *p);
 /* header->threads of them. */
 const struct mprof_play_thread *playfile_threads(const struct playfile *p);
 /* Their numbers in the recording; the caller frees them. */
 uint32_t *playfile_thread_numbers(const struct playfile *p);
-/* A thread's own stream; NULL when the file has one thread only: that is ORDER. */
+/* The stream of a thread; NULL if the file has only one thread, whose stream is ORDER. */
 const uint64_t *playfile_stream(const struct playfile *p, uint32_t thread, size_t *words);
 
 /* ---- ORDER, call by call ---- */
 
 struct playfile_op {
 	uint64_t op;	   /* its number, from 0 */
-	uint64_t size;	   /* asked for; 0 of a FREE */
-	uint64_t ns;	   /* recorded, since the first event: of the last TIME word */
-	uint64_t touched;  /* bytes; MPROF_PLAY_TOUCH_UNKNOWN where not recorded */
+	uint64_t size;	   /* requested; 0 for a FREE */
+	uint64_t ns;	   /* recorded time since the first event, from the last TIME word */
+	uint64_t touched;  /* bytes; MPROF_PLAY_TOUCH_UNKNOWN: not recorded */
 	uint32_t slot;	   /* below header->slots */
 	uint32_t thread;   /* index, below header->threads */
-	uint32_t site;	   /* of what was born, 0 not known */
+	uint32_t site;	   /* of the new block; 0: unknown */
 	uint8_t kind;	   /* enum mprof_play, MALLOC to ALIGNED */
 	uint8_t fn;	   /* enum mprof_fn that was called */
 	uint8_t log2align; /* 0: none */
@@ -71,5 +69,5 @@ struct playfile_cursor {
 };
 
 void playfile_start(struct playfile_cursor *c, const struct playfile *p);
-/* False at the end, or where a word makes no sense. */
+/* False at the end, or at an invalid word. */
 bool playfile_next(struct playfile_cursor *c, struct playfile_op *op);

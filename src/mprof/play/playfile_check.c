@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * playfile_check.c - is every word of a playback file right?
+ * playfile_check.c - checks every word of a playback file.
  *
- * ORDER is walked as a player would play it, with a bit for each slot and a
- * state for each thread; its sums must be the header's.  Each THREAD stream is
- * then walked beside a second walk over ORDER: it must have the same words of
- * its thread, and wait for the generations that ORDER makes.
+ * ORDER is walked as a player plays it, with a bit for each slot and a state for each thread; its
+ * sums must be those of the header. Each THREAD stream is then walked beside a second walk over
+ * ORDER: it must have the words of its thread, and wait for the generations in ORDER.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +38,7 @@ struct checker {
 	struct lane *lane;
 	const uint64_t *at, *begin, *end;
 	uint64_t ext, time;
-	bool had_ext, born; /* the word before: an EXT; the birth of a large block */
+	bool had_ext, born; /* the word before: an EXT; the allocation of a large block */
 	uint32_t thread;
 	uint64_t live_bytes, live_blocks;
 	struct mprof_play_summary sum;
@@ -76,8 +75,8 @@ static int check_sums(const struct playfile *p, struct error *err)
 /* ---- streams ---- */
 
 /*
- * The next word of the thread's own stream must be this one, behind TIME words
- * that say no more than ORDER has said by now.
+ * The next word of the thread's stream must be this one, after TIME words that are not later than
+ * those of ORDER.
  */
 static bool lane_has(struct checker *c, uint64_t word)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* playfile_parts.h - what the parts of the reader share; nobody else includes it. */
+/* playfile_parts.h - shared by the files of the reader only. */
 #pragma once
 
 #include <mprof/format.h>

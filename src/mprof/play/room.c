@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* room.c - how much memory there is to play in. */
+/* room.c - is there enough memory for a playback? */
 #include "room.h"
 
 #include <errno.h>
@@ -13,14 +13,13 @@
 
 #define ROOM_UNASKED ((uint64_t)2 << 30)
 
-/* A recording of some kilobytes may ask for gigabytes. */
+/* A recording of a few kilobytes may request gigabytes. */
 static uint64_t usual(uint64_t free)
 {
 	return free / 2 < ROOM_UNASKED ? free / 2 : ROOM_UNASKED;
 }
 
-/* The most that is touched at one time of what the program had touched; a block of which
- * nobody knows counts whole. */
+/* The most bytes touched at one time, as recorded; a block counts entirely if that is unknown. */
 static uint64_t recorded_most(const struct playfile *p, uint64_t *live)
 {
 	struct playfile_cursor c;

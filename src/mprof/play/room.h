@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * room.h - how much memory there is to play in.
+ * room.h - is there enough memory for a playback?
  */
 #pragma once
 
@@ -11,10 +11,9 @@
 #include "../util/error.h"
 
 /*
- * What a program asked for and never wrote to, a replay that writes to all of it
- * needs.  0, or -EFBIG with *err, of whatever allocator: it does not fit into half of what is
- * free, or 2 GiB if that is less; into what --memory says, if it says something.
- * playback: the file's path.  touch: as in runner.h; of what was recorded, it is read.
+ * A replay that writes to all blocks needs memory that the program requested and never touched. 0,
+ * or -EFBIG with *err, for any allocator: it does not fit into half of the free memory, or 2 GiB if
+ * that is less; or into --memory, if given. playback: path of the file. touch: as in runner.h.
  */
 int room_check(const struct mprof_playback_header *head, const char *playback, const char *touch,
 	       struct error *err);

@@ -2,9 +2,9 @@
 /*
  * runs.c - start-up and memory runs, and the order of all runs.
  *
- * A memory run ends with seconds of waiting for what its allocator gives back
- * late.  Its process is left to wait, and its result is collected when the time
- * runs are over, unless there is too little memory to leave all of them there.
+ * A memory run ends with a wait of some seconds for memory that its allocator returns late. Its
+ * process waits while the time runs go on, and its result is collected afterwards, unless there is
+ * too little memory to keep all of them.
  */
 #include "runs.h"
 
@@ -44,7 +44,7 @@ static int startup_of(struct runs *r, const struct variant *v, const struct runs
 	return ret;
 }
 
-/* The same beside a library of the program's own ("": none). */
+/* The same with a library that the program loads ("": none). */
 static int startup_beside(struct runs *r, const struct variant *v, const char *library,
 			  const struct runs_plan *plan, uint64_t *bytes, struct error *err)
 {
@@ -57,13 +57,13 @@ static int startup_beside(struct runs *r, const struct variant *v, const char *l
 	return ret;
 }
 
-/* What the program has loaded already costs nothing more when an allocator needs it as well. */
+/* Libraries that the program loads anyway are not a cost of an allocator that needs them, too. */
 static const char *library_beside(const struct runs_plan *plan)
 {
 	return plan->head->flags & MPROF_PLAY_LIBSTDCXX ? "libstdc++.so.6" : "";
 }
 
-/* What fails here is not a variant's fault: the runner is not there, or cannot run. */
+/* An error here is not due to a variant: the runner is missing, or cannot run. */
 static int make_startups(struct runs *r, const struct runs_plan *plan, struct error *err)
 {
 	static const struct variant glibc = { .name = (char *)"glibc", .so = (char *)"" };
@@ -73,7 +73,7 @@ static int make_startups(struct runs *r, const struct runs_plan *plan, struct er
 	size_t i;
 	int ret = startup_beside(r, &glibc, beside, plan, &floor, err);
 
-	if (ret && *beside) { /* recorded elsewhere: it is not here */
+	if (ret && *beside) { /* recorded on another machine: it is missing here */
 		beside = "";
 		ret = startup_beside(r, &glibc, beside, plan, &floor, err);
 	}
@@ -81,7 +81,7 @@ static int make_startups(struct runs *r, const struct runs_plan *plan, struct er
 		row = &r->row[i];
 		runs_tell(r, plan, "start of", row->variant->name);
 		row->status = startup_beside(r, row->variant, beside, plan, &bytes, &row->why);
-		/* Of glibc itself the difference is noise. */
+		/* For glibc itself, the difference is noise. */
 		if (!row->status && (*row->variant->so || row->variant->envs))
 			row->startup = bytes > floor ? bytes - floor : 0;
 	}
@@ -90,7 +90,7 @@ static int make_startups(struct runs *r, const struct runs_plan *plan, struct er
 
 /* ---- memory ---- */
 
-/* Keeps a SAMPLE.  1 when it was that of the end. */
+/* Keeps a SAMPLE. 1: it was the one at the end. */
 static int take_sample(struct play *p, struct runs_row *row, uint64_t calls, struct error *err)
 {
 	struct mprof_run_sample s;
@@ -181,7 +181,7 @@ static bool all_fit(const struct runs *r, const struct runs_plan *plan)
 
 /* ---- all of it ---- */
 
-/* Of a short play one run is too little to be timed. */
+/* A single run of a short playback is too short to time. */
 static unsigned passes_for(const struct runs *r, const struct runs_plan *plan)
 {
 	double ns;
@@ -210,7 +210,7 @@ void runs_choose(struct runs *r, const struct runs_plan *plan)
 							      : "page";
 	r->time_mode = one ? RUNS_SERIAL : plan->mode == RUNS_AUTO ? RUNS_THREADS : plan->mode;
 	r->memory_mode = r->time_mode;
-	/* Free threads make another peak each time. */
+	/* With free threads, each run has another peak. */
 	if (r->memory_mode == RUNS_THREADS && !plan->speed)
 		r->memory_mode = RUNS_ORDERED;
 	r->passes = 1;
@@ -229,7 +229,7 @@ static int make_all(struct runs *r, struct play *waiting, const struct runs_plan
 		memory_begin(r, &r->row[i], &waiting[i], plan);
 		if (!fit || waiting[i].failed)
 			memory_end(&r->row[i], &waiting[i], plan);
-		/* A damaged file is no variant's fault either. */
+		/* A damaged file is not due to a variant either. */
 		if (r->row[i].status == -EBADMSG)
 			ret = fail(err, -EBADMSG, "%s", r->row[i].why.text);
 	}

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * runs.h - a playback file played on several allocators, and what was measured.
+ * runs.h - plays a playback file on several allocators and measures them.
  *
- * Of each variant: start-up runs (what a process that allocates next to
- * nothing needs), one memory run (peak, curve, what stays after freeing all),
- * `reps` time runs, and one run in which some calls are timed.  Time runs go
- * round: in each round all variants, one null run (the same file without an
- * allocator, to be subtracted) and the control, which is the first variant that
- * plays, once more.  Each round begins one place further on, so that nobody always comes
- * first or last.  A variant that fails once is left out from then on; the rest
- * goes on.
+ * Each variant has start-up runs (the memory of a process that allocates almost nothing), one
+ * memory run (peak, curve, memory that remains after all blocks are freed), `reps` time runs, and
+ * one run in which some calls are timed. Time runs are made in rounds: each round has all variants,
+ * one null run (the same file without an allocator, to be subtracted) and the control, which is the
+ * first working variant once more. Each round begins with the next one, so none is always first or
+ * last. A variant that fails once is left out afterwards.
  *
- * The waiting of memory runs for late releases is done while the time runs go.
+ * Memory runs wait for late releases while time runs are made.
  *
  * Threads: one at a time; each run is a process of its own.
  */
@@ -28,12 +26,12 @@
 #include "stats.h"
 #include "variant.h"
 
-#define RUNS_STARTS    3     /* start-up runs, of which the least counts */
+#define RUNS_STARTS    3     /* start-up runs; the minimum counts */
 #define RUNS_SAMPLES   256   /* of the curve of resident bytes */
 #define RUNS_SHORT_NS  1e7   /* CPU time of a time run below which the file is played repeatedly */
 #define RUNS_PASSES    1000  /* at most */
-#define RUNS_STALL_S   30    /* a run in which nothing moves for so long is given up */
-#define RUNS_LATENCIES 65536 /* calls that are timed, about, where there are so many */
+#define RUNS_STALL_S   30    /* a run without progress for this time is stopped */
+#define RUNS_LATENCIES 65536 /* calls that are timed, approximately */
 
 enum runs_mode { RUNS_AUTO, RUNS_SERIAL, RUNS_THREADS, RUNS_ORDERED };
 const char *runs_mode_name(enum runs_mode m);
@@ -42,31 +40,31 @@ struct runs_plan {
 	const char *playback;
 	const struct mprof_playback_header *head;
 	enum runs_mode mode; /* AUTO: serial for one thread, else threads; memory then: ordered */
-	unsigned speed;	     /* wait for the recorded time / speed; 0: do not; not in ordered */
-	const char *touch;   /* as in runner.h; NULL: recorded where it is, else page */
-	unsigned reps;	     /* 0: no time runs */
-	int cpu;	     /* -1: do not pin */
+	unsigned speed; /* wait for the recorded time / speed; 0: do not wait; not with ordered */
+	const char *touch; /* as in runner.h; NULL: "recorded" if available, else "page" */
+	unsigned reps;	   /* 0: no time runs */
+	int cpu;	   /* -1: do not pin */
 	bool no_huge, keep, latency;
 	unsigned drain_ms[MPROF_RUN_DRAINS], drains;
-	int64_t limit_ms; /* of one run; 0: made from what the first ones took */
+	int64_t limit_ms; /* of one run; 0: from the time of the first runs */
 	/* Before each run; may be NULL.  done of `of` runs are over. */
 	void (*progress)(void *context, const char *what, const char *name, unsigned done,
 			 unsigned of);
 	void *context;
 };
 
-/* What one variant showed.  Bytes are above the process's baseline. */
+/* The results of a variant. Bytes are above the baseline of the process. */
 struct runs_row {
 	const struct variant *variant; /* the caller's */
 	int status;		       /* 0, or -errno: */
 	struct error why;	       /* "died of SIGSEGV during the playback" */
-	char said[160];	  /* on stderr by the memory run: of settings that are wrong ... */
+	char said[160];	  /* on stderr by the memory run, for example about invalid settings */
 	uint64_t startup; /* VmHWM of the start-up run - glibc's, 0 if below */
 	struct mprof_run_result memory;
 	struct mprof_run_sample *sample; /* of the memory run */
 	size_t samples;
 	double *cpu, *wall;	       /* ns a call, one figure a round; null subtracted from cpu */
-	size_t times;		       /* rounds that it took part in */
+	size_t times;		       /* rounds in which it was played */
 	struct middle cpu_ns, wall_ns; /* of these */
 	struct mprof_run_result timed; /* the last time run */
 	struct mprof_run_result latency;
@@ -74,36 +72,36 @@ struct runs_row {
 };
 
 struct runs {
-	struct runs_row *row; /* one for each variant, in their order */
+	struct runs_row *row; /* one for each variant, in the same order */
 	size_t n;
-	size_t control_of;		       /* the first row that could be played */
+	size_t control_of;		       /* the first row that worked */
 	struct runs_row control;	       /* ... once more; no memory run */
 	struct middle null_ns;		       /* ns a call of the runner itself, subtracted */
 	enum runs_mode time_mode, memory_mode; /* not AUTO */
 	const char *touch;
-	unsigned passes; /* times that a time run plays the file */
+	unsigned passes; /* how often a time run plays the file */
 	uint64_t thp;	 /* as in mprof_run_result */
 	unsigned done;	 /* runs begun, for progress */
 };
 
 /*
- * Plays.  0, also when variants failed; -errno and *err when nothing can be
- * played at all.  runs_release() in any case.
+ * Plays. 0, also if variants failed; -errno and *err if nothing can be played. runs_release() in
+ * any case.
  */
 int runs_make(struct runs *r, const struct runs_plan *plan, const struct variants *vs,
 	      struct error *err);
 void runs_release(struct runs *r);
-/* Fills in what the plan leaves open: modes and touch; one pass. */
+/* Fills in the open parts of the plan: modes and touch; one pass. */
 void runs_choose(struct runs *r, const struct runs_plan *plan);
 
 /* ---- parts of runs_make: timing.c ---- */
 
 /* Fills cpu, wall and timed of the rows and of the control, and null_ns.  0, or -errno and *err. */
 int timing_make(struct runs *r, const struct runs_plan *plan, struct error *err);
-/* The run with timed calls.  What fails is the row's. */
+/* The run with timed calls. An error belongs to the row. */
 void timing_latency(struct runs *r, struct runs_row *row, const struct runs_plan *plan);
 
-/* What a row needs in memory at most: peak above the baseline and start-up. */
+/* The most memory that a row needs: peak above the baseline, and start-up. */
 static inline uint64_t runs_peak(const struct runs_row *row)
 {
 	return row->memory.peak_rss + row->startup;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* runs_args.c - what each run is given: the runner's arguments, a time limit, an announcement. */
+/* runs_args.c - the runner's arguments, time limit and announcement of each run. */
 #include "runs_args.h"
 
 #include <stdio.h>
 
-#define FIRST_LIMIT_MS 60000 /* of a run whose length is not known, and 20 us for each call */
+#define FIRST_LIMIT_MS 60000 /* for a run of unknown length, and 20 us for each call */
 #define LEAST_LIMIT_MS 20000
-#define LIMIT_TIMES    50 /* of what the fastest memory run took */
+#define LIMIT_TIMES    50 /* times the time of the fastest memory run */
 
 const char *runs_mode_name(enum runs_mode m)
 {
@@ -15,14 +15,14 @@ const char *runs_mode_name(enum runs_mode m)
 	return name[m];
 }
 
-/* What every run is told. */
+/* The arguments of every run. */
 static void common(struct play_args *a, const struct runs_plan *p, const char *mode)
 {
 	*a = (struct play_args){ .n = 0 };
 	play_args_put(a, "in=%s", p->playback);
 	play_args_put(a, "mode=%s", mode);
 	play_args_put(a, "thp=%d", !p->no_huge);
-	/* Whoever waits for a time to come moves nothing meanwhile. */
+	/* A run that waits for recorded times makes no progress meanwhile. */
 	play_args_put(a, "stall=%d", p->speed ? 0 : RUNS_STALL_S);
 }
 
@@ -55,7 +55,7 @@ void runs_args_memory(struct play_args *a, const struct runs_plan *p, const stru
 	paced(a, p, r->memory_mode);
 }
 
-/* Only one thread can be held to one processor. */
+/* Only a single thread can be bound to one processor. */
 static void pinned(struct play_args *a, const struct runs_plan *p, enum runs_mode mode)
 {
 	if (p->cpu >= 0 && mode == RUNS_SERIAL)
@@ -87,7 +87,7 @@ void runs_args_latency(struct play_args *a, const struct runs_plan *p, const str
 	paced(a, p, r->time_mode);
 }
 
-/* What the plan makes of a run besides playing: waits. */
+/* The time that a run waits according to the plan. */
 static int64_t waiting_ms(const struct runs *r, const struct runs_plan *plan)
 {
 	int64_t ms = 0;

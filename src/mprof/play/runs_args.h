@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* runs_args.h - what each run is given: the runner's arguments, a time limit, an announcement. */
+/* runs_args.h - the runner's arguments, time limit and announcement of each run. */
 #pragma once
 
 #include "play.h"
@@ -12,9 +12,9 @@ void runs_args_time(struct play_args *a, const struct runs_plan *p, const struct
 		    bool null);
 void runs_args_latency(struct play_args *a, const struct runs_plan *p, const struct runs *r);
 
-/* CPU time of the calls of a memory run, without its end; 0: not known. */
+/* CPU time of the calls of a memory run, without its end; 0: unknown. */
 uint64_t runs_played_ns(const struct runs_row *row);
-/* How long a run may take that plays the file so often. */
+/* The time limit of a run that plays the file this often. */
 int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsigned passes);
 /* Tells plan->progress. */
 void runs_tell(struct runs *r, const struct runs_plan *plan, const char *what, const char *name);

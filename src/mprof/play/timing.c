@@ -3,8 +3,8 @@
  * timing.c - the rounds of time runs.
  *
  * Place 0 of a round is the null run, 1 to n are the variants, n + 1 is the
- * control.  Round k begins at place k.  What the null run costs is subtracted as
- * the median over all rounds: its own noise must not come on top of theirs.
+ * control.  Round k begins at place k.  The cost of the null run is subtracted as the median over
+ * all rounds, so that its noise does not add to theirs.
  */
 #include "runs.h"
 
@@ -15,7 +15,7 @@
 #include "play.h"
 #include "runs_args.h"
 
-/* One run; its result is kept in *result. */
+/* Makes one run, with its result in *result. */
 static int play_once(struct runs *r, const struct runs_plan *plan, const struct variant *v,
 		     bool null, struct mprof_run_result *result, struct error *err)
 {

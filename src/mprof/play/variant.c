@@ -12,7 +12,7 @@
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/* Beginnings of the names; those of glibc are what mallopt(3) and ld.so(8) list. */
+/* Prefixes of the names; for glibc, those that mallopt(3) and ld.so(8) list. */
 static const char *const settings[] = { "MALLOC_",	  "GLIBC_TUNABLES", "_RJEM_MALLOC_CONF",
 					"JE_MALLOC_CONF", "MIMALLOC_",	    "TCMALLOC",
 					"HEAPCHECK",	  "HEAPPROFILE",    "TBB_MALLOC_",
@@ -91,7 +91,7 @@ static bool has_env(const struct variant *v, const char *setting)
 	return false;
 }
 
-/* NAME=VALUE with a name that a shell would take. */
+/* NAME=VALUE with a name that a shell accepts. */
 static bool is_assignment(const char *s, size_t length)
 {
 	size_t n = strspn(s, NAME_CHARACTERS);
@@ -99,7 +99,7 @@ static bool is_assignment(const char *s, size_t length)
 	return n && n < length && s[n] == '=' && !isdigit((unsigned char)*s);
 }
 
-/* The inside of the brackets. */
+/* Parses the inside of the brackets. */
 static int add_settings(struct variant *v, const char *s, struct error *err)
 {
 	size_t n;
@@ -118,7 +118,7 @@ static int add_settings(struct variant *v, const char *s, struct error *err)
 	return 0;
 }
 
-/* Takes so, name and settings of one variant whose sweeps are filled in. */
+/* Adds a variant with so, name and settings, whose sweeps are filled in. */
 static int add_one(struct variants *vs, char *so, const char *name, const char *set,
 		   struct error *err)
 {
@@ -143,7 +143,7 @@ static int add_one(struct variants *vs, char *so, const char *name, const char *
 	return ret;
 }
 
-/* A path is known by its last part; slashes in brackets are none of it. */
+/* The name of a path is its last part, without regard to slashes in brackets. */
 static const char *behind_slash(const char *entry)
 {
 	const char *slash = memrchr(entry, '/', strcspn(entry, "["));
@@ -211,7 +211,7 @@ static int add_all(struct variants *vs, struct error *err)
 
 /*
  * The length of the entry at s, to its comma or the end; 0 when brackets do not
- * match, or something stands behind them.
+ * match, or something follows them.
  */
 static size_t entry_length(const char *s)
 {

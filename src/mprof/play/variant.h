@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * variant.h - an allocator with its settings: what a playback is played on.
+ * variant.h - an allocator with its settings, on which a playback is played.
  *
  * A list is written
  *
@@ -36,14 +36,13 @@ struct variants {
 };
 
 /*
- * Adds the list's variants behind those that *vs has; a name that is there
- * already gets "#2" and so on.  0, or -EINVAL with *err; then *vs still has to be
- * released.
+ * Appends the variants of the list to *vs; a name that exists already gets "#2" and so on. 0, or
+ * -EINVAL with *err; release *vs in any case.
  */
 int variants_parse(struct variants *vs, const char *list, struct error *err);
 /* Is it NAME=VALUE? */
 bool variant_setting(const char *s);
-/* Sets such a variable for all of them, where an entry does not set NAME itself. */
+/* Sets a variable for all variants that do not set NAME themselves. */
 void variants_set(struct variants *vs, const char *setting);
 void variants_release(struct variants *vs);
 
@@ -51,8 +50,8 @@ void variants_release(struct variants *vs);
 bool variant_is_setting(const char *variable);
 
 /*
- * The version of a shared object ("" for glibc): that of the Debian package which installed it,
- * else the name of its file.  free() it.
+ * The version of a shared object ("" for glibc): that of its Debian package, else the name of its
+ * file.  free() it.
  */
 char *variant_version(const char *so);
 

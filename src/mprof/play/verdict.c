@@ -72,7 +72,7 @@ static int compare_time(const void *a, const void *b, void *runs)
 	return (p > q) - (p < q);
 }
 
-/* The middle of the relative spreads, the control's included. */
+/* The median of the relative spreads, including the control. */
 static double middle_spread(const struct runs *r)
 {
 	double *part = must_calloc(r->n + 1, sizeof(*part)), middle;
@@ -89,7 +89,7 @@ static double middle_spread(const struct runs *r)
 	return middle;
 }
 
-/* Is the same allocator, played as another one, the same? */
+/* Does the control agree with its variant? */
 static void judge_control(struct verdict *v, const struct runs *r)
 {
 	const struct runs_row *first = &r->row[r->control_of], *again = &r->control;
@@ -106,7 +106,7 @@ static void judge_control(struct verdict *v, const struct runs *r)
 	v->quiet = !v->few && (apart <= noise_of(v, first, again) || v->control <= VERDICT_CONTROL);
 }
 
-/* What every allocator refuses, as 1 TiB, is the machine's limit and fair to all of them. */
+/* Requests that every allocator refuses, such as 1 TiB, exceed the machine and do not count. */
 static uint64_t least_refused(const struct runs *r)
 {
 	uint64_t least = UINT64_MAX;

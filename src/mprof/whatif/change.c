@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * change.c - what if: which rule changes a call, and what becomes of it.
+ * change.c - what if: which rule changes a call, and how.
  */
 #include "change.h"
 
@@ -12,7 +12,7 @@
 #include "../util/ranges.h"
 #include "change_parts.h"
 
-/* What the rules say of a site. */
+/* The rules that match a site. */
 struct site_rules {
 	bool known;
 	int8_t birth, reserve; /* index of a rule, or -1 */
@@ -23,7 +23,7 @@ struct change {
 	struct array site; /* struct site_rules */
 	struct pools pools;
 	struct chains chains;
-	bool began; /* the collecting one: a call was passed on */
+	bool began; /* while collecting: a call was passed on */
 	bool collected;
 };
 
@@ -41,7 +41,7 @@ const char *change_kind_name(enum change_kind kind)
 	return kind_names[kind];
 }
 
-/* "64k": at least a page, so that there is something to share. */
+/* "64k": at least a page, or blocks could not share it. */
 static int parse_chunk(struct change_rule *r, const char *text, struct error *err)
 {
 	if (parse_size(text, &r->chunk, NULL) || r->chunk < 256 || r->chunk > CHANGE_CHUNK_MOST)
@@ -50,8 +50,8 @@ static int parse_chunk(struct change_rule *r, const char *text, struct error *er
 }
 
 /*
- * ",chunk=64k,free-list" at the end of what stands in `text`, which is cut
- * there.  A name with a comma in it (C++) stays whole: only what is known counts.
+ * Parses ",chunk=64k,free-list" at the end of `text`, and cuts it off. Other commas belong to the
+ * name (C++).
  */
 static int parse_pool(struct change_rule *r, char *text, struct error *err)
 {
@@ -90,7 +90,7 @@ static int parse_resize(struct change_rule *r, char *text, struct error *err)
 		     : 0;
 }
 
-/* "F:29": digits behind a single colon; those behind two are of a name. */
+/* "F:29": digits after a single colon; after two, they belong to the name. */
 static int parse_line(struct change_rule *r, const char *text, struct error *err)
 {
 	char *colon;
@@ -175,7 +175,7 @@ static int reserve_of(void *context, uint32_t site)
 
 /* ---- what becomes of a block ---- */
 
-/* The old block goes, wherever it is. */
+/* Frees the old block, wherever it is. */
 static void end_old(struct change *c, const struct compile_call *call,
 		    const struct compile_old *old, struct compile *to)
 {
@@ -196,7 +196,7 @@ static void end_old(struct change *c, const struct compile_call *call,
 	}
 }
 
-/* A birth that stays one, of `size` bytes; what was resized to it may not be there any more. */
+/* An allocation of `size` bytes that stays one; the block that it resized may not exist. */
 static void emit_birth(struct change *c, const struct compile_call *call,
 		       const struct compile_old *old, uint64_t size, uint64_t *tag,
 		       struct compile *to)
@@ -236,7 +236,7 @@ static void drop(struct change *c, struct change_rule *r, const struct compile_c
 	*tag = tag_of(FATE_DROPPED, 0);
 }
 
-/* False: the pool does not take it. */
+/* False: it does not fit into the pool. */
 static bool move_to_pool(struct change *c, uint32_t number, const struct compile_call *call,
 			 const struct compile_old *old, uint64_t *tag, struct compile *to)
 {
@@ -287,7 +287,7 @@ static void collect(void *self, const struct compile_call *call, const struct co
 {
 	struct change *c = self;
 
-	/* A file without a call is refused; this one is thrown away. */
+	/* A file without calls is refused; this one is discarded anyway. */
 	if (!c->began && begins) {
 		compile_call(to, call, COMPILE_NONE, true);
 		c->began = true;

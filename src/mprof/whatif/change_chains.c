@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * change_chains.c - blocks that are grown: found in one walk, reserved in the next.
+ * change_chains.c - blocks that grow: found in one walk, reserved in the next.
  *
  * While collecting, a block's tag is its birth number times two or, once it has
  * been resized, its chain's number times two plus one.  A copy becomes known
@@ -17,7 +17,7 @@
 
 #define NONE UINT32_MAX
 
-/* What a thread did last. */
+/* The last call of a thread. */
 struct handed_out {
 	uint64_t birth, size;
 	uint32_t site;
@@ -43,7 +43,7 @@ static void add_link(struct chains *c, uint64_t birth, uint32_t chain, bool root
 
 /* ---- collecting ---- */
 
-/* The chain that a block with this tag is of. */
+/* The chain of a block with this tag. */
 static uint32_t chain_of(const struct chains *c, uint64_t tag)
 {
 	if (tag & 1)
@@ -62,7 +62,7 @@ static uint32_t new_chain(struct chains *c, uint64_t birth, uint64_t size, int r
 	return i;
 }
 
-/* The block of `old` becomes one of `size` bytes.  The chain, or NONE. */
+/* The block of `old` gets `size` bytes. Returns its chain, or NONE. */
 static uint32_t step(struct chains *c, const struct compile_old *old, uint64_t size, bool copy,
 		     int rule)
 {
@@ -104,7 +104,7 @@ void chains_collect(struct chains *c, const struct compile_call *call,
 	last->valid = false;
 }
 
-/* Copies alone are a chain if they are many and lead far; few may be chance. */
+/* Copies alone are a chain only if they are many and grow far; a few may be chance. */
 static bool is_chain(const struct chain *c)
 {
 	return c->reallocs || (c->copies >= GROWTH_COPIES && c->greatest >= 2 * c->first);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * change_parts.h - what the parts of a what-if share.  Nobody else includes this.
+ * change_parts.h - shared by the files of whatif/ only.
  *
- * The compiler keeps a word of ours for each block (compile.h: tag): what
- * became of it, in the upper four bits, and which one it is, below.
+ * The compiler keeps a word of ours for each block (compile.h: tag): its treatment in the upper
+ * four bits, its number below.
  */
 #pragma once
 
@@ -81,10 +81,10 @@ struct pools {
 /* A block for the rule's pool; false: it stays as it is.  Sets *tag, emits what it takes. */
 bool pool_take(struct pools *p, struct change_rule *rule, uint32_t number,
 	       const struct compile_call *call, uint64_t *tag, struct compile *to);
-/* A block of size bytes of this chunk ends. */
+/* A block of size bytes of this chunk is freed. */
 void pool_give(struct pools *p, const struct change_rule *rule, uint64_t chunk,
 	       const struct compile_call *call, struct compile *to);
-/* Would a block of this size lie in the same place of the same chunk? */
+/* Would a block of this size have the same place in the same chunk? */
 bool pool_fits(const struct pools *p, const struct change_rule *rule, uint32_t number,
 	       uint64_t chunk, uint64_t size);
 uint32_t pool_rule(const struct pools *p, uint64_t chunk);
@@ -127,7 +127,7 @@ void chains_collect(struct chains *c, const struct compile_call *call,
 		    const struct stacks *stacks, chains_match *match, void *context);
 /* Between collecting and applying. */
 void chains_sort(struct chains *c);
-/* False: the call is of no chain.  Else all is done. */
+/* False: the call does not belong to a chain. Else it is done. */
 bool chains_apply(struct chains *c, struct change_rule *rule, const struct compile_call *call,
 		  const struct compile_old *old, bool begins, uint64_t *tag, struct compile *to);
 void chains_release(struct chains *c);

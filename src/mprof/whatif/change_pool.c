@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * change_pool.c - blocks out of chunks.
+ * change_pool.c - blocks from chunks.
  *
- * Only what a pool asks its allocator for matters, so a chunk has no blocks,
- * just their number.  Chunks with room stand in a list for each class, the
- * last one used first; a bump chunk stands there while it is the current one.
+ * Only the requests of a pool to its allocator matter, so a chunk only counts its blocks. Chunks
+ * with space are in a list for each class, the last used first; a bump chunk is there while it is
+ * the current one.
  */
 #include "change_parts.h"
 
@@ -112,7 +112,7 @@ static void drop_chunk(struct pools *p, uint32_t number, const struct compile_ca
 	p->unused_count++;
 }
 
-/* The first chunk of its class with room, or NULL.  A bump chunk without room is not kept. */
+/* The first chunk of its class with space, or NULL. A bump chunk without space is removed. */
 static struct pool_chunk *open_chunk(struct pools *p, const struct change_rule *rule,
 				     uint32_t number, uint64_t size)
 {
@@ -171,7 +171,7 @@ void pool_give(struct pools *p, const struct change_rule *rule, uint64_t number,
 		put_in(p, at);
 	if (--c->live)
 		return;
-	/* One empty chunk is kept for what comes next: the current one, which begins anew. */
+	/* The current chunk is kept when it becomes empty, and reused. */
 	if (!rule->free_list && current) {
 		c->room = (uint32_t)rule->chunk;
 		return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* change_runs.c - a program's calls as they are and changed, on the same allocators. */
+/* change_runs.c - the recorded and the changed calls of a program on the same allocators. */
 #include "change_runs.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "../play/verdict.h"
 #include "../util/alloc.h"
 
-/* Places of a round for each variant. */
+/* Runs of a round for each variant. */
 enum { PLACE_AS_IT_IS, PLACE_CHANGED, PLACE_CONTROL, PLACES };
 
 static void tell(struct change_runs *r, const struct change_runs_plan *plan, const char *what,

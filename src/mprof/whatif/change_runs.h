@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * change_runs.h - a program's calls as they are and changed, played on the same
- * allocators in turn.
+ * change_runs.h - plays the recorded and the changed calls of a program on the same allocators in
+ * turn.
  *
- * As runs.h does it: one memory run and `reps` time runs each, the runner alone
- * subtracted, and a control: the calls as they are, once more.  Each round has
- * all of them, and begins one place further on.  Here times are those of all
- * calls together, for there are not as many of them on both sides.
+ * As in runs.h: one memory run and `reps` time runs each, without the time of the runner itself,
+ * and a control: the recorded calls once more. Each round contains all of them and begins with the
+ * next one. Times are those of all calls together, because the two sides have different numbers of
+ * calls.
  *
- * Rules of noise: verdict.h.
+ * Noise: see verdict.h.
  * Threads: one at a time; each run is a process of its own.
  */
 #pragma once
@@ -20,8 +20,8 @@ enum change_sides { SIDE_AS_IT_IS, SIDE_CHANGED, SIDES };
 
 struct change_side {
 	struct mprof_run_result memory; /* of the memory run */
-	double *cpu;			/* ns of all calls, one a round */
-	struct middle cpu_ns;		/* the runner's own subtracted */
+	double *cpu;			/* ns of all calls, for each round */
+	struct middle cpu_ns;		/* without the runner itself */
 };
 
 struct change_row {
@@ -30,8 +30,8 @@ struct change_row {
 	struct error why;
 	struct change_side side[SIDES], control; /* control: cpu only */
 	size_t times;				 /* rounds that all three took part in */
-	bool timed, quiet; /* there are times; and the control was as it should be */
-	double noise;	   /* ns: sides that differ by more are not the same */
+	bool timed, quiet;			 /* there are times; and the control agrees */
+	double noise;				 /* ns: a larger difference is significant */
 	bool time_differs, peak_differs;
 };
 
@@ -46,8 +46,8 @@ struct change_runs {
 };
 
 struct change_runs_plan {
-	struct runs_plan side[SIDES]; /* the same but for playback and head */
-	bool heaps;		      /* look where blocks lie, too */
+	struct runs_plan side[SIDES]; /* the same except for playback and head */
+	bool heaps;		      /* also analyse block placement */
 };
 
 /* 0, also when variants failed; else -errno and *err.  Release in any case. */
@@ -55,6 +55,6 @@ int change_runs_make(struct change_runs *r, const struct change_runs_plan *plan,
 		     const struct variants *vs, struct error *err);
 void change_runs_release(struct change_runs *r);
 
-/* Peak of a side above its start; page use (4 KiB) at the peak of live bytes, 0 not known. */
+/* Peak of a side above its start; page use (4 KiB) at the peak of live bytes, 0: unknown. */
 uint64_t change_peak(const struct change_row *row, enum change_sides side);
 double change_page_use(const struct change_runs *r, size_t row, enum change_sides side);
