@@ -38,10 +38,11 @@
 
 #define VERSION 0x10400u /* of heaptrack, and of its format */
 #define FORMAT	3u
-#define TICK_MS 10u	   /* between `c` lines, as in heaptrack */
-#define NEAR	4096u	   /* slots of the table of recent infos */
-#define KNOWN	(1u << 20) /* the least number of `a` that are kept before unused ones are dropped \
-			    */
+#define TICK_MS 10u   /* between `c` lines, as in heaptrack */
+#define NEAR	4096u /* slots of the table of recent infos */
+#define KNOWN                                                                              \
+	(1u << 20) /* the least number of `a` that are kept before unused ones are dropped \
+		    */
 
 /* One `a`: how many of its blocks are live, and how many were live at the end of their process. */
 struct info {
