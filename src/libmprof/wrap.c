@@ -8,7 +8,8 @@
  * part of that call.
  *
  * The hooks of a MODE find the stack and the usable size of a block themselves.  During a note,
- * `noting` supplies them: the stack is that of the wrapped function's caller.  The size is the
+ * `noting` supplies them: the stack is that of the wrapped function's caller (the unwinders fp and
+ * libgcc would begin it with our frame).  The size is the
  * requested one, because the memory around such a block is unknown; before a free it is 0.
  */
 #include <dlfcn.h>

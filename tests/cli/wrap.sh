@@ -156,10 +156,14 @@ test_wrap_functions_over_malloc() {
 		expect_same "all of $file" "$(wrap_totals $file)" '1005 103237 401 42000'
 		expect_same "work in $file" "$(wrap_figures $file work)" '1000 100000 40000'
 		expect_same "more in $file" "$(wrap_figures $file more)" '5 3237 2000'
-		run "$mprof" export -f folded $file -o -
-		expect_no_text out mprof_wrapped
+		run "$mprof" export --to folded $file
+		expect_status 0
+		expect_text out ';main;work '
 		expect_no_text out my_malloc
 	done
+	# Also with an unwinder that does not leave frames of the library out.
+	run "$mprof" profile -q --unwind fp --depth 1 --wrap "$wrap_my" -o d ./uses
+	expect_same 'one frame' "$(wrap_figures d work)" '1000 100000 40000'
 	run "$mprof" dump t
 	expect_same 'calls of the trace' "$(awk '{ n[$4]++ } END { print n["malloc"], n["calloc"], n["realloc"], n["free"] }' out)" \
 		'1001 1 4 601'
