@@ -1209,6 +1209,24 @@ only("c++", "light and dark by a button, in saved pictures, too", async (r) => {
   await page.close();
 });
 
+only("hostile", "pages of the whole run offer no figure or filter; without a flame graph, / filters by function", async (r) => {
+  const page = await open(r, "page=realloc"), choices = () => page.locator(".bar select, .bar input").count(), whole = page.getByRole("button", { name: "Whole run" });
+  assert.equal(await choices(), 0);
+  const text = await page.locator("#page").innerText();
+  assert.ok(/The program did not call realloc/.test(text) && !/in place/.test(text), text);
+  await go(page, "page=tables");
+  assert.ok(await choices() > 4);
+  await page.locator("body").press("/");
+  assert.equal(await page.evaluate(() => document.activeElement.list?.id), "names-function");
+  assert.ok(!await whole.isVisible());
+  await go(page, "page=tables&to=0");
+  assert.ok(await whole.isVisible());
+  await whole.click();
+  assert.ok(!await whole.isVisible());
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 const served = (name, run) => world.view && tests.push([`view: ${name}`, () => run(world.view)]);
 
 served("every page is drawn without a complaint, and only its server is asked", async (v) => {
@@ -1217,6 +1235,7 @@ served("every page is drawn without a complaint, and only its server is asked", 
     await go(page, `page=${name}`);
     assert.ok(await page.evaluate(() => document.querySelector("main#page").innerText.trim().length > 10), name);
   }
+  await go(page, "page=tables");
   assert.equal(await total(page), bytes(v.peak));
   assert.deepEqual(page.problems, []);
   await page.close();

@@ -62,7 +62,14 @@ export class Bar {
 			...options.map(([v, t]) => el("option", { value: v, selected: v == value }, t))));
 	}
 
-	show(s: State, a: Answer, more: HTMLElement | null): void {
+	// To the name of a function that every stack has to go through.
+	search(): void {
+		this.filters.open = true;
+		this.filters.querySelector<HTMLElement>('[list="names-function"]')?.focus();
+	}
+
+	// whole: the page covers the whole run, so that only what is set already is shown.
+	show(s: State, a: Answer, more: HTMLElement | null, whole: boolean): void {
 		const { d, set } = this, f = s.filter, filter = (change: Partial<Filter>) => set({ filter: { ...s.filter, ...change } });
 		const processes = d.head.report.processes as { process: number; command?: string }[], known = new Set(d.thread.number.length ? d.thread.process : []);
 		const threads = [...d.thread.number].filter((_, i) => !f.process || d.thread.process[i] == f.process).slice(0, 500);
@@ -78,14 +85,14 @@ export class Bar {
 				change: (e: Event) => filter({ [n.key]: pattern(d, n.of, (e.target as HTMLInputElement).value) }) }))),
 		].filter((e): e is HTMLElement => !!e);
 		this.filters.replaceChildren(el("summary", {}, "Filters"), el("div", {}, ...list));
-		this.root.replaceChildren(
-			this.choose("Figure", measures.map((m, i) => [m.key, i < 9 ? `${m.title} (${i + 1})` : m.title]), s.measure.key,
-				v => set({ measure: measures.find(m => m.key == v)! })),
-			el("label", { title: "Show frames of libraries and containers (l)" }, el("input", { type: "checkbox", checked: !s.foldLibraries,
-				change: () => set({ foldLibraries: !s.foldLibraries }) }), " Library frames"),
-			...this.chips(s, filter), el("strong", { class: "total" }, figure(s.measure.unit, a.total)), this.range(s, a),
+		const choices = () => [this.choose("Figure", measures.map((m, i) => [m.key, i < 9 ? `${m.title} (${i + 1})` : m.title]), s.measure.key,
+			v => set({ measure: measures.find(m => m.key == v)! })),
+		el("label", { title: "Show frames of libraries and containers (l)" }, el("input", { type: "checkbox", checked: !s.foldLibraries,
+			change: () => set({ foldLibraries: !s.foldLibraries }) }), " Library frames")];
+		this.root.replaceChildren(...(whole ? [] : choices()), ...this.chips(s, filter),
+			el("strong", { class: "total" }, whole ? "" : figure(s.measure.unit, a.total)), whole ? "" : this.range(s, a),
 			el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", click: this.theme }, "\u25d0"),
-			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?"), this.filters, ...(more ? [more] : []), this.lists);
+			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?"), whole ? "" : this.filters, ...(more ? [more] : []), this.lists);
 	}
 
 	// The range of an estimated figure.

@@ -249,8 +249,7 @@ export function callers(v: View): HTMLElement {
 	const figures = s.foldLibraries && d.line.library[line] ? v.a : a;
 	const all = around(d, figures, v.keys, v.keys[line], s.levels);
 	const graph = new Graph(v, all);
-	return el("section", {}, el("h2", {}, nameOf(d, line)), el("p", {}, place(v, line), ": ",
-		figure(unit, all.total), " with callees", s.measure.unit == "bytes" || unit == "calls" ? `, ${figure(unit, all.own)} of its own.` : "."),
+	return el("section", {}, el("h2", {}, nameOf(d, line)), el("p", {}, place(v, line), " ", figure(unit, all.total), " with callees", s.measure.unit == "bytes" || unit == "calls" ? `, ${figure(unit, all.own)} of its own.` : "."),
 		el("div", { class: "bar2" }, chooser(v, a),
 			select("Calls away", "Number of calls shown to each side", [[1, "1"], [2, "2"], [3, "3"], [4, "4"], [64, "all"]], s.levels,
 				n => v.set({ levels: n })),

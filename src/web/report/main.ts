@@ -31,7 +31,7 @@ const KEYS: [string, string][] = [
 	["click, Enter, F", "zoom into a frame"], ["Esc, 0", "show all"], ["arrows, Home", "move from frame to frame"],
 	["double click, c", "call graph around the frame's function"], ["s, e", "its source line, here and in an editor (chosen on the page Sources)"], ["f", "only stacks through it"],
 	["d", "no stacks through it"], ["m, C", "merge it, or its whole module, into its callers"], ["Ctrl-C, S", "copy its name, its stack"],
-	["/, Ctrl-F", "search"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"], ["r", "fold recursion"],
+	["/, Ctrl-F", "search; without a flame graph, filter by function"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"], ["r", "fold recursion"],
 	["t, T", "next thread, previous thread"], ["x", "swap the two traces that are compared"], ["*", "expand everything below a row of the tree"],
 	["Alt-Left", "back"], ["[ ]", "move the window"], ["w", "whole run"], ["u", "remove all filters"], ["?", "this list"],
 ];
@@ -57,7 +57,7 @@ class App {
 	private timeline: Timeline;
 	private graph = el("div", { class: "graph" });
 	private found = el("output", { class: "found" });
-	private search = el("input", { type: "search", "aria-label": "Search functions", placeholder: "Search or /regexp/", title: "Part of a name, or a regular expression between slashes (/)", size: 18, autocomplete: "off",
+	private search = el("input", { type: "search", "aria-label": "Search functions", placeholder: "Search or /regexp/", title: "Part of a name, or a regular expression between slashes (/)", size: 16, autocomplete: "off",
 		input: () => this.set({ search: this.search.value }, true) });
 	private nav = el("nav", { "aria-label": "Pages" });
 	private bar: Bar;
@@ -149,9 +149,10 @@ class App {
 		this.makeLayers(curve);
 		this.timeline.show(s.from, s.to, resident ? residentLayers(d, s.whose, this.keys) : this.layers, resident ? null : curve, s.band);
 		this.showNav();
-		this.bar.show(s, this.answer, d.head.served && !d.head.totals ? this.exactWindow() : null);
+		const page = pages.find(p => p.key == s.page) ?? pages[0];
+		this.bar.show(s, this.answer, d.head.served && !d.head.totals && !page.whole ? this.exactWindow() : null, !!page.whole);
 		this.showGraph();
-		const page = pages.find(p => p.key == s.page) ?? pages[0], focus = document.activeElement == this.search;
+		const focus = document.activeElement == this.search;
 		const column = this.main.contains(document.activeElement) && document.activeElement!.closest("th")?.textContent;
 		this.main.replaceChildren((d.head.totals && page.totals || page.make)(this.view()));
 		if (page.whole && !isWhole(d, s))
@@ -194,7 +195,9 @@ class App {
 		if (this.asking != question)
 			return;
 		this.waiting = text;
-		document.getElementById("waiting")!.textContent = text;
+		const output = document.getElementById("waiting"); // not on pages of the whole run
+		if (output)
+			output.textContent = text;
 	}
 
 	// Start and end of a window in seconds, for the trace itself to answer.
@@ -247,8 +250,9 @@ class App {
 				value: SHARES.indexOf(s.share), "aria-label": "Minimum share of a frame", change: (e: Event) => this.set({ share: SHARES[+(e.target as HTMLInputElement).value] }) }),
 				` ${s.share} %`),
 			el("button", { type: "button", click: () => flame.zoomTo(0) }, "Show all"),
-			el("button", { type: "button", click: () => download("flame.svg", "image/svg+xml", flame.svg(s.measure.title)) }, "Save SVG"),
-			el("button", { type: "button", click: () => flame.canvas.toBlob(b => b && download("flame.png", "image/png", b)) }, "Save PNG")),
+			el("span", { class: "saves" },
+				el("button", { type: "button", click: () => download("flame.svg", "image/svg+xml", flame.svg(s.measure.title)) }, "Save SVG"),
+				el("button", { type: "button", click: () => flame.canvas.toBlob(b => b && download("flame.png", "image/png", b)) }, "Save PNG"))),
 			flame.live, flame.box, this.stack() ?? "");
 	}
 
@@ -320,7 +324,7 @@ class App {
 		};
 		const n = Number(e.key);
 		if (n >= 1 && n <= measures.length) this.set({ measure: measures[n - 1] });
-		else if (e.key == "/") this.search.focus();
+		else if (e.key == "/") this.search.isConnected ? this.search.focus() : this.bar.search();
 		else if (e.key == "i") this.set({ inverted: !s.inverted });
 		else if (e.key == "v") this.set({ icicle: !s.icicle });
 		else if (e.key == "l") this.set({ foldLibraries: !s.foldLibraries });

@@ -415,9 +415,9 @@ function realloc(v: View): HTMLElement {
 			{ key: "place", title: "Where", text: c => placeOf(v.d, grower(c.node)), node: c => place(v, grower(c.node)) },
 		], v.s.sort == "own" ? "saves" : v.s.sort, sort => v.set({ sort }), "growth", 25),
 		g.left_out > 0 && el("p", {}, `${count(g.left_out)} more call stacks save less.`),
-		el("h3", {}, "Calls of realloc"), el("p", {}, `${count(r.calls)} calls; at most ${bytes(r.copied_bytes)} copied.`),
-		sortable(["in_place", "moved"], [
-			{ key: "what", title: "", text: k => k == "moved" ? "moved" : "in place" },
+		el("h3", {}, "Calls of realloc"), el("p", {}, r.calls ? `${many(r.calls, "call")}; at most ${bytes(r.copied_bytes)} copied.` : "The program did not call realloc."),
+		r.calls > 0 && sortable(["in_place", "moved"], [
+			{ key: "what", title: "Block", text: k => k == "moved" ? "moved" : "in place" },
 			...kinds.map(kind => ({ key: kind, title: kind, number: true, text: (k: string) => count(r[k][kind]), value: (k: string) => r[k][kind] })),
 		], "what", () => {}, "realloc"), resizeDots(r.sizes, r.sizes_left_out), resizePairs(r.pairs), exactResizes(r.sizes, r.sizes_left_out));
 }

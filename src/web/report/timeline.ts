@@ -22,6 +22,7 @@ export class Timeline {
 	private layers: Layer[] = [];
 	private curve: Curve | null = null; // what the layers are of; null: resident memory by its parts
 	private choices = el("div", { class: "bar2" });
+	private all = el("button", { type: "button", click: () => this.onWindow(-1, this.d.points - 1) }, "Whole run");
 	private line = false; // draw resident memory as a line over the layers
 	private drag = -1;
 	onWindow: (from: number, to: number) => void = () => {};
@@ -34,8 +35,7 @@ export class Timeline {
 		this.from = slider("Start of the window");
 		this.to = slider("End of the window");
 		this.root = el("section", { id: "timeline", "aria-label": "Timeline" }, this.choices, this.canvas,
-			...(d.head.totals ? [] : [el("div", { class: "sliders" }, this.from, this.to)]), this.said, this.legend,
-			...(d.head.totals ? [] : [el("button", { type: "button", click: () => this.onWindow(-1, d.points - 1) }, "Whole run")]));
+			...(d.head.totals ? [] : [el("div", { class: "sliders" }, this.from, this.to)]), this.said, this.legend, ...(d.head.totals ? [] : [this.all]));
 		new ResizeObserver(() => this.draw()).observe(this.canvas);
 		this.canvas.addEventListener("pointerdown", e => {
 			if (d.head.totals)
@@ -151,7 +151,8 @@ export class Timeline {
 			if (p.live[i] > p.live[top])
 				top = i;
 		const begun = from < 0 ? { calls: 0, bytes: 0 } : { calls: p.calls[from], bytes: p.bytes[from] };
-		this.said.textContent = this.d.head.totals ? this.whole() : `${duration(from < 0 ? 0 : p.ns[from])} to ${duration(p.ns[to])}: peak ${bytes(p.live[top])} in ` +
+		this.all.hidden = from < 0 && to == this.d.points - 1;
+		this.said.textContent = this.d.head.totals ? this.whole() : `${from < 0 ? "0" : duration(p.ns[from])} to ${duration(p.ns[to])}: peak ${bytes(p.live[top])} in ` +
 			`${count(p.blocks[top])} blocks at ${duration(p.ns[top])}; allocated ${bytes(p.bytes[to] - begun.bytes)} in ` +
 			`${count(p.calls[to] - begun.calls)} calls`;
 		this.legend.replaceChildren(...layers.map(l => {
