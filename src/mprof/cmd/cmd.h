@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cmd.h - what a command is, and the exit statuses of all of them.
+ * cmd.h - commands and their exit statuses.
  *
  * To add a command: a file of its name in this directory that ends with
  * int cmd_NAME(int argc, char **argv), a row in commands.def, a page
@@ -47,8 +47,6 @@ int cmd_run(const struct command *c, int argc, char **argv);
 
 /* Exact name, else NULL. */
 const struct command *cmd_find(const char *name);
-/* The most similar name for a mistyped one, NULL if none is similar. */
-const struct command *cmd_nearest(const char *name);
 
 /* Says that there is no such command, and the nearest one; returns STATUS_USAGE. */
 int cmd_unknown(const char *name);

@@ -31,7 +31,8 @@ const struct command *cmd_find(const char *name)
 	return NULL;
 }
 
-const struct command *cmd_nearest(const char *name)
+/* The most similar name for a mistyped one; NULL: none is similar. */
+static const struct command *cmd_nearest(const char *name)
 {
 	const struct command *c, *best = NULL;
 	unsigned d, least = nearest_limit(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * compress.c - `mprof compress`: rewrites finished traces so that they take
- * about a tenth of the room.  Everything reads them as before.
+ * compress.c - `mprof compress`: rewrites finished traces so that they take about a tenth of the
+ * space. All commands read them as before.
  */
 #include "compress.h"
 

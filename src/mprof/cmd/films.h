@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * films.h - what `mprof image` draws: the recorded run, or a recording played
- * on one or several allocators.
+ * films.h - the sources of pictures: the recorded run, or a recording played on one or several
+ *allocators.
  *
  * A command has a struct films_cli and OPTION_ROWS(option_films, of it) among its rows.  Then
  *
@@ -23,7 +23,7 @@
 struct films_cli {
 	const char *const *allocators; /* of --allocator; NULL: none; free() it */
 	uint32_t process;	       /* 0: the one with most calls */
-	const char *mode, *touch;      /* NULL: as usual */
+	const char *mode, *touch;      /* NULL: the default */
 };
 
 extern const struct option_row option_films[];

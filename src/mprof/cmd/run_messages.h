@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * run_messages.h - what every command that runs a program does before and after:
- * one sentence for a refusal, the losses first, the program's own exit status.
+ * run_messages.h - what every command that runs a program does before and after: a sentence if it
+ * refuses, losses first, the program's own exit status.
  */
 #pragma once
 

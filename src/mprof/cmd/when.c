@@ -106,7 +106,7 @@ static int find_time(const struct when *w, struct trace *t, struct walk_until *u
 	if (until->ticks <= last)
 		return 0;
 	return fail(err, -ERANGE, "--at %s: the last call was made after %s", w->text,
-		    format_ns(last_ns > 0 ? (uint64_t)last_ns : 0).s);
+		    format_since(last_ns).s);
 }
 
 const char *when_unheeded(const struct profile_options *o)

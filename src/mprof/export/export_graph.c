@@ -77,7 +77,7 @@ static void say(struct graph *graph, const char *format, ...)
 
 static void say_moment(struct graph *graph, const struct site_snapshot *m)
 {
-	struct text when = format_ns(m->ns > 0 ? (uint64_t)m->ns : 0);
+	struct text when = format_since(m->ns);
 
 	if (!m->rss) {
 		say(graph, "%s after the start; the whole run had %s", when.s,
@@ -87,9 +87,8 @@ static void say_moment(struct graph *graph, const struct site_snapshot *m)
 	say(graph, "%s after the start; process %" PRIu32 " had %s and %s resident", when.s,
 	    m->process, format_many(m->calls, "block", "blocks").s, format_exact(m->rss).s);
 	if (!m->sampled && m->to_ns != INT64_MAX)
-		say(graph, "it was largest between %s and %s",
-		    format_ns(m->from_ns > 0 ? (uint64_t)m->from_ns : 0).s,
-		    format_ns(m->to_ns > 0 ? (uint64_t)m->to_ns : 0).s);
+		say(graph, "it was largest between %s and %s", format_since(m->from_ns).s,
+		    format_since(m->to_ns).s);
 	if (m->cpu_ns)
 		say(graph, "CPU time until then: %s", format_ns(m->cpu_ns).s);
 	if (m->arena || m->mapped)

@@ -203,13 +203,6 @@ static const struct flow_ops ops = {
 	.ended = ended,
 	.left = left,
 	.most = most,
-}, ops_later = {
-	.later = true,
-	.time = before,
-	.began = began,
-	.ended = ended,
-	.left = left,
-	.most = most,
 };
 
 /* ---- the tree, once for all points ---- */
@@ -430,7 +423,7 @@ static void release(struct massif *m)
 
 int export_massif(struct export *x, struct error *err)
 {
-	const bool in_ms = x->options->time == EXPORT_TIME_MS;
+	struct flow_ops how = ops;
 	struct massif m = {
 		.out = x->out,
 		.profile = x->profile,
@@ -438,9 +431,10 @@ int export_massif(struct export *x, struct error *err)
 		.wanted = x->options->points ? x->options->points : POINTS,
 	};
 	struct flow f;
-	int ret = flow_run(&f, x->trace, x->profile, x->options->profile, in_ms ? &ops : &ops_later,
-			   &m, err);
+	int ret;
 
+	how.later = x->options->time != EXPORT_TIME_MS;
+	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &how, &m, err);
 	if (!ret) {
 		if (!m.last)
 			add_point(&m, &f, end_of(&m, &f));

@@ -72,45 +72,43 @@ static sqlite3_stmt *prepare(struct base *b, const char *sql)
 	return s;
 }
 
-/* After a failure, nothing more is done: the first one is reported. */
-static void put_n(struct base *b, sqlite3_stmt *s, int i, uint64_t n)
-{
-	if (!b->failed)
-		check(b, sqlite3_bind_int64(s, i, (sqlite3_int64)n));
-}
+/* A column of a row: NULL unless `known`. */
+struct value {
+	bool known;
+	uint64_t number;
+	const char *text; /* NULL: a number */
+};
+#define NUMBER(n)	    NUMBER_IF(true, n)
+#define NUMBER_IF(known, n) ((struct value){ known, (uint64_t)(n), NULL })
+#define TEXT(s)		    ((struct value){ true, 0, s })
+#define TEXT_IF(known, s)   ((struct value){ known, 0, s })
 
-static void put_null(struct base *b, sqlite3_stmt *s, int i)
+static void bind(struct base *b, sqlite3_stmt *s, int i, const struct value *v)
 {
-	if (!b->failed)
+	char *made = NULL;
+
+	if (!v->known)
 		check(b, sqlite3_bind_null(s, i));
-}
-
-static void put_s(struct base *b, sqlite3_stmt *s, int i, const char *text)
-{
-	char *made;
-
-	text = utf8_clean(text, &made);
-	if (!b->failed)
-		check(b, sqlite3_bind_text(s, i, text, -1, SQLITE_TRANSIENT));
+	else if (!v->text)
+		check(b, sqlite3_bind_int64(s, i, (sqlite3_int64)v->number));
+	else
+		check(b, sqlite3_bind_text(s, i, utf8_clean(v->text, &made), -1, SQLITE_TRANSIENT));
 	free(made);
 }
 
-/* NULL if empty. */
-static void put_known(struct base *b, sqlite3_stmt *s, int i, const char *text)
+/* After a failure, nothing more is done: the first one is reported. */
+static void put_values(struct base *b, sqlite3_stmt *s, const struct value *v, size_t n)
 {
-	if (*text)
-		put_s(b, s, i, text);
-	else
-		put_null(b, s, i);
-}
-
-static void put_row(struct base *b, sqlite3_stmt *s)
-{
+	for (size_t i = 0; i < n && !b->failed; i++)
+		bind(b, s, (int)i + 1, &v[i]);
 	if (b->failed)
 		return;
 	check(b, sqlite3_step(s));
 	check(b, sqlite3_reset(s));
 }
+#define PUT_ROW(b, s, ...)                                      \
+	put_values(b, s, (const struct value[]){ __VA_ARGS__ }, \
+		   sizeof((const struct value[]){ __VA_ARGS__ }) / sizeof(struct value))
 
 static uint64_t ns_of(const struct base *b, uint64_t ticks)
 {
@@ -127,20 +125,12 @@ static void put_run(struct base *b)
 	sqlite3_stmt *s = prepare(b, "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
 	char *command = place_command_text(p);
 
-	put_s(b, s, 1, "mprof " MPROF_VERSION);
-	put_s(b, s, 2, p->path);
-	put_s(b, s, 3, command);
-	put_n(b, s, 4, (uint64_t)p->header->start_real_ns);
-	put_n(b, s, 5, ns_of(b, p->walk.last_ticks));
-	put_n(b, s, 6, p->walk.events);
-	put_n(b, s, 7, p->total.calls);
-	put_n(b, s, 8, p->total.bytes);
-	put_n(b, s, 9, p->sites.peak.ns > 0 ? (uint64_t)p->sites.peak.ns : 0);
-	put_n(b, s, 10, p->total.peak_bytes);
-	put_n(b, s, 11, p->total.live_bytes);
-	put_n(b, s, 12, p->total.leaked_bytes);
-	put_n(b, s, 13, p->suppressed_bytes);
-	put_row(b, s);
+	PUT_ROW(b, s, TEXT("mprof " MPROF_VERSION), TEXT(p->path), TEXT(command),
+		NUMBER(p->header->start_real_ns), NUMBER(ns_of(b, p->walk.last_ticks)),
+		NUMBER(p->walk.events), NUMBER(p->total.calls), NUMBER(p->total.bytes),
+		NUMBER(p->sites.peak.ns > 0 ? p->sites.peak.ns : 0), NUMBER(p->total.peak_bytes),
+		NUMBER(p->total.live_bytes), NUMBER(p->total.leaked_bytes),
+		NUMBER(p->suppressed_bytes));
 	sqlite3_finalize(s);
 	free(command);
 }
@@ -148,25 +138,13 @@ static void put_run(struct base *b)
 static void put_process(struct base *b, sqlite3_stmt *s, const struct tree_process *p)
 {
 	const struct trace_fact *image = tree_image(p);
-	int i;
 
-	for (i = 1; i <= 9; i++)
-		put_null(b, s, i);
-	put_n(b, s, 1, p->number);
-	put_n(b, s, 2, (uint64_t)(int64_t)p->pid);
-	if (p->parent)
-		put_n(b, s, 3, p->parent);
-	if (image)
-		put_s(b, s, 4, image->exe);
-	put_n(b, s, 5, ns_of(b, p->start_ticks));
-	if (p->end_ticks)
-		put_n(b, s, 6, ns_of(b, p->end_ticks));
-	if (p->end == TREE_EXITED)
-		put_n(b, s, 7, (uint64_t)(int64_t)p->status);
-	if (p->end == TREE_KILLED)
-		put_n(b, s, 8, (uint64_t)(int64_t)p->status);
-	put_n(b, s, 9, p->peak_rss_bytes > p->rss_most ? p->peak_rss_bytes : p->rss_most);
-	put_row(b, s);
+	PUT_ROW(b, s, NUMBER(p->number), NUMBER((int64_t)p->pid), NUMBER_IF(p->parent, p->parent),
+		TEXT_IF(image, image ? image->exe : ""), NUMBER(ns_of(b, p->start_ticks)),
+		NUMBER_IF(p->end_ticks, ns_of(b, p->end_ticks)),
+		NUMBER_IF(p->end == TREE_EXITED, (int64_t)p->status),
+		NUMBER_IF(p->end == TREE_KILLED, (int64_t)p->status),
+		NUMBER(p->peak_rss_bytes > p->rss_most ? p->peak_rss_bytes : p->rss_most));
 }
 
 static void put_processes(struct base *b)
@@ -186,20 +164,11 @@ static void put_threads(struct base *b, const struct array *threads)
 	const struct flow_thread *t = threads->item;
 	size_t i;
 
-	for (i = 0; i < threads->count; i++) {
-		if (!t[i].events)
-			continue;
-		put_n(b, s, 1, i);
-		put_n(b, s, 2, t[i].process);
-		if (t[i].tid)
-			put_n(b, s, 3, t[i].tid);
-		else
-			put_null(b, s, 3);
-		put_n(b, s, 4, ns_of(b, t[i].first));
-		put_n(b, s, 5, ns_of(b, t[i].last));
-		put_n(b, s, 6, t[i].events);
-		put_row(b, s);
-	}
+	for (i = 0; i < threads->count; i++)
+		if (t[i].events)
+			PUT_ROW(b, s, NUMBER(i), NUMBER(t[i].process),
+				NUMBER_IF(t[i].tid, t[i].tid), NUMBER(ns_of(b, t[i].first)),
+				NUMBER(ns_of(b, t[i].last)), NUMBER(t[i].events));
 	sqlite3_finalize(s);
 }
 
@@ -213,10 +182,9 @@ static void put_object(struct base *b, uint32_t number)
 	if (b->object_told[number])
 		return;
 	b->object_told[number] = true;
-	put_n(b, b->object, 1, number);
-	put_known(b, b->object, 2, o->path);
-	put_known(b, b->object, 3, place_build_id(o, build_id));
-	put_row(b, b->object);
+	place_build_id(o, build_id);
+	PUT_ROW(b, b->object, NUMBER(number), TEXT_IF(*o->path, o->path),
+		TEXT_IF(*build_id, build_id));
 }
 
 /* The row of a line of an address; inlined calls are rows of their own. */
@@ -235,19 +203,9 @@ static uint32_t frame_of(struct base *b, const struct sym_line *l, uint32_t fram
 		return id;
 	if (frame)
 		put_object(b, f->object);
-	put_n(b, b->frame, 1, id);
-	put_n(b, b->frame, 2, f->object);
-	put_n(b, b->frame, 3, place_address(f));
-	put_s(b, b->frame, 4, l->function);
-	put_known(b, b->frame, 5, l->raw);
-	put_known(b, b->frame, 6, l->file);
-	if (l->line)
-		put_n(b, b->frame, 7, l->line);
-	else
-		put_null(b, b->frame, 7);
-	put_s(b, b->frame, 8, l->module);
-	put_n(b, b->frame, 9, l->inlined);
-	put_row(b, b->frame);
+	PUT_ROW(b, b->frame, NUMBER(id), NUMBER(f->object), NUMBER(place_address(f)),
+		TEXT(l->function), TEXT_IF(*l->raw, l->raw), TEXT_IF(*l->file, l->file),
+		NUMBER_IF(l->line, l->line), TEXT(l->module), NUMBER(l->inlined));
 	return id;
 }
 
@@ -256,27 +214,24 @@ static void put_depth(struct base *b, size_t site, size_t depth, const struct sy
 {
 	uint32_t row = frame_of(b, line, frame);
 
-	put_n(b, b->stack, 1, site + 1);
-	put_n(b, b->stack, 2, depth);
-	put_n(b, b->stack, 3, row);
-	put_row(b, b->stack);
+	PUT_ROW(b, b->stack, NUMBER(site + 1), NUMBER(depth), NUMBER(row));
 }
 
 static void put_site(struct base *b, sqlite3_stmt *s, size_t i)
 {
 	struct profile *p = b->profile;
 	const struct profile_path *path = profile_path_once(p, p->site[i].key);
-	const struct export_column *c;
-	int at = 4;
+	const struct value row[] = {
+		NUMBER(i + 1),
+		NUMBER(path->count),
+		NUMBER(path->truncated),
+#define FIGURE(member, unit, add, from, json, help) NUMBER(p->site[i].v.member),
+#include "../pass/figures.def"
+		NUMBER(path->count - path->asked),
+	};
 	size_t k;
 
-	put_n(b, s, 1, i + 1);
-	put_n(b, s, 2, path->count);
-	put_n(b, s, 3, path->truncated);
-	for (c = export_columns; c->name; c++)
-		put_n(b, s, at++, export_figure(c, &p->site[i].v));
-	put_n(b, s, at, path->count - path->asked);
-	put_row(b, s);
+	put_values(b, s, row, sizeof(row) / sizeof(row[0]));
 	for (k = 0; k < path->count; k++)
 		put_depth(b, i, k, path->line[path->count - 1 - k],
 			  path->frame[path->count - 1 - k]);
@@ -314,29 +269,13 @@ static void put_event(struct base *b, const char *what, const struct flow *f,
 
 	if (!s)
 		return;
-	if (at->number)
-		put_n(b, s, 1, at->number);
-	else
-		put_null(b, s, 1);
-	put_s(b, s, 2, what);
-	put_n(b, s, 3, flow_ns(f, at->ticks));
-	put_n(b, s, 4, at->process);
-	put_n(b, s, 5, at->thread);
-	put_n(b, s, 6, b->site[at->group] + 1);
-	if (at->number)
-		put_s(b, s, 7, function_name(at->fn) ?: "?");
-	else
-		put_null(b, s, 7);
-	put_n(b, s, 8, at->block->addr);
-	put_n(b, s, 9, at->block->size);
-	put_n(b, s, 10, at->block->slack);
-	put_n(b, s, 11, more ? at->block->size : -at->block->size);
-	if (more)
-		put_null(b, s, 12);
-	else
-		put_n(b, s, 12,
-		      walk_duration_ns(f->walk, at->ticks > start ? at->ticks - start : 0));
-	put_row(b, s);
+	PUT_ROW(
+	    b, s, NUMBER_IF(at->number, at->number), TEXT(what), NUMBER(flow_ns(f, at->ticks)),
+	    NUMBER(at->process), NUMBER(at->thread), NUMBER(b->site[at->group] + 1),
+	    TEXT_IF(at->number, function_name(at->fn) ?: "?"), NUMBER(at->block->addr),
+	    NUMBER(at->block->size), NUMBER(at->block->slack),
+	    NUMBER(more ? at->block->size : -at->block->size),
+	    NUMBER_IF(!more, walk_duration_ns(f->walk, at->ticks > start ? at->ticks - start : 0)));
 }
 
 static void began(void *self, struct flow *f, const struct flow_block *at)

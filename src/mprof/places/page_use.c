@@ -184,7 +184,7 @@ double page_use_of(uint64_t requested, const uint64_t live[PAGE_GRAINS], enum pa
 		       : 0;
 }
 
-enum page_pins page_pins_of(uint32_t live)
+static enum page_pins page_pins_of(uint32_t live)
 {
 	if (live >= PAGE_BYTES)
 		return PINS_FULL;

@@ -71,7 +71,6 @@ uint32_t page_use_at(const struct page_use *u, uint64_t addr);
 double page_use_of(uint64_t requested, const uint64_t live[PAGE_GRAINS], enum page_grain g);
 
 void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS]);
-enum page_pins page_pins_of(uint32_t live);
 
 /* In the ranges of a frame: resident 4 KiB pages, and those without a live byte. */
 struct page_residency {

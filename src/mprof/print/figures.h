@@ -15,11 +15,11 @@
 
 /* In the value's unit: "31.4 MiB", "1,234", "2.31 s". */
 struct text figures_text(enum profile_value value, uint64_t n);
-/* With a sign: "+1.2 MiB", "-3". */
 /* Says that figures are estimates, if they are. */
 void figures_estimate(const struct profile *p, FILE *out);
 /* "1.2 MiB to 1.9 MiB": the 95 % confidence interval of an estimate. */
 struct text figures_range(const struct site_values *v, enum profile_value value, uint64_t n);
+/* With a sign: "+1.2 MiB", "-3". */
 struct text figures_signed(enum profile_value value, int64_t n);
 
 /* A name from a trace: cut at FIGURES_NAME, control characters shown as '?'. */
@@ -28,7 +28,7 @@ void figures_name(FILE *out, const char *name);
 /* "parse (parser.c:120)", "parse (parser.c)" without with_line, "parse [libx.so]" without a
  * known file; names as above. */
 void figures_line(FILE *out, const struct sym_line *line, bool with_line);
-/* The same as a new string, which the caller frees; NULL without memory. */
+/* The same as a new string, which the caller frees. */
 char *figures_line_text(const struct sym_line *line, bool with_line);
 
 /* Fields of JSON (json/lines.def): line may be NULL; null where lines that are the same by `same`

@@ -27,7 +27,7 @@ struct text flat_moment(int64_t ns)
 {
 	struct text t;
 
-	snprintf(t.s, sizeof(t.s), "%.40s after the start", format_ns(ns > 0 ? (uint64_t)ns : 0).s);
+	snprintf(t.s, sizeof(t.s), "%.40s after the start", format_since(ns).s);
 	return t;
 }
 

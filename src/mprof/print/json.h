@@ -21,14 +21,14 @@ typedef struct json_object json;
 
 /* A new string, the caller's. */
 json *json_string(const char *s);
-/* The same of memory that it frees. */
+/* The same of a string that it frees. */
 json *json_take(char *s);
 /* In quotes, onto a stream, without json-c: for what is written a piece at a time. */
 void json_put(FILE *out, const char *s);
-/* As JSON, by json-c's flags; o's.  NULL ends the program, as json_print does. */
+/* As JSON, by json-c's flags; o's.  NULL ends the program: memory ran out. */
 const char *json_text(json *o, int flags);
-/* All of o, over lines, as a command's answer; o is released; NULL ends the program, as it means
- * that memory ran out (../util/memory.h). */
+/* Prints o, indented, as a command's answer, and releases it; NULL ends the program: memory ran out
+ * (../util/memory.h). */
 void json_print(FILE *out, json *o);
 
 /*

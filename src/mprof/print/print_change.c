@@ -107,7 +107,7 @@ static void put_saving(const char *verb, double before, double after, struct tex
 		before > 0 ? 100 * fabs(before - after) / before : 0);
 }
 
-static void print_verdict(const struct change_answer *a, const struct change_row *row, FILE *out)
+static void print_verdict(const struct change_row *row, FILE *out)
 {
 	const double time = row->side[0].cpu_ns.median, changed = row->side[1].cpu_ns.median;
 	const double peak = (double)change_peak(row, SIDE_AS_IT_IS),
@@ -143,7 +143,7 @@ static void print_verdicts(const struct change_answer *a, FILE *out)
 			fprintf(out, "  * %s could not be played: %s\n",
 				a->runs->row[i].variant->name, a->runs->row[i].why.text);
 		else
-			print_verdict(a, &a->runs->row[i], out);
+			print_verdict(&a->runs->row[i], out);
 }
 
 static void use_cell(struct table *t, double use)

@@ -85,7 +85,8 @@ void diff_put_counts(FILE *out, const struct diff *d)
 		fputs("nothing", out);
 }
 
-struct text diff_percent(uint64_t before, uint64_t after)
+/* "+3.2 %"; "new", "gone" from or to nothing; "=". */
+static struct text diff_percent(uint64_t before, uint64_t after)
 {
 	double p = before ? 100 * ((double)after - (double)before) / (double)before : 0;
 	struct text t;

@@ -33,8 +33,6 @@ void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
 size_t diff_rows(const struct diff *d, const struct diff_print *o);
 /* "2 grown, 1 added; 14 the same" */
 void diff_put_counts(FILE *out, const struct diff *d);
-/* "+3.2 %"; "new", "gone" from or to nothing; "=". */
 /* How the total of a value moved, in percent; of estimates also whether that is within their error.
  */
 struct text diff_move(const struct diff *d, enum profile_value v);
-struct text diff_percent(uint64_t before, uint64_t after);

@@ -176,14 +176,7 @@ static void put_title(const struct errors *e, const struct trace_misuse *u, FILE
 
 char *errors_title(const struct errors *e, const struct trace_misuse *u)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *out = open_memstream(&text, &n);
-
-	if (!out)
-		return NULL;
-	put_title(e, u, out);
-	return fclose(out) ? NULL : text;
+	return WRITTEN(out, put_title(e, u, out));
 }
 
 /* ---- stacks ---- */

@@ -69,9 +69,7 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 		fputs("the program", out);
 	fprintf(out, " (%s of %s", format_bytes(o->outside).s, format_bytes(o->memory).s);
 	if (o->looked) {
-		int64_t ns = walk_ns(&a->walk, o->ticks);
-
-		fprintf(out, ", %s after the start", format_ns(ns > 0 ? (uint64_t)ns : 0).s);
+		fprintf(out, ", %s after the start", format_since(walk_ns(&a->walk, o->ticks)).s);
 	} else {
 		fputs(" at its largest", out);
 	}

@@ -40,8 +40,7 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 
 	if (!f->process)
 		return;
-	fprintf(out, "Freed memory stays resident: %s after the start, ",
-		format_ns(ns > 0 ? (uint64_t)ns : 0).s);
+	fprintf(out, "Freed memory stays resident: %s after the start, ", format_since(ns).s);
 	if (a->tree.processes > 1)
 		fprintf(out, "process %" PRIu32, f->process);
 	else

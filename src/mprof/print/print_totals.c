@@ -308,7 +308,7 @@ static void print_course(const struct print_totals *t, FILE *out)
 		const struct sym_line *line = s.stack ? profile_asked(t->p, s.stack).line : NULL;
 		char *name = line ? figures_line_text(line, false) : NULL;
 
-		table_cell(&table, "%s", format_ns((uint64_t)(s.to_ns > 0 ? s.to_ns : 0)).s);
+		table_cell(&table, "%s", format_since(s.to_ns).s);
 		table_cell(&table, "%s", format_bytes(s.live_bytes).s);
 		table_cell(&table, "%s", format_count(s.live_calls).s);
 		table_cell(&table, "%s", s.resident ? format_bytes(s.resident).s : "-");

@@ -22,8 +22,7 @@ struct replay_answer {
 	/* Path of the allocator of the program; NULL: unknown. */
 	const char *recorded_under;
 	struct verdict verdict;
-	char *
-	    *inherited; /* settings of allocators in our environment, which they were played with */
+	char **inherited; /* settings of allocators that the runs inherited */
 	size_t inherited_n;
 	struct replay_memory heaps; /* where blocks were placed; memories NULL: not analysed */
 	/* For each of the runs' rows; NULL: the same, or that row failed. */

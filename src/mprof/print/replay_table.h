@@ -11,6 +11,6 @@ struct replay_table {
 	char versus[64], time_versus[64], kept[48];
 };
 
-/* Both fill *t, which must stay where it is until table_print() or table_drop(). */
+/* Both fill *t, which must not move until table_print(). */
 void replay_table_rows(struct replay_table *t, const struct replay_answer *a);
 void replay_table_latency(struct replay_table *t, const struct replay_answer *a);

@@ -8,9 +8,7 @@
 #include "../util/alloc.h"
 #include "text.h"
 
-#define KEPT_PART                                                                      \
-	0.25 /* of the peak: the least that is kept after the end and worth a sentence \
-	      */
+#define KEPT_PART  0.25 /* of the peak: less that is retained at the end is not mentioned */
 #define KEPT_BYTES (4u << 20)
 #define NOISE_TOLD 5 /* percent: smaller differences need no explanation */
 

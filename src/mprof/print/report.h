@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * report.h - the printers of an analysis. They show the results of passes and compute only
- * percentages.
- *
- * Both return 0, or -errno with err filled when there was no memory.  The caller checks for write
- * errors when it flushes out.
+ * percentages.  The caller checks for write errors when it flushes out.
  */
 #pragma once
 

@@ -16,9 +16,7 @@ static const struct tree_process *first_process(const struct analysis *a)
 
 struct text report_since(const struct analysis *a, uint64_t ticks)
 {
-	int64_t ns = walk_ns(&a->walk, ticks);
-
-	return format_ns(ns > 0 ? (uint64_t)ns : 0);
+	return format_since(walk_ns(&a->walk, ticks));
 }
 
 static struct text duration(const struct analysis *a)

@@ -134,15 +134,10 @@ static void print_process(const struct profile *p, uint32_t number, FILE *out)
 		fprintf(out, " (pid %" PRId32 ", %s)", process->pid, text_command(image, 60).s);
 }
 
-static struct text since_start(int64_t ns)
-{
-	return format_ns(ns > 0 ? (uint64_t)ns : 0);
-}
-
 /* "between A and B", as precisely as known. */
 static void print_when(const struct site_snapshot *m, FILE *out)
 {
-	const struct text from = since_start(m->from_ns), to = since_start(m->to_ns);
+	const struct text from = format_since(m->from_ns), to = format_since(m->to_ns);
 
 	if (m->sampled)
 		fprintf(out, "%s, according to samples", flat_moment(m->ns).s);
@@ -150,7 +145,7 @@ static void print_when(const struct site_snapshot *m, FILE *out)
 		fprintf(out, "later than %s", flat_moment(m->from_ns).s);
 	else if (!strcmp(from.s, to.s))
 		fprintf(out, "%s (known to %s)", flat_moment(m->to_ns).s,
-			since_start(m->to_ns - m->from_ns).s);
+			format_since(m->to_ns - m->from_ns).s);
 	else
 		fprintf(out, "between %s and %s", from.s, flat_moment(m->to_ns).s);
 }

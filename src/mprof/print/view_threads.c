@@ -215,13 +215,6 @@ static void put_frees(struct view_request *r, const struct cross_frees *h, FILE 
 
 /* ---- stacks ---- */
 
-static struct text stack_since(const struct profile *p, uint64_t ticks)
-{
-	const int64_t ns = trace_ns(p->trace, ticks);
-
-	return format_ns(ns > 0 ? (uint64_t)ns : 0);
-}
-
 static void stack_put_row(struct table *t, const struct stack_of *s, struct profile *p)
 {
 	table_cell(t, "%" PRIu32, s->thread);
@@ -232,7 +225,8 @@ static void stack_put_row(struct table *t, const struct stack_of *s, struct prof
 	table_cell(t, "%s", s->limit ? format_percent(s->used, s->limit).s : "-");
 	table_cell(t, "%s", s->looked_ticks ? format_bytes(s->resident).s : "-");
 	table_cell(t, "%s", s->deepest ? format_bytes(s->deepest).s : "-");
-	table_cell(t, "%s", s->deepest ? stack_since(p, s->deepest_ticks).s : "-");
+	table_cell(t, "%s",
+		   s->deepest ? format_since(trace_ns(p->trace, s->deepest_ticks)).s : "-");
 }
 
 static void stack_put_deepest(const struct stack_of *s, struct profile *p, FILE *out)
@@ -259,7 +253,7 @@ static void stack_put_largest(const struct stack_of *s, struct profile *p, FILE 
 		snprintf(limit, sizeof(limit), " of %s", format_bytes(s->limit).s);
 	if (s->deepest)
 		snprintf(when, sizeof(when), "; its deepest recorded call was %s after the start",
-			 stack_since(p, s->deepest_ticks).s);
+			 format_since(trace_ns(p->trace, s->deepest_ticks)).s);
 	fprintf(out, "Stacks: thread %" PRIu32 "%s used the most, %s %s%s%s.\n", s->thread,
 		s->main ? " (main)" : "", s->looked_ticks ? "up to" : "at least",
 		format_bytes(s->used).s, limit, when);

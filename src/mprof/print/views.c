@@ -62,7 +62,7 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 		return ret;
 	if (r->profile->sites.options.until.set && v->ops != &view_peak)
 		fprintf(out, "\"peak\" is the time %s after the start, with %s live.\n",
-			format_ns(at->ns > 0 ? (uint64_t)at->ns : 0).s, format_exact(at->bytes).s);
+			format_since(at->ns).s, format_exact(at->bytes).s);
 	figures_estimate(r->profile, out);
 	v->ops->text(r, out);
 	if (!r->profile->has_stacks)

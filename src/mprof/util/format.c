@@ -102,6 +102,11 @@ struct text format_ns(uint64_t ns)
 	return t;
 }
 
+struct text format_since(int64_t ns)
+{
+	return format_ns(ns > 0 ? (uint64_t)ns : 0);
+}
+
 struct text format_percent(uint64_t part, uint64_t of)
 {
 	double p = of ? 100.0 * (double)part / (double)of : 0;
