@@ -509,7 +509,7 @@ int mp_file_open(const char *magic, const char *path)
 		mp_course_start();
 	file_recent_start();
 	if (ret < 0)
-		mp_note("the process could not join the run: the file has no room");
+		mp_note("the process could not join the run: the file is full");
 	else if (mp_config.touched)
 		__atomic_fetch_or(&mp_file.header->flags, MPROF_FILE_TOUCHED, __ATOMIC_RELAXED);
 	return ret;

@@ -3,7 +3,7 @@
  * objects.c - dlopen, which may hide calls from us, and dlclose, which removes code.
  *
  * RTLD_DEEPBIND binds an object's malloc and free to the libc in its own scope. Preventing that
- * would change what the program asked for, but the report can explain why blocks appear and
+ * would change what the program requested, but the report can explain why blocks appear and
  * disappear unseen.
  *
  * The real dlopen uses its return address (for $ORIGIN and namespaces), so it must be reached by a

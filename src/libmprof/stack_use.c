@@ -3,7 +3,7 @@
  * stack_use.c - how much of its stack each thread uses.
  *
  * Nothing is measured on the path of a call: the cache of a thread's last stack ends at the lowest
- * sp so far, so a call from deeper down misses it anyway (stack_cache.c), and tells us. For use
+ * sp so far, so a call from deeper down misses it anyway (stack_cache.c), and is noted.  For use
  * between calls, mincore reports which pages of the stack are resident when the thread or the
  * process ends.  Pages are never returned while a stack is in use, so the lowest of them is how
  * deep the thread ever was.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * api.c - every function of the C API, with the edges: zero sizes, failures,
+ * api.c - every function of the C API, with edge cases: zero sizes, failures,
  * overflow, errno, alignment.  What the C library lacks is looked up by dlsym
  * and left out when nobody defines it.
  */
@@ -170,7 +170,7 @@ static void others(void)
 	    (void (*)(void *, size_t, size_t))dlsym(RTLD_DEFAULT, "free_aligned_sized");
 	void (*old)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "cfree");
 
-	/* What stdout says must not depend on who defines them. */
+	/* The output must not depend on which library defines them. */
 	if (sized)
 		sized(malloc(33), 33);
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * before_main.c - 200,000 blocks before main: before any constructor of any
+ * before_main.c - 200,000 blocks before main: before the constructors of any
  * library (preinit), and in one; and some after main has returned.
  */
 #include "victim.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * children.c HOW COUNT - makes children one after the other.
+ * children.c HOW COUNT - creates children one after the other.
  *
  *   fork    each allocates and ends        vfork   vfork and exec of this program
  *   spawn   posix_spawn of this program    system  through a shell
@@ -79,7 +79,7 @@ static void by_popen(const char *self)
 static const struct {
 	const char *name;
 	void (*make)(const char *self);
-	int processes; /* a child costs; 0: not said */
+	int processes; /* for each child; 0: not checked */
 } ways[] = {
 	{ "fork", by_fork, 1 },	    { "vfork", by_vfork, 1 }, { "spawn", by_spawn, 1 },
 	{ "system", by_system, 0 }, { "popen", by_popen, 0 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * descriptors.c HOW - takes descriptors away that it does not own, as daemons
- * do, then goes on allocating: no record may be lost, and not one byte of the
+ * descriptors.c HOW - closes descriptors that it does not own, as daemons
+ * do, then continues to allocate: no record may be lost, and not one byte of the
  * recorder may appear in a file of the program.
  *
  *   loop      close() on every number     range    close_range      from    closefrom

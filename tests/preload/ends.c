@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * ends.c HOW [PAIRS] - a known number of calls, then the end, by every door.
- * Whatever the door, every call must be in the file.
+ * ends.c HOW [PAIRS] - a known number of calls, then one of the ways to end.
+ * In each case every call must be in the file.
  */
 #include "victim.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * fork.c - a child frees what it inherited, its parent goes on with its own.
+ * fork.c - a child frees inherited blocks, its parent continues with its own.
  *
- *   (none)     fork        raw        fork by system call, behind the C library's back
+ *   (none)     fork        raw        fork by a raw system call, unknown to the C library
  *   tree       a child that forks a child, all living at once
  *   threads    the parent has threads that allocate while it forks
  *   loading    a thread of the parent loads objects while it forks: the child may do what is
@@ -184,7 +184,7 @@ static void on_signal(int number)
 		siglongjmp(before_fork, number);
 }
 
-/* Forks one child after the other.  Each one allocates, whatever its handler did before. */
+/* Forks children one after the other.  Each one allocates, regardless of its handler. */
 static void fork_many(void)
 {
 	for (int i = 0; i < CHILDREN; i++) {

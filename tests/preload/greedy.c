@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * greedy.c - takes memory until there is none, in small, large and mapped
+ * greedy.c - allocates until memory is exhausted, in small, large and mapped
  * blocks, from two threads, and survives it.  For RLIMIT_AS.
  */
 #include "victim.h"

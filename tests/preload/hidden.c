@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * hidden.c DIRECTORY - what a look at stacks must bear: a library whose ELF header
+ * hidden.c DIRECTORY - difficult cases for an unwinder: a library whose ELF header
  * cannot be read, and an allocation in every frame of a very deep recursion.
  */
 #include "victim.h"

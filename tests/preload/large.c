@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* large.c - sizes that 32 bits do not hold, where the machine gives them. */
+/* large.c - sizes beyond 32 bits, if the machine has the memory. */
 #include "victim.h"
 
 #define GIB ((size_t)1 << 30)

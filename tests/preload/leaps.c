@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * leaps.c - a handler jumps out of whatever the main thread is doing, again and again,
+ * leaps.c - a handler repeatedly jumps out of whatever the main thread is doing,
  * while it and another thread allocate with ever new call stacks.  Only for an
  * allocator that may be jumped out of (tests/preload/lib/safe_alloc.c).  What the handler
- * broke off may be lost, then it is told; neither thread may wait for ever.
+ * interrupted may be lost but must be reported; neither thread may wait for ever.
  * "leaps level": it jumps back into the function that allocates, which goes on at the
  * same depth of the stack; from then on nothing is lost.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* maps.c - address space by hand: halves and middles unmapped, moved, grown, shrunk, brk. */
+/* maps.c - direct use of address space: halves and middles unmapped, moved, grown, shrunk, brk. */
 #include "victim.h"
 
 #include <errno.h>

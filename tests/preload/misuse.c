@@ -2,8 +2,8 @@
 /*
  * misuse.c - a program with one error in its use of the heap, by name; MODE=Guard must find it.
  *
- * Each error is made by a function of its own, on a block of 24 bytes from grow() unless
- * another size is of the essence.  It ends with status 3, whatever it did.
+ * Each error is made by a separate function, on a block of 24 bytes from grow() unless
+ * the size matters.  It always ends with status 3.
  */
 #include <malloc.h>
 #include <linux/seccomp.h>
@@ -237,7 +237,7 @@ static APART void clean(void)
 	drop(NULL);
 }
 
-/* Only read, write and exit from here on: the heap has room, and nothing may be mapped. */
+/* Only read, write and exit from here on: the heap has free space, and nothing may be mapped. */
 static APART void sandbox(void)
 {
 	static char *volatile p[20000];

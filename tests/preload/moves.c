@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * moves.c HOW - changes the ground that a recorder stands on, then starts a
- * child (except where it says none).
+ * moves.c HOW - changes something that a recorder depends on, then starts a
+ * child (unless noted).
  *
  *   chdir     into /              clearenv   no environment for the child
  *   chroot    into DIRECTORY (root; a child forked)    setuid   to nobody (root)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * numbers.c - says which descriptors it has, of all that its limit allows: the same ones
+ * numbers.c - prints which descriptors are open, up to its limit: the same ones
  * with and without a recorder where the limit can be raised.
  */
 #include "victim.h"

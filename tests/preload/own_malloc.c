@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * own_malloc.c - a program with an allocator of its own in the executable: a
- * preloaded one is not called by it.  It must run as if we were not there.
+ * own_malloc.c - a program with its own allocator in the executable, which
+ * does not call a preloaded one.  It must run as it does without us.
  */
 #include "victim.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * progress.c FILE THREADS PAIRS [slow] - malloc(487) and free; after each pair a
- * thread writes its number into its own 64 bytes of FILE, which is mapped: who
- * kills the program knows to the pair how far it was.  PAIRS 0: for ever.
- * `slow`: about a second, whatever PAIRS is.
+ * thread writes its number into its own 64 bytes of FILE, which is mapped: after
+ * a kill, FILE shows how many pairs were complete.  PAIRS 0: for ever.
+ * `slow`: about a second, regardless of PAIRS.
  */
 #include "victim.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * ring.c - every thread allocates and passes blocks on; the next one grows them,
- * the one after that frees them.  No block dies where it was born.
+ * the one after that frees them.  No thread frees a block that it allocated.
  */
 #include "victim.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sandbox.c HOW - locks itself into a seccomp sandbox, as programs do that read
- * hostile input, then allocates on.  No call of the recorder may cost its life;
- * what comes after may be missing from the trace.
+ * sandbox.c HOW - enters a seccomp sandbox, as programs do that read
+ * hostile input, then continues to allocate.  No call of the recorder may kill it;
+ * later calls may be missing from the trace.
  *
  *   strict   nothing but read, write, exit and sigreturn: all else is SIGKILL
  *   kill     a filter that kills       errno   a filter that answers EPERM

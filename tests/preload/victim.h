@@ -7,13 +7,13 @@
  *
  *   event FUNCTION ARGS [RESULT]  the next call of this process, in order; blocks have letters,
  *                                 a result of 0 is NULL.  With `exact` there are no other calls.
- *                                 Last may come touched=BYTES: so much of the block that is given
- *                                 back was touched; `all`: its usable size.
+ *                                 At the end, touched=BYTES may follow: this much of the freed
+ *                                 block was touched; `all`: its usable size.
  *   exact                         the event lines are all there is
  *   expect KEY VALUE              KEY of `report --json` (of `stat --json` for calls.*) is VALUE
  *   atleast KEY VALUE             is not below VALUE
  *   size BYTES COUNT              that many blocks of this exact size were allocated
- *   lossy                         calls made inside a recorder may be lost, if that is told
+ *   lossy                         calls made inside a recorder may be lost, if that is reported
  *   ends STATUS | ends -SIGNAL    how it will end
  *
  * Output goes through write alone, so that a victim makes no call by printing.

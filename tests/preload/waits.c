@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * waits.c - children that die without a word, and every way to wait for one.
+ * waits.c - children that end without a fact, and every way to wait for one.
  *
- * How each ended is for the trace to tell: `killed SIGNAL` and `exited STATUS` below are the
+ * The trace must show how each one ended: `killed SIGNAL` and `exited STATUS` below are the
  * numbers of processes that did.
  */
 #include "victim.h"
@@ -72,7 +72,7 @@ int main(void)
 	must(waitid(P_PID, (id_t)pid, &info, WEXITED) == 0 && info.si_status == SIGTERM);
 	pid = child_that_exits(7);
 	must(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7);
-	/* What is no child, and one that has not ended. */
+	/* A process that is not a child, and a child that has not ended. */
 	errno = 0;
 	must(wait(&status) == -1 && errno == ECHILD);
 	must(waitid(P_ALL, 0, &info, WEXITED) == -1 && errno == ECHILD);

@@ -27,7 +27,7 @@ enum window_kind {
 struct window_question {
 	enum window_kind kind;
 	int64_t from_ns, to_ns;
-	struct site_filter filter; /* from_ns and to_ns of it are not looked at */
+	struct site_filter filter; /* its from_ns and to_ns are ignored */
 	const bool *cancel;
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;

@@ -12,7 +12,6 @@
 #include <libiberty/demangle.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,14 +153,4 @@ void name_form(const char *raw, enum sym_names names, struct text *to)
 	text_release(&full);
 	if (!to->n && !to->failed)
 		text_add_string(to, raw);
-}
-
-void sym_demangle(const char *raw, enum sym_names names, char *to, size_t room)
-{
-	struct text t = { 0 };
-
-	name_form(raw, names, &t);
-	if (room)
-		snprintf(to, room, "%s", t.failed ? raw : text_string(&t));
-	text_release(&t);
 }

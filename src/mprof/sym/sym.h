@@ -93,9 +93,4 @@ struct sym_remark {
 /* Remarks so far; most frames first.  Object 0 stands for the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
 
-/*
- * A name in the configured form, without a frame; `to` is NUL-terminated and truncated if needed.
- */
-void sym_demangle(const char *raw, enum sym_names names, char *to, size_t room);
-
 #endif

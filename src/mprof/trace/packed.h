@@ -22,7 +22,7 @@ void packed_rewind(struct trace *t);
 /* As trace_next. */
 size_t packed_next(struct trace *t, struct event *e, size_t n);
 
-/* As trace_place and its like. */
+/* Like trace_place. */
 bool packed_place(const struct packed *p, struct trace_place *place);
 void packed_go(struct packed *p, const struct trace_place *place);
 bool packed_set_address(struct packed *p, uint32_t process, uint32_t block, uint64_t addr);

@@ -88,7 +88,7 @@ struct trace {
 	struct mprof_file_header header; /* a copy; the one in the file may be live */
 	uint64_t header_bytes;		 /* that it has in the file */
 	uint64_t first_empty;		 /* offset of the first of damage.bytes_empty */
-	bool is_live;			 /* somebody wrote while it was opened */
+	bool is_live;			 /* a process wrote to it while it was opened */
 	uint64_t until_ticks;	/* of a live one: the last time that is shown; 0: all are */
 	bool only_totals;	/* trace_show_totals() */
 	unsigned chunk_rereads; /* of a live one: of chunks that were not complete */

@@ -6,7 +6,7 @@ import type { Sample } from "./resident";
 
 export interface Value { name: string; unit: "bytes" | "calls" | "ns"; help: string }
 
-// Blocks of one stack that grew step by step; sizes are the least first and the greatest one.
+// Blocks of one stack that grew step by step; sizes are the smallest first and the largest one.
 export interface Growth {
 	node: number; chains: number; steps: number; copies: number; moved: number; copied_bytes: number; longest: number;
 	first_bytes: number; largest_bytes: number; reserve_bytes: number; saved_calls: number; saved_copied_bytes: number; spare_bytes: number;
@@ -27,14 +27,14 @@ export interface Head {
 	handovers?: { pairs: [number, number, number, number][]; blocks: number; bytes: number; left_out_blocks: number };
 	realloc: { chains: number; steps: number; copies: number; copied_bytes: number; left_out: number; rows: Growth[] }; // not of a profile
 	suppressed: { pattern: string; why: string; blocks: number; bytes: number }[];
-	resident: Sample[]; // in the order of time
-	largest?: { process: number; at_ns: number; rss: number; bytes: number }; // the sample that own.resident is of
+	resident: Sample[]; // by time
+	largest?: { process: number; at_ns: number; rss: number; bytes: number }; // the sample of own.resident
 	stacks: { rows: StackUse[]; left_out: number }; // most used first
 	variables: Variables; // without those in columns
-	served: boolean; // by mprof view, which can be asked
+	served: boolean; // by mprof view, which answers requests
 	sources: boolean; // their text is in the page
 	heap?: number; // the process whose heap is in the page
-	traces?: string[]; // that it serves, if they are several; this is number index
+	traces?: string[]; // that it serves, if several; this one is number index
 	index?: number;
 	never_freed: number;
 	taken_by_exec: number;
@@ -48,10 +48,10 @@ export interface Data {
 	text: string[]; // [0] is ""
 	line: { function: Uint32Array; file: Uint32Array; line: Uint32Array; module: Uint32Array; library: Uint8Array };
 	source: { file: Uint32Array; text: Uint32Array; why: Uint32Array; change: Uint32Array }; // numbers of texts
-	start: { node: Uint32Array; line: Uint32Array }; // lines that called the outermost nodes, and are no nodes
+	start: { node: Uint32Array; line: Uint32Array }; // lines that called the outermost nodes but are not nodes
 	thread: { number: Uint32Array; process: Uint32Array }; // by number in the run
 	deepest: { lines: Uint32Array; line: Uint32Array }; // call stacks of head.stacks.rows: lengths, and lines outermost first
-	variable: { [column: string]: Float64Array }; // largest first; resident plus 1, 0: not known
+	variable: { [column: string]: Float64Array }; // largest first; resident plus 1, 0: unknown
 	parent: Uint32Array; // of each node; the root's is 0
 	end: Uint32Array; // node + 1 + nodes below it: the subtree is [node, end)
 	depth: Uint16Array;
@@ -69,7 +69,7 @@ export interface Data {
 	cells: number;
 }
 
-// In every browser since 2023, but not in the types of older compilers.
+// In every browser since 2023, but missing in the types of older compilers.
 declare const DecompressionStream: { new(format: string): { readable: ReadableStream; writable: WritableStream } };
 
 async function inflate(base64: string): Promise<Uint8Array> {
@@ -106,7 +106,7 @@ class Reader {
 	}
 }
 
-// Depths are steps up; the tree's order says the rest.
+// Depths are stored as levels up; the order of nodes gives the tree.
 function shape(data: Data, up: Uint32Array): void {
 	const n = data.head.nodes, path: number[] = [0];
 	for (let i = 1; i < n; i++) {
@@ -122,7 +122,7 @@ function shape(data: Data, up: Uint32Array): void {
 			data.end[data.parent[i]] = data.end[i];
 }
 
-// Steps become numbers.
+// Differences become numbers.
 function addUp(data: Data): void {
 	const c = data.cell;
 	let node = 0, birth = 0;

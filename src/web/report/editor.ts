@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// editor.ts - opens a source line in an editor, by an address that the reader chooses, such as
-// vscode://file/{file}:{line}.  Off until one is chosen; the browser remembers it, the page and its
-// links do not, so nobody else can choose one.
+// editor.ts - opens a source line in an editor, by an address that the reader sets, such as
+// vscode://file/{file}:{line}.  Off by default; the browser stores the address, the page and its
+// links do not, so others cannot set it.
 import { el } from "./element";
 
 const KEY = "mprof-editor", EXAMPLE = "vscode://file/{file}:{line}";
@@ -20,7 +20,7 @@ function chosen(): string {
 // Schemes that would run or load something in the browser itself are refused.
 const isEditor = (text: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(text) && !/^(javascript|data|vbscript|blob|file|https?|about):/i.test(text);
 
-// null: no editor is chosen, or the file has no full path, as in a page that hides home directories.
+// null: no editor is set, or the file has no full path, as in a page that hides home directories.
 export function editorLink(file: string, line: number): string | null {
 	const text = chosen();
 	if (!isEditor(text) || !file.startsWith("/"))
@@ -43,7 +43,7 @@ export const editorField = (changed: () => void): HTMLElement => el("label", { t
 		try {
 			localStorage.setItem(KEY, scheme);
 		} catch {
-			// it holds as long as the page is open
+			// kept while the page is open
 		}
 		changed();
 	} }));

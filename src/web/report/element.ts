@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// element.ts - elements from values.  Names of a trace only ever become text, never markup.
+// element.ts - makes elements from values.  Names from a trace always become text, never markup.
 
 type Child = Node | string | number | null | undefined | false;
 
@@ -34,7 +34,7 @@ export interface Column<R> {
 	help?: string; // about the column
 }
 
-// What a word of the glossary means; the page's plain HTML has it.
+// The meaning of a word, from the glossary in the page's plain HTML.
 export function meaning(word: string): string | undefined {
 	glossary ??= new Map([...document.querySelectorAll("#glossary dt")].map(dt => [dt.textContent!, dt.nextElementSibling!.textContent!]));
 	return glossary.get(word);
@@ -44,7 +44,7 @@ let glossary: Map<string, string> | undefined;
 
 const ROWS = 200;
 
-// A sortable table that shows its first rows, and more when asked.  sort "": in the order of rows.
+// A sortable table that shows its first rows, and more on request.  sort "": in the order of rows.
 export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSort: (key: string) => void,
 		name: string, first = ROWS): HTMLElement {
 	const body = el("tbody"), head = el("tr"), value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
@@ -78,7 +78,7 @@ export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSor
 		shown = 0;
 		add(first);
 	};
-	// A second click turns the order round.
+	// A second click reverses the order.
 	const choose = (c: Column<R>) => {
 		const same = c == by;
 		upward = same ? !upward : !c.number;

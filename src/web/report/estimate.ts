@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// estimate.ts - how exact the figures of a profile made from samples are: the ranges of
+// estimate.ts - the accuracy of figures that are estimated from samples: the ranges of
 // profile/estimate.h, which `mprof report` prints.
 import { figure } from "./pages";
 import { applyNames } from "./model";
@@ -9,7 +9,7 @@ import type { Answer, Filter, Measure } from "./model";
 const Z = 1.96; // 95 of 100
 const SCALE = 1024; // of the columns
 const PARTS = ["samples", "calls", "bytes", "live_bytes", "heaviest_calls", "heaviest_bytes"] as const;
-const TOTAL = PARTS.length; // the part behind them: all bytes
+const TOTAL = PARTS.length; // the part after them: all bytes
 
 export const isEstimate = (d: Data): boolean => !!d.head.totals && d.head.report.estimated;
 
@@ -27,7 +27,7 @@ function add(to: number[], errors: Answer[], node: number): void {
 	errors.forEach((e, k) => to[k] = e.most ? Math.max(to[k], e.own[node]) : to[k] + e.own[node]);
 }
 
-// Where a figure is in 95 of 100 cases, parts as of errorsOf; null: that is not known.
+// The 95 % range of a figure, with parts from errorsOf; null: unknown.
 export function rangeOf(d: Data, m: Measure, n: number, parts: number[]): [number, number] | null {
 	const [samples, calls, all, live, heaviestCalls, heaviestBytes] = parts;
 	const byCalls = m.key == "calls";
@@ -43,7 +43,7 @@ export function rangeText(d: Data, m: Measure, n: number, parts: number[]): stri
 	return range ? `${figure(m.unit, range[0])} to ${figure(m.unit, range[1])}` : n ? "unknown" : "";
 }
 
-// Of everything that passes the filters.
+// The range of everything that passes the filters.
 export function totalRange(d: Data, m: Measure, f: Filter, total: number): string {
 	const errors = errorsOf(d, f), parts: number[] = Array(TOTAL + 1).fill(0);
 	if (!errors)

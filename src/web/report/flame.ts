@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// flame.ts - a flame graph on a canvas.  Drawing costs by pixels, not by nodes: frames narrower
-// than half a pixel are skipped with all they hold.
+// flame.ts - a flame graph on a canvas.  Drawing costs depend on pixels, not nodes: frames narrower
+// than half a pixel are skipped with all their callees.
 import { searchTest } from "./model";
 import type { Frame } from "./model";
 
@@ -56,7 +56,7 @@ export class Flame {
 		return i < 0 ? 0 : i;
 	}
 
-	get matches(): number { // share of the total in frames that match, each stack once
+	get matches(): number { // share of the total in matching frames, each stack once
 		const wanted = searchTest(this.search), total = this.frames[0]?.sum || 1;
 		if (!wanted)
 			return 0;
@@ -117,7 +117,7 @@ export class Flame {
 		this.paint(g, height);
 	}
 
-	// Scrolls to the chosen frame, with some of what it calls; after the box is on the page.
+	// Scrolls to the chosen frame and some of its callees; call it when the box is on the page.
 	reveal(): void {
 		const b = this.boxes.find(b => b.frame == this.focus), most = this.box.clientHeight;
 		if (!b || this.canvas.clientHeight <= most)
@@ -185,7 +185,7 @@ export class Flame {
 		this.onZoom(i ? this.frames[i].node : 0, this.frames[i]);
 	}
 
-	// What a key does with the chosen frame; false: nothing.
+	// Applies a key to the chosen frame; false: it has no meaning.
 	private act(e: KeyboardEvent, f: Frame): boolean {
 		const control = e.ctrlKey || e.metaKey, chosen = String(getSelection());
 		if (control && e.key == "c" && !chosen) return this.onKey("copy", f);
@@ -236,7 +236,7 @@ export class Flame {
 	}
 }
 
-// Cut in the middle, so that both the namespace and the name's end are seen.
+// Elided in the middle, so that both the namespace and the name's end stay visible.
 export function cut(g: CanvasRenderingContext2D, text: string, width: number): string {
 	if (g.measureText(text).width <= width)
 		return text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// heap.ts - the page with the map of the heap: the player of `mprof movie`, at the moment that the
-// other pages are about.  The data are in the file, or mprof view makes them when they are asked for.
+// heap.ts - the page with the map of the heap: the player of `mprof movie`, at the time that the
+// other pages show.  The data are in the file, or mprof view makes them on request.
 import type { MovieData } from "../data";
 import { Player } from "../player";
 import { quote } from "./command";
@@ -15,12 +15,12 @@ const POLL = 150; // ms
 export class Heap {
 	private root = el("div", { class: "mprof-movie" });
 	private player: Player | null = null;
-	private process = 0; // whose heap is shown or asked for
+	private process = 0; // whose heap is shown or requested
 	private said = ""; // why there is no player
-	private moment = NaN; // that the player was sent to, so that it may be moved from there
+	private moment = NaN; // last time sent to the player, which the user may move
 	constructor(private d: Data, private changed: () => void) {}
 
-	// Of those that the trace has calls of.
+	// Processes with calls in the trace.
 	get processes(): { process: number; command: string }[] {
 		return this.d.head.report.processes.filter((p: any) => p.events > 0);
 	}
@@ -74,7 +74,7 @@ export class Heap {
 		this.changed();
 	}
 
-	// The moment that the figure is of: the peak of the window, or its end.
+	// Moves to the time of the figure: the peak of the window, or its end.
 	private follow(s: State): void {
 		const last = this.d.points - 1, end = s.measure.key == "end" || s.measure.key == "kept";
 		// Of the whole run the process's own peak, which is not always that of all.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// main.ts - the page: reads the data, keeps the state, draws what changed.
+// main.ts - the page: reads the data, keeps the state, redraws what changed.
 import { many, percent } from "../words";
 import { Allocators } from "./allocators";
 import { Bar } from "./bar";
@@ -104,7 +104,7 @@ class App {
 		this.show();
 	}
 
-	// quiet: no step in the browser's history, as while a slider moves.
+	// quiet: adds nothing to the browser's history, for example while a slider moves.
 	set(change: Partial<State>, quiet = false): void {
 		this.s = { ...this.s, ...change };
 		if (change.page || change.measure || change.inverted !== undefined || change.foldLibraries !== undefined)
@@ -169,7 +169,7 @@ class App {
 		this.flame.reveal();
 	}
 
-	// Until the trace has told, the page shows what it knew before.
+	// Until the answer arrives, the page shows the previous figures.
 	private async askServer(question: string): Promise<void> {
 		const { s } = this, x = s.exact!, no = refusal(s);
 		if (question == this.asking)
@@ -200,7 +200,7 @@ class App {
 			output.textContent = text;
 	}
 
-	// Start and end of a window in seconds, for the trace itself to answer.
+	// Fields for the start and end of a window in seconds, answered from the trace.
 	private exactWindow(): HTMLElement {
 		const { s, d } = this, x = s.exact, at = (n: number) => n < 0 ? 0 : d.point.ns[n];
 		const field = (label: string, ns: number) => el("input", { type: "number", step: "any", min: 0, size: 10, "aria-label": label,
@@ -273,7 +273,7 @@ class App {
 		this.layers = layersOf(d, curve, s.band, s.filter, this.keys);
 	}
 
-	// A key for the frame that is chosen in the graph; false: it has no meaning there.
+	// Applies a key to the chosen frame of the graph; false: it has no meaning there.
 	private frameKey(key: string, f: Frame): boolean {
 		const { s, d } = this, name = nameOf(d, f.line), filter = (change: Partial<Filter>) => this.set({ filter: { ...s.filter, ...change }, zoom: 0 });
 		const merge = (what: string) => this.set({ merged: [...s.merged.filter(m => m != what), what] });
@@ -311,7 +311,7 @@ class App {
 
 	private key(e: KeyboardEvent): void {
 		const target = e.target as HTMLElement;
-		if (e.defaultPrevented) // by what is shown on the page
+		if (e.defaultPrevented) // by an element of the page
 			return;
 		if (e.ctrlKey || e.metaKey || e.altKey || this.help.open || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) {
 			if (e.key == "Escape")
@@ -343,7 +343,7 @@ class App {
 	}
 }
 
-// The other one of light and dark, whatever the system says.
+// Switches between light and dark, regardless of the system's setting.
 function theme(): void {
 	const chosen = document.documentElement.dataset, dark = chosen.mpTheme ? chosen.mpTheme == "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 	chosen.mpTheme = dark ? "light" : "dark";

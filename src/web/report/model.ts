@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// model.ts - the question that all pages answer: a window of time, filters, and a figure, and
-// from them one number for each node of the tree.
+// model.ts - the question that all pages answer: a window of time, filters, and a figure, which
+// give one number for each node of the tree.
 import type { Data } from "./data";
 
-// What a figure counts in the window (from, to], and whether cells or the run's own figures tell.
+// What a figure counts in the window (from, to], and whether it comes from cells or the run's figures.
 export interface Measure {
 	key: string; // in the address and for keys 1 to 9
 	title: string;
@@ -11,8 +11,8 @@ export interface Measure {
 	unit: "bytes" | "calls" | "blocks" | "ns";
 	view: string; // of mprof report, which shows the same
 	sort: string; // and the figure's name there
-	sorted?: boolean; // the view has another one unless it is told
-	value?: string; // of head.values: known of the whole run only
+	sorted?: boolean; // not the view's default
+	value?: string; // of head.values: known for the whole run only
 }
 
 export let measures: Measure[] = [
@@ -38,7 +38,7 @@ export let measures: Measure[] = [
 		help: "Bytes of the pages that were in memory in the sample with the largest resident size: each page is divided among the live blocks on it, so rounding and gaps are part of it." },
 ];
 
-// A profile knows these, of its whole run.
+// The figures of a profile, for its whole run.
 const TOTALS: { [key: string]: Partial<Measure> & { value: string } } = {
 	peak: { value: "peak", help: "Requested bytes that were live at the peak of the run." },
 	end: { value: "live", view: "hot", sort: "live", sorted: true, help: "Requested bytes that were never freed, including those that libraries keep on purpose." },
@@ -48,7 +48,7 @@ const TOTALS: { [key: string]: Partial<Measure> & { value: string } } = {
 	temporary: { value: "temporary" },
 };
 
-// Before anything is shown.
+// Call first.
 export function chooseMeasures(d: Data): void {
 	measures = measures.filter(m => m.key != "resident" || d.own.resident);
 	if (d.head.totals)
@@ -60,7 +60,7 @@ export interface Filter {
 	sizeFrom: number; sizeTo: number; // classes, inclusive
 	lifeFrom: number; lifeTo: number; // classes; never freed counts as longest
 	function: string; file: string; module: string; // patterns as of mprof report --function ..., "" all
-	without: string; // stacks with a function that matches this do not count
+	without: string; // excludes stacks with a matching function
 }
 
 export interface Question {
@@ -89,14 +89,14 @@ export function peakPoint(d: Data, from: number, to: number): number {
 
 export interface Answer {
 	own: Float64Array; // by node
-	blocks: Float64Array; // the same in blocks, where cells tell; else as own
+	blocks: Float64Array; // the same in blocks, if from cells; else like own
 	sum: Float64Array; // own and below
 	total: number;
-	most?: boolean; // of several nodes not the sum but the greatest counts
-	exact: boolean; // false: this figure is of the whole run, whatever window and filters say
+	most?: boolean; // combine nodes by the maximum, not the sum
+	exact: boolean; // false: the figure is of the whole run, regardless of window and filters
 }
 
-// Which cells count: a test of birth and death for the measure.
+// Which cells count: a test of allocation and free times for the measure.
 function test(d: Data, q: Question): (birth: number, death: number) => boolean {
 	const { from, to } = q, peak = peakPoint(d, from, to);
 	switch (q.measure.key) {
@@ -107,7 +107,7 @@ function test(d: Data, q: Question): (birth: number, death: number) => boolean {
 	}
 }
 
-// Cells that the measure, the window and the filters but those of names count.
+// Cells that pass the measure, the window and all filters except names.
 export function eachCell(d: Data, q: Question, take: (cell: number) => void): void {
 	const { birth, death, thread, size, life } = d.cell, counts = test(d, q), f = q.filter, never = d.head.never_freed, runs = threadTest(d, f);
 	for (let i = 0; i < d.cells; i++) {
@@ -140,7 +140,7 @@ export function threadTest(d: Data, f: Filter): (thread: number) => boolean {
 	return n => ours.has(n);
 }
 
-// As fnmatch(3) without flags.
+// Like fnmatch(3) without flags.
 export function glob(pattern: string): (name: string) => boolean {
 	let regexp = "";
 	for (let i = 0; i < pattern.length; i++) {
@@ -166,7 +166,7 @@ export function glob(pattern: string): (name: string) => boolean {
 	return name => compiled.test(name);
 }
 
-// What was typed into a search field: a part of a name, or between slashes a regular expression.
+// Input of a search field: a part of a name, or a regular expression between slashes.
 export function searchTest(text: string): ((name: string) => boolean) | null {
 	if (!text)
 		return null;
@@ -176,13 +176,13 @@ export function searchTest(text: string): ((name: string) => boolean) | null {
 		if (compiled)
 			return name => compiled.test(name);
 	} catch {
-		// not finished yet: the text itself
+		// incomplete: search for the text itself
 	}
 	const wanted = text.toLowerCase();
 	return name => name.toLowerCase().includes(wanted);
 }
 
-// The name as a pattern that matches it and no other.
+// The name as a pattern that matches only this name.
 export const literal = (name: string): string => name.replace(/[*?[\]\\]/g, "\\$&");
 
 // With and without the parameters of a function, as mprof report compares names.
@@ -215,7 +215,7 @@ export function linesThat(d: Data, of: Uint32Array, test: (text: string) => bool
 	});
 }
 
-// Nodes with a matching line among theirs and those above, what started main included.
+// Nodes with a matching line in their stack, including the callers of main.
 function nodesThrough(d: Data, lines: Uint8Array): Uint8Array {
 	const inside = new Uint8Array(d.head.nodes);
 	d.start.node.forEach((node, i) => inside[node] |= lines[d.start.line[i]]);
@@ -261,7 +261,7 @@ export function ask(d: Data, q: Question): Answer {
 	return { own, blocks, sum, total: sum[0], exact: !value || isWhole(d, q) };
 }
 
-// Who each node's figures belong to: with libraries folded, whom a reader can ask to change something.
+// The owner of each node's figures: with libraries folded, the nearest caller outside them.
 export function ownerNodes(d: Data, foldLibraries: boolean): Uint32Array {
 	const owner = new Uint32Array(d.head.nodes);
 	for (let i = 1; i < owner.length; i++)
@@ -295,7 +295,7 @@ export function fullTable(d: Data, f: Filter, keyOf: Uint32Array, foldLibraries:
 	return [...rows.values()];
 }
 
-// Figures of library code belong to the owner: whom a reader can ask to change something.
+// Figures of library code belong to their owner outside libraries.
 export function owned(d: Data, a: Answer, foldLibraries: boolean): Answer {
 	if (!foldLibraries)
 		return a;
@@ -315,15 +315,15 @@ export function owned(d: Data, a: Answer, foldLibraries: boolean): Answer {
 
 export interface Frame {
 	line: number; // index of data.line, 0 for the root
-	key: number; // what makes frames one: the function and module
+	key: number; // equal for frames of one function and module
 	sum: number;
 	own: number;
 	blocks: number; // own and below
 	parent: number;
-	child: number; // first of the children, which follow each other; 0 none
+	child: number; // first of the children, which are adjacent; 0: none
 	children: number;
 	depth: number;
-	node: number; // of data: the heaviest one in it
+	node: number; // of data: the heaviest one of the frame
 	also?: number[]; // figures of TreeOptions.also, own and below
 }
 
@@ -339,7 +339,7 @@ export function functionKeys(d: Data): Uint32Array {
 
 export interface TreeOptions {
 	inverted: boolean; foldLibraries: boolean; least: number;
-	foldRecursion?: boolean; // a function called again below itself is one frame
+	foldRecursion?: boolean; // a recursive function is one frame
 	merged?: Uint8Array; // by line: part of their callers
 	also?: Answer[]; // further figures of each frame
 }
@@ -370,7 +370,7 @@ class Builder {
 	}
 }
 
-// Children by falling sum, next to each other, so that a drawing walks an array.
+// Children by falling sum, adjacent, so that drawing walks an array.
 export function arrange(from: Frame[], least: number): Frame[] {
 	const kids: number[][] = from.map(() => []), limit = from[0].sum * least;
 	for (let i = 1; i < from.length; i++)
@@ -389,7 +389,7 @@ export function arrange(from: Frame[], least: number): Frame[] {
 	return out;
 }
 
-// With foldLibraries, a run of library frames is one row, named by what the program called.
+// With foldLibraries, consecutive library frames are one, named by the function that the program called.
 export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions): Frame[] {
 	const b = new Builder(), n = d.head.nodes, at = new Uint32Array(n), library = (line: number) =>
 		o.foldLibraries && d.line.library[line] == 1;
@@ -490,7 +490,7 @@ export function table(d: Data, a: Answer, keyOf: Uint32Array): Row[] {
 	return [...rows.values()];
 }
 
-// The program's own modules are warm, libraries cold, each function a little different.
+// The program's own modules have warm colours, libraries cold ones, with a shade for each function.
 export function functionColor(d: Data, keys: Uint32Array, line: number): string {
 	const spread = (keys[line] * 2654435761 >>> 24) / 255;
 	return d.line.library[line] ? `hsl(${205 + 25 * spread} 35% ${68 + 8 * spread}%)` : `hsl(${18 + 30 * spread} 75% ${66 + 8 * spread}%)`;

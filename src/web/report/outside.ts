@@ -28,7 +28,7 @@ const atLeast = (unsure: boolean, n: number | null): string => (unsure && n !== 
 
 // ---- stacks of threads ----
 
-// Lines of each thread's deepest recorded call, outermost first; with libraries folded, up to whom a reader can ask.
+// Lines of each thread's deepest recorded call, outermost first; with libraries folded, without their frames.
 function deepest(d: Data, foldLibraries: boolean): number[][] {
 	let from = 0;
 	return Array.from(d.deepest.lines, n => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// pages.ts - the pages: each makes its elements from the state and the answer to its question.
+// pages.ts - the pages: each makes its elements from the state and the answer.
 import { quote } from "./command";
 import { bytes, count, duration, many, percent } from "../words";
 import { sizeName } from "./bar";
@@ -48,7 +48,7 @@ export function figure(unit: string, n: number): string {
 	return unit == "bytes" ? bytes(n) : unit == "ns" ? duration(n) : count(n);
 }
 
-// Where a line is, in short: a way to its source, when that is known.
+// The short location of a line, as a link to its source if that is known.
 export const place = (v: View, line: number, text = placeOf(v.d, line)): Node => v.d.line.file[line]
 	? el("button", { type: "button", class: "name", title: `Source: ${text}`, click: () => v.set({ page: "sources", chosen: line }) },
 		text.slice(text.lastIndexOf("/") + 1))
@@ -74,7 +74,7 @@ function rowColumns(v: View): Column<Row>[] {
 	];
 }
 
-// All of them, as MALT and DHAT list them; of the whole run, because cells do not tell.
+// All figures, as MALT and DHAT list them; of the whole run, because cells do not have them.
 function fullRows(v: View): HTMLElement {
 	const { d, s } = v, wanted = searchTest(s.search);
 	const rows = fullTable(d, s.filter, s.byLine ? v.lines : v.keys, s.foldLibraries).filter(r =>
@@ -119,7 +119,7 @@ function tables(v: View): HTMLElement {
 		v.s.full ? fullRows(v) : functionRows(v));
 }
 
-// On a narrow screen the name comes first, or it could not be seen without scrolling.
+// On a narrow screen the name comes first, so that it is visible without scrolling.
 const narrowFirst = (columns: Column<Row>[]): Column<Row>[] => matchMedia("(max-width: 700px)").matches
 	? [...columns.filter(c => c.key == "name"), ...columns.filter(c => c.key != "name")] : columns;
 
@@ -164,7 +164,7 @@ function treeRow(v: View, frames: Frame[], i: number, total: number): HTMLElemen
 	});
 	item.append(kids);
 	kids.hidden = true;
-	// The heaviest path stands open as long as it is most of its caller.
+	// The heaviest path is open while it is more than half of its caller.
 	if (f.sum > 0.5 * total)
 		open(true);
 	return item;
@@ -182,7 +182,7 @@ function openAll(item: Element): void {
 	}
 }
 
-// From row to row as they are seen.
+// Moves between visible rows.
 function walkTree(e: KeyboardEvent): void {
 	if (!/^(ArrowUp|ArrowDown|Home|End)$/.test(e.key))
 		return;
@@ -214,7 +214,7 @@ function histogram(rows: { from: number; count: number; bytes?: number }[], labe
 	], "from", () => {}, what.toLowerCase());
 }
 
-// Of one size class or one of lifetimes: what it is to be filtered by.
+// Filters by one class of sizes or lifetimes.
 const only = (v: View, change: Partial<State["filter"]>) => v.set({ filter: { ...v.s.filter, ...change } });
 
 function sizes(v: View): HTMLElement {
@@ -231,7 +231,7 @@ function sizes(v: View): HTMLElement {
 		el("div", {}, el("h3", {}, "Powers of two"), histogram(r.size_powers, bytes, "From"))));
 }
 
-// Of which sizes, and whose they are: in the window, of what passes the filters.
+// Blocks by size and function: in the window, of the blocks that pass the filters.
 function sizesByFunction(v: View): HTMLElement {
 	const { d, s } = v, m = s.measure.value ? measureOf("calls") : s.measure, value = cellValues(d, m), c = d.cell, q = { ...s, measure: m };
 	if (d.head.coarse)
@@ -469,7 +469,7 @@ function resizePairs(pairs: { from: number; to: number; calls: number }[]): HTML
 		el("tr", {}, el("th", {}, "from \u2193, to \u2192"), ...sizes.map(to => el("th", { scope: "col" }, bytes(to))))), body)));
 }
 
-// What is no leak, because a library keeps it on purpose.
+// Blocks that libraries keep on purpose, which are not leaks.
 export function suppressed(v: View): HTMLElement {
 	const list = v.d.head.suppressed;
 	return el("div", {}, el("h3", {}, "Suppressed"), list.length ? sortable(list, [
@@ -491,7 +491,7 @@ function leaks(v: View): HTMLElement {
 		], "bytes", () => {}, "never-freed", 25), suppressed(v));
 }
 
-// A bar that is as long as the thread had of it, divided by what the legend names.
+// A bar in proportion to the thread's figure, divided as in the legend.
 function threadBar(parts: number[], names: string[], most: number, text: (n: number) => string): HTMLElement {
 	const bar = el("div", { class: "calls" }), sum = parts.reduce((x, y) => x + y, 0);
 	bar.style.width = 100 * sum / (most || 1) + "%";
@@ -517,7 +517,7 @@ function threadBars(title: string, names: string[], list: ThreadParts[], text: (
 	], "sum", () => {}, name));
 }
 
-// By function of the allocation interface, in the whole run.
+// Calls by allocation function, in the whole run.
 function callBars(list: any[]): HTMLElement {
 	const sums = new Map<string, number>();
 	for (const t of list)
@@ -528,7 +528,7 @@ function callBars(list: any[]): HTMLElement {
 	return threadBars("Calls of the allocation interface, in the whole run", names, list.map(t => ({ thread: t.thread, sum: t.events, parts: names.map(n => t.calls[n]) })), n => many(n, "call"), "calls");
 }
 
-// By function of the program: the chosen figure, in the window, of what passes the filters.
+// The chosen figure by function of the program, in the window, of the blocks that pass the filters.
 function ownerBars(v: View): HTMLElement {
 	const { d, s } = v, m = s.measure.value ? measureOf("calls") : s.measure, value = cellValues(d, m), c = d.cell, title = `${m.title}, by thread and function`;
 	if (d.head.coarse)
@@ -610,7 +610,7 @@ function matrix(v: View): HTMLElement {
 		el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {}, head), body)));
 }
 
-// What ran, whatever it allocated.
+// All processes, even those without allocations.
 export const processColumns = (): Column<any>[] => [
 	{ key: "process", title: "No.", number: true, text: p => count(p.process), value: p => -p.process },
 	{ key: "pid", title: "Pid", number: true, text: p => String(p.pid), value: p => -p.pid },
@@ -647,7 +647,7 @@ function flamePage(v: View): HTMLElement {
 	return el("section", {}, el("h2", {}, v.s.measure.title, el("small", {}, " ", v.s.measure.help)), v.flame());
 }
 
-// Findings stand in the page already; here their evidence is one click away.
+// Findings are in the page already; this adds links to their evidence.
 function overview(v: View): HTMLElement {
 	const findings = document.getElementById("findings")!.cloneNode(true) as HTMLElement, list = v.d.head.report.findings as any[];
 	findings.id = "";
@@ -668,7 +668,7 @@ function overview(v: View): HTMLElement {
 	return el("div", {}, v.d.head.totals ? totals.numbers(v) : numbers(v), el("div", { class: "overview" }, findings, el("div", {}, el("section", {}, el("h2", {}, v.s.measure.title), v.flame()), tops(v))));
 }
 
-// The findings of a profile name who has most of a figure.
+// The findings of a profile name the first function of a figure.
 function showFirst(v: View, findings: HTMLElement): void {
 	for (const code of findings.querySelectorAll("li code")) {
 		const measure = totals.measureOfView(/^mprof report (?:--totals )?(\w+)/.exec(code.textContent!)?.[1] ?? "");
@@ -679,7 +679,7 @@ function showFirst(v: View, findings: HTMLElement): void {
 	}
 }
 
-// Of the window; the last three of the whole run.
+// Figures of the window; the last three are of the whole run.
 function numbers(v: View): HTMLElement {
 	const { d, s } = v, p = d.point, before = (column: string) => s.from < 0 ? 0 : p[column][s.from], since = (column: string) => p[column][s.to] - before(column);
 	let peak = 0, rss = 0;
@@ -704,7 +704,7 @@ function numbers(v: View): HTMLElement {
 
 const TOP = 5;
 
-// The functions that lead four lists, for the window and the filters.
+// The first functions of four lists, for the window and the filters.
 function tops(v: View): HTMLElement {
 	return el("div", { class: "tops" }, ...["peak", "leaked", "calls", "temporary"].filter(key => measures.some(m => m.key == key)).map(key => {
 		const measure = measureOf(key), a = owned(v.d, ask(v.d, { ...v.s, measure }), true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// picture.ts - pictures as SVG elements, and their buttons to save them.  Colours are resolved when
-// a picture is drawn, so that a saved one looks the same without the page's style.
+// picture.ts - pictures as SVG elements, with buttons to save them.  Colours are resolved when
+// a picture is drawn, so that a saved one does not need the page's style.
 import { download, el } from "./element";
 
 type Attributes = { [name: string]: string | number | null | undefined };
@@ -32,7 +32,7 @@ function savePng(picture: SVGSVGElement, name: string): void {
 	image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(picture.outerHTML);
 }
 
-// Buttons for a picture that is drawn anew now and then.
+// Buttons for a picture that is redrawn from time to time.
 export const saveButtons = (picture: () => SVGSVGElement, name: string): HTMLElement[] => [
 	el("button", { type: "button", click: () => download(name + ".svg", "image/svg+xml", picture().outerHTML + "\n") }, "Save SVG"),
 	el("button", { type: "button", click: () => savePng(picture(), name) }, "Save PNG"),

@@ -41,7 +41,7 @@ function owners(d: Data, keys: Uint32Array): { parts: { title: string; color: st
 const OWNERS = 6, UNDER_LIVE = 3; // live, rounding, gaps
 const GREYS = ["--g0", "--g1", "--g2", "--g3", "--g4"];
 
-// The last sample of each process at each point, added up.  Before its first sample a process has its first.
+// The sum of the last samples of all processes at each point; before its first sample, a process counts with that one.
 export function residentLayers(d: Data, whose: boolean, keys: Uint32Array): Layer[] {
 	const by = whose && d.own.resident ? owners(d, keys) : null;
 	const shown = by?.parts ?? parts, values = (s: Sample) => by?.of.get(s) ?? parts.map(part => s[part.key]);

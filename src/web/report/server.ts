@@ -9,9 +9,9 @@ export interface Exact { from: number; to: number } // ns since the start of the
 export interface Waiting { percent: number; error?: string }
 
 const KINDS: { [measure: string]: string } = { peak: "peak", end: "end", kept: "kept", total: "total", calls: "total" };
-const POLL = 10, POLL_MOST = 160; // ms until the first look, and between late ones
+const POLL = 10, POLL_MOST = 160; // ms until the first request, and longest interval
 
-// Why the trace cannot be asked this; "" if it can.
+// Why the trace cannot answer this; "" if it can.
 export function refusal(q: Question): string {
 	if (!KINDS[q.measure.key])
 		return `"${q.measure.title}" is known only for ${q.measure.value ? "the whole run" : "windows of the sliders"}.`;
@@ -37,7 +37,7 @@ export class Server {
 	private id = 0;
 	constructor(private d: Data) {}
 
-	// Calls `waiting` until the answer is there; null: another question took its place.
+	// Calls `waiting` until the answer arrives; null: a newer question replaced this one.
 	async ask(q: Question, x: Exact, waiting: (w: Waiting) => void): Promise<Answer | null> {
 		const id = this.id = Math.floor(Math.random() * 2 ** 52) + 1;
 		const get = async (what: string): Promise<Told> => (await fetch(what)).json();

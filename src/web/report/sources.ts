@@ -19,7 +19,7 @@ export class Texts {
 	private known = new Map<number, Source | null>();
 	constructor(private d: Data, private changed: () => void) {}
 
-	// file: number of a text.  null: it is on its way.
+	// file: number of a text.  null: it is loading.
 	get(file: number): Source | null {
 		const { d } = this, at = d.source.file.indexOf(file);
 		if (at < 0)
@@ -49,7 +49,7 @@ function lineKeys(d: Data): Uint32Array {
 	});
 }
 
-// As table(), without lines of unknown files; a file that calls itself counts once.
+// Like table(), without lines of unknown files; recursive calls within a file count once.
 const byKey = (v: View, keys: Uint32Array) => table(v.d, owned(v.d, v.a, v.s.foldLibraries), keys)
 	.filter(r => r.key && (r.sum || r.own));
 
@@ -69,7 +69,7 @@ function fileList(v: View, files: Row[]): HTMLElement {
 	], v.s.sort == "sum" ? "sum" : "own", sort => v.set({ sort }), "files");
 }
 
-// Sizes of the blocks that a line asked for, in the whole run.
+// Sizes that a line requested, in the whole run.
 const sizesOf = (r: FullRow | undefined) => !r ? "" : r.sizeLeast == r.sizeMost ? figure("bytes", r.sizeMost)
 	: [r.sizeLeast, r.own.total / r.own.calls, r.sizeMost].map(n => figure("bytes", n)).join(" / ");
 

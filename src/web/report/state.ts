@@ -12,17 +12,17 @@ export interface State extends Question {
 	byLine: boolean; // tables: rows are lines
 	full: boolean; // tables: with every figure, of the whole run
 	zoom: number; // node of the data that the graph shows; 0 all
-	chosen: number; // line that the call graph is about; 0: none yet
+	chosen: number; // line in the centre of the call graph; 0: none yet
 	levels: number; // of the call graph, to each side
-	least: number; // percent: smaller boxes of the call graph are left out
+	least: number; // percent: smaller boxes of the call graph are omitted
 	sort: string; // column of the tables
 	also: string[]; // figures beside the chosen one
 	search: string;
 	foldRecursion: boolean;
-	share: number; // percent of the total: smaller frames of graph and tree are left out
+	share: number; // percent of the total: smaller frames of graph and tree are omitted
 	merged: string[]; // functions and "/modules" whose frames are part of their callers
-	curve: string; // what the timeline draws
-	band: string; // and what it is divided by
+	curve: string; // the timeline's quantity
+	band: string; // and how it is divided
 	whose: boolean; // resident memory over time by function instead of by use
 	with: number; // the trace that Compare compares with; -1: the start of the window
 	exact: Exact | null; // a window that the server answers, instead of from and to

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// timeline.ts - memory over time, and the two sliders that choose a window.
+// timeline.ts - memory over time, and the two sliders that select a window.
 import { bytes, count, duration } from "../words";
 import { bands, curves } from "./curves";
 import type { Curve } from "./curves";
@@ -10,7 +10,7 @@ import { svg } from "./picture";
 export interface Layer { name: string; values: Float64Array; color: string; help?: string }
 
 const HEIGHT = 130;
-const DWARFS = 3; // resident memory that is this many times the live bytes would make their curve flat
+const DWARFS = 3; // more resident than live bytes by this factor would flatten the live curve
 
 export class Timeline {
 	readonly root: HTMLElement;
@@ -20,7 +20,7 @@ export class Timeline {
 	private said = el("output", { class: "window" });
 	private legend = el("div", { class: "legend" });
 	private layers: Layer[] = [];
-	private curve: Curve | null = null; // what the layers are of; null: resident memory by its parts
+	private curve: Curve | null = null; // the quantity of the layers; null: resident memory by its parts
 	private choices = el("div", { class: "bar2" });
 	private all = el("button", { type: "button", click: () => this.onWindow(-1, this.d.points - 1) }, "Whole run");
 	private line = false; // draw resident memory as a line over the layers
@@ -82,7 +82,7 @@ export class Timeline {
 		return (this.curve?.unit == "count" ? count(n) : bytes(n)) + (this.curve?.rate ? "/s" : "");
 	}
 
-	// What every layer has at the point under the pointer.
+	// Shows the value of every layer at the point under the pointer.
 	private point(e: PointerEvent): void {
 		const p = this.pointAt(e), d = this.d, all = this.layers.reduce((n, l) => n + l.values[p], 0);
 		this.tip.textContent = [duration(d.point.ns[p]), ...[...this.layers].reverse().filter(l => l.values[p] > 0).map(l => `${l.name}: ${this.value(l.values[p])}`),
@@ -92,7 +92,7 @@ export class Timeline {
 		this.tip.style.top = Math.min(e.clientY + 16, innerHeight - 24 * (this.layers.length + 4)) + "px";
 	}
 
-	// Of a step of a profile: who allocated when most bytes were live.
+	// For a step of a profile: the stack that allocated when most bytes were live.
 	private grown(p: number): string[] {
 		const stack = this.d.head.totals ? this.d.head.report.course[p]?.stack : null, line = stack?.[stack.length - 1];
 		return line ? [`most live when allocating in: ${line.function ?? line.module}`] : [];
@@ -124,7 +124,7 @@ export class Timeline {
 			ns: [...d.point.ns.subarray(0, points)], layers: this.layers.map(l => ({ name: l.name, values: [...l.values.subarray(0, points)] })) }) + "\n";
 	}
 
-	// The layers as they are drawn, with their names.
+	// Saves the layers as drawn, with their names.
 	private saveSvg(): void {
 		const width = this.canvas.clientWidth, d = this.d, parts: SVGElement[] = [];
 		const style = getComputedStyle(this.canvas), ink = style.getPropertyValue("--ink");
@@ -137,7 +137,7 @@ export class Timeline {
 			text(width - 2, HEIGHT - 1, duration(d.point.ns[d.points - 1]), "end")).outerHTML + "\n");
 	}
 
-	// curve: what the layers are of; beside live bytes, resident memory is drawn as a line.
+	// curve: the quantity of the layers; with live bytes, resident memory is drawn as a line.
 	show(from: number, to: number, layers: Layer[], curve: Curve | null, band: string): void {
 		const p = this.d.point, rss = Math.max(0, ...p.rss), live = Math.max(1, ...p.live), line = curve?.key == "live";
 		this.curve = curve;
@@ -164,7 +164,7 @@ export class Timeline {
 		this.draw();
 	}
 
-	// Of a profile there are no windows.
+	// Profiles have no windows.
 	private whole(): string {
 		const { head } = this.d, r = head.report, peak = r.peak, about = r.estimated ? "about " : "";
 		return `The whole run: peak ${about}${bytes(peak.bytes)} in ${about}${count(peak.blocks)} blocks at ${duration(peak.at_ns)}; allocated ${about}${bytes(r.total.figures.total)} in ` +

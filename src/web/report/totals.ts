@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // totals.ts - the pages of a profile, which has totals and no calls: those that differ from the
-// pages of a trace, and what those that need calls say instead.
+// pages of a trace, and the notice in place of pages that need calls.
 import { bytes, count, duration, many, percent } from "../words";
 import { quote } from "./command";
 import { el, sortable } from "./element";
@@ -14,7 +14,7 @@ import type { State } from "./state";
 
 const record = (v: View): HTMLElement => el("code", {}, `mprof record -- ${v.d.head.command}`);
 
-// Instead of a page: what only single calls tell.
+// In place of a page that needs single calls.
 export const needsCalls = (title: string, what: string) => (v: View): HTMLElement => el("section", {}, el("h2", {}, title),
 	el("p", { class: "needs-calls" }, `This file contains totals of the whole run but no single calls, so ${what} unknown. To see it: `, v.d.head.beside
 		? el("code", {}, `mprof report --html FILE ${quote(v.d.head.trace)}`) : record(v)));
@@ -152,7 +152,7 @@ export function runPage(v: View): HTMLElement {
 		], "calls", () => {}, "calls"));
 }
 
-// Which figure a view of mprof report is about.
+// The main figure of a view of mprof report.
 export const measureOfView = (view: string): Measure | undefined => {
 	const key = ({ peak: "peak", leaks: "leaked", hot: "calls", temporary: "temporary" } as { [view: string]: string })[view];
 	return measures.find(m => m.key == key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// unpack.ts - the only script that stands in the page as text: unpacks the others and runs them.
+// unpack.ts - the only script that is plain text in the page: unpacks the others and runs them.
 declare const DecompressionStream: { new(format: string): { readable: ReadableStream; writable: WritableStream } };
 
 async function unpack(): Promise<void> {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * plt_alloc.c - an allocator whose functions call each other through the linkage table, where
- * whoever is preloaded before it sees the calls: calloc, realloc and memalign call malloc,
+ * plt_alloc.c - an allocator whose functions call each other through the linkage table, so that
+ * an object preloaded before it gets the calls: calloc, realloc and memalign call malloc,
  * realloc calls free, posix_memalign and aligned_alloc call memalign.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * safe_alloc.c - an allocator that is safe in signal handlers: it hands out
- * memory by one atomic add and takes none back.
+ * safe_alloc.c - an allocator that is safe in signal handlers: it allocates
+ * by one atomic add and never frees.
  */
 #include <errno.h>
 #include <stdatomic.h>

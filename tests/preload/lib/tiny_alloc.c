@@ -2,8 +2,8 @@
 /*
  * tiny_alloc.c - a textbook allocator: malloc, free, calloc and realloc, and nothing else.
  *
- * Freed blocks are used again.  A block that is not of its own is none of its business;
- * with TINY_STRICT in the environment it is the end of the program.
+ * Freed blocks are reused.  It ignores frees of blocks that are not its own;
+ * with TINY_STRICT in the environment they abort the program.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static struct head *own(void *p)
 	return NULL;
 }
 
-/* Its own calls are not for others to see. */
+/* Internal calls must not reach other libraries. */
 static void *take(size_t size)
 {
 	unsigned n = size < POOL ? class_of(size) : CLASSES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * assembly.c - hand-written functions: with right CFI of rare kinds, without, and with wrong.
- * Each calls what its first argument points to with its second.
+ * assembly.c - hand-written functions: with correct CFI of rare kinds, without CFI, and with wrong
+ * CFI. Each calls what its first argument points to with its second.
  */
 #include "stack.h"
 
