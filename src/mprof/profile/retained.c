@@ -46,32 +46,45 @@ static bool lasts(uint64_t held, const struct tree_process *p, const struct anal
 	return held && end > p->start_ticks && held >= (end - p->start_ticks) / TIME_PART;
 }
 
+/* glibc maps its arenas unseen, so its blocks are not in what the program mapped directly. */
+static bool has_c_library(const struct tree_process *p)
+{
+	const struct trace_fact *image = tree_image(p);
+
+	return image && !strncmp(basename(image->allocator), "libc.so", 7);
+}
+
 /* Of the first walk: no live byte may lie on more pages than it has. */
 struct brief_samples {
 	const struct residency_sample *sample;
 	uint64_t page;
+	bool c_library;
 };
 
 static struct held_sample brief_held(const void *samples, size_t i)
 {
 	const struct brief_samples *b = samples;
 	const struct residency_sample *s = &b->sample[i];
-	const uint64_t resident = s->resident * b->page;
+	const uint64_t all = s->resident * b->page, mapped = b->c_library ? s->mapped : 0;
+	const uint64_t resident = all > mapped ? all - mapped : 0;
 
 	return (struct held_sample){ s->process, s->ticks,
 				     resident >= s->live_bytes + RETAINED_LEAST &&
-					 s->live_bytes <= resident / 2 };
+					 s->live_bytes <= resident / 2 &&
+					 resident - s->live_bytes >= s->rss / 4 };
 }
 
 bool retained_may_be(const struct analysis *a)
 {
-	const struct brief_samples b = { a->residency.sample.item, a->walk.heap.page_size };
+	struct brief_samples b = { a->residency.sample.item, a->walk.heap.page_size, false };
+	const size_t n = a->residency.sample.count;
 	const struct tree_process *p;
 
-	for (p = a->tree.process; p < a->tree.process + a->tree.processes; p++)
-		if (lasts(held_ticks(&b, a->residency.sample.count, brief_held, p, end_of(p, a)), p,
-			  a))
+	for (p = a->tree.process; p < a->tree.process + a->tree.processes; p++) {
+		b.c_library = has_c_library(p);
+		if (lasts(held_ticks(&b, n, brief_held, p, end_of(p, a)), p, a))
 			return true;
+	}
 	return false;
 }
 
@@ -153,8 +166,6 @@ static struct profile_asked who_has(const struct resident_shares *all, size_t sa
 static void take(struct retained *f, const struct resident_parts_sample *s, uint64_t held,
 		 const struct tree_process *p, const struct analysis *a)
 {
-	const struct trace_fact *image = tree_image(p);
-
 	*f = (struct retained){
 		.process = p->number,
 		.ticks = s->ticks,
@@ -163,7 +174,7 @@ static void take(struct retained *f, const struct resident_parts_sample *s, uint
 		.whole = s->retained,
 		.held_ns = walk_duration_ns(&a->walk, held),
 		.of_ns = walk_duration_ns(&a->walk, end_of(p, a) - p->start_ticks),
-		.c_library = image && !strncmp(basename(image->allocator), "libc.so", 7),
+		.c_library = has_c_library(p),
 	};
 }
 
