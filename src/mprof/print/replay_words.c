@@ -255,7 +255,7 @@ static void tell_best(const struct verdict *v, const struct told *peak, const st
 			     v->runs->row[v->reference].variant->name);
 }
 
-/* How much could be saved at most. */
+/* Which part of the program's time playback measures. */
 static void tell_share(const struct replay_answer *a, struct sentences *w)
 {
 	const struct mprof_play_summary *sum = &a->plan->head->sum;
@@ -265,8 +265,9 @@ static void tell_share(const struct replay_answer *a, struct sentences *w)
 	if (!sum->recorded_ns || a->plan->head->threads > 1)
 		return;
 	sentence_add(w,
-		     "%s takes %s for all calls and page faults: no allocator can save much more "
-		     "than that. The program took %s while it was recorded.",
+		     "Played back, %s takes %s for all calls and page faults; the program took %s "
+		     "while it was recorded. Where an allocator places blocks can also make the "
+		     "program's own code faster or slower, which playback does not measure.",
 		     ref->variant->name, format_ns((uint64_t)ns).s, format_ns(sum->recorded_ns).s);
 }
 
