@@ -5,8 +5,7 @@
  *
  * Found once, during initialisation.  Errors are the allocator's own: NULL and errno.
  */
-#ifndef MP_ALLOCATOR_H
-#define MP_ALLOCATOR_H
+#pragma once
 
 #include <errno.h>
 #include <mprof/module.h>
@@ -62,5 +61,3 @@ static inline struct mp_extent mp_extent_of(enum mprof_shape shape, size_t size,
 		errno = ENOMEM;
 	return e;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * Keeps only the registers that a call preserves, as a frame within a call depends on no others,
  * and those that a prologue may compute from.
  */
-#ifndef MP_CFI_H
-#define MP_CFI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ void cfi_forget(void);
  * information, -ENOTSUP: not understood.
  */
 int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m);
-
-#endif

@@ -5,8 +5,7 @@
  * Read once, during initialisation, by one thread; constant from then on.  Errors are one sentence
  * without a full stop in `why`.
  */
-#ifndef MP_CONFIG_H
-#define MP_CONFIG_H
+#pragma once
 
 #include <mprof/module.h>
 
@@ -43,5 +42,3 @@ const struct mprof_mode_ops *mp_find_mode(const char *name, struct text *why);
  * a device may do anything.  A name that the loader has to search for may be opened.
  */
 int mp_is_loadable(const char *key, const char *path, struct text *why);
-
-#endif

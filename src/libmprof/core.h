@@ -7,8 +7,7 @@
  * there.  Functions return -errno up to the function that the program or a MODE called, which
  * passes the error to mp_failed().
  */
-#ifndef MP_CORE_H
-#define MP_CORE_H
+#pragma once
 
 #include <mprof/module.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ long mp_write_quietly(int fd, const void *data, size_t bytes);
 void mp_put(unsigned kind, const void *data, size_t bytes);
 void mp_misuse(const struct mprof_misuse *m);
 unsigned mp_memory_place(const void *ptr, const void *allocator);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * eh.h - loaded objects, and the rule that leads from a frame to its caller.
  */
-#ifndef MP_EH_H
-#define MP_EH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ int eh_object(uintptr_t pc, struct eh_object *out);
  */
 struct cfi_machine;
 int eh_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m, struct eh_rule *rule);
-
-#endif

@@ -6,8 +6,7 @@
  * small ones: offsets and addresses are multiples of the large page, and the length of a mapping is
  * rounded up to it.
  */
-#ifndef MP_FAKE_PAGE_H
-#define MP_FAKE_PAGE_H
+#pragma once
 
 #include <errno.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ static inline int fake_mincore(uintptr_t at, size_t n, unsigned char *pages)
 	}
 	return 0;
 }
-
-#endif

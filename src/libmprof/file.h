@@ -5,8 +5,7 @@
  * All processes and threads of a run write to it.  Offsets and sizes are in bytes.  Errors: -errno
  * or offset 0; once mp_file.broken is set, everything fails.
  */
-#ifndef MP_FILE_H
-#define MP_FILE_H
+#pragma once
 
 #include <mprof/module.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ void mp_fd_release(void);
 
 /* sigbus.c: survives truncation of the file under our mappings. */
 void mp_sigbus_guard(void);
-
-#endif

@@ -3,8 +3,7 @@
  * limits.h - a run that records less when recording takes too much space (key BUDGET, budget.c) or
  * too much time (key OVERHEAD, overhead.c).
  */
-#ifndef MP_LIMITS_H
-#define MP_LIMITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void mp_budget_look(uint64_t now);
 
 /* From a MODE: see module.h. */
 int mp_overhead_spent(uint64_t now, uint64_t ticks, uint32_t calls);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Zeroed memory is an empty list.
  */
-#ifndef MP_LISTS_H
-#define MP_LISTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ static inline void **mp_list_take(struct mp_list *l, int all)
 					      __ATOMIC_ACQUIRE));
 	return node;
 }
-
-#endif

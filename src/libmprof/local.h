@@ -7,8 +7,7 @@
  * held across a call into the program, the loader or the allocator.  Order: stacks_lock before
  * stream_lock before a pool's lock; all others are held alone.
  */
-#ifndef MP_LOCAL_H
-#define MP_LOCAL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -94,5 +93,3 @@ void mp_unlock_blocking(uint32_t *lock, const uint64_t *signals);
 void *mp_wiped_memory(size_t bytes);
 /* Zeroed cache lines, which a forked child finds zeroed again, or NULL. */
 void *mp_lines_take(uint32_t lines);
-
-#endif

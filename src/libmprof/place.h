@@ -2,8 +2,7 @@
 /*
  * place.h - recognising our files by their first bytes, and putting a new one at its path.
  */
-#ifndef MP_PLACE_H
-#define MP_PLACE_H
+#pragma once
 
 #include "file.h"
 #include "text.h"
@@ -45,5 +44,3 @@ static inline int mp_may_make_way(const struct head *h, const struct mp_run *run
  * specific than the system's.  `temporary` is removed in any case.
  */
 int mp_place(const char *temporary, struct mp_run *run, const char *magic, struct text *why);
-
-#endif

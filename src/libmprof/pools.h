@@ -10,8 +10,7 @@
  *
  * Zeroed memory is an empty pool, as a forked child finds it.
  */
-#ifndef MP_POOLS_H
-#define MP_POOLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void *mp_pool_memory(struct mp_pool *pool, const struct mp_pool_kind *kind, uint
 /* Two map functions: memory that a forked child finds zeroed; memory that it does not inherit. */
 int mp_pool_wiped(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out);
 int mp_pool_private(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out);
-
-#endif

@@ -5,8 +5,7 @@
  * Facts and samples are small extents, written at once; one that cannot be written is missing, and
  * the next slot that cannot be written ends recording.
  */
-#ifndef MP_PROCESS_H
-#define MP_PROCESS_H
+#pragma once
 
 #include <mprof/format.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ void mp_variables_look(void); /* the program is about to end */
 
 void mp_resident_begin(const void *block, size_t usable); /* module.h */
 int64_t mp_resident_end(const void *block, size_t usable);
-
-#endif

@@ -6,8 +6,7 @@
  * of a threaded process, where the loader's lock may be held by a thread that the child does not
  * have, and dlsym would wait for ever.
  */
-#ifndef MP_REAL_LIBC_H
-#define MP_REAL_LIBC_H
+#pragma once
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -53,5 +52,3 @@ struct mp_next {
 
 /* Looked up on the first use if that precedes initialisation. */
 const struct mp_next *mp_next(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * recent.h - a run that keeps only its last events (keys LAST_BYTES and LAST_SECONDS).
  */
-#ifndef MP_RECENT_H
-#define MP_RECENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@
 void mp_recent_keep(uint64_t now);
 /* Can the file system of our file free blocks inside a file?  0 or -errno. */
 int mp_recent_works(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * scopes.h - functions that only some objects see: plugins have scopes of their own.
  */
-#ifndef MP_SCOPES_H
-#define MP_SCOPES_H
+#pragma once
 
 #include <mprof/wrapped.h>
 
@@ -17,5 +16,3 @@ void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *lib
 /* What it found earlier for that object; NULL: nothing.  Takes no lock with glibc 2.35 and later.
  */
 void *mp_scope_known(const struct mprof_scope *scope, const void *caller);
-
-#endif

@@ -5,8 +5,7 @@
  * Their disk blocks are reserved first, so a store cannot fail.  A forked child does not inherit
  * them.  Errors: -errno; recording cannot continue, which the caller reports (mp_failed).
  */
-#ifndef MP_SLOTS_H
-#define MP_SLOTS_H
+#pragma once
 
 #include <mprof/module.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void mp_counts_give(struct mprof_thread *t);
 void *mp_live_memory(size_t bytes, size_t touched);
 /* NULL on failure, with -errno in *error. */
 void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error);
-
-#endif

@@ -5,8 +5,7 @@
  * A thread's record is its own while it runs; the thread that ends the process reads the pages of
  * all.  Nothing here fails: a thread without a record is missing in the file.
  */
-#ifndef MP_STACK_USE_H
-#define MP_STACK_USE_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void mp_stack_use_deeper(uintptr_t sp, uint32_t id);
 void mp_stack_use_end(void);	/* this thread has run its destructors */
 void mp_stack_use_look(void);	/* the process is about to end or to exec */
 void mp_stack_use_forked(void); /* in a child: its thread has another record */
-
-#endif

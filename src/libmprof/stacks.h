@@ -5,8 +5,7 @@
  * unwind.h lists the files behind it.  Numbers count from 1; 0: there is no stack, which counts as
  * lost.
  */
-#ifndef MP_STACKS_H
-#define MP_STACKS_H
+#pragma once
 
 #include <mprof/module.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void mp_rules_forked(void); /* in a child: ends what a thread of the parent had 
 /* stacks.c */
 uint32_t mp_stacks_count(void); /* numbers assigned so far */
 int mp_stacks_flush(void);	/* writes records, releases the slot; 0 or -errno */
-
-#endif

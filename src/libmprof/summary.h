@@ -8,8 +8,7 @@
  * and it may run in a signal handler.  Its memory is mapped for each summary and unmapped at its
  * end.
  */
-#ifndef MP_SUMMARY_H
-#define MP_SUMMARY_H
+#pragma once
 
 #include <mprof/format.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ void summary_end(struct summary *s);
 
 /* summary_names.c: finds the names of all frames. */
 void summary_names(struct summary *s);
-
-#endif

@@ -5,8 +5,7 @@
  * The library avoids libc's wrappers: they set errno, are cancellation points, and we interpose
  * some of them.  Every function returns the kernel's value: >= 0, or -errno.
  */
-#ifndef MP_SYS_H
-#define MP_SYS_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -208,5 +207,3 @@ static inline void *sys_memory(size_t n)
 
 	return sys_failed(p) ? NULL : p;
 }
-
-#endif

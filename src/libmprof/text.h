@@ -3,8 +3,7 @@
  * text.h - builds text without stdio, locale or memory of its own. Text that does not fit is
  * truncated and marked full; it is always NUL-terminated.
  */
-#ifndef MP_TEXT_H
-#define MP_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -112,5 +111,3 @@ static inline const char *text_base(const char *path)
 		base = *path == '/' ? path + 1 : base;
 	return base;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Only the thread uses its record; another one reclaims it when the kernel no longer knows the
  * thread.  Errors: -errno, NULL for memory.
  */
-#ifndef MP_THREAD_H
-#define MP_THREAD_H
+#pragma once
 
 #include <mprof/module.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void mp_quiet_drop(int lifted);
 int mp_threads_start(void);		 /* once, before the first event: mp_local; 0 or -errno */
 int mp_enter(struct mprof_thread **out); /* module.h; 0 or -errno */
 void mp_threads_forked(void);		 /* in a child: forget what the parent's threads had */
-
-#endif

@@ -16,8 +16,7 @@
  * held), protects objects and the growth of a table; stream_lock, likewise, possibly nested in the
  * other one, the next slot of records.  Neither is held while calling the loader.
  */
-#ifndef MP_UNWIND_H
-#define MP_UNWIND_H
+#pragma once
 
 #include "eh.h"
 #include "stacks.h"
@@ -277,5 +276,3 @@ void mp_stacks_lock(uint64_t *signals);
 void mp_stacks_unlock(const uint64_t *signals);
 /* Stacks with the same addresses as earlier ones are different from now on. */
 void mp_stacks_changed(void);
-
-#endif

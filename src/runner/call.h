@@ -6,8 +6,7 @@
  * Budget: 5 ns a call besides the allocator and touching.  No calls through our own pointers; rare
  * cases are out of line.
  */
-#ifndef RUNNER_CALL_H
-#define RUNNER_CALL_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,5 +133,3 @@ static ALWAYS unsigned class_of(unsigned op)
 {
 	return op == MPROF_PLAY_REALLOC ? CLASS_REALLOC : CLASS_BIRTH;
 }
-
-#endif

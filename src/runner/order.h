@@ -4,8 +4,7 @@
  * (ordered.c).  A slot's word: the block's address, and in the upper bits how many whole pages the
  * program requested (65535: that or more), so that realloc touches only new pages.  0: no block.
  */
-#ifndef RUNNER_ORDER_H
-#define RUNNER_ORDER_H
+#pragma once
 
 #include "call.h"
 
@@ -16,5 +15,3 @@ typedef const uint64_t *order_play(struct player *s, const uint64_t *p, const ui
 
 /* The loop for the settings. */
 order_play *order_choose(void);
-
-#endif

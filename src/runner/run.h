@@ -11,8 +11,7 @@
  * new page (except pthread_create's own allocation), so all growth is the allocator's. Every
  * failure ends the process with an ERROR record: die().
  */
-#ifndef RUNNER_RUN_H
-#define RUNNER_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,5 +151,3 @@ void drain_table(void); /* frees what is left */
 
 /* pace.c: waits for a recorded time; returns by how many ns it was missed. */
 uint64_t pace(uint64_t recorded_ns);
-
-#endif

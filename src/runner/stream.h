@@ -6,8 +6,7 @@
  * Words from `at` up to `limit` can be played, and the two words after each can be read: an EXT,
  * its call and a TOUCH are never split.  Two ENDs follow the last word.
  */
-#ifndef RUNNER_STREAM_H
-#define RUNNER_STREAM_H
+#pragma once
 
 #include "run.h"
 
@@ -36,5 +35,3 @@ static inline uint64_t stream_index(const struct stream *s, const uint64_t *p)
 {
 	return s->first + (uint64_t)(p - s->buffer);
 }
-
-#endif

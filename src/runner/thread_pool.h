@@ -6,8 +6,7 @@
  *
  * The first thread is the process's own.  States only increase.
  */
-#ifndef RUNNER_THREAD_POOL_H
-#define RUNNER_THREAD_POOL_H
+#pragma once
 
 #include <pthread.h>
 #include "call.h"
@@ -63,5 +62,3 @@ bool thread_pool_lonely(void);
 /* Sleeps while *word is value; wake: wakes sleepers. */
 void futex_wait(uint32_t *word, uint32_t value);
 void futex_wake(uint32_t *word);
-
-#endif

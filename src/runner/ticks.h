@@ -2,8 +2,7 @@
 /*
  * ticks.h - the processor's own clock, for single calls.
  */
-#ifndef RUNNER_TICKS_H
-#define RUNNER_TICKS_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -42,6 +41,4 @@ static inline uint64_t ticks(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 static inline void relax(void) {}
-#endif
-
 #endif

@@ -7,8 +7,7 @@
  * feed.ticks is set.  feed_run() walks them; checks read feed.a afterwards;
  * feed_release() ends it.
  */
-#ifndef TESTS_FEED_H
-#define TESTS_FEED_H
+#pragma once
 
 #include "pass/analysis.h"
 
@@ -53,5 +52,3 @@ void feed_run(void);
 /* Walks them with these passes and no analysis; w is then walk_release()d. */
 void feed_walk(struct walk *w, const struct walk_pass *pass, size_t passes);
 void feed_release(void);
-
-#endif

@@ -7,8 +7,7 @@
  * and leaves the file open in played.file.  Time goes on by 1000 ns a call.  What cannot be
  * is a failed test.
  */
-#ifndef TESTS_PLAY_FEED_H
-#define TESTS_PLAY_FEED_H
+#pragma once
 
 #include <mprof/playback.h>
 
@@ -73,5 +72,3 @@ const char *played_stream(uint32_t thread);
  * call found the block that ORDER means.
  */
 bool played_plays(unsigned seed);
-
-#endif

@@ -3,8 +3,7 @@
  * suites.h - the suites of build/unit.  A new one is a function
  * `Suite *NAME_suite(void)` in a file of its own and a row in suites.def.
  */
-#ifndef TESTS_SUITES_H
-#define TESTS_SUITES_H
+#pragma once
 
 #include <check.h>
 /* A macro of old Check that hides our fail() of error.h. */
@@ -13,5 +12,3 @@
 #define SUITE(name) Suite *name##_suite(void);
 #include "suites.def"
 #undef SUITE
-
-#endif

@@ -5,8 +5,7 @@
  * Everything is below a directory that build_begin makes and build_end removes; it is
  * also the cache's XDG_CACHE_HOME.  What cannot be done fails the test.
  */
-#ifndef TESTS_SYM_BUILD_H
-#define TESTS_SYM_BUILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ const struct sym_lines *build_ask(struct build *b, uint32_t frame);
 /* "function file:line < function ..." innermost first, files without directories. */
 const char *build_text(struct build *b, uint32_t frame);
 void build_close(struct build *b);
-
-#endif

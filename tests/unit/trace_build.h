@@ -9,8 +9,7 @@
  *
  * Running out of memory ends the test program: there is nothing to test then.
  */
-#ifndef TESTS_TRACE_BUILD_H
-#define TESTS_TRACE_BUILD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ void build_seal(struct build *b, size_t offset);
 const char *build_path(const struct build *b, int *fd);
 /* The same for the first n bytes. */
 const char *build_path_prefix(const struct build *b, size_t n, int *fd);
-
-#endif

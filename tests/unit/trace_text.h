@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* trace_text.h - all that a file says, as text, for comparing with what was expected. */
-#ifndef TESTS_TRACE_TEXT_H
-#define TESTS_TRACE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -17,5 +16,3 @@ void trace_text(FILE *out, struct trace *t);
  * path.  The caller frees the text.  For a counts file: "counts" as kind.
  */
 char *trace_text_of(const char *path, const char *name, const char *magic);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
-#ifndef MPROF_HEAP_BESIDE_H
-#define MPROF_HEAP_BESIDE_H
+#pragma once
 
 #include <string.h>
 
@@ -104,5 +103,3 @@ PREFETCHES beside_prefetch(const struct beside *b, uint32_t number)
 	if (number - 1 < b->room)
 		__builtin_prefetch(&b->word[number - 1]);
 }
-
-#endif

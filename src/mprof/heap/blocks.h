@@ -10,8 +10,7 @@
  *
  * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
-#ifndef MPROF_HEAP_BLOCKS_H
-#define MPROF_HEAP_BLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ void blocks_take(struct blocks *t, struct block *b);
 const struct block *blocks_next(const struct blocks *t, const struct block *b);
 void blocks_release(struct blocks *t);
 bool blocks_is_valid(const struct blocks *t);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_HEAP_EVENT_RUN_H
-#define MPROF_HEAP_EVENT_RUN_H
+#pragma once
 
 #include <string.h>
 
@@ -295,5 +294,3 @@ PREFETCHES run_look_ahead(const struct heap_process *p, struct window *w, size_t
 {
 	own_prefetch(&p->own, window_at(w, at + RUN_AHEAD)->block);
 }
-
-#endif

@@ -30,8 +30,7 @@
  *
  * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
-#ifndef MPROF_HEAP_HEAP_H
-#define MPROF_HEAP_HEAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -257,5 +256,3 @@ static inline uint64_t heap_copied(const struct block *old, const struct event *
 		return 0;
 	return e->size < old->size ? e->size : old->size;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * The bytes are for the process that made them, not for a file: values of the same kind follow
  * each other, as varints, so that they compress well.  Pages are left out.
  */
-#ifndef MPROF_HEAP_HEAP_STATE_H
-#define MPROF_HEAP_HEAP_STATE_H
+#pragma once
 
 #include "../trace/bytes.h"
 #include "heap.h"
@@ -22,5 +21,3 @@ void state_get(struct cursor *from, void *bytes, size_t n);
 /* n rows of numbers, each stored as its difference from the row before. */
 void state_put_rows(struct byte_column *to, const uint64_t *row, size_t n, unsigned numbers);
 void state_get_rows(struct cursor *from, uint64_t *row, size_t n, unsigned numbers);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
-#ifndef MPROF_HEAP_OWN_BLOCKS_H
-#define MPROF_HEAP_OWN_BLOCKS_H
+#pragma once
 
 #include "../util/large.h"
 #include "blocks.h"
@@ -47,5 +46,3 @@ static inline void own_release(struct own_blocks *o)
 	large_free(o->block, o->room * sizeof(*o->block));
 	*o = (struct own_blocks){ .block = NULL };
 }
-
-#endif

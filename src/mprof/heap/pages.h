@@ -12,8 +12,7 @@
  * Ends: without memory the program (util/alloc.h).
  * Threads: one at a time.
  */
-#ifndef MPROF_HEAP_PAGES_H
-#define MPROF_HEAP_PAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,5 +121,3 @@ void pages_init(struct pages *p, uint32_t page_size);
 void pages_clear(struct pages *p);
 /* The next region with a page in use, in no order; *at = 0 begins. */
 const struct pages_region *pages_next(const struct pages *p, size_t *at);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
  */
-#ifndef MPROF_HEAP_SPACE_H
-#define MPROF_HEAP_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ void space_apply(struct space *s, const struct event *e, uint32_t page_size,
 /* The state with which a forked process begins. */
 void space_inherit(struct space *to, const struct space *from);
 void space_release(struct space *s);
-
-#endif

@@ -8,8 +8,7 @@
  * being applied.  The last events of the previous batch are kept as they were
  * applied, because events just after a border are also judged by them.
  */
-#ifndef MPROF_HEAP_WINDOW_H
-#define MPROF_HEAP_WINDOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ static inline void window_pull(struct window *w, size_t to, size_t from)
 		*window_at(w, from) = *window_at(w, from - 1);
 	*window_at(w, to) = pulled;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_HTML_HTML_DATA_H
-#define MPROF_HTML_HTML_DATA_H
+#pragma once
 
 #include "../profile/calltree.h"
 #include "../pass/cells.h"
@@ -79,5 +78,3 @@ void html_data_make(struct html_data *to, const struct html_source_data *from,
 		    struct html_map *map);
 void html_map_release(struct html_map *map);
 void html_data_release(struct html_data *d);
-
-#endif

@@ -4,8 +4,7 @@
  * script are constants whose hashes are in the page's content security policy, which forbids every
  * request.
  */
-#ifndef MPROF_HTML_HTML_FRAME_H
-#define MPROF_HTML_HTML_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,5 +16,3 @@ extern const char html_policy[], html_policy_served[], html_policy_header[];
 void html_frame_begin(const char *title, bool served, FILE *out);
 /* The script, and the end. */
 void html_frame_end(FILE *out);
-
-#endif

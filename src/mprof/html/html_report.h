@@ -7,8 +7,7 @@
  * that is never executed; style and script are constants whose hashes are in the page's content
  * security policy, which forbids every request.
  */
-#ifndef MPROF_HTML_HTML_REPORT_H
-#define MPROF_HTML_HTML_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -55,5 +54,3 @@ void html_report(const struct html_report *r, FILE *out);
 json *html_head(const struct html_report *r);
 /* The command that was started first, as typed in a shell. */
 struct long_text html_command(const struct analysis *a);
-
-#endif

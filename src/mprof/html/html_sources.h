@@ -6,8 +6,7 @@
  * A page contains their text only if `embed` is set; `mprof view` reads a file, by its number in
  * this list, when the page requests it.
  */
-#ifndef MPROF_HTML_HTML_SOURCES_H
-#define MPROF_HTML_HTML_SOURCES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ void html_source_read(struct html_source *to, const struct html_sources *s, size
 /* A copy of text with "~" for home directories: of $HOME, /home/NAME and /root.  NULL: no memory.
  */
 char *html_hide_home(const char *text);
-
-#endif

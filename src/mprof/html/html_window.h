@@ -10,8 +10,7 @@
  *
  * Errors: -errno with err filled; -ECANCELED when *cancel became true.  Threads: one at a time.
  */
-#ifndef MPROF_HTML_HTML_WINDOW_H
-#define MPROF_HTML_HTML_WINDOW_H
+#pragma once
 
 #include "../pass/sites.h"
 #include "../pass/snapshots.h"
@@ -45,5 +44,3 @@ struct window_answer {
 int window_ask(struct window_answer *a, struct trace *t, const struct snapshots *snapshots,
 	       const struct html_map *map, const struct window_question *q, struct error *err);
 void window_answer_release(struct window_answer *a);
-
-#endif

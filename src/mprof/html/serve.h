@@ -10,8 +10,7 @@
  *
  * Threads: `answer` is called on the server's own thread, one call at a time.
  */
-#ifndef MPROF_HTML_SERVE_H
-#define MPROF_HTML_SERVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ int serve_start(struct serve **s, const struct serve_options *o, struct error *e
 const char *serve_url(const struct serve *s);
 /* Ends all connections; removes the socket. */
 void serve_stop(struct serve *s);
-
-#endif

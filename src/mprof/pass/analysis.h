@@ -5,8 +5,7 @@
  * Errors: analysis_make returns -errno with err filled.  The trace must stay
  * open and the analysis in place (it is not copied) until analysis_release.
  */
-#ifndef MPROF_PASS_ANALYSIS_H
-#define MPROF_PASS_ANALYSIS_H
+#pragma once
 
 #include "compactness.h"
 #include "growth.h"
@@ -72,5 +71,3 @@ void analysis_release(struct analysis *a);
 /* Did processes that did not exit (killed, or still running) have half of the bytes that were
  * live at the end, or more?  Then live bytes alone do not indicate a leak. */
 bool analysis_interrupted(const struct analysis *a);
-
-#endif

@@ -3,8 +3,7 @@
  * array.h - an array that grows to any index requested, filled with zeros; for
  * results by process and by thread.  Without memory the program ends.
  */
-#ifndef MPROF_PASS_ARRAY_H
-#define MPROF_PASS_ARRAY_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,5 +30,3 @@ static inline void array_release(struct array *a)
 	free(a->item);
 	*a = (struct array){ .item = NULL };
 }
-
-#endif

@@ -3,8 +3,7 @@
  * boundaries.h - what happens between events, in the order of time: made from
  * the facts and the samples of resident pages before the walk begins.
  */
-#ifndef MPROF_PASS_BOUNDARIES_H
-#define MPROF_PASS_BOUNDARIES_H
+#pragma once
 
 #include "walk.h"
 
@@ -25,5 +24,3 @@ struct boundary {
 
 /* Allocates *out (caller frees). */
 void boundaries_make(const struct walk_input *in, struct boundary **out, size_t *n);
-
-#endif

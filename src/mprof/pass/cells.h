@@ -27,8 +27,7 @@
  *
  * Errors: without memory the walk fails.  Threads: one at a time.
  */
-#ifndef MPROF_PASS_CELLS_H
-#define MPROF_PASS_CELLS_H
+#pragma once
 
 #include "sites.h"
 
@@ -94,5 +93,3 @@ void cells_halve(struct cells *s, bool keep_last);
 
 /* For qsort: by stack, birth, death, thread and classes; 0 for equal cells. */
 int cell_order(const void *x, const void *y);
-
-#endif

@@ -15,8 +15,7 @@
  * its own time.  Figures of the run are sums over processes of needed and of
  * touched.
  */
-#ifndef MPROF_PASS_COMPACTNESS_H
-#define MPROF_PASS_COMPACTNESS_H
+#pragma once
 
 #include "array.h"
 #include "moment.h"
@@ -70,5 +69,3 @@ static inline void compactness_look(struct compactness_of *c, const struct live 
  * earlier event. */
 void compactness_brief(struct compactness *s, const struct live *all, uint64_t ticks,
 		       uint64_t number);
-
-#endif

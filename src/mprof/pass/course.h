@@ -5,8 +5,7 @@
  *
  * While the process runs, the last steps may have been written at different times.
  */
-#ifndef MPROF_PASS_COURSE_H
-#define MPROF_PASS_COURSE_H
+#pragma once
 
 #include "../trace/trace.h"
 
@@ -25,5 +24,3 @@ struct course {
 
 /* The course of the program with the highest peak, in this process or (0) in any. */
 void course_read(struct course *c, const struct trace *t, uint32_t process);
-
-#endif

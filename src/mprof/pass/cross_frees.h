@@ -9,8 +9,7 @@
  * different threads beyond HANDOVER_PAIRS that first occur when the table is
  * full are summed in `rest`.
  */
-#ifndef MPROF_PASS_CROSS_FREES_H
-#define MPROF_PASS_CROSS_FREES_H
+#pragma once
 
 #include "array.h"
 #include "walk.h"
@@ -50,5 +49,3 @@ extern const struct pass_ops cross_free_pass;
 /* The blocks passed between two threads, after finish; NULL: none. */
 const struct cross_free_pair *cross_free_find(const struct cross_frees *f, uint32_t from,
 					      uint32_t to);
-
-#endif

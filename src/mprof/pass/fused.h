@@ -8,8 +8,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_PASS_FUSED_H
-#define MPROF_PASS_FUSED_H
+#pragma once
 
 #include "analysis.h"
 
@@ -18,5 +17,3 @@ size_t fused_brief(void *analysis, struct walk *w, size_t first, size_t n);
 size_t fused_full(void *analysis, struct walk *w, size_t first, size_t n);
 /* Sites alone. */
 size_t fused_sites(void *sites, struct walk *w, size_t first, size_t n);
-
-#endif

@@ -27,8 +27,7 @@
  * saved, so that the figures are lower bounds.  spare is the mean number of
  * bytes that those chains would leave unused.
  */
-#ifndef MPROF_PASS_GROWTH_H
-#define MPROF_PASS_GROWTH_H
+#pragma once
 
 #include "array.h"
 #include "walk.h"
@@ -148,5 +147,3 @@ struct growth_site *growth_merged(const struct growth *g,
  * out: the second kind of step above.  s may be NULL: then whole stacks are compared. */
 bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site, uint64_t new_size,
 		    uint32_t new_site);
-
-#endif

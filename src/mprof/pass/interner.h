@@ -7,8 +7,7 @@
  * Ends: without memory the program (util/alloc.h).  Threads: one at a time.  A zeroed struct is
  * empty.
  */
-#ifndef MPROF_PASS_INTERNER_H
-#define MPROF_PASS_INTERNER_H
+#pragma once
 
 #include "../util/hash.h"
 
@@ -58,5 +57,3 @@ static inline const struct sym_line *line_interner_line(const struct line_intern
 	return k->first[id - 1];
 }
 void line_interner_release(struct line_interner *k);
-
-#endif

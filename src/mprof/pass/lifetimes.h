@@ -6,8 +6,7 @@
  * Only own blocks that were freed; a block passed to realloc ends there, even
  * if it stays in place.  An inversion counts as 0 ns.
  */
-#ifndef MPROF_PASS_LIFETIMES_H
-#define MPROF_PASS_LIFETIMES_H
+#pragma once
 
 #include "walk.h"
 
@@ -41,5 +40,3 @@ static inline void lifetimes_add(struct lifetimes *s, uint64_t ns, bool other)
 	if (__builtin_expect(ns > s->most_ns, 0))
 		s->most_ns = ns;
 }
-
-#endif

@@ -12,8 +12,7 @@
  * Resident is the part of a mapping that was in memory when the process had
  * most private writable pages, of all times at which pages were read.
  */
-#ifndef MPROF_PASS_MAPS_H
-#define MPROF_PASS_MAPS_H
+#pragma once
 
 #include "array.h"
 #include "interner.h"
@@ -49,5 +48,3 @@ struct maps {
 };
 
 extern const struct pass_ops maps_pass;
-
-#endif

@@ -22,8 +22,7 @@
  *
  * Errors: none.  Threads: one at a time.
  */
-#ifndef MPROF_PASS_MILESTONES_H
-#define MPROF_PASS_MILESTONES_H
+#pragma once
 
 #include "sites.h"
 #include "walk.h"
@@ -48,5 +47,3 @@ void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool
 
 /* done: the walk succeeded; keeps what it left. */
 void milestones_close(struct milestones *m, bool done);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_PASS_MOMENT_H
-#define MPROF_PASS_MOMENT_H
+#pragma once
 
 #include "../heap/heap.h"
 #include "../util/hash.h"
@@ -48,5 +47,3 @@ static inline void moment_ended(struct moment *m, unsigned shift, uint32_t proce
 /* All of a process do. */
 void moment_gone(struct moment *m, const struct heap *h, uint32_t process);
 void moment_release(struct moment *m);
-
-#endif

@@ -6,8 +6,7 @@
  * Blocks that were live when a process called exec are counted separately:
  * their program is gone, and nothing could have freed them later.
  */
-#ifndef MPROF_PASS_NEVER_FREED_H
-#define MPROF_PASS_NEVER_FREED_H
+#pragma once
 
 #include "array.h"
 #include "sizes.h"
@@ -38,5 +37,3 @@ struct never_freed {
 };
 
 extern const struct pass_ops never_freed_pass;
-
-#endif

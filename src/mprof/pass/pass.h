@@ -10,8 +10,7 @@
  *
  * Every hook is optional.  `self` is the pass's own struct, zeroed before.
  */
-#ifndef MPROF_PASS_PASS_H
-#define MPROF_PASS_PASS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -72,5 +71,3 @@ struct pass_ops {
 	void (*finish)(void *self, struct walk *w);
 	void (*release)(void *self);
 };
-
-#endif

@@ -4,8 +4,7 @@
  * the arrays that its table names.  For this build of the program.  pass_sites has its own
  * (sites_state.h).
  */
-#ifndef MPROF_PASS_PASS_STATE_H
-#define MPROF_PASS_PASS_STATE_H
+#pragma once
 
 #include "../trace/bytes.h"
 #include "walk.h"
@@ -14,5 +13,3 @@
 void pass_state_put(const struct walk_pass *p, struct byte_column *to);
 /* Into a pass that has started. */
 void pass_state_get(const struct walk_pass *p, struct cursor *from);
-
-#endif

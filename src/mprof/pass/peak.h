@@ -6,8 +6,7 @@
  * Live bytes are requested bytes. The blocks of a process end when it ends or
  * calls exec.
  */
-#ifndef MPROF_PASS_PEAK_H
-#define MPROF_PASS_PEAK_H
+#pragma once
 
 #include "array.h"
 #include "walk.h"
@@ -32,5 +31,3 @@ extern const struct pass_ops peak_pass;
 /* What is live in its process (an index) and in the run after a block began. */
 void peak_look(struct peak *s, uint32_t process, const struct live *own, const struct live *all,
 	       const struct event *e, uint64_t number);
-
-#endif

@@ -3,8 +3,7 @@
  * rank_totals.h - the totals of a profile by rank of a parallel program, or, where no
  * process has a rank, by host.
  */
-#ifndef MPROF_RANK_TOTALS_H
-#define MPROF_RANK_TOTALS_H
+#pragma once
 
 #include "../trace/trace.h"
 
@@ -30,5 +29,3 @@ struct rank_totals {
 
 void rank_totals_read(struct rank_totals *r, const struct trace *t);
 void rank_totals_release(struct rank_totals *r);
-
-#endif

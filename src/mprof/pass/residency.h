@@ -13,8 +13,7 @@
  * Only a process's own blocks count: after fork, inherited blocks lie on
  * pages that are resident but under no own block.
  */
-#ifndef MPROF_PASS_RESIDENCY_H
-#define MPROF_PASS_RESIDENCY_H
+#pragma once
 
 #include "array.h"
 #include "moment.h"
@@ -42,5 +41,3 @@ struct residency {
 };
 
 extern const struct pass_ops residency_pass;
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * resident_pages.h - queries of one sample of resident pages.
  */
-#ifndef MPROF_PASS_RESIDENT_PAGES_H
-#define MPROF_PASS_RESIDENT_PAGES_H
+#pragma once
 
 #include "../trace/trace.h"
 #include "../util/order.h"
@@ -51,5 +50,3 @@ static inline uint64_t resident_all(const struct trace_residency *r)
 		pages += r->run[i].count;
 	return pages;
 }
-
-#endif

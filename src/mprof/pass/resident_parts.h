@@ -19,8 +19,7 @@
  *
  * All figures are bytes. Blocks and pages inherited by fork count as other.
  */
-#ifndef MPROF_PASS_RESIDENT_PARTS_H
-#define MPROF_PASS_RESIDENT_PARTS_H
+#pragma once
 
 #include "array.h"
 #include "walk.h"
@@ -48,5 +47,3 @@ struct resident_parts {
 };
 
 extern const struct pass_ops resident_parts_pass;
-
-#endif

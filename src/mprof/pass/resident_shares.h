@@ -10,8 +10,7 @@
  * Of each sample, stacks with a small share are added up (RESIDENT_REST); of the sample with the
  * largest resident size, all are kept.
  */
-#ifndef MPROF_PASS_RESIDENT_SHARES_H
-#define MPROF_PASS_RESIDENT_SHARES_H
+#pragma once
 
 #include "array.h"
 #include "walk.h"
@@ -37,5 +36,3 @@ struct resident_shares {
 };
 
 extern const struct pass_ops resident_shares_pass;
-
-#endif

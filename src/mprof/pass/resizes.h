@@ -9,8 +9,7 @@
  * the calls that resized one block until it was freed or its process ended; its
  * length is their number.
  */
-#ifndef MPROF_PASS_RESIZES_H
-#define MPROF_PASS_RESIZES_H
+#pragma once
 
 #include "../util/hash.h"
 #include "array.h"
@@ -67,5 +66,3 @@ void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
 		  const struct block *old, uint32_t number);
 /* A block ended otherwise. */
 void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, uint32_t number);
-
-#endif

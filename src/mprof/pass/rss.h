@@ -10,8 +10,7 @@
  * The kernel's counters lag by some pages for each processor, so marks of
  * different origin that differ by less than rss_lag() count as equal.
  */
-#ifndef MPROF_PASS_RSS_H
-#define MPROF_PASS_RSS_H
+#pragma once
 
 #include "array.h"
 #include "walk.h"
@@ -41,5 +40,3 @@ static inline uint64_t rss_lag(uint64_t rss)
 {
 	return rss / 256 + (512u << 10);
 }
-
-#endif

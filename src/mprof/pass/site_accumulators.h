@@ -5,8 +5,7 @@
  *
  * Only sites.c, sites_state.c and sites_count.h include it.  Threads: one at a time.
  */
-#ifndef MPROF_PASS_SITE_ACCUMULATORS_H
-#define MPROF_PASS_SITE_ACCUMULATORS_H
+#pragma once
 
 #include "../util/large.h"
 #include "maps.h"
@@ -141,5 +140,3 @@ site_accumulator_live(struct site_accumulators *t, struct accumulator *accumulat
 	if (groups && t->group)
 		accumulator_count_add(&t->group[accumulator->group], sign, bytes);
 }
-
-#endif

@@ -16,8 +16,7 @@
  * time is unknown, so the greatest one is used, or that of the process that the
  * filter names.
  */
-#ifndef MPROF_SITE_TOTALS_H
-#define MPROF_SITE_TOTALS_H
+#pragma once
 
 #include "../trace/trace.h"
 #include "sites.h"
@@ -52,5 +51,3 @@ void site_lanes_read(struct site_lanes *lanes, const struct trace *t);
 
 /* The latest time in the file, in ticks. */
 uint64_t site_totals_end(const struct trace *t);
-
-#endif

@@ -26,8 +26,7 @@
  * Blocks that were live when a process called exec are neither freed nor never
  * freed, because their program is gone.
  */
-#ifndef MPROF_PASS_SITES_H
-#define MPROF_PASS_SITES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -163,5 +162,3 @@ static inline bool site_filter_is_plain(const struct site_filter *f)
 /* Adds the figures of `from` to `to`; extremes are merged, local peaks are summed (an upper bound).
  */
 void site_values_add(struct site_values *to, const struct site_values *from);
-
-#endif

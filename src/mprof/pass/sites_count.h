@@ -4,8 +4,7 @@
  * stack: inlined into the loop of sites.c, and into that of fused.c, where it is
  * known that sites are counted as usual.  Only sites_state.c includes it as well.
  */
-#ifndef MPROF_PASS_SITES_COUNT_H
-#define MPROF_PASS_SITES_COUNT_H
+#pragma once
 
 #include "../heap/event_run.h"
 #include "rss.h"
@@ -250,5 +249,3 @@ static inline void note_peak(struct sites *s, const struct event *e, const struc
 }
 
 #define SITES_AHEAD 6u /* events */
-
-#endif

@@ -10,8 +10,7 @@
  * What groups had at most is not among it: only the end of a walk has that, for the groups of that
  * walk.
  */
-#ifndef MPROF_PASS_SITES_STATE_H
-#define MPROF_PASS_SITES_STATE_H
+#pragma once
 
 #include "../trace/bytes.h"
 #include "sites.h"
@@ -36,5 +35,3 @@ void sites_groups_put(const struct sites *s, struct byte_column *to);
 bool sites_groups_match(const struct sites *s, struct cursor from);
 /* After sites_state_get, if they are. */
 void sites_groups_get(struct sites *s, struct cursor from);
-
-#endif

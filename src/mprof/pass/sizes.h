@@ -8,8 +8,7 @@
  * calls do not.  Waste of a class is what its blocks could have held beyond
  * the requested size, over all its allocations: usable size - size.
  */
-#ifndef MPROF_PASS_SIZES_H
-#define MPROF_PASS_SIZES_H
+#pragma once
 
 #include "walk.h"
 
@@ -73,5 +72,3 @@ static inline void sizes_add(struct sizes *s, uint64_t size, uint64_t slack)
 	c->count++;
 	c->waste += slack;
 }
-
-#endif

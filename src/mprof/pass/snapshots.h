@@ -17,8 +17,7 @@
  *
  * Errors: without memory there is one slice.  Threads: one at a time.
  */
-#ifndef MPROF_PASS_SNAPSHOTS_H
-#define MPROF_PASS_SNAPSHOTS_H
+#pragma once
 
 #include "walk_state.h"
 
@@ -85,5 +84,3 @@ static inline unsigned snapshot_class(uint64_t size)
 {
 	return size ? 64u - (unsigned)__builtin_clzll(size) : 0;
 }
-
-#endif

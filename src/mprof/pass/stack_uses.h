@@ -10,8 +10,7 @@
  *
  * In a forked child, the stack of the thread that forked includes pages of its parent.
  */
-#ifndef MPROF_PASS_STACK_USES_H
-#define MPROF_PASS_STACK_USES_H
+#pragma once
 
 #include "../trace/trace.h"
 
@@ -43,5 +42,3 @@ bool stack_is_nearly_full(const struct stack_of *s);
 /* Bytes of thread stacks of r's process in pages that r contains. */
 uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,
 			     const struct trace_residency *r);
-
-#endif

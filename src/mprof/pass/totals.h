@@ -8,8 +8,7 @@
  * family: the length); for functions that free blocks, the size of those
  * blocks.  Failed: returned NULL or an error for a size that is not 0.
  */
-#ifndef MPROF_PASS_TOTALS_H
-#define MPROF_PASS_TOTALS_H
+#pragma once
 
 #include "array.h"
 #include "walk.h"
@@ -55,5 +54,3 @@ extern const struct pass_ops totals_pass;
 
 /* The row of the thread of an event with this index; of its first event, too. */
 struct totals_thread *totals_thread(struct totals *s, const struct event *e, uint32_t thread);
-
-#endif

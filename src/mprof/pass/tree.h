@@ -6,8 +6,7 @@
  * Made from facts alone; needs no events.  Pointers go into the trace, which
  * must stay open.
  */
-#ifndef MPROF_PASS_TREE_H
-#define MPROF_PASS_TREE_H
+#pragma once
 
 #include "walk.h"
 
@@ -90,5 +89,3 @@ bool tree_interrupted(const struct tree *r); /* any of its processes */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f);
 /* The last program it ran, NULL if no fact names it. */
 const struct trace_fact *tree_image(const struct tree_process *p);
-
-#endif

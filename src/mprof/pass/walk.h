@@ -11,8 +11,7 @@
  * Errors: walk_run returns -ECANCELED when it was cancelled.  Without memory the program ends.
  * Threads: one at a time.
  */
-#ifndef MPROF_PASS_WALK_H
-#define MPROF_PASS_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,5 +119,3 @@ static inline int64_t walk_ns(const struct walk *w, uint64_t ticks)
 {
 	return w->input.ns(w->input.context, ticks);
 }
-
-#endif

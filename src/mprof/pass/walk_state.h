@@ -11,8 +11,7 @@
  *
  * The bytes are for this build of the program: structs are in them as they lie in memory.
  */
-#ifndef MPROF_PASS_WALK_STATE_H
-#define MPROF_PASS_WALK_STATE_H
+#pragma once
 
 #include "../heap/heap_state.h"
 #include "../trace/pack.h"
@@ -36,5 +35,3 @@ void walk_state_put(const struct walk *w, const struct trace *t, size_t here,
  * The events of the next batch. */
 size_t walk_state_get(struct walk *w, struct trace *t, const struct trace_place *place,
 		      struct cursor *from);
-
-#endif

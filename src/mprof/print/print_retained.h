@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* print_retained.h - freed memory that stays resident, in words and as a finding in JSON. */
-#ifndef MPROF_PRINT_PRINT_RETAINED_H
-#define MPROF_PRINT_PRINT_RETAINED_H
+#pragma once
 
 #include <stdio.h>
 
@@ -14,5 +13,3 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out);
 /* As one of the findings; NULL if there is no such memory. */
 json *retained_json(const struct analysis *a, const struct retained *f);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * Memory: by nodes and edges.  Threads: one at a time.
  */
-#ifndef MPROF_PROFILE_CALLGRAPH_H
-#define MPROF_PROFILE_CALLGRAPH_H
+#pragma once
 
 #include "calltree.h"
 
@@ -85,5 +84,3 @@ typedef void callgraph_figure(const void *context, const struct profile *p, size
 /* Initialises g and adds all sites.  0, or -ENOMEM with err filled; release in both cases. */
 void callgraph_make(struct callgraph *g, struct profile *p, const struct callgraph_options *o,
 		    callgraph_figure *figure, const void *context);
-
-#endif

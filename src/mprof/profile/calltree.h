@@ -14,8 +14,7 @@
  * Ends: without memory the program (util/alloc.h).  Threads: one at a time.  Lines must outlive the
  * tree.
  */
-#ifndef MPROF_PROFILE_CALLTREE_H
-#define MPROF_PROFILE_CALLTREE_H
+#pragma once
 
 #include "../pass/interner.h"
 #include "profile.h"
@@ -90,5 +89,3 @@ struct calltree_path {
 };
 void calltree_path_of_stack(struct calltree_path *to, struct profile *p, uint32_t stack);
 void calltree_path_of(struct calltree_path *to, struct profile *p, size_t i);
-
-#endif

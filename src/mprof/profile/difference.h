@@ -20,8 +20,7 @@
  * Errors: -errno with err filled.  Threads: one at a time.  The profiles must
  * outlive the diff.
  */
-#ifndef MPROF_PROFILE_DIFFERENCE_H
-#define MPROF_PROFILE_DIFFERENCE_H
+#pragma once
 
 #include "../pass/interner.h"
 #include "estimate.h"
@@ -136,5 +135,3 @@ static inline int64_t diff_delta(const struct diff_group *g, enum profile_value 
 
 	return g->v[DIFF_AFTER][value] < g->v[DIFF_BEFORE][value] ? -most : most;
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  * These functions follow snprintf: they return the full length, whatever the size of the buffer.
  */
-#ifndef MPROF_PROFILE_DIFFERENCE_NAMES_H
-#define MPROF_PROFILE_DIFFERENCE_NAMES_H
+#pragma once
 
 #include "difference.h"
 
@@ -25,5 +24,3 @@ size_t diff_bare_name(const char *function);
 
 /* Fills d->renamed and d->rename.  */
 void diff_find_renames(struct diff *d);
-
-#endif

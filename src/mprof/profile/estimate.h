@@ -12,8 +12,7 @@
  * then only numbers of calls have a range. The relative variance of peaks is
  * assumed to be that of all bytes.
  */
-#ifndef MPROF_PROFILE_ESTIMATE_H
-#define MPROF_PROFILE_ESTIMATE_H
+#pragma once
 
 #include "profile.h"
 
@@ -24,5 +23,3 @@ struct estimate_range {
 /* The 95 % range of the figure of v with this name. False: it is exact, or its range is unknown. */
 bool estimate_range(const struct site_values *v, enum profile_value value, uint64_t figure,
 		    struct estimate_range *range);
-
-#endif

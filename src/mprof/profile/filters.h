@@ -7,8 +7,7 @@
  * Patterns are compared with all frames of the trace, whether they allocate or
  * not.  Threads: one at a time.
  */
-#ifndef MPROF_PROFILE_FILTERS_H
-#define MPROF_PROFILE_FILTERS_H
+#pragma once
 
 #include "profile.h"
 
@@ -25,5 +24,3 @@ bool profile_is_function(const struct sym_line *line, const char *pattern);
  */
 int filters_check(struct profile *const *p, size_t n, const struct profile_options *o,
 		  struct error *nothing, struct error *err);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Errors: -errno with err filled.  The trace and the analysis must outlive them.
  */
-#ifndef MPROF_PROFILE_FINDINGS_H
-#define MPROF_PROFILE_FINDINGS_H
+#pragma once
 
 #include "../pass/analysis.h"
 #include "kept.h"
@@ -109,5 +108,3 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
  * outside.globals is known. */
 void findings_tell_outside_once(struct findings *f);
 void findings_release(struct findings *f);
-
-#endif

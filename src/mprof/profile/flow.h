@@ -17,8 +17,7 @@
  *
  * Memory: 4 bytes a stack.  Errors: -errno with err filled.  Threads: one at a time.
  */
-#ifndef MPROF_PROFILE_FLOW_H
-#define MPROF_PROFILE_FLOW_H
+#pragma once
 
 #include "profile.h"
 
@@ -94,5 +93,3 @@ static inline uint64_t flow_ns(const struct flow *f, uint64_t ticks)
 
 	return ns > 0 ? (uint64_t)ns : 0;
 }
-
-#endif

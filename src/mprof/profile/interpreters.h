@@ -3,8 +3,7 @@
  * interpreters.h - code that runs scripts: its functions allocate for lines of a script, and
  * whoever runs one cannot change them.
  */
-#ifndef MPROF_PROFILE_INTERPRETERS_H
-#define MPROF_PROFILE_INTERPRETERS_H
+#pragma once
 
 struct interpreter {
 	const char *module, *language, *remedy, *names; /* as in interpreters.def */
@@ -12,5 +11,3 @@ struct interpreter {
 
 /* By the name of a module, as in lines; NULL: it runs no scripts. */
 const struct interpreter *interpreter_of(const char *module);
-
-#endif

@@ -8,8 +8,7 @@
  * stacks are examined, those with the most bytes first: figures are never too
  * high.
  */
-#ifndef MPROF_PROFILE_KEPT_H
-#define MPROF_PROFILE_KEPT_H
+#pragma once
 
 #include "profile.h"
 
@@ -29,5 +28,3 @@ struct kept {
 };
 
 void kept_find(struct kept *k, const struct sites *sites, struct profile *names);
-
-#endif

@@ -11,8 +11,7 @@
  * The rate of a growing group is that of the second half of the run. Suppressed
  * blocks are not evidence.
  */
-#ifndef MPROF_PROFILE_LEAKS_H
-#define MPROF_PROFILE_LEAKS_H
+#pragma once
 
 #include "profile.h"
 
@@ -37,5 +36,3 @@ bool leak_matters_most(const struct profile *p, const struct profile_group *g);
 /* Groups with leaks first, of these the ones that matter most; then the most bytes first. */
 void leaks_rank(struct profile *p);
 const char *leak_kind_name(enum leak_kind kind);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Errors: -errno with err filled.  The profiles must outlive the result.
  */
-#ifndef MPROF_PROFILE_LIMITS_H
-#define MPROF_PROFILE_LIMITS_H
+#pragma once
 
 #include "difference.h"
 
@@ -60,5 +59,3 @@ struct checks {
 int checks_make(struct checks *c, struct profile *p, struct profile *baseline,
 		const struct check_options *o, struct error *err);
 void checks_release(struct checks *c);
-
-#endif

@@ -6,8 +6,7 @@
  * Calls from different lines of one function are one row; recursion keeps its
  * depth.  Memory: by rows and names.
  */
-#ifndef MPROF_PROFILE_MERGED_H
-#define MPROF_PROFILE_MERGED_H
+#pragma once
 
 #include "calltree.h"
 
@@ -45,5 +44,3 @@ void merged_release(struct merged *m);
 size_t merged_depth(const struct merged *m, const struct merged_row *row);
 uint32_t merged_id(const struct merged *m, const struct merged_row *row, size_t i);
 const struct sym_line *merged_line(const struct merged *m, const struct merged_row *row, size_t i);
-
-#endif

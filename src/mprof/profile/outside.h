@@ -20,8 +20,7 @@
  * The process with most outside is reported, if that is at least OUTSIDE_LEAST
  * and a quarter of its memory.
  */
-#ifndef MPROF_PROFILE_OUTSIDE_H
-#define MPROF_PROFILE_OUTSIDE_H
+#pragma once
 
 #include "../pass/analysis.h"
 #include "../pass/stack_uses.h"
@@ -59,5 +58,3 @@ struct outside {
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
 		  const struct stack_uses *stacks, const struct resident_look *look,
 		  struct profile *names);
-
-#endif

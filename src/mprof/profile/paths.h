@@ -9,8 +9,7 @@
  *
  * Ends: without memory the program (util/alloc.h).
  */
-#ifndef MPROF_PROFILE_PATHS_H
-#define MPROF_PROFILE_PATHS_H
+#pragma once
 
 #include "../pass/interner.h"
 #include "../util/arena.h"
@@ -95,5 +94,3 @@ struct path_interner {
 /* The same number for paths whose first n lines read the same. */
 uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n);
 void path_interner_release(struct path_interner *k);
-
-#endif

@@ -14,8 +14,7 @@
  * Errors: -errno with err filled; after one there is nothing to release.
  * Threads: one at a time.
  */
-#ifndef MPROF_PROFILE_PROFILE_H
-#define MPROF_PROFILE_PROFILE_H
+#pragma once
 
 #include "../sym/sym.h"
 #include "../pass/sites.h"
@@ -194,5 +193,3 @@ bool profile_by_part(enum profile_by by);
 const char *profile_by_name(enum profile_by by);
 /* Groups by descending value; equal ones by descending bytes, then in order of first occurrence. */
 void profile_sort(struct profile *p, enum profile_value value);
-
-#endif

@@ -13,8 +13,7 @@
  * the samples of the first walk (residency.h) allow such a finding, or if there is memory that no
  * recorded call seems to have requested (outside.h).
  */
-#ifndef MPROF_PROFILE_RETAINED_H
-#define MPROF_PROFILE_RETAINED_H
+#pragma once
 
 #include "../pass/analysis.h"
 #include "../pass/resident_parts.h"
@@ -51,5 +50,3 @@ void resident_look_release(struct resident_look *l);
 /* names: NULL without call stacks. */
 void retained_find(struct retained *f, const struct analysis *a, const struct resident_look *l,
 		   struct profile *names);
-
-#endif

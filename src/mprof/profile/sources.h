@@ -7,8 +7,7 @@
  *
  * Errors: -errno with err filled.  The profile must outlive the result.
  */
-#ifndef MPROF_PROFILE_SOURCES_H
-#define MPROF_PROFILE_SOURCES_H
+#pragma once
 
 #include "../pass/interner.h"
 #include "profile.h"
@@ -48,5 +47,3 @@ void sources_make(struct sources *s, struct profile *p, const char *pattern,
 void sources_release(struct sources *s);
 
 bool sources_match(const char *pattern, const char *path);
-
-#endif

@@ -9,8 +9,7 @@
  *   variables  resident bytes of variables of the program and its libraries, by the
  *              same rule
  */
-#ifndef MPROF_PROFILE_STACK_FINDINGS_H
-#define MPROF_PROFILE_STACK_FINDINGS_H
+#pragma once
 
 #include "../pass/analysis.h"
 #include "../pass/stack_uses.h"
@@ -37,5 +36,3 @@ struct stack_findings {
 
 void stack_findings_make(struct stack_findings *s, const struct analysis *a, const struct trace *t);
 void stack_findings_release(struct stack_findings *s);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */
-#ifndef MPROF_PROFILE_SUPPRESSIONS_H
-#define MPROF_PROFILE_SUPPRESSIONS_H
+#pragma once
 
 #include "../util/hash.h"
 #include "paths.h"
@@ -51,5 +50,3 @@ const char *suppressions_kept(struct suppressions *s, const struct profile_path 
 
 /* Is the pattern found in text?  As LeakSanitizer has it. */
 bool suppression_matches(const char *pattern, const char *text);
-
-#endif

@@ -6,8 +6,7 @@
  * those at the end of that process or, if it was killed or still runs, when
  * mprof last read its pages (which exclude variables with an initial value).
  */
-#ifndef MPROF_PROFILE_VARIABLES_H
-#define MPROF_PROFILE_VARIABLES_H
+#pragma once
 
 #include "../sym/data_symbols.h"
 #include "profile.h"
@@ -40,5 +39,3 @@ void variables_find(struct variables *v, const struct profile *p);
 void variables_release(struct variables *v);
 /* Resident bytes of variables at the end of the process; 0: unknown. */
 uint64_t variables_resident(const struct trace *t, uint32_t process);
-
-#endif

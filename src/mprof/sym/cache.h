@@ -13,8 +13,7 @@
  * write are not reported. The directory is kept below CACHE_BYTES by removing the least recently
  * used files.
  */
-#ifndef MPROF_SYM_CACHE_H
-#define MPROF_SYM_CACHE_H
+#pragma once
 
 #include "files.h"
 #include "location.h"
@@ -69,5 +68,3 @@ bool cache_find(const struct cache_file *f, uint64_t address,
 		struct location location[LOCATIONS_MOST], size_t *n);
 /* Strings must remain valid until cache_store. */
 void cache_add(struct cache_file *f, uint64_t address, const struct location *location, size_t n);
-
-#endif

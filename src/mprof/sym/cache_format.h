@@ -5,8 +5,7 @@
  * Head, entries by ascending address, lines, strings.  In the byte order of the machine; `order` is
  * 1 only if it is the same.  String 0 is "".
  */
-#ifndef MPROF_SYM_CACHE_FORMAT_H
-#define MPROF_SYM_CACHE_FORMAT_H
+#pragma once
 
 #include "cache.h"
 
@@ -59,5 +58,3 @@ struct cache_entry {
 struct cache_view cache_view(const char *bytes);
 /* False: an id without a file name. */
 bool cache_name(struct build_id id, char name[CACHE_NAME]);
-
-#endif

@@ -6,8 +6,7 @@
  *   py::work:/app/t.py               CPython, which has no line
  *   anything else                    .NET, Java, Lua: a name
  */
-#ifndef MPROF_SYM_CODE_H
-#define MPROF_SYM_CODE_H
+#pragma once
 
 #include "../trace/stacks.h"
 
@@ -20,5 +19,3 @@ struct code_parts {
 const char *code_find(const struct stacks *s, uint64_t address);
 /* Splits the text of a name into its parts. */
 void code_split(char *text, struct code_parts *p);
-
-#endif

@@ -3,8 +3,7 @@
  * data_symbols.h - the variables of an object: its data symbols, with their source locations from
  * DWARF.  Without .symtab, only exported ones are found.
  */
-#ifndef MPROF_SYM_DATA_SYMBOLS_H
-#define MPROF_SYM_DATA_SYMBOLS_H
+#pragma once
 
 #include "sym.h"
 
@@ -25,5 +24,3 @@ struct sym_variables {
 
 /* Strings are valid until sym_close; the caller frees `of`. */
 void sym_variables(struct sym *s, uint32_t object, struct sym_variables *v);
-
-#endif

@@ -6,8 +6,7 @@
  * it; it keeps fetched files in its own cache. All fetches of a run share DEBUGINFOD_SECONDS; after
  * that, or if no server answers, nothing more is fetched.
  */
-#ifndef MPROF_SYM_DEBUGINFOD_H
-#define MPROF_SYM_DEBUGINFOD_H
+#pragma once
 
 #include "files.h"
 
@@ -25,5 +24,3 @@ void debuginfod_object(struct debuginfod *d, struct build_id id, struct file_fou
 
 /* One clause if the servers could not be used at all or time ran out; else NULL. */
 const char *debuginfod_why(const struct debuginfod *d);
-
-#endif

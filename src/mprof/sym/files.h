@@ -8,8 +8,7 @@
  *
  * Errors: a descriptor or -1.  The path of the file is written to `path`.
  */
-#ifndef MPROF_SYM_FILES_H
-#define MPROF_SYM_FILES_H
+#pragma once
 
 #include <limits.h>
 
@@ -66,5 +65,3 @@ void files_debug(const struct files *f, const char *object, struct build_id id, 
 /* The file that dwz created for `debug` (its path), under the name in it. */
 void files_alt(const struct files *f, const char *debug, struct build_id id, const char *name,
 	       struct file_found *found);
-
-#endif

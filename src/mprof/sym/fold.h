@@ -7,8 +7,7 @@
  * classes to their common names.  Operators that are written with brackets, lambdas and anonymous
  * namespaces stay readable. One pass over the text for each rule: linear in its length.
  */
-#ifndef MPROF_SYM_FOLD_H
-#define MPROF_SYM_FOLD_H
+#pragma once
 
 #include "sym_text.h"
 
@@ -16,5 +15,3 @@ enum fold_language { FOLD_C, FOLD_CXX, FOLD_RUST, FOLD_D };
 
 /* Adds the short form of `name`, already demangled, to `to`. */
 void fold_name(const char *name, enum fold_language language, struct text *to);
-
-#endif

@@ -5,8 +5,7 @@
  * Compilation units are indexed by address once; the functions of a unit when an address in it is
  * first looked up.  Pointers of libdw remain its own.
  */
-#ifndef MPROF_SYM_LINES_H
-#define MPROF_SYM_LINES_H
+#pragma once
 
 #include <elfutils/libdw.h>
 
@@ -37,5 +36,3 @@ void lines_release(struct lines *l);
  * libdw's, or in the arena.
  */
 size_t lines_find(struct lines *l, uint64_t address, struct location locations[LOCATIONS_MOST]);
-
-#endif

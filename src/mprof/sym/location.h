@@ -4,8 +4,7 @@
  *
  * Strings are NUL-terminated and live as long as their arena.
  */
-#ifndef MPROF_SYM_LOCATION_H
-#define MPROF_SYM_LOCATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct location {
 	bool inlined;	  /* into the next location */
 	uint64_t offset;  /* from the beginning of the function; 0 if inlined */
 };
-
-#endif

@@ -6,13 +6,10 @@
  * tables are not trusted: a name that is too long, too deep, or grows beyond TEXT_MAX stays as in
  * the symbol table.
  */
-#ifndef MPROF_SYM_NAMES_H
-#define MPROF_SYM_NAMES_H
+#pragma once
 
 #include "sym.h"
 #include "sym_text.h"
 
 /* Replaces the contents of `to`; to->failed: it is too long. */
 void name_form(const char *raw, enum sym_names names, struct text *to);
-
-#endif

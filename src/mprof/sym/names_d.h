@@ -2,12 +2,9 @@
 /*
  * names_d.h - D names through libiberty, with a limit on memory.
  */
-#ifndef MPROF_SYM_NAMES_D_H
-#define MPROF_SYM_NAMES_D_H
+#pragma once
 
 #include <libiberty/demangle.h>
 
 /* Like the other demanglers' callback versions: 1, or 0 if the name cannot be shown. */
 int names_d_demangle(const char *raw, int options, demangle_callbackref take, void *context);
-
-#endif

@@ -9,12 +9,9 @@
  * gfortran leaves all other names as they are (MAIN__ is the main program).  What the
  * optimizer adds behind a '.' is dropped from short names and kept in full ones.
  */
-#ifndef MPROF_SYM_NAMES_FORTRAN_H
-#define MPROF_SYM_NAMES_FORTRAN_H
+#pragma once
 
 #include "sym_text.h"
 
 /* Appends the name in the source; false: it has none of these forms. */
 bool names_fortran_demangle(const char *raw, bool with_suffix, struct text *to);
-
-#endif

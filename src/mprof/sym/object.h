@@ -5,8 +5,7 @@
  * Combines its file (files.h), its symbol tables (symtab.h), its DWARF (lines.h) and what earlier
  * runs of mprof found there (cache.h).  A file that could not be opened is not tried again.
  */
-#ifndef MPROF_SYM_OBJECT_H
-#define MPROF_SYM_OBJECT_H
+#pragma once
 
 #include <elfutils/libdwfl.h>
 
@@ -76,5 +75,3 @@ const char *object_why(const struct object *o);
  */
 size_t object_locations(struct object *o, uint64_t address,
 			struct location location[LOCATIONS_MOST]);
-
-#endif

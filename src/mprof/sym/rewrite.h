@@ -8,8 +8,7 @@
  * Names of more than REWRITE_MAX bytes are not rewritten: the memory of libc's matcher grows
  * with the length of the text.
  */
-#ifndef MPROF_SYM_REWRITE_H
-#define MPROF_SYM_REWRITE_H
+#pragma once
 
 #include "../util/error.h"
 #include "sym_text.h"
@@ -30,5 +29,3 @@ int rewrite_check_stop(const char *regex, struct error *expected);
 /* Applies all rules in their order. */
 void rewrite_name(const struct rewrite *r, struct text *name);
 bool rewrite_stops(const struct rewrite *r, const char *name);
-
-#endif

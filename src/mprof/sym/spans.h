@@ -6,8 +6,7 @@
  * other: the one that begins last is the answer, and of those that begin together the one with the
  * best `rank`. Errors: false without memory.
  */
-#ifndef MPROF_SYM_SPANS_H
-#define MPROF_SYM_SPANS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void spans_sort(struct spans *s);
 /* NULL: none contains the address. */
 const struct span *spans_find(const struct spans *s, uint64_t address);
 void spans_release(struct spans *s);
-
-#endif

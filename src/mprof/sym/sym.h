@@ -20,8 +20,7 @@
  * An object whose file does not exist gives predictable names: { .path = "/none/libx.so" } and
  * address 0x40 is the function "libx.so+0x40".
  */
-#ifndef MPROF_SYM_SYM_H
-#define MPROF_SYM_SYM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ struct sym_remark {
 };
 /* Remarks so far; most frames first.  Object 0 stands for the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
-
-#endif

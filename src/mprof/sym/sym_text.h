@@ -5,8 +5,7 @@
  * All zero: empty.  At the limit nothing more is appended, and `failed` is set.  `at` is
  * NUL-terminated once something was appended.
  */
-#ifndef MPROF_SYM_SYM_TEXT_H
-#define MPROF_SYM_SYM_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ const char *text_string(const struct text *t);
 size_t text_clean_bytes(const char *s);
 /* Appends a string, with a ? for each such byte. */
 void text_add_clean(struct text *t, const char *from);
-
-#endif

@@ -6,8 +6,7 @@
  * Of several names at an address, the public one with the fewest underscores is used: puts, not
  * _IO_puts.
  */
-#ifndef MPROF_SYM_SYMTAB_H
-#define MPROF_SYM_SYMTAB_H
+#pragma once
 
 #include <elfutils/libdwfl.h>
 
@@ -24,5 +23,3 @@ void symtab_make(struct symtab *t, Dwfl_Module *module);
 void symtab_release(struct symtab *t);
 /* The name, and the offset from its beginning; NULL: no symbol there. */
 const char *symtab_find(const struct symtab *t, uint64_t address, uint64_t *offset);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Threads: one at a time, and only one file can be open.
  */
-#ifndef MPROF_TRACE_APPEND_H
-#define MPROF_TRACE_APPEND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ bool append_is_cut(struct append *a);
 bool append_is_displaced(const struct append *a);
 /* Copies the open file to a path that does not exist.  0 or -errno, -EEXIST. */
 int append_restore(const struct append *a, const char *path);
-
-#endif

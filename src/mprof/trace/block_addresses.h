@@ -6,8 +6,7 @@
  * deleted, lookups do not probe, and neighbours share a line.  A plain hash of
  * addresses takes two to five times as long on heaps of a million blocks.
  */
-#ifndef MPROF_TRACE_BLOCK_ADDRESSES_H
-#define MPROF_TRACE_BLOCK_ADDRESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ static inline uint32_t *places_find(const struct places *p, uint64_t addr)
 	}
 	return &r->leaf[addr >> 4 & (PLACES_LEAF - 1)];
 }
-
-#endif

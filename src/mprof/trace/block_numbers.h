@@ -8,8 +8,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_TRACE_BLOCK_NUMBERS_H
-#define MPROF_TRACE_BLOCK_NUMBERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ struct names *names_new(void);
 void names_free(struct names *n);
 /* Fills event.block of the next events.  0 or -ENOMEM. */
 int names_give(struct names *n, struct event *e, size_t count);
-
-#endif

@@ -6,8 +6,7 @@
  * as a varint: seven bits per byte, low bits first, the upper bit set in all
  * but the last. Reading beyond the end of a column returns zeros.
  */
-#ifndef MPROF_TRACE_BYTES_H
-#define MPROF_TRACE_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -164,5 +163,3 @@ static inline bool cursors_find(struct cursor *c, unsigned columns, const uint8_
 	}
 	return !bytes;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * the result counts nanoseconds, and times from a profile that was combined
  * before stay unchanged, so combining is associative and commutative.
  */
-#ifndef MPROF_TRACE_COMBINE_H
-#define MPROF_TRACE_COMBINE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -21,5 +20,3 @@
  * *err.
  */
 int trace_combine(FILE *out, const char *const *path, size_t paths, struct error *err);
-
-#endif

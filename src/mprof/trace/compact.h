@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* compact.h - rewriting a finished trace in a tenth of the space. */
-#ifndef MPROF_TRACE_COMPACT_H
-#define MPROF_TRACE_COMPACT_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ struct compact_options {
  * compressed before. Returns 0 or -errno with *err.
  */
 int trace_compress(const char *path, const struct compact_options *o, struct error *err);
-
-#endif

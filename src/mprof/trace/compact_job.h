@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* compact_job.h - a running compression; for compact*.c only. */
-#ifndef MPROF_TRACE_COMPACT_JOB_H
-#define MPROF_TRACE_COMPACT_JOB_H
+#pragma once
 
 #include "compact.h"
 #include "pack.h"
@@ -45,5 +44,3 @@ int job_go_on(const struct job *j);
 int job_add_events(struct job *j);
 /* compact_stacks.c: all stack records. */
 int job_add_stacks(struct job *j);
-
-#endif

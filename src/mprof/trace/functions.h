@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* functions.h - the functions of the allocation API (mprof/functions.def), by code. */
-#ifndef MPROF_TRACE_FUNCTIONS_H
-#define MPROF_TRACE_FUNCTIONS_H
+#pragma once
 
 #include <mprof/format.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@ extern const uint8_t function_class[MPROF_FN_MAX]; /* enum mprof_fn_class */
 
 /* "malloc" for MPROF_FN_MALLOC; NULL: no function has this code. */
 const char *function_name(unsigned fn);
-
-#endif

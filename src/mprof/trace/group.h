@@ -6,8 +6,7 @@
  * This header has what writer and reader share. Only the numbers of sorts and
  * the live slots carry over from one group to the next.
  */
-#ifndef MPROF_TRACE_GROUP_H
-#define MPROF_TRACE_GROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -336,5 +335,3 @@ size_t group_read(struct group_reader *r, struct event *e, size_t n);
 /* Skips the events of the group that have not been read, and returns their number. */
 uint32_t group_left(const struct group_reader *r);
 void group_skip(struct group_reader *r);
-
-#endif

@@ -7,8 +7,7 @@
  * of loading and unloading; the ranges are the objects loaded now, sorted,
  * without overlap: a new one ends those that it overlaps.
  */
-#ifndef MPROF_TRACE_LOADED_H
-#define MPROF_TRACE_LOADED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool loaded_add(struct loaded_ranges *r, const struct loaded *l);
 void loaded_remove(struct loaded_ranges *r, uint64_t first, uint64_t end);
 /* The one that holds this address, or NULL. */
 const struct loaded *loaded_find(struct loaded_ranges *r, uint64_t address);
-
-#endif

@@ -6,8 +6,7 @@
  * process; that is counted once, whatever the process did afterwards. A call
  * without its stack is not lost.
  */
-#ifndef MPROF_TRACE_LOST_H
-#define MPROF_TRACE_LOST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ static inline bool lost_is_stack(unsigned reason)
 {
 	return reason == MPROF_LOST_STACK;
 }
-
-#endif

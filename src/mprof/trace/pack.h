@@ -4,8 +4,7 @@
  *
  * A struct packer or unpacker belongs to one thread.
  */
-#ifndef MPROF_TRACE_PACK_H
-#define MPROF_TRACE_PACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool unpacker_frame(struct unpacker *u, const void *frame, size_t frame_bytes, v
  * created at the first call. Returns the number of words, 0 if it is bad.
  */
 size_t unpacker_chunk(struct unpacker **u, uint64_t **buf, size_t *room, size_t bytes);
-
-#endif

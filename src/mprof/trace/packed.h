@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* packed.h - the events of a compressed trace, group by group; for the reader only. */
-#ifndef MPROF_TRACE_PACKED_H
-#define MPROF_TRACE_PACKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ bool packed_place(const struct packed *p, struct trace_place *place);
 void packed_go(struct packed *p, const struct trace_place *place);
 bool packed_set_address(struct packed *p, uint32_t process, uint32_t block, uint64_t addr);
 uint64_t packed_address(const struct packed *p, uint32_t process, uint32_t block);
-
-#endif

@@ -12,8 +12,7 @@
  * The file is read with pread, never mapped: it may be truncated or written
  * while we read, and a short read can be handled where SIGBUS cannot.
  */
-#ifndef MPROF_TRACE_READER_H
-#define MPROF_TRACE_READER_H
+#pragma once
 
 #include <string.h>
 
@@ -256,5 +255,3 @@ size_t stream_decode(struct trace *t, struct stream *s, struct event *events, si
 void merge_start(struct trace *t);
 /* Some events of the stream at the top, possibly none; only while heap_n is not 0. */
 size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream);
-
-#endif

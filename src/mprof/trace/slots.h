@@ -10,8 +10,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_TRACE_SLOTS_H
-#define MPROF_TRACE_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -150,5 +149,3 @@ static inline void slots_settle(const struct slots *s, struct lane *l)
 		l->pending = 0;
 	}
 }
-
-#endif

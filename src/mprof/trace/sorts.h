@@ -9,8 +9,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_TRACE_SORTS_H
-#define MPROF_TRACE_SORTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -149,5 +148,3 @@ bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *
 
 /* The pile of a usable size, see group.h. */
 uint16_t sort_pile(uint64_t usable);
-
-#endif

@@ -5,8 +5,7 @@
  * One map for each image of a process.  Numbers that a forked child inherited
  * from its parent (up to `base`) are looked up there.
  */
-#ifndef MPROF_TRACE_STACK_MAP_H
-#define MPROF_TRACE_STACK_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline uint32_t stack_map_node(const struct stack_map *m, uint32_t id)
 		m = m->parent;
 	return m && id - m->base - 1 < m->nodes ? m->node[id - m->base - 1] : STACK_UNDEFINED;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * Addresses are numbered by first use; most can be predicted from the recent
  * callees of the frame before.
  */
-#ifndef MPROF_TRACE_STACK_PACK_H
-#define MPROF_TRACE_STACK_PACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ bool stack_piece(void *packer, size_t i, const void **data, size_t *bytes);
 
 /* Into exactly n words; false if the plain bytes are invalid. */
 bool stack_unpack(const uint8_t *plain, size_t bytes, uint64_t *words, size_t n);
-
-#endif

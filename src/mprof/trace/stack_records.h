@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* stack_records.h - the records of one process's image, in their order (FORMAT.md 6). */
-#ifndef MPROF_TRACE_STACK_RECORDS_H
-#define MPROF_TRACE_STACK_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct stack_records {
  */
 void stack_records_take(struct stack_records *r, const uint64_t *w, size_t n);
 void stack_records_free(struct stack_records *r);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Threads: a struct stack_table belongs to one thread.
  */
-#ifndef MPROF_TRACE_STACK_TABLE_H
-#define MPROF_TRACE_STACK_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ static inline enum stack_root stack_table_root(const struct stack_table *s, uint
 uint32_t stack_table_outer(const struct stack_table *s, uint32_t node, uint32_t depth);
 /* The same frames under another root; costs their number. */
 uint32_t stack_table_reroot(struct stack_table *s, uint32_t node, enum stack_root root);
-
-#endif

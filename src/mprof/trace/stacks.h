@@ -11,8 +11,7 @@
  * or an address that no object had at that time.  Callers (parents) have lower
  * numbers than what they call.  Everything lives until trace_close.
  */
-#ifndef MPROF_TRACE_STACKS_H
-#define MPROF_TRACE_STACKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ struct stacks {
 	uint64_t definitions; /* stacks that processes defined */
 	uint64_t bad;	      /* records that made no sense */
 };
-
-#endif

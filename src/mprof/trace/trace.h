@@ -12,8 +12,7 @@
  * Threads: a struct trace belongs to one thread.  Pointers into it live until
  * trace_close.
  */
-#ifndef MPROF_TRACE_TRACE_H
-#define MPROF_TRACE_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -318,5 +317,3 @@ uint32_t trace_stack_node(const struct trace *t, uint32_t process, uint32_t imag
 int64_t trace_ns(const struct trace *t, uint64_t ticks);
 /* The last ticks within `ns` of the run's start; at least the start itself. */
 uint64_t trace_ticks(const struct trace *t, uint64_t ns);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Ownership: free() for all of them.  Threads: any.
  */
-#ifndef MPROF_UTIL_ALLOC_H
-#define MPROF_UTIL_ALLOC_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ static inline size_t grow_room(size_t n, size_t room)
 }
 
 void *grow_zeroed(void *array, size_t n, size_t *room, size_t bytes);
-
-#endif

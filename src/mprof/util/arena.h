@@ -8,8 +8,7 @@
  * Ownership: everything is the arena's until arena_release().  Ends: without memory the program
  * (alloc.h).  Threads: one at a time.
  */
-#ifndef MPROF_UTIL_ARENA_H
-#define MPROF_UTIL_ARENA_H
+#pragma once
 
 #include "hash.h"
 
@@ -28,5 +27,3 @@ const char *arena_intern(struct arena *a, const char *text);
 /* The n letters of text, none of which is a NUL. */
 const char *arena_intern_n(struct arena *a, const char *text, size_t n);
 void arena_release(struct arena *a);
-
-#endif

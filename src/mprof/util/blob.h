@@ -4,8 +4,7 @@
  *
  * A zeroed struct is empty.  Ends: without memory the program (alloc.h).
  */
-#ifndef MPROF_UTIL_BLOB_H
-#define MPROF_UTIL_BLOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void blob_release(struct blob *b);
 
 /* RFC 4648, padded, on one line. */
 void blob_base64(const void *data, size_t bytes, FILE *out);
-
-#endif

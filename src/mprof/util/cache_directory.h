@@ -6,8 +6,7 @@
  * Files are written under a name with a dot and renamed, so readers and writers may run at the
  * same time.  A directory that belongs to another user is ignored.
  */
-#ifndef MPROF_UTIL_CACHE_DIRECTORY_H
-#define MPROF_UTIL_CACHE_DIRECTORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ int cache_directory(const char *name);
  * writers left.
  */
 void cache_directory_trim(int directory, uint64_t most);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* columns.h - the width of text on a screen, and eliding names that are too wide. */
-#ifndef MPROF_UTIL_COLUMNS_H
-#define MPROF_UTIL_COLUMNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ void columns_elide(char *to, const char *s, size_t columns);
 void columns_cut(const char *s, size_t bytes, size_t columns, size_t *head, size_t *tail);
 /* Is it a unit, such as MiB or %, that belongs to the number before it? */
 bool columns_is_unit(const char *s, size_t bytes);
-
-#endif

@@ -6,8 +6,7 @@
  * command prints it.  Sentences are lower case, without a full stop: what failed, the subject in
  * single quotes, why, and what was expected.
  */
-#ifndef MPROF_UTIL_ERROR_H
-#define MPROF_UTIL_ERROR_H
+#pragma once
 
 struct error {
 	char text[512]; /* NUL-terminated; cut when longer */
@@ -16,5 +15,3 @@ struct error {
 /* Fills err (may be NULL) and returns code, so that `return fail(...)` reads well. */
 int fail(struct error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -9,8 +9,7 @@
  * middle, unless it is a path.  A line that begins with six blanks and "mprof" is a command: it is
  * broken with " \", as a shell reads it, and never elided.
  */
-#ifndef MPROF_UTIL_FIT_H
-#define MPROF_UTIL_FIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void fit_text(struct fit *f, const char *s, size_t n);
 void fit_escape(struct fit *f, const char *s);
 /* Writes what is held back of a line without an end. */
 void fit_end(struct fit *f);
-
-#endif

@@ -5,8 +5,7 @@
  * Returned by value, so that they can be used as printf("%s", format_count(n).s).
  * src/web/words.ts does the same in pages; tests/format.tsv contains what both must print.
  */
-#ifndef MPROF_UTIL_FORMAT_H
-#define MPROF_UTIL_FORMAT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ struct text format_percent(uint64_t part, uint64_t of); /* 12 %, <1 %, >99 %; of
 struct text format_ratio(double ratio);			/* 0.87 */
 struct text format_mean(uint64_t sum, uint64_t n);	/* 1,234.5; of none: 0.0 */
 struct text format_many(uint64_t n, const char *one, const char *many); /* 1 block, 2 blocks */
-
-#endif

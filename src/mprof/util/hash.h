@@ -13,8 +13,7 @@
  * items that share it.  A zeroed struct is empty.  Ends: without memory the program (alloc.h).
  * Threads: one at a time, several if all of them only look up.
  */
-#ifndef MPROF_UTIL_HASH_H
-#define MPROF_UTIL_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ uint64_t hash_of(const void *bytes, size_t n);
 
 /* Empties it; what the values lead to is the caller's. */
 void hash_release(struct hash *t);
-
-#endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* inline.h - for loops over all events. */
-#ifndef MPROF_UTIL_INLINE_H
-#define MPROF_UTIL_INLINE_H
+#pragma once
 
 /* For functions that must be inlined so that values stay in registers. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* large.h - memory that is accessed at random. */
-#ifndef MPROF_UTIL_LARGE_H
-#define MPROF_UTIL_LARGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ void large_free(void *p, size_t bytes);
  * a command that soon fills them: page faults were up to a quarter of its time.
  */
 void large_heap(void);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef MPROF_UTIL_LATE_H
-#define MPROF_UTIL_LATE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ _Static_assert(sizeof(LATE_LIBRARY) > 1, "the shared library was not found");
  */
 int late_load(const char *library, const char *what, const char *const *name, void *functions,
 	      size_t bytes, struct error *err);
-
-#endif

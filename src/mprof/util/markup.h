@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* markup.h - text of a trace in HTML, SVG or XML, where a name can be anything. */
-#ifndef MPROF_UTIL_MARKUP_H
-#define MPROF_UTIL_MARKUP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -10,5 +9,3 @@
  * allow, even escaped, becomes U+FFFD: invalid UTF-8, control characters, U+FFFE and U+FFFF.
  */
 void markup_text(const char *text, FILE *out);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Threads: limits before others are started; memory_out() from any.
  */
-#ifndef MPROF_UTIL_MEMORY_H
-#define MPROF_UTIL_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void memory_out_child(int pid);
 
 /* Appends to a message about lack of memory, of at most room bytes, how to allow more. */
 void memory_explain(char *text, size_t room);
-
-#endif

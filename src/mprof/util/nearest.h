@@ -2,8 +2,7 @@
 /*
  * nearest.h - the similarity of two words, for "did you mean".
  */
-#ifndef MPROF_UTIL_NEAREST_H
-#define MPROF_UTIL_NEAREST_H
+#pragma once
 
 /*
  * Letters to insert, delete, change or swap with a neighbour to make b of a,
@@ -13,5 +12,3 @@ unsigned nearest_distance(const char *a, const char *b);
 
 /* The distance from which a word is not suggested: about half of its letters. */
 unsigned nearest_limit(const char *word);
-
-#endif

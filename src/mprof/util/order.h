@@ -9,8 +9,7 @@
  *
  * Threads: any.
  */
-#ifndef MPROF_UTIL_ORDER_H
-#define MPROF_UTIL_ORDER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -54,5 +53,3 @@
 		}                                                \
 		first_;                                          \
 	})
-
-#endif

@@ -9,8 +9,7 @@
  * The exit status stays the command's.  Quitting the pager early loses only the rest of the answer.
  * A signal that ends mprof waits until the pager has released the terminal.
  */
-#ifndef MPROF_UTIL_PAGER_H
-#define MPROF_UTIL_PAGER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ void pager_start(void);
 bool pager_left(void);
 /* Waits until it is quit; does nothing without one. stdout was flushed. */
 void pager_end(void);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Other output (an export, a picture) goes to plain_raw(). Threads: one at a time.
  */
-#ifndef MPROF_UTIL_PLAIN_H
-#define MPROF_UTIL_PLAIN_H
+#pragma once
 
 #include <stdio.h>
 
@@ -26,5 +25,3 @@ void plain_escape(const char *sequence);
 
 /* Standard output without a filter; main flushes it. */
 FILE *plain_raw(void);
-
-#endif

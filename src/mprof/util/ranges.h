@@ -10,8 +10,7 @@
  *
  * All return 0, or -EINVAL with err saying what was expected; results are set only on success.
  */
-#ifndef MPROF_UTIL_RANGES_H
-#define MPROF_UTIL_RANGES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ int parse_time(const char *text, uint64_t *ns, struct error *err);
 /* An end that is left out is 0 or UINT64_MAX. */
 int parse_sizes(const char *text, uint64_t *least, uint64_t *most, struct error *err);
 int parse_times(const char *text, uint64_t *least, uint64_t *most, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * spread.h - mean and standard deviation of a few figures (Welford).
  */
-#ifndef MPROF_UTIL_SPREAD_H
-#define MPROF_UTIL_SPREAD_H
+#pragma once
 
 struct spread {
 	unsigned n;
@@ -15,5 +14,3 @@ void spread_scale(struct spread *s, double factor);
 double spread_mean(const struct spread *s);
 /* Sample standard deviation in percent of the mean; 0 for less than two. */
 double spread_percent(const struct spread *s);
-
-#endif

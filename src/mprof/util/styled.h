@@ -6,8 +6,7 @@
  * hands its escape sequence to util/plain.h beside the stream, whose filter goes
  * on to take escapes out of everything that a trace says.
  */
-#ifndef MPROF_UTIL_STYLED_H
-#define MPROF_UTIL_STYLED_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,5 +26,3 @@ void terminal_say(const char *first, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 /* From here on, on stdout; nothing where colours are off or out is another stream. */
 void terminal_style(FILE *out, enum style style);
-
-#endif

@@ -5,8 +5,7 @@
  * A pipe or a file gets 80 columns of plain text, or as many as COLUMNS says, so that an
  * answer is the same wherever it is kept.
  */
-#ifndef MPROF_UTIL_TERMINAL_H
-#define MPROF_UTIL_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ unsigned terminal_text_width(void);
 bool terminal_unicode(void);
 /* In place of what does not fit into a line: one letter where terminal_unicode(). */
 const char *terminal_ellipsis(void);
-
-#endif

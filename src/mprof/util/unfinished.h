@@ -8,8 +8,7 @@
  *
  * Ownership: a path stays the caller's, and unchanged, until unfinished_forget().  Threads: any.
  */
-#ifndef MPROF_UTIL_UNFINISHED_H
-#define MPROF_UTIL_UNFINISHED_H
+#pragma once
 
 /* Nothing happens to a seventeenth path. */
 void unfinished_add(const char *path);
@@ -19,5 +18,3 @@ void unfinished_forget(const char *path);
 void unfinished_watch(void);
 /* Removes all of them now: files, and directories that are empty then.  Safe in handlers. */
 void unfinished_remove(void);
-
-#endif

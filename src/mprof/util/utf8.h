@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* utf8.h - validates UTF-8, because names in a trace can contain any bytes. */
-#ifndef MPROF_UTIL_UTF8_H
-#define MPROF_UTIL_UTF8_H
+#pragma once
 
 /* Bytes of the well-formed sequence at s (RFC 3629: no overlong forms, no surrogates); 0: none. */
 int utf8_at(const unsigned char *s);
@@ -18,5 +17,3 @@ static inline int utf8_is_control(const unsigned char *s)
  * from *made (NULL when s is returned).
  */
 const char *utf8_clean(const char *s, char **made);
-
-#endif

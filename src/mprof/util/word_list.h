@@ -2,8 +2,7 @@
 /*
  * word_list.h - values that are one of a list of words, and the sentence for one that is not.
  */
-#ifndef MPROF_UTIL_WORD_LIST_H
-#define MPROF_UTIL_WORD_LIST_H
+#pragma once
 
 #include <mprof/exit_forms.h>
 #include <mprof/runner.h>
@@ -24,5 +23,3 @@ int words_among(const char *what, const char *word, const char *const *list, str
  * -EINVAL, and "invalid --sort 'x': expected a, b, c; did you mean 'a'?".
  */
 int words_unknown(const char *what, const char *word, const char *const *list, struct error *err);
-
-#endif
