@@ -413,8 +413,8 @@ wrap=malloc:|'malloc:': expected the name of a function after the colon
 wrap=malloc:my malloc|'malloc:my malloc': expected the name of a function after the colon
 wrap=malloc:malloc|'malloc' is always recorded; name a function of the program
 wrap=malloc:a,free:a|'a' is named twice
-wrap-prefix=|invalid prefix '': expected the beginning of a function's name
-wrap-prefix=1x|invalid prefix '1x'
+wrap-prefix=|invalid --wrap-prefix '': expected the beginning of a function's name
+wrap-prefix=1x|invalid --wrap-prefix '1x'
 END
 	run "$mprof" record -o t --set module:WRAP=x ./nothing
 	expect_status 2

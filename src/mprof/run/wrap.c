@@ -122,7 +122,7 @@ static int take_prefix(struct functions *f, const char *word, size_t n, struct e
 
 	if (!n || identifier(word) != n)
 		return fail(err, -EINVAL,
-			    "invalid prefix '%.*s': expected the beginning of a function's name, "
+			    "'%.*s': expected the beginning of a function's name, "
 			    "such as je_",
 			    (int)n, word);
 	for (size_t i = 0; i < TYPES && !ret; i++)
