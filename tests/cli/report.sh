@@ -131,7 +131,7 @@ test_dump_lines() {
 		'aligned_alloc	64	128' free free free free 'malloc	55' >wanted
 	expect_same calls "$(cat calls)" "$(cat wanted)"
 	expect_same 'freed is what was allocated' "$(awk -F '\t' '$4 == "calloc" { a = $NF }
-		$4 == "free" && $5 == a { print "yes" }' out)" yes
+		$4 == "free" && $5 "" == a "" { print "yes" }' out)" yes
 	run "$mprof" dump --json-lines log
 	expect_lines out 10
 	expect_same functions "$(jq -r .function out | paste -sd ' ')" \
