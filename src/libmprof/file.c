@@ -19,10 +19,10 @@
 #include "config.h"
 #include "core.h"
 #include "file.h"
+#include "limits.h"
 #include "local.h"
 #include "place.h"
 #include "process.h"
-#include "recent.h"
 #include "sys.h"
 #include "text.h"
 

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * limits.h - a run that records less when recording takes too much space (key BUDGET, budget.c) or
- * too much time (key OVERHEAD, overhead.c).
+ * limits.h - a run that keeps only its last events (keys LAST_BYTES and LAST_SECONDS, recent.c), or
+ * records less when recording takes too much space (key BUDGET, budget.c) or too much time (key
+ * OVERHEAD, overhead.c).
  */
 #pragma once
 
 #include <stdint.h>
+
+/*
+ * Drops chunks that are too old; now: in ticks.  Called by a thread that has just written one, with
+ * signals blocked.  Never fails: what cannot be dropped stays.
+ */
+void mp_recent_keep(uint64_t now);
+/* Can the file system of our file free blocks inside a file?  0 or -errno. */
+int mp_recent_works(void);
 
 /*
  * Ends the events of the run, from `now` on, if the file has reached its limit.  Called by a thread

@@ -22,7 +22,7 @@
 #include "config.h"
 #include "core.h"
 #include "file.h"
-#include "recent.h"
+#include "limits.h"
 #include "sys.h"
 
 #define FREE_BLOCKS 3 /* FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE */
@@ -44,7 +44,7 @@ static int recent_is_extent(const struct mprof_extent *x, uint64_t offset)
 }
 
 /*
- * The first extent from *offset on that begins before `end`; 0: there is none.  Gaps between
+ * Finds the first extent in [*offset, end); returns 0 if none begins there.  Gaps between
  * extents are space that was taken but not written yet, or never will be.
  */
 static int recent_extent(int fd, uint64_t *offset, uint64_t end, struct mprof_extent *x)

@@ -27,7 +27,6 @@
 #include "local.h"
 #include "pools.h"
 #include "process.h"
-#include "recent.h"
 #include "slots.h"
 #include "sys.h"
 

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "../util/cache_directory.h"
-#include "pass_state.h"
 #include "sites_state.h"
 #include "walk_state.h"
 
@@ -260,7 +259,7 @@ static bool load(struct milestones *m, struct milestone *x)
 	return false;
 }
 
-/* For free(); NULL: there is none, or it is damaged. */
+/* Its bytes, for free(); NULL if x is empty or damaged. */
 static uint8_t *unpack(struct milestones *m, struct milestone *x)
 {
 	return load(m, x) ? state_frame_plain(&x->frame) : NULL;

@@ -17,8 +17,8 @@
  * one.
  *
  * A walk that goes on from one gives the same result as one from the start, but for what groups
- * of sites had at most.  That is kept at the end, for the groups of one walk.  Of a trace of which
- * a part is damaged there are none.
+ * of sites had at most.  That is kept at the end, for the groups of one walk.  A damaged trace
+ * has no milestones.
  *
  * Errors: none.  Threads: one at a time.
  */
@@ -28,7 +28,7 @@
 #include "walk.h"
 
 #define MILESTONES_FORMAT 2
-#define MILESTONES_TRACE  (1u << 18)		/* bytes: a shorter trace is read in no time */
+#define MILESTONES_TRACE  (1u << 18)		/* bytes: reading a shorter trace costs no more */
 #define MILESTONES_APART  32u			/* events for each live block */
 #define MILESTONES_MOST	  ((size_t)32 << 20)	/* bytes of a trace's */
 #define MILESTONES_CACHE  ((uint64_t)256 << 20) /* bytes of all */
@@ -40,7 +40,7 @@ struct milestones *milestones_open(struct trace *t);
 
 /*
  * After walk_init.  The walk of this trace begins at its end, or at the last milestone that its
- * sites can begin at, and leaves new ones where there are none yet.  own_peaks: it needs what
+ * sites can begin at, and leaves new ones where they are missing.  own_peaks: it needs what
  * groups of sites had at most.  m may be NULL; it must outlive the walk.
  */
 void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool own_peaks);

@@ -33,7 +33,7 @@ enum process_gone { GONE_EXEC, GONE_ENDED, GONE_TRACE_ENDS };
 
 /*
  * An array of a pass that finish() or a printer reads: it is written to a file with the struct
- * (pass_state.h).  Offsets in the struct; a list of them ends with a zeroed row.
+ * (pass_state.c).  Offsets in the struct; a list of them ends with a zeroed row.
  */
 struct pass_part {
 	size_t at, count, room; /* of the pointer, the number of items, and the room (or count) */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* pass_state.c - see pass_state.h. */
-#include "pass_state.h"
+/* pass_state.c - see walk_state.h. */
+#include "walk_state.h"
 
 #include <string.h>
 
-#include "../heap/heap_state.h"
 #include "../util/alloc.h"
 
 static const struct pass_part nothing[1];

@@ -7,8 +7,7 @@
  * question begins that says where the walk ends.  One that only counts blocks from a time on needs
  * nothing of what was counted before, but the moments of the run.
  *
- * What groups had at most is not among it: only the end of a walk has that, for the groups of that
- * walk.
+ * It does not include peaks of groups: only the end of a walk has these, for that walk's groups.
  */
 #pragma once
 

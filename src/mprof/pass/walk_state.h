@@ -9,7 +9,7 @@
  * The reader needs addresses of blocks.  They are those of the heap, but for blocks that begin or
  * end in the window; these are told one by one.
  *
- * The bytes are for this build of the program: structs are in them as they lie in memory.
+ * The bytes are for this build of the program: structs are copied as they are.
  */
 #pragma once
 
@@ -35,3 +35,11 @@ void walk_state_put(const struct walk *w, const struct trace *t, size_t here,
  * The events of the next batch. */
 size_t walk_state_get(struct walk *w, struct trace *t, const struct trace_place *place,
 		      struct cursor *from);
+
+/*
+ * pass_state.c: what a pass knows between its last event and finish(): its struct and the arrays
+ * that its table names (pass.h).  Not for pass_sites, which has sites_state.h.
+ */
+void pass_state_put(const struct walk_pass *p, struct byte_column *to);
+/* Into a pass that has started. */
+void pass_state_get(const struct walk_pass *p, struct cursor *from);

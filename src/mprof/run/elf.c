@@ -103,24 +103,31 @@ static int read_symbol(Elf *elf, const GElf_Sym *s, char *text, size_t size)
 	return 0;
 }
 
+/* The contents of the next section of this type after *section (NULL: of the first); or NULL. */
+static Elf_Data *next_data(Elf *elf, GElf_Word type, Elf_Scn **section, GElf_Shdr *head)
+{
+	Elf_Data *data = NULL;
+
+	while (!data && (*section = elf_nextscn(elf, *section)))
+		if (gelf_getshdr(*section, head) && head->sh_type == type)
+			data = elf_getdata(*section, NULL);
+	return data;
+}
+
 static int find_symbol(Elf *elf, const char *symbol, char *text, size_t size)
 {
 	Elf_Scn *section = NULL;
+	Elf_Data *data;
 	GElf_Shdr head;
 	GElf_Sym s;
 
-	while ((section = elf_nextscn(elf, section))) {
-		Elf_Data *data = gelf_getshdr(section, &head) && head.sh_type == SHT_DYNSYM
-				     ? elf_getdata(section, NULL)
-				     : NULL;
-
-		for (int i = 0; data && gelf_getsym(data, i, &s); i++) {
+	while ((data = next_data(elf, SHT_DYNSYM, &section, &head)))
+		for (int i = 0; gelf_getsym(data, i, &s); i++) {
 			const char *name = elf_strptr(elf, head.sh_link, s.st_name);
 
 			if (name && s.st_shndx != SHN_UNDEF && !strcmp(name, symbol))
 				return read_symbol(elf, &s, text, size);
 		}
-	}
 	return -ENOENT;
 }
 
@@ -141,21 +148,17 @@ static bool any_begins(Elf *elf, const char *begin)
 {
 	Elf_Scn *section = NULL;
 	const char *name;
+	Elf_Data *data;
 	GElf_Shdr head;
 	GElf_Dyn d;
 
-	while ((section = elf_nextscn(elf, section))) {
-		Elf_Data *data = gelf_getshdr(section, &head) && head.sh_type == SHT_DYNAMIC
-				     ? elf_getdata(section, NULL)
-				     : NULL;
-
-		for (int i = 0; data && gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++) {
+	while ((data = next_data(elf, SHT_DYNAMIC, &section, &head)))
+		for (int i = 0; gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++) {
 			name = d.d_tag == DT_NEEDED ? elf_strptr(elf, head.sh_link, d.d_un.d_val)
 						    : NULL;
 			if (name && !strncmp(name, begin, strlen(begin)))
 				return true;
 		}
-	}
 	return false;
 }
 
