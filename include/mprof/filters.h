@@ -62,7 +62,7 @@ static inline int mprof_globs_match(const char *list, const char *path)
 	return 0;
 }
 
-/* Moves *s behind a number; 0 if there is none, or it has more than 18 digits. */
+/* Reads a number and moves *s behind it; 0 without digits, or with more than 18. */
 static inline int mprof_range_number(const char **s, uint64_t *n)
 {
 	int digits = 0;

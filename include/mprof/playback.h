@@ -30,7 +30,7 @@
  *   2^14, times two, plus one while a block is live; a realloc ends a block
  *   and begins one.  So MALLOC waits for an even one, FREE and REALLOC for an
  *   odd one, and a slot that only one thread uses needs no EXT.  A call waits
- *   only for earlier calls of ORDER, so there is no deadlock.
+ *   only for calls that come earlier in ORDER, so streams cannot deadlock.
  *   CREATE is where a thread begins, preceded by GONE for each thread
  *   that had ended by then and was not waited for yet.  EXIT ends a stream.
  *

@@ -74,7 +74,7 @@ MPROF_HOT void *mode_allocated(unsigned fn, void *ptr, size_t size, size_t arg)
 		on_free(MPROF_FN_##id, ptr, size, arg);     \
 		mprof_core.real.name args;                  \
 	}
-/* Does not change the heap, so it is no event. */
+/* A query leaves the heap unchanged: no event. */
 #define MODE_QUERY(id, name, shape, params, args, size, arg)            \
 	static size_t mode_##name params                                \
 	{                                                               \

@@ -215,7 +215,7 @@ static void profile_count(struct lane *l, unsigned fn, uint64_t bytes, unsigned 
 	l->counts->fn[fn].failed += failed;
 }
 
-/* Counts a new block.  Returns its accumulator; NULL if there is no space for its figures. */
+/* Counts a new block.  Returns its accumulator, or NULL if its figures do not fit. */
 static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr, uint64_t size,
 					     size_t usable, uint64_t now)
 {

@@ -235,7 +235,7 @@ static void *guard_no_memory(void)
 	return NULL;
 }
 
-/* Without guards, because there was no memory for its entry. */
+/* Allocates a block without guards, when memory for its entry runs out. */
 static MPROF_COLD void *guard_bare(size_t size, size_t align)
 {
 	if (align > ALIGN_LEAST)

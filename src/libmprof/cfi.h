@@ -48,7 +48,7 @@ enum cfi_how {
 	CFI_SAME,	   /* as in the callee */
 	CFI_AT_CFA,	   /* saved at CFA + offset */
 	CFI_IS_CFA,	   /* is CFA + offset */
-	CFI_UNDEFINED,	   /* for the return address: there is no caller */
+	CFI_UNDEFINED,	   /* not saved; a frame without a return address is the outermost */
 	CFI_IN,		   /* in the DWARF register `offset` */
 	CFI_AT_EXPRESSION, /* saved at the address that the expression yields */
 	CFI_IS_EXPRESSION, /* is the value of the expression */
@@ -88,7 +88,7 @@ struct cfi_machine {
 /* The address of the FDE in whose range pc may lie; 0: none. */
 uintptr_t cfi_fde(const struct eh_object *o, uintptr_t pc);
 /*
- * The bytes of the record at `start` after its length; bad if there is none: the terminator, a
+ * The bytes of the record at `start` after its length; bad for the terminator, a
  * record of 64 bits, or an address outside the object.
  */
 struct cursor cfi_record(const struct eh_object *o, uintptr_t start);

@@ -21,7 +21,7 @@ extern const struct mprof_mode_ops *mp_mode;
 /*
  * Initialises unless another thread does.  caller: an address in the code that called us, because
  * modules that load objects must wait while the loader itself calls.
- * 1: mp_api is no longer boot's.
+ * Returns 1 once the library is initialised: mp_api no longer points to boot's table.
  */
 int mp_boot_try(const void *caller);
 /* Initialisation waits for libc, because a module loads objects. */

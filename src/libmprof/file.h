@@ -48,8 +48,8 @@ void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint
 void mp_lost(unsigned reason, uint64_t events);
 struct mprof_process_entry *mp_entry(void); /* ours, or NULL */
 /*
- * Moves a descriptor of ours out of the program's way and closes fd; first: there are no threads
- * yet.  The new descriptor or -errno.
+ * Moves our descriptor fd to a high number, out of the program's way; _first: before the program
+ * has threads.  Closes fd, and returns the new descriptor or -errno.
  */
 int mp_fd_high(int fd);
 int mp_fd_high_first(int fd);

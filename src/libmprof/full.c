@@ -225,7 +225,7 @@ static int full_leave_signal(struct context *x)
 	return x->reg[CFI_PC] != 0;
 }
 
-/* 1: x is the caller's frame; 0: there is none; -1: unknown. */
+/* Returns 1 if x is now the caller's frame, 0 after the outermost frame, -1 if unknown. */
 static int full_leave(struct context *x, const struct cfi_row *row)
 {
 	struct context inner = *x;
@@ -254,7 +254,7 @@ static int full_leave(struct context *x, const struct cfi_row *row)
 	return x->reg[CFI_PC] != 0;
 }
 
-/* By frame pointers, where there is no call frame information. */
+/* Follows the frame pointer through code without call frame information. */
 static int full_leave_by_fp(struct context *x)
 {
 	uintptr_t fp = x->reg[CFI_FP];

@@ -3,9 +3,9 @@
  * local.h - the state of this process, in memory that a forked child finds zeroed.
  *
  * Fields are written by any thread: counts and pointers by atomic operations, the others under the
- * lock named beside them, or by the only thread of a new process.  Locks are 0 when free; none is
- * held across a call into the program, the loader or the allocator.  Order: stacks_lock before
- * stream_lock before a pool's lock; all others are held alone.
+ * lock named beside them, or by the only thread of a new process.  Locks are 0 when free.  No
+ * thread calls the program, the loader or the allocator while it holds one.  Order: stacks_lock
+ * before stream_lock before a pool's lock; all others are held alone.
  */
 #pragma once
 

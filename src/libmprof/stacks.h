@@ -2,8 +2,8 @@
 /*
  * stacks.h - the stack of a call as a number: the interface for the rest of the library.
  *
- * unwind.h lists the files behind it.  Numbers count from 1; 0: there is no stack, which counts as
- * lost.
+ * unwind.h lists the files behind it.  Stacks are numbered from 1; 0 means that
+ * no stack was found, and is counted as lost.
  */
 #pragma once
 

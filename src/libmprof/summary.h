@@ -101,7 +101,7 @@ struct summary {
 void *summary_memory(struct summary *s, size_t bytes);
 uint32_t summary_name(struct summary *s, const char *name, size_t bytes);
 
-/* summary_read.c: reads the run's file, for this process.  NULL: there is no file. */
+/* summary_read.c: reads this process's part of the run's file; NULL without a file. */
 struct summary *summary_begin(void);
 /* Sums only, without stacks. */
 struct summary *summary_sums(void);

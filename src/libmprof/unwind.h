@@ -35,7 +35,7 @@ int mp_areas_within(uintptr_t at, size_t bytes, uint64_t *mapped);
 
 /*
  * [hot] Do `bytes` at an aligned `at` lie in [low, high)?  `at` is any value of a register or a
- * word on the stack: a sum with it could overflow, so there is none here.
+ * word on the stack: adding to it could overflow, so the code only subtracts.
  */
 MPROF_HOT int area_holds(uintptr_t low, uintptr_t high, uintptr_t at, uintptr_t bytes)
 {
@@ -145,7 +145,8 @@ uint32_t mp_fresh_id(struct stack_cache *c);
 uint32_t mp_capture_full(struct mprof_thread *t, uintptr_t pc, uintptr_t sp);
 /*
  * Leaves a frame on `stack` that a signal interrupted, whose handler's frame has its sp at `at`,
- * below high: out is the caller's return address, sp and fp.  1; 0: there is none; -1: unknown.
+ * below high: out is the caller's return address, sp and fp.
+ * Returns 1, 0 after the outermost frame, or -1 if unknown.
  */
 int mp_full_interrupted(const struct area *stack, uintptr_t at, uintptr_t high, uintptr_t out[3]);
 

@@ -91,7 +91,7 @@ static const void *wrap_base(const void *at)
 }
 
 /*
- * The function that the caller would get without us.  If there is none, the program tests a weak
+ * The function that the caller would get without us.  Without one, the program tests a weak
  * symbol that our definition makes true; then malloc and the others serve all functions of the
  * family.
  */

@@ -49,7 +49,7 @@ static void tell_rank(void)
 		mprof_set_rank((unsigned)rank);
 }
 
-/* Fails if there is no MPI_Init, as the call would without us. */
+/* Fails without an MPI library, as the call would without us. */
 EXPORT int MPI_Init(int *argc, char ***argv);
 EXPORT int MPI_Init(int *argc, char ***argv)
 {

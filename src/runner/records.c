@@ -11,7 +11,7 @@
 uint64_t records_telling;
 int records_to = 1;
 
-/* Waiting for a slow reader is no stall. */
+/* Time spent waiting for a slow reader does not count as a stall. */
 void record_bytes(const void *data, size_t bytes)
 {
 	__atomic_fetch_add(&records_telling, 1, __ATOMIC_RELAXED);

@@ -124,7 +124,7 @@ _Noreturn void die_errno(int status, const char *what, const char *name);
 extern uint64_t records_telling; /* threads waiting for the reader of our records */
 extern int records_to;		 /* the descriptor, from the settings */
 
-/* watch.c: ends the process when there is no progress. */
+/* watch.c: ends a process that makes no progress. */
 void watch_start(void);
 void watch_stop(void);
 extern uint64_t watch_moves; /* every thread that progresses adds to it occasionally */

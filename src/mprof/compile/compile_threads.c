@@ -51,7 +51,7 @@ struct compile_thread *compile_find_thread(struct compile *c, uint32_t number)
 	return t;
 }
 
-/* The place of that of a process. */
+/* Where the forking thread of a process is kept. */
 static uint32_t *forker_of(struct compile *c, uint32_t process)
 {
 	process = tame(process);

@@ -41,7 +41,7 @@ int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct
 bool programs_many(struct trace *t);
 /*
  * The program for `process`: a number (the image with most calls), or 0 or PROGRAMS_ALL (the
- * first). -ESRCH: there is no such number.
+ * first). -ESRCH: no program has this number.
  */
 int programs_choose(const struct trace *t, const struct trace_program *list, size_t n,
 		    uint32_t process, const struct trace_program **chosen, struct error *err);

@@ -172,7 +172,7 @@ struct film_cursor {
 
 struct film_cursor *film_cursor_new(const struct film *f);
 void film_cursor_free(struct film_cursor *c);
-/* Advances to the next frame; false: there is none, or `failed` is set. */
+/* Advances to the next frame; false at the end, or if `failed` is set. */
 bool film_next(struct film_cursor *c);
 /* Goes to a frame, from the beginning if it is an earlier one.  0 or -errno. */
 int film_seek(struct film_cursor *c, size_t frame, struct error *err);

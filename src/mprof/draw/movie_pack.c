@@ -67,7 +67,7 @@ static void pack_fresh(struct packing *p, const struct owner *o, uint64_t op)
 	blob_number(&stream[MOVIE_SITE], p->site(p->context, o->site));
 }
 
-/* before: that of the previous page in this frame. */
+/* before: owner of the previous page in this frame. */
 static void pack_cell(struct packing *p, uint32_t cell, struct owner *before)
 {
 	const struct film_cell *c = &p->cursor->cell[cell];

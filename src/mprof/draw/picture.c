@@ -212,7 +212,7 @@ static int fit_map(struct picture *p, int room, struct error *err)
 		   : 0;
 }
 
-/* Heights, from the bottom upward: that of the legend is known, the map gets the rest. */
+/* Assigns heights from the bottom up: the legend has a fixed one, the map gets the rest. */
 static int place_down(struct picture *p, struct error *err)
 {
 	int rows = (int)((p->panels + (size_t)p->per_row - 1) / (size_t)p->per_row);

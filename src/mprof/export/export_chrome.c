@@ -176,7 +176,7 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 	c->held.number = 0;
 }
 
-/* After the old block of a realloc comes the new one: there is no state between the two. */
+/* After the old block of a realloc comes the new one: no counter is written between the two. */
 static void ended(void *self, struct flow *f, const struct flow_block *b)
 {
 	struct chrome *c = self;

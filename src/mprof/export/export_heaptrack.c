@@ -276,7 +276,7 @@ static struct info *info_of(struct heaptrack *h, const struct flow_block *b)
 
 /* ---- time ---- */
 
-/* The process with the earliest next sample; NULL: there is none up to this time. */
+/* The process with the earliest sample up to this time, or NULL. */
 static struct memory *first_sample(const struct heaptrack *h, uint64_t ticks)
 {
 	struct memory *s, *first = NULL;

@@ -188,7 +188,7 @@ static size_t next_events(void *self, struct event *events, size_t n, struct tra
 
 /* ---- opening ---- */
 
-/* On request; until then the result is that of the last reading. */
+/* The next reading starts again; until then, results of the last one stay valid. */
 static void rewind_events(void *self)
 {
 	((struct importer *)self)->rewound = true;

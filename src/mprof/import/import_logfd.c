@@ -4,8 +4,8 @@
  * function, its arguments in the order of the call and its result, with tabs
  * between them; addresses hexadecimal without 0x, the rest decimal.
  *
- * The line of a realloc is written when it ends. There are no threads, processes or times: lines of
- * several processes look alike.
+ * The line of a realloc is written when it ends. Lines name no thread, process
+ * or time, so those of several processes look alike.
  */
 #include <mprof/functions.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ static const char *take(struct importer *im, const char *line)
 		return NULL;
 	if (!scan_call(&line, values, &c) || !scan_end(&line))
 		return right_line(fn, values);
-	/* The size passed to a sized free is not that of the block. */
+	/* The size passed to a sized free may differ from the block's. */
 	if (!c.addr && !strchr(values, 'r'))
 		c.size = c.align = 0;
 	import_call(im, &c);

@@ -10,8 +10,8 @@
  *   @ CALLER ! OLD SIZE	a realloc that failed
  *
  * Numbers are hexadecimal.  The caller is a file with a function and an address
- * in brackets, and the file's name may contain blanks: so the line is parsed from its end. There
- * are no threads or times.
+ * in brackets, and the file's name may contain blanks: so the line is parsed from its end.
+ * Lines name no thread and no time.
  */
 #include <string.h>
 

@@ -34,7 +34,7 @@ struct memory_point {
 	uint64_t op, ns;
 	uint64_t requested, usable, blocks;
 	uint64_t live[PAGE_GRAINS]; /* pages */
-	/* P; 0: unknown. Points of the curve have that of the last sample. */
+	/* P; 0: unknown. Points of the curve repeat the last sample's value. */
 	uint64_t resident;
 };
 

@@ -8,7 +8,7 @@
 #include "../profile/outside.h"
 #include "json.h"
 
-/* One sentence; nothing if there is no such memory. */
+/* Prints one sentence, or nothing without such memory. */
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
 /* As one of the findings; NULL if there is no such memory. */
 json *outside_json(const struct analysis *a, const struct outside *o);

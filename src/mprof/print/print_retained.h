@@ -7,9 +7,9 @@
 #include "../profile/retained.h"
 #include "json.h"
 
-/* Two sentences; nothing if there is no such memory. */
+/* Prints two sentences, or nothing without a finding. */
 void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out);
 /* The command that shows which allocators keep less. */
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out);
-/* As one of the findings; NULL if there is no such memory. */
+/* The finding as JSON; NULL without one. */
 json *retained_json(const struct analysis *a, const struct retained *f);

@@ -384,7 +384,7 @@ static size_t put_symbol(struct names *n, const char *name, size_t at)
 	((Elf64_Sym *)(n->image + n->l->symbols))[i] = (Elf64_Sym){
 		.st_name = (uint32_t)string,
 		.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-		.st_shndx = at ? 1 : SHN_UNDEF, /* there are no sections */
+		.st_shndx = at ? 1 : SHN_UNDEF, /* the object has no sections */
 		.st_value = at,
 		.st_size = at ? CODE : 0,
 	};

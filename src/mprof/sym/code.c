@@ -14,7 +14,7 @@ const char *code_find(const struct stacks *s, uint64_t address)
 	return i < s->codes && s->code[i].address == address ? s->code[i].name : NULL;
 }
 
-/* Removes ":12" from the end and returns the number; 0 if there is none. */
+/* Removes ":12" from the end and returns the number, or 0 without one. */
 static uint32_t cut_number(char *text)
 {
 	char *colon = strrchr(text, ':'), *end;

@@ -25,7 +25,7 @@
 /* What identifies the wanted file. */
 struct wanted {
 	struct build_id id;
-	const struct stack_object *segments; /* if there is no build-id; NULL */
+	const struct stack_object *segments; /* of a file without a build-id; else NULL */
 	bool has_crc;
 	uint32_t crc;
 };

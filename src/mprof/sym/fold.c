@@ -60,7 +60,7 @@ static size_t operator_bytes(const char *at, char before)
 	return 0;
 }
 
-/* Bytes up to the bracket that closes the one at `at`, inclusive; 0: there is none. */
+/* Bytes up to the bracket that closes the one at `at`, inclusive; 0 without one. */
 static size_t round_bytes(const char *at)
 {
 	const char *p = at, *signs = *at == '{' ? "{}" : "()";

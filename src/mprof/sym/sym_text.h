@@ -27,7 +27,7 @@ const char *text_string(const struct text *t);
 
 /*
  * Bytes before the first one that must not reach a terminal or a line of output: a control
- * character, or invalid UTF-8.  The length of the string if there is none.
+ * character, or invalid UTF-8.  The length of a clean string.
  */
 size_t text_clean_bytes(const char *s);
 /* Appends a string, with a ? for each such byte. */

@@ -28,7 +28,7 @@ static bool is_code(const GElf_Sym *sym, GElf_Word index)
 	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
-/* The end of the section with code at `address`; 0: there is no code. */
+/* The end of the section with code at `address`; 0 if no code is there. */
 static uint64_t section_end(Elf *elf, GElf_Word index, GElf_Addr bias, uint64_t address)
 {
 	Elf_Scn *section = elf_getscn(elf, index);

@@ -19,7 +19,7 @@ export class Others {
 	private known = new Map<number, Data | string>();
 	constructor(private changed: () => void) {}
 
-	// Its data, a reason why there are none, or null while they load.
+	// Its data, the reason why they are missing, or null while they load.
 	get(index: number): Data | string | null {
 		const known = this.known.get(index);
 		if (known === undefined) {

@@ -11,7 +11,7 @@ import type { State } from "./state";
 export interface Jump { from: number; to: number; change: number }
 
 const PARTS = 50; // a jump takes at most this part of the points of the timeline
-const LEAST = 0.05; // of the peak: smaller changes are no jumps
+const LEAST = 0.05; // of the peak: smaller changes do not count
 const FLAT = 0.02; // of a jump: steps at its ends that change less are not part of it
 const MOST = 20;
 
