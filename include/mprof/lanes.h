@@ -336,11 +336,11 @@ static inline int lanes_start(const struct mprof_host *h, const char *magic, con
 		h->note("no memory for the table of live blocks");
 		return -ENOMEM;
 	}
-	began = mprof_ticks();
 	stack_least = h->config->stack_min_size;
 	stack_span = (h->config->stack_max_size ? h->config->stack_max_size : UINT64_MAX);
 	stack_span = stack_span > stack_least ? stack_span - stack_least : 0;
 	error = h->file_open(magic, path);
+	began = mprof_ticks(); /* by the clock of the file */
 	word = h->paused();
 	cleared = *word >> 1;
 	return error;

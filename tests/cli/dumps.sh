@@ -418,3 +418,35 @@ END2
 	"$mprof" report hot --by function --hide-zero-live --json p >out 2>err
 	expect_same 'rows' "$(jq -c '[.rows[] | .function] | index("gone")' out)" null
 }
+
+# The file says how its clock is read, and a program that joins it after exec may have measured
+# another shift: its times are by the file all the same.
+test_dump_stat_by_the_clock_of_the_file() {
+	cat >patch.c <<'END2'
+#include <mprof/format.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct mprof_file_header h;
+	const size_t fixed = offsetof(struct mprof_file_header, tail);
+	int fd = open(argv[1], O_RDWR);
+	if (pread(fd, &h, sizeof(h), 0) != sizeof(h))
+		return 1;
+	h.clock_shift++;
+	h.start_ticks /= 2;
+	h.clock_hz /= 2;
+	return pwrite(fd, &h, fixed, 0) != (ssize_t)fixed;
+}
+END2
+	cc -D_GNU_SOURCE -I"$root/include" -o patch patch.c || bad 'patch.c does not compile'
+	"$mprof" profile -q -o file --at-exit stat -- sh -c 'while [ ! -e go ]; do sleep 0.02; done; exec true' >out 2>err &
+	wait_for test -s file
+	wait_for ./patch file
+	touch go
+	wait
+	for file in mprof.*.stat; do
+		expect_same "seconds of $file" "$(awk 'NR > 1 && $1 > 60' "$file")" ''
+	done
+}
