@@ -285,11 +285,9 @@ static void write_text(struct summary *s, int number, const char *why)
 
 /* ---- a line of figures ---- */
 
-#define BINS 64u /* columns of a histogram */
-
 static void say_bins(struct summary *s, const uint64_t *calls, const uint64_t *less)
 {
-	for (unsigned i = 0; i < BINS; i++) {
+	for (unsigned i = 0; i < MPROF_STAT_BINS; i++) {
 		const uint64_t n = i < MPROF_SIZE_BINS ? calls[i] : 0;
 		const uint64_t gone = i < MPROF_SIZE_BINS && less ? less[i] : 0;
 
@@ -307,7 +305,7 @@ static void write_stat(struct summary *s, int new)
 				   s->heap.peak_bytes };
 
 	if (new)
-		say(s, "seconds\tcalls\tbytes\tlive_bytes\tpeak_bytes\tsizes\tlive_sizes\n");
+		say(s, MPROF_STAT_TITLES "\n");
 	say_number(s, ms / 1000);
 	say(s, ms % 1000 < 10 ? ".00" : ms % 1000 < 100 ? ".0" : ".");
 	say_number(s, ms % 1000);

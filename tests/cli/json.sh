@@ -30,6 +30,8 @@ test_json_of_profiles() {
 		expect_documented flat_view out
 		asked report leaks --json $file
 		expect_documented leaks_view out
+		asked image --json -o x.png $file
+		expect_documented charts out
 	done
 }
 

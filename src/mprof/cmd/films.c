@@ -32,16 +32,18 @@ const struct option_row option_films[] = {
 
 /* ---- opening ---- */
 
-static void name_from_trace(struct films *f)
+void films_title(const struct trace *t, char *text, size_t room)
 {
 	const struct trace_fact *fact;
-	size_t n = trace_facts(f->trace, &fact), used = 0, i, k;
+	size_t n = trace_facts(t, &fact), used = 0, i, k;
 
 	for (i = 0; i < n && !fact[i].argc; i++)
 		;
-	for (k = 0; i < n && k < fact[i].argc && used < sizeof(f->title); k++)
-		used += (size_t)snprintf(f->title + used, sizeof(f->title) - used, "%s%s",
-					 k ? " " : "", fact[i].argv[k]);
+	for (k = 0; i < n && k < fact[i].argc && used < room; k++)
+		used += (size_t)snprintf(text + used, room - used, "%s%s", k ? " " : "",
+					 fact[i].argv[k]);
+	if (!used)
+		snprintf(text, room, "%s", basename(trace_path(t)));
 }
 
 static int open_recorded(struct films *f, const char *path)
@@ -56,7 +58,7 @@ static int open_recorded(struct films *f, const char *path)
 	if (import_open(&f->trace, path, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	f->count = 1;
-	name_from_trace(f);
+	films_title(f->trace, f->title, sizeof(f->title));
 	return STATUS_OK;
 }
 

@@ -46,6 +46,8 @@ struct films {
 int films_open(struct films *f, const struct films_cli *cli, const char *path);
 void films_close(struct films *f);
 
+/* The command line of the recorded program, or else the name of the file. */
+void films_title(const struct trace *t, char *text, size_t room);
 /* "jemalloc 5.3.0-1". */
 void films_name(const struct films *f, size_t i, char *text, size_t room);
 /* Names of sites: NULL in *names when the input has none.  o: of a struct profile_cli. */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * image.c - `mprof image`: the heap at one time, or over the whole run, as a picture.
+ * image.c - `mprof image`: the heap at one time, or over the whole run, as a picture; of a profile,
+ * its figures over time.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../draw/charts.h"
 #include "../draw/picture.h"
 #include "../export/exports.h"
 #include "../print/json_rows.h"
@@ -108,7 +111,8 @@ static const struct usage usage = {
 	.options = options,
 	.args = "LOG|FILE",
 	.doc = "Draws the address space of a heap: every page that ever contained a block, at one "
-	       "point in time or over the whole run, as recorded or with other allocators.",
+	       "point in time or over the whole run, as recorded or with other allocators. Of a "
+	       "profile, draws memory, calls and sizes over time.",
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log),
 	.missing = "no trace given; for example: mprof image mprof.log",
@@ -267,6 +271,7 @@ static struct text colour(enum theme theme, unsigned colour)
 }
 
 #include "../json/image.def"
+#include "../json/charts.def"
 
 /* frame[i] of panel i was drawn.  On standard output; returns the exit status. */
 static int print_json(struct picture *p, const struct picture_options *o, const size_t *frame,
@@ -278,21 +283,25 @@ static int print_json(struct picture *p, const struct picture_options *o, const 
 
 /* ---- as a picture ---- */
 
-static int write_picture(const struct work *w, struct picture *p)
+static int write_picture(const char *output, struct canvas *c)
 {
-	const char *output = w->output;
 	struct export_file file;
 	struct error err;
 	int ret;
 
 	if (export_file_open(&file, strcmp(output, "-") ? output : NULL, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
-	ret = canvas_write(picture_canvas(p), file.out, &err);
+	ret = canvas_write(c, file.out, &err);
 	if (export_file_done(&file, ret, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	if (strcmp(output, "-"))
 		fprintf(stderr, "mprof: wrote %s\n", output);
 	return STATUS_OK;
+}
+
+static enum canvas_format chosen_format(const struct options *o)
+{
+	return o->output ? (enum canvas_format)format_of(o->output) : CANVAS_PNG;
 }
 
 static int draw(struct work *w)
@@ -304,7 +313,7 @@ static int draw(struct work *w)
 	int ret;
 
 	describe(w, note, sizeof(note));
-	po.format = w->o->output ? (enum canvas_format)format_of(w->o->output) : CANVAS_PNG;
+	po.format = chosen_format(w->o);
 	po.title = w->films.title;
 	po.note = note;
 	po.thread = w->films.thread;
@@ -317,10 +326,96 @@ static int draw(struct work *w)
 	ret = picture_new(&p, &po, w->panel, w->panels, w->frame, &err);
 	if (!ret)
 		ret = picture_draw(p, w->frame, &err);
-	ret = ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : write_picture(w, p);
+	ret = ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text)
+		      : write_picture(w->output, picture_canvas(p));
 	if (!ret && w->o->json)
 		ret = print_json(p, &w->o->picture, w->frame, w->panels);
 	picture_free(p);
+	return ret;
+}
+
+/* ---- a profile ---- */
+
+/* The first option that needs addresses or calls; NULL: none. */
+static const char *needs_addresses(const struct options *o)
+{
+	return o->films.allocators ? "--allocator"
+	       : o->films.mode	   ? "--mode"
+	       : o->films.touch	   ? "--touch"
+	       : o->at.text	   ? "--at"
+	       : o->picture.layout ? "--layout"
+	       : o->picture.by	   ? "--by"
+				   : NULL;
+}
+
+static int draw_charts(const struct options *o, const char *output, const struct timeline *l,
+		       const char *title)
+{
+	const struct charts_options co = { .format = chosen_format(o),
+					   .theme = o->picture.theme,
+					   .width = o->picture.width,
+					   .height = o->picture.height,
+					   .title = title };
+	struct charts *c;
+	struct error err;
+	int ret;
+
+	if (charts_new(&c, &co, l, &err) < 0)
+		return cmd_error(STATUS_FOUND, "%s", err.text);
+	ret = write_picture(output, charts_canvas(c));
+	if (!ret && o->json) {
+		json_print(stdout, JSON_NEW(charts, c, l, co.theme));
+		ret = cmd_flush(STATUS_OK);
+	}
+	charts_free(c);
+	return ret;
+}
+
+/* t: NULL: the file is a table. */
+static int run_timeline(const struct options *o, const char *output, const struct trace *t)
+{
+	struct timeline *l = must_malloc(sizeof(*l));
+	char title[256];
+	struct error err;
+	int ret;
+
+	if (t) {
+		films_title(t, title, sizeof(title));
+		ret = timeline_of_profile(l, t, o->films.process, &err);
+	} else {
+		snprintf(title, sizeof(title), "%s", basename(o->log));
+		ret = timeline_of_table(l, o->log, &err);
+	}
+	if (ret < 0)
+		ret = cmd_error(ret == -ESRCH ? STATUS_USAGE : STATUS_FILE, "%s", err.text);
+	else
+		ret = draw_charts(o, output, l, title);
+	free(l);
+	return ret;
+}
+
+/* Of a profile, and of the table that --dump stat writes.  -1: it is neither. */
+static int run_profile(const struct options *o, const char *output)
+{
+	const bool table = timeline_is_table(o->log);
+	const char *option = needs_addresses(o);
+	struct trace *t = NULL;
+	struct error err;
+	int ret;
+
+	if (!table && trace_open(&t, o->log, MPROF_MAGIC_PROFILE, &err) < 0)
+		return -1;
+	if (!option && table && o->films.process)
+		option = "--process";
+	if (option)
+		ret = cmd_error(STATUS_USAGE, "%s: '%s' is a %s; %s", option, o->log,
+				table ? "table of one process" : "profile",
+				"it has totals over time, but no addresses and single calls; "
+				"those are in a trace of mprof record");
+	else
+		ret = run_timeline(o, output, t);
+	if (t)
+		trace_close(t);
 	return ret;
 }
 
@@ -333,8 +428,12 @@ static int run(struct options *o)
 	films_output(o->log, "png", name, sizeof(name));
 	w.output = o->output ? o->output : name;
 	ret = strcmp(w.output, "-") ? output_check(w.output, o->log, o->output) : STATUS_OK;
-	if (!ret)
-		ret = films_open(&w.films, &o->films, o->log);
+	if (ret)
+		return ret;
+	ret = run_profile(o, w.output);
+	if (ret >= 0)
+		return ret;
+	ret = films_open(&w.films, &o->films, o->log);
 	if (ret)
 		return ret;
 	if (o->picture.layout == LAYOUT_TIME)

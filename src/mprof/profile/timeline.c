@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* timeline.c - see timeline.h. */
+#include "timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../pass/course.h"
+#include "../pass/site_totals.h"
+
+/* ---- a profile ---- */
+
+static double known(uint64_t n)
+{
+	return n ? (double)n : NAN;
+}
+
+static struct timeline_point point_of(const struct course_step *s, bool estimated)
+{
+	return (struct timeline_point){
+		.from = (double)s->from_ns / 1e9,
+		.to = (double)s->to_ns / 1e9,
+		.figure = { [TIMELINE_LIVE] = (double)s->live_bytes,
+			    [TIMELINE_PEAK] = NAN,
+			    [TIMELINE_RESIDENT] = known(s->resident),
+			    [TIMELINE_VIRTUAL] = known(s->mapped),
+			    [TIMELINE_BLOCKS] = (double)s->live_calls,
+			    [TIMELINE_CALLS] = estimated ? NAN : (double)s->calls,
+			    [TIMELINE_BYTES] = estimated ? NAN : (double)s->bytes },
+	};
+}
+
+static bool has_several(const struct trace *t)
+{
+	const struct trace_totals *part;
+	const size_t n = trace_totals(t, &part);
+
+	return n && part[0].process != part[n - 1].process;
+}
+
+static void take_sizes(struct timeline *l, const struct trace *t)
+{
+	struct site_lanes lanes;
+
+	site_lanes_read(&lanes, t);
+	for (size_t i = 0; i < MPROF_SIZE_BINS; i++) {
+		l->sizes[i] = lanes.sizes[i];
+		if (lanes.sizes[i] > lanes.freed_sizes[i])
+			l->live_sizes[i] = lanes.sizes[i] - lanes.freed_sizes[i];
+	}
+}
+
+int timeline_of_profile(struct timeline *l, const struct trace *t, uint32_t process,
+			struct error *err)
+{
+	struct course course;
+
+	memset(l, 0, sizeof(*l));
+	l->of_all = has_several(t);
+	l->estimated = trace_is_sampled(t);
+	course_read(&course, t, process);
+	if (process && !course.process)
+		return fail(err, -ESRCH,
+			    "no process %" PRIu32 " in '%s'; mprof report names the processes",
+			    process, trace_path(t));
+	if (!course.count)
+		return fail(err, -EBADMSG, "'%s' has no figures over time", trace_path(t));
+	l->process = course.process;
+	for (size_t i = 0; i < course.count; i++)
+		l->point[l->count++] = point_of(&course.step[i], l->estimated);
+	take_sizes(l, t);
+	return 0;
+}
+
+/* ---- a table ---- */
+
+#define FIELDS 5 /* before the histograms */
+
+struct table {
+	struct timeline *l;
+	unsigned each, last;   /* rows of a point; of the last one */
+	double start, seconds; /* of the figures that are growing; the last row's */
+	double calls, bytes;   /* sums of the last row */
+	uint64_t sizes[TIMELINE_BINS];
+};
+
+struct row {
+	double field[FIELDS]; /* seconds, calls, bytes, live, peak */
+	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS];
+};
+
+/* Two neighbours as one point. */
+static void join(struct timeline_point *a, const struct timeline_point *b)
+{
+	double *x = a->figure;
+	const double *y = b->figure;
+
+	a->to = b->to;
+	x[TIMELINE_LIVE] = fmax(x[TIMELINE_LIVE], y[TIMELINE_LIVE]);
+	x[TIMELINE_PEAK] = y[TIMELINE_PEAK];
+	x[TIMELINE_BLOCKS] = y[TIMELINE_BLOCKS];
+	x[TIMELINE_CALLS] += y[TIMELINE_CALLS];
+	x[TIMELINE_BYTES] += y[TIMELINE_BYTES];
+	for (size_t i = 0; i < TIMELINE_BINS; i++)
+		a->sizes[i] += b->sizes[i];
+	memcpy(a->live_sizes, b->live_sizes, sizeof(a->live_sizes));
+}
+
+static void add_point(struct table *t, const struct timeline_point *p)
+{
+	struct timeline *l = t->l;
+
+	if (l->count && t->last < t->each) {
+		join(&l->point[l->count - 1], p);
+		t->last++;
+		return;
+	}
+	if (l->count == TIMELINE_POINTS) {
+		for (size_t i = 0; i < TIMELINE_POINTS / 2; i++) {
+			struct timeline_point two = l->point[2 * i];
+
+			join(&two, &l->point[2 * i + 1]);
+			l->point[i] = two;
+		}
+		l->count /= 2;
+		t->each *= 2;
+	}
+	l->point[l->count++] = *p;
+	t->last = 1;
+}
+
+static void add_row(struct table *t, const struct row *r)
+{
+	struct timeline *l = t->l;
+	const double *f = r->field;
+	struct timeline_point p = { .from = t->start + t->seconds };
+	uint64_t blocks = 0;
+
+	if (f[0] < t->seconds || f[1] < t->calls) {
+		t->start += t->seconds;
+		t->calls = t->bytes = 0;
+		memset(t->sizes, 0, sizeof(t->sizes));
+	}
+	p.to = t->start + f[0];
+	for (size_t i = 0; i < TIMELINE_BINS; i++) {
+		p.sizes[i] = r->sizes[i] > t->sizes[i] ? r->sizes[i] - t->sizes[i] : 0;
+		p.live_sizes[i] = r->live_sizes[i];
+		l->sizes[i] += p.sizes[i];
+		l->binned |= r->sizes[i] != 0;
+		blocks += r->live_sizes[i];
+	}
+	memcpy(p.figure,
+	       (double[TIMELINE_FIGURES]){ [TIMELINE_LIVE] = f[3],
+					   [TIMELINE_PEAK] = f[4],
+					   [TIMELINE_RESIDENT] = NAN,
+					   [TIMELINE_VIRTUAL] = NAN,
+					   [TIMELINE_BLOCKS] = l->binned ? (double)blocks : NAN,
+					   [TIMELINE_CALLS] = f[1] - t->calls,
+					   [TIMELINE_BYTES] = fmax(f[2] - t->bytes, 0) },
+	       sizeof(p.figure));
+	add_point(t, &p);
+	memcpy(l->live_sizes, r->live_sizes, sizeof(l->live_sizes));
+	memcpy(t->sizes, r->sizes, sizeof(t->sizes));
+	t->seconds = f[0];
+	t->calls = f[1];
+	t->bytes = f[2];
+}
+
+/* Numbers separated by commas.  NULL: something else. */
+static char *read_bins(char *s, uint64_t *to, char end)
+{
+	for (size_t i = 0; i < TIMELINE_BINS; i++) {
+		if (*s < '0' || *s > '9')
+			return NULL;
+		to[i] = strtoull(s, &s, 10);
+		if (*s++ != (i + 1 < TIMELINE_BINS ? ',' : end))
+			return NULL;
+	}
+	return s;
+}
+
+static bool read_row(struct row *r, char *s)
+{
+	for (size_t i = 0; i < FIELDS; i++) {
+		if (*s < '0' || *s > '9')
+			return false;
+		r->field[i] = strtod(s, &s);
+		if (*s++ != '\t')
+			return false;
+	}
+	s = read_bins(s, r->sizes, '\t');
+	return s && read_bins(s, r->live_sizes, '\n');
+}
+
+static bool are_titles(const char *line)
+{
+	return line && !strcmp(line, MPROF_STAT_TITLES "\n");
+}
+
+bool timeline_is_table(const char *path)
+{
+	char line[sizeof(MPROF_STAT_TITLES) + 1] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = pread(fd, line, sizeof(line) - 1, 0) > 0 && are_titles(line);
+	close(fd);
+	return is;
+}
+
+/* Also the titles again, of tables that were put together.  A line may be unfinished. */
+static int read_lines(struct table *t, FILE *in, const char *path, struct error *err)
+{
+	char *line = NULL;
+	size_t room = 0, number = 0;
+	int ret = 0;
+
+	while (!ret && getline(&line, &room, in) > 0) {
+		struct row r;
+
+		number++;
+		if (are_titles(line) || !strchr(line, '\n'))
+			continue;
+		if (read_row(&r, line))
+			add_row(t, &r);
+		else
+			ret = fail(err, -EBADMSG,
+				   "'%s', line %zu: expected five numbers and two lists of %u "
+				   "numbers, separated by tabs",
+				   path, number, TIMELINE_BINS);
+	}
+	if (!ret && !t->l->count)
+		ret = fail(err, -EBADMSG, "'%s' has titles and no figures", path);
+	free(line);
+	return ret;
+}
+
+int timeline_of_table(struct timeline *l, const char *path, struct error *err)
+{
+	struct table t = { .l = l, .each = 1 };
+	FILE *in = fopen(path, "re");
+	int ret;
+
+	memset(l, 0, sizeof(*l));
+	if (!in)
+		return fail(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+	ret = read_lines(&t, in, path, err);
+	fclose(in);
+	return ret;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * timeline.h - figures of a process over time: of a profile, or of the table that --dump stat
+ * writes.
+ *
+ * A timeline has at most TIMELINE_POINTS points; of a longer table, neighbours are joined.  When
+ * seconds or calls of a table fall (an exec, mprof ctl clear), its figures begin anew.
+ *
+ * Errors: -errno with err filled.
+ */
+#pragma once
+
+#include <mprof/exit_forms.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../trace/trace.h"
+#include "../util/error.h"
+
+#define TIMELINE_POINTS 1024u
+#define TIMELINE_BINS	MPROF_STAT_BINS /* 0: size 0; n: from 2^(n-1) to 2^n - 1 bytes */
+
+/* The figures of a point; NAN: unknown. */
+enum timeline_figure {
+	TIMELINE_LIVE,	   /* most live bytes in it, as requested */
+	TIMELINE_PEAK,	   /* most live bytes until its end */
+	TIMELINE_RESIDENT, /* bytes at its end */
+	TIMELINE_VIRTUAL,  /* bytes at its end */
+	TIMELINE_BLOCKS,   /* live blocks, when most bytes were live or, of a table, at its end */
+	TIMELINE_CALLS,	   /* that allocated a block in it */
+	TIMELINE_BYTES,	   /* allocated in it */
+	TIMELINE_FIGURES,
+};
+
+struct timeline_point {
+	double from, to; /* seconds since the start of the run */
+	double figure[TIMELINE_FIGURES];
+	/* Of a table: blocks by size, allocated in it and live at its end. */
+	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS];
+};
+
+struct timeline {
+	uint32_t process;	 /* that it describes; 0: that of the table */
+	bool of_all, estimated;	 /* sizes are those of all processes; figures are estimates */
+	bool binned;		 /* points have sizes */
+	size_t count;
+	struct timeline_point point[TIMELINE_POINTS];
+	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS]; /* of the whole run, at its end */
+};
+
+/* process: 0: that with the highest peak.  -ESRCH: the profile has no such process. */
+int timeline_of_profile(struct timeline *l, const struct trace *t, uint32_t process,
+			struct error *err);
+
+/* Does the file begin with the titles of a table? */
+bool timeline_is_table(const char *path);
+int timeline_of_table(struct timeline *l, const char *path, struct error *err);
