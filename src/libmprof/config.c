@@ -307,20 +307,37 @@ const char *mp_rank(void)
 	return first_env(ranks);
 }
 
+/* mprof preloads it where no variable says the rank, so MPI_Init will. */
+static int config_asks_mpi(void)
+{
+	const char *list = text_getenv("LD_PRELOAD");
+
+	return list && mprof_glob_matches("*libmprof_mpi.so*", list);
+}
+
+int mp_is_rank_wanted(const char *rank)
+{
+	uint64_t number = 0;
+
+	if (!*mp_config.ranks)
+		return 1;
+	if (!rank)
+		return config_asks_mpi();
+	return text_parse(rank, 10, &number) && mprof_ranges_have(mp_config.ranks, number) > 0;
+}
+
 int mp_is_wanted(void)
 {
 	char exe[512];
 	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	/* The name it was called by: sh, even if that is dash; a script, not its interpreter. */
-	const char *called = (const char *)getauxval(AT_EXECFN), *rank = mp_rank();
-	uint64_t number = 0;
+	const char *called = (const char *)getauxval(AT_EXECFN);
 
 	exe[n > 0 ? n : 0] = 0;
 	if (*mp_config.only && !mprof_globs_match(mp_config.only, exe) &&
 	    !(called && mprof_globs_match(mp_config.only, called)))
 		return 0;
-	return !*mp_config.ranks || (rank && text_parse(rank, 10, &number) &&
-				     mprof_ranges_have(mp_config.ranks, number) > 0);
+	return mp_is_rank_wanted(mp_rank());
 }
 
 /* Appends a value to a file name so that it cannot leave the directory. */

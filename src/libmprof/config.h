@@ -23,6 +23,7 @@ int mp_has_word(const char *list, const char *word); /* list: a value of type WO
 const char *mp_job(void);			     /* id of the batch job or NULL */
 const char *mp_rank(void);			     /* among its processes or NULL */
 int mp_is_wanted(void);				     /* 0: ONLY or RANKS exclude this process */
+int mp_is_rank_wanted(const char *rank);	     /* NULL: unknown, perhaps until MPI_Init */
 
 /* Read from the environment and the loader at start, because later it cannot be. */
 struct mp_known {

@@ -121,7 +121,10 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	mp_fact(&f, buffer, t.used);
 }
 
-/* Called by libmprof_mpi.so after MPI_Init, unless a launcher's variable gave the rank. */
+/*
+ * Called by libmprof_mpi.so after MPI_Init, unless a launcher's variable gave the rank.  Ends the
+ * recording of a rank that RANKS excludes; what there is so far is for mprof to remove.
+ */
 void mprof_set_rank(unsigned rank) __attribute__((visibility("default")));
 void mprof_set_rank(unsigned rank)
 {
@@ -136,6 +139,8 @@ void mprof_set_rank(unsigned rank)
 	fact_stamp(&f, MPROF_FACT_RANK);
 	fact_put(&t, "rank", mp_known.rank);
 	mp_fact(&f, buffer, t.used);
+	if (!mp_is_rank_wanted(mp_known.rank))
+		mp_failed(-ECANCELED);
 }
 
 static uint64_t fact_ns(struct timeval tv)

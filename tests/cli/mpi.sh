@@ -133,3 +133,63 @@ END
 	expect_status 0
 	expect_same 'the file of one process' "$(echo alone.[0-9]*)" alone.0
 }
+
+# The rank is known only after MPI_Init: until then all are recorded, and those that RANKS excludes
+# leave no file.
+test_mpi_rank_filter_from_mpi_itself() {
+	local kind
+	for kind in -DOMPI -DMPICH; do
+		mpi_of_our_own $kind
+		run env RANK=5 "$mprof" profile -q -o "$kind.%r" --ranks 0,4-9 -- ./own
+		expect_status 0
+		run env RANK=3 "$mprof" profile -o "$kind.%r" --ranks 0,4-9 -- ./own
+		expect_status 0
+		expect_text err 'no process that ONLY and RANKS allow'
+		expect_same "files with $kind" "$(ls -d ./"$kind".*)" "./$kind.5"
+		"$mprof" report hot --by function --json "./$kind.5" >out 2>err
+		expect_same 'calls before and after MPI_Init' "$(jq '[.rows[] | select(.function == "keep") | .figures.calls] | add' out)" 2
+	done
+	# An earlier file stays, also one of all calls.
+	run env RANK=5 "$mprof" record -q -o same.log --ranks 5 -- ./own
+	cp same.log copy
+	run env RANK=3 "$mprof" record -q -o same.log --ranks 5 -- ./own
+	expect_status 0
+	cmp same.log copy || bad 'the earlier file has changed'
+	[ ! -e same.log.old ] || bad 'the earlier file was renamed'
+	# What is left out does not go on recording: its file, seen from the program itself, does not grow.
+	cat >after.c <<'END'
+#include <stdlib.h>
+int MPI_Init(int *argc, char ***argv);
+static void *later(void) { return malloc(2000); }
+int main(int argc, char **argv)
+{
+	if (MPI_Init(&argc, &argv))
+		return 1;
+	for (int i = 0; i < 1000; i++)
+		free(later());
+	return system("cp seen kept");
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -o after after.c -L. -lmpi -Wl,-rpath,"$PWD" || bad 'after.c does not compile'
+	run env RANK=3 "$mprof" profile -q -o seen --only after --ranks 5 -- ./after
+	expect_status 0
+	[ ! -e seen ] || bad 'the file of rank 3 is still there'
+	"$mprof" report hot --by function --json kept >out 2>err
+	expect_same 'calls after MPI_Init' "$(jq '[.rows[] | select(.function == "later") | .figures.calls] | add' out)" null
+	# A program without MPI has no rank.
+	run "$mprof" profile -o none --ranks 1 -- true
+	expect_text err "(no launcher's variable and no MPI library says the rank)"
+	[ ! -e none ] || bad 'a file without a rank'
+	# Open MPI without a launcher: rank 0.
+	cat >alone.c <<'END'
+#include <mpi.h>
+int main(int argc, char **argv) { MPI_Init(&argc, &argv); return MPI_Finalize(); }
+END
+	mpicc -o alone alone.c 2>err || bad "alone.c does not compile: $(cat err)"
+	for rank in 0 1; do
+		run env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self \
+			"$mprof" profile -q -o "alone.$rank" --only alone --ranks $rank -- ./alone
+		expect_status 0
+	done
+	expect_same 'files of Open MPI' "$(echo alone.[0-9])" alone.0
+}

@@ -174,7 +174,10 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 		fprintf(stderr, "mprof: nothing was recorded, and '%s' was not created\n",
 			cmd_path(r->target.path));
 	if (r->file == RUN_NOTHING && is_filtered(plan))
-		cmd_warn("nothing was recorded: the run had no process that ONLY and RANKS allow");
+		cmd_warn("nothing was recorded: the run had no process that ONLY and RANKS allow%s",
+			 *conf_get(&plan->conf, CONF_RANKS) && !conf_knows_rank()
+			     ? " (no launcher's variable and no MPI library says the rank)"
+			     : "");
 	else if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes)
 		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
 			 " from its environment",

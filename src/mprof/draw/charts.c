@@ -127,8 +127,8 @@ static void add_sizes(struct charts *c)
 	struct chart *x = &c->chart[c->count];
 
 	*x = (struct chart){ .kind = CHART_BY_SIZE,
-			     .title = l->of_all ? "Blocks by size, of all processes"
-						: "Blocks by size",
+			     .title =
+				 l->of_all ? "Blocks by size, of all processes" : "Blocks by size",
 			     .first = TIMELINE_BINS,
 			     .curves = 2 };
 	x->curve[0] = (struct chart_curve){ "allocated", COLOUR_USABLE, most_of(l->sizes, x),
@@ -236,8 +236,8 @@ static struct text size_text(unsigned bin)
 static void draw_grid(struct charts *c, const struct chart *x)
 {
 	const bool bars = x->kind == CHART_BY_SIZE;
-	double step = bars ? pow(10, ceil(fmax(log10(x->top), 1) / GRID))
-			   : step_of(x->top, x->bytes, GRID);
+	double step =
+	    bars ? pow(10, ceil(fmax(log10(x->top), 1) / GRID)) : step_of(x->top, x->bytes, GRID);
 	double v;
 
 	if (!bars && !x->bytes)
@@ -254,7 +254,8 @@ static void draw_grid(struct charts *c, const struct chart *x)
 
 static void draw_times(struct charts *c, const struct chart *x)
 {
-	const double end = first_second(c) + seconds_of(c), step = step_of(seconds_of(c), false, TICKS);
+	const double end = first_second(c) + seconds_of(c),
+		     step = step_of(seconds_of(c), false, TICKS);
 	int right = 0;
 
 	for (double s = ceil(first_second(c) / step) * step; s <= end; s += step) {
@@ -303,8 +304,8 @@ static void draw_bars(struct charts *c, const struct chart *x)
 		for (int k = 0; k < 2; k++) {
 			const int y = (int)y_of(x, (double)sum[k][x->first + i]);
 
-			canvas_fill(&c->canvas, left + 1 + k * half, y, half,
-				    x->y + x->height - y, x->curve[k].colour);
+			canvas_fill(&c->canvas, left + 1 + k * half, y, half, x->y + x->height - y,
+				    x->curve[k].colour);
 		}
 		if (left > right)
 			right = 8 + canvas_text(&c->canvas, FONT_SMALL, left, x->y + x->height + 4,
@@ -339,9 +340,8 @@ static void draw_map(struct charts *c, const struct chart *x, bool live)
 		if (above - low < font_height(FONT_SMALL))
 			continue;
 		above = low;
-		canvas_text_right(&c->canvas, FONT_SMALL, x->x - 6,
-				  low - font_height(FONT_SMALL), COLOUR_MUTED,
-				  size_text(x->first + i).s);
+		canvas_text_right(&c->canvas, FONT_SMALL, x->x - 6, low - font_height(FONT_SMALL),
+				  COLOUR_MUTED, size_text(x->first + i).s);
 	}
 	canvas_fill(&c->canvas, x->x, x->y + x->height, x->width, 1, COLOUR_OTHER);
 }
@@ -443,8 +443,7 @@ int charts_new(struct charts **out, const struct charts_options *o, const struct
 	height = c->count ? arrange(c, width, o->height) : -1;
 	if (!ret && height < 0)
 		ret = fail(err, -E2BIG, "%zu charts need a height of %d pixels or more", c->count,
-			   HEADER + 2 * MARGIN +
-			       (int)c->count * (ABOVE + HEIGHT_LEAST + BELOW));
+			   HEADER + 2 * MARGIN + (int)c->count * (ABOVE + HEIGHT_LEAST + BELOW));
 	if (!ret && canvas_new(&c->canvas, o->format, width, height) < 0)
 		ret = fail(err, -EINVAL, "cannot draw a picture of %d by %d", width, height);
 	if (ret < 0) {

@@ -41,9 +41,9 @@ struct timeline_point {
 };
 
 struct timeline {
-	uint32_t process;	 /* that it describes; 0: that of the table */
-	bool of_all, estimated;	 /* sizes are those of all processes; figures are estimates */
-	bool binned;		 /* points have sizes */
+	uint32_t process;	/* that it describes; 0: that of the table */
+	bool of_all, estimated; /* sizes are those of all processes; figures are estimates */
+	bool binned;		/* points have sizes */
 	size_t count;
 	struct timeline_point point[TIMELINE_POINTS];
 	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS]; /* of the whole run, at its end */

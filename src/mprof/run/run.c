@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <mprof/filters.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -457,6 +458,19 @@ static enum run_file find_nothing(const struct target *t)
 	return RUN_TRUNCATED;
 }
 
+/* With RANKS: no process of the file has one of these ranks, for MPI named the rank too late. */
+static bool is_unwanted(const struct session *s)
+{
+	const char *magic, *ranks = conf_get(&s->plan->conf, CONF_RANKS);
+	char rank[16];
+
+	conf_file(&s->plan->conf, &magic);
+	if (!s->asks_mpi || !*ranks || s->result->file != RUN_FILE)
+		return false;
+	recorded_rank(s->result->path, magic, rank, sizeof(rank));
+	return !*rank || mprof_ranges_have(ranks, strtoul(rank, NULL, 10)) <= 0;
+}
+
 /* The file gets the name with the rank, if nothing has that name.  Whoever still writes it has it
  * open. */
 static void name_by_rank(struct session *s)
@@ -502,6 +516,10 @@ static void finish(struct session *s)
 		find_file(s);
 	}
 	settle(s);
+	if (is_unwanted(s)) {
+		run_undo(s->result);
+		s->result->file = RUN_NOTHING;
+	}
 	name_by_rank(s);
 }
 
