@@ -35,6 +35,7 @@ struct json_row {
 #define SIGNED_IF(known, name, value, help)   JSON_ROW(name, "integer or null", help)
 #define STRING_IF(known, name, value, help)   JSON_ROW(name, "string or null", help)
 #define RATIO_IF(known, name, value, help)    JSON_ROW(name, "fraction or null", help)
+#define DECIMAL_IF			      RATIO_IF
 #define MEMBER(name, object, arguments, help) JSON_ROW(name, "object " #object, help)
 #define MEMBER_IF(known, name, object, arguments, help) \
 	JSON_ROW(name, "object " #object " or null", help)

@@ -106,7 +106,7 @@ static void judge(void)
 {
 	verdict_release(&answer.verdict);
 	sentences_free(&words);
-	verdict_make(&answer.verdict, &runs, head.sum.peak_bytes);
+	verdict_make(&answer.verdict, &runs, head.sum.peak_bytes, answer.recorded_under);
 	replay_verdict(&answer, &words);
 }
 
@@ -229,6 +229,47 @@ START_TEST(test_few_runs)
 }
 END_TEST
 
+/* What was lost among the runner's own cost is no figure. */
+START_TEST(test_no_time)
+{
+	const struct verdict *v = &answer.verdict;
+
+	runs.null_ns = (struct middle){ 14, 0.5 };
+	row[1].cpu_ns = (struct middle){ 0, 0 };
+	judge();
+	ck_assert(v->timed && !v->quiet);
+	ck_assert(verdict_is_timed(v, 0) && !verdict_is_timed(v, 1));
+	ck_assert(!verdict_by_time(v, 0, 1));
+	ck_assert(said("Times are not compared: those of the calls are not above the noise of the "
+		       "playback itself, which takes 14.0 +-0.5 ns a call."));
+	ck_assert(!said("would spend") && !said("better than") && !said("Played back"));
+	row[1].cpu_ns.median = 0.6;
+	judge();
+	ck_assert(v->quiet && verdict_is_timed(v, 1));
+}
+END_TEST
+
+/* Others are compared with what the program used. */
+START_TEST(test_used)
+{
+	answer.recorded_under = "/aa.so";
+	judge();
+	ck_assert_uint_eq(answer.verdict.reference, 1);
+	ck_assert(said("bb would need 24 % more memory at the peak than aa"));
+	ck_assert(!said("The program used"));
+	variant[2].name = (char *)"jemalloc";
+	answer.recorded_under = "/usr/local/lib/libjemalloc.so.2";
+	judge();
+	ck_assert_uint_eq(answer.verdict.reference, 2);
+	answer.recorded_under = "/usr/bin/program";
+	judge();
+	ck_assert_uint_eq(answer.verdict.reference, 0);
+	ck_assert(said("The program used the malloc of program, which was not played: others are "
+		       "compared with glibc."));
+	variant[2].name = (char *)"bb";
+}
+END_TEST
+
 /* A spread that is small by chance is no proof. */
 START_TEST(test_lucky_spread)
 {
@@ -285,6 +326,8 @@ Suite *play_stats_suite(void)
 	tcase_add_test(v, test_ties_and_more);
 	tcase_add_test(v, test_control);
 	tcase_add_test(v, test_few_runs);
+	tcase_add_test(v, test_no_time);
+	tcase_add_test(v, test_used);
 	tcase_add_test(v, test_lucky_spread);
 	tcase_add_test(v, test_failures_and_small);
 	suite_add_tcase(s, v);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../run/library.h"
 #include "../util/alloc.h"
 #include "cmd.h"
 #include "progress.h"
@@ -18,6 +19,20 @@ static const char *recorded_under(const struct playback_input *in)
 	    in->trace ? compile_fact_of(in->trace, playfile_header(in->file)->program) : NULL;
 
 	return f && *f->allocator ? f->allocator : NULL;
+}
+
+/* Of all allocators here, the one that the program used is one, even if it has no name. */
+static void add_used(struct replay_cli *cli, const char *used)
+{
+	struct variants *vs = &cli->variants;
+	struct error err;
+
+	if (cli->allocators || !used || allocator_name(used) || !strstr(basename(used), ".so"))
+		return;
+	if (variants_parse(vs, used, &err))
+		cmd_warn("%s", err.text);
+	else
+		vs->v[vs->n - 1].clear = cli->clear;
 }
 
 /* The settings that the runs inherit. */
@@ -137,12 +152,14 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 	cli->plan.playback = r->in.path;
 	cli->plan.head = playfile_header(r->in.file);
 	r->answer.recorded_under = recorded_under(&r->in);
+	add_used(cli, r->answer.recorded_under);
 	ret = play(r, cli, &err);
 	if (ret)
 		return cmd_error(ret == -EBADMSG ? STATUS_FILE : STATUS_FOUND, "%s", err.text);
 	if (!cli->no_heaps)
 		look_at_heaps(r, cli);
-	verdict_make(&r->answer.verdict, &r->runs, cli->plan.head->sum.peak_bytes);
+	verdict_make(&r->answer.verdict, &r->runs, cli->plan.head->sum.peak_bytes,
+		     r->answer.recorded_under);
 	find_inherited(&r->answer, cli->clear);
 	return STATUS_OK;
 }

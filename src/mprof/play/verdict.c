@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../run/library.h"
 #include "../util/alloc.h"
 
 static struct middle spread_of(const struct verdict *v, const struct runs_row *row)
@@ -35,6 +36,23 @@ bool verdict_fits(const struct verdict *v, size_t i)
 	const struct runs_row *row = &v->runs->row[i];
 
 	return !row->status && row->memory.failed <= v->refused;
+}
+
+static bool is_timed(const struct verdict *v, const struct runs_row *row)
+{
+	return row->times && row->cpu_ns.median > v->runs->null_ns.mad;
+}
+
+bool verdict_is_timed(const struct verdict *v, size_t i)
+{
+	return is_timed(v, &v->runs->row[i]);
+}
+
+bool verdict_is_used(const struct variant *x, const char *used)
+{
+	const char *name = allocator_name(used);
+
+	return name ? !strcmp(x->name, name) : !strcmp(x->so, used);
 }
 
 bool verdict_by_time(const struct verdict *v, size_t a, size_t b)
@@ -94,6 +112,7 @@ static void judge_control(struct verdict *v, const struct runs *r)
 {
 	const struct runs_row *first = &r->row[r->control_of], *again = &r->control;
 	double apart;
+	size_t i;
 
 	v->timed = false;
 	if (first->status || again->status || !first->times || !again->times)
@@ -103,7 +122,11 @@ static void judge_control(struct verdict *v, const struct runs *r)
 	apart = fabs(first->cpu_ns.median - again->cpu_ns.median);
 	v->control = first->cpu_ns.median > 0 ? apart / first->cpu_ns.median : 0;
 	v->few = first->times < VERDICT_RUNS || again->times < VERDICT_RUNS;
-	v->quiet = !v->few && (apart <= noise_of(v, first, again) || v->control <= VERDICT_CONTROL);
+	v->unmeasured = !is_timed(v, again);
+	for (i = 0; i < v->played; i++)
+		v->unmeasured |= !verdict_is_timed(v, v->by_time[i]);
+	v->quiet = !v->few && !v->unmeasured &&
+		   (apart <= noise_of(v, first, again) || v->control <= VERDICT_CONTROL);
 }
 
 /* Requests that every allocator refuses, such as 1 TiB, exceed the machine and do not count. */
@@ -118,7 +141,13 @@ static uint64_t least_refused(const struct runs *r)
 	return least;
 }
 
-void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes)
+/* Of a row to be the reference. */
+static int claim(const struct variant *x, const char *used)
+{
+	return used && verdict_is_used(x, used) ? 2 : !strcmp(x->name, "glibc");
+}
+
+void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes, const char *used)
 {
 	size_t i;
 
@@ -133,8 +162,8 @@ void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes)
 			continue;
 		v->by_peak[v->played] = v->by_time[v->played] = i;
 		v->played++;
-		if (v->reference == r->n || (strcmp(r->row[v->reference].variant->name, "glibc") &&
-					     !strcmp(r->row[i].variant->name, "glibc")))
+		if (v->reference == r->n ||
+		    claim(r->row[i].variant, used) > claim(r->row[v->reference].variant, used))
 			v->reference = i;
 	}
 	qsort_r(v->by_peak, v->played, sizeof(size_t), compare_peak, (void *)r);

@@ -88,10 +88,11 @@
 	} else {                     \
 		add(to, name, NULL); \
 	}
-#define NUMBER_IF(known, name, value, help) JSON_KNOWN(known, name, NUMBER(name, value, help))
-#define SIGNED_IF(known, name, value, help) JSON_KNOWN(known, name, SIGNED(name, value, help))
-#define STRING_IF(known, name, value, help) JSON_KNOWN(known, name, STRING(name, value, help))
-#define RATIO_IF(known, name, value, help)  JSON_KNOWN(known, name, RATIO(name, value, help))
+#define NUMBER_IF(known, name, value, help)  JSON_KNOWN(known, name, NUMBER(name, value, help))
+#define SIGNED_IF(known, name, value, help)  JSON_KNOWN(known, name, SIGNED(name, value, help))
+#define STRING_IF(known, name, value, help)  JSON_KNOWN(known, name, STRING(name, value, help))
+#define DECIMAL_IF(known, name, value, help) JSON_KNOWN(known, name, DECIMAL(name, value, help))
+#define RATIO_IF(known, name, value, help)   JSON_KNOWN(known, name, RATIO(name, value, help))
 
 #define MEMBER(name, object, arguments, help) add(to, name, JSON_NEW(object, JSON_BARE arguments));
 #define MEMBER_IF(known, name, object, arguments, help) \

@@ -58,12 +58,16 @@ static void time_cells(const struct replay_answer *a, struct table *t, size_t i)
 	const struct verdict *v = &a->verdict;
 	const struct runs_row *row = &a->runs->row[i], *ref = &a->runs->row[v->reference];
 
-	table_cell(t, "%.1f +-%.1f", row->cpu_ns.median, row->cpu_ns.mad);
+	if (verdict_is_timed(v, i))
+		table_cell(t, "%.1f +-%.1f", row->cpu_ns.median, row->cpu_ns.mad);
+	else
+		table_cell(t, "-");
 	if (v->played > 1)
 		table_cell(t, "%s",
-			   against(v, i, verdict_by_time(v, i, v->reference), row->cpu_ns.median,
-				   ref->cpu_ns.median)
-			       .s);
+			   v->unmeasured ? "-"
+					 : against(v, i, verdict_by_time(v, i, v->reference),
+						   row->cpu_ns.median, ref->cpu_ns.median)
+					       .s);
 	if (a->runs->time_mode == RUNS_THREADS)
 		table_cell(t, "%s",
 			   row->wall_ns.median > 0

@@ -280,6 +280,18 @@ static void tell_control(const struct replay_answer *a, struct sentences *w)
 			     VERDICT_RUNS);
 		return;
 	}
+	if (v->unmeasured) {
+		sentence_add(
+		    w,
+		    "Times are not compared: those of the calls are not above the noise of "
+		    "the playback itself, which takes %.1f +-%.1f ns a call.%s",
+		    a->runs->null_ns.median, a->runs->null_ns.mad,
+		    a->runs->time_mode == RUNS_THREADS
+			? " Threads that wait for each other take most of the time; "
+			  "--mode serial measures the calls of one thread."
+			: "");
+		return;
+	}
 	sentence_add(w,
 		     "The machine was too busy to compare times: %s, played once more as if it "
 		     "were another allocator, differs from itself by %.0f %%. Nothing is ranked by "
@@ -340,6 +352,13 @@ void replay_verdict(const struct replay_answer *a, struct sentences *w)
 		"time",	    "time in the allocator"
 	};
 
+	if (a->recorded_under && v->played > 1 &&
+	    !verdict_is_used(v->runs->row[v->reference].variant, a->recorded_under))
+		sentence_add(w,
+			     "The program used the malloc of %s, which was not played: others are "
+			     "compared with %s.",
+			     text_base(a->recorded_under),
+			     v->runs->row[v->reference].variant->name);
 	if (v->small)
 		sentence_add(w,
 			     "The program never has more than %s live, less than an allocator "
