@@ -349,12 +349,8 @@ static void config_put_plain(struct text *out, const char *s)
 
 static void config_put_program(struct text *out)
 {
-	char exe[512];
-	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	const char *base;
+	const char *base = text_base(mp_known.exe);
 
-	exe[n > 0 ? n : 0] = 0;
-	base = text_base(exe);
 	text_string(out, *base ? base : "unknown");
 }
 

@@ -27,6 +27,7 @@ int mp_is_rank_wanted(const char *rank);	     /* NULL: unknown, perhaps until MP
 
 /* Read from the environment and the loader at start, because later it cannot be. */
 struct mp_known {
+	char exe[512];	     /* the program, by the name that it was run by; "" without /proc */
 	char notes[256];     /* MPROF_NOTES or "" */
 	char job[64];	     /* batch job or "" */
 	char rank[32];	     /* in it or "" */

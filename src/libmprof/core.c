@@ -22,6 +22,7 @@
 #include "real_libc.h"
 #include "slots.h"
 #include "stacks.h"
+#include "sys.h"
 #include "text.h"
 #include "thread.h"
 
@@ -274,6 +275,29 @@ static void core_know(char *to, size_t size, const char *value)
 		to[0] = 0;
 }
 
+/* Several programs may be links to one file, as redis-server is to redis-check-rdb in Debian. */
+static void core_know_program(void)
+{
+	const char *run = (const char *)getauxval(AT_EXECFN); /* a script's is the script */
+	struct text t = text_on(mp_known.exe, sizeof(mp_known.exe));
+	struct stat exe, named;
+	long n = sys_readlink("/proc/self/exe", t.at, t.size - 1);
+
+	t.at[n > 0 ? n : 0] = 0;
+	if (!run || !__builtin_strncmp(run, "/dev/fd/", 8) ||
+	    text_same(text_base(run), text_base(t.at)) || sys_stat("/proc/self/exe", &exe, 0) < 0 ||
+	    sys_stat(run, &named, 0) < 0 || exe.st_dev != named.st_dev ||
+	    exe.st_ino != named.st_ino)
+		return;
+	while (run[0] == '.' && run[1] == '/')
+		run += 2;
+	n = run[0] == '/' ? 0 : sys_getcwd(t.at, t.size);
+	t.used = n > 1 ? (size_t)n - 1 : 0;
+	if (n > 1)
+		text_char(&t, '/');
+	text_string(&t, run);
+}
+
 uint32_t mp_page_know(void)
 {
 #ifdef MP_FAKE_PAGE
@@ -296,6 +320,7 @@ static void core_configure(struct text *why)
 		return;
 	done = 1;
 	mp_page_know();
+	core_know_program();
 	core_know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
 	core_know(mp_known.job, sizeof(mp_known.job), mp_job());
 	core_know(mp_known.rank, sizeof(mp_known.rank), mp_rank());

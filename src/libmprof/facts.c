@@ -54,15 +54,6 @@ static void fact_put_path(struct text *t, const char *key, const char *path)
 	fact_put(t, key, mp_config.anonymous ? text_base(path) : path);
 }
 
-static void fact_put_link(struct text *t, const char *key, const char *link)
-{
-	char value[512];
-	long n = sys_readlink(link, value, sizeof(value) - 1);
-
-	value[n > 0 ? n : 0] = 0;
-	fact_put_path(t, key, value);
-}
-
 /* The command line, one arg= for each argument, as far as they fit. */
 static void fact_put_arguments(struct text *t, size_t leave)
 {
@@ -104,7 +95,7 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 		f.stacks = mp_stacks_count();
 		f.stacks_image = image;
 	}
-	fact_put_link(&t, "exe", "/proc/self/exe");
+	fact_put_path(&t, "exe", mp_known.exe);
 	fact_put(&t, "mode", mp_config.mode);
 	fact_put(&t, "init", mp_config.init);
 	fact_put(&t, "allocator", mp_known.allocator);

@@ -127,11 +127,8 @@ static void loaded_read_path(struct facts *f, const char *name)
 	long n;
 
 	f->path[0] = 0;
-	if (!name || !name[0]) {
-		n = sys_readlink("/proc/self/exe", f->path, sizeof(f->path) - 1);
-		f->path[n > 0 ? n : 0] = 0;
-		return;
-	}
+	if (!name || !name[0])
+		name = mp_known.exe;
 	for (n = 0; name[n] && name[n] != '/'; n++)
 		;
 	if (name[0] != '/' && name[n]) { /* a name without a slash is the vdso's */

@@ -37,13 +37,9 @@ long mp_write_quietly(int fd, const void *data, size_t bytes)
 
 static void note_put_who(struct text *line)
 {
-	char exe[256];
-	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-	exe[n > 0 ? n : 0] = 0;
 	text_number(line, (uint64_t)sys_getpid());
 	text_char(line, ' ');
-	text_string(line, exe);
+	text_string(line, mp_known.exe);
 	text_string(line, ": ");
 }
 

@@ -239,12 +239,8 @@ static void write_sizes(struct summary *s)
 
 static void write_text(struct summary *s, int number, const char *why)
 {
-	char exe[512];
-	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-	exe[n > 0 ? n : 0] = 0;
 	say(s, "mprof: ");
-	say(s, mp_config.anonymous ? text_base(exe) : exe);
+	say(s, mp_config.anonymous ? text_base(mp_known.exe) : mp_known.exe);
 	say(s, ", process ");
 	say_number(s, (uint64_t)mp_local->pid);
 	if (number) {

@@ -217,3 +217,24 @@ test_names_of_generated_code() {
 	expect_no_text out app.js
 	find /tmp -maxdepth 1 -name 'perf-*.map' -user "$(id -u)" -newer jit.c -delete
 }
+
+# One file may be several programs: each is named as it was run, from wherever.
+test_names_of_a_link() {
+	names_program -s
+	ln -s prog linked
+	mkdir below
+	run "$mprof" record -o log -- ./linked
+	expect_status 0
+	run "$mprof" report --json log
+	expect_same 'by a link' "$(json out '.processes[0].programs[].exe')" "$PWD/linked"
+	hot
+	expect_text out 'linked+0x'
+	expect_no_text out 'prog'
+	(cd below && "$mprof" record -q -o ../log -- ../linked)
+	run "$mprof" report --json log
+	expect_same 'from below' "$(json out '.processes[0].programs[].exe')" "$PWD/below/../linked"
+	run "$mprof" record -o log -- sh -c 'exec "$0"' ./prog
+	run "$mprof" report --json log
+	expect_same 'the shell' "$(json out '.processes[0].programs[0].exe | split("/") | last')" sh
+	expect_same 'no link' "$(json out '.processes[0].programs[1].exe')" "$PWD/prog"
+}
