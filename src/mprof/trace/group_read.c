@@ -83,14 +83,25 @@ static inline uint32_t get_wide(struct wide *w)
 	return w->p < w->end ? *w->p++ : 0;
 }
 
-/* What all four have: sixteen values at a time, once gcc makes vectors of it. */
-__attribute__((noinline, optimize("O3"))) static void
-join_four(uint32_t *restrict to, const struct cursor *column, size_t n)
+static inline uint32_t joined(const struct cursor *column, size_t k)
 {
-	const uint8_t *a = column[0].p, *b = column[1].p, *c = column[2].p, *d = column[3].p;
+	return column[0].p[k] | (uint32_t)column[1].p[k] << 8 | (uint32_t)column[2].p[k] << 16 |
+	       (uint32_t)column[3].p[k] << 24;
+}
 
-	for (size_t k = 0; k < n; k++)
-		to[k] = a[k] | (uint32_t)b[k] << 8 | (uint32_t)c[k] << 16 | (uint32_t)d[k] << 24;
+#define TOGETHER 16u /* values: of a fixed number, compilers make vectors at -O2 */
+
+/* What all four have. */
+static __attribute__((noinline)) void join_four(uint32_t *restrict to, const struct cursor *column,
+						size_t n)
+{
+	size_t k, i;
+
+	for (k = 0; n - k >= TOGETHER; k += TOGETHER)
+		for (i = 0; i < TOGETHER; i++)
+			to[k + i] = joined(column, k + i);
+	for (; k < n; k++)
+		to[k] = joined(column, k);
 }
 
 /* False without memory. */
