@@ -32,7 +32,6 @@ struct form {
 
 static int take_version(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	(void)row, (void)arg, (void)to, (void)err;
 	puts("mprof " MPROF_VERSION);
 	exit(STATUS_OK);
 }
@@ -147,7 +146,6 @@ static void flush(int status, void *unused)
 {
 	int now = cmd_flush(status);
 
-	(void)unused;
 	pager_end();
 	if (now != status)
 		_exit(now);

@@ -283,7 +283,6 @@ static int write_all(struct writing *w, struct error *err)
 
 static uint32_t one_group(void *context, uint32_t stack, uint64_t part)
 {
-	(void)context, (void)stack, (void)part;
 	return 0;
 }
 

@@ -78,21 +78,18 @@ static void store(const struct option_row *row, void *to, uint64_t n)
 
 static int take_flag(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	(void)row, (void)arg, (void)err;
 	*(bool *)to = true;
 	return 0;
 }
 
 static int take_set(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	(void)arg, (void)err;
 	store(row, to, row->least);
 	return 0;
 }
 
 static int take_bit(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	(void)arg, (void)err;
 	*(unsigned *)to |= (unsigned)row->least;
 	return 0;
 }
@@ -245,7 +242,6 @@ static int take_words_text(const struct option_row *row, const char *arg, void *
 
 static int take_text(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	(void)row, (void)err;
 	*(const char **)to = arg;
 	return 0;
 }
@@ -265,7 +261,6 @@ void option_add(const char *const **list, const char *item)
 
 static int take_texts(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	(void)row, (void)err;
 	option_add(to, arg);
 	return 0;
 }
@@ -330,7 +325,6 @@ static int take_colour(const struct option_row *row, const char *arg, void *to, 
 
 static int take_no_pager(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	(void)row, (void)arg, (void)to, (void)err;
 	pager_off();
 	return 0;
 }

@@ -304,8 +304,6 @@ static void add_remains(void *self, const struct heap *h, uint32_t process, enum
 {
 	const struct block *b = NULL;
 
-	(void)why;
-	(void)ticks;
 	while ((b = heap_next_block(h->process[process], b)))
 		if (!(b->owner & BLOCK_INHERITED))
 			add_ended(self, b, process, UINT64_MAX);

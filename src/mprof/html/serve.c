@@ -153,8 +153,6 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *c, const char *
 	struct serve_request r = { .value = value, .connection = c };
 	struct serve_answer a = { .status = 0 };
 
-	(void)version;
-	(void)upload;
 	/* Called first when only the headers are there. */
 	if (!*seen) {
 		*seen = s;

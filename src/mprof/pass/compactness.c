@@ -132,7 +132,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct compactness *s = self;
 	struct compactness_of *c;
 
-	(void)why;
 	if (s->brief) {
 		moment_gone(&s->moment, h, process);
 		return;

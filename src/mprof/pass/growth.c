@@ -262,9 +262,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct growth *g = self;
 	struct array *t = growth_open(g, process);
 
-	(void)h;
-	(void)why;
-	(void)ticks;
 	for (uint32_t number = 0; number < t->count; number++)
 		growth_end_chain(g, t, number);
 	array_release(t);
@@ -310,7 +307,6 @@ static void finish(void *self, struct walk *w)
 	struct growth *g = self;
 	struct growth_site *s;
 
-	(void)w;
 	drop_chance(g);
 	for (s = g->site; s < g->site + g->sites; s++) {
 		advise(s);

@@ -30,7 +30,6 @@ static void finish(void *self, struct walk *w)
 	struct lifetimes *s = self;
 	unsigned i;
 
-	(void)w;
 	s->sum_ns = (double)s->sum;
 	for (i = 0; i < LIFETIMES_BUCKETS; i++)
 		s->blocks += s->bucket[i];

@@ -153,7 +153,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct maps_site *site;
 	size_t i;
 
-	(void)h;
 	if (why == GONE_EXEC) {
 		close_peaks(p);
 		site = p->site.item;
@@ -179,7 +178,6 @@ static void finish(void *self, struct walk *w)
 	struct maps_of *p = s->process.item;
 	size_t i;
 
-	(void)w;
 	s->all.now = s->all.file_now = 0;
 	for (i = 0; i < s->process.count; i++) {
 		close_peaks(&p[i]);

@@ -93,7 +93,6 @@ struct milestones {
 
 static int find_build_id(struct dl_phdr_info *info, size_t size, void *to)
 {
-	(void)size;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 		const char *p = (const char *)info->dlpi_addr + ph->p_vaddr;

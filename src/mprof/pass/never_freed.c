@@ -40,7 +40,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct never_freed_process *p = array_at(&s->process, process, sizeof(*p));
 	const struct block *b = NULL;
 
-	(void)ticks;
 	while ((b = heap_next_block(h->process[process], b))) {
 		if (b->owner & BLOCK_INHERITED)
 			continue;

@@ -111,8 +111,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 {
 	struct residency *all = self;
 
-	(void)why;
-	(void)ticks;
 	if (all->moment.number && process == all->process)
 		moment_gone(&all->moment, h, process);
 }
@@ -149,7 +147,6 @@ static void finish(void *self, struct walk *w)
 	double sum = 0;
 	size_t i;
 
-	(void)w;
 	for (i = 0; i < all->sample.count; i++) {
 		if (!s[i].under_live)
 			continue;

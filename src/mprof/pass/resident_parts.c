@@ -122,8 +122,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 				       ? (struct resident_areas *)all->process.item + process
 				       : NULL;
 
-	(void)h;
-	(void)ticks;
 	if (!a || why != GONE_EXEC)
 		return;
 	array_release(&a->key);

@@ -41,7 +41,6 @@ static void each_page(struct shared_pages *s, const struct block *b, on_page *do
 
 static void add_live(void *to, uint32_t *live, uint32_t bytes)
 {
-	(void)to;
 	*live += bytes;
 }
 

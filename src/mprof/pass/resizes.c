@@ -147,8 +147,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct array *t = open_of(s, process);
 	const struct block *b = NULL;
 
-	(void)why;
-	(void)ticks;
 	if (!t || !t->count)
 		return;
 	while ((b = heap_next_block(p, b)))
@@ -164,7 +162,6 @@ static void finish(void *self, struct walk *w)
 	struct resizes *s = self;
 	size_t i;
 
-	(void)w;
 	s->most = must_malloc((s->exact.used + 1) * sizeof(*s->most));
 	for (i = 0; i < s->exact.slots; i++) {
 		const struct hash_slot *h = &s->exact.slot[i];

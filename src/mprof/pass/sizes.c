@@ -138,7 +138,6 @@ static void finish(void *self, struct walk *w)
 	struct sizes *s = self;
 	size_t i;
 
-	(void)w;
 	s->class = size_table_sorted(&s->table, &s->classes);
 	for (i = 0; i < s->classes; i++) {
 		s->total.count += s->class[i].count;

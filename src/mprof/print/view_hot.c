@@ -6,7 +6,6 @@
 
 static bool own_peaks(const struct view_request *r)
 {
-	(void)r;
 	return true;
 }
 

@@ -46,7 +46,6 @@ static void allow_memory(int fd)
 static int no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, char **path,
 		  Elf **elf)
 {
-	(void)module, (void)data, (void)name, (void)base, (void)path, (void)elf;
 	return -1;
 }
 
@@ -66,7 +65,6 @@ static int give_debug(Dwfl_Module *module, void **data, const char *name, Dwarf_
 	struct object *o = *data;
 	int fd;
 
-	(void)module, (void)name, (void)base, (void)file;
 	if (!o || (link && !crc) || o->debug.state == FILES_FOUND)
 		return -1;
 	find_debug(o, link ? link : "", crc);

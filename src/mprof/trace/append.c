@@ -62,7 +62,6 @@ static void patch_hole(int signal, siginfo_t *info, void *context)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *at = (char *)((uintptr_t)info->si_addr & -page);
 
-	(void)context;
 	if (guarded && at >= guarded && at < guarded + MPROF_HEADER_SIZE &&
 	    mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		 0) == at)
