@@ -42,11 +42,6 @@ static const struct flow_ops ops = { .left = left };
 
 /* ---- the file ---- */
 
-static void put_number(FILE *out, const char *name, uint64_t n)
-{
-	fprintf(out, ",\"%s\":%" PRIu64, name, n);
-}
-
 /* Innermost frame first. */
 static void put_frames(struct dhat *d, size_t i, FILE *out)
 {
@@ -74,14 +69,14 @@ static void put_point(struct dhat *d, size_t i, FILE *out)
 	const unsigned __int128 *left_ns = array_at(&d->left_ns, site->group, sizeof(*left_ns));
 
 	fprintf(out, "{\"tb\":%" PRIu64, v->bytes);
-	put_number(out, "tbk", v->calls);
-	put_number(out, "tl", (uint64_t)((v->lifetime_ns + *left_ns) / 1000));
-	put_number(out, "mb", local->bytes);
-	put_number(out, "mbk", local->calls);
-	put_number(out, "gb", v->peak_bytes);
-	put_number(out, "gbk", v->peak_calls);
-	put_number(out, "eb", v->live_bytes);
-	put_number(out, "ebk", v->live_calls);
+	json_put_n(out, "tbk", v->calls);
+	json_put_n(out, "tl", (uint64_t)((v->lifetime_ns + *left_ns) / 1000));
+	json_put_n(out, "mb", local->bytes);
+	json_put_n(out, "mbk", local->calls);
+	json_put_n(out, "gb", v->peak_bytes);
+	json_put_n(out, "gbk", v->peak_calls);
+	json_put_n(out, "eb", v->live_bytes);
+	json_put_n(out, "ebk", v->live_calls);
 	put_frames(d, i, out);
 }
 
@@ -140,14 +135,13 @@ static void put_head(const struct dhat *d, FILE *out)
 	fputs("{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\"bklt\":true,"
 	      "\"bkacc\":false,\"tu\":\"\xc2\xb5s\",\"Mtu\":\"s\"",
 	      out);
-	put_number(out, "tuth", SHORT_LIVED_US);
-	fputs(",\"cmd\":", out);
-	json_put(out, command);
-	put_number(
+	json_put_n(out, "tuth", SHORT_LIVED_US);
+	json_put_s(out, "cmd", command);
+	json_put_n(
 	    out, "pid",
 	    p->tree.processes && p->tree.process[0].pid > 0 ? (uint64_t)p->tree.process[0].pid : 0);
-	put_number(out, "tg", us_of(p->sites.peak.ns));
-	put_number(out, "te", end);
+	json_put_n(out, "tg", us_of(p->sites.peak.ns));
+	json_put_n(out, "te", end);
 	free(command);
 }
 

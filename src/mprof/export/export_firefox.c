@@ -308,14 +308,10 @@ static void put_libraries(struct firefox *x)
 		name = interner_text(&x->modules, i);
 		fprintf(x->out, "%s{\"arch\":\"\",\"breakpadId\":\"\",\"codeId\":null",
 			i > 1 ? ",\n" : "");
-		fputs(",\"name\":", x->out);
-		json_put(x->out, name);
-		fputs(",\"path\":", x->out);
-		json_put(x->out, name);
-		fputs(",\"debugName\":", x->out);
-		json_put(x->out, name);
-		fputs(",\"debugPath\":", x->out);
-		json_put(x->out, name);
+		json_put_s(x->out, "name", name);
+		json_put_s(x->out, "path", name);
+		json_put_s(x->out, "debugName", name);
+		json_put_s(x->out, "debugPath", name);
 		fputc('}', x->out);
 	}
 	fputs("],\n", x->out);
@@ -442,11 +438,9 @@ static void put_process(struct firefox *x, const struct tree_process *p)
 		fputs("null", x->out);
 	fputs(",\"registerTime\":", x->out);
 	put_ms(x->out, start ? walk_ns(&x->profile->walk, start) : 0);
-	fputs(",\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":true,\"name\":",
-	      x->out);
-	json_put(x->out, name);
-	fputs(",\"processName\":", x->out);
-	json_put(x->out, name);
+	fputs(",\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":true", x->out);
+	json_put_s(x->out, "name", name);
+	json_put_s(x->out, "processName", name);
 	/* A run may use a pid twice. */
 	fprintf(x->out, ",\"pid\":\"%d.%u\",\"tid\":%d,\n\"samples\":{", (int)p->pid, p->number,
 		(int)p->pid);
@@ -549,11 +543,10 @@ static void put_meta(struct firefox *x)
 	put_ms(x->out, p->header->start_real_ns);
 	fprintf(x->out,
 		",\"processType\":0,\"stackwalk\":1,\"debug\":false,\"version\":%d,"
-		"\"preprocessedProfileVersion\":%d,\"product\":",
+		"\"preprocessedProfileVersion\":%d",
 		GECKO_VERSION, FORMAT_VERSION);
-	json_put(x->out, image ? text_base(image->exe) : "mprof");
-	fputs(",\"arguments\":", x->out);
-	json_put(x->out, command);
+	json_put_s(x->out, "product", image ? text_base(image->exe) : "mprof");
+	json_put_s(x->out, "arguments", command);
 	fputs(",\"importedFrom\":\"mprof " MPROF_VERSION "\",\"symbolicated\":true,"
 	      "\"symbolicationNotSupported\":true,\"usesOnlyOneStackType\":true,"
 	      "\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[],\n\"categories\":["

@@ -18,25 +18,10 @@
 #include "path_frames.h"
 #include "compressed.h"
 
-/* ---- members after the first one of an object ---- */
-
-static void put_n(FILE *out, const char *name, uint64_t n)
-{
-	fprintf(out, ",\"%s\":%" PRIu64, name, n);
-}
-
-static void put_s(FILE *out, const char *name, const char *s)
-{
-	fprintf(out, ",\"%s\":", name);
-	json_put(out, s);
-}
-
 static void put_type(FILE *out, const char *type)
 {
 	fprintf(out, "{\"type\":\"%s\"", type);
 }
-
-/* ---- lines ---- */
 
 static void put_run(FILE *out, const struct profile *p)
 {
@@ -45,8 +30,8 @@ static void put_run(FILE *out, const struct profile *p)
 	size_t i;
 
 	put_type(out, "run");
-	put_s(out, "recorded_by", "mprof " MPROF_VERSION);
-	put_s(out, "trace", p->path);
+	json_put_s(out, "recorded_by", "mprof " MPROF_VERSION);
+	json_put_s(out, "trace", p->path);
 	fputs(",\"argv\":[", out);
 	for (i = 0; f && i < f->argc; i++) {
 		if (i)
@@ -54,13 +39,13 @@ static void put_run(FILE *out, const struct profile *p)
 		json_put(out, f->argv[i]);
 	}
 	fprintf(out, "],\"started_ns\":%" PRId64, p->header->start_real_ns);
-	put_n(out, "events", p->walk.events);
-	put_n(out, "calls", p->total.calls);
-	put_n(out, "bytes", p->total.bytes);
-	put_n(out, "peak_ns", p->sites.peak.ns > 0 ? (uint64_t)p->sites.peak.ns : 0);
-	put_n(out, "peak_bytes", p->total.peak_bytes);
-	put_n(out, "live_bytes", p->total.live_bytes);
-	put_n(out, "leaked_bytes", p->total.leaked_bytes);
+	json_put_n(out, "events", p->walk.events);
+	json_put_n(out, "calls", p->total.calls);
+	json_put_n(out, "bytes", p->total.bytes);
+	json_put_n(out, "peak_ns", p->sites.peak.ns > 0 ? (uint64_t)p->sites.peak.ns : 0);
+	json_put_n(out, "peak_bytes", p->total.peak_bytes);
+	json_put_n(out, "live_bytes", p->total.live_bytes);
+	json_put_n(out, "leaked_bytes", p->total.leaked_bytes);
 	fputs("}\n", out);
 }
 
@@ -69,10 +54,10 @@ static void put_line(FILE *out, const struct sym_line *l)
 	fputs("{\"function\":", out);
 	json_put(out, l->function);
 	if (*l->file)
-		put_s(out, "file", l->file);
+		json_put_s(out, "file", l->file);
 	if (l->line)
-		put_n(out, "line", l->line);
-	put_s(out, "module", l->module);
+		json_put_n(out, "line", l->line);
+	json_put_s(out, "module", l->module);
 	if (l->inlined)
 		fputs(",\"inlined\":true", out);
 	fputc('}', out);
@@ -85,10 +70,10 @@ static void put_site(FILE *out, struct profile *p, size_t i)
 	size_t k;
 
 	put_type(out, "site");
-	put_n(out, "site", i + 1);
+	json_put_n(out, "site", i + 1);
 	for (c = export_columns; c->name; c++)
-		put_n(out, c->name, export_figure(c, &p->site[i].v));
-	put_n(out, "asked", path->count - path->asked);
+		json_put_n(out, c->name, export_figure(c, &p->site[i].v));
+	json_put_n(out, "asked", path->count - path->asked);
 	fputs(",\"stack\":[", out);
 	for (k = path->count; k; k--) {
 		put_line(out, path->line[k - 1]);
@@ -129,16 +114,16 @@ static void put_event(const struct jsonl *j, const char *type, const struct flow
 
 	put_type(out, type);
 	if (b->number)
-		put_n(out, "event", b->number);
-	put_n(out, "ns", flow_ns(f, b->ticks));
-	put_n(out, "process", b->process);
-	put_n(out, "thread", b->thread);
-	put_n(out, "site", j->site[b->group] + 1);
+		json_put_n(out, "event", b->number);
+	json_put_n(out, "ns", flow_ns(f, b->ticks));
+	json_put_n(out, "process", b->process);
+	json_put_n(out, "thread", b->thread);
+	json_put_n(out, "site", j->site[b->group] + 1);
 	if (b->number)
-		put_s(out, "function", function_name(b->fn) ?: "?");
+		json_put_s(out, "function", function_name(b->fn) ?: "?");
 	fprintf(out, ",\"address\":\"%" PRIx64 "\"", b->block->addr);
-	put_n(out, "size", b->block->size);
-	put_n(out, "slack", b->block->slack);
+	json_put_n(out, "size", b->block->size);
+	json_put_n(out, "slack", b->block->slack);
 }
 
 static void began(void *self, struct flow *f, const struct flow_block *b)
@@ -155,7 +140,7 @@ static void ended(void *self, struct flow *f, const struct flow_block *b)
 	uint64_t ticks = b->ticks > b->block->start ? b->ticks - b->block->start : 0;
 
 	put_event(j, "ended", f, b);
-	put_n(j->out, "lifetime_ns", walk_duration_ns(f->walk, ticks));
+	json_put_n(j->out, "lifetime_ns", walk_duration_ns(f->walk, ticks));
 	fputs("}\n", j->out);
 }
 
@@ -164,7 +149,7 @@ static void left(void *self, struct flow *f, const struct flow_block *b, enum pr
 	const struct jsonl *j = self;
 
 	put_event(j, "left", f, b);
-	put_s(j->out, "by", why == GONE_EXEC ? "exec" : "end");
+	json_put_s(j->out, "by", why == GONE_EXEC ? "exec" : "end");
 	fputs("}\n", j->out);
 }
 

@@ -15,14 +15,6 @@
 #include "../print/json.h"
 #include "../print/text.h"
 
-static void put_string(FILE *out, const char *s)
-{
-	json *o = json_string(s);
-
-	fputs(json_text(o, JSON_C_TO_STRING_NOSLASHESCAPE), out);
-	json_object_put(o);
-}
-
 static const char *unit_of(enum profile_value value)
 {
 	const char *unit = profile_value_unit(value);
@@ -78,8 +70,8 @@ static void put_profile(const struct merged *m, enum profile_value value, FILE *
 {
 	uint64_t sum;
 
-	fputs("{\"type\":\"sampled\",\"name\":", out);
-	put_string(out, profile_value_name(value));
+	fputs("{\"type\":\"sampled\"", out);
+	json_put_s(out, "name", profile_value_name(value));
 	fprintf(out, ",\"unit\":\"%s\",\"samples\":[", unit_of(value));
 	put_samples(m, value, out);
 	fputs("],\n\"weights\":[", out);
@@ -95,11 +87,9 @@ static void put_frames(const struct merged *m, FILE *out)
 	for (id = 1; id <= m->lines.keys.count; id++) {
 		line = line_interner_line(&m->lines, id);
 		fprintf(out, "%s{\"name\":", id > 1 ? ",\n" : "");
-		put_string(out, line->function);
-		if (*line->file || *line->module) {
-			fputs(",\"file\":", out);
-			put_string(out, *line->file ? line->file : line->module);
-		}
+		json_put(out, line->function);
+		if (*line->file || *line->module)
+			json_put_s(out, "file", *line->file ? line->file : line->module);
 		fputc('}', out);
 	}
 }
@@ -110,9 +100,9 @@ static void put_all(const struct export *x, const struct merged *m)
 	FILE *out = x->out;
 
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-	      "\"exporter\":\"mprof@" MPROF_VERSION "\",\"name\":",
+	      "\"exporter\":\"mprof@" MPROF_VERSION "\"",
 	      out);
-	put_string(out, text_base(x->profile->path));
+	json_put_s(out, "name", text_base(x->profile->path));
 	fputs(",\n\"profiles\":[", out);
 	for (v = 0; v < VALUE_COUNT; v++) {
 		/* An empty profile is written only on request. */

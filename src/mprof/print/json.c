@@ -68,6 +68,17 @@ void json_put(FILE *out, const char *text)
 	fputc('"', out);
 }
 
+void json_put_s(FILE *out, const char *name, const char *s)
+{
+	fprintf(out, ",\"%s\":", name);
+	json_put(out, s);
+}
+
+void json_put_n(FILE *out, const char *name, uint64_t n)
+{
+	fprintf(out, ",\"%s\":%" PRIu64, name, n);
+}
+
 const char *json_text(json *o, int flags)
 {
 	const char *text = o ? json_object_to_json_string_ext(o, flags) : NULL;

@@ -23,8 +23,13 @@ typedef struct json_object json;
 json *json_string(const char *s);
 /* The same of a string that it frees. */
 json *json_take(char *s);
-/* In quotes, onto a stream, without json-c: for what is written a piece at a time. */
+/*
+ * Onto a stream, without json-c, for what is written a piece at a time: a string in quotes; members
+ * of an object after its first one.
+ */
 void json_put(FILE *out, const char *s);
+void json_put_s(FILE *out, const char *name, const char *s);
+void json_put_n(FILE *out, const char *name, uint64_t n);
 /* As JSON, by json-c's flags; o's.  NULL ends the program: memory ran out. */
 const char *json_text(json *o, int flags);
 /* Prints o, indented, as a command's answer, and releases it; NULL ends the program: memory ran out
