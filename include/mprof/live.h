@@ -92,7 +92,7 @@ static inline int live_start(struct live_map *m, void *(*memory)(size_t bytes, s
 	m->kind[0].region = LIVE_SMALL_BITS;
 	m->kind[0].granule = mprof_core.chunk_headers ? 5 : 3;
 	/* With WRAP, the usable size of a block may differ between its two ends. */
-	m->large = mprof_core.usable ? SIZE_MAX : LIVE_LARGE;
+	m->large = mprof_core.foreign ? SIZE_MAX : LIVE_LARGE;
 	m->kind[1].region = LIVE_LARGE_BITS;
 	m->kind[1].granule = LIVE_SMALL_BITS;
 	for (int i = 0; i < 2; i++) {

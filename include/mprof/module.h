@@ -151,9 +151,8 @@ struct mprof_core_data {
 	 */
 	uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 	uint32_t free_stacks; /* 1: also for calls that free */
-	/*
-	 * With WRAP (chunk_headers is 0): mprof_usable(), which returns 0 for a block that a
-	 * function of the program frees.  NULL: all blocks are the allocator's.
+	uint32_t foreign;     /* 1, with WRAP: some blocks are not the allocator's */
+	/* [hot] mprof_usable(); 0 for such a block when it is freed.  Set before the MODE starts.
 	 */
 	size_t (*usable)(void *ptr);
 };
@@ -383,8 +382,7 @@ MPROF_HOT size_t mprof_usable(void *ptr)
 		if (mprof_likely(!(head & 2)))
 			return (head & ~(size_t)7) - sizeof(size_t);
 	}
-	return mprof_unlikely(mprof_core.usable) ? mprof_core.usable(ptr)
-						 : mprof_core.real.malloc_usable_size(ptr);
+	return mprof_core.usable(ptr);
 }
 
 /* [hot] Bytes that a call requested, from size and arg as template.h passes them; SIZE_MAX:

@@ -444,6 +444,7 @@ static int core_initialise(const void *caller, struct text *why)
 	} else {
 		mode_table = mp_mode->keeps_nothing ? core_direct(mp_mode->api) : mp_mode->api;
 		recording = 1;
+		mprof_core.usable = mprof_core.real.malloc_usable_size;
 		mp_wrap_start();
 		if (mp_mode->start && mp_mode->start(&mp_host) < 0) {
 			recording = 0;

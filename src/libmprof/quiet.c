@@ -12,16 +12,16 @@
 
 static struct mprof_real behind;
 
-#define QUIET(ret, name, params, args)       \
-	static ret quiet_##name params       \
-	{                                    \
-		struct mprof_thread *before; \
-		ret result;                  \
-                                             \
-		mp_quiet_begin(&before);     \
-		result = behind.name args;   \
-		mp_quiet_end(before);        \
-		return result;               \
+#define QUIET(ret, name, params, args)         \
+	static ret quiet_##name params         \
+	{                                      \
+		struct mprof_thread *before;   \
+		ret result;                    \
+                                               \
+		mp_quiet_begin(&before, NULL); \
+		result = behind.name args;     \
+		mp_quiet_end(before);          \
+		return result;                 \
 	}
 #define QUIET_ALLOC(id, name, shape, params, args, ...)	  QUIET(void *, name, params, args)
 #define QUIET_REALLOC(id, name, shape, params, args, ...) QUIET(void *, name, params, args)

@@ -94,6 +94,11 @@ int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high)
 	return 1;
 }
 
+int mp_stack_use_spans(uintptr_t sp, uintptr_t at)
+{
+	return stack_low && sp >= stack_low && at >= sp && at < stack_high;
+}
+
 /* ---- records ---- */
 
 static int uses_map(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)

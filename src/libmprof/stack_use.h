@@ -23,6 +23,8 @@ struct mp_stack_room mp_stack_room(const pthread_attr_t *attr); /* NULL: the def
 void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room);
 /* 1 if sp lies on this thread's own stack and its bounds, as mapped, are known; else 0 */
 int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high);
+/* 1: at is above sp, and both lie on this thread's own stack; 0: no, or its bounds are unknown */
+int mp_stack_use_spans(uintptr_t sp, uintptr_t at);
 /* The call stack `id` has the thread's lowest sp so far on its own stack. */
 void mp_stack_use_deeper(uintptr_t sp, uint32_t id);
 void mp_stack_use_end(void);	/* this thread has run its destructors */

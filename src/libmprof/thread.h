@@ -19,8 +19,13 @@ void mp_thread_begins(uint32_t number, const struct mp_stack_room *room);
  */
 void mp_trial_begin(struct mprof_thread **before);
 int mp_trial_end(struct mprof_thread *before);
-/* Between the two, calls of this thread to the malloc family are not recorded. */
-void mp_quiet_begin(struct mprof_thread **before);
+#define MP_QUIET_WORDS 128
+#define MP_QUIET_APART 16
+/*
+ * Between the two, calls of this thread to the malloc family are not recorded.  words, in the
+ * caller's frame, or NULL: MP_QUIET_WORDS of them, by which a jump out of the call is noticed.
+ */
+void mp_quiet_begin(struct mprof_thread **before, uintptr_t *words);
 void mp_quiet_end(struct mprof_thread *before);
 int mp_is_quiet(void); /* between these, or between those of a trial */
 /* Between these something is recorded after all, if the thread is quiet. */

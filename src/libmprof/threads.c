@@ -55,6 +55,7 @@ static __thread uint32_t reached;
 /* From mp_quiet_begin: the stack pointer there, and the record to restore. */
 static __thread uintptr_t quiet;
 static __thread struct mprof_thread *quiet_self;
+static __thread const uintptr_t *quiet_words; /* each has its own address; NULL: none */
 static __thread uint32_t rounds;
 static pthread_key_t key;
 static int key_made;
@@ -229,7 +230,8 @@ static void thread_end(void *record)
 	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, record))
 		return;
 	mp_stack_use_end();
-	if (t != mprof_self || !t->number || !mp_recording())
+	/* The thread may have ended in a quiet call. */
+	if (mp_is_quiet() || t != mprof_self || !t->number || !mp_recording())
 		return;
 	mp_table()->note_control(MPROF_CONTROL_THREAD_END, 0);
 	entering = mprof_stack();
@@ -339,12 +341,36 @@ static int thread_is_under_way(uintptr_t mark, uintptr_t between)
 	return mp_sys(SYS_sigaltstack, 0, (long)&now, 0, 0, 0, 0) < 0 || now.ss_flags & SS_ONSTACK;
 }
 
+/*
+ * Was the quiet call left by a jump or an exception?  Then sp is above its mark, or another
+ * function has stored where its words were.  They are read on the thread's own stack only: the
+ * program may unmap any other.
+ */
+static int quiet_was_left(void)
+{
+	if (!thread_is_under_way(quiet, 0))
+		return 1;
+	if (!quiet_words || !mp_stack_use_spans(mprof_stack(), (uintptr_t)quiet_words))
+		return 0;
+	for (const uintptr_t *w = quiet_words; w < quiet_words + MP_QUIET_WORDS;
+	     w += MP_QUIET_APART)
+		if (*w != (uintptr_t)w)
+			return 1;
+	return 0;
+}
+
+/* In this order: a handler that jumps out in between would leave the thread quiet for ever. */
+static void quiet_leave(void)
+{
+	mprof_self = quiet_self;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	quiet = 0;
+}
+
 int mp_is_quiet(void)
 {
-	if (mprof_self == &trial && quiet && !thread_is_under_way(quiet, 0)) {
-		quiet = 0;
-		mprof_self = quiet_self;
-	}
+	if (mprof_self == &trial && quiet && quiet_was_left())
+		quiet_leave();
 	return mprof_self == &trial;
 }
 
@@ -392,24 +418,28 @@ int mp_trial_end(struct mprof_thread *before)
 	return (int)reached;
 }
 
-/* The same; mp_enter notices if a signal handler jumps out in between. */
-void mp_quiet_begin(struct mprof_thread **before)
+void mp_quiet_begin(struct mprof_thread **before, uintptr_t *words)
 {
+	/* The bounds of its stack must be known: what follows may be left. */
+	if (words && !mprof_self->number)
+		mp_enter(before);
 	*before = mprof_self;
 	if (mprof_self == &trial)
 		return;
+	for (int i = 0; words && i < MP_QUIET_WORDS; i += MP_QUIET_APART)
+		words[i] = (uintptr_t)&words[i];
+	quiet_words = words;
 	quiet_self = mprof_self;
 	quiet = mprof_stack();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	mprof_self = &trial;
 }
 
 /* The record may be newer than mp_quiet_begin: mp_quiet_lift, or a fork. */
 void mp_quiet_end(struct mprof_thread *before)
 {
-	if (before == &trial || !quiet)
-		return;
-	quiet = 0;
-	mprof_self = quiet_self;
+	if (before != &trial && quiet)
+		quiet_leave();
 }
 
 int mp_quiet_lift(void)

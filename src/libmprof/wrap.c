@@ -8,9 +8,9 @@
  * part of that call.
  *
  * The hooks of a MODE find the stack and the usable size of a block themselves.  During a note,
- * `noting` supplies them: the stack is that of the wrapped function's caller (the unwinders fp and
- * libgcc would begin it with our frame).  The size is the
- * requested one, because the memory around such a block is unknown; before a free it is 0.
+ * `noting` supplies them: the stack of the wrapped function's caller (the unwinders fp and libgcc
+ * would begin it with our frame), and the requested size, because the memory around such a block is
+ * unknown; before a free it is 0.  A signal handler may allocate during a note, or jump out of it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,29 +21,35 @@
 #include "core.h"
 #include "scopes.h"
 #include "thread.h"
+#include "unwind.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT	   __attribute__((visibility("default")))
+#define NOTE_BYTES 4096u /* of stack between the caller and a hook, at most */
 
 /* Any function takes at most three words; extra arguments are harmless (operators.c). */
 typedef void *any_fn(size_t, size_t, size_t);
 
 static __thread struct {
-	uint32_t is;
+	const void *block; /* NULL: no note */
 	size_t usable;
 	struct mprof_place at;
 } noting;
 
 static uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 
+/* A hook is called from here, shortly below the wrapped function's caller. */
 static uint32_t wrap_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	return noting.is ? capture(t, noting.at.pc, noting.at.sp, noting.at.fp)
-			 : capture(t, pc, sp, fp);
+	const struct mprof_place at = noting.at;
+
+	return pc - mp_own.start < mp_own.end - mp_own.start && at.sp - sp < NOTE_BYTES
+		   ? capture(t, at.pc, at.sp, at.fp)
+		   : capture(t, pc, sp, fp);
 }
 
 static size_t wrap_usable(void *ptr)
 {
-	return noting.is ? noting.usable : mprof_core.real.malloc_usable_size(ptr);
+	return ptr && ptr == noting.block ? noting.usable : mprof_core.real.malloc_usable_size(ptr);
 }
 
 /* Call before the MODE starts. */
@@ -52,6 +58,7 @@ void mp_wrap_start(void)
 	if (!*mp_config.wrap)
 		return;
 	mprof_core.chunk_headers = 0;
+	mprof_core.foreign = 1;
 	mprof_core.usable = wrap_usable;
 }
 
@@ -104,7 +111,7 @@ static MPROF_COLD void *wrap_find(struct mprof_wrapped *w, const void *caller)
 	if (real)
 		return real;
 	mp_boot_try(caller);
-	mp_quiet_begin(&before);
+	mp_quiet_begin(&before, NULL);
 	real = dlsym(RTLD_NEXT, name);
 	if (!real) {
 		real = mp_scope_find(w->scope, name, NULL, caller);
@@ -140,36 +147,35 @@ static any_fn *wrap_real(struct mprof_wrapped *w, uintptr_t caller)
 }
 
 /*
- * A function that ends by longjmp leaves its mark.  The thread's next call from further up the
- * stack notices it (mp_is_quiet).  The extra space puts calls from the same function further up,
- * although our own frames below them differ.
+ * The words, by which a jump or an exception out of the function is noticed, also put calls from
+ * the same caller further up the stack, although our own frames below them differ.
  */
 static __attribute__((noinline)) void *wrap_call(any_fn *real, size_t a, size_t b, size_t c)
 {
 	struct mprof_thread *before;
-	char room[1024];
+	uintptr_t words[MP_QUIET_WORDS];
 	void *result;
 
-	__asm__ volatile("" : : "r"(room) : "memory");
-	mp_quiet_begin(&before);
+	mp_quiet_begin(&before, words);
 	result = real(a, b, c);
+	__asm__ volatile("" : : "r"(words) : "memory");
 	mp_quiet_end(before);
 	return result;
 }
 
-static void note_begin(struct mprof_place at, size_t usable)
+static void note_begin(struct mprof_place at, const void *block, size_t usable)
 {
 	noting.at = at;
 	noting.usable = usable;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	noting.is = 1;
+	noting.block = block;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static void note_end(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	noting.is = 0;
+	noting.at.sp = 0;
+	noting.block = NULL;
 }
 
 /* ---- the entries ---- */
@@ -197,7 +203,7 @@ void *mprof_wrapped_alloc(size_t a, size_t b, size_t c, struct mprof_wrapped *w)
 		return real(a, b, c);
 	ptr = wrap_call(real, a, b, c);
 	wrap_arguments(shapes[w->fn], a, b, &size, &arg);
-	note_begin(at, mprof_bytes(w->fn, size, arg));
+	note_begin(at, ptr, mprof_bytes(w->fn, size, arg));
 	mp_table()->note_alloc(w->fn, ptr, size, arg);
 	note_end();
 	return ptr;
@@ -215,7 +221,7 @@ int mprof_wrapped_out(void **out, size_t align, size_t size, struct mprof_wrappe
 	error = (int)(intptr_t)wrap_call(real, (size_t)out, align, size);
 	before = errno;
 	errno = error; /* hooks read it after a failure */
-	note_begin(at, size);
+	note_begin(at, error ? NULL : *out, size);
 	mp_table()->note_alloc(w->fn, error ? NULL : *out, size, align);
 	note_end();
 	errno = before;
@@ -233,11 +239,11 @@ void *mprof_wrapped_realloc(void *ptr, size_t b, size_t c, struct mprof_wrapped 
 	if (mp_is_quiet())
 		return real((size_t)ptr, b, c);
 	wrap_arguments(shapes[w->fn], b, c, &size, &arg);
-	note_begin(at, 0);
+	note_begin(at, ptr, 0);
 	mp_table()->note_resize(w->fn, ptr, size, arg);
 	note_end();
 	to = wrap_call(real, (size_t)ptr, b, c);
-	note_begin(at, mprof_bytes(w->fn, size, arg));
+	note_begin(at, to, mprof_bytes(w->fn, size, arg));
 	mp_table()->note_resized(w->fn, ptr, to, size, arg);
 	note_end();
 	return to;
@@ -255,7 +261,7 @@ void mprof_wrapped_free(void *ptr, size_t b, size_t c, struct mprof_wrapped *w)
 		return;
 	}
 	wrap_arguments(shapes[w->fn], b, c, &size, &align);
-	note_begin(at, 0);
+	note_begin(at, ptr, 0);
 	mp_table()->note_free(w->fn, ptr, size);
 	note_end();
 	wrap_call(real, (size_t)ptr, b, c);
