@@ -389,6 +389,126 @@ END
 	expect_same 'after the jumps' "$(wrap_figures p keep) $(wrap_figures p mine)" '10 1000 1000 10 2000 2000'
 }
 
+# The process's first call jumps out, and later ones come from deeper down; threads end in one.
+test_wrap_left_for_good() {
+	cat >leave.c <<'END'
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+jmp_buf out;
+void *my_malloc(size_t n)
+{
+	if (n == 13)
+		longjmp(out, 1);
+	if (n == 17)
+		pthread_exit(NULL);
+	return malloc(n);
+}
+END
+	cat >leaves.c <<'END'
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+extern jmp_buf out;
+void *my_malloc(size_t);
+static void *deep(void)
+{
+	char frame[4000];
+	memset(frame, 1, sizeof(frame));
+	__asm__ volatile("" : : "r"(frame) : "memory");
+	return malloc(100);
+}
+static void *thread(void *unused) { return my_malloc(17); }
+int main(void)
+{
+	pthread_t t;
+	if (!setjmp(out))
+		my_malloc(13);
+	for (int i = 0; i < 10; i++)
+		deep();
+	for (int i = 0; i < 5; i++)
+		pthread_create(&t, NULL, thread, NULL), pthread_join(t, NULL);
+	return 0;
+}
+END
+	cc -g -O1 -fPIC -shared -o libleave.so leave.c -lpthread
+	cc -g -O1 -fno-inline -fno-builtin -o leaves leaves.c -L. -lleave -Wl,-rpath,"$PWD" -lpthread
+	run "$mprof" record -q --wrap malloc:my_malloc -o t ./leaves
+	expect_status 0
+	expect_same 'after the jump' "$(wrap_figures t deep)" '10 1000 1000'
+	run "$mprof" dump --marks t
+	expect_same 'ends of threads' "$(grep -c thread-end out)" 5
+}
+
+# A signal handler jumps out of each part of a wrapped call and of its recording.
+test_wrap_left_by_a_handler() {
+	cat >pool.c <<'END'
+#include <stddef.h>
+static char pool[1 << 20];
+static size_t used;
+void *my_malloc(size_t n) { return pool + (used = (used + 32) % sizeof(pool)); }
+void my_free(void *p) { }
+END
+	cat >handler.c <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+void *my_malloc(size_t), my_free(void *);
+static sigjmp_buf out;
+static volatile int ready, jumps;
+static void *volatile kept;
+static void on(int signal)
+{
+	if (ready) {
+		ready = 0;
+		siglongjmp(out, 1);
+	}
+}
+static void keep(void) { kept = malloc(100000); }
+int main(void)
+{
+	const struct itimerval often = { { 0, 300 }, { 0, 300 } };
+	signal(SIGALRM, on);
+	setitimer(ITIMER_REAL, &often, NULL);
+	if (sigsetjmp(out, 1)) {
+		if (++jumps > 400)
+			return 0;
+		keep();
+	}
+	ready = 1;
+	for (;;)
+		my_free(my_malloc(24));
+}
+END
+	cc -g -O1 -fPIC -shared -o libpool.so pool.c
+	cc -g -O1 -fno-inline -fno-builtin -o handler handler.c -L. -lpool -Wl,-rpath,"$PWD"
+	run "$mprof" record -q --wrap malloc:my_malloc,free:my_free -o t ./handler
+	expect_status 0
+	expect_same 'after the jumps' "$(wrap_figures t keep)" '400 40000000 40000000'
+}
+
+# An object of an earlier run stays for programs that still run, and is replaced if damaged.
+test_wrap_keeps_its_object() {
+	local object
+	my_program
+	export XDG_CACHE_HOME=$PWD/cache
+	run "$mprof" profile -q --wrap "$wrap_my" -o p ./uses
+	object=$(echo cache/mprof/wrap/wrap-*)
+	touch -d '5 hours ago' "$object"
+	run "$mprof" profile -q --wrap malloc:other -o o true
+	[ -s "$object" ] || bad 'the object of another run is removed'
+	printf x | dd of="$object" bs=1 seek=300 conv=notrunc 2>err
+	run "$mprof" profile -q --wrap "$wrap_my" -o p ./uses
+	expect_status 0
+	expect_same 'after the damage' "$(wrap_figures p work)" '1000 100000 40000'
+	# Without libmprof.so, a program that calls none of the functions runs.
+	run env LD_PRELOAD="$PWD/$object" true
+	expect_status 0
+	expect_lines err 0
+}
+
 test_wrap_says_what_it_cannot_see() {
 	my_program
 	run "$mprof" profile --wrap "$wrap_my,malloc:arena_alloc" --wrap-prefix je_ -o p ./uses
@@ -422,5 +542,5 @@ END
 	run env XDG_CACHE_HOME=/proc/none "$mprof" record -o t --wrap malloc:my_malloc true
 	expect_status 2
 	expect_one_line_error
-	expect_text err '--wrap needs a directory for a small library'
+	expect_text err '--wrap cannot write a small library to the directory mprof/wrap in $XDG_CACHE_HOME or ~/.cache'
 }

@@ -76,7 +76,7 @@ static int make_preload(struct session *s, struct error *err)
 	if (s->result->program.alone)
 		return 0;
 	if (*wrap) {
-		wrapper = wrap_object(wrap, s->library, err);
+		wrapper = wrap_object(wrap, err);
 		if (!wrapper)
 			return -EINVAL;
 	}

@@ -18,7 +18,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <mprof/format.h>
@@ -132,6 +134,31 @@ static int take_prefix(struct functions *f, const char *word, size_t n, struct e
 	return ret;
 }
 
+/* TYPE of TYPE:FUNCTION; NULL, and an error: none. */
+static const struct type *take_type(const char *word, size_t n, struct error *err)
+{
+	const char *colon = memchr(word, ':', n), *comma = "";
+	const struct type *type = colon ? find_type(word, (size_t)(colon - word)) : NULL;
+	char *list = NULL;
+	size_t size;
+	FILE *out;
+
+	if (type)
+		return type;
+	out = must_memstream(&list, &size);
+	for (size_t i = 0; i < TYPES; i++)
+		if (types[i].class != CLASSES) {
+			fprintf(out, "%s%s", comma, types[i].name);
+			comma = ", ";
+		}
+	must_close(out);
+	fail(err, -EINVAL,
+	     "'%.*s': expected TYPE:FUNCTION, such as malloc:my_malloc, with TYPE one of %s",
+	     (int)n, word, list);
+	free(list);
+	return NULL;
+}
+
 static int take_word(struct functions *f, const char *word, size_t n, struct error *err)
 {
 	const char *name = memchr(word, ':', n);
@@ -140,14 +167,10 @@ static int take_word(struct functions *f, const char *word, size_t n, struct err
 
 	if (n && word[n - 1] == '*' && !name)
 		return take_prefix(f, word, n - 1, err);
-	if (!name || !find_type(word, (size_t)(name - word)))
-		return fail(err, -EINVAL,
-			    "'%.*s': expected TYPE:FUNCTION, such as malloc:my_malloc, with TYPE "
-			    "malloc, free, calloc, realloc, posix_memalign, aligned_alloc, "
-			    "memalign, valloc or pvalloc",
-			    (int)n, word);
-	type = find_type(word, (size_t)(name++ - word));
-	length = n - (size_t)(name - word);
+	type = take_type(word, n, err);
+	if (!type)
+		return -EINVAL;
+	length = n - (size_t)(++name - word);
 	if (!length || identifier(name) != length)
 		return fail(err, -EINVAL, "'%.*s': expected the name of a function after the colon",
 			    (int)n, word);
@@ -229,7 +252,7 @@ unsigned wrap_print_uncalled(FILE *out, const char *value, const char *called)
 #define GLOB_DAT R_AARCH64_GLOB_DAT
 #endif
 
-enum { DYNAMIC = 12 };
+enum { DYNAMIC = 11 };
 
 /* Where the parts are. */
 struct layout {
@@ -237,12 +260,12 @@ struct layout {
 	size_t dynamic, addresses, records, end;
 };
 
-static struct layout lay_out(const struct functions *f, const char *library)
+static struct layout lay_out(const struct functions *f)
 {
 	struct layout l = { .buckets = 4 * f->n + 1 };
 	const size_t symbols = FIRST + f->n;
 
-	l.string_bytes = 1 + strlen(library) + 1;
+	l.string_bytes = 1;
 	for (size_t i = 0; i < CLASSES; i++)
 		l.string_bytes += strlen(entries[i]) + 1;
 	for (size_t i = 0; i < f->n; i++)
@@ -337,10 +360,10 @@ static void put_headers(uint8_t *image, const struct layout *l)
 	memcpy(head + 1, parts, sizeof(parts));
 }
 
+/* Does not need libmprof.so: a process that sees only this object would not start. */
 static void put_dynamic(uint8_t *image, const struct layout *l)
 {
 	const Elf64_Dyn dynamic[DYNAMIC] = {
-		{ DT_NEEDED, { 1 } },
 		{ DT_HASH, { l->hash } },
 		{ DT_SYMTAB, { l->symbols } },
 		{ DT_SYMENT, { sizeof(Elf64_Sym) } },
@@ -383,7 +406,7 @@ static size_t put_symbol(struct names *n, const char *name, size_t at)
 
 	((Elf64_Sym *)(n->image + n->l->symbols))[i] = (Elf64_Sym){
 		.st_name = (uint32_t)string,
-		.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+		.st_info = ELF64_ST_INFO(at ? STB_GLOBAL : STB_WEAK, STT_FUNC),
 		.st_shndx = at ? 1 : SHN_UNDEF, /* the object has no sections */
 		.st_value = at,
 		.st_size = at ? CODE : 0,
@@ -409,9 +432,9 @@ static void put_function(struct names *n, size_t i, const struct function *f)
 	put_code(n->image, code, record, l->addresses + f->type->class * sizeof(uint64_t));
 }
 
-static uint8_t *make_object(const struct functions *f, const char *library, size_t *bytes)
+static uint8_t *make_object(const struct functions *f, size_t *bytes)
 {
-	const struct layout l = lay_out(f, library);
+	const struct layout l = lay_out(f);
 	uint8_t *image = must_calloc(1, l.end);
 	struct names names = { image, &l, 1, 1 };
 	uint32_t *hash = (uint32_t *)(image + l.hash);
@@ -420,7 +443,6 @@ static uint8_t *make_object(const struct functions *f, const char *library, size
 	hash[1] = (uint32_t)(FIRST + f->n);
 	put_headers(image, &l);
 	put_dynamic(image, &l);
-	put_string(&names, library);
 	for (uint32_t i = 0; i < CLASSES; i++) {
 		((Elf64_Rela *)(image + l.relocations))[i] =
 		    (Elf64_Rela){ l.addresses + i * sizeof(uint64_t),
@@ -435,67 +457,110 @@ static uint8_t *make_object(const struct functions *f, const char *library, size
 
 /* ---- its file ---- */
 
-/* By what is in it: an existing one is the same. */
+/*
+ * By what is in it.  Without a dot: cache_directory_trim() takes files with one for those of dead
+ * writers, and a program that runs for hours starts others with this object.
+ */
 static void name_object(char name[32], const uint8_t *image, size_t bytes)
 {
 	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
 
 	for (size_t i = 0; i < bytes; i++)
 		hash = (hash ^ image[i]) * 0x100000001b3u;
-	snprintf(name, 32, "wrap-%016llx.so", (unsigned long long)hash);
+	snprintf(name, 32, "wrap-%016llx", (unsigned long long)hash);
 }
 
-static bool write_object(int directory, const char *name, const uint8_t *image, size_t bytes)
+/* Is it there and whole?  Then it is in use from now on. */
+static bool has_object(int directory, const char *name, const uint8_t *image, size_t bytes)
 {
-	char beside[32];
-	struct stat st;
-	bool good;
-	int fd;
+	const int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	uint8_t *had = must_malloc(bytes + 1);
+	const bool good = fd >= 0 && read(fd, had, bytes + 1) == (ssize_t)bytes &&
+			  !memcmp(had, image, bytes) && !futimens(fd, NULL);
 
-	if (!fstatat(directory, name, &st, 0) && (size_t)st.st_size == bytes)
-		return !utimensat(directory, name, NULL, 0); /* it is in use */
-	snprintf(beside, sizeof(beside), ".wrap-%d", (int)getpid());
-	fd = openat(directory, beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
-	if (fd < 0)
-		return false;
-	good = write(fd, image, bytes) == (ssize_t)bytes;
-	good = !close(fd) && good && !renameat(directory, beside, directory, name);
-	if (!good)
-		unlinkat(directory, beside, 0);
+	if (fd >= 0)
+		close(fd);
+	free(had);
 	return good;
 }
 
-static char *store_object(const uint8_t *image, size_t bytes, struct error *err)
+/* 0 or -errno. */
+static int write_object(int directory, const char *name, const uint8_t *image, size_t bytes)
 {
-	char name[32], link[32], path[PATH_MAX];
-	int directory = cache_directory("wrap");
-	ssize_t n = -1;
+	char beside[32];
+	uint64_t unique = 0;
+	ssize_t n;
+	int fd;
 
-	if (directory >= 0) {
-		name_object(name, image, bytes);
-		cache_directory_trim(directory, CACHE_MOST);
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
-		n = write_object(directory, name, image, bytes)
-			? readlink(link, path, sizeof(path) - 1)
-			: -1;
-		close(directory);
-	}
+	if (getrandom(&unique, sizeof(unique), 0) < 0) /* runs in containers share pids */
+		return -errno;
+	snprintf(beside, sizeof(beside), ".wrap-%016llx", (unsigned long long)unique);
+	fd = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+	if (fd < 0)
+		return -errno;
+	n = write(fd, image, bytes);
+	if (close(fd) || n < 0 || renameat(directory, beside, directory, name))
+		n = -errno;
+	if (n == (ssize_t)bytes)
+		return 0;
+	unlinkat(directory, beside, 0);
+	return n < 0 ? (int)n : -ENOSPC;
+}
+
+/* The path of the directory, without a final slash; NULL, and an error: not usable. */
+static char *find_directory(int directory, struct error *err)
+{
+	char link[32], path[PATH_MAX];
+	struct statvfs fs;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
+	n = directory < 0 ? -1 : readlink(link, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = '\0';
 	if (n <= 0)
 		fail(err, -EACCES,
-		     "--wrap needs a directory for a small library; none can be written below "
-		     "$XDG_CACHE_HOME or ~/.cache");
+		     "--wrap cannot write a small library to the directory mprof/wrap in "
+		     "$XDG_CACHE_HOME or ~/.cache: set XDG_CACHE_HOME to a directory of yours");
+	else if (!fstatvfs(directory, &fs) && fs.f_flag & ST_NOEXEC)
+		fail(err, -EACCES,
+		     "--wrap cannot preload from '%s', which is mounted noexec; set XDG_CACHE_HOME "
+		     "to another directory",
+		     path);
 	else if (strpbrk(path, " :\t\n"))
 		fail(err, -EINVAL,
 		     "--wrap cannot preload from '%s': a path in LD_PRELOAD cannot contain blanks "
 		     "or colons; set XDG_CACHE_HOME to another directory",
 		     path);
 	else
-		return must_printf("%s/%s", path, name);
+		return must_printf("%s", path);
 	return NULL;
 }
 
-char *wrap_object(const char *value, const char *library, struct error *err)
+static char *store_object(const uint8_t *image, size_t bytes, struct error *err)
+{
+	const int directory = cache_directory("wrap");
+	char *path = find_directory(directory, err), *file = NULL;
+	char name[32];
+	int ret = 0;
+
+	name_object(name, image, bytes);
+	if (path) {
+		cache_directory_trim(directory, CACHE_MOST);
+		if (!has_object(directory, name, image, bytes))
+			ret = write_object(directory, name, image, bytes);
+		if (ret)
+			fail(err, ret, "--wrap cannot write a small library to '%s': %s", path,
+			     strerror(-ret));
+		else
+			file = must_printf("%s/%s", path, name);
+	}
+	if (directory >= 0)
+		close(directory);
+	free(path);
+	return file;
+}
+
+char *wrap_object(const char *value, struct error *err)
 {
 	struct functions f;
 	uint8_t *image;
@@ -504,7 +569,7 @@ char *wrap_object(const char *value, const char *library, struct error *err)
 
 	if (parse(&f, value, err))
 		return NULL;
-	image = make_object(&f, library, &bytes);
+	image = make_object(&f, &bytes);
 	path = store_object(image, bytes, err);
 	free(image);
 	release(&f);

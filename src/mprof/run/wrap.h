@@ -15,10 +15,10 @@
 /* 0, or -EINVAL and *err, which says what is wrong with a word. */
 int wrap_check(const char *value, struct error *err);
 /*
- * Writes the object (wrapped.h) to the user's cache directory, or finds it there.  library:
- * libmprof.so.  The path, to be freed; NULL and *err.
+ * Writes the object (wrapped.h) to the user's cache directory, or finds it there.  Its path, to be
+ * freed; NULL and *err.
  */
-char *wrap_object(const char *value, const char *library, struct error *err);
+char *wrap_object(const char *value, struct error *err);
 /*
  * The words of which no function is in `called`, a list of lines: prints them with commas between
  * them.  How many there are.
