@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* site_accumulators.c - the sites while they are counted, and sums of their figures. */
-#include "../util/memory.h"
 #include "../util/alloc.h"
 #include "site_accumulators.h"
 
@@ -15,7 +14,7 @@ void site_accumulators_init(struct site_accumulators *t, const struct sites_opti
 
 void site_accumulators_release(struct site_accumulators *t)
 {
-	free(t->accumulator);
+	large_free(t->accumulator, t->room * sizeof(*t->accumulator));
 	free(t->slot);
 	free(t->group);
 	array_release(&t->by_stack);
@@ -50,18 +49,11 @@ static void grow_slots(struct site_accumulators *t)
 /* Grows for one more accumulator and its index entry. */
 static void make_room(struct site_accumulators *t)
 {
-	size_t room = t->room ? 2 * t->room : 64;
-	struct accumulator *grown;
+	const size_t room = t->room ? 2 * t->room : 64, each = sizeof(*t->accumulator);
 
 	if (t->count < t->room)
 		return;
-	grown = aligned_alloc(ACCUMULATOR_LINE, room * sizeof(*grown));
-	if (!grown)
-		memory_out();
-	if (t->count)
-		memcpy(grown, t->accumulator, t->count * sizeof(*grown));
-	free(t->accumulator);
-	t->accumulator = grown;
+	t->accumulator = large_realloc(t->accumulator, t->room * each, room * each);
 	t->room = room;
 }
 

@@ -335,7 +335,37 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 /* ---- after the walk ---- */
 
-ORDER(by_bytes, struct site, FALLING(v.bytes) ?: RISING(key) ?: RISING(part))
+/* Of an accumulator: its figures would be ten times as long to move. */
+struct place {
+	uint64_t bytes, part;
+	uint32_t stack, from;
+};
+
+ORDER(by_bytes, struct place, FALLING(bytes) ?: RISING(stack) ?: RISING(part))
+
+static void put_sites(struct sites *s, const struct work *k)
+{
+	const struct accumulator *a = k->accumulators.accumulator;
+	struct place *place = must_calloc(k->accumulators.count + 1, sizeof(*place));
+	size_t i;
+
+	for (i = 0; i < k->accumulators.count; i++)
+		if (a[i].calls || a[i].map_calls)
+			place[s->count++] =
+			    (struct place){ a[i].bytes, a[i].part, a[i].stack, (uint32_t)i };
+	SORT(place, s->count, by_bytes);
+	s->site = must_calloc(s->count + 1, sizeof(*s->site));
+	for (i = 0; i < s->count; i++) {
+		const struct accumulator *from = &a[place[i].from];
+		struct site *site = &s->site[i];
+
+		*site =
+		    (struct site){ .key = from->stack, .group = from->group, .part = from->part };
+		site_accumulator_values(from, k->peak_number, k->rss_number, &site->v);
+		site_values_add(&s->total, &site->v);
+	}
+	free(place);
+}
 
 static void finish_rss(struct sites *s, const struct walk *w)
 {
@@ -363,27 +393,13 @@ static void finish(void *self, struct walk *w)
 	struct work *k = s->work;
 	size_t i;
 
-	s->site = must_calloc(k->accumulators.count + 1, sizeof(*s->site));
+	put_sites(s, k);
 	s->local = must_calloc(k->accumulators.groups + 1, sizeof(*s->local));
-	for (i = 0; i < k->accumulators.count; i++) {
-		struct site *site = &s->site[s->count];
-		const struct accumulator *accumulator = &k->accumulators.accumulator[i];
-
-		*site = (struct site){ .key = accumulator->stack,
-				       .group = accumulator->group,
-				       .part = accumulator->part };
-		site_accumulator_values(accumulator, k->peak_number, k->rss_number, &site->v);
-		if (!site->v.calls && !site->v.map_calls)
-			continue;
-		site_values_add(&s->total, &site->v);
-		s->count++;
-	}
 	for (i = 0; i < k->accumulators.groups; i++)
 		s->local[i] = (struct site_local){ k->accumulators.group[i].most_calls,
 						   k->accumulators.group[i].most_bytes };
 	s->groups = k->accumulators.groups;
-	site_accumulators_release(&k->accumulators); /* as large as what was made of them */
-	SORT(s->site, s->count, by_bytes);
+	site_accumulators_release(&k->accumulators);	 /* as large as what was made of them */
 	if (w->last_ticks > s->epoch_ticks[SITE_EPOCHS]) /* a program that still runs */
 		s->epoch_ticks[SITE_EPOCHS] = w->last_ticks;
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;

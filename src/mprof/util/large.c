@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #define LARGE ((uintptr_t)2 << 20)
+#define LINE  64u	 /* bytes of a cache line */
 #define HEAP  (32 << 20) /* the most that M_MMAP_THRESHOLD takes */
 
 /* In whole pages of any system. */
@@ -54,7 +55,17 @@ static void *map_more(char *p, size_t bytes, size_t more)
 
 void *large_realloc(void *p, size_t bytes, size_t more)
 {
-	return more < LARGE ? must_reallocarray(p, more, 1) : map_more(p, bytes, more);
+	void *grown;
+
+	if (more >= LARGE)
+		return map_more(p, bytes, more);
+	grown = aligned_alloc(LINE, (more + LINE - 1) & ~(size_t)(LINE - 1));
+	if (!grown)
+		memory_out();
+	if (bytes)
+		memcpy(grown, p, bytes);
+	free(p);
+	return grown;
 }
 
 void *large_extend(void *p, size_t bytes, size_t more)

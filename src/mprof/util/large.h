@@ -12,9 +12,9 @@
 
 /*
  * An array that grows. If it is long, the part that was never written takes no memory, and the rest
- * is in large pages, which avoid most TLB misses and page faults. large_extend fills the new part
- * with zeros.  Ends: without memory the program (alloc.h). It has its size whenever it is named
- * again; p is NULL at first.  Not for free() but for large_free().
+ * is in large pages, which avoid most TLB misses and page faults. It begins at a cache line.
+ * large_extend fills the new part with zeros.  Ends: without memory the program (alloc.h). It has
+ * its size whenever it is named again; p is NULL at first.  Not for free() but for large_free().
  */
 void *large_realloc(void *p, size_t bytes, size_t more);
 void *large_extend(void *p, size_t bytes, size_t more);
