@@ -59,7 +59,10 @@ static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 /* Of a site. */
 struct asker {
 	uint32_t function, line; /* ids, 0: not known */
+	uint32_t path;		 /* id of its stack as views show it; 0: not formed yet */
 	const struct sym_line *through, *caller;
+	const struct sym_line *source; /* see profile_source */
+	bool asked_source;
 	enum { LEAKS_UNKNOWN, LEAKS, LEAKS_NOT } leaks; /* are its leaks suppressed? */
 	bool asked_kept, kept;				/* does a library keep its blocks? */
 };
@@ -236,12 +239,11 @@ static void find_around(struct finding *f, const struct kind_sites *k, struct pr
 		.function = "", .raw = "", .file = "", .module = ""
 	};
 	struct line_interner lines = { .same = LINE_LINE };
-	const struct sym_line *outer;
 	const struct share *best;
 	size_t i, n;
 
 	for (i = 0; i < k->sites->count; i++) {
-		const struct asker *a = &k->askers->of[i];
+		struct asker *a = &k->askers->of[i];
 
 		if (a->line != line || !k->part[i])
 			continue;
@@ -252,9 +254,11 @@ static void find_around(struct finding *f, const struct kind_sites *k, struct pr
 		if (*f->line->file && !interpreter_of(f->line->module) &&
 		    strncmp(f->line->file, "node:", 5) != 0)
 			continue;
-		outer = profile_source(profile, k->sites->site[i].key);
-		add_share(&source, outer ? line_interner_id(&lines, outer) : 0, k, i,
-			  outer ? outer : &nothing);
+		if (!a->asked_source)
+			a->source = profile_source(profile, k->sites->site[i].key);
+		a->asked_source = true;
+		add_share(&source, a->source ? line_interner_id(&lines, a->source) : 0, k, i,
+			  a->source ? a->source : &nothing);
 	}
 	if (through.count && caller.count) {
 		best = largest(&through, &n);
@@ -288,11 +292,15 @@ static void find_stack(struct finding *f, const struct kind_sites *k, struct pro
 	size_t i, n;
 
 	for (i = 0; i < k->sites->count; i++) {
-		if (k->askers->of[i].function != function)
+		struct asker *a = &k->askers->of[i];
+
+		if (a->function != function)
 			continue;
-		path = profile_path_once(names, k->sites->site[i].key);
-		add_share(&shares, path_interner_id(&k->askers->paths, path, path->count), k, i,
-			  f->line);
+		if (!a->path) {
+			path = profile_path_once(names, k->sites->site[i].key);
+			a->path = path_interner_id(&k->askers->paths, path, path->count);
+		}
+		add_share(&shares, a->path, k, i, f->line);
 	}
 	f->at_stack = largest(&shares, &n)->p;
 	array_release(&shares);
