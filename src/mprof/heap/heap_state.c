@@ -24,23 +24,55 @@ void state_get(struct cursor *from, void *bytes, size_t n)
 	from->p += there;
 }
 
+/* One number of up to STATE_ROWS rows: which rows differ from the row before, then how. */
+static void put_numbers(struct byte_column *to, const uint64_t *row, size_t n, unsigned numbers)
+{
+	const size_t at = to->n;
+	uint64_t differ = 0, before = 0;
+
+	if (!column_room(to, sizeof(differ) + n * 10))
+		return;
+	to->n += sizeof(differ);
+	for (size_t k = 0; k < n; k++, row += numbers) {
+		if (*row == before)
+			continue;
+		differ |= 1ull << k;
+		column_add_varint(to, zigzag(*row - before));
+		before = *row;
+	}
+	memcpy(to->byte + at, &differ, sizeof(differ));
+}
+
+static void get_numbers(struct cursor *from, uint64_t *row, size_t n, unsigned numbers)
+{
+	uint64_t differ, before = 0;
+
+	state_get(from, &differ, sizeof(differ));
+	for (size_t k = 0; k < n; k++, row += numbers, differ >>= 1)
+		*row = before += differ & 1 ? unzigzag(cursor_varint(from)) : 0;
+}
+
+static size_t rows_at_once(size_t left)
+{
+	return left < STATE_ROWS ? left : STATE_ROWS;
+}
+
 void state_put_rows(struct byte_column *to, const uint64_t *row, size_t n, unsigned numbers)
 {
-	for (unsigned i = 0; i < numbers; i++) {
-		uint64_t before = 0;
-
-		for (size_t k = 0; k < n && column_room(to, 10); k++) {
-			column_add_varint(to, zigzag(row[k * numbers + i] - before));
-			before = row[k * numbers + i];
-		}
+	for (size_t now; n; n -= now, row += now * numbers) {
+		now = rows_at_once(n);
+		for (unsigned i = 0; i < numbers; i++)
+			put_numbers(to, row + i, now, numbers);
 	}
 }
 
 void state_get_rows(struct cursor *from, uint64_t *row, size_t n, unsigned numbers)
 {
-	for (unsigned i = 0; i < numbers; i++)
-		for (uint64_t k = 0, before = 0; k < n; k++)
-			row[k * numbers + i] = before += unzigzag(cursor_varint(from));
+	for (size_t now; n; n -= now, row += now * numbers) {
+		now = rows_at_once(n);
+		for (unsigned i = 0; i < numbers; i++)
+			get_numbers(from, row + i, now, numbers);
+	}
 }
 
 /* ---- blocks ---- */
@@ -73,75 +105,78 @@ static struct block told(const uint64_t *row)
 	};
 }
 
-static uint64_t *rows_of(size_t n)
-{
-	return must_calloc(n + 1, NUMBERS * sizeof(uint64_t));
-}
+/* Rows on their way: a table of them would take more memory than the heap. */
+struct rows {
+	uint64_t number[STATE_ROWS * NUMBERS];
+	size_t n;
+};
 
-static void put_rows(struct byte_column *to, uint64_t *row, size_t n)
+static void put_row(struct byte_column *to, struct rows *r, const struct block *b, uint64_t number)
 {
-	column_varint(to, n);
-	state_put_rows(to, row, n, NUMBERS);
-	free(row);
+	tell(b, number, r->number + NUMBERS * r->n++);
+	if (r->n < STATE_ROWS)
+		return;
+	state_put_rows(to, r->number, r->n, NUMBERS);
+	r->n = 0;
 }
 
 static void put_own(struct byte_column *to, const struct own_blocks *own)
 {
-	uint64_t *row = rows_of(own->n);
+	struct rows r = { .n = 0 };
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < own->n; i++)
-		if (own->block[i].addr)
-			tell(&own->block[i], i + 1, row + NUMBERS * n++);
+		n += own->block[i].addr != 0;
 	column_varint(to, own->n);
-	put_rows(to, row, n);
+	column_varint(to, n);
+	for (uint32_t i = 0; i < own->n; i++)
+		if (own->block[i].addr)
+			put_row(to, &r, &own->block[i], i + 1);
+	state_put_rows(to, r.number, r.n, NUMBERS);
 }
 
 static void put_others(struct byte_column *to, const struct blocks *others)
 {
-	uint64_t *row = rows_of(others->used);
 	const struct block *b = NULL;
-	size_t n = 0;
+	struct rows r = { .n = 0 };
 
+	column_varint(to, others->used);
 	while ((b = blocks_next(others, b)))
-		tell(b, 0, row + NUMBERS * n++);
-	put_rows(to, row, n);
+		put_row(to, &r, b, 0);
+	state_put_rows(to, r.number, r.n, NUMBERS);
 }
 
-static uint64_t *get_rows(struct cursor *from, size_t *n)
+/* The next row of `left`; r is empty at first. */
+static const uint64_t *get_row(struct cursor *from, struct rows *r, size_t left)
 {
-	uint64_t *row;
-
-	*n = cursor_varint(from);
-	row = rows_of(*n);
-	state_get_rows(from, row, *n, NUMBERS);
-	return row;
+	if (!(r->n % STATE_ROWS))
+		state_get_rows(from, r->number, rows_at_once(left), NUMBERS);
+	return r->number + NUMBERS * (r->n++ % STATE_ROWS);
 }
 
 static void get_own(struct cursor *from, struct own_blocks *own)
 {
 	const uint32_t numbers = (uint32_t)cursor_varint(from);
-	size_t n;
-	uint64_t *row = get_rows(from, &n);
+	struct rows r = { .n = 0 };
 
 	if (numbers)
 		own_place(own, numbers);
-	for (size_t i = 0; i < n; i++)
-		own->block[row[NUMBERS * i] - 1] = told(row + NUMBERS * i);
-	free(row);
+	for (uint64_t n = cursor_varint(from); n; n--) {
+		const uint64_t *row = get_row(from, &r, n);
+
+		own->block[row[0] - 1] = told(row);
+	}
 }
 
 static void get_others(struct cursor *from, struct blocks *others)
 {
-	size_t n;
-	uint64_t *row = get_rows(from, &n);
+	struct rows r = { .n = 0 };
 
-	for (size_t i = 0; i < n; i++) {
-		const struct block b = told(row + NUMBERS * i);
+	for (uint64_t n = cursor_varint(from); n; n--) {
+		const struct block b = told(get_row(from, &r, n));
 
 		blocks_put(others, &b);
 	}
-	free(row);
 }
 
 /* ---- what is mapped ---- */

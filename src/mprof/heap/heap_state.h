@@ -18,6 +18,9 @@ void heap_load(struct heap *h, struct cursor *from);
 /* n bytes unchanged. */
 void state_put(struct byte_column *to, const void *bytes, size_t n);
 void state_get(struct cursor *from, void *bytes, size_t n);
-/* n rows of numbers, each stored as its difference from the row before. */
+/* n rows of numbers, STATE_ROWS at once: each number is stored as its difference from the row
+ * before, if there is one.  Most columns are long and constant, and some rows are of several cache
+ * lines. */
+#define STATE_ROWS 64u
 void state_put_rows(struct byte_column *to, const uint64_t *row, size_t n, unsigned numbers);
 void state_get_rows(struct cursor *from, uint64_t *row, size_t n, unsigned numbers);

@@ -431,7 +431,8 @@ static void between(void *self, struct walk *w, size_t here)
 	if (w->events && w->last_ticks > m->most_ticks)
 		m->most_ticks = w->last_ticks;
 	if (!m->packer || m->failed || w->events <= last ||
-	    w->events - last < (uint64_t)m->apart * w->heap.all.blocks ||
+	    w->events - last <
+		(uint64_t)m->apart * (w->heap.all.blocks + sites_state_rows(m->sites)) ||
 	    !trace_place(m->trace, &place) || place.events > WINDOW_BATCH)
 		return;
 	m->failed |= !place.whole;

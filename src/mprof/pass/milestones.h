@@ -10,7 +10,7 @@
  * another trace or build costs time, nothing else.  The directory is kept below MILESTONES_CACHE.
  *
  * A milestone is what heap, reader and sites know at the beginning of a group.  Taking it costs
- * time by live blocks, so many live blocks take milestones that are further apart.
+ * time by live blocks and sites, so with many of them milestones are further apart.
  *
  * The end is what walk and passes know after all events: a later walk of the whole with the same
  * passes, or with sites alone, reads no event.  A brief analysis can begin at the end of a full
@@ -29,7 +29,7 @@
 
 #define MILESTONES_FORMAT 2
 #define MILESTONES_TRACE  (1u << 18)		/* bytes: reading a shorter trace costs no more */
-#define MILESTONES_APART  32u			/* events for each live block */
+#define MILESTONES_APART  32u			/* events for each live block and site */
 #define MILESTONES_MOST	  ((size_t)32 << 20)	/* bytes of a trace's */
 #define MILESTONES_CACHE  ((uint64_t)256 << 20) /* bytes of all */
 

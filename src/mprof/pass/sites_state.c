@@ -17,6 +17,11 @@ bool sites_state_is_usual(const struct sites_options *o)
 	       o->temporary_events <= SITE_TEMPORARY_EVENTS;
 }
 
+size_t sites_state_rows(const struct sites *s)
+{
+	return ((const struct work *)s->work)->accumulators.count;
+}
+
 void sites_state_put(struct sites *s, struct byte_column *to)
 {
 	const struct work *k = s->work;

@@ -17,6 +17,9 @@
 /* Does a walk with these count what sites_state_put saves? */
 bool sites_state_is_usual(const struct sites_options *o);
 
+/* As many sites would be saved. */
+size_t sites_state_rows(const struct sites *s);
+
 /* Without memory, `to` has failed. */
 void sites_state_put(struct sites *s, struct byte_column *to);
 
