@@ -178,10 +178,10 @@ test_record_compresses() {
 	run "$mprof" report --json plain
 	expect_same 'report of the compressed trace' "$(json out 'del(.trace, .trace_bytes)')" \
 		"$(cat before)"
-	# Times are right to 1 us, and nothing else is another than before.
+	# Times are accurate to 1 us, and everything else is unchanged.
 	"$mprof" dump --marks rounded >dumped
 	run "$mprof" compress rounded
-	# In so small a trace rounding may save nothing, but it must not cost much.
+	# In a trace this small, rounding may save nothing, but must not cost much.
 	[ $(($(stat -c %s rounded) * 2)) -le $(($(stat -c %s plain) * 3)) ] ||
 		bad "$(stat -c %s rounded) bytes rounded, $(stat -c %s plain) exact"
 	"$mprof" dump --marks rounded >out
@@ -281,13 +281,13 @@ test_runs_that_differ() {
 	run "$mprof" -t "$line"
 	expect_status 3
 	expect_text err 'ended with status 0 when it was counted'
-	# What is above it is the command's.
+	# Lines above it are the command's.
 	sed -n '/^The two runs differ: run 1/,/^  It exited with status 3/p' out >first
 	expect_lines first 8
 	expect_words first 'in 3 processes, run 2 made'
 	expect_words first 'in 1 process. This report'
 	expect_words first "record one run: mprof record -- sh -c \\ '$line'"
-	# As make does: the second time there is nothing to do.
+	# Like make: the second run has nothing to do.
 	printf 'x.o: x.c\n\tgcc -c x.c\n' >Makefile
 	echo 'int main(void) { return 0; }' >x.c
 	run "$mprof" -t make -l make.log
@@ -296,7 +296,7 @@ test_runs_that_differ() {
 	rm x.o
 	run "$mprof" test -l make.log -- make -s "X=it's"
 	expect_text out "mprof record -- make -s 'X=it'\\''s'"
-	# As many calls in as many processes, for other bytes.
+	# The same number of calls in the same number of processes, with other sizes.
 	run "$mprof" test -l perl.log -- perl -e 'my $n = -e "again" ? 1 : 1000; open F, ">again";
 		my @a = map { "x" x (300 * $n) } 1 .. 100'
 	expect_same 'the first words about bytes' "$(head -1 out | cut -d: -f1)" 'The two runs differ'
@@ -306,7 +306,7 @@ test_runs_that_differ() {
 	expect_no_text err 'when it was'
 }
 
-# One letter is the same option in every command.
+# A letter means the same option in every command.
 test_letters_of_options() {
 	"$mprof" help --rows | awk -F'\t' '$1 == "O" && $2 != "" && $2 != "-" {
 		if (seen[$2] && seen[$2] != $3) print "-" $2 " is --" $3 " and --" seen[$2]
@@ -318,7 +318,7 @@ test_letters_of_options() {
 	expect_status 2
 }
 
-# The words of an option are told to who mistypes one, and to the shells.
+# A mistyped word lists the valid ones; the shells complete them.
 test_words_of_options() {
 	local case
 	for case in 'report nonsense log|invalid view' 'report hot --sort foreign log|expected calls, total' \
@@ -341,7 +341,8 @@ test_allocators() {
 		expect_same "calls on $name" "$(fixture_a_calls answer)" '2 4 1 1 1 1'
 		run "$mprof" record --allocator "$name" -o log -- "$build/preload/fixture_a"
 		expect_status 0
-		# Room for the allocator's thread variables must not take the smallest stacks.
+		# Space for the allocator's thread-local variables must fit even the smallest
+		# stacks.
 		run "$mprof" record --allocator "$name" -o log -- "$build/preload/threads" 4 100 tiny
 		expect_status 0
 		[ "$name" = glibc ] && continue
@@ -375,7 +376,7 @@ test_modes_by_hand() {
 	expect_status 0
 }
 
-# A program that dies of it, and one that ends in its own way, as make does.
+# A program that is killed by it, and one that ends in its own way, like make.
 test_interrupted_when_counted() {
 	local program
 	for program in 'exec sleep 20' 'trap "exit 2" INT; sleep 20 & wait; exit 2'; do

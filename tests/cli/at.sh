@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# at.sh - what was live at a moment: --at of views and exports.
+# at.sh - what was live at a time: --at of views and exports.
 
 # Calls: 10 of first, 5 of second, 5 frees, a realloc, then a child and a thread with their own.
 at_source() {
@@ -89,7 +89,7 @@ test_at_moments() {
 		expect_same "$log, the end" "$(at_rows $log --at end | sed 's/, main [0-9 ]*//; s/, all.*//')" \
 			'grown 2500 1, second 8000 4, third 9000 3'
 		expect_same "$log, 100 %" "$(at_rows $log --at 100%)" "$(at_rows $log --at end)"
-		# The same, found by brute force in what dump says, at many moments.
+		# The same, by brute force from the output of dump, at many times.
 		run "$here/moments.py" "$mprof" $log
 		expect_status 0
 		cat out
@@ -121,8 +121,9 @@ test_at_views_and_exports() {
 	expect_same speedscope "$(json out '.profiles[] | select(.name == "peak") | .weights | add')" 15000
 }
 
-# A view of the whole run reads no event that an earlier one has read: the same answers, whatever
-# came before, and also where events are damaged since, unnoticed; a damaged file costs time only.
+# A view of the whole run reads no events that an earlier view has read: it gives the same answers,
+# whichever view was first, even if the events have been damaged since. A damaged cache file costs
+# only time.
 test_at_the_end() {
 	local what file damage kept
 	export XDG_CACHE_HOME=$PWD/cache
@@ -222,8 +223,8 @@ int main(void)
 END
 }
 
-# The same answers from a milestone as from the start, at random times; a damaged, cut or foreign
-# file of milestones, and a directory that cannot be written to, cost time only.
+# Answers from a milestone equal those from the start, at random times. A damaged, truncated or
+# foreign file of milestones, or a read-only directory, costs only time.
 milestones_agree() { # COMMAND...
 	run "$mprof" "$@" --no-symbol-cache long
 	expect_status 0
@@ -240,13 +241,13 @@ test_at_milestones() {
 	cc -g -O1 -fno-builtin -fno-inline -o longer long.c -lpthread || bad 'long.c does not compile'
 	run "$mprof" record -o long -- ./longer
 	expect_status 0
-	# Those of a walk that ends early serve until then, and the next walk adds more.
+	# The milestones of a walk that ends early are used until then, and the next walk adds more.
 	milestones_agree report peak --at 40% --by line
 	milestones_agree report peak --at 95% --by line
 	file=$(echo cache/mprof/milestones-*/*)
 	[ -s "$file" ] || bad "no milestones: $file"
 	kept=$(stat -c '%s %y' "$file")
-	# A walk of the whole replaces them, and no later one changes them.
+	# A walk of the whole run replaces them, and later ones leave them alone.
 	run "$mprof" report long
 	[ "$(stat -c '%s %y' "$file")" != "$kept" ] || bad 'the whole walk left nothing'
 	kept=$(stat -c %s "$file")
@@ -267,7 +268,7 @@ test_at_milestones() {
 	milestones_agree report bottom-up --at $when --function zeroed --sort calls
 	milestones_agree export --to speedscope --at $when
 	milestones_agree export --to mallocprofiler --at $when
-	# What began in a window, until the end.
+	# Blocks that were allocated in a window and live at the end.
 	when=$("$mprof" report --json long | jq '[.threads[].last_ns] | max * 0.9 | floor')
 	milestones_agree report peak --time "${when}ns.."
 	milestones_agree report temporary --json --time "${when}ns..$((when + 20000000))ns"
@@ -289,7 +290,7 @@ test_at_milestones() {
 		esac
 		milestones_agree report peak --at 99%
 	done
-	# A walk from there does not read what lies before: it is damaged now, unnoticed.
+	# A walk from a milestone does not read earlier events, so damage there goes unnoticed.
 	cp good "$file"
 	cp -p long undamaged
 	dd if=/dev/zero of=long bs=1 seek=200000 count=100 conv=notrunc status=none
@@ -304,7 +305,7 @@ test_at_milestones() {
 	touch -r undamaged long
 	run "$mprof" report peak --at "${when}ns" --by function --no-symbol-cache long
 	expect_same 'before a damaged part' "$(cat from_milestone)" "$(cat out)"
-	# The trace is another one now: its milestones are not used.
+	# The trace has changed: its milestones are not used.
 	cp good "$file"
 	touch long
 	milestones_agree report peak --at 99%

@@ -29,7 +29,7 @@ END
 	g++ -g -O1 -fno-builtin -o counted counted.cc || bad 'counted.cc does not compile'
 }
 
-# Stacks from main on, with readable names.
+# Stacks begin at main and have readable names.
 from_main() {
 	sed -n 's/^.*;main;/main;/p' "$1" | c++filt -n | sed 's/_ZN2ns5leafBEi/ns::leafB(int)/; s/_ZL5leafAv/leafA()/; s/_Znwm/operator new(unsigned long)/' | sort
 }
@@ -70,7 +70,7 @@ test_at_exit_is_the_profile() {
 			expect_folded "$file"
 		done
 		"$mprof" report --json mprof.profile >json 2>err
-		# A program that exec replaced wrote nothing.
+		# A program that is replaced by exec writes nothing.
 		[ "$(jq '[.processes[].programs | length] | max' json)" = 1 ] || continue
 		expect_same "$value" "$(awk '{n += $NF} END {print n + 0}' malloc.prof.*)" \
 			"$("$mprof" export --to folded --value $value mprof.profile 2>err | awk '{n += $NF} END {print n + 0}')"
@@ -183,7 +183,7 @@ test_at_exit_text() {
 	expect_no_text out mprof
 }
 
-# Names never come from another file than the one that ran.
+# Names always come from the file that ran.
 test_at_exit_names() {
 	several_ends
 	cp ends whole
@@ -226,7 +226,7 @@ test_at_exit_files() {
 	expect_same 'both' "$(ls -d malloc.prof.* mprof.*.txt | wc -l)" 2
 }
 
-# Afterwards it cannot open a file, so it writes before.
+# It cannot open files afterwards, so it writes before.
 test_at_exit_sandbox() {
 	cat >locked.c <<'END'
 #include <linux/seccomp.h>
@@ -250,7 +250,7 @@ END
 	expect_same 'before it locked itself in' "$(sed 's/.*;main;//' malloc.prof.*)" 'keep 5'
 }
 
-# Wall-clock time between samples, of each thread, against what the program measures itself.
+# Wall-clock time between samples of each thread, compared with the program's own measurement.
 test_at_exit_time() {
 	local try
 	cat >timed.c <<'END'
@@ -292,8 +292,8 @@ int main(int argc, char **argv)
 }
 END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o timed timed.c || bad 'timed.c does not compile'
-	# What the kernel takes away while a sample is recorded is in neither: where others keep the
-	# processor busy, some run is spared.
+	# Time that the kernel takes while a sample is recorded is in neither: on a busy processor,
+	# at least one of several runs is not affected.
 	for try in 1 2 3 4 5 6; do
 		rm -f malloc.prof.*
 		run preloaded 'MODE=Sample SAMPLE_CALLS=10000 FOLDED_VALUE=time AT_EXIT=folded' ./timed

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# budget.sh - runs that do not keep every call: mprof record --budget, and the totals of the
-# whole run beside --last.
+# budget.sh - runs that keep only some calls: mprof record --budget, and the totals of the whole run
+# besides --last.
 
 # ./turns N [THREADS [END]]: each of THREADS + 1 threads allocates N blocks of 1, 2 ... 5000 bytes
 # over and over, keeps the last 100, and frees them in the end; then 10 that it keeps.  Before END
@@ -65,7 +65,7 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o turns turns.c || bad 'does not compile'
 }
 
-# The same figures of `turn` and `kept` as the totals of LOG have them, sums over processes.
+# The figures of `turn` and `kept` equal those in the totals of LOG, summed over processes.
 budget_totals() { # LOG
 	"$mprof" report hot --totals --by function --sort calls --json "$1" >hot.json 2>err ||
 		bad "$(cat err)"
@@ -73,8 +73,8 @@ budget_totals() { # LOG
 		| [(map(.calls) | add), (map(.total) | add), (map(.live) | add)] | join(" ")'
 }
 
-# What the program printed: BLOCKS and BYTES of all images and processes, LIVE of those that did
-# not exec.
+# The program's own output: BLOCKS and BYTES of all images and processes, LIVE of those that did not
+# call exec.
 budget_truth() { # exec|other
 	awk -v how="$1" '{ b += $1; c += $2; if (how != "exec" || NR == 2) { l += $3 } }
 		END { print b, c, l }' said
@@ -87,8 +87,8 @@ budget_sound() { # LOG
 	expect_same "damage of $1" "$(json r.json '[.damage[]] | add')" 0
 }
 
-# Up to its end the events are those of a run without a budget: the first calls of turn, none
-# missing.
+# Up to the end of events, the trace equals that of a run without a budget: the first calls of turn,
+# all of them.
 budget_first_turns() { # LOG N
 	"$mprof" dump --function malloc --json "$1" | jq -r 'select(.size <= 5000) | .size' >found
 	[ "$(wc -l <found)" -gt 1000 ] || bad "only $(wc -l <found) turns in $1"
@@ -124,7 +124,7 @@ test_budget_of_threads_and_processes() {
 		budget_sound many.log
 		expect_same "totals with $end" "$(budget_totals many.log)" "$(budget_truth $end)"
 		[ "$(json r.json '.kept_until_ns > 0')" = true ] || bad "the budget was not reached ($end)"
-		# Of what is there, nothing is missing: blocks are freed once, or live.
+		# The kept part is complete: each block is freed once or live.
 		expect_same "older frees ($end)" "$(json r.json .older_frees)" 0
 	done
 }
@@ -178,7 +178,7 @@ test_budget_said_in_a_report() {
 	run "$mprof" report --totals all.log
 	expect_status 2
 	expect_text err "'all.log' has no totals beside its calls"
-	# A view of what is not there to the end says so; of the totals it has nothing to say.
+	# Views of events that stop early say so; views of the totals do not.
 	run "$mprof" report leaks said.log
 	expect_text out 'live at the end'
 	expect_words err 'contains all calls only up to'

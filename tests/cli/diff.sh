@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016
 #
-# diff.sh - traces of two builds compared, and traces held against limits.
+# diff.sh - compares traces of two builds, and traces with limits.
 
-# The second build: two lines further down, a static function has another name,
-# half as many rows again, one leak less and one more.
+# The second build: two lines further down; a static function is renamed; half as many rows more;
+# one leak less and one more.
 sheet_source() { # NAME ROWS FREED EXTRA LINES
 	[ -z "$5" ] || printf '%s\n\n' "$5"
 	cat <<END
@@ -226,7 +226,7 @@ test_check_json() {
 	expect_documented checks out
 }
 
-# A leak that another caller is charged with now is not new; one byte more is.
+# A leak that is now attributed to another caller is not new; one byte more is.
 test_check_leaks_that_moved() {
 	local who
 	for who in 'a 100' 'b 100' 'b 101'; do
@@ -256,7 +256,7 @@ END
 	expect_text out '  +101 bytes  page (moved.c:2) < b < main'
 }
 
-# Of a deep stack text shows the innermost part, JSON all.
+# Text shows the innermost part of a deep stack, JSON all of it.
 test_diff_deep_stacks() {
 	cat >deep.c <<'END'
 #include <stdlib.h>

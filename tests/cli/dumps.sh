@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# dumps.sh - a profile while its program runs: dumps on a signal and every N seconds,
-# and mprof ctl.
+# dumps.sh - profiles of a running program: dumps on a signal and every N seconds, and mprof ctl.
 
-# Keeps 1000 bytes for each byte that it reads, and says so.
+# Keeps 1000 bytes for each byte that it reads, and prints a line.
 steps() {
 	cat >steps.c <<'END'
 #include <stdlib.h>
@@ -90,7 +89,7 @@ test_dump_by_ctl() {
 	expect_text err "invalid action 'dmp': expected dump, status, pause, resume or clear"
 }
 
-# Paused, no new blocks; what lived is still seen to end.
+# While paused, no new blocks count; frees of older blocks do.
 test_dump_pause() {
 	local conf
 	steps
@@ -140,13 +139,13 @@ test_dump_on_signal() {
 	done
 	run "$mprof" profile --dump-signal=SIGUSR2 -o other -- true
 	expect_status 0
-	# The program's own handler stays.
+	# The program's own handler stays in place.
 	run env MPROF_CONF='MODE=Profile DUMP_SIGNAL=USR1' LD_PRELOAD="$build/libmprof.so" \
 		bash -c 'trap "echo mine" USR1; kill -USR1 $$; true'
 	expect_text out mine
 }
 
-# Eight threads that call all the time, and a handler that writes meanwhile.
+# Eight threads allocate constantly while a handler writes.
 test_dump_of_threads() {
 	cat >busy.c <<'END'
 #include <pthread.h>
@@ -204,7 +203,7 @@ END
 	grep -q 'main ' malloc.prof.*.1 || bad 'no stack in a dump'
 }
 
-# What was before a clear is forgotten, also by threads that make no call at that moment.
+# A clear drops earlier figures, also of threads that make no call at that time.
 test_dump_clear() {
 	local conf
 	steps
@@ -278,7 +277,7 @@ END
 	expect_same 'calls and live bytes of the second round' "$(cat out)" "[4000,$((4 * $(awk 'BEGIN {for (i = 0; i < 500; i++) n += 100 + i % 7; print n}')))]"
 }
 
-# Grows to 40 MB and back, twice, in steps; then recurses.
+# Grows to 40 MB and shrinks again, twice, in steps; then recurses.
 grows() {
 	cat >grows.c <<'END'
 #include <stdlib.h>
@@ -362,7 +361,7 @@ test_dump_at_stacks_and_peaks() {
 	[ ! -e d.9 ] || bad 'too many dumps'
 }
 
-# Figures and histograms over time in one table: each dump appends a line, so does the end.
+# Figures and histograms over time in one table: each dump appends a line, and so does the end.
 test_dump_stat() {
 	local n bins
 	cat >zeros.c <<'END2'
@@ -396,7 +395,7 @@ END2
 	expect_lines mprof.*.stat 2
 }
 
-# What is all freed is left out on demand.
+# Stacks without live blocks are omitted on request.
 test_dump_hide_zero_live() {
 	cat >half.c <<'END2'
 #include <stdlib.h>
@@ -419,8 +418,8 @@ END2
 	expect_same 'rows' "$(jq -c '[.rows[] | .function] | index("gone")' out)" null
 }
 
-# The file says how its clock is read, and a program that joins it after exec may have measured
-# another shift: its times are by the file all the same.
+# The clock is described in the file. A program that joins it after exec may have measured another
+# shift; its times must still follow the file.
 test_dump_stat_by_the_clock_of_the_file() {
 	cat >patch.c <<'END2'
 #include <mprof/format.h>

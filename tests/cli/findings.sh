@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016
 #
-# findings.sh - who asked, by one rule in every view; findings that sum what they
-# name; proposals that can be carried out; names that the trace does not have.
-# Of programs whose every figure is known.
+# findings.sh - one rule in every view for who requested a block; findings whose figures add up;
+# proposals that can be applied; names that the trace does not contain. The programs' figures are
+# all known.
 
-# ---- C++: what the program called of the library is folded away ----
+# ---- C++: library functions that the program called are hidden ----
 
-# Lines count: figures are looked up by them.
+# Line numbers matter: figures are looked up by them.
 words_source() {
 	cat <<'END_OF_SOURCE'
 #include <map>
@@ -76,7 +76,7 @@ test_who_asked_is_of_the_program() {
 	grep -Eq 'of it by read \(words.cc\)$' out || bad "blamed: $(cat out)"
 	run "$mprof" diff --value calls --json log log
 	expect_same 'leaves of diff' "$(json out '[.rows[] | select(.after.calls > 1) | .function | startswith("std::")] | any')" false
-	# What is folded away can be asked for, and is counted as what it is.
+	# Hidden functions can be selected, and are counted as themselves.
 	run "$mprof" report callers '*push_back' --sort calls --json log
 	expect_same 'push_back' "$(json out .total.calls)" "$(calls_through push_back)"
 	run "$mprof" export --to csv log
@@ -189,8 +189,8 @@ test_findings_sum_what_they_name() {
 	expect_same grown "$(json answer '.findings[] | select(.finding == "realloc") | "\(.function):\(.line) \(.lines)"')" 'index::add:8 1'
 }
 
-# One line, two callers: one frees at once what the other keeps.  Another line of the function has
-# calls, too, but none of the figure: they are not of the line that is named.
+# One line with two callers: one frees immediately what the other keeps. Calls of another line of
+# the function are not in the figure of the named line.
 test_findings_count_all_calls_of_a_line() {
 	cat >callers.c <<'END_OF_SOURCE'
 #include <stdlib.h>
@@ -231,7 +231,7 @@ END_OF_SOURCE
 	expect_no_text out '--drop-site'
 }
 
-# Carries out every proposal: it changes something, and not the whole program.
+# Applies every proposal: it must change some calls, but not all of them.
 expect_proposals() { # FILE
 	local line n=0
 	sed -n 's/^ *\(mprof replay [^#]*[^# ]\)\( *#.*\)*$/\1/p' "$1" >proposals
@@ -253,10 +253,10 @@ test_findings_propose_what_can_be_done() {
 	run "$mprof" report log
 	expect_text out 'mprof replay --drop-site both:11 log # what that would save'
 	expect_proposals out
-	# Only what the line itself asked for: not once(), which another line of it calls.
+	# Only requests of the line itself, not of once(), which another of its lines calls.
 	run "$mprof" replay --drop-site both:11 --allocator glibc --reps 0 --no-heaps --json log
 	expect_same dropped "$(json out '.changes[0].blocks')" 1600
-	# Blocks of 100,000 bytes do not fit into a pool, and there is nothing else.
+	# Blocks of 100,000 bytes do not fit into a pool, and the program has no others.
 	run "$mprof" report large.log
 	expect_words out 'was allocated by large (two.c:'
 	expect_words out 'It also makes 100 % of all allocations (1,000)'
@@ -295,7 +295,7 @@ test_replay_of_lines_and_stacks() {
 	expect_words out '100 others of 9.5 MiB did not, being larger than 16.0 KiB'
 }
 
-# ---- rows merge by what they show ----
+# ---- rows with the same text are merged ----
 
 unrolled_source() {
 	cat <<'END_OF_SOURCE'
@@ -339,7 +339,7 @@ test_rows_merge_by_what_they_show() {
 	unrolled_source >unrolled.c
 	cc -O2 -g -pthread -o unrolled unrolled.c
 	"$mprof" record -o log -- ./unrolled 2>/dev/null
-	# The loop is unrolled indeed: its calls come from several addresses.
+	# The loop is really unrolled: its calls have several addresses.
 	run "$mprof" dump --stacks --function malloc log
 	[ "$(grep -o '@[0-9]*$' out | sort -u | wc -l)" -ge 3 ] || bad 'the loop was not unrolled'
 	for view in hot peak leaks waste lifetimes; do
@@ -366,7 +366,7 @@ test_rows_merge_by_what_they_show() {
 	done
 }
 
-# ---- names that are not there ----
+# ---- names that the trace does not contain ----
 
 test_filters_that_match_nothing() {
 	local command
@@ -406,7 +406,7 @@ test_filters_that_match_nothing() {
 	run "$mprof" dump --pid 1 log
 	expect_status 2
 	expect_text err 'no process with pid 1'
-	# What is there, but not together, is an answer.
+	# Names that exist, but not together, give an answer.
 	run "$mprof" report hot --function once --size 1M.. log
 	expect_status 0
 	expect_words out 'No block passes --function once --size: each occurs in the trace, but no block matches all of them.'
@@ -416,13 +416,13 @@ test_filters_that_match_nothing() {
 	run "$mprof" dump --function memalign log
 	expect_status 0
 	expect_text err 'no call in'
-	# Filters are of views.
+	# Filters belong to views.
 	run "$mprof" report --function both log
 	expect_status 2
 	expect_text err 'mprof report peak --function'
 }
 
-# A function that went away: the message says what to do, and --allow-missing does it.
+# A function that no longer exists: the message names the remedy, and --allow-missing applies it.
 test_check_of_a_function_that_is_gone() {
 	two_lines
 	run "$mprof" check --max-calls once=1000 --baseline log large.log
@@ -438,7 +438,7 @@ test_check_of_a_function_that_is_gone() {
 	expect_status 0
 }
 
-# What the C library allocates for its callers, they cannot take from a pool.
+# Blocks that the C library allocates for its callers cannot come from a pool.
 test_findings_propose_no_pool_for_the_c_library() {
 	local by
 	for by in 'strdup("some text")' 'malloc(10)'; do

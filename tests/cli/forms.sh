@@ -207,7 +207,7 @@ test_manual_pages() {
 	[ "$(wc -l <"$root/man/mprof.1.in")" -le 300 ] || bad 'mprof(1) is longer than 300 lines'
 }
 
-# The program's own rows against what was made of them.
+# Compares the program's own rows with what is generated from them.
 test_each_option_is_in_page_and_completion() {
 	local command option n=0
 	for command in $("$mprof" help --rows | sed -n 's/^C\t//p'); do
@@ -222,7 +222,8 @@ test_each_option_is_in_page_and_completion() {
 			grep -q -e "--$option\( \|\[\|$\)" help || bad "$command --help=all does not have --$option"
 			grep -qx -e "--$option" bash || bad "bash does not complete $command --$option"
 			grep -qF -e "'--$option:" zsh || bad "zsh does not complete $command --$option"
-			# The parser knows it: whatever else is wrong, it is not the name of the option.
+			# The parser knows the option: any other error is fine, but not an unknown
+			# name.
 			run "$mprof" "$command" "--$option"
 			expect_no_text err 'unknown option'
 		done

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# guard.sh - MODE=Guard: errors in the use of the heap, and programs that make none.
+# guard.sh - MODE=Guard: heap errors, and programs without any.
 
 guarded() { # [KEY=VALUE...] -- COMMAND...
 	local conf=
@@ -71,7 +71,7 @@ test_guard_foreign() {
 	expect_text err 'that is not mapped'
 }
 
-# Every function that hands out blocks, alignments, C++.
+# Every function that returns blocks, alignments, C++.
 test_guard_functions() {
 	guarded -- "$build/preload/misuse" ways
 	expect_status 3
@@ -114,7 +114,7 @@ test_guard_keys() {
 	[ -s other ] || bad 'GUARD_PATH is not heeded'
 }
 
-# Without mprof around it: a line for each error, and the file.
+# Preloaded without mprof: a line for each error, and the file.
 test_guard_by_hand() {
 	run env MPROF_CONF=MODE=Guard "LD_PRELOAD=$build/libmprof.so" "$build/preload/misuse" overrun
 	expect_status 3
@@ -155,7 +155,7 @@ test_guard_clean() {
 	guard_is_clean "$build/preload/threads" 20 1000
 }
 
-# Recording has ended there, so that no system call of ours ends the program.
+# Recording has ended, so none of our system calls ends the program.
 test_guard_in_a_sandbox() {
 	run "$build/preload/misuse" sandbox
 	expect_status 3
@@ -164,7 +164,7 @@ test_guard_in_a_sandbox() {
 	expect_same output "$(cat out)" 'still here'
 }
 
-# A trace that no Guard wrote says so.
+# A trace that was not written by Guard says so.
 test_guard_of_other_trace() {
 	run "$mprof" record -o log -- true
 	run "$mprof" report errors log

@@ -2,8 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016
 #
-# heap.sh - what is said of leaks, mappings and whose blocks they are, of
-# programs whose truth is known.
+# heap.sh - leaks, mappings and owners of blocks, in programs whose figures are known.
 
 # Keeps 100,000 bytes in each of 300 steps, in THREADS threads of PROCESSES
 # processes, then ends by HOW: a signal, 0 (exit) or "wait" (keeps all at once, then waits until
@@ -62,7 +61,7 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o leaker leaker.c || bad 'leaker.c does not compile'
 }
 
-# It is called growing, over most of the run, which reaches behind its peak.
+# It is reported as growing, over most of the run, even after its peak.
 expect_growing() { # WHAT BYTES
 	run "$mprof" report leaks --json log
 	expect_same "$1: kind" "$(json out '"\(.rows[0].evidence.kind) \(.total.figures.leaked)"')" "growing $2"
@@ -117,7 +116,7 @@ test_leaks_of_what_was_killed() {
 	expect_words out '28.6 MiB was live at the end, growing throughout the run: all 300 blocks allocated by keep (leaker.c:'
 }
 
-# Few bytes, but nearly all blocks that were never freed.
+# Few bytes, but nearly all of the blocks that were never freed.
 test_leaks_of_small_blocks() {
 	cat >small.c <<'END'
 #include <stdlib.h>
@@ -148,13 +147,13 @@ test_leaks_preloaded_by_hand() {
 		LD_PRELOAD=$build/libmprof.so MPROF_CONF='MODE=LogMmap LOG_PATH=log' ./leaker $how 2>err
 		expect_growing "by hand, $how" 30000000
 	done
-	# Seen as the program left it, and compressed afterwards.
+	# Read as the program left it, and again after compression.
 	run "$mprof" compress log
 	expect_status 0
 	expect_growing 'by hand, compressed' 30000000
 }
 
-# munmap of parts, of several mappings, of holes; MAP_FIXED over what is there; mremap; in a child.
+# munmap of parts, of several mappings, of holes; MAP_FIXED over mappings; mremap; in a child.
 test_maps_that_overlap() {
 	cat >maps.c <<'END'
 #define _GNU_SOURCE
@@ -189,7 +188,7 @@ END
 	cc -g -o maps maps.c || bad 'maps.c does not compile'
 	run "$mprof" record -o log -- ./maps
 	run "$mprof" report --json log
-	# Of the program 1 + 3 + 5 + 0 + 1 MiB, of the child 1.
+	# The program has 1 + 3 + 5 + 0 + 1 MiB, the child 1.
 	expect_same 'what munmap unmapped' \
 		"$(json out '"\(.calls.munmap) \(.bytes.munmap)"')" \
 		"6 $((11 * 1048576))"
@@ -235,7 +234,7 @@ void work(void)
 END
 }
 
-# What doctor, record, report and stat say of ./PROGRAM, told by its first words.
+# What doctor, record, report and stat print about ./PROGRAM, identified by its first words.
 expect_own() { # WORDS VERDICT COMMAND...
 	local words=$1 verdict=$2
 	shift 2
@@ -255,7 +254,7 @@ test_own_malloc() {
 	own_malloc_source >own.c
 	echo 'void work(void); int main(void) { work(); return 4; }' >main.c
 	cc -g -O1 -fno-builtin -DSEEN= -o own own.c main.c
-	# Found by the hash table of the dynamic symbols alone, and without one.
+	# Found in the hash table of the dynamic symbols alone, and without a hash table.
 	cc -s -rdynamic -O1 -fno-builtin -DSEEN= -DMARK -o marked own.c main.c
 	cc -s -rdynamic -Wl,--hash-style=sysv -O1 -fno-builtin -DSEEN= -DMARK -o sysv own.c main.c
 	cc -g -O1 -fno-builtin -DSEEN='__attribute__((visibility("hidden")))' -o hidden own.c main.c
@@ -280,11 +279,11 @@ test_own_malloc() {
 	run "$mprof" record -o log -- ./own
 	run "$mprof" report log
 	expect_words out "No call was seen: '$PWD/own' defines malloc itself"
-	# One that is preloaded before us; and a library that can be replaced is nothing to tell of.
+	# One that is preloaded before us; a library that can be replaced needs no message.
 	LD_PRELOAD=$PWD/libfair.so:$build/libmprof.so MPROF_CONF='MODE=LogMmap LOG_PATH=hand' ls >/dev/null
 	run "$mprof" report hand
 	expect_words out "libfair.so' defines malloc itself, which is preloaded before libmprof.so's"
-	# Nor is a program at a fixed address that takes the address of malloc.
+	# Neither does a program at a fixed address that takes the address of malloc.
 	echo '#include <stdlib.h>
 		void *(*volatile f)(size_t) = malloc; int main(void) { f(3); return malloc(5) == 0; }' >fixed.c
 	cc -O1 -fno-builtin -no-pie -fno-pie -o fixed fixed.c
@@ -297,7 +296,7 @@ test_own_malloc() {
 	expect_same 'seen in fair' "$(json out '"\(.calls.malloc) \(.own_malloc | length)"')" '100 0'
 }
 
-# The first finding: what of it, and the line that is blamed; or nothing.
+# Kind and line of the first finding, or nothing.
 outside() {
 	run "$mprof" report --json log
 	json out '[.findings[0] // {} | select(.finding == "outside") |
@@ -355,7 +354,7 @@ END
 	expect_same 'by hand' "$(outside)" 'arena:12 true true false'
 }
 
-# CPython's own allocator; report and doctor go by one table.
+# CPython's own allocator: report and doctor use the same table.
 test_memory_of_a_runtime() {
 	local python
 	python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
@@ -375,7 +374,7 @@ test_memory_of_a_runtime() {
 	expect_no_text out 'allocator maps'
 }
 
-# By stack and never by size: blocks of the program as large as libstdc++'s pool are the program's.
+# Recognised by stack, not by size: blocks of the program may be as large as libstdc++'s pool.
 test_blocks_of_the_runtime() {
 	cat >pool.cc <<'END'
 #include <clocale>
@@ -400,7 +399,8 @@ END
 		run "$mprof" report --json log
 		expect_same "$program: pool" "$(json out '[.kept.by[] | select(.why | startswith("libstdc++")) |
 			"\(.live_bytes) \(.live_blocks) \(.peak_bytes)"] | join(", ")')" '72704 1 72704'
-		# Whether what the peak says is said again of leaks depends on when the two blocks came.
+		# Whether leaks repeat the figures of the peak depends on when the two blocks were
+		# allocated.
 		expect_same "$program: findings of the peak and of leaks" \
 			"$(json out '[.findings[] | select(.finding == "peak" or .finding == "leak") | "\(.function) \(.part)"] | unique | join(", ")')" \
 			'mine 145408'
@@ -416,7 +416,7 @@ END
 	expect_same 'kept, if nothing is suppressed' "$(json out '.kept.live_bytes')" 0
 }
 
-# Buffers of stdio that come late do not make what the same function left early a growing leak.
+# Late buffers of stdio do not turn early leaks of the same function into a growing leak.
 test_suppressed_blocks_are_no_evidence() {
 	cat >late.c <<'END'
 #include <stdio.h>
@@ -446,8 +446,8 @@ END
 	expect_same suppressed "$(json out '[.suppressed[] | "\(.why) \(.calls)"] | join(", ")')" 'buffers of stdio 30'
 }
 
-# Why a process stays large after it freed its blocks: what lies beside live blocks, with whose, and
-# what lies alone.  Not of a program that frees everything at the end, or has it live.
+# Why a process stays large after it freed its blocks: free memory beside live blocks, with their
+# owner, and on pages of its own. Not reported if everything is freed at the end, or live.
 test_freed_memory_that_stays() {
 	cat >stays.c <<'END'
 #include <pthread.h>

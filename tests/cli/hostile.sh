@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# hostile.sh - files that were made to do harm: what they may take, and what they may say.
+# hostile.sh - malicious files: what they may cost and print.
 
 # make_trace FILE CALLS: (function, (four values)), ... in Python; B is an address.
 make_trace() {
@@ -12,7 +12,7 @@ B = 0x7f0000000000
 make(sys.argv[1], eval(sys.argv[2]))' "$1" "$2" || bad "no trace"
 }
 
-# Figures as large as figures can be: every picture comes to an end.
+# The largest possible figures: every picture is finished.
 test_hostile_image_of_the_largest_blocks() {
 	local how
 	make_trace log '[(MALLOC, (B, 1 << 61, 1 << 61, 0)),
@@ -25,7 +25,7 @@ test_hostile_image_of_the_largest_blocks() {
 	done
 }
 
-# Terabytes in a file of some kilobytes: no command takes 2 GB for it.
+# Files of some kilobytes that claim terabytes: no command takes 2 GB for them.
 test_hostile_sizes_take_no_memory() {
 	local command
 	make_trace log '[(MALLOC, (B + (i << 36), 1 << 40, 1 << 40, 0)) for i in range(12)]'
@@ -49,7 +49,7 @@ test_hostile_memory_option() {
 	[ "$status" = 0 ] || expect_text err ' within 0.1 GiB; --memory SIZE allows more'
 }
 
-# What a replay would touch is asked about; what it would not is not, nor is it limited.
+# A replay refuses to touch much memory without --memory; memory that it does not touch has no limit.
 test_hostile_replay_of_gigabytes() {
 	make_trace log '[(MALLOC, (B, 2400 << 20, 2400 << 20, 0)), (FREE, (B, 0, 0, 0))]'
 	run "$mprof" replay --quick --allocator glibc log
@@ -64,7 +64,7 @@ test_hostile_replay_of_gigabytes() {
 	expect_text err '--memory 3G allows it'
 }
 
-# The same of a trace that says how much was touched: all of it, or a little.
+# The same for a trace that records how much was touched: all of it, or a little.
 test_hostile_replay_of_touched_gigabytes() {
 	local bytes
 	for bytes in '2400 << 20' 4096; do
@@ -80,7 +80,7 @@ test_hostile_replay_of_touched_gigabytes() {
 	done
 }
 
-# A FIFO where a file should be is not waited for.
+# A FIFO in place of a file is not waited for.
 test_hostile_fifos() {
 	local command
 	mkfifo log
@@ -94,8 +94,8 @@ test_hostile_fifos() {
 	done
 }
 
-# A trace names objects and arguments as it likes: whatever prints them, a terminal is not told
-# what to do and a spreadsheet has nothing to calculate.
+# Objects and arguments in a trace may have any name: no output controls the terminal or makes a
+# spreadsheet calculate.
 test_hostile_names() {
 	local name format
 	name='=1+1\x1b]0;title\x07\xff\xc2\x9b31m\r\x7f'

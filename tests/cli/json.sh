@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# json.sh - the answers of every command against the reference, which is made from the rows that
-# emit them.  Views and reports are in report.sh, views.sh, trees.sh and diff.sh.
+# json.sh - compares the answers of all commands with the reference that is generated from the rows
+# that emit them. Views and reports are in report.sh, views.sh, trees.sh and diff.sh.
 
 asked() { # COMMAND...: its JSON in out
 	run "$mprof" "$@"
@@ -75,7 +75,7 @@ test_json_of_changes() {
 	done
 }
 
-# What is not in the reference, has another type, or is missing is found.
+# Fields that are unknown, have another type, or are missing are found.
 test_json_reference_is_strict() {
 	run "$mprof" record -o log -- ls /
 	asked report peak --json log

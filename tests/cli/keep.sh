@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # programs of other languages stand in single quotes
 #
-# keep.sh - mprof destroys nothing: neither what was recorded before nor what is not its own.
+# keep.sh - mprof destroys nothing: neither earlier recordings nor files of others.
 
 hash_of() { # FILE...
 	cat "$@" 2>/dev/null | sha256sum | cut -d' ' -f1
@@ -48,14 +48,14 @@ test_keep_earlier_recordings() {
 	expect_same 'files' "$(ls | tr '\n' ' ')" \
 		'answer answer.old counts counts.old err mprof.log mprof.log.old out '
 	run "$mprof"
-	expect_text out 'Start with one of these:' # there is no mprof.counts
+	expect_text out 'Start with one of these:' # no mprof.counts here
 	"$mprof" stat -c mprof.counts -o /dev/null -- ls
 	"$mprof" stat -c mprof.counts -o /dev/null -- ls
 	run "$mprof"
 	expect_no_text out mprof.counts.old
 }
 
-# The old trace neither goes nor moves when the new run has nothing to take its place.
+# The old trace stays where it is if the new run has nothing to replace it.
 test_keep_when_nothing_is_recorded() {
 	local before command
 	make_static || return
@@ -90,7 +90,7 @@ test_keep_when_nothing_is_recorded() {
 	expect_same 'after a setuid program' "$(hash_of log log.old counts)" "$before"
 }
 
-# malloc is the program's own: it runs with our library, but nothing arrives there.
+# malloc is the program's own: the library is loaded, but no call reaches it.
 test_keep_when_the_allocator_is_the_programs() {
 	local before
 	cat >own.c <<'END'
@@ -114,7 +114,7 @@ END
 	expect_same files "$(ls log* | tr '\n' ' ')" 'log log.old '
 }
 
-# What is not ours: for the file and for FILE.old.
+# Files of others, at the path and at FILE.old.
 make_strangers() { # NAME: makes $kind there
 	case $kind in
 	text) echo 'a text of mine' >"$1" ;;
@@ -214,8 +214,8 @@ test_keep_files_that_are_named_twice() {
 	grep -q usr both && grep -q 'Calls to the allocator' both || bad 'program and answer do not share stdout'
 }
 
-# Outputs that are made of recordings: never over an input or a recording, and under a name
-# that nobody chose never over what mprof did not make.
+# Outputs that are made from recordings never replace an input or a recording, and under a default
+# name never a file that mprof did not write.
 test_keep_inputs() {
 	local command before
 	"$mprof" record -o run.log -- ls >out 2>err
@@ -329,7 +329,7 @@ test_keep_when_mprof_is_killed() {
 	"$mprof" record -o log -- ls >out 2>err
 	before=$(hash_of log)
 	for signal in KILL TERM INT HUP; do
-		# Without a recording, whoever dies: the old one is where it was.
+		# If nothing was recorded, whichever process dies: the old one is in its place.
 		rm -f ready stop
 		printf '#include <unistd.h>\n#include <fcntl.h>\nint main(void) { close(creat("ready", 0600)); for (int i = 0; i < 500 && access("stop", 0); i++) usleep(10000); return 0; }\n' >wait.c
 		"${CC:-cc}" -static -o wait wait.c || return
@@ -339,7 +339,7 @@ test_keep_when_mprof_is_killed() {
 		wait $!
 		: >stop
 		expect_same "the old trace after SIG$signal" "$(hash_of log)" "$before"
-		# With one: it is kept beside it.
+		# If something was recorded, the old one is kept beside it.
 		rm -f ready stop log.old
 		cp log copy
 		perl -e '$SIG{INT} = "DEFAULT"; setpgrp; exec @ARGV' "$mprof" record -o log -- \
@@ -359,7 +359,7 @@ test_keep_when_mprof_is_killed() {
 	done
 }
 
-# Whoever comes first, the old trace and both new ones are there afterwards.
+# In any order, the old trace and both new ones exist afterwards.
 test_keep_with_runs_that_start_at_once() {
 	local i before
 	"$mprof" record -o first -- ls >out 2>err

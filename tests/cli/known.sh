@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# known.sh - programs whose figures follow from their text: what users of other profilers run to
-# see whether one is right.  totals.sh has more of them.
+# known.sh - programs whose figures follow from their source, such as users write to test a
+# profiler. totals.sh has more of them.
 
 # ./known PATTERN: the first letter chooses.
 known() {
@@ -137,7 +137,8 @@ known_figure() { # FUNCTION PATH
 	jq -c ".rows[] | select(.function == \"$1\") | $2" rows
 }
 
-# A copy for each element, where a reference was meant: each copy is of the line of the constructor.
+# A copy for each element where a reference was meant: each copy belongs to the line of the
+# constructor.
 test_known_copies() {
 	known
 	known_profile ./known copies
@@ -173,7 +174,7 @@ test_known_growth_by_realloc() {
 	expect_words out 'Reallocated: 4,094 blocks'
 }
 
-# 640,000 arrays and as many list nodes, of which few are left in many pages.
+# 640,000 arrays and as many list nodes, a few of which keep many pages.
 test_known_fragments() {
 	local how live most
 	known
@@ -214,7 +215,7 @@ int main(int argc, char **argv)
 END
 }
 
-# mremap is a mapping and an unmapping; what is not mapped is not unmapped.
+# mremap counts as mapping and unmapping; unmapping a range that is not mapped does not count.
 test_known_maps() {
 	maps_source >maps.c
 	cc -g -O0 -D_GNU_SOURCE -o maps maps.c || bad 'maps.c does not compile'
@@ -235,7 +236,8 @@ test_known_maps() {
 	expect_same 'as the trace says' "$("$mprof" report --json log | jq -c '[.bytes.munmap, .maps.mapped_bytes]')" '[1048576,0]'
 }
 
-# 8 threads with 2 million calls each: none is lost; what lived at a moment is known of a trace.
+# 8 threads with 2 million calls each: none is lost, and a trace shows what was live at a given
+# time.
 test_known_eight_threads() {
 	known
 	known_profile ./known eight
@@ -251,7 +253,7 @@ test_known_eight_threads() {
 	expect_same 'live at the end' "$("$mprof" report peak --by function --at end --json log | jq '[.rows[] | select(.function == "make")] | length')" 0
 }
 
-# A trace of more than 1 GB, and what reading it takes.
+# A trace of more than 1 GB, and the memory and time to read it.
 test_known_large_trace() {
 	[ "$(df -Pk . | awk 'NR == 2 {print int($4 / 1048576)}')" -ge 4 ] || return 0
 	known
@@ -264,7 +266,7 @@ test_known_large_trace() {
 	rm -f log
 }
 
-# Which sizes a function asked for, on request; over threads and merged files.
+# The sizes that a function requested, on demand; over threads and merged files.
 test_known_sizes_of_a_function() {
 	local sizes='[.rows[] | [.size, .figures.calls, .figures.total, .figures.live]] | sort'
 	cat >sizes.c <<'END'
@@ -317,7 +319,7 @@ END
 	expect_same 'the other figures' "$(json out '.rows[] | select(.function == "mixed") | .figures.calls')" 301
 }
 
-# Before recording is switched on nothing counts, afterwards all does.
+# Before recording is switched on nothing counts, afterwards everything does.
 test_known_switched_on() {
 	cat >switched.c <<'END'
 #include <stdlib.h>
@@ -347,7 +349,7 @@ known_profile_paused() {
 	"$mprof" report hot --by function --json --top 0 file >rows 2>err
 }
 
-# The figures of a real program in each form, read by the tools that they are for.
+# The figures of a real program in each export format, read by its tool.
 test_known_exports() {
 	local value flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl total
 	cat >demo.py <<'END'
@@ -383,7 +385,7 @@ END
 	expect_same 'csv' "$(python3 -c 'import csv; print(sum(int(r["bytes"]) for r in csv.DictReader(open("file.csv"))))' 2>&1)" "$(jq .total.figures.total json)"
 }
 
-# Names of a library that is loaded and unloaded while the program runs, with file and line.
+# Names in a library that is loaded and unloaded while the program runs, with file and line.
 test_known_plugins() {
 	cat >plugin.c <<'END'
 #include <stdlib.h>
@@ -412,7 +414,7 @@ END
 	expect_same 'calls, file, line' "$(known_figure in_plugin '[.figures.calls, .figures.total, (.file | split("/") | last), .line]')" '[3,963,"plugin.c",3]'
 }
 
-# A block too short at either end: two words before it, one byte after it.
+# Writes outside a block: two words before it, one byte after it.
 test_known_guard() {
 	cat >guarded.c <<'END'
 #include <stdlib.h>
@@ -438,7 +440,7 @@ END
 		'[["overrun",1,"chars"],["underrun",8,"ints"]]'
 }
 
-# Static memory: what variables take, and how much of it is there.
+# Static memory: sizes of variables, and how much of them is resident.
 test_known_variables() {
 	[ "$(awk '/^MemAvailable/ {print int($2 / 1024)}' /proc/meminfo)" -gt 3000 ] || return 0
 	cat >static.c <<'END'

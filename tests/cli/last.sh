@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# last.sh - mprof record --last: only the last calls, at any ending.
+# last.sh - mprof record --last: only the last calls, however the program ends.
 
 # ./steps_up N [THREADS [SIGNAL]]: each thread allocates blocks of 1, 2 ... 5000 bytes over and
 # over, N of them, and frees each one when it has 100.  In the end SIGNAL.
@@ -47,12 +47,12 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o steps_up steps_up.c || bad 'does not compile'
 }
 
-# The sizes that `step` was asked for in LOG, one a line.
+# The sizes that `step` requested in LOG, one a line.
 last_sizes() { # LOG
 	"$mprof" dump --function malloc --json "$1" | jq -r 'select(.size <= 5000) | .size'
 }
 
-# What is there of a thread that did N steps: the last ones, none missing.
+# The calls of a thread that made N steps: the last ones, without a gap.
 expect_last_steps() { # LOG N LEAST
 	last_sizes "$1" >found
 	[ "$(wc -l <found)" -ge "$3" ] || bad "only $(wc -l <found) steps in $1"

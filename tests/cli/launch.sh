@@ -36,7 +36,7 @@ test_signal_is_passed_on() {
 	expect_same 'end of test' "$(how_it_ends "$mprof" -t 'kill -9 $$')" 'signal 9'
 }
 
-# The header has entries for 896: later processes take over those of ended ones.
+# The header has 896 entries: later processes reuse those of ended ones.
 test_more_processes_than_entries() {
 	run "$mprof" record -o log -- sh -c \
 		'i=0; while [ $i -lt 950 ]; do /bin/true; i=$((i+1)); done; /bin/ls / >/dev/null'
@@ -219,7 +219,7 @@ test_term_and_hup_are_handed_on() {
 }
 
 test_interrupt_is_for_the_program() {
-	# As a terminal does: to the whole process group.
+	# To the whole process group, as a terminal does.
 	perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' "$mprof" stat -o answer -- perl -e '
 		$SIG{INT} = sub { exit 6 }; open F, ">ready"; close F; sleep 20' 2>err &
 	wait_for test -e ready
@@ -238,7 +238,7 @@ test_sigchld_ignored_by_the_caller() {
 test_standard_streams_are_the_programs() {
 	echo 'through and through' | "$mprof" record -o log -- cat >out 2>err
 	expect_same stdout "$(cat out)" 'through and through'
-	# Ours is high, far above what programs count on.
+	# Our descriptor is far above those that programs count on.
 	local show='ls /proc/self/fd | awk "\$1 < 256" | tr "\n" " "'
 	"$mprof" record -o log -- sh -c "$show" >recorded 2>err
 	sh -c "$show" >native
@@ -343,7 +343,7 @@ test_static_program() {
 	expect_status 1
 	run "$mprof" -t ./static
 	expect_status 0
-	# Run by something that is recorded: the parent tells.
+	# Started by a recorded process: the parent reports the end.
 	run "$mprof" record -o log -- sh -c './static; exit 0'
 	run "$mprof" report log
 	expect_text out static
@@ -417,7 +417,7 @@ test_file_size_limit() {
 		print "fine\n"') >out 2>err
 	expect_same output "$(cat out)" fine
 	expect_text err 'recording ended early in 1 process: the disk is full, or'
-	# What could not be reserved was never written: it is not missing as well.
+	# Space that could not be reserved was never written, so it is not missing as well.
 	expect_no_text err 'damaged'
 	expect_no_text err 'uncompressed'
 	run "$mprof" report log
@@ -426,7 +426,7 @@ test_file_size_limit() {
 	expect_no_text out 'missing at the end'
 }
 
-# Libraries that few commands need would take most of the time that each needs to start.
+# Loading libraries that only some commands need would take most of the start-up time.
 test_start_loads_few_libraries() {
 	ldd "$mprof" >libraries
 	for library in libcairo libmicrohttpd libzip; do

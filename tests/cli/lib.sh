@@ -59,7 +59,7 @@ expect_documented() { # OBJECT FILE...
 		bad "${*:2}: $(head -5 undocumented)"
 }
 
-# How a program ended, told by its parent: "exit 3" or "signal 9".
+# How a program ended, according to its parent: "exit 3" or "signal 9".
 how_it_ends() {
 	perl -e 'my $s = system {$ARGV[0]} @ARGV; $s = $?;
 		print $s & 127 ? "signal " . ($s & 127) : "exit " . ($s >> 8), "\n"' \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# live.sh - what a report says of a program that still runs.
+# live.sh - reports on a program that is still running.
 
 # ./passes THREADS [PROCESSES]: threads begin and end all the time; each frees what the one
 # before it left, and leaves blocks to the next one.  A forked child frees some of them, too.
@@ -43,7 +43,7 @@ END
 	cc -g -O1 -pthread -o passes passes.c || bad 'does not compile'
 }
 
-# 20 reports of LOG while it is written: sound, and each has all that the one before had.
+# 20 reports of LOG while it is written: undamaged, and each has all events of the previous one.
 expect_live() { # LOG
 	local i now
 	live_events=0

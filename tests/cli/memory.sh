@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# memory.sh - an mprof whose memory ends after so many requests (tests/preload/lib/scarce.c).
+# memory.sh - mprof with a limited number of allocations (tests/preload/lib/scarce.c).
 
 scarce() { # REQUESTS COMMAND...: its stdout in out, its stderr in err, its status in $status
 	run timeout 60 env LD_PRELOAD="$build/preload/lib/scarce.so" SCARCE="$1" "${@:2}"
 }
 
-# One line says so, nothing half-written remains, and no signal ends it.  Libraries do worse: libdw
-# and json-c abort without memory, and fontconfig never ends.  So names come from the cache here.
+# It prints one line, leaves no incomplete file, and is not killed by a signal. Libraries are worse:
+# libdw and json-c abort without memory, and fontconfig never ends. So names come from the cache
+# here.
 test_memory_ends() {
 	local command n ended=0
 	"$mprof" record -o log -- ls -l / >/dev/null 2>&1
@@ -37,7 +38,7 @@ test_memory_ends() {
 	[ $ended = 1 ] || bad 'none of them ran out of memory'
 }
 
-# The processes that play end with mprof, and nothing of theirs remains.
+# The processes that play end with mprof and leave nothing behind.
 test_memory_of_replay() {
 	local n ended=0
 	"$mprof" record -o log -- "$build/preload/threads" 1 20000 >/dev/null 2>&1
@@ -61,7 +62,7 @@ nobody_plays() {
 	! pgrep -f "in=$PWD/x.play" >/dev/null
 }
 
-# The program is not harmed, and what was recorded is there.
+# The program is not harmed, and its recording is complete.
 test_memory_of_record() {
 	local n started=0
 	for n in 5 30 45 50 55 60 70 90 120 200 300 450 700 1000; do
@@ -80,7 +81,7 @@ test_memory_of_record() {
 	[ $started -ge 5 ] || bad "it started only $started times"
 }
 
-# mprof's own limit and the shell's are in the line.
+# The line names mprof's own limit and the shell's.
 test_memory_limits_are_named() {
 	"$mprof" record -o log -- ls -l / >/dev/null 2>&1
 	(ulimit -v 900000; scarce 200 "$mprof" report --memory 200M log; echo "$status" >status)

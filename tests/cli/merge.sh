@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# merge.sh - profiles add up, whatever the order.
+# merge.sh - profiles add up in any order.
 
 # Rank N keeps N + 1 blocks of 1000 bytes (rank 2: 50), in a thread and a forked child too.
 ranked() {
@@ -35,7 +35,7 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o ranked ranked.c || bad 'ranked.c does not compile'
 }
 
-# All that a profile says, but for its own name and size.
+# All contents of a profile except its own name and size.
 all_of() { # FILE
 	"$mprof" report --json "$1" 2>err | jq -S 'del(.file)'
 	for view in peak leaks hot temporary lifetimes; do
@@ -91,7 +91,7 @@ test_merge_adds_up() {
 	# What ran before exec is gone.
 	expect_same 'live blocks' "$("$mprof" report leaks --json all.profile | jq '.total.figures.leaked')" \
 		$((1000 * (1 + 2 + 50 + 4 + 0 + 1 + 2 + 3 + 1 + 2 + 50 + 4)))
-	# One alone is itself.
+	# One file alone is unchanged.
 	"$mprof" merge 2.profile -o one.profile 2>err
 	for i in peak leaks hot; do
 		"$mprof" report $i --json --top 0 2.profile | jq -S '[.rows[].figures | del(.lifetime)]' >a
@@ -126,7 +126,7 @@ test_merge_keeps_processes_and_ranks() {
 	expect_no_text out 'Hosts'
 }
 
-# Rank, process and thread as what a row is.
+# Rows by rank, process and thread.
 test_merge_by_rank() {
 	local i
 	ranked

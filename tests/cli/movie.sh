@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# movie.sh - the words of `mprof movie`: its files, and what it refuses.  tests/web plays them.
+# movie.sh - the options of `mprof movie`, its files and its errors. tests/web plays them.
 
 record_here() {
 	run "$mprof" record -o run.log -- sort -u /etc/services
@@ -107,7 +107,7 @@ test_movie_without_ffmpeg() {
 	expect_status 1
 	expect_one_line_error
 	expect_text err ffmpeg
-	# One that fails, and one that dies: nothing is left behind.
+	# One that fails, and one that is killed: neither leaves files behind.
 	printf '#!/bin/sh\nexit 7\n' >bin/ffmpeg
 	chmod +x bin/ffmpeg
 	run env PATH="$PWD/bin:$PATH" "$mprof" movie run.log --frames 50 -o x.mp4
@@ -132,7 +132,7 @@ is_over() { # PID; killed, it may still wait for somebody to ask how it ended
 test_movie_interrupted() {
 	local file pid
 	record_here
-	# One that takes no picture and waits for ever.
+	# One that never reads its input.
 	mkdir bin
 	printf '#!/bin/sh\necho $$ >pid\nexec sleep 1000\n' >bin/ffmpeg
 	chmod +x bin/ffmpeg
@@ -166,7 +166,7 @@ test_movie_videos() {
 		command -v ffprobe >/dev/null || continue
 		frames=$(ffprobe -v error -count_frames -select_streams v \
 			-show_entries stream=nb_read_frames -of csv=p=0 $file)
-		# Equal frames of an APNG are one.
+		# Equal frames of an APNG are one frame.
 		[ "${frames%,}" -ge 6 ] && [ "${frames%,}" -le 9 ] || bad "$file has $frames frames"
 	done
 }

@@ -36,15 +36,15 @@ END
 	expect_same outlier "$(json out '[.ranks[] | select(.outlier) | .rank] | join(" ")')" 2
 	run "$mprof" report all
 	expect_text out 'Rank'
-	# One file a rank by its own name, and a filter.
+	# One file for each rank under its own name, and a filter.
 	run env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 		mpirun --oversubscribe --mca btl self,tcp -n 4 "$mprof" profile -q --preset mpi --ranks 1,3 -- ./ranks
 	expect_status 0
 	expect_same 'files of two ranks' "$(find . -name 'mprof.*.profile' | sed 's/.*mprof\.[^.]*\.//' | sort | tr '\n' ' ')" '1.profile 3.profile '
 }
 
-# A library that has MPI_Init in two ways, as Open MPI (OMPI) and MPICH do, and says that this is rank
-# $RANK; and a program that needs it and allocates before MPI_Init and after.
+# A library with MPI_Init in two variants, as in Open MPI (OMPI) and MPICH, that reports rank $RANK;
+# and a program that needs it and allocates before and after MPI_Init.
 mpi_of_our_own() { # FLAGS
 	cat >mpi.c <<'END'
 #include <stdlib.h>
@@ -101,11 +101,11 @@ test_mpi_rank_from_mpi_itself() {
 		run "$mprof" merge ./"$kind".3 ./"$kind".5 -o "all$kind"
 		run "$mprof" report --json "./all$kind"
 		expect_same "ranks with $kind" "$(json out '[.ranks[].rank] | join(" ")')" '3 5'
-		# What a launcher says counts, and then MPI is not asked.
+		# The variable of a launcher takes precedence: MPI is not asked.
 		run env RANK=3 PMI_RANK=7 "$mprof" profile -q -o "set$kind.%r" -- ./own
 		expect_same "a variable with $kind" "$(ls -d ./set"$kind".*)" "./set$kind.7"
 	done
-	# To a program that needs no MPI, MPI_Init is not there.
+	# A program that does not need MPI does not see MPI_Init.
 	cat >none.c <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -134,8 +134,8 @@ END
 	expect_same 'the file of one process' "$(echo alone.[0-9]*)" alone.0
 }
 
-# The rank is known only after MPI_Init: until then all are recorded, and those that RANKS excludes
-# leave no file.
+# The rank is known only after MPI_Init: until then all ranks are recorded, and those that RANKS
+# excludes leave no file.
 test_mpi_rank_filter_from_mpi_itself() {
 	local kind
 	for kind in -DOMPI -DMPICH; do
@@ -149,14 +149,14 @@ test_mpi_rank_filter_from_mpi_itself() {
 		"$mprof" report hot --by function --json "./$kind.5" >out 2>err
 		expect_same 'calls before and after MPI_Init' "$(jq '[.rows[] | select(.function == "keep") | .figures.calls] | add' out)" 2
 	done
-	# An earlier file stays, also one of all calls.
+	# An earlier file stays, also if it has all calls.
 	run env RANK=5 "$mprof" record -q -o same.log --ranks 5 -- ./own
 	cp same.log copy
 	run env RANK=3 "$mprof" record -q -o same.log --ranks 5 -- ./own
 	expect_status 0
 	cmp same.log copy || bad 'the earlier file has changed'
 	[ ! -e same.log.old ] || bad 'the earlier file was renamed'
-	# What is left out does not go on recording: its file, seen from the program itself, does not grow.
+	# Recording of excluded ranks really stops: the program sees that the file does not grow.
 	cat >after.c <<'END'
 #include <stdlib.h>
 int MPI_Init(int *argc, char ***argv);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# names.sh - names of what was recorded: with debug info, without, from another
-# place, of a file that is gone, and as the user wants them.
+# names.sh - names in reports: with and without debug information, from another directory, of
+# deleted files, and in the form that the user wants.
 
 names_program() { # COMPILER OPTIONS...: records `prog`
 	cat >prog.cc <<'END'
@@ -68,7 +68,7 @@ test_names_without_pie_or_debug_info() {
 	expect_no_text out 'prog.cc'
 }
 
-# Recorded here, looked at where nothing is in its place.
+# Recorded here, read on a machine that has the files elsewhere or not at all.
 test_names_on_another_machine() {
 	names_program
 	objcopy --only-keep-debug prog prog.debug && strip prog &&
@@ -90,7 +90,7 @@ test_names_on_another_machine() {
 	[ ! -e cache ] || bad 'something was kept'
 }
 
-# Several of them are one line, which says what to do.
+# Several of them take one line, with the remedy.
 test_names_of_stripped_objects() {
 	names_program
 	strip prog
@@ -143,7 +143,7 @@ test_names_as_the_user_wants_them() {
 	expect_one_line_error
 }
 
-# Calls malloc from code that it generates, and says in a map what that is called: ./jit HOW [fork]
+# Calls malloc from generated code and writes its name to a map: ./jit HOW [fork]
 jit_source() {
 	cat <<'END'
 #define _GNU_SOURCE
@@ -199,7 +199,7 @@ test_names_of_generated_code() {
 	for how in js py other rubbish all link fifo 'js fork'; do
 		run "$mprof" record -o log -- ./jit $how
 		expect_status 0
-		# The file has the names: it may be read elsewhere, and later.
+		# The names are in the trace, so it can be read elsewhere and later.
 		find /tmp -maxdepth 1 -name 'perf-*.map' -user "$(id -u)" -newer jit.c -delete
 		run "$mprof" report peak log
 		expect_status 0
@@ -218,7 +218,7 @@ test_names_of_generated_code() {
 	find /tmp -maxdepth 1 -name 'perf-*.map' -user "$(id -u)" -newer jit.c -delete
 }
 
-# One file may be several programs: each is named as it was run, from wherever.
+# One file may be several programs: each has the name it was run by, from any directory.
 test_names_of_a_link() {
 	names_program -s
 	ln -s prog linked

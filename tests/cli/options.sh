@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# options.sh - the options of all commands, by the rows that help, pages and completions are made
-# of: a new option is tested as soon as it has a row.
+# options.sh - the options of all commands, from the rows that help, pages and completions are
+# generated from: a new option is tested as soon as it has a row.
 
 # The rows as "COMMAND<US>LETTER<US>NAME<US>TYPE<US>COMPLETIONS<US>OPTIONAL"; the first form has no
 # command.  OPTIONAL: 1 if the value may be missing.
@@ -12,7 +12,7 @@ option_rows() {
 		/^O/ { print command, $2, $3, $7, $8, $5 }'
 }
 
-# One line that names the option, the value, and what would be right; nothing is started.
+# One line names the option, the value, and what is expected; nothing is started.
 test_invalid_values() {
 	local command letter name type words optional value n=0
 	"$mprof" record -o log -- "$build/preload/fixture_a" 2>err
@@ -40,7 +40,7 @@ test_invalid_values() {
 	[ ! -e started ] || bad 'a program was started'
 }
 
-# One line on stderr, exit status 2, nothing on stdout; $1: what it is, the rest is the command.
+# One line on stderr, exit status 2, nothing on stdout. $1 describes it, the rest is the command.
 expect_refused() {
 	local line=$1
 	shift

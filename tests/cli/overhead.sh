@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# overhead.sh - runs that record less when that takes too much time: mprof record --overhead.
+# overhead.sh - runs that record less when recording takes too much time: mprof record --overhead.
 
 # ./busy N [THREADS [END]]: keeps 1000 blocks of 64 bytes (early), then each of THREADS + 1 threads
 # allocates and frees N blocks of 1 ... 500 bytes (turn), by realloc every 16th, then frees 600 of the
@@ -74,7 +74,7 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o busy busy.c || bad 'does not compile'
 }
 
-# What is exact, whatever steps were taken: blocks of before, with their ends, and calls of functions.
+# Exact in all phases: earlier blocks with their ends, and calls of functions.
 overhead_exact() { # LOG
 	"$mprof" report hot --totals --by function --sort calls --top 0 --json "$1" >hot.json 2>err ||
 		bad "$(cat err)"
@@ -82,7 +82,7 @@ overhead_exact() { # LOG
 		.figures | [.calls, .total, .live] | join(" ")')" '1000 64000 25600'
 }
 
-# Bytes of samples: 3 blocks of 32 MiB are sampled for certain, and the rest is within 5 %.
+# Bytes of samples: 3 blocks of 32 MiB are always sampled, and the rest is within 5 %.
 overhead_estimate() { # LOG
 	expect_same "late blocks of $1" "$(json hot.json '.rows[] | select(.function == "late") |
 		.figures | [.calls, .live] | join(" ")')" '3 100663296'
@@ -111,7 +111,7 @@ test_overhead_steps_down_to_samples() {
 	"$mprof" report --totals --json steps.log >totals.json
 	expect_same 'calls of malloc' "$(json totals.json '.functions.malloc |
 		[.calls, .bytes] | join(" ")')" "$(cat said)"
-	# Up to the first step the events are those of a run without a limit.
+	# Until the first change, the events equal those of a run without a limit.
 	"$mprof" dump --function malloc --json steps.log | jq -r .size | awk '
 		NR > 1000 && $1 != (NR - 1001) % 500 + 1 { print "turn " NR - 1000 " is " $1; exit 1 }' ||
 		bad 'of steps.log'
@@ -132,7 +132,7 @@ test_overhead_of_threads_and_processes() {
 	overhead_said killed.log
 	overhead_exact killed.log
 	overhead_estimate killed.log
-	# The child goes on with samples, and does not count its parent's blocks.
+	# The child continues with samples, and does not count its parent's blocks.
 	run "$mprof" record --overhead 1% --budget 2M -o forked.log -- ./busy 2500000 0 fork 3>said
 	overhead_said forked.log
 	overhead_exact forked.log

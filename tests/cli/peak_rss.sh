@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016
 #
-# peak_rss.sh - the moment when a process was largest, of programs of which it is
-# known (tests/preload/largest.c), under mprof and preloaded by hand.
+# peak_rss.sh - the time when a process was largest, of programs that know it
+# (tests/preload/largest.c), under mprof and preloaded by hand.
 
 by_hand() { # PROGRAM...
 	LD_PRELOAD="$build/libmprof.so" MPROF_CONF='MODE=LogMmap LOG_PATH=log' "$@" >said 2>&1
@@ -25,7 +25,7 @@ answer() {
 	cp out answer
 }
 
-# MiB in memory, blocks that lived then and their MiB, MiB mapped by the program.
+# MiB of resident memory, blocks that were live then and their MiB, MiB mapped by the program.
 moment() {
 	json answer '.moment_of_rss | [.rss_bytes, .calls, .bytes, .mapped_bytes] |
 		"\(.[0] / 1048576 | floor) \(.[1]) \(.[2] / 1048576) \(.[3] / 1048576)"'
@@ -78,7 +78,7 @@ test_peak_rss_while_it_runs() {
 	done
 }
 
-# The end comes where it is largest: there is no free to look before.
+# The program ends when it is largest, without a free at which we would look.
 test_peak_rss_is_at_the_end() {
 	local end
 	for end in exit _exit; do
@@ -87,10 +87,10 @@ test_peak_rss_is_at_the_end() {
 		largest by_hand atpeak $end
 		expect_moment "by hand, $end" 91 93 '70 90 0' 'phase1 50, phase2 40'
 	done
-	# What its parent is told at its end completes it.
+	# Figures that the parent gets at its end complete it.
 	largest by_mprof atpeak kill
 	expect_moment 'record, kill' 91 93 '70 90 0' 'phase1 50, phase2 40'
-	# Looks are rationed, and nobody saw the last blocks written to: that is said.
+	# Readings are limited in number, and none came after the last writes: the report says so.
 	largest by_hand atpeak kill
 	expect_same 'by hand, kill: what was seen, and what came later' \
 		"$(json answer '.moment_of_rss | .bytes + .later_bytes')" 94371840
@@ -120,7 +120,7 @@ test_peak_rss_of_untouched_memory() {
 	done
 }
 
-# Never by a block that is large enough to look at.
+# Never by a block that is large enough to trigger a reading.
 test_peak_rss_of_small_blocks() {
 	local how
 	for how in by_hand by_mprof; do
@@ -169,7 +169,7 @@ test_peak_rss_of_forked_children() {
 	expect_moment 'killed' 60 65 '1 60 0' 'own_of_child 60'
 }
 
-# The mark of the parent, and of the program before exec, is not the program's own.
+# The high-water mark of the parent, or of the program before exec, does not count.
 test_peak_rss_of_another_program() {
 	local how
 	for how in by_hand by_mprof; do
@@ -181,7 +181,7 @@ test_peak_rss_of_another_program() {
 		largest $how exec
 		expect_moment "$how, exec" 60 65 '1 60 0' 'own_of_child 60'
 	done
-	# Alone, what the parent had is not seen: the child is the largest there is.
+	# Read alone, the parent's memory is missing: the child is the largest process.
 	rm -f log
 	run python3 -c "import subprocess, sys
 x = bytearray(120 << 20)
@@ -192,7 +192,7 @@ subprocess.run(sys.argv[1:], env={'LD_PRELOAD': '$build/libmprof.so',
 	expect_phases 'child of a large program'
 }
 
-# One row never says that samples saw more than the peak.
+# A report never says that samples saw more than the peak.
 test_peak_rss_is_no_less_than_any_sample() {
 	local i
 	for i in 1 2 3; do

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# profile.sh - totals: what MODE=Profile says is what a trace of the same program says.
+# profile.sh - MODE=Profile gives the same totals as a trace of the same program.
 
-# Keeps 3 of 7, frees in order, grows, frees at once; forks or threads on request, ends by HOW.
+# Keeps 3 of 7, frees in order, grows, frees immediately; forks or threads on request, ends by HOW.
 totalled() {
 	cat >totalled.c <<'END'
 #include <pthread.h>
@@ -85,7 +85,7 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o totalled totalled.c || bad 'totalled.c does not compile'
 }
 
-# Figures of rows by function, but for those that need events or are times.
+# Figures of rows by function, except those that need events or are times.
 figures_of() { # VIEW FILE MORE
 	# shellcheck disable=SC2086
 	"$mprof" report "$1" --by function --json $3 "$2" 2>err |
@@ -123,7 +123,7 @@ test_profile_is_the_trace() {
 	expect_as_recorded 'exec' --process=1 - exec
 }
 
-# Of several processes the peak is another one than the run's: without it.
+# The peak of several processes differs from that of the run, so it is left out.
 test_profile_of_processes() {
 	local process sums='.total | {blocks, sizes, freed_bytes} | .blocks |= del(.peak, .rss, .local)'
 	totalled
@@ -151,7 +151,7 @@ test_profile_of_threads() {
 	bound=$(json out .peak.right_to_bytes)
 	truth=$("$mprof" report --json log | jq .peak_bytes)
 	[ "$bound" -gt 0 ] || bad "several threads, and the peak is said to be exact"
-	# Interleavings of two runs differ by what four threads can have at hand.
+	# Two runs may differ by what four threads hold at one time.
 	[ $((peak > truth ? peak - truth : truth - peak)) -le $((bound + 4 * 50 * 2064)) ] ||
 		bad "peak $peak, but $truth was recorded"
 }
@@ -188,13 +188,13 @@ test_profile_needs_events() {
 	expect_status 0
 	expect_text out 'Largest at the peak'
 	expect_no_text out 'missing'
-	# The other way round: what exists is not overwritten by another kind.
+	# The other way round: a file of another kind is not overwritten.
 	run "$mprof" record -o file -- ./totalled -
 	expect_status 2
 	expect_text err "'file' exists and is a profile, not a trace"
 }
 
-# While the program runs, and again when it has been killed.
+# While the program runs, and again after it was killed.
 test_profile_while_it_runs() {
 	keeps_and_waits
 	"$mprof" profile -o file -- ./waits >/dev/null 2>&1 &
@@ -207,7 +207,7 @@ test_profile_while_it_runs() {
 	expect_same 'killed' "$(json out .total.figures.leaked)" 77000
 }
 
-# What the samples of a program with known figures say of it.
+# What the samples of a program with known figures estimate.
 sampled() {
 	cat >sampled.c <<'END'
 #include <pthread.h>
@@ -262,7 +262,7 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o sampled sampled.c || bad 'sampled.c does not compile'
 }
 
-# In 95 of 100 cases; which samples a seed chooses is the same everywhere.
+# In 95 of 100 cases; a seed chooses the same samples everywhere.
 test_profile_samples_hold_the_truth() {
 	local seed within=0 of=0 row
 	sampled
@@ -305,8 +305,8 @@ test_profile_samples_end() {
 	expect_text err "'file' contains estimates from"
 }
 
-# What two runs of one program differ by is the error of their samples; what samples do not
-# have is not compared, and not said.
+# Differences between two runs of one program are sampling error; figures that samples do not have
+# are neither compared nor printed.
 test_profile_samples_compared() {
 	sampled
 	"$mprof" profile -o exact -- ./sampled >/dev/null 2>err
@@ -329,7 +329,7 @@ test_profile_samples_compared() {
 		bad "$(head -3 out)"
 }
 
-# One of one call is all of them.
+# A period of one call samples every call.
 test_profile_samples_of_all_calls() {
 	totalled
 	"$mprof" profile --sample-calls 1 -o file -- ./totalled - >/dev/null 2>err
@@ -345,7 +345,7 @@ test_profile_samples_of_all_calls() {
 	expect_one_line_error
 }
 
-# Its memory is that of a heap that is small everywhere it goes, not of all places where it was.
+# Our memory follows the size of the heap at one time, not all addresses that it ever had.
 test_profile_memory_follows_the_heap() {
 	local without with conf
 	cat >wanders.c <<'END2'
@@ -418,7 +418,7 @@ END2
 	done
 }
 
-# Six programs and their input; what they allocate depends on nothing else.
+# Six programs with fixed input, so their allocations are always the same.
 real_programs() {
 	cat >p.py <<'END2'
 import json
@@ -459,8 +459,8 @@ real_program() { # NAME COMMAND...: COMMAND with the program of this name
 	esac >/dev/null 2>err </dev/null
 }
 
-# Bytes in total and in use, of functions that have a hundredth of all and two samples or more: 95
-# of 100 are within their ranges, less what chance takes away from some 130 of them.
+# Total and live bytes of functions with two samples and one hundredth of all, or more: 95 of 100
+# are within their ranges, less a margin for chance with about 130 of them.
 test_profile_samples_of_programs() {
 	local name seed within=0 of=0 row
 	real_programs

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# program.sh - a program that says itself what is recorded of it: <mprof/program.h>.
+# program.sh - programs that control their own recording: <mprof/program.h>.
 
 # Blocks of 1000 to 6000 bytes: 1000 before the main thread asks to be counted, 2000 after, 3000
-# when it does not want to be, and the same of another thread, which begins ignored or not.
+# while it is ignored; the same in another thread, which may begin ignored.
 keep_program() {
 	cat >keeps.c <<'END'
 #include <mprof/program.h>

@@ -77,7 +77,7 @@ test_replay_bad_files() {
 	expect_text err log/page.html
 }
 
-# Memory that the program never wrote to must not take the machine's.
+# Memory that the program never wrote to must not take memory of the machine.
 test_replay_more_than_there_is() {
 	local command
 	awk 'BEGIN { for (i = 1; i <= 2000; i++) printf "1: malloc 0x%x0000000000 34359738368\n", i }' >large
@@ -92,7 +92,7 @@ test_replay_more_than_there_is() {
 	expect_status 0
 }
 
-# What only the runner sees, since mprof does not read all of the file first.
+# Errors that only the runner can see, since mprof does not read all of the file first.
 test_replay_damaged() {
 	local command
 	replayed_log
@@ -108,7 +108,7 @@ test_replay_damaged() {
 	done
 }
 
-# Every name of the answer is explained.
+# Every field of the answer is explained.
 test_replay_json_names() {
 	replayed_log
 	run "$mprof" replay --reps 2 --drain 0.01 --json -a glibc,glibc[MALLOC_ARENA_MAX=1] log
@@ -122,7 +122,7 @@ test_replay_json_names() {
 	expect_same runs "$(json out '.allocators[1].time_runs')" 2
 }
 
-# What fails is one row, and the others go on.
+# A failure takes one row, and the others continue.
 test_replay_failing_allocators() {
 	cat >bad.c <<'END'
 #include <stdlib.h>
@@ -188,7 +188,7 @@ END
 	expect_text page.html 'crash could not be compared'
 }
 
-# What the dynamic linker leaves out with a warning would be glibc by another name.
+# An object that the dynamic linker ignores with a warning would be glibc under another name.
 test_replay_cannot_be_preloaded() {
 	printf '%s\n' 'void *__libc_malloc(unsigned long n);' \
 		'void *malloc(unsigned long n) { return __libc_malloc(n); }' >half.c
@@ -255,7 +255,7 @@ END
 	expect_same 'what the runs saw' "$(sort -u told)" '3 - -'
 }
 
-# Without /proc mprof does not know where it is, and says so.
+# Without /proc, mprof does not know its own path, and says so.
 test_replay_without_proc() {
 	replayed_log
 	"$mprof" sort -o calls.play log >sorted 2>&1

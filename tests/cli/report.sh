@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016
 #
-# report.sh - what report and dump say of real programs whose calls are known.
+# report.sh - report and dump on real programs whose calls are known.
 
 record() { # record PROGRAM...: into log; its output is not ours to judge
 	run "$mprof" record -o log -- "$@"
@@ -45,7 +45,7 @@ test_report_fixture_c() {
 	expect_same problems "$(problems)" '0 0 0'
 }
 
-# The columns and figures that mprof always had for this program.
+# The columns and figures that mprof has always had for this program.
 test_report_threads() {
 	record "$build/preload/threads" 100 1000
 	report_json
@@ -59,7 +59,7 @@ test_report_threads() {
 	expect_same 'threads' "$(sed -n '/^Threads/,/^$/p' out | grep -c '^  *[0-9]')" 101
 }
 
-# No block dies where it was born: nothing of that is a contradiction.
+# No block is freed where it was allocated, and that is no contradiction.
 test_report_blocks_that_travel() {
 	record "$build/preload/ring"
 	expect_status 0
@@ -70,7 +70,7 @@ test_report_blocks_that_travel() {
 		true
 }
 
-# Every name that the answer has is explained, and nothing was renamed.
+# Every field of the answer is explained, and none was renamed.
 test_report_json_names_are_documented() {
 	local name
 	record sh -c "$build/preload/fixture_a; exec $build/preload/threads 2 5"
@@ -82,7 +82,7 @@ test_report_json_names_are_documented() {
 	done
 }
 
-# Strings of a program that are no UTF-8 and control a terminal.
+# Strings of a program that are not valid UTF-8 or control a terminal.
 test_report_hostile_names() {
 	local name
 	name=$(printf 'a\033[31m\377b')
@@ -171,7 +171,7 @@ test_dump_filters() {
 	expect_status 2
 }
 
-# A stack is told before the first call that has it, and its callers before it.
+# A stack is defined before the first call that refers to it, and its callers before it.
 test_dump_stacks() {
 	record "$build/preload/fixture_a"
 	run "$mprof" dump --stacks --files log
@@ -191,7 +191,7 @@ test_dump_stacks() {
 		endswith("/fixture_a"))).process' out)" 1
 }
 
-# A reader that has enough is no error, and the trace is not read to its end for him.
+# A reader that closes the pipe is not an error, and the rest of the trace is not read.
 test_dump_into_head() {
 	record "$build/preload/threads" 10 5000
 	{
@@ -238,7 +238,7 @@ test_report_html_without_heap_map() {
 	expect_text err '--no-heap-map needs --html FILE'
 }
 
-# Two modes, one program, the same addresses: the lines are the same but for errno.
+# Two modes, one program, the same addresses: the lines are equal except for errno.
 test_dump_is_what_logfd_said() {
 	local program
 	setarch -R true 2>/dev/null || return 0
@@ -301,7 +301,7 @@ test_thread_that_goes_on_after_exec() {
 	expect_same calls "$(json answer '([.threads[].total_calls] | add) == .total_calls')" true
 }
 
-# Every figure that can be made from single calls in another way, of four real programs.
+# Every figure that can also be computed from single calls, for four real programs.
 test_report_agrees_with_a_model() {
 	local n
 	for n in 1 2 3 4; do
@@ -317,7 +317,7 @@ test_report_agrees_with_a_model() {
 	done
 }
 
-# Its parent, a shell, is told; mprof only knows how the shell ended.
+# Its parent, a shell, is told; mprof knows only how the shell ended.
 test_child_that_is_killed() {
 	local shell
 	for shell in sh bash; do
@@ -335,7 +335,7 @@ test_child_that_is_killed() {
 	done
 }
 
-# Figures of ./log, and what views make of them.
+# Figures of ./log, and those that views print.
 everything_of_log() {
 	local view
 	for view in '' peak-rss realloc threads; do
@@ -346,7 +346,7 @@ everything_of_log() {
 	"$mprof" export --to massif log -o -
 }
 
-# The numbers of blocks are found by two different ways; what is made of them must be the same.
+# Block numbers are found in two ways, with the same results.
 expect_packed_as_raw() { # WHAT
 	everything_of_log >of_raw 2>/dev/null
 	[ -s of_raw ] || bad "$1: no figures"
@@ -377,7 +377,7 @@ test_packed_reads_as_raw() {
 		for my $i (1 .. 20000) { push @{ $h{$i * 7919 % 1007} }, "x" x ($i % 40); push @a, $i }
 		fork; print scalar(@a), scalar(keys %h); exec "/bin/sh", "-c", "ls / | sort"'
 	expect_packed_as_raw perl
-	# Not those of which packing leaves out a hole, and a process that has no number.
+	# Not those that packing removes, and a process without a number.
 	for trace in fork-and-exec late-threads long-records one-thread realloc-short slot-copied \
 		slot-tail stacks two-threads; do
 		cp "$root/tests/golden/ok/$trace.trace" log

@@ -4,7 +4,7 @@
 #
 # screen.sh - the first screen of a report: 40 lines of 80 columns, whatever ran.
 
-# What was recorded fits a screen in a pipe, and says how it ended.
+# A recording fits on one screen in a pipe, and the screen says how the program ended.
 expect_screen() { # LOG
 	run "$mprof" report "$1"
 	expect_status 0
@@ -15,7 +15,7 @@ expect_screen() { # LOG
 	grep -A1 -E '^Finding(s, largest gain first)?$' out | grep -q '^  1\. ' || bad "$1: no finding: $(cat out)"
 	grep -Eq '^       mprof report [a-z-]+ ' out || bad "$1: no command: $(cat out)"
 	! grep -q "$(printf '\033')" out || bad "$1: an escape in a pipe"
-	# A finding is left out for want of lines, and then it is counted.
+	# A finding that does not fit is omitted, and counted.
 	[ "$(grep -Ec '^  [1-8]\. ' out)" -le 8 ] || bad "$1: $(grep -c '^  [0-9]' out) findings"
 }
 
@@ -55,7 +55,7 @@ test_screen_of_a_leak() {
 	expect_words out ': all 3,000 blocks allocated by keep (keeper.c:3). '
 	expect_text out 'mprof report leaks --function keep log'
 	expect_text out 'All tables: mprof report --all log; views: mprof report --help'
-	# The peak has the same blocks: they are told once, and again with --all.
+	# The peak consists of the same blocks: they appear once, and again with --all.
 	expect_no_text out 'mprof report callers keep log'
 	expect_words out 'mprof replay --reserve-site main:11 log # what that would save'
 	expect_no_text out '    48  3,000'
@@ -64,7 +64,7 @@ test_screen_of_a_leak() {
 	expect_text out '     48  3,000    144,000'
 }
 
-# The same program under the name of an interpreter: nobody is told to change that.
+# The same program under the name of an interpreter: no finding proposes to change it.
 test_screen_of_an_interpreter() {
 	keeper
 	cp keeper lua5.9
@@ -90,7 +90,7 @@ test_screen_of_a_compiler() {
 	"$mprof" record -o log -- g++ -std=c++17 -g -c -o words.o words.cc 2>/dev/null
 	expect_screen log
 	expect_words out '; most by cc1plus ('
-	# The rest of the screen is for findings: six of them fit.
+	# The rest of the screen is for findings: six fit.
 	[ "$(grep -n '^Findings' out | cut -d: -f1)" -le 12 ] || bad "the header is too long: $(cat out)"
 }
 
@@ -110,7 +110,7 @@ test_screen_of_sixty_processes() {
 	expect_same 'programs summed' "$(grep -Eo '(ls|sort) \([0-9.]+ [KM]iB in 30 processes\)' words | wc -l)" 2
 }
 
-# What went wrong comes before the figures, however much it is.
+# Problems precede the figures, however many there are.
 test_screen_says_what_is_missing() {
 	keeper
 	cp log cut
@@ -126,7 +126,7 @@ test_screen_says_what_is_missing() {
 	expect_words out 'was killed by SIGKILL'
 }
 
-# A name that is longer than a line: the command still matches it, and the words stay whole.
+# A name longer than a line: the command still matches it, and words stay whole.
 test_screen_of_long_names() {
 	local name
 	name=a_function_with_a_name_that_$(printf 'goes_on_%.0s' {1..12})and_ends
@@ -140,18 +140,18 @@ test_screen_of_long_names() {
 	expect_text said "$(printf '%.30s' "$name")"
 }
 
-# Stripped: names that are missing, and what to do.
+# Stripped objects: missing names, and the remedy.
 test_screen_of_a_stripped_program() {
 	keeper_source >keeper.c
 	cc -O0 -s -o keeper keeper.c
 	"$mprof" record -o log -- ./keeper 2>/dev/null
 	expect_screen log
 	expect_words out 'No source lines for keeper: build with -g, install their debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod.'
-	# Without a line or a name there is no place to change.
+	# A finding needs a line or a function to change.
 	expect_no_text out 'mprof replay'
 }
 
-# A function is named once, with all that was found about it.
+# A function appears once, with all findings about it.
 test_screen_names_a_function_once() {
 	words
 	expect_screen log
@@ -160,14 +160,14 @@ test_screen_names_a_function_once() {
 		grep -A9 'come from read' out | tr -s ' \n' ' ' | grep -q 'It also has [0-9,]* blocks freed immediately' ||
 		bad "not merged: $(cat out)"
 	expect_words out 'mprof replay --pool-site read:18,free-list log'
-	# --all has each with its own command.
+	# --all lists each with its own command.
 	run "$mprof" report --all log
 	expect_text out 'mprof report callers --sort calls read log'
 	run "$mprof" report --json log
 	expect_same 'of JSON' "$(json out '[.findings[] | select(.finding == "hot" and .function == "read")] | length')" 1
 }
 
-# What a library without source lines allocates is also told by the place that called it.
+# Blocks of a library without source lines also name the line that called it.
 test_screen_of_a_library() {
 	printf '#include <stdlib.h>\nvoid *lib_make(int n)\n{\n\treturn malloc(n);\n}\n' >lib.c
 	printf 'void *lib_make(int);\nstatic void *kept[2000];\nstatic void fill(void)\n{\n\tfor (int i = 0; i < 2000; i++)\n\t\tkept[i] = lib_make(90);\n}\nint main(void)\n{\n\tfill();\n\treturn 0;\n}\n' >user.c
@@ -176,11 +176,11 @@ test_screen_of_a_library() {
 	"$mprof" record -o log -- ./user 2>/dev/null
 	expect_screen log
 	expect_words out 'allocated by lib_make [libmake.so], reached from fill (user.c:6)'
-	# It is not the reader's to change.
+	# The reader cannot change it.
 	expect_no_text out 'mprof replay'
 }
 
-# Memory outside malloc that is stacks and variables is told once, and by name.
+# Memory of stacks and variables outside malloc appears once, by name.
 test_screen_of_stacks_and_variables() {
 	cat >outside.c <<'END'
 #include <pthread.h>
@@ -217,7 +217,7 @@ END
 	expect_words out '30.0 MiB of it is big (outside.c:4). mprof report globals log'
 }
 
-# mprof -t: below the findings at most 25 lines more, with the two analyses.
+# mprof -t: at most 25 more lines below the findings, with the two analyses.
 test_screen_of_test() {
 	keeper_source >keeper.c
 	cc -g -O0 -fno-builtin -o keeper keeper.c
@@ -251,7 +251,7 @@ test_newest_trace() {
 	expect_text err 'no trace in this directory; name one, for example: mprof report leaks mprof.log'
 }
 
-# Three blocks of ten thousand that come late are no growth.
+# Three of ten thousand blocks that come late are not growth.
 test_late_blocks_are_no_growth() {
 	cat >late.c <<'END'
 #include <stdlib.h>
@@ -277,7 +277,7 @@ END
 	expect_no_text out 'Still growing'
 }
 
-# What a program held when it called exec was not freed.
+# Blocks that a program held when it called exec were not freed.
 test_screen_of_an_exec() {
 	cat >again.c <<'END'
 #include <stdlib.h>
@@ -305,7 +305,8 @@ END
 	expect_words out 'Never freed: 1,000 bytes in 1 block. Live when a program called exec: 977 KiB in 1,000 blocks.'
 }
 
-# The allocator notices a double free later, or never: the report names it and what finds it.
+# The allocator notices a double free later or never: the report names it and the command that finds
+# it.
 test_screen_of_a_double_free() {
 	cat >twice.c <<'END'
 #include <stdlib.h>
@@ -325,7 +326,7 @@ END
 	expect_no_text out 'contradicts itself'
 }
 
-# A block that doubles is grown as it should be; whoever copies a string is its caller.
+# A block that doubles grows well; a copy of a string belongs to the caller.
 test_screen_of_what_is_right() {
 	cat >right.c <<'END'
 #include <stdlib.h>
@@ -356,7 +357,8 @@ END
 	expect_words out 'come from parse (right.c:5). It also never frees 29.3 KiB in 3,000 blocks (growing throughout the run)'
 }
 
-# Why is it so big, and why not: blocks that nobody wrote to.  Where calls are many, what to try.
+# Why the peak exceeds the resident size: blocks that were never written to. Programs with many
+# calls get a hint to compare allocators.
 test_screen_of_untouched_blocks() {
 	cat >vast.c <<'END'
 #include <stdlib.h>
@@ -385,7 +387,8 @@ END
 	expect_text out 'Which allocator would do better? mprof compare log'
 }
 
-# A process that gives itself a title, as servers do, and a runtime that maps its heap by a function.
+# A process that sets its own title, as servers do, and a runtime whose heap is recognised by a
+# function.
 test_screen_of_a_server() {
 	cat >server.c <<'END'
 #include <stdlib.h>

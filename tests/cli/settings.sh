@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# settings.sh - what is recorded of a run: processes, threads, sizes; and where settings come from.
+# settings.sh - what is recorded of a run (processes, threads, sizes), and where settings come from.
 
 # Allocates 10 blocks of 100 bytes and one of 5,000; forks and execs as its arguments say.
 chosen() {
@@ -127,7 +127,7 @@ test_settings_threads() {
 	expect_same 'of the other' "$(chosen_figure p calls small)" 3
 }
 
-# Their four figures are those of what they stand for.
+# Their four figures are those of all blocks that they stand for.
 test_settings_sizes() {
 	local f
 	chosen
@@ -268,8 +268,8 @@ expect_settings_error() { # TEXT FILE
 	expect_text err "$1"
 }
 
-# CONTRIBUTING.md: an INIT module of one's own may be a copy of so_load.c; what SO_PATH needs of
-# static TLS is kept for it, too.
+# CONTRIBUTING.md: your own INIT module may be a copy of so_load.c; the static TLS that SO_PATH
+# needs is reserved for it, too.
 test_settings_copied_init() {
 	local so
 	so=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -1)

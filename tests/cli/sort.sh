@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# sort.sh - what mprof sort says.  Whether its files are right: tests/replay/test_sort.py.
+# sort.sh - the output of mprof sort. tests/replay/test_sort.py tests its files.
 
 sorted_log() {
 	"$mprof" record -o log -- "$build/preload/threads" 2 1000 >/dev/null 2>&1
@@ -64,7 +64,7 @@ test_sort_says_what_is_missing() {
 	# shellcheck disable=SC2016
 	"$mprof" record --no-compress -o log -- \
 		perl -e 'my %h; $h{$_} = [$_] for 1..20000; delete @h{1..19000}' 2>/dev/null
-	# Without a chunk in its middle some blocks were never seen to be born.
+	# Without a chunk in the middle, some blocks have no allocation.
 	python3 - <<'END'
 data = bytearray(open('log', 'rb').read())
 at = 65536 + (len(data) - 65536) // 3

@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016
 #
-# stacks.sh - how much of its stack each thread used, and variables, against programs that print
-# the truth about themselves.
+# stacks.sh - the stack use of each thread, and variables, compared with programs that print the
+# right figures.
 
-# Each thread used what the victim says, up to a page below and what its frames need above;
+# Each thread used as much as the victim prints, within a page below and its own frames above;
 # `exact` says whether pages were read.
 expect_stacks() { # WHAT TRACE SAID
 	"$mprof" report threads --json --top 0 "$2" >answer 2>err || bad "$1: $(head -c 300 err)"
@@ -23,7 +23,8 @@ test_stacks_of_threads() {
 	expect_status 0
 	expect_stacks exit log out
 	expect_same 'which is main' "$(json answer '[.stacks[] | select(.main)] | length')" 1
-	# The calls: of main below 16 frames of 4 KiB and 3 MiB, of the others where they called.
+	# The calls: main allocates below 16 frames of 4 KiB and 3 MiB, the others where they
+	# called.
 	expect_same 'frames of main' "$(json answer '[.stacks[] | select(.main) | .stack[] |
 		select(.function == "nested")] | length')" 16
 	expect_same 'where main was deepest' \
@@ -48,7 +49,7 @@ test_stacks_of_threads() {
 	expect_words out '5 threads ran at once, and thread'
 }
 
-# As Ruby does: the last page of the stack is touched, and nothing before it.
+# Like Ruby: touches only the last page of the stack.
 test_stack_that_is_only_touched() {
 	printf '%s\n' '#include <stdlib.h>' \
 		'int main(void) { volatile char *end = __builtin_frame_address(0);' \
@@ -61,7 +62,7 @@ test_stack_that_is_only_touched() {
 	expect_no_text out 'run out of stack'
 }
 
-# The last reading from outside is what is known of one that was killed or still runs.
+# For a process that was killed or still runs, the last reading from outside counts.
 test_stacks_after_any_end() {
 	local pid
 	run "$mprof" record -o log -- "$build/preload/deep_stacks" kill
@@ -76,7 +77,7 @@ test_stacks_after_any_end() {
 	expect_stacks 'killed later' live said
 }
 
-# Without mprof around there is no reading of pages, but the calls are there.
+# Without mprof, pages are not read, but calls are recorded.
 test_stacks_by_hand() {
 	MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD=$build/libmprof.so \
 		"$build/preload/deep_stacks" exit >said 2>err
@@ -102,7 +103,7 @@ test_stacks_in_a_profile() {
 	expect_same 'names' "$(json out '[.stacks[] | select(.main) | .stack[-1].function] | join(" ")')" 'use use'
 }
 
-# A forked child goes on where its parent's thread was; more threads than have records of their own.
+# A forked child continues on its parent's stack; more threads than there are records.
 test_stacks_of_children_and_crowds() {
 	cat >crowd.c <<'END'
 #include <alloca.h>
@@ -249,7 +250,7 @@ char *of_library(void) { hidden[9] = 1; for (int i = 0; i < 1 << 20; i++) in_lib
 	run "$mprof" report --json log
 	expect_same finding "$(json out '[.findings[] | select(.finding == "variables") | .part > 70000000] | join("")')" true
 	expect_documented run out
-	# Only what it exports is left of a stripped library, and that is said.
+	# Of a stripped library, only exported variables are known, and the answer says so.
 	strip libvariables.so
 	run "$mprof" record -o log -- ./variables
 	run "$mprof" report globals --json --top 0 log
@@ -257,7 +258,8 @@ char *of_library(void) { hidden[9] = 1; for (int i = 0; i < 1 << 20; i++) in_lib
 	expect_same 'stripped: hidden' "$(variable hidden)" ''
 	expect_same 'stripped, and told' "$(json out '[.objects[] | select(.stripped) | .object | split("/") | last] |
 		index("libvariables.so") != null')" true
-	# Of one that was killed: pages as they were read last, which are those without initial value.
+	# Of a killed process: the pages of the last reading, which are those without an initial
+	# value.
 	run "$mprof" record -o log -- ./variables kill
 	run "$mprof" report globals --json --top 0 log
 	expect_same 'killed: whole' "$(variable whole)" '67108864 67108864 8'

@@ -24,7 +24,7 @@ expect_end() { # HOW
 	expect_same 'how it ended' "$(tail -1 err)" "$1"
 }
 
-# No line is wider than the terminal, colours apart; no word is cut at its edge.
+# No line is wider than the terminal, not counting colours; no word is cut at its edge.
 expect_width() { # COLUMNS
 	sed "s/$escape\[[0-9;]*m//g" out >plain
 	[ "$(wc -L <plain)" -le "$1" ] || bad "wider than $1: $(awk -v n="$1" 'length > n' plain | head -3)"
@@ -43,24 +43,24 @@ test_terminal_width() {
 	on 50x200 report --no-pager log
 	expect_width 200
 	[ "$(wc -L <plain)" -gt 80 ] || bad 'the terminal is 200 columns wide'
-	# The trace's text is the same at every width, and as wide in a pipe as on 80 columns.
+	# The text of the trace is the same at every width; a pipe has 80 columns.
 	"$mprof" report log >pipe
 	on 24x80 --no-pager report log
 	expect_width 80
 	expect_same 'a pipe' "$(cat pipe)" "$(cat plain)"
-	# The sentences of --all, which are long; tables and commands stay whole.
+	# The sentences of --all, which are long; tables and commands are not broken.
 	on 24x80 --no-pager --color=never report --all log
 	sed -n '/^Findings/,/^Calls/p' out | grep -v '^      mprof ' >sentences
 	expect_text sentences '  * At its peak'
 	[ "$(wc -L <sentences)" -le 80 ] || bad "wider than 80: $(awk 'length > 80' sentences | head -3)"
-	# Warnings are on stderr, which is the terminal, too.
+	# Warnings go to stderr, which is the terminal, too.
 	on 24x80 report hot --by function --no-pager --module words log
 	expect_width 80
 	on 24x80 report hot --no-pager --module words log
 	expect_width 80
 }
 
-# What is known of a tree fits on a narrow terminal.
+# Facts about a process tree fit on a narrow terminal.
 test_terminal_narrow() {
 	"$mprof" record -o log -- sh -c 'sort -rn /dev/null; cat /dev/null /dev/null; true' 2>/dev/null
 	on 24x40 --no-pager report log
@@ -68,7 +68,7 @@ test_terminal_narrow() {
 	expect_text plain 'sort -rn'
 }
 
-# A function whose name is longer than a line; its trace is log.
+# A function with a name longer than a line; its trace is log.
 long_name() {
 	name=begins_$(printf 'goes_on_%.0s' {1..10})ends
 	printf '#include <stdlib.h>\nvoid *p[9];\nvoid %s(int i) { p[i] = malloc(900); }\nint main(void) { for (int i = 0; i < 9; i++) %s(i); return 0; }\n' \
@@ -86,7 +86,7 @@ test_terminal_names_are_elided_in_their_middle() {
 	"$mprof" report hot --by function log >pipe
 	on 24x80 LC_ALL=C report hot --by function --no-pager --color=never log
 	expect_same 'a pipe' "$(cat pipe)" "$(cat out)"
-	# Whoever wants the names whole says how wide the answer may be.
+	# COLUMNS sets a width at which names are whole.
 	COLUMNS=300 run "$mprof" report hot --by function log
 	expect_text out "$name"
 }
@@ -116,7 +116,7 @@ test_terminal_colour() {
 	expect_text err "invalid --color 'blue': expected auto, always, never"
 }
 
-# A name cannot bring an escape along, whatever is coloured.
+# A name cannot smuggle in an escape sequence, coloured or not.
 test_terminal_colour_smuggles_nothing() {
 	local name
 	name=$(printf 'a\033[31m\033]0;title\007\302\233b')
@@ -143,7 +143,7 @@ test_terminal_bars() {
 	grep -q '##' out || bad 'no bars in a pipe'
 }
 
-# Letters beyond ASCII only where the locale has them: bars, and the ellipsis of a name.
+# Characters beyond ASCII only if the locale has them: bars, and the ellipsis of a name.
 test_terminal_letters() {
 	local locale name
 	long_name
@@ -174,7 +174,7 @@ test_pager() {
 	on 24x80 LESS=R PAGER='printenv LESS >less' report log
 	expect_same 'LESS of the user' "$(cat less)" R
 	rm -f paged
-	# MPROF_PAGER comes before PAGER; an empty one is none.
+	# MPROF_PAGER takes precedence over PAGER; an empty one means none.
 	on 24x80 PAGER='cat >wrong' MPROF_PAGER='cat >paged' report peak log
 	[ -e paged ] && [ ! -e wrong ] || bad 'PAGER before MPROF_PAGER'
 	on 24x80 PAGER='cat >wrong' MPROF_PAGER= report log
@@ -189,13 +189,13 @@ test_pager() {
 	on 24x80 PAGER='cat >wrong' -t true
 	expect_text out 'All tables'
 	[ ! -e wrong ] || bad 'a pager for what has none'
-	# Errors come as ever.
+	# Errors are printed as usual.
 	on 24x80 report missing
 	expect_end 'exit 3'
 	expect_text out "'missing'"
 }
 
-# What the pager says of itself and when it is left change nothing.
+# Messages of the pager, and the time when it is closed, change nothing.
 test_pager_that_is_left() {
 	words
 	on 24x80 MPROF_PAGER='head -1' dump log
@@ -206,7 +206,7 @@ test_pager_that_is_left() {
 	expect_same 'what is said' "$(cat out)" ''
 }
 
-# ^C is the pager's affair until it is left; then mprof ends as a program that was interrupted.
+# ^C belongs to the pager until it is closed; then mprof ends like an interrupted program.
 test_pager_and_interrupts() {
 	words
 	waits=(-w ready '\x03')

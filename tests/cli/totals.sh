@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# totals.sh - profiles of programs whose figures are known from their text.
+# totals.sh - profiles of programs whose figures follow from their source.
 
 # One pattern for each first letter of its argument.
 patterns() {
@@ -157,7 +157,8 @@ test_totals_of_fixture_a() {
 	expect_same 'leak' "$(jq '[.total.blocks.leaked, .total.figures.leaked]' -c json)" '[1,55]'
 }
 
-# Over time: steps cover the run, their calls add up, and the highest one is the peak, with its stack.
+# Over time: the steps cover the run, their calls add up, and the highest step is the peak, with its
+# stack.
 test_totals_over_time() {
 	local f
 	patterns
@@ -207,7 +208,7 @@ END2
 	run "$mprof" report --all file
 	expect_text out 'Over time'
 	grep -q 'high (waves.c' out || bad "$(tail -20 out)"
-	# Of a merged file, the largest process; times are those of one clock.
+	# The largest process of a merged file; its times are from one clock.
 	mv file waves.profile
 	"$mprof" profile -o other -- ./patterns leak >/dev/null 2>err
 	"$mprof" merge other waves.profile -o both 2>err || bad "merge: $(cat err)"

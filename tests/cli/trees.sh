@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016
 #
-# trees.sh - views that are trees, sources, chains and threads, and the findings
-# in words, of programs whose every figure is known.
+# trees.sh - trees, sources, chains and threads, and the sentences of findings, for programs whose
+# every figure is known.
 
-# Lines count: figures are looked up by them.
+# Line numbers matter: figures are looked up by them.
 shop_source() {
 	cat <<'END'
 #include <stdlib.h>
@@ -58,7 +58,7 @@ shown() { # VIEW...: JSON of it in answer
 	cp out answer
 }
 
-# "function inclusive/exclusive" of rows, each behind its parent.
+# "function inclusive/exclusive" of rows, each after its parent.
 tree_of() { # VALUE
 	json answer "[.rows[] | \"\(.depth):\(.function) \(.inclusive.$1)/\(.exclusive.$1)\"] | join(\", \")"
 }
@@ -143,7 +143,7 @@ test_report_annotate() {
 	expect_status 2
 }
 
-# 256 bytes more each time up to 1 MiB, a vector of C++, and what never grows.
+# 256 bytes more each time up to 1 MiB, a C++ vector, and a block that never grows.
 test_report_realloc() {
 	cat >grow.cc <<'END'
 #include <cstdlib>
@@ -239,7 +239,7 @@ test_report_findings_of_stacks() {
 	expect_same peak "$(json answer '.findings[] | select(.finding == "peak" and .function == "take") | "\(.part) \(.of) \(.line)"')" '40000 45000 6'
 	expect_same temporary "$(json answer '.findings[] | select(.finding == "temporary") | "\(.function) \(.part) \(.of)"')" 'take 300 341'
 	expect_same leak "$(json answer '.findings[] | select(.finding == "leak") | "\(.function) \(.part) \(.of)"')" 'take 10000 45000'
-	# What came once and stayed is told with the peak.
+	# Blocks that were allocated once and stay belong to the peak.
 	expect_same 'what stayed' "$(json answer '.findings[] | select(.finding == "peak" and .function == "deep") | "\(.part) \(.left)"')" '5000 5000'
 	expect_same 'no more than ten' "$(json answer '.findings | length <= 10')" true
 	run "$mprof" report log
@@ -248,7 +248,7 @@ test_report_findings_of_stacks() {
 	expect_words out 'was allocated by deep (shop.c:24); 4.9 KiB of its blocks were never freed.'
 	"$mprof" record -o "it's a log" -- ./shop 2>/dev/null
 	run "$mprof" report --all "it's a log"
-	# Every command that the findings name does what it says, as a shell reads it.
+	# Every command that a finding names does what the finding says, in a shell.
 	sed -n "s/^ *mprof re/mprof re/p" out >commands
 	[ "$(wc -l <commands)" -ge 4 ] || bad "only these commands: $(cat commands)"
 	while read -r line; do
@@ -276,7 +276,7 @@ test_report_of_trees_names_are_documented() {
 	expect_documented threads_view answer
 }
 
-# f and g call each other 40,000 times: every one is a node, and nothing recurs over them.
+# f and g call each other 40,000 times: each call is a node, and no code recurses over them.
 test_report_trees_as_deep_as_stacks() {
 	cat >mutual.c <<'END'
 #include <stdlib.h>
@@ -306,7 +306,7 @@ END
 	expect_status 0
 }
 
-# A real program: whatever way its stacks are put together, nothing is lost or doubled.
+# A real program: in whatever order its stacks are merged, nothing is lost or counted twice.
 test_report_trees_add_up() {
 	local view total
 	run "$mprof" record -o log -- perl -e 'my %h; $h{$_ % 97} .= "x$_" for 1..3000; print join ",", sort keys %h'
@@ -327,7 +327,7 @@ test_report_trees_add_up() {
 	expect_same 'the peak' "$(json out .peak_bytes)" "$(echo "$total" | cut -d' ' -f3)"
 }
 
-# Inlined into main, and still at the lines where they were written.
+# Inlined into main, but still at the lines where they were written.
 test_report_annotate_inlined() {
 	shop_source >shop.c
 	cc -g -O2 -fno-builtin -o shop shop.c || bad 'shop.c does not compile'
@@ -337,7 +337,7 @@ test_report_annotate_inlined() {
 	expect_same 'line 13' "$(json answer '.rows[0].lines[] | select(.line == 13) | "\(.function) \(.inclusive.total) \(.exclusive.calls)"')" 'stock 40000 0'
 }
 
-# After an exec the main thread is the same one, in every answer, of every kind of file.
+# After an exec, the main thread is the same one in every answer, of every kind of file.
 test_main_thread_after_exec() {
 	local program=(perl -e 'my @a = map { "x" x $_ } 1 .. 500; exec "perl", "-e", "my @b = (1 .. 500)"') file
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# view.sh - mprof view: who gets an answer, what is answered, and how it ends.
+# view.sh - mprof view: who gets an answer, which answers, and how it ends.
 
 view_start() { # OPTION...: its process in $view, its address in $url
 	rm -f url # of an earlier one: it would be taken for this one's
@@ -72,14 +72,14 @@ test_view_who_may_ask() {
 	done
 	expect_no_text headers 'Access-Control'
 	expect_no_text headers "'unsafe-inline'"
-	# Nobody else reaches it.
+	# Others have no access.
 	expect_same 'where it listens' "$(ss -Hltn "sport = :$port" 2>/dev/null | awk '{ print $4 }')" \
 		"$(command -v ss >/dev/null && echo "127.0.0.1:$port")"
 	view_end
 	expect_same 'after the end' "$(view_status "$url")" 000
 }
 
-# A long trace that is not compressed is answered from a compressed copy, of which nothing remains.
+# A long uncompressed trace is answered from a compressed copy, which is removed afterwards.
 test_view_long_raw() {
 	local ns i=0 seconds
 	command -v curl >/dev/null || return 0
@@ -107,7 +107,7 @@ test_view_long_raw() {
 	done
 	view_end
 	cmp long before || bad 'the trace was changed'
-	# Without a place for the copy there are the same answers.
+	# If the copy cannot be written, the answers are the same.
 	TMPDIR=/nowhere view_start long
 	expect_text err 'no compressed copy of'
 	view_ask 9 "kind=end&to=$ns"
@@ -122,7 +122,7 @@ test_view_answers() {
 	command -v curl >/dev/null || return 0
 	at_record
 	"$mprof" dump raw >dump
-	# Between the 20th and the 21st call of the only thread there is then.
+	# Between the 20th and the 21st call of the only thread at that time.
 	ns=$(awk 'NR == 20 { split($1, t, "."); printf "%d", t[1] * 1e9 + substr(t[2] "000000000", 1, 9) }' dump)
 	view_start raw
 	view_ask 1 "kind=end&to=$ns"
@@ -143,7 +143,7 @@ test_view_answers() {
 	expect_same 'of a size' "$(json answer '"\(.total_bytes) \(.total_blocks)"')" '10000 5'
 	view_ask 6 "kind=kept&from=$ns&to=$ns"
 	expect_same 'an empty window' "$(json answer .error)" 'the window ends before it begins'
-	# Another question takes the place of one.
+	# A new question replaces the current one.
 	curl -s "${url}ask?id=7&kind=peak" >/dev/null
 	view_ask 8 "kind=total"
 	expect_same 'the second one' "$(json answer '.id, has("node")' | tr '\n' ' ')" '8 true '
@@ -152,7 +152,7 @@ test_view_answers() {
 	view_end
 }
 
-# Threads that hand each other blocks, and children that go on with what they inherited.
+# Threads that exchange blocks, and children that use inherited ones.
 view_source() {
 	cat <<'END'
 #include <pthread.h>
@@ -213,7 +213,7 @@ int main(void)
 END
 }
 
-# A compressed trace is answered from snapshots, one that is not by a walk from its beginning.
+# A compressed trace is answered from snapshots, an uncompressed one by a walk from its start.
 test_view_windows() {
 	command -v curl >/dev/null || return 0
 	view_source >windows.c
