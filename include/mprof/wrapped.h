@@ -17,8 +17,9 @@
 
 /* What an object calls by a name, if no object of the global scope has it. */
 struct mprof_scope {
-	void *real;	    /* stored first: whoever stores it owns the entry */
-	const void *object; /* stored last */
+	uint32_t epoch; /* the objects loaded then; it is valid for no others (scopes.c) */
+	const void *object;
+	void *real;
 };
 
 /* In the preloaded object; all but name and fn are zero there. */

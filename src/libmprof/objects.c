@@ -17,6 +17,7 @@
 #include "file.h"
 #include "process.h"
 #include "real_libc.h"
+#include "scopes.h"
 #include "stacks.h"
 
 __attribute__((visibility("default"), optimize("O2"))) void *dlopen(const char *file, int flags)
@@ -44,14 +45,11 @@ static unsigned long long objects_unloaded(void)
 
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
-	unsigned long long before;
-	int ret;
+	const unsigned long long before = mprof_core.capture ? objects_unloaded() : 0;
+	int ret = mp_next()->dlclose(handle);
 
-	if (!mprof_core.capture)
-		return mp_next()->dlclose(handle);
-	before = objects_unloaded();
-	ret = mp_next()->dlclose(handle);
-	if (objects_unloaded() != before)
+	mp_scopes_forget();
+	if (mprof_core.capture && objects_unloaded() != before)
 		mp_rules_forget();
 	return ret;
 }

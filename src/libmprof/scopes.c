@@ -6,6 +6,8 @@
 #include <link.h>
 #include <stddef.h>
 
+#include "real_libc.h"
+
 /* glibc 2.35 and later: takes no lock. */
 extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
@@ -19,45 +21,67 @@ static const void *scope_object(const void *caller)
 	return dladdr(caller, &info) ? info.dli_fbase : NULL;
 }
 
-static void *scope_search(const char *name, const char *library, const void *caller)
-{
-	void *handle = NULL, *real = NULL;
-	Dl_info info;
+static uint32_t epoch = 1; /* of all entries that are valid */
 
-	if (dladdr(caller, &info))
-		handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+void mp_scopes_forget(void)
+{
+	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
+}
+
+/* From a library that is loaded; NULL: it is not, or has none.  Its handle is closed again. */
+static void *scope_ask(const char *library, const char *name)
+{
+	void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+	void *real = handle ? dlsym(handle, name) : NULL;
+
 	if (handle)
-		real = dlsym(handle, name);
-	if (!real && library) /* below its direct dependencies: look it up by name */
-		handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD),
-		real = handle ? dlsym(handle, name) : NULL;
+		mp_next()->dlclose(handle); /* not ours, which would call mp_scopes_forget() */
 	return real;
 }
 
 void *mp_scope_known(const struct mprof_scope *scope, const void *caller)
 {
-	const void *object = scope_object(caller);
+	const void *object = scope_object(caller), *of;
+	const uint32_t now = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
+	void *real;
 
-	for (int i = 0; i < MPROF_SCOPES; i++)
-		if (__atomic_load_n(&scope[i].object, __ATOMIC_ACQUIRE) == object && object)
-			return scope[i].real;
+	for (const struct mprof_scope *s = scope; object && s < scope + MPROF_SCOPES; s++) {
+		if (__atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE) != now)
+			continue;
+		of = __atomic_load_n(&s->object, __ATOMIC_RELAXED);
+		real = __atomic_load_n(&s->real, __ATOMIC_RELAXED);
+		/* Pairs with the fence in mp_scope_find: both are of one epoch. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (of == object && __atomic_load_n(&s->epoch, __ATOMIC_RELAXED) == now)
+			return real;
+	}
 	return NULL;
 }
 
 void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *library,
 		    const void *caller)
 {
+	const uint32_t now = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE), busy = UINT32_MAX;
 	const void *object = scope_object(caller);
-	void *real = scope_search(name, library, caller);
+	void *real = NULL;
+	Dl_info info;
 
+	if (dladdr(caller, &info))
+		real = scope_ask(info.dli_fname, name);
+	if (!real && library) /* below its direct dependencies: look it up by name */
+		real = scope_ask(library, name);
 	for (struct mprof_scope *s = scope; object && real && s < scope + MPROF_SCOPES; s++) {
-		void *none = NULL;
+		uint32_t had = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);
 
-		/* Two plugins' threads must not share an entry. */
-		if (!__atomic_compare_exchange_n(&s->real, &none, real, 0, __ATOMIC_RELAXED,
+		/* Two threads must not share an entry. */
+		if (had == now || had == busy ||
+		    !__atomic_compare_exchange_n(&s->epoch, &had, busy, 0, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED))
 			continue;
-		__atomic_store_n(&s->object, object, __ATOMIC_RELEASE);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		__atomic_store_n(&s->object, object, __ATOMIC_RELAXED);
+		__atomic_store_n(&s->real, real, __ATOMIC_RELAXED);
+		__atomic_store_n(&s->epoch, now, __ATOMIC_RELEASE);
 		break;
 	}
 	return real;

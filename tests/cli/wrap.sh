@@ -389,6 +389,45 @@ END
 	expect_same 'after the jumps' "$(wrap_figures p keep) $(wrap_figures p mine)" '10 1000 1000 10 2000 2000'
 }
 
+# Plugins are unloaded as without mprof, and the next one gets its own functions.
+test_wrap_lets_plugins_go() {
+	local i
+	for i in 1 2; do
+		cat >part.cc <<END
+#include <stdio.h>
+#include <stdlib.h>
+extern "C" void *my_malloc(size_t n) { puts("my_malloc $i"); return malloc(n); }
+extern "C" void *plug(void) { delete new int; return my_malloc(70); }
+__attribute__((destructor)) static void unloaded(void) { puts("unloaded $i"); }
+END
+		g++ -g -O1 -fno-builtin -fPIC -shared -o part$i.so part.cc
+	done
+	cat >unloads.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	for (int i = 0; i < 40; i++) {
+		void *part = dlopen(i % 2 ? "./part2.so" : "./part1.so", RTLD_NOW | RTLD_LOCAL);
+		((void *(*)(void))dlsym(part, "plug"))();
+		dlclose(part);
+	}
+	puts("end");
+	return 0;
+}
+END
+	cc -g -O1 -o unloads unloads.c -ldl
+	./unloads >native
+	for i in '' '--wrap malloc:my_malloc'; do
+		# shellcheck disable=SC2086
+		run "$mprof" profile -q $i -o p ./unloads
+		expect_status 0
+		cmp native out || bad "with '$i' the program prints something else"
+	done
+	expect_same 'calls' "$("$mprof" report hot --by function --json p | jq '[.rows[] |
+		select(.function == "plug") | .figures.calls] | add')" 40
+}
+
 # The process's first call jumps out, and later ones come from deeper down; threads end in one.
 test_wrap_left_for_good() {
 	cat >leave.c <<'END'
