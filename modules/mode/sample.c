@@ -14,9 +14,7 @@
 
 #define LANE_CELL      struct mprof_sample_cell
 #define LANE_CELL_KIND MPROF_EXTENT_SAMPLES
-#define LANE_MORE     \
-	int64_t left; \
-	uint64_t random, since; /* since: the previous sample */
+#define LANE_MORE      uint64_t left, random, since; /* since: the previous sample */
 #include <mprof/chance.h>
 #include <mprof/lanes.h>
 
@@ -116,6 +114,12 @@ static void sample_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, u
 
 /* ---- calls ---- */
 
+/* What a call takes from the countdown, which is positive once it has started. */
+MPROF_HOT uint64_t sample_cost(uint64_t size)
+{
+	return mprof_unlikely(by_calls) ? 1 : size;
+}
+
 /* The countdown has expired or has not started. */
 static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_place at)
 {
@@ -127,13 +131,15 @@ static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_pla
 		return;
 	if (!l->random) {
 		l->random = chance_start(seeds, mprof_ticks(), l->number);
-		l->left = sample_draw(l) - (by_calls ? 1 : (int64_t)size);
+		l->left = (uint64_t)sample_draw(l);
 	}
-	if (l->left <= 0) {
+	if (sample_cost(size) < l->left) {
+		l->left -= sample_cost(size);
+	} else {
 		/*
 		 * Further gaps that end in this block do not matter: the next gap is independent.
 		 */
-		l->left = sample_draw(l);
+		l->left = (uint64_t)sample_draw(l);
 		if (now >= __atomic_load_n(dump_due, RLX))
 			host->dump(now, heap, NULL);
 		if (!lane_paused(l))
@@ -143,16 +149,15 @@ static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_pla
 	end(t);
 }
 
-MPROF_HOT void sample_look(void *ptr, uint64_t size, struct mprof_place at)
+/* [hot] Three loads, two branches and a store; where the call came from is read only then. */
+MPROF_HOT void sample_look(void *ptr, uint64_t size)
 {
 	struct lane *l = mprof_self->data;
 
-	if (mprof_likely(l)) {
-		l->left -= by_calls ? 1 : (int64_t)(size < 1ull << 60 ? size : 1ull << 60);
-		if (mprof_likely(l->left > 0))
-			return;
-	}
-	sample_sampled(ptr, size, at);
+	if (mprof_likely(l) && mprof_likely(sample_cost(size) < l->left))
+		l->left -= sample_cost(size);
+	else
+		sample_sampled(ptr, size, mprof_caller());
 }
 
 static MPROF_COLD void sample_maybe_freed(void *ptr)
@@ -216,7 +221,7 @@ MPROF_HOT int sample_is_sampled(const void *ptr)
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	sample_look(ptr, mprof_bytes(fn, size, arg), mprof_caller());
+	sample_look(ptr, mprof_bytes(fn, size, arg));
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {
@@ -242,7 +247,7 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 	if (mprof_unlikely(l && l->old.a))
 		sample_old_ended(old, !ptr && size);
 	if (ptr)
-		sample_look(ptr, size, mprof_caller());
+		sample_look(ptr, size);
 }
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
