@@ -29,6 +29,7 @@ int mp_is_rank_wanted(const char *rank);	     /* NULL: unknown, perhaps until MP
 struct mp_known {
 	char exe[512];	     /* the program, by the name that it was run by; "" without /proc */
 	char notes[256];     /* MPROF_NOTES or "" */
+	char conf[512];	     /* MPROF_CONF, "" if longer */
 	char job[64];	     /* batch job or "" */
 	char rank[32];	     /* in it or "" */
 	char allocator[512]; /* the object that defines the backing malloc */

@@ -322,6 +322,7 @@ static void core_configure(struct text *why)
 	mp_page_know();
 	core_know_program();
 	core_know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
+	core_know(mp_known.conf, sizeof(mp_known.conf), text_getenv("MPROF_CONF"));
 	core_know(mp_known.job, sizeof(mp_known.job), mp_job());
 	core_know(mp_known.rank, sizeof(mp_known.rank), mp_rank());
 	if (getauxval(AT_SECURE)) {

@@ -72,16 +72,41 @@ static void fact_put_arguments(struct text *t, size_t leave)
 
 static void fact_put_host(struct text *t)
 {
-	char name[6][65];
+	char name[6][65], kernel[200];
+	struct text k = text_on(kernel, sizeof(kernel));
 
-	if (mp_sys(SYS_uname, (long)name, 0, 0, 0, 0, 0) == 0)
-		fact_put(t, "host", name[1]);
+	if (mp_sys(SYS_uname, (long)name, 0, 0, 0, 0, 0) != 0)
+		return;
+	text_string(&k, name[0]);
+	text_char(&k, ' ');
+	text_string(&k, name[2]);
+	text_char(&k, ' ');
+	text_string(&k, name[4]);
+	fact_put(t, "host", name[1]);
+	fact_put(t, "kernel", kernel);
+}
+
+/* How many processors the process may run on. */
+static void fact_put_cpus(struct text *t)
+{
+	char buffer[24];
+	struct text number = text_on(buffer, sizeof(buffer));
+	unsigned long mask[64]; /* 4,096 processors; more are an error of the call */
+	long bytes = mp_sys(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0, 0, 0);
+	unsigned n = 0;
+
+	for (long i = 0; i < bytes / (long)sizeof(*mask); i++)
+		n += (unsigned)__builtin_popcountl(mask[i]);
+	if (!n)
+		return;
+	text_number(&number, n);
+	fact_put(t, "cpus", buffer);
 }
 
 void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
 		   uint32_t image)
 {
-	char buffer[800];
+	char buffer[1600];
 	struct text t = text_on(buffer, sizeof(buffer));
 	struct mprof_fact f;
 
@@ -105,6 +130,9 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 		fact_put(&t, "rank", mp_known.rank);
 	if (!mp_config.anonymous) {
 		fact_put_host(&t);
+		fact_put_cpus(&t);
+		if (mp_known.conf[0])
+			fact_put(&t, "conf", mp_known.conf);
 		if (mp_known.job[0])
 			fact_put(&t, "job", mp_known.job);
 		fact_put_arguments(&t, 96);

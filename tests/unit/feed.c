@@ -71,6 +71,9 @@ struct mprof_fact *feed_fact(uint32_t what, uint32_t process)
 		.path = "",
 		.malloc_of = "",
 		.why = "",
+		.kernel = "",
+		.cpus = "",
+		.conf = "",
 	};
 	feed.ticks += 100;
 	return m;

@@ -168,6 +168,25 @@ each("the command under a page gives the page's total", async (r) => {
   await page.close();
 });
 
+// What the page Run says, by title.
+const facts = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll("#page dt")].map((dt) => [dt.innerText, dt.nextElementSibling.innerText])));
+
+each("the page Run has the host, settings and libraries of mprof report", async (r) => {
+  const page = await open(r, "page=run"), shown = await facts(page), said = r.said[""], programs = said.processes.flatMap((p) => p.programs);
+  for (const [title, name] of [["Host", "host"], ["Kernel", "kernel"], ["Processors", "processors"], ["MPROF_CONF", "conf"], ["Allocator", "allocator"]]) {
+    assert.ok(programs[0][name], name);
+    assert.ok(shown[title].replace(/ \u2026|~/g, "").includes(String(programs[0][name]).replaceAll(world.directory, "")), `${title}: ${shown[title]}`);
+  }
+  assert.match(shown["Recorded by"], /^MODE=LogMmap INIT=LD_NEXT/);
+  assert.equal(shown.Lost, "nothing");
+  const libc = said.libraries.find((l) => /libc\.so\.6$/.test(l.path)), listed = await rows(page, 50);
+  assert.ok(shown.Allocator.includes(libc.build_id));
+  assert.equal(listed.length, Math.min(50, said.libraries.length));
+  assert.ok(listed.some((row) => row[0] === libc.path && row[1] === libc.build_id));
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 each("windows add up to the run", async (r) => {
   const page = await open(r, "figure=calls");
   const points = +(await page.evaluate(() => document.querySelector("#timeline input").max)) + 1;
@@ -272,6 +291,11 @@ profile("threads, sizes, processes and the curve are those of mprof report", asy
   assert.equal(threads.length, said.length);
   for (const row of said)
     assert.deepEqual(threads.find((t) => t[0] === String(row.thread)).slice(1, 4), [count(row.figures.calls), bytes(row.figures.total), count(row.blocks.freed)]);
+  await go(page, "page=processes");
+  await go(page, "page=run");
+  const program = r.said[""].processes[0].programs[0], run = await facts(page);
+  assert.ok(program.kernel && run.Kernel === program.kernel && run.Host === program.host && /^MODE=/.test(run["Recorded by"]), JSON.stringify(run));
+  assert.ok((await page.locator("#page .run").innerText()).includes(r.said[""].libraries.find((l) => /eight$/.test(l.path)).build_id));
   await go(page, "page=processes");
   assert.deepEqual((await rows(page, 1))[0].slice(5, 8), [count(r.said[""].total.figures.calls), bytes(r.said[""].total.figures.total), bytes(r.said[""].total.figures.peak)]);
   if (!estimated(r)) {

@@ -92,7 +92,7 @@ static void put_mapping(struct part *p, uint32_t object, const struct stack_segm
 	const uint64_t page = p->x->profile->header->page_size;
 	Pprof__Mapping mapping = PPROF__MAPPING__INIT, *pointer = &mapping;
 	Pprof__Profile m = PPROF__PROFILE__INIT;
-	char build_id[BUILD_ID_TEXT];
+	char build_id[STACK_BUILD_ID];
 
 	mapping.id = id;
 	if (s) { /* as the kernel maps it: whole pages */
@@ -101,7 +101,7 @@ static void put_mapping(struct part *p, uint32_t object, const struct stack_segm
 		mapping.file_offset = s->offset & ~(page - 1);
 	}
 	mapping.filename = string_of(p, o->path);
-	mapping.build_id = string_of(p, place_build_id(o, build_id));
+	mapping.build_id = string_of(p, stack_build_id(o, build_id));
 	mapping.has_functions = p->has[object] & HAS_FUNCTIONS;
 	mapping.has_filenames = p->has[object] & HAS_FILES;
 	mapping.has_line_numbers = p->has[object] & HAS_LINES;

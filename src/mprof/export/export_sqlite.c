@@ -177,12 +177,12 @@ static void put_threads(struct base *b, const struct array *threads)
 static void put_object(struct base *b, uint32_t number)
 {
 	const struct stack_object *o = &b->profile->stacks->object[number];
-	char build_id[BUILD_ID_TEXT];
+	char build_id[STACK_BUILD_ID];
 
 	if (b->object_told[number])
 		return;
 	b->object_told[number] = true;
-	place_build_id(o, build_id);
+	stack_build_id(o, build_id);
 	PUT_ROW(b, b->object, NUMBER(number), TEXT_IF(*o->path, o->path),
 		TEXT_IF(*build_id, build_id));
 }

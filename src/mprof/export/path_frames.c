@@ -44,15 +44,3 @@ char *place_command_text(const struct profile *p)
 {
 	return WRITTEN(out, place_command(out, p));
 }
-
-const char *place_build_id(const struct stack_object *o, char to[BUILD_ID_TEXT])
-{
-	size_t i;
-
-	for (i = 0; o->build_id && i < o->build_id_bytes && 2 * i + 2 < BUILD_ID_TEXT; i++) {
-		to[2 * i] = "0123456789abcdef"[o->build_id[i] >> 4];
-		to[2 * i + 1] = "0123456789abcdef"[o->build_id[i] & 15];
-	}
-	to[2 * i] = '\0';
-	return to;
-}

@@ -37,7 +37,3 @@ void place_command(FILE *out, const struct profile *p);
 
 /* The same as a string; the caller's. */
 char *place_command_text(const struct profile *p);
-
-#define BUILD_ID_TEXT 129u
-/* The build-id in hexadecimal, "" for none; `to` itself. */
-const char *place_build_id(const struct stack_object *o, char to[BUILD_ID_TEXT]);

@@ -66,10 +66,9 @@ static void put_path(struct line *l, const char *path)
 
 static void put_build_id(struct line *l, const struct stack_object *o)
 {
-	for (size_t i = 0; i < o->build_id_bytes; i++) {
-		line_char(l, "0123456789abcdef"[o->build_id[i] >> 4]);
-		line_char(l, "0123456789abcdef"[o->build_id[i] & 15]);
-	}
+	char text[STACK_BUILD_ID];
+
+	line_text(l, stack_build_id(o, text));
 }
 
 static void text_node(const struct dump_stacks *d, struct line *l, uint32_t node)

@@ -27,6 +27,7 @@ json *report_json_object(const struct analysis *a);
 
 /* Parts that other answers have, too (json/report.def). */
 void lost_fields(json *to, const uint64_t *lost);
+void libraries_fields(json *to, const struct stacks *s);
 void process_fields(json *to, const struct analysis *a, const struct tree_process *p);
 
 /* ---- parts of report_text; below ---- */

@@ -68,6 +68,9 @@ static void print_run(const struct analysis *a, FILE *out)
 	report_killed(a, out);
 	if (image && *image->allocator)
 		fprintf(out, "  Allocator: %s.\n", image->allocator);
+	if (image && *image->host)
+		fprintf(out, "  Host: %s%s%s%s%s.\n", image->host, *image->kernel ? ", " : "",
+			image->kernel, *image->cpus ? ", processors: " : "", image->cpus);
 }
 
 /* ---- what is missing ---- */

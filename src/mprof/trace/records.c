@@ -108,7 +108,8 @@ static void take_string(struct trace_fact *f, const char *s)
 		{ "init", &f->init }, { "mode", &f->mode },
 		{ "path", &f->path }, { "why", &f->why },
 		{ "job", &f->job },   { "malloc", &f->malloc_of },
-		{ "rank", &f->rank },
+		{ "rank", &f->rank }, { "kernel", &f->kernel },
+		{ "cpus", &f->cpus }, { "conf", &f->conf },
 	};
 	const char *value = value_of(s, "arg");
 
@@ -165,7 +166,10 @@ static void take_fact(struct trace *t, const struct extent *x)
 				  .malloc_of = "",
 				  .why = "",
 				  .job = "",
-				  .rank = "" };
+				  .rank = "",
+				  .kernel = "",
+				  .cpus = "",
+				  .conf = "" };
 	s = (const char *)(fact + 1);
 	end = (const char *)fact + x->head.used;
 	/* One more than needed, so that argv is never NULL and ends like main's. */

@@ -338,3 +338,15 @@ const struct stacks *trace_stacks(const struct trace *t)
 {
 	return &t->stacks->stacks;
 }
+
+const char *stack_build_id(const struct stack_object *o, char to[STACK_BUILD_ID])
+{
+	size_t i;
+
+	for (i = 0; o->build_id && i < o->build_id_bytes && 2 * i + 2 < STACK_BUILD_ID; i++) {
+		to[2 * i] = "0123456789abcdef"[o->build_id[i] >> 4];
+		to[2 * i + 1] = "0123456789abcdef"[o->build_id[i] & 15];
+	}
+	to[2 * i] = '\0';
+	return to;
+}

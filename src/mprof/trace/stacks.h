@@ -58,6 +58,10 @@ struct stack_code {
 	const char *name;
 };
 
+/* As hexadecimal digits, "" unknown; returns `to`. */
+#define STACK_BUILD_ID 129u
+const char *stack_build_id(const struct stack_object *o, char to[STACK_BUILD_ID]);
+
 struct stacks {
 	const struct stack_object *object; /* [0] is "no file" */
 	size_t objects;

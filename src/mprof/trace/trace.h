@@ -119,6 +119,7 @@ struct trace_fact {
 	uint32_t process, image;
 	uint64_t offset; /* in the file, for messages */
 	const char *exe, *cwd, *host, *allocator, *init, *mode, *path, *why, *job, *rank;
+	const char *kernel, *cpus, *conf; /* FORMAT.md; "" unknown */
 	const char *malloc_of; /* the object whose malloc is called instead of the library's; "" */
 	size_t argc;
 	const char **argv;

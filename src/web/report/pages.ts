@@ -22,6 +22,7 @@ import { resident } from "./resident";
 import { sources } from "./sources";
 import type { Texts } from "./sources";
 import type { State } from "./state";
+import { runPage, totalsRunPage } from "./run";
 import * as totals from "./totals";
 
 export interface View {
@@ -629,20 +630,6 @@ function processes(v: View): HTMLElement {
 	], v.s.sort == "own" ? "process" : v.s.sort, sort => v.set({ sort }), "processes"));
 }
 
-function runPage(v: View): HTMLElement {
-	const r = v.d.head.report, rows: [string, string][] = [
-		["Command", v.d.head.command], ["Trace", `${v.d.head.trace}, ${bytes(r.trace_bytes)}`],
-		["Calls", `${count(r.events)}, ${count(r.lost)} lost`], ["Duration", duration(r.duration_ns)],
-		["Accuracy of times", duration(r.time_error_ns)], ["mprof", r.mprof_version],
-		["Memory of mprof", r.processes.map((p: any) => bytes(p.self_bytes)).slice(0, 3).join(", ")],
-		["Points in time", count(v.d.points)],
-		["Call tree", `${count(v.d.head.nodes)} nodes` + (v.d.head.merged_nodes ? `; ${count(v.d.head.merged_nodes)} small ones are merged into their callers` : "")],
-	];
-	for (const m of r.not_recorded)
-		rows.push(["Not recorded", `${m.path ?? ""} ${m.why ?? ""}`]);
-	return el("section", {}, el("h2", {}, "Run"), el("dl", {}, ...rows.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])));
-}
-
 function flamePage(v: View): HTMLElement {
 	return el("section", {}, el("h2", {}, v.s.measure.title, el("small", {}, " ", v.s.measure.help)), v.flame());
 }
@@ -739,5 +726,5 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "threads", title: "Threads", group: "Run", make: threads, totals: totals.threads },
 	{ key: "processes", title: "Processes", group: "Run", make: processes, whole: true, totals: totals.processes },
 	{ key: "heap", title: "Heap map", group: "Run", make: v => v.heap.page(v), totals: totals.needsCalls("Heap map", "the location of blocks is") },
-	{ key: "run", title: "Run", group: "Run", make: runPage, whole: true, totals: totals.runPage },
+	{ key: "run", title: "Run", group: "Run", make: runPage, whole: true, totals: totalsRunPage },
 ];

@@ -131,27 +131,6 @@ export function processes(v: View): HTMLElement {
 	], v.s.sort == "own" ? "process" : v.s.sort, sort => v.set({ sort }), "processes"), ranks(v));
 }
 
-export function runPage(v: View): HTMLElement {
-	const r = v.d.head.report, of = Object.entries(r.functions as { [name: string]: { calls: number; bytes: number; failed: number } });
-	const rows: [string, string][] = [
-		["Command", v.d.head.command], ["Profile", v.d.head.trace + (v.d.head.beside ? ": totals of the whole run, beside its calls" : "")],
-		[r.estimated ? "Samples" : "Calls", `${count(r.calls)} of ${many(r.threads, "thread")}, ${count(r.lost)} lost`],
-		["Duration", duration(v.d.point.ns[v.d.points - 1])],
-		["Accuracy of the peak", r.peak.right_to_bytes ? bytes(r.peak.right_to_bytes) : "exact"],
-		["Mapped directly", `${bytes(r.total.maps.bytes)} in ${many(r.total.maps.calls, "call")}; ${bytes(r.unmap_bytes)} unmapped`],
-		["Call tree", `${count(v.d.head.nodes)} nodes` + (v.d.head.merged_nodes ? `; ${count(v.d.head.merged_nodes)} small ones are merged into their callers` : "")],
-	];
-	if (r.estimated)
-		rows[4] = ["Figures", "estimates from samples; ranges are 95 % confidence intervals, and a peak is too high on average"];
-	return el("section", {}, el("h2", {}, "Run"), el("dl", {}, ...rows.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])),
-		of.length > 0 && el("h3", {}, "Calls"), of.length > 0 && sortable(of, [
-			{ key: "name", title: "Function", text: f => f[0] },
-			{ key: "calls", title: "Calls", number: true, text: f => count(f[1].calls), value: f => f[1].calls },
-			{ key: "bytes", title: "Bytes", number: true, text: f => bytes(f[1].bytes), value: f => f[1].bytes },
-			{ key: "failed", title: "Failed", number: true, text: f => count(f[1].failed), value: f => f[1].failed },
-		], "calls", () => {}, "calls"));
-}
-
 // The main figure of a view of mprof report.
 export const measureOfView = (view: string): Measure | undefined => {
 	const key = ({ peak: "peak", leaks: "leaked", hot: "calls", temporary: "temporary" } as { [view: string]: string })[view];
