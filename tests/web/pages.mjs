@@ -578,6 +578,61 @@ each("blocks that grew are those of mprof report realloc", async (r) => {
   await page.close();
 });
 
+only("c++", "with the keyboard: pages, timeline, figure and filters, page; what was chosen keeps the focus", async (r) => {
+  const page = await open(r, "page=overview&zoom=0"), where = () => page.evaluate(() => {
+    const e = document.activeElement;
+    return e.className === "skip" ? "skip" : ["nav", "#timeline", ".bar", "#page", "footer"].find((s) => e.closest(s)) ?? "body";
+  }), order = [];
+  assert.equal(await page.evaluate(() => document.querySelector("#page .findings").firstElementChild.innerText), "Findings");
+  for (let i = 0; i < 60; i++) {
+    await page.keyboard.press("Tab");
+    if (order.at(-1) !== await where())
+      order.push(await where());
+  }
+  assert.deepEqual(order, ["skip", "nav", "#timeline", ".bar", "#page"]);
+  const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.closest("label")?.firstChild.textContent ?? document.activeElement.textContent);
+  await page.locator(".skip").focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await where(), "#page");
+  await page.locator("nav a", { hasText: "Functions" }).focus();
+  await page.keyboard.press("Enter");
+  await poll(page, () => location.hash.includes("page=tables"), "the page");
+  assert.equal(await focused(), "Functions");
+  await page.locator(".bar select").first().focus();
+  await page.keyboard.press("ArrowDown");
+  assert.match(await page.evaluate(() => location.hash), /figure=end/);
+  assert.equal(await focused(), "Figure ");
+  await go(page, "page=flame");
+  await page.locator(".graph canvas").focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  assert.match(await page.evaluate(() => location.hash), /zoom=/);
+  assert.match(await focused(), /^Flame graph/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+only("c++", "the timeline is drawn again only when what it shows has changed", async (r) => {
+  const page = await open(r, "page=flame"), red = (put) => page.evaluate((p) => {
+    const g = document.querySelector("canvas.time").getContext("2d");
+    if (p) {
+      g.fillStyle = "#f00";
+      g.fillRect(0, 0, 9, 9);
+    }
+    return g.getImageData(2, 2, 1, 1).data.slice(0, 3).join() === "255,0,0";
+  }, put);
+  for (const [hash, stays] of [["page=flame&zoom=3", true], ["page=tables&figure=calls", true], ["page=tables&from=3", false], ["page=tables&curve=calls", false], ["page=tables&size=5-9", false]]) {
+    assert.ok(await red(true));
+    await go(page, hash);
+    assert.equal(await red(false), stays, hash);
+    await go(page, "page=flame");
+  }
+  await red(true);
+  await page.getByRole("button", { name: "Light or dark", exact: true }).click();
+  assert.ok(!await red(false));
+  await page.close();
+});
+
 only("c++", "the glossary is on the first page, and explains columns", async (r) => {
   const page = await open(r);
   await page.locator("#page .findings summary").click();

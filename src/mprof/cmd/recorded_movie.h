@@ -9,7 +9,7 @@
 #include "../places/placement.h"
 #include "../profile/profile.h"
 
-#define RECORDED_MOVIE_NOTE "as recorded; resident pages are unknown"
+#define RECORDED_MOVIE_NOTE "as recorded; which pages were resident is unknown"
 
 /*
  * The recorder sampled from time to time which pages are resident, and a trace has separate frames

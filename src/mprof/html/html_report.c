@@ -259,6 +259,8 @@ void html_report(const struct html_report *r, FILE *out)
 	free(title);
 	put_header(r, out);
 	fputs("<main id=\"plain\">\n<section id=\"findings\">\n", out);
+	if (!r->totals) /* whose sections all have titles */
+		fputs("<h2>Findings</h2>\n", out);
 	put_findings(r, out);
 	put_glossary(out);
 	fputs("</section>\n", out);

@@ -22,7 +22,7 @@ export class Flame {
 	private rows = 1;
 	search = "";
 	icicle = false;
-	onZoom: (node: number, frame: Frame) => void = () => {};
+	onZoom: (node: number, frame: Frame) => void = () => {}; // draws it
 	onOpen: (frame: Frame) => void = () => {};
 	onKey: (key: string, frame: Frame) => boolean = () => false; // a letter, or "copy", "search"
 
@@ -43,10 +43,15 @@ export class Flame {
 		new ResizeObserver(() => this.draw()).observe(c);
 	}
 
-	show(frames: Frame[], root: number): void {
+	// Without drawing: for a canvas that is not on the page yet.
+	set(frames: Frame[], root: number): void {
 		this.frames = frames;
 		this.root = root >= 0 && root < frames.length ? root : 0;
 		this.focus = this.root;
+	}
+
+	show(frames: Frame[], root: number): void {
+		this.set(frames, root);
 		this.draw();
 	}
 
@@ -181,7 +186,6 @@ export class Flame {
 		if (i < 0)
 			return;
 		this.root = this.focus = i;
-		this.draw();
 		this.onZoom(i ? this.frames[i].node : 0, this.frames[i]);
 	}
 

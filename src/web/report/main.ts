@@ -91,7 +91,7 @@ class App {
 		};
 		this.server = new Server(d);
 		document.getElementById("plain")!.hidden = true;
-		document.body.append(this.nav, el("div", { id: "app" }, this.timeline.root, this.bar.root, this.main,
+		document.body.append(el("button", { type: "button", class: "skip", click: () => this.main.focus() }, "Skip to the page"), this.nav, el("div", { id: "app" }, this.timeline.root, this.bar.root, this.main,
 			el("footer", {}, "As text: ", this.command, " ", this.uncommanded)), tip, this.help);
 		addEventListener("hashchange", () => {
 			this.s = fromHash(location.hash, d);
@@ -136,6 +136,15 @@ class App {
 	}
 
 	private show(): void {
+		const had = document.activeElement, key = focusKey(had);
+		this.draw();
+		if (had instanceof HTMLElement && had.isConnected)
+			had.focus({ preventScroll: true });
+		else if (key)
+			[...document.querySelectorAll<HTMLElement>(had!.tagName)].find(e => focusKey(e) == key)?.focus({ preventScroll: true });
+	}
+
+	private draw(): void {
 		const { s, d } = this, question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact]);
 		if (s.exact && question != this.asked)
 			this.askServer(question);
@@ -145,24 +154,18 @@ class App {
 			this.answer = ask(d, s);
 			this.asked = question;
 		}
-		const resident = s.page == "resident" && d.head.resident.length > 0, curve = curves.find(c => c.key == s.curve) ?? curves[0];
+		const resident = s.page == "resident" && d.head.resident.length > 0, curve = resident ? null : curves.find(c => c.key == s.curve) ?? curves[0];
 		this.makeLayers(curve);
-		this.timeline.show(s.from, s.to, resident ? residentLayers(d, s.whose, this.keys) : this.layers, resident ? null : curve, s.band);
+		this.timeline.show(s.from, s.to, this.layers, curve, s.band);
 		this.showNav();
 		const page = pages.find(p => p.key == s.page) ?? pages[0];
 		this.bar.show(s, this.answer, d.head.served && !d.head.totals && !page.whole ? this.exactWindow() : null, !!page.whole);
 		this.showGraph();
-		const focus = document.activeElement == this.search;
-		const column = this.main.contains(document.activeElement) && document.activeElement!.closest("th")?.textContent;
 		this.main.replaceChildren((d.head.totals && page.totals || page.make)(this.view()));
 		if (page.whole && !isWhole(d, s))
 			this.main.prepend(el("p", { class: "note" }, "This page covers the whole run, regardless of window and filters."));
 		if (!this.answer.exact && !page.whole)
 			this.main.prepend(el("p", { class: "note" }, `"${s.measure.title}" is known only for the whole run.`));
-		if (focus)
-			this.search.focus();
-		if (column)
-			[...this.main.querySelectorAll<HTMLElement>("th button")].find(b => b.textContent == column)?.focus();
 		this.command.textContent = command(s, d);
 		this.uncommanded.textContent = noCommand(s, d);
 		this.flame.draw();
@@ -241,7 +244,7 @@ class App {
 		flame.icicle = s.icicle;
 		const check = (label: string, key: "inverted" | "icicle" | "foldRecursion", title: string) => el("label", { title }, el("input", { type: "checkbox",
 			checked: s[key], change: () => this.set({ [key]: !this.s[key] }) }), " " + label);
-		flame.show(this.frames, s.inverted ? 0 : flame.find(s.zoom));
+		flame.set(this.frames, s.inverted ? 0 : flame.find(s.zoom));
 		this.found.textContent = s.search ? `${percent(flame.matches, 1)} in matches` : "";
 		this.graph.replaceChildren(el("div", { class: "bar2" }, this.search, this.found,
 			check("Bottom-up", "inverted", "Allocating functions first (i)"), check("Root on top", "icicle", "Icicle instead of flame (v)"),
@@ -265,12 +268,13 @@ class App {
 		return this.s.zoom ? el("details", {}, el("summary", {}, "Stack of the selected frame"), el("pre", {}, this.stackText())) : null;
 	}
 
-	private makeLayers(curve: Curve): void {
-		const { d, s } = this, question = JSON.stringify([curve.key, s.band, s.filter]);
+	// curve: null for resident memory by its parts.
+	private makeLayers(curve: Curve | null): void {
+		const { d, s } = this, question = JSON.stringify(curve ? [curve.key, s.band, s.filter] : s.whose);
 		if (question == this.layered || !d.points)
 			return;
 		this.layered = question;
-		this.layers = layersOf(d, curve, s.band, s.filter, this.keys);
+		this.layers = curve ? layersOf(d, curve, s.band, s.filter, this.keys) : residentLayers(d, s.whose, this.keys);
 	}
 
 	// Applies a key to the chosen frame of the graph; false: it has no meaning there.
@@ -342,6 +346,10 @@ class App {
 		e.preventDefault();
 	}
 }
+
+// What tells an element from the others with its tag, before and after it was made anew.
+const focusKey = (e: Element | null): string => e && e != document.body
+	? [e.tagName, e.getAttribute("aria-label") ?? e.closest("label")?.firstChild?.textContent ?? e.textContent, e.closest("section, nav, .bar")?.className].join(" ") : "";
 
 // Switches between light and dark, regardless of the system's setting.
 function theme(): void {

@@ -25,6 +25,7 @@ export class Timeline {
 	private all = el("button", { type: "button", click: () => this.onWindow(-1, this.d.points - 1) }, "Whole run");
 	private line = false; // draw resident memory as a line over the layers
 	private drag = -1;
+	private shown: unknown[] = []; // the arguments of show()
 	onWindow: (from: number, to: number) => void = () => {};
 	onJump: (point: number) => void = () => {};
 	onCurve: (curve: string, band: string) => void = () => {};
@@ -138,7 +139,12 @@ export class Timeline {
 	}
 
 	// curve: the quantity of the layers; with live bytes, resident memory is drawn as a line.
+	// The same array of layers has the same values.
 	show(from: number, to: number, layers: Layer[], curve: Curve | null, band: string): void {
+		const shown = [from, to, layers, curve, band];
+		if (shown.every((x, i) => x === this.shown[i]))
+			return;
+		this.shown = shown;
 		const p = this.d.point, rss = Math.max(0, ...p.rss), live = Math.max(1, ...p.live), line = curve?.key == "live";
 		this.curve = curve;
 		this.showChoices(band);
