@@ -540,7 +540,6 @@ Suite *compile_calls_suite(void)
 	Suite *s = suite_create("compile_calls");
 	TCase *c = tcase_create("all");
 
-	tcase_set_timeout(c, 60); /* under sanitizers, on a busy machine */
 	tcase_add_test(c, slots_are_dense_and_last_in_first_out);
 	tcase_add_test(c, functions_alignments_and_sizes_are_kept);
 	tcase_add_test(c, realloc_keeps_the_slot);

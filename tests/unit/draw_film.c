@@ -270,7 +270,6 @@ Suite *draw_film_suite(void)
 	Suite *s = suite_create("draw_film");
 	TCase *c = tcase_create("all");
 
-	tcase_set_timeout(c, 30);
 	tcase_add_loop_test(c, pages_are_as_counted, 0, 5);
 	tcase_add_test(c, broken_places_are_borne);
 	tcase_add_test(c, nothing_is_an_error);

@@ -231,7 +231,6 @@ Suite *draw_layout_suite(void)
 	Suite *s = suite_create("draw_layout");
 	TCase *c = tcase_create("all");
 
-	tcase_set_timeout(c, 30);
 	tcase_add_loop_test(c, hilbert_is_a_path, 0, 8);
 	tcase_add_loop_test(c, every_page_is_drawn_once, 0, COUNT(frames));
 	tcase_add_test(c, one_scale_for_all);

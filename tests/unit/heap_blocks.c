@@ -188,7 +188,6 @@ Suite *heap_blocks_suite(void)
 	Suite *s = suite_create("heap_blocks");
 	TCase *c = tcase_create("tables");
 
-	tcase_set_timeout(c, 60);
 	tcase_add_test(c, blocks_come_and_go);
 	tcase_add_test(c, own_blocks_that_grow_long);
 	tcase_add_test(c, pages_are_those_of_a_bitmap);

@@ -299,7 +299,6 @@ Suite *pass_cells_suite(void)
 	TCase *c = tcase_create("cells");
 
 	tcase_add_checked_fixture(c, feed_start, NULL);
-	tcase_set_timeout(c, 60);
 	tcase_add_test(c, every_point_is_exact);
 	tcase_add_test(c, every_window_is_exact);
 	tcase_add_test(c, few_cells);

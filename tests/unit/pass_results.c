@@ -686,7 +686,6 @@ Suite *pass_results_suite(void)
 	Suite *s = suite_create("pass_results");
 	TCase *c = tcase_create("walked"), *m = tcase_create("alone");
 
-	tcase_set_timeout(m, 60);
 	tcase_add_checked_fixture(c, feed_start, feed_release);
 	tcase_add_test(c, every_function_once);
 	tcase_add_test(c, three_functions_overlap);

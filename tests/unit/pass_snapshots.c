@@ -325,7 +325,6 @@ Suite *pass_snapshots_suite(void)
 	Suite *suite = suite_create("pass_snapshots");
 	TCase *c = tcase_create("pass_snapshots");
 
-	tcase_set_timeout(c, 120);
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, a_walk_goes_on_from_each);
 	tcase_add_test(c, fewer_of_them_tell_the_same);

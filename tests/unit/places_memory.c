@@ -616,7 +616,6 @@ Suite *places_memory_suite(void)
 	Suite *s = suite_create("places_memory");
 	TCase *pages = tcase_create("pages"), *whole = tcase_create("whole");
 
-	tcase_set_timeout(pages, 60);
 	tcase_add_loop_test(pages, pages_are_as_in_the_model, 0, 4);
 	tcase_add_test(pages, overlapping_blocks_cancel_out);
 	tcase_add_loop_test(pages, resident_pages_without_a_live_byte_are_retained, 0, 4);

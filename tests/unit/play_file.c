@@ -340,7 +340,6 @@ Suite *play_file_suite(void)
 	Suite *s = suite_create("play_file");
 	TCase *c = tcase_create("all");
 
-	tcase_set_timeout(c, 60); /* under sanitizers, on a busy machine */
 	tcase_add_test(c, the_good_one_is_good);
 	tcase_add_test(c, golden);
 	tcase_add_test(c, headers);

@@ -121,7 +121,6 @@ Suite *play_runs_suite(void)
 	Suite *s = suite_create("play_runs");
 	TCase *t = tcase_create("a process of its own");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, test_memory_is_its_own);
 	tcase_add_test(t, test_refusals);
 	tcase_add_test(t, test_descriptors);

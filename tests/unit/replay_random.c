@@ -214,7 +214,6 @@ Suite *replay_random_suite(void)
 	Suite *s = suite_create("replay_random");
 	TCase *c = tcase_create("all");
 
-	tcase_set_timeout(c, 60); /* under sanitizers, on a busy machine */
 	tcase_add_loop_test(c, random_programs_are_kept, 0, 6);
 	tcase_add_loop_test(c, random_inversions_never_break_it, 0, 8);
 	tcase_add_test(c, two_compiles_are_one_file);

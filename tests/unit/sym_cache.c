@@ -401,7 +401,6 @@ Suite *sym_cache_suite(void)
 	tcase_add_test(kept, test_symbols_only);
 	tcase_add_test(kept, test_together);
 	tcase_add_test(kept, test_trim);
-	tcase_set_timeout(kept, 60);
 	suite_add_tcase(s, kept);
 	tcase_add_checked_fixture(hostile, begin, build_end);
 	tcase_add_test(hostile, test_damaged);
@@ -412,7 +411,6 @@ Suite *sym_cache_suite(void)
 	tcase_add_loop_test(hostile, test_directories, 0, 5);
 	tcase_add_loop_test(hostile, test_variables, 0, 2);
 	tcase_add_test(hostile, test_link);
-	tcase_set_timeout(hostile, 60);
 	suite_add_tcase(s, hostile);
 	return s;
 }

@@ -1016,8 +1016,5 @@ Suite *sym_find_suite(void)
 	tcase_add_loop_test(other, test_rust, 0, 2);
 	tcase_add_test(other, test_as_addr2line);
 	suite_add_tcase(s, other);
-	tcase_set_timeout(found, 60);
-	tcase_set_timeout(debug, 60);
-	tcase_set_timeout(other, 60);
 	return s;
 }

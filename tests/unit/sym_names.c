@@ -460,7 +460,6 @@ Suite *sym_names_suite(void)
 #else
 	tcase_add_loop_test(hostile, test_bombs, 0, 3);
 #endif
-	tcase_set_timeout(hostile, 60);
 	suite_add_tcase(s, hostile);
 	tcase_add_loop_test(own, test_rules, 0, COUNT(rules));
 	tcase_add_loop_test(own, test_bad_rules, 0, COUNT(bad_rules));

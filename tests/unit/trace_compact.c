@@ -546,7 +546,6 @@ Suite *trace_compact_suite(void)
 	Suite *s = suite_create("trace compact");
 	TCase *tc = tcase_create("compact");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, churn_takes_four_bytes_a_pair, 0, 2);
 	tcase_add_loop_test(tc, every_word_comes_back, 0, 8);

@@ -685,7 +685,6 @@ Suite *trace_damage_suite(void)
 	Suite *s = suite_create("trace damage");
 	TCase *tc = tcase_create("damage");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, cut_anywhere);
 	tcase_add_test(tc, looks_at_the_peak);
 	tcase_add_loop_test(tc, cut_header, 0, 9);

@@ -718,7 +718,6 @@ Suite *trace_group_suite(void)
 	Suite *s = suite_create("trace groups");
 	TCase *c = tcase_create("groups");
 
-	tcase_set_timeout(c, 60);
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, exact);
 	tcase_add_loop_test(c, times_are_right_to_the_error, 1, THREADS + 1);
