@@ -351,6 +351,8 @@ test_main_thread_after_exec() {
 		expect_same "$file: those that freed" "$(json out '[.threads[] | .thread] | tostring')" '[1]'
 		expect_same "$file: those with stacks" "$(json out '[.stacks[] | .thread] | unique | tostring')" '[1]'
 	done
+	run "$mprof" report --json totals
+	expect_same 'threads of the profile' "$(json out .threads)" 1
 	for file in small totals; do
 		run "$mprof" report hot --by thread $file
 		expect_text out '100 %' 'thread 1'

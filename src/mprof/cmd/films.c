@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../print/text.h"
 #include "../util/format.h"
 #include "../places/place_run.h"
 #include "../places/place_trace.h"
@@ -35,15 +36,12 @@ const struct option_row option_films[] = {
 void films_title(const struct trace *t, char *text, size_t room)
 {
 	const struct trace_fact *fact;
-	size_t n = trace_facts(t, &fact), used = 0, i, k;
+	size_t n = trace_facts(t, &fact), i;
 
 	for (i = 0; i < n && !fact[i].argc; i++)
 		;
-	for (k = 0; i < n && k < fact[i].argc && used < room; k++)
-		used += (size_t)snprintf(text + used, room - used, "%s%s", k ? " " : "",
-					 fact[i].argv[k]);
-	if (!used)
-		snprintf(text, room, "%s", basename(trace_path(t)));
+	snprintf(text, room, "%s",
+		 i < n ? text_command(&fact[i], (unsigned)room).s : basename(trace_path(t)));
 }
 
 static int open_recorded(struct films *f, const char *path)

@@ -107,13 +107,19 @@ void site_lanes_read(struct site_lanes *lanes, const struct trace *t)
 	const struct trace_totals *part;
 	const struct mprof_counts *c;
 	uint32_t process, thread;
+	const struct trace_totals *last = NULL; /* lane */
 	size_t i, k, n = trace_totals(t, &part);
 
 	*lanes = (struct site_lanes){ .calls = 0 };
 	for (i = 0; i < n; i++)
-		if (part[i].kind == MPROF_EXTENT_LANE)
+		if (part[i].kind == MPROF_EXTENT_LANE) {
 			add_lane(lanes, part[i].data);
-		else if (part[i].kind == MPROF_EXTENT_MORE)
+			/* The thread that called exec was counted in the image before. */
+			if (last && last->process == part[i].process &&
+			    last->image != part[i].image)
+				lanes->threads -= lanes->threads > 0;
+			last = &part[i];
+		} else if (part[i].kind == MPROF_EXTENT_MORE)
 			for (k = 0; k < MPROF_CELLS; k++)
 				lanes->realloc_grown +=
 				    ((const struct mprof_cell_more *)part[i].data)[k].realloc_grown;
