@@ -1343,6 +1343,46 @@ served("an exact window is answered by the trace, as mprof report does", async (
   await page.close();
 });
 
+served("filters of an exact window have the figures of the command under the page", async (v) => {
+  for (const [trace, names] of [["0", ["index::add", "read", "words"]], ["3", ["work", "main", "ring"]]]) {
+    const page = await open({ url: v.url }, "", { path: trace + "/" }), settled = () => poll(page, () => document.getElementById("waiting")?.textContent === "", "the answer");
+    const end = await page.evaluate(() => {
+      const { report } = JSON.parse(document.getElementById("mprof-head").textContent);
+      return Math.max(...report.threads.map((t) => t.last_ns));
+    }), seen = new Set();
+    for (const figure of ["peak", "end", "kept", "total", "calls"])
+      for (const [i, filter] of ["", "thread=1", "thread=4", "size=5-7", "size=8-64&thread=1", `function=${names[0]}`, `without=${names[1]}`, `module=${names[2]}`, `module=libc*&size=4-9`].entries()) {
+        const from = Math.floor(end * (i + 1) / 20), to = Math.floor(end * (10 + i) / 20);
+        await go(page, `page=tables&figure=${figure}&exact=${from}-${to}&${filter}`);
+        await settled();
+        const command = await page.locator("footer code").innerText(), shown = await total(page);
+        let said;
+        try {
+          said = ran(command).total.figures;
+        } catch (error) { // mprof names the thread that is not there
+          assert.ok(/--thread 4/.test(command) && trace === "0" && /^0( bytes)?$/.test(shown), command);
+          continue;
+        }
+        assert.equal(shown, figure === "calls" ? count(said.calls) : bytes(figure === "total" ? said.total : said.peak), `${trace} ${figure} ${filter} ${from}-${to}: ${command}`);
+        seen.add(shown);
+        for (const other of ["flame", "tree"]) { // show the same answer
+          await go(page, `page=${other}&figure=${figure}&exact=${from}-${to}&${filter}`);
+          await settled();
+          assert.equal(await total(page), shown, other);
+        }
+      }
+    assert.ok(seen.size > 15, String([...seen]));
+    await go(page, `page=tables&figure=total&exact=0-${end}&life=11-64`);
+    await poll(page, () => /Choose all lifetimes/.test(document.getElementById("waiting").textContent), "the refusal");
+    for (const [name, note] of [["sizes", true], ["threads", true], ["flame", false]]) {
+      await go(page, `page=${name}&exact=1-${end}`);
+      assert.equal(/follow the sliders|follows the sliders/.test(await page.locator("#page").innerText()), note, name);
+    }
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+});
+
 served("source files that the trace names are shown, and no others", async (v) => {
   const page = await open({ url: v.url + "0/" }, "page=sources");
   await poll(page, () => document.querySelectorAll(".source tbody tr").length > 30, "the text");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // command.ts - the mprof report command that gives the figures of the page as text.
 import { nameOf, peakPoint } from "./model";
-import type { Filter } from "./model";
+import type { Answer, Filter } from "./model";
 import type { Data } from "./data";
 import type { State } from "./state";
 
@@ -11,12 +11,12 @@ export const quote = (word: string): string =>
 
 export const seconds = (ns: number) => (ns / 1e9).toFixed(9).replace(/0+$/, "").replace(/\.$/, "") + "s";
 
-// The time of the figure, in ns; -1: none, or the whole run's peak.
-function moment(s: State, d: Data): number {
+// The time of the figure, in ns; -1: none, or the whole run's peak.  at: of the peak of an exact window.
+function moment(s: State, d: Data, at: number): number {
 	const to = s.exact ? s.exact.to : d.point.ns[s.to];
 	switch (s.measure.key) {
 	case "end": case "kept": return to;
-	case "peak": return s.from < 0 && s.to == d.points - 1 && !s.exact ? -1 : d.point.ns[peakPoint(d, s.from, s.to)];
+	case "peak": return s.exact ? at : s.from < 0 && s.to == d.points - 1 ? -1 : d.point.ns[peakPoint(d, s.from, s.to)];
 	default: return -1;
 	}
 }
@@ -65,12 +65,12 @@ function ofTotals(s: State, d: Data): string {
 	return [`mprof report ${view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")}${which}`, ...nameFilters(f), quote(d.head.trace)].join(" ");
 }
 
-export function command(s: State, d: Data): string {
+export function command(s: State, d: Data, a: Answer): string {
 	if (d.head.totals)
 		return ofTotals(s, d);
 	if (s.page in OWN)
 		return `mprof report${OWN[s.page]} ${quote(d.head.trace)}`;
-	const f = s.filter, at = moment(s, d), words = ["mprof report", view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")];
+	const f = s.filter, at = moment(s, d, a.at ?? -1), words = ["mprof report", view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")];
 	if (s.measure.value) // of the whole run
 		return [...words, ...nameFilters(f), quote(d.head.trace)].join(" ");
 	if (at >= 0)
@@ -88,5 +88,5 @@ export function noCommand(s: State, d: Data): string {
 	if (s.measure.key == "resident")
 		return "mprof report does not divide resident pages by call stack";
 	const life = s.filter.lifeFrom || s.filter.lifeTo < 64;
-	return life && !s.measure.value && moment(s, d) >= 0 ? "mprof report does not combine --at with --lifetime" : "";
+	return life && !s.measure.value && moment(s, d, 0) >= 0 ? "mprof report does not combine --at with --lifetime" : "";
 }

@@ -44,10 +44,15 @@ let glossary: Map<string, string> | undefined;
 
 const ROWS = 200;
 
+// On a narrow screen the name comes first, so that it is visible without scrolling.
+const narrowFirst = <R>(columns: Column<R>[]): Column<R>[] => matchMedia("(max-width: 700px)").matches
+	? [...columns.filter(c => isName(c)), ...columns.filter(c => !isName(c))] : columns;
+const isName = (c: { key: string }) => c.key == "name" || c.key == "command";
+
 // A sortable table that shows its first rows, and more on request.  sort "": in the order of rows.
-export function sortable<R>(rows: R[], columns: Column<R>[], sort: string, onSort: (key: string) => void,
+export function sortable<R>(rows: R[], given: Column<R>[], sort: string, onSort: (key: string) => void,
 		name: string, first = ROWS): HTMLElement {
-	const body = el("tbody"), head = el("tr"), value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
+	const columns = narrowFirst(given), body = el("tbody"), head = el("tr"), value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
 	const more = el("button", { type: "button", click: () => add(ROWS) });
 	let by = sort ? columns.find(c => c.key == sort) ?? columns[0] : null, upward = !by?.number, sorted: R[] = [], shown = 0;
 	const add = (most: number) => {

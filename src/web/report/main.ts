@@ -164,9 +164,11 @@ class App {
 		this.main.replaceChildren((d.head.totals && page.totals || page.make)(this.view()));
 		if (page.whole && !isWhole(d, s))
 			this.main.prepend(el("p", { class: "note" }, "This page covers the whole run, regardless of window and filters."));
+		if (s.exact && page.sliders)
+			this.main.prepend(el("p", { class: "note" }, page.sliders));
 		if (!this.answer.exact && !page.whole)
 			this.main.prepend(el("p", { class: "note" }, `"${s.measure.title}" is known only for the whole run.`));
-		this.command.textContent = command(s, d);
+		this.command.textContent = command(s, d, this.answer);
 		this.uncommanded.textContent = noCommand(s, d);
 		this.flame.draw();
 		this.flame.reveal();

@@ -93,6 +93,7 @@ export interface Answer {
 	sum: Float64Array; // own and below
 	total: number;
 	most?: boolean; // combine nodes by the maximum, not the sum
+	at?: number; // ns: the peak of a window that the server answered
 	exact: boolean; // false: the figure is of the whole run, regardless of window and filters
 }
 

@@ -96,8 +96,8 @@ function fullRows(v: View): HTMLElement {
 	], s.sort == "own" || s.sort == "sum" ? "calls" : s.sort, sort => v.set({ sort }), s.byLine ? "lines" : "functions");
 }
 
-// Further figures beside the chosen one, in tables and the call tree.
-const alsoMeasures = (v: View): Measure[] => measures.filter(m => v.s.also.includes(m.key) && m.key != v.s.measure.key);
+// Further figures beside the chosen one, in tables and the call tree; of an exact window only that is known.
+const alsoMeasures = (v: View): Measure[] => v.s.exact ? [] : measures.filter(m => v.s.also.includes(m.key) && m.key != v.s.measure.key);
 
 function alsoColumns(v: View): Column<Row>[] {
 	return alsoMeasures(v).map(m => {
@@ -120,10 +120,6 @@ function tables(v: View): HTMLElement {
 		v.s.full ? fullRows(v) : functionRows(v));
 }
 
-// On a narrow screen the name comes first, so that it is visible without scrolling.
-const narrowFirst = (columns: Column<Row>[]): Column<Row>[] => matchMedia("(max-width: 700px)").matches
-	? [...columns.filter(c => c.key == "name"), ...columns.filter(c => c.key != "name")] : columns;
-
 // Functions or lines by the chosen figure.
 export function functionRows(v: View, most = Infinity): HTMLElement {
 	const wanted = searchTest(v.s.search), a = owned(v.d, v.a, v.s.foldLibraries);
@@ -131,7 +127,7 @@ export function functionRows(v: View, most = Infinity): HTMLElement {
 		(!v.s.foldLibraries || !v.d.line.library[r.line] || r.own > 0) &&
 		(!wanted || wanted(nameOf(v.d, r.line)) || wanted(placeOf(v.d, r.line))));
 	const also = alsoColumns(v);
-	return sortable(most < rows.length ? rows.sort((x, y) => y.own - x.own).slice(0, most) : rows, narrowFirst([...rowColumns(v).slice(0, -2), ...also, ...rowColumns(v).slice(-2)]), v.s.sort, sort => v.set({ sort }), "functions");
+	return sortable(most < rows.length ? rows.sort((x, y) => y.own - x.own).slice(0, most) : rows, [...rowColumns(v).slice(0, -2), ...also, ...rowColumns(v).slice(-2)], v.s.sort, sort => v.set({ sort }), "functions");
 }
 
 function treeRow(v: View, frames: Frame[], i: number, total: number): HTMLElement {
@@ -344,7 +340,7 @@ function heat(v: View): HTMLElement {
 	const { d, s } = v, c = d.cell, n = new Float64Array(66 * 66), f = s.filter;
 	const runs = threadTest(d, f), through = new Float64Array(d.head.nodes).fill(1);
 	applyNames(d, f, through, through);
-	let most = 0, sizeTop = 0, lifeTop = 0, lifeLow = 64;
+	let most = 0, sizeTop = 0, sizeLow = 64, lifeTop = 0, lifeLow = 64;
 	for (let i = 0; i < d.cells; i++) {
 		if (c.birth[i] <= s.from || c.birth[i] > s.to || !runs(c.thread[i]) || !through[c.node[i]])
 			continue;
@@ -352,6 +348,7 @@ function heat(v: View): HTMLElement {
 		n[at] += c.blocks[i];
 		most = Math.max(most, n[at]);
 		sizeTop = Math.max(sizeTop, c.size[i]);
+		sizeLow = Math.min(sizeLow, c.size[i]);
 		if (life < 65) {
 			lifeTop = Math.max(lifeTop, life);
 			lifeLow = Math.min(lifeLow, life);
@@ -364,7 +361,7 @@ function heat(v: View): HTMLElement {
 	for (const l of columns)
 		head.append(el("th", { scope: "col" }, lifeName(l)));
 	const body = el("tbody");
-	for (let size = sizeTop; size >= 0; size--) {
+	for (let size = sizeTop; size >= sizeLow; size--) {
 		const row = el("tr", {}, el("th", { scope: "row" }, sizeButton(v, size)));
 		for (const l of columns) {
 			const k = n[size * 66 + l], cell = el("td", { title: many(k, "block"), class: k ? "on" : null, click: () =>
@@ -698,33 +695,36 @@ function tops(v: View): HTMLElement {
 		const rows = table(v.d, a, v.keys).filter(r => r.own > 0).sort((x, y) => y.own - x.own).slice(0, TOP);
 		return el("section", { class: "top" }, el("h2", {}, el("button", { type: "button", class: "name", click: () => v.set({ page: "tables", measure }) }, measure.title)),
 			rows.length ? el("table", {}, el("tbody", {}, ...rows.map(r => el("tr", {}, el("td", { class: "n" }, figure(measure.unit, r.own)),
-				el("td", { class: "n" }, percent(r.own, a.total)), el("td", {}, owner(v, r.line)))))) : el("p", {}, "Nothing."));
+				el("td", { class: "n" }, percent(r.own, a.total)), el("td", {}, owner(v, r.line)))))) : el("p", {}, key == "leaked" && v.d.head.suppressed.length ? "Nothing but what libraries keep on purpose." : "Nothing."));
 	}));
 }
 
 const measureOf = (key: string) => measures.find(m => m.key == key) ?? measures[0];
 
+const AS_SLIDERS = "This page follows the sliders, not the exact window.";
+
 export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean;
+	sliders?: string; // note for an exact window: what follows the sliders
 	measure?: string; // that the page begins with
 	totals?(v: View): HTMLElement /* of a profile */ }[] = [
-	{ key: "overview", title: "Overview", group: "", make: overview },
+	{ key: "overview", title: "Overview", group: "", sliders: "Figures and lists of functions on this page follow the sliders; the flame graph is of the exact window.", make: overview },
 	{ key: "flame", title: "Flame graph", group: "Code", make: flamePage },
 	{ key: "tables", title: "Functions", group: "Code", make: tables },
 	{ key: "tree", title: "Call tree", group: "Code", make: tree },
 	{ key: "callers", title: "Call graph", group: "Code", make: callers },
 	{ key: "sources", title: "Sources", group: "Code", make: sources },
-	{ key: "compare", title: "Compare", group: "Code", make: compare },
+	{ key: "compare", title: "Compare", group: "Code", sliders: AS_SLIDERS, make: compare },
 	{ key: "jumps", title: "Jumps", group: "Memory", make: jumps, whole: true, totals: totals.needsCalls("Jumps", "when memory jumped, and by which calls, is") },
 	{ key: "resident", title: "Resident memory", group: "Memory", make: resident, whole: true,
 		totals: totals.needsCalls("Resident memory", "the use of resident pages is") },
 	{ key: "stacks", title: "Thread stacks", group: "Memory", make: stacks, whole: true },
 	{ key: "globals", title: "Global variables", group: "Memory", make: globals, whole: true },
 	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks, measure: "leaked", totals: totals.leaks },
-	{ key: "sizes", title: "Sizes", group: "Blocks", make: sizes, totals: totals.sizes },
-	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", make: lifetimes, totals: totals.lifetimes },
+	{ key: "sizes", title: "Sizes", group: "Blocks", sliders: "Charts and maps on this page follow the sliders; the functions are those of the exact window.", make: sizes, totals: totals.sizes },
+	{ key: "lifetimes", title: "Lifetimes", group: "Blocks", sliders: AS_SLIDERS, make: lifetimes, totals: totals.lifetimes },
 	{ key: "realloc", title: "Realloc", group: "Blocks", make: realloc, whole: true, totals: totals.realloc },
-	{ key: "threads", title: "Threads", group: "Run", make: threads, totals: totals.threads },
+	{ key: "threads", title: "Threads", group: "Run", sliders: AS_SLIDERS, make: threads, totals: totals.threads },
 	{ key: "processes", title: "Processes", group: "Run", make: processes, whole: true, totals: totals.processes },
-	{ key: "heap", title: "Heap map", group: "Run", make: v => v.heap.page(v), totals: totals.needsCalls("Heap map", "the location of blocks is") },
+	{ key: "heap", title: "Heap map", group: "Run", sliders: AS_SLIDERS, make: v => v.heap.page(v), totals: totals.needsCalls("Heap map", "the location of blocks is") },
 	{ key: "run", title: "Run", group: "Run", make: runPage, whole: true, totals: totalsRunPage },
 ];

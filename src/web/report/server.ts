@@ -31,7 +31,7 @@ function parameters(q: Question, x: Exact, id: number): string {
 	return p.toString();
 }
 
-interface Told { percent?: number; error?: string; cancelled?: boolean; node?: number[]; bytes?: number[]; blocks?: number[] }
+interface Told { time_ns?: number; percent?: number; error?: string; cancelled?: boolean; node?: number[]; bytes?: number[]; blocks?: number[] }
 
 export class Server {
 	private id = 0;
@@ -65,7 +65,7 @@ export class Server {
 		});
 		applyNames(this.d, q.filter, own, blocks);
 		const sum = sumUp(this.d, own);
-		return { own, blocks, sum, total: sum[0], exact: true };
+		return { own, blocks, sum, total: sum[0], at: told.time_ns, exact: true };
 	}
 
 	cancel(): void {
