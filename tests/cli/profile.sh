@@ -201,10 +201,49 @@ test_profile_while_it_runs() {
 	wait_for test -e ready
 	run "$mprof" report leaks --json file
 	expect_same 'running' "$(json out .total.figures.leaked)" 77000
+	run "$mprof" report file
+	expect_words out 'Live at the end: 77,000 bytes'
+	expect_words out 'the recording ends'
+	expect_no_text out 'Never freed'
 	kill -9 "$("$mprof" report --json file | jq '.processes[0].pid')"
 	wait
 	run "$mprof" report leaks --json file
 	expect_same 'killed' "$(json out .total.figures.leaked)" 77000
+}
+
+test_profile_says_how_many_processes() {
+	run "$mprof" profile -o one -- true
+	expect_no_text err process
+	run "$mprof" profile -o three -- sh -c 'ls / | sort'
+	expect_text err ' in 3 processes, '
+}
+
+# The time of the last figures, where no end is recorded.
+test_profile_that_was_copied() {
+	cat >ticks.c <<'END'
+#include <stdlib.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0;; i++) {
+		free(malloc(100));
+		nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
+		if (i == 30)
+			close(creat("ready", 0600));
+	}
+}
+END
+	cc -O1 -fno-builtin -o ticks ticks.c || bad 'ticks.c does not compile'
+	"$mprof" profile -q -o file -- ./ticks &
+	wait_for test -e ready
+	cp file copy
+	kill -9 "$("$mprof" report --json file | jq '.processes[0].pid')"
+	wait
+	run "$mprof" report copy
+	grep -q 'ends [0-9.]* us' out && bad "the recording is too short: $(grep ' us' out)"
+	expect_words out 'the recording ends'
 }
 
 # What the samples of a program with known figures estimate.

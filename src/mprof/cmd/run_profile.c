@@ -97,17 +97,20 @@ static void tell(const char *path)
 	struct site_lanes lanes;
 	struct trace *t;
 	struct error err;
+	uint32_t processes;
 
 	if (trace_open(&t, path, MPROF_MAGIC_PROFILE, &err)) {
 		cmd_warn("%s", err.text);
 		return;
 	}
 	site_lanes_read(&lanes, t);
-	fprintf(stderr, "mprof: %s of %s, %s; next: mprof report %s\n",
+	processes = trace_header(t)->processes;
+	fprintf(stderr, "mprof: %s of %s%s%s, %s; next: mprof report %s\n",
 		trace_is_sampled(t) || !lanes.calls ? "samples"
 						    : format_many(lanes.calls, "call", "calls").s,
-		format_many(lanes.threads, "thread", "threads").s, format_bytes(trace_bytes(t)).s,
-		cmd_path(path));
+		format_many(lanes.threads, "thread", "threads").s, processes > 1 ? " in " : "",
+		processes > 1 ? format_many(processes, "process", "processes").s : "",
+		format_bytes(trace_bytes(t)).s, cmd_path(path));
 	trace_close(t);
 }
 

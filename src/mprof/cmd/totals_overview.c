@@ -34,6 +34,8 @@ static int give(const struct reading *r, struct profile *p, struct site_lanes *l
 	r->a->sampled = p->sites.totals.estimated;
 	r->a->calls = r->a->sampled ? p->total.error.samples : lanes->calls;
 	r->a->threads = lanes->threads;
+	if (p->walk.last_ticks > r->a->tree.end_ticks) /* a process may still run */
+		r->a->tree.end_ticks = p->walk.last_ticks;
 	ret = r->then(r->context, &totals, err);
 	rank_totals_release(&ranks);
 	return ret;

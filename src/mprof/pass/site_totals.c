@@ -80,9 +80,14 @@ uint64_t site_totals_end(const struct trace *t)
 	n = trace_totals(t, &part);
 	for (i = 0; i < n; i++) {
 		const struct mprof_heap_totals *h = part[i].data;
+		const struct mprof_course *c = part[i].data;
+		uint64_t last = 0;
 
-		if (part[i].kind == MPROF_EXTENT_HEAP && h->peak_ticks > end)
-			end = h->peak_ticks;
+		if (part[i].kind == MPROF_EXTENT_HEAP)
+			last = h->step_ticks > h->peak_ticks ? h->step_ticks : h->peak_ticks;
+		else if (part[i].kind == MPROF_EXTENT_COURSE && c->steps <= MPROF_STEPS)
+			last = c->began_ticks + c->steps * c->step_ticks;
+		end = last > end ? last : end;
 	}
 	return end;
 }

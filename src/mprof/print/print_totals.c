@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../trace/functions.h"
 #include "flat_view.h"
@@ -18,11 +19,17 @@
 
 /* ---- text ---- */
 
+/* Processes that were killed, or still run, might have freed it. */
+static const char *left_name(const struct print_totals *t)
+{
+	return tree_interrupted(&t->a->tree) ? "Live at the end" : "Never freed";
+}
+
 static void print_estimate(const struct profile *p, const char *what, enum profile_value value,
 			   uint64_t n, FILE *out)
 {
-	fprintf(out, "  %-12s %s (%s)\n", what, figures_text(value, n).s,
-		figures_range(&p->total, value, n).s);
+	fprintf(out, "  %s:%*s %s (%s)\n", what, (int)(11 - strnlen(what, 11)), "",
+		figures_text(value, n).s, figures_range(&p->total, value, n).s);
 }
 
 static void print_estimates(const struct print_totals *t, FILE *out)
@@ -31,10 +38,10 @@ static void print_estimates(const struct print_totals *t, FILE *out)
 
 	fputs("  ", out);
 	figures_estimate(p, out);
-	print_estimate(p, "Calls:", VALUE_CALLS, p->total.calls, out);
-	print_estimate(p, "Bytes:", VALUE_TOTAL, p->total.bytes, out);
-	print_estimate(p, "Never freed:", VALUE_LIVE, p->total.live_bytes, out);
-	print_estimate(p, "Peak:", VALUE_PEAK, p->sites.peak.bytes, out);
+	print_estimate(p, "Calls", VALUE_CALLS, p->total.calls, out);
+	print_estimate(p, "Bytes", VALUE_TOTAL, p->total.bytes, out);
+	print_estimate(p, left_name(t), VALUE_LIVE, p->total.live_bytes, out);
+	print_estimate(p, "Peak", VALUE_PEAK, p->sites.peak.bytes, out);
 	fputs("  An estimated peak is too high on average.\n", out);
 }
 
@@ -75,7 +82,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 	if (s->totals.bound)
 		fprintf(out, "; accurate to %s, because there were several threads",
 			format_bytes(s->totals.bound).s);
-	fprintf(out, ".\n  Never freed: %s in %s", format_exact(v->live_bytes).s,
+	fprintf(out, ".\n  %s: %s in %s", left_name(t), format_exact(v->live_bytes).s,
 		format_many(v->live_calls, "block", "blocks").s);
 	if (p->suppressed_calls)
 		fprintf(out, ", of which libraries keep %s", format_bytes(p->suppressed_bytes).s);
@@ -330,7 +337,7 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 	if (t->ranks->count)
 		print_ranks(t->ranks, o, out);
 	print_top(t, VALUE_PEAK, "Largest at the peak", "peak", o, out);
-	print_top(t, VALUE_LEAKED, "Never freed", "leaks", o, out);
+	print_top(t, VALUE_LEAKED, left_name(t), "leaks", o, out);
 	print_top(t, VALUE_CALLS, "Most frequent allocations", "hot", o, out);
 	if (o->all && t->lanes->calls)
 		print_functions(t, out);

@@ -51,7 +51,7 @@ static void print_run(const struct analysis *a, FILE *out)
 		fprintf(out, "  which became: %s\n", text_command(image, 200).s);
 	if (p)
 		fprintf(out, "  pid %d %s%s %s after the start.\n", p->pid, text_end(p).s,
-			p->end == TREE_UNKNOWN ? "; the trace ends" : ",", duration(a).s);
+			p->end == TREE_UNKNOWN ? "; the recording ends" : ",", duration(a).s);
 	fprintf(
 	    out, "  Recorded: %s of %s in %s",
 	    format_many(a->calls, a->sampled ? "sample" : "call", a->sampled ? "samples" : "calls")
