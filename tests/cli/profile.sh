@@ -242,7 +242,7 @@ END
 	kill -9 "$("$mprof" report --json file | jq '.processes[0].pid')"
 	wait
 	run "$mprof" report copy
-	grep -q 'ends [0-9.]* us' out && bad "the recording is too short: $(grep ' us' out)"
+	! tr -s ' \n' ' ' <out | grep -q 'ends [0-9.]* us' || bad "the recording is too short: $(grep ' us' out)"
 	expect_words out 'the recording ends'
 }
 
