@@ -573,8 +573,8 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_sorts) == 32, "on-disk layout");
 struct mprof_threads {
 	uint64_t events;
 	uint64_t groups;
-	uint64_t
-	    chunks_missing; /* damage of the raw file, which the compressed file does not show */
+	/* Damage of the raw file, which the compressed file does not show. */
+	uint64_t chunks_missing;
 	uint64_t stacks_missing;
 	uint64_t reserved[4];
 };

@@ -169,8 +169,8 @@ struct mprof_play_summary {
 	uint64_t lost;		     /* events that the recorder counted as lost */
 	uint64_t damaged;	     /* unreadable parts of the input */
 	uint64_t null_frees;	     /* free(NULL): nothing to play */
-	uint64_t
-	    swept; /* FREEs inserted for blocks that an exec or the end of a process discarded */
+	/* FREEs inserted for blocks that an exec or the end of a process discarded. */
+	uint64_t swept;
 	uint64_t reserved[6];
 };
 

@@ -32,6 +32,10 @@ void mp_wrap_start(void);
 void mp_wrap_stacks(void);
 
 /* pass.c: the note functions of a table that records nothing. */
+#define MP_NO_NOTES                                                          \
+	.note_alloc = mp_no_note_alloc, .note_free = mp_no_note_free,        \
+	.note_resize = mp_no_note_alloc, .note_resized = mp_no_note_resized, \
+	.note_map = mp_no_note_map, .note_control = mp_no_note_control
 void mp_no_note_alloc(unsigned fn, void *ptr, size_t size, size_t arg);
 void mp_no_note_free(unsigned fn, void *ptr, size_t size);
 void mp_no_note_resized(unsigned fn, void *old, void *ptr, size_t size, size_t arg);

@@ -176,12 +176,7 @@ static MPROF_COLD int boot_out(void **out, size_t align, size_t size)
 const struct mprof_api mp_boot_api MP_HIDDEN = {
 #define MPROF_MALLOC(id, code, name, class, shape, found) .name = boot_##name,
 #include <mprof/functions.def>
-	.note_alloc = mp_no_note_alloc,
-	.note_free = mp_no_note_free,
-	.note_resize = mp_no_note_alloc,
-	.note_resized = mp_no_note_resized,
-	.note_map = mp_no_note_map,
-	.note_control = mp_no_note_control,
+	MP_NO_NOTES,
 };
 
 /* What hot paths read. */

@@ -10,12 +10,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 
 #include "cfi.h"
-
-/* glibc 2.35 and later: no lock, no allocation. */
-extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
+#include "scopes.h"
 
 struct lookup {
 	uintptr_t pc;

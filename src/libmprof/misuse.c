@@ -7,22 +7,19 @@
  * Slow paths.  May run in any thread and in signal handlers.
  */
 #include <errno.h>
-#include <link.h>
 #include <mprof/module.h>
 #include <signal.h>
 
 #include "config.h"
 #include "core.h"
 #include "file.h"
+#include "scopes.h"
 #include "sys.h"
 #include "text.h"
 #include "unwind.h"
 
 #define STACK_REACH (64u << 20) /* above sp: nothing beyond is searched */
 #define LINES_MOST  100u	/* on stderr */
-
-/* glibc 2.35 and later: takes no lock. */
-extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
 
 unsigned mp_memory_place(const void *ptr, const void *allocator)
 {

@@ -14,7 +14,6 @@
  * failing one is expensive.
  */
 #include <dlfcn.h>
-#include <link.h>
 #include <mprof/module.h>
 #include <stdlib.h>
 
@@ -24,9 +23,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* glibc 2.35 and later: takes no lock. */
-extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
-
 struct operator
 {
 	const char *name, *partner; /* the matching delete or new */
@@ -34,13 +30,6 @@ struct operator
 	uint32_t own;		    /* it does not reach malloc: record it */
 	struct mprof_scope scope[MPROF_SCOPES];
 };
-
-static const void *operator_base(const void *symbol)
-{
-	Dl_info info;
-
-	return symbol && dladdr(symbol, &info) ? info.dli_fbase : NULL;
-}
 
 /*
  * Is the caller the allocator itself?  What it allocates for itself is not the program's, and it
@@ -99,9 +88,9 @@ static void *operator_know_global(struct operator* o, void *real, int is_new, co
 	if (!mp_boot_try(NULL) || operator_is_allocators(caller))
 		return real;
 	if (mp_recording() &&
-	    operator_base(real) == operator_base(*(void **)&mprof_core.real.malloc)) {
+	    mp_scope_base(real) == mp_scope_base(*(void **)&mprof_core.real.malloc)) {
 		partner = dlsym(RTLD_NEXT, o->partner);
-		o->own = operator_base(partner) == operator_base(real) &&
+		o->own = mp_scope_base(partner) == mp_scope_base(real) &&
 			 !operator_reaches_malloc(real, partner, is_new);
 	}
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);

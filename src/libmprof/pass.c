@@ -57,10 +57,5 @@ void mp_no_note_control(unsigned what, uint64_t value)
 const struct mprof_api mp_pass_api MP_HIDDEN = {
 #define MPROF_MALLOC(id, code, name, class, shape, found) .name = pass_##name,
 #include <mprof/functions.def>
-	.note_alloc = mp_no_note_alloc,
-	.note_free = mp_no_note_free,
-	.note_resize = mp_no_note_alloc,
-	.note_resized = mp_no_note_resized,
-	.note_map = mp_no_note_map,
-	.note_control = mp_no_note_control,
+	MP_NO_NOTES,
 };

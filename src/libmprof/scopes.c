@@ -3,22 +3,24 @@
 #include "scopes.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stddef.h>
 
 #include "real_libc.h"
 
-/* glibc 2.35 and later: takes no lock. */
-extern int _dl_find_object(void *, struct dl_find_object *) __attribute__((weak));
+const void *mp_scope_base(const void *at)
+{
+	Dl_info info;
+
+	return at && dladdr(at, &info) ? info.dli_fbase : NULL;
+}
 
 static const void *scope_object(const void *caller)
 {
 	struct dl_find_object found;
-	Dl_info info;
 
 	if (_dl_find_object)
 		return _dl_find_object((void *)caller, &found) ? NULL : found.dlfo_link_map;
-	return dladdr(caller, &info) ? info.dli_fbase : NULL;
+	return mp_scope_base(caller);
 }
 
 static uint32_t epoch = 1; /* of all entries that are valid */

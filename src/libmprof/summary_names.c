@@ -275,7 +275,7 @@ static uint32_t made_up(struct summary *s, const struct summary_frame *f)
 		width++;
 	text_hex(&t, offset, width);
 	if (t.used > s->text_bytes - s->text_used)
-		return summary_name(s, "(not known)", 11);
+		return summary_name(s, "(unknown)", 9);
 	__builtin_memcpy(s->text + s->text_used, buffer, t.used);
 	s->text_used += t.used;
 	return summary_name(s, s->text + s->text_used - t.used, t.used);

@@ -90,13 +90,6 @@ static void *wrap_stand_in(unsigned fn)
 	return NULL;
 }
 
-static const void *wrap_base(const void *at)
-{
-	Dl_info info;
-
-	return dladdr(at, &info) ? info.dli_fbase : NULL;
-}
-
 /*
  * The function that the caller would get without us.  Without one, the program tests a weak
  * symbol that our definition makes true; then malloc and the others serve all functions of the
@@ -116,7 +109,7 @@ static MPROF_COLD void *wrap_find(struct mprof_wrapped *w, const void *caller)
 	if (!real) {
 		real = mp_scope_find(w->scope, name, NULL, caller);
 		/* The program's scope begins with the preloaded objects. */
-		if (real && wrap_base(real) != wrap_base(w)) {
+		if (real && mp_scope_base(real) != mp_scope_base(w)) {
 			mp_quiet_end(before);
 			return real;
 		}

@@ -263,7 +263,7 @@ char *of_library(void) { hidden[9] = 1; for (int i = 0; i < 1 << 20; i++) in_lib
 	run "$mprof" record -o log -- ./variables kill
 	run "$mprof" report globals --json --top 0 log
 	expect_same 'killed: whole' "$(variable whole)" '67108864 67108864 8'
-	expect_same 'killed: initial, not known' "$(variable starts_as_one)" '8388608 null 10'
+	expect_same 'killed: initial, unknown' "$(variable starts_as_one)" '8388608 null 10'
 	expect_same 'killed: part' "$(variable part)" '33554432 3145728 9'
 	run "$mprof" report globals log
 	expect_words out 'of which at least'

@@ -6,15 +6,13 @@
 #include "compress.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "../run/run.h"
 #include "../trace/compact.h"
 #include "cmd.h"
 #include "progress.h"
@@ -49,19 +47,6 @@ static const struct usage usage = {
 	.at = offsetof(struct options, log),
 	.missing = "no trace given; for example: mprof compress mprof.log",
 };
-
-/* A process that still records into it holds a lock. */
-static bool is_in_use(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool busy;
-
-	if (fd < 0)
-		return false;
-	busy = flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
-	close(fd);
-	return busy;
-}
 
 /* ---- one trace ---- */
 
@@ -133,7 +118,7 @@ int compress_in_place(const char *path, int level, bool exact, struct event_coun
 	struct error err;
 	int code;
 
-	if (is_in_use(path)) {
+	if (run_uses(path)) {
 		cmd_error(0, "'%s' is being written by a run in progress", path);
 		return -EBUSY;
 	}

@@ -212,7 +212,7 @@ int films_fault(const struct films *f, int ret)
 
 struct count {
 	uint64_t ops, ns, op;
-	uint64_t last_ns; /* of the run; 0: not known */
+	uint64_t last_ns; /* of the run; 0: unknown */
 	bool found;
 };
 

@@ -10,7 +10,6 @@
 #include <strings.h>
 
 #include "../print/print_errors.h"
-#include "../run/settings.h"
 #include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"
@@ -44,22 +43,13 @@ static void tell_errors(const char *path)
 		cmd_warn("%s", err.text);
 }
 
-static int run(struct run_plan *plan)
+static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)
 {
-	struct run_result result;
-	struct error err;
-	int code = run_program(plan, &result, &err), status;
-
-	if (code)
-		return run_messages_refused(&result, code, &err);
-	run_messages_tell(plan, &result);
-	if (result.path && !strcmp(conf_get(&plan->conf, CONF_MODE), "Guard"))
-		tell_errors(result.path);
-	if (result.path && !plan->quiet)
-		fprintf(stderr, "mprof: recorded in %s\n", cmd_path(result.path));
-	status = run_messages_status(&result);
-	run_release(&result);
-	return status;
+	run_messages_tell(plan, r);
+	if (r->path && !strcmp(conf_get(&plan->conf, CONF_MODE), "Guard"))
+		tell_errors(r->path);
+	if (r->path && !plan->quiet)
+		fprintf(stderr, "mprof: recorded in %s\n", cmd_path(r->path));
 }
 
 int mode_run(const char *mode, char **argv, const struct run_keys *keys)
@@ -76,11 +66,8 @@ int mode_run(const char *mode, char **argv, const struct run_keys *keys)
 				 "-m %s needs a program to run: mprof -m %s -- PROGRAM", mode,
 				 mode);
 	if (run_messages_plan(&plan, argv, NULL, CONF_KEYS, NULL) &&
-	    run_keys_set(&plan, keys, mode, CONF_NONE, NULL)) {
-		if (keys->show)
-			settings_print(&plan.conf, stdout);
-		status = keys->show ? STATUS_OK : run(&plan);
-	}
+	    run_keys_set(&plan, keys, mode, CONF_NONE, NULL))
+		status = run_messages_run(&plan, keys->show, after, 0);
 	run_messages_release(&plan);
 	return status;
 }

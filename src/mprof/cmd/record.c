@@ -221,20 +221,12 @@ static void tell(const struct event_count *t, const char *path)
 	fprintf(stderr, ", %s; next: mprof report %s\n", format_bytes(t->bytes).s, cmd_path(path));
 }
 
-static int run(const struct run_plan *plan, unsigned form)
+static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)
 {
-	struct run_result result;
 	struct event_count event_count;
-	struct error err;
-	int code = run_program(plan, &result, &err), status;
 
-	if (code)
-		return run_messages_refused(&result, code, &err);
-	if (record_finish(plan, &result, form, &event_count) && !plan->quiet)
-		tell(&event_count, result.path);
-	status = run_messages_status(&result);
-	run_release(&result);
-	return status;
+	if (record_finish(plan, r, form, &event_count) && !plan->quiet)
+		tell(&event_count, r->path);
 }
 
 int cmd_record(int argc, char **argv)
@@ -245,11 +237,8 @@ int cmd_record(int argc, char **argv)
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	if (plan_from(&plan, &o)) {
-		if (o.keys.show)
-			settings_print(&plan.conf, stdout);
-		status = o.keys.show ? STATUS_OK : run(&plan, o.form);
-	}
+	if (plan_from(&plan, &o))
+		status = run_messages_run(&plan, o.keys.show, after, o.form);
 	run_messages_release(&plan);
 	run_keys_release(&o.keys);
 	return status;

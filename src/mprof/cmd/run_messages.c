@@ -16,6 +16,7 @@
 
 #include "../run/library.h"
 #include "../run/own_malloc.h"
+#include "../run/settings.h"
 #include "../run/wrap.h"
 #include "../trace/lost.h"
 #include "../util/alloc.h"
@@ -279,4 +280,26 @@ int run_messages_status(const struct run_result *r)
 	if (!cmd_flush(0))
 		die_by(WTERMSIG(r->end.status));
 	return run_status(r);
+}
+
+int run_messages_run(const struct run_plan *plan, bool show,
+		     void (*after)(const struct run_plan *plan, const struct run_result *r,
+				   unsigned form),
+		     unsigned form)
+{
+	struct run_result result;
+	struct error err;
+	int code, status;
+
+	if (show) {
+		settings_print(&plan->conf, stdout);
+		return STATUS_OK;
+	}
+	code = run_program(plan, &result, &err);
+	if (code)
+		return run_messages_refused(&result, code, &err);
+	after(plan, &result, form);
+	status = run_messages_status(&result);
+	run_release(&result);
+	return status;
 }

@@ -38,5 +38,14 @@ void run_messages_own(const struct event_count_own *own, const struct run_result
 /* Did the user end it, so that there should be no second run? */
 bool run_messages_interrupted(const struct run_result *r);
 
+/*
+ * Runs the program and returns the exit status; show: prints the settings instead.  after tells
+ * what was recorded.
+ */
+int run_messages_run(const struct run_plan *plan, bool show,
+		     void (*after)(const struct run_plan *plan, const struct run_result *r,
+				   unsigned form),
+		     unsigned form);
+
 /* Flushes stdout and ends as the program did: the same signal or status. */
 int run_messages_status(const struct run_result *r);

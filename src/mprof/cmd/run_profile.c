@@ -114,20 +114,11 @@ static void tell(const char *path)
 	trace_close(t);
 }
 
-static int run(const struct run_plan *plan)
+static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)
 {
-	struct run_result result;
-	struct error err;
-	int code = run_program(plan, &result, &err), status;
-
-	if (code)
-		return run_messages_refused(&result, code, &err);
-	run_messages_tell(plan, &result);
-	if (result.path && !plan->quiet)
-		tell(result.path);
-	status = run_messages_status(&result);
-	run_release(&result);
-	return status;
+	run_messages_tell(plan, r);
+	if (r->path && !plan->quiet)
+		tell(r->path);
 }
 
 int cmd_profile(int argc, char **argv)
@@ -138,11 +129,8 @@ int cmd_profile(int argc, char **argv)
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	if (plan_from(&plan, &o)) {
-		if (o.keys.show)
-			settings_print(&plan.conf, stdout);
-		status = o.keys.show ? STATUS_OK : run(&plan);
-	}
+	if (plan_from(&plan, &o))
+		status = run_messages_run(&plan, o.keys.show, after, 0);
 	run_messages_release(&plan);
 	run_keys_release(&o.keys);
 	return status;

@@ -20,8 +20,8 @@
 
 struct dhat {
 	struct profile *profile;
-	struct array
-	    left_ns; /* unsigned __int128 by group: lifetimes of blocks that were never freed */
+	/* unsigned __int128 by group: lifetimes of blocks that were never freed. */
+	struct array left_ns;
 	uint64_t end_ticks; /* the end of the last process that left a block, or the last event */
 	struct line_interner lines; /* frames; 0 is the root */
 };

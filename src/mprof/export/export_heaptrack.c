@@ -40,9 +40,8 @@
 #define FORMAT	3u
 #define TICK_MS 10u   /* between `c` lines, as in heaptrack */
 #define NEAR	4096u /* slots of the table of recent infos */
-#define KNOWN                                                                              \
-	(1u << 20) /* the least number of `a` that are kept before unused ones are dropped \
-		    */
+/* The least number of `a` that are kept before unused ones are dropped. */
+#define KNOWN (1u << 20)
 
 /* One `a`: how many of its blocks are live, and how many were live at the end of their process. */
 struct info {

@@ -78,8 +78,8 @@ struct export
 	const struct profile *small, *large;
 	enum profile_value value; /* the one of this file, EXPORT_ONE_VALUE */
 	FILE *out;
-	const char *
-	    path; /* a new empty file, EXPORT_PATH; it is renamed to `target` when it is complete */
+	/* A new empty file, EXPORT_PATH; it is renamed to `target` when it is complete. */
+	const char *path;
 	const char *target; /* that name; NULL: standard output */
 };
 

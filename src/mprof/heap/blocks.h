@@ -29,7 +29,7 @@ struct block {
 	uint64_t start;	     /* ticks when it was returned */
 	uint32_t slack;	     /* usable bytes beyond size, saturating */
 	uint32_t owner;	     /* BLOCK_... */
-	uint32_t stack;	     /* of the call that returned it: a node of stacks.h, 0 not known */
+	uint32_t stack;	     /* of the call that returned it: a node of stacks.h, 0: unknown */
 	uint32_t fn : 8;     /* enum mprof_fn of that call */
 	uint32_t order : 24; /* of its event, modulo 2^24: what came first at one time */
 };

@@ -28,7 +28,7 @@ enum space_kind {
 
 struct map_range {
 	uint64_t start, end; /* end > start */
-	uint32_t stack;	     /* of the call that mapped it: a node of stacks.h, 0 not known */
+	uint32_t stack;	     /* of the call that mapped it: a node of stacks.h, 0: unknown */
 	uint8_t kind;	     /* enum space_kind */
 };
 

@@ -332,7 +332,7 @@ static bool has_lifetimes(const struct site_filter *f)
 static int check(const struct window_question *q, struct error *err)
 {
 	if (has_lifetimes(&q->filter) && q->kind != WINDOW_TOTAL)
-		return fail(err, -EINVAL, "the lifetime of a live block is not known yet");
+		return fail(err, -EINVAL, "the lifetime of a live block is unknown");
 	if (q->from_ns >= q->to_ns)
 		return fail(err, -EINVAL, "the window ends before it begins");
 	return 0;

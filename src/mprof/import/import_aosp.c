@@ -37,8 +37,8 @@ static const struct row {
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 struct state {
-	struct hash
-	    number;    /* tid -> number + 1; 1: it has ended, the next call is another thread's */
+	/* tid -> number + 1; 1: it has ended, the next call is another thread's. */
+	struct hash number;
 	uint32_t last; /* number given */
 };
 

@@ -14,7 +14,7 @@
 
 /* A call. old: freed; addr: allocated, 0: failed. Otherwise as in struct event. */
 struct import_call {
-	uint64_t ns; /* 0: not known */
+	uint64_t ns; /* 0: unknown */
 	uint64_t addr, old;
 	uint64_t size;	   /* of one element */
 	uint64_t elements; /* 0: none; see has_elements */

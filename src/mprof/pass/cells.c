@@ -38,7 +38,7 @@ struct work {
 	uint32_t *slot;	       /* open addressing: index of a cell + 1 */
 	size_t slots;	       /* a power of two */
 	bool merged;	       /* stacks that read the same */
-	struct array stand_in; /* uint32_t by stack: the one in its cells + 1; 0: not known yet */
+	struct array stand_in; /* uint32_t by stack: the one in its cells + 1; 0: unknown yet */
 	struct array recent;   /* uint64_t by thread: the block that its last call returned */
 	struct array mapped;   /* uint64_t by process: its part of now.mapped */
 };

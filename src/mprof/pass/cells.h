@@ -40,13 +40,13 @@
 #define CELL_EXEC	 101u /* life_class: exec took it away */
 
 struct cell {
-	uint32_t stack;	 /* node of stacks.h, 0 not known */
+	uint32_t stack;	 /* node of stacks.h, 0: unknown */
 	uint32_t thread; /* that allocated: index of the heap; 0 when coarse */
 	uint16_t birth, death;
-	uint8_t
-	    size_class; /* bits of the size: 0 for 0 bytes, n for 2^(n-1) to 2^n - 1; 0 coarse */
-	uint8_t
-	    life_class; /* bits of the lifetime in ns, the same; 0 coarse; or one of those below */
+	/* Bits of the size: 0 for 0 bytes, n for 2^(n-1) to 2^n - 1; 0 coarse. */
+	uint8_t size_class;
+	/* Bits of the lifetime in ns, the same; 0 coarse; or one of those below. */
+	uint8_t life_class;
 	uint64_t blocks, bytes;
 	uint64_t temporary; /* of the blocks: their thread freed them with its very next call */
 };

@@ -27,7 +27,7 @@ struct cross_free_pair {
 
 struct cross_free_thread {
 	uint32_t number, process;
-	uint64_t tid;			 /* kernel thread id, 0 not known */
+	uint64_t tid;			 /* kernel thread id, 0: unknown */
 	struct cross_free_sum allocated; /* its calls */
 	struct cross_free_sum own;	 /* blocks of these that it freed itself */
 	struct cross_free_sum by_others; /* blocks of these that other threads freed */

@@ -43,7 +43,7 @@ struct growth_class {
 };
 
 struct growth_site {
-	uint32_t stack; /* node of stacks.h, 0 not known */
+	uint32_t stack; /* node of stacks.h, 0: unknown */
 	uint64_t chains, steps, moved, copied;
 	uint64_t copies;   /* of the steps: by new block, copy and free */
 	uint64_t replaced; /* chains whose last block was replaced, by one that was not larger */

@@ -19,7 +19,7 @@ struct rss_moment {
 	uint32_t process;
 	uint64_t rss;		       /* bytes; 0: not read */
 	uint64_t from_ticks, to_ticks; /* after the first, no later than the second */
-	uint64_t cpu_ns;	       /* CPU time of the process at to_ticks; 0: not known */
+	uint64_t cpu_ns;	       /* CPU time of the process at to_ticks; 0: unknown */
 	uint64_t arena;		       /* by which its break had moved at that time */
 	bool arena_known;
 	/* It was seen in samples of resident memory: it may have been larger between two. */

@@ -113,7 +113,7 @@ struct site_snapshot {
 	uint64_t rss;		/* 0: it is not known */
 	uint32_t process;	/* whose */
 	uint64_t arena, mapped; /* growth of the break, bytes mapped */
-	uint64_t cpu_ns;	/* of the process until then; 0: not known */
+	uint64_t cpu_ns;	/* of the process until then; 0: unknown */
 	int64_t from_ns, to_ns; /* it was largest between these; INT64_MAX: at any time after */
 	bool sampled;		/* rss is from samples: it may have been larger in between */
 	uint64_t unseen;	/* how many more bytes were live or mapped at once after to_ns */

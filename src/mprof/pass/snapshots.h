@@ -46,7 +46,7 @@ struct snapshot_slice {
 
 /* Blocks that began in a slice. */
 struct snapshot_births {
-	uint64_t stack;		  /* node of stacks.h, 0 not known */
+	uint64_t stack;		  /* node of stacks.h, 0: unknown */
 	uint64_t thread, process; /* numbers of the run */
 	uint64_t size_class;	  /* bits of the size: 0 for 0 bytes, n for 2^(n-1) to 2^n - 1 */
 	uint64_t blocks, bytes;

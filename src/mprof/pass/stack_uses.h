@@ -22,7 +22,7 @@ struct stack_of {
 	uint64_t deepest, deepest_ticks;
 	uint64_t touched, resident, looked_ticks; /* looked_ticks 0: pages not known */
 	uint64_t begin_ticks, end_ticks;	  /* end_ticks 0: it ran until the end */
-	uint32_t stack;				  /* node at deepest_ticks; 0: not known */
+	uint32_t stack;				  /* node at deepest_ticks; 0: unknown */
 	uint32_t others;			  /* further threads that used no more */
 	uint64_t low, high;			  /* addresses, of what was used */
 };

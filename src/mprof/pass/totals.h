@@ -27,7 +27,7 @@ struct totals_sum {
 
 struct totals_thread {
 	uint32_t number, process; /* in the run */
-	uint64_t tid;		  /* kernel thread id, 0 not known */
+	uint64_t tid;		  /* kernel thread id, 0: unknown */
 	uint64_t first_ticks, last_ticks;
 	bool ended; /* its end is in the trace */
 	struct totals_sum sum;

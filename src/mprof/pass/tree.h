@@ -27,8 +27,8 @@ struct tree_process {
 	size_t images;
 	enum tree_end end;
 	int32_t status;
-	uint64_t start_ticks, end_ticks;			 /* 0: not known */
-	uint64_t user_ns, system_ns, minor_faults, major_faults; /* 0: not known */
+	uint64_t start_ticks, end_ticks;			 /* 0: unknown */
+	uint64_t user_ns, system_ns, minor_faults, major_faults; /* 0: unknown */
 	uint64_t peak_rss_bytes;   /* the most that the kernel or a sample reported; 0: unknown */
 	uint64_t waited_rss_bytes; /* from wait4: includes its children */
 	bool said_end;		   /* it wrote its END fact, and read its memory once more */

@@ -11,7 +11,7 @@
 #include "pins.h"
 
 struct pin_name {
-	const struct sym_line *line; /* NULL: not known */
+	const struct sym_line *line; /* NULL: unknown */
 	uint64_t pages, bytes, blocks;
 	uint32_t stack; /* of its site with most pages */
 };

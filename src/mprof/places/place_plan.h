@@ -16,8 +16,8 @@ struct place_plan {
 	unsigned frames;
 	unsigned samples; /* of the memory of a replay; a trace has its own */
 	uint64_t at;	  /* one more frame after this op; PLACE_NOWHERE: none */
-	const char
-	    *mode; /* "serial" or "ordered"; NULL: serial.  For a replay, as the next members: */
+	/* "serial" or "ordered"; NULL: serial. For a replay, as the next members: */
+	const char *mode;
 	const char *touch;  /* as in runner.h; NULL: "page" */
 	const char *drain;  /* "100,1000": runner.h; NULL: remaining blocks are not freed */
 	bool aslr, no_huge; /* runner.h: aslr, thp=0 */

@@ -20,9 +20,9 @@
 
 struct place_block {
 	uint64_t addr, size; /* size: requested */
-	uint64_t usable;     /* at least size; = size where not known */
+	uint64_t usable;     /* at least size; = size where unknown */
 	uint64_t op, ns;     /* of its birth; ns: recorded, since the first event */
-	uint32_t site;	     /* node of the trace's stacks, 0 not known */
+	uint32_t site;	     /* node of the trace's stacks, 0: unknown */
 	uint32_t thread;     /* index; of the recorded run: its number - 1 */
 	uint32_t process;    /* index; 0 in a replay */
 	uint32_t slot;	     /* dense; no two live blocks have the same */
@@ -30,7 +30,7 @@ struct place_block {
 
 struct place_sample {
 	uint64_t op, ns;
-	uint64_t rss, anon, mapped; /* bytes; 0 where not known */
+	uint64_t rss, anon, mapped; /* bytes; 0 where unknown */
 };
 
 /* Address ranges with one bit a page: is it resident? */
@@ -43,9 +43,9 @@ struct place_range {
 struct place_start {
 	const char *title; /* "recorded", "jemalloc", ... */
 	uint64_t ops;	   /* in all */
-	uint64_t ns;	   /* of the recorded run; 0 not known */
+	uint64_t ns;	   /* of the recorded run; 0: unknown */
 	int64_t begin_ns;  /* when it begins in the trace, since the start of that; else 0 */
-	uint64_t peak_op;  /* most requested bytes are live after it; UINT64_MAX not known */
+	uint64_t peak_op;  /* most requested bytes are live after it; UINT64_MAX: unknown */
 	uint64_t peak_bytes;
 	bool has_residency; /* frames come with ranges */
 };

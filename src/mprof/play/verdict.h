@@ -43,7 +43,7 @@ struct verdict {
 	size_t played; /* how many */
 };
 
-/* used: the object whose malloc the program used, NULL: not known.  For verdict_release(). */
+/* used: the object whose malloc the program used, NULL: unknown.  For verdict_release(). */
 void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes, const char *used);
 void verdict_release(struct verdict *v);
 

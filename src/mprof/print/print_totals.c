@@ -118,7 +118,7 @@ static void print_functions(const struct print_totals *t, FILE *out)
 	for (i = 0; i < MPROF_FN_MAX; i++) {
 		if (!fn[i].calls)
 			continue;
-		table_cell(&table, "%s", function_name(i) ?: "(not known)");
+		table_cell(&table, "%s", function_name(i) ?: "(unknown)");
 		table_cell(&table, "%s", format_count(fn[i].calls).s);
 		table_cell(&table, "%s", format_count(fn[i].bytes).s);
 		table_cell(&table, "%s", format_count(fn[i].failed).s);
@@ -195,7 +195,7 @@ static void print_top(const struct print_totals *t, enum profile_value value, co
 
 static const char *rank_name(const struct rank_total *r)
 {
-	return *r->rank ? r->rank : *r->host ? r->host : "(not known)";
+	return *r->rank ? r->rank : *r->host ? r->host : "(unknown)";
 }
 
 static void print_outlier(const struct rank_totals *r, FILE *out)

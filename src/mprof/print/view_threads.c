@@ -130,7 +130,7 @@ static void put_matrix(const struct cross_frees *h, const size_t *index, size_t 
 
 /* The sites whose blocks other threads free. */
 struct traveller {
-	const struct sym_line *line; /* NULL: not known */
+	const struct sym_line *line; /* NULL: unknown */
 	uint64_t blocks, foreign;
 };
 

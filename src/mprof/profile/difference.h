@@ -36,7 +36,7 @@ struct diff_options {
 	uint64_t least;		  /* smaller changes of the value do not count */
 	double least_percent; /* relative to the value before; added or removed rows always pass */
 	bool no_renames;      /* do not look for renamed functions */
-	const char *program[DIFF_SIDES]; /* name of the executable's module; NULL: not known */
+	const char *program[DIFF_SIDES]; /* name of the executable's module; NULL: unknown */
 };
 
 struct diff_group {

@@ -58,7 +58,7 @@ static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 
 /* Of a site. */
 struct asker {
-	uint32_t function, line; /* ids, 0: not known */
+	uint32_t function, line; /* ids, 0: unknown */
 	uint32_t path;		 /* id of its stack as views show it; 0: not formed yet */
 	const struct sym_line *through, *caller;
 	const struct sym_line *source; /* see profile_source */

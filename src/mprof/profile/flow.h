@@ -36,7 +36,7 @@ struct flow;
 /* A thread's events, whether they pass or not. */
 struct flow_thread {
 	uint32_t process; /* number of the run */
-	uint32_t tid;	  /* the kernel's, 0: not known */
+	uint32_t tid;	  /* the kernel's, 0: unknown */
 	uint64_t first, last, events;
 };
 

@@ -11,8 +11,8 @@
 #include "calltree.h"
 
 struct merged_row {
-	uint32_t
-	    stack; /* id of `stacks`: its text is an array of ids of `lines`, outermost first */
+	/* Id of `stacks`: its text is an array of ids of `lines`, outermost first. */
+	uint32_t stack;
 	uint64_t v[VALUE_COUNT];
 };
 

@@ -49,7 +49,7 @@ struct outside {
 	/* Who mapped most of `mapped`, how much that was, and the stack with most of it. */
 	uint64_t by_who;
 	uint32_t stack;
-	struct profile_asked who; /* who.line NULL: not known */
+	struct profile_asked who; /* who.line NULL: unknown */
 	const struct mapper *mapper;
 };
 

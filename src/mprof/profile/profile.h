@@ -67,8 +67,8 @@ struct profile_group {
 	/* Of leaked blocks: live bytes at the end of each epoch, and the time of the first call. */
 	uint64_t leaked_epochs[SITE_EPOCHS], leaked_first_ticks;
 	const struct sym_line *line; /* the allocating line; NULL: unknown, or by thread or size */
-	const struct sym_line
-	    *through;	/* by stack: as profile_path_through, if all have the same */
+	/* By stack: as profile_path_through, if all have the same. */
+	const struct sym_line *through;
 	uint32_t stack; /* of its site with most bytes */
 	uint32_t sites;
 	uint64_t part; /* thread, size, process or rank */

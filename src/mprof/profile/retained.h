@@ -34,8 +34,8 @@ struct retained {
 	uint64_t live;	  /* bytes of live blocks, and what the allocator added to them */
 	uint64_t beside;  /* freed bytes on pages with a live block, */
 	uint64_t whole;	  /* and on pages without */
-	uint64_t held_ns,
-	    of_ns; /* how long more than half was freed, and the time of the process */
+	/* How long more than half was freed, and the time of the process. */
+	uint64_t held_ns, of_ns;
 	/* Who has the largest share of pages with live blocks, if that is at least half of them and
 	 * of the freed bytes most are there; line NULL: nobody. */
 	struct profile_asked who;

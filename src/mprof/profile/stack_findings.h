@@ -25,7 +25,7 @@ struct stack_findings {
 	uint64_t bytes, memory;		/* of its stacks; its greatest RSS */
 	uint64_t threads;		/* that ran at once then */
 	const struct stack_of *largest; /* of these */
-	/* Where these two were deepest; NULL: not known. */
+	/* Where these two were deepest; NULL: unknown. */
 	const struct sym_line *fullest_line, *largest_line;
 	/* Of variables of a process, the same way; 0: they were small, or not known. */
 	uint32_t variables_process;

@@ -368,9 +368,9 @@ static void count_processes(struct session *s)
 }
 
 /* Every process of the run holds the lock, also one that has made no call yet. */
-static bool is_in_use(const char *path)
+bool run_uses(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	bool busy;
 
 	if (fd < 0)
@@ -417,7 +417,7 @@ static void find_file(struct session *s)
 	}
 	r->path = s->path;
 	s->path = NULL;
-	r->in_use = r->alive || is_in_use(r->path);
+	r->in_use = r->alive || run_uses(r->path);
 	if (!r->in_use)
 		__atomic_fetch_or(&s->file.header->flags, MPROF_FILE_CLOSED, __ATOMIC_RELAXED);
 	if (append_is_displaced(&s->file))

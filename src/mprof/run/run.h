@@ -71,6 +71,9 @@ int run_check(const struct run_plan *plan, struct error *err);
 /* Discards the file of a run and restores the earlier file. */
 void run_undo(struct run_result *result);
 
+/* Does a process still record into the file? */
+bool run_uses(const char *path);
+
 /* The exit status to pass on: the program's, or 128 and the signal. */
 int run_status(const struct run_result *result);
 

@@ -322,7 +322,7 @@ void group_place(const struct group_reader *r, struct trace_place *place);
 /* Before a group is opened: a block that lives in it, slot + 1 of which is its number, has this
  * address.  False without memory. */
 bool group_set_address(struct group_reader *r, uint32_t process, uint32_t slot, uint64_t addr);
-/* 0: not known. */
+/* 0: unknown. */
 uint64_t group_address(const struct group_reader *r, uint32_t process, uint32_t slot);
 /*
  * Begins a group whose frames were unpacked; plain stays the caller's until the

@@ -23,8 +23,8 @@
 
 /* An extent whose header was found and is in bounds. */
 struct extent {
-	struct mprof_extent
-	    head;	    /* of a PACKED one: the original's, offset and size as they are here */
+	/* Of a PACKED one: the original's, offset and size as they are here. */
+	struct mprof_extent head;
 	uint64_t payload;   /* offset of its payload in the file */
 	uint64_t bytes;	    /* payload bytes that are present in the file, or in `copy` */
 	uint64_t *copy;	    /* the words of a slot when the trace was opened; NULL: in the file */

@@ -23,8 +23,8 @@
 #define SLOT_NONE UINT32_MAX
 
 struct slot {
-	uint64_t addr;	/* 0: not known */
-	uint32_t sort;	/* 0: not known */
+	uint64_t addr;	/* 0: unknown */
+	uint32_t sort;	/* 0: unknown */
 	uint32_t group; /* in which it was allocated: see lane and born; 0: none */
 	uint32_t lane;
 	uint32_t born; /* its place in lane.born; of a free slot, the next free one + 1 */

@@ -21,7 +21,7 @@ enum {
 	STACKS_FLAGS,  /* of such a one */
 	STACKS_JOINED, /* varint: 0 none, else the stack's number minus the joined one's, zigzag + 1
 			*/
-	STACKS_DEPTH,  /* varint, zigzag: frames of the joined one (0: not known) minus the depth */
+	STACKS_DEPTH,  /* varint, zigzag: frames of the joined one (0: unknown) minus the depth */
 	STACKS_FRAMES, /* varint */
 	STACKS_HIT,    /* a frame: 0 to 2 as guessed, 3 in NUMBER, 4 a new address */
 	STACKS_NUMBER, /* 3 bytes */

@@ -56,7 +56,7 @@ struct event {
 	union {
 		uint64_t value; /* CONTROL, LOST */
 		struct {
-			uint32_t stack; /* CALL, REALLOC: a node of trace_stacks(), 0: not known */
+			uint32_t stack; /* CALL, REALLOC: a node of trace_stacks(), 0: unknown */
 			uint32_t block; /* and which one it is about, see names.h; 0: none known */
 		};
 	};
@@ -125,7 +125,7 @@ struct trace_fact {
 	const char **argv;
 };
 
-/* What MODE=Guard found: stacks are nodes of trace_stacks(), 0: not known. */
+/* What MODE=Guard found: stacks are nodes of trace_stacks(), 0: unknown. */
 struct trace_misuse {
 	const struct mprof_misuse *m;
 	uint32_t process, image;
@@ -311,7 +311,7 @@ void trace_show_totals(struct trace *t);
 bool trace_is_sampled(const struct trace *t);
 /* A profile: all parts, in the order of process, image and kind. */
 size_t trace_totals(const struct trace *t, const struct trace_totals **totals);
-/* The number of a process's image's stack as a node of trace_stacks; 0: it is not known. */
+/* The number of a process's image's stack as a node of trace_stacks; 0: unknown. */
 uint32_t trace_stack_node(const struct trace *t, uint32_t process, uint32_t image, uint32_t id);
 
 /* The run's clock, calibrated by all facts.  ns since the run's start. */

@@ -35,7 +35,7 @@ static bool wants_colour(void)
 	return terminal.is && (!no || !*no) && term && strcmp(term, "dumb") != 0;
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static unsigned columns(void)
 {
 	const char *value = getenv("COLUMNS");
