@@ -4,7 +4,7 @@
  *
  *   gendoc ROWS FILE.in >FILE
  *
- * ROWS is what `mprof help --rows` printed: the options and examples of every command
+ * ROWS is the output of `mprof help --rows`: the options and examples of every command
  * (src/mprof/cmd/usage.c has its format).  Replaced anywhere in FILE.in:
  *
  *   @OPTIONS@ @MODES@ @INITS@ @UNWINDERS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
@@ -134,7 +134,7 @@ static void put_text(const char *s)
 			putchar(*s);
 }
 
-/* The arguments of a command, as mdoc: words that are written as they are stay so. */
+/* The arguments of a command, as mdoc: literal words stay literal. */
 static void put_args(const char *args)
 {
 	static const char *const literal[] = { "--", "\"COMMAND\"", NULL };
@@ -170,7 +170,7 @@ static void put_mdoc(size_t table, const struct row *r)
 	fputs(".\n", stdout);
 }
 
-/* A quote inside quotes, as a shell wants it. */
+/* A quote inside quotes, escaped for a shell. */
 static void put_quoted(const struct row *r)
 {
 	const char *s;
@@ -275,7 +275,7 @@ static void split(const char *line, char *field[FIELDS])
 	}
 }
 
-/* The first row behind "C NAME". */
+/* The first row after "C NAME". */
 static size_t rows_of(const char *command)
 {
 	size_t i;
@@ -293,7 +293,7 @@ static int in_command(size_t i)
 }
 
 /* Text of the program in a manual page: each sentence on a line of its own. */
-/* end: put behind the last word, unless there is a full stop. */
+/* end: appended to the last word, unless that ends with a full stop. */
 static void put_sentences(const char *s, const char *end)
 {
 	size_t n = strlen(s);
@@ -609,7 +609,7 @@ static void table_add(const char *line)
 		fatal("too many rows in a table at", line);
 }
 
-/* A name and what it means. */
+/* A name and its meaning. */
 static void put_list(void)
 {
 	const char *cell[CELLS], *end[CELLS];
@@ -636,7 +636,7 @@ static void put_cell(const char *s, const char *end, int block)
 		fputs("\nT}", stdout);
 }
 
-/* For tbl(1): the last column, and any column of a pair that is long, breaks its lines. */
+/* For tbl(1): the last column, and any long column of a pair, breaks its lines. */
 static void put_tbl(int columns)
 {
 	const char *cell[CELLS], *end[CELLS];
@@ -665,7 +665,7 @@ static void put_tbl(int columns)
 	puts(".TE");
 }
 
-/* A table of names and what they mean is a list, any other one is left to tbl(1). */
+/* A table of names and meanings becomes a list; other tables are left to tbl(1). */
 static void table_end(int gap)
 {
 	const char *cell[CELLS], *end[CELLS];
@@ -700,14 +700,14 @@ static void put_heading(const struct markdown *m, const char *line)
 	const char *s = line + strspn(line, "#") + 1;
 
 	printf(level < 2 ? ".Sh " : ".Ss ");
-	/* Backquotes only: a heading is one line, and "1. Time" no sentence. */
+	/* Backquotes only: a heading is one line, and "1. Time" is not a sentence. */
 	for (; *s && *s != '\n'; s++)
 		if (*s != '`')
 			putchar(*s);
 	putchar('\n');
 }
 
-/* A line that is not of a table or of code.  gap: 0 text before, 1 a gap, 2 a heading. */
+/* A line outside tables and code.  gap: it follows 0 text, 1 a gap, 2 a heading. */
 static void put_markdown_text(struct markdown *m, const char *line)
 {
 	size_t n = strcspn(line, "\n"), skip = 0;
@@ -785,7 +785,7 @@ static void put_markdown_file(const char *marker)
 
 /* ---- templates ---- */
 
-/* The command that a page is about: "report" of man/mprof-report.1.in. */
+/* The command of a page: "report" for man/mprof-report.1.in. */
 static const char *page_command(const char *path)
 {
 	static char name[64];
@@ -824,7 +824,7 @@ static void put_values_of_options(void)
 	free(command);
 }
 
-/* Whether the line was a marker of its own. */
+/* Was the line only a marker? */
 static int put_block(const char *line, const char *path, enum format format, FILE *in)
 {
 	if (!strcmp(line, "@COMMAND_OPTIONS@\n"))

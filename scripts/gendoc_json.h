@@ -162,7 +162,7 @@ static void put_json_file(const char *marker)
 			put_json_object(&json_rows[i]);
 }
 
-/* A page with some of the reference has all of it. */
+/* A page with a part of the reference has all of it. */
 static void check_json_files(void)
 {
 	int some = 0;
