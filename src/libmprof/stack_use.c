@@ -159,14 +159,14 @@ void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
 	struct mprof_stack_use *u;
 	uint32_t tid;
 
-	if (use || over || !uses_are_kept())
+	if (use || over || !mp_recording() || !mp_local->alive)
 		return;
 	tid = (uint32_t)sys_gettid();
 	if (!stack_high && (int)tid == mp_local->pid)
 		bounds_of_main();
 	else if (!stack_high)
 		bounds_of_thread(room);
-	u = stack_high ? use_take(number) : NULL;
+	u = stack_high && uses_are_kept() ? use_take(number) : NULL;
 	if (!u)
 		return;
 	u->tid = tid;

@@ -478,6 +478,8 @@ END
 	expect_same 'after the jump' "$(wrap_figures t deep)" '10 1000 1000'
 	run "$mprof" dump --marks t
 	expect_same 'ends of threads' "$(grep -c thread-end out)" 5
+	run "$mprof" -m Count -q --set file:COUNTS_PATH=c --wrap malloc:my_malloc ./leaves
+	expect_same 'counted' "$("$mprof" counts --json c | jq .calls.malloc)" 10
 }
 
 # A signal handler jumps out of each part of a wrapped call and of its recording.
