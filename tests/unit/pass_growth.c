@@ -203,6 +203,47 @@ START_TEST(the_same_place_from_elsewhere)
 END_TEST
 
 /* Ninety short chains and one long: advice is for the many. */
+static void made_anew(uint64_t size)
+{
+	alloc_from(1, 0x1000, 16);
+	realloc_from(2, 0x1000, 0x1000, size);
+	feed_free(0x1000);
+}
+
+/* A block that is made anew for each step is one; sizes that also fall, or live at once, are not.
+ */
+START_TEST(blocks_that_replace_each_other)
+{
+	const struct growth_site *s;
+	uint64_t i;
+
+	for (i = 1; i <= 1000; i++)
+		made_anew(16 + 8 * i);
+	run();
+	s = growth.site;
+	ck_assert_uint_eq(s->chains, 1);
+	ck_assert_uint_eq(s->steps, 1000);
+	ck_assert_uint_eq(s->reserve, 16 + 8 * 1000);
+	ck_assert_uint_eq(s->saved_steps, 1000);
+	ck_assert_uint_eq(s->spare, 0);
+	release();
+	feed_start();
+	growth = (struct growth){ .sites = 0 };
+	for (i = 0; i < 701; i++)
+		made_anew(100 + 8 * (i % (GROWTH_RUN - 1)));
+	for (i = 0; i < 100; i++)
+		alloc_from(1, 0x1000 + 0x1000 * i, 16);
+	for (i = 0; i < 100; i++)
+		realloc_from(2, 0x1000 + 0x1000 * i, 0x1000 + 0x1000 * i, 200 + 8 * i);
+	for (i = 0; i < 100; i++)
+		feed_free(0x1000 + 0x1000 * i);
+	run();
+	ck_assert_uint_eq(growth.site->chains, 801);
+	ck_assert_uint_eq(growth.site->steps, 801);
+	release();
+}
+END_TEST
+
 START_TEST(advice_covers_nine_tenths)
 {
 	uint64_t i, k;
@@ -306,6 +347,7 @@ Suite *pass_growth_suite(void)
 	tcase_add_test(c, not_grown_by_copies);
 	tcase_add_test(c, replaced_by_chance);
 	tcase_add_test(c, the_same_place_from_elsewhere);
+	tcase_add_test(c, blocks_that_replace_each_other);
 	tcase_add_test(c, advice_covers_nine_tenths);
 	tcase_add_test(c, producers_and_consumers);
 	tcase_add_test(c, more_pairs_than_there_is_room_for);

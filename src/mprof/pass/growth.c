@@ -34,6 +34,29 @@ static unsigned class_of(uint64_t size)
 	return c < GROWTH_CLASSES ? c : GROWTH_CLASSES - 1;
 }
 
+static void uncount(struct growth_site *s, uint64_t size)
+{
+	struct growth_class *k = &s->class[class_of(size)];
+
+	s->chains--;
+	k->chains--;
+	k->sum -= size;
+}
+
+/* After it was counted: what counts as one with it no longer counts. */
+static void count_run(struct growth *g, struct growth_site *s, const struct growth_chain *c)
+{
+	if (!s->run || c->began < s->run_ended ||
+	    c->greatest <= s->run_size[(s->run - 1) % GROWTH_RUN])
+		s->run = 0;
+	s->run_size[s->run++ % GROWTH_RUN] = c->greatest;
+	s->run_ended = g->turns;
+	if (s->run > GROWTH_RUN)
+		uncount(s, s->run_size[(s->run - 2) % GROWTH_RUN]);
+	for (unsigned i = 0; s->run == GROWTH_RUN && i + 1 < GROWTH_RUN; i++)
+		uncount(s, s->run_size[i]);
+}
+
 static void count_chain(struct growth *g, const struct growth_chain *c)
 {
 	struct growth_site *s;
@@ -59,6 +82,8 @@ static void count_chain(struct growth *g, const struct growth_chain *c)
 	k->copied += c->copied;
 	k->sum += c->greatest;
 	k->greatest = c->greatest > k->greatest ? c->greatest : k->greatest;
+	if (c->copies < c->steps && c->steps < GROWTH_COPIES)
+		count_run(g, s, c);
 }
 
 /* ---- chains ---- */
@@ -83,7 +108,7 @@ static uint32_t new_chain(struct growth *g, uint32_t stack, uint64_t first)
 	uint32_t i = g->unused_count ? g->unused[--g->unused_count] : (uint32_t)g->chain.count;
 	struct growth_chain *c = array_at(&g->chain, i, sizeof(*c));
 
-	*c = (struct growth_chain){ .stack = stack, .first = first };
+	*c = (struct growth_chain){ .stack = stack, .first = first, .began = ++g->turns };
 	return i;
 }
 
@@ -107,6 +132,7 @@ static inline uint32_t take_chain(struct array *t, uint32_t number)
 
 static __attribute__((noinline)) void close_chain(struct growth *g, uint32_t i)
 {
+	g->turns++;
 	count_chain(g, chain_at(g, i));
 	drop_chain(g, i);
 }
@@ -276,7 +302,7 @@ static void advise(struct growth_site *s)
 
 	s->reserve = s->saved_steps = s->saved_copied = 0;
 	for (i = 0; i < GROWTH_CLASSES && s->saved_steps * 10 < s->steps * 9; i++) {
-		if (!s->class[i].chains)
+		if (!s->class[i].steps)
 			continue;
 		s->reserve = s->class[i].greatest;
 		s->saved_steps += s->class[i].steps;
@@ -396,6 +422,7 @@ static const struct pass_part parts[] = {
 	{ PASS_UNUSED(struct growth, open) },
 	{ PASS_UNUSED(struct growth, chain) },
 	{ PASS_UNUSED(struct growth, last) },
+	{ PASS_UNUSED(struct growth, turns) },
 	{ PASS_UNUSED(struct growth, unused) },
 	{ PASS_UNUSED(struct growth, unused_count) },
 	{ PASS_UNUSED(struct growth, unused_room) },

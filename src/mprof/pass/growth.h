@@ -15,7 +15,10 @@
  *    such chains by chance: there, the last block of a chain, too, is freed
  *    directly after its replacement was allocated, which is not larger.  A site
  *    that only copies, and half of whose chains end so, does not count.
- * A chain belongs to the stack of its first step, with all its steps.
+ * A chain belongs to the stack of its first step, with all its steps.  Short chains with
+ * realloc that follow each other there, each begun after the one before had ended and larger than
+ * that, are one block to the program, which makes it anew for each step, as Fortran's a = [a, x]
+ * does.  They count as one chain from GROWTH_RUN of them on; fewer may be chance.
  *
  * Copied: the old size at every step that moved the block, unless realloc is
  * known to have moved pages (heap_moved_pages): an upper bound.
@@ -34,6 +37,7 @@
 
 #define GROWTH_CLASSES 48u
 #define GROWTH_COPIES  4u
+#define GROWTH_RUN     8u
 #define GROWTH_TIMES   4u
 #define GROWTH_MORE    64u
 
@@ -52,11 +56,15 @@ struct growth_site {
 	uint64_t greatest;
 	uint64_t reserve, saved_steps, saved_copied, spare;
 	uint32_t merged; /* sites that growth_merged put into it */
+	/* Chains that follow each other: how many, when the last one ended, sizes of the last ones.
+	 */
+	uint64_t run, run_ended, run_size[GROWTH_RUN];
 	struct growth_class class[GROWTH_CLASSES];
 };
 
 struct growth_chain {
 	uint64_t copied, first, greatest;
+	uint64_t began; /* how many chains had begun or ended */
 	uint32_t steps, moved, copies, stack;
 	bool replaced;
 };
@@ -72,6 +80,7 @@ struct growth {
 	struct array open;  /* struct array by process: chain + 1 by number of the block */
 	struct array chain; /* struct growth_chain */
 	struct array last;  /* by thread: its latest event, if that allocated a block */
+	uint64_t turns;	    /* begins and ends of chains */
 	uint32_t *unused;   /* chains that ended */
 	size_t unused_count, unused_room;
 };
