@@ -34,7 +34,7 @@ static int capture_collect(void *context, void *arg)
 	if (k->pc && pc != k->pc)
 		return 0;
 	k->pc = 0;
-	if (!pc)
+	if (!pc || pc - mp_own.start < mp_own.end - mp_own.start)
 		return 0;
 	mp_rule(before ? pc : pc - 1); /* records its object */
 	return mp_fresh_add(k->c, before ? pc | MPROF_FRAME_EXACT : pc) ? 0 : 1;

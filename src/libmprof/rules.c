@@ -196,7 +196,7 @@ static struct eh_rule rule_compile(uintptr_t pc)
 		mp_rules_forget();
 		mp_stacks_changed();
 	}
-	if (is_fp)
+	if (is_fp && o.start != mp_own.start) /* this library keeps no frame pointers */
 		return by_fp;
 	m = rule_machine();
 	ret = m ? eh_find(&o, pc, m, &r) : -ENOTSUP;

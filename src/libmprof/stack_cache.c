@@ -8,6 +8,7 @@
  * recurse deeply.
  */
 #include <mprof/module.h>
+#include <sys/auxv.h>
 
 #include "core.h"
 #include "lists.h"
@@ -202,17 +203,13 @@ static int cache_are_readable(uintptr_t low, uintptr_t high)
 	return 1;
 }
 
-/*
- * For a thread near the top of its initial stack: uses no descriptor, whose number another thread
- * may rely on.
- */
-static int cache_is_near_top(uintptr_t sp, struct area *out)
+/* Near the top of a stack: uses no descriptor, whose number another thread may rely on. */
+static int cache_is_near(uintptr_t top, uintptr_t sp, struct area *out)
 {
 	enum { NEAR = 1 << 20 };
-	uintptr_t top = (uintptr_t)&mprof_self, page = mp_page();
+	uintptr_t page = mp_page();
 
-	if (sys_gettid() == mp_local->pid || top - sp > NEAR ||
-	    !cache_are_readable(sp & -page, top & -page))
+	if (top - sp > NEAR || !cache_are_readable(sp & -page, top & -page))
 		return 0;
 	*out = (struct area){ sp & -page, (top & -page) + page, AREA_READABLE | 2 };
 	return 1;
@@ -243,25 +240,27 @@ static int cache_has_grown(struct stack_cache *c, uintptr_t sp)
 }
 
 /*
- * 0: unknown, for example without /proc.  Asking takes system calls, so after each failure the next
- * attempt waits for twice as many calls.
+ * 0: unknown, for example deep in a stack without /proc, as after chroot.  Asking takes system
+ * calls, so after each failure the next attempt waits for twice as many calls.
  */
 static int cache_find_area(struct stack_cache *c, uintptr_t sp, struct area *out)
 {
 	enum { BLIND_MOST = 4095 };
+	const uintptr_t top = (uintptr_t)&mprof_self; /* of any thread but the first one */
 
 	if (mp_stack_use_home(sp, &out->low, &out->high)) {
 		out->flags = AREA_READABLE | 2;
 		return 1;
 	}
-	if (cache_is_near_top(sp, out))
+	if (sys_gettid() != mp_local->pid && cache_is_near(top, sp, out))
 		return 1;
 	if (c->blind_left) {
 		c->blind_left--;
 		return 0;
 	}
 	/* Stack overflow: sp lies in the guard page when the signal arrives. */
-	if (mp_area(sp, out) == 0 && out->flags & AREA_READABLE) {
+	if ((mp_area(sp, out) == 0 && out->flags & AREA_READABLE) || cache_is_near(top, sp, out) ||
+	    cache_is_near(getauxval(AT_EXECFN), sp, out)) {
 		c->blind = 0;
 		return 1;
 	}

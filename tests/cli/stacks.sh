@@ -268,3 +268,83 @@ char *of_library(void) { hidden[9] = 1; for (int i = 0; i < 1 << 20; i++) in_lib
 	run "$mprof" report globals log
 	expect_words out 'of which at least'
 }
+
+# An allocator's own operator new is recorded by ours: no unwinder shows that frame, or stops there.
+test_stacks_of_own_operators() {
+	local how
+	cat >own.cc <<'END'
+#include <cstddef>
+#include <cstring>
+static char room[1 << 30];
+static std::size_t used;
+static void *take(std::size_t n) { return room + __atomic_fetch_add(&used, (n + 15) & ~15ul, 0); }
+extern "C" {
+void *malloc(std::size_t n) { return take(n); }
+void free(void *) {}
+void *calloc(std::size_t a, std::size_t b) { return take(a * b); }
+void *realloc(void *p, std::size_t n) { return p ? std::memcpy(take(n), p, n) : take(n); }
+}
+void *operator new(std::size_t n) { return take(n); }
+void operator delete(void *) noexcept {}
+void *operator new[](std::size_t n) { return take(n); }
+void operator delete[](void *) noexcept {}
+END
+	cat >asks.cc <<'END'
+__attribute__((noinline)) char *inner(int i)
+{
+	char *p = new char[100 + i];
+	asm volatile("" : : "r"(p) : "memory");
+	return p;
+}
+int main()
+{
+	for (int i = 0; i < 50; i++)
+		delete[] inner(i);
+}
+END
+	g++ -O1 -g -fPIC -shared -o own.so own.cc || bad 'own.cc does not compile'
+	g++ -O1 -g -fno-omit-frame-pointer -o asks asks.cc || bad 'asks.cc does not compile'
+	for how in auto cfi fp libgcc; do
+		LD_PRELOAD=$PWD/own.so run "$mprof" record -o log --unwind "$how" -- ./asks
+		expect_status 0
+		run "$mprof" report hot --wrappers log
+		expect_same "$how" "$(grep -m1 -A3 '50 calls' out | grep -o 'operators.*\|inner (asks.cc:3)\|main (asks.cc:10)' | tr '\n' ' ')" \
+			'inner (asks.cc:3) main (asks.cc:10) '
+	done
+}
+
+# After chroot, without /proc, a forked child still has its stacks, and a thread of it.
+test_stacks_after_chroot() {
+	[ "$(id -u)" = 0 ] || return 0
+	cat >jail.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) void *in_jail(void) { return malloc(4000); }
+static void *work(void *none) { for (int i = 0; i < 20; i++) free(in_jail()); return none; }
+int main(void)
+{
+	pthread_t t;
+	if (chroot("jail") || chdir("/"))
+		return 9;
+	if (!fork()) {
+		work(NULL);
+		pthread_create(&t, NULL, work, NULL);
+		pthread_join(t, NULL);
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+END
+	cc -g -O1 -fno-builtin -o jailed jail.c -lpthread || bad 'jail.c does not compile'
+	mkdir jail
+	run "$mprof" record -o log -- ./jailed
+	expect_status 0
+	run "$mprof" report hot --by function log
+	expect_same calls "$(awk '/in_jail/ { print $1 }' out)" 40
+	run "$mprof" report log
+	expect_no_text out 'without the stack'
+	expect_no_text out 'unknown program'
+}
