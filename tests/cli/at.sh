@@ -290,6 +290,17 @@ test_at_milestones() {
 		esac
 		milestones_agree report peak --at 99%
 	done
+	# A damaged milestone does not keep another end from being kept.
+	rm "$file"
+	run "$mprof" report hot long
+	kept=$(stat -c '%s %i' "$file")
+	dd if=/dev/zero of="$file" bs=1 seek=$((${kept% *} / 3)) count=1000 conv=notrunc status=none
+	run "$mprof" report long
+	[ "$(stat -c '%s %i' "$file")" != "$kept" ] || bad 'the end of another walk was not kept'
+	kept=$(stat -c '%s %i' "$file")
+	milestones_agree report
+	expect_same 'what was kept then' "$(stat -c '%s %i' "$file")" "$kept"
+	milestones_agree report peak --at 60%
 	# A walk from a milestone does not read earlier events, so damage there goes unnoticed.
 	cp good "$file"
 	cp -p long undamaged

@@ -254,7 +254,7 @@ static bool load(struct milestones *m, struct milestone *x)
 	    mprof_checksum(f->bytes, f->count) == r->check)
 		return true;
 	free(f->bytes);
-	f->bytes = NULL;
+	*f = (struct state_frame){ .bytes = NULL };
 	return false;
 }
 
@@ -538,9 +538,8 @@ static bool write_rows(struct milestones *m, int fd)
 	for (size_t i = 0; i < n && good; i++) {
 		struct milestone *x = part(m, i);
 
-		good = !x->row.bytes || load(m, x);
 		x->row.at = at;
-		x->row.check = good ? mprof_checksum(x->frame.bytes, x->frame.count) : 0;
+		x->row.check = mprof_checksum(x->frame.bytes, x->frame.count);
 		at += x->frame.count;
 		row[i] = x->row;
 	}
@@ -552,6 +551,23 @@ static bool write_rows(struct milestones *m, int fd)
 		good = write_all(fd, part(m, i)->frame.bytes, part(m, i)->frame.count);
 	free(row);
 	return good;
+}
+
+/* A damaged frame of the old file must not keep the others from being written. */
+static void drop_damaged(struct milestones *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (load(m, &m->item[i]))
+			m->item[n++] = m->item[i];
+		else
+			drop(m, &m->item[i]);
+	m->n = n;
+	if (m->end.row.bytes && !load(m, &m->end))
+		m->end.row.bytes = m->known.passes = 0;
+	if (!load(m, &m->groups))
+		m->groups.row.bytes = 0;
 }
 
 static void write_file(struct milestones *m)
@@ -578,6 +594,7 @@ void milestones_close(struct milestones *m, bool done)
 		return;
 	if (done && m->added && !m->failed && is_sound(m->trace)) {
 		m->known.whole |= !m->sites->options.until.set;
+		drop_damaged(m);
 		write_file(m);
 	}
 	drop_all(m);
