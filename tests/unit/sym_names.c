@@ -120,7 +120,7 @@ static const struct row rows[] = {
 	{ "_QMwork", "work", "" },
 	{ "_QMworkPBuild", "_QMworkPBuild", "" },
 	{ "_Q", "_Q", "" },
-	{ "MAIN__", "MAIN__", "" },
+	{ "MAIN__", "main program", "" },
 	{ "_D3mod__T1STiZQf3getMxFNaNbNiNfZi", "mod.S!(...).S.get", "mod.S!(int).S.get() const" },
 };
 
@@ -129,11 +129,33 @@ static __attribute__((noinline)) void demangle(const char *raw, enum sym_names n
 {
 	struct text t = { 0 };
 
-	name_form(raw, names, &t);
+	name_form(raw, false, names, &t);
 	if (room)
 		snprintf(to, room, "%s", t.failed ? raw : text_string(&t));
 	text_release(&t);
 }
+
+/* Names of GNAT, if the source file shows that they are. */
+START_TEST(test_ada)
+{
+	static const char *const names[][2] = {
+		{ "store__push", "store.push" },  { "store__push__inner.0", "store.push.inner" },
+		{ "store__Oadd", "store.\"+\"" }, { "_ada_main", "main" },
+		{ "Not_Ada", "Not_Ada" },
+	};
+	struct text t = { 0 };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		name_form(names[i][0], true, SYM_SHORT, &t);
+		ck_assert_str_eq(text_string(&t), names[i][1]);
+		name_form(names[i][0], true, SYM_RAW, &t);
+		ck_assert_str_eq(text_string(&t), names[i][0]);
+	}
+	name_form("store__push", false, SYM_SHORT, &t);
+	ck_assert_str_eq(text_string(&t), "store__push");
+	text_release(&t);
+}
+END_TEST
 
 START_TEST(test_table)
 {
@@ -449,6 +471,7 @@ Suite *sym_names_suite(void)
 	TCase *names = tcase_create("names"), *hostile = tcase_create("hostile");
 	TCase *own = tcase_create("rules");
 
+	tcase_add_test(names, test_ada);
 	tcase_add_loop_test(names, test_table, 0, COUNT(rows));
 	tcase_add_test(names, test_cut);
 	suite_add_tcase(s, names);

@@ -114,6 +114,10 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 {
 	const char *name = raw + (raw[0] == '_' && raw[1] == '_' && raw[2] != '_');
 
+	if (raw[0] == 'M') {
+		*language = FOLD_C;
+		return names_fortran_demangle(raw, false, to);
+	}
 	if (raw[0] != '_')
 		return false;
 	*language = FOLD_D;
@@ -136,11 +140,15 @@ static enum fold_language spelled(const char *raw)
 	return strchr(raw, '<') || strstr(raw, "::") || strchr(raw, '(') ? FOLD_CXX : FOLD_C;
 }
 
-void name_form(const char *raw, enum sym_names names, struct text *to)
+void name_form(const char *raw, bool ada, enum sym_names names, struct text *to)
 {
 	struct text full = { 0 };
 	enum fold_language language;
 
+	text_clear(to);
+	if (ada && names != SYM_RAW && demangle(names_ada_demangle, raw, 0, to) &&
+	    *text_string(to) != '<')
+		return;
 	text_clear(to);
 	if (names == SYM_SHORT) {
 		if (demangled(raw, DMGL_ANSI, &language, &full))

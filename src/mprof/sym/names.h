@@ -2,7 +2,7 @@
 /*
  * names.h - a symbol's name in the configured form.
  *
- * libiberty demangles C++ (Itanium), Rust (legacy and v0) and D; fold.h shortens names.  Symbol
+ * libiberty demangles C++ (Itanium), Rust (legacy and v0), D and Ada; fold.h shortens names. Symbol
  * tables are not trusted: a name that is too long, too deep, or grows beyond TEXT_MAX stays as in
  * the symbol table.
  */
@@ -11,5 +11,6 @@
 #include "sym.h"
 #include "sym_text.h"
 
-/* Replaces the contents of `to`; to->failed: it is too long. */
-void name_form(const char *raw, enum sym_names names, struct text *to);
+/* Replaces the contents of `to`; to->failed: it is too long.  ada: it may be a name of GNAT, which
+ * only its source file shows: pkg__proc is one of C, too. */
+void name_form(const char *raw, bool ada, enum sym_names names, struct text *to);

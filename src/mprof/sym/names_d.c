@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * names_d.c - D names through libiberty, with a limit on memory.
+ * names_d.c - names of D and Ada through libiberty, with a limit on memory.
  *
- * D's back references double a name with every few characters, and libiberty's demangler of D has
- * no callback version: it allocates until memory is exhausted, and then ends the program.  It
- * allocates with xmalloc and xrealloc, which libiberty lets programs define: here they stop it.
- * Memory that it allocated before is leaked, at most D_BYTES for a hostile name.
+ * D's back references double a name with every few characters, and libiberty's demanglers of D
+ * and Ada have no callback version: they allocate until memory is exhausted, and then end the
+ * program.  They allocate with xmalloc and xrealloc, which libiberty lets programs define: here
+ * they stop it.  Memory allocated before that is leaked, at most D_BYTES for a hostile name.
  */
 #include "names_d.h"
 
@@ -41,7 +41,8 @@ void *xrealloc(void *old, size_t n)
 	return take_memory(old, n);
 }
 
-int names_d_demangle(const char *raw, int options, demangle_callbackref take, void *context)
+static int demangle(char *(*with)(const char *, int), const char *raw, int options,
+		    demangle_callbackref take, void *context)
 {
 	char *volatile d = NULL;
 	jmp_buf here;
@@ -49,11 +50,21 @@ int names_d_demangle(const char *raw, int options, demangle_callbackref take, vo
 	left = D_BYTES;
 	enough = &here;
 	if (!setjmp(here))
-		d = dlang_demangle(raw, options);
+		d = with(raw, options);
 	enough = NULL;
 	if (!d)
 		return 0;
 	take(d, strlen(d), context);
 	free(d);
 	return 1;
+}
+
+int names_d_demangle(const char *raw, int options, demangle_callbackref take, void *context)
+{
+	return demangle(dlang_demangle, raw, options, take, context);
+}
+
+int names_ada_demangle(const char *raw, int options, demangle_callbackref take, void *context)
+{
+	return demangle(ada_demangle, raw, options, take, context);
 }

@@ -6,8 +6,8 @@
  *   flang     _QMworkPbuild           the same; _QMworkFbuildPinner: work::build::inner
  *             _QPbuild, _QQmain       a procedure of no module; the main program
  *
- * gfortran leaves all other names as they are (MAIN__ is the main program).  What the
- * optimizer adds behind a '.' is dropped from short names and kept in full ones.
+ * gfortran's main program is MAIN__; it leaves all other names as they are.  What the optimizer
+ * adds behind a '.' is dropped from short names and kept in full ones.
  */
 #pragma once
 

@@ -114,12 +114,19 @@ void sym_close(struct sym *s)
 
 /* ---- names ---- */
 
-static const struct name *make_name(struct sym *s, const char *text)
+static bool is_ada(const char *file)
+{
+	const char *dot = strrchr(file, '.');
+
+	return dot && (!strcmp(dot, ".adb") || !strcmp(dot, ".ads"));
+}
+
+static const struct name *make_name(struct sym *s, const char *text, const char *file)
 {
 	struct name *name = arena_alloc(&s->arena, sizeof(*name));
 
 	text_clear(&s->scratch);
-	name_form(text, s->names, &s->scratch);
+	name_form(text, is_ada(file), s->names, &s->scratch);
 	rewrite_name(s->rewrite, &s->scratch);
 	if (s->scratch.failed)
 		return NULL;
@@ -130,13 +137,13 @@ static const struct name *make_name(struct sym *s, const char *text)
 }
 
 /* raw: in the arena.  NULL: it is too long to show. */
-static const struct name *form(struct sym *s, const char *raw)
+static const struct name *form(struct sym *s, const char *raw, const char *file)
 {
 	const struct name *name = hash_pointer(&s->formed, raw);
 
 	if (name)
 		return name;
-	name = make_name(s, raw);
+	name = make_name(s, raw, file);
 	if (name)
 		*hash_at(&s->formed, (uintptr_t)raw) = (uintptr_t)name;
 	return name;
@@ -144,7 +151,7 @@ static const struct name *form(struct sym *s, const char *raw)
 
 static void show(struct sym *s, struct sym_line *line, const char *raw)
 {
-	const struct name *name = form(s, raw);
+	const struct name *name = form(s, raw, line->file);
 
 	if (name) {
 		line->function = name->shown;
@@ -307,7 +314,7 @@ void sym_variables(struct sym *s, uint32_t object, struct sym_variables *v)
 
 	v->of = must_calloc(v->count + 1, sizeof(*v->of));
 	for (size_t i = 0; i < v->count; i++) {
-		const struct name *name = form(s, clean(s, found[i].name));
+		const struct name *name = form(s, clean(s, found[i].name), found[i].file);
 
 		v->of[i] = (struct sym_variable){ .name = name ? name->shown : "?",
 						  .file = clean(s, found[i].file),
