@@ -78,6 +78,23 @@ test_screen_of_an_interpreter() {
 	expect_text out 'mprof replay'
 }
 
+# What an extension of an interpreter allocates, it allocates for a script, too.
+test_screen_of_an_extension() {
+	cat >extension.c <<'END'
+#include <stdlib.h>
+void *keep(void) { return malloc(48); }
+END
+	cat >runs.c <<'END'
+void *keep(void);
+int main(void) { for (int i = 0; i < 3000; i++) keep(); return 0; }
+END
+	cc -O0 -shared -fPIC -o extension.so extension.c
+	cc -O0 -o lua5.9 runs.c ./extension.so
+	"$mprof" record -o log -- ./lua5.9 2>/dev/null
+	run "$mprof" report log
+	expect_words out "lua5.9 calls extension.so for lines of what it runs; collectgarbage('count')"
+}
+
 test_screen_of_python() {
 	command -v python3 >/dev/null || return 0
 	"$mprof" record -o log -- python3 -c 'import json; print(len(json.dumps(list(range(10000)))))' \

@@ -146,7 +146,7 @@ static void name_program(struct program *p, const struct screen *s)
 {
 	const struct tree_process *t = tree_find(&s->a->tree, p->number);
 	const struct trace_fact *image = t ? tree_image(t) : NULL;
-	const char *first = image && image->argc ? image->argv[0] : "";
+	const char *first = !image ? "" : image->argc ? image->argv[0] : image->exe;
 	/* A title that the program gave itself: "nginx: worker process /etc/nginx.conf" */
 	char *title = must_strndup(first, strcspn(first, ":"));
 	const char *name =
@@ -565,17 +565,25 @@ static void print_item(struct screen *s, struct item *x, size_t number)
 /* Of the first finding about one: that its reader is to look at the script. */
 static bool tell_interpreter(struct screen *s, const struct item *item, size_t n)
 {
-	const struct interpreter *of = NULL;
+	const struct sym_line *line = NULL;
+	const struct interpreter *of;
 	struct paragraph words = { 0 };
+	const char *module;
 	size_t i;
 
-	for (i = 0; i < n && !of; i++)
-		of = item[i].finding ? interpreter_of(item[i].finding->line->module) : NULL;
-	if (!of)
+	for (i = 0; i < n && !line; i++)
+		line = item[i].finding ? item[i].finding->interpreter : NULL;
+	if (!line)
 		return false;
-	paragraph_add(&words,
-		      "%s is %s itself: its functions allocate for lines of what it runs; %s",
-		      item[i - 1].finding->line->module, of->language, of->remedy);
+	of = interpreter_of(line->module);
+	module = item[i - 1].finding->line->module;
+	if (strcmp(module, line->module) != 0)
+		paragraph_add(&words, "%s calls %s for lines of what it runs; %s", line->module,
+			      module, of->remedy);
+	else
+		paragraph_add(
+		    &words, "%s is %s itself: its functions allocate for lines of what it runs; %s",
+		    module, of->language, of->remedy);
 	if (*of->names && !s->a->findings->names.stacks->codes)
 		paragraph_add(&words, ", and %s names them in call stacks", of->names);
 	paragraph_add(&words, ".");

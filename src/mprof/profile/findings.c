@@ -347,6 +347,16 @@ static enum finding_growth growth_of(const struct site_values *v, bool known)
 
 /* ---- findings ---- */
 
+static const struct sym_line *find_interpreter(struct profile *names, uint32_t stack)
+{
+	const struct profile_path *path = profile_path(names, stack);
+
+	for (size_t i = path->all; i--;)
+		if (interpreter_of(path->line[i]->module))
+			return path->line[i];
+	return NULL;
+}
+
 static void insert(struct findings *f, const struct finding *new)
 {
 	size_t i = f->count;
@@ -361,6 +371,7 @@ static void insert(struct findings *f, const struct finding *new)
 	for (; i && f->item[i - 1].rank < new->rank; i--)
 		f->item[i] = f->item[i - 1];
 	f->item[i] = *new;
+	f->item[i].interpreter = find_interpreter(&f->names, new->at_stack.stack);
 }
 
 /* Is the function's part worth a finding? */
@@ -580,7 +591,7 @@ static bool says_more(const struct finding *x, const struct finding *y)
 	/* Why a function calls so often includes that it does. */
 	if (y->kind == FINDING_HOT)
 		return (x->kind == FINDING_TEMPORARY || x->kind == FINDING_GROWN) &&
-		       x->part >= y->part / 2 && findings_same_function(x, y);
+		       x->part >= y->part / 3 && findings_same_function(x, y);
 	/* Blocks that came once and stayed are reported with the peak. */
 	if (y->kind == FINDING_LEAK)
 		return x->kind == FINDING_PEAK && x->left && x->left >= x->part / 2 &&
