@@ -8,9 +8,9 @@
  * part of that call.
  *
  * The hooks of a MODE find the stack and the usable size of a block themselves.  During a note,
- * `noting` supplies them: the stack of the wrapped function's caller, and the requested size, because
- * the memory around such a block is unknown; before a free it is 0.  A signal handler may allocate
- * during a note, or jump out of it.
+ * `noting` supplies them: the stack of the wrapped function's caller, and the requested size,
+ * because the memory around such a block is unknown; before a free it is 0.  A signal handler may
+ * allocate during a note, or jump out of it.
  */
 #include <dlfcn.h>
 #include <errno.h>
