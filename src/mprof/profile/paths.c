@@ -56,7 +56,20 @@ static bool add_frame(struct profile_paths *t, uint32_t frame)
 		if (lines->line[i].stop)
 			return false;
 	}
+	GROW(s->step, s->steps + 1, s->step_room);
+	s->step[s->steps++] = (struct path_step){ frame, (uint32_t)s->path.count };
 	return true;
+}
+
+/* Of the latest path, the outer frames remain that the n listed frames have, too. */
+static void keep_common(struct path_scratch *s, size_t n)
+{
+	size_t same = 0;
+
+	while (same < s->steps && same < n && s->step[same].frame == s->frame[n - 1 - same])
+		same++;
+	s->steps = same;
+	s->path.count = same ? s->step[same - 1].lines : 0;
 }
 
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
@@ -109,7 +122,8 @@ static void fold(struct profile_paths *t, struct profile_path *path)
 
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack)
 {
-	struct profile_path *path = &t->scratch.path;
+	struct path_scratch *s = &t->scratch;
+	struct profile_path *path = &s->path;
 	size_t n;
 
 	path->count = path->asked = path->inner = path->all = path->innermost = 0;
@@ -117,8 +131,9 @@ const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack)
 	if (!t->stacks)
 		return path;
 	n = list_frames(t, stack);
-	while (n && add_frame(t, t->scratch.frame[n - 1]))
-		n--;
+	keep_common(s, n);
+	while (s->steps < n && add_frame(t, s->frame[n - 1 - s->steps]))
+		;
 	fold(t, path);
 	return path;
 }
@@ -292,5 +307,6 @@ void paths_release(struct profile_paths *t)
 	free(t->scratch.path.line);
 	free(t->scratch.path.frame);
 	free(t->scratch.frame);
+	free(t->scratch.step);
 	*t = (struct profile_paths){ .stacks = NULL };
 }

@@ -15,12 +15,20 @@
 #include "../util/arena.h"
 #include "profile.h"
 
-/* A path that is rebuilt repeatedly in the same memory. */
+/* A frame whose lines a path has, and how many lines that are with all frames outside it. */
+struct path_step {
+	uint32_t frame;
+	uint32_t lines;
+};
+
+/* A path that is rebuilt repeatedly in the same memory, from where it differs. */
 struct path_scratch {
 	struct profile_path path;
 	size_t room;
 	uint32_t *frame; /* of the stack, innermost first */
 	size_t frame_room;
+	struct path_step *step; /* of the path, outermost first */
+	size_t steps, step_room;
 };
 
 enum path_mark {
