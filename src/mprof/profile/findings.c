@@ -591,7 +591,8 @@ static bool says_more(const struct finding *x, const struct finding *y)
 	/* Why a function calls so often includes that it does. */
 	if (y->kind == FINDING_HOT)
 		return (x->kind == FINDING_TEMPORARY || x->kind == FINDING_GROWN) &&
-		       x->part >= y->part / 3 && findings_same_function(x, y);
+		       x->part >= y->part / (x->kind == FINDING_GROWN ? 3 : 2) &&
+		       findings_same_function(x, y);
 	/* Blocks that came once and stayed are reported with the peak. */
 	if (y->kind == FINDING_LEAK)
 		return x->kind == FINDING_PEAK && x->left && x->left >= x->part / 2 &&
