@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "html/html_window.h"
 #include "pass/snapshots.h"
 #include "trace/compact.h"
 #include "trace/group.h"
@@ -320,6 +321,43 @@ START_TEST(fewer_of_them_tell_the_same)
 }
 END_TEST
 
+START_TEST(peaks_of_windows_are_those_of_a_walk)
+{
+	struct snapshots s = { .every = EVERY };
+	struct trace *t = reopen();
+	const struct walk_pass pass = { &snapshots_pass, &s };
+	struct html_map map = { .nodes = 1 };
+	struct window_answer with, without;
+	struct error err = { "" };
+	struct walk_input in;
+	int64_t end;
+
+	walk_input_from_trace(&in, t);
+	end = trace_ns(t, walk_end_ticks(&in, &(struct walk_until){ .set = false }));
+	s.trace = t;
+	run(t, &pass, 1, NULL);
+	ck_assert_uint_gt(s.slices, 20);
+	map.stacks = trace_stacks(t)->nodes + 1;
+	map.node_of = calloc(map.stacks, sizeof(*map.node_of));
+	for (unsigned i = 0; i < 10; i++) {
+		struct window_question q = { .kind = WINDOW_PEAK, .filter = SITE_FILTER_ALL };
+
+		q.from_ns = (int64_t)(random_next() % (uint64_t)end);
+		q.to_ns = q.from_ns + 1 + (int64_t)(random_next() % (uint64_t)(end / 2));
+		ck_assert(!window_ask(&with, t, &s, &map, &q, &err));
+		ck_assert(!window_ask(&without, t, NULL, &map, &q, &err));
+		ck_assert_int_eq(with.ns, without.ns);
+		ck_assert_uint_eq(with.bytes, without.bytes);
+		ck_assert_uint_eq(with.blocks, without.blocks);
+		window_answer_release(&with);
+		window_answer_release(&without);
+	}
+	html_map_release(&map);
+	snapshots_release(&s);
+	trace_close(t);
+}
+END_TEST
+
 Suite *pass_snapshots_suite(void)
 {
 	Suite *suite = suite_create("pass_snapshots");
@@ -328,6 +366,7 @@ Suite *pass_snapshots_suite(void)
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, a_walk_goes_on_from_each);
 	tcase_add_test(c, fewer_of_them_tell_the_same);
+	tcase_add_test(c, peaks_of_windows_are_those_of_a_walk);
 	suite_add_tcase(suite, c);
 	return suite;
 }

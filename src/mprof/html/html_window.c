@@ -131,6 +131,30 @@ static void look_at(struct highest *h, const struct snapshot_slice *s)
 	h->in_window = true;
 }
 
+static bool is_inside(const struct asking *a, const struct highest *h,
+		      const struct snapshot_slice *s)
+{
+	return a->slices > 1 && s->first_ticks > h->from && s->last_ticks <= h->to;
+}
+
+/* The most live bytes of the slices that are entirely in the window. */
+static uint64_t most_inside(const struct asking *a, const struct highest *h, size_t i)
+{
+	uint64_t most = 0;
+
+	for (; i < a->slices; i++)
+		if (is_inside(a, h, &a->slice[i]) && a->slice[i].highest.at.set &&
+		    a->slice[i].highest.live_bytes > most)
+			most = a->slice[i].highest.live_bytes;
+	return most;
+}
+
+/* Was less live in all of it?  Then a slice that is partly in the window need not be walked. */
+static bool is_lower(const struct snapshot_slice *s, uint64_t bytes)
+{
+	return s->last.live_bytes < bytes && (!s->highest.at.set || s->highest.live_bytes < bytes);
+}
+
 /* Finds the time of the window's peak. */
 static int find_peak(struct asking *a, struct walk_until *until, struct error *err)
 {
@@ -141,14 +165,17 @@ static int find_peak(struct asking *a, struct walk_until *until, struct error *e
 			     .to = until->ticks,
 			     .at = a->slice[i].last.at,
 			     .bytes = a->slice[i].last.live_bytes };
+	const uint64_t inside = most_inside(a, &h, i);
 	bool over = false;
 	int ret = 0;
 
 	for (; i < a->slices && !over && !ret; i++) {
 		const struct snapshot_slice *s = &a->slice[i];
 
-		if (s->first_ticks > from && s->last_ticks <= h.to && a->slices > 1)
+		if (is_inside(a, &h, s))
 			look_at(&h, s);
+		else if (is_lower(s, inside))
+			over = s->last_ticks > h.to;
 		else
 			ret = look_into(a, &h, i, &over, err);
 	}

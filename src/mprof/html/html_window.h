@@ -5,8 +5,9 @@
  *
  * A window is (from, to], in ns since the start of the run.  Its peak is the time of most live
  * bytes in it, including the state at its beginning.  With snapshots, only the slices of the trace
- * are walked that contain the ends of the window and its peak; without, all of it up to the end of
- * the window, twice for the peak.  A filter of lifetimes cannot be combined with a point in time.
+ * are walked that contain the ends of the window and its peak, and for the peak the ends only if it
+ * may be there; without, all of it up to the end of the window, twice for the peak.  A filter of
+ * lifetimes cannot be combined with a point in time.
  *
  * Errors: -errno with err filled; -ECANCELED when *cancel became true.  Threads: one at a time.
  */
