@@ -284,10 +284,11 @@ static void core_know_program(void)
 	long n = sys_readlink("/proc/self/exe", t.at, t.size - 1);
 
 	t.at[n > 0 ? n : 0] = 0;
-	if (!run || !__builtin_strncmp(run, "/dev/fd/", 8) ||
-	    text_same(text_base(run), text_base(t.at)) || sys_stat("/proc/self/exe", &exe, 0) < 0 ||
-	    sys_stat(run, &named, 0) < 0 || exe.st_dev != named.st_dev ||
-	    exe.st_ino != named.st_ino)
+	/* /proc/self/exe and /dev/fd/3 are no names of a program. */
+	if (!run || !__builtin_strncmp(run, "/proc/", 6) ||
+	    !__builtin_strncmp(run, "/dev/fd/", 8) || text_same(text_base(run), text_base(t.at)) ||
+	    sys_stat("/proc/self/exe", &exe, 0) < 0 || sys_stat(run, &named, 0) < 0 ||
+	    exe.st_dev != named.st_dev || exe.st_ino != named.st_ino)
 		return;
 	while (run[0] == '.' && run[1] == '/')
 		run += 2;
