@@ -517,6 +517,9 @@ static void finish(struct session *s)
 	}
 	settle(s);
 	if (is_unwanted(s)) {
+		/* A child that still runs, such as Open MPI's daemon, is as unwanted. */
+		s->result->alive = 0;
+		s->result->in_use = false;
 		run_undo(s->result);
 		s->result->file = RUN_NOTHING;
 	}
