@@ -588,10 +588,11 @@ bool findings_same_function(const struct finding *a, const struct finding *b)
 /* Does x include what y says? */
 static bool says_more(const struct finding *x, const struct finding *y)
 {
-	/* Why a function calls so often includes that it does. */
+	/* Why a function calls so often includes that it does.  An array that is made anew for each
+	 * step takes two calls a step, and a few more. */
 	if (y->kind == FINDING_HOT)
-		return (x->kind == FINDING_TEMPORARY || x->kind == FINDING_GROWN) &&
-		       x->part >= y->part / (x->kind == FINDING_GROWN ? 3 : 2) &&
+		return ((x->kind == FINDING_TEMPORARY && x->part >= y->part / 2) ||
+			(x->kind == FINDING_GROWN && x->part * 20 >= y->part * 9)) &&
 		       findings_same_function(x, y);
 	/* Blocks that came once and stayed are reported with the peak. */
 	if (y->kind == FINDING_LEAK)
