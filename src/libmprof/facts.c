@@ -106,9 +106,9 @@ static void fact_put_cpus(struct text *t)
 void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
 		   uint32_t image)
 {
-	char buffer[1600];
-	struct text t = text_on(buffer, sizeof(buffer));
 	struct mprof_fact f;
+	char buffer[MP_EXTENT_PAYLOAD - sizeof(f)];
+	struct text t = text_on(buffer, sizeof(buffer));
 
 	fact_stamp(&f, what);
 	f.parent = parent;

@@ -176,8 +176,7 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 static int file_write_extent(const struct mprof_process_entry *of, unsigned kind, uint32_t thread,
 			     const void *a, size_t an, const void *b, size_t bn)
 {
-	/* On the stack of a program's thread: small payloads only. */
-	char buffer[sizeof(struct mprof_extent) + 1024];
+	char buffer[sizeof(struct mprof_extent) + MP_EXTENT_PAYLOAD];
 	struct mprof_extent *x = (struct mprof_extent *)buffer;
 	size_t bytes = (sizeof(*x) + an + bn + 63) & ~(size_t)63;
 	uint64_t offset;

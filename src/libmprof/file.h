@@ -36,7 +36,9 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align);
 int mp_file_write(uint64_t offset, const void *data, size_t bytes);
 /* Reserves disk blocks for a range, so that a store to its mapping cannot fail later. */
 int mp_file_reserve(uint64_t offset, uint64_t bytes);
-/* Writes an extent at once: header and payload of two parts, at most 1 KiB.  0 or -errno. */
+#define MP_EXTENT_PAYLOAD 1792u /* it lies on the stack of a program's thread */
+/* Writes an extent at once: header and payload of two parts, at most MP_EXTENT_PAYLOAD bytes.
+ * 0 or -errno. */
 int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
 		    size_t bn);
 /* The same, about another process of the run. */

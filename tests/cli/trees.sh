@@ -337,6 +337,18 @@ test_report_annotate_inlined() {
 	expect_same 'line 13' "$(json answer '.rows[0].lines[] | select(.line == 13) | "\(.function) \(.inclusive.total) \(.exclusive.calls)"')" 'stock 40000 0'
 }
 
+# What begins a process is kept, however long its names, settings and arguments are.
+test_processes_with_long_arguments() {
+	local long
+	long=$(printf 'x%.0s' $(seq 600))
+	mkdir "${long:0:200}"
+	run "$mprof" record --only "sh,${long:0:200}" -o "${long:0:200}/log" -- sh -c '(:); (:); true' "$long" "$long"
+	run "$mprof" report --json "${long:0:200}/log"
+	expect_same 'programs' "$(json out '[.processes[] | .exe | split("/") | last] | unique | tostring')" '["sh"]'
+	expect_same 'processes' "$(json out '.processes | length')" 3
+	expect_same 'parents' "$(json out '[.processes[].parent] | tostring')" '[0,1,1]'
+}
+
 # After an exec, the main thread is the same one in every answer, of every kind of file.
 test_main_thread_after_exec() {
 	local program=(perl -e 'my @a = map { "x" x $_ } 1 .. 500; exec "perl", "-e", "my @b = (1 .. 500)"') file
