@@ -83,7 +83,7 @@ def check(w, log, program):
     path = w.path("program.pb.gz")
     w.exported("pprof", "-o", path, log=log)
     _, samples, _, mappings = part_pprof.raw(w, path)
-    problems += differ("pprof's program", mappings.split()[2], os.path.realpath(program))
+    problems += differ("pprof's program", mappings.split()[2], shutil.which(program))
     problems += differ("pprof", [sum(v[i] for v, _ in samples) for i in (0, 1, 3)],
                       [sums["calls"], sums["total"], sums["peak"]])
     m = part_massif.reader(w, log=log)

@@ -336,6 +336,7 @@ static void put_object(void)
 
 uint32_t mp_page_bytes = PAGE;
 struct mprof_config mp_config = { .unwind = "auto", .depth = 4096 };
+struct mp_known mp_known;
 struct mprof_core_data mprof_core_local;
 __thread struct mprof_thread *mprof_self;
 static struct mp_local local;
