@@ -152,8 +152,7 @@ struct mprof_core_data {
 	uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 	uint32_t free_stacks; /* 1: also for calls that free */
 	uint32_t foreign;     /* 1, with WRAP: some blocks are not the allocator's */
-	/* [hot] mprof_usable(); 0 for such a block when it is freed.  Set before the MODE starts.
-	 */
+	/* [hot] For mprof_usable(); returns 0 for such a block when it is freed. */
 	size_t (*usable)(void *ptr);
 };
 

@@ -21,7 +21,8 @@ static const char *recorded_under(const struct playback_input *in)
 	return f && *f->allocator ? f->allocator : NULL;
 }
 
-/* Of all allocators here, the one that the program used is one, even if it has no name. */
+/* Adds the program's own allocator to the default list if it is a library without a name of ours.
+ */
 static void add_used(struct replay_cli *cli, const char *used)
 {
 	struct variants *vs = &cli->variants;

@@ -271,7 +271,7 @@ static void draw_times(struct charts *c, const struct chart *x)
 	}
 }
 
-/* As stairs: a figure is that of the time from one point to the next. */
+/* As stairs: a figure holds from one point to the next. */
 static void draw_curve(struct charts *c, const struct chart *x, size_t row, size_t i)
 {
 	const uint8_t colour = x->curve[i].colour;

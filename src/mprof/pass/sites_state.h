@@ -17,7 +17,7 @@
 /* Does a walk with these count what sites_state_put saves? */
 bool sites_state_is_usual(const struct sites_options *o);
 
-/* As many sites would be saved. */
+/* How many sites sites_state_put would save. */
 size_t sites_state_rows(const struct sites *s);
 
 /* Without memory, `to` has failed. */

@@ -62,7 +62,7 @@ struct finding {
 	 * interpreter's; NULL. */
 	const struct sym_line *source;
 	bool all_from_source;
-	/* line, or its nearest caller, in what runs a script; NULL: there is none. */
+	/* line, or its nearest caller, in an interpreter's module; or NULL. */
 	const struct sym_line *interpreter;
 	struct finding_part at_stack; /* the stack with most, as views show it */
 	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
