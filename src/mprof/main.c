@@ -16,7 +16,6 @@
 
 #include "cmd/cmd.h"
 #include "cmd/counts.h"
-#include "cmd/help.h"
 #include "cmd/forms.h"
 #include "cmd/run_keys.h"
 #include "cmd/usage.h"

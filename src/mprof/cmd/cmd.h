@@ -14,6 +14,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "../util/error.h"
 
 enum cmd_status {
@@ -64,3 +67,19 @@ int cmd_call(const char *name, const char *path);
 
 /* Flushes stdout and says when that fails.  Returns status, or STATUS_FOUND instead of 0. */
 int cmd_flush(int status);
+
+/*
+ * Before a command makes a file from a recording: can it be written, and may an existing file be
+ * replaced?  Never the input (NULL: none) or a recording; and only a file that mprof made, unless
+ * the user chose its name.  Prints what is wrong and returns the exit status.
+ */
+int output_check(const char *path, const char *input, bool chosen);
+
+/* The lists that --help, `mprof help` and `-m HELP` print. */
+void help_commands(FILE *out);
+void help_modes(FILE *out);
+void help_keys(FILE *out);
+/* What mprof is, and the commands to start with. */
+void help_start(FILE *out);
+/* What mprof is, and all the lists. */
+void help_all(FILE *out);

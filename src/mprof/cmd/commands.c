@@ -11,7 +11,6 @@
 #include "../util/styled.h"
 #include "../util/terminal.h"
 #include "cmd.h"
-#include "help.h"
 #include "usage.h"
 
 const struct command cmd_table[] = {

@@ -16,7 +16,6 @@
 #include "../util/styled.h"
 #include "cmd.h"
 #include "films.h"
-#include "output.h"
 #include "replay_run.h"
 #include "usage.h"
 

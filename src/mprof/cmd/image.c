@@ -19,7 +19,6 @@
 #include "../util/alloc.h"
 #include "cmd.h"
 #include "films.h"
-#include "output.h"
 #include "usage.h"
 #include "when.h"
 

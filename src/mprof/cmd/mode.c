@@ -13,7 +13,6 @@
 #include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"
-#include "help.h"
 
 #define ERRORS_SHOWN 20u
 

@@ -13,7 +13,6 @@
 #include "../util/alloc.h"
 #include "cmd.h"
 #include "films.h"
-#include "output.h"
 #include "profile_options.h"
 #include "recorded_movie.h"
 #include "usage.h"

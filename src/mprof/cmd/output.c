@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* output.c - the file that a command makes from a recording. */
-#include "output.h"
+#include "cmd.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 
 #include "../export/exports.h"
 #include "../play/playfile.h"
-#include "cmd.h"
 
 #define HEAD 4096
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* overview.h - the whole analysis of one trace, with findings, for report and view. */
+/* overview.h - the whole analysis of one trace or profile, with findings, for report and view. */
 #pragma once
 
 #include "../pass/analysis.h"
+#include "../print/print_totals.h"
 #include "../profile/profile.h"
 
 /* Why programs and objects were not recorded, according to the files on this machine. */
@@ -15,3 +16,11 @@ void overview_explain(struct tree *r);
 int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 		  int (*then)(void *context, const struct analysis *a, struct error *err),
 		  void *context, struct error *err);
+
+/*
+ * The same for a profile, which has totals but no events, or for the totals that t shows
+ * (profile_show_totals()).  o->by becomes PROFILE_BY_FUNCTION.
+ */
+int totals_make(struct trace *t, struct profile_options *o,
+		int (*then)(void *context, const struct print_totals *totals, struct error *err),
+		void *context, struct error *err);

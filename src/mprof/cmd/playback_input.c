@@ -14,7 +14,7 @@
 #include "../util/format.h"
 #include "../import/import.h"
 #include "../util/ranges.h"
-#include "../util/temporary.h"
+#include "../util/outputs.h"
 #include "cmd.h"
 #include "foreign.h"
 #include "progress.h"

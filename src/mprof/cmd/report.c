@@ -23,7 +23,6 @@
 #include "forms.h"
 #include "report_html.h"
 #include "report_view.h"
-#include "totals_overview.h"
 #include "usage.h"
 
 struct options {

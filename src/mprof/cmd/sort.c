@@ -14,7 +14,6 @@
 #include "../util/alloc.h"
 #include "../util/styled.h"
 #include "cmd.h"
-#include "output.h"
 #include "playback_input.h"
 #include "usage.h"
 

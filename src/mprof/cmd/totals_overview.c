@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* totals_overview.c - see totals_overview.h. */
-#include "totals_overview.h"
+/* totals_overview.c - the whole analysis of one profile. */
+#include "overview.h"
 
 #include <stdlib.h>
 
 #include "../util/alloc.h"
-#include "overview.h"
 
 struct reading {
 	struct analysis *a;

@@ -16,12 +16,11 @@
 #include "../print/text.h"
 #include "../trace/compact.h"
 #include "../util/alloc.h"
-#include "../util/temporary.h"
+#include "../util/outputs.h"
 #include "cmd.h"
 #include "overview.h"
 #include "profile_options.h"
 #include "report_html.h"
-#include "totals_overview.h"
 #include "usage.h"
 #include "view_answers.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../util/temporary.h"
+#include "../util/outputs.h"
 #include "../util/alloc.h"
 #include "../util/unfinished.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../util/alloc.h"
-#include "../util/directories.h"
+#include "../util/outputs.h"
 #include "../util/plain.h"
 #include "../util/unfinished.h"
 

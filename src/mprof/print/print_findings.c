@@ -10,9 +10,6 @@
 #include "../whatif/change.h"
 #include "figures.h"
 #include "json_rows.h"
-#include "print_outside.h"
-#include "print_retained.h"
-#include "print_stack_findings.h"
 #include "shell.h"
 
 #define OTHER_MOST 34u /* columns of a name beside the subject's, where names are short */

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* print_findings.h - findings of call stacks in words, each with the command that shows the
- * evidence. */
+/*
+ * print_findings.h - findings in words and as JSON, each with the command that shows the evidence:
+ * of call stacks, of memory that was not allocated through malloc, of freed memory that stays
+ * resident, and of the stacks of threads.
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "../profile/findings.h"
+#include "../profile/outside.h"
+#include "../profile/retained.h"
+#include "../profile/stack_findings.h"
 #include "json.h"
 
 /* most: columns of the name of a function, 0: any. */
@@ -32,3 +38,25 @@ json *findings_json(const struct analysis *a);
 
 /* What run-time libraries keep (json/findings.def). */
 void kept_fields(json *to, const struct kept *k);
+
+/* Memory that was not allocated through malloc: one sentence, or nothing without such memory. */
+void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
+/* NULL without such memory. */
+json *outside_json(const struct analysis *a, const struct outside *o);
+
+/* Freed memory that stays resident: two sentences, or nothing without a finding. */
+void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out);
+/* The command that shows which allocators keep less. */
+void retained_command(const struct analysis *a, const struct retained *f, FILE *out);
+/* NULL without a finding. */
+json *retained_json(const struct analysis *a, const struct retained *f);
+
+/* The stacks of threads: `which` is less than STACK_FINDINGS. */
+#define STACK_FINDINGS 3u
+/* Whether there is something to say. */
+bool stack_finding_is(const struct stack_findings *s, size_t which);
+void stack_finding_sentence(const struct analysis *a, const struct stack_findings *s, size_t which,
+			    FILE *out);
+/* The command that shows more, without the file. */
+const char *stack_finding_command(size_t which);
+json *stack_finding_json(const struct analysis *a, const struct stack_findings *s, size_t which);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* print_outside.c - memory that was not allocated through malloc, in words. */
-#include "print_outside.h"
+#include "print_findings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

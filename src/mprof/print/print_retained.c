@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* print_retained.c - freed memory that stays resident, in words. */
-#include "print_retained.h"
+#include "print_findings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* print_stack_findings.c - findings about the stacks of threads, in words and as JSON. */
-#include "print_stack_findings.h"
+#include "print_findings.h"
 
 #include <inttypes.h>
 

@@ -8,12 +8,19 @@
 
 #include <stdio.h>
 
-#include "sentences.h"
-
 #include "../play/runs.h"
 #include "../play/verdict.h"
 #include "json.h"
 #include "replay_memory.h"
+
+/* The strings are the list's. */
+struct sentences {
+	char **line;
+	size_t n, room;
+};
+void sentence_add(struct sentences *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void sentences_free(struct sentences *w);
 
 struct replay_answer {
 	const char *path; /* as it was given */

@@ -2,11 +2,41 @@
 /* replay_how.c - what was played, how, and how reliable the figures are, in sentences. */
 #include "replay.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../run/library.h"
 #include "text.h"
+
+/* ---- lists of sentences ---- */
+
+/* Command lines and output of allocators may contain control characters. */
+static void clean(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = ' ';
+}
+
+void sentence_add(struct sentences *w, const char *format, ...)
+{
+	va_list args;
+
+	GROW(w->line, w->n + 1, w->room);
+	va_start(args, format);
+	w->line[w->n] = must_vprintf(format, args);
+	va_end(args);
+	clean(w->line[w->n++]);
+}
+
+void sentences_free(struct sentences *w)
+{
+	while (w->n)
+		free(w->line[--w->n]);
+	free(w->line);
+	*w = (struct sentences){ 0 };
+}
 
 #define FASTER 2.0 /* from this factor on, a replay leaves allocators too little time */
 

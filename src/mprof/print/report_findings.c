@@ -11,9 +11,6 @@
 #include <inttypes.h>
 
 #include "print_findings.h"
-#include "print_outside.h"
-#include "print_retained.h"
-#include "print_stack_findings.h"
 
 #define KEPT_TOLD	 4u /* reasons */
 #define PEAK_FACTOR_TOLD 2  /* from this factor on, say how often the peak was allocated again */

@@ -18,9 +18,6 @@
 #include "../util/order.h"
 #include "figures.h"
 #include "print_findings.h"
-#include "print_outside.h"
-#include "print_retained.h"
-#include "print_stack_findings.h"
 #include "paragraph.h"
 #include "shell.h"
 

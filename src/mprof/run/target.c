@@ -21,7 +21,7 @@
 #include <mprof/format.h>
 
 #include "../util/alloc.h"
-#include "../util/directories.h"
+#include "../util/outputs.h"
 
 /* The real path of the directory that the file is in, which is made if it is missing. */
 static char *directory_of(const char *path, const char *slash, struct error *err)

@@ -6,7 +6,7 @@
  * arguments.  Parentheses and braces are matched first: libiberty writes a comparison with `>`
  * inside parentheses.
  */
-#include "fold.h"
+#include "names_forms.h"
 
 #include <ctype.h>
 #include <string.h>

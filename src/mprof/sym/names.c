@@ -15,9 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fold.h"
-#include "names_d.h"
-#include "names_fortran.h"
+#include "names_forms.h"
 #include "../util/alloc.h"
 
 #define SHORT_NAME   1000u	 /* within libiberty's own recursion limit */

@@ -2,9 +2,9 @@
 /*
  * names.h - a symbol's name in the configured form.
  *
- * libiberty demangles C++ (Itanium), Rust (legacy and v0), D and Ada; fold.h shortens names. Symbol
- * tables are not trusted: a name that is too long, too deep, or grows beyond TEXT_MAX stays as in
- * the symbol table.
+ * libiberty demangles C++ (Itanium), Rust (legacy and v0), D and Ada; names_forms.h has the rest.
+ * Symbol tables are not trusted: a name that is too long, too deep, or grows beyond TEXT_MAX stays
+ * as in the symbol table.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
  * program.  They allocate with xmalloc and xrealloc, which libiberty lets programs define: here
  * they stop it.  Memory allocated before that is leaked, at most D_BYTES for a hostile name.
  */
-#include "names_d.h"
+#include "names_forms.h"
 
 #include <libiberty/libiberty.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* names_fortran.c - names of Fortran procedures, as gfortran and flang write them. */
-#include "names_fortran.h"
+#include "names_forms.h"
 
 #include <ctype.h>
 #include <string.h>

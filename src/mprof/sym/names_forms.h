@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * names_forms.h - the steps of names.c: demanglers beside libiberty's, and short names.
+ */
+#pragma once
+
+#include <libiberty/demangle.h>
+
+#include "sym_text.h"
+
+/*
+ * D and Ada through libiberty, with a limit on memory.  1, or 0 if the name cannot be shown, like
+ * libiberty's other callback versions.
+ */
+int names_d_demangle(const char *raw, int options, demangle_callbackref take, void *context);
+/* A name that is not Ada's becomes "<raw>". */
+int names_ada_demangle(const char *raw, int options, demangle_callbackref take, void *context);
+
+/*
+ * Appends the name of a Fortran procedure as in the source; false if it has none of these forms:
+ *
+ *   gfortran  __work_MOD_build        procedure build of module work: work::build
+ *             MAIN__                  the main program
+ *   flang     _QMworkPbuild           the same; _QMworkFbuildPinner: work::build::inner
+ *             _QPbuild, _QQmain       a procedure outside modules; the main program
+ *
+ * gfortran does not mangle other procedures.  What the optimizer adds after a '.' is kept only
+ * with_suffix.
+ */
+bool names_fortran_demangle(const char *raw, bool with_suffix, struct text *to);
+
+enum fold_language { FOLD_C, FOLD_CXX, FOLD_RUST, FOLD_D };
+
+/*
+ * Appends the short form of `name`, already demangled: what a person calls the function.
+ *
+ * Removes parameters, qualifiers, "[clone ...]" and ABI tags; shortens template arguments to <...>
+ * (D: !(...)), std::__cxx11:: and other inline namespaces to std::, and the string and stream
+ * classes to their common names.  Operators that are written with brackets, lambdas and anonymous
+ * namespaces stay readable.  One pass over the text for each rule: linear in its length.
+ */
+void fold_name(const char *name, enum fold_language language, struct text *to);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* outputs.c - directories and temporary files for outputs. */
+#include "outputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc.h"
+
+int directories_make(const char *path, struct error *err)
+{
+	char *copy = must_strdup(path), *slash = copy;
+	int ret = 0;
+
+	while (!ret && (slash = strchr(slash + 1, '/'))) {
+		*slash = '\0';
+		if (mkdir(copy, 0777) && errno != EEXIST && errno != EISDIR && errno != EROFS)
+			ret = fail(err, -errno, "cannot create the directory '%s': %s", copy,
+				   strerror(errno));
+		*slash = '/';
+	}
+	free(copy);
+	return ret;
+}
+
+int temporary_file(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL, *base = getenv("TMPDIR");
+	char *name;
+	int fd;
+
+	if (path)
+		name = must_printf("%.*s.mprof-XXXXXX", slash ? (int)(slash - path) + 1 : 0, path);
+	else
+		name = must_printf("%s/mprof-XXXXXX", base && *base ? base : "/tmp");
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	else
+		unlink(name);
+	free(name);
+	return fd;
+}
