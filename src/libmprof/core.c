@@ -284,7 +284,7 @@ static void core_know_program(void)
 	long n = sys_readlink("/proc/self/exe", t.at, t.size - 1);
 
 	t.at[n > 0 ? n : 0] = 0;
-	/* /proc/self/exe and /dev/fd/3 are no names of a program. */
+	/* A path like /proc/self/exe or /dev/fd/3 does not tell the program's name. */
 	if (!run || !__builtin_strncmp(run, "/proc/", 6) ||
 	    !__builtin_strncmp(run, "/dev/fd/", 8) || text_same(text_base(run), text_base(t.at)) ||
 	    sys_stat("/proc/self/exe", &exe, 0) < 0 || sys_stat(run, &named, 0) < 0 ||

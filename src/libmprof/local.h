@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * local.h - the state of this process, in memory that a forked child finds zeroed.
+ * local.h - the state of this process, in memory that the kernel zeroes in a forked child.
  *
- * Fields are written by any thread: counts and pointers by atomic operations, the others under the
- * lock named beside them, or by the only thread of a new process.  Locks are 0 when free.  No
- * thread calls the program, the loader or the allocator while it holds one.  Order: stacks_lock
- * before stream_lock before a pool's lock; all others are held alone.
+ * Any thread may write: counts and pointers with atomic operations, other fields under the lock
+ * named beside them or while the process has one thread.  A lock is 0 when nobody holds it.  Never
+ * call the program, the loader or the allocator with a lock held.  Take stacks_lock before
+ * stream_lock before a pool's lock, and hold every other lock alone.
  */
 #pragma once
 

@@ -40,7 +40,7 @@ test_invalid_values() {
 	[ ! -e started ] || bad 'a program was started'
 }
 
-# One line on stderr, exit status 2, nothing on stdout. $1 describes it, the rest is the command.
+# Expects exit status 2, nothing on stdout, and on stderr only the line $1. The rest is the command.
 expect_refused() {
 	local line=$1
 	shift

@@ -82,7 +82,7 @@ overhead_exact() { # LOG
 		.figures | [.calls, .total, .live] | join(" ")')" '1000 64000 25600'
 }
 
-# Bytes of samples: 3 blocks of 32 MiB are always sampled, and the rest is within 5 %.
+# Estimates: each of the 3 blocks of 32 MiB was sampled, and other bytes are right within 5 %.
 overhead_estimate() { # LOG
 	expect_same "late blocks of $1" "$(json hot.json '.rows[] | select(.function == "late") |
 		.figures | [.calls, .live] | join(" ")')" '3 100663296'

@@ -59,7 +59,7 @@ test_report_threads() {
 	expect_same 'threads' "$(sed -n '/^Threads/,/^$/p' out | grep -c '^  *[0-9]')" 101
 }
 
-# No block is freed where it was allocated, and that is no contradiction.
+# Each block is freed by another thread than it was allocated by; the trace has no contradictions.
 test_report_blocks_that_travel() {
 	record "$build/preload/ring"
 	expect_status 0

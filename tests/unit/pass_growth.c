@@ -202,7 +202,7 @@ START_TEST(the_same_place_from_elsewhere)
 }
 END_TEST
 
-/* Ninety short chains and one long: advice is for the many. */
+/* Ninety short chains and a long one: the advice fits the ninety. */
 static void made_anew(uint64_t size)
 {
 	alloc_from(1, 0x1000, 16);
@@ -210,8 +210,7 @@ static void made_anew(uint64_t size)
 	feed_free(0x1000);
 }
 
-/* A block that is made anew for each step is one; sizes that also fall, or live at once, are not.
- */
+/* A block that is replaced at each step grows; sizes that also decrease or coexist do not. */
 START_TEST(blocks_that_replace_each_other)
 {
 	const struct growth_site *s;

@@ -229,7 +229,7 @@ START_TEST(test_few_runs)
 }
 END_TEST
 
-/* What was lost among the runner's own cost is no figure. */
+/* No time is told for an allocator whose calls cost less than the runner's own spread. */
 START_TEST(test_no_time)
 {
 	const struct verdict *v = &answer.verdict;

@@ -8,13 +8,13 @@
  * ticks. A site's own peak is exact per process; of a stack of several
  * processes and of a group of stacks it is the sum, an upper bound.
  *
- * Of samples (MODE=Sample) every figure is an estimate: sums of weights, rounded, with
+ * From samples (MODE=Sample) every figure is an estimate: sums of weights, rounded, with
  * their variances in site_values.error.  Temporary blocks, reallocs, mappings
  * and the called functions are unknown.
  *
  * The peak.  Each program of each process has its own peak; their total at one
- * time is unknown, so the greatest one is used, or that of the process that the
- * filter names.
+ * time is unknown, so the greatest one is used, or the peak of the process that
+ * the filter names.
  */
 #pragma once
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * walk_state.h - a walk of a compressed trace as bytes, so that another walk goes on from there.
+ * walk_state.h - saves a walk of a compressed trace as bytes, so that another walk can continue
+ * from there.
  *
- * It is taken between two batches: the heap has every event before the window, and the reader
- * stands behind the window.  So the window is part of it: events in there may have been pulled
- * forward.
+ * A walk is saved between two batches.  Then the heap has all events before the window, and the
+ * reader has read up to the window's end.  The window is saved too, because it may contain events
+ * that were pulled forward.
  *
- * The reader needs addresses of blocks.  They are those of the heap, but for blocks that begin or
- * end in the window; these are told one by one.
+ * The reader needs the addresses of live blocks.  It takes them from the heap; only blocks that
+ * begin or end in the window are saved one by one.
  *
- * The bytes are for this build of the program: structs are copied as they are.
+ * Only the same build of mprof can read the bytes: they contain copies of its structs.
  */
 #pragma once
 
@@ -23,16 +24,18 @@ struct state_frame {
 	size_t count, plain;
 };
 
-/* Of *plain, which is empty then; false without memory. */
+/* Compresses *plain and empties it; false without memory. */
 bool state_frame_make(struct packer *packer, struct byte_column *plain, struct state_frame *f);
-/* For free(); NULL if the frame is damaged. */
+/* The bytes, which the caller frees; NULL if the frame is damaged. */
 uint8_t *state_frame_plain(const struct state_frame *f);
 
-/* here: as walk.between is told; t NULL: the walk has ended.  Without memory, `to` has failed. */
+/* here: as in walk.between; t NULL: the walk has ended.  Sets to->failed without memory. */
 void walk_state_put(const struct walk *w, const struct trace *t, size_t here,
 		    struct byte_column *to);
-/* The reader of t, which has the same file, goes to that place; place NULL: the walk has ended.
- * The events of the next batch. */
+/*
+ * Moves the reader of t, which has opened the same file, to `place` (NULL: the walk has ended).
+ * Returns the events of the next batch.
+ */
 size_t walk_state_get(struct walk *w, struct trace *t, const struct trace_place *place,
 		      struct cursor *from);
 

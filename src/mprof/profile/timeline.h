@@ -4,7 +4,7 @@
  * writes.
  *
  * A timeline has at most TIMELINE_POINTS points; of a longer table, neighbours are joined.  When
- * seconds or calls of a table fall (an exec, mprof ctl clear), its figures begin anew.
+ * seconds or calls of a table decrease (an exec, mprof ctl clear), its figures begin anew.
  *
  * Errors: -errno with err filled.
  */
@@ -36,20 +36,20 @@ enum timeline_figure {
 struct timeline_point {
 	double from, to; /* seconds since the start of the run */
 	double figure[TIMELINE_FIGURES];
-	/* Of a table: blocks by size, allocated in it and live at its end. */
+	/* In a table: blocks by size, allocated in this point and live at its end. */
 	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS];
 };
 
 struct timeline {
-	uint32_t process;	/* that it describes; 0: that of the table */
-	bool of_all, estimated; /* sizes are those of all processes; figures are estimates */
+	uint32_t process;	/* 0: of a table, which does not name it */
+	bool of_all, estimated; /* sizes are of all processes; figures are estimates */
 	bool binned;		/* points have sizes */
 	size_t count;
 	struct timeline_point point[TIMELINE_POINTS];
-	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS]; /* of the whole run, at its end */
+	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS]; /* at the end of the run */
 };
 
-/* process: 0: that with the highest peak.  -ESRCH: the profile has no such process. */
+/* process: 0 for the one with the highest peak.  -ESRCH: the profile has no such process. */
 int timeline_of_profile(struct timeline *l, const struct trace *t, uint32_t process,
 			struct error *err);
 

@@ -458,7 +458,7 @@ static enum run_file find_nothing(const struct target *t)
 	return RUN_TRUNCATED;
 }
 
-/* With RANKS: no process of the file has one of these ranks, for MPI named the rank too late. */
+/* RANKS is set, and no process in the file has one of these ranks: MPI told the rank too late. */
 static bool is_unwanted(const struct session *s)
 {
 	const char *magic, *ranks = conf_get(&s->plan->conf, CONF_RANKS);

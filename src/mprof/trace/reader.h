@@ -23,14 +23,14 @@
 
 /* An extent whose header was found and is in bounds. */
 struct extent {
-	/* Of a PACKED one: the original's, offset and size as they are here. */
+	/* A PACKED extent has the original's header, but its own offset and size. */
 	struct mprof_extent head;
 	uint64_t payload;   /* offset of its payload in the file */
 	uint64_t bytes;	    /* payload bytes that are present in the file, or in `copy` */
 	uint64_t *copy;	    /* the words of a slot when the trace was opened; NULL: in the file */
 	uint64_t all_bytes; /* with `copy`: payload bytes in the file */
-	uint32_t chunks;    /* that it was made from */
-	uint16_t kind;	    /* as in the file: PACKED stays PACKED */
+	uint32_t chunks;    /* the chunks that it was made from */
+	uint16_t kind;	    /* in the file, so PACKED for a packed one */
 };
 
 struct extents {
