@@ -92,7 +92,8 @@ test_diff_of_two_builds() {
 	differ --value calls --by module
 	expect_same module "$(json answer '.rows[] | "\(.function) \(.module) \(.difference)"')" 'null sheet 51'
 	differ --value total --by line
-	expect_same 'by line' "$(json answer '[.rows[] | .change] | sort | join(" ")')" 'added added added removed removed'
+	expect_same 'by line' "$(diff_rows)" "grown parse_line $((after - before)), added lost 4096"
+	expect_same 'lines that moved' "$(json answer '[.rows[].line] | join(" ")')" '9 25'
 	differ --value total --min-change 5K
 	expect_same noise "$(diff_rows)" "grown parse_line $((after - before))"
 	differ --value total --min-change 60%

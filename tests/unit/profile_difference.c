@@ -267,6 +267,53 @@ START_TEST(groups_by_function_module_file)
 }
 END_TEST
 
+/* A stack of one function, whose lines have `peak` 10 times their distance from `base`. */
+static void lines_of(enum diff_side side, const char *function, uint32_t base,
+		     const char *distances)
+{
+	for (; *distances; distances++) {
+		const uint64_t v[VALUE_COUNT] = { [VALUE_PEAK] =
+						      10 * (uint64_t)(*distances - '0') };
+		const struct sym_line *line = in(function, "x.c", "prog");
+
+		pool[pooled - 1].line = base + (uint32_t)(*distances - '0');
+		diff_add(&diff, side, &line, 1, v);
+	}
+}
+
+START_TEST(lines_that_moved)
+{
+	options.by = DIFF_BY_LINE;
+	/* Seven lines further down, where another function's were; and one line more. */
+	lines_of(DIFF_BEFORE, "f", 100, "1368");
+	lines_of(DIFF_BEFORE, "g", 107, "1368");
+	lines_of(DIFF_AFTER, "f", 107, "13568");
+	lines_of(DIFF_AFTER, "g", 207, "1368");
+	finish();
+	expect(0, "f", DIFF_ADDED, 50);
+	ck_assert_uint_eq(diff.changed[DIFF_SAME], 8);
+	release();
+	/* At its place, but for a line that does not allocate any more. */
+	start();
+	options.by = DIFF_BY_LINE;
+	lines_of(DIFF_BEFORE, "f", 100, "2468");
+	lines_of(DIFF_AFTER, "f", 100, "468");
+	finish();
+	expect(0, "f", DIFF_REMOVED, -20);
+	ck_assert_uint_eq(diff.changed[DIFF_SAME], 3);
+	release();
+	/* Two lines of three remain: the first and the last one. */
+	start();
+	options.by = DIFF_BY_LINE;
+	lines_of(DIFF_BEFORE, "f", 100, "159");
+	lines_of(DIFF_AFTER, "f", 110, "14");
+	finish();
+	ck_assert_uint_eq(diff.changed[DIFF_SAME], 1);
+	ck_assert_uint_eq(diff.changed[DIFF_REMOVED], 1);
+	release();
+}
+END_TEST
+
 Suite *profile_difference_suite(void)
 {
 	Suite *s = suite_create("profile_difference");
@@ -281,6 +328,7 @@ Suite *profile_difference_suite(void)
 	tcase_add_test(c, a_renamed_function);
 	tcase_add_test(c, no_guesses_of_names);
 	tcase_add_test(c, groups_by_function_module_file);
+	tcase_add_test(c, lines_that_moved);
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -118,7 +118,7 @@ static uint32_t group_key(struct diff *d, struct interner *keys, const struct di
 		n = diff_spell_file(d, s->side, leaf, text, sizeof(text));
 		break;
 	default:
-		n = diff_spell_line(d, s->side, leaf, text, sizeof(text));
+		n = diff_spell_line(d, s, text, sizeof(text));
 		break;
 	}
 	return interner_id(keys, text, n < sizeof(text) ? n : sizeof(text) - 1);
@@ -212,6 +212,8 @@ void diff_finish(struct diff *d)
 	same_names(d);
 	if (!d->options.no_renames)
 		diff_find_renames(d);
+	if (d->options.by == DIFF_BY_LINE)
+		diff_find_lines(d);
 	make_groups(d);
 	for (i = 0; i < d->groups; i++) {
 		d->group[i].change = change_of(&d->options, &d->group[i]);
@@ -232,6 +234,7 @@ void diff_release(struct diff *d)
 	free(d->line);
 	free(d->group);
 	free(d->rename);
+	free(d->place);
 	*d = (struct diff){ .groups = 0 };
 }
 

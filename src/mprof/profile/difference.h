@@ -15,7 +15,8 @@
  *    module;
  *  - a function that only one side has and one that only the other has are the
  *    same, renamed, if all paths through them differ only in the name, they are
- *    of one source file, and no other pairing is possible.
+ *    of one source file, and no other pairing is possible;
+ *  - lines of one function are paired in order (difference_names.c).
  *
  * Errors: -errno with err filled.  Threads: one at a time.  The profiles must
  * outlive the diff.
@@ -57,6 +58,11 @@ struct diff_site {
 	uint64_t v[VALUE_COUNT];
 };
 
+/* A line of a function; before, `is` is its number after, 0 if the function lost it. */
+struct diff_place {
+	uint32_t function, side, line, is;
+};
+
 struct diff {
 	struct diff_options options;
 	struct diff_group *group; /* greatest change first, of equal ones the greatest figure */
@@ -81,6 +87,8 @@ struct diff {
 	uint32_t *id; /* names of all sites' lines, root first */
 	const struct sym_line **line;
 	size_t ids, id_room;
+	struct diff_place *place; /* allocating lines, sorted; only for DIFF_BY_LINE */
+	size_t places;
 };
 
 void diff_init(struct diff *d, const struct diff_options *o);

@@ -7,6 +7,12 @@
  * propose that the functions in their holes are the same.  A proposal is
  * accepted if neither function has another one, both are in one source file,
  * and their figures are of the same order of magnitude.
+ *
+ * Lines.  The allocating lines of a function that both sides have are compared
+ * in order.  They keep their numbers if one side has all lines of the other,
+ * as then its source is probably the same.  Otherwise lines are paired from the
+ * first and from the last one on, as long as they are as far apart on both
+ * sides; of the others, all are paired if there are equally many, else none.
  */
 #include "difference_names.h"
 
@@ -17,6 +23,7 @@
 
 #include "calltree.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 #define BOTH	  (1u << DIFF_BEFORE | 1u << DIFF_AFTER)
 #define HOLE	  0x80000000u
@@ -100,15 +107,28 @@ size_t diff_spell_file(const struct diff *d, enum diff_side side, const struct s
 	return (size_t)snprintf(to, room, "%s", basename(l->file));
 }
 
-size_t diff_spell_line(const struct diff *d, enum diff_side side, const struct sym_line *l,
-		       char *to, size_t room)
+ORDER(by_place, struct diff_place, RISING(function) ?: RISING(side) ?: RISING(line))
+
+static struct diff_place place_of(const struct diff *d, const struct diff_site *s)
 {
+	const size_t leaf = s->first + s->count - 1;
+	const uint32_t line = d->line[leaf]->line;
+
+	return (struct diff_place){ d->renamed[d->id[leaf] - 1], s->side, line, line };
+}
+
+size_t diff_spell_line(const struct diff *d, const struct diff_site *s, char *to, size_t room)
+{
+	const struct sym_line *l = d->line[s->first + s->count - 1];
+	const struct diff_place p = place_of(d, s);
+	const size_t i = FIRST_WHERE(k, d->places, by_place(&d->place[k], &p) >= 0);
 	char file[256];
 
 	if (!*l->file)
-		return diff_spell(d, side, l, to, room);
-	diff_spell_file(d, side, l, file, sizeof(file));
-	return (size_t)snprintf(to, room, "%s:%u", file, l->line);
+		return diff_spell(d, s->side, l, to, room);
+	diff_spell_file(d, s->side, l, file, sizeof(file));
+	return (size_t)snprintf(to, room, d->place[i].is ? "%s:%u" : "%s:%u, gone", file,
+				d->place[i].is ? d->place[i].is : l->line);
 }
 
 /* ---- renames ---- */
@@ -271,4 +291,64 @@ void diff_find_renames(struct diff *d)
 	free(r.of);
 	free(r.proposed);
 	free(r.calls);
+}
+
+/* ---- lines ---- */
+
+/* Does b have all lines of a? */
+static bool has_all(const struct diff_place *b, size_t nb, const struct diff_place *a, size_t na)
+{
+	size_t i, k;
+
+	for (i = k = 0; i < na && k < nb; k++)
+		i += a[i].line == b[k].line;
+	return i == na;
+}
+
+static void pair_lines(struct diff_place *a, size_t na, const struct diff_place *b, size_t nb)
+{
+	size_t first = 0, last = 0, i;
+
+	if (has_all(a, na, b, nb) || has_all(b, nb, a, na))
+		return;
+	while (first < na && first < nb && a[first].line - a->line == b[first].line - b->line)
+		first++;
+	while (last < na - first && last < nb - first &&
+	       a[na - 1].line - a[na - 1 - last].line == b[nb - 1].line - b[nb - 1 - last].line)
+		last++;
+	for (i = 0; i < na; i++)
+		a[i].is = i < first || na == nb ? b[i].line
+			  : i >= na - last	? b[i + nb - na].line
+						: 0;
+}
+
+/* Sorted, each once. */
+static void find_places(struct diff *d)
+{
+	size_t i, n = 0;
+
+	d->place = must_calloc(d->sites + 1, sizeof(*d->place));
+	for (i = 0; i < d->sites; i++)
+		d->place[i] = place_of(d, &d->site[i]);
+	SORT(d->place, d->sites, by_place);
+	for (i = 0; i < d->sites; i++)
+		if (!n || by_place(&d->place[n - 1], &d->place[i]))
+			d->place[n++] = d->place[i];
+	d->places = n;
+}
+
+void diff_find_lines(struct diff *d)
+{
+	struct diff_place *a, *b, *after, *end;
+
+	find_places(d);
+	end = d->place + d->places;
+	for (a = d->place; a < end; a = after) {
+		for (b = a; b < end && b->function == a->function && b->side == DIFF_BEFORE; b++)
+			;
+		for (after = b; after < end && after->function == a->function; after++)
+			;
+		if (a < b && b < after)
+			pair_lines(a, (size_t)(b - a), b, (size_t)(after - b));
+	}
 }

@@ -16,11 +16,14 @@ size_t diff_spell_module(const struct diff *d, enum diff_side side, const struct
 /* By the last part of its path: builds live in different directories. */
 size_t diff_spell_file(const struct diff *d, enum diff_side side, const struct sym_line *l,
 		       char *to, size_t room);
-size_t diff_spell_line(const struct diff *d, enum diff_side side, const struct sym_line *l,
-		       char *to, size_t room);
+/* The innermost line of a site, as the other side numbers it.  After diff_find_lines. */
+size_t diff_spell_line(const struct diff *d, const struct diff_site *s, char *to, size_t room);
 
 /* Length of the name without what compilers add to it. */
 size_t diff_bare_name(const char *function);
 
 /* Fills d->renamed and d->rename.  */
 void diff_find_renames(struct diff *d);
+
+/* Fills d->place.  After d->renamed is final. */
+void diff_find_lines(struct diff *d);
