@@ -24,7 +24,8 @@ static inline uint64_t chance_next(uint64_t *state)
 	return *state * 0x2545f4914f6cdd1dull;
 }
 
-/* The state for a thread with this number; seed 0: a different one each time, from `now`. */
+/* Returns the initial state of the thread with this number. seed 0 = a different state each
+ * time, from `now`. */
 static inline uint64_t chance_start(uint64_t seed, uint64_t now, uint32_t number)
 {
 	uint64_t state = (seed ? seed : now) + number * 0x9e3779b97f4a7c15ull;
@@ -34,13 +35,13 @@ static inline uint64_t chance_start(uint64_t seed, uint64_t now, uint32_t number
 	return state;
 }
 
-/* A uniformly distributed integer from 1 to 2 * mean - 1. */
+/* Returns a uniformly distributed integer from 1 to 2 * mean - 1. */
 static inline int64_t chance_even(uint64_t *state, uint64_t mean)
 {
 	return 1 + (int64_t)((unsigned __int128)chance_next(state) * (2 * mean - 1) >> 64);
 }
 
-/* -ln of a number from 2^-53 to 1; the error is below 1e-9. */
+/* Returns -ln of a number from 2^-53 to 1; the error is below 1e-9. */
 static inline double chance_minus_log(uint64_t random)
 {
 	const double ln2 = 0.693147180559945309;
@@ -51,7 +52,7 @@ static inline double chance_minus_log(uint64_t random)
 	int exponent = (int)(x.u >> 52) - 1023;
 	double t, square, sum = 0;
 
-	x.u = (x.u & ((1ull << 52) - 1)) | 1023ull << 52; /* 1 to 2 */
+	x.u = (x.u & ((1ull << 52) - 1)) | 1023ull << 52; /* in [1, 2) */
 	if (x.d > 1.41421356) {
 		x.d /= 2;
 		exponent++;
@@ -80,7 +81,7 @@ static inline double chance_of(double x)
 	return -f;
 }
 
-/* Bytes to the next sample. */
+/* Returns the number of bytes to the next sample. */
 static inline int64_t chance_gap(uint64_t *state, double period)
 {
 	return 1 + (int64_t)(chance_minus_log(chance_next(state)) * period);
@@ -96,7 +97,7 @@ static inline struct weight chance_weight(double p, uint64_t size)
 		     : (struct weight){ 0, 0, 0 };
 }
 
-/* One instruction. */
+/* The square root, in one instruction. */
 static inline double chance_root(double x)
 {
 	double r;
@@ -125,7 +126,7 @@ static inline int64_t chance_whole(double v)
 	return v < 0x1p62 ? (int64_t)(v + 0.5) : (int64_t)1 << 62;
 }
 
-/* Keeps the heaviest sample of a cell, for the range of its figures. */
+/* Keeps the heaviest sample of a cell, which limits the range of its figures. */
 static inline void chance_note_heaviest(struct mprof_sample_cell *c, const struct weight *w)
 {
 	const double calls = chance_root(w->spare) * w->calls;

@@ -42,7 +42,7 @@ enum mprof_tag {
  * A STACK word names the stack of the events after it, up to the next STACK word or the end of
  * the chunk: of events that allocate (allocations, ends of reallocs, the mmap family) or, with
  * this flag, of events that free (frees, beginnings of reallocs). At the beginning of a chunk
- * both are 0: unknown.
+ * both are 0 if unknown.
  */
 #define MPROF_STACK_OF_FREES 1u
 
@@ -62,7 +62,7 @@ enum mprof_tag {
 enum mprof_control {
 	MPROF_CONTROL_THREAD_CREATE = 1, /* about to create [thread number] */
 	MPROF_CONTROL_THREAD_START,	 /* first words of a thread [kernel tid] */
-	MPROF_CONTROL_THREAD_END,	 /* its destructors have run [0] */
+	MPROF_CONTROL_THREAD_END,	 /* the thread's destructors have run [0] */
 	MPROF_CONTROL_FORK,		 /* before fork [process number of the forker] */
 	MPROF_CONTROL_FORKED,		 /* fork returned in the parent [child pid] */
 	MPROF_CONTROL_EXEC,		 /* before exec: live blocks end here if it succeeds [0] */
@@ -83,7 +83,7 @@ static inline uint64_t mprof_word_time(uint64_t ticks)
 	return MPROF_TAG_TIME | ticks << 4;
 }
 
-/* Does this fit into a short allocation word?  delta = address - last address. */
+/* Does this call fit into a short allocation word?  delta = address - last address. */
 static inline int mprof_alloc_is_short(uint64_t dt, uint64_t size, uint64_t slack, uint64_t delta)
 {
 	return (dt <= MPROF_DT_MAX) & (size < MPROF_SIZE_SHORT) & (slack < MPROF_SLACK_SHORT) &
@@ -178,7 +178,7 @@ static inline unsigned mprof_word_error(uint64_t w)
 {
 	return (unsigned)(w >> 32);
 }
-/* Signed: an arithmetic shift extends the sign, times eight. */
+/* Signed: an arithmetic shift extends the sign; the result is in bytes. */
 static inline uint64_t mprof_word_delta(uint64_t w)
 {
 	return (uint64_t)((int64_t)w >> 37) << 3;

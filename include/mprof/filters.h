@@ -42,7 +42,8 @@ static inline int mprof_glob_matches(const char *glob, const char *name)
 	}
 }
 
-/* Does a pattern match the file's name, or, if it contains a slash, the path? */
+/* Does a pattern of the list match the file's name, or, if the pattern contains a slash, its
+ * path? */
 static inline int mprof_globs_match(const char *list, const char *path)
 {
 	const char *name = path;
@@ -62,7 +63,7 @@ static inline int mprof_globs_match(const char *list, const char *path)
 	return 0;
 }
 
-/* Reads a number and moves *s behind it; 0 without digits, or with more than 18. */
+/* Reads a number and moves *s past it.  0 without digits, or with more than 18. */
 static inline int mprof_range_number(const char **s, uint64_t *n)
 {
 	int digits = 0;
@@ -72,7 +73,7 @@ static inline int mprof_range_number(const char **s, uint64_t *n)
 	return digits && digits < 19;
 }
 
-/* 1 if the list, such as "0,4-7", contains n; 0 if not; -1: the list is invalid. */
+/* 1 if the list, such as "0,4-7", contains n; 0 if not; -1 if the list is invalid. */
 static inline int mprof_ranges_have(const char *list, uint64_t n)
 {
 	int found = 0;
@@ -93,7 +94,7 @@ static inline int mprof_ranges_have(const char *list, uint64_t n)
 	return found;
 }
 
-/* Bytes with a suffix K, M, G or T, or a percentage of `whole`.  0: neither. */
+/* Parses bytes with a suffix K, M, G or T, or a percentage of `whole`.  0 if s is neither. */
 static inline int mprof_amount(const char *s, uint64_t whole, uint64_t *bytes)
 {
 	static const char units[] = "KMGT";

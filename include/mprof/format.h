@@ -39,7 +39,7 @@
 #define MPROF_MAGIC_PROFILE "mprofprf"
 #define MPROF_MAGIC_SIZE    8u
 
-/* The kind of a file with this magic; NULL: not a file of mprof. */
+/* Names the kind of a file with this magic; NULL if mprof does not write such files. */
 static inline const char *mprof_kind_name(const char *magic)
 {
 	if (!__builtin_memcmp(magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
@@ -84,8 +84,8 @@ enum mprof_lost {
 	MPROF_LOST_FILE,       /* file gone, truncated or descriptor lost for good */
 	MPROF_LOST_EARLY,      /* before recording could start (boot arena) */
 	MPROF_LOST_PROCESS,    /* a whole process could not join the run */
-	MPROF_LOST_LOCKED,     /* the program restricted its system calls (seccomp): unrecorded from
-				  then on */
+	MPROF_LOST_LOCKED,     /* the program restricted its system calls (seccomp), so nothing was
+				  recorded from then on */
 	MPROF_LOST_STACK, /* the call was recorded without its stack (no memory or space for it) */
 	MPROF_LOST_REASONS = 8,
 };
@@ -110,7 +110,7 @@ enum mprof_process_state {
  * of ended processes are reused, and `number` says whose an entry is.
  */
 struct mprof_process_entry {
-	uint32_t number; /* 0: unused */
+	uint32_t number; /* 0 = unused */
 	int32_t pid;
 	uint64_t start_time; /* field 22 of /proc/PID/stat */
 	uint16_t state;	     /* enum mprof_process_state */
@@ -142,37 +142,37 @@ struct mprof_file_header {
 	uint64_t start_ticks; /* these three were read at the same time */
 	int64_t start_mono_ns;
 	int64_t start_real_ns;
-	/* The fields from here on change during the run, by atomic operations. */
-	uint64_t tail;			   /* offset of the first byte that no extent has */
+	/* The fields from here on change during the run, with atomic operations. */
+	uint64_t tail;			   /* offset of the first byte that belongs to no extent */
 	uint32_t processes;		   /* numbers assigned so far */
 	uint32_t threads;		   /* numbers assigned so far */
 	uint32_t lost[MPROF_LOST_REASONS]; /* of processes without an entry */
 	uint64_t index_offset;		   /* compressed file: offset of the index extent */
 	uint64_t room;			   /* disk blocks are reserved up to here */
-	uint32_t filters;		   /* seccomp filters of the first process */
+	uint32_t filters;		   /* number of seccomp filters of the first process */
 	uint32_t paused;     /* profile: 1 while paused by mprof ctl, plus 2 for each clear */
 	uint64_t time_error; /* compressed file: the error of event times, in ticks */
-	uint64_t chunks;     /* EVENTS and STACKS extents written so far; 0: unknown */
+	uint64_t chunks;     /* EVENTS and STACKS extents written so far; 0 if unknown */
 	/* For a run that keeps only its last events (FORMAT.md 3.1); 0: nothing was dropped. */
 	uint64_t dropped_to;	/* chunks before this offset may be dropped */
 	uint64_t dropped_ticks; /* earlier events may be missing; all later ones are there */
-	uint64_t dropped_bytes; /* of chunks of events */
+	uint64_t dropped_bytes; /* bytes of event chunks that were dropped */
 	/* For a run that stops keeping events at a limit (FORMAT.md 3.2). */
-	uint64_t budget;  /* bytes of the file; 0: no limit */
-	uint64_t log_end; /* in ticks: earlier events are all kept, later ones not; 0: all kept */
-	uint32_t log_end_why;  /* enum mprof_log_end */
-	uint32_t overhead;     /* recording's limit in percent of the program's CPU time; 0: none */
-	uint64_t sampled_from; /* in ticks: later totals of some processes are of samples */
+	uint64_t budget;      /* bytes of the file; 0: no limit */
+	uint64_t log_end;     /* in ticks: no later events are recorded; 0 = all are */
+	uint32_t log_end_why; /* enum mprof_log_end */
+	uint32_t overhead; /* recording's limit in percent of the program's CPU time; 0 if none */
+	uint64_t sampled_from; /* ticks; some totals of later events are estimates */
 	uint64_t reserved[2];
-	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0: empty */
+	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0 if empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_file_header) == MPROF_HEADER_SIZE, "on-disk layout");
 
 /*
- * Was a part of this header truncated?  A process has an entry before it takes its first
- * extent, and no extent begins inside the header.
+ * Is a part of this header missing?  A process has an entry before it takes its first extent, and
+ * no extent begins inside the header.
  */
 static inline int mprof_header_is_cut(const struct mprof_file_header *h)
 {
@@ -188,7 +188,7 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_FREE = 1,	  /* padding, or an unused slot */
 	MPROF_EXTENT_SLOT,	  /* a thread's slot: event words up to the first zero word */
 	MPROF_EXTENT_EVENTS,	  /* a slot's copy: `used` bytes of event words */
-	MPROF_EXTENT_COUNTS,	  /* struct mprof_counts of one thread (thread 0: not taken) */
+	MPROF_EXTENT_COUNTS,	  /* struct mprof_counts of one thread (thread 0 = unused) */
 	MPROF_EXTENT_FACT,	  /* struct mprof_fact and strings */
 	MPROF_EXTENT_SAMPLE,	  /* struct mprof_sample array */
 	MPROF_EXTENT_RESIDENCY,	  /* struct mprof_residency and runs */
@@ -200,7 +200,7 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_SORTS,	  /* compressed file: struct mprof_sorts, what groups refer to */
 	MPROF_EXTENT_THREADS,	  /* compressed file: struct mprof_threads, who wrote the events */
 	MPROF_EXTENT_HEAP,	  /* profile: struct mprof_heap_totals of one image of a process */
-	MPROF_EXTENT_LANE,	  /* profile: struct mprof_lane, of one thread after another */
+	MPROF_EXTENT_LANE,	  /* profile: struct mprof_lane, used by one thread after another */
 	MPROF_EXTENT_CELLS,   /* profile: struct mprof_cell of a lane, stacks from number seq on */
 	MPROF_EXTENT_MORE,    /* profile: struct mprof_cell_more, the same way */
 	MPROF_EXTENT_SITES,   /* profile: struct mprof_site_live, of all lanes of a process */
@@ -217,7 +217,7 @@ enum mprof_extent_kind {
 struct mprof_extent {
 	uint32_t magic;	 /* MPROF_EXTENT_MAGIC */
 	uint16_t kind;	 /* enum mprof_extent_kind */
-	uint16_t image;	 /* of its process: mprof_process_entry.image at the time */
+	uint16_t image;	 /* mprof_process_entry.image of its process at that time */
 	uint64_t offset; /* offset of this header in the file */
 	uint32_t size;	 /* whole extent with this header; multiple of 64 */
 	uint32_t used;	 /* bytes of payload in use; SLOT: 0 */
@@ -253,16 +253,16 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_counts) == 832, "on-disk layout");
  * and only the sum over the lanes of a process gives what is live.
  */
 struct mprof_cell {
-	uint64_t calls, bytes;			/* successful ones */
-	uint64_t freed_calls, freed_bytes;	/* freed, or passed to realloc */
+	uint64_t calls, bytes;			/* successful calls */
+	uint64_t freed_calls, freed_bytes;	/* blocks freed or passed to realloc */
 	uint64_t lifetime;			/* sum over freed blocks, in ticks */
-	uint32_t lifetime_least, lifetime_most; /* mprof_rounded(), the least as ~; 0: none yet */
+	uint32_t lifetime_least, lifetime_most; /* mprof_rounded(), the least inverted; 0 = none */
 	uint32_t size_least, size_most;		/* requested bytes, stored likewise */
-	int32_t unfolded_bytes, unfolded_calls; /* live, but not in mprof_site_live yet */
+	int32_t unfolded_bytes, unfolded_calls; /* live, but not yet added to mprof_site_live */
 };
-/* Rare events. */
+/* Figures of rare events. */
 struct mprof_cell_more {
-	uint64_t temporary_calls, temporary_bytes; /* freed by the thread's very next call */
+	uint64_t temporary_calls, temporary_bytes; /* freed by the same thread's next call */
 	uint64_t reallocs, realloc_moved;	   /* calls; those that moved the block */
 	uint64_t realloc_bytes;			   /* upper bound of the bytes copied */
 	int64_t realloc_grown; /* bytes by which blocks grew, minus bytes by which they shrank */
@@ -306,19 +306,19 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_cell) == 64, "on-disk layout");
 MPROF_STATIC_ASSERT(sizeof(struct mprof_cell_more) == 64, "on-disk layout");
 MPROF_STATIC_ASSERT(sizeof(struct mprof_site_live) == 64, "on-disk layout");
 
-/* One image of a process. */
+/* The heap of one image of a process. */
 struct mprof_heap_totals {
-	int64_t live_bytes, live_calls; /* folded so far */
+	int64_t live_bytes, live_calls; /* live blocks, as far as lanes have folded them */
 	int64_t peak_bytes, peak_calls; /* peak_bytes is also the peak's number: it only rises */
 	uint64_t peak_ticks;
 	uint64_t peak_bound;	/* error bound of the peak, in bytes; 0: the peak is exact */
-	uint64_t began_ticks;	/* older blocks are the parent's */
+	uint64_t began_ticks;	/* when recording began; older blocks belong to the parent */
 	uint32_t lanes;		/* most in use at once */
 	uint32_t several;	/* 1 if the process ever had more than one thread */
 	uint64_t sample_period; /* MODE=Sample: mean distance between samples, in sample_unit */
 	uint64_t sample_unit;	/* MPROF_SAMPLE_BYTES or MPROF_SAMPLE_CALLS; 0: every call counts */
 	/* The current step of the course: the most live bytes so far, when, and the stack that
-	 * allocated then; 0: none. */
+	 * allocated then; 0 if none. */
 	int64_t step_bytes, step_calls;
 	uint64_t step_ticks;
 	uint64_t step_stack;
@@ -327,17 +327,17 @@ struct mprof_heap_totals {
 MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
 
 /* How the heap of one image of a process changed over time: steps of equal length. */
-#define MPROF_STEPS 256u /* beyond, each two are joined */
+#define MPROF_STEPS 256u /* when all are used, neighbours are joined */
 struct mprof_step {
-	int64_t live_bytes, live_calls; /* most live bytes in it, and the calls then */
+	int64_t live_bytes, live_calls; /* most live bytes in the step, and the live calls then */
 	uint64_t ticks;			/* when */
-	uint64_t resident, mapped;	/* memory of the process in bytes, at its end; 0: unknown */
-	uint64_t calls, bytes;		/* blocks allocated from the start to its end */
-	uint32_t stack;			/* that allocated then; 0: none, or unknown */
+	uint64_t resident, mapped; /* memory of the process at the end of the step; 0 = unknown */
+	uint64_t calls, bytes;	   /* blocks allocated up to the end of the step */
+	uint32_t stack;		   /* the stack that allocated then; 0 = none or unknown */
 	uint32_t reserved;
 };
 struct mprof_course {
-	uint64_t began_ticks, step_ticks; /* of the first step; of each */
+	uint64_t began_ticks, step_ticks; /* start of the first step; length of each */
 	uint32_t steps;			  /* completed */
 	uint32_t reserved[11];
 	struct mprof_step step[MPROF_STEPS];
@@ -346,19 +346,19 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_step) == 64, "on-disk layout");
 MPROF_STATIC_ASSERT(sizeof(struct mprof_course) == 64 + 64 * MPROF_STEPS, "on-disk layout");
 
 /* Figures of a thread, and of later threads that used its lane, that are not in cells. */
-#define MPROF_SIZE_BINS 48u /* 0: size 0; n: 2^(n-1) up to 2^n - 1; the last one: and more */
+#define MPROF_SIZE_BINS 48u /* 0 = size 0; n = 2^(n-1) to 2^n - 1; the last = all above */
 struct mprof_lane {
-	uint32_t threads; /* that used it so far */
-	uint32_t owned;	  /* 1: a thread uses it now */
+	uint32_t threads; /* threads that have used it so far */
+	uint32_t owned;	  /* 1 while a thread uses it */
 	uint64_t missed; /* blocks whose free was not recorded: their address was allocated again */
 	uint64_t strange;		   /* frees of unknown blocks */
 	uint64_t unmap_calls, unmap_bytes; /* munmap, old mapping of mremap, lowered break */
 	uint64_t reserved[3];
-	uint64_t sizes[MPROF_SIZE_BINS];       /* calls, by requested bytes */
-	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* and of freed blocks */
+	uint64_t sizes[MPROF_SIZE_BINS];       /* calls by requested bytes */
+	uint64_t freed_sizes[MPROF_SIZE_BINS]; /* freed blocks by requested bytes */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_lane) == 832, "on-disk layout");
-/* With SITE_SIZES: of blocks by size, as in struct mprof_lane, of one stack and lane. */
+/* With SITE_SIZES: blocks of one stack and lane by size, as in struct mprof_lane. */
 struct mprof_cell_sizes {
 	struct {
 		uint64_t calls, bytes, freed_calls, freed_bytes;
@@ -367,23 +367,24 @@ struct mprof_cell_sizes {
 MPROF_STATIC_ASSERT(sizeof(struct mprof_cell_sizes) == 1536, "on-disk layout");
 
 /*
- * MODE=Guard, FORMAT.md section 11: one error of the program.  Stacks are numbers of the
- * process's image, 0: unknown.  Functions are enum mprof_fn.
+ * MODE=Guard, FORMAT.md section 11: one error of the program.  Stacks are numbered in the process's
+ * image; 0 = unknown.  Functions are enum mprof_fn.
  */
 enum mprof_misuse_what {
-	MPROF_MISUSE_OVERRUN = 1, /* bytes behind a block were changed */
-	MPROF_MISUSE_UNDERRUN,	  /* bytes before it */
+	MPROF_MISUSE_OVERRUN = 1, /* bytes after a block were changed */
+	MPROF_MISUSE_UNDERRUN,	  /* bytes before a block were changed */
 	MPROF_MISUSE_DOUBLE_FREE, /* a freed block was freed or reallocated */
 	MPROF_MISUSE_FREED_WRITE, /* bytes of a freed block were changed */
-	MPROF_MISUSE_INTERIOR,	  /* freed or reallocated: not the beginning of a block */
-	MPROF_MISUSE_FOREIGN,	  /* the same, of memory that no allocator returned */
+	MPROF_MISUSE_INTERIOR,	  /* a pointer into a block, not to its beginning, was freed or
+				     reallocated */
+	MPROF_MISUSE_FOREIGN, /* a pointer that no allocator returned was freed or reallocated */
 	MPROF_MISUSE_BEHIND,
 };
-/* What foreign memory is: mprof_misuse.place. */
+/* The kind of foreign memory, in mprof_misuse.place. */
 enum mprof_place_what {
-	MPROF_PLACE_HEAP = 0, /* or unknown */
+	MPROF_PLACE_HEAP = 0, /* heap, or unknown */
 	MPROF_PLACE_STACK,
-	MPROF_PLACE_OBJECT, /* in the program or a library: a variable, or code */
+	MPROF_PLACE_OBJECT, /* the program or a library: a variable or code */
 	MPROF_PLACE_UNMAPPED,
 	MPROF_PLACE_MISALIGNED,
 };
@@ -391,13 +392,13 @@ struct mprof_misuse {
 	uint32_t what;	  /* enum mprof_misuse_what */
 	uint32_t place;	  /* FOREIGN: enum mprof_place_what */
 	uint64_t ticks;	  /* when it was found */
-	uint64_t address; /* of the block; FOREIGN: the pointer */
-	uint64_t size;	  /* that was requested */
-	int64_t offset;	  /* from the block's beginning: first byte that changed, or the pointer */
-	uint64_t bytes;	  /* from there to the last byte that changed */
+	uint64_t address; /* of the block; for FOREIGN, the pointer */
+	uint64_t size;	  /* requested bytes */
+	int64_t offset; /* of the first changed byte, or the pointer, from the block's beginning */
+	uint64_t bytes; /* from the first to the last changed byte */
 	uint32_t found, allocated, freed; /* call stacks */
 	uint32_t found_thread, allocated_thread, freed_thread;
-	uint16_t found_fn; /* the call that found it; 0: a check at the end of the process */
+	uint16_t found_fn; /* the function that found it; 0 = a check at the end of the process */
 	uint16_t allocated_fn, freed_fn;
 	uint16_t seen_bytes; /* length of `seen`, which begins at the first changed byte */
 	uint8_t seen[16];
@@ -405,15 +406,15 @@ struct mprof_misuse {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_misuse) == 112, "on-disk layout");
 
-/* What MODE=Guard did in a process; the last one is valid. */
+/* What MODE=Guard did in a process; the last such extent is valid. */
 struct mprof_guarded {
 	uint64_t blocks;      /* allocated with guards */
-	uint64_t freed;	      /* of these, freed */
+	uint64_t freed;	      /* how many of these were freed */
 	uint64_t bare;	      /* allocated without guards, because no memory was left for them */
-	uint64_t strangers;   /* frees of others' blocks, passed to the allocator */
-	uint64_t errors;      /* found */
-	uint64_t unwritten;   /* of these, not in the file: there were too many */
-	uint64_t guard_bytes; /* before and behind each block */
+	uint64_t strangers;   /* frees of blocks without guards, passed to the allocator */
+	uint64_t errors;      /* errors found */
+	uint64_t unwritten;   /* how many of these were too many for the file */
+	uint64_t guard_bytes; /* bytes of a guard, before and after each block */
 	uint64_t reserved;
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_guarded) == 64, "on-disk layout");
@@ -437,13 +438,13 @@ static inline uint64_t mprof_unrounded(uint32_t r)
  */
 enum mprof_fact_what {
 	MPROF_FACT_START = 1, /* recording of a process began */
-	MPROF_FACT_EXEC,      /* the same process runs another program from now on */
+	MPROF_FACT_EXEC,      /* the process runs another program from now on */
 	MPROF_FACT_END,	      /* it is about to end: status */
 	MPROF_FACT_WAITED,    /* its parent (or mprof) saw it end: status, signal, rusage */
 	MPROF_FACT_CHILD,     /* it made a child: child_pid; how = enum mprof_child_how */
 	MPROF_FACT_EXECING, /* it calls exec of path= ; env_kept: is the library still preloaded? */
-	MPROF_FACT_STOPPED, /* recording ended early: why= */
-	MPROF_FACT_OUTSIDE, /* a remark of mprof on the run: why= */
+	MPROF_FACT_STOPPED, /* recording ended early, for the reason why= */
+	MPROF_FACT_OUTSIDE, /* a remark of mprof about the run, why= */
 	MPROF_FACT_DEEPBIND, /* it loaded path= with RTLD_DEEPBIND: its malloc and free are libc's
 				and not recorded */
 	MPROF_FACT_RESUMED,  /* the cause of the last STOPPED did not occur */
@@ -480,7 +481,8 @@ struct mprof_fact {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_fact) == 144, "on-disk layout");
 
-/* Memory of a process at one time, in bytes, read by the process itself or by mprof. 0: unknown. */
+/* Memory of a process at one time, in bytes, read by the process itself or by mprof. 0 if unknown.
+ */
 struct mprof_sample {
 	uint64_t ticks;
 	uint64_t rss;
@@ -489,13 +491,13 @@ struct mprof_sample {
 	uint64_t minor_faults; /* since its start */
 	uint64_t peak_rss;     /* the maximum so far of this program, from the kernel */
 	uint64_t cpu_ns;       /* user and system time of the process, with peak_rss */
-	uint64_t arena;	       /* how far the break has moved since the program started */
+	uint64_t arena;	       /* how far the program break has moved since the program started */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_sample) == 64, "on-disk layout");
 
 /*
- * Which pages of the private writable mappings were resident.  Followed by
- * `runs` of struct mprof_page_run, ascending, not overlapping: the resident ones.
+ * Which pages of the private writable mappings were resident. `runs` structs mprof_page_run follow,
+ * one for each range of resident pages, ascending, without overlaps.
  */
 struct mprof_residency {
 	uint64_t ticks_before, ticks_after; /* start and end of the reading */
@@ -514,18 +516,18 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
  */
 struct mprof_stack_use {
 	uint64_t tid;
-	uint64_t high;		/* end of the stack: where the thread began */
+	uint64_t high;		/* end of the stack, where the thread began */
 	uint64_t limit;		/* bytes below `high` that it may use; 0: no limit, or unknown */
-	uint64_t deepest;	/* bytes from `high` to the lowest stack pointer seen; 0: none */
-	uint64_t deepest_ticks; /* then */
+	uint64_t deepest;	/* bytes from `high` to the lowest stack pointer; 0 = unknown */
+	uint64_t deepest_ticks; /* when it was seen */
 	uint64_t touched;	/* bytes from `high` to the lowest resident page */
-	uint64_t resident;	/* bytes in resident pages of it */
-	uint64_t looked_ticks;	/* when these two were read; 0: never */
+	uint64_t resident;	/* bytes in resident pages of the stack */
+	uint64_t looked_ticks;	/* when `touched` and `resident` were read; 0 = never */
 	uint64_t begin_ticks;
-	uint64_t end_ticks;	 /* 0: the thread still runs, or was killed */
+	uint64_t end_ticks;	 /* 0 if the thread still runs or was killed */
 	uint64_t thread_pointer; /* thread-local variables are relative to it */
 	uint32_t stack;		 /* call stack at deepest_ticks */
-	uint32_t others;	 /* ended threads that used no more, and have no record */
+	uint32_t others;	 /* ended threads that used no more stack and have no record */
 	uint64_t reserved[4];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_stack_use) == 128, "on-disk layout");
@@ -546,30 +548,30 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_packed) == 80, "on-disk layout");
  */
 #define MPROF_GROUP_FRAMES 3u
 struct mprof_group {
-	uint64_t first_event; /* number in the run of the first one, from 1 */
+	uint64_t first_event; /* number in the run of the group's first event, from 1 */
 	uint32_t events;
 	uint32_t lanes;	 /* threads that take part */
-	uint32_t homes;	 /* processes that do */
-	uint32_t sorts;	 /* sorts that are defined for it: numbers up to this one */
-	uint32_t stacks; /* and stacks */
+	uint32_t homes;	 /* processes that take part */
+	uint32_t sorts;	 /* number of the last sort that it may use */
+	uint32_t stacks; /* number of the last stack that it may use */
 	uint16_t shift;	 /* times are in units of 2^shift ticks */
-	uint16_t exact;	 /* 1: and the ticks are kept */
+	uint16_t exact;	 /* 1 if the exact ticks are stored, too */
 	uint32_t plain_bytes[MPROF_GROUP_FRAMES];
 	uint32_t frame_bytes[MPROF_GROUP_FRAMES];
 	uint32_t reserved[2];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_group) == 64, "on-disk layout");
 
-/* What the events of groups have in common, numbered over the file; then a zstd frame. */
+/* What events of groups have in common, numbered in the whole file; a zstd frame follows. */
 struct mprof_sorts {
-	uint32_t first_sort, sorts; /* number of the first one, from 1, and how many */
+	uint32_t first_sort, sorts; /* number of the first sort, from 1, and how many follow */
 	uint32_t first_stack, stacks;
 	uint32_t plain_bytes, frame_bytes;
 	uint32_t reserved[2];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_sorts) == 32, "on-disk layout");
 
-/* Of the whole trace; then a struct mprof_thread_entry for each writer of chunks. */
+/* The writers of the trace: a struct mprof_thread_entry for each writer of chunks follows. */
 struct mprof_threads {
 	uint64_t events;
 	uint64_t groups;
@@ -591,17 +593,16 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_thread_entry) == 32, "on-disk layout");
  * of a process, in the order of seq (FORMAT.md section 6).  The first word of a record is
  * stored last; a zero word ends a slot.
  *
- * STACK  type 4 | flags 4 | new frames 24 | id 32;  then one word: joined id 32 |
- *        depth 32;  then the new frames, outermost first.  The stack is the
- *        outermost `depth` frames of the joined one, then the new ones.  A frame is
- *        a return address; with MPROF_FRAME_EXACT it is the interrupted address.
- * OBJECT type 4 | words 28 | path bytes 32;  words behind this one, of which the
- *        first MPROF_OBJECT_WORDS are ticks, bias (what was added to its virtual
- *        addresses), first and last+1 address, segments 32 | build-id bytes 32;  then
- *        three words a segment (address as loaded, bytes, file offset | flags << 60:
- *        4 r, 2 w, 1 x), then the build-id and the path, each padded to whole words.
- * GONE   type 4 | zero 28 | number 32: the OBJECT record of this number, counted from 1
- *        in this stream, is not there any more;  then one word: ticks.
+ * STACK  type 4 | flags 4 | new frames 24 | id 32; then one word: joined id 32 | depth 32;
+ *        then the new frames, outermost first.  The stack is the outermost `depth` frames of the
+ *        joined one, then the new ones.  A frame is a return address; with MPROF_FRAME_EXACT it is
+ *        the interrupted address.  OBJECT type 4 | words 28 | path bytes 32; words that follow, of
+ *        which the first MPROF_OBJECT_WORDS are ticks, bias (what was added to its virtual
+ *        addresses), first and last+1 address, segments 32 | build-id bytes 32; then three words a
+ *        segment (address as loaded, bytes, file offset | flags << 60: 4 r, 2 w, 1 x), then the
+ *        build-id and the path, each padded to whole words.  GONE   type 4 | zero 28 | number 32:
+ *        the OBJECT record of this number, counted from 1 in this stream, is not there any more;
+ *        then one word: ticks.
  */
 enum mprof_stack_record {
 	MPROF_RECORD_STACK = 1,
@@ -609,14 +610,14 @@ enum mprof_stack_record {
 	MPROF_RECORD_GONE = 3,
 	MPROF_RECORD_GAP = 4,
 };
-#define MPROF_STACK_TRUNCATED 1u /* flags: outer frames are missing: deeper than the limit */
+#define MPROF_STACK_TRUNCATED 1u /* flags: too deep, so outer frames are missing */
 #define MPROF_STACK_LOST_WAY  2u /* flags: the walk ended before the outermost frame */
 #define MPROF_FRAME_EXACT     (1ull << 63)
 #define MPROF_OBJECT_WORDS    5u
 #define MPROF_STACK_FRAMES    2048u /* a record has at most this many new frames */
 
 struct mprof_index_entry {
-	uint64_t offset; /* of a group of this file */
+	uint64_t offset; /* offset of a group in this file */
 	uint64_t first_ticks, last_ticks;
 	uint64_t first_event; /* number in the run, from 1 */
 };

@@ -2,8 +2,8 @@
 /*
  * functions.h - the shapes of the functions in functions.def: what they are called with.
  *
- * Everything that must know it follows from the shape: signatures, the entries of a MODE, what
- * stands in for a function that an allocator lacks, lines of LogFD and of `mprof dump`.
+ * The shape determines signatures, the entries of a MODE, substitutes for functions that an
+ * allocator lacks, and the lines of LogFD and `mprof dump`.
  */
 #ifndef MPROF_FUNCTIONS_H
 #define MPROF_FUNCTIONS_H
@@ -91,7 +91,7 @@ enum mprof_shape {
 #define MPROF_SIGNED_QUERY(id, name, shape, params, args, size, arg) \
 	MPROF_SIGNATURE(size_t, name, params, args)
 
-/* Bit `code` is set where the shape is that one: a constant for a compiler that knows the code. */
+/* Has bit `code` for each function of the shape: constant where the compiler knows the code. */
 static const uint32_t mprof_counts_elements =
 #define MPROF_SHAPED(id, code, name, class, shape)                  \
 	(uint32_t)(MPROF_SHAPE_##shape == MPROF_SHAPE_COUNT ||      \

@@ -31,23 +31,23 @@ enum { STATE_NONE, STATE_LIVE, STATE_BUSY, STATE_FREED };
 
 /* A guarded block. */
 struct entry {
-	uintptr_t ptr, base; /* the address that the program has, the allocator's */
+	uintptr_t ptr, base; /* the program's address of the block; the allocator's */
 	uint64_t size;	     /* requested */
 	uint32_t allocated, freed;
 	uint32_t thread, freed_thread;
 	uint8_t state, fn, freed_fn;
-	uint8_t told; /* its errors were reported */
+	uint8_t told; /* 1 once its errors were reported */
 	uint32_t next;
 };
 
 static const struct mprof_host *host;
-static uint32_t made;	/* entries, from 1 */
+static uint32_t made;	/* number of entries, counted from 1 */
 static uint64_t unused; /* first unused entry | changes << 32 */
-/* Constant after guarded_start().  Not static arrays, which every program would map. */
+/* Set once by guarded_start().  Not static arrays, because every program would map those. */
 static struct entry **piece; /* PIECES */
 static uint32_t ***gib;	     /* GIBS, by address: leaves, then slots */
 
-/* Call first.  0 or -ENOMEM. */
+/* Call this first.  0 or -ENOMEM. */
 static int guarded_start(void)
 {
 	piece = (struct entry **)host->memory(PIECES * sizeof(struct entry *), 0);
@@ -64,7 +64,7 @@ MPROF_HOT struct entry *entry_at(uint32_t index)
 	return &p[index & ((1u << ENTRY_BITS) - 1)];
 }
 
-/* 0: out of memory. */
+/* The number of a new entry; 0 if out of memory. */
 static MPROF_COLD uint32_t entry_new(void)
 {
 	uint32_t index = __atomic_add_fetch(&made, 1, RLX), at = index >> ENTRY_BITS;
@@ -78,7 +78,7 @@ static MPROF_COLD uint32_t entry_new(void)
 	if (__atomic_load_n(&piece[at], __ATOMIC_ACQUIRE))
 		return index;
 	p = (struct entry *)host->memory(bytes, bytes);
-	/* The loser's piece remains: address space without pages. */
+	/* The piece of the thread that lost is leaked: it is address space without pages. */
 	if (p)
 		__atomic_compare_exchange_n(&piece[at], &none, p, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_ACQUIRE);
@@ -112,7 +112,7 @@ static void entry_give(uint32_t index)
 /* ---- from addresses to entries ---- */
 
 /*
- * Allocates zeroed memory and stores it to *to, unless another thread did first.  NULL: out of
+ * Allocates zeroed memory and stores it to *to, unless another thread did first.  NULL if out of
  * memory.
  */
 static void *slot_memory(void **to, size_t bytes, size_t touched)
@@ -155,7 +155,7 @@ static MPROF_COLD uint32_t *slot_make(uintptr_t at)
 	return slot_of(at);
 }
 
-/* 0, or -1: out of memory. */
+/* 0, or -1 if out of memory. */
 static int slot_set(uintptr_t at, uint32_t index)
 {
 	uint32_t *slot = slot_of(at);
@@ -167,7 +167,7 @@ static int slot_set(uintptr_t at, uint32_t index)
 	return slot ? 0 : -1;
 }
 
-/* [hot] The entry of the block that begins at ptr, live or freed; 0: none. */
+/* [hot] The entry of the block, live or freed, that begins at ptr; 0 if none does. */
 MPROF_HOT uint32_t find(const void *ptr)
 {
 	const uint32_t *slot = slot_of((uintptr_t)ptr);

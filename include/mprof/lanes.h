@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * lanes.h - where MODEs that keep totals store their figures: cells of a thread and stack, sites of
- * a stack, the heap of a process.
+ * lanes.h - where MODEs that keep totals store their figures: a cell for each thread and stack, a
+ * site for each stack, the heap of the process.
  *
  * Define LANE_CELL, the struct of a cell, and LANE_CELL_KIND, the extents that contain MPROF_CELLS
  * of them, then include this file once; LANE_MORE may add fields to a lane.  FORMAT.md section 10
  * explains all of them.
  *
- * Cells belong to a lane: one thread's, and after its end another one's, so the number of threads
- * is unlimited.  Only the thread that owns the lane writes to them, between begin() and end(),
- * where t->busy excludes the calls of its signal handlers.
+ * Cells belong to a lane: one thread uses it, and another one after that has ended, so the number
+ * of threads is unlimited.  Only the thread that owns the lane writes to them, between begin() and
+ * end(), where t->busy excludes the calls of its signal handlers.
  */
 #ifndef MPROF_LANES_H
 #define MPROF_LANES_H
@@ -38,8 +38,8 @@
 struct accumulator {
 	LANE_CELL *cell;
 	struct mprof_site_live *site;
-	struct mprof_cell_more *more;	/* NULL: not needed yet */
-	struct mprof_cell_sizes *sizes; /* NULL: not needed yet, or not enabled */
+	struct mprof_cell_more *more;	/* NULL until needed */
+	struct mprof_cell_sizes *sizes; /* NULL until needed, and without SITE_SIZES */
 };
 
 struct figures {
@@ -55,17 +55,17 @@ struct lane {
 	int64_t unfolded_bytes, unfolded_calls;
 	void *last; /* the block that the last call returned */
 	struct live_room room;
-	uint32_t epoch;	  /* header.paused as last seen; EPOCH_NEVER: check again */
-	uint32_t cleared; /* number of clears that it has carried out */
-	uint32_t ignored; /* THREADS excludes it: count no new blocks */
+	uint32_t epoch;	  /* header.paused when last read; EPOCH_NEVER = check again */
+	uint32_t cleared; /* number of clears that this lane has carried out */
+	uint32_t ignored; /* 1 if THREADS excludes the thread: count no new blocks */
 	uint32_t keep;	  /* enum mprof_keep: the program's choice for this thread */
 	/* The block passed to a realloc that is in progress. */
 	struct live_entry old;
 	size_t old_usable;
 	uint64_t old_ticks;
-	uint32_t number; /* of its first thread */
+	uint32_t number; /* number of the first thread that used it */
 	uint32_t owned;
-	uint32_t touched_count; /* cells with figures that are not folded yet */
+	uint32_t touched_count; /* cells with changes that are not folded yet */
 	struct figures touched[LANE_TOUCHED];
 #ifdef LANE_MORE
 	LANE_MORE
@@ -75,8 +75,8 @@ struct lane {
 
 static const struct mprof_host *host;
 static struct live_map map;
-static uint32_t several; /* the process has, or had, several threads */
-static uint64_t began;	 /* older blocks are the parent's */
+static uint32_t several; /* 1 if the process has, or had, several threads */
+static uint64_t began;	 /* when recording began; older blocks belong to the parent */
 static struct mprof_heap_totals *heap;
 static struct lane *lanes; /* all lanes */
 static uint32_t lanes_made, lanes_owned;
@@ -88,13 +88,14 @@ static const uint32_t *word; /* header.paused: 1 paused, plus 2 for each clear *
 static uint32_t cleared;     /* the value that this process has noticed ... */
 static uint32_t cleared_all; /* ... and the value that it has carried out */
 #define EPOCH_NEVER UINT32_MAX
-#define CLEAR_LOOKS (1u << 17) /* some milliseconds */
+#define CLEAR_LOOKS (1u << 17) /* in ticks; a few milliseconds */
 
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
 /* ---- the peak ---- */
 
-/* Before live figures change: they are those of the last peak if they have not changed since. */
+/* Call it before live figures change.  If the site has not changed since the last peak, its
+ * figures are the ones at that peak. */
 MPROF_HOT void note_peak(struct mprof_site_live *s)
 {
 	int64_t peak = __atomic_load_n(&heap->peak_bytes, RLX);
@@ -106,7 +107,7 @@ MPROF_HOT void note_peak(struct mprof_site_live *s)
 	__atomic_store_n(&s->stamp, peak, RLX);
 }
 
-/* 1: v is a new maximum. */
+/* Raises *most to v; 1 if v is a new maximum. */
 static inline int rise(int64_t *most, int64_t v)
 {
 	int64_t old = __atomic_load_n(most, RLX);
@@ -128,7 +129,7 @@ static inline void change_site(struct mprof_site_live *s, int64_t bytes, int64_t
 		__atomic_store_n(&s->local_calls, calls, RLX);
 }
 
-/* id: of the stack that allocated last; 0: none. */
+/* id: the stack that allocated last, 0 if none. */
 static inline void change_heap(int64_t bytes, int64_t calls, uint64_t now, uint32_t id)
 {
 	int64_t live;
@@ -174,7 +175,8 @@ static inline void *some(unsigned kind, const struct lane *l, uint32_t id, size_
 	return host->live(kind, l ? l->number : 0, id, bytes);
 }
 
-/* Shared by all threads: the first one creates it.  A loser's copy stays zero. */
+/* Shared by all threads: the first one creates it.  A copy that another thread made meanwhile
+ * stays zero. */
 static inline struct mprof_site_live *site_new(uint32_t first)
 {
 	struct mprof_site_live **row, **no_row = NULL, *site, *none = NULL;
@@ -231,7 +233,7 @@ static MPROF_COLD struct accumulator *seat_new(struct lane *l, uint32_t id)
 	return cell ? s : NULL;
 }
 
-/* [hot] NULL: no space for them. */
+/* [hot] NULL if there is no space for them. */
 MPROF_HOT struct accumulator *accumulator_of(struct lane *l, uint32_t id)
 {
 	struct accumulator *row = mprof_likely(id < ROW_IDS)		   ? l->near[0]
@@ -283,7 +285,7 @@ static __attribute__((used, noinline)) void large_blocks(void)
 	__asm__ volatile(OUTERMOST);
 }
 
-/* [hot] The stack of a call; 0 for ids that do not fit an entry. */
+/* [hot] The stack of a call; 0 if its id does not fit an entry. */
 MPROF_HOT uint32_t stack_of(struct mprof_thread *t, struct mprof_place at, uint64_t size)
 {
 	uint32_t id;
@@ -295,7 +297,7 @@ MPROF_HOT uint32_t stack_of(struct mprof_thread *t, struct mprof_place at, uint6
 	return mprof_likely(id < LIVE_IDS) ? id : 0;
 }
 
-/* [hot] This thread's lane, now busy; NULL: keep nothing. */
+/* [hot] This thread's lane, now busy; NULL if nothing is recorded. */
 MPROF_HOT struct lane *begin(struct mprof_thread **thread)
 {
 	struct mprof_thread *t = mprof_self;
@@ -330,7 +332,7 @@ static inline int lanes_start(const struct mprof_host *h, const char *magic, con
 
 	host = h;
 	h->stacks_start(); /* if out of memory, there is one site */
-	/* Not a static array, which every program would map. */
+	/* Not a static array, because every program would map it. */
 	site_row = (struct mprof_site_live ***)h->memory(ROWS * sizeof(*site_row), 4096);
 	if (!site_row || live_start(&map, h->memory) < 0) {
 		h->note("no memory for the table of live blocks");
@@ -346,7 +348,7 @@ static inline int lanes_start(const struct mprof_host *h, const char *magic, con
 	return error;
 }
 
-/* The child inherits the table of live blocks, but nothing that was mapped from the file. */
+/* The child inherits the table of live blocks, but no mappings of the file. */
 static inline void lanes_forked(void)
 {
 	several = 0;
@@ -376,7 +378,7 @@ static inline struct mprof_heap_totals *heap_new(void)
 		   : none;
 }
 
-/* A lane whose thread has ended, if there are enough to keep threads apart. */
+/* Finds a lane whose thread has ended, if there are enough lanes to keep threads apart. */
 static inline struct lane *lane_again(void)
 {
 	struct lane *l = NULL;
@@ -428,7 +430,7 @@ static void rows_clear(struct accumulator *row)
 	}
 }
 
-/* Clears what a lane has in the file. */
+/* Clears the lane's figures in the file. */
 static void lane_clear(struct lane *l)
 {
 	for (uint32_t i = 0; i < ROWS_NEAR; i++)
@@ -443,7 +445,7 @@ static void lane_clear(struct lane *l)
 }
 
 /*
- * For all threads, by the first that notices.  A thread in the middle of a call may restore a
+ * The first thread that notices clears for all.  A thread in the middle of a call may restore a
  * figure; it clears its lane again before its next call.  Earlier blocks then count like those that
  * a forked child inherits from its parent.
  */
@@ -470,8 +472,8 @@ static void all_clear(void)
 }
 
 /*
- * Waits until the thread that clears is done, which would discard figures counted before.  Bounded,
- * as that thread may not run, or be the parent's.
+ * Waits until the thread that clears is done, because it would discard figures that are counted
+ * before.  The wait is bounded: that thread may be stopped, or be a thread of the parent.
  */
 static void wait_for_clear(uint32_t number)
 {
@@ -486,7 +488,7 @@ static void wait_for_clear(uint32_t number)
 	}
 }
 
-/* The word is not what the lane expects.  1: keep no new blocks. */
+/* Handles a word that differs from the lane's epoch.  1: keep no new blocks. */
 static MPROF_COLD int lane_attend(struct lane *l)
 {
 	uint32_t now = __atomic_load_n(word, RLX), had = __atomic_load_n(&cleared, RLX);
@@ -523,7 +525,8 @@ static inline void lane_keep(unsigned keep)
 	l->epoch = EPOCH_NEVER;
 }
 
-/* [hot] Are new blocks of this thread excluded?  Notices a clear, too, so call it in each call. */
+/* [hot] Are new blocks of this thread excluded?  Call it for each call, because it also notices
+ * a clear. */
 MPROF_HOT int lane_paused(struct lane *l)
 {
 	return mprof_unlikely(__atomic_load_n(word, RLX) != l->epoch) && lane_attend(l);

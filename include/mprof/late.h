@@ -25,14 +25,14 @@
 #include <mprof/chance.h>
 #include <mprof/totals.h>
 
-#define LATE_MARK (LIVE_IDS / 2) /* added to the id of a sample; other ids are smaller */
+#define LATE_MARK (LIVE_IDS / 2) /* added to the stack id of a sample; exact ids are smaller */
 
 static double late_period;
-static uint32_t late; /* 1: take samples */
+static uint32_t late; /* 1 = take samples */
 
 /* ---- cells ---- */
 
-/* NULL: no space. */
+/* NULL if there is no space. */
 static struct mprof_sample_cell *late_cell_of(struct lane *l, uint32_t id)
 {
 	struct mprof_sample_cell **seat;
@@ -67,7 +67,7 @@ static struct weight late_weight_of(uint64_t size)
 	return chance_weight(chance_of((double)size / late_period), size);
 }
 
-/* by: 1 or -1. */
+/* by: 1 to add, -1 to subtract. */
 static void late_change(uint32_t id, const struct weight *w, int by, uint64_t now)
 {
 	struct mprof_site_live *site = late_site_of(id);
@@ -86,7 +86,7 @@ static void late_settle_sample(struct lane *l, struct live_entry e, uint64_t now
 	const struct weight w = late_weight_of(live_size(e));
 	struct mprof_sample_cell *c;
 
-	/* The parent's block: counted there. */
+	/* The parent's block is counted there. */
 	if (((e.b - began) & LIVE_TICKS) >> 55)
 		return;
 	c = late_cell_of(l, id);
@@ -100,7 +100,7 @@ static void late_settle_sample(struct lane *l, struct live_entry e, uint64_t now
 	late_change(id, &w, -1, now);
 }
 
-/* Ends a block of either kind. */
+/* Ends a block, exact or sampled. */
 static void late_settle(struct lane *l, struct live_entry e, uint64_t now)
 {
 	if (live_id(e) & LATE_MARK)
@@ -130,7 +130,7 @@ static void late_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uin
 	late_change(id, &w, 1, now);
 }
 
-/* The countdown has expired, or has not started yet. */
+/* Called when the countdown has expired or has not started yet. */
 static MPROF_COLD void late_sampled(void *ptr, uint64_t size, struct mprof_place at)
 {
 	const uint64_t now = mprof_ticks();
@@ -179,7 +179,7 @@ MPROF_HOT void late_look(void *ptr, uint64_t size, struct mprof_place at)
 	late_sampled(ptr, size, at);
 }
 
-/* [hot] Is the block in the table?  If so, the calling thread's caller owns it. */
+/* [hot] Is the block in the table?  If so, the caller of this thread's call owns it. */
 MPROF_HOT int late_knows(void *ptr)
 {
 	const struct live_kind *k = &map.kind[live_kind_of(&map, mprof_usable(ptr))];
@@ -216,7 +216,8 @@ MPROF_HOT void late_free(unsigned fn, void *ptr)
 		late_end_known(ptr);
 }
 
-/* Before a realloc: another thread that gets the address afterwards must not find this block. */
+/* Called before a realloc: another thread that gets the address afterwards must not find this
+ * block. */
 static MPROF_COLD void late_resize_known(void *ptr)
 {
 	struct mprof_thread *t;
@@ -265,7 +266,7 @@ MPROF_HOT void late_resize_ends(unsigned fn, void *old, void *ptr, uint64_t size
 
 /* ---- the change ---- */
 
-/* Announces samples in the process's heap totals, before the first one. */
+/* Announces in the process's heap totals, before the first sample, that samples follow. */
 static void late_describe(void)
 {
 	if (!heap)

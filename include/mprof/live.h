@@ -85,7 +85,7 @@ static inline struct live_entry live_entry_of(uint32_t id, uint64_t size, uint64
 	return e;
 }
 
-/* 0 or -1: out of memory. */
+/* 0 or -1 if out of memory. */
 static inline int live_start(struct live_map *m, void *(*memory)(size_t bytes, size_t touched))
 {
 	m->memory = memory;
@@ -174,7 +174,7 @@ static inline void live_leaf_retire(struct live_kind *k, uint64_t *word)
 
 	if (!had || had >> 48)
 		return;
-	/* If a thread was created unnoticed, the number may be too small. */
+	/* The number may be too small if a thread was created unnoticed. */
 	for (unsigned i = 0; i < 1u << (k->region - k->granule); i++)
 		if (__atomic_load_n(&leaf[i].a, __ATOMIC_RELAXED))
 			return;
@@ -183,8 +183,8 @@ static inline void live_leaf_retire(struct live_kind *k, uint64_t *word)
 }
 
 /*
- * A block that is allocated and freed repeatedly would remove its leaf each time, so the leaves
- * that became empty last stay.
+ * A block that is allocated and freed repeatedly would remove its leaf each time, so the most
+ * recently emptied leaves are kept.
  */
 static __attribute__((noinline)) void live_leaf_emptied(struct live_map *m, struct live_room *r,
 							int kind, uint64_t *word)
@@ -217,7 +217,7 @@ static inline uint64_t *live_word_new(struct live_map *m, struct live_kind *k, u
 	uint64_t **place = &k->table[at >> LIVE_GIB], *table, *none = NULL;
 
 	table = (uint64_t *)m->memory(sizeof(*table) << (LIVE_GIB - k->region), 4096);
-	/* The loser's table is leaked: address space without pages. */
+	/* The table of the thread that lost is leaked: it is address space without pages. */
 	if (table)
 		__atomic_compare_exchange_n(place, &none, table, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_ACQUIRE);
@@ -225,7 +225,8 @@ static inline uint64_t *live_word_new(struct live_map *m, struct live_kind *k, u
 }
 
 /*
- * Counts one more block, creating its leaf if needed; NULL: out of memory, or an invalid address.
+ * Counts one more block, creating its leaf if needed; NULL if out of memory or if the address is
+ * invalid.
  */
 static __attribute__((noinline)) struct live_entry *
 live_claim(struct live_map *m, struct live_room *r, int kind, uintptr_t at)
@@ -278,8 +279,8 @@ MPROF_HOT uint64_t live_uncount(uint64_t *word, int alone)
 }
 
 /*
- * [hot] Adds a block.  before: the entry at its address, a block whose end was missed, if a is not
- * 0.  -1: out of memory.
+ * [hot] Adds a block.  Sets *before to the entry that was at its address: unless its `a` is 0, a
+ * block whose end was missed. -1 if out of memory.
  */
 MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_t usable,
 		       struct live_entry e, int alone, struct live_entry *before)
@@ -311,7 +312,7 @@ MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_
 	return 0;
 }
 
-/* [hot] Removes the block; a is 0 if the table does not contain it. */
+/* [hot] Removes and returns the block; its `a` is 0 if the table does not contain it. */
 MPROF_HOT struct live_entry live_take(struct live_map *m, struct live_room *r, void *ptr,
 				      size_t usable, int alone)
 {
@@ -328,7 +329,7 @@ MPROF_HOT struct live_entry live_take(struct live_map *m, struct live_room *r, v
 	got.b = __atomic_load_n(&e->b, __ATOMIC_RELAXED);
 	if (mprof_unlikely(!got.a))
 		return got;
-	/* A block that is not in the table: the leaf may be another region's by now. */
+	/* The block is not in the table: by now the leaf may belong to another region. */
 	if (!alone && (__atomic_load_n(word, __ATOMIC_RELAXED) ^ had) & LIVE_LEAF) {
 		got.a = 0;
 		return got;

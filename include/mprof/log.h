@@ -11,32 +11,32 @@
 #include <mprof/encode.h>
 #include <mprof/module.h>
 
-static const struct mprof_host *host; /* from start() */
-static const uint64_t *look_times;    /* the same; module.h */
+static const struct mprof_host *host; /* set by start() */
+static const uint64_t *look_times;    /* set by start(); see module.h */
 
-/* Bytes: allocating or freeing a block of this size may change the size of the process. */
+/* In bytes: allocating or freeing a block of this size may change the size of the process. */
 #define LOG_LARGE 65536u
 
 #ifndef compiler_barrier
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 #endif
 
-/* A STACK word, a TIME word, a TOUCHED or COUNT word and a LONG record. */
+/* Enough words for a STACK word, a TIME word, a TOUCHED or COUNT word and a LONG record. */
 #define LOG_ROOM 8
 
-/* In event.flags only. */
+/* Flags that only event.flags uses. */
 #define LOG_RETURNS_BLOCK 0x100u /* deltas are relative to its address */
-#define LOG_GIVES_BACK	  0x200u /* its stack is one of frees */
+#define LOG_GIVES_BACK	  0x200u /* the stack is one of a call that frees */
 #define LOG_HAS_STACK	  0x400u /* event.stack is its stack */
 
-/* A call that does not fit a short word, or that finds the slot full. */
+/* A call that does not fit a short word, or for which the slot has no space. */
 struct log_event {
-	unsigned tag; /* of the short form, 0: none */
+	unsigned tag; /* of the short form, 0 if none fits */
 	unsigned fn, flags, error;
 	uint64_t ticks;
 	uint64_t v[4];	       /* as in a LONG record */
-	struct mprof_place at; /* the caller; pc 0: see LOG_HAS_STACK */
-	int64_t touched;       /* bytes of the block; negative: unknown */
+	struct mprof_place at; /* the caller; with pc 0, see LOG_HAS_STACK */
+	int64_t touched;       /* touched bytes of the block; negative = unknown */
 	uint32_t stack;
 };
 
@@ -63,13 +63,14 @@ static void log_put_long(struct mprof_thread *t, const struct log_event *e, uint
 	t->cur = head + MPROF_LONG_WORDS;
 }
 
-/* [hot] Elements of a block: 1 except for calloc. */
+/* [hot] The number of elements of a block: 1 except for calloc. */
 MPROF_HOT uint64_t log_count(unsigned fn, uint64_t arg)
 {
 	return fn == MPROF_FN_CALLOC ? arg : 1;
 }
 
-/* [hot] Does a block of `count` elements of this size fit?  Their product does not overflow. */
+/* [hot] Does a block of `count` elements of this size fit a short word?  Their product must not
+ * overflow. */
 MPROF_HOT int log_block_is_short(uint64_t dt, uint64_t size, uint64_t count, uint64_t usable,
 				 uint64_t delta)
 {
@@ -77,7 +78,7 @@ MPROF_HOT int log_block_is_short(uint64_t dt, uint64_t size, uint64_t count, uin
 	       mprof_alloc_is_short(dt, size * count, usable - size * count, delta);
 }
 
-/* 1: stored as one word, or two. */
+/* 1 if it was stored as one word, or two. */
 static int log_put_short(struct mprof_thread *t, const struct log_event *e, uint64_t dt)
 {
 	const uint64_t delta = e->v[0] - t->last_addr, count = log_count(e->fn, e->v[3]);
@@ -112,7 +113,7 @@ static int log_is_release(const struct log_event *e)
 	       e->tag == MPROF_TAG_REALLOC_BEGIN || e->flags & LOG_GIVES_BACK;
 }
 
-/* Requires space for the word. */
+/* Needs space for one word. */
 static void log_put_stack(struct mprof_thread *t, const struct log_event *e)
 {
 	int back = log_is_release(e);
@@ -133,7 +134,8 @@ static void log_put_event(struct mprof_thread *t, const struct log_event *e)
 	if (t->cur + LOG_ROOM > t->end && host->slot_flush(t) < 0)
 		return;
 	log_put_stack(t, e);
-	/* Its time may precede the slot, or a handler's event in between: never go backwards. */
+	/* The event's time may be before the slot's first_ticks, or before a signal handler's
+	 * event: never go backwards. */
 	dt = (int64_t)(e->ticks - t->last_ticks) < 0 ? 0 : e->ticks - t->last_ticks;
 	t->last_ticks += dt;
 	if (dt > MPROF_DT_MAX) {
@@ -151,13 +153,13 @@ static void log_put_event(struct mprof_thread *t, const struct log_event *e)
 
 /* ---- one word ---- */
 
-/* [hot] Words of a block, without a STACK word. */
+/* [hot] The number of words of a block, without a STACK word. */
 MPROF_HOT int log_block_words(unsigned fn)
 {
 	return fn == MPROF_FN_CALLOC ? 2 : 1;
 }
 
-/* [hot] 1: the block was stored as one word, for calloc perhaps two.  arg: as for on_alloc(). */
+/* [hot] Stores a block as one word, or two for calloc; 1 if it fitted.  arg: as for on_alloc(). */
 MPROF_HOT int log_put_block(struct mprof_thread *t, unsigned tag, unsigned fn, uint64_t now,
 			    const void *ptr, size_t size, size_t usable, size_t arg)
 {
@@ -176,7 +178,7 @@ MPROF_HOT int log_put_block(struct mprof_thread *t, unsigned tag, unsigned fn, u
 	return 1;
 }
 
-/* [hot] The same for its end. */
+/* [hot] The same for the end of a block. */
 MPROF_HOT int log_put_end(struct mprof_thread *t, unsigned tag, uint64_t now, const void *ptr)
 {
 	const uint64_t dt = now - t->last_ticks;
@@ -189,7 +191,7 @@ MPROF_HOT int log_put_end(struct mprof_thread *t, unsigned tag, uint64_t now, co
 	return 1;
 }
 
-/* [hot] The short form that can express the call; 0: none. */
+/* [hot] The short form that can express the call; 0 if none can. */
 MPROF_HOT unsigned log_tag_of_alloc(unsigned fn, size_t arg)
 {
 	return fn == MPROF_FN_MALLOC	      ? MPROF_TAG_MALLOC

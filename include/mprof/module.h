@@ -2,10 +2,10 @@
 /*
  * module.h - the contract of INIT and MODE modules, built in or in a .so.
  *
- * An INIT module finds the backing allocator.  A MODE module decides what to record of each
- * call.  Every call of the program goes through one pointer to a const table (struct
- * mprof_api); template.h generates the table of a MODE from the inline hooks that the module
- * defines, so the path of a malloc call is
+ * An INIT module finds the backing allocator.  A MODE module decides what to record of each call.
+ * Every call of the program goes through one pointer to a const table (struct mprof_api);
+ * template.h generates the table of a MODE from the inline hooks that the module defines, so the
+ * path of a malloc call is
  *
  *   program -> libmprof's malloc -> table entry of the MODE -> real malloc
  *
@@ -72,7 +72,8 @@ struct mprof_api {
 	/* Before and after a realloc; ptr and old may be NULL. */
 	void (*note_resize)(unsigned fn, void *ptr, size_t size, size_t arg);
 	void (*note_resized)(unsigned fn, void *old, void *ptr, size_t size, size_t arg);
-	/* The mmap family, with the values of class MAP in FORMAT.md section 5.3.  ticks: when. */
+	/* Calls of the mmap family at `ticks`, with the values of class MAP in FORMAT.md section
+	 * 5.3. */
 	void (*note_map)(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
 	/* Starts and ends of processes and threads, enum mprof_control. */
 	void (*note_control)(unsigned what, uint64_t value);
@@ -108,13 +109,14 @@ struct mprof_thread {
 	uint64_t *cur, *end; /* free space for event words in this thread's slot */
 	uint64_t last_ticks; /* state of the encoding, encode.h */
 	uint64_t last_addr;
-	void *data; /* the MODE's own; NULL in a new thread */
+	void *data; /* the MODE's own data; NULL in a new thread */
 	/*
 	 * While a record is being written: the stack pointer, so that a record abandoned by
 	 * siglongjmp is recognised. A call from a signal handler meanwhile is "nested".
 	 */
 	uintptr_t busy;
-	uint32_t number; /* in the run, from 1; 0: not a thread, a process's stack records */
+	uint32_t number; /* number in the run, from 1; 0 if it is not a thread but a process's stack
+			    records */
 	uint32_t last_stack, last_free_stack; /* ids in the last STACK words of the slot */
 	void *stack;			      /* for mprof_core.capture */
 	/* [slow] */
@@ -124,7 +126,7 @@ struct mprof_thread {
 	uint64_t slot_offset;
 	uint32_t slot_bytes;
 	uint32_t flushes;
-	struct mprof_extent *home; /* the thread's slot if there are many threads; NULL: none yet */
+	struct mprof_extent *home; /* the thread's slot if there are many threads, else NULL */
 	uint64_t home_offset;
 	void *next; /* links records in a list */
 };
@@ -136,7 +138,7 @@ struct mprof_thread {
  */
 struct mprof_core_data {
 	struct mprof_real real;
-	uintptr_t boot_base; /* the boot arena: such blocks never reach the allocator */
+	uintptr_t boot_base; /* where the boot arena begins; its blocks never reach the allocator */
 	size_t boot_bytes;
 	uint32_t chunk_headers; /* blocks have a size field in front, as in glibc: mprof_usable() */
 	uint32_t clock;		/* enum mprof_clock */
@@ -146,13 +148,14 @@ struct mprof_core_data {
 	size_t (*boot_usable)(void *ptr);
 	int *(*error)(void); /* the address of errno */
 	/*
-	 * [hot] The id of the call stack that ends with the call from `at`; 0: none.  NULL: stacks
-	 * are not recorded.  The thread's record must be busy.
+	 * [hot] Returns the id of the call stack that ends with the call from `at`; 0 if unknown.
+	 * NULL if stacks are not recorded.  The thread's record must be busy.
 	 */
 	uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
-	uint32_t free_stacks; /* 1: also for calls that free */
-	uint32_t foreign;     /* 1, with WRAP: some blocks are not the allocator's */
-	/* [hot] For mprof_usable(); returns 0 for such a block when it is freed. */
+	uint32_t free_stacks; /* 1 = record stacks of calls that free, too */
+	uint32_t foreign;     /* 1, with WRAP: some blocks belong to other allocators */
+	/* [hot] For mprof_usable(); returns 0 for a block of another allocator that is being
+	 * freed. */
 	size_t (*usable)(void *ptr);
 };
 
@@ -179,8 +182,8 @@ struct mprof_host {
 	struct mprof_thread *(*enter)(void);
 	/* Creates the run's file at path, or joins it if it exists. */
 	int (*file_open)(const char *magic, const char *path);
-	/* A zeroed struct mprof_counts for this thread, mapped from the file; NULL: none available.
-	 */
+	/* A zeroed struct mprof_counts for this thread, mapped from the file; NULL if there is
+	 * no space. */
 	struct mprof_counts *(*counts_take)(struct mprof_thread *t);
 	void (*counts_give)(struct mprof_thread *t); /* the thread has ended */
 	/*
@@ -200,9 +203,9 @@ struct mprof_host {
 	 */
 	int (*fd_open)(int fd);
 	int (*fd_write)(int fd, const void *data, size_t bytes);
-	/* One line for the user: why this MODE cannot start. */
+	/* Prints one line for the user that says why this MODE cannot start. */
 	void (*note)(const char *why);
-	/* Ends recording in this process. why: one sentence. */
+	/* Ends recording in this process.  why: one sentence. */
 	void (*stop)(unsigned reason, const char *why);
 	/*
 	 * How much of a large block the program used, in whole pages: call begin after it was
@@ -212,8 +215,8 @@ struct mprof_host {
 	void (*resident_begin)(const void *block, size_t usable);
 	int64_t (*resident_end)(const void *block, size_t usable);
 	/*
-	 * Reads the peak size of the process, if a reading is due.  large: a block of 64 KiB or
-	 * more is about to be freed or was just allocated.  1: it was read, which took some time.
+	 * Reads the peak size of the process, if a reading is due. large: a block of 64 KiB or more
+	 * is about to be freed or was just allocated.  Returns 1 if it did, which took some time.
 	 */
 	int (*look)(unsigned large, uint64_t now);
 	const uint64_t *(*look_times)(void); /* [large]: when the next reading is due */
@@ -230,11 +233,12 @@ struct mprof_host {
 	void *(*live)(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes);
 	const uint32_t *page_bytes;
 	/*
-	 * For a run with a file, once it is open.  1: mprof ctl asked to count no new blocks; plus
-	 * 2 for each clear.
+	 * For a run with a file, once it is open.  The word is 1 while mprof ctl wants no new
+	 * blocks counted, plus 2 for each clear.
 	 */
 	const uint32_t *(*paused)(void);
-	/* When to call dump(now) next; sum: sets calls and bytes of heap; or NULL. */
+	/* When to call dump(now) next.  sum: sets calls and bytes of the heap totals; may be
+	 * NULL. */
 	const uint64_t *(*dump_due)(void);
 	void (*dump)(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
 	/*
@@ -245,39 +249,41 @@ struct mprof_host {
 	/* Writes an extent of this kind; at most 1 KiB. */
 	void (*put)(unsigned kind, const void *data, size_t bytes);
 	/*
-	 * What memory is that no allocator returned: enum mprof_place_what.  allocator: an address
-	 * in the allocator, whose own variables may be blocks.
+	 * What kind of memory is this, which no allocator returned?  enum mprof_place_what.
+	 * allocator: an address in the allocator, whose own variables may be blocks.
 	 */
 	unsigned (*place)(const void *ptr, const void *allocator);
-	/* 0: recording has ended for good, and none of our code may make a system call. */
+	/* Returns 0 once recording has ended for good; then none of our code may make a system
+	 * call. */
 	int (*recording)(void);
 	/*
-	 * The time, in ticks, when the run stopped keeping events; 0: it keeps them.  For all
-	 * processes, once the file is open.
+	 * The time, in ticks, when the run stopped keeping events; 0 while it keeps them.  Applies
+	 * to all processes, once the file is open.
 	 */
 	const uint64_t *(*log_end)(void);
 	/*
 	 * Recording spent `ticks` in this process on a randomly chosen call that stands for `calls`
-	 * calls.  Ends the events of the run, as above, if that exceeds OVERHEAD.  1: they have
-	 * ended, and totals cost too much, too.
+	 * calls.  Ends the events of the run, as above, if that exceeds OVERHEAD.  Returns 1 if
+	 * they have ended and totals cost too much, too.
 	 */
 	int (*spent)(uint64_t now, uint64_t ticks, uint32_t calls);
 };
 
 struct mprof_init_ops {
 	uint32_t abi; /* MPROF_MODULE_ABI */
-	/* 1: open() loads objects, so it waits until the loader is idle (our constructor) */
+	/* 1 if open() loads objects, so that it must wait until the loader is idle (our
+	 * constructor) */
 	uint32_t loads;
 	/*
 	 * 1: symbol() finds what the program would call without the library, also for functions
 	 * that the allocator lacks and that cannot be built from others
 	 */
 	uint32_t natural;
-	/* [slow, optional] once.  Returns 0, or -errno with a sentence in why[why_size]. */
+	/* [slow, optional] Called once.  Returns 0, or -errno with a sentence in why[why_size]. */
 	int (*open)(const struct mprof_config *config, char *why, size_t why_size);
 	/*
-	 * [slow, required] The allocator's symbol or NULL.  "malloc" and "free" must exist, and
-	 * "realloc" or "malloc_usable_size".
+	 * [slow, required] Returns the allocator's symbol or NULL.  "malloc" and "free" must exist,
+	 * and "realloc" or "malloc_usable_size".
 	 */
 	void *(*symbol)(const char *name);
 };
@@ -291,31 +297,31 @@ struct mprof_init_ops {
 struct mprof_mode_ops {
 	uint32_t abi;		     /* MPROF_MODULE_ABI */
 	const struct mprof_api *api; /* generated by template.h */
-	/* 1: the MODE ignores allocations, so they may go to the allocator directly */
+	/* 1 if the MODE ignores allocations, so that they may go to the allocator directly */
 	uint32_t keeps_nothing;
 	/*
 	 * 1: note_map() gets the length that was mapped in the range of a munmap, which takes a
 	 * system call; 0: the length that the program passed
 	 */
 	uint32_t counts_unmapped;
-	/* [slow, optional] once in a process, before its first event.  -errno refuses: the
+	/* [slow, optional] Called once in a process, before its first event.  With -errno the
 	 * program runs unrecorded. */
 	int (*start)(const struct mprof_host *host);
-	/* [slow, optional] a thread has a new record; called before its first event. */
+	/* [slow, optional] A thread has a new record; called before its first event. */
 	void (*thread_start)(struct mprof_thread *t);
-	/* [slow, optional] the thread has ended; called by another thread. */
+	/* [slow, optional] The thread has ended; another thread calls this. */
 	void (*thread_exit)(struct mprof_thread *t);
-	/* [slow, optional] the process is about to end or to exec; may run more than once. */
+	/* [slow, optional] The process is about to end or to exec; may run more than once. */
 	void (*flush)(struct mprof_thread *t);
-	/* [slow, optional] in a forked child, before its first event and thread_start. */
+	/* [slow, optional] Called in a forked child, before its first event and thread_start. */
 	void (*forked)(void);
 	/*
-	 * [slow, optional] called first: the ops to use instead with this configuration; NULL:
-	 * these.
+	 * [slow, optional] Called first.  Returns the ops to use instead with this configuration;
+	 * NULL keeps these.
 	 */
 	const struct mprof_mode_ops *(*choose)(const struct mprof_config *config);
 	/*
-	 * [slow, optional] the program selects what to keep of the calling thread, enum mprof_keep
+	 * [slow, optional] The program selects what to keep of the calling thread, enum mprof_keep
 	 * of program.h.
 	 */
 	void (*thread_keep)(unsigned keep);
@@ -335,7 +341,7 @@ MPROF_HOT uintptr_t mprof_stack(void)
 }
 
 /*
- * [hot] The caller of the function that this is inlined into. That function must set up its
+ * [hot] Returns the caller of the function that this is inlined into. That function must set up its
  * frame pointer, which __builtin_frame_address ensures.
  */
 MPROF_HOT struct mprof_place mprof_caller(void)
@@ -384,9 +390,8 @@ MPROF_HOT size_t mprof_usable(void *ptr)
 	return mprof_core.usable(ptr);
 }
 
-/* [hot] Bytes that a call requested, from size and arg as template.h passes them; SIZE_MAX:
- * overflow.
- */
+/* [hot] The bytes that a call requested, from size and arg as template.h passes them; SIZE_MAX
+ * on overflow. */
 MPROF_HOT size_t mprof_bytes(unsigned fn, size_t size, size_t arg)
 {
 	size_t bytes;

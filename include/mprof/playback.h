@@ -53,8 +53,8 @@
 #define MPROF_PLAY_REST	       65536u /* ops */
 #define MPROF_PLAY_SIZE_BITS   28u
 #define MPROF_PLAY_PAGE	       4096u
-#define MPROF_PLAY_LARGE       16384u /* from this size on a block may have a TOUCH word */
-/* TOUCH: the touched bytes are unknown: assume that the whole block was touched. */
+#define MPROF_PLAY_LARGE       16384u /* only blocks of at least this size may have a TOUCH word */
+/* TOUCH: it is unknown how many bytes were touched, so assume all. */
 #define MPROF_PLAY_TOUCH_UNKNOWN ((1ull << 60) - 1)
 
 enum mprof_play {
@@ -69,12 +69,12 @@ enum mprof_play {
 	MPROF_PLAY_CREATE = 8,	/* bits 32..63: this thread (index) begins */
 	MPROF_PLAY_EXIT = 9,	/* bits 32..63: its own index; the last word of the thread */
 	MPROF_PLAY_GONE = 10,	/* bits 32..63: wait until this thread has ended */
-	MPROF_PLAY_TIME = 11, /* bits 4..63: ns since the first event, recorded; never backwards */
+	MPROF_PLAY_TIME = 11,	/* bits 4..63: recorded ns since the first event; never decreases */
 	MPROF_PLAY_TOUCH =
 	    12, /* bits 4..63: bytes that the program had touched of the block just allocated */
 };
 
-/* The operation of a function, by its shape; an allocation with an alignment is ALIGNED. */
+/* The operation that plays a function, by its shape; an allocation with an alignment is ALIGNED. */
 enum mprof_play_of {
 #define X(shape, values, operation) MPROF_PLAY_OF_##shape = MPROF_PLAY_##operation,
 	MPROF_SHAPES(X)
@@ -82,7 +82,7 @@ enum mprof_play_of {
 };
 
 /*
- * EXT: bits 4..9 log2 of the alignment (0: none), 10..15 enum mprof_fn (0: the
+ * EXT: bits 4..9 log2 of the alignment (0 if none), 10..15 enum mprof_fn (0: the
  * function that the operation is named after), 16..31 the generation to wait
  * for + 1 (0: no wait), 32..63 size >> 28.
  */
@@ -136,20 +136,21 @@ static inline int mprof_play_is_call(uint64_t w)
 
 struct mprof_play_section {
 	uint64_t offset, bytes;
-	uint64_t check; /* of the bytes: mprof_play_check() */
+	uint64_t check; /* mprof_play_check() of the bytes */
 };
 
 /* Section THREADS: one for each thread, by index; index 0 is the first thread. */
 struct mprof_play_thread {
 	uint64_t offset; /* of its stream in the file; 0 if there is only one thread */
-	uint64_t words;	 /* END included */
+	uint64_t words;	 /* including END */
 	uint64_t calls;
-	uint64_t first_ns, last_ns; /* recorded: of its first and last event */
+	uint64_t first_ns, last_ns; /* recorded times of its first and last event */
 	uint32_t recorded;	    /* its number in the trace */
-	uint32_t creator; /* index of the thread whose stream has the CREATE; own index: none */
+	uint32_t creator; /* index of the thread whose stream has the CREATE; its own index if none
+			     has */
 };
 
-/* Figures of the program, computed by the compiler; not those of a replay. */
+/* Figures of the program, computed by the compiler; a replay has its own. */
 struct mprof_play_summary {
 	uint64_t calls;	      /* ops */
 	uint64_t by_op[6];    /* indexed by enum mprof_play */
@@ -159,13 +160,14 @@ struct mprof_play_summary {
 	uint64_t left_bytes, left_blocks; /* live at the end */
 	uint64_t remote_frees;	 /* frees, reallocs by a thread other than the one that allocated */
 	uint64_t recorded_ns;	 /* from the first event to the last */
-	uint64_t touched_blocks; /* TOUCH words */
-	/* Not played, or repaired: */
+	uint64_t touched_blocks; /* number of TOUCH words */
+	/* Calls that are not played, or were repaired. */
 	uint64_t failed;	     /* calls that had failed in the program */
-	uint64_t unknown_frees;	     /* of unknown blocks: omitted */
-	uint64_t inherited_frees;    /* by a forked child, of its parent's blocks: omitted */
-	uint64_t double_allocations; /* of an address that was still live: a FREE was inserted */
-	uint64_t inversions;	     /* events in the wrong order, reordered */
+	uint64_t unknown_frees;	     /* frees of unknown blocks, which are omitted */
+	uint64_t inherited_frees;    /* frees by a child of its parent's blocks: omitted */
+	uint64_t double_allocations; /* allocations at an address that was still live: a FREE was
+					inserted */
+	uint64_t inversions;	     /* events in the wrong order, which were sorted */
 	uint64_t lost;		     /* events that the recorder counted as lost */
 	uint64_t damaged;	     /* unreadable parts of the input */
 	uint64_t null_frees;	     /* free(NULL): nothing to play */
@@ -178,8 +180,8 @@ enum mprof_play_flags {
 	MPROF_PLAY_HAS_TIMES = 1,
 	MPROF_PLAY_HAS_SITES = 2,
 	MPROF_PLAY_HAS_TOUCH = 4,
-	MPROF_PLAY_CHANGED = 8, /* by a what-if: not the program's own calls */
-	MPROF_PLAY_CUT = 16,	/* the input ended in the middle */
+	MPROF_PLAY_CHANGED = 8, /* a what-if changed the program's calls */
+	MPROF_PLAY_CUT = 16,	/* the input ended prematurely */
 	/* The program had libstdc++, which some allocators also load: do not count it twice
 	 * when comparing what processes need before the first call. */
 	MPROF_PLAY_LIBSTDCXX = 32,
@@ -189,7 +191,7 @@ struct mprof_playback_header {
 	char magic[8];
 	uint32_t version, header_bytes; /* MPROF_PLAY_PAGE */
 	uint64_t file_bytes;
-	uint64_t slots; /* of the table; every slot in a stream is below */
+	uint64_t slots; /* number of slots in the table; every slot in a stream is below it */
 	uint32_t threads, flags;
 	struct mprof_play_section order;   /* words */
 	struct mprof_play_section thread;  /* struct mprof_play_thread */
@@ -200,7 +202,7 @@ struct mprof_playback_header {
 	char program[256];  /* command line, cut, NUL-terminated */
 	char source[1024];  /* absolute path of the trace or other input */
 	char input[32];	    /* "mprof", "aosp", "mtrace", "rep", "logfd", "script" */
-	uint8_t run_id[16]; /* of the trace, else zeros: shows if `source` was replaced */
+	uint8_t run_id[16]; /* run_id of the trace, else zeros; shows if `source` was replaced */
 	uint64_t check;	    /* of the header's bytes before this field */
 };
 

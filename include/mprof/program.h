@@ -26,7 +26,8 @@ enum mprof_keep {
 /* In libmprof.so. */
 extern void mprof_keep_thread(enum mprof_keep keep) __attribute__((weak));
 
-/* Counts the blocks that the calling thread allocates from now on, even while paused. */
+/* Counts the blocks that the calling thread allocates from now on, even while counting is
+ * paused. */
 static inline void mprof_count_thread(void)
 {
 	if (mprof_keep_thread)

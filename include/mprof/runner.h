@@ -2,10 +2,10 @@
 /*
  * runner.h - arguments and results of the runner.
  *
- * `mprof_replay KEY=VALUE...` plays one playback file once, in a process of its
- * own, with the allocator that is preloaded, and writes records to a descriptor.
- * It allocates nothing itself: tables are mapped and filled before the baseline
- * is taken, so what is measured afterwards is the allocator's.
+ * `mprof_replay KEY=VALUE...` plays one playback file once, in a process of its own, with the
+ * allocator that is preloaded, and writes records to a descriptor. It allocates nothing itself:
+ * tables are mapped and filled before the baseline is taken, so all memory measured afterwards
+ * belongs to the allocator.
  *
  *   in=FILE            the playback file; mode=startup needs none
  *   out=FD             where records go; default 1
@@ -18,21 +18,22 @@
  *   addresses=0|1      serial, ordered
  *   samples=N frames=N evenly spaced over the ops; in mode=threads approximately
  *   at=OP,OP,...       one more frame after each of these numbers of calls; at most 8
- *   latency=N          time one call in N on average; 0: none
+ *   latency=N          time one call in N on average; 0 = none
  *   thp=0|1            0: PR_SET_THP_DISABLE; default 1
  *   aslr=0|1           0: the same addresses in each run, where the system allows; default 1
  *   cpu=N              pin to a processor; -1, the default: do not
  *   passes=N           play ORDER N times, draining in between; figures are of all, samples and
  *                      frames of the last one; serial, not with addresses=1 or speed=K
- *   stall=S            give up after S seconds without progress; default 60, 0: never
+ *   stall=S            give up after S seconds without progress; default 60, 0 = never
  *
  * Exit status: 0, 1 could not be played (ERROR says why), 2 bad KEY=VALUE, 3 bad playback file.
  * With one thread in the file, threads and ordered are serial.
  *
- * Real threads run on stacks that the runner mapped and filled before the baseline, so their
- * memory is not counted; what pthread_create itself allocates (the table of thread variables,
- * about 300 bytes a thread) is.  A thread whose stream has an EXIT ends there; the others wait
- * until everything is measured.  The first thread frees what is left, in the order of slots.
+ * Real threads run on stacks that the runner mapped and filled before the baseline, so their memory
+ * is not counted.  The memory that pthread_create itself allocates (the table of thread variables,
+ * about 300 bytes a thread) is counted.  A thread whose stream has an EXIT ends there; the others
+ * wait until everything is measured.  The first thread frees the remaining blocks, in the order of
+ * slots.
  *
  * Records follow each other, each a struct mprof_run_record and `bytes` bytes.
  * ADDRESSES, SAMPLE and FRAME come in the order of ops.  RESULT is the last;
@@ -46,7 +47,7 @@
 #define MPROF_TOUCH_WORDS     "none", "first", "page", "full", "recorded"
 #define MPROF_PLAY_MODE_WORDS "serial", "threads", "ordered"
 
-/* Allocators with a name: X("name", "soname without a version", "Debian package"). */
+/* The allocators that have names: X("name", "soname without a version", "Debian package"). */
 #define MPROF_ALLOCATORS(X)                                             \
 	X("glibc", "", "libc6")                                         \
 	X("jemalloc", "libjemalloc.so", "libjemalloc2")                 \
@@ -75,7 +76,7 @@ struct mprof_run_record {
 
 /* Results of the ops that return a block (MALLOC, CALLOC, REALLOC, ALIGNED), in order. */
 struct mprof_run_address {
-	uint64_t addr;	 /* 0: failed, or returned nothing */
+	uint64_t addr;	 /* 0 if the call failed or returned no block */
 	uint64_t usable; /* malloc_usable_size; 0 if the allocator has none */
 };
 
@@ -106,12 +107,12 @@ struct mprof_run_range {
 
 struct mprof_run_result {
 	uint64_t calls;
-	uint64_t failed; /* returned NULL for a size above 0 where the program got a block */
+	uint64_t failed; /* calls that returned NULL, where the program got a block */
 	uint64_t wall_ns, user_ns, sys_ns, minflt, majflt; /* of the calls, without the drain */
 	uint64_t base_rss, start_hwm; /* bytes, before the first call; start_hwm: VmHWM then */
 	uint64_t peak_rss;	      /* VmHWM at the end of the calls - base_rss, 0 if below */
 	uint64_t end_rss;	      /* above the baseline, after the last call */
-	uint64_t drained_rss;	      /* immediately after freeing all that was live */
+	uint64_t drained_rss;	      /* immediately after all live blocks were freed */
 	uint64_t drain_ms[MPROF_RUN_DRAINS], drain_rss[MPROF_RUN_DRAINS];
 	uint64_t waits; /* threads: calls that had to wait for another thread; ordered: switches */
 	uint64_t late_ns; /* paced: the greatest delay of a call */
@@ -119,7 +120,7 @@ struct mprof_run_result {
 	/* Sampled calls by class: bucket b counts ticks t with b = 4 * log2(t) + next two bits. */
 	uint64_t latency_ticks_per_s;
 	uint64_t latency[3][MPROF_RUN_LATENCY]; /* births, frees, reallocs */
-	uint64_t thp;	  /* 0 never, 1 madvise, 2 always, as the process saw it */
+	uint64_t thp;	  /* 0 never, 1 madvise, 2 always, as read in the process */
 	uint64_t touch;	  /* 0 none, 1 first, 2 page, 3 full, 4 recorded; null touches nothing */
 	uint64_t aslr;	  /* 0: addresses are not randomised */
 	uint64_t threads; /* threads that played, including the first */

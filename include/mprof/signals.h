@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* By name; any from 34 to 64 by number. */
+/* Signals with names; those from 34 to 64 have only numbers. */
 #define MPROF_SIGNALS(X) \
 	X(USR1)          \
 	X(USR2)          \

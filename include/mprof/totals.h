@@ -57,7 +57,7 @@ MPROF_HOT void profile_change_alone(struct mprof_site_live *s, uint32_t id, int6
 	}
 }
 
-/* Sets `fold`, and the error bound of the peak that follows from it. */
+/* Sets `fold` and the error bound of the peak, which follows from it. */
 static void profile_set_fold(void)
 {
 	uint32_t n = __atomic_load_n(&lanes_owned, RLX);
@@ -141,7 +141,7 @@ MPROF_HOT unsigned profile_bin_of(uint64_t size)
 	return bin < MPROF_SIZE_BINS ? bin : MPROF_SIZE_BINS - 1;
 }
 
-/* With SITE_SIZES.  NULL: no space. */
+/* Called with SITE_SIZES.  NULL if there is no space. */
 static __attribute__((noinline)) struct mprof_cell_sizes *
 profile_sizes_of(struct lane *l, struct accumulator *s, uint32_t id)
 {
@@ -177,7 +177,7 @@ static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, in
 	struct figures f;
 	struct mprof_cell_more *more;
 
-	/* The parent's block: counted there. */
+	/* The parent's block is counted there. */
 	if (mprof_unlikely(((e.b - began) & LIVE_TICKS) >> 55))
 		return;
 	s = accumulator_of(l, id);
@@ -248,7 +248,7 @@ static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *
 
 /* ---- realloc ---- */
 
-/* Is it a separate mapping, which glibc moves without a copy (see the reader's heap.h)? */
+/* Is the block a separate mapping, which glibc moves without a copy (see the reader's heap.h)? */
 static int profile_is_own_mapping(const void *ptr, size_t usable)
 {
 	const uintptr_t page = *host->page_bytes;
@@ -294,7 +294,8 @@ MPROF_HOT void profile_resize_begins(struct lane *l, void *ptr, size_t usable, u
 	l->disk->strange += !l->old.a;
 }
 
-/* The call has returned.  Returns the block that ended; a is 0: none, or an unknown one. */
+/* Called when realloc has returned.  Returns the block that ended; its `a` is 0 if none did, or
+ * an unknown one. */
 MPROF_HOT struct live_entry profile_resize_ends(struct lane *l, unsigned fn, void *old, void *ptr,
 						uint64_t size)
 {
@@ -331,13 +332,13 @@ MPROF_HOT void profile_settle_out(struct lane *l, unsigned fn, void *ptr, size_t
 
 /* ---- the mmap family ---- */
 
-/* Unmapped memory is not attributed to a stack. */
+/* Is memory mapped?  Unmapping is not attributed to a stack. */
 static int profile_is_growth(unsigned fn, const uint64_t value[4], unsigned error)
 {
 	return !error && fn != MPROF_FN_MUNMAP && (fn < MPROF_FN_BRK || value[0] > value[2]);
 }
 
-/* A mremap counts as unmapped and as mapped. */
+/* mremap counts as an unmapping and as a mapping. */
 static void profile_count_unmap(struct lane *l, unsigned fn, const uint64_t value[4])
 {
 	uint64_t bytes = fn == MPROF_FN_MREMAP ? value[3] : value[1];
@@ -349,7 +350,7 @@ static void profile_count_unmap(struct lane *l, unsigned fn, const uint64_t valu
 	}
 }
 
-/* id: of the stack, if it is growth. */
+/* id: the stack, if memory grows. */
 static void profile_count_map(struct lane *l, unsigned fn, const uint64_t value[4], unsigned error,
 			      uint32_t id)
 {
@@ -391,7 +392,7 @@ static void profile_forked(void)
 	lanes_forked();
 }
 
-/* Before the second thread starts. */
+/* Called before the second thread starts. */
 static void profile_note_control(unsigned what)
 {
 	if (what != MPROF_CONTROL_THREAD_CREATE || several)

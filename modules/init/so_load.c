@@ -20,7 +20,7 @@ static void so_load_put(char **at, char *end, const char *s)
 	**at = 0;
 }
 
-/* The remedy for an object that must be loaded before the program starts. */
+/* Writes the remedy for an object that must be loaded before the program starts. */
 static void so_load_put_remedy(char **at, char *end, const char *so_path)
 {
 	static const char here;

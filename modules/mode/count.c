@@ -12,7 +12,7 @@
 
 static const struct mprof_host *host;
 
-/* First event of a thread. */
+/* Handles the first event of a thread. */
 static MPROF_COLD void count_add_slow(unsigned fn, uint64_t bytes, unsigned failed)
 {
 	struct mprof_thread *t = host->enter();

@@ -32,14 +32,14 @@
 #define POISON	      0xfd
 #define POISON_MOST   4096u
 #define KEPT_MOST     16384u
-#define WRITTEN_MOST  500u /* errors of a process */
+#define WRITTEN_MOST  500u /* at most this many errors of a process are written */
 #define PATIENCE      100000u
 #define KEPT_OVERHEAD 64u
 
 static struct mprof_real behind;
 static size_t zone; /* GUARD_BYTES */
 static uint8_t own_calloc, own_realloc, zero_frees;
-static struct mprof_guarded totals; /* of this process */
+static struct mprof_guarded totals; /* figures of this process */
 static uint32_t begun;
 static uint64_t written; /* blocks, frees and errors at the last write */
 
@@ -52,8 +52,8 @@ static size_t guard_rear_of(uint64_t size)
 }
 
 /*
- * The block that contains the address, itself or its guards; 0: none.  Only the last block that
- * begins before the address can.  Does not search beyond the GiB of the address.
+ * Returns the entry whose block or guards contain the address; 0 if none do.  Only the last block
+ * that begins before the address can.  Does not search beyond the GiB of the address.
  */
 static uint32_t guard_find_around(uintptr_t at)
 {
@@ -75,7 +75,7 @@ static uint32_t guard_find_around(uintptr_t at)
 	}
 }
 
-/* Claims an entry in the state `from`.  0: its state, in *is, has changed. */
+/* Claims an entry in the state `from`.  0 if its state has changed; *is is the state found. */
 static int guard_claim(struct entry *e, const void *ptr, uint8_t from, uint8_t *is)
 {
 	for (unsigned turn = 0; turn < PATIENCE; turn++) {
@@ -186,7 +186,7 @@ static MPROF_COLD void guard_tell_changed(unsigned what, const struct entry *e, 
 	guard_tell(&m);
 }
 
-/* The guards of a block that this thread has claimed. */
+/* Checks the guards of a block that this thread has claimed. */
 static void guard_check_guards(struct entry *e, struct call c)
 {
 	const uint8_t *front = (const uint8_t *)e->ptr - zone,
@@ -210,7 +210,7 @@ static size_t guard_poisoned(const struct entry *e)
 	return e->size < POISON_MOST ? e->size : POISON_MOST;
 }
 
-/* The same for a freed block. */
+/* Checks the bytes of a freed block that this thread has claimed. */
 static void guard_check_poison(struct entry *e, struct call c)
 {
 	if (e->told ||
@@ -245,8 +245,8 @@ static MPROF_COLD void *guard_bare(size_t size, size_t align)
 }
 
 /*
- * After the end of recording, for example in a sandbox: memory for the entry of
- * a block would need a system call that may be forbidden by now.
+ * Used after the end of recording, for example in a sandbox: memory for a block's entry would need
+ * a system call that may be forbidden by now.
  */
 static MPROF_COLD void *guard_block_unguarded(size_t size, int zero)
 {
@@ -299,7 +299,7 @@ static void *guard_block_new(uint8_t fn, size_t size, size_t align, int zero)
 	return (void *)e->ptr;
 }
 
-/* Returns the block to the allocator: the entry is claimed. */
+/* Returns the block to the allocator.  The caller has claimed the entry. */
 static void guard_block_end(struct entry *e, uint32_t index)
 {
 	void *base = (void *)e->base;
@@ -336,7 +336,7 @@ static void guard_let_go(uint32_t index)
 	guard_block_end(e, index);
 }
 
-/* The entry is claimed. */
+/* Keeps a freed block for a while.  The caller has claimed the entry. */
 static void guard_keep(struct entry *e, uint32_t index)
 {
 	uint64_t out, in;
@@ -392,7 +392,8 @@ static MPROF_COLD void guard_tell_double(const struct entry *e, struct call c, u
 {
 	struct mprof_misuse m = guard_misuse_of(MPROF_MISUSE_DOUBLE_FREE, e, c);
 
-	/* Unknown in a process that was forked while another thread had claimed the entry. */
+	/* The state is unknown in a process that was forked while another thread had claimed the
+	 * entry. */
 	if (is == STATE_FREED)
 		guard_tell(&m);
 }
@@ -452,7 +453,7 @@ static size_t guard_usable(void *ptr)
 	return ptr ? behind.malloc_usable_size(ptr) : 0;
 }
 
-/* With a new block and a copy.  The entry is claimed. */
+/* Reallocates with a new block and a copy.  The caller has claimed the entry. */
 static void *guard_realloc_by_copy(struct entry *e, uint32_t index, size_t size, struct call c)
 {
 	void *to = guard_block_new(MPROF_FN_REALLOC, size, 0, 0);
@@ -466,7 +467,7 @@ static void *guard_realloc_by_copy(struct entry *e, uint32_t index, size_t size,
 	return to;
 }
 
-/* In place, or moved by the allocator, which does not copy large blocks. */
+/* Lets the allocator resize or move the block, because it does not copy large ones. */
 static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size, struct call c)
 {
 	const size_t front = e->ptr - e->base;
@@ -490,7 +491,8 @@ static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size,
 		guard_paint(e);
 	}
 	if (slot_set(e->ptr, index) < 0) {
-		/* No memory for the entry of the new address: it becomes a block without guards. */
+		/* There is no memory for the entry of the new address, so it becomes a block
+		 * without guards. */
 		__builtin_memmove(base, (void *)e->ptr, size);
 		guard_settle(e, STATE_NONE);
 		entry_give(index);
@@ -501,7 +503,7 @@ static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size,
 	return base ? (void *)e->ptr : NULL;
 }
 
-/* For an invalid pointer: a new block, with a copy of what can be read. */
+/* Handles an invalid pointer: returns a new block with a copy of the readable bytes. */
 static MPROF_COLD void *guard_realloc_wrong(void *ptr, size_t size, uint32_t index)
 {
 	const struct entry *e = index ? entry_at(index) : NULL;
@@ -543,7 +545,7 @@ static void *guard_aligned(uint8_t fn, size_t align, size_t size)
 {
 	size_t power = ALIGN_LEAST;
 
-	/* The next power of two, as glibc does. */
+	/* Rounds up to a power of two, as glibc does. */
 	while (power < align && power << 1)
 		power <<= 1;
 	if (power < align) {
@@ -558,7 +560,7 @@ static void *guard_memalign(size_t align, size_t size)
 	return guard_aligned(MPROF_FN_MEMALIGN, align, size);
 }
 
-/* Allocators differ in which alignments they reject: they decide. */
+/* Allocators reject different alignments, so the allocator decides. */
 static void *guard_aligned_alloc(size_t align, size_t size)
 {
 	if (!align || align & (align - 1))
@@ -597,7 +599,8 @@ static void *guard_pvalloc(size_t size)
 
 /* ---- hooks: the stack of each call ---- */
 
-/* The id of the stack, and the thread's number in *thread, 0 if the call is not recorded. */
+/* Returns the id of the stack; sets *thread to the thread's number, 0 if the call is not
+ * recorded. */
 static uint32_t guard_stack_here(struct mprof_place at, uint32_t *thread)
 {
 	struct mprof_thread *t = mprof_self;

@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <mprof/log.h>
 
-/* Smallest usable size of blocks whose pages are read before they are freed; 0: none. */
+/* Smallest usable size of blocks whose pages are read before they are freed; 0 if none. */
 static uint64_t look_from;
 /* [hot] Frees may be more than one word: they have stacks, or pages are read. */
 static uint32_t free_more;

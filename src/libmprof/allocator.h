@@ -20,14 +20,14 @@ void *mp_boot_resize(void *ptr, enum mprof_shape shape, size_t size, size_t arg)
 size_t mp_boot_usable(void *ptr);
 extern uint32_t mp_boot_early; /* calls served from the arena before initialisation was possible */
 
-/* resolve.c: fills mprof_core.real from an INIT module, without a NULL pointer.  0 or -errno. */
+/* resolve.c: fills mprof_core.real from an INIT module, leaving no NULL pointer.  0 or -errno. */
 int mp_resolve(const struct mprof_init_ops *init, struct text *why);
 /* padded.c: aligned blocks from the malloc, free and realloc in mprof_core.real, which it wraps. */
 void mp_padded_start(void);
 /* quiet.c: wraps functions of mprof_core.real that call others through our exports. */
 void mp_quiet_start(void);
 
-/* wrap.c: functions of the program that are recorded, too; before and after the MODE starts. */
+/* wrap.c: records functions of the program, too.  Called before and after the MODE starts. */
 void mp_wrap_start(void);
 void mp_wrap_stacks(void);
 
@@ -42,7 +42,7 @@ void mp_no_note_resized(unsigned fn, void *old, void *ptr, size_t size, size_t a
 void mp_no_note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error);
 void mp_no_note_control(unsigned what, uint64_t value);
 
-/* What a call of this shape requests.  fits 0: the size overflows, and errno is set. */
+/* What a call of this shape requests.  fits 0 = the size overflows; errno is set then. */
 struct mp_extent {
 	size_t align, bytes;
 	int fits;

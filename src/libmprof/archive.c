@@ -10,7 +10,7 @@
 #if defined(__x86_64__)
 #define OF_THE_DYNAMIC_LINKER __tls_get_addr
 #else
-#define OF_THE_DYNAMIC_LINKER _DYNAMIC /* defined in a static PIE program, too */
+#define OF_THE_DYNAMIC_LINKER _DYNAMIC /* also defined in a static PIE program */
 #endif
 extern const char OF_THE_DYNAMIC_LINKER[];
 

@@ -10,7 +10,7 @@
 #include "text.h"
 #include "unwind.h"
 
-/* <linux/fs.h> of Linux 6.11. */
+/* From <linux/fs.h> of Linux 6.11. */
 struct query {
 	uint64_t size, flags, addr;
 	uint64_t start, end, vma_flags, page_size, offset, inode;
@@ -49,8 +49,8 @@ static int area_parse(const char *line, uintptr_t addr, struct area *out)
 }
 
 /*
- * Calls take(line, arg) for each line of /proc/self/maps until it returns 1.  0; -ENOENT: it never
- * did.
+ * Calls take(line, arg) for each line of /proc/self/maps until it returns 1.  0, or -ENOENT if it
+ * never did.
  */
 static int area_lines(int fd, int (*take)(const char *line, void *arg), void *arg)
 {

@@ -30,8 +30,8 @@ static size_t arena_used;
 uint32_t mp_boot_early;
 
 /*
- * Two threads may both try to map the arena, and one of them may fail: agree on the arena first,
- * its size follows from that.
+ * Two threads may both try to map the arena, and one of them may fail: agree on the arena first;
+ * the size follows from the arena.
  */
 static MPROF_COLD uintptr_t arena_start(void)
 {
@@ -46,7 +46,7 @@ static MPROF_COLD uintptr_t arena_start(void)
 		base = ours;
 	else if (!sys_failed(map))
 		sys_munmap(map, BOOT_BYTES);
-	/* Size first: until the base is set, no pointer lies in the arena. */
+	/* The size first: until the base is set, no pointer lies in the arena. */
 	__atomic_store_n(&mprof_core.boot_bytes, base == (uintptr_t)spare ? BOOT_SPARE : BOOT_BYTES,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&mprof_core.boot_base, base, __ATOMIC_RELEASE);
@@ -107,7 +107,7 @@ static void *boot_block(size_t align, size_t size)
 	return mp_boot_alloc(align, size);
 }
 
-/* No memory of the arena is used twice, so calloc's is zero. */
+/* No memory of the arena is used twice, so calloc's block is zero. */
 static MPROF_COLD void *boot_fresh(enum mprof_shape shape, size_t size, size_t arg)
 {
 	struct mp_extent want = mp_extent_of(shape, size, arg);
@@ -179,7 +179,7 @@ const struct mprof_api mp_boot_api MP_HIDDEN = {
 	MP_NO_NOTES,
 };
 
-/* What hot paths read. */
+/* The data that hot paths read. */
 struct mprof_core_data mprof_core_local = {
 	.clock_slow = mp_clock_monotonic_ns,
 	.boot_realloc = mp_boot_realloc,

@@ -14,7 +14,7 @@
 #include "config.h"
 #include "file.h"
 
-#define SPARED 8u /* reserved part of the budget, for slots, totals and stacks still to come */
+#define SPARED 8u /* part of the budget reserved for slots, totals and stacks still to come */
 
 void mp_budget_look(uint64_t now)
 {

@@ -2,8 +2,8 @@
 /*
  * capture.c - selects the unwinder (UNWIND).
  *
- * libgcc's exists for comparison, and for programs whose call frame information ours cannot read.
- * Before glibc 2.35 it takes a lock of the loader; it costs 50 to 200 times as much.
+ * libgcc's unwinder serves for comparison, and for programs whose call frame information ours
+ * cannot read. Before glibc 2.35 it takes a lock of the loader; it costs 50 to 200 times as much.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ static uintptr_t (*get_ip)(void *context, int *before);
 
 struct collect {
 	struct stack_cache *c;
-	uintptr_t pc; /* first frame to keep; 0: it was reached */
+	uintptr_t pc; /* first frame to keep; 0 once it was reached */
 };
 
 static int capture_collect(void *context, void *arg)

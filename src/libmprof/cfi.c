@@ -22,7 +22,7 @@ uint64_t cursor_get(struct cursor *c, unsigned bytes)
 	return v;
 }
 
-/* *shift: bits read, for the sign extension. */
+/* Sets *shift to the number of bits read, for the sign extension. */
 static uint64_t leb(struct cursor *c, unsigned *shift, uint64_t *last)
 {
 	uint64_t v = 0, byte;
@@ -212,7 +212,7 @@ static void cfi_set_expression(struct cfi_machine *m, struct cursor *c, enum cfi
 	cfi_skip_expression(c);
 }
 
-/* An offset of the record in bytes; an overflow wraps. */
+/* Reads an offset and scales it to bytes; an overflow wraps. */
 static int64_t cfi_scaled(const struct cfi_machine *m, uint64_t v)
 {
 	return (int64_t)(v * (uint64_t)m->cie->data_align);
@@ -299,7 +299,7 @@ static int register_operation(struct cfi_machine *m, struct cursor *c, unsigned 
 	return -ENOTSUP;
 }
 
-/* 1: the row for pc is complete. */
+/* Returns 1 when the row for pc is complete. */
 static int other_operation(struct cfi_machine *m, struct cursor *c, unsigned op)
 {
 	switch (op) {

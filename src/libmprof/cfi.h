@@ -30,7 +30,7 @@ enum {
 enum { CFI_X19, CFI_FP = 10, CFI_LR, CFI_SP, CFI_PC, CFI_REGISTERS };
 #endif
 
-/* Bytes read from the front; bad once a read passed the end. */
+/* Reads bytes from the front; `bad` once a read has passed the end. */
 struct cursor {
 	const uint8_t *at, *end;
 	int bad;
@@ -41,7 +41,7 @@ int64_t cursor_sleb(struct cursor *c);
 /* Reads a pointer in one of the LSB's encodings; base: what DW_EH_PE_datarel is relative to. */
 uintptr_t cursor_pointer(struct cursor *c, uint8_t encoding, uintptr_t base);
 
-/* Our index of a DWARF register, or -1. */
+/* Our index of a DWARF register; -1 if we keep none for it. */
 int cfi_register(uint64_t dwarf);
 
 enum cfi_how {
@@ -63,19 +63,19 @@ struct cfi_cell {
 };
 
 struct cfi_row {
-	uint8_t signal; /* a signal frame: the fields below are not used */
+	uint8_t signal; /* 1 in a signal frame, where the fields below are not used */
 	uint64_t cfa_register;
 	int64_t cfa_offset;
-	const uint8_t *cfa_expression;	     /* instead, if not NULL */
-	struct cfi_cell cell[CFI_REGISTERS]; /* CFI_PC: the return address */
+	const uint8_t *cfa_expression; /* the expression that yields the CFA, used if not NULL */
+	struct cfi_cell cell[CFI_REGISTERS]; /* cell[CFI_PC] is the return address */
 };
 
-/* The operations of an expression. */
+/* A cursor over the operations of an expression. */
 struct cursor cfi_expression(const uint8_t *expression);
 
 #define CFI_REMEMBERED 4
 
-/* State of a run.  1 KiB: too large for the stack of a coroutine. */
+/* State of a run.  It has 1 KiB, too much for the stack of a coroutine. */
 struct cfi_machine {
 	struct cfi_row row, initial, stack[CFI_REMEMBERED];
 	const struct cie *cie;
@@ -85,20 +85,20 @@ struct cfi_machine {
 
 /* ---- cfi_records.c ---- */
 
-/* The address of the FDE in whose range pc may lie; 0: none. */
+/* The address of the FDE in whose range pc may lie; 0 if there is none. */
 uintptr_t cfi_fde(const struct eh_object *o, uintptr_t pc);
 /*
- * The bytes of the record at `start` after its length; bad for the terminator, a
- * record of 64 bits, or an address outside the object.
+ * The bytes of the record at `start` after its length.  The cursor is bad at the terminator, for a
+ * record of 64 bits, or if the address is outside the object.
  */
 struct cursor cfi_record(const struct eh_object *o, uintptr_t start);
-/* Objects were unloaded: forgets which pages are readable. */
+/* Forgets which pages are readable, because objects were unloaded. */
 void cfi_forget(void);
 
 /* ---- cfi.c ---- */
 
 /*
- * Sets m->row to the row of the instruction at pc, from an object's .eh_frame_hdr.  0, -ENOENT: no
- * information, -ENOTSUP: not understood.
+ * Sets m->row to the row of the instruction at pc, from an object's .eh_frame_hdr.  0, -ENOENT
+ * without information, -ENOTSUP if it is not understood.
  */
 int cfi_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m);

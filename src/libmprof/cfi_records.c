@@ -21,8 +21,8 @@ static uintptr_t cfi_end_of(const struct eh_object *o)
 /*
  * Pages of objects that proved readable: a walk with all registers asks for the same few at every
  * frame, and must not spend a handler that fires every 50 us in system calls.  An object's pages
- * stay readable until it is unloaded; then cfi_forget().  Entries are single words, kept as rules
- * are: an entry found before an unload does not reappear after it.
+ * stay readable until it is unloaded; then cfi_forget().  Entries are single words, guarded like
+ * rules: an entry found before an unload does not reappear after it.
  */
 #define SEEN 256u
 static uint64_t seen[SEEN];
@@ -42,7 +42,7 @@ static int cfi_readable_page(uintptr_t page)
 
 /*
  * Do `bytes` at an address lie in the object, before the end of its information, and in readable
- * memory?  There may be none between two segments.
+ * memory?  There may be no memory between two segments.
  */
 static int cfi_readable(const struct eh_object *o, uintptr_t at, uint64_t bytes)
 {
@@ -67,7 +67,7 @@ struct row {
 	int32_t start, fde;
 };
 
-/* Row n, if its function begins at pc or before. */
+/* Sets r to row n; returns 1 if its function begins at pc or before. */
 static int cfi_row_before(const struct eh_object *o, uintptr_t table, uint64_t n, uintptr_t pc,
 			  struct row *row)
 {

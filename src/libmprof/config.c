@@ -50,7 +50,8 @@ static const struct option_row rows[] = {
 static char strings[16384];
 static size_t strings_used;
 
-/* The environment above our arguments: environ is not set before libc's constructor. */
+/* Finds the environment after our arguments on the stack: environ is not set before libc's
+ * constructor. */
 static char **initial_environ(void)
 {
 	extern void *__libc_stack_end;
@@ -114,7 +115,7 @@ static int is_unwinder(const char *value)
 	return 0;
 }
 
-/* Is the word at s, up to a comma or its end, one of those in the list? */
+/* Is the word at s, which ends at a comma or NUL, in the list? */
 static int is_listed(const char *list, const char *s)
 {
 	while (*list) {
@@ -170,7 +171,7 @@ static int config_wrong(const struct option_row *row, const char *value, const c
 	return -EINVAL;
 }
 
-/* value lies in `strings` or is a literal, so it stays valid. */
+/* Stores a value, which lies in `strings` or is a literal, so it stays valid. */
 static int config_set(const struct option_row *row, const char *value, struct mprof_config *out,
 		      struct text *why)
 {
@@ -225,7 +226,8 @@ static int is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Copies one value, quoted or not, into strings; returns its end, NULL if it has none. */
+/* Copies one value, quoted or not, into strings.  Returns the end of the value, or NULL if a
+ * quote is not closed. */
 static const char *config_copy_value(const char *at, const char **value)
 {
 	struct text t = text_on(strings + strings_used, sizeof(strings) - strings_used);
@@ -240,7 +242,7 @@ static const char *config_copy_value(const char *at, const char **value)
 	return at;
 }
 
-/* Reads one KEY=VALUE at *at, and moves *at behind it. */
+/* Reads one KEY=VALUE at *at and moves *at past it. */
 static int config_read_one(const char **at, struct mprof_config *out, struct text *why)
 {
 	const char *key = *at, *value, *end = key;
@@ -307,7 +309,7 @@ const char *mp_rank(void)
 	return first_env(ranks);
 }
 
-/* mprof preloads it where no variable says the rank, so MPI_Init will. */
+/* mprof preloads it if no variable has the rank; then we learn it after MPI_Init. */
 static int config_asks_mpi(void)
 {
 	const char *list = text_getenv("LD_PRELOAD");
@@ -330,7 +332,8 @@ int mp_is_wanted(void)
 {
 	char exe[512];
 	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	/* The name it was called by: sh, even if that is dash; a script, not its interpreter. */
+	/* The name that the program was called by: sh, even if that is dash; a script, not its
+	 * interpreter. */
 	const char *called = (const char *)getauxval(AT_EXECFN);
 
 	exe[n > 0 ? n : 0] = 0;

@@ -70,7 +70,8 @@ static void core_publish(const struct mprof_api *api)
 
 static void core_stop(unsigned reason, const char *why)
 {
-	/* Pairs with core_resume_locked(): it stores its table before ours, or sees the end. */
+	/* Pairs with core_resume_locked(): either it stores its table before ours, or it sees
+	 * the end. */
 	if (!__atomic_exchange_n(&recording, 0, __ATOMIC_SEQ_CST))
 		return;
 	__atomic_store_n(&mp_api, &mp_pass_api, __ATOMIC_SEQ_CST);
@@ -120,8 +121,8 @@ int mp_failed(int error)
 /*
  * Several threads may be suspended at once: each one asks the kernel something, or restricts
  * itself.  They are counted, under a lock, and only the last one to resume publishes the table.  A
- * suspension that is final stays in the count, so that nobody publishes it again; its thread may
- * make no system call any more, so it takes no lock.
+ * final suspension stays in the count, so that nobody publishes the table again; its thread must
+ * not make system calls any more, so it takes no lock.
  */
 void mp_suspend(const char *why)
 {
@@ -136,10 +137,10 @@ void mp_suspend(const char *why)
 		mp_note(why);
 }
 
-/* Another thread may end recording at this moment: the end wins. */
+/* Another thread may be ending recording: then it stays ended. */
 static void core_resume_locked(void)
 {
-	/* 0 already: a signal handler forked while this thread was suspended. */
+	/* The count is 0 if a signal handler forked while this thread was suspended. */
 	if (!mp_local->suspended || --mp_local->suspended || !mp_recording())
 		return;
 	mp_fact_resumed();
@@ -278,7 +279,8 @@ static void core_know(char *to, size_t size, const char *value)
 /* Several programs may be links to one file, as redis-server is to redis-check-rdb in Debian. */
 static void core_know_program(void)
 {
-	const char *run = (const char *)getauxval(AT_EXECFN); /* a script's is the script */
+	const char *run =
+	    (const char *)getauxval(AT_EXECFN); /* for a script, the path of the script */
 	struct text t = text_on(mp_known.exe, sizeof(mp_known.exe));
 	struct stat exe, named;
 	long n = sys_readlink("/proc/self/exe", t.at, t.size - 1);
@@ -361,7 +363,7 @@ static int core_find_allocator(const struct mprof_init_ops *init, struct text *w
 	return 0;
 }
 
-/* The allocator must be found whatever else fails: the program cannot run without it. */
+/* Finds the allocator, whatever else fails: the program cannot run without it. */
 static void core_find_any_allocator(struct text *why)
 {
 	const struct mprof_init_ops *init = mp_find_init(mp_config.init, why);
@@ -372,7 +374,7 @@ static void core_find_any_allocator(struct text *why)
 		core_refuse(why);
 	init = mp_find_init("LD_NEXT", why);
 	core_find_allocator(init, why);
-	/* libmprof.a in a static program, which then lacks libc's malloc. */
+	/* In a static program libmprof.a hides libc's malloc. */
 	if (!mprof_core.real.malloc)
 		mp_give_up("libmprof.a cannot be part of a static program; link the program "
 			   "dynamically or without libmprof.a");

@@ -24,18 +24,18 @@ extern const struct mprof_mode_ops *mp_mode;
  * Returns 1 once the library is initialised: mp_api no longer points to boot's table.
  */
 int mp_boot_try(const void *caller);
-/* Initialisation waits for libc, because a module loads objects. */
+/* 1 while initialisation waits for libc, because a module loads objects. */
 int mp_boot_waiting(void);
-/* Recording is on in this process (the file may be lost since: then services fail). */
+/* 1 while this process records; services may still fail if the file was lost. */
 int mp_recording(void);
 /*
- * Ends recording in this process for good, with the reason that -errno stands for; does nothing if
- * error >= 0.  Returns error.  Any thread; may be called with signals blocked and locks held.
+ * Ends recording in this process for good, because of `error`, a -errno; does nothing if error >=
+ * 0.  Returns error.  Any thread; may be called with signals blocked and locks held.
  */
 int mp_failed(int error);
 /*
- * Between the two, nothing is recorded; after a resume with is_end, none of our code makes a system
- * call.  Any number of threads.
+ * mp_suspend() stops recording until mp_resume(); after a resume with is_end, none of our code
+ * makes a system call.  Any number of threads may be suspended.
  */
 void mp_suspend(const char *why);
 void mp_resume(int is_end);
@@ -44,7 +44,7 @@ extern const struct mprof_host mp_host;
 
 /* Page size, a power of two. */
 extern uint32_t mp_page_bytes;
-uint32_t mp_page_know(void); /* finds it out on the first call */
+uint32_t mp_page_know(void); /* determines it on the first call */
 static inline uint32_t mp_page(void)
 {
 	return mp_page_bytes;
@@ -71,11 +71,12 @@ void mp_note_called(const char *function); /* a function of WRAP: tells mprof */
 /* Prints one line and ends the program, which cannot run without an allocator. */
 void mp_give_up(const char *why) __attribute__((noreturn));
 /*
- * write() without the signals that a closed pipe or a file size limit would send.  Bytes or -errno.
+ * Like write(), but without the signals that a closed pipe or a file size limit would send.
+ * Returns bytes or -errno.
  */
 long mp_write_quietly(int fd, const void *data, size_t bytes);
 
-/* misuse.c: services for MODE=Guard, see struct mprof_host. */
+/* misuse.c: services for MODE=Guard; see struct mprof_host. */
 void mp_put(unsigned kind, const void *data, size_t bytes);
 void mp_misuse(const struct mprof_misuse *m);
 unsigned mp_memory_place(const void *ptr, const void *allocator);

@@ -34,7 +34,7 @@ static int counts_map(const struct mp_pool_kind *kind, uint32_t units, struct mp
 	return mp_slots_map_records(kind, units, MPROF_EXTENT_COUNTS, out);
 }
 
-/* A record whose sums were merged into another one, or NULL. */
+/* Returns a record whose sums were merged into another one, or NULL. */
 static struct mprof_extent *counts_take_used(struct mp_local *l)
 {
 	struct mprof_extent *x = NULL;

@@ -4,8 +4,9 @@
  *
  * The run is divided into equal steps.  A MODE keeps the most live bytes of the current step, with
  * the stack that allocated then, in its heap totals; the first call after the end of the step
- * closes it here, and asks the kernel how large the process is.  When all steps are used up, each
- * two are joined, so the size is constant and the cost falls as a program runs longer.
+ * closes it here, and asks the kernel how large the process is.  When all steps are used up,
+ * neighbours are joined in pairs, so the size is constant and the cost falls as a program runs
+ * longer.
  */
 #include <mprof/module.h>
 
@@ -55,7 +56,7 @@ static void close_step(struct mprof_course *c, const struct mprof_step *s)
 		halve(c);
 }
 
-/* Called in a new process, or at the first call of this one. */
+/* Called in a new process, or at the first call in this process. */
 static struct mprof_course *course_new(struct mprof_heap_totals *heap)
 {
 	int error;
@@ -100,7 +101,7 @@ uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum
 		s.resident = resident * mp_page();
 	}
 	close_step(c, &s);
-	/* No calls since then. */
+	/* No call has been made since then. */
 	s.live_bytes = __atomic_load_n(&heap->live_bytes, __ATOMIC_RELAXED);
 	s.live_calls = __atomic_load_n(&heap->live_calls, __ATOMIC_RELAXED);
 	s.stack = 0;

@@ -27,7 +27,8 @@
 #define EXPORT	__attribute__((visibility("default")))
 #define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */
 
-/* Above the soft limit, which no other thread may be changing now.  The number or -errno. */
+/* Moves fd above the soft limit, unless another thread may be changing the limit now.  Returns
+ * the new number or -errno. */
 static int fd_above_limit(int fd)
 {
 	struct rlimit lim, raised;
@@ -104,8 +105,8 @@ int mp_fd_hold(void)
 
 	__atomic_fetch_add(&mp_file.users, 1, __ATOMIC_SEQ_CST);
 	/*
-	 * Pairs with the store and the load in fd_move_away(): it sees us, or we see the new
-	 * number.
+	 * Pairs with the store and the load in fd_move_away(): either that thread sees us, or we
+	 * see the new number.
 	 */
 	fd = __atomic_load_n(&mp_file.fd, __ATOMIC_SEQ_CST);
 	if (mp_file.broken)
@@ -127,12 +128,12 @@ void mp_fd_release(void)
 	__atomic_fetch_sub(&mp_file.users, 1, __ATOMIC_SEQ_CST);
 }
 
-#define PATIENCE 100000 /* turns; a writer that a signal handler jumped out of never finishes */
+#define PATIENCE 100000 /* turns; a writer whose signal handler jumped away never finishes */
 
 /*
- * The program is about to put `wanted` at our number.  Nothing moves if that call will fail, or in
- * a vfork child, which has its own table of descriptors but its parent's memory. 0, or -ETIMEDOUT:
- * another thread may still write to that number.
+ * The program is about to put `wanted` at our number.  Moves nothing if that call will fail, or in
+ * a vfork child, which has its own table of descriptors but its parent's memory. 0, or -ETIMEDOUT
+ * if another thread may still write to that number.
  */
 static int fd_move_away(int wanted, int from)
 {
@@ -219,7 +220,8 @@ EXPORT void closefrom(int first)
 	mp_next()->closefrom(fd + 1);
 }
 
-/* Descriptors of the program that we write to: the file that each was when a MODE began. */
+/* Descriptors of the program that we write to, and the files that they referred to when a MODE
+ * began. */
 static struct {
 	int fd;
 	int may_signal; /* a pipe or socket, or a file with a size limit
@@ -244,7 +246,7 @@ int mp_fd_open(int fd)
 	return 0;
 }
 
-/* If a non-blocking pipe is full, its reader gets this long, then the line is dropped. */
+/* If a non-blocking pipe is full, its reader gets this long; then the line is dropped. */
 #define PATIENCE_MS 1000
 
 int mp_fd_write(int fd, const void *data, size_t bytes)

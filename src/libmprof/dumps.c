@@ -26,10 +26,10 @@
 
 #define LOOKS 100
 
-/* Dumps when a figure exceeds `limit`, and again after it has been a tenth below. */
+/* Dumps when a figure exceeds `limit`, and again after it has fallen a tenth below. */
 struct trigger {
 	const char *why;
-	uint64_t limit; /* 0: none */
+	uint64_t limit; /* 0 if none */
 	uint32_t passed;
 };
 enum { REQUESTED, RSS, VIRTUAL, SYSTEM, STACK, TRIGGERS };
@@ -42,7 +42,7 @@ static struct trigger triggers[TRIGGERS] = {
 static uint64_t second; /* all in ticks */
 static uint64_t due = UINT64_MAX, next_time = UINT64_MAX, next_look = UINT64_MAX;
 static uint64_t next_step = UINT64_MAX; /* UINT64_MAX also while a thread closes a step */
-static uint64_t period, last;		/* period; when a limit or peak caused the last dump */
+static uint64_t period, last;		/* of dumps; when a limit or peak last caused one */
 static uint32_t each_call;
 static uint64_t calls;
 static int64_t last_peak;
@@ -84,7 +84,7 @@ static void dump_passed(struct trigger *t, uint64_t now)
 	dump(buffer);
 }
 
-/* One dump a second at most; a limit that was exceeded in between is noticed afterwards. */
+/* Allows at most one dump a second; a limit that is exceeded in between is noticed afterwards. */
 static int may_dump(uint64_t now)
 {
 	return !last || now - last >= second;
@@ -129,7 +129,7 @@ static void look(uint64_t now, const struct mprof_heap_totals *heap)
 	look_at_peak(__atomic_load_n(&heap->peak_bytes, __ATOMIC_RELAXED), now);
 }
 
-/* Dumps again when a stack is a tenth larger than the last one: threads take turns. */
+/* Dumps again when a stack is a tenth larger than at the last dump.  Threads take turns. */
 static void look_at_stack(uint64_t now)
 {
 	static __thread uintptr_t low, high;
@@ -194,7 +194,7 @@ void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
 	set_due();
 }
 
-/* No thread of a child closes the step that another thread of the parent was closing. */
+/* In the child no thread will close the step that another thread of the parent was closing. */
 void mp_dumps_forked(void)
 {
 	next_step = 0;
@@ -225,7 +225,7 @@ void mp_course_start(void)
 	next_step = due = 0;
 }
 
-/* Leaves a handler that the program installed in place. */
+/* If the program has installed a handler for the signal, leaves it in place. */
 void mp_dumps_start(void)
 {
 	struct sigaction old, ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART };

@@ -62,14 +62,14 @@ int eh_object(uintptr_t pc, struct eh_object *out)
 	return 0;
 }
 
-/* Rules hold offsets of 32 bits: *bad if v does not fit. */
+/* Converts to the 32 bits of a rule; sets *bad if v does not fit. */
 static int32_t eh_offset_of(int64_t v, int *bad)
 {
 	*bad |= v != (int32_t)v;
 	return (int32_t)v;
 }
 
-/* n of "fp + n"; any other expression sets *bad. */
+/* Returns n of "fp + n"; any other expression sets *bad. */
 static int32_t eh_fp_offset(struct cursor *e, int *bad)
 {
 #if defined(__x86_64__)
@@ -81,7 +81,7 @@ static int32_t eh_fp_offset(struct cursor *e, int *bad)
 	return eh_offset_of(cursor_sleb(e), bad);
 }
 
-/* CFA = *(fp - n): what gcc writes for functions that realign their stack. */
+/* Recognises CFA = *(fp - n), which gcc writes for functions that realign their stack. */
 static int eh_cfa_of_expression(const struct cfi_row *row, struct eh_rule *rule)
 {
 	struct cursor e = cfi_expression(row->cfa_expression);
@@ -106,7 +106,7 @@ static int eh_fp_of_cell(const struct cfi_cell *cell, struct eh_rule *rule)
 	case CFI_AT_CFA:
 		rule->fp = eh_offset_of(cell->offset, &bad);
 		return bad ? -ENOTSUP : 0;
-	case CFI_AT_EXPRESSION: /* in the same functions: at fp itself */
+	case CFI_AT_EXPRESSION: /* in the same functions, saved at fp itself */
 		e = cfi_expression(cell->expression);
 		rule->fp_by_fp = 1;
 		rule->fp = eh_fp_offset(&e, &bad);

@@ -25,17 +25,18 @@ struct eh_rule {
 
 /* A loaded object. */
 struct eh_object {
-	const uint8_t *header; /* .eh_frame_hdr, NULL: none */
-	uintptr_t start, end;  /* mapped; all its segments lie between */
+	const uint8_t *header; /* .eh_frame_hdr, or NULL */
+	uintptr_t start, end;  /* all of its segments lie between these */
 	uintptr_t bias;	       /* what the loader added to its virtual addresses */
 	const char *name;      /* as in the loader's list; "": the program itself */
 };
 
-/* The object that contains pc.  0 or -ENOENT.  Takes no lock where libc has _dl_find_object. */
+/* Finds the object that contains pc.  0 or -ENOENT.  Takes no lock where libc has
+ * _dl_find_object. */
 int eh_object(uintptr_t pc, struct eh_object *out);
 /*
- * Fills *rule for the instruction at pc; m is the caller's alone.  0, -ENOENT: no information,
- * -ENOTSUP: not understood.  Reads loaded objects only.
+ * Fills *rule for the instruction at pc; no other thread may use m.  0, -ENOENT without
+ * information, -ENOTSUP if it is not understood.  Reads loaded objects only.
  */
 struct cfi_machine;
 int eh_find(const struct eh_object *o, uintptr_t pc, struct cfi_machine *m, struct eh_rule *rule);

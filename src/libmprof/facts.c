@@ -48,13 +48,13 @@ static void fact_put(struct text *t, const char *key, const char *value)
 		t->at[t->used] = 0;
 }
 
-/* With ANONYMOUS, without its directory. */
+/* Puts a path; with ANONYMOUS, without its directory. */
 static void fact_put_path(struct text *t, const char *key, const char *path)
 {
 	fact_put(t, key, mp_config.anonymous ? text_base(path) : path);
 }
 
-/* The command line, one arg= for each argument, as far as they fit. */
+/* Puts the command line, one arg= for each argument, as far as they fit. */
 static void fact_put_arguments(struct text *t, size_t leave)
 {
 	char buffer[512];
@@ -86,12 +86,12 @@ static void fact_put_host(struct text *t)
 	fact_put(t, "kernel", kernel);
 }
 
-/* How many processors the process may run on. */
+/* Puts the number of processors on which the process may run. */
 static void fact_put_cpus(struct text *t)
 {
 	char buffer[24];
 	struct text number = text_on(buffer, sizeof(buffer));
-	unsigned long mask[64]; /* 4,096 processors; more are an error of the call */
+	unsigned long mask[64]; /* 4,096 processors; with more, the call fails */
 	long bytes = mp_sys(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0, 0, 0);
 	unsigned n = 0;
 
@@ -142,7 +142,7 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 
 /*
  * Called by libmprof_mpi.so after MPI_Init, unless a launcher's variable gave the rank.  Ends the
- * recording of a rank that RANKS excludes; what there is so far is for mprof to remove.
+ * recording of a rank that RANKS excludes; mprof removes what was written so far.
  */
 void mprof_set_rank(unsigned rank) __attribute__((visibility("default")));
 void mprof_set_rank(unsigned rank)
@@ -274,9 +274,9 @@ void mp_fact_stopped(const char *why)
 }
 
 /*
- * Samples the size of the process when a slot is full.  Not under mprof, which samples from
- * outside; and not with several threads, one of which may rely on getting the lowest free
- * descriptor, which this takes for a moment.
+ * Samples the size of the process when a slot is full.  Does nothing under mprof, which samples
+ * from outside, nor with several threads: one of them may rely on getting the lowest free
+ * descriptor, which this uses for a moment.
  */
 void mp_sample_maybe(void)
 {

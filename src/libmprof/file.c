@@ -30,11 +30,11 @@
 #define FALLOC_FL_KEEP_SIZE 1
 #endif
 
-#define RECORD_BYTES 16u /* of the file, for one LOG_QTY record: a malloc and its free */
+#define RECORD_BYTES 16u /* bytes of the file for one LOG_QTY record: a malloc and its free */
 
 struct mp_file mp_file MP_HIDDEN = { .fd = -1 };
 
-/* Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which kills. */
+/* If a write went beyond RLIMIT_FSIZE, the kernel would send SIGXFSZ, which kills. */
 static int file_over_limit(uint64_t end)
 {
 	struct rlimit lim;
@@ -172,7 +172,7 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 	return start;
 }
 
-/* of: the process that the extent is about, NULL: this one. */
+/* of: the process that the extent describes; NULL = this one. */
 static int file_write_extent(const struct mprof_process_entry *of, unsigned kind, uint32_t thread,
 			     const void *a, size_t an, const void *b, size_t bn)
 {
@@ -229,7 +229,7 @@ void mp_lost(unsigned reason, uint64_t events)
 				   __ATOMIC_RELAXED);
 }
 
-/* Maps the header of a file that is ours for good.  Takes ownership of fd, also on failure. */
+/* Maps the header of a file that we keep.  Takes ownership of fd, also on failure. */
 static int file_adopt(int fd)
 {
 	struct stat st;
@@ -256,7 +256,7 @@ static int file_adopt(int fd)
 
 /*
  * Opens path if it is a regular file: opening a FIFO may block for ever, and opening a device may
- * do anything.  -ELOOP: a symbolic link; -ENOTSUP: not a regular file.
+ * do anything. -ELOOP for a symbolic link; -ENOTSUP for anything but a regular file.
  */
 int mp_file_existing(const char *path, int how)
 {
@@ -267,11 +267,12 @@ int mp_file_existing(const char *path, int how)
 		return ret;
 	if (!S_ISREG(st.st_mode))
 		return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTSUP;
-	/* It may be replaced by now: the new file must not block us either. */
+	/* Another file may be at the path by now: opening it must not block us either. */
 	return sys_open(path, how | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 }
 
-/* A filter that was added since the run began may forbid our system calls. */
+/* How many seccomp filters have been added since the run began?  They may forbid our system
+ * calls. */
 static uint32_t file_filters_of(int fd)
 {
 	uint32_t filters = UINT32_MAX;
@@ -306,8 +307,9 @@ static int file_is_ours(int fd)
 }
 
 /*
- * -ENOENT: no such file; -EPERM: a seccomp filter binds the process; -EXDEV: a file of another
- * kind; -ESTALE: the run's file is closed; -ECANCELED: this process is excluded from recording.
+ * Joins the run's file.  -ENOENT: no such file; -EPERM: a seccomp filter binds the process; -EXDEV:
+ * a file of another kind; -ESTALE: the run's file is closed; -ECANCELED: this process is excluded
+ * from recording.
  */
 static int file_join(const struct mp_run *run, const char *magic)
 {
@@ -396,7 +398,8 @@ static int file_create(struct mp_run *run, const char *magic, struct text *why)
 		return joined;
 	}
 	ret = file_adopt(fd);
-	if (ret < 0 && joined != -EXDEV && joined != -ESTALE) /* else it belongs to others now */
+	if (ret < 0 && joined != -EXDEV &&
+	    joined != -ESTALE) /* otherwise other processes use it already */
 		sys_unlink(run->path);
 	return ret;
 }
@@ -413,7 +416,8 @@ static int file_create_or_join(struct mp_run *run, const char *magic, const char
 		ret = -ENOENT; /* created by the first write */
 	if (ret == -ESTALE)
 		text_string(why, "this process belongs to a run that has ended");
-	if (ret == -EXDEV) /* a run of its own: counts in a run that keeps a trace, or vice versa */
+	if (ret == -EXDEV) /* this run needs its own file: it counts inside a run that keeps a
+			      trace, or vice versa */
 		from_env = 0;
 	else if (ret != -ENOENT)
 		return ret;
@@ -485,7 +489,7 @@ int mp_file_open(const char *magic, const char *path)
 	struct text why = text_on(buffer, sizeof(buffer)), *w = &why;
 	int ret;
 
-	if (mp_file.header) /* a forked child has its parent's */
+	if (mp_file.header) /* a forked child has its parent's mapping */
 		return mp_file.broken ? -EIO : 0;
 	text_string(w, "cannot write '");
 	format_bytes(w, path, 256 < text_length(path) ? 256 : text_length(path));

@@ -13,11 +13,11 @@
 #include "text.h"
 
 /*
- * file.c: the run's file.  All but fd, users and broken is constant once the file is open; fd
- * changes atomically, broken once, from 0.  A forked child inherits it.
+ * file.c: the run's file.  Only fd, users and broken change after the file is open: fd atomically,
+ * broken once, from 0.  A forked child inherits it.
  */
 struct mp_file {
-	int fd;		/* -1: none */
+	int fd;		/* -1 if closed */
 	uint32_t users; /* writers between the check of fd and the end of their write */
 	uint64_t dev, ino;
 	uint32_t broken; /* enum mprof_lost + 1 once the file is unusable */
@@ -28,15 +28,17 @@ extern struct mp_file mp_file;
 int mp_file_open(const char *magic, const char *path); /* 0 or -errno, with a note to the user */
 const uint32_t *mp_file_paused(void);		       /* module.h */
 const uint64_t *mp_file_log_end(void);		       /* see module.h */
-/* Opens a regular file (how: O_RDWR) without blocking, whatever is at path.  fd or -errno. */
+/* Opens a regular file (how: O_RDWR) without blocking, whatever is at path.  Returns fd or
+ * -errno. */
 int mp_file_existing(const char *path, int how);
-/* Takes `bytes` (multiple of 64) of the file; align 64 or page size.  0: the file is full. */
+/* Takes `bytes` (a multiple of 64) of the file, aligned to 64 or the page size.  Returns the
+ * offset; 0 if the file is full. */
 uint64_t mp_extent_take(uint64_t bytes, uint64_t align);
-/* Writes at offset after checking that fd is still our file.  0 or -errno. */
+/* Writes at offset, after checking that fd still refers to our file.  0 or -errno. */
 int mp_file_write(uint64_t offset, const void *data, size_t bytes);
 /* Reserves disk blocks for a range, so that a store to its mapping cannot fail later. */
 int mp_file_reserve(uint64_t offset, uint64_t bytes);
-#define MP_EXTENT_PAYLOAD 1792u /* it lies on the stack of a program's thread */
+#define MP_EXTENT_PAYLOAD 1792u /* it must fit the stack of a program's thread */
 /* Writes an extent at once: header and payload of two parts, at most MP_EXTENT_PAYLOAD bytes.
  * 0 or -errno. */
 int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
@@ -50,28 +52,30 @@ void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint
 void mp_lost(unsigned reason, uint64_t events);
 struct mprof_process_entry *mp_entry(void); /* ours, or NULL */
 /*
- * Moves our descriptor fd to a high number, out of the program's way; _first: before the program
- * has threads.  Closes fd, and returns the new descriptor or -errno.
+ * Moves our descriptor fd to a high number, out of the program's way; mp_fd_high_first() does so
+ * before the program has threads.  Closes fd, and returns the new descriptor or -errno.
  */
 int mp_fd_high(int fd);
 int mp_fd_high_first(int fd);
 
 /* runid.c: which run this process belongs to. */
 struct mp_run {
-	uint32_t is_new;	     /* not from the environment, to which it must be added */
+	uint32_t is_new; /* 1 if it is not in the environment, to which it must be added */
 	uint8_t id[16], earlier[16]; /* earlier: the run whose file may become PATH.old */
-	char path[4096];	     /* "" when the run has no file yet */
+	char path[4096];	     /* "" until the run has a file */
 };
 extern struct mp_run mp_run;
-int mp_run_from_env(struct mp_run *run); /* 1: MPROF_RUN was there and well-formed */
+int mp_run_from_env(struct mp_run *run); /* 1 if MPROF_RUN was present and well-formed */
 void mp_run_random(struct mp_run *run);
-/* Called by the constructor, when libc has its environ: children join the run. */
+/* Called by the constructor, when libc has its environ: adds MPROF_RUN, so that children join
+ * the run. */
 void mp_run_to_env(void);
 
-/* descriptors.c: guards our descriptor, watches the program's. */
+/* descriptors.c: guards our descriptor, and watches those of the program that we write to. */
 int mp_fd_open(int fd);
 int mp_fd_write(int fd, const void *data, size_t bytes);
-/* Our descriptor, checked to be still our file, or -errno; release ends its use. */
+/* Returns our descriptor, after checking that it still refers to our file, or -errno; release
+ * ends its use. */
 int mp_fd_hold(void);
 void mp_fd_release(void);
 

@@ -15,7 +15,7 @@
 
 struct context {
 	uint64_t reg[CFI_REGISTERS];
-	uintptr_t low, high; /* the stack */
+	uintptr_t low, high; /* bounds of the stack */
 	uintptr_t cfa;
 	int exact, bad;
 	unsigned signals; /* frames of signal handlers so far */
@@ -162,7 +162,8 @@ static void full_operation(struct context *x, struct expression *e, unsigned op)
 	}
 }
 
-/* The initial stack of a register's expression is the CFA; the CFA's own starts empty. */
+/* Evaluates an expression.  For a register the initial stack is the CFA; for the CFA it is
+ * empty. */
 static uint64_t full_evaluate(struct context *x, const uint8_t *expression, int with_cfa)
 {
 	struct expression e = { .c = cfi_expression(expression) };
@@ -195,7 +196,7 @@ static uint64_t full_caller_value(struct context *x, int i, const struct cfi_cel
 	}
 }
 
-/* x->reg becomes what a signal interrupted; offsets, by index, as in the ucontext at sp. */
+/* Sets x->reg to the interrupted registers; offsets, by index, are those in the ucontext at sp. */
 static int full_read_interrupted(struct context *x)
 {
 #if defined(__x86_64__)
@@ -284,7 +285,7 @@ static int full_step(struct context *x)
 	return full_leave(x, &m.row);
 }
 
-/* The current registers. */
+/* Reads the current registers. */
 #if defined(__x86_64__)
 #define READ_REGISTERS(r)                                                                   \
 	__asm__ volatile("mov %%rbx, %0\n\tmov %%rbp, %1\n\tmov %%rsp, %2\n\t"              \
@@ -304,7 +305,7 @@ static int full_step(struct context *x)
 			 : "x16", "memory")
 #endif
 
-/* Keeps the frames of the place's caller and outward.  0: it was never reached. */
+/* Keeps the frames from the place's caller outward.  0 if the walk never reached the caller. */
 __attribute__((noinline)) static int walk_all(struct stack_cache *c, struct context *x,
 					      uintptr_t pc, uintptr_t sp)
 {
@@ -339,7 +340,7 @@ __attribute__((noinline)) uint32_t mp_capture_full(struct mprof_thread *t, uintp
 	c = mp_fresh_begin(t, sp);
 	if (!c)
 		return mp_stacks_none();
-	/* From our own frame, which is below all callers. */
+	/* Start from our own frame, which is below all callers. */
 	x.low = c->area.high == c->home.high ? c->home.low : c->area.low;
 	x.high = c->area.high;
 	if (!walk_all(c, &x, pc, sp))

@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 /*
- * Drops chunks that are too old; now: in ticks.  Called by a thread that has just written one, with
- * signals blocked.  Never fails: what cannot be dropped stays.
+ * Drops chunks that are too old; `now` is in ticks.  Called by a thread that has just written a
+ * chunk, with signals blocked.  Never fails: a chunk that cannot be dropped stays.
  */
 void mp_recent_keep(uint64_t now);
-/* Can the file system of our file free blocks inside a file?  0 or -errno. */
+/* Can the file system of our file free blocks inside a file?  0 if so, else -errno. */
 int mp_recent_works(void);
 
 /*
@@ -22,5 +22,5 @@ int mp_recent_works(void);
  */
 void mp_budget_look(uint64_t now);
 
-/* From a MODE: see module.h. */
+/* Called by a MODE; see module.h. */
 int mp_overhead_spent(uint64_t now, uint64_t ticks, uint32_t calls);

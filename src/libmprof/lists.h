@@ -3,10 +3,10 @@
  * lists.h - lock-free lists, last in, first out, for any number of threads.
  *
  * A node is the place inside an object that links it: a `void *`, aligned to 8.  A node may be read
- * by a thread that lost the race for it, so its memory is never unmapped. The head is the first
+ * by a thread that lost the race for it, so its memory is never unmapped.  The head is the first
  * node's address and, above it, a count of nodes taken, against the ABA problem: a thread that was
- * delayed while taking a node must notice that the same node is first again with another one behind
- * it.  The count wraps after half a million.
+ * delayed while taking a node must notice that the same node is first again but has another
+ * successor.  The count wraps after half a million.
  *
  * Zeroed memory is an empty list.
  */
@@ -19,7 +19,7 @@ struct mp_list {
 	uint64_t head;
 };
 
-#define LIST_BITS 45 /* of an address / 8: user space has 48 bits */
+#define LIST_BITS 45 /* bits of an address / 8: user space has 48-bit addresses */
 #define LIST_NODE ((1ull << LIST_BITS) - 1)
 
 static inline void **mp_list_first(uint64_t head)
@@ -27,7 +27,7 @@ static inline void **mp_list_first(uint64_t head)
 	return (void **)(uintptr_t)((head & LIST_NODE) << 3);
 }
 
-/* first ... last are already linked. */
+/* Puts a chain of nodes, already linked from first to last, at the front. */
 static inline void mp_list_put_all(struct mp_list *l, void **first, void **last)
 {
 	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED), new;
@@ -45,7 +45,7 @@ static inline void mp_list_put(struct mp_list *l, void **node)
 	mp_list_put_all(l, node, node);
 }
 
-/* all: the whole list, linked from its first node on.  NULL: it is empty. */
+/* Takes the first node or, with `all`, the whole chain; NULL if the list is empty. */
 static inline void **mp_list_take(struct mp_list *l, int all)
 {
 	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE), new;

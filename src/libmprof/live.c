@@ -43,7 +43,7 @@ void *mp_live_memory(size_t bytes, size_t touched)
 }
 
 /*
- * A process that drops chunks walks from extent to extent, and stops at a gap of a page or more,
+ * A process that drops chunks walks from extent to extent.  It stops at a gap of a page or more,
  * where an extent may still be written (recent.c).  So unused pages become free extents.
  */
 static int live_is_tiled(void)

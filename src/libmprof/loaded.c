@@ -5,8 +5,8 @@
  *
  * An object is recorded when the first rule for one of its addresses is compiled: before any stack
  * through it is defined, without asking the loader for its list.  When an object is found where
- * another one used to be, the old one is recorded as unloaded, and rules and stack numbers start
- * anew.  dlclose() (objects.c) invalidates all rules, so that this is noticed.
+ * another one used to be, the old one is recorded as unloaded, and all rules and stack numbers are
+ * discarded. dlclose() (objects.c) invalidates all rules, so that this is noticed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -27,17 +27,17 @@
 struct loaded {
 	uintptr_t start, end, bias;
 	uintptr_t data, data_end; /* its writable segments */
-	uint64_t identity;	  /* of path and build-id */
+	uint64_t identity;	  /* hash of path and build-id */
 	uint32_t number;	  /* in this process's stream; 0: not recorded yet */
 	uint32_t gone;
-	uint32_t checked; /* generation of rules in which it was checked; stored last */
+	uint32_t checked; /* generation of rules for which it was checked; stored last */
 };
 
-/* A forked child inherits it, like rules and the table of stacks. */
+/* A forked child inherits these, like rules and the table of stacks. */
 static struct loaded *loaded;
 static uint32_t count;
 
-/* What a record is made from. */
+/* The contents of a record. */
 struct facts {
 	uint8_t id[BUILD_ID_MAX];
 	uint32_t id_bytes, segments;
@@ -84,7 +84,7 @@ static void loaded_note_build_id(struct facts *f, const char *at, size_t bytes, 
 	}
 }
 
-/* Whole range; it is short. */
+/* Is every page of the range readable?  The range is short. */
 static int loaded_is_readable(uintptr_t at, size_t bytes)
 {
 	enum { PAGE = 4096, MOST = 16 * PAGE };
@@ -98,7 +98,7 @@ static int loaded_is_readable(uintptr_t at, size_t bytes)
 	return 1;
 }
 
-/* An object's mapping begins with the ELF header. */
+/* Reads the ELF header, with which an object's mapping begins, and the program headers. */
 static void loaded_read_headers(struct facts *f, const struct eh_object *o)
 {
 	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)o->start;
@@ -120,7 +120,7 @@ static void loaded_read_headers(struct facts *f, const struct eh_object *o)
 	}
 }
 
-/* As an absolute path; the loader's list has no name for the program itself. */
+/* Stores the object's absolute path; the loader's list has no name for the program itself. */
 static void loaded_read_path(struct facts *f, const char *name)
 {
 	struct text t = text_on(f->path, sizeof(f->path));
@@ -139,7 +139,7 @@ static void loaded_read_path(struct facts *f, const char *name)
 	text_string(&t, name);
 }
 
-/* Leaves out where the program and its own libraries are; the build-id identifies them. */
+/* Removes the directory of the program and of its own libraries; the build-id identifies them. */
 static void loaded_hide_directory(struct facts *f)
 {
 	const char *base = text_base(f->path);
@@ -156,7 +156,7 @@ static uint64_t loaded_identity(const struct facts *f)
 	       mprof_checksum(f->id, f->id_bytes);
 }
 
-/* Writes the OBJECT record.  stacks_lock held. */
+/* Writes the OBJECT record.  The caller holds stacks_lock. */
 static int loaded_record(struct loaded *l, const struct facts *f)
 {
 	static uint64_t words[1 + MPROF_OBJECT_WORDS + 3 * SEGMENTS +
@@ -200,7 +200,8 @@ static struct loaded *loaded_find(const struct eh_object *o)
 	return NULL;
 }
 
-/* Records other objects there as unloaded; *others: there were some.  0 or -errno. */
+/* Records that other objects at this place were unloaded; sets *others if there were any.  0 or
+ * -errno. */
 static int loaded_replace(const struct eh_object *o, int *others)
 {
 	int ret = 0;
@@ -271,7 +272,7 @@ int mp_loaded_seen(const struct eh_object *o, int *others)
 	int ret;
 
 	*others = 0;
-	/* Pairs with the store below: a checked object is recorded. */
+	/* Pairs with the store below: a checked object has been recorded. */
 	if (l && __atomic_load_n(&l->checked, __ATOMIC_ACQUIRE) == generation + 1)
 		return 0;
 	mp_stacks_lock(&signals);

@@ -19,38 +19,38 @@ struct mprof_stack_use;
 struct mp_stream;
 struct stack_cache;
 
-/* For peak.c, which looks for the time when the process was largest.  All in ticks and bytes. */
+/* State of peak.c, which finds the time when the process was largest.  In ticks and bytes. */
 struct mp_peak {
-	uint64_t at_it;	       /* when the current look began; 0: none */
+	uint64_t at_it;	       /* when the current look began; 0 = none */
 	uint64_t looked, most; /* when the mark was last read, and its value */
 	uint64_t next[2];      /* earliest next look; [1]: around a large block */
-	uint64_t hidden;       /* marks up to this value are another program's; 0: ours is known */
-	uint64_t offset;       /* of the extent; 0: none yet */
+	uint64_t hidden; /* marks up to this value belong to another program; 0 = ours is known */
+	uint64_t offset; /* of the extent; 0 = none yet */
 };
 
-/* For overhead.c: what recording has cost in this process, in ticks, since measuring began. */
+/* State of overhead.c: the cost of recording in this process, in ticks, since measuring began. */
 struct mp_overhead {
-	uint64_t spent, due; /* due: when to compare it with the CPU time */
-	uint32_t measured;   /* the fields below are valid */
-	uint64_t end;	     /* header.log_end at that time */
+	uint64_t spent, due; /* due: when to compare the cost with the CPU time */
+	uint32_t measured;   /* 1 if the fields below are valid */
+	uint64_t end;	     /* header.log_end when measuring began */
 	uint64_t cpu_from, spent_from;
 };
 
 #define MP_COUNTS_UNUSED 64
 #define MP_CACHE_SIZES	 7
 struct mp_local {
-	uint32_t alive;	  /* 0: this memory is new or a forked child's */
+	uint32_t alive;	  /* 0 in new memory, and in a forked child */
 	uint32_t process; /* our number in the run */
-	uint32_t entry;	  /* index of our entry in the header, plus 1; 0: none */
+	uint32_t entry;	  /* index of our entry in the header, plus 1; 0 = none */
 	int32_t pid;
-	uint32_t how; /* MPROF_CHILD_FORK: the time of the fork is known exactly */
+	uint32_t how; /* MPROF_CHILD_FORK if the time of the fork is known exactly */
 	uint32_t live_threads;
-	uint32_t threaded;     /* there have been other threads than the first one */
-	uint32_t mapped_slots; /* slots that are mappings of their own */
+	uint32_t threaded;     /* 1 if there has been a thread other than the first one */
+	uint32_t mapped_slots; /* slots that have their own mappings */
 	struct mp_list unused; /* thread records */
-	/* Threads whose destructors have run: their last frees may still follow. */
+	/* Records of threads whose destructors have run, but whose last frees may still follow. */
 	struct mp_list ended;	/* most recent first */
-	struct mp_list zombies; /* those before them, oldest first */
+	struct mp_list zombies; /* ended before those, oldest first */
 	struct mp_list starts;
 	struct mp_pool lines, slots, counts, caches, live, memory, uses;
 	uint64_t self_bytes; /* memory that we use in this process */
@@ -58,23 +58,23 @@ struct mp_local {
 	struct mp_peak peak;
 	struct mp_overhead overhead;
 	uint32_t summary_lock;
-	uint32_t dumps; /* so far */
+	uint32_t dumps; /* dumps so far */
 	uint32_t counts_taken;
-	uint32_t counts_lock;		    /* for the merged record and the unused ones */
+	uint32_t counts_lock;		    /* guards the merged record and the unused ones */
 	struct mprof_counts *counts_merged; /* sums of ended threads */
 	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* for reuse */
 	uint32_t uses_taken, uses_lock;
-	struct mprof_stack_use *uses_most; /* of the ended threads beyond those kept */
+	struct mprof_stack_use *uses_most; /* of ended threads beyond those kept */
 	struct mprof_stack_use *uses_unused[MP_COUNTS_UNUSED]; /* for reuse */
 	uint32_t image;					       /* mprof_process_entry.image */
 	uint32_t suspend_lock, suspended; /* threads between mp_suspend() and mp_resume() */
 	uint32_t stacks_lock;
 	uint32_t stream_begun;	       /* stack records of this process exist */
 	uint32_t objects;	       /* OBJECT records so far */
-	uint32_t stream_lock;	       /* while the next slot is taken */
-	uint32_t stream_slots;	       /* so far */
+	uint32_t stream_lock;	       /* held while the next slot is taken */
+	uint32_t stream_slots;	       /* slots of the stream so far */
 	struct mp_stream *stream;      /* where stack records go: stacks.c */
-	struct stack_cache *listening; /* caches of threads that ran on other stacks */
+	struct stack_cache *listening; /* caches of threads that also ran on other stacks */
 	struct mp_list cache_arrays[MP_CACHE_SIZES]; /* for reuse, by size */
 };
 extern struct mp_local *mp_local;
@@ -83,13 +83,13 @@ extern struct mp_local *mp_local;
 
 void mp_lock(uint32_t *lock);
 void mp_unlock(uint32_t *lock);
-/* For work that a signal handler must not jump out of. */
+/* Used for work that a signal handler must not jump out of. */
 void mp_signals_block(uint64_t *before);
 void mp_signals_restore(const uint64_t *before);
-/* With signals blocked, so that no handler jumps out and leaves it locked. */
+/* Blocks signals while the lock is held, so that no handler jumps away and leaves it locked. */
 void mp_lock_blocking(uint32_t *lock, uint64_t *signals);
 void mp_unlock_blocking(uint32_t *lock, const uint64_t *signals);
-/* Memory that a forked child finds zeroed, or NULL. */
+/* Returns memory that the kernel zeroes in a forked child, or NULL. */
 void *mp_wiped_memory(size_t bytes);
-/* Zeroed cache lines, which a forked child finds zeroed again, or NULL. */
+/* Returns zeroed cache lines, which the kernel zeroes again in a forked child, or NULL. */
 void *mp_lines_take(uint32_t lines);

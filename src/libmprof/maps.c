@@ -24,13 +24,13 @@ static void maps_note_at(unsigned fn, uint64_t ticks, uint64_t a, uint64_t b, ui
 			 uint64_t d, long ret)
 {
 	const uint64_t value[4] = { a, b, c, d };
-	const int lifted = mp_quiet_lift(); /* blocks are hidden in a quiet call, not mappings */
+	const int lifted = mp_quiet_lift(); /* a quiet call hides blocks, but not mappings */
 
 	mp_table()->note_map(fn, ticks, value, ret < 0 && ret > -4096 ? (unsigned)-ret : 0);
 	mp_quiet_drop(lifted);
 }
 
-/* 0 unless recording: the program may have forbidden reading the clock. */
+/* 0 unless recording, because the program may have forbidden reading the clock. */
 static uint64_t maps_now(void)
 {
 	return mp_recording() ? mprof_ticks() : 0;
@@ -123,7 +123,7 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 	if (flags & MREMAP_FIXED)
 		mp_stacks_unmapped((uintptr_t)to, bytes);
 	ret = mp_sys(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)to, 0);
-	if (flags & 4) /* the old mapping stays, as with an old length of 0 */
+	if (flags & 4) /* the old mapping stays, as it does with an old length of 0 */
 		old_bytes = 0;
 	maps_note(MPROF_FN_MREMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
 		  (uintptr_t)old, old_bytes, ret);

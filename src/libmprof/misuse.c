@@ -18,7 +18,7 @@
 #include "text.h"
 #include "unwind.h"
 
-#define STACK_REACH (64u << 20) /* above sp: nothing beyond is searched */
+#define STACK_REACH (64u << 20) /* bytes above sp: nothing beyond is searched */
 #define LINES_MOST  100u	/* on stderr */
 
 unsigned mp_memory_place(const void *ptr, const void *allocator)
@@ -61,7 +61,8 @@ static void misuse_put_what(struct text *t, const struct mprof_misuse *m)
 	text_hex(t, m->address, 12);
 }
 
-/* Names need the mprof program; if it started this process, it prints the report itself. */
+/* Prints an error of the program.  Only the mprof program finds names; if it started this
+ * process, it prints the report itself. */
 static void misuse_tell(const struct mprof_misuse *m)
 {
 	static uint32_t lines;
@@ -78,7 +79,7 @@ static void misuse_tell(const struct mprof_misuse *m)
 	mp_write_quietly(2, buffer, t.used);
 }
 
-/* As abort() does, but without its lock. */
+/* Ends the process like abort(), but without abort's lock. */
 static void misuse_abort(void)
 {
 	const struct sigaction standard = { .sa_handler = SIG_DFL };

@@ -53,7 +53,7 @@ int mp_is_loadable(const char *key, const char *path, struct text *why)
 	return 0;
 }
 
-/* A module in a .so of the user. */
+/* Loads the user's module from a .so. */
 static const void *module_load(const char *key, const char *path, const char *symbol,
 			       struct text *why)
 {
@@ -82,7 +82,7 @@ static const void *module_load(const char *key, const char *path, const char *sy
 	return NULL;
 }
 
-/* By its name in a table of n, or by a path to a .so that has `symbol`. */
+/* Finds a module by its name in a table of n, or by a path to a .so that has `symbol`. */
 static const void *module_find(const struct module *table, size_t n, const char *key,
 			       const char *name, const char *symbol, struct text *why)
 {

@@ -43,7 +43,7 @@ static void note_put_who(struct text *line)
 	text_string(line, ": ");
 }
 
-/* /proc/PID/fd/N may be another file by now: only a memfd of mprof's is accepted. */
+/* /proc/PID/fd/N may be another file by now: accepts only a memfd of mprof. */
 static int note_open(void)
 {
 	static const char expected[] = "/memfd:mprof notes";
@@ -99,7 +99,7 @@ void mp_note(const char *why)
 		sys_close(fd);
 }
 
-/* A line that mprof takes out of the notes. */
+/* Notes a line that mprof does not print but evaluates. */
 void mp_note_called(const char *function)
 {
 	char buffer[320];

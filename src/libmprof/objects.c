@@ -34,7 +34,7 @@ static int objects_see_unloaded(struct dl_phdr_info *info, size_t size, void *ou
 	return 1; /* each entry has the same count */
 }
 
-/* How many objects the loader has unloaded so far. */
+/* Returns how many objects the loader has unloaded so far. */
 static unsigned long long objects_unloaded(void)
 {
 	unsigned long long n = 0;

@@ -5,8 +5,8 @@
  * libstdc++'s and libc++'s call malloc and free, so ours pass the call on without recording it. The
  * operators of an allocator that defines its own (jemalloc, tcmalloc, mimalloc, TBB's proxy,
  * preloaded or linked) may not call malloc, or only some forms do: if the next operator lies in the
- * object that has the backing malloc, a trial call tells, and operators that do not reach malloc
- * are recorded here.
+ * object that has the backing malloc, a trial call shows whether it calls malloc, and operators
+ * that do not are recorded here.
  *
  * The next operator is the one that the program would get without us.  If the global scope has one,
  * all callers use it.  A C program has none; then each plugin written in C++ gets the one in its
@@ -25,15 +25,15 @@
 
 struct operator
 {
-	const char *name, *partner; /* the matching delete or new */
+	const char *name, *partner; /* partner: the matching delete or new */
 	void *real;		    /* in the global scope */
-	uint32_t own;		    /* it does not reach malloc: record it */
+	uint32_t own;		    /* 1 if it does not reach malloc, so that we record it */
 	struct mprof_scope scope[MPROF_SCOPES];
 };
 
 /*
- * Is the caller the allocator itself?  What it allocates for itself is not the program's, and it
- * may hold a lock: none of its functions may be called then.
+ * Is the caller the allocator itself?  Its own blocks are not the program's, and it may hold a
+ * lock, so none of its functions may be called.
  */
 static int operator_is_allocators(const void *caller)
 {
@@ -54,7 +54,8 @@ static int operator_is_allocators(const void *caller)
 typedef void *any_new(size_t, size_t, size_t);
 typedef void any_delete(void *, size_t, size_t);
 
-/* Does the operator reach the malloc family?  Tried twice: the first call may also map memory. */
+/* Does the operator reach the malloc family?  Tries twice, because the first call may also map
+ * memory. */
 static int operator_reaches_malloc(void *real, void *partner, int is_new)
 {
 	struct mprof_thread *before;
@@ -80,7 +81,8 @@ static int operator_reaches_malloc(void *real, void *partner, int is_new)
 	return reached;
 }
 
-/* Stored once the allocator is known: the allocator may call us while it is being found. */
+/* Stores the result only once the allocator is known, because the allocator may call us while it
+ * is being found. */
 static void *operator_know_global(struct operator* o, void *real, int is_new, const void *caller)
 {
 	void *partner;
@@ -106,10 +108,11 @@ static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const v
 	real = dlsym(RTLD_NEXT, o->name);
 	if (real)
 		return operator_know_global(o, real, is_new, caller);
-	/* The caller's object has one in its scope: it could not have been linked without. */
+	/* The caller's object has an operator in its scope: without one, it could not have been
+	 * linked. */
 	real = mp_scope_find(o->scope, o->name, "libstdc++.so.6", caller);
 	if (!real)
-		abort(); /* nothing to call: no program is linked like that */
+		abort(); /* no operator to call, but no program can be linked like that */
 	return real;
 }
 
@@ -155,7 +158,7 @@ MPROF_HOT void *operator_real(struct operator* o, int is_new, const void *caller
 #define DEL_  MPROF_FN_DELETE
 #define DEL_A MPROF_FN_DELETE_ARRAY
 
-/* The Itanium C++ ABI's names; m is size_t, St11align_val_t the alignment. */
+/* Names of the Itanium C++ ABI; m is size_t, St11align_val_t the alignment. */
 NEW(_Znwm, _ZdlPv, NEW_, (size_t size), (size), 0)
 NEW(_Znam, _ZdaPv, NEW_A, (size_t size), (size), 0)
 NEW(_ZnwmRKSt9nothrow_t, _ZdlPv, NEW_, (size_t size, TAG), (size, no), 0)

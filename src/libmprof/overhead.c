@@ -26,7 +26,7 @@
 
 #define FREE_NS	  50000000u
 #define LOOKS	  100u	 /* a second, at most */
-#define CALL_MOST 20000u /* fraction of a second: a call that took longer was interrupted */
+#define CALL_MOST 20000u /* 1/20000 s: a call that took longer was interrupted */
 
 static uint64_t overhead_cpu_ns(void)
 {
@@ -55,14 +55,14 @@ static int overhead_is_over(const struct mp_overhead *o, uint64_t cpu, uint64_t 
 	return own > FREE_NS && own - FREE_NS > program / 100 * mp_config.overhead;
 }
 
-/* 1: samples from now on. */
+/* Returns 1 to change to samples. */
 static int overhead_look(struct mp_overhead *o, uint64_t now, uint64_t spent)
 {
 	struct mprof_file_header *h = mp_file.header;
 	const uint64_t cpu = overhead_cpu_ns();
 	uint64_t end = __atomic_load_n(&h->log_end, __ATOMIC_RELAXED), none = 0;
 
-	/* Another process, or the size of the file, may have ended the events. */
+	/* Another process may have ended the events, or the size of the file may have. */
 	if (!o->measured || o->end != end) {
 		overhead_begin(o, end, cpu, spent);
 		return 0;

@@ -2,8 +2,8 @@
 /*
  * padded.c - aligned blocks from an allocator that has no function for them.
  *
- * The aligned block lies inside a longer block of the allocator's malloc, behind a pad that records
- * where the longer one begins.  free, realloc and malloc_usable_size must recognise such a block
+ * The aligned block lies inside a longer block of the allocator's malloc, after a pad that records
+ * where the longer one begins. free, realloc and malloc_usable_size must recognise such a block
  * without reading in front of a block that has no pad: so pads are in lists by a hash of the
  * address.  Used only for allocators that lack all of memalign, posix_memalign and aligned_alloc;
  * calls of others do not come here.
@@ -44,7 +44,7 @@ static void padded_add(struct pad *p)
 	mp_unlock(&locks[h]);
 }
 
-/* The pad of ptr or NULL; take: removes it from its list. */
+/* Returns the pad of ptr or NULL; with `take`, removes it from its list. */
 static struct pad *padded_find(const void *ptr, int take)
 {
 	uint32_t h = padded_hash(ptr);
@@ -67,7 +67,7 @@ static void *padded_memalign(size_t align, size_t size)
 	struct pad *p;
 	char *block;
 
-	/* The next power of two, as glibc does. */
+	/* Rounds up to a power of two, as glibc does. */
 	while (natural < align && natural << 1)
 		natural <<= 1;
 	if (natural == _Alignof(max_align_t))

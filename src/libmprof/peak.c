@@ -31,9 +31,9 @@
 #include "sys.h"
 
 #define COST_SHARE  50
-#define BESIDES	    2000000 /* fraction of a second: what a system call costs the program besides */
+#define BESIDES	    2000000 /* 1/2000000 s: what a system call costs the program in addition */
 #define LARGE	    65536u  /* bytes: freeing smaller blocks returns little memory */
-#define CPU_THREADS 256u    /* beyond, the kernel takes too long to sum their times */
+#define CPU_THREADS 256u    /* with more, the kernel takes too long to sum their times */
 
 /* A power of two, so that it lies in one page of the file and is never half written. */
 #define EXTENT_BYTES 256u
@@ -46,7 +46,7 @@ static uint64_t peak_break_now(void)
 	return (uint64_t)mp_sys(SYS_brk, 0, 0, 0, 0, 0, 0);
 }
 
-/* The mark of this program in bytes; 0: unknown at the moment. */
+/* Returns this program's mark in bytes; 0 if it is unknown at the moment. */
 static uint64_t peak_mark(struct mp_peak *p)
 {
 	struct rusage ru;
@@ -107,7 +107,8 @@ static int peak_look_begin(struct mp_peak *p, uint64_t now)
 }
 
 /*
- * When the next look may be: when this one is paid off, beyond a credit of a millisecond of looks.
+ * Returns when the next look may be: when this one is paid for, beyond a credit of one millisecond
+ * of looks.
  */
 static uint64_t peak_pay(uint64_t from, uint64_t began, uint64_t now)
 {

@@ -2,9 +2,9 @@
 /*
  * place.c - the path of a run's file.
  *
- * Earlier recordings are never destroyed, and files that are not ours never touched: see place.h.
- * `mprof` checks the same before it starts a program (src/mprof/run/target.c); this file also
- * covers runs without `mprof`.
+ * Earlier recordings are never destroyed, and files that are not ours are never touched: see
+ * place.h. `mprof` checks the same before it starts a program (src/mprof/run/target.c); this file
+ * also covers runs without `mprof`.
  */
 #include "place.h"
 
@@ -23,9 +23,9 @@ static int place_is_ours(const struct head *h, long n)
 }
 
 /*
- * Checks the file at path, and keeps it open, locked, in *held.  0: a finished file of ours;
- * -EEXIST: of this run (run NULL: never); -ESTALE: of a later run; -EBUSY: of a live run; -ENOTSUP:
- * not ours.
+ * Checks the file at path, and keeps it open and locked in *held.  0: a finished file of ours;
+ * -EEXIST: the file of this run (never if run is NULL); -ESTALE: of a later run; -EBUSY: of a live
+ * run; -ENOTSUP: not ours.
  */
 static int place_look_at(const char *path, const char *magic, const struct mp_run *run, int *held,
 			 struct text *why)
@@ -92,9 +92,9 @@ static __attribute__((noinline)) int keep_as_old(const char *path, const char *m
 }
 
 /*
- * Frees run->path for a new file.  0: it is free; -EBUSY: a live run uses it.  The lock is held
- * during the rename: of two runs that begin at once, the second must not mistake the first one's
- * new file for the old one.
+ * Frees run->path for a new file. 0, or -EBUSY if a live run uses it.  The lock is held during the
+ * rename: of two runs that begin at once, the second must not mistake the first one's new file for
+ * the old one.
  */
 static int place_clear(const struct mp_run *run, const char *magic, struct text *why)
 {

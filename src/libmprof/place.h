@@ -30,7 +30,8 @@ static inline int same_run(const struct head *h, const char *magic, const struct
 }
 
 /*
- * May this file become PATH.old?  In a run that mprof began, only the file that mprof found there.
+ * May this file become PATH.old?  In a run that mprof began, only the file that mprof found at the
+ * path may.
  */
 static inline int mp_may_make_way(const struct head *h, const struct mp_run *run)
 {

@@ -11,7 +11,7 @@
 #include "slots.h"
 #include "sys.h"
 
-/* Size of the next piece: a quarter of all existing units. */
+/* Size of the next piece in units: a quarter of all existing units. */
 static uint32_t pool_next_units(const struct mp_pool *pool, const struct mp_pool_kind *kind,
 				uint32_t pieces, uint32_t n)
 {
@@ -53,7 +53,8 @@ static int pool_add_locked(struct mp_pool *pool, const struct mp_pool_kind *kind
 	return 0;
 }
 
-/* Adds units beyond the first `pieces`; ahead: for later, so do not wait for the lock. */
+/* Adds units beyond the first `pieces`.  With `ahead`, they are not needed yet, so does not wait
+ * for the lock. */
 static int pool_grow(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t pieces,
 		     uint32_t n, int ahead)
 {
@@ -115,7 +116,7 @@ void *mp_pool_take(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32
 			if (*error < 0)
 				return NULL;
 		}
-		/* One of the threads moves on: the piece is there for all. */
+		/* One of the threads counts the piece for all. */
 		__atomic_compare_exchange_n(&pool->pieces, &pieces, pieces + 1, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
 	}

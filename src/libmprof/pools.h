@@ -8,7 +8,7 @@
  * atomic add; the thread that takes one of the last units of a piece maps the next one ahead of
  * need.  Units never return to the pool: their owner keeps free ones in a list (lists.h).
  *
- * Zeroed memory is an empty pool, as a forked child finds it.
+ * Zeroed memory is an empty pool, which is what a forked child has.
  */
 #pragma once
 
@@ -18,31 +18,33 @@
 #define MP_PIECES 64u
 
 struct mp_piece {
-	char *at;	 /* stored last; NULL: not mapped yet */
+	char *at;	 /* stored last; NULL until it is mapped */
 	uint64_t offset; /* of the part of the file that is mapped */
 	uint32_t units, used;
 };
 
 struct mp_pool {
-	uint32_t lock;	 /* held, signals blocked, while a piece is mapped */
-	uint32_t pieces; /* that have been put to use */
+	uint32_t lock;	 /* held, with signals blocked, while a piece is mapped */
+	uint32_t pieces; /* pieces in use */
 	struct mp_piece piece[MP_PIECES];
 };
 
 struct mp_pool_kind {
-	uint32_t unit;	/* bytes */
+	uint32_t unit;	/* bytes of a unit */
 	uint32_t first; /* units of the first piece */
 	/* Maps zeroed units and sets at and offset.  0 or -errno. */
 	int (*map)(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out);
 };
 
-/* n units in a row, and their offset in the file.  NULL, and *error is -errno. */
+/* Takes n adjacent units, and returns their offset in the file, too.  NULL with -errno in
+ * *error. */
 void *mp_pool_take(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t n,
 		   uint64_t *offset, int *error);
 
 /* The same for memory outside the file, or NULL. */
 void *mp_pool_memory(struct mp_pool *pool, const struct mp_pool_kind *kind, uint32_t n);
 
-/* Two map functions: memory that a forked child finds zeroed; memory that it does not inherit. */
+/* Two map functions: for memory that is zeroed in a forked child, and for memory that it does
+ * not inherit. */
 int mp_pool_wiped(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out);
 int mp_pool_private(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out);

@@ -28,10 +28,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Of this process, or, in a child that has not joined yet, its parent's. */
+/* Numbers of this process; in a child that has not joined the run yet, still its parent's. */
 static uint32_t last_number, last_image;
 
-/* The latest entry of a pid in one of two states; start_time 0: any. */
+/* The latest entry of a pid in one of two states; start_time 0 = any. */
 static struct mprof_process_entry *process_find_entry(int pid, uint64_t start_time, unsigned state)
 {
 	uint32_t n = __atomic_load_n(&mp_file.header->processes, __ATOMIC_ACQUIRE);
@@ -46,7 +46,7 @@ static struct mprof_process_entry *process_find_entry(int pid, uint64_t start_ti
 	return NULL;
 }
 
-/* The entry of this process before exec, which was announced or made by a raw system call. */
+/* The entry of this process before an exec, which was announced or made by a raw system call. */
 static struct mprof_process_entry *process_find_before_exec(int pid, uint64_t start_time)
 {
 	struct mprof_process_entry *e;
@@ -58,8 +58,8 @@ static struct mprof_process_entry *process_find_before_exec(int pid, uint64_t st
 }
 
 /*
- * An entry for a new process: a new one, or, if the table is full, one whose process has ended (its
- * facts stay; its losses are added to the run's).
+ * Takes an entry for a new process: an unused one or, if the table is full, one whose process has
+ * ended (its facts stay; its losses are added to the run's).
  */
 static uint32_t process_take_entry(uint32_t number)
 {
@@ -159,7 +159,7 @@ int mp_process_forked(uint64_t when)
 	return ret;
 }
 
-/* 1: this is the process that mp_local describes, not a vfork child in its memory. */
+/* Is this the process that mp_local describes, and not a vfork child in its memory? */
 static int process_is_self(void)
 {
 	return mp_recording() && mp_local->alive && mp_local->pid == sys_getpid();
@@ -170,7 +170,7 @@ void mp_process_flush(void)
 	struct mprof_thread *t = mprof_self;
 
 	if (process_is_self() && t->number && mp_mode->flush && !t->busy) {
-		t->busy = mprof_stack(); /* a signal handler's call must not see half a chunk */
+		t->busy = mprof_stack(); /* a call in a signal handler must not see half a chunk */
 		mp_mode->flush(t);
 		t->busy = 0;
 	}
@@ -190,7 +190,7 @@ static void process_ending(int status)
 		__atomic_store_n(&e->state, MPROF_PROCESS_EXITED, __ATOMIC_RELEASE);
 	}
 	if (*mp_config.at_exit) {
-		mp_process_flush(); /* so that the fact of the end contains the peak */
+		mp_process_flush(); /* so that the END fact contains the peak */
 		mp_summary_write(mp_config.at_exit, 0, NULL);
 	}
 	mp_failed(mp_stacks_flush());
@@ -223,7 +223,7 @@ static void process_in_parent(void)
 	fork_ticks = 0;
 }
 
-/* Another library's handler may have run first, and made an event. */
+/* Another library's handler may have run first and caused an event. */
 static void process_in_child(void)
 {
 	if (mp_recording() && !(mp_local->alive && mp_local->pid == sys_getpid()))
@@ -231,7 +231,7 @@ static void process_in_child(void)
 	fork_ticks = 0;
 }
 
-/* As early as possible: our handlers then run last before a fork and first in the child. */
+/* Called as early as possible: then our handlers run last before a fork and first in the child. */
 void mp_process_forks(void)
 {
 	pthread_atfork(process_before_fork, process_in_parent, process_in_child);
@@ -239,7 +239,8 @@ void mp_process_forks(void)
 
 void mp_process_watch(void)
 {
-	/* Registered before main, so it runs after what main registers; and it gets the status. */
+	/* Registered before main, so that it runs after the handlers that main registers;
+	 * on_exit also passes the status. */
 	on_exit(process_on_exit, NULL);
 }
 
@@ -252,7 +253,7 @@ EXPORT pid_t fork(void)
 	return pid;
 }
 
-/* No handlers run: the child notices at its first event, or here. */
+/* libc runs no handlers here: the child notices the fork here or at its first event. */
 EXPORT pid_t _Fork(void)
 {
 	uint64_t before = mp_recording() ? mprof_ticks() : 0;
@@ -277,7 +278,7 @@ static int process_are_readable(const char *path, char *const envp[])
 	return 0;
 }
 
-/* Does this environment still have LD_PRELOAD with us in it? */
+/* Does this environment still preload our library? */
 static int process_keeps_us(char *const envp[])
 {
 	for (; envp && *envp; envp++) {
@@ -298,7 +299,7 @@ static int process_keeps_us(char *const envp[])
 	return 0;
 }
 
-/* Before exec: writes what this thread holds, and marks the entry. */
+/* Called before exec: writes what this thread holds, and marks the entry. */
 static void process_exec_begins(const char *path, char *const envp[])
 {
 	struct mprof_process_entry *e;
@@ -324,7 +325,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 		__atomic_store_n(&e->state, MPROF_PROCESS_EXECING, __ATOMIC_RELEASE);
 }
 
-/* exec returned, so it failed. */
+/* Called when exec returned, so it failed. */
 static int process_exec_failed(int ret)
 {
 	struct mprof_process_entry *e;
@@ -367,7 +368,8 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	return process_exec_failed(mp_next()->fexecve(fd, argv, envp));
 }
 
-/* The variadic forms, as an array on the stack: allocating may not be possible before exec. */
+/* Gathers variadic arguments into an array on the stack, because allocating may be impossible
+ * before exec. */
 #define GATHER(first, last, argv, after)                \
 	size_t n = 1;                                   \
 	va_list args;                                   \

@@ -3,9 +3,9 @@
  * quiet.c - allocators whose functions call each other through the linkage table.
  *
  * Their calloc calls our malloc, which would record one block twice; their realloc calls our free
- * for the program's block.  Trial calls during initialisation show which functions do so: what they
- * request through us comes from the boot arena.  Such a function runs with its thread marked, so
- * that nothing that it calls is recorded.
+ * for the program's block.  Trial calls during initialisation show which functions do so, because
+ * memory that they request through us comes from the boot arena.  Such a function runs with its
+ * thread marked, so that nothing that it calls is recorded.
  */
 #include "allocator.h"
 #include "thread.h"
@@ -31,7 +31,7 @@ static struct mprof_real behind;
 #define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(QUIET, id, name)
 #include <mprof/functions.def>
 
-/* 1: the block came from our malloc. */
+/* Did the block come from our malloc? */
 static int came_through_us(void *block)
 {
 	if (mprof_is_boot(block))

@@ -9,7 +9,7 @@
 static struct mp_next next;
 static uint32_t ready;
 
-/* Two threads may both do it: they store the same values. */
+/* Two threads may do this at once: they store the same values. */
 static MPROF_COLD void real_libc_look_up(void)
 {
 #define X(name) next.name = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * real_libc.h - libc's functions behind those that we interpose besides malloc.
+ * real_libc.h - libc's own versions of the functions, other than malloc's, that we interpose.
  *
  * All are looked up once, during initialisation: execve, close and _exit may be called in a child
  * of a threaded process, where the loader's lock may be held by a thread that the child does not
@@ -17,7 +17,7 @@
 #include <threads.h>
 #include <unistd.h>
 
-/* X(name): declared by the headers above, in libc. */
+/* X(name): functions of libc that the headers above declare. */
 #define MP_NEXT_FUNCTIONS(X) \
 	X(fork)              \
 	X(_Fork)             \
@@ -50,5 +50,5 @@ struct mp_next {
 #undef X
 };
 
-/* Looked up on the first use if that precedes initialisation. */
+/* Looks the functions up first if it is called before initialisation. */
 const struct mp_next *mp_next(void);

@@ -6,9 +6,9 @@
  * Offsets are never reused, so nothing moves, no writer waits, and a reader finds one FREE extent
  * where chunks were.  Only chunks of events are dropped; stacks, facts and samples stay.
  *
- * Any process drops any process's chunks.  header.dropped_to is how far dropping has come; the
+ * Any process drops any process's chunks. header.dropped_to is how far dropping has come; the
  * process that raises it owns the part in between.  If it is killed meanwhile, some old chunks
- * stay; readers skip them, because dropped_ticks is the time from which nothing is missing:
+ * stay.  Readers skip them, because from dropped_ticks on nothing is missing:
  *
  *   dropped_to moved -> dropped_ticks raised -> FREE header written -> blocks freed
  *
@@ -26,15 +26,15 @@
 #include "sys.h"
 
 #define FREE_BLOCKS 3 /* FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE */
-#define PARTS	    8 /* of what is kept, dropped together */
+#define PARTS	    8 /* drops in steps of this part of what is kept */
 
-/* A part of the file: whole extents. */
+/* A part of the file that consists of whole extents. */
 struct part {
 	uint64_t from, to; /* offsets; to: 0 if nothing can be dropped */
-	uint64_t ticks;	   /* of the last event in its chunks */
+	uint64_t ticks;	   /* time of the last event in its chunks */
 };
 
-static uint64_t next_look; /* in ticks: when chunks may be too old */
+static uint64_t next_look; /* in ticks: when chunks may be too old next */
 
 static int recent_is_extent(const struct mprof_extent *x, uint64_t offset)
 {
@@ -58,7 +58,7 @@ static int recent_extent(int fd, uint64_t *offset, uint64_t end, struct mprof_ex
 	return 0;
 }
 
-/* times: 1, or a multiple of the required age. */
+/* Is it older than the required age, multiplied by `times`? */
 static int recent_is_old(const struct mprof_extent *x, uint64_t tail, uint64_t now, unsigned times)
 {
 	const uint64_t ticks = times * mp_config.last_seconds * mp_file.header->clock_hz;
@@ -69,7 +69,7 @@ static int recent_is_old(const struct mprof_extent *x, uint64_t tail, uint64_t n
 	return ticks && x->last_ticks + ticks < now;
 }
 
-/* What can be dropped, from part->from on.  0: nothing. */
+/* Finds what can be dropped, from part->from on.  Returns 0 if nothing can. */
 static int recent_measure(int fd, struct part *part, uint64_t tail, uint64_t now)
 {
 	struct mprof_extent x;
@@ -114,7 +114,7 @@ static void recent_drop(int fd, const struct part *part)
 	struct mprof_extent x;
 
 	while (recent_extent(fd, &at, part->to, &x)) {
-		/* Not one that was written only now and that dropped_ticks does not cover. */
+		/* Not a chunk that was only now written and that dropped_ticks does not cover. */
 		int chunk = x.kind == MPROF_EXTENT_EVENTS && x.last_ticks <= part->ticks;
 
 		if (chunk) {
@@ -183,7 +183,7 @@ int mp_recent_works(void)
 
 	if (fd < 0)
 		return fd;
-	/* Beyond the end of the file: this only tests the file system. */
+	/* The range is beyond the end of the file: this only tests the file system. */
 	ret = sys_fallocate(fd, FREE_BLOCKS, MPROF_EXTENT_MAX, mp_page());
 	mp_fd_release();
 	return ret;

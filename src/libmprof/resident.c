@@ -17,15 +17,15 @@
 /* The vector lies on the stack of the thread that frees, possibly in a signal handler. */
 #define PAGES_AT_ONCE 512u
 
-/* A word is the address / 16 in its upper 44 bits, units of 4 KiB in the others. */
+/* A word has the address / 16 in its upper 44 bits, and units of 4 KiB in the others. */
 #define BEGUN_BITS  15
 #define BEGUN_UNIT  12
 #define BEGUN_UNITS ((1u << 20) - 1)
 static uint64_t begun[1u << BEGUN_BITS];
 
 /*
- * Bytes of [at, at + bytes) in resident pages, and in *first those before the first page that is
- * not resident.  -errno: unknown.
+ * Counts the bytes of [at, at + bytes) in resident pages, and in *first those before the first page
+ * that is not resident.  -errno if unknown.
  */
 static int64_t resident_bytes(uintptr_t at, size_t bytes, uint64_t *first)
 {
@@ -72,8 +72,9 @@ void mp_resident_begin(const void *block, size_t usable)
 }
 
 /*
- * Bytes in pages that were not resident when the block was allocated, or, because programs fill
- * blocks from the front, those before the first page that is not resident, if they are more.
+ * Returns the bytes in pages that were not resident when the block was allocated.  Or, if they are
+ * more, because programs fill blocks from the front, the bytes before the first page that is not
+ * resident.
  */
 int64_t mp_resident_end(const void *block, size_t usable)
 {

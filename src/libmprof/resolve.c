@@ -22,7 +22,7 @@ typedef void any_fn(void);
 
 #define real mprof_core.real
 
-/* For an allocator with malloc_usable_size. */
+/* Substitute for an allocator that has malloc_usable_size. */
 static void *made_realloc(void *ptr, size_t size)
 {
 	size_t keep = ptr ? real.malloc_usable_size(ptr) : 0;
@@ -93,7 +93,7 @@ static void *made_resized(void *ptr, enum mprof_shape shape, size_t size, size_t
 	return want.fits ? real.realloc(ptr, want.bytes) : NULL;
 }
 
-/* Substitutes for the functions that are not CORE, by their shape. */
+/* Makes substitutes for the functions that are not CORE, by their shape. */
 #define MADE_ALLOC(id, name, shape, params, args, size, arg)       \
 	static void *made_##name params                            \
 	{                                                          \
@@ -164,7 +164,7 @@ static const void *real_object(const void *symbol)
 	return symbol && dladdr(symbol, &info) ? info.dli_fbase : NULL;
 }
 
-/* The symbol if it lies in the same object as malloc. */
+/* Returns the symbol if it lies in the same object as malloc. */
 static any_fn *real_own(const struct mprof_init_ops *init, const char *name, const void *object)
 {
 	void *symbol = init->symbol(name);
@@ -179,7 +179,7 @@ static any_fn *real_natural(const struct mprof_init_ops *init, const char *name)
 	return *(any_fn **)&symbol;
 }
 
-/* Functions without substitutes. */
+/* Finds the functions that have no substitutes. */
 static int real_find_core(const struct mprof_init_ops *init)
 {
 	if (!real.malloc)
@@ -210,7 +210,7 @@ static int real_is_libc(const void *object)
 	return object == real_object(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
 }
 
-/* Do the headers of glibc's chunks agree with malloc_usable_size?  Checked on blocks of ours. */
+/* Do the headers of glibc's chunks agree with malloc_usable_size?  Checks our own blocks. */
 static int real_chunk_headers_agree(const void *object)
 {
 	static const size_t sizes[] = { 1, 25, 1000, 5000 };
@@ -233,7 +233,7 @@ static int real_chunk_headers_agree(const void *object)
 	return agree;
 }
 
-/* tcmalloc allocates at the first of these calls: do them now, while nothing is recorded. */
+/* tcmalloc allocates at the first of these calls: make them now, while nothing is recorded. */
 static void real_try_out(void)
 {
 	void *block = real.malloc(1);
@@ -243,7 +243,8 @@ static void real_try_out(void)
 	real.free(block);
 }
 
-/* 0, or the name of a function that nothing can serve: a NULL pointer must never be called. */
+/* Returns 0, or the name of a function that nothing can serve, because a NULL pointer must never
+ * be called. */
 static const char *real_fill_in(void)
 {
 	for (size_t i = 0; i < FAMILY; i++) {

@@ -61,8 +61,8 @@ int mp_rules_start(void)
 }
 
 /*
- * A rule for unloaded code must not reappear: storing one checks the generation after a fence, this
- * raises it before a fence, so one of the two sees the other.
+ * A rule for unloaded code must not reappear: the storing thread checks the generation after a
+ * fence, and this function raises it before a fence, so one of the two sees the other.
  */
 void mp_rules_forget(void)
 {
@@ -72,7 +72,7 @@ void mp_rules_forget(void)
 	__atomic_fetch_add(&mp_rules_generation, 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	t = __atomic_load_n(&mp_rules, __ATOMIC_ACQUIRE);
-	/* Escapes stay: a walk may be reading one.  There is room for many generations. */
+	/* Escapes stay, because a walk may be reading one.  There is space for many generations. */
 	for (uint32_t i = 0; i <= t->mask; i++)
 		__atomic_store_n(&t->word[i], 0, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < RULES_NEAR; i++)
@@ -100,13 +100,14 @@ static uint32_t rule_escape(const struct eh_rule *r)
 {
 	uint32_t i = __atomic_fetch_add(&escapes_used, 1, __ATOMIC_RELAXED);
 
-	/* All used: incomplete rules share the last one, and end the walk. */
+	/* All are used: further rules share the last one, which ends the walk. */
 	if (i >= ESCAPES - 1) {
 		escapes[ESCAPES - 1] = (struct eh_rule){ .stuck = 1 };
 		return RULE_ESCAPE | (ESCAPES - 1);
 	}
 	escapes[i] = *r;
-	/* Pairs with the acquire in rule_escape_once(): half a rule may equal another one. */
+	/* Pairs with the acquire in rule_escape_once(): an incomplete rule may equal another
+	 * one. */
 	if (i < ESCAPES_SHARED)
 		__atomic_store_n(&escape_ready[i], 1, __ATOMIC_RELEASE);
 	return RULE_ESCAPE | i;
@@ -132,7 +133,7 @@ static uint32_t rule_encode(const struct eh_rule *r)
 	if (!plain || r->cfa < 0 || r->cfa >= 2048 * 8 || r->cfa & 7)
 		return rule_escape_once(r);
 #if defined(__x86_64__)
-	/* fp: in units of 8 below the CFA; the first place is the return address's. */
+	/* fp is saved in units of 8 below the CFA; the first place there has the return address. */
 	if (r->ra == -8 && r->fp <= 0 && r->fp >= -15 * 8 && !(r->fp & 7))
 		return RULE_CODE(r->base, -r->fp / 8, r->cfa);
 #else
@@ -143,10 +144,11 @@ static uint32_t rule_encode(const struct eh_rule *r)
 	return rule_escape_once(r);
 }
 
-/* By frame pointers: [fp] is the caller's fp, followed by the return address. */
+/* Unwinds by frame pointers: [fp] has the caller's fp, followed by the return address. */
 static const struct eh_rule by_fp = { .base = EH_FP, .cfa = 16, .ra = -8, .fp = -16 };
 
-/* Generated code lies in few mappings: each thread remembers the last one. */
+/* Is pc in executable memory?  Generated code lies in few mappings, so each thread remembers the
+ * last one. */
 static int rule_is_executable(uintptr_t pc)
 {
 	struct stack_cache *c = mprof_self->stack;
@@ -161,7 +163,8 @@ static int rule_is_executable(uintptr_t pc)
 	return 1;
 }
 
-/* No call frame information: generated code, hand-written assembly, or no code at all. */
+/* Chooses a rule for code without call frame information: generated code, hand-written assembly,
+ * or no code at all. */
 static struct eh_rule rule_guess(uintptr_t pc)
 {
 	if (!rule_is_executable(pc))
@@ -170,8 +173,8 @@ static struct eh_rule rule_guess(uintptr_t pc)
 }
 
 /*
- * One for each thread, so that no thread waits for another, nor for one that a signal handler made
- * jump out of here.  Stacks may be too small for it.
+ * One for each thread, so that no thread waits for another, nor for a thread whose signal handler
+ * jumped out of here.  Stacks may be too small for it.
  */
 static struct cfi_machine *rule_machine(void)
 {
@@ -241,7 +244,8 @@ static void rules_grow(struct rule_table *old)
 		if (old->word[i])
 			rules_put(t, old->word[i], generation);
 	t->used = old->used;
-	/* Two threads may do this at once: what one of them stored is then looked up again. */
+	/* Two threads may do this at once: words that one of them stored may be looked up again
+	 * later. */
 	__atomic_store_n(&mp_rules, t, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&mp_rules_generation, __ATOMIC_RELAXED) == generation)

@@ -25,7 +25,7 @@ static int runid_hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads 32 digits; anything may follow. */
+/* Reads 32 hex digits; anything may follow. */
 static int runid_read(const char *s, uint8_t id[16])
 {
 	for (int i = 0; i < 32; i++) {
@@ -69,7 +69,7 @@ void mp_run_random(struct mp_run *run)
 
 /*
  * setenv without malloc: builds an environ that is one longer, with our variable last.  Called
- * before main and before threads exist.  The old array stays: others may point to it.
+ * before main and before threads exist.  The old array stays, because others may point to it.
  */
 void mp_run_to_env(void)
 {

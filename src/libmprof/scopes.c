@@ -23,21 +23,23 @@ static const void *scope_object(const void *caller)
 	return mp_scope_base(caller);
 }
 
-static uint32_t epoch = 1; /* of all entries that are valid */
+static uint32_t epoch = 1; /* the epoch of all valid entries */
 
 void mp_scopes_forget(void)
 {
 	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
 }
 
-/* From a library that is loaded; NULL: it is not, or has none.  Its handle is closed again. */
+/* Looks the name up in a library if it is loaded, and closes the handle again.  NULL if it is
+ * not loaded or does not have the name. */
 static void *scope_ask(const char *library, const char *name)
 {
 	void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
 	void *real = handle ? dlsym(handle, name) : NULL;
 
 	if (handle)
-		mp_next()->dlclose(handle); /* not ours, which would call mp_scopes_forget() */
+		mp_next()->dlclose(
+		    handle); /* not our dlclose, which would call mp_scopes_forget() */
 	return real;
 }
 
@@ -52,7 +54,7 @@ void *mp_scope_known(const struct mprof_scope *scope, const void *caller)
 			continue;
 		of = __atomic_load_n(&s->object, __ATOMIC_RELAXED);
 		real = __atomic_load_n(&s->real, __ATOMIC_RELAXED);
-		/* Pairs with the fence in mp_scope_find: both are of one epoch. */
+		/* Pairs with the fence in mp_scope_find: both values are of one epoch. */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (of == object && __atomic_load_n(&s->epoch, __ATOMIC_RELAXED) == now)
 			return real;
@@ -70,7 +72,7 @@ void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *lib
 
 	if (dladdr(caller, &info))
 		real = scope_ask(info.dli_fname, name);
-	if (!real && library) /* below its direct dependencies: look it up by name */
+	if (!real && library) /* the library is not a direct dependency: look it up by name */
 		real = scope_ask(library, name);
 	for (struct mprof_scope *s = scope; object && real && s < scope + MPROF_SCOPES; s++) {
 		uint32_t had = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);

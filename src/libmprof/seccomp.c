@@ -29,14 +29,15 @@
 
 static const char restricted[] = "the program restricted its system calls (seccomp)";
 
-/* 0: recording continues in any case.  In a vfork child, only the child is concerned. */
+/* Suspends recording before the call; 0 if recording continues in any case.  In a vfork child,
+ * only the child is affected. */
 static int seccomp_suspend(const char *why)
 {
 	if (!mp_recording() || mp_local->pid != sys_getpid())
 		return 0;
 	mp_process_flush();
 	mp_summary_write(mp_config.at_exit, 0,
-			 NULL); /* at the end it cannot open a file any more */
+			 NULL); /* after the restriction, we could not open a file any more */
 	mp_suspend(why);
 	return 1;
 }
@@ -64,7 +65,7 @@ static int seccomp_restricts(unsigned long flags, long ret)
 	return !ret || (ret > 0 && (!(flags & SECCOMP_FILTER_FLAG_TSYNC) || flags & other));
 }
 
-/* The kernel ignores the words that the option does not use. */
+/* Passes all arguments on: the kernel ignores those that the option does not use. */
 EXPORT int prctl(int option, ...)
 {
 	unsigned long w[4];

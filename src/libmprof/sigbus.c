@@ -31,7 +31,7 @@ struct map_line {
 	unsigned field;
 };
 
-/* 1: the line is complete and its mapping contains `at`. */
+/* Adds a character; 1 when the line is complete and its mapping contains `at`. */
 static int map_line_put(struct map_line *l, char c, uintptr_t at)
 {
 	static const char ends[] = "-   : ";
@@ -51,8 +51,8 @@ static int map_line_put(struct map_line *l, char c, uintptr_t at)
 
 /*
  * Does this address lie in a mapping of our file?  A thread that takes or releases a record of
- * counts accesses others' records, too.  Once our file is broken, an anonymous mapping there is one
- * that another thread has just put in its place.
+ * counts accesses others' records, too.  Once our file is broken, an anonymous mapping there has
+ * just been put in its place by another thread.
  */
 static int sigbus_is_of_our_file(uintptr_t at)
 {
@@ -72,7 +72,8 @@ static int sigbus_is_of_our_file(uintptr_t at)
 	       sigbus_replace_if_in(at, (void *)(at & -(uintptr_t)mp_page()), mp_page());
 }
 
-/* A thread mostly accesses the header, its own slot and its own counts. */
+/* Replaces the page if `at` is in our memory.  A thread mostly accesses the header, its own slot
+ * and its own counts. */
 static int sigbus_is_ours(uintptr_t at)
 {
 	struct mprof_thread *t = mprof_self;
@@ -98,7 +99,7 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 		return;
 	}
 	sigaction(signal_number, &dfl, NULL);
-	if (info->si_code <= 0) /* sent, not faulted: it would not be raised again by itself */
+	if (info->si_code <= 0) /* sent, not raised by a fault: it would not recur by itself */
 		mp_sys(SYS_tgkill, sys_getpid(), sys_gettid(), signal_number, 0, 0, 0);
 	errno = saved;
 }

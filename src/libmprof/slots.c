@@ -31,9 +31,9 @@
 #include "sys.h"
 
 #define SLOT_FIRST   16384u
-#define CROWD	     128u /* live threads that count as many */
-#define MAPPED_MOST  256u /* slots that are separate mappings: zombies have some, too */
-#define STREAM_GROWS 6u	  /* doublings: a slot of stack records has 1 MiB then */
+#define CROWD	     128u /* with this many live threads, slots share mappings */
+#define MAPPED_MOST  256u /* slots that have their own mappings; zombies have some, too */
+#define STREAM_GROWS 6u	  /* doublings: then a slot of stack records has 1 MiB */
 #define LONG_BYTES   (8u * MPROF_LONG_WORDS)
 #define HOMES_FIRST  64u
 
@@ -46,7 +46,7 @@ void mp_self_bytes(int64_t bytes)
 		__atomic_store_n(&e->self_bytes, now, __ATOMIC_RELAXED);
 }
 
-/* A power of two, at least `bytes`, that holds a page and what CACHE_QTY demands. */
+/* Returns a power of two, at least `bytes`, that fits a page and CACHE_QTY records. */
 static uint32_t slot_bytes(uint32_t bytes)
 {
 	while (bytes < mp_config.cache_qty * 8 + sizeof(struct mprof_extent) || bytes < mp_page())
@@ -54,7 +54,7 @@ static uint32_t slot_bytes(uint32_t bytes)
 	return bytes;
 }
 
-/* Should t's slot be its record's own, in one mapping with others'? */
+/* Should t's slot belong to its record and share a mapping with others? */
 static int slot_is_in_crowd(const struct mprof_thread *t)
 {
 	int has_one = t->slot && t->slot != t->home;
@@ -165,14 +165,14 @@ static void slot_begin(struct mprof_thread *t)
 	t->last_stack = t->last_free_stack = 0;
 	t->cur = (uint64_t *)(x + 1);
 	t->end = (uint64_t *)((char *)x + t->slot_bytes);
-	t->seq += !t->seq; /* from 1 */
+	t->seq += !t->seq; /* numbers begin at 1 */
 	/* All words are zero before the number that makes them valid. */
 	__atomic_store_n(&x->seq, t->seq, __ATOMIC_RELEASE);
 }
 
 /*
- * A pool's map: slots without an owner.  Until the last header is stored, which is the first
- * slot's, the range is one free extent in the file.
+ * The map function of a pool: maps slots without an owner.  Until the last header is stored, which
+ * is the first slot's, the range is one free extent in the file.
  */
 static int slot_map_homes(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
@@ -192,7 +192,7 @@ static int slot_map_homes(const struct mp_pool_kind *kind, uint32_t units, struc
 	return 0;
 }
 
-/* The slot of t's record, empty.  0 or -errno. */
+/* Gives t the empty slot of its record.  0 or -errno. */
 static int slot_home_take(struct mprof_thread *t, uint32_t bytes)
 {
 	struct mp_pool_kind kind = { bytes, HOMES_FIRST, slot_map_homes };
@@ -205,7 +205,7 @@ static int slot_home_take(struct mprof_thread *t, uint32_t bytes)
 	return t->home ? 0 : ret;
 }
 
-/* A slot that is a separate mapping.  0 or -errno. */
+/* Gives t a slot with its own mapping.  0 or -errno. */
 static int slot_mapped_take(struct mprof_thread *t, uint32_t bytes)
 {
 	uint64_t offset = free_slot_take(bytes);
@@ -226,8 +226,8 @@ static int slot_mapped_take(struct mprof_thread *t, uint32_t bytes)
 
 int mp_slot_take(struct mprof_thread *t)
 {
-	int crowd =
-	    slot_is_in_crowd(t); /* once: a slot of another size would overlap its neighbours */
+	int crowd = slot_is_in_crowd(
+	    t); /* called once: a slot of another size would overlap its neighbours */
 	uint32_t bytes = slot_size(t, crowd);
 	int ret = crowd ? slot_home_take(t, bytes) : slot_mapped_take(t, bytes);
 
@@ -249,7 +249,7 @@ static void slot_drop(struct mprof_thread *t)
 	if (!x)
 		return;
 	__atomic_store_n(&x->kind, MPROF_EXTENT_FREE, __ATOMIC_RELEASE);
-	if (x == t->home) /* empty, and mapped for the next thread */
+	if (x == t->home) /* it is empty, and stays mapped for the next thread */
 		return;
 	sys_munmap(x, t->slot_bytes);
 	__atomic_fetch_sub(&mp_local->mapped_slots, 1, __ATOMIC_RELAXED);
@@ -298,7 +298,7 @@ static int slot_chunk_write(const struct mprof_thread *t, size_t used)
 	return 0;
 }
 
-/* Copies and empties the slot, which exists. */
+/* Copies the slot to a chunk and empties it.  The slot must exist. */
 static int slot_empty(struct mprof_thread *t)
 {
 	size_t used = (size_t)((char *)t->cur - (char *)(t->slot + 1));
@@ -311,7 +311,7 @@ static int slot_empty(struct mprof_thread *t)
 	if (ret < 0)
 		return ret;
 	t->flushes++;
-	/* Also the values of a LONG record whose head was never stored. */
+	/* Also clear the values of a LONG record whose head was never stored. */
 	__builtin_memset(t->slot + 1, 0, used + LONG_BYTES < room ? used + LONG_BYTES : room);
 	/* A number without a chunk would look like a lost chunk. */
 	t->seq += used != 0;
@@ -319,7 +319,7 @@ static int slot_empty(struct mprof_thread *t)
 	return 0;
 }
 
-/* Begins the next chunk: in this slot, in a larger one, or in the first one. */
+/* Begins the next chunk: in this slot, a larger one, or a first one. */
 static int slot_flush(struct mprof_thread *t)
 {
 	int ret = t->slot ? slot_empty(t) : mp_slot_take(t);
@@ -330,7 +330,8 @@ static int slot_flush(struct mprof_thread *t)
 	return mp_slot_take(t);
 }
 
-/* A chunk was written: checks whether old ones can be dropped, or the budget is spent. */
+/* Called after a chunk was written: checks whether old chunks can be dropped, or the budget is
+ * spent. */
 static void slot_written(void)
 {
 	if (mp_config.last_bytes | mp_config.last_seconds)

@@ -18,8 +18,8 @@
 /* Adds to the memory that we use in this process.  Any thread. */
 void mp_self_bytes(int64_t more);
 /*
- * t's slot of event words (module.h); t is the caller's, or belongs to no thread any more.  0 or
- * -errno.  flush and release block signals themselves; take must be called with signals blocked.
+ * t's slot of event words (module.h).  t is the caller's record, or its thread has ended. 0 or
+ * -errno. flush and release block signals themselves; take must be called with signals blocked.
  */
 int mp_slot_take(struct mprof_thread *t);
 int mp_slot_flush(struct mprof_thread *t);
@@ -29,8 +29,8 @@ int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);
 /* Takes a new part of the file, reserves and maps it, so that a store to it cannot fail. */
 int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
 /*
- * A map function for pools: whole pages of records, each an extent of kind `as`; the rest of the
- * last page is a free extent.  0 or -errno.
+ * The map function of a pool of records: maps whole pages of records, each an extent of kind `as`;
+ * the rest of the last page is a free extent.  0 or -errno.
  */
 int mp_slots_map_records(const struct mp_pool_kind *kind, uint32_t units, enum mprof_extent_kind as,
 			 struct mp_piece *out);

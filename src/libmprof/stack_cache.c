@@ -55,7 +55,7 @@ static void *cache_units_take(size_t bytes)
 	return mp_pool_memory(&mp_local->caches, &kind, (uint32_t)((bytes + UNIT - 1) / UNIT));
 }
 
-/* The list that keeps unused arrays for `room`; larger ones are separate mappings. */
+/* Returns the list of unused arrays for `room`; larger arrays have their own mappings. */
 static unsigned cache_size_of(uint32_t room)
 {
 	return (unsigned)__builtin_ctz(room / FIRST_ROOM);
@@ -121,7 +121,7 @@ static struct stack_cache *cache_new(void)
 	return c;
 }
 
-/* Drops the outermost `drop` frames; the remaining frames have no stack numbers then. */
+/* Drops the outermost `drop` frames; the remaining frames lose their stack numbers. */
 static void cache_drop_outer(struct stack_cache *c, uint32_t drop, uint32_t kept)
 {
 	uint64_t h = ~mp_stacks_seed;
@@ -146,7 +146,7 @@ void mp_cache_spend(struct stack_cache *c, uint64_t frames)
 	c->budget = c->budget > frames ? c->budget - (uint32_t)frames : 0;
 	if (c->budget)
 		return;
-	c->id = 0; /* it may have more frames than can stay */
+	c->id = 0; /* the stack may have more frames than the cache keeps */
 	c->room = c->room < STACK_ROOM ? c->room : STACK_ROOM;
 }
 
@@ -178,7 +178,8 @@ static int cache_is_in(uintptr_t at, const struct area *a)
 	return at - a->low < a->high - a->low;
 }
 
-/* A thread's initial stack exists as long as the thread; glibc's contain its TLS at the top. */
+/* Is this the thread's initial stack?  It exists as long as the thread; glibc's contain its TLS
+ * at the top. */
 static int cache_is_home(const struct area *a)
 {
 	return cache_is_in(main_stack, a) ||
@@ -203,7 +204,8 @@ static int cache_are_readable(uintptr_t low, uintptr_t high)
 	return 1;
 }
 
-/* Near the top of a stack: uses no descriptor, whose number another thread may rely on. */
+/* Finds the area without a descriptor, whose number another thread may rely on, if sp is near
+ * the top of a stack. */
 static int cache_is_near(uintptr_t top, uintptr_t sp, struct area *out)
 {
 	enum { NEAR = 1 << 20 };
@@ -240,13 +242,13 @@ static int cache_has_grown(struct stack_cache *c, uintptr_t sp)
 }
 
 /*
- * 0: unknown, for example deep in a stack without /proc, as after chroot.  Asking takes system
- * calls, so after each failure the next attempt waits for twice as many calls.
+ * Returns 0 if the area is unknown, for example deep in a stack without /proc, as after chroot.
+ * Asking takes system calls, so after each failure the next attempt waits for twice as many calls.
  */
 static int cache_find_area(struct stack_cache *c, uintptr_t sp, struct area *out)
 {
 	enum { BLIND_MOST = 4095 };
-	const uintptr_t top = (uintptr_t)&mprof_self; /* of any thread but the first one */
+	const uintptr_t top = (uintptr_t)&mprof_self; /* of any thread except the first one */
 
 	if (mp_stack_use_home(sp, &out->low, &out->high)) {
 		out->flags = AREA_READABLE | 2;

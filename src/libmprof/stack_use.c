@@ -25,16 +25,16 @@
 
 #define RECORD	      (sizeof(struct mprof_extent) + sizeof(struct mprof_stack_use))
 #define FIRST	      21u   /* as many as fit one page of 4096 */
-#define KEPT	      4096u /* ended threads; beyond, only the one that used most */
+#define KEPT	      4096u /* ended threads; of further ones, only the one that used most */
 #define LOOKED_AT     4096u /* threads that run when the process ends */
 #define PAGES_AT_ONCE 512u
 #define WINDOWS_MAX   4096u /* of PAGES_AT_ONCE pages each: covers a stack of 8 GiB */
 
-static __thread struct mprof_stack_use *use; /* in the file; NULL: none */
-static __thread uint32_t over;		     /* it ended: libc frees memory after that */
+static __thread struct mprof_stack_use *use; /* in the file, or NULL */
+static __thread uint32_t over; /* 1 after it ended, because libc frees memory after that */
 /* A forked child keeps these values: its thread runs on the same stack. */
-static __thread uintptr_t stack_high;	     /* 0: unknown */
-static __thread uintptr_t stack_low, mapped; /* 0: unknown; where the mapping ends */
+static __thread uintptr_t stack_high;	     /* 0 if unknown */
+static __thread uintptr_t stack_low, mapped; /* 0 if unknown; where the mapping ends */
 
 struct mp_stack_room mp_stack_room(const pthread_attr_t *attr)
 {
@@ -146,7 +146,7 @@ static struct mprof_stack_use *use_take(uint32_t number)
 	return u;
 }
 
-/* Traces and profiles hold records of stack use; counts files do not. */
+/* Does the file keep stack use?  Traces and profiles do; counts files do not. */
 static int uses_are_kept(void)
 {
 	return mp_recording() && mp_file.header && !mp_file.broken && mp_local->alive &&
@@ -196,7 +196,7 @@ void mp_stack_use_forked(void)
 
 /* ---- pages ---- */
 
-/* Resident pages found below `at`, of a stack that ends at `high`. */
+/* Resident pages below `at` in a stack that ends at `high`. */
 struct found {
 	uintptr_t high, lowest;
 	uint64_t bytes;
@@ -217,8 +217,8 @@ static void count_pages(struct found *f, uintptr_t from, const unsigned char *pa
 }
 
 /*
- * From the top down to low, or to where nothing is mapped: mincore fails for a range with a gap, so
- * ranges are halved there.
+ * Looks from the top down to `low`, or to where nothing is mapped: mincore fails for a range with a
+ * gap, so ranges are halved there.
  */
 static void look_at_pages(struct found *f, uintptr_t low)
 {
@@ -243,7 +243,7 @@ static void look_at_pages(struct found *f, uintptr_t low)
 static void use_look(struct mprof_stack_use *u)
 {
 	struct found f = { .high = u->high, .lowest = u->high };
-	/* If the bounds are unknown: not beyond what is known to be this stack. */
+	/* If the bounds are unknown, do not look beyond what is known to be this stack. */
 	uint64_t bytes = u->limit ? u->limit : u->deepest;
 
 	if (!bytes && (int)u->tid == mp_local->pid)
@@ -259,7 +259,7 @@ static uint64_t most_of(const struct mprof_stack_use *u)
 	return u->touched > u->deepest ? u->touched : u->deepest;
 }
 
-/* Of threads beyond KEPT, keeps the one that used most. */
+/* Releases a record; of threads beyond KEPT, keeps the one that used most. */
 static void use_release_locked(struct mp_local *l, struct mprof_stack_use *u)
 {
 	struct mprof_stack_use *less = u, *most = l->uses_most;
@@ -302,7 +302,7 @@ void mp_stack_use_end(void)
 	mp_unlock_blocking(&mp_local->uses_lock, &signals);
 }
 
-/* 1: a running thread. */
+/* Is it the record of a running thread? */
 static int use_is_live(const struct mprof_extent *x)
 {
 	const struct mprof_stack_use *u = (const struct mprof_stack_use *)(x + 1);

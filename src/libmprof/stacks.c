@@ -25,15 +25,15 @@
 #include "sys.h"
 #include "unwind.h"
 
-#define PIECE	    1024u /* new frames of one definition: fits the smallest slot */
+#define PIECE	    1024u /* new frames of one definition: it fits the smallest slot */
 #define SIGNALS	    16384u
 #define TABLE_FIRST (1u << 14)
-#define TABLE_MOST  (1u << 24) /* 256 MiB: further stacks are not kept but counted */
+#define TABLE_MOST  (1u << 24) /* 256 MiB: further stacks are counted but not kept */
 
 struct entry {
 	uint64_t hash; /* 0: free */
 	uint32_t id;   /* 0: not stored yet */
-	uint32_t next; /* a hint: the entry of the stack that followed this one the last time */
+	uint32_t next; /* a hint: the entry of the stack that followed this one last time */
 };
 
 struct stack_table {
@@ -44,7 +44,7 @@ struct stack_table {
 uint64_t mp_stacks_seed MP_HIDDEN = 0x243f6a8885a308d3ull;
 static struct stack_table *table;
 static uint32_t last_id;
-static uint32_t through_signals; /* stacks that lead through a handler */
+static uint32_t through_signals; /* stacks that lead through a signal handler */
 
 uint32_t mp_stacks_count(void)
 {
@@ -84,11 +84,12 @@ void mp_stacks_unlock(const uint64_t *signals)
 /*
  * Where stack records go: a slot that any number of threads append to, without a lock, because a
  * handler may jump out anywhere.  The thread that turns the zero word at the end into a GAP of n
- * words owns these n words; a jump out, or a kill, leaves the gap.  A slot is not emptied: records
- * are few, and another thread may still be writing to it.  When it is full, a larger one follows.
+ * words owns these n words; a jump out, or a kill, leaves the gap.  A slot is not emptied, because
+ * records are few and another thread may still be writing to it.  When it is full, a larger one
+ * follows.
  */
 struct mp_stream {
-	struct mprof_thread slot; /* as if of a thread without a number */
+	struct mprof_thread slot; /* has no thread, and number 0 */
 	uint64_t *word;
 	uint32_t words, end; /* end: near the first zero word, never beyond it */
 };
@@ -106,7 +107,7 @@ static uint32_t stream_record_words(uint64_t first)
 	return first >> 4 ? (uint32_t)(first >> 4) : 1;
 }
 
-/* NULL if the slot is full. */
+/* Claims n words; NULL if the slot is full. */
 static uint64_t *stream_claim(struct mp_stream *s, uint32_t n)
 {
 	uint32_t at = s ? __atomic_load_n(&s->end, __ATOMIC_RELAXED) : 0;
@@ -125,7 +126,8 @@ static uint64_t *stream_claim(struct mp_stream *s, uint32_t n)
 	return NULL;
 }
 
-/* Adds the slot that follows `full`, which may be NULL.  stream_lock held.  0 or -errno. */
+/* Adds the slot that follows `full`, which may be NULL.  The caller holds stream_lock.  0 or
+ * -errno. */
 static int stream_next_locked(const struct mp_stream *full)
 {
 	struct mp_local *l = mp_local;
@@ -149,7 +151,7 @@ static int stream_next_locked(const struct mp_stream *full)
 	return 0;
 }
 
-/* NULL, and *error is -errno. */
+/* Claims n words in the current or next slot.  NULL with -errno in *error. */
 static uint64_t *stream_claim_anywhere(uint32_t n, int *error)
 {
 	uint64_t signals, *place;
@@ -212,7 +214,7 @@ int mp_stacks_flush(void)
 /*
  * Half the cost of a number is waiting for the cache line of its entry.  Programs repeat
  * themselves, so the entry that followed the last time is prefetched one call ahead.  With several
- * threads the hints stay as they were: threads would overwrite each other's.
+ * threads the hints do not change, because threads would overwrite each other's.
  */
 MPROF_HOT void stacks_look_ahead(struct stack_cache *c, struct stack_table *t, uint32_t at)
 {
@@ -247,7 +249,7 @@ static uint32_t stacks_look(struct stack_cache *c, struct stack_table *t, uint64
 	}
 }
 
-/* The id of hash from now on: this one, or what another thread stored before. */
+/* Stores an id for `hash`; returns it, or the id that another thread stored before. */
 static uint32_t stacks_put(struct stack_table *t, uint64_t hash, uint32_t id)
 {
 	for (uint64_t i = hash;; i++) {
@@ -317,7 +319,8 @@ static int stacks_grow(void)
 	return ret;
 }
 
-/* Frames [from, from + n) of c as a stack that joins `owner` at `depth`.  Its id; 0 and -errno. */
+/* Defines frames [from, from + n) of c as a stack that joins `owner` at `depth`.  Returns its
+ * id; 0 with -errno in *error. */
 static uint32_t stacks_define(const struct stack_cache *c, uint32_t from, uint32_t n,
 			      uint32_t owner, uint32_t depth, unsigned flags, int *error)
 {
@@ -336,7 +339,7 @@ static uint32_t stacks_define(const struct stack_cache *c, uint32_t from, uint32
 	return id;
 }
 
-/* Before the first record: records the loaded objects. */
+/* Called before the first record: records the loaded objects. */
 static MPROF_COLD int stream_begin(void)
 {
 	uint64_t signals;
@@ -349,8 +352,8 @@ static MPROF_COLD int stream_begin(void)
 }
 
 /*
- * Frames from `first` on are the stack; those before `kept` are in `owner`.  A stack of very many
- * new frames is defined in pieces, each joining the previous one.
+ * Adds the stack of the frames from `first` on; `owner` has those before `kept`.  A stack with very
+ * many new frames is defined in pieces, each joining the previous one.
  */
 static uint32_t stacks_add(const struct stack_cache *c, uint64_t hash, uint32_t first,
 			   uint32_t kept, unsigned flags)
@@ -380,7 +383,7 @@ static uint32_t stacks_add(const struct stack_cache *c, uint64_t hash, uint32_t 
 		  : mp_stacks_none();
 }
 
-/* Deeper than DEPTH: only its innermost frames, which nothing can join. */
+/* Handles a stack deeper than DEPTH: keeps only its innermost frames, which nothing can join. */
 static MPROF_COLD uint32_t stacks_innermost(struct stack_cache *c)
 {
 	uint32_t first = c->n - (uint32_t)mp_config.depth, id;

@@ -2,8 +2,8 @@
 /*
  * stacks.h - the stack of a call as a number: the interface for the rest of the library.
  *
- * unwind.h lists the files behind it.  Stacks are numbered from 1; 0 means that
- * no stack was found, and is counted as lost.
+ * unwind.h lists the files behind it.  Stacks are numbered from 1; 0 means that no stack was found,
+ * which counts as a loss.
  */
 #pragma once
 
@@ -11,14 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* unwind.c: the stack of the caller at pc, with the sp of that time and the current fp. */
+/* unwind.c: returns the stack of the caller at pc, whose sp was `sp`; fp is the current frame
+ * pointer. */
 uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
-/* Memory is being unmapped: a stack may lie in it. */
+/* Call this when memory is being unmapped, because a stack may lie in it. */
 void mp_stacks_unmapped(uintptr_t at, size_t bytes);
-void mp_stack_forget(struct mprof_thread *t); /* the record goes to another thread */
+void mp_stack_forget(struct mprof_thread *t); /* the record is about to be used by another thread */
 /* capture.c: applies UNWIND.  0 or -errno. */
 int mp_stacks_start(void);
-/* rules.c: code may have been unloaded */
+/* rules.c: call this when code may have been unloaded. */
 void mp_rules_forget(void);
 void mp_rules_forked(void); /* in a child: ends what a thread of the parent had begun */
 /* stacks.c */

@@ -6,7 +6,7 @@
 #include "sys.h"
 #include "text.h"
 
-/* Reads a file of /proc into buffer, NUL-terminated.  Its length. */
+/* Reads a file of /proc into buffer, NUL-terminated.  Returns its length. */
 static long status_read_proc(const char *path, char *buffer, size_t size)
 {
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
@@ -18,7 +18,7 @@ static long status_read_proc(const char *path, char *buffer, size_t size)
 	return n > 0 ? n : 0;
 }
 
-/* A field of /proc/self/stat after the second, which ends with the last ')'. */
+/* Reads a field of /proc/self/stat after the second one, which ends with the last ')'. */
 static uint64_t status_stat_number(int wanted)
 {
 	char line[1024];
@@ -51,7 +51,8 @@ uint64_t mp_break_start(void)
 	return status_stat_number(47);
 }
 
-/* A number from a file of lines such as /proc/self/status; key includes the colon.  0: none. */
+/* Reads a number from a file of lines such as /proc/self/status; key includes the colon.  0 if
+ * missing. */
 static uint64_t status_number(const char *path, const char *key)
 {
 	char text[4096];
@@ -68,7 +69,7 @@ static uint64_t status_number(const char *path, const char *key)
 	return value;
 }
 
-/* How many seccomp filters apply to this process; since Linux 5.9. */
+/* Returns how many seccomp filters apply to this process; since Linux 5.9. */
 uint32_t mp_seccomp_filters(void)
 {
 	return (uint32_t)status_number("/proc/self/status", "Seccomp_filters:");
@@ -79,7 +80,7 @@ uint64_t mp_high_water(void)
 	return status_number("/proc/self/status", "VmHWM:") * 1024;
 }
 
-/* Mapped and resident pages now.  0, or -1 without /proc. */
+/* Counts mapped and resident pages now.  0, or -1 without /proc. */
 int mp_memory_pages(uint64_t *mapped, uint64_t *resident)
 {
 	char line[128];
@@ -90,7 +91,7 @@ int mp_memory_pages(uint64_t *mapped, uint64_t *resident)
 	return used && text_parse(line + used + 1, 10, resident) ? 0 : -1;
 }
 
-/* Bytes; memory that is available to programs does not count as used. */
+/* Sets *bytes; memory that is available to programs does not count as used. */
 int mp_system_used(uint64_t *bytes)
 {
 	uint64_t all = status_number("/proc/meminfo", "MemTotal:") * 1024;

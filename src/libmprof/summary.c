@@ -26,7 +26,7 @@ static char folded_path[4096], text_path[4096],
 
 /* ---- settings ---- */
 
-/* The name of a directory may contain a %. */
+/* Escapes %, because the name of a directory may contain one. */
 static void know_path(char *to, const char *path)
 {
 	struct text t = text_on(to, 4096);
@@ -95,7 +95,7 @@ static void say_number(struct summary *s, uint64_t n)
 	put(s, buffer, t.used);
 }
 
-/* With separators, aligned to the right if width is not 0. */
+/* Writes a number with separators, aligned to the right if width is not 0. */
 static void say_count(struct summary *s, int64_t v, size_t width)
 {
 	uint64_t n = v > 0 ? (uint64_t)v : 0;
@@ -292,7 +292,7 @@ static void say_bins(struct summary *s, const uint64_t *calls, const uint64_t *l
 	}
 }
 
-/* A new file begins with a line of titles. */
+/* Writes the table; a new file begins with a line of titles. */
 static void write_stat(struct summary *s, int new)
 {
 	const uint64_t hz = mp_file.header->clock_hz, ticks = mprof_ticks() - s->heap.began_ticks;
@@ -328,7 +328,7 @@ static void remark(const char *path, long error)
 	mp_fact_remark(buffer);
 }
 
-/* 1: s->fd is an existing descriptor or special file; nothing is renamed. */
+/* Opens an existing descriptor or special file; then nothing is renamed.  Returns 1 if it did. */
 static int open_other(struct summary *s)
 {
 	struct stat st;
@@ -357,7 +357,7 @@ static void open_new(struct summary *s)
 /* Renames the complete file into place; an earlier one becomes PATH.old. */
 static void into_place(struct summary *s)
 {
-	char *old = s->out; /* flushed, so free to use */
+	char *old = s->out; /* it was flushed, so we can use it */
 	struct text t = text_on(old, SUMMARY_OUT);
 	int ret;
 
@@ -456,7 +456,7 @@ void mp_summary_write(const char *what, int number, const char *why)
 	const int stat = mp_has_word(what, "stat");
 	uint32_t *lock = &mp_local->summary_lock, none = 0;
 
-	/* A signal's dump within another dump is left out. */
+	/* A dump that a signal requests during another dump is omitted. */
 	if ((!folded && !text && !stat) ||
 	    !__atomic_compare_exchange_n(lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;

@@ -17,14 +17,14 @@
 #include "text.h"
 
 #define SUMMARY_MAPS   32u
-#define SUMMARY_CHAIN  64u /* nested forks that defined stacks */
+#define SUMMARY_CHAIN  64u /* at most this many nested forks that defined stacks */
 #define SUMMARY_OUT    32768u
-#define SUMMARY_NAMING 2000000000u /* ns; afterwards, addresses are printed instead of names */
+#define SUMMARY_NAMING 2000000000u /* ns, after which addresses are printed instead of names */
 
-/* Figures of a stack, or of a node without those below it. */
+/* Figures of a stack, or of a node without its descendants. */
 struct summary_values {
 	int64_t calls, bytes, live_calls, live_bytes, peak_bytes;
-	int64_t elapsed; /* of samples, ticks */
+	int64_t elapsed; /* in ticks, of samples */
 };
 
 struct summary_object {
@@ -34,10 +34,10 @@ struct summary_object {
 	uint64_t bias, first, end;
 };
 
-/* Of one record, in the order of the file. */
+/* One frame of a record, in the order of the file. */
 struct summary_frame {
 	uint64_t address;
-	uint32_t object; /* index + 1; 0: in none */
+	uint32_t object; /* index + 1; 0 = in no object */
 	uint32_t name;
 };
 
@@ -48,7 +48,7 @@ struct summary_name {
 
 /* A path of names; [0] is the root. */
 struct summary_node {
-	uint32_t parent, name, depth, next; /* next: of those with this hash */
+	uint32_t parent, name, depth, next; /* next: the next node with this hash */
 	struct summary_values v;
 };
 
@@ -63,7 +63,7 @@ struct summary {
 		size_t bytes;
 	} map[SUMMARY_MAPS];
 	unsigned maps;
-	int failed; /* no memory: the other fields are undefined */
+	int failed; /* 1 without memory: the other fields are undefined */
 	char *file;
 	uint64_t file_bytes;
 	struct summary_source chain[SUMMARY_CHAIN];
@@ -80,7 +80,7 @@ struct summary {
 	uint32_t names, *name_hash, name_mask;
 	struct summary_node *node;
 	uint32_t nodes, *node_hash, node_mask;
-	char *text; /* of generated names */
+	char *text; /* text of generated names */
 	size_t text_used, text_bytes;
 	struct mprof_heap_totals heap;
 	uint64_t sizes[MPROF_SIZE_BINS], freed_sizes[MPROF_SIZE_BINS];
@@ -88,7 +88,7 @@ struct summary {
 	int estimated;
 	int sums_only; /* made by summary_sums(): only `total` is filled */
 	uint64_t began_ns;
-	/* Writing. */
+	/* Used while writing. */
 	int fd;
 	long error;
 	size_t used;
@@ -97,13 +97,14 @@ struct summary {
 	uint32_t line[65536 + 8]; /* nodes of a stack */
 };
 
-/* Zeroed memory until summary_end(); NULL: no memory, and s->failed is set. */
+/* Returns memory that is zeroed and lasts until summary_end(); without memory NULL, and
+ * s->failed is set. */
 void *summary_memory(struct summary *s, size_t bytes);
 uint32_t summary_name(struct summary *s, const char *name, size_t bytes);
 
 /* summary_read.c: reads this process's part of the run's file; NULL without a file. */
 struct summary *summary_begin(void);
-/* Sums only, without stacks. */
+/* Reads sums only, without stacks. */
 struct summary *summary_sums(void);
 void summary_end(struct summary *s);
 

@@ -23,8 +23,8 @@ struct naming {
 	const struct summary_object *object;
 	uint32_t *index; /* frames, by object and address */
 	uint32_t n;
-	uint64_t *best; /* as index: start of the symbol + 1, rank of its name */
-	uint32_t *name; /* offset of its name in the string table */
+	uint64_t *best; /* by the same index: start of the symbol + 1, rank of its name */
+	uint32_t *name; /* by the same index: offset of its name in the string table */
 	int fd;
 	Elf64_Ehdr head;
 };
@@ -85,7 +85,7 @@ static int read_at(int fd, void *to, uint64_t bytes, uint64_t offset)
 	return 0;
 }
 
-/* A part of the file, in memory until it is unmapped (*bytes); NULL on failure. */
+/* Reads a part of the file into memory that the caller unmaps (*bytes); NULL on failure. */
 static void *part_of(const struct naming *m, const Elf64_Shdr *h)
 {
 	void *at = h->sh_size && h->sh_size < SYMBOLS_MOST ? sys_memory(h->sh_size + 1) : NULL;
@@ -102,7 +102,8 @@ static int section(const struct naming *m, unsigned i, Elf64_Shdr *h)
 	return read_at(m->fd, h, sizeof(*h), m->head.e_shoff + (uint64_t)i * sizeof(*h));
 }
 
-/* A rebuilt file has another id, and its functions at other addresses. */
+/* Does the file have the object's build-id?  A rebuilt file has another one, and its functions
+ * at other addresses. */
 static int has_id(const struct naming *m)
 {
 	const struct summary_object *o = m->object;
@@ -200,7 +201,7 @@ static void take_symbol(struct naming *m, const Elf64_Sym *y, const char *string
 		}
 }
 
-/* Copies the names, so that the table can be unmapped. */
+/* Copies the names, so that the symbol table can be unmapped. */
 static void keep_names(struct naming *m, const char *strings, uint64_t bytes)
 {
 	struct summary *s = m->s;
@@ -281,7 +282,7 @@ static uint32_t made_up(struct summary *s, const struct summary_frame *f)
 	return summary_name(s, s->text + s->text_used - t.used, t.used);
 }
 
-/* Our own library: its frames are not the program's. */
+/* Is the object our own library, whose frames are not the program's? */
 static int is_ours(const struct summary_object *o)
 {
 	static const char ours[] = "/libmprof.so";

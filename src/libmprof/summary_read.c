@@ -53,7 +53,7 @@ static int read_file(struct summary *s)
 	return s->file ? 0 : -1;
 }
 
-/* The next extent at or after *at, which is moved behind it; NULL at the end. */
+/* Returns the next extent at or after *at, and moves *at past it; NULL at the end. */
 static const struct mprof_extent *next_extent(const struct summary *s, uint64_t *at)
 {
 	for (; *at + sizeof(struct mprof_extent) <= s->file_bytes; *at += MPROF_EXTENT_ALIGN) {
@@ -81,7 +81,7 @@ static int in_chain(const struct summary *s, const struct mprof_extent *x)
 	return 0;
 }
 
-/* The process whose stacks this one continues, according to the fact of its start. */
+/* Finds the process whose stacks this one continues, according to its START fact. */
 static int find_parent(struct summary *s)
 {
 	const struct summary_source *child = &s->chain[s->links - 1];
@@ -129,7 +129,7 @@ struct reading {
 	int fill;
 };
 
-/* The object at this address now; the most recent one. */
+/* Returns the object that is at this address now, the most recent one. */
 static uint32_t object_at(const struct reading *r, uint64_t address)
 {
 	for (uint32_t i = r->object; i-- > r->s->first_object;) {
@@ -269,7 +269,7 @@ static uint32_t child_of(struct summary *s, uint32_t parent, uint32_t name)
 	return i;
 }
 
-/* A second pass, after the frames got names. */
+/* A second pass, after the frames have names. */
 static void place_stack(struct reading *r, const uint64_t *w, uint32_t n)
 {
 	struct summary *s = r->s;
@@ -305,7 +305,7 @@ uint32_t summary_name(struct summary *s, const char *name, size_t bytes)
 	return s->names;
 }
 
-/* A power of two above twice n, minus one. */
+/* Returns a power of two above 2 * n, minus one. */
 static uint32_t mask_for(uint64_t n)
 {
 	uint32_t mask = 63;

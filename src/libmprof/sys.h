@@ -84,7 +84,7 @@ static inline long sys_pread(int fd, void *buf, size_t n, uint64_t offset)
 {
 	return mp_sys(SYS_pread64, fd, (long)buf, (long)n, (long)offset, 0, 0);
 }
-/* A pointer, or a value >= -4095ul that is -errno: test with sys_failed(). */
+/* Returns a pointer, or a value >= -4095ul that is -errno: test it with sys_failed(). */
 static inline void *sys_mmap(void *at, size_t n, int prot, int flags, int fd, uint64_t offset)
 {
 #ifdef MP_FAKE_PAGE
@@ -107,7 +107,7 @@ static inline int sys_madvise(void *at, size_t n, int advice)
 {
 	return (int)mp_sys(SYS_madvise, (long)at, (long)n, advice, 0, 0, 0);
 }
-/* One byte for each page into pages[]; bit 0: it is resident.  at: the start of a page. */
+/* Stores one byte for each page into pages[]; bit 0 = it is resident.  at: the start of a page. */
 static inline int sys_mincore(uintptr_t at, size_t n, unsigned char *pages)
 {
 #ifdef MP_FAKE_PAGE
@@ -148,7 +148,7 @@ static inline int sys_link(const char *from, const char *to)
 {
 	return (int)mp_sys(SYS_linkat, AT_FDCWD, (long)from, AT_FDCWD, (long)to, 0, 0);
 }
-/* flags: 1 never replaces */
+/* flags: 1 = never replace */
 static inline int sys_rename(const char *from, const char *to, int flags)
 {
 	return (int)mp_sys(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, flags, 0);
@@ -194,13 +194,13 @@ static inline void sys_yield(void)
 	mp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
-/* Can 8 bytes at p be read?  An invalid `how` makes the kernel read them and fail. */
+/* Can 8 bytes at p be read?  With an invalid `how` the kernel reads them and then fails. */
 static inline int sys_readable(const void *p)
 {
 	return mp_sys(SYS_rt_sigprocmask, -1, (long)p, 0, 8, 0, 0) != -EFAULT;
 }
 
-/* Anonymous private memory, or NULL. */
+/* Maps anonymous private memory; NULL on failure. */
 static inline void *sys_memory(size_t n)
 {
 	void *p = sys_mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -60,7 +60,8 @@ static inline void text_hex(struct text *t, uint64_t n, int width)
 		text_char(t, "0123456789abcdef"[n >> (4 * i) & 15]);
 }
 
-/* Parses digits of a base.  Number of characters used; 0: none, or overflow. */
+/* Parses digits of a base.  Returns the number of characters used; 0 without digits or on
+ * overflow. */
 static inline size_t text_parse(const char *s, unsigned base, uint64_t *out)
 {
 	size_t i;
@@ -97,12 +98,12 @@ static inline size_t text_length(const char *s)
 }
 
 /*
- * The value of environment variable `name` or NULL.  Only during initialisation: later the program
- * may change its environment at the same time.
+ * Returns the value of environment variable `name`, or NULL.  Only during initialisation: later the
+ * program may change its environment at the same time.
  */
 const char *text_getenv(const char *name);
 
-/* A path without its directory. */
+/* Returns a path without its directory. */
 static inline const char *text_base(const char *path)
 {
 	const char *base = path;

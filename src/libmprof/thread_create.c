@@ -70,7 +70,7 @@ static int start_run_thrd(void *given)
 	return routine(arg);
 }
 
-/* NULL: nothing to pass on, or out of memory. */
+/* Returns NULL if there is nothing to pass on, or without memory. */
 static struct mp_start *start_about_to(void *arg, const pthread_attr_t *attr)
 {
 	struct mp_start *s = NULL;
@@ -102,7 +102,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	return ret;
 }
 
-/* libc's does not go through pthread_create. */
+/* glibc's own version does not go through pthread_create. */
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 {
 	struct mp_start *s = start_about_to(arg, NULL);

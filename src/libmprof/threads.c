@@ -45,17 +45,19 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_thread) <= RECORD_LINES * LINE, "a recor
 
 struct mp_local *mp_local MP_HIDDEN;
 struct mprof_thread mp_nobody MP_HIDDEN;
-static struct mprof_thread trial; /* always zero: a thread that has it is making a trial call */
+static struct mprof_thread trial; /* always zero; a thread that has it is making a trial call */
 static __thread uint32_t given_number; /* assigned by the creator before the first event */
 /*
- * sp while this thread holds a lock or creates its record, when a signal handler's call must not.
+ * The stack pointer while this thread holds a lock or creates its record: a call in a signal
+ * handler must do neither.
  */
 static __thread uintptr_t entering;
 static __thread uint32_t reached;
-/* From mp_quiet_begin: the stack pointer there, and the record to restore. */
+/* Set by mp_quiet_begin: the stack pointer there, and the record to restore. */
 static __thread uintptr_t quiet;
 static __thread struct mprof_thread *quiet_self;
-static __thread const uintptr_t *quiet_words; /* each has its own address; NULL: none */
+static __thread const uintptr_t
+    *quiet_words; /* each call has its own address; NULL if it has none */
 static __thread uint32_t rounds;
 static pthread_key_t key;
 static int key_made;
@@ -63,12 +65,13 @@ static int key_made;
 __attribute__((visibility("default"))) __thread struct mprof_thread *mprof_self = &mp_nobody;
 
 /*
- * 0 free, 1 held, 2 held and waited for.  Waiting sleeps after a while: a spinning thread of a
+ * 0 free, 1 held, 2 held with waiters.  Waiting sleeps after a while: a spinning thread of a
  * realtime class would never let the holder run.
  */
 void mp_lock(uint32_t *lock)
 {
-	/* A handler may jump out of the thread that was woken: another one must wake up then. */
+	/* A handler may jump away in the thread that was woken: then another thread must wake
+	 * up. */
 	static const struct timespec later = { 1, 0 };
 
 	for (unsigned tries = 0; tries < 64; tries++) {
@@ -143,7 +146,7 @@ static struct mprof_thread *thread_record_of(void **node)
 		    : NULL;
 }
 
-/* Moves the list of ended threads, most recent first, to that of zombies, oldest first. */
+/* Moves the list of ended threads, most recent first, to the list of zombies, oldest first. */
 static void **thread_turn_round(struct mp_local *l)
 {
 	void **node = mp_list_take(&l->ended, 1), **last = node, **older = NULL, **next;
@@ -207,13 +210,13 @@ static struct mprof_thread *thread_record_new(void)
 
 static uint32_t thread_number_new(void)
 {
-	static uint32_t numbers; /* in modes without a file */
+	static uint32_t numbers; /* assigned in modes without a file */
 
 	return __atomic_add_fetch(mp_file.header ? &mp_file.header->threads : &numbers, 1,
 				  __ATOMIC_RELAXED);
 }
 
-/* The main thread's number is valid as long as the process: its record is not reclaimed. */
+/* The main thread's number is valid as long as the process, so its record is not reclaimed. */
 static void thread_leave_behind(struct mprof_thread *t)
 {
 	__atomic_fetch_sub(&mp_local->live_threads, 1, __ATOMIC_RELAXED);
@@ -239,7 +242,8 @@ static void thread_end(void *record)
 	entering = 0;
 }
 
-/* Called by a thread's first instruction: its end must be noticed even if it never allocates. */
+/* Called by a thread's first instruction, because its end must be noticed even if it never
+ * allocates. */
 void mp_thread_begins(uint32_t number, const struct mp_stack_room *room)
 {
 	given_number = number;
@@ -257,7 +261,8 @@ int mp_threads_start(void)
 	mp_local->pid = sys_getpid();
 	mp_local->self_bytes = sizeof(*mp_local);
 	/*
-	 * The values of early keys are inside the thread's own memory: setting one never allocates.
+	 * The values of early keys are inside the thread's own memory, so setting one never
+	 * allocates.
 	 */
 	key_made = pthread_key_create(&key, thread_end) == 0;
 	return 0;
@@ -270,7 +275,7 @@ void mp_threads_forked(void)
 	mp_local->alive = 1;
 	mp_local->pid = sys_getpid();
 	mp_local->self_bytes = sizeof(*mp_local);
-	mp_file.users = 0; /* they were the parent's threads */
+	mp_file.users = 0; /* they belonged to the parent's threads */
 	mprof_self = &mp_nobody;
 	quiet = 0;
 	given_number = 0;
@@ -278,7 +283,7 @@ void mp_threads_forked(void)
 	mp_stack_use_forked();
 }
 
-/* 0 or -errno. */
+/* Creates this thread's record.  0 or -errno. */
 static int thread_new(void)
 {
 	struct mprof_thread *t = thread_record_new();
@@ -304,8 +309,9 @@ static int thread_new(void)
 }
 
 /*
- * With signals blocked: a handler that jumped out would leave a record without an owner, an unused
- * number, and one thread too many in live_threads.  SIGBUS is unblocked: hence `entering`.
+ * Called with signals blocked: a handler that jumped away would leave a record without an owner, an
+ * unused number, and one thread too many in live_threads.  SIGBUS stays unblocked, hence
+ * `entering`.
  */
 static MPROF_COLD int thread_first_event(void)
 {
@@ -329,8 +335,8 @@ static MPROF_COLD int thread_first_event(void)
 /*
  * Is the function that stored stack pointer `mark` still running below us?  A jump out of a signal
  * handler leaves marks that would silence the thread for ever.  On an alternate stack, pointers
- * cannot be compared: then assume so. between: minimum distance on the stack between the mark and
- * us, if it is.
+ * cannot be compared: then assumes that it is. between: the least distance on the stack between the
+ * mark and us if it is running.
  */
 static int thread_is_under_way(uintptr_t mark, uintptr_t between)
 {
@@ -343,7 +349,7 @@ static int thread_is_under_way(uintptr_t mark, uintptr_t between)
 
 /*
  * Was the quiet call left by a jump or an exception?  Then sp is above its mark, or another
- * function has stored where its words were.  They are read on the thread's own stack only: the
+ * function has overwritten its words.  Reads them only on the thread's own stack, because the
  * program may unmap any other.
  */
 static int quiet_was_left(void)
@@ -404,7 +410,7 @@ int mp_enter(struct mprof_thread **out)
 	return ret;
 }
 
-/* Between the two, calls of this thread to the malloc family are not recorded, only noticed. */
+/* Calls of this thread to the malloc family between the two are not recorded, only noticed. */
 void mp_trial_begin(struct mprof_thread **before)
 {
 	*before = mprof_self;
@@ -420,7 +426,7 @@ int mp_trial_end(struct mprof_thread *before)
 
 void mp_quiet_begin(struct mprof_thread **before, uintptr_t *words)
 {
-	/* The bounds of its stack must be known: what follows may be left. */
+	/* The bounds of its stack must be known, because the call may be left by a jump. */
 	if (words && !mprof_self->number)
 		mp_enter(before);
 	*before = mprof_self;
@@ -435,7 +441,7 @@ void mp_quiet_begin(struct mprof_thread **before, uintptr_t *words)
 	mprof_self = &trial;
 }
 
-/* The record may be newer than mp_quiet_begin: mp_quiet_lift, or a fork. */
+/* The record may be newer than mp_quiet_begin, after mp_quiet_lift or a fork. */
 void mp_quiet_end(struct mprof_thread *before)
 {
 	if (before != &trial && quiet)

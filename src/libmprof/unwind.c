@@ -26,9 +26,9 @@
 struct eh_object mp_own MP_HIDDEN;
 
 struct state {
-	uintptr_t pc; /* as used for lookups: one byte before a return address */
+	uintptr_t pc; /* pc for lookups: one byte before a return address */
 	uintptr_t sp, fp;
-	uintptr_t lr; /* of an interrupted frame, if its return address is in a register; else 0 */
+	uintptr_t lr; /* return address of an interrupted frame if it is in a register, else 0 */
 	uintptr_t at; /* where pc was saved */
 	int exact;    /* a signal interrupted pc itself; the handler's frame has its sp at `uc` */
 	uintptr_t uc, uc_high; /* and lies on a stack that ends here */
@@ -79,7 +79,8 @@ static MPROF_COLD int unwind_leave_signal(struct stack_cache *c, struct state *s
 	return s->pc && mp_cache_area(c, s->sp); /* the handler ran on an alternate stack */
 }
 
-/* Applies a rule that is not a common one.  0: the end; *flags shows if not the outermost frame. */
+/* Applies a rule that is not a common one.  Returns 0 at the end, and sets *flags if that is not
+ * the outermost frame. */
 static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct eh_rule *r,
 					   struct state *s, struct stack_fresh *f, uint32_t *flags)
 {
@@ -127,7 +128,7 @@ static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct e
 	return s->pc + 1 != 0;
 }
 
-/* Applies a plain rule.  1: *s is the caller's frame. */
+/* Applies a plain rule.  Returns 1 if *s is now the caller's frame. */
 static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, struct state *s,
 				       struct stack_fresh *f)
 {
@@ -135,7 +136,7 @@ static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, str
 	uintptr_t slot = SLOT_AT(code, cfa);
 
 	f->how = code & RULE_FP_BASE ? FRESH_USES : 0;
-	/* Below sp: the signal interrupted an epilogue that had restored fp already. */
+	/* A slot below sp is valid only in an epilogue, interrupted after it restored fp. */
 	if (cfa <= s->sp || cfa > c->area.high || cfa & 7 || (slot < s->sp && !s->exact)) {
 		/* Generated code and assembly mark the outermost frame by a frame pointer of 0. */
 		c->flags |= f->how && !s->fp ? 0 : MPROF_STACK_LOST_WAY;
@@ -155,7 +156,8 @@ static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, str
 
 /* ---- the previous stack ---- */
 
-/* [hot] How many of the frames n - 1, n - 2, ... 0 are unchanged, up to the first that is not. */
+/* [hot] Returns how many of the frames n - 1, n - 2, ... 0 are unchanged, up to the first
+ * changed one. */
 MPROF_HOT uint32_t unwind_verify(const struct stack_cache *c, uint32_t n)
 {
 	uint32_t i = n, k = c->slots;
@@ -190,7 +192,7 @@ static void unwind_add_slots(struct stack_cache *c, const struct stack_fresh *in
 		    (struct stack_slot){ inner->deref_slot, c->frame[frame].sp, frame };
 }
 
-/* New frames become frames [kept, n) of the cache.  Returns kept, minus truncated frames. */
+/* Stores the new frames as frames [kept, n) of the cache.  Returns kept, minus truncated frames. */
 static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 {
 	uint32_t needs;
@@ -203,7 +205,7 @@ static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 	h = kept ? c->meta[kept - 1].hash : c->cut ? ~mp_stacks_seed : mp_stacks_seed;
 	needs = kept ? c->meta[kept - 1].needs : 0;
 
-	/* The frame that was joined has a different inner frame now, or none. */
+	/* The frame that was joined has a different inner frame now, or no inner frame. */
 	while (c->slots && c->slot[c->slots - 1].frame + 1 >= kept)
 		c->slots--;
 	if (kept && c->fresh_n)
@@ -247,7 +249,8 @@ static int unwind_leave_interrupted(struct stack_cache *c, struct state *s)
 	return 1;
 }
 
-/* Adds the frame at *s as a new one, and moves *s to its caller.  0: it was the last one. */
+/* Adds the frame at *s as a new one, and moves *s to its caller.  Returns 0 if it was the last
+ * one. */
 static int unwind_walk_one(struct stack_cache *c, struct state *s)
 {
 	uint32_t code = mp_rule(s->pc);
@@ -284,7 +287,7 @@ static int unwind_walk_one(struct stack_cache *c, struct state *s)
 	return 0;
 }
 
-/* For frames that the hot loop cannot unwind, and interrupted ones. */
+/* Handles frames that the hot loop cannot unwind, and interrupted ones. */
 static MPROF_COLD int unwind_slow_step(struct stack_cache *c, struct state *s)
 {
 	do
@@ -295,8 +298,8 @@ static MPROF_COLD int unwind_slow_step(struct stack_cache *c, struct state *s)
 }
 
 /*
- * [hot] The frame *top - 1 of the previous stack recurs, its return address saved at `at`.  1: all
- * frames outside it are unchanged.  Else *top is the next candidate.
+ * [hot] The frame *top - 1 of the previous stack recurs, its return address saved at `at`.  Returns
+ * 1 if all frames outside it are unchanged.  Otherwise sets *top to the next candidate.
  */
 MPROF_HOT int unwind_joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
 {
@@ -315,7 +318,7 @@ MPROF_HOT int unwind_joins(struct stack_cache *c, uint32_t *top, uintptr_t at)
 	return 0;
 }
 
-/* Not in the thread's own cache. */
+/* Finds a rule that is not in the thread's own cache. */
 static __attribute__((noinline)) uint64_t unwind_rule_far(struct stack_cache *c, uintptr_t pc)
 {
 	uint32_t generation = __atomic_load_n(&mp_rules_generation, __ATOMIC_ACQUIRE);
@@ -329,12 +332,12 @@ static __attribute__((noinline)) uint64_t unwind_rule_far(struct stack_cache *c,
 	}
 	if (c->near == mp_rules_shared)
 		mp_rules_keep(&c->near[RULE_NEAR(pc)], word, generation);
-	else /* only this thread's; mp_cache_prepare() clears it with each generation */
+	else /* only for this thread; mp_cache_prepare() clears it with each generation */
 		__atomic_store_n(&c->near[RULE_NEAR(pc)], word, __ATOMIC_RELAXED);
 	return word;
 }
 
-/* [hot] The rule for pc, in the lower 17 bits. */
+/* [hot] Returns the rule for pc, in the lower 17 bits. */
 MPROF_HOT uint64_t unwind_rule_word(struct stack_cache *c, uintptr_t pc)
 {
 	uint64_t word = __atomic_load_n(&c->near[RULE_NEAR(pc)], __ATOMIC_RELAXED);
@@ -401,7 +404,7 @@ static uint32_t unwind_walk(struct stack_cache *c, struct state *s)
 	return 0;
 }
 
-/* From our own functions that called an event's (mmap, operator new) to the program's. */
+/* Steps from our own functions that made an event (mmap, operator new) to the program's caller. */
 static MPROF_COLD void unwind_leave_own(struct stack_cache *c, struct state *s)
 {
 	struct stack_fresh f;
@@ -414,7 +417,7 @@ static MPROF_COLD void unwind_leave_own(struct stack_cache *c, struct state *s)
 	}
 }
 
-/* The thread's own stack has never been deeper; the stack is `id`. */
+/* Notes that the thread's own stack is deeper than ever; its stack is `id`. */
 static MPROF_COLD void unwind_note_depth(struct stack_cache *c, uintptr_t sp, uint32_t id)
 {
 	c->deeper = 0;

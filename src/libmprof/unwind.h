@@ -27,10 +27,10 @@ struct area {
 	uintptr_t low, high; /* [low, high) */
 	unsigned flags;	     /* 4 readable, 2 writable, 1 executable */
 };
-/* The mapping that contains addr.  0 or -errno (-ENOENT: none). */
+/* Finds the mapping that contains addr.  0 or -errno (-ENOENT if none does). */
 int mp_area(uintptr_t addr, struct area *out);
 #define AREA_READABLE 4u
-/* How many bytes of a range are mapped.  0 or -errno. */
+/* Counts how many bytes of a range are mapped.  0 or -errno. */
 int mp_areas_within(uintptr_t at, size_t bytes, uint64_t *mapped);
 
 /*
@@ -54,9 +54,9 @@ MPROF_HOT int area_holds(uintptr_t low, uintptr_t high, uintptr_t at, uintptr_t 
 	((unsigned)(base) << 15 | (unsigned)(fp) << 11 | (unsigned)(cfa) / 8)
 
 /*
- * pc << 17 | code; 0: empty.  Kept small, because a walk costs the cache lines that it touches: a
- * word is in the line of its hash or in the next one, and the table doubles when five eighths are
- * full.
+ * pc << 17 | code; 0 = empty.  Kept small, because the cost of a walk is the cache lines that it
+ * touches: a word is in the line of its hash or in the next one, and the table doubles when five
+ * eighths are full.
  */
 struct rule_table {
 	uint32_t mask;	/* words - 1 */
@@ -66,7 +66,7 @@ struct rule_table {
 };
 #define RULE_LINE   8u /* words of a cache line */
 #define RULE_PROBES (2 * RULE_LINE)
-/* The n-th place for a word whose first place is at. */
+/* The n-th place for a word whose first place is `at`. */
 #define RULE_PLACE(at, n, t) \
 	((((at) & -RULE_LINE) + ((n)&RULE_LINE)) & (t)->mask) + (((at) + (n)) & (RULE_LINE - 1))
 
@@ -92,11 +92,11 @@ void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation);
  */
 #define RULES_NEAR_LOG2	 11u /* 16 KiB */
 #define RULES_NEAR	 (1u << RULES_NEAR_LOG2)
-#define RULES_NEAR_AFTER 1024u /* misses, after which a thread gets its own cache */
+#define RULES_NEAR_AFTER 1024u /* after this many misses a thread gets its own cache */
 #define RULE_NEAR(pc)	 ((pc)*0x9e3779b97f4a7c15ull >> (64 - RULES_NEAR_LOG2))
 extern uint64_t mp_rules_shared[RULES_NEAR];
 
-/* [hot] The rule for the instruction at pc: about 2 ns if it is known. */
+/* [hot] Returns the rule for the instruction at pc: about 2 ns if it is known. */
 MPROF_HOT uint32_t mp_rule(uintptr_t pc)
 {
 	/* Pairs with the release in rules.c: a table is filled before it is published. */
@@ -104,7 +104,7 @@ MPROF_HOT uint32_t mp_rule(uintptr_t pc)
 	uint32_t at = RULE_HASH(pc, t);
 
 	for (uint32_t n = 0; n < RULE_PROBES; n++) {
-		/* Words are atomic: no order with anything else is needed. */
+		/* Words are atomic; no order with other accesses is needed. */
 		uint64_t word = __atomic_load_n(&t->word[RULE_PLACE(at, n, t)], __ATOMIC_RELAXED);
 
 		if (mprof_likely(word >> 17 == pc))
@@ -120,12 +120,13 @@ extern struct eh_object mp_own; /* this library */
 /* ---- stack_cache.c ---- */
 
 struct stack_cache;
-/* t's cache if it does not fit: new, on another stack, or from old rules.  NULL: none. */
+/* Returns t's cache when it does not fit: new, on another stack, or with old rules.  NULL
+ * without memory. */
 struct stack_cache *mp_cache_prepare(struct mprof_thread *t, uintptr_t sp);
-/* c is now on the mapping of sp.  0: unknown. */
+/* Moves c to the mapping that sp lies in.  Returns 0 if it is unknown. */
 int mp_cache_area(struct stack_cache *c, uintptr_t sp);
-void mp_cache_start(void); /* on the main stack */
-/* Doubles the arrays.  0 if memory ran out. */
+void mp_cache_start(void); /* called on the main stack */
+/* Doubles the arrays.  Returns 0 without memory. */
 int mp_cache_grow(struct stack_cache *c);
 /* Counts checked frames; see STACK_PATIENCE. */
 void mp_cache_spend(struct stack_cache *c, uint64_t frames);
@@ -135,31 +136,32 @@ uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept);
 /* ---- unwind.c: for an unwinder that finds all frames itself, innermost first ---- */
 
 struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp);
-/* pc as in struct stack_frame.  0 if the array is full. */
+/* Adds a frame; pc as in struct stack_frame.  Returns 0 if the array is full. */
 int mp_fresh_add(struct stack_cache *c, uintptr_t pc);
 uint32_t mp_fresh_id(struct stack_cache *c);
 
 /* ---- full.c ---- */
 
-/* Like mp_capture, from scratch and with all registers. */
+/* Like mp_capture, but from scratch and with all registers. */
 uint32_t mp_capture_full(struct mprof_thread *t, uintptr_t pc, uintptr_t sp);
 /*
- * Leaves a frame on `stack` that a signal interrupted, whose handler's frame has its sp at `at`,
- * below high: out is the caller's return address, sp and fp.
- * Returns 1, 0 after the outermost frame, or -1 if unknown.
+ * Leaves a frame on `stack` that a signal interrupted; the frame of its handler has its sp at `at`,
+ * below high.  Sets *out to the caller's return address, sp and fp. Returns 1, 0 after the
+ * outermost frame, or -1 if unknown.
  */
 int mp_full_interrupted(const struct area *stack, uintptr_t at, uintptr_t high, uintptr_t out[3]);
 
 /* ---- loaded.c ---- */
 
 /*
- * An address of o was met: records o unless it is known.  *others: another object was there before,
- * whose rules and numbers the caller has to discard.  0 or -errno.
+ * Call this when an address of o was met: records o unless it is known.  Sets *others if another
+ * object was there before, whose rules and numbers the caller has to discard.  0 or -errno.
  */
 int mp_loaded_seen(const struct eh_object *o, int *others);
-/* Addresses of the variables of the i-th recorded object, empty if it was unloaded.  0: no more. */
+/* Finds the addresses of the variables of the i-th recorded object, an empty range if it was
+ * unloaded.  Returns 0 after the last object. */
 int mp_loaded_data(uint32_t i, uintptr_t *start, uintptr_t *end);
-/* Records all loaded objects in a new stream.  stacks_lock held.  0 or -errno. */
+/* Records all loaded objects in a new stream.  The caller holds stacks_lock.  0 or -errno. */
 int mp_loaded_again(void);
 
 /* ---- stacks.c ---- */
@@ -171,11 +173,11 @@ int mp_loaded_again(void);
  */
 #define STACK_FRAMES_MAX 262143u
 #define STACK_DEEP	 8192u
-#define STACK_ROOM	 (STACK_DEEP * 3 / 2) /* then: those, and as many fresh ones as stay */
+#define STACK_ROOM	 (STACK_DEEP * 3 / 2) /* kept frames then, and space for new ones */
 #define STACK_PATIENCE	 (1u << 27)	      /* frames checked; a walked one counts as 16 */
 
 struct stack_frame {
-	uintptr_t sp; /* after the return to pc: the CFA of what it called */
+	uintptr_t sp; /* after the return to pc: the CFA of the function that it called */
 	uintptr_t pc; /* return address; MPROF_FRAME_EXACT: an interrupted instruction */
 #if !defined(__x86_64__)
 	uintptr_t at; /* where the return address is saved */
@@ -183,23 +185,23 @@ struct stack_frame {
 };
 
 struct stack_meta {
-	uint64_t hash;	/* of the frames up to this one */
+	uint64_t hash;	/* hash of the frames up to this one */
 	uintptr_t fp;	/* frame pointer in this frame; valid if `needs` */
 	uint32_t owner; /* a stack that contains all frames up to this one */
-	uint32_t needs; /* unwinding from here depends on fp */
+	uint32_t needs; /* 1 if unwinding from here depends on fp */
 };
 
-/* A word on the stack that led to frame `frame`, besides its return address. */
+/* A word on the stack, besides return addresses, that led to frame `frame`. */
 struct stack_slot {
 	uintptr_t at, value;
 	uint32_t frame;
 };
 
-/* A new frame.  Innermost first. */
+/* A new frame.  The array has the innermost one first. */
 struct stack_fresh {
 	uintptr_t sp, pc, fp;
 	uintptr_t fp_slot;    /* the next outer frame's fp came from here; 0: unchanged */
-	uintptr_t deref_slot; /* its sp came from here, if FRESH_DEREF */
+	uintptr_t deref_slot; /* with FRESH_DEREF, its sp came from here */
 	uint64_t how;	      /* FRESH_... */
 #if !defined(__x86_64__)
 	uintptr_t at; /* where pc was saved */
@@ -219,24 +221,25 @@ struct stack_fresh {
 #define STACK_MOVING	   2u
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 
-/* A thread's previous stack, outermost frame first.  A separate mapping; the thread's only. */
+/* A thread's previous stack, outermost frame first.  It has its own mapping, and only its thread
+ * uses it. */
 struct stack_cache {
-	uint32_t generation; /* of rules; another thread's munmap invalidates it */
+	uint32_t generation; /* generation of rules; another thread's munmap invalidates it */
 	uint32_t n, slots, fresh_n, room;
 	uint32_t id;	  /* of this stack, 0 unknown */
 	uint32_t flags;	  /* MPROF_STACK_...: outer frames are missing */
-	uint32_t broken;  /* it leads through a signal handler: frames up to there */
-	uint32_t complex; /* it leads through a frame that no rule can express */
+	uint32_t broken;  /* frames up to here lead through a signal handler */
+	uint32_t complex; /* 1 if it leads through a frame that no rule can express */
 	uint32_t signals; /* frames of handlers in it */
 	uint32_t budget;
-	uint32_t listens; /* is in mp_local->listening */
-	uint32_t cut;	  /* outer frames are missing: it was too deep */
-	uint32_t dirty;	  /* being changed; STACK_MOVING: the arrays are */
+	uint32_t listens; /* 1 if it is in mp_local->listening */
+	uint32_t cut;	  /* 1 if outer frames are missing, because it was too deep */
+	uint32_t dirty;	  /* 1 while it is changed; STACK_MOVING = while its arrays are moved */
 	uint32_t areas, next_area;
 	uint32_t blind, blind_left; /* see cache_find_area() */
-	uint32_t deeper;	    /* sp is lower than ever on the thread's own stack */
-	struct area area;	    /* has the stack; of its own, from the lowest sp so far */
-	struct area home;	    /* its own stack, as mapped */
+	uint32_t deeper;	    /* 1 if sp is lower than ever on the thread's own stack */
+	struct area area;	    /* has the stack; on its own stack, from the lowest sp so far */
+	struct area home;	    /* the thread's own stack, as mapped */
 	struct stack_frame *frame;
 	struct stack_meta *meta;
 	struct stack_slot *slot; /* ascending by frame; room for 2 * room */
@@ -245,14 +248,14 @@ struct stack_cache {
 	uint64_t *near;		       /* recently used rules; mp_rules_shared, or its own */
 	uint32_t far;		       /* misses of those, up to RULES_NEAR_AFTER */
 	uint32_t found;		       /* position of the last stack's number in the table */
-	struct cfi_machine *machine;   /* for rules; NULL: not needed yet */
-	struct area code;	       /* executable: where a rule was last guessed */
-	struct area seen[STACK_AREAS]; /* where this thread has been before */
+	struct cfi_machine *machine;   /* for compiling rules; NULL until needed */
+	struct area code;	       /* executable mapping where a rule was last guessed */
+	struct area seen[STACK_AREAS]; /* mappings where this thread has been before */
 };
 
-extern uint64_t mp_stacks_seed; /* hash of no frames */
+extern uint64_t mp_stacks_seed; /* hash of an empty stack */
 
-/* [hot] Hash of a frame and all outside it. */
+/* [hot] Hash of a frame and all frames outside it. */
 MPROF_HOT uint64_t mp_stack_hash(uint64_t outer, uintptr_t pc)
 {
 	unsigned __int128 wide = (unsigned __int128)(outer ^ pc) * 0x9e3779b97f4a7c15ull;
@@ -260,20 +263,20 @@ MPROF_HOT uint64_t mp_stack_hash(uint64_t outer, uintptr_t pc)
 	return (uint64_t)wide ^ (uint64_t)(wide >> 64);
 }
 
-/* The number of the stack in c, of which `kept` frames are unchanged. */
+/* Returns the number of the stack in c, of which `kept` frames are unchanged. */
 uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept);
 /*
- * A signal may arrive anywhere, so nearly every stack through a handler is new.  1: this process
- * has had so many that they end at the handler from now on.
+ * A signal may arrive anywhere, so nearly every stack through a handler is new.  Returns 1 if this
+ * process has had too many of them; from then on stacks end at the handler.
  */
 int mp_stacks_signals(void);
 /* Counts a missing stack; returns 0. */
 uint32_t mp_stacks_none(void);
-/* Before the first record of a process: a forked child first lists the loaded objects. */
+/* Called before the first record of a process: a forked child first lists the loaded objects. */
 int mp_stacks_begin(void);
 /* Appends a record of words to the process's stream.  0 or -errno. */
 int mp_stacks_record(const uint64_t *words, uint32_t n);
 void mp_stacks_lock(uint64_t *signals);
 void mp_stacks_unlock(const uint64_t *signals);
-/* Stacks with the same addresses as earlier ones are different from now on. */
+/* From now on, stacks with the same addresses as earlier ones are different stacks. */
 void mp_stacks_changed(void);

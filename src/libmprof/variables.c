@@ -15,9 +15,9 @@
 #include "unwind.h"
 
 #define ENTRIES	  256u
-#define RUNS	  56u	     /* with the headers less than a kilobyte */
-#define RUNS_MAX  8192u	     /* of a process */
-#define PAGES_MAX (1u << 22) /* to read, 8 bytes each */
+#define RUNS	  56u	/* runs of an extent, which has less than a kilobyte with its headers */
+#define RUNS_MAX  8192u /* of a process */
+#define PAGES_MAX (1u << 22) /* pages to read, 8 bytes for each */
 #define PRESENT	  (1ull << 63)
 
 struct found {
@@ -45,7 +45,7 @@ static void variables_add(struct found *f, uint64_t page)
 		last->count++;
 		return;
 	}
-	/* Runs of an extent ascend, but objects need not. */
+	/* Runs of an extent ascend, but objects may not. */
 	if (f->head.runs == RUNS || (f->head.runs && page < last->first + last->count))
 		variables_write(f);
 	f->run[f->head.runs++] = (struct mprof_page_run){ page, 1 };

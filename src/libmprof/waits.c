@@ -2,9 +2,9 @@
 /*
  * waits.c - a child that ended without a fact: by a signal, or by a raw system call.
  *
- * Only its parent learns how.  `mprof` is the parent of the first process; the parents of all
- * others are processes of the run, whose wait we interpose.  May be called from a signal handler:
- * nothing here takes a lock.
+ * Only its parent learns how it ended. `mprof` is the parent of the first process; the parents of
+ * all others are processes of the run, whose wait we interpose.  May be called from a signal
+ * handler: nothing here takes a lock.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -19,7 +19,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Its latest entry, if the child did not record its end itself. */
+/* Finds a child's latest entry, if the child did not record its end itself. */
 static struct mprof_process_entry *waits_silent_entry(pid_t pid)
 {
 	uint32_t n = __atomic_load_n(&mp_file.header->processes, __ATOMIC_ACQUIRE);

@@ -24,20 +24,21 @@
 #include "unwind.h"
 
 #define EXPORT	   __attribute__((visibility("default")))
-#define NOTE_BYTES 4096u /* of stack between the caller and a hook, at most */
+#define NOTE_BYTES 4096u /* at most this many bytes of stack between the caller and a hook */
 
 /* Any function takes at most three words; extra arguments are harmless (operators.c). */
 typedef void *any_fn(size_t, size_t, size_t);
 
 static __thread struct {
-	const void *block; /* NULL: no note */
+	const void *block; /* NULL while no note is made */
 	size_t usable;
 	struct mprof_place at;
 } noting;
 
 static uint32_t (*capture)(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 
-/* A hook is called from here, shortly below the wrapped function's caller. */
+/* Replaces mprof_core.capture: a hook is called from here, a few frames below the wrapped
+ * function's caller. */
 static uint32_t wrap_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	const struct mprof_place at = noting.at;
@@ -78,7 +79,8 @@ static const uint8_t shapes[MPROF_FN_MAX] = {
 #include <mprof/functions.def>
 };
 
-/* Serves a function that no object defines, from the program's own allocator: see wrap_find(). */
+/* Substitutes a function of the program's own allocator for one that no object defines: see
+ * wrap_find(). */
 static void *wrap_stand_in(unsigned fn)
 {
 	switch (fn) {
@@ -91,8 +93,8 @@ static void *wrap_stand_in(unsigned fn)
 }
 
 /*
- * The function that the caller would get without us.  Without one, the program tests a weak
- * symbol that our definition makes true; then malloc and the others serve all functions of the
+ * Finds the function that the caller would get without us.  If there is none, the program tests a
+ * weak symbol that our definition makes true; then malloc and the others serve all functions of the
  * family.
  */
 static MPROF_COLD void *wrap_find(struct mprof_wrapped *w, const void *caller)
@@ -140,8 +142,7 @@ static any_fn *wrap_real(struct mprof_wrapped *w, uintptr_t caller)
 }
 
 /*
- * The words, by which a jump or an exception out of the function is noticed, also put calls from
- * the same caller further up the stack, although our own frames below them differ.
+ * The words serve to notice a jump or an exception out of the function.
  */
 static __attribute__((noinline)) void *wrap_call(any_fn *real, size_t a, size_t b, size_t c)
 {
@@ -173,7 +174,7 @@ static void note_end(void)
 
 /* ---- the entries ---- */
 
-/* Size and the other argument, as hooks receive them, from the arguments after the block. */
+/* Finds size and the other argument, as hooks receive them, in the arguments after the block. */
 static void wrap_arguments(unsigned shape, size_t a, size_t b, size_t *size, size_t *arg)
 {
 	const int two = shape == MPROF_SHAPE_COUNT || shape == MPROF_SHAPE_ALIGN ||

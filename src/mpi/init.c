@@ -6,7 +6,7 @@
  * library: others must not find an MPI_Init.  It is built without MPI.  After MPI_Init it calls
  * MPI_Comm_rank and passes the rank to libmprof.so.  MPI_COMM_WORLD differs between
  * implementations: an object in Open MPI, a number in those that are binary compatible with MPICH.
- * Others are not asked.
+ * Other implementations are not called.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #define MPICH_WORLD 0x44000000
 #define VERSION	    8192 /* the largest MPI_MAX_LIBRARY_VERSION_STRING */
 
-/* In libmprof.so. */
+/* Defined in libmprof.so. */
 extern void mprof_set_rank(unsigned rank) __attribute__((weak));
 
 /* Through a pointer to data: ISO C cannot cast to a function pointer. */
@@ -49,7 +49,7 @@ static void tell_rank(void)
 		mprof_set_rank((unsigned)rank);
 }
 
-/* Fails without an MPI library, as the call would without us. */
+/* Fails without an MPI library, as the program's call would without us. */
 EXPORT int MPI_Init(int *argc, char ***argv);
 EXPORT int MPI_Init(int *argc, char ***argv)
 {
@@ -73,7 +73,7 @@ EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	return ret;
 }
 
-/* Fortran's, which may call C's under another name. */
+/* Fortran's function, which may call C's under another name. */
 EXPORT void mpi_init_(int *error);
 EXPORT void mpi_init_(int *error)
 {
