@@ -96,8 +96,7 @@ void analysis_release(struct analysis *a)
 	size_t i;
 
 	for (i = 0; i < PASSES; i++)
-		if (passes[i].ops->release)
-			passes[i].ops->release((char *)a + passes[i].offset);
+		pass_release(passes[i].ops, (char *)a + passes[i].offset);
 	if (a->whole.totals.read)
 		sites_pass.release(&a->whole);
 	walk_release(&a->walk);

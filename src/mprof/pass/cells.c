@@ -11,7 +11,6 @@
 #include "cells.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 

@@ -8,11 +8,6 @@
  */
 #include "compactness.h"
 
-static void start(void *self, struct walk *w)
-{
-	((struct compactness *)self)->walk = w;
-}
-
 static void state_ends(struct compactness_of *c, uint64_t ticks)
 {
 	double lasted = ticks > c->since_ticks ? (double)(ticks - c->since_ticks) : 0;
@@ -166,19 +161,11 @@ static void finish(void *self, struct walk *w)
 		close_sums(&c[i]);
 }
 
-static void release(void *self)
-{
-	struct compactness *s = self;
-
-	array_release(&s->process);
-	moment_release(&s->moment);
-}
-
 static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct compactness, process, struct compactness_of) },
 	{ PASS_UNUSED(struct compactness, moment.within) },
-	{ PASS_UNUSED(struct compactness, moment.region) },
-	{ PASS_UNUSED(struct compactness, moment.places) },
+	{ PASS_FREED(struct compactness, moment.region) },
+	{ PASS_FREED(struct compactness, moment.places) },
 	{ .bytes = 0 },
 };
 
@@ -186,9 +173,7 @@ const struct pass_ops compactness_pass = {
 	.name = "compactness",
 	.bytes = sizeof(struct compactness),
 	.part = parts,
-	.start = start,
 	.batch = batch,
 	.gone = gone,
 	.finish = finish,
-	.release = release,
 };

@@ -2,8 +2,6 @@
 /* course.c - see course.h. */
 #include "course.h"
 
-#include "site_totals.h"
-
 /* One image of a process. */
 struct program {
 	const struct mprof_heap_totals *heap;

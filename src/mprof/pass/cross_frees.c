@@ -15,7 +15,6 @@ static void start(void *self, struct walk *w)
 {
 	struct cross_frees *f = self;
 
-	f->walk = w;
 	if (!f->limit)
 		f->limit = HANDOVER_PAIRS;
 }
@@ -159,19 +158,17 @@ const struct cross_free_pair *cross_free_find(const struct cross_frees *f, uint3
 	return NULL;
 }
 
-static void release(void *self)
-{
-	struct cross_frees *f = self;
-
-	array_release(&f->thread);
-	free(f->pair);
-	f->pair = NULL;
-}
+static const struct pass_part parts[] = {
+	{ PASS_FREED(struct cross_frees, thread) },
+	{ PASS_FREED(struct cross_frees, pair) },
+	{ .bytes = 0 },
+};
 
 const struct pass_ops cross_free_pass = {
 	.name = "threads",
+	.bytes = sizeof(struct cross_frees),
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.finish = finish,
-	.release = release,
 };

@@ -8,11 +8,6 @@
 
 #define NONE UINT32_MAX
 
-static void start(void *self, struct walk *w)
-{
-	((struct growth *)self)->walk = w;
-}
-
 /* ---- sites ---- */
 
 static struct growth_site *site_of(struct growth *g, uint32_t stack)
@@ -399,31 +394,14 @@ struct growth_site *growth_merged(const struct growth *g,
 	return site;
 }
 
-static void release(void *self)
-{
-	struct growth *g = self;
-	struct array *t = g->open.item;
-	size_t i;
-
-	for (i = 0; i < g->open.count; i++)
-		array_release(&t[i]);
-	array_release(&g->open);
-	array_release(&g->index);
-	array_release(&g->chain);
-	array_release(&g->last);
-	free(g->unused);
-	free(g->site);
-	g->site = NULL;
-}
-
 static const struct pass_part parts[] = {
 	{ PASS_LIST(struct growth, site, sites, site_room, struct growth_site) },
-	{ PASS_UNUSED(struct growth, index) },
-	{ PASS_UNUSED(struct growth, open) },
-	{ PASS_UNUSED(struct growth, chain) },
-	{ PASS_UNUSED(struct growth, last) },
+	{ PASS_FREED(struct growth, index) },
+	{ PASS_FREED(struct growth, chain) },
+	{ PASS_FREED(struct growth, last) },
+	{ PASS_FREED_ARRAYS(struct growth, open, struct array) },
 	{ PASS_UNUSED(struct growth, turns) },
-	{ PASS_UNUSED(struct growth, unused) },
+	{ PASS_FREED(struct growth, unused) },
 	{ PASS_UNUSED(struct growth, unused_count) },
 	{ PASS_UNUSED(struct growth, unused_room) },
 	{ .bytes = 0 },
@@ -433,9 +411,7 @@ const struct pass_ops growth_pass = {
 	.name = "growth",
 	.bytes = sizeof(struct growth),
 	.part = parts,
-	.start = start,
 	.batch = batch,
 	.gone = gone,
 	.finish = finish,
-	.release = release,
 };

@@ -6,7 +6,6 @@ static void start(void *self, struct walk *w)
 {
 	struct lifetimes *s = self;
 
-	s->walk = w;
 	s->least_ns = UINT64_MAX;
 }
 

@@ -4,11 +4,6 @@
 
 #include "resident_pages.h"
 
-static void start(void *self, struct walk *w)
-{
-	((struct maps *)self)->walk = w;
-}
-
 static struct maps_of *process_at(struct maps *s, uint32_t process)
 {
 	return array_at(&s->process, process, sizeof(struct maps_of));
@@ -189,21 +184,11 @@ static void finish(void *self, struct walk *w)
 	}
 }
 
-static void release(void *self)
-{
-	struct maps *s = self;
-	struct maps_of *p = s->process.item;
-	size_t i;
-
-	for (i = 0; i < s->process.count; i++) {
-		array_release(&p[i].site);
-		interner_release(&p[i].stacks);
-	}
-	array_release(&s->process);
-}
-
 static const struct pass_part of_process[] = {
 	{ PASS_ARRAY(struct maps_of, site, struct maps_site) },
+	{ PASS_FREED(struct maps_of, stacks.text) },
+	{ PASS_FREED(struct maps_of, stacks.string) },
+	{ PASS_FREED(struct maps_of, stacks.last) },
 	{ PASS_UNUSED(struct maps_of, stacks) },
 	{ .bytes = 0 },
 };
@@ -217,10 +202,8 @@ const struct pass_ops maps_pass = {
 	.name = "maps",
 	.bytes = sizeof(struct maps),
 	.part = parts,
-	.start = start,
 	.batch = batch,
 	.residency = residency,
 	.gone = gone,
 	.finish = finish,
-	.release = release,
 };

@@ -75,10 +75,3 @@ void moment_gone(struct moment *m, const struct heap *h, uint32_t process)
 		if (!(b->owner & BLOCK_INHERITED))
 			moment_ended(m, p->pages.shift, process, b);
 }
-
-void moment_release(struct moment *m)
-{
-	free(m->region);
-	hash_release(&m->places);
-	*m = (struct moment){ .number = 0 };
-}

@@ -46,4 +46,3 @@ static inline void moment_ended(struct moment *m, unsigned shift, uint32_t proce
 
 /* All of a process do. */
 void moment_gone(struct moment *m, const struct heap *h, uint32_t process);
-void moment_release(struct moment *m);

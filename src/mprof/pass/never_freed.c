@@ -5,11 +5,6 @@
 
 #include <stdlib.h>
 
-static void start(void *self, struct walk *w)
-{
-	((struct never_freed *)self)->walk = w;
-}
-
 static void note_age(struct never_freed *s, const struct heap *h, uint32_t process,
 		     const struct block *b)
 {
@@ -76,22 +71,13 @@ static void finish(void *self, struct walk *w)
 	SORT(s->class, s->classes, by_bytes);
 }
 
-static void release(void *self)
-{
-	struct never_freed *s = self;
-
-	array_release(&s->process);
-	size_table_release(&s->table);
-	free(s->class);
-	s->class = NULL;
-}
-
 static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct never_freed, process, struct never_freed_process) },
 	{ PASS_LIST(struct never_freed, table.small, table.smalls, table.smalls,
 		    struct size_class) },
 	{ PASS_LIST(struct never_freed, table.large, table.capacity, table.capacity,
 		    struct size_class) },
+	{ PASS_FREED(struct never_freed, class) },
 	{ .bytes = 0 },
 };
 
@@ -99,8 +85,6 @@ const struct pass_ops never_freed_pass = {
 	.name = "never freed",
 	.bytes = sizeof(struct never_freed),
 	.part = parts,
-	.start = start,
 	.gone = gone,
 	.finish = finish,
-	.release = release,
 };

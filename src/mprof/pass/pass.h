@@ -32,29 +32,42 @@ struct batch {
 enum process_gone { GONE_EXEC, GONE_ENDED, GONE_TRACE_ENDS };
 
 /*
- * An array of a pass that finish() or a printer reads: it is written to a file with the struct
- * (pass_state.c).  Offsets in the struct; a list of them ends with a zeroed row.
+ * An array of a pass.  pass_release() frees it.  If finish() or a printer reads it, it is written
+ * to a file with the struct (pass_state.c).  Offsets in the struct; a list of them ends with a
+ * zeroed row.
  */
 struct pass_part {
 	size_t at, count, room; /* of the pointer, the number of items, and the room (or count) */
 	size_t bytes;		/* of an item */
 	const struct pass_part *inside; /* each item has these; NULL: none */
-	size_t unused; /* bytes of a member that only the events before finish() need: it is lost */
+	size_t
+	    unused; /* bytes of a member that is not written, but zeroed when the others are read */
 };
+
+/* Of an item that begins with a pointer to be freed. */
+extern const struct pass_part pass_freed[];
 
 #define PASS_LIST(type, pointer, number, space, of)                     \
 	.at = offsetof(type, pointer), .count = offsetof(type, number), \
 	.room = offsetof(type, space), .bytes = sizeof(of)
 #define PASS_ARRAY(type, member, of) PASS_LIST(type, member.item, member.count, member.room, of)
+/* A member that only the events before finish() need, or that finish() makes. */
 #define PASS_UNUSED(type, member) \
 	.at = offsetof(type, member), .unused = sizeof(((type *)NULL)->member)
+/* The same of one that is or begins with a pointer to be freed: struct array, struct hash. */
+#define PASS_FREED(type, member) PASS_UNUSED(type, member), .bytes = 1
+/* The same of a struct array of items that begin with such a pointer. */
+#define PASS_FREED_ARRAYS(type, member, of)                                                    \
+	PASS_UNUSED(type, member), .count = offsetof(type, member.count), .bytes = sizeof(of), \
+				   .inside = pass_freed
 
 struct walk;
 
 struct pass_ops {
 	const char *name;
-	size_t bytes;		      /* of the struct, which begins with its struct walk * */
-	const struct pass_part *part; /* NULL: it owns no arrays */
+	size_t
+	    bytes; /* of the struct, which begins with a struct walk * that the walk sets; 0: not */
+	const struct pass_part *part; /* NULL: it owns no arrays, or release() frees them */
 	/* Once, before the first event.  The walk's clock and facts are ready. */
 	void (*start)(void *self, struct walk *w);
 	/* For every batch.  HOT: nanoseconds an event. */
@@ -69,5 +82,9 @@ struct pass_ops {
 			  const struct trace_residency *r);
 	/* Once, after the last event and the last `gone`. */
 	void (*finish)(void *self, struct walk *w);
+	/* What `part` does not name. */
 	void (*release)(void *self);
 };
+
+/* Frees what the struct owns; it may be released again. */
+void pass_release(const struct pass_ops *ops, void *self);

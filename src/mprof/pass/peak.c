@@ -2,11 +2,6 @@
 /* peak.c - the moments of most live bytes and most live blocks. */
 #include "peak.h"
 
-static void start(void *self, struct walk *w)
-{
-	((struct peak *)self)->walk = w;
-}
-
 static inline void look(struct peak_of *p, const struct live *now, uint64_t ticks, uint64_t event)
 {
 	if (__builtin_expect(now->bytes <= p->at.bytes && now->blocks <= p->blocks, 1))
@@ -67,11 +62,6 @@ static void finish(void *self, struct walk *w)
 		array_at(&s->process, w->heap.processes - 1, sizeof(struct peak_of));
 }
 
-static void release(void *self)
-{
-	array_release(&((struct peak *)self)->process);
-}
-
 static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct peak, process, struct peak_of) },
 	{ .bytes = 0 },
@@ -81,8 +71,6 @@ const struct pass_ops peak_pass = {
 	.name = "peak",
 	.bytes = sizeof(struct peak),
 	.part = parts,
-	.start = start,
 	.batch = batch,
 	.finish = finish,
-	.release = release,
 };

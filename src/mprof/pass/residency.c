@@ -9,11 +9,6 @@
 
 #include "resident_pages.h"
 
-static void start(void *self, struct walk *w)
-{
-	((struct residency *)self)->walk = w;
-}
-
 static void add_block(struct residency_sample *s, unsigned shift, const struct block *b,
 		      const struct trace_residency *r, uint64_t *near)
 {
@@ -165,19 +160,11 @@ static void finish(void *self, struct walk *w)
 	all->mean = all->compared ? sum / (double)all->compared : 0;
 }
 
-static void release(void *self)
-{
-	struct residency *all = self;
-
-	array_release(&all->sample);
-	moment_release(&all->moment);
-}
-
 static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct residency, sample, struct residency_sample) },
 	{ PASS_UNUSED(struct residency, moment.within) },
-	{ PASS_UNUSED(struct residency, moment.region) },
-	{ PASS_UNUSED(struct residency, moment.places) },
+	{ PASS_FREED(struct residency, moment.region) },
+	{ PASS_FREED(struct residency, moment.places) },
 	{ .bytes = 0 },
 };
 
@@ -185,10 +172,8 @@ const struct pass_ops residency_pass = {
 	.name = "residency",
 	.bytes = sizeof(struct residency),
 	.part = parts,
-	.start = start,
 	.batch = batch,
 	.gone = gone,
 	.residency = residency,
 	.finish = finish,
-	.release = release,
 };

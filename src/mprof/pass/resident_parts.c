@@ -24,11 +24,6 @@ struct pages_found {
 	uint64_t near; /* the run where the last search began */
 };
 
-static void start(void *self, struct walk *w)
-{
-	((struct resident_parts *)self)->walk = w;
-}
-
 /* ---- pages ---- */
 
 static void open_pages(struct pages_found *f)
@@ -212,23 +207,17 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	free(f.page);
 }
 
-static void release(void *self)
-{
-	struct resident_parts *all = self;
-	struct resident_areas *a = all->process.item;
-	size_t i;
-
-	for (i = 0; i < all->process.count; i++)
-		array_release(&a[i].key);
-	array_release(&all->process);
-	array_release(&all->sample);
-}
+static const struct pass_part parts[] = {
+	{ PASS_FREED(struct resident_parts, sample) },
+	{ PASS_FREED_ARRAYS(struct resident_parts, process, struct resident_areas) },
+	{ .bytes = 0 },
+};
 
 const struct pass_ops resident_parts_pass = {
 	.name = "resident parts",
-	.start = start,
+	.bytes = sizeof(struct resident_parts),
+	.part = parts,
 	.batch = batch,
 	.gone = gone,
 	.residency = residency,
-	.release = release,
 };

@@ -153,17 +153,15 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	free(s.live);
 }
 
-static void release(void *self)
-{
-	struct resident_shares *all = self;
-
-	array_release(&all->share);
-	array_release(&all->largest);
-	array_release(&all->stack);
-}
+static const struct pass_part parts[] = {
+	{ PASS_FREED(struct resident_shares, share) },
+	{ PASS_FREED(struct resident_shares, largest) },
+	{ PASS_FREED(struct resident_shares, stack) },
+	{ .bytes = 0 },
+};
 
 const struct pass_ops resident_shares_pass = {
 	.name = "resident shares",
+	.part = parts,
 	.residency = residency,
-	.release = release,
 };

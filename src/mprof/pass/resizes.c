@@ -17,11 +17,6 @@ struct chain {
 	uint32_t calls;	 /* so far; 0: no chain */
 };
 
-static void start(void *self, struct walk *w)
-{
-	((struct resizes *)self)->walk = w;
-}
-
 static struct array *open_of(struct resizes *s, uint32_t process)
 {
 	return array_at(&s->open, process, sizeof(struct array));
@@ -176,22 +171,10 @@ static void finish(void *self, struct walk *w)
 		s->more_calls += s->most[--s->mosts].calls;
 }
 
-static void release(void *self)
-{
-	struct resizes *s = self;
-	struct array *t = s->open.item;
-	size_t i;
-
-	for (i = 0; i < s->open.count; i++)
-		array_release(&t[i]);
-	array_release(&s->open);
-	hash_release(&s->exact);
-	free(s->most);
-}
-
 static const struct pass_part parts[] = {
 	{ PASS_LIST(struct resizes, exact.slot, exact.slots, exact.slots, struct hash_slot) },
-	{ PASS_UNUSED(struct resizes, open) },
+	{ PASS_FREED_ARRAYS(struct resizes, open, struct array) },
+	{ PASS_FREED(struct resizes, most) },
 	{ .bytes = 0 },
 };
 
@@ -199,9 +182,7 @@ const struct pass_ops resizes_pass = {
 	.name = "realloc",
 	.bytes = sizeof(struct resizes),
 	.part = parts,
-	.start = start,
 	.batch = batch,
 	.gone = gone,
 	.finish = finish,
-	.release = release,
 };

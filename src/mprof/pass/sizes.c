@@ -81,20 +81,12 @@ struct size_class *size_table_sorted(const struct size_table *t, size_t *n)
 	return out;
 }
 
-void size_table_release(struct size_table *t)
-{
-	free(t->small);
-	free(t->large);
-	*t = (struct size_table){ .small = NULL };
-}
-
 /* ---- the pass ---- */
 
 static void start(void *self, struct walk *w)
 {
 	struct sizes *s = self;
 
-	s->walk = w;
 	size_table_add(&s->table, 0, 0, 0);
 }
 
@@ -147,18 +139,10 @@ static void finish(void *self, struct walk *w)
 	}
 }
 
-static void release(void *self)
-{
-	struct sizes *s = self;
-
-	size_table_release(&s->table);
-	free(s->class);
-	s->class = NULL;
-}
-
 static const struct pass_part parts[] = {
 	{ PASS_LIST(struct sizes, table.small, table.smalls, table.smalls, struct size_class) },
 	{ PASS_LIST(struct sizes, table.large, table.capacity, table.capacity, struct size_class) },
+	{ PASS_FREED(struct sizes, class) },
 	{ .bytes = 0 },
 };
 
@@ -169,5 +153,4 @@ const struct pass_ops sizes_pass = {
 	.start = start,
 	.batch = batch,
 	.finish = finish,
-	.release = release,
 };

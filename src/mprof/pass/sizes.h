@@ -31,7 +31,6 @@ struct size_table {
 void size_table_add(struct size_table *t, uint64_t size, uint64_t count, uint64_t waste);
 /* All classes, ascending, in a new array (caller frees). */
 struct size_class *size_table_sorted(const struct size_table *t, size_t *n);
-void size_table_release(struct size_table *t);
 
 #define SIZES_POWERS 65u
 

@@ -9,11 +9,6 @@
 
 #include "../trace/functions.h"
 
-static void start(void *self, struct walk *w)
-{
-	((struct totals *)self)->walk = w;
-}
-
 static inline void count_call(struct totals_thread *t, const struct event *e, const struct note *n)
 {
 	struct totals_fn *f = &t->sum.fn[e->fn];
@@ -153,14 +148,6 @@ static void finish(void *self, struct walk *w)
 	close_sum(&s->all);
 }
 
-static void release(void *self)
-{
-	struct totals *s = self;
-
-	array_release(&s->thread);
-	array_release(&s->process);
-}
-
 static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct totals, thread, struct totals_thread) },
 	{ PASS_ARRAY(struct totals, process, struct totals_process) },
@@ -171,8 +158,6 @@ const struct pass_ops totals_pass = {
 	.name = "totals",
 	.bytes = sizeof(struct totals),
 	.part = parts,
-	.start = start,
 	.batch = batch,
 	.finish = finish,
-	.release = release,
 };

@@ -337,9 +337,12 @@ int walk_run(struct walk *w, struct error *err)
 		memory_out();
 	w->heap.from_the_middle = w->input.header->dropped_ticks;
 	end_with_log(w);
-	for (i = 0; i < w->passes; i++)
+	for (i = 0; i < w->passes; i++) {
+		if (w->pass[i].ops->bytes)
+			*(struct walk **)w->pass[i].self = w;
 		if (w->pass[i].ops->start)
 			w->pass[i].ops->start(w->pass[i].self, w);
+	}
 	here = begin(w);
 	run_batches(w, here);
 	if (is_cancelled(w))
@@ -358,8 +361,7 @@ void walk_release(struct walk *w)
 	size_t i;
 
 	for (i = 0; i < w->passes; i++)
-		if (w->pass[i].ops->release)
-			w->pass[i].ops->release(w->pass[i].self);
+		pass_release(w->pass[i].ops, w->pass[i].self);
 	heap_release(&w->heap);
 	names_free(w->names);
 	w->names = NULL;

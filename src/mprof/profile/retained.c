@@ -116,8 +116,8 @@ int resident_look_make(struct resident_look *l, struct trace *t, struct error *e
 
 void resident_look_release(struct resident_look *l)
 {
-	resident_parts_pass.release(&l->parts);
-	resident_shares_pass.release(&l->shares);
+	pass_release(&resident_parts_pass, &l->parts);
+	pass_release(&resident_shares_pass, &l->shares);
 }
 
 /* ---- who ---- */
