@@ -8,13 +8,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "../trace/compact.h"
-#include "../run/library.h"
-#include "../run/settings.h"
 #include "../util/ranges.h"
 #include "run_keys.h"
 #include "run_messages.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "../util/ranges.h"
-#include "cmd.h"
 #include "playback_input.h"
 
 /* The list, its settings, and what --quick leaves open. */

@@ -8,8 +8,6 @@
 
 #include "../util/format.h"
 #include "../pass/site_totals.h"
-#include "../run/library.h"
-#include "../run/settings.h"
 #include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"

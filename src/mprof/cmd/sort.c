@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../export/exports.h"
 #include "../print/json_rows.h"
 #include "../util/format.h"
 #include "../util/alloc.h"

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../trace/functions.h"
@@ -20,7 +19,6 @@
 #include "../print/print_table.h"
 #include "../util/spread.h"
 #include "answer.h"
-#include "../run/library.h"
 #include "run_messages.h"
 #include "../util/styled.h"
 #include "cmd.h"

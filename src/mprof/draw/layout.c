@@ -2,11 +2,9 @@
 /* layout.c - strips and Hilbert's curve; see layout.h. */
 #include "layout.h"
 #include "../util/alloc.h"
-#include "../util/word_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROW_SHIFTS   12		/* rows of 64 KiB to 128 MiB */
 #define PAGES_MOST   (1u << 14) /* in a square: 64 MiB */

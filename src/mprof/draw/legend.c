@@ -3,7 +3,6 @@
 #include "picture_parts.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "../util/format.h"
 

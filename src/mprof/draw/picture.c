@@ -8,7 +8,6 @@
 
 #include "picture_parts.h"
 #include "../util/alloc.h"
-#include "../util/format.h"
 
 #define PER_ROW_MOST 6	 /* panels */
 #define GRID_FROM    8	 /* least pixels of squares that are drawn with gaps */

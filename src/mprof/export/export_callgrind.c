@@ -7,7 +7,6 @@
  * Costs belong to lines of functions of files of objects. Each name is written once, then only its
  * number. A free counts at the site that allocated the block.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

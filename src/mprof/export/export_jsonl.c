@@ -15,7 +15,6 @@
 #include "../trace/functions.h"
 #include "exports.h"
 #include "../print/json.h"
-#include "path_frames.h"
 #include "compressed.h"
 
 static void put_type(FILE *out, const char *type)

@@ -2,11 +2,7 @@
 /* exports.c - the table of formats. */
 #include "exports.h"
 
-#include <errno.h>
 #include <string.h>
-
-#include "../util/word_list.h"
-#include "../print/json.h"
 
 const struct exporter export_table[] = {
 #define EXPORT(name, function, extension, flags, help) { name, function, extension, flags, help },

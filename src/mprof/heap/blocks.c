@@ -9,7 +9,6 @@
 #include "blocks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define BLOCKS_FIRST 64u
 

@@ -2,7 +2,6 @@
 /* space.c - the address space that a process mapped directly. */
 #include "space.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -12,7 +12,6 @@
 #include "../print/print_totals.h"
 #include "../print/report.h"
 #include "../print/text.h"
-#include "../util/memory.h"
 
 #define CURVE_WIDTH  960
 #define CURVE_HEIGHT 120

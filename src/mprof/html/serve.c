@@ -2,7 +2,6 @@
 /* serve.c - see serve.h. */
 #include "serve.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/findings.h"
 #include "../pass/interner.h"
 #include "../util/alloc.h"
 #include "../util/order.h"

@@ -9,7 +9,6 @@
 #include "runs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../util/alloc.h"
 #include "play.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/calltree.h"
 #include "../profile/paths.h"
 #include "../util/terminal.h"
 #include "paragraph.h"

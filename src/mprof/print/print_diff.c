@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "figures.h"
 #include "paragraph.h"

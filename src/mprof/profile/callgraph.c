@@ -3,7 +3,6 @@
 #include "callgraph.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../util/alloc.h"
 

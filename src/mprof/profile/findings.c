@@ -2,7 +2,6 @@
 /* findings.c - what a reader should know first about call stacks. */
 #include "findings.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

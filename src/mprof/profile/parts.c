@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* parts.c - decides whether a line of a stack belongs to the program, or to code that allocates for
  * others. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "paths.h"

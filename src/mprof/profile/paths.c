@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calltree.h"
 #include "../util/alloc.h"
 
 /* ---- making ---- */

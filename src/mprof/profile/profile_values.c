@@ -3,9 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../util/word_list.h"
 #include "profile.h"
 
 #define UNIT_CALLS "calls"

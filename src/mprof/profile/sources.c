@@ -2,7 +2,6 @@
 /* sources.c - a profile by lines of source. */
 #include "sources.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <mprof/format.h>
 #include <mprof/wrapped.h>
 
 #include "../util/alloc.h"

@@ -2,7 +2,6 @@
 /* chunks.c - the words of one chunk: loaded, checked, and their last time. */
 #include "reader.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

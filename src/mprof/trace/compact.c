@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "compact_job.h"
-#include "stack_map.h"
 #include "../util/large.h"
 #include "../util/unfinished.h"
 

@@ -24,7 +24,6 @@
  */
 #include "reader.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

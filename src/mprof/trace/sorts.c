@@ -3,8 +3,6 @@
 #include "sorts.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../util/large.h"
 #include "group.h"

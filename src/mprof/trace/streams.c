@@ -11,10 +11,7 @@
 #include "../util/order.h"
 #include "reader.h"
 
-#include <errno.h>
 #include <stdlib.h>
-
-#include "stack_map.h"
 
 ORDER(by_place, struct chunk,
       RISING(process) ?: RISING(thread) ?: RISING(seq) ?: RISING(slot) ?: RISING(payload))

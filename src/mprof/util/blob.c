@@ -2,7 +2,6 @@
 /* blob.c - see blob.h. */
 #include "blob.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

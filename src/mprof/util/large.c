@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* large.c - large pages for large tables. */
-#include "alloc.h"
 #include "large.h"
 #include "memory.h"
 
