@@ -31,6 +31,8 @@ static const struct {
 	  "A path\n/a/long/one/stays/whole/here.c\n" },
 	{ 40, "      mprof report leaks --function 'a b c' log\n",
 	  "      mprof report leaks --function \\\n        'a b c' log\n" },
+	{ 37, "      mprof report --function 'b c' \\\n        log\n",
+	  "      mprof report --function 'b c' \\\n        log\n" },
 	{ 24,
 	  "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 "
 	  "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 \xc3\xa4\n",

@@ -57,6 +57,8 @@ static void begin_line(struct fit *f, size_t from, size_t to)
 
 static void put_word(struct fit *f, size_t from, size_t to)
 {
+	/* Of a command that continues: it is where a backslash would be put. */
+	const bool backslash = f->command && to == from + 1 && f->held[from] == '\\';
 	unsigned columns = columns_held(f, from, to), room;
 	size_t head, tail;
 
@@ -67,7 +69,7 @@ static void put_word(struct fit *f, size_t from, size_t to)
 	if (!f->begun)
 		begin_line(f, from, to);
 	else if (f->column > f->indent && !f->comment &&
-		 f->column + f->blanks + columns + (f->command ? 2 : 0) > f->width) {
+		 f->column + f->blanks + columns + (f->command && !backslash ? 2 : 0) > f->width) {
 		f->put(f->to, f->command ? " \\\n" : "\n", f->command ? 3 : 1);
 		f->column = 0;
 		f->blanks = f->indent;
