@@ -117,6 +117,53 @@ END_OF_SOURCE
 	expect_same 'most calls' "$(json out '[.rows[:3][] | .function | sub("^<(?<t>[^ ]*) .*"; "\(.t)")] | sort | join(" ")')" \
 		'lists::Conn lists::index lists::make'
 	expect_same make "$(json out '.rows[] | select(.function == "lists::make") | .figures.calls')" 1000
+	run "$mprof" report log
+	expect_words out '>::clone (mod.rs), called by lists::copy_all (lists.rs:7)'
+}
+
+# Who wants fewer copies changes the caller; a pool is nothing for blocks that members copy.
+test_findings_name_who_copies() {
+	cat >copies.cc <<'END_OF_SOURCE'
+#include <string>
+#include <vector>
+struct inner { std::string name; };
+struct record { inner in; std::vector<int> v; };
+static std::vector<record *> kept;
+__attribute__((noinline)) static void keep(const record &r, int n)
+{
+	for (int i = 0; i < n; i++)
+		kept.push_back(new record(r));
+}
+__attribute__((noinline)) static void other(record *all, const record &r)
+{
+	for (int i = 0; i < 500; i++)
+		all[i] = r;
+	delete[] all;
+}
+int main(int argc, char **)
+{
+	record r{ { "a name that needs a block of its own" }, { 1, 2, 3 } };
+	if (argc == 1)
+		keep(r, 1000);
+	else
+		other(new record[500], r);
+	return 0;
+}
+END_OF_SOURCE
+	local level
+	for level in -O0 -O2; do
+		c++ -std=c++17 $level -g -o copies copies.cc || bad 'copies.cc does not compile'
+		"$mprof" record -o log -- ./copies 2>/dev/null
+		run "$mprof" report log
+		expect_words out 'inner::inner (copies.cc:3), '
+		expect_words out 'called by keep (copies.cc:9)'
+		expect_text out 'mprof replay --drop-site inner::inner:3 log'
+		"$mprof" record -o log -- ./copies assign 2>/dev/null
+		run "$mprof" report log
+		expect_words out 'inner::operator= (copies.cc:3), '
+		expect_words out 'called by other (copies.cc:14)'
+		expect_text out 'mprof replay --drop-site inner::operator=:3 log'
+	done
 }
 
 # ---- a function of several lines ----

@@ -24,6 +24,8 @@ static const struct {
 #define PASSES	  (sizeof(passes) / sizeof(passes[0]))
 #define OF_STACKS 2 /* the last ones, which need call stacks */
 
+#define UNTOUCHED_TOLD (1u << 20) /* bytes of the peak that were not resident */
+
 void analysis_source_of(struct analysis_source *source, struct trace *t)
 {
 	*source = (struct analysis_source){
@@ -101,6 +103,13 @@ void analysis_release(struct analysis *a)
 		sites_pass.release(&a->whole);
 	walk_release(&a->walk);
 	tree_release(&a->tree);
+}
+
+uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes)
+{
+	const uint64_t rss = a->tree.processes == 1 ? a->tree.process[0].peak_rss_bytes : 0;
+
+	return rss && bytes > rss + rss / 8 && bytes - rss >= UNTOUCHED_TOLD ? bytes - rss : 0;
 }
 
 bool analysis_interrupted(const struct analysis *a)

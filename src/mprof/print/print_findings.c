@@ -100,6 +100,9 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 	put_who(f, most, out);
 	if (f->left && f->left >= f->part / 2 && !f->interrupted)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
+	if (f->untouched)
+		fprintf(out, "; at least %s of it was not resident, as nothing was written there",
+			format_bytes(f->untouched).s);
 }
 
 /* "5 of 7 ", "all 7 ", "the only " */

@@ -413,6 +413,7 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 	    new.interrupted &&new.growth != GROWTH_STEADY &&new.growth != GROWTH_GOES_ON)
 		return;
 	new.left = t->left;
+	new.untouched = kind == FINDING_PEAK ? analysis_untouched(a, t->part) : 0;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)
 		new.rank = kinds[kind].weight;
@@ -566,6 +567,8 @@ struct finding_proposal finding_proposal(const struct finding *f)
 		p.change = PROPOSES_NOTHING;
 	if (f->kind == FINDING_GROWN ? !p.of_line && f->grown.merged > 1 : part->part < f->part / 2)
 		p.change = PROPOSES_NOTHING;
+	if (p.change == PROPOSES_POOL && profile_copies(f->line))
+		p.change = PROPOSES_DROP;
 	/* It must drop what was found, and not everything that the program does. */
 	if (p.change == PROPOSES_DROP &&
 	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))

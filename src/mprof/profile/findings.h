@@ -56,7 +56,7 @@ struct finding {
 	size_t lines;			/* that the function allocates from */
 	const struct sym_line *through; /* function that line called for most of it; NULL: none */
 	bool all_through;		/* for all of it */
-	const struct sym_line *caller;	/* the nearest with a name, when line has none; NULL */
+	const struct sym_line *caller;	/* as profile_asked */
 	bool all_by_caller;
 	/* The nearest caller whose source is known, when that of line is not, or is an
 	 * interpreter's; NULL. */
@@ -69,6 +69,7 @@ struct finding {
 	uint64_t calls, blocks; /* all calls of what is named, line or function; PEAK, LEAK: blocks
 				 * of part */
 	uint64_t left;		/* PEAK: bytes that this function never freed */
+	uint64_t untouched;	/* PEAK: analysis_untouched() */
 	enum finding_growth growth; /* LEAK */
 	struct growth_site grown;   /* GROWN */
 	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */

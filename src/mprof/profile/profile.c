@@ -425,6 +425,16 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 	return ret;
 }
 
+bool profile_copies(const struct sym_line *line)
+{
+	const char *of_const = strstr(line->raw, "ERKS");
+
+	/* Of the same type as its class: _ZN3recC2ERKS_, _ZN3recaSERKS_; Rust's two manglings. */
+	return (of_const && of_const - line->raw >= 2 &&
+		(of_const[-2] == 'C' || !strncmp(of_const - 2, "aS", 2))) ||
+	       strstr(line->raw, "Clone$GT$5clone") || strstr(line->raw, "5clone5Clone5clone");
+}
+
 /* Lines of a stack outward, until the allocating function is known. */
 struct asking {
 	struct profile_asked a;
@@ -442,10 +452,10 @@ static bool ask(struct asking *s, const struct sym_line *line, enum paths_part p
 		s->sure = part != PATHS_WRAPPER;
 		if (!s->sure)
 			s->a.line = NULL;
-		else if (s->a.line->known)
+		else if (s->a.line->known && !profile_copies(s->a.line))
 			return true;
 	}
-	if (s->a.line && part == PATHS_PROGRAM && line->known) {
+	if (s->a.line && part == PATHS_PROGRAM && line->known && !profile_copies(line)) {
 		s->a.caller = line;
 		return true;
 	}
@@ -457,7 +467,7 @@ static bool ask(struct asking *s, const struct sym_line *line, enum paths_part p
 		return false;
 	s->a.line = line;
 	s->a.through = s->through;
-	return s->sure && line->known;
+	return s->sure && line->known && !profile_copies(line);
 }
 
 struct profile_asked profile_asked(struct profile *p, uint32_t stack)

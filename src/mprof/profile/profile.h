@@ -147,9 +147,14 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 struct profile_asked {
 	const struct sym_line *line;
 	const struct sym_line *through; /* as profile_path_through */
-	const struct sym_line *caller;	/* nearest with a name outward, when line has none; NULL */
+	/* Nearest outward that has a name and does not copy, when line has no name, or copies; NULL
+	 */
+	const struct sym_line *caller;
 };
 struct profile_asked profile_asked(struct profile *p, uint32_t stack);
+/* Does the function copy an object: a copy constructor or assignment of C++, or Rust's clone?  The
+ * compiler made most of these; who wants fewer copies changes a caller. */
+bool profile_copies(const struct sym_line *line);
 /* The innermost line of the program whose source is known; NULL. */
 const struct sym_line *profile_source(struct profile *p, uint32_t stack);
 /* Does a line of the stack have a function that matches the glob, as --function does? */
