@@ -320,6 +320,23 @@ END
 	"$mprof" record -o log -- ./again 2>/dev/null
 	run "$mprof" report log
 	expect_words out 'Never freed: 1,000 bytes in 1 block. Live when a program called exec: 977 KiB in 1,000 blocks.'
+	# Both programs of a process allocate; a shell's child does after exec.
+	"$mprof" record -o log -- sh -c './none; cat "" /dev/null; sh -c "exec true"; :' 2>/dev/null
+	run "$mprof" report log
+	expect_words out '; most by none (489 KiB in process 2), '
+	sed 's/argv\[0\], argv\[0\], "again"/"\/bin\/cat", "cat", "\/dev\/null", ""/' none.c >other.c
+	cc -g -O0 -fno-builtin -o other other.c
+	"$mprof" record -o log -- sh -c './other; :' 2>/dev/null
+	run "$mprof" report log
+	expect_words out '; most by other which became cat ('
+	run "$mprof" stat -- ./other
+	expect_words out "): ./other, which became cat /dev/null '', status 1"
+	run "$mprof" stat --json -- sh -c './other; :'
+	expect_same 'commands before exec' "$(json out '[.processes[] | .before_exec // .command | split(" ")[0]] | join(" ")')" \
+		'sh ./other'
+	"$mprof" record -o log -- ./other 2>/dev/null
+	run "$mprof" report log
+	expect_words out "./other which became: cat /dev/null ''"
 }
 
 # The allocator notices a double free later or never: the report names it and the command that finds
@@ -395,6 +412,10 @@ END
 	run "$mprof" report log
 	expect_words out ' Resident at most: '
 	expect_words out ' MiB of the peak was not resident: a page is only when the program has written to it. Allocated in total'
+	expect_words out 'mostly line 5 (64.0 MiB of 64.0 MiB); at least 6'
+	expect_words out ' MiB of it was not resident, as nothing was written there.'
+	run "$mprof" report --json log
+	expect_same 'untouched' "$(json out '.findings[] | select(.finding == "peak") | .untouched > 55000000 and .untouched < 67000000')" true
 	expect_no_text out 'mprof compare'
 	"$mprof" record -o log -- ./vast full 2>/dev/null
 	run "$mprof" report log

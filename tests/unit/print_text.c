@@ -72,6 +72,14 @@ START_TEST(commands)
 
 	ck_assert_str_eq(text_command(&image, 512).s, "sh -c a b [0m \xc3\xa4");
 	ck_assert_str_eq(text_command(&image, 12).s, "sh -c a ...");
+	argv[3] = "";
+	ck_assert_str_eq(text_command(&image, 512).s, "sh -c a b [0m ''");
+	image.argc = 1; /* a name with blanks */
+	argv[0] = "a b";
+	ck_assert_str_eq(text_command(&image, 512).s, "a b");
+	image.argc = 3; /* a title, and what is left of the arguments */
+	argv[1] = argv[2] = "";
+	ck_assert_str_eq(text_command(&image, 512).s, "a b");
 	image.argc = 0;
 	ck_assert_str_eq(text_command(&image, 512).s, "/bin/sh");
 	ck_assert_str_eq(text_command(NULL, 512).s, "(unknown)");

@@ -31,6 +31,8 @@ struct counts_process {
 	uint32_t number;
 	int32_t pid, parent_pid;
 	char *command; /* owned; the last program it ran, with arguments */
+	char *first;   /* owned; the program that called exec first; NULL: none */
+	bool forked;   /* command is its parent's */
 	char how[48];  /* "status 0", "signal 9 (Killed)", "still running", "" not known */
 	uint32_t threads;
 	struct counts_sum sum;

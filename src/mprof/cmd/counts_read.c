@@ -42,8 +42,8 @@ static char *command_of(const struct trace_fact *f)
 {
 	if (!f->argc)
 		return must_strdup(f->exe);
-	return WRITTEN(out, for (size_t i = 0; i < f->argc; i++)
-				fprintf(out, "%s%s", i ? " " : "", f->argv[i]));
+	return WRITTEN(out, for (size_t i = 0; i < f->argc; i++) fprintf(
+				out, "%s%s", i ? " " : "", *f->argv[i] ? f->argv[i] : "''"));
 }
 
 static void take_fact(struct counts *c, const struct trace_fact *f)
@@ -55,7 +55,12 @@ static void take_fact(struct counts *c, const struct trace_fact *f)
 	p = process_of(c, f->process);
 	p->pid = f->fact->pid;
 	p->parent_pid = f->fact->parent_pid;
-	free(p->command);
+	/* A forked child hardly allocates before it calls exec. */
+	if (f->fact->what == MPROF_FACT_EXEC && !p->forked && !p->first)
+		p->first = p->command;
+	else
+		free(p->command);
+	p->forked = f->fact->fork_ticks != 0;
 	p->command = command_of(f);
 }
 
@@ -171,8 +176,10 @@ void counts_release(struct counts *c)
 {
 	size_t i;
 
-	for (i = 0; i < c->processes; i++)
+	for (i = 0; i < c->processes; i++) {
 		free(c->process[i].command);
+		free(c->process[i].first);
+	}
 	free(c->process);
 	free(c->thread);
 	memset(c, 0, sizeof(*c));

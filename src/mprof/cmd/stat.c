@@ -184,7 +184,7 @@ static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
 
 	fprintf(out, "\n" ANSWER_TEXT " '");
 	for (i = 0; argv[i]; i++)
-		fprintf(out, "%s%s", i ? " " : "", argv[i]);
+		fprintf(out, "%s%s", i ? " " : "", *argv[i] ? argv[i] : "''");
 	fprintf(out, "'");
 	if (WIFSIGNALED(status))
 		fprintf(out, ", killed by signal %d (%s)", WTERMSIG(status),

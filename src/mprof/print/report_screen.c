@@ -30,8 +30,7 @@
 #define SUBJECT_MOST   60u  /* columns of a function in a finding */
 #define PROOF_MOST     100u /* letters: a longer command is for --all */
 #define MODULES_NAMED  3u
-#define UNTOUCHED_TOLD (1u << 20) /* bytes of the peak that were not resident */
-#define COMPARED_CALLS 1000000u	  /* with fewer, another allocator makes no difference */
+#define COMPARED_CALLS 1000000u /* with fewer, another allocator makes no difference */
 #define VIEWS	       "; views: mprof report --help"
 #define REMARK	       " # what that would save"
 
@@ -139,18 +138,35 @@ ORDER(by_name, struct program, BY_NAME(name))
 
 ORDER(by_allocated, struct program, FALLING(allocated) ?: RISING(number))
 
+/* The caller's to free. */
+static char *image_name(const struct trace_fact *image)
+{
+	const char *first = image->argc ? image->argv[0] : image->exe;
+	/* A title that the program gave itself: "nginx: worker process /etc/nginx.conf" */
+	char *title = must_strndup(first, strcspn(first, ":"));
+	char *name = must_strdup(
+	    text_base(first[strlen(title)] && first[strlen(title) + 1] == ' ' ? title : first));
+
+	free(title);
+	return name;
+}
+
+/* Its bytes are those of all programs that the process ran, except that a forked child hardly
+ * allocates before it calls exec. */
 static void name_program(struct program *p, const struct screen *s)
 {
 	const struct tree_process *t = tree_find(&s->a->tree, p->number);
-	const struct trace_fact *image = t ? tree_image(t) : NULL;
-	const char *first = !image ? "" : image->argc ? image->argv[0] : image->exe;
-	/* A title that the program gave itself: "nginx: worker process /etc/nginx.conf" */
-	char *title = must_strndup(first, strcspn(first, ":"));
-	const char *name =
-	    text_base(first[strlen(title)] && first[strlen(title) + 1] == ' ' ? title : first);
+	const struct trace_fact *last = t ? tree_image(t) : NULL;
+	const size_t first = t && t->forked && t->images > 1;
+	char *name = last ? image_name(last) : must_strdup("");
+	char *before = last ? image_name(t->image[first]) : must_strdup(name);
+	char *both = strcmp(before, name) != 0 ? must_printf("%s which became %s", before, name)
+					       : must_strdup(name);
 
-	columns_elide(p->name, *name ? name : "an unknown program", sizeof(p->name) - 1);
-	free(title);
+	columns_elide(p->name, *both ? both : "an unknown program", sizeof(p->name) - 1);
+	free(both);
+	free(before);
+	free(name);
 }
 
 /* One row for each program, most bytes first; returns how many. */
@@ -285,16 +301,16 @@ static void tell_whole(struct screen *s)
 static void add_resident(struct paragraph *words, const struct analysis *a)
 {
 	const uint64_t rss = a->tree.processes == 1 ? a->tree.process[0].peak_rss_bytes : 0;
-	const uint64_t peak = a->peak.all.at.bytes;
+	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
 
 	if (!rss)
 		return;
 	paragraph_add(words, "Resident at most: %s", format_bytes(rss).s);
-	if (peak > rss + rss / 8 && peak - rss >= UNTOUCHED_TOLD)
+	if (untouched)
 		paragraph_add(words,
 			      ", so at least %s of the peak was not resident: a page is only "
 			      "when the program has written to it",
-			      format_bytes(peak - rss).s);
+			      format_bytes(untouched).s);
 	paragraph_add(words, ". ");
 }
 

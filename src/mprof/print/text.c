@@ -50,6 +50,16 @@ static bool append(struct long_text *t, size_t *n, size_t room, const char *s)
 	return true;
 }
 
+/* Has it only one argument, with blanks: a title that the program wrote over its arguments? */
+static bool is_title(const struct trace_fact *image)
+{
+	size_t i = 1;
+
+	while (i < image->argc && !*image->argv[i])
+		i++;
+	return i == image->argc && strchr(image->argv[0], ' ');
+}
+
 struct long_text text_command(const struct trace_fact *image, unsigned room)
 {
 	struct long_text t;
@@ -62,8 +72,9 @@ struct long_text text_command(const struct trace_fact *image, unsigned room)
 		whole = append(&t, &n, room, "(unknown)");
 	else if (!image->argc)
 		whole = append(&t, &n, room, *image->exe ? image->exe : "(unknown)");
-	for (i = 0; image && i < image->argc && whole; i++)
-		whole = (!i || append(&t, &n, room, " ")) && append(&t, &n, room, image->argv[i]);
+	for (i = 0; image && i < image->argc && whole && (!i || !is_title(image)); i++)
+		whole = (!i || append(&t, &n, room, " ")) &&
+			append(&t, &n, room, *image->argv[i] ? image->argv[i] : "''");
 	strcpy(t.s + n, whole ? "" : "...");
 	return t;
 }
