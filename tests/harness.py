@@ -13,6 +13,7 @@ BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
 MPROF = os.path.join(BUILD, "mprof")
 LIB = os.path.join(BUILD, "libmprof.so")
 TIMEOUT = 120
+AT_ONCE = (os.cpu_count() or 1) + 1  # cases: at any time, some of them wait
 
 # Under nohup, or in the background of a shell, what is started would ignore them.
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):

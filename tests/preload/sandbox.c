@@ -148,7 +148,7 @@ static void both(int by_clock)
 		must(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0);
 	else
 		lock_in();
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < 500; i++)
 		qsort(text, sizeof(text) - 1, 1, compare);
 	_exit(0);
 }
