@@ -308,21 +308,22 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_site_live) == 64, "on-disk layout");
 
 /* The heap of one image of a process. */
 struct mprof_heap_totals {
-	int64_t live_bytes, live_calls; /* live blocks, as far as lanes have folded them */
+	/* Read whenever a thread folds; in the cache line of live_bytes, that would be a miss. */
 	int64_t peak_bytes, peak_calls; /* peak_bytes is also the peak's number: it only rises */
 	uint64_t peak_ticks;
-	uint64_t peak_bound;	/* error bound of the peak, in bytes; 0: the peak is exact */
-	uint64_t began_ticks;	/* when recording began; older blocks belong to the parent */
-	uint32_t lanes;		/* most in use at once */
-	uint32_t several;	/* 1 if the process ever had more than one thread */
-	uint64_t sample_period; /* MODE=Sample: mean distance between samples, in sample_unit */
-	uint64_t sample_unit;	/* MPROF_SAMPLE_BYTES or MPROF_SAMPLE_CALLS; 0: every call counts */
+	uint64_t peak_bound; /* error bound of the peak, in bytes; 0: the peak is exact */
 	/* The current step of the course: the most live bytes so far, when, and the stack that
 	 * allocated then; 0 if none. */
 	int64_t step_bytes, step_calls;
 	uint64_t step_ticks;
 	uint64_t step_stack;
-	uint64_t calls, bytes; /* blocks allocated and their bytes, when the last step ended */
+	int64_t live_bytes, live_calls; /* live blocks, as far as lanes have folded them */
+	uint64_t began_ticks;	/* when recording began; older blocks belong to the parent */
+	uint32_t lanes;		/* most in use at once */
+	uint32_t several;	/* 1 if the process ever had more than one thread */
+	uint64_t sample_period; /* MODE=Sample: mean distance between samples, in sample_unit */
+	uint64_t sample_unit;	/* MPROF_SAMPLE_BYTES or MPROF_SAMPLE_CALLS; 0: every call counts */
+	uint64_t calls, bytes;	/* blocks allocated and their bytes, when the last step ended */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
 

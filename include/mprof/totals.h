@@ -64,7 +64,9 @@ static void profile_set_fold(void)
 	int64_t bytes = __atomic_load_n(&heap->peak_bytes, RLX) / (PEAK_PART * (n ? n : 1));
 
 	bytes = bytes < FOLD_LEAST ? FOLD_LEAST : bytes > FOLD_MOST ? FOLD_MOST : bytes;
-	__atomic_store_n(&fold, bytes, RLX);
+	/* Every call of every thread reads it: a store would take its line from the other cores. */
+	if (__atomic_load_n(&fold, RLX) != bytes)
+		__atomic_store_n(&fold, bytes, RLX);
 	rise((int64_t *)&heap->peak_bound, bytes * n);
 }
 
