@@ -355,6 +355,19 @@ test_profile_samples_compared() {
 	expect_status 0
 	expect_text out 'No figure changed by more than the error of samples.'
 	expect_text out '%, within the error'
+	# Each row has its ranges, and only what is beyond them is a change.
+	expect_text out 'peak by function: 3 within the error; 1 the same.'
+	"$mprof" profile --sample=64K --seed 2 -o tidy -- ./sampled without >/dev/null 2>err
+	run "$mprof" diff --json --value leaked --all one tidy
+	expect_same 'changes' "$(json out '[.rows[] | select(.change != "same") | [.change, .function]] | sort' | tr -d ' \n')" \
+		'[["removed","leak"],["unclear","mid"],["unclear","small"]]'
+	expect_same 'its ranges' "$(json out '.rows[] | select(.function == "leak") |
+		.range_before[0] < 2600000 and .range_before[1] > 2600000 and .range_after[0] == 0 and .range_after[1] > 0')" true
+	run "$mprof" diff --value leaked exact tidy
+	expect_text out 'exact before, 0 bytes to '
+	run "$mprof" profile -q --sample-calls 100 -o calls -- ./sampled
+	run "$mprof" diff --json calls exact
+	expect_same 'bytes of samples by calls' "$(json out '.changes | .grown + .shrunk + .added + .removed')" 0
 	run "$mprof" diff exact one
 	grep -q temporary out && bad "temporary is compared: $(grep temporary out)"
 	run "$mprof" diff --markdown one two

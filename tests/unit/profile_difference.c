@@ -38,7 +38,7 @@ static void site(enum diff_side side, const char *path, uint64_t peak)
 
 	for (word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		line[n++] = in(strdup(word), "x.c", "prog");
-	diff_add(&diff, side, line, n, v);
+	diff_add(&diff, side, line, n, v, NULL);
 	free(copy);
 }
 
@@ -149,8 +149,8 @@ START_TEST(builds_differ_in_nothing)
 	options.program[DIFF_BEFORE] = "prog-1";
 	options.program[DIFF_AFTER] = "prog-2";
 	diff.options = options;
-	diff_add(&diff, DIFF_BEFORE, before, 4, v);
-	diff_add(&diff, DIFF_AFTER, after, 5, v);
+	diff_add(&diff, DIFF_BEFORE, before, 4, v, NULL);
+	diff_add(&diff, DIFF_AFTER, after, 5, v, NULL);
 	finish();
 	ck_assert_uint_eq(diff.groups, 1);
 	ck_assert_int_eq(diff.group[0].change, DIFF_SAME);
@@ -182,7 +182,7 @@ START_TEST(code_without_symbols)
 			p = &pool[pooled];
 			pool[pooled] = l[i];
 			pool[pooled++].offset = (uint64_t)(16 * i + side);
-			diff_add(&diff, (enum diff_side)side, &p, 1, v);
+			diff_add(&diff, (enum diff_side)side, &p, 1, v, NULL);
 		}
 	finish();
 	ck_assert_uint_eq(diff.groups, 3);
@@ -231,7 +231,7 @@ START_TEST(no_guesses_of_names)
 	site(DIFF_BEFORE, "main b f3", 1);
 	site(DIFF_AFTER, "main b g2", 1);
 	/* Of another file. */
-	diff_add(&diff, DIFF_BEFORE, p, 2, v);
+	diff_add(&diff, DIFF_BEFORE, p, 2, v, NULL);
 	site(DIFF_AFTER, "main new", 1);
 	finish();
 	ck_assert_uint_eq(diff.renames, 0);
@@ -277,7 +277,7 @@ static void lines_of(enum diff_side side, const char *function, uint32_t base,
 		const struct sym_line *line = in(function, "x.c", "prog");
 
 		pool[pooled - 1].line = base + (uint32_t)(*distances - '0');
-		diff_add(&diff, side, &line, 1, v);
+		diff_add(&diff, side, &line, 1, v, NULL);
 	}
 }
 

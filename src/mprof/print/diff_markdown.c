@@ -32,6 +32,17 @@ static void put_group(const struct diff *d, const struct diff_group *g, FILE *ou
 	free(text);
 }
 
+static void put_figure(const struct diff *d, const struct diff_group *g, enum diff_side side,
+		       FILE *out)
+{
+	const enum profile_value v = d->options.value;
+
+	fprintf(out, " %s", figures_text(v, g->v[side][v]).s);
+	if (d->sampled[side])
+		fprintf(out, " (%s)", diff_range_text(d, g, side).s);
+	fputs(" |", out);
+}
+
 static void put_rows(const struct diff *d, size_t rows, FILE *out)
 {
 	const enum profile_value v = d->options.value;
@@ -40,9 +51,10 @@ static void put_rows(const struct diff *d, size_t rows, FILE *out)
 	fprintf(out, "\n| change | before | after | | %s |\n|---:|---:|---:|---|---|\n",
 		diff_by_name(d->options.by));
 	for (g = d->group; g < d->group + rows; g++) {
-		fprintf(out, "| %s | %s | %s | %s | ", figures_signed(v, diff_delta(g, v)).s,
-			figures_text(v, g->v[DIFF_BEFORE][v]).s,
-			figures_text(v, g->v[DIFF_AFTER][v]).s, diff_change_name(g->change));
+		fprintf(out, "| %s |", figures_signed(v, diff_delta(g, v)).s);
+		put_figure(d, g, DIFF_BEFORE, out);
+		put_figure(d, g, DIFF_AFTER, out);
+		fprintf(out, " %s | ", diff_change_name(g->change));
 		put_group(d, g, out);
 		fputs(" |\n", out);
 	}
@@ -71,7 +83,6 @@ void diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out)
 	}
 	if (rows)
 		put_rows(d, rows, out);
-	if (rows < d->groups - d->changed[DIFF_SAME])
-		fprintf(out, "\n%s more changed.\n",
-			format_count(d->groups - d->changed[DIFF_SAME] - rows).s);
+	if (rows < diff_changed(d))
+		fprintf(out, "\n%s more changed.\n", format_count(diff_changed(d) - rows).s);
 }

@@ -21,14 +21,20 @@ struct text figures_text(enum profile_value value, uint64_t n)
 
 struct text figures_range(const struct site_values *v, enum profile_value value, uint64_t n)
 {
-	struct estimate_range range;
-	struct text t = { "range not known" }, low, high;
+	struct estimate_range range = { 0, UINT64_MAX };
 
-	if (!estimate_range(v, value, n, &range))
-		return t;
-	low = figures_text(value, range.low);
-	high = figures_text(value, range.high);
-	snprintf(t.s, sizeof(t.s), "%.28s to %.28s", low.s, high.s);
+	estimate_range(v, value, n, &range);
+	return figures_between(value, &range);
+}
+
+struct text figures_between(enum profile_value value, const struct estimate_range *range)
+{
+	struct text t = { "range not known" };
+	const struct text low = figures_text(value, range->low);
+	const struct text high = figures_text(value, range->high);
+
+	if (range->high != UINT64_MAX)
+		snprintf(t.s, sizeof(t.s), "%.28s to %.28s", low.s, high.s);
 	return t;
 }
 

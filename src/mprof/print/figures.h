@@ -19,6 +19,8 @@ struct text figures_text(enum profile_value value, uint64_t n);
 void figures_estimate(const struct profile *p, FILE *out);
 /* "1.2 MiB to 1.9 MiB": the 95 % confidence interval of an estimate. */
 struct text figures_range(const struct site_values *v, enum profile_value value, uint64_t n);
+/* Of such an interval; its end is UINT64_MAX: unknown. */
+struct text figures_between(enum profile_value value, const struct estimate_range *range);
 /* With a sign: "+1.2 MiB", "-3". */
 struct text figures_signed(enum profile_value value, int64_t n);
 

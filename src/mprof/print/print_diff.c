@@ -12,8 +12,8 @@
 #include "../util/terminal.h"
 
 static const char *const change_names[DIFF_CHANGES] = {
-	[DIFF_ADDED] = "added",	    [DIFF_GROWN] = "grown", [DIFF_SHRUNK] = "shrunk",
-	[DIFF_REMOVED] = "removed", [DIFF_SAME] = "same",
+	[DIFF_ADDED] = "added",	    [DIFF_GROWN] = "grown",	[DIFF_SHRUNK] = "shrunk",
+	[DIFF_REMOVED] = "removed", [DIFF_UNCLEAR] = "unclear", [DIFF_SAME] = "same",
 };
 
 const char *diff_change_name(enum diff_change change)
@@ -58,7 +58,7 @@ void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
 
 size_t diff_rows(const struct diff *d, const struct diff_print *o)
 {
-	size_t changed = d->groups - d->changed[DIFF_SAME];
+	size_t changed = diff_changed(d);
 
 	if (o->all)
 		return d->groups;
@@ -70,13 +70,17 @@ void diff_put_counts(FILE *out, const struct diff *d)
 	bool any = false;
 	int c;
 
-	for (c = 0; c < DIFF_SAME; c++) {
+	for (c = 0; c < DIFF_UNCLEAR; c++) {
 		if (!d->changed[c])
 			continue;
 		fprintf(out, "%s%s %s", any ? ", " : "", format_count(d->changed[c]).s,
 			change_names[c]);
 		any = true;
 	}
+	if (d->changed[DIFF_UNCLEAR])
+		fprintf(out, "%s%s within the error", any ? "; " : "",
+			format_count(d->changed[DIFF_UNCLEAR]).s);
+	any |= d->changed[DIFF_UNCLEAR];
 	if (d->changed[DIFF_SAME])
 		fprintf(out, "%s%s the same", any ? "; " : "",
 			format_count(d->changed[DIFF_SAME]).s);
@@ -134,6 +138,16 @@ static void put_totals(const struct diff *d, FILE *out)
 	table_print(&t, out);
 }
 
+struct text diff_range_text(const struct diff *d, const struct diff_group *g, enum diff_side side)
+{
+	struct estimate_range range = { 0, UINT64_MAX };
+
+	if (!d->sampled[side])
+		return (struct text){ "exact" };
+	diff_group_range(d, g, side, &range);
+	return figures_between(d->options.value, &range);
+}
+
 static void put_row(const struct diff *d, const struct diff_group *g, FILE *out)
 {
 	const enum profile_value v = d->options.value;
@@ -143,6 +157,9 @@ static void put_row(const struct diff *d, const struct diff_group *g, FILE *out)
 		change_names[g->change]);
 	diff_put_group(out, d, g);
 	fputc('\n', out);
+	if (diff_of_samples(d))
+		fprintf(out, "  %11s %s before, %s after\n", "",
+			diff_range_text(d, g, DIFF_BEFORE).s, diff_range_text(d, g, DIFF_AFTER).s);
 }
 
 /* ---- the verdict ---- */
@@ -157,7 +174,8 @@ static const struct diff_group *cause_of(const struct diff *d, enum profile_valu
 		const struct diff_group *g = &d->group[i];
 
 		if (!g->lines || g->v[DIFF_BEFORE][v] == g->v[DIFF_AFTER][v] ||
-		    (g->v[DIFF_AFTER][v] > g->v[DIFF_BEFORE][v]) != rose)
+		    (g->v[DIFF_AFTER][v] > g->v[DIFF_BEFORE][v]) != rose ||
+		    diff_group_may_be_same(d, g, v))
 			continue;
 		if (!cause || diff_distance(g, v) > diff_distance(cause, v))
 			cause = g;
@@ -227,8 +245,9 @@ static void put_verdict(const struct diff *d, FILE *out)
 			    after[v] > before[v] ? after[v] - before[v] : before[v] - after[v], &p);
 	}
 	if (!p.n)
-		paragraph_add(&p, d->sampled ? "No figure changed by more than the error of samples"
-					     : "No figure changed by 1 %% or more");
+		paragraph_add(&p, diff_of_samples(d)
+				      ? "No figure changed by more than the error of samples"
+				      : "No figure changed by 1 %% or more");
 	else
 		*p.text = (char)toupper(*p.text);
 	paragraph_add(&p, ".");
@@ -255,11 +274,15 @@ void diff_text(const struct diff *d, const struct diff_print *o, FILE *out)
 		figures_line(out, d->rename[i].line[DIFF_AFTER], false);
 		fputs(".\n", out);
 	}
+	if (rows && diff_of_samples(d))
+		fputs("Below each row are the ranges that contain the true figures in 95 of 100 "
+		      "cases.\n",
+		      out);
 	if (rows)
 		fprintf(out, "\n  %11s %11s %11s\n", "change", "before", "after");
 	for (i = 0; i < rows; i++)
 		put_row(d, &d->group[i], out);
-	if (rows < d->groups - d->changed[DIFF_SAME])
+	if (rows < diff_changed(d))
 		fprintf(out, "  %s more; --all shows them.\n",
-			format_count(d->groups - d->changed[DIFF_SAME] - rows).s);
+			format_count(diff_changed(d) - rows).s);
 }

@@ -27,11 +27,13 @@ json *diff_json(const struct diff *d, const struct diff_print *o);
 /* "added", "grown" ... */
 const char *diff_change_name(enum diff_change change);
 const char *diff_by_name(enum diff_by by);
+/* "1.8 MiB to 2.2 MiB", the range of a row's figure; "exact". */
+struct text diff_range_text(const struct diff *d, const struct diff_group *g, enum diff_side side);
 /* What a row stands for: a function, "f < caller < ...", a module. */
 void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g);
 /* Rows to show: those that changed, at most DIFF_ROWS, or all. */
 size_t diff_rows(const struct diff *d, const struct diff_print *o);
-/* "2 grown, 1 added; 14 the same" */
+/* "2 grown, 1 added; 3 within the error; 14 the same" */
 void diff_put_counts(FILE *out, const struct diff *d);
 /* How the total of a value moved, in percent; of estimates also whether that is within their error.
  */

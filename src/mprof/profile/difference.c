@@ -64,7 +64,7 @@ static void more_ids(struct diff *d, size_t n)
 }
 
 void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const *line, size_t n,
-	      const uint64_t v[VALUE_COUNT])
+	      const uint64_t v[VALUE_COUNT], const struct site_values *estimate)
 {
 	struct diff_site *s;
 	uint32_t id;
@@ -75,7 +75,7 @@ void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const 
 	GROW(d->site, d->sites + 1, d->site_room);
 	s = &d->site[d->sites];
 	more_ids(d, n);
-	*s = (struct diff_site){ .first = d->ids, .side = side };
+	*s = (struct diff_site){ .first = d->ids, .side = side, .estimate = estimate };
 	memcpy(s->v, v, sizeof(s->v));
 	for (i = 0; i < n; i++) {
 		id = name_of(d, side, line[i]);
@@ -91,6 +91,10 @@ void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const 
 	d->sites++;
 	for (i = 0; i < VALUE_COUNT; i++)
 		d->total[side][i] += v[i];
+	if (estimate) {
+		d->sampled[side] = true;
+		site_values_add(&d->estimates[side], estimate);
+	}
 }
 
 /* ---- grouping ---- */
@@ -136,15 +140,72 @@ static void add_to_group(struct diff *d, struct diff_group *g, const struct diff
 	g->sites[s->side]++;
 	for (i = 0; i < VALUE_COUNT; i++)
 		g->v[s->side][i] += s->v[i];
+	if (s->estimate)
+		site_values_add(&g->estimates[s->side], s->estimate);
 }
 
-static enum diff_change change_of(const struct diff_options *o, const struct diff_group *g)
+/*
+ * The 95 % range of a figure n, with the estimates of its group or of all; false: unknown.  A side
+ * without a sample may have had blocks, of up to z^2 times the weight of one: that is the range of
+ * estimate.h for a variance of 0.
+ */
+static bool range_of(const struct diff *d, const struct site_values of[DIFF_SIDES],
+		     enum diff_side side, enum profile_value value, uint64_t n,
+		     struct estimate_range *range)
 {
+	struct site_values none;
+
+	*range = (struct estimate_range){ n, n };
+	if (!d->sampled[side])
+		return true;
+	if (of[side].error.samples)
+		return estimate_range(&of[side], value, n, range);
+	none = of[!side].error.samples ? of[!side] : d->estimates[side];
+	none.error.calls = none.error.bytes = none.error.live_bytes = 0;
+	return estimate_range(&none, value, n, range);
+}
+
+bool diff_group_range(const struct diff *d, const struct diff_group *g, enum diff_side side,
+		      struct estimate_range *range)
+{
+	const enum profile_value value = d->options.value;
+
+	return range_of(d, g->estimates, side, value, g->v[side][value], range) && d->sampled[side];
+}
+
+static bool may_be_same(const struct diff *d, const struct site_values of[DIFF_SIDES],
+			enum profile_value value, const uint64_t v[DIFF_SIDES][VALUE_COUNT])
+{
+	struct estimate_range a, b;
+
+	if (!diff_of_samples(d))
+		return false;
+	return !range_of(d, of, DIFF_BEFORE, value, v[DIFF_BEFORE][value], &a) ||
+	       !range_of(d, of, DIFF_AFTER, value, v[DIFF_AFTER][value], &b) ||
+	       (a.low <= b.high && b.low <= a.high);
+}
+
+bool diff_may_be_same(const struct diff *d, enum profile_value value)
+{
+	return may_be_same(d, d->estimates, value, d->total);
+}
+
+bool diff_group_may_be_same(const struct diff *d, const struct diff_group *g,
+			    enum profile_value value)
+{
+	return may_be_same(d, g->estimates, value, g->v);
+}
+
+static enum diff_change change_of(const struct diff *d, const struct diff_group *g)
+{
+	const struct diff_options *o = &d->options;
 	const uint64_t before = g->v[DIFF_BEFORE][o->value], after = g->v[DIFF_AFTER][o->value];
 	const uint64_t by = diff_distance(g, o->value);
 
 	if (!by || by < o->least)
 		return DIFF_SAME;
+	if (diff_group_may_be_same(d, g, o->value))
+		return DIFF_UNCLEAR;
 	if (!before)
 		return DIFF_ADDED;
 	if (!after)
@@ -160,8 +221,8 @@ static int by_change(const void *a, const void *b, void *diff)
 	const enum profile_value value = ((const struct diff *)diff)->options.value;
 	uint64_t dx = diff_distance(x, value), dy = diff_distance(y, value);
 
-	if ((x->change == DIFF_SAME) != (y->change == DIFF_SAME))
-		return x->change == DIFF_SAME ? 1 : -1;
+	if (x->change != y->change && (x->change > DIFF_REMOVED || y->change > DIFF_REMOVED))
+		return x->change > y->change ? 1 : -1;
 	if (dx != dy)
 		return dx > dy ? -1 : 1;
 	dx = x->v[DIFF_AFTER][value] + x->v[DIFF_BEFORE][value];
@@ -216,7 +277,7 @@ void diff_finish(struct diff *d)
 		diff_find_lines(d);
 	make_groups(d);
 	for (i = 0; i < d->groups; i++) {
-		d->group[i].change = change_of(&d->options, &d->group[i]);
+		d->group[i].change = change_of(d, &d->group[i]);
 		d->changed[d->group[i].change]++;
 	}
 	qsort_r(d->group, d->groups, sizeof(*d->group), by_change, d);
@@ -270,6 +331,7 @@ static void find_stable(struct diff *d, const struct stacks *a, const struct sta
 static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 {
 	struct calltree_path path = { .line = NULL };
+	const bool estimated = p->sites.totals.estimated;
 	uint64_t v[VALUE_COUNT];
 	size_t i, k, start;
 
@@ -280,20 +342,10 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 				   ? profile_value(p, i, (enum profile_value)k)
 				   : 0;
 		start = paths_start_lines(path.line, path.count);
-		diff_add(d, side, path.line + start, path.count - start, v);
+		diff_add(d, side, path.line + start, path.count - start, v,
+			 estimated ? &p->site[i].v : NULL);
 	}
 	free(path.line);
-}
-
-static void find_ranges(struct diff *d, enum diff_side side, const struct profile *p)
-{
-	for (size_t k = 0; k < VALUE_COUNT; k++) {
-		const uint64_t n = d->total[side][k];
-		struct estimate_range *r = &d->range[side][k];
-
-		if (!estimate_range(&p->total, (enum profile_value)k, n, r))
-			*r = (struct estimate_range){ n, n };
-	}
 }
 
 void diff_make(struct diff *d, struct profile *before, struct profile *after,
@@ -303,11 +355,10 @@ void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	d->options.program[DIFF_BEFORE] = program_of(before);
 	d->options.program[DIFF_AFTER] = program_of(after);
 	d->totals = before->sites.totals.read || after->sites.totals.read;
-	d->sampled = before->sites.totals.estimated || after->sites.totals.estimated;
+	d->sampled[DIFF_BEFORE] = before->sites.totals.estimated;
+	d->sampled[DIFF_AFTER] = after->sites.totals.estimated;
 	find_stable(d, before->stacks, after->stacks);
 	add_profile(d, DIFF_BEFORE, before);
 	add_profile(d, DIFF_AFTER, after);
-	find_ranges(d, DIFF_BEFORE, before);
-	find_ranges(d, DIFF_AFTER, after);
 	diff_finish(d);
 }

@@ -29,7 +29,15 @@
 
 enum diff_by { DIFF_BY_FUNCTION, DIFF_BY_STACK, DIFF_BY_MODULE, DIFF_BY_LINE, DIFF_BY_FILE };
 enum diff_side { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
-enum diff_change { DIFF_ADDED, DIFF_GROWN, DIFF_SHRUNK, DIFF_REMOVED, DIFF_SAME, DIFF_CHANGES };
+enum diff_change {
+	DIFF_ADDED,
+	DIFF_GROWN,
+	DIFF_SHRUNK,
+	DIFF_REMOVED,
+	DIFF_UNCLEAR, /* within the error of samples: both sides may be equal */
+	DIFF_SAME,
+	DIFF_CHANGES
+};
 
 struct diff_options {
 	enum diff_by by;	  /* all but stack: of the innermost line */
@@ -45,7 +53,8 @@ struct diff_group {
 	size_t lines;
 	uint64_t v[DIFF_SIDES][VALUE_COUNT];
 	uint64_t sites[DIFF_SIDES];
-	enum diff_change change; /* of the value of the options */
+	struct site_values estimates[DIFF_SIDES]; /* the sums of those of diff_add() */
+	enum diff_change change;		  /* of the value of the options */
 };
 
 struct diff_rename {
@@ -56,6 +65,7 @@ struct diff_site {
 	size_t first, count; /* into id and line */
 	uint32_t side;
 	uint64_t v[VALUE_COUNT];
+	const struct site_values *estimate; /* NULL: exact */
 };
 
 /* A line of a function; before, `is` is its number after, 0 if the function lost it. */
@@ -68,10 +78,11 @@ struct diff {
 	struct diff_group *group; /* greatest change first, of equal ones the greatest figure */
 	size_t groups;
 	uint64_t total[DIFF_SIDES][VALUE_COUNT];
-	struct estimate_range range[DIFF_SIDES][VALUE_COUNT]; /* of total; one figure if exact */
-	bool totals;  /* a side is a profile: figures that profiles lack are 0 on both */
-	bool sampled; /* a side is made from samples: the same for figures that samples lack */
-	size_t changed[DIFF_CHANGES]; /* groups */
+	bool totals; /* a side is a profile: figures that profiles lack are 0 on both */
+	/* Sides made from samples: the same for figures that samples lack. */
+	bool sampled[DIFF_SIDES];
+	struct site_values estimates[DIFF_SIDES]; /* of all sites, as those of a group */
+	size_t changed[DIFF_CHANGES];		  /* groups */
 	struct diff_rename *rename;
 	size_t renames;
 
@@ -94,8 +105,9 @@ struct diff {
 void diff_init(struct diff *d, const struct diff_options *o);
 /* The two sides have this module from the same file.  Before diff_add. */
 void diff_stable(struct diff *d, const char *module);
+/* estimate: what v is estimated from; NULL: v is exact. */
 void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const *line, size_t n,
-	      const uint64_t v[VALUE_COUNT]);
+	      const uint64_t v[VALUE_COUNT], const struct site_values *estimate);
 void diff_finish(struct diff *d);
 void diff_release(struct diff *d);
 
@@ -110,20 +122,32 @@ static inline uint32_t diff_leaf(const struct diff *d, const struct diff_group *
 	return d->renamed[d->id[(size_t)(g->line - d->line) + g->lines - 1] - 1];
 }
 
+static inline bool diff_of_samples(const struct diff *d)
+{
+	return d->sampled[DIFF_BEFORE] || d->sampled[DIFF_AFTER];
+}
+
 /* Do both sides have this value? */
 static inline bool diff_has(const struct diff *d, enum profile_value value)
 {
 	return (!d->totals || profile_value_of_totals(value)) &&
-	       (!d->sampled || profile_value_of_samples(value));
+	       (!diff_of_samples(d) || profile_value_of_samples(value));
 }
 
-/* Are these estimates compatible with equal totals? */
-static inline bool diff_may_be_same(const struct diff *d, enum profile_value value)
-{
-	const struct estimate_range *a = &d->range[DIFF_BEFORE][value];
-	const struct estimate_range *b = &d->range[DIFF_AFTER][value];
+/* The 95 % range of the value of a group.  False: its figure is exact, or the range is unknown. */
+bool diff_group_range(const struct diff *d, const struct diff_group *g, enum diff_side side,
+		      struct estimate_range *range);
+/* Are the estimates of all sites compatible with equal totals? */
+bool diff_may_be_same(const struct diff *d, enum profile_value value);
 
-	return d->sampled && a->low <= b->high && b->low <= a->high;
+/* The same of a group. */
+bool diff_group_may_be_same(const struct diff *d, const struct diff_group *g,
+			    enum profile_value value);
+
+/* The groups that differ by more than the error. */
+static inline size_t diff_changed(const struct diff *d)
+{
+	return d->groups - d->changed[DIFF_SAME] - d->changed[DIFF_UNCLEAR];
 }
 
 /* The absolute change of a value. */
