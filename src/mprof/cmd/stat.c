@@ -129,11 +129,8 @@ static struct text mean_text(const struct spread *s, double seconds)
 static void function_row(struct table *t, const char *name, const struct spread *calls,
 			 const struct spread *bytes, const struct spread *failed, double wall)
 {
-	table_cell(t, "%s", name);
-	table_cell(t, "%s", mean_text(calls, 1).s);
-	table_cell(t, "%s", bytes ? mean_text(bytes, 1).s : "");
-	table_cell(t, "%s", failed ? mean_text(failed, 1).s : "");
-	table_cell(t, "%s", mean_text(calls, wall).s);
+	table_cells(t, name, mean_text(calls, 1).s, bytes ? mean_text(bytes, 1).s : "",
+		    failed ? mean_text(failed, 1).s : "", mean_text(calls, wall).s);
 	if (t->title[5])
 		table_cell(t, "( +- %.2f%% )", spread_percent(calls));
 }

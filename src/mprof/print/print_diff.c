@@ -129,11 +129,8 @@ static void put_totals(const struct diff *d, FILE *out)
 
 		if (!(profile_values_of(ROLE_TOTAL) >> v & 1) || !diff_has(d, v))
 			continue;
-		table_cell(&t, "%s", profile_value_name(v));
-		table_cell(&t, "%s", figures_text(v, a).s);
-		table_cell(&t, "%s", figures_text(v, b).s);
-		table_cell(&t, "%s", figures_signed(v, (int64_t)(b - a)).s);
-		table_cell(&t, "%s", diff_move(d, v).s);
+		table_cells(&t, profile_value_name(v), figures_text(v, a).s, figures_text(v, b).s,
+			    figures_signed(v, (int64_t)(b - a)).s, diff_move(d, v).s);
 	}
 	table_print(&t, out);
 }

@@ -29,6 +29,12 @@ void table_cell(struct table *t, const char *format, ...)
 	va_end(args);
 }
 
+void table_add_cells(struct table *t, const char *const *text)
+{
+	for (; *text; text++)
+		table_cell(t, "%s", *text);
+}
+
 size_t table_columns(const struct table *t)
 {
 	size_t n = 0;

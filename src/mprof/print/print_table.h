@@ -4,7 +4,7 @@
  * need.
  *
  * 	struct table t = TABLE("<function", ">calls");
- * 	table_cell(&t, "%s", name); table_cell(&t, "%s", format_count(n).s);
+ * 	table_cells(&t, name, format_count(n).s);
  * 	table_print(&t, out);   // and is empty again
  *
  * Where the screen is too narrow, titles break between words, bars become shorter and
@@ -33,5 +33,8 @@ struct table {
 	}
 
 void table_cell(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Several, each a string. */
+#define table_cells(t, ...) table_add_cells(t, (const char *const[]){ __VA_ARGS__, NULL })
+void table_add_cells(struct table *t, const char *const *text); /* a list that ends with NULL */
 size_t table_columns(const struct table *t);
 void table_print(struct table *t, FILE *out);

@@ -118,10 +118,8 @@ static void print_functions(const struct print_totals *t, FILE *out)
 	for (i = 0; i < MPROF_FN_MAX; i++) {
 		if (!fn[i].calls)
 			continue;
-		table_cell(&table, "%s", function_name(i) ?: "(unknown)");
-		table_cell(&table, "%s", format_count(fn[i].calls).s);
-		table_cell(&table, "%s", format_count(fn[i].bytes).s);
-		table_cell(&table, "%s", format_count(fn[i].failed).s);
+		table_cells(&table, function_name(i) ?: "(unknown)", format_count(fn[i].calls).s,
+			    format_count(fn[i].bytes).s, format_count(fn[i].failed).s);
 	}
 	table_print(&table, out);
 }
@@ -141,11 +139,9 @@ static void print_sizes(const struct print_totals *t, FILE *out)
 		if (!l->sizes[i])
 			continue;
 		live = l->sizes[i] > l->freed_sizes[i] ? l->sizes[i] - l->freed_sizes[i] : 0;
-		table_cell(&table, "%s", text_power(i).s);
-		table_cell(&table, "%s", format_count(l->sizes[i]).s);
-		table_cell(&table, "%s", format_percent(l->sizes[i], all).s);
-		table_cell(&table, "%s", format_count(live).s);
-		table_cell(&table, "%s", text_bar(l->sizes[i], all, 30).s);
+		table_cells(&table, text_power(i).s, format_count(l->sizes[i]).s,
+			    format_percent(l->sizes[i], all).s, format_count(live).s,
+			    text_bar(l->sizes[i], all, 30).s);
 	}
 	table_print(&table, out);
 }
@@ -176,13 +172,12 @@ static void print_top(const struct print_totals *t, enum profile_value value, co
 			free(name);
 			break;
 		}
-		table_cell(&table, "%s", figures_text(value, profile_group_value(g, value)).s);
-		table_cell(&table, "%s", format_percent(profile_group_value(g, value), total).s);
-		table_cell(&table, "%s",
-			   estimated ? figures_range(&g->v, value, profile_group_value(g, value)).s
-			   : value == VALUE_CALLS ? format_bytes(g->v.bytes).s
-						  : format_count(g->v.calls).s);
-		table_cell(&table, "%s", name ? name : "(no call stack)");
+		table_cells(&table, figures_text(value, profile_group_value(g, value)).s,
+			    format_percent(profile_group_value(g, value), total).s,
+			    estimated ? figures_range(&g->v, value, profile_group_value(g, value)).s
+			    : value == VALUE_CALLS ? format_bytes(g->v.bytes).s
+						   : format_count(g->v.calls).s,
+			    name ? name : "(no call stack)");
 		free(name);
 	}
 	table_print(&table, out);
@@ -240,13 +235,10 @@ static void print_ranks(const struct rank_totals *r, const struct report_options
 		shown++;
 		if (r->by_rank)
 			table_cell(&table, "%s", *x->rank ? x->rank : "-");
-		table_cell(&table, "%s", *x->host ? x->host : "-");
-		table_cell(&table, "%s", format_count(x->processes).s);
-		table_cell(&table, "%s", format_count(x->calls).s);
-		table_cell(&table, "%s", format_bytes(x->bytes).s);
-		table_cell(&table, "%s", format_bytes(x->peak_bytes).s);
-		table_cell(&table, "%s", format_bytes(x->live_bytes).s);
-		table_cell(&table, "%s", format_count(x->process).s);
+		table_cells(&table, *x->host ? x->host : "-", format_count(x->processes).s,
+			    format_count(x->calls).s, format_bytes(x->bytes).s,
+			    format_bytes(x->peak_bytes).s, format_bytes(x->live_bytes).s,
+			    format_count(x->process).s);
 	}
 	table_print(&table, out);
 	if (shown < r->count)
@@ -315,11 +307,10 @@ static void print_course(const struct print_totals *t, FILE *out)
 		const struct sym_line *line = s.stack ? profile_asked(t->p, s.stack).line : NULL;
 		char *name = line ? figures_line_text(line, false) : NULL;
 
-		table_cell(&table, "%s", format_since(s.to_ns).s);
-		table_cell(&table, "%s", format_bytes(s.live_bytes).s);
-		table_cell(&table, "%s", format_count(s.live_calls).s);
-		table_cell(&table, "%s", s.resident ? format_bytes(s.resident).s : "-");
-		table_cell(&table, "%s", s.mapped ? format_bytes(s.mapped).s : "-");
+		table_cells(&table, format_since(s.to_ns).s, format_bytes(s.live_bytes).s,
+			    format_count(s.live_calls).s,
+			    s.resident ? format_bytes(s.resident).s : "-",
+			    s.mapped ? format_bytes(s.mapped).s : "-");
 		rate_cell(&table, s.calls, &s, false);
 		rate_cell(&table, s.bytes, &s, true);
 		table_cell(&table, "%s", name ? name : "-");

@@ -50,16 +50,13 @@ static void use_cells(struct table *t, const struct memory *m)
 	const struct memory_snapshot *peak = &m->moment[MEMORY_PEAK];
 	enum page_grain g;
 
-	table_cell(t, "%s", m->title);
-	table_cell(t, "%s",
-		   format_percent(peak->at.usable - peak->at.requested, peak->at.requested).s);
+	table_cells(t, m->title,
+		    format_percent(peak->at.usable - peak->at.requested, peak->at.requested).s);
 	for (g = 0; g < PAGE_GRAINS; g++)
 		table_cell(t, "%s", percent(m->use[g].at_peak).s);
-	table_cell(t, "%s", peak->at.resident ? percent(memory_density(peak)).s : "-");
-	table_cell(t, "%s", percent(m->use[GRAIN_4K].mean).s);
-	table_cell(t, "%s", percent(m->use[GRAIN_4K].min).s);
-	table_cell(t, "%s", percent(m->use[GRAIN_2M].mean).s);
-	table_cell(t, "%s", percent(m->use[GRAIN_2M].min).s);
+	table_cells(t, peak->at.resident ? percent(memory_density(peak)).s : "-",
+		    percent(m->use[GRAIN_4K].mean).s, percent(m->use[GRAIN_4K].min).s,
+		    percent(m->use[GRAIN_2M].mean).s, percent(m->use[GRAIN_2M].min).s);
 }
 
 /*
@@ -107,8 +104,8 @@ static void kept_cells(struct table *t, const struct memory *m)
 
 	table_cell(t, "%s", m->title);
 	for (k = m->moment; k < m->moment + MEMORY_SNAPSHOTS; k++) {
-		table_cell(t, "%s", k->has_residency ? format_bytes(memory_retained(k)).s : "-");
-		table_cell(t, "%s", k->known ? format_count(k->pinned[PINS_64]).s : "-");
+		table_cells(t, k->has_residency ? format_bytes(memory_retained(k)).s : "-",
+			    k->known ? format_count(k->pinned[PINS_64]).s : "-");
 	}
 }
 
@@ -155,11 +152,10 @@ static void print_fragmentation(const struct replay_memory *r, FILE *out)
 		if (!memory_at(r, i) || !memory_at(r, i)->fragmentation.known)
 			continue;
 		j = &memory_at(r, i)->fragmentation;
-		table_cell(&t, "%s", memory_at(r, i)->title);
-		table_cell(&t, "%s", j->average_known ? more(j->average).s : "-");
-		table_cell(&t, "%s", j->live_known ? more(j->at_live_peak).s : "-");
-		table_cell(&t, "%s", j->realized_known ? more(j->at_memory_peak).s : "-");
-		table_cell(&t, "%s", j->live_known ? more(j->of_peaks).s : "-");
+		table_cells(&t, memory_at(r, i)->title, j->average_known ? more(j->average).s : "-",
+			    j->live_known ? more(j->at_live_peak).s : "-",
+			    j->realized_known ? more(j->at_memory_peak).s : "-",
+			    j->live_known ? more(j->of_peaks).s : "-");
 		unknown += j->average_known && !j->realized_known;
 		n++;
 	}

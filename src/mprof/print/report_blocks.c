@@ -49,10 +49,8 @@ static void print_left_classes(const struct analysis *a, FILE *out)
 
 	for (i = 0; i < n->classes; i++) {
 		bytes = n->class[i].size * n->class[i].count;
-		table_cell(&t, "%s", format_count(n->class[i].size).s);
-		table_cell(&t, "%s", format_count(n->class[i].count).s);
-		table_cell(&t, "%s", format_count(bytes).s);
-		table_cell(&t, "%s", text_bar(bytes, n->all.bytes, BAR).s);
+		table_cells(&t, format_count(n->class[i].size).s, format_count(n->class[i].count).s,
+			    format_count(bytes).s, text_bar(bytes, n->all.bytes, BAR).s);
 	}
 	table_print(&t, out);
 }
@@ -66,11 +64,9 @@ static void print_left_oldest(const struct analysis *a, FILE *out)
 	for (i = 0; i < n->oldest_count; i++) {
 		const struct never_freed_block *b = &n->oldest[i];
 
-		table_cell(&t, "%s", report_since(a, b->ticks).s);
-		table_cell(&t, "%s", format_count(b->size).s);
-		table_cell(&t, "%" PRIx64, b->addr);
-		table_cell(&t, "%" PRIu32, b->process);
-		table_cell(&t, "%" PRIu32, b->thread);
+		table_cells(&t, report_since(a, b->ticks).s, format_count(b->size).s,
+			    format_address(b->addr).s, format_number(b->process).s,
+			    format_number(b->thread).s);
 	}
 	table_print(&t, out);
 }
@@ -120,13 +116,10 @@ ORDER(by_size, struct size_class *const, COMPARE((*x)->size, (*y)->size))
 static void class_row(struct table *t, const struct sizes *s, const char *name,
 		      const struct size_class *c, uint64_t bytes)
 {
-	table_cell(t, "%s", name);
-	table_cell(t, "%s", format_count(c->count).s);
-	table_cell(t, "%u", whole_percent(bytes, s->bytes));
-	table_cell(t, "%u", whole_percent(c->count, s->total.count));
-	table_cell(t, "%s", format_count(bytes).s);
-	table_cell(t, "%s", format_count(c->waste).s);
-	table_cell(t, "%s", format_mean(c->waste, c->count).s);
+	table_cells(t, name, format_count(c->count).s,
+		    format_number(whole_percent(bytes, s->bytes)).s,
+		    format_number(whole_percent(c->count, s->total.count)).s, format_count(bytes).s,
+		    format_count(c->waste).s, format_mean(c->waste, c->count).s);
 }
 
 /* The classes to show, ascending by size, and in *rest the sum of the others. */
@@ -186,12 +179,11 @@ static void print_powers(const struct analysis *a, FILE *out)
 
 		if (!p->count)
 			continue;
-		table_cell(&t, "%s", text_power(i).s);
-		table_cell(&t, "%s", format_count(p->count).s);
-		table_cell(&t, "%u", whole_percent(p->count, s->total.count));
-		table_cell(&t, "%s", format_count(p->size).s);
-		table_cell(&t, "%u", whole_percent(p->size, s->bytes));
-		table_cell(&t, "%s", text_bar(p->count, s->total.count, BAR).s);
+		table_cells(&t, text_power(i).s, format_count(p->count).s,
+			    format_number(whole_percent(p->count, s->total.count)).s,
+			    format_count(p->size).s,
+			    format_number(whole_percent(p->size, s->bytes)).s,
+			    text_bar(p->count, s->total.count, BAR).s);
 	}
 	table_print(&t, out);
 }
@@ -226,10 +218,9 @@ static void print_realloc(const struct analysis *a, FILE *out)
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		if (!row[i].n)
 			continue;
-		table_cell(&t, "%s", row[i].name);
-		table_cell(&t, "%s", format_count(row[i].n).s);
-		table_cell(&t, "%s", format_percent(row[i].n, r->calls).s);
-		table_cell(&t, "%s", text_bar(row[i].n, r->calls, BAR).s);
+		table_cells(&t, row[i].name, format_count(row[i].n).s,
+			    format_percent(row[i].n, r->calls).s,
+			    text_bar(row[i].n, r->calls, BAR).s);
 	}
 	table_print(&t, out);
 	if (r->remapped)
@@ -259,8 +250,8 @@ static void print_chains(const struct analysis *a, FILE *out)
 				   format_count((2ull << i) - 1).s);
 		else
 			table_cell(&t, "1");
-		table_cell(&t, "%s", format_count(r->chain[i]).s);
-		table_cell(&t, "%s", text_bar(r->chain[i], r->chains, BAR).s);
+		table_cells(&t, format_count(r->chain[i]).s,
+			    text_bar(r->chain[i], r->chains, BAR).s);
 	}
 	table_print(&t, out);
 	fprintf(out, "  The longest: %s of one block, which ended at %s; at most %s copied.\n",
@@ -286,11 +277,9 @@ static void print_lifetimes(const struct analysis *a, FILE *out)
 		n = l->bucket[i];
 		if (!n)
 			continue;
-		table_cell(&t, "%s", format_ns(i ? 1ull << i : 0).s);
-		table_cell(&t, "%s", i + 1 < 64 ? format_ns(1ull << (i + 1)).s : "");
-		table_cell(&t, "%s", format_count(n).s);
-		table_cell(&t, "%s", format_percent(n, l->blocks).s);
-		table_cell(&t, "%s", text_bar(n, l->blocks, BAR).s);
+		table_cells(&t, format_ns(i ? 1ull << i : 0).s,
+			    i + 1 < 64 ? format_ns(1ull << (i + 1)).s : "", format_count(n).s,
+			    format_percent(n, l->blocks).s, text_bar(n, l->blocks, BAR).s);
 	}
 	table_print(&t, out);
 	fprintf(out, "  Shortest %s, longest %s, mean %s.", format_ns(l->least_ns).s,

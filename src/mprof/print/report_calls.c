@@ -13,10 +13,8 @@
 
 static void function_row(struct table *t, const char *name, const struct totals_fn *f)
 {
-	table_cell(t, "%s", name);
-	table_cell(t, "%s", format_count(f->calls).s);
-	table_cell(t, "%s", format_count(f->bytes).s);
-	table_cell(t, "%s", format_count(f->failed).s);
+	table_cells(t, name, format_count(f->calls).s, format_count(f->bytes).s,
+		    format_count(f->failed).s);
 }
 
 static void print_functions(const struct analysis *a, FILE *out)
@@ -28,10 +26,8 @@ static void print_functions(const struct analysis *a, FILE *out)
 	for (i = 0; i < MPROF_FN_MAX; i++)
 		if (s->fn[i].calls && function_name(i))
 			function_row(&t, function_name(i), &s->fn[i]);
-	table_cell(&t, "Total");
-	table_cell(&t, "%s", format_count(s->calls).s);
-	table_cell(&t, "%s", format_count(s->allocated).s);
-	table_cell(&t, "%s", format_count(s->failed).s);
+	table_cells(&t, "Total", format_count(s->calls).s, format_count(s->allocated).s,
+		    format_count(s->failed).s);
 	table_print(&t, out);
 	fputs("  Bytes: requested, or freed by free and delete; the total is what was"
 	      " allocated.\n",
@@ -72,11 +68,11 @@ static void process_figures(struct table *t, const struct analysis *a, long i)
 	const struct peak_of *peak = a->peak.process.item;
 	const struct never_freed_process *left = a->never_freed.process.item;
 
-	table_cell(t, "%s", format_count(i < 0 ? 0 : total[i].threads).s);
-	table_cell(t, "%s", format_count(i < 0 ? 0 : total[i].sum.calls).s);
-	table_cell(t, "%s", format_count(i < 0 ? 0 : total[i].sum.allocated).s);
-	table_cell(t, "%s", format_count(i < 0 ? 0 : peak[i].at.bytes).s);
-	table_cell(t, "%s", format_count(i < 0 ? 0 : left[i].bytes).s);
+	table_cells(t, format_count(i < 0 ? 0 : total[i].threads).s,
+		    format_count(i < 0 ? 0 : total[i].sum.calls).s,
+		    format_count(i < 0 ? 0 : total[i].sum.allocated).s,
+		    format_count(i < 0 ? 0 : peak[i].at.bytes).s,
+		    format_count(i < 0 ? 0 : left[i].bytes).s);
 }
 
 /* The programs that a process ran before its last one, each on a line of its own. */
@@ -105,8 +101,7 @@ static void print_processes(const struct analysis *a, FILE *out)
 		const struct tree_process *p = &a->tree.process[i];
 		int depth = 2 * depth_of(a, p);
 
-		table_cell(&t, "%" PRIu32, p->number);
-		table_cell(&t, "%d", p->pid);
+		table_cells(&t, format_number(p->number).s, format_number((uint64_t)p->pid).s);
 		process_figures(&t, a, index_of(a, p->number));
 		table_cell(&t, "%*s%s%s, %s", depth, "",
 			   p->forked && p->images == 1 ? "fork of " : "",
@@ -130,13 +125,10 @@ static void thread_row(struct table *t, const struct analysis *a, const struct t
 {
 	uint64_t ns = walk_duration_ns(&a->walk, h->last_ticks - h->first_ticks);
 
-	table_cell(t, "%" PRIu32, h->number);
-	table_cell(t, "%" PRIu64, h->tid);
-	table_cell(t, "%" PRIu32, h->process);
-	table_cell(t, "%s", format_count(h->sum.calls).s);
-	table_cell(t, "%s", format_count(h->sum.allocated).s);
-	table_cell(t, "%s", format_count(h->sum.failed).s);
-	table_cell(t, "%s", format_ns(ns).s);
+	table_cells(t, format_number(h->number).s, format_number(h->tid).s,
+		    format_number(h->process).s, format_count(h->sum.calls).s,
+		    format_count(h->sum.allocated).s, format_count(h->sum.failed).s,
+		    format_ns(ns).s);
 }
 
 static void print_threads(const struct analysis *a, FILE *out)

@@ -37,14 +37,11 @@ static void sample_row(struct table *t, const struct analysis *a, const struct r
 {
 	const uint64_t page = a->walk.heap.page_size;
 
-	table_cell(t, "%s", report_since(a, s->ticks).s);
-	table_cell(t, "%" PRIu32, s->process);
-	table_cell(t, "%s", format_bytes(s->rss).s);
-	table_cell(t, "%s", format_bytes(s->resident * page).s);
-	table_cell(t, "%s", format_bytes(s->under_live * page).s);
-	table_cell(t, "%s", format_bytes(s->live_bytes).s);
-	table_cell(t, "%s", format_bytes(s->live_resident_bytes).s);
-	table_cell(t, "%s", s->under_live ? format_ratio(s->compactness).s : "-");
+	table_cells(t, report_since(a, s->ticks).s, format_number(s->process).s,
+		    format_bytes(s->rss).s, format_bytes(s->resident * page).s,
+		    format_bytes(s->under_live * page).s, format_bytes(s->live_bytes).s,
+		    format_bytes(s->live_resident_bytes).s,
+		    s->under_live ? format_ratio(s->compactness).s : "-");
 }
 
 static void print_samples(const struct analysis *a, FILE *out)
@@ -78,14 +75,12 @@ static void print_rss(const struct analysis *a, FILE *out)
 	for (i = 0; i < n; i++) {
 		const struct tree_process *p = &a->tree.process[i];
 
-		table_cell(&t, "%" PRIu32, p->number);
-		table_cell(&t, "%s", format_count(p->samples).s);
-		table_cell(&t, "%s", p->samples ? format_bytes(p->rss_most).s : "-");
-		table_cell(&t, "%s", p->rss_anon_most ? format_bytes(p->rss_anon_most).s : "-");
-		table_cell(&t, "%s", p->peak_rss_bytes ? format_bytes(p->peak_rss_bytes).s : "-");
-		table_cell(&t, "%s", format_ns(p->user_ns).s);
-		table_cell(&t, "%s", format_ns(p->system_ns).s);
-		table_cell(&t, "%s", format_bytes(p->self_bytes).s);
+		table_cells(&t, format_number(p->number).s, format_count(p->samples).s,
+			    p->samples ? format_bytes(p->rss_most).s : "-",
+			    p->rss_anon_most ? format_bytes(p->rss_anon_most).s : "-",
+			    p->peak_rss_bytes ? format_bytes(p->peak_rss_bytes).s : "-",
+			    format_ns(p->user_ns).s, format_ns(p->system_ns).s,
+			    format_bytes(p->self_bytes).s);
 	}
 	table_print(&t, out);
 }
@@ -156,12 +151,9 @@ static void print_problems(const struct analysis *a, FILE *out)
 	for (i = 0; i < shown; i++) {
 		const struct heap_problem *p = &h->problem[i];
 
-		table_cell(&t, "%s", format_count(p->event).s);
-		table_cell(&t, "%s", report_since(a, p->ticks).s);
-		table_cell(&t, "%" PRIx64, p->addr);
-		table_cell(&t, "%" PRIu32, p->process);
-		table_cell(&t, "%" PRIu32, p->thread);
-		table_cell(&t, "%s", problem_words[p->kind]);
+		table_cells(&t, format_count(p->event).s, report_since(a, p->ticks).s,
+			    format_address(p->addr).s, format_number(p->process).s,
+			    format_number(p->thread).s, problem_words[p->kind]);
 	}
 	if (shown)
 		table_print(&t, out);

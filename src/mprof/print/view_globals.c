@@ -35,12 +35,11 @@ static void put_objects(const struct variables *v, const struct profile *p, FILE
 
 		table_cell(&t, "%s%s", basename(path_of(p, o->object)),
 			   o->stripped ? " (stripped)" : "");
-		table_cell(&t, "%s", format_count(o->count).s);
-		table_cell(&t, "%s", format_bytes(o->bytes).s);
+		table_cells(&t, format_count(o->count).s, format_bytes(o->bytes).s);
 		table_cell(&t, "%s%s", o->known && o->at_least ? ">= " : "",
 			   o->known ? format_bytes(o->resident).s : "-");
-		table_cell(&t, "%s", o->tls ? format_bytes(o->tls).s : "-");
-		table_cell(&t, "%s", o->tls ? format_count(o->threads).s : "-");
+		table_cells(&t, o->tls ? format_bytes(o->tls).s : "-",
+			    o->tls ? format_count(o->threads).s : "-");
 	}
 	table_print(&t, out);
 }
@@ -58,8 +57,7 @@ static void put_variables(const struct variables *v, const struct profile *p, si
 			table_cell(&t, "per thread");
 		else
 			table_cell(&t, "%s", x->known ? format_bytes(x->resident).s : "-");
-		table_cell(&t, "%s", x->v.name);
-		table_cell(&t, "%s", basename(path_of(p, x->v.object)));
+		table_cells(&t, x->v.name, basename(path_of(p, x->v.object)));
 		if (*x->v.file)
 			table_cell(&t, "%s:%" PRIu32, basename(x->v.file), x->v.line);
 		else

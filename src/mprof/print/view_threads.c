@@ -90,13 +90,10 @@ static void put_threads(const struct cross_frees *h, const size_t *index, size_t
 			table_cell(&t, "%" PRIu64, h1->tid);
 		else
 			table_cell(&t, "-");
-		table_cell(&t, "%" PRIu32, h1->process);
-		table_cell(&t, "%s", format_bytes(h1->allocated.bytes).s);
-		table_cell(&t, "%s", format_bytes(h1->own.bytes).s);
-		table_cell(&t, "%s", format_bytes(h1->by_others.bytes).s);
-		table_cell(&t, "%s", format_bytes(h1->of_others.bytes).s);
-		table_cell(
-		    &t, "%s",
+		table_cells(
+		    &t, format_number(h1->process).s, format_bytes(h1->allocated.bytes).s,
+		    format_bytes(h1->own.bytes).s, format_bytes(h1->by_others.bytes).s,
+		    format_bytes(h1->of_others.bytes).s,
 		    format_bytes(h1->allocated.bytes - h1->own.bytes - h1->by_others.bytes).s);
 	}
 	table_print(&t, out);
@@ -217,16 +214,14 @@ static void put_frees(struct view_request *r, const struct cross_frees *h, FILE 
 
 static void stack_put_row(struct table *t, const struct stack_of *s, struct profile *p)
 {
-	table_cell(t, "%" PRIu32, s->thread);
-	table_cell(t, "%" PRIu64, s->tid);
-	table_cell(t, "%" PRIu32, s->process);
+	table_cells(t, format_number(s->thread).s, format_number(s->tid).s,
+		    format_number(s->process).s);
 	table_cell(t, "%s%s", s->looked_ticks ? "" : ">= ", format_bytes(s->used).s);
-	table_cell(t, "%s", s->limit ? format_bytes(s->limit).s : "-");
-	table_cell(t, "%s", s->limit ? format_percent(s->used, s->limit).s : "-");
-	table_cell(t, "%s", s->looked_ticks ? format_bytes(s->resident).s : "-");
-	table_cell(t, "%s", s->deepest ? format_bytes(s->deepest).s : "-");
-	table_cell(t, "%s",
-		   s->deepest ? format_since(trace_ns(p->trace, s->deepest_ticks)).s : "-");
+	table_cells(t, s->limit ? format_bytes(s->limit).s : "-",
+		    s->limit ? format_percent(s->used, s->limit).s : "-",
+		    s->looked_ticks ? format_bytes(s->resident).s : "-",
+		    s->deepest ? format_bytes(s->deepest).s : "-",
+		    s->deepest ? format_since(trace_ns(p->trace, s->deepest_ticks)).s : "-");
 }
 
 static void stack_put_deepest(const struct stack_of *s, struct profile *p, FILE *out)

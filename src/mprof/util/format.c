@@ -23,6 +23,22 @@ struct text format_count(uint64_t n)
 	return t;
 }
 
+struct text format_number(uint64_t n)
+{
+	struct text t;
+
+	snprintf(t.s, sizeof(t.s), "%" PRIu64, n);
+	return t;
+}
+
+struct text format_address(uint64_t address)
+{
+	struct text t;
+
+	snprintf(t.s, sizeof(t.s), "%" PRIx64, address);
+	return t;
+}
+
 struct text format_signed(int64_t n)
 {
 	struct text t = format_count(n < 0 ? -(uint64_t)n : (uint64_t)n);

@@ -18,6 +18,8 @@ struct long_text {
 };
 
 struct text format_count(uint64_t n);			/* 1,234,567 */
+struct text format_number(uint64_t n);			/* 1234: of a process, a thread */
+struct text format_address(uint64_t address);		/* 7f00a4c2 */
 struct text format_signed(int64_t n);			/* -1,234 */
 struct text format_bytes(uint64_t bytes);		/* 55 bytes, 1.2 MiB */
 struct long_text format_exact(uint64_t bytes);		/* 55 bytes, 1,258,291 bytes (1.2 MiB) */
