@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
 #include "reader.h"
 
 /* A process of one file. */
@@ -76,11 +77,6 @@ static uint64_t span_of(const struct combining *c, uint64_t ticks)
 
 /* ---- who is there ---- */
 
-static int no_memory(const struct combining *c)
-{
-	return fail(c->err, -ENOMEM, "no memory to combine the profiles");
-}
-
 ORDER(by_old, struct member, RISING(file) ?: RISING(old))
 
 ORDER(by_start, struct member,
@@ -95,47 +91,41 @@ static struct member *find_member(const struct combining *c, size_t file, uint32
 	return c->members ? bsearch(&key, c->member, c->members, sizeof(key), by_old) : NULL;
 }
 
-static int add_member(struct combining *c, uint32_t old)
+static void add_member(struct combining *c, uint32_t old)
 {
 	struct member *m;
 
 	/* Parts of one process are consecutive. */
 	if (!old || (c->members && c->member[c->members - 1].file == c->file &&
 		     c->member[c->members - 1].old == old))
-		return 0;
+		return;
 	m = trace_grow((void **)&c->member, &c->members, &c->members_room, sizeof(*m));
-	if (!m)
-		return no_memory(c);
 	*m = (struct member){ .file = c->file, .old = old, .start = c->t->header.start_real_ns };
-	return 0;
 }
 
-static int list_members(struct combining *c)
+static void list_members(struct combining *c)
 {
 	const struct trace *t = c->t;
-	int ret = 0;
 	size_t i;
 
-	for (i = 0; i < MPROF_PROCESS_TABLE && !ret; i++)
-		ret = add_member(c, t->header.process[i].number);
-	for (i = 0; i < t->facts && !ret; i++) {
-		ret = add_member(c, t->fact[i].process);
-		if (!ret)
-			ret = add_member(c, t->fact[i].fact->parent);
+	for (i = 0; i < MPROF_PROCESS_TABLE; i++)
+		add_member(c, t->header.process[i].number);
+	for (i = 0; i < t->facts; i++) {
+		add_member(c, t->fact[i].process);
+		add_member(c, t->fact[i].fact->parent);
 	}
-	for (i = 0; i < t->samples && !ret; i++)
-		ret = add_member(c, t->sample[i].process);
-	for (i = 0; i < t->peaks && !ret; i++)
-		ret = add_member(c, t->peak[i].process);
-	for (i = 0; i < t->residencies && !ret; i++)
-		ret = add_member(c, t->residency[i].process);
-	for (i = 0; i < t->stack_chunks && !ret; i++)
-		ret = add_member(c, t->stack_chunk[i].process);
-	for (i = 0; i < t->totals && !ret; i++)
-		ret = add_member(c, t->total[i].process);
-	for (i = 0; i < t->counts_n && !ret; i++)
-		ret = add_member(c, t->counts[i].process);
-	return ret;
+	for (i = 0; i < t->samples; i++)
+		add_member(c, t->sample[i].process);
+	for (i = 0; i < t->peaks; i++)
+		add_member(c, t->peak[i].process);
+	for (i = 0; i < t->residencies; i++)
+		add_member(c, t->residency[i].process);
+	for (i = 0; i < t->stack_chunks; i++)
+		add_member(c, t->stack_chunk[i].process);
+	for (i = 0; i < t->totals; i++)
+		add_member(c, t->total[i].process);
+	for (i = 0; i < t->counts_n; i++)
+		add_member(c, t->counts[i].process);
 }
 
 /* Each once. */
@@ -179,33 +169,28 @@ static void describe_members(struct combining *c)
 	}
 }
 
-static int add_worker(struct combining *c, uint32_t process, uint32_t thread)
+static void add_worker(struct combining *c, uint32_t process, uint32_t thread)
 {
 	struct worker *w = c->workers ? &c->worker[c->workers - 1] : NULL;
 
 	if (!thread || !process ||
 	    (w && w->file == c->file && w->process == process && w->old == thread))
-		return 0;
+		return;
 	w = trace_grow((void **)&c->worker, &c->workers, &c->workers_room, sizeof(*w));
-	if (!w)
-		return no_memory(c);
 	*w = (struct worker){ .file = c->file, .process = process, .old = thread };
-	return 0;
 }
 
 /* process: its old number, until number_workers(). */
-static int list_workers(struct combining *c)
+static void list_workers(struct combining *c)
 {
 	const struct trace *t = c->t;
-	int ret = 0;
 
-	for (size_t i = 0; i < t->totals && !ret; i++)
-		ret = add_worker(c, t->total[i].process, t->total[i].thread);
-	for (size_t i = 0; i < t->counts_n && !ret; i++)
-		ret = add_worker(c, t->counts[i].process, t->counts[i].thread);
-	for (size_t i = 0; i < t->uses && !ret; i++)
-		ret = add_worker(c, t->use[i].process, t->use[i].thread);
-	return ret;
+	for (size_t i = 0; i < t->totals; i++)
+		add_worker(c, t->total[i].process, t->total[i].thread);
+	for (size_t i = 0; i < t->counts_n; i++)
+		add_worker(c, t->counts[i].process, t->counts[i].thread);
+	for (size_t i = 0; i < t->uses; i++)
+		add_worker(c, t->use[i].process, t->use[i].thread);
 }
 
 /* ---- may they be combined? ---- */
@@ -308,13 +293,12 @@ static int look_over(struct combining *c, size_t file)
 
 	if (!ret)
 		ret = check_kind(c);
-	if (!ret)
-		ret = list_members(c);
 	if (!ret) {
+		list_members(c);
 		sort_members(c, first);
 		describe_members(c);
 		add_header(c);
-		ret = list_workers(c);
+		list_workers(c);
 	}
 	close_file(c);
 	return ret;
@@ -384,16 +368,10 @@ static int write_failed(const struct combining *c)
 		    strerror(errno ? errno : EIO));
 }
 
-/* Space for a payload; NULL without memory. */
+/* Space for a payload. */
 static unsigned char *payload(struct combining *c, size_t bytes)
 {
-	const size_t room = bytes + MPROF_EXTENT_ALIGN;
-
-	if (room > c->room) {
-		free(c->buf);
-		c->buf = malloc(room);
-		c->room = c->buf ? room : 0;
-	}
+	GROW(c->buf, bytes + MPROF_EXTENT_ALIGN, c->room);
 	return c->buf;
 }
 
@@ -497,8 +475,6 @@ static int put_totals(struct combining *c)
 		const size_t bytes = records_total_bytes(x->kind);
 		unsigned char *to = payload(c, bytes);
 
-		if (!to)
-			return no_memory(c);
 		memcpy(to, x->data, bytes);
 		if (is_zero(to, bytes))
 			continue;
@@ -522,8 +498,6 @@ static int put_counts(struct combining *c)
 		const struct counts_record *x = &c->t->counts[i];
 		struct mprof_counts *to = (void *)payload(c, sizeof(*to));
 
-		if (!to)
-			return no_memory(c);
 		if (!x->process) /* without an owner: a damaged file */
 			continue;
 		*to = *x->counts;
@@ -571,12 +545,10 @@ static int put_stacks(struct combining *c)
 
 		words = x->used || x->slot ? chunk_load(c->t, x, &buf, &room) : 0;
 		words = convert_words(c, buf, words);
-		if (!payload(c, 8 * words)) {
-			ret = no_memory(c);
-			break;
-		}
 		if (words)
-			memcpy(c->buf, buf, 8 * words);
+			memcpy(payload(c, 8 * words), buf, 8 * words);
+		else
+			payload(c, 0);
 		ret = put(c,
 			  (struct mprof_extent){ .kind = MPROF_EXTENT_STACKS,
 						 .image = x->image,
@@ -618,9 +590,7 @@ static int put_record(struct combining *c, const struct extent *x)
 
 	if (!from)
 		return 0;
-	if (!payload(c, x->head.used))
-		return no_memory(c);
-	memcpy(c->buf, from, x->head.used);
+	memcpy(payload(c, x->head.used), from, x->head.used);
 	fact = (void *)c->buf;
 	sample = (void *)c->buf;
 	residency = (void *)c->buf;
@@ -709,11 +679,9 @@ static int put_all(struct combining *c)
 
 int trace_combine(FILE *out, const char *const *path, size_t paths, struct error *err)
 {
-	struct combining *c = calloc(1, sizeof(*c));
+	struct combining *c = must_calloc(1, sizeof(*c)); /* it has a header of 64 KiB in it */
 	int ret = 0;
 
-	if (!c)
-		return fail(err, -ENOMEM, "no memory to combine the profiles");
 	c->out = out;
 	c->path = path;
 	c->paths = paths;

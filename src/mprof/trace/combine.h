@@ -17,6 +17,6 @@
  * Writes to out, which must be seekable. -EBADMSG: one of them is not a
  * profile, is damaged, or contains a process that another one also contains; or
  * they are not all exact, or not all samples of one unit.  0 or -errno with
- * *err.
+ * *err; without memory the program ends.
  */
 int trace_combine(FILE *out, const char *const *path, size_t paths, struct error *err);
