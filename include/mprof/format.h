@@ -559,7 +559,8 @@ struct mprof_group {
 	uint16_t exact;	 /* 1 if the exact ticks are stored, too */
 	uint32_t plain_bytes[MPROF_GROUP_FRAMES];
 	uint32_t frame_bytes[MPROF_GROUP_FRAMES];
-	uint32_t reserved[2];
+	uint32_t calls; /* of the malloc family; 0: unknown, or none */
+	uint32_t reserved;
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_group) == 64, "on-disk layout");
 

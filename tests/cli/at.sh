@@ -268,6 +268,17 @@ test_at_milestones() {
 	milestones_agree report bottom-up --at $when --function zeroed --sort calls
 	milestones_agree export --to speedscope --at $when
 	milestones_agree export --to mallocprofiler --at $when
+	# Calls are counted by groups in a compressed trace, one by one in any other.
+	run "$mprof" record --no-compress -o longraw -- ./longer
+	cp longraw longpacked
+	run "$mprof" compress --exact longpacked
+	for when in 1 1048577 2300001 37.5% 100%; do
+		run "$mprof" export --to csv --at $when --no-symbol-cache longraw
+		mv out one_by_one
+		run "$mprof" export --to csv --at $when --no-symbol-cache longpacked
+		cmp -s out one_by_one || bad "--at $when of a compressed trace: $(diff out one_by_one | head -5)"
+	done
+	rm longraw longpacked
 	# Blocks that were allocated in a window and live at the end.
 	when=$("$mprof" report --json long | jq '[.threads[].last_ns] | max * 0.9 | floor')
 	milestones_agree report peak --time "${when}ns.."

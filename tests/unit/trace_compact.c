@@ -541,6 +541,41 @@ START_TEST(damaged_group)
 }
 END_TEST
 
+/* Groups say how many calls they have: those before the n-th call are not read. */
+START_TEST(skips_groups)
+{
+	uint64_t calls, skipped, n, bad;
+	struct event *all, e;
+	size_t events;
+	struct error err;
+	struct trace *t;
+
+	churn(MANY, true);
+	save();
+	ck_assert(!trace_compress(path, &(struct compact_options){ .level = 1 }, &err));
+	all = read_all(&events, &bad);
+	ck_assert(!trace_open(&t, path, MPROF_MAGIC_TRACE, &err));
+	for (n = 1; n <= events; n += events / 5) {
+		calls = skipped = 0;
+		trace_rewind(t);
+		trace_skip(t, n, &calls, &skipped);
+		ck_assert_uint_lt(calls, n);
+		ck_assert_uint_le(n - calls, (1u << 20) + 1); /* the rest of one group */
+		ck_assert_uint_eq(skipped, calls);	       /* each event is a call */
+		ck_assert_uint_eq(trace_next(t, &e, 1), 1);
+		ck_assert_uint_eq(e.ticks, all[skipped].ticks);
+		ck_assert_uint_eq(e.size, all[skipped].size);
+	}
+	calls = skipped = 0;
+	trace_rewind(t);
+	trace_skip(t, UINT64_MAX, &calls, &skipped);
+	ck_assert_uint_eq(calls, events);
+	ck_assert_uint_eq(trace_next(t, &e, 1), 0);
+	trace_close(t);
+	free(all);
+}
+END_TEST
+
 Suite *trace_compact_suite(void)
 {
 	Suite *s = suite_create("trace compact");
@@ -557,6 +592,7 @@ Suite *trace_compact_suite(void)
 	tcase_add_test(tc, seen_and_stopped);
 	tcase_add_test(tc, cut_file_is_left_alone);
 	tcase_add_test(tc, twice_is_once);
+	tcase_add_test(tc, skips_groups);
 	tcase_add_test(tc, what_is_not_there);
 	tcase_add_test(tc, index_names_the_groups);
 	tcase_add_loop_test(tc, damaged_group, 0, 2);

@@ -69,6 +69,7 @@ static uint64_t read_calls(struct trace *t, uint64_t n, struct walk_until *until
 	size_t got, i;
 
 	*until = (struct walk_until){ .set = true };
+	trace_skip(t, n, &calls, &until->event);
 	while (calls < n && (got = trace_next(t, batch, BATCH)))
 		for (i = 0; i < got && calls < n; i++) {
 			calls += event_is_call(&batch[i]);

@@ -34,7 +34,7 @@ struct group_writer {
 	uint8_t effect[8][UINT8_MAX + 1]; /* enum effect, by kind and function; address 0 apart */
 	uint8_t op[2][UINT8_MAX + 1]
 		  [2]; /* enum group_op, by: begins realloc? function, has size? */
-	uint32_t events;
+	uint32_t events, calls;
 	/* The current lane, and how many kinds it had when its turn began. */
 	struct lane *lane, no_lane;
 	size_t turn;
@@ -521,9 +521,11 @@ int group_add(struct group_writer *w, const struct event *e, size_t n)
 	    (w->lane && !column_room(&w->lane->kind, EVENT_KINDS * n)) || !prepare(w, e, n) ||
 	    !find_cells(w, e, n) || !find_sorts(w, e, n))
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (!add(w, &e[i], &w->prepared[i]))
 			return -ENOMEM;
+		w->calls += event_is_call(&e[i]);
+	}
 	w->events += (uint32_t)n;
 	return 0;
 }
@@ -589,7 +591,7 @@ void group_begin(struct group_writer *w, unsigned shift, bool exact)
 	columns_clear(w->column, GROUP_COLUMNS);
 	w->shift = shift;
 	w->exact = exact;
-	w->events = 0;
+	w->events = w->calls = 0;
 	w->lane = NULL;
 	w->count = 0;
 	w->quiet = UINT64_MAX;
@@ -656,7 +658,8 @@ int group_end(struct group_writer *w, struct mprof_group *head)
 				      .sorts = (uint32_t)w->sorts->n - 1,
 				      .stacks = (uint32_t)w->sorts->stacks - 1,
 				      .shift = (uint16_t)w->shift,
-				      .exact = w->exact };
+				      .exact = w->exact,
+				      .calls = w->calls };
 	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++)
 		sound &= measure(w, i, &head->plain_bytes[i]);
 	return sound ? 0 : -ENOMEM;

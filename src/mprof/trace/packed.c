@@ -278,15 +278,20 @@ static bool unpack_frames(struct packed *p, const struct mprof_group *head, size
 	return true;
 }
 
+static bool load_group(struct trace *t, const struct packed_group *g, struct mprof_group *head)
+{
+	if (g->bytes < sizeof(*head) || !load(t, g->payload, g->bytes, g->check))
+		return false;
+	memcpy(head, t->packed->buf, sizeof(*head));
+	return head->events <= GROUP_EVENTS_MOST;
+}
+
 static bool open_group(struct trace *t, const struct packed_group *g)
 {
 	struct packed *p = t->packed;
 	struct mprof_group head;
 
-	if (g->bytes < sizeof(head) || !load(t, g->payload, g->bytes, g->check))
-		return false;
-	memcpy(&head, p->buf, sizeof(head));
-	return head.events <= GROUP_EVENTS_MOST && unpack_frames(p, &head, g->bytes) &&
+	return load_group(t, g, &head) && unpack_frames(p, &head, g->bytes) &&
 	       group_open(p->reader, &head, g->first_ticks, p->plain);
 }
 
@@ -333,6 +338,19 @@ void packed_rewind(struct trace *t)
 	t->packed->next = 0;
 	t->packed->skip = 0;
 	group_reader_rewind(t->packed->reader, 1);
+}
+
+void packed_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *events)
+{
+	struct packed *p = t->packed;
+	struct mprof_group head;
+
+	while (p->next < p->groups && load_group(t, &p->group[p->next], &head) && head.calls &&
+	       head.calls < most - *calls) {
+		*calls += head.calls;
+		*events += head.events;
+		p->next++;
+	}
 }
 
 /* ---- places ---- */

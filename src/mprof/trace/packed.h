@@ -20,6 +20,8 @@ void packed_close(struct packed *p);
 void packed_rewind(struct trace *t);
 /* As trace_next. */
 size_t packed_next(struct trace *t, struct event *e, size_t n);
+/* As trace_skip. */
+void packed_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *events);
 
 /* Like trace_place. */
 bool packed_place(const struct packed *p, struct trace_place *place);

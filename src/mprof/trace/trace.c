@@ -307,6 +307,12 @@ void trace_rewind(struct trace *t)
 		t->source.rewind(t->source.self);
 }
 
+void trace_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *events)
+{
+	if (t->packed)
+		packed_skip(t, most, calls, events);
+}
+
 bool trace_place(const struct trace *t, struct trace_place *place)
 {
 	return t->packed && packed_place(t->packed, place);

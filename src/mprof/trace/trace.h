@@ -250,6 +250,13 @@ bool trace_names_blocks(const struct trace *t);
 /* Back to the first event. */
 void trace_rewind(struct trace *t);
 
+/*
+ * At the first event of a compressed trace, goes behind the groups that say how many calls they
+ * have (event_is_call), as long as these are fewer than `most` together.  Adds what it skips.
+ * Addresses of blocks allocated there are unknown.
+ */
+void trace_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *events);
+
 /* The position of reading in a compressed trace. */
 struct trace_place {
 	size_t group;	      /* the one at hand */
