@@ -338,6 +338,18 @@ test_at_milestones() {
 	export XDG_CACHE_HOME=$HOME/.cache
 }
 
+# A page is made in one walk: it reads the trace once.
+test_at_page_reads_once() {
+	local read
+	milestones_source >long.c
+	cc -g -O1 -fno-builtin -fno-inline -o longer long.c -lpthread || bad 'long.c does not compile'
+	run "$mprof" record -o long -- ./longer
+	read=$(sh -c '"$1" report --html page --no-heap-map --no-symbol-cache long 2>/dev/null
+		sed -n "s/^rchar: //p" /proc/$$/io' sh "$mprof")
+	((read > 0 && read < $(stat -c %s long) * 3 / 2)) ||
+		bad "$read bytes were read of a trace of $(stat -c %s long)"
+}
+
 test_at_words() {
 	local words
 	at_record

@@ -561,7 +561,7 @@ START_TEST(skips_groups)
 		trace_skip(t, n, &calls, &skipped);
 		ck_assert_uint_lt(calls, n);
 		ck_assert_uint_le(n - calls, (1u << 20) + 1); /* the rest of one group */
-		ck_assert_uint_eq(skipped, calls);	       /* each event is a call */
+		ck_assert_uint_eq(skipped, calls);	      /* each event is a call */
 		ck_assert_uint_eq(trace_next(t, &e, 1), 1);
 		ck_assert_uint_eq(e.ticks, all[skipped].ticks);
 		ck_assert_uint_eq(e.size, all[skipped].size);

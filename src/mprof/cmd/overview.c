@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../profile/findings.h"
 #include "../run/elf.h"
 #include "../run/program.h"
 #include "../run/own_malloc.h"
@@ -55,6 +54,21 @@ void overview_explain(struct tree *r)
 	explain_owns(r);
 }
 
+int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
+		      const struct profile_options *o, const struct resident_look *look,
+		      struct error *err)
+{
+	const int ret = findings_make(f, a, t, o, look, err);
+
+	if (ret)
+		return ret;
+	a->findings = f;
+	overview_explain(&a->tree);
+	explain_outside(&f->outside, &a->tree);
+	findings_tell_outside_once(f);
+	return 0;
+}
+
 int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 		  int (*then)(void *context, const struct analysis *a, struct error *err),
 		  void *context, struct error *err)
@@ -73,14 +87,9 @@ int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 	ret = analysis_make(a, &source, err);
 	progress_done(&progress);
 	if (!ret)
-		ret = findings_make(f, a, t, o, err);
-	if (!ret) {
-		a->findings = f;
-		overview_explain(&a->tree);
-		explain_outside(&f->outside, &a->tree);
-		findings_tell_outside_once(f);
+		ret = overview_findings(f, a, t, o, NULL, err);
+	if (!ret)
 		ret = then(context, a, err);
-	}
 	findings_release(f);
 	analysis_release(a);
 	free(f);

@@ -2,12 +2,17 @@
 /* overview.h - the whole analysis of one trace or profile, with findings, for report and view. */
 #pragma once
 
-#include "../pass/analysis.h"
 #include "../print/print_totals.h"
-#include "../profile/profile.h"
+#include "../profile/findings.h"
 
 /* Why programs and objects were not recorded, according to the files on this machine. */
 void overview_explain(struct tree *r);
+
+/* Findings of an analysis of t, with their explanations; look as in findings_make.  The caller
+ * releases f in any case. */
+int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
+		      const struct profile_options *o, const struct resident_look *look,
+		      struct error *err);
 
 /*
  * Makes the analysis, gives it to `then`, and releases it; brief: without what the first

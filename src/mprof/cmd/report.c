@@ -196,8 +196,6 @@ static int answer(void *options, const struct analysis *a, struct error *err)
 {
 	const struct options *o = options;
 
-	if (o->html.path)
-		return report_html(a, &o->cli.options, &o->html, err);
 	if (o->view.request.json) {
 		report_json(a, stdout);
 		return 0;
@@ -235,6 +233,8 @@ static int whole(struct trace *t, struct options *o, struct error *err)
 	if (o->html.path && trace_guarded(t, &guarded))
 		return fail(err, -EINVAL, "'%s' is of MODE=Guard: expected mprof report errors %s",
 			    trace_path(t), trace_path(t));
+	if (trace_has_events(t) && o->html.path)
+		return report_html(t, &o->cli.options, &o->html, err);
 	if (trace_has_events(t))
 		return overview_make(t, &o->cli.options, screen, answer, o, err);
 	return totals_make(t, &o->cli.options, answer_totals, o, err);

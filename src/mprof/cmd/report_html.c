@@ -17,6 +17,7 @@
 #include "../profile/variables.h"
 #include "../util/alloc.h"
 #include "cmd.h"
+#include "overview.h"
 #include "progress.h"
 #include "recorded_movie.h"
 
@@ -31,8 +32,7 @@ struct making {
 	const struct analysis *analysis;
 	struct trace *trace;
 	const struct cross_frees *cross_frees;
-	const struct resident_parts *resident;
-	const struct resident_shares *shares;
+	const struct resident_look *look;
 	FILE *out;
 	struct html_sources *sources;
 	bool heap_map;
@@ -91,7 +91,7 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 	struct variables variables;
 	const struct html_source_data source = { .profile = p,
 						 .cells = cells,
-						 .shares = m->shares,
+						 .shares = &m->look->shares,
 						 .stacks = &stacks,
 						 .variables = &variables,
 						 .most_nodes = s ? SERVED_NODES : 0,
@@ -105,8 +105,8 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 				    .data = &data,
 				    .cross_frees = m->cross_frees,
 				    .map = map,
-				    .resident = m->resident,
-				    .shares = m->shares,
+				    .resident = &m->look->parts,
+				    .shares = &m->look->shares,
 				    .profile = p,
 				    .stacks = &stacks,
 				    .variables = &variables,
@@ -128,55 +128,86 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 	html_map_release(&own);
 }
 
-int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
+/* All passes of a page, in one walk. */
+struct page_walk {
+	struct analysis analysis;
+	struct analysis_source source;
+	struct findings findings;
+	struct profile profile;
+	struct html_stacks stacks;
+	struct cells cells;
+	struct cross_frees cross_frees;
+	struct resident_look look;
+	struct walk_pass pass[5 + ANALYSIS_PASSES];
+	size_t own, all; /* of `pass`: the first ones are the page's own */
+};
+
+static void plan_walk(struct page_walk *w, struct trace *t, const struct profile_options *o,
+		      struct snapshots *snapshots)
+{
+	const struct walk_pass own[] = { { &cells_pass, &w->cells },
+					 { &cross_free_pass, &w->cross_frees },
+					 { &resident_parts_pass, &w->look.parts },
+					 { &resident_shares_pass, &w->look.shares },
+					 { &snapshots_pass, snapshots } };
+
+	w->stacks.profile = &w->profile;
+	w->cells = (struct cells){ .filter = &o->sites.filter,
+				   .same = html_same_stack,
+				   .same_context = &w->stacks };
+	w->own = sizeof(own) / sizeof(own[0]) - !snapshots;
+	memcpy(w->pass, own, sizeof(own));
+	analysis_source_of(&w->source, t);
+	w->all = w->own + analysis_begin(&w->analysis, &w->source, w->pass + w->own);
+}
+
+static int run_walk(struct page_walk *w, struct trace *t, const struct profile_options *options,
+		    struct error *err)
+{
+	struct profile_options o = *options;
+	struct progress progress;
+	int ret;
+
+	o.by = PROFILE_BY_STACK;
+	o.library = true; /* the page folds it away */
+	o.pass = w->pass;
+	o.passes = w->all;
+	o.progress = progress_start(&progress);
+	o.progress_context = &progress;
+	ret = profile_make(&w->profile, t, &o, err);
+	progress_done(&progress);
+	if (ret)
+		return ret;
+	w->profile.walk.passes -= w->all - w->own;
+	analysis_end(&w->analysis, &w->source, &w->profile.walk);
+	return 0;
+}
+
+int report_page(struct trace *t, const struct profile_options *options, FILE *out,
 		struct html_sources *sources, bool heap_map, const struct report_served *served,
 		struct error *err)
 {
-	struct profile_options o = *options;
-	struct profile *p = must_calloc(1, sizeof(*p));
-	struct html_stacks stacks = { .profile = p };
-	struct cells cells = { .filter = &options->sites.filter,
-			       .same = html_same_stack,
-			       .same_context = &stacks };
-	struct cross_frees cross_frees = { .pair = NULL };
-	struct resident_parts resident = { .walk = NULL };
-	struct resident_shares shares = { .samples = 0 };
-	const struct walk_pass pass[] = { { &cells_pass, &cells },
-					  { &cross_free_pass, &cross_frees },
-					  { &resident_parts_pass, &resident },
-					  { &resident_shares_pass, &shares },
-					  { &snapshots_pass, served ? served->snapshots : NULL } };
-	struct progress progress;
-	struct trace *t = NULL;
-	int ret = import_open(&t, served && served->file ? served->file : a->path,
-			      MPROF_MAGIC_TRACE, err);
+	struct page_walk *w = must_calloc(1, sizeof(*w));
+	int ret;
 
-	if (!ret && served && served->file && !trace_set_original(t, served->trace))
-		ret = fail(err, -ENOMEM, "no memory to read '%s'", a->path);
-	if (ret < 0) {
-		trace_close(t);
-		free(p);
-		return ret;
-	}
-	o.by = PROFILE_BY_STACK;
-	o.library = true; /* the page folds it away */
-	o.pass = pass;
-	o.passes = sizeof(pass) / sizeof(pass[0]) - !served;
 	if (served)
 		served->snapshots->trace = t;
-	o.progress = progress_start(&progress);
-	o.progress_context = &progress;
-	ret = profile_make(p, t, &o, err);
-	progress_done(&progress);
+	plan_walk(w, t, options, served ? served->snapshots : NULL);
+	ret = run_walk(w, t, options, err);
 	if (!ret) {
-		with_profile(&(struct making){ a, t, &cross_frees, &resident, &shares, out, sources,
-					       heap_map, served },
-			     p, &cells);
-		profile_release(p);
+		ret = overview_findings(&w->findings, &w->analysis, t, options, &w->look, err);
+		if (!ret)
+			with_profile(&(struct making){ &w->analysis, t, &w->cross_frees, &w->look,
+						       out, sources, heap_map, served },
+				     &w->profile, &w->cells);
+		if (served)
+			*served->events = w->analysis.walk.events;
+		findings_release(&w->findings);
+		analysis_release(&w->analysis);
+		profile_release(&w->profile);
 	}
-	html_stacks_release(&stacks);
-	trace_close(t);
-	free(p);
+	html_stacks_release(&w->stacks);
+	free(w);
 	return ret;
 }
 
@@ -356,7 +387,7 @@ static int file_end(struct file *f, int ret, struct error *err)
 	return ret;
 }
 
-int report_html(const struct analysis *a, const struct profile_options *options,
+int report_html(struct trace *t, const struct profile_options *options,
 		const struct report_html *html, struct error *err)
 {
 	struct file f;
@@ -364,7 +395,7 @@ int report_html(const struct analysis *a, const struct profile_options *options,
 
 	if (ret < 0)
 		return ret;
-	ret = report_page(a, options, f.to.out, &f.sources, !html->no_heap_map, NULL, err);
+	ret = report_page(t, options, f.to.out, &f.sources, !html->no_heap_map, NULL, err);
 	return file_end(&f, ret, err);
 }
 

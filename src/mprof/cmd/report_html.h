@@ -12,8 +12,8 @@
 #include "profile_options.h"
 
 /*
- * Writes the page to `path` ("-": standard output) from a second walk over the trace; `a` has
- * its findings.  open: show it with the desktop's browser.  0, or -errno with err filled.
+ * Writes the page to `path` ("-": standard output) from one walk over the trace; the heap map takes
+ * another.  open: show it with the desktop's browser.  0, or -errno with err filled.
  */
 struct report_html {
 	const char *path;
@@ -22,7 +22,7 @@ struct report_html {
 	bool no_heap_map;	       /* leave it out: it takes a walk of its own */
 	const char *const *source_dir; /* ends with NULL; may be NULL */
 };
-int report_html(const struct analysis *a, const struct profile_options *options,
+int report_html(struct trace *t, const struct profile_options *options,
 		const struct report_html *html, struct error *err);
 
 /* The same of a profile. */
@@ -35,13 +35,12 @@ struct report_served {
 	struct snapshots *snapshots; /* the same; of the whole trace */
 	json *traces; /* names of all traces that it serves, if there are several; else NULL */
 	size_t index;
-	const struct trace *trace; /* the one that `a` was made from, and its file: */
-	const char *file;	   /* NULL: the trace's path */
+	uint64_t *events; /* filled: of the trace; not for a profile */
 };
 
 /* Only the page.  The files that it names are added to `sources`.  heap_map: draw it into the
  * page.  served: NULL for a file. */
-int report_page(const struct analysis *a, const struct profile_options *options, FILE *out,
+int report_page(struct trace *t, const struct profile_options *options, FILE *out,
 		struct html_sources *sources, bool heap_map, const struct report_served *served,
 		struct error *err);
 

@@ -78,22 +78,18 @@ struct making {
 	const struct options *o;
 	struct view_page *page;
 	size_t index;
-	char copy[64]; /* path of page->copy */
 };
 
-static int make_page(void *context, const struct analysis *a, struct error *err)
+static int make_page(const struct making *m, struct error *err)
 {
-	const struct making *m = context;
 	struct view_page *p = m->page;
 	FILE *out = must_memstream(&p->html, &p->bytes);
-	struct report_served served;
+	const struct report_served served = { &p->map, &p->snapshots, m->o->traces, m->index,
+					      &p->events };
 	int ret;
 
-	p->events = a->walk.events;
-	served = (struct report_served){ &p->map,  &p->snapshots, m->o->traces,
-					 m->index, p->trace,	  p->copy ? m->copy : NULL };
 	p->sources.dir = m->o->source_dir;
-	ret = report_page(a, &m->o->cli.options, out, &p->sources, false, &served, err);
+	ret = report_page(p->trace, &m->o->cli.options, out, &p->sources, false, &served, err);
 	must_close(out);
 	return ret;
 }
@@ -124,18 +120,18 @@ static int make_totals_page(void *context, const struct print_totals *totals, st
  * Reading a raw trace begins at its start.  So a compressed copy answers the questions, with exact
  * times; its file has no name, so that nothing remains of it.  Without one, they take longer.
  */
-static void take_copy(struct making *m)
+static void take_copy(struct view_page *p)
 {
-	struct view_page *p = m->page;
+	char copy[64];
 	const struct compact_options how = { .level = COMPACT_LEVEL_DEFAULT,
 					     .exact = true,
 					     .to = temporary_file(NULL) };
 	struct trace *t = NULL;
 	struct error err;
 
-	snprintf(m->copy, sizeof(m->copy), "/proc/self/fd/%d", how.to);
+	snprintf(copy, sizeof(copy), "/proc/self/fd/%d", how.to);
 	if (how.to > 0 && !trace_compress(p->path, &how, &err) &&
-	    !trace_open(&t, m->copy, MPROF_MAGIC_TRACE, &err) && trace_set_original(t, p->trace)) {
+	    !trace_open(&t, copy, MPROF_MAGIC_TRACE, &err) && trace_set_original(t, p->trace)) {
 		trace_close(p->trace);
 		p->trace = t;
 		p->copy = how.to;
@@ -179,9 +175,9 @@ static int open_page(const struct options *o, struct view_page *page, size_t ind
 		return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 	}
 	if (is_raw(page->trace))
-		take_copy(&m);
+		take_copy(page);
 	page->snapshots.functions = o->cli.options.sites.filter.functions;
-	ret = overview_make(page->trace, &o->cli.options, false, make_page, &m, &err);
+	ret = make_page(&m, &err);
 	malloc_trim(0); /* the page took much more than answers will */
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }

@@ -21,7 +21,7 @@ static const struct {
 	PASS(maps),    PASS(sites),	PASS(growth),
 };
 
-#define PASSES	  (sizeof(passes) / sizeof(passes[0]))
+_Static_assert(sizeof(passes) / sizeof(passes[0]) == ANALYSIS_PASSES, "analysis.h has the number");
 #define OF_STACKS 2 /* the last ones, which need call stacks */
 
 #define UNTOUCHED_TOLD (1u << 20) /* bytes of the peak that were not resident */
@@ -51,13 +51,11 @@ static void read_whole(struct analysis *a, const struct trace *t)
 	site_totals_read(&a->whole, t);
 }
 
-int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err)
+size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
+		      struct walk_pass list[static ANALYSIS_PASSES])
 {
-	struct walk_pass list[PASSES];
 	const struct stacks *stacks = source->input.stacks;
-	struct milestones *milestones;
 	size_t i, n;
-	int ret;
 
 	memset(a, 0, sizeof(*a));
 	a->path = source->path;
@@ -67,9 +65,34 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	a->has_stacks = stacks && stacks->definitions > 0;
 	a->sizes.brief = a->compactness.brief = a->residency.brief = source->brief;
 	a->sites.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
-	n = a->has_stacks ? PASSES : PASSES - OF_STACKS;
+	n = a->has_stacks ? ANALYSIS_PASSES : ANALYSIS_PASSES - OF_STACKS;
 	for (i = 0; i < n; i++)
 		list[i] = (struct walk_pass){ passes[i].ops, (char *)a + passes[i].offset };
+	return n;
+}
+
+static void sum_up(struct analysis *a, const struct analysis_source *source)
+{
+	a->calls = a->totals.all.calls;
+	a->threads = a->totals.thread.count;
+	tree_make(&a->tree, &source->input, a->walk.last_ticks, a->damage->lost);
+	read_whole(a, source->whole);
+}
+
+void analysis_end(struct analysis *a, const struct analysis_source *source, const struct walk *w)
+{
+	a->walk = *w;
+	a->walk_is_copy = true;
+	sum_up(a, source);
+}
+
+int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err)
+{
+	struct walk_pass list[ANALYSIS_PASSES];
+	const size_t n = analysis_begin(a, source, list);
+	struct milestones *milestones;
+	int ret;
+
 	walk_init(&a->walk, &source->input, list, n);
 	a->walk.no_pages = source->brief;
 	if (a->has_stacks && !source->one_by_one) {
@@ -84,24 +107,21 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	ret = walk_run(&a->walk, err);
 	milestones_close(milestones, !ret);
 	a->walk.passes = 0; /* the list is ours */
-	if (ret < 0)
-		return ret;
-	a->calls = a->totals.all.calls;
-	a->threads = a->totals.thread.count;
-	tree_make(&a->tree, &source->input, a->walk.last_ticks, a->damage->lost);
-	read_whole(a, source->whole);
-	return 0;
+	if (!ret)
+		sum_up(a, source);
+	return ret;
 }
 
 void analysis_release(struct analysis *a)
 {
 	size_t i;
 
-	for (i = 0; i < PASSES; i++)
+	for (i = 0; i < ANALYSIS_PASSES; i++)
 		pass_release(passes[i].ops, (char *)a + passes[i].offset);
 	if (a->whole.totals.read)
 		sites_pass.release(&a->whole);
-	walk_release(&a->walk);
+	if (!a->walk_is_copy)
+		walk_release(&a->walk);
 	tree_release(&a->tree);
 }
 

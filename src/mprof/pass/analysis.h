@@ -24,7 +24,8 @@
 struct findings;
 
 struct analysis {
-	struct walk walk; /* its heap has the problems, but no live blocks any more */
+	struct walk walk;  /* its heap has the problems, but no live blocks any more */
+	bool walk_is_copy; /* of the walk that analysis_end was given */
 	const struct trace_damage *damage;
 	const char *path;
 	uint64_t file_bytes;
@@ -65,8 +66,19 @@ struct analysis_source {
 	void *progress_context;
 };
 
+#define ANALYSIS_PASSES 11u
+
 void analysis_source_of(struct analysis_source *source, struct trace *t);
 int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err);
+/*
+ * For a walk that has other passes, too, and is run elsewhere.  Before it: fills `list` with
+ * `source`'s passes and returns how many there are.  After it: w has no more of them; it stays the
+ * caller's, and valid until analysis_release.  Not called after an error, when the walk's release
+ * is that of the passes.
+ */
+size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
+		      struct walk_pass list[static ANALYSIS_PASSES]);
+void analysis_end(struct analysis *a, const struct analysis_source *source, const struct walk *w);
 void analysis_release(struct analysis *a);
 /* Did processes that did not exit (killed, or still running) have half of the bytes that were
  * live at the end, or more?  Then live bytes alone do not indicate a leak. */

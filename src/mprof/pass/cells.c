@@ -58,6 +58,12 @@ static uint64_t hash(const struct cell *c)
 	return (h ^ h >> 29) * 0x9e3779b97f4a7c15ull;
 }
 
+/* Where the search for a cell begins. */
+static size_t place_of(const struct work *k, const struct cell *c)
+{
+	return hash(c) >> 20 & (k->slots - 1);
+}
+
 static bool same(const struct cell *a, const struct cell *b)
 {
 	return a->stack == b->stack && a->birth == b->birth && a->death == b->death &&
@@ -68,7 +74,7 @@ static bool same(const struct cell *a, const struct cell *b)
 static uint32_t *find(const struct cells *s, const struct cell *c)
 {
 	const struct work *k = s->work;
-	size_t i = hash(c) >> 20 & (k->slots - 1);
+	size_t i = place_of(k, c);
 
 	while (k->slot[i] && !same(&s->cell[k->slot[i] - 1], c))
 		i = (i + 1) & (k->slots - 1);
@@ -140,7 +146,6 @@ static void add(struct cells *s, struct cell *c)
 	struct work *k = s->work;
 	uint32_t *at;
 
-	simplify(s, c);
 	if (s->count >= k->slots / 4 * 3)
 		fill_slots(s, k->slots * 2);
 	at = find(s, c);
@@ -229,7 +234,7 @@ static uint16_t point_of(const struct cells *s, uint64_t ticks, uint32_t order)
 				     block_began_by(&born, s->point[i].ticks, s->point[i].event));
 }
 
-static void put(struct cells *s, const struct ending *e, size_t death)
+static struct cell cell_of(struct cells *s, const struct ending *e, size_t death)
 {
 	uint64_t life = e->ticks > e->start ? e->ticks - e->start : 0;
 	const struct work *k = s->work;
@@ -247,21 +252,53 @@ static void put(struct cells *s, const struct ending *e, size_t death)
 		c.size_class = 0;
 		c.life_class = e->why;
 	}
+	simplify(s, &c);
+	return c;
+}
+
+static void put(struct cells *s, const struct ending *e, size_t death)
+{
+	struct cell c = cell_of(s, e, death);
+
 	add(s, &c);
+}
+
+#define AHEAD 32u
+
+/* A large table is in no cache: the places of some cells are fetched before the first is needed. */
+static void put_step(struct cells *s, size_t at)
+{
+	struct work *k = s->work;
+	struct cell c[AHEAD];
+	size_t n;
+
+	for (size_t i = 0; i < k->endings; i += n) {
+		n = k->endings - i < AHEAD ? k->endings - i : AHEAD;
+		for (size_t j = 0; j < n; j++) {
+			c[j] = cell_of(s, &k->ending[i + j], at + k->ending[i + j].late);
+			__builtin_prefetch(&k->slot[place_of(k, &c[j])]);
+		}
+		for (size_t j = 0; j < n; j++) {
+			const uint32_t cell = k->slot[place_of(k, &c[j])];
+
+			__builtin_prefetch(&s->cell[cell ? cell - 1 : 0]);
+		}
+		for (size_t j = 0; j < n; j++)
+			add(s, &c[j]);
+	}
 }
 
 /* The step is over: its point and the ends before it are known. */
 static void close_step(struct cells *s)
 {
 	struct work *k = s->work;
-	size_t i, at = s->points;
+	const size_t at = s->points;
 
 	s->point[at] = k->top;
 	s->point[at].ns = walk_ns(k->walk, k->top.ticks);
 	s->points++;
 	/* Blocks that ended at or before the point died there, the others at the next one. */
-	for (i = 0; i < k->endings; i++)
-		put(s, &k->ending[i], at + k->ending[i].late);
+	put_step(s, at);
 	k->endings = 0;
 	k->any = false;
 	keep_few(s);

@@ -651,26 +651,30 @@ static void name_variable(struct stack_findings *s, const struct profile *names)
 
 /* What is resident and not live; names: NULL without call stacks. */
 static int find_resident(struct findings *f, const struct analysis *a, struct trace *t,
-			 struct profile *names, struct error *err)
+			 struct profile *names, const struct resident_look *look, struct error *err)
 {
-	struct resident_look look;
-	int ret;
+	struct resident_look own = { .parts.sample.count = 0 };
+	int ret = 0;
 
 	f->retained = (struct retained){ .process = 0 };
 	outside_find(&f->outside, a, t, &f->stacks.uses, NULL, names);
 	if (!f->outside.unseen && !retained_may_be(a))
 		return 0;
-	ret = resident_look_make(&look, t, err);
-	if (!ret) {
-		outside_find(&f->outside, a, t, &f->stacks.uses, &look, names);
-		retained_find(&f->retained, a, &look, names);
+	if (!look) {
+		ret = resident_look_make(&own, t, err);
+		look = &own;
 	}
-	resident_look_release(&look);
+	if (!ret) {
+		outside_find(&f->outside, a, t, &f->stacks.uses, look, names);
+		retained_find(&f->retained, a, look, names);
+	}
+	resident_look_release(&own);
 	return ret;
 }
 
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
-		  const struct profile_options *o, struct error *err)
+		  const struct profile_options *o, const struct resident_look *look,
+		  struct error *err)
 {
 	struct askers askers;
 	int ret, kind;
@@ -680,12 +684,12 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->kept = (struct kept){ .rows = 0 };
 	stack_findings_make(&f->stacks, a, t);
 	if (!a->has_stacks)
-		return find_resident(f, a, t, NULL, err);
+		return find_resident(f, a, t, NULL, look, err);
 	ret = profile_names(&f->names, t, o, err);
 	if (ret < 0)
 		return ret;
 	f->named = true;
-	ret = find_resident(f, a, t, &f->names, err);
+	ret = find_resident(f, a, t, &f->names, look, err);
 	if (ret < 0)
 		return ret;
 	f->stacks.fullest_line = deepest_line(f->stacks.fullest, &f->names);

@@ -103,9 +103,10 @@ struct findings {
 bool findings_same_function(const struct finding *a, const struct finding *b);
 
 /* Fills f; for a trace without stacks, only `outside` and `stacks`. f must not be moved; release in
- * any case. */
+ * any case.  look: of the same trace; NULL: another walk is made if the findings need it. */
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
-		  const struct profile_options *o, struct error *err);
+		  const struct profile_options *o, const struct resident_look *look,
+		  struct error *err);
 /* Memory outside malloc that is stacks and variables is told once: where it is all of that, by
  * their own findings, which name threads and variables; else by the one that sums it up.  After
  * outside.globals is known. */

@@ -11,7 +11,7 @@
  *
  * The parts need a walk of their own, over every live block for each sample.  It is made only if
  * the samples of the first walk (residency.h) allow such a finding, or if there is memory that no
- * recorded call seems to have requested (outside.h).
+ * recorded call seems to have requested (outside.h).  The walk for a page has their passes anyway.
  */
 #pragma once
 
