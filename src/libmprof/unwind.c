@@ -11,8 +11,8 @@
  * Cost: about 0.6 ns to check a frame, 10 ns to unwind one. Reads only [sp, end of the mapping that
  * sp lies in), and only words that unwinding from scratch would read.
  *
- * Not reused: stacks through a signal handler, and stacks that ended elsewhere than at the
- * outermost frame.
+ * Not reused: stacks through a signal handler or from Go to C, and stacks that ended elsewhere
+ * than at the outermost frame.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -128,6 +128,47 @@ static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct e
 	return s->pc + 1 != 0;
 }
 
+/*
+ * Leaves runtime.asmcgocall, with which Go calls C: it runs on the thread's stack, for a goroutine
+ * whose stack is elsewhere.  It has no call frame information, but returns to code that finds the
+ * way back: the goroutine is at 48(sp), the upper end of its stack 8 bytes from there, and the
+ * distance from this end at 40(sp).
+ */
+static MPROF_COLD int unwind_leave_go(struct stack_cache *c, struct state *s)
+{
+#if defined(__x86_64__)
+	static const uint8_t back[] = {
+		0x48, 0x8b, 0x7c, 0x24, 0x30, /* mov 48(%rsp), %rdi */
+		0x48, 0x8b, 0x77, 0x08,	      /* mov 8(%rdi), %rsi */
+		0x48, 0x2b, 0x74, 0x24, 0x28, /* sub 40(%rsp), %rsi */
+	};
+	const uintptr_t page = s->pc & -(uintptr_t)mp_page(), next = s->pc + 1;
+	uintptr_t distance, routine, sp;
+
+	/* The page of a call that was made can be read, perhaps not the one after it. */
+	if (next + sizeof(back) > page + mp_page() ||
+	    __builtin_memcmp((const void *)next, back, sizeof(back)) ||
+	    !area_holds(s->sp, c->area.high, s->sp + 40, 16))
+		return 0;
+	distance = word_at(s->sp + 40);
+	routine = word_at(s->sp + 48);
+	if (!mp_cache_area(c, routine) || !area_holds(c->area.low, c->area.high, routine + 8, 8))
+		return 0;
+	sp = word_at(routine + 8) - distance;
+	if (!mp_cache_area(c, sp) || !area_holds(c->area.low, c->area.high, sp, 16))
+		return 0;
+	/* As behind a signal handler. */
+	c->n = c->slots = 0;
+	c->broken = c->fresh_n;
+	*s = (struct state){ .pc = word_at(sp) - 1, .sp = sp + 8, .fp = s->fp };
+	return s->pc + 1 != 0;
+#else
+	(void)c;
+	(void)s;
+	return 0;
+#endif
+}
+
 /* Applies a plain rule.  Returns 1 if *s is now the caller's frame. */
 static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, struct state *s,
 				       struct stack_fresh *f)
@@ -138,6 +179,8 @@ static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, str
 	f->how = code & RULE_FP_BASE ? FRESH_USES : 0;
 	/* A slot below sp is valid only in an epilogue, interrupted after it restored fp. */
 	if (cfa <= s->sp || cfa > c->area.high || cfa & 7 || (slot < s->sp && !s->exact)) {
+		if (f->how && c->fresh_n && unwind_leave_go(c, s))
+			return 1;
 		/* Generated code and assembly mark the outermost frame by a frame pointer of 0. */
 		c->flags |= f->how && !s->fp ? 0 : MPROF_STACK_LOST_WAY;
 		return 0;

@@ -228,7 +228,7 @@ struct stack_cache {
 	uint32_t n, slots, fresh_n, room;
 	uint32_t id;	  /* of this stack, 0 unknown */
 	uint32_t flags;	  /* MPROF_STACK_...: outer frames are missing */
-	uint32_t broken;  /* frames up to here lead through a signal handler */
+	uint32_t broken;  /* frames up to here lead through a signal handler, or from Go to C */
 	uint32_t complex; /* 1 if it leads through a frame that no rule can express */
 	uint32_t signals; /* frames of handlers in it */
 	uint32_t budget;

@@ -348,3 +348,70 @@ END
 	expect_no_text out 'without the stack'
 	expect_no_text out 'unknown program'
 }
+
+# Go calls C on the thread's stack, from the stack of a goroutine.
+test_stacks_from_go_to_c() {
+	[ "$(uname -m)" = x86_64 ] || return 0
+	cat >routine.c <<'END'
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+static struct { char *low, *high; } stack;
+static ucontext_t thread, routine;
+static char *of_thread;
+void on_thread(void (*f)(void), void *stack, char *sp);
+__asm__(".text\n.globl on_thread\n.type on_thread,@function\non_thread:\n"
+	"mov 8(%rsi), %rcx\nsub %rsp, %rcx\n"
+	"lea -64(%rdx), %rsp\nand $-16, %rsp\n"
+	"mov %rsi, 48(%rsp)\nmov %rcx, 40(%rsp)\n"
+	"call *%rdi\n"
+	"mov 48(%rsp), %rdi\nmov 8(%rdi), %rsi\nsub 40(%rsp), %rsi\nmov %rsi, %rsp\nret\n");
+static void in_c(void) { free(malloc(100)); }
+static void asks(int i) { on_thread(in_c, &stack, of_thread - 256 * (i % 4)); }
+static void other(int i) { on_thread(in_c, &stack, of_thread - 256 * (i % 4)); }
+static void body(void)
+{
+	for (int i = 0; i < 1000; i++)
+		i % 4 ? asks(i) : other(i);
+}
+int main(void)
+{
+	char room[65536];
+	of_thread = room + 60000;
+	stack.low = mmap(NULL, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack.high = stack.low + (1 << 18);
+	getcontext(&routine);
+	routine.uc_stack = (stack_t){ .ss_sp = stack.low, .ss_size = 1 << 18 };
+	routine.uc_link = &thread;
+	makecontext(&routine, body, 0);
+	swapcontext(&thread, &routine);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o routine routine.c || bad 'routine.c does not compile'
+	"$mprof" record -o log -- ./routine 2>/dev/null
+	"$mprof" export --to folded --value calls log 2>/dev/null >folded
+	expect_same 'calls by both callers' "$(sed -n 's/.*body;\(.*in_c\).* \([0-9]*\)$/\1 \2/p' folded | sort | tr '\n' ' ')" \
+		'asks;on_thread;in_c 750 other;on_thread;in_c 250 '
+	command -v go >/dev/null || return 0
+	cat >text.go <<'END'
+package main
+
+// #include <stdlib.h>
+import "C"
+import "unsafe"
+
+//go:noinline
+func text(n int) {
+	for i := 0; i < n; i++ {
+		C.free(unsafe.Pointer(C.CString("text")))
+	}
+}
+
+func main() { text(1000) }
+END
+	GOCACHE=$PWD/cache CGO_ENABLED=1 go build -o text text.go 2>/dev/null || return 0
+	"$mprof" record -o log -- ./text 2>/dev/null
+	run "$mprof" report --json log
+	expect_same 'the line in Go' "$(json out '.findings[] | select(.finding == "temporary") | "\(.file | split("/") | last):\(.line) \(.part)"')" 'text.go:10 1000'
+}

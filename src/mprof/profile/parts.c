@@ -153,5 +153,8 @@ enum paths_part paths_part(const struct sym_line *line)
 		return PATHS_LIBRARY;
 	if (is_rust(line->raw) && is_of_rust(line->function))
 		return PATHS_LIBRARY;
+	/* "main._Cfunc_free": cgo generates it for each C function that a package calls. */
+	if (strstr(line->function, "._Cfunc_"))
+		return PATHS_LIBRARY;
 	return line->known && sounds_like_allocator(line->function) ? PATHS_LIBRARY : PATHS_PROGRAM;
 }
