@@ -262,6 +262,12 @@ START_TEST(processes)
 	ck_assert_uint_eq(s->frame[s->node[stack[first + 4]].frame].object, 0);
 	ck_assert_uint_eq(stack[first + 5], stack[first + 6]); /* wherever it was loaded */
 	ck_assert_uint_eq(trace_damage(t)->stacks_missing, 0);
+	trace_close(t);
+	close(fd);
+	ck_assert(!trace_open_without_stacks(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE, NULL));
+	read_events(stack, 16);
+	ck_assert_uint_eq(stack[first], 0);
+	ck_assert_uint_eq(stack[first + 3], 0);
 }
 END_TEST
 

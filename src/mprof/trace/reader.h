@@ -96,6 +96,7 @@ struct trace {
 	size_t chunks;
 	struct chunk *stack_chunk; /* of stack records */
 	size_t stack_chunks;
+	bool without_stacks; /* trace_open_without_stacks() */
 	struct stacks_read *stacks;
 	struct stream *stream;
 	size_t streams;

@@ -283,9 +283,11 @@ void stacks_read(struct trace *t)
 
 	t->stacks = r;
 	stack_table_start(&r->table, most_nodes(t));
-	list_sources(t, r);
-	sort_sources(r);
-	find_parents(t, r);
+	if (!t->without_stacks) {
+		list_sources(t, r);
+		sort_sources(r);
+		find_parents(t, r);
+	}
 	make_maps(r);
 	for (size_t i = 0; i < r->n; i++)
 		read_source(t, r, i);

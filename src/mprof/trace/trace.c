@@ -215,13 +215,15 @@ static int read_all(struct trace *t)
 	return 0;
 }
 
-int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err)
+static int open_trace(struct trace **out, const char *path, const char *kind_magic,
+		      bool without_stacks, struct error *err)
 {
 	struct trace *t = must_calloc(1, sizeof(*t));
 	int ret;
 
 	*out = NULL;
 	t->fd = -1;
+	t->without_stacks = without_stacks;
 	t->path = must_strdup(path);
 	ret = open_file(t, err);
 	if (ret)
@@ -243,6 +245,17 @@ int trace_open(struct trace **out, const char *path, const char *kind_magic, str
 failed:
 	trace_close(t);
 	return ret;
+}
+
+int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err)
+{
+	return open_trace(out, path, kind_magic, false, err);
+}
+
+int trace_open_without_stacks(struct trace **out, const char *path, const char *kind_magic,
+			      struct error *err)
+{
+	return open_trace(out, path, kind_magic, true, err);
 }
 
 /* What the header of a file would say. */

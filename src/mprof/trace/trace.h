@@ -202,6 +202,9 @@ struct trace_damage {
  * have figures of call stacks.
  */
 int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err);
+/* The same without call stacks, which take most of the time: the stack of each event is unknown. */
+int trace_open_without_stacks(struct trace **out, const char *path, const char *kind_magic,
+			      struct error *err);
 void trace_close(struct trace *t);
 
 /*
