@@ -76,6 +76,19 @@ test_dump_by_ctl() {
 	expect_same 'figures' "$(live_of p.1) $(live_of p.2) $(live_of named) $(live_of p)" '500 2500 2500 3500'
 	run "$mprof" diff --value leaked p.1 p.2
 	expect_text out keep
+	# Drawn together, in the order of time.
+	run "$mprof" image --json -o dumps.svg p named p.1 p.2
+	expect_status 0
+	expect_same 'a point for each dump' "$(json out .points)" 4
+	expect_same 'their figures' "$(json out '[.charts[] | select(.title == "Memory") | .curves[0] | .most, .last]' | tr -d ' \n')" '[3500,3500]'
+	expect_same 'sizes over time' "$(json out '[.charts[].title | select(. == "Live blocks by size")] | length')" 1
+	run "$mprof" profile -q -o other -- true
+	run "$mprof" image -o dumps.svg p.1 other
+	expect_status 2
+	expect_text err "'other' is of another run than 'p.1'"
+	run "$mprof" image -o dumps.svg steps p.1
+	expect_status 2
+	expect_text err "'steps' is not a profile of mprof"
 	[ ! -s steps.err ] || bad "something was printed: $(cat steps.err)"
 	run "$mprof" ctl $pid dump
 	expect_status 3

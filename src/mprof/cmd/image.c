@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * image.c - `mprof image`: the heap at one time, or over the whole run, as a picture; of a profile,
- * its figures over time.
+ * or of several dumps of it, its figures over time.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,7 +25,8 @@
 #define SAMPLES 512 /* points of the curve of resident bytes */
 
 struct options {
-	const char *log, *output;
+	struct arguments from;
+	const char *log, *output; /* log: the first of them */
 	struct when at;
 	uint64_t op; /* calls before that moment */
 	struct picture_options picture;
@@ -108,12 +109,13 @@ static const struct option_row options[] = {
 
 static const struct usage usage = {
 	.options = options,
-	.args = "LOG|FILE",
+	.args = "LOG|FILE\nPROFILE...",
 	.doc = "Draws the address space of a heap: every page that ever contained a block, at one "
 	       "point in time or over the whole run, as recorded or with other allocators. Of a "
-	       "profile, draws memory, calls and sizes over time.",
-	.words = USAGE_FILE,
-	.at = offsetof(struct options, log),
+	       "profile, draws memory, calls and sizes over time; of several dumps of one process, "
+	       "a point for each.",
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, from),
 	.missing = "no trace given; for example: mprof image mprof.log",
 	.check = check,
 };
@@ -378,7 +380,10 @@ static int run_timeline(const struct options *o, const char *output, const struc
 	struct error err;
 	int ret;
 
-	if (t) {
+	if (t && o->from.count > 1) {
+		films_title(t, title, sizeof(title));
+		ret = timeline_of_dumps(l, o->from.item, o->from.count, o->films.process, &err);
+	} else if (t) {
 		films_title(t, title, sizeof(title));
 		ret = timeline_of_profile(l, t, o->films.process, &err);
 	} else {
@@ -386,7 +391,8 @@ static int run_timeline(const struct options *o, const char *output, const struc
 		ret = timeline_of_table(l, o->log, &err);
 	}
 	if (ret < 0)
-		ret = cmd_error(ret == -ESRCH ? STATUS_USAGE : STATUS_FILE, "%s", err.text);
+		ret = cmd_error(ret == -ESRCH || ret == -EINVAL ? STATUS_USAGE : STATUS_FILE, "%s",
+				err.text);
 	else
 		ret = draw_charts(o, output, l, title);
 	free(l);
@@ -403,7 +409,14 @@ static int run_profile(const struct options *o, const char *output)
 	int ret;
 
 	if (!table && trace_open(&t, o->log, MPROF_MAGIC_PROFILE, &err) < 0)
-		return -1;
+		return o->from.count == 1
+			   ? -1
+			   : cmd_error(STATUS_USAGE,
+				       "%s; several files can only be dumps of one process",
+				       err.text);
+	if (table && o->from.count > 1)
+		return cmd_error(STATUS_USAGE, "a table is drawn alone, not with '%s'",
+				 o->from.item[1]);
 	if (!option && table && o->films.process)
 		option = "--process";
 	if (option)
@@ -424,6 +437,7 @@ static int run(struct options *o)
 	char name[4096];
 	int ret;
 
+	o->log = o->from.item[0];
 	films_output(o->log, "png", name, sizeof(name));
 	w.output = o->output ? o->output : name;
 	ret = strcmp(w.output, "-") ? output_check(w.output, o->log, o->output) : STATUS_OK;

@@ -13,6 +13,7 @@
 
 #include "../pass/course.h"
 #include "../pass/site_totals.h"
+#include "../util/alloc.h"
 
 /* ---- a profile ---- */
 
@@ -91,7 +92,8 @@ struct table {
 };
 
 struct row {
-	double field[FIELDS]; /* seconds, calls, bytes, live, peak */
+	double field[FIELDS];		 /* seconds, calls, bytes, live, peak */
+	double blocks, resident, mapped; /* live blocks, and bytes; NAN: unknown */
 	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS];
 };
 
@@ -155,15 +157,18 @@ static void add_row(struct table *t, const struct row *r)
 		l->binned |= r->sizes[i] != 0;
 		blocks += r->live_sizes[i];
 	}
-	memcpy(p.figure,
-	       (double[TIMELINE_FIGURES]){ [TIMELINE_LIVE] = f[3],
-					   [TIMELINE_PEAK] = f[4],
-					   [TIMELINE_RESIDENT] = NAN,
-					   [TIMELINE_VIRTUAL] = NAN,
-					   [TIMELINE_BLOCKS] = l->binned ? (double)blocks : NAN,
-					   [TIMELINE_CALLS] = f[1] - t->calls,
-					   [TIMELINE_BYTES] = fmax(f[2] - t->bytes, 0) },
-	       sizeof(p.figure));
+	memcpy(
+	    p.figure,
+	    (double[TIMELINE_FIGURES]){ [TIMELINE_LIVE] = f[3],
+					[TIMELINE_PEAK] = f[4],
+					[TIMELINE_RESIDENT] = r->resident,
+					[TIMELINE_VIRTUAL] = r->mapped,
+					[TIMELINE_BLOCKS] = !isnan(r->blocks) ? r->blocks
+							    : l->binned	      ? (double)blocks
+									      : NAN,
+					[TIMELINE_CALLS] = f[1] - t->calls,
+					[TIMELINE_BYTES] = f[2] < t->bytes ? 0 : f[2] - t->bytes },
+	    sizeof(p.figure));
 	add_point(t, &p);
 	memcpy(l->live_sizes, r->live_sizes, sizeof(l->live_sizes));
 	memcpy(t->sizes, r->sizes, sizeof(t->sizes));
@@ -194,6 +199,7 @@ static bool read_row(struct row *r, char *s)
 		if (*s++ != '\t')
 			return false;
 	}
+	r->blocks = r->resident = r->mapped = NAN;
 	s = read_bins(s, r->sizes, '\t');
 	return s && read_bins(s, r->live_sizes, '\n');
 }
@@ -254,5 +260,87 @@ int timeline_of_table(struct timeline *l, const char *path, struct error *err)
 		return fail(err, -errno, "cannot open '%s': %s", path, strerror(errno));
 	ret = read_lines(&t, in, path, err);
 	fclose(in);
+	return ret;
+}
+
+/* ---- dumps ---- */
+
+/* Of the course, its last step is at the time of the dump. */
+static int read_dump(struct row *r, struct timeline *l, const struct trace *t, uint32_t process,
+		     struct error *err)
+{
+	struct timeline *one = must_malloc(sizeof(*one));
+	const int ret = timeline_of_profile(one, t, process, err);
+	const struct timeline_point *last;
+
+	*r = (struct row){ .field = { 0 } };
+	if (ret < 0) {
+		free(one);
+		return ret;
+	}
+	last = &one->point[one->count - 1];
+	for (size_t i = 0; i < one->count; i++) {
+		r->field[1] += one->point[i].figure[TIMELINE_CALLS];
+		r->field[2] += one->point[i].figure[TIMELINE_BYTES];
+		r->field[4] = fmax(r->field[4], one->point[i].figure[TIMELINE_LIVE]);
+	}
+	r->field[0] = last->to;
+	r->field[3] = last->figure[TIMELINE_LIVE];
+	r->blocks = last->figure[TIMELINE_BLOCKS];
+	r->resident = last->figure[TIMELINE_RESIDENT];
+	r->mapped = last->figure[TIMELINE_VIRTUAL];
+	memcpy(r->sizes, one->sizes, sizeof(one->sizes));
+	memcpy(r->live_sizes, one->live_sizes, sizeof(one->live_sizes));
+	l->process = one->process;
+	l->of_all = one->of_all;
+	l->estimated |= one->estimated;
+	free(one);
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const double x = ((const struct row *)a)->field[0], y = ((const struct row *)b)->field[0];
+
+	return (x > y) - (x < y);
+}
+
+static int read_dumps(struct row *row, struct timeline *l, char *const *path, size_t n,
+		      uint32_t process, struct error *err)
+{
+	uint8_t run[sizeof(trace_header(NULL)->run_id)];
+	struct trace *t;
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		ret = trace_open(&t, path[i], MPROF_MAGIC_PROFILE, err);
+		if (ret < 0)
+			return ret;
+		if (!i)
+			memcpy(run, trace_header(t)->run_id, sizeof(run));
+		ret = memcmp(run, trace_header(t)->run_id, sizeof(run))
+			  ? fail(err, -EINVAL,
+				 "'%s' is of another run than '%s'; dumps of one process can be "
+				 "drawn together, mprof diff compares runs",
+				 path[i], path[0])
+			  : read_dump(&row[i], l, t, process ? process : l->process, err);
+		trace_close(t);
+	}
+	return ret;
+}
+
+int timeline_of_dumps(struct timeline *l, char *const *path, size_t n, uint32_t process,
+		      struct error *err)
+{
+	struct row *row = must_calloc(n, sizeof(*row));
+	struct table t = { .l = l, .each = 1 };
+	int ret;
+
+	memset(l, 0, sizeof(*l));
+	ret = read_dumps(row, l, path, n, process, err);
+	qsort(row, n, sizeof(*row), by_time);
+	for (size_t i = 0; i < n && ret >= 0; i++)
+		add_row(&t, &row[i]);
+	free(row);
 	return ret;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * timeline.h - figures of a process over time: of a profile, or of the table that --dump stat
- * writes.
+ * timeline.h - figures of a process over time: of a profile, of several dumps of it, or of the
+ * table that --dump stat writes.
  *
- * A timeline has at most TIMELINE_POINTS points; of a longer table, neighbours are joined.  When
- * seconds or calls of a table decrease (an exec, mprof ctl clear), its figures begin anew.
+ * A timeline has at most TIMELINE_POINTS points; of a longer table or of more dumps, neighbours are
+ * joined.  When seconds or calls of a table decrease (an exec, mprof ctl clear), its figures begin
+ * anew.
  *
  * Errors: -errno with err filled.
  */
@@ -36,7 +37,7 @@ enum timeline_figure {
 struct timeline_point {
 	double from, to; /* seconds since the start of the run */
 	double figure[TIMELINE_FIGURES];
-	/* In a table: blocks by size, allocated in this point and live at its end. */
+	/* In a table and of dumps: blocks by size, allocated in this point and live at its end. */
 	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS];
 };
 
@@ -52,6 +53,10 @@ struct timeline {
 /* process: 0 for the one with the highest peak.  -ESRCH: the profile has no such process. */
 int timeline_of_profile(struct timeline *l, const struct trace *t, uint32_t process,
 			struct error *err);
+
+/* Of dumps of one process, in any order: a point for each.  process: as above, by the first one. */
+int timeline_of_dumps(struct timeline *l, char *const *path, size_t n, uint32_t process,
+		      struct error *err);
 
 /* Does the file begin with the titles of a table? */
 bool timeline_is_table(const char *path);
