@@ -113,9 +113,12 @@ test_mpi_rank_from_mpi_itself() {
 int main(void) { return dlsym(RTLD_DEFAULT, "MPI_Init") || !malloc(10); }
 END
 	cc -o none none.c
-	run "$mprof" profile -q -o 'none.%r' -- ./none
+	run "$mprof" profile -o 'none.%r' -- ./none
 	expect_status 0
 	expect_same 'the file without ranks' "$(echo none.[0-9]*)" none.0
+	expect_text err 'the rank is not known'
+	run env PMI_RANK=2 "$mprof" profile -o 'none.%r' -- ./none
+	expect_no_text err 'the rank is not known'
 	# Open MPI, started without a launcher.
 	cat >alone.c <<'END'
 #include <mpi.h>
@@ -132,6 +135,47 @@ END
 		"$mprof" profile -q -o 'alone.%r' --only alone -- ./alone
 	expect_status 0
 	expect_same 'the file of one process' "$(echo alone.[0-9]*)" alone.0
+}
+
+# As mpi4py does: a module that needs MPI, which the program loads while it runs.
+test_mpi_loaded_late() {
+	local kind
+	for kind in -DOMPI -DMPICH; do
+		mpi_of_our_own $kind
+		cat >module.c <<'END'
+int MPI_Init(int *argc, char ***argv);
+int start(int *argc, char ***argv);
+int start(int *argc, char ***argv) { return MPI_Init(argc, argv); }
+END
+		cat >late.c <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+static void *keep(void) { return malloc(1000); }
+int main(int argc, char **argv)
+{
+	void *module = dlopen("./module.so", RTLD_NOW | RTLD_LOCAL);
+	int (*start)(int *, char ***);
+	if (!module)
+		return 1;
+	*(void **)&start = dlsym(module, "start");
+	return start(&argc, &argv) || !keep();
+}
+END
+		cc -shared -fPIC -o module.so module.c -L. -lmpi -Wl,-rpath,"$PWD" && cc -g -O0 -o late late.c ||
+			bad 'late.c does not compile'
+		run env RANK=3 "$mprof" profile -o "late$kind.%r" -- ./late
+		expect_status 0
+		expect_text err "the rank is not known, so '$PWD/late$kind.0' is not named by it"
+		expect_text err 'not if it loads MPI while it runs'
+		expect_same "calls with $kind" "$("$mprof" report hot --by function --json "late$kind.0" |
+			jq '[.rows[] | select(.function == "keep") | .figures.calls] | add')" 1
+		# With the variable of a launcher, as under mpirun.
+		run env RANK=3 PMI_RANK=3 "$mprof" profile -q -o "late$kind.%r" -- ./late
+		expect_status 0
+		expect_same "a variable with $kind" "$(echo late$kind.[0-9]*)" "late$kind.0 late$kind.3"
+		run env RANK=3 "$mprof" profile -o none --ranks 3 -- ./late
+		expect_text err "(no launcher's variable and no MPI library says the rank)"
+	done
 }
 
 # The rank is known only after MPI_Init: until then all ranks are recorded, and those that RANKS

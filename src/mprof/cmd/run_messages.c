@@ -182,6 +182,11 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
 			 " from its environment",
 			 plan->argv[0]);
+	if (r->unranked)
+		cmd_warn("the rank is not known, so '%s' is not named by it: no launcher's variable"
+			 " (PMI_RANK, ...) says it, and MPI is asked only if the program is linked"
+			 " with it, not if it loads MPI while it runs",
+			 r->path);
 	if (r->file == RUN_TRUNCATED || r->file == RUN_CUT)
 		tell_cut(r);
 	if (r->file == RUN_RESTORED)

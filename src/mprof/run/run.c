@@ -41,8 +41,9 @@ struct session {
 	uint8_t id[16];
 	int notes; /* memfd */
 	char *library;
-	bool asks_mpi; /* MPI will say which rank the program is, for no variable does */
-	char *path;    /* of the file, for the result: there may be no memory later */
+	bool asks_mpi;	 /* MPI will say which rank the program is, for no variable does */
+	bool knows_rank; /* a variable has it */
+	char *path;	 /* of the file, for the result: there may be no memory later */
 	char *variable[VARIABLES];
 	struct launch launch;
 	struct sampler *sampler;
@@ -56,7 +57,8 @@ static char *preload_mpi(struct session *s)
 	char *mpi = NULL, *text;
 
 	/* Open MPI's and MPICH's, of Fortran and C++, too. */
-	if (!conf_knows_rank() && (elf_needs(program, "libmpi") || elf_needs(program, "libfmpich")))
+	s->knows_rank = conf_knows_rank();
+	if (!s->knows_rank && (elf_needs(program, "libmpi") || elf_needs(program, "libfmpich")))
 		mpi = library_mpi(s->library);
 	s->asks_mpi = mpi;
 	text = must_printf("%s%s", mpi ? ":" : "", mpi ? mpi : "");
@@ -479,12 +481,14 @@ static void name_by_rank(struct session *s)
 	const char *magic;
 	const enum conf_key key = conf_file(&s->plan->conf, &magic);
 	const char *pattern = conf_get(&s->plan->conf, key);
-	char rank[16], exe[PATH_MAX], *path;
+	char rank[16] = "", exe[PATH_MAX], *path;
 
-	if (!s->asks_mpi || r->file != RUN_FILE || !strstr(pattern, "%r"))
+	if (s->knows_rank || r->file != RUN_FILE || !strstr(pattern, "%r"))
 		return;
-	recorded_rank(r->path, magic, rank, sizeof(rank));
-	if (!*rank)
+	if (s->asks_mpi)
+		recorded_rank(r->path, magic, rank, sizeof(rank));
+	r->unranked = !*rank;
+	if (r->unranked)
 		return;
 	conf_set_rank(rank);
 	if (!realpath(r->program.image, exe))
