@@ -303,6 +303,12 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_sample_cell) == 128, "on-disk layout");
 
 #define MPROF_CELLS 16u /* in a row: one extent of CELLS, MORE or SITES */
 MPROF_STATIC_ASSERT(sizeof(struct mprof_cell) == 64, "on-disk layout");
+/* The payload of CELLS. */
+struct mprof_cells {
+	struct mprof_cell cell[MPROF_CELLS];
+	uint64_t waste[MPROF_CELLS]; /* usable bytes beyond the requested ones, of a cell's calls */
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_cells) == 1152, "on-disk layout");
 MPROF_STATIC_ASSERT(sizeof(struct mprof_cell_more) == 64, "on-disk layout");
 MPROF_STATIC_ASSERT(sizeof(struct mprof_site_live) == 64, "on-disk layout");
 

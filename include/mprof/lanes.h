@@ -4,8 +4,8 @@
  * site for each stack, the heap of the process.
  *
  * Define LANE_CELL, the struct of a cell, and LANE_CELL_KIND, the extents that contain MPROF_CELLS
- * of them, then include this file once; LANE_MORE may add fields to a lane.  FORMAT.md section 10
- * explains all of them.
+ * of them in LANE_CELLS_BYTES, then include this file once; LANE_MORE may add fields to a lane.
+ * FORMAT.md section 10 explains all of them.
  *
  * Cells belong to a lane: one thread uses it, and another one after that has ended, so the number
  * of threads is unlimited.  Only the thread that owns the lane writes to them, between begin() and
@@ -21,8 +21,9 @@
 #include <mprof/program.h>
 
 #ifndef LANE_CELL
-#define LANE_CELL      struct mprof_cell
-#define LANE_CELL_KIND MPROF_EXTENT_CELLS
+#define LANE_CELL	 struct mprof_cell
+#define LANE_CELL_KIND	 MPROF_EXTENT_CELLS
+#define LANE_CELLS_BYTES sizeof(struct mprof_cells)
 #endif
 
 #define RLX __ATOMIC_RELAXED
@@ -228,7 +229,7 @@ static MPROF_COLD struct accumulator *seat_new(struct lane *l, uint32_t id)
 	s->site = site_new(first);
 	if (!s->site)
 		return NULL;
-	cell = (LANE_CELL *)some(LANE_CELL_KIND, l, first, MPROF_CELLS * sizeof(*cell));
+	cell = (LANE_CELL *)some(LANE_CELL_KIND, l, first, LANE_CELLS_BYTES);
 	s->cell = cell;
 	return cell ? s : NULL;
 }
@@ -422,7 +423,7 @@ static void rows_clear(struct accumulator *row)
 {
 	for (uint32_t i = 0; row && i < SEATS; i++) {
 		if (row[i].cell)
-			__builtin_memset(row[i].cell, 0, MPROF_CELLS * sizeof(*row[i].cell));
+			__builtin_memset(row[i].cell, 0, LANE_CELLS_BYTES);
 		if (row[i].more)
 			__builtin_memset(row[i].more, 0, MPROF_CELLS * sizeof(*row[i].more));
 		if (row[i].sizes)

@@ -12,9 +12,10 @@
  */
 #include <errno.h>
 
-#define LANE_CELL      struct mprof_sample_cell
-#define LANE_CELL_KIND MPROF_EXTENT_SAMPLES
-#define LANE_MORE      uint64_t left, random, since; /* since: the previous sample */
+#define LANE_CELL	 struct mprof_sample_cell
+#define LANE_CELL_KIND	 MPROF_EXTENT_SAMPLES
+#define LANE_CELLS_BYTES (MPROF_CELLS * sizeof(struct mprof_sample_cell))
+#define LANE_MORE	 uint64_t left, random, since; /* since: the previous sample */
 #include <mprof/chance.h>
 #include <mprof/lanes.h>
 

@@ -413,7 +413,7 @@ static int is_mine(const struct mprof_extent *x)
 
 static uint32_t payload_least(unsigned kind)
 {
-	return kind == MPROF_EXTENT_CELLS     ? MPROF_CELLS * sizeof(struct mprof_cell)
+	return kind == MPROF_EXTENT_CELLS     ? sizeof(struct mprof_cells)
 	       : kind == MPROF_EXTENT_SAMPLES ? MPROF_CELLS * sizeof(struct mprof_sample_cell)
 	       : kind == MPROF_EXTENT_SITES   ? MPROF_CELLS * sizeof(struct mprof_site_live)
 	       : kind == MPROF_EXTENT_HEAP    ? sizeof(struct mprof_heap_totals)

@@ -90,7 +90,7 @@ figures_of() { # VIEW FILE MORE
 	# shellcheck disable=SC2086
 	"$mprof" report "$1" --by function --json $3 "$2" 2>err |
 		jq -S '[.rows[] | {function, calls, blocks, sizes, freed_bytes, temporary_bytes, figures} |
-			.figures |= del(.waste, .rss, .lifetime, .local) | .blocks |= del(.rss, .local)] | sort_by(.function)'
+			.figures |= del(.rss, .lifetime, .local) | .blocks |= del(.rss, .local)] | sort_by(.function)'
 }
 
 expect_as_recorded() { # WHAT OPTIONS-OF-REPORT ARGS...
@@ -143,8 +143,8 @@ test_profile_of_threads() {
 	totalled
 	"$mprof" profile -o file -- ./totalled t >/dev/null 2>err
 	"$mprof" record -o log -- ./totalled t >/dev/null 2>err
-	"$mprof" report hot --json file | jq -S '[.rows[].figures | del(.waste, .rss, .lifetime, .local, .peak)]' >a
-	"$mprof" report hot --json log | jq -S '[.rows[].figures | del(.waste, .rss, .lifetime, .local, .peak)]' >b
+	"$mprof" report hot --json file | jq -S '[.rows[].figures | del(.rss, .lifetime, .local, .peak)]' >a
+	"$mprof" report hot --json log | jq -S '[.rows[].figures | del(.rss, .lifetime, .local, .peak)]' >b
 	expect_same 'figures of 4 threads' "$(cat a)" "$(cat b)"
 	run "$mprof" report --json file
 	peak=$(json out .peak.bytes)
@@ -162,7 +162,7 @@ test_profile_needs_events() {
 	run "$mprof" profile -o file -- ./totalled -
 	expect_status 0
 	expect_text err 'next: mprof report file'
-	for view in peak-rss waste realloc; do
+	for view in peak-rss realloc; do
 		run "$mprof" report $view file
 		expect_status 2
 		expect_one_line_error
@@ -171,9 +171,9 @@ test_profile_needs_events() {
 	run "$mprof" report hot --size 10.. file
 	expect_status 2
 	expect_text err 'figures of some sizes need a trace'
-	run "$mprof" report hot --sort waste file
+	run "$mprof" report hot --sort rss file
 	expect_status 2
-	expect_text err "'waste' needs a trace"
+	expect_text err "'rss' needs a trace"
 	run "$mprof" export --to massif file
 	expect_status 2
 	expect_text err 'massif needs a trace'
@@ -184,6 +184,10 @@ test_profile_needs_events() {
 	run "$mprof" dump file
 	expect_status 3
 	expect_text err 'is a profile, which has no events'
+	run "$mprof" report waste file
+	expect_status 0
+	grep -Eq '^The allocator rounded [0-9,]+ blocks up by ' out || bad "waste: $(head -3 out)"
+	expect_no_text out 'at the peak'
 	run "$mprof" report file
 	expect_status 0
 	expect_text out 'Largest at the peak'
@@ -342,6 +346,12 @@ test_profile_samples_end() {
 	expect_text err "'file' contains samples: 'temporary' needs mprof profile without --sample, or a trace"
 	run "$mprof" export --to folded file
 	expect_text err "'file' contains estimates from"
+	run "$mprof" report waste file
+	expect_status 2
+	expect_text err "'file' contains samples: 'waste' needs mprof profile without --sample"
+	run "$mprof" export --to folded --value all -o each file
+	expect_status 0
+	[ ! -e each.waste ] || bad 'samples have no waste'
 }
 
 # Differences between two runs of one program are sampling error; figures that samples do not have

@@ -51,14 +51,15 @@ static void fact(uint32_t process, uint16_t image, unsigned what)
 }
 
 struct figures {
-	struct mprof_cell cell[MPROF_CELLS];
+	struct mprof_cell cell[MPROF_CELLS]; /* with waste, a struct mprof_cells */
+	uint64_t waste[MPROF_CELLS];
 	struct mprof_site_live live[MPROF_CELLS];
 	struct mprof_heap_totals heap;
 };
 
 static void cells(uint32_t process, uint16_t image, uint32_t thread, const struct figures *f)
 {
-	part(MPROF_EXTENT_CELLS, process, image, thread, 0, f->cell, sizeof(f->cell));
+	part(MPROF_EXTENT_CELLS, process, image, thread, 0, f->cell, sizeof(struct mprof_cells));
 }
 
 static void owner(uint32_t process, uint16_t image, const struct figures *f)

@@ -272,8 +272,10 @@ static int write_all(struct writing *w, struct error *err)
 
 	if (!(w->x.exporter->flags & EXPORT_ONE_VALUE))
 		return write_one(w, (enum profile_value)__builtin_ctz(values), err);
-	if (!trace_has_events(w->x.trace) && values == (1u << VALUE_COUNT) - 1)
-		values &= ~(1u << VALUE_WASTE | 1u << VALUE_RSS); /* all: all that exist */
+	if (values == (1u << VALUE_COUNT) - 1) /* all that exist */
+		for (int v = 0; v < VALUE_COUNT; v++)
+			if (profile_value_check(w->x.trace, (enum profile_value)v, err) < 0)
+				values &= ~(1u << v);
 	for (; values && !ret; values &= values - 1)
 		ret = write_one(w, (enum profile_value)__builtin_ctz(values), err);
 	return ret;

@@ -250,6 +250,7 @@ static void add_cell(struct making *m, const struct owner *o, const struct trace
 	struct site_values v = {
 		.calls = c->calls,
 		.bytes = c->bytes,
+		.slack = ((const struct mprof_cells *)x->data)->waste[i],
 		.freed_calls = c->freed_calls,
 		.freed_bytes = c->freed_bytes,
 		.lifetime_ns = walk_duration_ns(m->s->walk, c->lifetime),

@@ -5,10 +5,13 @@
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
+	int n = snprintf(t.s, sizeof(t.s), "over %s: %s more than was requested",
+			 format_many(g->v.calls, "block", "blocks").s,
+			 format_percent(g->v.slack, g->v.bytes).s);
 
-	snprintf(t.s, sizeof(t.s), "over %s: %s more than was requested; %s of it at the peak",
-		 format_many(g->v.calls, "block", "blocks").s,
-		 format_percent(g->v.slack, g->v.bytes).s, format_bytes(g->v.peak_slack).s);
+	if (!r->profile->sites.totals.read)
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s of it at the peak",
+			 format_bytes(g->v.peak_slack).s);
 	return t;
 }
 
@@ -20,24 +23,27 @@ static struct text cell(const struct view_request *r, const struct profile_group
 static void text(struct view_request *r, FILE *out)
 {
 	const struct site_values *v = &r->profile->total;
+	const bool has_peak = !r->profile->sites.totals.read;
 	const struct flat_view flat = {
 		.nothing = "Nothing was rounded up.",
 		.about = about,
-		.title = ">at the peak",
-		.cell = cell,
+		.title = has_peak ? ">at the peak" : NULL,
+		.cell = has_peak ? cell : NULL,
 	};
 
-	fprintf(out,
-		"The allocator rounded %s up by %s, %s more than was requested; at the peak it"
-		" was %s (%s).\n",
+	fprintf(out, "The allocator rounded %s up by %s, %s more than was requested",
 		format_many(v->calls, "block", "blocks").s, format_exact(v->slack).s,
-		format_percent(v->slack, v->bytes).s, format_bytes(v->peak_slack).s,
-		format_percent(v->peak_slack, v->peak_bytes).s);
+		format_percent(v->slack, v->bytes).s);
+	if (has_peak)
+		fprintf(out, "; at the peak it was %s (%s)", format_bytes(v->peak_slack).s,
+			format_percent(v->peak_slack, v->peak_bytes).s);
+	fputs(".\n", out);
 	flat_view_text(&flat, r, out);
 }
 
 const struct view_ops view_waste = {
 	.sort = VALUE_WASTE,
 	.text = text,
+	.totals = true,
 	FLAT_VIEW_JSON,
 };

@@ -46,7 +46,7 @@ size_t records_total_bytes(uint16_t kind)
 	case MPROF_EXTENT_LANE:
 		return sizeof(struct mprof_lane);
 	case MPROF_EXTENT_CELLS:
-		return MPROF_CELLS * sizeof(struct mprof_cell);
+		return sizeof(struct mprof_cells);
 	case MPROF_EXTENT_MORE:
 		return MPROF_CELLS * sizeof(struct mprof_cell_more);
 	case MPROF_EXTENT_CELL_SIZES:
