@@ -84,7 +84,7 @@ static uint64_t end_of(const struct trace *t, const struct program *p)
 {
 	const struct trace_fact *fact;
 	const size_t n = trace_facts(t, &fact);
-	uint64_t end = 0;
+	uint64_t end = p->heap->step_ticks; /* of a dump, later than all facts */
 
 	for (size_t i = 0; i < n; i++)
 		if (fact[i].process == p->process && fact[i].fact->ticks > end)
