@@ -73,7 +73,7 @@ SECTIONS := 1 5 7
 COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
 
 .PHONY: all mprof libmprof.so libmprof.a lib victims pages units bench-programs check check-quick test bench \
-	bench-replay fuzz-build mutations \
+	bench-replay fuzz-build sanitized-units mutations \
 	install uninstall clean help format readme
 .DELETE_ON_ERROR:
 
@@ -250,10 +250,13 @@ bench-replay: all bench-programs
 readme: all
 	$(Q)scripts/readme
 
-# What tests/fuzz/mutate runs.
-FUZZED := $(O)-sanitized
+# The sanitized build: what tests/fuzz/mutate runs, and the unit tests.
+SANITIZED := $(O)-sanitized
+make_sanitized = $(Q)$(MAKE) --no-print-directory O=$(SANITIZED) SAN=address,undefined CFLAGS='-O1 -g1'
 fuzz-build: all victims
-	$(Q)$(MAKE) --no-print-directory O=$(FUZZED) SAN=address,undefined CFLAGS='-O1 -g' $(FUZZED)/mprof $(FUZZED)/mprof_replay
+	$(make_sanitized) $(SANITIZED)/mprof $(SANITIZED)/mprof_replay
+sanitized-units:
+	$(make_sanitized) units
 
 ## mutations: 20,000 changed files for every command that reads files, sanitized; about an hour
 mutations: fuzz-build
