@@ -417,6 +417,11 @@ END
 	run "$mprof" report --json log
 	expect_same 'untouched' "$(json out '.findings[] | select(.finding == "peak") | .untouched > 55000000 and .untouched < 67000000')" true
 	expect_no_text out 'mprof compare'
+	"$mprof" record -o log -- sh -c './vast; :' 2>/dev/null
+	run "$mprof" report log
+	expect_no_text out 'Resident at most'
+	expect_words out ' after the start. At least '
+	expect_words out ' MiB of the peak was not resident: '
 	"$mprof" record -o log -- ./vast full 2>/dev/null
 	run "$mprof" report log
 	expect_words out ' Resident at most: '

@@ -127,8 +127,13 @@ void analysis_release(struct analysis *a)
 
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes)
 {
-	const uint64_t rss = a->tree.processes == 1 ? a->tree.process[0].peak_rss_bytes : 0;
+	uint64_t rss = 0;
 
+	for (size_t i = 0; i < a->tree.processes; i++) {
+		if (!a->tree.process[i].peak_rss_bytes)
+			return 0;
+		rss += a->tree.process[i].peak_rss_bytes;
+	}
 	return rss && bytes > rss + rss / 8 && bytes - rss >= UNTOUCHED_TOLD ? bytes - rss : 0;
 }
 

@@ -83,6 +83,6 @@ void analysis_release(struct analysis *a);
 /* Did processes that did not exit (killed, or still running) have half of the bytes that were
  * live at the end, or more?  Then live bytes alone do not indicate a leak. */
 bool analysis_interrupted(const struct analysis *a);
-/* At least how many of these live bytes were not resident, because the only process never had as
- * much in memory.  0: unknown, or too few to tell. */
+/* At least how many of these live bytes were not resident: those beyond the sum of what each
+ * process had in memory at most.  0: unknown, or too few to mention. */
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes);

@@ -297,21 +297,22 @@ static void tell_whole(struct screen *s)
 	say_printed(s, report_whole_command, STYLE_FAINT, 4);
 }
 
-/* Of a single process: what the system sees of it. */
+/* What was resident, which the system tells for each process. */
 static void add_resident(struct paragraph *words, const struct analysis *a)
 {
 	const uint64_t rss = a->tree.processes == 1 ? a->tree.process[0].peak_rss_bytes : 0;
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
 
-	if (!rss)
-		return;
-	paragraph_add(words, "Resident at most: %s", format_bytes(rss).s);
+	if (rss)
+		paragraph_add(words, "Resident at most: %s%s", format_bytes(rss).s,
+			      untouched ? ", so at" : ". ");
+	else if (untouched)
+		paragraph_add(words, "At");
 	if (untouched)
 		paragraph_add(words,
-			      ", so at least %s of the peak was not resident: a page is only "
-			      "when the program has written to it",
+			      " least %s of the peak was not resident: a page is only when the "
+			      "program has written to it. ",
 			      format_bytes(untouched).s);
-	paragraph_add(words, ". ");
 }
 
 static void tell_totals(struct screen *s)
