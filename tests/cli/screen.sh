@@ -294,6 +294,34 @@ END
 	expect_no_text out 'Still growing'
 }
 
+# Growth that stops and a few late blocks: the findings say what the view does.
+test_late_growth_is_told_alike() {
+	cat >pause.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+static void *kept[1300];
+static void keep(int i) { kept[i] = malloc(64); }
+static void rest(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL); }
+int main(void)
+{
+	int i = 0;
+	for (; i < 1000; keep(i++))
+		if (i % 100 == 0)
+			rest(20);
+	rest(1500);
+	while (i < 1300)
+		keep(i++);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o pause pause.c
+	"$mprof" record -o log -- ./pause 2>/dev/null
+	run "$mprof" report --all log
+	expect_words out '81.2 KiB was never freed: all 1,300 blocks allocated by keep (pause.c:4)'
+	run "$mprof" report leaks log
+	expect_no_text out 'Still growing'
+}
+
 # Blocks that a program held when it called exec were not freed.
 test_screen_of_an_exec() {
 	cat >again.c <<'END'

@@ -23,7 +23,7 @@ static const char *const growth_words[] = {
 	[GROWTH_ONCE] = ", from a single call",
 	[GROWTH_EARLY] = ", not growing after the first quarter of the run",
 	[GROWTH_STEADY] = ", growing throughout the run",
-	[GROWTH_GOES_ON] = ", still growing in the last quarter of the run",
+	[GROWTH_GOES_ON] = ", still growing when the run ended",
 	[GROWTH_OTHER] = "",
 };
 

@@ -12,9 +12,8 @@
 #include "variables.h"
 #include "../util/alloc.h"
 
-#define NAMED_SITES  1000000u /* of more, those with fewest bytes remain unnamed */
-#define EPOCH_PART   (SITE_EPOCHS / 4)
-#define GROWTH_STEPS 3u /* epochs with more than before: fewer may be a few late blocks */
+#define NAMED_SITES 1000000u /* of more, those with fewest bytes remain unnamed */
+#define EPOCH_PART  (SITE_EPOCHS / 4)
 
 /* Blocks of little size that are this part of all that were never freed are a leak, too. */
 #define LEAK_BLOCKS_PART 2u
@@ -335,13 +334,9 @@ static enum finding_growth growth_of(const struct site_values *v, bool known)
 		rising += e[i] > e[i - 1];
 	if (!known)
 		return e[EPOCH_PART - 1] < end ? GROWTH_OTHER : GROWTH_EARLY;
-	if (rising >= SITE_EPOCHS * 3 / 4)
-		return GROWTH_STEADY;
-	if (e[EPOCH_PART - 1] >= end)
-		return GROWTH_EARLY;
-	if (rising >= GROWTH_STEPS && leak_grew(e[SITE_EPOCHS - 1 - EPOCH_PART], end, end))
-		return GROWTH_GOES_ON;
-	return GROWTH_OTHER;
+	if (leak_goes_on(e))
+		return rising >= SITE_EPOCHS * 3 / 4 ? GROWTH_STEADY : GROWTH_GOES_ON;
+	return e[EPOCH_PART - 1] >= end ? GROWTH_EARLY : GROWTH_OTHER;
 }
 
 /* ---- findings ---- */

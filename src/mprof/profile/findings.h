@@ -36,8 +36,8 @@ enum finding_kind {
 enum finding_growth {
 	GROWTH_ONCE,	/* a single call */
 	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
-	GROWTH_STEADY,	/* more at the end of nearly every part of the run than before */
-	GROWTH_GOES_ON, /* some of it (leak_grew) came in the last quarter */
+	GROWTH_STEADY,	/* it goes on, and nearly every part of the run ended with more */
+	GROWTH_GOES_ON, /* leak_goes_on(): the last two quarters */
 	GROWTH_OTHER,
 };
 

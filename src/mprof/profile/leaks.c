@@ -8,9 +8,16 @@
 #define THREE (SITE_EPOCHS * 3 / 4 - 1) /* ends at three quarters of the run */
 #define HALF  (SITE_EPOCHS / 2 - 1)
 
-bool leak_grew(uint64_t from, uint64_t to, uint64_t end)
+/* Three late blocks of ten thousand are not growth. */
+static bool grew(uint64_t from, uint64_t to, uint64_t end)
 {
 	return to > from && to - from >= end / LEAK_LATE;
+}
+
+bool leak_goes_on(const uint64_t live[SITE_EPOCHS])
+{
+	return grew(live[THREE], live[LAST], live[LAST]) &&
+	       grew(live[HALF], live[THREE], live[LAST]);
 }
 
 static enum leak_kind kind_of(const struct profile_group *g)
@@ -20,8 +27,7 @@ static enum leak_kind kind_of(const struct profile_group *g)
 
 	if (g->v.leaked_calls == 1)
 		return LEAK_ONCE;
-	if (leak_grew(live[THREE], live[LAST], live[LAST]) &&
-	    leak_grew(live[HALF], live[THREE], live[LAST]))
+	if (leak_goes_on(live))
 		return LEAK_GROWING;
 	while (first < LAST && !live[first])
 		first++;

@@ -29,8 +29,8 @@ struct leak {
 };
 
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak);
-/* Does it count as growth? Three late blocks of ten thousand do not. */
-bool leak_grew(uint64_t from, uint64_t to, uint64_t end);
+/* Is it growing, with this many live bytes at the end of each epoch? */
+bool leak_goes_on(const uint64_t live[SITE_EPOCHS]);
 /* Growing, and at least 1 % of all that leaked. */
 bool leak_matters_most(const struct profile *p, const struct profile_group *g);
 /* Groups with leaks first, of these the ones that matter most; then the most bytes first. */
