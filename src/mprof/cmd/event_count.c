@@ -66,8 +66,10 @@ void event_count_losses(struct event_count *event_count, const struct trace *t)
 	unsigned i;
 
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
-		if (!lost_is_stack(i))
-			*(lost_is_end(i) ? &event_count->ended : &event_count->lost) += d->lost[i];
+		if (lost_reason[i].counts != LOST_STACKS)
+			*(lost_reason[i].counts == LOST_PROCESSES ? &event_count->ended
+								  : &event_count->lost) +=
+			    d->lost[i];
 	event_count->damaged = count_damage(d);
 }
 

@@ -23,25 +23,13 @@
 
 #define NOTES_SHOWN 8
 
-static const char *const losses[MPROF_LOST_REASONS] = {
-	[MPROF_LOST_NESTED] = "calls from signal handlers while another was being recorded",
-	[MPROF_LOST_SPACE] = "the disk is full, or a file size limit was reached",
-	[MPROF_LOST_MEMORY] = "no memory or address space",
-	[MPROF_LOST_FILE] = "the file was deleted, truncated or closed",
-	[MPROF_LOST_EARLY] = "calls before recording could start",
-	[MPROF_LOST_PROCESS] = "it could not join the run",
-	[MPROF_LOST_LOCKED] = "the program blocked system calls that recording needs",
-	[MPROF_LOST_STACK] = "stacks of calls: no disk space or memory for them, or no /proc"
-			     " (as after chroot)",
-};
-
 void run_messages_loss(unsigned reason, uint64_t n)
 {
-	const char *words = losses[reason] ? losses[reason] : "unknown reason";
+	const char *words = lost_reason[reason].at_end;
 
 	if (!n)
 		return;
-	if (lost_is_end(reason))
+	if (lost_reason[reason].counts == LOST_PROCESSES)
 		cmd_warn("recording ended early in %" PRIu64
 			 " process%s: %s; later calls are not in the file",
 			 n, n == 1 ? "" : "es", words);

@@ -346,7 +346,7 @@ void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	*r = (struct tree){ .process = NULL };
 	for (i = 0; i < MPROF_LOST_REASONS; i++) {
 		r->lost[i] = lost[i];
-		if (!lost_is_stack((unsigned)i))
+		if (lost_reason[i].counts != LOST_STACKS)
 			r->lost_all += lost[i];
 	}
 	collect(r, in);

@@ -75,18 +75,6 @@ static void print_run(const struct analysis *a, FILE *out)
 
 /* ---- what is missing ---- */
 
-static const char *const lost_words[MPROF_LOST_REASONS] = {
-	[MPROF_LOST_NESTED] = "made by a signal handler while another call was being recorded",
-	[MPROF_LOST_SPACE] = "the disk is full, or a file size limit was reached",
-	[MPROF_LOST_MEMORY] = "no memory or address space for recording",
-	[MPROF_LOST_FILE] = "the trace was removed, truncated or closed",
-	[MPROF_LOST_EARLY] = "made before recording could start",
-	[MPROF_LOST_PROCESS] = "it could not join the run",
-	[MPROF_LOST_LOCKED] = "it blocked system calls that recording needs",
-	[MPROF_LOST_STACK] = "no disk space or memory for it, or no /proc (as after"
-			     " chroot)",
-};
-
 static void print_lost(const struct analysis *a, FILE *out)
 {
 	const char *words;
@@ -95,11 +83,11 @@ static void print_lost(const struct analysis *a, FILE *out)
 	for (i = 0; i < MPROF_LOST_REASONS; i++) {
 		if (!a->tree.lost[i])
 			continue;
-		words = lost_words[i] ? lost_words[i] : "for an unknown reason";
-		if (lost_is_end(i))
+		words = lost_reason[i].in_report;
+		if (lost_reason[i].counts == LOST_PROCESSES)
 			fprintf(out, "  Recording ended early in %s: %s.\n",
 				format_many(a->tree.lost[i], "process", "processes").s, words);
-		else if (lost_is_stack(i))
+		else if (lost_reason[i].counts == LOST_STACKS)
 			fprintf(out, "  %s recorded without the stack: %s.\n",
 				format_many(a->tree.lost[i], "call was", "calls were").s, words);
 		else
