@@ -72,9 +72,7 @@ static void tell_peak(const struct analysis *a, FILE *out)
 		fprintf(out, "  * In total it allocated %s in %s: %s times its peak.\n",
 			format_exact(a->sizes.bytes).s,
 			format_many(a->sizes.total.count, "block", "blocks").s,
-			a->sizes.bytes / p->at.bytes < 10
-			    ? format_mean(a->sizes.bytes, p->at.bytes).s
-			    : format_count(a->sizes.bytes / p->at.bytes).s);
+			format_mean(a->sizes.bytes, p->at.bytes).s);
 }
 
 /* Calls are missing, and frees may be among them. */
