@@ -15,7 +15,7 @@ LIB = os.path.join(BUILD, "libmprof.so")
 TIMEOUT = 120
 AT_ONCE = (os.cpu_count() or 1) + 1  # cases: at any time, some of them wait
 
-# Under nohup, or in the background of a shell, what is started would ignore them.
+# Under nohup, or in the background of a shell, programs that we start would ignore them.
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)

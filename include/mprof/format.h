@@ -601,16 +601,17 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_thread_entry) == 32, "on-disk layout");
  * of a process, in the order of seq (FORMAT.md section 6).  The first word of a record is
  * stored last; a zero word ends a slot.
  *
- * STACK  type 4 | flags 4 | new frames 24 | id 32; then one word: joined id 32 | depth 32;
- *        then the new frames, outermost first.  The stack is the outermost `depth` frames of the
- *        joined one, then the new ones.  A frame is a return address; with MPROF_FRAME_EXACT it is
- *        the interrupted address.  OBJECT type 4 | words 28 | path bytes 32; words that follow, of
- *        which the first MPROF_OBJECT_WORDS are ticks, bias (what was added to its virtual
- *        addresses), first and last+1 address, segments 32 | build-id bytes 32; then three words a
- *        segment (address as loaded, bytes, file offset | flags << 60: 4 r, 2 w, 1 x), then the
- *        build-id and the path, each padded to whole words.  GONE   type 4 | zero 28 | number 32:
- *        the OBJECT record of this number, counted from 1 in this stream, is not there any more;
- *        then one word: ticks.
+ * STACK  type 4 | flags 4 | new frames 24 | id 32;  then one word: joined id 32 |
+ *        depth 32;  then the new frames, outermost first.  The stack is the
+ *        outermost `depth` frames of the joined one, then the new ones.  A frame is
+ *        a return address; with MPROF_FRAME_EXACT it is the interrupted address.
+ * OBJECT type 4 | words 28 | path bytes 32;  words that follow, of which the
+ *        first MPROF_OBJECT_WORDS are ticks, bias (what was added to its virtual
+ *        addresses), first and last+1 address, segments 32 | build-id bytes 32;  then
+ *        three words a segment (address as loaded, bytes, file offset | flags << 60:
+ *        4 r, 2 w, 1 x), then the build-id and the path, each padded to whole words.
+ * GONE   type 4 | zero 28 | number 32: the OBJECT record of this number, counted from 1
+ *        in this stream, is not there any more;  then one word: ticks.
  */
 enum mprof_stack_record {
 	MPROF_RECORD_STACK = 1,

@@ -184,7 +184,7 @@ static uint32_t first_from(const struct naming *m, uint64_t value)
 	return low;
 }
 
-/* Of several names for an address, prefers the innermost symbol, then a global one. */
+/* Chooses among names for an address: prefers the innermost symbol, then a global one. */
 static void take_symbol(struct naming *m, const Elf64_Sym *y, const char *strings, uint64_t bytes)
 {
 	const unsigned type = ELF64_ST_TYPE(y->st_info), bind = ELF64_ST_BIND(y->st_info);

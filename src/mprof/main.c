@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * main.c - `mprof`: the first form of the command line (options only, as the
- * program has always had it), and the way to the commands.
+ * main.c - `mprof`: the first form of the command line (only options, as in the first version), and
+ * the dispatch to commands.
  *
- * A first word that is no option names a command and the rest is his; after
- * -m it is the program to run instead.
+ * A first word that is not an option names a command, which gets the rest; after -m it names the
+ * program to run instead.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@
 struct form {
 	const char *test, *mode, *counts, *log;
 	struct run_keys keys; /* for -m */
-	char **argv;	      /* the first word that is no option, and all behind it; NULL */
+	char **argv;	      /* the first word that is not an option, and all after it; NULL */
 };
 
 static int take_version(const struct option_row *row, const char *arg, void *to, struct error *err)
@@ -104,7 +104,7 @@ static int run_command(char **argv)
 	return cmd_run(c, argc, argv);
 }
 
-/* What -m said before it named modes of the library: the same as -t, and as no option. */
+/* Accepts -m NAME in its old meaning, modes of the library: the same as -t and no option. */
 static bool old_mode(const struct form *form, const char *name)
 {
 	return form->mode && !strcasecmp(form->mode, name) && !form->argv;
@@ -140,7 +140,7 @@ static int dispatch(const struct form *form)
 	return cmd_call("counts", form->counts);
 }
 
-/* Whichever way we end, also by exit() after --help: a cut answer is a failure. */
+/* Flushes, however we end, also by exit() after --help: a truncated answer is a failure. */
 static void flush(int status, void *unused)
 {
 	int now = cmd_flush(status);
@@ -151,8 +151,8 @@ static void flush(int status, void *unused)
 }
 
 /*
- * A stream that we were started without must not become one of our own files.
- * It stays unusable, and the program that we start will not have it either.
+ * A stream that we were started without must not become one of our own files. It stays unusable,
+ * also in the program that we start.
  */
 static void hold_streams(void)
 {

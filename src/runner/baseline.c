@@ -54,7 +54,7 @@ static uint64_t next_number(const char **s)
 }
 
 struct weight {
-	uint64_t mapped, rss, shared; /* bytes */
+	uint64_t mapped, rss, shared; /* in bytes */
 };
 
 static struct weight weight_now(void)
@@ -139,7 +139,7 @@ void sample_now(struct mprof_run_sample *s, uint64_t op)
 	s->minflt = u.minflt - baseline.minflt;
 }
 
-/* The allocator runs on our stack, whose pages must be resident. */
+/* Makes our stack resident, because the allocator runs on it. */
 static COLD void fill_stack(void)
 {
 	char deep[128 << 10];
@@ -148,7 +148,7 @@ static COLD void fill_stack(void)
 		*(volatile char *)(deep + i) = 0;
 }
 
-/* All code and variables of the runner, between symbols that the linker defines. */
+/* Makes all code and variables of the runner resident, between symbols that the linker defines. */
 static COLD __attribute__((no_sanitize_address)) void fill_program(void)
 {
 	extern char __executable_start, etext, edata, end;
@@ -160,9 +160,9 @@ static COLD __attribute__((no_sanitize_address)) void fill_program(void)
 }
 
 /*
- * libc's and the loader's code: every program has it, so using more of it should not count, nor
- * should pthread_create and a first system call.  It includes glibc's own allocator, whose code
- * (some 60 KiB) is therefore not counted as its memory.
+ * Makes libc's and the loader's code resident: every program has it, so using more of it should not
+ * count, nor should pthread_create and a first system call.  It includes glibc's own allocator,
+ * whose code (some 60 KiB) is therefore not counted as its memory.
  */
 __attribute__((no_sanitize_address)) static int fill_libc(struct dl_phdr_info *object, size_t size,
 							  void *unused)
@@ -199,7 +199,7 @@ void baseline_open(void)
 	fill_program();
 	if (settings.mode != MODE_STARTUP)
 		dl_iterate_phdr(fill_libc, NULL);
-	sample_now(&s, 0); /* so that nothing of it happens for the first time later */
+	sample_now(&s, 0); /* sample once, so that nothing in it happens for the first time later */
 	baseline_take();
 }
 

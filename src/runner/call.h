@@ -21,7 +21,7 @@ enum { CLASS_BIRTH, CLASS_FREE, CLASS_REALLOC, CLASSES };
 
 /* What one thread records of its calls, on request; see note.c. */
 struct notes {
-	uint64_t every, next; /* calls up to the next one that is timed; 0: none is */
+	uint64_t every, next; /* calls until the next timed one; 0 = no call is timed */
 	uint64_t random;
 	uint64_t latency[CLASSES][MPROF_RUN_LATENCY];
 };
@@ -36,15 +36,15 @@ struct player {
 void notes_start(struct notes *n, uint32_t seed);
 void notes_add(uint64_t into[CLASSES][MPROF_RUN_LATENCY], const struct notes *n);
 void note_time(struct notes *n, unsigned class, uint64_t ticks);
-void note_address(void *p); /* one thread at a time */
+void note_address(void *p); /* one thread at a time may call it */
 void note_flush(void);
 
 void functions_find(
-    void); /* functions.c: what the allocator has, and what stands in for the rest */
+    void); /* functions.c: finds the allocator's functions, and substitutes for missing ones */
 void *call_aligned(uint64_t ext, uint64_t size);
-size_t call_usable(void *p); /* 0: the allocator has no such function */
+size_t call_usable(void *p); /* 0 if the allocator has no such function */
 
-/* Neither NULL nor above what a slot can hold. */
+/* Is it neither NULL nor above what a slot can hold? */
 static ALWAYS bool storable(const void *p)
 {
 	return ((uintptr_t)p - 1) >> SLOT_BITS == 0;
@@ -81,7 +81,7 @@ static ALWAYS void give_back(void *p, const int null)
 		free(p);
 }
 
-/* One byte of each page from `from`, a multiple of the page, and the last byte. */
+/* Touches one byte of each page from `from`, a multiple of the page, and the last byte. */
 static ALWAYS void touch_pages(char *p, uint64_t from, uint64_t size)
 {
 	volatile char *q = p;

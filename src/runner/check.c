@@ -13,9 +13,9 @@ enum life { UNBORN, ALIVE, ENDED, JOINED };
 struct walk {
 	const uint64_t *words;
 	uint64_t n, i;	     /* n: words of the section */
-	uint64_t *slot;	     /* nonzero: a live block */
+	uint64_t *slot;	     /* nonzero = a live block */
 	unsigned char *life; /* state of each thread */
-	uint32_t now, alive; /* the thread that plays; how many besides the first */
+	uint32_t now, alive; /* the thread that plays; how many others are alive */
 	uint64_t ns;
 	struct order *order;
 	struct stops *stops;
@@ -130,7 +130,7 @@ static void check_other(struct walk *w, uint64_t word)
 	}
 }
 
-/* Stops come before the word that follows their last call. */
+/* Places stops before the word that follows their last call. */
 static void place_stops(struct walk *w)
 {
 	struct stops *s = w->stops;
@@ -154,7 +154,7 @@ static void check_word(struct walk *w)
 		place_stops(w);
 }
 
-/* How many calls may pass without a check: up to a stop or the end. */
+/* Returns how many calls may pass without a check, before a stop or the end. */
 static uint64_t room(const struct walk *w)
 {
 	uint64_t words = w->n - 1 - w->i, calls;
@@ -192,7 +192,7 @@ static void check_plain(struct walk *w)
 	w->order->calls += (uint64_t)(p - begin);
 }
 
-/* Up to END.  Drops pages of the file after checking them. */
+/* Checks words up to END, and drops pages of the file afterwards. */
 static void check_words(struct walk *w)
 {
 	uint64_t sum = MPROF_PLAY_CHECK_START, summed = 0;

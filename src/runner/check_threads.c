@@ -39,13 +39,13 @@ static void begin(struct walk *w, uint32_t thread)
 	w->active[w->active_n++] = thread;
 }
 
-/* The generation after a call. */
+/* Returns the generation after a call. */
 static ALWAYS uint64_t after(uint64_t generation, unsigned op)
 {
 	return (generation + (op == MPROF_PLAY_FREE ? -1u : 3 - (generation & 1))) & 0x7fff;
 }
 
-/* False: it must wait. */
+/* Returns false if the call must wait. */
 static bool call(struct walk *w, uint64_t word, uint64_t ext)
 {
 	uint32_t slot = mprof_play_slot(word);
@@ -71,7 +71,7 @@ static bool call(struct walk *w, uint64_t word, uint64_t ext)
 	return true;
 }
 
-/* A call at word i of t, with its EXT and TOUCH. */
+/* Checks a call at word i of t, with its EXT and TOUCH. */
 static bool check_call(struct walk *w, struct one *t)
 {
 	uint64_t ext = mprof_play_op(t->words[t->i]) == MPROF_PLAY_EXT ? t->words[t->i] : 0;
@@ -136,7 +136,7 @@ static bool check_word(struct walk *w, struct one *t)
 	}
 }
 
-/* Plays calls without an EXT, which do not wait, up to the first other or invalid word. */
+/* Plays calls without an EXT, which do not wait, up to the first invalid or other word. */
 static void check_plain(struct walk *w, struct one *t)
 {
 	const uint64_t *begin = t->words + t->i, *end = t->words + t->n - 1, *p;
@@ -159,7 +159,7 @@ static void check_plain(struct walk *w, struct one *t)
 	t->calls += (uint64_t)(p - begin);
 }
 
-/* Plays as far as possible; true: at least one word. */
+/* Plays as far as possible; true if it played at least one word. */
 static bool advance(struct walk *w, struct one *t)
 {
 	uint64_t from = t->i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * drain.c - the table of live blocks, and freeing those that are left.
+ * drain.c - the table of live blocks, and freeing the remaining ones.
  */
 #include <stdlib.h>
 #include "call.h"

@@ -19,7 +19,7 @@
 
 struct line {
 	uintptr_t begin, end;
-	bool writable, anonymous, bss; /* bss: begins where a file's mapping ends */
+	bool writable, anonymous, bss; /* bss: begins where the mapping of a file ends */
 };
 
 static int maps_fd = -1;
@@ -55,10 +55,10 @@ static const char *skip_words(const char *s, int n)
 	return s;
 }
 
-/* begin-end rw-p offset device inode    name */
+/* Parses "begin-end rw-p offset device inode    name". */
 static struct line parse(const char *s)
 {
-	static uintptr_t file_end; /* of the last mapping of a file */
+	static uintptr_t file_end; /* end of the last mapping of a file */
 	struct line l;
 	const char *name;
 
@@ -104,16 +104,16 @@ static void exclude(const struct line *l)
 		excluded[excluded_n++] = (struct span){ l->begin, l->end };
 }
 
-/* Bits of a piece's pages; false if none is resident. */
+/* Stores the bits of a piece's pages; false if none is resident. */
 static bool look(uintptr_t at, size_t bytes)
 {
 	bool any = false;
 
-	watch_moved(); /* a large heap takes a while */
+	watch_moved(); /* with a large heap, this takes a while */
 	memset(bits, 0, (bytes / PAGE + 63) / 64 * 8);
 	memset(resident, 0, bytes / page + 1);
 	mincore((void *)at, bytes,
-		resident); /* unmapped by another thread meanwhile: not resident */
+		resident); /* another thread unmapped it meanwhile: not resident */
 	for (size_t i = 0; i < bytes / PAGE; i++)
 		if (resident[i * PAGE / page] & 1) {
 			bits[i / 8] |= (unsigned char)(1u << i % 8);

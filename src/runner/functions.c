@@ -17,7 +17,7 @@
 #define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(MPROF_SIGNED, id, name)
 #include <mprof/functions.def>
 
-/* By code: does the allocator have it?  Functions that only query have code 0. */
+/* By code: does the allocator have the function?  Functions that only query have code 0. */
 static bool has[MPROF_FN_MAX];
 
 static const void *object_of(const void *function)
@@ -49,7 +49,7 @@ static void *by_out(int (*function)(void **, size_t, size_t), size_t align, size
 	return function(&p, align, size) ? NULL : p;
 }
 
-/* From any function that returns such a block. */
+/* Allocates a block with any function that can. */
 static void *somehow(size_t align, size_t size)
 {
 	const size_t count = 1;

@@ -8,15 +8,16 @@
  *   birth(s, call, ext, op, null, touch, noted)   a call that returns a block; *call is its word
  *   death(s, word, ext, null, noted)              FREE
  *
- * It defines loop_choose(), which returns the loop for the settings: that plays from p up to limit
- * or to a word whose operation is in SELF_ENDS, whichever is first, and returns where it stopped.
+ * It defines loop_choose(), which returns the loop for the settings.  A loop plays from p up to
+ * limit or to a word whose operation is in SELF_ENDS, whichever is first, and returns where it
+ * stopped.
  *
  * null, touch and noted are constants in each loop, so code that a setting does not need is absent.
  */
 
 typedef const uint64_t *loop_play(SELF *s, const uint64_t *p, const uint64_t *limit);
 
-/* The call after an EXT. */
+/* Plays the call after an EXT. */
 static ALWAYS void loop_extended(SELF *s, const uint64_t *call, uint64_t ext, const int null,
 				 const int touch, const int noted)
 {

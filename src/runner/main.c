@@ -26,7 +26,7 @@ static void no_random_addresses(char **argv)
 	if (settings.aslr || now == -1 || now & ADDR_NO_RANDOMIZE)
 		return;
 	if (personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1)
-		return; /* forbidden: result.aslr shows it */
+		return; /* it is forbidden, as result.aslr shows */
 	execv("/proc/self/exe", argv);
 	die_errno(STATUS_RUN, "cannot start again", "/proc/self/exe");
 }
@@ -104,7 +104,7 @@ static void play(void)
 	watch_stop();
 }
 
-/* Bytes above the baseline. */
+/* Returns bytes above the baseline. */
 static uint64_t above(uint64_t bytes)
 {
 	return bytes > baseline.rss ? bytes - baseline.rss : 0;
@@ -166,7 +166,7 @@ static void drain(void)
 	rest(end.wall_ns);
 }
 
-/* Ticks per second, from the baseline until now; waits a little if that is too short. */
+/* Measures ticks per second, from the baseline until now; waits a little if that is too short. */
 static void clock_result(void)
 {
 	uint64_t least = UINT64_MAX, ns, t;

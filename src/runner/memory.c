@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include "run.h"
 
-/* Further stacks are mapped late, one at a time; their pages appear in frames. */
+/* Further stacks are mapped later, one at a time; their pages appear in frames. */
 #define SPANS 4096
 
 static struct span spans[SPANS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * note.c - what is recorded of single calls: addresses of blocks, and latencies of sampled calls.
+ * note.c - records of single calls: addresses of blocks, and latencies of sampled calls.
  */
 #include "call.h"
 
@@ -23,7 +23,7 @@ void note_address(void *p)
 		note_flush();
 }
 
-/* Distances between timed calls vary, so that periodic programs do not bias them. */
+/* Varies the distances between timed calls, so that periodic programs do not bias them. */
 static void next_one(struct notes *n)
 {
 	n->random ^= n->random << 13;

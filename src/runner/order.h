@@ -13,5 +13,5 @@
  */
 typedef const uint64_t *order_play(struct player *s, const uint64_t *p, const uint64_t *limit);
 
-/* The loop for the settings. */
+/* Returns the loop for the settings. */
 order_play *order_choose(void);

@@ -25,7 +25,7 @@ static struct {
 	struct stream stream;
 	struct stops *stops;
 	order_play *play;
-	struct thread *me; /* whose call is next */
+	struct thread *me; /* the thread whose call is next */
 	uint64_t switches;
 } here;
 
@@ -86,7 +86,7 @@ static void switch_to(struct thread *to)
 	become(to);
 }
 
-/* By the next call, the thread's caches are flushed.  The first thread stays. */
+/* Flushes the thread's caches by the next call.  The first thread stays. */
 static void end(struct thread *t)
 {
 	if (t == threads)

@@ -5,7 +5,7 @@
 #include "call.h"
 #include "stream.h"
 
-/* The i-th of n equal distances, i from 1; UINT64_MAX beyond them. */
+/* Returns the i-th of n equal distances, i from 1; UINT64_MAX after the last. */
 static uint64_t mark(uint64_t i, uint64_t n, uint64_t calls)
 {
 	return i > n ? UINT64_MAX : (uint64_t)((unsigned __int128)calls * i / n);

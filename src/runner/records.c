@@ -21,7 +21,7 @@ void record_bytes(const void *data, size_t bytes)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			_exit(STATUS_RUN); /* no reader */
+			_exit(STATUS_RUN); /* the reader is gone */
 		data = (const char *)data + n;
 		bytes -= (size_t)n;
 	}

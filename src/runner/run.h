@@ -40,7 +40,7 @@ struct settings {
 	uint64_t out, mode, null, touch, speed, keep, addresses, samples, frames, latency, thp,
 	    aslr;
 	uint64_t passes, stall;
-	uint64_t cpu; /* plus one; 0: not pinned */
+	uint64_t cpu; /* plus one; 0 = not pinned */
 	struct list drain, at;
 };
 extern struct settings settings;
@@ -59,7 +59,7 @@ void file_open(const char *path);
 /* Maps the words of a stream for the check before the run; file_unmap unmaps them. */
 const uint64_t *file_map(uint64_t offset, uint64_t bytes);
 void file_unmap(const uint64_t *words, uint64_t bytes);
-bool file_parallel(void); /* has THREAD streams */
+bool file_parallel(void); /* does it have THREAD streams? */
 
 /* Where playing ORDER stops for a sample or a frame: before this word, after `op` calls. */
 struct stop {
@@ -68,7 +68,7 @@ struct stop {
 };
 struct stops {
 	struct stop *at;
-	size_t n, told; /* told: number of stops done */
+	size_t n, told; /* told: how many stops are done */
 };
 
 /* check.c, check_threads.c: die(STATUS_FILE) unless ORDER is valid; set the words of the stops. */
@@ -79,7 +79,7 @@ struct order {
 };
 /* scratch: a zeroed word for each slot */
 void check_order(struct order *order, struct stops *stops, uint64_t *scratch);
-/* The same for the THREAD streams; scratch: two zeroed words for each slot. */
+/* Does the same for the THREAD streams; scratch: two zeroed words for each slot. */
 void check_threads(const struct order *order, uint64_t *scratch);
 
 /* memory.c: mapped, filled and registered as the runner's own; never unmapped. */
@@ -99,7 +99,7 @@ struct baseline {
 	uint64_t minflt, begin_ns, ticks;
 };
 extern struct baseline baseline;
-void baseline_open(void); /* opens the files that it reads; before baseline_take */
+void baseline_open(void); /* opens the files that it reads; call it before baseline_take */
 void baseline_take(void);
 void usage_now(struct usage *u);
 void usage_add(struct usage *sum, const struct usage *from, const struct usage *to);
@@ -109,7 +109,7 @@ uint64_t hwm_now(void);
 uint64_t thp_now(void);
 uint64_t now_ns(void);
 
-/* plan.c: which samples and frames, and recording them. */
+/* plan.c: plans samples and frames, and records them. */
 void plan_make(struct stops *stops, uint64_t calls);
 void stop_tell(const struct stop *stop);
 void frames_prepare(void); /* frames.c */
@@ -147,7 +147,7 @@ void play_threads(const struct order *order, struct stops *stops, struct played 
 extern uint64_t *live_table;
 void table_make(size_t stride);
 void table_clear(void);
-void drain_table(void); /* frees what is left */
+void drain_table(void); /* frees the remaining blocks */
 
-/* pace.c: waits for a recorded time; returns by how many ns it was missed. */
+/* pace.c: waits until a recorded time; returns by how many ns it was late. */
 uint64_t pace(uint64_t recorded_ns);

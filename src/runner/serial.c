@@ -25,7 +25,7 @@ static void word_of_time(struct serial *s)
 		s->played->late_ns = late;
 }
 
-/* One step; false after the last word. */
+/* Plays a step; false after the last word. */
 static bool step(struct serial *s)
 {
 	struct stream *in = &s->stream;

@@ -48,7 +48,7 @@ static _Noreturn void bad(const char *argument, const char *why)
 	die(STATUS_USAGE, "'%s': %s", argument, why);
 }
 
-/* Digits up to `end`, a NUL or a comma. */
+/* Parses digits up to `end`, a NUL or a comma. */
 static uint64_t number(const char *argument, const char **at, uint64_t most)
 {
 	uint64_t n = 0;

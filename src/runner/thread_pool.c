@@ -10,10 +10,10 @@
 #include <unistd.h>
 #include "thread_pool.h"
 
-#define DEEP  (8u << 10) /* of a stack, besides a thread's minimum, is filled in advance */
+#define DEEP  (8u << 10) /* bytes of a stack, besides a thread's minimum, filled in advance */
 #define STACK (1u << 20) /* usable size of a stack */
-#define SPARE 2		 /* ended threads are joined with a small delay */
-#define MANY  256	 /* threads; beyond, their buffers are small */
+#define SPARE 2		 /* because ended threads are joined with a small delay */
+#define MANY  256	 /* with more threads, their buffers are small */
 
 struct thread *threads;
 size_t workspace_words;
@@ -77,7 +77,7 @@ static size_t up(size_t n)
 	return (n + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-/* A stack, growing down to its base; above it the workspace's own words and its buffer. */
+/* Lays out a stack, growing down to its base; above it the workspace's own words and its buffer. */
 static void make_workspace(char *at)
 {
 	struct workspace *p = (struct workspace *)(at + stack_bytes);
@@ -117,7 +117,7 @@ void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *))
 	threads[0].state = RUNS;
 }
 
-/* That of an ended thread that no thread waits for, or a new one. */
+/* Takes the workspace of an ended thread that no thread waits for, or a new one. */
 static struct workspace *find_workspace(void)
 {
 	struct workspace *p;

@@ -12,11 +12,11 @@
 #include "call.h"
 #include "stream.h"
 
-#define WORKSPACE_WORDS 2048 /* at most, of a buffer */
+#define WORKSPACE_WORDS 2048 /* the most words of a buffer */
 
 enum state { NOT_YET, RUNS, PARKED, ENDED, JOINS, JOINED };
 
-/* A thread of the file.  state is a futex; turn and self, its thread pointer: ordered.c's. */
+/* A thread of the file.  state is a futex; ordered.c uses turn and self, the thread pointer. */
 struct thread {
 	uint32_t state, turn, index;
 	void *self;
@@ -39,8 +39,8 @@ extern size_t workspace_words;	  /* of a buffer */
 extern uint64_t thread_pool_late; /* workspaces that had to be mapped late */
 
 /*
- * Workspaces for this many threads at once; before the baseline.  Each thread but the first calls
- * begin.
+ * Prepares workspaces for this many threads at once; call it before the baseline.  Each thread but
+ * the first calls begin.
  */
 void thread_pool_prepare(uint32_t most, void (*begin)(struct thread *));
 void thread_pool_begin(struct thread *t);
@@ -48,16 +48,16 @@ bool thread_pool_begun(struct thread *t);
 uint64_t thread_pool_size(void); /* number of threads begun, including the first */
 /* Waits until it has ended, including its destructors. */
 void thread_pool_join(struct thread *t);
-/* The calling thread has no more words: it idles until the process ends. */
+/* Called when the thread has no more words: it idles until the process ends. */
 _Noreturn void thread_pool_park(struct thread *t);
 /* Waits until each thread has ended (and joins it) or is parked. */
 void thread_pool_settle(void);
 
-/* The thread function of the two ways that have threads. */
+/* The thread functions of the two ways that have threads. */
 void ordered_begin(struct thread *t);
 void threads_begin(struct thread *t);
 
-/* Only one processor: spinning is useless. */
+/* Is there only one processor?  Then spinning is useless. */
 bool thread_pool_lonely(void);
 
 /* Sleeps while *word is value; wake: wakes sleepers. */

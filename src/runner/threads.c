@@ -16,11 +16,11 @@
 #define GENERATION_MASK	 (~0ull << GENERATION_SHIFT)
 #define GENERATIONS(n)	 ((uint64_t)(n) << GENERATION_SHIFT)
 
-#define SPINS	200	/* then the thread yields */
-#define YIELDS	50	/* then it sleeps */
+#define SPINS	200	/* spins before the thread yields */
+#define YIELDS	50	/* yields before it sleeps */
 #define LONGEST 1000000 /* ns of sleep */
 
-static bool lonely; /* one processor: spinning is useless */
+static bool lonely; /* true with one processor: spinning is useless */
 
 static COLD void await_slowly(struct thread *t, const uint64_t *slot, uint64_t generation)
 {
@@ -48,7 +48,7 @@ static ALWAYS void await(struct thread *t, const uint64_t *slot, uint64_t ext)
 		await_slowly(t, slot, wait - 1);
 }
 
-/* The slot's word after an allocation: of a block at p, or of none. */
+/* Returns the slot's word after an allocation, of a block at p or of none. */
 static ALWAYS uint64_t after_birth(uint64_t before, const void *p)
 {
 	uint64_t alive = before >> GENERATION_SHIFT & 1;
@@ -108,7 +108,7 @@ static struct {
 	loop_play *play;
 	struct stops *stops;
 	uint64_t words, calls, played_words;
-	pthread_mutex_t lock; /* of stops and records; of latencies */
+	pthread_mutex_t lock; /* for stops and records; for latencies */
 	uint64_t latency[CLASSES][MPROF_RUN_LATENCY];
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -120,7 +120,7 @@ static void tell_up_to(uint64_t op)
 		stop_tell(&s->at[s->told++]);
 }
 
-/* Calls have no order here, so progress in words stands for progress in calls. */
+/* Calls have no order here, so counts progress in words instead of calls. */
 static void tell_progress(const struct stream *in)
 {
 	uint64_t words = (uint64_t)(in->limit - in->buffer), done;
@@ -133,7 +133,7 @@ static void tell_progress(const struct stream *in)
 	pthread_mutex_unlock(&all.lock);
 }
 
-/* False: the thread ends. */
+/* Returns false if the thread ends. */
 static bool word(struct thread *t, uint64_t w)
 {
 	uint64_t late;
@@ -155,7 +155,7 @@ static bool word(struct thread *t, uint64_t w)
 	return true;
 }
 
-/* False: its EXIT came; true: no more words. */
+/* Returns false after an EXIT, true after the last word. */
 static bool play_stream(struct thread *t)
 {
 	struct stream *in = &t->stream;
@@ -173,7 +173,7 @@ static bool play_stream(struct thread *t)
 	return true;
 }
 
-/* True: it has no EXIT, so it stays. */
+/* Returns true if the stream has no EXIT, so that the thread stays. */
 static bool play_thread(struct thread *t, uint64_t *buffer, struct notes *notes)
 {
 	const struct mprof_play_thread *its = &playback.thread[t->index];

@@ -11,7 +11,7 @@ import { FilmData, PAGE } from "./data";
 export class Layout {
 	readonly rows: number;
 	readonly pages: number;
-	/** Of each span: its first page, cell and address. */
+	/** The first page, cell and address of each span. */
 	private page: number[] = [];
 	private cell: number[] = [];
 	private address: bigint[] = [];

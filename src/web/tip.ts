@@ -19,7 +19,7 @@ export interface Fact {
 	text: string;
 }
 
-/** Of one page at the film's frame. */
+/** Describes one page at the film's frame. */
 export function facts(film: Film, layout: Layout, page: number, data: MovieData,
 		      sites: Site[]): Fact[] {
 	const { state, live, blocks, owner } = film.now;

@@ -4,11 +4,11 @@
  *
  *   churn [-t THREADS] [-n PAIRS] [-l LIVE] [-d DEPTH] [-b BRANCHES] [-s SEED] [-r FD]
  *
- * Each thread does PAIRS pairs: malloc of 16 to 1039 bytes at random, and free
- * of a random slot of its ring of LIVE blocks, a power of two (256).  There is one allocation site,
- * at the bottom of DEPTH extra calls.  With BRANCHES each pair is made at the end of so many more
- * calls, each from one of two places at random: 2^BRANCHES stacks, of which the inner frames change
- * and the outer ones stay, as programs do. The same seed makes the same calls.
+ * Each thread does PAIRS pairs: malloc of 16 to 1039 bytes at random, and free of a random slot of
+ * its ring of LIVE blocks, a power of two (256).  There is one allocation site, at the bottom of
+ * DEPTH extra calls.  With BRANCHES each pair is made at the end of that many more calls, each from
+ * one of two places at random: 2^BRANCHES stacks, of which the inner frames change and the outer
+ * ones stay, as programs do.  The same seed makes the same calls.
  *
  * Prints nothing, except with -r one line "churn KEY=VALUE ..." on descriptor
  * FD: what the pairs cost this process by its own getrusage, taken after every

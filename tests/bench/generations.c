@@ -4,11 +4,10 @@
  *
  *   generations ROUNDS THREADS KILOBYTES
  *
- * In each round THREADS threads are started together and joined before the
- * next round.  Each fills so many kilobytes with blocks of many sizes, waits
- * until all have, gives most of them back in another order, and leaves one in
- * eight to the first thread, which frees them before the next round.  The same
- * blocks, and as many of them at once, in every run.
+ * In each round THREADS threads are started together and joined before the next round.  Each fills
+ * this many kilobytes with blocks of many sizes, waits until all have, gives most of them back in
+ * another order, and leaves one in eight to the first thread, which frees them before the next
+ * round.  The same blocks, and as many of them at once, in every run.
  */
 #include <pthread.h>
 #include <stdint.h>

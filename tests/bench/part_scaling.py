@@ -12,7 +12,7 @@ import shutil
 import measure
 from measure import Failed, Series
 
-# Name of what grows: (how churn is told, [(value, pairs of a thread), ...])
+# Name of the growing quantity: (churn's option, [(value, pairs of a thread), ...])
 FULL = {
     "events": ("-n", [(500_000,) * 2, (5_000_000,) * 2, (20_000_000,) * 2]),
     "live blocks": ("-l", [(1 << 10, 2_000_000), (1 << 16, 2_000_000), (1 << 20, 2_000_000)]),

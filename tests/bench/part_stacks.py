@@ -8,7 +8,7 @@ import part_programs
 import workloads
 from measure import Failed, Figure, Series
 
-# (frames of a stack, -d, -b): churn has other frames beside those that it is told to have.
+# (frames of a stack, -d, -b): churn has other frames besides the requested ones.
 SHAPES = [(10, 5, 0), (35, 30, 0), (10, 1, 3), (35, 26, 3)]
 FEW = 100_000
 PAIRS, PAIRS_SLOW = 2_000_000, 500_000

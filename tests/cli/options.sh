@@ -12,7 +12,7 @@ option_rows() {
 		/^O/ { print command, $2, $3, $7, $8, $5 }'
 }
 
-# One line names the option, the value, and what is expected; nothing is started.
+# One line names the option, the value, and what would be valid; nothing is started.
 test_invalid_values() {
 	local command letter name type words optional value n=0
 	"$mprof" record -o log -- "$build/preload/fixture_a" 2>err

@@ -317,7 +317,7 @@ test_report_agrees_with_a_model() {
 	done
 }
 
-# Its parent, a shell, is told; mprof knows only how the shell ended.
+# Only its parent, a shell, learns how it ended; mprof knows only how the shell ended.
 test_child_that_is_killed() {
 	local shell
 	for shell in sh bash; do

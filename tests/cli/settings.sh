@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # shellcheck shell=bash
 #
-# settings.sh - what is recorded of a run (processes, threads, sizes), and where settings come from.
+# settings.sh - which processes, threads and sizes are recorded, and where settings come from.
 
 # Allocates 10 blocks of 100 bytes and one of 5,000; forks and execs as its arguments say.
 chosen() {

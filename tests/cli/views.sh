@@ -366,7 +366,7 @@ test_views_processes_and_threads() {
 	expect_same 'the peak is in fixture_c' "$(json answer .total.figures.peak)" 9437184
 }
 
-# What is missing is told before the answer.
+# Missing data is reported before the answer.
 test_views_of_half_a_trace() {
 	run "$mprof" record --no-compress -o log -- "$build/preload/threads" 50 500
 	expect_status 0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * victim.cc - allocates in ways whose sums can be told by hand: known functions,
- * sizes and leaks, recursion, templates, inlined and static functions, and a
- * name of the symbol table with every character that a format takes for itself.
+ * victim.cc - allocates in ways whose sums can be computed by hand: known functions, sizes and
+ * leaks, recursion, templates, inlined and static functions, and a name of the symbol table with
+ * every character that a format takes for itself.
  */
 #include <cstdlib>
 #include <cstring>

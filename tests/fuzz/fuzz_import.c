@@ -2,8 +2,8 @@
 /*
  * fuzz_import.c - a libFuzzer target over the readers of other tools' records.
  *
- * The input is a file, text or compressed.  Whatever it says, what is compiled
- * of it must be a playback file that the reader believes to the last word.
+ * The input is a file, text or compressed.  Whatever it says, the file that is compiled of it must
+ * be a playback file that the reader believes to the last word.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -3,9 +3,8 @@
  * fuzz_pack.c - a libFuzzer target: any events, packed and unpacked, are the same events
  * of the same blocks, and any stack records the same words.
  *
- * A chunk of the file that was read badly would be told by its checksum; one that
- * was packed wrongly would be lost for good, so this must never be.  The input is
- * taken for packed bytes as well.
+ * A badly read chunk of the file would fail its checksum; one that was packed wrongly would be lost
+ * for good, so this must never be.  The input is taken for packed bytes as well.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -109,7 +108,7 @@ static void expect(struct sorts *s, const struct mprof_group *head, uint8_t *con
 	group_reader_free(r);
 }
 
-/* The definitions, told and taken; stacks are the same nodes. */
+/* The definitions, written and read; stacks are the same nodes. */
 static void retell(struct sorts *from, struct sorts *to)
 {
 	static const struct sorts_stack by_node[NODES];

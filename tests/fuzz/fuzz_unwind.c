@@ -139,7 +139,7 @@ static uint64_t any_offset(void)
 	return byte() & 3 ? byte() % 32 : any_word();
 }
 
-/* What a rule can say: fp + n, or what is there. */
+/* Values that a rule can express: fp + n, or the word at it. */
 static void put_plain_expression(struct out *o, int deref)
 {
 #if defined(__x86_64__)
@@ -293,7 +293,7 @@ static uint8_t *put_fde(struct out *o, const uint8_t *cie, unsigned function)
 	return record;
 }
 
-/* The object anew. */
+/* Makes the object again. */
 static void put_object(void)
 {
 	uint8_t *header = (uint8_t *)object + HEADER * PAGE, *frames = header + 2 * PAGE;

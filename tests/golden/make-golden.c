@@ -150,8 +150,7 @@ static void realloc_short(void)
 	words_free(&w);
 }
 
-/* Of two blocks it is known how much was touched, the second time by the first half of a realloc.
- */
+/* The touched bytes of two blocks are known, of the second one by the first half of a realloc. */
 static void touched(void)
 {
 	struct words w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * largest.c WHAT [END] - is largest in memory at a known time, then ends
- * by END: exit, _exit, exit_group, kill, term, or wait (goes on for a minute).
+ * largest.c WHAT [END] - is largest in memory at a known time, then ends by END: exit, _exit,
+ * exit_group, kill, term, or wait (continues for a minute).
  *
  *   phases    50 blocks of 1 MiB in phase1 and 20 of 2 MiB in phase2, written to;
  *             4 MiB mapped, written to and unmapped; 60 blocks freed; small ones

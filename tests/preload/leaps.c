@@ -4,7 +4,7 @@
  * while it and another thread allocate with ever new call stacks.  Only for an
  * allocator that may be jumped out of (tests/preload/lib/safe_alloc.c).  What the handler
  * interrupted may be lost but must be reported; neither thread may wait for ever.
- * "leaps level": it jumps back into the function that allocates, which goes on at the
+ * "leaps level": it jumps back into the function that allocates, which continues at the
  * same depth of the stack; from then on nothing is lost.
  */
 #include "victim.h"

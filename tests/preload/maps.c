@@ -29,7 +29,7 @@ static void unmaps(void)
 	p = map(9);
 	must(munmap(p + 3 * PAGE, 3 * PAGE) == 0); /* the middle */
 	must(p[0] == 1 && p[8 * PAGE] == 1);
-	must(munmap(p, 9 * PAGE) == 0); /* a hole inside is no error */
+	must(munmap(p, 9 * PAGE) == 0); /* a hole inside is not an error */
 	errno = 0;
 	must(munmap(p + 1, PAGE) == -1 && errno == EINVAL);
 }

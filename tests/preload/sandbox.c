@@ -135,7 +135,7 @@ static int compare(const void *a, const void *b)
 	return *(const char *)a - *(const char *)b;
 }
 
-/* From callers that were never met before; the thread that asks goes on asking. */
+/* Allocates from new callers, in a thread that keeps allocating. */
 static void both(int by_clock)
 {
 	char text[] = "allocate";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * signals.c [blocks] - signal handlers that map memory while the program is busy
- * in malloc; with `blocks` they also allocate, which only an allocator that is
- * safe in handlers allows (tests/preload/lib/safe_alloc.c).  What a handler
- * does in the midst of a record may be lost, then it is told: nothing else may.
+ * signals.c [blocks] - signal handlers that map memory while the program is busy in malloc; with
+ * `blocks` they also allocate, which only an allocator that is safe in handlers allows
+ * (tests/preload/lib/safe_alloc.c).  What a handler does in the middle of a record may be lost, and
+ * is counted as lost: nothing else may.
  *
  * Each handler sets its timer again before it returns: timers that fire by
  * themselves leave the program no time on a busy machine where a handler takes

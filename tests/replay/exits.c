@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * exits.c - an allocator with thread caches that are slow to flush.  A request of 1000 + n bytes
- * says that by now n threads have been flushed; if fewer have, that is told on stderr.
+ * says that by now n threads have been flushed; if fewer have, it says so on stderr.
  */
 #include <pthread.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * places.c - blocks at places that it tells: NAME ADDRESS BYTES a line, of what is alive when most
- * is, then at the end all is freed but `pin` and a block above the others.
+ * places.c - allocates blocks and prints their places: a line NAME ADDRESS BYTES for each block
+ * alive when most is, then at the end all is freed but `pin` and a block above the others.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ int main(void)
 	char *many[MANY], *full, *half, *pin, *gone, *lid;
 	int i;
 
-	/* Neighbours that are larger than a page, so that what is beside a block is not used. */
+	/* Neighbours that are larger than a page, so that memory beside a block is not used. */
 	full = full_pages();
 	half = half_page();
 	pin = pinned_page();

@@ -15,8 +15,8 @@
  *
  *   case PID KIND flags F at DEPTH of FRAMES: OURS | LIBUNWIND'S       from two before that depth
  *
- * longer: ours goes on where libunwind's ends.  shorter: ours ends earlier, and says so by its
- * flags.  differs: anything else.  absent: libunwind never comes to the first frame.
+ * longer: ours continues where libunwind's ends. shorter: ours ends earlier, and says so by its
+ * flags. differs: anything else. absent: libunwind never comes to the first frame.
  */
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>

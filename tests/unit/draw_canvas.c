@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* draw_canvas.c - what is drawn stays on the canvas, and movies are read back as they were drawn.
- */
+/* draw_canvas.c - drawings stay on the canvas, and movies read back equal what was drawn. */
 #include "suites.h"
 
 #include "draw/apng.h"

@@ -631,7 +631,7 @@ END_TEST
 
 /* ---- massif and chrome ---- */
 
-/* Reads a node and what is below it; its children add up to it.  Returns its bytes. */
+/* Reads a node and its descendants; its children add up to it.  Returns its bytes. */
 static uint64_t read_node(char **rest, size_t depth, size_t *outermost)
 {
 	char *line = strtok_r(NULL, "\n", rest);

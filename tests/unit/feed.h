@@ -3,9 +3,8 @@
  * feed.h - events and facts written down by a test, and the analysis of them,
  * without a file.
  *
- * feed_* add one event each; time goes on by 100 ticks (ns) an event unless
- * feed.ticks is set.  feed_run() walks them; checks read feed.a afterwards;
- * feed_release() ends it.
+ * feed_* add one event each; time advances by 100 ticks (ns) an event unless feed.ticks is set.
+ * feed_run() walks them; checks read feed.a afterwards; feed_release() ends it.
  */
 #pragma once
 
@@ -34,7 +33,7 @@ struct feed {
 	struct trace_damage damage;
 	const struct stacks *stacks;
 	bool brief, one_by_one; /* of the analysis */
-	/* Of feed_walk, with its first pass. */
+	/* Filled by feed_walk, with its first pass. */
 	size_t (*fused)(void *self, struct walk *w, size_t first, size_t n);
 	struct analysis a;
 };

@@ -482,7 +482,7 @@ START_TEST(what_an_ended_process_held_is_not_live)
 }
 END_TEST
 
-/* Another thread goes on behind the END fact: its events count all the same. */
+/* Another thread continues after the END fact: its events count all the same. */
 START_TEST(end_waits_for_the_last_thread)
 {
 	feed_fact(MPROF_FACT_START, 1);

@@ -82,7 +82,7 @@ static void random_program(unsigned seed)
 	}
 }
 
-/* Of the list: requested bytes live just after `ticks`; stack 0: of all. */
+/* From the list: requested bytes live just after `ticks`; stack 0 = of all. */
 static uint64_t live_at(uint64_t ticks, uint32_t stack)
 {
 	uint64_t bytes = 0;
@@ -131,7 +131,7 @@ START_TEST(every_point_is_exact)
 }
 END_TEST
 
-/* Of the list: the most that was live between two times. */
+/* From the list: the most that was live between two times. */
 static uint64_t peak_between(uint64_t from, uint64_t to)
 {
 	uint64_t most = live_at(from, 0), bytes;
@@ -195,7 +195,7 @@ START_TEST(few_cells)
 }
 END_TEST
 
-/* The first to go are stacks that another one stands for. */
+/* Stacks that another one represents are merged first. */
 START_TEST(stacks_that_read_the_same)
 {
 	random_program(5);
@@ -235,7 +235,7 @@ START_TEST(classes_and_what_stays)
 }
 END_TEST
 
-/* A process ends with a block, later another one goes on: its block is gone, and never freed. */
+/* A process ends with a block, and another one continues: the block is gone, and never freed. */
 /* Cells add up to the points' figure by when blocks end, and to each stack's own. */
 START_TEST(temporary_blocks)
 {

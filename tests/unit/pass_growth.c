@@ -62,7 +62,7 @@ START_TEST(one_long_chain)
 }
 END_TEST
 
-/* Moves copy the old size; what shrinks is no step; the chain ends with the process. */
+/* Moves copy the old size; shrinking is not a step; the chain ends with the process. */
 START_TEST(moves_and_shrinking)
 {
 	alloc_from(1, 0x1000, 10);

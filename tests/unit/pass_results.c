@@ -138,7 +138,7 @@ START_TEST(a_chain_of_reallocs)
 	ck_assert_uint_eq(r->calls, 4094);
 	ck_assert_uint_eq(r->in_place.grew, 4094);
 	ck_assert_uint_eq(r->grown_bytes, 1048064);
-	/* Each pair of sizes once: the first ones are told, the others counted. */
+	/* Each pair of sizes once: the first ones are listed, the others counted. */
 	ck_assert_uint_eq(r->mosts, RESIZES_MOST);
 	ck_assert_uint_eq(r->most[0].from, 512);
 	ck_assert_uint_eq(r->most[0].to, 768);
@@ -644,7 +644,7 @@ START_TEST(what_could_not_be_recorded)
 	f = feed_fact(MPROF_FACT_CHILD, 1); /* forked, made no call */
 	f->how = MPROF_CHILD_FORK;
 	f->child_pid = 556;
-	feed_fact(MPROF_FACT_EXECING, 1)->env_kept = 1; /* failed: process 1 goes on */
+	feed_fact(MPROF_FACT_EXECING, 1)->env_kept = 1; /* failed: process 1 continues */
 	feed_free(0x1000);
 	feed.process = feed.thread = 2;
 	feed_alloc(MPROF_FN_MALLOC, 0x1000, 5);

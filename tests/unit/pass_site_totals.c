@@ -199,7 +199,7 @@ START_TEST(stamps)
 }
 END_TEST
 
-/* After exec nobody has what lived; the peak told is the greatest one, or the process's. */
+/* After exec no process owns the live blocks; the peak is the greatest one, or the process's. */
 START_TEST(processes)
 {
 	struct figures f = { .heap = { .peak_bytes = 100 } };
@@ -266,7 +266,7 @@ START_TEST(wrong)
 }
 END_TEST
 
-/* Sums of weights, less those of freed samples; what is no number counts as none. */
+/* Sums of weights, minus those of freed samples; a value that is not a number counts as 0. */
 START_TEST(samples)
 {
 	struct figures f = { .heap = { .peak_bytes = 900,

@@ -190,7 +190,7 @@ START_TEST(reallocs_of_a_stack)
 }
 END_TEST
 
-/* What lived at an exec is no leak, and what the child had from its parent is the parent's. */
+/* Blocks live at an exec are not leaks, and a child's inherited blocks belong to its parent. */
 START_TEST(ends_of_processes)
 {
 	struct mprof_fact *f;

@@ -18,7 +18,7 @@
 
 static struct {
 	uint8_t owner[SPACE]; /* slot + 1 modulo 256; 0: free.  A block of no bytes has one. */
-	struct place_block block[SLOTS]; /* addr 0: none */
+	struct place_block block[SLOTS]; /* addr 0 = unused */
 	uint64_t random;
 } model;
 
@@ -42,7 +42,7 @@ static uint64_t random_size(void)
 	return random_below(most[kind < 50 ? kind % 4 : kind < 57 ? 4 : kind < 59 ? 5 : 6]);
 }
 
-/* A free place for so many bytes, or 0. */
+/* Finds a free place for this many bytes, or 0. */
 static uint64_t random_place(uint64_t size)
 {
 	uint64_t at, i, tries;
@@ -162,7 +162,7 @@ START_TEST(pages_are_as_in_the_model)
 }
 END_TEST
 
-/* Whatever lies over what: what is removed as it was added leaves nothing behind. */
+/* However blocks overlap, removing each as it was added leaves nothing. */
 START_TEST(overlapping_blocks_cancel_out)
 {
 	static const struct {
@@ -340,7 +340,7 @@ START_TEST(four_measures)
 }
 END_TEST
 
-/* What was seen a few times, or elsewhere than at the peak, are no measures. */
+/* Values with few samples, or samples away from the peak, are not measures. */
 START_TEST(measures_need_samples)
 {
 	struct johnstone j = { .peak = 100 << 20, .least = 3 };

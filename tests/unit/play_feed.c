@@ -127,7 +127,7 @@ void played_fork(uint32_t parent, uint32_t child)
 void played_exec(uint32_t process)
 {
 	new_fact(MPROF_FACT_EXEC, process);
-	played.ns += 10; /* one behind the other */
+	played.ns += 10; /* consecutive times */
 }
 
 static void call(struct played_call c)

@@ -2,10 +2,9 @@
 /*
  * play_feed.h - playback files made by a test from calls written down.
  *
- * played_start() begins one; played_* write calls and what happens between them down, as
- * the events and facts of a trace; played_finish() compiles all of them, checks every word
- * and leaves the file open in played.file.  Time goes on by 1000 ns a call.  What cannot be
- * is a failed test.
+ * played_start() begins one; played_* write calls and what happens between them down, as the events
+ * and facts of a trace; played_finish() compiles all of them, checks every word and leaves the file
+ * open in played.file.  Time advances by 1000 ns a call.  What cannot be is a failed test.
  */
 #pragma once
 
@@ -63,7 +62,7 @@ void played_release(void);
 
 /* ORDER as text: "m0:100 f0 r1:5 c.. a.. T1 +1 -1 ~1 E" and so on; for short files. */
 const char *played_order(void);
-/* The same of a thread's own stream; waits as "@generation". */
+/* The same for a thread's own stream; waits are "@generation". */
 const char *played_stream(uint32_t thread);
 
 /*

@@ -176,7 +176,7 @@ START_TEST(the_good_one_is_good)
 }
 END_TEST
 
-/* What was compiled once is what is compiled now; MPROF_GOLDEN=1 writes it anew. */
+/* The compiler's output equals the stored one; MPROF_GOLDEN=1 writes it again. */
 static void is_golden(const char *path)
 {
 	char *now = malloc(good.bytes + 1);

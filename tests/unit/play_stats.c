@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* play_stats.c - medians, percentiles, who can be told apart, and the words for it. */
+/* play_stats.c - medians, percentiles, significant differences, and the words for them. */
 #include "suites.h"
 
 #include <errno.h>
@@ -188,7 +188,7 @@ START_TEST(test_ties_and_more)
 }
 END_TEST
 
-/* What the control shows is noise: nobody is told apart by it, and loudly nobody at all. */
+/* Differences like the control's are noise; if they are large, no times are compared. */
 START_TEST(test_control)
 {
 	const struct verdict *v = &answer.verdict;
@@ -229,7 +229,7 @@ START_TEST(test_few_runs)
 }
 END_TEST
 
-/* No time is told for an allocator whose calls cost less than the runner's own spread. */
+/* No time is printed for an allocator whose calls cost less than the runner's own spread. */
 START_TEST(test_no_time)
 {
 	const struct verdict *v = &answer.verdict;
@@ -270,7 +270,7 @@ START_TEST(test_used)
 }
 END_TEST
 
-/* A spread that is small by chance is no proof. */
+/* A spread that is small by chance proves nothing. */
 START_TEST(test_lucky_spread)
 {
 	row[0].cpu_ns.mad = row[2].cpu_ns.mad = 0;

@@ -77,7 +77,7 @@ START_TEST(commands)
 	image.argc = 1; /* a name with blanks */
 	argv[0] = "a b";
 	ck_assert_str_eq(text_command(&image, 512).s, "a b");
-	image.argc = 3; /* a title, and what is left of the arguments */
+	image.argc = 3; /* a title, and the remaining arguments */
 	argv[1] = argv[2] = "";
 	ck_assert_str_eq(text_command(&image, 512).s, "a b");
 	image.argc = 0;
@@ -120,7 +120,7 @@ START_TEST(tables_line_up)
 }
 END_TEST
 
-/* What is no UTF-8 becomes U+FFFD, byte for byte; what is stays. */
+/* Bytes that are not UTF-8 become U+FFFD, one by one; valid text stays. */
 static const struct {
 	const char *text, *json;
 } strings[] = {
@@ -209,7 +209,7 @@ static const struct {
 	  " \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\n  aaa\n",
 	  22, false },
 	{ "a\033[31mb\nc", "- a?[31mb c\n", 40, false },
-	/* Of a command nothing is elided, and what is quoted stays together. */
+	/* In a command nothing is elided, and quoted words stay together. */
 	{ "mprof report 'a b c d e' log", "- mprof report \\\n  'a b c d e' log\n", 24, true },
 	{ "mprof 12345678901234567890123456789", "- mprof \\\n  12345678901234567890123456789\n",
 	  24, true },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* profile_difference.c - what is the same in two builds of a program, and what changed. */
+/* profile_difference.c - which functions of two builds are the same, and what changed. */
 #include "suites.h"
 
 #include <stdlib.h>
@@ -230,7 +230,7 @@ START_TEST(no_guesses_of_names)
 	site(DIFF_BEFORE, "main b f2", 1);
 	site(DIFF_BEFORE, "main b f3", 1);
 	site(DIFF_AFTER, "main b g2", 1);
-	/* Of another file. */
+	/* A function of another file. */
 	diff_add(&diff, DIFF_BEFORE, p, 2, v, NULL);
 	site(DIFF_AFTER, "main new", 1);
 	finish();

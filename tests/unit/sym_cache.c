@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * sym_cache.c - what is kept on disk: that it is used, that it is right, and that nothing which
+ * sym_cache.c - the symbol cache on disk: that it is used, that it is right, and that nothing which
  * lies in its directory can make an answer wrong.
  */
 #include "suites.h"
@@ -116,7 +116,7 @@ START_TEST(test_used)
 	ck_assert_uint_gt(build_ask(&built, 1)->line[1].offset, 0);
 	ck_assert_uint_eq(sym_remarks(built.sym, &remarks), 0);
 	build_close(&built);
-	/* Names are formed anew each time. */
+	/* Names are formed again each time. */
 	built.options.rewrite = (const char *const[]){ "s/o/0/g", NULL };
 	expect("inner prog.c:4 < 0uter prog.c:8", "0ther prog.c:12");
 }
@@ -291,7 +291,7 @@ START_TEST(test_copied_build_id)
 		build_run("mv prog evil; mv genuine prog2");
 		snprintf(built.path, sizeof(built.path), "%s/prog2", build_dir);
 		expect(OUTER, OTHER);
-	} else { /* nor is it used when there is no file at the other path */
+	} else { /* it is not used either if there is no file at the other path */
 		build_run("rm prog genuine");
 		snprintf(built.path, sizeof(built.path), "%s/prog2", build_dir);
 		ck_assert_int_eq(strncmp(build_text(&built, 1), "prog2+0x", 8), 0);
@@ -301,7 +301,7 @@ START_TEST(test_copied_build_id)
 }
 END_TEST
 
-/* The file at its path was built anew since: what was kept is of the one that was recorded. */
+/* The file at its path was rebuilt: the cache has the names of the recorded file. */
 START_TEST(test_built_anew)
 {
 	expect(OUTER, OTHER);

@@ -222,7 +222,7 @@ START_TEST(test_stripped)
 }
 END_TEST
 
-/* What is exported has its name; what is not must not get its neighbour's. */
+/* Exported functions have names; others must not get a neighbour's. */
 START_TEST(test_exported)
 {
 	struct build b;
@@ -262,7 +262,7 @@ START_TEST(test_minidebuginfo)
 }
 END_TEST
 
-/* Of the names of an address the one that people know; without a size up to the next. */
+/* An address gets its best-known name; a symbol without a size extends to the next one. */
 START_TEST(test_aliases)
 {
 	struct build b;

@@ -207,7 +207,7 @@ static char *in_form(const char *raw, enum sym_names names)
 	return got;
 }
 
-/* 30 kB that mean something are shown; ten times the limit of recursion is no reason not to. */
+/* A meaningful name of 30 kB is shown, although it is ten times the limit of recursion. */
 START_TEST(test_huge)
 {
 	char *raw = repeat("_ZN2ns5tupleIJ",
@@ -478,7 +478,7 @@ Suite *sym_names_suite(void)
 	tcase_add_test(hostile, test_huge);
 	tcase_add_loop_test(hostile, test_deep, 0, DEEP);
 #ifdef __SANITIZE_ADDRESS__
-	/* what libiberty's demangler of D had allocated is lost, and would be told */
+	/* memory of libiberty's demangler of D is leaked, and would be reported */
 	tcase_add_loop_test(hostile, test_bombs, 0, 2);
 #else
 	tcase_add_loop_test(hostile, test_bombs, 0, 3);

@@ -66,7 +66,7 @@ size_t build_chunk(struct build *b, uint32_t process, uint32_t thread, uint64_t 
 		   const struct words *w);
 size_t build_slot(struct build *b, uint32_t process, uint32_t thread, uint64_t seq,
 		  const struct words *w, size_t room);
-/* Of a process's image, by seq. */
+/* Add stack records of a process's image, as its chunk or slot `seq`. */
 size_t build_stacks(struct build *b, uint32_t process, uint16_t image, uint64_t seq,
 		    const struct words *w);
 size_t build_stacks_slot(struct build *b, uint32_t process, uint16_t image, uint64_t seq,

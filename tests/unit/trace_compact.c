@@ -74,7 +74,7 @@ static void assert_same_text(char *before, char *after)
 	ck_assert_ptr_eq(line_before, line_after);
 }
 
-/* Compresses what is in b; everything that can be asked of it must be as before. */
+/* Compresses the trace in b; all results of reading it must be as before. */
 static void same_after(void)
 {
 	struct error err = { "" };
@@ -280,7 +280,7 @@ START_TEST(no_room)
 	save();
 	bytes = file_bytes();
 	signal(SIGXFSZ, SIG_IGN);
-	/* Nothing is asserted meanwhile: that is told in a file, too. */
+	/* Nothing is asserted meanwhile, because that writes to a file, too. */
 	setrlimit(RLIMIT_FSIZE, &limit);
 	ret = trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err);
 	limit.rlim_cur = RLIM_INFINITY;

@@ -43,7 +43,7 @@ static struct trace *open_prefix(size_t n, int *fd, struct error *err)
 	return t;
 }
 
-/* Events and damage of what is in b now. */
+/* Reads events and damage of the trace in b. */
 static size_t walk(struct trace_damage *damage, struct event *events, size_t room)
 {
 	struct error err;
@@ -83,7 +83,7 @@ static void build_small(void)
 	words_free(&w);
 }
 
-/* Whatever is cut off: no crash, and what is read is the beginning of the whole. */
+/* However it is truncated: no crash, and the events read are the beginning of all. */
 START_TEST(cut_anywhere)
 {
 	struct event whole[128], part[128];
@@ -119,7 +119,7 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
-/* Looks of one program: the last rise stays.  They are no samples of what was resident. */
+/* Looks of one program: the last rise stays.  They are not samples of resident memory. */
 START_TEST(looks_at_the_peak)
 {
 	static const struct {
@@ -199,7 +199,7 @@ START_TEST(flipped_anywhere)
 }
 END_TEST
 
-/* An extent's header is gone: the next one is found, and the gap is told. */
+/* An extent's header is missing: the next one is found, and the gap is reported. */
 START_TEST(torn_header)
 {
 	struct trace_damage damage;
@@ -342,7 +342,7 @@ START_TEST(slot_over_slots)
 }
 END_TEST
 
-/* Somebody was killed while he made slots of a free extent: that is no damage. */
+/* A process was killed while it made slots of a free extent: that is not damage. */
 START_TEST(free_over_free)
 {
 	struct trace_damage damage;
@@ -362,8 +362,8 @@ START_TEST(free_over_free)
 END_TEST
 
 /*
- * Killed, or read, between two steps of dropping old chunks: one FREE header stands for a chunk
- * whose own header is still there.  That is damage only where nothing was dropped.
+ * Killed, or read, between two steps of dropping old chunks: one FREE header replaces a chunk whose
+ * own header is still there.  That is damage only where nothing was dropped.
  */
 START_TEST(killed_while_dropping)
 {
@@ -439,7 +439,7 @@ START_TEST(tail_is_not_trusted)
 }
 END_TEST
 
-/* A header that lost its processes, or the very first extent: zeros are no room then. */
+/* If the header lost its processes, or the very first extent is missing, zeros are damage. */
 START_TEST(cut_while_it_was_written)
 {
 	struct trace_damage damage;
@@ -533,7 +533,7 @@ START_TEST(other_run)
 }
 END_TEST
 
-/* What an open trace shows does not change while its file goes on being written. */
+/* An open trace does not change while its file is still written. */
 START_TEST(file_grows_while_it_is_read)
 {
 	struct event e[64];

@@ -101,7 +101,7 @@ static void name_blocks(struct event *e, size_t n)
 	names_free(names);
 }
 
-/* Compresses what is in b and compares every event; returns the greatest error of a time. */
+/* Compresses the trace in b and compares every event; returns the greatest error of a time. */
 static uint64_t compress_and_compare(bool exact)
 {
 	struct event *before, *after;

@@ -220,7 +220,7 @@ START_TEST(thread_words)
 }
 END_TEST
 
-/* The parent goes on, the child has a thread number of its own and its own process. */
+/* The parent continues; the child is a separate process with its own thread number. */
 START_TEST(fork_is_two_processes)
 {
 	struct mprof_fact start = {

@@ -300,7 +300,7 @@ START_TEST(roots)
 }
 END_TEST
 
-/* A slot goes on where the copies end; what both have counts once. */
+/* A slot continues where the copies end; records in both count once. */
 START_TEST(slot)
 {
 	const struct stacks *s;

@@ -285,7 +285,7 @@ START_TEST(touched)
 }
 END_TEST
 
-/* Of the next short calloc, whatever comes between, and of no other call. */
+/* A COUNT word applies to the next short calloc, whatever comes between, and to no other call. */
 START_TEST(count)
 {
 	static const uint64_t want[] = { 1, 0, 0, 7, 1, 5, MPROF_COUNT_MAX };
@@ -316,7 +316,7 @@ START_TEST(count)
 }
 END_TEST
 
-/* FORMAT.md 5.4: the rest of the chunk is not read, and it is told. */
+/* FORMAT.md 5.4: the rest of the chunk is not read, and reported as damage. */
 static const uint64_t bad_words[] = {
 	MPROF_TAG_COUNT,
 	MPROF_TAG_COUNT | 1 << 4,

@@ -302,7 +302,7 @@ START_TEST(the_end)
 		ck_assert_int_lt(access("directory", F_OK), 0);
 	}
 	ck_assert_int_eq(access("/tmp", F_OK), 0);
-	if (system("rm -rf half done directory")) /* what is left by design */
+	if (system("rm -rf half done directory")) /* files left by design */
 		ck_abort();
 	rmdir(room);
 }

@@ -231,7 +231,7 @@ START_TEST(a_bump_pool)
 	for (i = 64; i < 159; i++)
 		put(100 + i); /* all of the second chunk, all but one of the third */
 	put(163);	      /* the last one of the first */
-	put(259);	      /* the current chunk begins anew */
+	put(259);	      /* a new chunk begins */
 	add_rule(CHANGE_POOL, "7,chunk=1k");
 	ck_assert_str_eq(changed(), "m0:1024 m1:1024 m2:1024 m3:257 f3 f1 f0 -0 E");
 	ck_assert_uint_eq(rule[0].blocks, 160);
@@ -300,7 +300,7 @@ START_TEST(a_chain_of_reallocs_is_one_block)
 }
 END_TEST
 
-/* std::vector: a new block, a copy, a free; five times, so that it is no chance. */
+/* std::vector: a new block, a copy, a free; five times, so that it is not by chance. */
 static void grow_vector(unsigned steps)
 {
 	unsigned i;
@@ -401,7 +401,7 @@ static void random_script(uint64_t seed)
 	}
 }
 
-/* The calls that are left without the blocks of site 3, told naively. */
+/* Computes naively the calls without the blocks of site 3. */
 static void drop_naively(void)
 {
 	static struct played_call left[CALLS];

@@ -6,7 +6,7 @@
  *                   Prints "ADDRESS SIZE" of each, in the order of the calls.
  *   layout threads  two threads allocate a block each, which stays.
  *
- * Nothing else allocates: what is printed goes straight to the descriptor.
+ * Nothing else allocates: output goes directly to the descriptor.
  */
 #include <pthread.h>
 #include <stdio.h>

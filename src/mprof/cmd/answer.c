@@ -15,7 +15,7 @@
 
 #define HEAD 64
 
-/* Blanks and line feeds between words do not matter. */
+/* Compares words, ignoring blanks and line feeds between them. */
 static bool begins(const char *s, const char *with)
 {
 	for (; *with; s++, with++) {
@@ -27,7 +27,7 @@ static bool begins(const char *s, const char *with)
 	return !*with;
 }
 
-/* 1: an answer is there; 0: nothing is; -errno: something else. */
+/* Returns 1 if there is an answer; 0 if there is no file; -errno if there is another file. */
 static int look(const char *path, const struct answer_kind *kind, struct error *err)
 {
 	char head[HEAD + 1] = "";
@@ -47,7 +47,7 @@ static int look(const char *path, const struct answer_kind *kind, struct error *
 		    cmd_path(path), *head ? "" : " (it is empty)");
 }
 
-/* Whatever is at FILE.old is not followed: it is that name which is given away. */
+/* May FILE.old be replaced?  Links are not followed: only the name matters. */
 static bool may_go(const char *old, const struct answer_kind *kind)
 {
 	struct stat st;

@@ -2,8 +2,8 @@
 /*
  * answer.h - the file that a command which runs a program writes its answer to.
  *
- * What is there is treated as a recording is (run/target.h): an earlier answer
- * becomes FILE.old, and nothing else is touched.
+ * A file at the path is treated like a recording (run/target.h): an earlier answer becomes
+ * FILE.old, and other files are not touched.
  */
 #pragma once
 
@@ -11,13 +11,13 @@
 
 #include "../export/exports.h"
 
-/* How an answer begins, as text and as JSON: by that it is recognised. */
+/* The beginning of an answer, as text and as JSON, by which it is recognised. */
 struct answer_kind {
 	const char *text, *json;
 };
 
-/* Before the program starts: 0, or -errno and *err when the answer could not be written. */
+/* Call it before the program starts: 0, or -errno with *err if the answer could not be written. */
 int answer_look(const char *path, const struct answer_kind *kind, struct error *err);
-/* As export_file_open and export_file_done, for a path that answer_look accepted. */
+/* Like export_file_open and export_file_done, for a path that answer_look accepted. */
 int answer_open(struct export_file *f, const char *path, struct error *err);
 int answer_done(struct export_file *f, int ret, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * check.c - `mprof check`: a trace held against limits, for scripts and CI.
+ * check.c - `mprof check`: compares a trace with limits, for scripts and CI.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,10 +18,10 @@
 #include "two_profiles.h"
 #include "usage.h"
 
-#define TOLERANCE 5 /* percent, when --tolerance does not say */
+#define TOLERANCE 5 /* percent, unless --tolerance says otherwise */
 
 struct options {
-	const char *log[DIFF_SIDES]; /* the baseline's, the trace's */
+	const char *log[DIFF_SIDES]; /* of the baseline, of the trace */
 	struct profile_cli cli;
 	struct check_options check;
 	struct check_limit *limit;

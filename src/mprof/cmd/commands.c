@@ -30,7 +30,7 @@ const struct command *cmd_find(const char *name)
 	return NULL;
 }
 
-/* The most similar name for a mistyped one; NULL: none is similar. */
+/* Returns the most similar name for a mistyped one; NULL if none is similar. */
 static const struct command *cmd_nearest(const char *name)
 {
 	const struct command *c, *best = NULL;
@@ -49,7 +49,7 @@ static const struct command *cmd_nearest(const char *name)
 int cmd_run(const struct command *c, int argc, char **argv)
 {
 	memory_out_title(argv[0]);
-	/* What a program takes that we run is its own affair. */
+	/* The options of a program that we run are its own. */
 	if (strcmp(c->group, "Run a program"))
 		memory_cap();
 	return c->run(argc, argv);
@@ -111,7 +111,7 @@ static const struct {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What stands left, then its explanation in as many lines as it needs. */
+/* Prints the left column, then its explanation in as many lines as it needs. */
 static void print_row(FILE *out, unsigned width, const char *left, const char *help,
 		      const char *value)
 {
@@ -199,7 +199,7 @@ void help_all(FILE *out)
 	      out);
 }
 
-/* The option rows of every command, for scripts/gendoc. */
+/* Prints the option rows of every command, for scripts/gendoc. */
 static int print_rows_of_all(void)
 {
 	char title[64], option[] = USAGE_ROWS;

@@ -118,8 +118,8 @@ static int put_canvas(FILE *out, const char *class, struct canvas *c, struct err
 }
 
 /*
- * Time from left to right, addresses upwards: all of a run in one picture, as large as the page
- * shows it, so that its labels are.
+ * Draws time from left to right, addresses upwards: the whole run in one picture, in the size of
+ * the page, so that labels are not scaled.
  */
 static int put_picture(struct movie *m, const char *title, enum theme theme, FILE *out,
 		       struct error *err)
@@ -217,7 +217,7 @@ static void print(const struct replay_answer *a, bool as_json)
 	replay_brief(a, stdout);
 }
 
-/* The page is opened first: what takes minutes must not end at a name that cannot be. */
+/* Opens the page first, so that an invalid name is not found after minutes of work. */
 static int compare(struct options *o)
 {
 	struct export_file page;

@@ -2,8 +2,8 @@
 /*
  * counts.h - a counts file added up: per thread, per process, and in total.
  *
- * Functions of the mmap family are counted like the others and are part of
- * every total: a total is the number of calls that were seen.
+ * Functions of the mmap family are counted like the others and are part of every total: a total is
+ * the number of recorded calls.
  */
 #pragma once
 
@@ -17,23 +17,23 @@
 
 struct counts_sum {
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
-	uint64_t calls, bytes, failed; /* of all functions */
+	uint64_t calls, bytes, failed; /* sums over all functions */
 };
 
 struct counts_thread {
 	uint32_t number, process;
 	uint64_t tid;
-	uint64_t merged; /* threads beyond this one in the same row */
+	uint64_t merged; /* further threads in the same row */
 	struct counts_sum sum;
 };
 
 struct counts_process {
 	uint32_t number;
 	int32_t pid, parent_pid;
-	char *command; /* owned; the last program it ran, with arguments */
-	char *first;   /* owned; the program that called exec first; NULL: none */
+	char *command; /* owned; its last program with arguments */
+	char *first;   /* owned; the program that called exec first, or NULL */
 	bool forked;   /* command is its parent's */
-	char how[48];  /* "status 0", "signal 9 (Killed)", "still running", "" not known */
+	char how[48];  /* "status 0", "signal 9 (Killed)", "still running", "" if unknown */
 	uint32_t threads;
 	struct counts_sum sum;
 };
@@ -43,17 +43,18 @@ struct counts {
 	size_t threads;
 	struct counts_process *process; /* by number */
 	size_t processes, room;
-	uint64_t all_threads; /* with the merged ones */
+	uint64_t all_threads; /* including the merged ones */
 	struct counts_sum all;
 	uint64_t lost[MPROF_LOST_REASONS];
 	struct event_count_own own;
 };
 
-/* 0, or -errno and *err as trace_open. */
+/* Returns 0, or -errno with *err as trace_open does. */
 int counts_read(struct counts *c, const char *path, struct error *err);
 void counts_release(struct counts *c);
 
-/* The rows of a table: processes, their threads (at most rows of them; 0: all), the total. */
+/* Prints the rows of a table: processes, their threads (at most `rows` of them; 0 = all), the
+ * total. */
 void counts_print(FILE *out, const struct counts *c, size_t rows);
 /* Fields of JSON (json/counts.def); path may be NULL. */
 void counts_fields(struct json_object *to, const char *path, const struct counts *c);

@@ -17,7 +17,7 @@ struct columns {
 	unsigned fn[MPROF_FN_MAX];
 	int width[MPROF_FN_MAX];
 	size_t n;
-	int total; /* width of the last one */
+	int total; /* width of the last column */
 };
 
 static int digits(uint64_t n)

@@ -28,7 +28,7 @@ static struct counts_process *process_of(struct counts *c, uint32_t number)
 {
 	size_t i;
 
-	/* Threads are grouped by process, so it is nearly always the last one. */
+	/* Threads are grouped by process, so search from the last one. */
 	for (i = c->processes; i > 0; i--)
 		if (c->process[i - 1].number == number)
 			return &c->process[i - 1];
@@ -37,7 +37,7 @@ static struct counts_process *process_of(struct counts *c, uint32_t number)
 	return &c->process[c->processes++];
 }
 
-/* "cat Makefile": what was started, as one line. */
+/* Returns the started command as one line: "cat Makefile". */
 static char *command_of(const struct trace_fact *f)
 {
 	if (!f->argc)

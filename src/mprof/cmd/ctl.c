@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * ctl.c - `mprof ctl`: asks about a profile while its program runs.
+ * ctl.c - `mprof ctl`: reads and controls a profile while its program runs.
  *
  * The program is not involved: its profile can be read at any time, so a dump is a copy made by
  * this process; pausing and clearing are a word in the header, which every process maps and
@@ -27,7 +27,7 @@
 #include "cmd.h"
 #include "usage.h"
 
-#define TRIES	   20 /* of a copy that the program was writing into */
+#define TRIES	   20 /* to copy a file that the program is writing */
 #define TRY_US	   50000
 #define NUMBER_MAX 1000000u
 
@@ -41,7 +41,7 @@ struct options {
 /* The profile of a running process. */
 struct target {
 	uint64_t pid;
-	char path[PATH_MAX]; /* as the program sees it */
+	char path[PATH_MAX]; /* as the program has it */
 	char link[64];	     /* valid even if the file was removed */
 	struct mprof_file_header header;
 };
@@ -102,7 +102,7 @@ static int find(struct target *t, uint64_t pid, struct error *err)
 
 /* ---- dump ---- */
 
-/* FILE.1, FILE.2 ...: the first that is free. */
+/* Returns the first free name of FILE.1, FILE.2 ... */
 static char *free_name(const char *path)
 {
 	char *name;
@@ -153,7 +153,7 @@ static int dump(struct target *t, const struct options *o, struct error *err)
 
 /* ---- status ---- */
 
-/* Sums over its processes; the peak is that of the largest. */
+/* Sums over its processes; the peak is the largest process's. */
 static void sum_up(const struct trace *t, uint64_t *live, uint64_t *peak)
 {
 	const struct trace_totals *part;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/*
- * diff.c - `mprof diff`: what changed from one trace to another.
- */
+/* diff.c - `mprof diff`: shows what changed from one trace to another. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * doctor.c - `mprof doctor [PROGRAM]`: what can and cannot be recorded here.
+ * doctor.c - `mprof doctor [PROGRAM]`: finds what can and cannot be recorded here.
  *
  * Each check is a row of `checks`; it makes one sentence and says whether that is fine, worth
  * knowing, or prevents recording.
@@ -205,7 +205,7 @@ static void check_trial(struct finding *f, const char *program)
 	rmdir(directory);
 }
 
-/* A runtime that maps memory itself, unless the environment says that it should not. */
+/* Finds a runtime that maps memory itself, unless the environment tells it not to. */
 static const struct mapper *mapper_of_program(const char *image)
 {
 	char whole[PATH_MAX];
@@ -245,7 +245,7 @@ static void check_program(struct finding *f, const char *name)
 static const struct {
 	const char *name;
 	void (*check)(struct finding *f, const char *program);
-	bool of_program; /* only when one was named */
+	bool of_program; /* only if a program was named */
 } checks[] = {
 	{ "library", check_library, false },
 	{ "MPROF_CONF", check_conf, false },

@@ -104,7 +104,7 @@ static const struct option_type values_type = { "words", take_values, all_and_he
 
 /* ---- the command line ---- */
 
-/* An option that the format would ignore; NULL: none. */
+/* Returns an option that the format would ignore, or NULL. */
 static const char *unheeded(const struct options *o, unsigned flags)
 {
 	const struct export_options *e = &o->export;
@@ -124,7 +124,7 @@ static const char *unheeded(const struct options *o, unsigned flags)
 	return export_series_unknown(e, flags);
 }
 
-/* Why this export does not support --at; NULL: it does, or it was not given. */
+/* Returns why this export does not support --at; NULL if it does, or if --at was not given. */
 static const char *moment(const struct options *o, unsigned flags)
 {
 	if (o->at.kind == WHEN_PEAK)
@@ -212,7 +212,7 @@ enum { MAIN, SMALLER, LARGER, PROFILES };
 struct writing {
 	const struct options *o;
 	struct export x;
-	struct profile *profile[PROFILES]; /* NULL: no block can pass */
+	struct profile *profile[PROFILES]; /* NULL if no block can pass */
 	struct walk_until until;
 	bool directory;
 	const char *log;
@@ -288,12 +288,12 @@ static uint32_t one_group(void *context, uint32_t stack, uint64_t part)
 	return 0;
 }
 
-/* Blocks within the limits, and those below and above them, each as a whole. */
+/* Limits a profile to blocks within the limits, below or above them. */
 static bool limit(struct profile_options *p, const struct export_options *e, int which)
 {
 	struct site_filter *f = &p->sites.filter;
 
-	/* What passes a glob is known only later: the peak is then that of each site. */
+	/* It is known only later which blocks pass a glob: the peak is then each site's own. */
 	if (which != MAIN && !p->function && !p->file && !p->module)
 		p->sites.group = one_group;
 	if (which == MAIN && e->stack_min_size > f->size_min)
@@ -310,7 +310,7 @@ static bool limit(struct profile_options *p, const struct export_options *e, int
 		(which == SMALLER ? e->stack_min_size > 0 : e->stack_max_size < UINT64_MAX));
 }
 
-/* The options of profiles, and the progress line. */
+/* Returns the options of profiles, and the progress line. */
 static struct profile_options options_of(const struct writing *w, struct progress *progress)
 {
 	struct profile_options options = w->o->cli.options;
@@ -374,7 +374,7 @@ static int walk_and_write(struct writing *w, struct error *err)
 	return ret;
 }
 
-/* Warns of what is missing in the trace and thus in the file. */
+/* Warns of data that is missing in the trace and thus in the file. */
 static void tell_losses(const struct trace *t)
 {
 	const struct trace_damage *d = trace_damage(t);

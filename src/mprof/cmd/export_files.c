@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* export_files.c - which trace is exported, and what its files are called. */
+/* export_files.c - chooses the exported trace and the names of files. */
 #include "export_files.h"
 
 #include <dirent.h>

@@ -11,7 +11,7 @@
 
 extern const struct option_row option_series[];
 
-#define EXPORT_DETAILED 10u /* default of --detailed, as massif's */
+#define EXPORT_DETAILED 10u /* default of --detailed, as in massif */
 
-/* An option that was given but that the format does not support; NULL: none. */
+/* Returns an option that was given but that the format does not support, or NULL. */
 const char *export_series_unknown(const struct export_options *o, unsigned flags);

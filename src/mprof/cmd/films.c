@@ -212,7 +212,7 @@ int films_fault(const struct films *f, int ret)
 
 struct count {
 	uint64_t ops, ns, op;
-	uint64_t last_ns; /* of the run; 0: unknown */
+	uint64_t last_ns; /* of the run; 0 if unknown */
 	bool found;
 };
 
@@ -236,7 +236,7 @@ static void count_begin(void *self, const struct place_block *b)
 
 static const struct place_ops count_ops = { .start = count_start, .begin = count_begin };
 
-/* For a trace, this needs a walk. */
+/* Counts the calls of a trace, which needs a walk. */
 static int count_recorded(struct films *f, struct count *c, struct error *err)
 {
 	const struct place_plan plan = { .at = PLACE_NOWHERE };

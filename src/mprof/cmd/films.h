@@ -21,9 +21,9 @@
 #include "profile_options.h"
 
 struct films_cli {
-	const char *const *allocators; /* of --allocator; NULL: none; free() it */
-	uint32_t process;	       /* 0: the one with most calls */
-	const char *mode, *touch;      /* NULL: the default */
+	const char *const *allocators; /* of --allocator, or NULL; free() it */
+	uint32_t process;	       /* 0 = the one with most calls */
+	const char *mode, *touch;      /* NULL = the default */
 };
 
 extern const struct option_row option_films[];
@@ -31,10 +31,10 @@ extern const struct option_row option_films[];
 struct films {
 	const struct films_cli *cli;
 	size_t count;
-	bool played;		     /* on allocators; else there is one, the recorded run */
+	bool played; /* on allocators; otherwise the only film is the recorded run */
 	struct playback_input input; /* if played */
 	struct variants variants;
-	struct trace *trace; /* the input's or our own; NULL: there is none */
+	struct trace *trace; /* the input's trace or our own; NULL if there is none */
 	struct profile profile;
 	bool named;
 	uint32_t *thread; /* if played: numbers of threads in the recording, by index */
@@ -46,27 +46,26 @@ struct films {
 int films_open(struct films *f, const struct films_cli *cli, const char *path);
 void films_close(struct films *f);
 
-/* The command line of the recorded program, or else the name of the file. */
+/* Writes the command line of the recorded program, or else the name of the file. */
 void films_title(const struct trace *t, char *text, size_t room);
-/* "jemalloc 5.3.0-1". */
+/* Writes the name of film i: "jemalloc 5.3.0-1". */
 void films_name(const struct films *f, size_t i, char *text, size_t room);
-/* Names of sites: NULL in *names when the input has none.  o: of a struct profile_cli. */
+/* Finds names of sites; *names is NULL if the input has none.  o: options of a struct
+ * profile_cli. */
 int films_names(struct films *f, const struct profile_options *o, struct profile **names);
 
 /* Runs the source of film i, with a progress line.  0, or -errno with err filled. */
 int films_take(struct films *f, size_t i, const struct place_plan *plan,
 	       const struct place_sink *sinks, size_t n, struct error *err);
-/*
- * For a result of films_take: the exit status to end with, or 0 if another allocator may succeed.
- */
+/* Returns the exit status for a result of films_take, or 0 if another allocator may succeed. */
 int films_fault(const struct films *f, int ret);
 
 /*
- * The number of calls, and the number of those before this time of the recorded run. -ERANGE with
- * err filled: the run ended earlier.
+ * Counts the calls, and the calls before this time of the recorded run. -ERANGE with err filled if
+ * the run ended earlier.
  */
 int films_calls(struct films *f, uint64_t *ops, struct error *err);
 int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err);
 
-/* LOG's name with this extension instead of .log, in the current directory. */
+/* Returns LOG's name with this extension instead of .log, in the current directory. */
 void films_output(const char *log, const char *extension, char *text, size_t room);

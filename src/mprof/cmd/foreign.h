@@ -6,9 +6,7 @@
 
 #include "../import/import.h"
 
-/*
- * After it was read: prints on stderr what was left out. False: t is a trace of mprof.
- */
+/* After a record was read, prints on stderr what was left out.  False if t is a trace of mprof. */
 bool foreign_tell(const struct trace *t);
 /* The same for commands that print times: also warns if the record has none. */
 void foreign_tell_times(const struct trace *t);

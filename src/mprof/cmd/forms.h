@@ -7,15 +7,16 @@
 
 struct run_keys;
 
-/* -m: runs argv, which ends with NULL, in this MODE with these settings; "HELP" lists the modes. */
+/* Implements -m: runs argv, which ends with NULL, in this MODE with these settings; "HELP" lists
+ * the modes. */
 int mode_run(const char *mode, char **argv, const struct run_keys *keys);
 
 /*
- * -t: counts, records and reports on argv, which ends with NULL; a single word is a line for
- * /bin/sh.  keys: settings of both runs.  counts and log are paths; NULL: as MPROF_CONF says.
+ * Implements -t: counts, records and reports on argv, which ends with NULL; a single word is a line
+ * for /bin/sh.  keys: settings of both runs.  counts and log are paths; NULL = as MPROF_CONF says.
  */
 int test_run(char **argv, const struct run_keys *keys, const char *counts, const char *log,
 	     bool compress);
 
-/* The end of -t: the first screen of the trace, its largest size classes and compactness. */
+/* Prints the end of -t: the first screen of the trace, its largest size classes and compactness. */
 int report_after_test(const char *path);

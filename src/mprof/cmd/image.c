@@ -52,7 +52,7 @@ static int take_pixels(const struct option_row *row, const char *arg, void *to, 
 	return 0;
 }
 
-/* By the suffix of the file; PNG without one. */
+/* Returns the format by the suffix of the file; PNG without one. */
 static int format_of(const char *path)
 {
 	return strchr(basename(path), '.') ? canvas_format_of(path) : CANVAS_PNG;
@@ -122,7 +122,7 @@ static const struct usage usage = {
 
 /* ---- which moment ---- */
 
-/* Calls before the moment; plan->at is the last of them. */
+/* Counts the calls before the moment; plan->at is the last of them. */
 static int find_moment(struct options *o, struct films *f, struct place_plan *plan)
 {
 	struct error err;
@@ -164,7 +164,7 @@ static size_t frame_of(const struct options *o, const struct film *f)
 
 struct work {
 	struct options *o;
-	const char *output; /* "-": standard output */
+	const char *output; /* "-" = standard output */
 	struct films films;
 	struct place_plan plan;
 	struct film **film;
@@ -274,7 +274,7 @@ static struct text colour(enum theme theme, unsigned colour)
 #include "../json/image.def"
 #include "../json/charts.def"
 
-/* frame[i] of panel i was drawn.  On standard output; returns the exit status. */
+/* Prints JSON on standard output after frame[i] of panel i was drawn; returns the exit status. */
 static int print_json(struct picture *p, const struct picture_options *o, const size_t *frame,
 		      size_t panels)
 {
@@ -337,7 +337,7 @@ static int draw(struct work *w)
 
 /* ---- a profile ---- */
 
-/* The first option that needs addresses or calls; NULL: none. */
+/* Returns the first option that needs addresses or calls, or NULL. */
 static const char *needs_addresses(const struct options *o)
 {
 	return o->films.allocators ? "--allocator"
@@ -372,7 +372,7 @@ static int draw_charts(const struct options *o, const char *output, const struct
 	return ret;
 }
 
-/* t: NULL: the file is a table. */
+/* t is NULL if the file is a table. */
 static int run_timeline(const struct options *o, const char *output, const struct trace *t)
 {
 	struct timeline *l = must_malloc(sizeof(*l));
@@ -399,7 +399,7 @@ static int run_timeline(const struct options *o, const char *output, const struc
 	return ret;
 }
 
-/* Of a profile, and of the table that --dump stat writes.  -1: it is neither. */
+/* Draws a profile, or the table that --dump stat writes.  -1 if the file is neither. */
 static int run_profile(const struct options *o, const char *output)
 {
 	const bool table = timeline_is_table(o->log);

@@ -41,7 +41,7 @@ const char *cmd_path(const char *path)
 	if (!getcwd(here, sizeof(here)))
 		return path;
 	n = strlen(here);
-	/* Not one that looks like an option. */
+	/* Do not make a path that looks like an option. */
 	if (strncmp(path, here, n) || path[n] != '/' || path[n + 1] == '-')
 		return path;
 	return path + n + 1;

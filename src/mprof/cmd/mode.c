@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * mode.c - `mprof -m MODE PROGRAM [ARGS]`: runs a program in one MODE, with
- * everything else as MPROF_CONF says.
+ * mode.c - `mprof -m MODE PROGRAM [ARGS]`: runs a program in one MODE, with all other settings from
+ * MPROF_CONF.
  */
 #include "forms.h"
 

@@ -159,7 +159,7 @@ static const char *target_of(const struct work *w)
 	return w->o->output ? w->o->output : w->output;
 }
 
-/* target NULL: a page on standard output. */
+/* target NULL = a page on standard output. */
 static int write_file(struct work *w, const char *target, struct error *err)
 {
 	struct export_file file;
@@ -186,7 +186,7 @@ static int write_movie(struct work *w)
 
 /* ---- */
 
-/* Before the long work. */
+/* Checks the output before the long work. */
 static int check_output(const struct options *o, const char *target)
 {
 	struct error err = { "" };

@@ -4,8 +4,8 @@
  * the value goes, help.
  *
  * --help, the manual page, the completions of the shells, the check of a value and the message for
- * an invalid one all follow from the row.  A file defines OPTIONS as the struct that its values go
- * to; a value whose member has another type than the row says does not compile.
+ * an invalid one are all made from the row.  A file defines OPTIONS as the struct that its values
+ * go to; a value whose member has another type than the row says does not compile.
  *
  *	#define OPTIONS struct options
  *	static const struct option_row options[] = {
@@ -16,8 +16,8 @@
  *		OPTION_END,
  *	};
  *
- * Further members of a row are given at its end: .example = "20", .given = OPTION_AT(member).
- * In the help, %s stands for the words of a row: "auto, always or never".
+ * Further members of a row are given at its end: .example = "20", .given = OPTION_AT(member). In
+ * the help, %s is replaced by the words of a row: "auto, always or never".
  */
 #pragma once
 
@@ -31,34 +31,34 @@
 
 struct option_row;
 
-/* What a shell completes for a value, besides words. */
+/* The kinds of names that a shell completes for a value, besides words. */
 enum option_complete { COMPLETE_NOTHING, COMPLETE_FILE, COMPLETE_DIRECTORY, COMPLETE_COMMAND };
 
 struct option_type {
-	const char *name; /* of the kind of value: "number" */
+	const char *name; /* name of the kind of value: "number" */
 	/* Stores the value of arg, NULL for a flag, at `to`.  0, or what option_invalid() returns.
 	 */
 	int (*take)(const struct option_row *row, const char *arg, void *to, struct error *err);
-	const char *const *words; /* what a shell completes, besides the row's words; NULL */
+	const char *const *words; /* completed by a shell, besides the row's words; may be NULL */
 	enum option_complete complete;
 };
 
 struct option_row {
-	const char *name; /* NULL: a title, other rows, or nothing */
-	const char *arg;  /* of the value in help; NULL: it has none */
-	const char *help; /* in the imperative, with the default in brackets; of a title: itself */
+	const char *name; /* NULL for a title, other rows, or the end */
+	const char *arg;  /* name of the value in help; NULL if it has none */
+	const char *help; /* in the imperative, with the default in brackets; the title itself */
 	const struct option_type *type;
 	size_t at, size;      /* the member of OPTIONS */
 	uint64_t least, most; /* of numbers and sizes; of a flag that sets a member: its value */
 	double low, high;     /* of numbers with a fraction */
 	const char *const *words;
-	const uint8_t *codes; /* of OPTION_WORDS: the bit of each word; NULL: its number */
+	const uint8_t *codes; /* for OPTION_WORDS, the bit of each word; NULL = its number */
 	const char *example;
-	const char *otherwise; /* the value when none was given; NULL: there must be one */
-	size_t given;	       /* OPTION_AT a bool that is set when a value was given; 0: none */
-	size_t named; /* OPTION_AT a const char * that becomes the option's name; 0: none */
+	const char *otherwise; /* the value if none was given; NULL if it is required */
+	size_t given;	       /* OPTION_AT a bool that is set if a value was given; 0 if none */
+	size_t named; /* OPTION_AT a const char * that becomes the option's name; 0 if none */
 	const struct option_row *rows;
-	char letter; /* 0: none */
+	char letter; /* 0 if it has none */
 	bool end;
 };
 
@@ -69,7 +69,7 @@ struct option_row {
 
 #define OPTION_AT(member)   (offsetof(OPTIONS, member) + 1)
 #define OPTION_SIZE(member) sizeof(((OPTIONS *)NULL)->member)
-/* Where a member is that must be of this type. */
+/* The place of a member that must have this type. */
 #define OPTION_OF(kind, member)                                                                    \
 	.size = OPTION_SIZE(member),                                                               \
 	.at =                                                                                      \
@@ -95,7 +95,7 @@ struct option_row {
 	{                                                      \
 		.rows = table, .at = offsetof(OPTIONS, member) \
 	}
-/* The same of a table whose values go to no struct. */
+/* The same for a table whose values go to no struct. */
 #define OPTION_ROWS_ALONE(table) \
 	{                        \
 		.rows = table    \
@@ -119,7 +119,7 @@ struct option_row {
 		OPTION_ROW(letter, name, NULL, &option_bit, help), OPTION_OF(unsigned, member), \
 		    .least = bit, __VA_ARGS__                                                   \
 	}
-/* A whole number of any width, both bounds included; most UINT32_MAX or more: there is none. */
+/* A whole number of any width, both bounds included; most >= UINT32_MAX = no upper bound. */
 #define OPTION_NUMBER(letter, name, arg, member, from, to, help, ...)                            \
 	{                                                                                        \
 		OPTION_ROW(letter, name, arg, &option_number, help),                             \
@@ -161,19 +161,19 @@ struct option_row {
 		    .size = OPTION_SIZE(member), .at = offsetof(OPTIONS, member), .words = list, \
 		    __VA_ARGS__                                                                  \
 	}
-/* The same, the word itself. */
+/* The same; stores the word itself. */
 #define OPTION_WORD_TEXT(letter, name, arg, member, list, help, ...)            \
 	{                                                                       \
 		OPTION_ROW(letter, name, arg, &option_word_text, help),         \
 		    OPTION_OF(const char *, member), .words = list, __VA_ARGS__ \
 	}
-/* Words with commas between them: their bits are set in an unsigned. */
+/* Words separated by commas: sets their bits in an unsigned. */
 #define OPTION_WORDS(letter, name, arg, member, list, help, ...)                                 \
 	{                                                                                        \
 		OPTION_ROW(letter, name, arg, &option_words, help), OPTION_OF(unsigned, member), \
 		    .words = list, __VA_ARGS__                                                   \
 	}
-/* The same, kept as text. */
+/* The same; stores the text. */
 #define OPTION_WORDS_TEXT(letter, name, arg, member, list, help, ...)           \
 	{                                                                       \
 		OPTION_ROW(letter, name, arg, &option_words_text, help),        \
@@ -194,19 +194,19 @@ struct option_row {
 		OPTION_ROW(letter, name, "DIR", &option_directory, help), \
 		    OPTION_OF(const char *, member), __VA_ARGS__          \
 	}
-/* May be repeated: a list that ends with NULL; NULL while there are none; free() it. */
+/* May be repeated: a list that ends with NULL, or NULL if it is empty; free() it. */
 #define OPTION_LIST(letter, name, arg, member, kind, help, ...)                                    \
 	{                                                                                          \
 		OPTION_ROW(letter, name, arg, kind, help), OPTION_OF(const char *const *, member), \
 		    __VA_ARGS__                                                                    \
 	}
-/* Of another type. */
+/* A value of another type. */
 #define OPTION_CUSTOM(letter, name, arg, kind, member, custom_type, help, ...)             \
 	{                                                                                  \
 		OPTION_ROW(letter, name, arg, custom_type, help), OPTION_OF(kind, member), \
 		    __VA_ARGS__                                                            \
 	}
-/* One that is not stored in a member. */
+/* A value that is not stored in a member. */
 #define OPTION_CALL(letter, name, arg, custom_type, help, ...)                \
 	{                                                                     \
 		OPTION_ROW(letter, name, arg, custom_type, help), __VA_ARGS__ \
@@ -223,16 +223,16 @@ extern const struct option_type option_flag, option_set, option_bit, option_numb
     option_word_text, option_words, option_words_text, option_text, option_command, option_file,
     option_directory, option_files, option_directories, option_allocator, option_allocators;
 
-/* --memory SIZE: of every command that reads files. */
+/* --memory SIZE, for every command that reads files. */
 extern const struct option_row option_memory[];
-/* --color WHEN, --no-pager: of every command that prints for people. */
+/* --color WHEN, --no-pager, for every command that prints for people. */
 extern const struct option_row option_terminal[];
 
 /* ---- values ---- */
 
 /*
- * Takes arg (NULL: none was given) as the value of a row, into the struct at `options`.
- * 0, or -EINVAL with *err.
+ * Takes arg (NULL if none was given) as the value of a row, into the struct at `options`.  0, or
+ * -EINVAL with *err.
  */
 int option_take(const struct option_row *row, const char *arg, void *options, struct error *err);
 

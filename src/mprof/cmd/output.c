@@ -12,7 +12,7 @@
 
 #define HEAD 4096
 
-/* Pictures and pages name their maker near their beginning. */
+/* Did mprof make the file?  Pictures and pages name their maker near their beginning. */
 static bool made_here(const char *path)
 {
 	char head[HEAD];
@@ -20,7 +20,7 @@ static bool made_here(const char *path)
 	ssize_t n;
 
 	if (fd < 0)
-		return true; /* there is none */
+		return true; /* there is no file */
 	n = read(fd, head, sizeof(head));
 	close(fd);
 	return n > 0 && memmem(head, (size_t)n, "mprof", 5);

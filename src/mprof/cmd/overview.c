@@ -11,7 +11,7 @@
 #include "../util/alloc.h"
 #include "progress.h"
 
-/* Why the missing programs could not be recorded, according to their files now. */
+/* Finds why the missing programs could not be recorded, according to their files now. */
 static void explain_missing(struct tree *r)
 {
 	struct program program;
@@ -37,7 +37,7 @@ static void explain_owns(struct tree *r)
 	}
 }
 
-/* Global variables are memory that no call requested. */
+/* Looks for global variables, which are memory that no call requested. */
 static void explain_outside(struct outside *o, const struct tree *r)
 {
 	const struct tree_process *p = o->process ? tree_find(r, o->process) : NULL;

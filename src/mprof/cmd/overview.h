@@ -5,7 +5,7 @@
 #include "../print/print_totals.h"
 #include "../profile/findings.h"
 
-/* Why programs and objects were not recorded, according to the files on this machine. */
+/* Finds why programs and objects were not recorded, according to the files on this machine. */
 void overview_explain(struct tree *r);
 
 /* Findings of an analysis of t, with their explanations; look as in findings_make.  The caller
@@ -15,8 +15,8 @@ int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 		      struct error *err);
 
 /*
- * Makes the analysis, gives it to `then`, and releases it; brief: without what the first
- * screen of a report does not print.  What `then` said, or -errno.
+ * Makes the analysis, passes it to `then`, and releases it; brief: omits what the first screen of a
+ * report does not print.  Returns the result of `then`, or -errno.
  */
 int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 		  int (*then)(void *context, const struct analysis *a, struct error *err),

@@ -179,7 +179,7 @@ void playback_source_release(struct playback_source *s)
 
 /* ---- for players ---- */
 
-/* For names of sites: the trace that it names, if that is unchanged. */
+/* Returns the trace that the file names, for names of sites, if that is unchanged. */
 static struct trace *source_of(const struct playfile *p)
 {
 	const struct mprof_playback_header *h = playfile_header(p);
@@ -216,7 +216,7 @@ static int open_compiled(struct playback_input *in, const char *path,
 		source.trace = NULL;
 	}
 	playback_source_release(&source);
-	/* Under this name another process of ours can open it while we have it open. */
+	/* Another process of ours can open it by this name while we have it open. */
 	snprintf(in->text, sizeof(in->text), "/proc/%d/fd/%d", (int)getpid(), in->fd);
 	in->path = in->text;
 	return STATUS_OK;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * playback_input.h - what `mprof sort`, `replay`, `image`, `movie` and `compare`
- * are given: a trace, a playback file, or another tool's record, recognised by its content.
- * Anything but a playback file is compiled, except in `sort` to a temporary file, which has no name
- * and so disappears with this process, however it ends.
+ * playback_input.h - the input of `mprof sort`, `replay`, `image`, `movie` and `compare`: a trace,
+ * a playback file, or another tool's record, recognised by its content. Anything but a playback
+ * file is compiled, except in `sort` to a temporary file, which has no name and so disappears with
+ * this process, however it ends.
  *
  * Errors are printed; the return value is the exit status.
  */
@@ -20,18 +20,18 @@
 #include "option.h"
 
 struct playback_options {
-	uint32_t process; /* number, COMPILE_ALL, or 0: the one with most calls */
-	const struct compile_change *change; /* not of a file that is compiled already */
+	uint32_t process; /* number, COMPILE_ALL, or 0 = the one with most calls */
+	const struct compile_change *change; /* not for a file that is already compiled */
 	bool quiet;			     /* do not report what was left out or repaired */
 };
 
-/* A process by its number in the run, or "all": a uint32_t, COMPILE_ALL for these. */
+/* A process by its number in the run, or "all": a uint32_t, COMPILE_ALL for all. */
 extern const struct option_type option_process_or_all;
 
 struct playback_input {
 	const char *path; /* of the playback file, for a runner; valid until close */
 	struct playfile *file;
-	struct trace *trace; /* what it was made from, for names of sites; NULL: not there */
+	struct trace *trace; /* the trace that it was made from, for names of sites, or NULL */
 	/* private */
 	char text[64];
 	int fd;
@@ -44,15 +44,15 @@ void playback_input_close(struct playback_input *in);
 
 /* ---- for `mprof sort` ---- */
 
-/* What was compiled from. */
+/* The input of the compiler. */
 struct playback_source {
-	struct trace *trace;	       /* NULL: another tool's record */
+	struct trace *trace;	       /* NULL for another tool's record */
 	struct trace_program *process; /* of a trace with several programs: most calls first */
 	size_t processes;
-	const struct trace_program *chosen; /* one of them; NULL: all, or there is one only */
+	const struct trace_program *chosen; /* one of them; NULL = all, or the only one */
 };
 
-/* Compiles path to out, or, if that is NULL, to fd; the source is released on errors. */
+/* Compiles path to out or, if that is NULL, to fd; releases the source on errors. */
 int playback_compile(const char *path, const char *out, int fd, const struct playback_options *o,
 		     struct playback_source *source, struct mprof_play_summary *sum);
 void playback_source_release(struct playback_source *s);

@@ -47,7 +47,7 @@ static int take_temporary(const struct option_row *row, const char *arg, void *t
 	return 0;
 }
 
-/* Nothing began before the start: a range from 0 leaves out nothing. */
+/* Nothing began before the start, so a range from 0 leaves out nothing. */
 static int take_period(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
 	uint64_t range[2];
@@ -167,7 +167,7 @@ void profile_cli_release(struct profile_cli *c)
 
 #define REMARKS 3u
 
-/* Stripped objects: one line, with the remedy. */
+/* Reports stripped objects in one line, with the remedy. */
 static void tell_stripped(const struct profile *p, const struct sym_remark *const *remark, size_t n)
 {
 	char list[512] = "";
@@ -207,7 +207,7 @@ static void tell(const struct profile *p, const struct sym_remark *const *remark
 		cmd_warn("and %zu more objects have no names", others - REMARKS);
 }
 
-/* Of these modules; NULL: of all. */
+/* Prints remarks about these modules; NULL = all. */
 static void tell_remarks(const struct profile *p, const char *const *module, size_t modules)
 {
 	const struct sym_remark *all, **some;

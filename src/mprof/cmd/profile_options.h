@@ -14,19 +14,19 @@
 
 struct profile_cli {
 	struct profile_options options;
-	const char *filter; /* an option that was given and says which blocks count; NULL */
+	const char *filter; /* an option that was given and selects blocks; may be NULL */
 };
 
 extern const struct option_row option_profile[];
-/* Instead of it, with the same input: only the options for names. */
+/* Used instead of it, with the same input: only the options for names. */
 extern const struct option_row option_names[];
 
 void profile_cli_init(struct profile_cli *c);
 void profile_cli_release(struct profile_cli *c);
 
 /*
- * For stderr: the most important objects without names; or only those whose last path component is
- * one of n modules.
+ * Prints on stderr the most important objects without names; or only those whose last path
+ * component is one of n modules.
  */
 void profile_tell_remarks(const struct profile *p);
 /* Says that figures are estimates, if they are. */

@@ -15,9 +15,9 @@ struct progress {
 	bool shown;
 };
 
-/* True if the line would be visible. */
+/* Returns true if the line would be visible. */
 bool progress_begin(struct progress *g);
-/* Whether to write the line now. */
+/* Should the line be written now? */
 bool progress_due(struct progress *g);
 /* Removes the line. */
 void progress_done(struct progress *g);
@@ -25,8 +25,8 @@ void progress_done(struct progress *g);
 typedef void progress_fn(void *context, const struct walk *w);
 
 /*
- * Begins. Returns the function to call during a walk, with g as its context; NULL if it would not
- * be visible.
+ * Begins, and returns the function to call during a walk, with g as its context; NULL if the line
+ * would not be visible.
  */
 progress_fn *progress_start(struct progress *g);
 /* Callback for runs, with g as its context; shown immediately, because a run takes a while. */

@@ -28,9 +28,9 @@ struct options {
 	char **argv;
 };
 
-#define LAST_LEAST (64u << 10) /* at least: a slot */
+#define LAST_LEAST (64u << 10) /* no less than a slot */
 
-/* Only the last calls of a run. A number with a unit of time is a time. */
+/* Keeps only the last calls of a run.  A number with a unit of time is a time. */
 static int take_last(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
 	struct run_keys *keys = to;
@@ -51,7 +51,7 @@ static int take_last(const struct option_row *row, const char *arg, void *to, st
 }
 
 #define BUDGET_MOST  (1ull << 40)
-#define BUDGET_LEAST (1u << 20) /* at least: the header, slots and the first totals */
+#define BUDGET_LEAST (1u << 20) /* no less than the header, slots and the first totals */
 
 static int take_budget(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
@@ -161,7 +161,7 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	       run_messages_allocator(plan, o->allocator);
 }
 
-/* False when its events have not been counted. */
+/* Returns false if its events have not been counted. */
 static bool compress(const char *path, unsigned form, struct event_count *event_count)
 {
 	int level = form & RECORD_BEST ? COMPACT_LEVEL_BEST : COMPACT_LEVEL_DEFAULT;
@@ -200,7 +200,7 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 	return true;
 }
 
-/* One line: what is in it, and what to do with it. */
+/* Prints one line: the contents, and what to do with the file. */
 static void tell(const struct event_count *t, const char *path)
 {
 	if (t->damaged)

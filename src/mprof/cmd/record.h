@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/*
- * record.h - what `mprof record` and `mprof test` do when the trace exists.
- */
+/* record.h - finishes a trace for `mprof record` and `mprof test`. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +8,7 @@
 
 struct event_count;
 
-/* 0: compressed, times accurate to 1 us. */
+/* 0 = compressed, times accurate to 1 us. */
 #define RECORD_EXACT 1u /* exact times */
 #define RECORD_BEST  2u /* smaller, for more time */
 #define RECORD_PLAIN 4u /* not compressed */

@@ -14,17 +14,17 @@
 /*
  * The recorder sampled from time to time which pages are resident, and a trace has separate frames
  * for that. Between frames without this information they would flicker, so this sink drops them.
- * *film must live as long as it.
+ * *film must outlive it.
  */
 struct place_sink recorded_movie_sink(struct place_sink *film);
 
 struct recorded_movie {
 	const char *title;     /* the program's command line */
 	uint32_t process;      /* its number in the run */
-	struct profile *names; /* of the trace; NULL: sites are numbers */
-	unsigned frames;       /* and one at the peak */
-	uint64_t limit;	       /* bytes of the data, which say what was left out to stay below it */
-	struct place_plan plan; /* its progress and cancel; the others are set here */
+	struct profile *names; /* of the trace; NULL = sites are numbers */
+	unsigned frames;       /* and one more at the peak */
+	uint64_t limit; /* bytes of the data, which say what was left out to stay below the limit */
+	struct place_plan plan; /* its progress and cancel are used; the others are set here */
 };
 
 /* The data of one movie (src/web/README.md) as JSON.  0 or -errno; nothing is written then. */

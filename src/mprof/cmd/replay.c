@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* replay.c - `mprof replay`: what a program's calls cost on other allocators. */
+/* replay.c - `mprof replay`: finds what a program's calls cost on other allocators. */
 #include <stdbool.h>
 #include <stdio.h>
 

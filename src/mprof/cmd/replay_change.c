@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* replay_change.c - `mprof replay LOG --drop-site F ...`: what a change would save. */
+/* replay_change.c - `mprof replay LOG --drop-site F ...`: finds what a change would save. */
 #include "replay_change.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static int check_rules(struct both *b, const struct change_cli *c)
 	return STATUS_OK;
 }
 
-/* The trace, which has the functions. */
+/* Opens the trace, which has the functions. */
 static int open_as_it_is(struct both *b, const char *path, uint32_t process)
 {
 	const struct playback_options o = { .process = process };
@@ -197,7 +197,7 @@ static void print(const struct change_answer *a, bool as_json)
 	change_text(a, stdout);
 }
 
-/* Without a list, on the allocator that nearly every program has. */
+/* Without a list, uses the allocator that nearly every program has. */
 static int choose_variants(struct variants *vs, const struct replay_cli *cli, struct error *err)
 {
 	size_t i;
@@ -249,7 +249,7 @@ static int play_both(const char *path, const struct both *b, const struct change
 	return played ? STATUS_OK : STATUS_FOUND;
 }
 
-/* Which option was it? */
+/* Returns the option of a rule. */
 static struct text option_of(const struct change_rule *r)
 {
 	struct text t;
@@ -259,7 +259,7 @@ static struct text option_of(const struct change_rule *r)
 	return t;
 }
 
-/* Every block was too large for its chunk, or aligned. */
+/* Reports that every block was too large for its chunk, or aligned. */
 static int none_fits(const struct change_rule *r)
 {
 	uint64_t chunk = r->chunk;

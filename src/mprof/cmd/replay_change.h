@@ -15,9 +15,10 @@ struct change_cli {
 	size_t rules;
 };
 
-/* Of a struct change_cli. */
+/* Options in a struct change_cli. */
 extern const struct option_row option_change[];
 
-/* Plays path as it is and changed, and prints the answer; the exit status. */
+/* Plays the recorded and the changed calls of path, and prints the answer; returns the exit
+ * status. */
 int change_run(const char *path, struct change_cli *c, struct replay_cli *cli, bool as_json);
 void change_cli_release(struct change_cli *c);

@@ -11,7 +11,7 @@
 #include "../util/ranges.h"
 #include "playback_input.h"
 
-/* The list, its settings, and what --quick leaves open. */
+/* Parses the list and its settings, and sets what --quick leaves open. */
 int replay_cli_finish(struct replay_cli *c, struct error *err)
 {
 	size_t i;

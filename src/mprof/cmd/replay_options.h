@@ -17,14 +17,14 @@
 struct replay_cli {
 	struct runs_plan plan; /* without playback and head */
 	struct variants variants;
-	const char *const *allocators, *const *sets; /* NULL: none */
+	const char *const *allocators, *const *sets; /* NULL if none */
 	uint32_t process;
 	bool clear, quick, no_heaps;
 	bool reps_said, drain_said;
 };
 
 extern const struct option_row option_replay[];
-/* After the options were taken.  0, or -errno with *err. */
+/* Call it after the options were taken.  0, or -errno with *err. */
 int replay_cli_finish(struct replay_cli *c, struct error *err);
 
 void replay_cli_init(struct replay_cli *c);

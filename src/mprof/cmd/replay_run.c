@@ -12,7 +12,7 @@
 #include "cmd.h"
 #include "progress.h"
 
-/* Only the trace knows. */
+/* Returns the allocator of the recording, which only the trace knows. */
 static const char *recorded_under(const struct playback_input *in)
 {
 	const struct trace_fact *f =
@@ -36,7 +36,7 @@ static void add_used(struct replay_cli *cli, const char *used)
 		vs->v[vs->n - 1].clear = cli->clear;
 }
 
-/* The settings that the runs inherit. */
+/* Finds the settings that the runs inherit. */
 static void find_inherited(struct replay_answer *a, bool clear)
 {
 	size_t room = 0, i;

@@ -20,13 +20,14 @@ struct replay_run {
 };
 
 /*
- * Opens the input and plays it.  Prints what is wrong; returns the exit status.
- * cli must live as long as the run.  replay_run_release() in any case.
+ * Opens the input and plays it.  Prints what is wrong; returns the exit status. cli must outlive
+ * the run.  Call replay_run_release() in any case.
  */
 int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *cli);
-/* How its memory was measured, for another analysis of block placement. */
+/* Returns how its memory was measured, for another analysis of block placement. */
 struct place_plan replay_run_plan(const struct replay_run *r, const struct replay_cli *cli);
 void replay_run_release(struct replay_run *r);
 
-/* The exit status of a command: STATUS_OK, or STATUS_FOUND when no allocator could be played. */
+/* Returns the exit status of a command: STATUS_OK, or STATUS_FOUND if no allocator could be
+ * played. */
 int replay_run_status(const struct replay_run *r);

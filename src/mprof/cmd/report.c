@@ -31,9 +31,9 @@ struct options {
 	struct report_options report;
 	struct report_view view; /* view.view is NULL for the overview */
 	struct profile_cli cli;
-	char *newest;		 /* the trace, when none was named */
-	const char *of_views;	 /* an option that only views have */
-	struct report_html html; /* path: write the page here; NULL */
+	char *newest;		 /* the trace, if none was named */
+	const char *of_views;	 /* an option that was given and that only views have */
+	struct report_html html; /* path: write the page here; may be NULL */
 };
 
 #define OPTIONS	 struct options
@@ -79,7 +79,7 @@ static bool is_file(const char *path)
 	return !stat(path, &st);
 }
 
-/* The newest trace here, where none was named. */
+/* Takes the newest trace here, if none was named. */
 static int take_newest(struct options *o, const struct view *v, struct error *err)
 {
 	o->newest = export_newest();
@@ -94,7 +94,7 @@ static int take_newest(struct options *o, const struct view *v, struct error *er
 	return 0;
 }
 
-/* What the view takes before the traces. */
+/* Takes the view's argument, which precedes the traces. */
 static int take_argument(struct options *o, const struct view *v, struct error *err)
 {
 	char **word = o->word.item;
@@ -107,7 +107,8 @@ static int take_argument(struct options *o, const struct view *v, struct error *
 	return 0;
 }
 
-/* The first word is a view, unless it is all there is and a file of that name exists. */
+/* Finds the view: the first word is one, unless it is the only word and a file of that name
+ * exists. */
 static int find_view(struct options *o, struct error *err)
 {
 	const char *word = o->word.count ? o->word.item[0] : "";
@@ -279,7 +280,7 @@ static int report(struct options *o)
 	return status;
 }
 
-/* argv as of a command; analyses: below the first screen, those of mprof -t. */
+/* argv as for a command; analyses: adds those of mprof -t below the first screen. */
 static int run(int argc, char **argv, bool analyses)
 {
 	struct options o = { .view = { .request = { .min_percent = 1 } } };

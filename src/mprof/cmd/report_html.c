@@ -21,7 +21,7 @@
 #include "progress.h"
 #include "recorded_movie.h"
 
-#define SERVED_NODES 4000000u /* of a page that is not kept */
+#define SERVED_NODES 4000000u /* of a page that is not written to a file */
 #define HEAP_FRAMES  100
 #define PARTS_MOST   4096	/* threads or processes that are listed */
 #define HEAP_LIMIT   (4u << 20) /* bytes */
@@ -36,10 +36,10 @@ struct making {
 	FILE *out;
 	struct html_sources *sources;
 	bool heap_map;
-	const struct report_served *served; /* NULL: the page is a file */
+	const struct report_served *served; /* NULL if the page is a file */
 };
 
-/* The process with most calls; 0: none has any. */
+/* Returns the process with most calls; 0 if none has any. */
 static uint32_t busiest(const struct analysis *a)
 {
 	const struct totals_process *t = a->totals.process.item;
@@ -51,7 +51,7 @@ static uint32_t busiest(const struct analysis *a)
 	return a->totals.process.count ? t[best].number : 0;
 }
 
-/* The map of one heap.  A page without it is worth a warning, not a failure. */
+/* Takes the map of one heap.  If that fails, the page is worth a warning, not a failure. */
 static void take_heap(const struct making *m, struct profile *p, struct html_report *page,
 		      struct blob *heap)
 {
@@ -213,7 +213,7 @@ int report_page(struct trace *t, const struct profile_options *options, FILE *ou
 
 /* ---- of a profile ---- */
 
-/* The steps of its largest process; without any, its peak and end. */
+/* Uses the steps of its largest process; without any, its peak and end. */
 static void course_points(struct cells *c, const struct print_totals *t)
 {
 	const struct course *course = t->course;
@@ -249,7 +249,7 @@ static void course_points(struct cells *c, const struct print_totals *t)
 		c->point[i].ticks = (uint64_t)(c->point[i].ns > 0 ? c->point[i].ns : 0);
 }
 
-/* What each thread or process allocated, as in the view; NULL: there are too many. */
+/* Returns what each thread or process allocated, as in the view; NULL if there are too many. */
 static json *rows_by(enum profile_by by, const char *path, const struct profile_options *options)
 {
 	struct profile_options o = *options;

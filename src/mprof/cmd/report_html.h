@@ -19,35 +19,35 @@ struct report_html {
 	const char *path;
 	bool open;
 	bool sources;		       /* embed them */
-	bool no_heap_map;	       /* leave it out: it takes a walk of its own */
+	bool no_heap_map;	       /* leave out the map of the heap, which takes another walk */
 	const char *const *source_dir; /* ends with NULL; may be NULL */
 };
 int report_html(struct trace *t, const struct profile_options *options,
 		const struct report_html *html, struct error *err);
 
-/* The same of a profile. */
+/* The same for a profile. */
 int report_html_totals(const struct print_totals *totals, const struct profile_options *options,
 		       const struct report_html *html, struct error *err);
 
-/* What `mprof view` adds to a page. */
+/* Additions of `mprof view` to a page. */
 struct report_served {
-	struct html_map *map;	     /* filled, the caller's to release */
-	struct snapshots *snapshots; /* the same; of the whole trace */
+	struct html_map *map;	     /* is filled; the caller releases it */
+	struct snapshots *snapshots; /* likewise; for the whole trace */
 	json *traces; /* names of all traces that it serves, if there are several; else NULL */
 	size_t index;
 	uint64_t *events; /* filled: of the trace; not for a profile */
 };
 
-/* Only the page.  The files that it names are added to `sources`.  heap_map: draw it into the
+/* Writes only the page.  Adds the files that it names to `sources`.  heap_map: draw it into the
  * page.  served: NULL for a file. */
 int report_page(struct trace *t, const struct profile_options *options, FILE *out,
 		struct html_sources *sources, bool heap_map, const struct report_served *served,
 		struct error *err);
 
-/* The page of a profile. */
+/* Writes the page of a profile. */
 int report_page_totals(const struct print_totals *totals, const struct profile_options *options,
 		       FILE *out, struct html_sources *sources, const struct report_served *served,
 		       struct error *err);
 
-/* By xdg-open; false: it cannot be shown here. */
+/* Opens it by xdg-open; false if it cannot be shown here. */
 bool browser_show(const char *address);

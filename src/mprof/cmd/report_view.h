@@ -15,8 +15,8 @@ struct report_view {
 	struct when at;
 };
 
-/* Why the view does not support --at; NULL: it does, or --at was not given. */
+/* Returns why the view does not support --at; NULL if it does, or if --at was not given. */
 const char *report_view_moment(const struct report_view *v);
 
-/* Reads the trace and prints the view; the exit status. */
+/* Reads the trace and prints the view; returns the exit status. */
 int report_view(struct report_view *v, struct trace *t);

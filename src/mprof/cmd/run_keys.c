@@ -228,7 +228,7 @@ void run_keys_release(struct run_keys *k)
 	free((void *)k->wrap_prefix);
 }
 
-/* Keys that have no option of their own. */
+/* Sets keys that have no separate option. */
 static int set_texts(struct conf *conf, const struct run_keys *k, struct error *err)
 {
 	int ret = k->preset ? settings_preset(conf, k->preset, err) : 0;

@@ -11,7 +11,7 @@
 struct run_keys {
 	uint64_t number[CONF_KEYS];
 	bool given[CONF_KEYS];
-	const char *word[CONF_KEYS]; /* NULL: not given */
+	const char *word[CONF_KEYS]; /* NULL if not given */
 	const char *preset, *config, *const *set, *const *wrap, *const *wrap_prefix;
 	bool show, quiet;
 };
@@ -53,14 +53,15 @@ extern const struct option_row option_run_settings[];
 
 /*
  * Sets those that were given: the preset, then the configuration file, --set, the other options.
- * mode and path NULL: not given.  False after a message.
+ * mode and path may be NULL.  False after a message.
  */
 bool run_keys_set(struct run_plan *plan, const struct run_keys *keys, const char *mode,
 		  enum conf_key file, const char *path);
-/* One of them was given. */
+/* Was any of them given? */
 bool run_keys_given(const struct run_keys *keys);
 void run_keys_release(struct run_keys *keys);
 
-/* From usage.check, whose usage.missing is NULL: a program is needed unless settings are shown. */
+/* Called by usage.check, whose usage.missing is NULL: a program is needed unless settings are
+ * shown. */
 int run_keys_check(const struct run_keys *keys, char *const *argv, const char *missing,
 		   struct error *err);

@@ -89,7 +89,7 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	       keeps_totals(&plan->conf) && run_messages_allocator(plan, o->allocator);
 }
 
-/* One line: what is in it, and what to do with it. */
+/* Prints one line: the contents, and what to do with the file. */
 static void tell(const char *path)
 {
 	struct site_lanes lanes;

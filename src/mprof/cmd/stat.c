@@ -30,7 +30,7 @@
 #define RUNS_MAX      1000
 #define THREADS_SHOWN 10
 
-/* How answers begin, so that they can be recognised. */
+/* The beginnings of answers, by which they are recognised. */
 #define ANSWER_TEXT "Calls to the allocator by"
 #define ANSWER_JSON "{ \"command\": ["
 
@@ -75,7 +75,7 @@ static const struct usage usage = {
 	.check = check,
 };
 
-/* The sums over all runs; counts and result are those of the last one. */
+/* Sums over all runs; counts and result are from the last one. */
 struct stat {
 	struct spread calls[MPROF_FN_MAX], bytes[MPROF_FN_MAX], failed[MPROF_FN_MAX];
 	struct spread total, wall, user, system, rss, minor, major, voluntary, involuntary;
@@ -112,7 +112,7 @@ static void add_run(struct stat *s)
 	s->runs++;
 }
 
-/* "  ( +- 1.25% )", and nothing when there was one run. */
+/* Prints "  ( +- 1.25% )", or nothing after one run. */
 static void print_spread(FILE *out, const struct spread *s)
 {
 	if (s->n > 1)
@@ -120,7 +120,7 @@ static void print_spread(FILE *out, const struct spread *s)
 	fputc('\n', out);
 }
 
-/* The mean, in seconds of CPU per second. */
+/* Returns the mean, in seconds of CPU per second. */
 static struct text mean_text(const struct spread *s, double seconds)
 {
 	return format_count(seconds > 0 ? (uint64_t)llround(spread_mean(s) / seconds) : 0);
@@ -220,7 +220,7 @@ static void mean_calls(struct stat *s)
 
 #include "../json/stat.def"
 
-/* A fresh directory for a counts file that is not kept; NULL after a message. */
+/* Makes a new directory for a counts file that is not kept; NULL after a message. */
 static char *make_room(void)
 {
 	const char *base = getenv("TMPDIR");
@@ -236,7 +236,7 @@ static char *make_room(void)
 	return NULL;
 }
 
-/* One run into s.  STATUS_OK, or why it was refused. */
+/* Makes one run and adds it to s.  STATUS_OK, or why it was refused. */
 static int run_once(struct stat *s, const struct run_plan *plan)
 {
 	struct error err;
@@ -273,7 +273,7 @@ static int answer(struct stat *s, const struct options *o)
 	return STATUS_OK;
 }
 
-/* Before anything is started. */
+/* Checks files before anything is started. */
 static int check_files(const struct options *o, const struct run_plan *plan)
 {
 	static const struct answer_kind kind = { ANSWER_TEXT, ANSWER_JSON };
@@ -294,7 +294,7 @@ static int run_all(const struct options *o, const struct run_plan *plan)
 	int status = STATUS_OK, written;
 
 	for (i = 0; i < o->runs && !status; i++) {
-		run_undo(&s.result); /* only the last one's counts are kept */
+		run_undo(&s.result); /* only the last run's counts are kept */
 		status = run_once(&s, plan);
 		if (!status && run_messages_interrupted(&s.result))
 			break;

@@ -23,7 +23,7 @@
 #include "../util/memory.h"
 #include "../util/styled.h"
 
-#define RECORDS_PER_THREAD 100 /* room besides its calls */
+#define RECORDS_PER_THREAD 100 /* records for a thread besides its calls */
 #define CACHE_RECORDS	   100
 
 struct options {
@@ -54,11 +54,11 @@ static const struct usage usage = {
 	.missing = "no command given; for example: mprof test \"ls -l\"",
 };
 
-/* The counts, and how the counting run ended. */
+/* The counts, and how the run that counted ended. */
 struct counted {
 	struct counts counts;
 	int status;
-	bool stop; /* it is not run again */
+	bool stop; /* true if it must not run again */
 };
 
 static void say_first(const struct program *program)
@@ -73,7 +73,7 @@ static void say_second(const struct program *program)
 	run_messages_starting(program);
 }
 
-/* What one of the runs writes, with the settings of both. */
+/* Plans the file of one of the runs, with the settings of both. */
 static bool plan_run(struct run_plan *plan, char **argv, const struct run_keys *keys,
 		     const char *mode, enum conf_key file, const char *path,
 		     void (*starting)(const struct program *))
@@ -85,7 +85,7 @@ static bool plan_run(struct run_plan *plan, char **argv, const struct run_keys *
 	return good;
 }
 
-/* It should not run again. The answer is what it did until then. line: a shell ran it. */
+/* Should it not run again?  Then the answer is what it did until then.  line: a shell ran it. */
 static bool stops(const struct run_result *r, const struct counts *counts, bool line)
 {
 	if (line && run_status(r) == STATUS_NOT_FOUND) {
@@ -142,7 +142,8 @@ static void say_status(char *text, size_t size, int status)
 		snprintf(text, size, "ended with status %d", WEXITSTATUS(status));
 }
 
-/* By more than a tenth.  Less is usual: addresses and times differ from run to run. */
+/* Do they differ by more than a tenth?  Less is usual: addresses and times differ from run to
+ * run. */
 static bool differ(uint64_t a, uint64_t b)
 {
 	return (a > b ? a - b : b - a) > (a > b ? a : b) / 10;
@@ -190,7 +191,7 @@ static void put_run(const char *which, uint64_t calls, uint64_t bytes, uint64_t 
 	       format_bytes(bytes).s, format_many(processes, "process", "processes").s);
 }
 
-/* Before the report, which is about the second run only. */
+/* Called before the report, which describes only the second run. */
 static void compare(const struct counted *counted, const struct run_result *r,
 		    const struct event_count *event_count, char **argv, bool line)
 {
@@ -263,7 +264,7 @@ static int record(const struct counted *counted, char **argv, bool line,
 	return status;
 }
 
-/* Both files, before anything is started. */
+/* Checks both files before anything is started. */
 static int check_files(char **argv, const struct run_keys *keys, const char *counts,
 		       const char *log)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * usage.c - what --help prints, and the rows that manual pages and completions are made of.
+ * usage.c - prints --help, and the rows from which manual pages and completions are made.
  *
  * The help of a command fits on two screens (HELP_LINES).  If not all options fit, the last groups
  * are listed by name only.
@@ -37,11 +37,11 @@ static const struct {
 #undef MPROF_EXAMPLE
 };
 
-/* All rows of a command, those of included tables in their place. */
+/* All rows of a command, including those of other tables in their place. */
 struct rows {
 	struct {
 		const struct option_row *option;
-		size_t at; /* of its OPTIONS in the struct of the command's */
+		size_t at; /* offset of its OPTIONS in the command's struct */
 	} row[ROWS_MOST];
 	size_t n;
 };
@@ -82,7 +82,7 @@ static size_t words_until(const char *s, size_t room)
 	return i ? i : room;
 }
 
-/* Text from column `at`; further lines begin at column `indent`. */
+/* Prints text from column `at`; further lines begin at column `indent`. */
 static void wrap(FILE *out, const char *s, size_t at, size_t indent)
 {
 	size_t n;
@@ -99,7 +99,7 @@ static void wrap(FILE *out, const char *s, size_t at, size_t indent)
 	}
 }
 
-/* "a, b or c". */
+/* Puts "a, b or c". */
 static size_t put_words_or(char *to, size_t room, const char *const *words, const char *comma,
 			   const char *last)
 {
@@ -114,7 +114,7 @@ static size_t put_words_or(char *to, size_t room, const char *const *words, cons
 	return n;
 }
 
-/* Of the value, as help names it: "N", "keep|clear"; "" if there is none. */
+/* Returns the name of the value for help: "N", "keep|clear"; "" if there is none. */
 static const char *option_arg(char *to, size_t room, const struct option_row *o)
 {
 	if (!o->arg || strcmp(o->arg, OPTION_EITHER))
@@ -134,7 +134,7 @@ static void option_left(char *to, size_t room, const struct option_row *o)
 		 option_arg(arg, sizeof(arg), o), o->arg ? close : "");
 }
 
-/* The help with the words of the row in place of %s. */
+/* Puts the help, with the words of the row in place of %s. */
 static void option_help(char *to, size_t room, const struct option_row *o)
 {
 	const char *at = o->words ? strstr(o->help, "%s") : NULL;
@@ -161,7 +161,7 @@ static void print_option(FILE *out, const struct option_row *o)
 	wrap(out, help, (size_t)n, COLUMN);
 }
 
-/* Names only, of one group: "Names: --names, --rewrite ...". */
+/* Puts only the names of one group: "Names: --names, --rewrite ...". */
 static size_t help_names(FILE *out, const struct rows *r, size_t i, const char *title)
 {
 	char *line = NULL;
@@ -177,7 +177,7 @@ static size_t help_names(FILE *out, const struct rows *r, size_t i, const char *
 	return i;
 }
 
-/* Groups from row number `names` on by name only. */
+/* Prints groups from row number `names` on by name only. */
 static void help_options(FILE *out, const struct rows *r, size_t names)
 {
 	bool brief = false;
@@ -277,7 +277,7 @@ static void help(FILE *out, const char *name, const struct usage *u, const struc
 	char *text;
 	bool fits = false;
 
-	/* One group less in full at a time, from the last one back, until it fits. */
+	/* Print one group less in full at a time, from the last one back, until it fits. */
 	for (names = rows->n; !fits; names--) {
 		if (names && names < rows->n && rows->row[names].option->name)
 			continue;
@@ -354,8 +354,8 @@ struct parsing {
 	struct error err;
 };
 
-/* What getopt_long() returns for an option without a letter, and for each --name: KEYS + its row.
- */
+/* The values of getopt_long() for an option without a letter, and for each --name: KEYS + its
+ * row. */
 enum { KEYS = 256, HELP = KEYS + ROWS_MOST, USAGE };
 
 static const struct option_row *row_of(const struct rows *rows, int key, size_t *at)
@@ -397,7 +397,7 @@ static void getopt_rows(const struct rows *rows, struct option *to, char *letter
 	strcpy(letters, "h");
 }
 
-/* "unknown option '--formt': did you mean '--format'?"; word: as it was given, without a value. */
+/* Reports "unknown option '--formt': did you mean '--format'?"; word: as given, without a value. */
 static int unknown_option(struct parsing *p, const char *name, const char *word)
 {
 	const size_t n = strlen(word);
@@ -442,7 +442,7 @@ static int missing_value(struct parsing *p, const struct option_row *o)
 		    o->example ? o->example : "");
 }
 
-/* What getopt_long() did not accept: ':' or '?', and optopt. */
+/* Reports what getopt_long() did not accept: ':' or '?', and optopt. */
 static int refuse(struct parsing *p, int key, char **argv)
 {
 	const char *given = argv[optind - 1];
@@ -466,7 +466,7 @@ static int refuse(struct parsing *p, int key, char **argv)
 	return unknown_option(p, argv[0], word);
 }
 
-/* The arguments after the options. */
+/* Takes the arguments after the options. */
 static int take_arguments(struct parsing *p, int argc, char **argv)
 {
 	const struct usage *u = p->usage;

@@ -11,7 +11,7 @@
 
 /* The arguments other than options. */
 struct arguments {
-	char **item; /* in argv */
+	char **item; /* a part of argv */
 	size_t count;
 };
 
@@ -26,12 +26,12 @@ struct usage {
 	const struct option_row *options;
 	const char *args;    /* in usage lines; a line for each form */
 	const char *doc;     /* what the command does; further text after \v */
-	char *(*more)(void); /* text after the options, to be freed; NULL: none */
-	const char *brief;   /* the help lists options from this title on by name only; NULL: if
-			      * they do not fit */
+	char *(*more)(void); /* returns text after the options, to be freed; may be NULL */
+	const char *brief; /* the help lists options from this title on by name only; NULL = only if
+			      they do not fit */
 	enum usage_words words;
-	size_t at;	     /* of the words, in the struct of the options */
-	const char *missing; /* asks for them if there are none; NULL: none are needed */
+	size_t at;	     /* offset of the words in the struct of the options */
+	const char *missing; /* says that they are missing; NULL if none are needed */
 	/*
 	 * Rules between options, and what follows from them.  0, or -errno with *err: one clear
 	 * line that names the options.
@@ -40,8 +40,8 @@ struct usage {
 };
 
 /*
- * Fills the struct of the options; argv[0] is "mprof NAME".  Ends the process after --help.
- * 0, or STATUS_USAGE after one line on stderr (STATUS_FOUND: without memory).
+ * Fills the struct of the options; argv[0] is "mprof NAME".  Ends the process after --help. 0, or
+ * STATUS_USAGE after one line on stderr (STATUS_FOUND without memory).
  */
 int usage_take(const struct usage *usage, int argc, char **argv, void *options);
 

@@ -28,7 +28,7 @@ struct options {
 	struct arguments log;
 	struct serve_options serve;
 	bool open, diff;
-	json *traces;		       /* names, if they are several */
+	json *traces;		       /* their names, if there are several */
 	const char *const *source_dir; /* ends with NULL; may be NULL */
 	struct profile_cli cli;
 };
@@ -117,8 +117,8 @@ static int make_totals_page(void *context, const struct print_totals *totals, st
 #define COPIED (4u << 20) /* bytes: a shorter trace is read fast enough */
 
 /*
- * Reading a raw trace begins at its start.  So a compressed copy answers the questions, with exact
- * times; its file has no name, so that nothing remains of it.  Without one, they take longer.
+ * Reading a raw trace begins at its start.  So queries read a compressed copy, with exact times;
+ * its file has no name, so that nothing remains of it.  Without a copy, they take longer.
  */
 static void take_copy(struct view_page *p)
 {
@@ -230,7 +230,7 @@ static int serve(struct options *o, struct view_page *page)
 	return STATUS_OK;
 }
 
-/* Threads are started with them blocked, so that only sigwait() sees them. */
+/* Blocks signals before threads start, so that only sigwait() receives them. */
 static void hold_signals(void)
 {
 	sigset_t ends;

@@ -2,12 +2,12 @@
 /*
  * view_answers.c - see view_answers.h.
  *
- * Addresses behind the token: "" or "N/" is the page of the first or N-th trace; "N/ask?..." begins
- * a question and says nothing; "N/answer?id=ID" says how far it is, or the answer;
+ * Addresses after the token: "" or "N/" is the page of the first or N-th trace; "N/ask?..." begins
+ * a query without an answer; "N/answer?id=ID" returns its progress, or the answer;
  * "N/source?file=K" is the text of the K-th source file that the page names; "N/heap?process=P" the
  * movie of a process's heap (view_heap.h).
  *
- * `lock` protects everything below it; the trace and the walk are the worker's alone.
+ * `lock` protects everything below it; only the worker uses the trace and the walk.
  */
 #include "view_answers.h"
 
@@ -30,7 +30,7 @@
 #define JSON	 "application/json"
 
 struct task {
-	uint64_t id; /* of the client; 0: none */
+	uint64_t id; /* chosen by the client; 0 = none */
 	size_t page;
 	struct window_question q;
 };
@@ -48,9 +48,9 @@ struct view_answers {
 	pthread_mutex_t lock;
 	pthread_cond_t asked;
 	struct task next, now;
-	uint64_t done; /* id of the question that `said` answers */
+	uint64_t done; /* id of the query that `said` answers */
 	char *said;
-	uint64_t events, all; /* of the walk in work */
+	uint64_t events, all; /* of the current walk */
 	bool cancel, stop;
 };
 
@@ -65,7 +65,7 @@ static void progress(void *self, const struct walk *w)
 
 #include "view_answers.def"
 
-/* The caller's; o is released. */
+/* Returns text that the caller frees; releases o. */
 static char *text_of(json *o)
 {
 	char *copy = must_strdup(json_text(o, JSON_C_TO_STRING_PLAIN));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * view_answers.h - what `mprof view` answers: pages that were made, and questions about them that
- * a thread of its own finds out from the traces.
+ * view_answers.h - the answers of `mprof view`: pages, and queries about them that a worker thread
+ * answers from the traces.
  *
- * The worker answers one question at a time and keeps no queue: a new question cancels the old one,
- * whose answer the client no longer needs.
+ * The worker answers one query at a time and has no queue: a new query cancels the old one, whose
+ * answer the client no longer needs.
  */
 #pragma once
 
@@ -14,26 +14,26 @@
 
 struct view_page {
 	const char *path; /* of the trace */
-	int copy;	  /* descriptor of a compressed copy, which has no name; 0: none */
+	int copy;	  /* descriptor of a compressed copy, which has no name; 0 = none */
 	char *html;
 	size_t bytes;
 	struct html_map map;
-	struct html_sources sources; /* the only files that are read for the page */
-	bool totals;		     /* of a profile: it answers no question about a window */
+	struct html_sources sources; /* the only files that may be read for the page */
+	bool totals;		     /* made from a profile: it answers no query about a window */
 	uint64_t events;
-	struct trace *trace;	    /* for questions: the worker's while there is one */
-	struct snapshots snapshots; /* of it */
+	struct trace *trace;	    /* for queries: only the worker uses it while there is one */
+	struct snapshots snapshots; /* of that trace */
 };
 
 struct view_answers;
 
 /*
- * pages stay the caller's, and options: what --size and similar options select, and how sites are
- * named. NULL without memory.
+ * The caller owns pages and options: the selection of --size and similar options, and the names of
+ * sites. NULL without memory.
  */
 struct view_answers *view_answers_new(struct view_page *page, size_t pages,
 				      const struct profile_options *options);
 void view_answers_free(struct view_answers *a);
 
-/* For serve_options.answer. */
+/* Implements serve_options.answer. */
 void view_answer(void *answers, const struct serve_request *r, struct serve_answer *a);

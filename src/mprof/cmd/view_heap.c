@@ -23,7 +23,7 @@
 
 struct heap_of {
 	const char *trace;
-	uint32_t process; /* 0: none */
+	uint32_t process; /* 0 = none */
 };
 
 struct view_heap {
@@ -34,7 +34,7 @@ struct view_heap {
 	pthread_mutex_t lock;
 	pthread_cond_t asked;
 	struct heap_of next, now, done;
-	char *said; /* about `done` */
+	char *said; /* result for `done` */
 	unsigned percent;
 	bool cancel, stop;
 };
@@ -53,7 +53,7 @@ static void progress(void *self, uint64_t op, uint64_t ops)
 	__atomic_store_n(&h->percent, ops ? (unsigned)(op * 100 / ops % 100) : 0, __ATOMIC_RELAXED);
 }
 
-/* The command line of a process's last program. */
+/* Returns the command line of a process's last program. */
 static struct long_text title_of(struct trace *t, uint32_t process)
 {
 	const struct trace_fact *fact, *found = NULL;

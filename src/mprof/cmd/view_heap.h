@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * view_heap.h - the heaps that a page of `mprof view` asks for: a thread of its own makes the data
- * of one movie at a time, and the last one is kept.
+ * view_heap.h - the heaps that a page of `mprof view` requests: a worker thread makes the data of
+ * one movie at a time, and the last one is kept.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 
 struct view_heap;
 
-/* names: how sites are named; must live as long.  NULL if no thread can be started. */
+/* names: how sites are named; must outlive it.  NULL if no thread can be started. */
 struct view_heap *view_heap_new(const struct profile_options *names);
 void view_heap_free(struct view_heap *h);
 
-/* "heap?process=N" of a trace: its movie, or how far it is. */
+/* Answers "heap?process=N" of a trace with its movie, or the progress. */
 void view_heap_answer(struct view_heap *h, const char *trace, const struct serve_request *r,
 		      struct serve_answer *to);

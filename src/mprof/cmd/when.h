@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * when.h - --at WHEN: a moment of a run, as report, export and image take it.
+ * when.h - --at WHEN: a moment of a run, for report, export and image.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ enum when_kind { WHEN_PEAK, WHEN_END, WHEN_CALLS, WHEN_TIME, WHEN_PERCENT };
 
 struct when {
 	enum when_kind kind;
-	const char *text; /* as it was given; NULL: it was not */
+	const char *text; /* as it was given; NULL if it was not */
 	uint64_t calls, ns;
 	double percent; /* of the calls */
 };
@@ -27,16 +27,16 @@ extern const struct option_type option_when;
 		      __VA_ARGS__)
 
 /*
- * Where a walk over the trace has to end to be at that moment; not set for the peak.  Calls are
- * those of the malloc family in all processes. Rewinds the trace. 0, or -ERANGE with err filled:
- * the run has no such time.
+ * Finds where a walk over the trace has to end to be at that moment; sets nothing for the peak.
+ * Counts calls of the malloc family in all processes.  Rewinds the trace. 0, or -ERANGE with err
+ * filled if the run has no such time.
  */
 int when_find(const struct when *w, struct trace *t, struct walk_until *until, struct error *err);
 
-/* Why blocks cannot be chosen as options ask, when the walk ends at a moment; NULL: they can. */
+/* Returns why options cannot select blocks when the walk ends at a moment; NULL if they can. */
 const char *when_unheeded(const struct profile_options *o);
 
-/* How many of `calls` come before the moment; at least 1. */
+/* Returns how many of `calls` come before the moment; at least 1. */
 uint64_t when_calls(const struct when *w, uint64_t calls);
-/* -ERANGE with err filled if the run had fewer calls. */
+/* Returns -ERANGE with err filled if the run had fewer calls. */
 int when_out_of(const struct when *w, uint64_t calls, struct error *err);

@@ -47,7 +47,7 @@ int compile_new(struct compile **out, const struct compile_options *o, struct er
 	c->time_word = MPROF_PLAY_TIME;
 	c->writer = (struct writer){ .fd = -1, .sites_fd = -1 };
 	keep_strings(c);
-	(void)compile_find_thread(c, 0); /* there always is one */
+	(void)compile_find_thread(c, 0); /* there always is at least one */
 	ret =
 	    c->change ? make_inner(c, err) : writer_open(&c->writer, o->path, o->fd, o->sites, err);
 	if (ret) {
@@ -177,7 +177,7 @@ static int finish_file(struct compile *c, struct error *err)
 	return ret;
 }
 
-/* The findings of the outer compiler belong to the file of the inner one. */
+/* Passes the findings of the outer compiler to the file of the inner one. */
 static void hand_over(struct compile *c)
 {
 	if (c->change->finish)

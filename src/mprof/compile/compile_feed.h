@@ -13,8 +13,8 @@
 #include "compile.h"
 
 /*
- * Walks `in` and compiles o->process: a number, of which image `image`, or COMPILE_ALL.
- * damage: of the input, complete after its last event; NULL: none.
+ * Walks `in` and compiles o->process: image `image` of that number, or COMPILE_ALL.  damage: of the
+ * input, complete after its last event; may be NULL.
  */
 int compile_feed(const struct walk_input *in, const struct compile_options *o, uint32_t image,
 		 const struct trace_damage *damage, struct mprof_play_summary *sum,

@@ -101,7 +101,7 @@ static int write_rest(struct writer *w, struct mprof_playback_header *h,
 	return w->error;
 }
 
-/* First under a temporary name, because only rename() replaces another file. */
+/* Uses a temporary name first, because only rename() replaces another file. */
 static int name_it(struct writer *w)
 {
 	char self[64];

@@ -7,9 +7,9 @@
 #include "../util/order.h"
 #include "compile_parts.h"
 
-#define ALIGN_MIN 8u /* below, all allocators align alike */
+#define ALIGN_MIN 8u /* below this, all allocators align alike */
 
-/* The function of an operation, which needs no EXT. */
+/* The function of each operation, for which no EXT is needed. */
 static const uint8_t own_fn[] = {
 	[MPROF_PLAY_MALLOC] = MPROF_FN_MALLOC,
 	[MPROF_PLAY_FREE] = MPROF_FN_FREE,
@@ -153,7 +153,7 @@ static void ask_hook(struct compile *c, const struct compile_call *call, uint32_
 	};
 	uint64_t tag = 0;
 
-	c->sum.calls++; /* slots rest so long */
+	c->sum.calls++; /* so that freed slots rest for this time */
 	c->change->call(c->change->self, call, had_old ? &old : NULL, begins, &tag, c->inner);
 	c->tag[slot] = tag;
 }

@@ -14,14 +14,14 @@
 #define NOBODY UINT32_MAX
 
 struct slot_state {
-	uint32_t thread; /* that touched it last */
+	uint32_t thread; /* the thread that used the slot last */
 	uint32_t generation;
 };
 
 struct lane {
-	uint64_t *word; /* BUFFER; NULL while it is empty */
+	uint64_t *word; /* BUFFER words; NULL while it is empty */
 	uint32_t words;
-	uint64_t total;	 /* dealt so far */
+	uint64_t total;	 /* words so far */
 	uint64_t offset; /* offset of the buffer in the file */
 	uint64_t time;	 /* of the last TIME word */
 };
@@ -32,7 +32,7 @@ struct dealer {
 	struct lane *lane;
 	bool writing;
 	uint32_t thread;
-	uint64_t ext, time; /* at hand: an EXT word or 0; the last TIME word */
+	uint64_t ext, time; /* pending: an EXT word or 0; the last TIME word */
 };
 
 static void lane_flush(struct dealer *d, struct lane *l)
@@ -58,7 +58,7 @@ static void deal(struct dealer *d, uint64_t word)
 	l->word[l->words++] = word;
 }
 
-/* The generation of the slot after the call. */
+/* Returns the generation of the slot after the call. */
 static uint32_t generation_after(uint32_t g, unsigned op)
 {
 	if (op == MPROF_PLAY_FREE)

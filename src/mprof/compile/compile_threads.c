@@ -51,7 +51,7 @@ struct compile_thread *compile_find_thread(struct compile *c, uint32_t number)
 	return t;
 }
 
-/* Where the forking thread of a process is kept. */
+/* Returns where the forking thread of a process is kept. */
 static uint32_t *forker_of(struct compile *c, uint32_t process)
 {
 	process = tame(process);
@@ -103,7 +103,7 @@ static bool can_create(const struct compile *c, uint32_t place)
 	return place < c->threads && c->thread[place].begun && !c->thread[place].ended;
 }
 
-/* The creator of t: the recorded one, else the thread that ran last, else any. */
+/* Finds the creator of t: the recorded one, else the thread that ran last, else any. */
 static struct compile_thread *creator_of(struct compile *c, const struct compile_thread *t)
 {
 	const uint32_t forker = *forker_of(c, t->process);

@@ -41,7 +41,8 @@ static bool may_have_touched(const struct trace *t)
 	return trace_header(t)->flags & MPROF_FILE_TOUCHED;
 }
 
-/* Its pool for exceptions is allocated by itself, so that it is in the stacks of every trace. */
+/* Did the program load libstdc++?  It allocates its pool for exceptions itself, so it is in the
+ * stacks of each such trace. */
 static bool had_libstdcxx(const struct trace *t)
 {
 	static const char prefix[] = "libstdc++.so.";
@@ -55,7 +56,7 @@ static bool had_libstdcxx(const struct trace *t)
 	return false;
 }
 
-/* The program to compile, and the fact with its arguments. */
+/* Chooses the program to compile, and the fact with its arguments. */
 static int choose(struct trace *t, struct compile_options *o, uint32_t *image,
 		  const struct trace_fact **fact, struct error *err)
 {
@@ -79,7 +80,7 @@ static int choose(struct trace *t, struct compile_options *o, uint32_t *image,
 	return ret;
 }
 
-/* There is only one. False: it is not the requested one, or unknown. */
+/* Takes the only program.  False if it is not the requested one, or unknown. */
 static bool take_single(struct trace *t, struct compile_options *o, const struct trace_fact **fact)
 {
 	const struct trace_thread *thread;

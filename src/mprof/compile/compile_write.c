@@ -50,8 +50,8 @@ int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offs
 }
 
 /*
- * The file gets its name when it is complete: until then it has none or, on file systems that need
- * one, a temporary name.
+ * Opens a file that gets its name when it is complete: until then it has none or, on file systems
+ * that need one, a temporary name.
  */
 static int open_beside(struct writer *w, const char *path, struct error *err)
 {

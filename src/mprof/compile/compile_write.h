@@ -22,30 +22,30 @@
 
 #define WRITER_WORDS (128u << 10) /* of the buffer */
 #define WRITER_SITES (64u << 10)
-#define WRITER_ROOM  16u /* words that may follow one writer_room() */
+#define WRITER_ROOM  16u /* the most words that may follow one writer_room() */
 
 struct writer {
-	int fd, sites_fd; /* sites_fd -1: no sites */
+	int fd, sites_fd; /* sites_fd is -1 without sites */
 	int error;
 	bool patched;
 	bool named;		/* `temporary` names a file that must be removed */
-	char *temporary, *path; /* NULL: only fd, the caller's */
+	char *temporary, *path; /* NULL if writing to the caller's fd */
 	uint64_t *word;		/* WRITER_WORDS */
 	uint32_t *site;		/* WRITER_SITES */
 	size_t words, sites;	/* in the buffers */
-	uint64_t flushed;	/* words that are in the file */
+	uint64_t flushed;	/* words that are already in the file */
 	uint64_t sites_flushed;
 	uint64_t check, sites_check; /* of the written parts, unless patched */
 	uint64_t end;		     /* offset of the next section */
 };
 
-/* path NULL: writes to fd.  0 or -errno with *err. */
+/* path NULL = write to fd.  0 or -errno with *err. */
 int writer_open(struct writer *w, const char *path, int fd, bool sites, struct error *err);
 
 void writer_flush(struct writer *w);
 void writer_flush_sites(struct writer *w);
 
-/* Before up to WRITER_ROOM words. */
+/* Call this before up to WRITER_ROOM words. */
 static inline void writer_room(struct writer *w)
 {
 	if (__builtin_expect(w->words + WRITER_ROOM > WRITER_WORDS, 0))
@@ -57,7 +57,7 @@ static inline void writer_put(struct writer *w, uint64_t word)
 	w->word[w->words++] = word;
 }
 
-/* The position of the next word. */
+/* Returns the position of the next word. */
 static inline uint64_t writer_position(const struct writer *w)
 {
 	return w->flushed + w->words;
@@ -74,7 +74,7 @@ static inline void writer_site(struct writer *w, uint32_t site)
 
 void writer_patch(struct writer *w, uint64_t position, uint64_t word);
 
-/* Frees; removes the file unless writer_finish() succeeded. */
+/* Frees w; removes the file unless writer_finish() succeeded. */
 void writer_release(struct writer *w);
 
 /* ---- the rest of the file ---- */
@@ -83,11 +83,12 @@ int writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t off
 /* Reads exactly `bytes` from fd; a short read is -EIO. */
 int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offset);
 
-/* compile_streams.c: the THREAD streams, made from ORDER.  thread[].words and offset are filled. */
+/* compile_streams.c: writes the THREAD streams, made from ORDER; fills in thread[].words and
+ * offset. */
 int streams_write(struct writer *w, struct mprof_playback_header *h,
 		  struct mprof_play_thread *thread);
 
-/* compile_finish.c: everything behind ORDER; fills the sections of h and writes it.  Says what
- * failed. */
+/* compile_finish.c: writes all that follows ORDER, fills in the sections of h and writes it.
+ * *err says what failed. */
 int writer_finish(struct writer *w, struct mprof_playback_header *h,
 		  struct mprof_play_thread *thread, struct error *err);

@@ -13,7 +13,7 @@
 
 struct finder {
 	struct walk *walk;
-	struct array process; /* struct trace_program, by index of the heap: its present one */
+	struct array process; /* struct trace_program by index of the heap: the present one */
 	struct array done;    /* struct trace_program */
 };
 
@@ -57,7 +57,7 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
-/* That of the first program of a process; a program after exec has its own. */
+/* Returns the fact of the first program of a process; a program after exec has its own. */
 static const struct trace_fact *first_fact(const struct walk_input *in, uint32_t process)
 {
 	const struct trace_fact *f = in->facts;
@@ -69,7 +69,7 @@ static const struct trace_fact *first_fact(const struct walk_input *in, uint32_t
 	return NULL;
 }
 
-/* Blocks that are live at an exec are not freed. */
+/* Ends a program; blocks that are live at an exec are not freed. */
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {

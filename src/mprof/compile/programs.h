@@ -26,27 +26,28 @@ struct trace_program {
 	uint32_t image;
 	uint64_t calls;
 	uint64_t ops, peak_bytes, peak_op;
-	uint64_t first_ticks, last_ticks; /* of its events */
-	uint64_t end_ticks;		  /* of the exec that ended it; UINT64_MAX: none */
-	const char *exe;		  /* its base name; "": unknown */
-	const struct trace_fact *fact;	  /* with its arguments; NULL: unknown */
+	uint64_t first_ticks, last_ticks; /* of its first and last event */
+	uint64_t end_ticks;		  /* of the exec that ended it; UINT64_MAX if none did */
+	const char *exe;		  /* its base name; "" if unknown */
+	const struct trace_fact *fact;	  /* with its arguments; NULL if unknown */
 };
 
 /*
- * Those with calls, most calls first; the caller frees *out.  Walks the trace, which is
- * rewound before and after.  -EINVAL: no program.
+ * Finds the programs that made calls, most calls first; the caller frees *out.  Walks the trace,
+ * which is rewound before and after.  -EINVAL if there is no program.
  */
 int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct error *err);
-/* False for a trace of one program, which need not be counted. */
+/* False if the trace has one program, whose calls need not be counted. */
 bool programs_many(struct trace *t);
 /*
- * The program for `process`: a number (the image with most calls), or 0 or PROGRAMS_ALL (the
- * first). -ESRCH: no program has this number.
+ * Returns the program for `process`: a number (the image with most calls), or 0 or PROGRAMS_ALL
+ * (the first).  -ESRCH if no program has this number.
  */
 int programs_choose(const struct trace *t, const struct trace_program *list, size_t n,
 		    uint32_t process, const struct trace_program **chosen, struct error *err);
 
-/* Calls that a note stands for: a block that was still there makes a free of its own. */
+/* Counts the calls of a note: if an unfreed block was at the address, its free counts as one
+ * more. */
 static inline unsigned program_ops(const struct event *e, const struct note *n)
 {
 	unsigned dropped = (n->did & NOTE_DROPPED) != 0;

@@ -20,14 +20,14 @@ struct area {
 
 struct apng {
 	FILE *file;
-	unsigned planned, written, ms, delay; /* delay: of the frame held back */
+	unsigned planned, written, ms, delay; /* delay of the frame held back */
 	uint32_t sequence;
 	struct canvas last; /* the frame held back */
 	struct area area;   /* the part of it that differs from the frame before */
 	bool waiting;
-	uint8_t *raw, *packed; /* filter bytes and rows; a chunk's data */
+	uint8_t *raw, *packed; /* offset of acTL, -1 if unknown */
 	size_t packed_room;
-	long control; /* offset of acTL, -1: unknown */
+	long control; /* offset of acTL, -1 if unknown */
 };
 
 static void put32(uint8_t *at, uint32_t value)
@@ -68,7 +68,7 @@ static int put_control(struct apng *a, unsigned frames, struct error *err)
 	uint8_t data[8];
 
 	put32(data, frames);
-	put32(data + 4, 0); /* for ever */
+	put32(data + 4, 0); /* repeat for ever */
 	return chunk(a, "acTL", data, sizeof(data), err);
 }
 
@@ -123,7 +123,7 @@ static int make_room(struct apng *a, const struct canvas *c, struct error *err)
 	return put_header(a, c, err);
 }
 
-/* False: nothing differs. */
+/* False if nothing differs. */
 static bool find_changed(const struct canvas *was, const struct canvas *is, struct area *to)
 {
 	int top = 0, bottom = is->height, left = is->width, right = 0, x, y;

@@ -22,12 +22,12 @@
 
 struct apng;
 
-/* frames: the most that will be added; ms: the duration of each. */
+/* frames: the most that will be added; ms: the duration of each frame. */
 struct apng *apng_new(FILE *file, unsigned frames, unsigned ms);
 /* The canvas may be changed afterwards. */
 int apng_add(struct apng *a, const struct canvas *c, struct error *err);
 /* Shows the last frame this much longer before the movie begins again. */
 void apng_hold(struct apng *a, unsigned ms);
-/* Writes the rest. -EINVAL: no frame was added. */
+/* Writes the rest.  -EINVAL if no frame was added. */
 int apng_finish(struct apng *a, struct error *err);
 void apng_free(struct apng *a);

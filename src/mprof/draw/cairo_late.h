@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* cairo_late.h - the functions of Cairo that are used, loaded by canvas_start(). */
+/* cairo_late.h - the functions of Cairo that mprof uses, loaded by canvas_start(). */
 #pragma once
 
 #include <cairo-pdf.h>

@@ -94,7 +94,7 @@ void canvas_clear(struct canvas *c)
 	canvas_fill(c, 0, 0, c->width, c->height, COLOUR_PAPER);
 }
 
-/* Without Cairo: a movie fills a million squares, and plain stores are 20 times as fast. */
+/* Does not use Cairo: a movie fills a million squares, and plain stores are 20 times as fast. */
 void canvas_fill(struct canvas *c, int x, int y, int width, int height, uint8_t colour)
 {
 	int right = x + width, bottom = y + height, left;
@@ -169,7 +169,7 @@ struct png {
 	size_t at;
 };
 
-/* Names the author of the picture: mprof replaces only its own files. */
+/* Names mprof as the author, because it replaces only its own files. */
 static cairo_status_t put_maker(FILE *out)
 {
 	static const char text[] = "tEXtSoftware\0mprof " MPROF_VERSION;

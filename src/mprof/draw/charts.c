@@ -193,7 +193,7 @@ static double x_of(const struct charts *c, const struct chart *x, double second)
 	return x->x + (all > 0 ? (second - first_second(c)) / all : 0) * x->width;
 }
 
-/* The part of the height at which a value is: of bars, half a decade below 1 is 0. */
+/* Returns the height of a value as a part of the plot: for bars, half a decade below 1 is 0. */
 static double part_of(const struct chart *x, double v)
 {
 	if (x->kind == CHART_OVER_TIME)
@@ -206,7 +206,7 @@ static double y_of(const struct chart *x, double v)
 	return x->y + x->height - part_of(x, v) * (x->height - 4);
 }
 
-/* A round number not below a GRID-th of the maximum. */
+/* Returns a round number that is at least a GRID-th of the maximum. */
 static double step_of(double most, bool bytes, unsigned parts)
 {
 	static const double round[] = { 1, 2, 5, 10 };
@@ -271,7 +271,7 @@ static void draw_times(struct charts *c, const struct chart *x)
 	}
 }
 
-/* As stairs: a figure holds from one point to the next. */
+/* Draws stairs: a figure holds from one point to the next. */
 static void draw_curve(struct charts *c, const struct chart *x, size_t row, size_t i)
 {
 	const uint8_t colour = x->curve[i].colour;
@@ -346,7 +346,7 @@ static void draw_map(struct charts *c, const struct chart *x, bool live)
 	canvas_fill(&c->canvas, x->x, x->y + x->height, x->width, 1, COLOUR_OTHER);
 }
 
-/* Its title, and the names of its curves or the meaning of its colours. */
+/* Draws its title, and the names of its curves or the meaning of its colours. */
 static void draw_caption(struct charts *c, const struct chart *x)
 {
 	const int y = x->y - ABOVE + 2;
@@ -411,7 +411,7 @@ static void draw_header(struct charts *c, const char *title)
 
 /* ---- making one ---- */
 
-/* Where each plot is; returns the height of the picture, or -1: it is too low. */
+/* Places the plots; returns the height of the picture, or -1 if it is too low. */
 static int arrange(struct charts *c, int width, int height)
 {
 	const int around = HEADER + MARGIN, n = (int)c->count;

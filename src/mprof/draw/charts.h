@@ -7,7 +7,7 @@
  *	canvas_write(charts_canvas(c), out, err);
  *	charts_free(c);
  *
- * What is unknown has no curve, and a chart without curves is left out.
+ * Unknown figures have no curve, and a chart without curves is left out.
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */
@@ -22,7 +22,7 @@
 struct charts_options {
 	enum canvas_format format;
 	enum theme theme;
-	int width, height; /* 0: automatic */
+	int width, height; /* 0 = automatic */
 	const char *title; /* the program's command line */
 };
 
@@ -35,7 +35,7 @@ enum chart_kind {
 struct chart_curve {
 	const char *name;
 	uint8_t colour;
-	double most, last; /* known values; of a map: blocks of one point and size */
+	double most, last; /* known values; in a map: blocks of one point and size */
 };
 
 struct chart {
@@ -51,12 +51,12 @@ struct chart {
 
 struct charts;
 
-/* The timeline has to outlive it.  -E2BIG: it does not fit into the height. */
+/* The timeline must outlive it.  -E2BIG if it does not fit into the height. */
 int charts_new(struct charts **out, const struct charts_options *o, const struct timeline *l,
 	       struct error *err);
 void charts_free(struct charts *c);
 
-/* With everything drawn; the caller does not draw on it. */
+/* Returns the canvas with all charts; the caller does not draw on it. */
 struct canvas *charts_canvas(struct charts *c);
-/* From top to bottom. */
+/* Lists the charts from top to bottom. */
 size_t charts_list(const struct charts *c, const struct chart **list);

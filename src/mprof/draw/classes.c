@@ -44,7 +44,7 @@ void classes_release(struct classes *c)
 	c->bytes = NULL;
 }
 
-/* The number of the line that requested; 0: unknown. */
+/* Returns the number of the line that requested; 0 if unknown. */
 static uint32_t line_number(struct classes *c, uint32_t site)
 {
 	const struct sym_line *line;
@@ -99,7 +99,7 @@ void classes_rank(struct classes *c)
 	c->all_bytes = 0;
 	for (n = 0; n < c->counted; n++) {
 		c->all_bytes += c->bytes[n];
-		if (n && c->bytes[n]) /* 0: unknown */
+		if (n && c->bytes[n]) /* 0 is unknown */
 			offer_top(c, n);
 	}
 	c->other_bytes = c->all_bytes - (c->counted ? c->bytes[0] : 0);

@@ -6,8 +6,7 @@
  * By thread, site and module, the HUES classes with the most live bytes in the counted pages have a
  * hue each, in that order; all others share COLOUR_OTHER.
  *
- * Ends: without memory the program (util/alloc.h).
- * Threads: one at a time.
+ * Without memory the program ends (util/alloc.h). Threads: one at a time.
  */
 #pragma once
 
@@ -29,13 +28,13 @@ enum picture_by {
 
 struct classes {
 	enum picture_by by;
-	struct profile *names; /* NULL: sites are numbers */
-	/* May be set after classes_init: numbers of threads by index; NULL: index + 1. */
+	struct profile *names; /* NULL = sites are numbers */
+	/* Numbers of threads by index; may be set after classes_init; NULL = index + 1. */
 	const uint32_t *thread;
 	size_t threads;
 	/* Private: */
 	struct line_interner lines; /* functions or modules, by number */
-	uint32_t *number; /* by site: 0: not looked up yet, else the number of its line + 1 */
+	uint32_t *number; /* by site: 0 = not looked up yet, else the number of its line + 1 */
 	size_t numbers;
 	uint64_t *bytes; /* by number */
 	size_t counted;
@@ -47,19 +46,19 @@ struct classes {
 void classes_init(struct classes *c, enum picture_by by, struct profile *names);
 void classes_release(struct classes *c);
 
-/* The channels that a film must keep for it. */
+/* Returns the channels that a film must keep for it. */
 unsigned classes_channels(enum picture_by by);
 
 /* Counts a page that will be drawn. */
 void classes_count(struct classes *c, const struct film_cell *cell);
-/* After the last page; may be called again after more pages. */
+/* Call this after the last page; again after more pages. */
 void classes_rank(struct classes *c);
 
-/* The colour of a page with live bytes; not for occupancy.  now: op of the frame. */
+/* Returns the colour of a page with live bytes; not for occupancy.  now: op of the frame. */
 uint8_t classes_colour(struct classes *c, const struct film_cell *cell, uint64_t now, uint64_t ops);
 
-/* The name of a class with a hue, 0 to tops - 1. */
+/* Puts the name of a class with a hue, 0 to tops - 1. */
 void classes_name(const struct classes *c, unsigned top, char *text, size_t room);
 
-/* "occupancy", ...; -EINVAL with err naming the valid ones. */
+/* Returns "occupancy", ...; picture_by_parse() returns -EINVAL with err naming the valid ones. */
 const char *picture_by_name(enum picture_by by);

@@ -20,7 +20,7 @@ struct film *film_new(const struct film_options *o)
 
 	f->live = must_calloc(1, sizeof(*f->live));
 	f->store = must_calloc(1, sizeof(*f->store));
-	f->live->nodes = 1; /* 0 is for none */
+	f->live->nodes = 1; /* node 0 means none */
 	f->options = *o;
 	if (!f->options.points)
 		f->options.points = POINTS;
@@ -105,7 +105,7 @@ static void film_start(void *self, const struct place_start *s)
 	f->begin_ns = s->begin_ns;
 	f->peak_op = s->peak_op;
 	f->peak_bytes = s->peak_bytes;
-	if (f->options.points > s->ops) /* so that no two have the same op */
+	if (f->options.points > s->ops) /* so that no two points have the same op */
 		f->options.points = s->ops ? (unsigned)s->ops : 1;
 }
 

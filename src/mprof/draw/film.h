@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * film.h - the heap over time, under one allocator: a sink of places (places/placement.h) that
- *keeps every frame of its source.  Stills, APNG and the HTML player are drawn from films.
+ * keeps every frame of its source.  Stills, APNG and the HTML player are drawn from films.
  *
  *	f = film_new(&options);
  *	place_run(..., &(struct place_sink){ &film_ops, f }, 1, ...);
@@ -14,14 +14,14 @@
  * The address axis is compressed: a unit is 64 KiB of address space that ever
  * held a live block or, in a frame, a resident page; units are numbered in the
  * order of their addresses, and page p of unit u is cell u * 16 + p.  Pages that were only mapped
- *get no unit.
+ * get no unit.
  *
  * A call costs a few nanoseconds per page that its block touches; a frame costs as much as changed
- *since the frame before. Changes between frames are compressed (zstd), a few bytes per changed
- *page: 300 frames of a 100 MB heap are a few MB. Memory otherwise: 700 bytes a unit
- *(FILM_UNIT_BYTES while arrays grow and are drawn), and 48 bytes a live block if channels are asked
- *for.  Of a block larger than FILM_BLOCK_MOST only the begin counts, and what lies beyond
- *FILM_UNITS_MOST units is left out and counted.
+ * since the frame before.  Changes between frames are compressed (zstd), a few bytes per changed
+ * page: 300 frames of a 100 MB heap are a few MB.  Memory otherwise: 700 bytes a unit
+ * (FILM_UNIT_BYTES while arrays grow and are drawn), and 48 bytes a live block with channels.  Only
+ * the first FILM_BLOCK_MOST bytes of a block count.  Addresses beyond FILM_UNITS_MOST units are
+ * left out, and their bytes counted.
  *
  * Errors: -errno with err filled.  Threads: one at a time; films are independent.
  */
@@ -45,16 +45,16 @@
 
 /* Data of each page besides live bytes and residency. */
 enum film_channel {
-	FILM_BLOCKS = 1, /* cell.blocks, size, born: of the block with most bytes in the page */
+	FILM_BLOCKS = 1, /* cell.blocks, size, born, of the block with most bytes in the page */
 	FILM_SITE = 2,	 /* cell.site: the site with most bytes in the page */
-	FILM_THREAD = 4, /* cell.thread: the same for threads */
+	FILM_THREAD = 4, /* cell.thread: the thread with most bytes in the page */
 	FILM_ALL = 7,
 };
 
 struct film_options {
-	unsigned channels; /* enum film_channel; 0: live bytes and residency only */
-	unsigned points;   /* of the curves; 0: 512 */
-	size_t units;	   /* at most; 0: FILM_UNITS_MOST */
+	unsigned channels; /* enum film_channel; 0 = live bytes and residency only */
+	unsigned points;   /* of the curves; 0 = 512 */
+	size_t units;	   /* the most units; 0 = FILM_UNITS_MOST */
 };
 
 enum film_cell_flags {
@@ -64,47 +64,47 @@ enum film_cell_flags {
 };
 
 /*
- * A page in a frame. Ties: the block or class that was allocated first. Channels that are not kept
- * are 0, as are all channels of a page without live bytes.
+ * A page in a frame. If two have equally many bytes, the block or class that was allocated first
+ * counts. Channels that are not kept are 0, as are all channels of a page without live bytes.
  */
 struct film_cell {
 	uint64_t size; /* requested */
-	uint64_t born; /* op */
-	uint32_t site; /* node of the trace's stacks; 0: unknown */
+	uint64_t born; /* op of its allocation */
+	uint32_t site; /* node of the trace's stacks; 0 if unknown */
 	uint32_t thread;
 	uint16_t live; /* requested bytes in the page, up to 4096; a block of 0 bytes counts as 1 */
-	uint16_t blocks; /* with a byte in the page */
+	uint16_t blocks; /* blocks with a byte in the page */
 	uint8_t flags;
 	uint8_t reserved[3];
 };
 
 /* Sums over the whole heap at the time of the frame. */
 struct film_frame {
-	uint64_t op, ns;	    /* calls before it; ns as the source has it */
-	uint64_t requested, usable; /* bytes alive: R and U */
-	uint64_t blocks;	    /* alive */
-	uint64_t rss, anon, mapped; /* of the last sample until then; 0: unknown */
+	uint64_t op, ns;	    /* op: calls before it; ns as the source has it */
+	uint64_t requested, usable; /* live bytes: R and U */
+	uint64_t blocks;	    /* live blocks */
+	uint64_t rss, anon, mapped; /* of the last sample so far; 0 if unknown */
 	uint64_t live_pages;	 /* with a live byte: page use is requested / (live_pages * 4096) */
 	uint64_t live_units;	 /* 64 KiB units with a live byte */
 	uint64_t pinned_pages;	 /* with 1 to 63 live bytes */
-	uint64_t resident_pages; /* of the ranges; 0 without residency */
-	uint64_t retained_pages; /* resident without a live byte */
+	uint64_t resident_pages; /* from the ranges; 0 without residency */
+	uint64_t retained_pages; /* resident pages without a live byte */
 	bool residency;		 /* this frame has ranges */
-	bool peak;		 /* most requested bytes are live */
+	bool peak;		 /* the frame at which most requested bytes are live */
 };
 
-/* A point of the curves, after `op` calls.  requested and usable are the most since the point
- * before, so that no peak is missed; live_pages and rss are those after `op`. */
+/* A point of the curves, after `op` calls. requested and usable are maxima since the point
+ * before, so that no peak is missed; live_pages and rss are values after `op`. */
 struct film_point {
 	uint64_t op, ns;
 	uint64_t requested, usable, live_pages;
-	uint64_t rss; /* P: resident bytes above the baseline; 0: unknown */
+	uint64_t rss; /* P: resident bytes above the baseline; 0 if unknown */
 };
 
 /* A run of units without a gap; the axis consists of these, in the order of addresses. */
 struct film_region {
 	uint64_t addr;
-	size_t unit, units; /* the first of them, how many */
+	size_t unit, units; /* the first of them, and how many */
 };
 
 struct film_store; /* the changes of each frame */
@@ -112,18 +112,18 @@ struct film_live;  /* the heap while the source runs */
 
 struct film {
 	struct film_options options;
-	/* Once the source has started: */
+	/* Set when the source has started: */
 	char title[64];
 	uint64_t ops, ns, peak_op, peak_bytes; /* of struct place_start */
 	int64_t begin_ns;
-	/* Once it has finished: */
+	/* Set when it has finished: */
 	uint64_t *unit; /* addresses >> FILM_UNIT_SHIFT, rising */
 	size_t units;
 	struct film_region *region;
 	size_t regions;
 	struct film_frame *frame; /* in the order of ops */
 	size_t frames;
-	size_t peak; /* index of the frame of the peak; FILM_NOWHERE: none */
+	size_t peak; /* index of the frame at the peak, or FILM_NOWHERE */
 	struct film_point *point;
 	size_t points;
 	uint64_t most_requested, most_usable, most_rss; /* over the points, samples and frames */
@@ -135,19 +135,19 @@ struct film {
 struct film *film_new(const struct film_options *o);
 void film_free(struct film *f);
 
-/* The number of units that each of n films can have within the limit of memory. */
+/* Returns the number of units that each of n films can have within the limit of memory. */
 size_t film_units_for(size_t n);
 
-/* self is the film.  One source only. */
+/* self is the film.  It accepts only one source. */
 extern const struct place_ops film_ops;
 
-/* After the source has ended. 0; -ENODATA if it had no frame. */
+/* Call this after the source has ended.  0; -ENODATA if it had no frame. */
 int film_ready(const struct film *f, struct error *err);
 
-/* The last frame at or before this many calls; the first one if all are later. */
+/* Returns the last frame at or before this many calls; the first one if all are later. */
 size_t film_frame_at(const struct film *f, uint64_t op);
 
-/* The address of a cell. */
+/* Returns the address of a cell. */
 static inline uint64_t film_address(const struct film *f, size_t cell)
 {
 	return (f->unit[cell / FILM_UNIT_PAGES] << FILM_UNIT_SHIFT) +
@@ -157,14 +157,14 @@ static inline uint64_t film_address(const struct film *f, size_t cell)
 /* A walk over the frames, forward. */
 struct film_cursor {
 	const struct film *film;
-	size_t frame; /* index of the one that `cell` shows; FILM_NOWHERE before the first */
+	size_t frame; /* index of the frame that `cell` shows; FILM_NOWHERE before the first */
 	struct film_cell *cell; /* film->units * FILM_UNIT_PAGES */
 	/* Cells that differ from the frame before, each once, in no order; valid until the next
-	 * step. After film_seek: those of its last step. */
+	 * step.  After film_seek: those of its last step. */
 	uint32_t *changed;
 	size_t changes;
 	int failed; /* -EBADMSG: the store could not be read */
-	/* film_cursor's own: */
+	/* Private: */
 	char *text;
 	size_t text_room, changed_room;
 	void *zstd;
@@ -174,5 +174,5 @@ struct film_cursor *film_cursor_new(const struct film *f);
 void film_cursor_free(struct film_cursor *c);
 /* Advances to the next frame; false at the end, or if `failed` is set. */
 bool film_next(struct film_cursor *c);
-/* Goes to a frame, from the beginning if it is an earlier one.  0 or -errno. */
+/* Goes to a frame; to an earlier one by starting again.  0 or -errno. */
 int film_seek(struct film_cursor *c, size_t frame, struct error *err);

@@ -4,9 +4,9 @@
  * blocks. Used by film.c only.
  *
  * Invariants: a unit's live_mask has the bits of its pages with live bytes; a unit with a dirty
- * page is once in `dirty`; a block's node is in the list of the page where it begins, and is `left`
- * of every further page it touches. Blocks that overlap, as in a broken trace or allocator, only
- * make some page miss one of them.
+ * page is in `dirty` once; a block's node is in the list of the page where it begins, and is `left`
+ * of every further page it touches. If blocks overlap, as in a broken trace or allocator, some page
+ * may miss one of them, but nothing else goes wrong.
  */
 #pragma once
 
@@ -16,18 +16,18 @@
 struct film_node {
 	uint64_t addr, size, born;
 	uint32_t site, thread;
-	uint32_t next; /* in the page or the free list; 0: none */
+	uint32_t next; /* in the page or the free list; 0 = none */
 };
 
 struct film_page {
 	uint32_t live; /* bytes */
 	uint32_t head; /* nodes that begin here */
-	uint32_t left; /* node that came in from the page before */
+	uint32_t left; /* node of a block that began in an earlier page */
 };
 
 struct film_unit {
 	uint64_t key;	/* address >> FILM_UNIT_SHIFT */
-	uint32_t stamp; /* the frame that last had a range here */
+	uint32_t stamp; /* the last frame with a range here */
 	uint16_t live_mask, resident, mapped, dirty;
 	struct film_page page[FILM_UNIT_PAGES];
 };
@@ -39,24 +39,24 @@ struct film_live {
 	uint32_t last;	   /* index of the unit used last */
 	uint32_t *dirty;
 	size_t dirties, dirty_room;
-	struct film_node *node; /* [0] is none */
+	struct film_node *node; /* [0] means none */
 	size_t nodes, nodes_room;
 	uint32_t free_node;
 	uint32_t stamp;
 	struct film_frame now;		      /* current sums; op and ns of the last call */
-	uint64_t most_requested, most_usable; /* since the last point */
+	uint64_t most_requested, most_usable; /* maxima since the last point */
 	uint64_t sample_rss;
-	uint64_t next_point; /* op; UINT64_MAX: no more */
+	uint64_t next_point; /* op; UINT64_MAX = no more */
 	size_t point_room, frame_room;
 	bool has_residency;
 };
 
-/* A block is allocated; freed. */
+/* Call these when a block is allocated, and when it is freed. */
 void film_live_begin(struct film *f, const struct place_block *b);
 void film_live_end(struct film *f, const struct place_block *b);
-/* Takes the resident pages, and counts them in `now`. */
+/* Stores which pages are resident, and counts them in `now`. */
 void film_live_residency(struct film *f, const struct place_range *r, size_t n);
-/* The state of a page for a frame. */
+/* Returns the state of a page for a frame. */
 void film_live_cell(const struct film *f, const struct film_unit *u, unsigned page,
 		    struct film_cell *c);
 void film_live_free(struct film_live *l);

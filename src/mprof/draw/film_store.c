@@ -27,7 +27,7 @@ void film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell
 
 struct column {
 	size_t offset, bytes; /* of the field in struct film_cell */
-	unsigned channel;     /* 0: always there */
+	unsigned channel;     /* 0 = always present */
 };
 
 #define COLUMN(field, channel)                                                                     \
@@ -165,7 +165,8 @@ void film_cursor_free(struct film_cursor *c)
 	free(c);
 }
 
-/* One cell at a time from all columns: column by column would write each cell several times. */
+/* Takes one cell at a time from all columns, because column by column would write each cell
+ * several times. */
 static void take_cells(struct film_cursor *c, uint32_t n)
 {
 	const struct film_store *s = c->film->store;

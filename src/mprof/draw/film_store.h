@@ -2,10 +2,10 @@
 /*
  * film_store.h - the changes between frames, compressed.
  *
- * A frame is one zstd frame of columns, each of n values for n changed cells:
- * difference to the previous cell number (32 bits; units in the order of first use), live (16),
- * flags (8), then those of the channels that are kept.  Cells are written before all units are
- * known, so rank[] maps the number of a unit to its place on the axis when frames are read.
+ * A frame is one zstd frame of columns, each of n values for n changed cells: difference to the
+ * previous cell number (32 bits; units in the order of first use), live (16), flags (8), then
+ * columns of the channels that are kept.  Cells are written before all units are known, so rank[]
+ * maps the number of a unit to its place on the axis when frames are read.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct film_store {
 	} * frame;
 	size_t frames, frames_room;
 	uint32_t *rank; /* set when the film has finished */
-	uint32_t *cell; /* numbers of those being collected */
+	uint32_t *cell; /* numbers of the cells collected so far */
 	struct film_cell *value;
 	size_t cells, cells_room;
 	char *text; /* columns, before compression */
@@ -29,6 +29,6 @@ struct film_store {
 
 /* Adds a changed cell to the current frame. */
 void film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell *value);
-/* The frame is complete. */
+/* Call this when the frame is complete. */
 void film_store_frame(struct film_store *s, unsigned channels);
 void film_store_free(struct film_store *s);

@@ -24,7 +24,8 @@ static const struct {
 };
 #define FONTS (sizeof(fonts) / sizeof(fonts[0]))
 
-/* Made at first use and kept.  Full hints: a label is as wide in an SVG as in a PNG. */
+/* Returns a font, made at first use and kept.  Full hints: a label is as wide in an SVG as in a
+ * PNG. */
 static cairo_scaled_font_t *scaled(enum font font)
 {
 	static cairo_scaled_font_t *made[FONTS];
@@ -46,7 +47,7 @@ static cairo_scaled_font_t *scaled(enum font font)
 	return made[font];
 }
 
-/* Well-formed UTF-8, as Cairo requires; the caller frees *made.  Without memory: nothing. */
+/* Returns well-formed UTF-8, as Cairo requires; the caller frees *made.  "" without memory. */
 static const char *clean(const char *text, char **made)
 {
 	const char *result;
@@ -102,7 +103,7 @@ int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t colour, 
 	return x + (int)ceil(width);
 }
 
-/* The number of bytes, whole characters, that fit into `most` pixels. */
+/* Returns the number of bytes, in whole characters, that fit into `most` pixels. */
 static size_t fitting(enum font font, char *text, int most)
 {
 	size_t end = 0, next;

@@ -8,7 +8,7 @@
 
 #define ROW_SHIFTS   12		/* rows of 64 KiB to 128 MiB */
 #define PAGES_MOST   (1u << 14) /* in a square: 64 MiB */
-#define PX_LEAST     2		/* unless nothing else fits */
+#define PX_LEAST     2		/* less only if nothing else fits */
 #define SHIFT_OF(of) (FILM_UNIT_SHIFT + (of))
 
 /* ---- strips ---- */
@@ -23,7 +23,7 @@ static unsigned row_pages(unsigned row_shift)
 	return 1u << (row_shift - 12);
 }
 
-/* Goes through the rows; fills in row[] unless NULL. */
+/* Walks through the rows; fills in row[] unless it is NULL. */
 struct flow {
 	unsigned x, y, block_width, bottom, deepest;
 	uint64_t last;
@@ -55,7 +55,7 @@ static struct flow flow_start(const struct layout *l)
 	return (struct flow){ .block_width = l->columns * l->px, .bottom = l->most_height };
 }
 
-/* Number of rows; fills in row[] unless NULL. */
+/* Returns the number of rows; fills in row[] unless it is NULL. */
 static size_t flow_film(const struct layout *l, const struct film *f, struct flow *w,
 			struct layout_row *row)
 {
@@ -73,7 +73,7 @@ static size_t flow_film(const struct layout *l, const struct film *f, struct flo
 	return n;
 }
 
-/* Do all films fit?  Sets width and height, and columns and blocks from the rest. */
+/* Do all films fit?  Sets width and height, and derives columns and blocks. */
 static bool strips_fit(struct layout *l, const struct film *const *film, size_t n, unsigned width)
 {
 	struct flow w;

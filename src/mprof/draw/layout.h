@@ -34,7 +34,7 @@ struct layout {
 	unsigned row_shift;	  /* strips: log2 of a row's bytes */
 	unsigned side;		  /* hilbert */
 	unsigned width, height;	  /* pixels of the largest film */
-	unsigned most_height;	  /* that there are */
+	unsigned most_height;	  /* available height */
 };
 
 /* A row of strips. */
@@ -50,11 +50,11 @@ struct layout_map {
 	const struct film *film;
 	struct layout_row *row;
 	size_t rows;
-	uint32_t *row_of; /* strips: of each unit, the row of its first page */
+	uint32_t *row_of; /* strips: the row of the first page of each unit */
 };
 
 /*
- * Chooses the largest squares with which each of n films fits into this many pixels. 0; -E2BIG:
+ * Chooses the largest squares with which each of n films fits into this many pixels.  0; -E2BIG if
  * none fit.
  */
 int layout_fit(struct layout *l, enum layout_kind kind, const struct film *const *film, size_t n,
@@ -63,10 +63,10 @@ int layout_fit(struct layout *l, enum layout_kind kind, const struct film *const
 void layout_map_new(struct layout_map *m, const struct layout *l, const struct film *f);
 void layout_map_release(struct layout_map *m);
 
-/* The pixel of the square of a cell (unit * 16 + page). */
+/* Finds the pixel of the square of a cell (unit * 16 + page). */
 void layout_place(const struct layout_map *m, size_t cell, unsigned *x, unsigned *y);
 
-/* The d-th square of Hilbert's curve through a square of `side`, a power of 2. */
+/* Finds the d-th square of Hilbert's curve through a square of `side`, a power of 2. */
 void hilbert_place(unsigned side, uint64_t d, unsigned *x, unsigned *y);
 
 /* "strips", ...; -EINVAL with err naming the valid ones. */

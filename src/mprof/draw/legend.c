@@ -75,7 +75,7 @@ static void draw_mark(struct canvas *c, const struct item *i, int x, int y)
 	}
 }
 
-/* The next position in this line or the next. */
+/* Finds the next position in this line or the next. */
 static void put_item(struct flow *f, struct item i)
 {
 	int text = font_width(FONT_SMALL, i.text), mark = item_mark(&i);
@@ -114,7 +114,7 @@ static void put_scale(struct flow *f)
 	int px;
 
 	if (f->p->o.layout == LAYOUT_TIME) {
-		pages = 1, px = 1; /* for now: the map's height depends on the legend's */
+		pages = 1, px = 1; /* provisional: the map's height depends on the legend's */
 		if (f->draw)
 			picture_time_scale(f->p, &pages, &px);
 		snprintf(text, sizeof(text), "a row of %d pixel%s is %s", px, px == 1 ? "" : "s",

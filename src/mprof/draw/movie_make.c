@@ -168,7 +168,7 @@ static void write_threads(FILE *out, const struct movie *m)
 	putc(']', out);
 }
 
-/* A ramp or a list: `count` colours, every step-th. */
+/* Writes a ramp or a list: `count` colours, every step-th. */
 static void write_ramp(FILE *out, const char *name, unsigned first, unsigned count, unsigned step)
 {
 	const uint8_t(*rgb)[3] = palette(THEME_LIGHT) + first;
@@ -180,7 +180,7 @@ static void write_ramp(FILE *out, const char *name, unsigned first, unsigned cou
 	putc(']', out);
 }
 
-/* The same colours as in pictures. */
+/* Writes the colours of pictures. */
 static void write_colours(FILE *out)
 {
 	static const struct {
@@ -233,16 +233,16 @@ static void write_head(FILE *out, const struct movie *m, const char *left_out)
 
 /* ---- pages ---- */
 
-/* What is left out of a page so that it is within the limit. */
+/* What is left out of a page so that it fits the limit. */
 struct fit {
-	unsigned every; /* n-th frame is shown */
+	unsigned every; /* only each n-th frame is shown */
 	bool detail;	/* does it contain age, size, thread, site and module? */
 	uint64_t bytes; /* of all frames, with detail */
 };
 
-#define FRAMES_LEAST 100 /* that are kept before detail is left out */
+#define FRAMES_LEAST 100 /* kept before detail is left out */
 
-/* *all: bytes of the page's data; *needed: without detail. */
+/* all: set to the bytes of the page's data; *needed: without detail. */
 static int pack_all(struct movie *m, unsigned every, uint64_t *all, uint64_t *needed,
 		    struct error *err)
 {

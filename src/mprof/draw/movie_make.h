@@ -33,36 +33,36 @@ struct profile;
 #define MOVIE_LIMIT (18u << 20) /* bytes of HTML */
 
 struct movie_options {
-	const char *title;	/* the program's command line; NULL */
-	const char *note;	/* one line on how it was made, mode and touch; NULL */
+	const char *title;	/* the program's command line; may be NULL */
+	const char *note;	/* one line on how it was made, mode and touch; may be NULL */
 	enum theme theme;	/* of a video; a page has both */
 	enum picture_by by;	/* what the player shows first; it can show all of them */
-	double fps;		/* frames a second at speed 1; 0: 20 */
-	struct profile *names;	/* profile_names() or a whole one; NULL: sites are numbers */
-	const uint32_t *thread; /* by index: the number of a thread in the trace; NULL */
+	double fps;		/* frames a second at speed 1; 0 = 20 */
+	struct profile *names;	/* profile_names() or a whole profile; NULL = sites are numbers */
+	const uint32_t *thread; /* by index: the number of a thread in the trace; may be NULL */
 	size_t threads;
-	size_t units;	/* of each film at most: struct film_options; 0: no limit of its own */
-	uint64_t limit; /* bytes; 0: MOVIE_LIMIT.  A larger movie loses frames down to 100, then all
-			   colours except occupancy, then more frames; it says so. */
+	size_t units;	/* at most, for each film: see struct film_options; 0 = unlimited here */
+	uint64_t limit; /* bytes; 0 = MOVIE_LIMIT.  A larger movie loses frames down to 100, then
+			   all colours except occupancy, then more frames; it says so. */
 };
 
-/* names, strings and arrays must live until movie_free. */
+/* names, strings and arrays must outlive the movie. */
 struct movie *movie_new(const struct movie_options *o);
 void movie_free(struct movie *m);
 
-/* Adds a film. *sink is valid for one source, until the next movie_add or movie_free. */
+/* Adds a film.  *sink is valid for one source, until the next movie_add or movie_free. */
 void movie_add(struct movie *m, const char *name, struct place_sink *sink);
 /* Removes the last film, because its source failed. */
 void movie_drop(struct movie *m);
 
-/* Its films, for other ways to show them. */
+/* Returns its films, for other ways to show them. */
 const struct movie_options *movie_options_of(const struct movie *m); /* fps and limit are set */
 size_t movie_films(const struct movie *m);
 const struct film *movie_film(const struct movie *m, size_t i);
 const char *movie_film_name(const struct movie *m, size_t i);
 
-/* A complete page. */
+/* Writes a complete page. */
 int movie_write_page(struct movie *m, FILE *out, struct error *err);
 
-/* The data alone, as one JSON object: for a page with its own player. */
+/* Writes the data alone, as one JSON object, for a page with its own player. */
 int movie_write_data(struct movie *m, FILE *out, struct error *err);

@@ -15,9 +15,9 @@ const char *const movie_stream_name[MOVIE_STREAMS] = {
 	[MOVIE_SITE] = "site",
 };
 
-/* As the player's State. */
+/* The same values as in the player's State. */
 enum { ABSENT, MAPPED, RESIDENT, UNKNOWN };
-/* Codes of the owner stream; FRESH + age: a new block, described in the later streams. */
+/* Codes of the owner stream; FRESH + age = a new block, described in the later streams. */
 enum { NONE, KEPT, AS_BEFORE, FRESH };
 
 /* ---- pages ---- */
@@ -32,7 +32,7 @@ struct packing {
 	struct movie_packed *to;
 	const struct film *film;
 	struct film_cursor *cursor;
-	struct owner *owner; /* by cell, as in the frame before */
+	struct owner *owner; /* by cell, in the frame before */
 	/* Cells that changed since the last kept frame. */
 	uint32_t *changed;
 	bool *is_changed;
@@ -93,7 +93,7 @@ static void pack_cell(struct packing *p, uint32_t cell, struct owner *before)
 
 ORDER(rising, uint32_t, COMPARE(*x, *y))
 
-/* The number of runs; then for each, the pages since the previous run, and its pages. */
+/* Packs the number of runs; then for each run, the pages since the previous one, and its pages. */
 static void pack_runs(struct blob *to, const uint32_t *cell, size_t n)
 {
 	size_t i, runs = 0, first;
@@ -116,7 +116,7 @@ static bool is_kept(const struct packing *p, size_t frame)
 	return frame % p->every == 0 || frame == p->film->peak || frame + 1 == p->film->frames;
 }
 
-/* Changes of a frame that is left out belong to the next one. */
+/* Packs a frame; the changes of a frame that is left out belong to the next one. */
 static void pack_frame(struct packing *p)
 {
 	const struct film_cursor *c = p->cursor;

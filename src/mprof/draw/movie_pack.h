@@ -16,7 +16,7 @@ enum movie_stream {
 	MOVIE_CHANGES,
 	MOVIE_STATE,
 	MOVIE_LIVE,
-	/* What is left out of a movie that would be too large: */
+	/* Left out of a movie that would be too large: */
 	MOVIE_BLOCKS,
 	MOVIE_OWNER,
 	MOVIE_SIZE,
@@ -32,13 +32,13 @@ struct movie_packed {
 	struct blob stream[MOVIE_STREAMS]; /* compressed */
 	size_t frames;
 	uint64_t changed; /* pages, over all frames */
-	bool residency;	  /* was it known in every frame? */
+	bool residency;	  /* true if it was known in every frame */
 };
 
-/* The player's number of a node of the trace's stacks; 0: unknown, or no memory. */
+/* Returns the player's number of a node of the trace's stacks; 0 if unknown, or without memory. */
 typedef uint32_t movie_site_fn(void *context, uint32_t node);
 
-/* every: only each n-th frame, the peak and the last one are kept; 1: all. */
+/* every: keeps only each n-th frame, the peak and the last one; 1 = all. */
 int movie_pack(struct movie_packed *to, const struct film *f, unsigned every, movie_site_fn *site,
 	       void *context, struct error *err);
 void movie_packed_release(struct movie_packed *p);

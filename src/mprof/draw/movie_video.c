@@ -2,7 +2,7 @@
 /*
  * movie_video.c - a movie as a video or an animated PNG.
  *
- * ffmpeg reads raw RGB from a pipe and writes to our open file. It is a process of its own: if it
+ * ffmpeg reads raw RGB from a pipe and writes to our open file. It is a separate process: if it
  * dies, writes to the pipe fail with EPIPE; it does not outlive us.
  */
 #include "movie_video.h"
@@ -71,7 +71,7 @@ bool movie_is_video(const char *path)
 	return kind_of(path);
 }
 
-/* In PATH, as execvp looks for it. */
+/* Is it in PATH, searched as execvp does? */
 static bool have_ffmpeg(void)
 {
 	const char *path = getenv("PATH"), *end;
@@ -135,7 +135,7 @@ static void video_close(struct video *v)
 	free(v->frame);
 }
 
-/* Frame n of the first film, and the frames of the others at that call. */
+/* Draws frame n of the first film, and the frames of the others at that call. */
 static const struct canvas *video_draw(struct video *v, size_t n)
 {
 	const struct film *first = movie_film(v->movie, 0);
@@ -172,7 +172,7 @@ static int write_apng(struct video *v, FILE *out, double fps, struct error *err)
 
 /* ---- ffmpeg ---- */
 
-/* yuv420p needs even sizes. */
+/* Writes RGB; yuv420p needs even sizes. */
 static void write_rgb(FILE *to, const struct canvas *c, uint8_t *row)
 {
 	int width = (c->width + 1) & ~1, height = (c->height + 1) & ~1, y;
@@ -212,7 +212,7 @@ static void ffmpeg_arguments(struct ffmpeg *f, const struct kinds *k, const stru
 	f->argv[n] = NULL;
 }
 
-/* Its error messages go to our standard error. */
+/* Sends its error messages to our standard error. */
 static void become_ffmpeg(const struct ffmpeg *f, int out, pid_t parent)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -224,7 +224,7 @@ static void become_ffmpeg(const struct ffmpeg *f, int out, pid_t parent)
 	_exit(127);
 }
 
-/* *to: its standard input. */
+/* to: becomes its standard input. */
 static int start_ffmpeg(struct ffmpeg *f, FILE **to, FILE *out, struct error *err)
 {
 	pid_t self = getpid();

@@ -13,11 +13,12 @@
 #include "../util/error.h"
 #include "movie_make.h"
 
-/* By the extension of the name: .html, .htm; .apng, .png, .mp4, .webm, .y4m. */
+/* Decides by the extension of the name: .html, .htm; .apng, .png, .mp4, .webm, .y4m. */
 bool movie_is_page(const char *path);
 bool movie_is_video(const char *path);
 
-/* Can this movie be written there? -ENOENT: that needs ffmpeg, which is not installed. */
+/* Can this movie be written there?  -ENOENT if that needs ffmpeg, which is not installed. */
 int movie_video_check(const char *path, struct error *err);
-/* In the format of the extension of path, into the empty file out, which must be seekable. */
+/* Writes the movie in the format of path's extension into the empty file out, which must be
+ * seekable. */
 int movie_write_video(struct movie *m, const char *path, FILE *out, struct error *err);

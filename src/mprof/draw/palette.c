@@ -10,7 +10,7 @@ struct stop {
 	uint32_t rgb;
 };
 
-/* On light and on dark paper; ramps are the same on both. */
+/* Colours on light and on dark paper; ramps are the same on both. */
 static const struct {
 	unsigned colour;
 	uint32_t rgb[THEME_COUNT];
@@ -60,7 +60,7 @@ static void set(uint8_t rgb[3], uint32_t value)
 	rgb[2] = (uint8_t)value;
 }
 
-/* The last stop's `at` is 1. */
+/* Finds the colour between two stops; the last stop's `at` is 1. */
 static void mix(uint8_t rgb[3], const struct stop *s, double at)
 {
 	double part;
@@ -119,7 +119,7 @@ const uint8_t (*palette(enum theme theme))[3]
 
 _Static_assert(COLOUR_END <= PALETTE_COUNT, "a colour is a byte");
 
-/* Ages below this part of a run are not told apart. */
+/* Ages below this part of a run have one colour. */
 #define AGE_SCALE 1000.0
 
 uint8_t palette_age(uint64_t age, uint64_t most)

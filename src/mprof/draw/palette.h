@@ -22,11 +22,11 @@ enum colour {
 	COLOUR_MAPPED,	 /* mapped, not resident */
 	COLOUR_RETAINED, /* resident without a live byte: white */
 	COLOUR_PIN,	 /* around a pinned page */
-	COLOUR_PIN_FILL, /* the same where pages are too small for an outline */
+	COLOUR_PIN_FILL, /* the same if pages are too small for an outline */
 	COLOUR_GAP,	 /* separators */
 	COLOUR_GRID,
 	COLOUR_CURSOR,
-	COLOUR_OTHER,	  /* classes beyond the hues */
+	COLOUR_OTHER,	  /* classes without a hue */
 	COLOUR_UNKNOWN,	  /* unknown for this page */
 	COLOUR_INK,	  /* text */
 	COLOUR_MUTED,	  /* text of less weight */
@@ -42,10 +42,10 @@ enum colour {
 
 enum theme { THEME_LIGHT, THEME_DARK, THEME_COUNT };
 
-/* Red, green, blue of each; made once. */
+/* Returns red, green, blue of each colour; made once. */
 extern const uint8_t (*palette(enum theme theme))[3];
 
-/* The colour for `live` of `of` bytes; live is not 0. */
+/* Returns the colour for `live` of `of` bytes; live is not 0. */
 static inline uint8_t palette_full(uint64_t live, uint64_t of)
 {
 	uint64_t level = of ? live * FULL_LEVELS / of : FULL_LEVELS;
@@ -53,10 +53,10 @@ static inline uint8_t palette_full(uint64_t live, uint64_t of)
 	return (uint8_t)(COLOUR_FULL + (level < FULL_LEVELS ? level : FULL_LEVELS - 1));
 }
 
-/* By the logarithm of an age in calls; `most` is the greatest possible age. Ages below a thousandth
- * of it have one colour. */
+/* Returns a colour by the logarithm of an age in calls; `most` is the greatest possible age.
+ * Ages below a thousandth of it have one colour. */
 uint8_t palette_age(uint64_t age, uint64_t most);
 
-/* The class of a size, 0 to SIZE_CLASSES - 1, and its largest size. */
+/* Returns the class of a size, 0 to SIZE_CLASSES - 1; and the largest size of a class. */
 unsigned palette_size_class(uint64_t size);
-uint64_t palette_size_most(unsigned size_class); /* UINT64_MAX for the last */
+uint64_t palette_size_most(unsigned size_class); /* UINT64_MAX for the last class */

@@ -14,7 +14,7 @@
 #define BORDER_FROM  3	 /* least pixels of squares with borders between regions */
 #define AXIS_PANELS  2	 /* most panels that have addresses at their left */
 #define AXIS_STEP    100 /* pixels between addresses of rows without a gap */
-#define TITLE_HEIGHT 48	 /* with the note */
+#define TITLE_HEIGHT 48	 /* including the note */
 
 /* ---- squares ---- */
 
@@ -80,7 +80,8 @@ static void draw_cells(struct picture *p, const struct panel *a, int left, int t
 	}
 }
 
-/* Along Hilbert's curve: lines between neighbouring squares whose addresses are not neighbours. */
+/* Draws lines along Hilbert's curve between neighbouring squares whose addresses are not
+ * neighbours. */
 static void draw_borders(struct picture *p, const struct panel *a, int left, int top)
 {
 	unsigned side = p->layout.side, x, y;

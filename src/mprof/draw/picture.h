@@ -28,12 +28,12 @@ struct picture_options {
 	enum layout_kind layout;
 	enum theme theme;
 	enum picture_by by;	/* LAYOUT_TIME: only occupancy */
-	int per_row;		/* panels side by side; 0: automatic */
-	int width, height;	/* 0: automatic; then the picture is only as high as necessary */
-	const char *title;	/* the program's command line; NULL */
-	const char *note;	/* a description, one clause; NULL */
-	struct profile *names;	/* for by site and module; NULL: sites are numbers */
-	const uint32_t *thread; /* for by thread: numbers by index; NULL: index + 1 */
+	int per_row;		/* panels side by side; 0 = automatic */
+	int width, height;	/* 0 = automatic; then the picture is only as high as necessary */
+	const char *title;	/* the program's command line; may be NULL */
+	const char *note;	/* a description, one clause; may be NULL */
+	struct profile *names;	/* for by site and module; NULL = sites are numbers */
+	const uint32_t *thread; /* for by thread: numbers by index; NULL = index + 1 */
 	size_t threads;
 };
 
@@ -45,22 +45,22 @@ struct picture_panel {
 struct picture;
 
 /*
- * frame[i]: the frame of panel i that will be drawn; NULL: all of them, one after the other (the
- * classes with hues are then those of the whole film).  LAYOUT_TIME ignores it.
- * -E2BIG: the heaps are too large for the size.
+ * frame[i]: the frame of panel i that will be drawn; NULL = all of them, one after the other (the
+ * classes with hues are then those of the whole film).  LAYOUT_TIME ignores it. -E2BIG if the heaps
+ * are too large for the size.
  */
 int picture_new(struct picture **out, const struct picture_options *o,
 		const struct picture_panel *panel, size_t n, const size_t *frame,
 		struct error *err);
 void picture_free(struct picture *p);
 
-/* Draws frame[i] of panel i; going forward is faster. LAYOUT_TIME draws all frames; frame may be
- * NULL. */
+/* Draws frame[i] of panel i; going forward is faster.  LAYOUT_TIME draws all frames; frame may
+ * be NULL. */
 int picture_draw(struct picture *p, const size_t *frame, struct error *err);
-/* For writing the picture; the caller does not draw on it. */
+/* Returns the canvas, to write the picture; the caller does not draw on it. */
 struct canvas *picture_canvas(struct picture *p);
 
-/* The width of a panel's map in pixels: the number of frames for LAYOUT_TIME. */
+/* Returns the width of a panel's map in pixels: the number of frames for LAYOUT_TIME. */
 unsigned picture_columns(const struct picture_options *o, size_t panels);
 
 /* The rectangle of the map of a panel, without text and curves. */

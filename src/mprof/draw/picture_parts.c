@@ -37,8 +37,8 @@ static void label_when(struct lines *l, const struct film_frame *f)
 	put_line(l, text);
 }
 
-/* The resident bytes of a replay are those of the allocator; of a recorded run, also the program's.
- */
+/* Does the film show the whole process?  The resident bytes of a replay are those of the
+ * allocator; those of a recorded run include the program's. */
 static bool whole_process(const struct film *f)
 {
 	return !strcmp(f->title, "recorded");
@@ -118,7 +118,7 @@ void picture_draw_labels(struct picture *p, const struct panel *a, const struct 
 
 /* ---- curves ---- */
 
-/* A round number of bytes near a third of the maximum. */
+/* Returns a round number of bytes near a third of the maximum. */
 static uint64_t grid_step(uint64_t most)
 {
 	uint64_t unit = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* picture_parts.h - the parts of a picture; picture.c puts them together. */
+/* picture_parts.h - the parts of a picture, which picture.c puts together. */
 #pragma once
 
 #include "picture.h"
@@ -28,8 +28,8 @@ struct picture {
 	int map_top, map_height;	/* within a panel */
 	int curves_top, panel_height;
 	int legend_top;
-	uint64_t most;	/* of all curves */
-	bool residency; /* known in the frames that are drawn */
+	uint64_t most;	/* maximum of all curves */
+	bool residency; /* true if it is known in the frames that are drawn */
 	bool gaps;
 };
 
@@ -43,27 +43,27 @@ struct box {
 int picture_label_height(void);
 void picture_draw_labels(struct picture *p, const struct panel *a, const struct film_frame *f);
 
-/* The curves of a film; cursor: a frame, NULL for none. */
+/* Draws the curves of a film; cursor: a frame, or NULL. */
 void picture_draw_curves(struct picture *p, const struct panel *a, struct box b,
 			 const struct film_frame *cursor);
 
-/* The legend; returns its height. draw: false: only measures. */
+/* Draws the legend and returns its height.  With draw false, only measures. */
 int picture_legend(struct picture *p, int top, bool draw);
 
-/* Several pages as one square. Where residency is known, bytes in pages that are not resident do
+/* Several pages as one square.  If residency is known, bytes in pages that are not resident do
  * not count as live. */
 struct square {
-	bool residency; /* set before the first */
+	bool residency; /* set before the first page */
 	unsigned pages, live_pages, resident, mapped, pinned;
 	uint64_t live;
-	const struct film_cell *top; /* with most live bytes */
+	const struct film_cell *top; /* the cell with most live bytes */
 };
 void square_add(struct square *s, const struct film_cell *cell);
-/* Its colour; *pin: it is pinned. */
+/* Returns its colour; sets *pin if it is pinned. */
 uint8_t picture_colour(struct picture *p, const struct film *f, const struct square *s,
 		       uint64_t now, bool *pin);
 
-/* LAYOUT_TIME: pages and pixels of a row, the same for all panels. */
+/* For LAYOUT_TIME: finds pages and pixels of a row, the same for all panels. */
 void picture_time_scale(const struct picture *p, size_t *pages, int *px);
-/* LAYOUT_TIME: all frames of a film in the box. */
+/* For LAYOUT_TIME: draws all frames of a film in the box. */
 int picture_draw_time(struct picture *p, struct panel *a, struct box b, struct error *err);

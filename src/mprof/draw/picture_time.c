@@ -12,7 +12,7 @@
 #include "../util/alloc.h"
 
 #define PX_MOST	     8	/* pixels of a row */
-#define LABEL_HEIGHT 12 /* a lower region has no address beside it */
+#define LABEL_HEIGHT 12 /* px; a region that is less high has no address beside it */
 
 struct plot {
 	struct picture *p;

@@ -11,10 +11,10 @@
 
 enum compressed { SQUEEZE_NOT, SQUEEZE_GZIP, SQUEEZE_ZSTD };
 
-/* From the extension .gz or .zst; others, and NULL, are not compressed. */
+/* Decides by the extension .gz or .zst; other names, and NULL, are not compressed. */
 enum compressed compressed_of(const char *name);
 
-/* SQUEEZE_NOT: `out` itself. Ends: without memory the program. */
+/* With SQUEEZE_NOT, returns `out` itself.  Without memory the program ends. */
 FILE *compressed_open(FILE *out, enum compressed how);
-/* 0, or -errno when it could not be completed.  s may be `out` itself. */
+/* Returns 0, or -errno if the stream could not be completed.  s may be `out` itself. */
 int compressed_close(FILE *s, FILE *out);

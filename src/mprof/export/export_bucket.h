@@ -13,7 +13,7 @@ struct export_bucket {
 	const struct sym_line *line;
 };
 
-/* Fills in those that exist, at most two; returns their number. */
+/* Fills in the groups that exist, at most two; returns their number. */
 size_t export_buckets(const struct export *x, struct export_bucket bucket[2]);
-/* Adds each as a row. */
+/* Adds each group as a row. */
 void export_bucket_add(const struct export *x, struct merged *m);

@@ -19,8 +19,8 @@
 
 static const char *const event[EVENTS] = {
 	"AllocCnt",    /* calls that allocated a block */
-	"FreeCnt",     /* those of these blocks that were freed */
-	"MemOps",      /* both */
+	"FreeCnt",     /* blocks of these that were freed */
+	"MemOps",      /* sum of both */
 	"AllocSum",    /* bytes requested */
 	"FreeSum",     /* bytes freed */
 	"Leaks",       /* bytes never freed */
@@ -64,13 +64,13 @@ static void put_name(struct callgrind *c, const char *what, uint32_t id, const c
 		fputc(' ', c->out);
 		export_name(c->out, name, "", ' ');
 	}
-	/* As callgrind itself names what it keeps apart of a recursion. */
+	/* Uses callgrind's own names for separated parts of a recursion. */
 	if (name && level > 1)
 		fprintf(c->out, "'%" PRIu32, level);
 	fputc('\n', c->out);
 }
 
-/* Ids are given in order, so one above the count of those told is new. */
+/* Ids are assigned in order, so an id above all written ones is new. */
 static void put_key(struct callgrind *c, const char *what, struct names *names, const void *key,
 		    size_t bytes, const char *name, uint32_t level)
 {
@@ -133,7 +133,7 @@ static size_t skip_calls(const struct callgrind *c, uint32_t i, size_t e)
 	return e;
 }
 
-/* Edge e is the first from node i; returns the first edge after those. */
+/* Writes the edges from node i, of which e is the first; returns the first edge after those. */
 static size_t put_calls(struct callgrind *c, uint32_t i, size_t e)
 {
 	const struct callgraph *g = &c->graph;
@@ -161,8 +161,8 @@ static void put_graph(struct callgrind *c)
 
 	for (i = 0; i < g->nodes; i++) {
 		n = &g->node[c->by_function[i]];
-		/* Only in a recursion that was cut out, or only in calls of mmap, which are not
-		 * counted here. */
+		/* A node only in a recursion that was cut out, or only in calls of mmap, which
+		 * are not counted here. */
 		if (!any(n->all)) {
 			e = skip_calls(c, c->by_function[i], e);
 			continue;

@@ -18,8 +18,8 @@
 #include "../print/text.h"
 
 #define POINTS 1000u
-/* Larger than any pid of Linux: stands for the sum of all processes (readers take 0 for the idle
- * task) and, plus the number of the process, for a pid that was used before. */
+/* Larger than any pid of Linux.  It represents the sum of all processes (readers use 0 for the
+ * idle task); plus the number of the process, it replaces a pid that was used before. */
 #define PID_BEYOND 4194305u
 
 struct moment_of {
@@ -31,7 +31,7 @@ struct counter {
 	uint64_t bytes, blocks;
 	struct moment_of most, least;
 	uint64_t last; /* ticks of the last change */
-	uint64_t part; /* of time, + 1; 0: nothing yet */
+	uint64_t part; /* number of the part of time, + 1; 0 = none yet */
 };
 
 struct chrome {
@@ -39,13 +39,13 @@ struct chrome {
 	struct profile *profile;
 	struct trace *trace;
 	struct array counter;  /* struct counter, by number of the process; [0]: all of them */
-	uint64_t start, width; /* of a part, ticks */
+	uint64_t start, width; /* of the run; of a part; in ticks */
 	unsigned points;
 	struct {
-		uint64_t number, ticks, bytes; /* number: of the event; 0: none */
+		uint64_t number, ticks, bytes; /* number: of the event; 0 = none */
 		uint32_t process;
 	} held;
-	bool several; /* processes */
+	bool several; /* there are several processes */
 	bool more;    /* events were written */
 };
 
@@ -79,7 +79,7 @@ static void put_counter(struct chrome *c, const char *name, const char *unit, ui
 	fprintf(c->out, ",\"args\":{\"%s\":%" PRIu64 "}}", unit, value);
 }
 
-/* The pid, or another number if an earlier process of the run had the same pid. */
+/* Returns the pid, or another number if an earlier process of the run had the same pid. */
 static uint32_t pid_of(const struct chrome *c, uint32_t number)
 {
 	const struct tree *t = &c->profile->tree;
@@ -156,7 +156,7 @@ static void changes(struct chrome *c, uint32_t process, uint64_t ticks, uint64_t
 		change(c, 0, ticks, bytes, blocks);
 }
 
-/* A block that realloc freed, when the new one does not pass the filters. */
+/* Writes a block that realloc freed, if the new one does not pass the filters. */
 static void put_held(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 {
 	struct chrome *c = self;
@@ -249,7 +249,7 @@ static void put_title(struct chrome *c, uint32_t number, const char *name)
 	fprintf(c->out, ",\"args\":{\"sort_index\":%u}}", number);
 }
 
-/* Each program that it ran is a span on its main thread. */
+/* Writes each program of the process as a span on its main thread. */
 static void put_process(struct chrome *c, const struct tree_process *p)
 {
 	const uint32_t pid = pid_of(c, p->number);
@@ -265,7 +265,7 @@ static void put_process(struct chrome *c, const struct tree_process *p)
 	}
 }
 
-/* A main thread is shown as the programs of its process. */
+/* Writes threads; a main thread is shown as the programs of its process. */
 static void put_threads(struct chrome *c, const struct array *threads)
 {
 	const struct flow_thread *t = threads->item;
@@ -286,7 +286,7 @@ static void put_threads(struct chrome *c, const struct array *threads)
 	}
 }
 
-/* The largest sample of memory in each part of time. */
+/* Writes the largest sample of memory in each part of time. */
 static void put_memory(struct chrome *c, uint32_t number)
 {
 	const struct mprof_sample *s, *most = NULL;

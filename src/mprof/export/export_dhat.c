@@ -26,7 +26,7 @@ struct dhat {
 	struct line_interner lines; /* frames; 0 is the root */
 };
 
-/* The profile has the lifetimes of freed blocks. */
+/* The profile already has the lifetimes of freed blocks. */
 static void left(void *self, struct flow *f, const struct flow_block *b, enum process_gone why)
 {
 	struct dhat *d = self;
@@ -42,7 +42,7 @@ static const struct flow_ops ops = { .left = left };
 
 /* ---- the file ---- */
 
-/* Innermost frame first. */
+/* Writes the innermost frame first. */
 static void put_frames(struct dhat *d, size_t i, FILE *out)
 {
 	const struct profile_path *path = profile_path_once(d->profile, d->profile->site[i].key);

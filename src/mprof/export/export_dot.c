@@ -96,7 +96,7 @@ static void put_node(const struct graph *graph, uint32_t i, FILE *out)
 	put_symbol(graph, n, out);
 	if (*place.s && strcmp(place.s, n->line->function)) {
 		fputs("\\n", out);
-		/* Of a long path, only the last part. */
+		/* Only the last part of a long path. */
 		put_text(out, strlen(place.s) > NAME_WIDTH ? text_base(place.s) : place.s,
 			 NAME_WIDTH);
 	}

@@ -27,7 +27,7 @@ static bool is_ours(const char *path)
 	return n == sizeof(magic) && mprof_is_magic(magic);
 }
 
-/* The descriptor that a path such as /dev/fd/3 names; -1: none. */
+/* Returns the descriptor that a path such as /dev/fd/3 names; -1 if none. */
 static int descriptor_of(const char *target)
 {
 	int fd = -1, end = 0;
@@ -66,7 +66,7 @@ int export_file_look(const char *target, struct error *err)
 	return 0;
 }
 
-/* The existing file or descriptor, at its current offset. */
+/* Opens the existing file or descriptor, at its current offset. */
 static FILE *open_into(const char *target)
 {
 	int fd = descriptor_of(target);
@@ -127,7 +127,7 @@ int export_file_open(struct export_file *f, const char *target, struct error *er
 	ret = export_file_look(target, err);
 	if (ret < 0)
 		return ret;
-	/* Through a symbolic link, so that the link stays. */
+	/* Resolves a symbolic link, so that the link stays. */
 	real = realpath(target, NULL);
 	f->target = real ? real : must_strdup(target);
 	if (ret)
@@ -149,7 +149,7 @@ int export_file_done(struct export_file *f, int ret, struct error *err)
 	}
 	ret = 0;
 	if (f->out == plain_raw())
-		return 0; /* flushed and checked by main */
+		return 0; /* main flushes and checks it */
 	if (ferror(f->out))
 		ret = fail(err, -EIO, "cannot write '%s' completely", f->target);
 	if (fclose(f->out) && !ret)

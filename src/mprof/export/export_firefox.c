@@ -7,12 +7,12 @@
  * Time is divided at points; each is the time of most live bytes in its step (cells.h). Blocks of
  * one stack that were allocated between the same points and freed between the same points are a
  * pair of rows: their bytes at the point of allocation, and as many negative bytes at the point of
- * the free. The pair has a memory address of its own, by which the profiler computes retained
- * memory; so retained memory is exact at every point. Within a point, frees of earlier blocks come
- * first, then blocks that were live at no point, then blocks that stay live.
+ * the free. The pair has a unique memory address, by which the profiler computes retained memory;
+ * so retained memory is exact at every point. Within a point, frees of earlier blocks come first,
+ * then blocks that were live at no point, then blocks that stay live.
  *
- * Samples of a process are its allocations weighted by bytes, so that the call tree, which is
- * what the profiler shows first, is that of all memory that was requested.
+ * Samples of a process are its allocations weighted by bytes, so that the call tree, which the
+ * profiler shows first, covers all memory that was requested.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ enum phase { PHASE_END, PHASE_BRIEF, PHASE_BRIEF_END, PHASE_BEGIN };
 
 /* A row of the table of allocations. */
 struct row {
-	uint32_t process, cell; /* number of the run; index */
+	uint32_t process, cell; /* number in the run; index */
 	uint32_t site;
 	uint16_t point;
 	uint8_t phase;
@@ -65,7 +65,7 @@ static uint32_t string_id(struct interner *k, const char *s)
 	return interner_id(k, s, strlen(s));
 }
 
-/* Index of an id in a table; ids begin at 1. */
+/* Returns the index of an id in a table; ids begin at 1. */
 static uint32_t at(uint32_t id)
 {
 	return id - 1;
@@ -111,7 +111,7 @@ static void make_tables(struct firefox *x)
 	}
 }
 
-/* "name":[...] of n values. */
+/* Writes "name":[...] with n values. */
 static void put_column(struct firefox *x, const char *name, size_t n,
 		       void (*put)(struct firefox *x, uint32_t id))
 {
@@ -126,7 +126,7 @@ static void put_column(struct firefox *x, const char *name, size_t n,
 	fputs("],\n", x->out);
 }
 
-/* The same with n equal values. */
+/* Writes n equal values. */
 static void put_same(struct firefox *x, const char *name, size_t n, const char *value)
 {
 	size_t i;
@@ -402,7 +402,7 @@ static void put_row_thread(struct firefox *x, const struct row *r)
 		x->profile->walk.heap.thread[x->cells.cell[r->cell].thread].number);
 }
 
-/* The rows of one process, all or only allocations; returns their number. */
+/* Writes the rows of one process, all or only allocations; returns their number. */
 static size_t put_rows(struct firefox *x, const char *name, uint32_t process, bool all,
 		       void (*put)(struct firefox *x, const struct row *r))
 {
@@ -441,7 +441,7 @@ static void put_process(struct firefox *x, const struct tree_process *p)
 	fputs(",\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":true", x->out);
 	json_put_s(x->out, "name", name);
 	json_put_s(x->out, "processName", name);
-	/* A run may use a pid twice. */
+	/* Two processes of a run may have the same pid. */
 	fprintf(x->out, ",\"pid\":\"%d.%u\",\"tid\":%d,\n\"samples\":{", (int)p->pid, p->number,
 		(int)p->pid);
 	put_rows(x, "time", p->number, false, put_row_time);

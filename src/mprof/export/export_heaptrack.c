@@ -3,7 +3,7 @@
  * export_heaptrack.c - the interpreted text of heaptrack (version 3 of its file
  * format, that of 1.3 to 1.5), for heaptrack_print and its GUI.
  *
- *   s BYTES TEXT          a string, numbered from 1; 0: none
+ *   s BYTES TEXT          a string, numbered from 1; 0 if none
  *   i ADDRESS MODULE [FUNCTION FILE LINE]...   an address with its lines, innermost first
  *   t ADDRESS CALLER      a stack: an `i` and the `t` of its caller
  *   a SIZE STACK          a request: its size and stack; numbered from 0
@@ -40,7 +40,7 @@
 #define FORMAT	3u
 #define TICK_MS 10u   /* between `c` lines, as in heaptrack */
 #define NEAR	4096u /* slots of the table of recent infos */
-/* The least number of `a` that are kept before unused ones are dropped. */
+/* At least this many `a` are kept before unused ones are dropped. */
 #define KNOWN (1u << 20)
 
 /* One `a`: how many of its blocks are live, and how many were live at the end of their process. */
@@ -48,7 +48,7 @@ struct info {
 	uint64_t size;
 	uint32_t trace;
 	uint32_t number;    /* in the file */
-	uint32_t same_hash; /* index + 1 of one before it, 0: none */
+	uint32_t same_hash; /* index + 1 of an earlier one; 0 = none */
 	uint32_t live, left;
 };
 
@@ -68,16 +68,16 @@ struct heaptrack {
 	struct info *info;
 	size_t used, room, forget_at;
 	struct hash known;     /* of size and trace -> index + 1 of the last info */
-	uint32_t near[NEAR];   /* the same for recent ones */
+	uint32_t near[NEAR];   /* the same for recent infos */
 	uint32_t infos;	       /* numbers given */
-	uint32_t last_info;    /* `a` of the last `+`; 0: a `-` followed it */
-	uint32_t last_thread;  /* that allocated this block, */
+	uint32_t last_info;    /* `a` of the last `+`; 0 after a `-` */
+	uint32_t last_thread;  /* the thread that allocated this block, */
 	uint64_t last_block;   /* its address, */
-	uint64_t since;	       /* and the calls of that thread since */
+	uint64_t since;	       /* and the calls of that thread since then */
 	uint64_t left;	       /* blocks of ended processes that are still to be removed */
 	struct array gone;     /* uint64_t by trace: bytes that were removed */
 	uint64_t ms;	       /* of the last `c` */
-	uint64_t quiet;	       /* ticks: no `c` is due before */
+	uint64_t quiet;	       /* in ticks: no `c` is due before */
 	struct memory *memory; /* by process of the tree */
 	size_t samples;
 	uint64_t rss; /* of all processes */
@@ -165,7 +165,7 @@ static uint32_t ip_of(struct heaptrack *h, const struct place *place)
 	return id;
 }
 
-/* A place without an address. */
+/* Adds a place without an address. */
 static uint32_t ip_named(struct heaptrack *h, const char *name)
 {
 	size_t known = h->ips.count;
@@ -192,7 +192,7 @@ static uint32_t trace_of(struct heaptrack *h, uint32_t ip, uint32_t caller)
 	return id;
 }
 
-/* Traces are written from the outermost frame inward. */
+/* Adds a trace, from the outermost frame inward. */
 static uint32_t trace_of_stack(struct heaptrack *h, uint32_t stack)
 {
 	const struct profile_path *path = profile_path_once(h->profile, stack);
@@ -275,7 +275,7 @@ static struct info *info_of(struct heaptrack *h, const struct flow_block *b)
 
 /* ---- time ---- */
 
-/* The process with the earliest sample up to this time, or NULL. */
+/* Returns the process with the earliest sample up to this time, or NULL. */
 static struct memory *first_sample(const struct heaptrack *h, uint64_t ticks)
 {
 	struct memory *s, *first = NULL;
@@ -338,7 +338,7 @@ static void drop_left(struct heaptrack *h)
 	struct info *i;
 	uint64_t *bytes;
 
-	if (h->last_info) /* not after another `-`: then `a` 0 would be temporary itself */
+	if (h->last_info) /* not after another `-`, or `a` 0 would be temporary itself */
 		put_one(h, '-', 0);
 	h->last_info = 0;
 	for (i = h->info; i < h->info + h->used; i++) {
@@ -352,7 +352,7 @@ static void drop_left(struct heaptrack *h)
 	h->left = 0;
 }
 
-/* Brings them back. */
+/* Adds the removed blocks again. */
 static void return_left(struct heaptrack *h)
 {
 	const uint64_t *bytes = h->gone.item;
@@ -390,7 +390,7 @@ static void began(void *self, struct flow *f, const struct flow_block *b)
 	h->since = 0;
 }
 
-/* distinct: not temporary, although heaptrack might take it for that. */
+/* distinct: heaptrack must not take it for a temporary block. */
 static void give_back(struct heaptrack *h, const struct flow_block *b, bool distinct)
 {
 	struct info *i = info_of(h, b);
@@ -435,7 +435,7 @@ static void gone(void *self, struct flow *f, uint32_t process, enum process_gone
 	take_samples(h, ticks);
 	h->rss -= s->rss;
 	s->rss = 0;
-	/* Perhaps no sample was taken at its largest size; the time of that is unknown. */
+	/* The largest size may lie between samples; then its time is unknown. */
 	if (p->peak_rss_bytes)
 		put_one(h, 'R', (h->rss + p->peak_rss_bytes) / h->profile->header->page_size);
 	s->next = s->count;

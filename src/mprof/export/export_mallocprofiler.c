@@ -70,7 +70,7 @@ static void put_values(const struct dollar *d, const struct site_values *v, uint
 		v->bytes, v->live_bytes, most);
 }
 
-/* For a bucket, whose sites are one group. */
+/* Returns the most live bytes of a bucket, whose sites are one group. */
 static uint64_t most_live(const struct profile *p)
 {
 	return p->sites.groups ? p->sites.local[0].bytes : p->total.local_bytes;

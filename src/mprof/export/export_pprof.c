@@ -3,10 +3,10 @@
  * export_pprof.c - profile.proto for go tool pprof, Pyroscope and Parca: one sample per site with
  * calls, bytes, and live bytes at one time.
  *
- * A file is a sequence of Profile messages, each with what is new: strings, locations and the like
- * are written once, before the first sample that needs them. So memory is needed only for tables of
- * what was written, and a file can end after any sample: --split begins the next one near the
- * limits of Pyroscope. Each file is complete in itself; their values add up to the totals.
+ * A file is a sequence of Profile messages, each with new items only: strings, locations and the
+ * like are written once, before the first sample that needs them. So memory is needed only for
+ * tables of the written items, and a file can end after any sample: --split begins the next one
+ * near the limits of Pyroscope. Each file is complete in itself; their values add up to the totals.
  */
 #include "exports.h"
 
@@ -37,7 +37,7 @@ struct part {
 	const uint8_t *has;	   /* by object */
 	unsigned char *pending;	   /* messages of the current sample */
 	size_t used, room;
-	uint64_t bytes, samples; /* written */
+	uint64_t bytes, samples; /* written so far */
 	uint64_t *location;	 /* of the current sample */
 	size_t location_room;
 };
@@ -75,7 +75,7 @@ static int64_t string_of(struct part *p, const char *s)
 
 /* ---- what samples refer to ---- */
 
-/* The segment that contains the address, or NULL. */
+/* Returns the segment that contains the address, or NULL. */
 static const struct stack_segment *segment_of(const struct stack_object *o, uint64_t address)
 {
 	size_t i;
@@ -126,7 +126,7 @@ static uint64_t mapping_of(struct part *p, uint32_t object, const struct stack_s
 	return id;
 }
 
-/* Readers take the first mapping for the program. */
+/* Puts the program first, because readers take the first mapping for it. */
 static void put_program(struct part *p)
 {
 	const struct profile *profile = p->x->profile;
@@ -213,7 +213,7 @@ static uint64_t location_of(struct part *p, const struct place *place)
 	return id;
 }
 
-/* A location that is not a frame. */
+/* Adds a location that is not a frame. */
 static uint64_t location_named(struct part *p, const char *name)
 {
 	Pprof__Location location = PPROF__LOCATION__INIT;
@@ -360,7 +360,7 @@ static bool part_is_full(const struct part *p)
 	       (p->samples >= PART_SAMPLES || p->bytes + p->used > PART_BYTES);
 }
 
-/* Writes samples from *i on; what does not fit any more is left for the next part. */
+/* Writes samples from *i on; samples that do not fit any more are left for the next part. */
 static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i, struct error *err)
 {
 	struct part p;
@@ -374,7 +374,7 @@ static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i
 		p.samples++;
 		(*i)++;
 	}
-	if (!p.samples) /* no site at all: only the head */
+	if (!p.samples) /* without any site, write only the head */
 		part_write(&p);
 	if (part_end(&p, out) < 0)
 		return fail(err, -EIO, "cannot write '%s' completely",
@@ -382,7 +382,7 @@ static int write_part(struct export *x, FILE *out, const uint8_t *has, size_t *i
 	return 0;
 }
 
-/* The n-th file, from 2: NAME.n.EXTENSIONS. */
+/* Writes the n-th file, from 2: NAME.n.EXTENSIONS. */
 static int write_next(struct export *x, unsigned n, const uint8_t *has, size_t *i,
 		      struct error *err)
 {
@@ -402,7 +402,7 @@ static int write_next(struct export *x, unsigned n, const uint8_t *has, size_t *
 	return export_file_done(&file, ret, err);
 }
 
-/* Which names and lines are known for each object, from the frames of all sites. */
+/* Finds which names and lines are known for each object, from the frames of all sites. */
 static uint8_t *look_at_objects(struct profile *p)
 {
 	uint8_t *has = must_calloc(p->stacks ? p->stacks->objects + 1 : 1, 1);

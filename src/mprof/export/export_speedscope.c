@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * export_speedscope.c - speedscope's own format, according to its published schema
- * (https://www.speedscope.app/file-format-schema.json): one sampled profile for
- * each value, which share a table of frames.
+ * (https://www.speedscope.app/file-format-schema.json): one sampled profile for each value; they
+ * share a table of frames.
  *
  * The frames follow the profiles: they are known when all stacks are written, and members of an
  * object have no order.

@@ -52,7 +52,7 @@ struct base {
 	struct interner frames; /* of line and frame; ids are rows */
 	bool *object_told;
 	uint32_t *site; /* by group, of events */
-	int failed;	/* the first code of SQLite that is not SQLITE_OK */
+	int failed;	/* the first result of SQLite that is not SQLITE_OK */
 };
 
 /* ---- rows ---- */
@@ -76,7 +76,7 @@ static sqlite3_stmt *prepare(struct base *b, const char *sql)
 struct value {
 	bool known;
 	uint64_t number;
-	const char *text; /* NULL: a number */
+	const char *text; /* NULL for a number */
 };
 #define NUMBER(n)	    NUMBER_IF(true, n)
 #define NUMBER_IF(known, n) ((struct value){ known, (uint64_t)(n), NULL })
@@ -96,7 +96,7 @@ static void bind(struct base *b, sqlite3_stmt *s, int i, const struct value *v)
 	free(made);
 }
 
-/* After a failure, nothing more is done: the first one is reported. */
+/* After a failure, does nothing more: the first one is reported. */
 static void put_values(struct base *b, sqlite3_stmt *s, const struct value *v, size_t n)
 {
 	for (size_t i = 0; i < n && !b->failed; i++)
@@ -187,7 +187,7 @@ static void put_object(struct base *b, uint32_t number)
 		TEXT_IF(*build_id, build_id));
 }
 
-/* The row of a line of an address; inlined calls are rows of their own. */
+/* Returns the row of a line of an address; inlined calls have separate rows. */
 static uint32_t frame_of(struct base *b, const struct sym_line *l, uint32_t frame)
 {
 	static const struct stack_frame none;

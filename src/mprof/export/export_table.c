@@ -2,9 +2,9 @@
 /*
  * export_table.c - sites as a table, one row each, with all their figures.
  *
- * csv is that of RFC 4180: lines end with CR LF, a field with a comma, a quote or a line end is
- * quoted.  tsv has no quotes: a character that would end a field becomes a blank.  The first row
- * has the names of the columns.
+ * csv follows RFC 4180: lines end with CR LF; a field with a comma, a quote or a line end is
+ * quoted. tsv has no quotes: a character that would end a field becomes a blank.  The first row has
+ * the names of the columns.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct rows {
 	char separator;
 	const char *end;
 	bool quotes;
-	bool first; /* in the row */
+	bool first; /* this is the first field of the row */
 	struct calltree_path path;
 	char *text; /* of the stack */
 	size_t room;
@@ -34,7 +34,7 @@ static void begin_field(struct rows *r)
 	r->first = false;
 }
 
-/* The rest of a field in quotes. */
+/* Puts the rest of a field in quotes. */
 static void put_quoted(struct rows *r, const char *s)
 {
 	int n;
@@ -96,7 +96,7 @@ static void put_titles(struct rows *r)
 	end_row(r);
 }
 
-/* The stack as one field, names outermost first. */
+/* Returns the stack as one field, names outermost first. */
 static const char *stack_of(struct rows *r)
 {
 	size_t need = 1, i;

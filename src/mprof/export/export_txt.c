@@ -62,7 +62,7 @@ static void put_neighbour(const struct graph *graph, uint32_t other, uint64_t pa
 	fputc('\n', out);
 }
 
-/* Shares of the node's own amount. */
+/* Puts shares of the node's own amount. */
 static void put_neighbours(const struct graph *graph, uint32_t i, bool callers, FILE *out)
 {
 	const struct callgraph_edge *e;

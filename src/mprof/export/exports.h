@@ -7,12 +7,13 @@
  * its tool.
  *
  * An exporter keeps only sites, names, live blocks and points in time in memory. The sums of what
- * it writes are the totals of the profile: whatever it leaves out is added up in a line of its own.
+ * it writes are the totals of the profile: figures that it leaves out are added up in a
+ * separate line.
  *
  * The trace is read once.  A format that contains single blocks or times (EXPORT_WALKS) makes the
- * profile itself, with a pass of its own beside that of sites: flow.h, or profile_with(). How it
- * does so depends on what the file must begin with although it is known last:
- * - heaptrack and chrome need nothing of that kind and are written while the trace is read;
+ * profile itself, with another pass beside the pass of sites: flow.h, or profile_with().  How it
+ * does so depends on which figures the file begins with, because some are known only at the end:
+ * - heaptrack and chrome need none of these, and are written while the trace is read;
  * - massif keeps its points in time, firefox its cells (cells.h), and dhat how long the blocks of
  *   a stack lived that were never freed, until figures and peak are known;
  * - --events of jsonl and sqlite refers to sites by their rank, and massif's points in bytes or
@@ -33,7 +34,7 @@
 
 enum export_flags {
 	EXPORT_BINARY = 1,    /* refused on a terminal */
-	EXPORT_WALKS = 2,     /* makes `profile`, which is empty, while it writes */
+	EXPORT_WALKS = 2,     /* makes `profile`, which is empty at first, while it writes */
 	EXPORT_PATH = 4,      /* opens `path` itself: `out` is NULL, and -o is required */
 	EXPORT_ONE_VALUE = 8, /* one value per file */
 	EXPORT_SMALL = 16,    /* accepts --stack-min-size and --hide-zero-live */
@@ -44,25 +45,25 @@ enum export_flags {
 	EXPORT_GRAPH = 512,   /* accepts --symbols */
 	EXPORT_FIXED = 1024,  /* always has the same values: no --value */
 	EXPORT_RUN = 2048,    /* covers the whole run: no --at */
-	EXPORT_SERIES = 4096, /* a course of time: needs events, which a profile does not have */
+	EXPORT_SERIES = 4096, /* figures over time: needs events, which a profile does not have */
 };
 
 /* The unit of time, in formats with a choice. */
 enum export_time { EXPORT_TIME_MS, EXPORT_TIME_BYTES, EXPORT_TIME_CALLS };
 
 struct export_options {
-	unsigned values;	 /* 1 << enum profile_value of each --value; 0: none was given */
+	unsigned values;	 /* 1 << enum profile_value of each --value; 0 if none was given */
 	double min_percent;	 /* of a graph: smaller nodes are left out */
-	uint64_t stack_min_size; /* smaller blocks are one site, EXPORT_SMALL; 0 */
-	uint64_t stack_max_size; /* larger blocks are another one; UINT64_MAX */
+	uint64_t stack_min_size; /* smaller blocks are one site, EXPORT_SMALL; else 0 */
+	uint64_t stack_max_size; /* larger blocks are another one; else UINT64_MAX */
 	bool hide_zero_live;	 /* leave out sites without live blocks */
-	bool symbols;		 /* of a graph: also names of the symbol table */
-	bool split;		 /* files that Pyroscope takes, EXPORT_SPLIT */
-	bool events;		 /* also single blocks, EXPORT_SINGLY */
-	unsigned points;	 /* EXPORT_POINTS; 0: the format's default */
-	unsigned detailed;	 /* every n-th of them has a tree, EXPORT_TREES; 0: only the peak */
+	bool symbols;		 /* of a graph: show names of the symbol table, too */
+	bool split;		 /* writes files that Pyroscope accepts, EXPORT_SPLIT */
+	bool events;		 /* with single blocks, EXPORT_SINGLY */
+	unsigned points;	 /* EXPORT_POINTS; 0 = the format's default */
+	unsigned detailed;	 /* every n-th point has a tree, EXPORT_TREES; 0 = only the peak */
 	enum export_time time;	 /* EXPORT_TREES */
-	const struct profile_options *profile; /* what `profile` is made with */
+	const struct profile_options *profile; /* options for `profile` */
 };
 
 struct exporter;
@@ -73,14 +74,14 @@ struct export
 	const struct export_options *options;
 	struct trace *trace;
 	struct profile *profile;
-	/* Blocks beyond the limits of stack_*_size, which are not in the sites of `profile`; may be
-	 * NULL. */
+	/* Blocks beyond the limits of stack_*_size, which are not in the sites of `profile`; may
+	 * be NULL. */
 	const struct profile *small, *large;
-	enum profile_value value; /* the one of this file, EXPORT_ONE_VALUE */
+	enum profile_value value; /* the value of this file, EXPORT_ONE_VALUE */
 	FILE *out;
-	/* A new empty file, EXPORT_PATH; it is renamed to `target` when it is complete. */
+	/* With EXPORT_PATH, a new empty file; it is renamed to `target` when it is complete. */
 	const char *path;
-	const char *target; /* that name; NULL: standard output */
+	const char *target; /* that name; NULL = standard output */
 };
 
 struct exporter {
@@ -94,12 +95,12 @@ struct exporter {
 /* The table; ends with a row whose name is NULL. */
 extern const struct exporter export_table[];
 
-/* NULL: unknown. */
+/* Returns NULL for an unknown name. */
 const struct exporter *export_find(const char *name);
 /* Their names, ending with NULL. */
 extern const char *const export_names[];
 
-/* Was this value requested, or none at all? */
+/* Was this value requested, or no value at all? */
 static inline bool export_wants(const struct export *x, enum profile_value value)
 {
 	return !x->options->values || x->options->values >> value & 1;
@@ -118,8 +119,8 @@ static inline uint64_t export_figure(const struct export_column *c, const struct
 }
 
 /*
- * A name as text of a line-oriented format: bytes of `bad` become `instead`,
- * control characters blanks, and invalid UTF-8 U+FFFD.
+ * Writes a name as text of a line-oriented format: bytes of `bad` become `instead`, control
+ * characters blanks, and invalid UTF-8 U+FFFD.
  */
 void export_name(FILE *out, const char *name, const char *bad, char instead);
 
@@ -129,27 +130,27 @@ void export_name(FILE *out, const char *name, const char *bad, char instead);
 #undef EXPORT
 
 /*
- * A file that appears under its name only when it is complete: written beside
- * it and renamed.  A device, a FIFO, and a descriptor named as /dev/fd/3 or
- * /dev/stdout is written into; a recording (trace, counts file) is refused.
+ * A file that appears under its name only when it is complete: written beside it and renamed.  A
+ * device, a FIFO, or a descriptor such as /dev/fd/3 or /dev/stdout is written directly; a recording
+ * (trace, counts file) is refused.
  */
 struct export_file {
-	char *target;	 /* NULL: standard output */
-	char *temporary; /* NULL: none is needed */
+	char *target;	 /* NULL = standard output */
+	char *temporary; /* NULL if none is needed */
 	FILE *out;
 };
 
-/* May a file be written there? 0: yes, a new one; 1: yes, into what exists; -errno with err filled.
- */
+/* May a file be written there?  0 for a new file; 1 for an existing one that is written
+ * directly; -errno with err filled. */
 int export_file_look(const char *target, struct error *err);
-/* Tries it before long work starts; makes missing directories.  0, or -errno with err filled. */
+/* Checks it before long work starts; makes missing directories.  0, or -errno with err filled. */
 int export_file_try(const char *target, struct error *err);
-/* target NULL: standard output.  0, or -errno with err filled. */
+/* target NULL = standard output.  0, or -errno with err filled. */
 int export_file_open(struct export_file *f, const char *target, struct error *err);
 /*
- * Ends the writing, whose result is ret (negative: an error, and err is filled). Closes and renames
+ * Ends writing; ret is its result (negative after an error, with err filled). Closes and renames
  * the file; on an error, removes it. Returns ret, or the error of closing.
  */
 int export_file_done(struct export_file *f, int ret, struct error *err);
-/* Closes and removes it. */
+/* Closes and removes the file. */
 void export_file_drop(struct export_file *f);

@@ -4,8 +4,8 @@
  * several lines.
  *
  * A place is a frame with the lines of it that the path contains: the function itself and what was
- * inlined there. A path may have been cut in the middle of a frame, where inner lines are missing,
- * so a frame may be several places.
+ * inlined there. A path may have been cut in the middle of a frame, so that inner lines are
+ * missing.  So a frame may be several places.
  */
 #pragma once
 
@@ -19,21 +19,22 @@
 struct place {
 	uint32_t frame;			    /* of stacks->frame */
 	uint32_t lines;			    /* at least 1 */
-	const struct sym_line *const *line; /* outermost, the real function, first */
-	uint64_t key;			    /* the same for the same lines of the same frame */
+	const struct sym_line *const *line; /* the real function, which is outermost, first */
+	uint64_t key;			    /* equal for the same lines of the same frame */
 };
 
-/* The next place outward; *at is path->count at the beginning. False: no more. */
+/* Finds the next place outward; *at is path->count at the beginning.  False if there are no
+ * more. */
 bool place_next(const struct profile_path *path, size_t *at, struct place *to);
 
-/* The address of the call in its object, not the return address. */
+/* Returns the address of the call in its object, not the return address. */
 static inline uint64_t place_address(const struct stack_frame *f)
 {
 	return f->flags & STACK_FRAME_EXACT || !f->address ? f->address : f->address - 1;
 }
 
-/* The first program of the run and its arguments, without a line end. */
+/* Writes the first program of the run and its arguments, without a line end. */
 void place_command(FILE *out, const struct profile *p);
 
-/* The same as a string; the caller's. */
+/* The same as a string, which the caller frees. */
 char *place_command_text(const struct profile *p);

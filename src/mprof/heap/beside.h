@@ -6,7 +6,7 @@
  * The pass says when a block began or ended, from the heap's notes; nothing is decided here.
  * A word stays where it is until another block has the number: take it when its block ends.
  *
- * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
+ * Without memory the program ends (util/alloc.h).  Threads: one at a time.
  */
 #pragma once
 
@@ -18,9 +18,9 @@
 #define BESIDE_NONE UINT32_MAX
 
 struct beside {
-	uint32_t *word;		/* by number - 1; BESIDE_NONE: none */
+	uint32_t *word;		/* by number - 1; BESIDE_NONE if none is stored */
 	uint32_t room;		/* of word */
-	struct blocks nameless; /* start: the word */
+	struct blocks nameless; /* blocks without a number; start = the word */
 };
 
 static inline void beside_release(struct beside *b)
@@ -66,7 +66,7 @@ static __attribute__((unused, noinline)) uint32_t beside_take_nameless(struct be
 	return word;
 }
 
-/* Of a block that began: the event's number, or 0 and its address. */
+/* Stores a word for a block that began: the event's number, or 0 and its address. */
 static inline void beside_put(struct beside *b, uint32_t number, uint64_t addr, uint32_t word)
 {
 	if (__builtin_expect(!number, 0)) {
@@ -78,7 +78,7 @@ static inline void beside_put(struct beside *b, uint32_t number, uint64_t addr, 
 	b->word[number - 1] = word;
 }
 
-/* Of a block that ended: BESIDE_NONE when none was put. */
+/* Takes the word of a block that ended; BESIDE_NONE if none was stored. */
 static inline uint32_t beside_take(struct beside *b, uint32_t number, uint64_t addr)
 {
 	uint32_t word;
@@ -92,7 +92,7 @@ static inline uint32_t beside_take(struct beside *b, uint32_t number, uint64_t a
 	return word;
 }
 
-/* As it is now; numbers only. */
+/* Returns the current word of a block with a number. */
 static inline uint32_t beside_word(const struct beside *b, uint32_t number)
 {
 	return number - 1 < b->room ? b->word[number - 1] : BESIDE_NONE;

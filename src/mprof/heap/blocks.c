@@ -38,7 +38,7 @@ void blocks_take(struct blocks *t, struct block *b)
 		i = (i + 1) & mask;
 		if (!t->slot[i].addr)
 			break;
-		/* A block may move back into the hole unless its home lies behind it. */
+		/* A block may move back into the hole unless its home is after the hole. */
 		home = blocks_hash(t, t->slot[i].addr);
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			t->slot[hole] = t->slot[i];

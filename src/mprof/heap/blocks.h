@@ -2,13 +2,12 @@
 /*
  * blocks.h - a table of blocks, found by address.
  *
- * Open addressing with Fibonacci hashing, linear probing and backward-shift
- * deletion, so that a table never fills up with the remains of ended blocks.
- * It doubles at three quarters full: 53 to 107 bytes a block.  Small tables are
- * kept sparse: half of the time of a lookup goes into guessing wrong where its
- * probes end.  Address 0 marks an empty slot and is never a key.
+ * Open addressing with Fibonacci hashing, linear probing and backward-shift deletion, so that a
+ * table never fills up with the remains of ended blocks.  It doubles at three quarters full: 53 to
+ * 107 bytes a block.  Small tables are kept sparse: half of the time of a lookup is lost to
+ * mispredictions of where its probes end.  Address 0 marks an empty slot and is never a key.
  *
- * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
+ * Without memory the program ends (util/alloc.h).  Threads: one at a time.
  */
 #pragma once
 
@@ -16,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* struct block.owner: an index of a thread, and what is known of the block. */
+/* struct block.owner: an index of a thread, and flags of the block. */
 #define BLOCK_THREAD	0x00ffffffu
-#define BLOCK_INHERITED 0x80000000u /* came with fork: not the process's own */
+#define BLOCK_INHERITED 0x80000000u /* inherited by fork, so not the process's own */
 #define BLOCK_RESIZED	0x40000000u /* realloc returned it for another block */
 
 #define BLOCKS_SPARSE 16384u /* slots; up to here a table is kept at most a quarter full */
@@ -29,9 +28,9 @@ struct block {
 	uint64_t start;	     /* ticks when it was returned */
 	uint32_t slack;	     /* usable bytes beyond size, saturating */
 	uint32_t owner;	     /* BLOCK_... */
-	uint32_t stack;	     /* of the call that returned it: a node of stacks.h, 0: unknown */
+	uint32_t stack;	     /* of the call that returned it: a node of stacks.h, 0 if unknown */
 	uint32_t fn : 8;     /* enum mprof_fn of that call */
-	uint32_t order : 24; /* of its event, modulo 2^24: what came first at one time */
+	uint32_t order : 24; /* number of its event, modulo 2^24, which orders events of one time */
 };
 
 struct blocks {
@@ -41,7 +40,7 @@ struct blocks {
 	unsigned shift; /* 64 - log2(capacity) */
 };
 
-/* Did a block begin no later than the event with this time and number? */
+/* Did the block begin no later than the event with this time and number? */
 static inline bool block_began_by(const struct block *b, uint64_t ticks, uint64_t number)
 {
 	/* Events of one time are less than 2^23 apart. */
@@ -54,7 +53,7 @@ static inline uint64_t blocks_hash(const struct blocks *t, uint64_t addr)
 	return addr * 0x9e3779b97f4a7c15ull >> t->shift;
 }
 
-/* The block at addr or NULL.  Valid until the next put or take. */
+/* Returns the block at addr or NULL.  Valid until the next put or take. */
 static inline struct block *blocks_find(const struct blocks *t, uint64_t addr)
 {
 	uint64_t i;
@@ -67,7 +66,7 @@ static inline struct block *blocks_find(const struct blocks *t, uint64_t addr)
 	return NULL;
 }
 
-/* Blocks that a table may hold before it grows. */
+/* Returns how many blocks a table may hold before it grows. */
 static inline uint64_t blocks_limit(uint64_t capacity)
 {
 	return capacity <= BLOCKS_SPARSE ? capacity / 4 : capacity / 4 * 3;
@@ -88,9 +87,9 @@ static inline void blocks_put(struct blocks *t, const struct block *b)
 	t->used++;
 }
 
-/* Takes out the block that blocks_find() returned. */
+/* Removes the block that blocks_find() returned. */
 void blocks_take(struct blocks *t, struct block *b);
-/* The next block in no particular order; NULL begins and ends the round. */
+/* Returns the next block in no particular order; NULL begins and ends the round. */
 const struct block *blocks_next(const struct blocks *t, const struct block *b);
 void blocks_release(struct blocks *t);
 bool blocks_is_valid(const struct blocks *t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * event_run.h - a run: events of one thread in a row for which nothing has to be decided.  That is
- * most of all events, so this is inlined into the loops that need it: that of heap.c, which
- * writes a note of each event, and that of pass/fused.c, which needs none.
+ * event_run.h - a run: consecutive events of one thread that need no decision.  Most events are of
+ * this kind, so this is inlined into two loops: heap.c's, which writes a note of each event, and
+ * pass/fused.c's, which needs no notes.
  *
  * An event that does not fit is left to heap_apply.  The
  * result is the same for one that fits (struct heap.no_runs).
@@ -16,11 +16,11 @@
 #include "../util/inline.h"
 #include "heap.h"
 
-#define NAMELESS 0x80000000u /* in event.block: the number belongs to another block now */
+#define NAMELESS 0x80000000u /* in event.block: the number now belongs to another block */
 
 enum effect { EFFECT_NONE, EFFECT_ALLOC, EFFECT_FREE, EFFECT_BEGIN, EFFECT_END, EFFECT_MAP };
 
-/* Of a call, by class of its function. */
+/* Effect of a call, by class of its function. */
 enum {
 	EFFECT_OF_ALLOC = EFFECT_ALLOC,
 	EFFECT_OF_FREE = EFFECT_FREE,
@@ -28,7 +28,7 @@ enum {
 	EFFECT_OF_MAP = EFFECT_MAP,
 };
 
-/* By function, one load instead of a chain of tests. */
+/* Effect by function: one load instead of a chain of tests. */
 static const uint8_t effect_of_call[256] = {
 #define MPROF_FUNCTION(id, code, name, class) [code] = EFFECT_OF_##class,
 #include <mprof/functions.def>
@@ -59,7 +59,7 @@ static inline struct block block_of(const struct event *e, uint64_t slack, uint3
 	};
 }
 
-/* A block began (sign 1) or ended (-1): the live blocks and bytes of its process then. */
+/* Updates the live blocks and bytes of a process when a block began (sign 1) or ended (-1). */
 ALWAYS_INLINE void live_step(struct pages *pages, struct live *own, const struct block *b, int sign,
 			     bool count_pages)
 {
@@ -101,24 +101,24 @@ struct run {
 	struct heap *h;
 	struct heap_process *p;
 	struct heap_thread *t;
-	struct live own; /* live blocks of p, but for `needed` */
-	uint64_t number; /* of the event at hand */
-	uint64_t who;	 /* process and thread of its events, as these have them */
+	struct live own; /* live blocks of p, except `needed` */
+	uint64_t number; /* number of the current event */
+	uint64_t who;	 /* process and thread of its events, as in struct event */
 	uint64_t slack;	 /* of the block that began last */
 	uint32_t thread; /* index */
 	bool pages;	 /* count them */
 	bool odd;	 /* an event was not simple, see heap_apply */
 };
 
-/* What an event did: as in a note. */
+/* The effect of an event, as in a note. */
 struct run_did {
 	unsigned did;	   /* enum note_did */
-	struct block *old; /* the block that ended; its reader calls run_over() */
+	struct block *old; /* the block that ended; the caller calls run_over() */
 	uint32_t ended;	   /* its number */
-	uint32_t taken;	   /* of the first half of a realloc: number of the block passed to it */
+	uint32_t taken; /* for the first half of a realloc, the number of the block passed to it */
 };
 
-/* Begins a run of thread t of process p; false: there is none. */
+/* Begins a run of thread t of process p; false if that is impossible. */
 ALWAYS_INLINE bool run_start(struct run *r, struct heap *h, struct heap_process *p,
 			     struct heap_thread *t)
 {
@@ -134,11 +134,11 @@ ALWAYS_INLINE bool run_start(struct run *r, struct heap *h, struct heap_process 
 		.pages = h->count_pages,
 	};
 	memcpy(&r->who, who, sizeof(r->who));
-	/* An address may be that of an inherited block. */
+	/* An address may belong to an inherited block. */
 	return p->state != HEAP_ENDED && !p->others.used && !h->no_runs;
 }
 
-/* rest: what is live in the other processes. */
+/* rest: live blocks of the other processes. */
 ALWAYS_INLINE void run_end(struct run *r, const struct live *rest)
 {
 	r->own.needed = live_needed(&r->own, &r->p->pages);
@@ -171,13 +171,13 @@ ALWAYS_INLINE void run_ends(struct run *r, struct run_did *d, struct block *b, u
 	live_step(&r->p->pages, &r->own, b, -1, r->pages);
 }
 
-/* From here on, its number may belong to another block. */
+/* Call this when the event is done: its number may belong to another block from now on. */
 ALWAYS_INLINE void run_over(const struct run_did *d)
 {
 	d->old->addr = 0;
 }
 
-/* The position of the live block that an event is about; NULL: undecided. */
+/* Returns the live block of an event; NULL if that needs a decision. */
 ALWAYS_INLINE struct block *run_live(const struct run *r, const struct event *e)
 {
 	struct block *b;
@@ -185,10 +185,10 @@ ALWAYS_INLINE struct block *run_live(const struct run *r, const struct event *e)
 	if (e->block - 1 >= r->p->own.n)
 		return NULL;
 	b = &r->p->own.block[e->block - 1];
-	return b->addr ? b : NULL; /* inherited ones have no numbers */
+	return b->addr ? b : NULL; /* inherited blocks have no numbers */
 }
 
-/* The place of a new one. */
+/* Returns the place for a new block. */
 ALWAYS_INLINE struct block *run_free(const struct run *r, const struct event *e)
 {
 	struct block *b;
@@ -247,7 +247,7 @@ ALWAYS_INLINE bool run_allocates(struct run *r, const struct event *e)
 	return b;
 }
 
-/* d->old is NULL behind free(NULL). */
+/* d->old is NULL after free(NULL). */
 ALWAYS_INLINE bool run_frees(struct run *r, const struct event *e, struct run_did *d)
 {
 	struct block *b = run_live(r, e);
@@ -260,8 +260,8 @@ ALWAYS_INLINE bool run_frees(struct run *r, const struct event *e, struct run_di
 }
 
 /*
- * One event. False if it is undecided: then nothing was changed. Like the four
- * above, it leaves counting of events to the caller.
+ * Applies one event. False if it needs a decision: then nothing was changed. Like the four
+ * functions above, it leaves counting of events to the caller.
  */
 ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct run_did *d)
 {

@@ -42,14 +42,14 @@ static void live_drop(struct heap *h, struct heap_process *p)
 	p->live = (struct live){ .bytes = 0 };
 }
 
-/* The event being applied. */
+/* The event that is being applied. */
 struct step {
 	struct heap *h;
 	struct window *w;
 	struct heap_process *p;
 	struct heap_thread *t;
 	struct note *n;
-	const struct live *rest; /* of the other processes than p */
+	const struct live *rest; /* live blocks of all processes except p */
 	size_t at;
 	uint64_t number;
 	unsigned repairs; /* made at this place */
@@ -86,10 +86,10 @@ static void pull_thread(struct window *w, size_t i, size_t j)
 }
 
 /*
- * Numbers were given to e and `first` in their old order; now `first` goes
- * first. An end that waited for its block gets the number of the block. A block
- * that waited for an end passes its number to the block that was taken; if that
- * named `first`, the block has no number any more and is found by its address.
+ * e and `first` were numbered in their old order; now `first` is applied first. An end that waited
+ * for its block gets the number of the block. A block that waited for an end passes its number to
+ * the block that was taken; if that named `first`, the block has no number any more and is found by
+ * its address.
  */
 static void rename_pulled(struct event *e, struct event *first, uint32_t taken)
 {
@@ -103,10 +103,9 @@ static void rename_pulled(struct event *e, struct event *first, uint32_t taken)
 }
 
 /*
- * The event at i contradicts the table. If another thread has an event of the
- * wanted sort at the same address shortly after it, that event goes first,
- * together with the earlier events of its thread. taken: number of the
- * conflicting block, 0 if it has none.
+ * The event at i contradicts the table. If another thread has a wanted event at the same address
+ * shortly after it, that event is applied first, with the earlier events of its thread. taken:
+ * number of the conflicting block, 0 if it has none.
  */
 static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 {
@@ -137,7 +136,8 @@ static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 	return false;
 }
 
-/* The last free of this address by another thread within inversion_ticks before; NULL: none. */
+/* Returns the last free of this address by another thread within inversion_ticks before, or
+ * NULL. */
 static const struct event *freed_before(const struct step *s)
 {
 	const struct event *e = window_at(s->w, s->at), *other;
@@ -153,7 +153,8 @@ static const struct event *freed_before(const struct step *s)
 	return NULL;
 }
 
-/* Position of the next event of this address within inversion_ticks; 0: none. */
+/* Returns the position of the next event of this address within inversion_ticks; 0 if there is
+ * none. */
 static size_t next_of_address(const struct step *s)
 {
 	const struct event *e = window_at(s->w, s->at), *other;
@@ -170,10 +171,9 @@ static size_t next_of_address(const struct step *s)
 }
 
 /*
- * A free of a block that another thread has just freed. If the address is
- * allocated directly afterwards, the other thread read its clock too early: it
- * freed the block that begins there. So this free is moved behind the
- * allocation; which thread freed which block cannot be known.
+ * A free of a block that another thread has just freed. If the address is allocated directly
+ * afterwards, the other thread read its clock too early: it freed the block that begins there. So
+ * this free is moved after the allocation; which thread freed which block cannot be known.
  */
 static bool put_off(struct step *s, size_t j)
 {
@@ -202,7 +202,7 @@ static bool put_off(struct step *s, size_t j)
 
 /* ---- blocks ---- */
 
-/* The block that an event is about: by number; an inherited block, or one without a number, by
+/* Returns the block of an event: by number; an inherited block, or one without a number, by
  * address. */
 static inline struct block *find(const struct step *s, const struct event *e)
 {
@@ -228,8 +228,8 @@ static __attribute__((noinline)) void put_in_others(struct heap_process *p, stru
 	blocks_put(&p->others, &b);
 }
 
-/* Puts in a block that is not there.  By value, so that its fields come from registers: copying
- * what was just written field by field is slow. */
+/* Adds a block.  It is passed by value, so that its fields come from registers: copying what was
+ * just written field by field is slow. */
 static inline void put_in(struct heap_process *p, uint32_t number, const struct block b)
 {
 	if (__builtin_expect(!number, 0))
@@ -260,7 +260,8 @@ static inline void block_ends(struct step *s, const struct block *b)
 	live_add(s->h, s->p, b, -1);
 }
 
-/* The address is taken.  False if the event must be read again because another one went first. */
+/* Handles an address that is in use.  False if the event must be read again because another one
+ * was applied first. */
 static bool make_room(struct step *s, const struct event *e, struct block *taken)
 {
 	if (taken->addr == e->addr && repair(s, effect_gives_back, heap_block_number(s->p, taken)))
@@ -369,7 +370,7 @@ static bool apply_begin(struct step *s, const struct event *e)
 	return true;
 }
 
-/* A realloc that failed: its block stays live, unless the address was allocated again. */
+/* Handles a realloc that failed: its block stays live, unless the address was allocated again. */
 static void restore(struct step *s, const struct event *e)
 {
 	s->n->old = s->t->old;
@@ -384,7 +385,7 @@ static bool apply_end(struct step *s, const struct event *e)
 {
 	const bool old = s->t->pending && s->t->pending_old;
 
-	/* The new block first: this may require reading again, and nothing is changed yet. */
+	/* Do the new block first: this may require reading again, and nothing has changed yet. */
 	if (e->addr && !block_begins(s, e, old ? BLOCK_RESIZED : 0))
 		return false;
 	if (old) {
@@ -456,7 +457,8 @@ static void apply_one(struct step *s)
 	s->number = ++s->h->number;
 	s->repairs = 0;
 	do {
-		/* Read again after an inversion was repaired: the event here has changed. */
+		/* Read it again after an inversion was repaired, because the event here has
+		 * changed. */
 		e = window_at(s->w, s->at);
 		find_who(s, e);
 		s->n->did = 0;
@@ -479,7 +481,7 @@ static inline void note_most(const struct step *s, uint64_t bytes, uint64_t bloc
 	heap_note_most(s->h, s->p, s->rest, bytes, blocks);
 }
 
-/* A run from s->at on, if there is one, with a note for each event.  Returns its length. */
+/* Applies a run from s->at on, if there is one, with a note for each event.  Returns its length. */
 static size_t apply_run(struct step *s, size_t done, size_t n, bool *odd)
 {
 	const struct live *rest = s->rest;

@@ -33,7 +33,7 @@ void heap_release(struct heap *h)
 	memset(h, 0, sizeof(*h));
 }
 
-/* Where number's index + 1 is kept. */
+/* Returns where the index + 1 of a number is kept. */
 static uint32_t *index_of(struct heap_numbers *n, uint32_t number)
 {
 	if (number >= HEAP_NUMBERS)
@@ -115,7 +115,7 @@ const struct block *heap_next_block(const struct heap_process *p, const struct b
 
 ORDER(by_addr, struct block, RISING(addr))
 
-/* Sums of the own blocks, pending ones included; sorted copies in own[]. */
+/* Sums the own blocks, including pending ones; puts sorted copies into own[]. */
 static uint64_t own_blocks(const struct heap *h, uint32_t process, struct block *own)
 {
 	const struct heap_process *p = h->process[process];

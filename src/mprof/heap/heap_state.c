@@ -24,7 +24,7 @@ void state_get(struct cursor *from, void *bytes, size_t n)
 	from->p += there;
 }
 
-/* One number of up to STATE_ROWS rows: which rows differ from the row before, then how. */
+/* Puts one number of up to STATE_ROWS rows: which rows differ from the row before, then how. */
 static void put_numbers(struct byte_column *to, const uint64_t *row, size_t n, unsigned numbers)
 {
 	const size_t at = to->n;
@@ -77,7 +77,7 @@ void state_get_rows(struct cursor *from, uint64_t *row, size_t n, unsigned numbe
 
 /* ---- blocks ---- */
 
-#define NUMBERS 8u /* that tell a block */
+#define NUMBERS 8u /* numbers that describe a block */
 
 static void tell(const struct block *b, uint64_t number, uint64_t *row)
 {
@@ -105,7 +105,7 @@ static struct block told(const uint64_t *row)
 	};
 }
 
-/* Rows on their way: a table of them would take more memory than the heap. */
+/* Rows in transit: a table of all of them would take more memory than the heap. */
 struct rows {
 	uint64_t number[STATE_ROWS * NUMBERS];
 	size_t n;
@@ -146,7 +146,7 @@ static void put_others(struct byte_column *to, const struct blocks *others)
 	state_put_rows(to, r.number, r.n, NUMBERS);
 }
 
-/* The next row of `left`; r is empty at first. */
+/* Returns the next row of `left`; r is empty at first. */
 static const uint64_t *get_row(struct cursor *from, struct rows *r, size_t left)
 {
 	if (!(r->n % STATE_ROWS))
@@ -200,7 +200,7 @@ static void get_maps(struct cursor *from, struct map_set *s)
 
 static void put_process(struct byte_column *to, const struct heap_process *p)
 {
-	state_put(to, p, sizeof(*p)); /* its pointers are not read */
+	state_put(to, p, sizeof(*p)); /* its pointers are ignored when it is read */
 	put_own(to, &p->own);
 	put_others(to, &p->others);
 	put_others(to, &p->forked);
@@ -214,7 +214,7 @@ static void get_process(struct cursor *from, struct heap *h)
 	uint32_t index;
 
 	state_get(from, &saved, sizeof(saved));
-	index = heap_process(h, saved.number); /* which may move them */
+	index = heap_process(h, saved.number); /* heap_process() may move them */
 	p = h->process[index];
 	p->parent = saved.parent;
 	p->state = saved.state;

@@ -12,15 +12,15 @@
 
 /* Sets to->failed without memory. */
 void heap_save(const struct heap *h, struct byte_column *to);
-/* Into a heap that heap_init() has begun, without pages. */
+/* Loads into a heap that heap_init() has begun, without pages. */
 void heap_load(struct heap *h, struct cursor *from);
 
-/* n bytes unchanged. */
+/* Copies n bytes unchanged. */
 void state_put(struct byte_column *to, const void *bytes, size_t n);
 void state_get(struct cursor *from, void *bytes, size_t n);
 /*
- * n rows of numbers, in groups of STATE_ROWS.  A group stores, number by number, which rows differ
- * from the row before, and by how much: most numbers are the same in many rows.
+ * Copies n rows of numbers, in groups of STATE_ROWS.  A group stores, number by number, which rows
+ * differ from the row before, and by how much: most numbers are the same in many rows.
  */
 #define STATE_ROWS 64u
 void state_put_rows(struct byte_column *to, const uint64_t *row, size_t n, unsigned numbers);

@@ -7,7 +7,7 @@
 #include "../util/order.h"
 #include "space.h"
 
-/* The first range that ends behind addr. */
+/* Returns the first range that ends after addr. */
 static size_t first_behind(const struct map_set *s, uint64_t addr)
 {
 	return FIRST_WHERE(i, s->count, s->range[i].end > addr);
@@ -34,7 +34,7 @@ static void note_change(struct space_changes *c, const struct map_range *r, int6
 	c->item[c->count++] = (struct space_change){ r->stack, r->kind, bytes };
 }
 
-/* n bytes of r go. */
+/* Removes n bytes of r. */
 static void take(struct map_set *s, const struct map_range *r, uint64_t n, uint64_t *removed,
 		 struct space_changes *changes)
 {

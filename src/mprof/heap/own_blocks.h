@@ -5,7 +5,7 @@
  * event.block is a block's slot + 1 while it lives (trace/names.h), so a table of them is
  * an array: without hashing or searching.
  *
- * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
+ * Without memory the program ends (util/alloc.h).  Threads: one at a time.
  */
 #pragma once
 
@@ -13,11 +13,11 @@
 #include "blocks.h"
 
 struct own_blocks {
-	struct block *block; /* addr 0: none */
-	uint32_t n, room;    /* n: behind the greatest number so far */
+	struct block *block; /* addr 0 = none */
+	uint32_t n, room;    /* n: the greatest number so far, + 1 */
 };
 
-/* The block with this number, or NULL; 0 is not a number. */
+/* Returns the block with this number, or NULL; 0 is not a number. */
 static inline struct block *own_find(const struct own_blocks *o, uint32_t number)
 {
 	return number - 1 < o->n && o->block[number - 1].addr ? &o->block[number - 1] : NULL;
@@ -33,7 +33,7 @@ PREFETCHES own_prefetch(const struct own_blocks *o, uint32_t number)
 
 void own_grow(struct own_blocks *o, uint32_t number);
 
-/* The position of a number, which is not 0, used or not. */
+/* Returns the position of a number, which is not 0, used or not. */
 static inline struct block *own_place(struct own_blocks *o, uint32_t number)
 {
 	if (__builtin_expect(number - 1 >= o->n, 0))

@@ -85,7 +85,7 @@ void pages_add_large(struct pages *p, uint64_t addr, uint64_t size)
 	if (pages_whole(p->shift, addr, size, &first, &end))
 		p->touched += end - first;
 	else if (size > UINT64_MAX - mask - addr)
-		return; /* no such block: a damaged trace */
+		return; /* a damaged trace: there is no such block */
 	if (addr & mask)
 		pages_add_part(p, addr >> p->shift);
 	if ((addr + size) & mask)

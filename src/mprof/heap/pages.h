@@ -8,9 +8,8 @@
  * that it covers in part are shared and have a counter each, kept in regions of
  * 512 pages; the last one used is cached.
  *
- * pages_remove() must get exactly the arguments of pages_add().
- * Ends: without memory the program (util/alloc.h).
- * Threads: one at a time.
+ * pages_remove() must get exactly the arguments of pages_add(). Without memory the program ends
+ * (util/alloc.h). Threads: one at a time.
  */
 #pragma once
 
@@ -103,7 +102,7 @@ static inline void pages_remove(struct pages *p, uint64_t addr, uint64_t size)
 		pages_remove_part(p, last);
 }
 
-/* The pages that a block covers wholly: numbers in [*first, *end). */
+/* Sets the pages that a block covers wholly: numbers in [*first, *end). */
 static inline bool pages_whole(unsigned shift, uint64_t addr, uint64_t size, uint64_t *first,
 			       uint64_t *end)
 {
@@ -116,8 +115,8 @@ static inline bool pages_whole(unsigned shift, uint64_t addr, uint64_t size, uin
 	return *first < *end;
 }
 
-/* page_size in bytes; anything but a power of two counts as 4096. */
+/* page_size is in bytes; anything but a power of two counts as 4096. */
 void pages_init(struct pages *p, uint32_t page_size);
 void pages_clear(struct pages *p);
-/* The next region with a page in use, in no order; *at = 0 begins. */
+/* Returns the next region with a page in use, in no order; *at = 0 begins. */
 const struct pages_region *pages_next(const struct pages *p, size_t *at);

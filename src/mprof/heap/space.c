@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* One call in the making. */
+/* The call that is being applied. */
 struct call {
 	struct space *s;
 	uint64_t mask; /* page size - 1 */
@@ -13,7 +13,7 @@ struct call {
 	struct space_note n;
 };
 
-/* One past the last byte, in whole pages; 0 for an impossible range. */
+/* Returns the end in whole pages, one past the last byte; 0 for an impossible range. */
 static uint64_t end_of(const struct call *c, uint64_t start, uint64_t size)
 {
 	if (size > UINT64_MAX / 2 || start > UINT64_MAX / 2 - c->mask)
@@ -79,7 +79,7 @@ static void apply(struct call *c, const struct event *e)
 		break;
 	case MPROF_FN_BRK:
 	case MPROF_FN_SBRK:
-		/* Unsigned, because a damaged trace may move it anywhere. */
+		/* Unsigned, because a damaged trace may move the break anywhere. */
 		c->s->moved_break = (int64_t)((uint64_t)c->s->moved_break + e->addr - e->usable);
 		break;
 	}
@@ -100,7 +100,7 @@ void space_apply(struct space *s, const struct event *e, uint32_t page_size,
 		*n = c.n;
 }
 
-/* kind: of all ranges of the copy; SPACE_KINDS: each unchanged. */
+/* kind: for all ranges of the copy; SPACE_KINDS leaves each unchanged. */
 static void copy(struct map_set *to, const struct map_set *from, enum space_kind kind)
 {
 	struct map_range r;

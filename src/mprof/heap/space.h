@@ -3,12 +3,11 @@
  * space.h - the address space that a process mapped directly, with mmap, mremap,
  * and the break, range by range.
  *
- * Whole pages.  A mapping over an older one takes its place; munmap may cover a
- * part of a mapping, several mappings, and unmapped ranges. Unmapped ranges are
- * remembered, to distinguish unmapping them again from unmapping memory whose
- * mapping was not seen (by the loader, or before recording).
+ * Whole pages.  A mapping over an older one replaces it; munmap may cover a part of a mapping,
+ * several mappings, and unmapped ranges.  Unmapped ranges are remembered, to distinguish unmapping
+ * them again from unmapping memory whose mapping was not seen (by the loader, or before recording).
  *
- * Ends: without memory the program (util/alloc.h).  Threads: one at a time.
+ * Without memory the program ends (util/alloc.h).  Threads: one at a time.
  */
 #pragma once
 
@@ -21,14 +20,14 @@
 enum space_kind {
 	SPACE_MEMORY,	 /* anonymous */
 	SPACE_RESERVED,	 /* anonymous, and mapped without any access */
-	SPACE_FILE,	 /* of a file: not memory that the program requested */
-	SPACE_INHERITED, /* inherited by fork: not its own */
+	SPACE_FILE,	 /* of a file, so not memory that the program requested */
+	SPACE_INHERITED, /* inherited by fork, so not its own */
 	SPACE_KINDS,
 };
 
 struct map_range {
 	uint64_t start, end; /* end > start */
-	uint32_t stack;	     /* of the call that mapped it: a node of stacks.h, 0: unknown */
+	uint32_t stack;	     /* of the call that mapped it: a node of stacks.h, 0 if unknown */
 	uint8_t kind;	     /* enum space_kind */
 };
 
@@ -51,32 +50,32 @@ struct space_changes {
 	size_t count, room;
 };
 
-/* r is mapped now, whatever was there.  changes may be NULL. */
+/* Notes that r is mapped now, replacing earlier mappings.  changes may be NULL. */
 void map_set_add(struct map_set *s, const struct map_range *r, struct space_changes *changes);
-/* [start, end) is not mapped any more; *removed: how many of its bytes were. */
+/* Notes that [start, end) is unmapped; *removed: how many of its bytes were mapped. */
 void map_set_remove(struct map_set *s, uint64_t start, uint64_t end, uint64_t *removed,
 		    struct space_changes *changes);
-/* The range that the byte at addr is in, or NULL. */
+/* Returns the range that contains addr, or NULL. */
 const struct map_range *map_set_at(const struct map_set *s, uint64_t addr);
 void map_set_release(struct map_set *s);
 
 struct space {
 	struct map_set mapped, gone;
-	int64_t moved_break; /* bytes that the break was moved */
+	int64_t moved_break; /* bytes by which the break was moved */
 };
 
-/* After a call, and what it did. */
+/* The effect of a call. */
 struct space_note {
 	uint64_t bytes[SPACE_KINDS];
 	int64_t moved_break;
 	uint64_t unmapped; /* bytes unmapped by this call, whether their mapping was seen or not */
-	uint64_t never_mapped; /* of these, bytes whose mapping was not seen */
+	uint64_t never_mapped; /* how many of these were in a mapping that was not seen */
 	size_t first, changes; /* in struct space_changes */
 };
 
 /* Applies a call of the mmap family; does nothing if it failed.  changes, n: may be NULL. */
 void space_apply(struct space *s, const struct event *e, uint32_t page_size,
 		 struct space_changes *changes, struct space_note *n);
-/* The state with which a forked process begins. */
+/* Copies the state with which a forked process begins. */
 void space_inherit(struct space *to, const struct space *from);
 void space_release(struct space *s);

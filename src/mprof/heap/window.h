@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * window.h - the events at hand: the batch being applied and the next one.
+ * window.h - the current events: the batch being applied and the next one.
  *
  * A ring of two batches, so that the following batch is visible when an event
  * is applied (WINDOW_BATCH to 2 * WINDOW_BATCH - 1 events ahead) and pull one
@@ -32,7 +32,7 @@ static inline struct event *window_at(struct window *w, size_t i)
 	return &w->event[(w->base + i) & (2 * WINDOW_BATCH - 1)];
 }
 
-/* The batch of n events is done, and the next one begins.  Half a nanosecond an event. */
+/* Ends the batch of n events and begins the next one.  Half a nanosecond an event. */
 static inline void window_next(struct window *w, size_t n)
 {
 	w->befores = n < WINDOW_BEFORE ? n : WINDOW_BEFORE;
@@ -40,7 +40,7 @@ static inline void window_next(struct window *w, size_t n)
 	w->base ^= WINDOW_BATCH;
 }
 
-/* The i-th event before the batch's event `at`, from 1 on; NULL: none that is kept. */
+/* Returns the i-th event, from 1, before the batch's event `at`; NULL if it was not kept. */
 static inline const struct event *window_ago(struct window *w, size_t at, size_t i)
 {
 	if (i <= at)

@@ -24,9 +24,9 @@
 #define NONE	    UINT32_MAX
 #define ERROR_SCALE 1024 /* factor of error.*, which may be fractions */
 
-/* A line that the tree omits, such as _start: filters by name still match it. */
+/* A line that the tree omits, such as _start: filters by name match it all the same. */
 struct start {
-	uint32_t node, key; /* of the tree */
+	uint32_t node, key; /* in the tree */
 };
 
 struct writer {
@@ -36,14 +36,14 @@ struct writer {
 	uint32_t *node_of;   /* node of the tree, by site of the profile */
 	uint32_t *page;	     /* node of the page, by node of the tree */
 	uint32_t *order;     /* node of the tree, by node of the page */
-	struct cells *cells; /* with the page's nodes as stacks */
+	struct cells *cells; /* whose stacks are nodes of the page */
 	struct interner text;
 	uint32_t *line; /* by key of the tree's lines: line of the page, from 1 */
 	size_t lines;
 	struct interner starts; /* struct start: callers of the outermost nodes of the tree */
 	uint32_t *deepest;	/* keys of lines: call stacks of threads, concatenated */
 	size_t deepest_lines, deepest_room, threads;
-	struct blob deepest_length; /* a column: lines of each */
+	struct blob deepest_length; /* a column: number of lines of each */
 	struct interner files;	    /* paths, in the order of the sources */
 	struct blob source[4];	    /* columns: path, text, reason without text, change */
 	size_t source_bytes;	    /* of all texts */
@@ -51,7 +51,7 @@ struct writer {
 
 /* ---- the tree ---- */
 
-/* Records the lines of a path that precede its nodes; `node` is the end of the path. */
+/* Notes the lines of a path that precede its nodes; `node` is the end of the path. */
 static void note_starts(struct writer *w, const struct sym_line *const *line, size_t n,
 			uint32_t node)
 {
@@ -74,7 +74,7 @@ static void make_tree(struct writer *w)
 	uint64_t value[VALUE_COUNT];
 	size_t i, k, skip;
 
-	/* Heaviest at the peak first. */
+	/* The heaviest at the peak is first. */
 	o.value[o.values++] = VALUE_PEAK;
 	for (k = 0; k < VALUE_COUNT; k++)
 		if (k != VALUE_PEAK)
@@ -124,7 +124,7 @@ void html_stacks_release(struct html_stacks *s)
 	free(s->first);
 }
 
-/* Where threads used most of their stacks: lines that may be in no node. */
+/* Notes where threads used most of their stacks: lines that may be in no node. */
 static void note_deepest(struct writer *w)
 {
 	const struct stack_uses *s = w->from->stacks;
@@ -155,7 +155,7 @@ static bool is_small(const struct writer *w, uint32_t node, uint64_t part)
 	return true;
 }
 
-/* Nodes in preorder that are not small; their number. */
+/* Lists nodes in preorder that are not small; returns their number. */
 static size_t walk_tree(struct writer *w, uint64_t part)
 {
 	const struct calltree *t = &w->tree;
@@ -189,7 +189,7 @@ static void order_nodes(struct writer *w)
 
 	w->page = must_malloc((nodes + 1) * sizeof(*w->page));
 	w->order = must_malloc((nodes + 1) * sizeof(*w->order));
-	/* Nodes below an omitted node are omitted as well. */
+	/* Omit nodes below an omitted node as well. */
 	for (i = 0; i < nodes; i++)
 		w->page[i] = NONE;
 	w->to->nodes = walk_tree(w, 0);
@@ -201,7 +201,7 @@ static void order_nodes(struct writer *w)
 	w->to->merged_nodes = nodes - w->to->nodes;
 }
 
-/* The page's node that represents a node of the tree. */
+/* Returns the page's node that represents a node of the tree. */
 static uint32_t page_of(const struct writer *w, uint32_t node)
 {
 	while (w->page[node] == NONE)
@@ -297,7 +297,7 @@ static uint32_t text_of(struct writer *w, const char *text)
 
 /* ---- sources ---- */
 
-/* The text of a path, without the home directory if others may read the page. */
+/* Returns the text of a path, without the home directory if others may read the page. */
 static uint32_t path_of(struct writer *w, const char *path)
 {
 	char *hidden = w->from->hide_home ? html_hide_home(path) : NULL;
@@ -325,7 +325,7 @@ static void embed(struct writer *w, size_t file)
 	free(s.text);
 }
 
-/* A file that a line refers to, unless it is known. */
+/* Adds a file that a line refers to, unless it is known. */
 static void add_source(struct writer *w, const struct sym_line *line)
 {
 	struct html_sources *all = w->from->sources;
@@ -360,7 +360,7 @@ static void put_sources(struct writer *w, struct blob *b)
 
 /* ---- lines and nodes ---- */
 
-/* A line, unless it is known. */
+/* Puts a line, unless it is known. */
 static void put_line(struct writer *w, struct blob *part, uint32_t key)
 {
 	const struct sym_line *line = line_interner_line(&w->tree.lines, key);
@@ -377,7 +377,7 @@ static void put_line(struct writer *w, struct blob *part, uint32_t key)
 		add_source(w, line);
 }
 
-/* Lines of visible nodes, in the order of their first use; then the starts. */
+/* Puts the lines of visible nodes, in the order of their first use; then the starts. */
 static void put_lines(struct writer *w, struct blob *b)
 {
 	static const char *const name[] = { "line.function", "line.file", "line.line",
@@ -420,7 +420,7 @@ static unsigned depth_of(const struct calltree *t, uint32_t node)
 	return depth;
 }
 
-/* Depths, as levels up from the previous node: 0 for its child. */
+/* Puts depths, as levels up from the previous node: 0 for its child. */
 static void put_nodes(struct writer *w, struct blob *b)
 {
 	const struct calltree *t = &w->tree;
@@ -437,7 +437,7 @@ static void put_nodes(struct writer *w, struct blob *b)
 		blob_number(b, w->line[t->node[w->order[i]].key]);
 }
 
-/* Each node's own figures; those of omitted nodes count for the node above. */
+/* Puts each node's own figures; those of omitted nodes count for the node above. */
 static void put_figures(struct writer *w, struct blob *b)
 {
 	const struct calltree *t = &w->tree;
@@ -457,7 +457,8 @@ static void put_figures(struct writer *w, struct blob *b)
 	free(own);
 }
 
-/* Sizes and lifetimes of each node's own blocks: minimum and maximum, plus 1; 0: no blocks. */
+/* Puts sizes and lifetimes of each node's own blocks: minimum and maximum, plus 1; 0 without
+ * blocks. */
 static void put_extremes(struct writer *w, struct blob *b)
 {
 	static const char *const name[] = { "own.freed", "extreme.size_least", "extreme.size_most",
@@ -489,7 +490,7 @@ static void put_extremes(struct writer *w, struct blob *b)
 	free(node);
 }
 
-/* The node of a stack; the root for stacks that the filters exclude. */
+/* Returns the node of a stack; the root for stacks that the filters exclude. */
 static uint32_t node_of_stack(const struct writer *w, uint32_t stack)
 {
 	const struct profile *p = w->from->profile;
@@ -499,8 +500,8 @@ static uint32_t node_of_stack(const struct writer *w, uint32_t stack)
 }
 
 /*
- * Resident pages by the blocks on them: of the largest sample all nodes, of the others those with
- * many pages.
+ * Puts resident pages by the blocks on them: all nodes for the largest sample, those with many
+ * pages for the others.
  */
 static void put_shares(struct writer *w, struct blob *b)
 {
@@ -530,7 +531,8 @@ static void put_shares(struct writer *w, struct blob *b)
 }
 
 /*
- * The error of estimates (profile/estimate.h): each node's own variances, and its largest samples.
+ * Puts the error of estimates (profile/estimate.h): each node's own variances, and its largest
+ * samples.
  */
 static void put_errors(struct writer *w, struct blob *b)
 {
@@ -562,7 +564,7 @@ static void put_errors(struct writer *w, struct blob *b)
 	free(node);
 }
 
-/* The last samples of all processes at a time, summed; 0: unknown. */
+/* Sums the last samples of all processes at a time; 0 if unknown. */
 static struct mprof_sample sampled_at(const struct walk *w, uint64_t ticks)
 {
 	const struct mprof_sample *sample;
@@ -624,7 +626,8 @@ static void put_points(struct writer *w, struct blob *b)
 	free(sample);
 }
 
-/* Nodes ascend, births ascend within a node; both as differences.  death is relative to birth. */
+/* Puts cells.  Nodes ascend, births ascend within a node; both as differences.  death is
+ * relative to birth. */
 static void put_cells(struct writer *w, struct blob *b)
 {
 	const struct heap *h = &w->from->profile->walk.heap;
@@ -663,7 +666,7 @@ static void put_threads(struct writer *w, struct blob *b)
 		blob_number(b, h->process[h->thread[i].process]->number);
 }
 
-/* The largest variables; their sums are in HEAD. */
+/* Puts the largest variables; their sums are in HEAD. */
 static void put_variables(struct writer *w, struct blob *b)
 {
 	static const char *const name[] = { "variable.name",  "variable.object",
@@ -688,7 +691,7 @@ static void put_variables(struct writer *w, struct blob *b)
 	put_columns(w, b, name, part, 7, i);
 }
 
-/* Last, because the others number texts: their lengths, then the bytes. */
+/* Puts texts last, because the other columns number them: their lengths, then the bytes. */
 static void put_texts(struct writer *w, struct blob *b)
 {
 	uint32_t id;

@@ -4,8 +4,8 @@
  * points in time, and the cells that answer every window (src/web/report/README.md).
  *
  * The size of the page is limited: at most HTML_NODES nodes, the smallest merged into their callers
- * (`merged_*` is how much that is), and at most CELLS_MOST cells: beyond that, time is divided into
- * fewer points.
+ * (`merged_*` counts them), and at most CELLS_MOST cells: beyond that, time is divided into fewer
+ * points.
  *
  * Threads: one at a time.
  */
@@ -29,51 +29,51 @@ struct variables;
 
 #define HTML_NO_NODE UINT32_MAX
 
-/* The page includes one sample of resident pages out of this many. */
+/* One of this many samples of resident pages is in the page. */
 static inline size_t html_samples_step(size_t samples)
 {
 	return samples / HTML_SAMPLES + 1;
 }
 
-/* Where the page shows the figures of a stack. */
+/* The node of the page that shows the figures of a stack. */
 struct html_map {
-	uint32_t *node_of; /* by node of stacks.h; HTML_NO_NODE: excluded by the filters */
+	uint32_t *node_of; /* by node of stacks.h; HTML_NO_NODE if excluded by the filters */
 	size_t stacks, nodes;
 };
 
 /*
- * For struct cells.same: the stack that represents all with the same node in the page, the first
- * one that was passed.  Initially only `profile` is set, whose walk has begun.
+ * For struct cells.same: the first stack with a node represents all others with the same node in
+ * the page.  Initially only `profile` is set, whose walk has begun.
  */
 struct html_stacks {
 	struct profile *profile;
 	struct calltree tree;
-	uint32_t *first; /* by node of the tree: stack + 1; 0: none yet */
+	uint32_t *first; /* by node of the tree: stack + 1; 0 = none yet */
 	size_t room;
 };
 uint32_t html_same_stack(void *html_stacks, uint32_t stack);
 void html_stacks_release(struct html_stacks *s);
 
 struct html_source_data {
-	struct profile *profile; /* by stack, with libraries, which the page can hide */
-	struct cells *cells;	 /* changed: only those in the page remain */
+	struct profile *profile; /* by stack, including library calls, which the page can hide */
+	struct cells *cells;	 /* changed: only cells in the page remain */
 	const struct resident_shares *shares; /* NULL for a profile */
-	const struct course *course;	      /* of a profile: its points in time; NULL */
+	const struct course *course;	      /* for a profile, its points in time; else NULL */
 	const struct stack_uses *stacks;
 	const struct variables *variables;
-	size_t most_nodes;	      /* 0: HTML_NODES */
+	size_t most_nodes;	      /* 0 = HTML_NODES */
 	bool hide_home;		      /* in the paths that the page shows */
 	struct html_sources *sources; /* files are added to it */
 };
 
 struct html_data {
 	struct blob blob; /* all columns, concatenated and compressed */
-	json *column;	  /* [{"name", "count"}] in order; the caller's until it is added */
+	json *column;	  /* [{"name", "count"}] in order; owned by the caller until it is added */
 	size_t nodes, cells;
-	uint64_t merged_nodes; /* of the tree, merged into their callers */
+	uint64_t merged_nodes; /* nodes of the tree that were merged into their callers */
 };
 
-/* map: filled unless it is NULL; the caller releases it. */
+/* Fills map unless it is NULL; the caller releases it. */
 void html_data_make(struct html_data *to, const struct html_source_data *from,
 		    struct html_map *map);
 void html_map_release(struct html_map *map);

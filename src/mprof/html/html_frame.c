@@ -19,8 +19,8 @@ extern const char html_style[], html_style_end[], html_script[], html_script_end
 extern const char html_unpack[], html_unpack_end[];
 
 /*
- * The script is compressed in the page; this one unpacks it.  Its hash is in the policy as well,
- * which permits a script that is added later.
+ * The page's script is compressed; this one unpacks it.  Its hash is in the policy as well, which
+ * permits a script that is added later.
  */
 #define POLICY                                                                    \
 	"default-src 'none'; script-src 'sha256-" HTML_UNPACK_SHA256              \

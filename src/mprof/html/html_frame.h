@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Content security policies: of a file, of a served page, and of its HTTP header. */
+/* Content security policies: for a file, for a served page, and for its HTTP header. */
 extern const char html_policy[], html_policy_served[], html_policy_header[];
 
-/* Up to <body>.  served: by mprof view, to which the page may send requests. */
+/* Writes the page up to <body>.  served: by mprof view, to which the page may send requests. */
 void html_frame_begin(const char *title, bool served, FILE *out);
-/* The script, and the end. */
+/* Writes the script, and the end. */
 void html_frame_end(FILE *out);

@@ -25,7 +25,7 @@ struct long_text html_command(const struct analysis *a)
 	return text_command(p && p->images ? p->image[0] : NULL, 200);
 }
 
-/* [from, to, blocks, bytes] of each pair of threads, most bytes first. */
+/* Returns [from, to, blocks, bytes] for each pair of threads, most bytes first. */
 static json *pairs_json(const struct cross_frees *h)
 {
 	json *pairs = json_object_new_array();
@@ -51,7 +51,7 @@ static uint64_t blocks_left_out(const struct cross_frees *h)
 	return blocks;
 }
 
-/* The part of a sample's other memory that mprof itself used. */
+/* Returns the part of a sample's other memory that mprof itself used. */
 static uint64_t own_bytes(const struct html_report *r, const struct resident_parts_sample *s)
 {
 	const struct tree_process *p = tree_find(&r->analysis->tree, s->process);
@@ -78,7 +78,7 @@ static json *report_part(const struct html_report *r)
 	return report;
 }
 
-/* Chains of one node of the page are one row; those that the filters exclude are omitted. */
+/* Combines chains of one node of the page to one row; omits those that the filters exclude. */
 static uint32_t key_of(void *map, uint32_t stack)
 {
 	const struct html_map *m = map;
@@ -100,7 +100,7 @@ static json *growth_json(const struct growth *g, const struct html_map *map)
 	return o;
 }
 
-/* The same value with "~" for home directories in every string. */
+/* Returns the same value with "~" for home directories in every string. */
 static json *hide_homes(json *o)
 {
 	json *to;

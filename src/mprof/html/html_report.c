@@ -104,7 +104,7 @@ static void put_findings(const struct html_report *r, FILE *out)
 	free(text);
 }
 
-/* For a run that did not keep every call: which calls it kept, and the totals of all. */
+/* For a run that did not keep every call: writes which calls it kept, and the totals of all. */
 static void put_kept(const struct html_report *r, FILE *out)
 {
 	char *text = NULL;
@@ -225,7 +225,7 @@ static void put_curve(const struct cells *c, FILE *out)
 
 /* ---- data ---- */
 
-/* In any script element, "<" could end it or begin a comment. */
+/* Escapes "<", which in a script element could end it or begin a comment. */
 static void put_json(json *o, FILE *out)
 {
 	const char *s = json_text(o, JSON_C_TO_STRING_PLAIN);
@@ -258,7 +258,7 @@ void html_report(const struct html_report *r, FILE *out)
 	free(title);
 	put_header(r, out);
 	fputs("<main id=\"plain\">\n<section id=\"findings\">\n", out);
-	if (!r->totals) /* whose sections all have titles */
+	if (!r->totals) /* all sections of totals have titles */
 		fputs("<h2>Findings</h2>\n", out);
 	put_findings(r, out);
 	put_glossary(out);

@@ -22,25 +22,25 @@
 struct print_totals;
 
 struct html_report {
-	const struct analysis *analysis; /* with findings; NULL if totals is set: */
+	const struct analysis *analysis; /* with findings; NULL if totals is set */
 	/* Set for a profile, which leaves cells, map, cross_frees and resident NULL. */
 	const struct print_totals *totals;
-	json *threads, *processes; /* of a profile: rows of `mprof report hot --by`; else NULL */
+	json *threads, *processes; /* for a profile, rows of `mprof report hot --by`; else NULL */
 	const struct cells *cells;
 	const struct html_data *data;
 	const struct cross_frees *cross_frees; /* which thread freed whose blocks */
 	const struct html_map *map;
-	const struct resident_parts *resident; /* what resident memory consisted of */
+	const struct resident_parts *resident; /* the parts of resident memory */
 	const struct resident_shares *shares;  /* whose blocks were on it; NULL as above */
 	const struct profile *profile;	       /* by stack, with names */
 	const struct stack_uses *stacks;
 	const struct variables *variables;
-	bool sources;		 /* embedded */
-	const struct blob *heap; /* JSON of a movie (src/web/README.md); NULL */
-	uint32_t heap_process;	 /* the process whose heap that is */
+	bool sources;		 /* embed source files */
+	const struct blob *heap; /* JSON of a movie (src/web/README.md), or NULL */
+	uint32_t heap_process;	 /* the process that it shows */
 	bool served;		 /* by mprof view, to which the page may send requests */
-	json *traces;		 /* names of the served traces, if several; else NULL */
-	size_t index;		 /* of this one */
+	json *traces;		 /* names of the served traces, if there are several; else NULL */
+	size_t index;		 /* index of this trace */
 };
 
 void html_report(const struct html_report *r, FILE *out);
@@ -48,9 +48,9 @@ void html_report(const struct html_report *r, FILE *out);
 /* ---- html_head.c, for html_report.c ---- */
 
 /*
- * HEAD: the facts of the page, without its large tables of numbers (page.def).  The caller's;
- * without home directories unless the page is served.
+ * Returns HEAD: the facts of the page, without its large tables of numbers (page.def).  The caller
+ * owns it.  Without home directories unless the page is served.
  */
 json *html_head(const struct html_report *r);
-/* The command that was started first, as typed in a shell. */
+/* Returns the command that was started first, as typed in a shell. */
 struct long_text html_command(const struct analysis *a);

@@ -11,7 +11,7 @@
 #include "../print/text.h"
 #include "../util/alloc.h"
 
-/* When the object of that name was last modified. */
+/* Returns when the object of that name was last modified. */
 static int64_t built_ns(const struct profile *p, const char *module)
 {
 	struct stat st;
@@ -80,7 +80,7 @@ void html_source_read(struct html_source *to, const struct html_sources *s, size
 
 /* ---- home directories ---- */
 
-/* Length of the home directory at the beginning of text; 0: none. */
+/* Returns the length of the home directory at the beginning of text; 0 if there is none. */
 static size_t home_at(const char *text)
 {
 	const char *home = getenv("HOME");

@@ -18,8 +18,8 @@
 
 struct html_source_file {
 	char *path;	  /* as in the debug information */
-	int64_t built_ns; /* last change of the program or library that names it, since 1970;
-			   * 0: unknown */
+	int64_t built_ns; /* last change of the program or library that names it, since 1970; 0 if
+			     unknown */
 };
 
 struct html_sources {
@@ -27,7 +27,7 @@ struct html_sources {
 	const char *const *dir; /* searched first, ends with NULL; may be NULL */
 	bool embed;
 	/* ---- the list ---- */
-	int64_t start_ns; /* of the run, since 1970; 0: unknown */
+	int64_t start_ns; /* of the run, since 1970; 0 if unknown */
 	struct html_source_file *file;
 	size_t files, room;
 };
@@ -44,7 +44,7 @@ enum html_source_change {
 };
 
 struct html_source {
-	char *text;	 /* NULL: it cannot be shown */
+	char *text;	 /* NULL if it cannot be shown */
 	const char *why; /* one clause, if text is NULL */
 	enum html_source_change change;
 };
@@ -52,6 +52,6 @@ struct html_source {
 /* The caller frees the text. */
 void html_source_read(struct html_source *to, const struct html_sources *s, size_t file);
 
-/* A copy of text with "~" for home directories: of $HOME, /home/NAME and /root.  NULL: no memory.
- */
+/* Returns a copy of text with "~" for home directories: $HOME, /home/NAME and /root.  NULL
+ * without memory. */
 char *html_hide_home(const char *text);

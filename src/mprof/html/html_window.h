@@ -4,10 +4,10 @@
  * window does not begin and end at points of the page.
  *
  * A window is (from, to], in ns since the start of the run.  Its peak is the time of most live
- * bytes in it, including the state at its beginning.  With snapshots, only the slices of the trace
- * are walked that contain the ends of the window and its peak, and for the peak the ends only if it
- * may be there; without, all of it up to the end of the window, twice for the peak.  A filter of
- * lifetimes cannot be combined with a point in time.
+ * bytes in it, including the state at its beginning.  With snapshots, it walks only the slices of
+ * the trace that contain the ends of the window and its peak, and for the peak the ends only if it
+ * may be there; without, it walks the trace up to the end of the window, twice for the peak.  A
+ * filter of lifetimes cannot be combined with a point in time.
  *
  * Errors: -errno with err filled; -ECANCELED when *cancel became true.  Threads: one at a time.
  */
@@ -34,14 +34,14 @@ struct window_question {
 };
 
 struct window_answer {
-	int64_t ns; /* the moment; for WINDOW_TOTAL the end */
+	int64_t ns; /* the moment; for WINDOW_TOTAL, the end */
 	uint64_t bytes, blocks;
 	uint64_t *node_bytes, *node_blocks; /* by node of the page */
 	size_t nodes;
 };
 
-/* snapshots: of this trace, of a walk in which births were of the filter's functions; NULL: none.
- * t: as it was opened, or as another question left it. */
+/* snapshots: of this trace, from a walk in which births were of the filter's functions; NULL if
+ * none.  t: as opened, or as another query left it. */
 int window_ask(struct window_answer *a, struct trace *t, const struct snapshots *snapshots,
 	       const struct html_map *map, const struct window_question *q, struct error *err);
 void window_answer_release(struct window_answer *a);

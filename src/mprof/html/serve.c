@@ -21,7 +21,7 @@
 #define TOKEN_BYTES 16u
 #define TOKEN	    (2 * TOKEN_BYTES)
 #define CONNECTIONS 32u
-#define TIMEOUT	    60u /* seconds without a word */
+#define TIMEOUT	    60u /* seconds without data */
 
 #define MHD_FUNCTIONS(X)                     \
 	X(MHD_, add_response_header)         \
@@ -40,14 +40,14 @@ struct serve {
 	struct serve_options o;
 	struct MHD_Daemon *daemon;
 	int fd;
-	uint16_t port; /* 0: a unix socket */
+	uint16_t port; /* 0 for a unix socket */
 	char token[TOKEN + 1];
 	char url[TOKEN + 64];
 };
 
 /* ---- who may ask ---- */
 
-/* Takes the same time however much of it matches. */
+/* Compares in constant time, however much of it matches. */
 static bool is_token(const struct serve *s, const char *text)
 {
 	unsigned char differ = 0;
@@ -60,8 +60,8 @@ static bool is_token(const struct serve *s, const char *text)
 	return !differ;
 }
 
-/* The names of this machine that only it means, with our port; any port through a unix socket,
- * because ssh forwards one of its own. */
+/* Is it a name of this machine that only it uses, with our port?  Any port through a unix
+ * socket, because ssh forwards another one. */
 static bool is_here(const struct serve *s, const char *host)
 {
 	static const char *const name[] = { "127.0.0.1", "localhost", "[::1]" };
@@ -189,7 +189,7 @@ static int open_tcp(struct serve *s, struct error *err)
 	return 0;
 }
 
-/* True for the socket of a server that was killed: nothing listens on it. */
+/* Is it the socket of a server that was killed, so that nothing listens on it? */
 static bool is_abandoned(const struct sockaddr_un *at)
 {
 	struct stat st;
@@ -223,7 +223,7 @@ static int open_unix(struct serve *s, struct error *err)
 	umask(mask);
 	if (ret < 0) {
 		ret = fail(err, -errno, "cannot listen on '%s': %m", s->o.socket);
-		s->o.socket = NULL; /* it is not ours to remove */
+		s->o.socket = NULL; /* we must not remove it, because it is not ours */
 		return ret;
 	}
 	unfinished_add(s->o.socket);

@@ -36,7 +36,7 @@ static bool is_blank(const char *line)
 	return scan_end(&line);
 }
 
-/* Our formats are text. */
+/* Is it text, as all formats are? */
 static bool is_text(const char *line)
 {
 	for (; *line; line++)
@@ -71,7 +71,7 @@ const struct import_format *import_recognise(const char *path)
 
 /* ---- remarks ---- */
 
-/* Always reports what ended it. */
+/* Reports what ended reading. */
 static void stopped_reading(struct importer *im, const char *why)
 {
 	struct import_report *r = &im->report;
@@ -81,7 +81,7 @@ static void stopped_reading(struct importer *im, const char *why)
 	import_missing(im, 1, "after line %" PRIu64 ": %s", im->number, why);
 }
 
-/* The printable beginning of the line. */
+/* Quotes the printable beginning of the line. */
 static void bad_line(struct importer *im, const char *line, const char *right)
 {
 	char shown[64], *remark = import_remark(&im->report);
@@ -102,7 +102,7 @@ static void bad_line(struct importer *im, const char *line, const char *right)
 
 /* ---- the events ---- */
 
-/* Behind the last line. */
+/* Called after the last line. */
 static void end_of_file(struct importer *im, bool bad)
 {
 	const char *why = import_text_why(im->text);
@@ -113,8 +113,7 @@ static void end_of_file(struct importer *im, bool bad)
 	if (why)
 		stopped_reading(im, why);
 	/* An invalid incomplete line at the end is where the writer was interrupted; a valid one
-	 * counts.
-	 */
+	 * counts. */
 	im->report.cut |= why || (bad && import_text_open_end(im->text));
 }
 
@@ -188,7 +187,7 @@ static size_t next_events(void *self, struct event *events, size_t n, struct tra
 
 /* ---- opening ---- */
 
-/* The next reading starts again; until then, results of the last one stay valid. */
+/* Makes the next reading start again; until then, results of the last one stay valid. */
 static void rewind_events(void *self)
 {
 	((struct importer *)self)->rewound = true;
@@ -203,7 +202,8 @@ static void close_events(void *self)
 	free(im);
 }
 
-/* The first event shows whether there are times; without events it is not a record. */
+/* Opens a record.  The first event shows whether there are times; a file without events is not a
+ * record. */
 static int open_record(struct trace **out, const char *path, const struct import_format *format,
 		       struct error *err)
 {
@@ -235,7 +235,8 @@ static int open_record(struct trace **out, const char *path, const struct import
 	return 0;
 }
 
-/* Do the first bytes belong to a file of mprof's? *more: there are enough of them to be sure. */
+/* Do the first bytes belong to a file of mprof's?  Sets *more if there are enough of them to be
+ * sure. */
 static bool is_ours(const char *path, bool *more)
 {
 	char magic[5] = "";
@@ -248,7 +249,7 @@ static bool is_ours(const char *path, bool *more)
 	return *more && !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
 }
 
-/* The formats that can be read, for the error message. */
+/* Returns the formats that can be read, for the error message. */
 static int not_known(const struct error *why, int code, struct error *err)
 {
 	size_t i, used = 0;

@@ -29,8 +29,8 @@ struct import_format {
 };
 
 /*
- * The format of a file; NULL: unknown, or it cannot be read. A compressed file is not one of
- * mprof's, so it has a format in any case, and import_open() says what is wrong with it.
+ * Returns the format of a file; NULL if it is unknown, or cannot be read. A compressed file is not
+ * one of mprof's, so it has a format in any case, and import_open() says what is wrong with it.
  */
 const struct import_format *import_recognise(const char *path);
 
@@ -38,18 +38,19 @@ const struct import_format *import_recognise(const char *path);
 
 struct import_report {
 	uint64_t lines, calls;
-	uint64_t bad; /* lines that were skipped, or announced and missing */
+	uint64_t bad; /* lines that were skipped, or announced but missing */
 	size_t remarks;
-	char remark[IMPORT_REMARKS][256]; /* of the first of them: "line 12: '...' is ..." */
+	char remark[IMPORT_REMARKS][256]; /* about the first of them: "line 12: '...' is ..." */
 	bool cut;			  /* the last line is incomplete */
 };
 
 /*
- * Opens what trace_open takes, or another tool's record as a trace.  Else the error names the
- * formats.
+ * Opens the files that trace_open opens, or another tool's record as a trace.  Otherwise the error
+ * names the formats.
  */
 int import_open(struct trace **out, const char *path, const char *kind_magic, struct error *err);
-/* For a record, complete after its last event, until the trace is rewound; NULL: a trace. */
+/* Returns the report of a record, complete after its last event, until the trace is rewound;
+ * NULL for a trace. */
 const struct import_report *import_report(const struct trace *t);
-/* "glibc mtrace text"; NULL: a trace of mprof. */
+/* "glibc mtrace text"; NULL for a trace of mprof. */
 const char *import_title(const struct trace *t);

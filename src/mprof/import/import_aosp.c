@@ -23,7 +23,7 @@
 
 static const struct row {
 	const char *name;
-	uint8_t fn; /* 0: the end of a thread */
+	uint8_t fn; /* 0 = the end of a thread */
 	const char *shape, *right;
 } rows[] = {
 	{ "malloc", MPROF_FN_MALLOC, "rs", "'" CALL "malloc ADDRESS SIZE" TIMES "'" },
@@ -37,12 +37,12 @@ static const struct row {
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 struct state {
-	/* tid -> number + 1; 1: it has ended, the next call is another thread's. */
+	/* tid -> number + 1; 1 = it has ended, so the next call is another thread's. */
 	struct hash number;
-	uint32_t last; /* number given */
+	uint32_t last; /* the last number assigned */
 };
 
-/* The value of number. */
+/* Returns the value in `number`. */
 static uint64_t *thread_of(struct importer *im, uint64_t tid)
 {
 	struct state *s = im->state;
@@ -53,7 +53,7 @@ static uint64_t *thread_of(struct importer *im, uint64_t tid)
 	return number;
 }
 
-/* The words before the arguments. */
+/* Reads the words before the arguments. */
 static const struct row *scan_head(const char **at, uint64_t *tid)
 {
 	size_t n;
@@ -78,14 +78,14 @@ static bool fits(const char *line)
 	return scan_head(&line, &tid) != NULL;
 }
 
-/* memalign accepts any number and rounds it up to a power of two. */
+/* Rounds up to a power of two, as memalign does. */
 static uint64_t power_of_two(uint64_t align)
 {
 	return align < 2 || align > 1ull << 63 ? align & 1
 					       : 1ull << (64 - __builtin_clzll(align - 1));
 }
 
-/* Both or neither, and nothing after them. */
+/* Reads both times or neither; nothing may follow. */
 static bool scan_times(const char **at, uint64_t *start, uint64_t *end)
 {
 	const char *s = *at;
@@ -111,7 +111,7 @@ static const char *take(struct importer *im, const char *line)
 	c.fn = row->fn;
 	c.thread = (uint32_t)(*number - 1);
 	c.align = power_of_two(c.align);
-	/* A free happened before the end of its call, an allocation at its end. */
+	/* A free counts from the beginning of its call, an allocation from its end. */
 	c.ns = row->fn == MPROF_FN_FREE ? start : end;
 	if (row->fn) {
 		import_call(im, &c);

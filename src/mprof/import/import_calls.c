@@ -6,7 +6,7 @@
 #include "../trace/functions.h"
 #include "import_ops.h"
 
-/* Times never go backwards; without times, the number of the call. */
+/* Times never decrease; without times, uses the number of the call. */
 static uint64_t ticks_of(struct importer *im, uint64_t ns)
 {
 	uint64_t ticks = im->ticks + TRACE_UNTIMED;

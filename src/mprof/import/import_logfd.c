@@ -21,8 +21,8 @@ static const struct row {
 #include <mprof/functions.def>
 };
 
-/* The values of a line: those that every form of the function has. "": not an allocation function.
- */
+/* Lists the values of a line that every form of the function has; "" if it is not an allocation
+ * function. */
 static void shape_of(unsigned fn, char *values)
 {
 	static const char *const all[] = {
@@ -37,7 +37,7 @@ static void shape_of(unsigned fn, char *values)
 	*values = 0;
 }
 
-/* The correct form of a line of that function. */
+/* Describes a correct line of that function. */
 static const char *right_line(unsigned fn, const char *values)
 {
 	static char right[128];
@@ -54,7 +54,7 @@ static const char *right_line(unsigned fn, const char *values)
 	return right;
 }
 
-/* 0: none of them. */
+/* Returns 0 for another word. */
 static unsigned scan_function(const char **at)
 {
 	size_t n = strcspn(*at, "\t");

@@ -18,11 +18,11 @@
 #include "import_ops.h"
 
 struct state {
-	uint64_t old; /* of a '<' whose '>' has not come yet */
-	uint64_t at;  /* its line; 0: none */
+	uint64_t old; /* of a '<' whose '>' has not followed yet */
+	uint64_t at;  /* its line; 0 = none */
 };
 
-/* The mark and the rest of the line; NULL: none. */
+/* Finds the mark and the rest of the line; NULL if there is no mark. */
 static const char *find_mark(const char *line)
 {
 	const char *mark = NULL, *s = line;
@@ -49,14 +49,14 @@ static bool scan_address(const char **at, uint64_t *value)
 	return (*at)[0] == '0' && (*at)[1] == 'x' && scan_number(at, 16, value);
 }
 
-/* *c of a '+', '-' and so on; NULL, or what was expected. */
+/* Reads c from a '+', '-' and so on; returns NULL, or what was expected. */
 static const char *scan_rest(const char *mark, struct import_call *c)
 {
 	const char *at = mark + 1;
 	uint64_t *addr = *mark == '+' || *mark == '>' ? &c->addr : &c->old;
 	bool sized = *mark == '+' || *mark == '>' || *mark == '!';
 
-	/* "%p" of NULL; glibc does not trace free(NULL). */
+	/* NULL as "%p" prints it; glibc does not trace free(NULL). */
 	if (!scan_address(&at, addr))
 		return "an address, with 0x, after the mark";
 	if (sized && !scan_next(&at, 16, &c->size))
@@ -74,7 +74,7 @@ static bool fits(const char *line)
 	return mark && (*mark == '=' ? !strcmp(mark, "= Start") : !scan_rest(mark, &c));
 }
 
-/* A '<' alone is a block that was freed. */
+/* Handles a '<' without a '>': the block was freed. */
 static void drop_old(struct importer *im)
 {
 	struct state *s = im->state;

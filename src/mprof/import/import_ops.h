@@ -12,13 +12,14 @@
 
 #include "import.h"
 
-/* A call. old: freed; addr: allocated, 0: failed. Otherwise as in struct event. */
+/* A call.  old: the freed address; addr: the allocated one, 0 if it failed.  Otherwise as in
+ * struct event. */
 struct import_call {
-	uint64_t ns; /* 0: unknown */
+	uint64_t ns; /* 0 = unknown */
 	uint64_t addr, old;
 	uint64_t size;	   /* of one element */
-	uint64_t elements; /* 0: none; see has_elements */
-	uint64_t align;	   /* 0: none */
+	uint64_t elements; /* 0 = none; see has_elements */
+	uint64_t align;	   /* 0 = none */
 	uint32_t thread;   /* from 1 */
 	uint8_t fn;
 	bool has_elements;
@@ -33,11 +34,11 @@ struct importer {
 	struct import_text *text;
 	struct event event[IMPORT_EVENTS]; /* not delivered yet: [first, events) */
 	size_t first, events;
-	uint64_t number; /* of the line */
+	uint64_t number; /* number of the line */
 	uint64_t ticks, base_ns;
 	bool begun, timed, ended;
-	bool last_bad; /* the last line */
-	bool rewound;  /* to be read from the beginning */
+	bool last_bad; /* true if the last line was invalid */
+	bool rewound;  /* true if it must be read from the beginning */
 	char *path;
 	void *state;
 };
@@ -45,9 +46,9 @@ struct importer {
 struct import_ops {
 	/* Is this a line of this format? Not called for blank lines. */
 	bool (*fits)(const char *line);
-	/* NULL, or what was expected instead of this line. */
+	/* Returns NULL, or what was expected instead of this line. */
 	const char *(*take)(struct importer *im, const char *line);
-	/* [optional] After the last line. */
+	/* [optional] Called after the last line. */
 	void (*finish)(struct importer *im);
 	void (*release)(struct importer *im); /* [optional] releases what the state points to */
 	size_t state_bytes;
@@ -59,13 +60,13 @@ struct import_ops {
 
 /* Turns a call into events, and counts it. */
 void import_call(struct importer *im, const struct import_call *call);
-/* The thread has ended. */
+/* Call this when the thread has ended. */
 void import_thread_end(struct importer *im, uint32_t thread, uint64_t ns);
 /* A remark without a line: something is missing. */
 void import_missing(struct importer *im, uint64_t how_many, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The next remark to fill in; NULL: there are enough. */
+/* Returns the next remark to fill in; NULL if there are enough. */
 char *import_remark(struct import_report *r);
 
 /* ---- scanning: *at moves behind what was found ---- */
@@ -82,7 +83,7 @@ static inline bool scan_end(const char **at)
 	return !**at;
 }
 
-/* Digits of base 10 or 16 (with or without 0x), no more than 64 bits of them. */
+/* Reads digits of base 10 or 16 (with or without 0x), at most 64 bits. */
 static inline bool scan_number(const char **at, unsigned base, uint64_t *value)
 {
 	const char *s = *at;
@@ -107,7 +108,7 @@ static inline bool scan_number(const char **at, unsigned base, uint64_t *value)
 	return any && !isalnum((unsigned char)*s);
 }
 
-/* Blanks, then a number. */
+/* Reads blanks, then a number. */
 static inline bool scan_next(const char **at, unsigned base, uint64_t *value)
 {
 	const char *s = *at;
@@ -120,7 +121,7 @@ static inline bool scan_next(const char **at, unsigned base, uint64_t *value)
 }
 
 /*
- * The arguments of a call, by letters: r allocated address, o freed address, s size, n number of
- * elements, a alignment; addresses hexadecimal, the others decimal.
+ * Reads the arguments of a call, by letters: r allocated address, o freed address, s size, n number
+ * of elements, a alignment; addresses hexadecimal, the others decimal.
  */
 bool scan_call(const char **at, const char *shape, struct import_call *call);

@@ -20,7 +20,7 @@
 #define ID_MAX	   (1ull << 40)
 
 struct state {
-	unsigned numbers; /* of the header, so far */
+	unsigned numbers; /* numbers of the header read so far */
 	uint64_t said, seen;
 };
 
@@ -46,7 +46,7 @@ static bool scan_operation(const char *line, struct import_call *c)
 	}
 	if (!scan_next(&line, 10, &id) || id >= ID_MAX)
 		return false;
-	/* Any address will do if it is unique to the id. */
+	/* Any address is valid if it is unique to the id. */
 	c->addr = what == 'f' ? 0 : 16 * (id + 1);
 	c->old = what == 'a' ? 0 : 16 * (id + 1);
 	return (what == 'f' || scan_next(&line, 10, &c->size)) && scan_end(&line);
@@ -78,7 +78,7 @@ static const char *take(struct importer *im, const char *line)
 	return NULL;
 }
 
-/* More than announced are not an error. */
+/* More operations than announced are not an error. */
 static void finish(struct importer *im)
 {
 	struct state *s = im->state;

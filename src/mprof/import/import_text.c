@@ -40,8 +40,8 @@ struct import_text {
 	gzFile gz; /* or */
 	zip_t *zip;
 	zip_file_t *entry;
-	char *at, *end; /* not handed out yet */
-	bool ended;	/* nothing more comes */
+	char *at, *end; /* the part of the buffer that was not used yet */
+	bool ended;	/* at the end of the file */
 	bool open_line; /* the last line had no line end */
 	char why[128];
 	char line[IMPORT_LINE_MAX + 1];
@@ -91,7 +91,7 @@ static int load_libzip(struct error *err)
 	return late_load(LATE_LIBRARY, "reads zip files", name, &libzip, sizeof(libzip), err);
 }
 
-/* Takes fd.  The one file in it becomes t->entry. */
+/* Takes ownership of fd.  The only file in the zip becomes t->entry. */
 static int open_zip(struct import_text *t, int fd, const char *path, struct error *err)
 {
 	zip_int64_t all, wanted = -1;
@@ -204,7 +204,7 @@ static bool fill(struct import_text *t)
 	return !t->ended;
 }
 
-/* Skips the rest of a line that is too long for t->line. */
+/* Returns the next line, and skips the rest of a line that is too long for t->line. */
 static char *take_line(struct import_text *t, size_t *used)
 {
 	char *newline = NULL;

@@ -22,15 +22,15 @@ int import_text_open(struct import_text **out, const char *path, struct error *e
 void import_text_close(struct import_text *t);
 
 /*
- * The next line, without its end (LF, or CR and LF); NULL after the last one. Valid until the next
- * call. A zero byte ends it.
+ * Returns the next line, without its end (LF, or CR and LF); NULL after the last one.  Valid until
+ * the next call.  A zero byte ends it.
  */
 const char *import_text_line(struct import_text *t);
 
-/* By gzip or in a zip. Known after the first line was read. */
+/* Is the file compressed by gzip or in a zip?  Known after the first line was read. */
 bool import_text_packed(const struct import_text *t);
 
-/* After the last line: it has no line end. */
+/* After the last line: does it lack a line end? */
 bool import_text_open_end(const struct import_text *t);
-/* Why reading ended before the end of the file; NULL: it did not. */
+/* Returns why reading ended before the end of the file, or NULL. */
 const char *import_text_why(const struct import_text *t);

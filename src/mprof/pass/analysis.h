@@ -29,8 +29,8 @@ struct analysis {
 	const struct trace_damage *damage;
 	const char *path;
 	uint64_t file_bytes;
-	uint64_t time_error_ns;	 /* largest error of times, because of compression */
-	uint64_t calls, threads; /* that were recorded */
+	uint64_t time_error_ns;	 /* largest error of times, due to compression */
+	uint64_t calls, threads; /* recorded calls and threads */
 	bool sampled;		 /* `calls` are samples */
 	struct tree tree;
 	struct totals totals;
@@ -42,14 +42,13 @@ struct analysis {
 	struct compactness compactness;
 	struct residency residency;
 	struct maps maps;
-	/* Only for a trace with call stacks; otherwise empty. */
+	/* true for a trace with call stacks; otherwise these are empty */
 	bool has_stacks;
 	struct sites sites;
 	struct growth growth;
-	/* Of the whole run, where not all events are there: totals.read, if the trace has totals.
-	 */
+	/* The whole run, if events are missing: totals.read, if the trace has totals. */
 	struct sites whole;
-	const struct findings *findings; /* of stacks, with names; NULL until they are made */
+	const struct findings *findings; /* about stacks, with names; NULL until they are made */
 };
 
 struct analysis_source {
@@ -60,8 +59,8 @@ struct analysis_source {
 	uint64_t time_error_ns;
 	const struct trace *whole; /* a trace with totals beside its events, or NULL */
 	bool brief;		   /* omit what the first screen of a report does not print */
-	struct trace *milestones;  /* leaves some of this trace (milestones.h); NULL: none */
-	bool one_by_one;	   /* for tests: no fused loop; the result is the same */
+	struct trace *milestones;  /* leaves some for this trace (milestones.h); may be NULL */
+	bool one_by_one; /* for tests: do not use the fused loop; the result is the same */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
 };
@@ -80,8 +79,8 @@ size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
 		      struct walk_pass list[static ANALYSIS_PASSES]);
 void analysis_end(struct analysis *a, const struct analysis_source *source, const struct walk *w);
 void analysis_release(struct analysis *a);
-/* Did processes that did not exit (killed, or still running) have half of the bytes that were
- * live at the end, or more?  Then live bytes alone do not indicate a leak. */
+/* Did processes that did not exit (killed, or still running) have at least half of the bytes
+ * that were live at the end?  Then live bytes alone do not indicate a leak. */
 bool analysis_interrupted(const struct analysis *a);
 /* At least how many of these live bytes were not resident: those beyond the sum of what each
  * process had in memory at most.  0: unknown, or too few to mention. */

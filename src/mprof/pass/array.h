@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * array.h - an array that grows to any index requested, filled with zeros; for
- * results by process and by thread.  Without memory the program ends.
+ * array.h - an array that grows to any requested index, filled with zeros; for results by process
+ * and by thread.  Without memory the program ends.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 
 struct array {
 	void *item;
-	size_t count, room; /* count: highest index requested, plus one */
+	size_t count, room; /* count: highest requested index, plus one */
 };
 
-/* The item at index, never NULL.  Valid until the next call. */
+/* Returns the item at index, never NULL.  Valid until the next call. */
 static inline void *array_at(struct array *a, size_t index, size_t item_bytes)
 {
 	if (__builtin_expect(index >= a->room, 0))

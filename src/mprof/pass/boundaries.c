@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * boundaries.c - what happens between events, in the order of time.
+ * boundaries.c - boundaries between events, in the order of time.
  *
  * The end of a process is the latest of these: its own END fact, its parent's
  * WAITED, and the last time of each of its threads, because another thread may
@@ -16,10 +16,10 @@
 
 ORDER(by_ticks, struct boundary, RISING(ticks) ?: RISING(kind) ?: RISING(process))
 
-/* What is known about the end of a process before the walk, by number. */
+/* Facts about the end of a process, known before the walk, by number. */
 struct last {
 	uint64_t ticks;
-	bool told; /* a boundary was made of it */
+	bool told; /* a boundary was made for it */
 };
 
 static bool ends(const struct trace_fact *f)
@@ -48,7 +48,7 @@ static void find_lasts(const struct walk_input *in, struct array *lasts)
 		note_last(lasts, in->facts[i].process, in->facts[i].fact->ticks);
 }
 
-/* One end for each process: that of the first fact about it. */
+/* Adds one end for each process, at the first fact about it. */
 static bool end_of(struct array *lasts, uint32_t process, struct boundary *m)
 {
 	struct last *last = process < lasts->count ? array_at(lasts, process, sizeof(*last)) : NULL;

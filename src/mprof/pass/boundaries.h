@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * boundaries.h - what happens between events, in the order of time: made from
- * the facts and the samples of resident pages before the walk begins.
+ * boundaries.h - boundaries between events, in the order of time: made from the facts and the
+ * samples of resident pages before the walk begins.
  */
 #pragma once
 
@@ -15,9 +15,9 @@ enum boundary_kind {
 };
 
 struct boundary {
-	uint64_t ticks; /* events up to and at these ticks come before it */
+	uint64_t ticks; /* events at or before these ticks precede it */
 	enum boundary_kind kind;
-	uint32_t process, parent; /* numbers of the run */
+	uint32_t process, parent; /* numbers in the run */
 	const struct trace_fact *fact;
 	const struct trace_residency *residency;
 };

@@ -18,26 +18,27 @@ struct ending {
 	uint64_t start, ticks; /* of the block: when it began and ended */
 	uint64_t size;
 	uint32_t stack, thread;
-	uint32_t order;	   /* of its birth, modulo 2^24 */
+	uint32_t order;	   /* number of its birth, modulo 2^24 */
 	uint32_t late : 1; /* it ended after the step's highest moment so far */
-	uint32_t why : 7;  /* CELL_NEVER_FREED, CELL_EXEC; 0: freed */
+	uint32_t why : 7;  /* CELL_NEVER_FREED, CELL_EXEC; 0 = freed */
 	uint32_t temporary : 1;
 };
 
 struct work {
 	struct walk *walk;
-	uint64_t begin, step_ticks; /* of the run; ticks a step, at least 1 */
+	uint64_t begin, step_ticks; /* of the run; ticks of a step, at least 1 */
 	uint64_t end;		    /* of the last event */
 	uint64_t step_end;
-	struct cells_point now, top; /* top: of this step so far */
+	struct cells_point now, top; /* top: the highest moment of this step so far */
 	bool any;		     /* this step has an event that changed the heap */
 	struct ending *ending;
 	size_t endings, room;
 	size_t cells_room;
 	uint32_t *slot;	       /* open addressing: index of a cell + 1 */
 	size_t slots;	       /* a power of two */
-	bool merged;	       /* stacks that read the same */
-	struct array stand_in; /* uint32_t by stack: the one in its cells + 1; 0: unknown yet */
+	bool merged;	       /* stacks with equal text are merged */
+	struct array stand_in; /* uint32_t by stack: the stack that represents it in cells, + 1; 0 =
+				  unknown yet */
 	struct array recent;   /* uint64_t by thread: the block that its last call returned */
 	struct array mapped;   /* uint64_t by process: its part of now.mapped */
 };
@@ -88,7 +89,7 @@ static void add_to(struct cell *to, const struct cell *c)
 	to->temporary += c->temporary;
 }
 
-/* Makes all slots new; cells that have become the same are one. */
+/* Makes a new table; merges cells that have become equal. */
 static void fill_slots(struct cells *s, size_t slots)
 {
 	const size_t cells = s->count;
@@ -130,7 +131,7 @@ static uint32_t stack_of(struct cells *s, uint32_t stack)
 	return *known - 1;
 }
 
-/* Leaves out what has been left out of all cells. */
+/* Removes from a cell what was removed from all cells. */
 static void simplify(struct cells *s, struct cell *c)
 {
 	const struct work *k = s->work;
@@ -195,7 +196,7 @@ static void simplify_all(struct cells *s)
 	fill_slots(s, k->slots);
 }
 
-/* A stack has at least one cell. */
+/* Are there many stacks?  Each has at least one cell. */
 static bool are_many(const struct cells *s)
 {
 	const struct work *k = s->work;
@@ -225,7 +226,7 @@ static void keep_few(struct cells *s)
 
 /* ---- points ---- */
 
-/* The first point at or after the event with this time and number. */
+/* Returns the first point at or after the event with this time and number. */
 static uint16_t point_of(const struct cells *s, uint64_t ticks, uint32_t order)
 {
 	const struct block born = { .start = ticks, .order = order };
@@ -304,7 +305,7 @@ static void close_step(struct cells *s)
 	keep_few(s);
 }
 
-/* Before the first event of a later step. */
+/* Called before the first event of a later step. */
 static void reach(struct cells *s, uint64_t ticks)
 {
 	struct work *k = s->work;
@@ -314,7 +315,7 @@ static void reach(struct cells *s, uint64_t ticks)
 	k->step_end = k->begin + ((ticks - k->begin) / k->step_ticks + 1) * k->step_ticks;
 }
 
-/* After an event: is this the highest moment of its step? */
+/* Called after an event: is this the highest moment of its step? */
 static void look(struct cells *s, uint64_t ticks, uint64_t number)
 {
 	struct work *k = s->work;
@@ -386,7 +387,7 @@ static void note_ending(struct cells *s, const struct block *b, uint32_t process
 						   .temporary = temporary };
 }
 
-/* Does this call free the block that the thread's last call returned? */
+/* Notes a call: does it free the block that the thread's last call returned? */
 static bool call(struct cells *s, const struct event *e, const struct note *n)
 {
 	struct work *k = s->work;
@@ -399,7 +400,7 @@ static bool call(struct cells *s, const struct event *e, const struct note *n)
 	return temporary;
 }
 
-/* Its part of mapped memory is `bytes` now. */
+/* Sets a process's part of mapped memory. */
 static void map(struct cells *s, uint32_t process, uint64_t bytes)
 {
 	struct work *k = s->work;
@@ -497,7 +498,7 @@ int cell_order(const void *a, const void *b)
 	       RISING(size_class) ?: RISING(life_class);
 }
 
-/* Blocks that never ended (UINT64_MAX) come last.  Returns the number of others. */
+/* Moves blocks that never ended (UINT64_MAX) to the end.  Returns the number of others. */
 static size_t part_endings(struct work *k)
 {
 	struct ending e;
@@ -528,7 +529,7 @@ static void drop(struct cells *s)
 	s->work = NULL;
 }
 
-/* The last point is the end of the run. */
+/* Makes the last point, which is the end of the run. */
 static void finish(void *self, struct walk *w)
 {
 	struct cells *s = self;

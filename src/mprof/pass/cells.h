@@ -23,7 +23,7 @@
  *
  * Memory: 48 bytes a cell, its place in a table, and the ends of one step.  Of too many cells,
  * those of stacks that read the same are merged (`same`), then those by thread, size and lifetime
- * (`coarse`); if that is not enough, every second point goes (cells_halve), again and again.
+ * (`coarse`); if that is not enough, every second point is removed (cells_halve), repeatedly.
  *
  * Errors: without memory the walk fails.  Threads: one at a time.
  */
@@ -37,18 +37,18 @@
 #define CELLS_POINTS_LEAST 8u
 
 #define CELL_NEVER_FREED 100u /* life_class: the process or the trace ended first */
-#define CELL_EXEC	 101u /* life_class: exec took it away */
+#define CELL_EXEC	 101u /* life_class: it was live when its process called exec */
 
 struct cell {
-	uint32_t stack;	 /* node of stacks.h, 0: unknown */
-	uint32_t thread; /* that allocated: index of the heap; 0 when coarse */
+	uint32_t stack;	 /* node of stacks.h, 0 if unknown */
+	uint32_t thread; /* that allocated: index of the heap; 0 if coarse */
 	uint16_t birth, death;
-	/* Bits of the size: 0 for 0 bytes, n for 2^(n-1) to 2^n - 1; 0 coarse. */
+	/* Bits of the size: 0 for 0 bytes, n for 2^(n-1) to 2^n - 1; 0 if coarse. */
 	uint8_t size_class;
-	/* Bits of the lifetime in ns, the same; 0 coarse; or one of those below. */
+	/* Bits of the lifetime in ns, likewise; 0 if coarse; or one of the values above. */
 	uint8_t life_class;
 	uint64_t blocks, bytes;
-	uint64_t temporary; /* of the blocks: their thread freed them with its very next call */
+	uint64_t temporary; /* how many of its blocks their thread freed with its very next call */
 };
 
 /* The state of the run at a point; sums since the start. */
@@ -65,10 +65,10 @@ struct cells_point {
 
 struct cells {
 	/* Set before the walk: */
-	const struct site_filter *filter; /* NULL: all */
-	unsigned steps;			  /* 0: CELLS_STEPS; at most CELLS_STEPS_MOST */
-	size_t most;			  /* cells; more if there are more stacks; 0: CELLS_MOST */
-	/* The stack that stands for this one in cells; NULL: each for itself. */
+	const struct site_filter *filter; /* NULL = all */
+	unsigned steps;			  /* 0 = CELLS_STEPS; at most CELLS_STEPS_MOST */
+	size_t most;			  /* cells; more if there are more stacks; 0 = CELLS_MOST */
+	/* Returns the stack that represents this one in cells; NULL = each represents itself. */
 	uint32_t (*same)(void *context, uint32_t stack);
 	void *same_context;
 	bool by_thread_only; /* no classes of size and lifetime, never coarse */
@@ -78,16 +78,16 @@ struct cells {
 	struct cell *cell; /* after the walk: by stack, birth, death, thread, classes */
 	size_t count;
 	bool coarse;
-	void *work; /* the pass's own */
+	void *work; /* private */
 };
 
 extern const struct pass_ops cells_pass;
 
 /*
- * Of each two neighbouring points the one with more live bytes stays, and the last point if
+ * Of every two neighbouring points, keeps the one with more live bytes, and the last point if
  * keep_last.  A cell then belongs to the first point left that is not before its own, so every
  * window that begins and ends at points that are left has the same figures as before, its peak
- * included.  Cells that become the same are the caller's to merge.
+ * included.  The caller merges cells that become equal.
  */
 void cells_halve(struct cells *s, bool keep_last);
 

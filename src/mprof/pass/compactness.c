@@ -45,7 +45,7 @@ void compactness_state(struct compactness_of *c, const struct live *now, uint64_
 	state_begins(c, now, ticks);
 }
 
-/* The run is more than its first process: that has ended, or there is another one. */
+/* The run is no longer just its first process: that has ended, or there is another one. */
 static void part(struct compactness *s)
 {
 	if (!s->apart && s->process.count)

@@ -26,9 +26,9 @@ struct compactness_of {
 	double at_peak;			       /* when live bytes were at their first peak */
 	uint64_t high_pages, high_pages_ticks;
 	uint64_t high_bytes;
-	uint64_t high_needed, high_touched; /* at that peak of bytes */
+	uint64_t high_needed, high_touched; /* at the peak of bytes */
 	uint64_t states;		    /* events counted */
-	/* While walking: the present state, and what it adds when it ends. */
+	/* While walking: the current state, and what it adds when it ends. */
 	uint64_t needed, touched;
 	double ratio;
 	uint64_t run;	      /* events in this state */
@@ -39,7 +39,7 @@ struct compactness_of {
 struct compactness {
 	struct walk *walk;
 	bool brief;	      /* set before the walk: only the figures of the run at its peak */
-	struct moment moment; /* that peak, when brief: the walk does not count pages */
+	struct moment moment; /* if brief, that peak: the walk does not count pages */
 	struct compactness_of all;
 	struct array process; /* struct compactness_of, by index of the heap */
 	bool apart;	      /* `all` is maintained; before that it equals the only process */
@@ -47,8 +47,8 @@ struct compactness {
 
 extern const struct pass_ops compactness_pass;
 
-/* When not brief, for the loops of compactness.c and fused.c: the row of a process whose events
- * follow, and what is live in it, or in the run, after an event that began or ended a block. */
+/* If not brief, for the loops of compactness.c and fused.c: the row of the process of the next
+ * events; and its live blocks, or the run's, after an event that began or ended a block. */
 struct compactness_of *compactness_process(struct compactness *s, uint32_t process);
 void compactness_state(struct compactness_of *c, const struct live *now, uint64_t ticks);
 
@@ -65,7 +65,7 @@ static inline void compactness_look(struct compactness_of *c, const struct live 
 	}
 }
 
-/* When brief: the live bytes of the run after a block began, if they exceed those after every
+/* If brief: the live bytes of the run after a block began, if they are more than after every
  * earlier event. */
 void compactness_brief(struct compactness *s, const struct live *all, uint64_t ticks,
 		       uint64_t number);

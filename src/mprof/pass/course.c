@@ -6,7 +6,7 @@
 struct program {
 	const struct mprof_heap_totals *heap;
 	const struct mprof_course *course;
-	uint64_t calls, bytes; /* that its blocks count */
+	uint64_t calls, bytes; /* of its blocks */
 	uint32_t process, image;
 };
 
@@ -79,7 +79,7 @@ static void take_differences(struct course *c)
 	}
 }
 
-/* When the process ended, or the last known time. */
+/* Returns when the process ended, or the last known time. */
 static uint64_t end_of(const struct trace *t, const struct program *p)
 {
 	const struct trace_fact *fact;

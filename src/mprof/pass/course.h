@@ -10,11 +10,11 @@
 #include "../trace/trace.h"
 
 struct course_step {
-	int64_t from_ns, to_ns, at_ns; /* since the start of the run; at: most lived */
+	int64_t from_ns, to_ns, at_ns; /* since the start of the run; at: most bytes were live */
 	uint64_t live_bytes, live_calls;
-	uint64_t resident, mapped; /* bytes at the end; 0: unknown */
+	uint64_t resident, mapped; /* bytes at the end; 0 if unknown */
 	uint64_t calls, bytes;	   /* allocated in it */
-	uint32_t stack; /* node of trace_stacks(t) that allocated then; 0: none or unknown */
+	uint32_t stack; /* node of trace_stacks(t) that allocated then; 0 if none or unknown */
 };
 struct course {
 	uint32_t process;
@@ -22,5 +22,5 @@ struct course {
 	struct course_step step[MPROF_STEPS + 1];
 };
 
-/* The course of the program with the highest peak, in this process or (0) in any. */
+/* Reads the course of the program with the highest peak, in this process or (0) in any. */
 void course_read(struct course *c, const struct trace *t, uint32_t process);

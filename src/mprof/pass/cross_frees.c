@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * cross_frees.c - which threads free blocks of other threads.
+ * cross_frees.c - finds which threads free blocks of other threads.
  *
  * While walking, pairs are kept by the heap's indices of threads, plus one, in
  * an open table; finish writes the run's numbers into them.

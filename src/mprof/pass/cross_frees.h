@@ -27,10 +27,10 @@ struct cross_free_pair {
 
 struct cross_free_thread {
 	uint32_t number, process;
-	uint64_t tid;			 /* kernel thread id, 0: unknown */
+	uint64_t tid;			 /* kernel thread id, 0 if unknown */
 	struct cross_free_sum allocated; /* its calls */
-	struct cross_free_sum own;	 /* blocks of these that it freed itself */
-	struct cross_free_sum by_others; /* blocks of these that other threads freed */
+	struct cross_free_sum own;	 /* its blocks that it freed itself */
+	struct cross_free_sum by_others; /* its blocks that other threads freed */
 	struct cross_free_sum of_others; /* blocks of other threads that it freed */
 	uint32_t consumers, producers;	 /* other threads in `pair` */
 };
@@ -41,11 +41,11 @@ struct cross_frees {
 	struct cross_free_pair *pair; /* after finish: most bytes first */
 	size_t pairs, room;
 	struct cross_free_sum rest, all; /* all: pairs and rest */
-	size_t limit;			 /* of pairs; 0: HANDOVER_PAIRS */
+	size_t limit;			 /* of pairs; 0 = HANDOVER_PAIRS */
 };
 
 extern const struct pass_ops cross_free_pass;
 
-/* The blocks passed between two threads, after finish; NULL: none. */
+/* Returns the blocks passed between two threads, after finish; NULL if none were. */
 const struct cross_free_pair *cross_free_find(const struct cross_frees *f, uint32_t from,
 					      uint32_t to);

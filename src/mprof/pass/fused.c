@@ -13,25 +13,25 @@
 struct loop {
 	struct run run;
 	struct walk *w;
-	struct analysis *a; /* NULL: sites alone */
-	bool full;	    /* that is not brief */
+	struct analysis *a; /* NULL = only sites */
+	bool full;	    /* not brief */
 	bool usual;	    /* struct work.usual is set */
 	struct sites *s;
 	struct work *k;			  /* of s */
-	uint32_t process;		  /* index */
-	struct live rest;		  /* of other processes */
+	uint32_t process;		  /* its index */
+	struct live rest;		  /* of the other processes */
 	uint64_t bytes_most, blocks_most; /* more than this in the process is a new peak */
-	uint64_t moment;		  /* blocks that began later were not live at any */
+	uint64_t moment; /* blocks that began later were not live at any moment of interest */
 	uint64_t next; /* the first ticks that end an epoch, or the time before the greatest RSS */
 	bool of_rss, before; /* this process has the greatest RSS; that is yet to come */
-	uint64_t rss_bytes;  /* fewer live bytes cannot change what is known of it */
+	uint64_t rss_bytes;  /* fewer live bytes do not change figures at the greatest RSS */
 	struct totals_thread *totals;
-	struct compactness_of *compactness; /* of the process, if full */
+	struct compactness_of *compactness; /* of the process, if `full` */
 	struct growth_handed *handed;
-	struct array *chains; /* of growth */
+	struct array *chains; /* of growth, for the process */
 	/*
-	 * The thread's latest call: `nothing` if it returned no block; a copy in `other` if
-	 * growth does not count it.
+	 * The thread's latest call: `nothing` if it returned no block; `other` if growth does not
+	 * count it.
 	 */
 	const struct event *last;
 };
@@ -70,7 +70,7 @@ ALWAYS_INLINE void set_next(struct loop *l)
 		l->next = least(l->next, l->k->rss.from_ticks + 1);
 }
 
-/* After the time of the greatest RSS, only what exceeds the most since then matters. */
+/* After the time of the greatest RSS, only higher values matter. */
 static uint64_t rss_bytes(const struct work *k, uint64_t ticks)
 {
 	const uint64_t mapped = k->rss_mapped + k->rss_break;
@@ -93,7 +93,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	if (!run_start(&l->run, h, h->process[process], &h->thread[thread]) ||
 	    h->count_pages != l->full || !run_is_of(&l->run, e))
 		return false;
-	l->run.pages = l->full; /* so that it is known while this is compiled */
+	l->run.pages = l->full; /* a constant for the compiler */
 	l->process = process;
 	l->rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &l->run.own);
 	set_peak(l);
@@ -118,7 +118,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	return true;
 }
 
-/* Everything so far happened before the time of the greatest RSS. */
+/* Notes that all events so far were before the time of the greatest RSS. */
 ALWAYS_INLINE void note_before(struct loop *l)
 {
 	l->k->rss_live = l->run.own.bytes;
@@ -126,7 +126,7 @@ ALWAYS_INLINE void note_before(struct loop *l)
 	l->before = false;
 }
 
-/* last: of its events. */
+/* last: the last one of its events. */
 ALWAYS_INLINE void finish(struct loop *l, const struct event *last)
 {
 	sites_recent(l->s, l->run.thread)->addr[0] = l->last->addr;
@@ -172,7 +172,7 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 			     bool resize)
 {
 	const struct block *old = d->old;
-	/* If not, no realloc returned it, and the same thread frees it. */
+	/* Otherwise no realloc returned it, and the same thread frees it. */
 	const bool odd = old->owner != (l->run.thread & BLOCK_THREAD);
 	const struct end end = {
 		.block = old,
@@ -187,7 +187,7 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 		.of_no_rss = l->rss_bytes == UINT64_MAX,
 	};
 
-	/* First, while all of it is in registers. */
+	/* Do this first, while all values are in registers. */
 	if (l->a)
 		lifetimes_add(&l->a->lifetimes, end.ns, end.foreign);
 	block_ends(l->s, &end, l->usual, !l->a);
@@ -202,7 +202,7 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 
 /* ---- a block begins ---- */
 
-/* Rare once a program has reached its size. */
+/* Called rarely once a program has reached its size. */
 static __attribute__((noinline)) void new_peak(struct analysis *a, struct sites *s,
 					       uint32_t process, struct live own, struct live rest,
 					       const struct event *e, uint64_t number)
@@ -259,7 +259,7 @@ static __attribute__((noinline)) uint64_t look_at_rss(struct sites *s, uint64_t 
 	return rss_bytes(k, ticks);
 }
 
-/* After a block began or ended. */
+/* Called after a block began or ended. */
 ALWAYS_INLINE void look_at_live(struct loop *l, const struct event *e)
 {
 	struct live own = l->run.own, all;
@@ -328,7 +328,7 @@ ALWAYS_INLINE bool resizes(struct loop *l, const struct event *e, struct event *
 	return true;
 }
 
-/* It has not been applied yet. */
+/* Takes an event that was not applied yet. */
 ALWAYS_INLINE bool take_event(struct loop *l, const struct event *e, struct event *other)
 {
 	if (__builtin_expect(e->ticks >= l->next, 0)) {
@@ -388,7 +388,7 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bo
 	return (size_t)(e - from);
 }
 
-/* One run after another; nothing stays in registers between them. */
+/* Runs loop after loop; nothing stays in registers between them. */
 #define TAKE_RUNS(a, s, full, usual)                                                    \
 	do {                                                                            \
 		size_t i = 0, now = 1;                                                  \

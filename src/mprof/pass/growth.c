@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* growth.c - which blocks were grown step by step. */
+/* growth.c - finds blocks that were grown step by step. */
 #include "../util/order.h"
 #include "../util/alloc.h"
 #include "growth.h"
@@ -38,7 +38,7 @@ static void uncount(struct growth_site *s, uint64_t size)
 	k->sum -= size;
 }
 
-/* After it was counted: what counts as one with it no longer counts. */
+/* Call it after a chain was counted: chains that form one block with it no longer count. */
 static void count_run(struct growth *g, struct growth_site *s, const struct growth_chain *c)
 {
 	if (!s->run || c->began < s->run_ended ||
@@ -140,21 +140,21 @@ void growth_end_chain(struct growth *g, struct array *t, uint32_t number)
 		close_chain(g, i);
 }
 
-/* A block that was resized, or copied. */
+/* The block that replaces one that was resized, or copied. */
 struct became {
 	uint64_t addr, size;
 	uint32_t stack, number;
 	const struct event *end; /* of a realloc, or NULL */
 };
 
-/* One step: the block that ended, which had this number, became another one. */
+/* Takes one step: the block that ended, which had this number, was replaced. */
 static void step(struct growth *g, struct array *t, const struct block *old, uint32_t number,
 		 const struct became *b)
 {
 	struct growth_chain *c;
 	uint32_t i = take_chain(t, number), *entry;
 
-	growth_end_chain(g, t, b->number); /* of a block that was overwritten */
+	growth_end_chain(g, t, b->number); /* of an overwritten block */
 	if (i == NONE && b->size > old->size)
 		i = new_chain(g, b->stack, old->size);
 	if (i == NONE)
@@ -173,7 +173,7 @@ static void step(struct growth *g, struct array *t, const struct block *old, uin
 
 /* ---- events ---- */
 
-/* Called from the same place: innermost frame and its caller. */
+/* Do both have the same innermost frame and caller? */
 static bool same_place(const struct stacks *s, uint32_t a, uint32_t b)
 {
 	if (a == b)
@@ -222,9 +222,9 @@ void growth_resized(struct growth *g, struct array *t, const struct event *e,
 		     &(struct became){ e->addr, e->size, e->stack, e->block, e });
 }
 
-#define AHEAD 4u /* ends */
+#define AHEAD 4u /* in ends of blocks */
 
-/* Each block that ends needs its chain, which is rarely in the cache. */
+/* Prefetches: each block that ends needs its chain, which is rarely in the cache. */
 PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 {
 	const struct array *t = (const struct array *)g->open.item + n->process;
@@ -234,9 +234,9 @@ PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 }
 
 /*
- * Consecutive events of one thread; `last` is the block that it received before
- * them, and on return the latest one. k: the first that ended a block.  Returns
- * the first one behind.
+ * Handles consecutive events of one thread; `last` is the block that it received before them, and
+ * on return the latest one. k: the first event that ended a block.  Returns the first event after
+ * them.
  */
 static size_t one_thread(struct growth *g, const struct batch *b, size_t from, size_t to, size_t k,
 			 struct growth_handed *last)

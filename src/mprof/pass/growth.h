@@ -3,7 +3,7 @@
  * growth.h - the pass that finds blocks grown step by step, where that happens,
  * and what reserving enough at once would save.
  *
- * A chain is one block as its owner sees it: from the first call that made it
+ * A chain is one block for its owner: from the first call that made it
  * larger until it is freed or its process ends.  A step is
  *  - a realloc that made the block larger, or
  *  - a copy, as std::vector and string do it: a call from the same place
@@ -17,7 +17,7 @@
  *    that only copies, and half of whose chains end so, does not count.
  * A chain belongs to the stack of its first step, with all its steps.  Short chains with
  * realloc that follow each other there, each begun after the one before had ended and larger than
- * that, are one block to the program, which makes it anew for each step, as Fortran's a = [a, x]
+ * that, are one block to the program, which replaces it at each step, as Fortran's a = [a, x]
  * does.  They count as one chain from GROWTH_RUN of them on; fewer may be chance.
  *
  * Copied: the old size at every step that moved the block, unless realloc is
@@ -47,41 +47,41 @@ struct growth_class {
 };
 
 struct growth_site {
-	uint32_t stack; /* node of stacks.h, 0: unknown */
+	uint32_t stack; /* node of stacks.h, 0 if unknown */
 	uint64_t chains, steps, moved, copied;
-	uint64_t copies;   /* of the steps: by new block, copy and free */
+	uint64_t copies;   /* how many of the steps were copies */
 	uint64_t replaced; /* chains whose last block was replaced, by one that was not larger */
-	uint64_t longest;  /* steps of one chain */
-	uint64_t first;	   /* least size that a chain began with */
+	uint64_t longest;  /* most steps of one chain */
+	uint64_t first;	   /* least size with which a chain began */
 	uint64_t greatest;
 	uint64_t reserve, saved_steps, saved_copied, spare;
-	uint32_t merged; /* sites that growth_merged put into it */
-	/* Chains that follow each other: how many, when the last one ended, sizes of the last ones.
-	 */
+	uint32_t merged; /* sites that growth_merged() joined to it */
+	/* Chains that follow each other: how many, when the last one ended, sizes of the last
+	 * ones. */
 	uint64_t run, run_ended, run_size[GROWTH_RUN];
 	struct growth_class class[GROWTH_CLASSES];
 };
 
 struct growth_chain {
 	uint64_t copied, first, greatest;
-	uint64_t began; /* how many chains had begun or ended */
+	uint64_t began; /* chains that had begun or ended then */
 	uint32_t steps, moved, copies, stack;
 	bool replaced;
 };
 
 struct growth {
-	struct walk *walk; /* whose input may have no stacks: then whole stacks are compared */
+	struct walk *walk;	  /* if its input has no stacks, whole stacks are compared */
 	struct growth_site *site; /* after finish: most saved_copied first, then saved_steps */
 	size_t sites;
-	uint64_t chains, steps, copies, copied; /* of all sites */
+	uint64_t chains, steps, copies, copied; /* sums of all sites */
 	/* ---- the pass's own ---- */
 	size_t site_room;
 	struct array index; /* uint32_t by stack: site + 1 */
 	struct array open;  /* struct array by process: chain + 1 by number of the block */
 	struct array chain; /* struct growth_chain */
-	struct array last;  /* by thread: its latest event, if that allocated a block */
-	uint64_t turns;	    /* begins and ends of chains */
-	uint32_t *unused;   /* chains that ended */
+	struct array last;  /* by thread: its latest event, if it allocated a block */
+	uint64_t turns;	    /* chains that began or ended */
+	uint32_t *unused;   /* numbers of ended chains */
 	size_t unused_count, unused_room;
 };
 
@@ -89,7 +89,7 @@ extern const struct pass_ops growth_pass;
 
 /* ---- for the loops of growth.c and fused.c ---- */
 
-/* The last event of a thread. */
+/* The last event of a thread, if it allocated. */
 struct growth_handed {
 	uint64_t addr, size;
 	uint32_t stack, process, number;
@@ -97,7 +97,7 @@ struct growth_handed {
 };
 
 struct growth_handed *growth_last(struct growth *g, uint32_t thread);
-/* Chains of a process: uint32_t by number of the block, chain + 1. */
+/* Returns the chains of a process: uint32_t by number of the block, chain + 1. */
 struct array *growth_open(struct growth *g, uint32_t process);
 void growth_end_chain(struct growth *g, struct array *chains, uint32_t number);
 static inline bool growth_has_chain(const struct array *chains, uint32_t number)
@@ -105,7 +105,7 @@ static inline bool growth_has_chain(const struct array *chains, uint32_t number)
 	return number < chains->count && ((const uint32_t *)chains->item)[number];
 }
 
-/* By sizes alone, was a block copied to one allocated just before its end? */
+/* Judging by sizes alone, may the block have been copied to one allocated just before its end? */
 static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
 {
 	return new_size > old_size && new_size <= GROWTH_TIMES * old_size + GROWTH_MORE && old_size;
@@ -114,10 +114,10 @@ static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
 /* `old` was freed directly after a larger block was allocated: was it copied? */
 void growth_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
 		   const struct block *old, uint32_t number);
-/* `old`, of a chain, was freed, and not copied. */
+/* Call this when `old`, of a chain, was freed and not copied. */
 void growth_not_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
 		       const struct block *old, uint32_t number);
-/* The end of a realloc of `old`. */
+/* Call this at the end of a realloc of `old`. */
 void growth_resized(struct growth *g, struct array *chains, const struct event *e,
 		    const struct block *old, uint32_t number);
 
@@ -134,7 +134,8 @@ static inline struct growth_handed growth_handed(const struct event *e, uint32_t
 	};
 }
 
-/* The block with this number was freed.  Few are freed behind one that is larger. */
+/* Call this when the block with this number was freed.  Few are freed after a larger one is
+ * allocated. */
 static inline void growth_freed(struct growth *g, struct array *chains,
 				const struct growth_handed *last, uint32_t process,
 				const struct block *old, uint32_t number)
@@ -145,14 +146,14 @@ static inline void growth_freed(struct growth *g, struct array *chains,
 		growth_not_copied(g, chains, last, old, number);
 }
 
-/* Sites whose stacks have the same key as one, with sums and advice of all of them, in the order
- * of growth.site; those with key 0 are left out.  A new array of *n, the caller's; NULL without
+/* Returns sites whose stacks have the same key as one, with sums and advice, in the order of
+ * growth.site; omits those with key 0.  An array of *n, which the caller frees; NULL without
  * memory. */
 struct growth_site *growth_merged(const struct growth *g,
 				  uint32_t (*key)(void *context, uint32_t stack), void *context,
 				  size_t *n);
 
-/* Whether the block freed now, old_size bytes from old_site, was copied to the one just handed
- * out: the second kind of step above.  s may be NULL: then whole stacks are compared. */
+/* Was the block that is now freed, with old_size bytes from old_site, copied to the one just
+ * allocated, as in the second kind of step above?  If s is NULL, compares whole stacks. */
 bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site, uint64_t new_size,
 		    uint32_t new_site);

@@ -26,7 +26,7 @@ const char *interner_text(const struct interner *k, uint32_t id)
 	return k->text + k->string[id - 1].at;
 }
 
-/* Of those with one hash, from the last to the first. */
+/* Searches those with one hash, from the last to the first. */
 static uint32_t among(const struct interner *k, uint32_t id, const void *s, size_t bytes)
 {
 	while (id && (interner_bytes(k, id) != bytes || memcmp(interner_text(k, id), s, bytes)))
@@ -69,7 +69,7 @@ void interner_release(struct interner *k)
 
 /* ---- lines ---- */
 
-/* As snprintf: the full length, whatever the size of the buffer. */
+/* Like snprintf: returns the full length, whatever the size of the buffer. */
 static int spell(char *to, size_t room, enum line_same same, const struct sym_line *l)
 {
 	switch (same) {

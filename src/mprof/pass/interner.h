@@ -4,7 +4,7 @@
  * number, in order of first occurrence; and lines of stacks as such strings, by
  * the properties that make two of them equal.
  *
- * Ends: without memory the program (util/alloc.h).  Threads: one at a time.  A zeroed struct is
+ * Without memory the program ends (util/alloc.h).  Threads: one at a time.  A zeroed struct is
  * empty.
  */
 #pragma once
@@ -15,7 +15,7 @@ struct sym_line;
 
 struct interned_string {
 	size_t at;	    /* in the text */
-	uint32_t same_hash; /* id of one before it, 0 none */
+	uint32_t same_hash; /* id of an earlier one, 0 if none */
 };
 
 struct interner {
@@ -26,9 +26,9 @@ struct interner {
 	struct hash last; /* hash -> id of the last string that has it */
 };
 
-/* The number of s, from 1. */
+/* Returns the number of s, from 1. */
 uint32_t interner_id(struct interner *k, const void *s, size_t bytes);
-/* As interner_id, but 0 for an unknown string. */
+/* Like interner_id, but 0 for an unknown string. */
 uint32_t interner_find(const struct interner *k, const void *s, size_t bytes);
 /* Valid until the next interner_id. */
 const char *interner_text(const struct interner *k, uint32_t id);
@@ -38,16 +38,16 @@ void interner_release(struct interner *k);
 /* When are two lines the same? */
 enum line_same {
 	LINE_FUNCTION, /* function, module, and the name of the source file: statics share names */
-	LINE_LINE,     /* these and the line */
-	LINE_FILE,     /* source file, or module where none is known */
+	LINE_LINE,     /* function, module and line */
+	LINE_FILE,     /* source file, or module if it is unknown */
 	LINE_MODULE,
 };
 
 struct line_interner {
-	enum line_same same; /* set before the first question */
+	enum line_same same; /* set before first use */
 	struct interner keys;
 	struct hash seen;	       /* address -> id, so that a line is spelt once */
-	const struct sym_line **first; /* by id - 1: the first line that got it */
+	const struct sym_line **first; /* by id - 1: the first line with this id */
 	size_t first_room;
 };
 

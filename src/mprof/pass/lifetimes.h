@@ -3,8 +3,8 @@
  * lifetimes.h - the pass that measures how long blocks lived: from the call
  * that returned a block to the call that freed it.
  *
- * Only own blocks that were freed; a block passed to realloc ends there, even
- * if it stays in place.  An inversion counts as 0 ns.
+ * Counts only own blocks that were freed; a block passed to realloc ends there, even if it stays in
+ * place.  An inversion counts as 0 ns.
  */
 #pragma once
 
@@ -16,17 +16,17 @@ struct lifetimes {
 	struct walk *walk;
 	/* [0]: 0 and 1 ns; [i]: from 2^i to below 2^(i + 1) ns */
 	uint64_t bucket[LIFETIMES_BUCKETS];
-	uint64_t blocks; /* made by finish */
+	uint64_t blocks; /* computed by finish */
 	uint64_t under_1us, under_1ms;
-	uint64_t other_thread; /* freed by a thread other than the one that allocated it */
+	uint64_t other_thread; /* freed by another thread than the one that allocated it */
 	uint64_t least_ns, most_ns;
-	double sum_ns; /* made by finish, of: */
+	double sum_ns; /* computed by finish, from: */
 	unsigned __int128 sum;
 };
 
 extern const struct pass_ops lifetimes_pass;
 
-/* A block ended; other: another thread freed it. */
+/* Counts a block that ended; other: another thread freed it. */
 static inline void lifetimes_add(struct lifetimes *s, uint64_t ns, bool other)
 {
 	s->sum += ns;

@@ -20,7 +20,7 @@ static struct maps_site *site_of(struct maps_of *p, uint32_t stack)
 	return site;
 }
 
-/* Its state at the last peak is its state until its first change after that. */
+/* The state at the last peak is the state until the first change after it. */
 static void keep_peak(struct maps_site *site, uint64_t peaks)
 {
 	if (site->changed == peaks)
@@ -138,7 +138,7 @@ static void close_peaks(struct maps_of *p)
 		keep_peak(&site[i], p->peaks);
 }
 
-/* Mappings end with their program. */
+/* Ends the mappings of a program. */
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {
@@ -157,7 +157,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		p->break_now = 0;
 		return;
 	}
-	s->all.now -= p->now; /* its own "now" stays what it was at the end */
+	s->all.now -= p->now; /* the process's own "now" keeps its value at the end */
 	s->all.file_now -= p->file_now;
 	p->ended = true;
 }

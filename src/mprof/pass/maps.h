@@ -9,8 +9,8 @@
  * loader) is counted separately, and so are file mappings: they are not memory
  * that the program requested.
  *
- * Resident is the part of a mapping that was in memory when the process had
- * most private writable pages, of all times at which pages were read.
+ * Resident is the part of a mapping that was in memory when, of all times at which pages were read,
+ * the process had most private writable pages.
  */
 #pragma once
 
@@ -22,21 +22,21 @@
 struct maps_site {
 	uint32_t stack;
 	uint64_t now, peak;		  /* anonymous bytes, and those at the process's peak */
-	uint64_t reserved, peak_reserved; /* of these, mapped without any access */
+	uint64_t reserved, peak_reserved; /* how many of these were mapped without any access */
 	uint64_t resident;
-	uint64_t changed; /* the pass's own */
+	uint64_t changed; /* private */
 };
 
 struct maps_of {
 	uint64_t now, peak, peak_ticks; /* anonymous bytes; the last state before its end */
 	uint64_t file_now, file_peak;
 	uint64_t unknown_unmapped;     /* bytes unmapped whose mapping was not seen */
-	int64_t break_now, break_peak; /* bytes that the break was moved */
-	uint64_t looked;	/* ticks: when it had most private writable pages in memory */
-	uint64_t resident_of;	/* bytes of these, */
+	int64_t break_now, break_peak; /* bytes by which the break was moved */
+	uint64_t looked;	/* in ticks: when it had most private writable pages in memory */
+	uint64_t resident_of;	/* bytes of these pages */
 	uint64_t resident;	/* the part of them that it had mapped directly */
 	struct array site;	/* struct maps_site, in the order of their first call */
-	struct interner stacks; /* the pass's own */
+	struct interner stacks; /* private */
 	uint64_t peaks;
 	bool ended;
 };

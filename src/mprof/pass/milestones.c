@@ -25,7 +25,7 @@
 #define ROWS	 4096u
 #define NAME	 64u
 
-/* Which content a file is about, and who can read it. */
+/* The content that a file describes, and who can read it. */
 struct identity {
 	uint8_t run_id[16];
 	uint8_t build_id[BUILD_ID];
@@ -34,12 +34,12 @@ struct identity {
 	int64_t changed_ns;
 };
 
-/* What walks have left, apart from milestones. */
+/* The results of walks besides milestones. */
 struct known {
-	/* A walk from the start to the end left them: they have the moments of the run, and no
-	 * more are to come. */
+	/* 1 if a walk from the start to the end left them: they have the moments of the run, and
+	 * there will be no more. */
 	uint32_t whole;
-	uint32_t passes, no_pages; /* of the walk that left the end; 0: none did */
+	uint32_t passes, no_pages; /* of the walk that left the end; 0 if none did */
 	uint32_t zero;
 };
 
@@ -47,44 +47,44 @@ struct head {
 	char magic[8];
 	struct identity of;
 	struct known known;
-	uint32_t rows;	     /* of milestones; two more are of the end and of groups */
-	uint32_t check;	     /* of the rows */
-	uint64_t head_check; /* of all this */
+	uint32_t rows;	/* number of milestones; two more rows are for the end and for groups */
+	uint32_t check; /* checksum of the rows */
+	uint64_t head_check; /* checksum of all fields above */
 };
 
 struct row {
 	struct trace_place place;
-	uint64_t before;     /* number of the event before it */
+	uint64_t before;     /* number of the last event before it */
 	uint64_t most_ticks; /* latest time at the end of a batch before it */
-	uint64_t at, bytes;  /* where its frame is in the file */
+	uint64_t at, bytes;  /* offset and size of its frame in the file */
 	uint64_t plain;
 	uint64_t check;
 };
 
 struct milestone {
 	struct row row;
-	struct state_frame frame; /* bytes NULL: it is in the file */
+	struct state_frame frame; /* bytes NULL = it is still in the file */
 };
 
 struct milestones {
 	struct trace *trace;
 	struct identity of;
-	int directory, file; /* -1: none */
+	int directory, file; /* -1 if closed */
 	char name[NAME];
 	struct milestone *item;
 	size_t n, room;
-	struct milestone end;	 /* the passes before finish(); no bytes: it was too large */
-	struct milestone groups; /* what groups of sites had at most, and which groups */
+	struct milestone end;	 /* passes before finish(); without bytes if it was too large */
+	struct milestone groups; /* maxima of groups of sites, and which groups they are */
 	struct known known;
-	/* Of the walk: */
+	/* For the walk: */
 	struct sites *sites;
-	const struct milestone *from; /* NULL: the start; may be the end */
-	uint8_t *groups_plain;	      /* if it begins at the end and needs them */
-	uint8_t *plain;		      /* of it */
-	struct packer *packer;	      /* NULL: it leaves none */
+	const struct milestone *from; /* NULL = the start; may be the end */
+	uint8_t *groups_plain;	      /* groups, if the walk begins at the end and needs them */
+	uint8_t *plain;		      /* plain bytes of `from` */
+	struct packer *packer;	      /* NULL if it leaves none */
 	struct byte_column column;
 	uint64_t most_ticks;
-	size_t kept; /* bytes */
+	size_t kept; /* bytes of frames */
 	unsigned apart;
 	bool failed, added;
 };
@@ -113,7 +113,7 @@ static int find_build_id(struct dl_phdr_info *info, size_t size, void *to)
 	return -1; /* the first object is the program */
 }
 
-/* False: what is read could not be told from another file. */
+/* False if the file that is read could not be distinguished from another one. */
 static bool identify(struct milestones *m)
 {
 	const struct mprof_file_header *h = trace_header(m->trace);
@@ -158,7 +158,7 @@ static bool read_at(int fd, void *to, size_t bytes, uint64_t at)
 	return got > 0;
 }
 
-#define MORE 2u /* rows: of the end and of groups */
+#define MORE 2u /* more rows: for the end and for groups */
 
 static bool take_rows(struct milestones *m, const struct head *head)
 {
@@ -195,7 +195,7 @@ static void open_file(struct milestones *m)
 	    memcmp(&head.of, &m->of, sizeof(head.of)) || head.rows > ROWS || !take_rows(m, &head))
 		return;
 	m->known = head.known;
-	futimens(m->file, NULL); /* it is in use: see util/cache_directory.h */
+	futimens(m->file, NULL); /* marks it as used: see util/cache_directory.h */
 }
 
 struct milestones *milestones_open(struct trace *t)
@@ -239,7 +239,7 @@ static void drop_all(struct milestones *m)
 	m->known.whole = false;
 }
 
-/* Its frame is at hand; false: it is damaged. */
+/* Loads its frame; false if it is damaged. */
 static bool load(struct milestones *m, struct milestone *x)
 {
 	struct state_frame *f = &x->frame;
@@ -258,7 +258,7 @@ static bool load(struct milestones *m, struct milestone *x)
 	return false;
 }
 
-/* Its bytes, for free(); NULL if x is empty or damaged. */
+/* Returns its bytes, which the caller frees; NULL if x is empty or damaged. */
 static uint8_t *unpack(struct milestones *m, struct milestone *x)
 {
 	return load(m, x) ? state_frame_plain(&x->frame) : NULL;
@@ -271,7 +271,8 @@ static bool is_before(const struct row *r, const struct walk_until *until)
 	return until->event ? r->before < until->event : r->most_ticks <= until->ticks;
 }
 
-/* Those for a requested time lie behind the distance by which a batch may be out of order. */
+/* A milestone for a requested time must be earlier by more than events in a batch may be out of
+ * order. */
 #define TIMES_BEHIND 1u
 
 static size_t last_before(const struct milestones *m, const struct sites *s)
@@ -287,7 +288,7 @@ static size_t last_before(const struct milestones *m, const struct sites *s)
 	return window && n ? n - TIMES_BEHIND : n;
 }
 
-/* Can these sites go on from a milestone? */
+/* Can these sites continue from a milestone? */
 static bool can_go_on(const struct milestones *m, const struct sites_options *o)
 {
 	if (o->until.set)
@@ -309,7 +310,7 @@ static void find_start(struct milestones *m)
 		drop_all(m); /* this walk leaves new ones */
 }
 
-/* Does a walk of the whole leave at its end no more than is known? */
+/* Would a walk of the whole trace leave no more at its end than is known? */
 static bool is_covered(const struct milestones *m, const struct walk *w)
 {
 	const struct known *k = &m->known;
@@ -330,7 +331,7 @@ static bool are_groups_known(struct milestones *m)
 	       sites_groups_match(m->sites, plain_of(&m->groups, m->groups_plain));
 }
 
-/* own_peaks: groups, if the sites have any, need what they had at most. */
+/* own_peaks: groups, if the sites have any, need their maxima. */
 static void find_end(struct milestones *m, const struct walk *w, bool own_peaks)
 {
 	const struct sites_options *o = &m->sites->options;
@@ -342,7 +343,7 @@ static void find_end(struct milestones *m, const struct walk *w, bool own_peaks)
 	if (m->plain)
 		m->from = &m->end;
 	else if (m->end.row.bytes)
-		m->known.passes = 0; /* this walk leaves another one */
+		m->known.passes = 0; /* this walk leaves another end */
 }
 
 static size_t resume(void *self, struct walk *w)
@@ -381,7 +382,7 @@ static struct milestone *next_item(struct milestones *m)
 	return &m->item[m->n];
 }
 
-/* Every second one goes. */
+/* Drops every second milestone. */
 static void thin(struct milestones *m)
 {
 	size_t n = 0;
@@ -421,7 +422,7 @@ static void leave(struct milestones *m, const struct walk *w, size_t here,
 		thin(m);
 }
 
-/* At the beginning of a group, so that nothing has to be decoded to get there. */
+/* Called at the beginning of a group, so that nothing has to be decoded to get there. */
 static void between(void *self, struct walk *w, size_t here)
 {
 	struct milestones *m = self;
@@ -440,7 +441,7 @@ static void between(void *self, struct walk *w, size_t here)
 		leave(m, w, here, &place);
 }
 
-/* What is in the column, in the place of *x. */
+/* Packs the bytes of the column into *x. */
 static void pack(struct milestones *m, struct milestone *x)
 {
 	free(x->frame.bytes);
@@ -455,7 +456,7 @@ static void pack(struct milestones *m, struct milestone *x)
 	m->added = true;
 }
 
-/* All events were told. */
+/* Called when all events were delivered. */
 static void ended(void *self, struct walk *w)
 {
 	struct milestones *m = self;
@@ -520,7 +521,7 @@ static bool write_all(int fd, const void *bytes, size_t n)
 	return true;
 }
 
-/* Milestones, the end, groups. */
+/* Returns milestones, then the end, then groups. */
 static struct milestone *part(struct milestones *m, size_t i)
 {
 	return i < m->n ? &m->item[i] : i == m->n ? &m->end : &m->groups;
@@ -553,7 +554,7 @@ static bool write_rows(struct milestones *m, int fd)
 	return good;
 }
 
-/* A damaged frame of the old file must not keep the others from being written. */
+/* Drops damaged frames of the old file, which must not prevent writing the others. */
 static void drop_damaged(struct milestones *m)
 {
 	size_t n = 0;

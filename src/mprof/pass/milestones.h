@@ -9,16 +9,16 @@
  * program: it names both, and its parts have checksums.  One that is missing, damaged, or of
  * another trace or build costs time, nothing else.  The directory is kept below MILESTONES_CACHE.
  *
- * A milestone is what heap, reader and sites know at the beginning of a group.  Taking it costs
- * time by live blocks and sites, so with many of them milestones are further apart.
+ * A milestone is the state of heap, reader and sites at the beginning of a group.  Taking it costs
+ * time in proportion to live blocks and sites, so with many of them milestones are further apart.
  *
- * The end is what walk and passes know after all events: a later walk of the whole with the same
- * passes, or with sites alone, reads no event.  A brief analysis can begin at the end of a full
- * one.
+ * The end is the state of walk and passes after all events: a later walk of the whole trace with
+ * the same passes, or only with sites, reads no event.  A brief analysis can begin at the end of a
+ * full one.
  *
- * A walk that goes on from one gives the same result as one from the start, but for what groups
- * of sites had at most.  That is kept at the end, for the groups of one walk.  A damaged trace
- * has no milestones.
+ * A walk that continues from a milestone gives the same result as one from the start, except for
+ * maxima of groups of sites.  These are kept at the end, for the groups of one walk.  A damaged
+ * trace has no milestones.
  *
  * Errors: none.  Threads: one at a time.
  */
@@ -28,22 +28,22 @@
 #include "walk.h"
 
 #define MILESTONES_FORMAT 2
-#define MILESTONES_TRACE  (1u << 18)		/* bytes: reading a shorter trace costs no more */
-#define MILESTONES_APART  32u			/* events for each live block and site */
-#define MILESTONES_MOST	  ((size_t)32 << 20)	/* bytes of a trace's */
-#define MILESTONES_CACHE  ((uint64_t)256 << 20) /* bytes of all */
+#define MILESTONES_TRACE  (1u << 18)	     /* in bytes: reading a shorter trace costs no more */
+#define MILESTONES_APART  32u		     /* events for each live block and site */
+#define MILESTONES_MOST	  ((size_t)32 << 20) /* bytes for one trace */
+#define MILESTONES_CACHE  ((uint64_t)256 << 20) /* bytes of the directory */
 
 struct milestones;
 
-/* NULL: the trace cannot have any, or there is no place for them. */
+/* Returns NULL if the trace cannot have milestones, or there is no directory for them. */
 struct milestones *milestones_open(struct trace *t);
 
 /*
- * After walk_init.  The walk of this trace begins at its end, or at the last milestone that its
- * sites can begin at, and leaves new ones where they are missing.  own_peaks: it needs what
- * groups of sites had at most.  m may be NULL; it must outlive the walk.
+ * Call this after walk_init.  The walk of this trace begins at its end, or at the last milestone
+ * that its sites can begin at, and leaves new ones where they are missing.  own_peaks: it needs
+ * maxima of groups of sites. m may be NULL; it must outlive the walk.
  */
 void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool own_peaks);
 
-/* done: the walk succeeded; keeps what it left. */
+/* done: the walk succeeded, so keeps the milestones that it left. */
 void milestones_close(struct milestones *m, bool done);

@@ -12,7 +12,7 @@
 
 struct moment_region {
 	uint64_t key;
-	uint32_t number;			 /* number of the moment that its bits belong to */
+	uint32_t number;			 /* the moment that its bits belong to */
 	uint64_t bit[(1u << REGION_SHIFT) / 64]; /* for each page */
 };
 
@@ -32,7 +32,7 @@ static struct moment_region *region_of(struct moment *m, uint64_t key)
 	return &m->region[m->last];
 }
 
-/* A page that is partly covered; once for each moment. */
+/* Counts a page that is partly covered, once for each moment. */
 static void add_page(struct moment *m, uint32_t process, uint64_t page)
 {
 	/* Numbers of pages have at most 52 bits. */

@@ -2,10 +2,10 @@
 /*
  * moment.h - the pages under the blocks that were live at one moment, added up as the blocks end.
  *
- * Which moment will matter is known only later: a peak moves with nearly every call of a
- * growing program.  So moments are numbered, and a new one invalidates the sums
- * for the one before. A block that ends was live at the moment if it began no
- * later; blocks that outlive the walk end with it.
+ * It is known only later which moment will matter: a peak moves with nearly every call of a growing
+ * program.  So moments are numbered, and a new one invalidates the sums for the one before.  A
+ * block that ends was live at the moment if it began no later; blocks that outlive the walk end
+ * with it.
  *
  * Threads: one at a time.
  */
@@ -16,16 +16,16 @@
 
 struct moment {
 	uint64_t ticks, event;		      /* its last event */
-	const struct trace_residency *within; /* count only pages that were resident; NULL */
+	const struct trace_residency *within; /* count only pages that were resident; may be NULL */
 	uint64_t pages;			      /* under blocks that have ended */
-	/* Pages that blocks cover in part, and may share: */
+	/* Pages that blocks cover only in part, and may share: */
 	struct moment_region *region;
-	size_t regions, room, last; /* last: the one at hand */
+	size_t regions, room, last; /* last: the current region */
 	struct hash places;	    /* of a process and 512 pages: index of region + 1 */
 	uint32_t number;	    /* of moments so far */
 };
 
-/* Later than any before. */
+/* Begins a moment that is later than any before. */
 static inline void moment_begin(struct moment *m, uint64_t ticks, uint64_t event)
 {
 	m->ticks = ticks;
@@ -36,7 +36,7 @@ static inline void moment_begin(struct moment *m, uint64_t ticks, uint64_t event
 
 void moment_add(struct moment *m, unsigned shift, uint32_t process, const struct block *b);
 
-/* An own block of the process with this index ended; pages are of 2^shift bytes. */
+/* Adds an own block that ended, of the process with this index; pages have 2^shift bytes. */
 static inline void moment_ended(struct moment *m, unsigned shift, uint32_t process,
 				const struct block *b)
 {
@@ -44,5 +44,5 @@ static inline void moment_ended(struct moment *m, unsigned shift, uint32_t proce
 		moment_add(m, shift, process, b);
 }
 
-/* All of a process do. */
+/* Adds all blocks of a process. */
 void moment_gone(struct moment *m, const struct heap *h, uint32_t process);

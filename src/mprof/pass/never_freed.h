@@ -22,7 +22,7 @@ struct never_freed_block {
 
 struct never_freed_process {
 	uint64_t blocks, bytes;
-	uint64_t exec_blocks, exec_bytes; /* lived at an exec */
+	uint64_t exec_blocks, exec_bytes; /* live at an exec */
 };
 
 struct never_freed {
@@ -30,7 +30,7 @@ struct never_freed {
 	struct never_freed_process all;
 	struct array process; /* struct never_freed_process, by index of the heap */
 	struct size_table table;
-	struct size_class *class; /* most bytes first; made by finish */
+	struct size_class *class; /* most bytes first; computed by finish */
 	size_t classes;
 	struct never_freed_block oldest[NEVER_FREED_OLDEST]; /* oldest first */
 	size_t oldest_count;

@@ -37,7 +37,7 @@ static void put_parts(const void *self, const struct pass_part *list, struct byt
 	}
 }
 
-/* The pointers in the struct are those of the walk that saved it. */
+/* Ignores pointers in the struct, which belong to the walk that saved it. */
 static void get_parts(char *self, const struct pass_part *list, struct cursor *from)
 {
 	const struct pass_part *p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* peak.c - the moments of most live bytes and most live blocks. */
+/* peak.c - finds the moments of most live bytes and most live blocks. */
 #include "peak.h"
 
 static inline void look(struct peak_of *p, const struct live *now, uint64_t ticks, uint64_t event)
@@ -17,7 +17,7 @@ static inline void look(struct peak_of *p, const struct live *now, uint64_t tick
 	}
 }
 
-/* The run is no longer its first process: there is another one. */
+/* The run is no longer just its first process: there is another one. */
 static void part(struct peak *s)
 {
 	if (!s->apart && s->process.count)

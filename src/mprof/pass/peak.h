@@ -12,11 +12,11 @@
 #include "walk.h"
 
 struct peak_of {
-	struct live at;	      /* everything at the first moment of most live bytes */
-	uint64_t ticks;	      /* that moment */
-	uint64_t event;	      /* the number of that event */
+	struct live at;	      /* the state at the first moment of most live bytes */
+	uint64_t ticks;	      /* the time of that moment */
+	uint64_t event;	      /* number of the event at that moment */
 	uint64_t blocks;      /* most live blocks */
-	uint64_t block_ticks; /* when that was first so */
+	uint64_t block_ticks; /* when that was first reached */
 };
 
 struct peak {
@@ -28,6 +28,6 @@ struct peak {
 
 extern const struct pass_ops peak_pass;
 
-/* What is live in its process (an index) and in the run after a block began. */
+/* Notes the live blocks of a process (an index) and of the run after a block began. */
 void peak_look(struct peak *s, uint32_t process, const struct live *own, const struct live *all,
 	       const struct event *e, uint64_t number);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums of one process; blocks that ended with exec are gone, but were its own. */
+/* Sums of one process; blocks that ended at an exec are not live. */
 struct owner {
 	uint32_t process;
 	const char *rank, *host;
@@ -62,7 +62,7 @@ static void add_part(struct owner *o, const struct trace_totals *x)
 		o->peak_bytes = (uint64_t)h->peak_bytes;
 }
 
-/* Parts come in the order of processes. */
+/* Lists owners; parts are in the order of processes. */
 static struct owner *list_owners(const struct trace *t, size_t *n)
 {
 	const struct trace_totals *part;
@@ -93,7 +93,7 @@ static int by_number(const char *a, const char *b)
 	return x != y ? (x > y) - (x < y) : strcmp(a, b);
 }
 
-/* Two jobs may each have a rank 0; on different hosts they are distinguished. */
+/* Ranks 0 of two jobs are distinguished by their hosts. */
 ORDER(by_rank, struct owner, by_number(x->rank, y->rank) ?: BY_NAME(host))
 
 ORDER(by_host, struct owner, BY_NAME(host))

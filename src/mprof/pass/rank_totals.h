@@ -8,22 +8,23 @@
 #include "../trace/trace.h"
 
 struct rank_total {
-	const char *rank, *host; /* "": not known; of a host, rank is "" */
+	const char *rank, *host; /* "" if unknown; for a host, rank is "" */
 	uint32_t process;	 /* the one with the greatest peak */
 	uint32_t processes;
 	uint64_t calls, bytes, live_calls, live_bytes;
-	uint64_t peak_bytes; /* the greatest one of its processes */
+	uint64_t peak_bytes; /* the greatest peak of its processes */
 };
 
 struct rank_totals {
 	struct rank_total *item; /* by number of the rank, or name of the host */
-	size_t count;		 /* 0: one rank and one host, or none is known */
+	size_t count;		 /* 0 if there is one rank and one host, or none is known */
 	bool by_rank;
 	uint64_t median_peak;
-	const struct rank_total *outlier; /* its peak is far from the median; NULL: none is */
+	const struct rank_total *outlier; /* its peak is far from the median; may be NULL */
 };
 
-/* Least number of ranks to name one that stands out; least difference relative to the median. */
+/* An outlier is named among at least this many ranks, and if it differs from the median by this
+ * part. */
 #define RANK_OUTLIER_OF	  3u
 #define RANK_OUTLIER_PART 1.25
 

@@ -66,7 +66,7 @@ static uint64_t mapped_bytes(const struct heap_process *p, const struct trace_re
 	return sum;
 }
 
-/* The fullest sample so far becomes the moment; its pages are counted as blocks end. */
+/* Makes the fullest sample so far the moment; its pages are counted as blocks end. */
 static void brief_sample(struct residency *all, const struct heap *h, uint32_t process,
 			 const struct trace_residency *r)
 {

@@ -26,18 +26,18 @@ struct residency_sample {
 	uint64_t needed, under_live, resident; /* pages */
 	uint64_t rss;			       /* bytes, of the whole process */
 	uint64_t mapped;		       /* bytes of `resident` that it mapped directly */
-	double compactness;		       /* 0 when under_live == 0 */
+	double compactness;		       /* 0 if under_live == 0 */
 };
 
 struct residency {
 	struct walk *walk;
-	bool brief; /* set before: of samples no pages with blocks, but those of `fullest` */
-	struct moment moment; /* that one, when brief */
+	bool brief; /* set before the walk: counts pages under blocks only for `fullest` */
+	struct moment moment; /* if brief, the moment of `fullest` */
 	uint32_t process;     /* index of its process */
 	struct array sample;  /* struct residency_sample, in the order of time */
 	size_t compared;      /* samples with under_live > 0 */
 	double min, max, mean;
-	struct residency_sample fullest; /* the one with most live bytes */
+	struct residency_sample fullest; /* the sample with most live bytes */
 };
 
 extern const struct pass_ops residency_pass;

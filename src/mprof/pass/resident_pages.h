@@ -7,7 +7,7 @@
 #include "../trace/trace.h"
 #include "../util/order.h"
 
-/* The first run that ends behind `page`; r->runs if none does.  near: the last answer. */
+/* Returns the first run that ends after `page`; r->runs if none does.  near: the last answer. */
 static inline uint64_t resident_run(const struct trace_residency *r, uint64_t page, uint64_t near)
 {
 	if (near < r->runs && page >= r->run[near].first &&
@@ -23,7 +23,8 @@ static inline bool resident_has(const struct trace_residency *r, uint64_t page)
 	return run < r->runs && page >= r->run[run].first;
 }
 
-/* Bytes of [start, end) that lie on resident pages.  *near: the run where it began last time. */
+/* Returns the bytes of [start, end) that lie on resident pages.  *near: the run where it began
+ * last time. */
 static inline uint64_t resident_bytes(const struct trace_residency *r, unsigned shift,
 				      uint64_t start, uint64_t end, uint64_t *near)
 {
@@ -41,7 +42,7 @@ static inline uint64_t resident_bytes(const struct trace_residency *r, unsigned 
 	return bytes;
 }
 
-/* All of them: pages. */
+/* Returns the number of all resident pages. */
 static inline uint64_t resident_all(const struct trace_residency *r)
 {
 	uint64_t i, pages = 0;

@@ -2,7 +2,7 @@
 /*
  * resident_parts.c - see resident_parts.h.
  *
- * Every resident page has a byte that says what was found on it, in the order of the runs.
+ * Every resident page has a byte that says what is on it, in the order of the runs.
  */
 #include "resident_parts.h"
 
@@ -62,7 +62,7 @@ static void mark(struct pages_found *f, uint64_t start, uint64_t end, unsigned c
 
 ORDER(by_key, uint64_t, COMPARE(*x, *y))
 
-/* Sorted, each once. */
+/* Sorts areas and removes duplicates. */
 static void sort_areas(struct resident_areas *a)
 {
 	uint64_t *key = a->key.item;
@@ -88,7 +88,7 @@ static void add_area(struct resident_areas *a, uint64_t key)
 	*to = key;
 }
 
-/* A huge block that is mostly not in memory has many areas: the ends will do. */
+/* Adds the areas of a block.  For a huge block that is mostly not in memory, its ends suffice. */
 static void began(struct resident_parts *all, const struct event *e, uint32_t process)
 {
 	struct resident_areas *a = array_at(&all->process, process, sizeof(*a));
@@ -108,7 +108,7 @@ static void batch(void *self, const struct batch *b)
 			began(self, &b->event[i], b->note[i].process);
 }
 
-/* A program that exec starts has none of the areas. */
+/* Forgets areas: a program that exec starts has none. */
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {

@@ -35,7 +35,7 @@ struct resident_parts_sample {
 #define RESIDENT_AREAS_RECENT 64u
 struct resident_areas {
 	struct array key;			/* uint64_t; unique once sorted */
-	size_t sorted;				/* how many were left then */
+	size_t sorted;				/* number of sorted ones */
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
 };
 

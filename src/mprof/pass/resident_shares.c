@@ -16,7 +16,7 @@ struct shared_pages {
 	uint64_t near; /* the run where the last search began */
 };
 
-/* Does something to the bytes of a block on one resident page. */
+/* Handles the bytes of a block on one resident page. */
 typedef void on_page(void *to, uint32_t *live, uint32_t bytes);
 
 static void each_page(struct shared_pages *s, const struct block *b, on_page *does, void *to)
@@ -97,7 +97,7 @@ static void add_share(struct array *to, uint32_t sample, uint32_t stack, double 
 		    (struct resident_share){ sample, stack, (uint64_t)llround(bytes) };
 }
 
-/* Of the bytes by stack, which become 0 again; their sum. */
+/* Keeps large shares by stack, sets all to 0 again, and returns their sum. */
 static double keep_large(struct resident_shares *all)
 {
 	double *bytes = all->stack.item, sum = 0, rest = 0;

@@ -7,7 +7,7 @@
  * include rounding and gaps: they add up to the resident pages under live blocks, which are
  * live + rounding + gaps of resident_parts.h.  Blocks inherited by fork have no share.
  *
- * Of each sample, stacks with a small share are added up (RESIDENT_REST); of the sample with the
+ * In each sample, stacks with a small share are added up (RESIDENT_REST); in the sample with the
  * largest resident size, all are kept.
  */
 #pragma once
@@ -16,18 +16,18 @@
 #include "walk.h"
 
 #define RESIDENT_REST UINT32_MAX
-#define RESIDENT_PART 512u /* a share is small that is less than 1 / RESIDENT_PART of the sum */
+#define RESIDENT_PART 512u /* a share below 1 / RESIDENT_PART of the sum is small */
 
 struct resident_share {
 	uint32_t sample; /* index, as in resident_parts.sample */
-	uint32_t stack;	 /* node of stacks.h, 0 unknown; RESIDENT_REST */
+	uint32_t stack;	 /* node of stacks.h, 0 if unknown; or RESIDENT_REST */
 	uint64_t bytes;
 };
 
 struct resident_shares {
 	struct array share;   /* struct resident_share, by sample */
-	struct array largest; /* the same: all of one sample; empty if there is none */
-	/* Of that one: */
+	struct array largest; /* all shares of one sample; empty if there is none */
+	/* Data of that sample: */
 	uint32_t process; /* number in the run */
 	uint64_t ticks, rss, bytes;
 	/* ---- the pass's own ---- */

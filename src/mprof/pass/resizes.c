@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * resizes.c - what realloc did.
+ * resizes.c - analyses realloc.
  *
- * Open chains are kept by process and by the number of the current block.  Only
- * blocks that the heap marks BLOCK_RESIZED have one.
+ * Open chains are kept by process and by the number of the current block.  Only blocks that the
+ * heap marks BLOCK_RESIZED have one.
  */
 #include "resizes.h"
 
@@ -14,7 +14,7 @@
 
 struct chain {
 	uint64_t copied; /* bytes so far */
-	uint32_t calls;	 /* so far; 0: no chain */
+	uint32_t calls;	 /* so far; 0 = no chain */
 };
 
 static struct array *open_of(struct resizes *s, uint32_t process)
@@ -63,7 +63,8 @@ static unsigned bits(uint64_t n)
 	return n ? 64u - (unsigned)__builtin_clzll(n) : 0;
 }
 
-/* Sizes of 4 GiB and more, and pairs beyond the limit, are not distinguished. */
+/* Counts a pair of exact sizes.  Does not distinguish sizes of 4 GiB and more, nor pairs beyond
+ * the limit. */
 static void count_exact(struct resizes *s, uint64_t from, uint64_t to)
 {
 	const uint64_t key = from << 32 | to;

@@ -18,8 +18,8 @@
 #define RESIZES_BUCKETS 33u
 #define RESIZES_SIZES	65u
 
-#define RESIZES_PAIRS 65536u /* of exact sizes that are kept */
-#define RESIZES_MOST  500u   /* that are told */
+#define RESIZES_PAIRS 65536u /* exact pairs that are kept */
+#define RESIZES_MOST  500u   /* pairs in the result */
 
 /* Calls from one exact size to another. */
 struct resizes_exact {
@@ -33,18 +33,17 @@ struct resizes_sort {
 struct resizes {
 	struct walk *walk;
 	uint64_t calls;
-	uint64_t of_nothing; /* realloc(NULL, n): a malloc */
-	uint64_t freed;	     /* realloc(p, 0) that gave p back */
+	uint64_t of_nothing; /* realloc(NULL, n), which is a malloc */
+	uint64_t freed;	     /* realloc(p, 0) that freed p */
 	uint64_t failed;
 	struct resizes_sort in_place, moved;
-	uint64_t remapped; /* of those moved: known to have moved without a copy */
+	uint64_t remapped; /* how many of the moved ones are known to have moved without a copy */
 	uint64_t copied_bytes;
 	uint64_t grown_bytes, shrunk_bytes; /* sums of differences */
-	/* calls of a block, by bits of its old and its new size: 0 for 0 bytes, n for 2^(n-1) to
-	 * 2^n - 1 */
+	/* calls by the bits of old and new size: 0 for 0 bytes, n for 2^(n-1) to 2^n - 1 */
 	uint64_t pair[RESIZES_SIZES][RESIZES_SIZES];
 	struct hash exact; /* while walking: calls, by old size << 32 | new size */
-	/* after the walk: those with most calls first, and the calls not among them */
+	/* after the walk: pairs with most calls first, and the calls of other pairs */
 	struct resizes_exact *most;
 	size_t mosts;
 	uint64_t more_calls;
@@ -52,7 +51,7 @@ struct resizes {
 	uint64_t chain[RESIZES_BUCKETS];
 	uint64_t chains;
 	uint64_t longest;	/* calls */
-	uint64_t longest_bytes; /* size of that block at its end */
+	uint64_t longest_bytes; /* size of its block at the end */
 	uint64_t longest_copied;
 	struct array open; /* struct array by process: chains by number of the block */
 };
@@ -61,8 +60,8 @@ extern const struct pass_ops resizes_pass;
 
 /* ---- for the loops of resizes.c and fused.c ---- */
 
-/* A realloc of the block `old` with this number ended; NULL: none. */
+/* Call it at the end of a realloc of the block `old` with this number; NULL if there was none. */
 void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
 		  const struct block *old, uint32_t number);
-/* A block ended otherwise. */
+/* Call it when a block ended otherwise. */
 void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, uint32_t number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * rss.c - when a process was largest.
+ * rss.c - finds when a process was largest.
  *
  * The process reads its own mark before large blocks are freed, so its bracket
  * is the narrowest. Other readings are used if they are higher: the process was
@@ -9,7 +9,7 @@
 #include "../util/order.h"
 #include "rss.h"
 
-/* Readings by the process itself, during one of its programs. */
+/* Uses readings by the process itself, during one of its programs. */
 static void look_inside(struct rss_moment *m, const struct trace_peak *p)
 {
 	if (p->rss <= m->rss)
@@ -30,7 +30,7 @@ static uint64_t mark_of(const struct mprof_sample *s)
 	return s->peak_rss > s->rss ? s->peak_rss : s->rss;
 }
 
-/* Samples from outside. */
+/* Uses samples from outside. */
 static void look_outside(struct rss_moment *m, const struct mprof_sample *s, size_t n)
 {
 	size_t most = 0, i;
@@ -45,7 +45,7 @@ static void look_outside(struct rss_moment *m, const struct mprof_sample *s, siz
 	m->cpu_ns = 0;
 	m->arena_known = false;
 	if (m->sampled) {
-		/* The program continues to grow after the greatest one. */
+		/* The program continued to grow after the greatest one. */
 		m->from_ticks = s[most].ticks;
 		m->to_ticks = most + 1 < n ? s[most + 1].ticks : UINT64_MAX;
 		return;
@@ -123,7 +123,7 @@ size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct tra
 	return n;
 }
 
-/* It grew behind the last look. */
+/* Handles growth after the last reading. */
 static void look_behind(struct rss_moment *m, uint64_t most)
 {
 	if (!m->rss || most <= m->rss + rss_lag(m->rss))

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * rss.h - when the resident set of a process was largest, from the kernel's
- * figures during the run; needs no events.
+ * rss.h - finds when the resident set of a process was largest, from the kernel's figures during
+ * the run; needs no events.
  *
- * The kernel keeps the largest resident size, but not its time. If the second
- * of two readings is higher, the size was reached between them; the last such
- * pair of all brackets the time.
+ * The kernel keeps the largest resident size, but not its time. If the second of two readings is
+ * higher, the size was reached between them; the last such pair brackets the time.
  *
  * The kernel's counters lag by some pages for each processor, so marks of
  * different origin that differ by less than rss_lag() count as equal.
@@ -17,23 +16,23 @@
 
 struct rss_moment {
 	uint32_t process;
-	uint64_t rss;		       /* bytes; 0: not read */
-	uint64_t from_ticks, to_ticks; /* after the first, no later than the second */
-	uint64_t cpu_ns;	       /* CPU time of the process at to_ticks; 0: unknown */
-	uint64_t arena;		       /* by which its break had moved at that time */
+	uint64_t rss;		       /* bytes; 0 if not read */
+	uint64_t from_ticks, to_ticks; /* reached after the first, and by the second */
+	uint64_t cpu_ns;	       /* CPU time of the process at to_ticks; 0 if unknown */
+	uint64_t arena;		       /* how far its break had moved by then */
 	bool arena_known;
-	/* It was seen in samples of resident memory: it may have been larger between two. */
+	/* It is from samples of resident memory: it may have been larger between two. */
 	bool sampled;
 };
 
 void rss_find(struct rss_moment *m, const struct walk_input *in);
 
-/* Its own looks. */
+/* Returns the readings of a process itself. */
 size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct trace_peak **peaks);
 
-/* The figures that parents received when processes ended; for array_release(). */
+/* Collects the figures that parents received when processes ended; use array_release(). */
 void rss_told_make(struct array *told, const struct walk_input *in);
-/* The mark of this process; 0: none, or it may be of other programs. */
+/* Returns the mark of this process; 0 if there is none, or if it may be another program's. */
 uint64_t rss_told(const struct array *told, uint32_t process);
 
 static inline uint64_t rss_lag(uint64_t rss)

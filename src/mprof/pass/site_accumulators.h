@@ -13,7 +13,7 @@
 
 #define ACCUMULATOR_LINE 64u
 
-/* What is live, and what was live at the peak of bytes. */
+/* Live figures, now and at the peak of bytes. */
 struct accumulator_count {
 	uint64_t calls, bytes;
 	uint64_t most_calls, most_bytes;
@@ -38,7 +38,7 @@ struct accumulator {
 	uint64_t peak_calls, peak_bytes, peak_slack;
 	uint64_t temporary_calls, temporary_bytes, foreign_frees;
 	uint64_t rss_calls;
-	/* seldom */
+	/* used seldom */
 	uint64_t rss_bytes, rss_number; /* number of the time of greatest RSS that they belong to */
 	uint64_t live_calls, live_bytes, exec_calls, exec_bytes;
 	uint64_t epoch_bytes[SITE_EPOCHS]; /* differences */
@@ -55,15 +55,15 @@ _Static_assert(offsetof(struct accumulator, calls) == ACCUMULATOR_LINE &&
 struct accumulator_slot {
 	uint64_t part;
 	uint32_t stack;
-	uint32_t accumulator; /* index + 1, 0 empty */
+	uint32_t accumulator; /* index + 1, 0 if empty */
 };
 
 struct site_accumulators {
 	const struct sites_options *options;
 	struct accumulator *accumulator;
 	size_t count, room;
-	struct array by_stack;	       /* uint32_t: index + 1; when there are no parts */
-	struct accumulator_slot *slot; /* when there are: open addressing, a power of two of them */
+	struct array by_stack;	       /* uint32_t: index + 1; used without parts */
+	struct accumulator_slot *slot; /* with parts: open addressing, a power of two of them */
 	size_t slots;
 	struct accumulator_count *group;
 	size_t groups, group_room;
@@ -71,7 +71,8 @@ struct site_accumulators {
 
 void site_accumulators_init(struct site_accumulators *t, const struct sites_options *o);
 void site_accumulators_release(struct site_accumulators *t);
-/* The figures of an accumulator; numbers of the last peak and the last time of greatest RSS. */
+/* Computes the figures of an accumulator, given numbers of the last peak and the last time of
+ * greatest RSS. */
 void site_accumulator_values(const struct accumulator *accumulator, uint64_t peak_number,
 			     uint64_t rss_number, struct site_values *v);
 
@@ -80,7 +81,7 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32_t stack,
 					     uint64_t part);
 
-/* The one of a stack, where there are no parts. Valid until the next call. */
+/* Returns the accumulator of a stack, without parts.  Valid until the next call. */
 static inline struct accumulator *site_accumulator_whole(struct site_accumulators *t,
 							 uint32_t stack)
 {
@@ -91,9 +92,9 @@ static inline struct accumulator *site_accumulator_whole(struct site_accumulator
 	return site_accumulator_new(t, stack, 0);
 }
 
-#define ACCUMULATOR_NEAR 256u /* fewer than this stay in the first caches without prefetching */
+#define ACCUMULATOR_NEAR 256u /* fewer than this stay in the first caches */
 
-/* For the near future: begins to load the first lines of the accumulator. */
+/* Prefetches the first lines of the accumulator. */
 PREFETCHES site_accumulator_prefetch(const struct site_accumulators *t, uint32_t stack,
 				     unsigned lines)
 {
@@ -131,7 +132,7 @@ static inline void site_accumulator_called(struct accumulator *accumulator, uint
 		accumulator->last_ticks = ticks;
 }
 
-/* A block of this stack began (1) or ended (-1). */
+/* Notes that a block of this stack began (1) or ended (-1). */
 static inline __attribute__((always_inline)) void
 site_accumulator_live(struct site_accumulators *t, struct accumulator *accumulator, int sign,
 		      uint64_t bytes, bool groups)

@@ -8,14 +8,14 @@
 #include "../util/order.h"
 #include "../util/alloc.h"
 
-/* Of samples, in the making. */
+/* Sums of samples, while they are added. */
 struct estimate {
 	double calls, bytes, freed_calls, freed_bytes, live_calls, live_bytes, lifetime;
 	double live_calls_variance, live_bytes_variance;
-	uint64_t calls_so_far; /* of samples, in site_values.calls */
+	uint64_t calls_so_far; /* of samples, already included in site_values.calls */
 };
 
-/* While sites are made. */
+/* Used while sites are made. */
 struct making {
 	struct array estimate; /* by index of s->site */
 	struct sites *s;
@@ -26,12 +26,12 @@ struct making {
 	size_t room;
 };
 
-/* One image of a process: its parts, in a row. */
+/* One image of a process, with its consecutive parts. */
 struct owner {
 	size_t first, last;
 	uint32_t process, image;
-	const struct mprof_heap_totals *heap; /* NULL: it was killed before it had one */
-	bool replaced;			      /* the process called exec: its blocks are gone */
+	const struct mprof_heap_totals *heap; /* NULL if it was killed before it had one */
+	bool replaced;			      /* the process called exec, so its blocks are gone */
 	bool at_peak;			      /* its peak is the one shown */
 };
 
@@ -163,7 +163,7 @@ static struct owner *list_owners(const struct making *m, size_t *n)
 			*o = (struct owner){ .first = i, .process = x->process, .image = x->image };
 		}
 		o->last = i + 1;
-		/* Of two that were made at the same time, one stayed unused. */
+		/* If two were made at the same time, one stayed unused. */
 		if (x->kind == MPROF_EXTENT_HEAP &&
 		    (!o->heap ||
 		     above(((const struct mprof_heap_totals *)x->data)->peak_bytes) > peak_of(o)))
@@ -172,7 +172,7 @@ static struct owner *list_owners(const struct making *m, size_t *n)
 	return list;
 }
 
-/* The peak of each process, from any of its programs. */
+/* Finds the peak of each process, of any of its programs. */
 static void rank_images(struct owner *list, size_t n)
 {
 	struct owner *best = list;
@@ -186,7 +186,7 @@ static void rank_images(struct owner *list, size_t n)
 	}
 }
 
-/* Which programs ended, and whose peak is shown. */
+/* Finds which programs ended, and whose peak is shown. */
 static void rank_owners(struct owner *list, size_t n, const struct trace *t,
 			const struct sites_options *options)
 {
@@ -212,7 +212,7 @@ static void rank_owners(struct owner *list, size_t n, const struct trace *t,
 
 /* ---- sites ---- */
 
-/* The least size that struct mprof_lane counts there. */
+/* Returns the least size that struct mprof_lane counts there. */
 static uint64_t size_of_bin(uint64_t bin)
 {
 	return bin ? 1ull << (bin - 1) : 0;
@@ -273,7 +273,7 @@ static void add_cell(struct making *m, const struct owner *o, const struct trace
 	site_values_add(&site_of(m, x, i)->v, &v);
 }
 
-/* A figure of a file as a number; an invalid one counts as 0. */
+/* Returns a figure of a file as a number; an invalid one counts as 0. */
 static double tamed(double v)
 {
 	return v > 0 && v < 0x1p63 ? v : 0;
@@ -289,7 +289,7 @@ static uint64_t rounded(double v)
 	return (uint64_t)(tamed(v) + 0.5);
 }
 
-/* Sums of fractions: rounded once all parts of a site are added. */
+/* Adds up fractions, which are rounded once all parts of a site are added. */
 static void add_sample(struct making *m, const struct owner *o, const struct trace_totals *x,
 		       uint32_t i)
 {
@@ -330,7 +330,7 @@ static void add_sample(struct making *m, const struct owner *o, const struct tra
 	    variance(c->made.bytes_variance) - variance(c->freed.bytes_variance);
 }
 
-/* The figures of a site, summed over its cells.  What was counted exactly before is in v. */
+/* Rounds the figures of a site, summed over its cells.  v has what was counted exactly before. */
 static void round_estimate(const struct sites *s, struct site_values *v, const struct estimate *e)
 {
 	v->calls += rounded(e->calls) - e->calls_so_far;
@@ -381,8 +381,8 @@ static void add_live(struct making *m, const struct owner *o, const struct trace
 	site_values_add(&site_of(m, x, i)->v, &v);
 }
 
-/* A stack by the sizes of its blocks: its part is the least size of a class, but while sites are
- * made, the number of the class. */
+/* Divides a stack by the sizes of its blocks: its part is the least size of a class, but while
+ * sites are made, the number of the class. */
 static void add_sizes(struct making *m, const struct owner *o, const struct trace_totals *x,
 		      uint32_t i)
 {
@@ -454,7 +454,8 @@ static void add_owner(struct making *m, const struct owner *o, bool only)
 
 ORDER(by_bytes, struct site, FALLING(v.bytes) ?: RISING(key))
 
-/* While the program runs, or was killed within a call, a free may have come first. */
+/* Corrects figures: while the program runs, or if it was killed within a call, a free may have
+ * been counted first. */
 static void tame(struct site_values *v, bool foreign)
 {
 	v->live_calls = above((int64_t)v->live_calls);

@@ -22,8 +22,8 @@
 #include "sites.h"
 
 /*
- * After the walk of a profile, which has no events: fills s.  Of its options, the
- * filter may name a process only.
+ * Fills s after the walk of a profile, which has no events.  Of its options, the filter may name a
+ * process only.
  *
  * By size (of a profile with SITE_SIZES), a site's part is the least size of a class: 0, 1, 2, 4
  * ... Only calls, bytes, frees and live blocks are known.
@@ -34,13 +34,14 @@
  */
 void site_totals_read(struct sites *s, const struct trace *t);
 
-/* The first of these options that a profile cannot answer, as in "--thread"; NULL: none. */
+/* Returns the first of these options that a profile cannot answer, as in "--thread"; NULL if
+ * none. */
 const char *site_totals_lack(const struct sites_options *o, const struct trace *t);
 
-/* What does not belong to a stack: of all threads of all processes. */
+/* Figures that do not belong to a stack: of all threads of all processes. */
 struct site_lanes {
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
-	uint64_t calls; /* of all these */
+	uint64_t calls; /* sum over all of them */
 	uint64_t threads;
 	uint64_t sizes[MPROF_SIZE_BINS], freed_sizes[MPROF_SIZE_BINS]; /* see struct mprof_lane */
 	uint64_t missed, strange;
@@ -49,5 +50,5 @@ struct site_lanes {
 };
 void site_lanes_read(struct site_lanes *lanes, const struct trace *t);
 
-/* The latest time in the file, in ticks. */
+/* Returns the latest time in the file, in ticks. */
 uint64_t site_totals_end(const struct trace *t);

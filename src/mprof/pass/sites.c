@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * sites.c - figures for every call stack.
+ * sites.c - counts figures for every call stack.
  *
  * The peak of the run moves with nearly every call of a growing program, so a
  * site's share of it is not copied when it moves: peaks are numbered, and each
@@ -66,7 +66,7 @@ static void start(void *self, struct walk *w)
 		k->look_back = SITE_TEMPORARY_MOST;
 	k->usual = k->plain && k->all_lifetimes && s->options.part == SITE_WHOLE &&
 		   k->look_back == 1 && !s->options.temporary_ns;
-	if (k->look_back > 1) /* the fused loop knows the last call only */
+	if (k->look_back > 1) /* the fused loop knows only the last call */
 		w->fused = NULL;
 	if (!s->options.until.set)
 		rss_find(&k->rss, &w->input);
@@ -114,7 +114,7 @@ uint64_t sites_part(const struct sites *s, const struct block *b)
 
 /* ---- a block ends ---- */
 
-/* The epochs at the end of which the block was live. */
+/* Adds to the epochs at whose ends the block was live. */
 void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, const struct block *b,
 		      enum ending how)
 {
@@ -150,7 +150,7 @@ void sites_next_epoch(const struct sites *s, uint64_t ticks)
 	while (ticks >= k->epoch_ends && k->epoch + 1 < SITE_EPOCHS)
 		k->epoch_ends = s->epoch_ticks[++k->epoch + 1];
 	if (ticks >= k->epoch_ends)
-		k->epoch_ends = UINT64_MAX; /* the last one goes on */
+		k->epoch_ends = UINT64_MAX; /* the last epoch has no end */
 }
 
 struct recent *sites_recent(struct sites *s, uint32_t thread)
@@ -161,7 +161,7 @@ struct recent *sites_recent(struct sites *s, uint32_t thread)
 			sizeof(struct recent) + k->look_back * sizeof(uint64_t));
 }
 
-/* A realloc replaced one block by another. */
+/* Notes that a realloc replaced one block by another. */
 void sites_resized(struct sites *s, struct accumulator *a, const struct event *e,
 		   const struct block *old)
 {
@@ -173,9 +173,8 @@ void sites_resized(struct sites *s, struct accumulator *a, const struct event *e
 }
 
 /*
- * What is live or mapped when the time of the greatest RSS begins, and whenever
- * it reaches that again within it: until then memory only grew, as far as is
- * known.
+ * Notes what is live or mapped when the time of the greatest RSS begins, and whenever it reaches
+ * that again within it: until then, as far as is known, memory only grew.
  */
 void sites_rss_moment(struct sites *s, uint64_t ticks, uint64_t number, bool within)
 {
@@ -199,7 +198,7 @@ static inline bool is_of_rss(const struct sites *s, uint32_t process)
 	return k->rss.rss && process == k->rss.process;
 }
 
-/* The mmap family. */
+/* Counts a call of the mmap family. */
 static void map_call(struct sites *s, const struct event *e, const struct note *n, uint64_t number)
 {
 	const struct block b = {
@@ -296,7 +295,7 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
-/* Blocks that are live where the walk ends were live at the requested time. */
+/* Counts blocks that are live where the walk ends: they were live at the requested time. */
 static void at_moment(struct sites *s, const struct heap_process *p)
 {
 	struct work *k = s->work;
@@ -335,7 +334,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 /* ---- after the walk ---- */
 
-/* Of an accumulator: its figures would be ten times as long to move. */
+/* The place of an accumulator, for sorting: its figures are ten times as long. */
 struct place {
 	uint64_t bytes, part;
 	uint32_t stack, from;
@@ -399,7 +398,7 @@ static void finish(void *self, struct walk *w)
 		s->local[i] = (struct site_local){ k->accumulators.group[i].most_calls,
 						   k->accumulators.group[i].most_bytes };
 	s->groups = k->accumulators.groups;
-	site_accumulators_release(&k->accumulators);	 /* as large as what was made of them */
+	site_accumulators_release(&k->accumulators);	 /* they are as large as their result */
 	if (w->last_ticks > s->epoch_ticks[SITE_EPOCHS]) /* a program that still runs */
 		s->epoch_ticks[SITE_EPOCHS] = w->last_ticks;
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;

@@ -8,19 +8,17 @@
  * to it has ended. The mmap family is counted separately (map_calls,
  * map_bytes).
  *
- * A block is counted when it ends, so that every filter is exact, including
- * that of lifetimes. Figures counted while a block is live ignore that filter:
- * reallocs, local peaks, and the first and last call.
+ * A block is counted when it ends, so that every filter is exact, including the filter of
+ * lifetimes. Figures counted while a block is live ignore it: reallocs, local peaks, and the first
+ * and last call.
  *
- * "At a moment" (the peak, the greatest RSS) counts blocks that began at or
- * before it and ended after it. The moment is that of the whole run, whatever
- * the filter, so that filtered parts add up to the whole.  The greatest RSS is
- * that of one process, and its blocks are counted; within the bracket of its
- * time (rss.h), the last moment when most bytes were live or mapped.
+ * "At a moment" (the peak, the greatest RSS) counts blocks that began at or before it and ended
+ * after it.  The moment is determined for the whole run, whatever the filter, so that filtered
+ * parts add up to the whole.  The greatest RSS belongs to one process, whose blocks are counted at
+ * the last moment, within the bracket of its time (rss.h), when most bytes were live or mapped.
  *
- * With options.until, that moment takes the place of the peak, the walk ends
- * there, and every figure describes the run until then; the greatest RSS is
- * unknown.
+ * With options.until, that moment replaces the peak, the walk ends there, and every figure
+ * describes the run until then; the greatest RSS is unknown.
  *
  * Blocks that are live when their process or the trace ends are never freed.
  * Blocks that were live when a process called exec are neither freed nor never
@@ -40,9 +38,9 @@
 /* The property by which the blocks of one stack are divided. */
 enum site_part {
 	SITE_WHOLE,
-	SITE_BY_THREAD,	 /* number in the run of the one that allocated */
-	SITE_BY_SIZE,	 /* bytes requested, exactly */
-	SITE_BY_PROCESS, /* number in the run of the one that allocated */
+	SITE_BY_THREAD,	 /* number in the run of the thread that allocated */
+	SITE_BY_SIZE,	 /* requested bytes, exactly */
+	SITE_BY_PROCESS, /* number in the run of the process that allocated */
 };
 
 /* For figures estimated from samples: sums of variances, in bytes^2 and calls^2. */
@@ -64,11 +62,11 @@ struct site_values {
 	/* Live bytes at the end of each epoch; blocks never freed count until the end of the run.
 	 */
 	uint64_t epoch_bytes[SITE_EPOCHS];
-	struct site_error error; /* all 0: the figures are not estimates */
+	struct site_error error; /* all 0 if the figures are not estimates */
 };
 
 struct site {
-	uint32_t key;	/* node of stacks.h, 0 unknown */
+	uint32_t key;	/* node of stacks.h, 0 if unknown */
 	uint32_t group; /* from sites_options.group, or 0 */
 	uint64_t part;	/* SITE_BY_THREAD: thread; SITE_BY_SIZE: size; SITE_BY_PROCESS; else 0 */
 	struct site_values v;
@@ -76,11 +74,11 @@ struct site {
 
 /* Everything passes if the struct is zero, except that upper bounds are UINT64_MAX. */
 struct site_filter {
-	uint32_t process, thread;		   /* numbers of the run; 0: all */
+	uint32_t process, thread;		   /* numbers in the run; 0 = all */
 	uint64_t size_min, size_max;		   /* bytes requested, inclusive */
 	uint64_t lifetime_min_ns, lifetime_max_ns; /* inclusive; never freed counts as longest */
 	int64_t from_ns, to_ns; /* when it began, since the start of the run; inclusive */
-	uint32_t functions;	/* 1 << enum mprof_fn of kinds that count; 0: all */
+	uint32_t functions;	/* 1 << enum mprof_fn of kinds that count; 0 = all */
 };
 #define SITE_FILTER_ALL                                                                      \
 	{                                                                                    \
@@ -91,30 +89,30 @@ struct site_filter {
 struct sites_options {
 	enum site_part part;
 	struct site_filter filter;
-	struct walk_until until; /* the walk's, too */
-	/* A block is temporary when the thread that allocated it freed it within this many of
-	 * its calls (1: the very next one), or, if not 0, within this many ns. */
-	uint64_t temporary_events; /* 0: SITE_TEMPORARY_EVENTS */
+	struct walk_until until; /* also for the walk */
+	/* A block is temporary if the thread that allocated it freed it within this many of its
+	 * calls (1 = the very next one), or, if not 0, within this many ns. */
+	uint64_t temporary_events; /* 0 = SITE_TEMPORARY_EVENTS */
 	uint64_t temporary_ns;
-	/* The group of a site, requested once for each: local peaks are then also kept for groups.
-	 * NULL: none. */
+	/* Returns the group of a site, called once for each: then local peaks are also kept for
+	 * groups.  NULL = no groups. */
 	uint32_t (*group)(void *context, uint32_t stack, uint64_t part);
 	void *group_context;
 };
 #define SITE_TEMPORARY_EVENTS 1u    /* as in heaptrack: freed by the next call */
-#define SITE_TEMPORARY_MOST   1024u /* the most calls to look back */
+#define SITE_TEMPORARY_MOST   1024u /* the most calls that a thread remembers */
 
-/* A moment and what was live then in the whole run, or in the process with the RSS. */
+/* A moment and what was live then in the whole run, or in the process with the greatest RSS. */
 struct site_snapshot {
 	uint64_t ticks;
 	int64_t ns; /* since the start of the run */
 	uint64_t bytes, calls;
-	/* Of the greatest RSS only: */
-	uint64_t rss;		/* 0: it is not known */
-	uint32_t process;	/* whose */
-	uint64_t arena, mapped; /* growth of the break, bytes mapped */
-	uint64_t cpu_ns;	/* of the process until then; 0: unknown */
-	int64_t from_ns, to_ns; /* it was largest between these; INT64_MAX: at any time after */
+	/* Only for the greatest RSS: */
+	uint64_t rss;		/* 0 if unknown */
+	uint32_t process;	/* of which process */
+	uint64_t arena, mapped; /* growth of the break; bytes mapped */
+	uint64_t cpu_ns;	/* of the process until then; 0 if unknown */
+	int64_t from_ns, to_ns; /* it was largest between these; INT64_MAX = at any time after */
 	bool sampled;		/* rss is from samples: it may have been larger in between */
 	uint64_t unseen;	/* how many more bytes were live or mapped at once after to_ns */
 };
@@ -127,7 +125,7 @@ struct site_local {
 struct sites {
 	struct sites_options options; /* set before the walk */
 	struct walk *walk;
-	struct site *site; /* made by finish: sites with figures, most bytes first */
+	struct site *site; /* computed by finish: sites with figures, most bytes first */
 	size_t count;
 	struct site_local *local; /* by group */
 	size_t groups;
@@ -135,20 +133,20 @@ struct sites {
 	struct site_snapshot peak, rss;
 	uint64_t epoch_ticks[SITE_EPOCHS + 1]; /* where epochs begin, and the last one's end */
 	struct {
-		bool read;	       /* for a profile: see site_totals.h for what is unknown */
-		bool estimated;	       /* they are of samples */
+		bool read;	/* read from a profile: see site_totals.h for what is unknown */
+		bool estimated; /* estimated from samples */
 		uint64_t period, unit; /* as in struct mprof_heap_totals */
-		uint32_t process;      /* whose `peak` is, when there are several; else 0 */
-		uint64_t bound;	       /* bytes by which the peak may be wrong; 0: exact */
-		int64_t unplaced; /* bytes of the peak that no stack has; negative: stacks have too
-				     many */
+		uint32_t process;      /* owner of `peak`, if there are several; else 0 */
+		uint64_t bound;	       /* bytes by which the peak may be wrong; 0 = exact */
+		int64_t unplaced; /* bytes of the peak that no stack has; negative if stacks have
+				     too many */
 	} totals;
-	void *work; /* the pass's own */
+	void *work; /* private */
 };
 
 extern const struct pass_ops sites_pass;
 
-/* Does the block of the process with this heap index count? Ignores its lifetime. */
+/* Does a block of the process with this heap index pass, ignoring its lifetime? */
 bool site_filter_passes(const struct site_filter *f, const struct walk *w, const struct block *b,
 			uint32_t process);
 
@@ -159,6 +157,5 @@ static inline bool site_filter_is_plain(const struct site_filter *f)
 	       f->size_max == UINT64_MAX && f->from_ns == INT64_MIN && f->to_ns == INT64_MAX;
 }
 
-/* Adds the figures of `from` to `to`; extremes are merged, local peaks are summed (an upper bound).
- */
+/* Adds the figures of `from` to `to`; merges extremes, and sums local peaks (an upper bound). */
 void site_values_add(struct site_values *to, const struct site_values *from);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sites_count.h - what the beginning and the end of a block add to the figures of its call
- * stack: inlined into the loop of sites.c, and into that of fused.c, where it is
- * known that sites are counted as usual.  Only sites_state.c includes it as well.
+ * sites_count.h - adds the beginning and the end of a block to the figures of its call stack:
+ * inlined into the loops of sites.c, and of fused.c, which knows at compile time that sites are
+ * counted as usual.  Only sites_state.c includes it as well.
  */
 #pragma once
 
@@ -13,23 +13,23 @@
 struct work {
 	struct site_accumulators accumulators;
 	bool plain;	    /* every block passes the filter, ignoring lifetimes */
-	bool all_lifetimes; /* it has none for these either */
+	bool all_lifetimes; /* and every lifetime passes, too */
 	bool usual;	    /* both, sites are whole stacks, and no other options are set */
 	uint64_t peak_number;
-	uint64_t peak_event;	    /* its number in the trace */
-	uint64_t epoch, epoch_ends; /* the one at hand; ticks */
+	uint64_t peak_event;	    /* number of the peak's event in the trace */
+	uint64_t epoch, epoch_ends; /* the current epoch, and its end in ticks */
 	uint64_t look_back;	    /* calls within which a block is temporary */
 	struct array recent;	    /* by thread: struct recent, each with look_back addresses */
 	struct rss_moment rss;	    /* the time in which the greatest RSS is searched */
-	uint64_t rss_number, rss_event; /* of the moments in there; 0: where it begins */
+	uint64_t rss_number, rss_event; /* of the moments in that time; 0 = its beginning */
 	uint64_t rss_live, rss_most;	/* live bytes now; with mapped ones, at the latest moment */
 	uint64_t rss_later;		/* the most after that time */
-	uint64_t rss_mapped, rss_break; /* bytes mapped, and by which the break was moved, now */
+	uint64_t rss_mapped, rss_break; /* bytes mapped now; bytes by which the break was moved */
 };
 
-/* Blocks that a thread's last calls returned, 0 for none: a ring. */
+/* Blocks that a thread's last calls returned, 0 if none: a ring. */
 struct recent {
-	uint64_t next; /* place of the next one */
+	uint64_t next; /* place for the next one */
 	uint64_t addr[];
 };
 
@@ -37,16 +37,16 @@ enum ending { FREED, GONE_WITH_EXEC, NEVER_FREED };
 
 struct end {
 	const struct block *block;
-	uint32_t process, number; /* of it: index, number in the run */
+	uint32_t process, number; /* of its process: index, number in the run */
 	uint64_t ticks;
 	enum ending how;
-	uint64_t ns;		    /* of its lifetime; UINT64_MAX: it was not freed */
+	uint64_t ns;		    /* its lifetime; UINT64_MAX if it was not freed */
 	bool foreign;		    /* another thread freed it */
-	bool temporary;		    /* freed soon enough, if its own thread did */
-	bool of_no_peak, of_no_rss; /* known not to have been live then */
+	bool temporary;		    /* freed soon enough, if its own thread did it */
+	bool of_no_peak, of_no_rss; /* known not to have been live at those times */
 };
 
-/* By value, so that struct end stays in registers. */
+/* Passes the end by value, so that struct end stays in registers. */
 void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, const struct block *b,
 		      enum ending how);
 void sites_add_remains(struct accumulator *accumulator, const struct block *b, enum ending how);
@@ -85,7 +85,7 @@ ALWAYS_INLINE bool lived_at_rss(const struct sites *s, const struct end *e)
 
 	if (e->number != s->rss.process)
 		return false;
-	if (k->rss_number) /* it is past, so blocks that end only now were live then */
+	if (k->rss_number) /* that time is over, so blocks that end only now were live then */
 		return block_began_by(e->block, s->rss.ticks, k->rss_event);
 	return e->block->start <= s->rss.ticks && e->ticks > s->rss.ticks;
 }
@@ -180,8 +180,8 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual, 
 
 /* ---- one event ---- */
 
-/* Did one of the last calls of its thread return the block? Times cannot decide: several calls may
- * have the same. */
+/* Did one of the last calls of its thread return the block?  Times cannot decide, because
+ * several calls may have the same one. */
 static inline bool is_recent(const struct work *k, const struct recent *r, const struct block *b)
 {
 	uint64_t i;
@@ -248,4 +248,4 @@ static inline void note_peak(struct sites *s, const struct event *e, const struc
 	k->peak_event = number;
 }
 
-#define SITES_AHEAD 6u /* events */
+#define SITES_AHEAD 6u /* in events */

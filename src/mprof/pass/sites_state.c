@@ -27,7 +27,7 @@ void sites_state_put(struct sites *s, struct byte_column *to)
 	const struct work *k = s->work;
 	const struct site_accumulators *a = &k->accumulators;
 
-	state_put(to, k, sizeof(*k)); /* its pointers are not read */
+	state_put(to, k, sizeof(*k)); /* pointers are ignored when it is read */
 	state_put(to, &s->peak, sizeof(s->peak));
 	state_put(to, &s->rss, sizeof(s->rss));
 	column_varint(to, k->recent.count);
@@ -37,7 +37,7 @@ void sites_state_put(struct sites *s, struct byte_column *to)
 	state_put_rows(to, (const uint64_t *)a->accumulator, a->count, NUMBERS);
 }
 
-/* What is of a moment or of times that another walk divides in its own way. */
+/* Forgets figures of moments or times that another walk divides differently. */
 static void forget_moments(struct accumulator *a)
 {
 	a->peak_number = a->peak_calls = a->peak_bytes = a->peak_slack = 0;

@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sites_state.h - what the pass of sites knows in the middle of a walk, as bytes: with
- * walk_state.h, so that another walk goes on from there.
+ * sites_state.h - saves the state of the pass of sites in the middle of a walk as bytes, as
+ * walk_state.h does for the walk, so that another walk can continue from there.
  *
- * Only of sites without a filter, by stack, with the usual meaning of temporary: from those every
- * question begins that says where the walk ends.  One that only counts blocks from a time on needs
- * nothing of what was counted before, but the moments of the run.
+ * Works only for sites without a filter, by stack, with the usual meaning of temporary: all queries
+ * with an end of the walk begin with these.  A query that only counts blocks from a time on needs
+ * no earlier counts, only the moments of the run.
  *
- * It does not include peaks of groups: only the end of a walk has these, for that walk's groups.
+ * It does not include peaks of groups, which are saved only at the end of a walk, for that walk's
+ * groups.
  */
 #pragma once
 
 #include "../trace/bytes.h"
 #include "sites.h"
 
-/* Does a walk with these count what sites_state_put saves? */
+/* Does a walk with these options count what sites_state_put saves? */
 bool sites_state_is_usual(const struct sites_options *o);
 
-/* How many sites sites_state_put would save. */
+/* Returns how many sites sites_state_put would save. */
 size_t sites_state_rows(const struct sites *s);
 
-/* Without memory, `to` has failed. */
+/* Sets to->failed without memory. */
 void sites_state_put(struct sites *s, struct byte_column *to);
 
 /*
- * After the pass has started.  With options.until, all sites go on; else only the moments of the
- * run, which a walk has saved that had no such end, and no site has anything yet.  over: that walk
- * had told all events, and everything is as it left it, but for what groups had at most.
+ * Call this after the pass has started.  With options.until, restores all sites; else only the
+ * moments of the run, saved by a walk without such an end, and sites begin empty.  over: that walk
+ * had delivered all events; restores everything except maxima of groups.
  */
 void sites_state_get(struct sites *s, struct cursor *from, bool over);
 
-/* What groups had at most, at the end of a walk of the whole.  Without memory, `to` has failed. */
+/* Saves maxima of groups at the end of a walk of the whole trace.  Sets to->failed without
+ * memory. */
 void sites_groups_put(const struct sites *s, struct byte_column *to);
-/* Before a walk: are the groups of s the saved ones?  It makes a group for each stack, as the walk
- * would. */
+/* Call it before a walk: are the groups of s the saved ones?  It makes a group for each stack,
+ * as the walk would. */
 bool sites_groups_match(const struct sites *s, struct cursor from);
-/* After sites_state_get, if they are. */
+/* Restores them after sites_state_get, if they are the same. */
 void sites_groups_get(struct sites *s, struct cursor from);

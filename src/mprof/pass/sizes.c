@@ -110,7 +110,7 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
-/* 0 for 0, whose logarithm does not exist. */
+/* Returns 0 for 0, which has no logarithm. */
 static unsigned power_of(uint64_t size)
 {
 	return size ? 64 - (unsigned)__builtin_clzll(size) : 0;

@@ -12,7 +12,7 @@
 
 #include "walk.h"
 
-#define SIZES_SMALL 65536u /* sizes below have a slot of their own */
+#define SIZES_SMALL 65536u /* smaller sizes have separate slots */
 
 struct size_class {
 	uint64_t size;	/* of each block, bytes */
@@ -20,35 +20,36 @@ struct size_class {
 	uint64_t waste; /* bytes over all of them */
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct size_table {
-	struct size_class *small; /* by size, */
+	struct size_class *small; /* by size */
 	size_t smalls;		  /* SIZES_SMALL of them; 0 before the first small size */
-	struct size_class *large; /* open addressing by size; count 0 is empty */
+	struct size_class *large; /* open addressing by size; count 0 = empty */
 	size_t capacity, used;	  /* of large */
 };
 
 void size_table_add(struct size_table *t, uint64_t size, uint64_t count, uint64_t waste);
-/* All classes, ascending, in a new array (caller frees). */
+/* Returns all classes, ascending, in a new array (caller frees). */
 struct size_class *size_table_sorted(const struct size_table *t, size_t *n);
 
 #define SIZES_POWERS 65u
 
 struct sizes {
 	struct walk *walk;
-	bool brief; /* set before: fill `total` and `bytes` only */
+	bool brief; /* set before the walk: fill `total` and `bytes` only */
 	struct size_table table;
-	struct size_class *class; /* ascending by size; made by finish */
+	struct size_class *class; /* ascending by size; computed by finish */
 	size_t classes;
 	struct size_class total; /* size: 0, count, waste */
-	uint64_t bytes;		 /* of all classes */
-	/* [0]: size 0; [i]: sizes from 2^(i - 1) to below 2^i.  size: bytes of all its blocks */
+	uint64_t bytes;		 /* sum of all classes */
+	/* [0]: size 0; [i]: sizes from 2^(i - 1) to below 2^i.  `size` is the bytes of all its
+	 * blocks */
 	struct size_class power[SIZES_POWERS];
 };
 
 extern const struct pass_ops sizes_pass;
 
-/* A call returned a block, and the pass is brief. */
+/* Counts a call that returned a block, if the pass is brief. */
 static inline void sizes_brief(struct sizes *s, uint64_t size, uint64_t slack)
 {
 	s->total.count++;
@@ -58,7 +59,7 @@ static inline void sizes_brief(struct sizes *s, uint64_t size, uint64_t slack)
 
 void sizes_add_large(struct sizes *s, uint64_t size, uint64_t slack);
 
-/* The same, and it is not. */
+/* The same if it is not brief. */
 static inline void sizes_add(struct sizes *s, uint64_t size, uint64_t slack)
 {
 	struct size_class *c = &s->table.small[size];

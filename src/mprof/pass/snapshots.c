@@ -17,7 +17,7 @@ struct work {
 	struct walk *walk;
 	struct packer *packer;
 	struct byte_column plain;
-	struct snapshot_births *birth; /* open addressing; blocks 0: empty */
+	struct snapshot_births *birth; /* open addressing; blocks 0 = empty */
 	size_t births, room;	       /* room: a power of two */
 	uint64_t every, most;
 	size_t kept; /* bytes of all frames */
@@ -29,7 +29,7 @@ struct work {
 
 /* ---- frames ---- */
 
-/* Of k->plain, which is empty then. */
+/* Makes a frame of k->plain, and empties it. */
 static void make_frame(struct work *k, struct state_frame *f)
 {
 	k->failed |= !state_frame_make(k->packer, &k->plain, f);
@@ -106,7 +106,7 @@ static void add(struct work *k, const struct snapshot_births *b)
 ORDER(by_key, struct snapshot_births,
       RISING(stack) ?: RISING(thread) ?: RISING(process) ?: RISING(size_class))
 
-/* The table becomes the slice's frame, and is empty. */
+/* Makes the table the slice's frame, and empties it. */
 static void keep_births(struct work *k, struct snapshot_slice *s)
 {
 	size_t n = 0;
@@ -187,7 +187,7 @@ static void join(struct work *k, struct snapshot_slice *a, struct snapshot_slice
 		a->highest = b->highest;
 }
 
-/* Drops every second snapshot; all slices are complete. */
+/* Drops every second snapshot; all slices must be complete. */
 static void thin(struct snapshots *s)
 {
 	struct work *k = s->work;

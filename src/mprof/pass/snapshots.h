@@ -24,30 +24,30 @@
 #define SNAPSHOTS_EVERY (1u << 18) /* events */
 #define SNAPSHOTS_MOST	((size_t)128 << 20)
 
-/* The latest or highest moment of some events; `at` is not set: nothing began or ended. */
+/* The latest or highest moment of some events; `at` is not set if nothing began or ended. */
 struct snapshot_moment {
 	struct walk_until at;
-	uint64_t live_bytes; /* of the run */
+	uint64_t live_bytes; /* live bytes of the run */
 };
 
 struct snapshot_slice {
-	/* Where it begins: */
+	/* Its beginning: */
 	struct trace_place place;
-	struct state_frame state;    /* none of the first one */
-	uint64_t before;	     /* number of the event before it */
+	struct state_frame state;    /* empty for the first slice */
+	uint64_t before;	     /* number of the last event before it */
 	uint64_t most_ticks;	     /* latest time at the end of a batch before it */
-	struct snapshot_moment last; /* before it */
-	/* What happened in it: */
+	struct snapshot_moment last; /* the last moment before it */
+	/* Summary of its events: */
 	uint64_t first_ticks, last_ticks; /* earliest and latest time of its events */
-	struct snapshot_moment highest;	  /* first one */
+	struct snapshot_moment highest;	  /* the first one, if several are equal */
 	struct state_frame births;
 	size_t birth_rows;
 };
 
 /* Blocks that began in a slice. */
 struct snapshot_births {
-	uint64_t stack;		  /* node of stacks.h, 0: unknown */
-	uint64_t thread, process; /* numbers of the run */
+	uint64_t stack;		  /* node of stacks.h, 0 if unknown */
+	uint64_t thread, process; /* numbers in the run */
 	uint64_t size_class;	  /* bits of the size: 0 for 0 bytes, n for 2^(n-1) to 2^n - 1 */
 	uint64_t blocks, bytes;
 };
@@ -55,21 +55,21 @@ struct snapshot_births {
 
 struct snapshots {
 	/* Set before the walk: */
-	struct trace *trace;  /* the one that is walked */
+	struct trace *trace;  /* the trace that is walked */
 	uint32_t functions;   /* as in struct site_filter: births of other blocks are omitted */
-	uint64_t every, most; /* events, bytes; 0: those above */
+	uint64_t every, most; /* events, bytes; 0 = the constants above */
 	/* The result: */
 	struct snapshot_slice *slice;
 	size_t slices;
-	void *work; /* the pass's own */
+	void *work; /* private */
 };
 
-/* Releases nothing of the walk. */
+/* Its release does not touch the walk. */
 extern const struct pass_ops snapshots_pass;
 void snapshots_release(struct snapshots *s);
 
-/* Makes a walk of `trace`, which has the same file, begin with this slice.  walk_init was called;
- * `from` must outlive the walk. */
+/* Makes a walk of `trace`, which has the same file, begin with this slice.  Call it after
+ * walk_init; `from` must outlive the walk. */
 struct snapshot_start {
 	const struct snapshots *snapshots;
 	size_t slice;
@@ -77,7 +77,7 @@ struct snapshot_start {
 };
 void snapshots_begin(struct walk *w, struct snapshot_start *from);
 
-/* The births of a slice, birth_rows of them, for free(). */
+/* Returns the births of a slice, birth_rows of them, which the caller frees. */
 struct snapshot_births *snapshots_births(const struct snapshot_slice *s);
 
 static inline unsigned snapshot_class(uint64_t size)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* stack_uses.c - how much of its stack each thread used. */
+/* stack_uses.c - finds how much of its stack each thread used. */
 #include "stack_uses.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool ran_at(const struct stack_of *s, uint64_t ticks)
 	return s->begin_ticks <= ticks && (!s->end_ticks || ticks <= s->end_ticks);
 }
 
-/* The last reading of the process's pages while the thread ran. */
+/* Returns the last reading of the process's pages while the thread ran. */
 static const struct trace_residency *last_reading(const struct trace *t, const struct stack_of *s)
 {
 	const struct trace_residency *r, *last = NULL;
@@ -30,7 +30,7 @@ static const struct trace_residency *last_reading(const struct trace *t, const s
 	return last;
 }
 
-/* Pages as mprof read them from outside; bottom: the lowest possible address of the stack. */
+/* Uses pages as mprof read them from outside; bottom: the lowest possible address of the stack. */
 static void take_reading(struct stack_of *s, const struct trace *t, uint64_t bottom)
 {
 	const struct trace_residency *r = last_reading(t, s);
@@ -76,7 +76,7 @@ static void take(struct stack_of *s, const struct trace *t, const struct trace_s
 	s->low = s->high - s->used;
 }
 
-/* The main thread has the number of the process. */
+/* Marks the main thread, which has the number of the process. */
 static void mark_main(struct stack_of *s, const struct trace *t)
 {
 	const struct trace_fact *fact;
@@ -110,7 +110,7 @@ void stack_uses_release(struct stack_uses *s)
 	*s = (struct stack_uses){ .count = 0 };
 }
 
-/* Some programs (Ruby) touch the last page of their stack only to see that it is there. */
+/* Some programs (Ruby) touch the last page of their stack only to check that it exists. */
 static bool is_only_touched(const struct stack_of *s)
 {
 	return s->used > s->deepest && s->looked_ticks && s->resident < s->used / 16;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * stack_uses.h - how much of its stack each thread used, and the resident bytes of all stacks.
+ * stack_uses.h - finds how much of its stack each thread used, and the resident bytes of all
+ * stacks.
  *
  *   deepest   from the end of the stack to the lowest stack pointer at a recorded call
  *   touched   to the lowest page that was resident when the thread or its process ended; of one
@@ -15,30 +16,30 @@
 #include "../trace/trace.h"
 
 struct stack_of {
-	uint32_t process, thread; /* numbers of the run */
+	uint32_t process, thread; /* numbers in the run */
 	uint64_t tid;
 	bool main;	      /* the first thread of its process */
-	uint64_t used, limit; /* 0: no limit, or not known */
+	uint64_t used, limit; /* 0 if there is no limit, or it is unknown */
 	uint64_t deepest, deepest_ticks;
-	uint64_t touched, resident, looked_ticks; /* looked_ticks 0: pages not known */
-	uint64_t begin_ticks, end_ticks;	  /* end_ticks 0: it ran until the end */
-	uint32_t stack;				  /* node at deepest_ticks; 0: unknown */
-	uint32_t others;			  /* further threads that used no more */
-	uint64_t low, high;			  /* addresses, of what was used */
+	uint64_t touched, resident, looked_ticks; /* looked_ticks 0 = pages are unknown */
+	uint64_t begin_ticks, end_ticks;	  /* end_ticks 0 = it ran until the end */
+	uint32_t stack;				  /* node at deepest_ticks; 0 if unknown */
+	uint32_t others;			  /* other threads that used no more */
+	uint64_t low, high;			  /* addresses of the used part */
 };
 
 struct stack_uses {
 	struct stack_of *of; /* those that used most first */
 	size_t count;
-	uint64_t threads; /* with `others` */
+	uint64_t threads; /* including `others` */
 };
 
 void stack_uses_find(struct stack_uses *s, const struct trace *t);
 void stack_uses_release(struct stack_uses *s);
-/* Most threads of the process that ran at the same time; at least 1. */
+/* Returns how many threads of the process ran at the same time, at most; at least 1. */
 uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process);
 /* Is less than a tenth of its stack left? */
 bool stack_is_nearly_full(const struct stack_of *s);
-/* Bytes of thread stacks of r's process in pages that r contains. */
+/* Returns the bytes of thread stacks of r's process in pages that r contains. */
 uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,
 			     const struct trace_residency *r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * totals.c - calls, bytes and failures by function.
+ * totals.c - counts calls, bytes and failures by function.
  *
  * Only threads are counted while walking; processes and the run are sums of
  * them, made at the end.
@@ -34,7 +34,7 @@ static void note_control(struct totals *s, struct totals_thread *t, const struct
 	if (e->kind == EVENT_LOST && e->control < MPROF_LOST_REASONS)
 		s->lost[e->control] += e->value;
 	else if (e->control == MPROF_CONTROL_THREAD_START)
-		t->tid = e->value, t->ended = false; /* once more after an exec */
+		t->tid = e->value, t->ended = false; /* again after an exec */
 	else if (e->control == MPROF_CONTROL_THREAD_END)
 		t->ended = true;
 }
@@ -118,7 +118,7 @@ static void close_threads(struct totals *s, const struct walk *w)
 	struct totals_thread *t = s->thread.item, now;
 	size_t i, rows = 0;
 
-	/* Rows only move down, so what is read has not been overwritten yet. */
+	/* Rows only move down, so unread ones are not overwritten. */
 	for (i = 0; i < s->thread.count; i++) {
 		now = t[i];
 		if (now.number)

@@ -19,17 +19,17 @@ struct totals_fn {
 
 struct totals_sum {
 	struct totals_fn fn[MPROF_FN_MAX];
-	uint64_t calls;	    /* of all functions */
+	uint64_t calls;	    /* sum over all functions */
 	uint64_t allocated; /* bytes that allocating functions returned; not the mmap family */
 	uint64_t failed;
-	uint64_t null_frees; /* free(NULL) and the like */
+	uint64_t null_frees; /* free(NULL) and similar calls */
 };
 
 struct totals_thread {
 	uint32_t number, process; /* in the run */
-	uint64_t tid;		  /* kernel thread id, 0: unknown */
+	uint64_t tid;		  /* kernel thread id, 0 if unknown */
 	uint64_t first_ticks, last_ticks;
-	bool ended; /* its end is in the trace */
+	bool ended; /* the trace has its end */
 	struct totals_sum sum;
 };
 
@@ -47,10 +47,10 @@ struct totals {
 	struct array thread;
 	struct array process; /* struct totals_process, by index of the heap */
 	struct totals_sum all;
-	uint64_t lost[MPROF_LOST_REASONS]; /* as the marks in the stream say */
+	uint64_t lost[MPROF_LOST_REASONS]; /* as counted by marks in the stream */
 };
 
 extern const struct pass_ops totals_pass;
 
-/* The row of the thread of an event with this index; of its first event, too. */
+/* Returns the row of the thread with this index, at each of its events. */
 struct totals_thread *totals_thread(struct totals *s, const struct event *e, uint32_t thread);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * tree.c - what ran, from the facts of a trace.
+ * tree.c - finds the processes and programs that ran, from the facts of a trace.
  *
- * How a process ended: the most reliable source is its parent (WAITED), then
- * the live entry in the header, then the process itself (END), which may not
- * have come to write it.
+ * How a process ended: the most reliable source is its parent (WAITED), then the live entry in the
+ * header, then the process itself (END), which may not have been able to write it.
  */
 #include "tree.h"
 
@@ -257,7 +256,7 @@ static void find_missing(struct tree *r, const struct walk_input *in)
 		p = (struct tree_process *)tree_find(r, f->process);
 		if (p && !f->fact->child_pid && p->end == TREE_UNKNOWN)
 			p->end = TREE_BECAME;
-		/* Left out on request, as far as is known. */
+		/* It was left out on request, as far as is known. */
 		if (in->header && in->header->flags & MPROF_FILE_FILTERED && f->fact->env_kept)
 			continue;
 		r->missing[r->missing_count++] = (struct tree_missing){
@@ -271,7 +270,7 @@ static void find_missing(struct tree *r, const struct walk_input *in)
 	}
 }
 
-/* The loader names the executable as it was called. */
+/* Returns the path of the executable, which the loader names as it was called. */
 static const char *own_path(const struct trace_fact *f)
 {
 	return *f->malloc_of == '/' ? f->malloc_of : f->exe;

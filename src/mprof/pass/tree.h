@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * tree.h - what ran: the processes of a run, from the facts of its trace, how
- * each ended, and the processes that could not be recorded.
+ * tree.h - the processes of a run, from the facts of its trace, how each ended, and the processes
+ * that could not be recorded.
  *
  * Made from facts alone; needs no events.  Pointers go into the trace, which
  * must stay open.
@@ -12,50 +12,50 @@
 
 enum tree_end {
 	TREE_UNKNOWN, /* neither it nor another process recorded it; or it was still running */
-	TREE_EXITED,  /* status */
+	TREE_EXITED,  /* status is the exit status */
 	TREE_KILLED,  /* status is the signal */
-	TREE_BECAME,  /* by exec, a program that is not recorded: see missing */
+	TREE_BECAME,  /* by exec, it became a program that is not recorded: see missing */
 };
 
 struct tree_process {
 	uint32_t number;
 	int32_t pid, parent_pid;
-	uint32_t parent; /* number, 0: not recorded */
+	uint32_t parent; /* its number, 0 if not recorded */
 	bool forked;	 /* began as a copy of its parent */
 	/* Its programs in order: the START fact, then one EXEC for each exec. */
 	const struct trace_fact **image;
 	size_t images;
 	enum tree_end end;
 	int32_t status;
-	uint64_t start_ticks, end_ticks;			 /* 0: unknown */
-	uint64_t user_ns, system_ns, minor_faults, major_faults; /* 0: unknown */
-	uint64_t peak_rss_bytes;   /* the most that the kernel or a sample reported; 0: unknown */
+	uint64_t start_ticks, end_ticks;			 /* 0 if unknown */
+	uint64_t user_ns, system_ns, minor_faults, major_faults; /* 0 if unknown */
+	uint64_t peak_rss_bytes;   /* the most that the kernel or a sample reported; 0 if unknown */
 	uint64_t waited_rss_bytes; /* from wait4: includes its children */
 	bool said_end;		   /* it wrote its END fact, and read its memory once more */
-	uint64_t samples, rss_most, rss_anon_most; /* taken while it ran; bytes */
-	uint64_t self_bytes;			   /* mprof's own memory in it, most seen */
+	uint64_t samples, rss_most, rss_anon_most; /* of samples while it ran, in bytes */
+	uint64_t self_bytes;			   /* mprof's own memory in it, the most seen */
 	uint64_t lost[MPROF_LOST_REASONS];
 	const char *deepbind; /* an object it loaded past the library (RTLD_DEEPBIND), or NULL */
-	const char *stopped;  /* recording ended early: why; NULL */
+	const char *stopped;  /* why recording ended early, or NULL */
 };
 
 /* A process, or a program that a process became, which is not in the trace. */
 struct tree_missing {
 	int32_t pid;
-	uint32_t parent;  /* number of the process that started it, or became it */
+	uint32_t parent;  /* number of the process that started it, or that became it */
 	bool became;	  /* by exec, in the same process */
 	bool environment; /* its environment did not preload the library */
-	const char *path; /* "" not known */
-	char why[512];	  /* the reason, from its file; "" until it was read */
+	const char *path; /* "" if unknown */
+	char why[512];	  /* the reason, from its file; "" until the file is read */
 	uint64_t ticks;
 };
 
 /* An object whose malloc programs called instead of the library's. */
 struct tree_own {
 	const char *path;
-	uint32_t process;   /* number of the first that did, */
+	uint32_t process;   /* number of the first process that did, */
 	uint64_t processes; /* and how many did */
-	char why[1024];	    /* the reason, from its file; "" until it was read */
+	char why[1024];	    /* the reason, from its file; "" until the file is read */
 };
 
 struct tree {
@@ -80,12 +80,12 @@ void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	       const uint64_t lost[MPROF_LOST_REASONS]);
 void tree_release(struct tree *r);
 
-/* NULL when there is none. */
+/* Returns NULL if there is none. */
 const struct tree_process *tree_find(const struct tree *r, uint32_t number);
-/* Was it killed, or did it still run? Then it might have freed what it had. */
+/* Was it killed, or did it still run?  Then it might have freed its blocks later. */
 bool tree_process_interrupted(const struct tree_process *p);
-bool tree_interrupted(const struct tree *r); /* any of its processes */
+bool tree_interrupted(const struct tree *r); /* was any of its processes interrupted? */
 /* Is this the EXECING fact of an exec that worked and led out of the recording? */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f);
-/* The last program it ran, NULL if no fact names it. */
+/* Returns the last program that it ran, NULL if no fact names it. */
 const struct trace_fact *tree_image(const struct tree_process *p);

@@ -19,11 +19,11 @@
 
 #include "pass.h"
 
-/* Where events and facts come from: a trace, or arrays in a test. */
+/* The source of events and facts: a trace, or arrays in a test. */
 struct walk_input {
 	void *context;
 	size_t (*next)(void *context, struct event *events, size_t n);
-	bool names_blocks; /* they have event.block; otherwise the walk fills it in */
+	bool names_blocks; /* events have event.block; otherwise the walk fills it in */
 	int64_t (*ns)(void *context, uint64_t ticks); /* since the start of the run */
 	const struct trace_fact *facts;
 	size_t fact_count;
@@ -31,13 +31,13 @@ struct walk_input {
 	size_t thread_count;
 	const struct trace_residency *residencies;
 	size_t residency_count;
-	/* The samples of memory of a process; may be NULL. */
+	/* Returns the samples of memory of a process; may be NULL. */
 	size_t (*samples)(void *context, uint32_t process, const struct mprof_sample **samples);
 	const struct trace_peak *peaks;
 	size_t peak_count;
 	const struct mprof_file_header *header;
-	uint64_t log_end; /* of a run that kept no more events, in ticks; 0: it kept them */
-	const struct stacks *stacks; /* NULL: no pass has requested them */
+	uint64_t log_end;	     /* when the run stopped keeping events, in ticks; 0 = never */
+	const struct stacks *stacks; /* NULL until a pass requests them */
 };
 
 struct walk_pass {
@@ -51,50 +51,52 @@ struct boundary;
 struct walk_until {
 	bool set;
 	uint64_t ticks;
-	uint64_t event; /* its number, from 1; 0: every event up to and at these ticks */
+	uint64_t event; /* its number, from 1; 0 = every event up to and at these ticks */
 };
 
 struct walk {
 	struct walk_input input;
 	struct heap heap;
 	struct window window;
-	struct names *names; /* of an input that does not name blocks */
+	struct names *names; /* for an input that does not name blocks */
 	struct note note[WINDOW_BATCH];
 	struct boundary *boundary; /* in the order of time */
 	size_t boundaries, next_boundary;
 	const struct walk_pass *pass;
 	size_t passes;
-	uint64_t first_ticks, last_ticks; /* of events */
+	uint64_t first_ticks, last_ticks; /* of the first and last event */
 	uint64_t events;
 	uint64_t ns_mult; /* ns = ticks * ns_mult / 2^32, for durations */
 	/* Called periodically; may be NULL. */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;
-	/* Between two batches: `here` events of the next one are in the window; may be NULL. */
+	/* Called between two batches: `here` events of the next one are in the window; may be
+	 * NULL. */
 	void (*between)(void *context, struct walk *w, size_t here);
 	void *between_context;
-	/* All events and ends were told, finish() was not; with between_context; may be NULL. */
+	/* Called with between_context after all events and ends, before finish(); may be NULL. */
 	void (*ended)(void *context, struct walk *w);
 	/* Begins in the middle, see snapshots.h: sets heap, window and the following members of
 	 * this struct to their state between two batches.  Returns the number of events of the
-	 * next one.  NULL: at the beginning. */
+	 * next one.  NULL = begin at the beginning. */
 	size_t (*resume)(void *context, struct walk *w);
 	void *resume_context;
-	const bool *cancel;	 /* another thread may set it: the walk ends soon; NULL */
+	const bool *cancel; /* another thread may set it: then the walk ends soon; may be NULL */
 	struct walk_until until; /* set before walk_run */
 	bool stopped;  /* it ended there: blocks that were live are reported as GONE_TRACE_ENDS */
 	bool over;     /* all events were delivered; only ends of processes remain */
 	bool no_pages; /* set before walk_run: no pass reads live.pages, do not count them */
-	/* Set before walk_run, may be NULL: passes up to n events from `first` on to all passes in
-	 * its own way. Returns how many; the others go to the batch() of each pass. */
+	/* Set before walk_run, may be NULL: passes up to n events from `first` on to all passes
+	 * in its own way.  Returns how many; the other events go to the batch() of each pass. */
 	size_t (*fused)(void *self, struct walk *w, size_t first, size_t n);
 	void *fused_self;
 };
 
 void walk_input_from_trace(struct walk_input *in, struct trace *t);
-/* The ticks of the last event, or of the walk's end if that is earlier; no less than the start. */
+/* Returns the ticks of the last event, or of the walk's end if that is earlier; at least the
+ * start's. */
 uint64_t walk_end_ticks(const struct walk_input *in, const struct walk_until *until);
-/* w is filled wholly.  The input, passes and what they point to must outlive it. */
+/* Fills w completely.  The input, passes and what they point to must outlive it. */
 void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pass *pass,
 	       size_t passes);
 int walk_run(struct walk *w, struct error *err);
@@ -109,7 +111,7 @@ static inline uint64_t walk_duration_ns(const struct walk *w, uint64_t ticks)
 	return (uint64_t)((unsigned __int128)ticks * w->ns_mult >> 32);
 }
 
-/* Of a block that ends at `ticks`. */
+/* Returns the lifetime of a block that ends at `ticks`. */
 static inline uint64_t walk_lifetime_ns(const struct walk *w, const struct block *b, uint64_t ticks)
 {
 	return ticks > b->start ? walk_duration_ns(w, ticks - b->start) : 0;

@@ -52,13 +52,13 @@ uint8_t *state_frame_plain(const struct state_frame *f)
 
 /* ---- saving ---- */
 
-/* Where the reader has another address than the heap. */
+/* Puts the addresses that the reader has and the heap does not. */
 static void put_addresses(const struct walk *w, const struct trace *t, struct byte_column *to)
 {
 	for (size_t i = 0; i < w->heap.processes; i++) {
 		const struct heap_process *p = w->heap.process[i];
 		const uint32_t ahead = p->state == HEAP_ENDED ? 0 : WINDOW_BATCH;
-		const uint32_t n = p->own.n + ahead; /* by what the reader is ahead */
+		const uint32_t n = p->own.n + ahead; /* the reader may be ahead by this */
 
 		for (uint32_t k = 1; k <= n; k++) {
 			const struct block *b = own_find(&p->own, k);

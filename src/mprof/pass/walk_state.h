@@ -26,10 +26,10 @@ struct state_frame {
 
 /* Compresses *plain and empties it; false without memory. */
 bool state_frame_make(struct packer *packer, struct byte_column *plain, struct state_frame *f);
-/* The bytes, which the caller frees; NULL if the frame is damaged. */
+/* Returns the bytes, which the caller frees; NULL if the frame is damaged. */
 uint8_t *state_frame_plain(const struct state_frame *f);
 
-/* here: as in walk.between; t NULL: the walk has ended.  Sets to->failed without memory. */
+/* here: as in walk.between; t NULL = the walk has ended.  Sets to->failed without memory. */
 void walk_state_put(const struct walk *w, const struct trace *t, size_t here,
 		    struct byte_column *to);
 /*
@@ -40,9 +40,9 @@ size_t walk_state_get(struct walk *w, struct trace *t, const struct trace_place 
 		      struct cursor *from);
 
 /*
- * pass_state.c: what a pass knows between its last event and finish(): its struct and the arrays
- * that its table names (pass.h).  Not for pass_sites, which has sites_state.h.
+ * pass_state.c: saves the state of a pass between its last event and finish(): its struct and the
+ * arrays that its table names (pass.h).  Not for pass_sites, which has sites_state.h.
  */
 void pass_state_put(const struct walk_pass *p, struct byte_column *to);
-/* Into a pass that has started. */
+/* Loads into a pass that has started. */
 void pass_state_get(const struct walk_pass *p, struct cursor *from);

@@ -10,8 +10,8 @@
  *   1 average          mean over samples of M / R - 1; hides spikes
  *   2 at_live_peak     M / R - 1 where R is greatest; not where memory is requested
  *   3 at_memory_peak   M / R - 1 where M is greatest; large where R is small then.
- *                      As Maas et al., "Adaptive Huge-Page Subrelease", ISMM 2021, have it:
- *                      the realized fragmentation
+ *                      Maas et al., "Adaptive Huge-Page Subrelease", ISMM 2021, call
+ *                      it realized fragmentation
  *   4 of_peaks         greatest M / greatest R - 1; two moments, may look too good
  *
  * They mean nothing for a heap that is small compared with what any allocator holds: `known` is
@@ -32,16 +32,16 @@
 #define JOHNSTONE_LEAST (4u << 20) /* bytes of R */
 
 struct johnstone {
-	uint64_t peak;	/* the greatest R, known beforehand; 0: unknown, so no sample is left out */
+	uint64_t peak;	/* the greatest R; 0 = unknown, so no sample is left out */
 	uint64_t least; /* samples */
-	double average, at_live_peak, at_memory_peak, of_peaks; /* 0.25: a quarter more */
-	bool known;						/* any of them: */
+	double average, at_live_peak, at_memory_peak, of_peaks; /* 0.25 = a quarter more */
+	bool known;						/* true if any of these is known: */
 	bool average_known, live_known, realized_known;		/* 1; 2 and 4; 3 */
-	/* Of the samples: */
+	/* Figures of the samples: */
 	uint64_t samples, live_peak, live_peak_memory, memory_peak, memory_peak_live;
 	double sum;
 };
 
 void johnstone_add(struct johnstone *j, uint64_t live, uint64_t memory);
-/* Fills in the four. */
+/* Computes the four measures. */
 void johnstone_finish(struct johnstone *j);

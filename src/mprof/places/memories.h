@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * memories.h - block placement in the recorded run and on each allocator: a struct memory for each
- * run; each replay is a process of its own.
+ * run; each replay is a separate process.
  *
  * Errors: a variant that fails keeps its error, and the others continue.
  * Threads: one at a time.
@@ -23,21 +23,21 @@ struct memories_row {
 };
 
 struct memories {
-	struct memories_row recorded; /* status -ENOENT: there is no trace of it */
+	struct memories_row recorded; /* status -ENOENT if there is no trace of it */
 	struct memories_row *row;     /* one for each variant, in the same order */
 	size_t n;
 };
 
 struct memories_plan {
 	const char *playback;	/* path */
-	struct trace *trace;	/* from which it was made; NULL: unknown */
-	uint32_t process;	/* of the trace, as in place_trace.h */
-	struct place_plan plan; /* frames and samples 0: MEMORIES_... */
-	/* Before each run; may be NULL. */
+	struct trace *trace;	/* the trace that the playback was made from; NULL if unknown */
+	uint32_t process;	/* its number in the trace, as in place_trace.h */
+	struct place_plan plan; /* with frames or samples 0 = MEMORIES_... */
+	/* Called before each run; may be NULL. */
 	void (*progress)(void *context, const char *name, size_t done, size_t of);
 	void *context;
 };
 
-/* For memories_release(). */
+/* Release it with memories_release(). */
 void memories_make(struct memories *m, const struct memories_plan *plan, const struct variants *vs);
 void memories_release(struct memories *m);

@@ -2,8 +2,8 @@
 /*
  * memory_use.c - the memory use of one run.
  *
- * A point of the curve is the state after a number of calls: it is taken when the next event comes,
- * before that is counted.
+ * A point of the curve is the state after a number of calls.  It is taken when the next event
+ * comes, before that event is counted.
  */
 #include "memory_use.h"
 
@@ -189,7 +189,7 @@ static void take_snapshot(struct memory *m, enum memory_snapshots which, uint64_
 	pins_make(&to->pins, &m->pages, m->block, m->room);
 }
 
-/* The unrequested bytes of a frame, which are greatest in MEMORY_RETAINED. */
+/* Counts the unrequested bytes of a frame; MEMORY_RETAINED is the frame with most of them. */
 static uint64_t idle_pages(const struct memory *m, const struct page_residency *pages)
 {
 	uint64_t packed = m->now.requested / 4096;
@@ -239,8 +239,7 @@ static void on_frame(void *self, const struct place_sample *s, const struct plac
 		take_snapshot(m, MEMORY_PEAK, s->op, pages);
 		keep_class_peaks(m);
 	}
-	/* A frame without ranges, of a source that has some, does not show retained pages.
-	 */
+	/* A frame without ranges, from a source that has some, does not show retained pages. */
 	if (!pages && m->has_residency)
 		return;
 	if (!most->known || idle_pages(m, pages) > most_idle(m))

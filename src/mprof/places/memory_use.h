@@ -16,8 +16,7 @@
  * blocks.  Memory: 2 KiB for each 2 MiB region of addresses that ever had a block, and 24 bytes per
  * live block.
  *
- * Ends: without memory the program (util/alloc.h).
- * Threads: one at a time.
+ * Without memory the program ends (util/alloc.h). Threads: one at a time.
  */
 #pragma once
 
@@ -34,14 +33,13 @@ struct memory_point {
 	uint64_t op, ns;
 	uint64_t requested, usable, blocks;
 	uint64_t live[PAGE_GRAINS]; /* pages */
-	/* P; 0: unknown. Points of the curve repeat the last sample's value. */
+	/* P; 0 = unknown.  Points of the curve repeat the last sample's value. */
 	uint64_t resident;
 };
 
 /*
- * Blocks by requested size.  Class 0: no bytes; then steps of 16 bytes up to
- * 128, from there on four steps to each doubling: memory_class_most() is the
- * largest size in one.
+ * Blocks by requested size.  Class 0 is for 0 bytes.  Then come steps of 16 bytes up to 128, and
+ * from there four steps to each doubling.  memory_class_most() is the largest size in a class.
  */
 struct memory_class {
 	uint64_t births, requested, usable; /* over the run; a realloc is a birth */
@@ -65,18 +63,18 @@ struct memory_snapshot {
 	struct memory_point at;
 	bool has_residency;
 	struct page_residency pages; /* of 4 KiB; with has_residency */
-	uint64_t pinned[PAGE_PINS];  /* pages by live bytes */
+	uint64_t pinned[PAGE_PINS];  /* pages by number of live bytes */
 	struct pins pins;	     /* the sites that pin those of PINS_64 */
 };
 
-/* Over the points at which R was at least a 64th of its peak. */
+/* Page use at the points where R was at least a 64th of its peak. */
 struct memory_use {
 	double min, mean, at_peak;
 	uint64_t min_op;
 };
 
 struct memory {
-	/* Once it has finished: */
+	/* Set once the source has finished: */
 	char title[64];
 	uint64_t ops, births;
 	bool has_residency;
@@ -88,10 +86,10 @@ struct memory {
 	struct johnstone fragmentation; /* of R and P */
 	uint64_t samples, most_resident, most_resident_op, last_resident;
 	uint64_t most_requested, most_usable; /* at points, samples and frames */
-	/* While it runs: */
+	/* Used while the source runs: */
 	struct place_start start;
-	struct memory_point now;    /* op: of the last event */
-	struct memory_point looked; /* at now.resident: op, requested */
+	struct memory_point now;    /* op: the number of the last event */
+	struct memory_point looked; /* op and requested at the time of now.resident */
 	uint64_t next_point, stride;
 	struct page_use pages;
 	struct pin_block *block; /* by slot */
@@ -101,13 +99,13 @@ struct memory {
 /* Zeroes m. */
 void memory_init(struct memory *m);
 void memory_release(struct memory *m);
-/* self is the struct memory, initialised.  One source only. */
+/* self is the struct memory, initialised.  It accepts only one source. */
 extern const struct place_ops memory_ops;
 
 unsigned memory_class_of(uint64_t size);
 uint64_t memory_class_most(unsigned class);
 
-/* R / P of a snapshot; 0 where P is unknown. */
+/* Returns R / P of a snapshot; 0 if P is unknown. */
 double memory_density(const struct memory_snapshot *m);
-/* Retained bytes; 0 where residency is unknown. */
+/* Returns retained bytes; 0 if residency is unknown. */
 uint64_t memory_retained(const struct memory_snapshot *m);

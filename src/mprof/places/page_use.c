@@ -68,7 +68,7 @@ static uint64_t count_parts(uint32_t *counter, uint64_t start, uint64_t end, uns
 	return live + count(&counter[i], (uint32_t)(end - (last << shift)), sign);
 }
 
-/* [addr, end) is within one region. */
+/* Counts [addr, end), which is within one region. */
 static inline void count_region(struct page_use *u, uint64_t addr, uint64_t end, int sign)
 {
 	struct page_region *r = region_at(u, addr >> REGION_SHIFT);
@@ -213,7 +213,7 @@ void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS])
 	}
 }
 
-/* The pages [first, end) of one region; their bits begin at `at` in the range. */
+/* Counts the pages [first, end) of one region; their bits begin at `at` in the range. */
 static void retained_in(const struct page_use *u, uint64_t key, const uint8_t *bits, uint64_t at,
 			uint64_t first, uint64_t end, struct page_residency *to)
 {

@@ -14,8 +14,8 @@
  * pages of its block. Blocks may overlap (a trace that lost events); all sums stay exact if each
  * block is removed as it was added.
  *
- * Ends: without memory the program (util/alloc.h).
- * Threads: one at a time.  A zeroed struct is empty.
+ * Without memory the program ends (util/alloc.h).  Threads: one at a time.  A zeroed struct is
+ * empty.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ enum page_grain { GRAIN_4K, GRAIN_64K, GRAIN_2M, PAGE_GRAINS };
 
 static const unsigned page_shift[PAGE_GRAINS] = { 12, 16, 21 };
 
-/* By live bytes of a 4 KiB page. */
+/* Classes of 4 KiB pages by live bytes. */
 enum page_pins { PINS_64, PINS_256, PINS_1K, PINS_4K, PINS_FULL, PAGE_PINS };
 
 #define PAGE_PINNED 64u /* a page with fewer live bytes is pinned */
@@ -64,7 +64,7 @@ void page_use_add(struct page_use *u, uint64_t addr, uint64_t size);
 void page_use_remove(struct page_use *u, uint64_t addr, uint64_t size);
 void page_use_release(struct page_use *u);
 
-/* Live bytes of the 4 KiB page at addr, without blocks that cover its whole region. */
+/* Returns the live bytes of the 4 KiB page at addr, without blocks that cover its whole region. */
 uint32_t page_use_at(const struct page_use *u, uint64_t addr);
 
 /* R / (L_g * g); 0 without live blocks. */
@@ -72,7 +72,7 @@ double page_use_of(uint64_t requested, const uint64_t live[PAGE_GRAINS], enum pa
 
 void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS]);
 
-/* In the ranges of a frame: resident 4 KiB pages, and those without a live byte. */
+/* Counts in the ranges of a frame: resident 4 KiB pages, and those without a live byte. */
 struct page_residency {
 	uint64_t resident, retained;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* pin_names.c - what pins pages, by function. */
+/* pin_names.c - functions that pin pages. */
 #include "pin_names.h"
 
 #include <stdlib.h>

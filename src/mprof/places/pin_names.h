@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * pin_names.h - what pins pages, by function: the sites of struct pins, combined by the innermost
- * line on which the user can act, as in findings (profile/findings.h).
+ * pin_names.h - functions that pin pages: the sites of struct pins, combined by the innermost line
+ * on which the user can act, as in findings (profile/findings.h).
  *
- * Lines belong to the profile.
+ * The profile owns the lines.
  */
 #pragma once
 
@@ -11,9 +11,9 @@
 #include "pins.h"
 
 struct pin_name {
-	const struct sym_line *line; /* NULL: unknown */
+	const struct sym_line *line; /* NULL if unknown */
 	uint64_t pages, bytes, blocks;
-	uint32_t stack; /* of its site with most pages */
+	uint32_t stack; /* the stack of its site with most pages */
 };
 
 struct pin_names {
@@ -21,6 +21,6 @@ struct pin_names {
 	size_t n;
 };
 
-/* names may be NULL: then all is one row without a line.  Release in any case. */
+/* names may be NULL: then there is one row without a line.  Release it in any case. */
 void pin_names_make(struct pin_names *to, const struct pins *pins, struct profile *names);
 void pin_names_release(struct pin_names *p);

@@ -16,7 +16,7 @@
 struct part {
 	uint64_t page;
 	uint32_t site, bytes;
-	bool counts; /* the first part of its block */
+	bool counts; /* true for the first part of a block */
 };
 
 struct parts {
@@ -63,7 +63,7 @@ ORDER(by_pages, struct pin_site, FALLING(pages) ?: FALLING(bytes) ?: RISING(site
 
 /*
  * Turns the parts of one page into rows in to[], one per site; the site with the most bytes gets
- * the page. Returns the number of these parts; *rows: of rows.
+ * the page. Returns the number of these parts, and in *rows the number of rows.
  */
 static size_t take_page(const struct part *part, size_t n, struct pin_site *to, size_t *rows)
 {

@@ -13,20 +13,20 @@
 
 #include "page_use.h"
 
-/* A live block; size: requested bytes; addr 0: none. */
+/* A live block; size: requested bytes; addr 0 = none. */
 struct pin_block {
 	uint64_t addr, size;
 	uint32_t site;
 };
 
 struct pin_site {
-	uint32_t site; /* node of the trace's stacks; 0: unknown */
+	uint32_t site; /* node of the trace's stacks; 0 if unknown */
 	uint64_t pages, bytes;
-	uint64_t blocks; /* at least partly on pinned pages */
+	uint64_t blocks; /* blocks that are at least partly on pinned pages */
 };
 
 struct pins {
-	uint64_t pages, bytes; /* of all */
+	uint64_t pages, bytes; /* sums of all sites */
 	struct pin_site *site; /* most pages first, then most bytes */
 	size_t sites;
 };

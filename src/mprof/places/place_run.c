@@ -41,13 +41,13 @@ struct run {
 	struct playfile_cursor cursor;
 	struct playfile_op op; /* the next call, if there is one */
 	bool more;
-	struct place_block *block; /* by slot; addr 0: free */
+	struct place_block *block; /* by slot; addr 0 = free */
 	size_t room;
 	struct mprof_run_address *address;
 	uint64_t *frame;   /* the last record of this kind */
-	size_t frame_room; /* words */
+	size_t frame_room; /* in words */
 	struct mprof_run_result result;
-	bool finished; /* by RESULT */
+	bool finished; /* true after RESULT */
 	uint64_t told;
 };
 
@@ -88,7 +88,7 @@ static void end_block(struct run *r, struct place_block *b)
 	b->addr = 0;
 }
 
-/* The current call returned this. A failed realloc leaves its block unchanged. */
+/* Applies a birth, whose result this is.  A failed realloc leaves its block unchanged. */
 static int apply_birth(struct run *r, const struct mprof_run_address *a, struct error *err)
 {
 	const struct playfile_op *op = &r->op;
@@ -143,7 +143,7 @@ static int take_addresses(struct run *r, uint64_t bytes, struct error *err)
 	return ret ? ret : play_skip(&r->play, bytes % sizeof(*r->address), err);
 }
 
-/* Advances to the call before which it was taken. */
+/* Advances to the call before which the sample was taken. */
 static int go_to(struct run *r, const struct mprof_run_sample *from, struct place_sample *s,
 		 struct error *err)
 {
@@ -185,7 +185,7 @@ static int read_frame(struct run *r, uint64_t bytes, struct error *err)
 	return play_read(&r->play, r->frame, bytes, err);
 }
 
-/* The frame's ranges, whose bits stay in it.  NULL: it is cut. */
+/* Returns the frame's ranges; their bits stay in the frame.  NULL if it is truncated. */
 static struct place_range *ranges_of(const struct run *r, uint64_t bytes, uint64_t *n)
 {
 	const unsigned char *at = (const unsigned char *)r->frame + sizeof(struct mprof_run_frame);
@@ -272,7 +272,7 @@ static int take_record(struct run *r, const struct mprof_run_record *record, str
 		return take_frame(r, record->bytes, err);
 	case MPROF_RUN_RESULT:
 		return take_result(r, record->bytes, err);
-	default: /* of a newer runner */
+	default: /* written by a newer runner */
 		return play_skip(&r->play, record->bytes, err);
 	}
 }
@@ -294,7 +294,7 @@ static void tell_start(struct run *r)
 	PLACES_TELL(&r->to, start, &s);
 }
 
-/* The frames besides the equally spaced ones, in rising order. */
+/* Lists the frames besides the equally spaced ones, in rising order. */
 static void argument_at(struct play_args *a, const struct run *r)
 {
 	const struct mprof_play_summary *sum = &r->header->sum;
@@ -349,7 +349,7 @@ static int play(struct run *r, struct error *err)
 		if (ret)
 			break;
 	}
-	/* Why reading failed is known at the end; errors in the records are known now. */
+	/* At the end it is known why reading failed; errors in the records are known now. */
 	ended = play_end(&r->play, r->play.failed || !ret ? err : NULL);
 	if (r->play.failed || !ret)
 		ret = ended;
@@ -366,7 +366,7 @@ static int run_open(struct run *r, const char *playback, struct error *err)
 		return ret;
 	r->header = playfile_header(r->file);
 	playfile_start(&r->cursor, r->file);
-	r->op.op = UINT64_MAX; /* so that the first one is 0 even if there is none */
+	r->op.op = UINT64_MAX; /* so that the first call has number 0, even if there is none */
 	next_op(r);
 	r->told = 0;
 	r->address = must_malloc(ADDRESSES * sizeof(*r->address));

@@ -7,7 +7,7 @@
  * impossible, that is an error. Two live blocks at one address are possible; sinks must tolerate
  * them.
  *
- * Blocks that are live at the end of the file are not ended.
+ * Blocks that are live at the end of the file stay live.
  */
 #pragma once
 
@@ -22,15 +22,16 @@
 struct variant;
 
 /*
- * playback: a path.  plan may be NULL: only the frame of the peak, no samples.  result may be NULL.
- * 0, or -errno with err naming the allocator that failed and how; `finish` is called only if 0.
+ * playback: a path.  plan may be NULL: then there is only the frame of the peak, and no samples.
+ * result may be NULL. 0, or -errno with err naming the allocator that failed and how; `finish` is
+ * called only on success.
  */
 int place_run(const char *playback, const struct variant *v, const struct place_plan *plan,
 	      const struct place_sink *sinks, size_t n, struct mprof_run_result *result,
 	      struct error *err);
 
 /*
- * Would every allocator have this status of place_run()?  The
- * playback file is damaged (-EBADMSG), or its blocks do not fit into memory (-EFBIG, room.h).
+ * Would place_run() return this status for every allocator?  Then the playback file is damaged
+ * (-EBADMSG), or its blocks do not fit into memory (-EFBIG, room.h).
  */
 bool place_run_is_common(int status);

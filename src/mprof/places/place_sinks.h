@@ -20,7 +20,8 @@ struct place_sinks {
 				(to)->sink[i_].ops->member((to)->sink[i_].self, ##__VA_ARGS__); \
 	} while (0)
 
-/* The least number of calls greater than `done` after which a frame stands; or PLACE_NOWHERE. */
+/* Returns the number of calls, greater than `done`, after which the next frame is; or
+ * PLACE_NOWHERE. */
 static inline uint64_t place_next_frame(const struct place_plan *p, uint64_t ops, uint64_t peak_op,
 					uint64_t done)
 {

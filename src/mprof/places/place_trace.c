@@ -16,9 +16,9 @@
 #include "../util/alloc.h"
 #include "place_sinks.h"
 
-#define STEADY 100 /* a reading of pages is good while R moves by no more than a part in this */
+#define STEADY 100 /* a reading of pages is valid while R moves by at most this part */
 
-/* The requested program; 0 or -errno. */
+/* Finds the requested program; 0 or -errno. */
 static int choose(struct trace *t, uint32_t process, struct trace_program *found, struct error *err)
 {
 	const struct trace_program *chosen;
@@ -39,20 +39,19 @@ static int choose(struct trace *t, uint32_t process, struct trace_program *found
 /* ---- the walk ---- */
 
 /*
- * Pages in memory, read while the program went on.  They are told when the
- * reading is over, and only if the heap stayed as large as it was meanwhile:
- * else they are of no moment at all.
+ * Pages in memory, read while the program ran.  They are passed on when the reading is over, and
+ * only if the size of the heap hardly changed meanwhile: otherwise they are useless.
  */
 struct held {
-	struct place_range *range; /* NULL: none is held */
+	struct place_range *range; /* NULL if none is held */
 	size_t n;
 	struct place_sample sample;
 	uint64_t until; /* ticks */
 };
 
-/* What realloc was given last. */
+/* The last block that a thread passed to realloc. */
 struct resized {
-	struct place_block block; /* addr 0: nothing that is known */
+	struct place_block block; /* addr 0 = unknown */
 	uint32_t number;
 };
 
@@ -63,19 +62,19 @@ struct recorded {
 	struct trace *trace;
 	struct trace_program of;
 	uint64_t first_ns;
-	struct beside at;	   /* of each live block, an index of block[] */
-	struct place_block *block; /* addr of one that is not in use: the next such + 1 */
+	struct beside at;	   /* for each live block, an index of block[] */
+	struct place_block *block; /* addr of an unused one: the next unused one + 1 */
 	size_t blocks, room;
-	uint64_t unused; /* index + 1; 0: none */
+	uint64_t unused; /* index + 1; 0 = none */
 	uint64_t op, next_frame;
-	uint32_t image;	      /* that runs */
+	uint32_t image;	      /* the running image */
 	struct array resized; /* struct resized, by thread of the heap */
 	const struct mprof_sample *sample;
 	size_t samples, next_sample;
 	struct place_sample last; /* sample */
 	uint64_t live, low, high; /* bytes asked for; the least and the most of the held reading */
 	struct held held;
-	uint8_t *ones; /* a bitmap in which all are resident */
+	uint8_t *ones; /* least and most requested bytes during the held reading; live ones now */
 	size_t ones_room;
 };
 
@@ -117,7 +116,7 @@ static void end_at(struct recorded *r, uint32_t index)
 	r->unused = index + 1ull;
 }
 
-/* The block that the heap names so; it may have ended already. */
+/* Ends the block with this number of the heap, unless it has ended already. */
 static void ends(struct recorded *r, uint32_t number, uint64_t addr)
 {
 	const uint32_t index = beside_take(&r->at, number, addr);
@@ -161,7 +160,7 @@ static struct place_block block_of(const struct recorded *r, const struct event 
 	};
 }
 
-/* The block ends here; it is kept, for realloc may fail. */
+/* Ends the block, but keeps it, because realloc may fail. */
 static void realloc_begins(struct recorded *r, const struct event *e, const struct note *n)
 {
 	struct resized *kept = array_at(&r->resized, n->thread, sizeof(*kept));
@@ -279,7 +278,7 @@ static void recorded_gone(void *self, const struct heap *h, uint32_t process, en
 	r->image += why == GONE_EXEC && h->process[process]->number == r->of.number;
 }
 
-/* Of one run, so that a damaged trace cannot ask for any amount of memory. */
+/* Limits the pages of a run, so that a damaged trace cannot request unlimited memory. */
 #define PAGES_MAX (1ull << 26)
 
 static uint64_t pages_of(const struct mprof_page_run *run, uint64_t factor)
@@ -287,7 +286,7 @@ static uint64_t pages_of(const struct mprof_page_run *run, uint64_t factor)
 	return run->count < PAGES_MAX / factor ? run->count * factor : PAGES_MAX;
 }
 
-/* Enough bits for every run of pages. */
+/* Makes enough bits for every run of pages. */
 static void make_ones(struct recorded *r, const struct trace_residency *sampled, uint64_t factor)
 {
 	uint64_t most = 0, i;
@@ -384,7 +383,8 @@ static void recorded_start(void *self, struct walk *w)
 	w->cancel = r->plan.cancel;
 	r->first_ns = (uint64_t)trace_ns(r->trace, r->of.first_ticks);
 	r->samples = trace_samples(r->trace, r->of.number, &r->sample);
-	/* Those of its own time; the first program's from before its first call on. */
+	/* Pass only samples of its own time, and for the first program those before its first
+	 * call. */
 	while (r->of.image && r->next_sample < r->samples &&
 	       r->sample[r->next_sample].ticks < r->of.first_ticks)
 		r->next_sample++;

@@ -2,18 +2,17 @@
 /*
  * place_trace.h - the source of places that is the recorded run itself.
  *
- * Shown is one program: a process from one exec to the next, as compile_trace()
- * compiles it.  Ops are its calls that began or ended a block of its own, which
- * are those that a playback file has of it: failed calls, frees of NULL, of
- * unknown and of inherited blocks are none.  A block given to realloc ends when
- * realloc is entered, from when on another thread may be given its address.
- * What lives at its end, or when it is replaced by exec, stays.
+ * It shows one program: a process from one exec to the next, as compile_trace() compiles it.  Ops
+ * are the calls that a playback file has, those that began or ended a block of the program: failed
+ * calls and frees of NULL, of unknown and of inherited blocks are not ops.  A block passed to
+ * realloc ends when realloc is entered, because from then on another thread may get its address.
+ * Blocks that are live at the program's end, or when exec replaces it, stay live.
  *
- * Samples are those that the recorder took, of the whole process: program text
- * and all.  The planned frames come without ranges; where the recorder sampled
- * resident pages, a further frame has them (place_start.has_residency).
+ * Samples are those that the recorder took, of the whole process including its code.  The planned
+ * frames come without ranges; where the recorder sampled resident pages, a further frame has them
+ * (place_start.has_residency).
  *
- * Walks the trace twice: the first time for the number of ops and the peak.
+ * Walks the trace twice; the first walk counts ops and finds the peak.
  */
 #pragma once
 
@@ -25,9 +24,9 @@
 #include "place_plan.h"
 
 /*
- * process: its number in the run, of which the program with most calls is taken; 0: of all.  Sites
- * are nodes of trace_stacks(t).  plan may be NULL: no frames but that of the peak. 0; -ENOENT: no
- * such process, or no calls at all; or what the walk returned.
+ * process: its number in the run; takes its program with most calls. 0 = takes the program with
+ * most calls of all.  Sites are nodes of trace_stacks(t). plan may be NULL: then the only frame is
+ * the peak's. 0; -ENOENT if there is no such process or it made no calls; or the walk's error.
  */
 int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
 		const struct place_sink *sinks, size_t n, struct error *err);

@@ -30,14 +30,14 @@
 #define ARGS_MOST 32
 #define FIRST_FD  10 /* ours are above those of the child */
 
-/* The data of the child, made before it starts: it shares our memory until exec. */
+/* Data for the child, prepared before it starts, because it shares our memory until exec. */
 struct stage {
 	char *path, **env;
 	const char *argv[ARGS_MOST + 3];
 	int records, said, null;
 	pid_t parent;
 	sigset_t mask;
-	volatile int error; /* why there was no exec */
+	volatile int error; /* why exec failed */
 };
 
 /* ---- arguments ---- */
@@ -71,7 +71,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* A copy of fd with a high number, closed on exec; closes fd. */
+/* Moves fd to a high number, closed on exec; closes fd. */
 static int move_up(int fd)
 {
 	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
@@ -95,7 +95,7 @@ static void forget_handlers(void)
 			signal(s, SIG_DFL);
 }
 
-/* Runs on our memory, begun with all signals blocked: system calls only. */
+/* Runs in the child, on our memory, with all signals blocked: it only makes system calls. */
 static void child(struct stage *s)
 {
 	forget_handlers();
@@ -130,7 +130,7 @@ static int spawn(struct play *p, struct stage *s, struct error *err)
 	return fail(err, -s->error, "cannot start '%s': %s", s->path, strerror(s->error));
 }
 
-/* The descriptors of both sides. */
+/* Opens the descriptors of both sides. */
 static int open_all(struct play *p, struct stage *s, struct error *err)
 {
 	int both[2] = { -1, -1 };
@@ -194,7 +194,7 @@ int play_start(struct play *p, const struct variant *v, const char *const *args,
 	return ret;
 }
 
-/* Keeps the first error, and returns it. */
+/* Keeps the first error and returns it. */
 static int broken(struct play *p, int code, const char *why, struct error *err)
 {
 	if (!p->failed) {
@@ -204,7 +204,7 @@ static int broken(struct play *p, int code, const char *why, struct error *err)
 	return fail(err, code, "%s", why);
 }
 
-/* Data that is already there arrived in time, even if it is read late. */
+/* Data that is already there arrived in time, even if we read it late. */
 static int wait_for_more(struct play *p, struct error *err)
 {
 	struct pollfd f = { .fd = p->fd, .events = POLLIN };
@@ -226,7 +226,7 @@ static int wait_for_more(struct play *p, struct error *err)
 	return broken(p, -ETIMEDOUT, why, err);
 }
 
-/* The number of bytes before the end of the stream, or -errno. */
+/* Reads up to `bytes`; returns how many came before the end of the stream, or -errno. */
 static int64_t take(struct play *p, char *to, uint64_t bytes, struct error *err)
 {
 	uint64_t done = 0;
@@ -273,7 +273,7 @@ int play_skip(struct play *p, uint64_t bytes, struct error *err)
 	return ret;
 }
 
-/* The runner's error message. */
+/* Reads the runner's error message. */
 static int read_error(struct play *p, uint64_t bytes, struct error *err)
 {
 	char text[384] = "";
@@ -303,10 +303,10 @@ int play_next(struct play *p, struct mprof_run_record *r, struct error *err)
 
 /* ---- how it ended ---- */
 
-#define BAD_FILE 3    /* its exit status: runner.h */
-#define ENDS_MS	 1000 /* after its last word */
+#define BAD_FILE 3    /* its exit status, from runner.h */
+#define ENDS_MS	 1000 /* time to end after its last word */
 
-/* The first line on stderr that contains `with`, or is not empty. */
+/* Finds the first line on stderr that contains `with`, or that is not empty. */
 static void line_said(const struct play *p, const char *with, char *line, size_t size)
 {
 	char text[4096], *s, *rest;
@@ -321,9 +321,8 @@ static void line_said(const struct play *p, const char *with, char *line, size_t
 		}
 }
 
-/* The dynamic linker continues without an object that it cannot load: then glibc would be played
- * under another name.
- */
+/* Is the allocator loaded?  The dynamic linker continues without an object that it cannot load:
+ * then glibc would be played under another name. */
 static int check_loaded(const struct play *p, struct error *err)
 {
 	char line[256], *why;
@@ -345,7 +344,7 @@ static const char *signal_name(int s)
 	return name ? name : "?";
 }
 
-/* It ended by itself without a result. */
+/* Explains an end without a result. */
 static int explain(const struct play *p, int status, struct error *err)
 {
 	char line[256];
@@ -358,7 +357,7 @@ static int explain(const struct play *p, int status, struct error *err)
 		    WEXITSTATUS(status), *line ? "; it said: " : "", line);
 }
 
-/* Waits for its end: its exit status says more than its message. */
+/* Waits for its end, because its exit status says more than its message. */
 static bool ends(const struct play *p)
 {
 	struct pollfd f = { .fd = p->fd };
@@ -418,7 +417,7 @@ int play_result(const struct variant *v, const char *const *args, int64_t limit_
 	return ended ? ended : ret;
 }
 
-/* directory/mprof_replay, if it is executable. */
+/* Returns directory/mprof_replay if it is executable. */
 static char *look_in(const char *directory, const char *below)
 {
 	char path[PATH_MAX];
@@ -430,7 +429,7 @@ static char *look_in(const char *directory, const char *below)
 	return realpath(path, NULL);
 }
 
-/* Where MPROF_LIB points: a directory, or a file in one. */
+/* Looks where MPROF_LIB points: to a directory, or a file in one. */
 static char *look_beside_library(void)
 {
 	const char *said = getenv("MPROF_LIB");

@@ -8,7 +8,7 @@
 
 #include "../util/alloc.h"
 
-/* Never passed on: they would come between the runner and its allocator. */
+/* These variables are never passed on: they would change the runner's allocator. */
 static const char *const dropped[] = { "LD_PRELOAD=", "LD_AUDIT=", "MPROF_CONF=", "MPROF_RUN=",
 				       NULL };
 

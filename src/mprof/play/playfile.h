@@ -7,9 +7,9 @@
  * Readers may trust the words of streams only after playfile_check(), or must check them: the
  * cursor below never returns a slot or thread beyond those of the header.
  *
- * Errors: -ENOENT..., -EBADMSG for a file that is not ours or not complete, with what is wrong at
- * which byte and what was expected. Threads: a struct playfile is not written after playfile_open.
- * Pointers into it live until playfile_close.
+ * Errors: -ENOENT..., -EBADMSG for a file that is not ours or is incomplete; err says what is wrong
+ * at which byte and what was expected. Threads: a struct playfile is not written after
+ * playfile_open. Pointers into it live until playfile_close.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ struct playfile;
 bool playfile_is(const char *path);
 
 int playfile_open(struct playfile **out, const char *path, struct error *err);
-/* NULL is allowed. */
+/* p may be NULL. */
 void playfile_close(struct playfile *p);
 
 /* Checks all checksums and every word, as in PLAYBACK.md: 0 or -EBADMSG. Reads the whole file. */
@@ -35,15 +35,15 @@ int playfile_check(const struct playfile *p, struct error *err);
 
 const char *playfile_path(const struct playfile *p);
 const struct mprof_playback_header *playfile_header(const struct playfile *p);
-/* The ORDER stream; *words includes END. */
+/* Returns the ORDER stream; *words includes END. */
 const uint64_t *playfile_order(const struct playfile *p, size_t *words);
-/* A node of the trace's stacks for each op; NULL: the file has none. */
+/* Returns a node of the trace's stacks for each op; NULL if the file has none. */
 const uint32_t *playfile_sites(const struct playfile *p);
-/* header->threads of them. */
+/* Returns header->threads of them. */
 const struct mprof_play_thread *playfile_threads(const struct playfile *p);
-/* Their numbers in the recording; the caller frees them. */
+/* Returns their numbers in the recording; the caller frees them. */
 uint32_t *playfile_thread_numbers(const struct playfile *p);
-/* The stream of a thread; NULL if the file has only one thread, whose stream is ORDER. */
+/* Returns the stream of a thread; NULL if the file has only one thread, whose stream is ORDER. */
 const uint64_t *playfile_stream(const struct playfile *p, uint32_t thread, size_t *words);
 
 /* ---- ORDER, call by call ---- */
@@ -52,13 +52,13 @@ struct playfile_op {
 	uint64_t op;	   /* its number, from 0 */
 	uint64_t size;	   /* requested; 0 for a FREE */
 	uint64_t ns;	   /* recorded time since the first event, from the last TIME word */
-	uint64_t touched;  /* bytes; MPROF_PLAY_TOUCH_UNKNOWN: not recorded */
+	uint64_t touched;  /* bytes; MPROF_PLAY_TOUCH_UNKNOWN if not recorded */
 	uint32_t slot;	   /* below header->slots */
 	uint32_t thread;   /* index, below header->threads */
-	uint32_t site;	   /* of the new block; 0: unknown */
+	uint32_t site;	   /* of the new block; 0 if unknown */
 	uint8_t kind;	   /* enum mprof_play, MALLOC to ALIGNED */
 	uint8_t fn;	   /* enum mprof_fn that was called */
-	uint8_t log2align; /* 0: none */
+	uint8_t log2align; /* 0 if none */
 };
 
 struct playfile_cursor {
@@ -69,5 +69,5 @@ struct playfile_cursor {
 };
 
 void playfile_start(struct playfile_cursor *c, const struct playfile *p);
-/* False at the end, or at an invalid word. */
+/* Returns false at the end, or at an invalid word. */
 bool playfile_next(struct playfile_cursor *c, struct playfile_op *op);

@@ -20,7 +20,7 @@ enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_ENDED, THREAD_WAITED_FOR };
 
 struct check_slot {
 	uint64_t size;
-	uint32_t thread; /* that touched it last */
+	uint32_t thread; /* the thread that used it last */
 	uint16_t generation;
 };
 
@@ -38,7 +38,7 @@ struct checker {
 	struct lane *lane;
 	const uint64_t *at, *begin, *end;
 	uint64_t ext, time;
-	bool had_ext, born; /* the word before: an EXT; the allocation of a large block */
+	bool had_ext, born; /* from the word before: an EXT; the allocation of a large block */
 	uint32_t thread;
 	uint64_t live_bytes, live_blocks;
 	struct mprof_play_summary sum;
@@ -75,8 +75,8 @@ static int check_sums(const struct playfile *p, struct error *err)
 /* ---- streams ---- */
 
 /*
- * The next word of the thread's stream must be this one, after TIME words that are not later than
- * those of ORDER.
+ * Is this the next word of the thread's stream, after TIME words that are not later than those of
+ * ORDER?
  */
 static bool lane_has(struct checker *c, uint64_t word)
 {
@@ -104,7 +104,7 @@ static bool lane_has_call(struct checker *c, uint64_t word)
 
 /* ---- calls ---- */
 
-/* May that function be called by an operation that is not named after it? */
+/* Can an operation that is named after another function call this one? */
 static bool can_be(unsigned op, unsigned fn)
 {
 	static const struct {
@@ -117,7 +117,7 @@ static bool can_be(unsigned op, unsigned fn)
 
 	if (fn >= MPROF_FN_MAX || !row[fn].op)
 		return false;
-	/* realloc with size 0; operator new with an alignment. */
+	/* realloc with size 0, or operator new with an alignment. */
 	if (op == MPROF_PLAY_FREE && row[fn].class == MPROF_CLASS_REALLOC)
 		return true;
 	if (op == MPROF_PLAY_ALIGNED && row[fn].shape == MPROF_SHAPE_NEW)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* playfile_parts.h - shared by the files of the reader only. */
+/* playfile_parts.h - private to the files of the reader. */
 #pragma once
 
 #include <mprof/format.h>
@@ -9,6 +9,6 @@
 struct playfile {
 	char *path;
 	const char *map;
-	uint64_t bytes;			     /* of the file */
-	struct mprof_playback_header header; /* a copy, strings ended */
+	uint64_t bytes;			     /* size of the file */
+	struct mprof_playback_header header; /* a copy whose strings end with NUL */
 };

@@ -19,7 +19,8 @@ static uint64_t usual(uint64_t free)
 	return free / 2 < ROOM_UNASKED ? free / 2 : ROOM_UNASKED;
 }
 
-/* The most bytes touched at one time, as recorded; a block counts entirely if that is unknown. */
+/* Returns the most bytes touched at one time, as recorded; a block counts entirely if that is
+ * unknown. */
 static uint64_t recorded_most(const struct playfile *p, uint64_t *live)
 {
 	struct playfile_cursor c;

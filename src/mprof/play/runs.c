@@ -20,7 +20,7 @@
 
 /* ---- start-up ---- */
 
-/* The least of a few: the kernel counts resident pages in batches. */
+/* Returns the least of a few runs, because the kernel counts resident pages in batches. */
 static int startup_of(struct runs *r, const struct variant *v, const struct runs_plan *plan,
 		      uint64_t *bytes, struct error *err)
 {
@@ -44,7 +44,7 @@ static int startup_of(struct runs *r, const struct variant *v, const struct runs
 	return ret;
 }
 
-/* The same with a library that the program loads ("": none). */
+/* Does the same with a library that the program loads ("" = none). */
 static int startup_beside(struct runs *r, const struct variant *v, const char *library,
 			  const struct runs_plan *plan, uint64_t *bytes, struct error *err)
 {
@@ -57,13 +57,15 @@ static int startup_beside(struct runs *r, const struct variant *v, const char *l
 	return ret;
 }
 
-/* Libraries that the program loads anyway are not a cost of an allocator that needs them, too. */
+/* Finds a library that the program loads anyway: it is not a cost of an allocator that needs it,
+ * too. */
 static const char *library_beside(const struct runs_plan *plan)
 {
 	return plan->head->flags & MPROF_PLAY_LIBSTDCXX ? "libstdc++.so.6" : "";
 }
 
-/* An error here is not due to a variant: the runner is missing, or cannot run. */
+/* Makes the start-up runs.  An error here is not due to a variant: the runner is missing, or
+ * cannot run. */
 static int make_startups(struct runs *r, const struct runs_plan *plan, struct error *err)
 {
 	static const struct variant glibc = { .name = (char *)"glibc", .so = (char *)"" };
@@ -73,7 +75,8 @@ static int make_startups(struct runs *r, const struct runs_plan *plan, struct er
 	size_t i;
 	int ret = startup_beside(r, &glibc, beside, plan, &floor, err);
 
-	if (ret && *beside) { /* recorded on another machine: it is missing here */
+	if (ret && *beside) { /* the file was recorded on another machine, and the library is
+				 missing here */
 		beside = "";
 		ret = startup_beside(r, &glibc, beside, plan, &floor, err);
 	}
@@ -90,7 +93,7 @@ static int make_startups(struct runs *r, const struct runs_plan *plan, struct er
 
 /* ---- memory ---- */
 
-/* Keeps a SAMPLE. 1: it was the one at the end. */
+/* Keeps a SAMPLE; returns 1 if it is the one at the end. */
 static int take_sample(struct play *p, struct runs_row *row, uint64_t calls, struct error *err)
 {
 	struct mprof_run_sample s;
@@ -103,7 +106,7 @@ static int take_sample(struct play *p, struct runs_row *row, uint64_t calls, str
 	return s.op >= calls;
 }
 
-/* Reads until the calls are over (once == true), or to the end.  0 or -errno. */
+/* Reads until the calls are over (if `once`), or to the end.  0 or -errno. */
 static int read_memory(struct play *p, struct runs_row *row, uint64_t calls, bool once)
 {
 	struct mprof_run_record rec;
@@ -122,7 +125,7 @@ static int read_memory(struct play *p, struct runs_row *row, uint64_t calls, boo
 	return ret < 0 ? ret : 0;
 }
 
-/* Starts it and waits for the last call. */
+/* Starts a memory run and waits for its last call. */
 static void memory_begin(struct runs *r, struct runs_row *row, struct play *p,
 			 const struct runs_plan *plan)
 {
@@ -142,8 +145,8 @@ static void memory_begin(struct runs *r, struct runs_row *row, struct play *p,
 }
 
 /*
- * The kernel counts resident pages in batches for each processor, and its
- * high-water mark is of what it had counted: a sample may have seen more.
+ * The kernel counts resident pages in batches for each processor, and its high-water mark includes
+ * only counted pages: a sample may have seen more.
  */
 static void settle_peak(struct runs_row *row)
 {
@@ -173,7 +176,7 @@ static void memory_end(struct runs_row *row, struct play *p, const struct runs_p
 		settle_peak(row);
 }
 
-/* May they all stay in memory at once? */
+/* May all their processes stay in memory at once? */
 static bool all_fit(const struct runs *r, const struct runs_plan *plan)
 {
 	return plan->head->sum.peak_bytes < memory_free() / 4 / r->n;
@@ -181,7 +184,7 @@ static bool all_fit(const struct runs *r, const struct runs_plan *plan)
 
 /* ---- all of it ---- */
 
-/* A single run of a short playback is too short to time. */
+/* Decides how often to play: a single run of a short playback is too short to time. */
 static unsigned passes_for(const struct runs *r, const struct runs_plan *plan)
 {
 	double ns;
@@ -210,7 +213,7 @@ void runs_choose(struct runs *r, const struct runs_plan *plan)
 							      : "page";
 	r->time_mode = one ? RUNS_SERIAL : plan->mode == RUNS_AUTO ? RUNS_THREADS : plan->mode;
 	r->memory_mode = r->time_mode;
-	/* With free threads, each run has another peak. */
+	/* With free threads, the peak differs from run to run. */
 	if (r->memory_mode == RUNS_THREADS && !plan->speed)
 		r->memory_mode = RUNS_ORDERED;
 	r->passes = 1;

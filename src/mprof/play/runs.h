@@ -11,7 +11,7 @@
  *
  * Memory runs wait for late releases while time runs are made.
  *
- * Threads: one at a time; each run is a process of its own.
+ * Threads: one at a time; each run is a separate process.
  */
 #pragma once
 
@@ -42,12 +42,12 @@ struct runs_plan {
 	enum runs_mode mode; /* AUTO: serial for one thread, else threads; memory then: ordered */
 	unsigned speed; /* wait for the recorded time / speed; 0: do not wait; not with ordered */
 	const char *touch; /* as in runner.h; NULL: "recorded" if available, else "page" */
-	unsigned reps;	   /* 0: no time runs */
-	int cpu;	   /* -1: do not pin */
+	unsigned reps;	   /* 0 = no time runs */
+	int cpu;	   /* -1 = do not pin */
 	bool no_huge, keep, latency;
 	unsigned drain_ms[MPROF_RUN_DRAINS], drains;
-	int64_t limit_ms; /* of one run; 0: from the time of the first runs */
-	/* Before each run; may be NULL.  done of `of` runs are over. */
+	int64_t limit_ms; /* time limit of one run; 0 = derived from the time of the first runs */
+	/* Called before each run; may be NULL.  `done` of `of` runs are over. */
 	void (*progress)(void *context, const char *what, const char *name, unsigned done,
 			 unsigned of);
 	void *context;
@@ -55,17 +55,17 @@ struct runs_plan {
 
 /* The results of a variant. Bytes are above the baseline of the process. */
 struct runs_row {
-	const struct variant *variant; /* the caller's */
+	const struct variant *variant; /* owned by the caller */
 	int status;		       /* 0, or -errno: */
 	struct error why;	       /* "died of SIGSEGV during the playback" */
-	char said[160];	  /* on stderr by the memory run, for example about invalid settings */
-	uint64_t startup; /* VmHWM of the start-up run - glibc's, 0 if below */
+	char said[160];	  /* from stderr of the memory run, for example about invalid settings */
+	uint64_t startup; /* VmHWM of the start-up run minus glibc's, 0 if negative */
 	struct mprof_run_result memory;
 	struct mprof_run_sample *sample; /* of the memory run */
 	size_t samples;
-	double *cpu, *wall;	       /* ns a call, one figure a round; null subtracted from cpu */
-	size_t times;		       /* rounds in which it was played */
-	struct middle cpu_ns, wall_ns; /* of these */
+	double *cpu, *wall; /* ns a call, one figure for each round; cpu without the null run */
+	size_t times;	    /* rounds in which it was played */
+	struct middle cpu_ns, wall_ns; /* their medians */
 	struct mprof_run_result timed; /* the last time run */
 	struct mprof_run_result latency;
 	bool has_latency;
@@ -74,9 +74,9 @@ struct runs_row {
 struct runs {
 	struct runs_row *row; /* one for each variant, in the same order */
 	size_t n;
-	size_t control_of;		       /* the first row that worked */
-	struct runs_row control;	       /* ... once more; no memory run */
-	struct middle null_ns;		       /* ns a call of the runner itself, subtracted */
+	size_t control_of;	 /* the first row that worked */
+	struct runs_row control; /* the same variant once more; it has no memory run */
+	struct middle null_ns;	 /* ns a call of the runner itself, subtracted */
 	enum runs_mode time_mode, memory_mode; /* not AUTO */
 	const char *touch;
 	unsigned passes; /* how often a time run plays the file */
@@ -85,8 +85,8 @@ struct runs {
 };
 
 /*
- * Plays. 0, also if variants failed; -errno and *err if nothing can be played. runs_release() in
- * any case.
+ * Plays.  Returns 0, also if variants failed, or -errno with *err if nothing can be played.  Call
+ * runs_release() in any case.
  */
 int runs_make(struct runs *r, const struct runs_plan *plan, const struct variants *vs,
 	      struct error *err);
@@ -98,10 +98,10 @@ void runs_choose(struct runs *r, const struct runs_plan *plan);
 
 /* Fills cpu, wall and timed of the rows and of the control, and null_ns.  0, or -errno and *err. */
 int timing_make(struct runs *r, const struct runs_plan *plan, struct error *err);
-/* The run with timed calls. An error belongs to the row. */
+/* Makes the run with timed calls.  An error belongs to the row. */
 void timing_latency(struct runs *r, struct runs_row *row, const struct runs_plan *plan);
 
-/* The most memory that a row needs: peak above the baseline, and start-up. */
+/* Returns the most memory that a row needs: peak above the baseline, and start-up. */
 static inline uint64_t runs_peak(const struct runs_row *row)
 {
 	return row->memory.peak_rss + row->startup;

@@ -15,7 +15,7 @@ const char *runs_mode_name(enum runs_mode m)
 	return name[m];
 }
 
-/* The arguments of every run. */
+/* Adds the arguments of every run. */
 static void common(struct play_args *a, const struct runs_plan *p, const char *mode)
 {
 	*a = (struct play_args){ .n = 0 };
@@ -55,7 +55,7 @@ void runs_args_memory(struct play_args *a, const struct runs_plan *p, const stru
 	paced(a, p, r->memory_mode);
 }
 
-/* Only a single thread can be bound to one processor. */
+/* Pins a run: only a single thread can be bound to one processor. */
 static void pinned(struct play_args *a, const struct runs_plan *p, enum runs_mode mode)
 {
 	if (p->cpu >= 0 && mode == RUNS_SERIAL)
@@ -87,7 +87,7 @@ void runs_args_latency(struct play_args *a, const struct runs_plan *p, const str
 	paced(a, p, r->time_mode);
 }
 
-/* The time that a run waits according to the plan. */
+/* Returns how long the plan makes a run wait. */
 static int64_t waiting_ms(const struct runs *r, const struct runs_plan *plan)
 {
 	int64_t ms = 0;

@@ -48,7 +48,7 @@ static void time_row(struct runs *r, const struct runs_plan *plan, struct runs_r
 	row->wall[row->times++] = per_call(m->wall_ns, m);
 }
 
-/* The runner alone. */
+/* Times the runner alone. */
 static int time_null(struct runs *r, const struct runs_plan *plan, double *figure,
 		     struct error *err)
 {

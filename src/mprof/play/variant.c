@@ -61,7 +61,7 @@ static bool is_taken(const struct variants *vs, const char *name)
 	return false;
 }
 
-/* name, or name#2 ...: not in the list yet. */
+/* Returns the name, or name#2 ..., that is not in the list yet. */
 static char *free_name(const struct variants *vs, const char *name)
 {
 	char *made = must_strdup(name);
@@ -91,7 +91,7 @@ static bool has_env(const struct variant *v, const char *setting)
 	return false;
 }
 
-/* NAME=VALUE with a name that a shell accepts. */
+/* Is it NAME=VALUE, with a name that a shell accepts? */
 static bool is_assignment(const char *s, size_t length)
 {
 	size_t n = strspn(s, NAME_CHARACTERS);
@@ -143,7 +143,7 @@ static int add_one(struct variants *vs, char *so, const char *name, const char *
 	return ret;
 }
 
-/* The name of a path is its last part, without regard to slashes in brackets. */
+/* Returns the last part of a path, ignoring slashes in brackets. */
 static const char *behind_slash(const char *entry)
 {
 	const char *slash = memrchr(entry, '/', strcspn(entry, "["));
@@ -151,7 +151,7 @@ static const char *behind_slash(const char *entry)
 	return slash ? slash + 1 : entry;
 }
 
-/* One entry without sweeps: LABEL=NAME[...] in parts. */
+/* Adds one entry without sweeps, LABEL=NAME[...]. */
 static int add_plain(struct variants *vs, char *entry, struct error *err)
 {
 	char *open = strchr(entry, '['), *so, *label, *name = entry;
@@ -166,7 +166,7 @@ static int add_plain(struct variants *vs, char *entry, struct error *err)
 	label = must_strdup(entry == name ? behind_slash(entry) : entry);
 	if (open) {
 		*open++ = '\0';
-		open[strlen(open) - 1] = '\0'; /* the bracket that closes it */
+		open[strlen(open) - 1] = '\0'; /* without the closing bracket */
 	}
 	so = allocator_resolve(name, &why);
 	ret =
@@ -175,7 +175,7 @@ static int add_plain(struct variants *vs, char *entry, struct error *err)
 	return ret;
 }
 
-/* The first {a,b} of the entry becomes a, then b. */
+/* Replaces the first {a,b} of the entry by a, then by b. */
 static int add_swept(struct variants *vs, char *entry, struct error *err)
 {
 	char *open = strchr(entry, '{'), *close = open ? strchr(open, '}') : NULL, *s, *one;
@@ -210,8 +210,8 @@ static int add_all(struct variants *vs, struct error *err)
 }
 
 /*
- * The length of the entry at s, to its comma or the end; 0 when brackets do not
- * match, or something follows them.
+ * Returns the length of the entry at s, to its comma or the end; 0 if brackets do not match, or
+ * something follows them.
  */
 static size_t entry_length(const char *s)
 {

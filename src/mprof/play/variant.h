@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * variant.h - an allocator with its settings, on which a playback is played.
+ * variant.h - an allocator with its settings, on which a file is played.
  *
  * A list is written
  *
@@ -8,9 +8,9 @@
  *	entry    all | [LABEL=]NAME|PATH[SETTINGS]
  *	SETTINGS "[" VARIABLE=VALUE [blank or ; VARIABLE=VALUE]... "]"
  *
- * NAME is one of run/library.h, `all` every one that is installed.  Commas
- * inside brackets belong to the value.  {a,b,c} in a value is a sweep: the entry
- * stands for one variant each; several sweeps multiply.
+ * NAME is one of run/library.h, `all` every one that is installed.  Commas inside brackets belong
+ * to the value. {a,b,c} in a value is a sweep: the entry becomes one variant for each value;
+ * several sweeps multiply.
  */
 #pragma once
 
@@ -24,10 +24,10 @@
 struct variant {
 	char *name; /* unique in its list: the label, or the entry as written without directories */
 	char *so;   /* absolute path to preload; "" is glibc */
-	char **env; /* "NAME=VALUE": set over what is inherited */
+	char **env; /* "NAME=VALUE", which overrides inherited variables */
 	size_t envs, env_room;
 	char *version; /* of the package, else the file's name with its version */
-	bool clear;    /* variables of allocators are not inherited */
+	bool clear;    /* do not inherit variables of allocators */
 };
 
 struct variants {
@@ -50,15 +50,15 @@ void variants_release(struct variants *vs);
 bool variant_is_setting(const char *variable);
 
 /*
- * The version of a shared object ("" for glibc): that of its Debian package, else the name of its
- * file.  free() it.
+ * Returns the version of a shared object ("" for glibc), which the caller frees: the version of its
+ * Debian package, else its file name.
  */
 char *variant_version(const char *so);
 
 /*
- * The environment of a playback on v: ours without what preloads or records, without settings of
- * allocators if v clears them, with v's settings and its allocator preloaded.  For
- * play_env_free().
+ * Returns the environment of a playback on v: ours without variables that preload or record,
+ * without settings of allocators if v clears them, with v's settings and its allocator preloaded.
+ * Free it with play_env_free().
  */
 char **play_env(const struct variant *v);
 void play_env_free(char **env);

@@ -2,8 +2,8 @@
 /*
  * variant_version.c - which version of an allocator is installed.
  *
- * dpkg's own files are read, as dpkg-query(1) does: info/PACKAGE[:ARCH].list
- * names a package's files, one a line; status has "Package:", then "Version:".
+ * Reads dpkg's own files, as dpkg-query(1) does: info/PACKAGE[:ARCH].list names a package's files,
+ * one a line; status has "Package:", then "Version:".
  */
 #include "variant.h"
 

@@ -90,7 +90,7 @@ static int compare_time(const void *a, const void *b, void *runs)
 	return (p > q) - (p < q);
 }
 
-/* The median of the relative spreads, including the control. */
+/* Returns the median of the relative spreads, including the control. */
 static double middle_spread(const struct runs *r)
 {
 	double *part = must_calloc(r->n + 1, sizeof(*part)), middle;
@@ -141,7 +141,7 @@ static uint64_t least_refused(const struct runs *r)
 	return least;
 }
 
-/* Of a row to be the reference. */
+/* Returns how suitable a row is as the reference. */
 static int claim(const struct variant *x, const char *used)
 {
 	return used && verdict_is_used(x, used) ? 2 : !strcmp(x->name, "glibc");

@@ -12,8 +12,8 @@
  * and programs agree that closely.
  *
  * Rows that failed are not compared, nor are those that refused more blocks than the row that
- * refused fewest: refused memory costs nothing.  A time that is not above the spread of the
- * runner's own is none, and then no times are compared.
+ * refused fewest: refused memory costs nothing.  If a time does not exceed the spread of the
+ * runner's own time, it was not measured, and no times are compared.
  */
 #pragma once
 
@@ -29,31 +29,32 @@
 struct verdict {
 	const struct runs *runs;
 	size_t reference; /* the row with which others are compared: the allocator that the program
-			     used, else glibc, else the first; n: none was played */
+			     used, else glibc, else the first; n if none was played */
 	bool timed;	  /* there are times */
 	bool quiet;	  /* ... and the control agrees with its variant */
-	bool few;	  /* ... but less than VERDICT_RUNS of each: then it is not quiet */
-	bool unmeasured;  /* ... but one is none: nor then */
-	bool small;	  /* below VERDICT_LEAST */
+	bool few;	  /* ... but fewer than VERDICT_RUNS of each, so not quiet */
+	bool unmeasured;  /* ... but one was not measured, so not quiet */
+	bool small;	  /* live bytes are below VERDICT_LEAST */
 	double control;	  /* relative difference between the control and its variant */
 	double spread;	  /* the median relative MAD of all variants */
 	uint64_t refused; /* blocks that every row refused, at least */
-	size_t *by_peak;  /* rows that compare, the best first */
+	size_t *by_peak;  /* rows that can be compared, the best first */
 	size_t *by_time;
-	size_t played; /* how many */
+	size_t played; /* how many rows were played */
 };
 
-/* used: the object whose malloc the program used, NULL: unknown.  For verdict_release(). */
+/* used: the object whose malloc the program used, NULL if unknown.  Release with
+ * verdict_release(). */
 void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes, const char *used);
 void verdict_release(struct verdict *v);
 
-/* The least significant difference of their times, ns a call. */
+/* Returns the least significant difference of their times, in ns a call. */
 double verdict_noise(const struct verdict *v, size_t a, size_t b);
-/* Was it played, and did it serve as many requests as others? */
+/* Was row i played, and did it serve as many requests as others? */
 bool verdict_fits(const struct verdict *v, size_t i);
 /* Does it have a time? */
 bool verdict_is_timed(const struct verdict *v, size_t i);
-/* Is it the allocator behind the malloc of this object? */
+/* Is it the allocator that has the malloc of this object? */
 bool verdict_is_used(const struct variant *x, const char *used);
 /* Do they differ? */
 bool verdict_by_time(const struct verdict *v, size_t a, size_t b);

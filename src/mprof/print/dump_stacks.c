@@ -9,7 +9,8 @@
 #include "json.h"
 #include "json_lines.h"
 
-/* A path without characters that could end a line, a field or a string; the caller frees it. */
+/* Returns a path without characters that could end a line, a field or a string; the caller frees
+ * it. */
 static char *clean(const char *path, bool json)
 {
 	const unsigned char *s = (const unsigned char *)path;

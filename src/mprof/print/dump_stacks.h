@@ -22,17 +22,17 @@
 
 struct dump_stacks {
 	const struct stacks *stacks;
-	char **path;   /* of each object, fit for a terminal or a JSON string */
+	char **path;   /* of each object, safe for a terminal or a JSON string */
 	uint8_t *told; /* one bit for each node */
 	uint32_t *chain;
 	size_t chain_room;
 	bool json;
 };
 
-/* stacks live longer than d. */
+/* stacks must outlive d. */
 void dump_stacks_start(struct dump_stacks *d, const struct stacks *stacks, bool json);
 void dump_stacks_end(struct dump_stacks *d);
-/* The lines for a node and its callers that were not printed yet. */
+/* Prints lines for a node and its callers, unless they were printed before. */
 void dump_stacks_tell(struct dump_stacks *d, struct line *l, uint32_t node);
-/* One line for each file. */
+/* Prints one line for each file. */
 void dump_stacks_files(const struct dump_stacks *d, struct line *l);

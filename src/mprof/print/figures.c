@@ -46,7 +46,7 @@ struct text figures_signed(enum profile_value value, int64_t n)
 	return n ? t : plain;
 }
 
-/* Whole characters of UTF-8. */
+/* Prints whole characters of UTF-8. */
 void figures_name(FILE *out, const char *s)
 {
 	size_t n = strlen(s), i;

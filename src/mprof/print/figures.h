@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * figures.h - values of profiles and lines of stacks, as text and as JSON, the
- * same wherever they are shown.
+ * figures.h - values of profiles and lines of stacks, as text and as JSON, the same in every
+ * answer.
  */
 #pragma once
 
@@ -13,27 +13,27 @@
 
 #define FIGURES_NAME 160 /* characters of a name that a line of text shows */
 
-/* In the value's unit: "31.4 MiB", "1,234", "2.31 s". */
+/* Returns text in the value's unit: "31.4 MiB", "1,234", "2.31 s". */
 struct text figures_text(enum profile_value value, uint64_t n);
 /* Says that figures are estimates, if they are. */
 void figures_estimate(const struct profile *p, FILE *out);
-/* "1.2 MiB to 1.9 MiB": the 95 % confidence interval of an estimate. */
+/* Returns the 95 % confidence interval of an estimate: "1.2 MiB to 1.9 MiB". */
 struct text figures_range(const struct site_values *v, enum profile_value value, uint64_t n);
-/* Of such an interval; its end is UINT64_MAX: unknown. */
+/* Returns the text of such an interval; an end of UINT64_MAX is unknown. */
 struct text figures_between(enum profile_value value, const struct estimate_range *range);
-/* With a sign: "+1.2 MiB", "-3". */
+/* Returns text with a sign: "+1.2 MiB", "-3". */
 struct text figures_signed(enum profile_value value, int64_t n);
 
-/* A name from a trace: cut at FIGURES_NAME, control characters shown as '?'. */
+/* Prints a name from a trace: cut at FIGURES_NAME, control characters shown as '?'. */
 void figures_name(FILE *out, const char *name);
 
-/* "parse (parser.c:120)", "parse (parser.c)" without with_line, "parse [libx.so]" without a
- * known file; names as above. */
+/* Prints "parse (parser.c:120)", "parse (parser.c)" without with_line, "parse [libx.so]" without
+ * a known file; names as above. */
 void figures_line(FILE *out, const struct sym_line *line, bool with_line);
-/* The same as a new string, which the caller frees. */
+/* Returns the same as a new string, which the caller frees. */
 char *figures_line_text(const struct sym_line *line, bool with_line);
 
-/* Fields of JSON (json/lines.def): line may be NULL; null where lines that are the same by `same`
- * may differ. */
+/* Adds fields of JSON (json/lines.def): line may be NULL; null where lines that `same` treats as
+ * equal may differ. */
 void line_fields(json *to, const struct sym_line *line, enum line_same same);
 void figures_fields(json *to, const uint64_t v[VALUE_COUNT]);

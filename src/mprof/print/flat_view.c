@@ -13,7 +13,7 @@
 #include "report.h"
 
 #define FIGURES_WIDE 19u /* columns before the text of a row */
-#define DEPTH	     24u /* lines of a path that are shown unless --depth says otherwise */
+#define DEPTH	     24u /* lines of a path that are shown without --depth */
 
 struct text flat_value(uint64_t n, enum profile_value value)
 {
@@ -86,7 +86,8 @@ static void print_line(const struct sym_line *line, size_t times, const struct s
 	free(what);
 }
 
-/* The allocating line first, then what it called; a line that calls itself is shown once. */
+/* Prints the allocating line first, then the calls inside it; a line that calls itself is shown
+ * once. */
 static void print_path(struct view_request *r, const struct profile_path *path,
 		       const struct sym_line *through, FILE *out)
 {
@@ -110,7 +111,7 @@ static void print_path(struct view_request *r, const struct profile_path *path,
 		fputs("        ... and unknown callers\n", out);
 }
 
-/* The heading above row i, if it differs from that of the last row. */
+/* Prints the heading above row i, if it differs from the last row's. */
 static void print_heading(const struct flat_view *f, const struct view_request *r, size_t i,
 			  FILE *out)
 {
@@ -123,7 +124,7 @@ static void print_heading(const struct flat_view *f, const struct view_request *
 	}
 }
 
-/* The rest of a row's first line. */
+/* Prints the rest of a row's first line. */
 static void print_about(const struct flat_view *f, const struct view_request *r,
 			const struct profile_group *g, FILE *out)
 {
@@ -172,7 +173,7 @@ static void print_stacks(const struct flat_view *f, struct view_request *r, size
 
 /* ---- tables ---- */
 
-/* The name of a row of a table: a new string. */
+/* Returns the name of a row of a table, a new string. */
 static char *name_of(const struct profile *p, const struct profile_group *g)
 {
 	const struct sym_line *line = g->line;

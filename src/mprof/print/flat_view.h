@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * flat_view.h - views that are a list: groups of sites by falling value, each
- * with its share and what else the view says of it.
+ * flat_view.h - views that are a list: groups of sites by falling value, each with its share and
+ * further facts of the view.
  *
  * By stack a row is a paragraph: figures, then the path, innermost line first.
  * Else it is a line of a table.  In JSON every row has all figures.
@@ -12,12 +12,12 @@
 #include "views.h"
 
 struct flat_view {
-	const char *nothing; /* the answer when no row has the value */
-	/* What rows from here on have in common, printed when it changes; may be or give NULL. */
+	const char *nothing; /* the answer if no row has the value */
+	/* Returns a heading for rows, printed when it changes; may be NULL or return NULL. */
 	const char *(*heading)(const struct view_request *r, const struct profile_group *g);
-	/* One more sentence about a row; may be NULL. */
+	/* Returns one more sentence about a row; may be NULL. */
 	struct long_text (*about)(const struct view_request *r, const struct profile_group *g);
-	/* The column of a table with the same, short; title begins with < or >. */
+	/* The column of a table with the same fact, short; title begins with < or >. */
 	const char *title;
 	struct text (*cell)(const struct view_request *r, const struct profile_group *g);
 };
@@ -25,22 +25,22 @@ struct flat_view {
 /* Sorts, unless the view has, and prints the rows that have a value. */
 void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out);
 
-/* Members "total", of all that passes the filters, and how many rows there are. */
+/* Adds members "total", of all that passes the filters, and the number of rows. */
 void flat_view_json(struct view_request *r, json *o);
 json *flat_view_json_row(struct view_request *r, size_t i);
 size_t flat_view_json_rows(const struct view_request *r);
 
-/* What the view_ops of such a view have in common. */
+/* The members that view_ops of such views share. */
 #define FLAT_VIEW_JSON                                                        \
 	.rows = true, .json = flat_view_json, .json_row = flat_view_json_row, \
 	.json_rows = flat_view_json_rows
 
-/* Rows that have a value, and that --top lets through. */
+/* Returns the rows that have a value, limited by --top. */
 size_t flat_view_rows(const struct view_request *r, size_t *more);
 
-/* A figure with its unit: "1.5 MiB", "3 calls", "20 ms". */
+/* Returns a figure with its unit: "1.5 MiB", "3 calls", "20 ms". */
 struct text flat_value(uint64_t n, enum profile_value value);
-/* "3.1 s after the start" of ns since then. */
+/* Returns "3.1 s after the start" for ns since then. */
 struct text flat_moment(int64_t ns);
-/* All figures of sites (json/flat.def). */
+/* Adds all figures of sites (json/flat.def). */
 void values_fields(json *to, const struct profile *p, const struct site_values *v);

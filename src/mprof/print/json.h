@@ -19,26 +19,26 @@
 
 typedef struct json_object json;
 
-/* A new string, the caller's. */
+/* Returns a new string, which the caller owns. */
 json *json_string(const char *s);
-/* The same of a string that it frees. */
+/* The same for a string that it frees. */
 json *json_take(char *s);
 /*
- * Onto a stream, without json-c, for what is written a piece at a time: a string in quotes; members
- * of an object after its first one.
+ * Write to a stream without json-c, for output in pieces: a string in quotes; members of an object
+ * after its first one.
  */
 void json_put(FILE *out, const char *s);
 void json_put_s(FILE *out, const char *name, const char *s);
 void json_put_n(FILE *out, const char *name, uint64_t n);
-/* As JSON, by json-c's flags; o's.  NULL ends the program: memory ran out. */
+/* Returns o as JSON, by json-c's flags; o owns it.  A NULL o ends the program: memory ran out. */
 const char *json_text(json *o, int flags);
-/* Prints o, indented, as a command's answer, and releases it; NULL ends the program: memory ran out
- * (../util/memory.h). */
+/* Prints o, indented, as a command's answer, and releases it.  A NULL o ends the program: memory
+ * ran out (../util/memory.h). */
 void json_print(FILE *out, json *o);
 
 /*
- * Sets a member of o, or for "group.name" of its member "group", which is made if necessary.  NULL:
- * null.
+ * Sets a member of o, or for "group.name" of its member "group", which is made if necessary.  A
+ * NULL v is null.
  */
 void add(json *o, const char *name, json *v);
 

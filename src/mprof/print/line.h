@@ -2,9 +2,8 @@
 /*
  * line.h - a buffer that lines are put into and written from in large pieces.
  *
- * line_room() must be called before each line; a line is shorter than
- * LINE_MAX_BYTES.  Strings from a trace are never put in: only numbers and
- * our own words.
+ * line_room() must be called before each line; a line is shorter than LINE_MAX_BYTES.  Never put
+ * strings from a trace into it: only numbers and our own words.
  */
 #pragma once
 
@@ -28,7 +27,7 @@ static inline void line_init(struct line *l, FILE *out)
 	l->at = l->buffer;
 }
 
-/* False if the file accepts no more. */
+/* Returns false if the file accepts no more. */
 static inline bool line_flush(struct line *l)
 {
 	size_t n = (size_t)(l->at - l->buffer);
@@ -74,7 +73,7 @@ static inline void line_hex(struct line *l, uint64_t n)
 		*l->at++ = "0123456789abcdef"[n >> shift & 15];
 }
 
-/* ns as seconds with nine decimals. */
+/* Puts ns as seconds with nine decimals. */
 static inline void line_seconds(struct line *l, int64_t ns)
 {
 	uint64_t abs = ns < 0 ? -(uint64_t)ns : (uint64_t)ns, rest = abs % 1000000000u;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The most backticks in a row: the delimiters must be longer. */
+/* Counts the most backticks in a row: the delimiters must be longer. */
 static int longest_run(const char *s)
 {
 	int now = 0, most = 0;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* As code, so that no part of a C++ name is taken for markup. */
+/* Writes code, so that no part of a C++ name is taken for markup. */
 void markdown_code(FILE *out, const char *s);
-/* As text, with the special characters of Markdown and HTML escaped. */
+/* Writes text, with the special characters of Markdown and HTML escaped. */
 void markdown_text(FILE *out, const char *s);

@@ -116,7 +116,7 @@ static size_t word_end(const char *s, size_t at, bool quotes)
 	return at;
 }
 
-/* The end of the word at `at`, with the unit of a number. */
+/* Returns the end of the word at `at`, with the unit of a number. */
 static size_t whole_end(const char *s, size_t at, bool command)
 {
 	const size_t end = word_end(s, at, command);

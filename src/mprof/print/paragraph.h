@@ -28,7 +28,7 @@ struct paragraph_form {
 	const char *first; /* before the first line */
 	unsigned indent;   /* blanks before each later line */
 	unsigned width;
-	bool command; /* for a shell: nothing is elided, and lines end with " \\" */
+	bool command; /* a shell command: nothing is elided, and lines end with " \\" */
 };
 
 void paragraph_add(struct paragraph *p, const char *format, ...)
@@ -37,6 +37,6 @@ void paragraph_add_styled(struct paragraph *p, enum style style, const char *for
     __attribute__((format(printf, 3, 4)));
 /* Prints these words in this style where they first occur. */
 void paragraph_mark(struct paragraph *p, const char *words, enum style style);
-/* Prints its lines, each with a line end; returns their number.  out NULL: only counts. */
+/* Prints its lines, each with a line end; returns their number.  out NULL = only counts. */
 size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *form, FILE *out);
 void paragraph_release(struct paragraph *p);

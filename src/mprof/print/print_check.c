@@ -27,7 +27,7 @@ char *check_name(const struct check *k)
 	}
 }
 
-/* Two figures that would look equal are printed to the byte. */
+/* Prints to the byte two figures that would look equal. */
 static void put_figures(const struct check *k, FILE *out)
 {
 	struct text found = figures_text(k->value, k->found),

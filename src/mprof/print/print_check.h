@@ -12,14 +12,14 @@
 
 struct check_print {
 	const char *name[DIFF_SIDES]; /* of the baseline (or NULL) and of the trace */
-	bool all;		      /* what passed too */
+	bool all;		      /* also what passed */
 };
 
 void check_text(const struct checks *c, const struct check_print *o, FILE *out);
 void check_markdown(const struct checks *c, const struct check_print *o, FILE *out);
 /* For Jenkins, GitLab and GitHub Actions. */
 void check_junit(const struct checks *c, const struct check_print *o, FILE *out);
-/* A new object, the caller's. */
+/* Returns a new object, which the caller owns. */
 json *check_json(const struct checks *c, const struct check_print *o);
 
 /* ---- shared by them: new strings, the caller's ---- */
@@ -27,5 +27,5 @@ json *check_json(const struct checks *c, const struct check_print *o);
 char *check_name(const struct check *k); /* max-peak, max-calls parse_*, baseline peak */
 char *check_sentence(const struct check *k, const struct check_print *o); /* what was found */
 #define CHECK_LEAKS 20 /* new leaks that are listed */
-/* One of the new leaks: "+4.0 KiB  parse (x.c:7) < main". */
+/* Returns one of the new leaks: "+4.0 KiB  parse (x.c:7) < main". */
 char *check_leak(const struct checks *c, size_t i);

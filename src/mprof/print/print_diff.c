@@ -88,7 +88,7 @@ void diff_put_counts(FILE *out, const struct diff *d)
 		fputs("nothing", out);
 }
 
-/* "+3.2 %"; "new", "gone" from or to nothing; "=". */
+/* Returns "+3.2 %"; "new" or "gone" from or to nothing; "=". */
 static struct text diff_percent(uint64_t before, uint64_t after)
 {
 	double p = before ? 100 * ((double)after - (double)before) / (double)before : 0;
@@ -161,7 +161,7 @@ static void put_row(const struct diff *d, const struct diff_group *g, FILE *out)
 
 /* ---- the verdict ---- */
 
-/* The group that contributed most to the change of the total. */
+/* Returns the group that contributed most to the change of the total. */
 static const struct diff_group *cause_of(const struct diff *d, enum profile_value v, bool rose)
 {
 	const struct diff_group *cause = NULL;
@@ -196,7 +196,7 @@ static void put_cause(const struct diff *d, enum profile_value v, bool rose, uin
 	free(where);
 }
 
-/* "rose 20 %", "fell to 0"; false: less than a hundredth. */
+/* Puts "rose 20 %", "fell to 0"; false for less than a hundredth. */
 static bool put_move(const char *name, enum profile_value v, uint64_t before, uint64_t after,
 		     struct paragraph *p)
 {
@@ -216,7 +216,7 @@ static bool put_move(const char *name, enum profile_value v, uint64_t before, ui
 	return true;
 }
 
-/* One sentence: what changed, and where most of the change is. */
+/* Puts one sentence: what changed, and where most of the change is. */
 static void put_verdict(const struct diff *d, FILE *out)
 {
 	static const struct {

@@ -19,22 +19,22 @@ struct diff_print {
 
 void diff_text(const struct diff *d, const struct diff_print *o, FILE *out);
 void diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out);
-/* A new object, the caller's. */
+/* Returns a new object, which the caller owns. */
 json *diff_json(const struct diff *d, const struct diff_print *o);
 
 /* ---- shared by them ---- */
 
-/* "added", "grown" ... */
+/* Returns "added", "grown" ... */
 const char *diff_change_name(enum diff_change change);
 const char *diff_by_name(enum diff_by by);
-/* "1.8 MiB to 2.2 MiB", the range of a row's figure; "exact". */
+/* Returns the range of a row's figure: "1.8 MiB to 2.2 MiB" or "exact". */
 struct text diff_range_text(const struct diff *d, const struct diff_group *g, enum diff_side side);
-/* What a row stands for: a function, "f < caller < ...", a module. */
+/* Puts the name of a row: a function, "f < caller < ...", a module. */
 void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g);
-/* Rows to show: those that changed, at most DIFF_ROWS, or all. */
+/* Returns the rows to show: those that changed, at most DIFF_ROWS, or all. */
 size_t diff_rows(const struct diff *d, const struct diff_print *o);
-/* "2 grown, 1 added; 3 within the error; 14 the same" */
+/* Puts "2 grown, 1 added; 3 within the error; 14 the same". */
 void diff_put_counts(FILE *out, const struct diff *d);
-/* How the total of a value moved, in percent; of estimates also whether that is within their error.
- */
+/* Returns how the total of a value changed, in percent; for estimates also whether that is
+ * within their error. */
 struct text diff_move(const struct diff *d, enum profile_value v);

@@ -2,8 +2,7 @@
 /*
  * print_dump.c - the printer of single events.
  *
- * What a function's line shows is a row of a table: its arguments in order,
- * each with the place in struct event where it is found.
+ * A table has a row for each function: its arguments in order, each with its place in struct event.
  */
 #include "print_dump.h"
 
@@ -27,9 +26,9 @@ enum source {
 	FROM_ARG_SIGNED,
 	FROM_ARG_IF,  /* event.arg unless it is 0 */
 	FROM_SIZE_IF, /* event.size unless it is 0 */
-	FROM_COUNT,   /* of event_factors() */
-	FROM_ELEMENT, /* the other one */
-	FROM_OLD,     /* the block that realloc was given, hexadecimal */
+	FROM_COUNT,   /* elements, from event_factors() */
+	FROM_ELEMENT, /* bytes of one element */
+	FROM_OLD,     /* the block passed to realloc, hexadecimal */
 	FROM_USABLE_HEX,
 	FROM_PROT,
 	FROM_FLAGS,
@@ -43,7 +42,7 @@ struct field {
 };
 #define FIELDS 7 /* the most, and one that ends them */
 
-/* For functions outside the malloc family. */
+/* The fields of functions outside the malloc family. */
 static const struct field of_maps[MPROF_FN_MAX][FIELDS] = {
 	[MPROF_FN_MMAP] = { { "length", FROM_SIZE },
 			    { "prot", FROM_PROT },
@@ -69,7 +68,7 @@ static const struct {
 #include <mprof/functions.def>
 };
 
-/* The fields of a line, by function; from learn_shapes(). */
+/* The fields of a line, by function; filled by learn_shapes(). */
 static struct field shapes[MPROF_FN_MAX][FIELDS];
 
 static const char *const marks[] = {
@@ -96,11 +95,11 @@ struct dump {
 	uint64_t page_size;
 	int32_t *pid; /* by process number */
 	size_t pids;
-	struct old *old; /* by thread number: the block that realloc was given */
+	struct old *old; /* by thread number: the block passed to realloc */
 	size_t olds;
-	uint64_t number; /* of the event */
+	uint64_t number; /* number of the event */
 	uint64_t written;
-	bool stopped, met_thread; /* before the end, by --to; the thread that is wanted */
+	bool stopped, met_thread; /* --to ended it before the end; the wanted thread was seen */
 	struct dump_stacks stacks;
 	struct event event[DUMP_BATCH];
 };
@@ -180,7 +179,7 @@ static void remember_old(struct dump *d, uint32_t thread, struct old old)
 	d->old[thread] = old;
 }
 
-/* A realloc without a first half was passed NULL. */
+/* A realloc without a first half got NULL. */
 static struct old recall_old(struct dump *d, uint32_t thread)
 {
 	struct old old = { 0 };
@@ -197,7 +196,7 @@ static bool frees_block(const struct event *e)
 	return shapes[e->fn][0].from == FROM_ADDR && e->fn < MPROF_FN_MMAP;
 }
 
-/* event.usable of the block that a call freed; 0: unknown. */
+/* Returns event.usable of the block that a call freed; 0 if unknown. */
 static uint64_t touched_by(const struct event *e, const struct old *old)
 {
 	return e->kind == EVENT_REALLOC_END ? old->touched : frees_block(e) ? e->usable : 0;
@@ -416,7 +415,7 @@ static const struct style {
 	{ json_who, json_call, json_mark },
 };
 
-/* false: enough. */
+/* Returns false if that was enough. */
 static bool dump_event(struct dump *d, const struct style *style, const struct event *e)
 {
 	int64_t ns = trace_ns(d->trace, e->ticks);
@@ -478,7 +477,7 @@ static bool has_process(const struct dump *d, uint32_t number, int32_t pid)
 	return false;
 }
 
-/* Nothing was written: does the trace have the requested process and thread? */
+/* Called if nothing was written: does the trace have the requested process and thread? */
 static int nothing(const struct dump *d, struct error *err)
 {
 	const struct dump_filter *f = d->filter;

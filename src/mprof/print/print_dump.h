@@ -28,20 +28,20 @@
 #include "../trace/trace.h"
 
 struct dump_filter {
-	uint32_t process, thread; /* number, 0: all */
-	int32_t pid;		  /* 0: all */
-	uint32_t functions;	  /* one bit for each enum mprof_fn; 0: all */
-	int64_t from_ns, to_ns;	  /* since the run's start; to is not included */
+	uint32_t process, thread; /* number; 0 = all */
+	int32_t pid;		  /* 0 = all */
+	uint32_t functions;	  /* one bit for each enum mprof_fn; 0 = all */
+	int64_t from_ns, to_ns;	  /* since the run's start; `to` is excluded */
 	bool marks;
 	bool numbers;
-	bool stacks; /* @NODE behind each call, and what the nodes are: dump_stacks.h */
-	bool files;  /* the loaded files first */
+	bool stacks; /* @NODE after each call, and definitions of nodes: dump_stacks.h */
+	bool files;  /* print the loaded files first */
 };
 
 /*
- * Writes all events that pass the filter to out.  Stops early, without an
- * error, when out fails: the caller's last flush says so.  0; 1 with err when no
- * call passed; -EINVAL if the trace does not have the process or thread; -ENOMEM.
+ * Writes all events that pass the filter to out.  Stops early, without an error, when out fails:
+ * the caller's last flush says so. 0; 1 with err if no call passed; -EINVAL if the trace does not
+ * have the process or thread; -ENOMEM.
  */
 int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FILE *out,
 	       struct error *err);

@@ -11,7 +11,7 @@
 #include "../util/alloc.h"
 #include "figures.h"
 
-#define DEPTH 8u /* lines of a stack unless --depth says otherwise */
+#define DEPTH 8u /* lines of a stack without --depth */
 
 const char *errors_word(const struct mprof_misuse *m)
 {

@@ -27,13 +27,14 @@ struct errors {
 /* p: made, or profile_names(); must outlive e.  Never fails. */
 void errors_find(struct errors *e, struct profile *p);
 void errors_release(struct errors *e);
-/* "heap overrun: 3 bytes after the 24-byte block allocated by grow (mt.c:12)"; the caller's. */
+/* Returns "heap overrun: 3 bytes after the 24-byte block allocated by grow (mt.c:12)", which the
+ * caller frees. */
 char *errors_title(const struct errors *e, const struct trace_misuse *u);
-/* Of m: "overrun", the word of JSON. */
+/* Returns the word for JSON: "overrun". */
 const char *errors_word(const struct mprof_misuse *m);
-/* "malloc", of enum mprof_fn. */
+/* Returns the name for an enum mprof_fn: "malloc". */
 const char *errors_function(unsigned fn);
-/* most, depth: 0 is all. */
+/* most, depth: 0 = all. */
 void errors_text(const struct errors *e, size_t most, unsigned depth, FILE *out);
-/* "Guard checked 1,234 blocks and found 2 errors." */
+/* Prints "Guard checked 1,234 blocks and found 2 errors." */
 void errors_summary(const struct errors *e, FILE *out);

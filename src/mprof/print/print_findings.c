@@ -12,7 +12,7 @@
 #include "json_rows.h"
 #include "shell.h"
 
-#define OTHER_MOST 34u /* columns of a name beside the subject's, where names are short */
+#define OTHER_MOST 34u /* columns of another function's name, if names are short */
 
 static const char *const kind_names[FINDING_KINDS] = {
 #define FINDING(id, name, ...) [FINDING_##id] = name,
@@ -47,7 +47,7 @@ static struct text amount(const struct finding *f, uint64_t n)
 	return unit[f->kind].BYTES ? format_bytes(n) : format_count(n);
 }
 
-/* A function, with its line if it is the subject; most: columns of its name, 0: any. */
+/* Puts a function, with its line if it is the subject; most: columns of its name, 0 = any. */
 static void put_function(const struct sym_line *line, size_t most, bool with_line, FILE *out)
 {
 	struct sym_line shorter = *line;
@@ -59,7 +59,7 @@ static void put_function(const struct sym_line *line, size_t most, bool with_lin
 	free(name);
 }
 
-/* A function beside the subject: common parts are printed only once. */
+/* Puts another function than the subject: common parts are printed only once. */
 static void put_other(const struct finding *f, const struct sym_line *line, size_t most,
 		      bool with_line, FILE *out)
 {
@@ -70,7 +70,7 @@ static void put_other(const struct finding *f, const struct sym_line *line, size
 	put_function(&plain, most ? OTHER_MOST : 0, with_line, out);
 }
 
-/* The function, and the line of it that has the figure, or most of it. */
+/* Puts the function, and its line that has the figure, or most of it. */
 static void put_who(const struct finding *f, size_t most, FILE *out)
 {
 	put_function(f->line, most, f->lines == 1, out);
@@ -105,7 +105,7 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 			format_bytes(f->untouched).s);
 }
 
-/* "5 of 7 ", "all 7 ", "the only " */
+/* Puts "5 of 7 ", "all 7 ", "the only ". */
 static void put_part(uint64_t part, uint64_t all, FILE *out)
 {
 	if (part < all)
@@ -236,7 +236,7 @@ void findings_sentence(const struct finding *f, size_t most, FILE *out)
 
 /* ---- the command ---- */
 
-/* A function's name as a glob that matches just it; the caller's to free. */
+/* Returns a function's name as a glob that matches only it, which the caller frees. */
 static char *as_glob(const char *name)
 {
 	char *glob = must_malloc(2 * strlen(name) + 1), *to = glob;
@@ -306,7 +306,7 @@ bool findings_proposes(const struct finding *f)
 	return finding_proposal(f).change != PROPOSES_NOTHING;
 }
 
-/* "read:29", or "stack:17" where no line is known. */
+/* Returns "read:29", or "stack:17" if no line is known. */
 static char *rule_of(const struct finding *f, const struct finding_proposal *p)
 {
 	char *glob, *rule;
@@ -315,7 +315,7 @@ static char *rule_of(const struct finding *f, const struct finding_proposal *p)
 		return must_printf("stack:%" PRIu32 "%s", f->at_stack.stack,
 				   change[p->change].more);
 	glob = as_glob(f->line->function);
-	/* A function of this name is no number of a stack. */
+	/* Distinguishes a function of this name from the number of a stack. */
 	rule = must_printf("%s%s:%" PRIu32 "%s", strcmp(glob, "stack") ? "" : "\\", glob,
 			   f->line->line, change[p->change].more);
 	free(glob);

@@ -15,48 +15,49 @@
 #include "../profile/stack_findings.h"
 #include "json.h"
 
-/* most: columns of the name of a function, 0: any. */
+/* most: columns of a function's name, 0 = any. */
 void findings_sentence(const struct finding *f, size_t most, FILE *out);
 /*
- * A short form after "It also", for a function that was already named. False: the kind has no such
- * form.
+ * Prints a short form after "It also", for a function that was already named.  False if the kind
+ * has no such form.
  */
 bool findings_brief(const struct finding *f, FILE *out);
-/* As it can be typed in a shell, the trace's path included; a name of more than `most` letters,
- * unless that is 0, with a * in its middle. */
+/* Prints a command as it can be typed in a shell, with the trace's path; a name of more than
+ * `most` letters, unless that is 0, has a * in its middle. */
 void findings_command(const struct finding *f, const char *trace, size_t most, FILE *out);
 /*
- * Prints the command that plays the proposed change, as above. False: it proposes none that mprof
- * replay can play.
+ * Prints the command that plays the proposed change, as above.  False if it proposes none that
+ * mprof replay can play.
  */
 bool findings_proposes(const struct finding *f);
 void findings_proof(const struct finding *f, const struct analysis *a, FILE *out);
-/* What that command shows: "what it would save if ...", without a full stop. */
+/* Prints what that command shows: "what it would save if ...", without a full stop. */
 void findings_what_if(const struct finding *f, FILE *out);
-/* A new array, the caller's; empty without findings. */
+/* Returns a new array, which the caller owns; empty without findings. */
 json *findings_json(const struct analysis *a);
 
-/* What run-time libraries keep (json/findings.def). */
+/* Adds memory that run-time libraries keep (json/findings.def). */
 void kept_fields(json *to, const struct kept *k);
 
-/* Memory that was not allocated through malloc: one sentence, or nothing without such memory. */
+/* Prints a sentence about memory that was not allocated through malloc; nothing without such
+ * memory. */
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
-/* NULL without such memory. */
+/* Returns NULL without such memory. */
 json *outside_json(const struct analysis *a, const struct outside *o);
 
-/* Freed memory that stays resident: two sentences, or nothing without a finding. */
+/* Prints two sentences about freed memory that stays resident; nothing without a finding. */
 void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out);
-/* The command that shows which allocators keep less. */
+/* Prints the command that shows which allocators keep less. */
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out);
-/* NULL without a finding. */
+/* Returns NULL without a finding. */
 json *retained_json(const struct analysis *a, const struct retained *f);
 
-/* The stacks of threads: `which` is less than STACK_FINDINGS. */
+/* Findings about the stacks of threads: `which` is less than STACK_FINDINGS. */
 #define STACK_FINDINGS 3u
-/* Whether there is something to say. */
+/* Is there such a finding? */
 bool stack_finding_is(const struct stack_findings *s, size_t which);
 void stack_finding_sentence(const struct analysis *a, const struct stack_findings *s, size_t which,
 			    FILE *out);
-/* The command that shows more, without the file. */
+/* Returns the command that shows more, without the file. */
 const char *stack_finding_command(size_t which);
 json *stack_finding_json(const struct analysis *a, const struct stack_findings *s, size_t which);

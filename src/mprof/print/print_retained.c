@@ -15,7 +15,7 @@ static uint64_t freed_of(const struct retained *f)
 	return f->beside + f->whole;
 }
 
-/* A part below an eighth of the other is not worth words. */
+/* Names a part only if it is at least an eighth of the other. */
 static void put_where(const struct retained *f, FILE *out)
 {
 	const bool beside = f->beside >= f->whole / 8, whole = f->whole >= f->beside / 8;

@@ -13,7 +13,7 @@
 #include "../util/styled.h"
 #include "../util/terminal.h"
 
-#define NAME_LEAST   16u /* columns that a name keeps */
+#define NAME_LEAST   16u /* least columns of a name */
 #define LAST_LEAST   28u /* least width of the last column; otherwise it continues below */
 #define BAR_LEAST    8u
 #define GAP	     2u
@@ -68,7 +68,8 @@ static bool is_name(const struct table *t, size_t column)
 
 /* ---- titles, in as many lines as narrow columns need ---- */
 
-/* Bytes of the words of s that fit into width, at least one; *rest: where the next begins. */
+/* Returns the bytes of the words of s that fit into width, at least one; *rest: where the next
+ * begins. */
 static size_t title_line(const char *s, size_t width, const char **rest)
 {
 	size_t n = strcspn(s, " "), more;
@@ -108,10 +109,10 @@ static size_t longest_word(const char *s)
 /* ---- widths ---- */
 
 struct widths {
-	size_t now[TABLE_COLUMNS];  /* of each column */
-	size_t wide[TABLE_COLUMNS]; /* that its cells would need */
+	size_t now[TABLE_COLUMNS];  /* the width of each column */
+	size_t wide[TABLE_COLUMNS]; /* the width that its cells need */
 	size_t columns;
-	bool below; /* the last column has a line of its own */
+	bool below; /* the last column is on a separate line */
 };
 
 static size_t line_width(const struct widths *w)
@@ -123,7 +124,7 @@ static size_t line_width(const struct widths *w)
 	return all;
 }
 
-/* The widest column that may become narrower, down to least[]; false: none may. */
+/* Narrows the widest column, down to least[]; false if none may become narrower. */
 static bool shrink_widest(struct widths *w, const size_t *least)
 {
 	size_t widest = w->columns, i;
@@ -137,7 +138,7 @@ static bool shrink_widest(struct widths *w, const size_t *least)
 	return true;
 }
 
-/* A last column of names that would be hard to read has a line of its own. */
+/* Puts a last column of names that would be hard to read on a separate line. */
 static void put_below(const struct table *t, struct widths *w, const size_t *full, size_t most)
 {
 	const size_t last = w->columns - 1;
@@ -180,7 +181,7 @@ static void narrow(const struct table *t, struct widths *w, size_t most)
 
 /* ---- cells ---- */
 
-/* A column that was narrowed may be narrower than s. */
+/* Puts a name; its column may be narrower. */
 static void put_name(FILE *out, const char *s, size_t width)
 {
 	char *name = width_of(s) > width ? must_malloc(strlen(s) + 4) : NULL;
@@ -191,7 +192,7 @@ static void put_name(FILE *out, const char *s, size_t width)
 	free(name);
 }
 
-/* As much of a bar as fits into its column; returns its columns. */
+/* Puts as much of a bar as fits into its column; returns its columns. */
 static size_t put_bar(FILE *out, const char *s, size_t width, size_t full)
 {
 	const size_t wide = width_of(s);
@@ -301,7 +302,7 @@ static void put_row(FILE *out, const struct table *t, const struct widths *w, co
 	fputc('\n', out);
 }
 
-/* The last column, on a line of its own. */
+/* Puts the last column on a separate line. */
 static void put_last(FILE *out, const struct table *t, const struct widths *w, const char *s)
 {
 	if (!s[strspn(s, " ")])

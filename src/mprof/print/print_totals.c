@@ -19,7 +19,8 @@
 
 /* ---- text ---- */
 
-/* Processes that were killed, or still run, might have freed it. */
+/* Names memory that was not freed: processes that were killed, or still run, might have freed
+ * it. */
 static const char *left_name(const struct print_totals *t)
 {
 	return tree_interrupted(&t->a->tree) ? "Live at the end" : "Never freed";
@@ -45,7 +46,7 @@ static void print_estimates(const struct print_totals *t, FILE *out)
 	fputs("  An estimated peak is too high on average.\n", out);
 }
 
-/* The mappings of the program itself. */
+/* Prints the mappings of the program itself. */
 static void print_maps(const struct print_totals *t, FILE *out)
 {
 	const struct site_values *v = &t->p->total;
@@ -203,7 +204,7 @@ static void print_outlier(const struct rank_totals *r, FILE *out)
 		times < 1 ? 2 : 1, times, format_bytes(r->median_peak).s);
 }
 
-/* The order of ranks: those far from the median come first. */
+/* Is a rank shown?  Those far from the median come first. */
 static bool is_shown(const struct rank_totals *r, const struct rank_total *x,
 		     const struct report_options *o)
 {
@@ -259,7 +260,7 @@ static void print_more(const struct print_totals *t, FILE *out)
 
 /* ---- the course of time ---- */
 
-/* Several steps as one. */
+/* Joins several steps. */
 static struct course_step joined(const struct course_step *s, size_t n)
 {
 	struct course_step all = s[0];
@@ -283,7 +284,7 @@ static struct course_step joined(const struct course_step *s, size_t n)
 	return all;
 }
 
-/* A rate, or nothing if it is unknown. */
+/* Adds a rate, or nothing if it is unknown. */
 static void rate_cell(struct table *table, uint64_t n, const struct course_step *s, bool bytes)
 {
 	const double seconds = (double)(s->to_ns - s->from_ns) / 1e9;
@@ -342,7 +343,7 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 
 /* ---- as findings ---- */
 
-/* The functions with most of a figure, and the command that shows them. */
+/* Prints the functions with most of a figure, and the command that shows them. */
 static void tell_first(const struct print_totals *t, enum profile_value value, const char *of,
 		       const char *view, FILE *out)
 {

@@ -13,15 +13,15 @@
 #include "report.h"
 
 struct print_totals {
-	const struct analysis *a; /* of the same file: what ran, what is missing */
+	const struct analysis *a; /* of the same file: the processes, and what is missing */
 	struct profile *p;	  /* by function */
 	const struct site_lanes *lanes;
 	const struct rank_totals *ranks;
 	const struct course *course; /* of the process with the highest peak */
-	bool beside;		     /* of a trace, whose calls are beside these totals */
+	bool beside;		     /* beside the calls of a trace */
 };
 
-/* For a page: titles, and below them lines of two blanks and a sentence each. */
+/* For a page: prints titles, and below them lines of two blanks and a sentence each. */
 void totals_findings(const struct print_totals *t, FILE *out);
 json *totals_json_object(const struct print_totals *t);
 void totals_text(const struct print_totals *t, const struct report_options *o, FILE *out);

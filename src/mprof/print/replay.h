@@ -13,7 +13,7 @@
 #include "json.h"
 #include "replay_memory.h"
 
-/* The strings are the list's. */
+/* The list owns the strings. */
 struct sentences {
 	char **line;
 	size_t n, room;
@@ -26,13 +26,13 @@ struct replay_answer {
 	const char *path; /* as it was given */
 	const struct runs_plan *plan;
 	const struct runs *runs;
-	/* Path of the allocator of the program; NULL: unknown. */
+	/* Path of the program's allocator; NULL if unknown. */
 	const char *recorded_under;
 	struct verdict verdict;
 	char **inherited; /* settings of allocators that the runs inherited */
 	size_t inherited_n;
-	struct replay_memory heaps; /* where blocks were placed; memories NULL: not analysed */
-	/* For each of the runs' rows; NULL: the same, or that row failed. */
+	struct replay_memory heaps; /* where blocks were placed; memories is NULL if not analysed */
+	/* For each of the runs' rows; NULL = all the same, or that row failed. */
 	const struct memories_row **heap;
 };
 
@@ -40,21 +40,22 @@ void replay_what(const struct replay_answer *a, struct sentences *w);	 /* what w
 void replay_verdict(const struct replay_answer *a, struct sentences *w); /* what came out */
 void replay_how(const struct replay_answer *a, struct sentences *w); /* how reliable figures are */
 
-/* By what factor the replay was faster than the program; 0: unknown. */
+/* Returns the factor by which the replay was faster than the program; 0 if unknown. */
 double replay_speed_up(const struct replay_answer *a);
-/* Bytes still resident at the end of the wait after all blocks were freed. */
+/* Returns the bytes still resident at the end of the wait after all blocks were freed. */
 uint64_t replay_kept(const struct replay_answer *a, const struct runs_row *row);
-/* Length of that wait, in ms; 0: nothing was freed, or there was no wait. */
+/* Returns the length of that wait, in ms; 0 if nothing was freed, or there was no wait. */
 unsigned replay_waited(const struct replay_answer *a);
-/* Latency of all kinds of calls of a row: 500, 990, 999 or 1000 permille. */
+/* Returns the latency of all kinds of calls of a row: 500, 990, 999 or 1000 permille. */
 double replay_latency(const struct runs_row *row, unsigned permille);
 
 uint64_t replay_latency_calls(const struct runs_row *row);
 
-/* Requested bytes as a share of the pages with live blocks, at the peak; negative: unknown. */
+/* Returns requested bytes as a share of the pages with live blocks, at the peak; negative if
+ * unknown. */
 double replay_page_use(const struct replay_answer *a, size_t row);
 
-/* Sentences and table; then everything. */
+/* Prints sentences and table; then everything. */
 void replay_brief(const struct replay_answer *a, FILE *out);
 void replay_text(const struct replay_answer *a, FILE *out);
 /* Names and units: src/mprof/json. */

@@ -11,7 +11,7 @@
 
 /* ---- lists of sentences ---- */
 
-/* Command lines and output of allocators may contain control characters. */
+/* Replaces control characters, which command lines and output of allocators may contain. */
 static void clean(char *s)
 {
 	for (; *s; s++)
@@ -88,7 +88,7 @@ double replay_page_use(const struct replay_answer *a, size_t row)
 
 /* ---- what was played ---- */
 
-/* "; 12 frees of unknown blocks" of what the compiler or the recorder had to leave out. */
+/* Puts "; 12 frees of unknown blocks" for calls that the compiler or the recorder left out. */
 static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 {
 	static const struct {
@@ -121,7 +121,7 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		sentence_add(w, "Nothing was lost, repaired or left out.");
 }
 
-/* The recorded times, and the heap of the row "recorded", are this one's. */
+/* Names the allocator of the recorded times and of the heap of the row "recorded". */
 static void recorded_under(const struct replay_answer *a, struct sentences *w)
 {
 	const char *name = a->recorded_under ? allocator_name(a->recorded_under) : NULL;
@@ -241,7 +241,7 @@ static void how_speed(const struct replay_answer *a, struct sentences *w)
 			     up);
 }
 
-/* "MALLOC_ARENA_MAX=2, ...", and what each allocator is. */
+/* Puts "MALLOC_ARENA_MAX=2, ...", and the version of each allocator. */
 static void how_system(const struct replay_answer *a, struct sentences *w)
 {
 	static const char *const thp[] = { "never", "madvise", "always" };

@@ -9,7 +9,7 @@
 #include "../util/markup.h"
 #include "replay_table.h"
 
-/* Sentences contain "+-" instead of the sign. */
+/* Puts text, in which "+-" becomes the sign. */
 static void put_text(FILE *out, const char *s)
 {
 	const char *sign;
@@ -83,7 +83,8 @@ static void put_cell(FILE *out, const char *tag, char align, const char *text)
 }
 
 /*
- * The first cell of a row: name and version. Rows are found by name, because some may be left out.
+ * Puts the first cell of a row: name and version.  Rows are found by name, because some may be left
+ * out.
  */
 static void put_name(FILE *out, const struct replay_answer *a, const char *name)
 {
@@ -103,7 +104,7 @@ static void put_name(FILE *out, const struct replay_answer *a, const char *name)
 	fputs("</td>", out);
 }
 
-/* Prints and releases. */
+/* Prints and releases a table. */
 static void put_table(struct replay_table *t, const char *id, const struct replay_answer *a,
 		      FILE *out)
 {
@@ -152,7 +153,7 @@ void replay_html_begin(const struct replay_answer *a, FILE *out)
 
 /* ---- the end ---- */
 
-/* The text about heaps is preformatted: it stays in its columns. */
+/* Puts the preformatted text about heaps, which keeps its columns. */
 static void put_heaps(const struct replay_answer *a, FILE *out)
 {
 	char *text;

@@ -8,14 +8,14 @@
 
 #include "replay.h"
 
-/* Up to the tables. */
+/* Writes the page up to the tables. */
 void replay_html_begin(const struct replay_answer *a, FILE *out);
-/* Where blocks were placed, and how it was played. */
+/* Writes where blocks were placed, and how it was played. */
 void replay_html_end(const struct replay_answer *a, FILE *out);
 
-/* A section between them. */
+/* Begins a section between them. */
 void replay_html_part(FILE *out, const char *id, const char *heading);
 void replay_html_part_end(FILE *out);
 
-/* The curves of memory as an image in the page. */
+/* Writes the curves of memory as an image in the page. */
 void replay_svg(const struct replay_answer *a, FILE *out);

@@ -213,7 +213,7 @@ static void print_pins_of(const struct replay_memory *r, const struct memory *m,
 	pin_names_release(&names);
 }
 
-/* The time at which most pages are pinned; the last one if several are equal. */
+/* Returns the time at which most pages are pinned; the last one if several are equal. */
 static unsigned most_pinned(const struct memory *m)
 {
 	unsigned most = 0, i;
@@ -239,7 +239,7 @@ static void print_pins(const struct replay_memory *r, FILE *out)
 	}
 }
 
-/* The size class that is rounded up most at the peak. */
+/* Returns the size class that is rounded up most at the peak. */
 static const struct memory_class *slackest(const struct memory *m)
 {
 	const struct memory_class *c = m->class, *most = c;

@@ -13,12 +13,12 @@
 
 struct replay_memory {
 	const struct memories *memories;
-	struct profile *names; /* of the trace's sites; NULL: unknown */
+	struct profile *names; /* of the trace's sites; NULL if unknown */
 };
 
-/* Tables of page use, retained pages and fragmentation; then what pins pages. */
+/* Prints tables of page use, retained pages and fragmentation; then sites that pin pages. */
 void replay_memory_text(const struct replay_memory *r, FILE *out);
 
-/* Member `heap` of an allocator, or of `recorded`: src/mprof/json.  NULL for a run
+/* Returns the member `heap` of an allocator, or of `recorded`: src/mprof/json.  NULL for a run
  * that failed. */
 json *replay_memory_json(const struct replay_memory *r, const struct memories_row *row);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * replay_svg.c - curves of memory over the calls of a playback: resident bytes
- * on each allocator, and what the program had requested and not freed.
+ * replay_svg.c - curves of memory over the calls of a playback: resident bytes on each allocator,
+ * and the program's live bytes.
  */
 #include <math.h>
 
@@ -11,7 +11,7 @@
 
 enum { WIDTH = 1180, HEIGHT = 330, LEFT = 74, RIGHT = 8, TOP = 10, BOTTOM = 26, TICKS = 4 };
 
-/* The colours that the movie's player (src/web/player.ts) gives its films. */
+/* Returns the colours of films in the movie's player (src/web/player.ts). */
 static const char *replay_colour(size_t i)
 {
 	static const char *const colour[] = {
@@ -23,7 +23,7 @@ static const char *replay_colour(size_t i)
 }
 
 struct axes {
-	double calls, bytes; /* at the far ends */
+	double calls, bytes; /* at the ends of the axes */
 };
 
 static double x_of(const struct axes *x, uint64_t op)
@@ -36,7 +36,7 @@ static double y_of(const struct axes *x, uint64_t bytes)
 	return HEIGHT - BOTTOM - (double)bytes / x->bytes * (HEIGHT - TOP - BOTTOM);
 }
 
-/* A round number of MiB or KiB not below a quarter of the most. */
+/* Returns a round number of MiB or KiB, at least a quarter of the maximum. */
 static double step_of(double most)
 {
 	const double least = most / TICKS, unit = exp2(10 * floor(log2(fmax(least, 1)) / 10));
@@ -80,7 +80,7 @@ static void put_grid(const struct axes *x, FILE *out)
 		format_many((uint64_t)x->calls - 1, "call", "calls").s);
 }
 
-/* The program's own: any heap knows it. */
+/* Puts the program's live bytes, which any heap has. */
 static void put_live(const struct replay_answer *a, const struct axes *x, FILE *out)
 {
 	const struct memory *m = NULL;

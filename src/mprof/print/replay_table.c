@@ -8,7 +8,8 @@
 #include "text.h"
 
 /*
- * "-12 %", "(-2 %)" for what cannot be told apart, "" for the reference, "-" for one that failed.
+ * Returns "-12 %", "(-2 %)" for an insignificant difference, "" for the reference, "-" for one that
+ * failed.
  */
 static struct text against(const struct verdict *v, size_t row, bool differ, double figure,
 			   double reference)
@@ -110,7 +111,7 @@ void replay_table_rows(struct replay_table *t, const struct replay_answer *a)
 		return;
 	snprintf(t->title, sizeof(t->title), "Allocators%s",
 		 v->played > 1 ? "  (in parentheses: cannot be told apart)" : "");
-	/* A long name would be wider than its figures. */
+	/* Shortens a name that would be wider than its figures. */
 	snprintf(t->versus, sizeof(t->versus), ">against %s",
 		 strlen(a->runs->row[v->reference].variant->name) <= 16
 		     ? a->runs->row[v->reference].variant->name

@@ -6,7 +6,7 @@
 #include "print_table.h"
 
 struct replay_table {
-	struct table table; /* without cells: there is nothing to show */
+	struct table table; /* without cells if there is nothing to show */
 	char title[128];    /* above it */
 	char versus[64], time_versus[64], kept[48];
 };

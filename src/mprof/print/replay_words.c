@@ -8,13 +8,13 @@
 #include "../util/alloc.h"
 #include "text.h"
 
-#define KEPT_PART  0.25 /* of the peak: less that is retained at the end is not mentioned */
+#define KEPT_PART  0.25 /* of the peak: if less is retained at the end, it is not mentioned */
 #define KEPT_BYTES (4u << 20)
 #define NOISE_TOLD 5 /* percent: smaller differences need no explanation */
 
 /* ---- one figure of all rows against the reference ---- */
 
-/* The wording for a figure. */
+/* The words for a figure. */
 struct told {
 	const size_t *order;
 	bool (*differ)(const struct verdict *v, size_t a, size_t b);
@@ -46,7 +46,7 @@ static struct text time_text(const struct runs_row *row)
 	return t;
 }
 
-/* -1: less than the reference, 0: not told apart from it, 1: more. */
+/* Returns -1 for less than the reference, 0 for an insignificant difference, 1 for more. */
 static int side(const struct verdict *v, const struct told *t, size_t row)
 {
 	const struct runs_row *r = v->runs->row;
@@ -56,7 +56,7 @@ static int side(const struct verdict *v, const struct told *t, size_t row)
 	return t->figure(&r[row]) < t->figure(&r[v->reference]) ? -1 : 1;
 }
 
-/* "less" and "more" as parts of the reference. */
+/* Returns by how much it is less or more, as a part of the reference. */
 static uint64_t percent(const struct verdict *v, const struct told *t, size_t row)
 {
 	const double of = t->figure(&v->runs->row[v->reference]);
@@ -64,7 +64,7 @@ static uint64_t percent(const struct verdict *v, const struct told *t, size_t ro
 	return of > 0 ? (uint64_t)lround(100 * fabs(t->figure(&v->runs->row[row]) / of - 1)) : 0;
 }
 
-/* One row's part of the sentence. */
+/* Puts one row's part of the sentence. */
 static void put_clause(FILE *f, const struct verdict *v, const struct told *t, size_t row,
 		       bool first)
 {
@@ -81,7 +81,7 @@ static void put_clause(FILE *f, const struct verdict *v, const struct told *t, s
 			s < 0 ? "less" : "more", t->text(r).s);
 }
 
-/* Names of the rows that cannot be told apart from the reference. */
+/* Puts the names of the rows without significant difference from the reference. */
 static void put_same(FILE *f, const struct verdict *v, const struct told *t, bool first)
 {
 	const char *ref = v->runs->row[v->reference].variant->name;
@@ -137,7 +137,7 @@ static void compare(const struct verdict *v, const struct told *t, struct senten
 
 /* ---- other sentences ---- */
 
-/* Chains of rows next to each other that cannot be told apart, the reference not among them. */
+/* Puts chains of adjacent rows without significant differences, except the reference's. */
 static void tell_ties(const struct verdict *v, const struct told *t, struct sentences *w)
 {
 	char names[512];
@@ -162,7 +162,7 @@ static void tell_ties(const struct verdict *v, const struct told *t, struct sent
 	}
 }
 
-/* Why a large difference does not count: two runs of one allocator differ by as much. */
+/* Explains why a large difference does not count: two runs of one allocator differ by as much. */
 static void tell_noise(const struct verdict *v, const struct told *t, struct sentences *w)
 {
 	const struct runs_row *ref = &v->runs->row[v->reference];
@@ -196,7 +196,7 @@ static void tell_noise(const struct verdict *v, const struct told *t, struct sen
 	}
 }
 
-/* The same of memory, where a fixed amount decides. */
+/* The same for memory, where a fixed amount decides. */
 static void tell_small_difference(const struct verdict *v, const struct told *t,
 				  struct sentences *w)
 {
@@ -216,7 +216,7 @@ static void tell_small_difference(const struct verdict *v, const struct told *t,
 	}
 }
 
-/* The names of allocators that are better in one respect and not worse in the other. */
+/* Puts the names of allocators that are better in one respect and not worse in the other. */
 static void tell_kind(const struct verdict *v, const struct told *peak, const struct told *cpu,
 		      int memory, int time, const char *how, struct sentences *w)
 {
@@ -255,7 +255,7 @@ static void tell_best(const struct verdict *v, const struct told *peak, const st
 			     v->runs->row[v->reference].variant->name);
 }
 
-/* Which part of the program's time playback measures. */
+/* Says which part of the program's time playback measures. */
 static void tell_share(const struct replay_answer *a, struct sentences *w)
 {
 	const struct mprof_play_summary *sum = &a->plan->head->sum;
@@ -299,7 +299,7 @@ static void tell_control(const struct replay_answer *a, struct sentences *w)
 		     a->runs->control.variant->name, 100 * v->control);
 }
 
-/* What is still resident long after the end, if it is much. */
+/* Says how much is still resident long after the end, if it is much. */
 static void tell_kept(const struct replay_answer *a, struct sentences *w)
 {
 	const unsigned waited = replay_waited(a);

@@ -14,15 +14,15 @@
 
 struct report_options {
 	bool all;      /* every table, every row */
-	bool analyses; /* below the first screen, the largest size classes and compactness */
+	bool analyses; /* adds the largest size classes and compactness below the first screen */
 	unsigned width;
 };
 
-/* The first screen (report_screen.c), or everything. */
+/* Prints the first screen (report_screen.c), or everything. */
 void report_text(const struct analysis *a, const struct report_options *o, FILE *out);
 /* Names and units: src/mprof/json. */
 void report_json(const struct analysis *a, FILE *out);
-/* All of it: what report_json prints.  */
+/* Returns the object that report_json prints. */
 json *report_json_object(const struct analysis *a);
 
 /* Parts that other answers have, too (json/report.def). */
@@ -34,12 +34,12 @@ void process_fields(json *to, const struct analysis *a, const struct tree_proces
 
 struct report_section {
 	const char *title;
-	/* Is there anything to print? NULL: always. */
+	/* Is there anything to print?  NULL = always. */
 	bool (*applies)(const struct analysis *a);
 	void (*print)(const struct analysis *a, FILE *out);
 };
 
-/* Ends with a row without a title. */
+/* Each list ends with a row without a title. */
 extern const struct report_section report_run_sections[];   /* what ran, losses */
 extern const struct report_section report_kept_sections[];  /* the whole run, of a partial trace */
 extern const struct report_section report_call_sections[];  /* functions, processes, threads */
@@ -50,30 +50,31 @@ void report_sections(const struct report_section *s, const struct analysis *a, F
 void report_findings(const struct analysis *a, FILE *out);
 void report_screen(const struct analysis *a, const struct report_options *o, FILE *out);
 
-/* The size classes; most: those with the most bytes, 0 all of them. */
+/* Prints the size classes; most: only those with most bytes, 0 = all of them. */
 void report_sizes(const struct analysis *a, size_t most, FILE *out);
 bool report_has_compactness(const struct analysis *a);
 void report_compactness(const struct analysis *a, FILE *out);
-/* A run that did not keep all of its calls (--last, --budget), and the sentence that says so. */
+/* Did the run not keep all of its calls (--last, --budget)?  report_partial() says so. */
 bool report_is_partial(const struct analysis *a);
 struct long_text report_partial(const struct analysis *a);
-/* Calls after some time are not kept: what was live then may have been freed. */
+/* Are calls after some time missing?  Then blocks that were live may have been freed. */
 bool report_ends_early(const struct analysis *a);
-/* A title that says which part of the run its events cover. */
+/* Returns a title that says which part of the run its events cover. */
 struct long_text report_span(const struct analysis *a);
-/* The totals of the whole run, if any: the sentences, and the command that shows more. */
+/* Are there totals of the whole run?  And their sentences, with the command that shows more. */
 bool report_has_whole(const struct analysis *a);
 void report_whole(const struct analysis *a, FILE *out);
 void report_whole_command(const struct analysis *a, FILE *out);
-/* Lines of two blanks and a sentence each. */
+/* Prints lines of two blanks and a sentence each. */
 bool report_is_incomplete(const struct analysis *a);
 void report_missing(const struct analysis *a, FILE *out);
 void report_killed(const struct analysis *a, FILE *out);
-/* Calls that failed, contradictions of the trace: lines as those of report_findings. */
+/* Prints calls that failed and contradictions of the trace, as lines like those of
+ * report_findings. */
 void report_warnings(const struct analysis *a, FILE *out);
 /* The same if nothing was allocated or recorded. */
 void report_nothing(const struct analysis *a, FILE *out);
 
 void report_title(const char *title, FILE *out);
-/* A point in time, since the start. */
+/* Returns a point in time, since the start. */
 struct text report_since(const struct analysis *a, uint64_t ticks);

@@ -19,7 +19,7 @@ static bool has_blocks(const struct analysis *a)
 	return a->sizes.total.count != 0;
 }
 
-/* Whole percents, rounded down: the rows never add up to more than 100. */
+/* Returns whole percents, rounded down: rows never add up to more than 100. */
 static unsigned whole_percent(uint64_t part, uint64_t of)
 {
 	return of ? (unsigned)((unsigned __int128)part * 100 / of) : 0;
@@ -122,7 +122,7 @@ static void class_row(struct table *t, const struct sizes *s, const char *name,
 		    format_count(c->waste).s, format_mean(c->waste, c->count).s);
 }
 
-/* The classes to show, ascending by size, and in *rest the sum of the others. */
+/* Chooses the classes to show, ascending by size, and adds up the others in *rest. */
 static size_t choose_classes(const struct sizes *s, size_t most, const struct size_class **chosen,
 			     struct size_class *rest)
 {

@@ -41,7 +41,7 @@ static void print_functions(const struct analysis *a, FILE *out)
 
 /* ---- processes ---- */
 
-/* The index in the heap, and with it in the passes' arrays; -1 when it had no event. */
+/* Returns the index in the heap, and thus in the passes' arrays; -1 if it had no event. */
 static long index_of(const struct analysis *a, uint32_t number)
 {
 	const struct totals_process *p = a->totals.process.item;
@@ -75,7 +75,7 @@ static void process_figures(struct table *t, const struct analysis *a, long i)
 		    format_count(i < 0 ? 0 : left[i].bytes).s);
 }
 
-/* The programs that a process ran before its last one, each on a line of its own. */
+/* Prints the programs that a process ran before its last one, each on a separate line. */
 static void earlier_rows(struct table *t, const struct tree_process *p, int depth, unsigned room)
 {
 	size_t k;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * report_findings.c - what a reader should know first, in sentences: about the whole run, then
- * about the allocating functions.
+ * report_findings.c - the most important facts, in sentences: about the whole run, then about the
+ * allocating functions.
  *
  * One function for each sentence; it prints nothing if it does not apply. A sentence states its
  * figure, then what it means.
@@ -26,7 +26,7 @@ void report_nothing(const struct analysis *a, FILE *out)
 		fputs("  * No block was allocated.\n", out);
 }
 
-/* First, because everything else applies only to the rest. */
+/* Printed first, because everything else applies only to the rest. */
 static void tell_outside(const struct analysis *a, FILE *out)
 {
 	if (!a->findings || !a->findings->outside.process)
@@ -75,7 +75,7 @@ static void tell_peak(const struct analysis *a, FILE *out)
 			format_mean(a->sizes.bytes, p->at.bytes).s);
 }
 
-/* Calls are missing, and frees may be among them. */
+/* Are calls missing, perhaps frees among them? */
 static bool is_cut(const struct analysis *a)
 {
 	const struct trace_damage *d = a->damage;
@@ -104,7 +104,7 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 			format_exact(n->exec_bytes).s, n->exec_blocks == 1 ? "was" : "were");
 }
 
-/* What every program has and cannot free. */
+/* Names memory that every program has and cannot free. */
 static void tell_kept(const struct analysis *a, FILE *out)
 {
 	const struct kept *k = a->findings ? &a->findings->kept : NULL;
@@ -172,7 +172,7 @@ static void tell_compactness(const struct analysis *a, FILE *out)
 		format_ratio(c->at_peak).s);
 }
 
-/* The time is that of a sample, so the sentence names its process if there are several. */
+/* Prints the time of a sample, so the sentence names its process if there are several. */
 static void tell_resident(const struct analysis *a, FILE *out)
 {
 	const struct residency_sample *s = &a->residency.fullest;
@@ -215,7 +215,8 @@ static void tell_failures(const struct analysis *a, FILE *out)
 			format_many(a->totals.all.failed, "call failed", "calls failed").s);
 }
 
-/* The program's own fault, if the trace has all calls and no others contradict each other. */
+/* Reports the program's own errors, if the trace has all calls and no others contradict each
+ * other. */
 static void tell_unmatched(uint64_t frees, FILE *out)
 {
 	fprintf(out,
@@ -245,7 +246,7 @@ void report_warnings(const struct analysis *a, FILE *out)
 	tell_problems(a, out);
 }
 
-/* The allocating functions, each with the command that shows it. */
+/* Prints the allocating functions, each with the command that shows it. */
 static void tell_stacks(const struct analysis *a, FILE *out)
 {
 	const struct findings *f = a->findings;

@@ -24,7 +24,7 @@ static const char *const ends[] = {
 	[TREE_BECAME] = "became_unrecorded",
 };
 
-/* A time; ticks 0 means unknown. */
+/* Adds a time; ticks 0 means unknown. */
 static void add_ns(json *o, const char *name, const struct analysis *a, uint64_t ticks)
 {
 	add(o, name, ticks ? json_object_new_int64(walk_ns(&a->walk, ticks)) : NULL);

@@ -43,7 +43,7 @@ struct long_text report_span(const struct analysis *a)
 	return t;
 }
 
-/* Why no more calls were recorded from then on. */
+/* Returns why no more calls were recorded from then on. */
 static struct long_text end_why(const struct mprof_file_header *h)
 {
 	struct long_text t;
@@ -59,7 +59,7 @@ static struct long_text end_why(const struct mprof_file_header *h)
 	return t;
 }
 
-/* "1.2 s after the start": from then on, totals are of samples. */
+/* Returns "1.2 s after the start", from when on totals are estimates. */
 static struct long_text sampled_from(const struct analysis *a)
 {
 	struct long_text t;

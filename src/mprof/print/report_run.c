@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* report_run.c - the report's first part: what ran, and what is missing. */
+/* report_run.c - the report's first part: the processes, and what is missing. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static struct text duration(const struct analysis *a)
 	return format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
 }
 
-/* Recorded children: calls missing in them are not leaks. */
+/* Prints recorded children: calls missing in them are not leaks. */
 void report_killed(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p;

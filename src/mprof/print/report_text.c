@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * report_text.c - the report for people: the first screen, or everything: what
- * ran, what was lost, the findings in words, then the evidence in sections.
+ * report_text.c - the report for people: the first screen, or everything: the processes, losses,
+ * the findings in words, then the evidence in sections.
  */
 #include "report.h"
 
@@ -16,7 +16,7 @@ void report_sections(const struct report_section *s, const struct analysis *a, F
 	}
 }
 
-/* The classic answer of mprof -t. */
+/* Prints the ten largest sizes, the classic answer of mprof -t. */
 static void print_ten_sizes(const struct analysis *a, FILE *out)
 {
 	report_sizes(a, 10, out);

@@ -8,5 +8,5 @@
 void shell_word(const char *word, FILE *out);
 /* Quotes the path of a trace so that it is not taken for an option. */
 void shell_path(const char *trace, FILE *out);
-/* The command, then that path: a string, the caller's. */
+/* Returns the command, then that path, in a string that the caller frees. */
 char *shell_command(const char *command, const char *trace);

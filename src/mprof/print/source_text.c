@@ -13,7 +13,7 @@
 
 #define TOO_LARGE (64 << 20)
 
-/* The open file, or -errno. */
+/* Returns the open file, or -errno. */
 static int open_regular(const char *path, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -27,7 +27,7 @@ static int open_regular(const char *path, struct stat *st)
 	return fd;
 }
 
-/* Below dir with all of the path, then without its first directory, and so on. */
+/* Looks below dir with all of the path, then without its first directory, and so on. */
 static int open_below(const char *dir, const char *path, char **found, struct stat *st)
 {
 	const char *part = path;

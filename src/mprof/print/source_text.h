@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct source_text {
-	char *found;	   /* its path; NULL: not found */
+	char *found;	   /* its path; NULL if not found */
 	int64_t change_ns; /* when it was last changed, since 1970 */
 	char *text;
 	char **line; /* NUL-terminated, without line ends; [0] is line 1 */

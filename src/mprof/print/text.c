@@ -8,7 +8,7 @@
 
 #include "../util/terminal.h"
 
-/* n eighths of a column; the remainder is a partial block. */
+/* Puts n eighths of a column; the remainder is a partial block. */
 static void put_blocks(char *to, unsigned n)
 {
 	for (; n >= 8; n -= 8, to += strlen(to))
@@ -25,7 +25,7 @@ struct long_text text_bar(uint64_t part, uint64_t of, int width)
 
 	if (width > LONGEST_BAR)
 		width = LONGEST_BAR;
-	/* Sums of a damaged trace may have overflowed: a part may be more than all. */
+	/* Sums of a damaged trace may have overflowed, so a part may exceed the whole. */
 	if (part >= of)
 		n = part ? (unsigned)width * parts : 0;
 	else
@@ -39,7 +39,7 @@ struct long_text text_bar(uint64_t part, uint64_t of, int width)
 	return t;
 }
 
-/* Appends s with control characters made visible; false: no more room. */
+/* Appends s with control characters made visible; false without space. */
 static bool append(struct long_text *t, size_t *n, size_t room, const char *s)
 {
 	for (; *s; s++) {

@@ -10,17 +10,17 @@
 #include "../pass/tree.h"
 #include "../util/format.h"
 
-/* Up to width columns of '#', or of blocks where the terminal has them; at least one when part > 0.
- * At most LONGEST_BAR columns. */
+/* Returns up to width columns of '#', or of blocks if the terminal has them; at least one if
+ * part > 0.  At most LONGEST_BAR columns. */
 #define LONGEST_BAR 100
 struct long_text text_bar(uint64_t part, uint64_t of, int width);
 
-/* Sizes of this many binary digits: 0, 1, 2 - 3, ..., from 1.0 KiB, ... */
+/* Returns the sizes with this many binary digits: 0, 1, 2 - 3, ..., from 1.0 KiB, ... */
 struct text text_power(unsigned power);
 
-/* The program's arguments in one line, without control characters, cut at room. */
+/* Returns the program's arguments in one line, without control characters, cut at room. */
 struct long_text text_command(const struct trace_fact *image, unsigned room);
-/* "exited with status 0", "was killed by SIGSEGV" ... */
+/* Returns "exited with status 0", "was killed by SIGSEGV" ... */
 struct text text_end(const struct tree_process *p);
-/* The part of a path after the last slash. */
+/* Returns the part of a path after the last slash. */
 const char *text_base(const char *path);

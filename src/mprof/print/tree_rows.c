@@ -18,7 +18,7 @@
 #include "figures.h"
 #include "json_rows.h"
 
-/* Columns that a name keeps, however deep it is; on a screen of less than 80 columns. */
+/* The least columns of a name, however deep it is; for a screen of less than 80 columns. */
 #define NAME_LEAST   28u
 #define NARROW_LEAST 16u
 
@@ -48,8 +48,8 @@ static bool is_shown(const struct tree_rows *t, uint32_t node, unsigned depth)
 }
 
 /*
- * The node after a subtree, within top; 0 at the end. Trees may be as deep as stacks, so nothing
- * here recurses.
+ * Returns the node after a subtree, within top; 0 at the end. Trees may be as deep as stacks, so
+ * nothing here recurses.
  */
 static uint32_t next_behind(const struct calltree_node *n, uint32_t at, uint32_t top)
 {
@@ -88,7 +88,7 @@ static void add_row(struct tree_rows *t, const struct tree_row *row)
 	t->row[t->count++] = *row;
 }
 
-/* The row of a node below the row `above`. */
+/* Returns the row of a node below the row `above`. */
 static struct tree_row row_of(const struct tree_rows *t, uint32_t node, uint32_t above)
 {
 	const struct tree_row *parent = above ? &t->row[above - 1] : NULL;
@@ -154,7 +154,7 @@ void tree_rows_release(struct tree_rows *t)
 
 /* ---- text ---- */
 
-/* The name of a row, without its file if both do not fit. */
+/* Returns the name of a row, without its file if both do not fit. */
 static char *name_of(const struct tree_rows *t, const struct sym_line *line, bool with_file)
 {
 	char *name = NULL;
@@ -219,7 +219,7 @@ static size_t put_cells(const struct cells *c, const size_t *width, size_t n, FI
 	return columns;
 }
 
-/* At the edge of the screen indentation stops; +N stands for N more levels. */
+/* Puts a row.  At the edge of the screen indentation stops; +N means N more levels. */
 static void put_row(const struct tree_rows *t, const struct tree_row *row, const size_t *width,
 		    FILE *out)
 {

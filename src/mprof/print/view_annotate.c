@@ -12,7 +12,7 @@
 #include "source_text.h"
 #include "views.h"
 
-#define AROUND	     3 /* lines shown before and behind one with figures */
+#define AROUND	     3 /* lines shown before and after one with figures */
 #define TAB	     8
 #define FIGURE_LEAST 6u
 #define NUMBER_WIDE  9u /* columns of a line's number */
@@ -22,7 +22,7 @@ struct margin {
 	const struct profile *profile;
 	const struct sources *sources;
 	FILE *out;
-	bool calls;	/* a column of its own */
+	bool calls;	/* calls have a separate column */
 	size_t figure;	/* columns of a figure */
 	size_t columns; /* before the source */
 };
@@ -32,7 +32,7 @@ static void put_figure(const struct margin *m, struct text t, bool any)
 	fprintf(m->out, " %*s", (int)m->figure, any ? t.s : "");
 }
 
-/* The width of the figures of all lines. */
+/* Measures the width of the figures of all lines. */
 static void measure(struct margin *m)
 {
 	const enum profile_value v = m->request->sort;
@@ -71,7 +71,7 @@ static void put_margin(const struct margin *m, const struct source_line *l, uint
 		fprintf(m->out, " %6s  ", "?");
 }
 
-/* With blanks for tabs and without control characters. */
+/* Returns s with blanks for tabs and without control characters. */
 static char *readable(const char *s)
 {
 	char *text = NULL;
@@ -93,7 +93,7 @@ static char *readable(const char *s)
 	return text;
 }
 
-/* As much of the line as fits on the screen. */
+/* Puts as much of the line as fits on the screen. */
 static void put_source(const struct margin *m, const char *s)
 {
 	const size_t most = terminal_width() > m->columns + FIGURE_LEAST
@@ -123,7 +123,7 @@ static void put_titles(const struct margin *m)
 	fprintf(m->out, " %6s  \n", "line");
 }
 
-/* Without source text: only the lines with figures. */
+/* Puts only the lines with figures, if the source text is unknown. */
 static void put_lines_alone(const struct margin *m, const struct source_file *f)
 {
 	size_t i;
@@ -208,7 +208,7 @@ static void put_file(const struct margin *m, const struct source_file *f)
 	source_text_release(&s);
 }
 
-/* The file in which most was requested. */
+/* Returns the file in which most was requested. */
 static const char *busiest(const struct sources *s, enum profile_value v)
 {
 	size_t i, best = 0;

@@ -60,7 +60,7 @@ static bool same_reason(const struct suppression *a, const struct suppression *b
 	return a->why && b->why && !strcmp(a->why, b->why);
 }
 
-/* The sum of x and the later ones with the same reason; false: an earlier one has it. */
+/* Sums x and the later ones with the same reason; false if an earlier one has it. */
 static bool sum_reason(const struct suppressions *s, size_t x, uint64_t *calls, uint64_t *bytes)
 {
 	size_t i;

@@ -9,7 +9,7 @@ static struct text mean_of(const struct site_values *v)
 	return v->freed_calls ? format_ns(v->lifetime_ns / v->freed_calls) : none;
 }
 
-/* "3 ns to 5 us, "; samples have no minimum and maximum. */
+/* Returns "3 ns to 5 us, "; samples have no minimum and maximum. */
 static struct long_text span_of(const struct view_request *r, const struct site_values *v)
 {
 	struct long_text t = { "" };

@@ -36,7 +36,7 @@ static struct text cell(const struct view_request *r, const struct profile_group
 				      : format_bytes(g->v.local_bytes);
 }
 
-/* The process with this peak. */
+/* Returns the process with this peak. */
 static struct text who_of(const struct profile *p)
 {
 	struct text t = { "the program" };
@@ -51,7 +51,7 @@ static struct text who_of(const struct profile *p)
 	return t;
 }
 
-/* The accuracy of a profile's peak. */
+/* Prints the accuracy of a profile's peak. */
 static void print_bound(const struct sites *s, FILE *out)
 {
 	const int64_t rest = s->totals.unplaced;

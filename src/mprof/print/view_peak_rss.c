@@ -42,7 +42,7 @@ static int by_all(const void *a, const void *b, void *graph)
 	return x != y ? x > y ? -1 : 1 : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-/* Grouped by caller, the largest edge first. */
+/* Sorts by caller, the largest edge first. */
 ORDER(by_caller, struct callgraph_edge, RISING(from) ?: FALLING(v[0]))
 
 static bool is_small(const struct view_request *r, uint64_t part, uint64_t of)
@@ -50,7 +50,7 @@ static bool is_small(const struct view_request *r, uint64_t part, uint64_t of)
 	return !part || (double)part * 100 < r->min_percent * (double)of;
 }
 
-/* line NULL: itself. */
+/* line NULL = the function itself. */
 static void print_held(const struct sym_line *line, uint64_t part, uint64_t of, int indent,
 		       FILE *out)
 {
@@ -120,7 +120,7 @@ static void functions(struct view_request *r, FILE *out)
 	callgraph_release(&g);
 }
 
-/* The process: its number if there are several, and its last program. */
+/* Prints the process: its number if there are several, and its last program. */
 static void print_process(const struct profile *p, uint32_t number, FILE *out)
 {
 	const struct tree_process *process = tree_find(&p->tree, number);
@@ -134,7 +134,7 @@ static void print_process(const struct profile *p, uint32_t number, FILE *out)
 		fprintf(out, " (pid %" PRId32 ", %s)", process->pid, text_command(image, 60).s);
 }
 
-/* "between A and B", as precisely as known. */
+/* Prints "between A and B", as precisely as known. */
 static void print_when(const struct site_snapshot *m, FILE *out)
 {
 	const struct text from = format_since(m->from_ns), to = format_since(m->to_ns);
@@ -150,7 +150,7 @@ static void print_when(const struct site_snapshot *m, FILE *out)
 		fprintf(out, "between %s and %s", from.s, flat_moment(m->to_ns).s);
 }
 
-/* The kernel's counters lag, but no more than that can be resident. */
+/* Prints live blocks.  The kernel's counters lag, but no more than that can be resident. */
 static void print_blocks(const struct site_snapshot *m, FILE *out)
 {
 	if (m->bytes <= m->rss + rss_lag(m->rss)) {

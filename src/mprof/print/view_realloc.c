@@ -16,7 +16,7 @@
 struct grown {
 	struct growth growth;
 	struct walk_pass pass;
-	struct growth_site *site; /* those whose stacks pass the filters, one for each row */
+	struct growth_site *site; /* sites whose stacks pass the filters, one for each row */
 	size_t sites;
 };
 
@@ -60,10 +60,10 @@ static void put_lines(struct profile *p, uint32_t stack, FILE *out)
 
 struct same {
 	struct profile *p;
-	struct interner lines; /* as they are shown */
+	struct interner lines; /* lines as shown */
 };
 
-/* Rows with the same text are combined; rows that filters exclude are dropped. */
+/* Combines rows with the same text; drops rows that filters exclude. */
 static uint32_t key_of(void *same, uint32_t stack)
 {
 	struct same *s = same;

@@ -63,7 +63,7 @@ static int by_bytes(const void *a, const void *b, void *cross_frees)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Indices of those that did anything, busiest first; the caller's to free. */
+/* Returns indices of those that did anything, busiest first; the caller frees them. */
 static size_t *busiest(const struct cross_frees *h, size_t *n)
 {
 	size_t *index = must_calloc(h->thread.count + 1, sizeof(*index)), i;
@@ -99,7 +99,7 @@ static void put_threads(const struct cross_frees *h, const size_t *index, size_t
 	table_print(&t, out);
 }
 
-/* One row for each producer, one column for each consumer. */
+/* Puts one row for each producer, one column for each consumer. */
 static void put_matrix(const struct cross_frees *h, const size_t *index, size_t n, FILE *out)
 {
 	const struct cross_free_pair *p;
@@ -125,9 +125,9 @@ static void put_matrix(const struct cross_frees *h, const size_t *index, size_t 
 	}
 }
 
-/* The sites whose blocks other threads free. */
+/* A site whose blocks other threads free. */
 struct traveller {
-	const struct sym_line *line; /* NULL: unknown */
+	const struct sym_line *line; /* NULL if unknown */
 	uint64_t blocks, foreign;
 };
 
@@ -138,7 +138,7 @@ struct travellers {
 
 ORDER(by_foreign, struct traveller, FALLING(foreign) ?: FALLING(blocks))
 
-/* Most first.  of is the caller's to free. */
+/* Finds them, most first.  The caller frees of. */
 static void find_travellers(struct profile *p, struct travellers *t)
 {
 	struct line_interner lines = { .same = LINE_LINE };

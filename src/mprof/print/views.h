@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * views.h - what a view of `mprof report VIEW LOG` is, and the table of all.
+ * views.h - the interface of the views of `mprof report VIEW LOG`, and their table.
  *
  * To add one: a row in views.def and a file view_NAME.c that defines const struct view_ops
  * view_ID.  Help, manual page and completion come from the row; the fields of its JSON answer
@@ -17,26 +17,26 @@
 #include "../profile/profile.h"
 #include "json.h"
 
-#define VIEW_ROWS 20u /* shown in text unless --top says otherwise */
+#define VIEW_ROWS 20u /* shown in text without --top */
 
 #define VIEW_UNNAMED 8u
 
 /* The request. */
 struct view_request {
-	const char *arg;	 /* of views that take one */
-	enum profile_value sort; /* --sort, else the view's own */
-	enum profile_by by;	 /* --by, else the view's own */
-	bool sorted, grouped;	 /* they were said */
-	size_t top;		 /* rows; 0: all */
+	const char *arg;	 /* for views that take one */
+	enum profile_value sort; /* --sort, else the view's default */
+	enum profile_by by;	 /* --by, else the view's default */
+	bool sorted, grouped;	 /* true if the user gave them */
+	size_t top;		 /* rows; 0 = all */
 	bool top_said;
 	bool json;
 	bool incomplete;	   /* parts of the trace are missing; the command has reported it */
 	double min_percent;	   /* --min-percent of trees, default 1 */
-	unsigned depth;		   /* --depth, 0: all */
-	const char *const *source; /* --source-dir, NULL-ended; may be NULL */
+	unsigned depth;		   /* --depth, 0 = all */
+	const char *const *source; /* --source-dir, ending with NULL; may be NULL */
 	struct profile_options *options; /* `prepare` may change them */
 	struct profile *profile;	 /* NULL in `prepare` */
-	void *own;			 /* the view's: view_ops.own bytes */
+	void *own;			 /* view_ops.own bytes for the view */
 	/* Modules of lines that were shown without a name, if the view notes them. */
 	bool notes_unnamed;
 	const char *unnamed[VIEW_UNNAMED];
@@ -46,28 +46,29 @@ struct view_request {
 struct view_ops {
 	enum profile_value sort; /* default of --sort */
 	enum profile_by by;	 /* default of --by */
-	bool rows;		 /* --by, --sort and --top mean something */
+	bool rows;		 /* --by, --sort and --top apply */
 	bool totals;		 /* works for a profile, which has no events */
-	size_t own;		 /* bytes of r->own, which is zeroed; 0: NULL */
-	/* Does the text tell what rows had at most (profile.h)?  NULL: only with --sort local. */
+	size_t own;		 /* bytes of r->own, which is zeroed; with 0 it is NULL */
+	/* Does the text contain maxima of rows (profile.h)?  NULL = only with --sort local. */
 	bool (*own_peaks)(const struct view_request *r);
-	/* Before the walk: checks the request, adds passes to r->options.  NULL: nothing to do. */
+	/* Called before the walk: checks the request, adds passes to r->options.  May be NULL. */
 	int (*prepare)(struct view_request *r, struct error *err);
-	/* After the walk: the data of the answer.  NULL: the profile is all. */
+	/* Called after the walk: makes the data of the answer.  NULL = it needs only the
+	 * profile. */
 	int (*make)(struct view_request *r, struct error *err);
 	void (*text)(struct view_request *r, FILE *out);
 	/* Adds members to o. */
 	void (*json)(struct view_request *r, json *o);
-	/* Row i of the member "rows", a new object, which is written before the next is asked
-	 * for.  NULL pointer, or no rows: no such member. */
+	/* Returns row i of the member "rows", a new object, which is written before the next
+	 * call.  Without this function, or without rows, there is no such member. */
 	json *(*json_row)(struct view_request *r, size_t i);
 	size_t (*json_rows)(const struct view_request *r);
-	void (*release)(void *own); /* what r->own refers to; NULL: nothing */
+	void (*release)(void *own); /* releases the contents of r->own; may be NULL */
 };
 
 struct view {
 	const char *name;
-	const char *arg; /* in usage lines; "" none */
+	const char *arg; /* in usage lines; "" if none */
 	const char *help;
 	const struct view_ops *ops;
 };
@@ -78,22 +79,22 @@ struct view {
 
 extern const struct view view_table[]; /* ends with a row whose name is NULL */
 
-/* Before the walk and after the answer, whatever failed. */
+/* Called before the walk and after the answer, whatever failed. */
 int view_prepare(const struct view *v, struct view_request *r, struct error *err);
 void view_release(const struct view *v, struct view_request *r);
 
-/* How many of n rows are shown with --top. */
+/* Returns how many of n rows are shown with --top. */
 static inline size_t view_shown(const struct view_request *r, size_t n)
 {
 	return r->top && r->top < n ? r->top : n;
 }
 
-/* Exact name, else NULL. */
+/* Finds a view by its exact name, else NULL. */
 const struct view *view_find(const char *name);
-/* -EINVAL and err, which names the views. */
+/* Returns -EINVAL with err, which names the views. */
 int view_unknown(const char *name, struct error *err);
 
-/* The answer of a view whose profile is made. */
+/* Prints the answer of a view whose profile is made. */
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err);
 int view_json(const struct view *v, struct view_request *r, FILE *out, struct error *err);
 

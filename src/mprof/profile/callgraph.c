@@ -50,7 +50,7 @@ static void step_back(struct callgraph *g, size_t to)
 	}
 }
 
-/* The level of the function on the trail; cuts out a loop. */
+/* Returns the level of the function on the trail; cuts out a loop. */
 static uint32_t level_of(struct callgraph *g, uint32_t function)
 {
 	uint32_t at = g->options.simple ? g->at[function - 1] : 0, level;

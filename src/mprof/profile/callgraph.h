@@ -3,20 +3,17 @@
  * callgraph.h - stacks merged into a graph: callers, callees, and the bytes
  * requested along the way.
  *
- * A node is a line (or a function) whatever its callers.  Its own figures are
- * those of stacks that end in it; all figures include stacks that pass through
- * it; an edge has the figures of stacks with that call. A stack counts once in
- * each node and edge, however often it passes.
+ * A node is a line (or a function), regardless of its callers.  Its own figures are for stacks that
+ * end in it, its inclusive figures also for stacks that pass through it; an edge has the figures of
+ * stacks with that call.  A stack counts once in each node and edge, however often it passes.
  *
- * With `simple`, no stack passes a node twice: where a function occurs on a
- * stack again, it is a separate node of level 2, and where that would occur
- * again, the part between is cut out, unless a function occurs there for the
- * first time; then the level is increased.  So all figures of a node are the
- * sum of its own and those of its outgoing edges, nodes of level 1 have every
- * stack of the function, and readers that can only add handle recursive
- * programs correctly.
+ * With `simple`, no stack passes a node twice: where a function occurs on a stack again, it is a
+ * separate node of level 2, and where that would occur again, the part between is cut out, unless a
+ * function occurs there for the first time; then the level is increased.  So the inclusive figures
+ * of a node are the sum of its own and its outgoing edges' figures, nodes of level 1 have every
+ * stack of the function, and readers that can only add handle recursive programs correctly.
  *
- * Memory: by nodes and edges.  Threads: one at a time.
+ * Memory is proportional to nodes and edges.  Threads: one at a time.
  */
 #pragma once
 
@@ -25,7 +22,7 @@
 #define CALLGRAPH_FIGURES 8u
 
 struct callgraph_options {
-	enum line_same same; /* what is one node */
+	enum line_same same; /* what one node stands for */
 	bool simple;
 	size_t figures; /* 1 to CALLGRAPH_FIGURES */
 };
@@ -34,9 +31,9 @@ struct callgraph_node {
 	const struct sym_line *line;
 	uint32_t function; /* id of `functions` */
 	uint32_t level;	   /* from 1 */
-	uint32_t frame;	   /* of stacks->frame: the first one seen; 0 none */
+	uint32_t frame;	   /* of stacks->frame: the first one seen; 0 if none */
 	uint64_t own[CALLGRAPH_FIGURES], all[CALLGRAPH_FIGURES];
-	size_t seen; /* stack that was counted last, from 1 */
+	size_t seen; /* the stack that was counted last, from 1 */
 };
 
 struct callgraph_edge {
@@ -45,11 +42,11 @@ struct callgraph_edge {
 	size_t seen;
 };
 
-/* A call on the way from the outermost one to the allocating function. */
+/* A call on the path from the outermost function to the allocating one. */
 struct callgraph_step {
 	uint32_t node, function, level;
-	uint32_t before; /* what `at` said of the function before this step */
-	uint32_t firsts; /* steps of level 1 up to this one */
+	uint32_t before; /* value in `at` of the function before this step */
+	uint32_t firsts; /* number of steps of level 1 up to this one */
 };
 
 struct callgraph {
@@ -62,15 +59,15 @@ struct callgraph {
 	size_t nodes, node_room, edges, edge_room;
 	uint64_t total[CALLGRAPH_FIGURES];
 	size_t stacks;
-	struct callgraph_step *trail; /* the stack at hand, outermost first */
-	uint32_t *at; /* by function id - 1: its last step on the trail + 1, 0 none */
+	struct callgraph_step *trail; /* the current stack, outermost first */
+	uint32_t *at; /* by function id - 1: its last step on the trail + 1, 0 if none */
 	size_t on_trail, trail_room, at_room;
 };
 
 void callgraph_init(struct callgraph *g, const struct callgraph_options *o);
 /*
- * Lines from the outermost inward, which must outlive g, and the frames of the
- * last `frames` of them: lines for unknown frames have none.
+ * Adds lines from the outermost inward, which must outlive g, and the frames of the last `frames`
+ * lines; lines of unknown frames have no frame.
  */
 void callgraph_add(struct callgraph *g, const struct sym_line *const *line, size_t n,
 		   const uint32_t *frame, size_t frames, const uint64_t *v);

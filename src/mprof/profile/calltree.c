@@ -176,7 +176,8 @@ void calltree_path_of(struct calltree_path *to, struct profile *p, size_t i)
 	calltree_path_of_stack(to, p, p->site[i].key);
 }
 
-/* The first line of the function on the path, folded ones included; all if there is none. */
+/* Returns the first line of the function on the path, including folded ones; path->all if there
+ * is none. */
 static size_t find_function(const struct calltree_path *path, const char *function)
 {
 	size_t i;

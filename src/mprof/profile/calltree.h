@@ -4,14 +4,13 @@
  * outermost caller inward, from the allocating function outward, or from one
  * function in both directions.
  *
- * Inclusive figures are those of a node and everything below it; exclusive
- * ones, those of stacks that end there.  A site counts once in each node on its
- * path.  A function that calls itself directly is one node, not a chain.
- * Start-up code before main or a thread's function is omitted in trees of
- * profiles.  The figures are those of figures.def; the sum of sites' own peaks
- * ("local") is an upper bound.
+ * Inclusive figures are for a node and everything below it; exclusive ones are for stacks that end
+ * there.  A site counts once in each node on its path.  A function that calls itself directly is
+ * one node, not a chain.  Start-up code before main or a thread's function is omitted in trees of
+ * profiles.  The figures are those of figures.def; the sum of sites' own peaks ("local") is an
+ * upper bound.
  *
- * Ends: without memory the program (util/alloc.h).  Threads: one at a time.  Lines must outlive the
+ * Without memory the program ends (util/alloc.h).  Threads: one at a time.  Lines must outlive the
  * tree.
  */
 #pragma once
@@ -21,15 +20,15 @@
 
 struct calltree_options {
 	enum line_same same;		       /* what is merged */
-	enum profile_value value[VALUE_COUNT]; /* kept; the first one sorts */
+	enum profile_value value[VALUE_COUNT]; /* the values that are kept; the first one sorts */
 	size_t values;
 };
 
 struct calltree_node {
-	const struct sym_line *line;	 /* NULL: the root */
-	uint32_t parent, child, sibling; /* 0: none; siblings by falling inclusive value */
+	const struct sym_line *line;	 /* NULL for the root */
+	uint32_t parent, child, sibling; /* 0 = none; siblings by falling inclusive value */
 	uint32_t key;
-	uint64_t sites; /* that pass through */
+	uint64_t sites; /* that pass through it */
 };
 
 struct calltree {
@@ -41,22 +40,22 @@ struct calltree {
 	struct hash children; /* parent << 32 | key -> node */
 };
 
-/* The line for a stack that was not recorded, and for outer frames that were not kept. */
+/* The lines for a stack that was not recorded, and for outer frames that were not kept. */
 extern const struct sym_line calltree_no_stack, calltree_cut;
 
 void calltree_init(struct calltree *t, const struct calltree_options *o);
 /*
- * Adds a path: its lines from the root inward, or, backward, from the last to
- * the first.  own: the last one allocates, so its node gets the values as
- * exclusive. Returns that node, otherwise the last one; 0 without lines.
+ * Adds a path: its lines from the root inward, or, backward, from the last to the first. own: the
+ * last line allocates, so its node gets the exclusive values.  Returns that node, otherwise the
+ * last one; 0 without lines.
  */
 uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n,
 		      bool backward, bool own, const uint64_t *value);
-/* Sorts; before, siblings are unordered. */
+/* Sorts; until then, siblings are unordered. */
 void calltree_finish(struct calltree *t);
 void calltree_release(struct calltree *t);
 
-/* Of the i-th value of the options. */
+/* Returns the i-th value of the options. */
 static inline uint64_t calltree_inclusive(const struct calltree *t, uint32_t node, size_t i)
 {
 	return t->figure[(size_t)node * 2 * t->options.values + i];
@@ -75,12 +74,12 @@ enum calltree_direction {
 	CALLTREE_CALLEES, /* of the function: from its first call on a path inward */
 };
 
-/* function: a glob, for the last two, matched with or without parameters.
- * 0, or -ENOMEM with err filled; release in both cases. */
+/* function: a glob, for the last two kinds, matched with or without parameters. 0, or -ENOMEM
+ * with err filled; release in both cases. */
 void calltree_make(struct calltree *t, struct profile *p, const struct calltree_options *o,
 		   enum calltree_direction direction, const char *function);
 
-/* The path of a stack, or of site i of p, with the lines above inserted. The caller frees the
+/* The path of a stack, or of site i of p, with the lines above inserted.  The caller frees the
  * array. */
 struct calltree_path {
 	const struct sym_line **line;

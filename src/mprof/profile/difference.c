@@ -32,7 +32,7 @@ static void more_names(struct diff *d)
 	d->example = must_reallocarray(d->example, d->name_room, sizeof(*d->example));
 }
 
-/* The number under which a line's function is compared. */
+/* Returns the number under which a line's function is compared. */
 static uint32_t name_of(struct diff *d, enum diff_side side, const struct sym_line *l)
 {
 	char small[512], *s = small;
@@ -79,7 +79,7 @@ void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const 
 	memcpy(s->v, v, sizeof(s->v));
 	for (i = 0; i < n; i++) {
 		id = name_of(d, side, line[i]);
-		/* Of direct recursion, the innermost line remains: it allocates. */
+		/* In direct recursion the innermost line remains, because it allocates. */
 		if (s->count && d->id[d->ids - 1] == id) {
 			d->line[d->ids - 1] = line[i];
 			continue;
@@ -132,7 +132,7 @@ static void add_to_group(struct diff *d, struct diff_group *g, const struct diff
 {
 	size_t i;
 
-	/* Lines are those of the later side, which a reader can look up. */
+	/* Take lines of the later side, because a reader can look them up. */
 	if (!g->lines || (s->side == DIFF_AFTER && !g->sites[DIFF_AFTER])) {
 		g->line = d->line + s->first;
 		g->lines = s->count;
@@ -301,7 +301,7 @@ void diff_release(struct diff *d)
 
 /* ---- from profiles ---- */
 
-/* The program that the run started; NULL if no fact names it. */
+/* Returns the program that the run started; NULL if no fact names it. */
 static const char *program_of(const struct profile *p)
 {
 	const struct tree_process *first = p->tree.processes ? &p->tree.process[0] : NULL;

@@ -28,7 +28,7 @@
 #define BOTH	  (1u << DIFF_BEFORE | 1u << DIFF_AFTER)
 #define HOLE	  0x80000000u
 #define AMBIGUOUS UINT32_MAX
-#define ALIKE	  4 /* calls of a renamed function differ at most by this factor */
+#define ALIKE	  4 /* a renamed function's calls differ at most by this factor */
 
 /* ---- spelling ---- */
 
@@ -50,7 +50,7 @@ static size_t ends_with_suffix(const char *s, size_t n)
 	return 0;
 }
 
-/* "::h" and sixteen digits: Rust's hash of a crate's build. */
+/* Returns the length without "::h" and sixteen digits, Rust's hash of a crate's build. */
 static size_t without_rust_hash(const char *s, size_t n)
 {
 	size_t i;
@@ -136,8 +136,8 @@ size_t diff_spell_line(const struct diff *d, const struct diff_site *s, char *to
 struct renames {
 	struct diff *d;
 	struct interner patterns;
-	const struct diff_site **of; /* by pattern: an earlier site of it */
-	uint32_t *proposed;	     /* by name: its counterpart, 0 none, AMBIGUOUS */
+	const struct diff_site **of; /* by pattern: an earlier site with it */
+	uint32_t *proposed;	     /* by name: its counterpart, 0 if none, or AMBIGUOUS */
 	uint64_t *calls;	     /* by name */
 	uint32_t *work;
 };
@@ -147,7 +147,7 @@ static bool alone(const struct diff *d, uint32_t name)
 	return d->on[name - 1] != BOTH;
 }
 
-/* The module's part of a spelt name. */
+/* Returns the hash of the module's part of a spelt name. */
 static uint32_t module_hash(const struct diff *d, uint32_t name)
 {
 	const char *s = strchr(interner_text(&d->names, name), '\n');
@@ -182,7 +182,7 @@ static void propose_one(struct renames *r, uint32_t a, uint32_t b)
 	*p = !*p || *p == b ? b : AMBIGUOUS;
 }
 
-/* The functions in the holes of two sites with one pattern. */
+/* Proposes the functions in the holes of two sites with one pattern. */
 static void propose(struct renames *r, const struct diff_site *a, const struct diff_site *b)
 {
 	const uint32_t *x = r->d->id + a->first, *y = r->d->id + b->first;
@@ -322,7 +322,7 @@ static void pair_lines(struct diff_place *a, size_t na, const struct diff_place 
 						: 0;
 }
 
-/* Sorted, each once. */
+/* Sorts the places and removes duplicates. */
 static void find_places(struct diff *d)
 {
 	size_t i, n = 0;

@@ -13,17 +13,18 @@ size_t diff_spell(const struct diff *d, enum diff_side side, const struct sym_li
 		  size_t room);
 size_t diff_spell_module(const struct diff *d, enum diff_side side, const struct sym_line *l,
 			 char *to, size_t room);
-/* By the last part of its path: builds live in different directories. */
+/* Spells only the last part of the path, because builds are in different directories. */
 size_t diff_spell_file(const struct diff *d, enum diff_side side, const struct sym_line *l,
 		       char *to, size_t room);
-/* The innermost line of a site, as the other side numbers it.  After diff_find_lines. */
+/* Spells the innermost line of a site with the other side's number.  Call it after
+ * diff_find_lines. */
 size_t diff_spell_line(const struct diff *d, const struct diff_site *s, char *to, size_t room);
 
-/* Length of the name without what compilers add to it. */
+/* Returns the length of the name without suffixes of compilers. */
 size_t diff_bare_name(const char *function);
 
-/* Fills d->renamed and d->rename.  */
+/* Fills d->renamed and d->rename. */
 void diff_find_renames(struct diff *d);
 
-/* Fills d->place.  After d->renamed is final. */
+/* Fills d->place.  Call it after d->renamed is final. */
 void diff_find_lines(struct diff *d);

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-#define Z 1.96 /* 95 of 100 */
+#define Z 1.96 /* the quantile for 95 of 100 */
 
-/* The share of the variance of all bytes for a part of them. */
+/* Returns the share of the variance of all bytes for a part of them. */
 static double part_of(const struct site_values *v, uint64_t figure)
 {
 	return v->bytes ? v->error.bytes * ((double)figure / (double)v->bytes) : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* filters.c - why nothing passes. */
+/* filters.c - explains why nothing passes. */
 #include "filters.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "../util/nearest.h"
 #include "paths.h"
 
-/* What a pattern is compared with. */
+/* The names that a pattern is compared with. */
 enum kind { FUNCTION, SOURCE_FILE, MODULE, KINDS };
 
 static const struct {
@@ -72,7 +72,8 @@ static bool is_better(const struct nearest *n, unsigned distance, bool ours, siz
 	return length < n->length;
 }
 
-/* The part of it that a reader would type: without parameters, namespaces and classes. */
+/* Copies the part of a name that a reader would type: without parameters, namespaces and
+ * classes. */
 static void bare(const char *name, char *to, size_t room)
 {
 	size_t n = strcspn(name, "(<");
@@ -111,7 +112,7 @@ static void nearest_offer(struct nearest *n, const struct sym_line *line, enum k
 	}
 }
 
-/* Does the trace have such a line? If not, finds the nearest. */
+/* Does the trace have such a line?  If not, finds the nearest. */
 static bool look_for(struct profile *p, enum kind kind, const char *pattern, struct nearest *n)
 {
 	const struct sym_lines *lines;
@@ -257,7 +258,7 @@ static void add_word(struct error *to, const char *option, const char *value)
 		 value ? " " : "", value ? value : "");
 }
 
-/* The options that blocks do not pass, as typed. */
+/* Lists the options that no block passes, as typed. */
 static void list_options(const struct profile_options *o, struct error *to)
 {
 	const struct site_filter all = SITE_FILTER_ALL, *f = &o->sites.filter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* findings.c - what a reader should know first about call stacks. */
+/* findings.c - see findings.h. */
 #include "findings.h"
 
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 #define NAMED_SITES 1000000u /* of more, those with fewest bytes remain unnamed */
 #define EPOCH_PART  (SITE_EPOCHS / 4)
 
-/* Blocks of little size that are this part of all that were never freed are a leak, too. */
+/* Many small blocks are a leak, too, if they are this part of all blocks that were never freed. */
 #define LEAK_BLOCKS_PART 2u
 #define LEAK_BLOCKS	 100u
 
-#define GROWN_COPIED (16u << 20) /* bytes: copying so much is a finding, however few the steps */
+#define GROWN_COPIED (16u << 20) /* copying this much is a finding, however few the steps */
 
 static const struct {
-	size_t field, whole; /* in struct site_values */
+	size_t field, whole; /* offsets in struct site_values */
 	unsigned least_percent;
 	uint64_t least;
 	unsigned most;
@@ -46,7 +46,7 @@ static uint64_t value_of(const struct site *s, enum finding_kind kind)
 	return *(const uint64_t *)((const char *)&s->v + kinds[kind].field);
 }
 
-/* The total that the parts of a kind belong to. */
+/* Returns the total that the parts of a kind belong to. */
 static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 {
 	return *(const uint64_t *)((const char *)&a->sites.total + kinds[kind].whole);
@@ -54,15 +54,15 @@ static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
 
 /* ---- allocating functions ---- */
 
-/* Of a site. */
+/* The allocating line of a site, with cached answers. */
 struct asker {
-	uint32_t function, line; /* ids, 0: unknown */
-	uint32_t path;		 /* id of its stack as views show it; 0: not formed yet */
+	uint32_t function, line; /* ids, 0 if unknown */
+	uint32_t path;		 /* id of its stack as views show it; 0 = not formed yet */
 	const struct sym_line *through, *caller;
 	const struct sym_line *source; /* see profile_source */
 	bool asked_source;
 	enum { LEAKS_UNKNOWN, LEAKS, LEAKS_NOT } leaks; /* are its leaks suppressed? */
-	bool asked_kept, kept;				/* does a library keep its blocks? */
+	bool asked_kept, kept;				/* kept: a library keeps its blocks */
 };
 
 struct askers {
@@ -110,9 +110,9 @@ struct kind_sites {
 	uint64_t *part; /* by index of site; 0 also for sites that are left out */
 	struct top {
 		uint64_t part;
-		uint64_t left;	      /* PEAK: never freed, and not suppressed */
-		uint64_t calls;	      /* of all its sites */
-		struct site_values v; /* of those with any of the figure */
+		uint64_t left;	      /* PEAK: bytes never freed, and not suppressed */
+		uint64_t calls;	      /* calls of all its sites */
+		struct site_values v; /* sums of the sites that have any of the figure */
 	} * top;		      /* by function - 1 */
 };
 
@@ -121,7 +121,7 @@ static bool leaks(struct kind_sites *k, struct profile *names, size_t i)
 	const struct site *s = &k->sites->site[i];
 	struct asker *a = &k->askers->of[i];
 
-	/* What was live when events ended may have been freed. */
+	/* Blocks that were live when events ended may have been freed later. */
 	if (!s->v.live_bytes || k->ends_early)
 		return false;
 	if (a->leaks == LEAKS_UNKNOWN)
@@ -171,7 +171,7 @@ static void sum_up(struct kind_sites *k, struct profile *names)
 /* A name and its part of a finding. */
 struct share {
 	struct finding_part p;
-	uint64_t most; /* of one site */
+	uint64_t most; /* the largest part of one site */
 	const struct sym_line *line;
 };
 
@@ -206,7 +206,7 @@ static const struct share *largest(const struct array *shares, size_t *count)
 	return best;
 }
 
-/* Which of the function's lines has most. */
+/* Finds which of the function's lines has most. */
 static void find_line(struct finding *f, const struct kind_sites *k, uint32_t function)
 {
 	struct array shares = { .item = NULL };
@@ -226,7 +226,7 @@ static void find_line(struct finding *f, const struct kind_sites *k, uint32_t fu
 	array_release(&shares);
 }
 
-/* The function that this line called, and its caller, if one of them has most of it. */
+/* Finds the function that this line called, and its caller, if one of them has most of it. */
 static void find_around(struct finding *f, const struct kind_sites *k, struct profile *profile,
 			uint32_t line)
 {
@@ -281,7 +281,7 @@ static void find_around(struct finding *f, const struct kind_sites *k, struct pr
 	line_interner_release(&names);
 }
 
-/* The stack, as views show it, with most of it. */
+/* Finds the stack, as views show it, with most of it. */
 static void find_stack(struct finding *f, const struct kind_sites *k, struct profile *names,
 		       uint32_t function)
 {
@@ -307,9 +307,9 @@ static void find_stack(struct finding *f, const struct kind_sites *k, struct pro
 /* ---- leaks ---- */
 
 /*
- * A trace of the last calls only does not have older blocks: blocks that
- * replace them look like growth. So do the blocks of many processes that each
- * leak a little: then no process has half of all.
+ * Is growth known?  In a trace of the last calls only, older blocks are missing, so blocks that
+ * replace them look like growth. So do the blocks of many processes that each leak a little: then
+ * no process has half of all.
  */
 static bool growth_is_known(const struct analysis *a)
 {
@@ -403,7 +403,7 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 		new.calls = new.at_line.calls;
 	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
 	new.growth = growth_of(&t->v, growth_is_known(a));
-	/* What a process that was killed still had is a leak only if it grew. */
+	/* The remaining blocks of a process that was killed are a leak only if they grew. */
 	if (kind == FINDING_LEAK &&
 	    new.interrupted &&new.growth != GROWTH_STEADY &&new.growth != GROWTH_GOES_ON)
 		return;
@@ -444,7 +444,7 @@ static void find_kind(struct findings *f, const struct analysis *a, enum finding
 	free(k.top);
 }
 
-/* Share of all calls, or of all copied and allocated bytes, whichever is greater. */
+/* Returns the share of all calls, or of all copied and allocated bytes, whichever is greater. */
 static double rank_of_growth(const struct analysis *a, const struct growth_site *s)
 {
 	const struct site_values *all = &a->sites.total;
@@ -464,7 +464,7 @@ static bool has_grown(const struct findings *f, const struct sym_line *line)
 	return false;
 }
 
-/* The allocating line: its chains are combined. */
+/* An allocating line, whose chains are combined. */
 struct growing {
 	struct profile *names;
 	struct line_interner lines;
@@ -478,7 +478,7 @@ static uint32_t line_of(void *growing, uint32_t stack)
 	return line ? line_interner_id(&g->lines, line) : 0;
 }
 
-/* False: the following ones are not worth reporting either. */
+/* Returns false if the following ones are not worth reporting either. */
 static bool add_grown(struct findings *f, const struct analysis *a, const struct growth_site *s)
 {
 	const struct profile_asked who = profile_asked(&f->names, s->stack);
@@ -501,7 +501,7 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 
 	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
 		return false;
-	/* Who runs a script cannot reserve in its interpreter. */
+	/* A user who runs a script cannot reserve in its interpreter. */
 	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
 	    has_grown(f, new.line) || interpreter_of(new.line->module))
 		return true;
@@ -517,7 +517,7 @@ static int by_growth(const void *a, const void *b, void *analysis)
 	return (x < y) - (x > y);
 }
 
-/* The best line of each of the best functions. */
+/* Finds the best line of each of the best functions. */
 static void find_grown(struct findings *f, const struct analysis *a)
 {
 	struct growing g = { .names = &f->names, .lines.same = LINE_LINE };
@@ -535,7 +535,7 @@ static void find_grown(struct findings *f, const struct analysis *a)
 
 /* ---- what can be tried ---- */
 
-/* Callers cannot take the blocks that it allocates for them from a pool. */
+/* Is it the C library's?  Its callers cannot take these blocks from a pool. */
 static bool is_c_library(const struct sym_line *line)
 {
 	const char *name = basename(line->module);
@@ -543,8 +543,8 @@ static bool is_c_library(const struct sym_line *line)
 	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3);
 }
 
-/* The reader needs a place in the source: a line, or at least a name in a program, not a library,
- * and not in what runs a script. */
+/* Can the reader change it?  That needs a place in the source: a line, or at least a name in the
+ * program, not in a library nor in an interpreter. */
 static bool can_be_changed(const struct sym_line *line)
 {
 	if (interpreter_of(line->module))
@@ -564,7 +564,7 @@ struct finding_proposal finding_proposal(const struct finding *f)
 		p.change = PROPOSES_NOTHING;
 	if (p.change == PROPOSES_POOL && profile_copies(f->line))
 		p.change = PROPOSES_DROP;
-	/* It must drop what was found, and not everything that the program does. */
+	/* It must drop the blocks that were found, and not everything that the program does. */
 	if (p.change == PROPOSES_DROP &&
 	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))
 		p.change = PROPOSES_NOTHING;
@@ -582,16 +582,16 @@ bool findings_same_function(const struct finding *a, const struct finding *b)
 	       !strcmp(a->line->module, b->line->module);
 }
 
-/* Does x include what y says? */
+/* Does x include everything that y says? */
 static bool says_more(const struct finding *x, const struct finding *y)
 {
-	/* Why a function calls so often includes that it does.  An array that is made anew for each
-	 * step takes two calls a step, and a few more. */
+	/* The reason why a function calls so often implies that it does.  An array that is
+	 * replaced at each step takes two calls a step, and a few more. */
 	if (y->kind == FINDING_HOT)
 		return ((x->kind == FINDING_TEMPORARY && x->part >= y->part / 2) ||
 			(x->kind == FINDING_GROWN && x->part * 20 >= y->part * 9)) &&
 		       findings_same_function(x, y);
-	/* Blocks that came once and stayed are reported with the peak. */
+	/* The peak includes blocks that were allocated once and stayed. */
 	if (y->kind == FINDING_LEAK)
 		return x->kind == FINDING_PEAK && x->left && x->left >= x->part / 2 &&
 		       (y->growth == GROWTH_ONCE || y->growth == GROWTH_EARLY) &&
@@ -607,7 +607,7 @@ static void drop_told(struct findings *f)
 		for (k = 0; k < f->count; k++)
 			if (k != i && says_more(&f->item[k], &f->item[i]))
 				break;
-		/* Findings dropped before i said no more than those that remain. */
+		/* A finding that was dropped said no more than the remaining ones. */
 		if (k == f->count)
 			f->item[n++] = f->item[i];
 	}
@@ -619,7 +619,7 @@ static const struct sym_line *deepest_line(const struct stack_of *of, struct pro
 	return of && of->stack ? profile_asked(names, of->stack).line : NULL;
 }
 
-/* The variable with at least half of what variables of the process have resident. */
+/* Names the variable with at least half of the resident bytes of the process's variables. */
 static void name_variable(struct stack_findings *s, const struct profile *names)
 {
 	struct variables v;
@@ -644,7 +644,7 @@ static void name_variable(struct stack_findings *s, const struct profile *names)
 	variables_release(&v);
 }
 
-/* What is resident and not live; names: NULL without call stacks. */
+/* Finds resident memory that is not live; names is NULL without call stacks. */
 static int find_resident(struct findings *f, const struct analysis *a, struct trace *t,
 			 struct profile *names, const struct resident_look *look, struct error *err)
 {
@@ -712,7 +712,7 @@ void findings_tell_outside_once(struct findings *f)
 
 	if (!o->process || !o->unseen)
 		return;
-	/* What was mapped may be a stack, too. */
+	/* Mapped memory may be a stack, too. */
 	if (stacks + variables >= (o->by_who ? o->outside : o->unseen) / 4 * 3) {
 		o->process = 0;
 		return;

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * findings.h - what a reader should know first about call stacks, ranked by the
- * possible saving.
+ * findings.h - the most important facts about call stacks, ranked by the possible saving.
  *
  * Figures come from the sites and chains that the analysis' walk found.  Sites
  * are combined by the allocating function (profile_asked); a finding is their
  * sum, and names the line of the function with most of it.
  *
- * Rank.  Each kind has a figure between 0 and 1: how much of the peak it is
- * (peak, leak, waste), of all calls (hot, temporary, grown) or of all copied and
- * allocated bytes (grown), of all freed blocks (other threads); kinds that cost
- * less than they seem have a lower weight (finding_kinds.def).
+ * Rank.  Each kind has a figure between 0 and 1: its part of the peak (peak, leak, waste), of all
+ * calls (hot, temporary, grown), of all copied and allocated bytes (grown) or of all freed blocks
+ * (other threads); kinds that cost less than they seem have a lower weight (finding_kinds.def).
  *
  * Errors: -errno with err filled.  The trace and the analysis must outlive them.
  */
@@ -24,7 +22,7 @@
 #include "stack_findings.h"
 
 #define FINDINGS	10u
-#define FINDINGS_POOLED 16384u /* bytes: a pool of replay/change.h takes blocks up to this size */
+#define FINDINGS_POOLED 16384u /* bytes: a pool of whatif/change.h takes blocks up to this size */
 
 enum finding_kind {
 #define FINDING(id, ...) FINDING_##id,
@@ -34,7 +32,7 @@ enum finding_kind {
 
 /* How blocks that were never freed accumulated. */
 enum finding_growth {
-	GROWTH_ONCE,	/* a single call */
+	GROWTH_ONCE,	/* by a single call */
 	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
 	GROWTH_STEADY,	/* it goes on, and nearly every part of the run ended with more */
 	GROWTH_GOES_ON, /* leak_goes_on(): the last two quarters */
@@ -43,31 +41,30 @@ enum finding_growth {
 
 /* A named part of a finding: a line of the function, or one of its stacks. */
 struct finding_part {
-	uint64_t part;	       /* of the finding's */
+	uint64_t part;	       /* of the finding's part */
 	uint64_t calls, bytes; /* of all its calls */
-	uint32_t stack;	       /* node: of its largest site */
+	uint32_t stack;	       /* node of its largest site */
 };
 
 struct finding {
 	enum finding_kind kind;
-	/* The allocating function, at the line with most. GROWN: that line alone. */
+	/* The allocating function, at the line with most.  GROWN: only that line. */
 	const struct sym_line *line;
 	struct finding_part at_line;
-	size_t lines;			/* that the function allocates from */
-	const struct sym_line *through; /* function that line called for most of it; NULL: none */
-	bool all_through;		/* for all of it */
+	size_t lines;			/* lines of the function that allocate */
+	const struct sym_line *through; /* the function that line called for most of it, or NULL */
+	bool all_through;		/* ... or for all of it */
 	const struct sym_line *caller;	/* as profile_asked */
 	bool all_by_caller;
-	/* The nearest caller whose source is known, when that of line is not, or is an
-	 * interpreter's; NULL. */
+	/* The nearest caller with known source, if line's is unknown or an interpreter's; else
+	 * NULL. */
 	const struct sym_line *source;
 	bool all_from_source;
-	/* line, or its nearest caller, in an interpreter's module; or NULL. */
+	/* line, or its nearest caller, in an interpreter's module; or NULL */
 	const struct sym_line *interpreter;
-	struct finding_part at_stack; /* the stack with most, as views show it */
+	struct finding_part at_stack; /* the stack with most of it, as views show it */
 	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
-	uint64_t calls, blocks; /* all calls of what is named, line or function; PEAK, LEAK: blocks
-				 * of part */
+	uint64_t calls, blocks; /* all calls of the line or function; PEAK, LEAK: blocks of part */
 	uint64_t left;		/* PEAK: bytes that this function never freed */
 	uint64_t untouched;	/* PEAK: analysis_untouched() */
 	enum finding_growth growth; /* LEAK */
@@ -76,24 +73,24 @@ struct finding {
 	double rank;
 };
 
-/* A change that mprof replay can play, of the line or stack that a finding is about. */
+/* A change that mprof replay can play, to the line or stack that a finding is about. */
 enum finding_change { PROPOSES_NOTHING, PROPOSES_DROP, PROPOSES_POOL, PROPOSES_RESERVE };
 struct finding_proposal {
 	enum finding_change change;
-	bool of_line;	/* else of at_stack */
-	uint64_t calls; /* that it changes; RESERVE: blocks */
+	bool of_line;	/* to the line, otherwise to at_stack */
+	uint64_t calls; /* calls that it changes; RESERVE: blocks */
 };
-/* Nothing where it would not help: the named part is less than half of the finding, the program
- * would do nothing else, blocks do not fit into a pool or the C library allocates them, no function
- * of the program made the call, or neither its line nor its name is known. */
+/* Proposes nothing if it would not help: the named part is less than half of the finding, the
+ * program would do nothing else, blocks do not fit into a pool or the C library allocates them,
+ * no function of the program made the call, or neither its line nor its name is known. */
 struct finding_proposal finding_proposal(const struct finding *f);
 
 struct findings {
 	struct finding item[FINDINGS]; /* highest rank first */
 	size_t count;
-	struct outside outside;	      /* comes before all others; also without stacks */
-	struct stack_findings stacks; /* the same */
-	struct retained retained;     /* comes after these */
+	struct outside outside;	      /* precedes all others; present without stacks, too */
+	struct stack_findings stacks; /* likewise */
+	struct retained retained;     /* follows these */
 	struct kept kept;	      /* excluded from findings of the peak, waste and leaks */
 	struct profile names;	      /* for profile_path */
 	bool named;

@@ -54,7 +54,7 @@ static void tell(struct flow *f, enum step step, const struct flow_block *at, en
 
 /* ---- the pass ---- */
 
-/* The group of a stack while the profile is made. */
+/* Returns the group of a stack while the profile is made. */
 static uint32_t group_made(const struct profile *p, uint32_t stack)
 {
 	return p->site_of[stack] ? p->site[p->site_of[stack] - 1].group : 0;
@@ -140,7 +140,7 @@ static void batch(void *self, const struct batch *b)
 			note_thread(f, e);
 		if (o->event)
 			o->event(f->context, f, e, at.number);
-		/* A realloc frees before it allocates, as the tools count it. */
+		/* A realloc frees before it allocates, as other tools count it. */
 		if (n->did & (NOTE_ENDED | NOTE_DROPPED))
 			ended(f, n, &at);
 		if (!(n->did & NOTE_BEGAN))

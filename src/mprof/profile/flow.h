@@ -23,20 +23,20 @@
 
 struct flow_block {
 	const struct block *block;
-	uint64_t ticks;		  /* of the event */
-	uint64_t number;	  /* of the event in the trace, from 1; as dump --numbers */
-	uint32_t process, thread; /* that allocated or freed; numbers of the run */
+	uint64_t ticks;	 /* of the event */
+	uint64_t number; /* of the event in the trace, from 1, as shown by dump --numbers */
+	uint32_t process, thread; /* that allocated or freed; numbers in the run */
 	uint32_t group;		  /* of its stack */
-	uint8_t fn;		  /* of the event */
-	bool resized;		  /* began: by a realloc of a block; ended: by a realloc */
+	uint8_t fn;		  /* function of the event */
+	bool resized; /* at the beginning: by a realloc of a block; at the end: by a realloc */
 };
 
 struct flow;
 
-/* A thread's events, whether they pass or not. */
+/* The thread of an event, whether blocks pass or not. */
 struct flow_thread {
-	uint32_t process; /* number of the run */
-	uint32_t tid;	  /* the kernel's, 0: unknown */
+	uint32_t process; /* number in the run */
+	uint32_t tid;	  /* the kernel's; 0 if unknown */
 	uint64_t first, last, events;
 };
 
@@ -46,20 +46,20 @@ struct flow_ops {
 	bool later;   /* call the hooks when the profile is made, in a second walk */
 	/* Called first; the profile's names and tree are available. */
 	void (*start)(void *context, struct flow *f);
-	/* Every event, before its effect on blocks. */
+	/* Called for every event, before its effect on blocks. */
 	void (*event)(void *context, struct flow *f, const struct event *e, uint64_t number);
-	/* Before each block that passes, and before a process ends. */
+	/* Called before each block that passes, and before a process ends. */
 	void (*time)(void *context, struct flow *f, uint64_t ticks, uint64_t number);
 	void (*began)(void *context, struct flow *f, const struct flow_block *b);
 	void (*ended)(void *context, struct flow *f, const struct flow_block *b);
-	/* Its process ends. ticks are the time of that, number and fn are 0. */
+	/* Its process ends.  ticks is that time; number and fn are 0. */
 	void (*left)(void *context, struct flow *f, const struct flow_block *b,
 		     enum process_gone why);
-	/* All its blocks have been left. */
+	/* Called after left() for all its blocks. */
 	void (*gone)(void *context, struct flow *f, uint32_t process, enum process_gone why,
 		     uint64_t ticks);
-	/* A new maximum of live bytes in the run: after the event that caused it. The last one is
-	 * the peak. */
+	/* Called at a new maximum of live bytes in the run, after the event that caused it.  The
+	 * last one is the peak. */
 	void (*most)(void *context, struct flow *f, uint64_t ticks, uint64_t number);
 };
 
@@ -68,23 +68,23 @@ struct flow {
 	const struct walk *walk;
 	const struct flow_ops *ops;
 	void *context;
-	struct live live; /* of blocks that pass: bytes, blocks, slack; after the current event */
+	struct live live;    /* blocks that pass: bytes, blocks, slack; after the current event */
 	struct array thread; /* struct flow_thread, by number */
 	uint64_t events;     /* events before the end of the process */
 	bool over;	     /* there are no more events; only ends of processes follow */
-	/* The pass's own: */
-	const struct site_filter *filter; /* NULL: everything passes */
-	struct array group;		  /* uint32_t by stack: group + 1, 0: not asked yet */
+	/* Private: */
+	const struct site_filter *filter; /* NULL = everything passes */
+	struct array group;		  /* uint32_t by stack: group + 1, 0 = not yet determined */
 	uint64_t most;			  /* most bytes live at once so far, + 1 */
 };
 
-/* Makes p, as profile_make(), and calls the hooks.  0, or -errno with err filled; flow_release in
- * both cases. */
+/* Makes p like profile_make(), and calls the hooks.  0, or -errno with err filled; flow_release
+ * in both cases. */
 int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct profile_options *o,
 	     const struct flow_ops *ops, void *context, struct error *err);
 void flow_release(struct flow *f);
 
-/* By group, when p is made: index of p->site; the caller's to free. */
+/* Returns the index of p->site by group, when p is made; the caller frees it. */
 uint32_t *flow_sites(const struct profile *p);
 
 static inline uint64_t flow_ns(const struct flow *f, uint64_t ticks)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * interpreters.h - code that runs scripts: its functions allocate for lines of a script, and
- * whoever runs one cannot change them.
+ * interpreters.h - code that runs scripts: its functions allocate for lines of a script, and the
+ * user of the script cannot change them.
  */
 #pragma once
 
@@ -9,5 +9,5 @@ struct interpreter {
 	const char *module, *language, *remedy, *names; /* as in interpreters.def */
 };
 
-/* By the name of a module, as in lines; NULL: it runs no scripts. */
+/* Finds an interpreter by the name of a module, as in lines; NULL if it runs no scripts. */
 const struct interpreter *interpreter_of(const char *module);

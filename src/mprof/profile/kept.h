@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * kept.h - memory that run-time libraries keep until the process ends: blocks
- * of the C library, the dynamic linker and libstdc++ that no program frees, by
- * the rows of suppressions.def.
+ * kept.h - memory that run-time libraries keep until the process ends: blocks of the C library, the
+ * dynamic linker and libstdc++ that no program frees, found by the rows of suppressions.def.
  *
  * Blocks and bytes at the run's peak, and never freed.  At most KEPT_SITES call
  * stacks are examined, those with the most bytes first: figures are never too
@@ -22,7 +21,7 @@ struct kept_of {
 };
 
 struct kept {
-	struct kept_of all; /* why: NULL */
+	struct kept_of all; /* why is NULL */
 	struct kept_of row[KEPT_ROWS];
 	size_t rows; /* most bytes first */
 };

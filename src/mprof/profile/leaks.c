@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define LAST  (SITE_EPOCHS - 1)
-#define THREE (SITE_EPOCHS * 3 / 4 - 1) /* ends at three quarters of the run */
+#define THREE (SITE_EPOCHS * 3 / 4 - 1) /* the epoch that ends at three quarters of the run */
 #define HALF  (SITE_EPOCHS / 2 - 1)
 
 /* Three late blocks of ten thousand are not growth. */

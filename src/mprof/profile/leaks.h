@@ -3,13 +3,13 @@
  * leaks.h - evidence of a leak: how the live bytes of a group developed over
  * the run.
  *
- *   growing  more lived at the end of the run than at three quarters of it, and
+ *   growing  more was live at the end of the run than at three quarters of it, and
  *            more there than at half of it, by at least a hundredth each time
  *   stopped  it grew over several epochs, but not, or hardly, to the end
- *   once     one block is left, or as much as was there when it was first seen
+ *   once     one block is left, or as much as when it was first seen
  *
- * The rate of a growing group is that of the second half of the run. Suppressed
- * blocks are not evidence.
+ * The rate of a growing group is measured in the second half of the run. Suppressed blocks are not
+ * evidence.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ enum leak_kind { LEAK_GROWING, LEAK_STOPPED, LEAK_ONCE };
 
 struct leak {
 	enum leak_kind kind;
-	uint64_t bytes_per_s; /* of a growing one */
+	uint64_t bytes_per_s; /* rate of a growing group */
 	int64_t since_ns;     /* its first call, since the start of the run */
 	int64_t grew_ns;      /* the end of the last epoch in which it grew */
 	uint64_t age_ns;      /* from its first call to the end of the run */
@@ -33,6 +33,7 @@ void leak_of(const struct profile *p, const struct profile_group *g, struct leak
 bool leak_goes_on(const uint64_t live[SITE_EPOCHS]);
 /* Growing, and at least 1 % of all that leaked. */
 bool leak_matters_most(const struct profile *p, const struct profile_group *g);
-/* Groups with leaks first, of these the ones that matter most; then the most bytes first. */
+/* Sorts groups: those with leaks first, of these the ones that matter most; then the most bytes
+ * first. */
 void leaks_rank(struct profile *p);
 const char *leak_kind_name(enum leak_kind kind);

@@ -20,7 +20,7 @@ static struct check *add_check(struct checks *c, enum check_kind kind, enum prof
 
 /* ---- limits ---- */
 
-/* No stack has the function. */
+/* Reports that no stack has the function. */
 static int missing(struct profile *p, struct profile *baseline, const char *function,
 		   struct error *err)
 {
@@ -39,7 +39,7 @@ static int missing(struct profile *p, struct profile *baseline, const char *func
 	return ret;
 }
 
-/* The figure of a limit, and the function with most of it. */
+/* Finds the figure of a limit, and the function with most of it. */
 static int look_at_limit(struct check *k, struct profile *p, struct profile *baseline,
 			 bool allow_missing, struct error *err)
 {
@@ -48,7 +48,7 @@ static int look_at_limit(struct check *k, struct profile *p, struct profile *bas
 	uint32_t first;
 	int ret = 0;
 
-	/* The allocating function, below the function if there is one. */
+	/* Name the allocating function, below the function if there is one. */
 	if (k->function) {
 		calltree_make(&t, p, &o, CALLTREE_CALLEES, k->function);
 		k->found = calltree_inclusive(&t, 0, 0);
@@ -118,9 +118,9 @@ static bool is_more(uint64_t before, uint64_t after, double tolerance)
 }
 
 /*
- * Groups that leak more, and whose innermost function leaks more in all, are
- * moved to the front, in order. If memory is allocated in large pieces and
- * divided into small ones, chance decides which caller allocates a piece.
+ * Moves groups that leak more, and whose innermost function leaks more in total, to the front, in
+ * order. If memory is allocated in large pieces and divided into small ones, chance decides which
+ * caller allocates a piece.
  */
 static void gather_leaks(struct diff *d, double tolerance, uint64_t *found)
 {

@@ -2,12 +2,11 @@
 /*
  * limits.h - compares a profile with limits, and with an earlier profile.
  *
- * A limit is of the whole run or of all stacks that go through a function (a
- * glob).  Against a baseline, calls, total, peak and leaked bytes may grow by
- * the tolerance; a new leak is a stack (as diff.h matches them) that leaks and
- * did not, or leaks more than the tolerance allows, if its innermost function
- * leaks more in all, too.  A trace that lost calls has
- * figures that are too small: it fails too, unless that is allowed.
+ * A limit applies to the whole run or to all stacks that go through a function (a glob).  Against a
+ * baseline, calls, total, peak and leaked bytes may grow by the tolerance; a new leak is a stack
+ * (as diff.h matches them) that leaks and did not, or leaks more than the tolerance allows, if its
+ * innermost function leaks more in total, too.  A trace that lost calls has figures that are too
+ * small: it fails too, unless that is allowed.
  *
  * A limit for a function that no stack goes through checks nothing, so a typing
  * error or a new name would always pass: -EINVAL, unless that is allowed.
@@ -22,7 +21,7 @@ enum check_kind { CHECK_LIMIT, CHECK_BASELINE, CHECK_NEW_LEAKS, CHECK_COMPLETE }
 
 struct check_limit {
 	enum profile_value value;
-	const char *function; /* glob; NULL: the whole run */
+	const char *function; /* glob; NULL = the whole run */
 	uint64_t most;
 };
 
@@ -32,7 +31,7 @@ struct check_options {
 	bool no_new_leaks; /* needs a baseline */
 	double tolerance;  /* percent that figures may grow over the baseline */
 	bool allow_lost;
-	bool allow_missing; /* a function that no stack has allocates nothing, which is fine */
+	bool allow_missing; /* allow a function that no stack has, as it allocates nothing */
 };
 
 struct check {
@@ -40,10 +39,10 @@ struct check {
 	enum profile_value value;
 	const char *function;
 	bool failed;
-	/* LIMIT, BASELINE: the figure.  NEW_LEAKS: stacks.  COMPLETE: calls lost. */
+	/* LIMIT, BASELINE: the figure.  NEW_LEAKS: stacks.  COMPLETE: lost calls. */
 	uint64_t found, most;
-	uint64_t before; /* BASELINE: its figure */
-	/* If it failed: the function with most of it, or that grew most; NULL not known. */
+	uint64_t before; /* BASELINE: the figure of the baseline */
+	/* After a failure: the function with most of it, or that grew most; NULL if unknown. */
 	const struct sym_line *blame;
 	uint64_t blamed; /* its part of `found`, or its growth */
 };
@@ -51,8 +50,8 @@ struct check {
 struct checks {
 	struct check *check;
 	size_t count, failed;
-	struct diff leaks; /* of NEW_LEAKS: the first `found` groups of it */
-	bool compared;	   /* leaks is there */
+	struct diff leaks; /* its first `found` groups are the new leaks */
+	bool compared;	   /* `leaks` is filled */
 };
 
 /* baseline may be NULL.  Release in any case. */

@@ -25,7 +25,7 @@ const struct sym_line *merged_line(const struct merged *m, const struct merged_r
 	return line_interner_line(&m->lines, merged_id(m, row, i));
 }
 
-/* The row of a stack that was seen before, or a new one. */
+/* Returns the row of a known stack, or a new one. */
 static struct merged_row *row_of(struct merged *m, uint32_t stack)
 {
 	/* Rows are made in the order of ids. */

@@ -3,15 +3,15 @@
  * merged.h - sites whose stacks read the same, combined: a stack of function
  * names with the sum of all values.
  *
- * Calls from different lines of one function are one row; recursion keeps its
- * depth.  Memory: by rows and names.
+ * Calls from different lines of one function are one row; recursion keeps its depth.  Memory is
+ * proportional to rows and names.
  */
 #pragma once
 
 #include "calltree.h"
 
 struct merged_row {
-	/* Id of `stacks`: its text is an array of ids of `lines`, outermost first. */
+	/* Id in `stacks`; its text is an array of ids of `lines`, outermost first. */
 	uint32_t stack;
 	uint64_t v[VALUE_COUNT];
 };
@@ -21,11 +21,11 @@ struct merged {
 	struct interner stacks;
 	struct merged_row *row; /* most bytes first, as sites are */
 	size_t count, room;
-	uint32_t *id; /* of the stack at hand */
+	uint32_t *id; /* of the current stack */
 	size_t id_room;
 };
 
-/* A zeroed struct but for lines.same, LINE_FUNCTION, is empty. */
+/* Empty: zeroed except for lines.same, which is LINE_FUNCTION. */
 #define MERGED_EMPTY                                            \
 	{                                                       \
 		.lines = { .same = LINE_FUNCTION }, .row = NULL \
@@ -34,13 +34,13 @@ struct merged {
 /* Adds a stack, outermost line first; lines must outlive m. */
 void merged_add(struct merged *m, const struct sym_line *const *line, size_t n,
 		const uint64_t v[VALUE_COUNT]);
-/* Starts m with all sites. */
+/* Fills m with all sites. */
 void merged_make(struct merged *m, struct profile *p);
-/* Rows with the same callers next to each other.  Nothing can be added afterwards. */
+/* Sorts rows with the same callers next to each other.  Nothing can be added afterwards. */
 void merged_sort(struct merged *m);
 void merged_release(struct merged *m);
 
-/* The ids of a row; not aligned, so they are copied one by one. */
+/* Copies the ids of a row one by one, because they are not aligned; returns their number. */
 size_t merged_depth(const struct merged *m, const struct merged_row *row);
 uint32_t merged_id(const struct merged *m, const struct merged_row *row, size_t i);
 const struct sym_line *merged_line(const struct merged *m, const struct merged_row *row, size_t i);

@@ -5,8 +5,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#define HEADER	    16u	   /* bytes that an allocator keeps beside a block, at most */
-#define SITES_NAMED 10000u /* more are not added up */
+#define HEADER	    16u	   /* the most bytes that an allocator keeps beside a block */
+#define SITES_NAMED 10000u /* further ones are not added up */
 
 static const struct mapper mappers[] = {
 #define MAPPER(module, library, variable, value, whose, remedy) \
@@ -32,7 +32,8 @@ const struct mapper *mapper_of_module(const char *module)
 	return NULL;
 }
 
-/* Only complete data of a process shows how much its malloc can have needed. */
+/* Is the data of the process complete?  Otherwise it does not show how much its malloc can have
+ * needed. */
 static bool is_whole(const struct tree_process *p)
 {
 	size_t i;
@@ -63,11 +64,11 @@ struct look {
 	const struct maps_of *maps;
 	const struct live *peak;
 	const struct tree_process *process;
-	const struct resident_look *pages; /* NULL: none */
-	struct profile *names;		   /* NULL: none */
+	const struct resident_look *pages; /* NULL without a look */
+	struct profile *names;		   /* NULL without call stacks */
 };
 
-/* Did the allocator behind malloc map it? Only calls of mmap by name are seen. */
+/* Did the allocator that serves malloc map it?  Only named calls of mmap are recorded. */
 static bool is_allocators(const struct look *l, uint32_t stack)
 {
 	const struct trace_fact *image = tree_image(l->process);
@@ -94,7 +95,7 @@ static uint64_t mapped_by_program(const struct outside *o, const struct look *l)
 	return sum;
 }
 
-/* What lies far from all blocks, when the pages were read. */
+/* Returns the bytes far from all blocks, when the pages were read. */
 static uint64_t far_from_blocks(const struct outside *o, const struct look *l)
 {
 	const struct resident_parts_sample *s = l->pages ? l->pages->parts.sample.item : NULL;
@@ -144,14 +145,14 @@ static void find_most(struct outside *o, const struct look *l)
 	o->by_who = most < o->mapped ? most : o->mapped;
 }
 
-/* Of one function, or of one module when that is a runtime. */
+/* Are both by one function, or by one module if that is a runtime? */
 static bool same_who(const struct outside *o, const struct sym_line *line)
 {
 	return line && !strcmp(line->module, o->who.line->module) &&
 	       (o->mapper || !strcmp(line->function, o->who.line->function));
 }
 
-/* Everything that the function mapped, whatever its caller. */
+/* Adds up everything that the function mapped, whatever its caller. */
 static void add_up(struct outside *o, const struct look *l)
 {
 	const struct maps_site *site = l->maps->site.item;
@@ -166,7 +167,7 @@ static void add_up(struct outside *o, const struct look *l)
 		o->by_who = bytes < o->mapped ? bytes : o->mapped;
 }
 
-/* The runtime with the call of mmap, if it is known; otherwise that of the program. */
+/* Finds the runtime with the call of mmap, if it is known; otherwise the one of the program. */
 static const struct mapper *find_mapper(const struct outside *o, const struct look *l)
 {
 	const struct profile_path *path =
@@ -182,7 +183,7 @@ static const struct mapper *find_mapper(const struct outside *o, const struct lo
 	return image ? mapper_of_module(basename(image->exe)) : NULL;
 }
 
-/* At the time at which the pages were read. */
+/* Finds the stacks at the time at which the pages were read. */
 static void find_stacks(struct outside *o, const struct trace *t, const struct stack_uses *stacks)
 {
 	const struct trace_residency *r;

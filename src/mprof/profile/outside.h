@@ -2,8 +2,8 @@
 /*
  * outside.h - memory of a process that was not allocated through malloc.
  *
- *   memory   the largest number of private writable anonymous pages in memory, of
- *            all times at which pages were read, without mprof's own; if they were
+ *   memory   the largest number of private writable anonymous pages in memory at
+ *            any time at which pages were read, without mprof's own; if they were
  *            never read, the greatest RSS of the process
  *   mapped   of these, memory mapped by recorded calls of mmap and mremap; if pages
  *            were never read, the most that was mapped (without mappings that allow
@@ -13,7 +13,7 @@
  *            with the allocator, so unseen counts only if it is more than half of
  *            the memory, otherwise it is 0.  Unknown for forked processes, which
  *            have pages of their parent's blocks.  With a look at these pages, it is
- *            at most what lies far from all blocks that there ever were (`other` of
+ *            at most the bytes far from all blocks of the run (`other` of
  *            resident_parts.h).
  *   outside  mapped + unseen
  *
@@ -30,30 +30,31 @@
 #define OUTSIDE_LEAST  (1u << 20)
 #define OUTSIDE_UNSEEN (8u << 20) /* the least unseen that counts */
 
-/* A runtime that maps memory itself: a row of mappers.def. */
+/* A runtime that maps memory itself; a row of mappers.def. */
 struct mapper {
 	const char *module, *library, *variable, *value, *whose, *remedy;
 };
-/* By the name of a module, as in lines; NULL. */
+/* Finds a mapper by the name of a module, as in lines; NULL if there is none. */
 const struct mapper *mapper_of_module(const char *module);
-/* The rows, NULL behind the last one. */
+/* Returns the rows one by one, NULL after the last one. */
 const struct mapper *mapper_next(const struct mapper *m);
 
 struct outside {
-	uint32_t process; /* number in the run; 0: no finding */
-	bool looked;	  /* at pages */
-	uint64_t ticks;	  /* then */
+	uint32_t process; /* number in the run; 0 without a finding */
+	bool looked;	  /* pages were read */
+	uint64_t ticks;	  /* the time of the look */
 	uint64_t memory, outside, mapped, unseen;
-	uint64_t globals; /* of `unseen`: in variables without initial value; 0: unknown */
-	uint64_t stacks;  /* of `unseen`: in stacks of threads; 0: unknown */
-	/* Who mapped most of `mapped`, how much that was, and the stack with most of it. */
+	uint64_t globals; /* part of `unseen` in variables without initial value; 0 if unknown */
+	uint64_t stacks;  /* part of `unseen` in stacks of threads; 0 if unknown */
+	/* The function that mapped most of `mapped`, how much that was, and the stack with most
+	 * of it. */
 	uint64_t by_who;
 	uint32_t stack;
-	struct profile_asked who; /* who.line NULL: unknown */
+	struct profile_asked who; /* who.line is NULL if unknown */
 	const struct mapper *mapper;
 };
 
-/* look: NULL at first; to be repeated with one if there is `unseen`.  names: NULL without call
+/* look: NULL at first; if there is `unseen`, call it again with one.  names: NULL without call
  * stacks. */
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
 		  const struct stack_uses *stacks, const struct resident_look *look,

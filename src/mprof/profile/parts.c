@@ -62,7 +62,7 @@ static bool is_one_of(const char *const *pattern, size_t n, const char *name)
 	return false;
 }
 
-/* "_R...", or "_ZN...17h0123456789abcdefE".  C++ may have a namespace core of its own. */
+/* Matches "_R...", or "_ZN...17h0123456789abcdefE".  C++ may also have a namespace called core. */
 static bool is_rust(const char *raw)
 {
 	const char *hash = raw;

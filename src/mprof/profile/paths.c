@@ -21,7 +21,7 @@ static void line_room(struct path_scratch *s, size_t more)
 	s->path.frame = must_reallocarray(s->path.frame, s->room, sizeof(*s->path.frame));
 }
 
-/* The frames of a stack, innermost first; entries that are not frames are omitted. */
+/* Lists the frames of a stack, innermost first; omits entries that are not frames. */
 static size_t list_frames(struct profile_paths *t, uint32_t node)
 {
 	struct path_scratch *s = &t->scratch;
@@ -60,7 +60,7 @@ static bool add_frame(struct profile_paths *t, uint32_t frame)
 	return true;
 }
 
-/* Of the latest path, the outer frames remain that the n listed frames have, too. */
+/* Keeps the outer frames of the latest path that the n listed frames also have. */
 static void keep_common(struct path_scratch *s, size_t n)
 {
 	size_t same = 0;
@@ -95,7 +95,7 @@ static enum paths_part part_of(struct profile_paths *t, const struct profile_pat
 	return paths_part_of(t, path->frame[i], path->line[i]);
 }
 
-/* The allocating function, and the folded calls inside it. */
+/* Finds the allocating function, and folds the calls inside it. */
 static void fold(struct profile_paths *t, struct profile_path *path)
 {
 	size_t i = path->all = path->count;
@@ -175,7 +175,7 @@ bool paths_name_matches(const char *pattern, const char *function)
 
 	if (!strcmp(pattern, function) || !fnmatch(pattern, function, 0))
 		return true;
-	/* Not of "(anonymous namespace)::f". */
+	/* The parameters, but not the "(" of "(anonymous namespace)::f". */
 	while (parameters && (parameters == function || parameters[-1] == ':'))
 		parameters = strchr(parameters + 1, '(');
 	if (!parameters)
@@ -193,7 +193,7 @@ bool paths_is_file(const char *pattern, const char *file)
 	return !fnmatch(pattern, strchr(pattern, '/') ? file : basename(file), 0);
 }
 
-/* By the name in the symbol table, too. */
+/* Compares with the name in the symbol table, too. */
 bool paths_is_function(const char *pattern, const struct sym_line *line)
 {
 	return paths_name_matches(pattern, line->function) || !fnmatch(pattern, line->raw, 0);
@@ -245,7 +245,7 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 		const struct sym_lines *lines = sym_frame(t->sym, path->frame[i]);
 		uint8_t *mark = &t->mark[path->frame[i]];
 
-		/* Most frames have one line: remember those. */
+		/* Remember frames with one line, because most have one. */
 		if (lines->count == 1) {
 			if (!(*mark & PATH_MARK_KNOWN))
 				*mark |= PATH_MARK_KNOWN | mark_line(t, path->line[i]);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * paths.h - stacks as lines: inlined calls unfolded, cut where --stop-at says,
- * the allocating function found, and the calls inside it folded; and which of them
- * --function, --file, --module and --without match.
+ * paths.h - stacks as lines: unfolds inlined calls, cuts at --stop-at, finds the allocating
+ * function and folds the calls inside it; and tells which stacks --function, --file, --module and
+ * --without match.
  *
- * Only profile.c and its parts include this. Paths are kept until release;
- * answers about frames are kept by frame.
+ * Only profile.c and its parts include this. Paths are kept until release; results for frames are
+ * kept by frame.
  *
- * Ends: without memory the program (util/alloc.h).
+ * Without memory the program ends (util/alloc.h).
  */
 #pragma once
 
@@ -15,24 +15,24 @@
 #include "../util/arena.h"
 #include "profile.h"
 
-/* A frame whose lines a path has, and how many lines that are with all frames outside it. */
+/* A frame whose lines a path has, and the number of lines up to it from the outermost frame. */
 struct path_step {
 	uint32_t frame;
 	uint32_t lines;
 };
 
-/* A path that is rebuilt repeatedly in the same memory, from where it differs. */
+/* A path that is rebuilt repeatedly in the same memory, from the first difference on. */
 struct path_scratch {
 	struct profile_path path;
 	size_t room;
-	uint32_t *frame; /* of the stack, innermost first */
+	uint32_t *frame; /* frames of the stack, innermost first */
 	size_t frame_room;
-	struct path_step *step; /* of the path, outermost first */
+	struct path_step *step; /* steps of the path, outermost first */
 	size_t steps, step_room;
 };
 
 enum path_mark {
-	PATH_MARK_KNOWN = 1,	/* the others were looked up */
+	PATH_MARK_KNOWN = 1,	/* the other marks were determined */
 	PATH_MARK_FUNCTION = 2, /* a line of the frame matches --function */
 	PATH_MARK_FILE = 4,
 	PATH_MARK_MODULE = 8,
@@ -65,24 +65,24 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		const struct profile_options *o);
 void paths_release(struct profile_paths *t);
 
-/* The path of a stack, valid until the next call. */
+/* Returns the path of a stack, valid until the next call. */
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
-/* The same, to keep. */
+/* Returns a path that stays valid. */
 const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
-/* Do --function, --file and --module each match a line of it, and --without none? */
+/* Does a line of it match each of --function, --file and --module, and none match --without? */
 bool paths_match(struct profile_paths *t, const struct profile_path *path);
-/* Number of lines at the outer end that only start a program or a thread (_start, start_thread); at
- * least one line remains. */
+/* Returns the number of lines at the outer end that only start a program or a thread (_start,
+ * start_thread); at least one line remains. */
 size_t paths_start_lines(const struct sym_line *const *line, size_t n);
-/* Does the pattern name this function?  Its name, with or without parameters, or a glob. */
+/* Does the pattern, a name with or without parameters or a glob, match this function? */
 bool paths_name_matches(const char *pattern, const char *function);
-/* Does the pattern name this line, as --function does; the file or module, as --file does? */
+/* Does the pattern match this line, as --function does; or the file or module, as --file does? */
 bool paths_is_function(const char *pattern, const struct sym_line *line);
 bool paths_is_file(const char *pattern, const char *file);
-/* Does a line of it match this pattern? */
+/* Does a line of the path match this pattern? */
 bool paths_has_function(const struct profile_path *path, const char *pattern);
 enum paths_part paths_part(const struct sym_line *line);
-/* The same of a line of this frame, remembered where the frame has one line. */
+/* Returns the part of a line of this frame, remembered if the frame has one line. */
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line);
 bool paths_is_start(const struct sym_line *line);
 
@@ -91,7 +91,7 @@ bool paths_is_start(const struct sym_line *line);
 struct path_interner {
 	struct line_interner lines;
 	struct interner stacks;
-	uint32_t *id; /* of the path at hand */
+	uint32_t *id; /* of the current path */
 	size_t room;
 };
 #define PATH_KEYS_EMPTY                                    \
@@ -99,6 +99,6 @@ struct path_interner {
 		.lines = { .same = LINE_LINE }, .id = NULL \
 	}
 
-/* The same number for paths whose first n lines read the same. */
+/* Returns the same number for paths whose first n lines have the same text. */
 uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n);
 void path_interner_release(struct path_interner *k);

@@ -3,9 +3,8 @@
  * profile.c - sites with names: the walk, filters such as --function,
  * suppressions, and groups.
  *
- * Groups are found during the walk, when a stack first occurs, because the peak
- * of a group cannot be computed from those of its sites. Group 0 has stacks
- * without lines and those that do not pass.
+ * Groups are found during the walk, when a stack first occurs, because the peak of a group cannot
+ * be computed from its sites' peaks. Group 0 has stacks without lines and those that do not pass.
  */
 #include "profile.h"
 
@@ -22,7 +21,7 @@
 #include "suppressions.h"
 #include "../util/alloc.h"
 
-/* While the walk runs. */
+/* Used while the walk runs. */
 struct grouping {
 	struct profile *p;
 	enum profile_by by;
@@ -96,7 +95,7 @@ static void set_grouping(struct profile *p, struct grouping *g, enum profile_by 
 		  : by == PROFILE_BY_SIZE ? SITE_BY_SIZE
 		  : profile_by_part(by)	  ? SITE_BY_PROCESS
 					  : SITE_WHOLE;
-	/* A command may have groups of its own. */
+	/* A command may have its own groups. */
 	if (by == PROFILE_BY_STACK && o->group)
 		return;
 	o->group = group_of;
@@ -190,7 +189,7 @@ static int by_bytes(const void *a, const void *b, void *profile)
 	return (x > y) - (x < y);
 }
 
-/* Sums may have overtaken others. */
+/* Sorts again, because sums may be larger than their neighbours. */
 static void sort_sites(struct profile *p)
 {
 	uint32_t *order = must_calloc(p->count + 1, sizeof(*order));
@@ -306,7 +305,7 @@ static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
 
 static void make_groups(struct profile *p, struct grouping *by)
 {
-	/* A command with groups of its own does not use these. */
+	/* A command with its own groups does not use these. */
 	const bool ours = p->sites.options.group == group_of;
 	const size_t room = p->sites.groups > 1 ? p->sites.groups : 1;
 	size_t i, n = 0;
@@ -429,21 +428,22 @@ bool profile_copies(const struct sym_line *line)
 {
 	const char *of_const = strstr(line->raw, "ERKS");
 
-	/* Of the same type as its class: _ZN3recC2ERKS_, _ZN3recaSERKS_; Rust's two manglings. */
+	/* The parameter has the type of the class: _ZN3recC2ERKS_, _ZN3recaSERKS_; Rust's two
+	 * manglings. */
 	return (of_const && of_const - line->raw >= 2 &&
 		(of_const[-2] == 'C' || !strncmp(of_const - 2, "aS", 2))) ||
 	       strstr(line->raw, "Clone$GT$5clone") || strstr(line->raw, "5clone5Clone5clone");
 }
 
-/* Lines of a stack outward, until the allocating function is known. */
+/* Examines lines of a stack outward, until the allocating function is known. */
 struct asking {
 	struct profile_asked a;
 	const struct sym_line *through; /* outermost line of a library so far */
 	const struct sym_line *inner;	/* innermost line that is not a wrapper */
-	bool sure;			/* that a.line is not part of a wrapper */
+	bool sure;			/* true if a.line is not part of a wrapper */
 };
 
-/* True: no line further out makes a difference. */
+/* Returns true if no line further out makes a difference. */
 static bool ask(struct asking *s, const struct sym_line *line, enum paths_part part)
 {
 	if (!s->inner && part != PATHS_WRAPPER)
@@ -495,7 +495,7 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 	return s.a;
 }
 
-/* A line that its reader can change: not of what runs a script, nor built into that. */
+/* Can the reader change this line?  Not in an interpreter, nor in code built into one. */
 static bool is_source(const struct sym_line *line)
 {
 	return *line->file && strncmp(line->file, "node:", 5) != 0 && !interpreter_of(line->module);

@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_PART 10u /* of the time of a process: the least that counts */
+#define TIME_PART 10u /* the least part of a process's time that counts */
 
 /* ---- how long ---- */
 
-/* What one sample says, of either walk. */
+/* Figures of one sample, in either walk. */
 struct held_sample {
 	uint32_t process;
 	uint64_t ticks;
 	bool held;
 };
 
-/* Samples of all processes, in the order of time; `of` says what is held in sample i. */
+/* Returns how long freed memory was held.  samples: of all processes, in the order of time. */
 static uint64_t held_ticks(const void *samples, size_t n,
 			   struct held_sample (*of)(const void *samples, size_t i),
 			   const struct tree_process *p, uint64_t end)
@@ -54,7 +54,7 @@ static bool has_c_library(const struct tree_process *p)
 	return image && !strncmp(basename(image->allocator), "libc.so", 7);
 }
 
-/* Of the first walk: no live byte may lie on more pages than it has. */
+/* Filled in the first walk: live bytes cannot lie on more pages than are resident. */
 struct brief_samples {
 	const struct residency_sample *sample;
 	uint64_t page;
@@ -122,7 +122,7 @@ void resident_look_release(struct resident_look *l)
 
 /* ---- who ---- */
 
-/* Which function has at least half of the shares of a sample. */
+/* Finds the function that has at least half of the shares of a sample. */
 static struct profile_asked who_has(const struct resident_shares *all, size_t sample,
 				    struct profile *names)
 {

@@ -3,7 +3,7 @@
  * retained.h - memory of freed blocks that stays resident: why a process is larger than its live
  * blocks.
  *
- * Of each sample of resident pages (resident_parts.h), the heap is live + rounding + gaps +
+ * In each sample of resident pages (resident_parts.h), the heap is live + rounding + gaps +
  * retained, and freed is gaps + retained.  A process has a finding if freed was at least
  * RETAINED_LEAST, half of the heap and a quarter of the resident size in samples that cover a tenth
  * of its time or more: between two such samples, and after the last one.  So a program that frees
@@ -22,24 +22,24 @@
 
 #define RETAINED_LEAST (8u << 20)
 
-/* That walk. */
+/* The result of that walk. */
 struct resident_look {
 	struct resident_parts parts;
 	struct resident_shares shares;
 };
 
 struct retained {
-	uint32_t process; /* number in the run; 0: no finding */
-	uint64_t ticks;	  /* of the sample with most freed bytes, and what it had: */
-	uint64_t live;	  /* bytes of live blocks, and what the allocator added to them */
-	uint64_t beside;  /* freed bytes on pages with a live block, */
-	uint64_t whole;	  /* and on pages without */
-	/* How long more than half was freed, and the time of the process. */
+	uint32_t process; /* number in the run; 0 without a finding */
+	uint64_t ticks;	  /* of the sample with most freed bytes, whose figures follow: */
+	uint64_t live;	  /* bytes of live blocks, with the allocator's additions */
+	uint64_t beside;  /* freed bytes on pages with a live block */
+	uint64_t whole;	  /* freed bytes on other pages */
+	/* How long more than half was freed, and the length of the process. */
 	uint64_t held_ns, of_ns;
-	/* Who has the largest share of pages with live blocks, if that is at least half of them and
-	 * of the freed bytes most are there; line NULL: nobody. */
+	/* The function with the largest share of pages with live blocks, if that is at least
+	 * half of them and most freed bytes are there; else line is NULL. */
 	struct profile_asked who;
-	bool c_library; /* its malloc: malloc_trim() returns whole pages */
+	bool c_library; /* glibc's malloc: malloc_trim() returns whole pages */
 };
 
 /* Do the samples of the first walk allow a finding? */

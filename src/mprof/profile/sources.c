@@ -21,7 +21,7 @@ bool sources_match(const char *pattern, const char *path)
 	return !fnmatch(pattern, path, 0) || (base && !fnmatch(pattern, base + 1, 0));
 }
 
-/* Index of the file + 1; 0 when it does not match. */
+/* Returns the index of the file + 1; 0 if it does not match. */
 static size_t file_of(struct sources *s, const char *path, const char *pattern)
 {
 	const size_t known = s->paths.count;
@@ -63,7 +63,7 @@ static void add_to(uint64_t *to, const uint64_t *v)
 		to[k] += v[k];
 }
 
-/* One line of the path of a site; `own`: the innermost. */
+/* Adds one line of the path of a site; `own`: it is the innermost. */
 static void add_line(struct sources *s, const struct sym_line *l, const char *pattern, size_t site,
 		     bool own, const uint64_t *v)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sources.h - a profile by lines of source: what each line allocated itself
- * (exclusive: it is the inner end of a path) and including the functions that
- * it called (inclusive: it is on the path; counted once, however often it
- * occurs).
+ * sources.h - a profile by lines of source: the figures of each line itself (exclusive: it is the
+ * inner end of a path) and including the functions that it called (inclusive: it is on the path;
+ * counted once, however often it occurs).
  *
  * Errors: -errno with err filled.  The profile must outlive the result.
  */
@@ -14,16 +13,16 @@
 
 struct source_line {
 	uint32_t file; /* index */
-	uint32_t line; /* from 1; 0: somewhere in the file */
+	uint32_t line; /* from 1; 0 = unknown */
 	uint64_t inclusive[VALUE_COUNT], exclusive[VALUE_COUNT];
 	const struct sym_line *example;
 	uint64_t sites;
-	size_t last; /* site + 1 that counted here last */
+	size_t last; /* index + 1 of the site counted last */
 };
 
 struct source_file {
-	const char *path;    /* as the debug information has it */
-	size_t first, count; /* of `line`, ascending by line */
+	const char *path;    /* as in the debug information */
+	size_t first, count; /* its part of `line`, ascending by line */
 	uint64_t inclusive[VALUE_COUNT], exclusive[VALUE_COUNT];
 	size_t last;
 };
@@ -33,14 +32,14 @@ struct sources {
 	size_t lines, line_room;
 	struct source_file *file; /* most inclusive bytes of the requested value first */
 	size_t files, file_room;
-	struct interner paths, places; /* the pass's own */
-	size_t *file_of;	       /* by id of paths: index + 1, 0: does not match */
+	struct interner paths, places; /* private */
+	size_t *file_of;	       /* by id of paths: index + 1, 0 if it does not match */
 	size_t file_of_room;
 };
 
 /*
- * Files whose path is the pattern, ends with "/pattern", or matches it as a
- * glob, whole or by its last part; NULL: all.  Release in any case.
+ * Takes files whose path is the pattern, ends with "/pattern", or matches it as a glob, whole or by
+ * its last part; NULL = all.  Release in any case.
  */
 void sources_make(struct sources *s, struct profile *p, const char *pattern,
 		  enum profile_value value);

@@ -31,7 +31,7 @@ struct turn {
 	bool end;
 };
 
-/* By process; ends come before beginnings. */
+/* Sorts by process; ends come before beginnings. */
 ORDER(by_time, struct turn, RISING(of->process) ?: RISING(ticks) ?: FALLING(end))
 
 static uint64_t bytes_of(const struct stack_of *x)

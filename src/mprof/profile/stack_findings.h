@@ -19,18 +19,18 @@
 
 struct stack_findings {
 	struct stack_uses uses;
-	const struct stack_of *fullest; /* NULL: none */
+	const struct stack_of *fullest; /* NULL if there is none */
 	size_t full;			/* threads with less than a tenth left */
-	uint32_t process;		/* number of the run; 0: stacks were small */
-	uint64_t bytes, memory;		/* of its stacks; its greatest RSS */
-	uint64_t threads;		/* that ran at once then */
-	const struct stack_of *largest; /* of these */
-	/* Where these two were deepest; NULL: unknown. */
+	uint32_t process;		/* number in the run; 0 if stacks were small */
+	uint64_t bytes, memory;		/* bytes of its stacks; its greatest RSS */
+	uint64_t threads;		/* threads that ran at once then */
+	const struct stack_of *largest; /* the largest of these stacks */
+	/* Where these two were deepest; NULL if unknown. */
 	const struct sym_line *fullest_line, *largest_line;
-	/* Of variables of a process, the same way; 0: they were small, or not known. */
+	/* The same for variables of a process; 0 if they were small, or unknown. */
 	uint32_t variables_process;
 	uint64_t variables, variables_memory;
-	struct sym_line variable; /* that has at least half of it; function NULL: none */
+	struct sym_line variable; /* has at least half of it; function is NULL if none has */
 	uint64_t variable_resident;
 };
 

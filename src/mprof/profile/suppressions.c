@@ -20,7 +20,7 @@ static const struct {
 
 /* ---- patterns ---- */
 
-/* Where a piece of a pattern, n characters without *, is found in text; NULL. */
+/* Finds a piece of a pattern, n characters without *, in text; NULL if it is not there. */
 static const char *find_piece(const char *text, const char *piece, size_t n)
 {
 	return memmem(text, strlen(text), piece, n);
@@ -80,7 +80,7 @@ void suppressions_add_builtin(struct suppressions *s)
 	}
 }
 
-/* Blanks at both ends go. */
+/* Removes blanks at both ends. */
 static char *trim(char *line)
 {
 	char *end;
@@ -165,8 +165,8 @@ static bool is_of(const char *glob, const char *module)
  * 100,000 deep and would be searched for each of its stacks. */
 #define LIBRARY_LINES 64
 
-/* The innermost lines of one module, from the first one that is not a wrapper: (end, inner].
- * SIZE_MAX: that module has no caller, or too many lines. */
+/* Finds the innermost lines of one module, from the first one that is not a wrapper: (end,
+ * inner]. SIZE_MAX if that module has no caller, or too many lines. */
 static size_t end_of_module(const struct profile_path *path, size_t inner)
 {
 	const char *module = path->line[inner]->module;
@@ -178,7 +178,7 @@ static size_t end_of_module(const struct profile_path *path, size_t inner)
 	return SIZE_MAX;
 }
 
-/* Does any built-in pattern match this name? Evaluated once for each. */
+/* Does any built-in pattern match this name?  Evaluated once for each. */
 static bool is_builtin_name(struct suppressions *s, const char *name)
 {
 	uint64_t *known = hash_at(&s->names, (uintptr_t)name);
@@ -194,7 +194,7 @@ static bool is_builtin_name(struct suppressions *s, const char *name)
 	return *known == NAME_BUILTIN;
 }
 
-/* The lines that built-in patterns match, found once for all of them. */
+/* The lines that built-in patterns match, found once for all patterns. */
 struct innermost {
 	size_t inner, end;   /* see end_of_module */
 	size_t first, count; /* lines outward from first: only these can match a built-in name */

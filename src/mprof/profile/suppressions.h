@@ -20,33 +20,34 @@
 #include "paths.h"
 
 struct suppression {
-	char *pattern;	       /* NULL: any function */
-	const char *module;    /* glob, of a built-in one; NULL: any */
-	const char *caller;    /* glob of the module that called, of a built-in one; NULL: any */
-	const char *why;       /* of a built-in one; NULL: from a file */
+	char *pattern;	       /* NULL = any function */
+	const char *module;    /* glob, for a built-in one; NULL = any */
+	const char *caller;    /* glob of the module that called, for a built-in one; NULL = any */
+	const char *why;       /* for a built-in one; NULL for one from a file */
 	uint64_t calls, bytes; /* suppressed so far */
 };
 
-/* Of a function: does a built-in pattern match it? */
+/* Does a built-in pattern match a function? */
 enum { NAME_ORDINARY = 1, NAME_BUILTIN };
 
 struct suppressions {
 	struct suppression *item;
 	size_t count, room;
-	size_t of_files;   /* not built in */
-	struct hash names; /* by address: those requested so far, which must stay in place */
+	size_t of_files;   /* number of those that are not built in */
+	struct hash names; /* by address: the names evaluated so far, which must not move */
 };
 
 void suppressions_add_builtin(struct suppressions *s);
-/* Lines for other tools of the same family are ignored, anything else is an error. */
+/* Ignores lines for other tools of the same family; anything else is an error. */
 int suppressions_read(struct suppressions *s, const char *file, struct error *err);
 void suppressions_release(struct suppressions *s);
 
-/* The first that suppresses this stack; NULL. */
+/* Returns the first that suppresses this stack, or NULL. */
 struct suppression *suppressions_find(struct suppressions *s, const struct stacks *stacks,
 				      const struct profile_path *path);
-/* Why blocks of this stack are a library's own for the life of a process: a built-in one; NULL. */
+/* Returns why blocks of this stack are a library's own for the life of a process, from a
+ * built-in one; or NULL. */
 const char *suppressions_kept(struct suppressions *s, const struct profile_path *path);
 
-/* Is the pattern found in text?  As LeakSanitizer has it. */
+/* Is the pattern found in text, as LeakSanitizer does it? */
 bool suppression_matches(const char *pattern, const char *text);

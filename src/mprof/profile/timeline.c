@@ -85,9 +85,9 @@ int timeline_of_profile(struct timeline *l, const struct trace *t, uint32_t proc
 
 struct table {
 	struct timeline *l;
-	unsigned each, last;   /* rows of a point; of the last one */
-	double start, seconds; /* of the figures that are growing; the last row's */
-	double calls, bytes;   /* sums of the last row */
+	unsigned each, last;   /* rows of each point; of the last one */
+	double start, seconds; /* seconds before the figures began anew; those of the last row */
+	double calls, bytes;   /* sums up to the last row */
 	uint64_t sizes[TIMELINE_BINS];
 };
 
@@ -97,7 +97,7 @@ struct row {
 	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS];
 };
 
-/* Two neighbours as one point. */
+/* Joins two neighbours to one point. */
 static void join(struct timeline_point *a, const struct timeline_point *b)
 {
 	double *x = a->figure;
@@ -177,7 +177,7 @@ static void add_row(struct table *t, const struct row *r)
 	t->bytes = f[2];
 }
 
-/* Numbers separated by commas.  NULL: something else. */
+/* Reads numbers separated by commas.  NULL on anything else. */
 static char *read_bins(char *s, uint64_t *to, char end)
 {
 	for (size_t i = 0; i < TIMELINE_BINS; i++) {
@@ -222,7 +222,7 @@ bool timeline_is_table(const char *path)
 	return is;
 }
 
-/* Also the titles again, of tables that were put together.  A line may be unfinished. */
+/* Titles may occur again in concatenated tables.  The last line may be unfinished. */
 static int read_lines(struct table *t, FILE *in, const char *path, struct error *err)
 {
 	char *line = NULL;

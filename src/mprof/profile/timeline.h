@@ -20,17 +20,17 @@
 #include "../util/error.h"
 
 #define TIMELINE_POINTS 1024u
-#define TIMELINE_BINS	MPROF_STAT_BINS /* 0: size 0; n: from 2^(n-1) to 2^n - 1 bytes */
+#define TIMELINE_BINS	MPROF_STAT_BINS /* 0 = size 0; n = from 2^(n-1) to 2^n - 1 bytes */
 
-/* The figures of a point; NAN: unknown. */
+/* The figures of a point; NAN if unknown. */
 enum timeline_figure {
 	TIMELINE_LIVE,	   /* most live bytes in it, as requested */
 	TIMELINE_PEAK,	   /* most live bytes until its end */
 	TIMELINE_RESIDENT, /* bytes at its end */
 	TIMELINE_VIRTUAL,  /* bytes at its end */
-	TIMELINE_BLOCKS,   /* live blocks, when most bytes were live or, of a table, at its end */
-	TIMELINE_CALLS,	   /* that allocated a block in it */
-	TIMELINE_BYTES,	   /* allocated in it */
+	TIMELINE_BLOCKS,   /* live blocks when most bytes were live or, in a table, at its end */
+	TIMELINE_CALLS,	   /* calls that allocated a block in it */
+	TIMELINE_BYTES,	   /* bytes allocated in it */
 	TIMELINE_FIGURES,
 };
 
@@ -50,7 +50,7 @@ struct timeline {
 	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS]; /* at the end of the run */
 };
 
-/* process: 0 for the one with the highest peak.  -ESRCH: the profile has no such process. */
+/* process: 0 for the one with the highest peak.  -ESRCH if the profile has no such process. */
 int timeline_of_profile(struct timeline *l, const struct trace *t, uint32_t process,
 			struct error *err);
 

@@ -10,13 +10,13 @@
 #include "../util/alloc.h"
 #include "../util/order.h"
 
-/* Readings of one time: those at the end of a process, or one from outside. */
+/* Readings of one time: at the end of a process, or from outside. */
 struct readings {
 	const struct trace_residency *r;
 	size_t n;
 	uint64_t ticks;
 	uint32_t process;
-	bool whole; /* pages of files, too */
+	bool whole; /* includes pages of files */
 };
 
 static void find_last(struct readings *x)
@@ -90,7 +90,8 @@ static void add_one(struct variables *v, struct variable_object *o, const struct
 	o->resident += to->resident;
 }
 
-/* Read-only symbols are not variables; of an object without segments all symbols count. */
+/* Is the symbol in writable memory?  Read-only symbols are not variables; in an object without
+ * segments all symbols count. */
 static bool is_writable(const struct stack_object *file, const struct sym_variable *x)
 {
 	for (size_t i = 0; i < file->segments; i++)
@@ -100,7 +101,7 @@ static bool is_writable(const struct stack_object *file, const struct sym_variab
 	return !file->segments;
 }
 
-/* Neither our library nor pseudo files belong to the program. */
+/* Does the object belong to the program?  Our library and pseudo files do not. */
 static bool is_ours(const char *path)
 {
 	return *path != '/' || !strncmp(basename(path), "libmprof", 8);

@@ -14,14 +14,14 @@
 #include "../util/order.h"
 
 #define LINE_MOST  1024u       /* bytes; a longer name is cut */
-#define MAP_MOST   (256 << 20) /* bytes that are read */
-#define NAMES_MOST (1u << 22)  /* that are given to frames, including those replaced */
+#define MAP_MOST   (256 << 20) /* bytes of a map that are read */
+#define NAMES_MOST (1u << 22)  /* names assigned to frames, including replaced ones */
 #define FACT_MOST  256u	       /* names in a fact */
 
-/* Frames in no object, by address. */
+/* A frame in no object; sorted by address. */
 struct frame {
-	uint64_t address, ran; /* as recorded; an address in the instruction */
-	char *name;	       /* "address name"; NULL */
+	uint64_t address, ran; /* as recorded; an address in its instruction */
+	char *name;	       /* "address name", or NULL */
 };
 
 struct frames {
@@ -31,7 +31,7 @@ struct frames {
 
 ORDER(by_ran, struct frame, RISING(ran) ?: RISING(address))
 
-/* Arguments are kept out of an anonymous file, and so are names of functions and files. */
+/* Does the file leave out arguments?  Then it also leaves out names of functions and files. */
 static bool is_anonymous(const struct trace *t)
 {
 	const struct trace_fact *fact;
@@ -72,7 +72,7 @@ static void frames_release(struct frames *f)
 	free(f->of);
 }
 
-/* The map of a process; NULL: it has none that may be read. */
+/* Opens the map of a process; NULL if it has none that may be read. */
 static FILE *open_map(int pid, int64_t start_ns)
 {
 	char path[64];
@@ -91,7 +91,7 @@ static FILE *open_map(int pid, int64_t start_ns)
 	return NULL;
 }
 
-/* Code may be generated where other code was: the last name counts. */
+/* Names frames.  Code may be generated where other code was, so the last name counts. */
 static void give(struct frames *f, uint64_t first, uint64_t bytes, const char *name)
 {
 	const uint64_t end = first + bytes;
@@ -107,7 +107,7 @@ static void give(struct frames *f, uint64_t first, uint64_t bytes, const char *n
 	}
 }
 
-/* "7f0012340000 1c0 name" */
+/* Reads "7f0012340000 1c0 name". */
 static void take_line(struct frames *f, char *line)
 {
 	uint64_t first, bytes;
@@ -141,7 +141,7 @@ static void read_map(struct frames *f, FILE *file)
 	}
 }
 
-/* Writes the names of a process, and takes them off the frames. */
+/* Writes the names of a process, and removes them from the frames. */
 static void put_names(struct frames *f, struct append *file, uint32_t process, int pid)
 {
 	struct mprof_fact fact = { .what = MPROF_FACT_CODE, .pid = pid };

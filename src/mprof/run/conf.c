@@ -135,7 +135,7 @@ static int check_signal(struct error *err, const struct option *o, const char *v
 		    value);
 }
 
-/* Of those in o->arg: several with commas, or one of them with |. */
+/* Checks for words of o->arg: several with commas if it separates them by commas, one if by |. */
 static int check_words(struct error *err, const struct option *o, const char *value)
 {
 	const char *s = value, *word;
@@ -234,7 +234,7 @@ const char *conf_get(const struct conf *conf, enum conf_key key)
 	return conf->value[key] ? conf->value[key] : options[key].value;
 }
 
-/* The path of the file that a MODE writes. */
+/* The key and the kind of the file that a MODE writes. */
 #define MPROF_MAGIC_NONE ""
 static const struct file {
 	const char *mode, *key, *kind, *magic;
@@ -247,7 +247,7 @@ static const struct file {
 };
 #define FILES (sizeof(files) / sizeof(files[0]))
 
-/* What MPROF_MODE_FILE left in a module: "mprof_mode_file KEY KIND". */
+/* Reads the string that MPROF_MODE_FILE put into a module: "mprof_mode_file KEY KIND". */
 static const struct file *file_of_module(const char *path)
 {
 	char said[64], key[32], kind[16];
@@ -322,7 +322,7 @@ int conf_parse(struct conf *conf, const char *text, struct error *err)
 	return code;
 }
 
-/* The quotes that a value needs: "" none; NULL: neither kind works. */
+/* Returns the quotes that a value needs: "" if none; NULL if neither kind works. */
 static const char *quotes_for(const char *value)
 {
 	if (*value && !strpbrk(value, " \t\n'\""))
@@ -368,7 +368,7 @@ void conf_release(struct conf *conf)
 	}
 }
 
-/* The first of these variables that is set. */
+/* Returns the first of these variables that is set. */
 static const char *first_of(const char *const *names, const char *otherwise)
 {
 	for (; *names; names++)
@@ -403,7 +403,7 @@ void conf_set_rank(const char *number)
 	snprintf(known_rank, sizeof(known_rank), "%s", number);
 }
 
-/* A value that goes into a file name must not lead into another directory. */
+/* Writes a value for a file name, so that it does not lead into another directory. */
 static void put_name(FILE *out, const char *name)
 {
 	for (; *name; name++)

@@ -21,26 +21,26 @@ enum conf_key {
 	CONF_NONE = CONF_KEYS,
 };
 
-/* A value that is NULL was not set: the library's default applies. */
+/* A NULL value was not set: the library's default applies. */
 struct conf {
 	char *value[CONF_KEYS]; /* owned */
 };
 
-/* Parses text (of MPROF_CONF; NULL is empty).  0, or -EINVAL and *err. */
+/* Parses text (of MPROF_CONF; NULL is empty).  0, or -EINVAL with *err. */
 int conf_parse(struct conf *conf, const char *text, struct error *err);
-/* Checks and copies one value.  0, or -EINVAL and *err. */
+/* Checks and copies one value.  0, or -EINVAL with *err. */
 int conf_set(struct conf *conf, enum conf_key key, const char *value, struct error *err);
 int conf_set_number(struct conf *conf, enum conf_key key, uint64_t value, struct error *err);
-/* The value, or the default of options.def. */
+/* Returns the value, or the default of options.def. */
 const char *conf_get(const struct conf *conf, enum conf_key key);
 /*
- * The key that names the file of the MODE, and the magic of that file; CONF_NONE: the MODE has no
- * file.
+ * Returns the key that names the file of the MODE, and the magic of that file; CONF_NONE if the
+ * MODE has no file.
  */
 enum conf_key conf_file(const struct conf *conf, const char **magic);
 /*
- * The text for MPROF_CONF, quoted where needed; free() it.  NULL and *err if a value contains both
- * kinds of quotes and cannot be written.
+ * Returns the text for MPROF_CONF, quoted where needed, which the caller frees.  NULL with *err if
+ * a value contains both kinds of quotes and cannot be written.
  */
 char *conf_text(const struct conf *conf, struct error *err);
 void conf_release(struct conf *conf);
@@ -50,7 +50,7 @@ void conf_release(struct conf *conf);
  * job), %r (MPI rank), %% in a path, as the library does.  free() the result;
  * NULL and *err for another letter after %.
  */
-/* Is %r known, and if not, what is it from now on? */
+/* Is %r known?  If not, conf_set_rank() may set it. */
 bool conf_knows_rank(void);
 void conf_set_rank(const char *rank);
 char *conf_expand(const char *path, pid_t pid, const char *exe, struct error *err);

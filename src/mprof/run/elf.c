@@ -85,7 +85,7 @@ Elf *elf_of(const char *path, int *fd)
 	return elf;
 }
 
-/* The bytes of a symbol, from its section. */
+/* Reads the bytes of a symbol from its section. */
 static int read_symbol(Elf *elf, const GElf_Sym *s, char *text, size_t size)
 {
 	Elf_Scn *section = elf_getscn(elf, s->st_shndx);
@@ -103,7 +103,8 @@ static int read_symbol(Elf *elf, const GElf_Sym *s, char *text, size_t size)
 	return 0;
 }
 
-/* The contents of the next section of this type after *section (NULL: of the first); or NULL. */
+/* Returns the contents of the next section of this type after *section (NULL = the first); or
+ * NULL. */
 static Elf_Data *next_data(Elf *elf, GElf_Word type, Elf_Scn **section, GElf_Shdr *head)
 {
 	Elf_Data *data = NULL;

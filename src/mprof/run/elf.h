@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/*
- * elf.h - what an executable file is, as far as preloading is concerned.
- */
+/* elf.h - facts about an executable file that matter for preloading. */
 #pragma once
 
 #include <libelf.h>
@@ -13,7 +11,7 @@
 enum elf_type { ELF_NONE, ELF_PROGRAM, ELF_SHARED };
 
 struct elf_facts {
-	enum elf_type type; /* ELF_NONE: no ELF file (then nothing else is set) */
+	enum elf_type type; /* ELF_NONE if it is not an ELF file (then nothing else is set) */
 	bool ours;	    /* same class and machine as mprof and its library */
 	bool has_loader;    /* PT_INTERP: a dynamic linker will run and can preload */
 	char loader[PATH_MAX];
@@ -21,13 +19,13 @@ struct elf_facts {
 	uint64_t bss; /* bytes of its other variables that have no initial value */
 };
 
-/* 0, or -errno when the file cannot be read. */
+/* 0, or -errno if the file cannot be read. */
 int elf_read(const char *path, struct elf_facts *facts);
 
-/* The text that a shared object exports as symbol.  0, or -ENOENT. */
+/* Copies the string that a shared object exports as symbol.  0, or -ENOENT. */
 int elf_string(const char *path, const char *symbol, char *text, size_t size);
-/* Does it depend on an object whose name begins so?  Also false if it cannot be read. */
+/* Does it depend on an object whose name has this beginning?  False if it cannot be read. */
 bool elf_needs(const char *path, const char *begin);
 
-/* NULL if it is not a regular file that can be read.  Then elf_end() it and close *fd. */
+/* NULL if it is not a regular file that can be read.  The caller calls elf_end() and closes *fd. */
 Elf *elf_of(const char *path, int *fd);

@@ -20,10 +20,10 @@
 
 #include "../util/memory.h"
 
-/* SIGCHLD: when it was ignored, there would be no status to wait for. */
+/* SIGCHLD is reset because there would be no status to wait for if it was ignored. */
 static const int signals[LAUNCH_SIGNALS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
 
-static volatile sig_atomic_t running; /* pid for the handler, 0: nobody */
+static volatile sig_atomic_t running; /* pid for the handler, 0 if none */
 static volatile sig_atomic_t handed_on, interrupted;
 
 static void hand_on(int signal)
@@ -36,7 +36,7 @@ static void hand_on(int signal)
 	errno = code;
 }
 
-/* A terminal sends it to the program as well. */
+/* Notes a signal that a terminal sends to the program, too. */
 static void take_note(int signal)
 {
 	interrupted = signal;
@@ -132,7 +132,7 @@ int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n,
 	}
 	l->go = go[1];
 	l->failed = failed[0];
-	/* No signal may reach the child while it has our dispositions. */
+	/* No signal may reach the child while it has our handlers. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &l->mask);
 	take_signals(l);

@@ -28,24 +28,24 @@ struct launch {
 };
 
 struct launch_end {
-	int status; /* of wait(2) */
+	int status; /* as wait(2) returns it */
 	struct rusage usage;
 	int64_t wall_ns;
-	int handed_on;	 /* the last signal that mprof received and forwarded, 0: none */
-	int interrupted; /* SIGINT or SIGQUIT that it received and ignored, 0: none */
+	int handed_on;	 /* the last signal that mprof received and forwarded, 0 if none */
+	int interrupted; /* SIGINT or SIGQUIT that it received and ignored, 0 if none */
 };
 
 /*
- * Forks.  The child waits; the program does not run before launch_go. env are n strings
+ * Forks.  The child waits, and runs the program only after launch_go. env are n strings
  * "NAME=value" that are set, or "NAME" that are unset.
  */
 int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n, struct error *err);
 /*
- * Lets it run, with one more variable that was not known earlier (or NULL). 0, or -errno and *err
- * when exec failed: then it has been waited for.
+ * Runs the program, with one more variable that was not known earlier (or NULL).  0, or -errno with
+ * *err if exec failed; then the child has been waited for.
  */
 int launch_go(struct launch *l, const char *variable, struct error *err);
-/* Ends the waiting child without running anything. */
+/* Ends the waiting child; the program does not run. */
 void launch_cancel(struct launch *l);
-/* Waits for the end and puts mprof's own signal dispositions back. */
+/* Waits for the end and restores mprof's own signal dispositions. */
 void launch_wait(struct launch *l, struct launch_end *end);

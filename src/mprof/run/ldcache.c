@@ -30,10 +30,10 @@ struct cache_entry {
 	int32_t flags;
 	uint32_t name, path; /* offsets in the file */
 	uint32_t os;
-	uint64_t hardware; /* not 0: only for some processors */
+	uint64_t hardware; /* not 0 if it is only for some processors */
 };
 
-/* The whole file and a NUL; *size without it. */
+/* Reads the whole file and appends a NUL; *size excludes it. */
 static char *read_whole(const char *path, size_t *size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -78,7 +78,7 @@ static const char *search(const char *data, size_t size, const char *soname)
 		if (at + sizeof(e) > size)
 			break;
 		memcpy(&e, data + at, sizeof(e));
-		/* Strings end within the buffer: a NUL follows the file. */
+		/* Strings end within the buffer, because a NUL follows the file. */
 		if (e.hardware || e.name >= size || e.path >= size)
 			continue;
 		if (!strncmp(data + e.name, soname, strlen(soname)) && is_usable(data + e.path))

@@ -5,8 +5,8 @@
 #pragma once
 
 /*
- * The path of the last library in a linker's cache (/etc/ld.so.cache) whose
- * name begins with soname and that is of this machine; free() it.  NULL if there is none, or if the
+ * Returns the path of the last library in a linker's cache (/etc/ld.so.cache) whose name begins
+ * with soname and that is for this machine; the caller frees it.  NULL if there is none, or if the
  * format of the cache is unknown.
  */
 char *ldcache_find(const char *cache, const char *soname);

@@ -34,7 +34,7 @@ const struct allocator allocator_table[] = {
 	    { NULL, NULL, NULL },
 };
 
-/* If directory/libmprof.so exists: its real path, to be freed. */
+/* Returns the real path of directory/libmprof.so if it exists, which the caller frees. */
 static char *look_in(const char *directory, const char *below)
 {
 	char path[PATH_MAX];
@@ -115,7 +115,7 @@ char *library_mpi(const char *library)
 	return path;
 }
 
-/* The newest "directory/soname*" that is loadable; development links count too. */
+/* Finds the newest "directory/soname*" that can be loaded; development links count, too. */
 static char *newest_in(const char *directory, size_t length, const char *soname)
 {
 	char pattern[PATH_MAX], *found = NULL;
@@ -176,7 +176,7 @@ const char *allocator_name(const char *path)
 	return NULL;
 }
 
-/* "glibc, jemalloc": what is installed. */
+/* Lists the installed allocators: "glibc, jemalloc". */
 static void list_installed(char *text, size_t size)
 {
 	const struct allocator *a;

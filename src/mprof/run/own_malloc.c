@@ -27,8 +27,8 @@ static const struct {
 
 /* Facts from an object's symbol tables and dynamic section. */
 struct object {
-	bool offered;  /* malloc, to others */
-	bool defined;  /* defines malloc, maybe only for itself */
+	bool offered;  /* offers malloc to other objects */
+	bool defined;  /* defines malloc, perhaps only for itself */
 	bool symbolic; /* it binds its calls to its own symbols */
 	const char *allocator;
 };
@@ -52,7 +52,7 @@ static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bo
 			o->allocator = marks[i].allocator;
 }
 
-/* A quick test that rejects most names: a large library has 100,000. */
+/* Rejects most names quickly: a large library has 100,000. */
 static bool may_tell(const char *name)
 {
 	return *name && strchr("mjtsrd", *name);
@@ -83,7 +83,7 @@ struct hashed {
 	uint32_t first;
 };
 
-/* False if the section is not one that can be used. */
+/* Returns false if the section cannot be used. */
 static bool find_hashed(struct hashed *h, Elf *elf, Elf_Scn *section, const GElf_Shdr *head)
 {
 	enum { BUCKETS, FIRST, FILTER, SHIFT, WORDS };
@@ -116,7 +116,7 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* All symbols of one name. */
+/* Examines all symbols of one name. */
 static void see_named(struct object *o, const struct hashed *h, const char *name)
 {
 	const uint32_t hash = hash_of(name);
@@ -130,7 +130,7 @@ static void see_named(struct object *o, const struct hashed *h, const char *name
 		if ((h->word[at] | 1) == (hash | 1) && gelf_getsym(h->symbols, (int)i, &s) &&
 		    (its = elf_strptr(h->elf, h->names, s.st_name)) && !strcmp(its, name))
 			see_symbol(o, &s, name, true);
-		if (h->word[at] & 1) /* the last one of its bucket */
+		if (h->word[at] & 1) /* the last symbol of its bucket */
 			return;
 	}
 }
@@ -163,7 +163,7 @@ static void see_dynamic(struct object *o, Elf_Scn *section)
 		    d.d_tag == DT_SYMBOLIC || (d.d_tag == DT_FLAGS && d.d_un.d_val & DF_SYMBOLIC);
 }
 
-/* Zero: unknown. */
+/* Examines a file; all zero if unknown. */
 static struct object look_at(const char *path)
 {
 	struct object o = { .offered = false };
@@ -197,7 +197,7 @@ static void set(struct own_malloc *own, enum own_how how, const char *path, cons
 
 /* ---- the libraries of a program ---- */
 
-/* The dynamic linker's list of them, to be read; NULL. */
+/* Starts the dynamic linker to list the libraries, and returns its output; NULL on failure. */
 static FILE *ask_linker(const char *linker, const char *program, pid_t *pid)
 {
 	char *argv[] = { (char *)linker, (char *)"--list", (char *)program, NULL };
@@ -219,7 +219,7 @@ static FILE *ask_linker(const char *linker, const char *program, pid_t *pid)
 	return NULL;
 }
 
-/* "libc.so.6 => /lib/libc.so.6 (0x...)" or "/lib64/ld.so (0x...)": the path, or NULL. */
+/* Returns the path in "libc.so.6 => /lib/libc.so.6 (0x...)" or "/lib64/ld.so (0x...)", or NULL. */
 static char *path_of(char *line)
 {
 	char *arrow = strstr(line, " => "), *path = arrow ? arrow + 4 : line, *end;
@@ -232,7 +232,8 @@ static char *path_of(char *line)
 	return path;
 }
 
-/* The C library's own calls reach a preloaded malloc, and the linker's own calls do not matter. */
+/* Is it the C library or the linker?  The former's calls reach a preloaded malloc, and the
+ * latter's do not matter. */
 static bool is_system(const char *path)
 {
 	const char *name = basename(path);
@@ -250,7 +251,7 @@ static bool find_in_libraries(const char *program, struct own_malloc *own)
 	pid_t pid;
 	FILE *list;
 
-	/* Only the linker that started us is run, not one that a file names. */
+	/* Runs only the linker that started us, not one that a file names. */
 	if (elf_read("/proc/self/exe", &ours) || elf_read(program, &its) || !its.has_loader ||
 	    strcmp(ours.loader, its.loader))
 		return false;

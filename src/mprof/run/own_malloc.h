@@ -16,8 +16,8 @@
 enum own_how {
 	OWN_NONE,
 	OWN_FIRST,     /* the executable's: all calls go there */
-	OWN_PRELOADED, /* of an object that is preloaded before libmprof.so: the same */
-	OWN_SYMBOLIC,  /* a library's, -Bsymbolic: its own calls do */
+	OWN_PRELOADED, /* in an object that is preloaded before libmprof.so: the same */
+	OWN_SYMBOLIC,  /* in a library with -Bsymbolic: its own calls go there */
 	OWN_HIDDEN,    /* not offered to others: the object's own calls do */
 };
 
@@ -27,9 +27,10 @@ struct own_malloc {
 	const char *allocator; /* a well-known one that is linked into it, or NULL */
 };
 
-/* Of a program and the libraries that its linker will load with it.  False: there is none. */
+/* Examines a program and the libraries that its linker will load with it.  False if none has
+ * one. */
 bool own_malloc_find(const char *program, struct own_malloc *own);
-/* Of this file alone, whose malloc is known to come first. */
+/* Examines only this file, whose malloc is known to come first. */
 void own_malloc_first(const char *path, struct own_malloc *own);
-/* "'FILE' defines malloc itself ...: the consequence and the remedy". */
+/* Writes "'FILE' defines malloc itself ...: the consequence and the remedy". */
 void own_malloc_words(const struct own_malloc *own, char *to, size_t size);

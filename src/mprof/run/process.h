@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/*
- * process.h - what /proc says of another process.
- */
+/* process.h - reads what /proc says about another process. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,12 +9,12 @@
 struct process_memory {
 	uint64_t start_time;	      /* field 22 of stat: distinguishes reused pids */
 	uint64_t rss, rss_anon, virt; /* bytes */
-	uint64_t peak_rss;	      /* the largest so far of its current program; 0: unknown */
+	uint64_t peak_rss;	      /* the largest so far of its current program; 0 if unknown */
 	uint64_t minor_faults;
-	char state; /* as in stat; Z: has ended */
+	char state; /* as in stat; Z = has ended */
 };
 
-/* 0, or -errno: -ENOENT or -ESRCH when it is gone. */
+/* 0, or -errno: -ENOENT or -ESRCH if the process is gone. */
 int process_memory(pid_t pid, struct process_memory *m);
 
 /* Is the process that began at start_time still there, and not a zombie? */

@@ -59,7 +59,7 @@ static void judge(struct program *p)
 		snprintf(say, sizeof(say),
 			 "%s, and the dynamic linker ignores LD_PRELOAD for such a program", why);
 	else if (elf.type == ELF_NONE)
-		return; /* execvp gives it to /bin/sh */
+		return; /* execvp passes it to /bin/sh */
 	else if (!elf.ours)
 		snprintf(say, sizeof(say), "it is built for a different machine than libmprof.so");
 	else if (!elf.has_loader)
@@ -75,7 +75,7 @@ static void judge(struct program *p)
 			 p->image, say);
 }
 
-/* If image is a script: its interpreter becomes the image.  Was it one? */
+/* If image is a script, replaces it by its interpreter and returns true. */
 static bool follow_script(struct program *p)
 {
 	char line[PATH_MAX], *at, *end;
@@ -103,7 +103,7 @@ static bool runnable(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-/* Searches PATH.  0, -EACCES if one is there that is not executable, -ENOENT. */
+/* Searches PATH.  0, -EACCES if there is only a file that is not executable, or -ENOENT. */
 static int search(const char *name, char *found, size_t size)
 {
 	const char *path = getenv("PATH"), *p;
@@ -143,7 +143,7 @@ static int locate(const char *name, struct program *p, struct error *err)
 	return runnable(name) ? 0 : fail(err, -EACCES, "cannot run '%s': not executable", name);
 }
 
-/* Without it exec reports "no such file" for an existing file. */
+/* Without its dynamic linker, exec reports "no such file" for an existing file. */
 static int has_its_loader(const struct program *p, struct error *err)
 {
 	struct elf_facts elf;
@@ -154,7 +154,7 @@ static int has_its_loader(const struct program *p, struct error *err)
 		    elf.loader);
 }
 
-/* An allocator of its own that a preloaded one does not replace. */
+/* Finds an allocator of the program's own that a preloaded one does not replace. */
 static void find_past(struct program *p)
 {
 	struct own_malloc own;

@@ -11,11 +11,11 @@
 
 /* A program as exec will find it. */
 struct program {
-	char path[PATH_MAX];  /* what the shell or execvp would start */
+	char path[PATH_MAX];  /* the file that the shell or execvp would start */
 	char image[PATH_MAX]; /* the ELF file that runs: path, or its script's interpreter */
 	char why_not[512];    /* why libmprof.so will not be loaded; "" if it will */
-	char past[1024];      /* which calls bypass libmprof.so, and why; "": none */
-	bool past_all;	      /* those of the whole program */
+	char past[1024];      /* which calls bypass libmprof.so, and why; "" if none */
+	bool past_all;	      /* all calls of the program do */
 	bool alone;	      /* it would not even run with libmprof.so preloaded */
 };
 

@@ -21,7 +21,7 @@ static bool has_counts(const struct trace *t)
 	return false;
 }
 
-/* Of samples there may be none yet. */
+/* Are there totals of threads?  With MODE=Sample there may be no sample yet. */
 static bool has_threads(const struct trace *t)
 {
 	const struct trace_totals *total;

@@ -11,27 +11,26 @@
 
 #include <mprof/format.h>
 
-/* Ascending, not touching. */
+/* Runs in ascending order, not adjacent. */
 struct resident {
 	struct mprof_page_run *run; /* owned */
 	size_t runs, room;
 };
 
 enum resident_way {
-	RESIDENT_SCAN,	  /* ioctl PAGEMAP_SCAN: the kernel skips what is empty (Linux 6.7) */
+	RESIDENT_SCAN,	  /* ioctl PAGEMAP_SCAN: the kernel skips empty ranges (Linux 6.7) */
 	RESIDENT_PAGEMAP, /* reading /proc/PID/pagemap, 8 bytes a page */
 };
 
 /*
- * The present pages of the private writable anonymous mappings of pid.
- * 0; -EFBIG if there is too much to read (2^22 pages of address space without PAGEMAP_SCAN, or 2^18
- * runs); -errno, -EACCES being usual for a process of someone else.  r is refilled and keeps its
- * capacity.
+ * Reads which pages of the private writable anonymous mappings of pid are present. 0; -EFBIG if
+ * there is too much to read (2^22 pages of address space without PAGEMAP_SCAN, or 2^18 runs);
+ * -errno, usually -EACCES for another user's process.  r is refilled and keeps its capacity.
  */
 int resident_read(struct resident *r, pid_t pid, enum resident_way way);
 /*
- * The part of a line of maps that earlier lines, up to *done, do not cover: a mapping that grows
- * while maps is read may occur twice. False: none.
+ * Finds the part of a line of maps that earlier lines, up to *done, do not cover: a mapping that
+ * grows while maps is read may occur twice.  False if there is none.
  */
 bool resident_part(const char *line, uint64_t *done, uint64_t *start, uint64_t *end);
 void resident_release(struct resident *r);

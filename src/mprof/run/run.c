@@ -2,10 +2,9 @@
 /*
  * run.c - a program under libmprof.so, from the checks to the last fact.
  *
- * Order: everything that can be refused is, the child is forked, its file's
- * path is made (it may hold the child's pid), the sampler starts, the child is
- * let go.  After its end mprof writes what only the parent knows: status,
- * resources, and the notes of what was not recorded.
+ * Order: all checks, which may refuse the run; fork; the path of the file (it may contain the
+ * child's pid); the sampler; then the child runs.  After its end mprof writes facts that only the
+ * parent knows: status, resources, and notes about what was not recorded.
  */
 #include "run.h"
 
@@ -50,7 +49,7 @@ struct session {
 	struct append file;
 };
 
-/* ":LIBRARY" that asks MPI, or "".  free() it. */
+/* Returns ":LIBRARY", which gets the rank from MPI, or "".  The caller frees it. */
 static char *preload_mpi(struct session *s)
 {
 	const char *program = s->result->program.path;
@@ -92,9 +91,9 @@ static int make_preload(struct session *s, struct error *err)
 }
 
 /*
- * An allocator that an INIT module loads late may need more static TLS than the loader
- * keeps (jemalloc).  No more than that is asked for: it is taken from every
- * thread's stack, and the smallest stack that a thread can have grows by it.
+ * An allocator that an INIT module loads late may need more static TLS than the loader keeps
+ * (jemalloc).  Requests only what is needed, because every thread's stack shrinks by it, and the
+ * smallest possible stack grows.
  */
 static void make_tunables(struct session *s)
 {
@@ -174,7 +173,7 @@ static void print_id(char text[33], const uint8_t id[16])
 		snprintf(text + 2 * i, 3, "%02x", id[i]);
 }
 
-/* MPROF_RUN for the child; makes sure the path is free. free() it. */
+/* Returns MPROF_RUN for the child, which the caller frees; makes sure the path is free. */
 static char *make_file(struct session *s, struct error *err)
 {
 	const char *magic;
@@ -185,10 +184,10 @@ static char *make_file(struct session *s, struct error *err)
 
 	if (key == CONF_NONE)
 		return strdup("");
-	/* %e is the program as the kernel will name it, links followed. */
+	/* %e is the program's name for the kernel, so links are followed. */
 	if (!realpath(s->result->program.image, exe))
 		snprintf(exe, sizeof(exe), "%s", s->result->program.image);
-	/* Until it is known: ranks that begin at the same time must not meet. */
+	/* Until the rank is known: ranks that begin at the same time must not use one path. */
 	if (s->asks_mpi) {
 		char number[16];
 
@@ -236,7 +235,7 @@ static int start(struct session *s, struct error *err)
 	return code;
 }
 
-/* The number that the run gave to a process, 0 if it was not recorded. */
+/* Returns the number that the run gave to a process, 0 if it was not recorded. */
 static uint32_t number_of(const struct append *file, pid_t pid)
 {
 	struct mprof_process_entry e;
@@ -255,7 +254,7 @@ static uint64_t ns_of(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
-/* How it ended, which only its parent can know. */
+/* Writes how the process ended, which only its parent can know. */
 static void write_waited(struct session *s)
 {
 	const struct launch_end *end = &s->result->end;
@@ -295,7 +294,7 @@ static void write_remark(struct session *s, const char *text)
 	free(line);
 }
 
-/* Moves the lines that name a function of WRAP, which was called. */
+/* Moves lines that name a called function of WRAP from the notes to `called`. */
 static void take_called(struct run_result *r)
 {
 	char *from = r->notes, *to = from, *called = malloc(strlen(from) + 1), *name = called;
@@ -338,7 +337,7 @@ static void write_notes(struct session *s)
 
 	if (*s->result->program.why_not)
 		write_remark(s, s->result->program.why_not);
-	if (*s->result->program.past && !s->result->program.past_all) /* else a fact says it */
+	if (*s->result->program.past && !s->result->program.past_all) /* otherwise a fact says it */
 		write_remark(s, s->result->program.past);
 	for (; at && *at; at += n + (at[n] == '\n')) {
 		n = strcspn(at, "\n");
@@ -369,7 +368,7 @@ static void count_processes(struct session *s)
 	}
 }
 
-/* Every process of the run holds the lock, also one that has made no call yet. */
+/* Is the file in use?  Every process of the run holds the lock, even before its first call. */
 bool run_uses(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -382,7 +381,8 @@ bool run_uses(const char *path)
 	return busy;
 }
 
-/* The path was taken from us: "PATH.PID" is where the library goes as well. */
+/* Restores a deleted file.  If another file is at the path, uses "PATH.PID", as the library
+ * does. */
 static void put_back(struct session *s)
 {
 	struct run_result *r = s->result;
@@ -426,7 +426,7 @@ static void find_file(struct session *s)
 		put_back(s);
 }
 
-/* With the lock of whoever still writes it, nobody knows what may come. */
+/* Is the file empty?  Not if another process holds the lock, because it may still write. */
 static bool is_empty(const struct session *s)
 {
 	const char *magic;
@@ -435,7 +435,7 @@ static bool is_empty(const struct session *s)
 	return !s->result->in_use && !recorded_anything(s->result->path, magic);
 }
 
-/* What was at the path before. */
+/* Decides about the earlier file at the path. */
 static void settle(struct session *s)
 {
 	struct run_result *r = s->result;
@@ -450,7 +450,7 @@ static void settle(struct session *s)
 	r->path = NULL;
 }
 
-/* The file could not be opened. */
+/* Finds out why the file could not be opened. */
 static enum run_file find_nothing(const struct target *t)
 {
 	struct stat st;
@@ -473,8 +473,8 @@ static bool is_unwanted(const struct session *s)
 	return !*rank || mprof_ranges_have(ranks, strtoul(rank, NULL, 10)) <= 0;
 }
 
-/* The file gets the name with the rank, if nothing has that name.  Whoever still writes it has it
- * open. */
+/* Gives the file the name with the rank, if that name is free.  Processes that still write have
+ * it open. */
 static void name_by_rank(struct session *s)
 {
 	struct run_result *r = s->result;
@@ -507,7 +507,7 @@ static void finish(struct session *s)
 	memory_out_status(run_status(s->result));
 	read_notes(s);
 	if (!s->sampler)
-		return; /* RUN_NO_FILE */
+		return; /* the mode has no file */
 	sampler_stop(s->sampler, &s->file);
 	s->sampler = NULL;
 	if (s->file.fd < 0) {
@@ -521,7 +521,7 @@ static void finish(struct session *s)
 	}
 	settle(s);
 	if (is_unwanted(s)) {
-		/* A child that still runs, such as Open MPI's daemon, is as unwanted. */
+		/* A child that still runs, such as Open MPI's daemon, is not wanted either. */
 		s->result->alive = 0;
 		s->result->in_use = false;
 		run_undo(s->result);

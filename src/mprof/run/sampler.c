@@ -2,10 +2,9 @@
 /*
  * sampler.c - SAMPLE and RESIDENCY extents, written from outside.
  *
- * A round reads /proc for every process that the header's table says is
- * RUNNING.  Rounds come every 2 ms at first and every 100 ms later, and never
- * sooner than fifty times what the last round took of the CPU.  Samples are buffered until there
- * are SAMPLES_KEPT, or a second has passed.
+ * A round reads /proc for every process that the header's table says is RUNNING.  Rounds come every
+ * 2 ms at first and every 100 ms later, and never sooner than fifty times the CPU time of the last
+ * round.  Samples are buffered until there are SAMPLES_KEPT, or a second has passed.
  *
  * The thread owns everything in struct sampler; only `stop` is shared, under
  * `lock`.
@@ -25,16 +24,16 @@
 #define MS		1000000ll
 #define ROUND_MIN	(2 * MS)
 #define ROUND_MAX	(100 * MS)
-#define CPU_SHARE	50 /* a round may cost one part in this */
+#define CPU_SHARE	50 /* a round may use this fraction of a CPU */
 #define SAMPLES_KEPT	32
 #define SAMPLES_AGE	(1000 * MS)
 #define RESIDENCIES_MAX 64
 
 struct watched {
-	uint32_t number; /* 0: this entry of the table was never RUNNING */
+	uint32_t number; /* 0 if this entry of the table was never RUNNING */
 	bool unreadable; /* pagemap may not be read */
 	unsigned residencies;
-	uint64_t residency_rss; /* at the last one */
+	uint64_t residency_rss; /* rss at the last reading of pages */
 	int64_t first_ns, residency_ns, oldest_ns;
 	size_t kept;
 	struct mprof_sample sample[SAMPLES_KEPT];
@@ -45,7 +44,7 @@ struct sampler {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop;
-	bool with_samples, full; /* full: a write failed, no more of them */
+	bool with_samples, full; /* full: a write failed, so no more are written */
 	char *path;
 	uint8_t run_id[16];
 	struct append file;
@@ -178,7 +177,7 @@ static void look_at_all(struct sampler *s)
 	}
 }
 
-/* One round; returns how long to wait until the next. */
+/* Runs a round; returns how long to wait until the next. */
 static int64_t run_round(struct sampler *s)
 {
 	int64_t before = now_ns(CLOCK_THREAD_CPUTIME_ID), cost, pause;
@@ -232,7 +231,8 @@ static void release(struct sampler *s)
 	free(s);
 }
 
-/* Signals are for the thread that waits for the program. */
+/* Starts the thread with all signals blocked: they are for the thread that waits for the
+ * program. */
 static int start_thread(struct sampler *s)
 {
 	sigset_t all, before;
@@ -244,7 +244,7 @@ static int start_thread(struct sampler *s)
 	pthread_cond_init(&s->wake, &attr);
 	pthread_mutex_init(&s->lock, NULL);
 	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* its own, from the mapped header */
+	sigdelset(&all, SIGBUS); /* raised by its own accesses to the mapped header */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	code = pthread_create(&s->thread, NULL, run_thread, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

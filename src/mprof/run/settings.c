@@ -13,7 +13,7 @@
 #include "../util/ranges.h"
 #include "../util/word_list.h"
 
-/* Sections and keys, in the order of options.def: a row has one or the other. */
+/* Sections and keys, in the order of options.def: each row has a section or a key. */
 static const struct row {
 	const char *section, *help, *key, *arg;
 	enum conf_key id;
@@ -72,7 +72,7 @@ static bool is_called(const char *key, const char *section, const char *name)
 	       (!strncasecmp(key, section, n) && key[n] == '_' && !strcasecmp(key + n + 1, name));
 }
 
-/* section NULL: any, and the whole name is expected. */
+/* section NULL = any; then the whole name is expected. */
 static const struct row *find(const char *section, const char *name, struct error *err)
 {
 	const char *at = "";
@@ -119,7 +119,7 @@ static int set(struct conf *conf, const char *section, const char *name, const c
 
 /* ---- text ---- */
 
-/* Without blanks around it; modified. */
+/* Returns s without blanks around it, modified. */
 static char *trimmed(char *s)
 {
 	size_t n;
@@ -131,7 +131,7 @@ static char *trimmed(char *s)
 	return s;
 }
 
-/* "KEY = VALUE"; a value may be quoted. */
+/* Sets "KEY = VALUE"; a value may be quoted. */
 static int take_pair(struct conf *conf, const char *section, char *pair, struct error *err)
 {
 	char *value = strchr(pair, '=');

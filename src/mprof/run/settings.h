@@ -12,14 +12,14 @@
 
 #include "conf.h"
 
-/* Names of presets.def, ending with NULL. */
+/* The names in presets.def, ending with NULL. */
 extern const char *const settings_presets[];
 
-/* All return 0, or -errno with *err, which names file and line. */
+/* All functions return 0, or -errno with *err, which names file and line. */
 int settings_preset(struct conf *conf, const char *name, struct error *err);
 int settings_file(struct conf *conf, const char *path, struct error *err);
-/* "SECTION:KEY=VALUE" or "KEY=VALUE". */
+/* Sets "SECTION:KEY=VALUE" or "KEY=VALUE". */
 int settings_one(struct conf *conf, const char *text, struct error *err);
 
-/* The effective configuration, as settings_file() reads it. */
+/* Prints the effective configuration so that settings_file() can read it. */
 void settings_print(const struct conf *conf, FILE *out);

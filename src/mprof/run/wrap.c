@@ -38,7 +38,7 @@ static const char *const entries[CLASSES] = {
 #undef X
 };
 
-/* The types, rows of functions.def. */
+/* The types: rows of functions.def. */
 static const struct type {
 	const char *name;
 	uint32_t fn;
@@ -96,7 +96,7 @@ static const struct type *find_type(const char *word, size_t n)
 	return NULL;
 }
 
-/* Takes the name. */
+/* Adds a function; takes ownership of its name. */
 static int add(struct functions *f, char *name, const struct type *type, struct error *err)
 {
 	int ret = 0;
@@ -132,7 +132,7 @@ static int take_prefix(struct functions *f, const char *word, size_t n, struct e
 	return ret;
 }
 
-/* TYPE of TYPE:FUNCTION; NULL, and an error: none. */
+/* Returns the TYPE of TYPE:FUNCTION; NULL with an error if there is none. */
 static const struct type *take_type(const char *word, size_t n, struct error *err)
 {
 	const char *colon = memchr(word, ':', n), *comma = "";
@@ -252,7 +252,7 @@ unsigned wrap_print_uncalled(FILE *out, const char *value, const char *called)
 
 enum { DYNAMIC = 11 };
 
-/* Where the parts are. */
+/* Offsets of the parts. */
 struct layout {
 	size_t buckets, hash, symbols, strings, string_bytes, relocations, code;
 	size_t dynamic, addresses, records, end;
@@ -340,7 +340,7 @@ static void put_headers(uint8_t *image, const struct layout *l)
 		  .p_filesz = DYNAMIC * sizeof(Elf64_Dyn),
 		  .p_memsz = DYNAMIC * sizeof(Elf64_Dyn),
 		  .p_align = 8 },
-		/* Without it, stacks would have to be executable. */
+		/* Without this segment, stacks would have to be executable. */
 		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16 },
 	};
 
@@ -358,7 +358,7 @@ static void put_headers(uint8_t *image, const struct layout *l)
 	memcpy(head + 1, parts, sizeof(parts));
 }
 
-/* Does not need libmprof.so: a process that sees only this object would not start. */
+/* Does not depend on libmprof.so: a process that has only this object would not start. */
 static void put_dynamic(uint8_t *image, const struct layout *l)
 {
 	const Elf64_Dyn dynamic[DYNAMIC] = {
@@ -394,7 +394,7 @@ static size_t put_string(struct names *n, const char *text)
 	return at;
 }
 
-/* at 0: the symbol of another object.  Where its name is. */
+/* Puts a symbol; `at` 0 = of another object.  Returns the offset of its name. */
 static size_t put_symbol(struct names *n, const char *name, size_t at)
 {
 	uint32_t *buckets = (uint32_t *)(n->image + n->l->hash) + 2;
@@ -456,8 +456,9 @@ static uint8_t *make_object(const struct functions *f, size_t *bytes)
 /* ---- its file ---- */
 
 /*
- * By what is in it.  Without a dot: cache_directory_trim() takes files with one for those of dead
- * writers, and a program that runs for hours starts others with this object.
+ * Names the object after its contents.  The name has no dot, because cache_directory_trim() removes
+ * files with one as those of dead writers, and a program that runs for hours starts others with
+ * this object.
  */
 static void name_object(char name[32], const uint8_t *image, size_t bytes)
 {
@@ -468,7 +469,7 @@ static void name_object(char name[32], const uint8_t *image, size_t bytes)
 	snprintf(name, 32, "wrap-%016llx", (unsigned long long)hash);
 }
 
-/* Is it there and whole?  Then it is in use from now on. */
+/* Is the object there and complete?  Then marks it as in use. */
 static bool has_object(int directory, const char *name, const uint8_t *image, size_t bytes)
 {
 	const int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -482,7 +483,7 @@ static bool has_object(int directory, const char *name, const uint8_t *image, si
 	return good;
 }
 
-/* 0 or -errno. */
+/* Writes the object.  0 or -errno. */
 static int write_object(int directory, const char *name, const uint8_t *image, size_t bytes)
 {
 	char beside[32];
@@ -505,7 +506,8 @@ static int write_object(int directory, const char *name, const uint8_t *image, s
 	return n < 0 ? (int)n : -ENOSPC;
 }
 
-/* The path of the directory, without a final slash; NULL, and an error: not usable. */
+/* Returns the path of the directory, without a final slash; NULL with an error if it cannot be
+ * used. */
 static char *find_directory(int directory, struct error *err)
 {
 	char link[32], path[PATH_MAX];

@@ -3,8 +3,8 @@
  * wrap.h - WRAP: which functions of the program are recorded as allocation functions, and the
  * shared object that exports their names.
  *
- * A value is words with commas between them: TYPE:FUNCTION, with TYPE the name of a function of
- * functions.def; or PREFIX*, which means all of these, with PREFIX before their names.
+ * A value is a list of words, separated by commas: TYPE:FUNCTION, where TYPE is the name of a
+ * function of functions.def; or PREFIX*, which means all of these, with PREFIX before their names.
  */
 #pragma once
 
@@ -12,15 +12,15 @@
 
 #include "../util/error.h"
 
-/* 0, or -EINVAL and *err, which says what is wrong with a word. */
+/* Returns 0, or -EINVAL with *err, which says what is wrong with a word. */
 int wrap_check(const char *value, struct error *err);
 /*
- * Writes the object (wrapped.h) to the user's cache directory, or finds it there.  Its path, to be
- * freed; NULL and *err.
+ * Writes the object (wrapped.h) to the user's cache directory, or finds it there.  Returns its
+ * path, which the caller frees; NULL with *err.
  */
 char *wrap_object(const char *value, struct error *err);
 /*
- * The words of which no function is in `called`, a list of lines: prints them with commas between
- * them.  How many there are.
+ * Prints the words whose functions are not in `called`, a list of lines, separated by commas.
+ * Returns how many there are.
  */
 unsigned wrap_print_uncalled(FILE *out, const char *value, const char *called);

@@ -2,8 +2,8 @@
 /*
  * cache.c - the symbol cache on disk: reading, finding, adding.
  *
- * cache_write.c writes, cache_open.c manages the directory.  The layout is in cache_format.h.
- * Everything in a file is checked once when it is loaded, so that cache_find need not check.
+ * cache_write.c writes, cache_open.c manages the directory.  The layout is in cache_format.h.  A
+ * file is checked completely when it is loaded, so that cache_find need not check.
  */
 #include "cache.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cache.h - what was found in an object, kept on disk for later runs.
+ * cache.h - symbols found in an object, kept on disk for later runs.
  *
  * One file for each build-id in $XDG_CACHE_HOME/mprof/symbols-FORMAT (or ~/.cache/mprof/...): a
  * build-id always names the same content, so entries do not expire; those from a poorer source than
@@ -34,21 +34,21 @@ struct cache_entry;
 
 /* The cache of one object.  All zero: empty. */
 struct cache_file {
-	enum cache_quality quality; /* of what was loaded */
-	char *loaded;		    /* the file's contents, checked; NULL */
+	enum cache_quality quality; /* quality of the loaded entries */
+	char *loaded;		    /* the file's contents, checked; NULL if not loaded */
 	struct cache_entry *added;
 	size_t count, room;
-	bool doubtful; /* loaded, but not from the file that is at the path now */
+	bool doubtful; /* loaded, but the file at the path may be another one */
 };
 
 /* The object that a cache file describes. */
 struct cache_key {
 	struct build_id id;
 	const char *path;	    /* as recorded */
-	struct file_identity there; /* of the file at that path; all zero: none */
+	struct file_identity there; /* the file at that path; all zero if none */
 };
 
-/* NULL: there is no directory for it. */
+/* Returns NULL if there is no directory for it. */
 struct cache *cache_open(void);
 void cache_close(struct cache *c);
 
@@ -60,7 +60,7 @@ void cache_load(struct cache *c, struct cache_file *f, const struct cache_key *k
 void cache_store(struct cache *c, struct cache_file *f, const struct cache_key *key,
 		 enum cache_quality quality);
 void cache_release(struct cache_file *f);
-/* The loaded entries belong to another file. */
+/* Forgets the loaded entries, because they belong to another file. */
 void cache_forget(struct cache_file *f);
 
 /* Finds loaded entries only; strings are valid until cache_release. */

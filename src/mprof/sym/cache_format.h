@@ -16,12 +16,12 @@
 struct cache_head {
 	char magic[8];
 	uint32_t order; /* 1 */
-	uint32_t crc;	/* CRC-32 of all that follows */
+	uint32_t crc;	/* CRC-32 of all bytes that follow */
 	uint32_t quality, id_bytes;
 	uint8_t id[64];
 	uint32_t entries, lines;
 	uint32_t strings; /* bytes */
-	uint32_t path;	  /* in strings: of the object, as recorded */
+	uint32_t path;	  /* offset in strings: the object's path, as recorded */
 	struct file_identity from;
 };
 
@@ -56,5 +56,5 @@ struct cache_entry {
 };
 
 struct cache_view cache_view(const char *bytes);
-/* False: an id without a file name. */
+/* False for an id without a file name. */
 bool cache_name(struct build_id id, char name[CACHE_NAME]);

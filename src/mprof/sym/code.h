@@ -11,11 +11,11 @@
 #include "../trace/stacks.h"
 
 struct code_parts {
-	const char *function, *file; /* in the text; "": unknown */
-	uint32_t line;		     /* 0: unknown */
+	const char *function, *file; /* in the text; "" if unknown */
+	uint32_t line;		     /* 0 if unknown */
 };
 
-/* The name of a frame outside all objects; NULL. */
+/* Returns the name of a frame outside all objects, or NULL. */
 const char *code_find(const struct stacks *s, uint64_t address);
 /* Splits the text of a name into its parts. */
 void code_split(char *text, struct code_parts *p);

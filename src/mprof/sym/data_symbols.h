@@ -9,10 +9,10 @@
 
 struct sym_variable {
 	const char *name; /* demangled as configured */
-	const char *file; /* "": unknown */
-	uint32_t line;	  /* 0: unknown */
+	const char *file; /* "" if unknown */
+	uint32_t line;	  /* 0 if unknown */
 	uint32_t object;
-	bool tls; /* one in each thread; address is relative to its TLS block */
+	bool tls; /* one instance in each thread; address is relative to its TLS block */
 	uint64_t address, size;
 };
 

@@ -13,7 +13,7 @@
 #define LIBRARY "libdebuginfod.so.1"
 #define SILENT	"no server of DEBUGINFOD_URLS answers"
 
-/* From elfutils/debuginfod.h, which is in a package of its own. */
+/* Declarations of elfutils/debuginfod.h, which is in a separate package. */
 struct client;
 typedef struct client *begin_call(void);
 typedef void end_call(struct client *);
@@ -48,7 +48,7 @@ static bool time_is_over(const struct debuginfod *d)
 	return d->spent_ms + (now_ms() - d->began_ms) >= DEBUGINFOD_SECONDS * 1000ll;
 }
 
-/* Anything but 0 ends the transfer. */
+/* Any value but 0 ends the transfer. */
 static int progress(struct client *client, long done, long whole)
 {
 	return asking && time_is_over(asking);
@@ -97,7 +97,7 @@ static void fetch(struct debuginfod *d, find_call *find, struct build_id id,
 	if (time_is_over(d))
 		d->why = "the servers did not answer in time";
 	else if (fd == -ETIME && !d->answered)
-		d->why = SILENT; /* the next request would wait as long */
+		d->why = SILENT; /* the next request would wait just as long */
 	d->spent_ms += (long)(now_ms() - d->began_ms);
 	if (fd >= 0) {
 		found->fd = fd;

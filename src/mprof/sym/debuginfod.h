@@ -18,9 +18,9 @@ struct debuginfod;
 struct debuginfod *debuginfod_open(void);
 void debuginfod_close(struct debuginfod *d);
 
-/* Leaves `found` unchanged on failure. */
+/* Does not change `found` on failure. */
 void debuginfod_debug(struct debuginfod *d, struct build_id id, struct file_found *found);
 void debuginfod_object(struct debuginfod *d, struct build_id id, struct file_found *found);
 
-/* One clause if the servers could not be used at all or time ran out; else NULL. */
+/* Returns one clause if no server could be used or time ran out; else NULL. */
 const char *debuginfod_why(const struct debuginfod *d);

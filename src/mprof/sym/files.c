@@ -22,10 +22,10 @@
 
 #define DEBUG_DIR "/usr/lib/debug"
 
-/* What identifies the wanted file. */
+/* Identifies the wanted file. */
 struct wanted {
 	struct build_id id;
-	const struct stack_object *segments; /* of a file without a build-id; else NULL */
+	const struct stack_object *segments; /* for a file without a build-id; else NULL */
 	bool has_crc;
 	uint32_t crc;
 };
@@ -120,8 +120,8 @@ struct file_identity files_identity(const struct files *f, const struct stack_ob
 }
 
 /*
- * A descriptor; -EINVAL for anything but a regular file, which is not opened: opening alone may
- * have effects.  -ENOENT if it cannot be opened.
+ * Returns a descriptor; -EINVAL for anything but a regular file, which is not opened because
+ * opening alone may have effects; -ENOENT if it cannot be opened.
  */
 static int open_regular(const char *path, struct stat *st)
 {
@@ -140,7 +140,7 @@ static int open_regular(const char *path, struct stat *st)
 	return -EINVAL;
 }
 
-/* Is the file that the format names the wanted one?  Keeps the first reason why not in `found`. */
+/* Is the file at the formatted path the wanted one?  If not, keeps the first reason in `found`. */
 __attribute__((format(printf, 3, 4))) static bool
 look(const struct wanted *w, struct file_found *found, const char *format, ...)
 {
@@ -199,7 +199,7 @@ static bool is_vdso(const char *path)
 	       !strncmp(path, "linux-gate", 10);
 }
 
-/* It is in no file: uses the one in our own memory. */
+/* The vDSO is in no file: uses the one in our own memory. */
 static void look_at_vdso(const struct wanted *w, struct file_found *found)
 {
 	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
@@ -251,7 +251,7 @@ void files_object(const struct files *f, const struct stack_object *o, struct fi
 	if (*o->path && look(&w, found, "%s%s%s", f->sysroot,
 			     *f->sysroot && *o->path != '/' ? "/" : "", o->path))
 		return;
-	/* A path recorded on another machine proves nothing, unless the id matches. */
+	/* A path from another machine proves nothing unless the id matches. */
 	if (*f->sysroot && *o->path && w.id.n && look(&w, found, "%s", o->path))
 		return;
 	look_in_debug_dirs(f, &w, o, found);
@@ -259,7 +259,7 @@ void files_object(const struct files *f, const struct stack_object *o, struct fi
 
 /* ---- its debug file ---- */
 
-/* In a directory that mirrors the file system or contains debug files. */
+/* Looks in a directory that mirrors the file system or contains debug files. */
 static bool look_below(const struct wanted *w, struct file_found *found, const char *root,
 		       const char *dir, const char *object, const char *link)
 {

@@ -15,53 +15,54 @@
 #include "sym.h"
 
 struct files {
-	const char *sysroot;	      /* "" none */
-	const char *const *debug_dir; /* ends with NULL, may be NULL */
+	const char *sysroot;	      /* "" if none */
+	const char *const *debug_dir; /* ends with NULL; may be NULL */
 };
 
 struct build_id {
 	const uint8_t *bytes;
-	size_t n; /* 0: none */
+	size_t n; /* 0 = no build-id */
 };
 
 enum files_state {
 	FILES_FOUND,
 	FILES_MISSING,
-	FILES_REPLACED, /* there is one, but with another build-id or other segments */
+	FILES_REPLACED, /* there is a file, but with another build-id or other segments */
 	FILES_NOT_ELF,
 };
 
-/* Identifies a file, to detect another one with a copied build-id. */
+/* Identifies a file, to detect another file with a copied build-id. */
 struct file_identity {
 	uint64_t device, inode, bytes;
 	int64_t changed_ns;
 };
 
 struct file_found {
-	int fd; /* -1: not found.  The caller closes it */
+	int fd; /* -1 if not found.  The caller closes it */
 	char path[PATH_MAX];
 	enum files_state state;
 	struct file_identity identity; /* of the file found */
 };
 
 /*
- * Is it a regular file, or missing?  A trace may name anything: opening a device may have effects,
- * opening a FIFO blocks.
+ * Is it a regular file, or missing?  A trace may name any file: opening a device may have effects,
+ * and opening a FIFO blocks.
  */
 bool files_regular(const char *path);
 
-/* The regular file at the object's own path, neither opened nor checked; all zero: none. */
+/* Identifies the regular file at the object's own path, neither opened nor checked; all zero if
+ * none. */
 struct file_identity files_identity(const struct files *f, const struct stack_object *o);
 
-/* The object's own file. */
+/* Finds the object's own file. */
 void files_object(const struct files *f, const struct stack_object *o, struct file_found *found);
 
 /*
- * The debug file of `object` (its path; link and crc from its .gnu_debuglink, or "" and 0).
+ * Finds the debug file of `object` (its path; link and crc from its .gnu_debuglink, or "" and 0).
  */
 void files_debug(const struct files *f, const char *object, struct build_id id, const char *link,
 		 uint32_t crc, struct file_found *found);
 
-/* The file that dwz created for `debug` (its path), under the name in it. */
+/* Finds the file that dwz created for `debug` (its path), under the name in it. */
 void files_alt(const struct files *f, const char *debug, struct build_id id, const char *name,
 	       struct file_found *found);

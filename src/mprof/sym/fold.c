@@ -19,7 +19,7 @@ struct fold {
 	enum fold_language language;
 	char before;	   /* last character read; 0 at the beginning */
 	bool conversion;   /* after `operator`, in a type */
-	bool open;	   /* a bracket is not closed: nothing more is folded */
+	bool open;	   /* a bracket is not closed: no more folding */
 	const char *close; /* this > is omitted */
 };
 
@@ -46,7 +46,7 @@ static void copy(struct fold *f, size_t n)
 	f->at += n;
 }
 
-/* Bytes of an `operator` and its sign at `at`, if the sign contains brackets; else 0. */
+/* Counts the bytes of an `operator` and its sign at `at`, if the sign contains brackets; else 0. */
 static size_t operator_bytes(const char *at, char before)
 {
 	static const char word[] = "operator";
@@ -60,7 +60,7 @@ static size_t operator_bytes(const char *at, char before)
 	return 0;
 }
 
-/* Bytes up to the bracket that closes the one at `at`, inclusive; 0 without one. */
+/* Counts the bytes up to the bracket that closes the one at `at`, inclusive; 0 without one. */
 static size_t round_bytes(const char *at)
 {
 	const char *p = at, *signs = *at == '{' ? "{}" : "()";
@@ -75,7 +75,7 @@ static size_t round_bytes(const char *at)
 	return 0;
 }
 
-/* The same for the < at `at`. */
+/* Does the same for the < at `at`. */
 static size_t angle_bytes(const char *at)
 {
 	const char *p = at;
@@ -151,7 +151,8 @@ static size_t skip(const char **at, const char *text)
 	return n;
 }
 
-/* std::basic_NAME<char, followed only by the defaults: bytes, and the character type. */
+/* Matches std::basic_NAME<char followed only by the defaults: returns bytes and the character
+ * type. */
 static size_t instance_bytes(const char *begin, const char *name, const char **prefix)
 {
 	static const char *const types[][2] = {
@@ -279,7 +280,7 @@ static void skip_qualifiers(struct fold *f)
 		i = skip(&f->at, words[i]) ? 0 : i + 1;
 }
 
-/* Parameters, of this function or of an enclosing one. */
+/* Folds parameters, of this function or of an enclosing one. */
 static bool fold_round(struct fold *f, bool in_braces)
 {
 	static const char anonymous[] = "(anonymous namespace)";
@@ -327,7 +328,8 @@ static void fold(struct fold *f)
 	}
 }
 
-/* foo.isra.0, foo.part.1.cold, foo@@VERSION: all are foo. */
+/* Counts the bytes of the name without suffixes: foo.isra.0, foo.part.1.cold and foo@@VERSION
+ * are all foo. */
 static size_t without_clones(const char *name)
 {
 	static const char *const clones[] = { ".isra.",	     ".part.",	   ".constprop.",

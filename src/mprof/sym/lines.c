@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * lines.c - what DWARF says of an address.
+ * lines.c - what DWARF says about an address.
  *
- * .debug_aranges is not used: clang writes none, and units tell their ranges
- * themselves.  libdw's own search for scopes walks the whole unit each time;
- * here each unit is walked once and then only the function that has the address.
+ * .debug_aranges is not used: clang does not write it, and units contain their ranges. libdw's own
+ * search for scopes walks the whole unit each time; here each unit is walked once and then only the
+ * function that has the address.
  */
 #include "lines.h"
 
@@ -90,7 +90,7 @@ static bool may_open_split(Dwarf_Die *die, const char *file, const char *base)
 	       part_is_regular(base, dir ? dir : "", name);
 }
 
-/* The unit in another file that this skeleton unit stands for; NULL: not available. */
+/* Returns the unit in another file for this skeleton unit; NULL if not available. */
 static Dwarf_Die *split_of(Dwarf_CU *cu, Dwarf_Die *die)
 {
 	return !dwarf_cu_info(cu, NULL, NULL, NULL, die, NULL, NULL, NULL) && die->addr ? die
@@ -158,7 +158,7 @@ static bool holds_functions(int tag, bool deep)
 	}
 }
 
-/* Forwards only: the siblings of a damaged file may form a cycle. */
+/* Moves only forwards, because the siblings of a damaged file may form a cycle. */
 static bool next_sibling(Dwarf_Die *die)
 {
 	Dwarf_Die next;
@@ -169,7 +169,7 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-/* deep: also functions inside functions. */
+/* deep: also index functions inside functions. */
 static void index_children(struct unit *u, Dwarf_Die *parent, bool deep, unsigned depth)
 {
 	Dwarf_Die die;
@@ -227,7 +227,8 @@ static const char *linkage_name(Dwarf_Die *die)
 	return dwarf_formstring(&a);
 }
 
-/* The DIE that is in the function's scope: an abstract one, or the declaration in a class. */
+/* Returns the DIE that is in the function's scope: an abstract one, or the declaration in a
+ * class. */
 static Dwarf_Die declaration(Dwarf_Die die)
 {
 	static const unsigned ways[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -272,9 +273,9 @@ static size_t put_before(char *to, size_t at, const char *text)
 }
 
 /*
- * The DIEs from the unit to `target`, inclusive; their number, 0: not found.  A DIE follows the
- * beginning of its parent and precedes the parent's sibling, so only siblings are walked; libdw's
- * dwarf_getscopes_die visits everything before the target.
+ * Collects the DIEs from the unit to `target`, inclusive; returns their number, 0 if not found.  A
+ * DIE follows the beginning of its parent and precedes the parent's sibling, so only siblings are
+ * walked; libdw's dwarf_getscopes_die visits everything before the target.
  */
 static size_t path_to(Dwarf_Die *unit, Dwarf_Die *target, Dwarf_Die path[DEPTH_MOST])
 {
@@ -305,7 +306,7 @@ static const char *scope_name(Dwarf_Die *scope, const char *inner)
 	return !strncmp(inner, "operator()", 10) ? "{lambda}" : "{unnamed}";
 }
 
-/* The names of the scopes, written from the end to the beginning. */
+/* Writes the names of the scopes, from the end to the beginning. */
 static const char *scoped_name(struct lines *l, Dwarf_Die *unit, Dwarf_Die *die, const char *name)
 {
 	Dwarf_Die path[DEPTH_MOST];
@@ -352,7 +353,7 @@ struct chain {
 	size_t count;
 };
 
-/* The child of `in` that contains the address; a block without ranges may contain it, too. */
+/* Finds the child of `in` that contains the address; a block without ranges may contain it, too. */
 static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsigned depth)
 {
 	Dwarf_Die die;
@@ -379,7 +380,7 @@ static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsig
 	return false;
 }
 
-/* The source location of an inlined call. */
+/* Finds the source location of an inlined call. */
 static void call_location(struct unit *u, Dwarf_Die *call, struct location *location)
 {
 	Dwarf_Attribute a;

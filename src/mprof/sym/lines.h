@@ -3,7 +3,7 @@
  * lines.h - finds an address in DWARF: source line, function, and inlined calls.
  *
  * Compilation units are indexed by address once; the functions of a unit when an address in it is
- * first looked up.  Pointers of libdw remain its own.
+ * first looked up. libdw owns its pointers.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct lines {
 	struct unit *unit;
 	size_t units, room;
 	struct spans spans;  /* -> unit */
-	struct hash spelled; /* address of a DIE -> its name, from scopes */
+	struct hash spelled; /* address of a DIE -> its name, built from scopes */
 };
 
 /*
@@ -32,7 +32,7 @@ void lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct arena *a
 void lines_release(struct lines *l);
 
 /*
- * Addresses are those of the DWARF.  Number of locations, innermost first; 0: unknown. Strings are
- * libdw's, or in the arena.
+ * Addresses are those of the DWARF.  Returns the number of locations, innermost first; 0 if
+ * unknown.  Strings are libdw's, or in the arena.
  */
 size_t lines_find(struct lines *l, uint64_t address, struct location locations[LOCATIONS_MOST]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * location.h - what is known about an address before names are formed: one function there.
+ * location.h - one function at an address, before its name is formed.
  *
  * Strings are NUL-terminated and live as long as their arena.
  */
@@ -12,9 +12,9 @@
 #define LOCATIONS_MOST 64 /* at one address; deeper inlined calls count as the last */
 
 struct location {
-	const char *raw;  /* linkage name, or as spelled in the source; "": unknown */
-	const char *file; /* source file; "": unknown */
-	uint32_t line;	  /* 0: unknown */
-	bool inlined;	  /* into the next location */
+	const char *raw;  /* linkage name, or as spelled in the source; "" if unknown */
+	const char *file; /* source file; "" if unknown */
+	uint32_t line;	  /* 0 if unknown */
+	bool inlined;	  /* true if it is inlined into the next location */
 	uint64_t offset;  /* from the beginning of the function; 0 if inlined */
 };

@@ -80,7 +80,7 @@ static bool demangle(demangler *with, const char *raw, int options, struct text 
 	return a.done;
 }
 
-/* LLVM's suffix for a local symbol that it made global; libiberty does not know it. */
+/* Removes LLVM's suffix for a local symbol that it made global; libiberty does not know it. */
 static bool demangle_before(const char *suffix, demangler *with, const char *raw, int options,
 			    struct text *to)
 {

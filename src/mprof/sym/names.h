@@ -11,6 +11,6 @@
 #include "sym.h"
 #include "sym_text.h"
 
-/* Replaces the contents of `to`; to->failed: it is too long.  ada: it may be a name of GNAT, which
- * only its source file shows: pkg__proc is one of C, too. */
+/* Replaces the contents of `to`; sets to->failed if it is too long.  ada: the source file is in
+ * Ada, so pkg__proc is a name of GNAT; C has such names, too. */
 void name_form(const char *raw, bool ada, enum sym_names names, struct text *to);

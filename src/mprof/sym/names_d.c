@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define D_BYTES ((size_t)4 << 20) /* allocated for one name */
+#define D_BYTES ((size_t)4 << 20) /* most bytes allocated for one name */
 
 static _Thread_local jmp_buf *enough;
 static _Thread_local size_t left;

@@ -9,11 +9,11 @@
 #include "sym_text.h"
 
 /*
- * D and Ada through libiberty, with a limit on memory.  1, or 0 if the name cannot be shown, like
- * libiberty's other callback versions.
+ * Demangles D and Ada through libiberty, with a limit on memory.  Returns 1, or 0 if the name
+ * cannot be shown, like libiberty's other callback versions.
  */
 int names_d_demangle(const char *raw, int options, demangle_callbackref take, void *context);
-/* A name that is not Ada's becomes "<raw>". */
+/* A name that is not an Ada name becomes "<raw>". */
 int names_ada_demangle(const char *raw, int options, demangle_callbackref take, void *context);
 
 /*
@@ -24,8 +24,8 @@ int names_ada_demangle(const char *raw, int options, demangle_callbackref take, 
  *   flang     _QMworkPbuild           the same; _QMworkFbuildPinner: work::build::inner
  *             _QPbuild, _QQmain       a procedure outside modules; the main program
  *
- * gfortran does not mangle other procedures.  What the optimizer adds after a '.' is kept only
- * with_suffix.
+ * gfortran does not mangle other procedures.  A suffix that the optimizer adds after a '.' is kept
+ * only with_suffix.
  */
 bool names_fortran_demangle(const char *raw, bool with_suffix, struct text *to);
 

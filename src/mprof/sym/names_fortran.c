@@ -29,7 +29,8 @@ static bool gfortran(const char *name, size_t n, struct text *to)
 	return true;
 }
 
-/* An upper-case letter gives the kind of the name after it; names contain none. */
+/* Demangles flang's names: an upper-case letter gives the kind of the name after it; names
+ * contain none. */
 static bool flang(const char *name, size_t n, struct text *to)
 {
 	const char *at = name + 2, *end = name + n;

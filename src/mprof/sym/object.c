@@ -19,7 +19,7 @@
 
 #define DWARF_UNPACKED 16 /* bytes of memory for each byte of an object */
 
-/* As recorded; otherwise the id in the file that was accepted for other reasons. */
+/* Returns the recorded id; otherwise the id of the file that was accepted for other reasons. */
 static struct build_id id_of(const struct object *o)
 {
 	const struct stack_object *of = o->of;
@@ -33,7 +33,7 @@ static struct build_id id_of(const struct object *o)
 	return (struct build_id){ bytes, n > 0 ? (size_t)n : 0 };
 }
 
-/* DWARF is often compressed, and decompressed in memory. */
+/* Raises the limit of memory, because DWARF is often compressed, and decompressed in memory. */
 static void allow_memory(int fd)
 {
 	struct stat st;
@@ -42,7 +42,7 @@ static void allow_memory(int fd)
 		memory_cap_file((uint64_t)st.st_size * DWARF_UNPACKED / MEMORY_PER_BYTE);
 }
 
-/* libdwfl's callback: no file for it to open. */
+/* libdwfl's callback for a file: it must open none. */
 static int no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, char **path,
 		  Elf **elf)
 {
@@ -290,7 +290,7 @@ static size_t ask(struct object *o, uint64_t address, struct location location[L
 	return n;
 }
 
-/* From the cache, if it has this address. */
+/* Looks the address up in the cache. */
 static bool recall(struct object *o, uint64_t address, struct location location[LOCATIONS_MOST],
 		   size_t *n)
 {
@@ -305,7 +305,7 @@ static bool recall(struct object *o, uint64_t address, struct location location[
 	return true;
 }
 
-/* An entry of the build-id may come from another file with a copy of that id. */
+/* Uses the cache.  An entry of the build-id may come from another file with a copy of that id. */
 static void ask_cache(struct object *o)
 {
 	struct cache_key key;
@@ -317,7 +317,7 @@ static void ask_cache(struct object *o)
 	if (!o->cached.doubtful)
 		return;
 	open_object(o);
-	/* A file other than the recorded one has replaced that one since. */
+	/* Another file has replaced the recorded one since. */
 	if (o->main.state == FILES_FOUND)
 		cache_forget(&o->cached);
 }

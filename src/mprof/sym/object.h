@@ -2,8 +2,8 @@
 /*
  * object.h - one loaded object, opened when its first address is looked up.
  *
- * Combines its file (files.h), its symbol tables (symtab.h), its DWARF (lines.h) and what earlier
- * runs of mprof found there (cache.h).  A file that could not be opened is not tried again.
+ * Combines its file (files.h), its symbol tables (symtab.h), its DWARF (lines.h) and the results of
+ * earlier runs of mprof (cache.h).  A file that could not be opened is not tried again.
  */
 #pragma once
 
@@ -20,24 +20,24 @@ struct debuginfod;
 struct object_context {
 	struct files files;
 	struct arena *arena;
-	struct debuginfod *servers; /* NULL: not used */
-	struct cache *cache;	    /* NULL: none */
+	struct debuginfod *servers; /* NULL if not used */
+	struct cache *cache;	    /* NULL if not used */
 };
 
 struct object {
 	const struct stack_object *of;
 	const struct object_context *context;
 	const char *module; /* last part of the path */
-	const char *why;    /* why it cannot be used, or only in part; NULL */
+	const char *why;    /* why it cannot be used, or only in part; may be NULL */
 	bool asked, opened;
-	struct file_identity there; /* at its path, at the first lookup */
-	enum cache_quality quality; /* of the file and its debug file */
-	uint64_t frames, unknown;   /* looked up; without a symbol */
+	struct file_identity there; /* the file at its path, at the first lookup */
+	enum cache_quality quality; /* quality of the file and its debug file */
+	uint64_t frames, unknown;   /* frames looked up; frames without a symbol */
 	Dwfl *dwfl;
 	Dwfl_Module *dwfl_module;
 	Dwarf *alt; /* dwz's file */
 	int alt_fd;
-	uint64_t bias, dwarf_bias; /* of libdwfl, unrelated to the process */
+	uint64_t bias, dwarf_bias; /* added to addresses by libdwfl, unrelated to the process */
 	struct symtab symtab;
 	struct lines lines;
 	struct file_found main, debug; /* fd: -1 once libdwfl owns it */
@@ -60,18 +60,19 @@ struct object_variable {
 	uint64_t address, size;
 };
 /*
- * Each one once, by ascending address; *stripped: local ones are missing.  The caller frees them.
+ * Returns each variable once, by ascending address, and sets *stripped if local ones are missing.
+ * The caller frees them.
  */
 struct object_variable *object_variables(struct object *o, size_t *count, bool *stripped);
 /* Opens its files on the first call. */
 void object_open(struct object *o);
 
-/* What a user should know about it; NULL: nothing. */
+/* Returns what a user should know about it, or NULL. */
 const char *object_why(const struct object *o);
 
 /*
- * Functions at an address of the file, innermost first, the real one last; 0: unknown.
- * location[].inlined is false only for the last.
+ * Finds the functions at an address of the file, innermost first, the real one last; returns how
+ * many, 0 if unknown. location[].inlined is false only for the last.
  */
 size_t object_locations(struct object *o, uint64_t address,
 			struct location location[LOCATIONS_MOST]);

@@ -63,7 +63,7 @@ static void drop_aliases(struct list *l)
 
 /* ---- declarations ---- */
 
-/* The address of a variable, or its offset in its object's TLS. */
+/* Finds the address of a variable, or its offset in its object's TLS. */
 static bool place_of(Dwarf_Die *die, uint64_t *address, bool *tls)
 {
 	Dwarf_Attribute location, indexed;

@@ -32,8 +32,8 @@ static size_t count(const char *const *list)
 }
 
 /*
- * Copies up to the next unescaped `sign`, removing the backslashes of escaped ones. NULL: there is
- * none.
+ * Copies up to the next unescaped `sign`, removing the backslashes of escaped ones. NULL if there
+ * is none.
  */
 static const char *take_part(const char *from, char sign, char *to)
 {
@@ -48,7 +48,7 @@ static const char *take_part(const char *from, char sign, char *to)
 	return *from ? from + 1 : NULL;
 }
 
-/* From here on *err is what would be valid: "a valid regular expression (...)". */
+/* From here on *err describes a valid expression: "a valid regular expression (...)". */
 static int compile(struct rule *r, const char *regex, int flags, struct error *err)
 {
 	char why[200];
@@ -180,7 +180,7 @@ static void add_text(struct text *to, const char *text, const char *from, const 
 	}
 }
 
-/* Appends the rewritten name to `to`.  Was there a match? */
+/* Appends the rewritten name to `to`.  Returns whether there was a match. */
 static bool apply(const struct rule *r, const char *from, struct text *to)
 {
 	regmatch_t m[GROUPS];

@@ -17,12 +17,12 @@
 
 struct rewrite;
 
-/* rules, stop: end with NULL, may be NULL.  0, or -EINVAL with err filled. */
+/* rules and stop end with NULL, and may be NULL.  0, or -EINVAL with err filled. */
 int rewrite_make(struct rewrite **out, const char *const *rules, const char *const *stop,
 		 struct error *err);
 void rewrite_release(struct rewrite *r);
 
-/* 0, or -EINVAL with *expected: the valid form, "s/REGEX/TEXT/ or ...". */
+/* Returns 0, or -EINVAL with the valid form in *expected: "s/REGEX/TEXT/ or ...". */
 int rewrite_check_rule(const char *rule, struct error *expected);
 int rewrite_check_stop(const char *regex, struct error *expected);
 

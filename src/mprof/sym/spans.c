@@ -16,7 +16,7 @@ void spans_add(struct spans *s, uint64_t low, uint64_t high, uint32_t what, uint
 	s->span[s->count++] = (struct span){ low, high, what, rank };
 }
 
-/* Of those that begin together the best comes last, as the search goes backwards. */
+/* The best of the spans that begin together comes last, because the search goes backwards. */
 ORDER(compare, struct span, RISING(low) ?: FALLING(rank) ?: FALLING(what))
 
 void spans_sort(struct spans *s)

@@ -41,7 +41,8 @@ struct sym {
 	struct sym_remark *remark;
 };
 
-/* libdwfl keeps an object's file and its debug file open; a thousand objects are not unusual. */
+/* Raises the limit of open files: libdwfl keeps an object's file and its debug file open, and a
+ * thousand objects are not unusual. */
 static void allow_files(size_t objects)
 {
 	rlim_t wanted = 2 * (rlim_t)objects + 64;
@@ -136,7 +137,7 @@ static const struct name *make_name(struct sym *s, const char *text, const char 
 	return name;
 }
 
-/* raw: in the arena.  NULL: it is too long to show. */
+/* raw: in the arena.  Returns NULL if the name is too long to show. */
 static const struct name *form(struct sym *s, const char *raw, const char *file)
 {
 	const struct name *name = hash_pointer(&s->formed, raw);
@@ -159,7 +160,7 @@ static void show(struct sym *s, struct sym_line *line, const char *raw)
 	}
 }
 
-/* Safe to show. */
+/* Returns text that is safe to show. */
 static const char *clean(struct sym *s, const char *text)
 {
 	text_clear(&s->scratch);
@@ -198,7 +199,7 @@ static const struct sym_lines *marker(struct sym *s, const char *text)
 	return lines;
 }
 
-/* Rules see what the user sees, so module+0xoffset, too. */
+/* Shows module+0xoffset; rules apply to it, too. */
 static void show_address(struct sym *s, struct sym_line *line, const struct stack_frame *f)
 {
 	char text[300];
@@ -211,7 +212,7 @@ static void show_address(struct sym *s, struct sym_line *line, const struct stac
 	line->offset = f->address;
 }
 
-/* The function name and source location, from the name of generated code. */
+/* Takes the function name and source location from the name of generated code. */
 static void show_code(struct sym *s, struct sym_line *line, const char *name)
 {
 	struct code_parts p;

@@ -52,19 +52,19 @@ struct sym_options {
 struct sym_line {
 	const char *function; /* in the configured form, or module+0xoffset */
 	const char *raw;      /* linkage name; "" without a symbol */
-	const char *file;     /* source file, "": unknown */
-	const char *module;   /* last part of the object's path; "?" for no file */
-	uint32_t line;	      /* 0: unknown */
-	bool inlined;	      /* into the next one of this frame */
+	const char *file;     /* source file, "" if unknown */
+	const char *module;   /* last part of the object's path; "?" without a file */
+	uint32_t line;	      /* 0 if unknown */
+	bool inlined;	      /* inlined into the next function of this frame */
 	bool known;	      /* has a symbol */
-	bool stop;	      /* matches a pattern of sym_options.stop: whoever makes a path cuts
-			       * off what this one called */
-	uint64_t offset;      /* from the symbol's beginning, or in the module */
+	bool stop; /* matches a pattern of sym_options.stop: paths end here, without the functions
+		      that this one called */
+	uint64_t offset; /* from the symbol's beginning, or in the module */
 };
 
 /*
- * Entries that are not frames are one line, not known, of module "?": "[truncated]", "[lost]", and
- * "[unknown]" for frame 0.  An address in no object is the function "0xaddress".
+ * An entry that is not a frame is one unknown line of module "?": "[truncated]", "[lost]", and
+ * "[unknown]" for frame 0.  An address outside all objects is the function "0xaddress".
  */
 
 /* A frame: the real function last, preceded by the calls inlined there, innermost first. */
@@ -75,7 +75,7 @@ struct sym_lines {
 
 struct sym;
 
-/* 0, or -errno with err filled (an invalid regex).  The stacks must outlive it. */
+/* 0, or -errno with err filled (an invalid regex).  The stacks must outlive *out. */
 int sym_open(struct sym **out, const struct stacks *stacks, const struct sym_options *o,
 	     struct error *err);
 void sym_close(struct sym *s);
@@ -85,9 +85,9 @@ const struct sym_lines *sym_frame(struct sym *s, uint32_t frame);
 /* A remark for the user: an object that could not be used, and why. */
 struct sym_remark {
 	uint32_t object;
-	uint64_t frames; /* resolved in it so far */
+	uint64_t frames; /* frames resolved in it so far */
 	const char *why; /* one clause, e.g. "the file has a different build-id" */
-	bool stripped;	 /* that is why */
+	bool stripped;	 /* it is stripped */
 };
-/* Remarks so far; most frames first.  Object 0 stands for the servers of debuginfod. */
+/* Returns remarks so far; most frames first.  Object 0 is for the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);

@@ -2,7 +2,7 @@
 /*
  * sym_text.h - a string that grows, up to a limit.
  *
- * All zero: empty.  At the limit nothing more is appended, and `failed` is set.  `at` is
+ * A zeroed struct is empty.  At the limit nothing more is appended, and `failed` is set. `at` is
  * NUL-terminated once something was appended.
  */
 #pragma once
@@ -22,12 +22,12 @@ void text_add(struct text *t, const char *from, size_t n);
 void text_add_string(struct text *t, const char *from);
 void text_clear(struct text *t); /* keeps the memory */
 void text_release(struct text *t);
-/* Never NULL. */
+/* Returns the text, never NULL. */
 const char *text_string(const struct text *t);
 
 /*
- * Bytes before the first one that must not reach a terminal or a line of output: a control
- * character, or invalid UTF-8.  The length of a clean string.
+ * Counts the bytes before the first one that must not reach a terminal or a line of output: a
+ * control character, or invalid UTF-8.  The length of a clean string.
  */
 size_t text_clean_bytes(const char *s);
 /* Appends a string, with a ? for each such byte. */

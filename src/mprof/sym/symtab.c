@@ -17,7 +17,7 @@
 struct maker {
 	struct symtab *table;
 	Dwfl_Module *module;
-	struct spans open; /* without a size: high is the end of the section */
+	struct spans open; /* symbols without a size: high is the end of the section */
 };
 
 static bool is_code(const GElf_Sym *sym, GElf_Word index)
@@ -28,7 +28,7 @@ static bool is_code(const GElf_Sym *sym, GElf_Word index)
 	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
-/* The end of the section with code at `address`; 0 if no code is there. */
+/* Returns the end of the section with code at `address`; 0 if no code is there. */
 static uint64_t section_end(Elf *elf, GElf_Word index, GElf_Addr bias, uint64_t address)
 {
 	Elf_Scn *section = elf_getscn(elf, index);
@@ -49,7 +49,8 @@ static uint32_t rank_of(const char *name, const GElf_Sym *sym)
 	return rank | (GELF_ST_BIND(sym->st_info) == STB_LOCAL ? RANK_LOCAL : 0);
 }
 
-/* Compilers for ARM mark code and data with $x and $d, LLVM leaves .L names. */
+/* Is it a function's name?  Compilers for ARM mark code and data with $x and $d, LLVM leaves .L
+ * names. */
 static bool is_name(const char *name)
 {
 	return name && *name && *name != '$' && strncmp(name, ".L", 2);
@@ -88,7 +89,7 @@ static void drop_labels(struct maker *m)
 	m->open.count = kept;
 }
 
-/* Sets the end of those without a size: the next symbol, sized or not. */
+/* Sets the end of symbols without a size to the next symbol, with or without a size. */
 static void close_open(struct maker *m)
 {
 	struct spans *sized = &m->table->spans;

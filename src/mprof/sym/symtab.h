@@ -14,12 +14,12 @@
 
 struct symtab {
 	struct spans spans;
-	const char **name; /* by span.what; libdwfl's memory */
-	bool has_locals;   /* has more than exported names */
+	const char **name; /* by span.what; owned by libdwfl */
+	bool has_locals;   /* true if it has more than exported names */
 };
 
 /* False without memory.  Addresses are those of the module. */
 void symtab_make(struct symtab *t, Dwfl_Module *module);
 void symtab_release(struct symtab *t);
-/* The name, and the offset from its beginning; NULL: no symbol there. */
+/* Returns the name, and the offset from its beginning; NULL if no symbol is there. */
 const char *symtab_find(const struct symtab *t, uint64_t address, uint64_t *offset);

@@ -2,8 +2,8 @@
 /*
  * append.c - adding extents to a live file from outside.
  *
- * An extent is written whole by one pwrite, header and payload together, so
- * that a reader sees all of it or, by its checksum, that it is not there.
+ * An extent is written whole by one pwrite, header and payload together, so that a reader either
+ * sees all of it, or sees by its checksum that it is missing.
  */
 #include "append.h"
 
@@ -50,9 +50,8 @@ static int64_t read_ns(clockid_t clock)
 }
 
 /*
- * Someone may truncate the file under our mapping.  The page of the header then
- * becomes zeros, which every reader takes for "nothing there": the program
- * continues, and so do we.
+ * Someone may truncate the file under our mapping.  The page of the header then becomes zeros,
+ * which every reader treats as empty: the program continues, and so do we.
  */
 static char *guarded;
 static struct sigaction before_guard;
@@ -66,7 +65,7 @@ static void patch_hole(int signal, siginfo_t *info, void *context)
 	    mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		 0) == at)
 		return;
-	/* Not ours: the repeated access kills us, as it should. */
+	/* The fault is not ours: the repeated access kills us, as it should. */
 	(void)!sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 }
 
@@ -154,7 +153,7 @@ static size_t round_up(size_t n)
 	return (n + MPROF_EXTENT_ALIGN - 1) & ~(size_t)(MPROF_EXTENT_ALIGN - 1);
 }
 
-/* Not if the tail was truncated; writing beyond RLIMIT_FSIZE would kill us. */
+/* May we write there?  Not if the tail was truncated; writing beyond RLIMIT_FSIZE would kill us. */
 static bool may_write(uint64_t offset, size_t size)
 {
 	struct rlimit limit;
@@ -175,7 +174,7 @@ bool append_is_cut(struct append *a)
 	a->cut_to = now;
 	if (now >= a->most)
 		a->most = now;
-	/* It may have grown again since. */
+	/* The file may have grown again since. */
 	return now < a->most || mprof_header_is_cut(a->header);
 }
 

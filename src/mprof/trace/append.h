@@ -19,10 +19,10 @@
 #include "../util/error.h"
 
 struct append {
-	int fd;				  /* -1: not open */
+	int fd;				  /* -1 if not open */
 	struct mprof_file_header *header; /* shared and live */
 	char *path;			  /* owned */
-	uint64_t most;			  /* bytes that the file has had */
+	uint64_t most;			  /* most bytes that the file has had */
 	uint64_t cut_to;		  /* bytes left after truncation; see append_is_cut */
 };
 
@@ -34,21 +34,20 @@ struct append {
 int append_open(struct append *a, const char *path, const uint8_t run_id[16]);
 void append_close(struct append *a);
 
-/* Now, by the run's clock. */
+/* Returns the current time by the run's clock. */
 uint64_t append_ticks(const struct append *a);
 
 /*
- * Writes one extent.  0 or -errno; after an error (a full disk) there may be
- * a hole, which readers skip.
+ * Writes one extent.  0 or -errno; an error (a full disk) may leave a hole, which readers skip.
  */
 int append_extent(struct append *a, enum mprof_extent_kind kind, uint32_t process,
 		  const void *payload, size_t size);
 
-/* A fact; text are n strings "key=value".  Fills in ticks and times. */
+/* Writes a fact; text are n strings "key=value".  Fills in ticks and times. */
 int append_fact(struct append *a, uint32_t process, struct mprof_fact *fact,
 		const char *const *text, size_t n);
 
-/* A copy of a live entry of the table; number 0: unused. */
+/* Copies a live entry of the table; number 0 = unused. */
 struct mprof_process_entry append_process(const struct append *a, size_t i);
 
 /*
@@ -57,7 +56,7 @@ struct mprof_process_entry append_process(const struct append *a, size_t i);
  * extent of the loss.
  */
 bool append_is_cut(struct append *a);
-/* The file at the path is no longer the one that was opened. */
+/* Is the file at the path no longer the one that was opened? */
 bool append_is_displaced(const struct append *a);
 /* Copies the open file to a path that does not exist.  0 or -errno, -EEXIST. */
 int append_restore(const struct append *a, const char *path);

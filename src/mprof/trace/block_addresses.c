@@ -6,7 +6,7 @@
 
 #include "../util/large.h"
 
-#define SLAB_FIRST 64u	      /* leaves: 16 KiB */
+#define SLAB_FIRST 64u	      /* leaves, 16 KiB */
 #define SLAB_MOST  (1u << 15) /* 8 MiB, in large pages */
 
 static struct places_region *find(const struct places *p, uint64_t key)

@@ -17,27 +17,27 @@
 #define PLACES_LEAF 64u
 
 struct places_region {
-	uint64_t key; /* 0: none */
+	uint64_t key; /* 0 = none */
 	uint32_t *leaf;
 };
 
 struct places {
-	struct places_region *region; /* open addressing; when it has no room, two that are empty */
+	struct places_region *region; /* open addressing; two empty ones at first */
 	size_t room, used;	      /* room: a power of two, or 0 */
 	unsigned shift;
 	uint32_t **slab; /* memory of leaves */
 	size_t slabs, left;
 };
 
-/* Empty; it takes no memory before something is made in it. */
+/* Makes p empty; it takes no memory before its first cell is made. */
 void places_start(struct places *p);
-/* Empty again. */
+/* Makes p empty again. */
 void places_free(struct places *p);
-/* The same, but creates it if necessary; NULL without memory. */
+/* Returns the cell of an address, creating it if necessary; NULL without memory. */
 uint32_t *places_make(struct places *p, uint64_t addr);
 
-/* The lowest four bits of an address are not part of its cell: addresses that are not multiples of
- * 16 have separate regions. */
+/* Returns the key of a region.  The lowest four bits of an address are not part of its cell:
+ * addresses that are not multiples of 16 have separate regions. */
 static inline uint64_t places_key(uint64_t addr)
 {
 	return (addr >> 10 << 4 | (addr & 15)) + 1;
@@ -53,7 +53,7 @@ PREFETCHES places_prefetch(const struct places *p, uint64_t addr)
 	__builtin_prefetch(&p->region[places_hash(p, places_key(addr))]);
 }
 
-/* The cell of an address, or NULL if there has never been a block near it. */
+/* Returns the cell of an address, or NULL if there has never been a block near it. */
 static inline uint32_t *places_find(const struct places *p, uint64_t addr)
 {
 	uint64_t key = places_key(addr);

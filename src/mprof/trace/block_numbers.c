@@ -106,7 +106,7 @@ static void end(struct names *n, struct lane *l, struct event *e, uint32_t *cell
 	}
 }
 
-/* A realloc returned nothing: its block ended with size 0, or is still live. */
+/* Handles a realloc that returned nothing: its block ended with size 0, or is still live. */
 static void failed(struct names *n, struct lane *l, struct event *e)
 {
 	uint32_t *cell;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * block_numbers.h - which block an event is about: addresses become numbers of blocks.
+ * block_numbers.h - finds the block of each event: addresses become numbers of blocks.
  *
  * A compressed trace names blocks itself; events of a raw trace, of other tools'
  * records and of tests are named here, by the same rules (slots.h).  Only
@@ -16,7 +16,7 @@
 
 struct names;
 
-/* NULL without memory. */
+/* Returns NULL without memory. */
 struct names *names_new(void);
 void names_free(struct names *n);
 /* Fills event.block of the next events.  0 or -ENOMEM. */

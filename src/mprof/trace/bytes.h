@@ -18,7 +18,7 @@
 struct byte_column {
 	uint8_t *byte;
 	size_t n, room;
-	bool failed; /* no memory: something is missing */
+	bool failed; /* true if memory ran out: something is missing */
 };
 
 struct cursor {
@@ -35,7 +35,7 @@ static inline uint64_t unzigzag(uint64_t v)
 	return v >> 1 ^ -(v & 1);
 }
 
-/* Grows for so many more bytes; false without memory. */
+/* Makes space for this many more bytes; false without memory. */
 static inline bool column_room(struct byte_column *c, size_t bytes)
 {
 	size_t room = c->room ? c->room : 4096;
@@ -55,7 +55,7 @@ static inline bool column_room(struct byte_column *c, size_t bytes)
 	return true;
 }
 
-/* For who has made room. */
+/* Adds a byte; the caller has made space. */
 static inline void column_add(struct byte_column *c, uint64_t byte)
 {
 	c->byte[c->n++] = (uint8_t)byte;
@@ -142,7 +142,7 @@ static inline uint64_t cursor_varint(struct cursor *c)
 	return value;
 }
 
-/* The columns after their lengths; false if the lengths do not match the bytes. */
+/* Finds the columns after their lengths; false if the lengths do not match the bytes. */
 static inline bool cursors_find(struct cursor *c, unsigned columns, const uint8_t *at, size_t bytes)
 {
 	const uint8_t *lengths = at;

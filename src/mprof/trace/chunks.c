@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* chunks.c - the words of one chunk: loaded, checked, and their last time. */
+/* chunks.c - loads and checks the words of one chunk, and finds their last time. */
 #include "reader.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void grow_buffer(uint64_t **buf, size_t *room, size_t bytes)
 	}
 }
 
-/* For a profile, whose slots are not copied: words may have changed since its header was read. */
+/* For a profile, whose slots are not copied: have its words changed since its header was read? */
 static bool slot_is_still(const struct trace *t, const struct chunk *c)
 {
 	struct mprof_extent now;
@@ -34,7 +34,7 @@ bool chunk_is_cut(const struct trace *t, const struct chunk *c)
 	return c->bytes < c->used && c->payload + c->bytes == t->file_bytes;
 }
 
-/* The current words of a chunk; 0: they do not match its header. */
+/* Loads the current words of a chunk; 0 if they do not match its header. */
 static size_t chunk_load_now(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room)
 {
 	if (!c->bytes || c->bytes > CHUNK_BYTES_MAX)

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#define SPAN_MIN_NS 1000000 /* below this, reading the clocks costs more than 0.01 % */
+#define SPAN_MIN_NS 1000000 /* for a shorter span, reading the clocks costs more than 0.01 % */
 
 ORDER(by_slope, double, COMPARE(*x, *y))
 
@@ -27,7 +27,7 @@ static int64_t span_ns(const struct trace *t, const struct mprof_fact *f)
 	return ns;
 }
 
-/* ns per tick according to the facts; 0 if they are not sufficient. */
+/* Returns ns per tick according to the facts; 0 if they are not sufficient. */
 static double slope_of_facts(const struct trace *t)
 {
 	int64_t longest = 0;
@@ -87,7 +87,7 @@ uint64_t trace_ticks(const struct trace *t, uint64_t ns)
 	if (ns > INT64_MAX || span > MPROF_TICKS_MASK - ticks)
 		return MPROF_TICKS_MASK;
 	ticks += (uint64_t)span;
-	/* Both ways are rounded down. */
+	/* Both conversions round down. */
 	while (ticks < MPROF_TICKS_MASK && trace_ns(t, ticks + 1) <= (int64_t)ns)
 		ticks++;
 	return ticks;

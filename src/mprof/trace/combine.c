@@ -37,14 +37,14 @@ struct combining {
 	const char *const *path;
 	size_t paths;
 	struct mprof_file_header header;
-	struct member *member; /* sorted by file and old number, but for numbering */
+	struct member *member; /* sorted by file and old number, after numbering */
 	size_t members, members_room;
 	struct worker *worker;
 	size_t workers, workers_room;
 	bool exact, sampled;
 	uint32_t unit;
 	const char *first_exact, *first_sampled;
-	/* Of the file that is being read: */
+	/* For the file that is being read: */
 	struct trace *t;
 	size_t file;
 	unsigned char *buf;
@@ -62,7 +62,7 @@ static int64_t real_ns(const struct trace *t, uint64_t ticks)
 	return t->header.start_real_ns + (ns > 0 ? ns : 0);
 }
 
-/* In ticks of the result; 0 stays 0. */
+/* Converts to ticks of the result; 0 stays 0. */
 static uint64_t time_of(const struct combining *c, uint64_t ticks)
 {
 	return ticks ? (uint64_t)(real_ns(c->t, ticks) - c->header.start_real_ns) + 1 : 0;
@@ -128,7 +128,7 @@ static void list_members(struct combining *c)
 		add_member(c, t->counts[i].process);
 }
 
-/* Each once. */
+/* Sorts members and removes duplicates. */
 static void sort_members(struct combining *c, size_t first)
 {
 	size_t kept = first;
@@ -141,7 +141,7 @@ static void sort_members(struct combining *c, size_t first)
 	c->members = kept;
 }
 
-/* Its first fact and its entry identify it. */
+/* Copies the first fact and the entry of each member, which identify it. */
 static void describe_members(struct combining *c)
 {
 	const struct trace *t = c->t;
@@ -343,7 +343,7 @@ static void number_workers(struct combining *c)
 	c->header.threads = (uint32_t)kept;
 }
 
-/* 0: it has come since. */
+/* Returns 0 for a process that joined after the first reading. */
 static uint32_t process_of(const struct combining *c, uint32_t old)
 {
 	const struct member *m = old ? find_member(c, c->file, old) : NULL;
@@ -375,7 +375,8 @@ static unsigned char *payload(struct combining *c, size_t bytes)
 	return c->buf;
 }
 
-/* The payload is in c->buf. Owners in head are those of the file being read. */
+/* Writes an extent, whose payload is in c->buf.  Owners in head are those of the file being
+ * read. */
 static int put(struct combining *c, struct mprof_extent head, size_t used)
 {
 	const size_t whole = (sizeof(head) + used + MPROF_EXTENT_ALIGN - 1) / MPROF_EXTENT_ALIGN *
@@ -513,7 +514,7 @@ static int put_counts(struct combining *c)
 
 /* ---- stacks ---- */
 
-/* Times within the records of a chunk; returns how many words it has. */
+/* Converts times within the records of a chunk; returns how many words it has. */
 static size_t convert_words(const struct combining *c, uint64_t *w, size_t n)
 {
 	size_t i = 0, words;
@@ -570,7 +571,7 @@ static void convert_fact(const struct combining *c, struct mprof_fact *f)
 	f->parent = process_of(c, f->parent);
 }
 
-/* A time of 0 means that there is none. */
+/* A time of 0 means that there is no time. */
 static void convert_stack_use(const struct combining *c, struct mprof_stack_use *u)
 {
 	uint64_t *const ticks[] = { &u->deepest_ticks, &u->looked_ticks, &u->begin_ticks,

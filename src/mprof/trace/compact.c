@@ -53,7 +53,7 @@ static int add_index(struct job *j)
 	size_t used = j->index.n * sizeof(*j->index.item);
 	unsigned char *to;
 
-	if (used > MPROF_EXTENT_MAX / 2) /* a reader finds the groups without it */
+	if (used > MPROF_EXTENT_MAX / 2) /* without the index a reader finds the groups, too */
 		return 0;
 	to = job_payload(j, used);
 	if (!to)
@@ -252,7 +252,7 @@ static void job_release(struct job *j)
 	free(j->out);
 }
 
-/* The largest unit of time that keeps times accurate to COMPACT_ERROR_NS. */
+/* Returns the largest unit of time that keeps times accurate to COMPACT_ERROR_NS. */
 static unsigned shift_of(const struct trace *t)
 {
 	uint64_t ticks = COMPACT_ERROR_NS * 4294967296ull / (t->ns_per_tick ? t->ns_per_tick : 1);

@@ -16,10 +16,10 @@ struct events {
 	struct sorts sorts;
 	struct sorts_stack *by_node;
 	struct group_writer *group;
-	uint64_t *mark; /* ticks at which times are kept */
+	uint64_t *mark; /* ticks around which times are kept exactly */
 	size_t marks;
 	uint64_t groups;
-	uint64_t ticks[2]; /* of the group in work: first and last */
+	uint64_t ticks[2]; /* of the current group: first and last */
 };
 
 /* ---- writing ---- */
@@ -92,7 +92,7 @@ static int write_group(struct events *w)
 	return job_add_own(w->job, MPROF_EXTENT_GROUP, used, ++w->groups, w->ticks);
 }
 
-/* Processes that have been read completely take no more memory. */
+/* Frees the memory of processes that have been read completely. */
 static void forget_ended(struct events *w)
 {
 	const struct trace *t = w->job->from;
@@ -181,9 +181,7 @@ static int write_threads(const struct events *w)
 
 ORDER(by_ticks, uint64_t, COMPARE(*x, *y))
 
-/*
- * Times of forks, ends and samples: events before one of them stay before it.
- */
+/* Finds the times of forks, ends and samples: events before one of them stay before it. */
 static int find_marks(struct events *w)
 {
 	const struct trace *t = w->job->from;

@@ -11,11 +11,11 @@ struct index {
 	size_t n, room;
 };
 
-/* Everything in it is released by compact.c. */
+/* compact.c releases everything in it. */
 struct job {
 	struct trace *from;
 	struct extents extents;
-	bool *done; /* of each extent: it is in the new file */
+	bool *done; /* by extent: it is in the new file */
 	struct packer *packer;
 	const struct compact_options *options;
 	unsigned shift; /* times are in units of 2^shift ticks */
@@ -28,19 +28,20 @@ struct job {
 	size_t out_room;
 };
 
-/* Bytes of the new file, wherever.  0 or -errno. */
+/* Writes bytes of the new file at any offset.  0 or -errno. */
 int job_write(const struct job *j, const void *data, size_t bytes, uint64_t offset);
-/* Space for the payload of the next extent; its former content is lost. NULL without memory. */
+/* Makes space for the payload of the next extent; discards its former content.  NULL without
+ * memory. */
 unsigned char *job_payload(struct job *j, size_t bytes);
 /* Writes the next extent, with `used` bytes of payload.  0 or -errno. */
 int job_add_extent(struct job *j, struct mprof_extent head, size_t used);
-/* The same with a new header.  ticks: the first and the last; NULL: none. */
+/* The same with a new header.  ticks: the first and the last; NULL if none. */
 int job_add_own(struct job *j, enum mprof_extent_kind kind, size_t used, uint64_t seq,
 		const uint64_t *ticks);
 /* -EINTR if the caller wants it to end; otherwise reports progress and returns 0. */
 int job_go_on(const struct job *j);
 
-/* compact_events.c: all events in groups, with their owners.  0 or -errno. */
+/* compact_events.c: adds all events in groups, with their owners.  0 or -errno. */
 int job_add_events(struct job *j);
-/* compact_stacks.c: all stack records. */
+/* compact_stacks.c: adds all stack records. */
 int job_add_stacks(struct job *j);

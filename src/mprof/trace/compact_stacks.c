@@ -21,7 +21,7 @@ struct records {
 	size_t n;
 };
 
-/* Extents are in file order. */
+/* Finds the extent of a chunk; extents are in file order. */
 static struct extent *extent_of(struct job *j, const struct chunk *c)
 {
 	struct extent *e = j->extents.item;
@@ -49,7 +49,7 @@ static bool add_words(struct records *r, const struct chunk *c)
 	return true;
 }
 
-/* Number of consecutive chunks from this one on that can form one piece. */
+/* Returns the number of consecutive chunks from this one on that can form one piece. */
 static size_t gather(struct records *r, const struct chunk *c, size_t most)
 {
 	size_t n = 0;
@@ -61,7 +61,7 @@ static size_t gather(struct records *r, const struct chunk *c, size_t most)
 	return n;
 }
 
-/* Words unchanged. */
+/* Passes words unchanged. */
 static bool plain_piece(void *from, size_t i, const void **data, size_t *bytes)
 {
 	const struct records *r = from;
@@ -71,7 +71,7 @@ static bool plain_piece(void *from, size_t i, const void **data, size_t *bytes)
 	return !i;
 }
 
-/* The words, of n chunks, as one extent in the place of the first one's. */
+/* Adds the words of n chunks as one extent in the place of the first one's. */
 static int add_packed(struct records *r, const struct extent *x, size_t n)
 {
 	bool stacks = !stack_pack(r->packer, r->word, r->n);

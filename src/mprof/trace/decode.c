@@ -76,7 +76,7 @@ static void multiply(struct event *e)
 	}
 }
 
-/* The four values by class; FORMAT.md 5.3.  s->addr moves when the event is taken. */
+/* Sets the four values by class; FORMAT.md 5.3.  s->addr moves when the event is taken. */
 static void long_values(struct event *e, unsigned class, const uint64_t *v)
 {
 	e->addr = v[0];
@@ -91,7 +91,7 @@ static void long_values(struct event *e, unsigned class, const uint64_t *v)
 	}
 }
 
-/* 0 if the record is bad or cut off, otherwise its number of words; *rank orders it. */
+/* Returns the record's number of words, 0 if it is bad or truncated; *rank orders it. */
 static size_t decode_long(const struct stream *s, struct event *e, enum rank *rank)
 {
 	const uint64_t *pos = s->pos, *end = s->end;
@@ -135,7 +135,8 @@ static size_t decode_control(uint64_t word, struct event *e, enum rank *rank)
 	e->kind = EVENT_CONTROL;
 	e->control = (uint8_t)what;
 	e->value = word >> 24;
-	/* Creating comes before starting, ending before anything of the one who joins. */
+	/* Creating a thread comes before its start, and its end before all events of the thread
+	 * that joins it. */
 	*rank = what == MPROF_CONTROL_THREAD_START || what == MPROF_CONTROL_FORKED ? RANK_OTHER
 										   : RANK_GIVES;
 	return 1;
@@ -166,7 +167,7 @@ static void decode_stack(struct trace *t, struct stream *s, uint64_t word)
 	uint32_t node = stack_map_node(s->map, (uint32_t)(word >> 8));
 
 	if (node == STACK_UNDEFINED) {
-		/* In a live trace it may be that of an event that is not shown. */
+		/* In a live trace the stack may belong to an event that is not shown. */
 		if (!t->until_ticks)
 			trace_note_damage(t, &t->damage.stacks_missing, 1,
 					  chunk_offset(&t->chunk[s->next - 1]));
@@ -223,8 +224,8 @@ static enum rare state_word(struct trace *t, struct stream *s, uint64_t word)
 }
 
 /*
- * Everything except short words. RARE_EVENT: e is complete except for its
- * owner, *words long, with its key; the stream has not advanced.
+ * Decodes everything except short words. RARE_EVENT: e is complete except for its owner, *words
+ * long, with its key; the stream has not advanced.
  */
 static __attribute__((noinline)) enum rare
 decode_rare(struct trace *t, struct stream *s, struct event *e, size_t *words, uint64_t *key)
@@ -274,15 +275,15 @@ static bool is_free_tag(unsigned tag)
 	return tag - MPROF_TAG_FREE <= MPROF_TAG_REALLOC_BEGIN - MPROF_TAG_FREE;
 }
 
-/* The usual kind of STACK word. */
+/* Is it the usual kind of STACK word? */
 static bool is_stack_of_takes(uint64_t word)
 {
 	return (word & 0xff) == MPROF_TAG_STACK && !(word >> 40);
 }
 
 /*
- * Consecutive short words of one chunk. Returns the number of events; *key is
- * that of the event at s->pos if its key stopped the loop.
+ * Decodes consecutive short words of one chunk. Returns the number of events; *key is the key of
+ * the event at s->pos if it stopped the loop.
  */
 static size_t decode_short(struct stream *s, struct event *events, size_t n, uint64_t limit,
 			   uint64_t *key)

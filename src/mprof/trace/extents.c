@@ -21,7 +21,7 @@
 #define SEARCH 65536u /* bytes read at a time while searching */
 #define ALIGN  MPROF_EXTENT_ALIGN
 
-#define PAGE_LEAST 4096u /* slots are mapped */
+#define PAGE_LEAST 4096u /* slots are mapped, so they begin at pages */
 
 struct window {
 	struct trace *t;
@@ -52,7 +52,7 @@ static bool head_is_valid(const struct trace *t, const struct mprof_extent *h, u
 	       h->used <= h->size - sizeof(*h);
 }
 
-/* A packed extent stands for its original, whose header comes first in it. */
+/* Takes the header of a packed extent's original, which is first in its payload. */
 static bool take_packed(struct window *w, struct extent *x)
 {
 	const struct mprof_packed *p = window_get(w, x->payload, sizeof(*p));
@@ -98,7 +98,7 @@ static bool extent_at(struct window *w, uint64_t offset, struct extent *x)
 	return x->kind != MPROF_EXTENT_PACKED || take_packed(w, x);
 }
 
-/* The next offset at or after this one where the file has data at all. */
+/* Returns the next offset at or after this one where the file has data at all. */
 static uint64_t skip_hole(const struct trace *t, uint64_t offset)
 {
 	off_t data = lseek(t->fd, (off_t)offset, SEEK_DATA);
@@ -150,7 +150,7 @@ static bool search_buffer(struct window *w, const unsigned char *buf, size_t n, 
 	return false;
 }
 
-/* The offset of the next extent in [offset, end), or one that is not below end. */
+/* Returns the offset of the next extent in [offset, end), or `end` or more. */
 static uint64_t search(struct window *w, uint64_t offset, uint64_t end, struct gap *g)
 {
 	static _Thread_local unsigned char buf[SEARCH];
@@ -168,7 +168,7 @@ static uint64_t search(struct window *w, uint64_t offset, uint64_t end, struct g
 	return offset;
 }
 
-/* An extent that overlaps the beginning of another one ends there. */
+/* Truncates an extent that overlaps the beginning of another one. */
 static void cut(struct trace *t, struct extent *x, uint64_t end)
 {
 	/* A process that drops chunks may be between two steps, or was killed there. */
@@ -214,7 +214,7 @@ static bool hides_at_page(const struct trace *t, const struct extent *x, uint64_
 	return false;
 }
 
-/* Slots may have been made of a free extent since its header was read: takes its current state. */
+/* Reads a free extent again: slots may have been made of it since its header was read. */
 static bool has_changed(struct window *w, struct extent *x)
 {
 	struct extent now;
@@ -242,8 +242,8 @@ static bool hides_another(struct window *w, const struct extent *x, uint64_t *at
 }
 
 /*
- * Continues after a place without an extent. last: the extent that ends there,
- * or NULL; if another one begins inside it, its size was wrong.
+ * Continues after a place without an extent. last: the extent that ends there, or NULL; if another
+ * extent begins inside it, its size was wrong.
  */
 static uint64_t resync(struct window *w, uint64_t offset, struct extent *last)
 {
@@ -272,7 +272,7 @@ static uint64_t resync(struct window *w, uint64_t offset, struct extent *last)
 	return found;
 }
 
-/* Where the extent after x is expected; x is cut if another one is found inside it. */
+/* Returns where the extent after x is expected; truncates x if another one is found inside it. */
 static uint64_t next_offset(struct window *w, struct extent *x)
 {
 	uint64_t at;
@@ -283,7 +283,7 @@ static uint64_t next_offset(struct window *w, struct extent *x)
 	return at;
 }
 
-/* Did a process fail to make the file larger?  Then nothing was written behind its end. */
+/* Did a process fail to extend the file?  Then nothing was written after its end. */
 static bool could_not_grow(const struct mprof_file_header *h)
 {
 	uint64_t lost = h->lost[MPROF_LOST_SPACE];

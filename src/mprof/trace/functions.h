@@ -7,5 +7,5 @@
 
 extern const uint8_t function_class[MPROF_FN_MAX]; /* enum mprof_fn_class */
 
-/* "malloc" for MPROF_FN_MALLOC; NULL: no function has this code. */
+/* Returns "malloc" for MPROF_FN_MALLOC; NULL if no function has this code. */
 const char *function_name(unsigned fn);

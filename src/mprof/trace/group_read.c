@@ -9,7 +9,7 @@
 #include "../util/large.h"
 #include "group.h"
 
-/* How KIND_BIRTH and KIND_END are put together, undone by a table. */
+/* The parts of KIND_BIRTH and KIND_END, by kind. */
 struct parts {
 	uint8_t major, minor;
 	uint8_t what; /* enum kind_is */
@@ -24,7 +24,7 @@ struct wide {
 	size_t room;
 };
 
-/* What an event ends with. */
+/* The last fields of an event. */
 struct event_what {
 	uint16_t error;
 	uint8_t kind, fn;
@@ -39,13 +39,13 @@ _Static_assert(sizeof(struct event_what) == sizeof(struct event) - offsetof(stru
 
 struct group_reader {
 	/* Members that nearly every event needs come first. */
-	struct sort *sorts_at; /* of sorts, while a group is read: */
+	struct sort *sorts_at; /* the array in sorts, while a group is read: */
 	size_t sorts_n;
-	/* Times: events until the next step, and where that leads to. */
+	/* Times: events until the next step, and where that step leads. */
 	uint64_t count, at, pace, bucket, next, exact_count;
 	unsigned shift;
 	bool exact, next_is_exact;
-	uint32_t again;	  /* slot + 1 of the next block; 0: none is said */
+	uint32_t again;	  /* slot + 1 of the next block; 0 if it was not coded */
 	uint64_t touched; /* of the block that ends next */
 	struct wide slot, sort, near;
 	struct slots slots;
@@ -54,8 +54,8 @@ struct group_reader {
 	uint32_t run;
 	uint32_t left;	  /* events */
 	uint64_t first;	  /* number of the group's first event */
-	uint64_t after;	  /* and of the one behind it */
-	uint64_t follows; /* the group up to which everything was read; otherwise 0 */
+	uint64_t after;	  /* number of the event after the group */
+	uint64_t follows; /* the group up to which all groups were read; otherwise 0 */
 	bool whole;	  /* all groups before this one were read */
 	bool bad;
 	/* The last values of fields stored as differences. */
@@ -89,9 +89,9 @@ static inline uint32_t joined(const struct cursor *column, size_t k)
 	       (uint32_t)column[3].p[k] << 24;
 }
 
-#define TOGETHER 16u /* values: of a fixed number, compilers make vectors at -O2 */
+#define TOGETHER 16u /* values: with a fixed number, compilers make vectors at -O2 */
 
-/* What all four have. */
+/* Joins the values that all four columns have. */
 static __attribute__((noinline)) void join_four(uint32_t *restrict to, const struct cursor *column,
 						size_t n)
 {
@@ -164,12 +164,12 @@ static __attribute__((noinline)) void step(struct group_reader *r)
 	if (r->next > start && r->next < end)
 		end = r->next;
 	r->pace = r->count ? (end - start) / r->count : 0;
-	if ((start | end) > MPROF_TICKS_MASK) /* no time is so late */
+	if ((start | end) > MPROF_TICKS_MASK) /* no time is that late */
 		start = end = r->pace = 0;
 	r->at = start + (exact ? 0 : r->pace / 2);
 }
 
-/* The first one of a step; with exact times, whose low bits are stored, any one. */
+/* Returns the first time of a step; with exact times, whose low bits are stored, any time. */
 static __attribute__((noinline)) uint64_t slow_time(struct group_reader *r)
 {
 	uint64_t at;
@@ -202,7 +202,7 @@ ALWAYS_INLINE uint64_t get_time(struct group_reader *r)
 
 /* ---- blocks ---- */
 
-/* The address of a block allocated in a group that was not read. */
+/* Returns an address for a block that was allocated in a group that was not read. */
 static uint64_t unknown_address(uint32_t slot)
 {
 	return 1ull << 63 | (uint64_t)slot << 4;
@@ -217,7 +217,7 @@ static uint64_t get_near(struct group_reader *r, const struct lane *l)
 	return l->last + (unzigzag(eights) << 3);
 }
 
-/* 0: there is no such address. */
+/* Returns 0 if there is no such address. */
 ALWAYS_INLINE uint64_t get_address(struct group_reader *r, const struct lane *l,
 				   const struct sort *s, unsigned name)
 {
@@ -241,7 +241,7 @@ ALWAYS_INLINE uint64_t get_address(struct group_reader *r, const struct lane *l,
 	}
 }
 
-/* NULL: there is no such sort. */
+/* Returns NULL if there is no such sort. */
 ALWAYS_INLINE struct sort *get_sort(struct group_reader *r, struct lane *l, enum group_guess how,
 				    uint32_t *number)
 {
@@ -253,7 +253,7 @@ ALWAYS_INLINE struct sort *get_sort(struct group_reader *r, struct lane *l, enum
 	else if (how == GUESS_NONE)
 		*number = get_wide(&r->sort);
 	if (*number >= r->sorts_n || r->sorts_at[*number].kind == UINT8_MAX)
-		return NULL; /* 0 is none, too */
+		return NULL; /* 0 means none, too */
 	guess_learn(&r->guesses, r->sorts_at, l, of_two, *number);
 	return &r->sorts_at[*number];
 }
@@ -298,7 +298,7 @@ ALWAYS_INLINE bool birth(struct group_reader *r, struct lane *l, struct event *e
 	return true;
 }
 
-/* Prefetches what will soon be referred to by its slot. */
+/* Prefetches slots that are used soon. */
 PREFETCHES look_ahead(const struct group_reader *r, const struct home *h)
 {
 	const uint32_t slot = r->slot.p[AHEAD];
@@ -307,7 +307,7 @@ PREFETCHES look_ahead(const struct group_reader *r, const struct home *h)
 		__builtin_prefetch(&h->slot[slot], 1);
 }
 
-/* The slot of a block that ends; SLOT_NONE if there is none. */
+/* Returns the slot of a block that ends; SLOT_NONE if there is none. */
 ALWAYS_INLINE uint32_t get_slot(struct group_reader *r, const struct lane *l, enum group_how how)
 {
 	const struct lane *owner = l;
@@ -335,7 +335,7 @@ ALWAYS_INLINE uint32_t get_slot(struct group_reader *r, const struct lane *l, en
 	return slot_is_live(l->home, slot) ? slot : SLOT_NONE;
 }
 
-/* The fields of an end that its kind does not define. */
+/* Reads the fields of an end that its kind does not define. */
 static bool get_odd_end(struct group_reader *r, struct event *e)
 {
 	uint64_t what = get_varint(r, GROUP_OTHER);
@@ -349,7 +349,7 @@ static bool get_odd_end(struct group_reader *r, struct event *e)
 	return group_is_end(e->kind, e->fn) && group_classes[e->fn] && e->factors <= FACTORS_LOST;
 }
 
-/* An end's event, but for its time. */
+/* Puts the event of an end, except for its time. */
 ALWAYS_INLINE void put_end(const struct group_reader *r, const struct lane *l, struct event *e,
 			   unsigned op)
 {
@@ -369,7 +369,7 @@ ALWAYS_INLINE struct slot *put_block(const struct lane *l, struct event *e, uint
 	return b;
 }
 
-/* False without memory. */
+/* Returns false without memory. */
 ALWAYS_INLINE bool block_ends(struct group_reader *r, struct lane *l, const struct slot *b,
 			      uint32_t slot, uint64_t addr)
 {
@@ -382,7 +382,7 @@ ALWAYS_INLINE bool block_ends(struct group_reader *r, struct lane *l, const stru
 	return pile_push(pile_of(&r->piles, l, &r->sorts_at[b->sort]), addr);
 }
 
-/* The end of a known block without further fields. */
+/* Reads the end of a known block without further fields. */
 ALWAYS_INLINE bool end(struct group_reader *r, struct lane *l, struct event *e, struct parts how)
 {
 	const uint32_t slot = get_slot(r, l, how.major);
@@ -399,7 +399,7 @@ ALWAYS_INLINE bool end(struct group_reader *r, struct lane *l, struct event *e, 
 	return true;
 }
 
-/* And any other. */
+/* Reads any other end. */
 static __attribute__((noinline)) bool odd_end(struct group_reader *r, struct event *e,
 					      struct parts how)
 {
@@ -488,7 +488,7 @@ static bool other(struct group_reader *r, struct event *e, bool gone)
 	if (e->kind == EVENT_REALLOC_END) {
 		if (gone || !e->size)
 			slots_settle(&r->slots, l);
-		e->block = l->pending; /* it lives on, where it was */
+		e->block = l->pending; /* it stays live, at its place */
 		l->pending = 0;
 	}
 	return is_sound(e) && e->factors <= FACTORS_LOST;
@@ -530,7 +530,7 @@ static bool next_turn(struct group_reader *r)
 	return true;
 }
 
-/* *Appends e, unless it is valid and not an event. */
+/* Appends e, unless its kind is valid but not an event. */
 static __attribute__((noinline)) bool odd_kind(struct group_reader *r, unsigned kind,
 					       struct event **e)
 {
@@ -540,7 +540,7 @@ static __attribute__((noinline)) bool odd_kind(struct group_reader *r, unsigned 
 	return kind >= KIND_OTHER && kind < KINDS && other(r, *e - 1, kind == KIND_OTHER_GONE);
 }
 
-/* Up to n events of the current lane, within its turn. */
+/* Reads up to n events of the current lane, within its turn. */
 static inline size_t read_turn(struct group_reader *r, struct event *const first, size_t n)
 {
 	struct lane *const l = r->lane;
@@ -603,7 +603,7 @@ void group_skip(struct group_reader *r)
 
 /* ---- beginning ---- */
 
-/* Takes the live slots of the group. Those that we do not know were allocated before we began. */
+/* Takes the live slots of the group.  Slots that we do not know were allocated before we began. */
 static void sync_live(struct home *h, uint32_t n, const uint8_t *bits)
 {
 	for (uint32_t i = 0; i < (n + 63) / 64 || i < (h->n + 63) / 64; i++) {
@@ -657,7 +657,8 @@ static bool get_lane(struct group_reader *r, uint32_t number, const struct mprof
 	return true;
 }
 
-/* Events are missing: a slot that was live before and is live now may belong to another block. */
+/* Handles missing events: a slot that was live before and is live now may belong to another
+ * block. */
 static void forget(struct group_reader *r)
 {
 	uint32_t group = r->slots.group;

@@ -12,11 +12,11 @@
 
 #include "group.h"
 
-/* What an event is for its block. */
+/* The effect of an event on its block. */
 enum effect { EFFECT_OTHER, EFFECT_BIRTH, EFFECT_END };
 
 struct prepared {
-	uint32_t *cell; /* of its address; NULL: none yet */
+	uint32_t *cell; /* the cell of its address; NULL until there is one */
 	struct home *home;
 	uint64_t hash; /* of a birth's sort */
 	uint32_t sort; /* its number */
@@ -31,7 +31,7 @@ struct group_writer {
 	struct byte_column column[GROUP_COLUMNS];
 	uint32_t length[MPROF_GROUP_FRAMES][GROUP_COLUMNS];
 	struct prepared prepared[GROUP_BATCH];
-	uint8_t effect[8][UINT8_MAX + 1]; /* enum effect, by kind and function; address 0 apart */
+	uint8_t effect[8][UINT8_MAX + 1]; /* enum effect, by kind and function; not for address 0 */
 	uint8_t op[2][UINT8_MAX + 1]
 		  [2]; /* enum group_op, by: begins realloc? function, has size? */
 	uint32_t events, calls;
@@ -49,7 +49,7 @@ struct group_writer {
 	uint64_t far, other_addr, other_usable, other_arg;
 };
 
-/* Most bytes that an event adds to a column: OTHER, six varints of ten bytes and one more. */
+/* The most bytes that an event adds to a column: OTHER, six varints of ten bytes and one more. */
 #define EVENT_BYTES 64u
 #define EVENT_KINDS 3u /* two remarks and itself */
 
@@ -62,7 +62,7 @@ static bool make_room(struct group_writer *w, size_t events)
 	return sound;
 }
 
-/* Splits values of four bytes, which were stored one behind the other, into four columns. */
+/* Splits consecutive values of four bytes into four columns. */
 static bool part_wide(struct group_writer *w)
 {
 	static const uint8_t wide[] = { GROUP_SORT, GROUP_SLOT, GROUP_NEAR };
@@ -115,7 +115,7 @@ static void put_kind(struct group_writer *w, unsigned kind)
 
 /* ---- times ---- */
 
-/* The run of events in this bucket is over. */
+/* Ends the run of events in this bucket. */
 static void put_step(struct group_writer *w, unsigned step)
 {
 	put(w, GROUP_STEP, step);
@@ -169,7 +169,7 @@ static __attribute__((noinline)) void put_odd_time(struct group_writer *w, const
 	w->quiet = w->exact || marked ? UINT64_MAX : bucket;
 }
 
-/* For any event but EVENT_CONTROL. */
+/* Puts the time of any event but EVENT_CONTROL. */
 static inline void put_time(struct group_writer *w, const struct event *e)
 {
 	if (__builtin_expect(e->ticks >> w->shift == w->quiet, 1))
@@ -190,7 +190,7 @@ static inline void put_near(struct group_writer *w, struct lane *l, uint64_t add
 		put_varint(w, GROUP_FAR, zigzag(away));
 }
 
-/* Of all names that fit, the first. */
+/* Returns the first of all names that fit. */
 static inline unsigned name_of(struct group_writer *w, struct lane *l, const struct sort *s,
 			       uint64_t addr)
 {
@@ -265,7 +265,8 @@ static inline enum group_op op_of(const struct group_writer *w, const struct eve
 	return (enum group_op)op[e->size != 0];
 }
 
-/* How a block is named relative to blocks that this thread, or its owner, allocated near it. */
+/* Returns how a block is named relative to blocks that this thread, or its owner, allocated near
+ * it. */
 static inline enum group_how how_of(struct group_writer *w, const struct lane *l, uint32_t slot)
 {
 	const struct slot *b = &l->home->slot[slot];
@@ -283,7 +284,7 @@ static inline enum group_how how_of(struct group_writer *w, const struct lane *l
 	return (enum group_how)how;
 }
 
-/* The kinds that precede the end of a block. */
+/* Puts the kinds that precede the end of a block. */
 static void before_end(struct group_writer *w, const struct event *e)
 {
 	if (__builtin_expect(e->usable != 0, 0)) {
@@ -312,7 +313,7 @@ static inline void put_end(struct group_writer *w, const struct event *e, enum g
 	put_varint(w, GROUP_OTHER, e->arg);
 }
 
-/* The end of a block that is known. */
+/* Puts the end of a known block. */
 static bool end(struct group_writer *w, const struct event *e, uint32_t *cell)
 {
 	struct lane *l = w->lane;
@@ -352,7 +353,7 @@ static void end_far(struct group_writer *w, const struct event *e)
 	w->far = w->lane->given = e->addr;
 }
 
-/* A realloc that returned nothing: its block is still live, or ended with size 0. */
+/* Handles a realloc that returned nothing: its block is still live, or ended with size 0. */
 static unsigned settle_failed(struct group_writer *w, const struct event *e)
 {
 	struct lane *l = w->lane;
@@ -399,7 +400,7 @@ static void other(struct group_writer *w, const struct event *e)
 
 /* ---- batches ---- */
 
-/* Asks for what leads to the blocks and sorts of n events. */
+/* Prefetches what leads to the blocks and sorts of n events. */
 static bool prepare(struct group_writer *w, const struct event *e, size_t n)
 {
 	struct prepared *p = w->prepared;
@@ -426,7 +427,7 @@ static bool prepare(struct group_writer *w, const struct event *e, size_t n)
 	return true;
 }
 
-/* The pile of a sort, provided that the event is of the current lane, as most are. */
+/* Returns the pile of a sort, assuming that the event is in the current lane, as most are. */
 static inline const struct pile *likely_pile(const struct group_writer *w, uint32_t sort)
 {
 	return pile_of((struct piles *)&w->piles, w->lane ? w->lane : &w->no_lane,
@@ -598,7 +599,7 @@ void group_begin(struct group_writer *w, unsigned shift, bool exact)
 	w->far = w->other_addr = w->other_usable = w->other_arg = 0;
 }
 
-/* The lanes; the kinds of all of them, one lane after the other. */
+/* Puts the lanes, then the kinds of all of them, one lane after another. */
 static void put_lanes(struct group_writer *w)
 {
 	for (size_t i = 0; i < w->slots.here_n; i++) {
@@ -621,7 +622,7 @@ static void put_lanes(struct group_writer *w)
 	}
 }
 
-/* The lengths of the columns of a frame; false if one failed. */
+/* Measures the columns of a frame; false if one failed. */
 static bool measure(struct group_writer *w, unsigned frame, uint32_t *plain)
 {
 	unsigned first = group_first[frame], end = group_first[frame + 1];
@@ -683,7 +684,7 @@ bool group_piece(void *from, size_t i, const void **data, size_t *bytes)
 		*bytes = w->slots.lane[i]->kind.n;
 		return true;
 	}
-	i = i - lanes + (frame == 0); /* the column of kinds is that of the lanes */
+	i = i - lanes + (frame == 0); /* the column of kinds consists of the lanes' kinds */
 	if (i >= columns)
 		return false;
 	*data = w->column[first + i].byte;

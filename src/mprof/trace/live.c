@@ -61,7 +61,7 @@ static bool has_grown(const struct trace *t)
 	return trace_read(t, &tail, sizeof(tail), at) == sizeof(tail) && tail > t->header.tail;
 }
 
-/* May a process be about to write? It need not have run since we opened the file. */
+/* May a process be about to write?  It may not have run since we opened the file. */
 static bool is_written(const struct trace *t)
 {
 	struct timespec now;
@@ -124,8 +124,8 @@ static size_t words_used(const uint64_t *word, size_t n)
 }
 
 /*
- * The words of a slot, with the header that they belong to: it is the same before and
- * after.  0: it is no longer a slot, or not a slot yet.
+ * Reads the words of a slot, with a header that is the same before and after.  0 if it is no longer
+ * a slot, or not a slot yet.
  */
 static size_t slot_read(const struct trace *t, struct extent *x, uint64_t *words)
 {
@@ -150,7 +150,7 @@ static size_t slot_read(const struct trace *t, struct extent *x, uint64_t *words
 	return 0;
 }
 
-/* Space for the words of the largest slot. */
+/* Makes space for the words of the largest slot. */
 static uint64_t *make_buffer(const struct extents *x)
 {
 	size_t most = 0, size;
@@ -163,7 +163,7 @@ static uint64_t *make_buffer(const struct extents *x)
 	return must_malloc(most + 8);
 }
 
-/* The current words of all slots, each with its header. */
+/* Copies the current words of all slots, each with its header. */
 static void slots_copy(struct trace *t, struct extents *x)
 {
 	uint64_t *words = make_buffer(x);
@@ -215,7 +215,7 @@ static void forget(struct extents *x)
 
 /* ---- the picture ---- */
 
-/* The latest time that is certainly complete: of events in copied slots. */
+/* Returns the latest time that is certainly complete, of events in copied slots. */
 static uint64_t last_of_slots(const struct extents *x)
 {
 	uint64_t last = 0;
@@ -233,7 +233,7 @@ static uint64_t last_of_slots(const struct extents *x)
 	return last;
 }
 
-/* The same of chunks and facts, or `last`. */
+/* Returns the same for chunks and facts, or `last`. */
 static uint64_t last_of_chunks(const struct extents *x, uint64_t last)
 {
 	for (size_t i = 0; i < x->n; i++) {
@@ -248,7 +248,8 @@ static uint64_t last_of_chunks(const struct extents *x, uint64_t last)
 	return last;
 }
 
-/* Replaces the extents of one kind, of slots those that were copied, by those of another list. */
+/* Replaces the extents of one kind by those of another list; of slots, only those that were
+ * copied. */
 static void extents_replace(struct extents *x, uint16_t kind, struct extents *from)
 {
 	struct extent *item;
@@ -267,7 +268,7 @@ static void extents_replace(struct extents *x, uint16_t kind, struct extents *fr
 	}
 }
 
-/* x: what the first look found. */
+/* x: the result of the first look. */
 static void look_again(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
 	struct extents events = { 0 }, stacks = { 0 }, late = { 0 };
@@ -293,7 +294,7 @@ static void look_again(struct trace *t, struct extents *x, const struct trace_da
 	forget(&late);
 }
 
-/* The copies are valid until the trace is closed. */
+/* Keeps the copies until the trace is closed. */
 static void copies_keep(struct trace *t, struct extents *x)
 {
 	for (size_t i = 0; i < x->n; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* loaded.c - which object was mapped where in a process. */
+/* loaded.c - finds which object was mapped where in a process. */
 #include "../util/order.h"
 #include "loaded.h"
 
@@ -7,7 +7,7 @@
 
 #include "reader.h"
 
-/* The first range that ends behind this address. */
+/* Returns the first range that ends after this address. */
 static size_t lower(const struct loaded_ranges *r, uint64_t address)
 {
 	return FIRST_WHERE(i, r->n, r->item[i].end > address);

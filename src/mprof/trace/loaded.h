@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * loaded.h - which object was mapped where in a process, at the current
- * position in its stack records.
+ * loaded.h - finds which object was mapped where in a process, at the current position in its stack
+ * records.
  *
  * The list has every OBJECT record of one stream in its order, with the times
  * of loading and unloading; the ranges are the objects loaded now, sorted,
@@ -18,7 +18,7 @@
 struct loaded {
 	uint64_t first, end; /* addresses */
 	uint64_t bias;
-	uint64_t ticks, gone; /* gone: UINT64_MAX while it is there */
+	uint64_t ticks, gone; /* gone: UINT64_MAX while it is loaded */
 	uint32_t object;
 };
 
@@ -34,8 +34,8 @@ struct loaded_ranges {
 	size_t last; /* where the last address was found */
 };
 
-/* False when there are LOADED_MAX. */
+/* False if there are already LOADED_MAX. */
 bool loaded_add(struct loaded_ranges *r, const struct loaded *l);
 void loaded_remove(struct loaded_ranges *r, uint64_t first, uint64_t end);
-/* The one that holds this address, or NULL. */
+/* Returns the object that contains this address, or NULL. */
 const struct loaded *loaded_find(struct loaded_ranges *r, uint64_t address);

@@ -33,7 +33,7 @@ struct pid_of {
 
 ORDER(by_owner, struct pid_of, RISING(process))
 
-/* The pids of processes, in the order of their numbers; *n: how many. */
+/* Returns the pids of processes, in the order of their numbers; *n: how many. */
 static struct pid_of *find_pids(const struct trace *t, size_t *n)
 {
 	struct pid_of *p = must_calloc(t->facts + 1, sizeof(*p));

@@ -51,8 +51,8 @@ void merge_start(struct trace *t)
 }
 
 /*
- * The first key after the picture of a trace that is still being written, or after the time from
- * which only totals were kept.
+ * Returns the first key after the picture of a trace that is still being written, or after the time
+ * from which only totals were kept.
  */
 static uint64_t key_of_end(const struct trace *t)
 {
@@ -61,7 +61,8 @@ static uint64_t key_of_end(const struct trace *t)
 	return last ? (last + 1) << 2 : KEY_END;
 }
 
-/* Keys that the top may reach: below the runner-up's, or equal if it comes first at a tie. */
+/* Returns the limit for keys of the top: below the runner-up's, or equal if the top comes first
+ * at a tie. */
 static uint64_t limit_of_top(const struct trace *t)
 {
 	const struct merge_entry *heap = t->heap, *second;
@@ -77,8 +78,8 @@ static uint64_t limit_of_top(const struct trace *t)
 }
 
 /*
- * Some events up to header.dropped_ticks are still there, of threads that rarely write.
- * They would show only a part of what happened: only forks and ends are kept.
+ * Removes events up to header.dropped_ticks that are still there, of threads that rarely write.
+ * They would show only a part of what happened, so only forks and ends are kept.
  */
 static size_t without_dropped(const struct trace *t, struct event *events, size_t n)
 {

@@ -9,7 +9,7 @@
 #include "reader.h"
 #include "stack_pack.h"
 
-#define PIECE_APART 1024u /* bytes: a shorter piece is compressed with the one behind it */
+#define PIECE_APART 1024u /* bytes: a shorter piece is compressed together with the next one */
 
 struct packer {
 	ZSTD_CCtx *zstd;

@@ -12,7 +12,7 @@
 
 #include <mprof/format.h>
 
-/* mprof_packed.packing; in the upper 24 bits, how many more extents it was made from */
+/* mprof_packed.packing; the upper 24 bits: how many more extents it was made from */
 #define PACKING_PLAIN	      0u /* words unchanged */
 #define PACKING_STACKS	      1u /* stack_pack.h */
 #define PACKING_KIND(packing) ((packing)&255u)
@@ -23,26 +23,26 @@
 struct packer;
 struct unpacker;
 
-/* NULL without memory. */
+/* Returns NULL without memory. */
 struct packer *packer_new(int level);
 void packer_free(struct packer *p);
 
-/* The i-th piece of the data to compress; false after the last one. */
+/* Returns the i-th piece of the data to compress; false after the last one. */
 typedef bool pack_piece(void *from, size_t i, const void **data, size_t *bytes);
-/* Bytes of all pieces, and the largest possible size of their frame. */
+/* Returns the bytes of all pieces, and the largest possible size of their frame. */
 uint64_t pieces_bytes(pack_piece *piece, void *from, size_t *most);
-/* Makes a frame of them; returns its size, 0 if it does not fit. */
+/* Makes a frame of the pieces; returns its size, 0 if it does not fit. */
 size_t packer_frame(struct packer *p, pack_piece *piece, void *from, void *frame, size_t room);
 
-/* NULL without memory. */
+/* Returns NULL without memory. */
 struct unpacker *unpacker_new(void);
 void unpacker_free(struct unpacker *u);
 /* Unpacks exactly `bytes` of a frame into to; false if it is invalid or has another size. */
 bool unpacker_frame(struct unpacker *u, const void *frame, size_t frame_bytes, void *to,
 		    size_t bytes);
 /*
- * *buf holds the payload of a PACKED extent, `bytes` long and already checked against
- * its checksum; its words replace it, and the buffer grows as needed. *u is
- * created at the first call. Returns the number of words, 0 if it is bad.
+ * *buf holds the payload of a PACKED extent, `bytes` long and already checked against its checksum;
+ * its words replace it, and the buffer grows as needed. *u is created at the first call. Returns
+ * the number of words, 0 if the payload is bad.
  */
 size_t unpacker_chunk(struct unpacker **u, uint64_t **buf, size_t *room, size_t bytes);

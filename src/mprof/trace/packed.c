@@ -25,10 +25,10 @@ struct packed_group {
 
 struct packed {
 	struct sorts sorts;
-	uint64_t defined; /* where the first extent of them is */
+	uint64_t defined; /* offset of their first extent */
 	struct packed_group *group;
 	size_t groups, room, next;
-	uint32_t skip; /* events of the next group that were read before */
+	uint32_t skip; /* events of the next group that were delivered before */
 	struct group_reader *reader;
 	struct unpacker *unpacker;
 	uint8_t *buf;
@@ -55,7 +55,7 @@ static void note_bad(struct trace *t, uint64_t payload)
 	trace_note_damage(t, &t->damage.chunks_bad, 1, payload - sizeof(struct mprof_extent));
 }
 
-/* The payload of an extent, whole and with the right checksum, in p->buf. */
+/* Loads the payload of an extent into p->buf; false if it is incomplete or has a wrong checksum. */
 static bool load(struct trace *t, uint64_t payload, uint32_t bytes, uint32_t check)
 {
 	struct packed *p = t->packed;
@@ -156,7 +156,7 @@ static int add_group(struct packed *p, const struct extent *x)
 
 ORDER(by_number, struct packed_group, RISING(seq) ?: RISING(payload))
 
-/* In order, each number once; missing numbers are reported. */
+/* Sorts groups and removes duplicates; reports missing numbers. */
 static void order_groups(struct trace *t)
 {
 	struct packed *p = t->packed;
@@ -180,7 +180,7 @@ static void order_groups(struct trace *t)
 	p->groups = kept;
 }
 
-/* Numbers of stacks become nodes of this trace's tree. */
+/* Converts numbers of stacks to nodes of this trace's tree. */
 static void find_nodes(struct trace *t)
 {
 	struct sorts *s = &t->packed->sorts;
@@ -295,7 +295,8 @@ static bool open_group(struct trace *t, const struct packed_group *g)
 	       group_open(p->reader, &head, g->first_ticks, p->plain);
 }
 
-/* Events delivered before: later ones depend on the state that the reader derives from them. */
+/* Skips events delivered before by reading them, because later ones depend on the reader's
+ * state. */
 static void skip(struct packed *p)
 {
 	struct event unused[256];

@@ -12,13 +12,14 @@ struct packed;
 struct trace;
 struct trace_place;
 
-/* Does it have anything that only a compressed trace has? */
+/* Is there an extent that only a compressed trace has? */
 bool packed_is_there(const struct extents *x);
-/* Finds the groups and reads what they refer to; t has its stacks.  0 or -ENOMEM. */
+/* Finds the groups and reads the definitions that they refer to; t has its stacks.  0 or
+ * -ENOMEM. */
 int packed_open(struct trace *t, const struct extents *x);
 void packed_close(struct packed *p);
 void packed_rewind(struct trace *t);
-/* As trace_next. */
+/* Like trace_next. */
 size_t packed_next(struct trace *t, struct event *e, size_t n);
 /* As trace_skip. */
 void packed_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *events);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * reader.h - what the parts of the trace reader share (reader.c); nothing else includes it.
+ * reader.h - declarations that the parts of the trace reader share; nothing else includes it.
  *
  * trace_open reads the header, lists the extents (extents.c), copies the slots of
  * threads that may still run (live.c) and the small records (records.c), calibrates
@@ -27,7 +27,7 @@ struct extent {
 	struct mprof_extent head;
 	uint64_t payload;   /* offset of its payload in the file */
 	uint64_t bytes;	    /* payload bytes that are present in the file, or in `copy` */
-	uint64_t *copy;	    /* the words of a slot when the trace was opened; NULL: in the file */
+	uint64_t *copy;	    /* the words of a slot when the trace was opened; NULL if in the file */
 	uint64_t all_bytes; /* with `copy`: payload bytes in the file */
 	uint32_t chunks;    /* the chunks that it was made from */
 	uint16_t kind;	    /* in the file, so PACKED for a packed one */
@@ -41,15 +41,15 @@ struct extents {
 /* One EVENTS, SLOT, STACKS, STACKS_SLOT or PACKED extent (of stacks), ready to be loaded. */
 struct chunk {
 	uint64_t payload;
-	const uint64_t *copy; /* its words; NULL: in the file */
+	const uint64_t *copy; /* its words; NULL if in the file */
 	uint32_t bytes;	      /* in the file, or in `copy` */
 	uint32_t used;	      /* from its header; more than bytes if cut off */
 	uint32_t check;
 	uint16_t kind, image;
-	bool slot;     /* words end at the first zero; packed ones too */
-	uint32_t seqs; /* how many numbers from seq on it holds: a packed one may have many */
+	bool slot;     /* words end at the first zero; packed slots, too */
+	uint32_t seqs; /* how many numbers from seq on: a packed chunk may have many */
 	uint64_t seq, first_ticks, last_ticks;
-	uint32_t process, thread; /* of stack records: the image instead of a thread */
+	uint32_t process, thread; /* for stack records, the image instead of a thread */
 };
 
 /* Where the extent of a chunk begins, for messages. */
@@ -62,10 +62,10 @@ static inline uint64_t chunk_offset(const struct chunk *c)
 struct stream {
 	const uint64_t *pos, *end;	  /* words not decoded yet, in buf */
 	uint64_t ticks, addr;		  /* decoding state, see encode.h */
-	uint64_t touched;		  /* of the next frees, + 1; 0: unknown */
+	uint64_t touched;		  /* for the next frees, + 1; 0 if unknown */
 	uint64_t count;			  /* elements of the next short calloc */
 	uint32_t alloc_stack, free_stack; /* nodes of the last STACK words */
-	const struct stack_map *map;	  /* of its process's numbers; NULL: none */
+	const struct stack_map *map;	  /* of its process's numbers; NULL if there is none */
 	uint32_t process, thread;	  /* of the next event; a THREAD word changes thread */
 	uint32_t next, last;		  /* chunks not loaded yet: [next, last) */
 	uint32_t first;			  /* its first chunk */
@@ -83,14 +83,14 @@ struct trace {
 	int fd;
 	char *path;
 	uint64_t file_bytes;
-	uint64_t original_bytes;	 /* it is a copy (trace_set_original) of so many; else 0 */
+	uint64_t original_bytes; /* of the original of a copy (trace_set_original), else 0 */
 	struct mprof_file_header header; /* a copy; the one in the file may be live */
-	uint64_t header_bytes;		 /* that it has in the file */
+	uint64_t header_bytes;		 /* bytes of the header in the file */
 	uint64_t first_empty;		 /* offset of the first of damage.bytes_empty */
 	bool is_live;			 /* a process wrote to it while it was opened */
-	uint64_t until_ticks;	/* of a live one: the last time that is shown; 0: all are */
+	uint64_t until_ticks;	/* of a live trace: the last time that is shown; 0 = all are */
 	bool only_totals;	/* trace_show_totals() */
-	unsigned chunk_rereads; /* of a live one: of chunks that were not complete */
+	unsigned chunk_rereads; /* how often chunks of a live trace were not complete */
 
 	struct chunk *chunk;
 	size_t chunks;
@@ -105,7 +105,7 @@ struct trace {
 
 	struct trace_thread *thread;
 	size_t threads;
-	uint32_t *first_number; /* main_threads.c: by number of a thread; 0: the same */
+	uint32_t *first_number; /* main_threads.c: by number of a thread; 0 = the same */
 	size_t first_numbers;
 	bool keeps_numbers; /* trace_keep_numbers() */
 
@@ -114,10 +114,10 @@ struct trace {
 	struct trace_fact *fact;
 	size_t facts, facts_room;
 	struct owned_sample *sample;
-	struct mprof_sample *sample_flat; /* the same, without their owners */
+	struct mprof_sample *sample_flat; /* the same samples, without their owners */
 	size_t samples, samples_room;
-	unsigned rereads;	 /* of extents that are written over while they are read */
-	struct trace_peak *peak; /* first all readings, then one of each image */
+	unsigned rereads;	 /* how often extents were overwritten while they were read */
+	struct trace_peak *peak; /* at first all readings, finally one of each image */
 	size_t peaks, peaks_room;
 	struct trace_residency *residency;
 	size_t residencies, residencies_room;
@@ -134,14 +134,14 @@ struct trace {
 	struct trace_totals *total;
 	size_t totals, totals_room;
 
-	uint64_t ns_per_tick; /* fixed point, 32 bits behind the point */
+	uint64_t ns_per_tick; /* fixed point, 32 bits after the point */
 
 	struct trace_damage damage;	   /* as the caller sees it */
 	struct trace_damage damage_opened; /* as trace_open left it, for trace_rewind */
 
 	struct unpacker *unpacker;  /* made when the first packed chunk is loaded */
-	struct packed *packed;	    /* of a compressed trace: then there are no streams */
-	struct trace_source source; /* next is NULL: it is read here */
+	struct packed *packed;	    /* of a compressed trace, which has no streams */
+	struct trace_source source; /* next is NULL if the file is read here */
 };
 
 struct owned_sample {
@@ -173,7 +173,7 @@ static inline void *trace_grow(void **array, size_t *n, size_t *room, size_t ite
 	return item;
 }
 
-/* The time of the last event that is shown; 0: all are. */
+/* Returns the time of the last event that is shown; 0 = all are. */
 static inline uint64_t trace_last_shown(const struct trace *t)
 {
 	const uint64_t end = t->header.log_end & MPROF_TICKS_MASK;
@@ -181,46 +181,46 @@ static inline uint64_t trace_last_shown(const struct trace *t)
 	return !t->until_ticks || (end && end < t->until_ticks) ? end : t->until_ticks;
 }
 
-/* Chunks are dropped while we read: some that we expect no longer exist. */
+/* Are chunks being dropped while we read?  Then some that we expect no longer exist. */
 static inline bool trace_is_dropping(const struct trace *t)
 {
 	return t->is_live && t->header.dropped_ticks;
 }
 
-/* Has the run dropped the chunks at this offset by now?  What looks damaged there is not. */
+/* Has the run dropped the chunks at this offset by now?  Then apparent damage there is harmless. */
 bool trace_has_dropped(const struct trace *t, uint64_t offset);
 
-/* pread until `bytes` or the end of the file; returns how many were read. */
+/* Reads until `bytes` or the end of the file; returns how many were read. */
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset);
 
 void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset);
 
 /* Waits for data that a file being written does not have yet. */
 void trace_wait(void);
-/* A chunk is damaged: returns true after a pause if it may only be incomplete so far. */
+/* Called for a damaged chunk: returns true after a pause if it may only be incomplete so far. */
 bool trace_reread(struct trace *t);
 
 /* extents.c.  The caller frees x->item. */
 void extents_find(struct trace *t, struct extents *x);
 
-/* live.c: the same, of a file that may still be written, with the words of its slots. */
+/* live.c: the same for a file that may still be written, with the words of its slots. */
 void live_find_extents(struct trace *t, struct extents *x);
 
-/* With a greater number of a damaged trace, none is joined. */
+/* In a damaged trace, main threads with a greater number are not joined. */
 #define MAIN_THREADS_MOST (1u << 22)
 
 /* main_threads.c */
 void main_threads_find(struct trace *t);
 void main_threads_give(const struct trace *t, struct event *e, size_t n);
 
-/* records.c: keeps one extent of a kind that is not events. */
+/* records.c: keeps an extent that does not have events. */
 void records_take(struct trace *t, const struct extent *x);
 void records_finish(struct trace *t);
-/* The payload of an extent, owned by t; NULL if it is bad. */
+/* Returns the payload of an extent, owned by t; NULL if it is bad. */
 void *records_payload(struct trace *t, const struct extent *x, size_t least);
-/* Bytes of the payload of each kind of a profile's parts; 0: it is none. */
+/* Returns the payload bytes of a kind of a profile's parts; 0 for another kind. */
 size_t records_total_bytes(uint16_t kind);
-void records_find_stacks(struct trace *t); /* of what names them, after stacks_read() */
+void records_find_stacks(struct trace *t); /* converts their stacks to nodes, after stacks_read() */
 void records_free(struct trace *t);
 
 /* clock.c */
@@ -230,17 +230,18 @@ void clock_calibrate(struct trace *t);
 void stacks_read(struct trace *t);
 void stacks_free(struct trace *t);
 
-/* streams.c.  Without events, of stack records only. */
+/* streams.c: without events, only for stack records. */
 void streams_build(struct trace *t, const struct extents *x, bool events);
 void streams_free(struct trace *t);
 
-/* chunks.c.  The end of the file cuts it, so the part that exists is valid. */
+/* chunks.c: does the end of the file cut it, so that only the existing part is valid? */
 bool chunk_is_cut(const struct trace *t, const struct chunk *c);
-/* The words of one chunk into *buf (grown as needed); returns how many, 0 if bad. */
+/* Loads the words of a chunk into *buf (grown as needed); returns how many, 0 if bad. */
 size_t chunk_load(struct trace *t, const struct chunk *c, uint64_t **buf, size_t *room);
-/* The time of the last event in a chunk whose first dt is counted from `ticks`; 0: it has none. */
+/* Returns the time of the last event in a chunk whose first dt is counted from `ticks`; 0 if it
+ * has no event. */
 uint64_t words_last_ticks(const uint64_t *word, size_t n, uint64_t ticks);
-/* Has the run dropped it since we found it? */
+/* Has the run dropped the chunk since we found it? */
 bool chunk_is_gone(const struct trace *t, const struct chunk *c);
 
 /*
@@ -254,5 +255,5 @@ size_t stream_decode(struct trace *t, struct stream *s, struct event *events, si
 
 /* merge.c */
 void merge_start(struct trace *t);
-/* Some events of the stream at the top, possibly none; only while heap_n is not 0. */
+/* Reads some events of the stream at the top, possibly none; only while heap_n is not 0. */
 size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream);

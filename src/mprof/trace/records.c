@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REREADS 10000 /* of one file: a damaged one may have any number */
+#define REREADS 10000 /* in one file: a damaged one may have any number */
 
 /*
  * Samples of a process that runs may have been written over since their header was
@@ -89,7 +89,7 @@ bad:
 	return NULL;
 }
 
-/* The value when s is "key=value", else NULL. */
+/* Returns the value if s is "key=value", else NULL. */
 static const char *value_of(const char *s, const char *key)
 {
 	size_t n = strlen(key);
@@ -172,7 +172,7 @@ static void take_fact(struct trace *t, const struct extent *x)
 				  .conf = "" };
 	s = (const char *)(fact + 1);
 	end = (const char *)fact + x->head.used;
-	/* One more than needed, so that argv is never NULL and ends like main's. */
+	/* One more item than needed, so that argv is never NULL and ends like main's. */
 	f->argv = must_calloc(count_args(s, end) + 1, sizeof(*f->argv));
 	for (; s < end; s += strlen(s) + 1)
 		take_string(f, s);
@@ -186,7 +186,8 @@ static void take_resident(struct trace *t, const struct extent *x, const struct 
 	*o = (struct owned_sample){ x->head.process, *s };
 }
 
-/* A process's own reading of its high-water mark: it does not know what was resident then. */
+/* Takes a process's own reading of its high-water mark, which does not contain its resident size
+ * then. */
 static void take_look(struct trace *t, const struct extent *x, const struct mprof_sample *s)
 {
 	struct trace_peak *p = trace_grow((void **)&t->peak, &t->peaks, &t->peaks_room, sizeof(*p));
@@ -214,7 +215,7 @@ static void take_samples(struct trace *t, const struct extent *x)
 	}
 }
 
-/* Number of valid runs: ascending, not empty, not overlapping. */
+/* Returns the number of valid runs: ascending, not empty, not overlapping. */
 static uint64_t good_runs(const struct mprof_page_run *run, uint64_t n)
 {
 	uint64_t end = 0, i;
@@ -260,7 +261,7 @@ static void take_stack_use(struct trace *t, const struct extent *x)
 	if (!x->head.used)
 		return;
 	u = records_payload(t, x, sizeof(*u));
-	if (!u || !u->high) /* its thread is about to begin */
+	if (!u || !u->high) /* its thread has not begun yet */
 		return;
 	to = trace_grow((void **)&t->use, &t->uses, &t->uses_room, sizeof(*to));
 	*to = (struct trace_stack_use){ u, x->head.process, x->head.image, x->head.thread };
@@ -281,7 +282,7 @@ static void take_misuse(struct trace *t, const struct extent *x)
 	*to = (struct trace_misuse){ m, x->head.process, x->head.image, 0, 0, 0 };
 }
 
-/* The last one of an image counts: extents come in the order of the file. */
+/* Takes the last one of an image: extents are in the order of the file. */
 static void take_guarded(struct trace *t, const struct extent *x)
 {
 	const struct mprof_guarded *g = records_payload(t, x, sizeof(*g));
@@ -304,7 +305,7 @@ static void take_counts(struct trace *t, const struct extent *x)
 	const struct mprof_counts *counts;
 	struct counts_record *r;
 
-	if (!x->head.thread) /* room for threads to come */
+	if (!x->head.thread) /* reserved for later threads */
 		return;
 	counts = records_payload(t, x, sizeof(*counts));
 	if (!counts)
@@ -318,7 +319,7 @@ static void take_total(struct trace *t, const struct extent *x)
 	const void *data;
 	struct trace_totals *r;
 
-	/* In a counts file it means nothing. */
+	/* In a counts file it has no meaning. */
 	if (!memcmp(t->header.magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) || !x->head.process ||
 	    x->head.seq > UINT32_MAX - MPROF_CELLS) {
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
@@ -371,11 +372,11 @@ ORDER(by_counts, struct counts_record, RISING(process) ?: RISING(thread))
 
 ORDER(by_owner, struct trace_totals, RISING(process) ?: RISING(image) ?: RISING(kind) ?: RISING(first) ?: RISING(thread))
 
-/* Readings of one image by time; at equal times the higher one last. */
+/* Sorts readings of one image by time; at equal times the highest comes last. */
 ORDER(by_look, struct trace_peak, RISING(process) ?: RISING(image) ?: RISING(ticks) ?: RISING(rss))
 
-/* Of the readings of each image, keeps the first with the highest value, and the time of the one
- * before it. */
+/* Keeps, of the readings of each image, the first with the highest value, and the time of the
+ * one before it. */
 static void keep_rises(struct trace *t)
 {
 	struct trace_peak *to = t->peak, *look;
@@ -450,7 +451,7 @@ void records_free(struct trace *t)
 	free(t->total);
 }
 
-/* The first sample of a process that is not below `process`. */
+/* Returns the first sample of a process that is not below `process`. */
 static size_t lower_sample(const struct trace *t, uint64_t process)
 {
 	return FIRST_WHERE(i, t->samples, t->sample[i].process >= process);
@@ -495,7 +496,7 @@ bool trace_guarded(const struct trace *t, struct mprof_guarded *sum)
 		sum->unwritten += g->unwritten;
 		sum->guard_bytes = g->guard_bytes;
 	}
-	/* For a process that was killed, what it wrote counts. */
+	/* For a process that was killed, the errors in the file count. */
 	sum->errors = t->misuses + sum->unwritten;
 	return t->guarded_n > 0;
 }

@@ -24,7 +24,7 @@ static uint64_t key_of_lane(const struct slots *s, size_t i)
 	return (uint64_t)s->lane[i]->process << 32 | s->lane[i]->thread;
 }
 
-/* The place of a key: with its index + 1, or with 0. */
+/* Returns the place of a key, which has its index + 1, or 0. */
 static uint32_t *find(const struct slots *s, uint32_t *table, size_t room, uint64_t key,
 		      uint64_t (*key_of)(const struct slots *, size_t))
 {
@@ -35,7 +35,7 @@ static uint32_t *find(const struct slots *s, uint32_t *table, size_t room, uint6
 	return &table[i];
 }
 
-/* Room for one more of n. */
+/* Makes space for one more of n. */
 static bool grow_table(const struct slots *s, uint32_t **table, size_t *room, size_t n,
 		       uint64_t (*key_of)(const struct slots *, size_t))
 {
@@ -201,7 +201,7 @@ bool lane_room(struct lane *l)
 	return true;
 }
 
-/* The next lane, as if it were the first in the file. */
+/* Returns the next lane, as if it were the first in the file. */
 static struct lane *next_lane(struct slots *s)
 {
 	struct lane *l, keep;

@@ -19,35 +19,35 @@
 #include "bytes.h"
 #include "block_addresses.h"
 
-#define SLOTS_MAX (1u << 28) /* of a process; a reader accepts no more */
+#define SLOTS_MAX (1u << 28) /* slots of a process; a reader accepts no more */
 #define SLOT_NONE UINT32_MAX
 
 struct slot {
-	uint64_t addr;	/* 0: unknown */
-	uint32_t sort;	/* 0: unknown */
-	uint32_t group; /* in which it was allocated: see lane and born; 0: none */
+	uint64_t addr;	/* 0 if unknown */
+	uint32_t sort;	/* 0 if unknown */
+	uint32_t group; /* the group in which it was allocated: see lane and born; 0 = none */
 	uint32_t lane;
-	uint32_t born; /* its place in lane.born; of a free slot, the next free one + 1 */
+	uint32_t born; /* its place in lane.born; for a free slot, the next free one + 1 */
 };
 
 /* The slots of one process. */
 struct home {
 	uint32_t process;
-	uint32_t group; /* the last one that it took part in */
-	uint32_t index; /* among those that took part in it */
+	uint32_t group; /* the last group that it took part in */
+	uint32_t index; /* index among the homes of that group */
 	struct slot *slot;
-	uint64_t *live, *old; /* a bit for each: now, and when the group began */
+	uint64_t *live, *old; /* a bit for each slot: now, and when the group began */
 	uint32_t n, room;
-	uint32_t old_n;	      /* as many had been used when the group began */
-	uint32_t cursor;      /* all below were live then, or have been used since */
-	struct places places; /* the writer's */
+	uint32_t old_n;	      /* slots that had been used when the group began */
+	uint32_t cursor;      /* all slots below were live then, or have been used since */
+	struct places places; /* used by the writer */
 };
 
 /* A thread in the group. */
 struct lane {
 	struct home *home;
 	uint32_t process, thread; /* in the order of struct event */
-	uint32_t group, number;	  /* of it and of the lane, in the order of struct slot */
+	uint32_t group, number;	  /* of the thread and of the lane, in the order of struct slot */
 	uint32_t pile;		  /* where its piles begin, see group.h */
 	uint32_t free;	  /* slots of blocks that it allocated and that have ended: the first + 1 */
 	uint32_t pending; /* slot + 1 of the block passed to its realloc */
@@ -57,17 +57,17 @@ struct lane {
 	uint32_t sort, sort_before;		     /* of the last two blocks that it allocated */
 	uint32_t free_stack;			     /* stack of its frees */
 	uint64_t last, usable, carve, given;	     /* addresses, see group.h */
-	struct byte_column kind;		     /* the writer's */
-	struct cursor kinds;			     /* the reader's */
+	struct byte_column kind;		     /* used by the writer */
+	struct cursor kinds;			     /* used by the reader */
 };
 
 struct slots {
 	struct home **home;
 	size_t homes, homes_room;
-	struct home **here; /* those of this group, in the order of first use */
+	struct home **here; /* the homes of this group, in the order of first use */
 	size_t here_n, here_room;
 	struct lane **lane;
-	size_t lanes, lanes_room; /* in this group; there are lanes_made to be used again */
+	size_t lanes, lanes_room; /* lanes in this group; lanes_made exist and are reused */
 	size_t lanes_made;
 	uint32_t *by_process, *by_thread; /* index + 1; open addressing */
 	size_t by_process_room, by_thread_room;
@@ -75,18 +75,18 @@ struct slots {
 };
 
 void slots_free(struct slots *s);
-/* A new group: no lanes, and homes remember nothing but their live slots. */
+/* Begins a new group without lanes; homes keep only their live slots. */
 void slots_begin(struct slots *s);
-/* Those of this group, created if necessary; NULL without memory. */
+/* Return the home or lane of this group, created if necessary; NULL without memory. */
 struct home *slots_home(struct slots *s, uint32_t process);
-/* Its slots, of this group or an earlier one; NULL: it has none. */
+/* Returns the slots of a process, in this group or an earlier one; NULL if it has none. */
 const struct home *slots_known(const struct slots *s, uint32_t process);
 struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread);
-/* Between groups: this process has no more events. */
+/* Call this between groups, for a process without further events. */
 void slots_forget(struct slots *s, uint32_t process);
 /* Grows to n slots, all free. False without memory. */
 bool home_room(struct home *h, uint32_t n);
-/* The lowest slot that was free when the group began and has not been used since. */
+/* Returns the lowest slot that was free when the group began and has not been used since. */
 uint32_t home_fresh(struct home *h);
 bool lane_room(struct lane *l);
 
@@ -95,7 +95,7 @@ static inline bool slot_is_live(const struct home *h, uint32_t slot)
 	return slot < h->n && h->live[slot >> 6] >> (slot & 63) & 1;
 }
 
-/* A slot for a block that thread l allocates; SLOT_NONE without memory. */
+/* Returns a slot for a block that thread l allocates; SLOT_NONE without memory. */
 static inline uint32_t slots_take(struct lane *l)
 {
 	struct home *h = l->home;
@@ -114,7 +114,7 @@ static inline uint32_t slots_take(struct lane *l)
 	return slot;
 }
 
-/* The block in the slot begins, owned by thread l. */
+/* Begins the block in the slot, owned by thread l. */
 static inline bool slots_born(struct lane *l, uint32_t slot)
 {
 	struct slot *b = &l->home->slot[slot];
@@ -128,7 +128,7 @@ static inline bool slots_born(struct lane *l, uint32_t slot)
 	return true;
 }
 
-/* The block ends; its slot is reused next by the thread that allocated it, otherwise by l. */
+/* Ends the block; its slot is reused next by the thread that allocated it, otherwise by l. */
 static inline void slots_give(const struct slots *s, struct lane *l, uint32_t slot)
 {
 	struct home *h = l->home;
@@ -141,7 +141,7 @@ static inline void slots_give(const struct slots *s, struct lane *l, uint32_t sl
 	h->live[slot >> 6] &= ~(1ull << (slot & 63));
 }
 
-/* A realloc of thread l ends, or begins although the end of another one was not seen. */
+/* Ends a realloc of thread l; or one begins, although the end of the last one was not seen. */
 static inline void slots_settle(const struct slots *s, struct lane *l)
 {
 	if (l->pending) {

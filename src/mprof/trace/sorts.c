@@ -229,7 +229,7 @@ bool sorts_piece(void *sorts, size_t i, const void **data, size_t *bytes)
 
 /* ---- reading ---- */
 
-/* Numbers beyond the end are not defined. */
+/* Makes room for these numbers; false if they are beyond all possible ones. */
 static bool reach(struct sorts *s, uint64_t sorts, uint64_t stacks)
 {
 	if (!room_for(s, sorts, stacks))
@@ -279,7 +279,8 @@ bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *
 	struct cursor c[SORTS_COLUMNS];
 	uint32_t stack = 0;
 
-	/* Each has at least one byte in a separate column; gaps come from damaged extents. */
+	/* Each definition has at least one byte in a separate column; gaps come from damaged
+	 * extents. */
 	if (!head->first_sort || !head->first_stack ||
 	    !cursors_find(c, SORTS_COLUMNS, plain, head->plain_bytes) ||
 	    head->sorts > (size_t)(c[SORTS_FN].end - c[SORTS_FN].p) ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sorts.h - what many events of a packed trace have in common: function, sizes,
- * argument and stack of an allocating call.
+ * sorts.h - properties that many events of a packed trace share: function, sizes, argument and
+ * stack of an allocating call.
  *
- * Sorts are numbered from 1 over the whole file, and so are the stacks that
- * occur in it.  They are defined in extents of their own (FORMAT.md 8.4), each
- * before the first group that refers to it; a reader reads all of them first.
+ * Sorts are numbered from 1 over the whole file, and so are the stacks that occur in it.  They are
+ * defined in separate extents (FORMAT.md 8.4), each before the first group that refers to it; a
+ * reader reads all of them first.
  *
  * Threads: one at a time.
  */
@@ -25,32 +25,32 @@ struct stack_map;
 enum sorts_column {
 	SORTS_FN,
 	SORTS_WHAT,    /* event_kind | factors << 4 */
-	SORTS_STACK,   /* varint, zigzag: minus that of the sort before */
+	SORTS_STACK,   /* varint, zigzag: difference to the sort before */
 	SORTS_SIZE,    /* varint */
 	SORTS_SLACK,   /* varint, zigzag: usable - size */
 	SORTS_ARG,     /* varint */
 	SORTS_ERROR,   /* varint */
-	SORTS_PROCESS, /* of a stack; varint, zigzag: minus that of the stack before */
+	SORTS_PROCESS, /* process of a stack; varint, zigzag: difference to the stack before */
 	SORTS_IMAGE,   /* varint */
-	SORTS_ID,      /* varint, zigzag: minus that of the stack before */
+	SORTS_ID,      /* varint, zigzag: difference to the stack before */
 	SORTS_COLUMNS,
 };
 
 struct sort {
-	/* As in struct event from its size on, so that it is copied at once.  Members that belong
-	 * to a single event have a value that no event has: */
+	/* As in struct event from its size on, so that it is copied at once.  Members that
+	 * differ between events have a value that no event has: */
 	uint64_t size, usable, arg;
 	uint32_t stack;	       /* a node of trace_stacks() */
 	uint32_t pile;	       /* of addresses with this usable size, see group.h */
-	uint32_t stack_number; /* the writer's: of its stack, see sorts_stack() */
+	uint32_t stack_number; /* number of its stack, see sorts_stack(); used by the writer */
 	uint32_t unused;
 	uint16_t error;
-	uint8_t kind; /* enum event_kind; in the table only: UINT8_MAX, not defined */
+	uint8_t kind; /* enum event_kind; in the table also UINT8_MAX, not defined */
 	uint8_t fn;
 	uint8_t control; /* 0 */
 	uint8_t factors;
 	uint8_t pad[2];
-	/* To predict what follows it, in one group: */
+	/* Predict what follows it in one group: */
 	uint32_t next, next_group;
 };
 _Static_assert(offsetof(struct sort, next) == sizeof(struct event) - offsetof(struct event, size) &&
@@ -67,16 +67,16 @@ struct sorts_stack {
 };
 
 struct sorts {
-	struct sort *sort;	   /* [0] is the unknown one */
-	size_t n, room;		   /* n counts [0] */
-	struct sorts_stack *stack; /* [0] is none */
+	struct sort *sort;	   /* [0] = unknown */
+	size_t n, room;		   /* n includes [0] */
+	struct sorts_stack *stack; /* [0] = none */
 	size_t stacks, stacks_room;
-	/* The writer's: */
-	uint64_t *table; /* upper half of the hash << 32 | number; 0: empty */
+	/* Used by the writer: */
+	uint64_t *table; /* upper half of the hash << 32 | number; 0 if empty */
 	size_t table_room;
-	uint32_t *number; /* of a stack, by node; 0: it has none yet */
+	uint32_t *number; /* numbers of stacks, by node; 0 if it has none yet */
 	size_t nodes;
-	size_t told, stacks_told; /* are in an extent */
+	size_t told, stacks_told; /* how many are in an extent already */
 	struct byte_column column[SORTS_COLUMNS];
 	uint32_t length[SORTS_COLUMNS];
 };
@@ -101,23 +101,23 @@ static inline bool sort_is_of(const struct sort *s, const struct event *e)
 	return !(differ | (x ^ y) | (s->factors ^ e->factors));
 }
 
-/* 0 or -ENOMEM; nodes: of the trace's tree. */
+/* Returns 0 or -ENOMEM; nodes: number of nodes of the trace's tree. */
 int sorts_start(struct sorts *s, size_t nodes);
 void sorts_free(struct sorts *s);
 
-/* For the writer, before any number is requested: grows by one. 0 or -ENOMEM. */
+/* For the writer, before a number is requested: makes room for one more.  0 or -ENOMEM. */
 int sorts_ready(struct sorts *s);
 PREFETCHES sorts_prefetch(const struct sorts *s, uint64_t hash)
 {
 	__builtin_prefetch(&s->table[hash & (s->table_room - 1)]);
 }
-/* For the writer: the number of an event's sort, defined if necessary; 0 without memory. */
+/* For the writer: returns the number of an event's sort, defined if necessary; 0 without memory. */
 uint32_t sorts_search(struct sorts *s, const struct event *e, uint64_t hash);
 static inline uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash)
 {
 	uint32_t number = (uint32_t)s->table[hash & (s->table_room - 1)];
 
-	/* An empty place leads to [0], which is of no event's kind. */
+	/* An empty place leads to [0], which has the kind of no event. */
 	return sort_is_of(&s->sort[number], e) ? number : sorts_search(s, e, hash);
 }
 PREFETCHES sorts_prefetch_sort(const struct sorts *s, uint64_t hash, uint32_t node)
@@ -131,13 +131,13 @@ PREFETCHES sorts_prefetch_sort(const struct sorts *s, uint64_t hash, uint32_t no
 		__builtin_prefetch(&s->number[node < s->nodes ? node : 0]);
 	}
 }
-/* The number of a node's stack, 0 of node 0; UINT32_MAX without memory. */
+/* Returns the number of a node's stack, 0 for node 0; UINT32_MAX without memory. */
 uint32_t sorts_stack(struct sorts *s, uint32_t node);
-/* The first owner of a stack, from the map of a process. */
+/* Finds the first owner of each stack in the map of a process. */
 void sorts_name_stacks(struct sorts *s, struct sorts_stack *by_node, const struct stack_map *m);
-/* The columns of everything defined since the last call.  0 or -ENOMEM. */
+/* Fills the columns with everything defined since the last call.  0 or -ENOMEM. */
 int sorts_tell(struct sorts *s, const struct sorts_stack *by_node, struct mprof_sorts *head);
-/* Their plain bytes in pieces, see pack.h. */
+/* Returns their plain bytes in pieces, see pack.h. */
 bool sorts_piece(void *sorts, size_t i, const void **data, size_t *bytes);
 
 /*
@@ -146,5 +146,5 @@ bool sorts_piece(void *sorts, size_t i, const void **data, size_t *bytes);
  */
 bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *plain);
 
-/* The pile of a usable size, see group.h. */
+/* Returns the pile of a usable size, see group.h. */
 uint16_t sort_pile(uint64_t usable);

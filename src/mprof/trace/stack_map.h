@@ -17,17 +17,17 @@ struct trace;
 struct stack_map {
 	uint32_t process, image;
 	uint32_t base;
-	const struct stack_map *parent; /* of a lower process; NULL: base was not defined */
-	uint32_t *node;			/* of base + 1 on; STACK_UNDEFINED */
+	const struct stack_map *parent; /* of an earlier process, or NULL */
+	uint32_t *node;			/* for numbers from base + 1 on; may be STACK_UNDEFINED */
 	uint32_t nodes;
 };
 
-/* All maps; how many. */
+/* Returns all maps, and how many there are. */
 size_t stacks_maps(const struct trace *t, const struct stack_map **maps);
-/* The map of a process's image, or NULL. */
+/* Returns the map of a process's image, or NULL. */
 const struct stack_map *stack_map_find(const struct trace *t, uint32_t process, uint32_t image);
 
-/* The node of a stack; STACK_UNDEFINED if there is none.  m may be NULL. */
+/* Returns the node of a stack; STACK_UNDEFINED if there is none.  m may be NULL. */
 static inline uint32_t stack_map_node(const struct stack_map *m, uint32_t id)
 {
 	if (!id)

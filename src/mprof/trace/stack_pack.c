@@ -102,7 +102,7 @@ static struct known *find(struct stack_packer *p, uint64_t address)
 	return &p->known[i];
 }
 
-/* Most frames are those of other stacks. */
+/* Makes space; most frames occur in other stacks, too. */
 static bool grow_known(struct stack_packer *p)
 {
 	struct known *old = p->known;
@@ -185,7 +185,7 @@ static void pack_raw(struct stack_packer *p, const uint64_t *w, size_t words)
 			column_put(&p->column[STACKS_WORD], w[i] >> 8 * k);
 }
 
-/* Words of a record, 0 if it is invalid. */
+/* Returns the words of a record, 0 if it is invalid. */
 static size_t words_of(const uint64_t *w, size_t n)
 {
 	size_t words = 0;
@@ -207,7 +207,7 @@ static size_t words_of(const uint64_t *w, size_t n)
 	return words <= n ? words : 0;
 }
 
-/* The sizes needed; false if the words are not valid records. */
+/* Computes the sizes needed; false if the words are not valid records. */
 static bool count(struct stacks_head *h, const uint64_t *w, size_t n)
 {
 	*h = (struct stacks_head){ 0 };

@@ -13,7 +13,7 @@
 #include "reader.h"
 
 #define DEPTH_MAX    65536u /* frames of one stack */
-#define NUMBERS_LEAD 65536u /* above four times the count of those defined */
+#define NUMBERS_LEAD 65536u /* numbers may exceed four times the count of defined ones by this */
 #define SEGMENTS_MAX 256u
 #define BUILD_ID_MAX 64u
 #define PATH_MAX_OK  65536u
@@ -38,7 +38,7 @@ static void map_reach(struct stack_records *r, uint32_t index)
 		m->node[m->nodes++] = STACK_UNDEFINED;
 }
 
-/* From here on `id` is this node. */
+/* From here on, `id` means this node. */
 static void define(struct stack_records *r, uint32_t id, uint32_t node)
 {
 	struct stack_map *m = r->map;
@@ -68,7 +68,8 @@ static uint32_t frame_of(struct stack_records *r, uint64_t word)
 				 exact ? STACK_FRAME_EXACT : 0);
 }
 
-/* The node that the new frames of a stack are joined to; STACK_NONE: no number is left. */
+/* Returns the node that the new frames of a stack are joined to; STACK_NONE if no number is
+ * left. */
 static uint32_t joint(struct stack_records *r, uint32_t joined, uint32_t depth, unsigned flags)
 {
 	enum stack_root root = flags & MPROF_STACK_TRUNCATED  ? ROOT_TRUNCATED
@@ -149,7 +150,7 @@ static void get_segments(struct stack_segment *s, const uint64_t *w, const struc
 					       .flags = w[3 * i + 2] >> 60 };
 }
 
-/* The number of the object in the run; STACK_NONE. */
+/* Returns the number of the object in the run, or STACK_NONE. */
 static uint32_t intern_object(struct stack_records *r, const uint64_t *w,
 			      const struct object_parts *p)
 {
@@ -179,7 +180,7 @@ static void take_object(struct stack_records *r, const uint64_t *w, size_t words
 	    trace_grow((void **)&r->list.item, &r->list.n, &r->list.room, sizeof(*l));
 
 	if (!object_is_possible(w, words, &parts)) {
-		bad(r); /* it has its number all the same */
+		bad(r); /* it has a number all the same */
 		return;
 	}
 	*l = (struct loaded){ .ticks = w[1],
@@ -230,7 +231,7 @@ static size_t gone_record(struct stack_records *r, const uint64_t *w, size_t n)
 	return 2;
 }
 
-/* A record whose writer was killed, or jumped out of a signal handler. */
+/* Skips a record whose writer was killed, or jumped out of a signal handler. */
 static size_t gap_record(const uint64_t *w, size_t n)
 {
 	size_t words = w[0] >> 4;

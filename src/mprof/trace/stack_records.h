@@ -15,16 +15,16 @@ struct stack_records {
 	struct stack_table *table;
 	struct stack_map *map;
 	size_t map_room;
-	struct loaded_list list;     /* of its own OBJECT records */
-	struct loaded_ranges ranges; /* with those that a forked child had from its parent */
+	struct loaded_list list;     /* its own OBJECT records */
+	struct loaded_ranges ranges; /* including those that a forked child inherited */
 	bool gap;	  /* records are missing: numbers of objects are unknown from here on */
-	uint64_t defined; /* stacks */
+	uint64_t defined; /* number of defined stacks */
 	uint64_t bad;	  /* invalid records */
 };
 
 /*
- * The records of one chunk.  A bad one is counted and skipped; after one of
- * unknown length, all others are.
+ * Takes the records of one chunk.  A bad record is counted and skipped; after one of unknown
+ * length, the rest of the chunk is.
  */
 void stack_records_take(struct stack_records *r, const uint64_t *w, size_t n);
 void stack_records_free(struct stack_records *r);

@@ -36,15 +36,15 @@ static uint32_t hash_object(const struct stack_object *o)
 	return (uint32_t)h;
 }
 
-/* Where a search for this hash begins. */
+/* Returns where a search for this hash begins. */
 static inline size_t number_first(const struct number_table *n, uint32_t hash)
 {
 	return hash & (n->room - 1);
 }
 
 /*
- * The next number with this hash, from the place *at on; STACK_NONE behind the last one.
- * The hash is stored with the number, so that few others are compared.
+ * Returns the next number with this hash, from the place *at on; STACK_NONE after the last one. The
+ * hash is stored with the number, so that few others are compared.
  */
 static inline uint32_t number_next(const struct number_table *n, uint32_t hash, size_t *at)
 {
@@ -68,7 +68,7 @@ static void number_put(struct number_table *n, uint32_t hash, uint32_t number)
 	n->n++;
 }
 
-/* Makes room for so many more. */
+/* Makes room for this many more. */
 static void number_room(struct number_table *n, size_t more)
 {
 	struct number_table old = *n;
@@ -117,7 +117,7 @@ static uint32_t new_node(struct stack_table *s, uint32_t parent, uint32_t frame)
 	return (uint32_t)s->nodes - 1;
 }
 
-/* Children of a family that do not fit into its line. */
+/* Finds children of a family that do not fit into its line. */
 static __attribute__((noinline)) uint32_t other_child(struct stack_table *s, uint32_t parent,
 						      uint32_t frame)
 {
@@ -188,7 +188,7 @@ static bool same_object(const struct stack_object *a, const struct stack_object 
 	       (!a->build_id_bytes || !memcmp(a->build_id, b->build_id, a->build_id_bytes));
 }
 
-/* Segments, build-id and path in one piece of memory, which `segment` points to. */
+/* Copies segments, build-id and path into one piece of memory, which `segment` points to. */
 static void copy_parts(struct stack_object *o, size_t path_bytes)
 {
 	size_t segments = o->segments * sizeof(*o->segment);
@@ -244,7 +244,7 @@ uint32_t stack_table_reroot(struct stack_table *s, uint32_t node, enum stack_roo
 	return to;
 }
 
-/* Node 0 and the two markers: none of them counts as a frame of a stack. */
+/* Makes node 0 and the two markers, which are not frames of a stack. */
 static void make_roots(struct stack_table *s)
 {
 	static const uint32_t flags[] = { 0, STACK_FRAME_TRUNCATED, STACK_FRAME_LOST_WAY };

@@ -18,11 +18,11 @@
 
 #define STACK_NONE UINT32_MAX /* no such number */
 
-/* What is at the outer end of a node's stack. */
+/* The outer end of a node's stack. */
 enum stack_root { ROOT_WHOLE = 0, ROOT_TRUNCATED = 1, ROOT_LOST_WAY = 2 };
 
 struct number_table {
-	uint64_t *slot; /* hash << 32 | (number + 1); 0: empty */
+	uint64_t *slot; /* hash << 32 | (number + 1); 0 if empty */
 	size_t n, room; /* room: 0 or a power of two */
 };
 
@@ -41,9 +41,9 @@ struct stack_table {
 	uint32_t marker[3]; /* node by enum stack_root */
 	size_t nodes_max;
 	/*
-	 * Children of each STACK_FAMILY nodes that follow each other: frame << 32 | number, in
-	 * a cache line; by_node has those that came when it was full.  New nodes of a stack
-	 * have consecutive numbers, so most lookups hit a line that was just used.
+	 * Children of each STACK_FAMILY nodes that follow each other: frame << 32 | number, in a
+	 * cache line; by_node has further children.  New nodes of a stack have consecutive numbers,
+	 * so most lookups hit a line that was just used.
 	 */
 	uint64_t (*children)[STACK_CHILDREN];
 	size_t families;
@@ -56,14 +56,14 @@ void stack_table_finish(struct stack_table *s);
 void stack_table_free(struct stack_table *s);
 
 /*
- * The number of an object; a new one is copied with everything it points to.
- * These return STACK_NONE if no number is left.
+ * Returns the number of an object; a new one is copied with everything it points to. These
+ * functions return STACK_NONE if no number is left.
  */
 uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o, size_t path_bytes);
 uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t address,
 			   uint32_t flags);
 uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame);
-/* The node of n frames, the first one joined to the parent and each to the one before. */
+/* Returns the node of n frames, the first one joined to the parent and each to the one before. */
 uint32_t stack_table_path(struct stack_table *s, uint32_t parent, const uint32_t *frame,
 			  uint32_t n);
 
@@ -75,7 +75,7 @@ static inline enum stack_root stack_table_root(const struct stack_table *s, uint
 {
 	return (enum stack_root)(s->depth[node] & 3);
 }
-/* The node of the outermost `depth` frames of this one's stack; it has as many. */
+/* Returns the node of the outermost `depth` frames of this one's stack; it has that many. */
 uint32_t stack_table_outer(const struct stack_table *s, uint32_t node, uint32_t depth);
-/* The same frames under another root; costs their number. */
+/* Returns a node with the same frames under another root; uses new numbers. */
 uint32_t stack_table_reroot(struct stack_table *s, uint32_t node, enum stack_root root);

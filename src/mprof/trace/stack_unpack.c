@@ -7,11 +7,11 @@
 struct stack_unpacker {
 	struct stacks_model model;
 	struct cursor column[STACKS_COLUMNS];
-	uint32_t addresses; /* that there may be */
+	uint32_t addresses; /* number of possible addresses */
 	uint64_t *word, *end;
 };
 
-/* The number of a frame; 0 if it is invalid. */
+/* Reads the number of a frame; 0 if it is invalid. */
 static uint32_t get_frame(struct stack_unpacker *u, uint32_t caller)
 {
 	struct stacks_model *m = &u->model;

@@ -19,14 +19,14 @@
 struct source {
 	uint32_t process, image;
 	size_t first, last;  /* its chunks: [first, last) */
-	size_t parent;	     /* a source before this one, or its own index: none */
+	size_t parent;	     /* an earlier source; its own index = no parent */
 	uint64_t fork_ticks; /* when it began as a copy of its parent */
-	uint32_t inherited;  /* numbers up to this are its parent's */
+	uint32_t inherited;  /* numbers up to this belong to its parent */
 	struct loaded_list list;
 };
 
 struct stacks_read {
-	struct stacks stacks; /* as others see it */
+	struct stacks stacks; /* the interface */
 	struct stack_code *code;
 	struct stack_table table;
 	struct source *source; /* only while reading */
@@ -42,7 +42,7 @@ static bool begins_as_copy(const struct trace_fact *f)
 	       f->fact->parent && f->fact->parent < f->process;
 }
 
-/* Every owner of chunks and every forked child, in order and without duplicates. */
+/* Lists every owner of chunks and every forked child, in order and without duplicates. */
 static void list_sources(struct trace *t, struct stacks_read *r)
 {
 	r->source = must_calloc(t->stack_chunks + t->facts + 1, sizeof(*r->source));
@@ -62,7 +62,7 @@ static void list_sources(struct trace *t, struct stacks_read *r)
 							     .image = t->fact[i].image };
 }
 
-/* Of several with one owner, the one with chunks is kept. */
+/* Keeps, of several sources with one owner, the one with chunks. */
 static void sort_sources(struct stacks_read *r)
 {
 	size_t kept = 0;
@@ -105,7 +105,7 @@ static void find_parents(struct trace *t, struct stacks_read *r)
 	}
 }
 
-/* A parent that defined nothing which the child can name is skipped. */
+/* Makes the map; skips a parent that defined nothing which the child can name. */
 static void make_map(struct stacks_read *r, size_t i, uint32_t *chain)
 {
 	const struct source *s = &r->source[i];
@@ -134,8 +134,8 @@ static void make_maps(struct stacks_read *r)
 }
 
 /*
- * What was loaded in the ancestors when the child was forked off, oldest first.
- * The way back is found by marking it in `via`: the child to come from.
+ * Copies the objects loaded in the ancestors when the child was forked, oldest first. `via` marks
+ * the way from each ancestor to the child.
  */
 static void inherit_objects(struct stacks_read *r, size_t child, struct loaded_ranges *ranges)
 {
@@ -158,7 +158,7 @@ static void inherit_objects(struct stacks_read *r, size_t child, struct loaded_r
 	free(path);
 }
 
-/* One chunk; a bad one is a gap in the records. */
+/* Reads one chunk; a bad one is a gap in the records. */
 static void read_chunk(struct trace *t, struct stack_records *records, const struct chunk *c,
 		       uint64_t **buf, size_t *room)
 {
@@ -218,7 +218,7 @@ static void forget_sources(struct stacks_read *r)
 	r->source = NULL;
 }
 
-/* A file of this size cannot have more nodes: deep recursion packs best. */
+/* Returns the most nodes that a file of this size can have: deep recursion packs best. */
 static size_t most_nodes(const struct trace *t)
 {
 	return t->file_bytes < 1u << 25 ? (size_t)(4u << 20) + 64 * (size_t)t->file_bytes
@@ -237,7 +237,7 @@ static void publish(struct stacks_read *r)
 
 ORDER(by_address, struct stack_code, RISING(address) ?: COMPARE(x->name, y->name))
 
-/* Of several names of one address, all but one are of another process: none is right for all. */
+/* If an address has several names, all but one belong to another process, so none fits all. */
 static size_t keep_one_name(struct stack_code *code, size_t n)
 {
 	size_t to = 0, first, i;
@@ -253,7 +253,7 @@ static size_t keep_one_name(struct stack_code *code, size_t n)
 	return to;
 }
 
-/* Names of generated code, from the facts. */
+/* Reads names of generated code from the facts. */
 static void read_code(const struct trace *t, struct stacks_read *r)
 {
 	size_t n = 0, i, k;

@@ -7,9 +7,9 @@
  * the same place has one frame in all processes, whatever the loader did.  Made
  * from the stack records of all processes (FORMAT.md section 6) by trace_stacks().
  *
- * Node 0 and frame 0 mean "not known"; object 0 is "no file": generated code,
- * or an address that no object had at that time.  Callers (parents) have lower
- * numbers than what they call.  Everything lives until trace_close.
+ * Node 0 and frame 0 mean "unknown"; object 0 is "no file": generated code, or an address that
+ * belonged to no object at that time.  Callers (parents) have lower numbers than what they call.
+ * Everything lives until trace_close.
  */
 #pragma once
 
@@ -25,19 +25,19 @@ struct stack_segment {
 
 /* A loaded object: one for each different path and build-id. */
 struct stack_object {
-	const char *path;	 /* as the loader had it; "" unknown */
+	const char *path;	 /* as given by the loader; "" if unknown */
 	const uint8_t *build_id; /* may be NULL */
 	size_t build_id_bytes;
 	const struct stack_segment *segment;
 	size_t segments;
-	uint64_t bias;		/* of the first time it was loaded */
-	uint32_t first_process; /* that had it, number of the run */
+	uint64_t bias;		/* when it was first loaded */
+	uint32_t first_process; /* number in the run of the first process that had it */
 };
 
 enum stack_frame_flags {
 	STACK_FRAME_EXACT = 1,	   /* the address itself ran (a signal interrupted it); else it
 				    * is a return address, and address - 1 is in the call */
-	STACK_FRAME_TRUNCATED = 2, /* not a frame: outer ones are missing because of the limit */
+	STACK_FRAME_TRUNCATED = 2, /* not a frame: outer frames are missing because of the limit */
 	STACK_FRAME_LOST_WAY = 4,  /* not a frame: unwinding could not continue */
 };
 
@@ -48,7 +48,7 @@ struct stack_frame {
 };
 
 struct stack_node {
-	uint32_t parent; /* the caller's; 0: outermost */
+	uint32_t parent; /* of the caller; 0 if outermost */
 	uint32_t frame;
 };
 
@@ -58,7 +58,7 @@ struct stack_code {
 	const char *name;
 };
 
-/* As hexadecimal digits, "" unknown; returns `to`. */
+/* Writes hexadecimal digits, "" if unknown; returns `to`. */
 #define STACK_BUILD_ID 129u
 const char *stack_build_id(const struct stack_object *o, char to[STACK_BUILD_ID]);
 
@@ -69,8 +69,8 @@ struct stacks {
 	size_t frames;
 	const struct stack_node *node;
 	size_t nodes;
-	const struct stack_code *code; /* in the order of addresses, each once */
+	const struct stack_code *code; /* in the order of addresses, without duplicates */
 	size_t codes;
 	uint64_t definitions; /* stacks that processes defined */
-	uint64_t bad;	      /* records that made no sense */
+	uint64_t bad;	      /* invalid records */
 };

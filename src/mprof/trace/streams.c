@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * streams.c - chunks sorted into one stream for each thread, and loading them.
- * Those of stack records are sorted the same way, by process and image.
+ * streams.c - sorts chunks into one stream for each thread, and loads them. Chunks of stack records
+ * are sorted the same way, by process and image.
  *
  * Within a thread chunks follow each other by seq.  A slot repeats a chunk when
  * its owner was killed after copying it and before reusing the slot; it then
@@ -21,14 +21,14 @@ static bool same_thread(const struct chunk *a, const struct chunk *b)
 	return a->process == b->process && a->thread == b->thread;
 }
 
-/* Of a run that keeps its last events: is this chunk older, and only still there? */
+/* In a run that keeps its last events: is this chunk older, and only not freed yet? */
 static bool is_dropped(const struct trace *t, const struct extent *x)
 {
 	return x->head.kind == MPROF_EXTENT_EVENTS &&
 	       x->head.last_ticks <= t->header.dropped_ticks && t->header.dropped_ticks;
 }
 
-/* All of it is later than the last event that is shown. */
+/* Is all of it later than the last event that is shown? */
 static bool is_later(const struct trace *t, const struct extent *x)
 {
 	const uint64_t last = trace_last_shown(t);
@@ -91,7 +91,7 @@ static bool slot_has_all(struct trace *t, const struct chunk *copy, const struct
 	return all;
 }
 
-/* Of two chunks with one number, is the later one to be kept?  Only copies are checked. */
+/* Should the later one of two chunks with one number be kept?  Checks only copies. */
 static bool later_is_better(struct trace *t, const struct chunk *a, const struct chunk *b)
 {
 	uint64_t *buf = NULL;
@@ -104,7 +104,7 @@ static bool later_is_better(struct trace *t, const struct chunk *a, const struct
 	return a->used && (!words || chunk_is_cut(t, a));
 }
 
-/* In order, each number once; returns how many are left. */
+/* Sorts chunks and removes duplicate numbers; returns how many are left. */
 static size_t order_chunks(struct trace *t, struct chunk *chunk, size_t n)
 {
 	size_t kept = 0;

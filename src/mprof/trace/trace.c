@@ -2,8 +2,8 @@
 /*
  * trace.c - opening, closing and querying a trace or counts file.
  *
- * trace_open does all the checking that needs no event; what it copies out of
- * the file (header, facts, samples, counts) never changes until trace_close.
+ * trace_open does all the checking that needs no event; its copies from the file (header, facts,
+ * samples, counts) do not change until trace_close.
  */
 #include "reader.h"
 
@@ -35,7 +35,7 @@ static int open_file(struct trace *t, struct error *err)
 	return 0;
 }
 
-/* The kind wanted: that of this magic, or, if NULL, any with figures of call stacks. */
+/* Names the wanted kind: of this magic, or, if NULL, any with figures of call stacks. */
 static const char *wanted_name(const char *magic)
 {
 	return magic ? mprof_kind_name(magic) : "trace or profile";
@@ -48,7 +48,7 @@ static bool is_wanted(const struct mprof_file_header *h, const char *want)
 	return memcmp(h->magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE) != 0;
 }
 
-/* Of the right kind? */
+/* Does the header have the wanted magic? */
 static int check_kind(const struct trace *t, size_t got, const char *want, struct error *err)
 {
 	const struct mprof_file_header *h = &t->header;
@@ -71,7 +71,7 @@ static int check_kind(const struct trace *t, size_t got, const char *want, struc
 		    mprof_kind_name(h->magic), wanted_name(want));
 }
 
-/* That of a compressed file ends behind the last process entry that is used. */
+/* Is it the header of a compressed file, which ends after the last used process entry? */
 static bool is_short(const struct mprof_file_header *h)
 {
 	return h->flags & MPROF_FILE_COMPRESSED && h->header_size >= MPROF_HEADER_SHORT &&
@@ -89,7 +89,7 @@ static void widen_header(struct mprof_file_header *h)
 	memset(h->free_slots, 0, sizeof(h->free_slots));
 }
 
-/* The readable part of the header suffices to name the reason for refusing it. */
+/* Checks the header; its readable part suffices to name the reason for refusing the file. */
 static int check_header(const struct trace *t, size_t got, const char *want, struct error *err)
 {
 	const struct mprof_file_header *h = &t->header;

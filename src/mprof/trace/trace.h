@@ -56,8 +56,8 @@ struct event {
 	union {
 		uint64_t value; /* CONTROL, LOST */
 		struct {
-			uint32_t stack; /* CALL, REALLOC: a node of trace_stacks(), 0: unknown */
-			uint32_t block; /* and which one it is about, see names.h; 0: none known */
+			uint32_t stack; /* CALL, REALLOC: a node of trace_stacks(), 0 if unknown */
+			uint32_t block; /* number of its block, see names.h; 0 if unknown */
 		};
 	};
 	uint32_t process; /* number in this run, from 1 */
@@ -79,7 +79,7 @@ enum event_factor_kind {
 	FACTORS_LOST,	  /* overflow, but a block was returned: bytes of one are unknown */
 };
 
-/* The arguments of calloc or reallocarray. False: *element is unknown. */
+/* Finds the arguments of calloc or reallocarray.  False if *element is unknown. */
 static inline bool event_factors(const struct event *e, uint64_t *count, uint64_t *element)
 {
 	*count = e->factors == FACTORS_NO_COUNT ? 0 : e->arg;
@@ -97,15 +97,15 @@ static inline bool event_is_call(const struct event *e)
 	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
 }
 
-/* Of an event that allocates a block: usable bytes beyond the requested ones. */
+/* For an event that allocates a block: returns usable bytes beyond the requested ones. */
 static inline uint64_t event_slack(const struct event *e)
 {
 	return e->usable > e->size ? e->usable - e->size : 0;
 }
 
 /*
- * Of an event that frees a block: were its pages read? Then *bytes of it were
- * used; the caller checks the bound.
+ * For an event that frees a block: were its pages read? Then *bytes of it were used; the caller
+ * checks the bound.
  */
 static inline bool event_touched(const struct event *e, uint64_t *bytes)
 {
@@ -119,13 +119,13 @@ struct trace_fact {
 	uint32_t process, image;
 	uint64_t offset; /* in the file, for messages */
 	const char *exe, *cwd, *host, *allocator, *init, *mode, *path, *why, *job, *rank;
-	const char *kernel, *cpus, *conf; /* FORMAT.md; "" unknown */
-	const char *malloc_of; /* the object whose malloc is called instead of the library's; "" */
+	const char *kernel, *cpus, *conf; /* FORMAT.md; "" if unknown */
+	const char *malloc_of; /* object whose malloc is called instead of the library's, or "" */
 	size_t argc;
 	const char **argv;
 };
 
-/* What MODE=Guard found: stacks are nodes of trace_stacks(), 0: unknown. */
+/* An error that MODE=Guard found: stacks are nodes of trace_stacks(), 0 if unknown. */
 struct trace_misuse {
 	const struct mprof_misuse *m;
 	uint32_t process, image;
@@ -140,7 +140,7 @@ struct trace_stack_use {
 
 struct trace_residency {
 	uint32_t process;
-	uint16_t image; /* VARIABLES: of the process; else 0 */
+	uint16_t image; /* VARIABLES: image of the process; else 0 */
 	const struct mprof_residency *head;
 	const struct mprof_page_run *run;
 	uint64_t runs; /* checked against the extent's size */
@@ -158,48 +158,47 @@ struct trace_peak {
 };
 
 /*
- * One writer of chunks. Threads that ended share one more, whose events have
- * the numbers of their owners: count threads by the events.
+ * One writer of chunks. Threads that ended share another one, whose events have the numbers of
+ * their owners: to count threads, use the events.
  */
 struct trace_thread {
 	uint32_t number, process;
 	uint64_t chunks;
-	uint64_t first_ticks, last_ticks; /* as of trace_open, of live slots too */
+	uint64_t first_ticks, last_ticks; /* when the trace was opened, including live slots */
 };
 
 /* A part of a profile: format.h says which struct `data` is by `kind`, and how large. */
 struct trace_totals {
 	uint16_t kind, image;
 	uint32_t process, thread;
-	uint32_t first; /* CELLS, MORE, SITES: number of the stack of the first one */
+	uint32_t first; /* CELLS, MORE, SITES: number of the first one's stack */
 	const void *data;
 };
 
 /* What is missing or wrong in the file. */
 struct trace_damage {
-	uint64_t bytes_skipped;	 /* between extents, nothing valid found */
-	uint64_t chunks_bad;	 /* checksum or bounds wrong */
+	uint64_t bytes_skipped;	 /* bytes between extents without anything valid */
+	uint64_t chunks_bad;	 /* with wrong checksum or bounds */
 	uint64_t chunks_missing; /* a gap in a thread's sequence numbers */
-	uint64_t words_bad;	 /* undecodable: rest of that chunk skipped */
-	uint64_t bytes_missing;	 /* header.tail lies behind the end of the file */
-	uint64_t bytes_empty;	 /* zeros where an extent should be: taken, never written */
+	uint64_t words_bad;	 /* undecodable; the rest of that chunk was skipped */
+	uint64_t bytes_missing;	 /* header.tail is after the end of the file */
+	uint64_t bytes_empty;	 /* zeros where an extent should be: space that was never written */
 	uint64_t bytes_cut;	 /* the same in a file that was truncated while it was written */
-	uint64_t header_cut;	 /* 1: its header, too */
+	uint64_t header_cut;	 /* 1 if its header was truncated, too */
 	uint64_t chunks_unseen;	 /* written according to the header, but not found */
 	uint64_t sizes_bad;	 /* extents that overlap another one */
-	uint64_t stacks_bad;	 /* stack invalid records */
+	uint64_t stacks_bad;	 /* invalid stack records */
 	uint64_t stacks_missing; /* STACK words whose number no record defines */
-	uint64_t lines_bad;	 /* of another tool's record: left out */
-	uint64_t lines_cut;	 /* 1: that record ends in the middle */
-	uint64_t lost[MPROF_LOST_REASONS]; /* what the library counted itself */
-	uint64_t first_bad_offset;	   /* of any of the above, 0 if none */
+	uint64_t lines_bad;	 /* lines of another tool's record that were left out */
+	uint64_t lines_cut;	 /* 1 if that record ends in the middle */
+	uint64_t lost[MPROF_LOST_REASONS]; /* counted by the library itself */
+	uint64_t first_bad_offset;	   /* of any of the above; 0 if there is none */
 };
 
 /*
- * Opens and checks. Returns 0, or -errno with *err saying what is wrong, at
- * which byte, and what is expected: -ENOENT..., -EBADMSG for a file of another
- * kind.  kind_magic: MPROF_MAGIC_*; NULL: a trace or a profile, both of which
- * have figures of call stacks.
+ * Opens and checks.  Returns 0, or -errno with *err saying what is wrong, at which byte, and what
+ * is expected: -ENOENT..., -EBADMSG for a file of another kind. kind_magic: MPROF_MAGIC_*; NULL = a
+ * trace or a profile, both of which have figures of call stacks.
  */
 int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err);
 /* The same without call stacks, which take most of the time: the stack of each event is unknown. */
@@ -216,32 +215,31 @@ struct trace_source {
 	void *self;
 	const char *format; /* "mtrace"; lives as long as the trace */
 	bool timed;	    /* otherwise ticks only count events, TRACE_UNTIMED ns for each */
-	/* As trace_next; ticks from 1 and never backwards. Unreadable parts are counted in *d. */
+	/* Like trace_next; ticks from 1 and never backwards.  Counts unreadable parts in *d. */
 	size_t (*next)(void *self, struct event *events, size_t n, struct trace_damage *d);
 	void (*rewind)(void *self);
 	void (*close)(void *self);
 };
 #define TRACE_UNTIMED 1000u
 
-/* Takes the source over. */
+/* Takes ownership of the source. */
 struct trace *trace_open_source(const char *path, const struct trace_source *source);
-/* NULL: it is a trace of mprof's own. */
+/* Returns NULL for a trace of mprof's own. */
 const struct trace_source *trace_source(const struct trace *t);
 
 const struct mprof_file_header *trace_header(const struct trace *t);
 const char *trace_path(const struct trace *t);
-/* Size of the file, without dropped parts. */
+/* Returns the size of the file, without dropped parts. */
 uint64_t trace_bytes(const struct trace *t);
-/* t is a compressed copy: path and size are those of the original from now on.  False without
- * memory. */
+/* t is a compressed copy: from now on its path and size are those of the original.  False
+ * without memory. */
 bool trace_set_original(struct trace *t, const struct trace *original);
 bool trace_is_copy(const struct trace *t);
 
 /*
- * Up to n events in the order of time; 0 at the end.  At equal times, frees and
- * creations of threads come before allocations; otherwise the thread with the
- * lower number comes first. Within a thread it is always the order of the
- * calls. Use batches of 256, which stay in the first cache.
+ * Reads up to n events in the order of time; 0 at the end.  At equal times, frees and creations of
+ * threads come before allocations; otherwise the thread with the lower number comes first.  Within
+ * a thread it is always the order of the calls.  Use batches of 256, which stay in the first cache.
  */
 size_t trace_next(struct trace *t, struct event *events, size_t n);
 /*
@@ -250,7 +248,7 @@ size_t trace_next(struct trace *t, struct event *events, size_t n);
  * its end. Otherwise it is 0.
  */
 bool trace_names_blocks(const struct trace *t);
-/* Back to the first event. */
+/* Goes back to the first event. */
 void trace_rewind(struct trace *t);
 
 /*
@@ -262,69 +260,70 @@ void trace_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *event
 
 /* The position of reading in a compressed trace. */
 struct trace_place {
-	size_t group;	      /* the one at hand */
-	uint64_t first_event; /* its number */
-	uint32_t events;      /* that were read of it */
+	size_t group;	      /* the current group */
+	uint64_t first_event; /* number of its first event */
+	uint32_t events;      /* events of it that were read */
 	bool whole;	      /* all groups before it were read */
 };
 
 /* False: this position cannot be restored, for example in a trace that is not compressed. */
 bool trace_place(const struct trace *t, struct trace_place *place);
 /*
- * Goes there, in a trace that names blocks. The addresses of blocks allocated
- * before are unknown until trace_set_address sets them, before the next event
- * is read; false without memory.
+ * Goes to a position, in a trace that names blocks. The addresses of blocks allocated before are
+ * unknown until trace_set_address sets them, before the next event is read; false without memory.
  */
 void trace_go(struct trace *t, const struct trace_place *place);
 bool trace_set_address(struct trace *t, uint32_t process, uint32_t block, uint64_t addr);
-/* Of the block with this number (event.block) at the current position; 0: unknown. */
+/* Returns the address of the block with this number (event.block) at the current position; 0 if
+ * unknown. */
 uint64_t trace_address(const struct trace *t, uint32_t process, uint32_t block);
 
 size_t trace_facts(const struct trace *t, const struct trace_fact **facts);
 size_t trace_threads(const struct trace *t, const struct trace_thread **threads);
-/* After an exec, the main thread of a process has a new number in the file.  Its first one, which
- * trace_next() gives; of other threads, the number itself. */
+/* Returns the first number of a thread, which trace_next() uses: after an exec, the main thread
+ * of a process has a new number in the file. */
 uint32_t trace_thread(const struct trace *t, uint32_t number);
-/* keep: trace_next() gives the numbers of the file, for a copy of it. */
+/* keep: trace_next() uses the numbers of the file, for a copy of it. */
 void trace_keep_numbers(struct trace *t, bool keep);
-/* Resident pages at some times, in order of time. */
+/* Returns resident pages at some times, in the order of time. */
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples);
-/* Of all processes, one for each of their programs, in the order of process and image. */
+/* Returns peaks of all processes, one for each of their programs, in the order of process and
+ * image. */
 size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks);
 size_t trace_residencies(const struct trace *t, const struct trace_residency **r);
-/* Of the variables of objects: pages as in a residency, in the order of time. */
+/* Returns pages of the variables of objects, as in a residency, in the order of time. */
 size_t trace_variables(const struct trace *t, const struct trace_residency **r);
-/* Of all processes, in the order of process, image and thread. */
+/* Returns stack uses of all processes, in the order of process, image and thread. */
 size_t trace_stack_uses(const struct trace *t, const struct trace_stack_use **uses);
-/* Errors that MODE=Guard found, in the order of time. */
+/* Returns errors that MODE=Guard found, in the order of time. */
 size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses);
-/* And what it did, of all processes; false: it is not a file of that MODE. */
+/* Sums what that MODE did in all processes; false for a file of another MODE. */
 bool trace_guarded(const struct trace *t, struct mprof_guarded *sum);
-/* All stacks of the run; never NULL. */
+/* Returns all stacks of the run; never NULL. */
 const struct stacks *trace_stacks(const struct trace *t);
-/* Counts files: the i-th thread's record, NULL behind the last one. */
+/* Counts files: returns the i-th thread's record, NULL after the last one. */
 const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,
 					uint32_t *thread);
-/* Complete once trace_next returned 0; before that, the damage found so far. */
+/* Returns the damage found so far; complete once trace_next returned 0. */
 const struct trace_damage *trace_damage(const struct trace *t);
 
-/* False: a profile or counts file, or trace_show_totals() was called. */
+/* Returns false for a profile or counts file, or after trace_show_totals(). */
 bool trace_has_events(const struct trace *t);
 /*
- * Totals of whole processes: of a profile, or beside the events of a trace of which not all were
+ * Does it have totals of whole processes?  A profile does, and a trace of which not all events were
  * kept (--last, --budget).
  */
 bool trace_has_totals(const struct trace *t);
-/* Such a trace is a profile from now on: it has no events and no threads. */
+/* Makes such a trace a profile from now on, without events and threads. */
 void trace_show_totals(struct trace *t);
-/* A profile whose figures are estimates. */
+/* Is it a profile whose figures are estimates? */
 bool trace_is_sampled(const struct trace *t);
-/* A profile: all parts, in the order of process, image and kind. */
+/* Returns all parts of a profile, in the order of process, image and kind. */
 size_t trace_totals(const struct trace *t, const struct trace_totals **totals);
-/* The number of a process's image's stack as a node of trace_stacks; 0: unknown. */
+/* Returns the node in trace_stacks for a stack number of a process's image; 0 if unknown. */
 uint32_t trace_stack_node(const struct trace *t, uint32_t process, uint32_t image, uint32_t id);
 
-/* The run's clock, calibrated by all facts.  ns since the run's start. */
+/* Converts to ns since the run's start, by the run's clock, calibrated by all facts. */
 int64_t trace_ns(const struct trace *t, uint64_t ticks);
-/* The last ticks within `ns` of the run's start; at least the start itself. */
+/* Returns the last ticks within `ns` of the run's start; at least the start itself. */
 uint64_t trace_ticks(const struct trace *t, uint64_t ns);

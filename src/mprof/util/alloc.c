@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* malloc(0) may return NULL without lack of memory. */
+/* malloc(0) may return NULL although there is memory. */
 static void *there(void *p)
 {
 	if (!p)
@@ -74,7 +74,7 @@ FILE *must_memstream(char **text, size_t *bytes)
 
 void must_close(FILE *memstream)
 {
-	const int failed = ferror(memstream); /* only for lack of memory */
+	const int failed = ferror(memstream); /* it fails only without memory */
 
 	if (fclose(memstream) || failed)
 		memory_out();

@@ -3,10 +3,10 @@
  * alloc.h - allocation that never returns NULL, and arrays that grow.  (xmalloc() and its like are
  * libiberty's, which sym/names_d.c replaces.)
  *
- * Ends: none of these returns without memory; memory_out() ends the program (memory.h), so
+ * Without memory these functions do not return: memory_out() ends the program (memory.h), so
  * callers have nothing to check.  Not for sizes that a file claims and nothing bounds: compare
  * those with the file first ("damaged").  Not in `mprof record` while the program runs, where
- * malloc may fail and the recording goes on, nor in a child between fork and exec.
+ * malloc may fail and recording continues, nor in a child between fork and exec.
  *
  * Ownership: free() for all of them.  Threads: any.
  */
@@ -20,21 +20,22 @@ void *must_malloc(size_t bytes) __attribute__((malloc, returns_nonnull));
 void *must_calloc(size_t n, size_t bytes) __attribute__((malloc, returns_nonnull));
 void *must_reallocarray(void *p, size_t n, size_t bytes) __attribute__((returns_nonnull));
 char *must_strdup(const char *text) __attribute__((malloc, returns_nonnull));
-/* At most n letters of text, and a NUL. */
+/* Copies at most n letters of text, and appends a NUL. */
 char *must_strndup(const char *text, size_t n) __attribute__((malloc, returns_nonnull));
-/* n bytes of p. */
+/* Copies n bytes of p. */
 void *must_memdup(const void *p, size_t n) __attribute__((malloc, returns_nonnull));
-/* The text that printf would print. */
+/* Returns the text that printf would print. */
 char *must_printf(const char *format, ...)
     __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 char *must_vprintf(const char *format, va_list args)
     __attribute__((malloc, returns_nonnull, format(printf, 1, 0)));
 
-/* open_memstream(3).  *text and *bytes are set by must_close(): the caller's, never NULL. */
+/* Like open_memstream(3).  must_close() sets *text, never NULL, which the caller frees, and
+ * *bytes. */
 FILE *must_memstream(char **text, size_t *bytes) __attribute__((returns_nonnull));
 void must_close(FILE *memstream);
 
-/* What statements write to the stream `out`: a string, the caller's. */
+/* A string, which the caller frees, with the text that the statements write to the stream `out`. */
 #define WRITTEN(out, ...)                                             \
 	({                                                            \
 		char *written = NULL;                                 \
@@ -49,11 +50,11 @@ void must_close(FILE *memstream);
  * An array is a pointer and the number of items that it has room for; the caller counts those in
  * use.  NULL and 0 are an empty one.
  *
- * 	GROW(list->item, list->n + 1, list->room);
- * 	list->item[list->n++] = one;
+ *	GROW(list->item, list->n + 1, list->room);
+ *	list->item[list->n++] = one;
  *
- * GROW makes room for n items and leaves new ones as they are; GROW_ZEROED zeroes them.  Room
- * grows by half, so n calls cost O(n).  Pointers to items end with it.  Arguments are evaluated
+ * GROW makes room for n items and does not initialise new ones; GROW_ZEROED zeroes them.  Room
+ * grows by half, so n calls cost O(n).  Pointers to items become invalid.  Arguments are evaluated
  * more than once; room is a size_t.  Arrays that share one room grow by grow_room().
  */
 #define GROW(array, n, room)                                                            \
@@ -70,7 +71,7 @@ void must_close(FILE *memstream);
 			(array) = grow_zeroed((array), (n), &(room), sizeof(*(array))); \
 	} while (0)
 
-/* The room for n > room items. */
+/* Returns the new room for n > room items. */
 static inline size_t grow_room(size_t n, size_t room)
 {
 	const size_t more = room + room / 2 + 16;

@@ -36,7 +36,7 @@ void blob_deflate(struct blob *b)
 	uLongf room = compressBound(b->used);
 	unsigned char *to = must_malloc(room);
 
-	/* The result has space; only zlib's own memory may be missing. */
+	/* The result has space, so this fails only if zlib cannot get its own memory. */
 	if (compress2(to, &room, b->used ? b->data : to, b->used, LEVEL) != Z_OK)
 		memory_out();
 	free(b->data);

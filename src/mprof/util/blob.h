@@ -2,7 +2,7 @@
 /*
  * blob.h - bytes that grow, numbers in as few bytes as they need, and how pages embed them.
  *
- * A zeroed struct is empty.  Ends: without memory the program (alloc.h).
+ * A zeroed struct is empty.  Without memory the program ends (alloc.h).
  */
 #pragma once
 
@@ -19,16 +19,16 @@ struct blob {
 };
 
 void blob_add(struct blob *b, const void *data, size_t bytes);
-/* LEB128: 7 bits a byte, least first; the top bit says that more follow. */
+/* Appends LEB128: 7 bits a byte, least first; the top bit says that more follow. */
 void blob_number(struct blob *b, uint64_t n);
-/* The same of a signed number in zigzag form: 0, -1, 1, -2 become 0, 1, 2, 3. */
+/* Does the same for a signed number in zigzag form: 0, -1, 1, -2 become 0, 1, 2, 3. */
 static inline void blob_signed(struct blob *b, int64_t n)
 {
 	blob_number(b, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
 }
-/* b becomes its zlib stream (RFC 1950). */
+/* Replaces the bytes of b by their zlib stream (RFC 1950). */
 void blob_deflate(struct blob *b);
 void blob_release(struct blob *b);
 
-/* RFC 4648, padded, on one line. */
+/* Writes base64 (RFC 4648), padded, on one line. */
 void blob_base64(const void *data, size_t bytes, FILE *out);

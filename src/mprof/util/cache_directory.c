@@ -17,7 +17,7 @@
 #include "alloc.h"
 #include "order.h"
 
-#define STALE_SECONDS 3600 /* left by a writer that died */
+#define STALE_SECONDS 3600 /* such a file was left by a writer that died */
 
 /* ---- opening ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cache_directory.h - what commands keep on disk for later runs: directories below
+ * cache_directory.h - files that commands keep for later runs: directories below
  * $XDG_CACHE_HOME/mprof (or ~/.cache/mprof), and their size limits.
  *
  * Files are written under a name with a dot and renamed, so readers and writers may run at the
@@ -10,10 +10,10 @@
 
 #include <stdint.h>
 
-/* Opens the one with this name, and creates it if necessary; -1: not possible. */
+/* Opens the directory with this name, and creates it if necessary.  -1 if that is impossible. */
 int cache_directory(const char *name);
 /*
- * Above this many bytes, removes the files that were not used for longest; also removes what dead
- * writers left.
+ * If the directory has more than this many bytes, removes the least recently used files.  Also
+ * removes files of dead writers.
  */
 void cache_directory_trim(int directory, uint64_t most);

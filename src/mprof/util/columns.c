@@ -65,7 +65,7 @@ static bool is_seam(const char *s, size_t bytes, size_t i)
 	       (strchr("/(<, ", s[i]) && s[i - 1] != ' ') || (s[i] == ':' && s[i - 1] != ':');
 }
 
-/* The bytes of the head, shortened to a seam or by a piece of a word. */
+/* Counts the bytes of the head, shortened to a seam or by a piece of a word. */
 static size_t trim_head(const char *s, size_t bytes, size_t head)
 {
 	size_t i, word;

@@ -5,17 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Columns that s takes: characters, not bytes. */
+/* Counts the columns of s: characters, not bytes. */
 size_t columns_of(const char *s, size_t bytes);
-/* Columns of terminal_ellipsis(), which replaces an elided middle. */
+/* Counts the columns of terminal_ellipsis(), which replaces an elided middle. */
 size_t columns_ellipsis(void);
-/* s in at most `columns`, its middle elided if it must be; to holds strlen(s) + 4 bytes. */
+/* Copies s, its middle elided if it has more than `columns`; `to` has strlen(s) + 4 bytes. */
 void columns_elide(char *to, const char *s, size_t columns);
 /*
- * How many bytes at the beginning and at the end of s to keep when columns_elide()
- * elides it.  It cuts between the parts of a name (behind "::", "/", "(", "<" ...)
- * where that costs at most half of what fits, and never leaves a piece of a word that
- * is shorter than three letters.
+ * Sets how many bytes at the beginning and at the end of s columns_elide() keeps.  It cuts between
+ * the parts of a name (after "::", "/", "(", "<" ...) where that costs at most half of what fits,
+ * and never leaves a piece of a word that is shorter than three letters.
  */
 void columns_cut(const char *s, size_t bytes, size_t columns, size_t *head, size_t *tail);
 /* Is it a unit, such as MiB or %, that belongs to the number before it? */

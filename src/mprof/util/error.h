@@ -9,7 +9,7 @@
 #pragma once
 
 struct error {
-	char text[512]; /* NUL-terminated; cut when longer */
+	char text[512]; /* NUL-terminated, truncated if longer */
 };
 
 /* Fills err (may be NULL) and returns code, so that `return fail(...)` reads well. */

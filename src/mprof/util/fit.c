@@ -10,7 +10,7 @@
 
 #define COMMAND	       "mprof"
 #define COMMAND_INDENT 6u  /* blanks before a command */
-#define TEXT_LEAST     20u /* columns of text, however deep a line is indented */
+#define TEXT_LEAST     20u /* columns of text, even if a line is indented further */
 
 static void put_blanks(struct fit *f, unsigned n)
 {
@@ -26,7 +26,7 @@ static bool starts_escape(char c)
 	return c == '\033';
 }
 
-/* Columns of the held bytes from `from`, without sequences. */
+/* Counts the columns of the held bytes from `from`, without escape sequences. */
 static unsigned columns_held(const struct fit *f, size_t from, size_t to)
 {
 	unsigned columns = 0;
@@ -42,7 +42,7 @@ static unsigned columns_held(const struct fit *f, size_t from, size_t to)
 	return columns;
 }
 
-/* What the first word of a line says about the others. */
+/* Decides by its first word how a line is broken. */
 static void begin_line(struct fit *f, size_t from, size_t to)
 {
 	const size_t n = to - from;
@@ -57,7 +57,7 @@ static void begin_line(struct fit *f, size_t from, size_t to)
 
 static void put_word(struct fit *f, size_t from, size_t to)
 {
-	/* Of a command that continues: it is where a backslash would be put. */
+	/* The backslash of a command that continues on another line. */
 	const bool backslash = f->command && to == from + 1 && f->held[from] == '\\';
 	unsigned columns = columns_held(f, from, to), room;
 	size_t head, tail;
@@ -92,7 +92,7 @@ static void put_word(struct fit *f, size_t from, size_t to)
 	f->column += columns;
 }
 
-/* The number and its unit are one word; else they are two. */
+/* Puts the held bytes: a number and its unit as one word, otherwise as two. */
 static void put_held(struct fit *f)
 {
 	const size_t number = f->number;
@@ -110,7 +110,7 @@ static void put_held(struct fit *f)
 
 static void end_word(struct fit *f)
 {
-	/* One blank behind a number: its unit may follow. */
+	/* After a number and one blank, its unit may follow. */
 	if (f->n && !f->number && !f->command && isdigit((unsigned char)f->held[f->n - 1])) {
 		f->number = f->n;
 		return;

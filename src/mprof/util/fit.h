@@ -3,7 +3,7 @@
  * fit.h - breaks the lines of a stream between words, so that none is wider than
  * the screen.
  *
- * A line that fits passes unchanged, blanks included: tables do.  A longer one continues on the
+ * A line that fits passes unchanged with its blanks, as tables do.  A longer one continues on the
  * next line, two columns further in than it began; a sentence at the left edge continues there.  A
  * number stays on the line of its unit.  A word that is wider than the screen is elided in its
  * middle, unless it is a path.  A line that begins with six blanks and "mprof" is a command: it is
@@ -17,20 +17,20 @@
 #define FIT_HELD 2048 /* bytes of a word that are held back until its end is known */
 
 struct fit {
-	unsigned width; /* columns; 0: lines pass as they come */
+	unsigned width; /* columns; 0 = lines pass unchanged */
 	void (*put)(void *to, const char *s, size_t n);
 	void *to;
-	/* the line */
-	unsigned column, indent, blanks; /* blanks: after the last word, not yet written */
+	/* of the line */
+	unsigned column, indent, blanks; /* blanks after the last word that are not yet written */
 	bool begun, command, quoted, comment;
-	/* the word, or a number and the word after it */
+	/* the word that is held, or a number and the word after it */
 	char held[FIT_HELD];
-	size_t n, number; /* number: bytes of the number, 0: none */
+	size_t n, number; /* number: bytes of the number, 0 = none */
 };
 
-/* s without control characters other than line feeds. */
+/* Writes s, which has no control characters except line feeds. */
 void fit_text(struct fit *f, const char *s, size_t n);
-/* A sequence that takes no columns, at this place of the line. */
+/* Writes an escape sequence, which takes no columns, at this place of the line. */
 void fit_escape(struct fit *f, const char *s);
-/* Writes what is held back of a line without an end. */
+/* Writes the rest of a line that has no end. */
 void fit_end(struct fit *f);

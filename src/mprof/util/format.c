@@ -78,7 +78,7 @@ struct long_text format_exact(uint64_t bytes)
 	return t;
 }
 
-/* From two minutes on. */
+/* Formats two minutes or more. */
 static struct text long_time(uint64_t s)
 {
 	struct text t;

@@ -9,9 +9,9 @@
  * and stb_ds take 5 to 9 times as long, and stb_ds does not pass UBSan; GLib aborts the program
  * without memory.
  *
- * Composite keys: hash_of() or a mixed key of one's own, whose value leads to a chain of the
- * items that share it.  A zeroed struct is empty.  Ends: without memory the program (alloc.h).
- * Threads: one at a time, several if all of them only look up.
+ * Composite keys: use hash_of() or mix one; the value then leads to a chain of the items that share
+ * the key.  A zeroed struct is empty.  Without memory the program ends (alloc.h).  Threads: one at
+ * a time, several if all of them only look up.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 
 struct hash_slot {
 	uint64_t key;
-	uint64_t value; /* 0: empty */
+	uint64_t value; /* 0 = empty */
 };
 
 struct hash {
@@ -29,10 +29,10 @@ struct hash {
 	unsigned shift;	    /* 64 - log2(slots) */
 };
 
-/* For hash_at(). */
+/* Called by hash_at(). */
 uint64_t *hash_add(struct hash *t, uint64_t key);
 
-/* The slot of the key, or the empty one where it belongs; the table must have slots. */
+/* Returns the slot of the key, or the empty one where it belongs; the table must have slots. */
 static inline struct hash_slot *hash_slot(const struct hash *t, uint64_t key)
 {
 	size_t i = key * 0x9e3779b97f4a7c15ull >> t->shift;
@@ -42,7 +42,7 @@ static inline struct hash_slot *hash_slot(const struct hash *t, uint64_t key)
 	return &t->slot[i];
 }
 
-/* 0: absent. */
+/* Returns the value, 0 if the key is absent. */
 static inline uint64_t hash_get(const struct hash *t, uint64_t key)
 {
 	return t->slots ? hash_slot(t, key)->value : 0;
@@ -54,7 +54,7 @@ static inline void *hash_pointer(const struct hash *t, const void *key)
 }
 
 /*
- * The value of the key, 0 if it is new: then store one that is not 0 before the next call.
+ * Returns the value of the key, 0 if it is new: then store one that is not 0 before the next call.
  * Valid until the next hash_at().
  */
 static inline uint64_t *hash_at(struct hash *t, uint64_t key)
@@ -64,8 +64,8 @@ static inline uint64_t *hash_at(struct hash *t, uint64_t key)
 	return s && s->value ? &s->value : hash_add(t, key);
 }
 
-/* A key for these bytes; others may have the same. */
+/* Returns a key for these bytes; other bytes may have the same key. */
 uint64_t hash_of(const void *bytes, size_t n);
 
-/* Empties it; what the values lead to is the caller's. */
+/* Empties the table; the caller frees the items that values lead to. */
 void hash_release(struct hash *t);

@@ -2,5 +2,5 @@
 /* inline.h - for loops over all events. */
 #pragma once
 
-/* For functions that must be inlined so that values stay in registers. */
+/* Marks functions that must be inlined so that values stay in registers. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))

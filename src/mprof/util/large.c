@@ -12,15 +12,15 @@
 
 #define LARGE ((uintptr_t)2 << 20)
 #define LINE  64u	 /* bytes of a cache line */
-#define HEAP  (32 << 20) /* the most that M_MMAP_THRESHOLD takes */
+#define HEAP  (32 << 20) /* the greatest M_MMAP_THRESHOLD */
 
-/* In whole pages of any system. */
+/* Rounds up to whole pages of any system. */
 static size_t span(size_t bytes)
 {
 	return (bytes + 0xffff) & ~(size_t)0xffff;
 }
 
-/* From the beginning of a large page on. */
+/* Maps memory that begins at a large page. */
 static char *map(size_t bytes)
 {
 	char *p =
@@ -36,7 +36,7 @@ static char *map(size_t bytes)
 	return p + before;
 }
 
-/* Pages of p are moved, not copied. */
+/* Moves the pages of p instead of copying them. */
 static void *map_more(char *p, size_t bytes, size_t more)
 {
 	char *grown = map(span(more));

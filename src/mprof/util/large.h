@@ -5,16 +5,16 @@
 #include <stddef.h>
 
 /*
- * For functions that only prefetch. gcc treats such a function as one without effects, and drops
- * the call, unless it is inlined first.
+ * For functions that only prefetch. gcc considers such a function free of effects, and drops the
+ * call, unless it is inlined first.
  */
 #define PREFETCHES static inline __attribute__((always_inline)) void
 
 /*
- * An array that grows. If it is long, the part that was never written takes no memory, and the rest
- * is in large pages, which avoid most TLB misses and page faults. It begins at a cache line.
- * large_extend fills the new part with zeros.  Ends: without memory the program (alloc.h). It has
- * its size whenever it is named again; p is NULL at first.  Not for free() but for large_free().
+ * An array that grows.  If it is long, the part that was never written takes no memory, and the
+ * rest is in large pages, which avoid most TLB misses and page faults.  It begins at a cache line.
+ * large_extend fills the new part with zeros.  Without memory the program ends (alloc.h).  The
+ * caller keeps its size; p is NULL at first.  Free it with large_free(), not free().
  */
 void *large_realloc(void *p, size_t bytes, size_t more);
 void *large_extend(void *p, size_t bytes, size_t more);

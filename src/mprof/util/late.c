@@ -14,7 +14,7 @@ int late_load(const char *library, const char *what, const char *const *name, vo
 	if (to[0])
 		return 0;
 	loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-	/* The first one last: it marks the structure as filled. */
+	/* Store the first one last, because it marks the structure as filled. */
 	for (size_t i = n; loaded && i--;) {
 		to[i] = dlsym(loaded, name[i]);
 		if (!to[i])

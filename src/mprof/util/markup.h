@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 /*
- * As text or as the value of an attribute in double quotes.  What XML 1.0 (section 2.2) does not
- * allow, even escaped, becomes U+FFFD: invalid UTF-8, control characters, U+FFFE and U+FFFF.
+ * Writes text, or the value of an attribute in double quotes.  Bytes that XML 1.0 (section 2.2)
+ * does not allow, even escaped, become U+FFFD: invalid UTF-8, control characters, U+FFFE and
+ * U+FFFF.
  */
 void markup_text(const char *text, FILE *out);

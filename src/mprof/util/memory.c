@@ -17,8 +17,8 @@
 static struct {
 	bool on;
 	uint64_t read;	/* bytes of files */
-	uint64_t asked; /* 0: nothing */
-	uint64_t bytes; /* in force */
+	uint64_t asked; /* the user's limit, 0 if none */
+	uint64_t bytes; /* the limit in force */
 	struct rlimit before;
 } cap = { .bytes = UINT64_MAX };
 
@@ -52,7 +52,7 @@ static uint64_t usual(void)
 
 static void set_limit(void)
 {
-#ifndef __SANITIZE_ADDRESS__ /* whose own tables are larger than all limits */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer's own tables are larger than all limits */
 	struct rlimit limit = cap.before;
 
 	if (limit.rlim_cur > cap.bytes)
@@ -125,9 +125,9 @@ void memory_explain(char *text, size_t room)
 static struct {
 	char title[64];
 	int status;
-	pid_t us;     /* who set the title; a child process is not */
-	pid_t child;  /* 0: none runs */
-	pid_t ending; /* the thread that is at it; 0: none */
+	pid_t us;     /* the process that set the title, not a child */
+	pid_t child;  /* 0 if none runs */
+	pid_t ending; /* the thread that ends the program; 0 if none does */
 } end = { .title = "mprof", .status = 1 };
 
 void memory_out_title(const char *title)
@@ -162,7 +162,7 @@ static void say(void)
 	fprintf(stderr, "%s\n", text);
 }
 
-/* Its parent reaps it; here only the status is taken. */
+/* The child's parent reaps it; only its status is read here. */
 static void wait_for_child(pid_t child)
 {
 	siginfo_t info = { .si_code = 0 };
@@ -179,7 +179,8 @@ void memory_out(void)
 
 	if (!__atomic_compare_exchange_n(&end.ending, &nobody, gettid(), false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
-		/* Called again by what runs at exit; or by another thread, which will be ended. */
+		/* Called again by a function that runs at exit, or by another thread, which ends
+		 * with the program. */
 		while (nobody != gettid())
 			pause();
 		_exit(end.status);

@@ -9,10 +9,10 @@
  *
  * A command that runs out of memory ends in memory_out(): one line on standard error, no
  * half-written file (unfinished.h), the answer so far flushed, the pager waited for.  The
- * functions of alloc.h end there; those that libraries call back, or that must go on without
+ * functions of alloc.h end there; functions that libraries call, or that must continue without
  * memory, use malloc and return -ENOMEM.
  *
- * Threads: limits before others are started; memory_out() from any.
+ * Threads: set limits before other threads start; any thread may call memory_out().
  */
 #pragma once
 
@@ -20,40 +20,41 @@
 #include <stdint.h>
 
 #define MEMORY_LEAST	((uint64_t)1 << 30)
-#define MEMORY_FLOOR	((uint64_t)256 << 20) /* however little is free */
+#define MEMORY_FLOOR	((uint64_t)256 << 20) /* the least limit, however little memory is free */
 #define MEMORY_PER_BYTE 256u
 
-/* Bytes available without swapping; or the free ones, where that is unknown. */
+/* Returns the bytes available without swapping; or the free ones, if that is unknown. */
 uint64_t memory_free(void);
 
-/* From now on. */
+/* Limits memory from now on. */
 void memory_cap(void);
-/* A file of so many bytes is read. */
+/* Raises the limit for a file of this many bytes. */
 void memory_cap_file(uint64_t bytes);
-/* The user's limit, regardless of the files. */
+/* Sets the user's limit, regardless of the files. */
 void memory_cap_at(uint64_t bytes);
 
-/* UINT64_MAX: no limit. */
+/* Returns the limit; UINT64_MAX if there is none. */
 uint64_t memory_cap_bytes(void);
-/* The user's limit; 0: none. */
+/* Returns the user's limit; 0 if none. */
 uint64_t memory_cap_asked(void);
 
 /* Restores the original limit for programs that we start; a vfork child may call it. */
 void memory_uncap(void);
-/* In us again. */
+/* Sets mprof's own limit again. */
 void memory_recap(void);
 
-/* Ends the program: "TITLE: out of memory" and how to get more.  Status 1 unless it was set. */
+/* Ends the program with "TITLE: out of memory" and how to get more.  Status 1 unless one was
+ * set. */
 _Noreturn void memory_out(void);
-/* The name in messages: "mprof report". */
+/* Sets the name for messages: "mprof report". */
 void memory_out_title(const char *title);
-/* A program that was run has ended with this status, which becomes ours. */
+/* Notes the exit status of a program that was run, which becomes ours. */
 void memory_out_status(int status);
 /*
- * While a program of the user's runs (a pid, else 0): mprof waits for its end first, and takes
- * its status.
+ * Call this while a program of the user runs (its pid, else 0): mprof waits for its end first, and
+ * takes its status.
  */
 void memory_out_child(int pid);
 
-/* Appends to a message about lack of memory, of at most room bytes, how to allow more. */
+/* Appends to a message about lack of memory how to allow more; text has `room` bytes. */
 void memory_explain(char *text, size_t room);

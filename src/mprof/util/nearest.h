@@ -5,10 +5,10 @@
 #pragma once
 
 /*
- * Letters to insert, delete, change or swap with a neighbour to make b of a,
- * upper and lower case being alike.  Words are cut at 63 letters.
+ * Counts the letters to insert, delete, change or swap with a neighbour to turn a into b, ignoring
+ * case.  Words are cut at 63 letters.
  */
 unsigned nearest_distance(const char *a, const char *b);
 
-/* The distance from which a word is not suggested: about half of its letters. */
+/* Returns the distance from which on a word is not suggested: about half of its letters. */
 unsigned nearest_limit(const char *word);

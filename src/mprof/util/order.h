@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* What comparing a with b says: negative, 0 or positive. */
+/* Compares a with b: negative, 0 or positive. */
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Makes a function for qsort(3), which compares the items *x and *y; keys are joined by ?: */
@@ -26,7 +26,7 @@
                                                                \
 		return order;                                  \
 	}
-/* Keys: a member, small ones first, or large ones. */
+/* Sorts by a member, small values first, or large ones. */
 #define RISING(member)	COMPARE(x->member, y->member)
 #define FALLING(member) COMPARE(y->member, x->member)
 #define BY_NAME(member) strcmp(x->member, y->member)
@@ -38,7 +38,7 @@
 			qsort((array), (n), sizeof(*(array)), order); \
 	} while (0)
 
-/* Of a sorted array: the first index i below n for which `test` is true; n if it never is. */
+/* In a sorted array: the first index i below n for which `test` is true; n if it never is. */
 #define FIRST_WHERE(i, n, test)                                  \
 	({                                                       \
 		size_t first_ = 0, end_ = (n);                   \

@@ -7,7 +7,7 @@
 /* Makes the missing directories above a file, as `mkdir -p` does.  0, or -errno and *err. */
 int directories_make(const char *path, struct error *err);
 /*
- * A file without a name beside the file `path`; NULL: in TMPDIR, or /tmp.  It ends with its last
- * descriptor.  A descriptor, closed on exec, or -errno.
+ * Creates a file without a name in the directory of `path`, or, if path is NULL, in TMPDIR or /tmp.
+ *  It disappears with its last descriptor.  Returns a descriptor, closed on exec, or -errno.
  */
 int temporary_file(const char *path);

@@ -17,8 +17,8 @@ static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 static struct {
 	bool off;
-	bool errors;		   /* go to it, too */
-	volatile sig_atomic_t pid; /* 0: none runs */
+	bool errors;		   /* 1 if errors go to it, too */
+	volatile sig_atomic_t pid; /* 0 if none runs */
 } pager;
 
 void pager_off(void)
@@ -26,7 +26,7 @@ void pager_off(void)
 	pager.off = true;
 }
 
-/* Is it a program?  Anything that needs a shell is left to one. */
+/* Is it a program?  A command that needs a shell is passed to one. */
 static bool is_there(const char *command)
 {
 	const char *path = getenv("PATH"), *end;
@@ -48,7 +48,7 @@ static bool is_there(const char *command)
 	return false;
 }
 
-/* NULL: none. */
+/* Returns the pager's command, or NULL. */
 static const char *choose(void)
 {
 	const char *command = getenv("MPROF_PAGER");
@@ -91,7 +91,7 @@ static void watch_signals(void)
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (!sigaction(ends[i], NULL, &was) && was.sa_handler == SIG_DFL)
 			sigaction(ends[i], &on, NULL);
-	/* A write to a pager that was quit fails; the exit status stays ours. */
+	/* A write to a pager that was quit fails; SIGPIPE would change our exit status. */
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -119,7 +119,7 @@ void pager_start(void)
 		run(command, end);
 	close(end[0]);
 	if (pid < 0 || dup2(end[1], STDOUT_FILENO) < 0) {
-		/* Without input it ends immediately. */
+		/* Without input the pager ends immediately. */
 		close(end[1]);
 		return;
 	}

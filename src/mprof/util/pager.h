@@ -2,22 +2,22 @@
 /*
  * pager.h - a long answer on a terminal goes through a pager, as git's does.
  *
- * MPROF_PAGER, else PAGER, else less; LESS=FRX unless it is set.  Where standard
- * output is no terminal, the pager is empty or "cat", or it cannot be found, output
- * goes where it went.  Warnings go with the answer if they would be on the terminal.
+ * MPROF_PAGER, else PAGER, else less; LESS=FRX unless it is set.  If standard output is not a
+ * terminal, or if the pager is empty, "cat" or not found, output is unchanged.  Warnings go with
+ * the answer if they would be on the terminal.
  *
- * The exit status stays the command's.  Quitting the pager early loses only the rest of the answer.
- * A signal that ends mprof waits until the pager has released the terminal.
+ * The exit status is the command's.  Quitting the pager early loses only the rest of the answer.  A
+ * signal that ends mprof waits until the pager has released the terminal.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* --no-pager. */
+/* Implements --no-pager. */
 void pager_off(void);
-/* Behind terminal_start(), before the first line of the answer; once. */
+/* Call it once, after terminal_start() and before the first line of the answer. */
 void pager_start(void);
-/* Was it quit before the end? After a write that failed. */
+/* Was the pager quit before the end?  Call it after a write that failed. */
 bool pager_left(void);
-/* Waits until it is quit; does nothing without one. stdout was flushed. */
+/* Waits until the pager is quit; does nothing without one.  Flush stdout first. */
 void pager_end(void);

@@ -11,7 +11,7 @@
 #include "utf8.h"
 
 #define LETTER_MOST 4 /* bytes */
-#define BEGUN_MOST  8 /* of a letter or a word of progress[] */
+#define BEGUN_MOST  8 /* bytes of a letter, or of a word of progress[], that is incomplete */
 #define ROOM	    4096
 #define ESCAPE_MOST 12 /* bytes that one step may put */
 
@@ -21,13 +21,14 @@ static const char *const progress[] = { "\rmprof: ", "\r\033[K", "\033[K" };
 struct filter {
 	int fd;
 	bool progress;
-	/* The begin of a letter, or of a word of progress[], that the next write may complete. */
+	/* The beginning of a letter, or of a word of progress[], that the next write may
+	 * complete. */
 	unsigned char begun[BEGUN_MOST];
 	size_t begun_n;
 	char out[ROOM];
 	size_t n;
-	bool failed;	/* to write lines that were fitted */
-	struct fit fit; /* its width is 0 where lines may have any */
+	bool failed;	/* 1 if fitted lines could not be written */
+	struct fit fit; /* its width is 0 if lines may have any width */
 };
 
 static FILE *raw;
@@ -50,7 +51,7 @@ static int put_out(struct filter *f)
 	return 0;
 }
 
-/* From the fitted lines, which may be longer than what made them. */
+/* Writes fitted lines, which may be longer than the text. */
 static void put_fitted(void *to, const char *s, size_t n)
 {
 	struct filter *f = to;
@@ -67,7 +68,7 @@ static void put_fitted(void *to, const char *s, size_t n)
 	}
 }
 
-/* Without fitting there is room: filter_some() sees to it. */
+/* Adds output.  Without fitting there is space: filter_some() sees to it. */
 static void put(struct filter *f, const unsigned char *s, size_t n)
 {
 	if (f->fit.width) {
@@ -95,7 +96,8 @@ static size_t plain_bytes(const unsigned char *s, size_t n)
 	return i;
 }
 
-/* Bytes of the word of progress[] that is at s, or that may be when more comes; 0: none. */
+/* Counts the bytes of the word of progress[] that begins at s, or that may when more comes; 0 if
+ * none. */
 static size_t progress_bytes(const unsigned char *s, size_t n, bool *whole)
 {
 	size_t i, most;
@@ -119,7 +121,8 @@ static bool may_begin_letter(const unsigned char *s, size_t n)
 	return s[0] >= 0xc2 && s[0] <= 0xf4 && n < want;
 }
 
-/* What is not plain ASCII, at s; returns how many bytes of it are done, 0: more must come. */
+/* Handles s, which is not plain ASCII; returns how many of its bytes are done, 0 if more must
+ * come. */
 static size_t step(struct filter *f, const unsigned char *s, size_t n)
 {
 	unsigned char letter[LETTER_MOST + 1] = { 0 };
@@ -144,7 +147,8 @@ static size_t step(struct filter *f, const unsigned char *s, size_t n)
 	return bytes;
 }
 
-/* All but what may be the begin of a letter; returns how many bytes are done, -1 with errno. */
+/* Filters all but an incomplete letter at the end; returns how many bytes are done, -1 with
+ * errno. */
 static ssize_t filter_some(struct filter *f, const unsigned char *s, size_t n)
 {
 	size_t at = 0, more;
@@ -152,7 +156,7 @@ static ssize_t filter_some(struct filter *f, const unsigned char *s, size_t n)
 	while (at < n) {
 		if (f->n > ROOM - ESCAPE_MOST && put_out(f))
 			return -1;
-		/* No further than there is room for: an answer of one line may be 100 MB. */
+		/* Take no more than there is space for: an answer of one line may have 100 MB. */
 		more = n - at < ROOM - f->n ? n - at : ROOM - f->n;
 		more = plain_bytes(s + at, more);
 		put(f, s + at, more);
@@ -167,7 +171,7 @@ static ssize_t filter_some(struct filter *f, const unsigned char *s, size_t n)
 	return put_out(f) || f->failed ? -1 : (ssize_t)at;
 }
 
-/* A letter that began in the last write, with what comes now. */
+/* Completes a letter that began in the last write. */
 static ssize_t complete(struct filter *f, const unsigned char *s, size_t n)
 {
 	unsigned char letter[2 * BEGUN_MOST];
@@ -182,7 +186,7 @@ static ssize_t complete(struct filter *f, const unsigned char *s, size_t n)
 		return -1;
 	if ((size_t)done >= had)
 		return done - (ssize_t)had;
-	f->begun_n = had + more - (size_t)done; /* still not all of it */
+	f->begun_n = had + more - (size_t)done; /* it is still incomplete */
 	memcpy(f->begun, letter + done, f->begun_n);
 	return (ssize_t)more;
 }

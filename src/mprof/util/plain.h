@@ -4,8 +4,8 @@
  *
  * Names, paths and command lines in a trace are untrusted bytes, and a terminal interprets some of
  * them.  After plain_streams() stdout and stderr pass on lines, tabs and well-formed UTF-8 without
- * control characters; every other byte goes out as \xNN. On stderr our own progress lines are let
- * through: "\rmprof: " and ESC [ K.
+ * control characters; every other byte goes out as \xNN.  On stderr our own progress lines pass:
+ * "\rmprof: " and ESC [ K.
  *
  * Other output (an export, a picture) goes to plain_raw(). Threads: one at a time.
  */
@@ -13,15 +13,15 @@
 
 #include <stdio.h>
 
-/* Call before any output.  Out of memory, output is not filtered. */
+/* Call this before any output.  Without memory, output is not filtered. */
 void plain_streams(void);
 
-/* From here on, lines of stdout are broken between words (fit.h) where they are wider than that;
- * 0: no more. */
+/* From now on, breaks lines of stdout that are wider than this between words (fit.h); 0 = no
+ * more. */
 void plain_fit(unsigned width);
 
-/* Puts an escape sequence of ours to standard output, past the filter, behind what was written. */
+/* Puts an escape sequence of ours to standard output, past the filter, after the text so far. */
 void plain_escape(const char *sequence);
 
-/* Standard output without a filter; main flushes it. */
+/* Returns standard output without a filter; main flushes it. */
 FILE *plain_raw(void);

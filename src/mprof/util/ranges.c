@@ -24,7 +24,7 @@ static const struct unit times[] = {
 	{ "s", 1e9 }, { "min", 6e10 }, { "h", 3.6e12 }, { NULL, 0 },
 };
 
-/* n characters of text, which are a number and a unit. */
+/* Parses n characters of text, which are a number and a unit. */
 static int parse(const char *text, size_t n, const struct unit *unit, uint64_t *value)
 {
 	char copy[64], *end;
@@ -34,7 +34,7 @@ static int parse(const char *text, size_t n, const struct unit *unit, uint64_t *
 		return -EINVAL;
 	memcpy(copy, text, n);
 	copy[n] = 0;
-	/* Hexadecimal, "inf" and the like are no figures that a user means. */
+	/* No user means hexadecimal numbers, "inf" and the like. */
 	v = strtod(copy, &end);
 	if (end == copy || strpbrk(copy, "xXeE"))
 		return -EINVAL;

@@ -8,7 +8,8 @@
  *
  *   whole  decimal digits, nothing else
  *
- * All return 0, or -EINVAL with err saying what was expected; results are set only on success.
+ * All functions return 0, or -EINVAL with err saying what was expected; results are set only on
+ * success.
  */
 #pragma once
 
@@ -16,12 +17,12 @@
 
 #include "error.h"
 
-/* From least to most; the caller knows better what to expect. */
+/* Parses a number from least to most; the caller names what was expected. */
 int parse_whole(const char *text, uint64_t least, uint64_t most, uint64_t *n);
 
 int parse_size(const char *text, uint64_t *bytes, struct error *err);
 int parse_time(const char *text, uint64_t *ns, struct error *err);
 
-/* An end that is left out is 0 or UINT64_MAX. */
+/* An end that is missing is 0 or UINT64_MAX. */
 int parse_sizes(const char *text, uint64_t *least, uint64_t *most, struct error *err);
 int parse_times(const char *text, uint64_t *least, uint64_t *most, struct error *err);

@@ -4,7 +4,7 @@
  */
 #include "spread.h"
 
-/* Newton's way, so that libm is not needed for one root. */
+/* Newton's method, so that libm is not needed for one root. */
 static double root(double x)
 {
 	double r = x > 1 ? x : 1;

@@ -12,5 +12,5 @@ struct spread {
 void spread_add(struct spread *s, double value);
 void spread_scale(struct spread *s, double factor);
 double spread_mean(const struct spread *s);
-/* Sample standard deviation in percent of the mean; 0 for less than two. */
+/* Sample standard deviation in percent of the mean; 0 for fewer than two figures. */
 double spread_percent(const struct spread *s);

@@ -30,7 +30,7 @@ void terminal_say(const char *first, const char *format, va_list args)
 	fflush(stdout);
 	if (isatty(STDERR_FILENO) && !ioctl(STDERR_FILENO, TIOCGWINSZ, &size))
 		fit.width = size.ws_col;
-	/* What the pager gets is for the terminal behind it. */
+	/* The pager passes its text to the terminal. */
 	else if (terminal_is())
 		fit.width = terminal_width();
 	if (!fit.width || vasprintf(&text, format, args) < 0) {

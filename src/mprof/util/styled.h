@@ -2,9 +2,8 @@
 /*
  * styled.h - text that is laid out and styled for the terminal.
  *
- * Styles never travel through the text: terminal_style()
- * hands its escape sequence to util/plain.h beside the stream, whose filter goes
- * on to take escapes out of everything that a trace says.
+ * Styles are never part of the text: terminal_style() passes its escape sequence to util/plain.h
+ * beside the stream, whose filter removes all escapes that come from a trace.
  */
 #pragma once
 
@@ -14,15 +13,16 @@
 enum style {
 	STYLE_PLAIN,
 	STYLE_HEADING,
-	STYLE_PLACE, /* of the program: a function and its line */
+	STYLE_PLACE, /* a place in the program: a function and its line */
 	STYLE_WARNING,
-	STYLE_FAINT, /* commands, and what may be skipped */
+	STYLE_FAINT, /* commands, and text that may be skipped */
 };
 
-/* What is printed from here on is text for people: no line is wider than terminal_width(). */
+/* From here on, text is for people: no line is wider than terminal_width(). */
 void terminal_fit(void);
-/* A line on stderr, behind all of stdout: on a terminal broken between words, else whole. */
+/* Puts a line on stderr after all of stdout: broken between words on a terminal, else whole. */
 void terminal_say(const char *first, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-/* From here on, on stdout; nothing where colours are off or out is another stream. */
+/* Sets the style of stdout from here on.  Does nothing if colours are off or `out` is another
+ * stream. */
 void terminal_style(FILE *out, enum style style);

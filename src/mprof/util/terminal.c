@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #define LEAST 40u     /* columns: the least width that is assumed */
-#define MOST  100000u /* columns that COLUMNS may say */
+#define MOST  100000u /* the most columns that COLUMNS may give */
 
 static struct {
 	bool is, colour, unicode;
 	unsigned width;
 } terminal = { .width = TERMINAL_WIDTH };
 
-/* The first of these that is set decides, as setlocale(3) has it. */
+/* The first of these variables that is set decides, as for setlocale(3). */
 static bool has_utf8(void)
 {
 	static const char *const name[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -34,7 +34,7 @@ static bool wants_colour(void)
 	return terminal.is && (!no || !*no) && term && strcmp(term, "dumb") != 0;
 }
 
-/* 0: unknown. */
+/* Returns 0 if the width is unknown. */
 static unsigned columns(void)
 {
 	const char *value = getenv("COLUMNS");

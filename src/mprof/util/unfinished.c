@@ -63,7 +63,7 @@ void unfinished_watch(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		/* nohup(1) and shells have it ignored, which stays. */
+		/* nohup(1) and shells make us ignore it, which must not change. */
 		if (!sigaction(ending[i], NULL, &now) && now.sa_handler == SIG_DFL)
 			sigaction(ending[i], &(struct sigaction){ .sa_handler = on_signal }, NULL);
 }

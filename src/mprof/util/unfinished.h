@@ -6,15 +6,16 @@
  * They are removed, the newest first, when memory runs out (memory.h), and by a signal after
  * unfinished_watch().  Forget a file before it is renamed or removed.
  *
- * Ownership: a path stays the caller's, and unchanged, until unfinished_forget().  Threads: any.
+ * Ownership: the caller owns a path and does not change it until unfinished_forget().  Threads:
+ * any.
  */
 #pragma once
 
-/* Nothing happens to a seventeenth path. */
+/* Ignores paths beyond the sixteenth. */
 void unfinished_add(const char *path);
-/* The same pointer; nothing if it was not added. */
+/* Takes the same pointer; does nothing if it was not added. */
 void unfinished_forget(const char *path);
-/* SIGINT, SIGTERM and SIGHUP remove them, too, before they end the program. */
+/* SIGINT, SIGTERM and SIGHUP also remove them, before they end the program. */
 void unfinished_watch(void);
-/* Removes all of them now: files, and directories that are empty then.  Safe in handlers. */
+/* Removes all of them now: files, and directories if they are empty.  Safe in signal handlers. */
 void unfinished_remove(void);

@@ -24,7 +24,7 @@ int utf8_at(const unsigned char *s)
 	return n;
 }
 
-/* The same of what can be kept: not DEL, nor what is a control character in UTF-8 only. */
+/* Like utf8_at(), but 0 also for DEL and control characters of UTF-8. */
 static int kept_at(const unsigned char *s)
 {
 	return *s == 0x7f || utf8_is_control(s) ? 0 : utf8_at(s);

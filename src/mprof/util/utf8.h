@@ -2,9 +2,10 @@
 /* utf8.h - validates UTF-8, because names in a trace can contain any bytes. */
 #pragma once
 
-/* Bytes of the well-formed sequence at s (RFC 3629: no overlong forms, no surrogates); 0: none. */
+/* Returns the bytes of the well-formed sequence at s (RFC 3629: no overlong forms, no
+ * surrogates); 0 if invalid. */
 int utf8_at(const unsigned char *s);
-/* One of U+0080 to U+009F, which a terminal interprets like ESC. */
+/* Is it one of U+0080 to U+009F, which a terminal interprets like ESC? */
 static inline int utf8_is_control(const unsigned char *s)
 {
 	return s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0;
@@ -12,8 +13,8 @@ static inline int utf8_is_control(const unsigned char *s)
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, three bytes */
 
 /*
- * s itself when it is well-formed, else a copy with U+FFFD for each invalid byte (and for DEL
- * and U+0080 to U+009F, which JSON does not escape and a terminal obeys), which the caller frees
- * from *made (NULL when s is returned).
+ * Returns s itself if it is well-formed, else a copy with U+FFFD for each invalid byte (and for DEL
+ * and U+0080 to U+009F, which JSON does not escape and a terminal obeys).  The caller frees the
+ * copy from *made, which is NULL if s is returned.
  */
 const char *utf8_clean(const char *s, char **made);

@@ -15,11 +15,9 @@
 #undef WORDS
 
 /*
- * The number of the word in a list that ends with NULL; what: the value's name in the sentence,
- * "--sort".  -EINVAL with err as below.
+ * Returns the number of the word in a list that ends with NULL.  what: the value's name for the
+ * error, such as "--sort".  -EINVAL with err as below.
  */
 int words_among(const char *what, const char *word, const char *const *list, struct error *err);
-/*
- * -EINVAL, and "invalid --sort 'x': expected a, b, c; did you mean 'a'?".
- */
+/* Returns -EINVAL with "invalid --sort 'x': expected a, b, c; did you mean 'a'?". */
 int words_unknown(const char *what, const char *word, const char *const *list, struct error *err);

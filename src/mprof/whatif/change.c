@@ -41,7 +41,7 @@ const char *change_kind_name(enum change_kind kind)
 	return kind_names[kind];
 }
 
-/* "64k": at least a page, or blocks could not share it. */
+/* Parses "64k": at least a page, or blocks could not share it. */
 static int parse_chunk(struct change_rule *r, const char *text, struct error *err)
 {
 	if (parse_size(text, &r->chunk, NULL) || r->chunk < 256 || r->chunk > CHANGE_CHUNK_MOST)
@@ -50,7 +50,7 @@ static int parse_chunk(struct change_rule *r, const char *text, struct error *er
 }
 
 /*
- * Parses ",chunk=64k,free-list" at the end of `text`, and cuts it off. Other commas belong to the
+ * Parses ",chunk=64k,free-list" at the end of `text`, and removes it. Other commas belong to the
  * name (C++).
  */
 static int parse_pool(struct change_rule *r, char *text, struct error *err)
@@ -90,7 +90,7 @@ static int parse_resize(struct change_rule *r, char *text, struct error *err)
 		     : 0;
 }
 
-/* "F:29": digits after a single colon; after two, they belong to the name. */
+/* Parses "F:29": digits after a single colon; after two, they belong to the name. */
 static int parse_line(struct change_rule *r, const char *text, struct error *err)
 {
 	char *colon;
@@ -196,7 +196,7 @@ static void end_old(struct change *c, const struct compile_call *call,
 	}
 }
 
-/* An allocation of `size` bytes that stays one; the block that it resized may not exist. */
+/* Emits an allocation of `size` bytes; the block that it resized may not exist. */
 static void emit_birth(struct change *c, const struct compile_call *call,
 		       const struct compile_old *old, uint64_t size, uint64_t *tag,
 		       struct compile *to)
@@ -236,7 +236,7 @@ static void drop(struct change *c, struct change_rule *r, const struct compile_c
 	*tag = tag_of(FATE_DROPPED, 0);
 }
 
-/* False: it does not fit into the pool. */
+/* Returns false if the block does not fit into the pool. */
 static bool move_to_pool(struct change *c, uint32_t number, const struct compile_call *call,
 			 const struct compile_old *old, uint64_t *tag, struct compile *to)
 {
@@ -287,7 +287,7 @@ static void collect(void *self, const struct compile_call *call, const struct co
 {
 	struct change *c = self;
 
-	/* A file without calls is refused; this one is discarded anyway. */
+	/* A file without calls is refused, and this one is discarded anyway, so it gets one. */
 	if (!c->began && begins) {
 		compile_call(to, call, COMPILE_NONE, true);
 		c->began = true;

@@ -2,10 +2,10 @@
 /*
  * change_chains.c - blocks that grow: found in one walk, reserved in the next.
  *
- * While collecting, a block's tag is its birth number times two or, once it has
- * been resized, its chain's number times two plus one.  A copy becomes known
- * only when the old block is freed, after the new one was born: so the new
- * one's birth is noted in a table, which is asked when that block ends.
+ * While collecting, a block's tag is its birth number times two or, once it has been resized, its
+ * chain's number times two plus one.  A copy becomes known only when the old block is freed, after
+ * the new one was born: so the new one's birth is noted in a table, which is searched when that
+ * block ends.
  */
 #include "change_parts.h"
 
@@ -43,15 +43,15 @@ static void add_link(struct chains *c, uint64_t birth, uint32_t chain, bool root
 
 /* ---- collecting ---- */
 
-/* The chain of a block with this tag. */
+/* Returns the chain of a block with this tag. */
 static uint32_t chain_of(const struct chains *c, uint64_t tag)
 {
 	if (tag & 1)
 		return (uint32_t)(tag >> 1);
-	return (uint32_t)hash_get(&c->copied, tag >> 1) - 1; /* absent: NONE */
+	return (uint32_t)hash_get(&c->copied, tag >> 1) - 1; /* NONE if absent */
 }
 
-/* A block that began with this birth is resized for the first time. */
+/* Makes a chain: the block of this birth is resized for the first time. */
 static uint32_t new_chain(struct chains *c, uint64_t birth, uint64_t size, int rule)
 {
 	const uint32_t i = (uint32_t)c->chain.count;
@@ -62,7 +62,7 @@ static uint32_t new_chain(struct chains *c, uint64_t birth, uint64_t size, int r
 	return i;
 }
 
-/* The block of `old` gets `size` bytes. Returns its chain, or NONE. */
+/* Gives the block of `old` `size` bytes.  Returns its chain, or NONE. */
 static uint32_t step(struct chains *c, const struct compile_old *old, uint64_t size, bool copy,
 		     int rule)
 {
@@ -104,7 +104,7 @@ void chains_collect(struct chains *c, const struct compile_call *call,
 	last->valid = false;
 }
 
-/* Copies alone are a chain only if they are many and grow far; a few may be chance. */
+/* Copies alone are a chain only if they are many and grow far, because a few may be chance. */
 static bool is_chain(const struct chain *c)
 {
 	return c->reallocs || (c->copies >= GROWTH_COPIES && c->greatest >= 2 * c->first);

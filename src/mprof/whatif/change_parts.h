@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * change_parts.h - shared by the files of whatif/ only.
+ * change_parts.h - private to the files of whatif/.
  *
  * The compiler keeps a word of ours for each block (compile.h: tag): its treatment in the upper
  * four bits, its number below.
@@ -12,7 +12,7 @@
 #include "change.h"
 
 enum change_fate {
-	FATE_ITSELF, /* passed on; its number there */
+	FATE_ITSELF, /* passed on unchanged; number of its birth */
 	FATE_DROPPED,
 	FATE_POOLED,  /* number of its chunk */
 	FATE_CHAINED, /* number of its chain */
@@ -31,7 +31,7 @@ static inline uint64_t tag_number(uint64_t tag)
 	return tag & (UINT64_MAX >> 4);
 }
 
-/* `call` as a free; as a malloc of `size` bytes. */
+/* Makes `call` a free; makes it a malloc of `size` bytes. */
 static inline struct compile_call free_call(const struct compile_call *call)
 {
 	return (struct compile_call){
@@ -59,16 +59,16 @@ static inline struct compile_call malloc_call(const struct compile_call *call, u
 
 struct pool_chunk {
 	uint32_t rule;
-	uint32_t class; /* of a free list; 0: bump */
+	uint32_t class; /* of a free list; 0 = bump */
 	uint32_t live;
-	uint32_t room;	       /* blocks of a free list; bytes left of bump */
-	uint32_t next, before; /* numbers + 1: chunks of the same class with room */
+	uint32_t room;	       /* free list: blocks that fit; bump: bytes left */
+	uint32_t next, before; /* numbers + 1 of chunks of the same class with space */
 	uint32_t process;
-	uint32_t block; /* of the compiler */
+	uint32_t block; /* the compiler's block */
 };
 
 struct pool {
-	struct array open; /* uint32_t by class: first chunk with room + 1 */
+	struct array open; /* uint32_t by class: first chunk with space + 1 */
 };
 
 struct pools {
@@ -78,10 +78,11 @@ struct pools {
 	size_t unused_count;
 };
 
-/* A block for the rule's pool; false: it stays as it is.  Sets *tag, emits what it takes. */
+/* Takes a block from the rule's pool; false if it is not changed.  Sets *tag, emits the calls
+ * that this takes. */
 bool pool_take(struct pools *p, struct change_rule *rule, uint32_t number,
 	       const struct compile_call *call, uint64_t *tag, struct compile *to);
-/* A block of size bytes of this chunk is freed. */
+/* Frees a block of `size` bytes of this chunk. */
 void pool_give(struct pools *p, const struct change_rule *rule, uint64_t chunk,
 	       const struct compile_call *call, struct compile *to);
 /* Would a block of this size have the same place in the same chunk? */
@@ -97,11 +98,11 @@ struct chain {
 	uint64_t first, greatest;
 	uint32_t reallocs, copies;
 	uint32_t rule;
-	uint32_t live;	/* blocks of the program that are it now */
-	uint32_t block; /* of the compiler */
+	uint32_t live;	/* the program's blocks that it is now */
+	uint32_t block; /* the compiler's block */
 };
 
-/* The birth with this number is a chain's first block, or one that it was copied to. */
+/* The birth with this number is a chain's first block, or a copy. */
 struct chain_link {
 	uint64_t birth;
 	uint32_t chain;
@@ -112,22 +113,22 @@ struct chains {
 	struct array chain; /* struct chain */
 	struct array link;  /* struct chain_link; in the order of births once collected */
 	uint64_t births;    /* so far */
-	/* While collecting: */
-	struct array last;  /* by thread: what it was handed out last */
+	/* Used while collecting: */
+	struct array last;  /* by thread: the last call */
 	struct hash copied; /* birth of a block that was copied to -> its chain + 1 */
-	/* While applying: */
-	size_t next; /* link */
+	/* Used while applying: */
+	size_t next; /* index of a link */
 };
 
-/* Which RESERVE rule matches the site, or -1. */
+/* Returns which RESERVE rule matches the site, or -1. */
 typedef int chains_match(void *context, uint32_t site);
 
 void chains_collect(struct chains *c, const struct compile_call *call,
 		    const struct compile_old *old, bool begins, uint64_t *tag,
 		    const struct stacks *stacks, chains_match *match, void *context);
-/* Between collecting and applying. */
+/* Called between collecting and applying. */
 void chains_sort(struct chains *c);
-/* False: the call does not belong to a chain. Else it is done. */
+/* Applies the call; false if it does not belong to a chain. */
 bool chains_apply(struct chains *c, struct change_rule *rule, const struct compile_call *call,
 		  const struct compile_old *old, bool begins, uint64_t *tag, struct compile *to);
 void chains_release(struct chains *c);

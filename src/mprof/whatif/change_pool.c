@@ -19,7 +19,7 @@ static struct pool_chunk *chunk_at(const struct pools *p, uint64_t number)
 	return (struct pool_chunk *)p->chunk.item + number;
 }
 
-/* 0 for bump. */
+/* Returns 0 for bump. */
 static uint32_t class_of(const struct change_rule *rule, uint64_t size)
 {
 	return rule->free_list ? memory_class_of(size ? size : 1) : 0;
@@ -106,13 +106,13 @@ static void drop_chunk(struct pools *p, uint32_t number, const struct compile_ca
 	uint32_t *unused = array_at(&p->unused, p->unused_count, sizeof(*unused));
 
 	ended.process = chunk_at(p, number)->process;
-	ended.has_touched = false; /* that is of one of its blocks */
+	ended.has_touched = false; /* it belongs to one of its blocks */
 	compile_call(to, &ended, chunk_at(p, number)->block, false);
 	*unused = number;
 	p->unused_count++;
 }
 
-/* The first chunk of its class with space, or NULL. A bump chunk without space is removed. */
+/* Returns the first chunk of its class with space, or NULL.  Removes a bump chunk without space. */
 static struct pool_chunk *open_chunk(struct pools *p, const struct change_rule *rule,
 				     uint32_t number, uint64_t size)
 {

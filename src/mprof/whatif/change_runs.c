@@ -52,7 +52,8 @@ static void look_at_memory(struct change_runs *r, const struct change_runs_plan 
 	row->status = play(r, plan, side, row->variant, &a, &row->side[side].memory, &row->why);
 }
 
-/* A run that is too short to be timed is repeated; both sides as often. */
+/* Decides how often to play: a run that is too short to be timed is repeated, as often on both
+ * sides. */
 static unsigned passes_for(const struct change_runs *r, const struct change_runs_plan *plan)
 {
 	double ns = 0, most = RUNS_PASSES;
@@ -69,7 +70,7 @@ static unsigned passes_for(const struct change_runs *r, const struct change_runs
 
 /* ---- time ---- */
 
-/* One run; ns of processor time for all calls. */
+/* Makes one run; ns of processor time for all calls. */
 static int time_once(struct change_runs *r, const struct change_runs_plan *plan,
 		     enum change_sides side, const struct variant *v, bool null, double *ns,
 		     struct error *err)

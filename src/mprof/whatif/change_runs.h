@@ -5,11 +5,10 @@
  *
  * As in runs.h: one memory run and `reps` time runs each, without the time of the runner itself,
  * and a control: the recorded calls once more. Each round contains all of them and begins with the
- * next one. Times are those of all calls together, because the two sides have different numbers of
+ * next one. Times are for all calls together, because the two sides have different numbers of
  * calls.
  *
- * Noise: see verdict.h.
- * Threads: one at a time; each run is a process of its own.
+ * Noise: see verdict.h. Threads: one at a time; each run is a separate process.
  */
 #pragma once
 
@@ -25,7 +24,7 @@ struct change_side {
 };
 
 struct change_row {
-	const struct variant *variant; /* the caller's */
+	const struct variant *variant; /* owned by the caller */
 	int status;		       /* 0, or -errno: */
 	struct error why;
 	struct change_side side[SIDES], control; /* control: cpu only */
@@ -40,7 +39,7 @@ struct change_runs {
 	size_t n;
 	struct runs how[SIDES]; /* modes, touch, passes; no rows */
 	struct middle null_ns[SIDES];
-	struct memories heaps[SIDES]; /* with plan->heaps */
+	struct memories heaps[SIDES]; /* filled with plan->heaps */
 	bool has_heaps;
 	unsigned done, of; /* runs, for progress */
 };
@@ -50,11 +49,12 @@ struct change_runs_plan {
 	bool heaps;		      /* also analyse block placement */
 };
 
-/* 0, also when variants failed; else -errno and *err.  Release in any case. */
+/* 0, also if variants failed; else -errno with *err.  Release it in any case. */
 int change_runs_make(struct change_runs *r, const struct change_runs_plan *plan,
 		     const struct variants *vs, struct error *err);
 void change_runs_release(struct change_runs *r);
 
-/* Peak of a side above its start; page use (4 KiB) at the peak of live bytes, 0: unknown. */
+/* Returns the peak of a side above its start; page use (4 KiB) at the peak of live bytes, 0 if
+ * unknown. */
 uint64_t change_peak(const struct change_row *row, enum change_sides side);
 double change_page_use(const struct change_runs *r, size_t row, enum change_sides side);

@@ -53,7 +53,7 @@ export function totalRange(d: Data, m: Measure, f: Filter, total: number): strin
 	return rangeText(d, m, total, parts);
 }
 
-// Of own figures, by function or line, library code being part of its owner.
+// Ranges of own figures, by function or line; library code is part of its owner.
 export function rangesBy(d: Data, m: Measure, f: Filter, keyOf: Uint32Array, foldLibraries: boolean): ((key: number, n: number) => string) | null {
 	const errors = errorsOf(d, f), rows = new Map<number, number[]>();
 	if (!errors)

@@ -223,7 +223,7 @@ export class Flame {
 		this.reveal();
 	}
 
-	// The whole picture as SVG, as it is shown now.
+	// The whole picture as SVG, as shown now.
 	svg(title: string): string {
 		const width = this.canvas.clientWidth, height = (this.rows + 1) * ROW;
 		const esc = (s: string) => s.replace(/[&<>"]/g, c => "&#" + c.charCodeAt(0) + ";");

@@ -16,7 +16,7 @@ export class Heap {
 	private root = el("div", { class: "mprof-movie" });
 	private player: Player | null = null;
 	private process = 0; // whose heap is shown or requested
-	private said = ""; // why there is no player
+	private said = ""; // why no player is shown
 	private moment = NaN; // last time sent to the player, which the user may move
 	constructor(private d: Data, private changed: () => void) {}
 
@@ -77,7 +77,7 @@ export class Heap {
 	// Moves to the time of the figure: the peak of the window, or its end.
 	private follow(s: State): void {
 		const last = this.d.points - 1, end = s.measure.key == "end" || s.measure.key == "kept";
-		// Of the whole run the process's own peak, which is not always that of all.
+		// For the whole run, the process's own peak, which may differ from the peak of all.
 		const at = end ? (s.to == last ? Infinity : this.d.point.ns[s.to])
 			: s.from < 0 && s.to == last ? -1 : this.d.point.ns[peakPoint(this.d, s.from, s.to)];
 		if (at != this.moment)

@@ -283,7 +283,7 @@ function sizesOverTime(v: View): HTMLElement {
 	applyNames(d, f, through, through);
 	if (d.head.coarse || points < 1)
 		return el("p", {}, d.head.coarse ? "This trace has too many call stacks for maps of sizes." : "Nothing was allocated in this window.");
-	// Of each step the point with most live bytes; a rate is of all points.
+	// The point with most live bytes of each step; a rate covers all points.
 	const moment = Array.from({ length: steps }, (_, k) => {
 		let top = begin(k);
 		for (let p = top; p < Math.min(begin(k + 1), s.to + 1); p++)

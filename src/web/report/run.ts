@@ -25,7 +25,7 @@ function hostRows(v: View): Rows {
 	return [["Host", all(p.map(x => x.host))], ["Kernel", all(p.map(x => x.kernel))], ["Processors", all(p.map(x => x.processors))], ["Allocator", all(allocators)]];
 }
 
-// Of a process that calls exec, each program has its own settings.
+// Each program of a process that calls exec has its own settings.
 function settingRows(v: View): Rows {
 	const p = programs(v);
 	return [["Recorded by", all(p.map(x => x.mode && `MODE=${x.mode} INIT=${x.init}`))], ["MPROF_CONF", el("code", {}, all(p.map(x => x.conf)))]];

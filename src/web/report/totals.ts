@@ -22,7 +22,7 @@ export const needsCalls = (title: string, what: string) => (v: View): HTMLElemen
 const notSampled = (v: View, title: string, what: string): HTMLElement => el("section", {}, el("h2", {}, title),
 	el("p", { class: "needs-calls" }, `Samples do not show ${what}. For exact totals: `, el("code", {}, `mprof profile -- ${v.d.head.command}`)));
 
-// Of the whole run.
+// Figures of the whole run.
 export function numbers(v: View): HTMLElement {
 	const { d } = v, r = d.head.report, t = r.total, about = isEstimate(d) ? "\u2248 " : "", seconds = d.point.ns[d.points - 1] / 1e9;
 	const rss = Math.max(0, ...d.point.rss), measure = (key: string): Partial<State> => ({ measure: measures.find(m => m.key == key) ?? measures[0] });

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * families.c fork|vfork|spawn|exec [again] - processes: a forked child has its parent's stacks
- * and makes its own under the same numbers as its parent; a new program begins anew.
+ * families.c fork|vfork|spawn|exec [again] - processes: a forked child has its parent's stacks and
+ * makes its own under the same numbers as its parent; a new program begins with new numbers.
  */
 #include "stack.h"
 

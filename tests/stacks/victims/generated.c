@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * generated.c frames|bare|poison - code made at run time, of which no table tells anything: with
- * rbp frames the stack goes on; without, it ends there, wherever rbp may point.
+ * rbp frames the stack continues; without, it ends there, wherever rbp may point.
  */
 #include "stack.h"
 
