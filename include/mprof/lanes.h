@@ -28,8 +28,8 @@
 
 #define RLX __ATOMIC_RELAXED
 
-#define SEATS	     256u /* runs of MPROF_CELLS stacks in a row */
-#define ROW_IDS	     (SEATS * MPROF_CELLS)
+#define ROW_CELLS    256u /* runs of MPROF_CELLS stacks in a row */
+#define ROW_IDS	     (ROW_CELLS * MPROF_CELLS)
 #define ROWS	     (LIVE_IDS / ROW_IDS)
 #define ROWS_NEAR    16u
 #define LANE_TOUCHED 32u
@@ -187,14 +187,14 @@ static inline struct mprof_site_live *site_new(uint32_t first)
 		;
 	row = __atomic_load_n(&site_row[r], __ATOMIC_ACQUIRE);
 	if (!row) {
-		row = (struct mprof_site_live **)host->memory(SEATS * sizeof(*row), 4096);
+		row = (struct mprof_site_live **)host->memory(ROW_CELLS * sizeof(*row), 4096);
 		if (row && !__atomic_compare_exchange_n(&site_row[r], &no_row, row, 0,
 							__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			row = no_row;
 	}
 	if (!row)
 		return NULL;
-	row += first / MPROF_CELLS % SEATS;
+	row += first / MPROF_CELLS % ROW_CELLS;
 	site = __atomic_load_n(row, __ATOMIC_ACQUIRE);
 	if (site)
 		return site;
@@ -215,17 +215,17 @@ static inline struct accumulator **row_of(struct lane *l, uint32_t id)
 	return l->far ? &l->far[id / ROW_IDS] : NULL;
 }
 
-static MPROF_COLD struct accumulator *seat_new(struct lane *l, uint32_t id)
+static MPROF_COLD struct accumulator *accumulator_new(struct lane *l, uint32_t id)
 {
 	struct accumulator **row = row_of(l, id), *s;
 	const uint32_t first = id & -MPROF_CELLS;
 	LANE_CELL *cell;
 
 	if (row && !*row)
-		*row = (struct accumulator *)host->memory(SEATS * sizeof(**row), 4096);
+		*row = (struct accumulator *)host->memory(ROW_CELLS * sizeof(**row), 4096);
 	if (!row || !*row)
 		return NULL;
-	s = &(*row)[id / MPROF_CELLS % SEATS];
+	s = &(*row)[id / MPROF_CELLS % ROW_CELLS];
 	s->site = site_new(first);
 	if (!s->site)
 		return NULL;
@@ -241,9 +241,9 @@ MPROF_HOT struct accumulator *accumulator_of(struct lane *l, uint32_t id)
 				  : mprof_likely(id < ROWS_NEAR * ROW_IDS) ? l->near[id / ROW_IDS]
 				  : l->far				   ? l->far[id / ROW_IDS]
 									   : NULL;
-	struct accumulator *s = row ? &row[id / MPROF_CELLS % SEATS] : NULL;
+	struct accumulator *s = row ? &row[id / MPROF_CELLS % ROW_CELLS] : NULL;
 
-	return mprof_likely(s && s->cell) ? s : seat_new(l, id);
+	return mprof_likely(s && s->cell) ? s : accumulator_new(l, id);
 }
 
 MPROF_HOT struct figures figures_of(const struct accumulator *s, uint32_t id)
@@ -421,7 +421,7 @@ static inline struct lane *lane_new(struct mprof_thread *t)
 
 static void rows_clear(struct accumulator *row)
 {
-	for (uint32_t i = 0; row && i < SEATS; i++) {
+	for (uint32_t i = 0; row && i < ROW_CELLS; i++) {
 		if (row[i].cell)
 			__builtin_memset(row[i].cell, 0, LANE_CELLS_BYTES);
 		if (row[i].more)
@@ -459,7 +459,7 @@ static void all_clear(void)
 	for (uint32_t r = 0; r < __atomic_load_n(&site_rows, RLX); r++) {
 		struct mprof_site_live **row = __atomic_load_n(&site_row[r], __ATOMIC_ACQUIRE);
 
-		for (uint32_t i = 0; row && i < SEATS; i++)
+		for (uint32_t i = 0; row && i < ROW_CELLS; i++)
 			if (row[i])
 				__builtin_memset(row[i], 0, MPROF_CELLS * sizeof(*row[i]));
 	}

@@ -15,9 +15,9 @@
 
 #include <mprof/format.h>
 
-#define LATE_LANE                                                                    \
-	struct mprof_sample_cell ***late; /* ROWS, of SEATS; NULL: not yet needed */ \
-	int64_t late_left;		  /* bytes to the next sample */             \
+#define LATE_LANE                                                                        \
+	struct mprof_sample_cell ***late; /* ROWS, of ROW_CELLS; NULL: not yet needed */ \
+	int64_t late_left;		  /* bytes to the next sample */                 \
 	uint64_t late_random;
 #ifndef LANE_MORE
 #define LANE_MORE LATE_LANE
@@ -35,7 +35,7 @@ static uint32_t late; /* 1 = take samples */
 /* NULL if there is no space. */
 static struct mprof_sample_cell *late_cell_of(struct lane *l, uint32_t id)
 {
-	struct mprof_sample_cell **seat;
+	struct mprof_sample_cell **cells;
 
 	if (!l->late)
 		l->late = (struct mprof_sample_cell ***)host->memory(ROWS * sizeof(*l->late), 4096);
@@ -43,14 +43,14 @@ static struct mprof_sample_cell *late_cell_of(struct lane *l, uint32_t id)
 		return NULL;
 	if (!l->late[id / ROW_IDS])
 		l->late[id / ROW_IDS] =
-		    (struct mprof_sample_cell **)host->memory(SEATS * sizeof(*seat), 4096);
+		    (struct mprof_sample_cell **)host->memory(ROW_CELLS * sizeof(*cells), 4096);
 	if (!l->late[id / ROW_IDS])
 		return NULL;
-	seat = &l->late[id / ROW_IDS][id / MPROF_CELLS % SEATS];
-	if (!*seat)
-		*seat = (struct mprof_sample_cell *)some(MPROF_EXTENT_SAMPLES, l, id & -MPROF_CELLS,
-							 MPROF_CELLS * sizeof(**seat));
-	return *seat ? &(*seat)[id % MPROF_CELLS] : NULL;
+	cells = &l->late[id / ROW_IDS][id / MPROF_CELLS % ROW_CELLS];
+	if (!*cells)
+		*cells = (struct mprof_sample_cell *)some(
+		    MPROF_EXTENT_SAMPLES, l, id & -MPROF_CELLS, MPROF_CELLS * sizeof(**cells));
+	return *cells ? &(*cells)[id % MPROF_CELLS] : NULL;
 }
 
 static struct mprof_site_live *late_site_of(uint32_t id)

@@ -33,7 +33,7 @@
 #define POISON_MOST   4096u
 #define KEPT_MOST     16384u
 #define WRITTEN_MOST  500u /* at most this many errors of a process are written */
-#define PATIENCE      100000u
+#define TURNS_MOST    100000u
 #define KEPT_OVERHEAD 64u
 
 static struct mprof_real behind;
@@ -78,7 +78,7 @@ static uint32_t guard_find_around(uintptr_t at)
 /* Claims an entry in the state `from`.  0 if its state has changed; *is is the state found. */
 static int guard_claim(struct entry *e, const void *ptr, uint8_t from, uint8_t *is)
 {
-	for (unsigned turn = 0; turn < PATIENCE; turn++) {
+	for (unsigned turn = 0; turn < TURNS_MOST; turn++) {
 		*is = from;
 		if (__atomic_compare_exchange_n(&e->state, is, STATE_BUSY, 0, __ATOMIC_ACQUIRE,
 						RLX)) {

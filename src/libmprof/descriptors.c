@@ -128,7 +128,7 @@ void mp_fd_release(void)
 	__atomic_fetch_sub(&mp_file.users, 1, __ATOMIC_SEQ_CST);
 }
 
-#define PATIENCE 100000 /* turns; a writer whose signal handler jumped away never finishes */
+#define TURNS_MOST 100000 /* turns; a writer whose signal handler jumped away never finishes */
 
 /*
  * The program is about to put `wanted` at our number.  Moves nothing if that call will fail, or in
@@ -144,7 +144,7 @@ static int fd_move_away(int wanted, int from)
 	to = sys_fcntl(from, F_DUPFD_CLOEXEC, from > 512 ? from / 2 : from + 1);
 	__atomic_store_n(&mp_file.fd, to, __ATOMIC_SEQ_CST);
 	for (int i = 0; __atomic_load_n(&mp_file.users, __ATOMIC_SEQ_CST); i++) {
-		if (i == PATIENCE)
+		if (i == TURNS_MOST)
 			return -ETIMEDOUT;
 		sys_yield();
 	}
@@ -247,7 +247,7 @@ int mp_fd_open(int fd)
 }
 
 /* If a non-blocking pipe is full, its reader gets this long; then the line is dropped. */
-#define PATIENCE_MS 1000
+#define WAIT_MS 1000
 
 int mp_fd_write(int fd, const void *data, size_t bytes)
 {
@@ -255,7 +255,7 @@ int mp_fd_write(int fd, const void *data, size_t bytes)
 		int fd;
 		short events, revents;
 	} poll = { fd, 4 /* POLLOUT */, 0 };
-	struct timespec budget = { PATIENCE_MS / 1000, 0 };
+	struct timespec budget = { WAIT_MS / 1000, 0 };
 	struct stat st;
 	long n;
 

@@ -31,7 +31,7 @@
 #include "sys.h"
 
 #define SLOT_FIRST   16384u
-#define CROWD	     128u /* with this many live threads, slots share mappings */
+#define THREADS_MANY 128u /* with this many live threads, slots share mappings */
 #define MAPPED_MOST  256u /* slots that have their own mappings; zombies have some, too */
 #define STREAM_GROWS 6u	  /* doublings: then a slot of stack records has 1 MiB */
 #define LONG_BYTES   (8u * MPROF_LONG_WORDS)
@@ -55,25 +55,25 @@ static uint32_t slot_bytes(uint32_t bytes)
 }
 
 /* Should t's slot belong to its record and share a mapping with others? */
-static int slot_is_in_crowd(const struct mprof_thread *t)
+static int slot_is_shared(const struct mprof_thread *t)
 {
 	int has_one = t->slot && t->slot != t->home;
 
-	return t->number && (mp_local->live_threads >= CROWD ||
+	return t->number && (mp_local->live_threads >= THREADS_MANY ||
 			     mp_local->mapped_slots >= MAPPED_MOST + (unsigned)has_one);
 }
 
 /*
- * The size that a thread's slot should have now.  crowd: slot_is_in_crowd(), which other threads
+ * The size that a thread's slot should have now.  shared: slot_is_shared(), which other threads
  * change.
  */
-static uint32_t slot_size(const struct mprof_thread *t, int crowd)
+static uint32_t slot_size(const struct mprof_thread *t, int shared)
 {
 	uint32_t stream = SLOT_FIRST << (t->flushes < STREAM_GROWS ? t->flushes : STREAM_GROWS);
 
 	if (!t->number)
 		return stream > mp_page() ? stream : mp_page();
-	if (crowd)
+	if (shared)
 		return slot_bytes(4096);
 	return slot_bytes(t->flushes && mp_local->live_threads < 16 ? 65536 : SLOT_FIRST);
 }
@@ -226,10 +226,10 @@ static int slot_mapped_take(struct mprof_thread *t, uint32_t bytes)
 
 int mp_slot_take(struct mprof_thread *t)
 {
-	int crowd = slot_is_in_crowd(
+	int shared = slot_is_shared(
 	    t); /* called once: a slot of another size would overlap its neighbours */
-	uint32_t bytes = slot_size(t, crowd);
-	int ret = crowd ? slot_home_take(t, bytes) : slot_mapped_take(t, bytes);
+	uint32_t bytes = slot_size(t, shared);
+	int ret = shared ? slot_home_take(t, bytes) : slot_mapped_take(t, bytes);
 
 	if (ret < 0)
 		return ret;
@@ -324,7 +324,7 @@ static int slot_flush(struct mprof_thread *t)
 {
 	int ret = t->slot ? slot_empty(t) : mp_slot_take(t);
 
-	if (ret < 0 || slot_size(t, slot_is_in_crowd(t)) <= t->slot_bytes)
+	if (ret < 0 || slot_size(t, slot_is_shared(t)) <= t->slot_bytes)
 		return ret;
 	slot_drop(t);
 	return mp_slot_take(t);

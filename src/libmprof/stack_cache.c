@@ -116,7 +116,7 @@ static struct stack_cache *cache_new(void)
 		return NULL;
 	cache_place(c, (char *)(c + 1), FIRST_ROOM);
 	c->generation = mp_rules_generation - 1;
-	c->budget = STACK_PATIENCE;
+	c->budget = STACK_BUDGET;
 	c->near = mp_rules_shared;
 	return c;
 }

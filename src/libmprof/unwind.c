@@ -305,7 +305,7 @@ static int unwind_walk_one(struct stack_cache *c, struct state *s)
 		return 0;
 	}
 	if (c->fresh_n + c->n >= c->room && !mp_cache_grow(c)) {
-		mp_cache_spend(c, STACK_PATIENCE);
+		mp_cache_spend(c, STACK_BUDGET);
 		c->flags |= MPROF_STACK_TRUNCATED;
 		return 0;
 	}

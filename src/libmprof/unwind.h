@@ -128,7 +128,7 @@ int mp_cache_area(struct stack_cache *c, uintptr_t sp);
 void mp_cache_start(void); /* called on the main stack */
 /* Doubles the arrays.  Returns 0 without memory. */
 int mp_cache_grow(struct stack_cache *c);
-/* Counts checked frames; see STACK_PATIENCE. */
+/* Counts checked frames; see STACK_BUDGET. */
 void mp_cache_spend(struct stack_cache *c, uint64_t frames);
 /* Kept and new frames exceed the limit: drops outer ones.  Returns how many are kept. */
 uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept);
@@ -168,13 +168,13 @@ int mp_loaded_again(void);
 
 /*
  * Checking costs time in proportion to the depth.  A thread that keeps allocating below more than
- * STACK_DEEP frames soon exhausts STACK_PATIENCE.  From then on its cache drops all but the
+ * STACK_DEEP frames soon exhausts STACK_BUDGET.  From then on its cache drops all but the
  * innermost half of STACK_DEEP frames whenever it has more, and its stacks are marked as truncated.
  */
 #define STACK_FRAMES_MAX 262143u
 #define STACK_DEEP	 8192u
 #define STACK_ROOM	 (STACK_DEEP * 3 / 2) /* kept frames then, and space for new ones */
-#define STACK_PATIENCE	 (1u << 27)	      /* frames checked; a walked one counts as 16 */
+#define STACK_BUDGET	 (1u << 27)	      /* frames checked; a walked one counts as 16 */
 
 struct stack_frame {
 	uintptr_t sp; /* after the return to pc: the CFA of the function that it called */

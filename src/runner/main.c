@@ -64,7 +64,7 @@ static void shape_process(char **argv)
 		pin(settings.cpu - 1);
 }
 
-static void prepare_crowd(void)
+static void prepare_threads(void)
 {
 	if (settings.mode == MODE_THREADS) {
 		if (!file_parallel())
@@ -86,7 +86,7 @@ static void prepare(void)
 	check_order(&order, &stops, live_table);
 	table_clear();
 	if (settings.mode == MODE_THREADS || settings.mode == MODE_ORDERED)
-		prepare_crowd();
+		prepare_threads();
 	frames_prepare();
 	functions_find();
 }

@@ -248,22 +248,22 @@ START_TEST(compressed)
 
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = (char)random_of(&seed, i < 1000 ? 4 : 250);
-	text = squeezed(SQUEEZE_GZIP, data, sizeof(data), &n);
+	text = squeezed(COMPRESSED_GZIP, data, sizeof(data), &n);
 	ck_assert_uint_eq(unzipped(text, n, back, sizeof(back)), sizeof(data));
 	ck_assert(!memcmp(data, back, sizeof(data)));
 	free(text);
 	memset(back, 0, sizeof(back));
-	text = squeezed(SQUEEZE_ZSTD, data, sizeof(data), &n);
+	text = squeezed(COMPRESSED_ZSTD, data, sizeof(data), &n);
 	ck_assert_uint_eq(ZSTD_decompress(back, sizeof(back), text, n), sizeof(data));
 	ck_assert(!memcmp(data, back, sizeof(data)));
 	free(text);
-	text = squeezed(SQUEEZE_NOT, data, 100, &n);
+	text = squeezed(COMPRESSED_NOT, data, 100, &n);
 	ck_assert_uint_eq(n, 100);
 	free(text);
-	ck_assert_int_eq(compressed_of("a.gz"), SQUEEZE_GZIP);
-	ck_assert_int_eq(compressed_of("a.gz.zst"), SQUEEZE_ZSTD);
-	ck_assert_int_eq(compressed_of("zst"), SQUEEZE_NOT);
-	ck_assert_int_eq(compressed_of(NULL), SQUEEZE_NOT);
+	ck_assert_int_eq(compressed_of("a.gz"), COMPRESSED_GZIP);
+	ck_assert_int_eq(compressed_of("a.gz.zst"), COMPRESSED_ZSTD);
+	ck_assert_int_eq(compressed_of("zst"), COMPRESSED_NOT);
+	ck_assert_int_eq(compressed_of(NULL), COMPRESSED_NOT);
 }
 END_TEST
 
@@ -271,7 +271,7 @@ START_TEST(compressed_into_a_full_file)
 {
 	static const char data[200000];
 
-	for (int how = SQUEEZE_GZIP; how <= SQUEEZE_ZSTD; how++) {
+	for (int how = COMPRESSED_GZIP; how <= COMPRESSED_ZSTD; how++) {
 		FILE *out = fopen("/dev/full", "w"), *s;
 		char noise[4096];
 		uint64_t seed = 1;

@@ -221,7 +221,7 @@ static void mean_calls(struct stat *s)
 #include "../json/stat.def"
 
 /* Makes a new directory for a counts file that is not kept; NULL after a message. */
-static char *make_room(void)
+static char *make_directory(void)
 {
 	const char *base = getenv("TMPDIR");
 	char *path = must_printf("%s/mprof-XXXXXX", base && *base ? base : "/tmp");
@@ -313,7 +313,7 @@ static int run_all(const struct options *o, const struct run_plan *plan)
 
 static int run_kept_or_not(const struct options *o, struct run_plan *plan)
 {
-	char *room = o->counts ? NULL : make_room(), *path = NULL;
+	char *room = o->counts ? NULL : make_directory(), *path = NULL;
 	int status = STATUS_OK;
 
 	if (!room && !o->counts)

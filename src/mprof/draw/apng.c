@@ -110,7 +110,7 @@ void apng_free(struct apng *a)
 }
 
 /* Makes space for the first frame, which is the largest. */
-static int make_room(struct apng *a, const struct canvas *c, struct error *err)
+static int reserve_frame(struct apng *a, const struct canvas *c, struct error *err)
 {
 	size_t raw = ((size_t)c->width * 3 + 1) * (size_t)c->height;
 
@@ -192,7 +192,7 @@ int apng_add(struct apng *a, const struct canvas *c, struct error *err)
 {
 	struct area area = { 0, 0, c->width, c->height };
 
-	if (!a->raw && make_room(a, c, err) < 0)
+	if (!a->raw && reserve_frame(a, c, err) < 0)
 		return -EIO;
 	if (c->width != a->last.width || c->height != a->last.height)
 		return fail(err, -EINVAL, "all frames of a movie must have the same size");

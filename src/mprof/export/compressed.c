@@ -28,8 +28,8 @@ enum compressed compressed_of(const char *name)
 	const char *dot = name ? strrchr(name, '.') : NULL;
 
 	if (dot && !strcmp(dot, ".gz"))
-		return SQUEEZE_GZIP;
-	return dot && !strcmp(dot, ".zst") ? SQUEEZE_ZSTD : SQUEEZE_NOT;
+		return COMPRESSED_GZIP;
+	return dot && !strcmp(dot, ".zst") ? COMPRESSED_ZSTD : COMPRESSED_NOT;
 }
 
 static bool put_gzip(struct compressor *s, const char *data, size_t n, bool end)
@@ -89,7 +89,7 @@ static int end(void *cookie)
 
 static bool begin(struct compressor *s, enum compressed how)
 {
-	if (how == SQUEEZE_GZIP)
+	if (how == COMPRESSED_GZIP)
 		return deflateInit2(&s->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_BITS, 8,
 				    Z_DEFAULT_STRATEGY) == Z_OK;
 	s->zstd = ZSTD_createCCtx();
@@ -102,7 +102,7 @@ FILE *compressed_open(FILE *out, enum compressed how)
 	struct compressor *s;
 	FILE *f = NULL;
 
-	if (how == SQUEEZE_NOT)
+	if (how == COMPRESSED_NOT)
 		return out;
 	s = must_calloc(1, sizeof(*s));
 	s->out = out;

@@ -9,12 +9,12 @@
 
 #include <stdio.h>
 
-enum compressed { SQUEEZE_NOT, SQUEEZE_GZIP, SQUEEZE_ZSTD };
+enum compressed { COMPRESSED_NOT, COMPRESSED_GZIP, COMPRESSED_ZSTD };
 
 /* Decides by the extension .gz or .zst; other names, and NULL, are not compressed. */
 enum compressed compressed_of(const char *name);
 
-/* With SQUEEZE_NOT, returns `out` itself.  Without memory the program ends. */
+/* With COMPRESSED_NOT, returns `out` itself.  Without memory the program ends. */
 FILE *compressed_open(FILE *out, enum compressed how);
 /* Returns 0, or -errno if the stream could not be completed.  s may be `out` itself. */
 int compressed_close(FILE *s, FILE *out);

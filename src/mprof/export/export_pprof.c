@@ -330,7 +330,7 @@ static void part_begin(struct part *p, struct export *x, FILE *out, const uint8_
 	memset(p, 0, sizeof(*p));
 	p->x = x;
 	p->has = has;
-	p->out = compressed_open(out, SQUEEZE_GZIP);
+	p->out = compressed_open(out, COMPRESSED_GZIP);
 	put_head(p);
 }
 

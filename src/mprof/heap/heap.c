@@ -262,7 +262,7 @@ static inline void block_ends(struct step *s, const struct block *b)
 
 /* Handles an address that is in use.  False if the event must be read again because another one
  * was applied first. */
-static bool make_room(struct step *s, const struct event *e, struct block *taken)
+static bool evict(struct step *s, const struct event *e, struct block *taken)
 {
 	if (taken->addr == e->addr && repair(s, effect_gives_back, heap_block_number(s->p, taken)))
 		return false;
@@ -286,7 +286,7 @@ static inline bool block_begins(struct step *s, const struct event *e, uint32_t 
 	    block_of(e, event_slack(e), (s->n->thread & BLOCK_THREAD) | flags, s->number);
 	struct block *taken = find(s, e);
 
-	if (__builtin_expect(taken != NULL, 0) && !make_room(s, e, taken))
+	if (__builtin_expect(taken != NULL, 0) && !evict(s, e, taken))
 		return false;
 	if (__builtin_expect(e->block & NAMELESS, 0))
 		window_at(s->w, s->at)->block = 0;

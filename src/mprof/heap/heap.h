@@ -161,7 +161,7 @@ struct heap {
 	struct heap_numbers process_index, thread_index;
 	struct live all;
 	uint64_t most_bytes, most_blocks; /* of `all` after any event so far */
-	/* Of the events last applied: */
+	/* Results of the events that were applied last: */
 	struct space_changes changes; /* note.space says which */
 	struct live rest[WINDOW_BATCH];
 	uint16_t end[WINDOW_BATCH]; /* those with NOTE_ENDED or NOTE_DROPPED, by place */

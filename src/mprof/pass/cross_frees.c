@@ -16,7 +16,7 @@ static void start(void *self, struct walk *w)
 	struct cross_frees *f = self;
 
 	if (!f->limit)
-		f->limit = HANDOVER_PAIRS;
+		f->limit = CROSS_FREE_PAIRS;
 }
 
 static void count(struct cross_free_sum *s, uint64_t bytes)

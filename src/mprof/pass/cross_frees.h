@@ -6,7 +6,7 @@
  * The producer of a block is the thread whose call returned it; the consumer is
  * the one that freed or reallocated it.  Threads are numbers of the run.
  * Blocks inherited by fork have no owner.  Memory is bounded: pairs of
- * different threads beyond HANDOVER_PAIRS that first occur when the table is
+ * different threads beyond CROSS_FREE_PAIRS that first occur when the table is
  * full are summed in `rest`.
  */
 #pragma once
@@ -14,7 +14,7 @@
 #include "array.h"
 #include "walk.h"
 
-#define HANDOVER_PAIRS (1u << 17)
+#define CROSS_FREE_PAIRS (1u << 17)
 
 struct cross_free_sum {
 	uint64_t blocks, bytes;
@@ -41,7 +41,7 @@ struct cross_frees {
 	struct cross_free_pair *pair; /* after finish: most bytes first */
 	size_t pairs, room;
 	struct cross_free_sum rest, all; /* all: pairs and rest */
-	size_t limit;			 /* of pairs; 0 = HANDOVER_PAIRS */
+	size_t limit;			 /* of pairs; 0 = CROSS_FREE_PAIRS */
 };
 
 extern const struct pass_ops cross_free_pass;

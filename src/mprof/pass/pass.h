@@ -44,7 +44,7 @@ struct pass_part {
 	    unused; /* bytes of a member that is not written, but zeroed when the others are read */
 };
 
-/* Of an item that begins with a pointer to be freed. */
+/* For arrays whose items begin with a pointer to be freed. */
 extern const struct pass_part pass_freed[];
 
 #define PASS_LIST(type, pointer, number, space, of)                     \

@@ -47,7 +47,7 @@ static void grow_slots(struct site_accumulators *t)
 }
 
 /* Grows for one more accumulator and its index entry. */
-static void make_room(struct site_accumulators *t)
+static void grow(struct site_accumulators *t)
 {
 	const size_t room = t->room ? 2 * t->room : 64, each = sizeof(*t->accumulator);
 
@@ -74,7 +74,7 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 	uint32_t *index = NULL;
 	struct accumulator *accumulator;
 
-	make_room(t);
+	grow(t);
 	if (t->options->part == SITE_WHOLE)
 		index = array_at(&t->by_stack, stack, sizeof(*index));
 	accumulator = &t->accumulator[t->count];

@@ -576,7 +576,7 @@ static void print_item(struct screen *s, struct item *x, size_t number)
 		s->left -= paragraph_print(&x->proof, &command, s->out);
 }
 
-/* Of the first finding about one: that its reader is to look at the script. */
+/* After the first finding about an interpreter: points its reader to the script. */
 static bool tell_interpreter(struct screen *s, const struct item *item, size_t n)
 {
 	const struct sym_line *line = NULL;

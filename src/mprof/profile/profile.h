@@ -64,7 +64,8 @@ struct profile_options {
  * v.local_* is the group's own peak, that of a site an upper bound. */
 struct profile_group {
 	struct site_values v;
-	/* Of leaked blocks: live bytes at the end of each epoch, and the time of the first call. */
+	/* For leaked blocks: live bytes at the end of each epoch, and the time of the first call.
+	 */
 	uint64_t leaked_epochs[SITE_EPOCHS], leaked_first_ticks;
 	const struct sym_line *line; /* the allocating line; NULL: unknown, or by thread or size */
 	/* By stack: as profile_path_through, if all have the same. */

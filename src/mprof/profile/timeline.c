@@ -265,7 +265,7 @@ int timeline_of_table(struct timeline *l, const char *path, struct error *err)
 
 /* ---- dumps ---- */
 
-/* Of the course, its last step is at the time of the dump. */
+/* The time of the dump is that of the course's last step. */
 static int read_dump(struct row *r, struct timeline *l, const struct trace *t, uint32_t process,
 		     struct error *err)
 {

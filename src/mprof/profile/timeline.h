@@ -54,7 +54,8 @@ struct timeline {
 int timeline_of_profile(struct timeline *l, const struct trace *t, uint32_t process,
 			struct error *err);
 
-/* Of dumps of one process, in any order: a point for each.  process: as above, by the first one. */
+/* Makes a point for each of these dumps of one process, in any order.  process: as above, in the
+ * first dump. */
 int timeline_of_dumps(struct timeline *l, char *const *path, size_t n, uint32_t process,
 		      struct error *err);
 

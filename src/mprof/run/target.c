@@ -135,7 +135,7 @@ static int look_at(const char *path, const char *shown, const char *magic, struc
 	if (fd < 0)
 		return fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
 	code = check_open(fd, shown, magic, err);
-	/* Of a file that ends before, the library reads zeros as well. */
+	/* If the file ends earlier, the library reads zeros, too. */
 	memset(f->run_id, 0, sizeof(f->run_id));
 	if (pread(fd, f->run_id, sizeof(f->run_id), offsetof(struct mprof_file_header, run_id)) < 0)
 		memset(f->run_id, 0, sizeof(f->run_id));

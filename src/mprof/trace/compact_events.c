@@ -47,16 +47,13 @@ static int write_sorts(struct events *w)
 			   w->groups + 1, NULL);
 }
 
-static int add_to_index(struct events *w, uint64_t first_event)
+static void add_to_index(struct events *w, uint64_t first_event)
 {
 	struct index *index = &w->job->index;
 	struct mprof_index_entry *e =
 	    trace_grow((void **)&index->item, &index->n, &index->room, sizeof(*e));
 
-	if (!e)
-		return -ENOMEM;
 	*e = (struct mprof_index_entry){ w->job->tail, w->ticks[0], w->ticks[1], first_event };
-	return 0;
 }
 
 static int write_group(struct events *w)
@@ -86,8 +83,9 @@ static int write_group(struct events *w)
 			return -ENOMEM;
 		used += head.frame_bytes[i];
 	}
-	if (!to || add_to_index(w, head.first_event))
+	if (!to)
 		return -ENOMEM;
+	add_to_index(w, head.first_event);
 	memcpy(to, &head, sizeof(head));
 	return job_add_own(w->job, MPROF_EXTENT_GROUP, used, ++w->groups, w->ticks);
 }

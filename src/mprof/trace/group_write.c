@@ -53,7 +53,7 @@ struct group_writer {
 #define EVENT_BYTES 64u
 #define EVENT_KINDS 3u /* two remarks and itself */
 
-static bool make_room(struct group_writer *w, size_t events)
+static bool reserve_events(struct group_writer *w, size_t events)
 {
 	bool sound = true;
 
@@ -518,7 +518,7 @@ int group_add(struct group_writer *w, const struct event *e, size_t n)
 {
 	if (!w->events && n)
 		w->bucket = e->ticks >> w->shift;
-	if (sorts_ready(w->sorts) || !make_room(w, n) ||
+	if (sorts_ready(w->sorts) || !reserve_events(w, n) ||
 	    (w->lane && !column_room(&w->lane->kind, EVENT_KINDS * n)) || !prepare(w, e, n) ||
 	    !find_cells(w, e, n) || !find_sorts(w, e, n))
 		return -ENOMEM;
@@ -641,7 +641,7 @@ static bool measure(struct group_writer *w, unsigned frame, uint32_t *plain)
 
 int group_end(struct group_writer *w, struct mprof_group *head)
 {
-	bool sound = make_room(w, 1);
+	bool sound = reserve_events(w, 1);
 
 	if (!sound)
 		return -ENOMEM;

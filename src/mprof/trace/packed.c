@@ -139,19 +139,16 @@ static bool take_threads(struct trace *t, const struct extent *x)
 	return true;
 }
 
-static int add_group(struct packed *p, const struct extent *x)
+static void add_group(struct packed *p, const struct extent *x)
 {
 	struct packed_group *g = trace_grow((void **)&p->group, &p->groups, &p->room, sizeof(*g));
 
-	if (!g)
-		return -ENOMEM;
 	/* A truncated extent has another checksum. */
 	*g = (struct packed_group){ .payload = x->payload,
 				    .seq = x->head.seq,
 				    .first_ticks = x->head.first_ticks & MPROF_TICKS_MASK,
 				    .bytes = (uint32_t)x->bytes,
 				    .check = x->head.check };
-	return 0;
 }
 
 ORDER(by_number, struct packed_group, RISING(seq) ?: RISING(payload))
@@ -202,13 +199,14 @@ static void find_nodes(struct trace *t)
 		    s->sort[i].stack < s->stacks ? s->stack[s->sort[i].stack].node : 0;
 }
 
-static int take_extent(struct trace *t, const struct extent *x)
+static void take_extent(struct trace *t, const struct extent *x)
 {
 	bool sound = true;
 
 	switch (x->kind) {
 	case MPROF_EXTENT_GROUP:
-		return add_group(t->packed, x);
+		add_group(t->packed, x);
+		break;
 	case MPROF_EXTENT_SORTS:
 		sound = take_sorts(t, x);
 		break;
@@ -222,7 +220,6 @@ static int take_extent(struct trace *t, const struct extent *x)
 	}
 	if (!sound)
 		note_bad(t, x->payload);
-	return 0;
 }
 
 int packed_open(struct trace *t, const struct extents *x)
@@ -236,10 +233,8 @@ int packed_open(struct trace *t, const struct extents *x)
 	p->reader = group_reader_new(&p->sorts);
 	if (!p->unpacker || !p->reader)
 		return -ENOMEM;
-	for (size_t i = 0; i < x->n && !ret; i++)
-		ret = take_extent(t, &x->item[i]);
-	if (ret)
-		return ret;
+	for (size_t i = 0; i < x->n; i++)
+		take_extent(t, &x->item[i]);
 	order_groups(t);
 	find_nodes(t);
 	return 0;

@@ -24,7 +24,7 @@ export interface Head {
 	by_calls?: boolean; // sampled by calls: only their number has a range
 	threads?: unknown[]; // of a profile: rows of mprof report hot --by thread --json
 	processes?: unknown[]; // and --by process
-	handovers?: { pairs: [number, number, number, number][]; blocks: number; bytes: number; left_out_blocks: number };
+	cross_frees?: { pairs: [number, number, number, number][]; blocks: number; bytes: number; left_out_blocks: number };
 	realloc: { chains: number; steps: number; copies: number; copied_bytes: number; left_out: number; rows: Growth[] }; // not of a profile
 	suppressed: { pattern: string; why: string; blocks: number; bytes: number }[];
 	resident: Sample[]; // by time

@@ -574,7 +574,7 @@ const MATRIX = 16; // threads
 
 // Blocks freed by other threads: producers are rows, consumers columns.
 function matrix(v: View): HTMLElement {
-	const h = v.d.head.handovers;
+	const h = v.d.head.cross_frees;
 	if (!h?.blocks)
 		return el("p", {}, "Every freed block was freed by the thread that allocated it.");
 	const weight = new Map<number, number>(), at = new Map<string, [number, number]>();
