@@ -252,9 +252,9 @@ bool trace_names_blocks(const struct trace *t);
 void trace_rewind(struct trace *t);
 
 /*
- * At the first event of a compressed trace, goes behind the groups that say how many calls they
- * have (event_is_call), as long as these are fewer than `most` together.  Adds what it skips.
- * Addresses of blocks allocated there are unknown.
+ * At the first event of a compressed trace, skips groups whose number of calls (event_is_call) is
+ * known, as long as these are fewer than `most` in total.  Adds the skipped calls and events.
+ * Addresses of blocks that were allocated there are unknown afterwards.
  */
 void trace_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *events);
 
