@@ -19,8 +19,10 @@
 
 #include "core.h"
 #include "local.h"
+#include "scopes.h"
 #include "stack_use.h"
 #include "stacks.h"
+#include "sys.h"
 #include "unwind.h"
 
 struct eh_object mp_own MP_HIDDEN;
@@ -144,9 +146,11 @@ static MPROF_COLD int unwind_leave_go(struct stack_cache *c, struct state *s)
 	};
 	const uintptr_t page = s->pc & -(uintptr_t)mp_page(), next = s->pc + 1;
 	uintptr_t distance, routine, sp;
+	struct dl_find_object found;
 
-	/* The page of a call that was made can be read, perhaps not the one after it. */
-	if (next + sizeof(back) > page + mp_page() ||
+	/* pc may be any word of the stack; an object's range has holes, and generated code goes. */
+	if (!_dl_find_object || next + sizeof(back) > page + mp_page() ||
+	    _dl_find_object((void *)next, &found) || !sys_readable((const void *)next) ||
 	    __builtin_memcmp((const void *)next, back, sizeof(back)) ||
 	    !area_holds(s->sp, c->area.high, s->sp + 40, 16))
 		return 0;

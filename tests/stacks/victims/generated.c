@@ -93,6 +93,11 @@ FRAME static void poisoned(void)
 	}
 	enters(f, 2150, middle, here + 16);
 	say("chain 2150 leaf middle - ... !any");
+	/* One that returns to memory that cannot be read, and says nothing of its caller. */
+	room[4] = 1;
+	room[5] = (uintptr_t)trap + 256;
+	enters(f, 2151, middle, here + 32);
+	say("chain 2151 leaf middle - ... !any");
 }
 
 int main(int argc, char **argv)
