@@ -257,8 +257,8 @@ profile("every page is drawn, and those that need calls say so and name the comm
 
 profile("figures, ranges and the command under them are those of mprof report", async (r, page) => {
   const all = r.said[""].total.figures, ranges = r.said[""].total.ranges;
-  for (const [figure, value] of [["peak", "peak"], ["end", "live"], ["total", "total"], ["calls", "calls"], ["leaked", "leaked"], ["temporary", "temporary"]]) {
-    if (figure === "temporary" && estimated(r))
+  for (const [figure, value] of [["peak", "peak"], ["end", "live"], ["total", "total"], ["calls", "calls"], ["leaked", "leaked"], ["temporary", "temporary"], ["waste", "waste"]]) {
+    if (/temporary|waste/.test(figure) && estimated(r))
       continue;
     await go(page, `page=tables&figure=${figure}`);
     const text = (n) => /calls|temporary/.test(figure) ? count(n) : bytes(n), shown = await total(page);

@@ -46,13 +46,16 @@ const TOTALS: { [key: string]: Partial<Measure> & { value: string } } = {
 	calls: { value: "calls", help: "Allocations." },
 	leaked: { value: "leaked" },
 	temporary: { value: "temporary" },
+	waste: { value: "waste" },
 };
+
+const SAMPLES_LACK = ["temporary", "waste"];
 
 // Call first.
 export function chooseMeasures(d: Data): void {
 	measures = measures.filter(m => m.key != "resident" || d.own.resident);
 	if (d.head.totals)
-		measures = measures.filter(m => TOTALS[m.key] && !(d.head.report.estimated && m.key == "temporary")).map(m => ({ ...m, ...TOTALS[m.key] }));
+		measures = measures.filter(m => TOTALS[m.key] && !(d.head.report.estimated && SAMPLES_LACK.includes(m.key))).map(m => ({ ...m, ...TOTALS[m.key] }));
 }
 
 export interface Filter {

@@ -12,7 +12,7 @@ import type { Others } from "./compare";
 import type { Heap } from "./heap";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
-import { rangesBy } from "./estimate";
+import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
 import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
@@ -87,8 +87,8 @@ function fullRows(v: View): HTMLElement {
 		{ key: "name", title: "Function", text: r => nameOf(d, r.line), node: r => owner(v, r.line) },
 		{ key: "place", title: s.byLine ? "Line" : "Where", text: r => placeOf(d, r.line), node: r => place(v, r.line) },
 		own("calls", "Allocations", "calls"), own("total", "Allocated", "bytes"), own("peak", "At the peak", "bytes"), own("leaked", "Never freed", "bytes"),
-		...(d.head.totals && d.head.report.estimated ? [] : [own("temporary", "Temporary", "calls")]),
-		...(d.head.totals ? [] : [own("waste", "Rounding", "bytes"), own("rss", "At peak RSS", "bytes"), ...(d.own.resident ? [own("resident", "Resident", "bytes")] : [])]),
+		...(isEstimate(d) ? [] : [own("temporary", "Temporary", "calls"), own("waste", "Rounding", "bytes")]),
+		...(d.head.totals ? [] : [own("rss", "At peak RSS", "bytes"), ...(d.own.resident ? [own("resident", "Resident", "bytes")] : [])]),
 		column("sizeLeast", "Smallest size", "bytes", r => r.sizeLeast), column("sizeMean", "Mean size", "bytes", r => r.own.total / r.own.calls),
 		column("sizeMost", "Largest size", "bytes", r => r.sizeMost), column("lifeLeast", "Shortest life", "ns", r => r.lifeLeast),
 		column("lifeMean", "Mean life", "ns", r => r.own.freed ? r.own.lifetime / r.own.freed : NaN),
