@@ -43,12 +43,12 @@ END
 	cc -g -O1 -pthread -o passes passes.c || bad 'does not compile'
 }
 
-# 20 reports of LOG while it is written: undamaged, and each has all events of the previous one.
+# 8 reports of LOG while it is written: undamaged, and each has all events of the previous one.
 expect_live() { # LOG
 	local i now
 	live_events=0
 	wait_for eval '[ "$(stat -c %s '"$1"')" -gt 200000 ]'
-	for ((i = 0; i < 20; i++)); do
+	for ((i = 0; i < 8; i++)); do
 		"$mprof" report --json "$1" >r.json 2>err || bad "$(cat err)"
 		expect_same "problems of reading $i" "$(json r.json '[.problems.double_allocations,
 			.problems.unmatched_frees, .problems.inversions, .lost] | join(" ")')" '0 0 0 0'
