@@ -268,6 +268,10 @@ test_at_milestones() {
 	milestones_agree report bottom-up --at $when --function zeroed --sort calls
 	milestones_agree export --to speedscope --at $when
 	milestones_agree export --to mallocprofiler --at $when
+	# A thread that has made no call yet is not refused as unknown.
+	run "$mprof" report peak --at 0s --thread 2 long
+	expect_status 0
+	expect_text out 'No block passes --thread 2.'
 	# Calls are counted by groups in a compressed trace, one by one in any other.
 	run "$mprof" record --no-compress -o longraw -- ./longer
 	cp longraw longpacked

@@ -303,9 +303,12 @@ int filters_check(struct profile *const *p, size_t n, const struct profile_optio
 	list_options(o, &options);
 	if (!*options.text)
 		return 0;
-	ret = f->process ? check_number(p, n, f->process, false, err) : 0;
-	if (!ret && f->thread)
-		ret = check_number(p, n, f->thread, true, err);
+	ret = 0;
+	if (!o->sites.until.set) { /* after --at T, others may begin */
+		ret = f->process ? check_number(p, n, f->process, false, err) : 0;
+		if (!ret && f->thread)
+			ret = check_number(p, n, f->thread, true, err);
+	}
 	if (!ret)
 		ret = check_patterns(p, n, o, err);
 	if (!ret && nothing)
