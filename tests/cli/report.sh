@@ -105,6 +105,8 @@ test_report_tree() {
 	expect_same problems "$(problems)" '0 0 0'
 	run "$mprof" report --all log
 	expect_text out 'before exec: sh -c'
+	grep -B 1 '^ *before exec' out | grep -q '^ *$' && bad 'an empty line before a program that called exec'
+	return 0
 }
 
 test_report_not_recorded() {

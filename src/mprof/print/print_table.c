@@ -323,10 +323,10 @@ static void put_part(FILE *out, const struct table *t, const struct widths *w, c
 		put_last(out, t, w, t->title[w->columns - 1] + 1);
 	terminal_style(out, STYLE_PLAIN);
 	for (i = 0; i + w->columns <= t->cells; i += w->columns) {
-		if (p->first && is_empty(t->cell + i, p->first, p->end))
-			continue;
-		pad(out, GAP);
-		put_row(out, t, w, p, t->cell + i);
+		if (!(p->first || below) || !is_empty(t->cell + i, p->first, p->end)) {
+			pad(out, GAP);
+			put_row(out, t, w, p, t->cell + i);
+		}
 		if (below)
 			put_last(out, t, w, t->cell[i + w->columns - 1]);
 	}
