@@ -22,7 +22,7 @@
 #include "walk_state.h"
 
 #define SNAPSHOTS_EVERY (1u << 18) /* events */
-#define SNAPSHOTS_MOST	((size_t)128 << 20)
+#define SNAPSHOTS_MOST	((size_t)256 << 20)
 
 /* The latest or highest moment of some events; `at` is not set if nothing began or ended. */
 struct snapshot_moment {
