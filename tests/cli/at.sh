@@ -272,6 +272,9 @@ test_at_milestones() {
 	run "$mprof" report peak --at 0s --thread 2 long
 	expect_status 0
 	expect_text out 'No block passes --thread 2.'
+	run "$mprof" report peak --at 0s --process 99 long
+	expect_status 2
+	expect_text err "no process 99 in 'long': its numbers go from 1 to 2"
 	# Calls are counted by groups in a compressed trace, one by one in any other.
 	run "$mprof" record --no-compress -o longraw -- ./longer
 	cp longraw longpacked

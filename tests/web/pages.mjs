@@ -1253,9 +1253,10 @@ only("c++", "a line opens in an editor that the reader chose, and in no other", 
   assert.match(await page.locator("a.editor").getAttribute("href"), /^vscode:\/\/file\/\/.*words\.cc:\d+$/);
   await page.reload();
   await poll(page, () => document.querySelector("a.editor") !== null, "the link, after the page was loaded again");
+  await poll(page, () => document.querySelectorAll(".source tbody tr").length > 30, "the text");
   await page.getByLabel("Editor").fill("");
   await page.getByLabel("Editor").blur();
-  assert.equal(await page.locator("a.editor").count(), 0);
+  await poll(page, () => document.querySelector("a.editor") === null, "no link");
   assert.deepEqual(page.problems, []);
   await page.close();
   assert.ok(r);
@@ -1355,7 +1356,7 @@ served("filters of an exact window have the figures of the command under the pag
     const end = await page.evaluate(() => {
       const { report } = JSON.parse(document.getElementById("mprof-head").textContent);
       return Math.max(...report.threads.map((t) => t.last_ns));
-    }), seen = new Set();
+    }), seen = {};
     for (const figure of ["peak", "end", "kept", "total", "calls"])
       for (const [i, filter] of ["", "thread=1", "thread=4", "size=5-7", "size=8-64&thread=1", `function=${names[0]}`, `without=${names[1]}`, `module=${names[2]}`, `module=libc*&size=4-9`].entries()) {
         const from = Math.floor(end * (i + 1) / 20), to = Math.floor(end * (10 + i) / 20);
@@ -1370,14 +1371,17 @@ served("filters of an exact window have the figures of the command under the pag
           continue;
         }
         assert.equal(shown, figure === "calls" ? count(said.calls) : bytes(figure === "total" ? said.total : said.peak), `${trace} ${figure} ${filter} ${from}-${to}: ${command}`);
-        seen.add(shown);
+        (seen[figure] ??= new Set()).add(shown);
         for (const other of ["flame", "tree"]) { // show the same answer
           await go(page, `page=${other}&figure=${figure}&exact=${from}-${to}&${filter}`);
           await settled();
           assert.equal(await total(page), shown, other);
         }
       }
-    assert.ok(seen.size > 9, String([...seen])); // how many depends on when calls were made
+    // How many differ depends on when the program made its calls.
+    for (const [figure, values] of Object.entries(seen))
+      assert.ok(values.size > 2, `${trace} ${figure}: ${[...values].join(", ")}`);
+    assert.equal(Object.keys(seen).length, 5);
     await go(page, `page=tables&figure=total&exact=0-${end}&life=11-64`);
     await poll(page, () => /Choose all lifetimes/.test(document.getElementById("waiting").textContent), "the refusal");
     for (const [name, note] of [["sizes", true], ["threads", true], ["flame", false]]) {

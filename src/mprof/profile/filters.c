@@ -222,6 +222,8 @@ static uint32_t highest(const struct profile *p, bool threads)
 		number = threads ? h->thread[i].number : h->process[i]->number;
 		most = number > most ? number : most;
 	}
+	for (i = 0; !threads && i < p->tree.processes; i++)
+		most = p->tree.process[i].number > most ? p->tree.process[i].number : most;
 	return most;
 }
 
@@ -303,12 +305,11 @@ int filters_check(struct profile *const *p, size_t n, const struct profile_optio
 	list_options(o, &options);
 	if (!*options.text)
 		return 0;
-	ret = 0;
-	if (!o->sites.until.set) { /* after --at T, others may begin */
-		ret = f->process ? check_number(p, n, f->process, false, err) : 0;
-		if (!ret && f->thread)
-			ret = check_number(p, n, f->thread, true, err);
-	}
+	ret = f->process ? check_number(p, n, f->process, false, err) : 0;
+	/* The trace names all its processes; of threads, a walk that ends early knows only those
+	 * that made a call. */
+	if (!ret && f->thread && !o->sites.until.set)
+		ret = check_number(p, n, f->thread, true, err);
 	if (!ret)
 		ret = check_patterns(p, n, o, err);
 	if (!ret && nothing)
