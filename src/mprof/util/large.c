@@ -14,10 +14,10 @@
 #define LINE  64u	 /* bytes of a cache line */
 #define HEAP  (32 << 20) /* the greatest M_MMAP_THRESHOLD */
 
-/* Rounds up to whole pages of any system. */
+/* Rounds up to whole large pages. */
 static size_t span(size_t bytes)
 {
-	return (bytes + 0xffff) & ~(size_t)0xffff;
+	return (bytes + LARGE - 1) & ~(size_t)(LARGE - 1);
 }
 
 /* Maps memory that begins at a large page. */
@@ -86,6 +86,8 @@ void large_free(void *p, size_t bytes)
 
 void large_heap(void)
 {
+	/* What is before the first large page: it would be in small ones. */
+	static void *unused __attribute__((used));
 	uintptr_t from, end;
 	char *p;
 
@@ -97,5 +99,5 @@ void large_heap(void)
 	from = ((uintptr_t)p + LARGE - 1) & ~(LARGE - 1);
 	end = ((uintptr_t)p + HEAP - LARGE) & ~(LARGE - 1);
 	madvise((void *)from, end - from, MADV_HUGEPAGE);
-	free(p);
+	unused = realloc(p, from - (uintptr_t)p);
 }
