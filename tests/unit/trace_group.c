@@ -654,6 +654,7 @@ START_TEST(piles_are_lists)
 
 	ck_assert_ptr_nonnull(all);
 	p = &all->pile[7];
+	piles_begin(all);
 	ck_assert_uint_eq(pile_find(p, 16), 0);
 	ck_assert(!pile_is_top(p, 16));
 	for (unsigned i = 0; i < 3 * 4096; i++) {

@@ -9,22 +9,25 @@
 #define SLAB_FIRST 64u	      /* leaves, 16 KiB */
 #define SLAB_MOST  (1u << 15) /* 8 MiB, in large pages */
 
+/* A key is an address in its region, too. */
 static struct places_region *find(const struct places *p, uint64_t key)
 {
-	size_t i = places_hash(p, key);
+	size_t i = (size_t)(places_first(p, key) - p->region);
 
 	while (p->region[i].key && p->region[i].key != key)
 		i = (i + 1) & (p->room - 1);
 	return &p->region[i];
 }
 
-static bool grow(struct places *p)
+bool places_room(struct places *p, size_t n)
 {
 	struct places old = *p;
-	size_t room = p->room ? 4 * p->room : 256;
+	size_t room = p->room ? p->room : 256;
 
-	if (2 * (p->used + 1) <= p->room)
+	if (2 * (p->used + n) <= p->room)
 		return true;
+	while (2 * (p->used + n) > room)
+		room *= 4;
 	p->region = large_extend(NULL, 0, room * sizeof(*p->region));
 	if (!p->region) {
 		p->region = old.region;
@@ -73,7 +76,7 @@ uint32_t *places_make(struct places *p, uint64_t addr)
 	struct places_region *r;
 	uint64_t key = places_key(addr);
 
-	if (!grow(p))
+	if (!places_room(p, 1))
 		return NULL;
 	r = find(p, key);
 	if (!r->key) {

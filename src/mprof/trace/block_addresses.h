@@ -33,31 +33,30 @@ struct places {
 void places_start(struct places *p);
 /* Makes p empty again. */
 void places_free(struct places *p);
+/* Makes room for n more regions.  False without memory. */
+bool places_room(struct places *p, size_t n);
 /* Returns the cell of an address, creating it if necessary; NULL without memory. */
 uint32_t *places_make(struct places *p, uint64_t addr);
 
-/* Returns the key of a region.  The lowest four bits of an address are not part of its cell:
- * addresses that are not multiples of 16 have separate regions. */
+/* Returns the key of a region: without the bits that are the number of its cell.  The lowest four
+ * bits are not among these: addresses that are not multiples of 16 have separate regions. */
 static inline uint64_t places_key(uint64_t addr)
 {
-	return (addr >> 10 << 4 | (addr & 15)) + 1;
+	return addr | (PLACES_LEAF - 1) << 4;
 }
 
-static inline size_t places_hash(const struct places *p, uint64_t key)
+/* Returns the first region to compare when an address is searched; for the caller to prefetch. */
+static inline const struct places_region *places_first(const struct places *p, uint64_t addr)
 {
-	return (size_t)(key * 0x9e3779b97f4a7c15ull >> p->shift);
+	return &p->region[(size_t)(places_key(addr) * 0x9e3779b97f4a7c15ull >> p->shift)];
 }
 
-PREFETCHES places_prefetch(const struct places *p, uint64_t addr)
-{
-	__builtin_prefetch(&p->region[places_hash(p, places_key(addr))]);
-}
-
-/* Returns the cell of an address, or NULL if there has never been a block near it. */
-static inline uint32_t *places_find(const struct places *p, uint64_t addr)
+/* Returns the cell of an address, or NULL if there has never been a block near it.
+ * r: of places_first(), since when no more room has been made. */
+static inline uint32_t *places_from(const struct places *p, const struct places_region *r,
+				    uint64_t addr)
 {
 	uint64_t key = places_key(addr);
-	const struct places_region *r = &p->region[places_hash(p, key)];
 
 	while (__builtin_expect(r->key != key, 0)) {
 		if (!r->key)
@@ -65,4 +64,9 @@ static inline uint32_t *places_find(const struct places *p, uint64_t addr)
 		r = r + 1 < p->region + p->room ? r + 1 : p->region;
 	}
 	return &r->leaf[addr >> 4 & (PLACES_LEAF - 1)];
+}
+
+static inline uint32_t *places_find(const struct places *p, uint64_t addr)
+{
+	return places_from(p, places_first(p, addr), addr);
 }

@@ -49,7 +49,7 @@ static bool prepare(struct names *n, const struct event *e, size_t count)
 				return false;
 		}
 		n->home[i] = home;
-		places_prefetch(&home->places, e[i].addr);
+		__builtin_prefetch(places_first(&home->places, e[i].addr));
 	}
 	for (size_t i = 0; i < count; i++) {
 		n->cell[i] = NULL;

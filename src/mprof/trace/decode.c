@@ -25,6 +25,12 @@ static uint64_t event_key(uint64_t ticks, enum rank rank)
 	return ticks << 2 | rank;
 }
 
+/* Returns the first ticks whose key is not below the limit. */
+static uint64_t first_late(uint64_t limit, enum rank rank)
+{
+	return (limit >> 2) + ((limit & 3) > rank);
+}
+
 /* The last eight bytes of an event that do not come from the word, by tag. */
 struct tail {
 	uint16_t error;
@@ -289,44 +295,43 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 			   uint64_t *key)
 {
 	const uint64_t *pos = s->pos, *end = s->end;
+	const uint64_t late_take = first_late(limit, RANK_TAKES);
+	const uint64_t late_give = first_late(limit, RANK_GIVES);
 	uint64_t ticks = s->ticks, addr = s->addr, touched = s->touched, count = s->count;
 	const uint32_t process = s->process, thread = s->thread;
-	const uint32_t gives = s->free_stack;
-	uint32_t takes = s->alloc_stack;
+	const uint64_t gives = s->free_stack;
+	uint64_t takes = s->alloc_stack;
 	struct event *e = events, *stop = events + n;
 
 	while (pos < end && e < stop) {
 		uint64_t word = *pos, now = (ticks + mprof_word_dt(word)) & MPROF_TICKS_MASK;
 		unsigned tag = mprof_word_tag(word);
 
-		e->ticks = now;
-		e->value = takes;
-		e->arg = 0;
-		e->process = process;
-		e->thread = thread;
-		put_tail(e, &tails[tag]);
 		if (is_alloc_tag(tag)) {
-			uint64_t size = mprof_word_size(word);
-
-			*key = event_key(now, RANK_TAKES);
-			if (*key >= limit)
+			if (now >= late_take) {
+				*key = event_key(now, RANK_TAKES);
 				break;
+			}
 			addr += mprof_word_delta(word);
 			e->addr = addr;
-			e->size = size;
-			e->usable = size + mprof_word_slack(word);
+			e->size = mprof_word_size(word);
+			e->usable = e->size + mprof_word_slack(word);
+			e->value = takes;
+			e->arg = 0;
 			if (tag == MPROF_TAG_CALLOC) {
 				e->arg = count;
 				count = 1;
 			}
 		} else if (is_free_tag(tag)) {
-			*key = event_key(now, RANK_GIVES);
-			if (*key >= limit)
+			if (now >= late_give) {
+				*key = event_key(now, RANK_GIVES);
 				break;
+			}
 			e->addr = mprof_word_addr(word);
 			e->size = 0;
 			e->usable = touched;
 			e->value = gives;
+			e->arg = 0;
 			touched = 0;
 		} else if (is_stack_of_takes(word)) {
 			uint32_t node = stack_map_node(s->map, (uint32_t)(word >> 8));
@@ -343,7 +348,10 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 		} else {
 			break;
 		}
-		ticks = now;
+		e->ticks = ticks = now;
+		e->process = process;
+		e->thread = thread;
+		put_tail(e, &tails[tag]);
 		pos++;
 		e++;
 	}
@@ -352,7 +360,7 @@ static size_t decode_short(struct stream *s, struct event *events, size_t n, uin
 	s->addr = addr;
 	s->touched = touched;
 	s->count = count;
-	s->alloc_stack = takes;
+	s->alloc_stack = (uint32_t)takes;
 	return (size_t)(e - events);
 }
 

@@ -175,12 +175,13 @@ static inline void guess_learn(struct group_guesses *g, struct sort *sorts, stru
 #define GROUP_PILES	  4096u
 #define GROUP_PILE_DEPTH  8u
 
-/* Freed addresses, the last one on top.  Once it has room, DEPTH zeros are below them. */
+/* Freed addresses, the last one on top; DEPTH zeros are below them. */
 struct pile {
 	uint64_t *addr;
 	uint32_t n, room;
 };
 
+/* Zeros at first; each group calls piles_begin(). */
 struct piles {
 	struct pile pile[GROUP_PILES];
 };
@@ -190,16 +191,21 @@ static inline struct pile *pile_of(struct piles *p, const struct lane *l, const 
 	return &p->pile[(s->pile + l->pile) & (GROUP_PILES - 1)];
 }
 
-PREFETCHES pile_prefetch(const struct pile *p)
+/* Where it ends; at least DEPTH addresses or zeros are before it. */
+static inline const uint64_t *pile_end(const struct pile *p)
 {
-	if (p->n)
-		__builtin_prefetch(&p->addr[p->n - 1]);
+	return p->addr + p->n;
 }
 
 static inline void piles_begin(struct piles *p)
 {
-	for (unsigned i = 0; i < GROUP_PILES; i++)
+	static uint64_t none[GROUP_PILE_DEPTH];
+
+	for (unsigned i = 0; i < GROUP_PILES; i++) {
 		p->pile[i].n = 0;
+		if (!p->pile[i].room)
+			p->pile[i].addr = none + GROUP_PILE_DEPTH;
+	}
 }
 
 static inline void piles_free(struct piles *p)
@@ -232,29 +238,27 @@ static inline bool pile_push(struct pile *p, uint64_t addr)
 	return true;
 }
 
-/* Also of one without room yet. */
-static inline const uint64_t *pile_end(const struct pile *p)
-{
-	static const uint64_t none[GROUP_PILE_DEPTH];
-
-	return p->room ? p->addr + p->n : none + GROUP_PILE_DEPTH;
-}
-
+/* addr is not 0, here and below. */
 static inline bool pile_is_top(const struct pile *p, uint64_t addr)
 {
-	return p->n && p->addr[p->n - 1] == addr;
+	return pile_end(p)[-1] == addr;
 }
 
-/* A bit for each depth at which it is; addr is not 0. */
+/* A bit for each depth at which it is. */
 static inline unsigned pile_find(const struct pile *p, uint64_t addr)
 {
-	const uint64_t *end = pile_end(p);
-	unsigned found = 0;
+	typedef uint64_t two __attribute__((vector_size(16)));
+	const uint64_t *from = pile_end(p) - GROUP_PILE_DEPTH;
+	two differs = { 0 }, pair;
 
-#pragma GCC unroll 8
-	for (int i = 0; i < (int)GROUP_PILE_DEPTH; i++)
-		found |= (unsigned)(end[-1 - i] == addr) << i;
-	return found;
+	/* The upper bit of pair | -pair is set unless pair is 0. */
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < GROUP_PILE_DEPTH; i += 2) {
+		memcpy(&pair, from + i, sizeof(pair));
+		pair ^= addr;
+		differs = differs << 2 | (pair | -pair) >> 63;
+	}
+	return ~(unsigned)(differs[0] << 1 | differs[1]) & ((1u << GROUP_PILE_DEPTH) - 1);
 }
 
 /* Removes the one at this depth, which exists. */

@@ -16,10 +16,10 @@
 enum effect { EFFECT_OTHER, EFFECT_BIRTH, EFFECT_END };
 
 struct prepared {
-	uint32_t *cell; /* the cell of its address; NULL until there is one */
-	struct home *home;
-	uint64_t hash; /* of a birth's sort */
-	uint32_t sort; /* its number */
+	const struct places_region *region; /* where the search for its cell begins */
+	uint32_t *cell;			    /* of its address; NULL until there is one */
+	uint64_t hash;			    /* of a birth's sort */
+	uint32_t sort;			    /* its number */
 	enum effect effect;
 };
 
@@ -31,12 +31,12 @@ struct group_writer {
 	struct byte_column column[GROUP_COLUMNS];
 	uint32_t length[MPROF_GROUP_FRAMES][GROUP_COLUMNS];
 	struct prepared prepared[GROUP_BATCH];
-	uint8_t effect[8][UINT8_MAX + 1]; /* enum effect, by kind and function; not for address 0 */
+	uint8_t effect[UINT8_MAX + 1][8]; /* enum effect, by function and kind; not for address 0 */
 	uint8_t op[2][UINT8_MAX + 1]
 		  [2]; /* enum group_op, by: begins realloc? function, has size? */
 	uint32_t events, calls;
 	/* The current lane, and how many kinds it had when its turn began. */
-	struct lane *lane, no_lane;
+	struct lane *lane, no_lane; /* no_lane: of process 0, which no event has */
 	size_t turn;
 	/* Times: events since the last step, and the bucket that they are in. */
 	uint64_t bucket, count;
@@ -400,74 +400,66 @@ static void other(struct group_writer *w, const struct event *e)
 
 /* ---- batches ---- */
 
-/* Prefetches what leads to the blocks and sorts of n events. */
-static bool prepare(struct group_writer *w, const struct event *e, size_t n)
+/*
+ * Prefetches what leads to the blocks and sorts of n events, up to one of another process.
+ * Returns the number of events before that.
+ */
+static size_t prepare(struct group_writer *w, const struct home *h, const struct event *e, size_t n)
 {
 	struct prepared *p = w->prepared;
-	struct home *home = w->lane ? w->lane->home : NULL;
-	uint32_t process = home ? home->process : 0;
+	size_t i;
 
-	for (size_t i = 0; i < n; i++) {
-		unsigned effect = w->effect[e[i].kind & 7][e[i].fn];
+	for (i = 0; i < n && e[i].process == h->process; i++) {
+		unsigned effect = w->effect[e[i].fn][e[i].kind & 7];
 
-		if (__builtin_expect(!home || process != e[i].process, 0)) {
-			process = e[i].process;
-			home = slots_home(&w->slots, process);
-			if (!home)
-				return false;
-		}
-		p[i].home = home;
 		p[i].effect = e[i].addr || effect == EFFECT_END ? effect : EFFECT_OTHER;
-		places_prefetch(&home->places, e[i].addr);
+		p[i].region = places_first(&h->places, e[i].addr);
+		__builtin_prefetch(p[i].region);
 		if (effect == EFFECT_BIRTH) {
 			p[i].hash = sort_hash(&e[i]);
 			sorts_prefetch(w->sorts, p[i].hash);
 		}
 	}
-	return true;
-}
-
-/* Returns the pile of a sort, assuming that the event is in the current lane, as most are. */
-static inline const struct pile *likely_pile(const struct group_writer *w, uint32_t sort)
-{
-	return pile_of((struct piles *)&w->piles, w->lane ? w->lane : &w->no_lane,
-		       &w->sorts->sort[sort]);
+	return i;
 }
 
 /* Finds the cells of their addresses, and prefetches their sorts. */
-static bool find_cells(struct group_writer *w, const struct event *e, size_t n)
+static bool find_cells(struct group_writer *w, struct home *h, const struct event *e, size_t n)
 {
 	struct prepared *p = w->prepared;
 
 	for (size_t i = 0; i < n; i++) {
 		if (p[i].effect == EFFECT_OTHER)
 			continue;
-		p[i].cell = places_find(&p[i].home->places, e[i].addr);
+		p[i].cell = places_from(&h->places, p[i].region, e[i].addr);
 		__builtin_prefetch(p[i].cell);
 		if (p[i].effect == EFFECT_END)
 			continue;
 		if (__builtin_expect(!p[i].cell, 0))
-			p[i].cell = places_make(&p[i].home->places, e[i].addr);
+			p[i].cell = places_make(&h->places, e[i].addr);
 		if (!p[i].cell)
 			return false;
-		sorts_prefetch_sort(w->sorts, p[i].hash, e[i].stack);
+		p[i].sort = sorts_likely(w->sorts, p[i].hash, e[i].stack);
 	}
 	return true;
 }
 
 /* Finds the sorts of births, and prefetches the slots of ends. */
-static bool find_sorts(struct group_writer *w, const struct event *e, size_t n)
+static bool find_sorts(struct group_writer *w, const struct home *h, const struct event *e,
+		       size_t n)
 {
 	struct prepared *p = w->prepared;
 
 	for (size_t i = 0; i < n; i++) {
 		if (p[i].effect == EFFECT_BIRTH) {
-			p[i].sort = sorts_number(w->sorts, &e[i], p[i].hash);
+			p[i].sort = sorts_number(w->sorts, &e[i], p[i].hash, p[i].sort);
 			if (!p[i].sort)
 				return false;
-			pile_prefetch(likely_pile(w, p[i].sort));
+			/* In the current lane, as most of them are. */
+			__builtin_prefetch(
+			    pile_end(pile_of(&w->piles, w->lane, &w->sorts->sort[p[i].sort])) - 1);
 		} else if (p[i].effect == EFFECT_END && p[i].cell && *p[i].cell) {
-			__builtin_prefetch(&p[i].home->slot[*p[i].cell - 1]);
+			__builtin_prefetch(&h->slot[*p[i].cell - 1]);
 		}
 	}
 	return true;
@@ -475,7 +467,7 @@ static bool find_sorts(struct group_writer *w, const struct event *e, size_t n)
 
 static void end_turn(struct group_writer *w)
 {
-	if (!w->lane || w->lane->kind.n == w->turn)
+	if (w->lane->kind.n == w->turn)
 		return;
 	put_varint(w, GROUP_TURN, w->lane->number);
 	put_varint(w, GROUP_RUN, w->lane->kind.n - w->turn);
@@ -484,14 +476,17 @@ static void end_turn(struct group_writer *w)
 
 static bool find_lane(struct group_writer *w, const struct event *e)
 {
-	if (w->lane && w->lane->thread == e->thread && w->lane->process == e->process)
+	struct lane *l;
+
+	if (!memcmp(&w->lane->process, &e->process, sizeof(e->process) + sizeof(e->thread)))
 		return true;
 	end_turn(w);
-	w->lane = slots_lane(&w->slots, e->process, e->thread);
-	if (!w->lane)
+	l = slots_lane(&w->slots, e->process, e->thread);
+	if (!l)
 		return false;
-	w->turn = w->lane->kind.n;
-	return column_room(&w->lane->kind, EVENT_KINDS * GROUP_BATCH);
+	w->lane = l;
+	w->turn = l->kind.n;
+	return column_room(&l->kind, EVENT_KINDS * GROUP_BATCH);
 }
 
 static bool add(struct group_writer *w, const struct event *e, struct prepared *p)
@@ -500,13 +495,14 @@ static bool add(struct group_writer *w, const struct event *e, struct prepared *
 		return false;
 	if (p->effect == EFFECT_BIRTH)
 		return birth(w, e, p);
+	w->calls -= !event_is_call(e);
 	if (p->effect == EFFECT_OTHER) {
 		other(w, e);
 		return true;
 	}
 	/* A block near it may have been the first one a moment ago. */
 	if (!p->cell)
-		p->cell = places_find(&p->home->places, e->addr);
+		p->cell = places_find(&w->lane->home->places, e->addr);
 	before_end(w, e);
 	if (e->addr && p->cell && *p->cell)
 		return end(w, e, p->cell);
@@ -514,20 +510,36 @@ static bool add(struct group_writer *w, const struct event *e, struct prepared *
 	return true;
 }
 
+/* Adds events up to one of another process; returns how many, 0 without memory. */
+static size_t add_run(struct group_writer *w, const struct event *e, size_t n)
+{
+	struct home *h = slots_home(&w->slots, e->process);
+
+	if (!h || !places_room(&h->places, n))
+		return 0;
+	n = prepare(w, h, e, n);
+	if (!find_cells(w, h, e, n) || !find_sorts(w, h, e, n))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (!add(w, &e[i], &w->prepared[i]))
+			return 0;
+	return n;
+}
+
 int group_add(struct group_writer *w, const struct event *e, size_t n)
 {
 	if (!w->events && n)
 		w->bucket = e->ticks >> w->shift;
 	if (sorts_ready(w->sorts) || !reserve_events(w, n) ||
-	    (w->lane && !column_room(&w->lane->kind, EVENT_KINDS * n)) || !prepare(w, e, n) ||
-	    !find_cells(w, e, n) || !find_sorts(w, e, n))
+	    !column_room(&w->lane->kind, EVENT_KINDS * n))
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		if (!add(w, &e[i], &w->prepared[i]))
-			return -ENOMEM;
-		w->calls += event_is_call(&e[i]);
-	}
 	w->events += (uint32_t)n;
+	w->calls += (uint32_t)n;
+	for (size_t run; n; e += run, n -= run) {
+		run = add_run(w, e, n);
+		if (!run)
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -545,7 +557,7 @@ static void fill_tables(struct group_writer *w)
 {
 	for (unsigned kind = 0; kind < 8; kind++)
 		for (unsigned fn = 0; fn <= UINT8_MAX; fn++)
-			w->effect[kind][fn] = group_is_birth(kind, fn) ? EFFECT_BIRTH
+			w->effect[fn][kind] = group_is_birth(kind, fn) ? EFFECT_BIRTH
 					      : group_is_end(kind, fn) ? EFFECT_END
 								       : EFFECT_OTHER;
 	memset(w->op, OP_OTHER, sizeof(w->op));
@@ -593,7 +605,8 @@ void group_begin(struct group_writer *w, unsigned shift, bool exact)
 	w->shift = shift;
 	w->exact = exact;
 	w->events = w->calls = 0;
-	w->lane = NULL;
+	w->lane = &w->no_lane;
+	w->turn = 0;
 	w->count = 0;
 	w->quiet = UINT64_MAX;
 	w->far = w->other_addr = w->other_usable = w->other_arg = 0;

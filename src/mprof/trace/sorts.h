@@ -52,7 +52,7 @@ struct sort {
 	uint8_t pad[2];
 	/* Predict what follows it in one group: */
 	uint32_t next, next_group;
-};
+} __attribute__((aligned(64))); /* all of it in one cache line */
 _Static_assert(offsetof(struct sort, next) == sizeof(struct event) - offsetof(struct event, size) &&
 		   offsetof(struct sort, error) - offsetof(struct sort, size) ==
 		       offsetof(struct event, error) - offsetof(struct event, size) &&
@@ -111,25 +111,25 @@ PREFETCHES sorts_prefetch(const struct sorts *s, uint64_t hash)
 {
 	__builtin_prefetch(&s->table[hash & (s->table_room - 1)]);
 }
+/* For the writer: returns what is most likely the number of a sort with this hash, and prefetches
+ * it. */
+static inline uint32_t sorts_likely(const struct sorts *s, uint64_t hash, uint32_t node)
+{
+	uint32_t number = (uint32_t)s->table[hash & (s->table_room - 1)];
+
+	if (number)
+		__builtin_prefetch(&s->sort[number]);
+	else if (s->number) /* it will be defined */
+		__builtin_prefetch(&s->number[node < s->nodes ? node : 0]);
+	return number;
+}
 /* For the writer: returns the number of an event's sort, defined if necessary; 0 without memory. */
 uint32_t sorts_search(struct sorts *s, const struct event *e, uint64_t hash);
-static inline uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash)
+static inline uint32_t sorts_number(struct sorts *s, const struct event *e, uint64_t hash,
+				    uint32_t likely)
 {
-	uint32_t number = (uint32_t)s->table[hash & (s->table_room - 1)];
-
-	/* An empty place leads to [0], which has the kind of no event. */
-	return sort_is_of(&s->sort[number], e) ? number : sorts_search(s, e, hash);
-}
-PREFETCHES sorts_prefetch_sort(const struct sorts *s, uint64_t hash, uint32_t node)
-{
-	uint32_t number = (uint32_t)s->table[hash & (s->table_room - 1)];
-
-	if (number) { /* it may lie in two lines */
-		__builtin_prefetch(&s->sort[number]);
-		__builtin_prefetch(&s->sort[number].next);
-	} else if (s->number) { /* it will be defined */
-		__builtin_prefetch(&s->number[node < s->nodes ? node : 0]);
-	}
+	/* [0] has the kind of no event. */
+	return sort_is_of(&s->sort[likely], e) ? likely : sorts_search(s, e, hash);
 }
 /* Returns the number of a node's stack, 0 for node 0; UINT32_MAX without memory. */
 uint32_t sorts_stack(struct sorts *s, uint32_t node);
