@@ -17,20 +17,24 @@ struct json_row {
 #define JSON_OBJECT(object, title, parameters, help) { 'O', #object, title, help },
 #define JSON_SHARED				     JSON_OBJECT
 #define JSON_END
-#define JSON_ROW(name, type, help)	      { 'f', name, type, help },
-#define NUMBER(name, value, help)	      JSON_ROW(name, "number", help)
-#define SIGNED(name, value, help)	      JSON_ROW(name, "integer", help)
-#define FLAG(name, value, help)		      JSON_ROW(name, "boolean", help)
-#define STRING(name, value, help)	      JSON_ROW(name, "string", help)
-#define RATIO(name, value, help)	      JSON_ROW(name, "fraction", help)
-#define DECIMAL				      RATIO
-#define REAL				      RATIO
-#define ADDRESS				      STRING
-#define BUILD_ID			      STRING
-#define PATH				      STRING
-#define MOMENT(name, value, help)	      JSON_ROW(name, "integer or null", help)
-#define ARGUMENT(name, type, help)	      { '(' }, JSON_ROW(name, type, help){ ')' },
-#define FIELD(name, type, value, help)	      JSON_ROW(name, type, help)
+#define JSON_ROW(name, type, help)     { 'f', name, type, help },
+#define NUMBER(name, value, help)      JSON_ROW(name, "number", help)
+#define SIGNED(name, value, help)      JSON_ROW(name, "integer", help)
+#define FLAG(name, value, help)	       JSON_ROW(name, "boolean", help)
+#define STRING(name, value, help)      JSON_ROW(name, "string", help)
+#define RATIO(name, value, help)       JSON_ROW(name, "fraction", help)
+#define DECIMAL			       RATIO
+#define REAL			       RATIO
+#define ADDRESS			       STRING
+#define BUILD_ID		       STRING
+#define PATH			       STRING
+#define MOMENT(name, value, help)      JSON_ROW(name, "integer or null", help)
+#define ARGUMENT(name, type, help)     { '(' }, JSON_ROW(name, type, help){ ')' },
+#define FIELD(name, type, value, help) JSON_ROW(name, type, help)
+#define PRINTED			       STRING
+#define LIST(name, type, help)	       JSON_ROW(name, type, help)
+#define ELEMENTS(object, count, which, arguments)
+#define END_LIST
 #define NUMBER_IF(known, name, value, help)   JSON_ROW(name, "number or null", help)
 #define SIGNED_IF(known, name, value, help)   JSON_ROW(name, "integer or null", help)
 #define STRING_IF(known, name, value, help)   JSON_ROW(name, "string or null", help)

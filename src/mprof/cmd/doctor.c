@@ -258,6 +258,13 @@ static const struct {
 	{ "program", check_program, true },
 };
 
+enum { CHECKS = sizeof(checks) / sizeof(checks[0]) };
+
+static bool is_wanted(size_t check, const struct options *o)
+{
+	return o->program || !checks[check].of_program;
+}
+
 static const char *const verdicts[] = { [FINE] = "ok", [KNOW] = "note", [BAD] = "no" };
 
 #include "../json/doctor.def"
@@ -287,27 +294,23 @@ static void print_text(const struct finding *f)
 int cmd_doctor(int argc, char **argv)
 {
 	struct options o = { 0 };
-	json *list = json_object_new_array();
-	struct finding f;
+	struct finding found[CHECKS] = { 0 };
 	int status = STATUS_OK;
 	size_t i;
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-		if (checks[i].of_program && !o.program)
+	for (i = 0; i < CHECKS; i++) {
+		if (!is_wanted(i, &o))
 			continue;
-		f.text[0] = '\0';
-		checks[i].check(&f, o.program);
-		if (f.verdict == BAD)
+		checks[i].check(&found[i], o.program);
+		if (found[i].verdict == BAD)
 			status = STATUS_FOUND;
-		json_object_array_add(list, JSON_NEW(examined, checks[i].name, &f));
 		if (!o.json)
-			print_text(&f);
+			print_text(&found[i]);
 	}
 	if (o.json)
-		json_print(stdout, list);
-	else
-		json_object_put(list);
+		json_print(stdout, JSON_LIST(CHECKS, is_wanted(i, &o),
+					     JSON_NEW(examined, checks[i].name, &found[i])));
 	return status;
 }

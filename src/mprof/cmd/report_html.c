@@ -258,15 +258,14 @@ static json *rows_by(enum profile_by by, const char *path, const struct profile_
 	struct error err;
 	json *rows = NULL;
 	struct trace *t = NULL;
-	size_t i;
 
 	o.by = by;
 	if (!import_open(&t, path, NULL, &err) && !profile_show_totals(t, &o, &err) &&
 	    !profile_make(p, t, &o, &err)) {
-		rows = flat_view_json_rows(&r) <= PARTS_MOST ? json_object_new_array() : NULL;
+		const size_t n = flat_view_json_rows(&r);
+
 		profile_sort(p, r.sort);
-		for (i = 0; rows && i < flat_view_json_rows(&r); i++)
-			json_object_array_add(rows, flat_view_json_row(&r, i));
+		rows = n <= PARTS_MOST ? JSON_LIST(n, true, flat_view_json_row(&r, i)) : NULL;
 		profile_release(p);
 	}
 	trace_close(t);

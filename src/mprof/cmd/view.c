@@ -248,9 +248,8 @@ static int view(struct options *o)
 	int status = STATUS_OK;
 	size_t i;
 
-	o->traces = o->log.count > 1 ? json_object_new_array() : NULL;
-	for (i = 0; i < o->log.count && o->traces; i++)
-		json_object_array_add(o->traces, json_string(text_base(o->log.item[i])));
+	if (o->log.count > 1)
+		o->traces = JSON_LIST(o->log.count, true, json_string(text_base(o->log.item[i])));
 	for (i = 0; i < o->log.count && !status; i++)
 		status = open_page(o, &page[i], i);
 	if (!status) {

@@ -18,6 +18,7 @@
 #include "../profile/paths.h"
 #include "../profile/variables.h"
 #include "../util/alloc.h"
+#include "../util/utf8.h"
 #include "../util/memory.h"
 #include "../util/order.h"
 
@@ -278,11 +279,11 @@ static void make_cells(struct writer *w)
 
 static void column(struct writer *w, const char *name, size_t count)
 {
-	json *o = json_object_new_object();
+	struct html_data *to = w->to;
 
-	add_s(o, "name", name);
-	add_n(o, "count", count);
-	json_object_array_add(w->to->column, o);
+	GROW(to->column, to->columns + 1, to->column_room);
+	snprintf(to->column[to->columns].name, sizeof(to->column->name), "%s", name);
+	to->column[to->columns++].count = count;
 }
 
 static uint32_t text_of(struct writer *w, const char *text)
@@ -708,9 +709,6 @@ static void write_columns(struct writer *w)
 	struct blob *b = &w->to->blob;
 
 	w->line = must_calloc(w->tree.lines.keys.count + 1, sizeof(*w->line));
-	w->to->column = json_object_new_array();
-	if (!w->to->column)
-		memory_out();
 	put_lines(w, b);
 	put_nodes(w, b);
 	put_figures(w, b);
@@ -753,7 +751,6 @@ void html_data_make(struct html_data *to, const struct html_source_data *from, s
 void html_data_release(struct html_data *d)
 {
 	blob_release(&d->blob);
-	if (d->column)
-		json_object_put(d->column);
+	free(d->column);
 	d->column = NULL;
 }

@@ -14,7 +14,6 @@
 #include "../profile/calltree.h"
 #include "../pass/cells.h"
 #include "../util/blob.h"
-#include "../print/json.h"
 #include "html_sources.h"
 
 struct course;
@@ -66,9 +65,16 @@ struct html_source_data {
 	struct html_sources *sources; /* files are added to it */
 };
 
+/* One of the page's columns of numbers. */
+struct html_column {
+	char name[32];
+	size_t count;
+};
+
 struct html_data {
-	struct blob blob; /* all columns, concatenated and compressed */
-	json *column;	  /* [{"name", "count"}] in order; owned by the caller until it is added */
+	struct blob blob;	    /* all columns, concatenated and compressed */
+	struct html_column *column; /* in order */
+	size_t columns, column_room;
 	size_t nodes, cells;
 	uint64_t merged_nodes; /* nodes of the tree that were merged into their callers */
 };

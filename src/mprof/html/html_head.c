@@ -2,6 +2,7 @@
 /* html_head.c - the facts of a page. */
 #include "html_report.h"
 
+#include <json-c/json_visit.h>
 #include <stdlib.h>
 
 #include "../pass/growth.h"
@@ -25,21 +26,12 @@ struct long_text html_command(const struct analysis *a)
 	return text_command(p && p->images ? p->image[0] : NULL, 200);
 }
 
-/* Returns [from, to, blocks, bytes] for each pair of threads, most bytes first. */
-static json *pairs_json(const struct cross_frees *h)
+/* Returns [from, to, blocks, bytes]. */
+static json *pair_json(const struct cross_free_pair *p)
 {
-	json *pairs = json_object_new_array();
+	const uint64_t of[] = { p->from, p->to, p->sum.blocks, p->sum.bytes };
 
-	for (size_t i = 0; i < h->pairs && i < PAIRS_MOST; i++) {
-		const struct cross_free_pair *p = &h->pair[i];
-		const uint64_t of[] = { p->from, p->to, p->sum.blocks, p->sum.bytes };
-		json *pair = json_object_new_array();
-
-		for (size_t k = 0; k < 4; k++)
-			json_object_array_add(pair, json_object_new_uint64(of[k]));
-		json_object_array_add(pairs, pair);
-	}
-	return pairs;
+	return JSON_LIST(4, true, json_object_new_uint64(of[i]));
 }
 
 static uint64_t blocks_left_out(const struct cross_frees *h)
@@ -100,40 +92,24 @@ static json *growth_json(const struct growth *g, const struct html_map *map)
 	return o;
 }
 
-/* Returns the same value with "~" for home directories in every string. */
-static json *hide_homes(json *o)
+/* Replaces home directories in a string by "~". */
+static int hide_home(json *o, int flags, json *parent, const char *name, size_t *i, void *none)
 {
-	json *to;
 	char *hidden;
-	size_t i;
 
 	if (json_object_is_type(o, json_type_string)) {
 		hidden = html_hide_home(json_object_get_string(o));
-		to = json_object_new_string(hidden);
+		json_object_set_string(o, hidden);
 		free(hidden);
-		return to;
 	}
-	if (json_object_is_type(o, json_type_array)) {
-		to = json_object_new_array();
-		for (i = 0; i < json_object_array_length(o); i++)
-			json_object_array_add(to, hide_homes(json_object_array_get_idx(o, i)));
-		return to;
-	}
-	if (!json_object_is_type(o, json_type_object))
-		return json_object_get(o);
-	to = json_object_new_object();
-	json_object_object_foreach(o, name, value)
-	    json_object_object_add(to, name, hide_homes(value));
-	return to;
+	return JSON_C_VISIT_RETURN_CONTINUE;
 }
 
 json *html_head(const struct html_report *r)
 {
-	json *o = JSON_NEW(page, r), *hidden;
+	json *o = JSON_NEW(page, r);
 
-	if (r->served)
-		return o;
-	hidden = hide_homes(o);
-	json_object_put(o);
-	return hidden;
+	if (!r->served)
+		json_c_visit(o, 0, hide_home, NULL);
+	return o;
 }

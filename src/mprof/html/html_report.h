@@ -15,6 +15,7 @@
 #include "../pass/cross_frees.h"
 #include "../pass/resident_parts.h"
 #include "../pass/resident_shares.h"
+#include "../print/json.h"
 #include "../util/blob.h"
 #include "../util/format.h"
 #include "html_data.h"

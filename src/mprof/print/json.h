@@ -77,3 +77,18 @@ static inline void add_addr(json *o, const char *name, uint64_t addr)
 	snprintf(text, sizeof(text), "%" PRIx64, addr);
 	add_s(o, name, text);
 }
+
+/* Adds an element for each i below count for which `which` is true. */
+#define JSON_EACH(list, count, which, element)                \
+	for (size_t i = 0; i < (size_t)(count); i++) {        \
+		if (which)                                    \
+			json_object_array_add(list, element); \
+	}
+
+/* A new array of them. */
+#define JSON_LIST(count, which, element)                 \
+	({                                               \
+		json *listed = json_object_new_array();  \
+		JSON_EACH(listed, count, which, element) \
+		listed;                                  \
+	})

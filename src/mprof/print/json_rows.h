@@ -28,6 +28,9 @@
  *   SOME_STRINGS SOME_NUMBERS("name", count, which, value of i, "meaning")
  *   MAP("name", count, known, name of i, value of i, "meaning")  an object of numbers whose names
  * 					    are data; only those that are known
+ *   PRINTED("name", call, "meaning")	    the string that a call prints to `out`
+ *   LIST("name", "type", "meaning") ... END_LIST   an array of several objects, by rows
+ *	ELEMENTS(OBJ, count, which, (arguments of i))	as in SOME
  *   FIELD("name", "type", value, "meaning")  any other `json *`; the type as in the reference:
  * 					    "object OBJ", "array of OBJ", "array of numbers"
  *   ALSO(OBJ, (arguments))		    the fields of another object
@@ -98,23 +101,21 @@
 #define MEMBER_IF(known, name, object, arguments, help) \
 	JSON_KNOWN(known, name, MEMBER(name, object, arguments, help))
 
-/* One element for each i below count for which `which` is true. */
-#define JSON_EACH(name, count, which, element)                 \
-	{                                                      \
-		json *list = json_object_new_array(), *each;   \
-		for (size_t i = 0; i < (size_t)(count); i++) { \
-			if (!(which))                          \
-				continue;                      \
-			element;                               \
-			json_object_array_add(list, each);     \
-		}                                              \
-		add(to, name, list);                           \
-	}
 #define SOME(name, object, count, which, arguments, help) \
-	JSON_EACH(name, count, which, each = JSON_NEW(object, JSON_BARE arguments))
+	add(to, name, JSON_LIST(count, which, JSON_NEW(object, JSON_BARE arguments)));
+#define LIST(name, type, help)                      \
+	{                                           \
+		const char *const list_name = name; \
+		json *list = json_object_new_array();
+#define ELEMENTS(object, count, which, arguments) \
+	JSON_EACH(list, count, which, JSON_NEW(object, JSON_BARE arguments))
+#define END_LIST                  \
+	add(to, list_name, list); \
+	}
+#define PRINTED(name, call, help)		    add(to, name, json_take(WRITTEN(out, call)));
 #define ARRAY(name, object, count, arguments, help) SOME(name, object, count, true, arguments, help)
 #define SOME_STRINGS(name, count, which, value, help) \
-	JSON_EACH(name, count, which, each = json_string(value))
+	add(to, name, JSON_LIST(count, which, json_string(value)));
 #define STRINGS(name, count, value, help) SOME_STRINGS(name, count, true, value, help)
 #define OBJECTS(name, object, count, known, key, arguments, help)                              \
 	{                                                                                      \
@@ -126,7 +127,7 @@
 		add(to, name, map);                                                            \
 	}
 #define SOME_NUMBERS(name, count, which, value, help) \
-	JSON_EACH(name, count, which, each = json_object_new_uint64(value))
+	add(to, name, JSON_LIST(count, which, json_object_new_uint64(value)));
 #define NUMBERS(name, count, value, help) SOME_NUMBERS(name, count, true, value, help)
 #define MAP(name, count, known, key, value, help)                                                \
 	{                                                                                        \

@@ -367,37 +367,4 @@ void findings_what_if(const struct finding *f, FILE *out)
 
 /* ---- JSON ---- */
 
-enum part { PART_SENTENCE, PART_COMMAND, PART_PROOF };
-
-static json *written(const struct finding *f, const struct analysis *a, enum part part)
-{
-	if (part == PART_COMMAND)
-		return json_take(WRITTEN(out, findings_command(f, a->path, 0, out)));
-	if (part == PART_PROOF)
-		return json_take(WRITTEN(out, findings_proof(f, a, out)));
-	return json_take(WRITTEN(out, findings_sentence(f, 0, out)));
-}
-
 #include "../json/findings.def"
-
-json *findings_json(const struct analysis *a)
-{
-	json *list = json_object_new_array(), *one;
-	size_t i;
-
-	one = a->findings ? outside_json(a, &a->findings->outside) : NULL;
-	if (one)
-		json_object_array_add(list, one);
-	for (i = 0; a->findings && i < STACK_FINDINGS; i++)
-		if (stack_finding_is(&a->findings->stacks, i))
-			json_object_array_add(list, stack_finding_json(a, &a->findings->stacks, i));
-	one = a->findings ? retained_json(a, &a->findings->retained) : NULL;
-	if (one)
-		json_object_array_add(list, one);
-	for (i = 0; a->findings && i < a->findings->count; i++) {
-		one = json_object_new_object();
-		finding_fields(one, a, &a->findings->item[i]);
-		json_object_array_add(list, one);
-	}
-	return list;
-}

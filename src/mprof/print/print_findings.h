@@ -33,24 +33,26 @@ bool findings_proposes(const struct finding *f);
 void findings_proof(const struct finding *f, const struct analysis *a, FILE *out);
 /* Prints what that command shows: "what it would save if ...", without a full stop. */
 void findings_what_if(const struct finding *f, FILE *out);
-/* Returns a new array, which the caller owns; empty without findings. */
-json *findings_json(const struct analysis *a);
 
-/* Adds memory that run-time libraries keep (json/findings.def). */
+/*
+ * Add the fields of an object of src/mprof/json: a finding, and memory that run-time libraries
+ * keep.
+ */
+void finding_fields(json *to, const struct analysis *a, const struct finding *f);
+void outside_fields(json *to, const struct analysis *a, const struct outside *o);
+void retained_fields(json *to, const struct analysis *a, const struct retained *f);
+void stacks_fields(json *to, const struct analysis *a, const struct stack_findings *s,
+		   size_t which);
 void kept_fields(json *to, const struct kept *k);
 
 /* Prints a sentence about memory that was not allocated through malloc; nothing without such
  * memory. */
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
-/* Returns NULL without such memory. */
-json *outside_json(const struct analysis *a, const struct outside *o);
 
 /* Prints two sentences about freed memory that stays resident; nothing without a finding. */
 void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out);
 /* Prints the command that shows which allocators keep less. */
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out);
-/* Returns NULL without a finding. */
-json *retained_json(const struct analysis *a, const struct retained *f);
 
 /* Findings about the stacks of threads: `which` is less than STACK_FINDINGS. */
 #define STACK_FINDINGS 3u
@@ -60,4 +62,3 @@ void stack_finding_sentence(const struct analysis *a, const struct stack_finding
 			    FILE *out);
 /* Returns the command that shows more, without the file. */
 const char *stack_finding_command(size_t which);
-json *stack_finding_json(const struct analysis *a, const struct stack_findings *s, size_t which);

@@ -83,18 +83,4 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 	fputc('.', out);
 }
 
-static json *sentence(const struct analysis *a, const struct outside *o)
-{
-	return json_take(WRITTEN(out, outside_sentence(a, o, out)));
-}
-
 #include "../json/outside.def"
-
-json *outside_json(const struct analysis *a, const struct outside *o)
-{
-	json *to = o->process ? json_object_new_object() : NULL;
-
-	if (to)
-		outside_fields(to, a, o);
-	return to;
-}

@@ -60,20 +60,4 @@ void retained_command(const struct analysis *a, const struct retained *f, FILE *
 	shell_path(a->path, out);
 }
 
-static json *text_of(const struct analysis *a, const struct retained *f, bool command)
-{
-	if (command)
-		return json_take(WRITTEN(out, retained_command(a, f, out)));
-	return json_take(WRITTEN(out, retained_sentence(a, f, out)));
-}
-
 #include "../json/retained.def"
-
-json *retained_json(const struct analysis *a, const struct retained *f)
-{
-	json *to = f->process ? json_object_new_object() : NULL;
-
-	if (to)
-		retained_fields(to, a, f);
-	return to;
-}

@@ -102,27 +102,21 @@ void stack_finding_sentence(const struct analysis *a, const struct stack_finding
 		put_variables(a, s, out);
 }
 
-static json *text_of(const struct analysis *a, const struct stack_findings *s, size_t which,
-		     bool command)
+struct stack_figures {
+	const char *kind;
+	const struct stack_of *x;
+	uint64_t part, of, threads;
+};
+
+static struct stack_figures figures_of(const struct stack_findings *s, size_t which)
 {
-	if (command)
-		return json_take(shell_command(stack_finding_command(which), a->path));
-	return json_take(WRITTEN(out, stack_finding_sentence(a, s, which, out)));
+	if (which == FULL)
+		return (struct stack_figures){ "stack-full", s->fullest, s->fullest->used,
+					       s->fullest->limit, s->full };
+	if (which == LARGE)
+		return (struct stack_figures){ "stacks", s->largest, s->bytes, s->memory,
+					       s->threads };
+	return (struct stack_figures){ "variables", NULL, s->variables, s->variables_memory, 0 };
 }
 
 #include "../json/stacks.def"
-
-json *stack_finding_json(const struct analysis *a, const struct stack_findings *s, size_t which)
-{
-	const struct stack_of *x = which == FULL ? s->fullest : which == LARGE ? s->largest : NULL;
-
-	switch (which) {
-	case FULL:
-		return JSON_NEW(stacks, a, s, which, "stack-full", x, x->used, x->limit, s->full);
-	case LARGE:
-		return JSON_NEW(stacks, a, s, which, "stacks", x, s->bytes, s->memory, s->threads);
-	default:
-		return JSON_NEW(stacks, a, s, which, "variables", x, s->variables,
-				s->variables_memory, 0);
-	}
-}

@@ -11,13 +11,11 @@ static const char *const thp[] = { "never", "madvise", "always" };
 static json *sentences_json(const struct replay_answer *a,
 			    void (*say)(const struct replay_answer *a, struct sentences *w))
 {
-	json *list = json_object_new_array();
 	struct sentences w = { .n = 0 };
-	size_t i;
+	json *list;
 
 	say(a, &w);
-	for (i = 0; i < w.n; i++)
-		json_object_array_add(list, json_string(w.line[i]));
+	list = JSON_LIST(w.n, true, json_string(w.line[i]));
 	sentences_free(&w);
 	return list;
 }
