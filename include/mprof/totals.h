@@ -89,32 +89,50 @@ static void profile_fold_lane(struct lane *l, uint64_t now, uint32_t id)
 	profile_set_fold();
 }
 
+/* [hot] Is v at least most, or at most -most?  most is positive. */
 MPROF_HOT int profile_is_beyond(int64_t v, int64_t most)
 {
-	return v >= most || v <= -most;
+	return (uint64_t)(v + most - 1) >= 2 * (uint64_t)most - 1;
 }
 
-static void profile_change_among(struct lane *l, struct figures f, uint32_t id, int64_t bytes,
-				 int64_t calls, uint64_t now)
+/* A change that is too large to be kept in the cell. */
+static MPROF_COLD void profile_change_now(struct lane *l, struct figures f, uint32_t id,
+					  int64_t bytes, int64_t calls, uint64_t now)
 {
-	int64_t most = __atomic_load_n(&fold, RLX);
+	profile_fold_lane(l, now, 0);
+	change_site(f.site, bytes, calls);
+	change_heap(bytes, calls, now, id);
+}
 
-	if (profile_is_beyond(bytes, most)) {
+/* The cell has its first change since the lane was folded. */
+static __attribute__((noinline)) void profile_touch(struct lane *l, struct figures f, uint64_t now)
+{
+	if (l->touched_count == LANE_TOUCHED)
 		profile_fold_lane(l, now, 0);
-		change_site(f.site, bytes, calls);
-		change_heap(bytes, calls, now, id);
+	l->touched[l->touched_count++] = f;
+}
+
+/*
+ * [hot] A cell is folded as early as the lane: where two threads free each other's blocks, cells
+ * of opposite signs would grow without limit although the lane's sum remains small.
+ */
+MPROF_HOT void profile_change_among(struct lane *l, struct figures f, uint32_t id, int64_t bytes,
+				    int64_t calls, uint64_t now)
+{
+	const int64_t most = __atomic_load_n(&fold, RLX);
+
+	if (mprof_unlikely(profile_is_beyond(bytes, most))) {
+		profile_change_now(l, f, id, bytes, calls, now);
 		return;
 	}
-	if (!f.cell->unfolded_bytes && !f.cell->unfolded_calls) {
-		if (l->touched_count == LANE_TOUCHED)
-			profile_fold_lane(l, now, 0);
-		l->touched[l->touched_count++] = f;
-	}
+	if (!f.cell->unfolded_bytes && !f.cell->unfolded_calls)
+		profile_touch(l, f, now);
 	f.cell->unfolded_bytes += (int32_t)bytes;
 	f.cell->unfolded_calls += (int32_t)calls;
 	l->unfolded_bytes += bytes;
 	l->unfolded_calls += calls;
-	if (profile_is_beyond(l->unfolded_bytes, most))
+	if (profile_is_beyond(l->unfolded_bytes, most) ||
+	    profile_is_beyond(f.cell->unfolded_bytes, most))
 		profile_fold_lane(l, now, id);
 }
 
@@ -171,8 +189,8 @@ static void profile_note_size(struct lane *l, struct accumulator *s, uint32_t id
 	}
 }
 
-/* Ends a block.  temporary: its thread's last call returned it. */
-static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, int temporary)
+/* [hot] Ends a block.  temporary: its thread's last call returned it. */
+MPROF_HOT void profile_settle_one(struct lane *l, struct live_entry e, uint64_t now, int temporary)
 {
 	const uint32_t id = live_id(e);
 	const uint64_t size = live_size(e), age = live_age(e, now);
@@ -211,16 +229,23 @@ static void profile_settle(struct lane *l, struct live_entry e, uint64_t now, in
 	}
 }
 
-static void profile_count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
+/* Ends a block where that is rare, or part of a realloc. */
+static __attribute__((noinline)) void profile_settle(struct lane *l, struct live_entry e,
+						     uint64_t now, int temporary)
+{
+	profile_settle_one(l, e, now, temporary);
+}
+
+MPROF_HOT void profile_count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
 {
 	l->counts->fn[fn].calls++;
 	l->counts->fn[fn].bytes += bytes;
 	l->counts->fn[fn].failed += failed;
 }
 
-/* Counts a new block.  Returns its accumulator, or NULL if its figures do not fit. */
-static struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr, uint64_t size,
-					     size_t usable, uint64_t now)
+/* [hot] Counts a new block.  Returns its accumulator, or NULL if its figures do not fit. */
+MPROF_HOT struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr,
+						uint64_t size, size_t usable, uint64_t now)
 {
 	struct accumulator *s = accumulator_of(l, id);
 	struct live_entry before;
@@ -329,7 +354,7 @@ MPROF_HOT void profile_settle_out(struct lane *l, unsigned fn, void *ptr, size_t
 	if (ptr) {
 		e = live_take(&map, &l->room, ptr, usable, !several);
 		if (mprof_likely(e.a))
-			profile_settle(l, e, now, l->last == ptr);
+			profile_settle_one(l, e, now, l->last == ptr);
 		else
 			l->disk->strange++;
 	}

@@ -8,9 +8,11 @@
 
 #include <mprof/totals.h>
 
+/* The call site comes as three arguments, because a struct of three words is passed in memory. */
 static __attribute__((noinline)) void profile_allocated(unsigned fn, void *ptr, uint64_t size,
-							struct mprof_place at)
+							uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
+	const struct mprof_place at = { pc, sp, fp };
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
 	uint32_t id;
@@ -91,7 +93,9 @@ static __attribute__((noinline)) void profile_resized(unsigned fn, void *old, vo
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
 {
-	profile_allocated(fn, ptr, mprof_bytes(fn, size, arg), mprof_caller());
+	const struct mprof_place at = mprof_caller();
+
+	profile_allocated(fn, ptr, mprof_bytes(fn, size, arg), at.pc, at.sp, at.fp);
 }
 MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 {

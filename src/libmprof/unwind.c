@@ -471,7 +471,24 @@ static MPROF_COLD void unwind_note_depth(struct stack_cache *c, uintptr_t sp, ui
 	mp_stack_use_deeper(sp, id);
 }
 
-uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/*
+ * [hot] Is the whole stack the thread's previous one, c->id?  Changes nothing.  Leaves deep stacks
+ * to unwind_capture(), which counts what they cost.
+ */
+MPROF_HOT int unwind_is_same(const struct stack_cache *c, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	const uint32_t last = c->n - 1;
+
+	if (last >= STACK_DEEP || !c->id || c->dirty | (c->generation != mp_rules_generation) ||
+	    c->frame[last].sp != sp || c->frame[last].pc != pc ||
+	    (c->meta[last].needs && c->meta[last].fp != fp))
+		return 0;
+	return unwind_verify(c, last) == last && c->generation == mp_rules_generation;
+}
+
+/* Returns the number of any stack, the previous one included. */
+static __attribute__((noinline)) uint32_t unwind_capture(struct mprof_thread *t, uintptr_t pc,
+							 uintptr_t sp, uintptr_t fp)
 {
 	struct stack_cache *c = t->stack;
 	uint32_t kept, again = 0;
@@ -521,6 +538,15 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 	if (mprof_unlikely(c->deeper))
 		unwind_note_depth(c, sp, kept);
 	return kept;
+}
+
+uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	const struct stack_cache *c = t->stack;
+
+	if (mprof_likely(c) && unwind_is_same(c, pc, sp, fp))
+		return c->id;
+	return unwind_capture(t, pc, sp, fp);
 }
 
 /* ---- stacks from another unwinder: an empty cache ---- */

@@ -73,6 +73,29 @@ static void threads(void)
 		pthread_join(t, NULL);
 	}
 }
+static pthread_barrier_t turn;
+static void *question, *answer;
+APART void *asked(void) { return malloc(1000); }
+APART void *answered(void) { return malloc(1000); }
+static void *talk(void *asks)
+{
+	void **mine = asks ? &question : &answer, **theirs = asks ? &answer : &question;
+	for (int i = 0; i < 2000; i++) {
+		*mine = asks ? asked() : answered();
+		pthread_barrier_wait(&turn);
+		free(*theirs);
+		pthread_barrier_wait(&turn);
+	}
+	return NULL;
+}
+static void exchange(void)
+{
+	pthread_t t;
+	pthread_barrier_init(&turn, NULL, 2);
+	pthread_create(&t, NULL, talk, NULL);
+	talk(&turn);
+	pthread_join(t, NULL);
+}
 int main(int argc, char **argv)
 {
 	void *p = NULL;
@@ -90,6 +113,7 @@ int main(int argc, char **argv)
 	case 'e': for (int i = 0; i < 100; i++) try { thrower(i); } catch (std::exception &) { free(box[i]); } break;
 	case 'o': overlap(); break;
 	case 't': threads(); break;
+	case 'x': exchange(); break;
 	}
 	return 0;
 }
@@ -147,6 +171,10 @@ test_totals_across_threads() {
 	expect_same 'freed by others' "$(figure handed '[.figures.calls, .figures.total, .figures.live, .blocks.freed]')" \
 		'[2049,204900,0,2049]'
 	expect_same threads "$(jq .threads json)" 4099
+	# Each keeps the other's blocks for a moment: a thread's own sums per function only grow.
+	profile_of ./patterns xchange
+	expect_same 'freed by each other' "$(figure asked '[.figures.calls, .figures.live, .figures.local < 10000]') $(figure answered '[.figures.calls, .figures.live, .figures.local < 10000]')" \
+		'[2000,0,true] [2000,0,true]'
 	profile_of "$build/preload/threads" 1000 100
 	expect_same 'no call of 1000 threads is lost' "$(jq '.sizes[] | select(.from == 4) | .calls >= 100000' json)" true
 }
