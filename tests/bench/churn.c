@@ -2,21 +2,22 @@
 /*
  * churn.c - the worst case for a recorder: nothing but malloc and free.
  *
- *   churn [-t THREADS] [-n PAIRS] [-l LIVE] [-d DEPTH] [-b BRANCHES] [-s SEED] [-r FD]
+ *   churn [-t THREADS] [-n PAIRS] [-l LIVE] [-d DEPTH] [-b BRANCHES] [-s SEED] [-x] [-r FD]
  *
  * Each thread does PAIRS pairs: malloc of 16 to 1039 bytes at random, and free of a random slot of
  * its ring of LIVE blocks, a power of two (256).  There is one allocation site, at the bottom of
  * DEPTH extra calls.  With BRANCHES each pair is made at the end of that many more calls, each from
  * one of two places at random: 2^BRANCHES stacks, of which the inner frames change and the outer
- * ones stay, as programs do.  The same seed makes the same calls.
+ * ones stay, as programs do.  The same seed makes the same calls.  With -x all threads share one
+ * ring, so that most blocks are freed by another thread than the one that allocated them.
  *
  * Prints nothing, except with -r one line "churn KEY=VALUE ..." on descriptor
  * FD: what the pairs cost this process by its own getrusage, taken after every
  * ring was filled and again when the last thread is done, and what memory it
  * then had.
  *
- * Calls made: THREADS * (PAIRS + LIVE) of malloc and of free, and what libc
- * itself calls to make threads.
+ * Calls made: THREADS * (PAIRS + LIVE) of malloc and of free, with -x THREADS * PAIRS + LIVE, and
+ * what libc itself calls to make threads.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -33,19 +34,21 @@
 #define SIZE_SPAN   1024u /* a power of two */
 #define THREADS_MAX 100000u
 
-static const char usage_text[] =
-    "usage: churn [-t THREADS] [-n PAIRS] [-l LIVE] [-d DEPTH] [-b BRANCHES] [-s SEED] [-r FD]\n";
+static const char usage_text[] = "usage: churn [-t THREADS] [-n PAIRS] [-l LIVE] [-d DEPTH] [-b "
+				 "BRANCHES] [-s SEED] [-x] [-r FD]\n";
 
 struct options {
 	unsigned threads, live, depth, branches;
 	uint64_t pairs, seed;
 	int report; /* descriptor, or -1 */
+	int shared; /* -x */
 };
 
 struct worker {
 	pthread_t id;
+	int fills;	/* 1 if it fills the ring */
 	uint64_t state; /* of the generator; never 0 */
-	void **ring;	/* not from malloc */
+	void **ring;	/* not from malloc; with -x that of the first worker */
 };
 
 static struct options options = {
@@ -89,6 +92,17 @@ static __attribute__((noinline)) void churn(struct worker *w, uint64_t pairs)
 	w->state = state;
 }
 
+static __attribute__((noinline)) void churn_shared(struct worker *w, uint64_t pairs)
+{
+	for (uint64_t i = 0; i < pairs; i++) {
+		uint64_t random = next(&w->state);
+		void **slot = &w->ring[random >> 32 & (options.live - 1)];
+		void *p = allocate(SIZE_MIN + (random & (SIZE_SPAN - 1)));
+
+		free(__atomic_exchange_n(slot, p, __ATOMIC_ACQ_REL));
+	}
+}
+
 /* The empty asm after a call keeps it from becoming a jump, and two from becoming one. */
 static __attribute__((noinline)) void branch(void **slot, uint64_t random, unsigned more)
 {
@@ -117,6 +131,8 @@ static __attribute__((noinline)) void descend(struct worker *w, unsigned depth)
 {
 	if (depth)
 		descend(w, depth - 1);
+	else if (options.shared)
+		churn_shared(w, options.pairs);
 	else if (options.branches)
 		churn_branching(w, options.pairs);
 	else
@@ -124,18 +140,24 @@ static __attribute__((noinline)) void descend(struct worker *w, unsigned depth)
 	__asm__ volatile("" ::: "memory");
 }
 
+static void **ring_new(void)
+{
+	void **ring = mmap(NULL, options.live * sizeof(*ring), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (ring == MAP_FAILED) {
+		perror("churn: mmap");
+		_exit(1);
+	}
+	return ring;
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
 	unsigned i;
 
-	w->ring = mmap(NULL, options.live * sizeof(*w->ring), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (w->ring == MAP_FAILED) {
-		perror("churn: mmap");
-		_exit(1);
-	}
-	for (i = 0; i < options.live; i++)
+	for (i = 0; w->fills && i < options.live; i++)
 		w->ring[i] = allocate(SIZE_MIN + (next(&w->state) & (SIZE_SPAN - 1)));
 	pthread_barrier_wait(&filled);
 	pthread_barrier_wait(&started);
@@ -199,7 +221,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "t:n:l:d:b:s:r:")) != -1) {
+	while ((c = getopt(argc, argv, "t:n:l:d:b:s:xr:")) != -1) {
 		if (c == 't')
 			options.threads = (unsigned)number(optarg);
 		else if (c == 'n')
@@ -212,6 +234,8 @@ static void parse(int argc, char **argv)
 			options.branches = (unsigned)number(optarg);
 		else if (c == 's')
 			options.seed = number(optarg);
+		else if (c == 'x')
+			options.shared = 1;
 		else if (c == 'r')
 			options.report = (int)number(optarg);
 		else
@@ -240,6 +264,8 @@ int main(int argc, char **argv)
 	for (i = 0; workers && i < options.threads; i++) {
 		/* Odd multiples of an odd constant: different for each thread, never 0. */
 		workers[i].state = (options.seed * 2 + 1) * 0x9e3779b97f4a7c15ull + 2 * i;
+		workers[i].fills = !options.shared || i == 0;
+		workers[i].ring = workers[i].fills ? ring_new() : workers[0].ring;
 		if (pthread_create(&workers[i].id, NULL, work, &workers[i])) {
 			perror("churn: pthread_create");
 			return 1;
@@ -256,7 +282,7 @@ int main(int argc, char **argv)
 	if (options.report >= 0)
 		report(&before, &after);
 	for (i = 0; i < options.threads; i++)
-		for (j = 0; j < options.live; j++)
+		for (j = 0; workers[i].fills && j < options.live; j++)
 			free(workers[i].ring[j]);
 	free(workers);
 	return 0;

@@ -139,10 +139,24 @@ def run(launch, argv, **how):
     return Running(launch, argv, **how).result(want)
 
 
-def churn(launch, pairs, threads=1, depth=5, branches=0):
+def churn(launch, pairs, threads=1, depth=5, branches=0, more=()):
     """churn with `pairs` pairs in all, shared out to the threads."""
     return run(launch, [CHURN, "-t", str(threads), "-n", str(max(1, pairs // threads)),
-                        "-d", str(depth), "-b", str(branches)], report=True)
+                        "-d", str(depth), "-b", str(branches), *more], report=True)
+
+
+def while_busy(once):
+    """What once() returns while a bare churn runs on every other processor."""
+    bare = [Running(Launch(), [CHURN, "-n", str(1 << 40)])
+            for _ in range((os.cpu_count() or 1) - 1)]
+    try:
+        return once()
+    finally:
+        for other in bare:
+            other.kill()
+            other.process.wait()
+            other.lines.close()
+            other.errors.close()
 
 
 NULL = []
