@@ -145,7 +145,8 @@ size_t paragraph_print(const struct paragraph *p, const struct paragraph_form *f
 {
 	struct writer w = { p, out, STYLE_PLAIN };
 	const size_t first = columns_of(form->first, strlen(form->first));
-	const size_t least = form->indent + LEAST, usable = form->width - (form->command ? 2 : 0);
+	const size_t least = form->indent + LEAST;
+	const size_t usable = form->width - (form->command ? PARAGRAPH_CONTINUES : 0);
 	const size_t width = usable > least ? usable : least;
 	size_t at = 0, end, column = first, lines = 1, n;
 	bool begun = false; /* the line contains a word */

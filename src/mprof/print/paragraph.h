@@ -24,6 +24,8 @@ struct paragraph {
 	size_t n, room;
 };
 
+#define PARAGRAPH_CONTINUES 2u /* columns of " \\", for which each line of a command has room */
+
 struct paragraph_form {
 	const char *first; /* before the first line */
 	unsigned indent;   /* blanks before each later line */

@@ -544,8 +544,9 @@ static size_t choose(const struct screen *s, struct item *item, size_t n, size_t
 		if (x->command.n)
 			x->lines += paragraph_print(&x->command, &command, NULL);
 		/* A shell comment cannot continue on the next line. */
-		if (x->proof.n &&
-		    7 + columns_of(x->proof.text, x->proof.n) + sizeof(REMARK) <= s->width)
+		if (x->proof.n && strlen(command.first) + columns_of(x->proof.text, x->proof.n) +
+					  strlen(REMARK) + PARAGRAPH_CONTINUES <=
+				      s->width)
 			paragraph_add_styled(&x->proof, STYLE_FAINT, REMARK);
 		if (x->proof.n > PROOF_MOST)
 			paragraph_release(&x->proof);
