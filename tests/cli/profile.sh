@@ -121,6 +121,10 @@ test_profile_is_the_trace() {
 	expect_as_recorded 'killed' '' - 9
 	expect_as_recorded 'aborted' '' - 6
 	expect_as_recorded 'exec' --process=1 - exec
+	expect_same 'live at exec' "$("$mprof" report --json file | jq -c '[.live_blocks_at_exec, .live_bytes_at_exec]')" \
+		"$("$mprof" report --json log | jq -c "[.live_blocks_at_exec, .live_bytes_at_exec]")"
+	run "$mprof" report file
+	expect_words out 'Live when a program called exec: '
 }
 
 # The peak of several processes differs from that of the run, so it is left out.

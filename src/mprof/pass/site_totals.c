@@ -266,7 +266,10 @@ static void add_cell(struct making *m, const struct owner *o, const struct trace
 		v.lifetime_max_ns = walk_duration_ns(m->s->walk, mprof_unrounded(c->lifetime_most));
 	}
 	/* One cell may free what another allocated: only the sum cannot be negative. */
-	if (!o->replaced && m->s->options.part != SITE_BY_THREAD) {
+	if (o->replaced) {
+		m->s->totals.exec_blocks += c->calls - c->freed_calls;
+		m->s->totals.exec_bytes += c->bytes - c->freed_bytes;
+	} else if (m->s->options.part != SITE_BY_THREAD) {
 		v.live_calls = c->calls - c->freed_calls;
 		v.live_bytes = c->bytes - c->freed_bytes;
 	}
@@ -501,6 +504,8 @@ static void finish(struct sites *s, const struct making *m)
 		site_values_add(&s->total, &s->site[i].v);
 		placed += s->site[i].v.peak_bytes;
 	}
+	s->totals.exec_blocks = above((int64_t)s->totals.exec_blocks);
+	s->totals.exec_bytes = above((int64_t)s->totals.exec_bytes);
 	SORT(s->site, s->count, by_bytes);
 	s->peak.ns = s->peak.ticks ? walk_ns(s->walk, s->peak.ticks) : 0;
 	if (s->options.part == SITE_WHOLE)

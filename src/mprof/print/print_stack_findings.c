@@ -30,12 +30,17 @@ static void put_thread(const struct stack_of *x, const char *the, FILE *out)
 		fputs(" (main)", out);
 }
 
-static void put_deepest(const struct sym_line *line, FILE *out)
+static void put_deepest(const struct stack_of *x, const struct sym_line *line, FILE *out)
 {
-	if (!line)
-		return;
-	fputs(", deepest in ", out);
-	figures_line(out, line, true);
+	if (line) {
+		fputs(", deepest in ", out);
+		figures_line(out, line, true);
+	} else if (x->deepest && x->deepest < x->used / 2) {
+		fprintf(
+		    out,
+		    ", in functions that do not allocate (its deepest recorded call was %s down)",
+		    format_bytes(x->deepest).s);
+	}
 }
 
 static void put_full(const struct stack_findings *s, FILE *out)
@@ -45,7 +50,7 @@ static void put_full(const struct stack_findings *s, FILE *out)
 	put_thread(x, "Thread", out);
 	fprintf(out, " used %s of its stack of %s (%s)", format_bytes(x->used).s,
 		format_bytes(x->limit).s, format_percent(x->used, x->limit).s);
-	put_deepest(s->fullest_line, out);
+	put_deepest(x, s->fullest_line, out);
 	if (s->full > 1)
 		fprintf(out, "; %s less than a tenth of theirs",
 			s->full == 2 ? "another thread left" : "others left");
@@ -70,7 +75,7 @@ static void put_large(const struct analysis *a, const struct stack_findings *s, 
 		put_thread(s->largest, "thread", out);
 		fprintf(out, " used %s%s", s->threads > 1 ? "most, " : "",
 			format_bytes(s->largest->used).s);
-		put_deepest(s->largest_line, out);
+		put_deepest(s->largest, s->largest_line, out);
 	}
 	fputc('.', out);
 }
