@@ -234,6 +234,67 @@ END
 	expect_words out '30.0 MiB of it is big (outside.c:4). mprof report globals log'
 }
 
+# What was never freed is told once, also where the finding is about the peak.
+test_screen_tells_a_leak_once() {
+	cat >once.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+static void *kept[200];
+static void keep(int i) { kept[i] = malloc(10000); }
+int main(void)
+{
+	for (int i = 0; i < 200; keep(i++))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	for (int i = 0; i < 80; i++)
+		free(kept[i * 2]);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o once once.c
+	"$mprof" record -o log -- ./once 2>/dev/null
+	run "$mprof" report log
+	expect_words out 'It also never frees 1.1 MiB in 120 blocks'
+	expect_no_text out 'were never freed'
+}
+
+# A stack that grows in functions that do not allocate is not that of its deepest recorded call.
+test_screen_of_a_deep_stack() {
+	cat >deep.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+static int deeper(int n)
+{
+	volatile char frame[4096];
+	memset((char *)frame, n, sizeof(frame));
+	return n ? deeper(n - 1) + frame[7] : frame[8];
+}
+static void *shallow(void) { return malloc(100); }
+int main(void)
+{
+	free(shallow());
+	return deeper(1500) == 1;
+}
+END
+	cc -g -O0 -fno-builtin -o deep deep.c
+	"$mprof" record -o log -- ./deep 2>/dev/null
+	run "$mprof" report log
+	expect_words out 'in functions that do not allocate (its deepest recorded call was'
+	expect_no_text out 'deepest in'
+}
+
+# A comment behind a command never continues on the next line, which a shell would run.
+test_screen_of_commands_to_paste() {
+	local name=l i
+	keeper
+	for i in 1 2 3 4 5 6 7 8 9; do
+		name=${name}ong
+		cp log $name
+		run "$mprof" report $name
+		expect_text out 'mprof replay '
+		! grep -q '#.*\\$' out || bad "$name: a comment continues: $(cat out)"
+	done
+}
+
 # mprof -t: at most 25 more lines below the findings, with the two analyses.
 test_screen_of_test() {
 	keeper_source >keeper.c
@@ -321,6 +382,46 @@ END
 	expect_no_text out 'still growing'
 	run "$mprof" report leaks log
 	expect_no_text out 'Still growing'
+}
+
+# A cache that is full in each of two processes, one after the other, does not grow.
+test_a_cache_of_each_process_is_no_growth() {
+	cat >each.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static void *cache[100], *kept[1000];
+static void fill(int i) { free(cache[i]); cache[i] = malloc(1000); }
+static void keep(int i) { kept[i] = malloc(500); }
+static void run(int n)
+{
+	for (int i = 0; i < n; i++) {
+		for (int k = 0; k < 100; k++)
+			fill(k);
+		keep(i);
+		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+	}
+}
+int main(void)
+{
+	run(100);
+	if (fork())
+		_exit(0);
+	run(300);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o each each.c
+	MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD="$build/libmprof.so" sh -c './each | cat' 2>/dev/null
+	run "$mprof" report log
+	expect_words out 'was never freed: 200 of 40,000 blocks allocated by fill (each.c:5)'
+	expect_same 'growth of keep, and of fill' "$("$mprof" report --json log | jq -r '[.findings[] | select(.finding == "leak") |
+		"\(.function) \(.growth | sub("steady|goes_on"; "grows"))"] | sort | join(", ")')" 'fill other, keep grows'
+	run "$mprof" report leaks log
+	expect_words out 'in all 300 blocks; grows by'
+	sed -n '/^Still growing when their process ended/,/^No longer/p' out >growing
+	expect_text growing 'keep (each.c:6)'
+	expect_no_text growing fill
 }
 
 # Blocks that a program held when it called exec were not freed.

@@ -164,6 +164,37 @@ START_TEST(growth_over_epochs)
 }
 END_TEST
 
+/* What a process left is not live after its end; the other one's is until the end of the run. */
+START_TEST(epochs_of_processes_that_end)
+{
+	unsigned i;
+
+	feed.header.start_ticks = 0;
+	feed.ticks = 0;
+	feed_fact(MPROF_FACT_START, 1);
+	feed_fact(MPROF_FACT_START, 2);
+	feed.process = feed.thread = 2;
+	alloc_from(1, 0x10000, 1000);
+	feed.process = feed.thread = 1;
+	feed.ticks = 100;
+	alloc_from(2, 0x20000, 70);
+	feed.ticks = 8000;
+	feed_fact(MPROF_FACT_END, 2);
+	feed.ticks = 15900;
+	feed_fact(MPROF_FACT_END, 1);
+	feed.ticks = 16000;
+	feed_free(0);
+	start();
+	run();
+	for (i = 0; i < SITE_EPOCHS; i++) {
+		ck_assert_uint_eq(of(1)->epoch_bytes[i], i < 8 ? 1000 : 0);
+		ck_assert_uint_eq(of(2)->epoch_bytes[i], 70);
+	}
+	ck_assert_uint_eq(of(1)->live_bytes, 1000);
+	release();
+}
+END_TEST
+
 START_TEST(reallocs_of_a_stack)
 {
 	alloc_from(1, 0x1000, 10);
@@ -712,6 +743,7 @@ Suite *pass_sites_suite(void)
 	tcase_add_test(t, three_functions_at_the_peak);
 	tcase_add_test(t, groups_have_their_own_peak);
 	tcase_add_test(t, growth_over_epochs);
+	tcase_add_test(t, epochs_of_processes_that_end);
 	tcase_add_test(t, reallocs_of_a_stack);
 	tcase_add_test(t, ends_of_processes);
 	tcase_add_test(t, the_mmap_family);

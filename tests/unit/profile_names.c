@@ -340,6 +340,34 @@ START_TEST(ages_beyond_all_bounds)
 }
 END_TEST
 
+/* Growth counts from the first block: what was full soon after a late start does not grow. */
+START_TEST(growth_since_the_first_block)
+{
+	uint64_t steady[SITE_EPOCHS] = { 0 }, full[SITE_EPOCHS] = { 0 };
+	uint64_t late[SITE_EPOCHS] = { 0 }, stopped[SITE_EPOCHS] = { 0 };
+	unsigned i;
+
+	for (i = 0; i < SITE_EPOCHS; i++) {
+		steady[i] = 100 * i;
+		full[i] = i < 11 ? 0 : i == 11 ? 700 : 1000;
+		late[i] = i < 11 ? 0 : 100 * (i - 10);
+		stopped[i] = i < 4 ? 100 * i : 400;
+	}
+	ck_assert(leak_goes_on(steady));
+	ck_assert(!leak_goes_on(full));
+	ck_assert(leak_goes_on(late));
+	ck_assert(!leak_goes_on(stopped));
+	for (i = 0; i < 13; i++)
+		late[i] = 0;
+	ck_assert(!leak_goes_on(late)); /* too short a time */
+	for (i = 10; i < SITE_EPOCHS; i++)
+		steady[i] = full[i] = stopped[i] = 0; /* the process ended before the run did */
+	ck_assert(leak_goes_on(steady));
+	ck_assert(!leak_goes_on(full));
+	ck_assert(!leak_goes_on(stopped));
+}
+END_TEST
+
 Suite *profile_names_suite(void)
 {
 	Suite *s = suite_create("profile_names");
@@ -350,6 +378,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, groups_in_order);
 	tcase_add_test(c, wrappers_are_known);
 	tcase_add_test(c, ages_beyond_all_bounds);
+	tcase_add_test(c, growth_since_the_first_block);
 	tcase_add_test(c, patterns);
 	tcase_add_test(c, files_of_suppressions);
 	tcase_add_test(c, suppressions_of_a_file);

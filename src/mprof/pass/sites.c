@@ -132,12 +132,12 @@ void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, co
 
 void sites_add_remains(struct accumulator *accumulator, const struct block *b, enum ending how)
 {
-	if (how == NEVER_FREED) {
-		accumulator->live_calls++;
-		accumulator->live_bytes += b->size;
-	} else {
+	if (how == GONE_WITH_EXEC) {
 		accumulator->exec_calls++;
 		accumulator->exec_bytes += b->size;
+	} else {
+		accumulator->live_calls++;
+		accumulator->live_bytes += b->size;
 	}
 }
 
@@ -307,12 +307,24 @@ static void at_moment(struct sites *s, const struct heap_process *p)
 	s->peak.calls += p->live.blocks;
 }
 
+static enum ending ending_of(struct sites *s, enum process_gone why, uint64_t ticks)
+{
+	const struct work *k = s->work;
+
+	if (why == GONE_EXEC)
+		return GONE_WITH_EXEC;
+	if (why == GONE_ENDED && ticks >= k->epoch_ends)
+		sites_next_epoch(s, ticks);
+	return why == GONE_ENDED && k->epoch + 1 < SITE_EPOCHS ? LEFT : NEVER_FREED;
+}
+
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {
 	struct sites *s = self;
 	struct work *k = s->work;
 	const struct block *b = NULL;
+	const enum ending how = k ? ending_of(s, why, ticks) : NEVER_FREED;
 
 	if (k && s->options.until.set && why == GONE_TRACE_ENDS)
 		at_moment(s, h->process[process]);
@@ -324,7 +336,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 				       .process = process,
 				       .number = h->process[process]->number,
 				       .ticks = why == GONE_EXEC ? ticks : UINT64_MAX,
-				       .how = why == GONE_EXEC ? GONE_WITH_EXEC : NEVER_FREED,
+				       .how = how,
 				       .ns = UINT64_MAX,
 				   },
 				   false, true);

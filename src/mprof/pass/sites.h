@@ -59,8 +59,8 @@ struct site_values {
 #define FIGURE(member, unit, add, from, json, help) uint64_t member;
 #include "figures.def"
 	uint64_t first_ticks, last_ticks; /* of its calls */
-	/* Live bytes at the end of each epoch; blocks never freed count until the end of the run.
-	 */
+	/* Live bytes at the end of each epoch; blocks never freed count until their process ends,
+	 * which in the last epoch is the end of the run. */
 	uint64_t epoch_bytes[SITE_EPOCHS];
 	struct site_error error; /* all 0 if the figures are not estimates */
 };
@@ -138,6 +138,8 @@ struct sites {
 		uint64_t period, unit; /* as in struct mprof_heap_totals */
 		uint32_t process;      /* owner of `peak`, if there are several; else 0 */
 		uint64_t bound;	       /* bytes by which the peak may be wrong; 0 = exact */
+		/* live when a process called exec; 0 if estimated */
+		uint64_t exec_blocks, exec_bytes;
 		int64_t unplaced; /* bytes of the peak that no stack has; negative if stacks have
 				     too many */
 	} totals;

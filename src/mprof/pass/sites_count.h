@@ -33,7 +33,8 @@ struct recent {
 	uint64_t addr[];
 };
 
-enum ending { FREED, GONE_WITH_EXEC, NEVER_FREED };
+/* LEFT: never freed either, but its process ended before the last epoch. */
+enum ending { FREED, GONE_WITH_EXEC, LEFT, NEVER_FREED };
 
 struct end {
 	const struct block *block;

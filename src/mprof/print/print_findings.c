@@ -27,6 +27,13 @@ static const char *const growth_words[] = {
 	[GROWTH_OTHER] = "",
 };
 
+static const char *growth_of(const struct finding *f)
+{
+	return f->growth == GROWTH_GOES_ON && f->ended_before
+		   ? ", still growing when its process ended"
+		   : growth_words[f->growth];
+}
+
 static const char *const growth_names[] = {
 	[GROWTH_ONCE] = "once",	      [GROWTH_EARLY] = "early", [GROWTH_STEADY] = "steady",
 	[GROWTH_GOES_ON] = "goes_on", [GROWTH_OTHER] = "other",
@@ -98,7 +105,7 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 		format_percent(f->part, f->of).s, format_bytes(f->part).s,
 		format_many(f->blocks, "block", "blocks").s);
 	put_who(f, most, out);
-	if (f->left && f->left >= f->part / 2 && !f->interrupted)
+	if (f->left && f->left >= f->part / 2 && !f->interrupted && !f->left_told)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
 	if (f->untouched)
 		fprintf(out, "; at least %s of it was not resident, as nothing was written there",
@@ -119,7 +126,7 @@ static void put_part(uint64_t part, uint64_t all, FILE *out)
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out, "%s was %s%s: ", format_bytes(f->part).s,
-		f->interrupted ? "live at the end" : "never freed", growth_words[f->growth]);
+		f->interrupted ? "live at the end" : "never freed", growth_of(f));
 	put_part(f->blocks, f->calls, out);
 	fprintf(out, "%s allocated by ", f->calls == 1 ? "block" : "blocks");
 	put_who(f, most, out);
@@ -181,7 +188,7 @@ static void brief_peak(const struct finding *f, FILE *out)
 
 static void brief_leak(const struct finding *f, FILE *out)
 {
-	const char *growth = growth_words[f->growth];
+	const char *growth = growth_of(f);
 
 	fprintf(out, "%s %s in %s%s", f->interrupted ? "holds" : "never frees",
 		format_bytes(f->part).s, format_many(f->blocks, "block", "blocks").s,

@@ -11,8 +11,10 @@ static const char *heading(const struct view_request *r, const struct profile_gr
 {
 	if (r->sorted || r->profile->sites.totals.read)
 		return NULL;
-	return leak_matters_most(r->profile, g) ? "Still growing when the run ended"
-						: "No longer growing, or only slightly";
+	if (!leak_matters_most(r->profile, g))
+		return "No longer growing, or only slightly";
+	return r->profile->walk.heap.processes > 1 ? "Still growing when their process ended"
+						   : "Still growing when the run ended";
 }
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)

@@ -332,11 +332,10 @@ static enum finding_growth growth_of(const struct site_values *v, bool known)
 		return GROWTH_ONCE;
 	for (i = 1; i < SITE_EPOCHS; i++)
 		rising += e[i] > e[i - 1];
-	if (!known)
-		return e[EPOCH_PART - 1] < end ? GROWTH_OTHER : GROWTH_EARLY;
-	if (leak_goes_on(e))
+	if (known && leak_goes_on(e))
 		return rising >= SITE_EPOCHS * 3 / 4 ? GROWTH_STEADY : GROWTH_GOES_ON;
-	return e[EPOCH_PART - 1] >= end ? GROWTH_EARLY : GROWTH_OTHER;
+	/* What processes left that ended earlier is not in the last epoch. */
+	return e[EPOCH_PART - 1] >= end && end >= v->live_bytes ? GROWTH_EARLY : GROWTH_OTHER;
 }
 
 /* ---- findings ---- */
@@ -403,6 +402,7 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 		new.calls = new.at_line.calls;
 	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
 	new.growth = growth_of(&t->v, growth_is_known(a));
+	new.ended_before = t->v.epoch_bytes[SITE_EPOCHS - 1] < t->v.live_bytes;
 	/* The remaining blocks of a process that was killed are a leak only if they grew. */
 	if (kind == FINDING_LEAK &&
 	    new.interrupted &&new.growth != GROWTH_STEADY &&new.growth != GROWTH_GOES_ON)
@@ -612,11 +612,17 @@ static void drop_told(struct findings *f)
 			f->item[n++] = f->item[i];
 	}
 	f->count = n;
+	for (i = 0; i < n; i++)
+		for (k = 0; k < n; k++)
+			f->item[i].left_told |= f->item[k].kind == FINDING_LEAK &&
+						findings_same_function(&f->item[i], &f->item[k]);
 }
 
+/* If recorded calls explain the depth: what went deeper than twice as far allocated nothing. */
 static const struct sym_line *deepest_line(const struct stack_of *of, struct profile *names)
 {
-	return of && of->stack ? profile_asked(names, of->stack).line : NULL;
+	return of && of->stack && of->deepest >= of->used / 2 ? profile_asked(names, of->stack).line
+							      : NULL;
 }
 
 /* Names the variable with at least half of the resident bytes of the process's variables. */

@@ -35,7 +35,7 @@ enum finding_growth {
 	GROWTH_ONCE,	/* by a single call */
 	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
 	GROWTH_STEADY,	/* it goes on, and nearly every part of the run ended with more */
-	GROWTH_GOES_ON, /* leak_goes_on(): the last two quarters */
+	GROWTH_GOES_ON, /* leak_goes_on(): the last two quarters of its time */
 	GROWTH_OTHER,
 };
 
@@ -66,8 +66,10 @@ struct finding {
 	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
 	uint64_t calls, blocks; /* all calls of the line or function; PEAK, LEAK: blocks of part */
 	uint64_t left;		/* PEAK: bytes that this function never freed */
+	bool left_told;		/* PEAK: a finding of this function says so */
 	uint64_t untouched;	/* PEAK: analysis_untouched() */
 	enum finding_growth growth; /* LEAK */
+	bool ended_before;	    /* LEAK: processes that left it ended before the run did */
 	struct growth_site grown;   /* GROWN */
 	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */
 	double rank;

@@ -4,9 +4,30 @@
 
 #include <stdlib.h>
 
-#define LAST  (SITE_EPOCHS - 1)
-#define THREE (SITE_EPOCHS * 3 / 4 - 1) /* the epoch that ends at three quarters of the run */
-#define HALF  (SITE_EPOCHS / 2 - 1)
+#define LEAST 5u /* epochs, of 16: in less time, growth cannot be told from a start */
+
+/* The epochs at whose ends the blocks of a group were live. */
+struct span {
+	unsigned first, last;
+};
+
+static struct span span_of(const uint64_t *live)
+{
+	struct span s = { 0, SITE_EPOCHS - 1 };
+
+	while (s.first < s.last && !live[s.first])
+		s.first++;
+	/* Their processes ended before the run did. */
+	while (s.last > s.first && !live[s.last])
+		s.last--;
+	return s;
+}
+
+/* The epoch that ends after this many quarters of the span. */
+static unsigned after_quarters(const struct span *s, unsigned quarters)
+{
+	return s->first + (s->last + 1 - s->first) * quarters / 4 - 1;
+}
 
 /* Three late blocks of ten thousand are not growth. */
 static bool grew(uint64_t from, uint64_t to, uint64_t end)
@@ -16,22 +37,28 @@ static bool grew(uint64_t from, uint64_t to, uint64_t end)
 
 bool leak_goes_on(const uint64_t live[SITE_EPOCHS])
 {
-	return grew(live[THREE], live[LAST], live[LAST]) &&
-	       grew(live[HALF], live[THREE], live[LAST]);
+	const struct span s = span_of(live);
+	uint64_t half, three, last;
+
+	if (s.last + 1 - s.first < LEAST)
+		return false;
+	half = live[after_quarters(&s, 2)];
+	three = live[after_quarters(&s, 3)];
+	last = live[s.last];
+	return grew(three, last, last) && grew(half, three, last);
 }
 
 static enum leak_kind kind_of(const struct profile_group *g)
 {
 	const uint64_t *live = g->leaked_epochs;
-	unsigned first = 0, i;
+	const struct span s = span_of(live);
+	unsigned i;
 
 	if (g->v.leaked_calls == 1)
 		return LEAK_ONCE;
 	if (leak_goes_on(live))
 		return LEAK_GROWING;
-	while (first < LAST && !live[first])
-		first++;
-	for (i = first; i < LAST; i++)
+	for (i = s.first; i < s.last; i++)
 		if (live[i] != live[i + 1])
 			return LEAK_STOPPED;
 	return LEAK_ONCE;
@@ -41,7 +68,7 @@ static unsigned last_growth(const struct profile_group *g)
 {
 	unsigned i;
 
-	for (i = LAST; i; i--)
+	for (i = SITE_EPOCHS - 1; i; i--)
 		if (g->leaked_epochs[i] > g->leaked_epochs[i - 1])
 			break;
 	return i;
@@ -49,8 +76,10 @@ static unsigned last_growth(const struct profile_group *g)
 
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak)
 {
-	const uint64_t *ticks = p->sites.epoch_ticks;
-	uint64_t ns = walk_duration_ns(&p->walk, ticks[SITE_EPOCHS] - ticks[HALF + 1]);
+	const uint64_t *ticks = p->sites.epoch_ticks, *live = g->leaked_epochs;
+	const struct span s = span_of(live);
+	const unsigned half = after_quarters(&s, 2);
+	uint64_t ns = walk_duration_ns(&p->walk, ticks[s.last + 1] - ticks[half + 1]);
 	const int64_t end = walk_ns(&p->walk, ticks[SITE_EPOCHS]);
 
 	*leak = (struct leak){
@@ -61,8 +90,7 @@ void leak_of(const struct profile *p, const struct profile_group *g, struct leak
 	leak->age_ns = end > leak->since_ns ? (uint64_t)end - (uint64_t)leak->since_ns : 0;
 	if (leak->kind == LEAK_GROWING && ns)
 		leak->bytes_per_s =
-		    (uint64_t)((double)(g->leaked_epochs[LAST] - g->leaked_epochs[HALF]) * 1e9 /
-			       (double)ns);
+		    (uint64_t)((double)(live[s.last] - live[half]) * 1e9 / (double)ns);
 }
 
 bool leak_matters_most(const struct profile *p, const struct profile_group *g)

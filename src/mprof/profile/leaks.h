@@ -3,13 +3,14 @@
  * leaks.h - evidence of a leak: how the live bytes of a group developed over
  * the run.
  *
- *   growing  more was live at the end of the run than at three quarters of it, and
- *            more there than at half of it, by at least a hundredth each time
+ *   growing  in the time from its first block to the end of its processes, which is more than a
+ *            quarter of the run, more was live at the end than at three quarters, and more there
+ *            than at half, by at least a hundredth each time
  *   stopped  it grew over several epochs, but not, or hardly, to the end
  *   once     one block is left, or as much as when it was first seen
  *
- * The rate of a growing group is measured in the second half of the run. Suppressed blocks are not
- * evidence.
+ * The rate of a growing group is measured in the second half of that time. Suppressed blocks are
+ * not evidence.
  */
 #pragma once
 
