@@ -323,7 +323,7 @@ profile("a finding leads to the call graph, a frame says how exact it is", async
   assert.match(await page.locator("#page h2").first().innerText(), /keep/);
   await go(page, "page=flame");
   const box = await page.locator(".graph canvas").boundingBox();
-  await page.mouse.move(box.x + box.width / 2, box.y + box.height - 8);
+  await page.mouse.move(box.x + box.width / 2, box.y + 8);
   const tip = await page.locator(".tip").first().innerText();
   assert.match(tip, /^all/);
   assert.equal(/95 % confidence/.test(tip), estimated(r));
@@ -338,6 +338,53 @@ only("c++", "the leak's owner, the peak's owner and the hottest line in three cl
   await page.locator("#page input[type=checkbox]").first().check();
   assert.match((await rows(page, 1))[0].join(" "), /words\.cc:\d+/);
   await page.goBack();
+  await page.close();
+});
+
+each("each finding leads to its evidence, with or without debug information", async (r) => {
+  const page = await open(r, "page=overview"), findings = r.said[""].findings, show = page.locator("#page .findings button.show");
+  assert.equal(await show.count(), findings.length);
+  for (const [i, f] of findings.entries()) {
+    await go(page, "page=overview");
+    await show.nth(i).click();
+    const to = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", variables: "globals" }[f.finding];
+    assert.match(await page.evaluate(() => location.hash), new RegExp(`page=${to ?? "callers"}`), f.text);
+    if (!to)
+      assert.equal(await page.locator("#page h2").first().innerText(), f.function, f.text);
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+each("findings come before the figures of the run", async (r) => {
+  const page = await open(r, "page=overview"), items = await page.locator("#page .findings li").allInnerTexts();
+  const peak = items.findIndex((t) => /^At its peak/.test(t)), findings = r.said[""].findings;
+  assert.ok(peak >= findings.length, `${peak} of ${findings.length}`);
+  assert.deepEqual(await page.locator("#page .findings > h2").allInnerTexts(), findings.length ? ["Findings", "The whole run"] : ["Findings"]);
+  assert.equal(await page.locator(".numbers button", { hasText: "Never freed" }).locator("b").innerText(), bytes(r.said.leaks.total.figures.leaked));
+  await page.close();
+});
+
+each("what was never freed is listed by function, processes below their parents", async (r) => {
+  const page = await open(r, "page=leaks&figure=leaked"), kept = await page.locator("#page p").first().innerText(), { blocks, bytes: left } = r.said[""].never_freed;
+  assert.ok(kept.startsWith(`${count(blocks)} blocks, ${bytes(left)}, were live`), kept);
+  const own = (await rows(page, 1))[0]?.[0], most = Math.max(0, ...r.said.leaks.rows.map((row) => row.figures.leaked));
+  assert.ok(!most || parse(own) >= parse(bytes(most)) * 0.95, `${own} ${most}`);
+  await go(page, "page=processes");
+  const of = new Map(r.said[""].processes.map((p) => [p.process, p])), depth = (p) => p && of.get(p.parent) ? 1 + depth(of.get(p.parent)) : 0;
+  const shown = await page.evaluate(() => [...document.querySelectorAll("#page tbody tr")].map((row) => [+row.cells[0].textContent.replaceAll(",", ""), parseFloat(row.querySelector(".indented").style.paddingLeft)]));
+  assert.deepEqual(shown, shown.map(([process]) => [process, Math.min(12, depth(of.get(process)))]));
+  shown.forEach(([process], i) => assert.ok(!i || !of.get(of.get(process).parent) || shown.slice(0, i).some((s) => s[0] === of.get(process).parent), String(process)));
+  await page.close();
+});
+
+only("c++", "the table of functions can be searched", async (r) => {
+  const page = await open(r, "page=tables&figure=total"), all = (await rows(page, 50)).length;
+  await page.locator("#page").getByLabel("Search functions").fill("read");
+  await drawn(page);
+  const found = (await rows(page, 50)).map((row) => row.join(" "));
+  assert.ok(found.length > 0 && found.length < all && found.every((row) => /read/i.test(row)), found.join("; "));
+  assert.equal(await page.evaluate(() => document.activeElement.type), "search");
   await page.close();
 });
 
@@ -409,7 +456,7 @@ async function annotated(page, said, byLine) {
 }
 
 only("c++", "sources have the text and the figures of mprof report annotate; homes are hidden", async (r) => {
-  const page = await open(r, "page=sources");
+  const page = await open(r, "page=sources&full=1");
   await annotated(page, r.said.annotate, r.said.lines);
   assert.equal(await note(page), "");
   assert.equal(await page.locator("#page h2").innerText(), "~/words.cc");
@@ -516,9 +563,10 @@ only("python", "deep stacks scroll, and begin with the root", async (r) => {
     return { box: b.clientHeight, canvas: c.clientHeight, top: b.scrollTop }; });
   const first = await seen();
   assert.ok(first.canvas > first.box && first.box < 860, JSON.stringify(first));
-  assert.ok(first.top + first.box >= first.canvas - 2, JSON.stringify(first)); // the root
-  await go(page, "page=flame&icicle=1");
-  assert.equal((await seen()).top, 0);
+  assert.equal(first.top, 0); // the root
+  await go(page, "page=flame&icicle=0");
+  const last = await seen();
+  assert.ok(last.top + last.box >= last.canvas - 2, JSON.stringify(last));
   await page.close();
 });
 
@@ -578,7 +626,7 @@ each("blocks that grew are those of mprof report realloc", async (r) => {
   assert.ok(told.rows.every((row) => row.first_bytes <= row.largest_bytes && row.reserve_bytes <= row.largest_bytes));
   if (r.name === "c++") {
     const [row] = await rows(page, 1), best = said.rows[0];
-    assert.deepEqual([0, 1, 2, 4, 5, 7, 8, 9].map((column) => row[column]), [bytes(best.saved_copied_bytes), count(best.saved_calls),
+    assert.deepEqual([0, 1, 2, 6, 7, 9, 10, 3].map((column) => row[column]), [bytes(best.saved_copied_bytes), count(best.saved_calls),
       bytes(best.reserve_bytes), count(best.chains), count(best.steps), bytes(best.largest_bytes), bytes(best.copied_bytes), best.function]);
   }
   assert.deepEqual(page.problems, []);
@@ -611,7 +659,7 @@ only("c++", "with the keyboard: pages, timeline, figure and filters, page; what 
   assert.equal(await focused(), "Figure ");
   await go(page, "page=flame");
   await page.locator(".graph canvas").focus();
-  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   assert.match(await page.evaluate(() => location.hash), /zoom=/);
   assert.match(await focused(), /^Flame graph/);
@@ -660,7 +708,7 @@ only("c++", "keys", async (r) => {
   await page.locator("body").press("i");
   await page.locator("body").press("1");
   await page.locator(".graph canvas").focus();
-  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   assert.match(await hash(), /zoom=\d+/);
   assert.match(await page.locator("[aria-live]").innerText(), /./);
@@ -683,7 +731,7 @@ only("c++", "keys for the chosen frame: only through it, without it, merged, its
     await graph.focus();
     await page.keyboard.press("Home");
     for (let i = 0; i < 12 && !(await page.locator("[aria-live]").innerText()).startsWith(name); i++)
-      await page.keyboard.press("ArrowUp");
+      await page.keyboard.press("ArrowDown");
     assert.match(await page.locator("[aria-live]").innerText(), new RegExp(`^${name}[^]* blocks? \\(`));
   };
   await choose("index::add");
@@ -748,6 +796,7 @@ only("python", "rows of the tree open and are walked by keys", async (r) => {
 
 only("c++", "what is typed is a part of a name; names that are patterns match themselves", async (r) => {
   const page = await open(r, "page=tables&libraries=1"), whole = parse(await total(page));
+  await page.locator(".filters summary").click();
   await page.getByLabel("Function", { exact: true }).fill("push");
   await page.keyboard.press("Enter");
   assert.match(decodeURIComponent(await page.evaluate(() => location.hash)), /function=\*push\*/);
@@ -1010,7 +1059,10 @@ only("c++", "the bad reserve and what changed between two builds in three clicks
   const page = await open({ url: world.view.url }, "", { path: "0/" }), best = r.said.realloc.rows[0];
   await follow(page, "Realloc");
   const [row] = await rows(page, 1);
-  assert.deepEqual([row[2], row[9]], [bytes(best.reserve_bytes), best.function]);
+  assert.deepEqual([row[2], row[3]], [bytes(best.reserve_bytes), best.function]);
+  await go(page, "page=overview");
+  await page.locator("#page .findings li", { hasText: "reserving" }).locator("button.show").first().click();
+  await poll(page, () => location.hash.includes("page=realloc"), "the page of the bad reserve");
   await follow(page, "Overview");
   await follow(page, "Compare");
   await page.getByLabel("Compare with").selectOption({ index: 1 });
@@ -1036,7 +1088,7 @@ each("exact sizes of realloc add up, and differences follow from them", async (r
 only("c++", "the 25 interactions", async (r) => {
   const page = await open({ url: world.view.url }, "", { path: "0/#page=flame&libraries=1" }), hash = async () => decodeURIComponent(await page.evaluate(() => location.hash));
   const graph = page.locator(".graph canvas"), spoken = () => page.locator("#page [aria-live]").first().innerText(), body = page.locator("body"), done = [];
-  const box = async () => { const b = await graph.boundingBox(); return { x: b.x + b.width / 3, y: b.y + b.height - 27 }; }; // the row above the root
+  const box = async () => { const b = await graph.boundingBox(); return { x: b.x + b.width / 3, y: b.y + 27 }; }; // the row below the root
   const it = async (number, what, test) => { try { assert.ok(await test()); done.push(number); } catch (error) { throw new Error(`${number} ${what}: ${error.message}`); } };
   const press = async (key, on = body) => { await on.press(key); return hash(); };
   await it(1, "zoom by a click, and by Enter", async () => {
@@ -1045,7 +1097,7 @@ only("c++", "the 25 interactions", async (r) => {
     const clicked = /zoom=\d+/.test(await hash());
     await press("Escape");
     await graph.focus();
-    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     return clicked && /zoom=\d+/.test(await hash());
   });
@@ -1089,7 +1141,7 @@ only("c++", "the 25 interactions", async (r) => {
   });
   await go(page, "page=flame&libraries=1");
   await it(8, "bottom-up", async () => /inverted=1/.test(await press("i")) && !/inverted/.test(await press("i")));
-  await it(9, "icicle", async () => /icicle=1/.test(await press("v")) && !/icicle/.test(await press("v")));
+  await it(9, "icicle", async () => /icicle=0/.test(await press("v")) && !/icicle/.test(await press("v")));
   await it(10, "back and forward", async () => {
     const { x, y } = await box();
     await page.mouse.click(x, y);
@@ -1100,7 +1152,7 @@ only("c++", "the 25 interactions", async (r) => {
   });
   await press("Escape");
   await it(11, "library frames", async () => !/libraries=1/.test(await press("l")) && /libraries=1/.test(await press("l")));
-  const choose = async () => { await graph.focus(); await page.keyboard.press("Home"); await page.keyboard.press("ArrowUp"); await page.keyboard.press("ArrowUp"); };
+  const choose = async () => { await graph.focus(); await page.keyboard.press("Home"); await page.keyboard.press("ArrowDown"); await page.keyboard.press("ArrowDown"); };
   await it(12, "callers and callees", async () => { await choose(); return /page=callers&.*of=\d+/.test(await press("c", graph)); });
   await page.goBack();
   await it(13, "the source line", async () => { await choose(); return /page=sources&.*of=\d+/.test(await press("s", graph)); });
@@ -1394,7 +1446,7 @@ served("filters of an exact window have the figures of the command under the pag
 });
 
 served("source files that the trace names are shown, and no others", async (v) => {
-  const page = await open({ url: v.url + "0/" }, "page=sources");
+  const page = await open({ url: v.url + "0/" }, "page=sources&full=1");
   await poll(page, () => document.querySelectorAll(".source tbody tr").length > 30, "the text");
   const { annotate, lines } = world.reports.find((r) => r.name === "c++").said;
   await annotated(page, annotate, lines);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * report_findings.c - the most important facts, in sentences: about the whole run, then about the
- * allocating functions.
+ * report_findings.c - the most important facts, in sentences: what can be improved, then figures of
+ * the whole run.
  *
  * One function for each sentence; it prints nothing if it does not apply. A sentence states its
  * figure, then what it means.
@@ -9,7 +9,9 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "../util/alloc.h"
 #include "print_findings.h"
 
 #define KEPT_TOLD	 4u /* reasons */
@@ -26,7 +28,7 @@ void report_nothing(const struct analysis *a, FILE *out)
 		fputs("  * No block was allocated.\n", out);
 }
 
-/* Printed first, because everything else applies only to the rest. */
+/* Printed early, because what follows applies only to the rest. */
 static void tell_outside(const struct analysis *a, FILE *out)
 {
 	if (!a->findings || !a->findings->outside.process)
@@ -253,7 +255,7 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 	size_t i;
 
 	for (i = 0; f && i < f->count; i++) {
-		fputs(i ? "  * " : "\nWhere memory is allocated\n  * ", out);
+		fputs("  * ", out);
 		findings_sentence(&f->item[i], 0, out);
 		fputs("\n      ", out);
 		findings_command(&f->item[i], a->path, 0, out);
@@ -268,16 +270,39 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 	}
 }
 
-void report_findings(const struct analysis *a, FILE *out)
+typedef void sentence(const struct analysis *a, FILE *out);
+
+/* What can be improved. */
+static void tell_found(const struct analysis *a, FILE *out)
 {
-	static void (*const sentence[])(const struct analysis *a, FILE *out) = {
-		tell_outside, tell_stack_uses,	tell_retained, report_nothing,
-		tell_peak,    tell_never_freed, tell_kept,     tell_lifetimes,
-		tell_waste,   tell_compactness, tell_resident, tell_maps,
-		tell_realloc, tell_failures,	tell_problems, tell_stacks,
+	static sentence *const list[] = {
+		report_nothing,	 report_warnings, tell_outside,
+		tell_stack_uses, tell_retained,	  tell_stacks,
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(sentence) / sizeof(sentence[0]); i++)
-		sentence[i](a, out);
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		list[i](a, out);
+}
+
+/* Facts that are neither good nor bad. */
+static void tell_facts(const struct analysis *a, FILE *out)
+{
+	static sentence *const list[] = {
+		tell_peak,	  tell_never_freed, tell_kept, tell_lifetimes, tell_waste,
+		tell_compactness, tell_resident,    tell_maps, tell_realloc,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		list[i](a, out);
+}
+
+void report_findings(const struct analysis *a, FILE *out)
+{
+	char *found = WRITTEN(to, tell_found(a, to)), *facts = WRITTEN(to, tell_facts(a, to));
+
+	fprintf(out, "%s%s%s", found, *found && *facts ? "\nThe whole run\n" : "", facts);
+	free(found);
+	free(facts);
 }

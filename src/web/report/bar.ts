@@ -39,7 +39,6 @@ export class Bar {
 	private lists = el("div", { hidden: true });
 
 	constructor(private d: Data, private set: Setter, private keys: () => void, private theme: () => void) {
-		this.filters.open = innerWidth >= 900;
 		this.lists.append(...(["function", "file", "module"] as const).map(of => el("datalist", { id: "names-" + of },
 			...this.names(of).map(name => el("option", { value: name })))));
 	}
@@ -89,10 +88,10 @@ export class Bar {
 			v => set({ measure: measures.find(m => m.key == v)! })),
 		el("label", { title: "Show frames of libraries and containers (l)" }, el("input", { type: "checkbox", checked: !s.foldLibraries,
 			change: () => set({ foldLibraries: !s.foldLibraries }) }), " Library frames")];
-		this.root.replaceChildren(...(whole ? [] : choices()), ...this.chips(s, filter),
+		this.root.replaceChildren(...(whole ? [] : [...choices(), this.filters]), ...this.chips(s, filter),
 			el("strong", { class: "total" }, whole ? "" : figure(s.measure.unit, a.total)), whole ? "" : this.range(s, a),
 			el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", click: this.theme }, "\u25d0"),
-			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?"), whole ? "" : this.filters, ...(more ? [more] : []), this.lists);
+			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?"), ...(more ? [more] : []), this.lists);
 	}
 
 	// The range of an estimated figure.

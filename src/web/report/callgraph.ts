@@ -3,7 +3,6 @@
 // A box at distance n counts stacks through it and the function, n calls apart, so the boxes of one
 // column never count a block twice.
 import { percent } from "../words";
-import { quote } from "./command";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { cut } from "./flame";
@@ -236,15 +235,15 @@ function neighbours(v: View, title: string, boxes: Map<number, Box> | undefined,
 	], "n", () => {}, title.toLowerCase()));
 }
 
+// A line of the function in the centre: the chosen one, or the one that allocates most; 0: nothing is allocated.
+export const centre = (v: View): number => v.s.chosen ||
+	table(v.d, owned(v.d, v.a, v.s.foldLibraries), v.keys).reduce((x, r) => r.own > x.own ? r : x, { own: 0, line: 0 }).line;
+
 export function callers(v: View): HTMLElement {
-	const { d, s } = v, a = owned(d, v.a, s.foldLibraries);
-	if (!s.chosen) { // the function that allocates most
-		const best = table(d, a, v.keys).reduce((x, r) => r.own > x.own ? r : x, { own: 0, line: 0 });
-		if (!best.line)
-			return el("section", {}, el("h2", {}, "Call graph"), el("p", {}, "No function allocated anything in this window that passes the filters."));
-		v = { ...v, s: { ...s, chosen: best.line } };
-	}
-	const line = v.s.chosen, unit = s.measure.unit;
+	const { d, s } = v, a = owned(d, v.a, s.foldLibraries), line = centre(v), unit = s.measure.unit;
+	if (!line)
+		return el("section", {}, el("h2", {}, "Call graph"), el("p", {}, "No function allocated anything in this window that passes the filters."));
+	v = { ...v, s: { ...s, chosen: line } };
 	// A function of a hidden library can still be chosen.
 	const figures = s.foldLibraries && d.line.library[line] ? v.a : a;
 	const all = around(d, figures, v.keys, v.keys[line], s.levels);
@@ -258,6 +257,5 @@ export function callers(v: View): HTMLElement {
 			...saveButtons(() => graph.picture, "callgraph")),
 		all.total ? graph.root : el("p", { class: "note" }, "Nothing in this window that passes the filters was allocated through this function."),
 		el("div", { class: "two" }, neighbours(v, "Called by", all.level.get(-1), all.total, 0),
-			neighbours(v, "Calls", all.level.get(1), all.total, all.own)),
-		el("p", {}, el("code", {}, `mprof report callers ${quote(nameOf(d, line))} ${quote(d.head.trace)}`)));
+			neighbours(v, "Calls", all.level.get(1), all.total, all.own)));
 }

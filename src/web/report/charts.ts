@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // charts.ts - bars that are divided into parts, and scatter plots: SVG that can be saved.
 import { download, el, quoteCsv } from "./element";
-import { color, saveButtons, svg } from "./picture";
+import { color, roundUp, saveButtons, svg } from "./picture";
 
 export const PART_COLORS = ["--s0", "--s1", "--s2", "--s3", "--s4", "--s5", "--s6"];
 
@@ -31,12 +31,6 @@ export function partLegend(names: string[]): HTMLElement {
 }
 
 export const partColor = (i: number): string => `var(${PART_COLORS[i] ?? "--others"})`;
-
-// A round number at or above n.
-function roundUp(n: number): number {
-	const power = 10 ** Math.floor(Math.log10(n));
-	return [1, 2, 5, 10].map(k => k * power).find(k => k >= n) ?? n;
-}
 
 function text(x: number, y: number, what: string, anchor: string, more: { [name: string]: string | number } = {}): SVGTextElement {
 	return svg("text", { x, y, "text-anchor": anchor, fill: color("--dim"), "font-size": 11, "font-family": "system-ui, sans-serif", ...more }, what);

@@ -65,7 +65,12 @@ function ofTotals(s: State, d: Data): string {
 	return [`mprof report ${view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")}${which}`, ...nameFilters(f), quote(d.head.trace)].join(" ");
 }
 
+const SHOWN = ["sources", "compare", "heap"]; // pages that have their command themselves
+
+// "" if the page has it already.
 export function command(s: State, d: Data, a: Answer): string {
+	if (SHOWN.includes(s.page))
+		return "";
 	if (d.head.totals)
 		return ofTotals(s, d);
 	if (s.page in OWN)
@@ -83,7 +88,7 @@ export function command(s: State, d: Data, a: Answer): string {
 
 // Why no single command prints the same; "" if one does.
 export function noCommand(s: State, d: Data): string {
-	if (s.page in OWN || d.head.totals)
+	if (s.page in OWN || SHOWN.includes(s.page) || d.head.totals)
 		return "";
 	if (s.measure.key == "resident")
 		return "mprof report does not divide resident pages by call stack";

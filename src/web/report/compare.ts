@@ -175,6 +175,7 @@ export function compare(v: View): HTMLElement {
 		traces && !d.head.totals && !isWhole(d, s) && el("p", { class: "note" }, "Traces are compared over the whole run, regardless of window and filters."),
 		el("p", { class: "change" }, `${s.measure.title}: ${figure(unit, theirs.total)} before, ${figure(unit, mine.total)} after, `,
 			el("strong", {}, signed(unit, delta)), theirs.total ? ` (${percent(Math.abs(delta), theirs.total)}).` : "."),
+		names.length < 2 && el("p", { class: "other-run" }, "To compare with another run, for example of an earlier build: ", el("code", {}, `mprof view --diff BEFORE ${quote(d.head.trace)}`)),
 		graph({ ...v, s }, other, mine, theirs, v.tip),
 		sortable(changes(s.foldLibraries, [[other, theirs, true], [d, mine, false]]), [
 			{ key: "change", title: "Change", number: true, text: r => signed(unit, r.after - r.before), value: r => Math.abs(r.after - r.before) },

@@ -21,7 +21,7 @@ export class Flame {
 	private hover = -1;
 	private rows = 1;
 	search = "";
-	icicle = false;
+	icicle = true;
 	onZoom: (node: number, frame: Frame) => void = () => {}; // draws it
 	onOpen: (frame: Frame) => void = () => {};
 	onKey: (key: string, frame: Frame) => boolean = () => false; // a letter, or "copy", "search"

@@ -4,6 +4,7 @@ import { many, percent } from "../words";
 import { Allocators } from "./allocators";
 import { Bar } from "./bar";
 import { command, noCommand } from "./command";
+import { centre } from "./callgraph";
 import { Others } from "./compare";
 import { curves, layersOf } from "./curves";
 import type { Curve } from "./curves";
@@ -31,7 +32,7 @@ const KEYS: [string, string][] = [
 	["click, Enter, F", "zoom into a frame"], ["Esc, 0", "show all"], ["arrows, Home", "move from frame to frame"],
 	["double click, c", "call graph around the frame's function"], ["s, e", "its source line, here and in an editor (chosen on the page Sources)"], ["f", "only stacks through it"],
 	["d", "no stacks through it"], ["m, C", "merge it, or its whole module, into its callers"], ["Ctrl-C, S", "copy its name, its stack"],
-	["/, Ctrl-F", "search; without a flame graph, filter by function"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"], ["r", "fold recursion"],
+	["/, Ctrl-F", "search; on pages without a search field, filter by function"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"], ["r", "fold recursion"],
 	["t, T", "next thread, previous thread"], ["x", "swap the two traces that are compared"], ["*", "expand everything below a row of the tree"],
 	["Alt-Left", "back"], ["[ ]", "move the window"], ["w", "whole run"], ["u", "remove all filters"], ["?", "this list"],
 ];
@@ -64,6 +65,7 @@ class App {
 	private main = el("main", { id: "page", tabindex: -1 });
 	private command = el("code");
 	private uncommanded = el("span", { class: "note" });
+	private footer = el("footer", {}, "As text: ", this.command, " ", this.uncommanded);
 	private help = el("dialog", { "aria-label": "Keys" }, el("dl", {}, ...KEYS.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])),
 		el("form", { method: "dialog" }, el("button", {}, "Close")));
 
@@ -92,7 +94,7 @@ class App {
 		this.server = new Server(d);
 		document.getElementById("plain")!.hidden = true;
 		document.body.append(el("button", { type: "button", class: "skip", click: () => this.main.focus() }, "Skip to the page"), this.nav, el("div", { id: "app" }, this.timeline.root, this.bar.root, this.main,
-			el("footer", {}, "As text: ", this.command, " ", this.uncommanded)), tip, this.help);
+			this.footer), tip, this.help);
 		addEventListener("hashchange", () => {
 			this.s = fromHash(location.hash, d);
 			this.show();
@@ -132,7 +134,7 @@ class App {
 
 	private view(): View {
 		return { d: this.d, s: this.s, a: this.answer, keys: this.keys, lines: this.lines,
-			set: c => this.set(c), flame: () => this.graph, texts: this.texts, others: this.others, heap: this.heap, tip: this.tips };
+			set: c => this.set(c), flame: () => this.graph, search: this.search, texts: this.texts, others: this.others, heap: this.heap, tip: this.tips };
 	}
 
 	private show(): void {
@@ -168,8 +170,9 @@ class App {
 			this.main.prepend(el("p", { class: "note" }, page.sliders));
 		if (!this.answer.exact && !page.whole)
 			this.main.prepend(el("p", { class: "note" }, `"${s.measure.title}" is known only for the whole run.`));
-		this.command.textContent = command(s, d, this.answer);
+		this.command.textContent = command(s.page == "callers" ? { ...s, chosen: centre(this.view()) } : s, d, this.answer);
 		this.uncommanded.textContent = noCommand(s, d);
+		this.footer.hidden = !this.command.textContent && !this.uncommanded.textContent;
 		this.flame.draw();
 		this.flame.reveal();
 	}
@@ -249,7 +252,7 @@ class App {
 		flame.set(this.frames, s.inverted ? 0 : flame.find(s.zoom));
 		this.found.textContent = s.search ? `${percent(flame.matches, 1)} in matches` : "";
 		this.graph.replaceChildren(el("div", { class: "bar2" }, this.search, this.found,
-			check("Bottom-up", "inverted", "Allocating functions first (i)"), check("Root on top", "icicle", "Icicle instead of flame (v)"),
+			check("Bottom-up", "inverted", "Allocating functions first (i)"), check("Root on top", "icicle", "Callers above what they call, or below it (v)"),
 			check("Fold recursion", "foldRecursion", "Recursive calls of a function are one frame (r)"),
 			el("label", { title: "Frames with a smaller share are left out" }, "At least ", el("input", { type: "range", min: 0, max: SHARES.length - 1, step: 1,
 				value: SHARES.indexOf(s.share), "aria-label": "Minimum share of a frame", change: (e: Event) => this.set({ share: SHARES[+(e.target as HTMLInputElement).value] }) }),

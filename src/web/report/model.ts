@@ -466,6 +466,7 @@ export interface Row {
 	line: number;
 	sum: number; own: number; blocks: number;
 	node: number;
+	only: number; // the line that has all of own; 0: several have, or none
 }
 
 // By function or by line; a function that calls itself counts once.
@@ -483,7 +484,9 @@ export function table(d: Data, a: Answer, keyOf: Uint32Array): Row[] {
 			continue;
 		let row = rows.get(key);
 		if (!row)
-			rows.set(key, row = { key, line: d.lineOf[i], sum: 0, own: 0, blocks: 0, node: i });
+			rows.set(key, row = { key, line: d.lineOf[i], sum: 0, own: 0, blocks: 0, node: i, only: 0 });
+		if (a.own[i] && row.only != d.lineOf[i])
+			row.only = row.own ? 0 : d.lineOf[i];
 		row.own += a.own[i];
 		row.blocks += a.blocks[i];
 		if (!times)

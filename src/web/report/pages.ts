@@ -33,6 +33,7 @@ export interface View {
 	lines: Uint32Array; // lines: their own number
 	set(change: Partial<State>): void;
 	flame(): HTMLElement; // the graph with its toolbar
+	search: HTMLElement; // for pages without the graph
 	texts: Texts; // of source files
 	others: Others; // traces that are served beside this one
 	heap: Heap;
@@ -60,7 +61,7 @@ export const owner = (v: View, line: number) => el("button", { type: "button", c
 
 function rowColumns(v: View): Column<Row>[] {
 	const ranges = rangesBy(v.d, v.s.measure, v.s.filter, v.s.byLine ? v.lines : v.keys, v.s.foldLibraries), unit = v.s.measure.unit, total = v.a.total || 1;
-	const where = (r: Row) => v.s.byLine ? placeOf(v.d, r.line) : v.d.text[v.d.line.file[r.line]] || v.d.text[v.d.line.module[r.line]];
+	const line = (r: Row) => r.only || r.line, where = (r: Row) => v.s.byLine || r.only ? placeOf(v.d, line(r)) : v.d.text[v.d.line.file[r.line]] || v.d.text[v.d.line.module[r.line]];
 	return [
 		{ key: "own", title: "Own", number: true, text: r => figure(unit, r.own), value: r => r.own, share: r => r.own / total },
 		{ key: "ownshare", title: "%", number: true, text: r => percent(r.own, total), value: r => r.own },
@@ -71,7 +72,7 @@ function rowColumns(v: View): Column<Row>[] {
 		...(unit == "bytes" && !v.s.measure.value ? [{ key: "blocks", title: "Blocks", number: true,
 			text: (r: Row) => count(r.blocks), value: (r: Row) => r.blocks }] : []),
 		{ key: "name", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
-		{ key: "place", title: v.s.byLine ? "Line" : "Where", text: where, node: r => place(v, r.line, where(r)) },
+		{ key: "place", title: v.s.byLine ? "Line" : "Where", text: where, node: r => place(v, line(r), where(r)) },
 	];
 }
 
@@ -112,11 +113,14 @@ const chooseAlso = (v: View): HTMLElement => el("details", { class: "also", open
 		disabled: m == v.s.measure, change: (e: Event) => v.set({ also: measures.map(o => o.key).filter(key =>
 			key == m.key ? (e.target as HTMLInputElement).checked : v.s.also.includes(key)) }) }), " " + m.title))));
 
+const check = (v: View, label: string, key: "byLine" | "full" | "inverted"): HTMLElement => el("label", {}, el("input", { type: "checkbox", checked: v.s[key],
+	change: (e: Event) => v.set({ [key]: (e.target as HTMLInputElement).checked }) }), " " + label);
+
+export const everyFigure = (v: View): HTMLElement => check(v, "Every figure, of the whole run", "full");
+
 function tables(v: View): HTMLElement {
-	const check = (label: string, key: "byLine" | "full") => el("label", {}, el("input", { type: "checkbox", checked: v.s[key],
-		change: (e: Event) => v.set({ [key]: (e.target as HTMLInputElement).checked }) }), " " + label);
 	return el("section", {}, el("h2", {}, v.s.byLine ? "Lines" : "Functions"),
-		el("div", { class: "bar2" }, check("By line", "byLine"), check("Every figure, of the whole run", "full"), !v.s.full && chooseAlso(v)),
+		el("div", { class: "bar2" }, v.search, check(v, "By line", "byLine"), everyFigure(v), !v.s.full && chooseAlso(v)),
 		v.s.full ? fullRows(v) : functionRows(v));
 }
 
@@ -196,8 +200,7 @@ function tree(v: View): HTMLElement {
 	for (let k = frames[0].child; k < frames[0].child + frames[0].children; k++)
 		list.append(treeRow(v, frames, k, v.a.total || 1));
 	return el("section", {}, el("h2", {}, v.s.inverted ? "Call tree, bottom-up" : "Call tree, top-down"),
-		el("div", { class: "bar2" }, el("label", {}, el("input", { type: "checkbox", checked: v.s.inverted,
-			change: (e: Event) => v.set({ inverted: (e.target as HTMLInputElement).checked }) }), " Bottom-up"), chooseAlso(v)),
+		el("div", { class: "bar2" }, check(v, "Bottom-up", "inverted"), chooseAlso(v)),
 		el("div", { class: "row titles" }, el("span", { class: "n" }, v.s.measure.title), el("span", { class: "n" }, "%"),
 			...also.map(m => el("span", { class: "n" }, m.title))), list);
 }
@@ -335,6 +338,8 @@ function sizesOverTime(v: View): HTMLElement {
 const sizeButton = (v: View, size: number) => el("button", { type: "button", class: "name", title: `Only blocks of ${sizeName(size, size)}`,
 	click: () => only(v, { sizeFrom: size, sizeTo: size }) }, bytes(size ? 2 ** (size - 1) : 0));
 
+const LABELS = 16; // that fit beside each other
+
 // Size against lifetime, of the window and the filters.
 function heat(v: View): HTMLElement {
 	const { d, s } = v, c = d.cell, n = new Float64Array(66 * 66), f = s.filter;
@@ -358,13 +363,14 @@ function heat(v: View): HTMLElement {
 		return el("p", {}, d.head.coarse ? "This trace has too many call stacks for a map of sizes and lifetimes." : "No block was allocated in this window.");
 	const lifeName = (l: number) => l == 65 ? "kept" : l ? duration(2 ** (l - 1)) : "0", head = el("tr", {}, el("th", {}, "size from"));
 	const columns = [...Array.from({ length: Math.max(0, lifeTop - lifeLow + 1) }, (_, i) => lifeLow + i), 65];
-	for (const l of columns)
-		head.append(el("th", { scope: "col" }, lifeName(l)));
+	const each = Math.ceil(columns.length / LABELS); // columns that share a label
+	for (let i = 0; i < columns.length; i += each)
+		head.append(el("th", { scope: "colgroup", colspan: Math.min(each, columns.length - i) }, lifeName(columns[i])));
 	const body = el("tbody");
 	for (let size = sizeTop; size >= sizeLow; size--) {
 		const row = el("tr", {}, el("th", { scope: "row" }, sizeButton(v, size)));
 		for (const l of columns) {
-			const k = n[size * 66 + l], cell = el("td", { title: many(k, "block"), class: k ? "on" : null, click: () =>
+			const k = n[size * 66 + l], cell = el("td", { title: `${many(k, "block")} of ${sizeName(size, size)}, ${l == 65 ? "kept" : `lifetime from ${lifeName(l)}`}`, class: k ? "on" : null, click: () =>
 				only(v, { sizeFrom: size, sizeTo: size, lifeFrom: Math.min(l, 64), lifeTo: Math.min(l, 64) }) }, k ? short(k) : "");
 			if (k)
 				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(8 + 72 * Math.log1p(k) / Math.log1p(most))}%, transparent)`;
@@ -402,15 +408,15 @@ function realloc(v: View): HTMLElement {
 				number: true, text: c => bytes(c.saved_copied_bytes), value: c => c.saved_copied_bytes, share: c => c.saved_copied_bytes / most },
 			{ key: "calls", title: "Calls saved", number: true, text: c => count(c.saved_calls), value: c => c.saved_calls },
 			{ key: "reserve", title: "Reserve", number: true, text: c => bytes(c.reserve_bytes), value: c => c.reserve_bytes },
-			{ key: "spare", title: "Then unused", help: "Bytes that a block would then leave unused, on average.", number: true,
+			{ key: "name", title: "Function", text: c => nameOf(v.d, grower(c.node)), node: c => owner(v, grower(c.node)) },
+			{ key: "place", title: "Where", text: c => placeOf(v.d, grower(c.node)), node: c => place(v, grower(c.node)) },
+			{ key: "spare", title: "Unused", help: "Bytes that a block would then leave unused, on average.", number: true,
 				text: c => bytes(c.spare_bytes), value: c => c.spare_bytes },
 			{ key: "chains", title: "Blocks", number: true, text: c => count(c.chains), value: c => c.chains },
 			{ key: "steps", title: "Steps", number: true, text: c => count(c.steps), value: c => c.steps },
 			{ key: "first", title: "From", help: "Smallest first size.", number: true, text: c => bytes(c.first_bytes), value: c => c.first_bytes },
 			{ key: "largest", title: "To", help: "Largest last size.", number: true, text: c => bytes(c.largest_bytes), value: c => c.largest_bytes },
-			{ key: "copied", title: "Copied at most", number: true, text: c => bytes(c.copied_bytes), value: c => c.copied_bytes },
-			{ key: "name", title: "Function", text: c => nameOf(v.d, grower(c.node)), node: c => owner(v, grower(c.node)) },
-			{ key: "place", title: "Where", text: c => placeOf(v.d, grower(c.node)), node: c => place(v, grower(c.node)) },
+			{ key: "copied", title: "Copied", help: "At most: an allocator may move a block without copying it.", number: true, text: c => bytes(c.copied_bytes), value: c => c.copied_bytes },
 		], v.s.sort == "own" ? "saves" : v.s.sort, sort => v.set({ sort }), "growth", 25),
 		g.left_out > 0 && el("p", {}, `${count(g.left_out)} more call stacks save less.`),
 		el("h3", {}, "Calls of realloc"), el("p", {}, r.calls ? `${many(r.calls, "call")}; at most ${bytes(r.copied_bytes)} copied.` : "The program did not call realloc."),
@@ -480,9 +486,10 @@ export function suppressed(v: View): HTMLElement {
 }
 
 function leaks(v: View): HTMLElement {
-	const n = v.d.head.report.never_freed;
-	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${count(n.blocks)} blocks, ${bytes(n.bytes)}, were live when the program ended.`),
-		v.flame(), sortable(n.size_classes as any[], [
+	const n = v.d.head.report.never_freed, kept = v.d.head.suppressed.reduce((sum, s) => sum + s.bytes, 0);
+	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${count(n.blocks)} blocks, ${bytes(n.bytes)}, were live when the program ended` +
+		(kept ? `; ${bytes(kept)} of them are kept by libraries on purpose.` : ".")), v.flame(), el("h3", {}, `${v.s.measure.title}, by function`), functionRows(v, 20),
+		el("h3", {}, "Sizes of the blocks that were never freed"), sortable(n.size_classes as any[], [
 			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
 			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (n.blocks || 1) },
 			{ key: "bytes", title: "Bytes", number: true, text: c => bytes(c.bytes), value: c => c.bytes },
@@ -608,41 +615,70 @@ function matrix(v: View): HTMLElement {
 		el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {}, head), body)));
 }
 
-// All processes, even those without allocations.
+function indented(text: string, depth: number): HTMLElement {
+	const e = el("span", { class: "indented" }, text);
+	e.style.paddingLeft = Math.min(depth, 12) + "em";
+	return e;
+}
+
+// All processes, even those without allocations, each below its parent.
+export function processTree(v: View): any[] {
+	const list = v.d.head.report.processes as any[], of = new Map<number, any[]>(), known = new Set(list.map(p => p.process)), rows: any[] = [];
+	for (const p of list) {
+		const parent = known.has(p.parent) && p.parent != p.process ? p.parent : 0;
+		of.set(parent, [...of.get(parent) ?? [], p]);
+	}
+	const add = (parent: number, depth: number) => of.get(parent)?.forEach(p => {
+		rows.push({ ...p, depth });
+		add(p.process, depth + 1);
+	});
+	add(0, 0);
+	return rows;
+}
+
 export const processColumns = (): Column<any>[] => [
 	{ key: "process", title: "No.", number: true, text: p => count(p.process), value: p => -p.process },
 	{ key: "pid", title: "Pid", number: true, text: p => String(p.pid), value: p => -p.pid },
 	{ key: "parent", title: "Parent", number: true, text: p => p.parent ? String(p.parent) : "", value: p => -p.parent },
-	{ key: "command", title: "Command", text: p => p.command ?? "" },
+	{ key: "command", title: "Command", text: p => p.command ?? "", node: p => indented(p.command ?? "", p.depth) },
 	{ key: "end", title: "End", text: p => p.end == "killed" ? `signal ${p.signal}` : p.end == "exited" ? `status ${p.status}` : p.end ?? "" },
 ];
 
 function processes(v: View): HTMLElement {
-	return el("section", {}, el("h2", {}, "Processes"), sortable(v.d.head.report.processes as any[], [
+	return el("section", {}, el("h2", {}, "Processes"), sortable(processTree(v), [
 		...processColumns(),
 		{ key: "events", title: "Calls", number: true, text: p => count(p.events), value: p => p.events },
 		{ key: "peak", title: "Peak", number: true, text: p => bytes(p.peak_bytes), value: p => p.peak_bytes },
 		{ key: "left", title: "Never freed", number: true, text: p => bytes(p.live_bytes), value: p => p.live_bytes },
 		{ key: "rss", title: "Peak RSS", number: true, text: p => p.peak_rss_bytes ? bytes(p.peak_rss_bytes) : "", value: p => p.peak_rss_bytes ?? 0 },
-	], v.s.sort == "own" ? "process" : v.s.sort, sort => v.set({ sort }), "processes"));
+	], v.s.sort == "own" ? "" : v.s.sort, sort => v.set({ sort }), "processes"));
 }
 
 function flamePage(v: View): HTMLElement {
 	return el("section", {}, el("h2", {}, v.s.measure.title, el("small", {}, " ", v.s.measure.help)), v.flame());
 }
 
+// The figure of each kind of finding about a function, and the page of the others.
+const FIGURES: { [finding: string]: string } = { peak: "peak", leak: "leaked", hot: "calls", temporary: "temporary", waste: "waste" };
+const PAGES: { [finding: string]: string } = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", variables: "globals" };
+
+function evidence(v: View, f: { finding: string; function?: string; line?: number | null }): Partial<State> | null {
+	if (PAGES[f.finding])
+		return { page: PAGES[f.finding] };
+	const chosen = v.d.line.line.findIndex((n, i) => i > 0 && n == (f.line ?? 0) && nameOf(v.d, i) == f.function);
+	return chosen > 0 ? { page: "callers", chosen, measure: measureOf(FIGURES[f.finding]) } : null;
+}
+
 // Findings are in the page already; this adds links to their evidence.
 function overview(v: View): HTMLElement {
 	const findings = document.getElementById("findings")!.cloneNode(true) as HTMLElement, list = v.d.head.report.findings as any[];
 	findings.id = "";
-	const kinds: { [finding: string]: string } = { peak: "peak", leak: "leaked", hot: "calls", temporary: "temporary",
-		grown: "total", waste: "waste", threads: "total" };
 	for (const item of findings.querySelectorAll("li")) {
-		const f = list?.find(f => item.textContent!.startsWith(f.text.slice(0, 60)));
-		const line = f && v.d.line.line.findIndex((n, i) => i > 0 && n == f.line && nameOf(v.d, i) == f.function);
-		if (f && line > 0)
-			item.append(el("button", { type: "button", class: "show", click: () => v.set({ page: "callers", chosen: line,
-				measure: measureOf(kinds[f.finding]) }) }, "Show"));
+		const f = list?.find(f => item.textContent!.startsWith(f.text.slice(0, 60))), change = f && evidence(v, f);
+		if (!change)
+			continue;
+		const button = el("button", { type: "button", class: "show", title: f.function ? `What the report says of ${f.function}` : null, click: () => v.set(change) }, "Show"), command = item.querySelector("br");
+		command ? command.before(button) : item.append(button);
 	}
 	if (v.d.head.totals)
 		showFirst(v, findings);
@@ -663,7 +699,7 @@ function showFirst(v: View, findings: HTMLElement): void {
 	}
 }
 
-// Figures of the window; the last three are of the whole run.
+// Figures of the window, except what was never freed.
 function numbers(v: View): HTMLElement {
 	const { d, s } = v, p = d.point, before = (column: string) => s.from < 0 ? 0 : p[column][s.from], since = (column: string) => p[column][s.to] - before(column);
 	let peak = 0, rss = 0;
@@ -673,6 +709,7 @@ function numbers(v: View): HTMLElement {
 	}
 	const took = (p.ns[s.to] - (s.from < 0 ? 0 : p.ns[s.from])) / 1e9 || 1e-9, list: [string, string, string, Partial<State> | null][] = [
 		["Peak", bytes(peak), "Most live requested bytes", { measure: measureOf("peak") }],
+		["Never freed", bytes(d.own.leaked.reduce((x, n) => x + n, 0)), "Of the whole run, without what libraries keep on purpose", { page: "leaks", measure: measureOf("leaked") }],
 		["Allocated", bytes(since("bytes")), "Requested bytes of all allocations", { measure: measureOf("total") }],
 		["Recycled", peak ? (since("bytes") / peak).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak: how often memory was used again", { page: "lifetimes" }],
 		["Allocations", count(since("calls")), "Calls that allocated a block", { measure: measureOf("calls") }],
@@ -682,8 +719,9 @@ function numbers(v: View): HTMLElement {
 		["Mean size", bytes(since("bytes") / (since("calls") || 1)), "Requested bytes of an allocation", { page: "sizes" }],
 		...(rss ? [["Resident", bytes(rss), "Most memory in use, by samples", { page: "resident" }] as [string, string, string, Partial<State>]] : []),
 	];
+	const leaks = (d.head.report.findings as any[] | undefined)?.some(f => f.finding == "leak");
 	return el("section", { class: "numbers" }, ...list.map(([name, value, help, change]) =>
-		el("button", { type: "button", title: help, click: () => v.set(change!) }, el("small", {}, name), el("b", {}, value))));
+		el("button", { type: "button", title: help, class: leaks && name == "Never freed" ? "bad" : null, click: () => v.set(change!) }, el("small", {}, name), el("b", {}, value))));
 }
 
 const TOP = 5;

@@ -18,6 +18,12 @@ export function svg<K extends keyof SVGElementTagNameMap>(tag: K, attributes: At
 // A colour of the style sheet, such as --ink.
 export const color = (name: string): string => getComputedStyle(document.body).getPropertyValue(name).trim();
 
+// A round number at or above n.
+export function roundUp(n: number): number {
+	const power = 10 ** Math.floor(Math.log10(n));
+	return [1, 2, 5, 10].map(k => k * power).find(k => k >= n) ?? n;
+}
+
 const SCALE = 2; // pixels of a PNG for one of the page
 
 function savePng(picture: SVGSVGElement, name: string): void {

@@ -8,7 +8,7 @@ import { editorField, editorLink } from "./editor";
 import { el, sortable } from "./element";
 import { fullTable, nameOf, owned, table } from "./model";
 import type { FullRow, Row } from "./model";
-import { figure } from "./pages";
+import { everyFigure, figure } from "./pages";
 import type { View } from "./pages";
 
 // ---- the text of a file ----
@@ -83,8 +83,7 @@ function sourceRow(v: View, number: number, row: Row | undefined, full: FullRow 
 	const line = number ? String(number) : "?";
 	return el("tr", { class: chosen ? "chosen" : null, id: chosen ? "chosen" : null }, own,
 		el("td", { class: "n" }, row?.sum ? figure(unit, row.sum) : ""),
-		el("td", { class: "n" }, full?.own.calls ? figure("calls", full.own.calls) : ""), el("td", { class: "n" }, full?.own.calls ? figure("calls", full.own.freed) : ""),
-		el("td", { class: "n" }, sizesOf(full)),
+		...(v.s.full ? [full?.own.calls ? figure("calls", full.own.calls) : "", full?.own.calls ? figure("calls", full.own.freed) : "", sizesOf(full)].map(text => el("td", { class: "n" }, text)) : []),
 		el("td", { class: "n" }, row ? el("button", { type: "button", class: "name", title: `Call graph around ${nameOf(v.d, row.line)}`,
 			click: () => v.set({ page: "callers", chosen: row.line }) }, line) : line),
 		el("td", {}, el("code", {}, text)));
@@ -110,13 +109,13 @@ function listing(v: View, rows: Map<number, Row>, full: Map<number, FullRow>, te
 			n++;
 		if (!text.length)
 			continue;
-		const to = n, gap = el("tr", { class: "gap" }, el("td", { colspan: 7 }, el("button", { type: "button", click: () => {
+		const to = n, gap = el("tr", { class: "gap" }, el("td", { colspan: v.s.full ? 7 : 4 }, el("button", { type: "button", click: () => {
 			gap.replaceWith(...Array.from({ length: to - from + 1 }, (_, i) => one(from + i)));
 		} }, `Show lines ${from} to ${to}`)));
 		body.append(gap);
 	}
 	return el("div", { class: "scroll" }, el("table", { class: "source" }, el("thead", {}, el("tr", {},
-		...["Own", "With callees", "Allocations", "Freed", "Sizes: smallest / mean / largest", "Line"].map(t => el("th", { scope: "col", class: "n" }, t)), el("th", { scope: "col" }, "Source"))), body));
+		...["Own", "With callees", ...(v.s.full ? ["Allocations", "Freed", "Sizes: smallest / mean / largest"] : []), "Line"].map(t => el("th", { scope: "col", class: "n" }, t)), el("th", { scope: "col" }, "Source"))), body));
 }
 
 function remarks(v: View, file: string, s: Source | null): HTMLElement | null {
@@ -144,7 +143,7 @@ export function sources(v: View): HTMLElement {
 	const text = source?.text ? source.text.replace(/\n$/, "").split("\n") : [];
 	const link = editorLink(path, chosen ? d.line.line[chosen] : d.line.line[files[0].line]);
 	const page = el("section", {}, el("h2", {}, path), el("div", { class: "bar2" }, link && el("a", { href: link, rel: "noreferrer", class: "editor" }, "Open in the editor"),
-		editorField(() => v.set({}))), remarks(v, base(path), source),
+		everyFigure(v), editorField(() => v.set({}))), remarks(v, base(path), source),
 		el("div", { class: "sources" }, fileList(v, files), listing(v, rows, full, text, chosen ? d.line.line[chosen] : -1)),
 		el("p", {}, el("code", {}, `mprof report annotate ${quote(base(path))} ${quote(d.head.trace)}`)));
 	if (chosen)

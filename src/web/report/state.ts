@@ -33,7 +33,7 @@ export const SHARES = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
 export const start = (d: Data): State => ({
 	page: "overview", measure: measures[0], from: -1, to: d.points - 1, filter: wholeFilter(), foldLibraries: true,
-	inverted: false, icicle: false, byLine: false, full: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", also: [], search: "", foldRecursion: false, share: 0, merged: [], curve: "live", band: "owner", whose: false, with: -1, exact: null,
+	inverted: false, icicle: true, byLine: false, full: false, zoom: 0, chosen: 0, levels: 2, least: 1, sort: "own", also: [], search: "", foldRecursion: false, share: 0, merged: [], curve: "live", band: "owner", whose: false, with: -1, exact: null,
 });
 
 export function toHash(s: State, d: Data): string {
@@ -57,7 +57,7 @@ export function toHash(s: State, d: Data): string {
 	put("band", s.band, o.band);
 	put("libraries", s.foldLibraries ? 0 : 1, 0);
 	put("inverted", +s.inverted, 0);
-	put("icicle", +s.icicle, 0);
+	put("icicle", +s.icicle, 1);
 	put("lines", +s.byLine, 0);
 	put("full", +s.full, 0);
 	put("zoom", s.zoom, 0);
@@ -100,7 +100,7 @@ export function fromHash(hash: string, d: Data): State {
 	s.band = p.get("band") ?? s.band;
 	s.foldLibraries = p.get("libraries") != "1";
 	s.inverted = p.get("inverted") == "1";
-	s.icicle = p.get("icicle") == "1";
+	s.icicle = p.get("icicle") != "0";
 	s.byLine = p.get("lines") == "1";
 	s.full = p.get("full") == "1";
 	s.zoom = whole("zoom", 0, 0, d.head.nodes - 1);

@@ -5,11 +5,12 @@ import { bands, curves } from "./curves";
 import type { Curve } from "./curves";
 import type { Data } from "./data";
 import { download, el, quoteCsv } from "./element";
-import { svg } from "./picture";
+import { roundUp, svg } from "./picture";
 
 export interface Layer { name: string; values: Float64Array; color: string; help?: string }
 
 const HEIGHT = 130;
+const LINES = 4; // at most, at round values
 const DWARFS = 3; // more resident than live bytes by this factor would flatten the live curve
 
 export class Timeline {
@@ -239,7 +240,40 @@ export class Timeline {
 			if (d.point.rss[i])
 				g.lineTo(x(i), y(d.point.rss[i]));
 		g.stroke();
+		this.scale(g, style, width, most);
 		this.marks(g, style, x, width, most);
+	}
+
+	// Lines at round values, with their figures; round times below.
+	private scale(g: CanvasRenderingContext2D, style: CSSStyleDeclaration, width: number, most: number): void {
+		const ground = this.y(0, most), end = this.span()[1], dim = style.getPropertyValue("--dim");
+		const label = (text: string, x: number, y: number) => {
+			g.strokeText(text, x, y);
+			g.fillText(text, x, y);
+		};
+		g.font = "11px system-ui, sans-serif";
+		g.lineWidth = 1;
+		g.textBaseline = "bottom";
+		const step = this.curve?.unit == "count" ? roundUp(most / LINES) : 2 ** Math.ceil(Math.log2(most / LINES));
+		for (let n = step; this.y(n, most) > 22; n += step) {
+			const y = Math.round(this.y(n, most)) + 0.5;
+			g.fillStyle = dim;
+			g.globalAlpha = 0.25;
+			g.fillRect(0, y - 0.5, width, 1);
+			g.globalAlpha = 1;
+			g.strokeStyle = style.getPropertyValue("--card");
+			g.lineWidth = 3;
+			label(this.value(n), 2, y - 1);
+		}
+		const every = roundUp(end / Math.max(2, Math.min(10, width / 120)));
+		g.textAlign = "center";
+		g.textBaseline = "bottom";
+		g.fillStyle = dim;
+		for (let t = every; t < end * 0.94; t += every) {
+			g.fillRect(Math.round(t / end * width), ground, 1, 3);
+			label(duration(t), t / end * width, HEIGHT);
+		}
+		g.textAlign = "left";
 	}
 
 	private marks(g: CanvasRenderingContext2D, style: CSSStyleDeclaration, x: (i: number) => number,

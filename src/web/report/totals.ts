@@ -8,7 +8,7 @@ import { isEstimate } from "./estimate";
 import { fullTable, measures, nameOf, placeOf } from "./model";
 import type { Column } from "./element";
 import type { Measure } from "./model";
-import { owner, place, processColumns, suppressed } from "./pages";
+import { owner, place, processColumns, processTree, suppressed } from "./pages";
 import type { View } from "./pages";
 import type { State } from "./state";
 
@@ -124,11 +124,11 @@ export function processes(v: View): HTMLElement {
 	const { d } = v, by = new Map((d.head.processes as any[] ?? []).map(p => [p.process, p])), figures = (p: any) => by.get(p.process)?.figures ?? {};
 	const column = (key: string, title: string, text: (n: number) => string, figureOf: string): Column<any> =>
 		({ key, title, number: true, text: p => text(figures(p)[figureOf] ?? 0), value: p => figures(p)[figureOf] ?? 0 });
-	return el("section", {}, el("h2", {}, "Processes"), sortable(d.head.report.processes as any[], [
+	return el("section", {}, el("h2", {}, "Processes"), sortable(processTree(v), [
 		...processColumns(), column("calls", "Allocations", count, "calls"), column("bytes", "Allocated", bytes, "total"),
 		column("peak", "Own peak", bytes, "peak"), column("left", "Never freed", bytes, "live"),
 		{ key: "rss", title: "Peak RSS", number: true, text: p => p.peak_rss_bytes ? bytes(p.peak_rss_bytes) : "", value: p => p.peak_rss_bytes ?? 0 },
-	], v.s.sort == "own" ? "process" : v.s.sort, sort => v.set({ sort }), "processes"), ranks(v));
+	], v.s.sort == "own" ? "" : v.s.sort, sort => v.set({ sort }), "processes"), ranks(v));
 }
 
 // The main figure of a view of mprof report.
