@@ -211,6 +211,7 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_STACK_USE,	 /* struct mprof_stack_use of one thread; mapped and live */
 	MPROF_EXTENT_VARIABLES,	 /* struct mprof_residency and runs, of the variables of objects */
 	MPROF_EXTENT_CELL_SIZES, /* profile, on request: struct mprof_cell_sizes, as CELLS */
+	MPROF_EXTENT_SYSTEM,	 /* struct mprof_system array */
 	MPROF_EXTENT_BEHIND,	 /* kinds are below */
 };
 
@@ -501,6 +502,16 @@ struct mprof_sample {
 	uint64_t arena;	       /* how far the program break has moved since the program started */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_sample) == 64, "on-disk layout");
+
+/* Memory of the whole machine, in bytes, which other programs use, too; process 0. */
+struct mprof_system {
+	uint64_t ticks;
+	uint64_t total, free;
+	uint64_t available; /* free, or used for caches that the kernel can drop */
+	uint64_t swap_total, swap_free;
+	uint64_t reserved[2];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_system) == 64, "on-disk layout");
 
 /*
  * Which pages of the private writable mappings were resident. `runs` structs mprof_page_run follow,

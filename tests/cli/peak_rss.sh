@@ -202,3 +202,24 @@ test_peak_rss_is_no_less_than_any_sample() {
 			.rss_most_bytes <= .peak_rss_bytes] | all')" true
 	done
 }
+
+# ---- memory of the machine ----
+
+# Compressed or not; only mprof itself reads it.
+test_memory_of_the_machine() {
+	local total
+	total=$(awk '/^MemTotal:/ { printf "%d", $2 * 1024 }' /proc/meminfo)
+	for options in '' --no-compress; do
+		rm -f log
+		"$mprof" record $options -o log -- sleep 0.3 >said 2>&1
+		run "$mprof" report --json log
+		expect_status 0
+		expect_same "total $options" "$(json out .least_available.total_bytes)" "$total"
+		expect_same "parts $options" "$(json out '.least_available | .available_bytes > 0 and .available_bytes <= .total_bytes and
+			.free_bytes <= .total_bytes and .swap_used_bytes <= .swap_bytes and .at_ns >= 0')" true
+	done
+	rm -f log
+	by_hand sleep 0.1
+	run "$mprof" report --json log
+	expect_same 'without mprof' "$(json out .least_available)" null
+}

@@ -378,6 +378,18 @@ each("what was never freed is listed by function, processes below their parents"
   await page.close();
 });
 
+each("the memory of the machine is on the timeline", async (r) => {
+  const page = await open(r, "page=run"), least = r.said[""].least_available, memory = await facts(page);
+  await go(page, "page=tables&curve=available");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "JSON" }).click()]);
+  const told = JSON.parse(await readFile(await file.path(), "utf8")), values = told.layers[0].values;
+  assert.equal(told.curve, "Available in the system");
+  assert.ok(values.every((n) => n >= least.available_bytes && n <= least.total_bytes), `${Math.min(...values)} ${JSON.stringify(least)}`);
+  assert.ok(least.swap_used_bytes <= least.swap_bytes && least.free_bytes <= least.total_bytes);
+  assert.ok(memory.Memory.startsWith(`${bytes(least.total_bytes)}, at least ${bytes(least.available_bytes)} of it available`), memory.Memory);
+  await page.close();
+});
+
 only("c++", "the table of functions can be searched", async (r) => {
   const page = await open(r, "page=tables&figure=total"), all = (await rows(page, 50)).length;
   await page.locator("#page").getByLabel("Search functions").fill("read");

@@ -595,13 +595,26 @@ static struct mprof_sample stepped(const struct course *c, size_t i)
 		   : (struct mprof_sample){ .rss = 0 };
 }
 
+/* The last sample of the machine's memory up to a time; before the first one that one. */
+static struct mprof_system system_at(const struct walk_input *in, uint64_t ticks)
+{
+	const size_t after = FIRST_WHERE(i, in->system_count, in->system[i].ticks > ticks);
+
+	if (!in->system_count)
+		return (struct mprof_system){ .ticks = ticks };
+	return in->system[after ? after - 1 : 0];
+}
+
 static void put_points(struct writer *w, struct blob *b)
 {
 	const struct cells_point *q = w->cells->point;
 	const size_t points = w->cells->points;
 	struct mprof_sample *sample = must_calloc(points + 1, sizeof(*sample));
+	struct mprof_system *system = must_calloc(points + 1, sizeof(*system));
 	size_t i;
 
+	for (i = 0; i < points; i++)
+		system[i] = system_at(&w->from->profile->walk.input, q[i].ticks);
 	for (i = 0; i < points; i++)
 		sample[i] = w->from->course ? stepped(w->from->course, i)
 					    : sampled_at(&w->from->profile->walk, q[i].ticks);
@@ -623,7 +636,11 @@ static void put_points(struct writer *w, struct blob *b)
 	COLUMN("rss", sample[i].rss);
 	COLUMN("anonymous", sample[i].rss_anon);
 	COLUMN("virtual", sample[i].virt);
+	COLUMN("available", system[i].available);
+	COLUMN("free", system[i].free);
+	COLUMN("swapped", system[i].swap_total - system[i].swap_free);
 #undef COLUMN
+	free(system);
 	free(sample);
 }
 

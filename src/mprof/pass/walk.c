@@ -51,6 +51,7 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t)
 	in->thread_count = trace_threads(t, &in->threads);
 	in->residency_count = trace_residencies(t, &in->residencies);
 	in->peak_count = trace_peaks(t, &in->peaks);
+	in->system_count = trace_system(t, &in->system);
 }
 
 uint64_t walk_end_ticks(const struct walk_input *in, const struct walk_until *until)

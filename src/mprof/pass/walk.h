@@ -33,6 +33,8 @@ struct walk_input {
 	size_t residency_count;
 	/* Returns the samples of memory of a process; may be NULL. */
 	size_t (*samples)(void *context, uint32_t process, const struct mprof_sample **samples);
+	const struct mprof_system *system; /* the memory of the machine, in the order of time */
+	size_t system_count;
 	const struct trace_peak *peaks;
 	size_t peak_count;
 	const struct mprof_file_header *header;

@@ -30,6 +30,17 @@ static void add_ns(json *o, const char *name, const struct analysis *a, uint64_t
 	add(o, name, ticks ? json_object_new_int64(walk_ns(&a->walk, ticks)) : NULL);
 }
 
+/* The sample of the machine with least available memory; there is one. */
+static const struct mprof_system *least_available(const struct walk_input *in)
+{
+	size_t least = 0, i;
+
+	for (i = 1; i < in->system_count; i++)
+		if (in->system[i].available < in->system[least].available)
+			least = i;
+	return &in->system[least];
+}
+
 #include "../json/report.def"
 
 json *report_json_object(const struct analysis *a)

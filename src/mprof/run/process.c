@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * process.c - reads /proc/PID/stat, statm and status.
+ * process.c - reads /proc/PID/stat, statm and status, and /proc/meminfo.
  */
 #include "process.h"
 
@@ -11,13 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static int read_file(pid_t pid, const char *name, char *text, size_t size)
+static int read_path(const char *path, char *text, size_t size)
 {
-	char path[64];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -27,6 +25,14 @@ static int read_file(pid_t pid, const char *name, char *text, size_t size)
 		return n ? -errno : -ESRCH;
 	text[n] = '\0';
 	return 0;
+}
+
+static int read_file(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return read_path(path, text, size);
 }
 
 int process_memory(pid_t pid, struct process_memory *m)
@@ -59,6 +65,31 @@ int process_memory(pid_t pid, struct process_memory *m)
 			m->peak_rss *= 1024;
 	}
 	return 0;
+}
+
+int system_memory(struct mprof_system *m)
+{
+	const struct {
+		const char *name;
+		uint64_t *to;
+	} field[] = {
+		{ "MemTotal:", &m->total },	    { "MemFree:", &m->free },
+		{ "MemAvailable:", &m->available }, { "SwapTotal:", &m->swap_total },
+		{ "SwapFree:", &m->swap_free },
+	};
+	char text[4096];
+	int code = read_path("/proc/meminfo", text, sizeof(text));
+	size_t i;
+
+	*m = (struct mprof_system){ .ticks = 0 };
+	for (i = 0; !code && i < sizeof(field) / sizeof(field[0]); i++) {
+		const char *p = strstr(text, field[i].name);
+
+		if (!p || sscanf(p + strlen(field[i].name), "%" SCNu64, field[i].to) != 1)
+			return -EBADMSG;
+		*field[i].to *= 1024;
+	}
+	return code;
 }
 
 bool process_is_alive(pid_t pid, uint64_t start_time)

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <mprof/format.h>
+
 struct process_memory {
 	uint64_t start_time;	      /* field 22 of stat: distinguishes reused pids */
 	uint64_t rss, rss_anon, virt; /* bytes */
@@ -16,6 +18,9 @@ struct process_memory {
 
 /* 0, or -errno: -ENOENT or -ESRCH if the process is gone. */
 int process_memory(pid_t pid, struct process_memory *m);
+
+/* Memory of the machine as /proc/meminfo shows it; ticks stay 0.  0 or -errno. */
+int system_memory(struct mprof_system *m);
 
 /* Is the process that began at start_time still there, and not a zombie? */
 bool process_is_alive(pid_t pid, uint64_t start_time);

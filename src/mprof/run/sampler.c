@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * sampler.c - SAMPLE and RESIDENCY extents, written from outside.
+ * sampler.c - SAMPLE, SYSTEM and RESIDENCY extents, written from outside.
  *
- * A round reads /proc for every process that the header's table says is RUNNING.  Rounds come every
- * 2 ms at first and every 100 ms later, and never sooner than fifty times the CPU time of the last
- * round.  Samples are buffered until there are SAMPLES_KEPT, or a second has passed.
+ * A round reads /proc for every process that the header's table says is RUNNING, and for the
+ * machine.  Rounds come every 2 ms at first and every 100 ms later, and never sooner than fifty
+ * times the CPU time of the last round.  Samples are buffered until there are SAMPLES_KEPT, or a
+ * second has passed.
  *
  * The thread owns everything in struct sampler; only `stop` is shared, under
  * `lock`.
@@ -52,6 +53,9 @@ struct sampler {
 	struct resident resident;
 	int64_t start_ns;
 	struct watched *watched; /* one for each entry of the table */
+	struct mprof_system system[SAMPLES_KEPT];
+	size_t systems;
+	int64_t oldest_system_ns;
 };
 
 static int64_t now_ns(clockid_t clock)
@@ -90,6 +94,27 @@ static void keep_sample(struct sampler *s, struct watched *w, const struct proce
 						      .peak_rss = m->peak_rss };
 	if (w->kept == SAMPLES_KEPT || now - w->oldest_ns > SAMPLES_AGE)
 		flush_samples(s, w);
+}
+
+static void flush_system(struct sampler *s)
+{
+	if (s->systems)
+		write_extent(s, MPROF_EXTENT_SYSTEM, 0, s->system,
+			     s->systems * sizeof(s->system[0]));
+	s->systems = 0;
+}
+
+static void look_at_system(struct sampler *s, int64_t now)
+{
+	struct mprof_system *m = &s->system[s->systems];
+
+	if (system_memory(m))
+		return;
+	m->ticks = append_ticks(&s->file);
+	if (!s->systems++)
+		s->oldest_system_ns = now;
+	if (s->systems == SAMPLES_KEPT || now - s->oldest_system_ns > SAMPLES_AGE)
+		flush_system(s);
 }
 
 /* Has its memory grown by an eighth since the last time, or its age doubled? */
@@ -168,6 +193,7 @@ static void look_at_all(struct sampler *s)
 	struct mprof_process_entry e;
 	int64_t now = now_ns(CLOCK_MONOTONIC);
 
+	look_at_system(s, now);
 	for (i = 0; i < n && i < MPROF_PROCESS_TABLE && !s->full; i++) {
 		e = append_process(&s->file, i);
 		if (e.number && e.state == MPROF_PROCESS_RUNNING)
@@ -220,6 +246,8 @@ static void *run_thread(void *arg)
 		append_open(&s->file, s->path, s->run_id);
 	for (i = 0; i < MPROF_PROCESS_TABLE && s->file.fd >= 0; i++)
 		flush_samples(s, &s->watched[i]);
+	if (s->file.fd >= 0)
+		flush_system(s);
 	return NULL;
 }
 

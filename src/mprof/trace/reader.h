@@ -116,6 +116,8 @@ struct trace {
 	struct owned_sample *sample;
 	struct mprof_sample *sample_flat; /* the same samples, without their owners */
 	size_t samples, samples_room;
+	struct mprof_system *system; /* samples of the machine */
+	size_t systems, systems_room;
 	unsigned rereads;	 /* how often extents were overwritten while they were read */
 	struct trace_peak *peak; /* at first all readings, finally one of each image */
 	size_t peaks, peaks_room;

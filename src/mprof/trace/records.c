@@ -215,6 +215,15 @@ static void take_samples(struct trace *t, const struct extent *x)
 	}
 }
 
+static void take_system(struct trace *t, const struct extent *x)
+{
+	const struct mprof_system *s = records_payload(t, x, sizeof(*s));
+
+	for (size_t i = 0; s && i < x->head.used / sizeof(*s); i++)
+		*(struct mprof_system *)trace_grow((void **)&t->system, &t->systems,
+						   &t->systems_room, sizeof(*s)) = s[i];
+}
+
 /* Returns the number of valid runs: ascending, not empty, not overlapping. */
 static uint64_t good_runs(const struct mprof_page_run *run, uint64_t n)
 {
@@ -344,6 +353,7 @@ void records_take(struct trace *t, const struct extent *x)
 	static void (*const take[])(struct trace * t, const struct extent *x) = {
 		[MPROF_EXTENT_FACT] = take_fact,
 		[MPROF_EXTENT_SAMPLE] = take_samples,
+		[MPROF_EXTENT_SYSTEM] = take_system,
 		[MPROF_EXTENT_RESIDENCY] = take_residency,
 		[MPROF_EXTENT_VARIABLES] = take_residency,
 		[MPROF_EXTENT_STACK_USE] = take_stack_use,
@@ -361,6 +371,8 @@ void records_take(struct trace *t, const struct extent *x)
 ORDER(by_fact, struct trace_fact, RISING(fact->ticks) ?: RISING(offset))
 
 ORDER(by_sample, struct owned_sample, RISING(process) ?: RISING(s.ticks))
+
+ORDER(by_time, struct mprof_system, RISING(ticks))
 
 ORDER(by_residency, struct trace_residency, RISING(head->ticks_before) ?: RISING(process))
 
@@ -407,6 +419,7 @@ void records_finish(struct trace *t)
 {
 	sort(t->fact, t->facts, sizeof(*t->fact), by_fact);
 	sort(t->sample, t->samples, sizeof(*t->sample), by_sample);
+	sort(t->system, t->systems, sizeof(*t->system), by_time);
 	sort(t->residency, t->residencies, sizeof(*t->residency), by_residency);
 	sort(t->variables, t->variables_n, sizeof(*t->variables), by_residency);
 	sort(t->use, t->uses, sizeof(*t->use), by_thread);
@@ -441,6 +454,7 @@ void records_free(struct trace *t)
 	free(t->fact);
 	free(t->sample);
 	free(t->sample_flat);
+	free(t->system);
 	free(t->residency);
 	free(t->variables);
 	free(t->use);
@@ -455,6 +469,12 @@ void records_free(struct trace *t)
 static size_t lower_sample(const struct trace *t, uint64_t process)
 {
 	return FIRST_WHERE(i, t->samples, t->sample[i].process >= process);
+}
+
+size_t trace_system(const struct trace *t, const struct mprof_system **system)
+{
+	*system = t->system;
+	return t->systems;
 }
 
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples)

@@ -287,6 +287,8 @@ uint32_t trace_thread(const struct trace *t, uint32_t number);
 void trace_keep_numbers(struct trace *t, bool keep);
 /* Returns resident pages at some times, in the order of time. */
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples);
+/* Returns the memory of the machine at some times, in the order of time. */
+size_t trace_system(const struct trace *t, const struct mprof_system **system);
 /* Returns peaks of all processes, one for each of their programs, in the order of process and
  * image. */
 size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks);

@@ -27,6 +27,9 @@ export const curves: Curve[] = [
 	{ key: "rounding", title: "Rounding", unit: "bytes", point: "slack", help: "Usable bytes of live blocks beyond the requested ones" },
 	{ key: "mapped", title: "Mapped by the program", unit: "bytes", point: "mapped", help: "Anonymous memory that the program, its libraries or its allocator mapped by mmap or brk" },
 	{ key: "rss", title: "Resident", unit: "bytes", point: "rss", help: "Resident memory of all processes, from samples" },
+	{ key: "available", title: "Available in the system", unit: "bytes", point: "available", help: "Memory of the machine that programs could still get, from samples" },
+	{ key: "free", title: "Unused in the system", unit: "bytes", point: "free", help: "Memory of the machine that nothing used, not even caches of files, from samples" },
+	{ key: "swapped", title: "Swap in use", unit: "bytes", point: "swapped", help: "Swap of the machine that is in use, from samples" },
 	{ key: "virtual", title: "Virtual size", unit: "bytes", point: "virtual", help: "Address space of all processes, from samples" },
 ];
 

@@ -19,10 +19,16 @@ function all(list: unknown[]): string {
 	return (known.slice(0, 4).join("; ") || "unknown") + (known.length > 4 ? `; ${known.length - 4} more` : "");
 }
 
+function memoryRow(v: View): Rows {
+	const m = v.d.head.report.least_available;
+	return m ? [["Memory", `${bytes(m.total_bytes)}, at least ${bytes(m.available_bytes)} of it available during the run` +
+		(m.swap_bytes ? `; swap: ${bytes(m.swap_used_bytes)} of ${bytes(m.swap_bytes)} used then` : "; no swap")]] : [];
+}
+
 function hostRows(v: View): Rows {
 	const p = programs(v), libraries = v.d.head.report.libraries as Library[];
 	const allocators = p.map(x => x.allocator && x.allocator + (libraries.find(l => l.path == x.allocator)?.build_id?.replace(/^/, ", build-id ") ?? ""));
-	return [["Host", all(p.map(x => x.host))], ["Kernel", all(p.map(x => x.kernel))], ["Processors", all(p.map(x => x.processors))], ["Allocator", all(allocators)]];
+	return [["Host", all(p.map(x => x.host))], ["Kernel", all(p.map(x => x.kernel))], ["Processors", all(p.map(x => x.processors))], ...memoryRow(v), ["Allocator", all(allocators)]];
 }
 
 // Each program of a process that calls exec has its own settings.
