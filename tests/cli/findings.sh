@@ -226,7 +226,7 @@ test_findings_sum_what_they_name() {
 	run "$mprof" report --json log
 	cp out answer
 	expect_same temporary "$(json answer '.findings[] | select(.finding == "temporary") | "\(.function):\(.line) \(.part) \(.line_part) \(.lines)"')" 'both:11 1700 1600 2'
-	expect_words text 'both (two.c), mostly line 11 (1,600 of 1,700)'
+	expect_words text 'both (two.c), mostly at line 11 (1,600 of 1,700)'
 	words
 	run "$mprof" report hot --by function --json log
 	all=$(json out '.rows[] | select(.function == "read") | .figures.calls')
@@ -272,9 +272,9 @@ END_OF_SOURCE
 	cc -O1 -g -fno-inline -fno-builtin-malloc -o callers callers.c
 	"$mprof" record -o log -- ./callers 2>/dev/null
 	run "$mprof" report --all log
-	expect_words out '30 % of all allocations are freed immediately: 300 of 1,000 by make (callers.c:9)'
+	expect_words out '30 % of all allocations are freed immediately: 300 of the 1,000 blocks allocated by make (callers.c:9)'
 	expect_text out '27.3 KiB was never freed'
-	expect_words out ': 700 of 1,000 blocks allocated by make (callers.c:9)'
+	expect_words out ': 700 of the 1,000 blocks allocated by make (callers.c:9)'
 	expect_no_text out '--drop-site'
 }
 

@@ -136,7 +136,7 @@ END
 	run "$mprof" record -o log -- ./small
 	run "$mprof" report --all log
 	expect_words out ': all 1,000 blocks allocated by copy (small.c:3)'
-	expect_no_text out 'run: 1 of 2 blocks allocated by large'
+	expect_no_text out 'run: 1 of the 2 blocks allocated by large'
 }
 
 test_leaks_preloaded_by_hand() {
@@ -443,7 +443,7 @@ END
 	run "$mprof" report leaks --by function --json log
 	expect_same 'what step left' \
 		"$(json out '.rows[0] | "\(.function) \(.blocks.leaked) \(.evidence.kind == "growing")"')" 'step 30 false'
-	expect_same suppressed "$(json out '[.suppressed[] | "\(.why) \(.calls)"] | join(", ")')" 'buffers of stdio 30'
+	expect_same suppressed "$(json out '[.suppressed[] | "\(.why) \(.calls)"] | join(", ")')" 'stdio buffers 30'
 }
 
 # Why a process stays large after it freed its blocks: free memory beside live blocks, with their

@@ -70,11 +70,11 @@ test_screen_of_an_interpreter() {
 	cp keeper lua5.9
 	"$mprof" record -o script.log -- ./lua5.9 2>/dev/null
 	run "$mprof" report script.log
-	expect_words out 'lua5.9 is Lua itself: its functions allocate for lines of what it runs;'
+	expect_words out 'lua5.9 is the Lua runtime;'
 	expect_no_text out 'mprof replay'
 	expect_no_text out 'reserving'
 	run "$mprof" report log
-	expect_no_text out 'itself: its functions'
+	expect_no_text out 'is the Lua runtime'
 	expect_text out 'mprof replay'
 }
 
@@ -92,7 +92,7 @@ END
 	cc -O0 -o lua5.9 runs.c ./extension.so
 	"$mprof" record -o log -- ./lua5.9 2>/dev/null
 	run "$mprof" report log
-	expect_words out "lua5.9 calls extension.so for lines of what it runs; collectgarbage('count')"
+	expect_words out "lua5.9, the Lua runtime, calls extension.so; collectgarbage('count')"
 }
 
 test_screen_of_python() {
@@ -442,14 +442,14 @@ END
 	cc -g -O0 -fno-builtin -o none none.c
 	"$mprof" record -o log -- ./none 2>/dev/null
 	run "$mprof" report log
-	expect_words out 'Live when a program called exec: 489 KiB in 1,000 blocks.'
+	expect_words out 'Discarded by exec: 489 KiB in 1,000 blocks.'
 	expect_no_text out 'Every block was freed'
 	run "$mprof" report --all log
 	expect_words out '1,000 blocks, 500,500 bytes (489 KiB), were live when a program called exec.'
 	expect_no_text out 'Every block was freed'
 	"$mprof" record -o log -- ./again 2>/dev/null
 	run "$mprof" report log
-	expect_words out 'Never freed: 1,000 bytes in 1 block. Live when a program called exec: 977 KiB in 1,000 blocks.'
+	expect_words out 'Never freed: 1,000 bytes in 1 block. Discarded by exec: 977 KiB in 1,000 blocks.'
 	# Both programs of a process allocate; a shell's child does after exec.
 	"$mprof" record -o log -- sh -c './none; cat "" /dev/null; sh -c "exec true"; :' 2>/dev/null
 	run "$mprof" report log
@@ -517,7 +517,7 @@ END
 	cc -g -O0 -fno-builtin -o right right.c
 	"$mprof" record -o log -- ./right 2>/dev/null
 	run "$mprof" report log
-	expect_no_text out 'grows in'
+	expect_no_text out 'Reserving'
 	expect_words out 'come from parse (right.c:5). It also never frees 29.3 KiB in 3,000 blocks (growing throughout the run)'
 }
 
@@ -540,21 +540,21 @@ END
 	cc -g -O0 -fno-builtin -o vast vast.c
 	"$mprof" record -o log -- ./vast 2>/dev/null
 	run "$mprof" report log
-	expect_words out ' Resident at most: '
-	expect_words out ' MiB of the peak was not resident: a page is only when the program has written to it. Allocated in total'
-	expect_words out 'mostly line 5 (64.0 MiB of 64.0 MiB); at least 6'
-	expect_words out ' MiB of it was not resident, as nothing was written there.'
+	expect_words out ' Largest resident set: '
+	expect_words out ' MiB of the peak was not resident, because the program had not written to it. Allocated in total'
+	expect_words out 'mostly at line 5 (64.0 MiB of 64.0 MiB); at least 6'
+	expect_words out ' MiB of it was not resident, because nothing was written there.'
 	run "$mprof" report --json log
 	expect_same 'untouched' "$(json out '.findings[] | select(.finding == "peak") | .untouched > 55000000 and .untouched < 67000000')" true
 	expect_no_text out 'mprof compare'
 	"$mprof" record -o log -- sh -c './vast; :' 2>/dev/null
 	run "$mprof" report log
-	expect_no_text out 'Resident at most'
+	expect_no_text out 'Largest resident set'
 	expect_words out ' after the start. At least '
-	expect_words out ' MiB of the peak was not resident: '
+	expect_words out ' MiB of the peak was not resident, because '
 	"$mprof" record -o log -- ./vast full 2>/dev/null
 	run "$mprof" report log
-	expect_words out ' Resident at most: '
+	expect_words out ' Largest resident set: '
 	expect_no_text out 'not resident'
 	expect_screen log
 	expect_text out 'Which allocator would do better? mprof compare log'

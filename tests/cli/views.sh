@@ -117,7 +117,7 @@ test_views_leaks() {
 	run "$mprof" report leaks log
 	expect_text out '49 blocks were never freed: 48,077 bytes (47.0 KiB).'
 	expect_text out 'Still growing when the run ended'
-	expect_text out 'in all 48 blocks; grows by'
+	expect_text out 'in all 48 blocks; growing by'
 	expect_text out 'No longer growing, or only slightly'
 	# The wrapper is left out unless asked for.
 	expect_no_text out 'xmalloc'
@@ -186,7 +186,7 @@ test_views_calls_and_lifetimes() {
 	list waste --by function
 	expect_same 'waste adds up' "$(json answer '([.rows[].value] | add) == .total.figures.waste')" true
 	run "$mprof" report hot log
-	expect_text out '500 calls   87 %  for 11.7 KiB of 24 bytes each; 500 times its own peak'
+	expect_text out '500 calls   87 %  for 11.7 KiB, 24 bytes each; in total 500 times its own'
 	expect_text out 'deep (store.c:24), 9 times'
 	run "$mprof" report hot --depth 1 --top 2 log
 	expect_text out '... and 1 caller'

@@ -82,8 +82,8 @@ static void put_who(const struct finding *f, size_t most, FILE *out)
 {
 	put_function(f->line, most, f->lines == 1, out);
 	if (f->lines > 1 && f->line->line)
-		fprintf(out, ", %s line %" PRIu32 " (%s of %s)",
-			f->at_line.part > f->part / 2 ? "mostly" : "most by", f->line->line,
+		fprintf(out, ", %s at line %" PRIu32 " (%s of %s)",
+			f->at_line.part > f->part / 2 ? "mostly" : "most", f->line->line,
 			amount(f, f->at_line.part).s, amount(f, f->part).s);
 	if (f->through) {
 		fprintf(out, ", %sthrough ", f->all_through ? "" : "mostly ");
@@ -108,28 +108,28 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 	if (f->left && f->left >= f->part / 2 && !f->interrupted && !f->left_told)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
 	if (f->untouched)
-		fprintf(out, "; at least %s of it was not resident, as nothing was written there",
+		fprintf(out, "; at least %s of it was not resident, because nothing was written there",
 			format_bytes(f->untouched).s);
 }
 
-/* Puts "5 of 7 ", "all 7 ", "the only ". */
-static void put_part(uint64_t part, uint64_t all, FILE *out)
+/* Puts "5 of the 7 blocks allocated by f", "all 7 blocks ...", "the only block ...". */
+static void put_blocks(const struct finding *f, uint64_t part, size_t most, FILE *out)
 {
-	if (part < all)
-		fprintf(out, "%s of %s ", format_count(part).s, format_count(all).s);
-	else if (all == 1)
+	if (part < f->calls)
+		fprintf(out, "%s of the %s ", format_count(part).s, format_count(f->calls).s);
+	else if (f->calls == 1)
 		fputs("the only ", out);
 	else
-		fprintf(out, "all %s ", format_count(all).s);
+		fprintf(out, "all %s ", format_count(f->calls).s);
+	fprintf(out, "%s allocated by ", f->calls == 1 ? "block" : "blocks");
+	put_who(f, most, out);
 }
 
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out, "%s was %s%s: ", format_bytes(f->part).s,
 		f->interrupted ? "live at the end" : "never freed", growth_of(f));
-	put_part(f->blocks, f->calls, out);
-	fprintf(out, "%s allocated by ", f->calls == 1 ? "block" : "blocks");
-	put_who(f, most, out);
+	put_blocks(f, f->blocks, most, out);
 }
 
 static void put_hot(const struct finding *f, size_t most, FILE *out)
@@ -143,23 +143,24 @@ static void put_temporary(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out,
 		"%s of all allocations are freed immediately: ", format_percent(f->part, f->of).s);
-	put_part(f->part, f->calls, out);
-	fputs("by ", out);
-	put_who(f, most, out);
+	put_blocks(f, f->part, most, out);
 }
 
 static void put_grown(const struct finding *f, size_t most, FILE *out)
 {
 	const struct growth_site *g = &f->grown;
+	const bool copies = g->copies == g->steps;
 
-	fprintf(out, "%s in %s%s, by ", format_many(g->chains, "block grows", "blocks grow").s,
-		format_many(g->steps, "step", "steps").s,
-		g->copies == g->steps ? " of a new block, a copy and a free" : " of realloc");
-	put_who(f, most, out);
-	fprintf(out, ": reserving %s%s would save %s", format_bytes(g->reserve).s,
-		g->chains == 1 ? "" : " for each", format_many(g->saved_steps, "call", "calls").s);
+	fprintf(out, "Reserving %s%s would save %s", format_bytes(g->reserve).s,
+		g->chains == 1 ? "" : " for each block",
+		copies ? format_many(g->saved_steps, "new block", "new blocks").s
+		       : format_many(g->saved_steps, "call of realloc", "calls of realloc").s);
 	if (g->saved_copied)
 		fprintf(out, " and up to %s of copying", format_bytes(g->saved_copied).s);
+	fprintf(out, ": %s in %s%s, in ", format_many(g->chains, "block grows", "blocks grow").s,
+		format_many(g->steps, "step", "steps").s,
+		copies ? " of a new block, a copy and a free" : "");
+	put_who(f, most, out);
 }
 
 static void put_waste(const struct finding *f, size_t most, FILE *out)
@@ -172,8 +173,8 @@ static void put_waste(const struct finding *f, size_t most, FILE *out)
 static void put_threads(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out,
-		"%s of freed blocks (%s) were freed by a thread that had not allocated them:"
-		" blocks of ",
+		"%s of freed blocks (%s) were freed by a thread other than the one that"
+		" allocated them: blocks of ",
 		format_percent(f->part, f->of).s, format_count(f->part).s);
 	put_who(f, most, out);
 }
@@ -364,7 +365,7 @@ void findings_what_if(const struct finding *f, FILE *out)
 			format_many(p.calls, "block", "blocks").s, whose);
 		break;
 	case PROPOSES_RESERVE:
-		fprintf(out, "what it would save if the %s that %s had full size at once",
+		fprintf(out, "what it would save to allocate the %s that %s at full size",
 			format_many(p.calls, "block", "blocks").s, p.calls == 1 ? "grows" : "grow");
 		break;
 	case PROPOSES_NOTHING:

@@ -40,7 +40,7 @@ static void put_mapped(const struct outside *o, FILE *out)
 	if (o->mapper)
 		fprintf(out, "; %s", o->mapper->remedy);
 	else
-		fputs(", and blocks inside that memory are not recorded", out);
+		fputs("; mprof does not record the blocks inside it", out);
 }
 
 static void put_unseen(const struct outside *o, FILE *out)
@@ -51,9 +51,9 @@ static void put_unseen(const struct outside *o, FILE *out)
 		return;
 	}
 	if (o->stacks >= o->unseen / 4)
-		fprintf(out, "; stacks of threads had %s", format_bytes(o->stacks).s);
+		fprintf(out, "; thread stacks held %s", format_bytes(o->stacks).s);
 	if (o->globals >= o->unseen / 4)
-		fprintf(out, "; variables of the program had %s", format_bytes(o->globals).s);
+		fprintf(out, "; global and thread-local variables held %s", format_bytes(o->globals).s);
 	if (o->stacks + o->globals < o->unseen / 2)
 		fputs("; it may come from direct system calls", out);
 }
@@ -67,13 +67,13 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 		fprintf(out, "process %" PRIu32, o->process);
 	else
 		fputs("the program", out);
-	fprintf(out, " (%s of %s", format_bytes(o->outside).s, format_bytes(o->memory).s);
-	if (o->looked) {
+	fprintf(out, " did not come from malloc (%s of %s", format_bytes(o->outside).s,
+		format_bytes(o->memory).s);
+	if (o->looked)
 		fprintf(out, ", %s after the start", format_since(walk_ns(&a->walk, o->ticks)).s);
-	} else {
+	else
 		fputs(" at its largest", out);
-	}
-	fputs(") was not allocated through malloc: ", out);
+	fputs("): ", out);
 	if (o->by_who)
 		put_mapped(o, out);
 	if (o->by_who && o->unseen)

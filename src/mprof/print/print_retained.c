@@ -22,14 +22,14 @@ static void put_where(const struct retained *f, FILE *out)
 
 	if (beside && whole)
 		fprintf(out, ": %s", format_bytes(f->beside).s);
-	fprintf(out, "%s on pages %s live blocks", beside && whole ? "" : ",",
+	fprintf(out, "%s in pages %s live blocks", beside && whole ? "" : ",",
 		beside ? "with" : "without");
 	if (f->who.line) {
 		fputs(", mostly of ", out);
 		figures_line(out, f->who.line, true);
 	}
 	if (beside && whole)
-		fprintf(out, ", and %s on pages without", format_bytes(f->whole).s);
+		fprintf(out, ", and %s in pages without", format_bytes(f->whole).s);
 	if (whole && f->c_library)
 		fputs(", which malloc_trim(0) may return", out);
 }
@@ -45,7 +45,7 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 		fprintf(out, "process %" PRIu32, f->process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had %s of it beside %s of live blocks", format_bytes(freed_of(f)).s,
+	fprintf(out, " had %s of it and %s of live blocks", format_bytes(freed_of(f)).s,
 		format_bytes(f->live).s);
 	put_where(f, out);
 	fprintf(out, ". It was more than half of the heap for %s of %s.", format_ns(f->held_ns).s,

@@ -366,7 +366,7 @@ static void tell_first(const struct print_totals *t, enum profile_value value, c
 		value == VALUE_CALLS || value == VALUE_TEMPORARY ? " calls" : "",
 		format_percent(n, total).s, of, name ? name : "calls without a call stack");
 	if (t->p->sites.totals.estimated)
-		fprintf(out, "; in 95 of 100 cases %s", figures_range(&g->v, value, n).s);
+		fprintf(out, "; 95 %% confidence interval: %s", figures_range(&g->v, value, n).s);
 	fprintf(out, ".\n      mprof report %s%s ", t->beside ? "--totals " : "", view);
 	shell_word(t->p->path, out);
 	fputc('\n', out);

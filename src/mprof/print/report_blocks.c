@@ -144,7 +144,7 @@ void report_sizes(const struct analysis *a, size_t most, FILE *out)
 {
 	const struct sizes *s = &a->sizes;
 	struct table t =
-	    TABLE(">Bytes", ">Count", ">%Size", ">%Qty", ">All bytes", ">Waste", ">Waste a block");
+	    TABLE(">Bytes", ">Count", ">%Size", ">%Qty", ">Total bytes", ">Waste", ">Waste/block");
 	const struct size_class **chosen = must_calloc(s->classes + 1, sizeof(*chosen));
 	struct size_class rest = { .size = 0 };
 	size_t shown, i;
@@ -171,7 +171,7 @@ static void print_sizes(const struct analysis *a, FILE *out)
 static void print_powers(const struct analysis *a, FILE *out)
 {
 	const struct sizes *s = &a->sizes;
-	struct table t = TABLE("<Bytes", ">Count", ">%Qty", ">All bytes", ">%Size", "<Blocks");
+	struct table t = TABLE("<Bytes", ">Count", ">%Qty", ">Total bytes", ">%Size", "<Blocks");
 	unsigned i;
 
 	for (i = 0; i < SIZES_POWERS; i++) {

@@ -71,7 +71,7 @@ static void tell_peak(const struct analysis *a, FILE *out)
 		a->tree.processes > 1 ? "all processes together" : "the program",
 		format_exact(p->at.bytes).s, format_many(p->at.blocks, "block", "blocks").s);
 	if (a->sizes.bytes / PEAK_FACTOR_TOLD >= p->at.bytes && p->at.bytes)
-		fprintf(out, "  * In total it allocated %s in %s: %s times its peak.\n",
+		fprintf(out, "  * In total, %s in %s were allocated: %s times the peak.\n",
 			format_exact(a->sizes.bytes).s,
 			format_many(a->sizes.total.count, "block", "blocks").s,
 			format_mean(a->sizes.bytes, p->at.bytes).s);
@@ -156,8 +156,8 @@ static void tell_waste(const struct analysis *a, FILE *out)
 	if (at->bytes)
 		fprintf(
 		    out,
-		    "  * At the peak the allocator's rounding cost %s beyond the requested bytes"
-		    " (%s of it).\n",
+		    "  * At the peak, the allocator's rounding added %s to the requested bytes"
+		    " (%s).\n",
 		    format_bytes(at->slack).s, format_percent(at->slack, at->bytes).s);
 }
 
@@ -168,9 +168,9 @@ static void tell_compactness(const struct analysis *a, FILE *out)
 	if (!c->high_touched)
 		return;
 	fprintf(out,
-		"  * At the peak the live bytes would fit into %s and occupied %s (compactness %s; "
+		"  * At the peak, the live bytes occupied %s and would fit into %s (compactness %s; "
 		"1.00 is perfect).\n",
-		format_many(c->high_needed, "page", "pages").s, format_count(c->high_touched).s,
+		format_many(c->high_touched, "page", "pages").s, format_count(c->high_needed).s,
 		format_ratio(c->at_peak).s);
 }
 
@@ -195,7 +195,7 @@ static void tell_maps(const struct analysis *a, FILE *out)
 {
 	if (a->maps.all.peak)
 		fprintf(out,
-			"  * Besides its blocks, it mapped up to %s of address space directly.\n",
+			"  * Besides, up to %s of address space was mapped directly.\n",
 			format_bytes(a->maps.all.peak).s);
 }
 

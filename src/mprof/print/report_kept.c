@@ -124,8 +124,7 @@ void report_whole(const struct analysis *a, FILE *out)
 		fprintf(
 		    out,
 		    " These totals are exact up to %s; from then on they are estimated from %s. "
-		    "In 95 of 100 runs, what was allocated is in the range %s, and what was "
-		    "never freed in %s.",
+		    "95 %% confidence intervals: allocated %s, never freed %s.",
 		    sampled_from(a).s, format_many(v->error.samples, "sample", "samples").s,
 		    figures_range(v, VALUE_TOTAL, v->bytes).s,
 		    figures_range(v, VALUE_LIVE, v->live_bytes).s);

@@ -112,13 +112,13 @@ static void tell_run(struct screen *s)
 						     : " after %s. ",
 			      format_ns(ns).s);
 	}
-	paragraph_add(&words, "Recorded: %s, %s",
+	paragraph_add(&words, "Recorded %s of %s",
 		      format_many(a->totals.all.calls, "call", "calls").s,
 		      format_many(a->totals.thread.count, "thread", "threads").s);
 	if (a->tree.processes > 1)
-		paragraph_add(&words, ", %s",
+		paragraph_add(&words, " in %s",
 			      format_many(a->tree.processes, "process", "processes").s);
-	paragraph_add(&words, "; %s of trace in %s.", format_bytes(a->file_bytes).s, a->path);
+	paragraph_add(&words, "; trace: %s (%s).", a->path, format_bytes(a->file_bytes).s);
 	if (image && !is_usual(image->allocator))
 		paragraph_add(&words, " Allocator: %s.", image->allocator);
 	if (report_is_partial(a))
@@ -304,14 +304,14 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
 
 	if (rss)
-		paragraph_add(words, "Resident at most: %s%s", format_bytes(rss).s,
+		paragraph_add(words, "Largest resident set: %s%s", format_bytes(rss).s,
 			      untouched ? ", so at" : ". ");
 	else if (untouched)
 		paragraph_add(words, "At");
 	if (untouched)
 		paragraph_add(words,
-			      " least %s of the peak was not resident: a page is only when the "
-			      "program has written to it. ",
+			      " least %s of the peak was not resident, because the program had "
+			      "not written to it. ",
 			      format_bytes(untouched).s);
 }
 
@@ -346,7 +346,7 @@ static void tell_totals(struct screen *s)
 		paragraph_add(&words, ". ");
 	}
 	if (n->exec_blocks)
-		paragraph_add(&words, "Live when a program called exec: %s in %s.",
+		paragraph_add(&words, "Discarded by exec: %s in %s.",
 			      format_bytes(n->exec_bytes).s,
 			      format_many(n->exec_blocks, "block", "blocks").s);
 	say(s, &words, "  ", 2);
@@ -372,9 +372,10 @@ static void tell_heap(struct screen *s)
 	if (at->bytes)
 		paragraph_add(&words, ". ");
 	if (a->residency.compared && !is_tree(s))
-		paragraph_add(&words, "Of %s resident %s after the start, %s held live blocks. ",
-			      format_bytes(full->resident * page).s, report_since(a, full->ticks).s,
-			      format_bytes(full->under_live * page).s);
+		paragraph_add(&words, "%s after the start, %s of %s of private resident memory was in "
+			      "pages with live blocks. ",
+			      report_since(a, full->ticks).s, format_bytes(full->under_live * page).s,
+			      format_bytes(full->resident * page).s);
 	if (a->lifetimes.blocks)
 		paragraph_add(&words, "%s of freed blocks lived less than 1 ms. ",
 			      format_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s);
@@ -593,14 +594,12 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 	of = interpreter_of(line->module);
 	module = item[i - 1].finding->line->module;
 	if (strcmp(module, line->module) != 0)
-		paragraph_add(&words, "%s calls %s for lines of what it runs; %s", line->module,
+		paragraph_add(&words, "%s, the %s runtime, calls %s; %s", line->module, of->language,
 			      module, of->remedy);
 	else
-		paragraph_add(
-		    &words, "%s is %s itself: its functions allocate for lines of what it runs; %s",
-		    module, of->language, of->remedy);
+		paragraph_add(&words, "%s is the %s runtime; %s", module, of->language, of->remedy);
 	if (*of->names && !s->a->findings->names.stacks->codes)
-		paragraph_add(&words, ", and %s names them in call stacks", of->names);
+		paragraph_add(&words, ", and %s adds its functions to call stacks", of->names);
 	paragraph_add(&words, ".");
 	say(s, &words, "  ", 2);
 	return true;

@@ -273,7 +273,7 @@ void tree_rows_text(const struct tree_rows *t, FILE *out)
 	if (t->hidden)
 		fprintf(
 		    out, "  %s not shown; --min-percent 0 shows all.\n",
-		    format_many(t->hidden, "smaller or deeper one is", "smaller or deeper ones are")
+		    format_many(t->hidden, "smaller or deeper row is", "smaller or deeper rows are")
 			.s);
 }
 

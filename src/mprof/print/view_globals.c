@@ -78,8 +78,8 @@ static void text(struct view_request *r, FILE *out)
 	}
 	shown = view_shown(r, v->count);
 	fprintf(out,
-		"Variables: %s, of which %s%s were resident; thread-local: %s in each "
-		"thread, %s in all concurrent threads.\n",
+		"Global variables: %s, of which %s%s were resident. Thread-local variables: %s "
+		"in each thread, %s in all threads that ran at once.\n",
 		format_bytes(v->bytes).s, v->at_least ? "at least " : "",
 		format_bytes(v->resident).s, format_bytes(v->tls).s, format_bytes(v->tls_all).s);
 	fputc('\n', out);

@@ -35,7 +35,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 	if (r->profile->sites.totals.read) /* a profile does not know when they were allocated */
 		return t;
 	if (leak.kind == LEAK_GROWING)
-		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; grows by %s a second, since %s",
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; growing by %s a second since %s",
 			 format_bytes(leak.bytes_per_s).s, flat_moment(leak.since_ns).s);
 	else if (leak.kind == LEAK_STOPPED)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; grew until %s",

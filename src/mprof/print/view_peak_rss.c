@@ -208,7 +208,7 @@ static void text(struct view_request *r, FILE *out)
 	if (!p->sites.rss.rss) {
 		fputs(
 		    "The size of the process over time is unknown (an older version recorded it).\n"
-		    "`mprof report peak' shows the time of most live bytes.\n",
+		    "mprof report peak shows when most bytes were live.\n",
 		    out);
 		return;
 	}

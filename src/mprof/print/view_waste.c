@@ -5,7 +5,7 @@
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
-	int n = snprintf(t.s, sizeof(t.s), "over %s: %s more than was requested",
+	int n = snprintf(t.s, sizeof(t.s), "in %s: %s more than requested",
 			 format_many(g->v.calls, "block", "blocks").s,
 			 format_percent(g->v.slack, g->v.bytes).s);
 
@@ -31,11 +31,11 @@ static void text(struct view_request *r, FILE *out)
 		.cell = has_peak ? cell : NULL,
 	};
 
-	fprintf(out, "The allocator rounded %s up by %s, %s more than was requested",
+	fprintf(out, "The allocator rounded %s up by %s, %s more than requested",
 		format_many(v->calls, "block", "blocks").s, format_exact(v->slack).s,
 		format_percent(v->slack, v->bytes).s);
 	if (has_peak)
-		fprintf(out, "; at the peak it was %s (%s)", format_bytes(v->peak_slack).s,
+		fprintf(out, "; at the peak, by %s (%s)", format_bytes(v->peak_slack).s,
 			format_percent(v->peak_slack, v->peak_bytes).s);
 	fputs(".\n", out);
 	flat_view_text(&flat, r, out);
