@@ -81,6 +81,24 @@ static void config_list_keys(struct text *why)
 	}
 }
 
+int mp_config_invalid(const char *key, const char *value, struct text *why)
+{
+	text_string(why, "invalid ");
+	text_string(why, key);
+	text_string(why, " '");
+	text_string(why, value);
+	text_string(why, "': expected ");
+	return -EINVAL;
+}
+
+static int config_wrong(const struct option_row *row, const char *value, const char *expected,
+			struct text *why)
+{
+	mp_config_invalid(row->key, value, why);
+	text_string(why, expected);
+	return -EINVAL;
+}
+
 static int config_set_number(const struct option_row *row, const char *value, void *field,
 			     struct text *why)
 {
@@ -88,10 +106,8 @@ static int config_set_number(const struct option_row *row, const char *value, vo
 	size_t used = text_parse(value, 10, &n);
 
 	if (!used || value[used] || n < row->min || n > row->max) {
-		text_string(why, row->key);
-		text_string(why, "='");
-		text_string(why, value);
-		text_string(why, "' is not a number from ");
+		mp_config_invalid(row->key, value, why);
+		text_string(why, "a number from ");
 		text_number(why, row->min);
 		text_string(why, " to ");
 		text_number(why, row->max);
@@ -150,25 +166,7 @@ static int check_words(const struct option_row *row, const char *value, struct t
 	}
 	for (const char *s = row->arg; several && *s; s++)
 		good &= *s != '|';
-	if (good)
-		return 0;
-	text_string(why, row->key);
-	text_string(why, "='");
-	text_string(why, value);
-	text_string(why, "' is unknown; expected ");
-	text_string(why, row->arg);
-	return -EINVAL;
-}
-
-static int config_wrong(const struct option_row *row, const char *value, const char *is,
-			struct text *why)
-{
-	text_string(why, row->key);
-	text_string(why, "='");
-	text_string(why, value);
-	text_string(why, "' is ");
-	text_string(why, is);
-	return -EINVAL;
+	return good ? 0 : config_wrong(row, value, row->arg, why);
 }
 
 /* Stores a value, which lies in `strings` or is a literal, so it stays valid. */
@@ -180,26 +178,18 @@ static int config_set(const struct option_row *row, const char *value, struct mp
 
 	if (row->type == OPTION_NUMBER)
 		return config_set_number(row, value, field, why);
-	if (row->type == OPTION_SIGNAL && *value && mprof_signal_number(value) < 0) {
-		text_string(why, row->key);
-		text_string(why, "='");
-		text_string(why, value);
-		text_string(why, "': expected " MPROF_SIGNALS_EXPECTED);
-		return -EINVAL;
-	}
+	if (row->type == OPTION_SIGNAL && *value && mprof_signal_number(value) < 0)
+		return config_wrong(row, value, MPROF_SIGNALS_EXPECTED, why);
 	if (row->type == OPTION_WORDS && check_words(row, value, why) < 0)
 		return -EINVAL;
 	if (row->type == OPTION_RANGES && mprof_ranges_have(value, 0) < 0)
-		return config_wrong(row, value, "not a list of numbers, such as 0,4-7", why);
+		return config_wrong(row, value, "numbers, such as 0,4-7", why);
 	if (row->type == OPTION_AMOUNT && *value && !mprof_amount(value, 0, &n))
-		return config_wrong(row, value, "not a size or percentage, such as 500M or 80%",
-				    why);
+		return config_wrong(row, value, "a size or percentage, such as 500M or 80%", why);
 	if (row->type == OPTION_UNWIND && !is_unwinder(value)) {
-		text_string(why, "UNWIND='");
-		text_string(why, value);
-		text_string(why, "' is unknown; valid:");
+		mp_config_invalid(row->key, value, why);
 		for (size_t i = 0; i < sizeof(unwinders) / sizeof(*unwinders); i++) {
-			text_string(why, " ");
+			text_string(why, i ? ", " : "");
 			text_string(why, unwinders[i]);
 		}
 		return -EINVAL;
@@ -252,17 +242,20 @@ static int config_read_one(const char **at, struct mprof_config *out, struct tex
 		end++;
 	row = *end == '=' ? config_find(key, (size_t)(end - key)) : NULL;
 	if (!row) {
-		text_string(why, "MPROF_CONF: unknown key '");
+		text_string(why, *end == '=' ? "invalid key '" : "invalid word '");
 		format_bytes(why, key, (size_t)(end - key));
-		text_string(why, *end == '=' ? "'; valid: " : "' (expected KEY=VALUE); valid: ");
-		config_list_keys(why);
+		text_string(why, "' in MPROF_CONF: expected ");
+		if (*end == '=')
+			config_list_keys(why);
+		else
+			text_string(why, "KEY=VALUE");
 		return -EINVAL;
 	}
 	*at = config_copy_value(end + 1, &value);
 	if (!*at || (**at && !is_blank(**at))) {
-		text_string(why, "MPROF_CONF: the value of ");
+		text_string(why, "invalid ");
 		text_string(why, row->key);
-		text_string(why, " is too long or its quote is not closed");
+		text_string(why, " in MPROF_CONF: its value is too long, or its quote is not closed");
 		return -EINVAL;
 	}
 	return config_set(row, value, out, why);

@@ -46,10 +46,8 @@ int mp_is_loadable(const char *key, const char *path, struct text *why)
 
 	if (!has_slash(path) || sys_stat(path, &st, 0) < 0 || S_ISREG(st.st_mode))
 		return 1;
-	text_string(why, key);
-	text_string(why, "='");
-	text_string(why, path);
-	text_string(why, "' is not a regular file; expected: a shared object");
+	mp_config_invalid(key, path, why);
+	text_string(why, "a shared object, which is a regular file");
 	return 0;
 }
 
@@ -70,9 +68,9 @@ static const void *module_load(const char *key, const char *path, const char *sy
 	text_string(why, "module '");
 	text_string(why, path);
 	if (ops) {
-		text_string(why, "' was built for abi ");
+		text_string(why, "' was built for ABI version ");
 		text_number(why, *(const uint32_t *)ops);
-		text_string(why, ", this is ");
+		text_string(why, "; this libmprof.so has ");
 		text_number(why, MPROF_MODULE_ABI);
 		return NULL;
 	}
@@ -93,15 +91,12 @@ static const void *module_find(const struct module *table, size_t n, const char 
 	for (i = 0; i < n; i++)
 		if (text_same(table[i].name, name))
 			return table[i].ops;
-	text_string(why, key);
-	text_string(why, "='");
-	text_string(why, name);
-	text_string(why, "' is unknown; valid: ");
+	mp_config_invalid(key, name, why);
 	for (i = 0; i < n; i++) {
 		text_string(why, table[i].name);
 		text_string(why, ", ");
 	}
-	text_string(why, "or a path to a .so");
+	text_string(why, "or the path of a shared object");
 	return NULL;
 }
 

@@ -216,7 +216,7 @@ test_at_exit_files() {
 	for conf in AT_EXIT=foldd AT_EXIT=folded,txt FOLDED_VALUE=calls,live FOLDED_VALUE=bytes; do
 		run preloaded "MODE=Profile $conf" ./ends return
 		expect_status 7
-		expect_text err 'is unknown; expected'
+		expect_text err ": expected "
 	done
 	run "$mprof" profile --at-exit=foldd -- ./ends return
 	expect_status 2

@@ -42,7 +42,7 @@ test_hostile_memory_option() {
 	make_trace log '[(MALLOC, (B + (i << 36), 1 << 34, 1 << 34, 0)) for i in range(4)]'
 	run "$mprof" report --memory 1 log
 	expect_status 2
-	expect_text err "invalid --memory '1': expected at least 64M"
+	expect_text err "invalid --memory '1': expected a size of at least 64M"
 	run "$mprof" image --memory=64M --json -o x.png log
 	expect_status 0
 	run "$mprof" movie --memory=64M -o x.html log

@@ -244,7 +244,7 @@ END
 	expect_settings_error "'bad.ini', line 2: invalid DUMP_EVERY 'x': expected a whole number" '[dump]\nevery = x'
 	expect_settings_error "'bad.ini', line 1: invalid section 'dmp': expected module, file" '[dmp]'
 	expect_settings_error "'bad.ini', line 1: expected [SECTION] instead of '[dump'" '[dump'
-	expect_settings_error "'bad.ini', line 2: expected KEY=VALUE instead of 'every'" '[dump]\nevery'
+	expect_settings_error "'bad.ini', line 2: expected KEY=VALUE, not 'every'" '[dump]\nevery'
 	expect_settings_error "'bad.ini', line 1: invalid key 'every'" 'every = 1'
 	run "$mprof" profile --config nothing.ini -- ./chosen
 	expect_status 2

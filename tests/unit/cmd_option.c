@@ -165,7 +165,7 @@ static const struct {
 	{ "size", "x", "invalid --size 'x': expected a size such as 100, 64K or 1.5M" },
 	{ "size", "-1", NULL },
 	{ "size", "8388608T", NULL },
-	{ "large", "63M", "invalid --large '63M': expected at least 64M" },
+	{ "large", "63M", "invalid --large '63M': expected a size of at least 64M" },
 	{ "sizes", "1K..64", NULL },
 	{ "sizes", "..", NULL },
 	{ "times", "2s..1s",

@@ -62,7 +62,7 @@ int cmd_unknown(const char *name)
 	if (c)
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name,
 				 c->name);
-	return cmd_error(STATUS_USAGE, "unknown command '%s'; `mprof help' lists all commands",
+	return cmd_error(STATUS_USAGE, "unknown command '%s'; 'mprof help' lists all commands",
 			 name);
 }
 
@@ -178,7 +178,7 @@ void help_start(FILE *out)
 		c = cmd_find(first[i]);
 		fprintf(out, "  mprof %s %s\n      %s\n", c->name, c->args, c->help);
 	}
-	fputs("\n`mprof help' lists all commands; `mprof COMMAND --help' explains one.\n", out);
+	fputs("\n'mprof help' lists all commands; 'mprof COMMAND --help' explains one.\n", out);
 }
 
 void help_all(FILE *out)
@@ -194,7 +194,7 @@ void help_all(FILE *out)
 	fputs("\nKeys of MPROF_CONF [default]:\n", out);
 	help_keys(out);
 	fputs("\n"
-	      "`mprof help COMMAND' or `mprof COMMAND --help' explains one of them.\n"
+	      "'mprof help COMMAND' or 'mprof COMMAND --help' explains a command.\n"
 	      "Manual pages: mprof(1), mprof-COMMAND(1), libmprof(7).\n",
 	      out);
 }

@@ -14,6 +14,7 @@
 
 #include "../run/run.h"
 #include "../trace/compact.h"
+#include "../util/format.h"
 #include "cmd.h"
 #include "progress.h"
 #include "event_count.h"
@@ -142,29 +143,40 @@ int compress_in_place(const char *path, int level, bool exact, struct event_coun
 
 /* ---- the command ---- */
 
-static double mib(const char *path)
+static uint64_t size_of(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) ? 0 : (double)st.st_size / (1 << 20);
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+/* before: its size. */
+static void tell(const char *path, uint64_t before)
+{
+	const uint64_t after = size_of(path);
+
+	if (after == before)
+		fprintf(stderr, "mprof: '%s' is unchanged (%s)\n", path, format_bytes(after).s);
+	else
+		fprintf(stderr, "mprof: compressed '%s' from %s to %s\n", path,
+			format_bytes(before).s, format_bytes(after).s);
 }
 
 int cmd_compress(int argc, char **argv)
 {
 	struct options o = { .level = COMPACT_LEVEL_DEFAULT };
 	int one, interrupted, status = STATUS_OK;
-	double before;
+	uint64_t before;
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	for (size_t i = 0; i < o.log.count; i++) {
-		before = mib(o.log.item[i]);
+		before = size_of(o.log.item[i]);
 		one = compress_in_place(o.log.item[i], o.level, o.exact, NULL, &interrupted);
 		if (one == -EINTR)
 			raise(interrupted); /* the earlier handlers are restored */
 		if (!one)
-			fprintf(stderr, "mprof: %s: %.2f MiB, was %.2f MiB\n", o.log.item[i],
-				mib(o.log.item[i]), before);
+			tell(o.log.item[i], before);
 		else
 			status = STATUS_FILE;
 	}

@@ -71,7 +71,7 @@ static int check(void *options, struct error *err)
 
 	if (o->log.count < DIFF_SIDES)
 		return fail(err, -EINVAL,
-			    "no traces given; for example: mprof diff old.log new.log");
+			    "only one trace given; for example: mprof diff old.log new.log");
 	if (o->log.count > DIFF_SIDES)
 		return fail(err, -EINVAL, "unexpected argument '%s': expected two traces",
 			    o->log.item[DIFF_SIDES]);
@@ -85,6 +85,7 @@ static const struct usage usage = {
 	       "functions and modules, so builds, lines and addresses may differ.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, log),
+	.missing = "no traces given; for example: mprof diff old.log new.log",
 	.check = check,
 };
 

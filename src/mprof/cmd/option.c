@@ -134,7 +134,7 @@ static int take_percent(const struct option_row *row, const char *arg, void *to,
 	double v;
 
 	if (!fraction(arg, "%", &v) || !(v >= 0 && v <= row->high))
-		return option_invalid(err, row, arg, "a percentage from 0 to %g", row->high);
+		return option_invalid(err, row, arg, "a percentage from 0 to %.15g", row->high);
 	*(double *)to = v;
 	return 0;
 }
@@ -145,7 +145,7 @@ static int take_size(const struct option_row *row, const char *arg, void *to, st
 
 	if (parse_size(arg, &n, NULL) || n < row->least) {
 		if (row->least > 1)
-			return option_invalid(err, row, arg, "at least %" PRIu64 "%s",
+			return option_invalid(err, row, arg, "a size of at least %" PRIu64 "%s",
 					      row->least >> (row->least >> 20 ? 20 : 0),
 					      row->least >> 20 ? "M" : " bytes");
 		return option_invalid(err, row, arg, "a size%s such as 100, 64K or 1.5M",

@@ -109,7 +109,7 @@ static int take_line(struct suppressions *s, char *line, const char *file, size_
 			return 0;
 	if (strncmp(line, "leak:", 5) || !line[5])
 		return fail(err, -EINVAL,
-			    "'%s' line %zu: invalid suppression '%.60s': expected leak:PATTERN",
+			    "'%s', line %zu: invalid suppression '%.60s': expected leak:PATTERN",
 			    file, number, line);
 	s->of_files++;
 	add(s)->pattern = must_strdup(trim(line + 5));
@@ -124,7 +124,7 @@ int suppressions_read(struct suppressions *s, const char *file, struct error *er
 	int ret = 0;
 
 	if (!in)
-		return fail(err, -errno, "cannot read suppressions from '%s': %s", file,
+		return fail(err, -EINVAL, "cannot read suppressions from '%s': %s", file,
 			    strerror(errno));
 	while (!ret && getline(&line, &room, in) >= 0)
 		ret = take_line(s, line, file, ++number, err);

@@ -98,7 +98,7 @@ static int check_number(struct error *err, const struct option *o, const char *v
 		return fail(err, -EINVAL, "invalid %s '%s': expected a whole number", o->name,
 			    value);
 	if (errno || n < o->min || n > o->max)
-		return fail(err, -EINVAL, "%s=%s is out of bounds: %llu to %llu", o->name, value,
+		return fail(err, -EINVAL, "invalid %s '%s': expected a number from %llu to %llu", o->name, value,
 			    (unsigned long long)o->min, (unsigned long long)o->max);
 	return 0;
 }
@@ -280,7 +280,7 @@ static int take_pair(struct conf *conf, const char *name, const char *value, str
 	for (i = 0; i < CONF_KEYS; i++)
 		if (!strcmp(options[i].name, name))
 			return conf_set(conf, (enum conf_key)i, value, err);
-	return words_unknown("key", name, keys, err);
+	return words_unknown("key of MPROF_CONF", name, keys, err);
 }
 
 /* Cuts the next KEY=VALUE out of *text (modified).  1, 0 at the end, -EINVAL. */
@@ -300,9 +300,9 @@ static int next_pair(char **text, char **name, char **value, struct error *err)
 	*value = quote ? ++p : p;
 	end = quote ? strchr(p, quote) : p + strcspn(p, " \t\n");
 	if (!end)
-		return fail(err, -EINVAL, "the quote after %s= in MPROF_CONF is not closed", *name);
+		return fail(err, -EINVAL, "invalid %s in MPROF_CONF: its quote is not closed", *name);
 	if (quote && end[1] && !strchr(" \t\n", end[1]))
-		return fail(err, -EINVAL, "expected white space after the quote of %s=", *name);
+		return fail(err, -EINVAL, "invalid %s in MPROF_CONF: expected a blank after the closing quote", *name);
 	*text = *end ? end + 1 : end;
 	*end = '\0';
 	return 1;

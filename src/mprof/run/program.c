@@ -132,7 +132,7 @@ static int locate(const char *name, struct program *p, struct error *err)
 		code = *name ? search(name, p->path, sizeof(p->path)) : -ENOENT;
 		if (code == -EACCES)
 			return fail(err, code, "'%s' is in PATH, but not executable", name);
-		return code ? fail(err, code, "there is no program '%s' in PATH", name) : 0;
+		return code ? fail(err, code, "'%s' was not found in PATH", name) : 0;
 	}
 	snprintf(p->path, sizeof(p->path), "%s", name);
 	if (stat(name, &st))

@@ -138,7 +138,7 @@ static int take_pair(struct conf *conf, const char *section, char *pair, struct 
 	size_t n;
 
 	if (!value)
-		return fail(err, -EINVAL, "expected KEY=VALUE instead of '%.80s'", pair);
+		return fail(err, -EINVAL, "expected KEY=VALUE, not '%.80s'", pair);
 	*value++ = '\0';
 	value = trimmed(value);
 	n = strlen(value);
@@ -172,7 +172,7 @@ static int take_line(struct conf *conf, char *line, char **section, struct error
 		return take_pair(conf, *section, s, err);
 	end = strchr(s, ']');
 	if (!end || end[1])
-		return fail(err, -EINVAL, "expected [SECTION] instead of '%.80s'", s);
+		return fail(err, -EINVAL, "expected [SECTION], not '%.80s'", s);
 	*end = '\0';
 	free(*section);
 	*section = must_strdup(trimmed(s + 1));

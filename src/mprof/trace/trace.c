@@ -29,7 +29,8 @@ static int open_file(struct trace *t, struct error *err)
 	if (fstat(t->fd, &st) < 0)
 		return fail(err, -errno, "cannot examine '%s': %s", t->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return fail(err, -EBADMSG, "'%s' is not a regular file", t->path);
+		return fail(err, -EBADMSG, "'%s' is %s", t->path,
+			    S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 	t->file_bytes = (uint64_t)st.st_size;
 	memory_cap_file(t->file_bytes);
 	return 0;

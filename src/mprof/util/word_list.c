@@ -16,8 +16,8 @@ int words_unknown(const char *what, const char *word, const char *const *list, s
 {
 	unsigned d, least = nearest_limit(word);
 	const char *best = NULL;
-	char all[384] = "";
-	size_t n = 0;
+	char all[384];
+	size_t n = 0, whole = 0; /* whole: up to the last word that fits */
 
 	for (size_t i = 0; list[i]; i++) {
 		d = nearest_distance(word, list[i]);
@@ -28,9 +28,15 @@ int words_unknown(const char *what, const char *word, const char *const *list, s
 		if (n < sizeof(all))
 			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "",
 					      list[i]);
+		if (n < sizeof(all))
+			whole = n;
 	}
-	return fail(err, -EINVAL, "invalid %s '%.40s': expected %s%s%s%s", what, word, all,
-		    best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+	if (best && whole < n)
+		return fail(err, -EINVAL, "invalid %s '%.40s': did you mean '%s'?", what, word,
+			    best);
+	return fail(err, -EINVAL, "invalid %s '%.40s': expected %.*s%s%s%s%s", what, word,
+		    (int)whole, all, whole < n ? " ..." : "", best ? "; did you mean '" : "",
+		    best ? best : "", best ? "'?" : "");
 }
 
 int words_among(const char *what, const char *word, const char *const *list, struct error *err)
