@@ -306,7 +306,7 @@ test_screen_of_test() {
 	[ $(($(wc -l <both) - $(wc -l <out))) -le 25 ] || bad "$(wc -l <both) lines, $(wc -l <out) without"
 	[ "$(wc -L <both)" -le 80 ] || bad "$(wc -L <both) columns"
 	expect_text both 'Compactness (pages needed : pages touched): min: '
-	expect_same 'size classes' "$(sed -n '/^Size classes/,/Total/p' both | grep -Ec '^ *[0-9]')" 10
+	expect_same 'size classes' "$(sed -n '/^Size classes/,/^ *Total/p' both | grep -Ec '^ *[0-9]')" 10
 }
 
 test_newest_trace() {
