@@ -339,7 +339,7 @@ END
 	expect_same arena "$(outside)" 'arena:12 true true false'
 	run "$mprof" report log
 	expect_same 'the first finding' "$(grep -A3 '^Finding' out | tr -s ' \n' ' ' | grep -c 'not allocated through malloc')" 1
-	expect_words out 'mapped by arena (outside.c:12), and blocks inside that memory are not recorded.'
+	expect_words out 'mapped by arena (outside.c:12); mprof does not record the blocks inside it.'
 	run "$mprof" record -o log -- ./outside direct
 	expect_same direct "$(outside)" 'null:null true false true'
 	run "$mprof" report log
@@ -518,7 +518,7 @@ END
 		'retained pin:7 true true true true'
 	"$mprof" record -o log -- ./stays threads 2>/dev/null
 	run "$mprof" report log
-	expect_words out ', on pages without live blocks, which malloc_trim(0) may return. '
+	expect_words out ', in pages without live blocks, which malloc_trim(0) may return. '
 	expect_no_text out 'not allocated through malloc'
 	"$mprof" record -o log -- ./stays end 2>/dev/null
 	run "$mprof" report log

@@ -243,7 +243,7 @@ END
 	expect_same 'no children' "$(chosen_figure p calls large)" 1
 	expect_settings_error "'bad.ini', line 2: invalid DUMP_EVERY 'x': expected a whole number" '[dump]\nevery = x'
 	expect_settings_error "'bad.ini', line 1: invalid section 'dmp': expected module, file" '[dmp]'
-	expect_settings_error "'bad.ini', line 1: expected [SECTION] instead of '[dump'" '[dump'
+	expect_settings_error "'bad.ini', line 1: expected [SECTION], not '[dump'" '[dump'
 	expect_settings_error "'bad.ini', line 2: expected KEY=VALUE, not 'every'" '[dump]\nevery'
 	expect_settings_error "'bad.ini', line 1: invalid key 'every'" 'every = 1'
 	run "$mprof" profile --config nothing.ini -- ./chosen

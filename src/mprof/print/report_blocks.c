@@ -43,7 +43,7 @@ static void print_peak(const struct analysis *a, FILE *out)
 static void print_left_classes(const struct analysis *a, FILE *out)
 {
 	const struct never_freed *n = &a->never_freed;
-	struct table t = TABLE(">Bytes", ">Count", ">All bytes", "<");
+	struct table t = TABLE(">Bytes", ">Count", ">Total bytes", "<");
 	uint64_t bytes;
 	size_t i;
 
