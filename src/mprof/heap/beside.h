@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * beside.h - a word that a pass keeps of each live block of a process, found as the heap
- * finds blocks: by number, and by address where a block has none (heap.h).
+ * beside.h - one word of an analysis for each live block of a process.  A block is found as in the
+ * heap (heap.h): by its number, or by its address if it has none.
  *
- * The pass says when a block began or ended, from the heap's notes; nothing is decided here.
- * A word stays where it is until another block has the number: take it when its block ends.
+ * The analysis reports when blocks begin and end, from the heap's notes.  A word remains until
+ * another block gets the number, so read it when its block ends.
  *
  * Without memory the program ends (util/alloc.h).  Threads: one at a time.
  */

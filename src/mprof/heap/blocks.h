@@ -4,8 +4,9 @@
  *
  * Open addressing with Fibonacci hashing, linear probing and backward-shift deletion, so that a
  * table never fills up with the remains of ended blocks.  It doubles at three quarters full: 53 to
- * 107 bytes a block.  Small tables are kept sparse: half of the time of a lookup is lost to
- * mispredictions of where its probes end.  Address 0 marks an empty slot and is never a key.
+ * 107 bytes a block.  Small tables are kept sparse, because short probes are easier to predict:
+ * mispredicted ends of probes take half of the time of a lookup.  Address 0 marks an empty slot and
+ * is never a key.
  *
  * Without memory the program ends (util/alloc.h).  Threads: one at a time.
  */

@@ -4,8 +4,8 @@
  * this kind, so this is inlined into two loops: heap.c's, which writes a note of each event, and
  * pass/fused.c's, which needs no notes.
  *
- * An event that does not fit is left to heap_apply.  The
- * result is the same for one that fits (struct heap.no_runs).
+ * heap_apply handles every other event.  It would give the same result for the events of a run
+ * (struct heap.no_runs tests that).
  *
  * Threads: one at a time.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * milestones.h - states of a walk that are kept on disk, so that a later command that asks for a
- * moment (--at), or for blocks from a time on (--time), does not begin at the start of the trace.
+ * milestones.h - states of a walk that are kept on disk, so that a later command for one point in
+ * time (--at), or for blocks from a time on (--time), need not begin at the start of the trace.
  *
  * The first walk over a long compressed trace leaves them in $XDG_CACHE_HOME/mprof/milestones-N,
  * not in the trace or beside it: the trace stays what was recorded, and its directory may be

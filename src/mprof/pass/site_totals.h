@@ -28,9 +28,9 @@
  * By size (of a profile with SITE_SIZES), a site's part is the least size of a class: 0, 1, 2, 4
  * ... Only calls, bytes, frees and live blocks are known.
  *
- * By process, live blocks at the peak are those at the peak of each process. By
- * thread, a site has the blocks that the thread allocated and those that it
- * freed, whoever allocated them: live blocks are unknown, and 0.
+ * By process, live blocks at the peak are those at the peak of each process.  By thread, a site has
+ * the blocks that the thread allocated and those that it freed, including blocks of other threads.
+ * So live blocks are unknown, and 0.
  */
 void site_totals_read(struct sites *s, const struct trace *t);
 

@@ -36,7 +36,7 @@
  *   ALSO(OBJ, (arguments))		    the fields of another object
  *   WHEN(condition) ... OTHERWISE ... END_WHEN   rows that may be missing
  *   OBJECTS("name", OBJ, count, known, name of i, (arguments of i), "meaning")  the same of objects
- *   ONLY(condition) row		    a row with an empty name is no field
+ *   ONLY(condition) row		    a row with an empty name adds no field
  *   AFTER(OBJ)				    the caller has added the fields of OBJ
  *   ROW_LIST(OBJ, "meaning")	    `rows` of a view, which views.c writes one by one
  *   LOCAL(declaration)			    of what rows below use

@@ -275,7 +275,7 @@ static inline uint64_t pile_pull(struct pile *p, unsigned depth)
 	return addr;
 }
 
-/* A block of so many usable bytes was allocated by l. */
+/* Lane l has allocated a block of `usable` bytes. */
 static inline void lane_handed(struct lane *l, unsigned name, uint64_t addr, uint64_t usable)
 {
 	if (name >= NAME_GIVEN)
