@@ -255,7 +255,8 @@ static int config_read_one(const char **at, struct mprof_config *out, struct tex
 	if (!*at || (**at && !is_blank(**at))) {
 		text_string(why, "invalid ");
 		text_string(why, row->key);
-		text_string(why, " in MPROF_CONF: its value is too long, or its quote is not closed");
+		text_string(why,
+			    " in MPROF_CONF: its value is too long, or its quote is not closed");
 		return -EINVAL;
 	}
 	return config_set(row, value, out, why);

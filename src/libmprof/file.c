@@ -425,7 +425,8 @@ static int file_create_or_join(struct mp_run *run, const char *magic, const char
 		mp_run_random(run);
 		ret = mp_path_expand(path, &to);
 		if (ret == -EINVAL)
-			text_string(why, "has an unknown % sequence: expected %p, %h, %e, %j, %r or %%");
+			text_string(why,
+				    "has an unknown % sequence: expected %p, %h, %e, %j, %r or %%");
 		if (ret < 0)
 			return ret;
 	}

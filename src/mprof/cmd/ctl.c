@@ -249,7 +249,8 @@ static int check(void *options, struct error *err)
 	const char *const *word = (const char *const *)o->words.item;
 
 	if (parse_whole(word[0], 1, INT_MAX, &o->pid))
-		return fail(err, -EINVAL, "invalid PID '%s': expected the number of a process", word[0]);
+		return fail(err, -EINVAL, "invalid PID '%s': expected the number of a process",
+			    word[0]);
 	if (o->words.count != 2)
 		return fail(err, -EINVAL, "no action given; for example: mprof ctl %s dump",
 			    word[0]);

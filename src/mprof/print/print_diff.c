@@ -272,8 +272,7 @@ void diff_text(const struct diff *d, const struct diff_print *o, FILE *out)
 		fputs(".\n", out);
 	}
 	if (rows && diff_of_samples(d))
-		fputs("Below each row are its 95 % confidence intervals.\n",
-		      out);
+		fputs("Below each row are its 95 % confidence intervals.\n", out);
 	if (rows)
 		fprintf(out, "\n  %11s %11s %11s\n", "change", "before", "after");
 	for (i = 0; i < rows; i++)

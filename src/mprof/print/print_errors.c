@@ -245,8 +245,9 @@ static void put_error(const struct errors *e, const struct error_group *g, unsig
 void errors_summary(const struct errors *e, FILE *out)
 {
 	if (!e->guarded) {
-		fprintf(out, "Guard checked nothing: no call was recorded with MODE=Guard (mprof -m "
-			     "Guard PROGRAM).\n");
+		fprintf(out,
+			"Guard checked nothing: no call was recorded with MODE=Guard (mprof -m "
+			"Guard PROGRAM).\n");
 		return;
 	}
 	fprintf(out, "Guard checked %s", format_many(e->sum.blocks, "block", "blocks").s);

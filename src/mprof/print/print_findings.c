@@ -108,7 +108,8 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 	if (f->left && f->left >= f->part / 2 && !f->interrupted && !f->left_told)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
 	if (f->untouched)
-		fprintf(out, "; at least %s of it was not resident, because nothing was written there",
+		fprintf(out,
+			"; at least %s of it was not resident, because nothing was written there",
 			format_bytes(f->untouched).s);
 }
 

@@ -53,7 +53,8 @@ static void put_unseen(const struct outside *o, FILE *out)
 	if (o->stacks >= o->unseen / 4)
 		fprintf(out, "; thread stacks held %s", format_bytes(o->stacks).s);
 	if (o->globals >= o->unseen / 4)
-		fprintf(out, "; global and thread-local variables held %s", format_bytes(o->globals).s);
+		fprintf(out, "; global and thread-local variables held %s",
+			format_bytes(o->globals).s);
 	if (o->stacks + o->globals < o->unseen / 2)
 		fputs("; it may come from direct system calls", out);
 }

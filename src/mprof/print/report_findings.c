@@ -154,11 +154,10 @@ static void tell_waste(const struct analysis *a, FILE *out)
 	const struct live *at = &a->peak.all.at;
 
 	if (at->bytes)
-		fprintf(
-		    out,
-		    "  * At the peak, the allocator's rounding added %s to the requested bytes"
-		    " (%s).\n",
-		    format_bytes(at->slack).s, format_percent(at->slack, at->bytes).s);
+		fprintf(out,
+			"  * At the peak, the allocator's rounding added %s to the requested bytes"
+			" (%s).\n",
+			format_bytes(at->slack).s, format_percent(at->slack, at->bytes).s);
 }
 
 static void tell_compactness(const struct analysis *a, FILE *out)
@@ -167,11 +166,12 @@ static void tell_compactness(const struct analysis *a, FILE *out)
 
 	if (!c->high_touched)
 		return;
-	fprintf(out,
-		"  * At the peak, the live bytes occupied %s and would fit into %s (compactness %s; "
-		"1.00 is perfect).\n",
-		format_many(c->high_touched, "page", "pages").s, format_count(c->high_needed).s,
-		format_ratio(c->at_peak).s);
+	fprintf(
+	    out,
+	    "  * At the peak, the live bytes occupied %s and would fit into %s (compactness %s; "
+	    "1.00 is perfect).\n",
+	    format_many(c->high_touched, "page", "pages").s, format_count(c->high_needed).s,
+	    format_ratio(c->at_peak).s);
 }
 
 /* Prints the time of a sample, so the sentence names its process if there are several. */
@@ -194,8 +194,7 @@ static void tell_resident(const struct analysis *a, FILE *out)
 static void tell_maps(const struct analysis *a, FILE *out)
 {
 	if (a->maps.all.peak)
-		fprintf(out,
-			"  * Besides, up to %s of address space was mapped directly.\n",
+		fprintf(out, "  * Besides, up to %s of address space was mapped directly.\n",
 			format_bytes(a->maps.all.peak).s);
 }
 

@@ -346,8 +346,7 @@ static void tell_totals(struct screen *s)
 		paragraph_add(&words, ". ");
 	}
 	if (n->exec_blocks)
-		paragraph_add(&words, "Discarded by exec: %s in %s.",
-			      format_bytes(n->exec_bytes).s,
+		paragraph_add(&words, "Discarded by exec: %s in %s.", format_bytes(n->exec_bytes).s,
 			      format_many(n->exec_blocks, "block", "blocks").s);
 	say(s, &words, "  ", 2);
 }
@@ -372,9 +371,11 @@ static void tell_heap(struct screen *s)
 	if (at->bytes)
 		paragraph_add(&words, ". ");
 	if (a->residency.compared && !is_tree(s))
-		paragraph_add(&words, "%s after the start, %s of %s of private resident memory was in "
+		paragraph_add(&words,
+			      "%s after the start, %s of %s of private resident memory was in "
 			      "pages with live blocks. ",
-			      report_since(a, full->ticks).s, format_bytes(full->under_live * page).s,
+			      report_since(a, full->ticks).s,
+			      format_bytes(full->under_live * page).s,
 			      format_bytes(full->resident * page).s);
 	if (a->lifetimes.blocks)
 		paragraph_add(&words, "%s of freed blocks lived less than 1 ms. ",
@@ -594,8 +595,8 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 	of = interpreter_of(line->module);
 	module = item[i - 1].finding->line->module;
 	if (strcmp(module, line->module) != 0)
-		paragraph_add(&words, "%s, the %s runtime, calls %s; %s", line->module, of->language,
-			      module, of->remedy);
+		paragraph_add(&words, "%s, the %s runtime, calls %s; %s", line->module,
+			      of->language, module, of->remedy);
 	else
 		paragraph_add(&words, "%s is the %s runtime; %s", module, of->language, of->remedy);
 	if (*of->names && !s->a->findings->names.stacks->codes)

@@ -98,8 +98,8 @@ static int check_number(struct error *err, const struct option *o, const char *v
 		return fail(err, -EINVAL, "invalid %s '%s': expected a whole number", o->name,
 			    value);
 	if (errno || n < o->min || n > o->max)
-		return fail(err, -EINVAL, "invalid %s '%s': expected a number from %llu to %llu", o->name, value,
-			    (unsigned long long)o->min, (unsigned long long)o->max);
+		return fail(err, -EINVAL, "invalid %s '%s': expected a number from %llu to %llu",
+			    o->name, value, (unsigned long long)o->min, (unsigned long long)o->max);
 	return 0;
 }
 
@@ -300,9 +300,12 @@ static int next_pair(char **text, char **name, char **value, struct error *err)
 	*value = quote ? ++p : p;
 	end = quote ? strchr(p, quote) : p + strcspn(p, " \t\n");
 	if (!end)
-		return fail(err, -EINVAL, "invalid %s in MPROF_CONF: its quote is not closed", *name);
+		return fail(err, -EINVAL, "invalid %s in MPROF_CONF: its quote is not closed",
+			    *name);
 	if (quote && end[1] && !strchr(" \t\n", end[1]))
-		return fail(err, -EINVAL, "invalid %s in MPROF_CONF: expected a blank after the closing quote", *name);
+		return fail(err, -EINVAL,
+			    "invalid %s in MPROF_CONF: expected a blank after the closing quote",
+			    *name);
 	*text = *end ? end + 1 : end;
 	*end = '\0';
 	return 1;

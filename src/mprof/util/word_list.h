@@ -19,6 +19,6 @@
  * error, such as "--sort".  -EINVAL with err as below.
  */
 int words_among(const char *what, const char *word, const char *const *list, struct error *err);
-/* Returns -EINVAL with "invalid --sort 'x': expected a, b, c; did you mean 'a'?".  Of a list that is
- * too long, only the word that was meant, or if there is none, the first. */
+/* Returns -EINVAL with "invalid --sort 'x': expected a, b, c; did you mean 'a'?".  Of a list that
+ * is too long, only the word that was meant, or if there is none, the first. */
 int words_unknown(const char *what, const char *word, const char *const *list, struct error *err);
