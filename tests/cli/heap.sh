@@ -338,7 +338,7 @@ END
 	run "$mprof" record -o log -- ./outside arena
 	expect_same arena "$(outside)" 'arena:12 true true false'
 	run "$mprof" report log
-	expect_same 'the first finding' "$(grep -A3 '^Finding' out | tr -s ' \n' ' ' | grep -c 'not allocated through malloc')" 1
+	expect_same 'the first finding' "$(grep -A3 '^Finding' out | tr -s ' \n' ' ' | grep -c 'did not come from malloc')" 1
 	expect_words out 'mapped by arena (outside.c:12); mprof does not record the blocks inside it.'
 	run "$mprof" record -o log -- ./outside direct
 	expect_same direct "$(outside)" 'null:null true false true'
@@ -366,7 +366,7 @@ test_memory_of_a_runtime() {
 	expect_same remedy "$(json out '.findings[0].remedy')" 'PYTHONMALLOC=malloc would show its blocks'
 	run env PYTHONMALLOC=malloc "$mprof" record -o log -- "$python" -c 'x = [str(i) for i in range(600000)]'
 	run "$mprof" report log
-	expect_no_text out 'not allocated through malloc'
+	expect_no_text out 'did not come from malloc'
 	run env -u PYTHONMALLOC "$mprof" doctor "$python"
 	expect_status 0
 	expect_words out "CPython's own allocator maps its memory itself: PYTHONMALLOC=malloc would show its blocks"
@@ -511,7 +511,7 @@ END
 	"$mprof" record -o log -- ./stays pinned 2>/dev/null
 	run "$mprof" report log
 	expect_words out '1. Freed memory stays resident: '
-	expect_words out ' KiB of live blocks, on pages with live blocks, mostly of pin (stays.c:7). It was more than half of the heap for '
+	expect_words out ' KiB of live blocks, in pages with live blocks, mostly of pin (stays.c:7). It was more than half of the heap for '
 	expect_text out '       mprof compare log'
 	run "$mprof" report --json log
 	expect_same pinned "$(json out '.findings[0] | "\(.finding) \(.function):\(.line) \(.part > 28000000) \(.part < 33000000) \(.whole < 1000000) \(.held_ns < .of_ns)"')" \
@@ -519,7 +519,7 @@ END
 	"$mprof" record -o log -- ./stays threads 2>/dev/null
 	run "$mprof" report log
 	expect_words out ', in pages without live blocks, which malloc_trim(0) may return. '
-	expect_no_text out 'not allocated through malloc'
+	expect_no_text out 'did not come from malloc'
 	"$mprof" record -o log -- ./stays end 2>/dev/null
 	run "$mprof" report log
 	expect_no_text out 'Freed memory'

@@ -124,7 +124,7 @@ test_profile_is_the_trace() {
 	expect_same 'live at exec' "$("$mprof" report --json file | jq -c '[.live_blocks_at_exec, .live_bytes_at_exec]')" \
 		"$("$mprof" report --json log | jq -c "[.live_blocks_at_exec, .live_bytes_at_exec]")"
 	run "$mprof" report file
-	expect_words out 'Live when a program called exec: '
+	expect_words out 'Discarded by exec: '
 }
 
 # The peak of several processes differs from that of the run, so it is left out.

@@ -229,7 +229,7 @@ END
 	cc -g -O0 -pthread -fno-builtin -o outside outside.c
 	"$mprof" record -o log -- ./outside 2>/dev/null
 	expect_screen log
-	expect_no_text out 'not allocated through malloc'
+	expect_no_text out 'did not come from malloc'
 	expect_words out 'deepest in work (outside.c:11). mprof report threads log'
 	expect_words out '30.0 MiB of it is big (outside.c:4). mprof report globals log'
 }
@@ -414,11 +414,11 @@ END
 	cc -g -O0 -fno-builtin -o each each.c
 	MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD="$build/libmprof.so" sh -c './each | cat' 2>/dev/null
 	run "$mprof" report log
-	expect_words out 'was never freed: 200 of 40,000 blocks allocated by fill (each.c:5)'
+	expect_words out 'was never freed: 200 of the 40,000 blocks allocated by fill (each.c:5)'
 	expect_same 'growth of keep, and of fill' "$("$mprof" report --json log | jq -r '[.findings[] | select(.finding == "leak") |
 		"\(.function) \(.growth | sub("steady|goes_on"; "grows"))"] | sort | join(", ")')" 'fill other, keep grows'
 	run "$mprof" report leaks log
-	expect_words out 'in all 300 blocks; grows by'
+	expect_words out 'in all 300 blocks; growing by'
 	sed -n '/^Still growing when their process ended/,/^No longer/p' out >growing
 	expect_text growing 'keep (each.c:6)'
 	expect_no_text growing fill

@@ -88,7 +88,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 	if (p->suppressed_calls)
 		fprintf(out, ", of which libraries keep %s", format_bytes(p->suppressed_bytes).s);
 	if (s->totals.exec_blocks)
-		fprintf(out, ".\n  Live when a program called exec: %s in %s",
+		fprintf(out, ".\n  Discarded by exec: %s in %s",
 			format_exact(s->totals.exec_bytes).s,
 			format_many(s->totals.exec_blocks, "block", "blocks").s);
 	fprintf(out, ".\n  Temporary: %s (%s).", format_many(v->temporary_calls, "call", "calls").s,
