@@ -714,6 +714,52 @@ START_TEST(places_are_apart)
 }
 END_TEST
 
+#define LANES  3u
+#define BIRTHS 1000u
+
+/* Allocates blocks of several threads in turn, and checks what is known about each. */
+static void check_births(struct slots *s, uint32_t slot[LANES][BIRTHS])
+{
+	struct lane *lane[LANES];
+
+	for (uint32_t k = 0; k < LANES; k++)
+		lane[k] = slots_lane(s, 1, k + 1);
+	for (uint32_t i = 0; i < LANES * BIRTHS; i++) {
+		struct lane *l = lane[i % LANES];
+
+		slot[i % LANES][i / LANES] = slots_take(l);
+		ck_assert(slots_born(s, l, slot[i % LANES][i / LANES]));
+	}
+	for (uint32_t i = 0; i < LANES * BIRTHS; i++) {
+		const struct home *h = lane[0]->home;
+		const struct birth birth = slots_birth(s, &h->slot[slot[i % LANES][i / LANES]]);
+
+		ck_assert_uint_eq(birth.lane, lane[i % LANES]->number);
+		ck_assert_uint_eq(birth.born, i / LANES);
+		ck_assert_uint_eq(lane[i % LANES]->born[birth.born], slot[i % LANES][i / LANES]);
+	}
+}
+
+/* A birth is known within its group, also when the numbers of births begin again. */
+START_TEST(births_of_a_group)
+{
+	static uint32_t slot[2][LANES][BIRTHS];
+	static const uint32_t before[] = { 0, UINT32_MAX / 2 - 1, UINT32_MAX / 2, 1 };
+	struct slots s = { 0 };
+
+	for (unsigned g = 0; g < sizeof(before) / sizeof(before[0]); g++) {
+		if (g)
+			s.first_birth = before[g]; /* as after that many births */
+		slots_begin(&s);
+		check_births(&s, slot[g & 1]);
+		for (uint32_t i = 0; g && i < BIRTHS; i++)
+			ck_assert_uint_eq(
+			    slots_birth(&s, &s.home[0]->slot[slot[~g & 1][1][i]]).lane, LANE_NONE);
+	}
+	slots_free(&s);
+}
+END_TEST
+
 Suite *trace_group_suite(void)
 {
 	Suite *s = suite_create("trace groups");
@@ -729,6 +775,7 @@ Suite *trace_group_suite(void)
 	tcase_add_test(c, reallocs);
 	tcase_add_test(c, piles_are_lists);
 	tcase_add_test(c, places_are_apart);
+	tcase_add_test(c, births_of_a_group);
 	tcase_add_test(c, hostile);
 	tcase_add_test(c, hostile_sorts);
 	tcase_add_test(c, hostile_stacks);

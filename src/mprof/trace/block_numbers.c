@@ -83,8 +83,7 @@ static bool birth(struct names *n, struct lane *l, struct event *e, uint32_t *ce
 		return false;
 	b = &l->home->slot[slot];
 	b->addr = e->addr;
-	b->group = n->slots.group;
-	b->lane = l->number;
+	b->birth = l->birth; /* births are not counted: all are the lane's first */
 	*cell = e->block = slot + 1;
 	return true;
 }

@@ -281,7 +281,7 @@ ALWAYS_INLINE bool birth(struct group_reader *r, struct lane *l, struct event *e
 	if (s->kind == EVENT_REALLOC_END)
 		slots_settle(&r->slots, l);
 	slot = get_fresh_slot(r, l);
-	if (slot == SLOT_NONE || !slots_born(l, slot))
+	if (slot == SLOT_NONE || !slots_born(&r->slots, l, slot))
 		return false;
 	addr = get_address(r, l, s, how.minor);
 	if (!addr)
@@ -373,11 +373,13 @@ ALWAYS_INLINE struct slot *put_block(const struct lane *l, struct event *e, uint
 ALWAYS_INLINE bool block_ends(struct group_reader *r, struct lane *l, const struct slot *b,
 			      uint32_t slot, uint64_t addr)
 {
+	const struct birth birth = slots_birth(&r->slots, b);
+
 	l->freed_slot = slot;
-	if (b->group != l->group)
+	if (birth.lane == LANE_NONE)
 		return true;
-	l->freed_lane = b->lane;
-	l->freed_born = b->born;
+	l->freed_lane = birth.lane;
+	l->freed_born = birth.born;
 	l->given = addr;
 	return pile_push(pile_of(&r->piles, l, &r->sorts_at[b->sort]), addr);
 }

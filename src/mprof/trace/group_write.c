@@ -243,7 +243,7 @@ static bool birth(struct group_writer *w, const struct event *e, struct prepared
 	}
 	put_time(w, e);
 	how = guess_sort(w, l, p->sort);
-	if (slot == SLOT_NONE || !slots_born(l, slot))
+	if (slot == SLOT_NONE || !slots_born(&w->slots, l, slot))
 		return false;
 	name = name_of(w, l, &w->sorts->sort[p->sort], e->addr);
 	put_kind(w, KIND_BIRTH + how * NAMES + name);
@@ -269,16 +269,15 @@ static inline enum group_op op_of(const struct group_writer *w, const struct eve
  * it. */
 static inline enum group_how how_of(struct group_writer *w, const struct lane *l, uint32_t slot)
 {
-	const struct slot *b = &l->home->slot[slot];
-	bool here = b->group == w->slots.group;
-	uint32_t recent = l->births - 1 - b->born, near = b->born - l->freed_born + 4;
+	const struct birth birth = slots_birth(&w->slots, &l->home->slot[slot]);
+	uint32_t recent = l->births - 1 - birth.born, near = birth.born - l->freed_born + 4;
 	uint32_t beside = slot - l->freed_slot + 3, how = HOW_SLOT;
 
 	if ((beside <= 6) & (beside != 3))
 		how = HOW_BESIDE + beside - (beside > 3);
-	if (here & (b->lane == l->freed_lane) & (near <= 8) & (near != 4))
+	if ((birth.lane == l->freed_lane) & (near <= 8) & (near != 4))
 		how = HOW_NEAR + near - (near > 4);
-	if (here & (b->lane == l->number) & (recent < HOW_NEAR))
+	if ((birth.lane == l->number) & (recent < HOW_NEAR))
 		how = HOW_RECENT + recent;
 	put_wide_if(w, GROUP_SLOT, slot, how == HOW_SLOT);
 	return (enum group_how)how;
@@ -320,15 +319,16 @@ static bool end(struct group_writer *w, const struct event *e, uint32_t *cell)
 	uint32_t slot = *cell - 1;
 	struct slot *b = &l->home->slot[slot];
 	const struct sort *s = &w->sorts->sort[b->sort];
+	const struct birth birth = slots_birth(&w->slots, b);
 	enum group_how how = how_of(w, l, slot);
 
 	put_end(w, e, how, s);
 	l->freed_slot = slot;
 	*cell = 0;
 	/* A reader may not know the address of a block from an earlier group. */
-	if (b->group == w->slots.group) {
-		l->freed_lane = b->lane;
-		l->freed_born = b->born;
+	if (birth.lane != LANE_NONE) {
+		l->freed_lane = birth.lane;
+		l->freed_born = birth.born;
 		l->given = e->addr;
 		if (!pile_push(pile_of(&w->piles, l, s), e->addr))
 			return false;

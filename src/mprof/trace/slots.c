@@ -188,16 +188,26 @@ struct home *slots_home(struct slots *s, uint32_t process)
 
 /* ---- lanes ---- */
 
-bool lane_room(struct lane *l)
+bool lane_more(struct slots *s, struct lane *l)
 {
-	uint32_t room = l->born_room ? 2 * l->born_room : 64;
-	uint32_t *bigger =
-	    large_realloc(l->born, l->born_room * sizeof(*bigger), room * sizeof(*bigger));
+	if (l->born_room < l->births + BIRTH_RUN) {
+		const uint32_t room = l->born_room ? 2 * l->born_room : BIRTH_RUN;
 
-	if (!bigger)
-		return false;
-	l->born = bigger;
-	l->born_room = room;
+		l->born =
+		    large_realloc(l->born, l->births * sizeof(*l->born), room * sizeof(*l->born));
+		l->born_room = room;
+	}
+	if (s->runs == s->runs_room) {
+		const size_t room = s->runs_room ? 2 * s->runs_room : 16;
+		struct birth_run *bigger = reallocarray(s->run, room, sizeof(*bigger));
+
+		if (!bigger)
+			return false;
+		s->run = bigger;
+		s->runs_room = room;
+	}
+	l->birth = s->first_birth + (uint32_t)s->runs * BIRTH_RUN;
+	s->run[s->runs++] = (struct birth_run){ l->number, l->births };
 	return true;
 }
 
@@ -216,15 +226,14 @@ static struct lane *next_lane(struct slots *s)
 	}
 	l = s->lane[s->lanes];
 	keep = *l;
-	*l = (struct lane){ .group = s->group,
-			    .number = (uint32_t)s->lanes,
+	*l = (struct lane){ .number = (uint32_t)s->lanes,
 			    .pile = 521 * (uint32_t)s->lanes,
 			    .freed_lane = (uint32_t)s->lanes,
 			    .born = keep.born,
 			    .born_room = keep.born_room,
 			    .kind = keep.kind };
 	l->kind.n = 0;
-	return l;
+	return lane_more(s, l) ? l : NULL;
 }
 
 struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread)
@@ -252,11 +261,26 @@ struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread)
 
 /* ---- the whole ---- */
 
+/* Before numbers of births begin again: those of live blocks are unknown from now on. */
+static void forget_births(struct slots *s)
+{
+	for (size_t i = 0; i < s->homes; i++)
+		for (uint32_t k = 0; k < s->home[i]->n; k++)
+			s->home[i]->slot[k].birth = 0;
+	s->first_birth = 0;
+}
+
 void slots_begin(struct slots *s)
 {
 	if (s->by_thread)
 		memset(s->by_thread, 0, s->by_thread_room * sizeof(*s->by_thread));
 	s->lanes = s->here_n = 0;
+	/* A group has less than half of all numbers. */
+	s->first_birth += (uint32_t)s->runs * BIRTH_RUN + 1;
+	if (s->first_birth > UINT32_MAX / 2)
+		forget_births(s);
+	s->first_birth += !s->first_birth;
+	s->runs = 0;
 	s->group++;
 }
 
@@ -276,5 +300,6 @@ void slots_free(struct slots *s)
 	free(s->lane);
 	free(s->by_process);
 	free(s->by_thread);
+	free(s->run);
 	*s = (struct slots){ 0 };
 }

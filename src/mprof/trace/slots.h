@@ -23,12 +23,29 @@
 #define SLOT_NONE UINT32_MAX
 
 struct slot {
-	uint64_t addr;	/* 0 if unknown */
-	uint32_t sort;	/* 0 if unknown */
-	uint32_t group; /* the group in which it was allocated: see lane and born; 0 = none */
-	uint32_t lane;
-	uint32_t born; /* its place in lane.born; for a free slot, the next free one + 1 */
+	uint64_t addr; /* 0 if unknown */
+	uint32_t sort; /* 0 if unknown */
+	union {
+		uint32_t birth; /* see slots_birth(); 0 if unknown */
+		uint32_t next;	/* of a free slot: the next free one + 1 */
+	};
 };
+_Static_assert(sizeof(struct slot) == 16, "four in a cache line, and memory for each live block");
+
+#define BIRTH_RUN 64u
+
+/* Births are numbered from 1 over all groups.  A thread takes BIRTH_RUN numbers at a time: */
+struct birth_run {
+	uint32_t lane;
+	uint32_t first; /* place of its first one in lane.born */
+};
+
+/* The birth of a block in this group. */
+struct birth {
+	uint32_t lane; /* LANE_NONE: it was in an earlier group, or is unknown */
+	uint32_t born; /* its place in lane.born */
+};
+#define LANE_NONE UINT32_MAX
 
 /* The slots of one process. */
 struct home {
@@ -47,12 +64,13 @@ struct home {
 struct lane {
 	struct home *home;
 	uint32_t process, thread; /* in the order of struct event */
-	uint32_t group, number;	  /* of the thread and of the lane, in the order of struct slot */
-	uint32_t pile;		  /* where its piles begin, see group.h */
+	uint32_t number;
+	uint32_t pile;	  /* where its piles begin, see group.h */
 	uint32_t free;	  /* slots of blocks that it allocated and that have ended: the first + 1 */
 	uint32_t pending; /* slot + 1 of the block passed to its realloc */
 	uint32_t *born;	  /* slots in the order of births */
 	uint32_t births, born_room;
+	uint32_t birth;				     /* number of the next one */
 	uint32_t freed_lane, freed_born, freed_slot; /* of the block that it freed last */
 	uint32_t sort, sort_before;		     /* of the last two blocks that it allocated */
 	uint32_t free_stack;			     /* stack of its frees */
@@ -71,6 +89,9 @@ struct slots {
 	size_t lanes_made;
 	uint32_t *by_process, *by_thread; /* index + 1; open addressing */
 	size_t by_process_room, by_thread_room;
+	struct birth_run *run; /* of this group */
+	size_t runs, runs_room;
+	uint32_t first_birth; /* of its first run */
 	uint32_t group;
 };
 
@@ -88,7 +109,8 @@ void slots_forget(struct slots *s, uint32_t process);
 bool home_room(struct home *h, uint32_t n);
 /* Returns the lowest slot that was free when the group began and has not been used since. */
 uint32_t home_fresh(struct home *h);
-bool lane_room(struct lane *l);
+/* Takes numbers for the next births of a lane.  False without memory. */
+bool lane_more(struct slots *s, struct lane *l);
 
 static inline bool slot_is_live(const struct home *h, uint32_t slot)
 {
@@ -103,7 +125,7 @@ static inline uint32_t slots_take(struct lane *l)
 
 	if (l->free) {
 		slot = l->free - 1;
-		l->free = h->slot[slot].born;
+		l->free = h->slot[slot].next;
 		__builtin_prefetch(&h->slot[l->free - (l->free != 0)], 1);
 	} else {
 		slot = home_fresh(h);
@@ -114,18 +136,23 @@ static inline uint32_t slots_take(struct lane *l)
 	return slot;
 }
 
-/* Begins the block in the slot, owned by thread l. */
-static inline bool slots_born(struct lane *l, uint32_t slot)
+/* Begins the block in the slot, owned by thread l.  False without memory. */
+static inline bool slots_born(struct slots *s, struct lane *l, uint32_t slot)
 {
-	struct slot *b = &l->home->slot[slot];
-
-	if (__builtin_expect(l->births == l->born_room, 0) && !lane_room(l))
-		return false;
-	b->group = l->group;
-	b->lane = l->number;
-	b->born = l->births;
+	l->home->slot[slot].birth = l->birth++;
 	l->born[l->births++] = slot;
-	return true;
+	return __builtin_expect(l->births % BIRTH_RUN, 1) || lane_more(s, l);
+}
+
+/* Returns where a live block was allocated. */
+static inline struct birth slots_birth(const struct slots *s, const struct slot *b)
+{
+	const uint32_t number = b->birth - s->first_birth;
+	const struct birth_run *run = &s->run[number / BIRTH_RUN];
+
+	if (number / BIRTH_RUN >= s->runs)
+		return (struct birth){ .lane = LANE_NONE };
+	return (struct birth){ run->lane, run->first + number % BIRTH_RUN };
 }
 
 /* Ends the block; its slot is reused next by the thread that allocated it, otherwise by l. */
@@ -133,10 +160,10 @@ static inline void slots_give(const struct slots *s, struct lane *l, uint32_t sl
 {
 	struct home *h = l->home;
 	struct slot *b = &h->slot[slot];
-	struct lane *owner = b->group == l->group ? s->lane[b->lane] : l;
+	const struct birth birth = slots_birth(s, b);
+	struct lane *owner = birth.lane != LANE_NONE ? s->lane[birth.lane] : l;
 
-	b->born = owner->free;
-	b->group = 0;
+	b->next = owner->free;
 	owner->free = slot + 1;
 	h->live[slot >> 6] &= ~(1ull << (slot & 63));
 }
