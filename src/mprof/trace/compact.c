@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "compact_job.h"
-#include "../util/large.h"
 #include "../util/unfinished.h"
 
 /* ---- what is neither events nor stacks ---- */
@@ -268,10 +267,7 @@ static unsigned shift_of(const struct trace *t)
 int trace_compress(const char *path, const struct compact_options *o, struct error *err)
 {
 	struct job j = { .fd = -1, .options = o };
-	int ret;
-
-	large_heap();
-	ret = trace_open(&j.from, path, MPROF_MAGIC_TRACE, err);
+	int ret = trace_open(&j.from, path, MPROF_MAGIC_TRACE, err);
 
 	if (!ret && !(j.from->header.flags & MPROF_FILE_COMPRESSED)) {
 		j.shift = o->exact ? SHIFT_EXACT : shift_of(j.from);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/large.h"
 #include "../util/memory.h"
 #include "pack.h"
 #include "packed.h"
@@ -222,6 +223,7 @@ static int open_trace(struct trace **out, const char *path, const char *kind_mag
 	struct trace *t = must_calloc(1, sizeof(*t));
 	int ret;
 
+	large_heap();
 	*out = NULL;
 	t->fd = -1;
 	t->without_stacks = without_stacks;

@@ -12,7 +12,10 @@
 
 #define LARGE ((uintptr_t)2 << 20)
 #define LINE  64u	 /* bytes of a cache line */
-#define HEAP  (32 << 20) /* the greatest M_MMAP_THRESHOLD */
+#define SMALL (32 << 20) /* the greatest M_MMAP_THRESHOLD: malloc takes less from its heap */
+#define PIECE (SMALL - LARGE)
+#define HEAP  4u /* pieces */
+#define PART  8u /* of the memory that the command may take */
 
 /* Rounds up to whole large pages. */
 static size_t span(size_t bytes)
@@ -87,17 +90,26 @@ void large_free(void *p, size_t bytes)
 void large_heap(void)
 {
 	/* What is before the first large page: it would be in small ones. */
-	static void *unused __attribute__((used));
+	static void *before;
+	const uint64_t most = memory_cap_bytes() / PART;
+	char *piece[HEAP];
 	uintptr_t from, end;
-	char *p;
+	size_t n = 0;
 
-	mallopt(M_MMAP_THRESHOLD, HEAP);
-	mallopt(M_TRIM_THRESHOLD, INT_MAX);
-	p = malloc(HEAP - LARGE);
-	if (!p)
+	if (before)
 		return;
-	from = ((uintptr_t)p + LARGE - 1) & ~(LARGE - 1);
-	end = ((uintptr_t)p + HEAP - LARGE) & ~(LARGE - 1);
-	madvise((void *)from, end - from, MADV_HUGEPAGE);
-	unused = realloc(p, from - (uintptr_t)p);
+	mallopt(M_MMAP_THRESHOLD, SMALL);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	while (n < HEAP && (n + 1) * PIECE <= most && (piece[n] = malloc(PIECE)))
+		n++;
+	if (!n)
+		return;
+	/* They follow each other, unless something else was mapped there. */
+	from = ((uintptr_t)piece[0] + LARGE - 1) & ~(LARGE - 1);
+	end = ((uintptr_t)piece[n - 1] + PIECE) & ~(LARGE - 1);
+	if (end > from && end - from <= n * SMALL)
+		madvise((void *)from, end - from, MADV_HUGEPAGE);
+	while (n > 1)
+		free(piece[--n]);
+	before = realloc(piece[0], from - (uintptr_t)piece[0]);
 }
