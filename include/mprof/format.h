@@ -279,7 +279,7 @@ struct mprof_site_live {
 	int64_t at_peak_bytes, at_peak_calls;
 	int64_t local_bytes, local_calls; /* the peak of this stack's own live bytes */
 	int64_t stamp;
-	int64_t reserved;
+	uint64_t log_end; /* trace: blocks allocated from then on may have no events; 0: all have */
 };
 /*
  * MODE=Sample: like struct mprof_cell, for sampled blocks, each weighted by 1/p, where p is the

@@ -25,8 +25,6 @@
 #include <mprof/chance.h>
 #include <mprof/totals.h>
 
-#define LATE_MARK (LIVE_IDS / 2) /* added to the stack id of a sample; exact ids are smaller */
-
 static double late_period;
 static uint32_t late; /* 1 = take samples */
 
@@ -81,7 +79,7 @@ static void late_change(uint32_t id, const struct weight *w, int by, uint64_t no
 
 static void late_settle_sample(struct lane *l, struct live_entry e, uint64_t now)
 {
-	const uint32_t id = live_id(e) & ~LATE_MARK;
+	const uint32_t id = live_id(e);
 	const uint64_t age = live_age(e, now);
 	const struct weight w = late_weight_of(live_size(e));
 	struct mprof_sample_cell *c;
@@ -103,7 +101,7 @@ static void late_settle_sample(struct lane *l, struct live_entry e, uint64_t now
 /* Ends a block, exact or sampled. */
 static void late_settle(struct lane *l, struct live_entry e, uint64_t now)
 {
-	if (live_id(e) & LATE_MARK)
+	if (live_is(e, LIVE_SAMPLED))
 		late_settle_sample(l, e, now);
 	else
 		profile_settle(l, e, now, 0);
@@ -111,7 +109,7 @@ static void late_settle(struct lane *l, struct live_entry e, uint64_t now)
 
 static void late_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uint64_t now)
 {
-	const struct live_entry e = live_entry_of(id | LATE_MARK, size, now);
+	const struct live_entry e = live_entry_of(id | LIVE_SAMPLED, size, now);
 	const struct weight w = late_weight_of(size);
 	struct mprof_sample_cell *c = late_cell_of(l, id);
 	struct live_entry before;
@@ -152,7 +150,7 @@ static MPROF_COLD void late_sampled(void *ptr, uint64_t size, struct mprof_place
 		if (now >= __atomic_load_n(dump_due, RLX))
 			host->dump(now, heap, note_sums);
 		id = mprof_core.capture ? mprof_core.capture(t, at.pc, at.sp, at.fp) : 0;
-		late_keep(l, id < LATE_MARK ? id : 0, ptr, size, now);
+		late_keep(l, id < LIVE_IDS ? id : 0, ptr, size, now);
 	}
 	end(t);
 }

@@ -22,10 +22,13 @@
 
 #include <mprof/module.h>
 
-#define LIVE_LARGE	1024u
-#define LIVE_GIB	30
-#define LIVE_TABLES	(1u << 18) /* addresses of 48 bits */
-#define LIVE_IDS	(1u << 28)
+#define LIVE_LARGE  1024u
+#define LIVE_GIB    30
+#define LIVE_TABLES (1u << 18) /* addresses of 48 bits */
+#define LIVE_IDS    (1u << 26)
+/* Marks of a block, added to its id: */
+#define LIVE_SAMPLED	LIVE_IDS	/* it is a sample (late.h) */
+#define LIVE_UNLOGGED	(LIVE_IDS * 2u) /* its events are not kept (log_totals.c) */
 #define LIVE_SIZE	44 /* bits of a size; greater ones are stored as the greatest */
 #define LIVE_CHUNK	8192u
 #define LIVE_TICKS	((1ull << 56) - 1)
@@ -36,7 +39,8 @@
 #define LIVE_ONE	(1ull << 48)
 #define LIVE_EMPTIED	256u /* empty leaves that may stay, 128 KiB of small ones; power of 2 */
 
-/* Two words: id 28 | size + 1, its lower 36;  ticks of birth 56 | size + 1, its upper 8. */
+/* Two words: id 26 | marks 2 | size + 1, its lower 36;  ticks of birth 56 | size + 1, its upper 8.
+ */
 struct live_entry {
 	uint64_t a, b; /* a is 0: no block */
 };
@@ -65,6 +69,11 @@ static inline uint32_t live_id(struct live_entry e)
 	return (uint32_t)(e.a & (LIVE_IDS - 1));
 }
 
+static inline int live_is(struct live_entry e, uint32_t mark)
+{
+	return (e.a & mark) != 0;
+}
+
 static inline uint64_t live_size(struct live_entry e)
 {
 	return (e.a >> 28 | e.b >> 56 << 36) - 1;
@@ -76,6 +85,7 @@ static inline uint64_t live_age(struct live_entry e, uint64_t now)
 	return (now - e.b) & LIVE_TICKS;
 }
 
+/* id: with marks. */
 static inline struct live_entry live_entry_of(uint32_t id, uint64_t size, uint64_t now)
 {
 	uint64_t n = size < (1ull << LIVE_SIZE) - 2 ? size + 1 : (1ull << LIVE_SIZE) - 1;

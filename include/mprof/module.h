@@ -263,10 +263,15 @@ struct mprof_host {
 	const uint64_t *(*log_end)(void);
 	/*
 	 * Recording spent `ticks` in this process on a randomly chosen call that stands for `calls`
-	 * calls.  Ends the events of the run, as above, if that exceeds OVERHEAD.  Returns 1 if
-	 * they have ended and totals cost too much, too.
+	 * calls.  If that exceeds OVERHEAD, adds to log_steps(), later ends the events of the run.
+	 * Returns 1 if they have ended and totals cost too much, too.
 	 */
 	int (*spent)(uint64_t now, uint64_t ticks, uint32_t calls);
+	/*
+	 * How often this process was to keep fewer events so far, before the run keeps none: each
+	 * time, those of its busiest stacks end.  0 again in a forked child.
+	 */
+	const uint32_t *(*log_steps)(void);
 };
 
 struct mprof_init_ops {

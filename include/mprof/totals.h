@@ -243,18 +243,22 @@ MPROF_HOT void profile_count(struct lane *l, unsigned fn, uint64_t bytes, unsign
 	l->counts->fn[fn].failed += failed;
 }
 
-/* [hot] Counts a new block.  Returns its accumulator, or NULL if its figures do not fit. */
-MPROF_HOT struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr,
-						uint64_t size, size_t usable, uint64_t now)
+/*
+ * [hot] Counts a new block.  s: the accumulator of its stack, or NULL.  mark: 0, or one of live.h.
+ * Returns s, or NULL if its figures do not fit.
+ */
+MPROF_HOT struct accumulator *profile_settle_at(struct lane *l, struct accumulator *s, uint32_t id,
+						uint32_t mark, void *ptr, uint64_t size,
+						size_t usable, uint64_t now)
 {
-	struct accumulator *s = accumulator_of(l, id);
 	struct live_entry before;
 	struct figures f;
 
 	if (mprof_unlikely(now >= __atomic_load_n(dump_due, RLX)))
 		host->dump(now, heap, note_sums);
-	if (mprof_unlikely(!s || live_put(&map, &l->room, ptr, usable, live_entry_of(id, size, now),
-					  !several, &before))) {
+	if (mprof_unlikely(!s ||
+			   live_put(&map, &l->room, ptr, usable,
+				    live_entry_of(id | mark, size, now), !several, &before))) {
 		no_room();
 		return NULL;
 	}
@@ -275,6 +279,12 @@ MPROF_HOT struct accumulator *profile_settle_in(struct lane *l, uint32_t id, voi
 	profile_change(l, f, id, (int64_t)size, 1, now);
 	l->last = ptr;
 	return s;
+}
+
+static inline struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr,
+						    uint64_t size, size_t usable, uint64_t now)
+{
+	return profile_settle_at(l, accumulator_of(l, id), id, 0, ptr, size, usable, now);
 }
 
 /* ---- realloc ---- */
@@ -345,10 +355,11 @@ MPROF_HOT struct live_entry profile_resize_ends(struct lane *l, unsigned fn, voi
 
 /* ---- the end of a block ---- */
 
-MPROF_HOT void profile_settle_out(struct lane *l, unsigned fn, void *ptr, size_t usable,
-				  uint64_t now)
+/* Returns the block that ended; its `a` is 0 if none did, or an unknown one. */
+MPROF_HOT struct live_entry profile_settle_out(struct lane *l, unsigned fn, void *ptr,
+					       size_t usable, uint64_t now)
 {
-	struct live_entry e;
+	struct live_entry e = { 0, 0 };
 
 	profile_count(l, fn, 0, 0);
 	if (ptr) {
@@ -359,6 +370,7 @@ MPROF_HOT void profile_settle_out(struct lane *l, unsigned fn, void *ptr, size_t
 			l->disk->strange++;
 	}
 	l->last = NULL;
+	return e;
 }
 
 /* ---- the mmap family ---- */

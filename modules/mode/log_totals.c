@@ -4,9 +4,15 @@
  * of every call stack.
  *
  * With LAST_BYTES or LAST_SECONDS old events are dropped; with BUDGET or OVERHEAD new ones are
- * omitted from some time on.  Totals cover the whole run, exactly, in a space that does not grow
- * with the number of calls.  They are mapped from the trace (lanes.h), so they survive however the
- * process ends.
+ * omitted: first of the busiest stacks, in steps, then of all.  Totals cover the whole run,
+ * exactly, in a space that does not grow with the number of calls.  They are mapped from the trace
+ * (lanes.h), so they survive however the process ends.
+ *
+ * busiest.h says which stacks are the busiest.  A block of such a stack gets a mark in the table of
+ * live blocks if its allocation is not an event; then its end is none, either, wherever it is freed
+ * and whichever process inherited it.  So the events are all those of some blocks: every block that
+ * has a beginning in the trace has its end there.  Until a stack's log_end, these are all of its
+ * blocks.
  *
  * host->log_end() is the time after which no events are kept, for all threads of all processes. The
  * time of an event is taken before log_end is read.  So either the event is stored, or it is later
@@ -15,16 +21,24 @@
 #include <errno.h>
 #include <mprof/log.h>
 
-#define LANE_MORE                                                     \
-	LATE_LANE                                                     \
-	uint32_t cost_left; /* calls to the next one that is timed */ \
-	uint64_t cost_random;
+#define LANE_MORE                                                                      \
+	LATE_LANE                                                                      \
+	uint32_t look_left; /* calls to the next one that both_look() sees; 0: none */ \
+	uint64_t look_random;
+#include <mprof/busiest.h>
 #include <mprof/late.h>
 
-#define COST_CALLS 64u /* one of these is timed, on average */
+#define LOOK_CALLS 64u /* one of these, on average */
+
+/* In place of stacks: */
+#define NO_EVENT   UINT32_MAX
+#define NULL_FREES (LIVE_IDS - 1) /* of frees without a block */
 
 static uint64_t look_from;	  /* as in log_mmap.c */
 static const uint64_t *log_ended; /* in ticks; 0: events are kept */
+static struct busiest *busiest;	  /* NULL if all stacks keep their events */
+static const uint32_t *log_steps;
+static uint32_t steps_taken;
 
 /* [hot] Are events of this time kept?  0 counts as later than any time. */
 MPROF_HOT int both_logs(uint64_t ticks)
@@ -41,31 +55,81 @@ MPROF_HOT uint32_t both_stack(struct mprof_thread *t, struct mprof_place at)
 /* [hot] The same for totals, which have fewer numbers. */
 MPROF_HOT uint32_t both_id(uint32_t stack)
 {
-	return mprof_likely(stack < LATE_MARK) ? stack : 0;
+	return mprof_likely(stack < NULL_FREES) ? stack : 0;
 }
 
-/* ---- recording's own cost ---- */
+/* ---- fewer events ---- */
 
-/* Randomly chosen, so that a periodic program does not bias it. */
-static MPROF_COLD void both_note_cost(struct lane *l, uint64_t since)
+/* If the process is to take a step, the first thread that sees enough calls takes it. */
+static void both_step(void)
+{
+	const uint32_t steps = __atomic_load_n(log_steps, RLX);
+	uint32_t had = __atomic_load_n(&steps_taken, RLX);
+
+	if (steps != had && busiest_says(busiest) &&
+	    __atomic_compare_exchange_n(&steps_taken, &had, steps, 0, RLX, RLX))
+		busiest_reduce(busiest);
+}
+
+/* Sees calls that are randomly chosen, so that a periodic program does not bias it. */
+static MPROF_COLD void both_look(struct lane *l, uint64_t since, uint32_t id)
 {
 	const uint64_t now = mprof_ticks();
 
-	if (!host->config->overhead)
+	if (!busiest)
 		return;
-	if (!l->cost_random)
-		l->cost_random = chance_start(host->config->seed, now, l->number);
-	l->cost_left = (uint32_t)chance_even(&l->cost_random, COST_CALLS);
-	if (host->spent(now, now - since, COST_CALLS))
+	if (!l->look_random)
+		l->look_random = chance_start(host->config->seed, now, l->number);
+	l->look_left = (uint32_t)chance_even(&l->look_random, LOOK_CALLS);
+	log_look(0, now);
+	if (id != NO_EVENT)
+		busiest_note(busiest, id);
+	both_step();
+	if (host->config->overhead && host->spent(now, now - since, LOOK_CALLS))
 		late_begin();
 }
 
-/* [hot] For a call that began at this time.  0 calls left: cost is not measured. */
-MPROF_HOT void both_end(struct mprof_thread *t, struct lane *l, uint64_t since)
+/*
+ * [hot] For a call that began at this time.  id: the stack of its block, or NO_EVENT if the call is
+ * no event.
+ */
+MPROF_HOT void both_end(struct mprof_thread *t, struct lane *l, uint64_t since, uint32_t id)
 {
-	if (mprof_unlikely(!--l->cost_left))
-		both_note_cost(l, since);
+	if (mprof_unlikely(!--l->look_left))
+		both_look(l, since, id);
 	end(t);
+}
+
+static void both_note_log_end(struct mprof_site_live *site, uint64_t now)
+{
+	uint64_t had = __atomic_load_n(&site->log_end, RLX);
+
+	while ((!had || now < had) &&
+	       !__atomic_compare_exchange_n(&site->log_end, &had, now, 0, RLX, RLX))
+		;
+}
+
+/* A new block in the totals. */
+struct settled {
+	struct accumulator *s; /* NULL if its figures do not fit */
+	uint32_t id;	       /* its stack; NO_EVENT if no event is kept of it */
+};
+
+/* Counts a new block. */
+static struct settled both_settle_in(struct lane *l, uint32_t id, void *ptr, size_t bytes,
+				     size_t usable, uint64_t now)
+{
+	const uint32_t mark = busiest_is_reduced(busiest, id) ? LIVE_UNLOGGED : 0;
+	struct settled in = {
+		profile_settle_at(l, accumulator_of(l, id), id, mark, ptr, bytes, usable, now), id
+	};
+
+	/* A block without an entry has no mark, so its end will be an event. */
+	if (mark && in.s) {
+		in.id = NO_EVENT;
+		both_note_log_end(&in.s->site[id % MPROF_CELLS], now);
+	}
+	return in;
 }
 
 static void both_put(struct mprof_thread *t, const struct log_event *e)
@@ -130,6 +194,7 @@ static __attribute__((noinline)) void both_allocated(unsigned fn, void *ptr, siz
 	uint64_t now = mprof_ticks();
 	struct mprof_thread *t;
 	struct lane *l;
+	struct settled in;
 	uint32_t stack;
 
 	if (mprof_unlikely(usable >= LOG_LARGE || (look_from && usable >= look_from)))
@@ -139,9 +204,10 @@ static __attribute__((noinline)) void both_allocated(unsigned fn, void *ptr, siz
 		return;
 	stack = both_stack(t, at);
 	profile_count(l, fn, bytes, 0);
-	profile_settle_in(l, both_id(stack), ptr, bytes, usable, now);
-	both_log_block(t, fn, now, ptr, size, usable, arg, stack);
-	both_end(t, l, now);
+	in = both_settle_in(l, both_id(stack), ptr, bytes, usable, now);
+	if (in.id != NO_EVENT)
+		both_log_block(t, fn, now, ptr, size, usable, arg, stack);
+	both_end(t, l, now, in.id);
 }
 
 static MPROF_COLD void both_failed(unsigned fn, size_t size, size_t arg, unsigned error,
@@ -168,6 +234,14 @@ static MPROF_COLD void both_failed(unsigned fn, size_t size, size_t arg, unsigne
 }
 
 /* ---- frees ---- */
+
+/* [hot] The stack of a block that ended; NO_EVENT if its end is no event. */
+MPROF_HOT uint32_t both_event_of(const void *ptr, struct live_entry e)
+{
+	if (mprof_unlikely(!ptr))
+		return busiest_is_reduced(busiest, NULL_FREES) ? NO_EVENT : NULL_FREES;
+	return live_is(e, LIVE_UNLOGGED) ? NO_EVENT : live_id(e);
+}
 
 /* How much of a block was used, before it is freed, or -1. */
 static MPROF_COLD int64_t both_look_at_old(void *ptr, size_t usable)
@@ -213,6 +287,7 @@ static __attribute__((noinline)) void both_freed(unsigned fn, void *ptr, size_t 
 	int64_t touched = -1;
 	struct lane *l;
 	uint64_t now;
+	uint32_t id;
 
 	if (mprof_unlikely(usable >= LOG_LARGE || (look_from && usable >= look_from)))
 		touched = both_look_at_old(ptr, usable);
@@ -220,9 +295,10 @@ static __attribute__((noinline)) void both_freed(unsigned fn, void *ptr, size_t 
 	l = begin(&t);
 	if (mprof_unlikely(!l))
 		return;
-	both_log_end(t, log_tag_of_free(fn, size), fn, 0, now, ptr, size, arg, touched, at);
-	profile_settle_out(l, fn, ptr, usable, now);
-	both_end(t, l, now);
+	id = both_event_of(ptr, profile_settle_out(l, fn, ptr, usable, now));
+	if (id != NO_EVENT)
+		both_log_end(t, log_tag_of_free(fn, size), fn, 0, now, ptr, size, arg, touched, at);
+	both_end(t, l, now, id);
 }
 
 /* ---- realloc ---- */
@@ -235,6 +311,7 @@ static __attribute__((noinline)) void both_resizing(unsigned fn, void *ptr, size
 	int64_t touched = -1;
 	struct lane *l;
 	uint64_t now;
+	uint32_t id;
 
 	if (mprof_unlikely(usable >= LOG_LARGE || (look_from && usable >= look_from)))
 		touched = both_look_at_old(ptr, usable);
@@ -242,10 +319,12 @@ static __attribute__((noinline)) void both_resizing(unsigned fn, void *ptr, size
 	l = begin(&t);
 	if (mprof_unlikely(!l))
 		return;
-	both_log_end(t, fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_BEGIN : 0, fn, MPROF_LONG_BEGIN,
-		     now, ptr, bytes, 0, touched, at);
 	profile_resize_begins(l, ptr, usable, now);
-	both_end(t, l, now);
+	id = both_event_of(ptr, l->old);
+	if (id != NO_EVENT)
+		both_log_end(t, fn == MPROF_FN_REALLOC ? MPROF_TAG_REALLOC_BEGIN : 0, fn,
+			     MPROF_LONG_BEGIN, now, ptr, bytes, 0, touched, at);
+	both_end(t, l, now, id);
 }
 
 static __attribute__((noinline)) void both_resized(unsigned fn, void *old, void *ptr, size_t size,
@@ -253,9 +332,9 @@ static __attribute__((noinline)) void both_resized(unsigned fn, void *old, void 
 {
 	const size_t usable = mprof_usable(ptr), bytes = mprof_bytes(fn, size, arg);
 	uint64_t now = mprof_ticks();
-	struct accumulator *s;
 	struct mprof_thread *t;
 	struct live_entry e;
+	struct settled in;
 	struct lane *l;
 	uint32_t stack;
 
@@ -266,12 +345,15 @@ static __attribute__((noinline)) void both_resized(unsigned fn, void *old, void 
 		return;
 	e = profile_resize_ends(l, fn, old, ptr, bytes);
 	stack = both_stack(t, at);
-	s = profile_settle_in(l, both_id(stack), ptr, bytes, usable, now);
+	in = both_settle_in(l, both_id(stack), ptr, bytes, usable, now);
 	if (e.a)
-		profile_note_resize(l, s, both_id(stack), old, ptr, bytes);
+		profile_note_resize(l, in.s, both_id(stack), old, ptr, bytes);
 	l->old.a = 0;
-	both_log_block(t, fn, now, ptr, size, usable, arg, stack);
-	both_end(t, l, now);
+	if (in.id != NO_EVENT)
+		both_log_block(t, fn, now, ptr, size, usable, arg, stack);
+	else if (old && !live_is(e, LIVE_UNLOGGED))
+		both_put(t, &(struct log_event){ .fn = fn, .ticks = now, .touched = -1 });
+	both_end(t, l, now, in.id);
 }
 
 static MPROF_COLD void both_not_resized(unsigned fn, void *old, size_t size, size_t arg,
@@ -280,6 +362,7 @@ static MPROF_COLD void both_not_resized(unsigned fn, void *old, size_t size, siz
 	struct log_event e = {
 		.fn = fn, .ticks = mprof_ticks(), .v = { 0, size, 0, arg }, .at = at, .touched = -1
 	};
+	struct live_entry was;
 	struct mprof_thread *t;
 	struct lane *l;
 
@@ -288,9 +371,10 @@ static MPROF_COLD void both_not_resized(unsigned fn, void *old, size_t size, siz
 	l = begin(&t);
 	if (!l)
 		return;
-	profile_resize_ends(l, fn, old, NULL, mprof_bytes(fn, size, arg));
+	was = profile_resize_ends(l, fn, old, NULL, mprof_bytes(fn, size, arg));
 	l->old.a = 0;
-	both_put(t, &e);
+	if (!live_is(was, LIVE_UNLOGGED))
+		both_put(t, &e);
 	end(t);
 }
 
@@ -375,6 +459,9 @@ static int both_start(const struct mprof_host *h)
 	look_times = h->look_times();
 	look_from = h->config->touched;
 	log_ended = h->log_end();
+	log_steps = h->log_steps();
+	if (h->config->budget || h->config->overhead)
+		busiest = busiest_new(h->memory);
 	late_period = (double)h->config->sample_bytes;
 	return error;
 }
@@ -383,7 +470,7 @@ static void both_thread_start(struct mprof_thread *t)
 {
 	lane_start(t);
 	if (t->data)
-		((struct lane *)t->data)->cost_left = host->config->overhead ? 1 : 0;
+		((struct lane *)t->data)->look_left = busiest ? 1 : 0;
 	if (late)
 		late_describe();
 	if (!both_logs(mprof_ticks()) || host->slot_take(t) < 0)
@@ -405,6 +492,12 @@ static void both_flush(struct mprof_thread *t)
 	host->slot_release(t);
 }
 
+static void both_forked(void)
+{
+	steps_taken = 0;
+	profile_forked();
+}
+
 const struct mprof_mode_ops mprof_mode_log_totals MPROF_SHARED = {
 	.abi = MPROF_MODULE_ABI,
 	.api = &mode_api,
@@ -412,5 +505,5 @@ const struct mprof_mode_ops mprof_mode_log_totals MPROF_SHARED = {
 	.thread_start = both_thread_start,
 	.thread_exit = both_thread_exit,
 	.flush = both_flush,
-	.forked = profile_forked,
+	.forked = both_forked,
 };

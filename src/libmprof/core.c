@@ -255,6 +255,7 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.recording = mp_recording,
 	.log_end = mp_file_log_end,
 	.spent = mp_overhead_spent,
+	.log_steps = mp_log_steps,
 };
 
 /* ---- the start ---- */

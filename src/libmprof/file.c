@@ -164,6 +164,8 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 					    __ATOMIC_RELAXED));
 	if (old < MPROF_HEADER_SIZE) /* a header that was truncated */
 		return 0;
+	if (mp_local)
+		__atomic_fetch_add(&mp_local->file_bytes, start + bytes - old, __ATOMIC_RELAXED);
 	file_reserve_ahead(start + bytes);
 	if (start > old) {
 		mp_extent_fill(&gap, MPROF_EXTENT_FREE, old, (uint32_t)(start - old), 0);

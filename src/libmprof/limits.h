@@ -17,10 +17,11 @@ void mp_recent_keep(uint64_t now);
 int mp_recent_works(void);
 
 /*
- * Ends the events of the run, from `now` on, if the file has reached its limit.  Called by a thread
- * that has just written a chunk.  Without totals, later events count as lost.
+ * Adds to log_steps as the file grows towards its limit, then ends the events of the run, from
+ * `now` on.  Called by a thread that has just written a chunk.
  */
 void mp_budget_look(uint64_t now);
 
 /* Called by a MODE; see module.h. */
+const uint32_t *mp_log_steps(void);
 int mp_overhead_spent(uint64_t now, uint64_t ticks, uint32_t calls);

@@ -34,6 +34,14 @@ struct mp_overhead {
 	uint32_t measured;   /* 1 if the fields below are valid */
 	uint64_t end;	     /* header.log_end when measuring began */
 	uint64_t cpu_from, spent_from;
+	uint32_t stepped; /* 1 if log_steps was raised */
+};
+
+/* State of budget.c: the file and this process's part of it at its last step. */
+struct mp_budget {
+	uint32_t level;
+	uint32_t begun; /* 1 if the fields below are valid */
+	uint64_t size, own;
 };
 
 #define MP_COUNTS_UNUSED 64
@@ -57,6 +65,9 @@ struct mp_local {
 	uint64_t last_sample_ns;
 	struct mp_peak peak;
 	struct mp_overhead overhead;
+	struct mp_budget budget;
+	uint32_t log_steps;  /* see module.h */
+	uint64_t file_bytes; /* of the file, taken by this process */
 	uint32_t summary_lock;
 	uint32_t dumps; /* dumps so far */
 	uint32_t counts_taken;

@@ -5,7 +5,8 @@
  * The MODE times randomly chosen calls, so its own time in this process is known without a clock
  * around each call.  From time to time it is compared with the CPU time of the process:
  *
- *   all calls -> totals    of the run: header.log_end is set, as in budget.c
+ *   all calls -> fewer     of this process: log_steps is raised, as in budget.c
+ *   fewer -> totals        of the run: header.log_end is set, as in budget.c
  *   totals -> samples      of this process: mp_overhead_spent() returns 1
  *
  * Each phase is measured from its beginning.  The first FREE_NS of overhead in a phase are free,
@@ -69,6 +70,12 @@ static int overhead_look(struct mp_overhead *o, uint64_t now, uint64_t spent)
 	}
 	if (!cpu || !overhead_is_over(o, cpu, spent))
 		return 0;
+	if (!end && !o->stepped) {
+		o->stepped = 1;
+		__atomic_fetch_add(&mp_local->log_steps, 1, __ATOMIC_RELAXED);
+		overhead_begin(o, end, cpu, spent);
+		return 0;
+	}
 	if (end) {
 		__atomic_compare_exchange_n(&h->sampled_from, &none, now, 0, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
