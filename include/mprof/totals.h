@@ -281,8 +281,8 @@ MPROF_HOT struct accumulator *profile_settle_at(struct lane *l, struct accumulat
 	return s;
 }
 
-static inline struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr,
-						    uint64_t size, size_t usable, uint64_t now)
+MPROF_HOT struct accumulator *profile_settle_in(struct lane *l, uint32_t id, void *ptr,
+						uint64_t size, size_t usable, uint64_t now)
 {
 	return profile_settle_at(l, accumulator_of(l, id), id, 0, ptr, size, usable, now);
 }

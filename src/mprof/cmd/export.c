@@ -14,6 +14,7 @@
 #include "../util/alloc.h"
 #include "../util/format.h"
 #include "cmd.h"
+#include "kept.h"
 #include "export_files.h"
 #include "export_series.h"
 #include "foreign.h"
@@ -397,6 +398,7 @@ static void tell_unknown(const struct options *o, const struct profile *p)
 	if (o->export.values >> VALUE_RSS & 1 && !p->sites.rss.rss)
 		cmd_warn("'%s': the size of the process is unknown, so rss is 0 everywhere",
 			 p->path);
+	kept_tell(p);
 	profile_tell_remarks(p);
 }
 
@@ -427,6 +429,11 @@ static int export(struct writing *w, struct error *err)
 	return ret;
 }
 
+static bool is_of_events(const struct options *o)
+{
+	return o->exporter->flags & EXPORT_SERIES || o->export.events;
+}
+
 /* Rejects what a profile does not contain. */
 static int check_totals(const struct options *o, const struct trace *t, struct error *err)
 {
@@ -435,7 +442,7 @@ static int check_totals(const struct options *o, const struct trace *t, struct e
 
 	if (trace_has_events(t))
 		return 0;
-	if (o->exporter->flags & EXPORT_SERIES || o->export.events)
+	if (is_of_events(o))
 		return fail(
 		    err, -EINVAL,
 		    "'%s' contains totals, not events: %s%s needs a trace from mprof record",
@@ -460,6 +467,8 @@ static int export_log(const struct options *o, const char *log, bool directory)
 	if (import_open(&w.x.trace, log, NULL, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	ret = profile_show_totals(w.x.trace, &o->cli.options, &err);
+	if (!ret && !is_of_events(o))
+		kept_choose(w.x.trace, &o->cli.options);
 	if (!ret)
 		ret = check_totals(o, w.x.trace, &err);
 	if (!ret)

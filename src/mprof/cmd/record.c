@@ -110,11 +110,13 @@ static const struct option_row options[] = {
 		      "60s"),
 	OPTION_CUSTOM(
 	    0, "budget", "SIZE", struct run_keys, keys, &option_budget,
-	    "When the trace nears SIZE, record no more calls, only totals of every call stack"),
+	    "Keep the trace below SIZE: as it grows, record no more calls of the busiest call "
+	    "stacks, in the end of none, only totals"),
 	OPTION_CUSTOM(
 	    0, "overhead", "PERCENT", struct run_keys, keys, &option_overhead,
 	    "When recording takes more than PERCENT of the program's own CPU time, such as 5%, "
-	    "keep only totals of every call stack; if that takes too much as well, only samples"),
+	    "keep only totals of the busiest call stacks, then of all; if that takes too much as "
+	    "well, only samples"),
 	OPTION_KEY_SET("no-totals", keys, TOTALS, 0,
 		       "With --last, keep no totals of the whole run"),
 	OPTION_BIT(0, "exact", form, RECORD_EXACT,

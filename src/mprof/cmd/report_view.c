@@ -14,6 +14,7 @@
 #include "../util/alloc.h"
 #include "../util/styled.h"
 #include "cmd.h"
+#include "kept.h"
 #include "progress.h"
 
 const char *report_view_moment(const struct report_view *v)
@@ -45,13 +46,7 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 		cmd_warn("parts of '%s' are missing: figures are too low, and blocks shown as "
 			 "never freed may have been freed; mprof report shows what is missing",
 			 p->path);
-	if (trace_has_events(t) && p->header->log_end)
-		cmd_warn("'%s' contains all calls only up to %s after the start (%s); add "
-			 "--totals for the whole run",
-			 p->path,
-			 format_ns((uint64_t)trace_ns(t, p->header->log_end & MPROF_TICKS_MASK)).s,
-			 p->header->log_end_why == MPROF_LOG_END_OVERHEAD ? "--overhead"
-									  : "--budget");
+	kept_tell(p);
 	if (without)
 		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);
 }
@@ -102,12 +97,16 @@ static int answer(struct report_view *v, struct trace *t, struct error *err)
 	return ret;
 }
 
+static bool is_of_thread_events(const struct view_request *r)
+{
+	return r->by == PROFILE_BY_THREAD && r->sort != VALUE_CALLS && r->sort != VALUE_TOTAL &&
+	       r->sort != VALUE_TEMPORARY;
+}
+
 /* Rejects what a profile cannot answer. */
 static int check_totals(const struct report_view *v, const struct trace *t, struct error *err)
 {
-	if (!trace_has_events(t) && v->request.by == PROFILE_BY_THREAD &&
-	    v->request.sort != VALUE_CALLS && v->request.sort != VALUE_TOTAL &&
-	    v->request.sort != VALUE_TEMPORARY)
+	if (!trace_has_events(t) && is_of_thread_events(&v->request))
 		return fail(err, -EINVAL,
 			    "'%s' contains totals, not events: '%s' by thread needs a trace from "
 			    "mprof record; expected --sort calls, total or temporary",
@@ -132,6 +131,9 @@ int report_view(struct report_view *v, struct trace *t)
 	if (!r->grouped)
 		r->by = ops->by;
 	r->options->by = r->by;
+	if (ops->totals && profile_value_of_totals(r->sort) && !is_of_thread_events(r) &&
+	    v->at.kind == WHEN_PEAK)
+		kept_choose(t, r->options);
 	ret = check_totals(v, t, &err);
 	if (!ret)
 		ret = when_find(&v->at, t, &r->options->sites.until, &err);

@@ -42,6 +42,24 @@ void analysis_source_of(struct analysis_source *source, struct trace *t)
 		source->whole = t;
 }
 
+/* Adds what only events know.  Both arrays may be in any order. */
+static void add_epochs(struct sites *to, const struct sites *from)
+{
+	struct hash index = { 0 };
+	size_t i;
+
+	for (i = 0; i < from->count; i++)
+		*hash_at(&index, from->site[i].key) = i + 1;
+	for (i = 0; i < to->count; i++) {
+		const uint64_t at = hash_get(&index, to->site[i].key);
+
+		if (at)
+			memcpy(to->site[i].v.epoch_bytes, from->site[at - 1].v.epoch_bytes,
+			       sizeof(to->site[i].v.epoch_bytes));
+	}
+	hash_release(&index);
+}
+
 static void read_whole(struct analysis *a, const struct trace *t)
 {
 	if (!t)
@@ -49,6 +67,8 @@ static void read_whole(struct analysis *a, const struct trace *t)
 	a->whole.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
 	a->whole.walk = &a->walk;
 	site_totals_read(&a->whole, t);
+	if (a->walk.input.reduced_count)
+		add_epochs(&a->whole, &a->sites);
 }
 
 size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
@@ -135,6 +155,11 @@ uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes)
 		rss += a->tree.process[i].peak_rss_bytes;
 	}
 	return rss && bytes > rss + rss / 8 && bytes - rss >= UNTOUCHED_TOLD ? bytes - rss : 0;
+}
+
+const struct sites *analysis_sites(const struct analysis *a)
+{
+	return a->walk.input.reduced_count && a->whole.totals.read ? &a->whole : &a->sites;
 }
 
 bool analysis_interrupted(const struct analysis *a)

@@ -79,6 +79,9 @@ size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
 		      struct walk_pass list[static ANALYSIS_PASSES]);
 void analysis_end(struct analysis *a, const struct analysis_source *source, const struct walk *w);
 void analysis_release(struct analysis *a);
+/* The figures of stacks of the whole run: from the events, or if not all events of some stacks were
+ * kept, from the totals. */
+const struct sites *analysis_sites(const struct analysis *a);
 /* Did processes that did not exit (killed, or still running) have at least half of the bytes
  * that were live at the end?  Then live bytes alone do not indicate a leak. */
 bool analysis_interrupted(const struct analysis *a);

@@ -191,6 +191,9 @@ void site_values_add(struct site_values *to, const struct site_values *from)
 	most(&to->last_ticks, from->last_ticks);
 #define ADD_SUM(member)	 to->member += from->member;
 #define ADD_MOST(member) most(&to->member, from->member);
+#define ADD_LEAST_KNOWN(member) \
+	if (from->member)       \
+		least(&to->member, to->member, from->member);
 #define ADD_LEAST_CALLED(member) \
 	if (from->calls)         \
 		least(&to->member, called, from->member);

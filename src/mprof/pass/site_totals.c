@@ -501,6 +501,7 @@ static void finish(struct sites *s, const struct making *m)
 		if (i < m->estimate.count && s->site[i].v.error.samples)
 			round_estimate(s, &s->site[i].v, &e[i]);
 		tame(&s->site[i].v, s->options.part == SITE_BY_THREAD);
+		s->site[i].v.kept_until_ns = sites_kept_until(s->walk, s->site[i].key);
 		site_values_add(&s->total, &s->site[i].v);
 		placed += s->site[i].v.peak_bytes;
 	}

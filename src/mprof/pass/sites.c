@@ -354,6 +354,18 @@ struct place {
 
 ORDER(by_bytes, struct place, FALLING(bytes) ?: RISING(stack) ?: RISING(part))
 
+uint64_t sites_kept_until(const struct walk *w, uint32_t stack)
+{
+	const struct trace_reduced *r = w->input.reduced;
+	const size_t at = FIRST_WHERE(i, w->input.reduced_count, r[i].node >= stack);
+	int64_t ns;
+
+	if (at == w->input.reduced_count || r[at].node != stack)
+		return 0;
+	ns = walk_ns(w, r[at].ticks);
+	return ns > 0 ? (uint64_t)ns : 1;
+}
+
 static void put_sites(struct sites *s, const struct work *k)
 {
 	const struct accumulator *a = k->accumulators.accumulator;
@@ -373,6 +385,7 @@ static void put_sites(struct sites *s, const struct work *k)
 		*site =
 		    (struct site){ .key = from->stack, .group = from->group, .part = from->part };
 		site_accumulator_values(from, k->peak_number, k->rss_number, &site->v);
+		site->v.kept_until_ns = sites_kept_until(s->walk, site->key);
 		site_values_add(&s->total, &site->v);
 	}
 	free(place);

@@ -159,5 +159,9 @@ static inline bool site_filter_is_plain(const struct site_filter *f)
 	       f->size_max == UINT64_MAX && f->from_ns == INT64_MIN && f->to_ns == INT64_MAX;
 }
 
+/* Returns when, in ns since the start of the run, the trace stopped having all calls of this stack;
+ * 0 if it has all. */
+uint64_t sites_kept_until(const struct walk *w, uint32_t stack);
+
 /* Adds the figures of `from` to `to`; merges extremes, and sums local peaks (an upper bound). */
 void site_values_add(struct site_values *to, const struct site_values *from);

@@ -59,6 +59,9 @@ bool report_is_partial(const struct analysis *a);
 struct long_text report_partial(const struct analysis *a);
 /* Are calls after some time missing?  Then blocks that were live may have been freed. */
 bool report_ends_early(const struct analysis *a);
+/* Are there stacks whose calls were not all kept?  Then sums of what was kept are too low. */
+bool report_is_reduced(const struct analysis *a);
+uint64_t report_reduced_from(const struct analysis *a); /* in ticks; 0: there are none */
 /* Returns a title that says which part of the run its events cover. */
 struct long_text report_span(const struct analysis *a);
 /* Are there totals of the whole run?  And their sentences, with the command that shows more. */

@@ -60,6 +60,15 @@ static void tell_retained(const struct analysis *a, FILE *out)
 	fputc('\n', out);
 }
 
+/* Printed before all sums over calls. */
+static void tell_reduced(const struct analysis *a, FILE *out)
+{
+	if (report_is_reduced(a))
+		fputs(
+		    "  * The next figures count the recorded calls only: the whole run had more.\n",
+		    out);
+}
+
 static void tell_peak(const struct analysis *a, FILE *out)
 {
 	const struct peak_of *p = &a->peak.all;
@@ -275,8 +284,8 @@ typedef void sentence(const struct analysis *a, FILE *out);
 static void tell_found(const struct analysis *a, FILE *out)
 {
 	static sentence *const list[] = {
-		report_nothing,	 report_warnings, tell_outside,
-		tell_stack_uses, tell_retained,	  tell_stacks,
+		report_nothing,	 tell_reduced,	report_warnings, tell_outside,
+		tell_stack_uses, tell_retained, tell_stacks,
 	};
 	size_t i;
 

@@ -4,7 +4,11 @@
  * and the totals of the whole run.
  */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "../profile/findings.h"
+#include "../util/alloc.h"
 #include "figures.h"
 #include "report.h"
 #include "shell.h"
@@ -21,7 +25,12 @@ static bool is_recent(const struct analysis *a)
 
 bool report_is_partial(const struct analysis *a)
 {
-	return is_recent(a) || a->walk.input.log_end;
+	return is_recent(a) || a->walk.input.log_end || report_is_reduced(a);
+}
+
+bool report_is_reduced(const struct analysis *a)
+{
+	return a->walk.input.reduced_count;
 }
 
 bool report_ends_early(const struct analysis *a)
@@ -33,13 +42,17 @@ struct long_text report_span(const struct analysis *a)
 {
 	const uint64_t last = a->walk.input.log_end ? a->walk.input.log_end : a->tree.end_ticks;
 	struct long_text t = { "The whole run" };
+	const bool reduced = report_is_reduced(a);
 
 	if (is_recent(a))
 		snprintf(t.s, sizeof(t.s), "The last %s%s",
 			 span(a, a->walk.input.header->dropped_ticks, last).s,
 			 report_ends_early(a) ? " before that" : "");
 	else if (report_ends_early(a))
-		snprintf(t.s, sizeof(t.s), "The first %s", span(a, a->tree.start_ticks, last).s);
+		snprintf(t.s, sizeof(t.s), "The first %s%s", span(a, a->tree.start_ticks, last).s,
+			 reduced ? ", as recorded" : "");
+	else if (reduced)
+		snprintf(t.s, sizeof(t.s), "The recorded calls");
 	return t;
 }
 
@@ -69,37 +82,91 @@ static struct long_text sampled_from(const struct analysis *a)
 	return t;
 }
 
-struct long_text report_partial(const struct analysis *a)
+uint64_t report_reduced_from(const struct analysis *a)
+{
+	const struct walk_input *in = &a->walk.input;
+	uint64_t from = 0;
+
+	for (size_t i = 0; i < in->reduced_count; i++)
+		if (!from || in->reduced[i].ticks < from)
+			from = in->reduced[i].ticks;
+	return from;
+}
+
+/* The calls that are recorded, if not all are. */
+static void put_recorded(const struct analysis *a, FILE *out)
+{
+	const struct mprof_file_header *h = a->walk.input.header;
+	const uint64_t end = a->walk.input.log_end;
+
+	if (report_is_reduced(a))
+		fprintf(
+		    out,
+		    "Every call is recorded up to %s after the start; from then on, calls of %s "
+		    "are only part of the totals, to keep to %s%s%s. All other calls are recorded",
+		    span(a, a->tree.start_ticks, report_reduced_from(a)).s,
+		    format_many(a->walk.input.reduced_count, "busy call stack", "busy call stacks")
+			.s,
+		    h->budget ? "--budget" : "", h->budget && h->overhead ? " and " : "",
+		    h->overhead ? "--overhead" : "");
+	else if (end)
+		fputs("Every call is recorded", out);
+	if (end)
+		fprintf(
+		    out,
+		    " up to %s after the start, when %s; later calls are only part of the totals",
+		    span(a, a->tree.start_ticks, end).s, end_why(h).s);
+	if (end || report_is_reduced(a))
+		fputs(". ", out);
+}
+
+static void put_partial(const struct analysis *a, FILE *out)
 {
 	const struct mprof_file_header *h = a->walk.input.header;
 	const uint64_t last = report_ends_early(a) ? a->walk.input.log_end : a->tree.end_ticks;
-	size_t n = 0;
-	struct long_text t = { "" };
 
-	if (report_ends_early(a))
-		n = (size_t)snprintf(t.s, sizeof(t.s),
-				     "Every call is recorded up to %s after the start, when %s; "
-				     "later calls are only "
-				     "part of the totals.",
-				     span(a, a->tree.start_ticks, last).s, end_why(h).s);
-	if (h->sampled_from && n < sizeof(t.s))
-		n +=
-		    (size_t)snprintf(t.s + n, sizeof(t.s) - n,
-				     " From %s on, the totals are estimates from samples, for they "
-				     "took too much time, too.",
-				     sampled_from(a).s);
-	if (is_recent(a) && n < sizeof(t.s))
-		snprintf(t.s + n, sizeof(t.s) - n,
-			 "%sThese are the last %s (--last): %s of earlier calls were dropped, and "
-			 "blocks allocated before that are not counted.",
-			 n ? " " : "", span(a, h->dropped_ticks, last).s,
-			 format_bytes(h->dropped_bytes).s);
+	put_recorded(a, out);
+	if (h->sampled_from)
+		fprintf(out,
+			"From %s on, the totals are estimates from samples, for they took too much "
+			"time, too. ",
+			sampled_from(a).s);
+	if (is_recent(a))
+		fprintf(out,
+			"These are the last %s (--last): %s of earlier calls were dropped, and "
+			"blocks allocated before that are not counted. ",
+			span(a, h->dropped_ticks, last).s, format_bytes(h->dropped_bytes).s);
+}
+
+struct long_text report_partial(const struct analysis *a)
+{
+	char *words = WRITTEN(out, put_partial(a, out));
+	struct long_text t;
+	size_t n = strlen(words);
+
+	snprintf(t.s, sizeof(t.s), "%.*s", (int)(n ? n - 1 : 0), words);
+	free(words);
 	return t;
 }
 
 bool report_has_whole(const struct analysis *a)
 {
 	return report_is_partial(a) && a->whole.totals.read;
+}
+
+/* Names functions whose calls are not all recorded. */
+static void put_reduced(const struct analysis *a, FILE *out)
+{
+	const struct findings *f = a->findings;
+
+	if (!report_is_reduced(a) || !f || !f->reduced_count)
+		return;
+	fputs(" Only totals have all calls of ", out);
+	for (size_t i = 0; i < f->reduced_count; i++) {
+		fputs(!i ? "" : i + 1 < f->reduced_count || f->reduced_more ? ", " : " and ", out);
+		figures_line(out, f->reduced[i], false);
+	}
+	fputs(f->reduced_more ? " and others." : ".", out);
 }
 
 void report_whole(const struct analysis *a, FILE *out)
@@ -131,6 +198,7 @@ void report_whole(const struct analysis *a, FILE *out)
 	else
 		fprintf(out, " These totals are exact%s.",
 			s->totals.bound ? ", except for the peak" : "");
+	put_reduced(a, out);
 }
 
 void report_whole_command(const struct analysis *a, FILE *out)

@@ -321,24 +321,28 @@ static void tell_totals(struct screen *s)
 	const struct peak_of *p = &a->peak.all;
 	const struct never_freed_process *n = &a->never_freed.all;
 	const struct kept *k = a->findings ? &a->findings->kept : NULL;
+	const char *least = report_is_reduced(a) ? "at least " : "";
 	struct paragraph words = { 0 };
 
-	paragraph_add(&words, "Peak: %s in %s, %s after the start. ", format_bytes(p->at.bytes).s,
-		      format_many(p->at.blocks, "block", "blocks").s, report_since(a, p->ticks).s);
+	paragraph_add(&words, "Peak: %s%s in %s, %s after the start. ", least,
+		      format_bytes(p->at.bytes).s, format_many(p->at.blocks, "block", "blocks").s,
+		      report_since(a, p->ticks).s);
 	add_resident(&words, a);
-	paragraph_add(&words, "Allocated in total: %s in %s", format_bytes(a->sizes.bytes).s,
+	paragraph_add(&words, "Allocated in total: %s%s in %s", least,
+		      format_bytes(a->sizes.bytes).s,
 		      format_many(a->sizes.total.count, "block", "blocks").s);
 	if (is_tree(s))
 		add_programs(&words, s);
 	paragraph_add(&words, ". ");
 	if (!n->blocks) {
-		paragraph_add(&words, n->exec_blocks ? "" : "Every block was freed.");
+		paragraph_add(&words, n->exec_blocks ? "" : "Every %sblock was freed.",
+			      *least ? "recorded " : "");
 	} else {
-		paragraph_add(&words, "%s: %s in %s",
+		paragraph_add(&words, "%s: %s%s in %s",
 			      report_ends_early(a)	? "Live when that ended"
 			      : analysis_interrupted(a) ? "Live at the end"
 							: "Never freed",
-			      format_bytes(n->bytes).s,
+			      least, format_bytes(n->bytes).s,
 			      format_many(n->blocks, "block", "blocks").s);
 		if (k && k->all.live_blocks)
 			paragraph_add(&words, ", of which run-time libraries keep %s",
@@ -389,7 +393,9 @@ static void tell_heap(struct screen *s)
 static void tell_figures(struct screen *s)
 {
 	tell_totals(s);
-	tell_heap(s);
+	/* What the pages held and how long blocks lived is known of a part only. */
+	if (!report_is_reduced(s->a))
+		tell_heap(s);
 }
 
 static bool is_whole_tree(const struct screen *s)

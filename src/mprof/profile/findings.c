@@ -47,9 +47,9 @@ static uint64_t value_of(const struct site *s, enum finding_kind kind)
 }
 
 /* Returns the total that the parts of a kind belong to. */
-static uint64_t whole_of(const struct analysis *a, enum finding_kind kind)
+static uint64_t whole_of(const struct sites *s, enum finding_kind kind)
 {
-	return *(const uint64_t *)((const char *)&a->sites.total + kinds[kind].whole);
+	return *(const uint64_t *)((const char *)&s->total + kinds[kind].whole);
 }
 
 /* ---- allocating functions ---- */
@@ -330,6 +330,8 @@ static enum finding_growth growth_of(const struct site_values *v, bool known)
 
 	if (v->calls == 1)
 		return GROWTH_ONCE;
+	if (v->kept_until_ns)
+		return GROWTH_OTHER;
 	for (i = 1; i < SITE_EPOCHS; i++)
 		rising += e[i] > e[i - 1];
 	if (known && leak_goes_on(e))
@@ -384,13 +386,14 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 {
 	const enum finding_kind kind = k->kind;
 	const struct top *t = &k->top[function - 1];
-	const uint64_t whole = whole_of(a, kind);
+	const uint64_t whole = whole_of(k->sites, kind);
 	struct finding new = {
 		.kind = kind,
 		.part = t->part,
 		.of = whole,
 		.calls = t->calls,
 		.interrupted = analysis_interrupted(a),
+		.reduced = t->v.kept_until_ns,
 	};
 
 	if (!is_worth(a, kind, t, whole))
@@ -418,13 +421,12 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 	insert(f, &new);
 }
 
-static void find_kind(struct findings *f, const struct analysis *a, enum finding_kind kind,
-		      struct askers *askers)
+static void find_kind(struct findings *f, const struct analysis *a, const struct sites *sites,
+		      enum finding_kind kind, struct askers *askers)
 {
-	struct kind_sites k = { .kind = kind,
-				.sites = &a->sites,
-				.askers = askers,
-				.ends_early = a->walk.input.log_end };
+	struct kind_sites k = {
+		.kind = kind, .sites = sites, .askers = askers, .ends_early = a->walk.input.log_end
+	};
 	const uint32_t functions = (uint32_t)askers->functions.keys.count;
 	uint32_t best, i;
 	unsigned n;
@@ -447,7 +449,7 @@ static void find_kind(struct findings *f, const struct analysis *a, enum finding
 /* Returns the share of all calls, or of all copied and allocated bytes, whichever is greater. */
 static double rank_of_growth(const struct analysis *a, const struct growth_site *s)
 {
-	const struct site_values *all = &a->sites.total;
+	const struct site_values *all = &analysis_sites(a)->total;
 	double calls = (double)s->saved_steps / (double)(all->calls ? all->calls : 1);
 	double bytes = (double)s->saved_copied / (double)(all->bytes ? all->bytes : 1);
 
@@ -494,9 +496,10 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 		.at_stack = { .calls = s->steps, .stack = s->stack },
 		.grown = *s,
 		.part = s->saved_steps,
-		.of = a->sites.total.calls,
+		.of = analysis_sites(a)->total.calls,
 		.calls = s->steps,
 		.rank = rank_of_growth(a, s),
+		.reduced = sites_kept_until(&a->walk, s->stack),
 	};
 
 	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
@@ -558,7 +561,7 @@ struct finding_proposal finding_proposal(const struct finding *f)
 	const struct finding_part *part = p.of_line ? &f->at_line : &f->at_stack;
 
 	p.calls = f->kind == FINDING_GROWN ? f->grown.chains : part->calls;
-	if (paths_part(f->line) != PATHS_PROGRAM || !can_be_changed(f->line))
+	if (f->reduced || paths_part(f->line) != PATHS_PROGRAM || !can_be_changed(f->line))
 		p.change = PROPOSES_NOTHING;
 	if (f->kind == FINDING_GROWN ? !p.of_line && f->grown.merged > 1 : part->part < f->part / 2)
 		p.change = PROPOSES_NOTHING;
@@ -575,6 +578,28 @@ struct finding_proposal finding_proposal(const struct finding *f)
 }
 
 /* ---- all ---- */
+
+/* Finds functions whose calls are not all events, the one with most bytes first. */
+static void name_reduced(struct findings *f, const struct sites *s, const struct askers *askers)
+{
+	const struct sym_line *line;
+	size_t i, k;
+
+	f->reduced_count = 0;
+	f->reduced_more = false;
+	for (i = 0; i < s->count; i++) {
+		if (!s->site[i].v.kept_until_ns || !askers->of[i].line)
+			continue;
+		line = line_interner_line(&askers->lines, askers->of[i].line);
+		for (k = 0; k < f->reduced_count; k++)
+			if (!strcmp(f->reduced[k]->function, line->function))
+				break;
+		if (k == FINDINGS_REDUCED)
+			f->reduced_more = true;
+		else if (k == f->reduced_count)
+			f->reduced[f->reduced_count++] = line;
+	}
+}
 
 bool findings_same_function(const struct finding *a, const struct finding *b)
 {
@@ -658,6 +683,10 @@ static int find_resident(struct findings *f, const struct analysis *a, struct tr
 	int ret = 0;
 
 	f->retained = (struct retained){ .process = 0 };
+	f->outside = (struct outside){ .process = 0 };
+	/* Of live memory, only a part is known. */
+	if (a->walk.input.reduced_count)
+		return 0;
 	outside_find(&f->outside, a, t, &f->stacks.uses, NULL, names);
 	if (!f->outside.unseen && !retained_may_be(a))
 		return 0;
@@ -677,6 +706,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, const struct resident_look *look,
 		  struct error *err)
 {
+	const struct sites *sites = analysis_sites(a);
 	struct askers askers;
 	int ret, kind;
 
@@ -697,13 +727,14 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->stacks.largest_line = deepest_line(f->stacks.largest, &f->names);
 	if (f->stacks.variables_process)
 		name_variable(&f->stacks, &f->names);
-	kept_find(&f->kept, &a->sites, &f->names);
-	find_askers(&askers, &a->sites, &f->names);
+	kept_find(&f->kept, sites, &f->names);
+	find_askers(&askers, sites, &f->names);
+	name_reduced(f, sites, &askers);
 	for (kind = 0; kind < FINDING_KINDS; kind++)
 		if (kind == FINDING_GROWN)
 			find_grown(f, a);
 		else
-			find_kind(f, a, (enum finding_kind)kind, &askers);
+			find_kind(f, a, sites, (enum finding_kind)kind, &askers);
 	askers_release(&askers);
 	drop_told(f);
 	return 0;

@@ -21,8 +21,9 @@
 #include "retained.h"
 #include "stack_findings.h"
 
-#define FINDINGS	10u
-#define FINDINGS_POOLED 16384u /* bytes: a pool of whatif/change.h takes blocks up to this size */
+#define FINDINGS	 10u
+#define FINDINGS_REDUCED 3u
+#define FINDINGS_POOLED	 16384u /* bytes: a pool of whatif/change.h takes blocks up to this size */
 
 enum finding_kind {
 #define FINDING(id, ...) FINDING_##id,
@@ -72,6 +73,7 @@ struct finding {
 	bool ended_before;	    /* LEAK: processes that left it ended before the run did */
 	struct growth_site grown;   /* GROWN */
 	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */
+	bool reduced;		    /* the trace has not all of its calls, so a replay has not */
 	double rank;
 };
 
@@ -94,7 +96,11 @@ struct findings {
 	struct stack_findings stacks; /* likewise */
 	struct retained retained;     /* follows these */
 	struct kept kept;	      /* excluded from findings of the peak, waste and leaks */
-	struct profile names;	      /* for profile_path */
+	/* Functions with stacks whose events were not all kept, at most some of them. */
+	const struct sym_line *reduced[FINDINGS_REDUCED];
+	size_t reduced_count;
+	bool reduced_more;    /* there are others */
+	struct profile names; /* for profile_path */
 	bool named;
 };
 

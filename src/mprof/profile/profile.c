@@ -77,6 +77,14 @@ static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
 	return path->count ? line_interner_id(&g->lines, path->line[path->asked - 1]) : 0;
 }
 
+static enum site_part part_of(enum profile_by by)
+{
+	return by == PROFILE_BY_THREAD ? SITE_BY_THREAD
+	       : by == PROFILE_BY_SIZE ? SITE_BY_SIZE
+	       : profile_by_part(by)   ? SITE_BY_PROCESS
+				       : SITE_WHOLE;
+}
+
 static void set_grouping(struct profile *p, struct grouping *g, enum profile_by by)
 {
 	static const enum line_same same[PROFILE_BY_COUNT] = {
@@ -91,10 +99,7 @@ static void set_grouping(struct profile *p, struct grouping *g, enum profile_by 
 		.p = p, .by = by, .lines = { .same = same[by] }, .paths = PATH_KEYS_EMPTY
 	};
 	p->by = by;
-	o->part = by == PROFILE_BY_THREAD ? SITE_BY_THREAD
-		  : by == PROFILE_BY_SIZE ? SITE_BY_SIZE
-		  : profile_by_part(by)	  ? SITE_BY_PROCESS
-					  : SITE_WHOLE;
+	o->part = part_of(by);
 	/* A command may have its own groups. */
 	if (by == PROFILE_BY_STACK && o->group)
 		return;
@@ -405,6 +410,20 @@ int profile_show_totals(struct trace *t, const struct profile_options *o, struct
 			    trace_path(t));
 	trace_show_totals(t);
 	return 0;
+}
+
+bool profile_complete(struct trace *t, const struct profile_options *o)
+{
+	const struct trace_reduced *reduced;
+	struct sites_options sites = o->sites;
+
+	if (!trace_has_events(t) || !trace_reduced(t, &reduced))
+		return true;
+	sites.part = part_of(o->by);
+	if (site_totals_lack(&sites, t))
+		return false;
+	trace_show_totals(t);
+	return true;
 }
 
 int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,

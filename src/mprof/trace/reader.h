@@ -135,6 +135,8 @@ struct trace {
 	size_t counts_n, counts_room;
 	struct trace_totals *total;
 	size_t totals, totals_room;
+	struct trace_reduced *reduced;
+	size_t reduced_n, reduced_room;
 
 	uint64_t ns_per_tick; /* fixed point, 32 bits after the point */
 
@@ -222,7 +224,8 @@ void records_finish(struct trace *t);
 void *records_payload(struct trace *t, const struct extent *x, size_t least);
 /* Returns the payload bytes of a kind of a profile's parts; 0 for another kind. */
 size_t records_total_bytes(uint16_t kind);
-void records_find_stacks(struct trace *t); /* converts their stacks to nodes, after stacks_read() */
+void records_find_stacks(
+    struct trace *t); /* finds the nodes of their stacks, after stacks_read() */
 void records_free(struct trace *t);
 
 /* clock.c */

@@ -433,8 +433,41 @@ void records_finish(struct trace *t)
 		t->sample_flat[i] = t->sample[i].s;
 }
 
+ORDER(by_node, struct trace_reduced, RISING(node) ?: RISING(ticks))
+
+static void find_reduced(struct trace *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->totals; i++) {
+		const struct trace_totals *x = &t->total[i];
+		const struct mprof_site_live *site = x->data;
+
+		if (x->kind != MPROF_EXTENT_SITES)
+			continue;
+		for (uint32_t k = 0; k < MPROF_CELLS; k++) {
+			struct trace_reduced *r;
+
+			if (!site[k].log_end)
+				continue;
+			r = trace_grow((void **)&t->reduced, &t->reduced_n, &t->reduced_room,
+				       sizeof(*r));
+			r->node = trace_stack_node(t, x->process, x->image, x->first + k);
+			r->ticks = site[k].log_end & MPROF_TICKS_MASK;
+		}
+	}
+	SORT(t->reduced, t->reduced_n, by_node);
+	for (size_t i = 0; i < t->reduced_n; i++)
+		if (!kept || t->reduced[kept - 1].node != t->reduced[i].node)
+			t->reduced[kept++] = t->reduced[i];
+	t->reduced_n = kept;
+}
+
 void records_find_stacks(struct trace *t)
 {
+	/* In a profile, the field has no meaning. */
+	if (!memcmp(t->header.magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
+		find_reduced(t);
 	for (size_t i = 0; i < t->misuses; i++) {
 		struct trace_misuse *u = &t->misuse[i];
 
@@ -463,6 +496,7 @@ void records_free(struct trace *t)
 	free(t->peak);
 	free(t->counts);
 	free(t->total);
+	free(t->reduced);
 }
 
 /* Returns the first sample of a process that is not below `process`. */

@@ -410,6 +410,12 @@ size_t trace_totals(const struct trace *t, const struct trace_totals **totals)
 	return t->totals;
 }
 
+size_t trace_reduced(const struct trace *t, const struct trace_reduced **list)
+{
+	*list = t->reduced;
+	return t->reduced_n;
+}
+
 size_t trace_facts(const struct trace *t, const struct trace_fact **facts)
 {
 	*facts = t->fact;

@@ -175,6 +175,12 @@ struct trace_totals {
 	const void *data;
 };
 
+/* A stack that the recorder wrote no more events of, from some time on (--budget, --overhead). */
+struct trace_reduced {
+	uint32_t node;	/* in trace_stacks */
+	uint64_t ticks; /* all of its blocks that were allocated before have their events */
+};
+
 /* What is missing or wrong in the file. */
 struct trace_damage {
 	uint64_t bytes_skipped;	 /* bytes between extents without anything valid */
@@ -318,6 +324,8 @@ bool trace_has_events(const struct trace *t);
 bool trace_has_totals(const struct trace *t);
 /* Makes such a trace a profile from now on, without events and threads. */
 void trace_show_totals(struct trace *t);
+/* Returns the stacks of which not all events were kept, by node, each once. */
+size_t trace_reduced(const struct trace *t, const struct trace_reduced **list);
 /* Is it a profile whose figures are estimates? */
 bool trace_is_sampled(const struct trace *t);
 /* Returns all parts of a profile, in the order of process, image and kind. */

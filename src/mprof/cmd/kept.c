@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* kept.c - see kept.h. */
+#include "kept.h"
+
+#include <stdio.h>
+
+#include "../util/format.h"
+#include "cmd.h"
+
+void kept_choose(struct trace *t, const struct profile_options *o)
+{
+	const bool events = trace_has_events(t);
+
+	if (profile_complete(t, o) && events && !trace_has_events(t))
+		fprintf(stderr,
+			"mprof: '%s' does not have all calls of busy call stacks: figures are its "
+			"totals of the whole run\n",
+			trace_path(t));
+}
+
+void kept_tell(const struct profile *p)
+{
+	const struct mprof_file_header *h = p->header;
+	const struct trace_reduced *reduced;
+	const size_t n = trace_reduced(p->trace, &reduced);
+
+	if (!trace_has_events(p->trace))
+		return;
+	if (p->total.kept_until_ns)
+		cmd_warn(
+		    "'%s' does not have all calls of %s: figures are too low; mprof report says "
+		    "which",
+		    p->path, format_many(n, "busy call stack", "busy call stacks").s);
+	if (h->log_end)
+		cmd_warn("'%s' contains %s calls only up to %s after the start (%s); add "
+			 "--totals for the whole run",
+			 p->path, p->total.kept_until_ns ? "other" : "all",
+			 format_ns((uint64_t)trace_ns(p->trace, h->log_end & MPROF_TICKS_MASK)).s,
+			 h->log_end_why == MPROF_LOG_END_OVERHEAD ? "--overhead" : "--budget");
+}
