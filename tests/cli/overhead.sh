@@ -123,7 +123,7 @@ test_overhead_steps_down_to_samples() {
 	run "$mprof" report hot --totals steps.log
 	expect_words out 'Exact up to'
 	run "$mprof" report hot steps.log
-	expect_words err '(--overhead); add --totals'
+	expect_words err 'figures are its totals of the whole run'
 }
 
 test_overhead_of_threads_and_processes() {

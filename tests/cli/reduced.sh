@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# reduced.sh - runs with --budget or --overhead whose busiest call stacks have totals only, while all
+# others keep their calls.
+
+# ./sites N [THREADS [END]]: THREADS + 1 threads exchange blocks of 1 to 1000 bytes (hot) over 64
+# places, N times each, so that any thread frees what another one allocated; every eighth is
+# reallocated first (grown).  Meanwhile the main thread allocates 200 blocks of 10000 + i bytes
+# (cold), at regular intervals, and frees each when it has allocated 20 later ones; the last 20
+# stay, and the 5th is reallocated to 20000 bytes (moved) when its time comes, then freed with the
+# next one.  END: a signal, or fork: everything again in a child that the parent forks halfway, when
+# both go on.  Prints "BLOCKS BYTES" of hot and grown of all processes to the descriptor 3.
+sites_program() {
+	cat >sites.c <<'CODE'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define COLD 200
+static int n, threads, forks;
+static void *place[64], *held[COLD], *again;
+static long blocks, bytes;
+static void *hot(int i) { return malloc(i % 1000 + 1); }
+static void *grown(void *p, int i) { return realloc(p, i % 3000 + 1); }
+static void *cold(int i) { return malloc(10000 + i); }
+static void *moved(void *p) { return realloc(p, 20000); }
+static void exchange(int i, long *sum)
+{
+	void *p = hot(i);
+	*sum += i % 1000 + 1;
+	if (i % 8 == 0) {
+		p = grown(p, i);
+		*sum += i % 3000 + 1;
+	}
+	free(__atomic_exchange_n(&place[i % 64], p, __ATOMIC_ACQ_REL));
+}
+static void turns(int from, int to, int has_cold)
+{
+	long sum = 0;
+	for (int i = from; i < to; i++) {
+		int k = i / (n / COLD);
+		exchange(i, &sum);
+		if (!has_cold || i % (n / COLD))
+			continue;
+		held[k] = cold(k);
+		free(again);
+		again = NULL;
+		if (k == 25)
+			again = moved(held[5]);
+		else if (k >= 20)
+			free(held[k - 20]);
+	}
+	__atomic_add_fetch(&bytes, sum, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&blocks, to - from + (to - from) / 8, __ATOMIC_RELAXED);
+}
+static void *thread(void *unused) { turns(0, n, 0); return unused; }
+int main(int argc, char **argv)
+{
+	const char *end = argc > 3 ? argv[3] : "0";
+	pthread_t t[8];
+	char said[64];
+	n = atoi(argv[1]);
+	threads = argc > 2 ? atoi(argv[2]) : 0;
+	forks = !strcmp(end, "fork");
+	for (int i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, thread, NULL);
+	for (int half = 0; half < 2; half++) {
+		turns(half * (n / 2), (half + 1) * (n / 2), 1);
+		if (!half && forks && fork() == 0)
+			blocks = bytes = 0;
+	}
+	for (int i = 0; i < threads; i++)
+		pthread_join(t[i], NULL);
+	for (int i = 0; i < 64; i++)
+		free(place[i]);
+	if (write(3, said, snprintf(said, sizeof(said), "%ld %ld\n", blocks, bytes)) < 0)
+		return 1;
+	if (forks)
+		wait(NULL);
+	if (atoi(end))
+		raise(atoi(end));
+	_exit(0);
+}
+CODE
+	cc -g -O1 -fno-inline -fno-builtin -pthread -o sites sites.c || bad 'does not compile'
+}
+
+# The calls on cold blocks in one process of LOG: a number for the block's allocation, -number for
+# its end.  Frees find their block by its address, as a reader must.
+sites_cold() { # LOG PROCESS
+	"$mprof" dump --json --process "$2" "$1" | jq -r 'select(.pointer != "0") |
+		[.function, .pointer // .old // "-", .result // "-", .size // 0] | join(" ")' | awk '
+		$2 != "-" && ($2 in at) { print -at[$2]; delete at[$2] }
+		$3 != "-" && $4 >= 10000 { at[$3] = $4; print $4 }'
+}
+
+# What the program did, from its k-th cold block on.
+sites_cold_truth() { # K
+	awk -v from="$1" 'BEGIN { for (k = from; k < 200; k++) {
+		print 10000 + k
+		if (k == 26) print -20000
+		if (k == 25) { print -10005; print 20000 }
+		else if (k >= 20) print -(9980 + k) } }'
+}
+
+sites_same() { # WHAT FOUND WANTED: of many lines
+	diff <(echo "$2") <(echo "$3") >differ || bad "$1: $(wc -l <differ) lines differ: $(head -5 differ)"
+}
+
+sites_sound() { # LOG
+	"$mprof" report --json "$1" >r.json 2>err || bad "$(cat err)"
+	expect_same "problems of $1" "$(json r.json '[.problems.double_allocations,
+		.problems.unmatched_frees, .lost, ([.damage[]] | add)] | join(" ")')" '0 0 0 0'
+	[ "$(json r.json '.reduced_stacks > 0 and .reduced_from_ns > 0 and .kept_until_ns == 0')" = true ] ||
+		bad "$1: $(json r.json '[.reduced_stacks, .reduced_from_ns, .kept_until_ns] | join(" ")')"
+}
+
+# The totals are exact, and say which rows are not in the events as well.
+sites_totals() { # LOG
+	"$mprof" report hot --by function --sort calls --json "$1" >hot.json 2>err || bad "$(cat err)"
+	expect_same "totals of $1" "$(json hot.json '[.rows[] | select(.function == "hot" or
+		.function == "grown") | .figures] | [(map(.calls) | add), (map(.total) | add),
+		(map(.live) | add)] | join(" ")')" "$(awk '{ b += $1; c += $2 } END { print b, c, 0 }' said)"
+	expect_same "kept of $1" "$(json hot.json '[.rows[] |
+		select(.function == "hot" or .function == "cold" or .function == "moved") |
+		"\(.function) \(.kept_until_ns > 0)"] | sort | join(", ")')" \
+		'cold false, hot true, moved false'
+}
+
+test_reduced_stacks_leave_the_others_whole() {
+	local end
+	sites_program
+	for end in 0 9 11; do
+		run "$mprof" record --budget 1M --no-compress -o raw.log -- ./sites 400000 0 $end 3>said
+		sites_sound raw.log
+		sites_totals raw.log
+		sites_same "cold calls at the end $end" "$(sites_cold raw.log 1)" "$(sites_cold_truth 0)"
+		[ "$(stat -c %s raw.log)" -lt 1048577 ] || bad "the trace has $(stat -c %s raw.log) bytes"
+	done
+	run "$mprof" compress raw.log
+	expect_status 0
+	sites_sound raw.log
+	sites_totals raw.log
+	sites_same 'cold calls of a compressed trace' "$(sites_cold raw.log 1)" "$(sites_cold_truth 0)"
+}
+
+test_reduced_stacks_of_threads() {
+	local end
+	sites_program
+	for end in 0 9; do
+		run "$mprof" record --budget 4M --no-compress -o many.log -- ./sites 200000 4 $end 3>said
+		sites_sound many.log
+		sites_totals many.log
+		sites_same "cold calls of threads, $end" "$(sites_cold many.log 1)" "$(sites_cold_truth 0)"
+		[ "$(stat -c %s many.log)" -lt 4194305 ] || bad "the trace has $(stat -c %s many.log) bytes"
+	done
+}
+
+# The child inherits blocks with and without calls, and which stacks are reduced.
+test_reduced_stacks_of_a_fork() {
+	sites_program
+	run "$mprof" record --budget 2M --no-compress -o fork.log -- ./sites 400000 0 fork 3>said
+	sites_sound fork.log
+	sites_totals fork.log
+	sites_same 'cold calls of the parent' "$(sites_cold fork.log 1)" "$(sites_cold_truth 0)"
+	# Frees of the parent's blocks follow their addresses.
+	sites_same 'cold allocations of the child' "$(sites_cold fork.log 2 | grep -v -)" \
+		"$(sites_cold_truth 100 | grep -v -)"
+	"$mprof" dump --json --process 2 fork.log | jq -r 'select(.size <= 1000) | .size' >found
+	[ "$(wc -l <found)" -lt 1000 ] || bad "the child has $(wc -l <found) calls of hot"
+}
