@@ -68,7 +68,7 @@ START_TEST(test_mistakes_are_named)
 		{ "LOG_QTY=0", "1 to" },
 		{ "LOG_QTY=+1", "'+1'" },
 		{ "LOG_QTY=1x", "'1x'" },
-		{ "LOG_QTY=18446744073709551617", "bounds" },
+		{ "LOG_QTY=18446744073709551617", "from 1 to" },
 		{ "UNWIND=frames", "'frames'" },
 		{ "LOG_PATH=a%", "%" },
 		{ "LOG_PATH=%z", "%z" },

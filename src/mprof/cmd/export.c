@@ -14,7 +14,7 @@
 #include "../util/alloc.h"
 #include "../util/format.h"
 #include "cmd.h"
-#include "kept.h"
+#include "reduced.h"
 #include "export_files.h"
 #include "export_series.h"
 #include "foreign.h"
@@ -398,7 +398,7 @@ static void tell_unknown(const struct options *o, const struct profile *p)
 	if (o->export.values >> VALUE_RSS & 1 && !p->sites.rss.rss)
 		cmd_warn("'%s': the size of the process is unknown, so rss is 0 everywhere",
 			 p->path);
-	kept_tell(p);
+	reduced_tell(p);
 	profile_tell_remarks(p);
 }
 
@@ -468,7 +468,7 @@ static int export_log(const struct options *o, const char *log, bool directory)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	ret = profile_show_totals(w.x.trace, &o->cli.options, &err);
 	if (!ret && !is_of_events(o))
-		kept_choose(w.x.trace, &o->cli.options);
+		reduced_choose(w.x.trace, &o->cli.options);
 	if (!ret)
 		ret = check_totals(o, w.x.trace, &err);
 	if (!ret)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* kept.c - see kept.h. */
-#include "kept.h"
+/* reduced.c - see reduced.h. */
+#include "reduced.h"
 
 #include <stdio.h>
 
 #include "../util/format.h"
 #include "cmd.h"
 
-void kept_choose(struct trace *t, const struct profile_options *o)
+void reduced_choose(struct trace *t, const struct profile_options *o)
 {
 	const bool events = trace_has_events(t);
 
@@ -18,7 +18,7 @@ void kept_choose(struct trace *t, const struct profile_options *o)
 			trace_path(t));
 }
 
-void kept_tell(const struct profile *p)
+void reduced_tell(const struct profile *p)
 {
 	const struct mprof_file_header *h = p->header;
 	const struct trace_reduced *reduced;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * kept.h - runs that did not keep every call (--budget, --overhead), for commands that show figures
- * by call stack.
+ * reduced.h - runs that did not keep every call (--budget, --overhead), for commands that show
+ * figures by call stack.
  */
 #pragma once
 
@@ -9,6 +9,6 @@
 
 /* Before profile_make: if the trace lacks calls of some stacks and its totals have all that o
  * selects, t shows these from now on, and a line on stderr says so. */
-void kept_choose(struct trace *t, const struct profile_options *o);
+void reduced_choose(struct trace *t, const struct profile_options *o);
 /* After it: says on stderr which calls of the run the figures lack. */
-void kept_tell(const struct profile *p);
+void reduced_tell(const struct profile *p);
