@@ -75,10 +75,8 @@ int cmd_flush(int status);
  */
 int output_check(const char *path, const char *input, bool chosen);
 
-/* The lists that --help, `mprof help` and `-m HELP` print. */
-void help_commands(FILE *out);
+/* The MODEs, as `-m HELP` prints them. */
 void help_modes(FILE *out);
-void help_keys(FILE *out);
 /* What mprof is, and the commands to start with. */
 void help_start(FILE *out);
 /* What mprof is, and all the lists. */

@@ -127,7 +127,7 @@ static void print_row(FILE *out, unsigned width, const char *left, const char *h
 	paragraph_release(&p);
 }
 
-void help_commands(FILE *out)
+static void help_commands(FILE *out)
 {
 	const struct command *c;
 	const char *group = "";
@@ -154,7 +154,7 @@ void help_modes(FILE *out)
 	print_row(out, 9, "FILE.so", "a module of your own, built against mprof/module.h", "");
 }
 
-void help_keys(FILE *out)
+static void help_keys(FILE *out)
 {
 	size_t i;
 	char left[64];

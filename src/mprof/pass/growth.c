@@ -132,7 +132,7 @@ static __attribute__((noinline)) void close_chain(struct growth *g, uint32_t i)
 	drop_chain(g, i);
 }
 
-void growth_end_chain(struct growth *g, struct array *t, uint32_t number)
+static void growth_end_chain(struct growth *g, struct array *t, uint32_t number)
 {
 	uint32_t i = take_chain(t, number);
 

@@ -99,7 +99,6 @@ struct growth_handed {
 struct growth_handed *growth_last(struct growth *g, uint32_t thread);
 /* Returns the chains of a process: uint32_t by number of the block, chain + 1. */
 struct array *growth_open(struct growth *g, uint32_t process);
-void growth_end_chain(struct growth *g, struct array *chains, uint32_t number);
 static inline bool growth_has_chain(const struct array *chains, uint32_t number)
 {
 	return number < chains->count && ((const uint32_t *)chains->item)[number];

@@ -15,7 +15,8 @@
 #define FIGURES_WIDE 19u /* columns before the text of a row */
 #define DEPTH	     24u /* lines of a path that are shown without --depth */
 
-struct text flat_value(uint64_t n, enum profile_value value)
+/* Returns a figure with its unit: "1.5 MiB", "3 calls", "20 ms". */
+static struct text flat_value(uint64_t n, enum profile_value value)
 {
 	if (*profile_value_unit(value) == 'c')
 		return format_many(n, "call", "calls");

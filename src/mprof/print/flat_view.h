@@ -38,8 +38,6 @@ size_t flat_view_json_rows(const struct view_request *r);
 /* Returns the rows that have a value, limited by --top. */
 size_t flat_view_rows(const struct view_request *r, size_t *more);
 
-/* Returns a figure with its unit: "1.5 MiB", "3 calls", "20 ms". */
-struct text flat_value(uint64_t n, enum profile_value value);
 /* Returns "3.1 s after the start" for ns since then. */
 struct text flat_moment(int64_t ns);
 /* Adds all figures of sites (json/flat.def). */

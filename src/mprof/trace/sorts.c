@@ -10,7 +10,8 @@
 
 #define TABLE_FIRST 4096u
 
-uint16_t sort_pile(uint64_t usable)
+/* Returns the pile of a usable size, see group.h. */
+static uint16_t sort_pile(uint64_t usable)
 {
 	if (usable < 8 * GROUP_PILES_EXACT)
 		return (uint16_t)(usable >> 3);

@@ -145,6 +145,3 @@ bool sorts_piece(void *sorts, size_t i, const void **data, size_t *bytes);
  * Nodes are filled in by the caller afterwards, see struct sorts_stack.
  */
 bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *plain);
-
-/* Returns the pile of a usable size, see group.h. */
-uint16_t sort_pile(uint64_t usable);

@@ -21,11 +21,6 @@ struct blob {
 void blob_add(struct blob *b, const void *data, size_t bytes);
 /* Appends LEB128: 7 bits a byte, least first; the top bit says that more follow. */
 void blob_number(struct blob *b, uint64_t n);
-/* Does the same for a signed number in zigzag form: 0, -1, 1, -2 become 0, 1, 2, 3. */
-static inline void blob_signed(struct blob *b, int64_t n)
-{
-	blob_number(b, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
-}
 /* Replaces the bytes of b by their zlib stream (RFC 1950). */
 void blob_deflate(struct blob *b);
 void blob_release(struct blob *b);
