@@ -113,13 +113,17 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 			format_bytes(f->untouched).s);
 }
 
-/* Puts "5 of the 7 blocks allocated by f", "all 7 blocks ...", "the only block ...". */
+/* Puts "5 of the 7 blocks allocated by f", "all 7 blocks ...", "both blocks ...", or "the only
+ * block
+ * ...". */
 static void put_blocks(const struct finding *f, uint64_t part, size_t most, FILE *out)
 {
 	if (part < f->calls)
 		fprintf(out, "%s of the %s ", format_count(part).s, format_count(f->calls).s);
 	else if (f->calls == 1)
 		fputs("the only ", out);
+	else if (f->calls == 2)
+		fputs("both ", out);
 	else
 		fprintf(out, "all %s ", format_count(f->calls).s);
 	fprintf(out, "%s allocated by ", f->calls == 1 ? "block" : "blocks");
