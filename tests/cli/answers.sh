@@ -174,7 +174,7 @@ test_record_compresses() {
 	cp plain rounded
 	run "$mprof" compress --exact plain
 	expect_status 0
-	expect_text err MiB
+	expect_text err "compressed 'plain' from "
 	run "$mprof" report --json plain
 	expect_same 'report of the compressed trace' "$(json out 'del(.trace, .trace_bytes)')" \
 		"$(cat before)"

@@ -84,7 +84,7 @@ test_leaks_however_it_ends() {
 	run "$mprof" record -o log -- ./leaker 9 3 2
 	expect_growing 'threads and processes' 180000000
 	run "$mprof" report leaks log
-	expect_text out 'Still growing when the run ended'
+	expect_text out 'Still growing when their process ended'
 }
 
 test_leaks_while_it_runs() {

@@ -61,7 +61,7 @@ test_screen_of_a_leak() {
 	expect_no_text out '    48  3,000'
 	run "$mprof" report --all log
 	expect_text out 'mprof report callers keep log'
-	expect_text out '     48  3,000    144,000'
+	expect_text out '     48  3,000      144,000'
 }
 
 # The same program under the name of an interpreter: no finding proposes to change it.

@@ -140,7 +140,7 @@ test_views_suppressions() {
 	run "$mprof" report leaks --suppressions wrong log
 	expect_status 2
 	expect_one_line_error
-	expect_text err "'wrong' line 1: invalid suppression 'leek:grow'"
+	expect_text err "'wrong', line 1: invalid suppression 'leek:grow': expected leak:PATTERN"
 	run "$mprof" report leaks --suppressions nowhere log
 	expect_one_line_error
 	expect_text err nowhere
