@@ -180,9 +180,7 @@ def identity(scratch, log, dump=True):
         if dump and report["problems"]["inversions"]:
             wrong += thread_by_thread(first, log)
         elif dump:
-            order = call_by_call(first, log, None, said, report["processes"][0]["peak_event"])
-            # Between threads, a few calls within microseconds may have another order in the dump.
-            wrong += thread_by_thread(first, log) if order and said["threads"] > 1 else order
+            wrong += call_by_call(first, log, None, said, report["processes"][0]["peak_event"])
         if said["threads"] == 1 and said["slots"] != said["peak_blocks"]:
             wrong.append(f"{said['slots']} slots for {said['peak_blocks']} blocks")
         if said["remote_frees"] != report["lifetimes"]["freed_by_other_thread"]:
