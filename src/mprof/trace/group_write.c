@@ -530,8 +530,9 @@ int group_add(struct group_writer *w, const struct event *e, size_t n)
 {
 	if (!w->events && n)
 		w->bucket = e->ticks >> w->shift;
-	if (sorts_ready(w->sorts) || !reserve_events(w, n) ||
-	    !column_room(&w->lane->kind, EVENT_KINDS * n))
+	if (sorts_ready(w->sorts) || !reserve_events(w, n))
+		return -ENOMEM;
+	if (w->lane != &w->no_lane && !column_room(&w->lane->kind, EVENT_KINDS * n))
 		return -ENOMEM;
 	w->events += (uint32_t)n;
 	w->calls += (uint32_t)n;
