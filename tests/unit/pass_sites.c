@@ -316,6 +316,7 @@ START_TEST(the_greatest_rss_is_bracketed)
 	feed.peak[0].cpu_ns = 88;
 	alloc_from(7, 0x7000, 5000);
 	feed_free(0x7000);
+	alloc_from(8, 0x7000, 6000);
 	feed.peak_count = 1;
 	start();
 	run();
@@ -332,7 +333,36 @@ START_TEST(the_greatest_rss_is_bracketed)
 	ck_assert_uint_eq(sites.rss.cpu_ns, 88);
 	ck_assert_int_eq(sites.rss.from_ns, (int64_t)feed.peak[0].from_ticks);
 	ck_assert_int_eq(sites.rss.to_ns, (int64_t)feed.peak[0].ticks);
-	ck_assert_uint_eq(sites.rss.unseen, 5080 - (80 + 0x1000));
+	ck_assert_uint_eq(sites.rss.unseen, 6080 - (80 + 0x1000));
+	release();
+}
+END_TEST
+
+/* The kernel's mark lags: the look saw all but the last pages of a phase of growth. */
+START_TEST(the_greatest_rss_is_at_the_end_of_growth)
+{
+	uint64_t end;
+
+	feed_fact(MPROF_FACT_START, 1);
+	feed.peak[0] = (struct trace_peak){ .process = 1, .from_ticks = feed.ticks - 50 };
+	alloc_from(1, 0x1000, MIB);
+	feed.peak[0].ticks = feed.ticks - 50;
+	feed.peak[0].rss = MIB;
+	feed.peak_count = 1;
+	alloc_from(2, 0x200000, 5000);
+	alloc_from(3, 0x300000, 3000);
+	end = feed.ticks;
+	feed_free(0x200000);
+	alloc_from(4, 0x200000, 6000); /* memory had fallen before */
+	start();
+	run();
+	ck_assert_uint_eq(sites.rss.bytes, MIB + 8000);
+	ck_assert_uint_eq(of(2)->rss_bytes, 5000);
+	ck_assert_uint_eq(of(3)->rss_bytes, 3000);
+	ck_assert_uint_eq(of(4)->rss_bytes, 0);
+	ck_assert_int_eq(sites.rss.ns, sites.rss.to_ns);
+	ck_assert_int_le(sites.rss.to_ns, (int64_t)end);
+	ck_assert_uint_eq(sites.rss.unseen, 1000);
 	release();
 }
 END_TEST
@@ -749,6 +779,7 @@ Suite *pass_sites_suite(void)
 	tcase_add_test(t, the_mmap_family);
 	tcase_add_test(t, the_greatest_rss);
 	tcase_add_test(t, the_greatest_rss_is_bracketed);
+	tcase_add_test(t, the_greatest_rss_is_at_the_end_of_growth);
 	tcase_add_test(t, the_greatest_rss_without_events);
 	tcase_add_test(t, who_saw_the_greatest_rss);
 	tcase_add_test(t, parts_of_a_stack);

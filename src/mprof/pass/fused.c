@@ -75,7 +75,9 @@ static uint64_t rss_bytes(const struct work *k, uint64_t ticks)
 {
 	const uint64_t mapped = k->rss_mapped + k->rss_break;
 
-	return ticks <= k->rss.to_ticks || k->rss_later < mapped ? 0 : k->rss_later - mapped + 1;
+	if (ticks <= k->rss.to_ticks || k->rss_near || k->rss_later < mapped)
+		return 0;
+	return k->rss_later - mapped + 1;
 }
 
 ALWAYS_INLINE void set_rss(struct loop *l, uint64_t ticks)

@@ -185,10 +185,28 @@ void sites_rss_moment(struct sites *s, uint64_t ticks, uint64_t number, bool wit
 	s->rss.arena = k->rss_break;
 	if (!within)
 		return;
+	if (ticks <= k->rss.to_ticks)
+		k->rss_near = k->rss_most + rss_lag(k->rss.rss);
 	k->rss_number++;
 	k->rss_event = number;
 	s->rss.ticks = ticks;
 	s->rss.calls = s->rss.bytes = 0;
+}
+
+/*
+ * Notes what is live or mapped after the time of the greatest RSS.  The kernel's mark does not show
+ * the last few pages, so what still grows when that time ends, by no more than these, belongs to it.
+ */
+void sites_rss_later(struct sites *s, uint64_t ticks, uint64_t number, uint64_t now)
+{
+	struct work *k = s->work;
+
+	if (now > k->rss_later)
+		k->rss_later = now;
+	if (now < k->rss_most || now > k->rss_near)
+		k->rss_near = 0;
+	else if (now > k->rss_most)
+		sites_rss_moment(s, ticks, number, true);
 }
 
 static inline bool is_of_rss(const struct sites *s, uint32_t process)
@@ -403,7 +421,9 @@ static void finish_rss(struct sites *s, const struct walk *w)
 		s->rss.ticks = r->to_ticks;
 	s->rss.ns = walk_ns(w, s->rss.ticks);
 	s->rss.from_ns = r->from_ticks ? walk_ns(w, r->from_ticks) : 0;
-	s->rss.to_ns = r->to_ticks == UINT64_MAX ? INT64_MAX : walk_ns(w, r->to_ticks);
+	s->rss.to_ns = r->to_ticks == UINT64_MAX
+			   ? INT64_MAX
+			   : walk_ns(w, s->rss.ticks > r->to_ticks ? s->rss.ticks : r->to_ticks);
 	s->rss.sampled = r->sampled;
 	s->rss.unseen = k->rss_later > k->rss_most ? k->rss_later - k->rss_most : 0;
 	s->rss.cpu_ns = r->cpu_ns;

@@ -24,6 +24,7 @@ struct work {
 	uint64_t rss_number, rss_event; /* of the moments in that time; 0 = its beginning */
 	uint64_t rss_live, rss_most;	/* live bytes now; with mapped ones, at the latest moment */
 	uint64_t rss_later;		/* the most after that time */
+	uint64_t rss_near; /* while it still grows: the kernel's mark may be the same up to here */
 	uint64_t rss_mapped, rss_break; /* bytes mapped now; bytes by which the break was moved */
 };
 
@@ -57,6 +58,7 @@ void sites_resized(struct sites *s, struct accumulator *a, const struct event *e
 		   const struct block *old);
 void sites_next_epoch(const struct sites *s, uint64_t ticks);
 void sites_rss_moment(struct sites *s, uint64_t ticks, uint64_t number, bool within);
+void sites_rss_later(struct sites *s, uint64_t ticks, uint64_t number, uint64_t now);
 
 /* ---- which blocks count; usual: it is known that struct work.usual is set; groups: that of
  * sites_options may be ---- */
@@ -230,9 +232,11 @@ static inline void note_rss(struct sites *s, uint64_t ticks, uint64_t number)
 	const bool within = ticks > k->rss.from_ticks;
 
 	if (ticks > k->rss.to_ticks)
-		k->rss_later = now > k->rss_later ? now : k->rss_later;
+		sites_rss_later(s, ticks, number, now);
 	else if (!within || now >= k->rss_most)
 		sites_rss_moment(s, ticks, number, within);
+	else
+		k->rss_near = 0;
 }
 
 static inline void note_peak(struct sites *s, const struct event *e, const struct live *all,

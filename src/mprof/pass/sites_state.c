@@ -84,6 +84,7 @@ static void get_moments(struct sites *s, const struct work *saved, struct cursor
 	k->rss_live = saved->rss_live;
 	k->rss_most = saved->rss_most;
 	k->rss_later = saved->rss_later;
+	k->rss_near = saved->rss_near;
 	k->rss_mapped = saved->rss_mapped;
 	k->rss_break = saved->rss_break;
 }
