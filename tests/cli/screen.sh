@@ -593,3 +593,29 @@ END
 	run "$mprof" report log
 	expect_words out "was mapped by Go's heap (x_cgo_mmap (server.c:6)); runtime/pprof shows its objects."
 }
+
+# Memory of another origin stands among the findings by its size.
+test_screen_ranks_memory_outside_malloc() {
+	cat >mapper.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static void *leaked;
+static void leak(void) { leaked = malloc(20 << 20); memset(leaked, 1, 20 << 20); }
+static void map(int mib)
+{
+	void *p = mmap(0, (size_t)mib << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(p, 1, (size_t)mib << 20);
+}
+int main(int argc, char **argv) { leak(); map(atoi(argv[argc - 1])); usleep(400000); return 0; }
+END
+	cc -g -O1 -fno-builtin -fno-inline -o mapper mapper.c || bad 'mapper.c does not compile'
+	local mib
+	for mib in 10 30; do
+		run "$mprof" record -o log -- ./mapper $mib
+		run "$mprof" report log
+		expect_same "$mib MiB mapped" "$(sed -nE 's/^  ([12])\. .*(peak|resident memory) .*/\1 \2/p' out)" \
+			"$([ $mib = 10 ] && printf '1 peak\n2 resident memory' || printf '1 resident memory\n2 peak')"
+	done
+}

@@ -195,7 +195,8 @@ void sites_rss_moment(struct sites *s, uint64_t ticks, uint64_t number, bool wit
 
 /*
  * Notes what is live or mapped after the time of the greatest RSS.  The kernel's mark does not show
- * the last few pages, so what still grows when that time ends, by no more than these, belongs to it.
+ * the last few pages, so what still grows when that time ends, by no more than these, belongs to
+ * it.
  */
 void sites_rss_later(struct sites *s, uint64_t ticks, uint64_t number, uint64_t now)
 {

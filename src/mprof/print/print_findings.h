@@ -58,6 +58,8 @@ void retained_command(const struct analysis *a, const struct retained *f, FILE *
 #define STACK_FINDINGS 3u
 /* Is there such a finding? */
 bool stack_finding_is(const struct stack_findings *s, size_t which);
+/* The bytes that it is about; UINT64_MAX if it warns of a stack that is nearly full. */
+uint64_t stack_finding_bytes(const struct stack_findings *s, size_t which);
 void stack_finding_sentence(const struct analysis *a, const struct stack_findings *s, size_t which,
 			    FILE *out);
 /* Returns the command that shows more, without the file. */

@@ -23,6 +23,11 @@ bool stack_finding_is(const struct stack_findings *s, size_t which)
 				: s->variables_process != 0;
 }
 
+uint64_t stack_finding_bytes(const struct stack_findings *s, size_t which)
+{
+	return which == FULL ? UINT64_MAX : which == LARGE ? s->bytes : s->variables;
+}
+
 static void put_thread(const struct stack_of *x, const char *the, FILE *out)
 {
 	fprintf(out, "%s %" PRIu32, the, x->thread);

@@ -410,6 +410,7 @@ struct item {
 	struct paragraph words, command, proof; /* empty: none */
 	const struct finding *finding, *also[FINDINGS];
 	size_t also_count;
+	uint64_t bytes; /* that it is about: 0 if it counts calls, UINT64_MAX for a warning */
 	size_t lines, proof_lines;
 	bool proved; /* the command still fits */
 };
@@ -433,6 +434,7 @@ static void outside_item(struct item *x, const struct analysis *a)
 {
 	const struct outside *o = &a->findings->outside;
 
+	x->bytes = o->outside;
 	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, outside_sentence(a, o, out)));
 	mark_place(&x->words, o->who.line);
 	if (o->looked && a->has_stacks)
@@ -442,6 +444,7 @@ static void outside_item(struct item *x, const struct analysis *a)
 
 static void stacks_item(struct item *x, const struct analysis *a, size_t which)
 {
+	x->bytes = stack_finding_bytes(&a->findings->stacks, which);
 	put_text(&x->words, STYLE_PLAIN,
 		 WRITTEN(out, stack_finding_sentence(a, &a->findings->stacks, which, out)));
 	put_text(&x->command, STYLE_FAINT, shell_command(stack_finding_command(which), a->path));
@@ -451,6 +454,7 @@ static void retained_item(struct item *x, const struct analysis *a)
 {
 	const struct retained *f = &a->findings->retained;
 
+	x->bytes = f->beside + f->whole;
 	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, retained_sentence(a, f, out)));
 	mark_place(&x->words, f->who.line);
 	put_text(&x->command, STYLE_FAINT, WRITTEN(out, retained_command(a, f, out)));
@@ -483,8 +487,16 @@ static const struct finding *proposal_of(const struct item *x)
 
 static void finding_item(struct item *x, const struct analysis *a)
 {
+	enum { CALLS, BYTES };
+	static const bool in_bytes[FINDING_KINDS] = {
+#define FINDING(id, name, sentence, brief, figure, whole, unit, percent, least, most, weight, \
+		change, view)                                                                 \
+	[FINDING_##id] = unit,
+#include "../profile/finding_kinds.def"
+	};
 	const struct finding *f = x->finding, *proposal = proposal_of(x);
 
+	x->bytes = in_bytes[f->kind] ? f->part : 0;
 	put_text(&x->words, STYLE_PLAIN,
 		 WRITTEN(out, findings_sentence(f, SUBJECT_MOST, out); put_also(x, out)));
 	mark_place(&x->words, f->line);
@@ -512,10 +524,24 @@ static bool is_added(struct item *item, size_t n, const struct finding *f)
 	return false;
 }
 
+/* Moves the first `whole` items, about processes, behind findings about more bytes. */
+static void place_items(struct item *item, size_t whole, size_t n)
+{
+	for (size_t from = whole; from--;) {
+		const struct item x = item[from];
+		size_t to = from;
+
+		for (size_t i = from + 1; i < n; i++)
+			to = item[i].bytes > x.bytes ? i : to;
+		memmove(&item[from], &item[from + 1], (to - from) * sizeof(*item));
+		item[to] = x;
+	}
+}
+
 static size_t make_items(struct item *item, const struct analysis *a)
 {
 	const struct findings *f = a->findings;
-	size_t n = 0, i;
+	size_t n = 0, whole, i;
 
 	if (f && f->outside.process)
 		outside_item(&item[n++], a);
@@ -524,12 +550,14 @@ static size_t make_items(struct item *item, const struct analysis *a)
 			stacks_item(&item[n++], a, i);
 	if (f && f->retained.process)
 		retained_item(&item[n++], a);
+	whole = n;
 	for (i = 0; f && i < f->count; i++)
 		if (!is_added(item, n, &f->item[i]))
 			item[n++].finding = &f->item[i];
 	for (i = 0; i < n; i++)
 		if (item[i].finding)
 			finding_item(&item[i], a);
+	place_items(item, whole, n);
 	return n;
 }
 

@@ -92,9 +92,9 @@ struct finding_proposal finding_proposal(const struct finding *f);
 struct findings {
 	struct finding item[FINDINGS]; /* highest rank first */
 	size_t count;
-	struct outside outside;	      /* precedes all others; present without stacks, too */
+	struct outside outside;	      /* present without stacks, too */
 	struct stack_findings stacks; /* likewise */
-	struct retained retained;     /* follows these */
+	struct retained retained;
 	struct kept kept;	      /* excluded from findings of the peak, waste and leaks */
 	/* Functions with stacks whose events were not all kept, at most some of them. */
 	const struct sym_line *reduced[FINDINGS_REDUCED];
