@@ -95,7 +95,7 @@ struct findings {
 	struct outside outside;	      /* present without stacks, too */
 	struct stack_findings stacks; /* likewise */
 	struct retained retained;
-	struct kept kept;	      /* excluded from findings of the peak, waste and leaks */
+	struct kept kept; /* excluded from findings of the peak, waste and leaks */
 	/* Functions with stacks whose events were not all kept, at most some of them. */
 	const struct sym_line *reduced[FINDINGS_REDUCED];
 	size_t reduced_count;
