@@ -150,7 +150,7 @@ $(O)/src/mprof/html/serve.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libmic
 $(O)/src/mprof/import/import_text.o: CLI_CFLAGS += -DLATE_LIBRARY='"$(call soname,libzip,libzip)"'
 
 # Of these loops gcc only makes more instructions when it looks for vectors.
-$(O)/src/mprof/pass/fused.o $(O)/src/mprof/trace/group_read.o: CLI_CFLAGS += -fno-tree-slp-vectorize
+$(O)/src/mprof/pass/analysis.o $(O)/src/mprof/trace/group_read.o: CLI_CFLAGS += -fno-tree-slp-vectorize
 
 # The player of movies is bundled and stands in the program as it is.
 $(O)/gen/movie.js: $(wildcard src/web/*.ts src/web/*.css)

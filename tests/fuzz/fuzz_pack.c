@@ -51,7 +51,7 @@ static uint8_t *plain_of(pack_piece *piece, void *from, size_t *bytes)
 
 static uint8_t kind_of(unsigned fn, unsigned which)
 {
-	unsigned class = group_classes[fn];
+	unsigned class = function_class[fn];
 
 	if (class == MPROF_CLASS_REALLOC)
 		return which & 1 ? EVENT_REALLOC_BEGIN : EVENT_REALLOC_END;
@@ -79,7 +79,7 @@ static struct event event_of(const uint8_t *d, uint64_t *ticks)
 	e.addr = d[3] & 64 ? wide : 0x1000 + 24u * (d[3] & 63) * (d[3] & 63);
 	e.addr = d[3] & 128 ? 0 : e.addr;
 	e.size = d[4] & 128 ? wide >> 8 : d[4];
-	e.usable = group_is_end(e.kind, e.fn) ? (d[5] & 192 ? 0 : d[5]) : e.size + (d[5] & 31);
+	e.usable = sorts_is_end(e.kind, e.fn) ? (d[5] & 192 ? 0 : d[5]) : e.size + (d[5] & 31);
 	e.arg = d[6] & 64 ? d[6] : 0;
 	e.stack = d[6] & (NODES - 1);
 	e.error = d[6] & 32 ? 12 : 0;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "feed.h"
-#include "pass/fused.h"
+#include "pass/analysis.h"
 
 #define EVENTS 30000u
 #define BLOCKS 300u
@@ -308,7 +308,7 @@ START_TEST(sites_are_the_same)
 
 	any_run();
 	one.options = many.options = ask[_i];
-	feed.fused = fused_sites;
+	feed.fused = analysis_fused_sites;
 	feed_walk(&walk_one, &pass_one, 1);
 	ck_assert(!walk_one.fused == (one.options.temporary_events > 1));
 	feed.read = feed.thread_count = 0;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "profile/difference.h"
-#include "profile/difference_names.h"
 
 static struct sym_line pool[256];
 static size_t pooled;

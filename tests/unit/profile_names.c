@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "profile/leaks.h"
+#include "profile/paths.h"
 #include "profile/suppressions.h"
 
 /* ---- names ---- */

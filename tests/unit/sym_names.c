@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sym/names.h"
+#include "sym/sym.h"
 #include "sym/rewrite.h"
 
 struct row {

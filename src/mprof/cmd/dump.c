@@ -10,7 +10,7 @@
 #include "../print/print_dump.h"
 #include "../util/pager.h"
 #include "cmd.h"
-#include "foreign.h"
+#include "missing.h"
 #include "usage.h"
 
 struct options {
@@ -83,7 +83,7 @@ int cmd_dump(int argc, char **argv)
 		pager_start();
 	ret = dump_print(t, &o.filter, o.json, stdout, &err);
 	if (ret >= 0)
-		foreign_tell_times(t);
+		missing_times(t);
 	trace_close(t);
 	if (ret < 0 && pager_left())
 		return STATUS_OK;

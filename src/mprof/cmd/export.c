@@ -14,10 +14,9 @@
 #include "../util/alloc.h"
 #include "../util/format.h"
 #include "cmd.h"
-#include "reduced.h"
 #include "export_files.h"
 #include "export_series.h"
-#include "foreign.h"
+#include "missing.h"
 #include "profile_options.h"
 #include "progress.h"
 #include "event_count.h"
@@ -398,7 +397,7 @@ static void tell_unknown(const struct options *o, const struct profile *p)
 	if (o->export.values >> VALUE_RSS & 1 && !p->sites.rss.rss)
 		cmd_warn("'%s': the size of the process is unknown, so rss is 0 everywhere",
 			 p->path);
-	reduced_tell(p);
+	missing_calls(p);
 	profile_tell_remarks(p);
 }
 
@@ -406,7 +405,7 @@ static void tell(const struct writing *w)
 {
 	const struct profile *p = w->profile[MAIN];
 
-	foreign_tell_times(w->x.trace);
+	missing_times(w->x.trace);
 	tell_losses(w->x.trace);
 	profile_tell_estimates(p);
 	tell_unknown(w->o, p);
@@ -468,7 +467,7 @@ static int export_log(const struct options *o, const char *log, bool directory)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	ret = profile_show_totals(w.x.trace, &o->cli.options, &err);
 	if (!ret && !is_of_events(o))
-		reduced_choose(w.x.trace, &o->cli.options);
+		missing_choose(w.x.trace, &o->cli.options);
 	if (!ret)
 		ret = check_totals(o, w.x.trace, &err);
 	if (!ret)

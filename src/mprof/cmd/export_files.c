@@ -15,6 +15,7 @@
 #include <mprof/format.h>
 
 #include "../pass/tree.h"
+#include "../pass/walk.h"
 #include "../import/import.h"
 #include "../util/alloc.h"
 #include "../util/memory.h"

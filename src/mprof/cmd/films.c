@@ -12,7 +12,7 @@
 #include "../places/place_run.h"
 #include "../places/place_trace.h"
 #include "cmd.h"
-#include "foreign.h"
+#include "missing.h"
 #include "progress.h"
 
 #define OPTIONS struct films_cli

@@ -15,7 +15,7 @@
 #include "../util/ranges.h"
 #include "../util/outputs.h"
 #include "cmd.h"
-#include "foreign.h"
+#include "missing.h"
 #include "progress.h"
 
 static int take_process(const struct option_row *row, const char *arg, void *to, struct error *err)
@@ -166,7 +166,7 @@ int playback_compile(const char *path, const char *out, int fd, const struct pla
 	if (status)
 		playback_source_release(source);
 	else if (!o->quiet)
-		tell_mended(sum, !foreign_tell(source->trace));
+		tell_mended(sum, !missing_lines(source->trace));
 	return status;
 }
 

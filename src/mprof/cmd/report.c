@@ -18,7 +18,7 @@
 #include "../util/terminal.h"
 #include "cmd.h"
 #include "export_files.h"
-#include "foreign.h"
+#include "missing.h"
 #include "overview.h"
 #include "forms.h"
 #include "report_html.h"
@@ -275,7 +275,7 @@ static int report(struct options *o)
 				 : STATUS_OK;
 	}
 	if (!status)
-		foreign_tell_times(t);
+		missing_times(t);
 	trace_close(t);
 	return status;
 }

@@ -14,7 +14,7 @@
 #include "../util/alloc.h"
 #include "../util/styled.h"
 #include "cmd.h"
-#include "reduced.h"
+#include "missing.h"
 #include "progress.h"
 
 const char *report_view_moment(const struct report_view *v)
@@ -46,7 +46,7 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 		cmd_warn("parts of '%s' are missing: figures are too low, and blocks shown as "
 			 "never freed may have been freed; mprof report shows what is missing",
 			 p->path);
-	reduced_tell(p);
+	missing_calls(p);
 	if (without)
 		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);
 }
@@ -133,7 +133,7 @@ int report_view(struct report_view *v, struct trace *t)
 	r->options->by = r->by;
 	if (ops->totals && profile_value_of_totals(r->sort) && !is_of_thread_events(r) &&
 	    v->at.kind == WHEN_PEAK)
-		reduced_choose(t, r->options);
+		missing_choose(t, r->options);
 	ret = check_totals(v, t, &err);
 	if (!ret)
 		ret = when_find(&v->at, t, &r->options->sites.until, &err);

@@ -8,7 +8,7 @@
 #include "../import/import.h"
 #include "../profile/filters.h"
 #include "cmd.h"
-#include "reduced.h"
+#include "missing.h"
 #include "profile_options.h"
 #include "progress.h"
 
@@ -44,7 +44,7 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 		if (path[side] && profile_show_totals(two->trace[side], o, err) < 0)
 			return STATUS_USAGE;
 		else if (path[side])
-			reduced_choose(two->trace[side], o);
+			missing_choose(two->trace[side], o);
 	for (side = 0; side < DIFF_SIDES; side++) {
 		if (!path[side])
 			continue;
@@ -81,7 +81,7 @@ void two_profiles_tell(const struct two_profiles *two)
 		if (!two->made[side])
 			continue;
 		profile_tell_estimates(p);
-		reduced_tell(p);
+		missing_calls(p);
 		if (p->tree.lost_all)
 			cmd_warn("calls were lost in '%s': its figures are too low", p->path);
 		if (!p->has_stacks)

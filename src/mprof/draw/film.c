@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../util/memory.h"
 #include "film_live.h"
@@ -26,6 +27,8 @@ struct film *film_new(const struct film_options *o)
 		f->options.points = POINTS;
 	if (!f->options.units)
 		f->options.units = FILM_UNITS_MOST;
+	f->live->channels = f->options.channels;
+	f->live->units_most = f->options.units;
 	f->peak = FILM_NOWHERE;
 	return f;
 }
@@ -117,7 +120,7 @@ static void film_begin(void *self, const struct place_block *b)
 		reach(f, b->op);
 	if (b->ns > f->live->now.ns)
 		f->live->now.ns = b->ns;
-	film_live_begin(f, b);
+	film_live_begin(f->live, b);
 }
 
 static void film_end(void *self, const struct place_block *b, uint64_t op)
@@ -126,7 +129,7 @@ static void film_end(void *self, const struct place_block *b, uint64_t op)
 
 	if (__builtin_expect(op >= f->live->next_point, 0))
 		reach(f, op);
-	film_live_end(f, b);
+	film_live_end(f->live, b);
 }
 
 static void film_sample(void *self, const struct place_sample *s)
@@ -154,7 +157,7 @@ static void store_dirty(struct film *f)
 		for (page = 0; page < FILM_UNIT_PAGES; page++) {
 			if (!(u->dirty >> page & 1))
 				continue;
-			film_live_cell(f, u, page, &cell);
+			film_live_cell(l, u, page, &cell);
 			film_store_cell(f->store, l->dirty[i] * FILM_UNIT_PAGES + page, &cell);
 		}
 		u->dirty = 0;
@@ -173,7 +176,7 @@ static void film_take_frame(void *self, const struct place_sample *s, const stru
 	else
 		reach(f, s->op);
 	if (n)
-		film_live_residency(f, r, n);
+		film_live_residency(f->live, r, n);
 	GROW(f->frame, f->frames + 1, f->live->frame_room);
 	store_dirty(f);
 	film_store_frame(f->store, f->options.channels);
@@ -253,6 +256,7 @@ static void film_finish(void *self)
 	if (f->ops)
 		add_point(f, f->ops);
 	make_axis(f);
+	f->left_out = f->live->left_out;
 	film_live_free(f->live);
 	f->live = NULL;
 }
@@ -280,4 +284,62 @@ size_t film_frame_at(const struct film *f, uint64_t op)
 	const size_t after = FIRST_WHERE(i, f->frames, f->frame[i].op > op);
 
 	return after ? after - 1 : 0;
+}
+
+/* ---- the walk over the frames ---- */
+
+struct film_cursor *film_cursor_new(const struct film *f)
+{
+	struct film_cursor *c = must_calloc(1, sizeof(*c));
+
+	c->film = f;
+	c->frame = FILM_NOWHERE;
+	c->cell = must_calloc(f->units * FILM_UNIT_PAGES + 1, sizeof(*c->cell));
+	c->reader = film_reader_new();
+	return c;
+}
+
+void film_cursor_free(struct film_cursor *c)
+{
+	if (!c)
+		return;
+	film_reader_free(c->reader);
+	free(c->cell);
+	free(c->changed);
+	free(c);
+}
+
+bool film_next(struct film_cursor *c)
+{
+	const size_t next = c->frame == FILM_NOWHERE ? 0 : c->frame + 1;
+	const struct film *f = c->film;
+	ssize_t changes;
+
+	c->changes = 0;
+	if (c->failed || next >= f->frames)
+		return false;
+	GROW(c->changed, f->store->frame[next].cells, c->changed_room);
+	changes =
+	    film_store_read(f->store, next, f->options.channels, c->reader, c->cell, c->changed);
+	if (changes < 0) {
+		c->failed = (int)changes;
+		return false;
+	}
+	c->changes = (size_t)changes;
+	c->frame = next;
+	return true;
+}
+
+int film_seek(struct film_cursor *c, size_t frame, struct error *err)
+{
+	if (c->frame != FILM_NOWHERE && c->frame > frame) {
+		memset(c->cell, 0, c->film->units * FILM_UNIT_PAGES * sizeof(*c->cell));
+		c->frame = FILM_NOWHERE;
+	}
+	while (c->frame == FILM_NOWHERE || c->frame < frame)
+		if (!film_next(c))
+			return fail(err, c->failed ? c->failed : -EINVAL,
+				    "frame %zu of a film of %zu cannot be shown", frame,
+				    c->film->frames);
+	return 0;
 }

@@ -24,12 +24,11 @@ static struct film_unit *unit_find(struct film_live *l, uint64_t key)
 }
 
 /* NULL: beyond the limit. */
-static struct film_unit *unit_get(struct film *f, uint64_t key)
+static struct film_unit *unit_get(struct film_live *l, uint64_t key)
 {
-	struct film_live *l = f->live;
 	struct film_unit *u = unit_find(l, key);
 
-	if (u || l->units == f->options.units)
+	if (u || l->units == l->units_most)
 		return u;
 	GROW(l->unit, l->units + 1, l->units_room);
 	l->last = (uint32_t)l->units++;
@@ -40,10 +39,8 @@ static struct film_unit *unit_get(struct film *f, uint64_t key)
 	return u;
 }
 
-static void touch_page(struct film *f, struct film_unit *u, unsigned page)
+static void touch_page(struct film_live *l, struct film_unit *u, unsigned page)
 {
-	struct film_live *l = f->live;
-
 	if (!u->dirty) {
 		GROW(l->dirty, l->dirties + 1, l->dirty_room);
 		l->dirty[l->dirties++] = (uint32_t)(u - l->unit);
@@ -56,9 +53,9 @@ static bool pinned(uint32_t live)
 	return live && live < FILM_PIN_BYTES;
 }
 
-static void page_set(struct film *f, struct film_unit *u, unsigned page, uint32_t live)
+static void page_set(struct film_live *l, struct film_unit *u, unsigned page, uint32_t live)
 {
-	struct film_frame *now = &f->live->now;
+	struct film_frame *now = &l->now;
 	uint32_t was = u->page[page].live;
 
 	now->pinned_pages += pinned(live) - pinned(was);
@@ -69,7 +66,7 @@ static void page_set(struct film *f, struct film_unit *u, unsigned page, uint32_
 		now->live_pages += live ? 1 : (uint64_t)-1;
 	}
 	u->page[page].live = live;
-	touch_page(f, u, page);
+	touch_page(l, u, page);
 }
 
 /* The bytes of a block that are drawn: at least one. */
@@ -83,8 +80,8 @@ static uint64_t bytes_of(uint64_t addr, uint64_t size)
 }
 
 /* A stretch of a block within one unit: live bytes more or less. */
-static void stretch(struct film *f, struct film_unit *u, uint64_t addr, uint64_t bytes, bool birth,
-		    uint32_t node)
+static void stretch(struct film_live *l, struct film_unit *u, uint64_t addr, uint64_t bytes,
+		    bool birth, uint32_t node)
 {
 	unsigned page = (unsigned)(addr / FILM_PAGE % FILM_UNIT_PAGES);
 	uint32_t here, live;
@@ -99,47 +96,46 @@ static void stretch(struct film *f, struct film_unit *u, uint64_t addr, uint64_t
 			live += here;
 		else
 			live -= live < here ? live : here;
-		page_set(f, u, page, live);
+		page_set(l, u, page, live);
 		if (!node)
 			continue;
-		if (birth && !(first && f->live->node[node].addr == addr))
+		if (birth && !(first && l->node[node].addr == addr))
 			u->page[page].left = node;
 		else if (!birth && u->page[page].left == node)
 			u->page[page].left = 0;
 	}
 }
 
-static void spread(struct film *f, const struct place_block *b, bool birth, uint32_t node)
+static void spread(struct film_live *l, const struct place_block *b, bool birth, uint32_t node)
 {
 	uint64_t addr = b->addr, left = bytes_of(b->addr, b->size), here;
 	struct film_unit *u;
 
 	if (birth && b->size > left)
-		f->left_out += b->size - left;
+		l->left_out += b->size - left;
 	for (; left; left -= here, addr += here) {
 		here = (1u << FILM_UNIT_SHIFT) - (addr & ((1u << FILM_UNIT_SHIFT) - 1));
 		if (here > left)
 			here = left;
-		u = birth ? unit_get(f, addr >> FILM_UNIT_SHIFT)
-			  : unit_find(f->live, addr >> FILM_UNIT_SHIFT);
+		u = birth ? unit_get(l, addr >> FILM_UNIT_SHIFT)
+			  : unit_find(l, addr >> FILM_UNIT_SHIFT);
 		if (u)
-			stretch(f, u, addr, here, birth, node);
+			stretch(l, u, addr, here, birth, node);
 		else if (birth)
-			f->left_out += here;
+			l->left_out += here;
 	}
 }
 
 /* Links a node for the block; 0 without channels or without a unit for it. */
-static uint32_t node_add(struct film *f, const struct place_block *b)
+static uint32_t node_add(struct film_live *l, const struct place_block *b)
 {
-	struct film_live *l = f->live;
 	struct film_unit *u;
 	struct film_page *p;
 	uint32_t n = l->free_node;
 
-	if (!f->options.channels)
+	if (!l->channels)
 		return 0;
-	u = unit_get(f, b->addr >> FILM_UNIT_SHIFT);
+	u = unit_get(l, b->addr >> FILM_UNIT_SHIFT);
 	if (!u)
 		return 0;
 	if (n) {
@@ -157,13 +153,12 @@ static uint32_t node_add(struct film *f, const struct place_block *b)
 }
 
 /* Unlinks the block's node, youngest first; the caller puts it on the free list. */
-static uint32_t node_take(struct film *f, const struct place_block *b)
+static uint32_t node_take(struct film_live *l, const struct place_block *b)
 {
-	struct film_live *l = f->live;
 	struct film_unit *u;
 	uint32_t *link, n;
 
-	if (!f->options.channels)
+	if (!l->channels)
 		return 0;
 	u = unit_find(l, b->addr >> FILM_UNIT_SHIFT);
 	if (!u)
@@ -176,32 +171,32 @@ static uint32_t node_take(struct film *f, const struct place_block *b)
 	return n;
 }
 
-void film_live_begin(struct film *f, const struct place_block *b)
+void film_live_begin(struct film_live *l, const struct place_block *b)
 {
-	struct film_frame *now = &f->live->now;
+	struct film_frame *now = &l->now;
 
 	now->requested += b->size;
 	now->usable += b->usable;
 	now->blocks++;
-	if (now->requested > f->live->most_requested)
-		f->live->most_requested = now->requested;
-	if (now->usable > f->live->most_usable)
-		f->live->most_usable = now->usable;
-	spread(f, b, true, node_add(f, b));
+	if (now->requested > l->most_requested)
+		l->most_requested = now->requested;
+	if (now->usable > l->most_usable)
+		l->most_usable = now->usable;
+	spread(l, b, true, node_add(l, b));
 }
 
-void film_live_end(struct film *f, const struct place_block *b)
+void film_live_end(struct film_live *l, const struct place_block *b)
 {
-	struct film_frame *now = &f->live->now;
-	uint32_t n = node_take(f, b);
+	struct film_frame *now = &l->now;
+	uint32_t n = node_take(l, b);
 
 	now->requested -= b->size < now->requested ? b->size : now->requested;
 	now->usable -= b->usable < now->usable ? b->usable : now->usable;
 	now->blocks -= !!now->blocks;
-	spread(f, b, false, n);
+	spread(l, b, false, n);
 	if (n) {
-		f->live->node[n].next = f->live->free_node;
-		f->live->free_node = n;
+		l->node[n].next = l->free_node;
+		l->free_node = n;
 	}
 }
 
@@ -218,7 +213,8 @@ void film_live_free(struct film_live *l)
 
 /* ---- residency ---- */
 
-static void unit_residency(struct film *f, struct film_unit *u, uint16_t resident, uint16_t mapped)
+static void unit_residency(struct film_live *l, struct film_unit *u, uint16_t resident,
+			   uint16_t mapped)
 {
 	uint16_t other = (uint16_t)((u->resident ^ resident) | (u->mapped ^ mapped));
 	unsigned page;
@@ -227,7 +223,7 @@ static void unit_residency(struct film *f, struct film_unit *u, uint16_t residen
 	u->mapped = mapped;
 	for (page = 0; other; page++, other >>= 1)
 		if (other & 1)
-			touch_page(f, u, page);
+			touch_page(l, u, page);
 }
 
 /* n of them, at most 16, from bit i on. */
@@ -242,7 +238,8 @@ static uint16_t bits_at(const uint8_t *bits, uint64_t i, unsigned n)
 }
 
 /* The pages of a range within one unit; `from` is the first of them. */
-static void range_unit(struct film *f, const struct place_range *r, uint64_t from, unsigned pages)
+static void range_unit(struct film_live *l, const struct place_range *r, uint64_t from,
+		       unsigned pages)
 {
 	uint64_t key = (r->addr / FILM_PAGE + from) / FILM_UNIT_PAGES;
 	unsigned first = (unsigned)((r->addr / FILM_PAGE + from) % FILM_UNIT_PAGES);
@@ -250,25 +247,24 @@ static void range_unit(struct film *f, const struct place_range *r, uint64_t fro
 	uint16_t mapped = (uint16_t)(((1u << pages) - 1) << first);
 	struct film_unit *u;
 
-	u = resident ? unit_get(f, key) : unit_find(f->live, key);
-	f->live->now.resident_pages += (unsigned)__builtin_popcount(resident);
+	u = resident ? unit_get(l, key) : unit_find(l, key);
+	l->now.resident_pages += (unsigned)__builtin_popcount(resident);
 	if (!u) {
-		f->live->now.retained_pages += (unsigned)__builtin_popcount(resident);
+		l->now.retained_pages += (unsigned)__builtin_popcount(resident);
 		return;
 	}
-	f->live->now.retained_pages +=
+	l->now.retained_pages +=
 	    (unsigned)__builtin_popcount((unsigned)resident & ~(unsigned)u->live_mask);
-	if (u->stamp == f->live->stamp) { /* also of another range */
+	if (u->stamp == l->stamp) { /* also of another range */
 		resident |= u->resident;
 		mapped |= u->mapped;
 	}
-	u->stamp = f->live->stamp;
-	unit_residency(f, u, resident, mapped);
+	u->stamp = l->stamp;
+	unit_residency(l, u, resident, mapped);
 }
 
-void film_live_residency(struct film *f, const struct place_range *r, size_t n)
+void film_live_residency(struct film_live *l, const struct place_range *r, size_t n)
 {
-	struct film_live *l = f->live;
 	uint64_t at, here;
 	size_t i;
 
@@ -279,11 +275,11 @@ void film_live_residency(struct film *f, const struct place_range *r, size_t n)
 			here = FILM_UNIT_PAGES - (r[i].addr / FILM_PAGE + at) % FILM_UNIT_PAGES;
 			if (here > r[i].pages - at)
 				here = r[i].pages - at;
-			range_unit(f, &r[i], at, (unsigned)here);
+			range_unit(l, &r[i], at, (unsigned)here);
 		}
 	for (i = 0; i < l->units; i++)
 		if (l->unit[i].stamp != l->stamp)
-			unit_residency(f, &l->unit[i], 0, 0);
+			unit_residency(l, &l->unit[i], 0, 0);
 }
 
 /* ---- what a page is ---- */
@@ -333,7 +329,7 @@ struct summary {
 	uint32_t most; /* bytes of the block in c */
 };
 
-static void add_node(const struct film *f, const struct film_node *n, uint64_t page,
+static void add_node(const struct film_live *l, const struct film_node *n, uint64_t page,
 		     struct summary *s, struct film_cell *c)
 {
 	uint64_t end = n->addr + bytes_of(n->addr, n->size);
@@ -348,13 +344,13 @@ static void add_node(const struct film *f, const struct film_node *n, uint64_t p
 		c->size = n->size;
 		c->born = n->born;
 	}
-	if (f->options.channels & FILM_SITE)
+	if (l->channels & FILM_SITE)
 		class_add(&s->sites, n->site, bytes, n->born);
-	if (f->options.channels & FILM_THREAD)
+	if (l->channels & FILM_THREAD)
 		class_add(&s->threads, n->thread, bytes, n->born);
 }
 
-void film_live_cell(const struct film *f, const struct film_unit *u, unsigned page,
+void film_live_cell(const struct film_live *l, const struct film_unit *u, unsigned page,
 		    struct film_cell *c)
 {
 	const struct film_page *p = &u->page[page];
@@ -366,13 +362,13 @@ void film_live_cell(const struct film *f, const struct film_unit *u, unsigned pa
 	c->live = (uint16_t)(p->live < FILM_PAGE ? p->live : FILM_PAGE);
 	c->flags = (uint8_t)((u->resident >> page & 1 ? FILM_RESIDENT : 0) |
 			     (u->mapped >> page & 1 ? FILM_MAPPED : 0));
-	if (!p->live || !f->options.channels)
+	if (!p->live || !l->channels)
 		return;
 	s.sites.n = s.threads.n = s.most = 0;
 	if (p->left)
-		add_node(f, &f->live->node[p->left], addr, &s, c);
-	for (n = p->head; n; n = f->live->node[n].next)
-		add_node(f, &f->live->node[n], addr, &s, c);
+		add_node(l, &l->node[p->left], addr, &s, c);
+	for (n = p->head; n; n = l->node[n].next)
+		add_node(l, &l->node[n], addr, &s, c);
 	c->site = class_most(&s.sites);
 	c->thread = class_most(&s.threads);
 }

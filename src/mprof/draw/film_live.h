@@ -10,8 +10,9 @@
  */
 #pragma once
 
+#include "../places/placement.h"
 #include "../util/hash.h"
-#include "film.h"
+#include "film_frame.h"
 
 struct film_node {
 	uint64_t addr, size, born;
@@ -33,6 +34,8 @@ struct film_unit {
 };
 
 struct film_live {
+	unsigned channels; /* enum film_channel */
+	size_t units_most;
 	struct film_unit *unit; /* in the order of first use */
 	size_t units, units_room;
 	struct hash known; /* key -> index + 1 */
@@ -48,15 +51,15 @@ struct film_live {
 	uint64_t sample_rss;
 	uint64_t next_point; /* op; UINT64_MAX = no more */
 	size_t point_room, frame_room;
-	bool has_residency;
+	uint64_t left_out; /* bytes of blocks beyond the limits */
 };
 
 /* Call these when a block is allocated, and when it is freed. */
-void film_live_begin(struct film *f, const struct place_block *b);
-void film_live_end(struct film *f, const struct place_block *b);
+void film_live_begin(struct film_live *l, const struct place_block *b);
+void film_live_end(struct film_live *l, const struct place_block *b);
 /* Stores which pages are resident, and counts them in `now`. */
-void film_live_residency(struct film *f, const struct place_range *r, size_t n);
+void film_live_residency(struct film_live *l, const struct place_range *r, size_t n);
 /* Returns the state of a page for a frame. */
-void film_live_cell(const struct film *f, const struct film_unit *u, unsigned page,
+void film_live_cell(const struct film_live *l, const struct film_unit *u, unsigned page,
 		    struct film_cell *c);
 void film_live_free(struct film_live *l);

@@ -141,47 +141,45 @@ void film_store_free(struct film_store *s)
 
 /* ---- reading ---- */
 
-struct film_cursor *film_cursor_new(const struct film *f)
-{
-	struct film_cursor *c = must_calloc(1, sizeof(*c));
+struct film_reader {
+	char *text; /* columns of one frame */
+	size_t text_room;
+	ZSTD_DCtx *zstd;
+};
 
-	c->film = f;
-	c->frame = FILM_NOWHERE;
-	c->cell = must_calloc(f->units * FILM_UNIT_PAGES + 1, sizeof(*c->cell));
-	c->zstd = ZSTD_createDCtx();
-	if (!c->zstd)
+struct film_reader *film_reader_new(void)
+{
+	struct film_reader *r = must_calloc(1, sizeof(*r));
+
+	r->zstd = ZSTD_createDCtx();
+	if (!r->zstd)
 		memory_out();
-	return c;
+	return r;
 }
 
-void film_cursor_free(struct film_cursor *c)
+void film_reader_free(struct film_reader *r)
 {
-	if (!c)
-		return;
-	ZSTD_freeDCtx(c->zstd);
-	free(c->cell);
-	free(c->changed);
-	free(c->text);
-	free(c);
+	ZSTD_freeDCtx(r->zstd);
+	free(r->text);
+	free(r);
 }
 
 /* Takes one cell at a time from all columns, because column by column would write each cell
  * several times. */
-static void take_cells(struct film_cursor *c, uint32_t n)
+static size_t take_cells(const struct film_store *s, const char *text, uint32_t n,
+			 unsigned channels, struct film_cell *cells, uint32_t *changed)
 {
-	const struct film_store *s = c->film->store;
-	const char *at[COLUMNS], *end = c->text + n * sizeof(uint32_t);
-	unsigned channels = c->film->options.channels;
+	const char *at[COLUMNS], *end = text + n * sizeof(uint32_t);
 	uint32_t number = 0, step, k;
 	struct film_cell value;
-	size_t i, cell;
+	size_t i, cell, changes = 0;
 
 	for (i = 0; i < COLUMNS; i++) {
 		at[i] = end;
 		end += has_column(i, channels) ? column[i].bytes * n : 0;
 	}
 	for (k = 0; k < n; k++) {
-		memcpy(&step, c->text + k * sizeof(step), sizeof(step));
+		memcpy(&step, text + k * sizeof(step), sizeof(step));
 		number += step;
 		memset(&value, 0, sizeof(value));
 		for (i = 0; i < COLUMNS; i++)
@@ -191,46 +189,23 @@ static void take_cells(struct film_cursor *c, uint32_t n)
 			}
 		cell = (size_t)s->rank[number / FILM_UNIT_PAGES] * FILM_UNIT_PAGES +
 		       number % FILM_UNIT_PAGES;
-		if (!memcmp(&c->cell[cell], &value, sizeof(value)))
+		if (!memcmp(&cells[cell], &value, sizeof(value)))
 			continue;
-		c->cell[cell] = value;
-		c->changed[c->changes++] = (uint32_t)cell;
+		cells[cell] = value;
+		changed[changes++] = (uint32_t)cell;
 	}
+	return changes;
 }
 
-bool film_next(struct film_cursor *c)
+ssize_t film_store_read(const struct film_store *s, size_t frame, unsigned channels,
+			struct film_reader *r, struct film_cell *cell, uint32_t *changed)
 {
-	const struct film_store *s = c->film->store;
-	size_t next = c->frame == FILM_NOWHERE ? 0 : c->frame + 1, bytes;
-	uint32_t n;
+	const uint32_t n = s->frame[frame].cells;
+	const size_t bytes = format_bytes(n, channels);
 
-	c->changes = 0;
-	if (c->failed || next >= c->film->frames)
-		return false;
-	n = s->frame[next].cells;
-	bytes = format_bytes(n, c->film->options.channels);
-	GROW(c->text, bytes, c->text_room);
-	GROW(c->changed, n, c->changed_room);
-	if (ZSTD_decompressDCtx(c->zstd, c->text, bytes, s->frame[next].data,
-				s->frame[next].bytes) != bytes) {
-		c->failed = -EBADMSG;
-		return false;
-	}
-	take_cells(c, n);
-	c->frame = next;
-	return true;
-}
-
-int film_seek(struct film_cursor *c, size_t frame, struct error *err)
-{
-	if (c->frame != FILM_NOWHERE && c->frame > frame) {
-		memset(c->cell, 0, c->film->units * FILM_UNIT_PAGES * sizeof(*c->cell));
-		c->frame = FILM_NOWHERE;
-	}
-	while (c->frame == FILM_NOWHERE || c->frame < frame)
-		if (!film_next(c))
-			return fail(err, c->failed ? c->failed : -EINVAL,
-				    "frame %zu of a film of %zu cannot be shown", frame,
-				    c->film->frames);
-	return 0;
+	GROW(r->text, bytes, r->text_room);
+	if (ZSTD_decompressDCtx(r->zstd, r->text, bytes, s->frame[frame].data,
+				s->frame[frame].bytes) != bytes)
+		return -EBADMSG;
+	return (ssize_t)take_cells(s, r->text, n, channels, cell, changed);
 }

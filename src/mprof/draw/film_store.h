@@ -9,7 +9,10 @@
  */
 #pragma once
 
-#include "film.h"
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "film_frame.h"
 
 struct film_store {
 	struct {
@@ -32,3 +35,12 @@ void film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell
 /* Call this when the frame is complete. */
 void film_store_frame(struct film_store *s, unsigned channels);
 void film_store_free(struct film_store *s);
+
+struct film_reader *film_reader_new(void);
+void film_reader_free(struct film_reader *r);
+/*
+ * Applies a frame to cell[], numbered along the axis, and adds the numbers of those that differ to
+ * changed[], which has room for all cells of the frame.  Returns how many, or -EBADMSG.
+ */
+ssize_t film_store_read(const struct film_store *s, size_t frame, unsigned channels,
+			struct film_reader *r, struct film_cell *cell, uint32_t *changed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* picture_parts.h - the parts of a picture, which picture.c puts together. */
+/* picture_parts.h - what the files that draw a picture share; picture.c puts the parts together. */
 #pragma once
 
 #include "picture.h"

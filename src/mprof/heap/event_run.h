@@ -2,7 +2,7 @@
 /*
  * event_run.h - a run: consecutive events of one thread that need no decision.  Most events are of
  * this kind, so this is inlined into two loops: heap.c's, which writes a note of each event, and
- * pass/fused.c's, which needs no notes.
+ * pass/analysis.c's, which needs no notes.
  *
  * heap_apply handles every other event.  It would give the same result for the events of a run
  * (struct heap.no_runs tests that).

@@ -1,11 +1,445 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* analysis.c - all passes over one walk. */
-#include "fused.h"
+/*
+ * analysis.c - all passes over one walk, and one loop over the events instead of one for each pass.
+ *
+ * The loop takes runs (heap/event_run.h), and calls the same functions as the batch() of each pass,
+ * so the results are the same.  Most events only change counters. Everything else is behind one
+ * comparison each: with the latest peak, and with the next time of interest.
+ */
+#include "analysis.h"
 
 #include <string.h>
 
 #include "milestones.h"
 #include "site_totals.h"
+#include "sites_count.h"
+
+/* ---- the loop ---- */
+
+/* A run, with cached data of its thread and process. */
+struct loop {
+	struct run run;
+	struct walk *w;
+	struct analysis *a; /* NULL = only sites */
+	bool full;	    /* not brief */
+	bool usual;	    /* struct work.usual is set */
+	struct sites *s;
+	struct work *k;			  /* of s */
+	uint32_t process;		  /* its index */
+	struct live rest;		  /* of the other processes */
+	uint64_t bytes_most, blocks_most; /* more than this in the process is a new peak */
+	uint64_t moment; /* blocks that began later were not live at any moment of interest */
+	uint64_t next; /* the first ticks that end an epoch, or the time before the greatest RSS */
+	bool of_rss, before; /* this process has the greatest RSS; that is yet to come */
+	uint64_t rss_bytes;  /* fewer live bytes do not change figures at the greatest RSS */
+	struct totals_thread *totals;
+	struct compactness_of *compactness; /* of the process, if `full` */
+	struct growth_handed *handed;
+	struct array *chains; /* of growth, for the process */
+	/*
+	 * The thread's latest call: `nothing` if it returned no block; `other` if growth does not
+	 * count it.
+	 */
+	const struct event *last;
+};
+
+static const struct event nothing;
+
+/* ---- beginning and end ---- */
+
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+ALWAYS_INLINE void set_peak(struct loop *l)
+{
+	const struct heap *h = l->run.h;
+	const struct heap_process *p = l->run.p;
+
+	l->bytes_most = least(p->most_bytes, h->most_bytes - l->rest.bytes);
+	l->blocks_most = least(p->most_blocks, h->most_blocks - l->rest.blocks);
+	l->moment = l->s->peak.ticks;
+	if (l->a)
+		l->moment = most(
+		    l->moment, most(l->a->compactness.moment.ticks, l->a->residency.moment.ticks));
+}
+
+ALWAYS_INLINE void set_next(struct loop *l)
+{
+	l->next = l->k->epoch_ends;
+	if (l->before)
+		l->next = least(l->next, l->k->rss.from_ticks + 1);
+}
+
+/* After the time of the greatest RSS, only higher values matter. */
+static uint64_t rss_bytes(const struct work *k, uint64_t ticks)
+{
+	const uint64_t mapped = k->rss_mapped + k->rss_break;
+
+	if (ticks <= k->rss.to_ticks || k->rss_near || k->rss_later < mapped)
+		return 0;
+	return k->rss_later - mapped + 1;
+}
+
+ALWAYS_INLINE void set_rss(struct loop *l, uint64_t ticks)
+{
+	l->rss_bytes = l->of_rss && !l->before ? rss_bytes(l->k, ticks) : UINT64_MAX;
+}
+
+ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *other)
+{
+	struct heap *h = &l->w->heap;
+	const uint32_t process = heap_process(h, e->process);
+	const uint32_t thread = heap_thread(h, e->thread, process); /* may move the array */
+
+	h->thread[thread].process = process;
+	if (!run_start(&l->run, h, h->process[process], &h->thread[thread]) ||
+	    h->count_pages != l->full || !run_is_of(&l->run, e))
+		return false;
+	l->run.pages = l->full; /* a constant for the compiler */
+	l->process = process;
+	l->rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &l->run.own);
+	set_peak(l);
+	l->of_rss = l->k->rss.rss && e->process == l->k->rss.process;
+	l->before = l->of_rss && e->ticks <= l->k->rss.from_ticks;
+	set_rss(l, e->ticks);
+	set_next(l);
+	l->last = other;
+	*other = (struct event){ .addr = sites_recent(l->s, thread)->addr[0] };
+	if (!l->a)
+		return true;
+	l->totals = totals_thread(&l->a->totals, e, thread);
+	if (l->full)
+		l->compactness = compactness_process(&l->a->compactness, process);
+	l->chains = growth_open(&l->a->growth, process);
+	l->handed = growth_last(&l->a->growth, thread);
+	if (!l->handed->valid || l->handed->process != process)
+		return true;
+	other->size = l->handed->size;
+	other->stack = l->handed->stack;
+	other->block = l->handed->number;
+	return true;
+}
+
+/* Notes that all events so far were before the time of the greatest RSS. */
+ALWAYS_INLINE void note_before(struct loop *l)
+{
+	l->k->rss_live = l->run.own.bytes;
+	sites_rss_moment(l->s, 0, 0, false);
+	l->before = false;
+}
+
+/* last: the last one of its events. */
+ALWAYS_INLINE void finish(struct loop *l, const struct event *last)
+{
+	sites_recent(l->s, l->run.thread)->addr[0] = l->last->addr;
+	if (l->before)
+		note_before(l);
+	else if (l->of_rss)
+		l->k->rss_live = l->run.own.bytes;
+	run_end(&l->run, &l->rest);
+	if (!l->a)
+		return;
+	l->totals->last_ticks = last->ticks;
+	*l->handed = growth_handed(last, l->process, l->last == last ? NOTE_BEGAN : 0);
+}
+
+/* ---- a block ends; resize: in a realloc ---- */
+
+ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struct run_did *d,
+			      bool resize)
+{
+	struct growth *g = &l->a->growth;
+	struct growth_handed last;
+
+	if (resize) {
+		growth_resized(g, l->chains, e, d->old, d->ended);
+	} else if (growth_may_copy(d->old->size, l->last->size)) {
+		last = growth_handed(l->last, l->process, NOTE_BEGAN);
+		growth_copied(g, l->chains, &last, d->old, d->ended);
+	} else if (growth_has_chain(l->chains, d->ended)) {
+		last = growth_handed(l->last, l->process, NOTE_BEGAN);
+		growth_not_copied(g, l->chains, &last, d->old, d->ended);
+	}
+}
+
+static __attribute__((noinline)) void end_at_moment(struct analysis *a, unsigned shift,
+						    uint32_t process, const struct block *old)
+{
+	moment_ended(&a->compactness.moment, shift, process, old);
+	if (process == a->residency.process)
+		moment_ended(&a->residency.moment, shift, process, old);
+}
+
+ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct run_did *d,
+			     bool resize)
+{
+	const struct block *old = d->old;
+	/* Otherwise no realloc returned it, and the same thread frees it. */
+	const bool odd = old->owner != (l->run.thread & BLOCK_THREAD);
+	const struct end end = {
+		.block = old,
+		.process = l->process,
+		.number = e->process,
+		.ticks = e->ticks,
+		.how = FREED,
+		.ns = walk_lifetime_ns(l->w, old, e->ticks),
+		.foreign = odd && (old->owner & BLOCK_THREAD) != l->run.thread,
+		.temporary = !resize && l->last->addr == old->addr,
+		.of_no_peak = old->start > l->moment,
+		.of_no_rss = l->rss_bytes == UINT64_MAX,
+	};
+
+	/* Do this first, while all values are in registers. */
+	if (l->a)
+		lifetimes_add(&l->a->lifetimes, end.ns, end.foreign);
+	block_ends(l->s, &end, l->usual, !l->a);
+	if (!l->a)
+		return;
+	if (!l->full && !end.of_no_peak)
+		end_at_moment(l->a, l->run.p->pages.shift, l->process, old);
+	if (!resize && odd && old->owner & BLOCK_RESIZED)
+		resizes_ended(&l->a->resizes, l->process, old, d->ended);
+	end_growth(l, e, d, resize);
+}
+
+/* ---- a block begins ---- */
+
+/* Called rarely once a program has reached its size. */
+static __attribute__((noinline)) void new_peak(struct analysis *a, struct sites *s,
+					       uint32_t process, struct live own, struct live rest,
+					       const struct event *e, uint64_t number)
+{
+	struct heap *h = &s->walk->heap;
+	struct live all;
+
+	own.needed = live_needed(&own, &h->process[process]->pages);
+	all = live_sum(&own, &rest, &(const struct live){ .bytes = 0 });
+	heap_note_most(h, h->process[process], &rest, own.bytes, own.blocks);
+	note_peak(s, e, &all, number);
+	if (!a)
+		return;
+	peak_look(&a->peak, process, &own, &all, e, number);
+	if (a->compactness.brief)
+		compactness_brief(&a->compactness, &all, e->ticks, number);
+}
+
+ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const struct block *resized)
+{
+	const struct run *r = &l->run;
+
+	block_begins(l->s, e, l->process, r->thread, resized, l->usual, !l->a);
+	if (l->a && !l->full)
+		sizes_brief(&l->a->sizes, e->size, r->slack);
+	if (l->full)
+		sizes_add(&l->a->sizes, e->size, r->slack);
+	if (__builtin_expect(r->own.bytes > l->bytes_most || r->own.blocks > l->blocks_most, 0)) {
+		new_peak(l->a, l->s, l->process, r->own, l->rest, e, r->number);
+		set_peak(l);
+	}
+}
+
+/* ---- one event ---- */
+
+ALWAYS_INLINE void count_call(struct loop *l, const struct event *e, uint64_t bytes)
+{
+	struct totals_fn *f;
+
+	if (!l->a)
+		return;
+	f = &l->totals->sum.fn[e->fn];
+	f->calls++;
+	f->bytes += bytes;
+}
+
+static __attribute__((noinline)) uint64_t look_at_rss(struct sites *s, uint64_t bytes,
+						      uint64_t ticks, uint64_t number)
+{
+	struct work *k = s->work;
+
+	k->rss_live = bytes;
+	note_rss(s, ticks, number);
+	return rss_bytes(k, ticks);
+}
+
+/* Called after a block began or ended. */
+ALWAYS_INLINE void look_at_live(struct loop *l, const struct event *e)
+{
+	struct live own = l->run.own, all;
+
+	if (l->full) {
+		own.needed = live_needed(&own, &l->run.p->pages);
+		compactness_look(l->compactness, &own, e->ticks);
+	}
+	if (l->full && l->a->compactness.apart) {
+		all = live_sum(&own, &l->rest, &(const struct live){ .bytes = 0 });
+		compactness_look(&l->a->compactness.all, &all, e->ticks);
+	}
+	if (__builtin_expect(own.bytes >= l->rss_bytes, 0))
+		l->rss_bytes = look_at_rss(l->s, own.bytes, e->ticks, l->run.number);
+}
+
+ALWAYS_INLINE bool allocates(struct loop *l, const struct event *e)
+{
+	if (!run_allocates(&l->run, e))
+		return false;
+	count_call(l, e, e->size);
+	begin_block(l, e, NULL);
+	l->last = e;
+	look_at_live(l, e);
+	return true;
+}
+
+ALWAYS_INLINE bool frees(struct loop *l, const struct event *e)
+{
+	struct run_did d;
+
+	if (!run_frees(&l->run, e, &d))
+		return false;
+	count_call(l, e, d.old ? d.old->size : 0);
+	if (d.old) {
+		end_block(l, e, &d, false);
+		look_at_live(l, e);
+		run_over(&d);
+	} else if (l->a) {
+		l->totals->sum.null_frees++;
+	}
+	l->last = &nothing;
+	return true;
+}
+
+ALWAYS_INLINE bool resizes(struct loop *l, const struct event *e, struct event *other)
+{
+	struct run_did d;
+
+	if (!run_event(&l->run, e, &d))
+		return false;
+	if (e->kind == EVENT_REALLOC_BEGIN) {
+		*other = (struct event){ .addr = l->last->addr };
+		l->last = other;
+		return true;
+	}
+	count_call(l, e, e->size);
+	if (l->a)
+		resizes_call(&l->a->resizes, e, l->process, d.old, d.ended);
+	if (d.old)
+		end_block(l, e, &d, true);
+	begin_block(l, e, d.old);
+	*other = (struct event){ .addr = e->addr };
+	l->last = other;
+	look_at_live(l, e);
+	return true;
+}
+
+/* Takes an event that was not applied yet. */
+ALWAYS_INLINE bool take_event(struct loop *l, const struct event *e, struct event *other)
+{
+	if (__builtin_expect(e->ticks >= l->next, 0)) {
+		if (e->ticks >= l->k->epoch_ends)
+			sites_next_epoch(l->s, e->ticks);
+		if (l->before && e->ticks > l->k->rss.from_ticks) {
+			note_before(l);
+			set_rss(l, e->ticks);
+		}
+		set_next(l);
+	}
+	switch (effect_of(e)) {
+	case EFFECT_ALLOC:
+		return allocates(l, e);
+	case EFFECT_FREE:
+		return frees(l, e);
+	default:
+		return resizes(l, e, other);
+	}
+}
+
+/* With many stacks, most of the time is spent waiting for memory. */
+PREFETCHES look_ahead(const struct loop *l, size_t at)
+{
+	const struct event *e = window_at(&l->w->window, at + SITES_AHEAD);
+	const struct own_blocks *own = &l->run.p->own;
+
+	if (effect_of(e) == EFFECT_ALLOC)
+		site_accumulator_prefetch(&l->k->accumulators, e->stack, 1);
+	else if (e->block - 1 < own->n)
+		site_accumulator_prefetch(&l->k->accumulators, own->block[e->block - 1].stack, 2);
+}
+
+ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bool usual,
+			      struct walk *w, size_t first, size_t n)
+{
+	const struct event *e = window_at(&w->window, first);
+	struct loop l = { .w = w, .a = a, .full = full, .usual = usual, .s = s, .k = s->work };
+	const bool ahead = l.k->accumulators.count >= ACCUMULATOR_NEAR;
+	const struct event *const from = e, *const end = e + n;
+	struct event other;
+	bool far;
+
+	if (!begin(&l, e, &other))
+		return 0;
+	far = l.run.p->own.n >= RUN_NEAR;
+	for (; e < end && run_is_of(&l.run, e); e++, l.run.number++) {
+		if (far)
+			run_look_ahead(l.run.p, &w->window, first + (size_t)(e - from));
+		if (ahead)
+			look_ahead(&l, first + (size_t)(e - from));
+		if (!take_event(&l, e, &other))
+			break;
+	}
+	if (e > from)
+		finish(&l, e - 1);
+	return (size_t)(e - from);
+}
+
+/* Runs loop after loop; nothing stays in registers between them. */
+#define TAKE_RUNS(a, s, full, usual)                                                    \
+	do {                                                                            \
+		size_t i = 0, now = 1;                                                  \
+                                                                                        \
+		for (; i < n && now; i += now)                                          \
+			now = take_run((a), (s), (full), (usual), w, first + i, n - i); \
+		return i;                                                               \
+	} while (0)
+
+static size_t fused_brief(void *analysis, struct walk *w, size_t first, size_t n)
+{
+	struct analysis *a = analysis;
+
+	TAKE_RUNS(a, &a->sites, false, true);
+}
+
+static size_t fused_full(void *analysis, struct walk *w, size_t first, size_t n)
+{
+	struct analysis *a = analysis;
+
+	TAKE_RUNS(a, &a->sites, true, true);
+}
+
+static size_t filtered_sites(struct sites *s, struct walk *w, size_t first, size_t n)
+{
+	TAKE_RUNS(NULL, s, false, false);
+}
+
+static size_t usual_sites(struct sites *s, struct walk *w, size_t first, size_t n)
+{
+	TAKE_RUNS(NULL, s, false, true);
+}
+
+size_t analysis_fused_sites(void *sites, struct walk *w, size_t first, size_t n)
+{
+	struct sites *s = sites;
+	const struct work *k = s->work;
+
+	return k->usual ? usual_sites(s, w, first, n) : filtered_sites(s, w, first, n);
+}
+
+/* ---- the passes ---- */
 
 #define PASS(field)                                             \
 	{                                                       \
@@ -15,13 +449,14 @@
 static const struct {
 	const struct pass_ops *ops;
 	size_t offset;
-} passes[] = {
+} all_passes[] = {
 	PASS(totals),  PASS(peak),	PASS(never_freed), PASS(sizes),
 	PASS(resizes), PASS(lifetimes), PASS(compactness), PASS(residency),
 	PASS(maps),    PASS(sites),	PASS(growth),
 };
 
-_Static_assert(sizeof(passes) / sizeof(passes[0]) == ANALYSIS_PASSES, "analysis.h has the number");
+_Static_assert(sizeof(all_passes) / sizeof(all_passes[0]) == ANALYSIS_PASSES,
+	       "analysis.h has the number");
 #define OF_STACKS 2 /* the last ones, which need call stacks */
 
 #define UNTOUCHED_TOLD (1u << 20) /* bytes of the peak that were not resident */
@@ -87,7 +522,7 @@ size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
 	a->sites.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
 	n = a->has_stacks ? ANALYSIS_PASSES : ANALYSIS_PASSES - OF_STACKS;
 	for (i = 0; i < n; i++)
-		list[i] = (struct walk_pass){ passes[i].ops, (char *)a + passes[i].offset };
+		list[i] = (struct walk_pass){ all_passes[i].ops, (char *)a + all_passes[i].offset };
 	return n;
 }
 
@@ -137,7 +572,7 @@ void analysis_release(struct analysis *a)
 	size_t i;
 
 	for (i = 0; i < ANALYSIS_PASSES; i++)
-		pass_release(passes[i].ops, (char *)a + passes[i].offset);
+		pass_release(all_passes[i].ops, (char *)a + all_passes[i].offset);
 	if (a->whole.totals.read)
 		sites_pass.release(&a->whole);
 	if (!a->walk_is_copy)

@@ -88,3 +88,6 @@ bool analysis_interrupted(const struct analysis *a);
 /* At least how many of these live bytes were not resident: those beyond the sum of what each
  * process had in memory at most.  0: unknown, or too few to mention. */
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes);
+
+/* For struct walk.fused of a walk that has only the pass of sites. */
+size_t analysis_fused_sites(void *sites, struct walk *w, size_t first, size_t n);

@@ -6,6 +6,7 @@
  * WAITED, and the last time of each of its threads, because another thread may
  * continue while END is written.
  */
+#include "../heap/heap.h"
 #include "../util/order.h"
 #include "boundaries.h"
 

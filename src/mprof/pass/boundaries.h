@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "walk.h"
+#include "walk_input.h"
 
 enum boundary_kind {
 	BOUNDARY_FORK,	    /* process begins with the blocks of `parent` */

@@ -47,7 +47,7 @@ struct compactness {
 
 extern const struct pass_ops compactness_pass;
 
-/* If not brief, for the loops of compactness.c and fused.c: the row of the process of the next
+/* If not brief, for the loops of compactness.c and analysis.c: the row of the process of the next
  * events; and its live blocks, or the run's, after an event that began or ended a block. */
 struct compactness_of *compactness_process(struct compactness *s, uint32_t process);
 void compactness_state(struct compactness_of *c, const struct live *now, uint64_t ticks);

@@ -87,7 +87,7 @@ struct growth {
 
 extern const struct pass_ops growth_pass;
 
-/* ---- for the loops of growth.c and fused.c ---- */
+/* ---- for the loops of growth.c and analysis.c ---- */
 
 /* The last event of a thread, if it allocated. */
 struct growth_handed {

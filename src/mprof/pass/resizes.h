@@ -58,7 +58,7 @@ struct resizes {
 
 extern const struct pass_ops resizes_pass;
 
-/* ---- for the loops of resizes.c and fused.c ---- */
+/* ---- for the loops of resizes.c and analysis.c ---- */
 
 /* Call it at the end of a realloc of the block `old` with this number; NULL if there was none. */
 void resizes_call(struct resizes *s, const struct event *e, uint32_t process,

@@ -6,6 +6,7 @@
  * is the narrowest. Other readings are used if they are higher: the process was
  * killed after its last reading, or could not read (peak.c of the library).
  */
+#include "../heap/heap.h"
 #include "../util/order.h"
 #include "rss.h"
 

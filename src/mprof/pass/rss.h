@@ -12,7 +12,7 @@
 #pragma once
 
 #include "array.h"
-#include "walk.h"
+#include "walk_input.h"
 
 struct rss_moment {
 	uint32_t process;

@@ -8,8 +8,9 @@
 #pragma once
 
 #include "../util/large.h"
+#include "array.h"
 #include "maps.h"
-#include "sites.h"
+#include "site.h"
 
 #define ACCUMULATOR_LINE 64u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * sites_count.h - adds the beginning and the end of a block to the figures of its call stack:
- * inlined into the loops of sites.c, and of fused.c, which knows at compile time that sites are
+ * inlined into the loops of sites.c, and of analysis.c, which knows at compile time that sites are
  * counted as usual.  Only sites_state.c includes it as well.
  */
 #pragma once
@@ -9,6 +9,7 @@
 #include "../heap/event_run.h"
 #include "rss.h"
 #include "site_accumulators.h"
+#include "sites.h"
 
 struct work {
 	struct site_accumulators accumulators;

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "walk.h"
+#include "walk_input.h"
 
 enum tree_end {
 	TREE_UNKNOWN, /* neither it nor another process recorded it; or it was still running */

@@ -18,7 +18,6 @@
 
 #include "../util/alloc.h"
 #include "../util/memory.h"
-#include "playfile_parts.h"
 
 /* ---- opening ---- */
 

@@ -17,11 +17,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mprof/format.h>
 #include <mprof/playback.h>
 
 #include "../util/error.h"
 
-struct playfile;
+/* Members are private to playfile.c and playfile_check.c. */
+struct playfile {
+	char *path;
+	const char *map;
+	uint64_t bytes;			     /* size of the file */
+	struct mprof_playback_header header; /* a copy whose strings end with NUL */
+};
 
 /* Does it begin like a playback file? False if it cannot be read. */
 bool playfile_is(const char *path);

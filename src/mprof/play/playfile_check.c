@@ -6,13 +6,14 @@
  * sums must be those of the header. Each THREAD stream is then walked beside a second walk over
  * ORDER: it must have the words of its thread, and wait for the generations in ORDER.
  */
+#include "playfile.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/alloc.h"
-#include "playfile_parts.h"
 
 #define NOBODY UINT32_MAX
 

@@ -1,22 +1,156 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * runs.c - start-up and memory runs, and the order of all runs.
+ * runs.c - start-up, memory and time runs, and their order.
  *
  * A memory run ends with a wait of some seconds for memory that its allocator returns late. Its
  * process waits while the time runs go on, and its result is collected afterwards, unless there is
  * too little memory to keep all of them.
+ *
+ * Place 0 of a round of time runs is the null run, 1 to n are the variants, n + 1 is the control.
+ * Round k begins at place k.  The cost of the null run is subtracted as the median over all rounds,
+ * so that its noise does not add to theirs.
  */
 #include "runs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/alloc.h"
 #include "../util/memory.h"
-#include "play.h"
 #include "room.h"
-#include "runs_args.h"
+
+#define FIRST_LIMIT_MS 60000 /* for a run of unknown length, and 20 us for each call */
+#define LEAST_LIMIT_MS 20000
+#define LIMIT_TIMES    50 /* times the time of the fastest memory run */
+
+/* ---- arguments, limits and announcements ---- */
+
+const char *runs_mode_name(enum runs_mode m)
+{
+	static const char *const name[] = { "auto", "serial", "threads", "ordered" };
+
+	return name[m];
+}
+
+/* Adds the arguments of every run. */
+static void common(struct play_args *a, const struct runs_plan *p, const char *mode)
+{
+	*a = (struct play_args){ .n = 0 };
+	play_args_put(a, "in=%s", p->playback);
+	play_args_put(a, "mode=%s", mode);
+	play_args_put(a, "thp=%d", !p->no_huge);
+	/* A run that waits for recorded times makes no progress meanwhile. */
+	play_args_put(a, "stall=%d", p->speed ? 0 : RUNS_STALL_S);
+}
+
+static void paced(struct play_args *a, const struct runs_plan *p, enum runs_mode mode)
+{
+	if (p->speed && mode != RUNS_ORDERED)
+		play_args_put(a, "speed=%u", p->speed);
+}
+
+void runs_args_startup(struct play_args *a, const struct runs_plan *p)
+{
+	common(a, p, "startup");
+}
+
+void runs_args_memory(struct play_args *a, const struct runs_plan *p, const struct runs *r)
+{
+	char drain[MPROF_RUN_DRAINS * 12] = "";
+	unsigned i;
+	int n = 0;
+
+	common(a, p, runs_mode_name(r->memory_mode));
+	play_args_put(a, "touch=%s", r->touch);
+	play_args_put(a, "samples=%d", RUNS_SAMPLES);
+	play_args_put(a, "keep=%d", p->keep);
+	for (i = 0; i < p->drains; i++)
+		n += snprintf(drain + n, sizeof(drain) - (size_t)n, "%s%u", i ? "," : "",
+			      p->drain_ms[i]);
+	if (n && !p->keep)
+		play_args_put(a, "drain=%s", drain);
+	paced(a, p, r->memory_mode);
+}
+
+/* Pins a run: only a single thread can be bound to one processor. */
+static void pinned(struct play_args *a, const struct runs_plan *p, enum runs_mode mode)
+{
+	if (p->cpu >= 0 && mode == RUNS_SERIAL)
+		play_args_put(a, "cpu=%d", p->cpu);
+}
+
+void runs_args_time(struct play_args *a, const struct runs_plan *p, const struct runs *r, bool null)
+{
+	common(a, p, runs_mode_name(r->time_mode));
+	play_args_put(a, "null=%d", null);
+	play_args_put(a, "touch=%s", r->touch);
+	pinned(a, p, r->time_mode);
+	if (r->passes > 1)
+		play_args_put(a, "passes=%u", r->passes);
+	if (!null)
+		paced(a, p, r->time_mode);
+}
+
+void runs_args_latency(struct play_args *a, const struct runs_plan *p, const struct runs *r)
+{
+	const uint64_t calls = p->head->sum.calls;
+	uint64_t each = calls / RUNS_LATENCIES;
+
+	each = each < 16 ? 16 : each > 1024 ? 1024 : each;
+	common(a, p, runs_mode_name(r->time_mode));
+	play_args_put(a, "touch=%s", r->touch);
+	pinned(a, p, r->time_mode);
+	play_args_put(a, "latency=%u", (unsigned)each);
+	paced(a, p, r->time_mode);
+}
+
+/* Returns how long the plan makes a run wait. */
+static int64_t waiting_ms(const struct runs *r, const struct runs_plan *plan)
+{
+	int64_t ms = 0;
+
+	if (plan->speed && r->memory_mode != RUNS_ORDERED)
+		ms += (int64_t)((double)plan->head->sum.recorded_ns / 1e6 / plan->speed * 1.5);
+	return ms;
+}
+
+uint64_t runs_played_ns(const struct runs_row *row)
+{
+	return row->status || !row->samples ? 0 : row->sample[row->samples - 1].ns;
+}
+
+int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsigned passes)
+{
+	uint64_t least = 0, ns;
+	int64_t ms;
+	size_t i;
+
+	if (plan->limit_ms)
+		return plan->limit_ms;
+	for (i = 0; i < r->n; i++) {
+		ns = runs_played_ns(&r->row[i]);
+		if (ns && (!least || ns < least))
+			least = ns;
+	}
+	if (least)
+		ms = LEAST_LIMIT_MS + (int64_t)(least / 1000000) * LIMIT_TIMES * passes;
+	else
+		ms = FIRST_LIMIT_MS + (int64_t)(plan->head->sum.calls / 50) * passes;
+	return ms + waiting_ms(r, plan);
+}
+
+void runs_tell(struct runs *r, const struct runs_plan *plan, const char *what, const char *name)
+{
+	const size_t rows = r->n;
+
+	if (plan->progress)
+		plan->progress(
+		    plan->context, what, name, r->done,
+		    (unsigned)(2 * rows + plan->reps * (rows + 2) + (plan->latency ? rows : 0)));
+	r->done++;
+}
 
 /* ---- start-up ---- */
 
@@ -182,6 +316,131 @@ static bool all_fit(const struct runs *r, const struct runs_plan *plan)
 	return plan->head->sum.peak_bytes < memory_free() / 4 / r->n;
 }
 
+/* ---- time ---- */
+
+/* Makes one run, with its result in *result. */
+static int play_once(struct runs *r, const struct runs_plan *plan, const struct variant *v,
+		     bool null, struct mprof_run_result *result, struct error *err)
+{
+	struct play_args a;
+	int ret;
+
+	runs_args_time(&a, plan, r, null);
+	ret = play_result(v, (const char *const *)a.text, runs_limit_ms(r, plan, r->passes), result,
+			  err);
+	play_args_free(&a);
+	return ret;
+}
+
+static double per_call(uint64_t ns, const struct mprof_run_result *m)
+{
+	return m->calls ? (double)ns / (double)m->calls : 0;
+}
+
+static void time_row(struct runs *r, const struct runs_plan *plan, struct runs_row *row,
+		     const char *name)
+{
+	const struct mprof_run_result *m = &row->timed;
+
+	if (row->status)
+		return;
+	runs_tell(r, plan, "time of", name);
+	row->status = play_once(r, plan, row->variant, false, &row->timed, &row->why);
+	if (row->status)
+		return;
+	row->cpu[row->times] = per_call(m->user_ns + m->sys_ns, m);
+	row->wall[row->times++] = per_call(m->wall_ns, m);
+}
+
+/* Times the runner alone. */
+static int time_null(struct runs *r, const struct runs_plan *plan, double *figure,
+		     struct error *err)
+{
+	static const struct variant none = { .name = (char *)"no allocator", .so = (char *)"" };
+	struct mprof_run_result m;
+	int ret;
+
+	runs_tell(r, plan, "time of", "the runner alone");
+	ret = play_once(r, plan, &none, true, &m, err);
+	if (!ret)
+		*figure = per_call(m.user_ns + m.sys_ns, &m);
+	return ret;
+}
+
+static int one_round(struct runs *r, const struct runs_plan *plan, size_t round, double *null,
+		     struct error *err)
+{
+	const size_t places = r->n + 2;
+	size_t i, place;
+	int ret = 0;
+
+	for (i = 0; i < places && !ret; i++) {
+		place = (round + i) % places;
+		if (!place)
+			ret = time_null(r, plan, &null[round], err);
+		else if (place <= r->n)
+			time_row(r, plan, &r->row[place - 1], r->row[place - 1].variant->name);
+		else if (!r->row[r->control_of].status)
+			time_row(r, plan, &r->control, "the control");
+	}
+	return ret;
+}
+
+static void times_begin(struct runs_row *row, size_t reps)
+{
+	row->cpu = must_calloc(reps, sizeof(*row->cpu));
+	row->wall = must_calloc(reps, sizeof(*row->wall));
+}
+
+static void times_end(struct runs_row *row, double null)
+{
+	size_t i;
+
+	for (i = 0; i < row->times; i++)
+		row->cpu[i] = row->cpu[i] > null ? row->cpu[i] - null : 0;
+	row->cpu_ns = stats_middle(row->cpu, row->times);
+	row->wall_ns = stats_middle(row->wall, row->times);
+}
+
+/* Fills cpu, wall and timed of the rows and of the control, and null_ns.  0, or -errno and *err. */
+static int make_times(struct runs *r, const struct runs_plan *plan, struct error *err)
+{
+	double *null = must_calloc(plan->reps, sizeof(*null));
+	size_t i;
+	int ret = 0;
+
+	times_begin(&r->control, plan->reps);
+	for (i = 0; i < r->n; i++)
+		times_begin(&r->row[i], plan->reps);
+	for (i = 0; i < plan->reps && !ret; i++)
+		ret = one_round(r, plan, i, null, err);
+	if (!ret) {
+		r->null_ns = stats_middle(null, plan->reps);
+		for (i = 0; i < r->n; i++)
+			times_end(&r->row[i], r->null_ns.median);
+		times_end(&r->control, r->null_ns.median);
+	}
+	free(null);
+	return ret;
+}
+
+/* Makes the run with timed calls.  An error belongs to the row. */
+static void make_latency(struct runs *r, struct runs_row *row, const struct runs_plan *plan)
+{
+	struct play_args a;
+	int ret;
+
+	if (row->status)
+		return;
+	runs_tell(r, plan, "latency of", row->variant->name);
+	runs_args_latency(&a, plan, r);
+	ret = play_result(row->variant, (const char *const *)a.text, runs_limit_ms(r, plan, 1),
+			  &row->latency, &row->why);
+	play_args_free(&a);
+	row->status = ret;
+	row->has_latency = !ret;
+}
+
 /* ---- all of it ---- */
 
 /* Decides how often to play: a single run of a short playback is too short to time. */
@@ -242,9 +501,9 @@ static int make_all(struct runs *r, struct play *waiting, const struct runs_plan
 	r->control.variant = r->row[r->control_of].variant;
 	r->passes = passes_for(r, plan);
 	if (!ret && plan->reps)
-		ret = timing_make(r, plan, err);
+		ret = make_times(r, plan, err);
 	for (i = 0; i < r->n && !ret && plan->latency; i++)
-		timing_latency(r, &r->row[i], plan);
+		make_latency(r, &r->row[i], plan);
 	for (i = 0; i < r->n; i++)
 		memory_end(&r->row[i], &waiting[i], plan);
 	return ret;

@@ -23,6 +23,7 @@
 #include <mprof/runner.h>
 
 #include "../util/error.h"
+#include "play.h"
 #include "stats.h"
 #include "variant.h"
 
@@ -94,15 +95,24 @@ void runs_release(struct runs *r);
 /* Fills in the open parts of the plan: modes and touch; one pass. */
 void runs_choose(struct runs *r, const struct runs_plan *plan);
 
-/* ---- parts of runs_make: timing.c ---- */
-
-/* Fills cpu, wall and timed of the rows and of the control, and null_ns.  0, or -errno and *err. */
-int timing_make(struct runs *r, const struct runs_plan *plan, struct error *err);
-/* Makes the run with timed calls.  An error belongs to the row. */
-void timing_latency(struct runs *r, struct runs_row *row, const struct runs_plan *plan);
-
 /* Returns the most memory that a row needs: peak above the baseline, and start-up. */
 static inline uint64_t runs_peak(const struct runs_row *row)
 {
 	return row->memory.peak_rss + row->startup;
 }
+
+/* ---- for other series of runs (whatif/change_runs.c) ---- */
+
+/* Each function fills a; release it with play_args_free(). */
+void runs_args_startup(struct play_args *a, const struct runs_plan *p);
+void runs_args_memory(struct play_args *a, const struct runs_plan *p, const struct runs *r);
+void runs_args_time(struct play_args *a, const struct runs_plan *p, const struct runs *r,
+		    bool null);
+void runs_args_latency(struct play_args *a, const struct runs_plan *p, const struct runs *r);
+
+/* Returns the CPU time of the calls of a memory run, without its end; 0 if unknown. */
+uint64_t runs_played_ns(const struct runs_row *row);
+/* Returns the time limit of a run that plays the file this often. */
+int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsigned passes);
+/* Calls plan->progress. */
+void runs_tell(struct runs *r, const struct runs_plan *plan, const char *what, const char *name);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "../util/markup.h"
-#include "markdown.h"
+#include "quote.h"
 #include "text.h"
 
 static void put_case(const struct checks *c, const struct check *k, const struct check_print *o,

@@ -6,7 +6,7 @@
 
 #include "../util/alloc.h"
 #include "figures.h"
-#include "markdown.h"
+#include "quote.h"
 
 static void put_totals(const struct diff *d, FILE *out)
 {

@@ -10,7 +10,7 @@
 #include "../whatif/change.h"
 #include "figures.h"
 #include "json_rows.h"
-#include "shell.h"
+#include "quote.h"
 
 #define OTHER_MOST 34u /* columns of another function's name, if names are short */
 

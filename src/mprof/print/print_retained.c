@@ -8,7 +8,7 @@
 #include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
-#include "shell.h"
+#include "quote.h"
 
 static uint64_t freed_of(const struct retained *f)
 {

@@ -7,7 +7,7 @@
 #include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
-#include "shell.h"
+#include "quote.h"
 
 enum { FULL, LARGE, VARIABLES };
 

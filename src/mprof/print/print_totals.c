@@ -11,7 +11,7 @@
 #include "json_rows.h"
 #include "print_table.h"
 #include "report.h"
-#include "shell.h"
+#include "quote.h"
 
 #define ROWS	    5u /* of each list, without --all */
 #define RANKS_SHOWN 16u

@@ -11,6 +11,7 @@
 #include "../play/runs.h"
 #include "../play/verdict.h"
 #include "json.h"
+#include "print_table.h"
 #include "replay_memory.h"
 
 /* The list owns the strings. */
@@ -60,3 +61,15 @@ void replay_brief(const struct replay_answer *a, FILE *out);
 void replay_text(const struct replay_answer *a, FILE *out);
 /* Names and units: src/mprof/json. */
 json *replay_json(const struct replay_answer *a);
+
+/* ---- the tables, for text and for HTML ---- */
+
+struct replay_table {
+	struct table table; /* without cells if there is nothing to show */
+	char title[128];    /* above it */
+	char versus[64], time_versus[64], kept[48];
+};
+
+/* Both fill *t, which must not move until table_print(). */
+void replay_table_rows(struct replay_table *t, const struct replay_answer *a);
+void replay_table_latency(struct replay_table *t, const struct replay_answer *a);

@@ -7,7 +7,7 @@
 
 #include "../util/alloc.h"
 #include "../util/markup.h"
-#include "replay_table.h"
+#include "replay.h"
 
 /* Puts text, in which "+-" becomes the sign. */
 static void put_text(FILE *out, const char *s)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* replay_table.c - the tables of a playback on several allocators. */
-#include "replay_table.h"
+#include "replay.h"
 
 #include <math.h>
 #include <string.h>

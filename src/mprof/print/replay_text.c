@@ -2,7 +2,6 @@
 /* replay_text.c - a playback on several allocators as text: words, table, latency, how. */
 #include "replay.h"
 
-#include "replay_table.h"
 #include "report.h"
 
 static void print_words(const struct sentences *w, const char *title, const char *bullet, FILE *out)

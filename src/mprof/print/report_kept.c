@@ -11,7 +11,7 @@
 #include "../util/alloc.h"
 #include "figures.h"
 #include "report.h"
-#include "shell.h"
+#include "quote.h"
 
 static struct text span(const struct analysis *a, uint64_t from, uint64_t to)
 {

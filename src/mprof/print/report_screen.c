@@ -13,13 +13,12 @@
 #include <string.h>
 
 #include "../util/alloc.h"
-#include "../profile/interpreters.h"
 #include "../util/columns.h"
 #include "../util/order.h"
 #include "figures.h"
 #include "print_findings.h"
 #include "paragraph.h"
-#include "shell.h"
+#include "quote.h"
 
 #define SCREEN_LINES   40u
 #define FINDINGS_SHOWN 8u
@@ -617,7 +616,7 @@ static void print_item(struct screen *s, struct item *x, size_t number)
 static bool tell_interpreter(struct screen *s, const struct item *item, size_t n)
 {
 	const struct sym_line *line = NULL;
-	const struct interpreter *of;
+	const struct profile_interpreter *of;
 	struct paragraph words = { 0 };
 	const char *module;
 	size_t i;
@@ -626,7 +625,7 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 		line = item[i].finding ? item[i].finding->interpreter : NULL;
 	if (!line)
 		return false;
-	of = interpreter_of(line->module);
+	of = profile_interpreter(line->module);
 	module = item[i - 1].finding->line->module;
 	if (strcmp(module, line->module) != 0)
 		paragraph_add(&words, "%s, the %s runtime, calls %s; %s", line->module,
@@ -650,7 +649,8 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 	for (i = 0; i < n && named < MODULES_NAMED; i++) {
 		const struct sym_line *line = item[i].finding ? item[i].finding->line : NULL;
 
-		if (!line || *line->file || *line->module == '?' || interpreter_of(line->module))
+		if (!line || *line->file || *line->module == '?' ||
+		    profile_interpreter(line->module))
 			continue;
 		for (k = 0; k < named && strcmp(module[k], line->module) != 0; k++)
 			;

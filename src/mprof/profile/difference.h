@@ -16,7 +16,7 @@
  *  - a function that only one side has and one that only the other has are the
  *    same, renamed, if all paths through them differ only in the name, they are
  *    of one source file, and no other pairing is possible;
- *  - lines of one function are paired in order (difference_names.c).
+ *  - lines of one function are paired in order.
  *
  * Errors: -errno with err filled.  Threads: one at a time.  The profiles must
  * outlive the diff.
@@ -167,3 +167,6 @@ static inline int64_t diff_delta(const struct diff_group *g, enum profile_value 
 
 	return g->v[DIFF_AFTER][value] < g->v[DIFF_BEFORE][value] ? -most : most;
 }
+
+/* Returns the length of the name without suffixes of compilers. */
+size_t diff_bare_name(const char *function);

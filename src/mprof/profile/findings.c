@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../pass/interner.h"
-#include "interpreters.h"
 #include "leaks.h"
 #include "paths.h"
 #include "variables.h"
@@ -249,7 +248,7 @@ static void find_around(struct finding *f, const struct kind_sites *k, struct pr
 			  a->through ? a->through : &nothing);
 		add_share(&caller, a->caller ? line_interner_id(&names, a->caller) : 0, k, i,
 			  a->caller ? a->caller : &nothing);
-		if (*f->line->file && !interpreter_of(f->line->module) &&
+		if (*f->line->file && !profile_interpreter(f->line->module) &&
 		    strncmp(f->line->file, "node:", 5) != 0)
 			continue;
 		if (!a->asked_source)
@@ -347,7 +346,7 @@ static const struct sym_line *find_interpreter(struct profile *names, uint32_t s
 	const struct profile_path *path = profile_path(names, stack);
 
 	for (size_t i = path->all; i--;)
-		if (interpreter_of(path->line[i]->module))
+		if (profile_interpreter(path->line[i]->module))
 			return path->line[i];
 	return NULL;
 }
@@ -506,7 +505,7 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 		return false;
 	/* A user who runs a script cannot reserve in its interpreter. */
 	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
-	    has_grown(f, new.line) || interpreter_of(new.line->module))
+	    has_grown(f, new.line) || profile_interpreter(new.line->module))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
 	insert(f, &new);
@@ -550,7 +549,7 @@ static bool is_c_library(const struct sym_line *line)
  * program, not in a library nor in an interpreter. */
 static bool can_be_changed(const struct sym_line *line)
 {
-	if (interpreter_of(line->module))
+	if (profile_interpreter(line->module))
 		return false;
 	return *line->file || (line->known && !strstr(line->module, ".so"));
 }

@@ -106,7 +106,7 @@ static void fold(struct profile_paths *t, struct profile_path *path)
 	path->innermost = i ? i - 1 : 0;
 	/* A function named by --stop-at represents everything that it called, as if it had
 	 * allocated itself. */
-	if (t->wrappers || (path->all && path->line[path->all - 1]->stop))
+	if (t->options.wrappers || (path->all && path->line[path->all - 1]->stop))
 		return;
 	path->asked = path->inner = i;
 	/* Functions called by a wrapper are part of it. */
@@ -116,7 +116,7 @@ static void fold(struct profile_paths *t, struct profile_path *path)
 			path->asked = i;
 			break;
 		}
-	path->count = t->library ? path->inner : path->asked;
+	path->count = t->options.library ? path->inner : path->asked;
 }
 
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack)
@@ -213,13 +213,13 @@ static uint8_t mark_line(const struct profile_paths *t, const struct sym_line *l
 {
 	uint8_t mark = 0;
 
-	if (t->function && paths_is_function(t->function, line))
+	if (t->options.function && paths_is_function(t->options.function, line))
 		mark |= PATH_MARK_FUNCTION;
-	if (t->file && paths_is_file(t->file, line->file))
+	if (t->options.file && paths_is_file(t->options.file, line->file))
 		mark |= PATH_MARK_FILE;
-	if (t->module && paths_is_file(t->module, line->module))
+	if (t->options.module && paths_is_file(t->options.module, line->module))
 		mark |= PATH_MARK_MODULE;
-	if (t->without && paths_is_function(t->without, line))
+	if (t->options.without && paths_is_function(t->options.without, line))
 		mark |= PATH_MARK_WITHOUT;
 	return mark;
 }
@@ -238,10 +238,10 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 	uint8_t want = 0, have = 0;
 	size_t i;
 
-	want |= t->function ? PATH_MARK_FUNCTION : 0;
-	want |= t->file ? PATH_MARK_FILE : 0;
-	want |= t->module ? PATH_MARK_MODULE : 0;
-	for (i = 0; i < path->all && (t->without || (have & want) != want); i++) {
+	want |= t->options.function ? PATH_MARK_FUNCTION : 0;
+	want |= t->options.file ? PATH_MARK_FILE : 0;
+	want |= t->options.module ? PATH_MARK_MODULE : 0;
+	for (i = 0; i < path->all && (t->options.without || (have & want) != want); i++) {
 		const struct sym_lines *lines = sym_frame(t->sym, path->frame[i]);
 		uint8_t *mark = &t->mark[path->frame[i]];
 
@@ -282,17 +282,12 @@ void path_interner_release(struct path_interner *k)
 /* ---- the whole ---- */
 
 void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym *sym,
-		const struct profile_options *o)
+		const struct paths_options *o)
 {
 	*t = (struct profile_paths){
 		.stacks = stacks,
 		.sym = sym,
-		.function = o->function,
-		.file = o->file,
-		.module = o->module,
-		.without = o->without,
-		.library = o->library,
-		.wrappers = o->wrappers,
+		.options = *o,
 		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 	};
 }

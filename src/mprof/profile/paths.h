@@ -13,7 +13,8 @@
 
 #include "../pass/interner.h"
 #include "../util/arena.h"
-#include "profile.h"
+#include "../util/hash.h"
+#include "stack_path.h"
 
 /* A frame whose lines a path has, and the number of lines up to it from the outermost frame. */
 struct path_step {
@@ -49,11 +50,16 @@ enum paths_part {
 	PATHS_PROGRAM, /* code of the program, which a reader can change */
 };
 
+/* As in struct profile_options. */
+struct paths_options {
+	const char *function, *file, *module, *without;
+	bool library, wrappers;
+};
+
 struct profile_paths {
 	const struct stacks *stacks;
 	struct sym *sym;
-	const char *function, *file, *module, *without;
-	bool library, wrappers;
+	struct paths_options options;
 	uint8_t *mark;	  /* by frame of one line: enum path_mark */
 	struct hash kept; /* stack -> struct profile_path, in the arena */
 	struct hash part; /* line of a frame that has several -> enum paths_part, plus 1 */
@@ -62,7 +68,7 @@ struct profile_paths {
 };
 
 void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym *sym,
-		const struct profile_options *o);
+		const struct paths_options *o);
 void paths_release(struct profile_paths *t);
 
 /* Returns the path of a stack, valid until the next call. */

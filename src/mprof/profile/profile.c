@@ -9,14 +9,14 @@
 #include "profile.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pass/fused.h"
+#include "../pass/analysis.h"
 #include "../pass/milestones.h"
 #include "../pass/interner.h"
 #include "../pass/site_totals.h"
-#include "interpreters.h"
 #include "paths.h"
 #include "suppressions.h"
 #include "../util/alloc.h"
@@ -33,9 +33,9 @@ struct grouping {
 
 static bool passes(struct profile *p, const struct profile_path *path)
 {
-	const struct profile_paths *t = p->paths;
+	const struct paths_options *o = &p->paths->options;
 
-	return (!t->function && !t->file && !t->module && !t->without) ||
+	return (!o->function && !o->file && !o->module && !o->without) ||
 	       paths_match(p->paths, path);
 }
 
@@ -136,7 +136,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	p->walk.no_pages = !o->passes || o->no_pages;
 	p->walk.until = o->sites.until;
 	if (!o->passes) {
-		p->walk.fused = fused_sites;
+		p->walk.fused = analysis_fused_sites;
 		p->walk.fused_self = &p->sites;
 	}
 	p->walk.progress = o->progress;
@@ -234,10 +234,11 @@ static void select_sites(struct profile *p, struct grouping *by)
 		path = paths_look(p->paths, p->site[i].key);
 		/* Lines that are never shown make no difference; folded ones can be requested. */
 		if (passes(p, path))
-			take_site(p, &m,
-				  path_interner_id(&by->paths, path,
-						   p->paths->library ? path->count : path->all),
-				  i);
+			take_site(
+			    p, &m,
+			    path_interner_id(&by->paths, path,
+					     p->paths->options.library ? path->count : path->all),
+			    i);
 	}
 	p->sites.count = p->count;
 	interner_release(&m.keys);
@@ -366,7 +367,13 @@ static int open_names(struct profile *p, struct trace *t, const struct profile_o
 	ret = sym_open(&p->sym, p->stacks, &o->sym, err);
 	if (ret < 0)
 		return ret;
-	paths_init(p->paths, p->stacks, p->sym, o);
+	paths_init(p->paths, p->stacks, p->sym,
+		   &(struct paths_options){ .function = o->function,
+					    .file = o->file,
+					    .module = o->module,
+					    .without = o->without,
+					    .library = o->library,
+					    .wrappers = o->wrappers });
 	return 0;
 }
 
@@ -491,7 +498,7 @@ static bool ask(struct asking *s, const struct sym_line *line, enum paths_part p
 
 struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 {
-	struct asking s = { .sure = p->paths->wrappers };
+	struct asking s = { .sure = p->paths->options.wrappers };
 	const struct sym_line *last = NULL;
 	const struct sym_lines *lines;
 	enum paths_part part = PATHS_PROGRAM;
@@ -503,7 +510,7 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 		lines = sym_frame(p->sym, frame);
 		for (i = 0; lines && i < lines->count; i++) {
 			last = &lines->line[i];
-			if (!p->paths->wrappers)
+			if (!p->paths->options.wrappers)
 				part = paths_part_of(p->paths, frame, last);
 			if (ask(&s, last, part))
 				return s.a;
@@ -517,7 +524,8 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 /* Can the reader change this line?  Not in an interpreter, nor in code built into one. */
 static bool is_source(const struct sym_line *line)
 {
-	return *line->file && strncmp(line->file, "node:", 5) != 0 && !interpreter_of(line->module);
+	return *line->file && strncmp(line->file, "node:", 5) != 0 &&
+	       !profile_interpreter(line->module);
 }
 
 const struct sym_line *profile_source(struct profile *p, uint32_t stack)
@@ -647,4 +655,17 @@ bool profile_is_library(const struct sym_line *line)
 	const enum paths_part part = paths_part(line);
 
 	return part == PATHS_WRAPPER || part == PATHS_LIBRARY;
+}
+
+static const struct profile_interpreter interpreters[] = {
+#define INTERPRETER(module, language, remedy, names) { module, language, remedy, names },
+#include "interpreters.def"
+};
+
+const struct profile_interpreter *profile_interpreter(const char *module)
+{
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++)
+		if (!fnmatch(interpreters[i].module, module, 0))
+			return &interpreters[i];
+	return NULL;
 }

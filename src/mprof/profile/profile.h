@@ -20,6 +20,7 @@
 #include "../pass/sites.h"
 #include "../pass/tree.h"
 #include "../util/hash.h"
+#include "stack_path.h"
 
 /* One figure of a site.  Names are those of --value and --sort. */
 enum profile_value {
@@ -115,17 +116,6 @@ int profile_with(struct profile *p, struct trace *t, const struct profile_option
 		 const struct walk_pass *pass, struct error *err);
 void profile_release(struct profile *p);
 
-struct profile_path {
-	const struct sym_line **line; /* outermost first */
-	uint32_t *frame;	      /* of each line: index of stacks->frame */
-	size_t count;		      /* shown; 0 only for a site without stack */
-	size_t asked;		      /* up to the allocating line, line[asked - 1] */
-	size_t inner;		      /* with what that called, down to the wrappers */
-	size_t all;		      /* all there are: asked <= inner <= all */
-	size_t innermost; /* line that is not a wrapper, whatever is shown; otherwise 0 */
-	bool truncated;
-};
-
 /* The function that the allocating line called, "std::string::append" or "strdup"; NULL: none worth
  * naming. */
 const struct sym_line *profile_path_through(const struct profile_path *path);
@@ -172,6 +162,14 @@ const char *profile_kept(struct profile *p, uint32_t stack);
 
 /* Does it allocate on behalf of others: a wrapper, a container, a language's library? */
 bool profile_is_library(const struct sym_line *line);
+
+/* Code that runs scripts: its functions allocate for lines of a script, and the user of the script
+ * cannot change them. */
+struct profile_interpreter {
+	const char *module, *language, *remedy, *names; /* as in interpreters.def */
+};
+/* Finds an interpreter by the name of a module, as in lines; NULL if it runs no scripts. */
+const struct profile_interpreter *profile_interpreter(const char *module);
 
 /* A value of p->site[i], of a group, of all that pass. */
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);

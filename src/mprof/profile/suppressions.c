@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+
 static const struct {
 	const char *pattern, *module, *caller, *why;
 } builtin[] = {
 #define SUPPRESSION(pattern, module, caller, why) { pattern, module, caller, why },
 #include "suppressions.def"
-#include "../util/alloc.h"
 #undef SUPPRESSION
 };
 

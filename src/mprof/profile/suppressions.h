@@ -17,7 +17,7 @@
 #pragma once
 
 #include "../util/hash.h"
-#include "paths.h"
+#include "stack_path.h"
 
 struct suppression {
 	char *pattern;	       /* NULL = any function */

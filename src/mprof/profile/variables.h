@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "../sym/data_symbols.h"
+#include "../sym/sym.h"
 #include "profile.h"
 
 struct variable {

@@ -12,7 +12,11 @@
 
 #include <limits.h>
 
-#include "sym.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../trace/stacks.h"
 
 struct files {
 	const char *sysroot;	      /* "" if none */

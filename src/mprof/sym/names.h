@@ -8,8 +8,16 @@
  */
 #pragma once
 
-#include "sym.h"
-#include "sym_text.h"
+#include <stdbool.h>
+
+struct text; /* sym_text.h */
+
+enum sym_names {
+	SYM_SHORT, /* no parameters, template arguments folded to <...>, std:: inline namespaces
+		    * and allocators dropped */
+	SYM_FULL,  /* as the demangler prints it */
+	SYM_RAW,   /* as in the symbol table */
+};
 
 /* Replaces the contents of `to`; sets to->failed if it is too long.  ada: the source file is in
  * Ada, so pkg__proc is a name of GNAT; C has such names, too. */

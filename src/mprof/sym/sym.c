@@ -18,7 +18,6 @@
 #include "names.h"
 #include "object.h"
 #include "rewrite.h"
-#include "data_symbols.h"
 #include "../util/alloc.h"
 #include "../util/order.h"
 

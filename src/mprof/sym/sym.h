@@ -28,13 +28,7 @@
 
 #include "../trace/stacks.h"
 #include "../util/error.h"
-
-enum sym_names {
-	SYM_SHORT, /* no parameters, template arguments folded to <...>, std:: inline namespaces
-		    * and allocators dropped */
-	SYM_FULL,  /* as the demangler prints it */
-	SYM_RAW,   /* as in the symbol table */
-};
+#include "names.h"
 
 struct sym_options {
 	enum sym_names names;
@@ -91,3 +85,23 @@ struct sym_remark {
 };
 /* Returns remarks so far; most frames first.  Object 0 is for the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
+
+/* A variable: a data symbol, with its source location from DWARF. */
+struct sym_variable {
+	const char *name; /* demangled as configured */
+	const char *file; /* "" if unknown */
+	uint32_t line;	  /* 0 if unknown */
+	uint32_t object;
+	bool tls; /* one instance in each thread; address is relative to its TLS block */
+	uint64_t address, size;
+};
+
+struct sym_variables {
+	struct sym_variable *of;
+	size_t count;
+	bool stripped; /* local variables are missing */
+};
+
+/* Without .symtab, only exported variables are found.  Strings are valid until sym_close; the
+ * caller frees `of`. */
+void sym_variables(struct sym *s, uint32_t object, struct sym_variables *v);

@@ -55,11 +55,11 @@ static bool prepare(struct names *n, const struct event *e, size_t count)
 		n->cell[i] = NULL;
 		if (!e[i].addr)
 			continue;
-		if (group_is_birth(e[i].kind, e[i].fn)) {
+		if (sorts_is_birth(e[i].kind, e[i].fn)) {
 			n->cell[i] = places_make(&n->home[i]->places, e[i].addr);
 			if (!n->cell[i])
 				return false;
-		} else if (group_is_end(e[i].kind, e[i].fn)) {
+		} else if (sorts_is_end(e[i].kind, e[i].fn)) {
 			n->cell[i] = places_find(&n->home[i]->places, e[i].addr);
 		}
 		if (n->cell[i])
@@ -132,9 +132,9 @@ static bool name(struct names *n, struct event *e, uint32_t *cell)
 	if (e->kind > EVENT_REALLOC_END)
 		return true; /* its value stands there */
 	e->block = 0;
-	if (e->addr && group_is_birth(e->kind, e->fn))
+	if (e->addr && sorts_is_birth(e->kind, e->fn))
 		return birth(n, l, e, cell);
-	if (e->addr && group_is_end(e->kind, e->fn))
+	if (e->addr && sorts_is_end(e->kind, e->fn))
 		end(n, l, e, cell);
 	else if (e->kind == EVENT_REALLOC_END)
 		failed(n, l, e);

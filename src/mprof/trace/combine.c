@@ -99,7 +99,7 @@ static void add_member(struct combining *c, uint32_t old)
 	if (!old || (c->members && c->member[c->members - 1].file == c->file &&
 		     c->member[c->members - 1].old == old))
 		return;
-	m = trace_grow((void **)&c->member, &c->members, &c->members_room, sizeof(*m));
+	m = GROW_ONE(c->member, c->members, c->members_room);
 	*m = (struct member){ .file = c->file, .old = old, .start = c->t->header.start_real_ns };
 }
 
@@ -176,7 +176,7 @@ static void add_worker(struct combining *c, uint32_t process, uint32_t thread)
 	if (!thread || !process ||
 	    (w && w->file == c->file && w->process == process && w->old == thread))
 		return;
-	w = trace_grow((void **)&c->worker, &c->workers, &c->workers_room, sizeof(*w));
+	w = GROW_ONE(c->worker, c->workers, c->workers_room);
 	*w = (struct worker){ .file = c->file, .process = process, .old = thread };
 }
 

@@ -50,8 +50,7 @@ static int write_sorts(struct events *w)
 static void add_to_index(struct events *w, uint64_t first_event)
 {
 	struct index *index = &w->job->index;
-	struct mprof_index_entry *e =
-	    trace_grow((void **)&index->item, &index->n, &index->room, sizeof(*e));
+	struct mprof_index_entry *e = GROW_ONE(index->item, index->n, index->room);
 
 	*e = (struct mprof_index_entry){ w->job->tail, w->ticks[0], w->ticks[1], first_event };
 }

@@ -306,7 +306,7 @@ void extents_find(struct trace *t, struct extents *x)
 			last = NULL;
 			continue;
 		}
-		last = trace_grow((void **)&x->item, &x->n, &x->room, sizeof(*last));
+		last = GROW_ONE(x->item, x->n, x->room);
 		*last = e;
 		offset = next_offset(&w, last);
 		if (offset > end)

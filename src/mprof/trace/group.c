@@ -11,9 +11,3 @@ const struct op_of group_ops[OPS] = {
 	[OP_DELETE_ARRAY_SIZED] = { EVENT_CALL, MPROF_FN_DELETE_ARRAY, true },
 	[OP_FREE_SIZED] = { EVENT_CALL, MPROF_FN_FREE_SIZED, true },
 };
-
-const uint8_t group_classes[MPROF_FN_MAX] = {
-#define MPROF_FUNCTION(id, code, name, class) [code] = MPROF_CLASS_##class,
-#include <mprof/functions.def>
-#undef MPROF_FUNCTION
-};

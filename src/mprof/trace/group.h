@@ -20,7 +20,6 @@
 #define GROUP_EVENTS	  (1u << 20) /* events of a group that is full */
 #define GROUP_EVENTS_MOST (1u << 22) /* a reader takes no more */
 #define GROUP_PLAIN_MOST  (1u << 28) /* plain bytes of a frame */
-#define SORTS_MAX	  (1u << 28)
 
 enum group_column {
 	/* What happened. */
@@ -109,24 +108,6 @@ struct op_of {
 };
 extern const struct op_of group_ops[OPS];
 
-extern const uint8_t group_classes[MPROF_FN_MAX];
-
-/* Does an event of this kind and function allocate a block, if its address is not 0? */
-static inline bool group_is_birth(unsigned kind, unsigned fn)
-{
-	unsigned class = fn < MPROF_FN_MAX ? group_classes[fn] : 0;
-
-	return (class == MPROF_CLASS_ALLOC && kind == EVENT_CALL) ||
-	       (class == MPROF_CLASS_REALLOC && kind == EVENT_REALLOC_END);
-}
-
-/* Does it give one back? */
-static inline bool group_is_end(unsigned kind, unsigned fn)
-{
-	return kind == EVENT_REALLOC_BEGIN ||
-	       (kind == EVENT_CALL && fn < MPROF_FN_MAX && group_classes[fn] == MPROF_CLASS_FREE);
-}
-
 /* ---- guesses of sorts ---- */
 
 #define GROUP_GUESS_BITS 14
@@ -171,9 +152,8 @@ static inline void guess_learn(struct group_guesses *g, struct sort *sorts, stru
 
 /* ---- addresses ---- */
 
-#define GROUP_PILES_EXACT 1088u /* usable sizes below 8704 by eights; others share 1024 */
-#define GROUP_PILES	  4096u
-#define GROUP_PILE_DEPTH  8u
+#define GROUP_PILES	 4096u
+#define GROUP_PILE_DEPTH 8u
 
 /* Freed addresses, the last one on top; DEPTH zeros are below them. */
 struct pile {

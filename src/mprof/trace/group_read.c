@@ -346,7 +346,7 @@ static bool get_odd_end(struct group_reader *r, struct event *e)
 	e->error = (uint16_t)get_varint(r, GROUP_OTHER);
 	e->size = get_varint(r, GROUP_OTHER);
 	e->arg = get_varint(r, GROUP_OTHER);
-	return group_is_end(e->kind, e->fn) && group_classes[e->fn] && e->factors <= FACTORS_LOST;
+	return sorts_is_end(e->kind, e->fn) && function_class[e->fn] && e->factors <= FACTORS_LOST;
 }
 
 /* Puts the event of an end, except for its time. */
@@ -449,7 +449,7 @@ static uint64_t get_stack(struct group_reader *r)
 
 static bool is_sound(const struct event *e)
 {
-	unsigned class = e->fn < MPROF_FN_MAX ? group_classes[e->fn] : 0;
+	unsigned class = e->fn < MPROF_FN_MAX ? function_class[e->fn] : 0;
 
 	switch (e->kind) {
 	case EVENT_CONTROL:

@@ -558,8 +558,8 @@ static void fill_tables(struct group_writer *w)
 {
 	for (unsigned kind = 0; kind < 8; kind++)
 		for (unsigned fn = 0; fn <= UINT8_MAX; fn++)
-			w->effect[fn][kind] = group_is_birth(kind, fn) ? EFFECT_BIRTH
-					      : group_is_end(kind, fn) ? EFFECT_END
+			w->effect[fn][kind] = sorts_is_birth(kind, fn) ? EFFECT_BIRTH
+					      : sorts_is_end(kind, fn) ? EFFECT_END
 								       : EFFECT_OTHER;
 	memset(w->op, OP_OTHER, sizeof(w->op));
 	for (unsigned op = 0; op < OP_OTHER; op++) {

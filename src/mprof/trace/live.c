@@ -262,7 +262,7 @@ static void extents_replace(struct extents *x, uint16_t kind, struct extents *fr
 	for (size_t i = 0; i < from->n; i++) {
 		if (from->item[i].kind != kind || (is_slot(kind) && !from->item[i].copy))
 			continue;
-		item = trace_grow((void **)&x->item, &x->n, &x->room, sizeof(*item));
+		item = GROW_ONE(x->item, x->n, x->room);
 		*item = from->item[i];
 		from->item[i].copy = NULL;
 	}
@@ -302,7 +302,7 @@ static void copies_keep(struct trace *t, struct extents *x)
 
 		if (!x->item[i].copy)
 			continue;
-		kept = trace_grow((void **)&t->copy, &t->copies, &t->copies_room, sizeof(*kept));
+		kept = GROW_ONE(t->copy, t->copies, t->copies_room);
 		*kept = x->item[i].copy;
 	}
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "reader.h"
+#include "../util/alloc.h"
 
 /* Returns the first range that ends after this address. */
 static size_t lower(const struct loaded_ranges *r, uint64_t address)

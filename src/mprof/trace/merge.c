@@ -8,7 +8,6 @@
  * never touches it. A stream that has not begun is in the heap with the time
  * from the header of its first chunk, and is read when that time is reached.
  */
-#include "packed.h"
 #include "reader.h"
 
 static bool before(const struct merge_entry *a, const struct merge_entry *b)

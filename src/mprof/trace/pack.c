@@ -6,7 +6,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "reader.h"
+#include <mprof/encode.h>
+
 #include "stack_pack.h"
 
 #define PIECE_APART 1024u /* bytes: a shorter piece is compressed together with the next one */

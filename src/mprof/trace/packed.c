@@ -7,7 +7,6 @@
  * when it began.
  */
 #include "../util/order.h"
-#include "packed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -141,7 +140,7 @@ static bool take_threads(struct trace *t, const struct extent *x)
 
 static void add_group(struct packed *p, const struct extent *x)
 {
-	struct packed_group *g = trace_grow((void **)&p->group, &p->groups, &p->room, sizeof(*g));
+	struct packed_group *g = GROW_ONE(p->group, p->groups, p->room);
 
 	/* A truncated extent has another checksum. */
 	*g = (struct packed_group){ .payload = x->payload,

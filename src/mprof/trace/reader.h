@@ -5,7 +5,7 @@
  * trace_open reads the header, lists the extents (extents.c), copies the slots of
  * threads that may still run (live.c) and the small records (records.c), calibrates
  * the clock (clock.c), sorts the chunks into streams, one for each thread (streams.c),
- * and reads the stacks of all processes (stacks.c).  trace_next merges the streams by time
+ * and reads the stacks of all processes (stacks_read.c).  trace_next merges the streams by time
  * (merge.c), each of which loads one chunk at a time and decodes it (decode.c).  Of a compressed
  * trace it reads one group after the other (packed.c).
  *
@@ -163,20 +163,6 @@ struct counts_record {
 	const struct mprof_counts *counts;
 };
 
-/* Grows *array by one item; returns it zeroed. */
-static inline void *trace_grow(void **array, size_t *n, size_t *room, size_t item_bytes)
-{
-	char *item;
-
-	if (*n == *room) {
-		*room = grow_room(*n + 1, *room);
-		*array = must_reallocarray(*array, *room, item_bytes);
-	}
-	item = (char *)*array + (*n)++ * item_bytes;
-	memset(item, 0, item_bytes);
-	return item;
-}
-
 /* Returns the time of the last event that is shown; 0 = all are. */
 static inline uint64_t trace_last_shown(const struct trace *t)
 {
@@ -231,7 +217,7 @@ void records_free(struct trace *t);
 /* clock.c */
 void clock_calibrate(struct trace *t);
 
-/* stacks.c */
+/* stacks_read.c */
 void stacks_read(struct trace *t);
 void stacks_free(struct trace *t);
 
@@ -262,3 +248,22 @@ size_t stream_decode(struct trace *t, struct stream *s, struct event *events, si
 void merge_start(struct trace *t);
 /* Reads some events of the stream at the top, possibly none; only while heap_n is not 0. */
 size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream);
+
+/* packed.c: the events of a compressed trace, group by group. */
+/* Is there an extent that only a compressed trace has? */
+bool packed_is_there(const struct extents *x);
+/* Finds the groups and reads the definitions that they refer to; t has its stacks.  0 or
+ * -ENOMEM. */
+int packed_open(struct trace *t, const struct extents *x);
+void packed_close(struct packed *p);
+void packed_rewind(struct trace *t);
+/* Like trace_next. */
+size_t packed_next(struct trace *t, struct event *e, size_t n);
+/* As trace_skip. */
+void packed_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *events);
+
+/* Like trace_place. */
+bool packed_place(const struct packed *p, struct trace_place *place);
+void packed_go(struct packed *p, const struct trace_place *place);
+bool packed_set_address(struct packed *p, uint32_t process, uint32_t block, uint64_t addr);
+uint64_t packed_address(const struct packed *p, uint32_t process, uint32_t block);

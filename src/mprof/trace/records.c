@@ -75,7 +75,7 @@ void *records_payload(struct trace *t, const struct extent *x, size_t least)
 	if (x->bytes < least || (!live && x->bytes < x->head.used))
 		goto bad;
 	copy = must_malloc(x->bytes + 1);
-	slot = trace_grow((void **)&t->copy, &t->copies, &t->copies_room, sizeof(*slot));
+	slot = GROW_ONE(t->copy, t->copies, t->copies_room);
 	*slot = copy;
 	copy[x->bytes] = 0;
 	if (trace_read(t, copy, x->bytes, x->payload) != x->bytes)
@@ -151,7 +151,7 @@ static void take_fact(struct trace *t, const struct extent *x)
 
 	if (!fact || is_later(t, x, fact))
 		return;
-	f = trace_grow((void **)&t->fact, &t->facts, &t->facts_room, sizeof(*f));
+	f = GROW_ONE(t->fact, t->facts, t->facts_room);
 	*f = (struct trace_fact){ .fact = fact,
 				  .process = x->head.process,
 				  .image = x->head.image,
@@ -180,8 +180,7 @@ static void take_fact(struct trace *t, const struct extent *x)
 
 static void take_resident(struct trace *t, const struct extent *x, const struct mprof_sample *s)
 {
-	struct owned_sample *o =
-	    trace_grow((void **)&t->sample, &t->samples, &t->samples_room, sizeof(*o));
+	struct owned_sample *o = GROW_ONE(t->sample, t->samples, t->samples_room);
 
 	*o = (struct owned_sample){ x->head.process, *s };
 }
@@ -190,7 +189,7 @@ static void take_resident(struct trace *t, const struct extent *x, const struct 
  * then. */
 static void take_look(struct trace *t, const struct extent *x, const struct mprof_sample *s)
 {
-	struct trace_peak *p = trace_grow((void **)&t->peak, &t->peaks, &t->peaks_room, sizeof(*p));
+	struct trace_peak *p = GROW_ONE(t->peak, t->peaks, t->peaks_room);
 
 	*p = (struct trace_peak){
 		.process = x->head.process,
@@ -220,8 +219,7 @@ static void take_system(struct trace *t, const struct extent *x)
 	const struct mprof_system *s = records_payload(t, x, sizeof(*s));
 
 	for (size_t i = 0; s && i < x->head.used / sizeof(*s); i++)
-		*(struct mprof_system *)trace_grow((void **)&t->system, &t->systems,
-						   &t->systems_room, sizeof(*s)) = s[i];
+		*(struct mprof_system *)GROW_ONE(t->system, t->systems, t->systems_room) = s[i];
 }
 
 /* Returns the number of valid runs: ascending, not empty, not overlapping. */
@@ -247,11 +245,9 @@ static void take_residency(struct trace *t, const struct extent *x)
 	if (!head)
 		return;
 	if (variables)
-		r = trace_grow((void **)&t->variables, &t->variables_n, &t->variables_room,
-			       sizeof(*r));
+		r = GROW_ONE(t->variables, t->variables_n, t->variables_room);
 	else
-		r = trace_grow((void **)&t->residency, &t->residencies, &t->residencies_room,
-			       sizeof(*r));
+		r = GROW_ONE(t->residency, t->residencies, t->residencies_room);
 	room = (x->bytes - sizeof(*head)) / sizeof(*r->run);
 	r->process = x->head.process;
 	r->image = variables ? x->head.image : 0;
@@ -272,7 +268,7 @@ static void take_stack_use(struct trace *t, const struct extent *x)
 	u = records_payload(t, x, sizeof(*u));
 	if (!u || !u->high) /* its thread has not begun yet */
 		return;
-	to = trace_grow((void **)&t->use, &t->uses, &t->uses_room, sizeof(*to));
+	to = GROW_ONE(t->use, t->uses, t->uses_room);
 	*to = (struct trace_stack_use){ u, x->head.process, x->head.image, x->head.thread };
 }
 
@@ -287,7 +283,7 @@ static void take_misuse(struct trace *t, const struct extent *x)
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
 		return;
 	}
-	to = trace_grow((void **)&t->misuse, &t->misuses, &t->misuses_room, sizeof(*to));
+	to = GROW_ONE(t->misuse, t->misuses, t->misuses_room);
 	*to = (struct trace_misuse){ m, x->head.process, x->head.image, 0, 0, 0 };
 }
 
@@ -305,7 +301,7 @@ static void take_guarded(struct trace *t, const struct extent *x)
 			t->guarded[i].guarded = g;
 			return;
 		}
-	r = trace_grow((void **)&t->guarded, &t->guarded_n, &t->guarded_room, sizeof(*r));
+	r = GROW_ONE(t->guarded, t->guarded_n, t->guarded_room);
 	*r = (struct guarded_record){ x->head.process, x->head.image, g };
 }
 
@@ -319,7 +315,7 @@ static void take_counts(struct trace *t, const struct extent *x)
 	counts = records_payload(t, x, sizeof(*counts));
 	if (!counts)
 		return;
-	r = trace_grow((void **)&t->counts, &t->counts_n, &t->counts_room, sizeof(*r));
+	r = GROW_ONE(t->counts, t->counts_n, t->counts_room);
 	*r = (struct counts_record){ x->head.process, x->head.thread, counts };
 }
 
@@ -337,7 +333,7 @@ static void take_total(struct trace *t, const struct extent *x)
 	data = records_payload(t, x, records_total_bytes(x->kind));
 	if (!data)
 		return;
-	r = trace_grow((void **)&t->total, &t->totals, &t->totals_room, sizeof(*r));
+	r = GROW_ONE(t->total, t->totals, t->totals_room);
 	*r = (struct trace_totals){
 		.kind = x->kind,
 		.image = x->head.image,
@@ -450,8 +446,7 @@ static void find_reduced(struct trace *t)
 
 			if (!site[k].log_end)
 				continue;
-			r = trace_grow((void **)&t->reduced, &t->reduced_n, &t->reduced_room,
-				       sizeof(*r));
+			r = GROW_ONE(t->reduced, t->reduced_n, t->reduced_room);
 			r->node = trace_stack_node(t, x->process, x->image, x->first + k);
 			r->ticks = site[k].log_end & MPROF_TICKS_MASK;
 		}

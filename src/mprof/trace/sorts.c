@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "../util/large.h"
-#include "group.h"
 #include "stack_map.h"
 
 #define TABLE_FIRST 4096u
@@ -13,9 +12,9 @@
 /* Returns the pile of a usable size, see group.h. */
 static uint16_t sort_pile(uint64_t usable)
 {
-	if (usable < 8 * GROUP_PILES_EXACT)
+	if (usable < 8 * SORTS_PILES_EXACT)
 		return (uint16_t)(usable >> 3);
-	return (uint16_t)(GROUP_PILES_EXACT + (usable * 0x9e3779b97f4a7c15ull >> 54));
+	return (uint16_t)(SORTS_PILES_EXACT + (usable * 0x9e3779b97f4a7c15ull >> 54));
 }
 
 static void *grow(void *array, size_t n, size_t *room, size_t bytes)
@@ -270,7 +269,7 @@ static bool take_sort(struct sort *k, struct cursor *c, uint32_t *stack)
 	k->arg = cursor_varint(&c[SORTS_ARG]);
 	k->error = (uint16_t)cursor_varint(&c[SORTS_ERROR]);
 	k->pile = sort_pile(k->usable);
-	return group_is_birth(k->kind, k->fn) && k->factors <= FACTORS_LOST;
+	return sorts_is_birth(k->kind, k->fn) && k->factors <= FACTORS_LOST;
 }
 
 bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *plain)

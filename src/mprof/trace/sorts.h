@@ -17,9 +17,29 @@
 
 #include "../util/large.h"
 #include "bytes.h"
+#include "functions.h"
 #include "trace.h"
 
+#define SORTS_MAX	  (1u << 28)
+#define SORTS_PILES_EXACT 1088u /* piles of usable sizes below 8704; larger ones share 1024 */
+
 struct stack_map;
+
+/* Does an event of this kind and function allocate a block, if its address is not 0? */
+static inline bool sorts_is_birth(unsigned kind, unsigned fn)
+{
+	unsigned class = fn < MPROF_FN_MAX ? function_class[fn] : 0;
+
+	return (class == MPROF_CLASS_ALLOC && kind == EVENT_CALL) ||
+	       (class == MPROF_CLASS_REALLOC && kind == EVENT_REALLOC_END);
+}
+
+/* Does it free one, or begin to reallocate it? */
+static inline bool sorts_is_end(unsigned kind, unsigned fn)
+{
+	return kind == EVENT_REALLOC_BEGIN ||
+	       (kind == EVENT_CALL && fn < MPROF_FN_MAX && function_class[fn] == MPROF_CLASS_FREE);
+}
 
 /* Columns of definitions. */
 enum sorts_column {

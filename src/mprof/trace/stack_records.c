@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader.h"
+#include <mprof/format.h>
+
+#include "../util/alloc.h"
 
 #define DEPTH_MAX    65536u /* frames of one stack */
 #define NUMBERS_LEAD 65536u /* numbers may exceed four times the count of defined ones by this */
@@ -176,8 +178,7 @@ static uint32_t intern_object(struct stack_records *r, const uint64_t *w,
 static void take_object(struct stack_records *r, const uint64_t *w, size_t words)
 {
 	struct object_parts parts;
-	struct loaded *l =
-	    trace_grow((void **)&r->list.item, &r->list.n, &r->list.room, sizeof(*l));
+	struct loaded *l = GROW_ONE(r->list.item, r->list.n, r->list.room);
 
 	if (!object_is_possible(w, words, &parts)) {
 		bad(r); /* it has a number all the same */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../util/large.h"
-#include "reader.h"
+#include "../util/alloc.h"
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -102,8 +102,8 @@ static struct stack_node *add_node(struct stack_table *s)
 		return NULL;
 	if (s->nodes / STACK_FAMILY >= s->families)
 		more_families(s);
-	trace_grow((void **)&s->depth, &s->depths, &s->depths_room, sizeof(*s->depth));
-	return trace_grow((void **)&s->node, &s->nodes, &s->nodes_room, sizeof(*s->node));
+	GROW_ONE(s->depth, s->depths, s->depths_room);
+	return GROW_ONE(s->node, s->nodes, s->nodes_room);
 }
 
 static uint32_t new_node(struct stack_table *s, uint32_t parent, uint32_t frame)
@@ -176,7 +176,7 @@ uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t addr
 	if (s->frames >= s->nodes_max)
 		return STACK_NONE;
 	number_room(n, 1);
-	frame = trace_grow((void **)&s->frame, &s->frames, &s->frames_room, sizeof(*frame));
+	frame = GROW_ONE(s->frame, s->frames, s->frames_room);
 	*frame = wanted;
 	number_put(n, hash, (uint32_t)s->frames - 1);
 	return (uint32_t)s->frames - 1;
@@ -218,7 +218,7 @@ uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o,
 		return STACK_NONE;
 	number_room(n, 1);
 	copy_parts(&copy, path_bytes);
-	object = trace_grow((void **)&s->object, &s->objects, &s->objects_room, sizeof(*object));
+	object = GROW_ONE(s->object, s->objects, s->objects_room);
 	*object = copy;
 	number_put(n, hash, (uint32_t)s->objects - 1);
 	return (uint32_t)s->objects - 1;
@@ -266,7 +266,7 @@ void stack_table_start(struct stack_table *s, size_t nodes_max)
 	struct stack_object nothing = { .path = "" }, *none;
 
 	*s = (struct stack_table){ .nodes_max = nodes_max < STACK_NONE ? nodes_max : STACK_NONE };
-	none = trace_grow((void **)&s->object, &s->objects, &s->objects_room, sizeof(*none));
+	none = GROW_ONE(s->object, s->objects, s->objects_room);
 	copy_parts(&nothing, 0);
 	*none = nothing;
 	make_roots(s);

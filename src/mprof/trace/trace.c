@@ -18,7 +18,6 @@
 #include "../util/large.h"
 #include "../util/memory.h"
 #include "pack.h"
-#include "packed.h"
 
 static int open_file(struct trace *t, struct error *err)
 {

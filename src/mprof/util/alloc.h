@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 void *must_malloc(size_t bytes) __attribute__((malloc, returns_nonnull));
 void *must_calloc(size_t n, size_t bytes) __attribute__((malloc, returns_nonnull));
@@ -70,6 +71,14 @@ void must_close(FILE *memstream);
 		if ((size_t)(n) > (room))                                               \
 			(array) = grow_zeroed((array), (n), &(room), sizeof(*(array))); \
 	} while (0)
+
+/* Adds one item, zeroed, and evaluates to a pointer to it. */
+#define GROW_ONE(array, n, room)                          \
+	({                                                \
+		GROW(array, (n) + 1, room);               \
+		memset(&(array)[n], 0, sizeof(*(array))); \
+		&(array)[(n)++];                          \
+	})
 
 /* Returns the new room for n > room items. */
 static inline size_t grow_room(size_t n, size_t room)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../play/play.h"
-#include "../play/runs_args.h"
 #include "../play/runs.h"
 #include "../play/verdict.h"
 #include "../util/alloc.h"

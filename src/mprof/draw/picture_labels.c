@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* picture_parts.c - the text above a map and the curves below it. */
+/* picture_labels.c - the text above a map and the curves below it. */
 #include "picture_parts.h"
 
 #include <stdio.h>

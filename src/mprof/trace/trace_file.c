@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* reader.c - helpers of all parts of the reader: arrays, the file, and its damage. */
+/* trace_file.c - what all parts of the reader use: the file, and its damage. */
 #include "reader.h"
 
 #include <errno.h>

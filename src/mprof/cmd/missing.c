@@ -1,13 +1,36 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* reduced.c - see reduced.h. */
-#include "reduced.h"
+/* missing.c - see missing.h. */
+#include "missing.h"
 
 #include <stdio.h>
 
 #include "../util/format.h"
 #include "cmd.h"
 
-void reduced_choose(struct trace *t, const struct profile_options *o)
+bool missing_lines(const struct trace *t)
+{
+	const struct import_report *r = import_report(t);
+	const char *path = trace_path(t);
+	size_t i;
+
+	for (i = 0; r && i < r->remarks; i++)
+		cmd_warn("%s: %s", path, r->remark[i]);
+	if (r && r->bad > r->remarks)
+		cmd_warn("%s: %s left out", path,
+			 format_many(r->bad - r->remarks, "more line", "more lines").s);
+	if (r && r->cut)
+		cmd_warn("%s ends in the middle", path);
+	return r;
+}
+
+void missing_times(const struct trace *t)
+{
+	if (missing_lines(t) && !trace_source(t)->timed)
+		cmd_warn("%s is %s, which has no times: each call counts as %u us", trace_path(t),
+			 import_title(t), TRACE_UNTIMED / 1000);
+}
+
+void missing_choose(struct trace *t, const struct profile_options *o)
 {
 	const bool events = trace_has_events(t);
 
@@ -18,7 +41,7 @@ void reduced_choose(struct trace *t, const struct profile_options *o)
 			trace_path(t));
 }
 
-void reduced_tell(const struct profile *p)
+void missing_calls(const struct profile *p)
 {
 	const struct mprof_file_header *h = p->header;
 	const struct trace_reduced *reduced;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * stacks.c - the stacks of all processes, read when the trace is opened.
+ * stacks_read.c - the stacks of all processes, read when the trace is opened.
  *
  * A source is one image of a process: its chunks of stack records, and what a
  * forked child began with.  A parent has a lower number than its child, so

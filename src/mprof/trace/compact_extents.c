@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* compact_job.c - a running compression: the extents of the new file. */
+/* compact_extents.c - the extents of the new file. */
 #include "compact_job.h"
 
 #include <errno.h>

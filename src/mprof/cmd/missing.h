@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * missing.h - messages about what a trace lacks: in the record of another tool, and in a run that
+ * did not keep every call (--budget, --overhead).
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "../import/import.h"
+#include "../profile/profile.h"
+
+/* After a record was read, prints on stderr what was left out.  False if t is a trace of mprof. */
+bool missing_lines(const struct trace *t);
+/* The same for commands that print times: also warns if the record has none. */
+void missing_times(const struct trace *t);
+
+/* Before profile_make: if the trace lacks calls of some stacks and its totals have all that o
+ * selects, t shows these from now on, and a line on stderr says so. */
+void missing_choose(struct trace *t, const struct profile_options *o);
+/* After it: says on stderr which calls of the run the figures lack. */
+void missing_calls(const struct profile *p);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* walk_input.h - what a walk reads: events, and the facts and samples beside them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../trace/trace.h"
+
+/* The source of events and facts: a trace, or arrays in a test. */
+struct walk_input {
+	void *context;
+	size_t (*next)(void *context, struct event *events, size_t n);
+	bool names_blocks; /* events have event.block; otherwise the walk fills it in */
+	int64_t (*ns)(void *context, uint64_t ticks); /* since the start of the run */
+	const struct trace_fact *facts;
+	size_t fact_count;
+	const struct trace_thread *threads;
+	size_t thread_count;
+	const struct trace_residency *residencies;
+	size_t residency_count;
+	/* Returns the samples of memory of a process; may be NULL. */
+	size_t (*samples)(void *context, uint32_t process, const struct mprof_sample **samples);
+	const struct mprof_system *system; /* the memory of the machine, in the order of time */
+	size_t system_count;
+	const struct trace_peak *peaks;
+	size_t peak_count;
+	const struct mprof_file_header *header;
+	uint64_t log_end; /* when the run stopped keeping events, in ticks; 0 = never */
+	const struct trace_reduced *reduced; /* by node: stacks without some of their events */
+	size_t reduced_count;
+	const struct stacks *stacks; /* NULL until a pass requests them */
+};
