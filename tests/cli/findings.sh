@@ -490,7 +490,7 @@ test_findings_propose_no_pool_for_the_c_library() {
 	local by
 	for by in 'strdup("some text")' 'malloc(10)'; do
 		printf '#include <stdlib.h>\n#include <string.h>\nstatic void *all[3000];\nstatic void *copy(void)\n{\n\treturn %s;\n}\nint main(void)\n{\n\tfor (int i = 0; i < 3000; i++)\n\t\tall[i] = copy();\n\tfor (int i = 0; i < 3000; i++)\n\t\tfree(all[i]);\n\treturn 0;\n}\n' "$by" >copies.c
-		cc -g -O0 -fno-builtin -o copies copies.c
+		compile copies
 		"$mprof" record -o log -- ./copies 2>/dev/null
 		run "$mprof" report --all log
 		expect_words out '3,000) come from copy (copies.c:6)'

@@ -86,3 +86,13 @@ int main(void) { for (int i = 0; i < 77; i++) keep(); close(creat("ready", 0600)
 END
 	cc -g -O1 -fno-inline -fno-builtin -o waits waits.c || bad 'waits.c does not compile'
 }
+
+# compile NAME [OPTION...]: NAME.c to NAME, with its calls of malloc as they are written
+compile() {
+	cc -g -O0 -fno-builtin -w "${@:2}" -o "$1" "$1.c"
+}
+
+report_of() { # COMMAND...: records it to log, and reports
+	"$mprof" record -o log -- "$@" 2>/dev/null
+	run "$mprof" report log
+}

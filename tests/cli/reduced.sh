@@ -131,42 +131,42 @@ sites_totals() { # LOG
 		'cold false, hot true, moved false'
 }
 
+sites_whole() { # LOG WHAT: its sums are right, and it has every cold call
+	sites_sound "$1"
+	sites_totals "$1"
+	sites_same "cold calls of $2" "$(sites_cold "$1" 1)" "$(sites_cold_truth 0)"
+}
+
+# Records with --budget MIB to LOG, and checks it.
+sites_within() { # MIB LOG N THREADS END
+	run "$mprof" record --budget "$1M" --no-compress -o "$2" -- ./sites "$3" "$4" "$5" 3>said
+	sites_whole "$2" "$4 threads that end with $5"
+	[ "$(stat -c %s "$2")" -le $(($1 << 20)) ] || bad "the trace has $(stat -c %s "$2") bytes"
+}
+
 test_reduced_stacks_leave_the_others_whole() {
 	local end
 	sites_program
 	for end in 0 9 11; do
-		run "$mprof" record --budget 1M --no-compress -o raw.log -- ./sites 400000 0 $end 3>said
-		sites_sound raw.log
-		sites_totals raw.log
-		sites_same "cold calls at the end $end" "$(sites_cold raw.log 1)" "$(sites_cold_truth 0)"
-		[ "$(stat -c %s raw.log)" -lt 1048577 ] || bad "the trace has $(stat -c %s raw.log) bytes"
+		sites_within 1 raw.log 400000 0 $end
 	done
 	run "$mprof" compress raw.log
 	expect_status 0
-	sites_sound raw.log
-	sites_totals raw.log
-	sites_same 'cold calls of a compressed trace' "$(sites_cold raw.log 1)" "$(sites_cold_truth 0)"
+	sites_whole raw.log 'a compressed trace'
 }
 
 test_reduced_stacks_of_threads() {
 	local end
 	sites_program
 	for end in 0 9; do
-		run "$mprof" record --budget 4M --no-compress -o many.log -- ./sites 200000 4 $end 3>said
-		sites_sound many.log
-		sites_totals many.log
-		sites_same "cold calls of threads, $end" "$(sites_cold many.log 1)" "$(sites_cold_truth 0)"
-		[ "$(stat -c %s many.log)" -lt 4194305 ] || bad "the trace has $(stat -c %s many.log) bytes"
+		sites_within 4 many.log 200000 4 $end
 	done
 }
 
 # The child inherits blocks with and without calls, and which stacks are reduced.
 test_reduced_stacks_of_a_fork() {
 	sites_program
-	run "$mprof" record --budget 2M --no-compress -o fork.log -- ./sites 400000 0 fork 3>said
-	sites_sound fork.log
-	sites_totals fork.log
-	sites_same 'cold calls of the parent' "$(sites_cold fork.log 1)" "$(sites_cold_truth 0)"
+	sites_within 2 fork.log 400000 0 fork
 	# Frees of the parent's blocks follow their addresses.
 	sites_same 'cold allocations of the child' "$(sites_cold fork.log 2 | grep -v -)" \
 		"$(sites_cold_truth 100 | grep -v -)"

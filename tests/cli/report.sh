@@ -277,7 +277,7 @@ test_report_moved_pages() {
 			return moves;
 		}
 	END
-	cc -g -O0 -fno-builtin -o moves moves.c
+	compile moves
 	record ./moves
 	moves=$status
 	[ "$moves" -gt 2 ] || bad 'nothing was in the way'

@@ -42,7 +42,7 @@ END
 
 keeper() {
 	keeper_source >keeper.c
-	cc -g -O0 -fno-builtin -o keeper keeper.c
+	compile keeper
 	"$mprof" record -o log -- ./keeper 2>/dev/null
 }
 
@@ -90,8 +90,7 @@ int main(void) { for (int i = 0; i < 3000; i++) keep(); return 0; }
 END
 	cc -O0 -shared -fPIC -o extension.so extension.c
 	cc -O0 -o lua5.9 runs.c ./extension.so
-	"$mprof" record -o log -- ./lua5.9 2>/dev/null
-	run "$mprof" report log
+	report_of ./lua5.9
 	expect_words out "lua5.9, the Lua runtime, calls extension.so; collectgarbage('count')"
 }
 
@@ -136,8 +135,7 @@ test_screen_says_what_is_missing() {
 	[ "$(wc -l <out)" -le 40 ] || bad "$(wc -l <out) lines"
 	expect_words out 'What is missing from this trace The trace is'
 	expect_same 'before the figures' "$(grep -nE '^(What is missing|The whole run)' out | cut -d: -f2 | head -1)" 'What is missing from this trace'
-	"$mprof" record -o log -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sh -c "ls >/dev/null; kill -9 \$\$"; env -i /bin/true; done; true' 2>/dev/null
-	run "$mprof" report log
+	report_of sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sh -c "ls >/dev/null; kill -9 \$\$"; env -i /bin/true; done; true'
 	[ "$(wc -l <out)" -le 40 ] || bad "$(wc -l <out) lines"
 	expect_words out 'more lines: see mprof report --all.'
 	expect_words out 'was killed by SIGKILL'
@@ -250,9 +248,8 @@ int main(void)
 	return 0;
 }
 END
-	cc -g -O0 -fno-builtin -o once once.c
-	"$mprof" record -o log -- ./once 2>/dev/null
-	run "$mprof" report log
+	compile once
+	report_of ./once
 	expect_words out 'It also never frees 1.1 MiB in 120 blocks'
 	expect_no_text out 'were never freed'
 }
@@ -275,9 +272,8 @@ int main(void)
 	return deeper(1500) == 1;
 }
 END
-	cc -g -O0 -fno-builtin -o deep deep.c
-	"$mprof" record -o log -- ./deep 2>/dev/null
-	run "$mprof" report log
+	compile deep
+	report_of ./deep
 	expect_words out 'in functions that do not allocate (its deepest recorded call was'
 	expect_no_text out 'deepest in'
 }
@@ -298,7 +294,7 @@ test_screen_of_commands_to_paste() {
 # mprof -t: at most 25 more lines below the findings, with the two analyses.
 test_screen_of_test() {
 	keeper_source >keeper.c
-	cc -g -O0 -fno-builtin -o keeper keeper.c
+	compile keeper
 	run "$mprof" -t ./keeper
 	expect_status 0
 	cp out both
@@ -346,7 +342,7 @@ int main(void)
 	return 0;
 }
 END
-	cc -g -O0 -fno-builtin -o late late.c
+	compile late
 	"$mprof" record -o log -- ./late 2>/dev/null
 	run "$mprof" report --all log
 	expect_no_text out 'growing'
@@ -375,7 +371,7 @@ int main(void)
 	return 0;
 }
 END
-	cc -g -O0 -fno-builtin -o pause pause.c
+	compile pause
 	"$mprof" record -o log -- ./pause 2>/dev/null
 	run "$mprof" report --all log
 	expect_words out '81.2 KiB was never freed: all 1,300 blocks allocated by keep (pause.c:4)'
@@ -411,7 +407,7 @@ int main(void)
 	return 0;
 }
 END
-	cc -g -O0 -fno-builtin -o each each.c
+	compile each
 	MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD="$build/libmprof.so" sh -c './each | cat' 2>/dev/null
 	run "$mprof" report log
 	expect_words out 'was never freed: 200 of the 40,000 blocks allocated by fill (each.c:5)'
@@ -437,35 +433,30 @@ int main(int argc, char **argv)
 	return argc > 1 ? 0 : execl(argv[0], argv[0], "again", (char *)NULL);
 }
 END
-	cc -g -O0 -fno-builtin -o again again.c
+	compile again
 	sed 's/malloc(1000)/malloc(i + 1)/; s/? 1 :/? 0 :/' again.c >none.c
-	cc -g -O0 -fno-builtin -o none none.c
-	"$mprof" record -o log -- ./none 2>/dev/null
-	run "$mprof" report log
+	compile none
+	report_of ./none
 	expect_words out 'Discarded by exec: 489 KiB in 1,000 blocks.'
 	expect_no_text out 'Every block was freed'
 	run "$mprof" report --all log
 	expect_words out '1,000 blocks, 500,500 bytes (489 KiB), were live when a program called exec.'
 	expect_no_text out 'Every block was freed'
-	"$mprof" record -o log -- ./again 2>/dev/null
-	run "$mprof" report log
+	report_of ./again
 	expect_words out 'Never freed: 1,000 bytes in 1 block. Discarded by exec: 977 KiB in 1,000 blocks.'
 	# Both programs of a process allocate; a shell's child does after exec.
-	"$mprof" record -o log -- sh -c './none; cat "" /dev/null; sh -c "exec true"; :' 2>/dev/null
-	run "$mprof" report log
+	report_of sh -c './none; cat "" /dev/null; sh -c "exec true"; :'
 	expect_words out '; most by none (489 KiB in process 2), '
 	sed 's/argv\[0\], argv\[0\], "again"/"\/bin\/cat", "cat", "\/dev\/null", ""/' none.c >other.c
-	cc -g -O0 -fno-builtin -o other other.c
-	"$mprof" record -o log -- sh -c './other; :' 2>/dev/null
-	run "$mprof" report log
+	compile other
+	report_of sh -c './other; :'
 	expect_words out '; most by other which became cat ('
 	run "$mprof" stat -- ./other
 	expect_words out "): ./other, which became cat /dev/null '', status 1"
 	run "$mprof" stat --json -- sh -c './other; :'
 	expect_same 'commands before exec' "$(json out '[.processes[] | .before_exec // .command | split(" ")[0]] | join(" ")')" \
 		'sh ./other'
-	"$mprof" record -o log -- ./other 2>/dev/null
-	run "$mprof" report log
+	report_of ./other
 	expect_words out "./other which became: cat /dev/null ''"
 }
 
@@ -483,9 +474,8 @@ int main(void)
 	return q[0];
 }
 END
-	cc -g -O0 -fno-builtin -w -o twice twice.c
-	"$mprof" record -o log -- ./twice 2>/dev/null
-	run "$mprof" report log
+	compile twice
+	report_of ./twice
 	expect_words out '1 free passed an address where no block was live: a block freed twice, or one that no recorded call returned. mprof -m Guard PROGRAM finds the place.'
 	expect_no_text out 'contradicts itself'
 }
@@ -514,9 +504,8 @@ int main(void)
 	return 0;
 }
 END
-	cc -g -O0 -fno-builtin -o right right.c
-	"$mprof" record -o log -- ./right 2>/dev/null
-	run "$mprof" report log
+	compile right
+	report_of ./right
 	expect_no_text out 'Reserving'
 	expect_words out 'come from parse (right.c:5). It also never frees 29.3 KiB in 3,000 blocks (growing throughout the run)'
 }
@@ -537,9 +526,8 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-	cc -g -O0 -fno-builtin -o vast vast.c
-	"$mprof" record -o log -- ./vast 2>/dev/null
-	run "$mprof" report log
+	compile vast
+	report_of ./vast
 	expect_words out ' Largest resident set: '
 	expect_words out ' MiB of the peak was not resident, because the program had not written to it. Allocated in total'
 	expect_words out 'mostly at line 5 (64.0 MiB of 64.0 MiB); at least 6'
@@ -547,13 +535,11 @@ END
 	run "$mprof" report --json log
 	expect_same 'untouched' "$(json out '.findings[] | select(.finding == "peak") | .untouched > 55000000 and .untouched < 67000000')" true
 	expect_no_text out 'mprof compare'
-	"$mprof" record -o log -- sh -c './vast; :' 2>/dev/null
-	run "$mprof" report log
+	report_of sh -c './vast; :'
 	expect_no_text out 'Largest resident set'
 	expect_words out ' after the start. At least '
 	expect_words out ' MiB of the peak was not resident, because '
-	"$mprof" record -o log -- ./vast full 2>/dev/null
-	run "$mprof" report log
+	report_of ./vast full
 	expect_words out ' Largest resident set: '
 	expect_no_text out 'not resident'
 	expect_screen log
@@ -585,12 +571,10 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-	cc -g -O0 -fno-builtin -w -o server server.c
-	"$mprof" record -o log -- ./server and-a-long-argument-that-leaves-room-for-it fork 2>/dev/null
-	run "$mprof" report log
+	compile server
+	report_of ./server and-a-long-argument-that-leaves-room-for-it fork
 	expect_no_text out 'most by'
-	"$mprof" record -o log -- ./server and-a-long-argument-that-leaves-room-for-it 2>/dev/null
-	run "$mprof" report log
+	report_of ./server and-a-long-argument-that-leaves-room-for-it
 	expect_words out "was mapped by Go's heap (x_cgo_mmap (server.c:6)); runtime/pprof shows its objects."
 }
 

@@ -73,7 +73,7 @@ long_name() {
 	name=begins_$(printf 'goes_on_%.0s' {1..10})ends
 	printf '#include <stdlib.h>\nvoid *p[9];\nvoid %s(int i) { p[i] = malloc(900); }\nint main(void) { for (int i = 0; i < 9; i++) %s(i); return 0; }\n' \
 		"$name" "$name" >long.c
-	cc -g -O0 -fno-builtin -o long long.c
+	compile long
 	"$mprof" record -o log -- ./long 2>/dev/null
 }
 

@@ -157,7 +157,7 @@ test_views_suppressions() {
 			return malloc(10) == NULL;
 		}
 	END
-	cc -g -O0 -fno-builtin -o own own.c
+	compile own
 	run "$mprof" record -o log -- ./own
 	list leaks
 	expect_same 'of the program' "$(list_rows)" 'main 10'
@@ -273,7 +273,7 @@ test_views_peak_rss() {
 			return 0;
 		}
 	END
-	cc -g -O0 -fno-builtin -o d d.c
+	compile d
 	run "$mprof" record -o log -- ./d
 	list peak-rss
 	expect_same moment "$(json answer '.moment_of_rss | "\(.bytes) \(.calls) \(.mapped_bytes)"')" \
@@ -420,7 +420,7 @@ test_views_largest_of_several() {
 			#include <string.h>
 			int main(void) { return memset(malloc($i << 20), 1, $i << 20) == NULL; }
 		END
-		cc -g -O0 -fno-builtin -o p p.c
+		compile p
 		run "$mprof" record -o "run$i.log" -- ./p
 	done
 	run "$mprof" report peak --json 'run*.log'
@@ -437,7 +437,7 @@ test_views_largest_of_several() {
 test_views_without_stacks() {
 	local view
 	store_source >store.c
-	cc -g -O0 -fno-builtin -o store store.c
+	compile store
 	run env MPROF_CONF=UNWIND=none "$mprof" record -o log -- ./store
 	expect_status 0
 	for view in peak peak-rss leaks hot temporary lifetimes waste; do
