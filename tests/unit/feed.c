@@ -52,6 +52,18 @@ void feed_realloc(uint64_t old, uint64_t addr, uint64_t size)
 	feed_event(EVENT_REALLOC_END, MPROF_FN_REALLOC, addr, size)->usable = addr ? size : 0;
 }
 
+void feed_alloc_from(uint32_t stack, uint64_t addr, uint64_t size)
+{
+	feed_alloc(MPROF_FN_MALLOC, addr, size);
+	feed.event[feed.n - 1].stack = stack;
+}
+
+void feed_realloc_from(uint32_t stack, uint64_t old, uint64_t addr, uint64_t size)
+{
+	feed_realloc(old, addr, size);
+	feed.event[feed.n - 1].stack = stack;
+}
+
 struct mprof_fact *feed_fact(uint32_t what, uint32_t process)
 {
 	struct mprof_fact *m = &feed.fact[feed.fact_count];
@@ -98,7 +110,7 @@ static int64_t ns(void *context, uint64_t ticks)
 	return (int64_t)ticks;
 }
 
-static size_t samples(void *context, uint32_t process, const struct mprof_sample **sample)
+size_t feed_samples(void *context, uint32_t process, const struct mprof_sample **sample)
 {
 	const struct feed *f = context;
 
@@ -137,7 +149,7 @@ static void fill_input(struct walk_input *in)
 		.thread_count = feed.thread_count,
 		.residencies = feed.residency,
 		.residency_count = feed.residency_count,
-		.samples = samples,
+		.samples = feed_samples,
 		.peaks = feed.peak,
 		.peak_count = feed.peak_count,
 		.header = &feed.header,

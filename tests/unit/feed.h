@@ -44,9 +44,13 @@ extern struct feed feed;
 void feed_start(void);
 struct event *feed_event(uint8_t kind, uint8_t fn, uint64_t addr, uint64_t size);
 void feed_alloc(uint8_t fn, uint64_t addr, uint64_t size); /* usable: size, 8 more for odd ones */
+void feed_alloc_from(uint32_t stack, uint64_t addr, uint64_t size); /* by malloc */
 void feed_free(uint64_t addr);
 void feed_realloc(uint64_t old, uint64_t addr, uint64_t size); /* both halves, or one if !old */
+void feed_realloc_from(uint32_t stack, uint64_t old, uint64_t addr, uint64_t size);
 struct mprof_fact *feed_fact(uint32_t what, uint32_t process);
+/* feed.sample, for walk_input.samples; context: a struct feed. */
+size_t feed_samples(void *context, uint32_t process, const struct mprof_sample **sample);
 void feed_run(void);
 /* Walks them with these passes and no analysis; w is then walk_release()d. */
 void feed_walk(struct walk *w, const struct walk_pass *pass, size_t passes);

@@ -12,10 +12,7 @@ static uint64_t state = 88172645463325252ull;
 
 static uint64_t random_number(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return random_after(&state);
 }
 
 #define MODEL 512

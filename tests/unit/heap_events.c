@@ -502,10 +502,7 @@ static uint64_t state = 4711;
 
 static uint64_t random_number(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return random_after(&state);
 }
 
 static void random_event(bool *lives)

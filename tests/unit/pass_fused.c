@@ -16,10 +16,7 @@ static uint64_t random_number(void)
 {
 	static uint64_t state = 88172645463325252ull;
 
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return random_after(&state);
 }
 
 /* Sizes rise at first and in the middle, so that peaks come late, too. */

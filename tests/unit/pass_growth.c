@@ -23,27 +23,15 @@ static void release(void)
 	walk_release(&walk);
 }
 
-static void alloc_from(uint32_t stack, uint64_t addr, uint64_t size)
-{
-	feed_alloc(MPROF_FN_MALLOC, addr, size);
-	feed.event[feed.n - 1].stack = stack;
-}
-
-static void realloc_from(uint32_t stack, uint64_t old, uint64_t addr, uint64_t size)
-{
-	feed_realloc(old, addr, size);
-	feed.event[feed.n - 1].stack = stack;
-}
-
 /* 4,094 reallocs of one block, 256 bytes each. */
 START_TEST(one_long_chain)
 {
 	const struct growth_site *s;
 	uint64_t size = 512;
 
-	alloc_from(1, 0x100000, 512);
+	feed_alloc_from(1, 0x100000, 512);
 	for (; size < 1048576; size += 256)
-		realloc_from(2, 0x100000, 0x100000, size + 256);
+		feed_realloc_from(2, 0x100000, 0x100000, size + 256);
 	feed_free(0x100000);
 	run();
 	s = growth.site;
@@ -65,13 +53,13 @@ END_TEST
 /* Moves copy the old size; shrinking is not a step; the chain ends with the process. */
 START_TEST(moves_and_shrinking)
 {
-	alloc_from(1, 0x1000, 10);
-	realloc_from(2, 0x1000, 0x2000, 100); /* copies 10 */
-	realloc_from(3, 0x2000, 0x2000, 50);
-	realloc_from(3, 0x2000, 0x3000, 1000); /* copies 50 */
-	alloc_from(1, 0x9000, 10);
-	realloc_from(4, 0x9000, 0x9000, 5); /* never grows: no chain */
-	realloc_from(5, 0, 0xa000, 5);	    /* a malloc */
+	feed_alloc_from(1, 0x1000, 10);
+	feed_realloc_from(2, 0x1000, 0x2000, 100); /* copies 10 */
+	feed_realloc_from(3, 0x2000, 0x2000, 50);
+	feed_realloc_from(3, 0x2000, 0x3000, 1000); /* copies 50 */
+	feed_alloc_from(1, 0x9000, 10);
+	feed_realloc_from(4, 0x9000, 0x9000, 5); /* never grows: no chain */
+	feed_realloc_from(5, 0, 0xa000, 5);	 /* a malloc */
 	run();
 	ck_assert_uint_eq(growth.sites, 1);
 	ck_assert_uint_eq(growth.site->stack, 2);
@@ -88,9 +76,9 @@ static void vector_of(uint32_t stack, uint64_t addr, uint64_t bytes)
 {
 	uint64_t size = 8;
 
-	alloc_from(stack, addr, size);
+	feed_alloc_from(stack, addr, size);
 	for (; size < bytes; size *= 2, addr += 0x100000) {
-		alloc_from(stack, addr + 0x100000, 2 * size);
+		feed_alloc_from(stack, addr + 0x100000, 2 * size);
 		feed_free(addr);
 	}
 	feed_free(addr);
@@ -119,20 +107,20 @@ START_TEST(not_grown_by_copies)
 
 	vector_of(7, 0x1000000, 64); /* three steps */
 	for (i = 0; i < 20; i++) {
-		alloc_from(1, 0x2000000 + i * 0x1000, 8 + i);
+		feed_alloc_from(1, 0x2000000 + i * 0x1000, 8 + i);
 		if (i)
-			alloc_from(2, 0x3000000 + i * 0x1000, 99);
+			feed_alloc_from(2, 0x3000000 + i * 0x1000, 99);
 		if (i)
 			feed_free(0x2000000 + (i - 1) * 0x1000);
 	}
 	for (i = 0; i < 20; i++) {
-		alloc_from(3 + i, 0x4000000 + i * 0x1000, 8 + 8 * i);
+		feed_alloc_from(3 + i, 0x4000000 + i * 0x1000, 8 + 8 * i);
 		if (i)
 			feed_free(0x4000000 + (i - 1) * 0x1000);
 	}
 	for (i = 0; i < 20; i++) {
 		feed.thread = 1 + (uint32_t)i % 2;
-		alloc_from(50, 0x5000000 + i * 0x1000, 8 + 8 * i);
+		feed_alloc_from(50, 0x5000000 + i * 0x1000, 8 + 8 * i);
 		feed.thread = 2 - (uint32_t)i % 2;
 		if (i)
 			feed_free(0x5000000 + (i - 1) * 0x1000);
@@ -140,16 +128,16 @@ START_TEST(not_grown_by_copies)
 	/* Another block is freed first. */
 	feed.thread = 1;
 	for (i = 0; i < 20; i++)
-		alloc_from(99, 0x6000000 + i * 0x1000, 1);
+		feed_alloc_from(99, 0x6000000 + i * 0x1000, 1);
 	for (i = 0; i < 20; i++) {
-		alloc_from(60, 0x7000000 + i * 0x1000, 8 + 8 * i);
+		feed_alloc_from(60, 0x7000000 + i * 0x1000, 8 + 8 * i);
 		feed_free(0x6000000 + i * 0x1000);
 		if (i)
 			feed_free(0x7000000 + (i - 1) * 0x1000);
 	}
 	/* Three steps, a block of the same size instead, three steps. */
 	for (i = 0; i < 8; i++) {
-		alloc_from(70, 0x8000000 + i * 0x1000, 8u << (i - (i > 3)));
+		feed_alloc_from(70, 0x8000000 + i * 0x1000, 8u << (i - (i > 3)));
 		if (i)
 			feed_free(0x8000000 + (i - 1) * 0x1000);
 	}
@@ -165,7 +153,7 @@ START_TEST(replaced_by_chance)
 	uint64_t i;
 
 	for (i = 0; i < 60; i++) {
-		alloc_from(70, 0x8000000 + i * 0x1000, 8u << i % 6);
+		feed_alloc_from(70, 0x8000000 + i * 0x1000, 8u << i % 6);
 		if (i)
 			feed_free(0x8000000 + (i - 1) * 0x1000);
 	}
@@ -186,12 +174,12 @@ START_TEST(the_same_place_from_elsewhere)
 
 	feed.stacks = &stacks;
 	for (i = 0; i < 10; i++) {
-		alloc_from(i % 2 ? 5 : 6, 0x4000000 + i * 0x1000, 8u << i);
+		feed_alloc_from(i % 2 ? 5 : 6, 0x4000000 + i * 0x1000, 8u << i);
 		if (i)
 			feed_free(0x4000000 + (i - 1) * 0x1000);
 	}
 	for (i = 0; i < 10; i++) {
-		alloc_from(i % 2 ? 7 : 8, 0x5000000 + i * 0x1000, 8u << i);
+		feed_alloc_from(i % 2 ? 7 : 8, 0x5000000 + i * 0x1000, 8u << i);
 		if (i)
 			feed_free(0x5000000 + (i - 1) * 0x1000);
 	}
@@ -205,8 +193,8 @@ END_TEST
 /* Ninety short chains and a long one: the advice fits the ninety. */
 static void made_anew(uint64_t size)
 {
-	alloc_from(1, 0x1000, 16);
-	realloc_from(2, 0x1000, 0x1000, size);
+	feed_alloc_from(1, 0x1000, 16);
+	feed_realloc_from(2, 0x1000, 0x1000, size);
 	feed_free(0x1000);
 }
 
@@ -231,9 +219,9 @@ START_TEST(blocks_that_replace_each_other)
 	for (i = 0; i < 701; i++)
 		made_anew(100 + 8 * (i % (GROWTH_RUN - 1)));
 	for (i = 0; i < 100; i++)
-		alloc_from(1, 0x1000 + 0x1000 * i, 16);
+		feed_alloc_from(1, 0x1000 + 0x1000 * i, 16);
 	for (i = 0; i < 100; i++)
-		realloc_from(2, 0x1000 + 0x1000 * i, 0x1000 + 0x1000 * i, 200 + 8 * i);
+		feed_realloc_from(2, 0x1000 + 0x1000 * i, 0x1000 + 0x1000 * i, 200 + 8 * i);
 	for (i = 0; i < 100; i++)
 		feed_free(0x1000 + 0x1000 * i);
 	run();
@@ -248,15 +236,15 @@ START_TEST(advice_covers_nine_tenths)
 	uint64_t i, k;
 
 	for (i = 0; i < 90; i++) {
-		alloc_from(1, 0x10000 + i * 0x10000, 10);
+		feed_alloc_from(1, 0x10000 + i * 0x10000, 10);
 		for (k = 1; k <= 10; k++)
-			realloc_from(2, 0x10000 + i * 0x10000, 0x10000 + i * 0x10000,
-				     (100 + i % 20) * k / 10 + 10);
+			feed_realloc_from(2, 0x10000 + i * 0x10000, 0x10000 + i * 0x10000,
+					  (100 + i % 20) * k / 10 + 10);
 		feed_free(0x10000 + i * 0x10000);
 	}
-	alloc_from(1, 0x9000000, 10);
+	feed_alloc_from(1, 0x9000000, 10);
 	for (k = 1; k <= 50; k++)
-		realloc_from(2, 0x9000000, 0x9000000, 100000 * k);
+		feed_realloc_from(2, 0x9000000, 0x9000000, 100000 * k);
 	run();
 	ck_assert_uint_eq(growth.site->chains, 91);
 	ck_assert_uint_eq(growth.site->steps, 950);

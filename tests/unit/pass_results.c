@@ -430,10 +430,7 @@ static uint64_t state = 99;
 
 static uint64_t random_number(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return random_after(&state);
 }
 
 /* A process's address space, page by page. */

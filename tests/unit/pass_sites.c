@@ -37,18 +37,6 @@ static void release(void)
 	walk_release(&walk);
 }
 
-static void alloc_from(uint32_t stack, uint64_t addr, uint64_t size)
-{
-	feed_alloc(MPROF_FN_MALLOC, addr, size);
-	feed.event[feed.n - 1].stack = stack;
-}
-
-static void realloc_from(uint32_t stack, uint64_t old, uint64_t addr, uint64_t size)
-{
-	feed_realloc(old, addr, size);
-	feed.event[feed.n - 1].stack = stack;
-}
-
 static const struct site_values *of_part(uint32_t stack, uint64_t part)
 {
 	static const struct site_values none;
@@ -70,12 +58,12 @@ static void three_functions(void)
 {
 	const uint64_t a = 0x7f0000000010, b = 0x7f1000000010, c = 0x7f2000000010;
 
-	alloc_from(1, a, 3 * MIB);
-	alloc_from(2, b, 5 * MIB);
+	feed_alloc_from(1, a, 3 * MIB);
+	feed_alloc_from(2, b, 5 * MIB);
 	feed_free(a);
-	alloc_from(3, c, 4 * MIB);
+	feed_alloc_from(3, c, 4 * MIB);
 	feed_free(b);
-	alloc_from(4, a, 3 * MIB);
+	feed_alloc_from(4, a, 3 * MIB);
 	feed_free(c);
 	feed_free(a);
 }
@@ -142,9 +130,9 @@ START_TEST(growth_over_epochs)
 	feed.ticks = 0;
 	for (i = 0; i < 1600; i++) {
 		feed.ticks = i * 10;
-		alloc_from(i < 100 ? 2 : 1, 0x10000 + i * 64, 16);
+		feed_alloc_from(i < 100 ? 2 : 1, 0x10000 + i * 64, 16);
 		feed.ticks = i * 10 + 4;
-		alloc_from(3, 0x900000, 64);
+		feed_alloc_from(3, 0x900000, 64);
 		feed.ticks = i * 10 + 8;
 		feed_free(0x900000);
 	}
@@ -174,10 +162,10 @@ START_TEST(epochs_of_processes_that_end)
 	feed_fact(MPROF_FACT_START, 1);
 	feed_fact(MPROF_FACT_START, 2);
 	feed.process = feed.thread = 2;
-	alloc_from(1, 0x10000, 1000);
+	feed_alloc_from(1, 0x10000, 1000);
 	feed.process = feed.thread = 1;
 	feed.ticks = 100;
-	alloc_from(2, 0x20000, 70);
+	feed_alloc_from(2, 0x20000, 70);
 	feed.ticks = 8000;
 	feed_fact(MPROF_FACT_END, 2);
 	feed.ticks = 15900;
@@ -197,11 +185,11 @@ END_TEST
 
 START_TEST(reallocs_of_a_stack)
 {
-	alloc_from(1, 0x1000, 10);
-	realloc_from(2, 0x1000, 0x1000, 20);
-	realloc_from(2, 0x1000, 0x2000, 40); /* copies 20 */
-	realloc_from(2, 0x2000, 0x3000, 30); /* copies 30 */
-	realloc_from(2, 0, 0x4000, 5);	     /* as malloc */
+	feed_alloc_from(1, 0x1000, 10);
+	feed_realloc_from(2, 0x1000, 0x1000, 20);
+	feed_realloc_from(2, 0x1000, 0x2000, 40); /* copies 20 */
+	feed_realloc_from(2, 0x2000, 0x3000, 30); /* copies 30 */
+	feed_realloc_from(2, 0, 0x4000, 5);	  /* as malloc */
 	start();
 	run();
 	ck_assert_uint_eq(of(1)->calls, 1);
@@ -227,18 +215,18 @@ START_TEST(ends_of_processes)
 	struct mprof_fact *f;
 
 	feed_fact(MPROF_FACT_START, 1);
-	alloc_from(1, 0x1000, 100);
+	feed_alloc_from(1, 0x1000, 100);
 	f = feed_fact(MPROF_FACT_START, 2);
 	f->parent = 1;
 	f->fork_ticks = f->ticks;
 	f->how = MPROF_CHILD_FORK;
 	feed.process = feed.thread = 2;
 	feed_free(0x1000);
-	alloc_from(2, 0x2000, 200);
+	feed_alloc_from(2, 0x2000, 200);
 	feed_fact(MPROF_FACT_EXEC, 2);
-	alloc_from(3, 0x2000, 300);
+	feed_alloc_from(3, 0x2000, 300);
 	feed.process = feed.thread = 1;
-	alloc_from(1, 0x5000, 1);
+	feed_alloc_from(1, 0x5000, 1);
 	start();
 	run();
 	ck_assert_uint_eq(of(1)->live_calls, 2);
@@ -298,25 +286,25 @@ END_TEST
 START_TEST(the_greatest_rss_is_bracketed)
 {
 	feed_fact(MPROF_FACT_START, 1);
-	alloc_from(1, 0x1000, 500); /* more, but before */
+	feed_alloc_from(1, 0x1000, 500); /* more, but before */
 	feed_free(0x1000);
-	alloc_from(2, 0x2000, 50);
+	feed_alloc_from(2, 0x2000, 50);
 	feed.peak[0] =
 	    (struct trace_peak){ .process = 1, .from_ticks = feed.ticks - 50, .rss = 9000 };
-	alloc_from(3, 0x3000, 30);
+	feed_alloc_from(3, 0x3000, 30);
 	feed_free(0x3000);
 	map_call(MPROF_FN_MMAP, 0x100000, 0x1000, ANONYMOUS, 0);
-	alloc_from(4, 0x4000, 20);
-	alloc_from(5, 0x5000, 10);
+	feed_alloc_from(4, 0x4000, 20);
+	feed_alloc_from(5, 0x5000, 10);
 	feed_free(0x4000);
-	alloc_from(6, 0x6000, 20); /* as much again, and later */
+	feed_alloc_from(6, 0x6000, 20); /* as much again, and later */
 	map_call(MPROF_FN_MUNMAP, 0x100000, 0x1000, 0, 0);
 	feed.peak[0].ticks = feed.ticks - 50;
 	feed.peak[0].arena = 77;
 	feed.peak[0].cpu_ns = 88;
-	alloc_from(7, 0x7000, 5000);
+	feed_alloc_from(7, 0x7000, 5000);
 	feed_free(0x7000);
-	alloc_from(8, 0x7000, 6000);
+	feed_alloc_from(8, 0x7000, 6000);
 	feed.peak_count = 1;
 	start();
 	run();
@@ -345,15 +333,15 @@ START_TEST(the_greatest_rss_is_at_the_end_of_growth)
 
 	feed_fact(MPROF_FACT_START, 1);
 	feed.peak[0] = (struct trace_peak){ .process = 1, .from_ticks = feed.ticks - 50 };
-	alloc_from(1, 0x1000, MIB);
+	feed_alloc_from(1, 0x1000, MIB);
 	feed.peak[0].ticks = feed.ticks - 50;
 	feed.peak[0].rss = MIB;
 	feed.peak_count = 1;
-	alloc_from(2, 0x200000, 5000);
-	alloc_from(3, 0x300000, 3000);
+	feed_alloc_from(2, 0x200000, 5000);
+	feed_alloc_from(3, 0x300000, 3000);
 	end = feed.ticks;
 	feed_free(0x200000);
-	alloc_from(4, 0x200000, 6000); /* memory had fallen before */
+	feed_alloc_from(4, 0x200000, 6000); /* memory had fallen before */
 	start();
 	run();
 	ck_assert_uint_eq(sites.rss.bytes, MIB + 8000);
@@ -371,7 +359,7 @@ END_TEST
 START_TEST(the_greatest_rss_without_events)
 {
 	feed_fact(MPROF_FACT_START, 1);
-	alloc_from(1, 0x1000, 500);
+	feed_alloc_from(1, 0x1000, 500);
 	feed.peak[0] = (struct trace_peak){
 		.process = 1, .from_ticks = feed.ticks - 50, .ticks = feed.ticks - 10, .rss = 9000
 	};
@@ -387,14 +375,6 @@ START_TEST(the_greatest_rss_without_events)
 END_TEST
 
 static struct rss_moment found;
-
-static size_t feed_samples(void *context, uint32_t process, const struct mprof_sample **sample)
-{
-	const struct feed *f = context;
-
-	*sample = f->sample;
-	return process == 1 ? f->sample_count : 0;
-}
 
 static void find(void)
 {
@@ -468,12 +448,12 @@ END_TEST
 START_TEST(the_greatest_rss)
 {
 	feed_fact(MPROF_FACT_START, 1);
-	alloc_from(1, 0x1000, 100);
-	alloc_from(2, 0x2000, 50);
+	feed_alloc_from(1, 0x1000, 100);
+	feed_alloc_from(2, 0x2000, 50);
 	feed.sample[0] = (struct mprof_sample){ .ticks = feed.ticks, .rss = 7000 };
 	feed.ticks += 100;
 	feed_free(0x1000);
-	alloc_from(3, 0x3000, 10);
+	feed_alloc_from(3, 0x3000, 10);
 	feed.sample[1] = (struct mprof_sample){ .ticks = feed.ticks, .rss = 9000 };
 	feed.ticks += 100;
 	feed_free(0x2000);
@@ -507,7 +487,7 @@ START_TEST(parts_of_a_stack)
 
 	for (i = 0; i < 6000; i++) {
 		feed.thread = 1 + i % 3;
-		alloc_from(1 + i % 2, 0x10000 + 64 * i, 1 + i / 2);
+		feed_alloc_from(1 + i % 2, 0x10000 + 64 * i, 1 + i / 2);
 	}
 	start();
 	sites.options.part = SITE_BY_SIZE;
@@ -583,7 +563,7 @@ static void make_lives(void)
 				    .call_begin = calls[feed.thread],
 				    .fn = roll(2) ? MPROF_FN_MALLOC : MPROF_FN_NEW };
 		slot[s] = lives;
-		alloc_from(l->stack, 0x10000 + 0x10000 * s, l->size);
+		feed_alloc_from(l->stack, 0x10000 + 0x10000 * s, l->size);
 		feed.event[feed.n - 1].fn = l->fn;
 	}
 }

@@ -24,15 +24,11 @@
 #define FORKED	  (STEPS / 2)
 
 static struct build b;
-static char directory[32], path[64];
 static uint64_t random_state;
 
 static uint64_t random_next(void)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
+	return random_after(&random_state);
 }
 
 /* ---- a trace ---- */
@@ -135,20 +131,13 @@ static void build_run(void)
 
 static void setup(void)
 {
-	FILE *f;
 	struct error err = { "" };
 
-	strcpy(directory, "/tmp/mprof-unit-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/t.log", directory);
-	build_start(&b, MPROF_MAGIC_TRACE);
+	build_start_file(&b);
 	random_state = 88172645463325252u;
 	build_run();
-	f = fopen(path, "w");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(b.bytes, 1, b.n, f), b.n);
-	ck_assert_int_eq(fclose(f), 0);
-	ck_assert_msg(!trace_compress(path,
+	build_save(&b);
+	ck_assert_msg(!trace_compress(b.path,
 				      &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT,
 								 .exact = true },
 				      &err),
@@ -157,9 +146,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	unlink(path);
-	ck_assert_int_eq(rmdir(directory), 0);
-	build_free(&b);
+	build_end_file(&b);
 }
 
 /* ---- what a walk saw ---- */
@@ -237,19 +224,10 @@ static void run(struct trace *t, const struct walk_pass *pass, size_t passes,
 	walk_release(&walk);
 }
 
-static struct trace *reopen(void)
-{
-	struct error err;
-	struct trace *t;
-
-	ck_assert_msg(!trace_open(&t, path, MPROF_MAGIC_TRACE, &err), "%s", err.text);
-	return t;
-}
-
 /* From every third slice on, compares what is seen; returns the number of slices. */
 static size_t go_on_from_each(struct snapshots *s)
 {
-	struct trace *t = reopen();
+	struct trace *t = build_reopen(&b);
 	const struct walk_pass both[] = { { &seen_pass, &all }, { &snapshots_pass, s } };
 	const struct walk_pass one = { &seen_pass, &some };
 	uint64_t k;
@@ -259,7 +237,7 @@ static size_t go_on_from_each(struct snapshots *s)
 	memset(&all, 0, sizeof(all));
 	run(t, both, 2, NULL);
 	trace_close(t);
-	t = reopen();
+	t = build_reopen(&b);
 	slices = s->slices;
 	for (size_t i = slices - 1; i < slices; i -= 3) { /* the reader has been further on */
 		struct snapshot_start from = { s, i, t };
@@ -324,7 +302,7 @@ END_TEST
 START_TEST(peaks_of_windows_are_those_of_a_walk)
 {
 	struct snapshots s = { .every = EVERY };
-	struct trace *t = reopen();
+	struct trace *t = build_reopen(&b);
 	const struct walk_pass pass = { &snapshots_pass, &s };
 	struct html_map map = { .nodes = 1 };
 	struct window_answer with, without;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trace/trace.h"
+
 static void *must(void *p)
 {
 	if (!p)
@@ -220,6 +222,42 @@ void build_free(struct build *b)
 {
 	free(b->bytes);
 	memset(b, 0, sizeof(*b));
+}
+
+void build_start_file(struct build *b)
+{
+	build_start(b, MPROF_MAGIC_TRACE);
+	strcpy(b->directory, "/tmp/mprof-unit-XXXXXX");
+	must(mkdtemp(b->directory));
+	snprintf(b->path, sizeof(b->path), "%s/t.log", b->directory);
+}
+
+void build_end_file(struct build *b)
+{
+	unlink(b->path);
+	if (rmdir(b->directory))
+		abort();
+	build_free(b);
+}
+
+void build_save(const struct build *b)
+{
+	FILE *f = must(fopen(b->path, "w"));
+
+	if (fwrite(b->bytes, 1, b->n, f) != b->n || fclose(f))
+		abort();
+}
+
+struct trace *build_reopen(const struct build *b)
+{
+	struct error err;
+	struct trace *t;
+
+	if (trace_open(&t, b->path, MPROF_MAGIC_TRACE, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		abort();
+	}
+	return t;
 }
 
 struct mprof_file_header *build_header(struct build *b)

@@ -7,7 +7,7 @@
  * struct build is a whole file in memory; what build_* add is well-formed, and
  * a test that wants damage edits build->bytes afterwards.
  *
- * Running out of memory ends the test program: there is nothing to test then.
+ * An error of memory or files ends the test program: there is nothing to test then.
  */
 #pragma once
 
@@ -51,11 +51,19 @@ void words_pairs(struct words *w, uint64_t ticks, int n);
 struct build {
 	unsigned char *bytes;
 	size_t n, room;
+	char directory[32], path[64]; /* of build_save() */
 };
 
 /* magic: MPROF_MAGIC_TRACE or MPROF_MAGIC_COUNTS.  CLOCK_MONOTONIC, from 1000 ticks on. */
 void build_start(struct build *b, const char *magic);
 void build_free(struct build *b);
+/* The same of a trace that has a file b->path of its own, which nothing else may be left beside. */
+void build_start_file(struct build *b);
+void build_end_file(struct build *b);
+/* Writes it to that file. */
+void build_save(const struct build *b);
+/* Opens that file. */
+struct trace *build_reopen(const struct build *b);
 struct mprof_file_header *build_header(struct build *b);
 /* The pointer is good until something is added. */
 struct mprof_extent *build_extent_at(struct build *b, size_t offset);

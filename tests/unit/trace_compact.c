@@ -25,38 +25,22 @@
 #define CHUNK_WORDS 8000
 
 static struct build b;
-static char directory[32];
-static char path[64];
 
 static void setup(void)
 {
-	strcpy(directory, "/tmp/mprof-unit-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/t.log", directory);
-	build_start(&b, MPROF_MAGIC_TRACE);
+	build_start_file(&b);
 }
 
 static void teardown(void)
 {
-	unlink(path);
-	ck_assert_int_eq(rmdir(directory), 0); /* nothing else was left in it */
-	build_free(&b);
-}
-
-static void save(void)
-{
-	FILE *f = fopen(path, "w");
-
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(b.bytes, 1, b.n, f), b.n);
-	ck_assert_int_eq(fclose(f), 0);
+	build_end_file(&b);
 }
 
 static uint64_t file_bytes(void)
 {
 	struct stat st;
 
-	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(stat(b.path, &st), 0);
 	return (uint64_t)st.st_size;
 }
 
@@ -81,16 +65,16 @@ static void same_after(void)
 	char *before, *after;
 	struct stat st;
 
-	save();
-	before = trace_text_of(path, "t", MPROF_MAGIC_TRACE);
-	ck_assert_msg(!trace_compress(path,
+	build_save(&b);
+	before = trace_text_of(b.path, "t", MPROF_MAGIC_TRACE);
+	ck_assert_msg(!trace_compress(b.path,
 				      &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT,
 								 .exact = true },
 				      &err),
 		      "%s", err.text);
-	after = trace_text_of(path, "t", MPROF_MAGIC_TRACE);
+	after = trace_text_of(b.path, "t", MPROF_MAGIC_TRACE);
 	assert_same_text(before, after);
-	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(stat(b.path, &st), 0);
 	ck_assert_int_eq(st.st_mode & 07777, 0600);
 	free(before);
 	free(after);
@@ -100,10 +84,7 @@ static uint64_t random_state;
 
 static uint64_t random_next(void)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
+	return random_after(&random_state);
 }
 
 struct churn {
@@ -154,9 +135,9 @@ START_TEST(churn_takes_four_bytes_a_pair)
 
 	churn(PAIRS, _i);
 	same_after();
-	save();
+	build_save(&b);
 	ck_assert(!trace_compress(
-	    path, &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT, .exact = false },
+	    b.path, &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT, .exact = false },
 	    &err));
 	/* A sanitizer's allocator never hands out again what was just given back. */
 	if (!SANITIZED)
@@ -238,7 +219,7 @@ START_TEST(threads_in_turn)
 			words_free(&w);
 		}
 	same_after();
-	ck_assert_int_eq(trace_open(&t, path, MPROF_MAGIC_TRACE, &err), 0);
+	ck_assert_int_eq(trace_open(&t, b.path, MPROF_MAGIC_TRACE, &err), 0);
 	ck_assert_uint_eq(trace_next(t, e, 50), 50);
 	trace_rewind(t);
 	while ((n = trace_next(t, e, 50)))
@@ -277,17 +258,17 @@ START_TEST(no_room)
 	int ret;
 
 	churn(1000, true);
-	save();
+	build_save(&b);
 	bytes = file_bytes();
 	signal(SIGXFSZ, SIG_IGN);
 	/* Nothing is asserted meanwhile, because that writes to a file, too. */
 	setrlimit(RLIMIT_FSIZE, &limit);
-	ret = trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err);
+	ret = trace_compress(b.path, &(struct compact_options){ .level = 1, .exact = true }, &err);
 	limit.rlim_cur = RLIM_INFINITY;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	ck_assert_int_eq(ret, -EFBIG);
 	ck_assert_uint_eq(file_bytes(), bytes);
-	ck_assert_ptr_nonnull(strstr(err.text, path));
+	ck_assert_ptr_nonnull(strstr(err.text, b.path));
 }
 END_TEST
 
@@ -297,12 +278,12 @@ static void stays(const char *why)
 	struct error err;
 	uint64_t bytes;
 
-	save();
+	build_save(&b);
 	bytes = file_bytes();
 	ck_assert_int_eq(
-	    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err),
+	    trace_compress(b.path, &(struct compact_options){ .level = 1, .exact = true }, &err),
 	    -EBADMSG);
-	ck_assert_ptr_nonnull(strstr(err.text, path));
+	ck_assert_ptr_nonnull(strstr(err.text, b.path));
 	ck_assert_ptr_nonnull(strstr(err.text, why));
 	ck_assert_uint_eq(file_bytes(), bytes);
 }
@@ -384,20 +365,20 @@ START_TEST(seen_and_stopped)
 	uint64_t bytes;
 
 	churn(PAIRS, true);
-	save();
+	build_save(&b);
 	bytes = file_bytes();
 	seen.stop = 1;
-	ck_assert_int_eq(trace_compress(path, &o, &err), -EINTR);
+	ck_assert_int_eq(trace_compress(b.path, &o, &err), -EINTR);
 	ck_assert_ptr_nonnull(strstr(err.text, "the file is unchanged"));
 	ck_assert_uint_eq(seen.finished, 0);
 	ck_assert_uint_eq(file_bytes(), bytes);
 	seen = (struct seen){ 0 };
-	ck_assert_int_eq(trace_compress(path, &o, &err), 0);
+	ck_assert_int_eq(trace_compress(b.path, &o, &err), 0);
 	ck_assert_uint_eq(seen.events, 2 * PAIRS - RING);
 	ck_assert_uint_eq(seen.finished, 1);
 	ck_assert_uint_ge(seen.told, 1);
 	seen.events = 0;
-	ck_assert_int_eq(trace_compress(path, &o, &err), 0);
+	ck_assert_int_eq(trace_compress(b.path, &o, &err), 0);
 	ck_assert_uint_eq(seen.events, 0);
 }
 END_TEST
@@ -411,7 +392,8 @@ START_TEST(twice_is_once)
 	same_after();
 	bytes = file_bytes();
 	ck_assert_int_eq(
-	    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err), 0);
+	    trace_compress(b.path, &(struct compact_options){ .level = 1, .exact = true }, &err),
+	    0);
 	ck_assert_uint_eq(file_bytes(), bytes);
 }
 END_TEST
@@ -421,13 +403,12 @@ START_TEST(what_is_not_there)
 	struct error err;
 
 	ck_assert_int_eq(
-	    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err),
+	    trace_compress(b.path, &(struct compact_options){ .level = 1, .exact = true }, &err),
 	    -ENOENT);
-	build_free(&b);
-	build_start(&b, MPROF_MAGIC_COUNTS);
-	save();
+	memcpy(build_header(&b)->magic, MPROF_MAGIC_COUNTS, MPROF_MAGIC_SIZE);
+	build_save(&b);
 	ck_assert_int_eq(
-	    trace_compress(path, &(struct compact_options){ .level = 1, .exact = true }, &err),
+	    trace_compress(b.path, &(struct compact_options){ .level = 1, .exact = true }, &err),
 	    -EBADMSG);
 }
 END_TEST
@@ -435,9 +416,9 @@ END_TEST
 /* The file as it is now, in b. */
 static void load(void)
 {
-	FILE *f = fopen(path, "r");
+	FILE *f = fopen(b.path, "r");
 
-	build_free(&b);
+	free(b.bytes);
 	b.n = b.room = file_bytes();
 	b.bytes = malloc(b.n);
 	ck_assert_uint_eq(fread(b.bytes, 1, b.n, f), b.n);
@@ -456,8 +437,8 @@ START_TEST(index_names_the_groups)
 	uint64_t event = 1;
 
 	churn(MANY, true);
-	save();
-	ck_assert(!trace_compress(path, &(struct compact_options){ .level = 1 }, &err));
+	build_save(&b);
+	ck_assert(!trace_compress(b.path, &(struct compact_options){ .level = 1 }, &err));
 	load();
 	h = build_header(&b);
 	ck_assert_uint_eq(h->flags, MPROF_FILE_COMPRESSED);
@@ -489,7 +470,7 @@ static struct event *read_all(size_t *n, uint64_t *bad)
 	struct trace *t;
 	size_t got;
 
-	ck_assert(!trace_open(&t, path, MPROF_MAGIC_TRACE, &err));
+	ck_assert(!trace_open(&t, b.path, MPROF_MAGIC_TRACE, &err));
 	for (*n = 0; *n < 2 * MANY && (got = trace_next(t, e + *n, 2 * MANY - *n)); *n += got)
 		;
 	*bad = trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing;
@@ -507,8 +488,8 @@ START_TEST(damaged_group)
 	uint64_t bad;
 
 	churn(MANY, true);
-	save();
-	ck_assert(!trace_compress(path, &(struct compact_options){ .level = 1 }, &err));
+	build_save(&b);
+	ck_assert(!trace_compress(b.path, &(struct compact_options){ .level = 1 }, &err));
 	load();
 	all = read_all(&n, &bad);
 	ck_assert_uint_eq(bad, 0);
@@ -517,7 +498,7 @@ START_TEST(damaged_group)
 		b.bytes[e[1].offset + 5000] ^= 1;
 	else
 		build_extent_at(&b, e[1].offset)->kind = MPROF_EXTENT_FREE;
-	save();
+	build_save(&b);
 	left = read_all(&m, &bad);
 	ck_assert_uint_eq(bad, 1);
 	first = e[1].first_event - 1;
@@ -551,10 +532,10 @@ START_TEST(skips_groups)
 	struct trace *t;
 
 	churn(MANY, true);
-	save();
-	ck_assert(!trace_compress(path, &(struct compact_options){ .level = 1 }, &err));
+	build_save(&b);
+	ck_assert(!trace_compress(b.path, &(struct compact_options){ .level = 1 }, &err));
 	all = read_all(&events, &bad);
-	ck_assert(!trace_open(&t, path, MPROF_MAGIC_TRACE, &err));
+	ck_assert(!trace_open(&t, b.path, MPROF_MAGIC_TRACE, &err));
 	for (n = 1; n <= events; n += events / 5) {
 		calls = skipped = 0;
 		trace_rewind(t);

@@ -23,6 +23,16 @@ static void pairs(struct words *w, uint64_t ticks, int n)
 	}
 }
 
+static void setup(void)
+{
+	build_start(&b, MPROF_MAGIC_TRACE);
+}
+
+static void teardown(void)
+{
+	build_free(&b);
+}
+
 static size_t add_pairs(uint32_t thread, uint64_t seq, uint64_t ticks, int n)
 {
 	struct words w;
@@ -73,7 +83,6 @@ static void build_small(void)
 	struct mprof_sample sample = { .ticks = 1002, .rss = 4096 };
 	struct words w;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	build_fact(&b, 1, &fact, "exe=/bin/true", 14);
 	add_pairs(1, 1, 1000, 10);
 	build_extent(&b, MPROF_EXTENT_SAMPLE, 1, 0, &sample, sizeof(sample), 0);
@@ -115,7 +124,6 @@ START_TEST(cut_anywhere)
 		close(fd);
 	}
 	ck_assert_uint_eq(last, n);
-	build_free(&b);
 }
 END_TEST
 
@@ -162,7 +170,6 @@ START_TEST(looks_at_the_peak)
 	ck_assert_uint_eq(sample[0].rss, 55);
 	trace_close(t);
 	close(fd);
-	build_free(&b);
 }
 END_TEST
 
@@ -173,11 +180,9 @@ START_TEST(cut_header)
 	struct error err = { "" };
 	int fd;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	ck_assert_ptr_null(open_prefix(cuts[_i], &fd, &err));
 	ck_assert_ptr_nonnull(strstr(err.text, "/proc/self/fd/"));
 	close(fd);
-	build_free(&b);
 }
 END_TEST
 
@@ -195,7 +200,6 @@ START_TEST(flipped_anywhere)
 		ck_assert_uint_le(walk(&damage, part, 128), n);
 		b.bytes[at] ^= 0x40;
 	}
-	build_free(&b);
 }
 END_TEST
 
@@ -206,7 +210,6 @@ START_TEST(torn_header)
 	struct event e[64];
 	size_t at;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	add_pairs(1, 1, 1000, 5);
 	at = add_pairs(1, 2, 2000, 5);
 	add_pairs(1, 3, 3000, 5);
@@ -216,7 +219,6 @@ START_TEST(torn_header)
 	ck_assert_uint_eq(damage.chunks_missing, 1);
 	ck_assert_uint_ge(damage.bytes_skipped, 64);
 	ck_assert_uint_eq(damage.first_bad_offset, at);
-	build_free(&b);
 }
 END_TEST
 
@@ -227,7 +229,6 @@ START_TEST(hole)
 	struct event e[64];
 	size_t at;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	add_pairs(1, 1, 1000, 5);
 	at = add_pairs(2, 1, 2000, 5);
 	add_pairs(1, 2, 3000, 5);
@@ -236,7 +237,6 @@ START_TEST(hole)
 	ck_assert_uint_eq(damage.bytes_skipped, 0);
 	ck_assert_uint_gt(damage.bytes_empty, 0);
 	ck_assert_uint_eq(damage.chunks_missing, 0);
-	build_free(&b);
 }
 END_TEST
 
@@ -248,7 +248,6 @@ START_TEST(size_too_great)
 	struct event e[64];
 	size_t first, second;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	first = add_pairs(1, 1, 1000, 5);
 	second = add_pairs(1, 2, 2000, 5);
 	add_pairs(1, 3, 3000, 5);
@@ -256,7 +255,6 @@ START_TEST(size_too_great)
 	ck_assert_uint_eq(walk(&damage, e, 64), 30);
 	ck_assert_uint_eq(damage.sizes_bad, 1);
 	ck_assert_uint_eq(damage.first_bad_offset, first);
-	build_free(&b);
 }
 END_TEST
 
@@ -271,7 +269,6 @@ START_TEST(killed_while_copying)
 	struct words w;
 	size_t slot, copy;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	pairs(&w, 1000, 5);
 	slot = build_slot(&b, 1, 1, 1, &w, 512);
 	copy = build_chunk(&b, 1, 1, 1, &w);
@@ -282,7 +279,6 @@ START_TEST(killed_while_copying)
 	ck_assert_uint_eq(damage.chunks_bad, _i);
 	ck_assert_uint_eq(damage.first_bad_offset, _i ? copy : 0);
 	words_free(&w);
-	build_free(&b);
 }
 END_TEST
 
@@ -294,7 +290,6 @@ START_TEST(slot_too_great)
 	struct words w;
 	size_t slot;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	pairs(&w, 1000, 5);
 	slot = build_slot(&b, 1, 1, 1, &w, 512);
 	add_pairs(2, 1, 2000, 5);
@@ -303,7 +298,6 @@ START_TEST(slot_too_great)
 	ck_assert_uint_eq(walk(&damage, e, 64), 30);
 	ck_assert_uint_eq(damage.sizes_bad, 1);
 	words_free(&w);
-	build_free(&b);
 }
 END_TEST
 
@@ -321,7 +315,6 @@ START_TEST(slot_over_slots)
 	struct words w;
 	size_t slot;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	pairs(&w, 1000, 5);
 	if (!is_slot)
 		memset(w.word, 0, 8 * w.n);
@@ -338,7 +331,6 @@ START_TEST(slot_over_slots)
 	ck_assert_uint_eq(walk(&damage, e, 64), is_slot ? 40 : 30);
 	ck_assert_uint_eq(damage.sizes_bad, 1);
 	ck_assert_uint_eq(damage.first_bad_offset, slot);
-	build_free(&b);
 }
 END_TEST
 
@@ -349,7 +341,6 @@ START_TEST(free_over_free)
 	struct event e[64];
 	size_t slot;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	slot =
 	    build_extent(&b, MPROF_EXTENT_FREE, 1, 0, NULL, 0, PAGE - sizeof(struct mprof_extent));
 	build_extent(&b, MPROF_EXTENT_FREE, 1, 0, NULL, 0, PAGE - sizeof(struct mprof_extent));
@@ -357,7 +348,6 @@ START_TEST(free_over_free)
 	build_extent_at(&b, slot)->size = 2 * PAGE;
 	ck_assert_uint_eq(walk(&damage, e, 64), 10);
 	ck_assert_uint_eq(damage.first_bad_offset, 0);
-	build_free(&b);
 }
 END_TEST
 
@@ -371,7 +361,6 @@ START_TEST(killed_while_dropping)
 	struct event e[64];
 	size_t gap, kept;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	gap =
 	    build_extent(&b, MPROF_EXTENT_FREE, 1, 0, NULL, 0, PAGE - sizeof(struct mprof_extent));
 	add_pairs(1, 1, 1000, 5);
@@ -384,7 +373,6 @@ START_TEST(killed_while_dropping)
 	ck_assert_uint_eq(walk(&damage, e, 64), _i ? 20 : 10);
 	ck_assert_uint_eq(damage.sizes_bad, _i);
 	ck_assert_uint_eq(damage.first_bad_offset, _i ? gap : 0);
-	build_free(&b);
 }
 END_TEST
 
@@ -395,13 +383,11 @@ START_TEST(size_is_nothing)
 	struct event e[64];
 	size_t first;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	first = add_pairs(1, 1, 1000, 5);
 	add_pairs(1, 2, 2000, 5);
 	build_extent_at(&b, first)->size = sizes[_i];
 	ck_assert_uint_eq(walk(&damage, e, 64), 10);
 	ck_assert_uint_eq(damage.chunks_missing, 1);
-	build_free(&b);
 }
 END_TEST
 
@@ -411,14 +397,12 @@ START_TEST(tail_beyond_a_file_that_could_not_grow)
 	struct trace_damage damage;
 	struct event e[64];
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	add_pairs(1, 1, 1000, 5);
 	build_header(&b)->tail = b.n + 54016;
 	build_header(&b)->process[0].lost[MPROF_LOST_SPACE] = 1;
 	ck_assert_uint_eq(walk(&damage, e, 64), 10);
 	ck_assert_uint_eq(damage.bytes_missing, 0);
 	ck_assert_uint_eq(damage.first_bad_offset, 0);
-	build_free(&b);
 }
 END_TEST
 
@@ -429,13 +413,11 @@ START_TEST(tail_is_not_trusted)
 	struct trace_damage damage;
 	struct event e[64];
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	add_pairs(1, 1, 1000, 5);
 	add_pairs(1, 2, 2000, 5);
 	build_header(&b)->tail = (uint64_t)tails[_i];
 	ck_assert_uint_eq(walk(&damage, e, 64), 20);
 	ck_assert_uint_eq(damage.bytes_missing, tails[_i] > (int64_t)b.n ? tails[_i] - b.n : 0);
-	build_free(&b);
 }
 END_TEST
 
@@ -446,7 +428,6 @@ START_TEST(cut_while_it_was_written)
 	struct event e[64];
 	size_t first, second;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	first = add_pairs(1, 1, 1000, 5);
 	second = add_pairs(1, 2, 2000, 5);
 	build_header(&b)->processes = 1;
@@ -457,7 +438,6 @@ START_TEST(cut_while_it_was_written)
 	ck_assert_uint_eq(damage.header_cut, _i == 1 || _i == 2);
 	ck_assert_uint_eq(damage.bytes_cut, second - first);
 	ck_assert_uint_eq(damage.bytes_empty, 0);
-	build_free(&b);
 }
 END_TEST
 
@@ -468,13 +448,11 @@ START_TEST(chunks_that_nobody_sees)
 	struct trace_damage damage;
 	struct event e[64];
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	add_pairs(1, 1, 1000, 5);
 	add_pairs(1, 2, 2000, 5);
 	build_header(&b)->chunks = said[_i];
 	ck_assert_uint_eq(walk(&damage, e, 64), 20);
 	ck_assert_uint_eq(damage.chunks_unseen, said[_i] > 2 ? said[_i] - 2 : 0);
-	build_free(&b);
 }
 END_TEST
 
@@ -486,14 +464,12 @@ START_TEST(zero_word_in_a_chunk)
 	struct mprof_extent *x;
 	size_t at;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	at = add_pairs(1, 1, 1000, 5);
 	x = build_extent_at(&b, at);
 	memset((uint64_t *)(x + 1) + x->used / 16, 0, 8);
 	x->check = mprof_checksum(x + 1, x->used);
 	ck_assert_uint_lt(walk(&damage, e, 64), 10);
 	ck_assert_uint_eq(damage.words_bad, 1);
-	build_free(&b);
 }
 END_TEST
 
@@ -504,7 +480,6 @@ START_TEST(room_behind_the_tail)
 	struct event e[64];
 	size_t at;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	add_pairs(1, 1, 1000, 5);
 	at = add_pairs(1, 2, 2000, 500);
 	build_header(&b)->tail = at;
@@ -512,7 +487,6 @@ START_TEST(room_behind_the_tail)
 	ck_assert_uint_eq(walk(&damage, e, 64), 10);
 	ck_assert_uint_eq(damage.bytes_empty, 0);
 	ck_assert_uint_eq(damage.first_bad_offset, 0);
-	build_free(&b);
 }
 END_TEST
 
@@ -523,13 +497,11 @@ START_TEST(other_run)
 	struct event e[64];
 	size_t at;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	at = add_pairs(1, 1, 1000, 5);
 	add_pairs(2, 1, 1000, 5);
 	build_extent_at(&b, at)->run ^= 1;
 	ck_assert_uint_eq(walk(&damage, e, 64), 10);
 	ck_assert_uint_gt(damage.bytes_skipped, 0);
-	build_free(&b);
 }
 END_TEST
 
@@ -544,7 +516,6 @@ START_TEST(file_grows_while_it_is_read)
 	size_t slot;
 	int fd;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	add_pairs(1, 1, 1000, 5);
 	pairs(&w, 2000, 3);
 	slot = build_slot(&b, 1, 1, 2, &w, 1024);
@@ -571,7 +542,6 @@ START_TEST(file_grows_while_it_is_read)
 	trace_close(t);
 	words_free(&w);
 	close(fd);
-	build_free(&b);
 }
 END_TEST
 
@@ -580,14 +550,12 @@ START_TEST(losses_are_summed)
 	struct trace_damage damage;
 	struct event e[4];
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	build_header(&b)->lost[MPROF_LOST_PROCESS] = 2;
 	build_header(&b)->process[0].lost[MPROF_LOST_NESTED] = UINT32_MAX;
 	build_header(&b)->process[5].lost[MPROF_LOST_NESTED] = 3;
 	ck_assert_uint_eq(walk(&damage, e, 4), 0);
 	ck_assert_uint_eq(damage.lost[MPROF_LOST_PROCESS], 2);
 	ck_assert_uint_eq(damage.lost[MPROF_LOST_NESTED], UINT32_MAX + 3ull);
-	build_free(&b);
 }
 END_TEST
 
@@ -603,7 +571,6 @@ START_TEST(residency_is_checked)
 	struct trace *t;
 	int fd;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	build_extent(&b, MPROF_EXTENT_RESIDENCY, 1, 0, &payload, sizeof(payload), 0);
 	t = open_prefix(b.n, &fd, &err);
 	ck_assert_uint_eq(trace_residencies(t, &r), 1);
@@ -611,7 +578,6 @@ START_TEST(residency_is_checked)
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 1);
 	trace_close(t);
 	close(fd);
-	build_free(&b);
 }
 END_TEST
 
@@ -629,7 +595,6 @@ START_TEST(misuses_are_checked)
 	struct trace *t;
 	int fd;
 
-	build_start(&b, MPROF_MAGIC_TRACE);
 	build_extent(&b, MPROF_EXTENT_GUARDED, 1, 0, &first, sizeof(first), 0);
 	build_extent(&b, MPROF_EXTENT_MISUSE, 1, 0, &good, sizeof(good), 0);
 	build_extent(&b, MPROF_EXTENT_MISUSE, 1, 0, &what, sizeof(what), 0);
@@ -649,7 +614,6 @@ START_TEST(misuses_are_checked)
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 3);
 	trace_close(t);
 	close(fd);
-	build_free(&b);
 }
 END_TEST
 
@@ -662,6 +626,7 @@ START_TEST(counts_of_threads)
 	struct trace *t;
 	int fd;
 
+	build_free(&b);
 	build_start(&b, MPROF_MAGIC_COUNTS);
 	counts.fn[MPROF_FN_MALLOC].calls = 3;
 	build_extent(&b, MPROF_EXTENT_COUNTS, 2, 5, &counts, sizeof(counts), 0);
@@ -676,7 +641,6 @@ START_TEST(counts_of_threads)
 	ck_assert_ptr_null(trace_counts(t, 2, &process, &thread));
 	trace_close(t);
 	close(fd);
-	build_free(&b);
 }
 END_TEST
 
@@ -685,6 +649,7 @@ Suite *trace_damage_suite(void)
 	Suite *s = suite_create("trace damage");
 	TCase *tc = tcase_create("damage");
 
+	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, cut_anywhere);
 	tcase_add_test(tc, looks_at_the_peak);
 	tcase_add_loop_test(tc, cut_header, 0, 9);

@@ -21,49 +21,22 @@
 #define BLOCKS	512
 
 static struct build b;
-static char directory[32], path[64];
 static uint64_t random_state;
 
 static uint64_t random_next(void)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
+	return random_after(&random_state);
 }
 
 static void setup(void)
 {
-	strcpy(directory, "/tmp/mprof-unit-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/t.log", directory);
-	build_start(&b, MPROF_MAGIC_TRACE);
+	build_start_file(&b);
 	random_state = 88172645463325252u;
 }
 
 static void teardown(void)
 {
-	unlink(path);
-	ck_assert_int_eq(rmdir(directory), 0);
-	build_free(&b);
-}
-
-static void save(void)
-{
-	FILE *f = fopen(path, "w");
-
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(b.bytes, 1, b.n, f), b.n);
-	ck_assert_int_eq(fclose(f), 0);
-}
-
-static struct trace *reopen(void)
-{
-	struct error err;
-	struct trace *t;
-
-	ck_assert_msg(!trace_open(&t, path, MPROF_MAGIC_TRACE, &err), "%s", err.text);
-	return t;
+	build_end_file(&b);
 }
 
 /* All events, the caller's. */
@@ -110,18 +83,18 @@ static uint64_t compress_and_compare(bool exact)
 	struct trace *t;
 	size_t n, m;
 
-	save();
-	t = reopen();
+	build_save(&b);
+	t = build_reopen(&b);
 	before = read_all(t, &n);
 	ck_assert(!trace_names_blocks(t));
 	name_blocks(before, n);
 	trace_close(t);
-	ck_assert_msg(!trace_compress(path,
+	ck_assert_msg(!trace_compress(b.path,
 				      &(struct compact_options){ .level = COMPACT_LEVEL_DEFAULT,
 								 .exact = exact },
 				      &err),
 		      "%s", err.text);
-	t = reopen();
+	t = build_reopen(&b);
 	after = read_all(t, &m);
 	ck_assert(trace_names_blocks(t));
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing +
@@ -252,7 +225,7 @@ START_TEST(times_are_right_to_the_error)
 	worst = compress_and_compare(false);
 	ck_assert_uint_le(worst, COMPACT_ERROR_NS);
 	ck_assert_uint_gt(worst, 0);
-	t = reopen();
+	t = build_reopen(&b);
 	ck_assert_uint_eq(trace_header(t)->time_error, 512);
 	trace_close(t);
 }
@@ -285,7 +258,7 @@ START_TEST(many_threads)
 
 	build_many(2000);
 	ck_assert_uint_le(compress_and_compare(false), COMPACT_ERROR_NS);
-	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(stat(b.path, &st), 0);
 	ck_assert_uint_lt((uint64_t)st.st_size, b.n / 4 * 3);
 }
 END_TEST
@@ -325,9 +298,9 @@ START_TEST(header)
 								      .pid = 100 + (int)i,
 								      .lost = { 1 } };
 	compress_and_compare(false);
-	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(stat(b.path, &st), 0);
 	ck_assert_int_lt(st.st_size, 3000);
-	t = reopen();
+	t = build_reopen(&b);
 	ck_assert_uint_eq(trace_header(t)->process[1].number, 0);
 	ck_assert_int_eq(trace_header(t)->process[4].pid, 104);
 	ck_assert_uint_eq(trace_header(t)->process[5].number, 0);
@@ -378,7 +351,7 @@ START_TEST(stack_records)
 	trace_close(t);
 	close(fd);
 	compress_and_compare(false);
-	t = reopen();
+	t = build_reopen(&b);
 	s = trace_stacks(t);
 	ck_assert_uint_eq(s->nodes, nodes);
 	ck_assert_str_eq(s->object[1].path, "/bin/program of a name");
@@ -448,8 +421,8 @@ static struct event *some_events(size_t *n)
 	struct trace *t;
 
 	build_threads(3, 3000);
-	save();
-	t = reopen();
+	build_save(&b);
+	t = build_reopen(&b);
 	e = read_all(t, n);
 	trace_close(t);
 	for (size_t i = 0; i < *n; i++)
