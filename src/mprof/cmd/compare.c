@@ -13,7 +13,6 @@
 #include "../places/place_run.h"
 #include "../util/blob.h"
 #include "../util/alloc.h"
-#include "../util/styled.h"
 #include "cmd.h"
 #include "films.h"
 #include "replay_run.h"
@@ -207,16 +206,6 @@ static int write_page(const struct replay_run *r, const struct options *o, struc
 	return STATUS_OK;
 }
 
-static void print(const struct replay_answer *a, bool as_json)
-{
-	if (as_json) {
-		json_print(stdout, replay_json(a));
-		return;
-	}
-	terminal_fit();
-	replay_brief(a, stdout);
-}
-
 /* Opens the page first, so that an invalid name is not found after minutes of work. */
 static int compare(struct options *o)
 {
@@ -237,10 +226,8 @@ static int compare(struct options *o)
 	if (export_file_open(&page, o->output, &err) < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	status = replay_run_make(&run, o->path, &o->cli);
-	if (!status) {
-		print(&run.answer, o->json);
-		status = replay_run_status(&run);
-	}
+	if (!status)
+		status = replay_run_print(&run, o->json, replay_brief);
 	if (!status)
 		status = write_page(&run, o, &page);
 	else

@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "../util/styled.h"
 #include "cmd.h"
 #include "replay_change.h"
 #include "replay_run.h"
@@ -42,16 +41,6 @@ static const struct usage usage = {
 	.check = check,
 };
 
-static void print(const struct replay_answer *a, bool as_json)
-{
-	if (as_json) {
-		json_print(stdout, replay_json(a));
-		return;
-	}
-	terminal_fit();
-	replay_text(a, stdout);
-}
-
 static int replay(struct options *o)
 {
 	struct replay_run run;
@@ -60,10 +49,8 @@ static int replay(struct options *o)
 	if (o->change.rules)
 		return change_run(o->path, &o->change, &o->cli, o->json);
 	status = replay_run_make(&run, o->path, &o->cli);
-	if (!status) {
-		print(&run.answer, o->json);
-		status = replay_run_status(&run);
-	}
+	if (!status)
+		status = replay_run_print(&run, o->json, replay_text);
 	replay_run_release(&run);
 	return status;
 }

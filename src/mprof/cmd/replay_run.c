@@ -9,6 +9,7 @@
 
 #include "../run/library.h"
 #include "../util/alloc.h"
+#include "../util/styled.h"
 #include "cmd.h"
 #include "progress.h"
 
@@ -165,8 +166,15 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 	return STATUS_OK;
 }
 
-int replay_run_status(const struct replay_run *r)
+int replay_run_print(const struct replay_run *r, bool as_json,
+		     void (*text)(const struct replay_answer *a, FILE *out))
 {
+	if (as_json) {
+		json_print(stdout, replay_json(&r->answer));
+	} else {
+		terminal_fit();
+		text(&r->answer, stdout);
+	}
 	return r->answer.verdict.played ? STATUS_OK : STATUS_FOUND;
 }
 

@@ -24,10 +24,8 @@
 #include "view_heap.h"
 
 #define OK	 200u
-#define BAD	 400u
 #define NS_MOST	 ((uint64_t)INT64_MAX)
 #define NEW_PAGE "text/html; charset=utf-8"
-#define JSON	 "application/json"
 
 struct task {
 	uint64_t id; /* chosen by the client; 0 = none */
@@ -167,7 +165,7 @@ static void ask(struct view_answers *a, size_t page, const struct serve_request 
 {
 	struct task t = { .page = page };
 
-	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
+	serve_invalid(to);
 	if (a->page[page].totals || !parse_question(r, a, &t))
 		return;
 	pthread_mutex_lock(&a->lock);
@@ -183,20 +181,17 @@ static void tell(struct view_answers *a, const struct serve_request *r, struct s
 {
 	uint64_t id = 0, events = __atomic_load_n(&a->events, __ATOMIC_RELAXED);
 
-	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
+	serve_invalid(to);
 	if (!number(r, "id", NS_MOST, &id) || !id)
 		return;
 	pthread_mutex_lock(&a->lock);
 	if (a->done == id && a->said)
-		to->body = must_strdup(a->said);
+		serve_json(to, must_strdup(a->said));
 	else
-		to->body =
-		    text_of(JSON_NEW(view_progress, id, a->now.id != id && a->next.id != id,
-				     a->now.id == id && a->all ? events * 100 / a->all % 100 : 0));
+		serve_json(to, text_of(JSON_NEW(
+				   view_progress, id, a->now.id != id && a->next.id != id,
+				   a->now.id == id && a->all ? events * 100 / a->all % 100 : 0)));
 	pthread_mutex_unlock(&a->lock);
-	to->status = OK;
-	to->bytes = strlen(to->body);
-	to->owned = true;
 }
 
 /* ---- source files ---- */
@@ -207,16 +202,13 @@ static void give_source(const struct view_page *p, const struct serve_request *r
 	struct html_source source;
 	uint64_t file = 0;
 
-	*to = (struct serve_answer){ .status = BAD, .type = JSON, .body = "{}", .bytes = 2 };
+	serve_invalid(to);
 	if (!number(r, "file", p->sources.files ? p->sources.files - 1 : 0, &file) ||
 	    !p->sources.files)
 		return;
 	html_source_read(&source, &p->sources, file);
-	to->body = text_of(JSON_NEW(view_source, &source));
+	serve_json(to, text_of(JSON_NEW(view_source, &source)));
 	free(source.text);
-	to->status = OK;
-	to->bytes = strlen(to->body);
-	to->owned = true;
 }
 
 /* ---- pages ---- */

@@ -166,25 +166,20 @@ void view_heap_answer(struct view_heap *h, const char *trace, const struct serve
 	struct heap_of of = { .trace = trace };
 	char percent[32];
 
-	*to = (struct serve_answer){
-		.status = 400, .type = "application/json", .body = "{}", .bytes = 2
-	};
+	serve_invalid(to);
 	if (!text || parse_whole(text, 1, UINT32_MAX - 1, &process))
 		return;
 	of.process = (uint32_t)process;
 	pthread_mutex_lock(&h->lock);
 	if (h->said && same(&h->done, &of)) {
-		to->body = must_strdup(h->said);
+		serve_json(to, must_strdup(h->said));
 	} else {
 		ask(h, &of);
 		snprintf(percent, sizeof(percent), "{\"percent\":%u}",
 			 __atomic_load_n(&h->percent, __ATOMIC_RELAXED));
-		to->body = must_strdup(percent);
+		serve_json(to, must_strdup(percent));
 	}
 	pthread_mutex_unlock(&h->lock);
-	to->status = 200;
-	to->bytes = strlen(to->body);
-	to->owned = true;
 }
 
 /* ---- the whole ---- */

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../util/error.h"
 
@@ -35,6 +36,24 @@ struct serve_answer {
 	size_t bytes;
 	bool owned;
 };
+
+/* Answers with an object of JSON: a query that is not understood, or this text, which is freed. */
+static inline void serve_invalid(struct serve_answer *a)
+{
+	*a = (struct serve_answer){
+		.status = 400, .type = "application/json", .body = (char *)"{}", .bytes = 2
+	};
+}
+static inline void serve_json(struct serve_answer *a, char *text)
+{
+	*a = (struct serve_answer){
+		.status = 200,
+		.type = "application/json",
+		.body = text,
+		.bytes = strlen(text),
+		.owned = true,
+	};
+}
 
 struct serve_options {
 	const char *socket; /* path of a unix socket; NULL = TCP */
