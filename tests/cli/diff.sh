@@ -104,7 +104,7 @@ test_diff_in_words() {
 	two_builds
 	run "$mprof" diff --value total old.log new.log
 	expect_status 0
-	expect_words out 'Total rose 12 %, because of parse_line (sheet.c:9); peak rose 50 %, because of parse_line (sheet.c:9); leaked memory rose 298 %, because of lost (sheet.c:25); the number of calls rose 5 %, because of parse_line (sheet.c:9).'
+	expect_words out 'Total rose 12 % and peak rose 50 %, because of parse_line (sheet.c:9); leaked memory rose 298 %, because of lost (sheet.c:25); the number of calls rose 5 %, because of parse_line (sheet.c:9).'
 	expect_text out 'From old.log to new.log:'
 	grep -Eq '^  calls +1,100 +1,151 +\+51 +\+4\.6 %$' out || bad "calls: $(cat out)"
 	expect_text out 'total by function: 1 added, 1 grown; 1 the same.'

@@ -294,6 +294,11 @@ test_library_that_is_not_there() {
 	run env MPROF_LIB=/no/where "$mprof" record -o log -- touch started
 	expect_status 2
 	expect_text err /no/where
+	mkdir empty
+	run env MPROF_LIB="$PWD/empty" "$mprof" record -o log -- touch started
+	expect_status 2
+	expect_one_line_error
+	expect_text err 'expected libmprof.so, or a directory that has it'
 	[ ! -e started ] || bad 'the program was started'
 	mkdir 'with blank'
 	cp "$build/libmprof.so" 'with blank'

@@ -38,6 +38,7 @@ test_replay_usage() {
 --reps -1
 --reps 10001
 --cpu x
+--cpu 1023
 --env drop
 --set NAME
 --drain 5,1

@@ -189,6 +189,12 @@ test_pager() {
 	on 24x80 PAGER='cat >wrong' -t true
 	expect_text out 'All tables'
 	[ ! -e wrong ] || bad 'a pager for what has none'
+	on 24x80 MPROF_PAGER='cat >paged' check --max-peak 1 log
+	expect_end 'exit 1'
+	expect_text paged 'peak'
+	on 24x80 MPROF_PAGER='cat >paged' replay --quick --allocator glibc log
+	expect_end 'exit 0'
+	expect_text paged 'What was played'
 	# Errors are printed as usual.
 	on 24x80 report missing
 	expect_end 'exit 3'

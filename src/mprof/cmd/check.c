@@ -13,6 +13,7 @@
 #include "../util/ranges.h"
 #include "../util/alloc.h"
 #include "../util/styled.h"
+#include "../util/pager.h"
 #include "cmd.h"
 #include "profile_options.h"
 #include "two_profiles.h"
@@ -93,7 +94,8 @@ static const struct option_row options[] = {
 		    "Write a Markdown table for a comment to FILE"),
 	OPTION_ROWS(option_profile, cli),
 	OPTION_ROWS_ALONE(option_memory),
-	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_ROWS_ALONE(option_colour),
+	OPTION_ROWS_ALONE(option_pager),
 	OPTION_END,
 };
 
@@ -148,6 +150,7 @@ static int answer(const struct checks *c, const struct options *o, struct error 
 	if (o->json) {
 		json_print(stdout, check_json(c, &how));
 	} else {
+		pager_start();
 		terminal_fit();
 		check_text(c, &how, stdout);
 	}

@@ -33,7 +33,7 @@ static const struct option_row options[] = {
 	OPTION_JSON(json),
 	OPTION_ROWS(option_replay, cli),
 	OPTION_ROWS_ALONE(option_memory),
-	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_ROWS_ALONE(option_colour),
 	OPTION_END,
 };
 
@@ -227,7 +227,7 @@ static int compare(struct options *o)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	status = replay_run_make(&run, o->path, &o->cli);
 	if (!status)
-		status = replay_run_print(&run, o->json, replay_brief);
+		status = replay_run_print(&run, o->json, false, replay_brief);
 	if (!status)
 		status = write_page(&run, o, &page);
 	else

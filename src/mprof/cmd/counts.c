@@ -11,6 +11,7 @@
 #include "../print/json_rows.h"
 #include "../util/styled.h"
 #include "run_messages.h"
+#include "../util/pager.h"
 #include "cmd.h"
 #include "usage.h"
 
@@ -23,7 +24,8 @@ struct options {
 static const struct option_row options[] = {
 	OPTION_JSON(json),
 	OPTION_ROWS_ALONE(option_memory),
-	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_ROWS_ALONE(option_colour),
+	OPTION_ROWS_ALONE(option_pager),
 	OPTION_END,
 };
 
@@ -47,6 +49,7 @@ static int show(const char *path, bool as_json)
 	if (as_json) {
 		json_print(stdout, JSON_NEW(counts, path, &c));
 	} else {
+		pager_start();
 		terminal_fit();
 		printf("%s\n", path);
 		counts_print(stdout, &c, 0);

@@ -61,7 +61,8 @@ static const struct option_row options[] = {
 	OPTION_SET(0, "markdown", form, MARKDOWN, "Print tables for a comment, in Markdown"),
 	OPTION_ROWS(option_profile, cli),
 	OPTION_ROWS_ALONE(option_memory),
-	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_ROWS_ALONE(option_colour),
+	OPTION_ROWS_ALONE(option_pager),
 	OPTION_END,
 };
 

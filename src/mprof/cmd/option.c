@@ -342,11 +342,16 @@ const struct option_row option_memory[] = {
 	OPTION_END,
 };
 
-const struct option_row option_terminal[] = {
+const struct option_row option_colour[] = {
 	OPTION_TITLE("Other options:"),
 	OPTION_CALL(0, "color", OPTION_EITHER, &colour,
 		    "Use colour: on a terminal, always or never [auto]", .words = words_COLOUR,
 		    .otherwise = "always"),
+	OPTION_END,
+};
+
+const struct option_row option_pager[] = {
+	OPTION_TITLE("Other options:"),
 	OPTION_CALL(0, "no-pager", NULL, &no_pager,
 		    "Do not send a long answer on a terminal to a pager"),
 	OPTION_END,

@@ -225,8 +225,8 @@ extern const struct option_type option_flag, option_set, option_bit, option_numb
 
 /* --memory SIZE, for every command that reads files. */
 extern const struct option_row option_memory[];
-/* --color WHEN, --no-pager, for every command that prints for people. */
-extern const struct option_row option_terminal[];
+/* --color WHEN, for every command that prints for people; --no-pager, if it calls pager_start(). */
+extern const struct option_row option_colour[], option_pager[];
 
 /* ---- values ---- */
 

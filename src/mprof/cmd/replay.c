@@ -21,7 +21,8 @@ static const struct option_row options[] = {
 	OPTION_ROWS(option_replay, cli),
 	OPTION_ROWS(option_change, change),
 	OPTION_ROWS_ALONE(option_memory),
-	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_ROWS_ALONE(option_colour),
+	OPTION_ROWS_ALONE(option_pager),
 	OPTION_END,
 };
 
@@ -50,7 +51,7 @@ static int replay(struct options *o)
 		return change_run(o->path, &o->change, &o->cli, o->json);
 	status = replay_run_make(&run, o->path, &o->cli);
 	if (!status)
-		status = replay_run_print(&run, o->json, replay_text);
+		status = replay_run_print(&run, o->json, true, replay_text);
 	replay_run_release(&run);
 	return status;
 }

@@ -16,6 +16,7 @@
 #include "../profile/filters.h"
 #include "../profile/paths.h"
 #include "../util/styled.h"
+#include "../util/pager.h"
 #include "cmd.h"
 #include "playback_input.h"
 #include "progress.h"
@@ -193,6 +194,7 @@ static void print(const struct change_answer *a, bool as_json)
 		json_print(stdout, change_json(a));
 		return;
 	}
+	pager_start();
 	terminal_fit();
 	change_text(a, stdout);
 }

@@ -45,10 +45,14 @@ int replay_cli_finish(struct replay_cli *c, struct error *err)
 static int take_cpu(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
 	uint64_t n = 0;
+	cpu_set_t usable;
 
-	if (strcmp(arg, "any") && parse_whole(arg, 0, CPU_SETSIZE - 1, &n))
-		return option_invalid(err, row, arg, "a number from 0 to %d, or any",
-				      CPU_SETSIZE - 1);
+	if (strcmp(arg, "any") &&
+	    (parse_whole(arg, 0, CPU_SETSIZE - 1, &n) ||
+	     (!sched_getaffinity(0, sizeof(usable), &usable) && !CPU_ISSET(n, &usable))))
+		return option_invalid(err, row, arg,
+				      "a processor that mprof may use, such as %d, or any",
+				      sched_getcpu());
 	*(int *)to = strcmp(arg, "any") ? (int)n : -1;
 	return 0;
 }

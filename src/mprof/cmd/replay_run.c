@@ -10,6 +10,7 @@
 #include "../run/library.h"
 #include "../util/alloc.h"
 #include "../util/styled.h"
+#include "../util/pager.h"
 #include "cmd.h"
 #include "progress.h"
 
@@ -166,12 +167,14 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 	return STATUS_OK;
 }
 
-int replay_run_print(const struct replay_run *r, bool as_json,
+int replay_run_print(const struct replay_run *r, bool as_json, bool paged,
 		     void (*text)(const struct replay_answer *a, FILE *out))
 {
 	if (as_json) {
 		json_print(stdout, replay_json(&r->answer));
 	} else {
+		if (paged)
+			pager_start();
 		terminal_fit();
 		text(&r->answer, stdout);
 	}

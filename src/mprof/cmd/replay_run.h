@@ -28,7 +28,7 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 struct place_plan replay_run_plan(const struct replay_run *r, const struct replay_cli *cli);
 void replay_run_release(struct replay_run *r);
 
-/* Prints the answer as JSON or by `text`.  Returns the exit status of a command: STATUS_OK, or
- * STATUS_FOUND if no allocator could be played. */
-int replay_run_print(const struct replay_run *r, bool as_json,
+/* Prints the answer as JSON or by `text`, through a pager if `paged`.  Returns the exit status of a
+ * command: STATUS_OK, or STATUS_FOUND if no allocator could be played. */
+int replay_run_print(const struct replay_run *r, bool as_json, bool paged,
 		     void (*text)(const struct replay_answer *a, FILE *out));

@@ -66,7 +66,8 @@ static const struct option_row options[] = {
 		    "Look for source files in DIR first; may be repeated"),
 	OPTION_ROWS(option_profile, cli),
 	OPTION_ROWS_ALONE(option_memory),
-	OPTION_ROWS_ALONE(option_terminal),
+	OPTION_ROWS_ALONE(option_colour),
+	OPTION_ROWS_ALONE(option_pager),
 	OPTION_END,
 };
 

@@ -180,68 +180,93 @@ static const struct diff_group *cause_of(const struct diff *d, enum profile_valu
 	return cause;
 }
 
-static void put_cause(const struct diff *d, enum profile_value v, bool rose, uint64_t by,
-		      struct paragraph *p)
+/* A total that changed. */
+struct moved {
+	const char *name;
+	enum profile_value value;
+	uint64_t before, after;
+	const struct diff_group *cause; /* NULL: unknown */
+	bool partly;
+};
+
+/* False if it changed by less than a hundredth. */
+static bool find_moved(const struct diff *d, struct moved *m)
 {
-	const struct diff_group *g = cause_of(d, v, rose);
+	const uint64_t before = d->total[DIFF_BEFORE][m->value];
+	const uint64_t after = d->total[DIFF_AFTER][m->value];
+	const uint64_t by = after > before ? after - before : before - after;
+
+	if (diff_may_be_same(d, m->value) || !by || by < before / 100)
+		return false;
+	m->before = before;
+	m->after = after;
+	m->cause = cause_of(d, m->value, after > before);
+	m->partly = m->cause && diff_distance(m->cause, m->value) < by / 2;
+	return true;
+}
+
+/* Puts "peak rose 20 %", "total fell to 0". */
+static void put_move(const struct moved *m, struct paragraph *p)
+{
+	const uint64_t before = m->before, after = m->after;
+	const char *way = after > before ? "rose" : "fell";
+
+	paragraph_add(p, "%s ", m->name);
+	if (!before || !after)
+		paragraph_add(p, "%s from %s to %s", way, figures_text(m->value, before).s,
+			      figures_text(m->value, after).s);
+	else if (after / before >= 10)
+		paragraph_add(p, "rose to %s times what it was", format_count(after / before).s);
+	else
+		paragraph_add(
+		    p, "%s %s", way,
+		    format_percent(after > before ? after - before : before - after, before).s);
+}
+
+static void put_cause(const struct moved *m, struct paragraph *p)
+{
+	const struct diff_group *g = m->cause;
 	enum diff_side side;
 	char *where;
 
 	if (!g)
 		return;
-	side = g->v[DIFF_AFTER][v] ? DIFF_AFTER : DIFF_BEFORE;
+	side = g->v[DIFF_AFTER][m->value] ? DIFF_AFTER : DIFF_BEFORE;
 	where = figures_line_text(g->line[g->lines - 1], g->sites[side] == 1);
-	paragraph_add(p, ", %sbecause of ", diff_distance(g, v) < by / 2 ? "partly " : "");
+	paragraph_add(p, ", %sbecause of ", m->partly ? "partly " : "");
 	paragraph_add_styled(p, STYLE_PLACE, "%s", where);
 	free(where);
 }
 
-/* Puts "rose 20 %", "fell to 0"; false for less than a hundredth. */
-static bool put_move(const char *name, enum profile_value v, uint64_t before, uint64_t after,
-		     struct paragraph *p)
-{
-	const uint64_t by = after > before ? after - before : before - after;
-	const char *way = after > before ? "rose" : "fell";
-
-	if (!by || by < before / 100)
-		return false;
-	paragraph_add(p, "%s%s ", p->n ? "; " : "", name);
-	if (!before || !after)
-		paragraph_add(p, "%s from %s to %s", way, figures_text(v, before).s,
-			      figures_text(v, after).s);
-	else if (after / before >= 10)
-		paragraph_add(p, "rose to %s times what it was", format_count(after / before).s);
-	else
-		paragraph_add(p, "%s %s", way, format_percent(by, before).s);
-	return true;
-}
-
-/* Puts one sentence: what changed, and where most of the change is. */
+/* Puts one sentence: what changed, and where most of the change is, once for figures that follow
+ * each other. */
 static void put_verdict(const struct diff *d, FILE *out)
 {
-	static const struct {
-		enum profile_value value;
-		const char *name;
-	} told[] = {
-		{ VALUE_TOTAL, "total" },
-		{ VALUE_PEAK, "peak" },
-		{ VALUE_LEAKED, "leaked memory" },
-		{ VALUE_CALLS, "the number of calls" },
+	struct moved told[] = {
+		{ .name = "total", .value = VALUE_TOTAL },
+		{ .name = "peak", .value = VALUE_PEAK },
+		{ .name = "leaked memory", .value = VALUE_LEAKED },
+		{ .name = "the number of calls", .value = VALUE_CALLS },
 	};
 	const struct paragraph_form form = { .first = "", .width = terminal_text_width() };
 	struct paragraph p = { 0 };
-	size_t i;
+	size_t i, k, n = 0, same;
 
-	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-		const uint64_t *before = d->total[DIFF_BEFORE], *after = d->total[DIFF_AFTER];
-		const enum profile_value v = told[i].value;
-
-		if (!diff_may_be_same(d, v) && put_move(told[i].name, v, before[v], after[v], &p))
-			put_cause(
-			    d, v, after[v] > before[v],
-			    after[v] > before[v] ? after[v] - before[v] : before[v] - after[v], &p);
+	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		if (find_moved(d, &told[i]))
+			told[n++] = told[i];
+	for (i = 0; i < n; i += same) {
+		for (same = 1; i + same < n && told[i + same].cause == told[i].cause &&
+			       told[i + same].partly == told[i].partly;
+		     same++)
+			;
+		for (k = 0; k < same; k++) {
+			paragraph_add(&p, "%s", !k ? i ? "; " : "" : k + 1 < same ? ", " : " and ");
+			put_move(&told[i + k], &p);
+		}
+		put_cause(&told[i], &p);
 	}
-	if (!p.n)
+	if (!n)
 		paragraph_add(&p, diff_of_samples(d)
 				      ? "No figure changed by more than the error of samples"
 				      : "No figure changed by 1 %% or more");

@@ -81,6 +81,23 @@ static void put_clause(FILE *f, const struct verdict *v, const struct told *t, s
 			s < 0 ? "less" : "more", t->text(r).s);
 }
 
+/* Is it a large difference, which does not count?  Then a sentence of its own says why. */
+static bool explained(const struct verdict *v, const struct told *t, size_t row)
+{
+	return row != v->reference && !side(v, t, row) && percent(v, t, row) >= NOISE_TOLD;
+}
+
+static bool same(const struct verdict *v, const struct told *t, size_t row)
+{
+	return row != v->reference && !side(v, t, row) && !explained(v, t, row);
+}
+
+/* Returns what stands before the k-th of n words. */
+static const char *before_word(size_t k, size_t n)
+{
+	return !k ? "" : k + 1 == n ? " and " : ", ";
+}
+
 /* Puts the names of the rows without significant difference from the reference. */
 static void put_same(FILE *f, const struct verdict *v, const struct told *t, bool first)
 {
@@ -88,16 +105,13 @@ static void put_same(FILE *f, const struct verdict *v, const struct told *t, boo
 	size_t i, n = 0, k = 0;
 
 	for (i = 0; i < v->played; i++)
-		n += t->order[i] != v->reference && !side(v, t, t->order[i]);
+		n += same(v, t, t->order[i]);
+	if (n && !first)
+		fputs("; ", f);
 	for (i = 0; i < v->played; i++)
-		if (t->order[i] != v->reference && !side(v, t, t->order[i])) {
-			fprintf(f, "%s%s",
-				k	? k + 1 == n ? " and " : ", "
-				: first ? ""
-					: "; ",
+		if (same(v, t, t->order[i]))
+			fprintf(f, "%s%s", before_word(k++, n),
 				v->runs->row[t->order[i]].variant->name);
-			k++;
-		}
 	if (n && first)
 		fprintf(f, " cannot be told apart from %s by %s (%s)", ref, t->than,
 			t->text(&v->runs->row[v->reference]).s);
@@ -162,58 +176,111 @@ static void tell_ties(const struct verdict *v, const struct told *t, struct sent
 	}
 }
 
-/* Explains why a large difference does not count: two runs of one allocator differ by as much. */
-static void tell_noise(const struct verdict *v, const struct told *t, struct sentences *w)
+/* Does the allocator that was played twice vary less than the runs of this row and of the
+ * reference? */
+static bool by_spread(const struct verdict *v, size_t row)
 {
-	const struct runs_row *ref = &v->runs->row[v->reference];
-	size_t i;
+	const double least =
+	    fmin(v->runs->row[row].cpu_ns.median, v->runs->row[v->reference].cpu_ns.median);
+
+	return verdict_noise(v, row, v->reference) >
+	       1.001 * fmax(v->control, VERDICT_FLOOR) * least;
+}
+
+/* Returns the spread of the runs of this row or of the reference, in ns a call. */
+static double spread_of(const struct verdict *v, size_t row)
+{
+	const struct middle *r = &v->runs->row[row].cpu_ns,
+			    *ref = &v->runs->row[v->reference].cpu_ns;
+
+	return fmax(fmax(r->mad, ref->mad), v->spread * ref->median);
+}
+
+/* Puts "a took 9 % more and b 7 % less" for the n rows with one of two reasons. */
+static void put_noisy(FILE *f, const struct verdict *v, const struct told *t, bool spread, size_t n)
+{
+	const double ref = v->runs->row[v->reference].cpu_ns.median;
+	size_t i, k = 0;
 
 	for (i = 0; i < v->played; i++) {
 		const size_t row = t->order[i];
 		const struct runs_row *r = &v->runs->row[row];
-		const double noise = verdict_noise(v, row, v->reference);
-		const double least = fmin(r->cpu_ns.median, ref->cpu_ns.median);
-		const double vary =
-		    fmax(fmax(r->cpu_ns.mad, ref->cpu_ns.mad), v->spread * ref->cpu_ns.median);
-		const char *more = r->cpu_ns.median > ref->cpu_ns.median ? "more" : "less";
 
-		if (row == v->reference || side(v, t, row) || percent(v, t, row) < NOISE_TOLD)
-			continue;
-		if (noise > 1.001 * fmax(v->control, VERDICT_FLOOR) * least)
-			sentence_add(w,
-				     "%s took %s %% %s time than %s, which is within the noise: "
-				     "runs of one allocator vary by %.1f ns a call, so differences "
-				     "below %.1f ns do not count.",
-				     r->variant->name, format_count(percent(v, t, row)).s, more,
-				     ref->variant->name, vary, noise);
-		else
-			sentence_add(w,
-				     "%s took %s %% %s time than %s, which is within the noise: "
-				     "%s differs from itself by %.0f %% when it is played again.",
-				     r->variant->name, format_count(percent(v, t, row)).s, more,
-				     ref->variant->name, v->runs->control.variant->name,
-				     100 * v->control);
+		if (explained(v, t, row) && by_spread(v, row) == spread) {
+			fprintf(f, "%s%s %s%s %% %s", before_word(k, n), r->variant->name,
+				k ? "" : "took ", format_count(percent(v, t, row)).s,
+				r->cpu_ns.median > ref ? "more" : "less");
+			k++;
+		}
 	}
 }
 
-/* The same for memory, where a fixed amount decides. */
-static void tell_small_difference(const struct verdict *v, const struct told *t,
-				  struct sentences *w)
+/* Explains why large differences of time do not count: two runs of one allocator differ by as
+ * much. */
+static void tell_noise(const struct verdict *v, const struct told *t, bool spread,
+		       struct sentences *w)
 {
-	size_t i;
+	const char *ref = v->runs->row[v->reference].variant->name;
+	double vary = 0, noise = 0;
+	size_t i, n = 0;
+	char *took;
 
-	for (i = 0; i < v->played; i++) {
-		const size_t row = t->order[i];
+	for (i = 0; i < v->played; i++)
+		if (explained(v, t, t->order[i]) && by_spread(v, t->order[i]) == spread) {
+			vary = fmax(vary, spread_of(v, t->order[i]));
+			noise = verdict_noise(v, t->order[i], v->reference);
+			n++;
+		}
+	if (!n)
+		return;
+	took = WRITTEN(f, put_noisy(f, v, t, spread, n));
+	if (!spread)
+		sentence_add(w,
+			     "%s time than %s, which is within the noise: %s differs from itself "
+			     "by %.0f %% when it is played again.",
+			     took, ref, v->runs->control.variant->name, 100 * v->control);
+	else if (n > 1)
+		sentence_add(w,
+			     "%s time than %s, which is within the noise: runs of one allocator "
+			     "vary by up to %.1f ns a call.",
+			     took, ref, vary);
+	else
+		sentence_add(w,
+			     "%s time than %s, which is within the noise: runs of one allocator "
+			     "vary by %.1f ns a call, so differences below %.1f ns do not count.",
+			     took, ref, vary, noise);
+	free(took);
+}
 
-		if (row != v->reference && !side(v, t, row) && percent(v, t, row) >= NOISE_TOLD)
-			sentence_add(w,
-				     "%s's peak differs from that of %s by %s %%, but by less than "
-				     "%s, by which two runs can differ.",
-				     v->runs->row[row].variant->name,
-				     v->runs->row[v->reference].variant->name,
-				     format_count(percent(v, t, row)).s,
-				     format_bytes(VERDICT_BYTES).s);
-	}
+/* Puts "a's peak differs by 9 % and b's by 7 %". */
+static void put_small_differences(FILE *f, const struct verdict *v, const struct told *t, size_t n)
+{
+	size_t i, k = 0;
+
+	for (i = 0; i < v->played; i++)
+		if (explained(v, t, t->order[i])) {
+			fprintf(f, "%s%s's %sby %s %%", before_word(k, n),
+				v->runs->row[t->order[i]].variant->name, k ? "" : "peak differs ",
+				format_count(percent(v, t, t->order[i])).s);
+			k++;
+		}
+}
+
+/* The same for memory, where a fixed amount decides. */
+static void tell_small_differences(const struct verdict *v, const struct told *t,
+				   struct sentences *w)
+{
+	size_t i, n = 0;
+	char *text;
+
+	for (i = 0; i < v->played; i++)
+		n += explained(v, t, t->order[i]);
+	if (!n)
+		return;
+	text = WRITTEN(f, put_small_differences(f, v, t, n));
+	sentence_add(w, "%s from that of %s, but by less than %s, by which two runs can differ.",
+		     text, v->runs->row[v->reference].variant->name, format_bytes(VERDICT_BYTES).s);
+	free(text);
 }
 
 /* Puts the names of allocators that are better in one respect and not worse in the other. */
@@ -368,12 +435,13 @@ void replay_verdict(const struct replay_answer *a, struct sentences *w)
 		tell_best(v, &peak, &cpu, w);
 	if (v->played > 1 && !v->small) {
 		compare(v, &peak, w);
-		tell_small_difference(v, &peak, w);
+		tell_small_differences(v, &peak, w);
 		tell_ties(v, &peak, w);
 	}
 	if (v->played > 1 && v->quiet) {
 		compare(v, &cpu, w);
-		tell_noise(v, &cpu, w);
+		tell_noise(v, &cpu, true, w);
+		tell_noise(v, &cpu, false, w);
 		tell_ties(v, &cpu, w);
 	}
 	if (v->timed && !v->quiet)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "elf.h"
@@ -63,6 +64,13 @@ static char *look_around_us(void)
 	return found ? found : look_in(self, "/../lib/" TRIPLET "/");
 }
 
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
 char *library_find(struct error *err)
 {
 	const char *said = getenv("MPROF_LIB");
@@ -74,6 +82,14 @@ char *library_find(struct error *err)
 			path = realpath(said, NULL);
 		if (!path) {
 			fail(err, -errno, "MPROF_LIB names '%s': %s", said, strerror(errno));
+			return NULL;
+		}
+		if (!is_regular(path)) {
+			fail(err, -ENOENT,
+			     "MPROF_LIB names '%s': expected libmprof.so, or a directory that has "
+			     "it",
+			     said);
+			free(path);
 			return NULL;
 		}
 	} else {
