@@ -173,3 +173,71 @@ test_reduced_stacks_of_a_fork() {
 	"$mprof" dump --json --process 2 fork.log | jq -r 'select(.size <= 1000) | .size' >found
 	[ "$(wc -l <found)" -lt 1000 ] || bad "the child has $(wc -l <found) calls of hot"
 }
+
+# ./maps N: maps and unmaps a page N times (hot_map), keeping the last 50; meanwhile maps 100 regions
+# of 1 to 100 MiB one after the other (cold_map), and unmaps each when the next one is there.
+maps_program() {
+	cat >maps.c <<'CODE'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/mman.h>
+static void *map(size_t bytes) { return mmap(0, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+static void *hot_map(void) { return map(4096); }
+static void *cold_map(size_t i) { return map(i << 20); }
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]);
+	void *page[50] = { 0 }, *old = 0, *next;
+	for (int i = 0; i < n; i++) {
+		if (page[i % 50])
+			munmap(page[i % 50], 4096);
+		page[i % 50] = hot_map();
+		if (i % 3 == 0) {
+			page[i % 50] = mremap(page[i % 50], 4096, 8192, MREMAP_MAYMOVE);
+			munmap(page[i % 50], 4096);
+			page[i % 50] = (char *)page[i % 50] + 4096;
+		}
+		if (i % (n / 100))
+			continue;
+		next = cold_map(i / (n / 100) + 1);
+		if (old)
+			munmap(old, (size_t)(i / (n / 100)) << 20);
+		old = next;
+	}
+	return argc - 2;
+}
+CODE
+	cc -g -O1 -fno-inline -fno-builtin -o maps maps.c || bad 'does not compile'
+}
+
+test_reduced_stacks_of_mappings() {
+	maps_program
+	run "$mprof" record --budget 1M --no-compress -o maps.log -- ./maps 50000
+	expect_status 0
+	sites_sound maps.log
+	[ "$(stat -c %s maps.log)" -lt 1048577 ] || bad "the trace has $(stat -c %s maps.log) bytes"
+	"$mprof" dump --json maps.log | jq -r 'select(.function == "mmap" or .function == "munmap") |
+		select(.length >= 1048576) | "\(.function) \(.length / 1048576)"' >found
+	awk 'BEGIN { for (i = 1; i <= 100; i++) { print "mmap " i; if (i > 1) print "munmap " i - 1 } }' >wanted
+	sites_same 'cold mappings' "$(cat found)" "$(cat wanted)"
+	"$mprof" dump --json --function mmap maps.log | jq -r 'select(.length == 4096).length' >found
+	[ "$(wc -l <found)" -lt 40000 ] || bad "$(wc -l <found) hot mappings are in the trace"
+	"$mprof" export --to jsonl maps.log 2>err | jq -r 'select(.map_calls > 0) | .stack[1].function + " " +
+		"\(.map_calls) \(.map_bytes) \(.kept_until_ns > 0)"' | sort >found
+	expect_text found 'hot_map 50000 204800000 true'
+	expect_text found 'cold_map 100 5295308800 false'
+}
+
+test_reduced_traces_played_back() {
+	sites_program
+	run "$mprof" record --budget 1M -o part.log -- ./sites 400000 3>said
+	run "$mprof" sort part.log
+	expect_status 0
+	expect_lines err 1
+	expect_text err "'part.log' does not have all calls of the program, which used more memory and time than they do"
+	run "$mprof" replay --allocator glibc --reps 1 part.log
+	expect_text err "'part.log' does not have all calls of the program"
+	run "$mprof" record -o all.log -- ./sites 400 3>said
+	run "$mprof" sort all.log
+	expect_lines err 0
+}

@@ -61,3 +61,13 @@ void missing_calls(const struct profile *p)
 			 format_ns((uint64_t)trace_ns(p->trace, h->log_end & MPROF_TICKS_MASK)).s,
 			 h->log_end_why == MPROF_LOG_END_OVERHEAD ? "--overhead" : "--budget");
 }
+
+void missing_of_playback(const struct trace *t)
+{
+	const struct trace_reduced *reduced;
+
+	if (trace_reduced(t, &reduced) || trace_header(t)->log_end)
+		cmd_warn("'%s' does not have all calls of the program, which used more memory and "
+			 "time than they do; mprof report says which are missing",
+			 trace_path(t));
+}

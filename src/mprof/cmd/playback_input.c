@@ -163,6 +163,8 @@ int playback_compile(const char *path, const char *out, int fd, const struct pla
 	*source = (struct playback_source){ .trace = NULL };
 	status = open_and_compile(source, path, out, fd, o, sum);
 	signal(SIGXFSZ, limit);
+	if (!status && !o->change)
+		missing_of_playback(source->trace);
 	if (status)
 		playback_source_release(source);
 	else if (!o->quiet)
