@@ -20,11 +20,13 @@
  */
 #include <errno.h>
 #include <mprof/log.h>
+#include <sys/mman.h>
 
 #define LANE_MORE                                                                      \
 	LATE_LANE                                                                      \
 	uint32_t look_left; /* calls to the next one that both_look() sees; 0: none */ \
-	uint64_t look_random;
+	uint64_t look_random;                                                          \
+	struct live_room mappings_room;
 #include <mprof/busiest.h>
 #include <mprof/late.h>
 
@@ -39,6 +41,7 @@ static const uint64_t *log_ended; /* in ticks; 0: events are kept */
 static struct busiest *busiest;	  /* NULL if all stacks keep their events */
 static const uint32_t *log_steps;
 static uint32_t steps_taken;
+static struct live_map mappings; /* used if busiest is not NULL */
 
 /* [hot] Are events of this time kept?  0 counts as later than any time. */
 MPROF_HOT int both_logs(uint64_t ticks)
@@ -107,6 +110,15 @@ static void both_note_log_end(struct mprof_site_live *site, uint64_t now)
 	while ((!had || now < had) &&
 	       !__atomic_compare_exchange_n(&site->log_end, &had, now, 0, RLX, RLX))
 		;
+}
+
+/* The same for a mapping. */
+static void both_note_log_end_of(struct lane *l, uint32_t id, uint64_t now)
+{
+	struct accumulator *s = accumulator_of(l, id);
+
+	if (s)
+		both_note_log_end(&s->site[id % MPROF_CELLS], now);
 }
 
 /* A new block in the totals. */
@@ -415,6 +427,74 @@ MPROF_HOT void on_realloc_end(unsigned fn, void *old, void *ptr, size_t size, si
 		both_not_resized(fn, old, size, arg, mprof_caller());
 }
 
+/* ---- the mmap family ---- */
+
+static int mappings_start(const struct mprof_host *h)
+{
+	if (live_start(&mappings, h->memory) < 0)
+		return -1;
+	/* Their usable size is given as 0: all of them are of the first kind. */
+	mappings.kind[0].region = 16;
+	mappings.kind[0].granule = 12;
+	return 0;
+}
+
+/* Enters a mapping. */
+static void both_mapped(struct lane *l, uint64_t at, struct live_entry e)
+{
+	struct live_entry before;
+
+	live_put(&mappings, &l->mappings_room, (void *)(uintptr_t)at, 0, e, !several, &before);
+}
+
+/*
+ * The mapping whose beginning a call unmaps; its `a` is 0 if none is known.  If another thread
+ * mapped the address again meanwhile, its entry is taken: then one of the two mappings lacks its
+ * end, and the reader ends it when the address is mapped again.
+ */
+static struct live_entry both_unmapped(struct lane *l, unsigned fn, const uint64_t value[4])
+{
+	const uint64_t page = *host->page_bytes, at = fn == MPROF_FN_MREMAP ? value[2] : value[0];
+	uint64_t bytes = fn == MPROF_FN_MREMAP ? value[3] : value[1], all;
+	struct live_entry e = { 0, 0 };
+
+	if (fn != MPROF_FN_MUNMAP && fn != MPROF_FN_MREMAP)
+		return e;
+	e = live_take(&mappings, &l->mappings_room, (void *)(uintptr_t)at, 0, !several);
+	bytes = (bytes + page - 1) & -page;
+	all = live_size(e);
+	if (e.a && bytes && bytes < all)
+		both_mapped(l, at + bytes,
+			    live_entry_of((uint32_t)e.a & (LIVE_IDS * 4 - 1), all - bytes, e.b));
+	return e;
+}
+
+/* Does a call map memory whose stack has no more events? */
+static int both_map_is_reduced(unsigned fn, const uint64_t value[4], uint32_t id)
+{
+	return fn < MPROF_FN_BRK && fn != MPROF_FN_MUNMAP && busiest_is_reduced(busiest, id) &&
+	       !(fn == MPROF_FN_MMAP && value[2] >> 32 & MAP_FIXED);
+}
+
+/* Follows a mapping.  Returns the stack that the call counts for; NO_EVENT if it is no event. */
+static uint32_t both_map(struct lane *l, unsigned fn, const uint64_t value[4], unsigned error,
+			 uint32_t id, uint64_t now)
+{
+	const int reduced = both_map_is_reduced(fn, value, id);
+	struct live_entry e;
+
+	if (!busiest || error)
+		return reduced ? NO_EVENT : id;
+	e = both_unmapped(l, fn, value);
+	if (fn < MPROF_FN_BRK && fn != MPROF_FN_MUNMAP)
+		both_mapped(l, value[0],
+			    live_entry_of(id | (reduced ? LIVE_UNLOGGED : 0), value[1], now));
+	if (fn == MPROF_FN_MUNMAP)
+		return !e.a ? id : live_is(e, LIVE_UNLOGGED) ? NO_EVENT : live_id(e);
+	/* The reader must learn that a mapping of which it knows has gone. */
+	return reduced && (!e.a || live_is(e, LIVE_UNLOGGED)) ? NO_EVENT : id;
+}
+
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
 	struct log_event e = { .fn = fn,
@@ -425,13 +505,18 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 			       .touched = -1 };
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
+	uint32_t id;
 
 	if (!l)
 		return;
 	e.stack = both_stack(t, mprof_caller());
 	profile_count_map(l, fn, value, error, both_id(e.stack));
-	both_put(t, &e);
-	end(t);
+	id = both_map(l, fn, value, error, both_id(e.stack), ticks);
+	if (id != NO_EVENT)
+		both_put(t, &e);
+	else if (fn != MPROF_FN_MUNMAP)
+		both_note_log_end_of(l, both_id(e.stack), ticks);
+	both_end(t, l, ticks, id);
 }
 
 static void note_control(unsigned what, uint64_t value)
@@ -461,7 +546,7 @@ static int both_start(const struct mprof_host *h)
 	log_ended = h->log_end();
 	log_steps = h->log_steps();
 	if (h->config->budget || h->config->overhead)
-		busiest = busiest_new(h->memory);
+		busiest = mappings_start(h) < 0 ? NULL : busiest_new(h->memory);
 	late_period = (double)h->config->sample_bytes;
 	return error;
 }

@@ -5,25 +5,26 @@
 # besides --last.
 
 # ./turns N [THREADS [END]]: each of THREADS + 1 threads allocates N blocks of 1, 2 ... 5000 bytes
-# over and over, keeps the last 100, and frees them in the end; then 10 that it keeps.  Meanwhile it
-# maps and unmaps a page for every eighth block: these calls are kept when the busiest stacks have
-# totals only, so the file still reaches its limit.  Before END
+# over and over, keeps the last 100, and frees them in the end; then 10 that it keeps.  Meanwhile
+# every eighth block is followed by a request that fails: these calls are kept when the busiest stacks
+# have totals only, so the file still reaches its limit.  Before END
 # (fork: in a child, too; exec: once more; a number: that signal; 0: exit) it prints
 # "BLOCKS BYTES LIVE_BYTES" of its own calls to the descriptor 3.
 budget_program() {
 	cat >turns.c <<'END'
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static int n;
 static long blocks, bytes, live_bytes;
 static void *turn(int i) { return malloc(i % 5000 + 1); }
 static void *kept(int i) { return malloc(i % 5000 + 1); }
+static void failed(size_t size) { if (malloc(size)) abort(); }
 static void *turns(void *unused)
 {
 	void *keep[100] = { 0 };
@@ -33,7 +34,7 @@ static void *turns(void *unused)
 		keep[i % 100] = turn(i);
 		all += i % 5000 + 1;
 		if (i % 8 == 0)
-			munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+			failed(PTRDIFF_MAX);
 	}
 	for (int i = 0; i < 100; i++)
 		free(keep[i]);
