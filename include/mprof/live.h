@@ -4,8 +4,8 @@
  *
  * An address selects a table (1 GiB of addresses each), the table a leaf (1 KiB), the leaf an entry
  * of 16 bytes: two loads, then the entry.  Where small blocks are at least 32 bytes apart (glibc),
- * an entry covers 32 bytes, else 8.  Blocks of LIVE_LARGE usable bytes or more are that far apart
- * and have separate leaves, of 64 KiB each.
+ * an entry covers 32 bytes, else 8.  Blocks of LIVE_MIDDLE or LIVE_LARGE usable bytes or more are
+ * that far apart and have separate leaves, of 64 entries each.
  *
  * A word of the table is a leaf and the number of its entries in use.  Adding a block raises the
  * number first, so a leaf that other threads use stays; removing the last block keeps the leaf for
@@ -22,7 +22,9 @@
 
 #include <mprof/module.h>
 
+#define LIVE_MIDDLE 512u
 #define LIVE_LARGE  1024u
+#define LIVE_KINDS  3
 #define LIVE_GIB    30
 #define LIVE_TABLES (1u << 18) /* addresses of 48 bits */
 #define LIVE_IDS    (1u << 26)
@@ -33,8 +35,7 @@
 #define LIVE_CHUNK	8192u
 #define LIVE_TICKS	((1ull << 56) - 1)
 #define LIVE_ENTRY	16u
-#define LIVE_SMALL_BITS 10 /* log2 of the addresses in one leaf */
-#define LIVE_LARGE_BITS 16
+#define LIVE_SMALL_BITS 10		   /* log2 of the addresses in one leaf */
 #define LIVE_LEAF	((1ull << 48) - 1) /* of a word in a table; above it, entries in use */
 #define LIVE_ONE	(1ull << 48)
 #define LIVE_EMPTIED	256u /* empty leaves that may stay, 128 KiB of small ones; power of 2 */
@@ -45,23 +46,24 @@ struct live_entry {
 	uint64_t a, b; /* a is 0: no block */
 };
 
-/* Leaves of small blocks or of large ones. */
+/* Leaves of small, middle or large blocks. */
 struct live_kind {
 	uint64_t **table; /* by address / 1 GiB, then by region */
 	uint64_t unused;  /* leaves, linked by b of their first entry; upper bits: changes */
 	unsigned region, granule; /* bits of an address */
 };
 struct live_map {
-	struct live_kind kind[2];
-	size_t large; /* usable bytes of blocks of kind[1], at least */
+	struct live_kind kind[LIVE_KINDS];
+	size_t least[LIVE_KINDS]; /* usable bytes of blocks of this kind; [0] is unused */
 	void *(*memory)(size_t bytes, size_t touched);
 };
 
 /* The part of one thread. */
 struct live_room {
 	char *at, *end;
-	struct live_entry *spare[2];	    /* an unused leaf of each kind */
-	uint64_t *emptied[2][LIVE_EMPTIED]; /* words whose leaves became empty, by address */
+	struct live_entry *spare[LIVE_KINDS]; /* an unused leaf of each kind */
+	uint64_t
+	    *emptied[LIVE_KINDS][LIVE_EMPTIED]; /* words whose leaves became empty, by address */
 };
 
 static inline uint32_t live_id(struct live_entry e)
@@ -99,15 +101,19 @@ static inline struct live_entry live_entry_of(uint32_t id, uint64_t size, uint64
 static inline int live_start(struct live_map *m, void *(*memory)(size_t bytes, size_t touched))
 {
 	m->memory = memory;
-	m->kind[0].region = LIVE_SMALL_BITS;
-	m->kind[0].granule = mprof_core.chunk_headers ? 5 : 3;
-	/* With WRAP, the usable size of a block may differ between its two ends. */
-	m->large = mprof_core.foreign ? SIZE_MAX : LIVE_LARGE;
-	m->kind[1].region = LIVE_LARGE_BITS;
-	m->kind[1].granule = LIVE_SMALL_BITS;
-	for (int i = 0; i < 2; i++) {
-		m->kind[i].table = (uint64_t **)memory(LIVE_TABLES * sizeof(void *), 4096);
-		if (!m->kind[i].table)
+	for (int i = 0; i < LIVE_KINDS; i++) {
+		struct live_kind *k = &m->kind[i];
+
+		m->least[i] = i == 1 ? LIVE_MIDDLE : LIVE_LARGE;
+		/* With WRAP, the usable size of a block may differ between its two ends. */
+		if (mprof_core.foreign)
+			m->least[i] = SIZE_MAX;
+		k->granule = i ? (unsigned)__builtin_ctz(i == 1 ? LIVE_MIDDLE : LIVE_LARGE)
+			     : mprof_core.chunk_headers ? 5
+							: 3;
+		k->region = i ? k->granule + 6 : LIVE_SMALL_BITS;
+		k->table = (uint64_t **)memory(LIVE_TABLES * sizeof(void *), 4096);
+		if (!k->table)
 			return -1;
 	}
 	return 0;
@@ -271,7 +277,7 @@ live_claim(struct live_map *m, struct live_room *r, int kind, uintptr_t at)
 
 MPROF_HOT int live_kind_of(const struct live_map *m, size_t usable)
 {
-	return usable >= m->large;
+	return (usable >= m->least[1]) + (usable >= m->least[2]);
 }
 
 /* [hot] alone: the process has one thread.  Returns the number of entries left in the leaf. */
