@@ -128,7 +128,8 @@ struct mprof_thread {
 	uint32_t flushes;
 	struct mprof_extent *home; /* the thread's slot if there are many threads, else NULL */
 	uint64_t home_offset;
-	void *next; /* links records in a list */
+	void *next;	    /* links records in a list */
+	uint64_t countdown; /* [hot] for the MODE; 0 in a new thread */
 };
 
 /*

@@ -6,16 +6,16 @@
  * gaps are uniform from 1 to 2N - 1 calls, and p is 1/N.
  *
  * A free of any other block reads one byte: each live sample is counted in a
- * table of bytes by the hash of its address, before the program receives the
- * address. Only if that byte is not 0, the table of live samples (live.h) is
- * searched. It needs no lock.
+ * table of bytes by its address, before the program receives the address.
+ * Only if that byte is not 0, the table of live samples (live.h) is searched.
+ * It needs no lock.
  */
 #include <errno.h>
 
 #define LANE_CELL	 struct mprof_sample_cell
 #define LANE_CELL_KIND	 MPROF_EXTENT_SAMPLES
 #define LANE_CELLS_BYTES (MPROF_CELLS * sizeof(struct mprof_sample_cell))
-#define LANE_MORE	 uint64_t left, random, since; /* since: the previous sample */
+#define LANE_MORE	 uint64_t random, since; /* since: the previous sample */
 #include <mprof/chance.h>
 #include <mprof/lanes.h>
 
@@ -44,9 +44,15 @@ static struct weight sample_weight_of(uint64_t size)
 
 /* ---- live samples ---- */
 
+/*
+ * Neighbouring blocks share a cache line of the table, which thus takes little of the cache. Arenas
+ * are at the same offset from large powers of two, so higher bits of the address count, too.
+ */
 MPROF_HOT uint8_t *sample_filter_of(const void *ptr)
 {
-	return &filter[((uintptr_t)ptr >> 3) * 0x9e3779b97f4a7c15ull >> (64 - FILTER_BITS)];
+	const uintptr_t at = (uintptr_t)ptr;
+
+	return &filter[(at >> 5 ^ at >> 15 ^ at >> 25) & (sizeof(filter) - 1)];
 }
 
 /* by: 1 or -1. */
@@ -121,26 +127,31 @@ MPROF_HOT uint64_t sample_cost(uint64_t size)
 	return mprof_unlikely(by_calls) ? 1 : size;
 }
 
-/* The countdown has expired or has not started. */
-static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_place at)
+/*
+ * The countdown has expired or has not started.  The call site comes as three arguments, because a
+ * struct of three words is passed in memory.
+ */
+static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, uintptr_t pc, uintptr_t sp,
+				      uintptr_t fp)
 {
+	const struct mprof_place at = { pc, sp, fp };
 	const uint64_t now = mprof_ticks();
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
 
 	if (!l)
 		return;
-	if (!l->random) {
+	if (!l->random)
 		l->random = chance_start(seeds, mprof_ticks(), l->number);
-		l->left = (uint64_t)sample_draw(l);
-	}
-	if (sample_cost(size) < l->left) {
-		l->left -= sample_cost(size);
+	if (!t->countdown)
+		t->countdown = (uint64_t)sample_draw(l);
+	if (sample_cost(size) < t->countdown) {
+		t->countdown -= sample_cost(size);
 	} else {
 		/*
 		 * Further gaps that end in this block do not matter: the next gap is independent.
 		 */
-		l->left = (uint64_t)sample_draw(l);
+		t->countdown = (uint64_t)sample_draw(l);
 		if (now >= __atomic_load_n(dump_due, RLX))
 			host->dump(now, heap, NULL);
 		if (!lane_paused(l))
@@ -150,21 +161,25 @@ static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, struct mprof_pla
 	end(t);
 }
 
-/* [hot] Three loads, two branches and a store; where the call came from is read only then. */
+/* [hot] Where the call came from is read only if it is sampled. */
 MPROF_HOT void sample_look(void *ptr, uint64_t size)
 {
-	struct lane *l = mprof_self->data;
+	struct mprof_thread *t = mprof_self;
+	const uint64_t cost = sample_cost(size);
 
-	if (mprof_likely(l) && mprof_likely(sample_cost(size) < l->left))
-		l->left -= sample_cost(size);
-	else
-		sample_sampled(ptr, size, mprof_caller());
+	if (mprof_likely(cost < t->countdown)) {
+		t->countdown -= cost;
+	} else {
+		const struct mprof_place at = mprof_caller();
+
+		sample_sampled(ptr, size, at.pc, at.sp, at.fp);
+	}
 }
 
 static MPROF_COLD void sample_maybe_freed(void *ptr)
 {
 	struct mprof_thread *t;
-	struct lane *l = begin(&t);
+	struct lane *l = ptr ? begin(&t) : NULL;
 	struct live_entry e;
 
 	if (!l)
@@ -231,7 +246,7 @@ MPROF_HOT void on_fail(unsigned fn, size_t size, size_t arg, unsigned error)
 MPROF_HOT void on_free(unsigned fn, void *ptr, size_t size, size_t arg)
 {
 	(void)fn, (void)size, (void)arg;
-	if (sample_is_sampled(ptr) && ptr)
+	if (sample_is_sampled(ptr))
 		sample_maybe_freed(ptr);
 }
 MPROF_HOT void on_realloc_begin(unsigned fn, void *ptr, size_t size, size_t arg)
@@ -276,6 +291,7 @@ static int sample_start(const struct mprof_host *h)
 static void sample_thread_start(struct mprof_thread *t)
 {
 	lane_start(t);
+	t->countdown = 0;
 	if (t->data)
 		((struct lane *)t->data)->since = mprof_ticks();
 	if (heap) {
