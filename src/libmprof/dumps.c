@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * dumps.c - summaries while the program runs: on a signal, every N seconds, and when memory exceeds
- * a limit.
+ * dumps.c - summaries while the program runs: on a signal, after and every N seconds, and when
+ * memory exceeds a limit.
  *
  * No thread waits for any of these: a MODE compares the clock that it reads anyway with dump_due,
  * and the first thread to come checks the limits, and writes the dump before its own call counts.
@@ -220,6 +220,16 @@ static void limits_start(void)
 		next_look = 0;
 }
 
+static void times_start(void)
+{
+	const uint64_t every = mp_config.dump_every * second;
+	const uint64_t first = mp_config.dump_after ? mp_config.dump_after * second : every;
+
+	if (first)
+		next_time = mprof_ticks() + first;
+	period = every ? every : UINT64_MAX / 2;
+}
+
 void mp_course_start(void)
 {
 	next_step = due = 0;
@@ -232,10 +242,7 @@ void mp_dumps_start(void)
 	int number = mprof_signal_number(mp_config.dump_signal);
 
 	second = mp_file.header->clock_hz;
-	if (mp_config.dump_every) {
-		period = mp_config.dump_every * second;
-		next_time = mprof_ticks() + period;
-	}
+	times_start();
 	limits_start();
 	mp_course_start();
 	if (number > 0 && sigaction(number, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&

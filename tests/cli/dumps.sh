@@ -209,6 +209,14 @@ END
 	run env MPROF_CONF='MODE=Profile DUMP_EVERY=1 TEXT_PATH=t.%n' LD_PRELOAD="$build/libmprof.so" ./long t.3
 	expect_status 0
 	expect_same 'dumps' "$(echo t.*)" 't.1 t.2 t.3'
+	run "$mprof" profile -q --dump-after 2 -o after -- ./long ./mprof.after.2 &
+	wait_for sh -c 'ls mprof.*.txt.1'
+	run env MPROF_CONF='MODE=Profile DUMP_AFTER=2 DUMP_EVERY=1 TEXT_PATH=a.%n' \
+		LD_PRELOAD="$build/libmprof.so" ./long a.2
+	expect_same 'dumps' "$(echo a.*)" 'a.1 a.2'
+	expect_same 'dumps after 2 s' "$(echo mprof.*.txt.*)" "$(echo mprof.*.txt.1)"
+	: >mprof.after.2
+	wait
 	run "$mprof" profile --sample-calls=5 --dump-every=1 --dump=folded -o p -- ./long ./nothing.1 &
 	wait_for sh -c 'ls malloc.prof.*.2'
 	: >nothing.1

@@ -188,6 +188,8 @@ const struct option_row option_run_totals[] = {
 			  "Write %s in each dump; separate several by commas [text]"),
 	OPTION_CUSTOM(0, "dump-signal", "SIGNAL", const char *, word[CONF_DUMP_SIGNAL],
 		      &option_signal, "Write a dump whenever a process gets SIGNAL, such as USR1"),
+	OPTION_KEY_HERE("dump-after", "SECONDS", DUMP_AFTER,
+			"Write a dump SECONDS after the start"),
 	OPTION_KEY_HERE("dump-every", "SECONDS", DUMP_EVERY, "Write a dump every SECONDS"),
 	OPTION_KEY_HERE("dump-calls", "CALLS", DUMP_CALLS, "Write a dump every CALLS allocations"),
 	OPTION_KEY_HERE("dump-peak", "PERCENT", DUMP_PEAK,
