@@ -153,6 +153,8 @@ test_guard_clean() {
 	expect_status 3
 	expect_text err 'found 1 error'
 	guard_is_clean "$build/preload/threads" 20 1000
+	run "$mprof" -m Guard -q -- "$build/preload/threads" 2 100
+	expect_lines err 0
 }
 
 # Recording has ended, so none of our system calls ends the program.

@@ -17,7 +17,7 @@
 #define ERRORS_SHOWN 20u
 
 /* Prints what MODE=Guard found. */
-static void tell_errors(const char *path)
+static void tell_errors(const char *path, bool quiet)
 {
 	struct profile_options o = { 0 };
 	struct profile p;
@@ -31,8 +31,10 @@ static void tell_errors(const char *path)
 		if (!ret) {
 			errors_find(&e, &p);
 			errors_text(&e, ERRORS_SHOWN, 0, stderr);
-			fputs(e.count ? "\nmprof: " : "mprof: ", stderr);
-			errors_summary(&e, stderr);
+			if (e.count || !quiet) {
+				fputs(e.count ? "\nmprof: " : "mprof: ", stderr);
+				errors_summary(&e, stderr);
+			}
 			errors_release(&e);
 			profile_release(&p);
 		}
@@ -46,7 +48,7 @@ static void after(const struct run_plan *plan, const struct run_result *r, unsig
 {
 	run_messages_tell(plan, r);
 	if (r->path && !strcmp(conf_get(&plan->conf, CONF_MODE), "Guard"))
-		tell_errors(r->path);
+		tell_errors(r->path, plan->quiet);
 	if (r->path && !plan->quiet)
 		fprintf(stderr, "mprof: recorded in %s\n", cmd_path(r->path));
 }
