@@ -35,9 +35,12 @@ from_main() {
 }
 
 expect_folded() { # FILE: flamegraph.pl takes every line
-	local wrong
+	local wrong flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 	wrong=$(grep -vcE '^[^;]+(;[^;]+)* [0-9]+$' "$1")
 	[ "$wrong" = 0 ] || bad "$wrong lines of $1 are not folded stacks: $(grep -vE '^.+ [0-9]+$' "$1" | head -3)"
+	[ -e "$flamegraph" ] || return 0
+	perl "$flamegraph" "$1" >picture.svg 2>complaints
+	[ ! -s complaints ] || bad "flamegraph.pl: $(cat complaints)"
 }
 
 test_at_exit_folded_counts() {

@@ -12,8 +12,7 @@
 #include "print_table.h"
 #include "report.h"
 
-#define FIGURES_WIDE 19u /* columns before the text of a row */
-#define DEPTH	     24u /* lines of a path that are shown without --depth */
+#define DEPTH 24u /* lines of a path that are shown without --depth */
 
 /* Returns a figure with its unit: "1.5 MiB", "3 calls", "20 ms". */
 static struct text flat_value(uint64_t n, enum profile_value value)
@@ -125,14 +124,14 @@ static void print_heading(const struct flat_view *f, const struct view_request *
 	}
 }
 
-/* Prints the rest of a row's first line. */
+/* Prints the rest of a row's first line, after this many columns. */
 static void print_about(const struct flat_view *f, const struct view_request *r,
-			const struct profile_group *g, FILE *out)
+			const struct profile_group *g, unsigned columns, FILE *out)
 {
 	const struct paragraph_form form = {
 		.first = "  ",
 		.indent = 8,
-		.width = terminal_width() - FIGURES_WIDE,
+		.width = terminal_width() - columns,
 	};
 	struct paragraph p = { 0 };
 
@@ -161,13 +160,15 @@ static void print_stacks(const struct flat_view *f, struct view_request *r, size
 		const struct profile_group *g = &p->group[i];
 		const uint64_t n = profile_group_value(g, r->sort);
 		const struct profile_path *path = profile_path_once(p, g->stack);
+		int columns;
 
 		print_heading(f, r, i, out);
 		fputc('\n', out);
 		terminal_style(out, STYLE_HEADING);
-		fprintf(out, "  %10s  %5s", flat_value(n, r->sort).s, format_percent(n, total).s);
+		columns = fprintf(out, "  %10s  %5s", flat_value(n, r->sort).s,
+				  format_percent(n, total).s);
 		terminal_style(out, STYLE_PLAIN);
-		print_about(f, r, g, out);
+		print_about(f, r, g, columns > 0 ? (unsigned)columns : 0, out);
 		print_path(r, path, g->through, out);
 	}
 }
