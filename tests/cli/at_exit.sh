@@ -60,6 +60,13 @@ main;ns::leafB(int);operator new(unsigned long) 1500000"
 		/leafA/ && ($NF < 2900000 || $NF > 3100000) || /leafB/ && ($NF < 1450000 || $NF > 1550000) { print }' >wrong
 	[ ! -s wrong ] || bad "estimates: $(cat wrong)"
 	expect_same 'two stacks' "$(from_main malloc.prof.* | wc -l)" 2
+	rm malloc.prof.*
+	preloaded 'MODE=Sample SAMPLE_BYTES=5000 SEED=5 FOLDED_VALUE=total AT_EXIT=folded' ./counted
+	expect_folded malloc.prof.*
+	from_main malloc.prof.* | awk '
+		/leafA/ && ($NF < 91200000 || $NF > 100800000) || /leafB/ && ($NF < 5100000 || $NF > 6900000) { print }' >wrong
+	[ ! -s wrong ] || bad "estimated bytes: $(cat wrong)"
+	expect_same 'two stacks by bytes' "$(from_main malloc.prof.* | wc -l)" 2
 }
 
 test_at_exit_is_the_profile() {
