@@ -32,7 +32,8 @@
 	X(WINCH)         \
 	X(XCPU)          \
 	X(XFSZ)
-#define MPROF_SIGNALS_EXPECTED "USR1, USR2, HUP, 34 ... (man 7 signal)"
+#define MPROF_SIGNAL_NAMED(name) #name ", "
+#define MPROF_SIGNALS_EXPECTED	 MPROF_SIGNALS(MPROF_SIGNAL_NAMED) "or a number to 64"
 
 /*
  * The number of "USR1", "SIGUSR1" or "10"; -1 for any other value.  Excluded are signals that

@@ -145,7 +145,7 @@ test_dump_on_signal() {
 	[ ! -s steps.err ] || bad "something was printed: $(cat steps.err)"
 	for n in KILL 11 XYZ 9 65; do
 		run env MPROF_CONF="MODE=Profile DUMP_SIGNAL=$n" LD_PRELOAD="$build/libmprof.so" true
-		expect_text err "invalid DUMP_SIGNAL '$n': expected USR1, USR2, HUP, 34"
+		expect_text err "invalid DUMP_SIGNAL '$n': expected USR1, USR2, HUP, INT"
 		run "$mprof" profile --dump-signal=$n -- true
 		expect_status 2
 		expect_one_line_error
