@@ -579,6 +579,17 @@ only("python", "deep stacks scroll, and begin with the root", async (r) => {
   await go(page, "page=flame&icicle=0");
   const last = await seen();
   assert.ok(last.top + last.box >= last.canvas - 2, JSON.stringify(last));
+  // What scrolls into view is drawn: frames at the lower end, none above the deepest one.
+  const painted = (top) => page.evaluate((y) => new Promise((done) => {
+    const b = document.querySelector(".deep"), c = b.querySelector("canvas");
+    b.scrollTop = y;
+    setTimeout(() => {
+      const row = (at) => new Set(new Uint32Array(c.getContext("2d").getImageData(0, at, c.width, 1).data.buffer)).size > 1;
+      done([row(4), row(c.height - 5)]);
+    }, 60);
+  }), top);
+  assert.deepEqual(await painted(1e6), [true, true]);
+  assert.deepEqual(await painted(0), [false, true]);
   await page.close();
 });
 
@@ -726,6 +737,18 @@ only("c++", "keys", async (r) => {
   assert.match(await page.locator("[aria-live]").innerText(), /./);
   await page.keyboard.press("Escape");
   assert.doesNotMatch(await hash(), /zoom/);
+  await page.locator("body").press("i"); // bottom-up, a frame's parents are what it calls
+  await page.locator(".graph canvas").focus();
+  await page.keyboard.press("ArrowDown");
+  const callee = (await page.locator(".graph [aria-live]").textContent()).split("\n")[0];
+  await page.keyboard.press("ArrowDown");
+  const caller = (await page.locator(".graph [aria-live]").textContent()).split("\n")[0];
+  await page.keyboard.press("Enter");
+  assert.match(await hash(), /inverted=1.*zoom=\d+/);
+  assert.equal(await page.locator(".graph details pre").textContent(), `${callee}\n${caller}`);
+  await page.goBack();
+  assert.equal(await page.locator(".graph details").count(), 0);
+  await page.locator("body").press("i");
   await page.locator("body").press("/");
   await page.keyboard.type("index");
   await poll(page, () => / in matches/.test(document.querySelector(".found")?.textContent ?? ""), "the sum of matches");
@@ -780,7 +803,7 @@ only("c++", "keys for the chosen frame: only through it, without it, merged, its
   await graph.focus();
   await page.keyboard.press("Control+f");
   assert.equal(await page.evaluate(() => document.activeElement.type), "search");
-  const height = () => page.evaluate(() => document.querySelector(".graph canvas").clientHeight);
+  const height = () => page.evaluate(() => document.querySelector(".graph .deep").scrollHeight);
   await go(page, "page=flame&libraries=1&share=0");
   const high = await height();
   await page.getByLabel("Minimum share of a frame").fill("9");

@@ -135,7 +135,7 @@ function graph(v: View, other: Data, mine: Answer, theirs: Answer, tip: HTMLElem
 		tip: f => `${pair(f).name}\n${pair(f).place}\n${signed(unit, pair(f).after - pair(f).before)}: ` +
 			`${figure(unit, pair(f).before)} before, ${figure(unit, pair(f).after)} after` }, tip);
 	flame.icicle = s.icicle;
-	flame.onZoom = node => flame.show(frames, flame.find(node));
+	flame.onZoom = frame => flame.show(frames, frame);
 	const frames = merged.tree();
 	flame.show(frames, 0);
 	requestAnimationFrame(() => flame.reveal());

@@ -37,6 +37,8 @@ const KEYS: [string, string][] = [
 	["Alt-Left", "back"], ["[ ]", "move the window"], ["w", "whole run"], ["u", "remove all filters"], ["?", "this list"],
 ];
 
+const FRAMES = ["from", "to", "exact", "filter", "merged", "share", "foldRecursion"]; // of State: what the graph's frames depend on
+
 class App {
 	private s: State;
 	private answer!: Answer;
@@ -53,10 +55,12 @@ class App {
 	private layers: Layer[] = [];
 	private layered = "";
 	private keys: Uint32Array;
+	private colors: string[] = []; // of lines
 	private lines: Uint32Array;
 	private flame: Flame;
 	private timeline: Timeline;
 	private graph = el("div", { class: "graph" });
+	private chosenStack = el("div");
 	private found = el("output", { class: "found" });
 	private search = el("input", { type: "search", "aria-label": "Search functions", placeholder: "Search or /regexp/", title: "Part of a name, or a regular expression between slashes (/)", size: 16, autocomplete: "off",
 		input: () => this.set({ search: this.search.value }, true) });
@@ -79,7 +83,7 @@ class App {
 		chooseMeasures(d);
 		this.s = fromHash(location.hash, d);
 		this.flame = new Flame({ name: f => nameOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
-		this.flame.onZoom = node => this.set({ zoom: node });
+		this.flame.onZoom = frame => this.set({ zoom: this.s.inverted ? frame : this.frames[frame].node });
 		this.flame.onKey = (key, f) => this.frameKey(key, f);
 		this.flame.onOpen = f => this.set({ page: "callers", chosen: f.line });
 		this.bar = new Bar(d, c => this.set(c), () => this.help.showModal(), () => theme());
@@ -96,8 +100,9 @@ class App {
 		document.body.append(el("button", { type: "button", class: "skip", click: () => this.main.focus() }, "Skip to the page"), this.nav, el("div", { id: "app" }, this.timeline.root, this.bar.root, this.main,
 			this.footer), tip, this.help);
 		addEventListener("hashchange", () => {
+			const before = this.s;
 			this.s = fromHash(location.hash, d);
-			this.show();
+			this.changed(before);
 		});
 		addEventListener("keydown", e => this.key(e));
 		const recolour = () => { this.layered = ""; this.show(); };
@@ -108,19 +113,31 @@ class App {
 
 	// quiet: adds nothing to the browser's history, for example while a slider moves.
 	set(change: Partial<State>, quiet = false): void {
+		const before = this.s;
 		this.s = { ...this.s, ...change };
-		if (change.page || change.measure || change.inverted !== undefined || change.foldLibraries !== undefined)
+		if (change.page || change.measure || change.inverted !== undefined || change.foldLibraries !== undefined ||
+				(this.s.inverted && Object.keys(change).some(key => FRAMES.includes(key)))) // other frames have their numbers
 			this.s.zoom = change.zoom ?? 0;
 		const hash = "#" + toHash(this.s, this.d);
 		if (quiet)
 			history.replaceState(null, "", hash);
 		else if (location.hash != hash)
 			history.pushState(null, "", hash);
-		this.show();
+		this.changed(before);
+	}
+
+	// A zoom changes nothing but the graph.
+	private changed(before: State): void {
+		const { s, d } = this, rest = (s: State) => toHash({ ...s, zoom: 0 }, d);
+		if (s.zoom == before.zoom || !this.graph.isConnected || rest(s) != rest(before))
+			return this.show();
+		this.flame.show(this.frames, this.zoomed());
+		this.flame.reveal();
+		this.showStack();
 	}
 
 	private color(f: Frame): string {
-		return f.line ? functionColor(this.d, this.keys, f.line) : getComputedStyle(this.flame.canvas).getPropertyValue("--root");
+		return f.line ? this.colors[f.line] ??= functionColor(this.d, this.keys, f.line) : getComputedStyle(this.flame.canvas).getPropertyValue("--root");
 	}
 
 	private tip(f: Frame): string {
@@ -249,7 +266,8 @@ class App {
 		flame.icicle = s.icicle;
 		const check = (label: string, key: "inverted" | "icicle" | "foldRecursion", title: string) => el("label", { title }, el("input", { type: "checkbox",
 			checked: s[key], change: () => this.set({ [key]: !this.s[key] }) }), " " + label);
-		flame.set(this.frames, s.inverted ? 0 : flame.find(s.zoom));
+		flame.set(this.frames, 0);
+		flame.set(this.frames, this.zoomed());
 		this.found.textContent = s.search ? `${percent(flame.matches, 1)} in matches` : "";
 		this.graph.replaceChildren(el("div", { class: "bar2" }, this.search, this.found,
 			check("Bottom-up", "inverted", "Allocating functions first (i)"), check("Root on top", "icicle", "Callers above what they call, or below it (v)"),
@@ -260,17 +278,30 @@ class App {
 			el("button", { type: "button", click: () => flame.zoomTo(0) }, "Show all"),
 			el("span", { class: "saves" },
 				el("button", { type: "button", click: () => download("flame.svg", "image/svg+xml", flame.svg(s.measure.title)) }, "Save SVG"),
-				el("button", { type: "button", click: () => flame.canvas.toBlob(b => b && download("flame.png", "image/png", b)) }, "Save PNG"))),
-			flame.live, flame.box, this.stack() ?? "");
+				el("button", { type: "button", click: () => flame.png(b => b && download("flame.png", "image/png", b)) }, "Save PNG"))),
+			flame.live, flame.box, this.chosenStack);
+		this.showStack();
 	}
 
-	// The stack above the zoomed frame, as text to copy.
-	private stackText(): string {
-		return stackOf(this.d, this.s.zoom).map(n => nameOf(this.d, this.d.lineOf[n])).reverse().join("\n");
+	// The frame that fills the graph.
+	private zoomed(): number {
+		const { zoom, inverted } = this.s;
+		return !inverted ? this.flame.find(zoom) : zoom < this.frames.length ? zoom : 0;
 	}
 
-	private stack(): HTMLElement | null {
-		return this.s.zoom ? el("details", {}, el("summary", {}, "Stack of the selected frame"), el("pre", {}, this.stackText())) : null;
+	// The stack of a frame, as text to copy, innermost function first; bottom-up, frames are the callers of their parents.
+	private stackText(f: Frame): string {
+		if (!this.s.inverted)
+			return stackOf(this.d, f.node).map(n => nameOf(this.d, this.d.lineOf[n])).reverse().join("\n");
+		const names: string[] = [];
+		for (; f.line; f = this.frames[f.parent])
+			names.unshift(nameOf(this.d, f.line));
+		return names.join("\n");
+	}
+
+	private showStack(): void {
+		const i = this.zoomed();
+		this.chosenStack.replaceChildren(i ? el("details", {}, el("summary", {}, "Stack of the selected frame"), el("pre", {}, this.stackText(this.frames[i]))) : "");
 	}
 
 	// curve: null for resident memory by its parts.
@@ -291,7 +322,7 @@ class App {
 		else if (key == "search")
 			this.search.focus();
 		else if (key == "S")
-			copy(stackOf(d, f.node).map(n => nameOf(d, d.lineOf[n])).reverse().join("\n"));
+			copy(this.stackText(f));
 		else if (!f.line)
 			return false;
 		else if (key == "s" && d.line.file[f.line])
