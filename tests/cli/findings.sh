@@ -500,3 +500,142 @@ test_findings_propose_no_pool_for_the_c_library() {
 		esac
 	done
 }
+
+# ---- what does not show in the figures of the peak ----
+
+# 20,000 blocks of 5,000 bytes, 4 of them live at once.
+test_finding_of_the_total() {
+	cat >turns.c <<'END_OF_SOURCE'
+#include <stdlib.h>
+__attribute__((noinline)) static char *parse(size_t n) { return malloc(n); }
+int main(void)
+{
+	char *ring[4] = { 0 };
+	for (int i = 0; i < 20004; i++) {
+		free(ring[i % 4]);
+		ring[i % 4] = i < 20000 ? parse(5000) : NULL;
+	}
+	return 0;
+}
+END_OF_SOURCE
+	cc -g -O1 -fno-builtin -o turns turns.c
+	"$mprof" record -o log -- ./turns 2>/dev/null
+	run "$mprof" report --json log
+	expect_same 'the total' "$(json out '.findings[] | select(.finding == "total") | "\(.function) \(.line) \(.part) \(.of)"')" \
+		'parse 2 100000000 100000000'
+	run "$mprof" report log
+	expect_words out 'requests 95.4 MiB over the run, 5,000 times the peak'
+}
+
+# Of a mebibyte, or aligned, a block does not fit into a pool, however small the others are; what
+# pthread_create allocates is the C library's.
+test_proposed_pools_are_possible() {
+	cat >pools.c <<'END_OF_SOURCE'
+#include <pthread.h>
+#include <stdlib.h>
+static void *nothing(void *arg) { return arg; }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 400; i++) {
+		void *p = NULL, *q = NULL;
+		pthread_t t;
+		if (**++argv == 'a')
+			p = aligned_alloc(4096, 4096), q = aligned_alloc(4096, 4096);
+		else if (**argv == 'l')
+			p = malloc(i % 100 ? 100 : 1 << 20), q = malloc(100);
+		else if (**argv == 's')
+			p = malloc(100), q = malloc(100);
+		else if (pthread_create(&t, NULL, nothing, NULL) == 0 && i % 2)
+			pthread_join(t, NULL);
+		--argv;
+		free(p);
+		free(q);
+	}
+	return argc - 2;
+}
+END_OF_SOURCE
+	cc -g -O1 -fno-builtin -pthread -o pools pools.c
+	for how in aligned large small threads; do
+		"$mprof" record -o log -- ./pools $how 2>/dev/null
+		run "$mprof" report --json log
+		expect_same "pool of $how" "$(json out '[.findings[] | select(.proof) | .proof | test("pool-site")] | any')" \
+			"$([ $how = small ] && echo true || echo false)"
+	done
+}
+
+# glibc keeps the stacks of at most 40 MiB of threads that were joined.
+test_finding_of_threads_nobody_joined() {
+	cat >zombies.c <<'END_OF_SOURCE'
+#include <pthread.h>
+#include <unistd.h>
+static void *nothing(void *arg) { return arg; }
+__attribute__((noinline)) static void start(int join)
+{
+	pthread_t t;
+	if (pthread_create(&t, NULL, nothing, NULL) == 0 && join)
+		pthread_join(t, NULL);
+}
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 60; i++)
+		start(argc > 1);
+	usleep(200000);
+	return !argv;
+}
+END_OF_SOURCE
+	cc -g -O1 -pthread -o zombies zombies.c
+	"$mprof" record -o log -- ./zombies 2>/dev/null
+	run "$mprof" report --json log
+	expect_same 'not joined' "$(json out '.findings[] | select(.finding == "unjoined") | "\(.function) \(.line) \(.threads >= 50 and .threads <= 60)"')" \
+		'start 7 true'
+	"$mprof" record -o log -- ./zombies join 2>/dev/null
+	run "$mprof" report --json log
+	expect_same 'joined' "$(json out '[.findings[] | select(.finding == "unjoined")] | length')" 0
+}
+
+# 16 blocks of a page, each with two mebibytes of address space behind it.
+test_rounding_in_whole_pages_is_no_waste() {
+	cat >apart.c <<'END_OF_SOURCE'
+#include <stdlib.h>
+int main(void)
+{
+	static char *p[64];
+	for (int i = 0; i < 64; i++)
+		*(p[i] = aligned_alloc(2 << 20, 100000)) = 1;
+	return 0;
+}
+END_OF_SOURCE
+	cc -g -O1 -fno-builtin -o apart apart.c
+	"$mprof" record -o log -- ./apart 2>/dev/null
+	run "$mprof" report log
+	expect_words out 'mostly of address space'
+	run "$mprof" report --json log
+	expect_same 'waste' "$(json out '[.findings[] | select(.finding == "waste") | .part <= 64 * 4096] | all')" true
+}
+
+# It allocated for a tenth of its time, then waited until it was killed.
+test_finding_of_a_leak_that_stopped() {
+	cat >stopped.c <<'END_OF_SOURCE'
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) static void keep(void) { *(char *volatile)malloc(1000) = 1; }
+int main(void)
+{
+	for (int i = 0; i < 500; i++)
+		keep();
+	sleep(60);
+	return 0;
+}
+END_OF_SOURCE
+	cc -g -O1 -fno-builtin -o stopped stopped.c
+	"$mprof" record --no-compress -o log -- ./stopped 2>/dev/null &
+	local recorder=$! deep=0
+	while ! pgrep -P $recorder >/dev/null && [ $((deep += 1)) -lt 100 ]; do sleep 0.05; done
+	sleep 1
+	run "$mprof" report log
+	expect_words out 'It was still running when this was written'
+	pkill -P $recorder
+	wait $recorder
+	run "$mprof" report log
+	expect_words out 'none of its 500 blocks was freed, though the last one came'
+}

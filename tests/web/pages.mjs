@@ -347,7 +347,7 @@ each("each finding leads to its evidence, with or without debug information", as
   for (const [i, f] of findings.entries()) {
     await go(page, "page=overview");
     await show.nth(i).click();
-    const to = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", variables: "globals" }[f.finding];
+    const to = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", unjoined: "stacks", variables: "globals" }[f.finding];
     assert.match(await page.evaluate(() => location.hash), new RegExp(`page=${to ?? "callers"}`), f.text);
     if (!to)
       assert.equal(await page.locator("#page h2").first().innerText(), f.function, f.text);

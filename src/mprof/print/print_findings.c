@@ -2,6 +2,7 @@
 /* print_findings.c - findings of call stacks in words. */
 #include "print_findings.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,10 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 	put_who(f, most, out);
 	if (f->left && f->left >= f->part / 2 && !f->interrupted && !f->left_told)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
+	if (f->quiet_ns)
+		fprintf(out,
+			"; none of its %s was freed, though the last one came %s before the end",
+			format_many(f->calls, "block", "blocks").s, format_ns(f->quiet_ns).s);
 	if (f->untouched)
 		fprintf(out,
 			"; at least %s of it was not resident, because nothing was written there",
@@ -144,6 +149,16 @@ static void put_hot(const struct finding *f, size_t most, FILE *out)
 	put_who(f, most, out);
 }
 
+static void put_total(const struct finding *f, size_t most, FILE *out)
+{
+	fprintf(out,
+		"Over the run, %s was requested, %s times the peak (%s): %s of it (%s in %s) by ",
+		format_bytes(f->of).s, format_count(f->of / f->peak).s, format_bytes(f->peak).s,
+		format_percent(f->part, f->of).s, format_bytes(f->part).s,
+		format_many(f->blocks, "block", "blocks").s);
+	put_who(f, most, out);
+}
+
 static void put_temporary(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out,
@@ -173,6 +188,9 @@ static void put_waste(const struct finding *f, size_t most, FILE *out)
 	fprintf(out, "At the peak, the allocator's rounding adds %s to the blocks of ",
 		format_bytes(f->part).s);
 	put_who(f, most, out);
+	if (f->pages)
+		fprintf(out, ", and %s of address space in whole pages behind them",
+			format_bytes(f->pages).s);
 }
 
 static void put_threads(const struct finding *f, size_t most, FILE *out)
@@ -207,6 +225,12 @@ static void brief_hot(const struct finding *f, FILE *out)
 {
 	fprintf(out, "makes %s of all allocations (%s)", format_percent(f->part, f->of).s,
 		format_count(f->part).s);
+}
+
+static void brief_total(const struct finding *f, FILE *out)
+{
+	fprintf(out, "requests %s over the run, %s times the peak", format_bytes(f->part).s,
+		format_count(f->part / f->peak).s);
 }
 
 static void brief_temporary(const struct finding *f, FILE *out)
@@ -244,6 +268,50 @@ void findings_sentence(const struct finding *f, size_t most, FILE *out)
 	};
 
 	put[f->kind](f, most, out);
+	fputc('.', out);
+}
+
+/* ---- a free of no block ---- */
+
+static void put_place(const char *words, const struct findings *f, uint32_t stack, FILE *out)
+{
+	/* Names do not change what they name. */
+	const struct sym_line *line =
+	    stack ? profile_asked((struct profile *)&f->names, stack).line : NULL;
+
+	if (!line)
+		return;
+	fputs(words, out);
+	figures_line(out, line, true);
+}
+
+static struct text time_between(const struct analysis *a, uint64_t from, uint64_t to)
+{
+	return format_ns(to > from ? walk_duration_ns(&a->walk, to - from) : 0);
+}
+
+void unmatched_sentence(const struct analysis *a, const struct findings *f, FILE *out)
+{
+	const struct unmatched *u = &f->unmatched;
+
+	fprintf(out, "%s%s after the start, thread %" PRIu32,
+		a->walk.heap.problems[HEAP_UNMATCHED_FREE] > 1 ? "the first " : "",
+		format_ns((uint64_t)walk_ns(&a->walk, u->of->ticks)).s, u->of->thread);
+	put_place(" in ", f, u->stack, out);
+	if (u->live.size) {
+		fprintf(out, " passed an address %s into a live block of %s",
+			format_bytes(u->of->addr - u->live.addr).s, format_bytes(u->live.size).s);
+		put_place(", which was allocated by ", f, u->live.stack, out);
+	} else if (u->known) {
+		fprintf(out, " freed a block of %s again, %s after thread %" PRIu32,
+			format_bytes(u->freed.size).s,
+			time_between(a, u->freed_ticks, u->of->ticks).s, u->freed_thread);
+		put_place(" in ", f, u->freed_stack, out);
+		fputs(" had freed it", out);
+		put_place("; it was allocated by ", f, u->freed.stack, out);
+	} else {
+		fputs(" freed an address that no recorded call returned", out);
+	}
 	fputc('.', out);
 }
 

@@ -54,8 +54,11 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 /* Prints the command that shows which allocators keep less. */
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out);
 
+/* Puts what is known of f->unmatched, whose `of` is not NULL. */
+void unmatched_sentence(const struct analysis *a, const struct findings *f, FILE *out);
+
 /* Findings about the stacks of threads: `which` is less than STACK_FINDINGS. */
-#define STACK_FINDINGS 3u
+#define STACK_FINDINGS 4u
 /* Is there such a finding? */
 bool stack_finding_is(const struct stack_findings *s, size_t which);
 /* The bytes that it is about; UINT64_MAX if it warns of a stack that is nearly full. */
@@ -64,3 +67,5 @@ void stack_finding_sentence(const struct analysis *a, const struct stack_finding
 			    FILE *out);
 /* Returns the command that shows more, without the file. */
 const char *stack_finding_command(size_t which);
+/* Returns the place in the source that it is about, or NULL. */
+const struct sym_line *stack_finding_line(const struct stack_findings *s, size_t which);

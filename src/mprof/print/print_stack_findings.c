@@ -9,7 +9,7 @@
 #include "json_rows.h"
 #include "quote.h"
 
-enum { FULL, LARGE, VARIABLES };
+enum { FULL, LARGE, VARIABLES, UNJOINED };
 
 const char *stack_finding_command(size_t which)
 {
@@ -18,9 +18,15 @@ const char *stack_finding_command(size_t which)
 
 bool stack_finding_is(const struct stack_findings *s, size_t which)
 {
-	return which == FULL	? s->fullest != NULL
-	       : which == LARGE ? s->process != 0
-				: s->variables_process != 0;
+	return which == FULL	    ? s->fullest != NULL
+	       : which == LARGE	    ? s->process != 0
+	       : which == VARIABLES ? s->variables_process != 0
+				    : s->unjoined != 0;
+}
+
+const struct sym_line *stack_finding_line(const struct stack_findings *s, size_t which)
+{
+	return which == UNJOINED ? s->unjoined_line : NULL;
 }
 
 uint64_t stack_finding_bytes(const struct stack_findings *s, size_t which)
@@ -101,6 +107,23 @@ static void put_variables(const struct analysis *a, const struct stack_findings 
 	fputc('.', out);
 }
 
+static void put_unjoined(const struct stack_findings *s, FILE *out)
+{
+	fprintf(out,
+		"At least %s threads that ended were neither joined nor detached, so the C library "
+		"keeps their stacks (%s of address space",
+		format_count(s->unjoined).s, format_bytes(s->unjoined_stacks).s);
+	if (s->unjoined_resident)
+		fprintf(out, ", of which about %s was resident",
+			format_bytes(s->unjoined_resident).s);
+	fprintf(out, ") and %s for them", format_bytes(s->unjoined_bytes).s);
+	if (s->unjoined_line) {
+		fputs("; most were created by ", out);
+		figures_line(out, s->unjoined_line, true);
+	}
+	fputc('.', out);
+}
+
 void stack_finding_sentence(const struct analysis *a, const struct stack_findings *s, size_t which,
 			    FILE *out)
 {
@@ -108,8 +131,10 @@ void stack_finding_sentence(const struct analysis *a, const struct stack_finding
 		put_full(s, out);
 	else if (which == LARGE)
 		put_large(a, s, out);
-	else
+	else if (which == VARIABLES)
 		put_variables(a, s, out);
+	else
+		put_unjoined(s, out);
 }
 
 struct stack_figures {
@@ -126,6 +151,10 @@ static struct stack_figures figures_of(const struct stack_findings *s, size_t wh
 	if (which == LARGE)
 		return (struct stack_figures){ "stacks", s->largest, s->bytes, s->memory,
 					       s->threads };
+	if (which == UNJOINED)
+		return (struct stack_figures){ "unjoined", NULL, s->unjoined_bytes,
+					       s->unjoined_bytes + s->unjoined_stacks,
+					       s->unjoined };
 	return (struct stack_figures){ "variables", NULL, s->variables, s->variables_memory, 0 };
 }
 

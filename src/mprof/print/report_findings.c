@@ -163,10 +163,15 @@ static void tell_waste(const struct analysis *a, FILE *out)
 	const struct live *at = &a->peak.all.at;
 
 	if (at->bytes)
-		fprintf(out,
-			"  * At the peak, the allocator's rounding added %s to the requested bytes"
-			" (%s).\n",
-			format_bytes(at->slack).s, format_percent(at->slack, at->bytes).s);
+		fprintf(
+		    out,
+		    "  * At the peak, the allocator's rounding added %s to the requested bytes"
+		    " (%s)%s.\n",
+		    format_bytes(at->slack).s, format_percent(at->slack, at->bytes).s,
+		    at->slack > at->blocks * a->walk.heap.page_size
+			? ", mostly of address space: whole pages, which take memory only where "
+			  "they are written to"
+			: "");
 }
 
 static void tell_compactness(const struct analysis *a, FILE *out)
@@ -196,7 +201,9 @@ static void tell_resident(const struct analysis *a, FILE *out)
 		fprintf(out, ", process %" PRIu32 " had", s->process);
 	else
 		fputs(", it had", out);
-	fprintf(out, " %s of private memory resident, %s of it in pages with live blocks.\n",
+	fprintf(out,
+		" %s of heap, stacks and data resident, %s of it in pages with live "
+		"blocks.\n",
 		format_bytes(s->resident * page).s, format_bytes(s->under_live * page).s);
 }
 
@@ -227,12 +234,18 @@ static void tell_failures(const struct analysis *a, FILE *out)
 
 /* Reports the program's own errors, if the trace has all calls and no others contradict each
  * other. */
-static void tell_unmatched(uint64_t frees, FILE *out)
+static void tell_unmatched(const struct analysis *a, uint64_t frees, FILE *out)
 {
-	fprintf(out,
-		"  * %s an address where no block was live: a block freed twice, or one that no "
-		"recorded call returned. mprof -m Guard PROGRAM finds the place.\n",
+	const bool known = a->findings && a->findings->unmatched.of;
+
+	fprintf(out, "  * %s an address where no block was live: ",
 		format_many(frees, "free passed", "frees passed").s);
+	if (known)
+		unmatched_sentence(a, a->findings, out);
+	else
+		fputs("a block freed twice, or one that no recorded call returned.", out);
+	fprintf(out, " mprof -m Guard PROGRAM finds the %s.\n",
+		known && !a->findings->unmatched.stack ? "calls of free" : "place");
 }
 
 static void tell_problems(const struct analysis *a, FILE *out)
@@ -240,7 +253,7 @@ static void tell_problems(const struct analysis *a, FILE *out)
 	const uint64_t *n = a->walk.heap.problems;
 
 	if (n[HEAP_UNMATCHED_FREE] && !n[HEAP_DOUBLE_ALLOCATION] && !is_cut(a))
-		tell_unmatched(n[HEAP_UNMATCHED_FREE], out);
+		tell_unmatched(a, n[HEAP_UNMATCHED_FREE], out);
 	else if (n[HEAP_DOUBLE_ALLOCATION] + n[HEAP_UNMATCHED_FREE])
 		fprintf(out, "  * The trace contradicts itself: %s and %s%s.\n",
 			format_many(n[HEAP_DOUBLE_ALLOCATION], "double allocation",

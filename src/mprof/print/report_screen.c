@@ -23,7 +23,7 @@
 #define SCREEN_LINES   40u
 #define FINDINGS_SHOWN 8u
 #define MISSING_LINES  6u
-#define WARNING_LINES  2u
+#define WARNING_LINES  5u
 #define LARGEST	       3u   /* processes */
 #define NAME_MOST      34u  /* letters of a function in a command */
 #define SUBJECT_MOST   60u  /* columns of a function in a finding */
@@ -303,8 +303,8 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
 
 	if (rss)
-		paragraph_add(words, "Largest resident set: %s%s", format_bytes(rss).s,
-			      untouched ? ", so at" : ". ");
+		paragraph_add(words, "Largest resident set: %s, with code and files%s",
+			      format_bytes(rss).s, untouched ? ", so at" : ". ");
 	else if (untouched)
 		paragraph_add(words, "At");
 	if (untouched)
@@ -366,8 +366,9 @@ static void tell_heap(struct screen *s)
 
 	/* What one process has to itself is for --all where there are several. */
 	if (at->bytes)
-		paragraph_add(&words, "At the peak, the allocator's rounding added %s",
-			      format_percent(at->slack, at->bytes).s);
+		paragraph_add(&words, "At the peak, the allocator's rounding added %s%s",
+			      format_percent(at->slack, at->bytes).s,
+			      at->slack > at->blocks * page ? ", mostly of address space," : "");
 	if (at->bytes && a->compactness.all.high_touched)
 		paragraph_add(&words, " and compactness was %s (1.00 is perfect)",
 			      format_ratio(a->compactness.all.at_peak).s);
@@ -375,11 +376,10 @@ static void tell_heap(struct screen *s)
 		paragraph_add(&words, ". ");
 	if (a->residency.compared && !is_tree(s))
 		paragraph_add(&words,
-			      "%s after the start, %s of %s of private resident memory was in "
-			      "pages with live blocks. ",
-			      report_since(a, full->ticks).s,
-			      format_bytes(full->under_live * page).s,
-			      format_bytes(full->resident * page).s);
+			      "%s after the start, %s of heap, stacks and data was resident, "
+			      "%s of it in pages with live blocks. ",
+			      report_since(a, full->ticks).s, format_bytes(full->resident * page).s,
+			      format_bytes(full->under_live * page).s);
 	if (a->lifetimes.blocks)
 		paragraph_add(&words, "%s of freed blocks lived less than 1 ms. ",
 			      format_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s);
@@ -446,6 +446,7 @@ static void stacks_item(struct item *x, const struct analysis *a, size_t which)
 	x->bytes = stack_finding_bytes(&a->findings->stacks, which);
 	put_text(&x->words, STYLE_PLAIN,
 		 WRITTEN(out, stack_finding_sentence(a, &a->findings->stacks, which, out)));
+	mark_place(&x->words, stack_finding_line(&a->findings->stacks, which));
 	put_text(&x->command, STYLE_FAINT, shell_command(stack_finding_command(which), a->path));
 }
 

@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "../run/process.h"
 #include "../util/terminal.h"
 
 /* Puts n eighths of a column; the remainder is a partial block. */
@@ -79,6 +81,18 @@ struct long_text text_command(const struct trace_fact *image, unsigned room)
 	return t;
 }
 
+/* What became of a process without a recorded end?  Only the host that it ran on knows. */
+static const char *unknown_end(const struct tree_process *p)
+{
+	char host[256];
+
+	if (!p->images || gethostname(host, sizeof(host)) || strcmp(host, p->image[0]->host) != 0)
+		return "has no recorded end (killed, or still running)";
+	return process_is_alive(p->pid, p->image[0]->fact->start_time)
+		   ? "was still running when this was written"
+		   : "has no recorded end, and no longer runs (it was killed)";
+}
+
 struct text text_end(const struct tree_process *p)
 {
 	const char *signal = sigabbrev_np(p->status);
@@ -98,7 +112,7 @@ struct text text_end(const struct tree_process *p)
 		snprintf(t.s, sizeof(t.s), "became a program that is not recorded");
 		break;
 	default:
-		snprintf(t.s, sizeof(t.s), "has no recorded end (killed, or still running)");
+		snprintf(t.s, sizeof(t.s), "%s", unknown_end(p));
 	}
 	return t;
 }

@@ -18,6 +18,9 @@
 #define LEAK_BLOCKS_PART 2u
 #define LEAK_BLOCKS	 100u
 
+#define TURNED_OVER  100u	 /* times the peak: from here on the total is a finding */
+#define ENOUGH_BYTES 65536.0	 /* of the peak, and ... */
+#define ENOUGH_CALLS 1000.0	 /* from which a finding has its full rank */
 #define GROWN_COPIED (16u << 20) /* copying this much is a finding, however few the steps */
 
 static const struct {
@@ -40,8 +43,17 @@ static const struct {
 #include "finding_kinds.def"
 };
 
-static uint64_t value_of(const struct site *s, enum finding_kind kind)
+/* Rounding up to more than the page where a block ends takes address space, and memory only where
+ * it is written to. */
+static uint64_t wasted(const struct site_values *v, uint64_t page)
 {
+	return v->peak_slack < v->peak_calls * page ? v->peak_slack : v->peak_calls * page;
+}
+
+static uint64_t value_of(const struct site *s, enum finding_kind kind, uint64_t page)
+{
+	if (kind == FINDING_WASTE)
+		return wasted(&s->v, page);
 	return *(const uint64_t *)((const char *)&s->v + kinds[kind].field);
 }
 
@@ -105,6 +117,7 @@ struct kind_sites {
 	enum finding_kind kind;
 	const struct sites *sites;
 	struct askers *askers;
+	uint64_t page; /* bytes */
 	bool ends_early;
 	uint64_t *part; /* by index of site; 0 also for sites that are left out */
 	struct top {
@@ -157,9 +170,9 @@ static void sum_up(struct kind_sites *k, struct profile *names)
 
 		if (function)
 			k->top[function - 1].calls += s[i].v.calls;
-		if (!function || !value_of(&s[i], k->kind) || is_left_out(k, names, i))
+		if (!function || !value_of(&s[i], k->kind, k->page) || is_left_out(k, names, i))
 			continue;
-		k->part[i] = value_of(&s[i], k->kind);
+		k->part[i] = value_of(&s[i], k->kind, k->page);
 		k->top[function - 1].part += k->part[i];
 		site_values_add(&k->top[function - 1].v, &s[i].v);
 		if (k->kind == FINDING_PEAK && leaks(k, names, i))
@@ -188,7 +201,8 @@ static void add_share(struct array *shares, uint32_t id, const struct kind_sites
 	}
 	share->p.part += part;
 	share->p.calls += s->v.calls;
-	share->p.bytes += s->v.bytes;
+	if (s->v.size_max > share->p.largest)
+		share->p.largest = s->v.size_max;
 }
 
 static const struct share *largest(const struct array *shares, size_t *count)
@@ -370,14 +384,47 @@ static void insert(struct findings *f, const struct finding *new)
 
 /* Is the function's part worth a finding? */
 static bool is_worth(const struct analysis *a, enum finding_kind kind, const struct top *t,
-		     uint64_t whole)
+		     uint64_t whole, uint64_t peak)
 {
 	if (!whole || t->part < kinds[kind].least)
+		return false;
+	if (kind == FINDING_TOTAL && whole / TURNED_OVER < peak)
 		return false;
 	if (kind == FINDING_LEAK && t->v.live_calls >= LEAK_BLOCKS &&
 	    t->v.live_calls >= a->never_freed.all.blocks / LEAK_BLOCKS_PART)
 		return true;
 	return (double)t->part * 100 >= kinds[kind].least_percent * (double)whole;
+}
+
+static uint64_t aligned_calls(const struct analysis *a)
+{
+	const struct totals_fn *of = a->totals.all.fn;
+
+	return of[MPROF_FN_MEMALIGN].calls + of[MPROF_FN_POSIX_MEMALIGN].calls +
+	       of[MPROF_FN_ALIGNED_ALLOC].calls + of[MPROF_FN_VALLOC].calls +
+	       of[MPROF_FN_PVALLOC].calls;
+}
+
+/* Returns the time from its last call to the end of the run, if it is most of it and it freed no
+ * block: then a leak has stopped, or the program keeps what it has loaded. */
+static uint64_t quiet_ns(const struct analysis *a, const struct top *t)
+{
+	const uint64_t end = a->tree.end_ticks, start = a->tree.start_ticks;
+
+	if (!analysis_interrupted(a) || t->v.live_calls < t->calls || t->calls < LEAK_BLOCKS ||
+	    t->v.last_ticks >= end || end - t->v.last_ticks < (end - start) / 2)
+		return 0;
+	return walk_duration_ns(&a->walk, end - t->v.last_ticks);
+}
+
+/* Most of very little is little. */
+static double weight_of(enum finding_kind kind, uint64_t whole)
+{
+	const bool calls =
+	    kind == FINDING_HOT || kind == FINDING_TEMPORARY || kind == FINDING_THREADS;
+	const double enough = calls ? ENOUGH_CALLS : ENOUGH_BYTES;
+
+	return (double)whole < enough ? (double)whole / enough : 1;
 }
 
 static void add_finding(struct findings *f, const struct analysis *a, const struct kind_sites *k,
@@ -393,16 +440,20 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 		.calls = t->calls,
 		.interrupted = analysis_interrupted(a),
 		.reduced = t->v.kept_until_ns,
+		.aligned = aligned_calls(a),
+		.peak = k->sites->total.peak_bytes,
 	};
 
-	if (!is_worth(a, kind, t, whole))
+	if (!is_worth(a, kind, t, whole, new.peak))
 		return;
 	find_line(&new, k, function);
 	find_around(&new, k, &f->names, line_interner_id(&k->askers->lines, new.line));
 	find_stack(&new, k, &f->names, function);
 	if (new.lines == 1)
 		new.calls = new.at_line.calls;
-	new.blocks = kind == FINDING_LEAK ? t->v.live_calls : t->v.peak_calls;
+	new.blocks = kind == FINDING_LEAK    ? t->v.live_calls
+		     : kind == FINDING_TOTAL ? t->v.calls
+					     : t->v.peak_calls;
 	new.growth = growth_of(&t->v, growth_is_known(a));
 	new.ended_before = t->v.epoch_bytes[SITE_EPOCHS - 1] < t->v.live_bytes;
 	/* The remaining blocks of a process that was killed are a leak only if they grew. */
@@ -410,10 +461,13 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 	    new.interrupted &&new.growth != GROWTH_STEADY &&new.growth != GROWTH_GOES_ON)
 		return;
 	new.left = t->left;
+	new.pages = kind == FINDING_WASTE ? t->v.peak_slack - t->part : 0;
+	new.quiet_ns = kind == FINDING_PEAK ? quiet_ns(a, t) : 0;
 	new.untouched = kind == FINDING_PEAK ? analysis_untouched(a, t->part) : 0;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)
 		new.rank = kinds[kind].weight;
+	new.rank *= weight_of(kind, whole);
 	/* A leak that still grows is worse in a longer run; a single one is not. */
 	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
 		new.rank /= 4;
@@ -424,7 +478,11 @@ static void find_kind(struct findings *f, const struct analysis *a, const struct
 		      enum finding_kind kind, struct askers *askers)
 {
 	struct kind_sites k = {
-		.kind = kind, .sites = sites, .askers = askers, .ends_early = a->walk.input.log_end
+		.kind = kind,
+		.sites = sites,
+		.askers = askers,
+		.page = a->walk.heap.page_size,
+		.ends_early = a->walk.input.log_end,
 	};
 	const uint32_t functions = (uint32_t)askers->functions.keys.count;
 	uint32_t best, i;
@@ -537,12 +595,21 @@ static void find_grown(struct findings *f, const struct analysis *a)
 
 /* ---- what can be tried ---- */
 
-/* Is it the C library's?  Its callers cannot take these blocks from a pool. */
+/* Is it the C library's, or ours in front of it (pthread_create)?  Its callers cannot take these
+ * blocks from a pool. */
 static bool is_c_library(const struct sym_line *line)
 {
 	const char *name = basename(line->module);
 
-	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3);
+	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) ||
+	       !strncmp(name, "ld-", 3) || !strncmp(name, "libmprof", 8);
+}
+
+/* Would a pool of the usual chunks take the blocks of this part?  `aligned`: calls of the whole run
+ * with an alignment, which no site counts. */
+static bool fits_pool(const struct finding_part *part, uint64_t aligned)
+{
+	return part->largest <= FINDINGS_POOLED && aligned <= part->calls / 2;
 }
 
 /* Can the reader change it?  That needs a place in the source: a line, or at least a name in the
@@ -570,8 +637,8 @@ struct finding_proposal finding_proposal(const struct finding *f)
 	if (p.change == PROPOSES_DROP &&
 	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))
 		p.change = PROPOSES_NOTHING;
-	if (p.change == PROPOSES_POOL && (part->bytes / part->calls > FINDINGS_POOLED ||
-					  (f->through && is_c_library(f->through))))
+	if (p.change == PROPOSES_POOL &&
+	    (!fits_pool(part, f->aligned) || (f->through && is_c_library(f->through))))
 		p.change = PROPOSES_NOTHING;
 	return p;
 }
@@ -712,6 +779,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->count = 0;
 	f->named = false;
 	f->kept = (struct kept){ .rows = 0 };
+	f->unmatched = (struct unmatched){ .of = NULL };
 	stack_findings_make(&f->stacks, a, t);
 	if (!a->has_stacks)
 		return find_resident(f, a, t, NULL, look, err);
@@ -722,10 +790,15 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	ret = find_resident(f, a, t, &f->names, look, err);
 	if (ret < 0)
 		return ret;
+	ret = unmatched_find(&f->unmatched, &a->walk.heap, t, err);
+	if (ret < 0)
+		return ret;
 	f->stacks.fullest_line = deepest_line(f->stacks.fullest, &f->names);
 	f->stacks.largest_line = deepest_line(f->stacks.largest, &f->names);
 	if (f->stacks.variables_process)
 		name_variable(&f->stacks, &f->names);
+	if (!a->walk.input.log_end)
+		stack_findings_unjoined(&f->stacks, sites, &f->names);
 	kept_find(&f->kept, sites, &f->names);
 	find_askers(&askers, sites, &f->names);
 	name_reduced(f, sites, &askers);

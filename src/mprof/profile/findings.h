@@ -7,14 +7,16 @@
  * sum, and names the line of the function with most of it.
  *
  * Rank.  Each kind has a figure between 0 and 1: its part of the peak (peak, leak, waste), of all
- * calls (hot, temporary, grown), of all copied and allocated bytes (grown) or of all freed blocks
- * (other threads); kinds that cost less than they seem have a lower weight (finding_kinds.def).
+ * calls (hot, temporary, grown), of all allocated bytes (total), of these and all copied ones
+ * (grown) or of all freed blocks (other threads); kinds that cost less than they seem have a lower
+ * weight (finding_kinds.def), and so have all where the whole is very little.
  *
  * Errors: -errno with err filled.  The trace and the analysis must outlive them.
  */
 #pragma once
 
 #include "../pass/analysis.h"
+#include "../pass/unmatched.h"
 #include "kept.h"
 #include "outside.h"
 #include "profile.h"
@@ -42,9 +44,10 @@ enum finding_growth {
 
 /* A named part of a finding: a line of the function, or one of its stacks. */
 struct finding_part {
-	uint64_t part;	       /* of the finding's part */
-	uint64_t calls, bytes; /* of all its calls */
-	uint32_t stack;	       /* node of its largest site */
+	uint64_t part;	  /* of the finding's part */
+	uint64_t calls;	  /* all of its calls */
+	uint64_t largest; /* bytes of the largest block */
+	uint32_t stack;	  /* node of its largest site */
 };
 
 struct finding {
@@ -65,15 +68,22 @@ struct finding {
 	const struct sym_line *interpreter;
 	struct finding_part at_stack; /* the stack with most of it, as views show it */
 	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
-	uint64_t calls, blocks; /* all calls of the line or function; PEAK, LEAK: blocks of part */
-	uint64_t left;		/* PEAK: bytes that this function never freed */
-	bool left_told;		/* PEAK: a finding of this function says so */
-	uint64_t untouched;	/* PEAK: analysis_untouched() */
+	uint64_t calls,
+	    blocks;	/* all calls of the line or function; PEAK, LEAK, TOTAL: blocks of part */
+	uint64_t peak;	/* bytes at the peak of the run */
+	uint64_t left;	/* PEAK: bytes that this function never freed */
+	bool left_told; /* PEAK: a finding of this function says so */
+	/* PEAK, interrupted: how long before the end of the run its last block was allocated, if it
+	 * freed none and that is at least half of the run; else 0. */
+	uint64_t quiet_ns;
+	uint64_t untouched;	    /* PEAK: analysis_untouched() */
+	uint64_t pages;		    /* WASTE: what it rounds up beyond that, in whole pages */
 	enum finding_growth growth; /* LEAK */
 	bool ended_before;	    /* LEAK: processes that left it ended before the run did */
 	struct growth_site grown;   /* GROWN */
 	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */
 	bool reduced;		    /* the trace has not all of its calls, so a replay has not */
+	uint64_t aligned;	    /* calls of the run with an alignment */
 	double rank;
 };
 
@@ -85,7 +95,8 @@ struct finding_proposal {
 	uint64_t calls; /* calls that it changes; RESERVE: blocks */
 };
 /* Proposes nothing if it would not help: the named part is less than half of the finding, the
- * program would do nothing else, blocks do not fit into a pool or the C library allocates them,
+ * program would do nothing else, a block does not fit into a pool (or may not, because of its
+ * alignment), the C library allocates them,
  * no function of the program made the call, or neither its line nor its name is known. */
 struct finding_proposal finding_proposal(const struct finding *f);
 
@@ -95,7 +106,8 @@ struct findings {
 	struct outside outside;	      /* present without stacks, too */
 	struct stack_findings stacks; /* likewise */
 	struct retained retained;
-	struct kept kept; /* excluded from findings of the peak, waste and leaks */
+	struct unmatched unmatched; /* of a trace with stacks: the first free of no block */
+	struct kept kept;	    /* excluded from findings of the peak, waste and leaks */
 	/* Functions with stacks whose events were not all kept, at most some of them. */
 	const struct sym_line *reduced[FINDINGS_REDUCED];
 	size_t reduced_count;

@@ -3,10 +3,14 @@
 #include "stack_findings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../util/alloc.h"
 #include "../util/order.h"
+#include "kept.h"
 #include "variables.h"
+
+#define STACKS_CACHED (40ull << 20) /* glibc keeps stacks of joined threads up to this size */
 
 static void find_fullest(struct stack_findings *s)
 {
@@ -115,6 +119,76 @@ void stack_findings_make(struct stack_findings *s, const struct analysis *a, con
 	if (s->threads == 1 && s->largest == s->fullest)
 		s->process = 0;
 	find_variables(s, a, t);
+}
+
+/* ---- threads that nobody joined ---- */
+
+static bool creates_thread(const struct profile_path *path)
+{
+	size_t i;
+
+	for (i = path->asked; i < path->all; i++)
+		if (!strncmp(path->line[i]->function, "pthread_create", 14) ||
+		    !strcmp(path->line[i]->function, "thrd_create"))
+			return true;
+	return false;
+}
+
+/* Those besides the main one. */
+struct threads {
+	uint64_t running, limit; /* at the end; the smallest size of a stack, 0 = unknown */
+	uint64_t ended, resident;
+};
+
+static struct threads count_threads(const struct stack_uses *uses)
+{
+	struct threads t = { .running = 0 };
+
+	for (size_t i = 0; i < uses->count; i++) {
+		const struct stack_of *x = &uses->of[i];
+
+		if (x->main)
+			continue;
+		if (x->limit && (!t.limit || x->limit < t.limit))
+			t.limit = x->limit;
+		t.running += !x->end_ticks;
+		t.ended += x->end_ticks && x->looked_ticks;
+		t.resident += x->end_ticks ? x->resident : 0;
+	}
+	return t;
+}
+
+/*
+ * glibc allocates one block for each stack that it makes for a thread, and frees both together,
+ * unless it keeps them for the next thread.  So live blocks are the threads that run, stacks kept
+ * for reuse, and threads that wait for pthread_join.
+ */
+void stack_findings_unjoined(struct stack_findings *s, const struct sites *sites,
+			     struct profile *names)
+{
+	const struct threads t = count_threads(&s->uses);
+	uint64_t blocks = 0, bytes = 0, most = 0, other;
+
+	for (size_t i = 0; t.limit && i < sites->count && i < KEPT_SITES; i++) {
+		const struct site *x = &sites->site[i];
+
+		if (!x->v.live_calls || !profile_kept(names, x->key) ||
+		    !creates_thread(profile_path_once(names, x->key)))
+			continue;
+		blocks += x->v.live_calls;
+		bytes += x->v.live_bytes;
+		if (x->v.live_calls > most) {
+			most = x->v.live_calls;
+			s->unjoined_line = profile_asked(names, x->key).line;
+		}
+	}
+	other = t.limit ? t.running + STACKS_CACHED / t.limit : 0;
+	if (blocks < other + UNJOINED_LEAST)
+		return;
+	s->unjoined = blocks - other;
+	s->unjoined_stacks = s->unjoined * t.limit;
+	s->unjoined_resident = t.ended ? t.resident / t.ended * s->unjoined : 0;
+	s->unjoined_bytes = bytes / blocks * s->unjoined;
 }
 
 void stack_findings_release(struct stack_findings *s)

@@ -8,14 +8,17 @@
  *              and a quarter of the greatest RSS of the process
  *   variables  resident bytes of variables of the program and its libraries, by the
  *              same rule
+ *   unjoined   threads that ended, but were neither joined nor detached, if at least
+ *              UNJOINED_LEAST
  */
 #pragma once
 
 #include "../pass/analysis.h"
 #include "../pass/stack_uses.h"
-#include "../sym/sym.h"
+#include "profile.h"
 
-#define STACKS_LEAST (1u << 20)
+#define STACKS_LEAST   (1u << 20)
+#define UNJOINED_LEAST 10u
 
 struct stack_findings {
 	struct stack_uses uses;
@@ -32,7 +35,14 @@ struct stack_findings {
 	uint64_t variables, variables_memory;
 	struct sym_line variable; /* has at least half of it; function is NULL if none has */
 	uint64_t variable_resident;
+	/* A lower bound of their number; the size of their stacks, the bytes of these that were
+	 * resident as they ended, and the bytes of blocks that the C library keeps for them. */
+	uint64_t unjoined, unjoined_stacks, unjoined_resident, unjoined_bytes;
+	const struct sym_line *unjoined_line; /* created most of them; NULL = unknown */
 };
 
 void stack_findings_make(struct stack_findings *s, const struct analysis *a, const struct trace *t);
+/* Fills `unjoined`; not for a trace whose events end before its processes do. */
+void stack_findings_unjoined(struct stack_findings *s, const struct sites *sites,
+			     struct profile *names);
 void stack_findings_release(struct stack_findings *s);

@@ -659,8 +659,8 @@ function flamePage(v: View): HTMLElement {
 }
 
 // The figure of each kind of finding about a function, and the page of the others.
-const FIGURES: { [finding: string]: string } = { peak: "peak", leak: "leaked", hot: "calls", temporary: "temporary", waste: "waste" };
-const PAGES: { [finding: string]: string } = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", variables: "globals" };
+const FIGURES: { [finding: string]: string } = { peak: "peak", leak: "leaked", hot: "calls", total: "total", temporary: "temporary", waste: "waste" };
+const PAGES: { [finding: string]: string } = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", unjoined: "stacks", variables: "globals" };
 
 function evidence(v: View, f: { finding: string; function?: string; line?: number | null }): Partial<State> | null {
 	if (PAGES[f.finding])
@@ -708,7 +708,7 @@ function numbers(v: View): HTMLElement {
 		rss = Math.max(rss, p.rss[i]);
 	}
 	const took = (p.ns[s.to] - (s.from < 0 ? 0 : p.ns[s.from])) / 1e9 || 1e-9, list: [string, string, string, Partial<State> | null][] = [
-		["Peak", bytes(peak), "Most live requested bytes", { measure: measureOf("peak") }],
+		["Peak", bytes(peak), "Most requested bytes that were live in the heap", { measure: measureOf("peak") }],
 		["Never freed", bytes(d.own.leaked.reduce((x, n) => x + n, 0)), "Of the whole run, without what libraries keep on purpose", { page: "leaks", measure: measureOf("leaked") }],
 		["Allocated", bytes(since("bytes")), "Requested bytes of all allocations", { measure: measureOf("total") }],
 		["Recycled", peak ? (since("bytes") / peak).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak: how often memory was used again", { page: "lifetimes" }],
@@ -717,7 +717,7 @@ function numbers(v: View): HTMLElement {
 		["Bytes a second", bytes(since("bytes") / took), "Requested bytes a second, on average", { curve: "bytes" }],
 		["Temporary", percent(since("temporary"), since("calls")), "Allocations that the same thread freed with its next call", { measure: measureOf("temporary") }],
 		["Mean size", bytes(since("bytes") / (since("calls") || 1)), "Requested bytes of an allocation", { page: "sizes" }],
-		...(rss ? [["Resident", bytes(rss), "Most memory in use, by samples", { page: "resident" }] as [string, string, string, Partial<State>]] : []),
+		...(rss ? [["Process (RSS)", bytes(rss), "Most resident memory of all processes, with stacks, code and files, by samples", { page: "resident" }] as [string, string, string, Partial<State>]] : []),
 	];
 	const leaks = (d.head.report.findings as any[] | undefined)?.some(f => f.finding == "leak");
 	return el("section", { class: "numbers" }, ...list.map(([name, value, help, change]) =>
