@@ -409,7 +409,7 @@ struct item {
 	struct paragraph words, command, proof; /* empty: none */
 	const struct finding *finding, *also[FINDINGS];
 	size_t also_count;
-	uint64_t bytes; /* that it is about: 0 if it counts calls, UINT64_MAX for a warning */
+	uint64_t bytes; /* of memory that it is about; UINT64_MAX for a warning */
 	size_t lines, proof_lines;
 	bool proved; /* the command still fits */
 };
@@ -487,16 +487,16 @@ static const struct finding *proposal_of(const struct item *x)
 
 static void finding_item(struct item *x, const struct analysis *a)
 {
-	enum { CALLS, BYTES };
-	static const bool in_bytes[FINDING_KINDS] = {
+	static const bool in_memory[FINDING_KINDS] = {
 #define FINDING(id, name, sentence, brief, figure, whole, unit, percent, least, most, weight, \
 		change, view)                                                                 \
-	[FINDING_##id] = unit,
+	[FINDING_##id] =                                                                      \
+	    offsetof(struct site_values, whole) == offsetof(struct site_values, peak_bytes),
 #include "../profile/finding_kinds.def"
 	};
 	const struct finding *f = x->finding, *proposal = proposal_of(x);
 
-	x->bytes = in_bytes[f->kind] ? f->part : 0;
+	x->bytes = in_memory[f->kind] ? f->part : 0;
 	put_text(&x->words, STYLE_PLAIN,
 		 WRITTEN(out, findings_sentence(f, SUBJECT_MOST, out); put_also(x, out)));
 	mark_place(&x->words, f->line);
