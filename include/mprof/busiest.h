@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * busiest.h - which call stacks most events are of, and of which ones no more events are kept.
+ * busiest.h - finds the call stacks with the most events, and marks those whose events are no
+ * longer kept.
  *
- * A MODE notes the stack of some randomly chosen events.  A place of the table counts the notes of
- * one stack; those of another stack with the same place count against it, and with none left the
- * place passes to that one (the majority vote of Boyer and Moore).  So the table does not grow,
- * and stacks with many events stay in it.
+ * A MODE notes the stack of some randomly chosen events.  An entry of the table counts the notes of
+ * one stack.  A note of another stack that maps to the same entry lowers the count; at 0, the entry
+ * passes to that stack (the majority vote of Boyer and Moore).  So the table does not grow, and
+ * stacks with many events stay in it.
  *
  * Any thread may use all functions; none waits.  A note that meets another one at the same place
  * may be missed.  A forked child inherits all of it.
@@ -23,7 +24,7 @@
 struct busiest {
 	uint64_t place[1u << BUSIEST_BITS]; /* id + 1, and above it the notes; 0: none */
 	uint32_t notes;
-	uint64_t reduced[LIVE_IDS / 64]; /* a bit for each stack without more events */
+	uint64_t reduced[LIVE_IDS / 64]; /* a bit for each stack whose events are not kept */
 };
 
 /* NULL: no memory. */
@@ -33,7 +34,7 @@ static inline struct busiest *busiest_new(void *(*memory)(size_t bytes, size_t t
 	return (struct busiest *)memory(sizeof(struct busiest), sizeof(uint64_t) << BUSIEST_BITS);
 }
 
-/* [hot] Are no more events of this stack kept? */
+/* [hot] Has the recorder stopped keeping this stack's events? */
 MPROF_HOT int busiest_is_reduced(const struct busiest *b, uint32_t id)
 {
 	return b && __atomic_load_n(&b->reduced[id / 64], __ATOMIC_RELAXED) >> id % 64 & 1;
@@ -74,8 +75,8 @@ static inline int busiest_says(const struct busiest *b)
 }
 
 /*
- * Ends the events of the fewest stacks that half of the notes are of, and begins to note anew.  One
- * thread at a time.
+ * Stops keeping the events of the smallest set of stacks that has half of the notes, and forgets
+ * all notes.  One thread at a time.
  */
 static inline void busiest_reduce(struct busiest *b)
 {

@@ -124,7 +124,7 @@ static void both_note_log_end_of(struct lane *l, uint32_t id, uint64_t now)
 /* A new block in the totals. */
 struct settled {
 	struct accumulator *s; /* NULL if its figures do not fit */
-	uint32_t id;	       /* its stack; NO_EVENT if no event is kept of it */
+	uint32_t id;	       /* its stack; NO_EVENT if it is not recorded */
 };
 
 /* Counts a new block. */
@@ -247,7 +247,7 @@ static MPROF_COLD void both_failed(unsigned fn, size_t size, size_t arg, unsigne
 
 /* ---- frees ---- */
 
-/* [hot] The stack of a block that ended; NO_EVENT if its end is no event. */
+/* [hot] Returns the stack of a block that ended; NO_EVENT if its end is not recorded. */
 MPROF_HOT uint32_t both_event_of(const void *ptr, struct live_entry e)
 {
 	if (mprof_unlikely(!ptr))

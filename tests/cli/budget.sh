@@ -160,7 +160,7 @@ test_budget_said_in_a_report() {
 	run "$mprof" record --budget 1M -o said.log -- ./turns 300000 3>said
 	run "$mprof" report said.log
 	expect_words out 'Every call is recorded up to'
-	expect_words out 'when the trace neared its budget of 1.0 MiB (--budget); later calls are only part of the totals.'
+	expect_words out 'when the trace neared its budget of 1.0 MiB (--budget); later calls are counted only in the totals.'
 	expect_words out 'These totals are exact.'
 	expect_text out 'mprof report --totals said.log'
 	expect_words out 'The first'
@@ -168,9 +168,9 @@ test_budget_said_in_a_report() {
 	expect_no_text out 'never freed'
 	run "$mprof" report --all said.log
 	expect_text out 'The whole run'
-	expect_text out 'later calls are only part of the totals'
+	expect_text out 'later calls are counted only in the totals'
 	run "$mprof" report --html page.html said.log
-	expect_text page.html 'later calls are only part of the totals. The whole run: Peak: '
+	expect_text page.html 'later calls are counted only in the totals. The whole run: Peak: '
 	run "$mprof" report leaks --totals said.log
 	expect_words out '10 blocks were never freed: 55 bytes'
 	run "$mprof" diff --totals said.log said.log

@@ -165,7 +165,7 @@ END
 			bad 'late.c does not compile'
 		run env RANK=3 "$mprof" profile -o "late$kind.%r" -- ./late
 		expect_status 0
-		expect_text err "the rank is not known, so '$PWD/late$kind.0' is not named by it"
+		expect_text err "the rank is unknown, so the name of '$PWD/late$kind.0' does not contain it"
 		expect_text err 'not if it loads MPI while it runs'
 		expect_same "calls with $kind" "$("$mprof" report hot --by function --json "late$kind.0" |
 			jq '[.rows[] | select(.function == "keep") | .figures.calls] | add')" 1
@@ -174,7 +174,7 @@ END
 		expect_status 0
 		expect_same "a variable with $kind" "$(echo late$kind.[0-9]*)" "late$kind.0 late$kind.3"
 		run env RANK=3 "$mprof" profile -o none --ranks 3 -- ./late
-		expect_text err "(no launcher's variable and no MPI library says the rank)"
+		expect_text err "(neither a launcher's variable nor MPI gives the rank)"
 	done
 }
 
@@ -222,7 +222,7 @@ END
 	expect_same 'calls after MPI_Init' "$(jq '[.rows[] | select(.function == "later") | .figures.calls] | add' out)" null
 	# A program without MPI has no rank.
 	run "$mprof" profile -o none --ranks 1 -- true
-	expect_text err "(no launcher's variable and no MPI library says the rank)"
+	expect_text err "(neither a launcher's variable nor MPI gives the rank)"
 	[ ! -e none ] || bad 'a file without a rank'
 	# Open MPI without a launcher: rank 0.
 	cat >alone.c <<'END'

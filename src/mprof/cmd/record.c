@@ -110,8 +110,8 @@ static const struct option_row options[] = {
 		      "60s"),
 	OPTION_CUSTOM(
 	    0, "budget", "SIZE", struct run_keys, keys, &option_budget,
-	    "Keep the trace below SIZE: as it grows, record no more calls of the busiest call "
-	    "stacks, in the end of none, only totals"),
+	    "Keep the trace below SIZE: as it grows, keep only totals of the busiest call stacks, "
+	    "and in the end of all"),
 	OPTION_CUSTOM(
 	    0, "overhead", "PERCENT", struct run_keys, keys, &option_overhead,
 	    "When recording takes more than PERCENT of the program's own CPU time, such as 5%, "

@@ -164,17 +164,18 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 	if (r->file == RUN_NOTHING && is_filtered(plan))
 		cmd_warn("nothing was recorded: the run had no process that ONLY and RANKS allow%s",
 			 *conf_get(&plan->conf, CONF_RANKS) && !conf_knows_rank()
-			     ? " (no launcher's variable and no MPI library says the rank)"
+			     ? " (neither a launcher's variable nor MPI gives the rank)"
 			     : "");
 	else if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes)
 		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
 			 " from its environment",
 			 plan->argv[0]);
 	if (r->unranked)
-		cmd_warn("the rank is not known, so '%s' is not named by it: no launcher's variable"
-			 " (PMI_RANK, ...) says it, and MPI is asked only if the program is linked"
-			 " with it, not if it loads MPI while it runs",
-			 r->path);
+		cmd_warn(
+		    "the rank is unknown, so the name of '%s' does not contain it: no launcher's"
+		    " variable (PMI_RANK, ...) gives it, and mprof asks MPI only if the program is"
+		    " linked with it, not if it loads MPI while it runs",
+		    r->path);
 	if (r->file == RUN_TRUNCATED || r->file == RUN_CUT)
 		tell_cut(r);
 	if (r->file == RUN_RESTORED)
@@ -186,13 +187,13 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 		cmd_warn("'%s' was replaced during the run; the recording up to then is lost",
 			 r->target.path);
 	if (r->alive)
-		cmd_warn("%" PRIu32
-			 " recorded process%s of this run %s still running; calls still go"
-			 " into the same file",
-			 r->alive, r->alive == 1 ? "" : "es", r->alive == 1 ? "is" : "are");
-	else if (r->in_use)
 		cmd_warn(
-		    "a process of this run is still running; calls still go into the same file");
+		    "%" PRIu32
+		    " recorded process%s of this run %s still running, and still %s to the file",
+		    r->alive, r->alive == 1 ? "" : "es", r->alive == 1 ? "is" : "are",
+		    r->alive == 1 ? "writes" : "write");
+	else if (r->in_use)
+		cmd_warn("a process of this run is still running, and still writes to the file");
 	tell_earlier(r);
 }
 

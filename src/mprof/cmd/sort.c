@@ -34,10 +34,10 @@ static int check_output(void *options, struct error *err)
 #define OPTIONS struct options
 static const struct option_row options[] = {
 	OPTION_FILE('o', "output", "FILE", output, "Write the playback file to FILE [LOG.play]"),
-	OPTION_CUSTOM(0, "process", "NUMBER|all", uint32_t, playback.process,
-		      &option_process_or_all,
-		      "Compile the process with this number in the run, or all as threads of one "
-		      "[the one with most calls]"),
+	OPTION_CUSTOM(
+	    0, "process", "NUMBER|all", uint32_t, playback.process, &option_process_or_all,
+	    "Compile the process with this number in the run, or all as threads of one process "
+	    "[the one with most calls]"),
 	OPTION_JSON(json),
 	OPTION_FLAG(0, "check", check, "Check every word of a playback file; write nothing"),
 	OPTION_ROWS_ALONE(option_memory),

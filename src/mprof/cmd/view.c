@@ -39,7 +39,7 @@ static const struct option_row options[] = {
 		      "Listen on this port of 127.0.0.1 [any free port]", .example = "8000"),
 	OPTION_FILE(0, "socket", "PATH", serve.socket,
 		    "Listen on a unix socket instead, for ssh -L 8000:PATH"),
-	OPTION_FLAG(0, "diff", diff, "Show first what changed from one trace to a second one"),
+	OPTION_FLAG(0, "diff", diff, "First show what changed from one trace to another"),
 	OPTION_FLAG(0, "open", open, "Open the page in the desktop's browser"),
 	OPTION_LIST(0, "source-dir", "DIR", source_dir, &option_directories,
 		    "Look for source files in DIR first; may be repeated"),

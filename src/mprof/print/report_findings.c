@@ -210,7 +210,7 @@ static void tell_resident(const struct analysis *a, FILE *out)
 static void tell_maps(const struct analysis *a, FILE *out)
 {
 	if (a->maps.all.peak)
-		fprintf(out, "  * Besides, up to %s of address space was mapped directly.\n",
+		fprintf(out, "  * In addition, up to %s of address space was mapped directly.\n",
 			format_bytes(a->maps.all.peak).s);
 }
 

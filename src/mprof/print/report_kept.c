@@ -103,7 +103,7 @@ static void put_recorded(const struct analysis *a, FILE *out)
 		fprintf(
 		    out,
 		    "Every call is recorded up to %s after the start; from then on, calls of %s "
-		    "are only part of the totals, to keep to %s%s%s. All other calls are recorded",
+		    "are counted only in the totals (%s%s%s). All other calls are recorded",
 		    span(a, a->tree.start_ticks, report_reduced_from(a)).s,
 		    format_many(a->walk.input.reduced_count, "busy call stack", "busy call stacks")
 			.s,
@@ -112,10 +112,10 @@ static void put_recorded(const struct analysis *a, FILE *out)
 	else if (end)
 		fputs("Every call is recorded", out);
 	if (end)
-		fprintf(
-		    out,
-		    " up to %s after the start, when %s; later calls are only part of the totals",
-		    span(a, a->tree.start_ticks, end).s, end_why(h).s);
+		fprintf(out,
+			" up to %s after the start, when %s; later calls are counted only in the "
+			"totals",
+			span(a, a->tree.start_ticks, end).s, end_why(h).s);
 	if (end || report_is_reduced(a))
 		fputs(". ", out);
 }
@@ -127,10 +127,11 @@ static void put_partial(const struct analysis *a, FILE *out)
 
 	put_recorded(a, out);
 	if (h->sampled_from)
-		fprintf(out,
-			"From %s on, the totals are estimates from samples, for they took too much "
-			"time, too. ",
-			sampled_from(a).s);
+		fprintf(
+		    out,
+		    "From %s on, the totals are estimates from samples, because exact totals took "
+		    "too much time as well. ",
+		    sampled_from(a).s);
 	if (is_recent(a))
 		fprintf(out,
 			"These are the last %s (--last): %s of earlier calls were dropped, and "
@@ -161,7 +162,7 @@ static void put_reduced(const struct analysis *a, FILE *out)
 
 	if (!report_is_reduced(a) || !f || !f->reduced_count)
 		return;
-	fputs(" Only totals have all calls of ", out);
+	fputs(" Only the totals have all calls of ", out);
 	for (size_t i = 0; i < f->reduced_count; i++) {
 		fputs(!i ? "" : i + 1 < f->reduced_count || f->reduced_more ? ", " : " and ", out);
 		figures_line(out, f->reduced[i], false);
