@@ -116,9 +116,9 @@ END
 	run "$mprof" profile -o 'none.%r' -- ./none
 	expect_status 0
 	expect_same 'the file without ranks' "$(echo none.[0-9]*)" none.0
-	expect_text err 'the rank is not known'
+	expect_text err 'the rank is unknown'
 	run env PMI_RANK=2 "$mprof" profile -o 'none.%r' -- ./none
-	expect_no_text err 'the rank is not known'
+	expect_no_text err 'the rank is unknown'
 	# Open MPI, started without a launcher.
 	cat >alone.c <<'END'
 #include <mpi.h>
