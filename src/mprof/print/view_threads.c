@@ -189,10 +189,16 @@ static void put_frees(struct view_request *r, const struct cross_frees *h, FILE 
 	size_t n, shown, *index = busiest(h, &n);
 
 	shown = view_shown(r, n);
-	fprintf(out,
-		"Of %s, %s (%s) were freed by a thread other than the one that allocated them.\n",
-		format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
-		format_count(h->all.blocks).s, format_bytes(h->all.bytes).s);
+	if (h->all.blocks)
+		fprintf(out,
+			"Of %s, %s (%s) were freed by a thread other than the one that allocated "
+			"them.\n",
+			format_many(r->profile->total.freed_calls, "freed block", "freed blocks").s,
+			format_count(h->all.blocks).s, format_bytes(h->all.bytes).s);
+	else if (r->profile->total.freed_calls)
+		fputs("Every freed block was freed by the thread that allocated it.\n", out);
+	else
+		fputs("No block was freed.\n", out);
 	fputc('\n', out);
 	put_threads(h, index, shown, out);
 	if (shown < n)
