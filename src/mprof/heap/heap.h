@@ -3,7 +3,7 @@
  * heap.h - live blocks and their addresses: events are applied in order of time
  * to one table of live blocks per process, and each gets a note of its effect.
  *
- * Events say which block they are about (event.block, trace/names.h), so that the
+ * Events say which block they are about (event.block, trace/block_numbers.h), so that the
  * table is an array.  Only inherited blocks, and those whose number was passed
  * on when an inversion was repaired, are found by address.
  *

@@ -2,7 +2,7 @@
 /*
  * own_blocks.h - the live blocks of one process by the numbers that events use for them.
  *
- * event.block is a block's slot + 1 while it lives (trace/names.h), so a table of them is
+ * event.block is a block's slot + 1 while it lives (trace/block_numbers.h), so a table of them is
  * an array: without hashing or searching.
  *
  * Without memory the program ends (util/alloc.h).  Threads: one at a time.

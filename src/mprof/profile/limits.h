@@ -4,9 +4,9 @@
  *
  * A limit applies to the whole run or to all stacks that go through a function (a glob).  Against a
  * baseline, calls, total, peak and leaked bytes may grow by the tolerance; a new leak is a stack
- * (as diff.h matches them) that leaks and did not, or leaks more than the tolerance allows, if its
- * innermost function leaks more in total, too.  A trace that lost calls has figures that are too
- * small: it fails too, unless that is allowed.
+ * (as difference.h matches them) that leaks and did not, or leaks more than the tolerance allows,
+ * if its innermost function leaks more in total, too.  A trace that lost calls has figures that are
+ * too small: it fails too, unless that is allowed.
  *
  * A limit for a function that no stack goes through checks nothing, so a typing
  * error or a new name would always pass: -EINVAL, unless that is allowed.

@@ -57,7 +57,7 @@ struct event {
 		uint64_t value; /* CONTROL, LOST */
 		struct {
 			uint32_t stack; /* CALL, REALLOC: a node of trace_stacks(), 0 if unknown */
-			uint32_t block; /* number of its block, see names.h; 0 if unknown */
+			uint32_t block; /* number of its block, see block_numbers.h; 0 if unknown */
 		};
 	};
 	uint32_t process; /* number in this run, from 1 */
