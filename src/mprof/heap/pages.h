@@ -2,7 +2,7 @@
 /*
  * pages.h - how many pages the live blocks of one process touch.
  *
- * A block covers [addr, addr + size): a block of no bytes touches no page,
+ * A block covers [addr, addr + size): a block of 0 bytes touches no page,
  * one that ends where a page ends does not touch the next one.  Pages that a
  * block covers wholly can hold no other block and are only counted; pages
  * that it covers in part are shared and have a counter each, kept in regions of

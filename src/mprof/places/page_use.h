@@ -2,7 +2,7 @@
 /*
  * page_use.h - the pages with live blocks, at three sizes of page, and how full they are.
  *
- *   live bytes of a page  requested bytes of live blocks in it; a block of no bytes counts as one,
+ *   live bytes of a page  requested bytes of live blocks in it; a block of 0 bytes counts as one,
  * because it keeps its page, too live pages L_g        pages of size g with at least one live byte
  *   page use              R / (L_g * g): requested bytes of all live blocks divided by their pages.
  * It depends on addresses alone, so it can be compared between allocators, unlike usable sizes and

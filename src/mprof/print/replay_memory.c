@@ -258,7 +258,7 @@ static void put_sizes(const struct memory *m, const struct memory_class *c, FILE
 		fprintf(out, "blocks of %s to %s", format_count(memory_class_most(class - 1) + 1).s,
 			format_bytes(memory_class_most(class)).s);
 	else
-		fputs("blocks of no bytes", out);
+		fputs("blocks of 0 bytes", out);
 }
 
 static void print_slack(const struct replay_memory *r, FILE *out)

@@ -40,7 +40,7 @@ struct session {
 	uint8_t id[16];
 	int notes; /* memfd */
 	char *library;
-	bool asks_mpi;	 /* MPI will say which rank the program is, for no variable does */
+	bool asks_mpi;	 /* no variable says which rank the program is: MPI will */
 	bool knows_rank; /* a variable has it */
 	char *path;	 /* of the file, for the result: there may be no memory later */
 	char *variable[VARIABLES];
