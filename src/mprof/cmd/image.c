@@ -111,9 +111,9 @@ static const struct usage usage = {
 	.options = options,
 	.args = "LOG|FILE\nPROFILE...",
 	.doc = "Draws the address space of a heap: every page that ever contained a block, at one "
-	       "point in time or over the whole run, as recorded or with other allocators. Of a "
-	       "profile, draws memory, calls and sizes over time; of several dumps of one process, "
-	       "a point for each.",
+	       "point in time or over the whole run, as recorded or with other allocators. For a "
+	       "profile, draws memory, calls and sizes over time; for several dumps of one "
+	       "process, one point each.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, from),
 	.missing = "no trace given; for example: mprof image mprof.log",
