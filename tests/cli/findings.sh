@@ -252,10 +252,14 @@ __attribute__((noinline)) void *make(int other)
 	__asm__("" ::"r"(p) : "memory");
 	return p;
 }
-__attribute__((noinline)) void keep(void)
+int usleep(unsigned us);
+__attribute__((noinline)) void keep(void) /* so that it grows to the end of the run */
 {
-	for (int i = 0; i < 700; i++)
+	for (int i = 0; i < 700; i++) {
 		kept[i] = make(0);
+		if (i % 50 == 0)
+			usleep(3000);
+	}
 }
 int main(void)
 {

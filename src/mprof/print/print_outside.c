@@ -59,13 +59,29 @@ static void put_unseen(const struct outside *o, FILE *out)
 		fputs("; it may come from direct system calls", out);
 }
 
+/* Puts "cc1 (process 2)". */
+static void put_process(const struct analysis *a, uint32_t process, FILE *out)
+{
+	const struct tree_process *p = tree_find(&a->tree, process);
+	const struct trace_fact *image = p ? tree_image(p) : NULL;
+	char *name = image ? text_program(image) : NULL;
+
+	if (name) {
+		figures_name(out, name);
+		fprintf(out, " (process %" PRIu32 ")", process);
+	} else {
+		fprintf(out, "process %" PRIu32, process);
+	}
+	free(name);
+}
+
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out)
 {
 	if (!o->process)
 		return;
 	fprintf(out, "%s of the resident memory of ", format_percent(o->outside, o->memory).s);
 	if (a->tree.processes > 1)
-		fprintf(out, "process %" PRIu32, o->process);
+		put_process(a, o->process, out);
 	else
 		fputs("the program", out);
 	fprintf(out, " did not come from malloc (%s of %s", format_bytes(o->outside).s,

@@ -137,19 +137,6 @@ ORDER(by_name, struct program, BY_NAME(name))
 
 ORDER(by_allocated, struct program, FALLING(allocated) ?: RISING(number))
 
-/* The caller's to free. */
-static char *image_name(const struct trace_fact *image)
-{
-	const char *first = image->argc ? image->argv[0] : image->exe;
-	/* A title that the program gave itself: "nginx: worker process /etc/nginx.conf" */
-	char *title = must_strndup(first, strcspn(first, ":"));
-	char *name = must_strdup(
-	    text_base(first[strlen(title)] && first[strlen(title) + 1] == ' ' ? title : first));
-
-	free(title);
-	return name;
-}
-
 /* Its bytes are those of all programs that the process ran, except that a forked child hardly
  * allocates before it calls exec. */
 static void name_program(struct program *p, const struct screen *s)
@@ -157,8 +144,8 @@ static void name_program(struct program *p, const struct screen *s)
 	const struct tree_process *t = tree_find(&s->a->tree, p->number);
 	const struct trace_fact *last = t ? tree_image(t) : NULL;
 	const size_t first = t && t->forked && t->images > 1;
-	char *name = last ? image_name(last) : must_strdup("");
-	char *before = last ? image_name(t->image[first]) : must_strdup(name);
+	char *name = last ? text_program(last) : must_strdup("");
+	char *before = last ? text_program(t->image[first]) : must_strdup(name);
 	char *both = strcmp(before, name) != 0 ? must_printf("%s which became %s", before, name)
 					       : must_strdup(name);
 

@@ -4,10 +4,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../run/process.h"
+#include "../util/alloc.h"
 #include "../util/terminal.h"
 
 /* Puts n eighths of a column; the remainder is a partial block. */
@@ -136,4 +138,16 @@ struct text text_power(unsigned power)
 	else
 		snprintf(t.s, sizeof(t.s), "from %.58s", format_bytes(low).s);
 	return t;
+}
+
+char *text_program(const struct trace_fact *image)
+{
+	const char *first = image->argc ? image->argv[0] : image->exe;
+	/* A title that the program gave itself: "nginx: worker process /etc/nginx.conf" */
+	char *title = must_strndup(first, strcspn(first, ":"));
+	char *name = must_strdup(
+	    text_base(first[strlen(title)] && first[strlen(title) + 1] == ' ' ? title : first));
+
+	free(title);
+	return name;
 }

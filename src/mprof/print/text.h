@@ -20,6 +20,8 @@ struct text text_power(unsigned power);
 
 /* Returns the program's arguments in one line, without control characters, cut at room. */
 struct long_text text_command(const struct trace_fact *image, unsigned room);
+/* Returns the name of the program, which the caller frees. */
+char *text_program(const struct trace_fact *image);
 /* Returns "exited with status 0", "was killed by SIGSEGV" ... */
 struct text text_end(const struct tree_process *p);
 /* Returns the part of a path after the last slash. */
