@@ -476,23 +476,28 @@ static int both_map_is_reduced(unsigned fn, const uint64_t value[4], uint32_t id
 	       !(fn == MPROF_FN_MMAP && value[2] >> 32 & MAP_FIXED);
 }
 
-/* Follows a mapping.  Returns the stack that the call counts for; NO_EVENT if it is no event. */
-static uint32_t both_map(struct lane *l, unsigned fn, const uint64_t value[4], unsigned error,
-			 uint32_t id, uint64_t now)
+/*
+ * Follows mappings.  Returns the stack that the call counts for; NO_EVENT if it is no event. Sets
+ * *unlogged if the mapping that it ends has no event.
+ */
+static uint32_t both_map(struct lane *l, unsigned fn, const uint64_t value[4], uint32_t id,
+			 uint64_t now, int *unlogged)
 {
 	const int reduced = both_map_is_reduced(fn, value, id);
 	struct live_entry e;
 
-	if (!busiest || error)
-		return reduced ? NO_EVENT : id;
+	if (!busiest)
+		return id;
 	e = both_unmapped(l, fn, value);
-	if (fn < MPROF_FN_BRK && fn != MPROF_FN_MUNMAP)
-		both_mapped(l, value[0],
-			    live_entry_of(id | (reduced ? LIVE_UNLOGGED : 0), value[1], now));
+	*unlogged = e.a && live_is(e, LIVE_UNLOGGED);
 	if (fn == MPROF_FN_MUNMAP)
-		return !e.a ? id : live_is(e, LIVE_UNLOGGED) ? NO_EVENT : live_id(e);
-	/* The reader must learn that a mapping of which it knows has gone. */
-	return reduced && (!e.a || live_is(e, LIVE_UNLOGGED)) ? NO_EVENT : id;
+		return !e.a ? id : *unlogged ? NO_EVENT : live_id(e);
+	/* With a mapping that has events, the reader must learn that it has gone. */
+	if (reduced && (!e.a || *unlogged))
+		id |= LIVE_UNLOGGED;
+	if (fn < MPROF_FN_BRK)
+		both_mapped(l, value[0], live_entry_of(id, value[1], now));
+	return id & LIVE_UNLOGGED ? NO_EVENT : id;
 }
 
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
@@ -505,13 +510,21 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 			       .touched = -1 };
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
+	int unlogged = 0;
 	uint32_t id;
 
 	if (!l)
 		return;
 	e.stack = both_stack(t, mprof_caller());
-	profile_count_map(l, fn, value, error, both_id(e.stack));
-	id = both_map(l, fn, value, error, both_id(e.stack), ticks);
+	id = both_id(e.stack);
+	profile_count_map(l, fn, value, error, id);
+	if (!error)
+		id = both_map(l, fn, value, id, ticks, &unlogged);
+	else if (both_map_is_reduced(fn, value, id))
+		id = NO_EVENT;
+	/* To the reader, there is no old mapping. */
+	if (fn == MPROF_FN_MREMAP && unlogged)
+		e.v[3] = 0;
 	if (id != NO_EVENT)
 		both_put(t, &e);
 	else if (fn != MPROF_FN_MUNMAP)

@@ -228,6 +228,59 @@ test_reduced_stacks_of_mappings() {
 	expect_text found 'cold_map 100 5295308800 false'
 }
 
+# Mappings that grow, shrink and lose pages at random, from busy places and a rare one: in the end,
+# none is left, and nothing was unmapped that the trace does not know.
+test_reduced_stacks_of_mappings_that_change() {
+	cat >changes.c <<'CODE'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/mman.h>
+#define PAGE 4096
+static struct { char *at; size_t bytes; } place[100];
+static void *map(size_t bytes) { return mmap(0, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+static void *hot(size_t bytes) { return map(bytes); }
+static void *cold(size_t bytes) { return map(bytes); }
+static void *moved(void *at, size_t bytes, size_t more) { return mremap(at, bytes, more, MREMAP_MAYMOVE); }
+static void change(int k, int how, size_t bytes)
+{
+	if (how == 0 && place[k].bytes > PAGE) {
+		munmap(place[k].at, PAGE);
+		place[k].at += PAGE;
+		place[k].bytes -= PAGE;
+	} else if (how == 1) {
+		place[k].at = moved(place[k].at, place[k].bytes, bytes);
+		place[k].bytes = bytes;
+	} else {
+		munmap(place[k].at, place[k].bytes);
+		place[k].at = 0;
+	}
+}
+int main(void)
+{
+	srand(1);
+	for (int i = 0; i < 60000; i++) {
+		int k = rand() % 100;
+		size_t bytes = (size_t)(1 + rand() % 20) * PAGE;
+		if (place[k].at) {
+			change(k, rand() % 8, bytes);
+		} else {
+			place[k].at = rand() % 50 ? hot(bytes) : cold(bytes);
+			place[k].bytes = bytes;
+		}
+	}
+	for (int k = 0; k < 100; k++)
+		if (place[k].at)
+			munmap(place[k].at, place[k].bytes);
+	return 0;
+}
+CODE
+	cc -g -O1 -fno-inline -fno-builtin -o changes changes.c || bad 'does not compile'
+	run "$mprof" record --budget 1M -o changes.log -- ./changes
+	sites_sound changes.log
+	expect_same 'mapped at the end, unmapped though unknown' \
+		"$(json r.json '[.maps.mapped_bytes, .maps.unknown_unmapped_bytes] | join(" ")')" '0 0'
+}
+
 test_reduced_traces_played_back() {
 	sites_program
 	run "$mprof" record --budget 1M -o part.log -- ./sites 400000 3>said
