@@ -478,3 +478,68 @@ END
 	expect_same 'thread-local' "$(json out '.rows[] | select(.name == "local") | .bytes')" 134217728
 	expect_same 'threads at once' "$(json out '[.objects[] | select(.object | endswith("/static")) | .threads][0]')" 3
 }
+
+# A million live blocks from 65,536 stacks: our memory and file, which do not grow with more calls.
+test_known_memory_of_many_blocks_and_stacks() {
+	local without with
+	[ "$(awk '/^MemAvailable/ {print int($2 / 1024)}' /proc/meminfo)" -gt 2000 ] || return 0
+	cat >blocks.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define BLOCKS (1u << 20)
+static void *block[BLOCKS];
+static uint64_t state = 1;
+static uint64_t next(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	return state ^= state << 17;
+}
+static void *make(void) { return malloc(16 + next() % 1024); }
+static void replace(void)
+{
+	unsigned from = next() % BLOCKS & -32u;
+	for (unsigned i = from; i < from + 32; i++) {
+		free(block[i]);
+		block[i] = make();
+	}
+}
+static void branch(uint64_t way, int more) /* 2^more stacks */
+{
+	if (!more)
+		replace();
+	else if (way & 1)
+		branch(way >> 1, more - 1);
+	else {
+		branch(way >> 1, more - 1);
+		__asm__ volatile("nop");
+	}
+	__asm__ volatile("");
+}
+int main(void)
+{
+	static char line[256];
+	FILE *f;
+	for (unsigned i = 0; i < BLOCKS; i++)
+		block[i] = make();
+	for (unsigned i = 0; i < 131072; i++)
+		branch(i * 40503u, 16);
+	f = fopen("/proc/self/status", "r");
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "VmHWM", 5))
+			printf("%d\n", atoi(line + 6));
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -fno-optimize-sibling-calls -o blocks blocks.c || bad 'blocks.c does not compile'
+	without=$(./blocks)
+	with=$("$mprof" profile -q -o file -- ./blocks)
+	[ $((with - without)) -lt 292968 ] || bad "$without kB became $with kB" # 300 MB
+	[ "$(stat -c %s file)" -lt 50000000 ] || bad "the file has $(stat -c %s file) bytes"
+	expect_same 'blocks' "$("$mprof" report hot --by function --json file 2>err |
+		jq -c '.rows[] | select(.function == "make") | .figures | [.calls, .live > 500000000]')" '[5242880,true]'
+	run "$mprof" report hot --json --top 0 file
+	[ "$(json out '.rows | length')" -gt 65000 ] || bad "only $(json out '.rows | length') stacks"
+}
