@@ -4,8 +4,8 @@
  *
  * An address selects a table (1 GiB of addresses each), the table a leaf (1 KiB), the leaf an entry
  * of 16 bytes: two loads, then the entry.  Where small blocks are at least 32 bytes apart (glibc),
- * an entry covers 32 bytes, else 8.  Blocks of LIVE_MIDDLE or LIVE_LARGE usable bytes or more are
- * that far apart and have separate leaves, of 64 entries each.
+ * an entry covers 32 bytes, else 8.  Blocks of 128, 256, 512 or 1,024 usable bytes or more are
+ * that far apart, and have leaves of 64 entries, each of which covers as much.
  *
  * A word of the table is a leaf and the number of its entries in use.  Adding a block raises the
  * number first, so a leaf that other threads use stays; removing the last block keeps the leaf for
@@ -22,9 +22,8 @@
 
 #include <mprof/module.h>
 
-#define LIVE_MIDDLE 512u
-#define LIVE_LARGE  1024u
-#define LIVE_KINDS  3
+#define LIVE_KINDS  5
+#define LIVE_LEAST  6 /* kind k, from 1 on: 2^(6 + k) usable bytes or more */
 #define LIVE_GIB    30
 #define LIVE_TABLES (1u << 18) /* addresses of 48 bits */
 #define LIVE_IDS    (1u << 26)
@@ -46,7 +45,7 @@ struct live_entry {
 	uint64_t a, b; /* a is 0: no block */
 };
 
-/* Leaves of small, middle or large blocks. */
+/* Leaves of blocks of some sizes. */
 struct live_kind {
 	uint64_t **table; /* by address / 1 GiB, then by region */
 	uint64_t unused;  /* leaves, linked by b of their first entry; upper bits: changes */
@@ -54,7 +53,7 @@ struct live_kind {
 };
 struct live_map {
 	struct live_kind kind[LIVE_KINDS];
-	size_t least[LIVE_KINDS]; /* usable bytes of blocks of this kind; [0] is unused */
+	unsigned last; /* number of the last kind in use */
 	void *(*memory)(size_t bytes, size_t touched);
 };
 
@@ -62,8 +61,8 @@ struct live_map {
 struct live_room {
 	char *at, *end;
 	struct live_entry *spare[LIVE_KINDS]; /* an unused leaf of each kind */
-	uint64_t
-	    *emptied[LIVE_KINDS][LIVE_EMPTIED]; /* words whose leaves became empty, by address */
+	/* Words whose leaves became empty, by address. */
+	uint64_t *emptied[LIVE_KINDS][LIVE_EMPTIED];
 };
 
 static inline uint32_t live_id(struct live_entry e)
@@ -101,16 +100,12 @@ static inline struct live_entry live_entry_of(uint32_t id, uint64_t size, uint64
 static inline int live_start(struct live_map *m, void *(*memory)(size_t bytes, size_t touched))
 {
 	m->memory = memory;
-	for (int i = 0; i < LIVE_KINDS; i++) {
+	/* With WRAP, the usable size of a block may differ between its two ends. */
+	m->last = mprof_core.foreign ? 0 : LIVE_KINDS - 1;
+	for (unsigned i = 0; i < LIVE_KINDS; i++) {
 		struct live_kind *k = &m->kind[i];
 
-		m->least[i] = i == 1 ? LIVE_MIDDLE : LIVE_LARGE;
-		/* With WRAP, the usable size of a block may differ between its two ends. */
-		if (mprof_core.foreign)
-			m->least[i] = SIZE_MAX;
-		k->granule = i ? (unsigned)__builtin_ctz(i == 1 ? LIVE_MIDDLE : LIVE_LARGE)
-			     : mprof_core.chunk_headers ? 5
-							: 3;
+		k->granule = i ? LIVE_LEAST + i : mprof_core.chunk_headers ? 5 : 3;
 		k->region = i ? k->granule + 6 : LIVE_SMALL_BITS;
 		k->table = (uint64_t **)memory(LIVE_TABLES * sizeof(void *), 4096);
 		if (!k->table)
@@ -203,7 +198,7 @@ static inline void live_leaf_retire(struct live_kind *k, uint64_t *word)
  * recently emptied leaves are kept.
  */
 static __attribute__((noinline)) void live_leaf_emptied(struct live_map *m, struct live_room *r,
-							int kind, uint64_t *word)
+							unsigned kind, uint64_t *word)
 {
 	uint64_t **place = &r->emptied[kind][(uintptr_t)word / sizeof(*word) % LIVE_EMPTIED];
 
@@ -214,7 +209,8 @@ static __attribute__((noinline)) void live_leaf_emptied(struct live_map *m, stru
 	*place = word;
 }
 
-static inline struct live_entry *live_leaf_new(struct live_map *m, struct live_room *r, int kind)
+static inline struct live_entry *live_leaf_new(struct live_map *m, struct live_room *r,
+					       unsigned kind)
 {
 	struct live_kind *k = &m->kind[kind];
 	struct live_entry *leaf = r->spare[kind];
@@ -245,7 +241,7 @@ static inline uint64_t *live_word_new(struct live_map *m, struct live_kind *k, u
  * invalid.
  */
 static __attribute__((noinline)) struct live_entry *
-live_claim(struct live_map *m, struct live_room *r, int kind, uintptr_t at)
+live_claim(struct live_map *m, struct live_room *r, unsigned kind, uintptr_t at)
 {
 	struct live_kind *k = &m->kind[kind];
 	uint64_t *word = live_word(k, at), had;
@@ -275,9 +271,12 @@ live_claim(struct live_map *m, struct live_room *r, int kind, uintptr_t at)
 
 /* ---- blocks ---- */
 
-MPROF_HOT int live_kind_of(const struct live_map *m, size_t usable)
+MPROF_HOT unsigned live_kind_of(const struct live_map *m, size_t usable)
 {
-	return (usable >= m->least[1]) + (usable >= m->least[2]);
+	const unsigned kind =
+	    63 - LIVE_LEAST - (unsigned)__builtin_clzll(usable | 1ull << LIVE_LEAST);
+
+	return kind < m->last ? kind : m->last;
 }
 
 /* [hot] alone: the process has one thread.  Returns the number of entries left in the leaf. */
@@ -301,7 +300,7 @@ MPROF_HOT uint64_t live_uncount(uint64_t *word, int alone)
 MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_t usable,
 		       struct live_entry e, int alone, struct live_entry *before)
 {
-	const int kind = live_kind_of(m, usable);
+	const unsigned kind = live_kind_of(m, usable);
 	const uintptr_t at = (uintptr_t)ptr;
 	uint64_t *word = live_word(&m->kind[kind], at);
 	uint64_t had = word ? __atomic_load_n(word, __ATOMIC_RELAXED) : 0;
@@ -332,7 +331,7 @@ MPROF_HOT int live_put(struct live_map *m, struct live_room *r, void *ptr, size_
 MPROF_HOT struct live_entry live_take(struct live_map *m, struct live_room *r, void *ptr,
 				      size_t usable, int alone)
 {
-	const int kind = live_kind_of(m, usable);
+	const unsigned kind = live_kind_of(m, usable);
 	const uintptr_t at = (uintptr_t)ptr;
 	uint64_t *word = live_word(&m->kind[kind], at);
 	uint64_t had = word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : 0;
