@@ -101,12 +101,14 @@ export class Flame {
 
 	// The frame of a node of the data, or the root.
 	find(node: number): number {
+		if (!node)
+			return 0;
 		if (!this.index) {
 			this.index = new Int32Array(this.frames.reduce((n, f) => Math.max(n, f.node), 0) + 1);
 			for (let i = this.frames.length - 1; i > 0; i--)
 				this.index[this.frames[i].node] = i;
 		}
-		return node ? this.index[node] ?? 0 : 0;
+		return this.index[node] ?? 0;
 	}
 
 	get matches(): number { // share of the total in matching frames, each stack once

@@ -299,20 +299,40 @@ export function fullTable(d: Data, f: Filter, keyOf: Uint32Array, foldLibraries:
 	return [...rows.values()];
 }
 
+const outside = new WeakMap<Data, Uint32Array>();
+
+// The nearest node outside libraries above each node or at it, else the node itself.
+function outsideNodes(d: Data): Uint32Array {
+	let to = outside.get(d);
+	if (to)
+		return to;
+	to = new Uint32Array(d.head.nodes);
+	for (let i = 1; i < to.length; i++)
+		to[i] = d.line.library[d.lineOf[i]] ? to[d.parent[i]] : i;
+	for (let i = 1; i < to.length; i++)
+		to[i] ||= i;
+	outside.set(d, to);
+	return to;
+}
+
 // Figures of library code belong to their owner outside libraries.
 export function owned(d: Data, a: Answer, foldLibraries: boolean): Answer {
 	if (!foldLibraries)
 		return a;
-	const own = new Float64Array(a.own.length), blocks = new Float64Array(own.length);
+	const own = new Float64Array(a.own.length), blocks = new Float64Array(own.length), to = outsideNodes(d);
 	for (let i = 0; i < own.length; i++) {
-		let k = i;
-		while (k && d.line.library[d.lineOf[k]])
-			k = d.parent[k];
-		k ||= i;
-		own[k] += a.own[i];
-		blocks[k] += a.blocks[i];
+		own[to[i]] += a.own[i];
+		blocks[to[i]] += a.blocks[i];
 	}
 	return { ...a, own, blocks, sum: sumUp(d, own) };
+}
+
+// The n functions with most of their own, with libraries folded.
+export function topOwners(d: Data, a: Answer, keys: Uint32Array, n: number): { line: number; own: number }[] {
+	const own = new Float64Array(keys.length), to = outsideNodes(d);
+	for (let i = 1; i < a.own.length; i++)
+		own[keys[d.lineOf[to[i]]]] += a.own[i];
+	return Array.from(own, (own, line) => ({ own, line })).filter(r => r.own > 0).sort((x, y) => y.own - x.own).slice(0, n);
 }
 
 // ---- the tree that is drawn: functions, with libraries folded away or not, either way up ----
@@ -350,9 +370,21 @@ export interface TreeOptions {
 
 class Builder {
 	frames: Frame[] = [];
-	private index = new Map<number, number>();
+	private slots = new Int32Array(4096); // frames by parent and key: open addressing, at most half full; 0 = empty
 	constructor() {
 		this.add(0, 0, 0, 0, 0);
+	}
+	private slot(parent: number, key: number): number {
+		const { frames, slots } = this, mask = slots.length - 1;
+		let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(key, 0x85ebca6b)) >>> 0;
+		for (at = (at ^ at >>> 15) & mask; slots[at] && (frames[slots[at]].parent != parent || frames[slots[at]].key != key); at = (at + 1) & mask)
+			;
+		return at;
+	}
+	private grow(): void {
+		this.slots = new Int32Array(2 * this.slots.length);
+		for (let i = 1; i < this.frames.length; i++)
+			this.slots[this.slot(this.frames[i].parent, this.frames[i].key)] = i;
 	}
 	private add(parent: number, key: number, line: number, depth: number, node: number): number {
 		this.frames.push({ line, key, sum: 0, own: 0, blocks: 0, parent, child: 0, children: 0, depth, node });
@@ -366,27 +398,37 @@ class Builder {
 		return -1;
 	}
 	child(parent: number, key: number, line: number, node: number): number {
-		const at = parent * 4194304 + key;
-		let i = this.index.get(at);
-		if (i === undefined)
-			this.index.set(at, i = this.add(parent, key, line, this.frames[parent].depth + 1, node));
+		const at = this.slot(parent, key), known = this.slots[at];
+		if (known)
+			return known;
+		const i = this.slots[at] = this.add(parent, key, line, this.frames[parent].depth + 1, node);
+		if (2 * i >= this.slots.length)
+			this.grow();
 		return i;
 	}
 }
 
-// Children by falling sum, adjacent, so that drawing walks an array.
+// Children by falling sum, adjacent, so that drawing walks an array.  Takes the frames, whose callers come first.
 export function arrange(from: Frame[], least: number): Frame[] {
-	const kids: number[][] = from.map(() => []), limit = from[0].sum * least;
+	const limit = from[0].sum * least, kept = (f: Frame) => f.sum > 0 && f.sum >= limit;
+	const begin = new Int32Array(from.length + 1), list = new Int32Array(from.length), out = [from[0]], old = [0];
 	for (let i = 1; i < from.length; i++)
-		if (from[i].sum > 0 && from[i].sum >= limit)
-			kids[from[i].parent].push(i);
-	const out: Frame[] = [{ ...from[0] }], old = [0];
+		begin[from[i].parent + 1] += +kept(from[i]);
+	for (let i = 0; i < from.length; i++)
+		begin[i + 1] += begin[i];
+	const end = begin.slice();
+	for (let i = 1; i < from.length; i++)
+		if (kept(from[i]))
+			list[end[from[i].parent]++] = i;
 	for (let i = 0; i < out.length; i++) {
-		const list = kids[old[i]].sort((a, b) => from[b].sum - from[a].sum);
-		out[i].child = list.length ? out.length : 0;
-		out[i].children = list.length;
-		for (const k of list) {
-			out.push({ ...from[k], parent: i });
+		const f = out[i], kids = list.subarray(begin[old[i]], end[old[i]]);
+		if (kids.length > 1)
+			kids.sort((a, b) => from[b].sum - from[a].sum);
+		f.child = kids.length ? out.length : 0;
+		f.children = kids.length;
+		for (const k of kids) {
+			from[k].parent = i;
+			out.push(from[k]);
 			old.push(k);
 		}
 	}

@@ -14,7 +14,7 @@ import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
-import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest } from "./model";
+import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest, topOwners } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { jumps } from "./jumps";
 import { globals, stacks } from "./outside";
@@ -729,8 +729,8 @@ const TOP = 5;
 // The first functions of four lists, for the window and the filters.
 function tops(v: View): HTMLElement {
 	return el("div", { class: "tops" }, ...["peak", "leaked", "calls", "temporary"].filter(key => measures.some(m => m.key == key)).map(key => {
-		const measure = measureOf(key), a = owned(v.d, ask(v.d, { ...v.s, measure }), true);
-		const rows = table(v.d, a, v.keys).filter(r => r.own > 0).sort((x, y) => y.own - x.own).slice(0, TOP);
+		const measure = measureOf(key), a = measure == v.s.measure && !v.s.exact ? v.a : ask(v.d, { ...v.s, measure });
+		const rows = topOwners(v.d, a, v.keys, TOP);
 		return el("section", { class: "top" }, el("h2", {}, el("button", { type: "button", class: "name", click: () => v.set({ page: "tables", measure }) }, measure.title)),
 			rows.length ? el("table", {}, el("tbody", {}, ...rows.map(r => el("tr", {}, el("td", { class: "n" }, figure(measure.unit, r.own)),
 				el("td", { class: "n" }, percent(r.own, a.total)), el("td", {}, owner(v, r.line)))))) : el("p", {}, key == "leaked" && v.d.head.suppressed.length ? "Nothing but what libraries keep on purpose." : "Nothing."));
