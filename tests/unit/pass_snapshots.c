@@ -268,6 +268,27 @@ START_TEST(a_walk_goes_on_from_each)
 }
 END_TEST
 
+/* A sum has the births of its slices. */
+static void check_sum(const struct snapshots *s, size_t at)
+{
+	uint64_t blocks[2] = { 0 }, bytes[2] = { 0 };
+
+	for (size_t n = 0; n <= SNAPSHOTS_SUM; n++) {
+		const struct snapshot_slice *x =
+		    n < SNAPSHOTS_SUM ? &s->slice[at * SNAPSHOTS_SUM + n] : &s->sum[at];
+		struct snapshot_births *born = snapshots_births(x);
+
+		for (size_t i = 0; i < x->birth_rows; i++) {
+			blocks[n == SNAPSHOTS_SUM] += born[i].blocks;
+			bytes[n == SNAPSHOTS_SUM] += born[i].bytes;
+		}
+		free(born);
+	}
+	ck_assert_uint_gt(blocks[0], 0);
+	ck_assert_uint_eq(blocks[0], blocks[1]);
+	ck_assert_uint_eq(bytes[0], bytes[1]);
+}
+
 START_TEST(fewer_of_them_tell_the_same)
 {
 	struct snapshots many = { .every = EVERY }, few = { .every = EVERY, .most = 100000 };
@@ -278,6 +299,9 @@ START_TEST(fewer_of_them_tell_the_same)
 	ck_assert_uint_gt(go_on_from_each(&few), 2);
 	ck_assert_uint_lt(few.slices, many.slices / 2);
 	for (unsigned k = 0; k < 2; k++, s = &few) {
+		ck_assert_uint_eq(s->sums, s->slices / SNAPSHOTS_SUM);
+		for (size_t i = 0; i < s->sums; i++)
+			check_sum(s, i);
 		for (size_t i = 0; i < s->slices; i++) {
 			struct snapshot_births *born = snapshots_births(&s->slice[i]);
 
@@ -299,7 +323,7 @@ START_TEST(fewer_of_them_tell_the_same)
 }
 END_TEST
 
-START_TEST(peaks_of_windows_are_those_of_a_walk)
+START_TEST(windows_are_those_of_a_walk)
 {
 	struct snapshots s = { .every = EVERY };
 	struct trace *t = build_reopen(&b);
@@ -317,11 +341,16 @@ START_TEST(peaks_of_windows_are_those_of_a_walk)
 	ck_assert_uint_gt(s.slices, 20);
 	map.stacks = trace_stacks(t)->nodes + 1;
 	map.node_of = calloc(map.stacks, sizeof(*map.node_of));
-	for (unsigned i = 0; i < 10; i++) {
+	for (unsigned i = 0; i < 15; i++) {
 		struct window_question q = { .kind = WINDOW_PEAK, .filter = SITE_FILTER_ALL };
 
 		q.from_ns = (int64_t)(random_next() % (uint64_t)end);
 		q.to_ns = q.from_ns + 1 + (int64_t)(random_next() % (uint64_t)(end / 2));
+		if (i >= 10) { /* long enough for a sum of slices, whose first one begins the run */
+			q.kind = WINDOW_TOTAL;
+			q.from_ns = i % 2 ? -1 : (int64_t)(random_next() % (uint64_t)(end / 50));
+			q.to_ns = end - (int64_t)(random_next() % (uint64_t)(end / 50));
+		}
 		ck_assert(!window_ask(&with, t, &s, &map, &q, &err));
 		ck_assert(!window_ask(&without, t, NULL, &map, &q, &err));
 		ck_assert_int_eq(with.ns, without.ns);
@@ -344,7 +373,7 @@ Suite *pass_snapshots_suite(void)
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, a_walk_goes_on_from_each);
 	tcase_add_test(c, fewer_of_them_tell_the_same);
-	tcase_add_test(c, peaks_of_windows_are_those_of_a_walk);
+	tcase_add_test(c, windows_are_those_of_a_walk);
 	suite_add_tcase(suite, c);
 	return suite;
 }

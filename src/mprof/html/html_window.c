@@ -280,6 +280,18 @@ static void add_known(struct asking *a, const struct snapshot_slice *s)
 	free(b);
 }
 
+/* Are all slices of a sum known? */
+static bool is_sum_known(const struct asking *a, size_t i)
+{
+	size_t n;
+
+	if (i % SNAPSHOTS_SUM || !a->snapshots || i / SNAPSHOTS_SUM >= a->snapshots->sums)
+		return false;
+	for (n = 0; n < SNAPSHOTS_SUM && is_known(a, &a->slice[i + n]); n++)
+		;
+	return n == SNAPSHOTS_SUM;
+}
+
 static int ask_total(struct asking *a, struct error *err)
 {
 	const struct site_filter *f = a->filter;
@@ -289,6 +301,11 @@ static int ask_total(struct asking *a, struct error *err)
 		const struct snapshot_slice *s = &a->slice[i];
 		struct walk_until until = { .set = true, .ticks = to_ticks(a) };
 
+		if (is_sum_known(a, i)) {
+			add_known(a, &a->snapshots->sum[i / SNAPSHOTS_SUM]);
+			i += SNAPSHOTS_SUM - 1;
+			continue;
+		}
 		if (ns_of(a, s->last_ticks) < f->from_ns || ns_of(a, s->first_ticks) > f->to_ns)
 			continue;
 		if (i + 1 < a->slices && s->last_ticks <= until.ticks)

@@ -308,6 +308,19 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
+/* Most stacks allocate in every slice: a sum has few more rows than one of its slices. */
+static void sum_up(struct snapshots *s)
+{
+	struct work *k = s->work;
+
+	s->sum = calloc(s->slices / SNAPSHOTS_SUM + 1, sizeof(*s->sum));
+	for (size_t i = 0; s->sum && i < s->slices / SNAPSHOTS_SUM && !k->failed; i++) {
+		for (size_t n = 0; n < SNAPSHOTS_SUM; n++)
+			add_rows(k, &s->slice[i * SNAPSHOTS_SUM + n]);
+		keep_births(k, &s->sum[s->sums++]);
+	}
+}
+
 static void finish(void *self, struct walk *w)
 {
 	struct snapshots *s = self;
@@ -317,6 +330,8 @@ static void finish(void *self, struct walk *w)
 	s->trace = NULL;
 	if (k && !k->failed)
 		keep_births(k, &s->slice[s->slices - 1]);
+	if (k && !k->failed)
+		sum_up(s);
 	if (!k || k->failed)
 		snapshots_release(s);
 	drop_work(s);
@@ -335,9 +350,12 @@ void snapshots_release(struct snapshots *s)
 		drop_frame(NULL, &s->slice[i].state);
 		drop_frame(NULL, &s->slice[i].births);
 	}
+	for (size_t i = 0; i < s->sums; i++)
+		drop_frame(NULL, &s->sum[i].births);
 	free(s->slice);
-	s->slice = NULL;
-	s->slices = 0;
+	free(s->sum);
+	s->slice = s->sum = NULL;
+	s->slices = s->sums = 0;
 	drop_work(s);
 }
 

@@ -23,6 +23,7 @@
 
 #define SNAPSHOTS_EVERY (1u << 18) /* events */
 #define SNAPSHOTS_MOST	((size_t)256 << 20)
+#define SNAPSHOTS_SUM	16u
 
 /* The latest or highest moment of some events; `at` is not set if nothing began or ended. */
 struct snapshot_moment {
@@ -61,6 +62,9 @@ struct snapshots {
 	/* The result: */
 	struct snapshot_slice *slice;
 	size_t slices;
+	/* Only births: sum[i] has those of slices i * SNAPSHOTS_SUM to (i + 1) * SNAPSHOTS_SUM. */
+	struct snapshot_slice *sum;
+	size_t sums;
 	void *work; /* private */
 };
 

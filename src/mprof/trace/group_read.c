@@ -749,9 +749,7 @@ struct group_reader *group_reader_new(struct sorts *sorts)
 
 void group_reader_rewind(struct group_reader *r, uint64_t follows)
 {
-	slots_free(&r->slots);
-	for (size_t i = 0; i < r->sorts->n; i++)
-		r->sorts->sort[i].next_group = 0;
+	forget(r); /* sorts know the number of their group, so their guesses are void, too */
 	r->left = 0;
 	r->follows = r->after = follows;
 }
