@@ -901,6 +901,12 @@ only("c++", "the chart tells what each band has under the pointer, and is saved"
   assert.match(await page.locator(".tip").innerText(), /\/s/);
   const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "SVG" }).click()]);
   assert.match(await readFile(await file.path(), "utf8"), /^<svg[^]*<path fill="[^"]+" d="M0.0/);
+  // The saved picture has the scale of the page: the curve's figures at the left, the times below.
+  await page.getByLabel("Curve").selectOption("live");
+  const [drawn] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "SVG" }).click()]), picture = await readFile(await drawn.path(), "utf8");
+  assert.ok((picture.match(/<text[^>]*>[\d.]+ [KM]iB</g) ?? []).length >= 2, picture.slice(-3000));
+  assert.ok((picture.match(/text-anchor="middle"[^>]*>[\d.]+ [mu]?s</g) ?? []).length >= 2);
+  assert.equal(/resident \(RSS\)/.test(picture), /resident \(RSS\)/.test(await page.locator("#timeline .legend").innerText()));
   assert.deepEqual(page.problems, []);
   await page.close();
 });

@@ -11,6 +11,7 @@
 #include "html_frame.h"
 #include "../print/print_totals.h"
 #include "../print/report.h"
+#include "../profile/findings.h"
 #include "../print/text.h"
 
 #define CURVE_WIDTH  960
@@ -141,6 +142,21 @@ static struct headline headline_of(const struct html_report *r)
 				  a->never_freed.all.bytes };
 }
 
+/* Libraries keep blocks on purpose, which are no leak. */
+static void put_left(const struct html_report *r, uint64_t left, FILE *out)
+{
+	const struct analysis *a = r->analysis;
+	const struct kept *k = !r->totals && a->findings ? &a->findings->kept : NULL;
+
+	fprintf(out, "%s%s %s", a->sampled ? "about " : "", format_bytes(left).s,
+		report_ends_early(a) ? "live at the end" : "never freed");
+	if (k && k->all.live_bytes && k->all.live_bytes == left)
+		fputs(", by run-time libraries on purpose", out);
+	else if (k && k->all.live_bytes)
+		fprintf(out, ", %s of it by run-time libraries on purpose",
+			format_bytes(k->all.live_bytes).s);
+}
+
 static void put_header(const struct html_report *r, FILE *out)
 {
 	const struct analysis *a = r->analysis;
@@ -152,13 +168,13 @@ static void put_header(const struct html_report *r, FILE *out)
 	fputs("</h1>\n<p>", out);
 	markup_text(text_base(a->path), out);
 	fprintf(
-	    out, "; %s in %s, %s; peak %s%s; %s%s %s",
+	    out, "; %s in %s, %s; peak %s%s; ",
 	    format_many(n.calls, a->sampled ? "sample" : "call", a->sampled ? "samples" : "calls")
 		.s,
 	    format_many(a->tree.processes, "process", "processes").s,
 	    format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks)).s, about,
-	    format_bytes(n.peak).s, about, format_bytes(n.left).s,
-	    report_ends_early(a) ? "live at the end" : "never freed");
+	    format_bytes(n.peak).s);
+	put_left(r, n.left, out);
 	if (a->tree.lost_all)
 		fprintf(out, "; <strong>%s lost</strong>",
 			format_many(a->tree.lost_all, "event", "events").s);

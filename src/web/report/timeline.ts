@@ -126,17 +126,26 @@ export class Timeline {
 			ns: [...d.point.ns.subarray(0, points)], layers: this.layers.map(l => ({ name: l.name, values: [...l.values.subarray(0, points)] })) }) + "\n";
 	}
 
-	// Saves the layers as drawn, with their names.
+	// Saves the layers as drawn, with their scale and their names.
 	private saveSvg(): void {
-		const width = this.canvas.clientWidth, d = this.d, parts: SVGElement[] = [];
-		const style = getComputedStyle(this.canvas), ink = style.getPropertyValue("--ink");
+		const width = this.canvas.clientWidth, d = this.d, parts: SVGElement[] = [], most = this.most(), ground = this.y(0, most);
+		const style = getComputedStyle(this.canvas), ink = style.getPropertyValue("--ink"), dim = style.getPropertyValue("--dim"), card = style.getPropertyValue("--card");
 		this.areas(width, (layer, path) => parts.push(svg("path", { fill: layer.color, d: path.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("") + "Z" })));
 		const text = (x: number, y: number, what: string, anchor = "start") => svg("text", { x, y, "text-anchor": anchor, fill: ink }, what);
+		const label = (x: number, y: number, what: string, anchor = "start") => svg("text", { x, y, "text-anchor": anchor, fill: dim, "font-size": 11, stroke: card, "stroke-width": 3, "paint-order": "stroke" }, what);
+		if (this.line)
+			parts.push(svg("path", { d: this.residentLine(width, most).map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(""), fill: "none", stroke: style.getPropertyValue("--rss"), "stroke-width": 1.5 }));
+		for (const [n, y] of this.values(most))
+			parts.push(svg("rect", { y, width, height: 1, fill: dim, "fill-opacity": 0.25 }), label(2, y - 3, this.value(n)));
+		for (const [t, x] of this.times(width))
+			parts.push(svg("rect", { x: Math.round(x), y: ground, width: 1, height: 3, fill: dim }), label(x, HEIGHT - 2, duration(t), "middle"));
+		parts.push(label(2, 11, this.value(most)), label(2, HEIGHT - 2, "0"), label(width - 2, HEIGHT - 2, duration(d.point.ns[d.points - 1]), "end"));
 		this.layers.forEach((l, i) => parts.push(svg("rect", { x: 2, y: HEIGHT + 8 + 16 * i, width: 10, height: 10, fill: l.color }), text(18, HEIGHT + 17 + 16 * i, l.name)));
-		const height = HEIGHT + 12 + 16 * this.layers.length;
+		if (this.line)
+			parts.push(svg("rect", { x: 2, y: HEIGHT + 11 + 16 * this.layers.length, width: 10, height: 3, fill: style.getPropertyValue("--rss") }), text(18, HEIGHT + 17 + 16 * this.layers.length, "resident (RSS)"));
+		const height = HEIGHT + 12 + 16 * (this.layers.length + +this.line);
 		download("timeline.svg", "image/svg+xml", svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`,
-			"font-family": "sans-serif", "font-size": 12 }, svg("rect", { width, height, fill: style.getPropertyValue("--card") }), ...parts, text(2, 11, this.value(this.most())), text(2, HEIGHT - 1, "0"),
-			text(width - 2, HEIGHT - 1, duration(d.point.ns[d.points - 1]), "end")).outerHTML + "\n");
+			"font-family": "sans-serif", "font-size": 12 }, svg("rect", { width, height, fill: card }), ...parts).outerHTML + "\n");
 	}
 
 	// curve: the quantity of the layers; with live bytes, resident memory is drawn as a line.
@@ -222,7 +231,7 @@ export class Timeline {
 		c.width = width * ratio;
 		c.height = HEIGHT * ratio;
 		const g = c.getContext("2d")!, style = getComputedStyle(c), [begin, end] = this.span();
-		const most = this.most(), x = (i: number) => (d.point.ns[i] - begin) / (end - begin) * width, y = (n: number) => this.y(n, most);
+		const most = this.most(), x = (i: number) => (d.point.ns[i] - begin) / (end - begin) * width;
 		g.scale(ratio, ratio);
 		g.fillStyle = style.getPropertyValue("--card");
 		g.fillRect(0, 0, width, HEIGHT);
@@ -236,17 +245,41 @@ export class Timeline {
 		g.strokeStyle = style.getPropertyValue("--rss");
 		g.lineWidth = 1.5;
 		g.beginPath();
-		for (let i = 0; i < d.points && this.line; i++)
-			if (d.point.rss[i])
-				g.lineTo(x(i), y(d.point.rss[i]));
+		if (this.line)
+			for (const [px, py] of this.residentLine(width, most))
+				g.lineTo(px, py);
 		g.stroke();
 		this.scale(g, style, width, most);
 		this.marks(g, style, x, width, most);
 	}
 
+	private residentLine(width: number, most: number): [number, number][] {
+		const { ns, rss } = this.d.point, [begin, end] = this.span(), path: [number, number][] = [];
+		for (let i = 0; i < this.d.points; i++)
+			if (rss[i])
+				path.push([(ns[i] - begin) / (end - begin) * width, this.y(rss[i], most)]);
+		return path;
+	}
+
+	// Round values, and where their lines are.
+	private values(most: number): [number, number][] {
+		const step = this.curve?.unit == "count" ? roundUp(most / LINES) : 2 ** Math.ceil(Math.log2(most / LINES)), list: [number, number][] = [];
+		for (let n = step; this.y(n, most) > 22; n += step)
+			list.push([n, Math.round(this.y(n, most))]);
+		return list;
+	}
+
+	// Round times, and where they are.
+	private times(width: number): [number, number][] {
+		const end = this.span()[1], every = roundUp(end / Math.max(2, Math.min(10, width / 120))), list: [number, number][] = [];
+		for (let t = every; t < end * 0.94; t += every)
+			list.push([t, t / end * width]);
+		return list;
+	}
+
 	// Lines at round values, with their figures; round times below.
 	private scale(g: CanvasRenderingContext2D, style: CSSStyleDeclaration, width: number, most: number): void {
-		const ground = this.y(0, most), end = this.span()[1], dim = style.getPropertyValue("--dim");
+		const ground = this.y(0, most), dim = style.getPropertyValue("--dim");
 		const label = (text: string, x: number, y: number) => {
 			g.strokeText(text, x, y);
 			g.fillText(text, x, y);
@@ -254,24 +287,21 @@ export class Timeline {
 		g.font = "11px system-ui, sans-serif";
 		g.lineWidth = 1;
 		g.textBaseline = "bottom";
-		const step = this.curve?.unit == "count" ? roundUp(most / LINES) : 2 ** Math.ceil(Math.log2(most / LINES));
-		for (let n = step; this.y(n, most) > 22; n += step) {
-			const y = Math.round(this.y(n, most)) + 0.5;
+		for (const [n, y] of this.values(most)) {
 			g.fillStyle = dim;
 			g.globalAlpha = 0.25;
-			g.fillRect(0, y - 0.5, width, 1);
+			g.fillRect(0, y, width, 1);
 			g.globalAlpha = 1;
 			g.strokeStyle = style.getPropertyValue("--card");
 			g.lineWidth = 3;
-			label(this.value(n), 2, y - 1);
+			label(this.value(n), 2, y - 0.5);
 		}
-		const every = roundUp(end / Math.max(2, Math.min(10, width / 120)));
 		g.textAlign = "center";
 		g.textBaseline = "bottom";
 		g.fillStyle = dim;
-		for (let t = every; t < end * 0.94; t += every) {
-			g.fillRect(Math.round(t / end * width), ground, 1, 3);
-			label(duration(t), t / end * width, HEIGHT);
+		for (const [t, x] of this.times(width)) {
+			g.fillRect(Math.round(x), ground, 1, 3);
+			label(duration(t), x, HEIGHT);
 		}
 		g.textAlign = "left";
 	}
