@@ -626,6 +626,11 @@ each("variables are those of mprof report globals", async (r) => {
     x.file ? `${base(x.file)}:${x.line}` : "-"]));
   const more = said.rows.slice(1000);
   assert.equal(text.includes(`And ${count(more.length)} smaller`), more.length > 0);
+  // The map has them all, in areas that add up to those of their objects.
+  const areas = await page.evaluate(() => [...document.querySelectorAll(".treemap svg > rect")].map((r) => [r.textContent, r.width.baseVal.value * r.height.baseVal.value]));
+  assert.deepEqual(areas.map((a) => a[0]).sort(), said.objects.filter((o) => o.bytes).map((o) => `${base(o.object)}: ${bytes(o.bytes)}`).sort());
+  const largest = said.objects.reduce((x, o) => o.bytes > x.bytes ? o : x), sum = said.objects.reduce((n, o) => n + o.bytes, 0), area = areas.reduce((n, a) => n + a[1], 0);
+  assert.ok(Math.abs(Math.max(...areas.map((a) => a[1])) / area - largest.bytes / sum) < 0.01);
   assert.deepEqual(page.problems, []);
   await page.close();
 });

@@ -19,7 +19,7 @@ interface BarChart {
 const HEIGHT = 190, LEFT = 66, BOTTOM = 34, TOP = 10;
 
 // The current width of the page; the picture scales if that changes.
-const widthOf = (): number => Math.max(300, (document.getElementById("page")?.clientWidth ?? 900) - 30);
+export const widthOf = (): number => Math.max(300, (document.getElementById("page")?.clientWidth ?? 900) - 30);
 
 // Names with their colours; parts without one are "others".
 export function partLegend(names: string[]): HTMLElement {

@@ -7,6 +7,7 @@ import type { Column } from "./element";
 import { owner, place } from "./pages";
 import type { View } from "./pages";
 import { nameOf } from "./model";
+import { treemap } from "./treemap";
 
 // As in mprof report threads --json.
 export interface StackUse {
@@ -99,6 +100,16 @@ function variablesOf(d: Data): Variable[] {
 		resident: c.resident[i] ? c.resident[i] - 1 : null, perThread: c.thread[i] == 1 }));
 }
 
+// Each object with its largest variables; the filled part was resident.
+function variableMap(all: Variables, variables: Variable[]): HTMLElement {
+	const of = (object: string) => variables.filter(x => x.object == object && !x.perThread).slice(0, TILES);
+	return el("div", {}, el("h3", {}, "Area by size; what was resident is filled"), treemap(all.objects.map(o => ({ name: base(o.object), title: `${base(o.object)}: ${bytes(o.bytes)}`, weight: o.bytes,
+		tiles: of(o.object).map(x => ({ name: x.name, title: `${x.name}: ${bytes(x.bytes)}, resident: ${known(x.resident)}`, weight: x.bytes, filled: x.bytes ? Math.min(1, (x.resident ?? 0) / x.bytes) : 0 })) })),
+	"Objects and their variables by size", "variables"));
+}
+
+const TILES = 200; // of each object
+
 export function globals(v: View): HTMLElement {
 	const { d, s } = v, all = d.head.variables, head = el("h2", {}, "Global variables"), most = Math.max(1, ...d.variable.bytes);
 	if (!all.objects.length)
@@ -126,7 +137,7 @@ export function globals(v: View): HTMLElement {
 	return el("section", { class: "globals" }, head,
 		el("p", {}, `${bytes(all.bytes)}, of which ${all.resident_at_least ? "at least " : ""}${bytes(all.resident_bytes)} were resident when the process ended. ` +
 			`Thread-local: ${bytes(all.thread_local_bytes)} in each thread, ${bytes(all.thread_local_all_bytes)} in all concurrent threads.`),
-		objects, el("h3", {}, "Variables"), d.variable.bytes.length ? sortable(variablesOf(d), columns, columns.some(c => c.key == s.sort) ? s.sort : "bytes",
+		objects, variableMap(all, variablesOf(d)), el("h3", {}, "Variables"), d.variable.bytes.length ? sortable(variablesOf(d), columns, columns.some(c => c.key == s.sort) ? s.sort : "bytes",
 			sort => v.set({ sort }), "variables", 50) : el("p", {}, "No variable has a name: the objects are stripped. Build with -g, or install their debug symbols."),
 		all.left_out > 0 && el("p", {}, `And ${many(all.left_out, "smaller variable")} of ${bytes(all.left_out_bytes)}: `,
 			el("code", {}, "mprof report globals --top 0")));
