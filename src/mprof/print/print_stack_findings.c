@@ -31,7 +31,10 @@ const struct sym_line *stack_finding_line(const struct stack_findings *s, size_t
 
 uint64_t stack_finding_bytes(const struct stack_findings *s, size_t which)
 {
-	return which == FULL ? UINT64_MAX : which == LARGE ? s->bytes : s->variables;
+	return which == FULL	    ? UINT64_MAX
+	       : which == LARGE	    ? s->bytes
+	       : which == VARIABLES ? s->variables
+				    : s->unjoined_bytes + s->unjoined_resident;
 }
 
 static void put_thread(const struct stack_of *x, const char *the, FILE *out)
