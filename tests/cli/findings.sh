@@ -565,6 +565,8 @@ END_OF_SOURCE
 		expect_same "pool of $how" "$(json out '[.findings[] | select(.proof) | .proof | test("pool-site")] | any')" \
 			"$([ $how = small ] && echo true || echo false)"
 	done
+	expect_same 'through the library of that name' "$(json out '.findings[] | select(.finding == "hot") | .through | "\(.function) \(.module | test("mprof"))"')" \
+		'pthread_create false'
 }
 
 # glibc keeps the stacks of at most 40 MiB of threads that were joined.

@@ -595,14 +595,12 @@ static void find_grown(struct findings *f, const struct analysis *a)
 
 /* ---- what can be tried ---- */
 
-/* Is it the C library's, or ours in front of it (pthread_create)?  Its callers cannot take these
- * blocks from a pool. */
+/* Is it the C library's?  Its callers cannot take these blocks from a pool. */
 static bool is_c_library(const struct sym_line *line)
 {
 	const char *name = basename(line->module);
 
-	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) ||
-	       !strncmp(name, "ld-", 3) || !strncmp(name, "libmprof", 8);
+	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3);
 }
 
 /* Would a pool of the usual chunks take the blocks of this part?  `aligned`: calls of the whole run

@@ -469,6 +469,12 @@ struct asking {
 	bool sure;			/* true if a.line is not part of a wrapper */
 };
 
+/* A function that the recording library has in front of the one of that name (pthread_create). */
+static bool is_ours(const struct sym_line *line)
+{
+	return !strncmp(basename(line->module), "libmprof", 8);
+}
+
 /* Returns true if no line further out makes a difference. */
 static bool ask(struct asking *s, const struct sym_line *line, enum paths_part part)
 {
@@ -487,7 +493,7 @@ static bool ask(struct asking *s, const struct sym_line *line, enum paths_part p
 	}
 	if (s->a.line)
 		return false;
-	if (part == PATHS_LIBRARY)
+	if (part == PATHS_LIBRARY && !is_ours(line))
 		s->through = line;
 	if (part != PATHS_PROGRAM)
 		return false;
@@ -550,7 +556,7 @@ const struct sym_line *profile_path_through(const struct profile_path *path)
 	size_t i;
 
 	for (i = path->asked; i < path->inner; i++)
-		if (paths_part(path->line[i]) == PATHS_LIBRARY)
+		if (paths_part(path->line[i]) == PATHS_LIBRARY && !is_ours(path->line[i]))
 			return path->line[i];
 	return NULL;
 }
