@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * summary.c - writes folded stacks and the short text, at exit or on request.
+ * summary.c - writes folded stacks, the short text and the other forms, at exit or on request.
  *
  * Files are created under another name and renamed into place when complete; an earlier file at the
  * same path is kept as PATH.old.  Nothing here allocates, takes a lock that the program may hold,
@@ -21,98 +21,6 @@
 #define TOP	   10u
 #define TOP_FRAMES 8u
 
-static char folded_path[4096], text_path[4096],
-    stat_path[4096]; /* absolute, escapes not expanded */
-
-/* ---- settings ---- */
-
-/* Escapes %, because the name of a directory may contain one. */
-static void know_path(char *to, const char *path)
-{
-	struct text t = text_on(to, 4096);
-	char cwd[4096];
-	long n = path[0] == '/' ? 0 : sys_getcwd(cwd, sizeof(cwd));
-
-	for (long i = 0; i < n - 1; i++) {
-		text_char(&t, cwd[i]);
-		if (cwd[i] == '%')
-			text_char(&t, '%');
-	}
-	if (n > 0)
-		text_char(&t, '/');
-	text_string(&t, path);
-	if (t.full)
-		to[0] = 0;
-}
-
-void mp_summary_start(void)
-{
-	know_path(folded_path, mp_config.folded_path);
-	know_path(text_path, mp_config.text_path);
-	know_path(stat_path, mp_config.stat_path);
-}
-
-/* ---- output ---- */
-
-static void flush(struct summary *s)
-{
-	size_t done = 0;
-
-	while (done < s->used && !s->error) {
-		long n = mp_write_quietly(s->fd, s->out + done, s->used - done);
-
-		if (n <= 0)
-			s->error = n ? n : -EIO;
-		else
-			done += (size_t)n;
-	}
-	s->used = 0;
-}
-
-static void put(struct summary *s, const char *at, size_t n)
-{
-	while (n) {
-		size_t part = SUMMARY_OUT - s->used < n ? SUMMARY_OUT - s->used : n;
-
-		__builtin_memcpy(s->out + s->used, at, part);
-		s->used += part, at += part, n -= part;
-		if (s->used == SUMMARY_OUT)
-			flush(s);
-	}
-}
-
-static void say(struct summary *s, const char *text)
-{
-	put(s, text, text_length(text));
-}
-
-static void say_number(struct summary *s, uint64_t n)
-{
-	char buffer[24];
-	struct text t = text_on(buffer, sizeof(buffer));
-
-	text_number(&t, n);
-	put(s, buffer, t.used);
-}
-
-/* Writes a number with separators, aligned to the right if width is not 0. */
-static void say_count(struct summary *s, int64_t v, size_t width)
-{
-	uint64_t n = v > 0 ? (uint64_t)v : 0;
-	char digits[40];
-	size_t at = sizeof(digits), group = 0;
-
-	do {
-		if (group == 3)
-			digits[--at] = ',', group = 0;
-		digits[--at] = (char)('0' + n % 10);
-		group++;
-	} while (n /= 10);
-	for (size_t i = sizeof(digits) - at; i < width; i++)
-		put(s, " ", 1);
-	put(s, digits + at, sizeof(digits) - at);
-}
-
 /* ---- folded stacks ---- */
 
 static int64_t value_of(const struct summary_values *v)
@@ -132,8 +40,9 @@ static int64_t value_of(const struct summary_values *v)
 	}
 }
 
-static void write_folded(struct summary *s)
+static void write_folded(struct summary *s, int number, const char *why)
 {
+	(void)number, (void)why;
 	for (uint32_t i = 1; i <= s->nodes; i++) {
 		const int64_t value = value_of(&s->node[i].v);
 		uint32_t n = 0;
@@ -145,16 +54,34 @@ static void write_folded(struct summary *s)
 		while (n--) {
 			const struct summary_name *name = &s->name[s->node[s->line[n]].name];
 
-			put(s, name->s, name->n);
+			summary_put(s, name->s, name->n);
 			if (name->n || !n)
-				put(s, n ? ";" : " ", 1);
+				summary_put(s, n ? ";" : " ", 1);
 		}
-		say_number(s, (uint64_t)value);
-		say(s, "\n");
+		summary_number(s, (uint64_t)value);
+		summary_say(s, "\n");
 	}
 }
 
 /* ---- the text ---- */
+
+/* Writes a number with separators, aligned to the right if width is not 0. */
+static void say_count(struct summary *s, int64_t v, size_t width)
+{
+	uint64_t n = v > 0 ? (uint64_t)v : 0;
+	char digits[40];
+	size_t at = sizeof(digits), group = 0;
+
+	do {
+		if (group == 3)
+			digits[--at] = ',', group = 0;
+		digits[--at] = (char)('0' + n % 10);
+		group++;
+	} while (n /= 10);
+	for (size_t i = sizeof(digits) - at; i < width; i++)
+		summary_put(s, " ", 1);
+	summary_put(s, digits + at, sizeof(digits) - at);
+}
 
 static int64_t by_peak(const struct summary_values *v)
 {
@@ -176,10 +103,10 @@ static void write_stack(struct summary *s, uint32_t node)
 
 		if (!name->n)
 			continue;
-		say(s, i++ ? " < " : "");
-		put(s, name->s, name->n);
+		summary_say(s, i++ ? " < " : "");
+		summary_put(s, name->s, name->n);
 	}
-	say(s, node ? " < ...\n" : "\n");
+	summary_say(s, node ? " < ...\n" : "\n");
 }
 
 static void write_top(struct summary *s, const char *title,
@@ -204,15 +131,15 @@ static void write_top(struct summary *s, const char *title,
 	}
 	if (!n)
 		return;
-	say(s, "\n");
-	say(s, title);
-	say(s, "\n");
+	summary_say(s, "\n");
+	summary_say(s, title);
+	summary_say(s, "\n");
 	for (uint32_t i = 0; i < n; i++) {
 		const int64_t v = of(&s->node[top[i]].v);
 
 		say_count(s, v, 18);
 		say_count(s, all > 0 ? (int64_t)((__int128)v * 100 / all) : 0, 5);
-		say(s, "%  ");
+		summary_say(s, "%  ");
 		write_stack(s, top[i]);
 	}
 }
@@ -224,54 +151,54 @@ static void write_sizes(struct summary *s)
 	for (unsigned i = 0; i < MPROF_SIZE_BINS; i++) {
 		if (!s->sizes[i])
 			continue;
-		say(s, any ? "" : "\nCalls by size in bytes\n");
+		summary_say(s, any ? "" : "\nCalls by size in bytes\n");
 		any = 1;
 		say_count(s, (int64_t)s->sizes[i], 18);
-		say(s, "  ");
+		summary_say(s, "  ");
 		say_count(s, i ? (int64_t)1 << (i - 1) : 0, 0);
 		if (i > 1) {
-			say(s, " to ");
+			summary_say(s, " to ");
 			say_count(s, ((int64_t)1 << i) - 1, 0);
 		}
-		say(s, "\n");
+		summary_say(s, "\n");
 	}
 }
 
 static void write_text(struct summary *s, int number, const char *why)
 {
-	say(s, "mprof: ");
-	say(s, mp_config.anonymous ? text_base(mp_known.exe) : mp_known.exe);
-	say(s, ", process ");
-	say_number(s, (uint64_t)mp_local->pid);
+	summary_say(s, "mprof: ");
+	summary_say(s, mp_config.anonymous ? text_base(mp_known.exe) : mp_known.exe);
+	summary_say(s, ", process ");
+	summary_number(s, (uint64_t)mp_local->pid);
 	if (number) {
-		say(s, ", dump ");
-		say_number(s, (uint64_t)number);
+		summary_say(s, ", dump ");
+		summary_number(s, (uint64_t)number);
 	}
 	if (why) {
-		say(s, " (");
-		say(s, why);
-		say(s, ")");
+		summary_say(s, " (");
+		summary_say(s, why);
+		summary_say(s, ")");
 	}
-	say(s, s->estimated ? ", estimated from samples\n" : "\n");
-	say(s, "  Allocated:    ");
+	summary_say(s, s->estimated ? ", estimated from samples\n" : "\n");
+	summary_say(s, "  Allocated:    ");
 	say_count(s, s->total.bytes, 18);
-	say(s, " bytes in ");
+	summary_say(s, " bytes in ");
 	say_count(s, s->total.calls, 0);
-	say(s, " calls\n  Peak:         ");
+	summary_say(s, " calls\n  Peak:         ");
 	say_count(s, s->heap.peak_bytes, 18);
-	say(s, " bytes in ");
+	summary_say(s, " bytes in ");
 	say_count(s, s->heap.peak_calls, 0);
-	say(s, " blocks");
+	summary_say(s, " blocks");
 	if (s->heap.peak_bound) {
-		say(s, ", accurate to ");
+		summary_say(s, ", accurate to ");
 		say_count(s, (int64_t)s->heap.peak_bound, 0);
-		say(s, " bytes");
+		summary_say(s, " bytes");
 	}
-	say(s, number ? "\n  Live:         " : "\n  Never freed:  ");
+	summary_say(s, number ? "\n  Live:         " : "\n  Never freed:  ");
 	say_count(s, s->total.live_bytes, 18);
-	say(s, " bytes in ");
+	summary_say(s, " bytes in ");
 	say_count(s, s->total.live_calls, 0);
-	say(s, " blocks\n");
+	summary_say(s, " blocks\n");
 	write_top(s, "Bytes at the peak, by call stack, innermost first", by_peak,
 		  s->heap.peak_bytes);
 	write_top(s, number ? "Live bytes" : "Bytes never freed", by_live, s->total.live_bytes);
@@ -287,8 +214,8 @@ static void say_bins(struct summary *s, const uint64_t *calls, const uint64_t *l
 		const uint64_t n = i < MPROF_SIZE_BINS ? calls[i] : 0;
 		const uint64_t gone = i < MPROF_SIZE_BINS && less ? less[i] : 0;
 
-		say(s, i ? "," : "\t");
-		say_number(s, n > gone ? n - gone : 0);
+		summary_say(s, i ? "," : "\t");
+		summary_number(s, n > gone ? n - gone : 0);
 	}
 }
 
@@ -301,17 +228,60 @@ static void write_stat(struct summary *s, int new)
 				   s->heap.peak_bytes };
 
 	if (new)
-		say(s, MPROF_STAT_TITLES "\n");
-	say_number(s, ms / 1000);
-	say(s, ms % 1000 < 10 ? ".00" : ms % 1000 < 100 ? ".0" : ".");
-	say_number(s, ms % 1000);
+		summary_say(s, MPROF_STAT_TITLES "\n");
+	summary_number(s, ms / 1000);
+	summary_say(s, ms % 1000 < 10 ? ".00" : ms % 1000 < 100 ? ".0" : ".");
+	summary_number(s, ms % 1000);
 	for (unsigned i = 0; i < sizeof(figure) / sizeof(*figure); i++) {
-		say(s, "\t");
-		say_number(s, figure[i] > 0 ? (uint64_t)figure[i] : 0);
+		summary_say(s, "\t");
+		summary_number(s, figure[i] > 0 ? (uint64_t)figure[i] : 0);
 	}
 	say_bins(s, s->sizes, NULL);
 	say_bins(s, s->sizes, s->freed_sizes);
-	say(s, "\n");
+	summary_say(s, "\n");
+}
+
+/* ---- settings ---- */
+
+/* A file with stacks. */
+struct form {
+	const char *word;
+	void (*write)(struct summary *s, int number, const char *why);
+	char path[4096]; /* absolute, escapes not expanded */
+};
+enum { FOLDED, TEXT, CALLGRIND, FORMS };
+static struct form form[FORMS] = {
+	[FOLDED] = { .word = "folded", .write = write_folded },
+	[TEXT] = { .word = "text", .write = write_text },
+	[CALLGRIND] = { .word = "callgrind", .write = summary_callgrind },
+};
+static char stat_path[4096];
+
+/* Escapes %, because the name of a directory may contain one. */
+static void know_path(char *to, const char *path)
+{
+	struct text t = text_on(to, 4096);
+	char cwd[4096];
+	long n = path[0] == '/' ? 0 : sys_getcwd(cwd, sizeof(cwd));
+
+	for (long i = 0; i < n - 1; i++) {
+		text_char(&t, cwd[i]);
+		if (cwd[i] == '%')
+			text_char(&t, '%');
+	}
+	if (n > 0)
+		text_char(&t, '/');
+	text_string(&t, path);
+	if (t.full)
+		to[0] = 0;
+}
+
+void mp_summary_start(void)
+{
+	know_path(form[FOLDED].path, mp_config.folded_path);
+	know_path(form[TEXT].path, mp_config.text_path);
+	know_path(form[CALLGRIND].path, mp_config.callgrind_path);
+	know_path(stat_path, mp_config.stat_path);
 }
 
 /* ---- files ---- */
@@ -371,10 +341,10 @@ static void into_place(struct summary *s)
 	s->error = ret;
 }
 
-static void write_file(struct summary *s, const char *path, int text, int number, const char *why)
+static void write_file(struct summary *s, const struct form *f, int number, const char *why)
 {
 	struct text t = text_on(s->path, sizeof(s->path));
-	int other, failed = mp_path_number(path, number, &t) < 0 || !path[0];
+	int other, failed = mp_path_number(f->path, number, &t) < 0 || !f->path[0];
 
 	other = !failed && open_other(s);
 	if (!failed && !other)
@@ -382,11 +352,8 @@ static void write_file(struct summary *s, const char *path, int text, int number
 	s->error = failed ? -ENAMETOOLONG : s->fd < 0 ? s->fd : 0;
 	s->used = 0;
 	if (!s->error) {
-		if (text)
-			write_text(s, number, why);
-		else
-			write_folded(s);
-		flush(s);
+		f->write(s, number, why);
+		summary_flush(s);
 		sys_close(s->fd);
 		if (!s->error && !other)
 			into_place(s);
@@ -394,7 +361,7 @@ static void write_file(struct summary *s, const char *path, int text, int number
 			sys_unlink(s->other);
 	}
 	if (s->error)
-		remark(path, s->error);
+		remark(f->path, s->error);
 }
 
 /* Appends lines: a process that continues after an exec continues its table. */
@@ -412,7 +379,7 @@ static void append_stat(struct summary *s)
 	s->used = 0;
 	if (!s->error) {
 		write_stat(s, sys_fstat(s->fd, &st) < 0 || !st.st_size);
-		flush(s);
+		summary_flush(s);
 		sys_close(s->fd);
 	}
 	if (s->error)
@@ -435,16 +402,15 @@ static void write_sums(int number)
 	summary_end(s);
 }
 
-static void write_stacks(int folded, int text, int number, const char *why)
+static void write_stacks(const char *what, int number, const char *why)
 {
 	struct summary *s = summary_begin();
 
 	if (!s)
 		return;
-	if (folded && is_wanted(s, number))
-		write_file(s, folded_path, 0, number, why);
-	if (text && is_wanted(s, number))
-		write_file(s, text_path, 1, number, why);
+	for (unsigned i = 0; i < FORMS && is_wanted(s, number); i++)
+		if (mp_has_word(what, form[i].word))
+			write_file(s, &form[i], number, why);
 	summary_end(s);
 }
 
@@ -452,17 +418,19 @@ static void write_stacks(int folded, int text, int number, const char *why)
 
 void mp_summary_write(const char *what, int number, const char *why)
 {
-	const int folded = mp_has_word(what, "folded"), text = mp_has_word(what, "text");
 	const int stat = mp_has_word(what, "stat");
 	uint32_t *lock = &mp_local->summary_lock, none = 0;
+	int stacks = 0;
 
+	for (unsigned i = 0; i < FORMS; i++)
+		stacks |= mp_has_word(what, form[i].word);
 	/* A dump that a signal requests during another dump is omitted. */
-	if ((!folded && !text && !stat) ||
+	if ((!stacks && !stat) ||
 	    !__atomic_compare_exchange_n(lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	if (stat)
 		write_sums(number);
-	if (folded || text)
-		write_stacks(folded, text, number, why);
+	if (stacks)
+		write_stacks(what, number, why);
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * summary.h - what a process writes about its own profile without the mprof program: folded stacks
- * and a short text, at exit and on request.
+ * summary.h - what a process writes about its own profile without the mprof program: folded stacks,
+ * a short text, or callgrind's format, at exit and on request.
  *
  * All is read back from the run's file, which has cells, sites and stack records at any time
  * (FORMAT.md 6 and 10).  So nothing is kept for it while the program runs, no thread is stopped,
@@ -24,7 +24,8 @@
 /* Figures of a stack, or of a node without its descendants. */
 struct summary_values {
 	int64_t calls, bytes, live_calls, live_bytes, peak_bytes;
-	int64_t elapsed; /* in ticks, of samples */
+	int64_t local_bytes; /* of stacks, the most bytes live at once */
+	int64_t elapsed;     /* in ticks, of samples */
 };
 
 struct summary_object {
@@ -110,3 +111,13 @@ void summary_end(struct summary *s);
 
 /* summary_names.c: finds the names of all frames. */
 void summary_names(struct summary *s);
+
+/* summary_out.c: write to s->fd, through a buffer; a failure sets s->error. */
+void summary_put(struct summary *s, const char *at, size_t n);
+void summary_say(struct summary *s, const char *text);
+void summary_number(struct summary *s, uint64_t n);
+void summary_flush(struct summary *s);
+
+/* summary_callgrind.c: number: of the dump, 0 at exit; why may be NULL.  Without memory, writes
+ * nothing and sets s->error. */
+void summary_callgrind(struct summary *s, int number, const char *why);

@@ -382,8 +382,12 @@ static void add_site(struct summary *s, const struct mprof_site_live *l, uint64_
 {
 	const int64_t bytes = l->stamp == s->heap.peak_bytes ? l->at_peak_bytes : l->live_bytes;
 
-	if (l->local_bytes && bytes > 0)
+	if (!l->local_bytes)
+		return;
+	if (bytes > 0)
 		values_of(s, id)->peak_bytes += bytes;
+	if (l->local_bytes > 0)
+		values_of(s, id)->local_bytes += l->local_bytes;
 }
 
 static void add_extent(struct summary *s, const struct mprof_extent *x)

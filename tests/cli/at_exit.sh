@@ -195,6 +195,56 @@ test_at_exit_text() {
 	expect_no_text out mprof
 }
 
+totals_of() { # FILE: the seven sums of a file in callgrind's format
+	sed -n 's/^totals: //p' "$1"
+}
+
+# Both readers of the format must find these functions with the same figures.
+inclusive() { # FILE
+	callgrind_annotate --threshold=100 --inclusive=yes --show-percs=no "$1" 2>&1 |
+		sed -nE "s/^ *([0-9,. ]+) [^ ]*:((main|churn|keep|deep)('2)?)( \\[.*\\])?$/\\2 \\1/p" | tr -s ' ' | sort
+}
+
+test_at_exit_callgrind() {
+	local file sum
+	several_ends
+	run preloaded 'MODE=Profile AT_EXIT=callgrind' ./ends return
+	expect_status 7
+	[ ! -s err ] || bad "something was printed: $(cat err)"
+	file=$(echo callgrind.out.mprof.*)
+	"$mprof" export --to callgrind -o exported mprof.profile 2>/dev/null
+	expect_same totals "$(totals_of "$file")" "$(totals_of exported)"
+	expect_same summary "$(sed -n 's/^summary: //p' "$file")" "$(totals_of exported)"
+	# Figures of lines without a call before them are a function's own.
+	sum=$(awk '/^calls=/ { getline; next } /^[0-9]/ { for (i = 2; i <= 8; i++) n[i] += $i }
+		END { print n[2], n[3], n[4], n[5], n[6], n[7], n[8] }' "$file")
+	expect_same 'sum of its lines' "$sum" "$(totals_of "$file")"
+	expect_same 'names of levels' "$(grep -oE "deep('[0-9]+)?$" "$file" | sort)" "deep
+deep'2"
+	if command -v callgrind_annotate >/dev/null; then
+		inclusive "$file" >ours
+		inclusive exported >theirs
+		expect_same 'functions' "$(wc -l <ours)" 5
+		expect_same 'inclusive figures' "$(cat ours)" "$(cat theirs)"
+	fi
+	rm -f callgrind.out.* mprof.*
+	preloaded 'MODE=Profile AT_EXIT=callgrind' ./ends fork
+	expect_same 'two files' "$(ls -d callgrind.out.mprof.* | wc -l)" 2
+	file=$(grep -L churn callgrind.out.mprof.*)
+	expect_same "the child's own" "$(totals_of "$file" | cut -d' ' -f 1,3,4,6)" '7 7 140 140'
+	"$mprof" export --to callgrind -o exported mprof.profile 2>/dev/null
+	expect_same 'both processes' "$(sed -n 's/^totals: //p' callgrind.out.mprof.* |
+		awk '{ for (i = 1; i <= 7; i++) n[i] += $i } END { print n[1], n[2], n[3], n[4], n[5], n[6], n[7] }')" \
+		"$(totals_of exported)"
+	rm -f callgrind.out.* mprof.*
+	run preloaded 'MODE=Profile AT_EXIT=callgrind' ./ends kill
+	expect_same 'killed: no file' "$(find . -name 'callgrind*')" ''
+	run preloaded 'MODE=Profile AT_EXIT=callgrind CALLGRIND_PATH=f/%p' ./ends return
+	expect_status 7
+	run "$mprof" report mprof.profile
+	expect_text out 'Remark: cannot write'
+}
+
 # Names always come from the file that ran.
 test_at_exit_names() {
 	several_ends
@@ -232,7 +282,7 @@ test_at_exit_files() {
 	done
 	run "$mprof" profile --at-exit=foldd -- ./ends return
 	expect_status 2
-	expect_text err "invalid --at-exit 'foldd': expected folded, text, stat"
+	expect_text err "invalid --at-exit 'foldd': expected folded, text, stat, callgrind"
 	run "$mprof" profile --at-exit=folded,text -o file -- ./ends return
 	expect_status 7
 	expect_same 'both' "$(ls -d malloc.prof.* mprof.*.txt | wc -l)" 2

@@ -128,7 +128,7 @@ test_dump_pause() {
 test_dump_on_signal() {
 	local n
 	steps
-	begin_steps env MPROF_CONF='MODE=Profile DUMP_SIGNAL=USR1 DUMP=folded,text TEXT_PATH=t.%n.%p FOLDED_PATH=f AT_EXIT=folded' \
+	begin_steps env MPROF_CONF='MODE=Profile DUMP_SIGNAL=USR1 DUMP=folded,text,callgrind TEXT_PATH=t.%n.%p FOLDED_PATH=f CALLGRIND_PATH=c.%n AT_EXIT=folded' \
 		LD_PRELOAD="$build/libmprof.so" ./steps
 	for n in 1 2 3; do
 		kill -USR1 $pid
@@ -139,6 +139,9 @@ test_dump_on_signal() {
 	for n in 1 2 3; do
 		expect_text "t.$n.$pid" "dump $n"
 		expect_same "live in dump $n" "$(sed -n 's/^  Live: *\([0-9,]*\) bytes.*/\1/p' "t.$n.$pid" | tr -d ,)" $((500 + 1000 * (n - 1)))
+		expect_text "c.$n" "desc: Trigger: dump $n"
+		expect_same "callgrind $n" "$(sed -n 's/^totals: //p' "c.$n" | cut -d' ' -f 1,6)" \
+			"$(sed -nE 's/^  Live: *([0-9,]*) bytes.*/\1/p; s/^  Allocated: .* in ([0-9,]*) calls/\1/p' "t.$n.$pid" | tr -d , | tr '\n' ' ' | sed 's/ $//')"
 		expect_same "folded $n" "$(sed 's/.*;keep //' f.$n | awk '{n += $1} END {print n}')" "$n"
 	done
 	expect_same 'at exit' "$(sed 's/.*;keep //' f | awk '{n += $1} END {print n}')" 4
