@@ -125,3 +125,25 @@ def test_callgrind_kcachegrind(w):
         file.write(text)
     return problems + missing("what it says of a wrong line", kcachegrind(w, file.name),
                               "Invalid line 'callz=")
+
+
+def test_callgrind_at_exit(w):
+    """What the process wrote itself: the same figures, and KCachegrind reads it."""
+    path, profile = w.path("exit.callgrind"), w.path("exit.profile")
+    harness.run([harness.MPROF, "profile", "-q", "-o", profile, "--at-exit=callgrind",
+                 "--", w.victim], cwd=w.top,
+                env=dict(harness.clean_environment(), MPROF_CONF=f"CALLGRIND_PATH={path}"))
+    if not os.path.exists(path):
+        return [f"the program wrote no {path}"]
+    exported = w.path("exit.exported")
+    w.exported("callgrind", "-o", exported, log=profile)
+    text, problems = annotate(path, "--auto=no", "--inclusive=yes")
+    wanted, more = annotate(exported, "--auto=no", "--inclusive=yes")
+    problems += more
+    for name in ("main", "_start"):
+        found = line_of(text, name)
+        problems += differ(f"figures of {name}", len(found), 7)
+        problems += differ(f"{name}, inclusive", found, line_of(wanted, name))
+    said = kcachegrind(w, path)
+    problems += missing("what KCachegrind shows", said, 'Selected  "main"')
+    return problems + differ("what it cannot read", re.findall(r"^Loading .*", said, re.M), [])
