@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "eh.h"
+#include "eh_object.h"
 
 #if defined(__x86_64__)
 enum {

@@ -1,66 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * eh.c - finds the object of an address, and translates its call frame information to a rule if a
- * rule can express it.
+ * eh.c - translates call frame information to a rule if a rule can express it.
  *
  * Called only when an address is first met: its cost (about 1 us) is small beside what the table of
  * rules saves.
  */
 #include "eh.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 
 #include "cfi.h"
-#include "scopes.h"
-
-struct lookup {
-	uintptr_t pc;
-	struct eh_object *out;
-};
-
-static int eh_visit(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct lookup *l = arg;
-	struct eh_object o = { .bias = info->dlpi_addr, .name = info->dlpi_name };
-	int inside = 0;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + p->p_vaddr;
-
-		if (p->p_type == PT_LOAD) {
-			inside |= l->pc - start < p->p_memsz;
-			o.start = !o.end || start < o.start ? start : o.start;
-			o.end = start + p->p_memsz > o.end ? start + p->p_memsz : o.end;
-		} else if (p->p_type == PT_GNU_EH_FRAME) {
-			o.header = (const uint8_t *)start;
-		}
-	}
-	if (inside)
-		*l->out = o;
-	return inside;
-}
-
-int eh_object(uintptr_t pc, struct eh_object *out)
-{
-	struct lookup l = { pc, out };
-	struct dl_find_object found;
-
-	if (!_dl_find_object)
-		return dl_iterate_phdr(eh_visit, &l) ? 0 : -ENOENT;
-	if (_dl_find_object((void *)pc, &found))
-		return -ENOENT;
-	*out = (struct eh_object){
-		.header = found.dlfo_eh_frame,
-		.start = (uintptr_t)found.dlfo_map_start,
-		.end = (uintptr_t)found.dlfo_map_end,
-		.bias = found.dlfo_link_map->l_addr,
-		.name = found.dlfo_link_map->l_name,
-	};
-	return 0;
-}
 
 /* Converts to the 32 bits of a rule; sets *bad if v does not fit. */
 static int32_t eh_offset_of(int64_t v, int *bad)

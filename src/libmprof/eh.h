@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * eh.h - loaded objects, and the rule that leads from a frame to its caller.
+ * eh.h - the rule that leads from a frame to its caller.
  */
 #pragma once
 
 #include <stdint.h>
+
+#include "eh_object.h"
 
 enum eh_base { EH_SP, EH_FP };
 
@@ -23,17 +25,6 @@ struct eh_rule {
 	int32_t fp;	  /* the caller's frame pointer is at CFA + fp; 0: unchanged */
 };
 
-/* A loaded object. */
-struct eh_object {
-	const uint8_t *header; /* .eh_frame_hdr, or NULL */
-	uintptr_t start, end;  /* all of its segments lie between these */
-	uintptr_t bias;	       /* what the loader added to its virtual addresses */
-	const char *name;      /* as in the loader's list; "": the program itself */
-};
-
-/* Finds the object that contains pc.  0 or -ENOENT.  Takes no lock where libc has
- * _dl_find_object. */
-int eh_object(uintptr_t pc, struct eh_object *out);
 /*
  * Fills *rule for the instruction at pc; no other thread may use m.  0, -ENOENT without
  * information, -ENOTSUP if it is not understood.  Reads loaded objects only.

@@ -12,8 +12,8 @@
 #include <string.h>
 
 /* Their static functions are called below. */
-#include "../../src/libmprof/rules.c"
 #include "../../src/libmprof/full.c"
+#include "../../src/libmprof/rules.c"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -451,7 +451,7 @@ int mp_area(uintptr_t addr, struct area *out)
 	return -ENOENT;
 }
 
-/* The loader's; this name is what eh.c is compiled with. */
+/* The loader's; this name is what eh_object.c is compiled with. */
 int fuzz_find_object(void *pc, struct dl_find_object *out)
 {
 	static struct link_map map = { .l_name = "/hostile" };
