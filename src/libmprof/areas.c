@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <mprof/module.h>
 
+#include "stack_parts.h"
 #include "sys.h"
 #include "text.h"
-#include "unwind.h"
 
 /* From <linux/fs.h> of Linux 6.11. */
 struct query {

@@ -15,6 +15,7 @@
 
 #include "allocator.h"
 #include "core.h"
+#include "start.h"
 #include "sys.h"
 
 /*

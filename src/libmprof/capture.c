@@ -11,9 +11,9 @@
 
 #include "config.h"
 #include "file.h"
+#include "stack_parts.h"
 #include "stacks.h"
 #include "text.h"
-#include "unwind.h"
 
 /* libgcc's interface (Itanium C++ ABI, "Exception Handling", 1.3). */
 typedef int trace_fn(void *context, void *arg);

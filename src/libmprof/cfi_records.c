@@ -4,8 +4,8 @@
  * memory of the object: a damaged or hostile object costs stacks, never the program.
  */
 #include "cfi.h"
+#include "stack_parts.h"
 #include "sys.h"
-#include "unwind.h"
 
 /*
  * Upper limit of an object's call frame information.  For a program that is not

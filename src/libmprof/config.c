@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "process.h"
 #include "sys.h"
 #include "text.h"
 

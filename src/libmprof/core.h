@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * core.h - which table is in place, and what ends recording.
+ * core.h - which table is in place, page size, clock and notes: what everything else of the
+ * library may use.  It includes no other header of ours.
  *
  * The state of the library is mp_api, a pointer to a table: boot's, a MODE's, or pass (module.h).
  * Only core.c changes it, in any thread at any time; a call that came through one table finishes
- * there.  Functions return -errno up to the function that the program or a MODE called, which
- * passes the error to mp_failed().
+ * there.  start.c decides on the first change, stop.c on all others.
  */
 #pragma once
 
@@ -18,29 +18,16 @@ extern const struct mprof_api *mp_api;
 extern const struct mprof_api mp_boot_api; /* boot.c */
 extern const struct mprof_api mp_pass_api; /* pass.c */
 extern const struct mprof_mode_ops *mp_mode;
-/*
- * Initialises unless another thread does.  caller: an address in the code that called us, because
- * modules that load objects must wait while the loader itself calls.
- * Returns 1 once the library is initialised: mp_api no longer points to boot's table.
- */
-int mp_boot_try(const void *caller);
-/* 1 while initialisation waits for libc, because a module loads objects. */
-int mp_boot_waiting(void);
 /* 1 while this process records; services may still fail if the file was lost. */
 int mp_recording(void);
-/*
- * Ends recording in this process for good, because of `error`, a -errno; does nothing if error >=
- * 0.  Returns error.  Any thread; may be called with signals blocked and locks held.
- */
-int mp_failed(int error);
-/*
- * mp_suspend() stops recording until mp_resume(); after a resume with is_end, none of our code
- * makes a system call.  Any number of threads may be suspended.
- */
-void mp_suspend(const char *why);
-void mp_resume(int is_end);
-void mp_suspend_forked(void); /* in a child: the parent's suspensions do not count */
-extern const struct mprof_host mp_host;
+/* Begins it; mp_publish_mode() puts the table in place. */
+void mp_recording_begin(const struct mprof_api *api);
+void mp_publish_mode(void);
+void mp_publish_pass(void);
+/* Ends recording for good and puts pass in place.  Returns 0 if it had ended already. */
+int mp_recording_end(void);
+/* Puts the table in place after mp_publish_pass(), unless another thread ends recording. */
+void mp_recording_continue(void);
 
 /* Page size, a power of two. */
 extern uint32_t mp_page_bytes;
@@ -52,7 +39,7 @@ static inline uint32_t mp_page(void)
 
 static inline const struct mprof_api *mp_table(void)
 {
-	/* Pairs with the release in mp_boot_try(): a table's data is stored before the table. */
+	/* Pairs with the release in core_publish(): a table's data is stored before the table. */
 	return __atomic_load_n(&mp_api, __ATOMIC_ACQUIRE);
 }
 

@@ -10,7 +10,6 @@
 #include <mprof/module.h>
 
 #include "core.h"
-#include "file.h"
 #include "local.h"
 #include "pools.h"
 #include "slots.h"

@@ -15,6 +15,7 @@
 #include "local.h"
 #include "process.h"
 #include "slots.h"
+#include "status.h"
 #include "sys.h"
 
 #define FIRST_NS 10000000u /* length of the first steps */

@@ -21,7 +21,9 @@
 #include "core.h"
 #include "file.h"
 #include "local.h"
+#include "place.h"
 #include "real_libc.h"
+#include "stop.h"
 #include "sys.h"
 
 #define EXPORT	__attribute__((visibility("default")))

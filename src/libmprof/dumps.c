@@ -20,9 +20,10 @@
 #include "file.h"
 #include "local.h"
 #include "process.h"
+#include "stack_parts.h"
+#include "status.h"
 #include "sys.h"
 #include "text.h"
-#include "unwind.h"
 
 #define LOOKS 100
 

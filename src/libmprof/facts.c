@@ -9,10 +9,11 @@
 
 #include "config.h"
 #include "core.h"
+#include "facts.h"
 #include "file.h"
 #include "local.h"
-#include "process.h"
-#include "stacks.h"
+#include "peak.h"
+#include "status.h"
 #include "sys.h"
 #include "text.h"
 
@@ -104,7 +105,7 @@ static void fact_put_cpus(struct text *t)
 }
 
 void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
-		   uint32_t image)
+		   const struct mp_inherited *stacks)
 {
 	struct mprof_fact f;
 	char buffer[MP_EXTENT_PAYLOAD - sizeof(f)];
@@ -116,9 +117,9 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	f.fork_ticks = fork_ticks;
 	f.how = mp_local->how;
 	f.start_time = mp_start_time();
-	if (fork_ticks) {
-		f.stacks = mp_stacks_count();
-		f.stacks_image = image;
+	if (stacks) {
+		f.stacks = stacks->count;
+		f.stacks_image = stacks->image;
 	}
 	fact_put_path(&t, "exe", mp_known.exe);
 	fact_put(&t, "mode", mp_config.mode);
@@ -140,26 +141,15 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 	mp_fact(&f, buffer, t.used);
 }
 
-/*
- * Called by libmprof_mpi.so after MPI_Init, unless a launcher's variable gave the rank.  Ends the
- * recording of a rank that RANKS excludes; mprof removes what was written so far.
- */
-void mprof_set_rank(unsigned rank) __attribute__((visibility("default")));
-void mprof_set_rank(unsigned rank)
+void mp_fact_rank(void)
 {
 	char buffer[32];
-	struct text number = text_on(mp_known.rank, sizeof(mp_known.rank));
 	struct text t = text_on(buffer, sizeof(buffer));
 	struct mprof_fact f;
 
-	if (mp_known.rank[0] || !mp_recording())
-		return;
-	text_number(&number, rank);
 	fact_stamp(&f, MPROF_FACT_RANK);
 	fact_put(&t, "rank", mp_known.rank);
 	mp_fact(&f, buffer, t.used);
-	if (!mp_is_rank_wanted(mp_known.rank))
-		mp_failed(-ECANCELED);
 }
 
 static uint64_t fact_ns(struct timeval tv)

@@ -22,7 +22,8 @@
 #include "limits.h"
 #include "local.h"
 #include "place.h"
-#include "process.h"
+#include "runid.h"
+#include "status.h"
 #include "sys.h"
 #include "text.h"
 
@@ -256,23 +257,6 @@ static int file_adopt(int fd)
 	return 0;
 }
 
-/*
- * Opens path if it is a regular file: opening a FIFO may block for ever, and opening a device may
- * do anything. -ELOOP for a symbolic link; -ENOTSUP for anything but a regular file.
- */
-int mp_file_existing(const char *path, int how)
-{
-	struct stat st;
-	int ret = sys_stat(path, &st, AT_SYMLINK_NOFOLLOW);
-
-	if (ret < 0)
-		return ret;
-	if (!S_ISREG(st.st_mode))
-		return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTSUP;
-	/* Another file may be at the path by now: opening it must not block us either. */
-	return sys_open(path, how | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
-}
-
 /* How many seccomp filters have been added since the run began?  They may forbid our system
  * calls. */
 static uint32_t file_filters_of(int fd)
@@ -492,8 +476,6 @@ int mp_file_open(const char *magic, const char *path)
 	struct text why = text_on(buffer, sizeof(buffer)), *w = &why;
 	int ret;
 
-	if (mp_file.header) /* a forked child has its parent's mapping */
-		return mp_file.broken ? -EIO : 0;
 	text_string(w, "cannot write '");
 	format_bytes(w, path, 256 < text_length(path) ? 256 : text_length(path));
 	text_string(w, "': ");
@@ -508,15 +490,6 @@ int mp_file_open(const char *magic, const char *path)
 	}
 	struct text to = text_on(mp_file.path, sizeof(mp_file.path));
 	text_string(&to, mp_run.path);
-	ret = mp_process_join(0, 0, sys_getppid());
-	if (!__builtin_memcmp(magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
-		mp_dumps_start();
-	else
-		mp_course_start();
 	file_recent_start();
-	if (ret < 0)
-		mp_note("the process could not join the run: the file is full");
-	else if (mp_config.touched)
-		__atomic_fetch_or(&mp_file.header->flags, MPROF_FILE_TOUCHED, __ATOMIC_RELAXED);
-	return ret;
+	return 0;
 }

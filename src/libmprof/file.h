@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * file.h - the run's file: its parts, its descriptor, and which run it belongs to.
+ * file.h - the run's file: its parts and its descriptor.
  *
  * All processes and threads of a run write to it.  Offsets and sizes are in bytes.  Errors: -errno
  * or offset 0; once mp_file.broken is set, everything fails.
@@ -25,12 +25,10 @@ struct mp_file {
 	char path[4096];
 };
 extern struct mp_file mp_file;
-int mp_file_open(const char *magic, const char *path); /* 0 or -errno, with a note to the user */
-const uint32_t *mp_file_paused(void);		       /* module.h */
-const uint64_t *mp_file_log_end(void);		       /* see module.h */
-/* Opens a regular file (how: O_RDWR) without blocking, whatever is at path.  Returns fd or
- * -errno. */
-int mp_file_existing(const char *path, int how);
+/* Creates or joins the file of the run.  0 or -errno, with a note to the user. */
+int mp_file_open(const char *magic, const char *path);
+const uint32_t *mp_file_paused(void);  /* module.h */
+const uint64_t *mp_file_log_end(void); /* see module.h */
 /* Takes `bytes` (a multiple of 64) of the file, aligned to 64 or the page size.  Returns the
  * offset; 0 if the file is full. */
 uint64_t mp_extent_take(uint64_t bytes, uint64_t align);
@@ -57,19 +55,6 @@ struct mprof_process_entry *mp_entry(void); /* ours, or NULL */
  */
 int mp_fd_high(int fd);
 int mp_fd_high_first(int fd);
-
-/* runid.c: which run this process belongs to. */
-struct mp_run {
-	uint32_t is_new; /* 1 if it is not in the environment, to which it must be added */
-	uint8_t id[16], earlier[16]; /* earlier: the run whose file may become PATH.old */
-	char path[4096];	     /* "" until the run has a file */
-};
-extern struct mp_run mp_run;
-int mp_run_from_env(struct mp_run *run); /* 1 if MPROF_RUN was present and well-formed */
-void mp_run_random(struct mp_run *run);
-/* Called by the constructor, when libc has its environ: adds MPROF_RUN, so that children join
- * the run. */
-void mp_run_to_env(void);
 
 /* descriptors.c: guards our descriptor, and watches those of the program that we write to. */
 int mp_fd_open(int fd);

@@ -11,7 +11,7 @@
 #include <mprof/module.h>
 
 #include "cfi.h"
-#include "unwind.h"
+#include "stack_parts.h"
 
 struct context {
 	uint64_t reg[CFI_REGISTERS];

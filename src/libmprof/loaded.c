@@ -15,9 +15,9 @@
 
 #include "config.h"
 #include "local.h"
+#include "stack_parts.h"
 #include "sys.h"
 #include "text.h"
-#include "unwind.h"
 
 #define OBJECTS	      4096u
 #define SEGMENTS      16

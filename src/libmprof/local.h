@@ -104,3 +104,5 @@ void mp_unlock_blocking(uint32_t *lock, const uint64_t *signals);
 void *mp_wiped_memory(size_t bytes);
 /* Returns zeroed cache lines, which the kernel zeroes again in a forked child, or NULL. */
 void *mp_lines_take(uint32_t lines);
+/* Adds to the memory that we use in this process.  Any thread. */
+void mp_self_bytes(int64_t more);

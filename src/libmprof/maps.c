@@ -11,12 +11,12 @@
 #include <stdarg.h>
 
 #include "core.h"
-#include "process.h"
+#include "peak.h"
 #include "real_libc.h"
+#include "stack_parts.h"
 #include "stacks.h"
 #include "sys.h"
 #include "thread.h"
-#include "unwind.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

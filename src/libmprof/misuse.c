@@ -14,9 +14,9 @@
 #include "core.h"
 #include "file.h"
 #include "scopes.h"
+#include "stack_parts.h"
 #include "sys.h"
 #include "text.h"
-#include "unwind.h"
 
 #define STACK_REACH (64u << 20) /* bytes above sp: nothing beyond is searched */
 #define LINES_MOST  100u	/* on stderr */

@@ -14,8 +14,8 @@
 #include <mprof/module.h>
 
 #include "core.h"
+#include "facts.h"
 #include "file.h"
-#include "process.h"
 #include "real_libc.h"
 #include "scopes.h"
 #include "stacks.h"

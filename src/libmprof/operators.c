@@ -19,6 +19,7 @@
 
 #include "core.h"
 #include "scopes.h"
+#include "start.h"
 #include "thread.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -27,7 +27,8 @@
 #include "core.h"
 #include "file.h"
 #include "local.h"
-#include "process.h"
+#include "peak.h"
+#include "status.h"
 #include "sys.h"
 
 #define COST_SHARE  50

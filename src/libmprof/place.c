@@ -12,9 +12,26 @@
 #include <mprof/module.h>
 #include <sys/file.h>
 
-#include "file.h"
+#include "runid.h"
 #include "sys.h"
 #include "text.h"
+
+/*
+ * Opens path if it is a regular file: opening a FIFO may block for ever, and opening a device may
+ * do anything. -ELOOP for a symbolic link; -ENOTSUP for anything but a regular file.
+ */
+int mp_file_existing(const char *path, int how)
+{
+	struct stat st;
+	int ret = sys_stat(path, &st, AT_SYMLINK_NOFOLLOW);
+
+	if (ret < 0)
+		return ret;
+	if (!S_ISREG(st.st_mode))
+		return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTSUP;
+	/* Another file may be at the path by now: opening it must not block us either. */
+	return sys_open(path, how | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+}
 
 /* Is the file ours, judged by its first n bytes?  An empty one is not. */
 static int place_is_ours(const struct head *h, long n)

@@ -4,7 +4,10 @@
  */
 #pragma once
 
-#include "file.h"
+#include <mprof/format.h>
+#include <stddef.h>
+
+#include "runid.h"
 #include "text.h"
 
 /* The first bytes of struct mprof_file_header, which would be large on a small stack. */
@@ -38,6 +41,9 @@ static inline int mp_may_make_way(const struct head *h, const struct mp_run *run
 	return run->is_new || !__builtin_memcmp(h->run_id, run->earlier, sizeof(h->run_id));
 }
 
+/* Opens a regular file (how: O_RDWR) without blocking, whatever is at path.  Returns fd or
+ * -errno. */
+int mp_file_existing(const char *path, int how);
 /*
  * Puts the finished file `temporary` at run->path.  A finished file of ours there becomes PATH.old;
  * if another live run uses the path, ".PID" is appended.  0; -EEXIST: the file of this run exists

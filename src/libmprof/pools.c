@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "local.h"
-#include "slots.h"
 #include "sys.h"
 
 /* Size of the next piece in units: a quarter of all existing units. */

@@ -17,12 +17,16 @@
 
 #include "config.h"
 #include "core.h"
+#include "facts.h"
 #include "file.h"
 #include "local.h"
+#include "peak.h"
 #include "process.h"
 #include "real_libc.h"
 #include "stack_use.h"
 #include "stacks.h"
+#include "status.h"
+#include "stop.h"
 #include "sys.h"
 #include "thread.h"
 
@@ -86,6 +90,7 @@ static uint32_t process_take_entry(uint32_t number)
 int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 {
 	struct mprof_process_entry *e, *p;
+	const struct mp_inherited inherited = { mp_stacks_count(), last_image };
 	uint64_t start_time = mp_start_time();
 	unsigned what = MPROF_FACT_EXEC;
 
@@ -114,7 +119,7 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 		e->self_bytes = mp_local->self_bytes;
 		__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
 	}
-	mp_fact_start(what, fork_ticks, parent, parent_pid, last_image);
+	mp_fact_start(what, fork_ticks, parent, parent_pid, fork_ticks ? &inherited : NULL);
 	mp_peak_begin(fork_ticks != 0);
 	last_number = mp_local->process;
 	last_image = mp_local->image;

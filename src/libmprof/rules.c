@@ -14,11 +14,11 @@
 #include "config.h"
 #include "core.h"
 #include "local.h"
-#include "slots.h"
+#include "stack_parts.h"
 #include "stacks.h"
+#include "stop.h"
 #include "sys.h"
 #include "text.h"
-#include "unwind.h"
 
 #define ESCAPES	       65536u
 #define ESCAPES_SHARED 256u /* shared by all addresses that need the same rule */

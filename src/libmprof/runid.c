@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core.h"
-#include "file.h"
+#include "runid.h"
 #include "sys.h"
 #include "text.h"
 

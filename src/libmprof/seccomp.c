@@ -23,6 +23,7 @@
 #include "local.h"
 #include "process.h"
 #include "real_libc.h"
+#include "stop.h"
 #include "sys.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -21,12 +21,13 @@
 #include <sys/uio.h>
 
 #include "config.h"
-#include "limits.h"
 #include "core.h"
+#include "facts.h"
 #include "file.h"
+#include "limits.h"
 #include "local.h"
+#include "peak.h"
 #include "pools.h"
-#include "process.h"
 #include "slots.h"
 #include "sys.h"
 
@@ -36,15 +37,6 @@
 #define STREAM_GROWS 6u	  /* doublings: then a slot of stack records has 1 MiB */
 #define LONG_BYTES   (8u * MPROF_LONG_WORDS)
 #define HOMES_FIRST  64u
-
-void mp_self_bytes(int64_t bytes)
-{
-	struct mprof_process_entry *e = mp_entry();
-	uint64_t now = __atomic_add_fetch(&mp_local->self_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
-
-	if (e)
-		__atomic_store_n(&e->self_bytes, now, __ATOMIC_RELAXED);
-}
 
 /* Returns a power of two, at least `bytes`, that fits a page and CACHE_QTY records. */
 static uint32_t slot_bytes(uint32_t bytes)

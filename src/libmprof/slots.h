@@ -15,8 +15,6 @@
 
 /* ---- slots.c ---- */
 
-/* Adds to the memory that we use in this process.  Any thread. */
-void mp_self_bytes(int64_t more);
 /*
  * t's slot of event words (module.h).  t is the caller's record, or its thread has ended. 0 or
  * -errno. flush and release block signals themselves; take must be called with signals blocked.

@@ -14,11 +14,10 @@
 #include "lists.h"
 #include "local.h"
 #include "pools.h"
-#include "slots.h"
+#include "stack_parts.h"
 #include "stack_use.h"
 #include "stacks.h"
 #include "sys.h"
-#include "unwind.h"
 
 #define FIRST_ROOM 24u	 /* one page together with the cache */
 #define UNIT	   4096u /* bytes */

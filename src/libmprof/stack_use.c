@@ -19,8 +19,8 @@
 #include "file.h"
 #include "local.h"
 #include "pools.h"
-#include "process.h"
 #include "slots.h"
+#include "status.h"
 #include "sys.h"
 
 #define RECORD	      (sizeof(struct mprof_extent) + sizeof(struct mprof_stack_use))

@@ -21,9 +21,10 @@
 #include "file.h"
 #include "local.h"
 #include "slots.h"
+#include "stack_parts.h"
 #include "stacks.h"
+#include "stop.h"
 #include "sys.h"
-#include "unwind.h"
 
 #define PIECE	    1024u /* new frames of one definition: it fits the smallest slot */
 #define SIGNALS	    16384u

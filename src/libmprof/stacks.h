@@ -2,8 +2,8 @@
 /*
  * stacks.h - the stack of a call as a number: the interface for the rest of the library.
  *
- * unwind.h lists the files behind it.  Stacks are numbered from 1; 0 means that no stack was found,
- * which counts as a loss.
+ * stack_parts.h lists the files behind it.  Stacks are numbered from 1; 0 means that no stack was
+ * found, which counts as a loss.
  */
 #pragma once
 

@@ -2,7 +2,8 @@
 /*
  * status.c - numbers from /proc/self, by raw system calls.
  */
-#include "process.h"
+#include "status.h"
+
 #include "sys.h"
 #include "text.h"
 

@@ -11,6 +11,7 @@
 
 #include "config.h"
 #include "core.h"
+#include "facts.h"
 #include "file.h"
 #include "local.h"
 #include "process.h"

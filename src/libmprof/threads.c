@@ -135,6 +135,15 @@ void *mp_lines_take(uint32_t lines)
 	return mp_pool_memory(&mp_local->lines, &kind, lines);
 }
 
+void mp_self_bytes(int64_t bytes)
+{
+	struct mprof_process_entry *e = mp_entry();
+	uint64_t now = __atomic_add_fetch(&mp_local->self_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
+
+	if (e)
+		__atomic_store_n(&e->self_bytes, now, __ATOMIC_RELAXED);
+}
+
 static int thread_is_gone(uint32_t tid)
 {
 	return mp_sys(SYS_tgkill, mp_local->pid, (long)tid, 0, 0, 0, 0) == -ESRCH;

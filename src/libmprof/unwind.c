@@ -20,10 +20,10 @@
 #include "core.h"
 #include "local.h"
 #include "scopes.h"
+#include "stack_parts.h"
 #include "stack_use.h"
 #include "stacks.h"
 #include "sys.h"
-#include "unwind.h"
 
 struct eh_object mp_own MP_HIDDEN;
 

@@ -11,8 +11,8 @@
 #include "file.h"
 #include "local.h"
 #include "process.h"
+#include "stack_parts.h"
 #include "sys.h"
-#include "unwind.h"
 
 #define ENTRIES	  256u
 #define RUNS	  56u	/* runs of an extent, which has less than a kilobyte with its headers */

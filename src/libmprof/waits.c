@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 
 #include "core.h"
+#include "facts.h"
 #include "file.h"
 #include "local.h"
-#include "process.h"
 #include "real_libc.h"
 #include "sys.h"
 

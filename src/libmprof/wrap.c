@@ -20,8 +20,9 @@
 #include "config.h"
 #include "core.h"
 #include "scopes.h"
+#include "stack_parts.h"
+#include "start.h"
 #include "thread.h"
-#include "unwind.h"
 
 #define EXPORT	   __attribute__((visibility("default")))
 #define NOTE_BYTES 4096u /* at most this many bytes of stack between the caller and a hook */

@@ -30,9 +30,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../src/libmprof/stack_parts.h"
 #include "../../src/libmprof/stacks.h"
 #include "../../src/libmprof/sys.h"
-#include "../../src/libmprof/unwind.h"
 
 enum { FRAMES = 8192, CASES = 40, PAGE = 4096 };
 enum kind { EQUAL, LONGER, SHORTER, DIFFERS, ABSENT, KINDS };

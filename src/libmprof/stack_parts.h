@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * unwind.h - the interface between the files of call stacks.
+ * stack_parts.h - the interface between the files of call stacks.
  *
  *   unwind.c       a thread's stack, from its previous one and rules
  *   stack_cache.c  the memory of that previous one, and which mapping it is on
  *   rules.c        code address -> rule, one word each; misses compile
  *   eh.c           a rule from call frame information, which cfi_records.c finds and cfi.c reads
+ *   eh_object.c    which object an address belongs to
  *   full.c         unwinding with all registers, where rules do not suffice
  *   loaded.c       which objects are mapped where: recorded before a stack refers to them
  *   stacks.c       a number for each distinct stack, and its definition

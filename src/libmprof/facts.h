@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * facts.h - facts about this process and its children.
+ *
+ * Facts and samples are small extents, written at once; one that cannot be written is missing, and
+ * the next slot that cannot be written ends recording.
+ */
+#pragma once
+
+#include <mprof/format.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+/* strings: KEY=VALUE, each with its NUL; at most 1 KiB with the fact. */
+void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);
+/* The stacks that a forked child inherits. */
+struct mp_inherited {
+	uint32_t count; /* numbers assigned */
+	uint32_t image; /* of the parent */
+};
+/* stacks: NULL unless it is a forked child */
+void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
+		   const struct mp_inherited *stacks);
+void mp_fact_rank(void); /* mp_known.rank has become known */
+void mp_fact_end(int status);
+/* How a child ended, as wait reported it to this process; usage NULL if unknown. */
+void mp_fact_waited(const struct mprof_process_entry *child, int signal, int status,
+		    const struct rusage *usage);
+void mp_fact_exec(int child_pid, const char *path, int env_kept);
+void mp_fact_child(int pid, unsigned how, const char *path, int env_kept);
+void mp_fact_stopped(const char *why);
+void mp_fact_resumed(void);
+void mp_fact_deepbind(const char *path);
+void mp_sample_maybe(void);
+void mp_fact_remark(const char *why);

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * start.c - the start of the library.
+ *
+ * boot -> a MODE's table -> pass, never back.  The first call of the malloc family, or our
+ * constructor, initialises; INIT or MODE modules that load objects wait for a call that does not
+ * come from the loader itself.  Every failure ends in pass, with one line that says why.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "allocator.h"
+#include "config.h"
+#include "core.h"
+#include "file.h"
+#include "process.h"
+#include "real_libc.h"
+#include "runid.h"
+#include "start.h"
+#include "sys.h"
+#include "text.h"
+#include "thread.h"
+
+enum { STATE_BOOT, STATE_INITIALISING, STATE_READY };
+
+struct mprof_config mp_config MP_HIDDEN;
+struct mp_known mp_known MP_HIDDEN;
+static uint32_t state;
+static uint32_t refused; /* invalid configuration: pass, but find the allocator */
+
+static void start_refuse(struct text *why)
+{
+	if (!refused)
+		mp_note(why->at);
+	refused = 1;
+}
+
+static void start_know(char *to, size_t size, const char *value)
+{
+	struct text t = text_on(to, size);
+
+	if (value)
+		text_string(&t, value);
+	if (t.full)
+		to[0] = 0;
+}
+
+/* Several programs may be links to one file, as redis-server is to redis-check-rdb in Debian. */
+static void start_know_program(void)
+{
+	const char *run =
+	    (const char *)getauxval(AT_EXECFN); /* for a script, the path of the script */
+	struct text t = text_on(mp_known.exe, sizeof(mp_known.exe));
+	struct stat exe, named;
+	long n = sys_readlink("/proc/self/exe", t.at, t.size - 1);
+
+	t.at[n > 0 ? n : 0] = 0;
+	/* A path like /proc/self/exe or /dev/fd/3 does not tell the program's name. */
+	if (!run || !__builtin_strncmp(run, "/proc/", 6) ||
+	    !__builtin_strncmp(run, "/dev/fd/", 8) || text_same(text_base(run), text_base(t.at)) ||
+	    sys_stat("/proc/self/exe", &exe, 0) < 0 || sys_stat(run, &named, 0) < 0 ||
+	    exe.st_dev != named.st_dev || exe.st_ino != named.st_ino)
+		return;
+	while (run[0] == '.' && run[1] == '/')
+		run += 2;
+	n = run[0] == '/' ? 0 : sys_getcwd(t.at, t.size);
+	t.used = n > 1 ? (size_t)n - 1 : 0;
+	if (n > 1)
+		text_char(&t, '/');
+	text_string(&t, run);
+}
+
+/* Reads the settings.  A process that gained privileges reads no variable and records nothing. */
+static void start_configure(struct text *why)
+{
+	static int done;
+
+	if (done)
+		return;
+	done = 1;
+	mp_page_know();
+	start_know_program();
+	start_know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
+	start_know(mp_known.conf, sizeof(mp_known.conf), text_getenv("MPROF_CONF"));
+	start_know(mp_known.job, sizeof(mp_known.job), mp_job());
+	start_know(mp_known.rank, sizeof(mp_known.rank), mp_rank());
+	if (getauxval(AT_SECURE)) {
+		refused = 1;
+		mp_config_read(NULL, &mp_config, why);
+	} else if (mp_config_read(text_getenv("MPROF_CONF"), &mp_config, why) < 0) {
+		start_refuse(why);
+		mp_config_read(NULL, &mp_config, why);
+	}
+	if (!refused && !mp_is_wanted())
+		refused = 1;
+	mp_summary_start();
+}
+
+static int start_is_path(const char *name)
+{
+	while (*name && *name != '/')
+		name++;
+	return *name == '/';
+}
+
+static int start_find_allocator(const struct mprof_init_ops *init, struct text *why)
+{
+	Dl_info info;
+
+	if (init->loads && !mp_is_loadable("SO_PATH", mp_config.so_path, why))
+		return -1;
+	if (init->open && init->open(&mp_config, why->at + why->used, why->size - why->used) < 0)
+		return -1;
+	if (mp_resolve(init, why) < 0)
+		return -1;
+	/* Through a pointer to data: ISO C cannot cast a function pointer. */
+	if (dladdr(*(void **)&mprof_core.real.malloc, &info))
+		start_know(mp_known.allocator, sizeof(mp_known.allocator), info.dli_fname);
+	return 0;
+}
+
+/* Finds the allocator, whatever else fails: the program cannot run without it. */
+static void start_find_any_allocator(struct text *why)
+{
+	const struct mprof_init_ops *init = mp_find_init(mp_config.init, why);
+
+	if (init && start_find_allocator(init, why) == 0)
+		return;
+	if (dlsym(RTLD_NEXT, "malloc"))
+		start_refuse(why);
+	init = mp_find_init("LD_NEXT", why);
+	start_find_allocator(init, why);
+	/* In a static program libmprof.a hides libc's malloc. */
+	if (!mprof_core.real.malloc)
+		mp_give_up("libmprof.a cannot be part of a static program; link the program "
+			   "dynamically or without libmprof.a");
+}
+
+/*
+ * The table of a mode that records nothing: functions that allocate need no detour through us.
+ * (Those that free must check for boot blocks first.)
+ */
+static const struct mprof_api *start_direct(const struct mprof_api *api)
+{
+	static struct mprof_api table;
+
+	table = *api;
+#define DIRECT_ALLOC(id, name, ...) table.name = mprof_core.real.name;
+#define DIRECT_OUT(id, name, ...)   table.name = mprof_core.real.name;
+#define DIRECT_REALLOC(id, name, ...)
+#define DIRECT_FREE(id, name, ...)
+#define DIRECT_QUERY(id, name, ...)
+#define MPROF_MALLOC(id, code, name, class, shape, found) MPROF_CALL_##shape(DIRECT, id, name)
+#include <mprof/functions.def>
+	return &table;
+}
+
+/*
+ * Does another malloc precede ours?  If the executable defines one, or an object was preloaded
+ * before us, only a few calls reach us.  The lookup starts at the executable, because our own scope
+ * begins with us.  An executable that is linked at a fixed address and takes malloc's address
+ * offers an entry of its linkage table for it: an undefined symbol, which leads to ours.
+ */
+static void start_find_first(void)
+{
+	const void *headers = getauxval(AT_BASE) ? (const void *)getauxval(AT_PHDR) : NULL;
+	const void *symbol = NULL;
+	void *executable, *entry = NULL;
+	Dl_info first, us;
+
+	if (headers && dladdr1(headers, &first, &executable, RTLD_DL_LINKMAP))
+		symbol = dlsym(executable, "malloc");
+	if (symbol && dladdr1(symbol, &first, &entry, RTLD_DL_SYMENT) && entry &&
+	    ((const ElfW(Sym) *)entry)->st_shndx != SHN_UNDEF && dladdr(&mp_known, &us) &&
+	    first.dli_fbase != us.dli_fbase)
+		start_know(mp_known.first, sizeof(mp_known.first), first.dli_fname);
+}
+
+int mp_boot_waiting(void)
+{
+	return __atomic_load_n(&state, __ATOMIC_RELAXED) == STATE_BOOT && !environ;
+}
+
+/*
+ * May objects be loaded?  Not if the loader itself called, in the middle of its work, and not
+ * before libc's constructor has run: dlopen would run it without an environment.
+ */
+static int start_loader_is_idle(const void *caller)
+{
+	Dl_info info;
+
+	return environ && caller && dladdr(caller, &info) &&
+	       (uintptr_t)info.dli_fbase != (uintptr_t)getauxval(AT_BASE);
+}
+
+/* 1: a table other than boot's may be published; 0: try again in a later call. */
+static int start_initialise(const void *caller, struct text *why)
+{
+	const struct mprof_init_ops *init;
+
+	start_configure(why);
+	init = start_is_path(mp_config.init) ? NULL : mp_find_init(mp_config.init, why);
+	if ((start_is_path(mp_config.init) || start_is_path(mp_config.mode) ||
+	     (init && init->loads) || text_same(mp_config.unwind, "libgcc")) &&
+	    !start_loader_is_idle(caller))
+		return 0;
+	*why = text_on(why->at, why->size);
+	mp_next();
+	mp_process_forks();
+	mp_clock_choose();
+	mp_mode = mp_find_mode(mp_config.mode, why);
+	if (!mp_mode)
+		start_refuse(why);
+	else if (mp_mode->choose && mp_mode->choose(&mp_config))
+		mp_mode = mp_mode->choose(&mp_config);
+	start_find_any_allocator(why);
+	start_find_first();
+	if (refused)
+		return 1;
+	if (mp_threads_start() < 0) {
+		text_string(why, "no memory for the thread records");
+		start_refuse(why);
+	} else {
+		mp_recording_begin(mp_mode->keeps_nothing ? start_direct(mp_mode->api)
+							  : mp_mode->api);
+		mprof_core.usable = mprof_core.real.malloc_usable_size;
+		mp_wrap_start();
+		if (mp_mode->start && mp_mode->start(&mp_host) < 0) {
+			mp_recording_end();
+			refused = 1; /* start() has set why */
+		}
+		mp_wrap_stacks();
+	}
+	return 1;
+}
+
+int mp_boot_try(const void *caller)
+{
+	char buffer[768];
+	struct text why = text_on(buffer, sizeof(buffer));
+	uint32_t expect = STATE_BOOT;
+	int saved = errno, done;
+
+	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_READY)
+		return 1;
+	if (!__atomic_compare_exchange_n(&state, &expect, STATE_INITIALISING, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return expect == STATE_READY;
+	done = start_initialise(caller, &why);
+	if (done && refused)
+		mp_publish_pass();
+	else if (done)
+		mp_publish_mode();
+	__atomic_store_n(&state, done ? STATE_READY : STATE_BOOT, __ATOMIC_RELEASE);
+	errno = saved;
+	return done;
+}
+
+__attribute__((constructor(101))) static void construct(void)
+{
+	mp_boot_try((const void *)construct);
+	if (mp_recording()) {
+		mp_run_to_env();
+		mp_process_watch();
+	}
+	if (mp_boot_early)
+		mp_lost(MPROF_LOST_EARLY, mp_boot_early);
+}
+
+/* Runs last of our code.  Recording continues: other destructors may still free. */
+__attribute__((destructor(101))) static void destruct(void)
+{
+	mp_process_flush();
+}
