@@ -569,7 +569,7 @@ END_OF_SOURCE
 		'pthread_create false'
 }
 
-# glibc keeps the stacks of at most 40 MiB of threads that were joined.
+# In each process, glibc keeps the stacks of at most 40 MiB of threads that were joined.
 test_finding_of_threads_nobody_joined() {
 	cat >zombies.c <<'END_OF_SOURCE'
 #include <pthread.h>
@@ -597,6 +597,41 @@ END_OF_SOURCE
 	"$mprof" record -o log -- ./zombies join 2>/dev/null
 	run "$mprof" report --json log
 	expect_same 'joined' "$(json out '[.findings[] | select(.finding == "unjoined")] | length')" 0
+
+	cat >several.c <<'END_OF_SOURCE'
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_barrier_t all;
+static void *wait_for_all(void *arg)
+{
+	pthread_barrier_wait(&all);
+	return arg;
+}
+int main(void)
+{
+	pthread_t t[8];
+	int i;
+	for (i = 0; i < 6 && fork() != 0; i++)
+		;
+	if (i == 6) {
+		while (wait(NULL) > 0)
+			;
+		return 0;
+	}
+	pthread_barrier_init(&all, NULL, 8);
+	for (i = 0; i < 8; i++)
+		if (pthread_create(&t[i], NULL, wait_for_all, NULL))
+			_exit(1);
+	for (i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END_OF_SOURCE
+	cc -g -O1 -pthread -o several several.c
+	"$mprof" record -o log -- ./several 2>/dev/null
+	run "$mprof" report --json log
+	expect_same 'joined in each of six processes' "$(json out '"\(.processes | length) \([.findings[] | select(.finding == "unjoined")] | length)"')" '7 0'
 }
 
 # 16 blocks of a page, each with two mebibytes of address space behind it.

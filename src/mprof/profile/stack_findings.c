@@ -10,7 +10,7 @@
 #include "kept.h"
 #include "variables.h"
 
-#define STACKS_CACHED (40ull << 20) /* glibc keeps stacks of joined threads up to this size */
+#define STACKS_CACHED (40ull << 20) /* stacks that glibc keeps in a process for reuse */
 
 static void find_fullest(struct stack_findings *s)
 {
@@ -138,30 +138,37 @@ static bool creates_thread(const struct profile_path *path)
 struct threads {
 	uint64_t running, limit; /* at the end; the smallest size of a stack, 0 = unknown */
 	uint64_t ended, resident;
+	uint64_t processes; /* that have such threads */
 };
 
 static struct threads count_threads(const struct stack_uses *uses)
 {
 	struct threads t = { .running = 0 };
+	struct array seen = { .item = NULL }; /* bool, by process */
 
 	for (size_t i = 0; i < uses->count; i++) {
 		const struct stack_of *x = &uses->of[i];
+		bool *known;
 
 		if (x->main)
 			continue;
+		known = array_at(&seen, x->process, sizeof(*known));
+		t.processes += !*known;
+		*known = true;
 		if (x->limit && (!t.limit || x->limit < t.limit))
 			t.limit = x->limit;
 		t.running += !x->end_ticks;
 		t.ended += x->end_ticks && x->looked_ticks;
 		t.resident += x->end_ticks ? x->resident : 0;
 	}
+	array_release(&seen);
 	return t;
 }
 
 /*
  * glibc allocates one block for each stack that it makes for a thread, and frees both together,
- * unless it keeps them for the next thread.  So live blocks are the threads that run, stacks kept
- * for reuse, and threads that wait for pthread_join.
+ * unless it keeps them for the next thread.  So live blocks are the threads that run, stacks that
+ * each process keeps for reuse, and threads that wait for pthread_join.
  */
 void stack_findings_unjoined(struct stack_findings *s, const struct sites *sites,
 			     struct profile *names)
@@ -182,7 +189,7 @@ void stack_findings_unjoined(struct stack_findings *s, const struct sites *sites
 			s->unjoined_line = profile_asked(names, x->key).line;
 		}
 	}
-	other = t.limit ? t.running + STACKS_CACHED / t.limit : 0;
+	other = t.limit ? t.running + t.processes * (STACKS_CACHED / t.limit) : 0;
 	if (blocks < other + UNJOINED_LEAST)
 		return;
 	s->unjoined = blocks - other;
