@@ -294,3 +294,33 @@ test_reduced_traces_played_back() {
 	run "$mprof" sort all.log
 	expect_lines err 0
 }
+
+# Two threads that keep less than what a thread folds: the totals do not see their blocks at the peak.
+test_reduced_total_beside_the_peak_of_events() {
+	cat >small.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+__attribute__((noinline)) static void turn(int i) { free(malloc(500 + i % 7)); }
+static void *turns(void *unused)
+{
+	for (int i = 0; i < 200000; i++)
+		turn(i);
+	return unused;
+}
+int main(void)
+{
+	pthread_t t[2];
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&t[i], NULL, turns, NULL))
+			return 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END
+	cc -g -O1 -fno-builtin -pthread -o small small.c
+	run "$mprof" record --budget 1M -o log -- ./small
+	run "$mprof" report --json log
+	expect_same 'the peak of the finding' "$(json out '.peak_bytes as $p | .findings[] | select(.finding == "total") |
+		(.of / (.text | capture("(?<n>[0-9,]+) times the peak").n | gsub(","; "") | tonumber) | round) >= $p')" true
+}

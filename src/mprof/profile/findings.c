@@ -388,12 +388,20 @@ static bool is_worth(const struct analysis *a, enum finding_kind kind, const str
 {
 	if (!whole || t->part < kinds[kind].least)
 		return false;
-	if (kind == FINDING_TOTAL && whole / TURNED_OVER < peak)
+	if (kind == FINDING_TOTAL && (!peak || whole / TURNED_OVER < peak))
 		return false;
 	if (kind == FINDING_LEAK && t->v.live_calls >= LEAK_BLOCKS &&
 	    t->v.live_calls >= a->never_freed.all.blocks / LEAK_BLOCKS_PART)
 		return true;
 	return (double)t->part * 100 >= kinds[kind].least_percent * (double)whole;
+}
+
+/* Returns the bytes at the peak of the run.  That of totals may be too low, because threads fold
+ * their changes now and then; that of events is, if some are missing. */
+static uint64_t peak_of(const struct analysis *a, const struct sites *sites)
+{
+	return sites->total.peak_bytes > a->peak.all.at.bytes ? sites->total.peak_bytes
+							      : a->peak.all.at.bytes;
 }
 
 static uint64_t aligned_calls(const struct analysis *a)
@@ -441,7 +449,7 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 		.interrupted = analysis_interrupted(a),
 		.reduced = t->v.kept_until_ns,
 		.aligned = aligned_calls(a),
-		.peak = k->sites->total.peak_bytes,
+		.peak = peak_of(a, k->sites),
 	};
 
 	if (!is_worth(a, kind, t, whole, new.peak))
