@@ -500,6 +500,38 @@ static uint32_t both_map(struct lane *l, unsigned fn, const uint64_t value[4], u
 	return id & LIVE_UNLOGGED ? NO_EVENT : id;
 }
 
+/*
+ * Puts the end of each mapping with events that begins in a range, but not at its start: e is a
+ * munmap that is no event itself, because the mapping at the start has none.  The others are next
+ * to that one, or were mapped into it with MAP_FIXED.
+ */
+static void both_unmapped_inside(struct mprof_thread *t, struct lane *l, const struct log_event *e)
+{
+	const struct live_kind *k = &mappings.kind[0];
+	const uint64_t end = e->v[0] + e->v[1];
+	uint64_t at = e->v[0] + (1u << k->granule), next;
+
+	for (; at < end; at = next) {
+		const uint64_t *word = live_word(k, at);
+		unsigned bits = LIVE_GIB;
+		struct live_entry x;
+
+		if (word)
+			bits = __atomic_load_n(word, RLX) >> 48 ? k->granule : k->region;
+		next = (at | ((1u << bits) - 1)) + 1;
+		if (bits != k->granule)
+			continue;
+		x = live_take(&mappings, &l->mappings_room, (void *)(uintptr_t)at, 0, !several);
+		if (x.a && !live_is(x, LIVE_UNLOGGED)) {
+			struct log_event part = *e;
+
+			part.v[0] = at;
+			part.v[1] = live_size(x) < end - at ? live_size(x) : end - at;
+			both_put(t, &part);
+		}
+	}
+}
+
 static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsigned error)
 {
 	struct log_event e = { .fn = fn,
@@ -527,7 +559,9 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 		e.v[3] = 0;
 	if (id != NO_EVENT)
 		both_put(t, &e);
-	else if (fn != MPROF_FN_MUNMAP)
+	else if (fn == MPROF_FN_MUNMAP)
+		both_unmapped_inside(t, l, &e);
+	else
 		both_note_log_end_of(l, both_id(e.stack), ticks);
 	both_end(t, l, ticks, id);
 }

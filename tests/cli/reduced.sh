@@ -324,3 +324,36 @@ END
 	expect_same 'the peak of the finding' "$(json out '.peak_bytes as $p | .findings[] | select(.finding == "total") |
 		(.of / (.text | capture("(?<n>[0-9,]+) times the peak").n | gsub(","; "") | tonumber) | round) >= $p')" true
 }
+
+# Regions from a busy place; into 300 of these, pages are mapped from a rare one.  One munmap ends both.
+test_reduced_stacks_of_mappings_in_others() {
+	cat >inner.c <<'END'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/mman.h>
+#define PAGE 4096
+static char *region(void) { return mmap(0, 8 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+static void inner(char *at) { mmap(at, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); }
+int main(void)
+{
+	static char *kept[300];
+	for (int i = 0; i < 60000; i++) {
+		char *at = region();
+		if (i >= 30000 && i % 100 == 0) {
+			kept[i / 100 - 300] = at;
+			inner(at + 2 * PAGE);
+		} else {
+			munmap(at, 8 * PAGE);
+		}
+	}
+	for (int i = 0; i < 300; i++)
+		munmap(kept[i], 8 * PAGE);
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -o inner inner.c || bad 'does not compile'
+	run "$mprof" record --budget 1M -o inner.log -- ./inner
+	run "$mprof" report --json inner.log
+	expect_same 'mappings' "$(json out '[.reduced_stacks, .kept_until_ns, .maps.mapped_bytes, .maps.unknown_unmapped_bytes] | join(" ")')" \
+		'1 0 0 0'
+}
