@@ -41,6 +41,17 @@ static inline int64_t chance_even(uint64_t *state, uint64_t mean)
 	return 1 + (int64_t)((unsigned __int128)chance_next(state) * (2 * mean - 1) >> 64);
 }
 
+/* Returns what remains of such an integer from a random one of its steps on: n with a probability
+ * in proportion to 2 * mean - n, as the smaller one of two different integers up to 2 * mean. */
+static inline int64_t chance_rest(uint64_t *state, uint64_t mean)
+{
+	int64_t a = 1 + (int64_t)((unsigned __int128)chance_next(state) * (2 * mean) >> 64);
+	int64_t b = chance_even(state, mean);
+
+	b += b >= a;
+	return a < b ? a : b;
+}
+
 /* Returns -ln of a number from 2^-53 to 1; the error is below 1e-9. */
 static inline double chance_minus_log(uint64_t random)
 {

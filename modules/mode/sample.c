@@ -3,7 +3,8 @@
  * sample.c - MODE=Sample: totals of every call stack, estimated from samples.
  *
  * A thread counts bytes down to the next sample (chance.h).  With SAMPLE_CALLS
- * gaps are uniform from 1 to 2N - 1 calls, and p is 1/N.
+ * gaps are uniform from 1 to 2N - 1 calls, and p is 1/N.  A thread begins
+ * within a gap, so that those with few calls have their share of samples, too.
  *
  * A free of any other block reads one byte: each live sample is counted in a
  * table of bytes by its address, before the program receives the address.
@@ -35,6 +36,12 @@ static int64_t sample_draw(struct lane *l)
 {
 	return by_calls ? chance_even(&l->random, (uint64_t)period)
 			: chance_gap(&l->random, period);
+}
+
+/* The same in a new thread. */
+static int64_t sample_draw_first(struct lane *l)
+{
+	return by_calls ? chance_rest(&l->random, (uint64_t)period) : sample_draw(l);
 }
 
 static struct weight sample_weight_of(uint64_t size)
@@ -144,7 +151,7 @@ static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, uintptr_t pc, ui
 	if (!l->random)
 		l->random = chance_start(seeds, mprof_ticks(), l->number);
 	if (!t->countdown)
-		t->countdown = (uint64_t)sample_draw(l);
+		t->countdown = (uint64_t)sample_draw_first(l);
 	if (sample_cost(size) < t->countdown) {
 		t->countdown -= sample_cost(size);
 	} else {

@@ -395,6 +395,36 @@ test_profile_samples_compared() {
 		bad "$(head -3 out)"
 }
 
+# Threads with few calls have their share of samples: 2,000 of 25 blocks each, one in 20 sampled, with an
+# error of 1 %.
+test_profile_samples_of_short_threads() {
+	cat >short.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static void *keep(void *at)
+{
+	for (int i = 0; i < 25; i++)
+		((void **)at)[i] = malloc(1000);
+	return at;
+}
+int main(void)
+{
+	static void *kept[25];
+	for (int i = 0; i < 2000; i++) {
+		pthread_t t;
+		if (pthread_create(&t, NULL, keep, kept))
+			return 1;
+		pthread_join(t, NULL);
+	}
+	return 0;
+}
+END
+	cc -g -O1 -fno-builtin -pthread -o short short.c
+	run "$mprof" profile -q --sample-calls 20 --seed 1 -o few -- ./short
+	run "$mprof" report --json few
+	expect_same 'sampled calls' "$(json out '.total.figures.calls | if . > 47500 and . < 52500 then "right" else . end')" right
+}
+
 # A period of one call samples every call.
 test_profile_samples_of_all_calls() {
 	totalled
