@@ -480,6 +480,27 @@ END
 	grep -Eq '1 free passed an address where no block was live: [0-9.]+ [mu]?s after the start, thread 1 freed a block of 2.0 KiB again, [0-9.]+ [nmu]?s after thread 1 had freed it; it was allocated by main \(twice.c:4\). mprof -m Guard PROGRAM finds the calls of free.' words ||
 		bad "of a double free: $(cat out)"
 	expect_no_text out 'contradicts itself'
+	cat >child.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	char *p = malloc(2000), *q = malloc(30);
+	free(p);
+	if (fork() > 0) {
+		wait(NULL);
+		return 0;
+	}
+	free(p);
+	free(q);
+	return 0;
+}
+END
+	compile child
+	report_of ./child
+	expect_words out 'freed a block of 2.0 KiB again,'
+	expect_words out 'after thread 1 had freed it; it was allocated by main (child.c:6).'
 }
 
 # A block that doubles grows well; a copy of a string belongs to the caller.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * unmatched.h - what was at the address of a free where no block was live: the block that was freed
- * before, or the live block that contains it.  Another walk up to that free, for a program that has
- * made such an error.  Not of blocks that a fork copied.
+ * before, by its process or before a fork by its parent, or the live block that contains it.
+ * Another walk up to that free, for a program that has made such an error.
  */
 #pragma once
 
