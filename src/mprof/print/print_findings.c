@@ -295,7 +295,7 @@ void unmatched_sentence(const struct analysis *a, const struct findings *f, FILE
 	const struct unmatched *u = &f->unmatched;
 
 	fprintf(out, "%s%s after the start, thread %" PRIu32,
-		a->walk.heap.problems[HEAP_UNMATCHED_FREE] > 1 ? "the first " : "",
+		a->walk.heap.problems[HEAP_UNMATCHED_FREE] > 1 ? "first, " : "",
 		format_ns((uint64_t)walk_ns(&a->walk, u->of->ticks)).s, u->of->thread);
 	put_place(" in ", f, u->stack, out);
 	if (u->live.size) {
