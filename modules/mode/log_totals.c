@@ -439,12 +439,22 @@ static int mappings_start(const struct mprof_host *h)
 	return 0;
 }
 
-/* Enters a mapping. */
-static void both_mapped(struct lane *l, uint64_t at, struct live_entry e)
+/* Enters a mapping.  Returns the entry that was there. */
+static struct live_entry both_mapped(struct lane *l, uint64_t at, struct live_entry e)
 {
-	struct live_entry before;
+	struct live_entry before = { 0, 0 };
 
 	live_put(&mappings, &l->mappings_room, (void *)(uintptr_t)at, 0, e, !several, &before);
+	return before;
+}
+
+/* Enters what remains of a mapping, unless another one with events was mapped there meanwhile. */
+static void both_remains(struct lane *l, uint64_t at, struct live_entry e)
+{
+	const struct live_entry before = both_mapped(l, at, e);
+
+	if (before.a && !live_is(before, LIVE_UNLOGGED))
+		both_mapped(l, at, before);
 }
 
 /*
@@ -464,8 +474,8 @@ static struct live_entry both_unmapped(struct lane *l, unsigned fn, const uint64
 	bytes = (bytes + page - 1) & -page;
 	all = live_size(e);
 	if (e.a && bytes && bytes < all)
-		both_mapped(l, at + bytes,
-			    live_entry_of((uint32_t)e.a & (LIVE_IDS * 4 - 1), all - bytes, e.b));
+		both_remains(l, at + bytes,
+			     live_entry_of((uint32_t)e.a & (LIVE_IDS * 4 - 1), all - bytes, e.b));
 	return e;
 }
 

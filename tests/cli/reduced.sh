@@ -325,7 +325,8 @@ END
 		(.of / (.text | capture("(?<n>[0-9,]+) times the peak").n | gsub(","; "") | tonumber) | round) >= $p')" true
 }
 
-# Regions from a busy place; into 300 of these, pages are mapped from a rare one.  One munmap ends both.
+# Regions from a busy place; into 300 of these, pages are mapped from a rare one.  One munmap ends both,
+# or the first one only what is before them.
 test_reduced_stacks_of_mappings_in_others() {
 	cat >inner.c <<'END'
 #define _GNU_SOURCE
@@ -334,9 +335,10 @@ test_reduced_stacks_of_mappings_in_others() {
 #define PAGE 4096
 static char *region(void) { return mmap(0, 8 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
 static void inner(char *at) { mmap(at, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); }
-int main(void)
+int main(int argc, char **argv)
 {
 	static char *kept[300];
+	int head = argc > 1 ? 2 : 0;
 	for (int i = 0; i < 60000; i++) {
 		char *at = region();
 		if (i >= 30000 && i % 100 == 0) {
@@ -346,9 +348,11 @@ int main(void)
 			munmap(at, 8 * PAGE);
 		}
 	}
-	for (int i = 0; i < 300; i++)
-		munmap(kept[i], 8 * PAGE);
-	return 0;
+	for (int i = 0; i < 300; i++) {
+		munmap(kept[i], head * PAGE);
+		munmap(kept[i] + head * PAGE, (8 - head) * PAGE);
+	}
+	return !argv;
 }
 END
 	cc -g -O1 -fno-inline -o inner inner.c || bad 'does not compile'
@@ -356,4 +360,7 @@ END
 	run "$mprof" report --json inner.log
 	expect_same 'mappings' "$(json out '[.reduced_stacks, .kept_until_ns, .maps.mapped_bytes, .maps.unknown_unmapped_bytes] | join(" ")')" \
 		'1 0 0 0'
+	run "$mprof" record --budget 1M -o head.log -- ./inner head
+	run "$mprof" report --json head.log
+	expect_same 'mappings without their head' "$(json out '[.reduced_stacks, .kept_until_ns, .maps.mapped_bytes] | join(" ")')" '1 0 0'
 }
