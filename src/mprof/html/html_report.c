@@ -151,9 +151,9 @@ static void put_left(const struct html_report *r, uint64_t left, FILE *out)
 	fprintf(out, "%s%s %s", a->sampled ? "about " : "", format_bytes(left).s,
 		report_ends_early(a) ? "live at the end" : "never freed");
 	if (k && k->all.live_bytes && k->all.live_bytes == left)
-		fputs(", by run-time libraries on purpose", out);
+		fputs(", all of it kept by run-time libraries", out);
 	else if (k && k->all.live_bytes)
-		fprintf(out, ", %s of it by run-time libraries on purpose",
+		fprintf(out, ", %s of it kept by run-time libraries",
 			format_bytes(k->all.live_bytes).s);
 }
 
