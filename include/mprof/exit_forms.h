@@ -7,7 +7,7 @@
 #define MPROF_EXIT_FORMS_H
 
 /* Separated by AND: use a string literal, or MPROF_COMMA for a list. */
-#define MPROF_EXIT_FORMS(AND) "folded" AND "text" AND "stat" AND "callgrind"
+#define MPROF_EXIT_FORMS(AND) "folded" AND "text" AND "stat" AND "callgrind" AND "json"
 #define MPROF_COMMA	      ,
 
 /* The first line of the table, without its end; both histograms have this many numbers. */

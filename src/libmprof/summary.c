@@ -250,11 +250,12 @@ struct form {
 	void (*write)(struct summary *s, int number, const char *why);
 	char path[4096]; /* absolute, escapes not expanded */
 };
-enum { FOLDED, TEXT, CALLGRIND, FORMS };
+enum { FOLDED, TEXT, CALLGRIND, JSON, FORMS };
 static struct form form[FORMS] = {
 	[FOLDED] = { .word = "folded", .write = write_folded },
 	[TEXT] = { .word = "text", .write = write_text },
 	[CALLGRIND] = { .word = "callgrind", .write = summary_callgrind },
+	[JSON] = { .word = "json", .write = summary_json },
 };
 static char stat_path[4096];
 
@@ -282,6 +283,7 @@ void mp_summary_start(void)
 	know_path(form[FOLDED].path, mp_config.folded_path);
 	know_path(form[TEXT].path, mp_config.text_path);
 	know_path(form[CALLGRIND].path, mp_config.callgrind_path);
+	know_path(form[JSON].path, mp_config.json_path);
 	know_path(stat_path, mp_config.stat_path);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * summary.h - what a process writes about its own profile without the mprof program: folded stacks,
- * a short text, or callgrind's format, at exit and on request.
+ * a short text, callgrind's format or JSON, at exit and on request.
  *
  * All is read back from the run's file, which has cells, sites and stack records at any time
  * (FORMAT.md 6 and 10).  So nothing is kept for it while the program runs, no thread is stopped,
@@ -121,3 +121,6 @@ void summary_flush(struct summary *s);
 /* summary_callgrind.c: number: of the dump, 0 at exit; why may be NULL.  Without memory, writes
  * nothing and sets s->error. */
 void summary_callgrind(struct summary *s, int number, const char *why);
+
+/* summary_json.c: the same arguments. */
+void summary_json(struct summary *s, int number, const char *why);

@@ -245,6 +245,35 @@ deep'2"
 	expect_text out 'Remark: cannot write'
 }
 
+# One object of JSON, whatever the program is called.
+test_at_exit_json() {
+	local file odd=$'we"ird\\\n\xff\xc3\xa9'
+	several_ends
+	run preloaded 'MODE=Profile AT_EXIT=json' ./ends return
+	expect_status 7
+	[ ! -s err ] || bad "something was printed: $(cat err)"
+	file=$(echo mprof.*.json)
+	"$mprof" report --json mprof.profile >json 2>/dev/null
+	expect_same totals "$(json "$file" '.total | [.calls, .total_bytes, .live_bytes, .peak_bytes]')" \
+		"$(json json '.total.figures | [.calls, .total, .live, .peak]')"
+	expect_same 'sums of stacks' "$(json "$file" '[.stacks | map(.calls), map(.total_bytes), map(.live_blocks), map(.live_bytes), map(.peak_bytes)] | map(add)')" \
+		"$(json "$file" '.total | [.calls, .total_bytes, .live_blocks, .live_bytes, .peak_bytes]')"
+	expect_same sizes "$(json "$file" '.sizes | add')" "$(json "$file" .total.calls)"
+	expect_same '8 threads' "$(json "$file" '.stacks[] | select(.stack[-2:] == ["churn", "keep"]) | .calls')" 160000
+	expect_same 'deep' "$(json "$file" '[.stacks[].stack | map(select(. == "deep")) | length] | max')" 3001
+	rm -f mprof.*
+	cp ends "$odd"
+	run preloaded 'MODE=Sample SAMPLE_CALLS=10 AT_EXIT=json JSON_PATH=said' "./$odd" return
+	expect_status 7
+	python3 -c 'import json, sys
+said = json.load(open("said", encoding="utf-8"))
+sys.exit(not said["program"].endswith("/we\"ird\\\n\ufffd\u00e9") or not said["estimated"])' ||
+		bad "not JSON, or of another program: $(head -c 200 said)"
+	rm -f mprof.* said
+	run preloaded 'MODE=Profile AT_EXIT=json JSON_PATH=said' ./ends kill
+	expect_same 'killed: no file' "$(find . -name 'said*')" ''
+}
+
 # Names always come from the file that ran.
 test_at_exit_names() {
 	several_ends
@@ -282,7 +311,7 @@ test_at_exit_files() {
 	done
 	run "$mprof" profile --at-exit=foldd -- ./ends return
 	expect_status 2
-	expect_text err "invalid --at-exit 'foldd': expected folded, text, stat, callgrind"
+	expect_text err "invalid --at-exit 'foldd': expected folded, text, stat, callgrind, json"
 	run "$mprof" profile --at-exit=folded,text -o file -- ./ends return
 	expect_status 7
 	expect_same 'both' "$(ls -d malloc.prof.* mprof.*.txt | wc -l)" 2
