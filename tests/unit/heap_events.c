@@ -142,6 +142,36 @@ START_TEST(realloc_cut_off_by_death_leaves_its_block)
 }
 END_TEST
 
+/* In a compressed trace, its number may be used again while its realloc lasts. */
+START_TEST(realloc_cut_off_leaves_its_block_without_its_number)
+{
+	struct heap heap;
+	struct heap_process *p;
+	uint32_t process, thread;
+
+	for (uint64_t other = 0x1000; other <= 0x2000; other += 0x1000) {
+		heap_init(&heap, 4096, 1000, false);
+		process = heap_process(&heap, 1);
+		thread = heap_thread(&heap, 1, process);
+		heap.thread[thread] = (struct heap_thread){ .number = 1,
+							    .process = process,
+							    .pending = true,
+							    .pending_old = true,
+							    .number_old = 1,
+							    .old = { .addr = 0x1000, .size = 9 } };
+		p = heap.process[process];
+		*own_place(&p->own, 1) = (struct block){ .addr = other, .size = 7 };
+		p->live = heap.all = (struct live){ .bytes = 16, .blocks = 2 };
+		heap_settle(&heap, process);
+		/* It is gone only if its address was allocated again. */
+		ck_assert_uint_eq(p->live.bytes, other == 0x1000 ? 7 : 16);
+		ck_assert(!blocks_find(&p->others, 0x1000) == (other == 0x1000));
+		ck_assert_uint_eq(own_find(&p->own, 1)->addr, other);
+		heap_release(&heap);
+	}
+}
+END_TEST
+
 /* ---- threads ---- */
 
 START_TEST(another_thread_frees)
@@ -691,6 +721,7 @@ Suite *heap_events_suite(void)
 	tcase_add_test(c, realloc_to_nothing_frees);
 	tcase_add_test(c, realloc_lets_others_have_its_address);
 	tcase_add_test(c, realloc_cut_off_by_death_leaves_its_block);
+	tcase_add_test(c, realloc_cut_off_leaves_its_block_without_its_number);
 	tcase_add_test(c, another_thread_frees);
 	tcase_add_test(c, forty_threads_are_told_apart);
 	tcase_add_test(c, late_free_of_another_thread_is_an_inversion);

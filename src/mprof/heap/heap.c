@@ -595,6 +595,27 @@ void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ti
 	}
 }
 
+static bool is_live_at(const struct heap_process *p, uint64_t addr)
+{
+	for (uint32_t i = 0; i < p->own.n; i++)
+		if (p->own.block[i].addr == addr)
+			return true;
+	return false;
+}
+
+/*
+ * In a compressed trace, the number of a block whose realloc lasts beyond its group may be another
+ * block's by now; then it goes to the blocks without a number.
+ */
+static bool put_back_pending(struct heap_process *p, const struct heap_thread *t)
+{
+	const struct block *other = t->number_old ? own_find(&p->own, t->number_old) : NULL;
+
+	if (!other || other->addr == t->old.addr)
+		return put_back(p, &t->old, t->number_old);
+	return !is_live_at(p, t->old.addr) && put_back(p, &t->old, 0);
+}
+
 void heap_settle(struct heap *h, uint32_t process)
 {
 	struct heap_process *p = h->process[process];
@@ -606,7 +627,7 @@ void heap_settle(struct heap *h, uint32_t process)
 		t->pending = false;
 		if (!t->pending_old)
 			continue;
-		if (!put_back(p, &t->old, t->number_old) && !(t->old.owner & BLOCK_INHERITED))
+		if (!put_back_pending(p, t) && !(t->old.owner & BLOCK_INHERITED))
 			live_add(h, p, &t->old, -1);
 	}
 }
