@@ -55,6 +55,7 @@ struct sampler {
 	struct watched *watched; /* one for each entry of the table */
 	struct mprof_system system[SAMPLES_KEPT];
 	size_t systems;
+	bool knows_system; /* has read it at least once */
 	int64_t oldest_system_ns;
 };
 
@@ -111,6 +112,7 @@ static void look_at_system(struct sampler *s, int64_t now)
 	if (system_memory(m))
 		return;
 	m->ticks = append_ticks(&s->file);
+	s->knows_system = true;
 	if (!s->systems++)
 		s->oldest_system_ns = now;
 	if (s->systems == SAMPLES_KEPT || now - s->oldest_system_ns > SAMPLES_AGE)
@@ -246,6 +248,9 @@ static void *run_thread(void *arg)
 		append_open(&s->file, s->path, s->run_id);
 	for (i = 0; i < MPROF_PROCESS_TABLE && s->file.fd >= 0; i++)
 		flush_samples(s, &s->watched[i]);
+	/* The program may have ended before the first round. */
+	if (s->file.fd >= 0 && s->with_samples && !s->knows_system)
+		look_at_system(s, now_ns(CLOCK_MONOTONIC));
 	if (s->file.fd >= 0)
 		flush_system(s);
 	return NULL;
