@@ -897,7 +897,7 @@ each("curves: bands add up, and sums over time are those of mprof report", async
 only("c++", "the chart tells what each band has under the pointer, and is saved", async (r) => {
   const page = await open(r), box = await page.locator("canvas.time").boundingBox();
   await page.mouse.move(box.x + box.width * 0.9, box.y + 40);
-  assert.match(await page.locator(".tip").innerText(), /ms\n[^]*index::add: .* KiB\n[^]*together: .* KiB/);
+  assert.match(await page.locator(".tip").innerText(), /ms\n[^]*index::add: .* MiB\n[^]*together: .* MiB/);
   await page.getByLabel("Curve").selectOption("calls");
   assert.match(await page.evaluate(() => location.hash), /curve=calls/);
   await page.getByLabel("Divided by").selectOption("size");
