@@ -487,8 +487,8 @@ static int both_map_is_reduced(unsigned fn, const uint64_t value[4], uint32_t id
 }
 
 /*
- * Follows mappings.  Returns the stack that the call counts for; NO_EVENT if it is no event. Sets
- * *unlogged if the mapping that it ends has no event.
+ * Follows mappings.  Returns the stack that the call counts for; NO_EVENT if it is not recorded.
+ * Sets *unlogged if the mapping that it ends has no event.
  */
 static uint32_t both_map(struct lane *l, unsigned fn, const uint64_t value[4], uint32_t id,
 			 uint64_t now, int *unlogged)
@@ -512,7 +512,7 @@ static uint32_t both_map(struct lane *l, unsigned fn, const uint64_t value[4], u
 
 /*
  * Puts the end of each mapping with events that begins in a range, but not at its start: e is a
- * munmap that is no event itself, because the mapping at the start has none.  The others are next
+ * munmap that is not recorded, because the mapping at the start has none.  The others are next
  * to that one, or were mapped into it with MAP_FIXED.
  */
 static void both_unmapped_inside(struct mprof_thread *t, struct lane *l, const struct log_event *e)
@@ -564,7 +564,7 @@ static void note_map(unsigned fn, uint64_t ticks, const uint64_t value[4], unsig
 		id = both_map(l, fn, value, id, ticks, &unlogged);
 	else if (both_map_is_reduced(fn, value, id))
 		id = NO_EVENT;
-	/* To the reader, there is no old mapping. */
+	/* The reader does not know the old mapping. */
 	if (fn == MPROF_FN_MREMAP && unlogged)
 		e.v[3] = 0;
 	if (id != NO_EVENT)

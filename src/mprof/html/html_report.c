@@ -142,7 +142,7 @@ static struct headline headline_of(const struct html_report *r)
 				  a->never_freed.all.bytes };
 }
 
-/* Libraries keep blocks on purpose, which are no leak. */
+/* Blocks that libraries keep on purpose are not leaks. */
 static void put_left(const struct html_report *r, uint64_t left, FILE *out)
 {
 	const struct analysis *a = r->analysis;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* walk_input.h - what a walk reads: events, and the facts and samples beside them. */
+/* walk_input.h - what a walk reads: events, facts and samples. */
 #pragma once
 
 #include <stdbool.h>
