@@ -87,7 +87,7 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -o waits waits.c || bad 'waits.c does not compile'
 }
 
-# compile NAME [OPTION...]: NAME.c to NAME, with its calls of malloc as they are written
+# compile NAME [OPTION...]: compiles NAME.c to NAME without optimising any call of malloc away
 compile() {
 	cc -g -O0 -fno-builtin -w "${@:2}" -o "$1" "$1.c"
 }

@@ -10,9 +10,9 @@
  *
  * Lines.  The allocating lines of a function that both sides have are compared
  * in order.  They keep their numbers if one side has all lines of the other,
- * as then its source is probably the same.  Otherwise lines are paired from the
- * first and from the last one on, as long as they are as far apart on both
- * sides; of the others, all are paired if there are equally many, else none.
+ * as then its source is probably the same.  Otherwise lines are paired from both
+ * ends inward while the distances between them agree.  The remaining lines are
+ * paired only if both sides have the same number of them.
  */
 #include "difference.h"
 
