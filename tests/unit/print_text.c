@@ -191,6 +191,14 @@ START_TEST(numbers_read_as_in_pages)
 }
 END_TEST
 
+START_TEST(dates_are_utc)
+{
+	ck_assert_str_eq(format_date(0).s, "1970-01-01 00:00:00Z");
+	ck_assert_str_eq(format_date(1609459199999999999).s, "2020-12-31 23:59:59Z");
+	ck_assert_str_eq(format_date(INT64_MIN).s, "1677-09-21 00:12:44Z");
+}
+END_TEST
+
 /* Lines of a width, with what comes before them. */
 static const struct {
 	const char *text, *lines;
@@ -244,6 +252,7 @@ Suite *print_text_suite(void)
 
 	tcase_add_test(c, numbers);
 	tcase_add_test(c, numbers_read_as_in_pages);
+	tcase_add_test(c, dates_are_utc);
 	tcase_add_test(c, bytes);
 	tcase_add_test(c, durations);
 	tcase_add_test(c, shares);

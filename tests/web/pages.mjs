@@ -186,6 +186,7 @@ each("the page Run has the host, settings and libraries of mprof report", async 
   }
   assert.match(shown["Recorded by"], /^MODE=LogMmap INIT=LD_NEXT/);
   assert.equal(shown.Lost, "nothing");
+  assert.ok(Math.abs(Date.parse(shown.Started) - Date.now()) < 3600e3, shown.Started);
   const libc = said.libraries.find((l) => /libc\.so\.6$/.test(l.path)), listed = await rows(page, 50);
   assert.ok(shown.Allocator.includes(libc.build_id));
   assert.equal(listed.length, Math.min(50, said.libraries.length));
@@ -884,6 +885,8 @@ each("curves: bands add up, and sums over time are those of mprof report", async
   near(over(await csv("calls", "none")), figures.calls, "calls");
   near(over(await csv("bytes", "none")), figures.total, "bytes");
   near(over(await csv("temporary", "none")), figures.temporary, "temporary");
+  if (r.said[""].processes.length === 1 && r.said[""].processes[0].programs.length === 1)
+    near(over(await csv("freed", "none")), figures.total - figures.live, "freed");
   if (r.name === "resident")
     assert.ok(Math.max(...(await csv("mapped", "none")).map(sum)) >= 8 << 20);
   // A filter is that of the curve, too.

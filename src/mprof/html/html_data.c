@@ -631,6 +631,7 @@ static void put_points(struct writer *w, struct blob *b)
 	COLUMN("calls", q[i].calls);
 	COLUMN("bytes", q[i].bytes);
 	COLUMN("frees", q[i].frees);
+	COLUMN("freed", q[i].freed);
 	COLUMN("temporary", q[i].temporary);
 	COLUMN("mapped", q[i].mapped);
 	COLUMN("rss", sample[i].rss);

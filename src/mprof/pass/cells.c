@@ -432,7 +432,10 @@ static inline void take(struct cells *s, const struct event *e, const struct not
 		reach(s, e->ticks);
 	if (n->did & (NOTE_ENDED | NOTE_DROPPED)) {
 		note_ending(s, &n->old, n->process, e->ticks, 0, temporary);
-		k->now.frees += !!(n->did & NOTE_ENDED);
+		if (n->did & NOTE_ENDED) {
+			k->now.frees++;
+			k->now.freed += n->old.size;
+		}
 	}
 	if (n->did & NOTE_BEGAN) {
 		k->now.calls++;

@@ -58,9 +58,9 @@ struct cells_point {
 	int64_t ns;	/* since the start of the run */
 	struct live live;
 	uint64_t calls, bytes; /* calls that returned blocks, and the bytes requested */
-	uint64_t frees;
-	uint64_t temporary; /* blocks that their thread freed with its very next call */
-	uint64_t mapped;    /* anonymous bytes of mmap, and the growth of the break */
+	uint64_t frees, freed; /* blocks freed or reallocated, and their requested bytes */
+	uint64_t temporary;    /* blocks that their thread freed with its very next call */
+	uint64_t mapped;       /* anonymous bytes of mmap, and the growth of the break */
 };
 
 struct cells {

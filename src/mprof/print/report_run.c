@@ -66,6 +66,9 @@ static void print_run(const struct analysis *a, FILE *out)
 	if (report_is_partial(a))
 		fprintf(out, "  %s\n", report_partial(a).s);
 	report_killed(a, out);
+	if (a->walk.input.header->start_real_ns)
+		fprintf(out, "  Started: %s.\n",
+			format_date(a->walk.input.header->start_real_ns).s);
 	if (image && *image->allocator)
 		fprintf(out, "  Allocator: %s.\n", image->allocator);
 	if (image && *image->host)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define LONG_NS UINT64_C(119500000000) /* longer times are shown in minutes */
 
@@ -115,6 +116,17 @@ struct text format_ns(uint64_t ns)
 		return t;
 	}
 	snprintf(t.s, sizeof(t.s), "%" PRIu64 " ns", ns);
+	return t;
+}
+
+struct text format_date(int64_t real_ns)
+{
+	const time_t seconds = real_ns / 1000000000;
+	struct text t;
+	struct tm tm;
+
+	if (!gmtime_r(&seconds, &tm) || !strftime(t.s, sizeof(t.s), "%Y-%m-%d %H:%M:%SZ", &tm))
+		snprintf(t.s, sizeof(t.s), "unknown");
 	return t;
 }
 

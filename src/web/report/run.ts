@@ -61,6 +61,7 @@ export function runPage(v: View): HTMLElement {
 	const r = v.d.head.report, rows: Rows = [
 		["Command", el("code", {}, v.d.head.command)], ["Trace", `${v.d.head.trace}, ${bytes(r.trace_bytes)}`],
 		["Calls", `${count(r.events)} of ${many(r.threads?.length ?? v.d.thread.number.length, "thread")} in ${processCount(r.processes.length)}`],
+		["Started", all([r.started])],
 		["Duration", `${duration(r.duration_ns)}; times are accurate to ${duration(r.time_error_ns)}`],
 		...hostRows(v), ...settingRows(v), ...lostRows(v),
 		...r.not_recorded.map((m: any): [string, string] => ["Not recorded", `${m.path ?? ""} ${m.why ?? ""}`]),
@@ -75,6 +76,7 @@ export function totalsRunPage(v: View): HTMLElement {
 	const rows: Rows = [
 		["Command", el("code", {}, v.d.head.command)], ["Profile", v.d.head.trace + (v.d.head.beside ? ": totals of the whole run, beside its calls" : "")],
 		[r.estimated ? "Samples" : "Calls", `${count(r.calls)} of ${many(r.threads, "thread")} in ${processCount(r.processes.length)}`],
+		["Started", all([r.started])],
 		["Duration", duration(v.d.point.ns[v.d.points - 1])],
 		r.estimated ? ["Figures", "estimates from samples; ranges are 95 % confidence intervals, and a peak is too high on average"]
 			: ["Accuracy of the peak", r.peak.right_to_bytes ? bytes(r.peak.right_to_bytes) : "exact"],
