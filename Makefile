@@ -80,7 +80,7 @@ COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
 .DELETE_ON_ERROR:
 
 ## all: the library, the program, manual pages and completions (default)
-all: $(O)/libmprof.so $(O)/libmprof.a $(O)/libmprof_mpi.so $(O)/mprof $(O)/mprof_replay $(O)/skeleton.so $(MANPAGES) $(COMPLETIONS)
+all: $(O)/libmprof.so $(O)/libmprof.a $(O)/libmprof_mpi.so $(O)/libmprof_python.so $(O)/mprof $(O)/mprof_replay $(O)/skeleton.so $(MANPAGES) $(COMPLETIONS)
 
 ## mprof libmprof.so: only this
 mprof: $(O)/mprof
@@ -92,8 +92,10 @@ $(O)/libmprof.so: $(LIB_OBJ)
 	$(Q)$(CC) $(CFLAGS) $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldl -lpthread
 
 $(O)/libmprof_mpi.so: src/mpi/init.c
+$(O)/libmprof_python.so: $(wildcard src/python/*.[ch])
+$(O)/libmprof_mpi.so $(O)/libmprof_python.so:
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(BASE) -fPIC -fvisibility=hidden -shared -Wl,-z,now -Wl,-z,relro $(LDFLAGS) -o $@ $< -ldl
+	$(Q)$(CC) $(CFLAGS) $(BASE) -fPIC -fvisibility=hidden -shared -Wl,-z,now -Wl,-z,relro $(LDFLAGS) -o $@ $(filter %.c,$^) -ldl -lpthread
 
 # Whoever takes malloc from the archive takes what keeps static programs out.
 $(O)/archive/interpose.o: $(O)/src/libmprof/interpose.o $(O)/src/libmprof/archive.o
@@ -280,7 +282,7 @@ install: all
 	install -d $(DESTDIR)$(LIBEXECDIR)
 	install -m 755 $(O)/mprof_replay $(DESTDIR)$(LIBEXECDIR)/mprof_replay
 	install -m 755 $(O)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION)
-	install -m 755 $(O)/libmprof_mpi.so $(DESTDIR)$(LIBDIR)/libmprof_mpi.so
+	install -m 755 $(O)/libmprof_mpi.so $(O)/libmprof_python.so $(DESTDIR)$(LIBDIR)
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so.0
 	ln -sf libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof.so
 	$(pc) >$(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc
@@ -291,7 +293,7 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(LIBEXECDIR)/mprof_replay
 	rm -f $(DESTDIR)$(BINDIR)/mprof $(DESTDIR)$(LIBDIR)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.0 \
-		$(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof_mpi.so \
+		$(DESTDIR)$(LIBDIR)/libmprof.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libmprof_mpi.so $(DESTDIR)$(LIBDIR)/libmprof_python.so \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc \
 		$(foreach s,$(SECTIONS),$(patsubst $(O)/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(filter %.$(s),$(MANPAGES)))) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mprof \

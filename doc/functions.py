@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What doc/heap-strips.png and doc/heap-time.png are of:
 
-    PYTHONMALLOC=malloc mprof record -o functions.log -- /usr/bin/python3 functions.py
+    mprof record --python -o functions.log -- /usr/bin/python3 functions.py
     mprof image functions.log --allocator glibc,jemalloc --at 98% -o heap-strips.png
     mprof image functions.log --allocator glibc,jemalloc --layout time -o heap-time.png
 

@@ -19,6 +19,7 @@ struct eh_rule {
 	uint8_t end;	  /* the return address is undefined: outermost frame */
 	uint8_t no_code;  /* not executable code */
 	uint8_t stuck;	  /* code without usable information */
+	uint8_t script;	  /* a stub of scripts.h */
 	uint8_t complex;  /* not expressible as a rule: see full.c */
 	int32_t cfa;	  /* bytes */
 	int32_t ra;	  /* the return address is at CFA + ra; 0: still in its register */

@@ -128,7 +128,7 @@ static uint32_t rule_escape_once(const struct eh_rule *r)
 static uint32_t rule_encode(const struct eh_rule *r)
 {
 	int plain = !r->deref && !r->fp_by_fp && !r->signal && !r->end && !r->no_code &&
-		    !r->stuck && !r->complex;
+		    !r->stuck && !r->complex && !r->script;
 
 	if (!plain || r->cfa < 0 || r->cfa >= 2048 * 8 || r->cfa & 7)
 		return rule_escape_once(r);
@@ -192,6 +192,8 @@ static struct eh_rule rule_compile(uintptr_t pc)
 	struct eh_rule r;
 	int ret, others;
 
+	if (mp_script_is_stub(pc))
+		return mp_script_rule;
 	if (eh_object(pc, &o) < 0)
 		return rule_guess(pc);
 	mp_failed(mp_loaded_seen(&o, &others));

@@ -130,7 +130,7 @@ static void cache_drop_outer(struct stack_cache *c, uint32_t drop, uint32_t kept
 		c->frame[i] = c->frame[drop + i];
 		c->meta[i] = c->meta[drop + i];
 		c->meta[i].owner = 0;
-		c->meta[i].hash = h = mp_stack_hash(h, c->frame[i].pc);
+		c->meta[i].hash = h = mp_stack_hash(h, STACK_SHOWN(c, i));
 	}
 	for (uint32_t i = 0; i < c->slots; i++)
 		if (c->slot[i].frame >= drop) {

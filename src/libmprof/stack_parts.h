@@ -11,6 +11,7 @@
  *   loaded.c       which objects are mapped where: recorded before a stack refers to them
  *   stacks.c       a number for each distinct stack, and its definition
  *   areas.c        which mapping an address lies in
+ *   scripts.c      which line of a script a stub's frame stands for
  *
  * The frequent paths take no lock: rules, numbers, and definitions of new stacks.
  * mp_local->stacks_lock, held with all signals blocked (a handler that jumps out must not leave it
@@ -134,6 +135,17 @@ void mp_cache_spend(struct stack_cache *c, uint64_t frames);
 /* Kept and new frames exceed the limit: drops outer ones.  Returns how many are kept. */
 uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept);
 
+/* ---- scripts.c ---- */
+
+extern const struct eh_rule mp_script_rule;
+int mp_script_is_stub(uintptr_t pc);
+/* Returns where the frame of a stub keeps the data of its call; 0 if it is no such frame.
+ * It lies in [sp, high). */
+uintptr_t mp_script_data(uintptr_t sp, uintptr_t fp, uintptr_t high);
+/* Returns the address that stands for the line, and in *instruction where the data of the call has
+ * the instruction (0 without data). */
+uintptr_t mp_script_line(uintptr_t pc, uintptr_t data, uintptr_t *instruction);
+
 /* ---- unwind.c: for an unwinder that finds all frames itself, innermost first ---- */
 
 struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp);
@@ -189,8 +201,14 @@ struct stack_meta {
 	uint64_t hash;	/* hash of the frames up to this one */
 	uintptr_t fp;	/* frame pointer in this frame; valid if `needs` */
 	uint32_t owner; /* a stack that contains all frames up to this one */
-	uint32_t needs; /* 1 if unwinding from here depends on fp */
+	uint32_t needs; /* NEEDS_... */
 };
+#define NEEDS_FP     1u /* unwinding from here depends on fp */
+#define NEEDS_SCRIPT 2u /* of a script: fp is the address that stands for its line */
+
+/* [hot] The address that the stack's definition has for a frame. */
+#define STACK_SHOWN(c, i) \
+	(mprof_unlikely((c)->meta[i].needs & NEEDS_SCRIPT) ? (c)->meta[i].fp : (c)->frame[i].pc)
 
 /* A word on the stack, besides return addresses, that led to frame `frame`. */
 struct stack_slot {
@@ -208,8 +226,9 @@ struct stack_fresh {
 	uintptr_t at; /* where pc was saved */
 #endif
 };
-#define FRESH_USES  1u /* its rule starts from fp */
-#define FRESH_DEREF 2u
+#define FRESH_USES   1u /* its rule starts from fp */
+#define FRESH_DEREF  2u
+#define FRESH_SCRIPT 4u /* a stub's frame: deref_slot has the interpreter's data of the call */
 
 #define STACK_AREAS 16u
 

@@ -333,7 +333,7 @@ static uint32_t stacks_define(const struct stack_cache *c, uint32_t from, uint32
 	id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 	word[1] = owner | (uint64_t)depth << 32;
 	for (uint32_t i = 0; i < n; i++)
-		word[2 + i] = c->frame[from + i].pc;
+		word[2 + i] = STACK_SHOWN(c, from + i);
 	__atomic_store_n(word,
 			 MPROF_RECORD_STACK | flags << 4 | (uint64_t)n << 8 | (uint64_t)id << 32,
 			 __ATOMIC_RELEASE);
@@ -391,7 +391,7 @@ static MPROF_COLD uint32_t stacks_innermost(struct stack_cache *c)
 	uint64_t h = ~mp_stacks_seed;
 
 	for (uint32_t i = first; i < c->n; i++)
-		h = mp_stack_hash(h, c->frame[i].pc);
+		h = mp_stack_hash(h, STACK_SHOWN(c, i));
 	h += !h;
 	id = stacks_look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), h);
 	if (id)

@@ -92,6 +92,12 @@ static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct e
 	if (r->end)
 		return 0;
 	*flags |= MPROF_STACK_LOST_WAY; /* unless it succeeds */
+	if (r->script && !s->exact) {
+		f->deref_slot = mp_script_data(s->sp, s->fp, c->area.high);
+		if (!f->deref_slot)
+			return 0;
+		f->how |= FRESH_SCRIPT;
+	}
 	c->complex = r->complex;
 	if (r->stuck || r->no_code || r->complex)
 		return 0;
@@ -239,6 +245,27 @@ static void unwind_add_slots(struct stack_cache *c, const struct stack_fresh *in
 		    (struct stack_slot){ inner->deref_slot, c->frame[frame].sp, frame };
 }
 
+/*
+ * The frame is a stub's: it stands for a line of a script as long as the same call executes the
+ * same instruction.  Both are checked like a saved frame pointer, the call first, because the data
+ * of a call that has ended may be gone.  No later stack joins at this frame, as no frame pointer
+ * has the value of such an address.
+ */
+static MPROF_COLD int unwind_add_script(struct stack_cache *c, const struct stack_fresh *f,
+					uintptr_t *shown)
+{
+	const uintptr_t data = word_at(f->deref_slot);
+	uintptr_t at;
+
+	if (c->slots + 4 > 2 * c->room)
+		return 0;
+	*shown = mp_script_line(f->pc - 1, data, &at);
+	if (at)
+		c->slot[c->slots++] = (struct stack_slot){ at, word_at(at), c->n };
+	c->slot[c->slots++] = (struct stack_slot){ f->deref_slot, data, c->n };
+	return 1;
+}
+
 /* Stores the new frames as frames [kept, n) of the cache.  Returns kept, minus truncated frames. */
 static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 {
@@ -261,21 +288,26 @@ static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 	c->n = kept;
 	for (uint32_t i = c->fresh_n; i-- > 0;) {
 		const struct stack_fresh *f = &c->fresh[i];
+		uintptr_t shown = f->pc, fp = f->fp;
 
 		/*
 		 * A frame that restores fp from the stack makes outer frames independent of its
 		 * own.
 		 */
 		needs = (f->how & FRESH_USES) | (needs & !f->fp_slot);
-		h = mp_stack_hash(h, f->pc);
 		c->frame[c->n].sp = f->sp;
 		c->frame[c->n].pc = f->pc;
 #if !defined(__x86_64__)
 		c->frame[c->n].at = f->at;
 #endif
-		c->meta[c->n] = (struct stack_meta){ h, f->fp, 0, needs };
 		if (i && mprof_unlikely((needs && f[-1].fp_slot) || f[-1].how & FRESH_DEREF))
 			unwind_add_slots(c, &f[-1], c->n, needs, f->fp);
+		if (mprof_unlikely(f->how & FRESH_SCRIPT) && unwind_add_script(c, f, &shown)) {
+			fp = shown;
+			needs |= NEEDS_SCRIPT;
+		}
+		h = mp_stack_hash(h, shown);
+		c->meta[c->n] = (struct stack_meta){ h, fp, 0, needs };
 		c->n++;
 	}
 	c->fresh_n = 0;

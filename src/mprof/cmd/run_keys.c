@@ -136,6 +136,9 @@ const struct option_row option_run_stacks[] = {
 	OPTION_CUSTOM(0, "depth", "FRAMES", uint64_t, number[CONF_DEPTH], &option_key,
 		      "Keep this many innermost frames of each stack [65535]", .least = CONF_DEPTH,
 		      .given = OPTION_AT(given[CONF_DEPTH])),
+	OPTION_FLAG(
+	    0, "python", python,
+	    "Show the functions of Python scripts in call stacks; sets PYTHONMALLOC=malloc"),
 	OPTION_END,
 };
 
@@ -267,6 +270,7 @@ bool run_keys_set(struct run_plan *plan, const struct run_keys *k, const char *m
 	int key, ret = set_texts(&plan->conf, k, &err);
 
 	plan->quiet = k->quiet;
+	plan->python = k->python;
 	if (k->quiet)
 		plan->starting = NULL;
 	if (!ret && mode)

@@ -13,7 +13,7 @@ struct run_keys {
 	bool given[CONF_KEYS];
 	const char *word[CONF_KEYS]; /* NULL if not given */
 	const char *preset, *config, *const *set, *const *wrap, *const *wrap_prefix;
-	bool show, quiet;
+	bool python, show, quiet;
 };
 
 /* A number with the bounds of its key. */

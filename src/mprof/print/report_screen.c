@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../sym/interpreters.h"
 #include "../util/alloc.h"
 #include "../util/columns.h"
 #include "../util/order.h"
@@ -604,7 +605,7 @@ static void print_item(struct screen *s, struct item *x, size_t number)
 static bool tell_interpreter(struct screen *s, const struct item *item, size_t n)
 {
 	const struct sym_line *line = NULL;
-	const struct profile_interpreter *of;
+	const struct sym_interpreter *of;
 	struct paragraph words = { 0 };
 	const char *module;
 	size_t i;
@@ -613,7 +614,7 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 		line = item[i].finding ? item[i].finding->interpreter : NULL;
 	if (!line)
 		return false;
-	of = profile_interpreter(line->module);
+	of = sym_interpreter(line->module);
 	module = item[i - 1].finding->line->module;
 	if (strcmp(module, line->module) != 0)
 		paragraph_add(&words, "%s, the %s runtime, calls %s; %s", line->module,
@@ -637,8 +638,7 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 	for (i = 0; i < n && named < MODULES_NAMED; i++) {
 		const struct sym_line *line = item[i].finding ? item[i].finding->line : NULL;
 
-		if (!line || *line->file || *line->module == '?' ||
-		    profile_interpreter(line->module))
+		if (!line || *line->file || *line->module == '?' || sym_interpreter(line->module))
 			continue;
 		for (k = 0; k < named && strcmp(module[k], line->module) != 0; k++)
 			;

@@ -9,6 +9,7 @@
 #include "leaks.h"
 #include "paths.h"
 #include "variables.h"
+#include "../sym/interpreters.h"
 #include "../util/alloc.h"
 
 #define NAMED_SITES 1000000u /* of more, those with fewest bytes remain unnamed */
@@ -262,7 +263,7 @@ static void find_around(struct finding *f, const struct kind_sites *k, struct pr
 			  a->through ? a->through : &nothing);
 		add_share(&caller, a->caller ? line_interner_id(&names, a->caller) : 0, k, i,
 			  a->caller ? a->caller : &nothing);
-		if (*f->line->file && !profile_interpreter(f->line->module) &&
+		if (*f->line->file && !sym_interpreter(f->line->module) &&
 		    strncmp(f->line->file, "node:", 5) != 0)
 			continue;
 		if (!a->asked_source)
@@ -355,12 +356,27 @@ static enum finding_growth growth_of(const struct site_values *v, bool known)
 
 /* ---- findings ---- */
 
+/* Is it part of a script or its interpreter?  Its author can neither reserve nor use a pool. */
+static bool is_of_script(const struct sym_line *line)
+{
+	return line->script || sym_interpreter(line->module);
+}
+
+/* Can the reader change it?  That needs a place in the source: a line, or at least a name in the
+ * program, not in a library nor in an interpreter. */
+static bool can_be_changed(const struct sym_line *line)
+{
+	if (is_of_script(line))
+		return false;
+	return *line->file || (line->known && !strstr(line->module, ".so"));
+}
+
 static const struct sym_line *find_interpreter(struct profile *names, uint32_t stack)
 {
 	const struct profile_path *path = profile_path(names, stack);
 
 	for (size_t i = path->all; i--;)
-		if (profile_interpreter(path->line[i]->module))
+		if (sym_interpreter(path->line[i]->module) && !path->line[i]->runs_scripts)
 			return path->line[i];
 	return NULL;
 }
@@ -571,7 +587,7 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 		return false;
 	/* A user who runs a script cannot reserve in its interpreter. */
 	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
-	    has_grown(f, new.line) || profile_interpreter(new.line->module))
+	    has_grown(f, new.line) || is_of_script(new.line))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
 	insert(f, &new);
@@ -616,15 +632,6 @@ static bool is_c_library(const struct sym_line *line)
 static bool fits_pool(const struct finding_part *part, uint64_t aligned)
 {
 	return part->largest <= FINDINGS_POOLED && aligned <= part->calls / 2;
-}
-
-/* Can the reader change it?  That needs a place in the source: a line, or at least a name in the
- * program, not in a library nor in an interpreter. */
-static bool can_be_changed(const struct sym_line *line)
-{
-	if (profile_interpreter(line->module))
-		return false;
-	return *line->file || (line->known && !strstr(line->module, ".so"));
 }
 
 struct finding_proposal finding_proposal(const struct finding *f)

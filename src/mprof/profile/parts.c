@@ -140,14 +140,25 @@ bool paths_is_start(const struct sym_line *line)
 	return false;
 }
 
+/* Is it a file of Python's own library?  "<frozen ...>" is part of it, too: the module that
+ * imports. */
+static bool is_of_python(const char *file)
+{
+	const char *in = strstr(file, "/lib/python3.");
+
+	return !strncmp(file, "<frozen ", 8) || (in && !strstr(in, "-packages/"));
+}
+
 enum paths_part paths_part(const struct sym_line *line)
 {
+	if (line->script)
+		return is_of_python(line->file) ? PATHS_LIBRARY : PATHS_PROGRAM;
 	if (is_one_of(wrappers, COUNT(wrappers), line->raw) ||
 	    is_one_of(wrappers, COUNT(wrappers), line->function))
 		return PATHS_WRAPPER;
 	if (paths_is_start(line))
 		return PATHS_START;
-	if (is_one_of(modules, COUNT(modules), line->module) ||
+	if (line->runs_scripts || is_one_of(modules, COUNT(modules), line->module) ||
 	    is_one_of(libraries, COUNT(libraries), line->raw) ||
 	    is_one_of(libraries, COUNT(libraries), line->function))
 		return PATHS_LIBRARY;

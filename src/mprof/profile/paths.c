@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../sym/code.h"
 #include "../util/alloc.h"
 
 /* ---- making ---- */
@@ -21,10 +22,23 @@ static void line_room(struct path_scratch *s, size_t more)
 	s->path.frame = must_reallocarray(s->path.frame, s->room, sizeof(*s->path.frame));
 }
 
+/*
+ * Is the frame left out?  Within a function of a script, the interpreter's functions tell how it
+ * allocates.  Those around it are the same in all stacks.
+ */
+static bool surrounds(struct profile_paths *t, uint32_t frame, bool *in_script)
+{
+	const struct sym_line *line = sym_frame(t->sym, frame)->line;
+
+	*in_script |= line->script;
+	return *in_script && line->runs_scripts;
+}
+
 /* Lists the frames of a stack, innermost first; omits entries that are not frames. */
 static size_t list_frames(struct profile_paths *t, uint32_t node)
 {
 	struct path_scratch *s = &t->scratch;
+	bool in_script = false;
 	uint32_t frame;
 	size_t n = 0;
 
@@ -35,6 +49,8 @@ static size_t list_frames(struct profile_paths *t, uint32_t node)
 			s->path.truncated = true;
 			continue;
 		}
+		if (t->scripts && surrounds(t, frame, &in_script))
+			continue;
 		GROW(s->frame, n + 1, s->frame_room);
 		s->frame[n++] = frame;
 	}
@@ -288,6 +304,7 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		.stacks = stacks,
 		.sym = sym,
 		.options = *o,
+		.scripts = stacks && !o->wrappers && code_of_python(stacks),
 		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 	};
 }

@@ -60,6 +60,7 @@ struct profile_paths {
 	const struct stacks *stacks;
 	struct sym *sym;
 	struct paths_options options;
+	bool scripts;	  /* leave out interpreters around functions of scripts */
 	uint8_t *mark;	  /* by frame of one line: enum path_mark */
 	struct hash kept; /* stack -> struct profile_path, in the arena */
 	struct hash part; /* line of a frame that has several -> enum paths_part, plus 1 */

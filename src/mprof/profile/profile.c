@@ -9,7 +9,6 @@
 #include "profile.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +18,7 @@
 #include "../pass/site_totals.h"
 #include "paths.h"
 #include "suppressions.h"
+#include "../sym/interpreters.h"
 #include "../util/alloc.h"
 
 /* Used while the walk runs. */
@@ -475,6 +475,27 @@ static bool is_ours(const struct sym_line *line)
 	return !strncmp(basename(line->module), "libmprof", 8);
 }
 
+/* CPython's functions that evaluate a function or call any object: they tell nothing. */
+static bool only_calls(const struct sym_line *line)
+{
+	static const char *const begin[] = { "_PyEval_",     "_PyObject_",	  "PyObject_",
+					     "_PyFunction_", "method_vectorcall", "cfunction_",
+					     "type_call" };
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (!strncmp(line->function, begin[i], strlen(begin[i])))
+			return true;
+	return false;
+}
+
+/* Does it tell how the allocating function allocates? */
+static bool is_through(const struct sym_line *line, enum paths_part part)
+{
+	if (line->runs_scripts && (!line->known || only_calls(line)))
+		return false;
+	return part == PATHS_LIBRARY && !is_ours(line);
+}
+
 /* Returns true if no line further out makes a difference. */
 static bool ask(struct asking *s, const struct sym_line *line, enum paths_part part)
 {
@@ -493,7 +514,7 @@ static bool ask(struct asking *s, const struct sym_line *line, enum paths_part p
 	}
 	if (s->a.line)
 		return false;
-	if (part == PATHS_LIBRARY && !is_ours(line))
+	if (is_through(line, part))
 		s->through = line;
 	if (part != PATHS_PROGRAM)
 		return false;
@@ -531,7 +552,7 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 static bool is_source(const struct sym_line *line)
 {
 	return *line->file && strncmp(line->file, "node:", 5) != 0 &&
-	       !profile_interpreter(line->module);
+	       !sym_interpreter(line->module);
 }
 
 const struct sym_line *profile_source(struct profile *p, uint32_t stack)
@@ -556,7 +577,7 @@ const struct sym_line *profile_path_through(const struct profile_path *path)
 	size_t i;
 
 	for (i = path->asked; i < path->inner; i++)
-		if (paths_part(path->line[i]) == PATHS_LIBRARY && !is_ours(path->line[i]))
+		if (is_through(path->line[i], paths_part(path->line[i])))
 			return path->line[i];
 	return NULL;
 }
@@ -661,17 +682,4 @@ bool profile_is_library(const struct sym_line *line)
 	const enum paths_part part = paths_part(line);
 
 	return part == PATHS_WRAPPER || part == PATHS_LIBRARY;
-}
-
-static const struct profile_interpreter interpreters[] = {
-#define INTERPRETER(module, language, remedy, names) { module, language, remedy, names },
-#include "interpreters.def"
-};
-
-const struct profile_interpreter *profile_interpreter(const char *module)
-{
-	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++)
-		if (!fnmatch(interpreters[i].module, module, 0))
-			return &interpreters[i];
-	return NULL;
 }

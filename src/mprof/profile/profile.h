@@ -163,14 +163,6 @@ const char *profile_kept(struct profile *p, uint32_t stack);
 /* Does it allocate on behalf of others: a wrapper, a container, a language's library? */
 bool profile_is_library(const struct sym_line *line);
 
-/* Code that runs scripts: its functions allocate for lines of a script, and the user of the script
- * cannot change them. */
-struct profile_interpreter {
-	const char *module, *language, *remedy, *names; /* as in interpreters.def */
-};
-/* Finds an interpreter by the name of a module, as in lines; NULL if it runs no scripts. */
-const struct profile_interpreter *profile_interpreter(const char *module);
-
 /* A value of p->site[i], of a group, of all that pass. */
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value);

@@ -3,6 +3,7 @@
 #include "code_names.h"
 
 #include <fcntl.h>
+#include <mprof/scripts.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "../trace/trace.h"
 #include "../util/order.h"
 
+#define PATH_ROOM  64u
 #define LINE_MOST  1024u       /* bytes; a longer name is cut */
 #define MAP_MOST   (256 << 20) /* bytes of a map that are read */
 #define NAMES_MOST (1u << 22)  /* names assigned to frames, including replaced ones */
@@ -72,15 +74,14 @@ static void frames_release(struct frames *f)
 	free(f->of);
 }
 
-/* Opens the map of a process; NULL if it has none that may be read. */
-static FILE *open_map(int pid, int64_t start_ns)
+/* Opens the map of a process; NULL if it has none that may be read.  path: its name. */
+static FILE *open_map(int pid, int64_t start_ns, char path[static PATH_ROOM])
 {
-	char path[64];
 	struct stat st;
 	FILE *file;
 	int fd;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	snprintf(path, PATH_ROOM, "/tmp/perf-%d.map", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return NULL;
@@ -91,16 +92,33 @@ static FILE *open_map(int pid, int64_t start_ns)
 	return NULL;
 }
 
-/* Names frames.  Code may be generated where other code was, so the last name counts. */
-static void give(struct frames *f, uint64_t first, uint64_t bytes, const char *name)
+/* Returns the line in "name:line+", of which it leaves "name"; 0 in other names. */
+static uint64_t cut_first_line(char *name)
 {
-	const uint64_t end = first + bytes;
+	char *colon = strrchr(name, ':'), *end;
+	uint64_t line;
+
+	if (!colon || colon[1] < '0' || colon[1] > '9')
+		return 0;
+	line = strtoull(colon + 1, &end, 10);
+	if (strcmp(end, "+") != 0)
+		return 0;
+	*colon = '\0';
+	return line;
+}
+
+/* Names frames.  Code may be generated where other code was, so the last name counts. */
+static void give(struct frames *f, uint64_t first, uint64_t bytes, char *name)
+{
+	const uint64_t end = first + bytes, line = cut_first_line(name);
 	size_t i = FIRST_WHERE(k, f->n, f->of[k].ran >= first);
 
 	for (; i < f->n && f->of[i].ran < end && f->given < NAMES_MOST; i++, f->given++) {
-		char *text;
+		char *text, number[24] = "";
 
-		if (asprintf(&text, "arg=%" PRIx64 " %s", f->of[i].address, name) < 0)
+		if (line)
+			snprintf(number, sizeof(number), ":%" PRIu64, line + f->of[i].ran - first);
+		if (asprintf(&text, "arg=%" PRIx64 " %s%s", f->of[i].address, name, number) < 0)
 			return;
 		free(f->of[i].name);
 		f->of[i].name = text;
@@ -123,22 +141,25 @@ static void take_line(struct frames *f, char *line)
 	give(f, first, bytes, at + 1);
 }
 
-static void read_map(struct frames *f, FILE *file)
+/* Returns true if libmprof_python.so wrote it, whose maps nobody else needs. */
+static bool read_map(struct frames *f, FILE *file)
 {
+	bool begins = true, ours = false;
 	char line[LINE_MOST];
 	size_t read = 0, n;
-	bool begins = true;
 
 	while (read < MAP_MOST && fgets(line, sizeof(line), file)) {
 		const bool first = begins;
 
 		n = strlen(line);
+		ours |= !read && !strcmp(line, MPROF_MAP_BEGINS);
 		read += n + !n;
 		begins = n && line[n - 1] == '\n';
 		line[n - begins] = '\0';
 		if (first)
 			take_line(f, line);
 	}
+	return ours;
 }
 
 /* Writes the names of a process, and removes them from the frames. */
@@ -165,19 +186,20 @@ static void put_names(struct frames *f, struct append *file, uint32_t process, i
 void code_names_append(struct append *file)
 {
 	struct frames f = { .of = NULL };
+	char path[PATH_ROOM];
 	bool looked = false;
 
 	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++) {
 		const struct mprof_process_entry e = append_process(file, i);
-		FILE *map = e.number ? open_map(e.pid, file->header->start_real_ns) : NULL;
+		FILE *map = e.number ? open_map(e.pid, file->header->start_real_ns, path) : NULL;
 
 		if (!map)
 			continue;
 		if (!looked)
 			find_frames(&f, file->path);
 		looked = true;
-		if (f.n)
-			read_map(&f, map);
+		if (read_map(&f, map))
+			unlink(path);
 		fclose(map);
 		put_names(&f, file, e.number, e.pid);
 	}

@@ -118,11 +118,10 @@ char *library_find(struct error *err)
 	return path;
 }
 
-char *library_mpi(const char *library)
+char *library_beside(const char *library, const char *name)
 {
 	const char *slash = strrchr(library, '/');
-	char *path =
-	    must_printf("%.*s/libmprof_mpi.so", (int)(slash ? slash - library : 0), library);
+	char *path = must_printf("%.*s/%s", (int)(slash ? slash - library : 0), library, name);
 
 	if (!slash || access(path, R_OK)) {
 		free(path);

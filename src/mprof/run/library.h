@@ -18,9 +18,9 @@
  */
 char *library_find(struct error *err);
 
-/* Returns the library beside it that gets the rank from MPI, which the caller frees; NULL if
- * there is none. */
-char *library_mpi(const char *library);
+/* Returns the path of another library of ours beside it, which the caller frees; NULL if there is
+ * none. */
+char *library_beside(const char *library, const char *name);
 
 /*
  * Returns the file that the dynamic linker would load for a name; if it has to search, the newest

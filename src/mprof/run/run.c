@@ -32,7 +32,7 @@
 #include "../util/memory.h"
 #include "../util/alloc.h"
 
-#define VARIABLES 5
+#define VARIABLES 6
 
 struct session {
 	const struct run_plan *plan;
@@ -58,11 +58,31 @@ static char *preload_mpi(struct session *s)
 	/* Open MPI's and MPICH's, of Fortran and C++, too. */
 	s->knows_rank = conf_knows_rank();
 	if (!s->knows_rank && (elf_needs(program, "libmpi") || elf_needs(program, "libfmpich")))
-		mpi = library_mpi(s->library);
+		mpi = library_beside(s->library, "libmprof_mpi.so");
 	s->asks_mpi = mpi;
 	text = must_printf("%s%s", mpi ? ":" : "", mpi ? mpi : "");
 	free(mpi);
 	return text;
+}
+
+/* Makes Python enter functions by stubs, and allocate by malloc unless the user chose otherwise. */
+static int preload_python(struct session *s, struct error *err)
+{
+	char *library, *all;
+
+	if (!s->plan->python)
+		return 0;
+	library = library_beside(s->library, "libmprof_python.so");
+	if (!library)
+		return fail(err, -ENOENT, "--python needs libmprof_python.so beside %s",
+			    s->library);
+	all = must_printf("%s:%s", s->variable[0], library);
+	free(s->variable[0]);
+	free(library);
+	s->variable[0] = all;
+	if (!getenv("PYTHONMALLOC"))
+		s->variable[5] = must_strdup("PYTHONMALLOC=malloc");
+	return 0;
 }
 
 static int make_preload(struct session *s, struct error *err)
@@ -87,7 +107,7 @@ static int make_preload(struct session *s, struct error *err)
 			s->library, mpi, more ? ":" : "", more ? before : "");
 	free(mpi);
 	free(wrapper);
-	return 0;
+	return preload_python(s, err);
 }
 
 /*

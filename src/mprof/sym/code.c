@@ -7,11 +7,21 @@
 
 #include "../util/order.h"
 
+#define PYTHON "py::"
+
 const char *code_find(const struct stacks *s, uint64_t address)
 {
 	const size_t i = FIRST_WHERE(k, s->codes, s->code[k].address >= address);
 
 	return i < s->codes && s->code[i].address == address ? s->code[i].name : NULL;
+}
+
+bool code_of_python(const struct stacks *s)
+{
+	for (size_t i = 0; i < s->codes; i++)
+		if (!strncmp(s->code[i].name, PYTHON, strlen(PYTHON)))
+			return true;
+	return false;
 }
 
 /* Removes ":12" from the end and returns the number, or 0 without one. */
@@ -73,12 +83,14 @@ void code_split(char *text, struct code_parts *p)
 			split_javascript(text + strlen(javascript[i]), p);
 			return;
 		}
-	if (strncmp(text, "py::", 4) != 0)
+	if (strncmp(text, PYTHON, strlen(PYTHON)) != 0)
 		return;
-	p->function = text + 4;
-	colon = strchr(text + 4, ':');
+	p->python = true;
+	p->function = text + strlen(PYTHON);
+	colon = strchr(p->function, ':');
 	if (colon) {
 		*colon = '\0';
 		p->file = colon + 1;
+		p->line = cut_number(colon + 1);
 	}
 }

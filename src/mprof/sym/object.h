@@ -28,6 +28,7 @@ struct object {
 	const struct stack_object *of;
 	const struct object_context *context;
 	const char *module; /* last part of the path */
+	bool runs_scripts;  /* an interpreter, and names tell its scripts' functions */
 	const char *why;    /* why it cannot be used, or only in part; may be NULL */
 	bool asked, opened;
 	struct file_identity there; /* the file at its path, at the first lookup */

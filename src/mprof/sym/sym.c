@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 
 #include "code.h"
+#include "interpreters.h"
 #include "debuginfod.h"
 #include "names.h"
 #include "object.h"
@@ -53,8 +54,16 @@ static void allow_files(size_t objects)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static bool is_python(const char *module)
+{
+	const struct sym_interpreter *of = sym_interpreter(module);
+
+	return of && !strcmp(of->language, "Python");
+}
+
 static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 {
+	const bool python = code_of_python(s->stacks);
 	size_t i, objects = s->stacks->objects;
 	int code = rewrite_make(&s->rewrite, o->rewrite, o->stop, err);
 
@@ -72,8 +81,10 @@ static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 	if (!o->no_cache)
 		s->context.cache = cache_open();
 	allow_files(objects);
-	for (i = 0; i < objects; i++)
+	for (i = 0; i < objects; i++) {
 		object_init(&s->object[i], &s->stacks->object[i], &s->context);
+		s->object[i].runs_scripts = python && is_python(s->object[i].module);
+	}
 	return 0;
 }
 
@@ -121,12 +132,15 @@ static bool is_ada(const char *file)
 	return dot && (!strcmp(dot, ".adb") || !strcmp(dot, ".ads"));
 }
 
-static const struct name *make_name(struct sym *s, const char *text, const char *file)
+static const struct name *make_name(struct sym *s, const char *text, const char *file, bool script)
 {
 	struct name *name = arena_alloc(&s->arena, sizeof(*name));
 
 	text_clear(&s->scratch);
-	name_form(text, is_ada(file), s->names, &s->scratch);
+	if (script) /* <module>, <lambda> */
+		text_add_string(&s->scratch, text);
+	else
+		name_form(text, is_ada(file), s->names, &s->scratch);
 	rewrite_name(s->rewrite, &s->scratch);
 	if (s->scratch.failed)
 		return NULL;
@@ -137,13 +151,13 @@ static const struct name *make_name(struct sym *s, const char *text, const char 
 }
 
 /* raw: in the arena.  Returns NULL if the name is too long to show. */
-static const struct name *form(struct sym *s, const char *raw, const char *file)
+static const struct name *form(struct sym *s, const char *raw, const char *file, bool script)
 {
 	const struct name *name = hash_pointer(&s->formed, raw);
 
 	if (name)
 		return name;
-	name = make_name(s, raw, file);
+	name = make_name(s, raw, file, script);
 	if (name)
 		*hash_at(&s->formed, (uintptr_t)raw) = (uintptr_t)name;
 	return name;
@@ -151,7 +165,7 @@ static const struct name *form(struct sym *s, const char *raw, const char *file)
 
 static void show(struct sym *s, struct sym_line *line, const char *raw)
 {
-	const struct name *name = form(s, raw, line->file);
+	const struct name *name = form(s, raw, line->file, line->script);
 
 	if (name) {
 		line->function = name->shown;
@@ -222,6 +236,7 @@ static void show_code(struct sym *s, struct sym_line *line, const char *name)
 	line->function = line->raw;
 	line->file = arena_intern(&s->arena, p.file);
 	line->line = p.line;
+	line->script = p.python;
 	line->module = "generated code";
 	line->known = true;
 	show(s, line, line->raw);
@@ -251,9 +266,11 @@ static const struct sym_lines *make_lines(struct sym *s, const struct stack_fram
 	code = f->object ? NULL : code_find(s->stacks, f->address);
 	if (code)
 		show_code(s, line, code);
-	for (i = 0; i < lines->count; i++)
+	for (i = 0; i < lines->count; i++) {
+		line[i].runs_scripts = f->object && o->runs_scripts;
 		if (!line[i].known)
 			show_address(s, &line[i], f);
+	}
 	return lines;
 }
 
@@ -314,7 +331,7 @@ void sym_variables(struct sym *s, uint32_t object, struct sym_variables *v)
 
 	v->of = must_calloc(v->count + 1, sizeof(*v->of));
 	for (size_t i = 0; i < v->count; i++) {
-		const struct name *name = form(s, clean(s, found[i].name), found[i].file);
+		const struct name *name = form(s, clean(s, found[i].name), found[i].file, false);
 
 		v->of[i] = (struct sym_variable){ .name = name ? name->shown : "?",
 						  .file = clean(s, found[i].file),

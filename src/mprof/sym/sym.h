@@ -51,6 +51,8 @@ struct sym_line {
 	uint32_t line;	      /* 0 if unknown */
 	bool inlined;	      /* inlined into the next function of this frame */
 	bool known;	      /* has a symbol */
+	bool script;	      /* a function of a script, with a frame of its own */
+	bool runs_scripts;    /* of the interpreter that runs such functions of this trace */
 	bool stop; /* matches a pattern of sym_options.stop: paths end here, without the functions
 		      that this one called */
 	uint64_t offset; /* from the symbol's beginning, or in the module */

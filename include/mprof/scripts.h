@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * scripts.h - functions of scripts in call stacks: between libmprof_python.so, libmprof.so and
+ * mprof.
+ *
+ * The interpreter enters each function through a stub of its own, which keeps two words in its
+ * frame: the interpreter's data of the call (or 0), and a mark.  The unwinder reads from that data
+ * which instruction of the script runs, and replaces the stub's return address by an address that
+ * stands for the line: MPROF_SCRIPT_LINES + n.  Nothing is at such an address.  Processes of a run
+ * have no addresses in common, because a forked child's new functions are not its parent's.
+ *
+ * /tmp/perf-PID.map names both, with lines "address size py::function:file:line", numbers in
+ * hexadecimal without 0x as perf(1) reads them.  A '+' behind the line says that each address in
+ * the range stands for the next line.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define MPROF_MAP_BEGINS "0 0 mprof\n" /* the first line of such a map */
+
+#define MPROF_SCRIPT_STUBS	0x100000000000ul /* chunks of stubs are here, below the lines */
+#define MPROF_SCRIPT_LINES	0x200000000000ul
+#define MPROF_SCRIPT_OF_PROCESS (1ul << 22) /* bytes of stubs, and lines, of each process */
+#define MPROF_SCRIPT_CHUNK	(1ul << 16) /* bytes; aligned to twice that */
+#define MPROF_SCRIPT_STUB	32u	    /* bytes of a stub, and of its description */
+#define MPROF_SCRIPT_MARK	0x6d707266u
+
+/* Describes the stub MPROF_SCRIPT_CHUNK bytes before it. */
+struct mprof_script {
+	uint64_t lines;	      /* the address that stands for its first line */
+	const uint16_t *line; /* by instruction, from the first line; NULL if unknown */
+	uint64_t instructions;
+	uint64_t reserved;
+};
+
+/* Where the data of a call has the code and the instruction that runs; and where the first
+ * instruction is from the code.  In bytes; instructions have 2. */
+struct mprof_script_layout {
+	uint32_t code, instruction, first;
+};
+
+/* Call it before the first stub runs.  The layout is copied. */
+void mprof_set_scripts(const struct mprof_script_layout *layout);

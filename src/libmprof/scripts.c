@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* scripts.c - which line of a script a frame stands for; see <mprof/scripts.h>. */
+#include <mprof/module.h>
+#include <mprof/scripts.h>
+
+#include "local.h"
+#include "stack_parts.h"
+
+static struct mprof_script_layout layout;
+static int known; /* layout is set */
+
+void mprof_set_scripts(const struct mprof_script_layout *of) __attribute__((visibility("default")));
+void mprof_set_scripts(const struct mprof_script_layout *of)
+{
+	layout = *of;
+	__atomic_store_n(&known, 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * A stub's frame, from its frame pointer:
+ *   x86-64: the mark at -16, where the stack ends, the data of the call at -8
+ *   aarch64: the frame record, then the data at 16 and the mark at 24; the stack ends here
+ */
+#if defined(__x86_64__)
+enum { SP = -16, DATA = -8, MARK = -16, CALLER = 16 };
+#else
+enum { SP = 0, DATA = 16, MARK = 24, CALLER = 32 };
+#endif
+
+const struct eh_rule mp_script_rule = {
+	.base = EH_FP,
+	.script = 1,
+	.cfa = CALLER,
+#if defined(__x86_64__)
+	.ra = -8,
+	.fp = -16,
+#else
+	.ra = -24,
+	.fp = -32,
+#endif
+};
+
+int mp_script_is_stub(uintptr_t pc)
+{
+	return pc >= MPROF_SCRIPT_STUBS && pc < MPROF_SCRIPT_LINES && !(pc & MPROF_SCRIPT_CHUNK) &&
+	       __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+}
+
+uintptr_t mp_script_data(uintptr_t sp, uintptr_t fp, uintptr_t high)
+{
+	const uintptr_t at = fp + (uintptr_t)DATA;
+
+	if (fp + (uintptr_t)SP != sp || !area_holds(sp, high, fp + (uintptr_t)MARK, 8) ||
+	    !area_holds(sp, high, at, 8) ||
+	    *(const uint32_t *)(fp + (uintptr_t)MARK) != MPROF_SCRIPT_MARK)
+		return 0;
+	return at;
+}
+
+uintptr_t mp_script_line(uintptr_t pc, uintptr_t data, uintptr_t *instruction)
+{
+	const struct mprof_script *script =
+	    (const void *)((pc & -(uintptr_t)MPROF_SCRIPT_STUB) + MPROF_SCRIPT_CHUNK);
+	uintptr_t code, at;
+
+	*instruction = 0;
+	if (!data || !script->line)
+		return script->lines + 1;
+	*instruction = data + layout.instruction;
+	code = *(const uintptr_t *)(data + layout.code);
+	at = (*(const uintptr_t *)*instruction - code - layout.first) / 2;
+	/* Before the first instruction, and if the code is another one. */
+	return script->lines + 1 + (at < script->instructions ? script->line[at] : 0);
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* stubs.c - see stubs.h, and <mprof/scripts.h> for what the unwinder and mprof know of them. */
+#include "stubs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mprof/scripts.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define STUBS	    (MPROF_SCRIPT_CHUNK / MPROF_SCRIPT_STUB) /* of a chunk */
+#define CHUNKS_MOST (MPROF_SCRIPT_OF_PROCESS / 2 / MPROF_SCRIPT_CHUNK)
+#define STUBS_MOST  (CHUNKS_MOST * STUBS) /* functions that are named; others have no frame */
+#define LINES_MOST  65535u		  /* of a function, with a frame for each */
+
+/*
+ * Calls its fourth argument with the first three, from a frame with a frame pointer.  The frame
+ * keeps the fifth argument and the mark, where src/libmprof/scripts.c finds them.
+ */
+#if defined(__x86_64__)
+static const unsigned char stub_code[MPROF_SCRIPT_STUB] = {
+	0xf3, 0x0f, 0x1e, 0xfa,	      /* endbr64 */
+	0x55,			      /* push rbp */
+	0x48, 0x89, 0xe5,	      /* mov rbp, rsp */
+	0x41, 0x50,		      /* push r8 */
+	0x68, 0x66, 0x72, 0x70, 0x6d, /* push MPROF_SCRIPT_MARK */
+	0xff, 0xd1,		      /* call rcx */
+	0xc9,			      /* leave */
+	0xc3,			      /* ret */
+	0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+};
+#elif defined(__aarch64__)
+static const uint32_t stub_code[MPROF_SCRIPT_STUB / 4] = {
+	0xa9be7bfd, /* stp x29, x30, [sp, #-32]! */
+	0x910003fd, /* mov x29, sp */
+	0x528e4cc9, /* mov w9, #0x7266 */
+	0x72adae09, /* movk w9, #0x6d70, lsl #16 */
+	0xa90127e4, /* stp x4, x9, [sp, #16] */
+	0xd63f0060, /* blr x3 */
+	0xa8c27bfd, /* ldp x29, x30, [sp], #32 */
+	0xd65f03c0, /* ret */
+};
+#else
+#error "no stub for this processor"
+#endif
+
+void *stub_memory(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/* By the hash of the name, so that code that is compiled again gets the same one. */
+static struct named {
+	uint64_t hash; /* 0: unused */
+	stub *stub;
+} * names; /* 2 * STUBS_MOST of them */
+
+static struct {
+	unsigned char *chunk;
+	unsigned used;	 /* stubs of the chunk */
+	unsigned chunks; /* of this process */
+	uint64_t lines;	 /* addresses of this process that stand for lines */
+	unsigned all;
+	pid_t process; /* which made the chunk */
+} stubs;
+
+static bool new_chunk(pid_t process)
+{
+	unsigned char *chunk;
+	uint64_t place;
+
+	if (process != stubs.process)
+		stubs.chunks = stubs.lines = 0;
+	place = MPROF_SCRIPT_STUBS + (uint64_t)process * MPROF_SCRIPT_OF_PROCESS +
+		stubs.chunks * 2ul * MPROF_SCRIPT_CHUNK;
+	if (stubs.chunks == CHUNKS_MOST || place >= MPROF_SCRIPT_LINES)
+		return false;
+	chunk = mmap((void *)place, 2ul * MPROF_SCRIPT_CHUNK, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (chunk == MAP_FAILED)
+		return false;
+	for (unsigned i = 0; i < STUBS; i++)
+		memcpy(chunk + i * MPROF_SCRIPT_STUB, stub_code, sizeof(stub_code));
+	if ((uint64_t)(uintptr_t)chunk != place ||
+	    mprotect(chunk, MPROF_SCRIPT_CHUNK, PROT_READ | PROT_EXEC)) {
+		munmap(chunk, 2ul * MPROF_SCRIPT_CHUNK);
+		return false;
+	}
+	__builtin___clear_cache((char *)chunk, (char *)chunk + MPROF_SCRIPT_CHUNK);
+	stubs.chunk = chunk;
+	stubs.used = 0;
+	stubs.chunks++;
+	stubs.process = process;
+	return true;
+}
+
+/*
+ * Appends the names of a stub and of its lines to the map.  The file is not kept open: a program
+ * that closes all descriptors and opens files of its own must not find our lines in them.
+ */
+static bool write_name(const unsigned char *at, const struct mprof_script *script, uint64_t lines,
+		       const struct function *f)
+{
+	static pid_t began;
+	char path[64], text[2 * STUB_NAME_MOST + 256];
+	int fd, n = 0;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)stubs.process);
+	if (began != stubs.process) {
+		if (unlink(path) && errno != ENOENT)
+			return false;
+		n = snprintf(text, sizeof(text), "%s", MPROF_MAP_BEGINS);
+	}
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return false;
+	n += snprintf(text + n, sizeof(text) - (size_t)n, "%lx %x py::%s:%u\n%lx %lx py::%s:%u+\n",
+		      (unsigned long)(uintptr_t)at, MPROF_SCRIPT_STUB, f->name, f->first,
+		      (unsigned long)script->lines, (unsigned long)lines, f->name, f->first);
+	began = stubs.process;
+	if (write(fd, text, (size_t)n) != n)
+		n = -1;
+	close(fd);
+	return n > 0;
+}
+
+/* Returns memory that stays, or NULL. */
+static uint16_t *keep(size_t entries)
+{
+	enum { ENTRIES = 1 << 17 };
+	static uint16_t *at, *end;
+	uint16_t *kept = at;
+
+	if (entries > ENTRIES)
+		return NULL;
+	if ((size_t)(end - at) < entries) {
+		kept = stub_memory(ENTRIES * sizeof(*at));
+		if (!kept)
+			return NULL;
+		end = kept + ENTRIES;
+	}
+	at = kept + entries;
+	return kept;
+}
+
+/* Reads a number of 6 bits a byte, the lowest first; the seventh bit says that more follow. */
+static unsigned number_at(const uint8_t **at, const uint8_t *end)
+{
+	unsigned n = 0, shift = 0;
+
+	for (; *at < end && shift < 30; shift += 6) {
+		n |= (**at & 63u) << shift;
+		if (!(*(*at)++ & 64))
+			break;
+	}
+	return n;
+}
+
+/*
+ * Finds the line of each instruction.  The table is that of CPython 3.11 to 3.13
+ * (Objects/locations.md there): entries of a byte 1cccclll for l + 1 instructions, then bytes with
+ * the highest bit 0.  c 13 and 14: a signed difference to the line of the last entry follows, its
+ * sign in the lowest bit; 10 to 12: it is c - 10; 15: no line.
+ */
+static size_t find_lines(const struct function *f, uint16_t *line, uint64_t *most)
+{
+	const uint8_t *at = f->table, *end = at + f->bytes;
+	size_t instructions = 0;
+	int64_t now = 0;
+
+	*most = 0;
+	while (at < end) {
+		const unsigned begins = *at++, how = begins >> 3 & 15;
+
+		if (how == 13 || how == 14) {
+			const unsigned n = number_at(&at, end);
+
+			now += n & 1 ? -(int64_t)(n >> 1) : (int64_t)(n >> 1);
+		} else if (how >= 10 && how <= 12) {
+			now += how - 10;
+		}
+		while (at < end && !(*at & 128))
+			at++;
+		for (unsigned i = 0; i <= (begins & 7); i++, instructions++)
+			if (line)
+				line[instructions] =
+				    (uint16_t)(now < 0		  ? 0
+					       : now < LINES_MOST ? now
+								  : LINES_MOST - 1);
+		if (now < LINES_MOST && now > (int64_t)*most)
+			*most = (uint64_t)now;
+	}
+	return instructions;
+}
+
+static stub *new_stub(const struct function *f)
+{
+	const pid_t process = getpid();
+	struct mprof_script *script;
+	uint16_t *line = NULL;
+	uint64_t most = 0;
+	size_t instructions = 0;
+	unsigned char *at;
+
+	if (stubs.all == STUBS_MOST)
+		return NULL;
+	if ((process != stubs.process || stubs.used == STUBS) && !new_chunk(process))
+		return NULL;
+	if (f->table)
+		line = keep(find_lines(f, NULL, &most));
+	if (stubs.lines + most + 1 > MPROF_SCRIPT_OF_PROCESS)
+		return NULL;
+	if (line)
+		instructions = find_lines(f, line, &most);
+	at = stubs.chunk + stubs.used * MPROF_SCRIPT_STUB;
+	script = (struct mprof_script *)(void *)(at + MPROF_SCRIPT_CHUNK);
+	*script = (struct mprof_script){ .lines = MPROF_SCRIPT_LINES +
+						  (uint64_t)process * MPROF_SCRIPT_OF_PROCESS +
+						  stubs.lines,
+					 .line = line,
+					 .instructions = instructions };
+	if (!write_name(at, script, most + 1, f))
+		return NULL;
+	stubs.lines += most + 1;
+	stubs.used++;
+	stubs.all++;
+	return (stub *)(uintptr_t)at;
+}
+
+stub *stub_named(const struct function *f)
+{
+	uint64_t hash = f->first;
+	size_t i;
+
+	if (!names)
+		names = stub_memory(2 * STUBS_MOST * sizeof(*names));
+	if (!names)
+		return NULL;
+	for (const char *c = f->name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3; /* FNV-1a */
+	hash += !hash;
+	for (i = hash % (2 * STUBS_MOST); names[i].hash && names[i].hash != hash;)
+		i = (i + 1) % (2 * STUBS_MOST);
+	if (!names[i].hash) {
+		names[i].stub = new_stub(f);
+		if (!names[i].stub)
+			return NULL;
+		names[i].hash = hash;
+	}
+	return names[i].stub;
+}

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# python.sh - functions and lines of Python scripts in call stacks (--python).
+
+# The interpreter itself, not a script that starts it; 3.11 or later, which has lines, else 1.
+python_found() {
+	python=$(python3 -c 'import sys; print(sys.executable)')
+	"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+}
+
+# A bytearray of n bytes takes n + 1: sizes that nothing else requests.
+python_script() {
+	cat >keep.py <<'END'
+kept = []
+def grow(n):
+    for i in range(50):
+        kept.append(bytearray(n))
+class Store:
+    def put(self):
+        self.a = list(map(
+            lambda i: bytearray(70001), range(40)))
+def both():
+    a = bytearray(80001)
+    b = bytearray(80002)
+    return a, b
+def steps():
+    for i in range(20):
+        yield bytearray(60001)
+def fails():
+    try:
+        raise ValueError(bytearray(60002))
+    except ValueError as e:
+        return len(e.args[0])
+grow(100001)
+Store().put()
+for i in range(30): both()
+print(sum(map(len, steps())), fails(), len(kept))
+END
+}
+
+# expect_at BYTES CALLS PLACE...: the functions of the one stack that allocates such blocks, innermost first
+expect_at() {
+	"$mprof" report hot --size "$1" --json --top 0 log >said 2>err || bad "$(cat err)"
+	expect_same "stacks of $1 bytes" "$(json said '.rows | length')" 1
+	expect_same "calls of $1 bytes" "$(json said '.rows[0].figures.calls')" "$2"
+	expect_same "lines of $1 bytes" \
+		"$(json said '[.rows[0].stack[] | select(.file | endswith(".py")) | "\(.function) \(.file | sub(".*/"; "")):\(.line)"] | reverse | join(", ")')" "$3"
+}
+
+test_python_lines() {
+	python_found || return 0
+	python_script
+	"$python" keep.py >native
+	run "$mprof" record --python -o log -- "$python" keep.py
+	expect_status 0
+	expect_same 'what it prints' "$(cat out)" "$(cat native)"
+	expect_at 100002 50 'grow keep.py:4, <module> keep.py:21'
+	expect_at 70002 40 'Store.put.<locals>.<lambda> keep.py:8, Store.put keep.py:7, <module> keep.py:22'
+	expect_at 80002 30 'both keep.py:10, <module> keep.py:23'
+	expect_at 80003 30 'both keep.py:11, <module> keep.py:23'
+	expect_at 60002 20 'steps keep.py:15, <module> keep.py:24'
+	expect_at 60003 1 'fails keep.py:18, <module> keep.py:24'
+	# The first screen names the line, and proposes nothing that a script cannot do.
+	run "$mprof" report log
+	expect_words out 'was allocated by grow (keep.py:4)'
+	expect_no_text out --pool-site
+	expect_no_text out --python
+	# All functions of the interpreter.
+	run "$mprof" report hot --size 100002 --wrappers log
+	expect_text out PyEval
+	# The map was only for mprof.
+	expect_same 'maps of this user' "$(find /tmp -maxdepth 1 -name 'perf-*.map' -newer keep.py -exec grep -l grow {} + 2>/dev/null)" ''
+	run "$mprof" record -o plain -- "$python" keep.py
+	run "$mprof" report plain
+	expect_words out 'mprof record --python shows'
+}
+
+test_python_profile() {
+	python_found || return 0
+	python_script
+	run "$mprof" profile --python -o log -- "$python" keep.py
+	expect_status 0
+	run "$mprof" report hot --by line --json --top 0 log
+	expect_same 'calls of line 4' "$(json out '[.rows[] | select(.line == 4 and .function == "grow") | .figures.total] | add >= 50 * 100002')" true
+}
+
+# Stubs need C stack, which calls of 3.11 and later do not.
+test_python_recursion() {
+	python_found || return 0
+	cat >deep.py <<'END'
+import sys, threading
+def down(n):
+    return 0 if n == 0 else 1 + down(n - 1)
+sys.setrecursionlimit(1000000)
+print(down(100000))
+def small():
+    print(down(10000))
+threading.stack_size(64 << 10)
+t = threading.Thread(target=small)
+t.start()
+t.join()
+END
+	run "$mprof" record --python -o log -- "$python" deep.py
+	expect_status 0
+	expect_same 'what it prints' "$(tr '\n' ' ' <out)" '100000 10000 '
+}
+
+# A child's functions are not its parent's, though both were new after the fork.
+test_python_fork() {
+	python_found || return 0
+	cat >fork.py <<'END'
+import os
+def of_child():
+    return bytearray(90001)
+def of_parent():
+    return bytearray(90002)
+def before():
+    return bytearray(90003)
+before()
+child = os.fork()
+if child == 0:
+    of_child()
+    before()
+    os._exit(0)
+of_parent()
+os.waitpid(child, 0)
+END
+	run "$mprof" record --python -o log -- "$python" fork.py
+	expect_status 0
+	expect_at 90002 1 'of_child fork.py:3, <module> fork.py:11'
+	expect_at 90003 1 'of_parent fork.py:5, <module> fork.py:14'
+	"$mprof" report hot --by function --size 90004 --json log >said
+	expect_same 'calls of before' "$(json said '.rows[] | select(.function == "before") | .figures.calls')" 2
+}
+
+# Names never go to a file of the program.
+test_python_descriptors() {
+	python_found || return 0
+	cat >close.py <<'END'
+import os
+os.closerange(3, 256)
+file = os.open('written', os.O_WRONLY | os.O_CREAT, 0o600)
+for i in range(100):
+    exec(f'def f{i}(): return bytearray(1000)')
+    eval(f'f{i}()')
+os.write(file, b'mine')
+END
+	run "$mprof" record --python -o log -- "$python" close.py
+	expect_status 0
+	expect_same 'the file' "$(cat written)" mine
+}
+
+test_python_of_others() {
+	run "$mprof" record --python -o log -- /bin/sh -c 'exit 7'
+	expect_status 7
+	run env PYTHONMALLOC=debug "$mprof" record --python -o log -- /bin/sh -c 'echo $PYTHONMALLOC'
+	expect_same 'PYTHONMALLOC of the user' "$(cat out)" debug
+}
