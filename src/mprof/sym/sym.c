@@ -237,7 +237,7 @@ static void show_code(struct sym *s, struct sym_line *line, const char *name)
 	line->file = arena_intern(&s->arena, p.file);
 	line->line = p.line;
 	line->script = p.python;
-	line->module = "generated code";
+	line->module = p.python ? "Python" : "generated code";
 	line->known = true;
 	show(s, line, line->raw);
 	free(text);
