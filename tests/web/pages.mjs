@@ -131,12 +131,15 @@ each("totals are those of mprof report", async (r) => {
 });
 
 // Own figures belong to who asked, as in the view.
+// A list of rows by function and file; all modules of Python have a function of one name.
+const named = (list, name, place) => new Map(list.map((row) => [`${name(row)} ${(place(row) ?? "").replace(/:\d+$/, "").replace(/^.*\//, "")}`, row]));
+
 each("functions have the figures of mprof report", async (r) => {
-  const page = await open(r, "page=tables&figure=peak&sort=own"), said = r.said["peak --by function"].rows;
-  const shown = new Map((await rows(page, 200)).map((row) => [row[5], row[0]]));
-  for (const row of said.slice(0, 5).filter((row) => row.figures.peak > 0 && shown.has(row.function)))
-    assert.equal(shown.get(row.function), bytes(row.figures.peak), row.function);
-  assert.ok(said.slice(0, 5).some((row) => shown.has(row.function)) || !said.length);
+  const page = await open(r, "page=tables&figure=peak&sort=own"), said = named(r.said["peak --by function"].rows.slice(0, 5), (row) => row.function, (row) => row.file ?? row.module);
+  const shown = named(await rows(page, 200), (row) => row[5], (row) => row[6]);
+  for (const [name, row] of [...said].filter(([name, row]) => row.figures.peak > 0 && shown.has(name)))
+    assert.equal(shown.get(name)[0], bytes(row.figures.peak), name);
+  assert.ok([...said.keys()].some((name) => shown.has(name)) || !said.size);
   await page.close();
 });
 
@@ -819,6 +822,16 @@ only("c++", "keys for the chosen frame: only through it, without it, merged, its
   await page.close();
 });
 
+only("script", "the flame graph of a Python script has its functions, not the interpreter's around them", async (r) => {
+  const page = await open(r, "page=tree"), shown = await page.locator("#page").innerText();
+  assert.match(shown, /<module>/);
+  assert.doesNotMatch(shown, /PyEval_Vector/);
+  const line = r.said["peak --by function"].rows[0];
+  assert.deepEqual([line.function, line.module], ["grow", "Python"]);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 only("python", "rows of the tree open and are walked by keys", async (r) => {
   const page = await open(r, "page=tree&figure=calls&libraries=1"), opened = () => page.locator("[role=treeitem][aria-expanded=true]").count();
   await page.locator(".tree .row").first().focus();
@@ -920,13 +933,13 @@ only("c++", "the chart tells what each band has under the pointer, and is saved"
 });
 
 each("every figure of a function is that of mprof report", async (r) => {
-  const page = await open(r, "page=tables&full=1&sort=calls"), shown = new Map((await rows(page, 200)).map((row) => [row[0], row])), d = duration;
+  const page = await open(r, "page=tables&full=1&sort=calls"), shown = named(await rows(page, 200), (row) => row[0], (row) => row[1]), d = duration;
   const heads = await page.evaluate(() => [...document.querySelectorAll("#page thead th")].map((th) => th.innerText.trim()));
   const resident = heads.findIndex((h) => h.startsWith("Resident")); // no view has it
   let compared = 0;
-  for (const row of r.said["hot --by function"].rows.slice(0, 5).filter((row) => shown.has(row.function))) {
+  for (const [name, row] of [...named(r.said["hot --by function"].rows.slice(0, 5), (row) => row.function, (row) => row.file ?? row.module)].filter(([name]) => shown.has(name))) {
     const f = row.figures, freed = row.blocks.freed;
-    assert.deepEqual(shown.get(row.function).filter((cell, i) => i > 1 && i !== resident), [count(f.calls), bytes(f.total), bytes(f.peak), bytes(f.leaked), count(f.temporary), bytes(f.waste), bytes(f.rss),
+    assert.deepEqual(shown.get(name).filter((cell, i) => i > 1 && i !== resident), [count(f.calls), bytes(f.total), bytes(f.peak), bytes(f.leaked), count(f.temporary), bytes(f.waste), bytes(f.rss),
       bytes(row.sizes.min), bytes(f.total / f.calls), bytes(row.sizes.max), ...(freed ? [d(row.lifetimes_ns.min), d(f.lifetime / freed), d(row.lifetimes_ns.max)] : ["", "", ""])], row.function);
     compared++;
   }

@@ -74,10 +74,10 @@ static int spell(char *to, size_t room, enum line_same same, const struct sym_li
 {
 	switch (same) {
 	case LINE_FUNCTION:
-		return snprintf(to, room, "%s\n%s\n%s", l->function, l->module, basename(l->file));
+		return snprintf(to, room, "%s\n%s\n%s", l->function, l->module, sym_file(l));
 	case LINE_LINE:
 		return snprintf(to, room, "%s\n%s\n%s\n%u", l->function, l->module,
-				basename(l->file), l->line);
+				sym_file(l), l->line);
 	case LINE_FILE:
 		return snprintf(to, room, "%s", *l->file ? l->file : l->module);
 	case LINE_MODULE:

@@ -67,7 +67,7 @@ void figures_line(FILE *out, const struct sym_line *line, bool with_line)
 	figures_name(out, line->function);
 	if (*line->file) {
 		fputs(" (", out);
-		figures_name(out, text_base(line->file));
+		figures_name(out, sym_file(line));
 		if (with_line && line->line)
 			fprintf(out, ":%" PRIu32, line->line);
 		fputc(')', out);

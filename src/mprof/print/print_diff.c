@@ -36,7 +36,7 @@ void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
 		figures_name(out, leaf->module);
 		break;
 	case DIFF_BY_FILE:
-		figures_name(out, *leaf->file ? text_base(leaf->file) : leaf->module);
+		figures_name(out, *leaf->file ? sym_file(leaf) : leaf->module);
 		break;
 	case DIFF_BY_FUNCTION:
 		figures_line(out, leaf, false);

@@ -166,7 +166,7 @@ static char *name_of(const struct tree_rows *t, const struct sym_line *line, boo
 		figures_name(out, line->module);
 		break;
 	case LINE_FILE:
-		figures_name(out, *line->file ? text_base(line->file) : line->module);
+		figures_name(out, *line->file ? sym_file(line) : line->module);
 		break;
 	default:
 		if (with_file)

@@ -108,7 +108,7 @@ static size_t spell_file(const struct diff *d, enum diff_side side, const struct
 {
 	if (!*l->file)
 		return spell_module(d, side, l, to, room);
-	return (size_t)snprintf(to, room, "%s", basename(l->file));
+	return (size_t)snprintf(to, room, "%s", sym_file(l));
 }
 
 ORDER(by_place, struct diff_place, RISING(function) ?: RISING(side) ?: RISING(line))

@@ -181,6 +181,18 @@ static const char *clean(struct sym *s, const char *text)
 	return s->scratch.failed ? "" : arena_intern(&s->arena, text_string(&s->scratch));
 }
 
+const char *sym_file(const struct sym_line *line)
+{
+	const char *base = strrchr(line->file, '/');
+
+	if (!base || !base[1])
+		return line->file;
+	if (!strcmp(base, "/__init__.py") || !strcmp(base, "/__main__.py"))
+		while (base > line->file && base[-1] != '/')
+			base--;
+	return base + (*base == '/');
+}
+
 /* ---- answers ---- */
 
 static void address_text(const struct stack_frame *f, const char *module, char *to, size_t room)

@@ -58,6 +58,10 @@ struct sym_line {
 	uint64_t offset; /* from the symbol's beginning, or in the module */
 };
 
+/* Returns the last part of the path of its file; of pkg/__init__.py both, because all packages have
+ * such a file. */
+const char *sym_file(const struct sym_line *line);
+
 /*
  * An entry that is not a frame is one unknown line of module "?": "[truncated]", "[lost]", and
  * "[unknown]" for frame 0.  An address outside all objects is the function "0xaddress".

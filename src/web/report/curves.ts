@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // curves.ts - what the timeline draws: a quantity over time, whole or divided into bands.
 import { sizeName } from "./bar";
-import { applyNames, nameOf, placeOf, threadTest } from "./model";
+import { applyNames, nameOf, placeOf, shortFile, threadTest } from "./model";
 import type { Filter } from "./model";
 import type { Data } from "./data";
 import type { Layer } from "./timeline";
@@ -61,7 +61,7 @@ export function grouping(d: Data, band: string, keys: Uint32Array): { of: (cell:
 		return { of: i => d.line.module[owner[c.node[i]]], name: n => n ? base(n) : "no stack" };
 	}
 	return band == "line"
-		? { of: i => owner[c.node[i]], name: n => n ? placeOf(d, n).replace(/.*\//, "") : "no stack" }
+		? { of: i => owner[c.node[i]], name: n => n ? shortFile(placeOf(d, n)) : "no stack" }
 		: { of: i => keys[owner[c.node[i]]], name: n => n ? nameOf(d, n) : "no stack" };
 }
 

@@ -351,12 +351,16 @@ export interface Frame {
 	also?: number[]; // figures of TreeOptions.also, own and below
 }
 
-// Number of each line's function and module.
+// The last part of a path; of pkg/__init__.py both (sym_file in src/mprof/sym/sym.h).
+export const shortFile = (path: string): string => path.replace(/^.*\/(?=[^/]+\/__(?:init|main)__\.py(?::\d+)?$)|^.*\//, "");
+
+// Number of each line's function, module and file: LINE_FUNCTION in src/mprof/pass/interner.h.
 export function functionKeys(d: Data): Uint32Array {
-	const keys = new Uint32Array(d.line.line.length), seen = new Map<number, number>();
+	const keys = new Uint32Array(d.line.line.length), seen = new Map<string, number>(), short = new Map<number, string>();
 	for (let i = 1; i < keys.length; i++) {
-		const pair = d.line.function[i] * 65536 + d.line.module[i];
-		keys[i] = seen.get(pair) ?? seen.set(pair, i).get(pair)!;
+		const file = d.line.file[i], base = short.get(file) ?? short.set(file, shortFile(d.text[file] ?? "")).get(file)!;
+		const key = `${d.line.function[i]} ${d.line.module[i]} ${base}`;
+		keys[i] = seen.get(key) ?? seen.set(key, i).get(key)!;
 	}
 	return keys;
 }

@@ -14,7 +14,7 @@ import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
-import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, table, threadTest, topOwners } from "./model";
+import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { jumps } from "./jumps";
 import { globals, stacks } from "./outside";
@@ -53,7 +53,7 @@ export function figure(unit: string, n: number): string {
 // The short location of a line, as a link to its source if that is known.
 export const place = (v: View, line: number, text = placeOf(v.d, line)): Node => v.d.line.file[line]
 	? el("button", { type: "button", class: "name", title: `Source: ${text}`, click: () => v.set({ page: "sources", chosen: line }) },
-		text.slice(text.lastIndexOf("/") + 1))
+		shortFile(text))
 	: el("span", {}, text);
 
 export const owner = (v: View, line: number) => el("button", { type: "button", class: "name",
