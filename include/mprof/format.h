@@ -530,7 +530,8 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
 
 /*
  * How much of its stack a thread used.  `deepest` is known at recorded calls, `touched` and
- * `resident` when the thread ended, or at looked_ticks.
+ * `resident` when the thread ended, or at looked_ticks.  The bytes of each frame of that call
+ * follow, outermost first.
  */
 struct mprof_stack_use {
 	uint64_t tid;
@@ -546,7 +547,10 @@ struct mprof_stack_use {
 	uint64_t thread_pointer; /* thread-local variables are relative to it */
 	uint32_t stack;		 /* call stack at deepest_ticks */
 	uint32_t others;	 /* ended threads that used no more stack and have no record */
-	uint64_t reserved[4];
+	uint64_t sized;		 /* `deepest` when `frames` was written; 0 while it is written */
+	uint32_t frames;	 /* how many sizes follow, each uint32_t; 0 = unknown */
+	uint32_t reserved_frames;
+	uint64_t reserved[2];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_stack_use) == 128, "on-disk layout");
 

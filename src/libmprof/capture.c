@@ -18,7 +18,7 @@
 /* libgcc's interface (Itanium C++ ABI, "Exception Handling", 1.3). */
 typedef int trace_fn(void *context, void *arg);
 static int (*backtrace)(trace_fn *each, void *arg);
-static uintptr_t (*get_ip)(void *context, int *before);
+static uintptr_t (*get_ip)(void *context, int *before), (*get_cfa)(void *context);
 
 struct collect {
 	struct stack_cache *c;
@@ -37,7 +37,7 @@ static int capture_collect(void *context, void *arg)
 	if (!pc || pc - mp_own.start < mp_own.end - mp_own.start)
 		return 0;
 	mp_rule(before ? pc : pc - 1); /* records its object */
-	return mp_fresh_add(k->c, before ? pc | MPROF_FRAME_EXACT : pc) ? 0 : 1;
+	return !mp_fresh_add(k->c, before ? pc | MPROF_FRAME_EXACT : pc, get_cfa(context));
 }
 
 static uint32_t capture_libgcc(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
@@ -59,7 +59,8 @@ static int capture_find_libgcc(void)
 		return -ENOENT;
 	*(void **)&backtrace = dlsym(lib, "_Unwind_Backtrace");
 	*(void **)&get_ip = dlsym(lib, "_Unwind_GetIPInfo");
-	return backtrace && get_ip ? 0 : -ENOENT;
+	*(void **)&get_cfa = dlsym(lib, "_Unwind_GetCFA");
+	return backtrace && get_ip && get_cfa ? 0 : -ENOENT;
 }
 
 int mp_stacks_start(void)

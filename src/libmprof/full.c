@@ -320,7 +320,8 @@ __attribute__((noinline)) static int walk_all(struct stack_cache *c, struct cont
 
 			if (code & RULE_ESCAPE && mp_rules_escaped(code)->no_code)
 				break;
-			if (!mp_fresh_add(c, x->exact ? at | MPROF_FRAME_EXACT : at))
+			if (!mp_fresh_add(c, x->exact ? at | MPROF_FRAME_EXACT : at,
+					  x->reg[CFI_SP]))
 				return reached;
 		}
 		ret = full_step(x);
@@ -344,7 +345,7 @@ __attribute__((noinline)) uint32_t mp_capture_full(struct mprof_thread *t, uintp
 	x.low = c->area.high == c->home.high ? c->home.low : c->area.low;
 	x.high = c->area.high;
 	if (!walk_all(c, &x, pc, sp))
-		mp_fresh_add(c, pc);
+		mp_fresh_add(c, pc, sp);
 	return mp_fresh_id(c);
 }
 

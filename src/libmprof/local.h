@@ -74,7 +74,7 @@ struct mp_local {
 	uint32_t counts_lock;		    /* guards the merged record and the unused ones */
 	struct mprof_counts *counts_merged; /* sums of ended threads */
 	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* for reuse */
-	uint32_t uses_taken, uses_lock;
+	uint32_t uses_taken, uses_lock, uses_free;
 	struct mprof_stack_use *uses_most; /* of ended threads beyond those kept */
 	struct mprof_stack_use *uses_unused[MP_COUNTS_UNUSED]; /* for reuse */
 	uint32_t image;					       /* mprof_process_entry.image */

@@ -154,6 +154,7 @@ uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept)
 	uint32_t drop = kept + c->fresh_n - STACK_DEEP / 2;
 
 	c->cut = 1;
+	c->sized = 0;
 	if (drop < kept) {
 		cache_drop_outer(c, drop, kept);
 		return kept - drop;

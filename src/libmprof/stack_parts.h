@@ -149,8 +149,8 @@ uintptr_t mp_script_line(uintptr_t pc, uintptr_t data, uintptr_t *instruction);
 /* ---- unwind.c: for an unwinder that finds all frames itself, innermost first ---- */
 
 struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp);
-/* Adds a frame; pc as in struct stack_frame.  Returns 0 if the array is full. */
-int mp_fresh_add(struct stack_cache *c, uintptr_t pc);
+/* Adds a frame; as in struct stack_frame.  Returns 0 if the array is full. */
+int mp_fresh_add(struct stack_cache *c, uintptr_t pc, uintptr_t sp);
 uint32_t mp_fresh_id(struct stack_cache *c);
 
 /* ---- full.c ---- */
@@ -258,6 +258,7 @@ struct stack_cache {
 	uint32_t areas, next_area;
 	uint32_t blind, blind_left; /* see cache_find_area() */
 	uint32_t deeper;	    /* 1 if sp is lower than ever on the thread's own stack */
+	uint32_t sized;		    /* frames that are unchanged since their sizes were recorded */
 	struct area area;	    /* has the stack; on its own stack, from the lowest sp so far */
 	struct area home;	    /* the thread's own stack, as mapped */
 	struct stack_frame *frame;

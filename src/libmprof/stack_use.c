@@ -3,10 +3,15 @@
  * stack_use.c - how much of its stack each thread uses.
  *
  * Nothing is measured on the path of a call: the cache of a thread's last stack ends at the lowest
- * sp so far, so a call from deeper down misses it anyway (stack_cache.c), and is noted.  For use
- * between calls, mincore reports which pages of the stack are resident when the thread or the
+ * sp so far, so a call from deeper down misses it anyway (stack_cache.c), and is noted, with the
+ * size of each frame.  Of frames that are unchanged since the last such call the sizes are in the
+ * file already, so a recursion that allocates at each level costs what its new frames cost.  For
+ * use between calls, mincore reports which pages of the stack are resident when the thread or the
  * process ends.  Pages are never returned while a stack is in use, so the lowest of them is how
  * deep the thread ever was.
+ *
+ * Sizes follow a record in the file.  If there are too many of them, the record moves to an extent
+ * of twice the size.
  *
  * glibc puts a thread's descriptor and its thread-local variables on top of its stack and subtracts
  * them from its size; the mapping ends with the page of the descriptor.
@@ -20,18 +25,21 @@
 #include "local.h"
 #include "pools.h"
 #include "slots.h"
+#include "stack_parts.h"
 #include "status.h"
 #include "sys.h"
 
 #define RECORD	      (sizeof(struct mprof_extent) + sizeof(struct mprof_stack_use))
-#define FIRST	      21u   /* as many as fit one page of 4096 */
+#define FIRST	      21u /* as many as fit one page of 4096 */
+#define FIRST_RECORDS 2u  /* an extent takes the room of as many: then it has sizes of 48 frames */
 #define KEPT	      4096u /* ended threads; of further ones, only the one that used most */
 #define LOOKED_AT     4096u /* threads that run when the process ends */
 #define PAGES_AT_ONCE 512u
 #define WINDOWS_MAX   4096u /* of PAGES_AT_ONCE pages each: covers a stack of 8 GiB */
 
 static __thread struct mprof_stack_use *use; /* in the file, or NULL */
-static __thread uint32_t over; /* 1 after it ended, because libc frees memory after that */
+static __thread uint32_t over;	/* 1 after it ended, because libc frees memory after that */
+static __thread uint32_t sized; /* frames whose sizes are in the record */
 /* A forked child keeps these values: its thread runs on the same stack. */
 static __thread uintptr_t stack_high;	     /* 0 if unknown */
 static __thread uintptr_t stack_low, mapped; /* 0 if unknown; where the mapping ends */
@@ -106,43 +114,71 @@ static int uses_map(const struct mp_pool_kind *kind, uint32_t units, struct mp_p
 	return mp_slots_map_records(kind, units, MPROF_EXTENT_FREE, out);
 }
 
-static struct mprof_stack_use *use_take_used(struct mp_local *l)
+static struct mprof_extent *use_extent(const struct mprof_stack_use *u)
+{
+	return (struct mprof_extent *)u - 1;
+}
+
+/* How many sizes fit the record's extent. */
+static uint32_t use_room(const struct mprof_stack_use *u)
+{
+	return (uint32_t)((use_extent(u)->size - RECORD) / sizeof(uint32_t));
+}
+
+static struct mprof_stack_use *use_take_used(struct mp_local *l, uint32_t bytes)
 {
 	struct mprof_stack_use *u = NULL;
 	uint64_t signals;
 
-	if (!__atomic_load_n(&l->uses_most, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&l->uses_free, __ATOMIC_RELAXED))
 		return NULL;
 	mp_lock_blocking(&l->uses_lock, &signals);
 	for (unsigned i = 0; i < MP_COUNTS_UNUSED && !u; i++)
-		if (l->uses_unused[i]) {
+		if (l->uses_unused[i] && use_extent(l->uses_unused[i])->size >= bytes) {
 			u = l->uses_unused[i];
 			l->uses_unused[i] = NULL;
+			l->uses_free--;
 		}
 	mp_unlock_blocking(&l->uses_lock, &signals);
 	return u;
 }
 
-static struct mprof_stack_use *use_take(uint32_t number)
+/* Marks an extent as free, and keeps it for reuse in place i of the list. */
+static void use_free_locked(struct mp_local *l, struct mprof_stack_use *u, unsigned i)
+{
+	struct mprof_extent *x = use_extent(u);
+
+	__atomic_store_n(&x->kind, MPROF_EXTENT_FREE, __ATOMIC_RELEASE);
+	__builtin_memset(u, 0, x->size - sizeof(*x));
+	l->uses_unused[i] = u;
+	__atomic_store_n(&l->uses_free, l->uses_free + 1, __ATOMIC_RELAXED);
+}
+
+/* Returns a record in an extent of `records` times RECORD bytes, or more. */
+static struct mprof_stack_use *use_take(uint32_t number, uint32_t records)
 {
 	static const struct mp_pool_kind kind = { RECORD, FIRST, uses_map };
-	struct mprof_stack_use *u = use_take_used(mp_local);
-	struct mprof_extent *x;
+	uint32_t bytes = records * (uint32_t)RECORD;
+	struct mprof_stack_use *u = use_take_used(mp_local, bytes);
+	struct mprof_extent *x, head;
 	uint64_t offset;
 	int error;
 
 	if (u) {
-		x = (struct mprof_extent *)u - 1;
+		x = use_extent(u);
 		offset = x->offset;
+		bytes = x->size;
 	} else {
-		x = mp_pool_take(&mp_local->uses, &kind, 1, &offset, &error);
+		x = mp_pool_take(&mp_local->uses, &kind, records, &offset, &error);
 		if (!x)
 			return NULL;
-		__atomic_fetch_add(&mp_local->uses_taken, 1, __ATOMIC_RELAXED);
+		u = (struct mprof_stack_use *)(x + 1);
 	}
-	u = (struct mprof_stack_use *)(x + 1);
-	mp_extent_fill(x, MPROF_EXTENT_STACK_USE, offset, RECORD, number);
-	x->used = sizeof(*u);
+	mp_extent_fill(&head, MPROF_EXTENT_STACK_USE, offset, bytes, number);
+	head.used = bytes - (uint32_t)sizeof(*x);
+	*x = head;
+	/* Headers of further records of the pool. */
+	__builtin_memset(u, 0, head.used);
 	return u;
 }
 
@@ -166,9 +202,11 @@ void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
 		bounds_of_main();
 	else if (!stack_high)
 		bounds_of_thread(room);
-	u = stack_high && uses_are_kept() ? use_take(number) : NULL;
+	u = stack_high && uses_are_kept() ? use_take(number, FIRST_RECORDS) : NULL;
 	if (!u)
 		return;
+	__atomic_fetch_add(&mp_local->uses_taken, 1, __ATOMIC_RELAXED);
+	sized = 0;
 	u->tid = tid;
 	u->high = stack_high;
 	u->limit = stack_low ? stack_high - stack_low : 0;
@@ -177,16 +215,82 @@ void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
 	use = u;
 }
 
-void mp_stack_use_deeper(uintptr_t sp, uint32_t id)
+/* ---- the deepest call ---- */
+
+/* Returns the record with room for the sizes of n frames, or NULL without memory. */
+static struct mprof_stack_use *use_grow(struct mprof_stack_use *u, uint32_t n)
+{
+	struct mprof_extent *x = use_extent(u);
+	uint32_t records = x->size / (uint32_t)RECORD, need = use_room(u);
+	struct mprof_stack_use *more;
+	uint64_t signals;
+
+	if (n <= need)
+		return u;
+	for (; n > need; records *= 2)
+		need = (uint32_t)((2 * records - 1) * RECORD / sizeof(uint32_t));
+	more = use_take(x->thread, records);
+	if (!more)
+		return NULL;
+	/* If the process is killed now, there are two records, of which the larger is valid. */
+	__builtin_memcpy(more, u, x->size - sizeof(*x));
+	use = more;
+	mp_lock_blocking(&mp_local->uses_lock, &signals);
+	for (unsigned i = 0; i < MP_COUNTS_UNUSED; i++)
+		if (!mp_local->uses_unused[i]) {
+			use_free_locked(mp_local, u, i);
+			break;
+		}
+	mp_unlock_blocking(&mp_local->uses_lock, &signals);
+	__atomic_store_n(&x->kind, MPROF_EXTENT_FREE, __ATOMIC_RELEASE);
+	return more;
+}
+
+/* Stores the sizes of frames [from, n); frames outside the used part of the stack have none. */
+static void use_sizes(struct mprof_stack_use *u, const struct stack_frame *frame, uint32_t from,
+		      uint32_t n)
+{
+	const uintptr_t high = u->high, low = frame[n - 1].sp;
+	uint32_t *bytes = (uint32_t *)(u + 1);
+	uintptr_t at = from && frame[from - 1].sp < high ? frame[from - 1].sp : high;
+
+	for (uint32_t i = from; i < n; i++) {
+		uintptr_t sp = frame[i].sp < at && frame[i].sp >= low ? frame[i].sp : at;
+
+		bytes[i] = at - sp <= UINT32_MAX ? (uint32_t)(at - sp) : UINT32_MAX;
+		at = sp;
+	}
+}
+
+/*
+ * `sized` is 0 while anything changes, here and in the record, because a signal handler may jump
+ * out, and the process may be killed at any time: the sizes belong to this call only if the record
+ * says so, and all are stored again if the last time did not end.
+ */
+uint32_t mp_stack_use_deeper(uintptr_t sp, uint32_t id, const struct stack_frame *frame, uint32_t n,
+			     uint32_t same)
 {
 	struct mprof_stack_use *u = use;
+	uint32_t from = same < sized ? same : sized;
 
 	if (!u || sp >= u->high || u->high - sp <= u->deepest ||
 	    (u->limit && u->high - sp > u->limit))
-		return;
+		return same;
+	__atomic_store_n(&u->sized, 0, __ATOMIC_RELAXED);
+	sized = 0;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	u->deepest = u->high - sp;
 	u->deepest_ticks = mprof_ticks();
 	u->stack = id;
+	u = n ? use_grow(u, n) : NULL;
+	if (!u)
+		return 0;
+	use_sizes(u, frame, from, n);
+	u->frames = n;
+	/* Pairs with a reader of the file, which compares it with `deepest`. */
+	__atomic_store_n(&u->sized, u->deepest, __ATOMIC_RELEASE);
+	sized = n;
+	return n;
 }
 
 void mp_stack_use_forked(void)
@@ -276,9 +380,7 @@ static void use_release_locked(struct mp_local *l, struct mprof_stack_use *u)
 			most = l->uses_most = u;
 		}
 		most->others += 1 + less->others;
-		((struct mprof_extent *)less - 1)->kind = MPROF_EXTENT_FREE;
-		__builtin_memset(less, 0, sizeof(*less));
-		l->uses_unused[i] = less;
+		use_free_locked(l, less, i);
 		return;
 	}
 }
@@ -307,8 +409,8 @@ static int use_is_live(const struct mprof_extent *x)
 {
 	const struct mprof_stack_use *u = (const struct mprof_stack_use *)(x + 1);
 
-	return x->kind == MPROF_EXTENT_STACK_USE && u->high && !u->end_ticks &&
-	       mp_sys(SYS_tgkill, mp_local->pid, (long)u->tid, 0, 0, 0, 0) == 0;
+	return x->magic == MPROF_EXTENT_MAGIC && x->kind == MPROF_EXTENT_STACK_USE && u->high &&
+	       !u->end_ticks && mp_sys(SYS_tgkill, mp_local->pid, (long)u->tid, 0, 0, 0, 0) == 0;
 }
 
 void mp_stack_use_look(void)
@@ -321,11 +423,13 @@ void mp_stack_use_look(void)
 	for (uint32_t i = 0; i < MP_PIECES; i++) {
 		const struct mp_piece *p = &pool->piece[i];
 		char *at = __atomic_load_n(&p->at, __ATOMIC_ACQUIRE);
-		uint32_t n = __atomic_load_n(&p->used, __ATOMIC_RELAXED);
+		uint32_t n = __atomic_load_n(&p->used, __ATOMIC_RELAXED), records;
 
-		for (uint32_t k = 0; at && k < n && k < p->units && looks < LOOKED_AT; k++) {
+		for (uint32_t k = 0; at && k < n && k < p->units && looks < LOOKED_AT;
+		     k += records ? records : 1) {
 			struct mprof_extent *x = (struct mprof_extent *)(at + k * RECORD);
 
+			records = x->size / (uint32_t)RECORD;
 			if (use_is_live(x)) {
 				use_look((struct mprof_stack_use *)(x + 1));
 				looks++;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct stack_frame;
+
 /* What the creator of a thread knows about its stack. */
 struct mp_stack_room {
 	uintptr_t top;	/* of a stack that the program supplied; 0 if libc maps one */
@@ -25,8 +27,13 @@ void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room);
 int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high);
 /* Is `at` above sp, and are both on this thread's own stack?  0 also if its bounds are unknown. */
 int mp_stack_use_spans(uintptr_t sp, uintptr_t at);
-/* The call stack `id` has the thread's lowest sp so far on its own stack. */
-void mp_stack_use_deeper(uintptr_t sp, uint32_t id);
+/*
+ * The call stack `id` has the thread's lowest sp so far on its own stack.  Its n frames are known,
+ * and the first `same` of them are those of the last such call whose sizes were recorded.  Returns
+ * of how many frames the sizes are recorded now.
+ */
+uint32_t mp_stack_use_deeper(uintptr_t sp, uint32_t id, const struct stack_frame *frame, uint32_t n,
+			     uint32_t same);
 void mp_stack_use_end(void);	/* called when this thread has run its destructors */
 void mp_stack_use_look(void);	/* called when the process is about to end or to exec */
 void mp_stack_use_forked(void); /* called in a child, whose thread has another record */

@@ -276,6 +276,7 @@ static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 		c->cut = c->flags & MPROF_STACK_TRUNCATED;
 	if (mprof_unlikely(kept + c->fresh_n > STACK_DEEP && !c->budget))
 		kept = mp_cache_cut(c, kept);
+	c->sized = kept < c->sized ? kept : c->sized;
 	h = kept ? c->meta[kept - 1].hash : c->cut ? ~mp_stacks_seed : mp_stacks_seed;
 	needs = kept ? c->meta[kept - 1].needs : 0;
 
@@ -496,11 +497,12 @@ static MPROF_COLD void unwind_leave_own(struct stack_cache *c, struct state *s)
 	}
 }
 
-/* Notes that the thread's own stack is deeper than ever; its stack is `id`. */
-static MPROF_COLD void unwind_note_depth(struct stack_cache *c, uintptr_t sp, uint32_t id)
+/* Notes that the thread's own stack is deeper than ever; its stack `id` has the first n frames. */
+static MPROF_COLD void unwind_note_depth(struct stack_cache *c, uintptr_t sp, uint32_t id,
+					 uint32_t n)
 {
 	c->deeper = 0;
-	mp_stack_use_deeper(sp, id);
+	c->sized = mp_stack_use_deeper(sp, id, c->frame, n, c->sized);
 }
 
 /*
@@ -523,7 +525,7 @@ static __attribute__((noinline)) uint32_t unwind_capture(struct mprof_thread *t,
 							 uintptr_t sp, uintptr_t fp)
 {
 	struct stack_cache *c = t->stack;
-	uint32_t kept, again = 0;
+	uint32_t kept, n, again = 0;
 
 	do {
 		struct state s = { .pc = pc - 1, .sp = sp, .fp = fp };
@@ -549,12 +551,8 @@ static __attribute__((noinline)) uint32_t unwind_capture(struct mprof_thread *t,
 		mp_cache_spend(c, c->n + 16ull * c->fresh_n);
 	if (kept == c->n && !c->fresh_n && c->id)
 		return c->id;
-	if (mprof_unlikely(c->complex)) {
-		kept = mp_capture_full(t, pc, sp);
-		if (c->deeper)
-			unwind_note_depth(c, sp, kept);
-		return kept;
-	}
+	if (mprof_unlikely(c->complex))
+		return mp_capture_full(t, pc, sp);
 	if (mprof_unlikely(c->broken && mp_stacks_signals())) {
 		c->fresh_n = c->broken;
 		c->flags |= MPROF_STACK_TRUNCATED;
@@ -563,12 +561,13 @@ static __attribute__((noinline)) uint32_t unwind_capture(struct mprof_thread *t,
 	compiler_barrier();
 	kept = unwind_rebuild(c, kept);
 	kept = c->id = mp_stacks_id(c, kept);
+	n = c->n;
 	if (mprof_unlikely(c->flags & ~MPROF_STACK_TRUNCATED || c->broken || c->n > c->room))
 		c->n = c->slots = c->id = 0;
 	compiler_barrier();
 	c->dirty = 0;
 	if (mprof_unlikely(c->deeper))
-		unwind_note_depth(c, sp, kept);
+		unwind_note_depth(c, sp, kept, n);
 	return kept;
 }
 
@@ -594,23 +593,26 @@ struct stack_cache *mp_fresh_begin(struct mprof_thread *t, uintptr_t sp)
 	return c;
 }
 
-int mp_fresh_add(struct stack_cache *c, uintptr_t pc)
+int mp_fresh_add(struct stack_cache *c, uintptr_t pc, uintptr_t sp)
 {
 	if (c->fresh_n == c->room && !mp_cache_grow(c)) {
 		c->flags |= MPROF_STACK_TRUNCATED;
 		return 0;
 	}
-	c->fresh[c->fresh_n++] = (struct stack_fresh){ .pc = pc };
+	c->fresh[c->fresh_n++] = (struct stack_fresh){ .pc = pc, .sp = sp };
 	return 1;
 }
 
 uint32_t mp_fresh_id(struct stack_cache *c)
 {
-	uint32_t id;
+	uint32_t id, n;
 
 	unwind_rebuild(c, 0);
 	id = mp_stacks_id(c, 0);
+	n = c->n;
 	c->n = c->slots = 0;
 	c->dirty = 0;
+	if (c->deeper && n)
+		unwind_note_depth(c, c->frame[n - 1].sp, id, n);
 	return id;
 }

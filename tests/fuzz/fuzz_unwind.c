@@ -422,9 +422,11 @@ int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high)
 	return 0;
 }
 
-void mp_stack_use_deeper(uintptr_t sp, uint32_t id)
+uint32_t mp_stack_use_deeper(uintptr_t sp, uint32_t id, const struct stack_frame *frame, uint32_t n,
+			     uint32_t same)
 {
-	(void)sp, (void)id;
+	(void)sp, (void)id, (void)frame, (void)same;
+	return n;
 }
 
 /* The kernel's list of mappings. */

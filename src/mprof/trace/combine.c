@@ -588,27 +588,29 @@ static int put_record(struct combining *c, const struct extent *x)
 	struct mprof_residency *residency;
 	struct mprof_stack_use *use;
 	const void *from = records_payload(c->t, x, 0);
+	uint32_t used;
 
 	if (!from)
 		return 0;
-	memcpy(payload(c, x->head.used), from, x->head.used);
+	/* records_payload() does not check `used` of a live extent. */
+	used = x->head.used < x->bytes ? x->head.used : (uint32_t)x->bytes;
+	memcpy(payload(c, used), from, used);
 	fact = (void *)c->buf;
 	sample = (void *)c->buf;
 	residency = (void *)c->buf;
-	if (x->kind == MPROF_EXTENT_FACT && x->head.used >= sizeof(*fact))
+	if (x->kind == MPROF_EXTENT_FACT && used >= sizeof(*fact))
 		convert_fact(c, fact);
-	for (size_t i = 0; x->kind == MPROF_EXTENT_SAMPLE && i < x->head.used / sizeof(*sample);
-	     i++)
+	for (size_t i = 0; x->kind == MPROF_EXTENT_SAMPLE && i < used / sizeof(*sample); i++)
 		sample[i].ticks = time_of(c, sample[i].ticks);
 	if ((x->kind == MPROF_EXTENT_RESIDENCY || x->kind == MPROF_EXTENT_VARIABLES) &&
-	    x->head.used >= sizeof(*residency)) {
+	    used >= sizeof(*residency)) {
 		residency->ticks_before = time_of(c, residency->ticks_before);
 		residency->ticks_after = time_of(c, residency->ticks_after);
 	}
 	use = (void *)c->buf;
-	if (x->kind == MPROF_EXTENT_STACK_USE && x->head.used >= sizeof(*use))
+	if (x->kind == MPROF_EXTENT_STACK_USE && used >= sizeof(*use))
 		convert_stack_use(c, use);
-	return put(c, x->head, x->head.used);
+	return put(c, x->head, used);
 }
 
 static int put_records(struct combining *c)

@@ -23,15 +23,32 @@
 
 /* ---- what is neither events nor stacks ---- */
 
+/* Leaves out the room for sizes of further frames. */
+static size_t used_bytes(const struct extent *x, const unsigned char *payload)
+{
+	struct mprof_stack_use u;
+
+	if (x->kind != MPROF_EXTENT_STACK_USE || x->bytes < sizeof(u))
+		return x->bytes;
+	memcpy(&u, payload, sizeof(u));
+	return u.frames < (x->bytes - sizeof(u)) / sizeof(uint32_t)
+		   ? sizeof(u) + u.frames * sizeof(uint32_t)
+		   : x->bytes;
+}
+
 static int copy_extent(struct job *j, const struct extent *x)
 {
 	unsigned char *to = job_payload(j, x->bytes);
+	struct mprof_extent head = x->head;
+	size_t bytes;
 
 	if (!to)
 		return -ENOMEM;
 	if (trace_read(j->from, to, x->bytes, x->payload) != x->bytes)
 		return -EIO;
-	return job_add_extent(j, x->head, x->bytes);
+	bytes = used_bytes(x, to);
+	head.used = head.used < bytes ? head.used : (uint32_t)bytes;
+	return job_add_extent(j, head, bytes);
 }
 
 static int take_extent(struct job *j, const struct extent *x)

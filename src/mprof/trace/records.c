@@ -258,6 +258,27 @@ static void take_residency(struct trace *t, const struct extent *x)
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
 }
 
+/*
+ * The thread may have written while the record was read: it sets `sized` to 0 first and to the
+ * ever greater `deepest` last, so sizes are those of the call if it is the same before and after.
+ */
+static uint32_t good_sizes(struct trace *t, const struct extent *x, const struct mprof_stack_use *u)
+{
+	const uint32_t *size = (const uint32_t *)(u + 1);
+	struct mprof_stack_use after;
+	uint64_t sum = 0;
+
+	if (!u->sized || u->sized != u->deepest ||
+	    u->frames > (x->bytes - sizeof(*u)) / sizeof(*size))
+		return 0;
+	if (t->is_live && (trace_read(t, &after, sizeof(after), x->payload) != sizeof(after) ||
+			   after.sized != u->sized))
+		return 0;
+	for (uint32_t i = 0; i < u->frames; i++)
+		sum += size[i];
+	return sum == u->deepest ? u->frames : 0;
+}
+
 static void take_stack_use(struct trace *t, const struct extent *x)
 {
 	struct trace_stack_use *to;
@@ -269,7 +290,12 @@ static void take_stack_use(struct trace *t, const struct extent *x)
 	if (!u || !u->high) /* its thread has not begun yet */
 		return;
 	to = GROW_ONE(t->use, t->uses, t->uses_room);
-	*to = (struct trace_stack_use){ u, x->head.process, x->head.image, x->head.thread };
+	*to = (struct trace_stack_use){ u,
+					x->head.process,
+					x->head.image,
+					x->head.thread,
+					good_sizes(t, x, u),
+					(const uint32_t *)(u + 1) };
 }
 
 static void take_misuse(struct trace *t, const struct extent *x)
@@ -374,7 +400,7 @@ ORDER(by_residency, struct trace_residency, RISING(head->ticks_before) ?: RISING
 
 ORDER(by_misuse, struct trace_misuse, RISING(m->ticks) ?: RISING(process))
 
-ORDER(by_thread, struct trace_stack_use, RISING(process) ?: RISING(image) ?: RISING(thread))
+ORDER(by_thread, struct trace_stack_use, RISING(process) ?: RISING(image) ?: RISING(thread) ?: FALLING(u->deepest) ?: FALLING(frames))
 
 ORDER(by_counts, struct counts_record, RISING(process) ?: RISING(thread))
 
@@ -405,6 +431,22 @@ static void keep_rises(struct trace *t)
 	t->peaks = t->peaks ? (size_t)(to - t->peak) : 0;
 }
 
+static bool is_of_other(const struct trace_stack_use *a, const struct trace_stack_use *b)
+{
+	return a->process != b->process || a->image != b->image || a->thread != b->thread;
+}
+
+/* A record that needs more room is copied: of two, the one that continues is first now. */
+static void keep_uses(struct trace *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->uses; i++)
+		if (!kept || is_of_other(&t->use[kept - 1], &t->use[i]))
+			t->use[kept++] = t->use[i];
+	t->uses = kept;
+}
+
 static void sort(void *array, size_t n, size_t bytes, int (*by)(const void *, const void *))
 {
 	if (n)
@@ -419,6 +461,7 @@ void records_finish(struct trace *t)
 	sort(t->residency, t->residencies, sizeof(*t->residency), by_residency);
 	sort(t->variables, t->variables_n, sizeof(*t->variables), by_residency);
 	sort(t->use, t->uses, sizeof(*t->use), by_thread);
+	keep_uses(t);
 	sort(t->misuse, t->misuses, sizeof(*t->misuse), by_misuse);
 	sort(t->peak, t->peaks, sizeof(*t->peak), by_look);
 	keep_rises(t);

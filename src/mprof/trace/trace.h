@@ -136,6 +136,8 @@ struct trace_misuse {
 struct trace_stack_use {
 	const struct mprof_stack_use *u;
 	uint32_t process, image, thread;
+	uint32_t frames;      /* of the call stack u->stack, if their sizes are known, else 0 */
+	const uint32_t *size; /* bytes of each, outermost first; their sum is u->deepest */
 };
 
 struct trace_residency {
