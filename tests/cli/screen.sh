@@ -228,7 +228,7 @@ END
 	"$mprof" record -o log -- ./outside 2>/dev/null
 	expect_screen log
 	expect_no_text out 'did not come from malloc'
-	expect_words out 'deepest in work (outside.c:11). mprof report threads log'
+	expect_words out 'deepest in work (outside.c:11), whose frame has'
 	expect_words out '30.0 MiB of it is big (outside.c:4). mprof report globals log'
 }
 

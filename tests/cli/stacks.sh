@@ -30,6 +30,9 @@ test_stacks_of_threads() {
 	expect_same 'where main was deepest' \
 		"$(json answer '.stacks[] | select(.main) | .stack[-1].function')" use
 	expect_same 'calls' "$(json answer '[.stacks[] | select(.deepest_bytes)] | length')" 4
+	expect_same 'functions of main' "$(json answer '.stacks[] | select(.main) | .functions[:2] |
+		map("\(.function) \(.frames) \(.bytes / 16384 | floor)") | join(", ")')" \
+		'use 1 192, nested 16 4'
 	expect_same 'limits' "$(json answer '[.stacks[] | .limit_bytes / 131072 | ceil] | sort | join(" ")')" \
 		'2 8 16 64 64'
 	expect_documented threads_view answer
@@ -45,8 +48,188 @@ test_stacks_of_threads() {
 	expect_documented run out
 	run "$mprof" report log
 	expect_words out 'KiB (97 %), deepest in '
-	expect_text out 'It may run out of stack.'
+	expect_words out 'deepest in use (deep_stacks.c:49), whose frame has 240 KiB.'
+	expect_words out 'It may run out of stack.'
 	expect_words out '5 threads ran at once, and thread'
+}
+
+# Functions that print what the compiler gave them: from their CFA to that of the function that they
+# call, in which the stack is deepest.
+frames_program() {
+	cat >frames.c <<'END'
+#define _GNU_SOURCE
+#include <alloca.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define NEW __attribute__((noinline, noclone))
+static __thread struct { const char *name; char *cfa; } path[64];
+static __thread int depth;
+#define ENTER() (path[depth].name = __func__, path[depth++].cfa = __builtin_dwarf_cfa())
+static void *volatile block;
+static volatile size_t most = 50000;
+static NEW int leaf(void)
+{
+	volatile char *p = alloca(most);
+	ENTER();
+	p[0] = 1;
+	block = malloc(10);
+	free(block);
+	return p[0];
+}
+static NEW int small(int n)
+{
+	volatile char *p = alloca(n * 40);
+	ENTER();
+	p[n] = 1;
+	return leaf() + p[n];
+}
+static NEW int rec(int n, int (*inner)(int))
+{
+	volatile char frame[1000];
+	ENTER();
+	frame[n] = 1;
+	return (n ? rec(n - 1, inner) : inner(77)) + frame[n];
+}
+static void handler(int signal)
+{
+	volatile char frame[3000];
+	ENTER();
+	frame[signal] = (char)(leaf() + leaf());
+}
+static NEW int raises(int n)
+{
+	ENTER();
+	free(malloc(10));
+	raise(SIGUSR1);
+	return n + depth;
+}
+static void say(void)
+{
+	for (int i = 0; i + 1 < depth; i++)
+		printf("%d %s %td\n", gettid(), path[i].name, path[i].cfa - path[i + 1].cfa);
+	fflush(stdout);
+}
+static void *thread(void *arg)
+{
+	rec(19, small);
+	say();
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = handler };
+	stack_t other = { .ss_sp = calloc(1, 1 << 20), .ss_size = 1 << 20 };
+	pthread_attr_t attr;
+	pthread_t t;
+
+	if (!strcmp(argv[1], "thread")) {
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, 192 << 10);
+		pthread_create(&t, &attr, thread, NULL);
+		return pthread_join(t, NULL);
+	}
+	if (!strcmp(argv[1], "other")) {
+		action.sa_flags = SA_ONSTACK;
+		sigaltstack(&other, NULL);
+	}
+	sigaction(SIGUSR1, &action, NULL);
+	rec(9, strcmp(argv[1], "plain") ? raises : small);
+	say();
+	return argc - 2;
+}
+END
+}
+
+# Of the thread with the largest stack, "FUNCTION BYTES FRAMES" for each function; the sum is right.
+functions_of() { # TRACE
+	run "$mprof" report threads --json "$1"
+	expect_same 'sum' "$(json out '.stacks[] | select(.deepest_bytes) |
+		([.functions[].bytes] | add) + .outer_bytes - .deepest_bytes, ([.stack[].frame_bytes] | add) -
+		([.functions[].bytes] | add)' | sort -u)" 0
+	json out '[.stacks[] | select(.deepest_bytes)] | max_by(.deepest_bytes) | .functions[] |
+		"\(.function) \(.bytes) \(.frames)"' >functions
+}
+
+test_stack_frames() {
+	local flags way
+	frames_program
+	for flags in -O0 -O2 '-O2 -fno-omit-frame-pointer' '-O2 -fstack-clash-protection -no-pie'; do
+		# shellcheck disable=SC2086
+		cc -g -fno-builtin -fno-optimize-sibling-calls $flags -pthread -o frames frames.c ||
+			bad 'frames.c does not compile'
+		for way in plain thread same other; do
+			run "$mprof" record -o log -- ./frames "$way"
+			expect_status 0
+			awk '{ bytes[$2] += $3; n[$2]++ } END { for (f in n) print f, bytes[f], n[f] }' \
+				out | sort >truth
+			functions_of log
+			# What a handler interrupted is between these two.
+			case $way in
+			plain | thread) grep -E '^(rec|small) ' truth >part ;;
+			same) grep -E '^(rec|handler) ' truth >part ;;
+			other) grep -E '^rec ' truth >part ;;
+			esac
+			expect_same "$flags: $way" "$(grep -E "^($(cut -d' ' -f1 part | paste -sd'|')) " \
+				functions | sort)" "$(cat part)"
+			grep -qE '^leaf 5[0-9]{4} 1$' functions && [ "$way" = other ] &&
+				bad "$flags: leaf is on another stack"
+			grep -qE '^leaf 5[0-9]{4} 1$' functions || [ "$way" = other ] ||
+				bad "$flags: $way: $(cat functions)"
+		done
+	done
+	run "$mprof" report threads log
+	expect_text out 'Functions by their part of that stack:'
+	run "$mprof" record -o log --unwind libgcc -- ./frames plain
+	awk '{ bytes[$2] += $3; n[$2]++ } END { for (f in n) print f, bytes[f], n[f] }' out |
+		sort >truth
+	functions_of log
+	expect_same 'by libgcc' "$(grep -E '^(rec|small) ' functions | sort)" "$(cat truth)"
+}
+
+# Each level allocates, so the record grows while it is in use; the process ends at any time.
+test_stack_frames_after_a_kill() {
+	local i
+	cat >deeper.c <<'END'
+#include <stdlib.h>
+static void *volatile block;
+__attribute__((noinline)) int odd(unsigned n);
+__attribute__((noinline)) int even(unsigned n)
+{
+	volatile char frame[100];
+	frame[n % 100] = 1;
+	block = malloc(10);
+	free(block);
+	return (n ? odd(n - 1) : 0) + frame[n % 100];
+}
+__attribute__((noinline)) int odd(unsigned n)
+{
+	volatile char frame[200];
+	frame[n] = 1;
+	return (n & 4 ? odd(n & ~4u) : even(n)) + frame[0];
+}
+int main(void)
+{
+	for (unsigned n = 1;; n = n * 5 / 4 % 5000 + 1)
+		block = (void *)(size_t)even(n);
+}
+END
+	sed -i 's/frame\[n\] = 1/frame[n % 200] = 1/' deeper.c
+	cc -O1 -g -fno-builtin -o deeper deeper.c || bad 'deeper.c does not compile'
+	for i in 1 2 3 4 5 6; do
+		MPROF_CONF="MODE=LogMmap LOG_PATH=killed.$i" LD_PRELOAD=$build/libmprof.so ./deeper &
+		sleep "0.0$((i * 2))"
+		kill -9 $!
+		wait $! 2>/dev/null
+		[ -s "killed.$i" ] || continue
+		run "$mprof" report threads --json "killed.$i"
+		expect_same 'one record' "$(json out '.stacks | length')" 1
+		expect_same 'sum' "$(json out '.stacks[] | if .functions == [] then 0 else
+			([.functions[].bytes] | add) + .outer_bytes - .deepest_bytes end')" 0
+	done
 }
 
 # Like Ruby: touches only the last page of the stack.
@@ -154,6 +337,7 @@ END
 	expect_same 'threads' "$(json out '[.stacks[] | select(.process == 1) | 1 + .others] | add')" 6002
 	expect_same 'records' "$(json out '.stacks | length | . < 4200')" true
 	expect_same 'the largest' "$(json out '.stacks[0].used_bytes | . > 700000 and . < 710000')" true
+	expect_same 'its function' "$(json out '.stacks[0].functions[0] | "\(.function) \(.bytes >= 700000)"')" 'use true'
 }
 
 # ---- variables ----

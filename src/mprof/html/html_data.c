@@ -14,7 +14,7 @@
 
 #include "../pass/course.h"
 #include "../pass/resident_shares.h"
-#include "../pass/stack_uses.h"
+#include "../profile/stack_frames.h"
 #include "../profile/paths.h"
 #include "../profile/variables.h"
 #include "../util/alloc.h"
@@ -41,9 +41,10 @@ struct writer {
 	struct interner text;
 	uint32_t *line; /* by key of the tree's lines: line of the page, from 1 */
 	size_t lines;
-	struct interner starts; /* struct start: callers of the outermost nodes of the tree */
-	uint32_t *deepest;	/* keys of lines: call stacks of threads, concatenated */
-	size_t deepest_lines, deepest_room, threads;
+	struct interner starts;	 /* struct start: callers of the outermost nodes of the tree */
+	uint32_t *deepest;	 /* keys of lines: call stacks of threads, concatenated */
+	uint64_t *deepest_bytes; /* of the frame of each */
+	size_t deepest_lines, deepest_room, bytes_room, threads;
 	struct blob deepest_length; /* a column: number of lines of each */
 	struct interner files;	    /* paths, in the order of the sources */
 	struct blob source[4];	    /* columns: path, text, reason without text, change */
@@ -130,17 +131,22 @@ static void note_deepest(struct writer *w)
 {
 	const struct stack_uses *s = w->from->stacks;
 	const struct profile_path *path;
+	struct stack_frames f;
 	size_t i, k;
 
 	for (; w->threads < s->count && w->threads < HTML_THREADS; w->threads++) {
 		i = w->threads;
+		stack_frames_find(&f, &s->of[i], w->from->profile);
 		path = s->of[i].stack ? profile_path_once(w->from->profile, s->of[i].stack) : NULL;
 		blob_number(&w->deepest_length, path ? path->count : 0);
 		for (k = 0; path && k < path->count; k++) {
 			GROW(w->deepest, w->deepest_lines + 1, w->deepest_room);
+			GROW(w->deepest_bytes, w->deepest_lines + 1, w->bytes_room);
+			w->deepest_bytes[w->deepest_lines] = f.line ? f.line[k] : 0;
 			w->deepest[w->deepest_lines++] =
 			    line_interner_id(&w->tree.lines, path->line[k]);
 		}
+		stack_frames_release(&f);
 	}
 }
 
@@ -384,9 +390,10 @@ static void put_lines(struct writer *w, struct blob *b)
 	static const char *const name[] = { "line.function", "line.file", "line.line",
 					    "line.module", "line.library" };
 	static const char *const start_name[] = { "start.node", "start.line" };
-	static const char *const deepest_name[] = { "deepest.lines", "deepest.line" };
+	static const char *const deepest_name[] = { "deepest.lines", "deepest.line",
+						    "deepest.bytes" };
 	struct blob part[5] = { { .data = NULL } }, start[2] = { { .data = NULL } },
-		    deepest = { .data = NULL };
+		    deepest[2] = { { .data = NULL } };
 	struct start s;
 	size_t i, starts = 0;
 
@@ -403,12 +410,13 @@ static void put_lines(struct writer *w, struct blob *b)
 	}
 	for (i = 0; i < w->deepest_lines; i++) {
 		put_line(w, part, w->deepest[i]);
-		blob_number(&deepest, w->line[w->deepest[i]]);
+		blob_number(&deepest[0], w->line[w->deepest[i]]);
+		blob_number(&deepest[1], w->deepest_bytes[i]);
 	}
 	put_columns(w, b, name, part, 5, w->lines);
 	put_columns(w, b, start_name, start, 2, starts);
 	put_columns(w, b, deepest_name, &w->deepest_length, 1, w->threads);
-	put_columns(w, b, deepest_name + 1, &deepest, 1, w->deepest_lines);
+	put_columns(w, b, deepest_name + 1, deepest, 2, w->deepest_lines);
 	put_sources(w, b);
 }
 
@@ -763,6 +771,7 @@ void html_data_make(struct html_data *to, const struct html_source_data *from, s
 	free(w.order);
 	free(w.line);
 	free(w.deepest);
+	free(w.deepest_bytes);
 	blob_deflate(&to->blob);
 }
 

@@ -66,7 +66,9 @@ static void take(struct stack_of *s, const struct trace *t, const struct trace_s
 				.begin_ticks = u->begin_ticks,
 				.end_ticks = u->end_ticks,
 				.others = u->others,
-				.high = u->high };
+				.high = u->high,
+				.size = x->size,
+				.frames = x->frames };
 	if (u->stack)
 		s->stack = trace_stack_node(t, x->process, x->image, u->stack);
 	s->low = s->high - s->touched;

@@ -26,6 +26,8 @@ struct stack_of {
 	uint32_t stack;				  /* node at deepest_ticks; 0 if unknown */
 	uint32_t others;			  /* other threads that used no more */
 	uint64_t low, high;			  /* addresses of the used part */
+	const uint32_t *size; /* bytes of each frame of `stack`, outermost first; of the trace */
+	uint32_t frames;      /* 0 if they are unknown */
 };
 
 struct stack_uses {

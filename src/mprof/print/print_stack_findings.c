@@ -3,6 +3,7 @@
 #include "print_findings.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "../util/alloc.h"
 #include "figures.h"
@@ -44,11 +45,35 @@ static void put_thread(const struct stack_of *x, const char *the, FILE *out)
 		fputs(" (main)", out);
 }
 
-static void put_deepest(const struct stack_of *x, const struct sym_line *line, FILE *out)
+/* Names the function that has most of the stack; `line` is where the stack was deepest. */
+static void put_part(const struct sym_line *line, const struct stack_function *part, FILE *out)
+{
+	const bool one = part->frames == 1;
+	char frames[64] = "frame";
+
+	if (!part->line)
+		return;
+	if (!one)
+		snprintf(frames, sizeof(frames), "%s",
+			 format_many(part->frames, "frame", "frames").s);
+	if (!strcmp(part->line->function, line->function) &&
+	    !strcmp(part->line->file, line->file)) {
+		fprintf(out, ", whose %s %s %s", frames, one ? "has" : "have",
+			format_bytes(part->bytes).s);
+		return;
+	}
+	fprintf(out, "; %s of it in %s%s of ", format_bytes(part->bytes).s, one ? "the " : "",
+		frames);
+	figures_line(out, part->line, false);
+}
+
+static void put_deepest(const struct stack_of *x, const struct sym_line *line,
+			const struct stack_function *part, FILE *out)
 {
 	if (line) {
 		fputs(", deepest in ", out);
 		figures_line(out, line, true);
+		put_part(line, part, out);
 	} else if (x->deepest && x->deepest < x->used / 2) {
 		fprintf(
 		    out,
@@ -64,7 +89,7 @@ static void put_full(const struct stack_findings *s, FILE *out)
 	put_thread(x, "Thread", out);
 	fprintf(out, " used %s of its stack of %s (%s)", format_bytes(x->used).s,
 		format_bytes(x->limit).s, format_percent(x->used, x->limit).s);
-	put_deepest(x, s->fullest_line, out);
+	put_deepest(x, s->fullest_line, &s->fullest_part, out);
 	if (s->full > 1)
 		fprintf(out, "; %s less than a tenth of theirs",
 			s->full == 2 ? "another thread left" : "others left");
@@ -89,7 +114,7 @@ static void put_large(const struct analysis *a, const struct stack_findings *s, 
 		put_thread(s->largest, "thread", out);
 		fprintf(out, " used %s%s", s->threads > 1 ? "most, " : "",
 			format_bytes(s->largest->used).s);
-		put_deepest(s->largest, s->largest_line, out);
+		put_deepest(s->largest, s->largest_line, &s->largest_part, out);
 	}
 	fputc('.', out);
 }

@@ -10,6 +10,7 @@
 #include "../util/order.h"
 #include "../pass/cross_frees.h"
 #include "../pass/stack_uses.h"
+#include "../profile/stack_frames.h"
 #include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
@@ -230,20 +231,56 @@ static void stack_put_row(struct table *t, const struct stack_of *s, struct prof
 		    s->deepest ? format_since(trace_ns(p->trace, s->deepest_ticks)).s : "-");
 }
 
-static void stack_put_deepest(const struct stack_of *s, struct profile *p, FILE *out)
+static void stack_put_functions(const struct stack_frames *f, const struct stack_of *s, size_t most,
+				FILE *out)
+{
+	struct table t = TABLE(">bytes", ">%", ">frames", "<function");
+	size_t shown = most && most < f->count ? most : f->count, i;
+	uint64_t rest = 0;
+
+	fputs("\nFunctions by their part of that stack:\n\n", out);
+	for (i = 0; i < shown; i++) {
+		const struct stack_function *x = &f->of[i];
+		char *name = figures_line_text(x->line, false);
+
+		table_cells(&t, format_bytes(x->bytes).s, format_percent(x->bytes, s->deepest).s,
+			    format_count(x->frames).s, name);
+		free(name);
+	}
+	if (f->outer)
+		table_cells(&t, format_bytes(f->outer).s, format_percent(f->outer, s->deepest).s,
+			    "-", "(frames further out, not recorded)");
+	table_print(&t, out);
+	for (; i < f->count; i++)
+		rest += f->of[i].bytes;
+	if (rest)
+		fprintf(out, "  and %s with %s; --top 0 shows all\n",
+			format_many(f->count - shown, "function", "functions").s,
+			format_bytes(rest).s);
+}
+
+static void stack_put_deepest(const struct stack_of *s, struct profile *p, size_t most, FILE *out)
 {
 	const struct profile_path *path = s->stack ? profile_path_once(p, s->stack) : NULL;
+	struct stack_frames f;
 
 	if (!s->deepest || !path || !path->count)
 		return;
 	fprintf(out,
 		"\nThe deepest recorded call of thread %" PRIu32 ", %s down its stack, was in\n",
 		s->thread, format_bytes(s->deepest).s);
-	for (size_t i = path->count; i-- > 0;) {
+	for (size_t i = path->count, n; i > 0; i -= n) {
+		for (n = 1; n < i && path->line[i - 1 - n] == path->line[i - 1]; n++)
+			;
 		fputs("  ", out);
-		figures_line(out, path->line[i], true);
+		figures_line(out, path->line[i - 1], true);
+		if (n > 1)
+			fprintf(out, ", %s", format_many(n, "time", "times").s);
 		fputc('\n', out);
 	}
+	if (stack_frames_find(&f, s, p))
+		stack_put_functions(&f, s, most, out);
+	stack_frames_release(&f);
 }
 
 static void stack_put_largest(const struct stack_of *s, struct profile *p, FILE *out)
@@ -281,7 +318,7 @@ static void put_stacks(const struct stack_uses *s, struct profile *p, size_t mos
 	for (i = 0; i < s->count; i++)
 		if (!deepest || s->of[i].deepest > deepest->deepest)
 			deepest = &s->of[i];
-	stack_put_deepest(deepest, p, out);
+	stack_put_deepest(deepest, p, most, out);
 }
 
 static void text(struct view_request *r, FILE *out)
@@ -305,10 +342,17 @@ static void text(struct view_request *r, FILE *out)
 static void members(struct view_request *r, json *o)
 {
 	struct threads *v = r->own;
+	struct stack_frames *frames = must_calloc(v->stacks.count + 1, sizeof(*frames));
 	struct travellers t;
 
+	for (size_t i = 0; i < v->stacks.count; i++)
+		stack_frames_find(&frames[i], &v->stacks.of[i], r->profile);
 	find_travellers(r->profile, &t);
-	threads_view_fields(o, &v->cross_frees, &t, view_shown(r, t.count), &v->stacks, r->profile);
+	threads_view_fields(o, &v->cross_frees, &t, view_shown(r, t.count), &v->stacks, frames,
+			    r->profile);
+	for (size_t i = 0; i < v->stacks.count; i++)
+		stack_frames_release(&frames[i]);
+	free(frames);
 	free(t.of);
 }
 

@@ -729,6 +729,19 @@ static const struct sym_line *deepest_line(const struct stack_of *of, struct pro
 							      : NULL;
 }
 
+static struct stack_function half_of(const struct stack_of *of, struct profile *names)
+{
+	struct stack_function most = { .line = NULL };
+	struct stack_frames f;
+
+	if (!of || !stack_frames_find(&f, of, names))
+		return most;
+	if (f.count && f.of[0].bytes >= of->used / 2)
+		most = f.of[0];
+	stack_frames_release(&f);
+	return most;
+}
+
 /* Names the variable with at least half of the resident bytes of the process's variables. */
 static void name_variable(struct stack_findings *s, const struct profile *names)
 {
@@ -808,6 +821,8 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		return ret;
 	f->stacks.fullest_line = deepest_line(f->stacks.fullest, &f->names);
 	f->stacks.largest_line = deepest_line(f->stacks.largest, &f->names);
+	f->stacks.fullest_part = half_of(f->stacks.fullest, &f->names);
+	f->stacks.largest_part = half_of(f->stacks.largest, &f->names);
 	if (f->stacks.variables_process)
 		name_variable(&f->stacks, &f->names);
 	if (!a->walk.input.log_end)

@@ -15,7 +15,7 @@
 
 #include "../pass/analysis.h"
 #include "../pass/stack_uses.h"
-#include "profile.h"
+#include "stack_frames.h"
 
 #define STACKS_LEAST   (1u << 20)
 #define UNJOINED_LEAST 10u
@@ -30,6 +30,8 @@ struct stack_findings {
 	const struct stack_of *largest; /* the largest of these stacks */
 	/* Where these two were deepest; NULL if unknown. */
 	const struct sym_line *fullest_line, *largest_line;
+	/* The function that has at least half of each; its line is NULL if none has. */
+	struct stack_function fullest_part, largest_part;
 	/* The same for variables of a process; 0 if they were small, or unknown. */
 	uint32_t variables_process;
 	uint64_t variables, variables_memory;

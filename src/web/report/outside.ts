@@ -6,7 +6,7 @@ import { el, sortable } from "./element";
 import type { Column } from "./element";
 import { owner, place } from "./pages";
 import type { View } from "./pages";
-import { nameOf } from "./model";
+import { nameOf, placeOf } from "./model";
 import { treemap } from "./treemap";
 
 // As in mprof report threads --json.
@@ -29,30 +29,63 @@ const atLeast = (unsure: boolean, n: number | null): string => (unsure && n !== 
 
 // ---- stacks of threads ----
 
-// Lines of each thread's deepest recorded call, outermost first; with libraries folded, without their frames.
-function deepest(d: Data, foldLibraries: boolean): number[][] {
+interface Deepest { lines: number[]; bytes: number[]; known: boolean }
+
+// Lines of each thread's deepest recorded call, outermost first, and the bytes of their frames; with libraries folded, the innermost
+// line that remains has theirs.
+function deepest(d: Data, foldLibraries: boolean): Deepest[] {
 	let from = 0;
 	return Array.from(d.deepest.lines, n => {
-		const lines = [...d.deepest.line.subarray(from, from += n)];
+		const lines = [...d.deepest.line.subarray(from, from + n)], bytes = [...d.deepest.bytes.subarray(from, from += n)];
 		let to = lines.length;
 		while (foldLibraries && to && d.line.library[lines[to - 1]])
 			to--;
-		return lines.slice(0, to || lines.length);
+		to ||= lines.length;
+		if (to)
+			bytes[to - 1] += bytes.slice(to).reduce((a, b) => a + b, 0);
+		return { lines: lines.slice(0, to), bytes: bytes.slice(0, to), known: bytes.some(b => b > 0) };
 	});
 }
 
-function deepestStack(v: View, rows: StackUse[], stack: number[][]): HTMLElement | null {
+// What each function has of that stack; of a recursion all frames together.
+function functionsOf(v: View, row: StackUse, of: Deepest): HTMLElement {
+	const by = new Map<number, Part>(), all = row.deepest_bytes!;
+	for (let i = of.lines.length; i-- > 0;) {
+		const key = v.keys[of.lines[i]], part = by.get(key) ?? { line: of.lines[i], bytes: 0, frames: 0 };
+		part.bytes += of.bytes[i];
+		part.frames += of.bytes[i] ? 1 : 0;
+		by.set(key, part);
+	}
+	const parts = [...by.values()].filter(p => p.bytes), outer = all - parts.reduce((sum, p) => sum + p.bytes, 0);
+	return el("div", {}, sortable(parts, [
+		{ key: "bytes", title: "Bytes", help: "Of the function's frames, with those of library calls that it made.", number: true, text: p => bytes(p.bytes),
+			value: p => p.bytes, share: p => p.bytes / all },
+		{ key: "share", title: "%", number: true, text: p => percent(p.bytes, all), value: p => p.bytes },
+		{ key: "frames", title: "Frames", help: "More than one in a recursion.", number: true, text: p => count(p.frames), value: p => p.frames },
+		{ key: "function", title: "Function", text: p => nameOf(v.d, p.line), node: p => owner(v, p.line) },
+	], "bytes", () => {}, "functions on the stack", 20), outer > 0 && el("p", {}, `And ${bytes(outer)} in frames further out, which were not recorded.`));
+}
+
+interface Part { line: number; bytes: number; frames: number }
+interface Line { line: number; bytes: number }
+
+function deepestStack(v: View, rows: StackUse[], stack: Deepest[]): HTMLElement | null {
 	const wanted = v.s.filter.thread;
 	let best = rows.findIndex(r => r.thread == wanted);
 	for (let i = 0; best < 0 || (i < rows.length && !wanted); i++)
 		if (best < 0 || (rows[i].deepest_bytes ?? 0) > (rows[best].deepest_bytes ?? 0))
 			best = i;
-	const row = rows[best], lines = stack[best];
+	const row = rows[best], of = stack[best], lines = of.lines;
 	if (row.deepest_bytes === null || !lines.length)
 		return el("p", {}, `No call of thread ${row.thread} was recorded with its call stack.`);
 	return el("div", { class: "deepest" }, el("h3", {}, `Thread ${row.thread} at its deepest recorded call, ${bytes(row.deepest_bytes)} down`),
-		el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Function"), el("th", { scope: "col" }, "Where"))),
-			el("tbody", {}, ...[...lines].reverse().map(line => el("tr", {}, el("td", {}, owner(v, line)), el("td", {}, place(v, line)))))));
+		of.known && functionsOf(v, row, of), el("h3", {}, "Call stack"),
+		sortable<Line>(lines.map((line, i) => ({ line, bytes: of.bytes[i] })).reverse(), [
+			{ key: "function", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
+			{ key: "where", title: "Where", text: r => placeOf(v.d, r.line), node: r => place(v, r.line) },
+			...(of.known ? [{ key: "frame", title: "Bytes", help: "Of its frame; an inlined call has none.", number: true,
+				text: (r: Line) => r.bytes ? bytes(r.bytes) : "-", value: (r: Line) => r.bytes }] : []),
+		], "", () => {}, "call stack"));
 }
 
 export function stacks(v: View): HTMLElement {
@@ -61,7 +94,7 @@ export function stacks(v: View): HTMLElement {
 		return el("section", {}, head, el("p", {}, "This trace does not contain the stack use of its threads. ",
 			"It was made by another tool or an older mprof: record the program again with ", el("code", {}, "mprof record"), "."));
 	const most = rows[0], calls = new Map<number, number>((d.head.totals ? [] : d.head.report.threads as any[] ?? []).map(t => [t.thread, t.events]));
-	const stack = deepest(d, s.foldLibraries), inner = new Map(rows.map((r, i) => [r, stack[i][stack[i].length - 1] ?? 0]));
+	const stack = deepest(d, s.foldLibraries), inner = new Map(rows.map((r, i) => [r, stack[i].lines[stack[i].lines.length - 1] ?? 0]));
 	const columns: Column<StackUse>[] = [
 		{ key: "thread", title: "Thread", number: true, text: r => String(r.thread), value: r => -r.thread,
 			node: r => el("button", { type: "button", class: "name", title: "Its deepest call stack, below", "aria-pressed": String(s.filter.thread == r.thread),
