@@ -45,10 +45,11 @@ struct writer {
 	uint32_t *deepest;	 /* keys of lines: call stacks of threads, concatenated */
 	uint64_t *deepest_bytes; /* of the frame of each */
 	size_t deepest_lines, deepest_room, bytes_room, threads;
-	struct blob deepest_length; /* a column: number of lines of each */
-	struct interner files;	    /* paths, in the order of the sources */
-	struct blob source[4];	    /* columns: path, text, reason without text, change */
-	size_t source_bytes;	    /* of all texts */
+	struct blob deepest_length[2]; /* columns: number of lines of each, and up to the
+					* allocating line */
+	struct interner files;	       /* paths, in the order of the sources */
+	struct blob source[4];	       /* columns: path, text, reason without text, change */
+	size_t source_bytes;	       /* of all texts */
 };
 
 /* ---- the tree ---- */
@@ -138,7 +139,8 @@ static void note_deepest(struct writer *w)
 		i = w->threads;
 		stack_frames_find(&f, &s->of[i], w->from->profile);
 		path = s->of[i].stack ? profile_path_once(w->from->profile, s->of[i].stack) : NULL;
-		blob_number(&w->deepest_length, path ? path->count : 0);
+		blob_number(&w->deepest_length[0], path ? path->count : 0);
+		blob_number(&w->deepest_length[1], path ? path->asked : 0);
 		for (k = 0; path && k < path->count; k++) {
 			GROW(w->deepest, w->deepest_lines + 1, w->deepest_room);
 			GROW(w->deepest_bytes, w->deepest_lines + 1, w->bytes_room);
@@ -390,8 +392,8 @@ static void put_lines(struct writer *w, struct blob *b)
 	static const char *const name[] = { "line.function", "line.file", "line.line",
 					    "line.module", "line.library" };
 	static const char *const start_name[] = { "start.node", "start.line" };
-	static const char *const deepest_name[] = { "deepest.lines", "deepest.line",
-						    "deepest.bytes" };
+	static const char *const deepest_name[] = { "deepest.lines", "deepest.asked",
+						    "deepest.line", "deepest.bytes" };
 	struct blob part[5] = { { .data = NULL } }, start[2] = { { .data = NULL } },
 		    deepest[2] = { { .data = NULL } };
 	struct start s;
@@ -415,8 +417,8 @@ static void put_lines(struct writer *w, struct blob *b)
 	}
 	put_columns(w, b, name, part, 5, w->lines);
 	put_columns(w, b, start_name, start, 2, starts);
-	put_columns(w, b, deepest_name, &w->deepest_length, 1, w->threads);
-	put_columns(w, b, deepest_name + 1, deepest, 2, w->deepest_lines);
+	put_columns(w, b, deepest_name, w->deepest_length, 2, w->threads);
+	put_columns(w, b, deepest_name + 2, deepest, 2, w->deepest_lines);
 	put_sources(w, b);
 }
 

@@ -35,12 +35,9 @@ interface Deepest { lines: number[]; bytes: number[]; known: boolean }
 // line that remains has theirs.
 function deepest(d: Data, foldLibraries: boolean): Deepest[] {
 	let from = 0;
-	return Array.from(d.deepest.lines, n => {
+	return Array.from(d.deepest.lines, (n, i) => {
 		const lines = [...d.deepest.line.subarray(from, from + n)], bytes = [...d.deepest.bytes.subarray(from, from += n)];
-		let to = lines.length;
-		while (foldLibraries && to && d.line.library[lines[to - 1]])
-			to--;
-		to ||= lines.length;
+		const to = foldLibraries ? d.deepest.asked[i] : n;
 		if (to)
 			bytes[to - 1] += bytes.slice(to).reduce((a, b) => a + b, 0);
 		return { lines: lines.slice(0, to), bytes: bytes.slice(0, to), known: bytes.some(b => b > 0) };
