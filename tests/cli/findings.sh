@@ -121,6 +121,37 @@ END_OF_SOURCE
 	expect_words out '>::clone (mod.rs), called by lists::copy_all (lists.rs:7)'
 }
 
+# A class of the library that is passed by value: what is copied, and where.
+test_findings_name_what_is_copied() {
+	cat >value.cc <<'END_OF_SOURCE'
+#include <map>
+#include <vector>
+__attribute__((noinline)) long sum(std::vector<long> v) { return v[1]; }
+__attribute__((noinline)) long count(std::map<int, long> m) { return (long)m.size(); }
+__attribute__((noinline)) int *other(int i) { return new int(i); }
+int main()
+{
+	std::vector<long> v(1000, 1);
+	std::map<int, long> m{ { 1, 1 }, { 2, 2 }, { 3, 3 } };
+	long n = 0;
+	for (int i = 0; i < 20000; i++)
+		n += sum(v);
+	for (int i = 0; i < 10000; i++)
+		n += count(m);
+	for (int i = 0; i < 60000; i++)
+		delete other(i);
+	return n == 0;
+}
+END_OF_SOURCE
+	for level in -O0 -O2; do
+		c++ $level -g -o value value.cc || bad 'value.cc does not compile'
+		"$mprof" record -o log -- ./value 2>/dev/null
+		run "$mprof" report log
+		expect_words out 'by main (value.cc), mostly at line 12 (153 MiB of 154 MiB), by copying std::vector<...>.'
+		expect_text out 'mprof replay --drop-site main:14 log'
+	done
+}
+
 # Who wants fewer copies changes the caller; a pool is nothing for blocks that members copy.
 test_findings_name_who_copies() {
 	cat >copies.cc <<'END_OF_SOURCE'

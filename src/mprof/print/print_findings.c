@@ -78,6 +78,26 @@ static void put_other(const struct finding *f, const struct sym_line *line, size
 	put_function(&plain, most ? OTHER_MOST : 0, with_line, out);
 }
 
+/* Puts the library's function; of a constructor or an assignment that copies, the class. */
+static void put_through(const struct finding *f, size_t most, FILE *out)
+{
+	const char *function = f->through->function, *class_ends = NULL, *at;
+	const char *mostly = f->all_through ? "" : "mostly ";
+	char *name;
+
+	if (profile_copies(f->through))
+		for (at = strstr(function, "::"); at; at = strstr(at + 2, "::"))
+			class_ends = at;
+	if (!class_ends || *function == '<' || strchr(function, '{')) {
+		fprintf(out, ", %sthrough ", mostly);
+		put_other(f, f->through, most, false, out);
+		return;
+	}
+	name = must_strndup(function, (size_t)(class_ends - function));
+	fprintf(out, ", %sby copying %s", mostly, name);
+	free(name);
+}
+
 /* Puts the function, and its line that has the figure, or most of it. */
 static void put_who(const struct finding *f, size_t most, FILE *out)
 {
@@ -86,10 +106,8 @@ static void put_who(const struct finding *f, size_t most, FILE *out)
 		fprintf(out, ", %s at line %" PRIu32 " (%s of %s)",
 			f->at_line.part > f->part / 2 ? "mostly" : "most", f->line->line,
 			amount(f, f->at_line.part).s, amount(f, f->part).s);
-	if (f->through) {
-		fprintf(out, ", %sthrough ", f->all_through ? "" : "mostly ");
-		put_other(f, f->through, most, false, out);
-	}
+	if (f->through)
+		put_through(f, most, out);
 	if (f->caller) {
 		fprintf(out, ", %scalled by ", f->all_by_caller ? "" : "mostly ");
 		put_other(f, f->caller, most, true, out);

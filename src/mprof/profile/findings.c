@@ -644,7 +644,9 @@ struct finding_proposal finding_proposal(const struct finding *f)
 		p.change = PROPOSES_NOTHING;
 	if (f->kind == FINDING_GROWN ? !p.of_line && f->grown.merged > 1 : part->part < f->part / 2)
 		p.change = PROPOSES_NOTHING;
-	if (p.change == PROPOSES_POOL && profile_copies(f->line))
+	if (p.change == PROPOSES_POOL &&
+	    (profile_copies(f->line) ||
+	     (f->through && f->all_through && profile_copies(f->through))))
 		p.change = PROPOSES_DROP;
 	/* It must drop the blocks that were found, and not everything that the program does. */
 	if (p.change == PROPOSES_DROP &&
