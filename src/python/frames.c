@@ -251,7 +251,12 @@ static __thread uintptr_t lowest __attribute__((tls_model("initial-exec")));
 static __attribute__((noinline)) uintptr_t find_lowest(void)
 {
 	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	enum { UNKNOWN = 128 << 10, UNLIMITED = 64 << 20, LIMITED_12 = 96 << 10, LIMITED = 512 << 10 };
+	enum {
+		UNKNOWN = 128 << 10,
+		UNLIMITED = 64 << 20,
+		LIMITED_12 = 96 << 10,
+		LIMITED = 512 << 10
+	};
 	pthread_attr_t attr;
 	struct rlimit limit;
 	const size_t limited = state.minor < 12 ? 0 : state.minor == 12 ? LIMITED_12 : LIMITED;

@@ -76,8 +76,8 @@ static int spell(char *to, size_t room, enum line_same same, const struct sym_li
 	case LINE_FUNCTION:
 		return snprintf(to, room, "%s\n%s\n%s", l->function, l->module, sym_file(l));
 	case LINE_LINE:
-		return snprintf(to, room, "%s\n%s\n%s\n%u", l->function, l->module,
-				sym_file(l), l->line);
+		return snprintf(to, room, "%s\n%s\n%s\n%u", l->function, l->module, sym_file(l),
+				l->line);
 	case LINE_FILE:
 		return snprintf(to, room, "%s", *l->file ? l->file : l->module);
 	case LINE_MODULE:
