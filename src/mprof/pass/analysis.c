@@ -35,7 +35,7 @@ struct loop {
 	struct totals_thread *totals;
 	struct compactness_of *compactness; /* of the process, if `full` */
 	struct growth_handed *handed;
-	struct array *chains; /* of growth, for the process */
+	struct large *chains; /* of growth, for the process */
 	/*
 	 * The thread's latest call: `nothing` if it returned no block; `other` if growth does not
 	 * count it.

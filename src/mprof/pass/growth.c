@@ -52,7 +52,7 @@ static void count_run(struct growth *g, struct growth_site *s, const struct grow
 		uncount(s, s->run_size[i]);
 }
 
-static void count_chain(struct growth *g, const struct growth_chain *c)
+static void count_chain(struct growth *g, const struct growth_chain *c, bool replaced)
 {
 	struct growth_site *s;
 	struct growth_class *k;
@@ -67,7 +67,7 @@ static void count_chain(struct growth *g, const struct growth_chain *c)
 	s->moved += c->moved;
 	s->copies += c->copies;
 	s->copied += c->copied;
-	s->replaced += c->replaced;
+	s->replaced += replaced;
 	s->longest = c->steps > s->longest ? c->steps : s->longest;
 	s->first = s->chains == 1 || c->first < s->first ? c->first : s->first;
 	s->greatest = c->greatest > s->greatest ? c->greatest : s->greatest;
@@ -83,9 +83,9 @@ static void count_chain(struct growth *g, const struct growth_chain *c)
 
 /* ---- chains ---- */
 
-struct array *growth_open(struct growth *g, uint32_t process)
+struct large *growth_open(struct growth *g, uint32_t process)
 {
-	return array_at(&g->open, process, sizeof(struct array));
+	return array_at(&g->open, process, sizeof(struct large));
 }
 
 struct growth_handed *growth_last(struct growth *g, uint32_t thread)
@@ -100,44 +100,43 @@ static struct growth_chain *chain_at(struct growth *g, uint32_t i)
 
 static uint32_t new_chain(struct growth *g, uint32_t stack, uint64_t first)
 {
-	uint32_t i = g->unused_count ? g->unused[--g->unused_count] : (uint32_t)g->chain.count;
-	struct growth_chain *c = array_at(&g->chain, i, sizeof(*c));
+	uint32_t i = g->unused ? g->unused - 1 : g->chains_made++;
+	struct growth_chain *c = large_at(&g->chain, i, sizeof(*c));
 
+	if (g->unused)
+		g->unused = (uint32_t)c->began;
 	*c = (struct growth_chain){ .stack = stack, .first = first, .began = ++g->turns };
 	return i;
 }
 
-static void drop_chain(struct growth *g, uint32_t i)
-{
-	GROW(g->unused, g->unused_count + 1, g->unused_room);
-	g->unused[g->unused_count++] = i;
-}
-
 /* Removes and returns the chain of the block with this number; NONE if it has none. */
-static inline uint32_t take_chain(struct array *t, uint32_t number)
+static inline uint32_t take_chain(struct large *t, uint32_t number)
 {
-	uint32_t *at = (uint32_t *)t->item + number, i;
+	uint32_t *at = large_known(t, number, sizeof(*at)), i;
 
-	if (number >= t->count || !*at)
+	if (!at || !*at)
 		return NONE;
 	i = *at - 1;
 	*at = 0;
 	return i;
 }
 
-static __attribute__((noinline)) void close_chain(struct growth *g, uint32_t i)
+static __attribute__((noinline)) void close_chain(struct growth *g, uint32_t i, bool replaced)
 {
+	struct growth_chain *c = chain_at(g, i);
+
 	g->turns++;
-	count_chain(g, chain_at(g, i));
-	drop_chain(g, i);
+	count_chain(g, c, replaced);
+	c->began = g->unused;
+	g->unused = i + 1;
 }
 
-static void growth_end_chain(struct growth *g, struct array *t, uint32_t number)
+static void growth_end_chain(struct growth *g, struct large *t, uint32_t number)
 {
 	uint32_t i = take_chain(t, number);
 
 	if (i != NONE)
-		close_chain(g, i);
+		close_chain(g, i, false);
 }
 
 /* The block that replaces one that was resized, or copied. */
@@ -148,7 +147,7 @@ struct became {
 };
 
 /* Takes one step: the block that ended, which had this number, was replaced. */
-static void step(struct growth *g, struct array *t, const struct block *old, uint32_t number,
+static void step(struct growth *g, struct large *t, const struct block *old, uint32_t number,
 		 const struct became *b)
 {
 	struct growth_chain *c;
@@ -167,7 +166,7 @@ static void step(struct growth *g, struct array *t, const struct block *old, uin
 		c->copied += b->end ? heap_copied(old, b->end, g->walk->heap.page_size) : old->size;
 		c->greatest = b->size > c->greatest ? b->size : c->greatest;
 	}
-	entry = array_at(t, b->number, sizeof(*entry));
+	entry = large_at(t, b->number, sizeof(*entry));
 	*entry = i + 1;
 }
 
@@ -192,7 +191,7 @@ bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site
 	return growth_may_copy(old_size, new_size) && same_place(s, new_site, old_site);
 }
 
-void growth_copied(struct growth *g, struct array *t, const struct growth_handed *last,
+void growth_copied(struct growth *g, struct large *t, const struct growth_handed *last,
 		   const struct block *old, uint32_t number)
 {
 	if (growth_is_copy(g->walk->input.stacks, old->size, old->stack, last->size, last->stack))
@@ -202,17 +201,15 @@ void growth_copied(struct growth *g, struct array *t, const struct growth_handed
 		growth_end_chain(g, t, number);
 }
 
-void growth_not_copied(struct growth *g, struct array *t, const struct growth_handed *last,
+void growth_not_copied(struct growth *g, struct large *t, const struct growth_handed *last,
 		       const struct block *old, uint32_t number)
 {
-	const uint32_t i = ((const uint32_t *)t->item)[number] - 1;
-
-	chain_at(g, i)->replaced =
-	    last->valid && last->size && same_place(g->walk->input.stacks, last->stack, old->stack);
-	growth_end_chain(g, t, number);
+	close_chain(g, take_chain(t, number),
+		    last->valid && last->size &&
+			same_place(g->walk->input.stacks, last->stack, old->stack));
 }
 
-void growth_resized(struct growth *g, struct array *t, const struct event *e,
+void growth_resized(struct growth *g, struct large *t, const struct event *e,
 		    const struct block *old, uint32_t number)
 {
 	if (!e->addr)
@@ -227,9 +224,9 @@ void growth_resized(struct growth *g, struct array *t, const struct event *e,
 /* Prefetches: each block that ends needs its chain, which is rarely in the cache. */
 PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 {
-	const struct array *t = (const struct array *)g->open.item + n->process;
+	const struct large *t = (const struct large *)g->open.item + n->process;
 
-	if (n->process < g->open.count && n->ended < t->count)
+	if (n->process < g->open.count)
 		__builtin_prefetch((const uint32_t *)t->item + n->ended, 1);
 }
 
@@ -281,11 +278,11 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		 uint64_t ticks)
 {
 	struct growth *g = self;
-	struct array *t = growth_open(g, process);
+	struct large *t = growth_open(g, process);
 
-	for (uint32_t number = 0; number < t->count; number++)
+	for (uint32_t number = 0; number < t->bytes / sizeof(uint32_t); number++)
 		growth_end_chain(g, t, number);
-	array_release(t);
+	large_release(t);
 }
 
 /* ---- advice ---- */
@@ -394,16 +391,25 @@ struct growth_site *growth_merged(const struct growth *g,
 	return site;
 }
 
+static void release(void *self)
+{
+	struct growth *g = self;
+
+	for (size_t i = 0; i < g->open.count; i++)
+		large_release(growth_open(g, (uint32_t)i));
+	array_release(&g->open);
+	large_release(&g->chain);
+}
+
 static const struct pass_part parts[] = {
 	{ PASS_LIST(struct growth, site, sites, site_room, struct growth_site) },
 	{ PASS_FREED(struct growth, index) },
-	{ PASS_FREED(struct growth, chain) },
 	{ PASS_FREED(struct growth, last) },
-	{ PASS_FREED_ARRAYS(struct growth, open, struct array) },
+	{ PASS_UNUSED(struct growth, open) },
+	{ PASS_UNUSED(struct growth, chain) },
 	{ PASS_UNUSED(struct growth, turns) },
-	{ PASS_FREED(struct growth, unused) },
-	{ PASS_UNUSED(struct growth, unused_count) },
-	{ PASS_UNUSED(struct growth, unused_room) },
+	{ PASS_UNUSED(struct growth, unused) },
+	{ PASS_UNUSED(struct growth, chains_made) },
 	{ .bytes = 0 },
 };
 
@@ -414,4 +420,5 @@ const struct pass_ops growth_pass = {
 	.batch = batch,
 	.gone = gone,
 	.finish = finish,
+	.release = release,
 };

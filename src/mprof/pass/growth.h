@@ -64,9 +64,8 @@ struct growth_site {
 
 struct growth_chain {
 	uint64_t copied, first, greatest;
-	uint64_t began; /* chains that had begun or ended then */
+	uint64_t began; /* chains that had begun or ended then; of an unused one, see below */
 	uint32_t steps, moved, copies, stack;
-	bool replaced;
 };
 
 struct growth {
@@ -77,12 +76,12 @@ struct growth {
 	/* ---- the pass's own ---- */
 	size_t site_room;
 	struct array index; /* uint32_t by stack: site + 1 */
-	struct array open;  /* struct array by process: chain + 1 by number of the block */
-	struct array chain; /* struct growth_chain */
+	struct array open; /* struct large by process: uint32_t by number of the block: chain + 1 */
+	struct large chain; /* struct growth_chain */
 	struct array last;  /* by thread: its latest event, if it allocated a block */
 	uint64_t turns;	    /* chains that began or ended */
-	uint32_t *unused;   /* numbers of ended chains */
-	size_t unused_count, unused_room;
+	uint32_t unused;    /* the chain that ended last + 1; `began` leads to the one before it */
+	uint32_t chains_made;
 };
 
 extern const struct pass_ops growth_pass;
@@ -98,10 +97,12 @@ struct growth_handed {
 
 struct growth_handed *growth_last(struct growth *g, uint32_t thread);
 /* Returns the chains of a process: uint32_t by number of the block, chain + 1. */
-struct array *growth_open(struct growth *g, uint32_t process);
-static inline bool growth_has_chain(const struct array *chains, uint32_t number)
+struct large *growth_open(struct growth *g, uint32_t process);
+static inline bool growth_has_chain(const struct large *chains, uint32_t number)
 {
-	return number < chains->count && ((const uint32_t *)chains->item)[number];
+	const uint32_t *at = large_known(chains, number, sizeof(*at));
+
+	return at && *at;
 }
 
 /* Judging by sizes alone, may the block have been copied to one allocated just before its end? */
@@ -111,13 +112,13 @@ static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
 }
 
 /* `old` was freed directly after a larger block was allocated: was it copied? */
-void growth_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
+void growth_copied(struct growth *g, struct large *chains, const struct growth_handed *last,
 		   const struct block *old, uint32_t number);
 /* Call this when `old`, of a chain, was freed and not copied. */
-void growth_not_copied(struct growth *g, struct array *chains, const struct growth_handed *last,
+void growth_not_copied(struct growth *g, struct large *chains, const struct growth_handed *last,
 		       const struct block *old, uint32_t number);
 /* Call this at the end of a realloc of `old`. */
-void growth_resized(struct growth *g, struct array *chains, const struct event *e,
+void growth_resized(struct growth *g, struct large *chains, const struct event *e,
 		    const struct block *old, uint32_t number);
 
 static inline struct growth_handed growth_handed(const struct event *e, uint32_t process,
@@ -135,7 +136,7 @@ static inline struct growth_handed growth_handed(const struct event *e, uint32_t
 
 /* Call this when the block with this number was freed.  Few are freed after a larger one is
  * allocated. */
-static inline void growth_freed(struct growth *g, struct array *chains,
+static inline void growth_freed(struct growth *g, struct large *chains,
 				const struct growth_handed *last, uint32_t process,
 				const struct block *old, uint32_t number)
 {

@@ -17,17 +17,17 @@ struct chain {
 	uint32_t calls;	 /* so far; 0 = no chain */
 };
 
-static struct array *open_of(struct resizes *s, uint32_t process)
+static struct large *open_of(struct resizes *s, uint32_t process)
 {
-	return array_at(&s->open, process, sizeof(struct array));
+	return array_at(&s->open, process, sizeof(struct large));
 }
 
 /* Removes the chain of the block with this number. */
-static struct chain take_chain(struct array *t, uint32_t number)
+static struct chain take_chain(struct large *t, uint32_t number)
 {
-	struct chain *at = (struct chain *)t->item + number, chain = { .calls = 0 };
+	struct chain *at = large_known(t, number, sizeof(*at)), chain = { .calls = 0 };
 
-	if (number < t->count) {
+	if (at) {
 		chain = *at;
 		at->calls = 0;
 	}
@@ -49,12 +49,11 @@ static void chain_ends(struct resizes *s, const struct chain *chain, uint64_t si
 
 void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, uint32_t number)
 {
-	struct array *t = open_of(s, process);
 	struct chain chain;
 
-	if (!t || !(b->owner & BLOCK_RESIZED))
+	if (!(b->owner & BLOCK_RESIZED))
 		return;
-	chain = take_chain(t, number);
+	chain = take_chain(open_of(s, process), number);
 	chain_ends(s, &chain, b->size);
 }
 
@@ -79,7 +78,7 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 		    const struct block *old, uint32_t number)
 {
 	struct resizes_sort *sort = e->addr == old->addr ? &s->in_place : &s->moved;
-	struct array *t = open_of(s, process);
+	struct large *t = open_of(s, process);
 	struct chain chain = { .calls = 0 }, *to;
 	const uint32_t page = s->walk->heap.page_size;
 	const uint64_t copied = heap_copied(old, e, page);
@@ -99,7 +98,7 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 		chain = take_chain(t, number);
 	chain.copied += copied;
 	chain.calls += chain.calls < UINT32_MAX;
-	to = array_at(t, e->block, sizeof(*to));
+	to = large_at(t, e->block, sizeof(*to));
 	*to = chain; /* the chain of an overwritten block is dropped */
 }
 
@@ -140,15 +139,15 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 {
 	struct resizes *s = self;
 	const struct heap_process *p = h->process[process];
-	struct array *t = open_of(s, process);
+	struct large *t = open_of(s, process);
 	const struct block *b = NULL;
 
-	if (!t || !t->count)
+	if (!t->bytes)
 		return;
 	while ((b = heap_next_block(p, b)))
 		if (!(b->owner & BLOCK_INHERITED))
 			resizes_ended(s, process, b, heap_block_number(p, b));
-	array_release(t);
+	large_release(t);
 }
 
 ORDER(by_calls, struct resizes_exact, FALLING(calls) ?: RISING(from) ?: RISING(to))
@@ -172,9 +171,18 @@ static void finish(void *self, struct walk *w)
 		s->more_calls += s->most[--s->mosts].calls;
 }
 
+static void release(void *self)
+{
+	struct resizes *s = self;
+
+	for (size_t i = 0; i < s->open.count; i++)
+		large_release(open_of(s, (uint32_t)i));
+	array_release(&s->open);
+}
+
 static const struct pass_part parts[] = {
 	{ PASS_LIST(struct resizes, exact.slot, exact.slots, exact.slots, struct hash_slot) },
-	{ PASS_FREED_ARRAYS(struct resizes, open, struct array) },
+	{ PASS_UNUSED(struct resizes, open) },
 	{ PASS_FREED(struct resizes, most) },
 	{ .bytes = 0 },
 };
@@ -186,4 +194,5 @@ const struct pass_ops resizes_pass = {
 	.batch = batch,
 	.gone = gone,
 	.finish = finish,
+	.release = release,
 };

@@ -53,7 +53,7 @@ struct resizes {
 	uint64_t longest;	/* calls */
 	uint64_t longest_bytes; /* size of its block at the end */
 	uint64_t longest_copied;
-	struct array open; /* struct array by process: chains by number of the block */
+	struct array open; /* struct large by process: chains by number of the block */
 };
 
 extern const struct pass_ops resizes_pass;

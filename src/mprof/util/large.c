@@ -87,6 +87,22 @@ void large_free(void *p, size_t bytes)
 		free(p);
 }
 
+void large_more(struct large *t, size_t bytes)
+{
+	size_t room = t->bytes ? t->bytes : 4096;
+
+	while (room < bytes)
+		room *= 2;
+	t->item = large_extend(t->item, t->bytes, room);
+	t->bytes = room;
+}
+
+void large_release(struct large *t)
+{
+	large_free(t->item, t->bytes);
+	*t = (struct large){ .item = NULL };
+}
+
 void large_heap(void)
 {
 	/* What is before the first large page: it would be in small ones. */

@@ -20,6 +20,30 @@ void *large_realloc(void *p, size_t bytes, size_t more);
 void *large_extend(void *p, size_t bytes, size_t more);
 void large_free(void *p, size_t bytes);
 
+/* Such an array whose items are zero until they are written; one that is zeroed is empty. */
+struct large {
+	void *item;
+	size_t bytes;
+};
+
+void large_more(struct large *t, size_t bytes);
+
+/* Returns the item at index, never NULL.  Valid until the next call. */
+static inline void *large_at(struct large *t, size_t index, size_t item_bytes)
+{
+	if (__builtin_expect((index + 1) * item_bytes > t->bytes, 0))
+		large_more(t, (index + 1) * item_bytes);
+	return (char *)t->item + index * item_bytes;
+}
+
+/* The same; NULL if no item there was ever asked for. */
+static inline void *large_known(const struct large *t, size_t index, size_t item_bytes)
+{
+	return (index + 1) * item_bytes <= t->bytes ? (char *)t->item + index * item_bytes : NULL;
+}
+
+void large_release(struct large *t);
+
 /*
  * From now on malloc also takes its first 120 MB from large pages, or less if memory is limited to
  * less than 1 GB, and keeps freed memory.  For a command that soon fills them: page faults were a
