@@ -45,8 +45,11 @@ static const char *const modules[] = {
 
 static bool begins_as(const char *name, const char *pattern)
 {
-	size_t n = strlen(pattern) - 1;
+	size_t n;
 
+	if (*pattern != *name)
+		return false;
+	n = strlen(pattern) - 1;
 	if (pattern[n] == '*')
 		return !strncmp(name, pattern, n);
 	return !strcmp(name, pattern);

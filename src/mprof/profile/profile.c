@@ -564,9 +564,11 @@ const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 		const uint32_t frame = p->stacks->node[stack].frame;
 
 		lines = sym_frame(p->sym, frame);
+		/* is_source() takes long; the part of a line is known. */
 		for (i = 0; lines && i < lines->count; i++)
-			if (is_source(&lines->line[i]) &&
-			    paths_part_of(p->paths, frame, &lines->line[i]) == PATHS_PROGRAM)
+			if (*lines->line[i].file &&
+			    paths_part_of(p->paths, frame, &lines->line[i]) == PATHS_PROGRAM &&
+			    is_source(&lines->line[i]))
 				return &lines->line[i];
 	}
 	return NULL;

@@ -144,7 +144,7 @@ void suppressions_release(struct suppressions *s)
 	for (i = 0; i < s->count; i++)
 		free(s->item[i].pattern);
 	free(s->item);
-	hash_release(&s->names);
+	hash_release(&s->lines);
 	*s = (struct suppressions){ .item = NULL };
 }
 
@@ -179,20 +179,19 @@ static size_t end_of_module(const struct profile_path *path, size_t inner)
 	return SIZE_MAX;
 }
 
-/* Does any built-in pattern match this name?  Evaluated once for each. */
-static bool is_builtin_name(struct suppressions *s, const char *name)
+/* Does any built-in pattern match this line?  Evaluated once for each. */
+static bool is_builtin_line(struct suppressions *s, const struct sym_line *line)
 {
-	uint64_t *known = hash_at(&s->names, (uintptr_t)name);
+	uint64_t *known = hash_at(&s->lines, (uintptr_t)line);
 	size_t i;
 
 	if (!*known) {
-		*known = NAME_ORDINARY;
-		for (i = 0; i < s->count; i++)
-			if (s->item[i].why && s->item[i].pattern &&
-			    suppression_matches(s->item[i].pattern, name))
-				*known = NAME_BUILTIN;
+		*known = LINE_ORDINARY;
+		for (i = 0; i < s->count && *known == LINE_ORDINARY; i++)
+			if (s->item[i].why && s->item[i].pattern && names(s->item[i].pattern, line))
+				*known = LINE_BUILTIN;
 	}
-	return *known == NAME_BUILTIN;
+	return *known == LINE_BUILTIN;
 }
 
 /* The lines that built-in patterns match, found once for all patterns. */
@@ -208,8 +207,7 @@ static struct innermost innermost_of(struct suppressions *s, const struct profil
 
 	at.end = end_of_module(path, at.inner);
 	for (i = at.inner; i != at.end && at.inner - i <= LIBRARY_LINES; i--) {
-		if (!is_builtin_name(s, path->line[i]->raw) &&
-		    !is_builtin_name(s, path->line[i]->function))
+		if (!is_builtin_line(s, path->line[i]))
 			continue;
 		if (!at.count)
 			at.first = i;

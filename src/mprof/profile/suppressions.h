@@ -27,14 +27,14 @@ struct suppression {
 	uint64_t calls, bytes; /* suppressed so far */
 };
 
-/* Does a built-in pattern match a function? */
-enum { NAME_ORDINARY = 1, NAME_BUILTIN };
+/* Does a built-in pattern match a line? */
+enum { LINE_ORDINARY = 1, LINE_BUILTIN };
 
 struct suppressions {
 	struct suppression *item;
 	size_t count, room;
 	size_t of_files;   /* number of those that are not built in */
-	struct hash names; /* by address: the names evaluated so far, which must not move */
+	struct hash lines; /* by address: the lines evaluated so far, which must not move */
 };
 
 void suppressions_add_builtin(struct suppressions *s);
