@@ -23,7 +23,6 @@ struct making {
 	const struct trace_totals *part;
 	size_t parts;
 	struct hash index; /* by node and part: index of s->site + 1 */
-	size_t room;
 };
 
 /* One image of a process, with its consecutive parts. */
@@ -227,7 +226,12 @@ static struct site *site_with(struct making *m, const struct trace_totals *x, ui
 
 	if (*index)
 		return &s->site[*index - 1];
-	GROW(s->site, s->count + 1, m->room);
+	if ((s->count + 1) * sizeof(*s->site) > s->bytes) {
+		const size_t more = grow_room(s->count + 1, s->count) * sizeof(*s->site);
+
+		s->site = large_realloc(s->site, s->bytes, more);
+		s->bytes = more;
+	}
 	s->site[s->count] = (struct site){ .key = node, .part = part };
 	*index = ++s->count;
 	return &s->site[s->count - 1];
@@ -521,15 +525,11 @@ void site_totals_read(struct sites *s, const struct trace *t)
 
 	m.parts = trace_totals(t, &m.part);
 	list = list_owners(&m, &n);
-	free(s->site);
-	s->site = NULL;
 	s->count = s->groups = 0;
 	s->totals.read = true;
 	rank_owners(list, n, t, &s->options);
 	for (i = 0; i < n; i++)
 		add_owner(&m, &list[i], n == 1);
-	if (!s->site)
-		s->site = must_calloc(1, sizeof(*s->site));
 	finish(s, &m);
 	make_groups(s);
 	array_release(&m.estimate);

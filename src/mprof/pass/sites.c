@@ -385,28 +385,47 @@ uint64_t sites_kept_until(const struct walk *w, uint32_t stack)
 	return ns > 0 ? (uint64_t)ns : 1;
 }
 
-static void put_sites(struct sites *s, const struct work *k)
+/* Moves each site to its place. */
+static void arrange(struct site *site, struct place *place, size_t n)
 {
-	const struct accumulator *a = k->accumulators.accumulator;
-	struct place *place = must_calloc(k->accumulators.count + 1, sizeof(*place));
-	size_t i;
+	for (size_t i = 0; i < n; i++) {
+		const struct site first = site[i];
+		size_t to = i;
 
-	for (i = 0; i < k->accumulators.count; i++)
-		if (a[i].calls || a[i].map_calls)
-			place[s->count++] =
-			    (struct place){ a[i].bytes, a[i].part, a[i].stack, (uint32_t)i };
-	SORT(place, s->count, by_bytes);
-	s->site = must_calloc(s->count + 1, sizeof(*s->site));
-	for (i = 0; i < s->count; i++) {
-		const struct accumulator *from = &a[place[i].from];
-		struct site *site = &s->site[i];
-
-		*site =
-		    (struct site){ .key = from->stack, .group = from->group, .part = from->part };
-		site_accumulator_values(from, k->peak_number, k->rss_number, &site->v);
-		site->v.kept_until_ns = sites_kept_until(s->walk, site->key);
-		site_values_add(&s->total, &site->v);
+		for (size_t from; (from = place[to].from) != i; to = from) {
+			site[to] = site[from];
+			place[to].from = (uint32_t)to;
+		}
+		site[to] = first;
+		place[to].from = (uint32_t)to;
 	}
+}
+
+/* Makes the sites where their accumulators are: with many stacks, both take most of the memory. */
+static void put_sites(struct sites *s, struct work *k)
+{
+	struct site_accumulators *t = &k->accumulators;
+	struct place *place = must_malloc((t->count + 1) * sizeof(*place));
+
+	s->site = (struct site *)t->accumulator;
+	s->bytes = t->room * sizeof(*t->accumulator);
+	for (size_t i = 0; i < t->count; i++) {
+		const struct accumulator *a = &t->accumulator[i];
+		struct site site = { .key = a->stack, .group = a->group, .part = a->part };
+
+		if (!a->calls && !a->map_calls)
+			continue;
+		site_accumulator_values(a, k->peak_number, k->rss_number, &site.v);
+		site.v.kept_until_ns = sites_kept_until(s->walk, site.key);
+		site_values_add(&s->total, &site.v);
+		place[s->count] =
+		    (struct place){ site.v.bytes, site.part, site.key, (uint32_t)s->count };
+		memcpy(&s->site[s->count++], &site, sizeof(site));
+	}
+	t->accumulator = NULL;
+	t->room = 0;
+	SORT(place, s->count, by_bytes);
+	arrange(s->site, place, s->count);
 	free(place);
 }
 
@@ -444,7 +463,7 @@ static void finish(void *self, struct walk *w)
 		s->local[i] = (struct site_local){ k->accumulators.group[i].most_calls,
 						   k->accumulators.group[i].most_bytes };
 	s->groups = k->accumulators.groups;
-	site_accumulators_release(&k->accumulators);	 /* they are as large as their result */
+	site_accumulators_release(&k->accumulators);
 	if (w->last_ticks > s->epoch_ticks[SITE_EPOCHS]) /* a program that still runs */
 		s->epoch_ticks[SITE_EPOCHS] = w->last_ticks;
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;
@@ -461,10 +480,11 @@ static void release(void *self)
 		array_release(&k->recent);
 	}
 	free(k);
-	free(s->site);
+	large_free(s->site, s->bytes);
 	free(s->local);
 	s->work = NULL;
 	s->site = NULL;
+	s->bytes = 0;
 	s->local = NULL;
 }
 

@@ -58,6 +58,7 @@ struct sites {
 	struct walk *walk;
 	struct site *site; /* computed by finish: sites with figures, most bytes first */
 	size_t count;
+	size_t bytes;		  /* of `site`, for large_free() */
 	struct site_local *local; /* by group */
 	size_t groups;
 	struct site_values total;

@@ -45,25 +45,30 @@ static void forget_moments(struct accumulator *a)
 	memset(a->epoch_bytes, 0, sizeof(a->epoch_bytes));
 }
 
+static void add_accumulator(struct site_accumulators *to, struct accumulator *saved, bool over)
+{
+	struct accumulator *a = site_accumulator_new(to, saved->stack, 0);
+
+	saved->group = a->group;
+	if (!over)
+		forget_moments(saved);
+	*a = *saved;
+	if (!to->group)
+		return;
+	to->group[a->group].calls += a->local.calls;
+	to->group[a->group].bytes += a->local.bytes;
+}
+
 static void get_accumulators(struct site_accumulators *to, struct cursor *from, bool over)
 {
-	const size_t n = cursor_varint(from);
-	struct accumulator *all = must_calloc(n + 1, sizeof(*all));
-	struct accumulator *a;
+	struct accumulator some[STATE_ROWS];
 
-	state_get_rows(from, (uint64_t *)all, n, NUMBERS);
-	for (size_t i = 0; i < n; i++) {
-		a = site_accumulator_new(to, all[i].stack, 0);
-		all[i].group = a->group;
-		if (!over)
-			forget_moments(&all[i]);
-		*a = all[i];
-		if (to->group) {
-			to->group[a->group].calls += a->local.calls;
-			to->group[a->group].bytes += a->local.bytes;
-		}
+	for (size_t n = cursor_varint(from), now; n; n -= now) {
+		now = n < STATE_ROWS ? n : STATE_ROWS;
+		state_get_rows(from, (uint64_t *)some, now, NUMBERS);
+		for (size_t i = 0; i < now; i++)
+			add_accumulator(to, &some[i], over);
 	}
-	free(all);
 }
 
 static void get_moments(struct sites *s, const struct work *saved, struct cursor *from)
