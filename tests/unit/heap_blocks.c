@@ -171,7 +171,7 @@ START_TEST(own_blocks_that_grow_long)
 	for (i = 1; i <= most; i += 3)
 		own_place(&own, i)->addr = 16 * (uint64_t)i;
 	for (i = 1; i <= most; i++) {
-		struct block *b = own_find(&own, i);
+		const struct own_block *b = own_find(&own, i);
 
 		if (i % 3 == 1 ? !b || b->addr != 16 * (uint64_t)i : b != NULL)
 			wrong = i;
@@ -183,6 +183,43 @@ START_TEST(own_blocks_that_grow_long)
 }
 END_TEST
 
+/* Every field comes back, however large, also where a large block was before. */
+START_TEST(own_blocks_of_any_size)
+{
+	static const uint64_t size[] = { 0, (1 << 24) - 1, 1 << 24, UINT32_MAX, UINT64_MAX };
+	static const uint32_t slack[] = { 0, 254, 255, 256, UINT32_MAX };
+	struct own_blocks own = { .block = NULL };
+
+	for (uint32_t round = 0; round < 3; round++)
+		for (uint32_t i = 0; i < 25; i++) {
+			const struct block b = {
+				.addr = 1ull << 63 | i,
+				.size = size[(i + round) % 5],
+				.start = UINT64_MAX - i,
+				.slack = slack[i / 5],
+				.owner =
+				    (BLOCK_THREAD - i) | (i & 1 ? BLOCK_INHERITED : BLOCK_RESIZED),
+				.stack = UINT32_MAX - i,
+				.fn = 255 - i % 2,
+				.order = 0xffffff - i,
+			};
+			struct own_block *at = own_place(&own, i + 1);
+			struct block back;
+
+			own_put(&own, at, &b);
+			back = own_block(&own, at);
+			ck_assert(!memcmp(&back, &b, sizeof(b)));
+			own_drop(&own, at);
+			ck_assert_ptr_null(own_find(&own, i + 1));
+			own_put(&own, at, &b);
+			if (i % 2)
+				own_drop(&own, at);
+		}
+	ck_assert_uint_le(own.wides, 3 * 25);
+	own_release(&own);
+}
+END_TEST
+
 Suite *heap_blocks_suite(void)
 {
 	Suite *s = suite_create("heap_blocks");
@@ -190,6 +227,7 @@ Suite *heap_blocks_suite(void)
 
 	tcase_add_test(c, blocks_come_and_go);
 	tcase_add_test(c, own_blocks_that_grow_long);
+	tcase_add_test(c, own_blocks_of_any_size);
 	tcase_add_test(c, pages_are_those_of_a_bitmap);
 	tcase_add_loop_test(c, pages_at_borders, 0, sizeof(borders) / sizeof(borders[0]));
 	tcase_add_test(c, pages_forget_empty_regions);

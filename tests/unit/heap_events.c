@@ -160,7 +160,8 @@ START_TEST(realloc_cut_off_leaves_its_block_without_its_number)
 							    .number_old = 1,
 							    .old = { .addr = 0x1000, .size = 9 } };
 		p = heap.process[process];
-		*own_place(&p->own, 1) = (struct block){ .addr = other, .size = 7 };
+		own_put(&p->own, own_place(&p->own, 1),
+			&(struct block){ .addr = other, .size = 7 });
 		p->live = heap.all = (struct live){ .bytes = 16, .blocks = 2 };
 		heap_settle(&heap, process);
 		/* It is gone only if its address was allocated again. */

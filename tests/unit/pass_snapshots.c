@@ -193,12 +193,13 @@ static void look(void *self, const struct batch *events)
 static void remain(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		   uint64_t ticks)
 {
-	const struct block *at = NULL;
+	struct heap_round round = { 0 };
+	const struct block *at;
 	struct seen *s = self;
 
 	(void)why;
 	ck_assert(heap_is_valid(h));
-	while ((at = heap_next_block(h->process[process], at))) {
+	while ((at = heap_next_block(h->process[process], &round))) {
 		s->remains += of_block(mix(ticks, process), at);
 		s->blocks++;
 	}

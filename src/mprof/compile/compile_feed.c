@@ -254,13 +254,14 @@ static void forked(void *self, const struct heap *h, uint32_t parent, uint32_t c
 static void sweep(struct feed *f, const struct heap_process *from, struct feed_process *p)
 {
 	uint32_t *block = must_calloc(from->live.blocks + 1, sizeof(*block));
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 	size_t n = 0;
 
-	while ((b = heap_next_block(from, b)) && n < from->live.blocks) {
+	while ((b = heap_next_block(from, &round)) && n < from->live.blocks) {
 		if (b->owner & BLOCK_INHERITED)
 			continue;
-		block[n] = beside_take(&p->block, heap_block_number(from, b), b->addr);
+		block[n] = beside_take(&p->block, round.number, b->addr);
 		n += block[n] != BESIDE_NONE;
 	}
 	compile_process_gone(f->to, from->number, p->thread, block, n);

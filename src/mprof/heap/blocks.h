@@ -41,6 +41,9 @@ struct blocks {
 	unsigned shift; /* 64 - log2(capacity) */
 };
 
+/* A copy for a function that is called rarely: the fields of the original stay in registers. */
+#define BLOCK_APART(b) ((const struct block[]){ *(b) })
+
 /* Did the block begin no later than the event with this time and number? */
 static inline bool block_began_by(const struct block *b, uint64_t ticks, uint64_t number)
 {

@@ -112,9 +112,11 @@ struct run {
 
 /* The effect of an event, as in a note. */
 struct run_did {
-	unsigned did;	   /* enum note_did */
-	struct block *old; /* the block that ended; the caller calls run_over() */
-	uint32_t ended;	   /* its number */
+	unsigned did;	      /* enum note_did */
+	bool ends;	      /* a block ended; the caller calls run_over() */
+	struct block old;     /* that block */
+	uint32_t ended;	      /* its number */
+	struct own_block *at; /* where it is; NULL after a realloc */
 	uint32_t taken; /* for the first half of a realloc, the number of the block passed to it */
 };
 
@@ -155,43 +157,43 @@ ALWAYS_INLINE bool run_is_of(const struct run *r, const struct event *e)
 	return who == r->who;
 }
 
-ALWAYS_INLINE void run_begins(struct run *r, const struct event *e, struct block *to,
+ALWAYS_INLINE void run_begins(struct run *r, const struct event *e, struct own_block *to,
 			      uint32_t flags)
 {
+	struct block b;
+
 	r->slack = event_slack(e);
-	*to = block_of(e, r->slack, (r->thread & BLOCK_THREAD) | flags, r->number);
-	live_step(&r->p->pages, &r->own, to, 1, r->pages);
+	b = block_of(e, r->slack, (r->thread & BLOCK_THREAD) | flags, r->number);
+	own_put(&r->p->own, to, &b);
+	live_step(&r->p->pages, &r->own, &b, 1, r->pages);
 }
 
-ALWAYS_INLINE void run_ends(struct run *r, struct run_did *d, struct block *b, uint32_t number)
+ALWAYS_INLINE void run_ends(struct run *r, struct run_did *d, struct block b, uint32_t number)
 {
+	d->ends = true;
 	d->old = b;
 	d->ended = number;
-	r->odd |= (b->owner & BLOCK_RESIZED) != 0;
-	live_step(&r->p->pages, &r->own, b, -1, r->pages);
+	r->odd |= (b.owner & BLOCK_RESIZED) != 0;
+	live_step(&r->p->pages, &r->own, &b, -1, r->pages);
 }
 
 /* Call this when the event is done: its number may belong to another block from now on. */
-ALWAYS_INLINE void run_over(const struct run_did *d)
+ALWAYS_INLINE void run_over(const struct run *r, const struct run_did *d)
 {
-	d->old->addr = 0;
+	if (d->at)
+		own_drop(&r->p->own, d->at);
 }
 
 /* Returns the live block of an event; NULL if that needs a decision. */
-ALWAYS_INLINE struct block *run_live(const struct run *r, const struct event *e)
+ALWAYS_INLINE struct own_block *run_live(const struct run *r, const struct event *e)
 {
-	struct block *b;
-
-	if (e->block - 1 >= r->p->own.n)
-		return NULL;
-	b = &r->p->own.block[e->block - 1];
-	return b->addr ? b : NULL; /* inherited blocks have no numbers */
+	return own_find(&r->p->own, e->block); /* inherited blocks have no numbers */
 }
 
 /* Returns the place for a new block. */
-ALWAYS_INLINE struct block *run_free(const struct run *r, const struct event *e)
+ALWAYS_INLINE struct own_block *run_free(const struct run *r, const struct event *e)
 {
-	struct block *b;
+	struct own_block *b;
 
 	if (__builtin_expect(e->block - 1 >= r->p->own.n, 0)) {
 		if (!e->block || e->block & NAMELESS)
@@ -204,7 +206,7 @@ ALWAYS_INLINE struct block *run_free(const struct run *r, const struct event *e)
 
 ALWAYS_INLINE bool run_realloc_begins(struct run *r, const struct event *e, struct run_did *d)
 {
-	struct block *b = e->addr || e->block ? run_live(r, e) : NULL;
+	struct own_block *b = e->addr || e->block ? run_live(r, e) : NULL;
 
 	if (!b && (e->addr || e->block))
 		return false;
@@ -213,9 +215,9 @@ ALWAYS_INLINE bool run_realloc_begins(struct run *r, const struct event *e, stru
 	r->t->pending_old = b != NULL;
 	d->taken = e->block;
 	if (b) {
-		r->t->old = *b;
+		r->t->old = own_block(&r->p->own, b);
 		r->t->number_old = e->block;
-		b->addr = 0;
+		own_drop(&r->p->own, b);
 	}
 	return true;
 }
@@ -223,7 +225,7 @@ ALWAYS_INLINE bool run_realloc_begins(struct run *r, const struct event *e, stru
 ALWAYS_INLINE bool run_realloc_ends(struct run *r, const struct event *e, struct run_did *d)
 {
 	const bool old = r->t->pending && r->t->pending_old;
-	struct block *b = e->addr ? run_free(r, e) : NULL;
+	struct own_block *b = e->addr ? run_free(r, e) : NULL;
 
 	if (!b || (old && r->t->old.owner & BLOCK_INHERITED))
 		return false;
@@ -232,7 +234,7 @@ ALWAYS_INLINE bool run_realloc_ends(struct run *r, const struct event *e, struct
 	run_begins(r, e, b, old ? BLOCK_RESIZED : 0);
 	d->did = NOTE_BEGAN;
 	if (old) {
-		run_ends(r, d, &r->t->old, r->t->number_old);
+		run_ends(r, d, r->t->old, r->t->number_old);
 		d->did = NOTE_BEGAN | NOTE_ENDED | NOTE_HAD_OLD;
 	}
 	return true;
@@ -240,22 +242,21 @@ ALWAYS_INLINE bool run_realloc_ends(struct run *r, const struct event *e, struct
 
 ALWAYS_INLINE bool run_allocates(struct run *r, const struct event *e)
 {
-	struct block *b = e->addr ? run_free(r, e) : NULL;
+	struct own_block *b = e->addr ? run_free(r, e) : NULL;
 
 	if (b)
 		run_begins(r, e, b, 0);
 	return b;
 }
 
-/* d->old is NULL after free(NULL). */
+/* d->ends is false after free(NULL). */
 ALWAYS_INLINE bool run_frees(struct run *r, const struct event *e, struct run_did *d)
 {
-	struct block *b = run_live(r, e);
-
-	d->old = NULL;
-	if (!b)
+	d->ends = false;
+	d->at = run_live(r, e);
+	if (!d->at)
 		return !e->addr && !e->block;
-	run_ends(r, d, b, e->block);
+	run_ends(r, d, own_block(&r->p->own, d->at), e->block);
 	return true;
 }
 
@@ -265,7 +266,9 @@ ALWAYS_INLINE bool run_frees(struct run *r, const struct event *e, struct run_di
  */
 ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct run_did *d)
 {
-	*d = (struct run_did){ .did = 0 };
+	d->did = d->ended = d->taken = 0;
+	d->ends = false;
+	d->at = NULL;
 	switch (effect_of(e)) {
 	case EFFECT_ALLOC:
 		d->did = NOTE_BEGAN;
@@ -273,7 +276,7 @@ ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct run_di
 	case EFFECT_FREE:
 		if (!run_frees(r, e, d))
 			return false;
-		d->did = d->old ? NOTE_ENDED : 0;
+		d->did = d->ends ? NOTE_ENDED : 0;
 		return true;
 	case EFFECT_BEGIN:
 		return run_realloc_begins(r, e, d);

@@ -53,6 +53,10 @@ struct step {
 	size_t at;
 	uint64_t number;
 	unsigned repairs; /* made at this place */
+	/* By find(): a block, and its number, or its place if it has none. */
+	struct block found;
+	uint32_t found_number;
+	struct block *found_other;
 };
 
 /* ---- problems ---- */
@@ -204,23 +208,33 @@ static bool put_off(struct step *s, size_t j)
 
 /* Returns the block of an event: by number; an inherited block, or one without a number, by
  * address. */
-static inline struct block *find(const struct step *s, const struct event *e)
+static inline const struct block *find(struct step *s, const struct event *e)
 {
-	struct block *b = own_find(&s->p->own, e->block & ~NAMELESS);
+	const uint32_t number = e->block & ~NAMELESS;
+	const struct own_block *b = own_find(&s->p->own, number);
 
 	if (__builtin_expect(b && e->block & NAMELESS && b->addr != e->addr, 0))
 		b = NULL;
-	if (__builtin_expect(!b && s->p->others.used && e->addr, 0))
-		b = blocks_find(&s->p->others, e->addr);
-	return b;
+	if (b) {
+		s->found = own_block(&s->p->own, b);
+		s->found_number = number;
+		return &s->found;
+	}
+	s->found_other = e->addr ? blocks_find(&s->p->others, e->addr) : NULL;
+	if (!s->found_other)
+		return NULL;
+	s->found = *s->found_other;
+	s->found_number = 0;
+	return &s->found;
 }
 
-static inline void take_out(struct step *s, struct block *b)
+/* Takes the block that was found out of its table. */
+static inline void take_out(struct step *s)
 {
-	if (heap_block_number(s->p, b))
-		b->addr = 0;
+	if (s->found_number)
+		own_drop(&s->p->own, own_find(&s->p->own, s->found_number));
 	else
-		blocks_take(&s->p->others, b);
+		blocks_take(&s->p->others, s->found_other);
 }
 
 static __attribute__((noinline)) void put_in_others(struct heap_process *p, struct block b)
@@ -235,13 +249,13 @@ static inline void put_in(struct heap_process *p, uint32_t number, const struct 
 	if (__builtin_expect(!number, 0))
 		put_in_others(p, b);
 	else
-		*own_place(&p->own, number) = b;
+		own_put(&p->own, own_place(&p->own, number), &b);
 }
 
 /* Puts a block back at its address; false if another one is there. */
 static bool put_back(struct heap_process *p, const struct block *old, uint32_t number)
 {
-	if (number ? own_find(&p->own, number) : blocks_find(&p->others, old->addr))
+	if (number ? own_find(&p->own, number) != NULL : blocks_find(&p->others, old->addr) != NULL)
 		return false;
 	put_in(p, number, *old);
 	return true;
@@ -262,9 +276,9 @@ static inline void block_ends(struct step *s, const struct block *b)
 
 /* Handles an address that is in use.  False if the event must be read again because another one
  * was applied first. */
-static bool evict(struct step *s, const struct event *e, struct block *taken)
+static bool evict(struct step *s, const struct event *e, const struct block *taken)
 {
-	if (taken->addr == e->addr && repair(s, effect_gives_back, heap_block_number(s->p, taken)))
+	if (taken->addr == e->addr && repair(s, effect_gives_back, s->found_number))
 		return false;
 	s->n->old = *taken;
 	/* An inherited block may have been freed by the parent while it forked. */
@@ -272,10 +286,10 @@ static bool evict(struct step *s, const struct event *e, struct block *taken)
 		problem(s->h, HEAP_DOUBLE_ALLOCATION, e, s->number, 0);
 		s->n->problem = HEAP_DOUBLE_ALLOCATION + 1;
 		s->n->did |= NOTE_DROPPED;
-		s->n->taken = heap_block_number(s->p, taken);
+		s->n->taken = s->found_number;
 		live_add(s->h, s->p, taken, -1);
 	}
-	take_out(s, taken);
+	take_out(s);
 	return true;
 }
 
@@ -284,7 +298,7 @@ static inline bool block_begins(struct step *s, const struct event *e, uint32_t 
 {
 	const struct block b =
 	    block_of(e, event_slack(e), (s->n->thread & BLOCK_THREAD) | flags, s->number);
-	struct block *taken = find(s, e);
+	const struct block *taken = find(s, e);
 
 	if (__builtin_expect(taken != NULL, 0) && !evict(s, e, taken))
 		return false;
@@ -300,11 +314,12 @@ static inline bool block_begins(struct step *s, const struct event *e, uint32_t 
 static bool came_with_fork(const struct step *s, uint64_t addr)
 {
 	struct heap_process *p = s->p;
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 
 	if (!p->parent)
 		return false;
-	while (!p->forked_known && (b = heap_next_block(s->h->process[p->parent - 1], b)))
+	while (!p->forked_known && (b = heap_next_block(s->h->process[p->parent - 1], &round)))
 		if (b->start >= p->fork_ticks && b->start <= p->start_ticks &&
 		    !blocks_find(&p->forked, b->addr))
 			blocks_put(&p->forked, b);
@@ -343,29 +358,29 @@ static bool no_such_block(struct step *s, const struct event *e)
 
 static inline bool apply_free(struct step *s, const struct event *e)
 {
-	struct block *b = find(s, e);
+	const struct block *b = find(s, e);
 
 	if (__builtin_expect(!b, 0))
 		return !e->addr || no_such_block(s, e);
 	block_ends(s, b);
-	s->n->ended = heap_block_number(s->p, b);
-	take_out(s, b);
+	s->n->ended = s->found_number;
+	take_out(s);
 	return true;
 }
 
 static bool apply_begin(struct step *s, const struct event *e)
 {
-	struct block *b = find(s, e);
+	const struct block *b = find(s, e);
 
 	if (!b && e->addr && !no_such_block(s, e))
 		return false;
 	s->t->pending = true;
 	s->t->pending_old = b != NULL;
-	s->n->taken = b ? heap_block_number(s->p, b) : 0;
+	s->n->taken = b ? s->found_number : 0;
 	if (b) {
 		s->t->old = *b;
 		s->t->number_old = s->n->taken;
-		take_out(s, b);
+		take_out(s);
 	}
 	return true;
 }
@@ -508,8 +523,8 @@ static size_t apply_run(struct step *s, size_t done, size_t n, bool *odd)
 		to->ended = d.ended;
 		to->taken = d.taken;
 		if (d.did & NOTE_ENDED) {
-			to->old = *d.old;
-			run_over(&d);
+			to->old = d.old;
+			run_over(&r, &d);
 			*end++ = (uint16_t)(done + i);
 		}
 		to->own = r.own;
@@ -574,7 +589,8 @@ void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ti
 	       uint64_t start_ticks)
 {
 	struct heap_process *from = h->process[parent], *to = h->process[child];
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 	size_t t;
 
 	if (parent == child)
@@ -585,7 +601,7 @@ void heap_fork(struct heap *h, uint32_t parent, uint32_t child, uint64_t fork_ti
 	own_release(&to->own);
 	blocks_release(&to->others);
 	space_inherit(&to->space, &from->space);
-	while ((b = heap_next_block(from, b)))
+	while ((b = heap_next_block(from, &round)))
 		inherit(to, b);
 	for (t = 0; t < h->threads; t++) {
 		if (!h->thread[t].pending || !h->thread[t].pending_old ||
@@ -609,7 +625,7 @@ static bool is_live_at(const struct heap_process *p, uint64_t addr)
  */
 static bool put_back_pending(struct heap_process *p, const struct heap_thread *t)
 {
-	const struct block *other = t->number_old ? own_find(&p->own, t->number_old) : NULL;
+	const struct own_block *other = t->number_old ? own_find(&p->own, t->number_old) : NULL;
 
 	if (!other || other->addr == t->old.addr)
 		return put_back(p, &t->old, t->number_old);

@@ -204,8 +204,16 @@ void heap_settle(struct heap *h, uint32_t process);
 /* Its blocks are gone: exec, or, with ended, the end of the process. */
 void heap_clear(struct heap *h, uint32_t process, bool ended);
 
-/* The next block of a process, its own ones first; NULL begins and ends the round. */
-const struct block *heap_next_block(const struct heap_process *p, const struct block *b);
+/* A round through the blocks of a process; zeroed at first. */
+struct heap_round {
+	uint32_t number; /* of the block, see event.block; 0: it is found by its address */
+	struct block own;
+	const struct block *other;
+};
+
+/* Returns the next block, own ones first, valid until the next call; NULL ends the round, and
+ * another may begin. */
+const struct block *heap_next_block(const struct heap_process *p, struct heap_round *r);
 /* The next block of a process that a realloc has, which still counts; *at: 0 to begin with. */
 static inline const struct block *heap_next_pending(const struct heap *h, uint32_t process,
 						    size_t *at)
@@ -217,14 +225,6 @@ static inline const struct block *heap_next_pending(const struct heap *h, uint32
 			return &t->old;
 	}
 	return NULL;
-}
-
-/* Its number, see event.block; 0: it is found by its address. */
-static inline uint32_t heap_block_number(const struct heap_process *p, const struct block *b)
-{
-	size_t at = ((uintptr_t)b - (uintptr_t)p->own.block) / sizeof(*b);
-
-	return at < p->own.n ? (uint32_t)at + 1 : 0;
 }
 
 /* Sums agree with tables, own blocks of a process do not overlap.  For tests: slow. */

@@ -84,6 +84,34 @@ uint32_t heap_thread(struct heap *h, uint32_t number, uint32_t process)
 
 /* ---- blocks ---- */
 
+void own_widen(struct own_blocks *o, struct own_block *at, const struct block *b)
+{
+	uint32_t i = o->unused - 1;
+
+	if (o->unused) {
+		o->unused = o->wide[i].stack;
+	} else {
+		GROW(o->wide, o->wides + 1, o->wide_room);
+		i = (uint32_t)o->wides++;
+	}
+	o->wide[i] = (struct own_wide){ b->size, b->slack, b->stack };
+	at->sizes = OWN_WIDE;
+	at->stack = i;
+}
+
+void own_drop_wide(struct own_blocks *o, const struct own_block *at)
+{
+	o->wide[at->stack].stack = o->unused;
+	o->unused = at->stack + 1;
+}
+
+void own_release(struct own_blocks *o)
+{
+	large_free(o->block, o->room * sizeof(*o->block));
+	free(o->wide);
+	*o = (struct own_blocks){ .block = NULL };
+}
+
 void own_grow(struct own_blocks *o, uint32_t number)
 {
 	uint32_t room = o->room ? o->room : 64;
@@ -97,18 +125,19 @@ void own_grow(struct own_blocks *o, uint32_t number)
 	o->n = number;
 }
 
-const struct block *heap_next_block(const struct heap_process *p, const struct block *b)
+const struct block *heap_next_block(const struct heap_process *p, struct heap_round *r)
 {
-	const struct block *end = p->own.block + p->own.n, *next = p->own.block;
+	while (!r->other && r->number < p->own.n) {
+		const struct own_block *at = &p->own.block[r->number++];
 
-	if (b && !heap_block_number(p, b))
-		return blocks_next(&p->others, b);
-	if (b)
-		next = b + 1;
-	for (; next < end; next++)
-		if (next->addr)
-			return next;
-	return blocks_next(&p->others, NULL);
+		if (!at->addr)
+			continue;
+		r->own = own_block(&p->own, at);
+		return &r->own;
+	}
+	r->number = 0;
+	r->other = blocks_next(&p->others, r->other);
+	return r->other;
 }
 
 /* ---- invariants ---- */
@@ -119,11 +148,12 @@ ORDER(by_addr, struct block, RISING(addr))
 static uint64_t own_blocks(const struct heap *h, uint32_t process, struct block *own)
 {
 	const struct heap_process *p = h->process[process];
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 	uint64_t n = 0;
 	size_t t = 0;
 
-	while ((b = heap_next_block(p, b)))
+	while ((b = heap_next_block(p, &round)))
 		if (!(b->owner & BLOCK_INHERITED))
 			own[n++] = *b;
 	qsort(own, n, sizeof(*own), by_addr);

@@ -129,9 +129,12 @@ static void put_own(struct byte_column *to, const struct own_blocks *own)
 		n += own->block[i].addr != 0;
 	column_varint(to, own->n);
 	column_varint(to, n);
-	for (uint32_t i = 0; i < own->n; i++)
-		if (own->block[i].addr)
-			put_row(to, &r, &own->block[i], i + 1);
+	for (uint32_t i = 0; i < own->n; i++) {
+		const struct block b = own_block(own, &own->block[i]);
+
+		if (b.addr)
+			put_row(to, &r, &b, i + 1);
+	}
 	state_put_rows(to, r.number, r.n, NUMBERS);
 }
 
@@ -163,8 +166,9 @@ static void get_own(struct cursor *from, struct own_blocks *own)
 		own_place(own, numbers);
 	for (uint64_t n = cursor_varint(from); n; n--) {
 		const uint64_t *row = get_row(from, &r, n);
+		const struct block b = told(row);
 
-		own->block[row[0] - 1] = told(row);
+		own_put(own, &own->block[row[0] - 1], &b);
 	}
 }
 

@@ -202,13 +202,14 @@ static void count(struct window_answer *a, const struct html_map *map, uint32_t 
 static void add_live(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		     uint64_t ticks)
 {
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 	struct asking *a = self;
 
 	if (why != GONE_TRACE_ENDS)
 		return;
 	a->answer->ns = ns_of(a, ticks);
-	while ((b = heap_next_block(h->process[process], b)))
+	while ((b = heap_next_block(h->process[process], &round)))
 		if (!(b->owner & BLOCK_INHERITED) &&
 		    site_filter_passes(a->filter, &a->walk, b, process))
 			count(a->answer, a->map, b->stack, 1, b->size);
@@ -346,9 +347,10 @@ static void add_endings(void *self, const struct batch *b)
 static void add_remains(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 			uint64_t ticks)
 {
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 
-	while ((b = heap_next_block(h->process[process], b)))
+	while ((b = heap_next_block(h->process[process], &round)))
 		if (!(b->owner & BLOCK_INHERITED))
 			add_ended(self, b, process, UINT64_MAX);
 }

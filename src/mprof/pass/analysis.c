@@ -159,13 +159,13 @@ ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struc
 	struct growth_handed last;
 
 	if (resize) {
-		growth_resized(g, l->chains, e, d->old, d->ended);
-	} else if (growth_may_copy(d->old->size, l->last->size)) {
+		growth_resized(g, l->chains, e, BLOCK_APART(&d->old), d->ended);
+	} else if (growth_may_copy(d->old.size, l->last->size)) {
 		last = growth_handed(l->last, l->process, NOTE_BEGAN);
-		growth_copied(g, l->chains, &last, d->old, d->ended);
+		growth_copied(g, l->chains, &last, BLOCK_APART(&d->old), d->ended);
 	} else if (growth_has_chain(l->chains, d->ended)) {
 		last = growth_handed(l->last, l->process, NOTE_BEGAN);
-		growth_not_copied(g, l->chains, &last, d->old, d->ended);
+		growth_not_copied(g, l->chains, &last, BLOCK_APART(&d->old), d->ended);
 	}
 }
 
@@ -180,7 +180,7 @@ static __attribute__((noinline)) void end_at_moment(struct analysis *a, unsigned
 ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct run_did *d,
 			     bool resize)
 {
-	const struct block *old = d->old;
+	const struct block *old = &d->old;
 	/* Otherwise no realloc returned it, and the same thread frees it. */
 	const bool odd = old->owner != (l->run.thread & BLOCK_THREAD);
 	const struct end end = {
@@ -203,9 +203,9 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 	if (!l->a)
 		return;
 	if (!l->full && !end.of_no_peak)
-		end_at_moment(l->a, l->run.p->pages.shift, l->process, old);
+		end_at_moment(l->a, l->run.p->pages.shift, l->process, BLOCK_APART(old));
 	if (!resize && odd && old->owner & BLOCK_RESIZED)
-		resizes_ended(&l->a->resizes, l->process, old, d->ended);
+		resizes_ended(&l->a->resizes, l->process, BLOCK_APART(old), d->ended);
 	end_growth(l, e, d, resize);
 }
 
@@ -302,11 +302,11 @@ ALWAYS_INLINE bool frees(struct loop *l, const struct event *e)
 
 	if (!run_frees(&l->run, e, &d))
 		return false;
-	count_call(l, e, d.old ? d.old->size : 0);
-	if (d.old) {
+	count_call(l, e, d.ends ? d.old.size : 0);
+	if (d.ends) {
 		end_block(l, e, &d, false);
 		look_at_live(l, e);
-		run_over(&d);
+		run_over(&l->run, &d);
 	} else if (l->a) {
 		l->totals->sum.null_frees++;
 	}
@@ -327,10 +327,11 @@ ALWAYS_INLINE bool resizes(struct loop *l, const struct event *e, struct event *
 	}
 	count_call(l, e, e->size);
 	if (l->a)
-		resizes_call(&l->a->resizes, e, l->process, d.old, d.ended);
-	if (d.old)
+		resizes_call(&l->a->resizes, e, l->process, d.ends ? BLOCK_APART(&d.old) : NULL,
+			     d.ended);
+	if (d.ends)
 		end_block(l, e, &d, true);
-	begin_block(l, e, d.old);
+	begin_block(l, e, d.ends ? BLOCK_APART(&d.old) : NULL);
 	*other = (struct event){ .addr = e->addr };
 	l->last = other;
 	look_at_live(l, e);

@@ -468,7 +468,8 @@ static void batch(void *self, const struct batch *b)
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 	struct cells *s = self;
 	struct work *k = s->work;
 
@@ -487,7 +488,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	}
 	if (why != GONE_TRACE_ENDS && ticks != UINT64_MAX)
 		map(s, process, 0);
-	while ((b = heap_next_block(h->process[process], b)))
+	while ((b = heap_next_block(h->process[process], &round)))
 		if (!(b->owner & BLOCK_INHERITED))
 			note_ending(s, b, process, ticks,
 				    why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED, false);

@@ -69,9 +69,10 @@ void moment_add(struct moment *m, unsigned shift, uint32_t process, const struct
 void moment_gone(struct moment *m, const struct heap *h, uint32_t process)
 {
 	const struct heap_process *p = h->process[process];
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 
-	while ((b = heap_next_block(p, b)))
+	while ((b = heap_next_block(p, &round)))
 		if (!(b->owner & BLOCK_INHERITED))
 			moment_ended(m, p->pages.shift, process, b);
 }

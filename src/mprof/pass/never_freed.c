@@ -33,9 +33,10 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 {
 	struct never_freed *s = self;
 	struct never_freed_process *p = array_at(&s->process, process, sizeof(*p));
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 
-	while ((b = heap_next_block(h->process[process], b))) {
+	while ((b = heap_next_block(h->process[process], &round))) {
 		if (b->owner & BLOCK_INHERITED)
 			continue;
 		if (why == GONE_EXEC) {

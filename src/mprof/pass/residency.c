@@ -26,11 +26,12 @@ static void add_blocks(struct residency_sample *s, const struct heap *h, uint32_
 		       const struct trace_residency *r)
 {
 	const struct heap_process *p = h->process[process];
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 	uint64_t near = 0;
 	size_t at = 0;
 
-	while ((b = heap_next_block(p, b)))
+	while ((b = heap_next_block(p, &round)))
 		add_block(s, p->pages.shift, b, r, &near);
 	while ((b = heap_next_pending(h, process, &at)))
 		add_block(s, p->pages.shift, b, r, &near);

@@ -74,16 +74,17 @@ static void add_block(struct resident_shares *all, struct shared_pages *s, const
 static void divide(struct resident_shares *all, struct shared_pages *s, const struct heap *h,
 		   uint32_t process)
 {
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 	size_t at = 0;
 
-	while ((b = heap_next_block(h->process[process], b)))
+	while ((b = heap_next_block(h->process[process], &round)))
 		if (counts(b))
 			each_page(s, b, add_live, NULL);
 	while ((b = heap_next_pending(h, process, &at)))
 		if (counts(b))
 			each_page(s, b, add_live, NULL);
-	while ((b = heap_next_block(h->process[process], b)))
+	while ((b = heap_next_block(h->process[process], &round)))
 		add_block(all, s, b);
 	at = 0;
 	while ((b = heap_next_pending(h, process, &at)))

@@ -140,13 +140,14 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct resizes *s = self;
 	const struct heap_process *p = h->process[process];
 	struct large *t = open_of(s, process);
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 
 	if (!t->bytes)
 		return;
-	while ((b = heap_next_block(p, b)))
+	while ((b = heap_next_block(p, &round)))
 		if (!(b->owner & BLOCK_INHERITED))
-			resizes_ended(s, process, b, heap_block_number(p, b));
+			resizes_ended(s, process, b, round.number);
 	large_release(t);
 }
 

@@ -342,12 +342,13 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 {
 	struct sites *s = self;
 	struct work *k = s->work;
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 	const enum ending how = k ? ending_of(s, why, ticks) : NEVER_FREED;
 
 	if (k && s->options.until.set && why == GONE_TRACE_ENDS)
 		at_moment(s, h->process[process]);
-	while (k && (b = heap_next_block(h->process[process], b)))
+	while (k && (b = heap_next_block(h->process[process], &round)))
 		if (!(b->owner & BLOCK_INHERITED))
 			block_ends(s,
 				   &(struct end){

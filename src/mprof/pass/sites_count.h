@@ -177,9 +177,9 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual, 
 	if (e->how == FREED)
 		add_free(s, accumulator, e, usual);
 	else
-		sites_add_remains(accumulator, b, e->how);
+		sites_add_remains(accumulator, BLOCK_APART(b), e->how);
 	if (e->how == NEVER_FREED || b->start < s->epoch_ticks[k->epoch])
-		sites_add_epochs(s, accumulator, b, e->how);
+		sites_add_epochs(s, accumulator, BLOCK_APART(b), e->how);
 }
 
 /* ---- one event ---- */

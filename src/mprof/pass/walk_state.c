@@ -61,7 +61,7 @@ static void put_addresses(const struct walk *w, const struct trace *t, struct by
 		const uint32_t n = p->own.n + ahead; /* the reader may be ahead by this */
 
 		for (uint32_t k = 1; k <= n; k++) {
-			const struct block *b = own_find(&p->own, k);
+			const struct own_block *b = own_find(&p->own, k);
 			const uint64_t addr = trace_address(t, p->number, k);
 
 			if (addr == (b ? b->addr : 0))

@@ -157,13 +157,14 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		 uint64_t ticks)
 {
 	struct flow *f = self;
-	const struct block *b = NULL;
+	struct heap_round round = { 0 };
+	const struct block *b;
 	struct flow_block at = { .ticks = ticks, .number = f->walk->events };
 
 	f->over = f->walk->over;
 	tell(f, GOING, &at, why);
 	at.number = 0;
-	while ((b = heap_next_block(h->process[process], b))) {
+	while ((b = heap_next_block(h->process[process], &round))) {
 		if (b->owner & BLOCK_INHERITED || !block_of(f, b, process, &at))
 			continue;
 		at.thread = h->thread[b->owner & BLOCK_THREAD].number;
