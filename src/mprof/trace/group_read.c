@@ -273,6 +273,7 @@ ALWAYS_INLINE bool birth(struct group_reader *r, struct lane *l, struct event *e
 {
 	uint32_t number, slot;
 	const struct sort *s = get_sort(r, l, how.major, &number);
+	struct sort_sizes sizes;
 	struct slot *b;
 	uint64_t addr;
 
@@ -286,13 +287,18 @@ ALWAYS_INLINE bool birth(struct group_reader *r, struct lane *l, struct event *e
 	addr = get_address(r, l, s, how.minor);
 	if (!addr)
 		return false;
-	lane_handed(l, how.minor, addr, s->usable);
+	sizes = sort_sizes(r->sorts, s);
+	lane_handed(l, how.minor, addr, sizes.usable);
 	b = &l->home->slot[slot];
 	b->addr = addr;
 	b->sort = number;
 	e->ticks = get_time(r);
 	e->addr = addr;
-	memcpy(&e->size, s, sizeof(*e) - offsetof(struct event, size));
+	e->size = sizes.size;
+	e->usable = sizes.usable;
+	e->arg = sizes.arg;
+	e->stack = s->stack;
+	sort_copy(e, s);
 	e->block = slot + 1;
 	memcpy(&e->process, &l->process, 2 * sizeof(e->process));
 	return true;
@@ -418,7 +424,7 @@ static __attribute__((noinline)) bool odd_end(struct group_reader *r, struct eve
 			return false;
 		b = put_block(l, e, slot);
 		if (group_ops[how.minor].sized)
-			e->size = r->sorts_at[b->sort].size;
+			e->size = sort_sizes(r->sorts, &r->sorts_at[b->sort]).size;
 	}
 	e->ticks = get_time(r);
 	if (how.minor == OP_OTHER && !get_odd_end(r, e))

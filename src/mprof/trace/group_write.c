@@ -260,7 +260,8 @@ static inline enum group_op op_of(const struct group_writer *w, const struct eve
 {
 	const uint8_t *op = w->op[e->kind == EVENT_REALLOC_BEGIN][e->fn];
 
-	if (e->arg || e->error || e->factors || (e->size && e->size != s->size))
+	if (e->arg || e->error || e->factors ||
+	    (e->size && e->size != sort_sizes(w->sorts, s).size))
 		return OP_OTHER;
 	return (enum group_op)op[e->size != 0];
 }

@@ -61,17 +61,35 @@ void sorts_free(struct sorts *s)
 {
 	columns_free(s->column, SORTS_COLUMNS);
 	large_free(s->sort, s->room * sizeof(*s->sort));
+	large_free(s->large, s->larges_room * sizeof(*s->large));
 	large_free(s->stack, s->stacks_room * sizeof(*s->stack));
 	large_free(s->table, s->table_room * sizeof(*s->table));
 	large_free(s->number, s->nodes * sizeof(*s->number));
 }
 
+static void put_sizes(struct sorts *t, struct sort *s, const struct sort_sizes *z)
+{
+	s->pile = sort_pile(z->usable);
+	if ((z->size | z->arg) <= UINT32_MAX && z->usable - z->size < SORT_LARGE) {
+		s->size = (uint32_t)z->size;
+		s->slack = (uint32_t)(z->usable - z->size);
+		s->arg = (uint32_t)z->arg;
+		return;
+	}
+	t->large = grow(t->large, t->larges + 1, &t->larges_room, sizeof(*t->large));
+	t->large[t->larges] = *z;
+	s->size = (uint32_t)t->larges++;
+	s->slack = SORT_LARGE;
+}
+
 /* ---- writing ---- */
 
-static uint64_t hash_of(const struct sort *s)
+static uint64_t hash_of(const struct sorts *t, const struct sort *s)
 {
+	const struct sort_sizes z = sort_sizes(t, s);
+
 	return sort_hash(&(struct event){
-	    .size = s->size, .usable = s->usable, .arg = s->arg, .stack = s->stack, .fn = s->fn });
+	    .size = z.size, .usable = z.usable, .arg = z.arg, .stack = s->stack, .fn = s->fn });
 }
 
 static bool grow_table(struct sorts *s)
@@ -85,7 +103,7 @@ static bool grow_table(struct sorts *s)
 	s->table = bigger;
 	s->table_room = room;
 	for (size_t i = 1; i < s->n; i++) {
-		hash = hash_of(&s->sort[i]);
+		hash = hash_of(s, &s->sort[i]);
 		at = hash & (room - 1);
 		while (bigger[at])
 			at = (at + 1) & (room - 1);
@@ -96,21 +114,17 @@ static bool grow_table(struct sorts *s)
 
 static uint32_t define(struct sorts *s, const struct event *e)
 {
-	uint32_t stack_number = sorts_stack(s, e->stack);
+	const struct sort_sizes sizes = { e->size, e->usable, e->arg };
 
-	if (stack_number == UINT32_MAX || s->n > UINT32_MAX - 2 ||
+	if (sorts_stack(s, e->stack) == UINT32_MAX || s->n > UINT32_MAX - 2 ||
 	    !room_for(s, s->n + 1, s->stacks))
 		return 0;
-	s->sort[s->n] = (struct sort){ .size = e->size,
-				       .usable = e->usable,
-				       .arg = e->arg,
-				       .stack = e->stack,
+	s->sort[s->n] = (struct sort){ .stack = e->stack,
 				       .error = e->error,
 				       .fn = e->fn,
 				       .kind = e->kind,
-				       .factors = e->factors,
-				       .pile = sort_pile(e->usable),
-				       .stack_number = stack_number };
+				       .factors = e->factors };
+	put_sizes(s, &s->sort[s->n], &sizes);
 	return (uint32_t)s->n++;
 }
 
@@ -129,7 +143,7 @@ uint32_t sorts_search(struct sorts *s, const struct event *e, uint64_t hash)
 	at = hash & (s->table_room - 1);
 	for (; s->table[at]; at = (at + 1) & (s->table_room - 1))
 		if (s->table[at] >> 32 == hash >> 32 &&
-		    sort_is_of(&s->sort[(uint32_t)s->table[at]], e))
+		    sort_is_of(s, &s->sort[(uint32_t)s->table[at]], e))
 			return (uint32_t)s->table[at];
 	number = define(s, e);
 	if (number)
@@ -181,19 +195,21 @@ static void tell_stacks(struct sorts *s, const struct sorts_stack *by_node)
 
 static void tell_sorts(struct sorts *s)
 {
-	uint32_t stack = 0;
+	uint32_t before = 0;
 
 	for (size_t i = s->told; i < s->n; i++) {
 		const struct sort *k = &s->sort[i];
+		const struct sort_sizes z = sort_sizes(s, k);
+		const uint32_t stack = sorts_stack(s, k->stack); /* it has a number by now */
 
 		column_put(&s->column[SORTS_FN], k->fn);
 		column_put(&s->column[SORTS_WHAT], k->kind | k->factors << 4);
-		column_varint(&s->column[SORTS_STACK], zigzag((uint64_t)k->stack_number - stack));
-		column_varint(&s->column[SORTS_SIZE], k->size);
-		column_varint(&s->column[SORTS_SLACK], zigzag(k->usable - k->size));
-		column_varint(&s->column[SORTS_ARG], k->arg);
+		column_varint(&s->column[SORTS_STACK], zigzag((uint64_t)stack - before));
+		column_varint(&s->column[SORTS_SIZE], z.size);
+		column_varint(&s->column[SORTS_SLACK], zigzag(z.usable - z.size));
+		column_varint(&s->column[SORTS_ARG], z.arg);
 		column_varint(&s->column[SORTS_ERROR], k->error);
-		stack = k->stack_number;
+		before = stack;
 	}
 }
 
@@ -255,8 +271,9 @@ static void take_stacks(struct sorts *s, const struct mprof_sorts *head, struct 
 	}
 }
 
-static bool take_sort(struct sort *k, struct cursor *c, uint32_t *stack)
+static bool take_sort(struct sorts *s, struct sort *k, struct cursor *c, uint32_t *stack)
 {
+	struct sort_sizes z;
 	unsigned what;
 
 	*stack += (uint32_t)unzigzag(cursor_varint(&c[SORTS_STACK]));
@@ -264,11 +281,11 @@ static bool take_sort(struct sort *k, struct cursor *c, uint32_t *stack)
 	what = (unsigned)cursor_get(&c[SORTS_WHAT]);
 	k->kind = what & 15;
 	k->factors = (uint8_t)(what >> 4);
-	k->size = cursor_varint(&c[SORTS_SIZE]);
-	k->usable = k->size + unzigzag(cursor_varint(&c[SORTS_SLACK]));
-	k->arg = cursor_varint(&c[SORTS_ARG]);
+	z.size = cursor_varint(&c[SORTS_SIZE]);
+	z.usable = z.size + unzigzag(cursor_varint(&c[SORTS_SLACK]));
+	z.arg = cursor_varint(&c[SORTS_ARG]);
 	k->error = (uint16_t)cursor_varint(&c[SORTS_ERROR]);
-	k->pile = sort_pile(k->usable);
+	put_sizes(s, k, &z);
 	return sorts_is_birth(k->kind, k->fn) && k->factors <= FACTORS_LOST;
 }
 
@@ -291,7 +308,7 @@ bool sorts_take(struct sorts *s, const struct mprof_sorts *head, const uint8_t *
 	for (uint32_t i = 0; i < head->sorts; i++) {
 		struct sort *k = &s->sort[head->first_sort + i];
 
-		if (!take_sort(k, c, &stack))
+		if (!take_sort(s, k, c, &stack))
 			*k = (struct sort){ .kind = UINT8_MAX };
 	}
 	return true;

@@ -57,28 +57,30 @@ enum sorts_column {
 };
 
 struct sort {
-	/* As in struct event from its size on, so that it is copied at once.  Members that
-	 * differ between events have a value that no event has: */
-	uint64_t size, usable, arg;
-	uint32_t stack;	       /* a node of trace_stacks() */
-	uint32_t pile;	       /* of addresses with this usable size, see group.h */
-	uint32_t stack_number; /* number of its stack, see sorts_stack(); used by the writer */
-	uint32_t unused;
+	uint32_t size, slack, arg; /* slack: SORT_LARGE, or usable - size; see sort_sizes() */
+	uint32_t stack;		   /* a node of trace_stacks() */
+	/* Predict what follows it in one group: */
+	uint32_t next, next_group;
+	/* As in struct event: */
 	uint16_t error;
 	uint8_t kind; /* enum event_kind; in the table also UINT8_MAX, not defined */
 	uint8_t fn;
 	uint8_t control; /* 0 */
 	uint8_t factors;
-	uint8_t pad[2];
-	/* Predict what follows it in one group: */
-	uint32_t next, next_group;
-} __attribute__((aligned(64))); /* all of it in one cache line */
-_Static_assert(offsetof(struct sort, next) == sizeof(struct event) - offsetof(struct event, size) &&
-		   offsetof(struct sort, error) - offsetof(struct sort, size) ==
-		       offsetof(struct event, error) - offsetof(struct event, size) &&
-		   offsetof(struct sort, factors) - offsetof(struct sort, size) ==
-		       offsetof(struct event, factors) - offsetof(struct event, size),
-	       "a sort is copied to an event");
+	uint16_t pile; /* of addresses with this usable size, see group.h */
+} __attribute__((aligned(32)));
+_Static_assert(sizeof(struct sort) == 32, "two in a cache line: a program may have millions");
+_Static_assert(offsetof(struct sort, pile) - offsetof(struct sort, error) ==
+		       offsetof(struct event, pad) - offsetof(struct event, error) &&
+		   sizeof(struct event) - offsetof(struct event, error) == sizeof(uint64_t) &&
+		   sizeof(struct sort) - offsetof(struct sort, error) == sizeof(uint64_t),
+	       "sort_copy() copies them");
+
+#define SORT_LARGE UINT32_MAX
+
+struct sort_sizes {
+	uint64_t size, usable, arg;
+};
 
 /* The first owner of a stack of this node. */
 struct sorts_stack {
@@ -87,8 +89,10 @@ struct sorts_stack {
 };
 
 struct sorts {
-	struct sort *sort;	   /* [0] = unknown */
-	size_t n, room;		   /* n includes [0] */
+	struct sort *sort;	  /* [0] = unknown */
+	size_t n, room;		  /* n includes [0] */
+	struct sort_sizes *large; /* those that do not fit: sort.size is their place */
+	size_t larges, larges_room;
 	struct sorts_stack *stack; /* [0] = none */
 	size_t stacks, stacks_room;
 	/* Used by the writer: */
@@ -101,6 +105,23 @@ struct sorts {
 	uint32_t length[SORTS_COLUMNS];
 };
 
+static inline struct sort_sizes sort_sizes(const struct sorts *t, const struct sort *s)
+{
+	if (__builtin_expect(s->slack == SORT_LARGE, 0))
+		return t->large[s->size];
+	return (struct sort_sizes){ s->size, (uint64_t)s->size + s->slack, s->arg };
+}
+
+/* Copies what sort and event have from `error` on. */
+static inline void sort_copy(struct event *to, const struct sort *s)
+{
+	uint64_t all;
+
+	memcpy(&all, &s->error, sizeof(all));
+	all &= ~0ull >> 16; /* not the pile: little-endian, as the file is */
+	memcpy(&to->error, &all, sizeof(all));
+}
+
 static inline uint64_t sort_hash(const struct event *e)
 {
 	uint64_t h = e->size ^ e->usable << 40;
@@ -110,10 +131,11 @@ static inline uint64_t sort_hash(const struct event *e)
 	return h ^ h >> 32;
 }
 
-static inline bool sort_is_of(const struct sort *s, const struct event *e)
+static inline bool sort_is_of(const struct sorts *t, const struct sort *s, const struct event *e)
 {
-	uint64_t differ = (s->size ^ e->size) | (s->usable ^ e->usable) | (s->arg ^ e->arg) |
-			  (s->stack ^ e->stack);
+	const struct sort_sizes z = sort_sizes(t, s);
+	uint64_t differ =
+	    (z.size ^ e->size) | (z.usable ^ e->usable) | (z.arg ^ e->arg) | (s->stack ^ e->stack);
 	uint32_t x, y;
 
 	memcpy(&x, &s->error, sizeof(x));
@@ -149,7 +171,7 @@ static inline uint32_t sorts_number(struct sorts *s, const struct event *e, uint
 				    uint32_t likely)
 {
 	/* [0] has the kind of no event. */
-	return sort_is_of(&s->sort[likely], e) ? likely : sorts_search(s, e, hash);
+	return sort_is_of(s, &s->sort[likely], e) ? likely : sorts_search(s, e, hash);
 }
 /* Returns the number of a node's stack, 0 for node 0; UINT32_MAX without memory. */
 uint32_t sorts_stack(struct sorts *s, uint32_t node);
