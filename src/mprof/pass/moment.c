@@ -50,11 +50,16 @@ static void add_page(struct moment *m, uint32_t process, uint64_t page)
 
 void moment_add(struct moment *m, unsigned shift, uint32_t process, const struct block *b)
 {
-	const uint64_t mask = (1ull << shift) - 1;
+	const uint64_t mask = (1ull << shift) - 1, behind = b->addr + b->size;
 	uint64_t first, end, near = 0;
 
 	if (!b->size || b->size > UINT64_MAX - mask - b->addr)
 		return;
+	/* Most blocks are within one page. */
+	if (b->addr & mask && b->addr >> shift == behind >> shift) {
+		add_page(m, process, b->addr >> shift);
+		return;
+	}
 	if (pages_whole(shift, b->addr, b->size, &first, &end))
 		m->pages += m->within ? resident_bytes(m->within, shift, first << shift,
 						       end << shift, &near) >>
@@ -62,8 +67,8 @@ void moment_add(struct moment *m, unsigned shift, uint32_t process, const struct
 				      : end - first;
 	if (b->addr & mask)
 		add_page(m, process, b->addr >> shift);
-	if ((b->addr + b->size) & mask)
-		add_page(m, process, (b->addr + b->size) >> shift);
+	if (behind & mask)
+		add_page(m, process, behind >> shift);
 }
 
 void moment_gone(struct moment *m, const struct heap *h, uint32_t process)

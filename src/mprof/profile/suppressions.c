@@ -33,6 +33,8 @@ bool suppression_matches(const char *pattern, const char *text)
 	const char *at;
 	size_t n;
 
+	if (tied && pattern[1] != *text && pattern[1] && !strchr("*$", pattern[1]))
+		return false;
 	for (pattern += tied; *pattern; pattern += n) {
 		if (*pattern == '*') {
 			n = 1;
