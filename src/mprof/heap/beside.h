@@ -18,30 +18,14 @@
 #define BESIDE_NONE UINT32_MAX
 
 struct beside {
-	uint32_t *word;		/* by number - 1; BESIDE_NONE if none is stored */
-	uint32_t room;		/* of word */
+	struct large word;	/* uint32_t by number: the word + 1; 0 if none is stored */
 	struct blocks nameless; /* blocks without a number; start = the word */
 };
 
 static inline void beside_release(struct beside *b)
 {
-	large_free(b->word, b->room * sizeof(*b->word));
+	large_release(&b->word);
 	blocks_release(&b->nameless);
-	*b = (struct beside){ .word = NULL };
-}
-
-/* Numbers are below 2^29 (trace/slots.h). */
-static __attribute__((unused, noinline)) void beside_grow(struct beside *b, uint32_t number)
-{
-	uint64_t room = b->room ? b->room : 1024;
-	uint32_t *bigger;
-
-	while (room < number)
-		room *= 2;
-	bigger = large_extend(b->word, b->room * sizeof(*bigger), room * sizeof(*bigger));
-	memset(bigger + b->room, 0xff, (room - b->room) * sizeof(*bigger));
-	b->word = bigger;
-	b->room = (uint32_t)room;
 }
 
 static __attribute__((unused, noinline)) void beside_put_nameless(struct beside *b, uint64_t addr,
@@ -73,33 +57,30 @@ static inline void beside_put(struct beside *b, uint32_t number, uint64_t addr, 
 		beside_put_nameless(b, addr, word);
 		return;
 	}
-	if (__builtin_expect(number > b->room, 0))
-		beside_grow(b, number);
-	b->word[number - 1] = word;
-}
-
-/* Takes the word of a block that ended; BESIDE_NONE if none was stored. */
-static inline uint32_t beside_take(struct beside *b, uint32_t number, uint64_t addr)
-{
-	uint32_t word;
-
-	if (__builtin_expect(!number, 0))
-		return beside_take_nameless(b, addr);
-	if (__builtin_expect(number > b->room, 0))
-		return BESIDE_NONE;
-	word = b->word[number - 1];
-	b->word[number - 1] = BESIDE_NONE;
-	return word;
+	*(uint32_t *)large_at(&b->word, number, sizeof(uint32_t)) = word + 1;
 }
 
 /* Returns the current word of a block with a number. */
 static inline uint32_t beside_word(const struct beside *b, uint32_t number)
 {
-	return number - 1 < b->room ? b->word[number - 1] : BESIDE_NONE;
+	const uint32_t *word = large_known(&b->word, number, sizeof(*word));
+
+	return word ? *word - 1 : BESIDE_NONE;
+}
+
+/* Takes the word of a block that ended; BESIDE_NONE if none was stored. */
+static inline uint32_t beside_take(struct beside *b, uint32_t number, uint64_t addr)
+{
+	const uint32_t word = beside_word(b, number);
+
+	if (__builtin_expect(!number, 0))
+		return beside_take_nameless(b, addr);
+	if (__builtin_expect(word != BESIDE_NONE, 1))
+		((uint32_t *)b->word.item)[number] = 0;
+	return word;
 }
 
 PREFETCHES beside_prefetch(const struct beside *b, uint32_t number)
 {
-	if (number - 1 < b->room)
-		__builtin_prefetch(&b->word[number - 1]);
+	__builtin_prefetch((const uint32_t *)b->word.item + number);
 }
