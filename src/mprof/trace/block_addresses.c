@@ -27,7 +27,7 @@ bool places_room(struct places *p, size_t n)
 	if (2 * (p->used + n) <= p->room)
 		return true;
 	while (2 * (p->used + n) > room)
-		room *= 4;
+		room *= 2;
 	p->region = large_extend(NULL, 0, room * sizeof(*p->region));
 	if (!p->region) {
 		p->region = old.region;

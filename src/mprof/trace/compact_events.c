@@ -14,7 +14,6 @@
 struct events {
 	struct job *job;
 	struct sorts sorts;
-	struct sorts_stack *by_node;
 	struct group_writer *group;
 	uint64_t *mark; /* ticks around which times are kept exactly */
 	size_t marks;
@@ -32,7 +31,7 @@ static int write_sorts(struct events *w)
 
 	if (w->sorts.told == w->sorts.n && w->sorts.stacks_told == w->sorts.stacks)
 		return 0;
-	if (sorts_tell(&w->sorts, w->by_node, &head))
+	if (sorts_tell(&w->sorts, &head))
 		return -ENOMEM;
 	head.plain_bytes = (uint32_t)pieces_bytes(sorts_piece, &w->sorts, &most);
 	to = job_payload(w->job, sizeof(head) + most);
@@ -212,13 +211,11 @@ static int name_stacks(struct events *w)
 {
 	const struct trace *t = w->job->from;
 	const struct stack_map *map;
-	size_t nodes = trace_stacks(t)->nodes, maps = stacks_maps(t, &map);
+	const size_t maps = stacks_maps(t, &map);
 
-	w->by_node = large_extend(NULL, 0, (nodes + 1) * sizeof(*w->by_node));
-	if (!w->by_node || sorts_start(&w->sorts, nodes))
+	if (sorts_start(&w->sorts, trace_stacks(t)->nodes))
 		return -ENOMEM;
-	for (size_t i = 0; i < maps; i++)
-		sorts_name_stacks(&w->sorts, w->by_node, &map[i]);
+	sorts_name_stacks(&w->sorts, map, maps);
 	return 0;
 }
 
@@ -237,7 +234,6 @@ int job_add_events(struct job *j)
 		ret = write_threads(&w);
 	group_writer_free(w.group);
 	sorts_free(&w.sorts);
-	large_free(w.by_node, (w.sorts.nodes + 1) * sizeof(*w.by_node));
 	free(w.mark);
 	return ret;
 }

@@ -121,10 +121,14 @@ static int add_all(struct records *r)
 
 int job_add_stacks(struct job *j)
 {
-	struct records r = { .job = j,
-			     .packer = stack_packer_new(),
-			     .word = malloc(8 * PACKED_WORDS_MAX) };
-	int ret = r.packer && r.word ? add_all(&r) : -ENOMEM;
+	struct records r = { .job = j, .packer = stack_packer_new() };
+	size_t bytes = 8;
+	int ret;
+
+	for (size_t i = 0; i < j->from->stack_chunks && bytes < 8 * PACKED_WORDS_MAX; i++)
+		bytes += j->from->stack_chunk[i].bytes;
+	r.word = malloc(bytes < 8 * PACKED_WORDS_MAX ? bytes : 8 * PACKED_WORDS_MAX);
+	ret = r.packer && r.word ? add_all(&r) : -ENOMEM;
 
 	stack_packer_free(r.packer);
 	free(r.word);

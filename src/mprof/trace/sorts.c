@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "../util/large.h"
+#include "../util/order.h"
 #include "stack_map.h"
 
 #define TABLE_FIRST 4096u
@@ -65,6 +66,7 @@ void sorts_free(struct sorts *s)
 	large_free(s->stack, s->stacks_room * sizeof(*s->stack));
 	large_free(s->table, s->table_room * sizeof(*s->table));
 	large_free(s->number, s->nodes * sizeof(*s->number));
+	large_free(s->owner, s->nodes * sizeof(*s->owner));
 }
 
 static void put_sizes(struct sorts *t, struct sort *s, const struct sort_sizes *z)
@@ -169,27 +171,41 @@ uint32_t sorts_stack(struct sorts *s, uint32_t node)
 	return s->number[node];
 }
 
-void sorts_name_stacks(struct sorts *s, struct sorts_stack *by_node, const struct stack_map *m)
+void sorts_name_stacks(struct sorts *s, const struct stack_map *map, size_t maps)
 {
-	for (uint32_t i = 0; i < m->nodes; i++)
-		if (m->node[i] < s->nodes && !by_node[m->node[i]].id)
-			by_node[m->node[i]] = (struct sorts_stack){ .process = m->process,
-								    .image = m->image,
-								    .id = m->base + 1 + i };
+	s->owner = large_extend(NULL, 0, s->nodes * sizeof(*s->owner));
+	s->map = map;
+	s->maps = maps;
+	for (size_t k = 0; k < maps && map[k].before + map[k].nodes < UINT32_MAX; k++)
+		for (uint32_t i = 0; i < map[k].nodes; i++)
+			if (map[k].node[i] < s->nodes && !s->owner[map[k].node[i]])
+				s->owner[map[k].node[i]] = (uint32_t)map[k].before + i + 1;
 }
 
-static void tell_stacks(struct sorts *s, const struct sorts_stack *by_node)
+static struct sorts_stack owner_of(const struct sorts *s, uint32_t node)
+{
+	const uint64_t at = s->owner ? s->owner[node] : 0;
+	const size_t k = FIRST_WHERE(i, s->maps, s->map[i].before + s->map[i].nodes >= at);
+	const struct stack_map *m = &s->map[k];
+
+	return at ? (struct sorts_stack){ .process = m->process,
+					  .image = m->image,
+					  .id = m->base + (uint32_t)(at - m->before) }
+		  : (struct sorts_stack){ 0 };
+}
+
+static void tell_stacks(struct sorts *s)
 {
 	uint32_t process = 0, id = 0;
 
 	for (size_t i = s->stacks_told; i < s->stacks; i++) {
-		const struct sorts_stack *k = &by_node[s->stack[i].node];
+		const struct sorts_stack k = owner_of(s, s->stack[i].node);
 
-		column_varint(&s->column[SORTS_PROCESS], zigzag((uint64_t)k->process - process));
-		column_varint(&s->column[SORTS_IMAGE], k->image);
-		column_varint(&s->column[SORTS_ID], zigzag((uint64_t)k->id - id));
-		process = k->process;
-		id = k->id;
+		column_varint(&s->column[SORTS_PROCESS], zigzag((uint64_t)k.process - process));
+		column_varint(&s->column[SORTS_IMAGE], k.image);
+		column_varint(&s->column[SORTS_ID], zigzag((uint64_t)k.id - id));
+		process = k.process;
+		id = k.id;
 	}
 }
 
@@ -213,14 +229,14 @@ static void tell_sorts(struct sorts *s)
 	}
 }
 
-int sorts_tell(struct sorts *s, const struct sorts_stack *by_node, struct mprof_sorts *head)
+int sorts_tell(struct sorts *s, struct mprof_sorts *head)
 {
 	*head = (struct mprof_sorts){ .first_sort = (uint32_t)s->told,
 				      .sorts = (uint32_t)(s->n - s->told),
 				      .first_stack = (uint32_t)s->stacks_told,
 				      .stacks = (uint32_t)(s->stacks - s->stacks_told) };
 	columns_clear(s->column, SORTS_COLUMNS);
-	tell_stacks(s, by_node);
+	tell_stacks(s);
 	tell_sorts(s);
 	s->told = s->n;
 	s->stacks_told = s->stacks;

@@ -82,7 +82,7 @@ struct sort_sizes {
 	uint64_t size, usable, arg;
 };
 
-/* The first owner of a stack of this node. */
+/* The first owner of a stack, and its node. */
 struct sorts_stack {
 	uint32_t process, image, id;
 	uint32_t node;
@@ -99,7 +99,10 @@ struct sorts {
 	uint64_t *table; /* upper half of the hash << 32 | number; 0 if empty */
 	size_t table_room;
 	uint32_t *number; /* numbers of stacks, by node; 0 if it has none yet */
+	uint32_t *owner;  /* by node: place of its first owner's number in all maps, + 1 */
 	size_t nodes;
+	const struct stack_map *map; /* of all processes */
+	size_t maps;
 	size_t told, stacks_told; /* how many are in an extent already */
 	struct byte_column column[SORTS_COLUMNS];
 	uint32_t length[SORTS_COLUMNS];
@@ -175,10 +178,10 @@ static inline uint32_t sorts_number(struct sorts *s, const struct event *e, uint
 }
 /* Returns the number of a node's stack, 0 for node 0; UINT32_MAX without memory. */
 uint32_t sorts_stack(struct sorts *s, uint32_t node);
-/* Finds the first owner of each stack in the map of a process. */
-void sorts_name_stacks(struct sorts *s, struct sorts_stack *by_node, const struct stack_map *m);
+/* Finds the first owner of each stack; the maps remain the caller's. */
+void sorts_name_stacks(struct sorts *s, const struct stack_map *map, size_t maps);
 /* Fills the columns with everything defined since the last call.  0 or -ENOMEM. */
-int sorts_tell(struct sorts *s, const struct sorts_stack *by_node, struct mprof_sorts *head);
+int sorts_tell(struct sorts *s, struct mprof_sorts *head);
 /* Returns their plain bytes in pieces, see pack.h. */
 bool sorts_piece(void *sorts, size_t i, const void **data, size_t *bytes);
 

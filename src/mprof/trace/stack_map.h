@@ -20,6 +20,7 @@ struct stack_map {
 	const struct stack_map *parent; /* of an earlier process, or NULL */
 	uint32_t *node;			/* for numbers from base + 1 on; may be STACK_UNDEFINED */
 	uint32_t nodes;
+	uint64_t before; /* numbers of all maps before this one, once all are read */
 };
 
 /* Returns all maps, and how many there are. */

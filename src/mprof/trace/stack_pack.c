@@ -13,7 +13,7 @@ int stacks_model_start(struct stacks_model *m, const struct stacks_head *h)
 {
 	*m = (struct stacks_model){ .stacks = h->stacks, .first = h->first, .id = h->first - 1 };
 	m->stack = calloc((size_t)h->stacks + 1, sizeof(*m->stack));
-	m->frame = calloc((size_t)h->frames + 1, sizeof(*m->frame));
+	m->frame = malloc(((size_t)h->frames + 1) * sizeof(*m->frame)); /* filled in order */
 	m->after = calloc((size_t)h->addresses + 1, sizeof(*m->after));
 	m->address = calloc((size_t)h->addresses + 1, sizeof(*m->address));
 	return m->stack && m->frame && m->after && m->address ? 0 : -ENOMEM;
@@ -102,21 +102,25 @@ static struct known *find(struct stack_packer *p, uint64_t address)
 	return &p->known[i];
 }
 
-/* Makes space; most frames occur in other stacks, too. */
+/* Makes space for one more address; most frames occur in other stacks, too. */
 static bool grow_known(struct stack_packer *p)
 {
-	struct known *old = p->known;
-	size_t n = p->known_size;
+	struct known *old = p->known, *bigger;
+	size_t n = p->known_size, more = n ? 4 * n : 1024;
+	uint32_t(*after)[3];
 
 	if (2 * ((size_t)p->model.addresses + 1) <= n)
 		return true;
-	p->known_size = n ? 4 * n : 1024;
-	p->known = calloc(p->known_size, sizeof(*old));
-	if (!p->known) {
-		p->known = old;
-		p->known_size = n;
+	after = reallocarray(p->model.after, more / 2 + 1, sizeof(*after));
+	if (!after)
 		return false;
-	}
+	memset(after + n / 2 + 1, 0, (more / 2 - n / 2) * sizeof(*after));
+	p->model.after = after;
+	bigger = calloc(more, sizeof(*bigger));
+	if (!bigger)
+		return false;
+	p->known = bigger;
+	p->known_size = more;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].number)
 			*find(p, old[i].address) = old[i];
@@ -222,7 +226,6 @@ static bool count(struct stacks_head *h, const uint64_t *w, size_t n)
 			h->first = w[i] >> 32;
 		h->frames += (uint32_t)words - 2;
 	}
-	h->addresses = h->frames;
 	return true;
 }
 

@@ -233,6 +233,8 @@ static void publish(struct stacks_read *r)
 	r->stacks.frames = r->table.frames;
 	r->stacks.node = r->table.node;
 	r->stacks.nodes = r->table.nodes;
+	for (size_t i = 1; i < r->n; i++)
+		r->map[i].before = r->map[i - 1].before + r->map[i - 1].nodes;
 }
 
 ORDER(by_address, struct stack_code, RISING(address) ?: COMPARE(x->name, y->name))
