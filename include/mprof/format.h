@@ -212,6 +212,7 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_VARIABLES,	 /* struct mprof_residency and runs, of the variables of objects */
 	MPROF_EXTENT_CELL_SIZES, /* profile, on request: struct mprof_cell_sizes, as CELLS */
 	MPROF_EXTENT_SYSTEM,	 /* struct mprof_system array */
+	MPROF_EXTENT_TIMES,	 /* struct mprof_times of one thread; mapped and live */
 	MPROF_EXTENT_BEHIND,	 /* kinds are below */
 };
 
@@ -246,6 +247,26 @@ struct mprof_counts {
 	struct mprof_counts_fn fn[MPROF_FN_MAX];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_counts) == 832, "on-disk layout");
+
+/*
+ * How long some calls of a thread took, FORMAT.md section 7.5.  Written by its thread only.
+ */
+struct mprof_times_fn {
+	uint64_t calls; /* that were timed */
+	uint64_t ticks; /* their sum, in steps of `hz`, with the cost of reading the clock */
+	double squares; /* sum of the squares */
+	uint64_t most;	/* the longest one */
+};
+struct mprof_times {
+	uint64_t tid;
+	uint64_t hz;	     /* steps of the clock in a second */
+	uint64_t cost_calls; /* of a function that does nothing; timed in the same way ... */
+	uint64_t cost_ticks; /* ... and their sum: each timed call contains this cost */
+	uint64_t cpu_ns;     /* in one record of a process: its CPU time while it was recorded */
+	uint64_t reserved[3];
+	struct mprof_times_fn fn[MPROF_FN_MAX];
+};
+MPROF_STATIC_ASSERT(sizeof(struct mprof_times) == 1088, "on-disk layout");
 
 /*
  * Totals, FORMAT.md section 10.  Mapped and live, as counts.  What one thread did with the

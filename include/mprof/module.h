@@ -130,6 +130,13 @@ struct mprof_thread {
 	uint64_t home_offset;
 	void *next;	    /* links records in a list */
 	uint64_t countdown; /* [hot] for the MODE; 0 in a new thread */
+	/* [slow] times.c */
+	struct mprof_times *times; /* mapped; NULL until a call was timed */
+	uint64_t time_random;
+	uint32_t time_left;  /* words to store until the next turn; 0 = now */
+	uint32_t time_in;    /* calls to the one that is timed; 0 = none */
+	uint32_t time_long;  /* timed calls that are compared with CPU time */
+	uint32_t time_words; /* in the slot when time_left was last reduced */
 };
 
 /*

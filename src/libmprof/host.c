@@ -17,6 +17,7 @@
 #include "stop.h"
 #include "sys.h"
 #include "thread.h"
+#include "times.h"
 
 static struct mprof_thread *host_enter(void)
 {
@@ -64,7 +65,9 @@ static int host_slot_take(struct mprof_thread *t)
 
 static int host_slot_flush(struct mprof_thread *t)
 {
-	return mp_failed(mp_slot_flush(t));
+	if (mp_slot_turn(t))
+		mp_times_turn(t);
+	return mp_failed(mp_slot_room(t));
 }
 
 static void host_slot_release(struct mprof_thread *t)

@@ -16,6 +16,7 @@
 
 struct mprof_counts;
 struct mprof_stack_use;
+struct mprof_times;
 struct mp_stream;
 struct stack_cache;
 
@@ -60,7 +61,7 @@ struct mp_local {
 	struct mp_list ended;	/* most recent first */
 	struct mp_list zombies; /* ended before those, oldest first */
 	struct mp_list starts;
-	struct mp_pool lines, slots, counts, caches, live, memory, uses;
+	struct mp_pool lines, slots, counts, caches, live, memory, uses, times;
 	uint64_t self_bytes; /* memory that we use in this process */
 	uint64_t last_sample_ns;
 	struct mp_peak peak;
@@ -75,7 +76,10 @@ struct mp_local {
 	struct mprof_counts *counts_merged; /* sums of ended threads */
 	struct mprof_counts *counts_unused[MP_COUNTS_UNUSED]; /* for reuse */
 	uint32_t uses_taken, uses_lock, uses_free;
-	struct mprof_stack_use *uses_most; /* of ended threads beyond those kept */
+	uint32_t times_taken;
+	struct mprof_times *times_first;    /* has the CPU time of the process */
+	uint64_t times_cpu_from, times_due; /* ns when recording began; when to read it again */
+	struct mprof_stack_use *uses_most;  /* of ended threads beyond those kept */
 	struct mprof_stack_use *uses_unused[MP_COUNTS_UNUSED]; /* for reuse */
 	uint32_t image;					       /* mprof_process_entry.image */
 	uint32_t suspend_lock, suspended; /* threads between mp_suspend() and mp_resume() */

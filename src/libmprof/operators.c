@@ -21,6 +21,7 @@
 #include "scopes.h"
 #include "start.h"
 #include "thread.h"
+#include "times.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -42,8 +43,7 @@ static int operator_is_allocators(const void *caller)
 	struct dl_find_object found;
 	uintptr_t had = __atomic_load_n(&bytes, __ATOMIC_ACQUIRE);
 
-	if (mprof_unlikely(!had) && _dl_find_object &&
-	    !_dl_find_object(*(void **)&mprof_core.real.malloc, &found)) {
+	if (mprof_unlikely(!had) && _dl_find_object && !_dl_find_object(MP_REAL(malloc), &found)) {
 		had = (uintptr_t)found.dlfo_map_end - (uintptr_t)found.dlfo_map_start;
 		__atomic_store_n(&start, (uintptr_t)found.dlfo_map_start, __ATOMIC_RELAXED);
 		__atomic_store_n(&bytes, had, __ATOMIC_RELEASE);
@@ -90,8 +90,7 @@ static void *operator_know_global(struct operator* o, void *real, int is_new, co
 
 	if (!mp_boot_try(NULL) || operator_is_allocators(caller))
 		return real;
-	if (mp_recording() &&
-	    mp_scope_base(real) == mp_scope_base(*(void **)&mprof_core.real.malloc)) {
+	if (mp_recording() && mp_scope_base(real) == mp_scope_base(MP_REAL(malloc))) {
 		partner = dlsym(RTLD_NEXT, o->partner);
 		o->own = mp_scope_base(partner) == mp_scope_base(real) &&
 			 !operator_reaches_malloc(real, partner, is_new);

@@ -29,6 +29,7 @@
 #include "stop.h"
 #include "sys.h"
 #include "thread.h"
+#include "times.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -200,6 +201,7 @@ static void process_ending(int status)
 	}
 	mp_failed(mp_stacks_flush());
 	mp_stack_use_look();
+	mp_times_look();
 	mp_variables_look();
 	mp_fact_end(status);
 }
@@ -320,6 +322,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 	}
 	mp_peak_last();
 	mp_stack_use_look();
+	mp_times_look();
 	mp_variables_look();
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
 	mp_fact_exec(0, path, process_keeps_us(envp));

@@ -37,6 +37,7 @@
 #define STREAM_GROWS 6u	  /* doublings: then a slot of stack records has 1 MiB */
 #define LONG_BYTES   (8u * MPROF_LONG_WORDS)
 #define HOMES_FIRST  64u
+#define EVENT_MOST   8l /* words: LOG_ROOM of log.h */
 
 /* Returns a power of two, at least `bytes`, that fits a page and CACHE_QTY records. */
 static uint32_t slot_bytes(uint32_t bytes)
@@ -147,6 +148,46 @@ int mp_slots_map_records(const struct mp_pool_kind *kind, uint32_t units, enum m
 	return 0;
 }
 
+static uint64_t *slot_end(const struct mprof_thread *t)
+{
+	return (uint64_t *)((char *)t->slot + t->slot_bytes);
+}
+
+static uint32_t slot_words(const struct mprof_thread *t)
+{
+	return (uint32_t)(t->cur - (uint64_t *)(t->slot + 1));
+}
+
+/*
+ * Lets the free space end where it is the thread's turn to time a call (times.h), so that other
+ * calls have nothing to count.
+ */
+static void slot_limit(struct mprof_thread *t)
+{
+	uint64_t *end = slot_end(t);
+	long left = t->number ? (long)t->time_left : end - t->cur;
+
+	t->time_words = slot_words(t);
+	t->end = left + 3 * EVENT_MOST > end - t->cur ? end : t->cur + left + EVENT_MOST;
+}
+
+int mp_slot_turn(struct mprof_thread *t)
+{
+	uint32_t words = t->slot ? slot_words(t) - t->time_words : 0;
+
+	t->time_words += words;
+	t->time_left -= words < t->time_left ? words : t->time_left;
+	return !t->time_left;
+}
+
+int mp_slot_room(struct mprof_thread *t)
+{
+	if (!t->slot || slot_end(t) - t->cur < 2 * EVENT_MOST)
+		return mp_slot_flush(t);
+	slot_limit(t);
+	return 0;
+}
+
 /* Begins an empty chunk: the extent's base time is the thread's last event. */
 static void slot_begin(struct mprof_thread *t)
 {
@@ -156,7 +197,7 @@ static void slot_begin(struct mprof_thread *t)
 	t->last_addr = 0;
 	t->last_stack = t->last_free_stack = 0;
 	t->cur = (uint64_t *)(x + 1);
-	t->end = (uint64_t *)((char *)x + t->slot_bytes);
+	slot_limit(t);
 	t->seq += !t->seq; /* numbers begin at 1 */
 	/* All words are zero before the number that makes them valid. */
 	__atomic_store_n(&x->seq, t->seq, __ATOMIC_RELEASE);

@@ -21,6 +21,12 @@
  */
 int mp_slot_take(struct mprof_thread *t);
 int mp_slot_flush(struct mprof_thread *t);
+/*
+ * Called at t->end.  turn: reduces t->time_left by the words stored, and returns 1 if it is 0;
+ * room: moves t->end on, or flushes the slot.
+ */
+int mp_slot_turn(struct mprof_thread *t);
+int mp_slot_room(struct mprof_thread *t);
 int mp_slot_release(struct mprof_thread *t);
 /* Maps a part of the file whose disk blocks are reserved.  0 or -errno. */
 int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);

@@ -23,6 +23,7 @@
 #include "sys.h"
 #include "text.h"
 #include "thread.h"
+#include "times.h"
 
 enum { STATE_BOOT, STATE_INITIALISING, STATE_READY };
 
@@ -233,6 +234,7 @@ static int start_initialise(const void *caller, struct text *why)
 			refused = 1; /* start() has set why */
 		}
 		mp_wrap_stacks();
+		mp_times_start();
 	}
 	return 1;
 }

@@ -23,6 +23,7 @@
 #include "stack_parts.h"
 #include "start.h"
 #include "thread.h"
+#include "times.h"
 
 #define EXPORT	   __attribute__((visibility("default")))
 #define NOTE_BYTES 4096u /* at most this many bytes of stack between the caller and a hook */
@@ -87,7 +88,7 @@ static void *wrap_stand_in(unsigned fn)
 	switch (fn) {
 #define MPROF_MALLOC(id, code, name, class, shape, found) \
 	case code:                                        \
-		return *(void **)&mprof_core.real.name;
+		return MP_REAL(name);
 #include <mprof/functions.def>
 	}
 	return NULL;
