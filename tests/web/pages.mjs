@@ -351,7 +351,7 @@ each("each finding leads to its evidence, with or without debug information", as
   for (const [i, f] of findings.entries()) {
     await go(page, "page=overview");
     await show.nth(i).click();
-    const to = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", unjoined: "stacks", variables: "globals" }[f.finding];
+    const to = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", unjoined: "stacks", variables: "globals", time: "threads" }[f.finding];
     assert.match(await page.evaluate(() => location.hash), new RegExp(`page=${to ?? "callers"}`), f.text);
     if (!to)
       assert.equal(await page.locator("#page h2").first().innerText(), f.function, f.text);
@@ -986,8 +986,11 @@ each("sizes over time, pairs of realloc, calls of threads, suppressions", async 
   assert.equal(pairs.reduce((sum, t) => sum + n(t), 0), known);
   assert.equal(all.realloc.pairs.reduce((sum, p) => sum + p.calls, 0), known);
   await go(page, "page=threads");
-  const bars = await page.evaluate(() => [...document.querySelectorAll(".callbars:not(.by-thread *) .calls i")].map((i) => i.title));
+  const bars = await page.evaluate(() => [...document.querySelectorAll(".callbars:not(.by-thread *, .times *) .calls i")].map((i) => i.title));
   assert.equal(bars.reduce((sum, t) => sum + n(t), 0), all.threads.reduce((sum, t) => sum + Object.values(t.calls).reduce((a, b) => a + b, 0), 0));
+  const times = await page.evaluate(() => [...document.querySelectorAll(".times .calls i")].map((i) => i.title));
+  assert.deepEqual(times.sort(), all.threads.flatMap((t) => Object.entries(t.allocator_ns).map(([name, ns]) => `${name}: ${duration(ns)}`)).sort());
+  assert.equal(times.length > 0, all.allocator_time !== null);
   await go(page, "page=leaks");
   const text = await page.locator("#page").innerText();
   for (const s of r.said.leaks.suppressed)

@@ -13,6 +13,8 @@
 
 #include "../util/alloc.h"
 #include "print_findings.h"
+#include "print_times.h"
+#include "quote.h"
 
 #define KEPT_TOLD	 4u /* reasons */
 #define PEAK_FACTOR_TOLD 2  /* from this factor on, say how often the peak was allocated again */
@@ -57,6 +59,28 @@ static void tell_retained(const struct analysis *a, FILE *out)
 		return;
 	fputs("  * ", out);
 	retained_sentence(a, &a->findings->retained, out);
+	fputc('\n', out);
+}
+
+static void tell_time_finding(const struct analysis *a, FILE *out)
+{
+	char *command;
+
+	if (!a->findings || !a->findings->times.high)
+		return;
+	fputs("  * ", out);
+	time_finding_sentence(&a->findings->times, out);
+	command = shell_command(TIME_COMMAND, a->path);
+	fprintf(out, "\n      %s\n", command);
+	free(command);
+}
+
+static void tell_times(const struct analysis *a, FILE *out)
+{
+	if (!a->findings || !times_are_told(&a->findings->times))
+		return;
+	fputs("  * ", out);
+	times_sentence(&a->findings->times, out);
 	fputc('\n', out);
 }
 
@@ -297,8 +321,8 @@ typedef void sentence(const struct analysis *a, FILE *out);
 static void tell_found(const struct analysis *a, FILE *out)
 {
 	static sentence *const list[] = {
-		report_nothing,	 tell_reduced,	report_warnings, tell_outside,
-		tell_stack_uses, tell_retained, tell_stacks,
+		report_nothing,	 tell_reduced,	report_warnings,   tell_outside,
+		tell_stack_uses, tell_retained, tell_time_finding, tell_stacks,
 	};
 	size_t i;
 
@@ -311,7 +335,7 @@ static void tell_facts(const struct analysis *a, FILE *out)
 {
 	static sentence *const list[] = {
 		tell_peak,	  tell_never_freed, tell_kept, tell_lifetimes, tell_waste,
-		tell_compactness, tell_resident,    tell_maps, tell_realloc,
+		tell_compactness, tell_resident,    tell_maps, tell_realloc,   tell_times,
 	};
 	size_t i;
 

@@ -10,6 +10,7 @@
 #include "../trace/functions.h"
 #include "json_rows.h"
 #include "print_findings.h"
+#include "print_times.h"
 
 static const char *const problem_kinds[HEAP_PROBLEM_KINDS] = {
 	[HEAP_DOUBLE_ALLOCATION] = "double_allocation",
@@ -39,6 +40,17 @@ static const struct mprof_system *least_available(const struct walk_input *in)
 		if (in->system[i].available < in->system[least].available)
 			least = i;
 	return &in->system[least];
+}
+
+/* By function; NULL if unknown. */
+static const double *times_of_thread(const struct analysis *a, const struct totals_thread *t)
+{
+	const struct alloc_times *x = a->findings ? &a->findings->times : NULL;
+
+	for (size_t i = 0; x && i < x->threads; i++)
+		if (x->thread[i].thread == t->number)
+			return x->thread[i].ns;
+	return NULL;
 }
 
 #include "../json/report.def"

@@ -18,6 +18,7 @@
 #include "../util/order.h"
 #include "figures.h"
 #include "print_findings.h"
+#include "print_times.h"
 #include "paragraph.h"
 #include "quote.h"
 
@@ -377,12 +378,24 @@ static void tell_heap(struct screen *s)
 	say(s, &words, "  ", 2);
 }
 
+static void tell_times(struct screen *s)
+{
+	const struct findings *f = s->a->findings;
+	struct paragraph words = { 0 };
+
+	if (!f || is_tree(s) || !times_are_told(&f->times))
+		return;
+	put_text(&words, STYLE_PLAIN, WRITTEN(out, times_sentence(&f->times, out)));
+	say(s, &words, "  ", 2);
+}
+
 static void tell_figures(struct screen *s)
 {
 	tell_totals(s);
 	/* What the pages held and how long blocks lived is known of a part only. */
 	if (!report_is_reduced(s->a))
 		tell_heap(s);
+	tell_times(s);
 }
 
 static bool is_whole_tree(const struct screen *s)
@@ -436,6 +449,13 @@ static void stacks_item(struct item *x, const struct analysis *a, size_t which)
 		 WRITTEN(out, stack_finding_sentence(a, &a->findings->stacks, which, out)));
 	mark_place(&x->words, stack_finding_line(&a->findings->stacks, which));
 	put_text(&x->command, STYLE_FAINT, shell_command(stack_finding_command(which), a->path));
+}
+
+static void time_item(struct item *x, const struct analysis *a)
+{
+	put_text(&x->words, STYLE_PLAIN,
+		 WRITTEN(out, time_finding_sentence(&a->findings->times, out)));
+	put_text(&x->command, STYLE_FAINT, shell_command(TIME_COMMAND, a->path));
 }
 
 static void retained_item(struct item *x, const struct analysis *a)
@@ -538,6 +558,8 @@ static size_t make_items(struct item *item, const struct analysis *a)
 			stacks_item(&item[n++], a, i);
 	if (f && f->retained.process)
 		retained_item(&item[n++], a);
+	if (f && f->times.high)
+		time_item(&item[n++], a);
 	whole = n;
 	for (i = 0; f && i < f->count; i++)
 		if (!is_added(item, n, &f->item[i]))
@@ -671,7 +693,7 @@ static void tell_more(struct screen *s, size_t findings)
 	fputc('\n', s->out);
 	s->left--;
 	say(s, &words, "", 0);
-	if (s->a->calls < COMPARED_CALLS)
+	if (s->a->calls < COMPARED_CALLS || (s->a->findings && s->a->findings->times.high))
 		return;
 	put_text(&words, STYLE_FAINT,
 		 shell_command("Which allocator would do better? mprof compare ", s->a->path));
@@ -680,7 +702,7 @@ static void tell_more(struct screen *s, size_t findings)
 
 static void tell_findings(struct screen *s)
 {
-	struct item item[FINDINGS + STACK_FINDINGS + 2] = { { .finding = NULL } };
+	struct item item[FINDINGS + STACK_FINDINGS + 3] = { { .finding = NULL } };
 	const size_t n = make_items(item, s->a);
 	const size_t reserved = 2 /* title */ + 3 /* unnamed */ + 3 /* tell_more */;
 	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);

@@ -809,6 +809,9 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->kept = (struct kept){ .rows = 0 };
 	f->unmatched = (struct unmatched){ .of = NULL };
 	stack_findings_make(&f->stacks, a, t);
+	alloc_times_find(&f->times, t, &a->totals,
+			 !a->walk.input.log_end && !a->walk.input.reduced_count &&
+			     !trace_header(t)->dropped_ticks);
 	if (!a->has_stacks)
 		return find_resident(f, a, t, NULL, look, err);
 	ret = profile_names(&f->names, t, o, err);
@@ -869,4 +872,5 @@ void findings_release(struct findings *f)
 	f->named = false;
 	f->count = 0;
 	stack_findings_release(&f->stacks);
+	alloc_times_release(&f->times);
 }

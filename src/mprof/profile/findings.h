@@ -21,6 +21,7 @@
 #include "outside.h"
 #include "profile.h"
 #include "retained.h"
+#include "../pass/alloc_times.h"
 #include "stack_findings.h"
 
 #define FINDINGS	 10u
@@ -105,6 +106,7 @@ struct findings {
 	size_t count;
 	struct outside outside;	      /* present without stacks, too */
 	struct stack_findings stacks; /* likewise */
+	struct alloc_times times;     /* likewise */
 	struct retained retained;
 	struct unmatched unmatched; /* of a trace with stacks: the first free of no block */
 	struct kept kept;	    /* excluded from findings of the peak, waste and leaks */

@@ -126,6 +126,8 @@ struct trace {
 	struct trace_residency *variables;
 	size_t variables_n, variables_room;
 	struct trace_stack_use *use;
+	struct trace_times *times;
+	size_t times_n, times_room;
 	size_t uses, uses_room;
 	struct trace_misuse *misuse;
 	size_t misuses, misuses_room;

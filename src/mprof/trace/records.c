@@ -68,7 +68,7 @@ static bool is_total(uint16_t kind)
 void *records_payload(struct trace *t, const struct extent *x, size_t least)
 {
 	bool live = x->kind == MPROF_EXTENT_COUNTS || x->kind == MPROF_EXTENT_STACK_USE ||
-		    is_total(x->kind);
+		    x->kind == MPROF_EXTENT_TIMES || is_total(x->kind);
 	unsigned char *copy;
 	void **slot;
 
@@ -298,6 +298,15 @@ static void take_stack_use(struct trace *t, const struct extent *x)
 					(const uint32_t *)(u + 1) };
 }
 
+static void take_times(struct trace *t, const struct extent *x)
+{
+	const struct mprof_times *times = records_payload(t, x, sizeof(*times));
+
+	if (times && times->hz)
+		*GROW_ONE(t->times, t->times_n, t->times_room) =
+		    (struct trace_times){ times, x->head.process, x->head.image, x->head.thread };
+}
+
 static void take_misuse(struct trace *t, const struct extent *x)
 {
 	const struct mprof_misuse *m = records_payload(t, x, sizeof(*m));
@@ -379,6 +388,7 @@ void records_take(struct trace *t, const struct extent *x)
 		[MPROF_EXTENT_RESIDENCY] = take_residency,
 		[MPROF_EXTENT_VARIABLES] = take_residency,
 		[MPROF_EXTENT_STACK_USE] = take_stack_use,
+		[MPROF_EXTENT_TIMES] = take_times,
 		[MPROF_EXTENT_MISUSE] = take_misuse,
 		[MPROF_EXTENT_GUARDED] = take_guarded,
 		[MPROF_EXTENT_COUNTS] = take_counts,
@@ -529,6 +539,7 @@ void records_free(struct trace *t)
 	free(t->residency);
 	free(t->variables);
 	free(t->use);
+	free(t->times);
 	free(t->misuse);
 	free(t->guarded);
 	free(t->peak);
@@ -567,6 +578,12 @@ size_t trace_stack_uses(const struct trace *t, const struct trace_stack_use **us
 {
 	*uses = t->use;
 	return t->uses;
+}
+
+size_t trace_times(const struct trace *t, const struct trace_times **times)
+{
+	*times = t->times;
+	return t->times_n;
 }
 
 size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses)

@@ -140,6 +140,12 @@ struct trace_stack_use {
 	const uint32_t *size; /* bytes of each, outermost first; their sum is u->deepest */
 };
 
+/* How long some calls of a thread took. */
+struct trace_times {
+	const struct mprof_times *x;
+	uint32_t process, image, thread;
+};
+
 struct trace_residency {
 	uint32_t process;
 	uint16_t image; /* VARIABLES: image of the process; else 0 */
@@ -305,6 +311,7 @@ size_t trace_residencies(const struct trace *t, const struct trace_residency **r
 size_t trace_variables(const struct trace *t, const struct trace_residency **r);
 /* Returns stack uses of all processes, in the order of process, image and thread. */
 size_t trace_stack_uses(const struct trace *t, const struct trace_stack_use **uses);
+size_t trace_times(const struct trace *t, const struct trace_times **times);
 /* Returns errors that MODE=Guard found, in the order of time. */
 size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses);
 /* Sums what that MODE did in all processes; false for a file of another MODE. */

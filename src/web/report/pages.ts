@@ -533,6 +533,20 @@ function callBars(list: any[]): HTMLElement {
 	return threadBars("Calls of the allocation interface, in the whole run", names, list.map(t => ({ thread: t.thread, sum: t.events, parts: names.map(n => t.calls[n]) })), n => many(n, "call"), "calls");
 }
 
+// Time in the allocator, estimated from calls that were timed.
+function timeBars(v: View, list: any[]): HTMLElement | null {
+	const all = v.d.head.report.allocator_time;
+	if (!all)
+		return null;
+	const of = [...all.functions].sort((a: any, b: any) => b.ns - a.ns), names = of.map((f: any) => f.function as string);
+	const about = `About ${duration(all.ns)} \u00b1 ${duration(all.error_ns)}` + (all.cpu_ns ? `, ${percent(all.ns, all.cpu_ns)} of the CPU time with recording (${duration(all.cpu_ns)})` : "") +
+		`, estimated from ${many(all.timed_calls, "timed call")}. A call: ${of.map((f: any) => `${f.function} ${duration(f.call_ns)}`).join(", ")}.`;
+	return el("div", { class: "times" }, threadBars("Time in the allocator, in the whole run", names, list.map(t => {
+		const parts = names.map(n => t.allocator_ns[n] ?? 0);
+		return { thread: t.thread, parts, sum: parts.reduce((x, y) => x + y, 0) };
+	}), duration, "allocator-time"), el("p", {}, about));
+}
+
 // The chosen figure by function of the program, in the window, of the blocks that pass the filters.
 function ownerBars(v: View): HTMLElement {
 	const { d, s } = v, m = s.measure.value ? measureOf("calls") : s.measure, value = cellValues(d, m), c = d.cell, title = `${m.title}, by thread and function`;
@@ -573,7 +587,7 @@ function threads(v: View): HTMLElement {
 		{ key: "first", title: "First call", number: true, text: t => duration(t.first_ns), value: t => -t.first_ns },
 		{ key: "last", title: "Last call", number: true, text: t => duration(t.last_ns), value: t => t.last_ns },
 	], v.s.sort == "own" ? "bytes" : v.s.sort, sort => v.set({ sort }), "threads"),
-		callBars(list), matrix(v),
+		callBars(list), timeBars(v, list), matrix(v),
 		el("p", {}, el("code", {}, `mprof report threads ${quote(v.d.head.trace)}`), " names the functions whose blocks other threads free."));
 }
 
@@ -660,7 +674,7 @@ function flamePage(v: View): HTMLElement {
 
 // The figure of each kind of finding about a function, and the page of the others.
 const FIGURES: { [finding: string]: string } = { peak: "peak", leak: "leaked", hot: "calls", total: "total", temporary: "temporary", waste: "waste" };
-const PAGES: { [finding: string]: string } = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", unjoined: "stacks", variables: "globals" };
+const PAGES: { [finding: string]: string } = { realloc: "realloc", threads: "threads", outside: "resident", retained: "resident", "stack-full": "stacks", stacks: "stacks", unjoined: "stacks", variables: "globals", time: "threads" };
 
 function evidence(v: View, f: { finding: string; function?: string; line?: number | null }): Partial<State> | null {
 	if (PAGES[f.finding])

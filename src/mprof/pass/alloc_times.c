@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* alloc_times.c - estimates the time in the allocator. */
+#include "alloc_times.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "../util/alloc.h"
+
+#define DEVIATIONS 1.96 /* of a 95 % confidence interval */
+
+/* Sums of timed calls, in ns. */
+struct timed {
+	double calls, ns, squares, most;
+};
+
+static void add(struct timed *sum, const struct mprof_times *x, const struct mprof_times_fn *f)
+{
+	const double step = 1e9 / (double)x->hz;
+	const double cost = x->cost_calls ? (double)x->cost_ticks / (double)x->cost_calls : 0;
+	const double calls = (double)f->calls, ticks = (double)f->ticks;
+
+	sum->calls += calls;
+	sum->ns += (ticks - calls * cost) * step;
+	sum->squares += (f->squares - 2 * cost * ticks + calls * cost * cost) * step * step;
+	sum->most = fmax(sum->most, ((double)f->most - cost) * step);
+}
+
+static double mean_of(const struct timed *sum)
+{
+	return sum->calls ? fmax(sum->ns / sum->calls, 0) : 0;
+}
+
+/* The standard error of the mean. */
+static double error_of(const struct timed *sum)
+{
+	const double mean = mean_of(sum);
+
+	return sum->calls ? sqrt(fmax(sum->squares / sum->calls - mean * mean, 0) / sum->calls) : 0;
+}
+
+static void add_thread(struct alloc_times *a, const struct trace *t, size_t i,
+		       const struct totals_thread *thread)
+{
+	struct timed own[MPROF_FN_MAX] = { { 0 } };
+	const struct trace_times *times;
+	size_t n = trace_times(t, &times), k;
+	unsigned fn;
+	double each;
+
+	for (k = 0; k < n; k++)
+		for (fn = 0;
+		     fn < MPROF_FN_MAX && trace_thread(t, times[k].thread) == thread->number; fn++)
+			add(&own[fn], times[k].x, &times[k].x->fn[fn]);
+	a->thread[i].thread = thread->number;
+	for (fn = 0; fn < MPROF_FN_MAX; fn++) {
+		each = own[fn].calls < ALLOC_TIMES_OWN ? a->fn[fn].mean_ns : mean_of(&own[fn]);
+		a->thread[i].ns[fn] = each * (double)thread->sum.fn[fn].calls;
+		a->fn[fn].ns += a->thread[i].ns[fn];
+	}
+}
+
+static void add_functions(struct alloc_times *a, const struct timed sum[static MPROF_FN_MAX],
+			  const struct totals *totals)
+{
+	double squares = 0;
+
+	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++) {
+		struct alloc_times_fn *f = &a->fn[fn];
+
+		if (!f->timed)
+			continue;
+		f->calls = totals->all.fn[fn].calls;
+		f->error_ns = DEVIATIONS * error_of(&sum[fn]) * (double)f->calls;
+		a->timed += f->timed;
+		a->calls += f->calls;
+		a->ns += f->ns;
+		squares += f->error_ns * f->error_ns;
+	}
+	a->error_ns = sqrt(squares);
+}
+
+void alloc_times_find(struct alloc_times *a, const struct trace *t, const struct totals *totals,
+		      bool whole)
+{
+	const struct totals_thread *thread = totals->thread.item;
+	struct timed sum[MPROF_FN_MAX] = { { 0 } };
+	const struct trace_times *times;
+	size_t n = trace_times(t, &times), i;
+	uint64_t timed = 0;
+
+	*a = (struct alloc_times){ .timed = 0 };
+	for (i = 0; i < n; i++) {
+		for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++)
+			add(&sum[fn], times[i].x, &times[i].x->fn[fn]);
+		a->cpu_ns += times[i].x->cpu_ns;
+	}
+	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++) {
+		a->fn[fn].timed = (uint64_t)sum[fn].calls;
+		a->fn[fn].mean_ns = mean_of(&sum[fn]);
+		a->fn[fn].most_ns = fmax(sum[fn].most, 0);
+		timed += a->fn[fn].timed;
+	}
+	if (!whole || timed < ALLOC_TIMES_LEAST)
+		return;
+	a->threads = totals->thread.count;
+	a->thread = must_calloc(a->threads + 1, sizeof(*a->thread));
+	for (i = 0; i < a->threads; i++)
+		add_thread(a, t, i, &thread[i]);
+	add_functions(a, sum, totals);
+	a->high = a->ns >= ALLOC_TIMES_TOLD_NS && a->cpu_ns &&
+		  a->ns - a->error_ns >= ALLOC_TIMES_HIGH * (double)a->cpu_ns;
+}
+
+void alloc_times_release(struct alloc_times *a)
+{
+	free(a->thread);
+	*a = (struct alloc_times){ .timed = 0 };
+}

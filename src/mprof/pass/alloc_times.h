@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * alloc_times.h - estimates how much time a run spent in the allocator, from the calls that were
+ * timed (FORMAT.md section 7.5).
+ *
+ * The time of a function in a thread is the mean of its timed calls, less what reading the clock
+ * costs, times its calls; of a thread with few timed calls, the mean of the run is used.  Errors
+ * are half of a 95 % confidence interval.  The CPU time of processes includes that of recording.
+ */
+#pragma once
+
+#include "../trace/trace.h"
+#include "totals.h"
+
+#define ALLOC_TIMES_LEAST 100u /* timed calls; with fewer, nothing is said */
+#define ALLOC_TIMES_OWN	  30u  /* timed calls of a function that a thread's own mean needs */
+/*
+ * An allocator of twice the speed would save 5 % of the CPU time: more than what differs from one
+ * run to the next in most programs.  Without recording, the part is larger.
+ */
+#define ALLOC_TIMES_HIGH    0.1
+#define ALLOC_TIMES_TOLD_NS 5e7 /* less is not worth a word */
+
+struct alloc_times_fn {
+	uint64_t timed, calls;	 /* timed ones; all of a function that was timed */
+	double mean_ns, most_ns; /* of the timed ones: mean, longest */
+	double ns, error_ns;	 /* of all calls */
+};
+
+struct alloc_times_thread {
+	uint32_t thread; /* number in the run */
+	double ns[MPROF_FN_MAX];
+};
+
+struct alloc_times {
+	struct alloc_times_fn fn[MPROF_FN_MAX];
+	struct alloc_times_thread *thread; /* as totals.thread */
+	size_t threads;
+	uint64_t timed, calls; /* 0: unknown, because too few were timed, or calls are missing */
+	double ns, error_ns;
+	uint64_t cpu_ns; /* 0: unknown */
+	bool high;	 /* is it worth trying another allocator? */
+};
+
+/* whole: do totals have all calls of the run? */
+void alloc_times_find(struct alloc_times *a, const struct trace *t, const struct totals *totals,
+		      bool whole);
+void alloc_times_release(struct alloc_times *a);

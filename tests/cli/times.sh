@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016
+#
+# times.sh - the time in the allocator: how many calls are timed, and what reports make of them.
+
+# An allocator whose free takes a hundred times as long as its malloc.
+slow_free() {
+	cat >slow.c <<'EOF'
+#include <stddef.h>
+#include <string.h>
+static char room[64 << 20];
+static size_t used;
+void *malloc(size_t size)
+{
+	size_t *at;
+	if (size > sizeof(room) / 2)
+		return NULL;
+	size = (size + 31) & -(size_t)16;
+	at = (size_t *)(room + (__atomic_fetch_add(&used, size, __ATOMIC_RELAXED) & (sizeof(room) / 2 - 1) & -(size_t)16));
+	at[1] = size - 16;
+	return at + 2;
+}
+void free(void *p)
+{
+	volatile unsigned n = p ? 20000 : 0;
+	while (n)
+		n = n - 1;
+}
+void *calloc(size_t n, size_t size)
+{
+	void *p = malloc(n * size);
+	return p ? memset(p, 0, n * size) : NULL;
+}
+size_t malloc_usable_size(void *p)
+{
+	return p ? ((size_t *)p)[-1] : 0;
+}
+void *realloc(void *p, size_t size)
+{
+	void *to = malloc(size);
+	size_t old = malloc_usable_size(p);
+	return to && p ? memcpy(to, p, old < size ? old : size) : to;
+}
+EOF
+	cc -O1 -fno-builtin -shared -fPIC -o slow.so slow.c || bad 'slow.c does not compile'
+}
+
+# pairs THREADS PAIRS [kill]: each thread allocates and frees.
+pairs_program() {
+	cat >pairs.c <<'EOF'
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+static long pairs;
+static void *work(void *arg)
+{
+	void *volatile p;
+	for (long i = 0; i < pairs; i++) {
+		p = malloc(20 + i % 50);
+		free(p);
+	}
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t[8];
+	int n = atoi(argv[1]);
+	pairs = atol(argv[2]);
+	for (int i = 1; i < n; i++)
+		pthread_create(&t[i], NULL, work, NULL);
+	work(NULL);
+	for (int i = 1; i < n; i++)
+		pthread_join(t[i], NULL);
+	if (argc > 3)
+		raise(SIGKILL);
+	return 0;
+}
+EOF
+	cc -O1 -fno-builtin -pthread -o pairs pairs.c || bad 'pairs.c does not compile'
+}
+
+# Sums are those of their parts, and calls those of the run.
+expect_times() { # WHAT TRACE
+	run "$mprof" report --json "$2"
+	expect_same "$1: sums" "$(json out '.allocator_time as $a | [.threads[].allocator_ns | add // 0] | add as $sum |
+		($a.ns - ($a.functions | map(.ns) | add) | fabs < 10) and ($a.ns - $sum | fabs < 100) and
+		$a.timed_calls == ($a.functions | map(.timed_calls) | add) and $a.cpu_ns > 0 and
+		$a.error_ns >= 0')" true
+	expect_same "$1: calls" "$(json out '.calls as $c | [.allocator_time.functions[] | .calls == $c[.function]] | all')" true
+}
+
+test_time_in_the_allocator() {
+	pairs_program
+	for threads in 1 4; do
+		run "$mprof" record -o log -- ./pairs "$threads" 400000
+		expect_status 0
+		expect_times "$threads threads" log
+		# One of 512 words; one of 2048 of each thread, if four run at once.
+		expect_same "$threads threads: timed" "$(json out '.allocator_time.timed_calls |
+			. > 300 and . < 10000')" true
+		expect_same 'both functions' "$(json out '[.allocator_time.functions[] |
+			select(.timed_calls > 30) | .function] | sort | join(" ")')" 'free malloc'
+	done
+	expect_documented run out
+	run "$mprof" record --no-compress -o killed -- ./pairs 2 400000 kill
+	expect_times 'killed' killed
+	# A few calls say nothing, nor do those of a part of the run.
+	run "$mprof" record -o log -- ./pairs 1 1000
+	run "$mprof" report --json log
+	expect_same 'few calls' "$(json out '.allocator_time')" null
+	run "$mprof" record --last 1M -o log -- ./pairs 1 400000
+	run "$mprof" report --json log
+	expect_same 'last calls' "$(json out '.allocator_time')" null
+	run "$mprof" record --unwind none -o log -- ./pairs 1 400000
+	expect_times 'without stacks' log
+}
+
+test_time_of_a_slow_allocator() {
+	pairs_program
+	slow_free
+	run "$mprof" record -a ./slow.so -o log -- ./pairs 1 60000
+	expect_status 0
+	expect_times 'slow' log
+	expect_same 'the function' "$(json out '.allocator_time.functions | max_by(.ns) | .function')" free
+	expect_same 'much slower' "$(json out '.allocator_time.functions | map({(.function): .call_ns}) | add |
+		.free > 10 * .malloc')" true
+	expect_same 'finding' "$(json out '.findings[] | select(.finding == "time") | .part > .of / 3')" true
+	expect_documented run out
+	run "$mprof" report log
+	expect_words out 'of the CPU time with recording ('
+	expect_words out 'of the CPU time is spent in the allocator'
+	expect_words out 'mprof compare log'
+	run "$mprof" report --all log
+	expect_words out 'of the CPU time is spent in the allocator'
+	expect_words out 'The allocator took about'
+}
