@@ -3,10 +3,10 @@
 #
 # python.sh - functions and lines of Python scripts in call stacks (--python).
 
-# The interpreter itself, not a script that starts it; 3.11 or later, which has lines, else 1.
+# The interpreter itself, not a script that starts it; 1 if it is none of those with lines.
 python_found() {
 	python=$(python3 -c 'import sys; print(sys.executable)')
-	"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+	"$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))'
 }
 
 # A bytearray of n bytes takes n + 1: sizes that nothing else requests.

@@ -174,7 +174,7 @@ test_screen_names_a_function_once() {
 	grep -A9 '^  1\. .* by read' out | tr -s ' \n' ' ' | grep -q 'It also makes [0-9]* % of all allocations' ||
 		grep -A9 'come from read' out | tr -s ' \n' ' ' | grep -q 'It also has [0-9,]* blocks freed immediately' ||
 		bad "not merged: $(cat out)"
-	expect_words out 'mprof replay --pool-site read:18,free-list log'
+	expect_words out 'mprof replay --drop-site read:18 log'
 	# --all lists each with its own command.
 	run "$mprof" report --all log
 	expect_text out 'mprof report callers --sort calls read log'

@@ -136,9 +136,7 @@ const struct option_row option_run_stacks[] = {
 	OPTION_CUSTOM(0, "depth", "FRAMES", uint64_t, number[CONF_DEPTH], &option_key,
 		      "Keep this many innermost frames of each stack [65535]", .least = CONF_DEPTH,
 		      .given = OPTION_AT(given[CONF_DEPTH])),
-	OPTION_FLAG(
-	    0, "python", python,
-	    "Show the functions of Python scripts in call stacks; sets PYTHONMALLOC=malloc"),
+	OPTION_FLAG(0, "python", python, "Show functions and lines of Python scripts"),
 	OPTION_END,
 };
 
