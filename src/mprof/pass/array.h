@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/large.h"
 
 struct array {
 	void *item;
@@ -29,4 +30,17 @@ static inline void array_release(struct array *a)
 {
 	free(a->item);
 	*a = (struct array){ .item = NULL };
+}
+
+/* An array of struct large. */
+static inline struct large *array_large(struct array *a, size_t index)
+{
+	return array_at(a, index, sizeof(struct large));
+}
+
+static inline void array_larges_release(struct array *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		large_release(array_large(a, i));
+	array_release(a);
 }

@@ -85,7 +85,7 @@ static void count_chain(struct growth *g, const struct growth_chain *c, bool rep
 
 struct large *growth_open(struct growth *g, uint32_t process)
 {
-	return array_at(&g->open, process, sizeof(struct large));
+	return array_large(&g->open, process);
 }
 
 struct growth_handed *growth_last(struct growth *g, uint32_t thread)
@@ -395,9 +395,7 @@ static void release(void *self)
 {
 	struct growth *g = self;
 
-	for (size_t i = 0; i < g->open.count; i++)
-		large_release(growth_open(g, (uint32_t)i));
-	array_release(&g->open);
+	array_larges_release(&g->open);
 	large_release(&g->chain);
 }
 

@@ -17,11 +17,6 @@ struct chain {
 	uint32_t calls;	 /* so far; 0 = no chain */
 };
 
-static struct large *open_of(struct resizes *s, uint32_t process)
-{
-	return array_at(&s->open, process, sizeof(struct large));
-}
-
 /* Removes the chain of the block with this number. */
 static struct chain take_chain(struct large *t, uint32_t number)
 {
@@ -53,7 +48,7 @@ void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, u
 
 	if (!(b->owner & BLOCK_RESIZED))
 		return;
-	chain = take_chain(open_of(s, process), number);
+	chain = take_chain(array_large(&s->open, process), number);
 	chain_ends(s, &chain, b->size);
 }
 
@@ -78,7 +73,7 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 		    const struct block *old, uint32_t number)
 {
 	struct resizes_sort *sort = e->addr == old->addr ? &s->in_place : &s->moved;
-	struct large *t = open_of(s, process);
+	struct large *t = array_large(&s->open, process);
 	struct chain chain = { .calls = 0 }, *to;
 	const uint32_t page = s->walk->heap.page_size;
 	const uint64_t copied = heap_copied(old, e, page);
@@ -139,7 +134,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 {
 	struct resizes *s = self;
 	const struct heap_process *p = h->process[process];
-	struct large *t = open_of(s, process);
+	struct large *t = array_large(&s->open, process);
 	struct heap_round round = { 0 };
 	const struct block *b;
 
@@ -174,11 +169,7 @@ static void finish(void *self, struct walk *w)
 
 static void release(void *self)
 {
-	struct resizes *s = self;
-
-	for (size_t i = 0; i < s->open.count; i++)
-		large_release(open_of(s, (uint32_t)i));
-	array_release(&s->open);
+	array_larges_release(&((struct resizes *)self)->open);
 }
 
 static const struct pass_part parts[] = {
