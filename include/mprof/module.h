@@ -280,6 +280,11 @@ struct mprof_host {
 	 * time, those of its busiest stacks end.  0 again in a forked child.
 	 */
 	const uint32_t *(*log_steps)(void);
+	/*
+	 * Times one of the thread's next calls, and sets t->time_left to the number of calls after
+	 * which to call this again.  Not needed by a MODE that calls slot_flush.
+	 */
+	void (*time_next)(struct mprof_thread *t);
 };
 
 struct mprof_init_ops {

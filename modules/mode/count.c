@@ -12,6 +12,13 @@
 
 static const struct mprof_host *host;
 
+/* Its countdown has ended: a call of the thread is to be timed. */
+static MPROF_COLD void count_time_next(struct mprof_thread *t)
+{
+	host->time_next(t);
+	t->countdown = t->time_left;
+}
+
 /* Handles the first event of a thread. */
 static MPROF_COLD void count_add_slow(unsigned fn, uint64_t bytes, unsigned failed)
 {
@@ -28,10 +35,13 @@ static MPROF_COLD void count_add_slow(unsigned fn, uint64_t bytes, unsigned fail
 	}
 }
 
-/* [hot] Two loads, two adds. Assumes this thread has a record; otherwise data is NULL. */
+/*
+ * [hot] Two loads, two adds, a countdown. Assumes this thread has a record; otherwise data is NULL.
+ */
 MPROF_HOT void count_add(unsigned fn, uint64_t bytes, unsigned failed)
 {
-	struct mprof_counts *c = mprof_self->data;
+	struct mprof_thread *t = mprof_self;
+	struct mprof_counts *c = t->data;
 
 	if (mprof_unlikely(!c)) {
 		count_add_slow(fn, bytes, failed);
@@ -41,6 +51,8 @@ MPROF_HOT void count_add(unsigned fn, uint64_t bytes, unsigned failed)
 	c->fn[fn].bytes += bytes;
 	if (failed)
 		c->fn[fn].failed += failed;
+	if (mprof_unlikely(!--t->countdown))
+		count_time_next(t);
 }
 
 MPROF_HOT void on_alloc(unsigned fn, void *ptr, size_t size, size_t arg)
@@ -90,6 +102,7 @@ static int count_start(const struct mprof_host *h)
 static void count_thread_start(struct mprof_thread *t)
 {
 	t->data = host->counts_take(t);
+	t->countdown = 1;
 }
 
 static void count_thread_exit(struct mprof_thread *t)

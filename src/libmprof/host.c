@@ -117,4 +117,5 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.log_end = mp_file_log_end,
 	.spent = mp_overhead_spent,
 	.log_steps = mp_log_steps,
+	.time_next = mp_times_turn,
 };

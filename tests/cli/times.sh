@@ -116,6 +116,20 @@ test_time_in_the_allocator() {
 	expect_times 'without stacks' log
 }
 
+test_time_in_counts() {
+	pairs_program
+	run "$mprof" stat --json -- ./pairs 2 400000
+	expect_status 0
+	expect_same 'sums' "$(json out '.calls as $c | .allocator_time |
+		(.ns - (.functions | map(.ns) | add) | fabs < 10) and .timed_calls > 300 and .ns <= .cpu_ns and
+		([.functions[] | .calls == $c[.function]] | all)')" true
+	expect_documented stat out
+	run "$mprof" stat -- ./pairs 2 400000
+	expect_text out 'in the allocator, estimated'
+	run "$mprof" stat -- ./pairs 1 1000
+	expect_no_text out 'in the allocator'
+}
+
 test_time_of_a_slow_allocator() {
 	pairs_program
 	slow_free

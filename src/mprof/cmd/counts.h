@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "../trace/trace.h"
+#include "../pass/alloc_times.h"
 #include "event_count.h"
 
 struct counts_sum {
@@ -47,6 +48,7 @@ struct counts {
 	struct counts_sum all;
 	uint64_t lost[MPROF_LOST_REASONS];
 	struct event_count_own own;
+	struct alloc_times times;
 };
 
 /* Returns 0, or -errno with *err as trace_open does. */

@@ -11,6 +11,7 @@
 #include "../trace/functions.h"
 #include "../util/format.h"
 #include "../print/json_rows.h"
+#include "../print/print_times.h"
 #include "counts.h"
 
 struct columns {

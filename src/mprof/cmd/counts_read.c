@@ -118,6 +118,19 @@ static void take_threads(struct counts *c, const struct trace *t)
 	}
 }
 
+static void take_times(struct counts *c, const struct trace *t)
+{
+	struct alloc_times_calls *calls = must_calloc(c->threads + 1, sizeof(*calls));
+
+	for (size_t i = 0; i < c->threads; i++) {
+		calls[i].thread = c->thread[i].number;
+		for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++)
+			calls[i].calls[fn] = c->thread[i].sum.fn[fn].calls;
+	}
+	alloc_times_find(&c->times, t, calls, c->threads);
+	free(calls);
+}
+
 ORDER(by_process, struct counts_thread, RISING(process) ?: RISING(number))
 
 ORDER(by_number, struct counts_process, RISING(number))
@@ -164,6 +177,7 @@ int counts_read(struct counts *c, const char *path, struct error *err)
 	}
 	take_header(c, trace_header(t));
 	take_threads(c, t);
+	take_times(c, t);
 	memcpy(c->lost, trace_damage(t)->lost, sizeof(c->lost));
 	trace_close(t);
 	qsort(c->thread, c->threads, sizeof(*c->thread), by_process);
@@ -182,5 +196,6 @@ void counts_release(struct counts *c)
 	}
 	free(c->process);
 	free(c->thread);
+	alloc_times_release(&c->times);
 	memset(c, 0, sizeof(*c));
 }

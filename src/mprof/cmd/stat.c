@@ -78,7 +78,8 @@ static const struct usage usage = {
 /* Sums over all runs; counts and result are from the last one. */
 struct stat {
 	struct spread calls[MPROF_FN_MAX], bytes[MPROF_FN_MAX], failed[MPROF_FN_MAX];
-	struct spread total, wall, user, system, rss, minor, major, voluntary, involuntary;
+	struct spread total, wall, user, system, allocator, rss, minor, major, voluntary,
+	    involuntary;
 	struct counts counts;
 	struct run_result result;
 	unsigned runs;
@@ -104,6 +105,8 @@ static void add_run(struct stat *s)
 	spread_add(&s->wall, (double)s->result.end.wall_ns / 1e9);
 	spread_add(&s->user, seconds_of(u->ru_utime));
 	spread_add(&s->system, seconds_of(u->ru_stime));
+	if (s->counts.times.timed)
+		spread_add(&s->allocator, s->counts.times.ns / 1e9);
 	spread_add(&s->rss, (double)u->ru_maxrss * 1024);
 	spread_add(&s->minor, (double)u->ru_minflt);
 	spread_add(&s->major, (double)u->ru_majflt);
@@ -168,6 +171,8 @@ static void print_resources(FILE *out, const struct stat *s)
 	print_resource(out, "wall clock", "s", 6, &s->wall);
 	print_resource(out, "user", "s", 6, &s->user);
 	print_resource(out, "system", "s", 6, &s->system);
+	if (s->counts.times.timed)
+		print_resource(out, "in the allocator, estimated", "s", 6, &s->allocator);
 	print_resource(out, "peak resident set", "MiB", 2, &mib);
 	print_resource(out, "minor page faults", "", 0, &s->minor);
 	print_resource(out, "major page faults", "", 0, &s->major);

@@ -40,7 +40,7 @@ static double error_of(const struct timed *sum)
 }
 
 static void add_thread(struct alloc_times *a, const struct trace *t, size_t i,
-		       const struct totals_thread *thread)
+		       const struct alloc_times_calls *thread)
 {
 	struct timed own[MPROF_FN_MAX] = { { 0 } };
 	const struct trace_times *times;
@@ -50,27 +50,28 @@ static void add_thread(struct alloc_times *a, const struct trace *t, size_t i,
 
 	for (k = 0; k < n; k++)
 		for (fn = 0;
-		     fn < MPROF_FN_MAX && trace_thread(t, times[k].thread) == thread->number; fn++)
+		     fn < MPROF_FN_MAX && trace_thread(t, times[k].thread) == thread->thread; fn++)
 			add(&own[fn], times[k].x, &times[k].x->fn[fn]);
-	a->thread[i].thread = thread->number;
+	a->thread[i].thread = thread->thread;
 	for (fn = 0; fn < MPROF_FN_MAX; fn++) {
 		each = own[fn].calls < ALLOC_TIMES_OWN ? a->fn[fn].mean_ns : mean_of(&own[fn]);
-		a->thread[i].ns[fn] = each * (double)thread->sum.fn[fn].calls;
+		a->thread[i].ns[fn] = each * (double)thread->calls[fn];
 		a->fn[fn].ns += a->thread[i].ns[fn];
+		a->fn[fn].calls += thread->calls[fn];
 	}
 }
 
-static void add_functions(struct alloc_times *a, const struct timed sum[static MPROF_FN_MAX],
-			  const struct totals *totals)
+static void add_functions(struct alloc_times *a, const struct timed sum[static MPROF_FN_MAX])
 {
 	double squares = 0;
 
 	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++) {
 		struct alloc_times_fn *f = &a->fn[fn];
 
-		if (!f->timed)
+		if (!f->timed) {
+			f->calls = 0;
 			continue;
-		f->calls = totals->all.fn[fn].calls;
+		}
 		f->error_ns = DEVIATIONS * error_of(&sum[fn]) * (double)f->calls;
 		a->timed += f->timed;
 		a->calls += f->calls;
@@ -80,10 +81,32 @@ static void add_functions(struct alloc_times *a, const struct timed sum[static M
 	a->error_ns = sqrt(squares);
 }
 
-void alloc_times_find(struct alloc_times *a, const struct trace *t, const struct totals *totals,
-		      bool whole)
+/*
+ * A call takes longer by itself than while the processor already executes what follows it, so a
+ * program that does nothing else seems to take more than its CPU time.  Under emulation, a clock
+ * may show anything.
+ */
+static void limit(struct alloc_times *a)
 {
-	const struct totals_thread *thread = totals->thread.item;
+	const double part = (double)a->cpu_ns / a->ns;
+
+	if (part < 0.5) {
+		alloc_times_release(a);
+		return;
+	}
+	a->ns *= part;
+	a->error_ns *= part;
+	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++) {
+		a->fn[fn].ns *= part;
+		a->fn[fn].error_ns *= part;
+		for (size_t i = 0; i < a->threads; i++)
+			a->thread[i].ns[fn] *= part;
+	}
+}
+
+void alloc_times_find(struct alloc_times *a, const struct trace *t,
+		      const struct alloc_times_calls *calls, size_t threads)
+{
 	struct timed sum[MPROF_FN_MAX] = { { 0 } };
 	const struct trace_times *times;
 	size_t n = trace_times(t, &times), i;
@@ -101,13 +124,15 @@ void alloc_times_find(struct alloc_times *a, const struct trace *t, const struct
 		a->fn[fn].most_ns = fmax(sum[fn].most, 0);
 		timed += a->fn[fn].timed;
 	}
-	if (!whole || timed < ALLOC_TIMES_LEAST)
+	if (!threads || timed < ALLOC_TIMES_LEAST)
 		return;
-	a->threads = totals->thread.count;
+	a->threads = threads;
 	a->thread = must_calloc(a->threads + 1, sizeof(*a->thread));
 	for (i = 0; i < a->threads; i++)
-		add_thread(a, t, i, &thread[i]);
-	add_functions(a, sum, totals);
+		add_thread(a, t, i, &calls[i]);
+	add_functions(a, sum);
+	if (a->cpu_ns && a->ns > (double)a->cpu_ns)
+		limit(a);
 	a->high = a->ns >= ALLOC_TIMES_TOLD_NS && a->cpu_ns &&
 		  a->ns - a->error_ns >= ALLOC_TIMES_HIGH * (double)a->cpu_ns;
 }

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "../trace/trace.h"
-#include "totals.h"
 
 #define ALLOC_TIMES_LEAST 100u /* timed calls; with fewer, nothing is said */
 #define ALLOC_TIMES_OWN	  30u  /* timed calls of a function that a thread's own mean needs */
@@ -32,9 +31,15 @@ struct alloc_times_thread {
 	double ns[MPROF_FN_MAX];
 };
 
+/* The calls of a thread, by function. */
+struct alloc_times_calls {
+	uint32_t thread; /* number in the run */
+	uint64_t calls[MPROF_FN_MAX];
+};
+
 struct alloc_times {
 	struct alloc_times_fn fn[MPROF_FN_MAX];
-	struct alloc_times_thread *thread; /* as totals.thread */
+	struct alloc_times_thread *thread; /* as the calls */
 	size_t threads;
 	uint64_t timed, calls; /* 0: unknown, because too few were timed, or calls are missing */
 	double ns, error_ns;
@@ -42,7 +47,7 @@ struct alloc_times {
 	bool high;	 /* is it worth trying another allocator? */
 };
 
-/* whole: do totals have all calls of the run? */
-void alloc_times_find(struct alloc_times *a, const struct trace *t, const struct totals *totals,
-		      bool whole);
+/* threads: with all calls of the run; 0: some are missing, so nothing is known. */
+void alloc_times_find(struct alloc_times *a, const struct trace *t,
+		      const struct alloc_times_calls *calls, size_t threads);
 void alloc_times_release(struct alloc_times *a);

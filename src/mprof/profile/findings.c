@@ -796,6 +796,23 @@ static int find_resident(struct findings *f, const struct analysis *a, struct tr
 	return ret;
 }
 
+static void find_times(struct findings *f, const struct analysis *a, const struct trace *t)
+{
+	const struct totals_thread *thread = a->totals.thread.item;
+	const size_t n = a->totals.thread.count;
+	const bool all = !a->walk.input.log_end && !a->walk.input.reduced_count &&
+			 !trace_header(t)->dropped_ticks;
+	struct alloc_times_calls *calls = must_calloc(n + 1, sizeof(*calls));
+
+	for (size_t i = 0; i < n; i++) {
+		calls[i].thread = thread[i].number;
+		for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++)
+			calls[i].calls[fn] = thread[i].sum.fn[fn].calls;
+	}
+	alloc_times_find(&f->times, t, calls, all ? n : 0);
+	free(calls);
+}
+
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, const struct resident_look *look,
 		  struct error *err)
@@ -809,9 +826,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->kept = (struct kept){ .rows = 0 };
 	f->unmatched = (struct unmatched){ .of = NULL };
 	stack_findings_make(&f->stacks, a, t);
-	alloc_times_find(&f->times, t, &a->totals,
-			 !a->walk.input.log_end && !a->walk.input.reduced_count &&
-			     !trace_header(t)->dropped_ticks);
+	find_times(f, a, t);
 	if (!a->has_stacks)
 		return find_resident(f, a, t, NULL, look, err);
 	ret = profile_names(&f->names, t, o, err);
