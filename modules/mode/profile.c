@@ -8,6 +8,21 @@
 
 #include <mprof/totals.h>
 
+/* Its countdown has ended: a call of the thread is to be timed. */
+static MPROF_COLD void profile_time_next(struct mprof_thread *t)
+{
+	host->time_next(t);
+	t->countdown = t->time_left;
+}
+
+/* [hot] The end of a call that counts. */
+MPROF_HOT void profile_end(struct mprof_thread *t)
+{
+	if (mprof_unlikely(!--t->countdown))
+		profile_time_next(t);
+	end(t);
+}
+
 /* The call site comes as three arguments, because a struct of three words is passed in memory. */
 static __attribute__((noinline)) void profile_allocated(unsigned fn, void *ptr, uint64_t size,
 							uintptr_t pc, uintptr_t sp, uintptr_t fp)
@@ -27,7 +42,7 @@ static __attribute__((noinline)) void profile_allocated(unsigned fn, void *ptr, 
 	profile_count(l, fn, size, 0);
 	id = stack_of(t, at, size);
 	profile_settle_in(l, id, ptr, size, mprof_usable(ptr), mprof_ticks());
-	end(t);
+	profile_end(t);
 }
 
 static __attribute__((noinline)) void profile_freed(unsigned fn, void *ptr)
@@ -39,7 +54,7 @@ static __attribute__((noinline)) void profile_freed(unsigned fn, void *ptr)
 		return;
 	lane_paused(l);
 	profile_settle_out(l, fn, ptr, ptr ? mprof_usable(ptr) : 0, mprof_ticks());
-	end(t);
+	profile_end(t);
 }
 
 static MPROF_COLD void profile_failed(unsigned fn, uint64_t bytes)
@@ -86,7 +101,7 @@ static __attribute__((noinline)) void profile_resized(unsigned fn, void *old, vo
 			profile_note_resize(l, s, id, old, ptr, size);
 	}
 	l->old.a = 0;
-	end(t);
+	profile_end(t);
 }
 
 /* ---- hooks ---- */
@@ -140,6 +155,12 @@ static void note_control(unsigned what, uint64_t value)
 
 #include <mprof/template.h>
 
+static void profile_thread_start(struct mprof_thread *t)
+{
+	lane_start(t);
+	t->countdown = 1;
+}
+
 static int profile_start(const struct mprof_host *h)
 {
 	return profile_start_in(h, MPROF_MAGIC_PROFILE, h->config->profile_path);
@@ -150,7 +171,7 @@ const struct mprof_mode_ops mprof_mode_profile MPROF_SHARED = {
 	.api = &mode_api,
 	.counts_unmapped = 1,
 	.start = profile_start,
-	.thread_start = lane_start,
+	.thread_start = profile_thread_start,
 	.thread_exit = profile_thread_exit,
 	.flush = profile_flush,
 	.forked = profile_forked,

@@ -130,6 +130,26 @@ test_time_in_counts() {
 	expect_no_text out 'in the allocator'
 }
 
+test_time_in_profiles() {
+	local one
+	pairs_program
+	run "$mprof" profile -o one -- ./pairs 2 400000
+	expect_status 0
+	run "$mprof" report --json one
+	expect_same 'sums' "$(json out '.functions as $f | .allocator_time |
+		(.ns - (.functions | map(.ns) | add) | fabs < 10) and .timed_calls > 300 and .ns <= .cpu_ns and
+		([.functions[] | .calls == $f[.function].calls] | all)')" true
+	expect_documented profile out
+	one=$(json out '.allocator_time.timed_calls')
+	"$mprof" profile -o two -- ./pairs 1 400000 >/dev/null 2>&1
+	run "$mprof" merge one two -o both
+	run "$mprof" report --json both
+	expect_same 'of both' "$(json out ".allocator_time | .timed_calls > $one and .calls > 2400000")" true
+	run "$mprof" profile --sample -o sampled -- ./pairs 1 400000
+	run "$mprof" report --json sampled
+	expect_same 'samples' "$(json out '.allocator_time')" null
+}
+
 test_time_of_a_slow_allocator() {
 	pairs_program
 	slow_free

@@ -14,28 +14,43 @@ struct reading {
 	void *context;
 };
 
+/* Threads share lanes, so only the calls of all together are known. */
+static void find_times(struct alloc_times *times, const struct site_lanes *lanes,
+		       const struct trace *t)
+{
+	struct alloc_times_calls calls = { .thread = 0 };
+
+	for (unsigned fn = 0; fn < MPROF_FN_MAX; fn++)
+		calls.calls[fn] = lanes->fn[fn].calls;
+	alloc_times_find(times, t, &calls, 1);
+}
+
 static int give(const struct reading *r, struct profile *p, struct site_lanes *lanes,
 		struct error *err)
 {
 	struct rank_totals ranks = { .count = 0 };
 	struct course course = { .count = 0 };
+	struct alloc_times times;
 	const struct print_totals totals = { .a = r->a,
 					     .p = p,
 					     .lanes = lanes,
 					     .ranks = &ranks,
 					     .course = &course,
+					     .times = &times,
 					     .beside = r->options->totals };
 	int ret;
 
 	rank_totals_read(&ranks, r->trace);
 	course_read(&course, r->trace, r->options->sites.filter.process);
 	site_lanes_read(lanes, r->trace);
+	find_times(&times, lanes, r->trace);
 	r->a->sampled = p->sites.totals.estimated;
 	r->a->calls = r->a->sampled ? p->total.error.samples : lanes->calls;
 	r->a->threads = lanes->threads;
 	if (p->walk.last_ticks > r->a->tree.end_ticks) /* a process may still run */
 		r->a->tree.end_ticks = p->walk.last_ticks;
 	ret = r->then(r->context, &totals, err);
+	alloc_times_release(&times);
 	rank_totals_release(&ranks);
 	return ret;
 }

@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "../trace/functions.h"
+#include "../util/terminal.h"
 #include "flat_view.h"
 #include "json_rows.h"
+#include "paragraph.h"
 #include "print_table.h"
+#include "print_times.h"
 #include "report.h"
 #include "quote.h"
 
@@ -110,6 +113,21 @@ static void print_sums(const struct print_totals *t, FILE *out)
 			"allocation.\n",
 			format_many(t->lanes->missed, "block", "blocks").s,
 			format_many(t->lanes->strange, "free", "frees").s);
+}
+
+static void print_times(const struct print_totals *t, FILE *out)
+{
+	const struct paragraph_form form = { "  ", 4, terminal_text_width(), false };
+	struct paragraph words = { 0 };
+	char *sentence;
+
+	if (!times_are_told(t->times))
+		return;
+	sentence = WRITTEN(to, times_sentence(t->times, to));
+	paragraph_add(&words, "%s", sentence);
+	paragraph_print(&words, &form, out);
+	paragraph_release(&words);
+	free(sentence);
 }
 
 static void print_functions(const struct print_totals *t, FILE *out)
@@ -330,6 +348,7 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 {
 	report_sections(report_run_sections, t->a, out);
 	print_sums(t, out);
+	print_times(t, out);
 	if (t->ranks->count)
 		print_ranks(t->ranks, o, out);
 	print_top(t, VALUE_PEAK, "Largest at the peak", "peak", o, out);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "../pass/alloc_times.h"
 #include "../pass/course.h"
 #include "../pass/rank_totals.h"
 #include "../pass/site_totals.h"
@@ -18,7 +19,8 @@ struct print_totals {
 	const struct site_lanes *lanes;
 	const struct rank_totals *ranks;
 	const struct course *course; /* of the process with the highest peak */
-	bool beside;		     /* beside the calls of a trace */
+	const struct alloc_times *times;
+	bool beside; /* beside the calls of a trace */
 };
 
 /* For a page: prints titles, and below them lines of two blanks and a sentence each. */

@@ -625,7 +625,8 @@ static int put_records(struct combining *c)
 		if (x.item[i].kind == MPROF_EXTENT_FACT || x.item[i].kind == MPROF_EXTENT_SAMPLE ||
 		    x.item[i].kind == MPROF_EXTENT_RESIDENCY ||
 		    x.item[i].kind == MPROF_EXTENT_VARIABLES ||
-		    x.item[i].kind == MPROF_EXTENT_STACK_USE)
+		    x.item[i].kind == MPROF_EXTENT_STACK_USE ||
+		    x.item[i].kind == MPROF_EXTENT_TIMES)
 			ret = put_record(c, &x.item[i]);
 	free(x.item);
 	return ret;
