@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define MPROF_MAP_BEGINS "0 0 mprof\n" /* the first line of such a map */
@@ -40,5 +41,8 @@ struct mprof_script_layout {
 	uint32_t code, instruction, first;
 };
 
-/* Call it before the first stub runs.  The layout is copied. */
+/* Functions of libmprof.so.  Call it before the first stub runs.  The layout is copied. */
 void mprof_set_scripts(const struct mprof_script_layout *layout);
+/* Returns memory of zeros, at this address unless NULL, which counts as mprof's own; or NULL.  It
+ * is never released. */
+void *mprof_script_memory(void *at, size_t bytes);

@@ -5,6 +5,7 @@
 
 #include "local.h"
 #include "stack_parts.h"
+#include "sys.h"
 
 static struct mprof_script_layout layout;
 static int known; /* layout is set */
@@ -14,6 +15,23 @@ void mprof_set_scripts(const struct mprof_script_layout *of)
 {
 	layout = *of;
 	__atomic_store_n(&known, 1, __ATOMIC_RELEASE);
+}
+
+void *mprof_script_memory(void *at, size_t bytes) __attribute__((visibility("default")));
+void *mprof_script_memory(void *at, size_t bytes)
+{
+	void *memory =
+	    sys_mmap(at, bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+
+	if (sys_failed(memory))
+		return NULL;
+	if (at && memory != at) { /* a kernel before 4.17 */
+		sys_munmap(memory, bytes);
+		return NULL;
+	}
+	mp_self_bytes((int64_t)bytes);
+	return memory;
 }
 
 /*

@@ -26,8 +26,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Defined in libmprof.so. */
+/* Weak, so that this library can be loaded without libmprof.so. */
 extern __typeof__(mprof_set_scripts) mprof_set_scripts __attribute__((weak));
+extern __typeof__(mprof_script_memory) mprof_script_memory __attribute__((weak));
 
 /* What we use of the interpreter.  Of two names, the first is that until 3.11. */
 static struct {
@@ -182,7 +183,7 @@ static struct known {
 	const void *is[IDENTIFIES];
 	stub *stub;
 } * known; /* KNOWN of them */
-#define KNOWN (1u << 15)
+#define KNOWN (1u << 13)
 
 static const void *value_at(const char *code, size_t at)
 {
@@ -196,7 +197,7 @@ static const void *value_at(const char *code, size_t at)
 static stub *stub_of(void *frame)
 {
 	char *code = code_of(frame);
-	struct known *k = &known[((uintptr_t)code >> 4) * 0x9e3779b97f4a7c15 >> 49];
+	struct known *k = &known[((uintptr_t)code >> 4) * 0x9e3779b97f4a7c15 >> 51];
 	bool same = k->code == code;
 
 	if (!code)
@@ -332,7 +333,7 @@ static void start_lines(const char *frame, const char *code)
 	const struct mprof_script_layout *of = &layouts[state.minor];
 	const char *has, *instruction;
 
-	if (!mprof_set_scripts || state.minor < 11 || state.minor > 13)
+	if (state.minor < 11 || state.minor > 13)
 		return;
 	memcpy(&has, frame + of->code, sizeof(has));
 	memcpy(&instruction, frame + of->instruction, sizeof(instruction));
@@ -358,7 +359,7 @@ static void *evaluate_first(void *thread, void *frame, int throwing)
 
 static void start(void)
 {
-	known = stub_memory(KNOWN * sizeof(*known));
+	known = mprof_script_memory(NULL, KNOWN * sizeof(*known));
 	state.qualname =
 	    py.PyUnicode_InternFromString(state.minor < 11 ? "co_name" : "co_qualname");
 	state.filename = py.PyUnicode_InternFromString("co_filename");
@@ -405,6 +406,6 @@ static bool find_python(void)
 
 static __attribute__((constructor)) void begin(void)
 {
-	if (find_python())
+	if (mprof_set_scripts && mprof_script_memory && find_python())
 		py.PySys_AddAuditHook(audit, NULL);
 }

@@ -47,19 +47,12 @@ static const uint32_t stub_code[MPROF_SCRIPT_STUB / 4] = {
 #error "no stub for this processor"
 #endif
 
-void *stub_memory(size_t bytes)
-{
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
-
 /* By the hash of the name, so that code that is compiled again gets the same one. */
 static struct named {
 	uint64_t hash; /* 0: unused */
 	stub *stub;
-} * names; /* 2 * STUBS_MOST of them */
+} * names;
+static size_t names_room, names_count; /* room: a power of two */
 
 static struct {
 	unsigned char *chunk;
@@ -81,17 +74,13 @@ static bool new_chunk(pid_t process)
 		stubs.chunks * 2ul * MPROF_SCRIPT_CHUNK;
 	if (stubs.chunks == CHUNKS_MOST || place >= MPROF_SCRIPT_LINES)
 		return false;
-	chunk = mmap((void *)place, 2ul * MPROF_SCRIPT_CHUNK, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	if (chunk == MAP_FAILED)
+	chunk = mprof_script_memory((void *)place, 2ul * MPROF_SCRIPT_CHUNK);
+	if (!chunk)
 		return false;
 	for (unsigned i = 0; i < STUBS; i++)
 		memcpy(chunk + i * MPROF_SCRIPT_STUB, stub_code, sizeof(stub_code));
-	if ((uint64_t)(uintptr_t)chunk != place ||
-	    mprotect(chunk, MPROF_SCRIPT_CHUNK, PROT_READ | PROT_EXEC)) {
-		munmap(chunk, 2ul * MPROF_SCRIPT_CHUNK);
+	if (mprotect(chunk, MPROF_SCRIPT_CHUNK, PROT_READ | PROT_EXEC))
 		return false;
-	}
 	__builtin___clear_cache((char *)chunk, (char *)chunk + MPROF_SCRIPT_CHUNK);
 	stubs.chunk = chunk;
 	stubs.used = 0;
@@ -133,14 +122,14 @@ static bool write_name(const unsigned char *at, const struct mprof_script *scrip
 /* Returns memory that stays, or NULL. */
 static uint16_t *keep(size_t entries)
 {
-	enum { ENTRIES = 1 << 17 };
+	enum { ENTRIES = 1 << 16 };
 	static uint16_t *at, *end;
 	uint16_t *kept = at;
 
 	if (entries > ENTRIES)
 		return NULL;
 	if ((size_t)(end - at) < entries) {
-		kept = stub_memory(ENTRIES * sizeof(*at));
+		kept = mprof_script_memory(NULL, ENTRIES * sizeof(*at));
 		if (!kept)
 			return NULL;
 		end = kept + ENTRIES;
@@ -233,25 +222,53 @@ static stub *new_stub(const struct function *f)
 	return (stub *)(uintptr_t)at;
 }
 
+static struct named *name_at(struct named *in, size_t room, uint64_t hash)
+{
+	size_t i = hash & (room - 1);
+
+	while (in[i].hash && in[i].hash != hash)
+		i = (i + 1) & (room - 1);
+	return &in[i];
+}
+
+/* Makes room for one more.  Returns false without memory; the old table stays, because there are
+ * few of them and it is small. */
+static bool grow_names(void)
+{
+	enum { FIRST = 1 << 11 };
+	const size_t room = names_room ? 2 * names_room : FIRST;
+	struct named *more;
+
+	if (2 * names_count < names_room)
+		return true;
+	more = mprof_script_memory(NULL, room * sizeof(*more));
+	if (!more)
+		return false;
+	for (size_t i = 0; i < names_room; i++)
+		if (names[i].hash)
+			*name_at(more, room, names[i].hash) = names[i];
+	names = more;
+	names_room = room;
+	return true;
+}
+
 stub *stub_named(const struct function *f)
 {
 	uint64_t hash = f->first;
-	size_t i;
+	struct named *named;
 
-	if (!names)
-		names = stub_memory(2 * STUBS_MOST * sizeof(*names));
-	if (!names)
-		return NULL;
 	for (const char *c = f->name; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * 0x100000001b3; /* FNV-1a */
 	hash += !hash;
-	for (i = hash % (2 * STUBS_MOST); names[i].hash && names[i].hash != hash;)
-		i = (i + 1) % (2 * STUBS_MOST);
-	if (!names[i].hash) {
-		names[i].stub = new_stub(f);
-		if (!names[i].stub)
+	if (!grow_names())
+		return NULL;
+	named = name_at(names, names_room, hash);
+	if (!named->hash) {
+		named->stub = new_stub(f);
+		if (!named->stub)
 			return NULL;
-		names[i].hash = hash;
+		named->hash = hash;
+		names_count++;
 	}
-	return names[i].stub;
+	return named->stub;
 }

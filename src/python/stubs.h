@@ -28,6 +28,3 @@ struct function {
 /* Returns the stub of the function: a new one unless there is one of its name.  NULL if there is no
  * memory, or if there are too many. */
 stub *stub_named(const struct function *f);
-
-/* Returns memory of zeros, or NULL. */
-void *stub_memory(size_t bytes);

@@ -76,6 +76,24 @@ test_python_lines() {
 	expect_words out 'mprof record --python shows'
 }
 
+# What a library without source allocates is reached from the script; our own memory is not the program's.
+test_python_libraries() {
+	python_found || return 0
+	cat >pack.py <<'END'
+import zlib
+def pack():
+    return zlib.compressobj()
+for i in range(3000):
+    pack()
+END
+	run "$mprof" record --python -o log -- "$python" pack.py
+	run "$mprof" report log
+	expect_words out 'reached from pack (pack.py:3)'
+	run "$mprof" report --json --all log
+	expect_no_text out stubs.c
+	expect_no_text out mprof_script
+}
+
 test_python_profile() {
 	python_found || return 0
 	python_script

@@ -557,6 +557,7 @@ static bool is_source(const struct sym_line *line)
 
 const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 {
+	const struct sym_line *line, *first = NULL;
 	const struct sym_lines *lines;
 	size_t i;
 
@@ -564,14 +565,19 @@ const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 		const uint32_t frame = p->stacks->node[stack].frame;
 
 		lines = sym_frame(p->sym, frame);
-		/* is_source() takes long; the part of a line is known. */
-		for (i = 0; lines && i < lines->count; i++)
-			if (*lines->line[i].file &&
-			    paths_part_of(p->paths, frame, &lines->line[i]) == PATHS_PROGRAM &&
-			    is_source(&lines->line[i]))
-				return &lines->line[i];
+		for (i = 0; lines && i < lines->count; i++) {
+			line = &lines->line[i];
+			/* is_source() takes long; the part of a line is known. */
+			if ((first && !line->script) || !*line->file ||
+			    paths_part_of(p->paths, frame, line) != PATHS_PROGRAM ||
+			    !is_source(line))
+				continue;
+			if (line->script || !p->paths->scripts)
+				return line;
+			first = line;
+		}
 	}
-	return NULL;
+	return first;
 }
 
 const struct sym_line *profile_path_through(const struct profile_path *path)

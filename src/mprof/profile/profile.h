@@ -151,7 +151,7 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack);
 /* Does the function copy an object: a copy constructor or assignment of C++, or Rust's clone?  The
  * compiler made most of these; who wants fewer copies changes a caller. */
 bool profile_copies(const struct sym_line *line);
-/* The innermost line of the program whose source is known; NULL. */
+/* The innermost line of the program whose source is known, preferably of a script; NULL. */
 const struct sym_line *profile_source(struct profile *p, uint32_t stack);
 /* Does a line of the stack have a function that matches the glob, as --function does? */
 bool profile_has_function(struct profile *p, uint32_t stack, const char *function);
