@@ -718,7 +718,7 @@ START_TEST(births_of_a_group)
 {
 	static uint32_t slot[2][LANES][BIRTHS];
 	static const uint32_t before[] = { 0, UINT32_MAX / 2 - 1, UINT32_MAX / 2, 1 };
-	struct slots s = { 0 };
+	struct slots s = { .lists_births = true };
 
 	for (unsigned g = 0; g < sizeof(before) / sizeof(before[0]); g++) {
 		if (g)

@@ -101,7 +101,8 @@ static void end(struct names *n, struct lane *l, struct event *e, uint32_t *cell
 		slots_settle(&n->slots, l);
 		l->pending = e->block;
 	} else {
-		slots_give(&n->slots, l, e->block - 1);
+		slots_give(&n->slots, l, e->block - 1,
+			   slots_birth(&n->slots, &l->home->slot[e->block - 1]));
 	}
 }
 

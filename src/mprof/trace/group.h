@@ -166,9 +166,10 @@ struct piles {
 	struct pile pile[GROUP_PILES];
 };
 
-static inline struct pile *pile_of(struct piles *p, const struct lane *l, const struct sort *s)
+/* pile: of the block's sort. */
+static inline struct pile *pile_of(struct piles *p, const struct lane *l, uint32_t pile)
 {
-	return &p->pile[(s->pile + l->pile) & (GROUP_PILES - 1)];
+	return &p->pile[(pile + l->pile) & (GROUP_PILES - 1)];
 }
 
 /* Where it ends; at least DEPTH addresses or zeros are before it. */

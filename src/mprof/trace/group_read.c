@@ -224,7 +224,7 @@ ALWAYS_INLINE uint64_t get_address(struct group_reader *r, const struct lane *l,
 	struct pile *p;
 
 	if (name < GROUP_PILE_DEPTH) {
-		p = pile_of(&r->piles, l, s);
+		p = pile_of(&r->piles, l, s->pile);
 		return name < p->n ? pile_pull(p, name) : 0;
 	}
 	switch (name) {
@@ -377,17 +377,15 @@ ALWAYS_INLINE struct slot *put_block(const struct lane *l, struct event *e, uint
 
 /* Returns false without memory. */
 ALWAYS_INLINE bool block_ends(struct group_reader *r, struct lane *l, const struct slot *b,
-			      uint32_t slot, uint64_t addr)
+			      uint32_t slot, struct birth birth, uint64_t addr)
 {
-	const struct birth birth = slots_birth(&r->slots, b);
-
 	l->freed_slot = slot;
 	if (birth.lane == LANE_NONE)
 		return true;
 	l->freed_lane = birth.lane;
 	l->freed_born = birth.born;
 	l->given = addr;
-	return pile_push(pile_of(&r->piles, l, &r->sorts_at[b->sort]), addr);
+	return pile_push(pile_of(&r->piles, l, r->sorts_at[b->sort].pile), addr);
 }
 
 /* Reads the end of a known block without further fields. */
@@ -395,15 +393,17 @@ ALWAYS_INLINE bool end(struct group_reader *r, struct lane *l, struct event *e, 
 {
 	const uint32_t slot = get_slot(r, l, how.major);
 	const struct slot *b;
+	struct birth birth;
 
 	if (slot == SLOT_NONE)
 		return false;
 	put_end(r, l, e, how.minor);
 	b = put_block(l, e, slot);
 	e->ticks = get_time(r);
-	if (!block_ends(r, l, b, slot, e->addr))
+	birth = slots_birth(&r->slots, b);
+	if (!block_ends(r, l, b, slot, birth, e->addr))
 		return false;
-	slots_give(&r->slots, l, slot);
+	slots_give(&r->slots, l, slot, birth);
 	return true;
 }
 
@@ -414,6 +414,7 @@ static __attribute__((noinline)) bool odd_end(struct group_reader *r, struct eve
 	struct lane *l = r->lane;
 	uint32_t slot = SLOT_NONE;
 	struct slot *b = NULL;
+	struct birth birth;
 
 	put_end(r, l, e, how.minor);
 	e->usable = r->touched;
@@ -433,13 +434,14 @@ static __attribute__((noinline)) bool odd_end(struct group_reader *r, struct eve
 		l->given = e->addr = r->far += unzigzag(get_varint(r, GROUP_FAR));
 	if (!b)
 		return true;
-	if (!block_ends(r, l, b, slot, e->addr))
+	birth = slots_birth(&r->slots, b);
+	if (!block_ends(r, l, b, slot, birth, e->addr))
 		return false;
 	if (e->kind == EVENT_REALLOC_BEGIN) {
 		slots_settle(&r->slots, l);
 		l->pending = slot + 1;
 	} else {
-		slots_give(&r->slots, l, slot);
+		slots_give(&r->slots, l, slot, birth);
 	}
 	return true;
 }
@@ -746,6 +748,7 @@ struct group_reader *group_reader_new(struct sorts *sorts)
 		return NULL;
 	r->sorts = sorts;
 	r->follows = r->after = 1;
+	r->slots.lists_births = true;
 	for (unsigned i = 0; i < OPS; i++)
 		r->op[i] = (struct event_what){ .kind = group_ops[i].kind, .fn = group_ops[i].fn };
 	for (unsigned i = 0; i < 256; i++)

@@ -12,15 +12,27 @@
 
 #include "group.h"
 
-/* The effect of an event on its block. */
-enum effect { EFFECT_OTHER, EFFECT_BIRTH, EFFECT_END };
+/* What an event does to its block: nothing, or: */
+enum { IS_BIRTH = 1, IS_END = 2, IS_OP = 4 /* times enum group_op of an end without arguments */ };
 
-struct prepared {
-	const struct places_region *region; /* where the search for its cell begins */
-	uint32_t *cell;			    /* of its address; NULL until there is one */
-	uint64_t hash;			    /* of a birth's sort */
-	uint32_t sort;			    /* its number */
-	enum effect effect;
+/* No member is a byte, whose stores may change anything as far as the compiler knows. */
+struct coming {
+	const struct event *e;
+	union {
+		const struct places_region *region; /* where the search for its cell begins */
+		uint32_t *cell;			    /* of its address */
+	};
+	uint64_t hash;	/* of its sort */
+	uint32_t sort;	/* number */
+	uint32_t guess; /* enum group_guess */
+};
+
+struct going {
+	const struct event *e;
+	union {
+		const struct places_region *region;
+		uint32_t *cell; /* NULL until there is one */
+	};
 };
 
 struct group_writer {
@@ -30,10 +42,15 @@ struct group_writer {
 	struct piles piles;
 	struct byte_column column[GROUP_COLUMNS];
 	uint32_t length[MPROF_GROUP_FRAMES][GROUP_COLUMNS];
-	struct prepared prepared[GROUP_BATCH];
-	uint8_t effect[UINT8_MAX + 1][8]; /* enum effect, by function and kind; not for address 0 */
-	uint8_t op[2][UINT8_MAX + 1]
-		  [2]; /* enum group_op, by: begins realloc? function, has size? */
+	/* A batch; births and ends are listed apart, so that loops over one of the two need not
+	 * foresee which comes next. */
+	struct coming coming[GROUP_BATCH + 1];
+	struct going going[GROUP_BATCH + 1];
+	uint16_t what[GROUP_BATCH];
+	size_t births, ends;
+	uint32_t mixed;			    /* 0 if all of it is of one thread */
+	uint16_t what_of[UINT8_MAX + 1][8]; /* by function and kind; not for address 0 */
+	uint8_t sized[UINT8_MAX + 1];	    /* enum group_op of an end with a size, by function */
 	uint32_t events, calls;
 	/* The current lane, and how many kinds it had when its turn began. */
 	struct lane *lane, no_lane; /* no_lane: of process 0, which no event has */
@@ -62,6 +79,23 @@ static bool reserve_events(struct group_writer *w, size_t events)
 	return sound;
 }
 
+#define TOGETHER 16u /* values: with a fixed number, compilers make vectors at -O2 */
+
+/* Copies byte k of each value; to may be from. */
+static __attribute__((noinline)) void part(uint8_t *to, const uint8_t *from, size_t n, unsigned k)
+{
+	uint32_t value[TOGETHER];
+	size_t j = 0;
+
+	for (; n - j >= TOGETHER; j += TOGETHER) {
+		memcpy(value, from + 4 * j, sizeof(value));
+		for (size_t i = 0; i < TOGETHER; i++)
+			to[j + i] = (uint8_t)(value[i] >> 8 * k);
+	}
+	for (; j < n; j++)
+		to[j] = from[4 * j + k];
+}
+
 /* Splits consecutive values of four bytes into four columns. */
 static bool part_wide(struct group_writer *w)
 {
@@ -70,14 +104,12 @@ static bool part_wide(struct group_writer *w)
 	for (unsigned i = 0; i < sizeof(wide); i++) {
 		struct byte_column *c = &w->column[wide[i]];
 		size_t n = c->n / 4;
-		uint8_t *first = c->byte;
 
 		for (unsigned k = 1; k < 4; k++)
 			if (!column_room(&c[k], n))
 				return false;
 		for (unsigned k = 3; k < 4; k--) {
-			for (size_t j = 0; j < n; j++)
-				c[k].byte[j] = first[4 * j + k];
+			part(c[k].byte, c->byte, n, k);
 			c[k].n = n;
 		}
 	}
@@ -108,9 +140,9 @@ static inline void put_wide(struct group_writer *w, unsigned column, uint32_t va
 	put_wide_if(w, column, value, true);
 }
 
-static void put_kind(struct group_writer *w, unsigned kind)
+static void put_kind(struct lane *l, unsigned kind)
 {
-	column_add(&w->lane->kind, kind);
+	column_add(&l->kind, kind);
 }
 
 /* ---- times ---- */
@@ -169,13 +201,23 @@ static __attribute__((noinline)) void put_odd_time(struct group_writer *w, const
 	w->quiet = w->exact || marked ? UINT64_MAX : bucket;
 }
 
-/* Puts the time of any event but EVENT_CONTROL. */
-static inline void put_time(struct group_writer *w, const struct event *e)
+/* Puts the times of n events. */
+static void put_times(struct group_writer *w, const struct event *e, size_t n)
 {
-	if (__builtin_expect(e->ticks >> w->shift == w->quiet, 1))
-		w->count++;
-	else
+	uint64_t quiet = w->quiet, count = w->count;
+	const unsigned shift = w->shift;
+
+	for (const struct event *end = e + n; e < end; e++) {
+		if (e->ticks >> shift == quiet && e->kind != EVENT_CONTROL) {
+			count++;
+			continue;
+		}
+		w->count = count;
 		put_odd_time(w, e);
+		count = w->count;
+		quiet = w->quiet;
+	}
+	w->count = count;
 }
 
 /* ---- blocks ---- */
@@ -191,10 +233,9 @@ static inline void put_near(struct group_writer *w, struct lane *l, uint64_t add
 }
 
 /* Returns the first of all names that fit. */
-static inline unsigned name_of(struct group_writer *w, struct lane *l, const struct sort *s,
+static inline unsigned name_of(struct group_writer *w, struct lane *l, struct pile *p,
 			       uint64_t addr)
 {
-	struct pile *p = pile_of(&w->piles, l, s);
 	unsigned right, name;
 
 	if (pile_is_top(p, addr)) {
@@ -213,98 +254,112 @@ static inline unsigned name_of(struct group_writer *w, struct lane *l, const str
 	return name;
 }
 
-static inline enum group_guess guess_sort(struct group_writer *w, struct lane *l, uint32_t number)
+/* Decides how the sorts of n births of a lane are told. */
+static void guess_sorts(struct group_writer *w, struct lane *l, struct coming *b, size_t n)
 {
-	uint32_t *of_two = guess_of_two(&w->guesses, l);
-	bool not_two = number != *of_two;
-	bool none = not_two & (number != guess_of_one(&w->guesses, w->sorts->sort, l));
+	struct byte_column *c = &w->column[GROUP_SORT];
+	struct sort *sorts = w->sorts->sort;
+	uint8_t *to = c->byte + c->n;
 
-	put_wide_if(w, GROUP_SORT, number, none);
-	guess_learn(&w->guesses, w->sorts->sort, l, of_two, number);
-	return (enum group_guess)(GUESS_OF_TWO + not_two + none);
+	for (struct coming *stop = b + n; b < stop; b++) {
+		uint32_t *of_two = guess_of_two(&w->guesses, l);
+		bool not_two = b->sort != *of_two;
+		bool none = not_two & (b->sort != guess_of_one(&w->guesses, sorts, l));
+
+		memcpy(to, &b->sort, sizeof(b->sort));
+		to += none ? sizeof(b->sort) : 0;
+		guess_learn(&w->guesses, sorts, l, of_two, b->sort);
+		b->guess = GUESS_OF_TWO + not_two + none;
+	}
+	c->n = (size_t)(to - c->byte);
 }
 
-static bool birth(struct group_writer *w, const struct event *e, struct prepared *p)
+static bool birth(struct group_writer *w, struct lane *l, const struct coming *c)
 {
-	struct lane *l = w->lane;
+	const uint32_t pile = w->sorts->sort[c->sort].pile;
+	const struct event *e = c->e;
 	struct slot *b;
-	enum group_guess how;
 	uint32_t slot;
 	unsigned name;
 
 	if (e->kind == EVENT_REALLOC_END)
 		slots_settle(&w->slots, l);
-	if (__builtin_expect(*p->cell, 0)) {
-		slot = *p->cell - 1;
-		put_kind(w, KIND_AGAIN);
+	if (__builtin_expect(*c->cell, 0)) {
+		slot = *c->cell - 1;
+		put_kind(l, KIND_AGAIN);
 		put_wide(w, GROUP_SLOT, slot);
 	} else {
 		slot = slots_take(l);
 	}
-	put_time(w, e);
-	how = guess_sort(w, l, p->sort);
 	if (slot == SLOT_NONE || !slots_born(&w->slots, l, slot))
 		return false;
-	name = name_of(w, l, &w->sorts->sort[p->sort], e->addr);
-	put_kind(w, KIND_BIRTH + how * NAMES + name);
+	name = name_of(w, l, pile_of(&w->piles, l, pile), e->addr);
+	put_kind(l, KIND_BIRTH + c->guess * NAMES + name);
 	lane_handed(l, name, e->addr, e->usable);
 	b = &l->home->slot[slot];
-	b->addr = e->addr;
-	b->sort = p->sort;
-	*p->cell = slot + 1;
+	b->pile = pile;
+	b->sort = c->sort;
+	*c->cell = slot + 1;
 	return true;
 }
 
-static inline enum group_op op_of(const struct group_writer *w, const struct event *e,
-				  const struct sort *s)
+/* s: sort of the block. */
+static inline unsigned op_of(const struct group_writer *w, const struct event *e, unsigned what,
+			     const struct sort *s)
 {
-	const uint8_t *op = w->op[e->kind == EVENT_REALLOC_BEGIN][e->fn];
-
-	if (e->arg || e->error || e->factors ||
-	    (e->size && e->size != sort_sizes(w->sorts, s).size))
+	if (__builtin_expect(!(e->size | e->arg | e->error | e->factors), 1))
+		return what / IS_OP;
+	if (e->arg || e->error || e->factors || e->size != sort_sizes(w->sorts, s).size ||
+	    e->kind == EVENT_REALLOC_BEGIN)
 		return OP_OTHER;
-	return (enum group_op)op[e->size != 0];
+	return w->sized[e->fn];
 }
 
-/* Returns how a block is named relative to blocks that this thread, or its owner, allocated near
- * it. */
-static inline enum group_how how_of(struct group_writer *w, const struct lane *l, uint32_t slot)
+static inline uint32_t least(uint32_t a, uint32_t b)
 {
-	const struct birth birth = slots_birth(&w->slots, &l->home->slot[slot]);
-	uint32_t recent = l->births - 1 - birth.born, near = birth.born - l->freed_born + 4;
-	uint32_t beside = slot - l->freed_slot + 3, how = HOW_SLOT;
+	return a < b ? a : b;
+}
 
-	if ((beside <= 6) & (beside != 3))
-		how = HOW_BESIDE + beside - (beside > 3);
-	if ((birth.lane == l->freed_lane) & (near <= 8) & (near != 4))
-		how = HOW_NEAR + near - (near > 4);
-	if ((birth.lane == l->number) & (recent < HOW_NEAR))
-		how = HOW_RECENT + recent;
+/*
+ * Returns how a block is named relative to blocks that this thread, or its owner, allocated near
+ * it: the first way that fits.  Tables and minima, since no branch could be foreseen.
+ */
+static inline enum group_how how_of(struct group_writer *w, const struct lane *l, uint32_t slot,
+				    struct birth birth)
+{
+	enum { N = HOW_NEAR, B = HOW_BESIDE, NO = HOW_SLOT };
+	static const uint8_t near_name[] = { N,	    N + 1, N + 2, N + 3, NO,
+					     N + 4, N + 5, N + 6, N + 7, NO };
+	static const uint8_t beside_name[] = { B, B + 1, B + 2, NO, B + 3, B + 4, B + 5, NO };
+	uint32_t recent = l->births - 1 - birth.born, near = birth.born - l->freed_born + 4;
+	uint32_t beside = slot - l->freed_slot + 3, how;
+
+	recent |= -(uint32_t)(birth.lane != l->number);
+	near |= -(uint32_t)(birth.lane != l->freed_lane);
+	how = least(near_name[least(near, 9)], beside_name[least(beside, 7)]);
+	how = recent < HOW_NEAR ? recent : how;
 	put_wide_if(w, GROUP_SLOT, slot, how == HOW_SLOT);
 	return (enum group_how)how;
 }
 
 /* Puts the kinds that precede the end of a block. */
-static void before_end(struct group_writer *w, const struct event *e)
+static void before_end(struct group_writer *w, struct lane *l, const struct event *e)
 {
 	if (__builtin_expect(e->usable != 0, 0)) {
-		put_kind(w, KIND_TOUCHED);
+		put_kind(l, KIND_TOUCHED);
 		put_varint(w, GROUP_OTHER, e->usable);
 	}
-	if (__builtin_expect(e->stack != w->lane->free_stack, 0)) {
-		put_kind(w, KIND_FREE_STACK);
+	if (__builtin_expect(e->stack != l->free_stack, 0)) {
+		put_kind(l, KIND_FREE_STACK);
 		put_varint(w, GROUP_STACK, sorts_stack(w->sorts, e->stack));
-		w->lane->free_stack = e->stack;
+		l->free_stack = e->stack;
 	}
 }
 
-static inline void put_end(struct group_writer *w, const struct event *e, enum group_how how,
-			   const struct sort *s)
+static inline void put_end(struct group_writer *w, struct lane *l, const struct event *e,
+			   enum group_how how, unsigned op)
 {
-	enum group_op op = op_of(w, e, s);
-
-	put_time(w, e);
-	put_kind(w, KIND_END + how * OPS + op);
+	put_kind(l, KIND_END + how * OPS + op);
 	if (op != OP_OTHER)
 		return;
 	put_varint(w, GROUP_OTHER, e->fn | (uint64_t)e->kind << 5 | (uint64_t)e->factors << 8);
@@ -314,16 +369,15 @@ static inline void put_end(struct group_writer *w, const struct event *e, enum g
 }
 
 /* Puts the end of a known block. */
-static bool end(struct group_writer *w, const struct event *e, uint32_t *cell)
+static bool end(struct group_writer *w, struct lane *l, const struct event *e, unsigned what,
+		uint32_t *cell)
 {
-	struct lane *l = w->lane;
 	uint32_t slot = *cell - 1;
 	struct slot *b = &l->home->slot[slot];
-	const struct sort *s = &w->sorts->sort[b->sort];
 	const struct birth birth = slots_birth(&w->slots, b);
-	enum group_how how = how_of(w, l, slot);
+	enum group_how how = how_of(w, l, slot, birth);
 
-	put_end(w, e, how, s);
+	put_end(w, l, e, how, op_of(w, e, what, &w->sorts->sort[b->sort]));
 	l->freed_slot = slot;
 	*cell = 0;
 	/* A reader may not know the address of a block from an earlier group. */
@@ -331,38 +385,43 @@ static bool end(struct group_writer *w, const struct event *e, uint32_t *cell)
 		l->freed_lane = birth.lane;
 		l->freed_born = birth.born;
 		l->given = e->addr;
-		if (!pile_push(pile_of(&w->piles, l, s), e->addr))
+		if (!pile_push(pile_of(&w->piles, l, b->pile), e->addr))
 			return false;
 	}
 	if (e->kind == EVENT_REALLOC_BEGIN) {
+		w->calls--;
 		slots_settle(&w->slots, l);
 		l->pending = slot + 1;
+		l->moving = e->addr;
 	} else {
-		slots_give(&w->slots, l, slot);
+		slots_give(&w->slots, l, slot, birth);
 	}
 	return true;
 }
 
-static void end_far(struct group_writer *w, const struct event *e)
+static void end_far(struct group_writer *w, struct lane *l, const struct event *e, unsigned what)
 {
+	const unsigned op = op_of(w, e, what, w->sorts->sort);
+
+	w->calls -= e->kind == EVENT_REALLOC_BEGIN;
+
 	if (!e->addr) {
-		put_end(w, e, HOW_NULL, w->sorts->sort);
+		put_end(w, l, e, HOW_NULL, op);
 		return;
 	}
-	put_end(w, e, HOW_FAR, w->sorts->sort);
+	put_end(w, l, e, HOW_FAR, op);
 	put_varint(w, GROUP_FAR, zigzag(e->addr - w->far));
-	w->far = w->lane->given = e->addr;
+	w->far = l->given = e->addr;
 }
 
 /* Handles a realloc that returned nothing: its block is still live, or ended with size 0. */
-static unsigned settle_failed(struct group_writer *w, const struct event *e)
+static unsigned settle_failed(struct group_writer *w, struct lane *l, const struct event *e)
 {
-	struct lane *l = w->lane;
 	uint32_t *cell;
 
 	if (e->kind != EVENT_REALLOC_END || !l->pending)
 		return KIND_OTHER;
-	cell = places_find(&l->home->places, l->home->slot[l->pending - 1].addr);
+	cell = places_find(&l->home->places, l->moving);
 	if (e->size && cell && !*cell) {
 		*cell = l->pending;
 		l->pending = 0;
@@ -372,15 +431,11 @@ static unsigned settle_failed(struct group_writer *w, const struct event *e)
 	return e->size ? KIND_OTHER_GONE : KIND_OTHER;
 }
 
-static void other(struct group_writer *w, const struct event *e)
+static void other(struct group_writer *w, struct lane *l, const struct event *e)
 {
 	bool plain = e->kind == EVENT_CONTROL || e->kind == EVENT_LOST;
 
-	put_kind(w, settle_failed(w, e));
-	if (e->kind == EVENT_CONTROL)
-		put_odd_time(w, e);
-	else
-		put_time(w, e);
+	put_kind(l, settle_failed(w, l, e));
 	put_varint(w, GROUP_OTHER,
 		   e->kind | (uint64_t)e->fn << 3 | (uint64_t)e->factors << 8 |
 		       (uint64_t)e->control << 11);
@@ -402,66 +457,78 @@ static void other(struct group_writer *w, const struct event *e)
 /* ---- batches ---- */
 
 /*
- * Prefetches what leads to the blocks and sorts of n events, up to one of another process.
- * Returns the number of events before that.
+ * Lists n events, up to one of another process, and prefetches what leads to their blocks.  Returns
+ * the number of events before that.
  */
 static size_t prepare(struct group_writer *w, const struct home *h, const struct event *e, size_t n)
 {
-	struct prepared *p = w->prepared;
+	const uint32_t process = e->process, thread = e->thread;
+	const struct places places = h->places;
+	struct coming *b = w->coming;
+	struct going *d = w->going;
+	uint32_t others = 0;
 	size_t i;
 
-	for (i = 0; i < n && e[i].process == h->process; i++) {
-		unsigned effect = w->effect[e[i].fn][e[i].kind & 7];
+	for (i = 0; i < n && e->process == process; i++, e++) {
+		unsigned what = w->what_of[e->fn][e->kind & 7];
 
-		p[i].effect = e[i].addr || effect == EFFECT_END ? effect : EFFECT_OTHER;
-		p[i].region = places_first(&h->places, e[i].addr);
-		__builtin_prefetch(p[i].region);
-		if (effect == EFFECT_BIRTH) {
-			p[i].hash = sort_hash(&e[i]);
-			sorts_prefetch(w->sorts, p[i].hash);
-		}
+		if (__builtin_expect(!e->addr, 0) && what == IS_BIRTH)
+			what = 0;
+		w->what[i] = (uint16_t)what;
+		b->e = d->e = e;
+		b->region = d->region = places_first(&places, e->addr);
+		__builtin_prefetch(b->region);
+		b += what & IS_BIRTH;
+		d += what / IS_END & 1;
+		others |= e->thread ^ thread;
 	}
+	w->births = (size_t)(b - w->coming);
+	w->ends = (size_t)(d - w->going);
+	w->mixed = others;
 	return i;
 }
 
 /* Finds the cells of their addresses, and prefetches their sorts. */
-static bool find_cells(struct group_writer *w, struct home *h, const struct event *e, size_t n)
+static bool find_cells(struct group_writer *w, struct home *h)
 {
-	struct prepared *p = w->prepared;
+	const struct places places = h->places;
+	struct coming *b, *last = w->coming + w->births;
 
-	for (size_t i = 0; i < n; i++) {
-		if (p[i].effect == EFFECT_OTHER)
-			continue;
-		p[i].cell = places_from(&h->places, p[i].region, e[i].addr);
-		__builtin_prefetch(p[i].cell);
-		if (p[i].effect == EFFECT_END)
-			continue;
-		if (__builtin_expect(!p[i].cell, 0))
-			p[i].cell = places_make(&h->places, e[i].addr);
-		if (!p[i].cell)
+	for (b = w->coming; b < last; b++) {
+		b->hash = sort_hash(b->e);
+		sorts_prefetch(w->sorts, b->hash);
+	}
+	for (struct going *d = w->going, *end = d + w->ends; d < end; d++) {
+		d->cell = places_from(&places, d->region, d->e->addr);
+		__builtin_prefetch(d->cell);
+	}
+	for (b = w->coming; b < last; b++) {
+		uint32_t *cell = places_from(&places, b->region, b->e->addr);
+
+		if (__builtin_expect(!cell, 0))
+			cell = places_make(&h->places, b->e->addr);
+		if (!cell)
 			return false;
-		p[i].sort = sorts_likely(w->sorts, p[i].hash, e[i].stack);
+		b->cell = cell;
+		__builtin_prefetch(cell);
+		b->sort = sorts_likely(w->sorts, b->hash, b->e->stack);
 	}
 	return true;
 }
 
 /* Finds the sorts of births, and prefetches the slots of ends. */
-static bool find_sorts(struct group_writer *w, const struct home *h, const struct event *e,
-		       size_t n)
+static bool find_sorts(struct group_writer *w, const struct home *h)
 {
-	struct prepared *p = w->prepared;
-
-	for (size_t i = 0; i < n; i++) {
-		if (p[i].effect == EFFECT_BIRTH) {
-			p[i].sort = sorts_number(w->sorts, &e[i], p[i].hash, p[i].sort);
-			if (!p[i].sort)
-				return false;
-			/* In the current lane, as most of them are. */
-			__builtin_prefetch(
-			    pile_end(pile_of(&w->piles, w->lane, &w->sorts->sort[p[i].sort])) - 1);
-		} else if (p[i].effect == EFFECT_END && p[i].cell && *p[i].cell) {
-			__builtin_prefetch(&h->slot[*p[i].cell - 1]);
-		}
+	for (struct going *d = w->going, *end = d + w->ends; d < end; d++)
+		if (d->cell && *d->cell)
+			__builtin_prefetch(&h->slot[*d->cell - 1]);
+	for (struct coming *b = w->coming, *end = b + w->births; b < end; b++) {
+		b->sort = sorts_number(w->sorts, b->e, b->hash, b->sort);
+		if (!b->sort)
+			return false;
+		/* In the current lane, as most of them are. */
+		__builtin_prefetch(
+		    pile_end(pile_of(&w->piles, w->lane, w->sorts->sort[b->sort].pile)) - 1);
 	}
 	return true;
 }
@@ -475,39 +542,37 @@ static void end_turn(struct group_writer *w)
 	w->turn = w->lane->kind.n;
 }
 
-static bool find_lane(struct group_writer *w, const struct event *e)
+static struct lane *find_lane(struct group_writer *w, const struct event *e)
 {
 	struct lane *l;
 
 	if (!memcmp(&w->lane->process, &e->process, sizeof(e->process) + sizeof(e->thread)))
-		return true;
+		return w->lane;
 	end_turn(w);
 	l = slots_lane(&w->slots, e->process, e->thread);
 	if (!l)
-		return false;
+		return NULL;
 	w->lane = l;
 	w->turn = l->kind.n;
-	return column_room(&l->kind, EVENT_KINDS * GROUP_BATCH);
+	return column_room(&l->kind, EVENT_KINDS * GROUP_BATCH) ? l : NULL;
 }
 
-static bool add(struct group_writer *w, const struct event *e, struct prepared *p)
+/* Adds any event but a birth.  cell: of its address, for an end. */
+static inline bool add(struct group_writer *w, struct lane *l, const struct event *e, unsigned what,
+		       uint32_t *cell)
 {
-	if (!find_lane(w, e))
-		return false;
-	if (p->effect == EFFECT_BIRTH)
-		return birth(w, e, p);
-	w->calls -= !event_is_call(e);
-	if (p->effect == EFFECT_OTHER) {
-		other(w, e);
+	if (!what) {
+		w->calls -= !event_is_call(e);
+		other(w, l, e);
 		return true;
 	}
 	/* A block near it may have been the first one a moment ago. */
-	if (!p->cell)
-		p->cell = places_find(&w->lane->home->places, e->addr);
-	before_end(w, e);
-	if (e->addr && p->cell && *p->cell)
-		return end(w, e, p->cell);
-	end_far(w, e);
+	if (!cell)
+		cell = places_find(&l->home->places, e->addr);
+	before_end(w, l, e);
+	if (e->addr && cell && *cell)
+		return end(w, l, e, what, cell);
+	end_far(w, l, e, what);
 	return true;
 }
 
@@ -515,15 +580,35 @@ static bool add(struct group_writer *w, const struct event *e, struct prepared *
 static size_t add_run(struct group_writer *w, const struct event *e, size_t n)
 {
 	struct home *h = slots_home(&w->slots, e->process);
+	struct coming *b = w->coming, *first;
+	struct going *d = w->going;
+	size_t i, turn;
 
 	if (!h || !places_room(&h->places, n))
 		return 0;
 	n = prepare(w, h, e, n);
-	if (!find_cells(w, h, e, n) || !find_sorts(w, h, e, n))
+	if (!find_cells(w, h) || !find_sorts(w, h))
 		return 0;
-	for (size_t i = 0; i < n; i++)
-		if (!add(w, &e[i], &w->prepared[i]))
+	for (i = 0; i < n;) {
+		struct lane *l = find_lane(w, &e[i]);
+
+		if (!l)
 			return 0;
+		turn = w->mixed ? i + 1 : n;
+		while (turn < n && e[turn].thread == l->thread)
+			turn++;
+		for (first = b; b < w->coming + w->births && b->e < e + turn; b++)
+			;
+		guess_sorts(w, l, first, (size_t)(b - first));
+		for (; i < turn; i++) {
+			const unsigned what = w->what[i];
+
+			if (what == IS_BIRTH ? !birth(w, l, first++)
+					     : !add(w, l, &e[i], what, d->cell))
+				return 0;
+			d += what / IS_END & 1;
+		}
+	}
 	return n;
 }
 
@@ -537,6 +622,7 @@ int group_add(struct group_writer *w, const struct event *e, size_t n)
 		return -ENOMEM;
 	w->events += (uint32_t)n;
 	w->calls += (uint32_t)n;
+	put_times(w, e, n);
 	for (size_t run; n; e += run, n -= run) {
 		run = add_run(w, e, n);
 		if (!run)
@@ -559,14 +645,17 @@ static void fill_tables(struct group_writer *w)
 {
 	for (unsigned kind = 0; kind < 8; kind++)
 		for (unsigned fn = 0; fn <= UINT8_MAX; fn++)
-			w->effect[fn][kind] = sorts_is_birth(kind, fn) ? EFFECT_BIRTH
-					      : sorts_is_end(kind, fn) ? EFFECT_END
-								       : EFFECT_OTHER;
-	memset(w->op, OP_OTHER, sizeof(w->op));
+			w->what_of[fn][kind] = sorts_is_birth(kind, fn) ? IS_BIRTH
+					       : sorts_is_end(kind, fn) ? IS_END + IS_OP * OP_OTHER
+									: 0;
+	memset(w->sized, OP_OTHER, sizeof(w->sized));
 	for (unsigned op = 0; op < OP_OTHER; op++) {
 		const struct op_of *o = &group_ops[op];
 
-		w->op[o->kind == EVENT_REALLOC_BEGIN][o->fn][o->sized] = (uint8_t)op;
+		if (o->sized)
+			w->sized[o->fn] = (uint8_t)op;
+		else
+			w->what_of[o->fn][o->kind] = (uint16_t)(IS_END + IS_OP * op);
 	}
 }
 

@@ -190,7 +190,7 @@ struct home *slots_home(struct slots *s, uint32_t process)
 
 bool lane_more(struct slots *s, struct lane *l)
 {
-	if (l->born_room < l->births + BIRTH_RUN) {
+	if (s->lists_births && l->born_room < l->births + BIRTH_RUN) {
 		const uint32_t room = l->born_room ? 2 * l->born_room : BIRTH_RUN;
 
 		l->born =
@@ -301,5 +301,5 @@ void slots_free(struct slots *s)
 	free(s->by_process);
 	free(s->by_thread);
 	free(s->run);
-	*s = (struct slots){ 0 };
+	*s = (struct slots){ .lists_births = s->lists_births };
 }

@@ -23,7 +23,10 @@
 #define SLOT_NONE UINT32_MAX
 
 struct slot {
-	uint64_t addr; /* 0 if unknown */
+	union {
+		uint64_t addr; /* 0 if unknown */
+		uint32_t pile; /* of its sort; used by the writer */
+	};
 	uint32_t sort; /* 0 if unknown */
 	union {
 		uint32_t birth; /* see slots_birth(); 0 if unknown */
@@ -68,7 +71,8 @@ struct lane {
 	uint32_t pile;	  /* where its piles begin, see group.h */
 	uint32_t free;	  /* slots of blocks that it allocated and that have ended: the first + 1 */
 	uint32_t pending; /* slot + 1 of the block passed to its realloc */
-	uint32_t *born;	  /* slots in the order of births */
+	uint64_t moving;  /* address of that block; used by the writer */
+	uint32_t *born;	  /* slots in the order of births, if slots.lists_births */
 	uint32_t births, born_room;
 	uint32_t birth;				     /* number of the next one */
 	uint32_t freed_lane, freed_born, freed_slot; /* of the block that it freed last */
@@ -93,6 +97,7 @@ struct slots {
 	size_t runs, runs_room;
 	uint32_t first_birth; /* of its first run */
 	uint32_t group;
+	bool lists_births; /* set by the reader */
 };
 
 void slots_free(struct slots *s);
@@ -140,8 +145,9 @@ static inline uint32_t slots_take(struct lane *l)
 static inline bool slots_born(struct slots *s, struct lane *l, uint32_t slot)
 {
 	l->home->slot[slot].birth = l->birth++;
-	l->born[l->births++] = slot;
-	return __builtin_expect(l->births % BIRTH_RUN, 1) || lane_more(s, l);
+	if (s->lists_births)
+		l->born[l->births] = slot;
+	return __builtin_expect(++l->births % BIRTH_RUN, 1) || lane_more(s, l);
 }
 
 /* Returns where a live block was allocated. */
@@ -156,14 +162,13 @@ static inline struct birth slots_birth(const struct slots *s, const struct slot 
 }
 
 /* Ends the block; its slot is reused next by the thread that allocated it, otherwise by l. */
-static inline void slots_give(const struct slots *s, struct lane *l, uint32_t slot)
+static inline void slots_give(const struct slots *s, struct lane *l, uint32_t slot,
+			      struct birth birth)
 {
 	struct home *h = l->home;
-	struct slot *b = &h->slot[slot];
-	const struct birth birth = slots_birth(s, b);
 	struct lane *owner = birth.lane != LANE_NONE ? s->lane[birth.lane] : l;
 
-	b->next = owner->free;
+	h->slot[slot].next = owner->free;
 	owner->free = slot + 1;
 	h->live[slot >> 6] &= ~(1ull << (slot & 63));
 }
@@ -172,7 +177,7 @@ static inline void slots_give(const struct slots *s, struct lane *l, uint32_t sl
 static inline void slots_settle(const struct slots *s, struct lane *l)
 {
 	if (l->pending) {
-		slots_give(s, l, l->pending - 1);
+		slots_give(s, l, l->pending - 1, slots_birth(s, &l->home->slot[l->pending - 1]));
 		l->pending = 0;
 	}
 }
