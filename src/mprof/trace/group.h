@@ -123,31 +123,31 @@ static inline void guesses_begin(struct group_guesses *g, uint32_t group)
 	g->group = group;
 }
 
-static inline uint32_t *guess_of_two(struct group_guesses *g, const struct lane *l)
+static inline uint32_t *guess_of_two(struct group_guesses *g, const struct last_sorts *last)
 {
-	return &g->after_two[(l->sort * 0x9e37u + l->sort_before) * 0x9e3779b1u >>
+	return &g->after_two[(last->one * 0x9e37u + last->before) * 0x9e3779b1u >>
 			     (32 - GROUP_GUESS_BITS)];
 }
 
 /* sorts, here and below: the table of them. */
 static inline uint32_t guess_of_one(const struct group_guesses *g, const struct sort *sorts,
-				    const struct lane *l)
+				    const struct last_sorts *last)
 {
-	const struct sort *last = &sorts[l->sort];
+	const struct sort *one = &sorts[last->one];
 
-	return last->next_group == g->group ? last->next : 0;
+	return one->next_group == g->group ? one->next : 0;
 }
 
-static inline void guess_learn(struct group_guesses *g, struct sort *sorts, struct lane *l,
+static inline void guess_learn(struct group_guesses *g, struct sort *sorts, struct last_sorts *last,
 			       uint32_t *of_two, uint32_t sort)
 {
-	struct sort *last = &sorts[l->sort];
+	struct sort *one = &sorts[last->one];
 
 	*of_two = sort;
-	last->next = sort;
-	last->next_group = g->group;
-	l->sort_before = l->sort;
-	l->sort = sort;
+	one->next = sort;
+	one->next_group = g->group;
+	last->before = last->one;
+	last->one = sort;
 }
 
 /* ---- addresses ---- */

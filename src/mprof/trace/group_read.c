@@ -245,16 +245,16 @@ ALWAYS_INLINE uint64_t get_address(struct group_reader *r, const struct lane *l,
 ALWAYS_INLINE struct sort *get_sort(struct group_reader *r, struct lane *l, enum group_guess how,
 				    uint32_t *number)
 {
-	uint32_t *of_two = guess_of_two(&r->guesses, l);
+	uint32_t *of_two = guess_of_two(&r->guesses, &l->sorts);
 
 	*number = *of_two;
 	if (how == GUESS_OF_ONE)
-		*number = guess_of_one(&r->guesses, r->sorts_at, l);
+		*number = guess_of_one(&r->guesses, r->sorts_at, &l->sorts);
 	else if (how == GUESS_NONE)
 		*number = get_wide(&r->sort);
 	if (*number >= r->sorts_n || r->sorts_at[*number].kind == UINT8_MAX)
 		return NULL; /* 0 means none, too */
-	guess_learn(&r->guesses, r->sorts_at, l, of_two, *number);
+	guess_learn(&r->guesses, r->sorts_at, &l->sorts, of_two, *number);
 	return &r->sorts_at[*number];
 }
 

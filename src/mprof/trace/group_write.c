@@ -22,7 +22,10 @@ struct coming {
 		const struct places_region *region; /* where the search for its cell begins */
 		uint32_t *cell;			    /* of its address */
 	};
-	uint64_t hash;	/* of its sort */
+	union {
+		uint64_t hash; /* of its sort */
+		uint32_t pile; /* of that, once it is known */
+	};
 	uint32_t sort;	/* number */
 	uint32_t guess; /* enum group_guess */
 };
@@ -57,7 +60,7 @@ struct group_writer {
 	size_t turn;
 	/* Times: events since the last step, and the bucket that they are in. */
 	uint64_t bucket, count;
-	uint64_t quiet; /* the same if only counting is needed; otherwise UINT64_MAX */
+	uint64_t mark_at; /* bucket of the next mark; 0 if all times are exact */
 	unsigned shift;
 	bool exact;
 	const uint64_t *mark;
@@ -198,25 +201,38 @@ static __attribute__((noinline)) void put_odd_time(struct group_writer *w, const
 	if (bucket != w->bucket)
 		step_to(w, bucket);
 	w->count++;
-	w->quiet = w->exact || marked ? UINT64_MAX : bucket;
+	w->mark_at = w->exact		       ? 0
+		     : w->next_mark < w->marks ? w->mark[w->next_mark] >> w->shift
+					       : UINT64_MAX;
 }
 
 /* Puts the times of n events. */
 static void put_times(struct group_writer *w, const struct event *e, size_t n)
 {
-	uint64_t quiet = w->quiet, count = w->count;
+	struct byte_column *c = &w->column[GROUP_STEP];
+	uint64_t at = w->bucket, count = w->count, mark_at = w->mark_at;
 	const unsigned shift = w->shift;
 
 	for (const struct event *end = e + n; e < end; e++) {
-		if (e->ticks >> shift == quiet && e->kind != EVENT_CONTROL) {
+		const uint64_t bucket = e->ticks >> shift;
+
+		if (bucket == at && at < mark_at && e->kind != EVENT_CONTROL) {
 			count++;
-			continue;
+		} else if (bucket == at + 1 && bucket < mark_at && count < STEP_LONG &&
+			   e->kind != EVENT_CONTROL) {
+			column_add(c, count);
+			count = 1;
+			at = bucket;
+		} else {
+			w->bucket = at;
+			w->count = count;
+			put_odd_time(w, e);
+			at = w->bucket;
+			count = w->count;
+			mark_at = w->mark_at;
 		}
-		w->count = count;
-		put_odd_time(w, e);
-		count = w->count;
-		quiet = w->quiet;
 	}
+	w->bucket = at;
 	w->count = count;
 }
 
@@ -259,24 +275,25 @@ static void guess_sorts(struct group_writer *w, struct lane *l, struct coming *b
 {
 	struct byte_column *c = &w->column[GROUP_SORT];
 	struct sort *sorts = w->sorts->sort;
+	struct last_sorts last = l->sorts;
 	uint8_t *to = c->byte + c->n;
 
 	for (struct coming *stop = b + n; b < stop; b++) {
-		uint32_t *of_two = guess_of_two(&w->guesses, l);
+		uint32_t *of_two = guess_of_two(&w->guesses, &last);
 		bool not_two = b->sort != *of_two;
-		bool none = not_two & (b->sort != guess_of_one(&w->guesses, sorts, l));
+		bool none = not_two & (b->sort != guess_of_one(&w->guesses, sorts, &last));
 
 		memcpy(to, &b->sort, sizeof(b->sort));
 		to += none ? sizeof(b->sort) : 0;
-		guess_learn(&w->guesses, sorts, l, of_two, b->sort);
+		guess_learn(&w->guesses, sorts, &last, of_two, b->sort);
 		b->guess = GUESS_OF_TWO + not_two + none;
 	}
 	c->n = (size_t)(to - c->byte);
+	l->sorts = last;
 }
 
 static bool birth(struct group_writer *w, struct lane *l, const struct coming *c)
 {
-	const uint32_t pile = w->sorts->sort[c->sort].pile;
 	const struct event *e = c->e;
 	struct slot *b;
 	uint32_t slot;
@@ -293,11 +310,11 @@ static bool birth(struct group_writer *w, struct lane *l, const struct coming *c
 	}
 	if (slot == SLOT_NONE || !slots_born(&w->slots, l, slot))
 		return false;
-	name = name_of(w, l, pile_of(&w->piles, l, pile), e->addr);
+	name = name_of(w, l, pile_of(&w->piles, l, c->pile), e->addr);
 	put_kind(l, KIND_BIRTH + c->guess * NAMES + name);
 	lane_handed(l, name, e->addr, e->usable);
 	b = &l->home->slot[slot];
-	b->pile = pile;
+	b->pile = c->pile;
 	b->sort = c->sort;
 	*c->cell = slot + 1;
 	return true;
@@ -435,6 +452,7 @@ static void other(struct group_writer *w, struct lane *l, const struct event *e)
 {
 	bool plain = e->kind == EVENT_CONTROL || e->kind == EVENT_LOST;
 
+	w->calls -= !event_is_call(e);
 	put_kind(l, settle_failed(w, l, e));
 	put_varint(w, GROUP_OTHER,
 		   e->kind | (uint64_t)e->fn << 3 | (uint64_t)e->factors << 8 |
@@ -526,9 +544,9 @@ static bool find_sorts(struct group_writer *w, const struct home *h)
 		b->sort = sorts_number(w->sorts, b->e, b->hash, b->sort);
 		if (!b->sort)
 			return false;
+		b->pile = w->sorts->sort[b->sort].pile;
 		/* In the current lane, as most of them are. */
-		__builtin_prefetch(
-		    pile_end(pile_of(&w->piles, w->lane, w->sorts->sort[b->sort].pile)) - 1);
+		__builtin_prefetch(pile_end(pile_of(&w->piles, w->lane, b->pile)) - 1);
 	}
 	return true;
 }
@@ -557,15 +575,10 @@ static struct lane *find_lane(struct group_writer *w, const struct event *e)
 	return column_room(&l->kind, EVENT_KINDS * GROUP_BATCH) ? l : NULL;
 }
 
-/* Adds any event but a birth.  cell: of its address, for an end. */
-static inline bool add(struct group_writer *w, struct lane *l, const struct event *e, unsigned what,
-		       uint32_t *cell)
+/* cell: of its address, or NULL. */
+static inline bool add_end(struct group_writer *w, struct lane *l, const struct event *e,
+			   unsigned what, uint32_t *cell)
 {
-	if (!what) {
-		w->calls -= !event_is_call(e);
-		other(w, l, e);
-		return true;
-	}
 	/* A block near it may have been the first one a moment ago. */
 	if (!cell)
 		cell = places_find(&l->home->places, e->addr);
@@ -602,11 +615,16 @@ static size_t add_run(struct group_writer *w, const struct event *e, size_t n)
 		guess_sorts(w, l, first, (size_t)(b - first));
 		for (; i < turn; i++) {
 			const unsigned what = w->what[i];
+			bool sound = true;
 
-			if (what == IS_BIRTH ? !birth(w, l, first++)
-					     : !add(w, l, &e[i], what, d->cell))
+			if (what == IS_BIRTH)
+				sound = birth(w, l, first++);
+			else if (what)
+				sound = add_end(w, l, &e[i], what, d++->cell);
+			else
+				other(w, l, &e[i]);
+			if (!sound)
 				return 0;
-			d += what / IS_END & 1;
 		}
 	}
 	return n;
@@ -699,7 +717,7 @@ void group_begin(struct group_writer *w, unsigned shift, bool exact)
 	w->lane = &w->no_lane;
 	w->turn = 0;
 	w->count = 0;
-	w->quiet = UINT64_MAX;
+	w->mark_at = 0;
 	w->far = w->other_addr = w->other_usable = w->other_arg = 0;
 }
 

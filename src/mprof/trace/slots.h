@@ -63,6 +63,11 @@ struct home {
 	struct places places; /* used by the writer */
 };
 
+/* Of the last two blocks that a thread allocated. */
+struct last_sorts {
+	uint32_t one, before;
+};
+
 /* A thread in the group. */
 struct lane {
 	struct home *home;
@@ -76,11 +81,11 @@ struct lane {
 	uint32_t births, born_room;
 	uint32_t birth;				     /* number of the next one */
 	uint32_t freed_lane, freed_born, freed_slot; /* of the block that it freed last */
-	uint32_t sort, sort_before;		     /* of the last two blocks that it allocated */
-	uint32_t free_stack;			     /* stack of its frees */
-	uint64_t last, usable, carve, given;	     /* addresses, see group.h */
-	struct byte_column kind;		     /* used by the writer */
-	struct cursor kinds;			     /* used by the reader */
+	struct last_sorts sorts;
+	uint32_t free_stack;		     /* stack of its frees */
+	uint64_t last, usable, carve, given; /* addresses, see group.h */
+	struct byte_column kind;	     /* used by the writer */
+	struct cursor kinds;		     /* used by the reader */
 };
 
 struct slots {

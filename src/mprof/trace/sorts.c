@@ -137,16 +137,21 @@ int sorts_ready(struct sorts *s)
 
 uint32_t sorts_search(struct sorts *s, const struct event *e, uint64_t hash)
 {
+	uint64_t found, *first;
 	size_t at;
 	uint32_t number;
 
 	if (sorts_ready(s))
 		return 0;
 	at = hash & (s->table_room - 1);
-	for (; s->table[at]; at = (at + 1) & (s->table_room - 1))
-		if (s->table[at] >> 32 == hash >> 32 &&
-		    sort_is_of(s, &s->sort[(uint32_t)s->table[at]], e))
-			return (uint32_t)s->table[at];
+	first = &s->table[at];
+	for (; (found = s->table[at]); at = (at + 1) & (s->table_room - 1))
+		if (found >> 32 == hash >> 32 && sort_is_of(s, &s->sort[(uint32_t)found], e)) {
+			/* The next one like it is found at once. */
+			s->table[at] = *first;
+			*first = found;
+			return (uint32_t)found;
+		}
 	number = define(s, e);
 	if (number)
 		s->table[at] = hash >> 32 << 32 | number;
