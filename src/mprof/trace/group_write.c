@@ -51,9 +51,9 @@ struct group_writer {
 	struct going going[GROUP_BATCH + 1];
 	uint16_t what[GROUP_BATCH];
 	size_t births, ends;
-	uint32_t mixed;			    /* 0 if all of it is of one thread */
-	uint16_t what_of[UINT8_MAX + 1][8]; /* by function and kind; not for address 0 */
-	uint8_t sized[UINT8_MAX + 1];	    /* enum group_op of an end with a size, by function */
+	uint32_t mixed;			       /* 0 if all of it is of one thread */
+	uint16_t what_of[2][UINT8_MAX + 1][8]; /* by: has an address? function, kind */
+	uint8_t sized[UINT8_MAX + 1]; /* enum group_op of an end with a size, by function */
 	uint32_t events, calls;
 	/* The current lane, and how many kinds it had when its turn began. */
 	struct lane *lane, no_lane; /* no_lane: of process 0, which no event has */
@@ -353,8 +353,9 @@ static inline enum group_how how_of(struct group_writer *w, const struct lane *l
 
 	recent |= -(uint32_t)(birth.lane != l->number);
 	near |= -(uint32_t)(birth.lane != l->freed_lane);
+	recent |= (uint32_t)(recent >= HOW_NEAR) << 5;
 	how = least(near_name[least(near, 9)], beside_name[least(beside, 7)]);
-	how = recent < HOW_NEAR ? recent : how;
+	how = least(recent, how);
 	put_wide_if(w, GROUP_SLOT, slot, how == HOW_SLOT);
 	return (enum group_how)how;
 }
@@ -488,10 +489,8 @@ static size_t prepare(struct group_writer *w, const struct home *h, const struct
 	size_t i;
 
 	for (i = 0; i < n && e->process == process; i++, e++) {
-		unsigned what = w->what_of[e->fn][e->kind & 7];
+		unsigned what = w->what_of[e->addr != 0][e->fn][e->kind & 7];
 
-		if (__builtin_expect(!e->addr, 0) && what == IS_BIRTH)
-			what = 0;
 		w->what[i] = (uint16_t)what;
 		b->e = d->e = e;
 		b->region = d->region = places_first(&places, e->addr);
@@ -538,8 +537,8 @@ static bool find_cells(struct group_writer *w, struct home *h)
 static bool find_sorts(struct group_writer *w, const struct home *h)
 {
 	for (struct going *d = w->going, *end = d + w->ends; d < end; d++)
-		if (d->cell && *d->cell)
-			__builtin_prefetch(&h->slot[*d->cell - 1]);
+		if (d->cell) /* it is 0 if the block begins in this batch, too */
+			__builtin_prefetch(&h->slot[*d->cell - (*d->cell != 0)]);
 	for (struct coming *b = w->coming, *end = b + w->births; b < end; b++) {
 		b->sort = sorts_number(w->sorts, b->e, b->hash, b->sort);
 		if (!b->sort)
@@ -662,10 +661,14 @@ uint32_t group_events(const struct group_writer *w, bool *settled)
 static void fill_tables(struct group_writer *w)
 {
 	for (unsigned kind = 0; kind < 8; kind++)
-		for (unsigned fn = 0; fn <= UINT8_MAX; fn++)
-			w->what_of[fn][kind] = sorts_is_birth(kind, fn) ? IS_BIRTH
-					       : sorts_is_end(kind, fn) ? IS_END + IS_OP * OP_OTHER
-									: 0;
+		for (unsigned fn = 0; fn <= UINT8_MAX; fn++) {
+			const unsigned what =
+			    sorts_is_end(kind, fn) ? IS_END + IS_OP * OP_OTHER : 0;
+
+			w->what_of[0][fn][kind] = (uint16_t)what;
+			w->what_of[1][fn][kind] =
+			    (uint16_t)(sorts_is_birth(kind, fn) ? IS_BIRTH : what);
+		}
 	memset(w->sized, OP_OTHER, sizeof(w->sized));
 	for (unsigned op = 0; op < OP_OTHER; op++) {
 		const struct op_of *o = &group_ops[op];
@@ -673,7 +676,8 @@ static void fill_tables(struct group_writer *w)
 		if (o->sized)
 			w->sized[o->fn] = (uint8_t)op;
 		else
-			w->what_of[o->fn][o->kind] = (uint16_t)(IS_END + IS_OP * op);
+			w->what_of[0][o->fn][o->kind] = w->what_of[1][o->fn][o->kind] =
+			    (uint16_t)(IS_END + IS_OP * op);
 	}
 }
 
