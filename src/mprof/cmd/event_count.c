@@ -14,7 +14,8 @@
 
 static bool asks(unsigned fn)
 {
-	return function_class[fn] == MPROF_CLASS_ALLOC || function_class[fn] == MPROF_CLASS_REALLOC;
+	return (function_class[fn] == MPROF_CLASS_ALLOC) |
+	       (function_class[fn] == MPROF_CLASS_REALLOC);
 }
 
 uint64_t event_count_asked(const struct mprof_counts_fn *fn)
@@ -30,14 +31,17 @@ uint64_t event_count_asked(const struct mprof_counts_fn *fn)
 void event_count_events(void *context, const struct event *e, size_t n)
 {
 	struct event_count *event_count = context;
-	size_t i;
+	uint64_t all = 0, asked = 0;
 
-	for (i = 0; i < n; i++)
-		if ((e[i].kind == EVENT_CALL || e[i].kind == EVENT_REALLOC_END) &&
-		    e[i].fn < MPROF_FN_MAX) {
-			event_count->calls[e[i].fn]++;
-			event_count->asked += asks(e[i].fn) && e[i].addr ? e[i].size : 0;
+	for (const struct event *end = e + n; e < end; e++)
+		if ((e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) &&
+		    e->fn < MPROF_FN_MAX) {
+			all++;
+			/* No branch: which function comes next cannot be foreseen. */
+			asked += e->size * (asks(e->fn) & (e->addr != 0));
 		}
+	event_count->all += all;
+	event_count->asked += asked;
 }
 
 /* After exec, a process continues in the same thread, under a new number. */
@@ -90,8 +94,6 @@ void event_count_finish(void *context, const struct trace *t)
 
 	for (size_t i = 0; i < facts; i++)
 		event_count_own(&event_count->own, &fact[i]);
-	for (unsigned i = 0; i < MPROF_FN_MAX; i++)
-		event_count->all += event_count->calls[i];
 	event_count_losses(event_count, t);
 	event_count->processes = trace_header(t)->processes;
 	event_count->threads = count_threads(t);

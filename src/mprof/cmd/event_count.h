@@ -16,7 +16,6 @@ struct event_count_own {
 };
 
 struct event_count {
-	uint64_t calls[MPROF_FN_MAX];
 	uint64_t all;	  /* calls; a realloc is one */
 	uint64_t lost;	  /* calls that are known to be missing */
 	uint64_t ended;	  /* processes in which recording ended early */

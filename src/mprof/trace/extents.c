@@ -199,17 +199,24 @@ static bool hides_next(struct window *w, const struct extent *x, uint64_t *at)
 static bool hides_at_page(const struct trace *t, const struct extent *x, uint64_t *at)
 {
 	uint64_t page = t->header.page_size > PAGE_LEAST ? t->header.page_size : PAGE_LEAST;
-	uint64_t end = x->head.offset + x->head.size;
+	uint64_t end = x->head.offset + x->head.size, first;
+	static _Thread_local unsigned char buf[SEARCH];
 	struct mprof_extent other;
+	size_t n;
 
 	if (end > t->file_bytes)
 		end = t->file_bytes;
-	for (*at = (x->head.offset / page + 1) * page; *at < end; *at += page) {
-		*at = (skip_hole(t, *at) + page - 1) / page * page;
-		if (*at < end && trace_read(t, &other, sizeof(other), *at) == sizeof(other) &&
-		    head_is_valid(t, &other, *at) &&
-		    (other.kind != MPROF_EXTENT_FREE || x->kind != MPROF_EXTENT_FREE))
-			return true;
+	for (*at = (x->head.offset / page + 1) * page; *at < end;) {
+		first = *at = (skip_hole(t, *at) + page - 1) / page * page;
+		n = *at < end ? trace_read(t, buf, end - *at < SEARCH ? end - *at : SEARCH, *at)
+			      : 0;
+		for (; *at - first + sizeof(other) <= n; *at += page) {
+			memcpy(&other, buf + (*at - first), sizeof(other));
+			if (head_is_valid(t, &other, *at) &&
+			    (other.kind != MPROF_EXTENT_FREE || x->kind != MPROF_EXTENT_FREE))
+				return true;
+		}
+		*at += *at == first ? page : 0;
 	}
 	return false;
 }

@@ -127,10 +127,9 @@ static inline void sort_copy(struct event *to, const struct sort *s)
 
 static inline uint64_t sort_hash(const struct event *e)
 {
-	uint64_t h = e->size ^ e->usable << 40;
+	uint64_t h = e->size ^ e->usable << 40 ^ (uint64_t)e->stack << 20;
 
-	h = (h ^ (uint64_t)e->stack << 20) * 0xd6e8feb86659fd93ull;
-	h = (h ^ h >> 32 ^ e->arg << 3 ^ (uint64_t)e->fn << 50) * 0xd6e8feb86659fd93ull;
+	h = (h ^ e->arg << 3 ^ (uint64_t)e->fn << 50) * 0xd6e8feb86659fd93ull;
 	return h ^ h >> 32;
 }
 
