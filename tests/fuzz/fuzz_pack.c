@@ -111,12 +111,11 @@ static void expect(struct sorts *s, const struct mprof_group *head, uint8_t *con
 /* The definitions, written and read; stacks are the same nodes. */
 static void retell(struct sorts *from, struct sorts *to)
 {
-	static const struct sorts_stack by_node[NODES];
 	struct mprof_sorts head;
 	uint8_t *plain;
 	size_t bytes;
 
-	must(!sorts_tell(from, by_node, &head));
+	must(!sorts_tell(from, &head));
 	plain = plain_of(sorts_piece, from, &bytes);
 	head.plain_bytes = (uint32_t)bytes;
 	must(!sorts_start(to, 0) && sorts_take(to, &head, plain));

@@ -190,13 +190,14 @@ void sorts_name_stacks(struct sorts *s, const struct stack_map *map, size_t maps
 static struct sorts_stack owner_of(const struct sorts *s, uint32_t node)
 {
 	const uint64_t at = s->owner ? s->owner[node] : 0;
-	const size_t k = FIRST_WHERE(i, s->maps, s->map[i].before + s->map[i].nodes >= at);
-	const struct stack_map *m = &s->map[k];
+	const struct stack_map *m = s->map;
 
-	return at ? (struct sorts_stack){ .process = m->process,
-					  .image = m->image,
-					  .id = m->base + (uint32_t)(at - m->before) }
-		  : (struct sorts_stack){ 0 };
+	if (!at)
+		return (struct sorts_stack){ 0 };
+	m += FIRST_WHERE(i, s->maps, m[i].before + m[i].nodes >= at);
+	return (struct sorts_stack){ .process = m->process,
+				     .image = m->image,
+				     .id = m->base + (uint32_t)(at - m->before) };
 }
 
 static void tell_stacks(struct sorts *s)
