@@ -31,7 +31,7 @@
 #define WORDS	 512u	 /* between two turns of a thread, on average */
 #define NEAR	 8u	 /* calls from a turn to the timed call, at most */
 #define LONG_PER 200000u /* 1/200000 s: a call that took longer may have been interrupted */
-#define LOOKS	 20u	 /* a second */
+#define LOOKS	 1000u	 /* a second, at most */
 #define SOON	 4096u	 /* timed calls that are compared with CPU time after such a call */
 
 struct mprof_real mp_untimed MP_HIDDEN;
