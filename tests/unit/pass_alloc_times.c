@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* pass_alloc_times.c - the time in the allocator, and which sizes of frames a reader uses. */
+#include "suites.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pass/alloc_times.h"
+#include "trace_build.h"
+
+#define HZ   2000000000u /* two steps in a ns */
+#define COST 40u	 /* steps */
+
+static struct build b;
+static int fd;
+
+static struct trace *reopen(void)
+{
+	struct error err;
+	struct trace *t;
+
+	ck_assert_msg(!trace_open(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE, &err), "%s",
+		      err.text);
+	return t;
+}
+
+static void done(struct trace *t)
+{
+	trace_close(t);
+	close(fd);
+	build_free(&b);
+}
+
+/* A thread with `timed` calls of a function, half of them 10 ns shorter than the mean, half longer.
+ */
+static void add_times(uint32_t thread, unsigned fn, uint64_t timed, uint64_t ns, uint64_t cpu_ns)
+{
+	struct mprof_times x = {
+		.hz = HZ, .cost_calls = 10, .cost_ticks = 10 * COST, .cpu_ns = cpu_ns
+	};
+	const double low = (double)(2 * (ns - 10) + COST), high = (double)(2 * (ns + 10) + COST);
+
+	x.fn[fn] =
+	    (struct mprof_times_fn){ .calls = timed,
+				     .ticks = timed * (2 * ns + COST),
+				     .squares = (low * low + high * high) / 2 * (double)timed,
+				     .most = 2 * (ns + 10) + COST };
+	build_extent(&b, MPROF_EXTENT_TIMES, 1, thread, &x, sizeof(x), 0);
+}
+
+static bool near(double a, double of)
+{
+	return fabs(a - of) <= of * 1e-9 + 1e-6;
+}
+
+START_TEST(means_times_calls)
+{
+	struct alloc_times_calls calls[3] = { { .thread = 1 }, { .thread = 2 }, { .thread = 3 } };
+	struct alloc_times a;
+	struct trace *t;
+
+	calls[0].calls[MPROF_FN_MALLOC] = 1000;
+	calls[1].calls[MPROF_FN_MALLOC] = 500;
+	calls[2].calls[MPROF_FN_MALLOC] = 100;
+	calls[2].calls[MPROF_FN_CALLOC] = 7;
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_times(1, MPROF_FN_MALLOC, 300, 20, 1000000);
+	add_times(2, MPROF_FN_MALLOC, 100, 60, 0);
+	t = reopen();
+	alloc_times_find(&a, t, calls, 3);
+	ck_assert_uint_eq(a.timed, 400);
+	ck_assert_uint_eq(a.calls, 1600);
+	ck_assert_uint_eq(a.cpu_ns, 1000000);
+	/* The third thread has no timed calls of its own; calloc has none at all. */
+	ck_assert(near(a.thread[0].ns[MPROF_FN_MALLOC], 20 * 1000));
+	ck_assert(near(a.thread[1].ns[MPROF_FN_MALLOC], 60 * 500));
+	ck_assert(near(a.thread[2].ns[MPROF_FN_MALLOC], 30 * 100));
+	ck_assert(near(a.ns, 53000));
+	ck_assert(near(a.fn[MPROF_FN_MALLOC].mean_ns, 30));
+	ck_assert(near(a.fn[MPROF_FN_MALLOC].most_ns, 70));
+	/* The variance: 10 ns around each mean, and 400 (3/4 of them 10 off, 1/4 30 off) of these.
+	 */
+	ck_assert(near(a.error_ns, 1.96 * sqrt((100 + 300) / 400.0) * 1600));
+	ck_assert(!a.high);
+	alloc_times_release(&a);
+	alloc_times_find(&a, t, calls, 0);
+	ck_assert_uint_eq(a.timed, 0);
+	done(t);
+}
+END_TEST
+
+START_TEST(too_few_or_too_much)
+{
+	struct alloc_times_calls calls = { .thread = 1 };
+	struct alloc_times a;
+	struct trace *t;
+
+	calls.calls[MPROF_FN_FREE] = 10000000;
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_times(1, MPROF_FN_FREE, 99, 20, 1000000000);
+	t = reopen();
+	alloc_times_find(&a, t, &calls, 1);
+	ck_assert_uint_eq(a.timed, 0);
+	done(t);
+	/* 200 ms of a second are worth a finding. */
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_times(1, MPROF_FN_FREE, 1000, 20, 1000000000);
+	t = reopen();
+	alloc_times_find(&a, t, &calls, 1);
+	ck_assert(a.high);
+	ck_assert(near(a.ns, 2e8));
+	alloc_times_release(&a);
+	done(t);
+	/* No more than the CPU time, unless that is impossible. */
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_times(1, MPROF_FN_FREE, 1000, 20, 160000000);
+	t = reopen();
+	alloc_times_find(&a, t, &calls, 1);
+	ck_assert(near(a.ns, 1.6e8));
+	ck_assert(near(a.thread[0].ns[MPROF_FN_FREE], 1.6e8));
+	alloc_times_release(&a);
+	done(t);
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_times(1, MPROF_FN_FREE, 1000, 20, 90000000);
+	t = reopen();
+	alloc_times_find(&a, t, &calls, 1);
+	ck_assert_uint_eq(a.timed, 0);
+	done(t);
+}
+END_TEST
+
+/* ---- sizes of frames ---- */
+
+struct use {
+	struct mprof_stack_use u;
+	uint32_t size[4];
+};
+
+static void add_use(uint32_t thread, uint64_t deepest, uint64_t sized, uint32_t frames,
+		    const uint32_t size[3])
+{
+	struct use x = { .u = { .high = 0x7fff00000000,
+				.deepest = deepest,
+				.sized = sized,
+				.frames = frames } };
+
+	memcpy(x.size, size, 3 * sizeof(*size));
+	build_extent(&b, MPROF_EXTENT_STACK_USE, 1, thread, &x, sizeof(x), 0);
+}
+
+START_TEST(sizes_of_another_call)
+{
+	static const uint32_t size[] = { 16, 100, 84 };
+	const struct trace_stack_use *use;
+	struct trace *t;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_use(1, 200, 200, 3, size);
+	add_use(2, 208, 200, 3, size); /* of an earlier call */
+	add_use(3, 200, 0, 3, size);   /* was being written */
+	add_use(4, 208, 208, 3, size); /* another sum */
+	add_use(5, 200, 200, 400, size);
+	add_use(6, 200, 0, 3, size); /* the record moved: the valid one counts, */
+	add_use(6, 200, 200, 3, size);
+	add_use(7, 116, 116, 2, size); /* or the deeper one */
+	add_use(7, 200, 200, 3, size);
+	t = reopen();
+	ck_assert_uint_eq(trace_stack_uses(t, &use), 7);
+	for (uint32_t i = 0; i < 7; i++) {
+		const bool good = i == 0 || i >= 5;
+
+		ck_assert_uint_eq(use[i].thread, i + 1);
+		ck_assert_uint_eq(use[i].frames, good ? 3 : 0);
+		ck_assert_uint_eq(use[i].u->deepest, i == 1 || i == 3 ? 208 : 200);
+		ck_assert(!good || use[i].size[1] == 100);
+	}
+	done(t);
+}
+END_TEST
+
+Suite *pass_alloc_times_suite(void)
+{
+	Suite *s = suite_create("pass_alloc_times");
+	TCase *c = tcase_create("all");
+
+	tcase_add_test(c, means_times_calls);
+	tcase_add_test(c, too_few_or_too_much);
+	tcase_add_test(c, sizes_of_another_call);
+	suite_add_tcase(s, c);
+	return s;
+}
