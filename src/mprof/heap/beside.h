@@ -82,5 +82,5 @@ static inline uint32_t beside_take(struct beside *b, uint32_t number, uint64_t a
 
 PREFETCHES beside_prefetch(const struct beside *b, uint32_t number)
 {
-	__builtin_prefetch((const uint32_t *)b->word.item + number);
+	__builtin_prefetch(large_known(&b->word, number, sizeof(uint32_t)));
 }

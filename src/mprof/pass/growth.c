@@ -224,10 +224,10 @@ void growth_resized(struct growth *g, struct large *t, const struct event *e,
 /* Prefetches: each block that ends needs its chain, which is rarely in the cache. */
 PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 {
-	const struct large *t = (const struct large *)g->open.item + n->process;
+	const struct large *t = g->open.item;
 
 	if (n->process < g->open.count)
-		__builtin_prefetch((const uint32_t *)t->item + n->ended, 1);
+		__builtin_prefetch(large_known(&t[n->process], n->ended, sizeof(uint32_t)), 1);
 }
 
 /*
