@@ -429,6 +429,27 @@ uint32_t mp_stack_use_deeper(uintptr_t sp, uint32_t id, const struct stack_frame
 	return n;
 }
 
+/* No script runs. */
+const struct eh_rule mp_script_rule = { .end = 1 };
+
+int mp_script_is_stub(uintptr_t pc)
+{
+	(void)pc;
+	return 0;
+}
+
+uintptr_t mp_script_data(uintptr_t sp, uintptr_t fp, uintptr_t high)
+{
+	(void)sp, (void)fp, (void)high;
+	return 0;
+}
+
+uintptr_t mp_script_line(uintptr_t pc, uintptr_t data, uintptr_t *instruction)
+{
+	(void)pc, (void)data, (void)instruction;
+	return 0;
+}
+
 /* The kernel's list of mappings. */
 int mp_area(uintptr_t addr, struct area *out)
 {
