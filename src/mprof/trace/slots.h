@@ -63,7 +63,7 @@ struct home {
 	struct places places; /* used by the writer */
 };
 
-/* Of the last two blocks that a thread allocated. */
+/* The sorts of the last two blocks that a thread allocated. */
 struct last_sorts {
 	uint32_t one, before;
 };
