@@ -138,11 +138,6 @@ static inline void put_wide_if(struct group_writer *w, unsigned column, uint32_t
 	c->n += really ? sizeof(value) : 0;
 }
 
-static inline void put_wide(struct group_writer *w, unsigned column, uint32_t value)
-{
-	put_wide_if(w, column, value, true);
-}
-
 static void put_kind(struct lane *l, unsigned kind)
 {
 	column_add(&l->kind, kind);
@@ -304,7 +299,7 @@ static bool birth(struct group_writer *w, struct lane *l, const struct coming *c
 	if (__builtin_expect(*c->cell, 0)) {
 		slot = *c->cell - 1;
 		put_kind(l, KIND_AGAIN);
-		put_wide(w, GROUP_SLOT, slot);
+		put_wide_if(w, GROUP_SLOT, slot, true);
 	} else {
 		slot = slots_take(l);
 	}
