@@ -30,12 +30,23 @@
 extern __typeof__(mprof_set_scripts) mprof_set_scripts __attribute__((weak));
 extern __typeof__(mprof_script_memory) mprof_script_memory __attribute__((weak));
 
+/* PyMemAllocatorEx */
+struct allocator {
+	void *data;
+	void *(*malloc)(void *data, size_t size);
+	void *(*calloc)(void *data, size_t n, size_t size);
+	void *(*realloc)(void *data, void *at, size_t size);
+	void (*free)(void *data, void *at);
+};
+
 /* What we use of the interpreter.  Of two names, the first is that until 3.11. */
 static struct {
 	const char *(*Py_GetVersion)(void);
 	int (*PySys_AddAuditHook)(int (*hook)(const char *, void *, void *), void *data);
 	void *(*PyThreadState_Get)(void);
 	void *(*PyInterpreterState_Get)(void);
+	int (*Py_IsInitialized)(void);
+	evaluate *(*get_evaluate)(void *interpreter);
 	void (*set_evaluate)(void *interpreter, evaluate *how);
 	evaluate *real;
 	void *(*get_code)(void *frame);		       /* 3.9, 3.10: returns a reference */
@@ -47,6 +58,9 @@ static struct {
 	void (*Py_DecRef)(void *object);
 	void (*PyErr_Clear)(void);
 	int (*PyBytes_AsStringAndSize)(void *object, char **bytes, intptr_t *size);
+	intptr_t (*PyObject_Hash)(void *object);
+	void (*PyMem_GetAllocator)(int domain, struct allocator *of);
+	void (*PyMem_SetAllocator)(int domain, struct allocator *to);
 	void *PyCode_Type;
 } py;
 
@@ -71,6 +85,8 @@ static const struct {
 	NEED_LATER(py.PyThreadState_Get, "_PyThreadState_UncheckedGet",
 		   "PyThreadState_GetUnchecked"),
 	NEED(py.PyInterpreterState_Get, "PyInterpreterState_Get"),
+	NEED(py.Py_IsInitialized, "Py_IsInitialized"),
+	NEED(py.get_evaluate, "_PyInterpreterState_GetEvalFrameFunc"),
 	NEED(py.set_evaluate, "_PyInterpreterState_SetEvalFrameFunc"),
 	NEED(py.real, "_PyEval_EvalFrameDefault"),
 	NEED_IN(py.get_code, "PyFrame_GetCode", 9, 10),
@@ -81,6 +97,9 @@ static const struct {
 	NEED(py.PyUnicode_AsUTF8, "PyUnicode_AsUTF8"),
 	NEED(py.PyLong_AsLong, "PyLong_AsLong"),
 	NEED(py.PyBytes_AsStringAndSize, "PyBytes_AsStringAndSize"),
+	NEED(py.PyObject_Hash, "PyObject_Hash"),
+	NEED(py.PyMem_GetAllocator, "PyMem_GetAllocator"),
+	NEED(py.PyMem_SetAllocator, "PyMem_SetAllocator"),
 	NEED(py.Py_DecRef, "Py_DecRef"),
 	NEED(py.PyErr_Clear, "PyErr_Clear"),
 };
@@ -176,22 +195,25 @@ static bool is_code(const char *code)
 /*
  * The stubs of code objects, by address.  Not in their extra data: then the interpreter would call
  * what others have registered to release theirs for all code objects.  Another object may be at the
- * address by now, but with another name, file or table.
+ * address by now, but with another name, file or table.  Another table may be where the first was,
+ * too, but a bytes object has no hash until PyObject_Hash stores it there.
  */
 static struct known {
 	const char *code;
-	const void *is[IDENTIFIES];
+	const void *is[IDENTIFIES], *hash;
 	stub *stub;
 } * known; /* KNOWN of them */
 #define KNOWN (1u << 13)
 
-static const void *value_at(const char *code, size_t at)
+static const void *value_at(const void *object, size_t at)
 {
 	const void *value;
 
-	memcpy(&value, code + at, sizeof(value));
+	memcpy(&value, (const char *)object + at, sizeof(value));
 	return value;
 }
+
+enum { BYTES_HASH = 24 };
 
 /* No exception may be set when it is called: throwing is not. */
 static stub *stub_of(void *frame)
@@ -204,11 +226,12 @@ static stub *stub_of(void *frame)
 		return NULL;
 	for (unsigned i = 0; i < IDENTIFIES; i++)
 		same &= k->is[i] == value_at(code, state.at[i]);
-	if (same)
+	if (same && k->hash == value_at(k->is[BY_TABLE], BYTES_HASH))
 		return k->stub;
 	k->code = code;
 	for (unsigned i = 0; i < IDENTIFIES; i++)
 		k->is[i] = value_at(code, state.at[i]);
+	k->hash = (void *)py.PyObject_Hash((void *)k->is[BY_TABLE]);
 	k->stub = stub_of_code(code);
 	return k->stub;
 }
@@ -230,12 +253,20 @@ static bool find_value(const char *code, void *attribute, size_t *at)
 	return false;
 }
 
+static bool keeps_hash(const char *bytes)
+{
+	const void *hash = (void *)py.PyObject_Hash((void *)bytes);
+
+	return value_at(bytes, BYTES_HASH) == hash;
+}
+
 /* Do we understand the interpreter's frames and code objects? */
 static bool understands(const char *code)
 {
 	return code && is_code(code) && find_value(code, state.qualname, &state.at[BY_NAME]) &&
 	       find_value(code, state.filename, &state.at[BY_FILE]) &&
-	       find_value(code, state.table, &state.at[BY_TABLE]);
+	       find_value(code, state.table, &state.at[BY_TABLE]) &&
+	       keeps_hash(value_at(code, state.at[BY_TABLE]));
 }
 
 /* ---- calls ---- */
@@ -372,17 +403,60 @@ static void start(void)
 		py.set_evaluate(py.PyInterpreterState_Get(), evaluate_first);
 }
 
-/* Called for each event of PEP 578; the first with a thread begins. */
+/*
+ * The interpreter takes memory for its record of our hook before it chooses an allocator, and frees
+ * it with that.  One that checks what it frees, as with PYTHONMALLOC=debug, would end the program.
+ */
+enum { RAW };
+static struct allocator raw;
+static void *record;
+
+static void *take_record(void *data, size_t size)
+{
+	record = raw.malloc(data, size);
+	return record;
+}
+
+static void free_but_record(void *data, void *at)
+{
+	if (at != record)
+		raw.free(data, at);
+}
+
+static void keep_record(void)
+{
+	struct allocator now;
+
+	py.PyMem_GetAllocator(RAW, &now);
+	if (now.free == raw.free)
+		return;
+	raw = now;
+	now.free = free_but_record;
+	py.PyMem_SetAllocator(RAW, &now);
+}
+
+/*
+ * Called for each event of PEP 578.  At the first with a thread, the allocator is chosen.  We begin
+ * when the interpreter is ready, unless its functions are evaluated in another way by then: its own
+ * "-X perf" does so, and refuses to start after us.
+ */
 static int audit(const char *event, void *arguments, void *data)
 {
-	static bool tried;
+	static bool kept, tried;
 
 	(void)arguments;
 	(void)data;
-	if (!tried && !strcmp(event, "import") && py.PyThreadState_Get()) {
-		tried = true;
+	if (tried || (strcmp(event, "import") != 0 && strcmp(event, "exec") != 0) ||
+	    !py.PyThreadState_Get())
+		return 0;
+	if (!kept)
+		keep_record();
+	kept = true;
+	if (!py.Py_IsInitialized())
+		return 0;
+	tried = true;
+	if (py.get_evaluate(py.PyInterpreterState_Get()) == py.real)
 		start();
-	}
 	return 0;
 }
 
@@ -406,6 +480,14 @@ static bool find_python(void)
 
 static __attribute__((constructor)) void begin(void)
 {
-	if (mprof_set_scripts && mprof_script_memory && find_python())
-		py.PySys_AddAuditHook(audit, NULL);
+	struct allocator taking;
+
+	if (!mprof_set_scripts || !mprof_script_memory || !find_python())
+		return;
+	py.PyMem_GetAllocator(RAW, &raw);
+	taking = raw;
+	taking.malloc = take_record;
+	py.PyMem_SetAllocator(RAW, &taking);
+	py.PySys_AddAuditHook(audit, NULL);
+	py.PyMem_SetAllocator(RAW, &raw);
 }

@@ -47,7 +47,10 @@ static const uint32_t stub_code[MPROF_SCRIPT_STUB / 4] = {
 #error "no stub for this processor"
 #endif
 
-/* By the hash of the name, so that code that is compiled again gets the same one. */
+/*
+ * By the hash of the name and the lines, so that code that is compiled again gets the same one, but
+ * not another lambda of the line, or another text that exec() runs.
+ */
 static struct named {
 	uint64_t hash; /* 0: unused */
 	stub *stub;
@@ -151,72 +154,81 @@ static unsigned number_at(const uint8_t **at, const uint8_t *end)
 	return n;
 }
 
+struct lines {
+	size_t instructions;
+	uint64_t most; /* the greatest line, from the first */
+	uint64_t hash;
+};
+
+static uint64_t hash_add(uint64_t hash, uint64_t value)
+{
+	return (hash ^ value) * 0x100000001b3; /* FNV-1a */
+}
+
 /*
  * Finds the line of each instruction.  The table is that of CPython 3.11 to 3.13
  * (Objects/locations.md there): entries of a byte 1cccclll for l + 1 instructions, then bytes with
  * the highest bit 0.  c 13 and 14: a signed difference to the line of the last entry follows, its
  * sign in the lowest bit; 10 to 12: it is c - 10; 15: no line.
  */
-static size_t find_lines(const struct function *f, uint16_t *line, uint64_t *most)
+static struct lines find_lines(const struct function *f, uint16_t *line)
 {
 	const uint8_t *at = f->table, *end = at + f->bytes;
-	size_t instructions = 0;
+	struct lines all = { 0 };
 	int64_t now = 0;
 
-	*most = 0;
 	while (at < end) {
-		const unsigned begins = *at++, how = begins >> 3 & 15;
+		const unsigned begins = *at++, how = begins >> 3 & 15, n = (begins & 7) + 1;
 
 		if (how == 13 || how == 14) {
-			const unsigned n = number_at(&at, end);
+			const unsigned by = number_at(&at, end);
 
-			now += n & 1 ? -(int64_t)(n >> 1) : (int64_t)(n >> 1);
+			now += by & 1 ? -(int64_t)(by >> 1) : (int64_t)(by >> 1);
 		} else if (how >= 10 && how <= 12) {
 			now += how - 10;
 		}
 		while (at < end && !(*at & 128))
 			at++;
-		for (unsigned i = 0; i <= (begins & 7); i++, instructions++)
-			if (line)
-				line[instructions] =
-				    (uint16_t)(now < 0		  ? 0
-					       : now < LINES_MOST ? now
-								  : LINES_MOST - 1);
-		if (now < LINES_MOST && now > (int64_t)*most)
-			*most = (uint64_t)now;
+		for (unsigned i = 0; i < n && line; i++)
+			line[all.instructions + i] =
+			    (uint16_t)(now < 0		  ? 0
+				       : now < LINES_MOST ? now
+							  : LINES_MOST - 1);
+		all.instructions += n;
+		all.hash = hash_add(hash_add(all.hash, n), (uint64_t)now);
+		if (now < LINES_MOST && now > (int64_t)all.most)
+			all.most = (uint64_t)now;
 	}
-	return instructions;
+	return all;
 }
 
-static stub *new_stub(const struct function *f)
+static stub *new_stub(const struct function *f, const struct lines *lines)
 {
 	const pid_t process = getpid();
 	struct mprof_script *script;
 	uint16_t *line = NULL;
-	uint64_t most = 0;
-	size_t instructions = 0;
 	unsigned char *at;
 
 	if (stubs.all == STUBS_MOST)
 		return NULL;
 	if ((process != stubs.process || stubs.used == STUBS) && !new_chunk(process))
 		return NULL;
-	if (f->table)
-		line = keep(find_lines(f, NULL, &most));
-	if (stubs.lines + most + 1 > MPROF_SCRIPT_OF_PROCESS)
+	if (stubs.lines + lines->most + 1 > MPROF_SCRIPT_OF_PROCESS)
 		return NULL;
+	if (f->table)
+		line = keep(lines->instructions);
 	if (line)
-		instructions = find_lines(f, line, &most);
+		find_lines(f, line);
 	at = stubs.chunk + stubs.used * MPROF_SCRIPT_STUB;
 	script = (struct mprof_script *)(void *)(at + MPROF_SCRIPT_CHUNK);
 	*script = (struct mprof_script){ .lines = MPROF_SCRIPT_LINES +
 						  (uint64_t)process * MPROF_SCRIPT_OF_PROCESS +
 						  stubs.lines,
 					 .line = line,
-					 .instructions = instructions };
-	if (!write_name(at, script, most + 1, f))
+					 .instructions = line ? lines->instructions : 0 };
+	if (!write_name(at, script, lines->most + 1, f))
 		return NULL;
-	stubs.lines += most + 1;
+	stubs.lines += lines->most + 1;
 	stubs.used++;
 	stubs.all++;
 	return (stub *)(uintptr_t)at;
@@ -254,17 +266,18 @@ static bool grow_names(void)
 
 stub *stub_named(const struct function *f)
 {
-	uint64_t hash = f->first;
+	const struct lines lines = find_lines(f, NULL);
+	uint64_t hash = hash_add(lines.hash, f->first);
 	struct named *named;
 
 	for (const char *c = f->name; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 0x100000001b3; /* FNV-1a */
+		hash = hash_add(hash, (unsigned char)*c);
 	hash += !hash;
 	if (!grow_names())
 		return NULL;
 	named = name_at(names, names_room, hash);
 	if (!named->hash) {
-		named->stub = new_stub(f);
+		named->stub = new_stub(f, &lines);
 		if (!named->stub)
 			return NULL;
 		named->hash = hash;

@@ -76,6 +76,55 @@ test_python_lines() {
 	expect_words out 'mprof record --python shows'
 }
 
+# Functions of one name and first line: two lambdas, and texts that exec() runs, whose code and table
+# of lines are where the last one's were.
+test_python_same_names() {
+	python_found || return 0
+	cat >names.py <<'END'
+def run(n):
+    exec(compile('\n' * n + f'bytearray({271000 + n})', 'text.py', 'exec'))
+pair = [lambda: bytearray(72001), lambda: len(
+    bytearray(72002))]
+for f in pair: f()
+for n in range(60): run(n % 6)
+END
+	run "$mprof" record --python -o log -- "$python" names.py
+	expect_status 0
+	expect_at 72002 1 '<lambda> names.py:3, <module> names.py:5'
+	expect_at 72003 1 '<lambda> names.py:4, <module> names.py:5'
+	for n in 1 2 3 4 5 6; do
+		"$mprof" report hot --size $((271000 + n)) --json --top 0 log >said 2>err || bad "$(cat err)"
+		expect_same "lines of line $n" \
+			"$(json said '[.rows[].stack[] | select(.file // "" | endswith("text.py")) | .line] | unique | join(" ")')" $n
+	done
+}
+
+# The interpreter's allocator that checks what it frees is not that from which it took our hook's record.
+test_python_checked_memory() {
+	python_found || return 0
+	python_script
+	for allocator in debug malloc_debug; do
+		run env PYTHONMALLOC=$allocator "$mprof" record --python -o log -- "$python" keep.py
+		expect_status 0
+	done
+	run "$mprof" record --python -o log -- "$python" -I -X dev keep.py
+	expect_status 0
+}
+
+# The interpreter's own names of functions, which refuse another way to evaluate them.
+test_python_perf() {
+	python_found || return 0
+	cat >perf.py <<'END'
+import os
+os.remove(f'/tmp/perf-{os.getpid()}.map')
+print(sum(range(10)))
+END
+	"$python" -X perf perf.py >native 2>&1 || return 0
+	run "$mprof" record --python -o log -- "$python" -X perf perf.py
+	expect_status 0
+	expect_same 'what it prints' "$(cat out)" 45
+}
+
 # What a library without source allocates is reached from the script; our own memory is not the program's.
 test_python_libraries() {
 	python_found || return 0
