@@ -25,14 +25,15 @@
 #include "sys.h"
 #include "times.h"
 
-#define RECORD	 (sizeof(struct mprof_extent) + sizeof(struct mprof_times))
-#define FIRST	 3u
-#define KEPT	 1024u	 /* threads whose calls are timed, of each process */
-#define WORDS	 512u	 /* between two turns of a thread, on average */
-#define NEAR	 8u	 /* calls from a turn to the timed call, at most */
-#define LONG_PER 200000u /* 1/200000 s: a call that took longer may have been interrupted */
-#define LOOKS	 1000u	 /* a second, at most */
-#define SOON	 4096u	 /* timed calls that are compared with CPU time after such a call */
+#define RECORD	  (sizeof(struct mprof_extent) + sizeof(struct mprof_times))
+#define FIRST	  3u
+#define KEPT	  1024u	   /* threads whose calls are timed, of each process */
+#define WORDS	  512u	   /* between two turns of a thread, on average */
+#define NEAR	  8u	   /* calls from a turn to the timed call, at most */
+#define LONG_PER  200000u  /* 1/200000 s: a call that took longer may have been interrupted */
+#define LOOKS	  1000u	   /* a second, at most */
+#define CPU_LEAST 1000000u /* ns; a process that used less keeps no record for that alone */
+#define SOON	  4096u	   /* timed calls that are compared with CPU time after such a call */
 
 struct mprof_real mp_untimed MP_HIDDEN;
 static struct mprof_real timed;
@@ -214,17 +215,24 @@ static struct mprof_times *times_take(const struct mprof_thread *t)
 	return times;
 }
 
+/* Processes without a timed call have CPU time, too, of which the allocator takes a part. */
 void mp_times_look(void)
 {
-	struct mprof_times *first = mp_local ? mp_local->times_first : NULL;
+	struct mprof_thread *t = mprof_self;
+	struct mprof_times *first;
 	uint64_t cpu_ns;
 
-	if (!first)
+	if (!mp_local || !on)
 		return;
 	cpu_ns = times_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
-	if (cpu_ns > mp_local->times_cpu_from)
-		__atomic_store_n(&first->cpu_ns, cpu_ns - mp_local->times_cpu_from,
-				 __ATOMIC_RELAXED);
+	if (cpu_ns <= mp_local->times_cpu_from)
+		return;
+	cpu_ns -= mp_local->times_cpu_from;
+	if (!mp_local->times_first && t->number && !t->times && cpu_ns >= CPU_LEAST)
+		t->times = times_take(t);
+	first = mp_local->times_first;
+	if (first)
+		__atomic_store_n(&first->cpu_ns, cpu_ns, __ATOMIC_RELAXED);
 }
 
 /* Reads the CPU time of the process from time to time, in case it is killed. */

@@ -116,6 +116,37 @@ test_time_in_the_allocator() {
 	expect_times 'without stacks' log
 }
 
+# A process whose calls are too few to be timed uses CPU time, too.  It prints how much.
+test_time_of_few_calls() {
+	cat >few.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+	struct timespec at = { 0 };
+	for (int i = 0; i < 400000; i++)
+		free(malloc(20 + i % 50));
+	if (!fork()) {
+		while (at.tv_sec == 0 && at.tv_nsec < 200000000)
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
+		dprintf(1, "%ld", at.tv_sec * 1000000000 + at.tv_nsec);
+		exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+END
+	cc -O1 -fno-builtin -o few few.c || bad 'few.c does not compile'
+	run "$mprof" record -o log -- ./few
+	expect_status 0
+	used=$(cat out)
+	run "$mprof" report --json log
+	expect_same 'CPU time of both processes' "$(json out ".allocator_time.cpu_ns > $used")" true
+}
+
 test_time_in_counts() {
 	pairs_program
 	run "$mprof" stat --json -- ./pairs 2 400000
