@@ -103,8 +103,12 @@ test_time_in_the_allocator() {
 			select(.timed_calls > 30) | .function] | sort | join(" ")')" 'free malloc'
 	done
 	expect_documented run out
-	run "$mprof" record --no-compress -o killed -- ./pairs 2 400000 kill
+	run "$mprof" record --no-compress -o killed -- ./pairs 2 1500000 kill
 	expect_times 'killed' killed
+	run "$mprof" report --json killed
+	told=$(json out '.allocator_time | .ns >= 5e7 and .share >= 0.01')
+	run "$mprof" report --all killed
+	[ "$told" = false ] || expect_words out 'of processes that did not exit until one of their last calls'
 	# A few calls say nothing, nor do those of a part of the run.
 	run "$mprof" record -o log -- ./pairs 1 1000
 	run "$mprof" report --json log

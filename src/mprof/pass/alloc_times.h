@@ -43,8 +43,9 @@ struct alloc_times {
 	size_t threads;
 	uint64_t timed, calls; /* 0: unknown, because too few were timed, or calls are missing */
 	double ns, error_ns;
-	uint64_t cpu_ns; /* 0: unknown */
-	bool high;	 /* is it worth trying another allocator? */
+	uint64_t cpu_ns;  /* 0: unknown */
+	bool interrupted; /* a process did not exit, so its CPU time ends with a timed call */
+	bool high;	  /* is it worth trying another allocator? */
 };
 
 /* threads: with all calls of the run; 0: some are missing, so nothing is known. */

@@ -52,13 +52,19 @@ static void put_functions(const struct alloc_times *t, FILE *out)
 			i ? "" : " a call");
 }
 
+static const char *until(const struct alloc_times *t)
+{
+	return t->interrupted ? ", of processes that did not exit until one of their last calls"
+			      : "";
+}
+
 void times_sentence(const struct alloc_times *t, FILE *out)
 {
 	fprintf(out,
-		"The allocator took about %s (%s to %s), %s of the CPU time with recording (%s):",
+		"The allocator took about %s (%s to %s), %s of the CPU time with recording (%s%s):",
 		format_ns(whole(t->ns)).s, format_ns(whole(least(t))).s,
 		format_ns(whole(t->ns + t->error_ns)).s, format_percent(whole(t->ns), t->cpu_ns).s,
-		format_ns(t->cpu_ns).s);
+		format_ns(t->cpu_ns).s, until(t));
 	put_functions(t, out);
 	fputc('.', out);
 }
@@ -66,9 +72,10 @@ void times_sentence(const struct alloc_times *t, FILE *out)
 void time_finding_sentence(const struct alloc_times *t, FILE *out)
 {
 	fprintf(out,
-		"About %s of the CPU time is spent in the allocator, %s. Fewer calls help, by "
+		"About %s of the CPU time%s%s is spent in the allocator, %s. Fewer calls help, by "
 		"pools or reserved capacity, or perhaps another allocator.",
-		format_percent(whole(t->ns), t->cpu_ns).s, format_ns(whole(t->ns)).s);
+		format_percent(whole(t->ns), t->cpu_ns).s, until(t), *until(t) ? "," : "",
+		format_ns(whole(t->ns)).s);
 }
 
 #include "../json/times.def"

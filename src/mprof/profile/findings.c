@@ -810,6 +810,7 @@ static void find_times(struct findings *f, const struct analysis *a, const struc
 			calls[i].calls[fn] = thread[i].sum.fn[fn].calls;
 	}
 	alloc_times_find(&f->times, t, calls, all ? n : 0);
+	f->times.interrupted = tree_interrupted(&a->tree);
 	free(calls);
 }
 
