@@ -103,7 +103,7 @@ test_time_in_the_allocator() {
 			select(.timed_calls > 30) | .function] | sort | join(" ")')" 'free malloc'
 	done
 	expect_documented run out
-	run "$mprof" record --no-compress -o killed -- ./pairs 2 1500000 kill
+	run "$mprof" record --no-compress -o killed -- ./pairs 2 4000000 kill
 	expect_times 'killed' killed
 	run "$mprof" report --json killed
 	told=$(json out '.allocator_time | .ns >= 5e7 and .share >= 0.01')
