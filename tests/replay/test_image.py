@@ -29,13 +29,17 @@ def need_reader():
 
 
 @functools.lru_cache(None)
-def trace():
-    """The victim's trace, and {name: (address, bytes)}."""
+def trace(*options):
+    """The victim's trace, and {name: (address, bytes)}.
+
+    Without samples, unless a test wants them: which pages were resident depends on when mprof read
+    them.
+    """
     need_reader()
-    victim, log = (os.path.join(SCRATCH.name, name) for name in ("places", "places.log"))
+    victim, log = (os.path.join(SCRATCH.name, "places" + name) for name in ("", "".join(options) + ".log"))
     subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O0", "-fno-builtin", "-o", victim,
                     os.path.join(HERE, "places.c")], check=True)
-    ran = harness.run([harness.MPROF, "record", "-o", log, "--", victim])
+    ran = harness.run([harness.MPROF, "record", *(options or ["--no-sample"]), "-o", log, "--", victim])
     assert ran.status == 0, ran.err
     lines = (line.split() for line in ran.out.decode().splitlines())
     return log, {name: (int(at, 16), int(size)) for name, at, size in lines}
@@ -221,7 +225,7 @@ def test_hilbert_shows_as_much():
 
 def test_vector_formats(scratch):
     """An SVG has squares as an image and curves as paths, a PDF has text that can be searched."""
-    log = trace()[0]
+    log = trace("--quiet")[0]
     for name in "x.svg", "x.pdf":
         ran = image(log, "-o", os.path.join(scratch, name))
         assert ran.status == 0, ran.err
