@@ -383,7 +383,7 @@ static void *evaluate_first(void *thread, void *frame, int throwing)
 	if (understood)
 		start_lines(frame, code);
 	py.set_evaluate(py.PyInterpreterState_Get(), understood ? evaluate_by_stub : py.real);
-	return py.real(thread, frame, throwing);
+	return (understood ? evaluate_by_stub : py.real)(thread, frame, throwing);
 }
 
 /* ---- start ---- */

@@ -125,6 +125,15 @@ END
 	expect_same 'what it prints' "$(cat out)" 45
 }
 
+# The script's own code may be the first that the interpreter runs.
+test_python_alone() {
+	python_found || return 0
+	echo 'a = bytearray(70002)' >alone.py
+	run "$mprof" record --python -o log -- "$python" -I -S alone.py
+	expect_status 0
+	expect_at 70003 1 '<module> alone.py:1'
+}
+
 # What a library without source allocates is reached from the script; our own memory is not the program's.
 test_python_libraries() {
 	python_found || return 0
