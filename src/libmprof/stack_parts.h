@@ -139,8 +139,8 @@ uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept);
 
 extern const struct eh_rule mp_script_rule;
 int mp_script_is_stub(uintptr_t pc);
-/* Returns where the frame of a stub keeps the data of its call; 0 if it is no such frame.
- * It lies in [sp, high). */
+/* Returns the address, in [sp, high), at which a stub's frame keeps the data of its call; 0 if the
+ * frame is not a stub's. */
 uintptr_t mp_script_data(uintptr_t sp, uintptr_t fp, uintptr_t high);
 /* Returns the address that stands for the line, and in *instruction where the data of the call has
  * the instruction (0 without data). */

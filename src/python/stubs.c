@@ -215,19 +215,20 @@ static stub *new_stub(const struct function *f, const struct lines *lines)
 		return NULL;
 	if (stubs.lines + lines->most + 1 > MPROF_SCRIPT_OF_PROCESS)
 		return NULL;
-	if (f->table)
-		line = keep(lines->instructions);
-	if (line)
-		find_lines(f, line);
 	at = stubs.chunk + stubs.used * MPROF_SCRIPT_STUB;
 	script = (struct mprof_script *)(void *)(at + MPROF_SCRIPT_CHUNK);
 	*script = (struct mprof_script){ .lines = MPROF_SCRIPT_LINES +
 						  (uint64_t)process * MPROF_SCRIPT_OF_PROCESS +
-						  stubs.lines,
-					 .line = line,
-					 .instructions = line ? lines->instructions : 0 };
+						  stubs.lines };
 	if (!write_name(at, script, lines->most + 1, f))
 		return NULL;
+	if (f->table)
+		line = keep(lines->instructions);
+	if (line) {
+		find_lines(f, line);
+		script->line = line;
+		script->instructions = lines->instructions;
+	}
 	stubs.lines += lines->most + 1;
 	stubs.used++;
 	stubs.all++;

@@ -25,6 +25,6 @@ struct function {
 	size_t bytes;		   /* of the table */
 };
 
-/* Returns the stub of the function: a new one unless there is one of its name and lines.  NULL if
- * there is no memory, or if there are too many. */
+/* Returns the stub of the function: a new one unless there is one of its name and lines.  NULL
+ * without memory, beyond the most stubs, or if the name cannot be written. */
 stub *stub_named(const struct function *f);

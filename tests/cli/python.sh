@@ -3,7 +3,7 @@
 #
 # python.sh - functions and lines of Python scripts in call stacks (--python).
 
-# The interpreter itself, not a script that starts it; 1 if it is none of those with lines.
+# Sets python to the interpreter, not to a script that starts it. Returns 1 unless its version has lines.
 python_found() {
 	python=$(python3 -c 'import sys; print(sys.executable)')
 	"$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))'
@@ -39,7 +39,7 @@ print(sum(map(len, steps())), fails(), len(kept))
 END
 }
 
-# expect_at BYTES CALLS PLACE...: the functions of the one stack that allocates such blocks, innermost first
+# expect_at BYTES CALLS PLACES: one stack allocates all blocks of this size; PLACES lists its functions, innermost first
 expect_at() {
 	"$mprof" report hot --size "$1" --json --top 0 log >said 2>err || bad "$(cat err)"
 	expect_same "stacks of $1 bytes" "$(json said '.rows | length')" 1

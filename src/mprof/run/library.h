@@ -18,8 +18,8 @@
  */
 char *library_find(struct error *err);
 
-/* Returns the path of another library of ours beside it, which the caller frees; NULL if there is
- * none. */
+/* Returns the path of the library `name` in the same directory, which the caller frees; NULL if it
+ * does not exist. */
 char *library_beside(const char *library, const char *name);
 
 /*
