@@ -81,11 +81,17 @@ struct timing {
 	uint64_t from, cpu_ns;
 };
 
+/* Not once recording is suspended: the program may have forbidden the clock (seccomp.c). */
+static int times_may_read(void)
+{
+	return mp_table() != &mp_pass_api;
+}
+
 static uint64_t times_cpu_ns(int clock)
 {
 	struct __kernel_timespec ts;
 
-	if (!mp_recording() || mp_sys(SYS_clock_gettime, clock, (long)&ts, 0, 0, 0, 0) < 0)
+	if (!times_may_read() || mp_sys(SYS_clock_gettime, clock, (long)&ts, 0, 0, 0, 0) < 0)
 		return 0;
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
@@ -93,6 +99,9 @@ static uint64_t times_cpu_ns(int clock)
 static __attribute__((noinline)) void times_begin(struct mprof_thread *t, struct timing *timing)
 {
 	times_use(&mp_untimed);
+	timing->from = 0;
+	if (!times_may_read())
+		return;
 	timing->cpu_ns = t->time_long ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
 	timing->from = times_clock();
 }
@@ -128,9 +137,13 @@ static __attribute__((noinline)) void times_nothing(void)
 /* Times a call of a function that does nothing, too: what reading the clock costs here and now. */
 static __attribute__((noinline)) void times_end(unsigned fn, const struct timing *timing)
 {
-	uint64_t steps = times_clock() - timing->from, cost = times_clock();
 	struct mprof_thread *t = mprof_self;
+	uint64_t steps, cost;
 
+	if (!timing->from || !times_may_read())
+		return;
+	steps = times_clock() - timing->from;
+	cost = times_clock();
 	times_nothing();
 	cost = times_clock() - cost;
 	if (!t->times)

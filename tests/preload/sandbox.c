@@ -9,6 +9,7 @@
  *   syscall  as kill, by seccomp(2) and for every thread
  *   probe    only asks what the kernel knows, by calls that change nothing: all is recorded
  *   both     locks one thread in while another thread asks, again and again, in many children
+ *   clock    forbids the clock after any number of calls, in many children
  */
 #include "victim.h"
 
@@ -172,6 +173,32 @@ static void many(void)
 	say("ends 0");
 }
 
+/* A few calls in a thousand are timed: one of these children is about to time a call. */
+static void clocks(void)
+{
+	enum { CHILDREN = 500 };
+
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t pid = fork();
+		int status;
+
+		must(pid >= 0);
+		if (!pid) {
+			for (int k = 0; k < i; k++)
+				free(malloc(40));
+			must(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0);
+			for (int k = 0; k < 20; k++)
+				free(malloc(40));
+			_exit(0);
+		}
+		must(waitpid(pid, &status, 0) == pid);
+		if (status)
+			say("FAILED child %d: status %x", i, status);
+	}
+	say("lossy");
+	say("ends 0");
+}
+
 static void *work(void *arg)
 {
 	churn();
@@ -191,6 +218,10 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(how, "both") == 0) {
 		many();
+		return 0;
+	}
+	if (strcmp(how, "clock") == 0) {
+		clocks();
 		return 0;
 	}
 	if (strict)
