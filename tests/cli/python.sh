@@ -146,7 +146,7 @@ for i in range(3000):
 END
 	run "$mprof" record --python -o log -- "$python" pack.py
 	run "$mprof" report log
-	expect_words out 'reached from pack (pack.py:3)'
+	expect_words out 'by pack (pack.py:3), through'
 	run "$mprof" report --json --all log
 	expect_no_text out stubs.c
 	expect_no_text out mprof_script
@@ -232,4 +232,68 @@ test_python_of_others() {
 	expect_status 7
 	run env PYTHONMALLOC=debug "$mprof" record --python -o log -- /bin/sh -c 'echo $PYTHONMALLOC'
 	expect_same 'PYTHONMALLOC of the user' "$(cat out)" debug
+}
+
+python_package() {
+	mkdir -p env/site-packages/parts env/bin
+	cat >env/site-packages/parts/__init__.py <<'END'
+kept = []
+table = [bytearray(20001) for i in range(150)]
+def put(n):
+    for i in range(50):
+        kept.append(bytearray(n))
+def main():
+    put(40001)
+END
+	cat >use.py <<'END'
+import parts
+def fill():
+    parts.put(30001)
+fill()
+END
+	printf 'import parts\nparts.main()\n' >env/bin/tool
+	export PYTHONPATH=env/site-packages
+}
+
+# A package is a library of the script that uses it.
+test_python_packages() {
+	python_found || return 0
+	python_package
+	run "$mprof" record --python -o log -- "$python" use.py
+	expect_status 0
+	"$mprof" report --json log >said
+	expect_same 'places of the peak' \
+		"$(json said '[.findings[] | select(.finding == "peak" and (.file | endswith("/use.py"))) | "\(.function) \(.file | sub(".*/"; "")):\(.line) \(.through.function)"] | sort | join(", ")')" \
+		'<module> use.py:1 <module>, fill use.py:3 put'
+	expect_same 'command for the imports' \
+		"$(json said '.findings[] | select(.function == "<module>" and (.file | endswith("/use.py"))) | .command')" \
+		'mprof report annotate use.py log'
+}
+
+test_python_start() {
+	python_found || return 0
+	cat >kept.py <<'END'
+import ctypes
+for i in range(20):
+    ctypes.CDLL(None).malloc(5000)
+END
+	run "$mprof" record --python -o log -- "$python" kept.py
+	run "$mprof" report leaks log
+	expect_words out 'what Python loads as it starts'
+	run "$mprof" report leaks --json --top 0 log
+	expect_same 'leaks of its line' \
+		"$(json out '[.rows[] | select(.stack[-1].line == 3) | .figures.leaked >= 100000] | join(" ")')" true
+	expect_same 'leaks of the start' \
+		"$(json out '[.rows[] | select(any(.stack[]; .file == "<frozen site>" or .function == "Py_InitializeFromConfig"))] | length')" 0
+}
+
+# Unless nothing but the package's own command uses it.
+test_python_command_of_package() {
+	python_found || return 0
+	python_package
+	run "$mprof" record --python -o log -- "$python" env/bin/tool
+	expect_status 0
+	"$mprof" report --json log >said
+	expect_same 'place of the peak' \
+		"$(json said '.findings[] | select(.finding == "peak" and .function == "put") | .file | sub(".*/parts/"; "parts/")')" parts/__init__.py
 }

@@ -378,10 +378,18 @@ void findings_command(const struct finding *f, const char *trace, size_t most, F
 	[FINDING_##id] = view,
 #include "../profile/finding_kinds.def"
 	};
-	char *glob = most ? as_short_glob(f->line->function, most) : as_glob(f->line->function);
+	static const char callers[] = "callers";
+	const bool of_module = f->line->script && !strcmp(f->line->function, "<module>") &&
+			       !strncmp(view[f->kind], callers, strlen(callers));
+	const char *name = of_module ? sym_file(f->line) : f->line->function;
+	char *glob = most ? as_short_glob(name, most) : as_glob(name);
 	const bool of_function = view[f->kind][strlen(view[f->kind]) - 1] == ' ';
 
-	fprintf(out, "mprof report %s%s", view[f->kind], of_function ? "" : " ");
+	/* Each module of Python has a function of this name; each of its lines can be an import. */
+	if (of_module)
+		fprintf(out, "mprof report annotate%s", view[f->kind] + strlen(callers));
+	else
+		fprintf(out, "mprof report %s%s", view[f->kind], of_function ? "" : " ");
 	if (of_function) {
 		shell_word(glob, out);
 		fputc(' ', out);

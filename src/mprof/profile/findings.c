@@ -685,7 +685,8 @@ static void name_reduced(struct findings *f, const struct sites *s, const struct
 bool findings_same_function(const struct finding *a, const struct finding *b)
 {
 	return !strcmp(a->line->function, b->line->function) &&
-	       !strcmp(a->line->module, b->line->module);
+	       !strcmp(a->line->module, b->line->module) &&
+	       !strcmp(sym_file(a->line), sym_file(b->line));
 }
 
 /* Does x include everything that y says? */

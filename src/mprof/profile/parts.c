@@ -152,10 +152,24 @@ static bool is_of_python(const char *file)
 	return !strncmp(file, "<frozen ", 8) || (in && !strstr(in, "-packages/"));
 }
 
+/* Is it of an installed package, or code that a module compiles ("<string>": named tuples)? */
+static bool is_of_package(const struct sym_line *line)
+{
+	const char *name = basename(line->file);
+
+	if (!line->script)
+		return line->installed;
+	return *line->file == '<' || strstr(line->file, "-packages/") ||
+	       (!strcmp(line->function, "<module>") && name - line->file >= 5 &&
+		!strncmp(name - 5, "/bin/", 5));
+}
+
 enum paths_part paths_part(const struct sym_line *line)
 {
+	const enum paths_part otherwise = is_of_package(line) ? PATHS_PACKAGE : PATHS_PROGRAM;
+
 	if (line->script)
-		return is_of_python(line->file) ? PATHS_LIBRARY : PATHS_PROGRAM;
+		return is_of_python(line->file) ? PATHS_LIBRARY : otherwise;
 	if (is_one_of(wrappers, COUNT(wrappers), line->raw) ||
 	    is_one_of(wrappers, COUNT(wrappers), line->function))
 		return PATHS_WRAPPER;
@@ -170,5 +184,5 @@ enum paths_part paths_part(const struct sym_line *line)
 	/* "main._Cfunc_free": cgo generates it for each C function that a package calls. */
 	if (strstr(line->function, "._Cfunc_"))
 		return PATHS_LIBRARY;
-	return line->known && sounds_like_allocator(line->function) ? PATHS_LIBRARY : PATHS_PROGRAM;
+	return line->known && sounds_like_allocator(line->function) ? PATHS_LIBRARY : otherwise;
 }

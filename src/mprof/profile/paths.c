@@ -34,32 +34,54 @@ static bool surrounds(struct profile_paths *t, uint32_t frame, bool *in_script)
 	return *in_script && line->runs_scripts;
 }
 
-/* Lists the frames of a stack, innermost first; omits entries that are not frames. */
+/* Is this node a step of the latest path, so that the rest of the path is the same, too? */
+static bool is_step(const struct path_scratch *s, uint32_t node, bool in_script)
+{
+	const size_t i = s->at[node];
+
+	return i && i <= s->steps && s->step[i - 1].node == node &&
+	       s->step[i - 1].in_script == in_script;
+}
+
+/* Lists the frames of a stack, innermost first, up to the first that the latest path has, too;
+ * omits entries that are not frames.  Keeps the steps that the paths share. */
 static size_t list_frames(struct profile_paths *t, uint32_t node)
 {
 	struct path_scratch *s = &t->scratch;
+	size_t n = 0, outside = 0; /* frames inside a truncated entry */
 	bool in_script = false;
 	uint32_t frame;
-	size_t n = 0;
 
 	for (; node && node < t->stacks->nodes; node = t->stacks->node[node].parent) {
 		frame = t->stacks->node[node].frame;
 		if (t->stacks->frame[frame].flags &
 		    (STACK_FRAME_TRUNCATED | STACK_FRAME_LOST_WAY)) {
 			s->path.truncated = true;
+			outside = n;
 			continue;
 		}
 		if (t->scripts && surrounds(t, frame, &in_script))
 			continue;
-		GROW(s->frame, n + 1, s->frame_room);
-		s->frame[n++] = frame;
+		if (is_step(s, node, in_script))
+			break;
+		GROW(s->list, n + 1, s->list_room);
+		s->list[n++] = (struct path_step){ .node = node, .in_script = in_script };
 	}
+	s->steps = node && node < t->stacks->nodes ? s->at[node] : 0;
+	s->path.count = s->steps ? s->step[s->steps - 1].lines : 0;
+	if (s->steps && s->step[s->steps - 1].truncated) {
+		s->path.truncated = true;
+		outside = n;
+	}
+	for (size_t i = 0; i < outside; i++)
+		s->list[i].truncated = true;
 	return n;
 }
 
 /* Adds the lines of a frame, outermost first; false if it ends the path. */
-static bool add_frame(struct profile_paths *t, uint32_t frame)
+static bool add_frame(struct profile_paths *t, struct path_step *step)
 {
+	const uint32_t frame = t->stacks->node[step->node].frame;
 	const struct sym_lines *lines = sym_frame(t->sym, frame);
 	struct path_scratch *s = &t->scratch;
 	size_t i;
@@ -72,19 +94,10 @@ static bool add_frame(struct profile_paths *t, uint32_t frame)
 			return false;
 	}
 	GROW(s->step, s->steps + 1, s->step_room);
-	s->step[s->steps++] = (struct path_step){ frame, (uint32_t)s->path.count };
+	step->lines = (uint32_t)s->path.count;
+	s->step[s->steps++] = *step;
+	s->at[step->node] = (uint32_t)s->steps;
 	return true;
-}
-
-/* Keeps the outer frames of the latest path that the n listed frames also have. */
-static void keep_common(struct path_scratch *s, size_t n)
-{
-	size_t same = 0;
-
-	while (same < s->steps && same < n && s->step[same].frame == s->frame[n - 1 - same])
-		same++;
-	s->steps = same;
-	s->path.count = same ? s->step[same - 1].lines : 0;
 }
 
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
@@ -111,11 +124,47 @@ static enum paths_part part_of(struct profile_paths *t, const struct profile_pat
 	return paths_part_of(t, path->frame[i], path->line[i]);
 }
 
+/* Is this frame a script's, or of the interpreter's start?  Otherwise CALLED_UNKNOWN. */
+static enum paths_called called_by(struct profile_paths *t, uint32_t frame)
+{
+	const struct sym_lines *lines = sym_frame(t->sym, frame);
+	const struct sym_line *line;
+	size_t i;
+
+	for (i = 0; lines && i < lines->count; i++) {
+		line = &lines->line[i];
+		if (line->script && paths_part_of(t, frame, line) == PATHS_PROGRAM)
+			return CALLED_BY_SCRIPT;
+		if (line->runs_scripts && !strcmp(line->function, "Py_InitializeFromConfig"))
+			return CALLED_AT_START;
+	}
+	return CALLED_UNKNOWN;
+}
+
+enum paths_called paths_called(struct profile_paths *t, uint32_t stack)
+{
+	enum paths_called by = CALLED_UNKNOWN;
+	uint32_t n = stack, end;
+
+	if (!t->called || stack >= t->stacks->nodes)
+		return CALLED_BY_OTHERS;
+	while (n && !t->called[n] && !(by = called_by(t, t->stacks->node[n].frame)))
+		n = t->stacks->node[n].parent;
+	end = n && by ? t->stacks->node[n].parent : n;
+	by = by ? by : n ? t->called[n] : CALLED_BY_OTHERS;
+	for (n = stack; n != end; n = t->stacks->node[n].parent)
+		t->called[n] = (uint8_t)by;
+	return by;
+}
+
 /* Finds the allocating function, and folds the calls inside it. */
-static void fold(struct profile_paths *t, struct profile_path *path)
+static void fold(struct profile_paths *t, struct profile_path *path, uint32_t stack)
 {
 	size_t i = path->all = path->count;
+	const enum paths_called called = paths_called(t, stack);
+	const enum paths_part least = called == CALLED_BY_SCRIPT ? PATHS_PROGRAM : PATHS_PACKAGE;
 
+	path->at_start = called == CALLED_AT_START;
 	path->asked = path->inner = path->count;
 	while (i > 1 && part_of(t, path, i - 1) == PATHS_WRAPPER)
 		i--;
@@ -127,7 +176,7 @@ static void fold(struct profile_paths *t, struct profile_path *path)
 	path->asked = path->inner = i;
 	/* Functions called by a wrapper are part of it. */
 	for (; i; i--)
-		if (part_of(t, path, i - 1) == PATHS_PROGRAM &&
+		if (part_of(t, path, i - 1) >= least &&
 		    (i == 1 || part_of(t, path, i - 2) != PATHS_WRAPPER)) {
 			path->asked = i;
 			break;
@@ -146,10 +195,9 @@ const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack)
 	if (!t->stacks)
 		return path;
 	n = list_frames(t, stack);
-	keep_common(s, n);
-	while (s->steps < n && add_frame(t, s->frame[n - 1 - s->steps]))
-		;
-	fold(t, path);
+	while (n && add_frame(t, &s->list[n - 1]))
+		n--;
+	fold(t, path, stack);
 	return path;
 }
 
@@ -307,6 +355,10 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		.scripts = stacks && !o->wrappers && code_of_python(stacks),
 		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 	};
+	if (stacks)
+		t->scratch.at = must_calloc(stacks->nodes, sizeof(*t->scratch.at));
+	if (t->scripts)
+		t->called = must_calloc(stacks->nodes, 1);
 }
 
 void paths_release(struct profile_paths *t)
@@ -315,9 +367,11 @@ void paths_release(struct profile_paths *t)
 	hash_release(&t->part);
 	arena_release(&t->arena);
 	free(t->mark);
+	free(t->called);
 	free(t->scratch.path.line);
 	free(t->scratch.path.frame);
-	free(t->scratch.frame);
+	free(t->scratch.list);
+	free(t->scratch.at);
 	free(t->scratch.step);
 	*t = (struct profile_paths){ .stacks = NULL };
 }

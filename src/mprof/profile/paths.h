@@ -18,18 +18,21 @@
 
 /* A frame whose lines a path has, and the number of lines up to it from the outermost frame. */
 struct path_step {
-	uint32_t frame;
+	uint32_t node; /* of the stacks */
 	uint32_t lines;
+	bool in_script; /* the interpreter's frames from here on are left out */
+	bool truncated; /* frames further out are missing */
 };
 
 /* A path that is rebuilt repeatedly in the same memory, from the first difference on. */
 struct path_scratch {
 	struct profile_path path;
 	size_t room;
-	uint32_t *frame; /* frames of the stack, innermost first */
-	size_t frame_room;
+	struct path_step *list; /* frames of the stack that are not yet steps, innermost first */
+	size_t list_room;
 	struct path_step *step; /* steps of the path, outermost first */
 	size_t steps, step_room;
+	uint32_t *at; /* by node: its step, plus 1, if that still has this node */
 };
 
 enum path_mark {
@@ -47,7 +50,18 @@ enum paths_part {
 	PATHS_WRAPPER, /* passes on a request for memory: malloc, operator new, g_malloc */
 	PATHS_LIBRARY, /* of a language's library, or an allocator by its name */
 	PATHS_START,   /* starts a program or a thread: _start, start_thread */
+	PATHS_PACKAGE, /* an installed package of Python, a file in bin/ that starts one,
+			* "<string>": part of the program, unless a script of the program calls it
+			*/
 	PATHS_PROGRAM, /* code of the program, which a reader can change */
+};
+
+/* Who calls a function of a package, or of a library. */
+enum paths_called {
+	CALLED_UNKNOWN,
+	CALLED_BY_OTHERS, /* neither of these */
+	CALLED_BY_SCRIPT, /* a script of the program: then packages are libraries */
+	CALLED_AT_START,  /* an interpreter of scripts that starts */
 };
 
 /* As in struct profile_options. */
@@ -61,6 +75,7 @@ struct profile_paths {
 	struct sym *sym;
 	struct paths_options options;
 	bool scripts;	  /* leave out interpreters around functions of scripts */
+	uint8_t *called;  /* by node of the stacks: enum paths_called; NULL without scripts */
 	uint8_t *mark;	  /* by frame of one line: enum path_mark */
 	struct hash kept; /* stack -> struct profile_path, in the arena */
 	struct hash part; /* line of a frame that has several -> enum paths_part, plus 1 */
@@ -92,6 +107,8 @@ enum paths_part paths_part(const struct sym_line *line);
 /* Returns the part of a line of this frame, remembered if the frame has one line. */
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line);
 bool paths_is_start(const struct sym_line *line);
+/* Returns which comes first on the way outward. */
+enum paths_called paths_called(struct profile_paths *t, uint32_t stack);
 
 /* ---- stacks that read the same ---- */
 

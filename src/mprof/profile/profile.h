@@ -94,6 +94,7 @@ struct profile {
 	struct suppressions *suppressions; /* with what each suppressed */
 	struct hash kept;		   /* by stack: what profile_kept answered */
 	struct profile_paths *paths;	   /* cache, and what --function and others match */
+	struct asked_memo *asked;	   /* cache of profile_asked */
 	struct walk walk;
 	struct walk_pass *pass; /* the walk's */
 	struct tree tree;	/* what ran */

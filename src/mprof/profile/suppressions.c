@@ -152,6 +152,9 @@ void suppressions_release(struct suppressions *s)
 
 /* ---- the question ---- */
 
+/* A caller that is no module. */
+#define AT_START "<start>"
+
 static bool names(const char *pattern, const struct sym_line *line)
 {
 	return suppression_matches(pattern, line->raw) ||
@@ -223,6 +226,8 @@ static bool builtin_matches(const struct suppression *x, const struct profile_pa
 {
 	size_t i;
 
+	if (x->caller && !strcmp(x->caller, AT_START))
+		return path->at_start;
 	if ((x->pattern && !at->count) || !is_of(x->module, path->line[at->inner]->module) ||
 	    (x->caller && (at->end == SIZE_MAX || !is_of(x->caller, path->line[at->end]->module))))
 		return false;

@@ -29,6 +29,7 @@ struct object {
 	const struct object_context *context;
 	const char *module; /* last part of the path */
 	bool runs_scripts;  /* an interpreter, and names tell its scripts' functions */
+	bool installed;	    /* with such names: a library of the system, or of a package */
 	const char *why;    /* why it cannot be used, or only in part; may be NULL */
 	bool asked, opened;
 	struct file_identity there; /* the file at its path, at the first lookup */

@@ -61,6 +61,12 @@ static bool is_python(const char *module)
 	return of && !strcmp(of->language, "Python");
 }
 
+static bool is_installed(const char *path)
+{
+	return !strncmp(path, "/usr/lib", 8) || !strncmp(path, "/lib", 4) ||
+	       strstr(path, "-packages/") || strstr(path, "/lib/python3.");
+}
+
 static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 {
 	const bool python = code_of_python(s->stacks);
@@ -84,6 +90,7 @@ static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 	for (i = 0; i < objects; i++) {
 		object_init(&s->object[i], &s->stacks->object[i], &s->context);
 		s->object[i].runs_scripts = python && is_python(s->object[i].module);
+		s->object[i].installed = python && is_installed(s->object[i].of->path);
 	}
 	return 0;
 }
@@ -280,6 +287,7 @@ static const struct sym_lines *make_lines(struct sym *s, const struct stack_fram
 		show_code(s, line, code);
 	for (i = 0; i < lines->count; i++) {
 		line[i].runs_scripts = f->object && o->runs_scripts;
+		line[i].installed = f->object && o->installed;
 		if (!line[i].known)
 			show_address(s, &line[i], f);
 	}

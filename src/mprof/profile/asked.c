@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* asked.c - which function of a stack allocates, through which library, and where its source is. */
+#include <string.h>
+
+#include "../sym/interpreters.h"
+#include "../util/alloc.h"
+#include "paths.h"
+#include "profile.h"
+
+bool profile_copies(const struct sym_line *line)
+{
+	const char *of_const = strstr(line->raw, "ERKS");
+
+	/* The parameter has the type of the class: _ZN3recC2ERKS_, _ZN3recaSERKS_; Rust's two
+	 * manglings. */
+	return (of_const && of_const - line->raw >= 2 &&
+		(of_const[-2] == 'C' || !strncmp(of_const - 2, "aS", 2))) ||
+	       strstr(line->raw, "Clone$GT$5clone") || strstr(line->raw, "5clone5Clone5clone");
+}
+
+/* Examines lines of a stack outward, until the allocating function is known. */
+struct asking {
+	struct profile_asked a;
+	const struct sym_line *through; /* outermost line of a library so far */
+	const struct sym_line *inner;	/* innermost line that is not a wrapper */
+	bool sure;			/* true if a.line is not part of a wrapper */
+};
+
+/* A function that the recording library has in front of the one of that name (pthread_create). */
+static bool is_ours(const struct sym_line *line)
+{
+	return !strncmp(basename(line->module), "libmprof", 8);
+}
+
+/* CPython's functions that evaluate a function or call any object: they tell nothing. */
+static bool only_calls(const struct sym_line *line)
+{
+	static const char *const begin[] = { "_PyEval_",     "_PyObject_",	  "PyObject_",
+					     "_PyFunction_", "method_vectorcall", "cfunction_",
+					     "type_call" };
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (!strncmp(line->function, begin[i], strlen(begin[i])))
+			return true;
+	return false;
+}
+
+/* CPython's functions that find and run a module: the module itself tells more. */
+static bool only_imports(const struct sym_line *line)
+{
+	return line->script && !strncmp(line->file, "<frozen importlib", 17);
+}
+
+/* Does it tell how the allocating function allocates? */
+static bool is_through(const struct sym_line *line, enum paths_part part)
+{
+	if ((line->runs_scripts && (!line->known || only_calls(line))) || only_imports(line))
+		return false;
+	return (part == PATHS_LIBRARY || part == PATHS_PACKAGE) && !is_ours(line);
+}
+
+/* Returns true if no line further out makes a difference. */
+static bool ask(struct asking *s, const struct sym_line *line, enum paths_part part)
+{
+	if (!s->inner && part != PATHS_WRAPPER)
+		s->inner = line;
+	if (s->a.line && !s->sure) {
+		s->sure = part != PATHS_WRAPPER;
+		if (!s->sure)
+			s->a.line = NULL;
+		else if (s->a.line->known && !profile_copies(s->a.line))
+			return true;
+	}
+	if (s->a.line && part == PATHS_PROGRAM && line->known && !profile_copies(line)) {
+		s->a.caller = line;
+		return true;
+	}
+	if (s->a.line)
+		return false;
+	/* A function of the interpreter tells less than one that it calls. */
+	if (is_through(line, part) && !(s->through && line->runs_scripts))
+		s->through = line;
+	if (part != PATHS_PROGRAM)
+		return false;
+	s->a.line = line;
+	s->a.through = s->through;
+	return s->sure && line->known && !profile_copies(line);
+}
+
+/* ---- the allocating function of a stack ---- */
+
+/*
+ * Scripts have deep stacks, of which many share all but a few inner frames, while the allocating
+ * function can be far out: "import pandas" is one line.  So results are kept by node.  From a node
+ * on, where no such function is further in, they differ only in `through` if that is further in.
+ */
+enum { MEMO_FROM = 8, MEMO_ENTRIES = 1 << 14 };
+
+struct asked_memo {
+	uint32_t node; /* 0: none */
+	struct profile_asked a;
+};
+
+struct walking {
+	struct asking s;
+	const struct sym_line *last;
+	uint32_t through_at; /* nodes up to the one of a.through */
+};
+
+static struct asked_memo *memo_of(struct profile *p, uint32_t node)
+{
+	if (!p->asked)
+		p->asked = must_calloc(MEMO_ENTRIES, sizeof(*p->asked));
+	return &p->asked[node % MEMO_ENTRIES];
+}
+
+static bool recall(struct profile *p, struct walking *w, uint32_t node, uint32_t nodes)
+{
+	const struct asked_memo *memo = memo_of(p, node);
+
+	if (memo->node != node)
+		return false;
+	w->s.a = memo->a;
+	w->through_at = nodes;
+	return true;
+}
+
+static void remember(struct profile *p, const struct walking *w, uint32_t stack)
+{
+	uint32_t node = stack, nodes;
+
+	for (nodes = 0; nodes < w->through_at; nodes++, node = p->stacks->node[node].parent)
+		if (nodes >= MEMO_FROM)
+			*memo_of(p, node) = (struct asked_memo){ node, w->s.a };
+}
+
+/* Returns true if no node further out makes a difference.  A package is part of the program, unless
+ * a script of the program calls it. */
+static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
+{
+	const uint32_t frame = p->stacks->node[node].frame;
+	const struct sym_lines *lines = sym_frame(p->sym, frame);
+	enum paths_part part = PATHS_PROGRAM;
+	size_t i;
+
+	for (i = 0; lines && i < lines->count; i++) {
+		w->last = &lines->line[i];
+		if (!p->paths->options.wrappers)
+			part = paths_part_of(p->paths, frame, w->last);
+		if (part == PATHS_PACKAGE)
+			part = paths_called(p->paths, node) == CALLED_BY_SCRIPT ? PATHS_LIBRARY
+										: PATHS_PROGRAM;
+		if (ask(&w->s, w->last, part))
+			return true;
+	}
+	return false;
+}
+
+struct profile_asked profile_asked(struct profile *p, uint32_t stack)
+{
+	struct walking w = { .s.sure = p->paths->options.wrappers };
+	const struct sym_line *through = NULL;
+	uint32_t node = stack, nodes = 0;
+
+	for (; node && node < p->stacks->nodes; node = p->stacks->node[node].parent, nodes++) {
+		if (nodes >= MEMO_FROM && !w.s.a.line && recall(p, &w, node, nodes))
+			break;
+		if (ask_node(p, &w, node))
+			break;
+		if (w.s.through != through)
+			w.through_at = nodes + 1;
+		through = w.s.through;
+	}
+	if (w.s.a.line && w.through_at > MEMO_FROM)
+		remember(p, &w, stack);
+	if (!w.s.a.line)
+		w.s.a.line = w.s.inner ? w.s.inner : w.last;
+	return w.s.a;
+}
+
+/* Can the reader change this line?  Not in an interpreter, nor in code built into one. */
+static bool is_source(const struct sym_line *line)
+{
+	return *line->file && strncmp(line->file, "node:", 5) != 0 &&
+	       !sym_interpreter(line->module);
+}
+
+const struct sym_line *profile_source(struct profile *p, uint32_t stack)
+{
+	const struct sym_line *line, *first = NULL, *package = NULL;
+	const struct sym_lines *lines;
+	enum paths_part part;
+	size_t i;
+
+	for (; stack && stack < p->stacks->nodes; stack = p->stacks->node[stack].parent) {
+		const uint32_t frame = p->stacks->node[stack].frame;
+
+		lines = sym_frame(p->sym, frame);
+		for (i = 0; lines && i < lines->count; i++) {
+			line = &lines->line[i];
+			/* is_source() takes long; the part of a line is known. */
+			if ((first && !line->script) || !*line->file)
+				continue;
+			part = paths_part_of(p->paths, frame, line);
+			if (part < PATHS_PACKAGE || (part == PATHS_PACKAGE && package) ||
+			    !is_source(line))
+				continue;
+			if (part == PATHS_PROGRAM && (line->script || !p->paths->scripts))
+				return line;
+			*(part == PATHS_PACKAGE ? &package : &first) = line;
+		}
+	}
+	return package ? package : first;
+}
+
+const struct sym_line *profile_path_through(const struct profile_path *path)
+{
+	const struct sym_line *through = NULL, *line;
+	size_t i;
+
+	for (i = path->inner; i > path->asked; i--) {
+		line = path->line[i - 1];
+		if (is_through(line, paths_part(line)) && !(through && line->runs_scripts))
+			through = line;
+	}
+	return through;
+}
