@@ -40,7 +40,7 @@ static void release(void *own)
 static void put_lines(struct profile *p, uint32_t stack, FILE *out)
 {
 	const struct profile_path *path = profile_path(p, stack);
-	const struct sym_line *through = path ? profile_path_through(path) : NULL;
+	const struct sym_line *through = path ? profile_path_through(p, path) : NULL;
 	size_t i;
 
 	if (!path || !path->count) {

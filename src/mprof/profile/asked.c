@@ -213,14 +213,15 @@ const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 	return package ? package : first;
 }
 
-const struct sym_line *profile_path_through(const struct profile_path *path)
+const struct sym_line *profile_path_through(struct profile *p, const struct profile_path *path)
 {
 	const struct sym_line *through = NULL, *line;
 	size_t i;
 
 	for (i = path->inner; i > path->asked; i--) {
 		line = path->line[i - 1];
-		if (is_through(line, paths_part(line)) && !(through && line->runs_scripts))
+		if (is_through(line, paths_part_of(p->paths, path->frame[i - 1], line)) &&
+		    !(through && line->runs_scripts))
 			through = line;
 	}
 	return through;

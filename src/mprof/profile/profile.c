@@ -294,7 +294,7 @@ static void add_leak(struct profile_group *g, const struct profile *p, size_t i)
 static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
 {
 	const struct profile_path *path = paths_look(p->paths, p->site[i].key);
-	const struct sym_line *through = profile_path_through(path);
+	const struct sym_line *through = profile_path_through(p, path);
 	const struct site *site = &p->site[i];
 
 	if (!g->sites++) {
@@ -544,6 +544,16 @@ const struct profile_path *profile_path(struct profile *p, uint32_t stack)
 const struct profile_path *profile_path_once(struct profile *p, uint32_t stack)
 {
 	return paths_look(p->paths, stack);
+}
+
+bool profile_is_package(const struct sym_line *line)
+{
+	return paths_part(line) == PATHS_PACKAGE;
+}
+
+bool profile_is_script(const struct sym_line *line)
+{
+	return line->script && paths_part(line) == PATHS_PROGRAM;
 }
 
 bool profile_is_library(const struct sym_line *line)

@@ -119,7 +119,7 @@ void profile_release(struct profile *p);
 
 /* The function that the allocating line called, "std::string::append" or "strdup"; NULL: none worth
  * naming. */
-const struct sym_line *profile_path_through(const struct profile_path *path);
+const struct sym_line *profile_path_through(struct profile *p, const struct profile_path *path);
 
 /* The path of a stack (a node of stacks.h).  Valid until profile_release. */
 const struct profile_path *profile_path(struct profile *p, uint32_t stack);
@@ -163,6 +163,9 @@ const char *profile_kept(struct profile *p, uint32_t stack);
 
 /* Does it allocate on behalf of others: a wrapper, a container, a language's library? */
 bool profile_is_library(const struct sym_line *line);
+/* Is it of an installed package of Python?  Where scripts of the program run, that is a library. */
+bool profile_is_package(const struct sym_line *line);
+bool profile_is_script(const struct sym_line *line);
 
 /* A value of p->site[i], of a group, of all that pass. */
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
