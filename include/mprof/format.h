@@ -552,7 +552,7 @@ MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
 /*
  * How much of its stack a thread used.  `deepest` is known at recorded calls, `touched` and
  * `resident` when the thread ended, or at looked_ticks.  The bytes of each frame of that call
- * follow, outermost first.
+ * follow, outermost first.  The intervals of the thread's time are at the end, the last one first.
  */
 struct mprof_stack_use {
 	uint64_t tid;
@@ -570,10 +570,16 @@ struct mprof_stack_use {
 	uint32_t others;	 /* ended threads that used no more stack and have no record */
 	uint64_t sized;		 /* `deepest` when `frames` was written; 0 while it is written */
 	uint32_t frames;	 /* how many sizes follow, each uint32_t; 0 = unknown */
-	uint32_t reserved_frames;
+	uint32_t intervals;	 /* how many there are, each uint64_t */
 	uint64_t reserved[2];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_stack_use) == 128, "on-disk layout");
+
+/* An interval: when it begins, in units since begin_ticks, and its deepest call, in units. */
+#define MPROF_INTERVAL_TICKS	  14u /* log2 */
+#define MPROF_INTERVAL_BYTES	  6u  /* log2 */
+#define MPROF_INTERVAL_DEPTH_BITS 24u
+#define MPROF_INTERVALS_MAX	  64u
 
 /* Compressed stack records: the original header, then a frame of packed payload. */
 struct mprof_packed {

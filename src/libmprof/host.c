@@ -24,6 +24,8 @@ static struct mprof_thread *host_enter(void)
 	struct mprof_thread *t;
 
 	mp_failed(mp_enter(&t));
+	if (t)
+		mp_stack_interval(t);
 	return t;
 }
 
@@ -65,6 +67,7 @@ static int host_slot_take(struct mprof_thread *t)
 
 static int host_slot_flush(struct mprof_thread *t)
 {
+	mp_stack_interval(t);
 	if (mp_slot_turn(t))
 		mp_times_turn(t);
 	return mp_failed(mp_slot_room(t));
@@ -82,6 +85,12 @@ static void *host_live(unsigned kind, uint32_t thread, uint64_t seq, size_t byte
 
 	mp_failed(error);
 	return at;
+}
+
+static void host_time_next(struct mprof_thread *t)
+{
+	mp_stack_interval(t);
+	mp_times_turn(t);
 }
 
 const struct mprof_host mp_host MP_HIDDEN = {
@@ -117,5 +126,5 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.log_end = mp_file_log_end,
 	.spent = mp_overhead_spent,
 	.log_steps = mp_log_steps,
-	.time_next = mp_times_turn,
+	.time_next = host_time_next,
 };

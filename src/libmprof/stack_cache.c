@@ -196,6 +196,32 @@ static void cache_listen(struct stack_cache *c)
 		;
 }
 
+/* Makes the next call a miss, and the lowest sp so far. */
+static void cache_raise(struct stack_cache *c)
+{
+	for (uint32_t i = 0; i < c->areas; i++)
+		if (c->seen[i].high == c->area.high)
+			c->seen[i].low = c->area.high;
+	c->area.low = c->area.high;
+	c->id = 0;
+}
+
+/* Not on another stack than the thread's own, where no depth is noted. */
+void mp_stack_interval(struct mprof_thread *t)
+{
+	struct stack_cache *c = t->stack;
+	const uintptr_t busy = t->busy;
+
+	if (!c || c->dirty || c->generation != mp_rules_generation || c->area.high != c->home.high)
+		return;
+	t->busy = mprof_stack();
+	compiler_barrier();
+	if (mp_stack_use_interval())
+		cache_raise(c);
+	compiler_barrier();
+	t->busy = busy;
+}
+
 static int cache_are_readable(uintptr_t low, uintptr_t high)
 {
 	for (; low < high; low += mp_page())

@@ -10,6 +10,11 @@
  * process ends.  Pages are never returned while a stack is in use, so the lowest of them is how
  * deep the thread ever was.
  *
+ * Time is divided into intervals.  When one begins, the cache ends above every call again, so that
+ * the first call, and each that is deeper than those before it in the interval, misses it.  There
+ * are 64 at most: two become one when the table is full, and later ones last twice as long.  A
+ * thread looks at the clock where it takes a slow path anyway.
+ *
  * Sizes follow a record in the file.  If there are too many of them, the record moves to an extent
  * of twice the size.
  *
@@ -29,17 +34,20 @@
 #include "status.h"
 #include "sys.h"
 
-#define RECORD	      (sizeof(struct mprof_extent) + sizeof(struct mprof_stack_use))
-#define FIRST	      21u /* as many as fit one page of 4096 */
-#define FIRST_RECORDS 2u  /* an extent takes the room of as many: then it has sizes of 48 frames */
-#define KEPT	      4096u /* ended threads; of further ones, only the one that used most */
-#define LOOKED_AT     4096u /* threads that run when the process ends */
-#define PAGES_AT_ONCE 512u
-#define WINDOWS_MAX   4096u /* of PAGES_AT_ONCE pages each: covers a stack of 8 GiB */
+#define RECORD		(sizeof(struct mprof_extent) + sizeof(struct mprof_stack_use))
+#define FIRST		20u /* as many as fit one page of 4096 */
+#define FIRST_RECORDS	5u /* an extent takes the room of as many: then it has sizes of 64 frames */
+#define INTERVALS_PER_S 1000u /* at most */
+#define INTERVALS_BYTES (MPROF_INTERVALS_MAX * (uint32_t)sizeof(uint64_t))
+#define KEPT		4096u /* ended threads; of further ones, only the one that used most */
+#define LOOKED_AT	4096u /* threads that run when the process ends */
+#define PAGES_AT_ONCE	512u
+#define WINDOWS_MAX	4096u /* of PAGES_AT_ONCE pages each: covers a stack of 8 GiB */
 
 static __thread struct mprof_stack_use *use; /* in the file, or NULL */
-static __thread uint32_t over;	/* 1 after it ended, because libc frees memory after that */
-static __thread uint32_t sized; /* frames whose sizes are in the record */
+static __thread uint32_t over;	     /* 1 after it ended, because libc frees memory after that */
+static __thread uint32_t sized;	     /* frames whose sizes are in the record */
+static __thread uint64_t due, width; /* when the next interval may begin, and its length at least */
 /* A forked child keeps these values: its thread runs on the same stack. */
 static __thread uintptr_t stack_high;	     /* 0 if unknown */
 static __thread uintptr_t stack_low, mapped; /* 0 if unknown; where the mapping ends */
@@ -122,7 +130,13 @@ static struct mprof_extent *use_extent(const struct mprof_stack_use *u)
 /* How many sizes fit the record's extent. */
 static uint32_t use_room(const struct mprof_stack_use *u)
 {
-	return (uint32_t)((use_extent(u)->size - RECORD) / sizeof(uint32_t));
+	return (uint32_t)((use_extent(u)->size - RECORD - INTERVALS_BYTES) / sizeof(uint32_t));
+}
+
+/* Interval i is i words before the last one of the extent. */
+static uint64_t *use_intervals(const struct mprof_stack_use *u)
+{
+	return (uint64_t *)((char *)use_extent(u) + use_extent(u)->size) - 1;
 }
 
 static struct mprof_stack_use *use_take_used(struct mp_local *l, uint32_t bytes)
@@ -212,6 +226,9 @@ void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
 	u->limit = stack_low ? stack_high - stack_low : 0;
 	u->begin_ticks = mprof_ticks();
 	u->thread_pointer = thread_pointer();
+	u->intervals = 1;
+	width = mp_file.header->clock_hz / INTERVALS_PER_S;
+	due = u->begin_ticks + width;
 	use = u;
 }
 
@@ -228,12 +245,15 @@ static struct mprof_stack_use *use_grow(struct mprof_stack_use *u, uint32_t n)
 	if (n <= need)
 		return u;
 	for (; n > need; records *= 2)
-		need = (uint32_t)((2 * records - 1) * RECORD / sizeof(uint32_t));
+		need =
+		    (uint32_t)(((2 * records - 1) * RECORD - INTERVALS_BYTES) / sizeof(uint32_t));
 	more = use_take(x->thread, records);
 	if (!more)
 		return NULL;
 	/* If the process is killed now, there are two records, of which the larger is valid. */
-	__builtin_memcpy(more, u, x->size - sizeof(*x));
+	__builtin_memcpy(more, u, x->size - sizeof(*x) - INTERVALS_BYTES);
+	__builtin_memcpy(use_intervals(more) + 1 - MPROF_INTERVALS_MAX,
+			 use_intervals(u) + 1 - MPROF_INTERVALS_MAX, INTERVALS_BYTES);
 	use = more;
 	mp_lock_blocking(&mp_local->uses_lock, &signals);
 	for (unsigned i = 0; i < MP_COUNTS_UNUSED; i++)
@@ -262,6 +282,66 @@ static void use_sizes(struct mprof_stack_use *u, const struct stack_frame *frame
 	}
 }
 
+/* ---- intervals ---- */
+
+/* Notes the depth in the current interval. */
+static void use_note(struct mprof_stack_use *u, uint64_t depth)
+{
+	const uint64_t most = (1u << MPROF_INTERVAL_DEPTH_BITS) - 1;
+	uint64_t units = (depth + (1u << MPROF_INTERVAL_BYTES) - 1) >> MPROF_INTERVAL_BYTES;
+	uint64_t *now;
+
+	if (!u->intervals) /* a signal handler left while there were none */
+		return;
+	now = use_intervals(u) - (u->intervals - 1);
+	units = units < most ? units : most;
+	if (units > (*now & most))
+		*now = (*now & ~most) | units;
+}
+
+/* Makes one interval of every two.  There are none meanwhile, in case of a jump or a kill. */
+static void use_join_intervals(struct mprof_stack_use *u)
+{
+	const uint64_t most = (1u << MPROF_INTERVAL_DEPTH_BITS) - 1;
+	uint64_t *at = use_intervals(u);
+
+	__atomic_store_n(&u->intervals, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	for (int i = 0; i < (int)MPROF_INTERVALS_MAX; i += 2) {
+		uint64_t a = at[-i], b = at[-i - 1];
+
+		at[-i / 2] = (a & most) < (b & most) ? (a & ~most) | (b & most) : a;
+	}
+	__atomic_store_n(&u->intervals, MPROF_INTERVALS_MAX / 2, __ATOMIC_RELEASE);
+}
+
+int mp_stack_use_interval(void)
+{
+	struct mprof_stack_use *u = use;
+	const uint64_t most = (1u << MPROF_INTERVAL_DEPTH_BITS) - 1;
+	uint64_t now, at, last;
+	uint32_t n;
+
+	if (!u || (now = mprof_ticks()) < due)
+		return 0;
+	n = u->intervals;
+	at = (now - u->begin_ticks) >> MPROF_INTERVAL_TICKS;
+	last = n ? use_intervals(u)[1 - (int)n] : 0;
+	if (at <= last >> MPROF_INTERVAL_DEPTH_BITS || at >> (64 - MPROF_INTERVAL_DEPTH_BITS))
+		return 0;
+	n -= n && !(last & most); /* no call was noted: it begins now instead */
+	if (n == MPROF_INTERVALS_MAX) {
+		use_join_intervals(u);
+		n /= 2;
+		width = (now - u->begin_ticks) / n;
+	}
+	use_intervals(u)[-(int)n] = at << MPROF_INTERVAL_DEPTH_BITS;
+	/* Pairs with a reader of the file. */
+	__atomic_store_n(&u->intervals, n + 1, __ATOMIC_RELEASE);
+	due = now + width;
+	return 1;
+}
+
 /*
  * `sized` is 0 while anything changes, here and in the record, because a signal handler may jump
  * out, and the process may be killed at any time: the sizes belong to this call only if the record
@@ -273,8 +353,10 @@ uint32_t mp_stack_use_deeper(uintptr_t sp, uint32_t id, const struct stack_frame
 	struct mprof_stack_use *u = use;
 	uint32_t from = same < sized ? same : sized;
 
-	if (!u || sp >= u->high || u->high - sp <= u->deepest ||
-	    (u->limit && u->high - sp > u->limit))
+	if (!u || sp >= u->high || (u->limit && u->high - sp > u->limit))
+		return same;
+	use_note(u, u->high - sp);
+	if (u->high - sp <= u->deepest)
 		return same;
 	__atomic_store_n(&u->sized, 0, __ATOMIC_RELAXED);
 	sized = 0;

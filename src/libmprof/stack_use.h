@@ -28,12 +28,18 @@ int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high);
 /* Is `at` above sp, and are both on this thread's own stack?  0 also if its bounds are unknown. */
 int mp_stack_use_spans(uintptr_t sp, uintptr_t at);
 /*
- * The call stack `id` has the thread's lowest sp so far on its own stack.  Its n frames are known,
- * and the first `same` of them are those of the last such call whose sizes were recorded.  Returns
- * of how many frames the sizes are recorded now.
+ * The call stack `id` has the lowest sp of the interval so far on the thread's own stack.  Its n
+ * frames are known, and the first `same` of them are those of the last such call whose sizes were
+ * recorded.  Returns of how many frames the sizes are recorded now.
  */
 uint32_t mp_stack_use_deeper(uintptr_t sp, uint32_t id, const struct stack_frame *frame, uint32_t n,
 			     uint32_t same);
+/*
+ * Begins an interval of the thread's time, whose deepest call is noted by itself, if the last one
+ * began long enough ago.  Then it returns 1, and the caller makes sure that it learns of the
+ * next call whatever its depth.
+ */
+int mp_stack_use_interval(void);
 void mp_stack_use_end(void);	/* called when this thread has run its destructors */
 void mp_stack_use_look(void);	/* called when the process is about to end or to exec */
 void mp_stack_use_forked(void); /* called in a child, whose thread has another record */

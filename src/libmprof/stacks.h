@@ -17,6 +17,8 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 /* Call this when memory is being unmapped, because a stack may lie in it. */
 void mp_stacks_unmapped(uintptr_t at, size_t bytes);
 void mp_stack_forget(struct mprof_thread *t); /* the record is about to be used by another thread */
+/* stack_cache.c: call this where t takes a slow path; see mp_stack_use_interval(). */
+void mp_stack_interval(struct mprof_thread *t);
 /* capture.c: applies UNWIND.  0 or -errno. */
 int mp_stacks_start(void);
 /* rules.c: call this when code may have been unloaded. */

@@ -286,6 +286,125 @@ test_stacks_in_a_profile() {
 	expect_same 'names' "$(json out '[.stacks[] | select(.main) | .stack[-1].function] | join(" ")')" 'use use'
 }
 
+# Threads that work for a while at depths that they know, one after another.
+depths_program() {
+	cat >depths.c <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *volatile block;
+static __thread struct timespec began;
+
+static double elapsed(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - began.tv_sec) + (double)(now.tv_nsec - began.tv_nsec) / 1e9;
+}
+
+/* A tenth longer than everything before, three times: one pause of the machine is never all of it. */
+static void work(void)
+{
+	for (int part = 0; part < 3; part++) {
+		double from = elapsed();
+
+		for (int calls = 0; calls < 7000 || elapsed() < from * 1.1 || elapsed() < from + 0.004; calls++) {
+			block = malloc(100);
+			free(block);
+		}
+	}
+}
+
+/* n frames of 16 KiB. */
+static __attribute__((noinline)) int nested(int n)
+{
+	volatile char frame[16384];
+
+	frame[n] = (char)n;
+	if (n > 1)
+		return nested(n - 1) + frame[n];
+	work();
+	return frame[n];
+}
+
+static void *run(void *arg)
+{
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	printf("tid %ld", syscall(SYS_gettid));
+	for (const int *n = arg; *n; n++)
+		printf(" %d", *n);
+	puts("");
+	for (const int *n = arg; *n; n++)
+		block = (void *)(long)nested(*n);
+	return NULL;
+}
+
+int main(void)
+{
+	static const int up[] = { 1, 3, 20, 2, 9, 0 }, down[] = { 12, 1, 30, 4, 1, 7, 0 };
+	pthread_t t;
+
+	run((void *)up);
+	pthread_create(&t, NULL, run, (void *)down);
+	pthread_join(t, NULL);
+	fflush(stdout);
+	if (fork() == 0)
+		return run((void *)down) != NULL;
+	return wait(NULL) < 0;
+}
+END
+	cc -O1 -g -pthread depths.c -o depths
+}
+
+# In order of time, intervals are as deep as the program said, and rise or fall only there.
+expect_depths() { # WHAT TRACE
+	run "$mprof" report threads --json --top 0 "$2"
+	expect_documented threads_view out
+	expect_lines truth 3
+	while read -r _ tid depths; do
+		expect_same "$1: $depths" "$(jq -r --argjson tid "$tid" '.stacks[] | select(.tid == $tid) |
+			[.intervals[].deepest_bytes / 16384 | floor | select(. > 0)] |
+			[foreach .[] as $d ([null, null]; [.[1], $d]; select(.[0] != .[1]) | .[1])] |
+			map(tostring) | join(" ")' out)" "$depths"
+	done <truth
+	expect_intervals "$1"
+}
+
+expect_intervals() { # WHAT, with out
+	expect_same "$1: the deepest one" "$(json out '[.stacks[] |
+		([.intervals[].deepest_bytes] | max) == .deepest_bytes] | all')" true
+	expect_same "$1: in order, while the thread ran" "$(json out '[.stacks[] | .start_ns as $start |
+		([.intervals[].from_ns] | . == sort and .[0] == $start and length <= 64)] | all')" true
+}
+
+test_stacks_over_time() {
+	depths_program
+	run "$mprof" record --no-compress -o log -- ./depths
+	expect_status 0
+	grep '^tid' out >truth
+	expect_depths raw log
+	run "$mprof" compress --exact log
+	expect_depths compressed log
+	run "$mprof" record --last 1s -o last -- ./depths
+	grep '^tid' out >truth
+	expect_depths 'the last second' last
+	# Without events there are few intervals.
+	run "$mprof" record --budget 1M -o less -- ./depths
+	grep '^tid' out >truth
+	run "$mprof" report threads --json --top 0 less
+	expect_intervals 'a small file'
+	run "$mprof" profile -o totals -- ./depths
+	grep '^tid' out >truth
+	expect_depths profile totals
+}
+
 # A forked child continues on its parent's stack; more threads than there are records.
 test_stacks_of_children_and_crowds() {
 	cat >crowd.c <<'END'

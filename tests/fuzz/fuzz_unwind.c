@@ -422,6 +422,12 @@ int mp_stack_use_home(uintptr_t sp, uintptr_t *low, uintptr_t *high)
 	return 0;
 }
 
+/* Intervals begin at random: stacks are the same with and without them. */
+int mp_stack_use_interval(void)
+{
+	return byte() & 1;
+}
+
 uint32_t mp_stack_use_deeper(uintptr_t sp, uint32_t id, const struct stack_frame *frame, uint32_t n,
 			     uint32_t same)
 {
@@ -568,6 +574,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fp = byte() & 1 ? (uint64_t)(byte() % 4) * -8 : any_word();
 		said = 0;
 		ask_again(&t);
+		mp_stack_interval(&t);
 		mp_capture(&t, pc, sp, fp);
 		built = said;
 		mp_stack_forget(&t);

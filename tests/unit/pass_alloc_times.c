@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "pass/alloc_times.h"
+#include "pass/stack_uses.h"
 #include "trace_build.h"
 
 #define HZ   2000000000u /* two steps in a ns */
@@ -130,6 +131,65 @@ START_TEST(too_few_or_too_much)
 }
 END_TEST
 
+/* ---- intervals of stack use ---- */
+
+#define INTERVAL(at, units) ((uint64_t)(at) << MPROF_INTERVAL_DEPTH_BITS | (units))
+
+/* words: what follows the record, intervals at the end, the last one first. */
+static void add_intervals(uint32_t thread, uint32_t count, const uint64_t *word, size_t words,
+			  uint64_t deepest)
+{
+	struct {
+		struct mprof_stack_use u;
+		uint64_t word[4];
+	} x = { .u = { .high = 0x7fff00000000,
+		       .begin_ticks = 5,
+		       .deepest = deepest,
+		       .intervals = count } };
+
+	memcpy(x.word, word, words * sizeof(*word));
+	build_extent(&b, MPROF_EXTENT_STACK_USE, 1, thread, &x, sizeof(x.u) + words * 8, 0);
+}
+
+START_TEST(intervals_of_time)
+{
+	static const uint64_t good[] = { 7, INTERVAL(9, 1), INTERVAL(3, 100), INTERVAL(0, 2) },
+			      back[] = { INTERVAL(9, 5), INTERVAL(2, 1), INTERVAL(3, 4),
+					 INTERVAL(0, 2) },
+			      quiet[] = { 0, INTERVAL(9, 0), INTERVAL(3, 0), INTERVAL(0, 2) };
+	struct stack_uses s;
+	struct trace *t;
+
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_intervals(1, 3, good, 4, 6350);
+	add_intervals(2, 4, back, 4, 6350);	   /* one begins before the one in front of it */
+	add_intervals(3, UINT32_MAX, good, 4, 50); /* more than fit; deeper than the deepest */
+	add_intervals(4, 3, good, 0, 6350);	   /* no room */
+	add_intervals(5, 0, good, 4, 6350);	   /* are being joined */
+	add_intervals(6, 3, quiet, 4, 6350);	   /* the last two have no call */
+	t = reopen();
+	stack_uses_find(&s, t);
+	ck_assert_uint_eq(s.count, 6);
+	for (size_t i = 0; i < s.count; i++) {
+		static const uint32_t count[] = { 0, 3, 2, 3, 0, 0, 1 };
+		const struct stack_of *x = &s.of[i];
+
+		ck_assert_uint_eq(x->intervals, count[x->thread]);
+		if (x->intervals)
+			ck_assert_uint_eq(stack_interval(x, 0).deepest, x->thread == 3 ? 50 : 128);
+		if (x->thread > 1)
+			continue;
+		ck_assert_uint_eq(stack_interval(x, 0).ticks, 5);
+		ck_assert_uint_eq(stack_interval(x, 1).ticks, 5 + 3 * 16384);
+		ck_assert_uint_eq(stack_interval(x, 1).deepest,
+				  6350); /* not rounded up beyond it */
+		ck_assert_uint_eq(stack_interval(x, 2).deepest, 64);
+	}
+	stack_uses_release(&s);
+	done(t);
+}
+END_TEST
+
 /* ---- sizes of frames ---- */
 
 struct use {
@@ -186,6 +246,7 @@ Suite *pass_alloc_times_suite(void)
 
 	tcase_add_test(c, means_times_calls);
 	tcase_add_test(c, too_few_or_too_much);
+	tcase_add_test(c, intervals_of_time);
 	tcase_add_test(c, sizes_of_another_call);
 	suite_add_tcase(s, c);
 	return s;

@@ -610,13 +610,41 @@ each("stacks of threads are those of mprof report threads", async (r) => {
     s.deepest_at_ns === null ? "-" : duration(s.deepest_at_ns), calls.has(s.thread) ? count(calls.get(s.thread)) : "-"];
   assert.deepEqual(shown.map((r) => r.slice(0, 10).map((cell, i) => i === 5 && cell !== "-" ? "of it" : cell)).sort(), said.map(row).sort());
   const first = said.filter((s, i) => said.findIndex((x) => x.thread === s.thread) === i);
+  // The curve: each step of it is an interval.
+  assert.equal(await page.locator(".depths svg path title").count(), Math.min(7, said.filter((s) => s.intervals.length).length));
+  for (const s of first.filter((x) => x.intervals.length > 3).slice(0, 2)) {
+    await go(page, `page=stacks&thread=${s.thread}`);
+    const of = said.filter((x) => x.thread === s.thread && x.intervals.length), [file] = await Promise.all([page.waitForEvent("download"), page.locator(".depths button", { hasText: "Save CSV" }).click()]);
+    const saved = await readFile(await file.path(), "utf8");
+    assert.deepEqual(saved.trim().split("\r\n").slice(1).sort(), of.flatMap((x) => x.intervals.map((i) => `${x.thread},${i.from_ns},${i.deepest_bytes}`)).sort());
+    // As high as the greatest one, and as many heights as there are.
+    const [drawn, grid] = await page.evaluate(() => [[...document.querySelectorAll(".depths svg path")].filter((p) => p.querySelector("title")).map((p) => p.getAttribute("d")),
+      [...document.querySelectorAll(".depths svg path")].filter((p) => !p.querySelector("title")).map((p) => Number(/ ([\d.]+)H/.exec(p.getAttribute("d"))[1]))]);
+    let top = 4;
+    while (top < Math.max(...of.flatMap((x) => x.intervals.map((i) => i.deepest_bytes))))
+      top *= 2;
+    const heights = [...drawn[0].matchAll(/[M ].*? ([\d.]+)H|V([\d.]+)H/g)].map((m) => Number(m[1] ?? m[2])), ground = Math.max(...grid), above = Math.min(...grid);
+    const longest = of.sort((a, b) => Math.max(...b.intervals.map((i) => i.deepest_bytes)) - Math.max(...a.intervals.map((i) => i.deepest_bytes)))[0];
+    assert.equal(heights.length, longest.intervals.length);
+    longest.intervals.forEach((x, i) => assert.ok(Math.abs(ground - heights[i] - x.deepest_bytes / top * (ground - above)) < 2, `${heights[i]} for ${x.deepest_bytes} of ${top}`));
+  }
   for (const s of first.filter((x) => x.stack.length).slice(0, 3)) {
     await go(page, `page=stacks&thread=${s.thread}`);
     const known = s.functions.length > 0;
-    assert.deepEqual((await table(page, known ? 2 : 1)).map((row) => row[0]), s.stack.map((line) => line.function).reverse().slice(0, 200));
+    // Frames of one line that follow each other are a row.
+    const rows = [];
+    for (const line of [...s.stack].reverse()) {
+      const same = rows.at(-1)?.function === line.function && rows.at(-1).file === line.file && rows.at(-1).line === line.line && rows.at(-1).module === line.module;
+      if (!same)
+        rows.push({ ...line, frames: 0, all: 0 });
+      rows.at(-1).frames++;
+      rows.at(-1).all += line.frame_bytes ?? 0;
+    }
+    const cells = await table(page, known ? 2 : 1);
+    assert.deepEqual(cells.map((row) => [row[0], row[2]]), rows.map((line) => [line.function, count(line.frames)]).slice(0, 200));
     if (!known)
       continue;
-    assert.deepEqual((await table(page, 2)).map((row) => row[2]), s.stack.map((line) => line.frame_bytes ? bytes(line.frame_bytes) : "-").reverse().slice(0, 200));
+    assert.deepEqual(cells.map((row) => row[3]), rows.map((line) => line.all ? bytes(line.all) : "-").slice(0, 200));
     const functions = (await table(page, 1)).map((row) => [row[0], row[2], row[3]]);
     assert.equal(functions.length, Math.min(20, s.functions.length));
     assert.deepEqual(functions.slice(0, 5).sort(), s.functions.slice(0, 5).map((f) => [bytes(f.bytes), count(f.frames), f.function]).sort());

@@ -46,6 +46,9 @@ struct writer {
 	uint32_t *deepest;	 /* keys of lines: call stacks of threads, concatenated */
 	uint64_t *deepest_bytes; /* of the frame of each */
 	size_t deepest_lines, deepest_room, bytes_room, threads;
+	struct blob
+	    intervals[3]; /* columns: their number of each thread; begin and depth of each */
+	size_t interval_rows;
 	struct blob deepest_length[2]; /* columns: number of lines of each, and up to the
 					* allocating line */
 	struct interner files;	       /* paths, in the order of the sources */
@@ -128,6 +131,18 @@ void html_stacks_release(struct html_stacks *s)
 	free(s->first);
 }
 
+static void note_intervals(struct writer *w, const struct stack_of *s)
+{
+	blob_number(&w->intervals[0], s->intervals);
+	for (uint32_t i = 0; i < s->intervals; i++) {
+		struct stack_interval x = stack_interval(s, i);
+
+		blob_number(&w->intervals[1], (uint64_t)trace_ns(w->from->profile->trace, x.ticks));
+		blob_number(&w->intervals[2], x.deepest);
+	}
+	w->interval_rows += s->intervals;
+}
+
 /* Notes where threads used most of their stacks: lines that may be in no node. */
 static void note_deepest(struct writer *w)
 {
@@ -138,6 +153,7 @@ static void note_deepest(struct writer *w)
 
 	for (; w->threads < s->count && w->threads < HTML_THREADS; w->threads++) {
 		i = w->threads;
+		note_intervals(w, &s->of[i]);
 		stack_frames_find(&f, &s->of[i], w->from->profile);
 		path = s->of[i].stack ? profile_path_once(w->from->profile, s->of[i].stack) : NULL;
 		blob_number(&w->deepest_length[0], path ? path->count : 0);
@@ -395,6 +411,8 @@ static void put_lines(struct writer *w, struct blob *b)
 	static const char *const start_name[] = { "start.node", "start.line" };
 	static const char *const deepest_name[] = { "deepest.lines", "deepest.asked",
 						    "deepest.line", "deepest.bytes" };
+	static const char *const interval_name[] = { "interval.count", "interval.ns",
+						     "interval.deepest" };
 	struct blob part[5] = { { .data = NULL } }, start[2] = { { .data = NULL } },
 		    deepest[2] = { { .data = NULL } };
 	struct start s;
@@ -423,6 +441,8 @@ static void put_lines(struct writer *w, struct blob *b)
 	put_columns(w, b, start_name, start, 2, starts);
 	put_columns(w, b, deepest_name, w->deepest_length, 2, w->threads);
 	put_columns(w, b, deepest_name + 2, deepest, 2, w->deepest_lines);
+	put_columns(w, b, interval_name, w->intervals, 1, w->threads);
+	put_columns(w, b, interval_name + 1, w->intervals + 1, 2, w->interval_rows);
 	put_sources(w, b);
 }
 

@@ -49,6 +49,17 @@ static void take_reading(struct stack_of *s, const struct trace *t, uint64_t bot
 	s->touched = s->high - s->low;
 }
 
+struct stack_interval stack_interval(const struct stack_of *s, uint32_t i)
+{
+	const uint64_t word = s->interval[-(ptrdiff_t)i];
+	const uint64_t depth = (word & ((1u << MPROF_INTERVAL_DEPTH_BITS) - 1))
+			       << MPROF_INTERVAL_BYTES;
+
+	return (struct stack_interval){ s->begin_ticks + (word >> MPROF_INTERVAL_DEPTH_BITS
+								      << MPROF_INTERVAL_TICKS),
+					depth < s->deepest ? depth : s->deepest };
+}
+
 static void take(struct stack_of *s, const struct trace *t, const struct trace_stack_use *x)
 {
 	const struct mprof_stack_use *u = x->u;
@@ -68,7 +79,13 @@ static void take(struct stack_of *s, const struct trace *t, const struct trace_s
 				.others = u->others,
 				.high = u->high,
 				.size = x->size,
-				.frames = x->frames };
+				.frames = x->frames,
+				.interval = x->interval,
+				.intervals = x->intervals };
+
+	/* The last one may have begun after the last call. */
+	while (s->intervals && !stack_interval(s, s->intervals - 1).deepest)
+		s->intervals--;
 	if (u->stack)
 		s->stack = trace_stack_node(t, x->process, x->image, u->stack);
 	s->low = s->high - s->touched;

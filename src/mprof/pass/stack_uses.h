@@ -28,6 +28,14 @@ struct stack_of {
 	uint64_t low, high;			  /* addresses of the used part */
 	const uint32_t *size; /* bytes of each frame of `stack`, outermost first; of the trace */
 	uint32_t frames;      /* 0 if they are unknown */
+	const uint64_t *interval; /* of the trace: see stack_interval() */
+	uint32_t intervals;
+};
+
+/* From its begin to that of the next one, the deepest recorded call was so far down the stack,
+ * rounded up to 64 bytes. */
+struct stack_interval {
+	uint64_t ticks, deepest;
 };
 
 struct stack_uses {
@@ -37,6 +45,7 @@ struct stack_uses {
 };
 
 void stack_uses_find(struct stack_uses *s, const struct trace *t);
+struct stack_interval stack_interval(const struct stack_of *s, uint32_t i);
 void stack_uses_release(struct stack_uses *s);
 /* Returns how many threads of the process ran at the same time, at most; at least 1. */
 uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process);

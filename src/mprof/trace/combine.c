@@ -571,12 +571,27 @@ static void convert_fact(const struct combining *c, struct mprof_fact *f)
 	f->parent = process_of(c, f->parent);
 }
 
+/* Intervals are at the end, and count time since the thread began. */
+static void convert_intervals(const struct combining *c, struct mprof_stack_use *u, uint32_t used)
+{
+	const unsigned bits = MPROF_INTERVAL_DEPTH_BITS;
+	uint64_t *end = (uint64_t *)u + used / sizeof(*end), begin = time_of(c, u->begin_ticks);
+
+	for (uint64_t *i = end; i > (uint64_t *)(u + 1) && (size_t)(end - i) < u->intervals;) {
+		uint64_t at = u->begin_ticks + (*--i >> bits << MPROF_INTERVAL_TICKS);
+
+		*i = ((time_of(c, at) - begin) >> MPROF_INTERVAL_TICKS) << bits |
+		     (*i & ((1u << bits) - 1));
+	}
+}
+
 /* A time of 0 means that there is no time. */
-static void convert_stack_use(const struct combining *c, struct mprof_stack_use *u)
+static void convert_stack_use(const struct combining *c, struct mprof_stack_use *u, uint32_t used)
 {
 	uint64_t *const ticks[] = { &u->deepest_ticks, &u->looked_ticks, &u->begin_ticks,
 				    &u->end_ticks };
 
+	convert_intervals(c, u, used);
 	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++)
 		*ticks[i] = *ticks[i] ? time_of(c, *ticks[i]) : 0;
 }
@@ -609,7 +624,7 @@ static int put_record(struct combining *c, const struct extent *x)
 	}
 	use = (void *)c->buf;
 	if (x->kind == MPROF_EXTENT_STACK_USE && used >= sizeof(*use))
-		convert_stack_use(c, use);
+		convert_stack_use(c, use, used);
 	return put(c, x->head, used);
 }
 

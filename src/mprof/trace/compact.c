@@ -23,17 +23,22 @@
 
 /* ---- what is neither events nor stacks ---- */
 
-/* Leaves out the room for sizes of further frames. */
-static size_t used_bytes(const struct extent *x, const unsigned char *payload)
+/* Leaves out the room for sizes of further frames and for further intervals. */
+static size_t used_bytes(const struct extent *x, unsigned char *payload)
 {
 	struct mprof_stack_use u;
+	size_t all = x->head.used < x->bytes ? x->head.used : x->bytes, sizes, intervals;
 
-	if (x->kind != MPROF_EXTENT_STACK_USE || x->bytes < sizeof(u))
+	if (x->kind != MPROF_EXTENT_STACK_USE || all < sizeof(u))
 		return x->bytes;
 	memcpy(&u, payload, sizeof(u));
-	return u.frames < (x->bytes - sizeof(u)) / sizeof(uint32_t)
-		   ? sizeof(u) + u.frames * sizeof(uint32_t)
-		   : x->bytes;
+	all &= ~(sizeof(uint64_t) - 1);
+	sizes = ((size_t)u.frames + 1) / 2 * sizeof(uint64_t);
+	intervals = u.intervals * sizeof(uint64_t);
+	if (sizes + intervals > all - sizeof(u))
+		return x->bytes;
+	memmove(payload + sizeof(u) + sizes, payload + all - intervals, intervals);
+	return sizeof(u) + sizes + intervals;
 }
 
 static int copy_extent(struct job *j, const struct extent *x)

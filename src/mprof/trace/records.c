@@ -279,23 +279,42 @@ static uint32_t good_sizes(struct trace *t, const struct extent *x, const struct
 	return sum == u->deepest ? u->frames : 0;
 }
 
+/* Intervals, in order of time, are at the end of the record, the last one first. */
+static uint32_t good_intervals(const struct mprof_stack_use *u, const uint64_t *first, size_t room)
+{
+	const unsigned shift = MPROF_INTERVAL_DEPTH_BITS;
+	uint32_t n = u->intervals < room ? u->intervals : (uint32_t)room, i = 1;
+
+	while (i < n && first[1 - (ptrdiff_t)i] >> shift <= first[-(ptrdiff_t)i] >> shift)
+		i++;
+	return i < n ? i : n;
+}
+
 static void take_stack_use(struct trace *t, const struct extent *x)
 {
 	struct trace_stack_use *to;
 	const struct mprof_stack_use *u;
+	const uint64_t *first;
+	size_t words;
 
 	if (!x->head.used)
 		return;
 	u = records_payload(t, x, sizeof(*u));
 	if (!u || !u->high) /* its thread has not begun yet */
 		return;
+	words = (x->head.used < x->bytes ? x->head.used : x->bytes) / sizeof(*first);
+	words = words > sizeof(*u) / sizeof(*first) ? words : sizeof(*u) / sizeof(*first);
+	first = (const uint64_t *)u + words - 1;
 	to = GROW_ONE(t->use, t->uses, t->uses_room);
 	*to = (struct trace_stack_use){ u,
 					x->head.process,
 					x->head.image,
 					x->head.thread,
 					good_sizes(t, x, u),
-					(const uint32_t *)(u + 1) };
+					(const uint32_t *)(u + 1),
+					first,
+					good_intervals(u, first,
+						       words - sizeof(*u) / sizeof(*first)) };
 }
 
 static void take_times(struct trace *t, const struct extent *x)

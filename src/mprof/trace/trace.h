@@ -136,8 +136,10 @@ struct trace_misuse {
 struct trace_stack_use {
 	const struct mprof_stack_use *u;
 	uint32_t process, image, thread;
-	uint32_t frames;      /* of the call stack u->stack, if their sizes are known, else 0 */
-	const uint32_t *size; /* bytes of each, outermost first; their sum is u->deepest */
+	uint32_t frames;	  /* of the call stack u->stack, if their sizes are known, else 0 */
+	const uint32_t *size;	  /* bytes of each, outermost first; their sum is u->deepest */
+	const uint64_t *interval; /* FORMAT.md; interval i is i words before it */
+	uint32_t intervals;
 };
 
 /* How long some calls of a thread took. */

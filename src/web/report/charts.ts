@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // charts.ts - bars that are divided into parts, and scatter plots: SVG that can be saved.
 import { download, el, quoteCsv } from "./element";
-import { color, roundUp, saveButtons, svg } from "./picture";
+import { color, roundUp, roundUpBytes, saveButtons, svg } from "./picture";
 
 export const PART_COLORS = ["--s0", "--s1", "--s2", "--s3", "--s4", "--s5", "--s6"];
 
@@ -75,6 +75,41 @@ export function barChart(c: BarChart): HTMLElement {
 	return el("div", { class: "chart" }, barPicture(c), c.parts.length > 1 && partLegend(c.parts),
 		el("p", { class: "saves" }, ...saveButtons(() => barPicture(c), c.name),
 			el("button", { type: "button", click: () => download(c.name + ".csv", "text/csv", csv()) }, "Save CSV")));
+}
+
+// ---- lines of steps ----
+
+// A step reaches to the next one; the last one to `end`.
+export interface Steps { name: string; x: number[]; y: number[]; end: number }
+
+function stepPicture(lines: Steps[], from: number, to: number, across: (n: number) => string, up: (n: number) => string, said: string): SVGSVGElement {
+	const width = widthOf(), right = width - 8, ground = HEIGHT - BOTTOM, top = roundUpBytes(Math.max(1, ...lines.flatMap(l => l.y)));
+	const x = (n: number) => LEFT + (n - from) / Math.max(1, to - from) * (right - LEFT), y = (n: number) => ground - n / top * (ground - TOP);
+	const picture = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": said });
+	for (const k of [0, 0.25, 0.5, 0.75, 1])
+		picture.append(svg("path", { d: `M${LEFT} ${Math.round(y(top * k)) + 0.5}H${right}`, stroke: color("--line"), fill: "none" }),
+			text(LEFT - 6, y(top * k) + 4, up(top * k), "end"));
+	for (const [k, anchor] of ([[0, "start"], [0.25, "middle"], [0.5, "middle"], [0.75, "middle"], [1, "end"]] as const).filter(t => width > 500 || t[0] * 2 % 1 == 0))
+		picture.append(text(LEFT + k * (right - LEFT), ground + 15, across(from + k * (to - from)), anchor));
+	lines.forEach((l, i) => {
+		const d: string[] = [];
+		l.x.forEach((begin, k) => {
+			const end = Math.min(to, l.x[k + 1] ?? l.end);
+			if (end > from && begin < to)
+				d.push(`${d.length ? "V" : `M${x(Math.max(from, begin)).toFixed(1)} `}${y(l.y[k]).toFixed(1)}H${x(end).toFixed(1)}`);
+		});
+		if (d.length)
+			picture.append(svg("path", { d: d.join(""), stroke: color(PART_COLORS[i]), "stroke-width": 1.75, fill: "none" }, svg("title", {}, l.name)));
+	});
+	return picture;
+}
+
+// At most as many lines as there are colours.
+export function stepChart(lines: Steps[], from: number, to: number, across: (n: number) => string, up: (n: number) => string, said: string, name: string,
+		csv: string[][]): HTMLElement {
+	const make = () => stepPicture(lines, from, to, across, up, said);
+	return el("div", { class: "chart steps" }, make(), partLegend(lines.map(l => l.name)), el("p", { class: "saves" }, ...saveButtons(make, name),
+		el("button", { type: "button", click: () => download(name + ".csv", "text/csv", csv.map(row => row.map(quoteCsv).join(",")).join("\r\n") + "\r\n") }, "Save CSV")));
 }
 
 // ---- a scatter ----

@@ -51,6 +51,7 @@ export interface Data {
 	start: { node: Uint32Array; line: Uint32Array }; // lines that called the outermost nodes but are not nodes
 	thread: { number: Uint32Array; process: Uint32Array }; // by number in the run
 	// Call stacks of head.stacks.rows: lengths, and lines outermost first, with the bytes of their frames.
+	interval: { count: Uint32Array; ns: Float64Array; deepest: Float64Array };
 	deepest: { lines: Uint32Array; asked: Uint32Array; line: Uint32Array; bytes: Float64Array };
 	variable: { [column: string]: Float64Array }; // largest first; resident plus 1, 0: unknown
 	parent: Uint32Array; // of each node; the root's is 0
@@ -148,6 +149,8 @@ export async function load(document: Document = globalThis.document): Promise<Da
 		share: { sample: new Uint32Array(shares), node: new Uint32Array(shares), bytes: new Float64Array(shares) },
 		head, text: [], points, cells, own: {}, extreme: {}, error: {}, point: {},
 		variable: Object.fromEntries(VARIABLE.map(name => [name, new Float64Array(count.get("variable." + name) ?? 0)])),
+		interval: { count: new Uint32Array(count.get("interval.count") ?? 0), ns: new Float64Array(count.get("interval.ns") ?? 0),
+			deepest: new Float64Array(count.get("interval.ns") ?? 0) },
 		deepest: { lines: new Uint32Array(count.get("deepest.lines") ?? 0), asked: new Uint32Array(count.get("deepest.lines") ?? 0), line: new Uint32Array(count.get("deepest.line") ?? 0),
 			bytes: new Float64Array(count.get("deepest.bytes") ?? 0) },
 		line: {
@@ -169,6 +172,7 @@ export async function load(document: Document = globalThis.document): Promise<Da
 		"node.up": up, "node.line": data.lineOf.subarray(1),
 		"share.sample": data.share.sample, "share.node": data.share.node, "share.bytes": data.share.bytes,
 		"start.node": data.start.node, "start.line": data.start.line,
+		"interval.count": data.interval.count, "interval.ns": data.interval.ns, "interval.deepest": data.interval.deepest,
 		"deepest.lines": data.deepest.lines, "deepest.asked": data.deepest.asked, "deepest.line": data.deepest.line, "deepest.bytes": data.deepest.bytes,
 		"thread.number": data.thread.number, "thread.process": data.thread.process,
 		"cell.node": c.node, "cell.birth": c.birth, "cell.life": c.death, "cell.thread": c.thread,

@@ -7,12 +7,14 @@ import type { Column } from "./element";
 import { owner, place } from "./pages";
 import type { View } from "./pages";
 import { nameOf, placeOf } from "./model";
+import { PART_COLORS, stepChart } from "./charts";
+import type { Steps } from "./charts";
 import { treemap } from "./treemap";
 
 // As in mprof report threads --json.
 export interface StackUse {
 	thread: number; process: number; tid: number; main: boolean; used_bytes: number; limit_bytes: number | null; touched_bytes: number | null;
-	resident_bytes: number | null; deepest_bytes: number | null; deepest_at_ns: number | null; others: number;
+	resident_bytes: number | null; deepest_bytes: number | null; deepest_at_ns: number | null; start_ns: number; end_ns: number | null; others: number;
 }
 
 // As in mprof report globals --json.
@@ -64,7 +66,22 @@ function functionsOf(v: View, row: StackUse, of: Deepest): HTMLElement {
 }
 
 interface Part { line: number; bytes: number; frames: number }
-interface Line { line: number; bytes: number }
+interface Line { line: number; bytes: number; frames: number }
+
+// Innermost first; frames of one line that follow each other are a row.
+function stackLines(of: Deepest): Line[] {
+	const rows: Line[] = [];
+	for (let i = of.lines.length; i-- > 0;) {
+		const row = rows[rows.length - 1];
+		if (row?.line == of.lines[i]) {
+			row.bytes += of.bytes[i];
+			row.frames++;
+		} else {
+			rows.push({ line: of.lines[i], bytes: of.bytes[i], frames: 1 });
+		}
+	}
+	return rows;
+}
 
 function deepestStack(v: View, rows: StackUse[], stack: Deepest[]): HTMLElement | null {
 	const wanted = v.s.filter.thread;
@@ -77,12 +94,34 @@ function deepestStack(v: View, rows: StackUse[], stack: Deepest[]): HTMLElement 
 		return el("p", {}, `No call of thread ${row.thread} was recorded with its call stack.`);
 	return el("div", { class: "deepest" }, el("h3", {}, `Thread ${row.thread} at its deepest recorded call, ${bytes(row.deepest_bytes)} down`),
 		of.known && functionsOf(v, row, of), el("h3", {}, "Call stack"),
-		sortable<Line>(lines.map((line, i) => ({ line, bytes: of.bytes[i] })).reverse(), [
+		sortable<Line>(stackLines(of), [
 			{ key: "function", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
 			{ key: "where", title: "Where", text: r => placeOf(v.d, r.line), node: r => place(v, r.line) },
-			...(of.known ? [{ key: "frame", title: "Bytes", help: "Of its frame; an inlined call has none.", number: true,
+			{ key: "times", title: "Frames", help: "More than one in a recursion.", number: true, text: r => count(r.frames), value: r => r.frames },
+			...(of.known ? [{ key: "frame", title: "Bytes", help: "Of its frames; an inlined call has none.", number: true,
 				text: (r: Line) => r.bytes ? bytes(r.bytes) : "-", value: (r: Line) => r.bytes }] : []),
 		], "", () => {}, "call stack"));
+}
+
+// The greatest depth over time: of the chosen thread, or of those that used most.
+function depthOverTime(v: View, rows: StackUse[]): HTMLElement | false {
+	const { d, s } = v, run = d.head.report.duration_ns ?? 0, last = d.points - 1, whole = s.exact === null && s.from < 0 && s.to >= last;
+	const from = d.head.totals || whole ? 0 : s.exact ? s.exact.from : s.from < 0 ? 0 : d.point.ns[s.from];
+	let at = 0, to = d.head.totals || whole ? run : s.exact ? s.exact.to : d.point.ns[s.to];
+	const all: (Steps & { row: StackUse })[] = rows.map((row, i) => {
+		const n = d.interval.count[i] ?? 0, x = [...d.interval.ns.subarray(at, at + n)], y = [...d.interval.deepest.subarray(at, at += n)];
+		return { row, name: `thread ${row.thread}${row.main ? " (main)" : ""}`, x, y, end: row.end_ns ?? Math.max(run, x[n - 1] ?? 0) };
+	});
+	const known = all.filter(l => l.x.length && l.end > from && l.x[0] < to), chosen = known.filter(l => l.row.thread == s.filter.thread);
+	const lines = (chosen.length ? chosen : known).sort((a, b) => Math.max(...b.y) - Math.max(...a.y)).slice(0, PART_COLORS.length);
+	if (!lines.length)
+		return false;
+	to = Math.max(to, from + 1);
+	const said = "The deepest recorded call in each interval of a thread's time, from the base of its stack. It is exact to 64 bytes; between recorded calls " +
+		"a thread may have been deeper.", csv = [["Thread", "From ns", "Deepest bytes"], ...lines.flatMap(l => l.x.map((x, i) => [String(l.row.thread), String(x), String(l.y[i])]))];
+	return el("div", { class: "depths" }, el("h3", {}, chosen.length ? `Depth over time of thread ${chosen[0].row.thread}` : "Depth over time"), el("p", {}, said +
+		(known.length > lines.length && !chosen.length ? ` Shown are the ${lines.length} deepest of ${many(known.length, "thread")}; a click on another thread in the table shows that one.` : "")),
+		stepChart(lines, from, to, duration, bytes, said, "mprof-stacks", csv));
 }
 
 export function stacks(v: View): HTMLElement {
@@ -116,6 +155,7 @@ export function stacks(v: View): HTMLElement {
 		el("p", {}, `Thread ${most.thread}${most.main ? " (main)" : ""} used the most, ${most.touched_bytes === null ? "at least" : "up to"} ${bytes(most.used_bytes)}` +
 			(most.limit_bytes ? ` of ${bytes(most.limit_bytes)}` : "") + (most.deepest_at_ns !== null ?
 				`; its deepest recorded call was ${duration(most.deepest_at_ns)} after the start.` : ".")),
+		depthOverTime(v, rows),
 		sortable(rows, columns, columns.some(c => c.key == s.sort) ? s.sort : "used", sort => v.set({ sort }), "stacks"),
 		told.left_out > 0 && el("p", {}, `And ${many(told.left_out, "thread")} that used no more.`), deepestStack(v, rows, stack));
 }

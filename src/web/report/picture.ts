@@ -24,6 +24,14 @@ export function roundUp(n: number): number {
 	return [1, 2, 5, 10].map(k => k * power).find(k => k >= n) ?? n;
 }
 
+// The same for bytes: 1 to 8 times a power of 1024, of which a quarter is a round number, too.
+export function roundUpBytes(n: number): number {
+	let top = 4;
+	while (top < n)
+		top *= 2;
+	return top;
+}
+
 const SCALE = 2; // pixels of a PNG for one of the page
 
 function savePng(picture: SVGSVGElement, name: string): void {
