@@ -38,13 +38,16 @@ ORDER(by_bytes, struct kept_of, COMPARE(most_of(y), most_of(x)))
 void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 {
 	const struct site *s;
+	size_t i, examined[2] = { 0, 0 };
 	const char *why;
-	size_t i;
 
 	*k = (struct kept){ .rows = 0 };
-	for (i = 0; i < sites->count && i < KEPT_SITES; i++) {
+	for (i = 0; i < sites->count; i++) {
 		s = &sites->site[i];
-		why = s->v.peak_calls || s->v.live_calls ? profile_kept(names, s->key) : NULL;
+		if ((!s->v.peak_calls && !s->v.live_calls) ||
+		    examined[s->v.live_calls > 0]++ >= KEPT_SITES)
+			continue;
+		why = profile_kept(names, s->key);
 		if (!why)
 			continue;
 		add(&k->all, &s->v);

@@ -4,8 +4,8 @@
  * dynamic linker and libstdc++ that no program frees, found by the rows of suppressions.def.
  *
  * Blocks and bytes at the run's peak, and never freed.  At most KEPT_SITES call
- * stacks are examined, those with the most bytes first: figures are never too
- * high.
+ * stacks with blocks that were never freed are examined, and as many others, those with the most
+ * bytes first: figures are never too high.
  */
 #pragma once
 

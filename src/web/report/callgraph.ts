@@ -6,7 +6,7 @@ import { percent } from "../words";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { cut } from "./flame";
-import { functionColor, nameOf, owned, placeOf, table } from "./model";
+import { functionColor, labelOf, nameOf, owned, placeOf, table } from "./model";
 import type { Answer } from "./model";
 import { figure, place } from "./pages";
 import type { View } from "./pages";
@@ -162,7 +162,7 @@ class Graph {
 	}
 
 	private put(box: Box, x: number, y: number, wide: number, g: CanvasRenderingContext2D): Placed {
-		const { v } = this, { d } = v, self = box.level == 0, name = nameOf(d, box.line);
+		const { v } = this, { d } = v, self = box.level == 0, name = labelOf(d, box.line);
 		const says = `${figure(v.s.measure.unit, box.sum)}, ${percent(box.sum, this.around.total)}`;
 		const element = svg("g", { tabindex: 0, role: self ? "img" : "button", "aria-label": `${name}, ${says}`, cursor: self ? null : "pointer" },
 			svg("title", {}, `${name}\n${placeOf(d, box.line)}\n${says} of what passes through ${nameOf(d, v.s.chosen)}`),

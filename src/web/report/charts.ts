@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // charts.ts - bars that are divided into parts, and scatter plots: SVG that can be saved.
+import { bytes } from "../words";
 import { download, el, quoteCsv } from "./element";
 import { color, roundUp, roundUpBytes, saveButtons, svg } from "./picture";
 
@@ -38,7 +39,7 @@ function text(x: number, y: number, what: string, anchor: string, more: { [name:
 
 function barPicture(c: BarChart): SVGSVGElement {
 	const width = widthOf(), inside = width - LEFT - 4, step = inside / Math.max(1, c.bars.length), ground = HEIGHT - BOTTOM;
-	const most = Math.max(1, ...c.bars.map(b => b.parts.reduce((x, y) => x + y, 0))), top = roundUp(most), y = (n: number) => ground - n / top * (ground - TOP);
+	const most = Math.max(1, ...c.bars.map(b => b.parts.reduce((x, y) => x + y, 0))), top = (c.value == bytes ? roundUpBytes : roundUp)(most), y = (n: number) => ground - n / top * (ground - TOP);
 	const picture = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": c.said });
 	for (const k of [0, 0.5, 1])
 		picture.append(svg("path", { d: `M${LEFT} ${Math.round(y(top * k)) + 0.5}H${width - 4}`, stroke: color("--line"), fill: "none" }),

@@ -47,13 +47,16 @@ function view(s: State, d: Data, sort: string): string {
 	switch (s.page) {
 	case "tables": return `${s.measure.view} --by ${s.byLine ? "line" : "function"}${sort}`;
 	case "tree": return `${s.inverted ? "bottom-up" : "top-down"} --sort ${s.measure.sort}`;
+	case "threads": return `${s.measure.view} --by thread${sort}`;
+	case "sizes": return `${s.measure.view} --by size${sort}`;
 	case "callers": return s.chosen ? `callers ${quote(nameOf(d, s.chosen))} --sort ${s.measure.sort}` : s.measure.view + sort;
 	default: return s.measure.view + sort;
 	}
 }
 
 // Pages of the whole run whose figures are another view's.
-const OWN: { [page: string]: string } = { jumps: "", resident: " peak-rss", stacks: " threads", globals: " globals", realloc: " realloc", processes: "", run: "" };
+const OWN: { [page: string]: string } = { resident: " peak-rss", stacks: " threads", globals: " globals", realloc: " realloc", lifetimes: " lifetimes",
+	processes: " --all", run: " --all" };
 
 // Pages of a profile that show what the report of all shows.
 const OF_TOTALS = ["sizes", "lifetimes", "realloc", "processes", "run", "jumps", "resident", "heap"];
@@ -65,7 +68,7 @@ function ofTotals(s: State, d: Data): string {
 	return [`mprof report ${view(s, d, s.measure.sorted ? ` --sort ${s.measure.sort}` : "")}${which}`, ...nameFilters(f), quote(d.head.trace)].join(" ");
 }
 
-const SHOWN = ["sources", "compare", "heap"]; // pages that have their command themselves
+const SHOWN = ["sources", "compare", "heap", "jumps"]; // pages that have their command themselves, or none
 
 // "" if the page has it already.
 export function command(s: State, d: Data, a: Answer): string {

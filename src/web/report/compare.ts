@@ -8,7 +8,7 @@ import { load } from "./data";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { Flame } from "./flame";
-import { arrange, ask, frameTree, functionKeys, isWhole, measures, nameOf, owned, placeOf, table, wholeFilter } from "./model";
+import { arrange, ask, frameTree, functionKeys, isWhole, measures, nameOf, owned, placeOf, shortFile, table, wholeFilter } from "./model";
 import type { Answer, Frame, Measure } from "./model";
 import { figure } from "./pages";
 import type { View } from "./pages";
@@ -109,6 +109,8 @@ function changes(foldLibraries: boolean, sides: [Data, Answer, boolean][]): Chan
 	const rows = new Map<string, Change>();
 	for (const [d, a, before] of sides)
 		for (const r of table(d, owned(d, a, foldLibraries), functionKeys(d))) {
+			if (foldLibraries && !r.own && d.line.library[r.line])
+				continue;
 			const key = keyOf(d, r.line);
 			let row = rows.get(key);
 			if (!row)
@@ -185,7 +187,7 @@ export function compare(v: View): HTMLElement {
 				value: r => Math.abs(r.sumAfter - r.sumBefore) },
 			{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
 				title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: r.line }) }, r.name) : el("span", {}, r.name) },
-			{ key: "place", title: "Where", text: r => r.place },
+			{ key: "place", title: "Where", text: r => shortFile(r.place) },
 		], "change", () => {}, "changes"),
 		el("p", {}, ...(traces ? [el("code", {}, `mprof diff ${quote(names[s.with])} ${quote(d.head.trace)}`)]
 			: [el("code", {}, `mprof report peak ${atTime(d, s.from)}`), " ", el("code", {}, `mprof report peak ${atTime(d, s.to)}`)])));

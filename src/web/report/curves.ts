@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // curves.ts - what the timeline draws: a quantity over time, whole or divided into bands.
 import { sizeName } from "./bar";
-import { applyNames, nameOf, placeOf, shortFile, threadTest } from "./model";
+import { applyNames, labelOf, ownerNodes, placeOf, shortFile, threadTest } from "./model";
 import type { Filter } from "./model";
 import type { Data } from "./data";
 import type { Layer } from "./timeline";
@@ -20,11 +20,11 @@ export interface Curve {
 export const curves: Curve[] = [
 	{ key: "live", title: "Live bytes", unit: "bytes", point: "live", cells: "bytes", help: "Requested bytes of live blocks" },
 	{ key: "blocks", title: "Live blocks", unit: "count", point: "blocks", cells: "blocks", help: "Blocks that were allocated and not yet freed" },
-	{ key: "calls", title: "Allocations a second", unit: "count", rate: true, point: "calls", cells: "blocks", help: "Calls that allocated a block" },
-	{ key: "bytes", title: "Bytes a second", unit: "bytes", rate: true, point: "bytes", cells: "bytes", help: "Requested bytes of allocations" },
-	{ key: "frees", title: "Frees a second", unit: "count", rate: true, point: "frees", help: "Blocks that were freed or reallocated" },
-	{ key: "freed", title: "Bytes freed a second", unit: "bytes", rate: true, point: "freed", help: "Requested bytes of blocks that were freed or reallocated" },
-	{ key: "temporary", title: "Temporary a second", unit: "count", rate: true, point: "temporary", cells: "temporary", ended: true, help: "Blocks that the same thread freed with its next call" },
+	{ key: "calls", title: "Allocations per second", unit: "count", rate: true, point: "calls", cells: "blocks", help: "Calls that allocated a block" },
+	{ key: "bytes", title: "Bytes per second", unit: "bytes", rate: true, point: "bytes", cells: "bytes", help: "Requested bytes of allocations" },
+	{ key: "frees", title: "Frees per second", unit: "count", rate: true, point: "frees", help: "Blocks that were freed or reallocated" },
+	{ key: "freed", title: "Bytes freed per second", unit: "bytes", rate: true, point: "freed", help: "Requested bytes of blocks that were freed or reallocated" },
+	{ key: "temporary", title: "Temporary per second", unit: "count", rate: true, point: "temporary", cells: "temporary", ended: true, help: "Blocks that the same thread freed with its next call" },
 	{ key: "rounding", title: "Rounding", unit: "bytes", point: "slack", help: "Usable bytes of live blocks beyond the requested ones" },
 	{ key: "mapped", title: "Mapped by the program", unit: "bytes", point: "mapped", help: "Anonymous memory that the program, its libraries or its allocator mapped by mmap or brk" },
 	{ key: "rss", title: "Resident", unit: "bytes", point: "rss", help: "Resident memory of all processes, from samples" },
@@ -53,16 +53,14 @@ export function grouping(d: Data, band: string, keys: Uint32Array): { of: (cell:
 	if (band == "none")
 		return { of: () => 1, name: () => "all" };
 	// The owner of a node: the nearest outer line that is not a library's.
-	const owner = new Uint32Array(d.head.nodes);
-	for (let i = 1; i < owner.length; i++)
-		owner[i] = d.line.library[d.lineOf[i]] && owner[d.parent[i]] ? owner[d.parent[i]] : d.lineOf[i];
+	const owner = ownerNodes(d, true).map(node => d.lineOf[node]);
 	if (band == "module") {
 		const base = (n: number) => d.text[n].replace(/.*\//, "");
 		return { of: i => d.line.module[owner[c.node[i]]], name: n => n ? base(n) : "no stack" };
 	}
 	return band == "line"
 		? { of: i => owner[c.node[i]], name: n => n ? shortFile(placeOf(d, n)) : "no stack" }
-		: { of: i => keys[owner[c.node[i]]], name: n => n ? nameOf(d, n) : "no stack" };
+		: { of: i => keys[owner[c.node[i]]], name: n => n ? labelOf(d, n) : "no stack" };
 }
 
 function perSecond(d: Data, values: Float64Array): void {

@@ -43,6 +43,7 @@ export function meaning(word: string): string | undefined {
 let glossary: Map<string, string> | undefined;
 
 const ROWS = 200;
+const PLACES = ["where", "place"], SHORT = 28; // keys of columns that are not broken, and up to which length
 
 // On a narrow screen the name comes first, so that it is visible without scrolling.
 const narrowFirst = <R>(columns: Column<R>[]): Column<R>[] => matchMedia("(max-width: 700px)").matches
@@ -58,7 +59,8 @@ export function sortable<R>(rows: R[], given: Column<R>[], sort: string, onSort:
 	const add = (most: number) => {
 		for (const r of sorted.slice(shown, shown + most))
 			body.append(el("tr", {}, ...columns.map(c => {
-				const cell = el("td", { class: c.number ? "n" : null }, c.node ? c.node(r) : c.text(r));
+				const short = PLACES.includes(c.key) && c.text(r).replace(/.*\//, "").length <= SHORT;
+				const cell = el("td", { class: c.number ? "n" : short ? "short" : null }, c.node ? c.node(r) : c.text(r));
 				if (c.share) {
 					const bar = el("i", { class: "bar" });
 					bar.style.width = 100 * Math.max(0, Math.min(1, c.share(r))) + "%";

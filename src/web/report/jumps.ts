@@ -3,7 +3,7 @@
 import { bytes, count, duration, percent } from "../words";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
-import { measures, nameOf, ownerNodes } from "./model";
+import { measures, labelOf, ownerNodes } from "./model";
 import type { View } from "./pages";
 import type { State } from "./state";
 
@@ -89,7 +89,7 @@ export function jumps(v: View): HTMLElement {
 			{ key: "after", title: "Live after it", number: true, text: r => bytes(d.point.live[r.to]), value: r => d.point.live[r.to] },
 			{ key: "when", title: "When", text: r => `${duration(ns(r.from))} to ${duration(ns(r.to))}`, value: r => r.from,
 				node: r => open(r, `${duration(ns(r.from))} to ${duration(ns(r.to))}`, "The call stacks of this change") },
-			{ key: "most", title: "Most of it", text: r => r.line ? nameOf(d, r.line) : "no stack", node: r => open(r, r.line ? nameOf(d, r.line) : "no stack", "The call stacks of this change") },
+			{ key: "most", title: "Most of it", text: r => r.line ? labelOf(d, r.line) : "no stack", node: r => open(r, r.line ? labelOf(d, r.line) : "no stack", "The call stacks of this change") },
 			{ key: "share", title: "%", number: true, text: r => percent(r.bytes, r.all || 1), value: r => r.bytes },
 		], "change", () => {}, "jumps") : el("p", {}, "Live bytes never changed that fast: they rose and fell step by step."));
 }

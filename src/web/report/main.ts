@@ -16,7 +16,7 @@ import { errorsOf, rangeText } from "./estimate";
 import { Flame } from "./flame";
 import { Heap } from "./heap";
 import { jumpAt, stacksOf } from "./jumps";
-import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isWhole, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter } from "./model";
+import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isWhole, labelOf, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter } from "./model";
 import type { Answer, Filter, Frame } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
@@ -82,7 +82,7 @@ class App {
 		this.lines = Uint32Array.from(d.line.line, (_, i) => i);
 		chooseMeasures(d);
 		this.s = fromHash(location.hash, d);
-		this.flame = new Flame({ name: f => nameOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
+		this.flame = new Flame({ name: f => labelOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
 		this.flame.onZoom = frame => this.set({ zoom: this.s.inverted ? frame : this.frames[frame].node });
 		this.flame.onKey = (key, f) => this.frameKey(key, f);
 		this.flame.onOpen = f => this.set({ page: "callers", chosen: f.line });

@@ -265,13 +265,8 @@ export function ask(d: Data, q: Question): Answer {
 	return { own, blocks, sum, total: sum[0], exact: !value || isWhole(d, q) };
 }
 
-// The owner of each node's figures: with libraries folded, the nearest caller outside them.
-export function ownerNodes(d: Data, foldLibraries: boolean): Uint32Array {
-	const owner = new Uint32Array(d.head.nodes);
-	for (let i = 1; i < owner.length; i++)
-		owner[i] = foldLibraries && d.line.library[d.lineOf[i]] && owner[d.parent[i]] ? owner[d.parent[i]] : i;
-	return owner;
-}
+// The owner of each node's figures: with libraries folded, the nearest caller outside them, if there is one.
+export const ownerNodes = (d: Data, foldLibraries: boolean): Uint32Array => foldLibraries ? outsideNodes(d) : Uint32Array.from(d.parent, (_, i) => i);
 
 // Every figure of the whole run, by function or by line.
 export interface FullRow { key: number; line: number; own: { [value: string]: number }; sizeLeast: number; sizeMost: number; lifeLeast: number; lifeMost: number }
@@ -439,11 +434,18 @@ export function arrange(from: Frame[], least: number): Frame[] {
 	return out;
 }
 
+// CPython's loop: what a function of a script calls is called by it.
+const LOOP = /^_PyEval_EvalFrame(Default)?(\.|$)/;
+
+function loopLines(d: Data): Uint8Array {
+	return Uint8Array.from(d.line.line, (_, i) => +(d.line.library[i] == 1 && LOOP.test(nameOf(d, i))));
+}
+
 // With foldLibraries, consecutive library frames are one, named by the function that the program called.
 export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions): Frame[] {
 	const b = new Builder(), n = d.head.nodes, at = new Uint32Array(n), library = (line: number) =>
 		o.foldLibraries && d.line.library[line] == 1;
-	const merged = (line: number) => o.merged !== undefined && o.merged[line] == 1;
+	const loop = o.foldLibraries ? loopLines(d) : undefined, merged = (line: number) => (o.merged !== undefined && o.merged[line] == 1) || loop?.[line] == 1;
 	const also = o.also ?? [], put = (to: Frame, values: (k: number) => number) =>
 		(to.also ??= also.map(() => 0)).forEach((n, k, all) => all[k] = also[k].most ? Math.max(n, values(k)) : n + values(k));
 	const add = (f: number, i: number) => also.length && put(b.frames[f], k => also[k].own[i]);
@@ -551,6 +553,12 @@ export function functionColor(d: Data, keys: Uint32Array, line: number): string 
 
 export function nameOf(d: Data, line: number): string {
 	return line ? d.text[d.line.function[line]] : "all";
+}
+
+// Where no file is beside it: every file of Python has a "<module>", and may have a "<lambda>".
+export function labelOf(d: Data, line: number): string {
+	const name = nameOf(d, line), file = d.text[d.line.file[line]];
+	return name.startsWith("<") && file ? `${name} ${shortFile(file)}` : name;
 }
 
 export function placeOf(d: Data, line: number): string {

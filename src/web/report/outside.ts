@@ -89,15 +89,16 @@ function deepestStack(v: View, rows: StackUse[], stack: Deepest[]): HTMLElement 
 	for (let i = 0; best < 0 || (i < rows.length && !wanted); i++)
 		if (best < 0 || (rows[i].deepest_bytes ?? 0) > (rows[best].deepest_bytes ?? 0))
 			best = i;
-	const row = rows[best], of = stack[best], lines = of.lines;
+	const row = rows[best], of = stack[best], lines = of.lines, rowsOfStack = stackLines(of);
 	if (row.deepest_bytes === null || !lines.length)
 		return el("p", {}, `No call of thread ${row.thread} was recorded with its call stack.`);
 	return el("div", { class: "deepest" }, el("h3", {}, `Thread ${row.thread} at its deepest recorded call, ${bytes(row.deepest_bytes)} down`),
 		of.known && functionsOf(v, row, of), el("h3", {}, "Call stack"),
-		sortable<Line>(stackLines(of), [
+		sortable<Line>(rowsOfStack, [
 			{ key: "function", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
 			{ key: "where", title: "Where", text: r => placeOf(v.d, r.line), node: r => place(v, r.line) },
-			{ key: "times", title: "Frames", help: "More than one in a recursion.", number: true, text: r => count(r.frames), value: r => r.frames },
+			...(rowsOfStack.some(r => r.frames > 1) ? [{ key: "times", title: "Frames", help: "More than one in a recursion.", number: true,
+				text: (r: Line) => count(r.frames), value: (r: Line) => r.frames }] : []),
 			...(of.known ? [{ key: "frame", title: "Bytes", help: "Of its frames; an inlined call has none.", number: true,
 				text: (r: Line) => r.bytes ? bytes(r.bytes) : "-", value: (r: Line) => r.bytes }] : []),
 		], "", () => {}, "call stack"));

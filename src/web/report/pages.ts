@@ -14,7 +14,7 @@ import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
-import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, measures, mergedLines, nameOf, owned, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
+import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, labelOf, measures, mergedLines, nameOf, owned, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { jumps } from "./jumps";
 import { globals, stacks } from "./outside";
@@ -56,8 +56,8 @@ export const place = (v: View, line: number, text = placeOf(v.d, line)): Node =>
 		shortFile(text))
 	: el("span", {}, text);
 
-export const owner = (v: View, line: number) => el("button", { type: "button", class: "name",
-	title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: line }) }, nameOf(v.d, line));
+export const owner = (v: View, line: number, text = nameOf(v.d, line)) => el("button", { type: "button", class: "name",
+	title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: line }) }, text);
 
 function rowColumns(v: View): Column<Row>[] {
 	const ranges = rangesBy(v.d, v.s.measure, v.s.filter, v.s.byLine ? v.lines : v.keys, v.s.foldLibraries), unit = v.s.measure.unit, total = v.a.total || 1;
@@ -588,7 +588,7 @@ function threads(v: View): HTMLElement {
 		{ key: "last", title: "Last call", number: true, text: t => duration(t.last_ns), value: t => t.last_ns },
 	], v.s.sort == "own" ? "bytes" : v.s.sort, sort => v.set({ sort }), "threads"),
 		callBars(list), timeBars(v, list), matrix(v),
-		el("p", {}, el("code", {}, `mprof report threads ${quote(v.d.head.trace)}`), " names the functions whose blocks other threads free."));
+		!!v.d.head.cross_frees?.blocks && el("p", {}, el("code", {}, `mprof report threads ${quote(v.d.head.trace)}`), " names the functions whose blocks other threads free."));
 }
 
 const MATRIX = 16; // threads
@@ -727,8 +727,8 @@ function numbers(v: View): HTMLElement {
 		["Allocated", bytes(since("bytes")), "Requested bytes of all allocations", { measure: measureOf("total") }],
 		["Recycled", peak ? (since("bytes") / peak).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak: how often memory was used again", { page: "lifetimes" }],
 		["Allocations", count(since("calls")), "Calls that allocated a block", { measure: measureOf("calls") }],
-		["A second", count(since("calls") / took), "Allocations a second, on average", { curve: "calls" }],
-		["Bytes a second", bytes(since("bytes") / took), "Requested bytes a second, on average", { curve: "bytes" }],
+		["Allocations/s", count(since("calls") / took), "Allocations per second, on average", { curve: "calls" }],
+		["Bytes/s", bytes(since("bytes") / took), "Requested bytes per second, on average", { curve: "bytes" }],
 		["Temporary", percent(since("temporary"), since("calls")), "Allocations that the same thread freed with its next call", { measure: measureOf("temporary") }],
 		["Mean size", bytes(since("bytes") / (since("calls") || 1)), "Requested bytes of an allocation", { page: "sizes" }],
 		...(rss ? [["Process (RSS)", bytes(rss), "Most resident memory of all processes, with stacks, code and files, by samples", { page: "resident" }] as [string, string, string, Partial<State>]] : []),
@@ -747,7 +747,7 @@ function tops(v: View): HTMLElement {
 		const rows = topOwners(v.d, a, v.keys, TOP);
 		return el("section", { class: "top" }, el("h2", {}, el("button", { type: "button", class: "name", click: () => v.set({ page: "tables", measure }) }, measure.title)),
 			rows.length ? el("table", {}, el("tbody", {}, ...rows.map(r => el("tr", {}, el("td", { class: "n" }, figure(measure.unit, r.own)),
-				el("td", { class: "n" }, percent(r.own, a.total)), el("td", {}, owner(v, r.line)))))) : el("p", {}, key == "leaked" && v.d.head.suppressed.length ? "Nothing but what libraries keep on purpose." : "Nothing."));
+				el("td", { class: "n" }, percent(r.own, a.total)), el("td", {}, owner(v, r.line, labelOf(v.d, r.line))))))) : el("p", {}, key == "leaked" && v.d.head.suppressed.length ? "Nothing but what libraries keep on purpose." : "Nothing."));
 	}));
 }
 

@@ -5,7 +5,7 @@ import { bytes, duration, percent } from "../words";
 import type { Data } from "./data";
 import { el, meaning, sortable } from "./element";
 import type { Column } from "./element";
-import { ask, measures, nameOf, ownerNodes } from "./model";
+import { ask, measures, labelOf, ownerNodes } from "./model";
 import { functionRows } from "./pages";
 import type { View } from "./pages";
 import type { Layer } from "./timeline";
@@ -34,7 +34,7 @@ function owners(d: Data, keys: Uint32Array): { parts: { title: string; color: st
 	for (const s of d.head.resident)
 		of.set(s, Float64Array.from([...best.map(() => 0), 0, ...rest.map(part => s[part.key])]));
 	c.node.forEach((node, i) => of.get(d.head.resident[c.sample[i]])![index.get(key(node)) ?? best.length] += c.bytes[i]);
-	return { parts: [...best.map((b, i) => ({ title: nameOf(d, b), color: "--s" + i })), { title: "Live blocks of others", color: "--s6" },
+	return { parts: [...best.map((b, i) => ({ title: labelOf(d, b), color: "--s" + i })), { title: "Live blocks of others", color: "--s6" },
 		...rest.map((part, i) => ({ title: part.title, color: GREYS[i] }))], of };
 }
 

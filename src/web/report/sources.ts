@@ -6,7 +6,7 @@ import { quote } from "./command";
 import type { Data } from "./data";
 import { editorField, editorLink } from "./editor";
 import { el, sortable } from "./element";
-import { fullTable, nameOf, owned, table } from "./model";
+import { fullTable, nameOf, owned, shortFile, table } from "./model";
 import type { FullRow, Row } from "./model";
 import { everyFigure, figure } from "./pages";
 import type { View } from "./pages";
@@ -53,8 +53,6 @@ function lineKeys(d: Data): Uint32Array {
 const byKey = (v: View, keys: Uint32Array) => table(v.d, owned(v.d, v.a, v.s.foldLibraries), keys)
 	.filter(r => r.key && (r.sum || r.own));
 
-const base = (path: string) => path.slice(path.lastIndexOf("/") + 1);
-
 // ---- the page ----
 
 const WHOLE = 400, AROUND = 8; // lines: files that are shown whole; context of lines with figures
@@ -65,7 +63,7 @@ function fileList(v: View, files: Row[]): HTMLElement {
 		{ key: "own", title: "Own", number: true, text: r => figure(unit, r.own), value: r => r.own, share: r => r.own / total },
 		{ key: "sum", title: "With callees", number: true, text: r => figure(unit, r.sum), value: r => r.sum },
 		{ key: "name", title: "File", text: r => d.text[d.line.file[r.line]], node: r => el("button", { type: "button", class: "name",
-			title: d.text[d.line.file[r.line]], click: () => v.set({ chosen: r.line }) }, base(d.text[d.line.file[r.line]])) },
+			title: d.text[d.line.file[r.line]], click: () => v.set({ chosen: r.line }) }, shortFile(d.text[d.line.file[r.line]])) },
 	], v.s.sort == "sum" ? "sum" : "own", sort => v.set({ sort }), "files");
 }
 
@@ -143,9 +141,9 @@ export function sources(v: View): HTMLElement {
 	const text = source?.text ? source.text.replace(/\n$/, "").split("\n") : [];
 	const link = editorLink(path, chosen ? d.line.line[chosen] : d.line.line[files[0].line]);
 	const page = el("section", {}, el("h2", {}, path), el("div", { class: "bar2" }, link && el("a", { href: link, rel: "noreferrer", class: "editor" }, "Open in the editor"),
-		everyFigure(v), editorField(() => v.set({}))), remarks(v, base(path), source),
+		everyFigure(v), editorField(() => v.set({}))), remarks(v, shortFile(path), source),
 		el("div", { class: "sources" }, fileList(v, files), listing(v, rows, full, text, chosen ? d.line.line[chosen] : -1)),
-		el("p", {}, el("code", {}, `mprof report annotate ${quote(base(path))} ${quote(d.head.trace)}`)));
+		el("p", {}, el("code", {}, `mprof report annotate ${quote(shortFile(path))} ${quote(d.head.trace)}`)));
 	if (chosen)
 		requestAnimationFrame(() => document.getElementById("chosen")?.scrollIntoView({ block: "nearest" }));
 	return page;

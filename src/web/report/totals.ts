@@ -31,7 +31,7 @@ export function numbers(v: View): HTMLElement {
 		["Allocated", about + bytes(t.figures.total), "Requested bytes of all allocations", measure("total")],
 		["Recycled", r.peak.bytes ? about + (t.figures.total / r.peak.bytes).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak", { page: "lifetimes" }],
 		["Allocations", about + count(t.figures.calls), "Calls that allocated a block", measure("calls")],
-		...(seconds > 0 ? [["A second", about + count(t.figures.calls / seconds), "Allocations a second, on average", { curve: "calls" }] as [string, string, string, Partial<State>]] : []),
+		...(seconds > 0 ? [["Allocations/s", about + count(t.figures.calls / seconds), "Allocations per second, on average", { curve: "calls" }] as [string, string, string, Partial<State>]] : []),
 		["Never freed", about + bytes(t.figures.leaked), "Without what libraries keep on purpose", measure("leaked")],
 		...(isEstimate(d) ? [] : [["Temporary", percent(t.figures.temporary, t.figures.calls), "Allocations that the same thread freed with its next call",
 			measure("temporary")] as [string, string, string, Partial<State>]]),
