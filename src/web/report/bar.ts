@@ -74,7 +74,7 @@ export class Bar {
 		const threads = [...d.thread.number].filter((_, i) => !f.process || d.thread.process[i] == f.process).slice(0, 500);
 		const sizes = SIZES.some(o => o[0] == f.sizeFrom + "-" + f.sizeTo) ? SIZES
 			: [...SIZES, [f.sizeFrom + "-" + f.sizeTo, sizeName(f.sizeFrom, f.sizeTo)] as Option];
-		const list = [...(d.head.totals ? [] : [
+		const list = [...(d.head.totals || (d.head.coarse && !d.head.served) ? [] : [
 			processes.length > 1 && this.choose("Process", [["0", "all"], ...processes.filter(p => known.has(p.process)).slice(0, 500)
 				.map(p => [String(p.process), `${p.process} ${(p.command ?? "").slice(0, 24)}`] as Option)], String(f.process), v => filter({ process: +v, thread: 0 })),
 			this.choose("Thread", [["0", "all"], ...threads.map(t => [String(t), String(t)] as Option)], String(f.thread), v => filter({ thread: +v })),

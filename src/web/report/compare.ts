@@ -8,7 +8,7 @@ import { load } from "./data";
 import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { Flame } from "./flame";
-import { arrange, ask, frameTree, functionKeys, isWhole, measures, nameOf, owned, placeOf, shortFile, table, wholeFilter } from "./model";
+import { arrange, ask, frameTree, functionKeys, isWhole, labelOf, measures, nameOf, owned, placeOf, shortFile, table, wholeFilter } from "./model";
 import type { Answer, Frame, Measure } from "./model";
 import { figure } from "./pages";
 import type { View } from "./pages";
@@ -42,7 +42,8 @@ export class Others {
 
 interface Pair { name: string; place: string; before: number; after: number; ownBefore: number; ownAfter: number }
 
-const keyOf = (d: Data, line: number) => nameOf(d, line) + "\0" + d.text[d.line.module[line]];
+// As functionKeys() has it, for two traces.
+const keyOf = (d: Data, line: number) => [nameOf(d, line), d.text[d.line.module[line]], shortFile(d.text[d.line.file[line]] ?? "")].join("\0");
 
 class Merged {
 	pairs: Pair[] = [{ name: "all", place: "", before: 0, after: 0, ownBefore: 0, ownAfter: 0 }];
@@ -80,7 +81,7 @@ class Merged {
 			this.index.set(key, i = this.frames.length);
 			this.frames.push({ line: i, key: i, sum: 0, own: 0, blocks: 0, parent, child: 0, children: 0,
 				depth: this.frames[parent].depth + 1, node: i });
-			this.pairs.push({ name: nameOf(d, line), place: placeOf(d, line), before: 0, after: 0, ownBefore: 0, ownAfter: 0 });
+			this.pairs.push({ name: labelOf(d, line), place: placeOf(d, line), before: 0, after: 0, ownBefore: 0, ownAfter: 0 });
 		}
 		return i;
 	}

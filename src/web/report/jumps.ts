@@ -77,6 +77,12 @@ function rowsOf(v: View, jumps: Jump[]): Row[] {
 	});
 }
 
+// A short time within a long run has the same words at both ends.
+function when(from: number, to: number): string {
+	const [a, b] = [duration(from), duration(to)];
+	return a == b ? `${a}, within ${duration(to - from)}` : `${a} to ${b}`;
+}
+
 export function jumps(v: View): HTMLElement {
 	const { d } = v, rows = rowsOf(v, jumpsOf(d)), ns = (p: number) => p < 0 ? 0 : d.point.ns[p], steps = Math.ceil(d.points / PARTS);
 	const most = Math.max(1, ...rows.map(r => Math.abs(r.change))), open = (r: Row, text: string, title: string) =>
@@ -87,8 +93,8 @@ export function jumps(v: View): HTMLElement {
 		rows.length ? sortable(rows, [
 			{ key: "change", title: "Change", number: true, text: r => (r.change > 0 ? "+" : "\u2212") + bytes(Math.abs(r.change)), value: r => Math.abs(r.change), share: r => Math.abs(r.change) / most },
 			{ key: "after", title: "Live after it", number: true, text: r => bytes(d.point.live[r.to]), value: r => d.point.live[r.to] },
-			{ key: "when", title: "When", text: r => `${duration(ns(r.from))} to ${duration(ns(r.to))}`, value: r => r.from,
-				node: r => open(r, `${duration(ns(r.from))} to ${duration(ns(r.to))}`, "The call stacks of this change") },
+			{ key: "when", title: "When", text: r => when(ns(r.from), ns(r.to)), value: r => r.from,
+				node: r => open(r, when(ns(r.from), ns(r.to)), "The call stacks of this change") },
 			{ key: "most", title: "Most of it", text: r => r.line ? labelOf(d, r.line) : "no stack", node: r => open(r, r.line ? labelOf(d, r.line) : "no stack", "The call stacks of this change") },
 			{ key: "share", title: "%", number: true, text: r => percent(r.bytes, r.all || 1), value: r => r.bytes },
 		], "change", () => {}, "jumps") : el("p", {}, "Live bytes never changed that fast: they rose and fell step by step."));

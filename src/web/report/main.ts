@@ -16,10 +16,11 @@ import { errorsOf, rangeText } from "./estimate";
 import { Flame } from "./flame";
 import { Heap } from "./heap";
 import { jumpAt, stacksOf } from "./jumps";
-import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isWhole, labelOf, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter } from "./model";
+import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isWhole, labelOf, lacking, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter, withoutBlocks } from "./model";
 import type { Answer, Filter, Frame } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
+import { quote } from "./command";
 import { refusal, Server } from "./server";
 import { residentLayers } from "./resident";
 import { Texts } from "./sources";
@@ -81,7 +82,7 @@ class App {
 		this.keys = functionKeys(d);
 		this.lines = Uint32Array.from(d.line.line, (_, i) => i);
 		chooseMeasures(d);
-		this.s = fromHash(location.hash, d);
+		this.s = this.answerable(fromHash(location.hash, d));
 		this.flame = new Flame({ name: f => labelOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
 		this.flame.onZoom = frame => this.set({ zoom: this.s.inverted ? frame : this.frames[frame].node });
 		this.flame.onKey = (key, f) => this.frameKey(key, f);
@@ -101,7 +102,7 @@ class App {
 			this.footer), tip, this.help);
 		addEventListener("hashchange", () => {
 			const before = this.s;
-			this.s = fromHash(location.hash, d);
+			this.s = this.answerable(fromHash(location.hash, d));
 			this.changed(before);
 		});
 		addEventListener("keydown", e => this.key(e));
@@ -111,10 +112,22 @@ class App {
 		this.show();
 	}
 
+	// The trace answers what the cells of the page cannot.
+	private answerable(s: State): State {
+		const { d } = this, at = (n: number) => n < 0 ? 0 : d.point.ns[n];
+		return d.head.served && !s.exact && lacking(d, s) && !refusal(s) ? { ...s, exact: { from: at(s.from), to: at(s.to) } } : s;
+	}
+
+	// The question of the page; filters that nothing answers are left out.
+	private answered(): State {
+		const { s, d } = this;
+		return !s.exact && lacking(d, s) ? { ...s, filter: withoutBlocks(s.filter) } : s;
+	}
+
 	// quiet: adds nothing to the browser's history, for example while a slider moves.
 	set(change: Partial<State>, quiet = false): void {
 		const before = this.s;
-		this.s = { ...this.s, ...change };
+		this.s = this.answerable({ ...this.s, ...change });
 		if (change.page || change.measure || change.inverted !== undefined || change.foldLibraries !== undefined ||
 				(this.s.inverted && Object.keys(change).some(key => FRAMES.includes(key)))) // other frames have their numbers
 			this.s.zoom = change.zoom ?? 0;
@@ -150,7 +163,8 @@ class App {
 	// ---- what is shown ----
 
 	private view(): View {
-		return { d: this.d, s: this.s, a: this.answer, keys: this.keys, lines: this.lines,
+		const page = pages.find(p => p.key == this.s.page);
+		return { d: this.d, s: page?.whole ? this.s : this.answered(), a: this.answer, keys: this.keys, lines: this.lines,
 			set: c => this.set(c), flame: () => this.graph, search: this.search, texts: this.texts, others: this.others, heap: this.heap, tip: this.tips };
 	}
 
@@ -164,7 +178,7 @@ class App {
 	}
 
 	private draw(): void {
-		const { s, d } = this, question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact]);
+		const { d } = this, page = pages.find(p => p.key == this.s.page) ?? pages[0], s = this.answered(), question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact]);
 		if (s.exact && question != this.asked)
 			this.askServer(question);
 		else if (!s.exact)
@@ -177,11 +191,13 @@ class App {
 		this.makeLayers(curve);
 		this.timeline.show(s.from, s.to, this.layers, curve, s.band);
 		this.showNav();
-		const page = pages.find(p => p.key == s.page) ?? pages[0];
-		this.bar.show(s, this.answer, d.head.served && !d.head.totals && !page.whole ? this.exactWindow() : null, !!page.whole);
+		this.bar.show(this.s, this.answer, d.head.served && !d.head.totals && !page.whole ? this.exactWindow() : null, !!page.whole);
 		this.showGraph();
 		this.main.replaceChildren((d.head.totals && page.totals || page.make)(this.view()));
-		if (page.whole && !isWhole(d, s))
+		if (s != this.s && !page.whole)
+			this.main.prepend(el("p", { class: "note" }, "This trace has too many call stacks for this page to follow filters by process, thread, size and lifetime",
+				...(d.head.served ? ["."] : [": ", el("code", {}, `mprof view ${quote(d.head.trace)}`), " does."])));
+		if (page.whole && !isWhole(d, this.s))
 			this.main.prepend(el("p", { class: "note" }, "This page covers the whole run, regardless of window and filters."));
 		if (s.exact && page.sliders)
 			this.main.prepend(el("p", { class: "note" }, page.sliders));
@@ -306,11 +322,11 @@ class App {
 
 	// curve: null for resident memory by its parts.
 	private makeLayers(curve: Curve | null): void {
-		const { d, s } = this, question = JSON.stringify(curve ? [curve.key, s.band, s.filter] : s.whose);
+		const { d, s } = this, filter = lacking(d, s) ? withoutBlocks(s.filter) : s.filter, question = JSON.stringify(curve ? [curve.key, s.band, filter] : s.whose);
 		if (question == this.layered || !d.points)
 			return;
 		this.layered = question;
-		this.layers = curve ? layersOf(d, curve, s.band, s.filter, this.keys) : residentLayers(d, s.whose, this.keys);
+		this.layers = curve ? layersOf(d, curve, s.band, filter, this.keys) : residentLayers(d, s.whose, this.keys);
 	}
 
 	// Applies a key to the chosen frame of the graph; false: it has no meaning there.

@@ -81,6 +81,13 @@ export const isWhole = (d: Data, q: Question): boolean =>
 	q.from < 0 && q.to == d.points - 1 && q.filter.process == 0 && q.filter.thread == 0 && q.filter.sizeFrom == 0 && q.filter.sizeTo >= 64 &&
 	q.filter.lifeFrom == 0 && q.filter.lifeTo >= 64;
 
+const ofBlocks = (f: Filter): boolean => !!(f.process || f.thread || f.sizeFrom || f.sizeTo < 64 || f.lifeFrom || f.lifeTo < 64);
+
+// Filters of blocks that the cells of a coarse trace cannot answer.
+export const lacking = (d: Data, q: Question): boolean => d.head.coarse && ofBlocks(q.filter);
+
+export const withoutBlocks = (f: Filter): Filter => ({ ...f, process: 0, thread: 0, sizeFrom: 0, sizeTo: 64, lifeFrom: 0, lifeTo: 64 });
+
 // The point of most live bytes in the window.
 export function peakPoint(d: Data, from: number, to: number): number {
 	let best = Math.max(from, 0);

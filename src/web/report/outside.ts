@@ -174,7 +174,7 @@ function variablesOf(d: Data): Variable[] {
 // Each object with its largest variables; the filled part was resident.
 function variableMap(all: Variables, variables: Variable[]): HTMLElement {
 	const of = (object: string) => variables.filter(x => x.object == object && !x.perThread).slice(0, TILES);
-	return el("div", {}, el("h3", {}, "Area by size; what was resident is filled"), treemap(all.objects.map(o => ({ name: base(o.object), title: `${base(o.object)}: ${bytes(o.bytes)}`, weight: o.bytes,
+	return el("div", {}, el("h3", {}, "Area by size; what was resident is filled. Empty: smaller variables"), treemap(all.objects.map(o => ({ name: base(o.object), title: `${base(o.object)}: ${bytes(o.bytes)}`, weight: o.bytes,
 		tiles: of(o.object).map(x => ({ name: x.name, title: `${x.name}: ${bytes(x.bytes)}, resident: ${known(x.resident)}`, weight: x.bytes, filled: x.bytes ? Math.min(1, (x.resident ?? 0) / x.bytes) : 0 })) })),
 	"Objects and their variables by size", "variables"));
 }

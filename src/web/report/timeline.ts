@@ -272,7 +272,7 @@ export class Timeline {
 	// Round times, and where they are.
 	private times(width: number): [number, number][] {
 		const end = this.span()[1], every = roundUp(end / Math.max(2, Math.min(10, width / 120))), list: [number, number][] = [];
-		for (let t = every; t < end * 0.94; t += every)
+		for (let t = every; t < end * (1 - 72 / width); t += every)
 			list.push([t, t / end * width]);
 		return list;
 	}
