@@ -1550,6 +1550,33 @@ served("an exact window is answered by the trace, as mprof report does", async (
   await page.close();
 });
 
+served("the trace answers filters that the cells of a coarse one cannot", async (v) => {
+  const page = await browser.newPage();
+  page.problems = [];
+  page.on("pageerror", (e) => page.problems.push(e.message));
+  await page.route(/\/3\/$/, async (route) => {
+    const response = await route.fetch(), text = await response.text();
+    assert.equal(text.split('"coarse":false').length, 2);
+    await route.fulfill({ response, body: text.replace('"coarse":false', '"coarse":true') });
+  });
+  await page.goto(v.url + "3/#page=tables");
+  await poll(page, () => document.documentElement.dataset.ready === "1", "the page");
+  const all = await total(page), settled = () => poll(page, () => document.getElementById("waiting")?.textContent === "", "the answer");
+  for (const filter of ["thread=1", "size=5-6"]) {
+    await go(page, `page=tables&${filter}`);
+    await poll(page, (was) => document.querySelector(".bar .total").innerText !== was, "another figure", all);
+    await settled();
+    const command = await page.locator("footer code").innerText();
+    assert.equal(await total(page), bytes(ran(command).total.figures.peak), command);
+    assert.equal(await page.locator("main .note").count(), 0);
+    await go(page, "page=tables");
+  }
+  await go(page, "page=threads&thread=1");
+  assert.match(await page.locator("#page").innerText(), /too many call stacks for what follows the sliders/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 served("filters of an exact window have the figures of the command under the page", async (v) => {
   for (const [trace, names] of [["0", ["index::add", "read", "words"]], ["3", ["work", "main", "ring"]]]) {
     const page = await open({ url: v.url }, "", { path: trace + "/" }), settled = () => poll(page, () => document.getElementById("waiting")?.textContent === "", "the answer");

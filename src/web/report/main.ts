@@ -118,10 +118,10 @@ class App {
 		return d.head.served && !s.exact && lacking(d, s) && !refusal(s) ? { ...s, exact: { from: at(s.from), to: at(s.to) } } : s;
 	}
 
-	// The question of the page; filters that nothing answers are left out.
+	// The question that cells answer; filters that they cannot are left out.
 	private answered(): State {
 		const { s, d } = this;
-		return !s.exact && lacking(d, s) ? { ...s, filter: withoutBlocks(s.filter) } : s;
+		return lacking(d, s) ? { ...s, filter: withoutBlocks(s.filter) } : s;
 	}
 
 	// quiet: adds nothing to the browser's history, for example while a slider moves.
@@ -178,7 +178,7 @@ class App {
 	}
 
 	private draw(): void {
-		const { d } = this, page = pages.find(p => p.key == this.s.page) ?? pages[0], s = this.answered(), question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact]);
+		const { d } = this, page = pages.find(p => p.key == this.s.page) ?? pages[0], s = this.s.exact ? this.s : this.answered(), question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact]);
 		if (s.exact && question != this.asked)
 			this.askServer(question);
 		else if (!s.exact)
@@ -194,8 +194,8 @@ class App {
 		this.bar.show(this.s, this.answer, d.head.served && !d.head.totals && !page.whole ? this.exactWindow() : null, !!page.whole);
 		this.showGraph();
 		this.main.replaceChildren((d.head.totals && page.totals || page.make)(this.view()));
-		if (s != this.s && !page.whole)
-			this.main.prepend(el("p", { class: "note" }, "This trace has too many call stacks for this page to follow filters by process, thread, size and lifetime",
+		if (lacking(d, this.s) && !page.whole && (!s.exact || page.sliders))
+			this.main.prepend(el("p", { class: "note" }, `This trace has too many call stacks for ${s.exact ? "what follows the sliders here" : "this page"} to follow filters by process, thread, size and lifetime`,
 				...(d.head.served ? ["."] : [": ", el("code", {}, `mprof view ${quote(d.head.trace)}`), " does."])));
 		if (page.whole && !isWhole(d, this.s))
 			this.main.prepend(el("p", { class: "note" }, "This page covers the whole run, regardless of window and filters."));
