@@ -35,7 +35,9 @@ _Static_assert(sizeof(struct event_what) == sizeof(struct event) - offsetof(stru
 		       offsetof(struct event, fn) - offsetof(struct event, error),
 	       "it is copied to one");
 
-#define AHEAD 6u /* names of blocks: by then, memory has responded */
+/* Names of blocks and sorts: by then, memory has responded. */
+#define AHEAD	   8u
+#define AHEAD_SORT 4u /* the block is in a cache, and names its sort */
 
 struct group_reader {
 	/* Members that nearly every event needs come first. */
@@ -241,6 +243,13 @@ ALWAYS_INLINE uint64_t get_address(struct group_reader *r, const struct lane *l,
 	}
 }
 
+/* A program may have millions of sorts, which no cache holds. */
+PREFETCHES prefetch_sort(const struct group_reader *r, uint32_t number)
+{
+	if (number < r->sorts_n)
+		__builtin_prefetch(&r->sorts_at[number], 1);
+}
+
 /* Returns NULL if there is no such sort. */
 ALWAYS_INLINE struct sort *get_sort(struct group_reader *r, struct lane *l, enum group_guess how,
 				    uint32_t *number)
@@ -250,8 +259,10 @@ ALWAYS_INLINE struct sort *get_sort(struct group_reader *r, struct lane *l, enum
 	*number = *of_two;
 	if (how == GUESS_OF_ONE)
 		*number = guess_of_one(&r->guesses, r->sorts_at, &l->sorts);
-	else if (how == GUESS_NONE)
+	else if (how == GUESS_NONE) {
+		prefetch_sort(r, r->sort.p[AHEAD]);
 		*number = get_wide(&r->sort);
+	}
 	if (*number >= r->sorts_n || r->sorts_at[*number].kind == UINT8_MAX)
 		return NULL; /* 0 means none, too */
 	guess_learn(&r->guesses, r->sorts_at, &l->sorts, of_two, *number);
@@ -304,13 +315,14 @@ ALWAYS_INLINE bool birth(struct group_reader *r, struct lane *l, struct event *e
 	return true;
 }
 
-/* Prefetches slots that are used soon. */
-PREFETCHES look_ahead(const struct group_reader *r, const struct home *h)
+/* Prefetches a slot that is used soon, and the sort of one that is used sooner. */
+PREFETCHES look_ahead(const struct group_reader *r, const struct home *h, uint32_t slot,
+		      uint32_t sooner)
 {
-	const uint32_t slot = r->slot.p[AHEAD];
-
 	if (slot < h->n)
 		__builtin_prefetch(&h->slot[slot], 1);
+	if (sooner < h->n)
+		prefetch_sort(r, h->slot[sooner].sort);
 }
 
 /* Returns the slot of a block that ends; SLOT_NONE if there is none. */
@@ -320,7 +332,7 @@ ALWAYS_INLINE uint32_t get_slot(struct group_reader *r, const struct lane *l, en
 	uint32_t slot, born;
 
 	if (how == HOW_SLOT) {
-		look_ahead(r, l->home);
+		look_ahead(r, l->home, r->slot.p[AHEAD], r->slot.p[AHEAD_SORT]);
 		slot = get_wide(&r->slot);
 	} else if (how >= HOW_BESIDE) {
 		slot = l->freed_slot + how - HOW_BESIDE - 3 + (how >= HOW_BESIDE + 3);
@@ -336,7 +348,8 @@ ALWAYS_INLINE uint32_t get_slot(struct group_reader *r, const struct lane *l, en
 		slot = owner->born[born];
 		/* Blocks often end in the order in which they began. */
 		if (born + AHEAD < owner->births)
-			__builtin_prefetch(&l->home->slot[owner->born[born + AHEAD]], 1);
+			look_ahead(r, l->home, owner->born[born + AHEAD],
+				   owner->born[born + AHEAD_SORT]);
 	}
 	return slot_is_live(l->home, slot) ? slot : SLOT_NONE;
 }
