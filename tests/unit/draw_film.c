@@ -50,6 +50,7 @@ static void make_block(struct place_block *b, unsigned i, uint64_t op)
 	b->ns = op * 10;
 	b->site = 1 + dice(5);
 	b->thread = dice(3);
+	b->slot = i;
 }
 
 static void take(struct film *f, struct shot *s, uint64_t op, bool ranges)
@@ -220,10 +221,10 @@ START_TEST(broken_places_are_borne)
 	const struct film_options o = { .channels = FILM_ALL };
 	struct place_start start = { .title = "broken", .ops = 10, .peak_op = 3 };
 	struct place_block b = { .addr = 0x10000, .size = 100 },
-			   far = { .addr = UINT64_MAX - 10, .size = 4096 };
-	struct place_block vast = { .addr = UINT64_MAX - (1u << 26),
-				    .size = UINT64_C(1) << 50,
-				    .op = 2 };
+			   far = { .addr = UINT64_MAX - 10, .size = 4096, .slot = 1 };
+	struct place_block vast = {
+		.addr = UINT64_MAX - (1u << 26), .size = UINT64_C(1) << 50, .op = 2, .slot = 2
+	};
 	struct place_sample s = { .op = 4 };
 	struct film *f;
 	struct error err;
@@ -245,6 +246,51 @@ START_TEST(broken_places_are_borne)
 	ck_assert_int_eq(film_ready(f, &err), 0);
 	ck_assert_uint_eq(f->peak, 0);
 	ck_assert_uint_gt(f->left_out, 0);
+	film_free(f);
+}
+END_TEST
+
+#define MANY (3u << 19)
+
+/* Between two frames, more blocks end than a film keeps; some of them have begun there, too. */
+START_TEST(blocks_end_between_frames)
+{
+	const struct film_options o = { .channels = _i ? FILM_ALL : 0 };
+	struct place_start start = { .title = "brief", .ops = 1000, .peak_op = UINT64_MAX };
+	struct place_block b = { .size = 16 };
+	struct film_cursor *c;
+	struct film *f;
+	unsigned i;
+
+	f = film_new(&o);
+	film_ops.start(f, &start);
+	for (i = 0; i < MANY; i++) {
+		b.addr = 0x10000 + 16ull * i;
+		b.slot = i;
+		film_ops.begin(f, &b);
+	}
+	film_ops.frame(f, &(struct place_sample){ .op = 1 }, NULL, 0);
+	for (i = 0; i < MANY - 3; i++) {
+		b.addr = 0x10000 + 16ull * i;
+		b.slot = i;
+		film_ops.soon(f, i);
+		film_ops.end(f, &b, 2);
+		b.addr += i % 2;
+		film_ops.begin(f, &b);
+		film_ops.end(f, &b, 3);
+	}
+	film_ops.frame(f, &(struct place_sample){ .op = 4 }, NULL, 0);
+	film_ops.finish(f);
+	ck_assert_uint_eq(f->frame[0].live_pages, MANY / 256);
+	ck_assert_uint_eq(f->frame[1].live_pages, 1);
+	ck_assert_uint_eq(f->frame[1].pinned_pages, 1);
+	ck_assert_uint_eq(f->units, MANY / 4096);
+	c = film_cursor_new(f);
+	ck_assert(film_next(c) && film_next(c));
+	for (i = 0; i < MANY / 256; i++)
+		ck_assert_uint_eq(c->cell[i].blocks, i + 1 < MANY / 256 || !_i ? 0 : 3);
+	ck_assert_uint_eq(c->cell[MANY / 256 - 1].live, 48);
+	film_cursor_free(c);
 	film_free(f);
 }
 END_TEST
@@ -271,6 +317,7 @@ Suite *draw_film_suite(void)
 	TCase *c = tcase_create("all");
 
 	tcase_add_loop_test(c, pages_are_as_counted, 0, 5);
+	tcase_add_loop_test(c, blocks_end_between_frames, 0, 2);
 	tcase_add_test(c, broken_places_are_borne);
 	tcase_add_test(c, nothing_is_an_error);
 	suite_add_tcase(s, c);

@@ -77,8 +77,14 @@ static void told_finish(void *self)
 	fputs("finish\n", out);
 }
 
-static const struct place_ops told = { told_start,  told_begin, told_end,
-				       told_sample, told_frame, told_finish };
+static const struct place_ops told = {
+	.start = told_start,
+	.begin = told_begin,
+	.end = told_end,
+	.sample = told_sample,
+	.frame = told_frame,
+	.finish = told_finish,
+};
 
 static void check(uint32_t process, const struct place_plan *plan, const char *expected)
 {

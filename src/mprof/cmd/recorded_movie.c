@@ -52,8 +52,16 @@ static void planned_finish(void *self)
 	film->ops->finish(film->self);
 }
 
+static void planned_soon(void *self, uint32_t slot)
+{
+	const struct place_sink *film = self;
+
+	film->ops->soon(film->self, slot);
+}
+
 static const struct place_ops planned = {
-	planned_start, planned_begin, planned_end, planned_sample, planned_frame, planned_finish,
+	planned_start, planned_begin,  planned_end,  planned_sample,
+	planned_frame, planned_finish, planned_soon,
 };
 
 struct place_sink recorded_movie_sink(struct place_sink *film)
@@ -81,7 +89,8 @@ int recorded_movie_write(const struct recorded_movie *o, struct trace *t, FILE *
 	plan.at = PLACE_NOWHERE;
 	movie_add(m, "as recorded", &film);
 	sink = recorded_movie_sink(&film);
-	ret = place_trace(t, o->process, &plan, &sink, 1, err);
+	ret = o->of ? place_trace_program(t, o->of, &plan, &sink, 1, err)
+		    : place_trace(t, o->process, &plan, &sink, 1, err);
 	if (!ret)
 		ret = movie_write_data(m, out, err);
 	movie_free(m);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "../compile/programs.h"
 #include "../places/place_plan.h"
 #include "../places/placement.h"
 #include "../profile/profile.h"
@@ -19,10 +20,11 @@
 struct place_sink recorded_movie_sink(struct place_sink *film);
 
 struct recorded_movie {
-	const char *title;     /* the program's command line */
-	uint32_t process;      /* its number in the run */
-	struct profile *names; /* of the trace; NULL = sites are numbers */
-	unsigned frames;       /* and one more at the peak */
+	const char *title; /* the program's command line */
+	uint32_t process;  /* its number in the run; its program with most calls, unless: */
+	const struct trace_program *of; /* one that is known, which saves a walk; or NULL */
+	struct profile *names;		/* of the trace; NULL = sites are numbers */
+	unsigned frames;		/* and one more at the peak */
 	uint64_t limit; /* bytes of the data, which say what was left out to stay below the limit */
 	struct place_plan plan; /* its progress and cancel are used; the others are set here */
 };

@@ -33,51 +33,53 @@ struct making {
 	struct trace *trace;
 	const struct cross_frees *cross_frees;
 	const struct resident_look *look;
+	const struct programs *programs;
 	FILE *out;
 	struct html_sources *sources;
 	bool heap_map;
 	const struct report_served *served; /* NULL if the page is a file */
 };
 
-/* Returns the process with most calls; 0 if none has any. */
-static uint32_t busiest(const struct analysis *a)
+/* Returns the program with most calls of the process with most calls; NULL if none has any. */
+static const struct trace_program *busiest(const struct making *m)
 {
-	const struct totals_process *t = a->totals.process.item;
+	const struct totals_process *t = m->analysis->totals.process.item;
 	size_t i, best = 0;
 
-	for (i = 1; i < a->totals.process.count; i++)
+	for (i = 1; i < m->analysis->totals.process.count; i++)
 		if (t[i].sum.calls > t[best].sum.calls)
 			best = i;
-	return a->totals.process.count ? t[best].number : 0;
+	for (i = 0; i < m->programs->count; i++)
+		if (m->programs->list[i].number == t[best].number)
+			return &m->programs->list[i];
+	return NULL;
 }
 
 /* Takes the map of one heap.  If that fails, the page is worth a warning, not a failure. */
 static void take_heap(const struct making *m, struct profile *p, struct html_report *page,
 		      struct blob *heap)
 {
-	const uint32_t process = busiest(m->analysis);
-	const struct tree_process *of = tree_find(&m->analysis->tree, process);
+	const struct trace_program *of = busiest(m);
+	const struct tree_process *in = of ? tree_find(&m->analysis->tree, of->number) : NULL;
 	struct progress progress;
-	char *text = NULL, *title = html_hide_home(text_command(of ? tree_image(of) : NULL, 200).s);
+	char *text = NULL, *title = html_hide_home(text_command(in ? tree_image(in) : NULL, 200).s);
 	size_t bytes = 0;
 	FILE *out = must_memstream(&text, &bytes);
-	const struct recorded_movie o = { .title = title,
-					  .process = process,
-					  .names = p,
-					  .frames = HEAP_FRAMES,
-					  .limit = HEAP_LIMIT };
+	const struct recorded_movie o = {
+		.title = title, .of = of, .names = p, .frames = HEAP_FRAMES, .limit = HEAP_LIMIT
+	};
 	struct error err = { "" };
 	int ret;
 
 	progress_start(&progress);
-	ret = process ? recorded_movie_write(&o, m->trace, out, &err) : -ENOENT;
+	ret = of ? recorded_movie_write(&o, m->trace, out, &err) : -ENOENT;
 	progress_done(&progress);
 	must_close(out);
 	if (!ret) {
 		blob_add(heap, text, bytes);
 		page->heap = heap;
-		page->heap_process = process;
-	} else if (process && ret != -ENOENT) {
+		page->heap_process = of->number;
+	} else if (of && ret != -ENOENT) {
 		cmd_warn("the page has no map of the heap: %s", err.text);
 	}
 	free(text);
@@ -138,7 +140,8 @@ struct page_walk {
 	struct cells cells;
 	struct cross_frees cross_frees;
 	struct resident_look look;
-	struct walk_pass pass[5 + ANALYSIS_PASSES];
+	struct programs programs;
+	struct walk_pass pass[6 + ANALYSIS_PASSES];
 	size_t own, all; /* of `pass`: the first ones are the page's own */
 };
 
@@ -149,6 +152,7 @@ static void plan_walk(struct page_walk *w, struct trace *t, const struct profile
 					 { &cross_free_pass, &w->cross_frees },
 					 { &resident_parts_pass, &w->look.parts },
 					 { &resident_shares_pass, &w->look.shares },
+					 { &programs_pass, &w->programs },
 					 { &snapshots_pass, snapshots } };
 
 	w->stacks.profile = &w->profile;
@@ -198,7 +202,8 @@ int report_page(struct trace *t, const struct profile_options *options, FILE *ou
 		ret = overview_findings(&w->findings, &w->analysis, t, options, &w->look, err);
 		if (!ret)
 			with_profile(&(struct making){ &w->analysis, t, &w->cross_frees, &w->look,
-						       out, sources, heap_map, served },
+						       &w->programs, out, sources, heap_map,
+						       served },
 				     &w->profile, &w->cells);
 		if (served)
 			*served->events = w->analysis.walk.events;

@@ -8,14 +8,12 @@
 #include <string.h>
 
 #include "../util/order.h"
-#include "../pass/array.h"
 #include "../pass/boundaries.h"
 
-struct finder {
-	struct walk *walk;
-	struct array process; /* struct trace_program by index of the heap: the present one */
-	struct array done;    /* struct trace_program */
-};
+static void start(void *self, struct walk *w)
+{
+	((struct programs *)self)->walk = w;
+}
 
 static bool is_call(const struct event *e)
 {
@@ -29,14 +27,9 @@ static bool is_call(const struct event *e)
 	       !maps[e->fn];
 }
 
-static void start(void *self, struct walk *w)
-{
-	((struct finder *)self)->walk = w;
-}
-
 static void batch(void *self, const struct batch *b)
 {
-	struct finder *f = self;
+	struct programs *f = self;
 	const struct event *e = b->event, *end = e + b->count;
 	const struct note *n = b->note;
 	struct trace_program *p;
@@ -73,7 +66,7 @@ static const struct trace_fact *first_fact(const struct walk_input *in, uint32_t
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
 		 uint64_t ticks)
 {
-	struct finder *f = self;
+	struct programs *f = self;
 	const struct walk *w = f->walk;
 	struct trace_program *p = array_at(&f->process, process, sizeof(*p)), *to;
 	const struct trace_fact *next = NULL;
@@ -93,33 +86,44 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 				     .fact = next && next->argc ? next : NULL };
 }
 
-static const struct pass_ops finder_ops = {
+ORDER(most_first, struct trace_program, FALLING(calls) ?: RISING(number) ?: RISING(image))
+
+static void finish(void *self, struct walk *w)
+{
+	struct programs *f = self;
+
+	(void)w;
+	f->list = f->done.item;
+	f->count = f->done.count;
+	SORT(f->list, f->count, most_first);
+}
+
+static const struct pass_part parts[] = {
+	{ PASS_ARRAY(struct programs, process, struct trace_program) },
+	{ PASS_ARRAY(struct programs, done, struct trace_program) },
+	{ 0 },
+};
+
+const struct pass_ops programs_pass = {
 	.name = "programs",
+	.part = parts,
 	.start = start,
 	.batch = batch,
 	.gone = gone,
+	.finish = finish,
 };
-
-ORDER(most_first, struct trace_program, FALLING(calls) ?: RISING(number) ?: RISING(image))
 
 int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct error *err)
 {
-	struct finder f = { .walk = NULL };
-	int ret = walk_trace(t, &(struct walk_pass){ &finder_ops, &f }, 1, NULL, NULL, err);
+	struct programs f = { .walk = NULL };
+	int ret = walk_trace(t, &(struct walk_pass){ &programs_pass, &f }, 1, NULL, NULL, err);
 
-	array_release(&f.process);
-	*out = f.done.item;
-	*n = f.done.count;
+	*n = ret ? 0 : f.count;
+	*out = *n ? must_memdup(f.list, *n * sizeof(*f.list)) : NULL;
+	pass_release(&programs_pass, &f);
 	if (!ret && !*n)
 		ret = fail(err, -EINVAL, "'%s' contains no calls to an allocator", trace_path(t));
-	if (ret) {
-		free(*out);
-		*out = NULL;
-		*n = 0;
-		return ret;
-	}
-	qsort(*out, *n, sizeof(**out), most_first);
-	return 0;
+	return ret;
 }
 
 bool programs_many(struct trace *t)

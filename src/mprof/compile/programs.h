@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../pass/array.h"
 #include "../pass/walk.h"
 #include "../trace/trace.h"
 #include "../util/error.h"
@@ -31,6 +32,16 @@ struct trace_program {
 	const char *exe;		  /* its base name; "" if unknown */
 	const struct trace_fact *fact;	  /* with its arguments; NULL if unknown */
 };
+
+/* The pass that finds them, for a walk that is made anyway. */
+struct programs {
+	struct walk *walk;
+	struct array process;	    /* struct trace_program by index of the heap: the present one */
+	struct array done;	    /* struct trace_program */
+	struct trace_program *list; /* those that made calls, most calls first: of `done` */
+	size_t count;
+};
+extern const struct pass_ops programs_pass;
 
 /*
  * Finds the programs that made calls, most calls first; the caller frees *out.  Walks the trace,

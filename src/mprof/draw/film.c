@@ -21,7 +21,7 @@ struct film *film_new(const struct film_options *o)
 
 	f->live = must_calloc(1, sizeof(*f->live));
 	f->store = must_calloc(1, sizeof(*f->store));
-	f->live->nodes = 1; /* node 0 means none */
+	f->live->settles = 1;
 	f->options = *o;
 	if (!f->options.points)
 		f->options.points = POINTS;
@@ -76,7 +76,6 @@ static void add_point(struct film *f, uint64_t op)
 		.ns = l->now.ns,
 		.requested = l->most_requested,
 		.usable = l->most_usable,
-		.live_pages = l->now.live_pages,
 		.rss = l->sample_rss,
 	};
 	most(&f->most_requested, l->most_requested);
@@ -132,6 +131,11 @@ static void film_end(void *self, const struct place_block *b, uint64_t op)
 	film_live_end(f->live, b);
 }
 
+static void film_soon(void *self, uint32_t slot)
+{
+	film_live_soon(((const struct film *)self)->live, slot);
+}
+
 static void film_sample(void *self, const struct place_sample *s)
 {
 	struct film *f = self;
@@ -175,6 +179,7 @@ static void film_take_frame(void *self, const struct place_sample *s, const stru
 		film_sample(f, s);
 	else
 		reach(f, s->op);
+	film_live_settle(f->live);
 	if (n)
 		film_live_residency(f->live, r, n);
 	GROW(f->frame, f->frames + 1, f->live->frame_room);
@@ -268,6 +273,7 @@ const struct place_ops film_ops = {
 	.sample = film_sample,
 	.frame = film_take_frame,
 	.finish = film_finish,
+	.soon = film_soon,
 };
 
 /* ---- afterwards ---- */

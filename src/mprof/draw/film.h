@@ -16,12 +16,12 @@
  * order of their addresses, and page p of unit u is cell u * 16 + p.  Pages that were only mapped
  * get no unit.
  *
- * A call costs a few nanoseconds per page that its block touches; a frame costs as much as changed
- * since the frame before.  Changes between frames are compressed (zstd), a few bytes per changed
- * page: 300 frames of a 100 MB heap are a few MB.  Memory otherwise: 700 bytes a unit
- * (FILM_UNIT_BYTES while arrays grow and are drawn), and 48 bytes a live block with channels.  Only
- * the first FILM_BLOCK_MOST bytes of a block count.  Addresses beyond FILM_UNITS_MOST units are
- * left out, and their bytes counted.
+ * A call costs a few nanoseconds; a frame costs as much as changed since the frame before.  Changes
+ * between frames are compressed (zstd), a few bytes per changed page: 300 frames of a 100 MB heap
+ * are a few MB.  Memory otherwise: 700 bytes a unit (FILM_UNIT_BYTES while arrays grow and are
+ * drawn), and 50 bytes for each block that is live or, up to a million, has ended since the last
+ * frame.  Only the first FILM_BLOCK_MOST bytes of a block count.  Addresses beyond FILM_UNITS_MOST
+ * units are left out, and their bytes counted.
  *
  * Errors: -errno with err filled.  Threads: one at a time; films are independent.
  */
@@ -44,10 +44,10 @@ struct film_options {
 };
 
 /* A point of the curves, after `op` calls. requested and usable are maxima since the point
- * before, so that no peak is missed; live_pages and rss are values after `op`. */
+ * before, so that no peak is missed; rss is the value after `op`. */
 struct film_point {
 	uint64_t op, ns;
-	uint64_t requested, usable, live_pages;
+	uint64_t requested, usable;
 	uint64_t rss; /* P: resident bytes above the baseline; 0 if unknown */
 };
 

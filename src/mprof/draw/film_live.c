@@ -79,15 +79,15 @@ static uint64_t bytes_of(uint64_t addr, uint64_t size)
 	return addr + bytes < addr ? UINT64_MAX - addr : bytes;
 }
 
-/* A stretch of a block within one unit: live bytes more or less. */
+/* A stretch of a block within one unit: live bytes more or less. begins: it is the block's first;
+ * block: its slot + 1, or 0 without channels. */
 static void stretch(struct film_live *l, struct film_unit *u, uint64_t addr, uint64_t bytes,
-		    bool birth, uint32_t node)
+		    bool birth, bool begins, uint32_t block)
 {
 	unsigned page = (unsigned)(addr / FILM_PAGE % FILM_UNIT_PAGES);
 	uint32_t here, live;
-	bool first = true;
 
-	for (; bytes; bytes -= here, addr += here, page++, first = false) {
+	for (; bytes; bytes -= here, addr += here, page++, begins = false) {
 		here = FILM_PAGE - (uint32_t)(addr % FILM_PAGE);
 		if (here > bytes)
 			here = (uint32_t)bytes;
@@ -97,83 +97,79 @@ static void stretch(struct film_live *l, struct film_unit *u, uint64_t addr, uin
 		else
 			live -= live < here ? live : here;
 		page_set(l, u, page, live);
-		if (!node)
+		if (!block || begins)
 			continue;
-		if (birth && !(first && l->node[node].addr == addr))
-			u->page[page].left = node;
-		else if (!birth && u->page[page].left == node)
+		if (birth)
+			u->page[page].left = block;
+		else if (u->page[page].left == block)
 			u->page[page].left = 0;
 	}
 }
 
-static void spread(struct film_live *l, const struct place_block *b, bool birth, uint32_t node)
+/* The bytes from addr on that are in its unit. */
+static uint64_t in_unit(uint64_t addr, uint64_t bytes)
 {
-	uint64_t addr = b->addr, left = bytes_of(b->addr, b->size), here;
-	struct film_unit *u;
+	const uint64_t here = (1u << FILM_UNIT_SHIFT) - (addr & ((1u << FILM_UNIT_SHIFT) - 1));
 
-	if (birth && b->size > left)
-		l->left_out += b->size - left;
+	return here < bytes ? here : bytes;
+}
+
+/* Gives a block its units, in which it is drawn if a frame sees it. */
+static void meet(struct film_live *l, uint64_t addr, uint64_t size)
+{
+	uint64_t left = bytes_of(addr, size), here;
+
+	if (size > left)
+		l->left_out += size - left;
 	for (; left; left -= here, addr += here) {
-		here = (1u << FILM_UNIT_SHIFT) - (addr & ((1u << FILM_UNIT_SHIFT) - 1));
-		if (here > left)
-			here = left;
-		u = birth ? unit_get(l, addr >> FILM_UNIT_SHIFT)
-			  : unit_find(l, addr >> FILM_UNIT_SHIFT);
-		if (u)
-			stretch(l, u, addr, here, birth, node);
-		else if (birth)
+		here = in_unit(addr, left);
+		if (!unit_get(l, addr >> FILM_UNIT_SHIFT))
 			l->left_out += here;
 	}
 }
 
-/* Links a node for the block; 0 without channels or without a unit for it. */
-static uint32_t node_add(struct film_live *l, const struct place_block *b)
+static void spread(struct film_live *l, uint64_t addr, uint64_t size, bool birth, uint32_t slot)
 {
+	const uint64_t all = bytes_of(addr, size);
+	uint64_t left, here;
 	struct film_unit *u;
-	struct film_page *p;
-	uint32_t n = l->free_node;
 
-	if (!l->channels)
-		return 0;
-	u = unit_get(l, b->addr >> FILM_UNIT_SHIFT);
-	if (!u)
-		return 0;
-	if (n) {
-		l->free_node = l->node[n].next;
-	} else {
-		if (l->nodes == UINT32_MAX)
-			return 0;
-		GROW(l->node, l->nodes + 1, l->nodes_room);
-		n = (uint32_t)l->nodes++;
+	for (left = all; left; left -= here, addr += here) {
+		here = in_unit(addr, left);
+		u = unit_find(l, addr >> FILM_UNIT_SHIFT);
+		if (u)
+			stretch(l, u, addr, here, birth, left == all, l->channels ? slot + 1 : 0);
 	}
-	p = &u->page[b->addr / FILM_PAGE % FILM_UNIT_PAGES];
-	l->node[n] = (struct film_node){ b->addr, b->size, b->op, b->site, b->thread, p->head };
-	p->head = n;
-	return n;
 }
 
-/* Unlinks the block's node, youngest first; the caller puts it on the free list. */
-static uint32_t node_take(struct film_live *l, const struct place_block *b)
-{
-	struct film_unit *u;
-	uint32_t *link, n;
+/* ---- calls ---- */
 
-	if (!l->channels)
-		return 0;
-	u = unit_find(l, b->addr >> FILM_UNIT_SHIFT);
-	if (!u)
-		return 0;
-	link = &u->page[b->addr / FILM_PAGE % FILM_UNIT_PAGES].head;
-	while ((n = *link) && (l->node[n].addr != b->addr || l->node[n].born != b->op))
-		link = &l->node[n].next;
-	if (n)
-		*link = l->node[n].next;
-	return n;
+#define ENDED_MOST (1u << 20) /* limits the memory of ended blocks */
+
+static struct film_block *block_at(const struct film_live *l, uint32_t slot)
+{
+	return (struct film_block *)l->block.item + slot;
+}
+
+static void ends(struct film_live *l, uint32_t slot)
+{
+	struct film_block *b = large_known(&l->block, slot, sizeof(*b));
+
+	if (!b || !b->live)
+		return;
+	b->live = false;
+	if (b->listed == l->settles)
+		return;
+	GROW(l->ended, l->endeds + 1, l->ended_room);
+	l->ended[l->endeds++] = (struct film_ended){ b->addr, b->size, slot };
+	if (l->endeds == ENDED_MOST)
+		film_live_settle(l);
 }
 
 void film_live_begin(struct film_live *l, const struct place_block *b)
 {
 	struct film_frame *now = &l->now;
+	struct film_block *to;
 
 	now->requested += b->size;
 	now->usable += b->usable;
@@ -182,22 +178,87 @@ void film_live_begin(struct film_live *l, const struct place_block *b)
 		l->most_requested = now->requested;
 	if (now->usable > l->most_usable)
 		l->most_usable = now->usable;
-	spread(l, b, true, node_add(l, b));
+	ends(l, b->slot);
+	meet(l, b->addr, b->size);
+	to = large_at(&l->block, b->slot, sizeof(*to));
+	if (to->listed != l->settles) {
+		GROW(l->fresh, l->freshes + 1, l->fresh_room);
+		l->fresh[l->freshes++] = b->slot;
+	}
+	*to = (struct film_block){ b->addr, b->size, b->op, b->site, b->thread, l->settles, true };
 }
 
 void film_live_end(struct film_live *l, const struct place_block *b)
 {
 	struct film_frame *now = &l->now;
-	uint32_t n = node_take(l, b);
 
 	now->requested -= b->size < now->requested ? b->size : now->requested;
 	now->usable -= b->usable < now->usable ? b->usable : now->usable;
 	now->blocks -= !!now->blocks;
-	spread(l, b, false, n);
-	if (n) {
-		l->node[n].next = l->free_node;
-		l->free_node = n;
+	ends(l, b->slot);
+}
+
+/* ---- pages of a frame ---- */
+
+/* Removes ended blocks from the list of a page. */
+static void sweep(struct film_live *l, uint32_t *link)
+{
+	const struct film_block *b;
+
+	while (*link) {
+		b = block_at(l, *link - 1);
+		if (b->live && b->listed != l->settles)
+			link = &l->next[*link - 1];
+		else
+			*link = l->next[*link - 1];
 	}
+}
+
+static void settle_ended(struct film_live *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->endeds; i++)
+		spread(l, l->ended[i].addr, l->ended[i].size, false, l->ended[i].slot);
+	/* The page where each began is dirty now. */
+	for (i = 0; i < l->dirties && l->endeds; i++) {
+		struct film_unit *u = &l->unit[l->dirty[i]];
+
+		for (unsigned page = 0; page < FILM_UNIT_PAGES; page++)
+			if (u->dirty >> page & 1)
+				sweep(l, &u->page[page].head);
+	}
+	l->endeds = 0;
+}
+
+static void settle_fresh(struct film_live *l)
+{
+	struct film_unit *u;
+	uint32_t *head;
+
+	for (size_t i = 0; i < l->freshes; i++) {
+		const uint32_t slot = l->fresh[i];
+		const struct film_block *b = block_at(l, slot);
+
+		if (!b->live)
+			continue;
+		spread(l, b->addr, b->size, true, slot);
+		u = l->channels ? unit_find(l, b->addr >> FILM_UNIT_SHIFT) : NULL;
+		if (!u)
+			continue;
+		head = &u->page[b->addr / FILM_PAGE % FILM_UNIT_PAGES].head;
+		GROW(l->next, slot + (size_t)1, l->next_room);
+		l->next[slot] = *head;
+		*head = slot + 1;
+	}
+	l->freshes = 0;
+}
+
+void film_live_settle(struct film_live *l)
+{
+	settle_ended(l);
+	settle_fresh(l);
+	l->settles++;
 }
 
 void film_live_free(struct film_live *l)
@@ -207,7 +268,10 @@ void film_live_free(struct film_live *l)
 	free(l->unit);
 	hash_release(&l->known);
 	free(l->dirty);
-	free(l->node);
+	large_release(&l->block);
+	free(l->next);
+	free(l->fresh);
+	free(l->ended);
 	free(l);
 }
 
@@ -329,25 +393,25 @@ struct summary {
 	uint32_t most; /* bytes of the block in c */
 };
 
-static void add_node(const struct film_live *l, const struct film_node *n, uint64_t page,
-		     struct summary *s, struct film_cell *c)
+static void add_block(const struct film_live *l, const struct film_block *b, uint64_t page,
+		      struct summary *s, struct film_cell *c)
 {
-	uint64_t end = n->addr + bytes_of(n->addr, n->size);
-	uint64_t from = n->addr > page ? n->addr : page;
+	uint64_t end = b->addr + bytes_of(b->addr, b->size);
+	uint64_t from = b->addr > page ? b->addr : page;
 	uint64_t to = end < page + FILM_PAGE ? end : page + FILM_PAGE;
 	uint32_t bytes = to > from ? (uint32_t)(to - from) : 0;
 
 	if (c->blocks < UINT16_MAX)
 		c->blocks++;
-	if (bytes > s->most || (bytes == s->most && n->born < c->born)) {
+	if (bytes > s->most || (bytes == s->most && b->born < c->born)) {
 		s->most = bytes;
-		c->size = n->size;
-		c->born = n->born;
+		c->size = b->size;
+		c->born = b->born;
 	}
 	if (l->channels & FILM_SITE)
-		class_add(&s->sites, n->site, bytes, n->born);
+		class_add(&s->sites, b->site, bytes, b->born);
 	if (l->channels & FILM_THREAD)
-		class_add(&s->threads, n->thread, bytes, n->born);
+		class_add(&s->threads, b->thread, bytes, b->born);
 }
 
 void film_live_cell(const struct film_live *l, const struct film_unit *u, unsigned page,
@@ -366,9 +430,9 @@ void film_live_cell(const struct film_live *l, const struct film_unit *u, unsign
 		return;
 	s.sites.n = s.threads.n = s.most = 0;
 	if (p->left)
-		add_node(l, &l->node[p->left], addr, &s, c);
-	for (n = p->head; n; n = l->node[n].next)
-		add_node(l, &l->node[n], addr, &s, c);
+		add_block(l, block_at(l, p->left - 1), addr, &s, c);
+	for (n = p->head; n; n = l->next[n - 1])
+		add_block(l, block_at(l, n - 1), addr, &s, c);
 	c->site = class_most(&s.sites);
 	c->thread = class_most(&s.threads);
 }

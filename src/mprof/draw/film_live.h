@@ -3,27 +3,39 @@
  * film_live.h - the heap while a film is taken: live bytes of each page and, with channels, its
  * blocks. Used by film.c only.
  *
+ * Only frames show pages, so a call only notes its block, and film_live_settle() applies what is
+ * left of the calls since the last frame: most blocks end before they are seen in one.
+ *
  * Invariants: a unit's live_mask has the bits of its pages with live bytes; a unit with a dirty
- * page is in `dirty` once; a block's node is in the list of the page where it begins, and is `left`
- * of every further page it touches. If blocks overlap, as in a broken trace or allocator, some page
- * may miss one of them, but nothing else goes wrong.
+ * page is in `dirty` once; a settled block is in the list of the page where it begins, and is
+ * `left` of every further page it touches; any other live block is in `fresh`. If blocks overlap,
+ * as in a broken trace or allocator, some page may miss one of them, but nothing else goes wrong.
  */
 #pragma once
 
 #include "../places/placement.h"
 #include "../util/hash.h"
+#include "../util/large.h"
 #include "film_frame.h"
 
-struct film_node {
+/* A slot and its block. */
+struct film_block {
 	uint64_t addr, size, born;
 	uint32_t site, thread;
-	uint32_t next; /* in the page or the free list; 0 = none */
+	uint32_t listed; /* it is in `fresh` if this is `settles` */
+	bool live;
+};
+
+/* A block that has ended but is in its pages. */
+struct film_ended {
+	uint64_t addr, size;
+	uint32_t slot;
 };
 
 struct film_page {
 	uint32_t live; /* bytes */
-	uint32_t head; /* nodes that begin here */
-	uint32_t left; /* node of a block that began in an earlier page */
+	uint32_t head; /* of the blocks that begin here: the first one's slot + 1 */
+	uint32_t left; /* slot + 1 of a block that began in an earlier page */
 };
 
 struct film_unit {
@@ -42,9 +54,14 @@ struct film_live {
 	uint32_t last;	   /* index of the unit used last */
 	uint32_t *dirty;
 	size_t dirties, dirty_room;
-	struct film_node *node; /* [0] means none */
-	size_t nodes, nodes_room;
-	uint32_t free_node;
+	struct large block; /* struct film_block by slot */
+	uint32_t *next;	    /* by slot of a settled block: the next one's slot + 1 in its page */
+	size_t next_room;
+	uint32_t settles; /* how often, + 1 */
+	uint32_t *fresh;  /* slots of blocks that are in no page yet; some are no longer live */
+	size_t freshes, fresh_room;
+	struct film_ended *ended;
+	size_t endeds, ended_room;
 	uint32_t stamp;
 	struct film_frame now;		      /* current sums; op and ns of the last call */
 	uint64_t most_requested, most_usable; /* maxima since the last point */
@@ -57,7 +74,14 @@ struct film_live {
 /* Call these when a block is allocated, and when it is freed. */
 void film_live_begin(struct film_live *l, const struct place_block *b);
 void film_live_end(struct film_live *l, const struct place_block *b);
-/* Stores which pages are resident, and counts them in `now`. */
+/* Prefetches what the end of a block needs. */
+PREFETCHES film_live_soon(const struct film_live *l, uint32_t slot)
+{
+	__builtin_prefetch(large_known(&l->block, slot, sizeof(struct film_block)), 1);
+}
+/* Makes the pages, and the sums of pages in `now`, those of the live blocks. */
+void film_live_settle(struct film_live *l);
+/* Call these when that is done.  Stores which pages are resident, and counts them in `now`. */
 void film_live_residency(struct film_live *l, const struct place_range *r, size_t n);
 /* Returns the state of a page for a frame. */
 void film_live_cell(const struct film_live *l, const struct film_unit *u, unsigned page,

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../compile/programs.h"
 #include "../heap/beside.h"
 #include "../pass/array.h"
 #include "../pass/walk.h"
 #include "../util/alloc.h"
+#include "../util/large.h"
 #include "place_sinks.h"
 
 #define STEADY 100 /* a reading of pages is valid while R moves by at most this part */
@@ -30,8 +30,6 @@ static int choose(struct trace *t, uint32_t process, struct trace_program *found
 		ret = programs_choose(t, list, n, process, &chosen, err);
 	if (!ret)
 		*found = *chosen;
-	if (!ret && !found->ops)
-		ret = fail(err, -ENOENT, "'%s': no block was allocated or freed", trace_path(t));
 	free(list);
 	return ret;
 }
@@ -62,9 +60,9 @@ struct recorded {
 	struct trace *trace;
 	struct trace_program of;
 	uint64_t first_ns;
-	struct beside at;	   /* for each live block, an index of block[] */
-	struct place_block *block; /* addr of an unused one: the next unused one + 1 */
-	size_t blocks, room;
+	struct beside at;   /* for each live block, an index of block[] */
+	struct large block; /* struct place_block; addr of an unused one: the next one + 1 */
+	size_t blocks;
 	uint64_t unused; /* index + 1; 0 = none */
 	uint64_t op, next_frame;
 	uint32_t image;	      /* the running image */
@@ -85,16 +83,20 @@ static uint64_t ns_at(const struct recorded *r, uint64_t ticks)
 	return ns > first ? (uint64_t)ns - (uint64_t)first : 0;
 }
 
+static struct place_block *block_at(const struct recorded *r, uint32_t index)
+{
+	return (struct place_block *)r->block.item + index;
+}
+
 static struct place_block *new_block(struct recorded *r, uint32_t *index)
 {
 	if (r->unused) {
 		*index = (uint32_t)r->unused - 1;
-		r->unused = r->block[*index].addr;
-		return &r->block[*index];
+		r->unused = block_at(r, *index)->addr;
+		return block_at(r, *index);
 	}
-	GROW(r->block, r->blocks + 1, r->room);
 	*index = (uint32_t)r->blocks++;
-	return &r->block[*index];
+	return large_at(&r->block, *index, sizeof(struct place_block));
 }
 
 static void lives(struct recorded *r, uint64_t bytes)
@@ -108,7 +110,7 @@ static void lives(struct recorded *r, uint64_t bytes)
 
 static void end_at(struct recorded *r, uint32_t index)
 {
-	struct place_block *b = &r->block[index];
+	struct place_block *b = block_at(r, index);
 
 	PLACES_TELL(&r->to, end, b, r->op);
 	lives(r, r->live - b->size);
@@ -169,7 +171,7 @@ static void realloc_begins(struct recorded *r, const struct event *e, const stru
 	kept->block.addr = 0;
 	if (index == BESIDE_NONE)
 		return;
-	kept->block = r->block[index];
+	kept->block = *block_at(r, index);
 	kept->number = n->taken;
 	end_at(r, index);
 }
@@ -250,6 +252,25 @@ static void give_held(struct recorded *r)
 	h->range = NULL;
 }
 
+/* Events: by then, memory has responded. */
+#define AHEAD	    8u
+#define AHEAD_FIRST 16u
+
+PREFETCHES look_ahead(const struct recorded *r, const struct note *n, size_t left)
+{
+	uint32_t index;
+
+	if (left > AHEAD_FIRST && n[AHEAD_FIRST].ended)
+		beside_prefetch(&r->at, n[AHEAD_FIRST].ended);
+	if (left <= AHEAD || !n[AHEAD].ended)
+		return;
+	index = beside_word(&r->at, n[AHEAD].ended);
+	if (index == BESIDE_NONE)
+		return;
+	__builtin_prefetch(block_at(r, index), 1);
+	PLACES_TELL(&r->to, soon, index);
+}
+
 static void recorded_batch(void *self, const struct batch *b)
 {
 	struct recorded *r = self;
@@ -260,6 +281,7 @@ static void recorded_batch(void *self, const struct batch *b)
 	for (i = 0; i < b->count; i++, e++, n++) {
 		if (e->process != r->of.number || r->image != r->of.image)
 			continue;
+		look_ahead(r, n, b->count - i);
 		if (r->held.range && e->ticks > r->held.until)
 			give_held(r);
 		give_samples(r, e->ticks);
@@ -369,7 +391,7 @@ static void tell_start(struct recorded *r, struct trace *t)
 static void recorded_release(struct recorded *r)
 {
 	beside_release(&r->at);
-	free(r->block);
+	large_release(&r->block);
 	array_release(&r->resized);
 	free(r->ones);
 	free(r->held.range);
@@ -400,19 +422,22 @@ static const struct pass_ops recorded_ops = {
 	.residency = recorded_residency,
 };
 
-int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
-		const struct place_sink *sinks, size_t n, struct error *err)
+int place_trace_program(struct trace *t, const struct trace_program *of,
+			const struct place_plan *plan, const struct place_sink *sinks, size_t n,
+			struct error *err)
 {
 	struct recorded r = {
 		.trace = t,
+		.of = *of,
 		.to = { sinks, n },
 		.plan = plan ? *plan : (struct place_plan){ .at = PLACE_NOWHERE },
 	};
-	int code = choose(t, process, &r.of, err);
+	int code;
 
-	if (!code)
-		code = walk_trace(t, &(struct walk_pass){ &recorded_ops, &r }, 1,
-				  r.plan.progress ? tell_progress : NULL, &r, err);
+	if (!of->ops)
+		return fail(err, -ENOENT, "'%s': no block was allocated or freed", trace_path(t));
+	code = walk_trace(t, &(struct walk_pass){ &recorded_ops, &r }, 1,
+			  r.plan.progress ? tell_progress : NULL, &r, err);
 	if (!code) {
 		give_held(&r);
 		give_samples(&r, r.of.end_ticks);
@@ -420,4 +445,13 @@ int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan
 	}
 	recorded_release(&r);
 	return code;
+}
+
+int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
+		const struct place_sink *sinks, size_t n, struct error *err)
+{
+	struct trace_program of;
+	const int code = choose(t, process, &of, err);
+
+	return code ? code : place_trace_program(t, &of, plan, sinks, n, err);
 }

@@ -12,13 +12,15 @@
  * frames come without ranges; where the recorder sampled resident pages, a further frame has them
  * (place_start.has_residency).
  *
- * Walks the trace twice; the first walk counts ops and finds the peak.
+ * Walks the trace twice; the first walk counts ops and finds the peak.  It is not needed if the
+ * program is already known.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../compile/programs.h"
 #include "../trace/trace.h"
 #include "placement.h"
 #include "place_plan.h"
@@ -30,3 +32,7 @@
  */
 int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
 		const struct place_sink *sinks, size_t n, struct error *err);
+/* The same for a program that was found in t. */
+int place_trace_program(struct trace *t, const struct trace_program *of,
+			const struct place_plan *plan, const struct place_sink *sinks, size_t n,
+			struct error *err);

@@ -62,6 +62,8 @@ struct place_ops {
 	void (*frame)(void *self, const struct place_sample *s, const struct place_range *r,
 		      size_t n);
 	void (*finish)(void *self);
+	/* The block of this slot may end soon: a sink prefetches what that needs. */
+	void (*soon)(void *self, uint32_t slot);
 };
 
 struct place_sink {
