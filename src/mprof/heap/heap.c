@@ -106,6 +106,14 @@ static void rename_pulled(struct event *e, struct event *first, uint32_t taken)
 	first->block = taken;
 }
 
+/* An event at this place of the window and the one at j have another order now. */
+static void moved(struct step *s, size_t j)
+{
+	s->repairs++;
+	if (j >= WINDOW_BATCH)
+		s->h->crossed = s->number;
+}
+
 /*
  * The event at i contradicts the table. If another thread has a wanted event at the same address
  * shortly after it, that event is applied first, with the earlier events of its thread. taken:
@@ -134,7 +142,7 @@ static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 		}
 		rename_pulled(window_at(s->w, s->at), window_at(s->w, j), taken);
 		pull_thread(s->w, s->at, j);
-		s->repairs++;
+		moved(s, j);
 		return true;
 	}
 	return false;
@@ -200,7 +208,7 @@ static bool put_off(struct step *s, size_t j)
 	for (i = s->at; i < j; i++)
 		*window_at(s->w, i) = *window_at(s->w, i + 1);
 	*window_at(s->w, j) = late;
-	s->repairs++;
+	moved(s, j);
 	return true;
 }
 

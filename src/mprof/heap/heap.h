@@ -170,6 +170,7 @@ struct heap {
 	uint64_t inversion_ticks;
 	uint64_t clock_ticks; /* HEAP_CLOCK_NS */
 	uint64_t number;      /* of the last event applied */
+	uint64_t crossed;     /* of the last one that changed places with one of a later batch */
 	uint64_t problems[HEAP_PROBLEM_KINDS];
 	struct heap_problem problem[HEAP_PROBLEMS];
 	size_t kept;

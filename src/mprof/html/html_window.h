@@ -6,8 +6,9 @@
  * A window is (from, to], in ns since the start of the run.  Its peak is the time of most live
  * bytes in it, including the state at its beginning.  With snapshots, it walks only the slices of
  * the trace that contain the ends of the window and its peak, and for the peak the ends only if it
- * may be there; without, it walks the trace up to the end of the window, twice for the peak.  A
- * filter of lifetimes cannot be combined with a point in time.
+ * may be there, and for what was allocated it only reads allocations; without, it walks the trace
+ * up to the end of the window, twice for the peak.  A filter of lifetimes cannot be combined with a
+ * point in time.
  *
  * Errors: -errno with err filled; -ECANCELED when *cancel became true.  Threads: one at a time.
  */

@@ -152,10 +152,35 @@ static struct snapshot_slice *next_slice(struct snapshots *s)
 	}
 	more = &s->slice[s->slices++];
 	*more = (struct snapshot_slice){ .first_ticks = UINT64_MAX,
+					 .in_order = s->slices == 1,
 					 .before = k->walk->events,
 					 .most_ticks = k->most_ticks,
 					 .last = k->last };
 	return more;
+}
+
+/* ---- what the file has ---- */
+
+static uint64_t late_events(const struct heap *h)
+{
+	uint64_t late = 0;
+
+	for (size_t i = 0; i < h->processes; i++)
+		late += h->process[i]->late;
+	return late;
+}
+
+/* A process that runs reads its clock in another order than its calls: the heap repairs that. */
+static bool is_in_order(const struct walk *w, size_t here, const struct trace_place *place)
+{
+	return place->first_event + place->events == w->events + here + 1 &&
+	       (!w->heap.crossed || w->heap.crossed + WINDOW_BATCH <= w->events);
+}
+
+/* Ends a slice at the beginning of the next one, or at the end of the trace. */
+static void end_slice(struct snapshot_slice *s, uint64_t late, bool in_order)
+{
+	s->plain = s->in_order && in_order && s->late == late;
 }
 
 /* ---- fewer of them ---- */
@@ -182,6 +207,7 @@ static void join(struct work *k, struct snapshot_slice *a, struct snapshot_slice
 		a->first_ticks = b->first_ticks;
 	if (b->last_ticks > a->last_ticks)
 		a->last_ticks = b->last_ticks;
+	a->plain = a->plain && b->plain;
 	if (!a->highest.at.set ||
 	    (b->highest.at.set && b->highest.live_bytes > a->highest.live_bytes))
 		a->highest = b->highest;
@@ -206,16 +232,21 @@ static void thin(struct snapshots *s)
 
 static void cut(struct snapshots *s, struct walk *w, size_t here, const struct trace_place *place)
 {
+	const uint64_t late = late_events(&w->heap);
+	const bool in_order = is_in_order(w, here, place);
 	struct work *k = s->work;
-	struct snapshot_slice *slice;
+	struct snapshot_slice *slice = &s->slice[s->slices - 1];
 
-	keep_births(k, &s->slice[s->slices - 1]);
+	keep_births(k, slice);
+	end_slice(slice, late, in_order);
 	while (k->kept > k->most && s->slices > 1 && !k->failed)
 		thin(s);
 	slice = k->failed ? NULL : next_slice(s);
 	if (!slice)
 		return;
 	slice->place = *place;
+	slice->late = late;
+	slice->in_order = in_order;
 	walk_state_put(w, s->trace, here, &k->plain);
 	make_frame(k, &slice->state);
 }
@@ -328,8 +359,10 @@ static void finish(void *self, struct walk *w)
 
 	w->between = NULL;
 	s->trace = NULL;
-	if (k && !k->failed)
+	if (k && !k->failed) {
 		keep_births(k, &s->slice[s->slices - 1]);
+		end_slice(&s->slice[s->slices - 1], late_events(&w->heap), true);
+	}
 	if (k && !k->failed)
 		sum_up(s);
 	if (!k || k->failed)

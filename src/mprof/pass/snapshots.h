@@ -38,11 +38,14 @@ struct snapshot_slice {
 	uint64_t before;	     /* number of the last event before it */
 	uint64_t most_ticks;	     /* latest time at the end of a batch before it */
 	struct snapshot_moment last; /* the last moment before it */
+	uint64_t late;		     /* events before it that came after the end of their process */
+	bool in_order; /* the events before it are those that the file has before it */
 	/* Summary of its events: */
 	uint64_t first_ticks, last_ticks; /* earliest and latest time of its events */
 	struct snapshot_moment highest;	  /* the first one, if several are equal */
 	struct state_frame births;
 	size_t birth_rows;
+	bool plain; /* the blocks that began are those of trace_births() with its numbers */
 };
 
 /* Blocks that began in a slice. */

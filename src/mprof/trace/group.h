@@ -317,6 +317,15 @@ bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t
 		uint8_t *const *plain);
 /* The next events, in order; 0 at the end of the group or at an error in it. */
 size_t group_read(struct group_reader *r, struct event *e, size_t n);
+/*
+ * Reads the group from its beginning, but only what allocations need, in a fraction of the time;
+ * tells those of the events after number `after` up to `to` that allocated a block, without addr,
+ * usable and block.  The group is over then.  False at an error in it.
+ */
+bool group_births(struct group_reader *r, uint64_t after, uint64_t to, trace_birth_fn *tell,
+		  void *context);
+/* Number of the first event. */
+uint64_t group_first_event(const struct group_reader *r);
 /* Skips the events of the group that have not been read, and returns their number. */
 uint32_t group_left(const struct group_reader *r);
 void group_skip(struct group_reader *r);

@@ -614,6 +614,67 @@ size_t group_read(struct group_reader *r, struct event *e, size_t n)
 	return got;
 }
 
+/* ---- only births ---- */
+
+static void put_birth(const struct group_reader *r, const struct lane *l, const struct sort *s,
+		      struct event *e)
+{
+	const struct sort_sizes sizes = sort_sizes(r->sorts, s);
+
+	e->size = sizes.size;
+	e->arg = sizes.arg;
+	e->stack = s->stack;
+	sort_copy(e, s);
+	memcpy(&e->process, &l->process, 2 * sizeof(e->process));
+}
+
+/* One event or remark; *number: of the event, or of the last one. */
+ALWAYS_INLINE bool look_at_birth(struct group_reader *r, unsigned kind, uint64_t *number,
+				 struct event *e)
+{
+	const struct parts how = r->parts[kind];
+	const struct sort *s;
+	uint32_t sort;
+
+	e->stack = 0;
+	e->kind = EVENT_CONTROL;
+	if (how.what == IS_NEITHER && kind < KIND_OTHER)
+		return true;
+	++*number;
+	e->ticks = get_time(r);
+	if (how.what != IS_BIRTH)
+		return true;
+	s = get_sort(r, r->lane, how.major, &sort);
+	if (s)
+		put_birth(r, r->lane, s, e);
+	return s;
+}
+
+bool group_births(struct group_reader *r, uint64_t after, uint64_t to, trace_birth_fn *tell,
+		  void *context)
+{
+	const uint64_t last = r->first - 1 + r->left, end = to < last ? to : last;
+	struct event e = { .ticks = 0 };
+	uint64_t number = r->first - 1;
+	bool sound = true;
+
+	while (number < end && sound) {
+		sound = r->run || next_turn(r);
+		for (; sound && r->run && number < end; r->run--) {
+			sound = look_at_birth(r, *r->lane->kinds.p++, &number, &e);
+			if (sound && e.kind != EVENT_CONTROL && number > after)
+				tell(context, &e);
+		}
+	}
+	r->left = 0;
+	return sound;
+}
+
+uint64_t group_first_event(const struct group_reader *r)
+{
+	return r->first;
+}
+
 uint32_t group_left(const struct group_reader *r)
 {
 	return r->left;

@@ -366,6 +366,25 @@ void packed_go(struct packed *p, const struct trace_place *place)
 	group_reader_rewind(p->reader, place->whole ? place->first_event : 0);
 }
 
+bool packed_births(struct trace *t, const struct trace_place *near, uint64_t after, uint64_t to,
+		   trace_birth_fn *tell, void *context)
+{
+	struct packed *p = t->packed;
+	/* The position is that of the reader, which was ahead of the walk. */
+	size_t group = near->group - (near->group && near->first_event > after + 1);
+	bool sound = true;
+
+	group_reader_rewind(p->reader, 0);
+	for (; sound && group < p->groups; group++) {
+		sound = open_group(t, &p->group[group]);
+		if (sound && group_first_event(p->reader) > to)
+			break;
+		sound = sound && group_births(p->reader, after, to, tell, context);
+	}
+	group_skip(p->reader);
+	return sound;
+}
+
 bool packed_set_address(struct packed *p, uint32_t process, uint32_t block, uint64_t addr)
 {
 	return group_set_address(p->reader, process, block - 1, addr);

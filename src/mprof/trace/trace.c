@@ -349,6 +349,12 @@ uint64_t trace_address(const struct trace *t, uint32_t process, uint32_t block)
 	return packed_address(t->packed, process, block);
 }
 
+bool trace_births(struct trace *t, const struct trace_place *near, uint64_t after, uint64_t to,
+		  trace_birth_fn *tell, void *context)
+{
+	return t->packed && packed_births(t, near, after, to, tell, context);
+}
+
 bool trace_names_blocks(const struct trace *t)
 {
 	return t->packed;

@@ -293,6 +293,14 @@ bool trace_set_address(struct trace *t, uint32_t process, uint32_t block, uint64
 /* Returns the address of the block with this number (event.block) at the current position; 0 if
  * unknown. */
 uint64_t trace_address(const struct trace *t, uint32_t process, uint32_t block);
+/*
+ * Tells the events after number `after` up to `to` that allocated a block, without addr, usable
+ * and block, reading from a position at or near them.  Numbers are those of a trace without
+ * damage.  False if something is damaged there.  Rewind or go to a place before further reading.
+ */
+typedef void trace_birth_fn(void *context, const struct event *e);
+bool trace_births(struct trace *t, const struct trace_place *near, uint64_t after, uint64_t to,
+		  trace_birth_fn *tell, void *context);
 
 size_t trace_facts(const struct trace *t, const struct trace_fact **facts);
 size_t trace_threads(const struct trace *t, const struct trace_thread **threads);
