@@ -297,16 +297,58 @@ static void add_known(struct asking *a, const struct snapshot_slice *s)
 	free(b);
 }
 
-/* Are all slices of a sum known? */
-static bool is_sum_known(const struct asking *a, size_t i)
+static bool are_known(const struct asking *a, size_t i, size_t slices)
 {
 	size_t n;
 
-	if (i % SNAPSHOTS_SUM || !a->snapshots || i / SNAPSHOTS_SUM >= a->snapshots->sums)
-		return false;
-	for (n = 0; n < SNAPSHOTS_SUM && is_known(a, &a->slice[i + n]); n++)
+	for (n = 0; n < slices && is_known(a, &a->slice[i + n]); n++)
 		;
-	return n == SNAPSHOTS_SUM;
+	return n == slices;
+}
+
+/* Adds the slices that a sum from slice i on has, and returns how many; 0 if none can be added. */
+static size_t add_sum(struct asking *a, size_t i)
+{
+	const size_t sum = i / SNAPSHOTS_SUM;
+
+	if (i % SNAPSHOTS_SUM || sum >= a->snapshots->sums || !are_known(a, i, SNAPSHOTS_SUM))
+		return 0;
+	add_known(a, &a->snapshots->sum[sum]);
+	return SNAPSHOTS_SUM;
+}
+
+/* The same for a question without a filter, from the longest sum by stack. */
+static size_t add_stacks(struct asking *a, size_t i)
+{
+	const struct snapshots *s = a->snapshots;
+	size_t slices = 1, longest = 0;
+	const struct snapshot_stacks *of = NULL;
+	struct snapshot_stack *row;
+
+	for (unsigned level = 0; level < SNAPSHOTS_LEVELS; level++, slices *= SNAPSHOTS_EACH) {
+		if (i % slices || i / slices >= s->by_stacks[level] || !are_known(a, i, slices))
+			break;
+		of = &s->by_stack[level][i / slices];
+		longest = slices;
+	}
+	if (!of)
+		return 0;
+	row = snapshots_stacks(of);
+	for (size_t n = 0; n < of->rows; n++)
+		count(a->answer, a->map, (uint32_t)row[n].stack, row[n].blocks, row[n].bytes);
+	free(row);
+	return longest;
+}
+
+static size_t add_several(struct asking *a, size_t i)
+{
+	const struct site_filter *f = a->filter;
+
+	if (!a->snapshots)
+		return 0;
+	return f->process || f->thread || f->size_min || f->size_max != UINT64_MAX
+		   ? add_sum(a, i)
+		   : add_stacks(a, i);
 }
 
 /* Of one slice that is partly in the window. */
@@ -328,11 +370,11 @@ static int ask_total(struct asking *a, struct error *err)
 
 	for (size_t i = 0; i < a->slices && !ret; i++) {
 		const struct snapshot_slice *s = &a->slice[i];
+		const size_t several = add_several(a, i);
 		struct walk_until until = { .set = true, .ticks = to_ticks(a) };
 
-		if (is_sum_known(a, i)) {
-			add_known(a, &a->snapshots->sum[i / SNAPSHOTS_SUM]);
-			i += SNAPSHOTS_SUM - 1;
+		if (several) {
+			i += several - 1;
 			continue;
 		}
 		if (ns_of(a, s->last_ticks) < f->from_ns || ns_of(a, s->first_ticks) > f->to_ns)

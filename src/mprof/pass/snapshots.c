@@ -13,6 +13,10 @@
 _Static_assert(sizeof(struct snapshot_births) == SNAPSHOT_NUMBERS * sizeof(uint64_t),
 	       "written as rows of numbers");
 
+#define SNAPSHOT_STACK_NUMBERS 3u
+_Static_assert(sizeof(struct snapshot_stack) == SNAPSHOT_STACK_NUMBERS * sizeof(uint64_t),
+	       "so are these");
+
 struct work {
 	struct walk *walk;
 	struct packer *packer;
@@ -106,8 +110,8 @@ static void add(struct work *k, const struct snapshot_births *b)
 ORDER(by_key, struct snapshot_births,
       RISING(stack) ?: RISING(thread) ?: RISING(process) ?: RISING(size_class))
 
-/* Makes the table the slice's frame, and empties it. */
-static void keep_births(struct work *k, struct snapshot_slice *s)
+/* Moves the rows to the front of the table, in order; returns their number. */
+static size_t order_births(struct work *k)
 {
 	size_t n = 0;
 
@@ -115,11 +119,22 @@ static void keep_births(struct work *k, struct snapshot_slice *s)
 		if (k->birth[i].blocks)
 			k->birth[n++] = k->birth[i];
 	SORT(k->birth, n, by_key);
-	s->birth_rows = n;
-	state_put_rows(&k->plain, &k->birth->stack, n, SNAPSHOT_NUMBERS);
-	make_frame(k, &s->births);
+	return n;
+}
+
+static void empty(struct work *k)
+{
 	memset(k->birth, 0, k->room * sizeof(*k->birth));
 	k->births = 0;
+}
+
+/* Makes the table the slice's frame, and empties it. */
+static void keep_births(struct work *k, struct snapshot_slice *s)
+{
+	s->birth_rows = order_births(k);
+	state_put_rows(&k->plain, &k->birth->stack, s->birth_rows, SNAPSHOT_NUMBERS);
+	make_frame(k, &s->births);
+	empty(k);
 }
 
 struct snapshot_births *snapshots_births(const struct snapshot_slice *s)
@@ -129,6 +144,17 @@ struct snapshot_births *snapshots_births(const struct snapshot_slice *s)
 	struct cursor from = { plain, plain + s->births.plain };
 
 	state_get_rows(&from, &b->stack, s->birth_rows, SNAPSHOT_NUMBERS);
+	free(plain);
+	return b;
+}
+
+struct snapshot_stack *snapshots_stacks(const struct snapshot_stacks *s)
+{
+	struct snapshot_stack *b = must_calloc(s->rows + 1, sizeof(*b));
+	uint8_t *plain = state_frame_plain(&s->births);
+	struct cursor from = { plain, plain + s->births.plain };
+
+	state_get_rows(&from, &b->stack, s->rows, SNAPSHOT_STACK_NUMBERS);
 	free(plain);
 	return b;
 }
@@ -352,6 +378,60 @@ static void sum_up(struct snapshots *s)
 	}
 }
 
+/* The same with a table by stack alone. */
+static void keep_stacks(struct work *k, struct snapshot_stacks *s)
+{
+	struct snapshot_stack *row = must_calloc(k->births + 1, sizeof(*row));
+
+	s->rows = order_births(k);
+	for (size_t i = 0; i < s->rows; i++)
+		row[i] = (struct snapshot_stack){ k->birth[i].stack, k->birth[i].blocks,
+						  k->birth[i].bytes };
+	state_put_rows(&k->plain, &row->stack, s->rows, SNAPSHOT_STACK_NUMBERS);
+	make_frame(k, &s->births);
+	empty(k);
+	free(row);
+}
+
+static void add_stack(struct work *k, uint64_t stack, uint64_t blocks, uint64_t bytes)
+{
+	add(k, &(struct snapshot_births){ .stack = stack, .blocks = blocks, .bytes = bytes });
+}
+
+static void add_slice(struct work *k, const struct snapshot_slice *s)
+{
+	struct snapshot_births *b = snapshots_births(s);
+
+	for (size_t i = 0; i < s->birth_rows; i++)
+		add_stack(k, b[i].stack, b[i].blocks, b[i].bytes);
+	free(b);
+}
+
+static void add_stacks(struct work *k, const struct snapshot_stacks *s)
+{
+	struct snapshot_stack *b = snapshots_stacks(s);
+
+	for (size_t i = 0; i < s->rows; i++)
+		add_stack(k, b[i].stack, b[i].blocks, b[i].bytes);
+	free(b);
+}
+
+static void sum_stacks(struct snapshots *s, unsigned level)
+{
+	const size_t n = level ? s->by_stacks[level - 1] / SNAPSHOTS_EACH : s->slices;
+	struct snapshot_stacks *to = must_calloc(n + 1, sizeof(*to));
+	struct work *k = s->work;
+
+	s->by_stack[level] = to;
+	for (size_t i = 0; i < n && !k->failed; i++) {
+		if (!level)
+			add_slice(k, &s->slice[i]);
+		for (size_t j = 0; level && j < SNAPSHOTS_EACH; j++)
+			add_stacks(k, &s->by_stack[level - 1][i * SNAPSHOTS_EACH + j]);
+		keep_stacks(k, &to[s->by_stacks[level]++]);
+	}
+}
+
 static void finish(void *self, struct walk *w)
 {
 	struct snapshots *s = self;
@@ -365,6 +445,8 @@ static void finish(void *self, struct walk *w)
 	}
 	if (k && !k->failed)
 		sum_up(s);
+	for (unsigned i = 0; i < SNAPSHOTS_LEVELS && k && !k->failed; i++)
+		sum_stacks(s, i);
 	if (!k || k->failed)
 		snapshots_release(s);
 	drop_work(s);
@@ -385,6 +467,13 @@ void snapshots_release(struct snapshots *s)
 	}
 	for (size_t i = 0; i < s->sums; i++)
 		drop_frame(NULL, &s->sum[i].births);
+	for (unsigned level = 0; level < SNAPSHOTS_LEVELS; level++) {
+		for (size_t i = 0; i < s->by_stacks[level]; i++)
+			drop_frame(NULL, &s->by_stack[level][i].births);
+		free(s->by_stack[level]);
+		s->by_stack[level] = NULL;
+		s->by_stacks[level] = 0;
+	}
 	free(s->slice);
 	free(s->sum);
 	s->slice = s->sum = NULL;

@@ -21,9 +21,11 @@
 
 #include "walk_state.h"
 
-#define SNAPSHOTS_EVERY (1u << 18) /* events */
-#define SNAPSHOTS_MOST	((size_t)256 << 20)
-#define SNAPSHOTS_SUM	16u
+#define SNAPSHOTS_EVERY	 (1u << 18) /* events */
+#define SNAPSHOTS_MOST	 ((size_t)256 << 20)
+#define SNAPSHOTS_SUM	 16u
+#define SNAPSHOTS_LEVELS 4u /* of sums by stack */
+#define SNAPSHOTS_EACH	 4u
 
 /* The latest or highest moment of some events; `at` is not set if nothing began or ended. */
 struct snapshot_moment {
@@ -57,6 +59,15 @@ struct snapshot_births {
 };
 #define SNAPSHOT_NUMBERS 6u
 
+/* Blocks that began in one slice or in several, by stack alone. */
+struct snapshot_stack {
+	uint64_t stack, blocks, bytes;
+};
+struct snapshot_stacks {
+	struct state_frame births;
+	size_t rows;
+};
+
 struct snapshots {
 	/* Set before the walk: */
 	struct trace *trace;  /* the trace that is walked */
@@ -68,6 +79,10 @@ struct snapshots {
 	/* Only births: sum[i] has those of slices i * SNAPSHOTS_SUM to (i + 1) * SNAPSHOTS_SUM. */
 	struct snapshot_slice *sum;
 	size_t sums;
+	/* For questions without a filter: those of one slice, of SNAPSHOTS_EACH, of SNAPSHOTS_EACH
+	 * times as many ... */
+	struct snapshot_stacks *by_stack[SNAPSHOTS_LEVELS];
+	size_t by_stacks[SNAPSHOTS_LEVELS];
 	void *work; /* private */
 };
 
@@ -86,6 +101,8 @@ void snapshots_begin(struct walk *w, struct snapshot_start *from);
 
 /* Returns the births of a slice, birth_rows of them, which the caller frees. */
 struct snapshot_births *snapshots_births(const struct snapshot_slice *s);
+/* The same by stack. */
+struct snapshot_stack *snapshots_stacks(const struct snapshot_stacks *s);
 
 static inline unsigned snapshot_class(uint64_t size)
 {
