@@ -351,7 +351,7 @@ static size_t add_several(struct asking *a, size_t i)
 		   : add_stacks(a, i);
 }
 
-/* Of one slice that is partly in the window. */
+/* Adds the births of a slice that is partly in the window. */
 static int read_births(struct asking *a, size_t i, struct error *err)
 {
 	const uint64_t to = i + 1 < a->slices ? a->slice[i + 1].before : UINT64_MAX;
