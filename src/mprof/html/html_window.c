@@ -383,7 +383,8 @@ static int ask_total(struct asking *a, struct error *err)
 			until.event = a->slice[i + 1].before;
 		if (is_known(a, s))
 			add_known(a, s);
-		else if (s->plain && !trace_damage(a->trace)->chunks_bad)
+		else if (s->plain && trace_names_blocks(a->trace) &&
+			 !trace_damage(a->trace)->chunks_bad)
 			ret = read_births(a, i, err);
 		else
 			ret = run(a, i, &births_pass, a, &until, err);
