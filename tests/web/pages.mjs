@@ -1223,6 +1223,17 @@ only("script", "CPython's loop is part of the function that it runs, and modules
   const all = parse(/, \+?([\d.,]+ \w+)\.?$/.exec((await page.locator(".change strong").innerText()).replace(/^\+/, ", "))[1]);
   for (const row of await rows(page, 200))
     assert.ok(parse(row[3].replace(/^[+\u2212]/, "")) <= 1.01 * all + 100, row.join(" "));
+  // What is left out with libraries folded changes no row of the script.
+  const most = await page.evaluate(() => JSON.parse(document.getElementById("mprof-head").textContent).columns.find((c) => c.name === "point.ns").count - 1);
+  await go(page, `page=compare&from=${Math.floor(most / 4)}&to=${Math.floor(most * 2 / 3)}`);
+  const folded = await rows(page, 200);
+  await go(page, `page=compare&libraries=1&from=${Math.floor(most / 4)}&to=${Math.floor(most * 2 / 3)}`);
+  for (let more; await (more = page.locator("#page .table > button", { hasText: /^Show/ })).isVisible();)
+    await more.click();
+  const all_ = new Set((await rows(page, 5000)).map((row) => `${row[4]} ${row[3]}`));
+  assert.ok(folded.some((row) => /\.py:\d+$/.test(row[5])));
+  for (const row of folded.filter((r) => /\.py:\d+$/.test(r[5])))
+    assert.ok(all_.has(`${row[4]} ${row[3]}`), row.join(" "));
   assert.deepEqual(page.problems, []);
   await page.close();
 });
@@ -1691,6 +1702,8 @@ served("a profile has pages, and no window to ask for", async (v) => {
   assert.equal(await page.locator(".exact").count(), 0);
   assert.equal(await page.evaluate(() => fetch("ask?id=1&kind=total").then((r) => r.status)), 400);
   assert.equal(await page.evaluate(() => fetch("heap?process=1").then((r) => r.status)), 404);
+  await go(page, "page=stacks");
+  assert.ok(await page.locator(".depths svg path title").count() > 0);
   await go(page, "page=compare&figure=total&with=0"); // with a trace
   await poll(page, () => document.querySelector("#page .change"), "the other trace");
   assert.match(await page.locator("#page .change").innerText(), /Allocated: .* before/);

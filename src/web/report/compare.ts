@@ -104,24 +104,22 @@ function color(p: Pair): string {
 
 // ---- functions ----
 
-interface Change { name: string; place: string; line: number; before: number; after: number; sumBefore: number; sumAfter: number }
+interface Change { name: string; place: string; line: number; library: boolean; before: number; after: number; sumBefore: number; sumAfter: number }
 
 function changes(foldLibraries: boolean, sides: [Data, Answer, boolean][]): Change[] {
 	const rows = new Map<string, Change>();
 	for (const [d, a, before] of sides)
 		for (const r of table(d, owned(d, a, foldLibraries), functionKeys(d))) {
-			if (foldLibraries && !r.own && d.line.library[r.line])
-				continue;
 			const key = keyOf(d, r.line);
 			let row = rows.get(key);
 			if (!row)
-				rows.set(key, row = { name: nameOf(d, r.line), place: placeOf(d, r.line), line: 0, before: 0, after: 0, sumBefore: 0, sumAfter: 0 });
+				rows.set(key, row = { name: nameOf(d, r.line), place: placeOf(d, r.line), line: 0, library: d.line.library[r.line] == 1, before: 0, after: 0, sumBefore: 0, sumAfter: 0 });
 			if (!before)
 				row.line = r.line;
 			row[before ? "before" : "after"] += r.own;
 			row[before ? "sumBefore" : "sumAfter"] += r.sum;
 		}
-	return [...rows.values()].filter(r => r.before || r.after || r.sumBefore != r.sumAfter);
+	return [...rows.values()].filter(r => r.before || r.after || (r.sumBefore != r.sumAfter && !(foldLibraries && r.library)));
 }
 
 // ---- the page ----

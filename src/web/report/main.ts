@@ -198,7 +198,7 @@ class App {
 			this.main.prepend(el("p", { class: "note" }, `This trace has too many call stacks for ${s.exact ? "what follows the sliders here" : "this page"} to follow filters by process, thread, size and lifetime`,
 				...(d.head.served ? ["."] : [": ", el("code", {}, `mprof view ${quote(d.head.trace)}`), " does."])));
 		if (page.whole && !isWhole(d, this.s))
-			this.main.prepend(el("p", { class: "note" }, "This page covers the whole run, regardless of window and filters."));
+			this.main.prepend(el("p", { class: "note" }, `${page.follows ? `Except for ${page.follows}, this` : "This"} page covers the whole run, regardless of window and filters.`));
 		if (s.exact && page.sliders)
 			this.main.prepend(el("p", { class: "note" }, page.sliders));
 		if (!this.answer.exact && !page.whole)

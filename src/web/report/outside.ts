@@ -106,7 +106,7 @@ function deepestStack(v: View, rows: StackUse[], stack: Deepest[]): HTMLElement 
 
 // The greatest depth over time: of the chosen thread, or of those that used most.
 function depthOverTime(v: View, rows: StackUse[]): HTMLElement | false {
-	const { d, s } = v, run = d.head.report.duration_ns ?? 0, last = d.points - 1, whole = s.exact === null && s.from < 0 && s.to >= last;
+	const { d, s } = v, last = d.points - 1, run = d.head.report.duration_ns ?? (d.points ? d.point.ns[last] : 0), whole = s.exact === null && s.from < 0 && s.to >= last;
 	const from = d.head.totals || whole ? 0 : s.exact ? s.exact.from : s.from < 0 ? 0 : d.point.ns[s.from];
 	let at = 0, to = d.head.totals || whole ? run : s.exact ? s.exact.to : d.point.ns[s.to];
 	const all: (Steps & { row: StackUse })[] = rows.map((row, i) => {

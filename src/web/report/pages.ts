@@ -756,6 +756,7 @@ const measureOf = (key: string) => measures.find(m => m.key == key) ?? measures[
 const AS_SLIDERS = "This page follows the sliders, not the exact window.";
 
 export const pages: { key: string; title: string; group: string; make(v: View): HTMLElement; whole?: boolean;
+	follows?: string; // what follows the window on a page of the whole run
 	sliders?: string; // note for an exact window: what follows the sliders
 	measure?: string; // that the page begins with
 	totals?(v: View): HTMLElement /* of a profile */ }[] = [
@@ -769,7 +770,7 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "jumps", title: "Jumps", group: "Memory", make: jumps, whole: true, totals: totals.needsCalls("Jumps", "when memory jumped, and by which calls, is") },
 	{ key: "resident", title: "Resident memory", group: "Memory", make: resident, whole: true,
 		totals: totals.needsCalls("Resident memory", "the use of resident pages is") },
-	{ key: "stacks", title: "Thread stacks", group: "Memory", make: stacks, whole: true },
+	{ key: "stacks", title: "Thread stacks", group: "Memory", make: stacks, whole: true, follows: "the depth over time" },
 	{ key: "globals", title: "Global variables", group: "Memory", make: globals, whole: true },
 	{ key: "leaks", title: "Never freed", group: "Blocks", make: leaks, measure: "leaked", totals: totals.leaks },
 	{ key: "sizes", title: "Sizes", group: "Blocks", sliders: "Charts and maps on this page follow the sliders; the functions are those of the exact window.", make: sizes, totals: totals.sizes },
