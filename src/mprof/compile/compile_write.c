@@ -68,17 +68,10 @@ static int open_beside(struct writer *w, const char *path, struct error *err)
 	w->fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	free(directory);
 	if (w->fd < 0) {
-		w->fd = mkostemp(w->temporary, O_CLOEXEC);
+		w->fd = unfinished_open(w->temporary);
 		w->named = w->fd >= 0;
-		if (w->named)
-			unfinished_add(w->temporary);
 	}
-	if (w->fd < 0) {
-		int code = -errno;
-
-		return fail(err, code, "cannot write '%s': %s", path, strerror(-code));
-	}
-	return 0;
+	return w->fd < 0 ? fail(err, w->fd, "cannot write '%s': %s", path, strerror(-w->fd)) : 0;
 }
 
 int writer_open(struct writer *w, const char *path, int fd, bool sites, struct error *err)

@@ -85,15 +85,13 @@ static int open_beside(struct export_file *f, struct error *err)
 	if (fd < 0)
 		return fd;
 	f->temporary = must_printf("%s.XXXXXX", f->target);
-	fd = mkostemp(f->temporary, O_CLOEXEC);
+	unfinished_watch();
+	fd = unfinished_open(f->temporary);
 	if (fd < 0) {
-		fd = -errno;
 		free(f->temporary);
 		f->temporary = NULL;
 		return fail(err, fd, "cannot write '%s': %s", f->target, strerror(-fd));
 	}
-	unfinished_add(f->temporary);
-	unfinished_watch();
 	mask = umask(0);
 	umask(mask);
 	fchmod(fd, 0666 & ~mask);

@@ -157,17 +157,13 @@ static int make_temporary(struct job *j, const char *path, struct error *err)
 		j->temporary = NULL;
 		return fail(err, -ENOMEM, "no memory to compress '%s'", path);
 	}
-	j->fd = mkostemp(j->temporary, O_CLOEXEC);
-	if (j->fd < 0) {
-		int code = errno;
-
-		free(j->temporary);
-		j->temporary = NULL;
-		return fail(err, -code, "cannot create a file beside '%s' to compress it: %s", path,
-			    strerror(code));
-	}
-	unfinished_add(j->temporary);
-	return 0;
+	j->fd = unfinished_open(j->temporary);
+	if (j->fd >= 0)
+		return 0;
+	free(j->temporary);
+	j->temporary = NULL;
+	return fail(err, j->fd, "cannot create a file beside '%s' to compress it: %s", path,
+		    strerror(-j->fd));
 }
 
 /* An extent cut off by the end of the file or another extent. */

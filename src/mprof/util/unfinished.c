@@ -2,9 +2,12 @@
 /* unfinished.c - files that must not remain. */
 #include "unfinished.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define PATHS 16
@@ -23,6 +26,22 @@ void unfinished_add(const char *path)
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return;
 	}
+}
+
+int unfinished_open(char *template)
+{
+	sigset_t all, before;
+	int fd;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	fd = mkostemp(template, O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	else
+		unfinished_add(template);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return fd;
 }
 
 void unfinished_forget(const char *path)

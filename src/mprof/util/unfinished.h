@@ -13,6 +13,11 @@
 
 /* Ignores paths beyond the sixteenth. */
 void unfinished_add(const char *path);
+/*
+ * Creates a file as mkostemp(3) does, close-on-exec, and adds it, with no signal in between.
+ * Returns its descriptor or -errno.
+ */
+int unfinished_open(char *template);
 /* Takes the same pointer; does nothing if it was not added. */
 void unfinished_forget(const char *path);
 /* SIGINT, SIGTERM and SIGHUP also remove them, before they end the program. */
