@@ -257,6 +257,35 @@ START_TEST(test_lies)
 }
 END_TEST
 
+/* Symbols of a stripped file come from the cache too, as long as nothing better can be there. */
+START_TEST(test_symbols_kept)
+{
+	char path[128], *bytes, *name;
+	const char *const dirs[] = { path, NULL };
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/dbg", build_dir);
+	build_run("mkdir dbg; objcopy --only-keep-debug prog dbg/prog.debug; strip -g prog;"
+		  "objcopy --add-gnu-debuglink=dbg/prog.debug prog; mv dbg later");
+	expect("outer", NULL);
+	bytes = read_cache(&n);
+	name = memmem(bytes, n, "outer", sizeof("outer"));
+	ck_assert_ptr_nonnull(name);
+	*name = '0';
+	seal(bytes, n);
+	write_cache(bytes, n);
+	built.options.debug_dir = dirs;
+	expect("0uter", "other"); /* the second one is not in the cache yet */
+	expect("0uter", "other");
+	build_run("mv later dbg");
+	expect(OUTER, OTHER);
+	build_run("rm -r dbg; touch prog");
+	built.options.debug_dir = NULL;
+	expect(NULL, "other");
+	free(bytes);
+}
+END_TEST
+
 START_TEST(test_other_object)
 {
 	char *id;
@@ -398,6 +427,7 @@ Suite *sym_cache_suite(void)
 	tcase_add_test(kept, test_not_wanted);
 	tcase_add_test(kept, test_no_build_id);
 	tcase_add_test(kept, test_quality);
+	tcase_add_test(kept, test_symbols_kept);
 	tcase_add_test(kept, test_symbols_only);
 	tcase_add_test(kept, test_together);
 	tcase_add_test(kept, test_trim);

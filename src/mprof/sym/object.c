@@ -210,6 +210,28 @@ static bool is_whole(const struct object *o, Dwarf *dwarf)
 	return o->alt || dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0;
 }
 
+static void read_symbols(struct object *o, Dwarf *dwarf)
+{
+	symtab_make(&o->symtab, o->dwfl_module);
+	o->symbols_later = false;
+	o->quality = CACHE_NOTHING;
+	if (dwarf && is_whole(o, dwarf))
+		o->quality = CACHE_LINES;
+	else if (dwarf || o->symtab.spans.count)
+		o->quality = o->symtab.has_locals ? CACHE_SYMBOLS : CACHE_EXPORTED;
+}
+
+/*
+ * Do all symbols come from the file that the cache describes?  Then their table need not be made,
+ * which takes most of the time of opening an object, until an address is not in the cache.
+ */
+static bool are_cached(const struct object *o, Dwarf *dwarf)
+{
+	return !dwarf && o->debug.state != FILES_FOUND && !o->cached.doubtful &&
+	       (o->cached.quality == CACHE_EXPORTED || o->cached.quality == CACHE_SYMBOLS) &&
+	       !memcmp(&o->main.identity, &o->there, sizeof(o->main.identity));
+}
+
 static void open_object(struct object *o)
 {
 	Dwarf *dwarf;
@@ -225,21 +247,23 @@ static void open_object(struct object *o)
 	dwarf = dwfl_module_getdwarf(o->dwfl_module, &o->dwarf_bias);
 	if (dwarf)
 		find_alt(o, dwarf);
-	symtab_make(&o->symtab, o->dwfl_module);
+	o->symbols_later = are_cached(o, dwarf);
+	if (o->symbols_later)
+		o->quality = o->cached.quality;
+	else
+		read_symbols(o, dwarf);
 	if (dwarf) {
 		dwarf_new_oom_handler(dwarf, memory_out);
 		lines_make(&o->lines, dwarf, dwarf_file(o), o->context->arena);
 	}
-	if (dwarf && is_whole(o, dwarf))
-		o->quality = CACHE_LINES;
-	else if (dwarf || o->symtab.spans.count)
-		o->quality = o->symtab.has_locals ? CACHE_SYMBOLS : CACHE_EXPORTED;
 }
 
 void object_open(struct object *o)
 {
 	if (!o->opened)
 		open_object(o);
+	if (o->symbols_later)
+		read_symbols(o, NULL);
 }
 
 /* Names from files are not trusted: they are shown on terminals, one to a line. */
@@ -333,8 +357,10 @@ static size_t locations(struct object *o, uint64_t address,
 		return n;
 	if (!o->opened)
 		open_object(o);
-	if (o->cached.quality > o->quality && recall(o, address, location, &n))
+	if ((o->symbols_later || o->cached.quality > o->quality) &&
+	    recall(o, address, location, &n))
 		return n;
+	object_open(o);
 	if (o->quality == CACHE_NOTHING)
 		return 0;
 	n = ask(o, address, location);

@@ -32,6 +32,7 @@ struct object {
 	bool installed;	    /* with such names: a library of the system, or of a package */
 	const char *why;    /* why it cannot be used, or only in part; may be NULL */
 	bool asked, opened;
+	bool symbols_later;	    /* symtab is not read yet: the cache has the same symbols */
 	struct file_identity there; /* the file at its path, at the first lookup */
 	enum cache_quality quality; /* quality of the file and its debug file */
 	uint64_t frames, unknown;   /* frames looked up; frames without a symbol */
@@ -66,7 +67,7 @@ struct object_variable {
  * The caller frees them.
  */
 struct object_variable *object_variables(struct object *o, size_t *count, bool *stripped);
-/* Opens its files on the first call. */
+/* Opens its files on the first call, and reads their symbols. */
 void object_open(struct object *o);
 
 /* Returns what a user should know about it, or NULL. */
