@@ -6,6 +6,7 @@
 #include "util/arena.h"
 #include "util/memory.h"
 #include "util/hash.h"
+#include "util/rank.h"
 #include "util/unfinished.h"
 
 #include <fcntl.h>
@@ -58,6 +59,25 @@ START_TEST(hash_keeps_all)
 	ck_assert_uint_eq(hash_get(&t, key_of(kind, MANY)), 0);
 	hash_release(&t);
 	ck_assert_uint_eq(hash_get(&t, 7), 0);
+}
+END_TEST
+
+/* By bytes, in stable order, whatever digits differ. */
+START_TEST(numbers_are_ranked)
+{
+	static struct ranked r[MANY];
+	const unsigned kind = (unsigned)_i;
+	const size_t n = kind < 4 ? MANY : kind - 4;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		r[i] = (struct ranked){ key_of(kind & 3, i * 7919 % MANY / 2), i };
+	rank(r, n);
+	for (i = 0; i < n; i++) {
+		ck_assert_uint_eq(r[i].key, key_of(kind & 3, r[i].item * 7919 % MANY / 2));
+		ck_assert(!i || r[i - 1].key < r[i].key ||
+			  (r[i - 1].key == r[i].key && r[i - 1].item < r[i].item));
+	}
 }
 END_TEST
 
@@ -346,6 +366,7 @@ Suite *util_containers_suite(void)
 	TCase *c = tcase_create("all");
 
 	tcase_add_loop_test(c, hash_keeps_all, 0, 4);
+	tcase_add_loop_test(c, numbers_are_ranked, 0, 7);
 	tcase_add_test(c, arena_interns_once);
 	tcase_add_test(c, arena_pieces);
 	tcase_add_test(c, arrays_grow);

@@ -12,6 +12,7 @@
  */
 #include "../util/order.h"
 #include "../util/alloc.h"
+#include "../util/rank.h"
 #include "sites_count.h"
 
 #include <stdlib.h>
@@ -366,14 +367,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 /* ---- after the walk ---- */
 
-/* The place of an accumulator, for sorting: its figures are ten times as long. */
-struct place {
-	uint64_t bytes, part;
-	uint32_t stack, from;
-};
-
-ORDER(by_bytes, struct place, FALLING(bytes) ?: RISING(stack) ?: RISING(part))
-
 uint64_t sites_kept_until(const struct walk *w, uint32_t stack)
 {
 	const struct trace_reduced *r = w->input.reduced;
@@ -386,19 +379,43 @@ uint64_t sites_kept_until(const struct walk *w, uint32_t stack)
 	return ns > 0 ? (uint64_t)ns : 1;
 }
 
+/* What decides the order of sites, apart from their figures, which are ten times as long. */
+struct place {
+	uint64_t bytes, part;
+	uint32_t stack;
+};
+
+/* Returns the indices of places by descending bytes, then by stack and part. */
+static struct ranked *order(const struct place *place, size_t n)
+{
+	struct ranked *r = must_malloc((n + 1) * sizeof(*r));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		r[i] = (struct ranked){ place[i].part, i };
+	rank(r, n);
+	for (i = 0; i < n; i++)
+		r[i].key = place[r[i].item].stack;
+	rank(r, n);
+	for (i = 0; i < n; i++)
+		r[i].key = ~place[r[i].item].bytes;
+	rank(r, n);
+	return r;
+}
+
 /* Moves each site to its place. */
-static void arrange(struct site *site, struct place *place, size_t n)
+static void arrange(struct site *site, struct ranked *place, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct site first = site[i];
 		size_t to = i;
 
-		for (size_t from; (from = place[to].from) != i; to = from) {
+		for (size_t from; (from = place[to].item) != i; to = from) {
 			site[to] = site[from];
-			place[to].from = (uint32_t)to;
+			place[to].item = to;
 		}
 		site[to] = first;
-		place[to].from = (uint32_t)to;
+		place[to].item = to;
 	}
 }
 
@@ -407,6 +424,7 @@ static void put_sites(struct sites *s, struct work *k)
 {
 	struct site_accumulators *t = &k->accumulators;
 	struct place *place = must_malloc((t->count + 1) * sizeof(*place));
+	struct ranked *ranked;
 
 	s->site = (struct site *)t->accumulator;
 	s->bytes = t->room * sizeof(*t->accumulator);
@@ -419,14 +437,14 @@ static void put_sites(struct sites *s, struct work *k)
 		site_accumulator_values(a, k->peak_number, k->rss_number, &site.v);
 		site.v.kept_until_ns = sites_kept_until(s->walk, site.key);
 		site_values_add(&s->total, &site.v);
-		place[s->count] =
-		    (struct place){ site.v.bytes, site.part, site.key, (uint32_t)s->count };
+		place[s->count] = (struct place){ site.v.bytes, site.part, site.key };
 		memcpy(&s->site[s->count++], &site, sizeof(site));
 	}
 	t->accumulator = NULL;
 	t->room = 0;
-	SORT(place, s->count, by_bytes);
-	arrange(s->site, place, s->count);
+	ranked = order(place, s->count);
+	arrange(s->site, ranked, s->count);
+	free(ranked);
 	free(place);
 }
 
