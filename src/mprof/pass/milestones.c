@@ -24,6 +24,7 @@
 #define BUILD_ID 20u
 #define ROWS	 4096u
 #define NAME	 64u
+#define LEVEL	 (-4) /* of zstd: most files are read seldom, so writing must be fast */
 
 /* The content that a file describes, and who can read it. */
 struct identity {
@@ -495,7 +496,7 @@ void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool
 	}
 	if (m->from == &m->end || !sites_state_is_usual(o) || (o->until.set && m->known.whole))
 		return;
-	m->packer = packer_new(1);
+	m->packer = packer_new(LEVEL);
 	w->between_context = m;
 	if (!m->known.whole)
 		w->between = between;
