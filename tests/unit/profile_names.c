@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -149,6 +150,86 @@ START_TEST(wrappers_are_known)
 END_TEST
 
 /* ---- suppressions ---- */
+
+/* ---- paths ---- */
+
+#define PATH_FRAMES 9u
+#define PATH_NODES  200u
+
+/* Is it the path that is built without an earlier one? */
+static void expect_path(const struct stacks *stacks, struct sym *sym,
+			const struct profile_path *path, uint32_t stack)
+{
+	const struct profile_path *alone;
+	struct profile_paths t;
+
+	paths_init(&t, stacks, sym, &(struct paths_options){ .wrappers = true });
+	alone = paths_look(&t, stack);
+	ck_assert_uint_eq(path->all, alone->all);
+	ck_assert_uint_eq(path->count, alone->count);
+	ck_assert_int_eq(path->truncated, alone->truncated);
+	for (size_t i = 0; i < path->all; i++) {
+		ck_assert_ptr_eq(path->line[i], alone->line[i]);
+		ck_assert_uint_eq(path->frame[i], alone->frame[i]);
+	}
+	paths_release(&t);
+}
+
+/* Paths with the same lines have the same number, however they came about. */
+static void expect_id(struct path_interner *k, const struct profile_path *path)
+{
+	const uint32_t id = path_interner_id(k, path, path->count);
+	struct path_interner other = { .lines = k->lines,
+				       .stacks = k->stacks }; /* no latest path */
+
+	ck_assert_uint_eq(path_interner_id(&other, path, path->count), id);
+	free(other.id);
+	free(other.line);
+}
+
+/* A path is built from the one before it, also if frames are missing in the middle, or if
+ * --stop-at ends it. */
+START_TEST(paths_in_any_order)
+{
+	static const struct stack_object objects[] = { { .path = "" }, { .path = "/none/x.so" } };
+	static const char *const stop[] = { "0x5$", NULL };
+	struct stack_frame frame[PATH_FRAMES] = { { .address = 0 } };
+	struct stack_node node[PATH_NODES] = { { .parent = 0 } };
+	struct stacks stacks = { .object = objects,
+				 .objects = 2,
+				 .frame = frame,
+				 .frames = PATH_FRAMES,
+				 .node = node,
+				 .nodes = PATH_NODES };
+	struct path_interner ids = PATH_KEYS_EMPTY;
+	struct profile_paths t;
+	struct error err;
+	struct sym *sym;
+	uint32_t seed = 1, at;
+
+	for (uint32_t i = 1; i < PATH_FRAMES; i++)
+		frame[i] = (struct stack_frame){ i, 1, i == 7 ? STACK_FRAME_TRUNCATED : 0 };
+	for (uint32_t i = 1; i < PATH_NODES; i++) {
+		seed = seed * 1103515245 + 12345;
+		node[i] = (struct stack_node){ (i - 1) - (seed >> 16) % i % 8,
+					       1 + (seed >> 20) % (PATH_FRAMES - 1) };
+	}
+	ck_assert_int_eq(sym_open(&sym, &stacks, &(struct sym_options){ .stop = stop }, &err), 0);
+	paths_init(&t, &stacks, sym, &(struct paths_options){ .wrappers = true });
+	for (uint32_t i = 0; i < 20 * PATH_NODES; i++) {
+		const struct profile_path *path;
+
+		seed = seed * 1103515245 + 12345;
+		at = (seed >> 16) % PATH_NODES;
+		path = paths_look(&t, at);
+		expect_path(&stacks, sym, path, at);
+		expect_id(&ids, path);
+	}
+	paths_release(&t);
+	path_interner_release(&ids);
+	sym_close(sym);
+}
+END_TEST
 
 /* As LeakSanitizer's TemplateMatch has it. */
 START_TEST(patterns)
@@ -378,6 +459,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, values_of_a_group);
 	tcase_add_test(c, groups_in_order);
 	tcase_add_test(c, wrappers_are_known);
+	tcase_add_test(c, paths_in_any_order);
 	tcase_add_test(c, ages_beyond_all_bounds);
 	tcase_add_test(c, growth_since_the_first_block);
 	tcase_add_test(c, patterns);

@@ -189,12 +189,15 @@ const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 {
 	const struct sym_line *line, *first = NULL, *package = NULL;
 	const struct sym_lines *lines;
+	uint8_t *sourceless = p->paths->sourceless;
 	enum paths_part part;
 	size_t i;
 
 	for (; stack && stack < p->stacks->nodes; stack = p->stacks->node[stack].parent) {
 		const uint32_t frame = p->stacks->node[stack].frame;
 
+		if (sourceless[frame])
+			continue;
 		lines = sym_frame(p->sym, frame);
 		for (i = 0; lines && i < lines->count; i++) {
 			line = &lines->line[i];
@@ -209,6 +212,7 @@ const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 				return line;
 			*(part == PATHS_PACKAGE ? &package : &first) = line;
 		}
+		sourceless[frame] = !first && !package;
 	}
 	return package ? package : first;
 }

@@ -323,15 +323,27 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 
 /* ---- stacks that read the same ---- */
 
+/* Returns the number of a line of the path; often it is the same as in the latest path. */
+static uint32_t id_of_line(struct path_interner *k, size_t at, const struct sym_line *line)
+{
+	if (at < k->count && k->line[at] == line)
+		return k->id[at + 1];
+	k->line[at] = line;
+	return line_interner_id(&k->lines, line);
+}
+
 uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n)
 {
-	size_t i = paths_start_lines(path->line, path->count), ids = 0;
+	const size_t start = paths_start_lines(path->line, path->count);
+	const size_t lines = n > start ? n - start : 0;
 
-	GROW(k->id, n + 1, k->room);
-	k->id[ids++] = path->truncated;
-	for (; i < n; i++)
-		k->id[ids++] = line_interner_id(&k->lines, path->line[i]);
-	return interner_id(&k->stacks, k->id, ids * sizeof(*k->id));
+	GROW(k->id, lines + 1, k->room);
+	GROW(k->line, lines, k->line_room);
+	k->id[0] = path->truncated;
+	for (size_t i = 0; i < lines; i++)
+		k->id[i + 1] = id_of_line(k, i, path->line[start + i]);
+	k->count = k->count > lines ? k->count : lines;
+	return interner_id(&k->stacks, k->id, (lines + 1) * sizeof(*k->id));
 }
 
 void path_interner_release(struct path_interner *k)
@@ -339,8 +351,10 @@ void path_interner_release(struct path_interner *k)
 	line_interner_release(&k->lines);
 	interner_release(&k->stacks);
 	free(k->id);
+	free(k->line);
 	k->id = NULL;
-	k->room = 0;
+	k->line = NULL;
+	k->count = k->room = k->line_room = 0;
 }
 
 /* ---- the whole ---- */
@@ -354,6 +368,7 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		.options = *o,
 		.scripts = stacks && !o->wrappers && code_of_python(stacks),
 		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
+		.sourceless = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 	};
 	if (stacks)
 		t->scratch.at = must_calloc(stacks->nodes, sizeof(*t->scratch.at));
@@ -367,6 +382,7 @@ void paths_release(struct profile_paths *t)
 	hash_release(&t->part);
 	arena_release(&t->arena);
 	free(t->mark);
+	free(t->sourceless);
 	free(t->called);
 	free(t->scratch.path.line);
 	free(t->scratch.path.frame);

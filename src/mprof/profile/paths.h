@@ -74,11 +74,12 @@ struct profile_paths {
 	const struct stacks *stacks;
 	struct sym *sym;
 	struct paths_options options;
-	bool scripts;	  /* leave out interpreters around functions of scripts */
-	uint8_t *called;  /* by node of the stacks: enum paths_called; NULL without scripts */
-	uint8_t *mark;	  /* by frame of one line: enum path_mark */
-	struct hash kept; /* stack -> struct profile_path, in the arena */
-	struct hash part; /* line of a frame that has several -> enum paths_part, plus 1 */
+	bool scripts;	     /* leave out interpreters around functions of scripts */
+	uint8_t *called;     /* by node of the stacks: enum paths_called; NULL without scripts */
+	uint8_t *mark;	     /* by frame of one line: enum path_mark */
+	uint8_t *sourceless; /* by frame: 1 = profile_source() knows that no line of it is one */
+	struct hash kept;    /* stack -> struct profile_path, in the arena */
+	struct hash part;    /* line of a frame that has several -> enum paths_part, plus 1 */
 	struct arena arena;
 	struct path_scratch scratch;
 };
@@ -115,8 +116,9 @@ enum paths_called paths_called(struct profile_paths *t, uint32_t stack);
 struct path_interner {
 	struct line_interner lines;
 	struct interner stacks;
-	uint32_t *id; /* of the current path */
-	size_t room;
+	uint32_t *id;		       /* of the current path: first, is it truncated? */
+	const struct sym_line **line;  /* of that path, from the outermost one that it shows */
+	size_t count, room, line_room; /* of lines */
 };
 #define PATH_KEYS_EMPTY                                    \
 	{                                                  \
