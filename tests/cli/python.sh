@@ -291,9 +291,16 @@ END
 test_python_command_of_package() {
 	python_found || return 0
 	python_package
-	run "$mprof" record --python -o log -- "$python" env/bin/tool
+	mv env/bin bin
+	run "$mprof" record --python -o log -- "$python" bin/tool
 	expect_status 0
 	"$mprof" report --json log >said
 	expect_same 'place of the peak' \
 		"$(json said '.findings[] | select(.finding == "peak" and .function == "put") | .file | sub(".*/parts/"; "parts/")')" parts/__init__.py
+	# A script of the program may be in such a directory, too.
+	mv use.py bin
+	run "$mprof" record --python -o log -- "$python" bin/use.py
+	"$mprof" report --json log >said
+	expect_same 'place of the peak in bin/use.py' \
+		"$(json said '[.findings[] | select(.finding == "peak" and (.file | endswith("/use.py"))) | "\(.function) \(.file | sub(".*/"; ""))"] | sort | join(", ")')" '<module> use.py, fill use.py'
 }

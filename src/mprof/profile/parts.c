@@ -152,16 +152,22 @@ static bool is_of_python(const char *file)
 	return !strncmp(file, "<frozen ", 8) || (in && !strstr(in, "-packages/"));
 }
 
+/* Is it the main code of a command such as /usr/bin/pytest, which only calls its package? */
+static bool is_command(const struct sym_line *line)
+{
+	const char *name = basename(line->file);
+	const size_t n = (size_t)(name - line->file);
+
+	return !strcmp(line->function, "<module>") && !strchr(name, '.') && n >= 4 &&
+	       !strncmp(name - 4, "bin/", 4) && (n == 4 || name[-5] == '/');
+}
+
 /* Is it of an installed package, or code that a module compiles ("<string>": named tuples)? */
 static bool is_of_package(const struct sym_line *line)
 {
-	const char *name = basename(line->file);
-
 	if (!line->script)
 		return line->installed;
-	return *line->file == '<' || strstr(line->file, "-packages/") ||
-	       (!strcmp(line->function, "<module>") && name - line->file >= 5 &&
-		!strncmp(name - 5, "/bin/", 5));
+	return *line->file == '<' || strstr(line->file, "-packages/") || is_command(line);
 }
 
 enum paths_part paths_part(const struct sym_line *line)

@@ -50,9 +50,8 @@ enum paths_part {
 	PATHS_WRAPPER, /* passes on a request for memory: malloc, operator new, g_malloc */
 	PATHS_LIBRARY, /* of a language's library, or an allocator by its name */
 	PATHS_START,   /* starts a program or a thread: _start, start_thread */
-	PATHS_PACKAGE, /* an installed package of Python, a file in bin/ that starts one,
-			* "<string>": part of the program, unless a script of the program calls it
-			*/
+	PATHS_PACKAGE, /* an installed package of Python, or what starts one; installed libraries
+			* beside scripts: of the program, unless a script of the program calls it */
 	PATHS_PROGRAM, /* code of the program, which a reader can change */
 };
 
