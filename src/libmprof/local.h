@@ -47,6 +47,13 @@ struct mp_budget {
 
 #define MP_COUNTS_UNUSED 64
 #define MP_CACHE_SIZES	 7
+/* How much of its stack a thread used: a record in the file, and the bytes of its extent, which the
+ * file, that others may overwrite, does not decide. */
+struct mp_use {
+	struct mprof_stack_use *at;
+	uint32_t bytes;
+};
+
 struct mp_local {
 	uint32_t alive;	  /* 0 in new memory, and in a forked child */
 	uint32_t process; /* our number in the run */
@@ -79,9 +86,9 @@ struct mp_local {
 	uint32_t times_taken;
 	struct mprof_times *times_first;    /* has the CPU time of the process */
 	uint64_t times_cpu_from, times_due; /* ns when recording began; when to read it again */
-	struct mprof_stack_use *uses_most;  /* of ended threads beyond those kept */
-	struct mprof_stack_use *uses_unused[MP_COUNTS_UNUSED]; /* for reuse */
-	uint32_t image;					       /* mprof_process_entry.image */
+	struct mp_use uses_most;	    /* of ended threads beyond those kept */
+	struct mp_use uses_unused[MP_COUNTS_UNUSED]; /* for reuse */
+	uint32_t image;				     /* mprof_process_entry.image */
 	uint32_t suspend_lock, suspended; /* threads between mp_suspend() and mp_resume() */
 	uint32_t stacks_lock;
 	uint32_t stream_begun;	       /* stack records of this process exist */

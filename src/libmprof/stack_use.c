@@ -45,6 +45,9 @@
 #define WINDOWS_MAX	4096u /* of PAGES_AT_ONCE pages each: covers a stack of 8 GiB */
 
 static __thread struct mprof_stack_use *use; /* in the file, or NULL */
+/* Others may truncate or overwrite the file: what decides where we write is here, not there. */
+static __thread uint32_t use_bytes;  /* of its extent */
+static __thread uint32_t intervals;  /* as in the record */
 static __thread uint32_t over;	     /* 1 after it ended, because libc frees memory after that */
 static __thread uint32_t sized;	     /* frames whose sizes are in the record */
 static __thread uint64_t due, width; /* when the next interval may begin, and its length at least */
@@ -127,30 +130,30 @@ static struct mprof_extent *use_extent(const struct mprof_stack_use *u)
 	return (struct mprof_extent *)u - 1;
 }
 
-/* How many sizes fit the record's extent. */
-static uint32_t use_room(const struct mprof_stack_use *u)
+/* How many sizes fit an extent. */
+static uint32_t use_room(uint32_t bytes)
 {
-	return (uint32_t)((use_extent(u)->size - RECORD - INTERVALS_BYTES) / sizeof(uint32_t));
+	return (uint32_t)((bytes - RECORD - INTERVALS_BYTES) / sizeof(uint32_t));
 }
 
 /* Interval i is i words before the last one of the extent. */
-static uint64_t *use_intervals(const struct mprof_stack_use *u)
+static uint64_t *use_intervals(const struct mprof_stack_use *u, uint32_t bytes)
 {
-	return (uint64_t *)((char *)use_extent(u) + use_extent(u)->size) - 1;
+	return (uint64_t *)((char *)use_extent(u) + bytes) - 1;
 }
 
-static struct mprof_stack_use *use_take_used(struct mp_local *l, uint32_t bytes)
+static struct mp_use use_take_used(struct mp_local *l, uint32_t bytes)
 {
-	struct mprof_stack_use *u = NULL;
+	struct mp_use u = { .at = NULL };
 	uint64_t signals;
 
 	if (!__atomic_load_n(&l->uses_free, __ATOMIC_RELAXED))
-		return NULL;
+		return u;
 	mp_lock_blocking(&l->uses_lock, &signals);
-	for (unsigned i = 0; i < MP_COUNTS_UNUSED && !u; i++)
-		if (l->uses_unused[i] && use_extent(l->uses_unused[i])->size >= bytes) {
+	for (unsigned i = 0; i < MP_COUNTS_UNUSED && !u.at; i++)
+		if (l->uses_unused[i].at && l->uses_unused[i].bytes >= bytes) {
 			u = l->uses_unused[i];
-			l->uses_unused[i] = NULL;
+			l->uses_unused[i].at = NULL;
 			l->uses_free--;
 		}
 	mp_unlock_blocking(&l->uses_lock, &signals);
@@ -158,41 +161,40 @@ static struct mprof_stack_use *use_take_used(struct mp_local *l, uint32_t bytes)
 }
 
 /* Marks an extent as free, and keeps it for reuse in place i of the list. */
-static void use_free_locked(struct mp_local *l, struct mprof_stack_use *u, unsigned i)
+static void use_free_locked(struct mp_local *l, struct mp_use u, unsigned i)
 {
-	struct mprof_extent *x = use_extent(u);
+	struct mprof_extent *x = use_extent(u.at);
 
 	__atomic_store_n(&x->kind, MPROF_EXTENT_FREE, __ATOMIC_RELEASE);
-	__builtin_memset(u, 0, x->size - sizeof(*x));
+	__builtin_memset(u.at, 0, u.bytes - sizeof(*x));
 	l->uses_unused[i] = u;
 	__atomic_store_n(&l->uses_free, l->uses_free + 1, __ATOMIC_RELAXED);
 }
 
 /* Returns a record in an extent of `records` times RECORD bytes, or more. */
-static struct mprof_stack_use *use_take(uint32_t number, uint32_t records)
+static struct mp_use use_take(uint32_t number, uint32_t records)
 {
 	static const struct mp_pool_kind kind = { RECORD, FIRST, uses_map };
-	uint32_t bytes = records * (uint32_t)RECORD;
-	struct mprof_stack_use *u = use_take_used(mp_local, bytes);
+	const uint32_t bytes = records * (uint32_t)RECORD;
+	struct mp_use u = use_take_used(mp_local, bytes);
 	struct mprof_extent *x, head;
 	uint64_t offset;
 	int error;
 
-	if (u) {
-		x = use_extent(u);
+	if (u.at) {
+		x = use_extent(u.at);
 		offset = x->offset;
-		bytes = x->size;
 	} else {
 		x = mp_pool_take(&mp_local->uses, &kind, records, &offset, &error);
 		if (!x)
-			return NULL;
-		u = (struct mprof_stack_use *)(x + 1);
+			return u;
+		u = (struct mp_use){ (struct mprof_stack_use *)(x + 1), bytes };
 	}
-	mp_extent_fill(&head, MPROF_EXTENT_STACK_USE, offset, bytes, number);
-	head.used = bytes - (uint32_t)sizeof(*x);
+	mp_extent_fill(&head, MPROF_EXTENT_STACK_USE, offset, u.bytes, number);
+	head.used = u.bytes - (uint32_t)sizeof(*x);
 	*x = head;
 	/* Headers of further records of the pool. */
-	__builtin_memset(u, 0, head.used);
+	__builtin_memset(u.at, 0, head.used);
 	return u;
 }
 
@@ -206,6 +208,7 @@ static int uses_are_kept(void)
 
 void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
 {
+	struct mp_use taken = { .at = NULL };
 	struct mprof_stack_use *u;
 	uint32_t tid;
 
@@ -216,7 +219,9 @@ void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
 		bounds_of_main();
 	else if (!stack_high)
 		bounds_of_thread(room);
-	u = stack_high && uses_are_kept() ? use_take(number, FIRST_RECORDS) : NULL;
+	if (stack_high && uses_are_kept())
+		taken = use_take(number, FIRST_RECORDS);
+	u = taken.at;
 	if (!u)
 		return;
 	__atomic_fetch_add(&mp_local->uses_taken, 1, __ATOMIC_RELAXED);
@@ -226,9 +231,10 @@ void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
 	u->limit = stack_low ? stack_high - stack_low : 0;
 	u->begin_ticks = mprof_ticks();
 	u->thread_pointer = thread_pointer();
-	u->intervals = 1;
+	u->intervals = intervals = 1;
 	width = mp_file.header->clock_hz / INTERVALS_PER_S;
 	due = u->begin_ticks + width;
+	use_bytes = taken.bytes;
 	use = u;
 }
 
@@ -238,8 +244,9 @@ void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
 static struct mprof_stack_use *use_grow(struct mprof_stack_use *u, uint32_t n)
 {
 	struct mprof_extent *x = use_extent(u);
-	uint32_t records = x->size / (uint32_t)RECORD, need = use_room(u);
-	struct mprof_stack_use *more;
+	const struct mp_use old = { u, use_bytes };
+	uint32_t records = use_bytes / (uint32_t)RECORD, need = use_room(use_bytes);
+	struct mp_use more;
 	uint64_t signals;
 
 	if (n <= need)
@@ -248,22 +255,25 @@ static struct mprof_stack_use *use_grow(struct mprof_stack_use *u, uint32_t n)
 		need =
 		    (uint32_t)(((2 * records - 1) * RECORD - INTERVALS_BYTES) / sizeof(uint32_t));
 	more = use_take(x->thread, records);
-	if (!more)
+	if (!more.at)
 		return NULL;
 	/* If the process is killed now, there are two records, of which the larger is valid. */
-	__builtin_memcpy(more, u, x->size - sizeof(*x) - INTERVALS_BYTES);
-	__builtin_memcpy(use_intervals(more) + 1 - MPROF_INTERVALS_MAX,
-			 use_intervals(u) + 1 - MPROF_INTERVALS_MAX, INTERVALS_BYTES);
-	use = more;
+	__builtin_memcpy(more.at, u, old.bytes - sizeof(*x) - INTERVALS_BYTES);
+	__builtin_memcpy(use_intervals(more.at, more.bytes) + 1 - MPROF_INTERVALS_MAX,
+			 use_intervals(u, old.bytes) + 1 - MPROF_INTERVALS_MAX, INTERVALS_BYTES);
+	/* The smaller size fits both, if a handler jumps out in between. */
+	use = more.at;
+	compiler_barrier();
+	use_bytes = more.bytes;
 	mp_lock_blocking(&mp_local->uses_lock, &signals);
 	for (unsigned i = 0; i < MP_COUNTS_UNUSED; i++)
-		if (!mp_local->uses_unused[i]) {
-			use_free_locked(mp_local, u, i);
+		if (!mp_local->uses_unused[i].at) {
+			use_free_locked(mp_local, old, i);
 			break;
 		}
 	mp_unlock_blocking(&mp_local->uses_lock, &signals);
 	__atomic_store_n(&x->kind, MPROF_EXTENT_FREE, __ATOMIC_RELEASE);
-	return more;
+	return more.at;
 }
 
 /* Stores the sizes of frames [from, n); frames outside the used part of the stack have none. */
@@ -291,9 +301,9 @@ static void use_note(struct mprof_stack_use *u, uint64_t depth)
 	uint64_t units = (depth + (1u << MPROF_INTERVAL_BYTES) - 1) >> MPROF_INTERVAL_BYTES;
 	uint64_t *now;
 
-	if (!u->intervals) /* a signal handler left while there were none */
+	if (!intervals) /* a signal handler left while there were none */
 		return;
-	now = use_intervals(u) - (u->intervals - 1);
+	now = use_intervals(u, use_bytes) - (intervals - 1);
 	units = units < most ? units : most;
 	if (units > (*now & most))
 		*now = (*now & ~most) | units;
@@ -303,8 +313,9 @@ static void use_note(struct mprof_stack_use *u, uint64_t depth)
 static void use_join_intervals(struct mprof_stack_use *u)
 {
 	const uint64_t most = (1u << MPROF_INTERVAL_DEPTH_BITS) - 1;
-	uint64_t *at = use_intervals(u);
+	uint64_t *at = use_intervals(u, use_bytes);
 
+	intervals = 0;
 	__atomic_store_n(&u->intervals, 0, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	for (int i = 0; i < (int)MPROF_INTERVALS_MAX; i += 2) {
@@ -313,6 +324,7 @@ static void use_join_intervals(struct mprof_stack_use *u)
 		at[-i / 2] = (a & most) < (b & most) ? (a & ~most) | (b & most) : a;
 	}
 	__atomic_store_n(&u->intervals, MPROF_INTERVALS_MAX / 2, __ATOMIC_RELEASE);
+	intervals = MPROF_INTERVALS_MAX / 2;
 }
 
 int mp_stack_use_interval(void)
@@ -324,9 +336,9 @@ int mp_stack_use_interval(void)
 
 	if (!u || (now = mprof_ticks()) < due)
 		return 0;
-	n = u->intervals;
+	n = intervals;
 	at = (now - u->begin_ticks) >> MPROF_INTERVAL_TICKS;
-	last = n ? use_intervals(u)[1 - (int)n] : 0;
+	last = n ? use_intervals(u, use_bytes)[1 - (int)n] : 0;
 	if (at <= last >> MPROF_INTERVAL_DEPTH_BITS || at >> (64 - MPROF_INTERVAL_DEPTH_BITS))
 		return 0;
 	n -= n && !(last & most); /* no call was noted: it begins now instead */
@@ -335,9 +347,10 @@ int mp_stack_use_interval(void)
 		n /= 2;
 		width = (now - u->begin_ticks) / n;
 	}
-	use_intervals(u)[-(int)n] = at << MPROF_INTERVAL_DEPTH_BITS;
+	use_intervals(u, use_bytes)[-(int)n] = at << MPROF_INTERVAL_DEPTH_BITS;
 	/* Pairs with a reader of the file. */
 	__atomic_store_n(&u->intervals, n + 1, __ATOMIC_RELEASE);
+	intervals = n + 1;
 	due = now + width;
 	return 1;
 }
@@ -446,22 +459,22 @@ static uint64_t most_of(const struct mprof_stack_use *u)
 }
 
 /* Releases a record; of threads beyond KEPT, keeps the one that used most. */
-static void use_release_locked(struct mp_local *l, struct mprof_stack_use *u)
+static void use_release_locked(struct mp_local *l, struct mp_use u)
 {
-	struct mprof_stack_use *less = u, *most = l->uses_most;
+	struct mp_use less = u, most = l->uses_most;
 
-	if (!most) {
-		__atomic_store_n(&l->uses_most, u, __ATOMIC_RELAXED);
+	if (!most.at) {
+		l->uses_most = u;
 		return;
 	}
 	for (unsigned i = 0; i < MP_COUNTS_UNUSED; i++) {
-		if (l->uses_unused[i])
+		if (l->uses_unused[i].at)
 			continue;
-		if (most_of(u) > most_of(most)) {
+		if (most_of(u.at) > most_of(most.at)) {
 			less = most;
 			most = l->uses_most = u;
 		}
-		most->others += 1 + less->others;
+		most.at->others += 1 + less.at->others;
 		use_free_locked(l, less, i);
 		return;
 	}
@@ -482,7 +495,7 @@ void mp_stack_use_end(void)
 	if (__atomic_load_n(&mp_local->uses_taken, __ATOMIC_RELAXED) <= KEPT)
 		return;
 	mp_lock_blocking(&mp_local->uses_lock, &signals);
-	use_release_locked(mp_local, u);
+	use_release_locked(mp_local, (struct mp_use){ u, use_bytes });
 	mp_unlock_blocking(&mp_local->uses_lock, &signals);
 }
 
