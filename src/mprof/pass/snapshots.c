@@ -137,26 +137,26 @@ static void keep_births(struct work *k, struct snapshot_slice *s)
 	empty(k);
 }
 
+/* Returns the rows of a frame, which the caller frees. */
+static uint64_t *get_rows(const struct state_frame *f, size_t rows, unsigned numbers)
+{
+	uint64_t *row = must_calloc(rows * numbers + 1, sizeof(*row));
+	uint8_t *plain = state_frame_plain(f);
+	struct cursor from = { plain, plain + f->plain };
+
+	state_get_rows(&from, row, rows, numbers);
+	free(plain);
+	return row;
+}
+
 struct snapshot_births *snapshots_births(const struct snapshot_slice *s)
 {
-	struct snapshot_births *b = must_calloc(s->birth_rows + 1, sizeof(*b));
-	uint8_t *plain = state_frame_plain(&s->births);
-	struct cursor from = { plain, plain + s->births.plain };
-
-	state_get_rows(&from, &b->stack, s->birth_rows, SNAPSHOT_NUMBERS);
-	free(plain);
-	return b;
+	return (struct snapshot_births *)get_rows(&s->births, s->birth_rows, SNAPSHOT_NUMBERS);
 }
 
 struct snapshot_stack *snapshots_stacks(const struct snapshot_stacks *s)
 {
-	struct snapshot_stack *b = must_calloc(s->rows + 1, sizeof(*b));
-	uint8_t *plain = state_frame_plain(&s->births);
-	struct cursor from = { plain, plain + s->births.plain };
-
-	state_get_rows(&from, &b->stack, s->rows, SNAPSHOT_STACK_NUMBERS);
-	free(plain);
-	return b;
+	return (struct snapshot_stack *)get_rows(&s->births, s->rows, SNAPSHOT_STACK_NUMBERS);
 }
 
 /* ---- taking a snapshot ---- */
