@@ -154,17 +154,16 @@ static void both(int by_clock)
 	_exit(0);
 }
 
-static void many(void)
+/* Runs child(0), child(1) ..., each in a process of its own. */
+static void in_children(int n, void (*child)(int))
 {
-	enum { CHILDREN = 60 };
-
-	for (int i = 0; i < CHILDREN; i++) {
+	for (int i = 0; i < n; i++) {
 		pid_t pid = fork();
 		int status;
 
 		must(pid >= 0);
 		if (!pid)
-			both(i & 1);
+			child(i);
 		must(waitpid(pid, &status, 0) == pid);
 		if (status)
 			say("FAILED child %d: status %x", i, status);
@@ -173,30 +172,20 @@ static void many(void)
 	say("ends 0");
 }
 
-/* A few calls in a thousand are timed: one of these children is about to time a call. */
-static void clocks(void)
+static void both_ways(int i)
 {
-	enum { CHILDREN = 500 };
+	both(i & 1);
+}
 
-	for (int i = 0; i < CHILDREN; i++) {
-		pid_t pid = fork();
-		int status;
-
-		must(pid >= 0);
-		if (!pid) {
-			for (int k = 0; k < i; k++)
-				free(malloc(40));
-			must(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0);
-			for (int k = 0; k < 20; k++)
-				free(malloc(40));
-			_exit(0);
-		}
-		must(waitpid(pid, &status, 0) == pid);
-		if (status)
-			say("FAILED child %d: status %x", i, status);
-	}
-	say("lossy");
-	say("ends 0");
+/* A few calls in a thousand are timed: some of these children are about to time one. */
+static void clock_after(int calls)
+{
+	for (int k = 0; k < calls; k++)
+		free(malloc(40));
+	must(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0);
+	for (int k = 0; k < 20; k++)
+		free(malloc(40));
+	_exit(0);
 }
 
 static void *work(void *arg)
@@ -217,11 +206,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (strcmp(how, "both") == 0) {
-		many();
+		in_children(60, both_ways);
 		return 0;
 	}
 	if (strcmp(how, "clock") == 0) {
-		clocks();
+		in_children(500, clock_after);
 		return 0;
 	}
 	if (strict)
