@@ -4,11 +4,13 @@
 
 #include <stddef.h>
 
+#include "inline.h"
+
 /*
  * For functions that only prefetch. gcc considers such a function free of effects, and drops the
  * call, unless it is inlined first.
  */
-#define PREFETCHES static inline __attribute__((always_inline)) void
+#define PREFETCHES ALWAYS_INLINE void
 
 /*
  * An array that grows.  If it is long, the part that was never written takes no memory, and the
