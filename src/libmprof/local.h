@@ -47,8 +47,8 @@ struct mp_budget {
 
 #define MP_COUNTS_UNUSED 64
 #define MP_CACHE_SIZES	 7
-/* How much of its stack a thread used: a record in the file, and the bytes of its extent, which the
- * file, that others may overwrite, does not decide. */
+/* A record of how much of its stack a thread used, and the size of its extent.  The size is not
+ * read from the file, which others may overwrite. */
 struct mp_use {
 	struct mprof_stack_use *at;
 	uint32_t bytes;

@@ -45,7 +45,7 @@
 #define WINDOWS_MAX	4096u /* of PAGES_AT_ONCE pages each: covers a stack of 8 GiB */
 
 static __thread struct mprof_stack_use *use; /* in the file, or NULL */
-/* Others may truncate or overwrite the file: what decides where we write is here, not there. */
+/* Never read from the file where to write: others may truncate or overwrite it. */
 static __thread uint32_t use_bytes;  /* of its extent */
 static __thread uint32_t intervals;  /* as in the record */
 static __thread uint32_t over;	     /* 1 after it ended, because libc frees memory after that */
@@ -309,7 +309,8 @@ static void use_note(struct mprof_stack_use *u, uint64_t depth)
 		*now = (*now & ~most) | units;
 }
 
-/* Makes one interval of every two.  There are none meanwhile, in case of a jump or a kill. */
+/* Merges intervals in pairs.  Their number is 0 meanwhile: after a longjmp or SIGKILL, nobody uses
+ * a table that is half merged. */
 static void use_join_intervals(struct mprof_stack_use *u)
 {
 	const uint64_t most = (1u << MPROF_INTERVAL_DEPTH_BITS) - 1;

@@ -279,7 +279,7 @@ for i in range(20):
 END
 	run "$mprof" record --python -o log -- "$python" kept.py
 	run "$mprof" report leaks log
-	expect_words out 'what Python loads as it starts'
+	expect_words out 'what Python allocates at startup'
 	run "$mprof" report leaks --json --top 0 log
 	expect_same 'leaks of its line' \
 		"$(json out '[.rows[] | select(.stack[-1].line == 3) | .figures.leaked >= 100000] | join(" ")')" true

@@ -58,7 +58,7 @@ struct film_live {
 	uint32_t *next;	    /* by slot of a settled block: the next one's slot + 1 in its page */
 	size_t next_room;
 	uint32_t settles; /* how often, + 1 */
-	uint32_t *fresh;  /* slots of blocks that are in no page yet; some are no longer live */
+	uint32_t *fresh;  /* slots of blocks not yet added to a page; some have already ended */
 	size_t freshes, fresh_room;
 	struct film_ended *ended;
 	size_t endeds, ended_room;

@@ -60,7 +60,7 @@ enum paths_called {
 	CALLED_UNKNOWN,
 	CALLED_BY_OTHERS, /* neither of these */
 	CALLED_BY_SCRIPT, /* a script of the program: then packages are libraries */
-	CALLED_AT_START,  /* an interpreter of scripts that starts */
+	CALLED_AT_START,  /* an interpreter during its startup */
 };
 
 /* As in struct profile_options. */
@@ -107,7 +107,7 @@ enum paths_part paths_part(const struct sym_line *line);
 /* Returns the part of a line of this frame, remembered if the frame has one line. */
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line);
 bool paths_is_start(const struct sym_line *line);
-/* Returns which comes first on the way outward. */
+/* Returns which of these is the nearest outward. */
 enum paths_called paths_called(struct profile_paths *t, uint32_t stack);
 
 /* ---- stacks that read the same ---- */

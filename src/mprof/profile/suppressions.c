@@ -152,7 +152,7 @@ void suppressions_release(struct suppressions *s)
 
 /* ---- the question ---- */
 
-/* A caller that is no module. */
+/* Stands for an interpreter during its startup, instead of a module. */
 #define AT_START "<start>"
 
 static bool names(const char *pattern, const struct sym_line *line)

@@ -28,8 +28,8 @@ struct object {
 	const struct stack_object *of;
 	const struct object_context *context;
 	const char *module; /* last part of the path */
-	bool runs_scripts;  /* an interpreter, and names tell its scripts' functions */
-	bool installed;	    /* with such names: a library of the system, or of a package */
+	bool runs_scripts;  /* an interpreter, in a trace with functions of scripts */
+	bool installed;	    /* in such a trace, a system library or part of a package */
 	const char *why;    /* why it cannot be used, or only in part; may be NULL */
 	bool asked, opened;
 	bool symbols_later;	    /* symtab is not read yet: the cache has the same symbols */

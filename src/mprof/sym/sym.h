@@ -52,8 +52,9 @@ struct sym_line {
 	bool inlined;	      /* inlined into the next function of this frame */
 	bool known;	      /* has a symbol */
 	bool script;	      /* a function of a script, with a frame of its own */
-	bool runs_scripts;    /* in the interpreter that runs such functions */
-	bool installed; /* beside such functions: in a library of the system, or of a package */
+	bool runs_scripts;    /* part of the interpreter that runs such a script */
+	bool installed;	      /* native code of a system library or a package; set only in traces of
+				 scripts */
 	bool stop; /* matches a pattern of sym_options.stop: paths end here, without the functions
 		      that this one called */
 	uint64_t offset; /* from the symbol's beginning, or in the module */

@@ -562,7 +562,7 @@ export function nameOf(d: Data, line: number): string {
 	return line ? d.text[d.line.function[line]] : "all";
 }
 
-// Where no file is beside it: every file of Python has a "<module>", and may have a "<lambda>".
+// For places that show no file: every Python file has a "<module>", and may have a "<lambda>".
 export function labelOf(d: Data, line: number): string {
 	const name = nameOf(d, line), file = d.text[d.line.file[line]];
 	return name.startsWith("<") && file ? `${name} ${shortFile(file)}` : name;
