@@ -8,15 +8,16 @@ scarce() { # REQUESTS COMMAND...: its stdout in out, its stderr in err, its stat
 }
 
 # It prints one line, leaves no incomplete file, and is not killed by a signal. Libraries are worse:
-# libdw and json-c abort without memory, and fontconfig never ends. So names come from the cache
-# here.
+# libdw and json-c abort without memory, and fontconfig never ends. So names and variables come from
+# the cache here: each command that opens objects has run once before.
 test_memory_ends() {
 	local command n ended=0
 	"$mprof" record -o log -- ls -l / >/dev/null 2>&1
 	"$mprof" report --all log >/dev/null 2>&1
 	"$mprof" report leaks log >/dev/null 2>&1
 	"$mprof" export --to pprof -o x.pb.gz log >/dev/null 2>&1
-	rm -f x.pb.gz
+	"$mprof" report --html=x.html log >/dev/null 2>&1
+	rm -f x.pb.gz x.html
 	for command in report 'report peak' 'report leaks' dump 'export --to folded -o x.folded' \
 		'export --to heaptrack -o x.zst' 'export --to pprof -o x.pb.gz' 'sort -o x.play' \
 		'export --to callgrind -o x.callgrind' 'report --html=x.html' 'movie -o x.html'; do

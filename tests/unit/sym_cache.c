@@ -25,7 +25,9 @@ static const char source[] =
     "rand();\n}\n"
     "__attribute__((noinline)) int outer(int n)\n{\n	return inner(n) + 1;\n}\n"
     "__attribute__((noinline)) int other(int n)\n{\n	return rand() + n;\n}\n"
-    "int main(int n, char **v) { (void)v; return outer(n) - other(n); }\n";
+    "int main(int n, char **v) { (void)v; return outer(n) - other(n); }\n"
+    "int table[100] = { 1 };\n__thread long counter;\nstatic int local[10];\n"
+    "int *use(void) { return local; }\n";
 
 #define OUTER "inner prog.c:4 < outer prog.c:8"
 #define OTHER "other prog.c:12"
@@ -177,6 +179,64 @@ START_TEST(test_symbols_only)
 }
 END_TEST
 
+/* ---- variables ---- */
+
+static void expect_variables(const char *table, const char *counter, bool stripped)
+{
+	struct sym_variables v;
+	char text[200];
+	unsigned found = 0;
+
+	build_ask(&built, 0);
+	sym_variables(built.sym, 1, &v);
+	for (size_t i = 0; i < v.count; i++) {
+		const struct sym_variable *x = &v.of[i];
+
+		snprintf(text, sizeof(text), "%s %s:%u %ju%s", x->name, x->file, x->line,
+			 (uintmax_t)x->size, x->tls ? " tls" : "");
+		found += !strcmp(x->name, "table") && strstr(text, table);
+		found += !strcmp(x->name, "counter") && strstr(text, counter);
+		found += !strcmp(x->name, "local") && !stripped;
+	}
+	ck_assert_uint_eq(found, stripped ? 2 : 3);
+	ck_assert(v.stripped == stripped);
+	free(v.of);
+	build_close(&built);
+}
+
+START_TEST(test_variables_kept)
+{
+	expect_variables("prog.c:15 400", "prog.c:16 8 tls", false);
+	ck_assert_int_gt(file_size(), 0);
+	expect(OUTER, OTHER);
+	build_run("rm prog");
+	expect(OUTER, OTHER);
+	expect_variables("prog.c:15 400", "prog.c:16 8 tls", false);
+}
+END_TEST
+
+/* The cache keeps what a stripped file has, until a better source is there. */
+START_TEST(test_variables_stripped)
+{
+	char path[128];
+	const char *const dirs[] = { path, NULL };
+
+	snprintf(path, sizeof(path), "%s/dbg", build_dir);
+	build_run("mkdir dbg; gcc -g -O2 -rdynamic -Wl,--build-id=sha1 -o prog prog.c;"
+		  "objcopy --only-keep-debug prog dbg/prog.debug; strip prog;"
+		  "objcopy --add-gnu-debuglink=dbg/prog.debug prog");
+	fresh();
+	build_identify(&built);
+	for (int i = 0; i < 2; i++)
+		expect_variables("table :0 400", "counter :0 8 tls", true);
+	built.options.debug_dir = dirs;
+	expect_variables("prog.c:15 400", "prog.c:16 8 tls", false);
+	built.options.debug_dir = NULL;
+	build_run("rm -r dbg");
+	expect_variables("prog.c:15 400", "prog.c:16 8 tls", false);
+}
+END_TEST
+
 /* ---- what lies there ---- */
 
 static char *read_cache(size_t *n)
@@ -208,6 +268,7 @@ START_TEST(test_damaged)
 	char *bytes;
 
 	expect(OUTER, OTHER);
+	expect_variables("prog.c:15 400", "prog.c:16 8 tls", false);
 	bytes = read_cache(&n);
 	for (i = 0; i < n; i++) {
 		bytes[i] ^= (char)(1 << i % 8);
@@ -234,10 +295,12 @@ static void seal(char *bytes, size_t n)
 /* A checksum that is right says nothing about what it was taken of. */
 START_TEST(test_lies)
 {
+	struct sym_variables v;
 	size_t n, i;
 	char *bytes, *lie;
 
 	expect(OUTER, OTHER);
+	expect_variables("prog.c:15 400", "prog.c:16 8 tls", false);
 	bytes = read_cache(&n);
 	lie = malloc(n);
 	ck_assert_ptr_nonnull(lie);
@@ -250,6 +313,9 @@ START_TEST(test_lies)
 		ck_assert_uint_ge(build_ask(&built, 1)->count, 1);
 		ck_assert_uint_ge(build_ask(&built, 2)->count, 1);
 		ck_assert_uint_lt(strlen(build_text(&built, 1)), 4096);
+		sym_variables(built.sym, 1, &v);
+		ck_assert_uint_lt(v.count, 4096);
+		free(v.of);
 		build_close(&built);
 	}
 	free(bytes);
@@ -344,13 +410,13 @@ END_TEST
 START_TEST(test_directories)
 {
 	static const char *const made[] = {
-		"touch mprof",	       "mkdir mprof; touch mprof/symbols-2", "ln -s /none mprof",
+		"touch mprof",	       "mkdir mprof; touch $directory",	 "ln -s /none mprof",
 		"mkdir -m 0500 mprof", "mkdir mprof; chown 12345 mprof",
 	};
 
 	if (_i == 4 && geteuid())
 		return;
-	build_run("%s", made[_i]);
+	build_run("directory=%s; %s", directory, made[_i]);
 	expect(OUTER, OTHER);
 	ck_assert(_i == 3 || file_size() == -1);
 }
@@ -428,6 +494,8 @@ Suite *sym_cache_suite(void)
 	tcase_add_test(kept, test_no_build_id);
 	tcase_add_test(kept, test_quality);
 	tcase_add_test(kept, test_symbols_kept);
+	tcase_add_test(kept, test_variables_kept);
+	tcase_add_test(kept, test_variables_stripped);
 	tcase_add_test(kept, test_symbols_only);
 	tcase_add_test(kept, test_together);
 	tcase_add_test(kept, test_trim);

@@ -49,6 +49,17 @@ static bool lines_are_sound(const struct cache_view *v)
 	return true;
 }
 
+static bool variables_are_sound(const struct cache_view *v)
+{
+	if (v->head->variables_known > CACHE_VARIABLES_STRIPPED)
+		return false;
+	for (uint32_t i = 0; i < v->head->variables; i++)
+		if (v->variable[i].name >= v->head->strings ||
+		    v->variable[i].file >= v->head->strings)
+			return false;
+	return true;
+}
+
 static bool entries_are_sound(const struct cache_view *v)
 {
 	uint32_t i;
@@ -71,7 +82,8 @@ struct cache_view cache_view(const char *bytes)
 
 	v.entry = (const struct cache_stored *)(v.head + 1);
 	v.line = (const struct cache_line *)(v.entry + v.head->entries);
-	v.strings = (const char *)(v.line + v.head->lines);
+	v.variable = (const struct cache_variable *)(v.line + v.head->lines);
+	v.strings = (const char *)(v.variable + v.head->variables);
 	return v;
 }
 
@@ -84,7 +96,8 @@ static bool is_sound(const char *bytes, size_t n, struct build_id id)
 	    h->id_bytes != id.n || memcmp(h->id, id.bytes, id.n) || h->quality > CACHE_LINES)
 		return false;
 	if (sizeof(*h) + (uint64_t)h->entries * sizeof(struct cache_stored) +
-		(uint64_t)h->lines * sizeof(struct cache_line) + h->strings !=
+		(uint64_t)h->lines * sizeof(struct cache_line) +
+		(uint64_t)h->variables * sizeof(struct cache_variable) + h->strings !=
 	    n)
 		return false;
 	if (crc32(0, (const Bytef *)&h->crc + sizeof(h->crc),
@@ -92,7 +105,7 @@ static bool is_sound(const char *bytes, size_t n, struct build_id id)
 		return false;
 	v = cache_view(bytes);
 	return strings_end(&v) && h->path < h->strings && lines_are_sound(&v) &&
-	       entries_are_sound(&v);
+	       entries_are_sound(&v) && variables_are_sound(&v);
 }
 
 static char *read_all(int fd, size_t n)
@@ -165,6 +178,9 @@ void cache_release(struct cache_file *f)
 
 	for (i = 0; i < f->count; i++)
 		free(f->added[i].location);
+	if (f->found)
+		free(f->found->of);
+	free(f->found);
 	free(f->added);
 	free(f->loaded);
 	memset(f, 0, sizeof(*f));
@@ -206,4 +222,38 @@ void cache_add(struct cache_file *f, uint64_t address, const struct location *lo
 	f->added[f->count++] = (struct cache_entry){
 		.address = address, .n = n, .location = must_memdup(location, n * sizeof(*location))
 	};
+}
+
+bool cache_find_variables(const struct cache_file *f, struct object_variable **of, size_t *n,
+			  bool *stripped)
+{
+	struct cache_view v;
+
+	if (!f->loaded)
+		return false;
+	v = cache_view(f->loaded);
+	if (!v.head->variables_known)
+		return false;
+	*n = v.head->variables;
+	*stripped = v.head->variables_known == CACHE_VARIABLES_STRIPPED;
+	*of = must_calloc(*n + 1, sizeof(**of));
+	for (size_t i = 0; i < *n; i++)
+		(*of)[i] = (struct object_variable){ .name = v.strings + v.variable[i].name,
+						     .file = v.strings + v.variable[i].file,
+						     .line = v.variable[i].line,
+						     .tls = v.variable[i].tls,
+						     .address = v.variable[i].address,
+						     .size = v.variable[i].size };
+	return true;
+}
+
+void cache_add_variables(struct cache_file *f, const struct object_variable *of, size_t n,
+			 bool stripped)
+{
+	if (f->found)
+		return;
+	f->found = must_malloc(sizeof(*f->found));
+	*f->found = (struct cache_variables){ .of = n ? must_memdup(of, n * sizeof(*of)) : NULL,
+					      .n = n,
+					      .stripped = stripped };
 }

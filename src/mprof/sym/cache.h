@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * cache.h - symbols found in an object, kept on disk for later runs.
+ * cache.h - functions and variables found in an object, kept on disk for later runs.
  *
  * One file for each build-id in $XDG_CACHE_HOME/mprof/symbols-FORMAT (or ~/.cache/mprof/...): a
  * build-id always names the same content, so entries do not expire; those from a poorer source than
@@ -18,7 +18,7 @@
 #include "files.h"
 #include "location.h"
 
-#define CACHE_FORMAT 2 /* also names the directory: change it with the layout */
+#define CACHE_FORMAT 3 /* also names the directory: change it with the layout */
 #define CACHE_BYTES  ((uint64_t)256 << 20)
 
 /* The source of the entries. */
@@ -31,6 +31,7 @@ enum cache_quality {
 
 struct cache;
 struct cache_entry;
+struct cache_variables;
 
 /* The cache of one object.  All zero: empty. */
 struct cache_file {
@@ -38,7 +39,8 @@ struct cache_file {
 	char *loaded;		    /* the file's contents, checked; NULL if not loaded */
 	struct cache_entry *added;
 	size_t count, room;
-	bool doubtful; /* loaded, but the file at the path may be another one */
+	struct cache_variables *found; /* NULL if none were looked up */
+	bool doubtful;		       /* loaded, but the file at the path may be another one */
 };
 
 /* The object that a cache file describes. */
@@ -68,3 +70,10 @@ bool cache_find(const struct cache_file *f, uint64_t address,
 		struct location location[LOCATIONS_MOST], size_t *n);
 /* Strings must remain valid until cache_store. */
 void cache_add(struct cache_file *f, uint64_t address, const struct location *location, size_t n);
+
+/* False if the loaded file does not have the variables; the caller frees *of. */
+bool cache_find_variables(const struct cache_file *f, struct object_variable **of, size_t *n,
+			  bool *stripped);
+/* All variables of the object.  Strings must remain valid until cache_store. */
+void cache_add_variables(struct cache_file *f, const struct object_variable *of, size_t n,
+			 bool stripped);

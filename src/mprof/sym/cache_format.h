@@ -2,8 +2,8 @@
 /*
  * cache_format.h - the layout of a cache file, shared by its reader and its writer.
  *
- * Head, entries by ascending address, lines, strings.  In the byte order of the machine; `order` is
- * 1 only if it is the same.  String 0 is "".
+ * Head, entries by ascending address, lines, variables, strings.  In the byte order of the machine;
+ * `order` is 1 only if it is the same.  String 0 is "".
  */
 #pragma once
 
@@ -22,6 +22,8 @@ struct cache_head {
 	uint32_t entries, lines;
 	uint32_t strings; /* bytes */
 	uint32_t path;	  /* offset in strings: the object's path, as recorded */
+	uint32_t variables;
+	uint32_t variables_known; /* 0: not looked up yet; CACHE_VARIABLES_... */
 	struct file_identity from;
 };
 
@@ -36,10 +38,20 @@ struct cache_line {
 	uint64_t offset;
 };
 
+#define CACHE_VARIABLES_ALL	 1u
+#define CACHE_VARIABLES_STRIPPED 2u /* local ones are missing */
+
+struct cache_variable {
+	uint64_t address, size;
+	uint32_t name, file; /* offsets in strings */
+	uint32_t line, tls;
+};
+
 struct cache_view {
 	const struct cache_head *head;
 	const struct cache_stored *entry;
 	const struct cache_line *line;
+	const struct cache_variable *variable;
 	const char *strings;
 };
 
@@ -53,6 +65,13 @@ struct cache_entry {
 	uint64_t address;
 	struct location *location;
 	size_t n;
+};
+
+/* The variables that were looked up in this run; it owns the array, but not its strings. */
+struct cache_variables {
+	struct object_variable *of;
+	size_t n;
+	bool stripped;
 };
 
 struct cache_view cache_view(const char *bytes);

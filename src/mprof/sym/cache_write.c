@@ -21,7 +21,9 @@
 struct writer {
 	struct cache_stored *entry;
 	struct cache_line *line;
-	size_t entries, lines, room, line_room;
+	struct cache_variable *variable;
+	size_t entries, lines, variables, room, line_room, variable_room;
+	uint32_t variables_known;
 	char *strings;
 	size_t bytes, string_room;
 	struct arena arena; /* strings that were written ... */
@@ -92,14 +94,50 @@ static void merge(struct writer *w, struct cache_file *f, bool keep_loaded)
 	}
 }
 
+static void put_variables(struct writer *w, const struct object_variable *of, size_t n,
+			  bool stripped)
+{
+	w->variables_known = stripped ? CACHE_VARIABLES_STRIPPED : CACHE_VARIABLES_ALL;
+	GROW(w->variable, n, w->variable_room);
+	for (size_t i = 0; i < n; i++)
+		w->variable[i] = (struct cache_variable){ .address = of[i].address,
+							  .size = of[i].size,
+							  .name = put_string(w, of[i].name),
+							  .file = put_string(w, of[i].file),
+							  .line = of[i].line,
+							  .tls = of[i].tls };
+	w->variables = n;
+}
+
+static void merge_variables(struct writer *w, const struct cache_file *f, bool keep_loaded)
+{
+	struct object_variable *loaded;
+	size_t n;
+	bool stripped;
+
+	if (f->found) {
+		put_variables(w, f->found->of, f->found->n, f->found->stripped);
+	} else if (keep_loaded && cache_find_variables(f, &loaded, &n, &stripped)) {
+		put_variables(w, loaded, n, stripped);
+		free(loaded);
+	}
+}
+
+/* crc32 forgets what it has so far if it gets NULL. */
+static uLong add_checksum(uLong crc, const void *from, size_t n)
+{
+	return n ? crc32(crc, from, (uInt)n) : crc;
+}
+
 static uint32_t checksum(const struct cache_head *h, const struct writer *w)
 {
-	const Bytef *rest = (const Bytef *)&h->crc + sizeof(h->crc);
-	uLong crc = crc32(0, rest, (uInt)((const Bytef *)(h + 1) - rest));
+	const char *rest = (const char *)&h->crc + sizeof(h->crc);
+	uLong crc = add_checksum(0, rest, (size_t)((const char *)(h + 1) - rest));
 
-	crc = crc32(crc, (const Bytef *)w->entry, (uInt)(w->entries * sizeof(*w->entry)));
-	crc = crc32(crc, (const Bytef *)w->line, (uInt)(w->lines * sizeof(*w->line)));
-	return (uint32_t)crc32(crc, (const Bytef *)w->strings, (uInt)w->bytes);
+	crc = add_checksum(crc, w->entry, w->entries * sizeof(*w->entry));
+	crc = add_checksum(crc, w->line, w->lines * sizeof(*w->line));
+	crc = add_checksum(crc, w->variable, w->variables * sizeof(*w->variable));
+	return (uint32_t)add_checksum(crc, w->strings, w->bytes);
 }
 
 static bool write_part(int fd, const void *from, size_t n)
@@ -112,6 +150,7 @@ static bool write_all(int fd, const struct cache_head *h, const struct writer *w
 	return write_part(fd, h, sizeof(*h)) &&
 	       write_part(fd, w->entry, w->entries * sizeof(*w->entry)) &&
 	       write_part(fd, w->line, w->lines * sizeof(*w->line)) &&
+	       write_part(fd, w->variable, w->variables * sizeof(*w->variable)) &&
 	       write_part(fd, w->strings, w->bytes);
 }
 
@@ -128,6 +167,8 @@ static void write_file(struct cache *c, const struct writer *w, const struct cac
 				.lines = (uint32_t)w->lines,
 				.strings = (uint32_t)w->bytes,
 				.path = path,
+				.variables = (uint32_t)w->variables,
+				.variables_known = w->variables_known,
 				.from = key->there };
 	struct timespec now;
 	bool written;
@@ -156,16 +197,18 @@ void cache_store(struct cache *c, struct cache_file *f, const struct cache_key *
 	bool keep_loaded = f->loaded && f->quality == quality;
 
 	/* A better existing file stays. */
-	if (!c || !f->count || f->quality > quality)
+	if (!c || (!f->count && !f->found) || f->quality > quality)
 		return;
 	merge(&w, f, keep_loaded);
+	merge_variables(&w, f, keep_loaded);
 	path = put_string(&w, key->path);
 	if (sizeof(struct cache_head) + w.entries * sizeof(*w.entry) + w.lines * sizeof(*w.line) +
-		w.bytes <=
+		w.variables * sizeof(*w.variable) + w.bytes <=
 	    (size_t)CACHE_FILE_BYTES)
 		write_file(c, &w, key, path, quality);
 	free(w.entry);
 	free(w.line);
+	free(w.variable);
 	free(w.strings);
 	hash_release(&w.offset);
 	arena_release(&w.arena);

@@ -346,19 +346,23 @@ static void ask_cache(struct object *o)
 		cache_forget(&o->cached);
 }
 
+bool object_uses_cache(struct object *o)
+{
+	if (!o->asked)
+		ask_cache(o);
+	if (o->cached.quality == CACHE_LINES)
+		return true;
+	if (!o->opened)
+		open_object(o);
+	return o->symbols_later || o->cached.quality > o->quality;
+}
+
 static size_t locations(struct object *o, uint64_t address,
 			struct location location[LOCATIONS_MOST])
 {
 	size_t n = 0;
 
-	if (!o->asked)
-		ask_cache(o);
-	if (o->cached.quality == CACHE_LINES && recall(o, address, location, &n))
-		return n;
-	if (!o->opened)
-		open_object(o);
-	if ((o->symbols_later || o->cached.quality > o->quality) &&
-	    recall(o, address, location, &n))
+	if (object_uses_cache(o) && recall(o, address, location, &n))
 		return n;
 	object_open(o);
 	if (o->quality == CACHE_NOTHING)

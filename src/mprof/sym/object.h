@@ -53,22 +53,14 @@ void object_init(struct object *o, const struct stack_object *of,
 /* Writes new entries to the cache. */
 void object_close(struct object *o);
 /*
- * A data symbol.  name is libdwfl's; place as in struct sym_variable, file "" and line 0 if
- * unknown.
- */
-struct object_variable {
-	const char *name, *file;
-	uint32_t line;
-	bool tls;
-	uint64_t address, size;
-};
-/*
- * Returns each variable once, by ascending address, and sets *stripped if local ones are missing.
- * The caller frees them.
+ * Returns each variable once, by ascending address, from the cache if it has them; sets *stripped
+ * if local ones are missing.  The caller frees the array.
  */
 struct object_variable *object_variables(struct object *o, size_t *count, bool *stripped);
 /* Opens its files on the first call, and reads their symbols. */
 void object_open(struct object *o);
+/* May cached results be used?  Opens its files only if that must be checked. */
+bool object_uses_cache(struct object *o);
 
 /* Returns what a user should know about it, or NULL. */
 const char *object_why(const struct object *o);

@@ -137,14 +137,13 @@ static void declare_all(struct list *l, struct object *o)
 		search(l, &die, o->dwarf_bias - o->bias, 0);
 }
 
-struct object_variable *object_variables(struct object *o, size_t *count, bool *stripped)
+static struct object_variable *find(struct object *o, size_t *count)
 {
 	struct list l = { .n = 0 };
 	GElf_Sym sym;
 	GElf_Addr address;
 	int i, n;
 
-	object_open(o);
 	n = o->dwfl_module ? dwfl_module_getsymtab(o->dwfl_module) : 0;
 	for (i = 1; i < n; i++)
 		add(&l,
@@ -154,6 +153,19 @@ struct object_variable *object_variables(struct object *o, size_t *count, bool *
 	drop_aliases(&l);
 	declare_all(&l, o);
 	*count = l.n;
-	*stripped = !o->symtab.has_locals;
 	return l.of;
+}
+
+struct object_variable *object_variables(struct object *o, size_t *count, bool *stripped)
+{
+	struct object_variable *of;
+
+	if (object_uses_cache(o) && cache_find_variables(&o->cached, &of, count, stripped))
+		return of;
+	object_open(o);
+	of = find(o, count);
+	*stripped = !o->symtab.has_locals;
+	if (o->quality != CACHE_NOTHING)
+		cache_add_variables(&o->cached, of, *count, *stripped);
+	return of;
 }
