@@ -18,8 +18,22 @@ bool profile_copies(const struct sym_line *line)
 	       strstr(line->raw, "Clone$GT$5clone") || strstr(line->raw, "5clone5Clone5clone");
 }
 
+/* profile_copies() of the only line of a frame is remembered. */
+static bool copies(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
+{
+	uint8_t *known = &t->copies[frame];
+
+	if (sym_frame(t->sym, frame)->count != 1)
+		return profile_copies(line);
+	if (!*known)
+		*known = profile_copies(line) + 1;
+	return *known - 1;
+}
+
 /* Examines lines of a stack outward, until the allocating function is known. */
 struct asking {
+	struct profile_paths *paths;
+	uint32_t frame, line_frame; /* of the current line; of a.line */
 	struct profile_asked a;
 	const struct sym_line *through; /* outermost line of a library so far */
 	const struct sym_line *inner;	/* innermost line that is not a wrapper */
@@ -68,10 +82,11 @@ static bool ask(struct asking *s, const struct sym_line *line, enum paths_part p
 		s->sure = part != PATHS_WRAPPER;
 		if (!s->sure)
 			s->a.line = NULL;
-		else if (s->a.line->known && !profile_copies(s->a.line))
+		else if (s->a.line->known && !copies(s->paths, s->line_frame, s->a.line))
 			return true;
 	}
-	if (s->a.line && part == PATHS_PROGRAM && line->known && !profile_copies(line)) {
+	if (s->a.line && part == PATHS_PROGRAM && line->known &&
+	    !copies(s->paths, s->frame, line)) {
 		s->a.caller = line;
 		return true;
 	}
@@ -84,7 +99,8 @@ static bool ask(struct asking *s, const struct sym_line *line, enum paths_part p
 		return false;
 	s->a.line = line;
 	s->a.through = s->through;
-	return s->sure && line->known && !profile_copies(line);
+	s->line_frame = s->frame;
+	return s->sure && line->known && !copies(s->paths, s->frame, line);
 }
 
 /* ---- the allocating function of a stack ---- */
@@ -143,6 +159,7 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 	enum paths_part part = PATHS_PROGRAM;
 	size_t i;
 
+	w->s.frame = frame;
 	for (i = 0; lines && i < lines->count; i++) {
 		w->last = &lines->line[i];
 		if (!p->paths->options.wrappers)
@@ -158,7 +175,7 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 
 struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 {
-	struct walking w = { .s.sure = p->paths->options.wrappers };
+	struct walking w = { .s = { .paths = p->paths, .sure = p->paths->options.wrappers } };
 	const struct sym_line *through = NULL;
 	uint32_t node = stack, nodes = 0;
 

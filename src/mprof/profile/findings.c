@@ -11,6 +11,7 @@
 #include "variables.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
+#include "../util/rank.h"
 
 #define NAMED_SITES 1000000u /* of more, those with fewest bytes remain unnamed */
 #define EPOCH_PART  (SITE_EPOCHS / 4)
@@ -295,26 +296,46 @@ static void find_around(struct finding *f, const struct kind_sites *k, struct pr
 	line_interner_release(&names);
 }
 
-/* Finds the stack, as views show it, with most of it. */
+/* Forms the stacks of a function's sites by stack, because neighbours share most of their lines. */
+static void form_paths(const struct kind_sites *k, struct profile *names, uint32_t function)
+{
+	struct ranked *chosen = must_calloc(k->sites->count + 1, sizeof(*chosen));
+	const struct profile_path *path;
+	size_t i, n = 0;
+
+	for (i = 0; i < k->sites->count; i++)
+		if (k->askers->of[i].function == function && !k->askers->of[i].path)
+			chosen[n++] = (struct ranked){ k->sites->site[i].key, i };
+	rank(chosen, n);
+	for (i = 0; i < n; i++) {
+		path = profile_path_once(names, (uint32_t)chosen[i].key);
+		k->askers->of[chosen[i].item].path =
+		    path_interner_id(&k->askers->paths, path, path->count);
+	}
+	free(chosen);
+}
+
+/* Finds the stack, as views show it, with most of it; of equal ones the first site's. */
 static void find_stack(struct finding *f, const struct kind_sites *k, struct profile *names,
 		       uint32_t function)
 {
 	struct array shares = { .item = NULL };
-	const struct profile_path *path;
+	uint32_t *order, count = 0;
 	size_t i, n;
 
+	form_paths(k, names, function);
+	order = must_calloc(k->askers->paths.stacks.count + 1, sizeof(*order));
 	for (i = 0; i < k->sites->count; i++) {
-		struct asker *a = &k->askers->of[i];
+		const struct asker *a = &k->askers->of[i];
 
 		if (a->function != function)
 			continue;
-		if (!a->path) {
-			path = profile_path_once(names, k->sites->site[i].key);
-			a->path = path_interner_id(&k->askers->paths, path, path->count);
-		}
-		add_share(&shares, a->path, k, i, f->line);
+		if (!order[a->path])
+			order[a->path] = ++count;
+		add_share(&shares, order[a->path], k, i, f->line);
 	}
 	f->at_stack = largest(&shares, &n)->p;
+	free(order);
 	array_release(&shares);
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* kept.c - memory that run-time libraries keep until the process ends. */
-#include "../util/order.h"
 #include "kept.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "../util/alloc.h"
+#include "../util/order.h"
+#include "../util/rank.h"
 
 static void add(struct kept_of *to, const struct site_values *v)
 {
@@ -37,21 +40,27 @@ ORDER(by_bytes, struct kept_of, COMPARE(most_of(y), most_of(x)))
 
 void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 {
+	struct ranked *chosen = must_calloc(sites->count + 1, sizeof(*chosen));
+	size_t i, n = 0, examined[2] = { 0, 0 };
 	const struct site *s;
-	size_t i, examined[2] = { 0, 0 };
 	const char *why;
 
 	*k = (struct kept){ .rows = 0 };
 	for (i = 0; i < sites->count; i++) {
 		s = &sites->site[i];
-		if ((!s->v.peak_calls && !s->v.live_calls) ||
-		    examined[s->v.live_calls > 0]++ >= KEPT_SITES)
-			continue;
+		if ((s->v.peak_calls || s->v.live_calls) &&
+		    examined[s->v.live_calls > 0]++ < KEPT_SITES)
+			chosen[n++] = (struct ranked){ s->key, i };
+	}
+	rank(chosen, n); /* because neighbours share most of their paths */
+	for (i = 0; i < n; i++) {
+		s = &sites->site[chosen[i].item];
 		why = profile_kept(names, s->key);
 		if (!why)
 			continue;
 		add(&k->all, &s->v);
 		add(row_of(k, why), &s->v);
 	}
+	free(chosen);
 	qsort(k->row, k->rows, sizeof(*k->row), by_bytes);
 }

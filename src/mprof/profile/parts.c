@@ -138,7 +138,7 @@ bool paths_is_start(const struct sym_line *line)
 	size_t i;
 
 	for (i = 0; i < COUNT(starts); i++)
-		if (!strcmp(line->function, starts[i]))
+		if (*line->function == *starts[i] && !strcmp(line->function, starts[i]))
 			return true;
 	return false;
 }

@@ -102,18 +102,17 @@ static bool add_frame(struct profile_paths *t, struct path_step *step)
 
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
 {
-	const struct sym_lines *lines = sym_frame(t->sym, frame);
 	uint8_t *mark = &t->mark[frame];
 	enum paths_part part;
 	uint64_t *known;
 
-	if (lines->count != 1) {
+	if (*mark >= PATH_MARK_PART)
+		return (enum paths_part)(*mark / PATH_MARK_PART - 1);
+	if (sym_frame(t->sym, frame)->count != 1) {
 		known = hash_at(&t->part, (uintptr_t)line);
 		*known = *known ? *known : paths_part(line) + 1u;
 		return (enum paths_part)(*known - 1);
 	}
-	if (*mark >= PATH_MARK_PART)
-		return (enum paths_part)(*mark / PATH_MARK_PART - 1);
 	part = paths_part(line);
 	*mark |= (uint8_t)((part + 1) * PATH_MARK_PART);
 	return part;
@@ -369,6 +368,7 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		.scripts = stacks && !o->wrappers && code_of_python(stacks),
 		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 		.sourceless = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
+		.copies = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 	};
 	if (stacks)
 		t->scratch.at = must_calloc(stacks->nodes, sizeof(*t->scratch.at));
@@ -383,6 +383,7 @@ void paths_release(struct profile_paths *t)
 	arena_release(&t->arena);
 	free(t->mark);
 	free(t->sourceless);
+	free(t->copies);
 	free(t->called);
 	free(t->scratch.path.line);
 	free(t->scratch.path.frame);

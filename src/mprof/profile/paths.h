@@ -77,6 +77,7 @@ struct profile_paths {
 	uint8_t *called;     /* by node of the stacks: enum paths_called; NULL without scripts */
 	uint8_t *mark;	     /* by frame of one line: enum path_mark */
 	uint8_t *sourceless; /* by frame: 1 = profile_source() knows that no line of it is one */
+	uint8_t *copies;     /* by frame of one line: profile_copies() + 1 */
 	struct hash kept;    /* stack -> struct profile_path, in the arena */
 	struct hash part;    /* line of a frame that has several -> enum paths_part, plus 1 */
 	struct arena arena;

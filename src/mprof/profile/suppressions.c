@@ -27,13 +27,20 @@ static const char *find_piece(const char *text, const char *piece, size_t n)
 	return memmem(text, strlen(text), piece, n);
 }
 
+/* Tells most names apart by their first letter. */
+static inline bool may_match(const char *pattern, const char *text)
+{
+	return pattern[0] != '^' || pattern[1] == *text || !pattern[1] || pattern[1] == '*' ||
+	       pattern[1] == '$';
+}
+
 bool suppression_matches(const char *pattern, const char *text)
 {
 	bool tied = *pattern == '^';
 	const char *at;
 	size_t n;
 
-	if (tied && pattern[1] != *text && pattern[1] && !strchr("*$", pattern[1]))
+	if (!may_match(pattern, text))
 		return false;
 	for (pattern += tied; *pattern; pattern += n) {
 		if (*pattern == '*') {
@@ -155,10 +162,12 @@ void suppressions_release(struct suppressions *s)
 /* Stands for an interpreter during its startup, instead of a module. */
 #define AT_START "<start>"
 
+/* Most do not match, which costs no call. */
 static bool names(const char *pattern, const struct sym_line *line)
 {
-	return suppression_matches(pattern, line->raw) ||
-	       suppression_matches(pattern, line->function);
+	return (may_match(pattern, line->raw) && suppression_matches(pattern, line->raw)) ||
+	       (may_match(pattern, line->function) && line->function != line->raw &&
+		suppression_matches(pattern, line->function));
 }
 
 static bool is_of(const char *glob, const char *module)
@@ -228,13 +237,20 @@ static bool builtin_matches(const struct suppression *x, const struct profile_pa
 
 	if (x->caller && !strcmp(x->caller, AT_START))
 		return path->at_start;
-	if ((x->pattern && !at->count) || !is_of(x->module, path->line[at->inner]->module) ||
+	if (!is_of(x->module, path->line[at->inner]->module) ||
 	    (x->caller && (at->end == SIZE_MAX || !is_of(x->caller, path->line[at->end]->module))))
 		return false;
 	for (i = at->first; x->pattern && at->first - i < at->count; i--)
 		if (names(x->pattern, path->line[i]))
 			return true;
 	return !x->pattern;
+}
+
+/* Most stacks have no line that a built-in pattern matches. */
+static inline bool is_kept(const struct suppression *x, const struct profile_path *path,
+			   const struct innermost *at)
+{
+	return (!x->pattern || at->count) && builtin_matches(x, path, at);
 }
 
 static bool matches_somewhere(const struct suppression *x, const struct stacks *stacks,
@@ -264,7 +280,7 @@ struct suppression *suppressions_find(struct suppressions *s, const struct stack
 		return NULL;
 	at = innermost_of(s, path);
 	for (x = s->item; x < s->item + s->count; x++)
-		if (x->why ? builtin_matches(x, path, &at) : matches_somewhere(x, stacks, path))
+		if (x->why ? is_kept(x, path, &at) : matches_somewhere(x, stacks, path))
 			return x;
 	return NULL;
 }
@@ -278,7 +294,7 @@ const char *suppressions_kept(struct suppressions *s, const struct profile_path 
 		return NULL;
 	at = innermost_of(s, path);
 	for (x = s->item; x < s->item + s->count; x++)
-		if (x->why && builtin_matches(x, path, &at))
+		if (x->why && is_kept(x, path, &at))
 			return x->why;
 	return NULL;
 }
