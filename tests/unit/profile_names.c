@@ -136,6 +136,17 @@ START_TEST(wrappers_are_known)
 		{ "<prog::Conn as core::clone::Clone>::clone",
 		  "_ZN4prog4Conn5clone17h0123456789abcdefE", PATHS_PROGRAM },
 		{ "prog::make", "_ZN4prog4make17h0123456789abcdefE", PATHS_PROGRAM },
+		/* Its newer mangling names the crate of the definition. */
+		{ "str::to_lowercase", "_RNvMs3_NtCslNYArtu3iFV_5alloc3stre12to_lowercase",
+		  PATHS_LIBRARY },
+		{ "[u32]::concat", "_RNvMNtC5alloc5sliceSm6concat", PATHS_LIBRARY },
+		{ "<r::Mine as core::fmt::Display>::fmt",
+		  "_RNvXs_C1rNtB4_4MineNtNtC4core3fmt7Display3fmt", PATHS_PROGRAM },
+		{ "r::main::{closure#0}", "_RNCNvCs12_1r4main0B3_", PATHS_PROGRAM },
+		{ "r::make", "_RNvCs", PATHS_PROGRAM },
+		{ "r::make", "_RNvC99999999999999999999x", PATHS_PROGRAM },
+		{ "r::make", "_RNvMs", PATHS_PROGRAM },
+		{ "r::make", "_RN", PATHS_PROGRAM },
 	};
 	size_t i;
 

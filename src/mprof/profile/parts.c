@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* parts.c - decides whether a line of a stack belongs to the program, or to code that allocates for
  * others. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "paths.h"
@@ -78,6 +79,46 @@ static bool is_rust(const char *raw)
 			return true;
 	}
 	return false;
+}
+
+static bool is_rust_crate(const char *name, size_t n)
+{
+	for (size_t i = 0; i < COUNT(rust); i++)
+		if (!strncmp(rust[i], name, n) && !strcmp(rust[i] + n, "::"))
+			return true;
+	return false;
+}
+
+/*
+ * Is the function defined in a crate of Rust's own?  Rust's newer mangling (RFC 2603) begins with
+ * where the function is nested, "NvNt" and the like, or with the path of the module that implements
+ * it for a type (M, X); the first crate ("Cs1234_5alloc") is that of the definition.  A method of a
+ * basic type, "<str>::to_lowercase", is told by nothing else.
+ */
+static bool is_defined_in_rust(const char *raw)
+{
+	const char *s = raw + 2;
+	char *name;
+	unsigned long n;
+
+	if (strncmp(raw, "_R", 2))
+		return false;
+	for (; *s && *s != 'C'; s++) {
+		if (*s == 'N' && s[1])
+			s++;
+		else if ((*s == 'M' || *s == 'X') && s[1] == 's')
+			s += strcspn(s, "_");
+		else if (!strchr("IMX", *s))
+			return false;
+		if (!*s)
+			return false;
+	}
+	if (s[0] == 'C' && s[1] == 's')
+		s += strcspn(s, "_");
+	if (!*s || !strchr("123456789", s[1]))
+		return false;
+	n = strtoul(s + 1, &name, 10);
+	return n <= strlen(name) && is_rust_crate(name, n);
 }
 
 /* "<alloc::vec::Vec<T> as core::clone::Clone>::clone" is alloc's, "<T as core::convert::Into<U>>::
@@ -185,7 +226,7 @@ enum paths_part paths_part(const struct sym_line *line)
 	    is_one_of(libraries, COUNT(libraries), line->raw) ||
 	    is_one_of(libraries, COUNT(libraries), line->function))
 		return PATHS_LIBRARY;
-	if (is_rust(line->raw) && is_of_rust(line->function))
+	if (is_defined_in_rust(line->raw) || (is_rust(line->raw) && is_of_rust(line->function)))
 		return PATHS_LIBRARY;
 	/* "main._Cfunc_free": cgo generates it for each C function that a package calls. */
 	if (strstr(line->function, "._Cfunc_"))
