@@ -39,6 +39,8 @@ _Static_assert(sizeof(struct event_what) == sizeof(struct event) - offsetof(stru
 #define AHEAD	   8u
 #define AHEAD_SORT 4u /* the block is in a cache, and names its sort */
 
+#define STEP_PLAIN 128u /* runs of fewer events have their pace in a table */
+
 struct group_reader {
 	/* Members that nearly every event needs come first. */
 	struct sort *sorts_at; /* the array in sorts, while a group is read: */
@@ -47,8 +49,9 @@ struct group_reader {
 	uint64_t count, at, pace, bucket, next, exact_count;
 	unsigned shift;
 	bool exact, next_is_exact;
-	uint32_t again;	  /* slot + 1 of the next block; 0 if it was not coded */
-	uint64_t touched; /* of the block that ends next */
+	uint64_t paces[STEP_PLAIN]; /* by the number of events in a bucket: ticks between them */
+	uint32_t again;		    /* slot + 1 of the next block; 0 if it was not coded */
+	uint64_t touched;	    /* of the block that ends next */
 	struct wide slot, sort, near;
 	struct slots slots;
 	/* The current lane, and its kinds until its turn ends. */
@@ -202,6 +205,58 @@ ALWAYS_INLINE uint64_t get_time(struct group_reader *r)
 	return at;
 }
 
+/* Times that are put without a question; those beyond their run are put again. */
+#define STEP_AT_ONCE 4u
+
+/*
+ * Puts the times of whole runs, as long as these are plain: short, from one bucket to another.
+ * Returns the first event without a time.  How many events a run has cannot be foreseen, so a
+ * branch for each event would cost more than all else here.
+ */
+static struct event *put_runs(struct group_reader *r, struct event *e, const struct event *end)
+{
+	struct cursor *const steps = &r->column[GROUP_STEP], *const gaps = &r->column[GROUP_GAP];
+	const uint8_t *step = steps->p, *gap = gaps->p;
+	const unsigned shift = r->shift;
+	uint64_t next = r->next;
+
+	while (step < steps->end && gap < gaps->end && next < MPROF_TICKS_MASK >> 1 &&
+	       end - e >= STEP_AT_ONCE) {
+		const unsigned far = *step >= STEP_LONG, n = far ? *gap : *step;
+		const uint64_t pace = r->paces[n % STEP_PLAIN];
+		uint64_t at = next + pace / 2;
+
+		if (n >= STEP_PLAIN || n > end - e || *step >= STEP_EXACT)
+			break;
+		for (unsigned i = 0; i < STEP_AT_ONCE; i++, at += pace)
+			e[i].ticks = at;
+		for (unsigned i = STEP_AT_ONCE; i < n; i++, at += pace)
+			e[i].ticks = at;
+		e += n;
+		next += (uint64_t)(far ? *step - STEP_LONG + 1 : 1) << shift;
+		step++;
+		gap += far;
+	}
+	steps->p = step;
+	gaps->p = gap;
+	r->next = next;
+	return e;
+}
+
+static void put_times(struct group_reader *r, struct event *e, size_t n)
+{
+	const struct event *const end = e + n;
+
+	while (e < end) {
+		for (; r->count && e < end; e++)
+			e->ticks = get_time(r);
+		if (!r->exact && !r->next_is_exact && !(r->next & ((1ull << r->shift) - 1)))
+			e = put_runs(r, e, end);
+		if (e < end)
+			e++->ticks = slow_time(r);
+	}
+}
+
 /* ---- blocks ---- */
 
 /* Returns an address for a block that was allocated in a group that was not read. */
@@ -303,7 +358,6 @@ ALWAYS_INLINE bool birth(struct group_reader *r, struct lane *l, struct event *e
 	b = &l->home->slot[slot];
 	b->addr = addr;
 	b->sort = number;
-	e->ticks = get_time(r);
 	e->addr = addr;
 	e->size = sizes.size;
 	e->usable = sizes.usable;
@@ -412,7 +466,6 @@ ALWAYS_INLINE bool end(struct group_reader *r, struct lane *l, struct event *e, 
 		return false;
 	put_end(r, l, e, how.minor);
 	b = put_block(l, e, slot);
-	e->ticks = get_time(r);
 	birth = slots_birth(&r->slots, b);
 	if (!block_ends(r, l, b, slot, birth, e->addr))
 		return false;
@@ -440,7 +493,6 @@ static __attribute__((noinline)) bool odd_end(struct group_reader *r, struct eve
 		if (group_ops[how.minor].sized)
 			e->size = sort_sizes(r->sorts, &r->sorts_at[b->sort]).size;
 	}
-	e->ticks = get_time(r);
 	if (how.minor == OP_OTHER && !get_odd_end(r, e))
 		return false;
 	if (how.major == HOW_FAR)
@@ -492,7 +544,7 @@ static bool other(struct group_reader *r, struct event *e, bool gone)
 	struct lane *l = r->lane;
 	uint64_t what;
 
-	*e = (struct event){ .ticks = get_time(r), .process = l->process, .thread = l->thread };
+	*e = (struct event){ .process = l->process, .thread = l->thread };
 	what = get_varint(r, GROUP_OTHER);
 	e->kind = what & 7;
 	e->fn = what >> 3 & 31;
@@ -608,6 +660,7 @@ size_t group_read(struct group_reader *r, struct event *e, size_t n)
 		else
 			got += read_turn(r, e + got, n - got);
 	}
+	put_times(r, e, got);
 	r->left -= (uint32_t)got;
 	if (!r->left && !r->bad)
 		r->follows = r->after;
@@ -793,6 +846,8 @@ bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t
 	r->count = r->exact_count = 0;
 	r->next = first_ticks >> r->shift << r->shift;
 	r->next_is_exact = false;
+	for (uint32_t i = 1; i < STEP_PLAIN; i++)
+		r->paces[i] = (1ull << r->shift) / i;
 	r->far = r->other_addr = r->other_usable = r->other_arg = 0;
 	r->bad = false;
 	return true;
