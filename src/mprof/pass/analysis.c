@@ -169,8 +169,8 @@ ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struc
 	}
 }
 
-static __attribute__((noinline)) void end_at_moment(struct analysis *a, unsigned shift,
-						    uint32_t process, const struct block *old)
+ALWAYS_INLINE void end_at_moment(struct analysis *a, unsigned shift, uint32_t process,
+				 const struct block *old)
 {
 	moment_ended(&a->compactness.moment, shift, process, old);
 	if (process == a->residency.process)
@@ -203,7 +203,7 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 	if (!l->a)
 		return;
 	if (!l->full && !end.of_no_peak)
-		end_at_moment(l->a, l->run.p->pages.shift, l->process, BLOCK_APART(old));
+		end_at_moment(l->a, l->run.p->pages.shift, l->process, old);
 	if (!resize && odd && old->owner & BLOCK_RESIZED)
 		resizes_ended(&l->a->resizes, l->process, BLOCK_APART(old), d->ended);
 	end_growth(l, e, d, resize);

@@ -14,15 +14,24 @@
 #include "../heap/heap.h"
 #include "../util/hash.h"
 
+#define MOMENT_SHIFT 14u
+
+/* 2^14 pages: of each word the upper half is the moment to which the lower half, its pages, belongs
+ * to. */
+struct moment_region {
+	uint64_t key; /* of a process and a page, see moment_key() */
+	uint64_t word[(1u << MOMENT_SHIFT) / 32];
+};
+
 struct moment {
 	uint64_t ticks, event;		      /* its last event */
 	const struct trace_residency *within; /* count only pages that were resident; may be NULL */
 	uint64_t pages;			      /* under blocks that have ended */
 	/* Pages that blocks cover only in part, and may share: */
-	struct moment_region *region;
-	size_t regions, room, last; /* last: the current region */
-	struct hash places;	    /* of a process and 512 pages: index of region + 1 */
-	uint32_t number;	    /* of moments so far */
+	struct moment_region *region, *last; /* last: the current one, or NULL */
+	size_t regions, room;
+	struct hash places; /* by key: index of region + 1 */
+	uint32_t number;    /* of moments so far */
 };
 
 /* Begins a moment that is later than any before. */
@@ -34,14 +43,36 @@ static inline void moment_begin(struct moment *m, uint64_t ticks, uint64_t event
 	m->number++;
 }
 
-void moment_add(struct moment *m, unsigned shift, uint32_t process, const struct block *b);
+/* Numbers of pages have at most 52 bits. */
+static inline uint64_t moment_key(uint32_t process, uint64_t page)
+{
+	return page >> MOMENT_SHIFT | (uint64_t)process << 38;
+}
+
+/* Has this page, which is covered in part, been counted?  Most have, as many blocks share one. */
+ALWAYS_INLINE bool moment_has(const struct moment *m, uint32_t process, uint64_t page)
+{
+	const struct moment_region *r = m->last;
+	uint64_t word;
+
+	if (!r || r->key != moment_key(process, page))
+		return false;
+	word = r->word[page % (1u << MOMENT_SHIFT) / 32];
+	return word >> 32 == m->number && word >> page % 32 & 1;
+}
+
+void moment_add(struct moment *m, unsigned shift, uint32_t process, uint64_t addr, uint64_t size);
 
 /* Adds an own block that ended, of the process with this index; pages have 2^shift bytes. */
-static inline void moment_ended(struct moment *m, unsigned shift, uint32_t process,
+ALWAYS_INLINE void moment_ended(struct moment *m, unsigned shift, uint32_t process,
 				const struct block *b)
 {
-	if (m->number && block_began_by(b, m->ticks, m->event))
-		moment_add(m, shift, process, b);
+	const uint64_t page = b->addr >> shift;
+
+	if (!m->number || !block_began_by(b, m->ticks, m->event) || !b->size)
+		return;
+	if (page != (b->addr + b->size) >> shift || !moment_has(m, process, page))
+		moment_add(m, shift, process, b->addr, b->size);
 }
 
 /* Adds all blocks of a process. */
