@@ -304,3 +304,30 @@ test_python_command_of_package() {
 	expect_same 'place of the peak in bin/use.py' \
 		"$(json said '[.findings[] | select(.finding == "peak" and (.file | endswith("/use.py"))) | "\(.function) \(.file | sub(".*/"; ""))"] | sort | join(", ")')" '<module> use.py, fill use.py'
 }
+
+# The text of python -c is the user's own, unlike those that modules run.
+test_python_text() {
+	python_found || return 0
+	python_package
+	cat >env/site-packages/texts.py <<'END'
+space = {}
+exec('def make():\n    return [bytearray(40001) for i in range(100)]\n', space)
+END
+	text='import parts, texts
+def keep():
+    parts.put(30001)
+keep()
+more = texts.space["make"]()'
+	run "$mprof" record --python -o log -- "$python" -c "$text"
+	expect_status 0
+	"$mprof" report --json log >said
+	expect_same 'place in the text' \
+		"$(json said '.findings[] | select(.finding == "peak" and .function == "keep") | "\(.file):\(.line) \(.through.function)"')" '<string>:3 put'
+	run "$mprof" report annotate '<string>' log
+	expect_words out 'text of no file'
+	printf '%s\n' "$text" >use.py
+	run "$mprof" record --python -o log -- "$python" use.py
+	"$mprof" report --json log >said
+	expect_same 'place of what the text of a package keeps' \
+		"$(json said '[.findings[] | select(.finding == "peak") | "\(.function) \(.file | sub(".*/"; ""))"] | sort | join(", ")')" '<module> use.py, keep use.py'
+}

@@ -398,7 +398,8 @@ static void put_line(struct writer *w, struct blob *part, uint32_t key)
 	blob_number(&part[1], *line->file ? path_of(w, line->file) : 0);
 	blob_number(&part[2], line->line);
 	blob_number(&part[3], text_of(w, line->module));
-	blob_number(&part[4], profile_is_library(line) || (w->scripts && profile_is_package(line)));
+	blob_number(&part[4], profile_is_library(line) ||
+				  (w->scripts && profile_is_package(w->from->profile, line)));
 	if (*line->file)
 		add_source(w, line);
 }
@@ -420,6 +421,7 @@ static void put_lines(struct writer *w, struct blob *b)
 
 	for (i = 1; i < w->to->nodes && !w->scripts; i++)
 		w->scripts = profile_is_script(
+		    w->from->profile,
 		    line_interner_line(&w->tree.lines, w->tree.node[w->order[i]].key));
 	for (i = 1; i < w->to->nodes; i++)
 		put_line(w, part, w->tree.node[w->order[i]].key);

@@ -194,7 +194,9 @@ static void put_file(const struct margin *m, const struct source_file *f)
 		profile_value_name(v), figures_text(v, f->inclusive[v]).s);
 	fprintf(m->out, " passes through it; it requests %s itself.\n",
 		figures_text(v, f->exclusive[v]).s);
-	if (!s.found)
+	if (!s.found && *f->path == '<')
+		fputs("It is the text of no file.\n", m->out);
+	else if (!s.found)
 		fprintf(m->out, "Its source was not found (%s); set --source-dir.\n", s.why);
 	else if (is_newer(m->profile, &s))
 		fprintf(m->out, "%s was changed after the trace was made: lines may differ.\n",

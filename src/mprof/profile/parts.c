@@ -203,6 +203,11 @@ static bool is_command(const struct sym_line *line)
 	       !strncmp(name - 4, "bin/", 4) && (n == 4 || name[-5] == '/');
 }
 
+bool paths_is_text(const struct sym_line *line)
+{
+	return line->script && !strcmp(line->file, PATHS_TEXT);
+}
+
 /* Is it of an installed package, or code that a module compiles ("<string>": named tuples)? */
 static bool is_of_package(const struct sym_line *line)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../sym/code.h"
+#include "../sym/interpreters.h"
 #include "../util/alloc.h"
 
 /* ---- making ---- */
@@ -100,6 +101,13 @@ static bool add_frame(struct profile_paths *t, struct path_step *step)
 	return true;
 }
 
+enum paths_part paths_part_in(const struct profile_paths *t, const struct sym_line *line)
+{
+	const enum paths_part part = paths_part(line);
+
+	return part == PATHS_PACKAGE && t->runs_text && paths_is_text(line) ? PATHS_PROGRAM : part;
+}
+
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
 {
 	uint8_t *mark = &t->mark[frame];
@@ -110,10 +118,10 @@ enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const str
 		return (enum paths_part)(*mark / PATH_MARK_PART - 1);
 	if (sym_frame(t->sym, frame)->count != 1) {
 		known = hash_at(&t->part, (uintptr_t)line);
-		*known = *known ? *known : paths_part(line) + 1u;
+		*known = *known ? *known : paths_part_in(t, line) + 1u;
 		return (enum paths_part)(*known - 1);
 	}
-	part = paths_part(line);
+	part = paths_part_in(t, line);
 	*mark |= (uint8_t)((part + 1) * PATH_MARK_PART);
 	return part;
 }
@@ -121,6 +129,16 @@ enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const str
 static enum paths_part part_of(struct profile_paths *t, const struct profile_path *path, size_t i)
 {
 	return paths_part_of(t, path->frame[i], path->line[i]);
+}
+
+/* Python runs a text of its command line or of an application, rather than one that a module makes;
+ * both have the same name. */
+static bool is_run_of_text(const struct sym_line *line)
+{
+	static const char run[] = "PyRun_SimpleString"; /* also _PyRun_SimpleStringFlagsWithName */
+
+	return line->runs_scripts &&
+	       !strncmp(line->function + (*line->function == '_'), run, strlen(run));
 }
 
 /* Is this frame a script's, or of the interpreter's start?  Otherwise CALLED_UNKNOWN. */
@@ -132,7 +150,8 @@ static enum paths_called called_by(struct profile_paths *t, uint32_t frame)
 
 	for (i = 0; lines && i < lines->count; i++) {
 		line = &lines->line[i];
-		if (line->script && paths_part_of(t, frame, line) == PATHS_PROGRAM)
+		if (is_run_of_text(line) || (line->script && !paths_is_text(line) &&
+					     paths_part_of(t, frame, line) == PATHS_PROGRAM))
 			return CALLED_BY_SCRIPT;
 		if (line->runs_scripts && !strcmp(line->function, "Py_InitializeFromConfig"))
 			return CALLED_AT_START;
@@ -358,6 +377,31 @@ void path_interner_release(struct path_interner *k)
 
 /* ---- the whole ---- */
 
+static bool has_text(const struct stacks *s)
+{
+	for (size_t i = 0; i < s->codes; i++)
+		if (strstr(s->code[i].name, ":" PATHS_TEXT))
+			return true;
+	return false;
+}
+
+static bool runs_text(const struct stacks *s, struct sym *sym)
+{
+	const struct sym_lines *lines;
+
+	if (!has_text(s))
+		return false;
+	for (uint32_t i = 1; i < s->frames; i++) {
+		if (!sym_interpreter(basename(s->object[s->frame[i].object].path)))
+			continue;
+		lines = sym_frame(sym, i);
+		for (size_t k = 0; lines && k < lines->count; k++)
+			if (is_run_of_text(&lines->line[k]))
+				return true;
+	}
+	return false;
+}
+
 void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym *sym,
 		const struct paths_options *o)
 {
@@ -372,8 +416,10 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 	};
 	if (stacks)
 		t->scratch.at = must_calloc(stacks->nodes, sizeof(*t->scratch.at));
-	if (t->scripts)
-		t->called = must_calloc(stacks->nodes, 1);
+	if (!t->scripts)
+		return;
+	t->called = must_calloc(stacks->nodes, 1);
+	t->runs_text = runs_text(stacks, sym);
 }
 
 void paths_release(struct profile_paths *t)

@@ -74,6 +74,7 @@ struct profile_paths {
 	struct sym *sym;
 	struct paths_options options;
 	bool scripts;	     /* leave out interpreters around functions of scripts */
+	bool runs_text;	     /* code of PATHS_TEXT is the program's own (python -c) */
 	uint8_t *called;     /* by node of the stacks: enum paths_called; NULL without scripts */
 	uint8_t *mark;	     /* by frame of one line: enum path_mark */
 	uint8_t *sourceless; /* by frame: 1 = profile_source() knows that no line of it is one */
@@ -104,7 +105,13 @@ bool paths_is_function(const char *pattern, const struct sym_line *line);
 bool paths_is_file(const char *pattern, const char *file);
 /* Does a line of the path match this pattern? */
 bool paths_has_function(const struct profile_path *path, const char *pattern);
+/* The file of what Python runs without one. */
+#define PATHS_TEXT "<string>"
+/* Is it code of such a text? */
+bool paths_is_text(const struct sym_line *line);
 enum paths_part paths_part(const struct sym_line *line);
+/* The same for a line of these stacks. */
+enum paths_part paths_part_in(const struct profile_paths *t, const struct sym_line *line);
 /* Returns the part of a line of this frame, remembered if the frame has one line. */
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line);
 bool paths_is_start(const struct sym_line *line);

@@ -546,14 +546,14 @@ const struct profile_path *profile_path_once(struct profile *p, uint32_t stack)
 	return paths_look(p->paths, stack);
 }
 
-bool profile_is_package(const struct sym_line *line)
+bool profile_is_package(const struct profile *p, const struct sym_line *line)
 {
-	return paths_part(line) == PATHS_PACKAGE;
+	return paths_part_in(p->paths, line) == PATHS_PACKAGE;
 }
 
-bool profile_is_script(const struct sym_line *line)
+bool profile_is_script(const struct profile *p, const struct sym_line *line)
 {
-	return line->script && paths_part(line) == PATHS_PROGRAM;
+	return line->script && paths_part_in(p->paths, line) == PATHS_PROGRAM;
 }
 
 bool profile_is_library(const struct sym_line *line)
