@@ -268,6 +268,10 @@ test_python_packages() {
 	expect_same 'command for the imports' \
 		"$(json said '.findings[] | select(.function == "<module>" and (.file | endswith("/use.py"))) | .command')" \
 		'mprof report annotate use.py log'
+	"$mprof" export --to firefox log >profile 2>err || bad "$(cat err)"
+	expect_same 'categories of functions' \
+		"$(json profile '.meta.categories as $c | .shared as $s | [range($s.frameTable.length) | {n: $s.stringArray[$s.funcTable.name[$s.frameTable.func[.]]], c: $c[$s.frameTable.category[.]].name} | select(.n == "put" or .n == "fill") | "\(.n) \(.c)"] | unique | join(", ")')" \
+		'fill Program, put Library'
 }
 
 test_python_start() {

@@ -50,6 +50,7 @@ struct firefox {
 	struct cells cells;
 	struct interner strings;
 	struct line_interner frames, functions;
+	bool scripts;		 /* functions of the program's own scripts are among them */
 	struct interner modules; /* strings */
 	struct interner files;
 	struct interner stacks;	   /* a pair of uint32_t: calling stack, frame */
@@ -166,14 +167,19 @@ static void put_stack_prefix(struct firefox *x, uint32_t id)
 		fputs("null", x->out);
 }
 
+static bool is_library(const struct firefox *x, const struct sym_line *line)
+{
+	return profile_is_library(line) || (x->scripts && profile_is_package(x->profile, line));
+}
+
 static void put_frame_category(struct firefox *x, uint32_t id)
 {
 	const struct sym_line *line = line_interner_line(&x->frames, id);
 
 	fprintf(x->out, "%d",
-		!*line->module		   ? CATEGORY_OTHER
-		: profile_is_library(line) ? CATEGORY_LIBRARY
-					   : CATEGORY_PROGRAM);
+		!*line->module	      ? CATEGORY_OTHER
+		: is_library(x, line) ? CATEGORY_LIBRARY
+				      : CATEGORY_PROGRAM);
 }
 
 static void put_frame_function(struct firefox *x, uint32_t id)
@@ -240,6 +246,8 @@ static void put_frames(struct firefox *x)
 {
 	const size_t n = x->frames.keys.count;
 
+	for (uint32_t i = 1; i <= n && !x->scripts; i++)
+		x->scripts = profile_is_script(x->profile, line_interner_line(&x->frames, i));
 	fputs(",\n\"frameTable\":{", x->out);
 	put_same(x, "address", n, "-1");
 	put_same(x, "inlineDepth", n, "0");
