@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define BLOCKS 260
 #define FRAMES 24
@@ -311,11 +312,18 @@ START_TEST(nothing_is_an_error)
 }
 END_TEST
 
+/* A list of blocks that has become a circle has no end. */
+static void limit_cpu_time(void)
+{
+	setrlimit(RLIMIT_CPU, &(struct rlimit){ 20, 30 });
+}
+
 Suite *draw_film_suite(void)
 {
 	Suite *s = suite_create("draw_film");
 	TCase *c = tcase_create("all");
 
+	tcase_add_checked_fixture(c, limit_cpu_time, NULL);
 	tcase_add_loop_test(c, pages_are_as_counted, 0, 5);
 	tcase_add_loop_test(c, blocks_end_between_frames, 0, 2);
 	tcase_add_test(c, broken_places_are_borne);
