@@ -268,6 +268,16 @@ test_python_packages() {
 	expect_same 'command for the imports' \
 		"$(json said '.findings[] | select(.function == "<module>" and (.file | endswith("/use.py"))) | .command')" \
 		'mprof report annotate use.py log'
+	# Both files have a function of this name.
+	for file in use.py __init__.py; do
+		run "$mprof" report callers --json --sort total "<module> ($file)" log
+		expect_same "functions of $file" "$(json out '[.callees[:1][].file | sub(".*/"; "")] | unique | join(" ")')" "$file"
+	done
+	run "$mprof" report top-down --function '<module> (__init__.py:2)' --json --sort calls log
+	expect_same 'calls of a line' "$(json out '.total.calls >= 150 and .total.calls < 400')" true
+	run "$mprof" report callers '<module> (none.py)' log
+	expect_status 2
+	expect_text err "a function '<module> (none.py)'"
 	"$mprof" export --to firefox log >profile 2>err || bad "$(cat err)"
 	expect_same 'categories of functions' \
 		"$(json profile '.meta.categories as $c | .shared as $s | [range($s.frameTable.length) | {n: $s.stringArray[$s.funcTable.name[$s.frameTable.func[.]]], c: $c[$s.frameTable.category[.]].name} | select(.n == "put" or .n == "fill") | "\(.n) \(.c)"] | unique | join(", ")')" \

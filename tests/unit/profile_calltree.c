@@ -200,6 +200,37 @@ START_TEST(names_by_pattern)
 }
 END_TEST
 
+static bool is_line(const char *pattern, const char *function)
+{
+	const struct sym_line line = {
+		.function = function, .raw = function, .file = "/src/pack/__init__.py", .line = 12
+	};
+
+	return paths_is_function(pattern, &line);
+}
+
+/* As lists show them. */
+START_TEST(names_with_a_place)
+{
+	ck_assert(is_line("<module> (__init__.py)", "<module>"));
+	ck_assert(is_line("<module> (__init__.py:12)", "<module>"));
+	ck_assert(is_line("<module> (pack/__init__.py:12)", "<module>"));
+	ck_assert(is_line("<m* (/src/*.py)", "<module>"));
+	ck_assert(is_line("f (__init__.py)", "f(int)"));
+	ck_assert(!is_line("<module> (init__.py)", "<module>"));
+	ck_assert(!is_line("<module> (other.py)", "<module>"));
+	ck_assert(!is_line("<module> (__init__.py:1)", "<module>"));
+	ck_assert(!is_line("<module> (__init__.py:)", "<module>"));
+	ck_assert(!is_line("<lambda> (__init__.py:12)", "<module>"));
+	ck_assert(!is_line(" (__init__.py)", ""));
+	ck_assert(!is_line("()", "f"));
+	ck_assert(!is_line(")", "f"));
+	ck_assert(!is_line("", "f"));
+	ck_assert(is_line("f(int, (anonymous namespace)::g)", "f(int, (anonymous namespace)::g)"));
+	ck_assert(is_line("f(void (*)(int))", "f(void (*)(int))"));
+}
+END_TEST
+
 START_TEST(interner_are_numbered_in_order)
 {
 	struct interner k = { .text = NULL };
@@ -234,6 +265,7 @@ Suite *profile_calltree_suite(void)
 	tcase_add_test(c, who_does_not_ask_has_nothing_of_its_own);
 	tcase_add_test(c, many_nodes);
 	tcase_add_test(c, names_by_pattern);
+	tcase_add_test(c, names_with_a_place);
 	tcase_add_test(c, interner_are_numbered_in_order);
 	suite_add_tcase(s, c);
 	return s;

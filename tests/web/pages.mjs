@@ -1218,6 +1218,13 @@ only("script", "CPython's loop is part of the function that it runs, and modules
   await go(page, "page=overview&figure=calls");
   for (const name of (await page.locator("#timeline .legend span, .top td:last-child").allInnerTexts()).filter((n) => /^<module>/.test(n)))
     assert.match(name, /^<module> .*\.py$|^<module> </);
+  // So does the command of their callers.
+  await go(page, "page=tables&figure=calls");
+  await page.locator("#page td button", { hasText: /^<module>/ }).first().click();
+  await poll(page, () => document.querySelector(".callgraph g[role=img]"), "the graph");
+  const callers = await page.locator("footer code").innerText(), graph = await page.locator(".callgraph g[role=img]").getAttribute("aria-label");
+  assert.match(callers, /^mprof report callers '<module> \([^ ]+\)' --sort calls /);
+  assert.equal(/, (.*), /.exec(graph)[1], count(ran(callers).total.calls), callers);
   // No function has changed by more than all of them.
   await go(page, "page=compare");
   const all = parse(/, \+?([\d.,]+ \w+)\.?$/.exec((await page.locator(".change strong").innerText()).replace(/^\+/, ", "))[1]);

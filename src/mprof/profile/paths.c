@@ -276,9 +276,44 @@ bool paths_is_file(const char *pattern, const char *file)
 }
 
 /* Compares with the name in the symbol table, too. */
-bool paths_is_function(const char *pattern, const struct sym_line *line)
+static bool is_named(const char *pattern, const struct sym_line *line)
 {
 	return paths_name_matches(pattern, line->function) || !fnmatch(pattern, line->raw, 0);
+}
+
+static bool is_end_of(const char *end, const char *path)
+{
+	const size_t n = strlen(end), all = strlen(path);
+
+	return n < all && path[all - n - 1] == '/' && !strcmp(path + all - n, end);
+}
+
+/* Does the pattern end as lists name a line: "NAME (FILE)", "NAME (FILE:LINE)"?  Parameters such as
+ * "f(int, (anonymous namespace)::g)" are not one. */
+static bool is_placed(const char *pattern, const struct sym_line *line)
+{
+	const size_t n = strlen(pattern);
+	const char *open = n && pattern[n - 1] == ')' ? memrchr(pattern, '(', n) : NULL;
+	const size_t before = open ? (size_t)(open - pattern) : 0;
+	char name[512], *file = name + before + 1, *number;
+
+	if (before < 2 || open[-1] != ' ' || n >= sizeof(name) || memchr(open, ')', n - before - 1))
+		return false;
+	memcpy(name, pattern, n);
+	name[n - 1] = name[before - 1] = '\0';
+	number = strrchr(file, ':');
+	if (number && number[1] && !number[1 + strspn(number + 1, "0123456789")]) {
+		*number = '\0';
+		if (strtoul(number + 1, NULL, 10) != line->line)
+			return false;
+	}
+	return (paths_is_file(file, line->file) || is_end_of(file, line->file)) &&
+	       is_named(name, line);
+}
+
+bool paths_is_function(const char *pattern, const struct sym_line *line)
+{
+	return is_named(pattern, line) || is_placed(pattern, line);
 }
 
 bool paths_has_function(const struct profile_path *path, const char *pattern)

@@ -100,7 +100,8 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path);
 size_t paths_start_lines(const struct sym_line *const *line, size_t n);
 /* Does the pattern, a name with or without parameters or a glob, match this function? */
 bool paths_name_matches(const char *pattern, const char *function);
-/* Does the pattern match this line, as --function does; or the file or module, as --file does? */
+/* Does the pattern match this line, as --function does ("work", "work (FILE)", "work (FILE:LINE)");
+ * or the file or module, as --file does? */
 bool paths_is_function(const char *pattern, const struct sym_line *line);
 bool paths_is_file(const char *pattern, const char *file);
 /* Does a line of the path match this pattern? */

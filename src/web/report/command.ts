@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // command.ts - the mprof report command that gives the figures of the page as text.
-import { nameOf, peakPoint } from "./model";
+import { nameOf, peakPoint, shortFile } from "./model";
 import type { Answer, Filter } from "./model";
 import type { Data } from "./data";
 import type { State } from "./state";
@@ -42,6 +42,12 @@ function nameFilters(f: Filter): string[] {
 	return (["function", "file", "module", "without"] as const).filter(name => f[name]).map(name => `--${name} ${quote(f[name])}`);
 }
 
+// As callers FUNCTION takes it: with its file, if another one has a function of this name.
+function nameAlone(d: Data, line: number): string {
+	const { function: name, file } = d.line, other = name.some((n, i) => n == name[line] && shortFile(d.text[file[i]] ?? "") != shortFile(d.text[file[line]] ?? ""));
+	return nameOf(d, line) + (other && file[line] ? ` (${shortFile(d.text[file[line]])})` : "");
+}
+
 // The view and its options, for a page that shows the chosen figure.
 function view(s: State, d: Data, sort: string): string {
 	switch (s.page) {
@@ -49,7 +55,7 @@ function view(s: State, d: Data, sort: string): string {
 	case "tree": return `${s.inverted ? "bottom-up" : "top-down"} --sort ${s.measure.sort}`;
 	case "threads": return `${s.measure.view} --by thread${sort}`;
 	case "sizes": return `${s.measure.view} --by size${sort}`;
-	case "callers": return s.chosen ? `callers ${quote(nameOf(d, s.chosen))} --sort ${s.measure.sort}` : s.measure.view + sort;
+	case "callers": return s.chosen ? `callers ${quote(nameAlone(d, s.chosen))} --sort ${s.measure.sort}` : s.measure.view + sort;
 	default: return s.measure.view + sort;
 	}
 }
