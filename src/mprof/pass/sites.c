@@ -115,20 +115,29 @@ uint64_t sites_part(const struct sites *s, const struct block *b)
 
 /* ---- a block ends ---- */
 
+/* The epoch of a time; after all of them, the last one. */
+static inline uint64_t epoch_of(const struct sites *s, uint64_t ticks)
+{
+	uint64_t epoch = 0, more;
+
+	for (more = SITE_EPOCHS / 2; more; more /= 2)
+		epoch += ticks >= s->epoch_ticks[epoch + more] ? more : 0;
+	return epoch;
+}
+_Static_assert((SITE_EPOCHS & (SITE_EPOCHS - 1)) == 0, "halved until one is left");
+
 /* Adds to the epochs at whose ends the block was live. */
-void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, const struct block *b,
-		      enum ending how)
+void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, uint64_t began,
+		      uint64_t bytes, enum ending how)
 {
 	const struct work *k = s->work;
-	uint64_t first = 0, behind = how == NEVER_FREED ? SITE_EPOCHS : k->epoch;
+	const uint64_t behind = how == NEVER_FREED ? SITE_EPOCHS : k->epoch;
 
-	if (behind < SITE_EPOCHS && b->start >= s->epoch_ticks[behind])
+	if (behind < SITE_EPOCHS && began >= s->epoch_ticks[behind])
 		return;
-	while (first + 1 < SITE_EPOCHS && b->start >= s->epoch_ticks[first + 1])
-		first++;
-	accumulator->epoch_bytes[first] += b->size;
+	accumulator->epoch_bytes[epoch_of(s, began)] += bytes;
 	if (behind < SITE_EPOCHS)
-		accumulator->epoch_bytes[behind] -= b->size;
+		accumulator->epoch_bytes[behind] -= bytes;
 }
 
 void sites_add_remains(struct accumulator *accumulator, const struct block *b, enum ending how)

@@ -50,8 +50,8 @@ struct end {
 };
 
 /* Passes the end by value, so that struct end stays in registers. */
-void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, const struct block *b,
-		      enum ending how);
+void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, uint64_t began,
+		      uint64_t bytes, enum ending how);
 void sites_add_remains(struct accumulator *accumulator, const struct block *b, enum ending how);
 uint64_t sites_part(const struct sites *s, const struct block *b);
 struct recent *sites_recent(struct sites *s, uint32_t thread);
@@ -179,7 +179,7 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual, 
 	else
 		sites_add_remains(accumulator, BLOCK_APART(b), e->how);
 	if (e->how == NEVER_FREED || b->start < s->epoch_ticks[k->epoch])
-		sites_add_epochs(s, accumulator, BLOCK_APART(b), e->how);
+		sites_add_epochs(s, accumulator, b->start, b->size, e->how);
 }
 
 /* ---- one event ---- */
