@@ -16,6 +16,16 @@
 
 /* ---- the loop ---- */
 
+/*
+ * While a program grows, each allocation is a new peak.  If it has more bytes and more blocks than
+ * the one before, that one need not be known: it is told once a block ends.
+ */
+struct peak_of_loop {
+	const struct event *event; /* NULL: there is none */
+	uint64_t number;
+	struct live own; /* of the process */
+};
+
 /* A run, with cached data of its thread and process. */
 struct loop {
 	struct run run;
@@ -29,6 +39,7 @@ struct loop {
 	struct live rest;		  /* of the other processes */
 	uint64_t bytes_most, blocks_most; /* more than this in the process is a new peak */
 	uint64_t moment; /* blocks that began later were not live at any moment of interest */
+	struct peak_of_loop peak; /* not yet told to anyone */
 	uint64_t next; /* the first ticks that end an epoch, or the time before the greatest RSS */
 	bool of_rss, before; /* this process has the greatest RSS; that is yet to come */
 	uint64_t rss_bytes;  /* fewer live bytes do not change figures at the greatest RSS */
@@ -57,13 +68,8 @@ static inline uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-ALWAYS_INLINE void set_peak(struct loop *l)
+ALWAYS_INLINE void set_moment(struct loop *l)
 {
-	const struct heap *h = l->run.h;
-	const struct heap_process *p = l->run.p;
-
-	l->bytes_most = least(p->most_bytes, h->most_bytes - l->rest.bytes);
-	l->blocks_most = least(p->most_blocks, h->most_blocks - l->rest.blocks);
 	l->moment = l->s->peak.ticks;
 	if (l->a)
 		l->moment = most(
@@ -105,7 +111,9 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	l->run.pages = l->full; /* a constant for the compiler */
 	l->process = process;
 	l->rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &l->run.own);
-	set_peak(l);
+	l->bytes_most = least(l->run.p->most_bytes, h->most_bytes - l->rest.bytes);
+	l->blocks_most = least(l->run.p->most_blocks, h->most_blocks - l->rest.blocks);
+	set_moment(l);
 	l->of_rss = l->k->rss.rss && e->process == l->k->rss.process;
 	l->before = l->of_rss && e->ticks <= l->k->rss.from_ticks;
 	set_rss(l, e->ticks);
@@ -127,6 +135,51 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	return true;
 }
 
+/* ---- peaks ---- */
+
+static __attribute__((noinline)) void tell_peak(struct analysis *a, struct sites *s,
+						uint32_t process, struct peak_of_loop peak,
+						struct live rest)
+{
+	const struct event *e = peak.event;
+	struct heap *h = &s->walk->heap;
+	struct live own = peak.own, all;
+
+	own.needed = live_needed(&own, &h->process[process]->pages);
+	all = live_sum(&own, &rest, &(const struct live){ .bytes = 0 });
+	heap_note_most(h, h->process[process], &rest, own.bytes, own.blocks);
+	note_peak(s, e, &all, peak.number);
+	if (!a)
+		return;
+	peak_look(&a->peak, process, &own, &all, e, peak.number);
+	if (a->compactness.brief)
+		compactness_brief(&a->compactness, &all, e->ticks, peak.number);
+}
+
+/* Call it before anything that depends on the latest peak. */
+ALWAYS_INLINE void settle_peak(struct loop *l)
+{
+	if (!l->peak.event)
+		return;
+	tell_peak(l->a, l->s, l->process, l->peak, l->rest);
+	l->peak.event = NULL;
+	set_moment(l);
+}
+
+/* A block began with which the process has more bytes or blocks than ever before, or the run. */
+ALWAYS_INLINE void new_peak(struct loop *l, const struct event *e)
+{
+	const struct live *own = &l->run.own;
+
+	if (own->bytes <= l->peak.own.bytes || own->blocks <= l->peak.own.blocks)
+		settle_peak(l);
+	l->peak.event = e;
+	l->peak.number = l->run.number;
+	l->peak.own = *own;
+	l->bytes_most = most(l->bytes_most, own->bytes);
+	l->blocks_most = most(l->blocks_most, own->blocks);
+}
+
 /* Notes that all events so far were before the time of the greatest RSS. */
 ALWAYS_INLINE void note_before(struct loop *l)
 {
@@ -139,6 +192,7 @@ ALWAYS_INLINE void note_before(struct loop *l)
 ALWAYS_INLINE void finish(struct loop *l, const struct event *last)
 {
 	sites_recent(l->s, l->run.thread)->addr[0] = l->last->addr;
+	settle_peak(l);
 	if (l->before)
 		note_before(l);
 	else if (l->of_rss)
@@ -183,7 +237,7 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 	const struct block *old = &d->old;
 	/* Otherwise no realloc returned it, and the same thread frees it. */
 	const bool odd = old->owner != (l->run.thread & BLOCK_THREAD);
-	const struct end end = {
+	struct end end = {
 		.block = old,
 		.process = l->process,
 		.number = e->process,
@@ -192,10 +246,11 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 		.ns = walk_lifetime_ns(l->w, old, e->ticks),
 		.foreign = odd && (old->owner & BLOCK_THREAD) != l->run.thread,
 		.temporary = !resize && l->last->addr == old->addr,
-		.of_no_peak = old->start > l->moment,
 		.of_no_rss = l->rss_bytes == UINT64_MAX,
 	};
 
+	settle_peak(l);
+	end.of_no_peak = old->start > l->moment;
 	/* Do this first, while all values are in registers. */
 	if (l->a)
 		lifetimes_add(&l->a->lifetimes, end.ns, end.foreign);
@@ -211,25 +266,6 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 
 /* ---- a block begins ---- */
 
-/* Called rarely once a program has reached its size. */
-static __attribute__((noinline)) void new_peak(struct analysis *a, struct sites *s,
-					       uint32_t process, struct live own, struct live rest,
-					       const struct event *e, uint64_t number)
-{
-	struct heap *h = &s->walk->heap;
-	struct live all;
-
-	own.needed = live_needed(&own, &h->process[process]->pages);
-	all = live_sum(&own, &rest, &(const struct live){ .bytes = 0 });
-	heap_note_most(h, h->process[process], &rest, own.bytes, own.blocks);
-	note_peak(s, e, &all, number);
-	if (!a)
-		return;
-	peak_look(&a->peak, process, &own, &all, e, number);
-	if (a->compactness.brief)
-		compactness_brief(&a->compactness, &all, e->ticks, number);
-}
-
 ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const struct block *resized)
 {
 	const struct run *r = &l->run;
@@ -239,10 +275,8 @@ ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const stru
 		sizes_brief(&l->a->sizes, e->size, r->slack);
 	if (l->full)
 		sizes_add(&l->a->sizes, e->size, r->slack);
-	if (__builtin_expect(r->own.bytes > l->bytes_most || r->own.blocks > l->blocks_most, 0)) {
-		new_peak(l->a, l->s, l->process, r->own, l->rest, e, r->number);
-		set_peak(l);
-	}
+	if (__builtin_expect(r->own.bytes > l->bytes_most || r->own.blocks > l->blocks_most, 0))
+		new_peak(l, e);
 }
 
 /* ---- one event ---- */
@@ -326,9 +360,10 @@ ALWAYS_INLINE bool resizes(struct loop *l, const struct event *e, struct event *
 		return true;
 	}
 	count_call(l, e, e->size);
-	if (l->a)
-		resizes_call(&l->a->resizes, e, l->process, d.ends ? BLOCK_APART(&d.old) : NULL,
-			     d.ended);
+	if (l->a && d.ends)
+		resizes_call(&l->a->resizes, e, l->process, BLOCK_APART(&d.old), d.ended);
+	else if (l->a)
+		resizes_of_nothing(&l->a->resizes);
 	if (d.ends)
 		end_block(l, e, &d, true);
 	begin_block(l, e, d.ends ? BLOCK_APART(&d.old) : NULL);

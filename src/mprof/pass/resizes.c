@@ -100,10 +100,12 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
 		  const struct block *old, uint32_t number)
 {
-	s->calls++;
 	if (e->addr && !old) {
-		s->of_nothing++;
-	} else if (e->addr) {
+		resizes_of_nothing(s);
+		return;
+	}
+	s->calls++;
+	if (e->addr) {
 		resized(s, e, process, old, number);
 	} else if (e->size) {
 		s->failed++;

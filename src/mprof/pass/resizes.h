@@ -63,5 +63,12 @@ extern const struct pass_ops resizes_pass;
 /* Call it at the end of a realloc of the block `old` with this number; NULL if there was none. */
 void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
 		  const struct block *old, uint32_t number);
+/* The same if it returned a block for none. */
+static inline void resizes_of_nothing(struct resizes *s)
+{
+	s->calls++;
+	s->of_nothing++;
+}
+
 /* Call it when a block ended otherwise. */
 void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, uint32_t number);
