@@ -293,7 +293,9 @@ _Static_assert(offsetof(struct event, thread) == offsetof(struct event, process)
 #define RUN_AHEAD 12	/* events: memory has answered by then */
 #define RUN_NEAR  1024u /* blocks: as many stay in the first caches without that */
 
-PREFETCHES run_look_ahead(const struct heap_process *p, struct window *w, size_t at)
+/* e is an event of the window. */
+PREFETCHES run_look_ahead(const struct heap_process *p, const struct window *w,
+			  const struct event *e)
 {
-	own_prefetch(&p->own, window_at(w, at + RUN_AHEAD)->block);
+	own_prefetch(&p->own, window_after(w, e, RUN_AHEAD)->block);
 }

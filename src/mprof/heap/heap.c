@@ -487,7 +487,7 @@ static void apply_one(struct step *s)
 		s->n->did = 0;
 		s->n->problem = 0;
 		s->n->ended = 0;
-		run_look_ahead(s->p, s->w, s->at);
+		run_look_ahead(s->p, s->w, e);
 		if (s->p->state == HEAP_ENDED) {
 			s->p->late++;
 			break;
@@ -520,7 +520,7 @@ static size_t apply_run(struct step *s, size_t done, size_t n, bool *odd)
 	if (!run_start(&r, s->h, s->p, s->t))
 		return 0;
 	for (i = 0; i < n && run_is_of(&r, e); i++, e++, to++, r.number++) {
-		run_look_ahead(r.p, s->w, s->at + i);
+		run_look_ahead(r.p, s->w, e);
 		if (!run_event(&r, e, &d))
 			break;
 		r.own.needed = live_needed(&r.own, &r.p->pages);

@@ -112,17 +112,14 @@ void own_release(struct own_blocks *o)
 	*o = (struct own_blocks){ .block = NULL };
 }
 
-void own_grow(struct own_blocks *o, uint32_t number)
+void own_more(struct own_blocks *o, uint32_t number)
 {
 	uint32_t room = o->room ? o->room : 64;
 
 	while (room < number)
 		room = room < 1u << 31 ? 2 * room : UINT32_MAX;
-	if (room > o->room)
-		o->block =
-		    large_extend(o->block, o->room * sizeof(*o->block), room * sizeof(*o->block));
+	o->block = large_extend(o->block, o->room * sizeof(*o->block), room * sizeof(*o->block));
 	o->room = room;
-	o->n = number;
 }
 
 const struct block *heap_next_block(const struct heap_process *p, struct heap_round *r)

@@ -53,10 +53,17 @@ PREFETCHES own_prefetch(const struct own_blocks *o, uint32_t number)
 		__builtin_prefetch(&o->block[number - 1]);
 }
 
-void own_grow(struct own_blocks *o, uint32_t number);
+void own_more(struct own_blocks *o, uint32_t number);
 void own_widen(struct own_blocks *o, struct own_block *at, const struct block *b);
 void own_drop_wide(struct own_blocks *o, const struct own_block *at);
 void own_release(struct own_blocks *o);
+
+static inline void own_grow(struct own_blocks *o, uint32_t number)
+{
+	if (__builtin_expect(number > o->room, 0))
+		own_more(o, number);
+	o->n = number;
+}
 
 /* Returns the position of a number, which is not 0, used or not. */
 static inline struct own_block *own_place(struct own_blocks *o, uint32_t number)

@@ -32,6 +32,14 @@ static inline struct event *window_at(struct window *w, size_t i)
 	return &w->event[(w->base + i) & (2 * WINDOW_BATCH - 1)];
 }
 
+/* Returns the event that comes n after one of the window; n is less than a batch. */
+static inline const struct event *window_after(const struct window *w, const struct event *e,
+					       size_t n)
+{
+	e += n;
+	return e < w->event + 2 * WINDOW_BATCH ? e : e - 2 * WINDOW_BATCH;
+}
+
 /* Ends the batch of n events and begins the next one.  Half a nanosecond an event. */
 static inline void window_next(struct window *w, size_t n)
 {

@@ -396,9 +396,8 @@ ALWAYS_INLINE bool take_event(struct loop *l, const struct event *e, struct even
 }
 
 /* With many stacks, most of the time is spent waiting for memory. */
-PREFETCHES look_ahead(const struct loop *l, size_t at)
+PREFETCHES look_ahead(const struct loop *l, const struct event *e)
 {
-	const struct event *e = window_at(&l->w->window, at + SITES_AHEAD);
 	const struct own_blocks *own = &l->run.p->own;
 
 	if (effect_of(e) == EFFECT_ALLOC)
@@ -422,9 +421,9 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bo
 	far = l.run.p->own.n >= RUN_NEAR;
 	for (; e < end && run_is_of(&l.run, e); e++, l.run.number++) {
 		if (far)
-			run_look_ahead(l.run.p, &w->window, first + (size_t)(e - from));
+			run_look_ahead(l.run.p, &w->window, e);
 		if (ahead)
-			look_ahead(&l, first + (size_t)(e - from));
+			look_ahead(&l, window_after(&w->window, e, SITES_AHEAD));
 		if (!take_event(&l, e, &other))
 			break;
 	}
