@@ -109,6 +109,7 @@ void own_release(struct own_blocks *o)
 {
 	large_free(o->block, o->room * sizeof(*o->block));
 	free(o->wide);
+	free(o->live);
 	*o = (struct own_blocks){ .block = NULL };
 }
 
@@ -122,8 +123,32 @@ void own_more(struct own_blocks *o, uint32_t number)
 	o->room = room;
 }
 
+void own_mark(struct own_blocks *o)
+{
+	free(o->live);
+	o->live = must_calloc(o->n / 64 + 1, sizeof(*o->live));
+	for (uint32_t i = 0; i < o->n; i++)
+		o->live[i / 64] |= (uint64_t)(o->block[i].addr != 0) << i % 64;
+}
+
+/* Returns the first marked position from `at` on, or n. */
+static uint32_t next_marked(const struct own_blocks *o, uint32_t at)
+{
+	uint64_t some = o->live[at / 64] >> at % 64 << at % 64;
+
+	while (!some) {
+		at = (at / 64 + 1) * 64;
+		if (at >= o->n)
+			return o->n;
+		some = o->live[at / 64];
+	}
+	return at / 64 * 64 + (uint32_t)__builtin_ctzll(some);
+}
+
 const struct block *heap_next_block(const struct heap_process *p, struct heap_round *r)
 {
+	if (p->own.live && !r->other && r->number < p->own.n)
+		r->number = next_marked(&p->own, r->number);
 	while (!r->other && r->number < p->own.n) {
 		const struct own_block *at = &p->own.block[r->number++];
 

@@ -39,6 +39,7 @@ struct own_blocks {
 	struct own_wide *wide;
 	size_t wides, wide_room;
 	uint32_t unused; /* the first one + 1 */
+	uint64_t *live;	 /* by own_mark(): a bit for each number, else NULL */
 };
 
 /* Returns the block with this number, or NULL; 0 is not a number. */
@@ -57,6 +58,8 @@ void own_more(struct own_blocks *o, uint32_t number);
 void own_widen(struct own_blocks *o, struct own_block *at, const struct block *b);
 void own_drop_wide(struct own_blocks *o, const struct own_block *at);
 void own_release(struct own_blocks *o);
+/* Makes rounds over the live blocks quick, which must not change any more. */
+void own_mark(struct own_blocks *o);
 
 static inline void own_grow(struct own_blocks *o, uint32_t number)
 {

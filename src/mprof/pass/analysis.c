@@ -46,7 +46,7 @@ struct loop {
 	struct totals_thread *totals;
 	struct compactness_of *compactness; /* of the process, if `full` */
 	struct growth_handed *handed;
-	struct large *chains; /* of growth, for the process */
+	struct large *chains, *resized; /* of growth and of resizes, for the process */
 	/*
 	 * The thread's latest call: `nothing` if it returned no block; `other` if growth does not
 	 * count it.
@@ -126,6 +126,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	if (l->full)
 		l->compactness = compactness_process(&l->a->compactness, process);
 	l->chains = growth_open(&l->a->growth, process);
+	l->resized = resizes_open(&l->a->resizes, process);
 	l->handed = growth_last(&l->a->growth, thread);
 	if (!l->handed->valid || l->handed->process != process)
 		return true;
@@ -210,17 +211,18 @@ ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struc
 			      bool resize)
 {
 	struct growth *g = &l->a->growth;
-	struct growth_handed last;
+	const struct event *last = l->last;
+	const struct block *old = &d->old;
 
-	if (resize) {
-		growth_resized(g, l->chains, e, BLOCK_APART(&d->old), d->ended);
-	} else if (growth_may_copy(d->old.size, l->last->size)) {
-		last = growth_handed(l->last, l->process, NOTE_BEGAN);
-		growth_copied(g, l->chains, &last, BLOCK_APART(&d->old), d->ended);
-	} else if (growth_has_chain(l->chains, d->ended)) {
-		last = growth_handed(l->last, l->process, NOTE_BEGAN);
-		growth_not_copied(g, l->chains, &last, BLOCK_APART(&d->old), d->ended);
-	}
+	if (resize)
+		growth_resized(g, l->chains, e, BLOCK_APART(old), d->ended);
+	else if (growth_may_copy(old->size, last->size))
+		growth_copied(
+		    g, l->chains,
+		    (struct growth_block){ last->addr, last->size, last->stack, last->block },
+		    (struct growth_block){ old->addr, old->size, old->stack, d->ended });
+	else if (growth_has_chain(l->chains, d->ended))
+		growth_not_copied(g, l->chains, d->ended, old->stack, last->size, last->stack);
 }
 
 ALWAYS_INLINE void end_at_moment(struct analysis *a, unsigned shift, uint32_t process,
@@ -406,6 +408,34 @@ PREFETCHES look_ahead(const struct loop *l, const struct event *e)
 		site_accumulator_prefetch(&l->k->accumulators, own->block[e->block - 1].stack, 2);
 }
 
+#define CHAINS_NEAR 32768u /* fewer stay in the second cache */
+
+/* The block that an event ends, if a realloc returned it: then it has chains. */
+ALWAYS_INLINE bool has_chains(const struct loop *l, const struct event *e)
+{
+	const struct own_blocks *own = &l->run.p->own;
+
+	return e->block - 1 < own->n && own->block[e->block - 1].owner & BLOCK_RESIZED;
+}
+
+/* Returns `seen` with one more bit: whether the event has chains.  The bit that leaves it halfway
+ * is of an event whose index is in the cache by now. */
+ALWAYS_INLINE unsigned look_for_chains(const struct loop *l, const struct event *e, unsigned seen)
+{
+	const struct event *far = window_after(&l->w->window, e, SITES_AHEAD);
+
+	seen <<= 1;
+	if (__builtin_expect(has_chains(l, far), 0)) {
+		resizes_prefetch(l->resized, far->block);
+		__builtin_prefetch(large_known(l->chains, far->block, sizeof(uint32_t)), 1);
+		seen |= 1;
+	}
+	if (__builtin_expect(seen & 1u << SITES_AHEAD / 2, 0))
+		growth_prefetch(&l->a->growth, l->chains,
+				window_after(&l->w->window, e, SITES_AHEAD / 2)->block);
+	return seen;
+}
+
 ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bool usual,
 			      struct walk *w, size_t first, size_t n)
 {
@@ -414,16 +444,20 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bo
 	const bool ahead = l.k->accumulators.count >= ACCUMULATOR_NEAR;
 	const struct event *const from = e, *const end = e + n;
 	struct event other;
-	bool far;
+	bool far, chains;
+	unsigned seen = 0;
 
 	if (!begin(&l, e, &other))
 		return 0;
 	far = l.run.p->own.n >= RUN_NEAR;
+	chains = a && a->growth.chains_made >= CHAINS_NEAR;
 	for (; e < end && run_is_of(&l.run, e); e++, l.run.number++) {
 		if (far)
 			run_look_ahead(l.run.p, &w->window, e);
 		if (ahead)
 			look_ahead(&l, window_after(&w->window, e, SITES_AHEAD));
+		if (chains)
+			seen = look_for_chains(&l, e, seen);
 		if (!take_event(&l, e, &other))
 			break;
 	}

@@ -131,7 +131,7 @@ static __attribute__((noinline)) void close_chain(struct growth *g, uint32_t i, 
 	g->unused = i + 1;
 }
 
-static void growth_end_chain(struct growth *g, struct large *t, uint32_t number)
+static inline void growth_end_chain(struct growth *g, struct large *t, uint32_t number)
 {
 	uint32_t i = take_chain(t, number);
 
@@ -139,34 +139,27 @@ static void growth_end_chain(struct growth *g, struct large *t, uint32_t number)
 		close_chain(g, i, false);
 }
 
-/* The block that replaces one that was resized, or copied. */
-struct became {
-	uint64_t addr, size;
-	uint32_t stack, number;
-	const struct event *end; /* of a realloc, or NULL */
-};
-
-/* Takes one step: the block that ended, which had this number, was replaced. */
-static void step(struct growth *g, struct large *t, const struct block *old, uint32_t number,
-		 const struct became *b)
+/* Takes one step: `old` was replaced by `b`, and these bytes were copied. */
+ALWAYS_INLINE void step(struct growth *g, struct large *t, struct growth_block old,
+			struct growth_block b, bool is_copy, uint64_t copied)
 {
 	struct growth_chain *c;
-	uint32_t i = take_chain(t, number), *entry;
+	uint32_t i = take_chain(t, old.number), *entry;
 
-	growth_end_chain(g, t, b->number); /* of an overwritten block */
-	if (i == NONE && b->size > old->size)
-		i = new_chain(g, b->stack, old->size);
+	growth_end_chain(g, t, b.number); /* of an overwritten block */
+	if (i == NONE && b.size > old.size)
+		i = new_chain(g, b.stack, old.size);
 	if (i == NONE)
 		return;
 	c = chain_at(g, i);
-	if (b->size > old->size) {
+	if (b.size > old.size) {
 		c->steps++;
-		c->copies += !b->end;
-		c->moved += b->addr != old->addr;
-		c->copied += b->end ? heap_copied(old, b->end, g->walk->heap.page_size) : old->size;
-		c->greatest = b->size > c->greatest ? b->size : c->greatest;
+		c->copies += is_copy;
+		c->moved += b.addr != old.addr;
+		c->copied += copied;
+		c->greatest = b.size > c->greatest ? b.size : c->greatest;
 	}
-	entry = large_at(t, b->number, sizeof(*entry));
+	entry = large_at(t, b.number, sizeof(*entry));
 	*entry = i + 1;
 }
 
@@ -191,22 +184,20 @@ bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site
 	return growth_may_copy(old_size, new_size) && same_place(s, new_site, old_site);
 }
 
-void growth_copied(struct growth *g, struct large *t, const struct growth_handed *last,
-		   const struct block *old, uint32_t number)
+void growth_copied(struct growth *g, struct large *t, struct growth_block last,
+		   struct growth_block old)
 {
-	if (growth_is_copy(g->walk->input.stacks, old->size, old->stack, last->size, last->stack))
-		step(g, t, old, number,
-		     &(struct became){ last->addr, last->size, last->stack, last->number, NULL });
+	if (growth_is_copy(g->walk->input.stacks, old.size, old.stack, last.size, last.stack))
+		step(g, t, old, last, true, old.size);
 	else
-		growth_end_chain(g, t, number);
+		growth_end_chain(g, t, old.number);
 }
 
-void growth_not_copied(struct growth *g, struct large *t, const struct growth_handed *last,
-		       const struct block *old, uint32_t number)
+void growth_not_copied(struct growth *g, struct large *t, uint32_t number, uint32_t stack,
+		       bool replaced, uint32_t last_stack)
 {
 	close_chain(g, take_chain(t, number),
-		    last->valid && last->size &&
-			same_place(g->walk->input.stacks, last->stack, old->stack));
+		    replaced && same_place(g->walk->input.stacks, last_stack, stack));
 }
 
 void growth_resized(struct growth *g, struct large *t, const struct event *e,
@@ -215,8 +206,9 @@ void growth_resized(struct growth *g, struct large *t, const struct event *e,
 	if (!e->addr)
 		growth_end_chain(g, t, number);
 	else
-		step(g, t, old, number,
-		     &(struct became){ e->addr, e->size, e->stack, e->block, e });
+		step(g, t, (struct growth_block){ old->addr, old->size, old->stack, number },
+		     (struct growth_block){ e->addr, e->size, e->stack, e->block }, false,
+		     heap_copied(old, e, g->walk->heap.page_size));
 }
 
 #define AHEAD 4u /* in ends of blocks */

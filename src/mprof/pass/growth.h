@@ -105,18 +105,33 @@ static inline bool growth_has_chain(const struct large *chains, uint32_t number)
 	return at && *at;
 }
 
+PREFETCHES growth_prefetch(const struct growth *g, const struct large *chains, uint32_t number)
+{
+	const uint32_t *at = large_known(chains, number, sizeof(*at));
+
+	if (at && *at)
+		__builtin_prefetch((struct growth_chain *)g->chain.item + (*at - 1), 1);
+}
+
 /* Judging by sizes alone, may the block have been copied to one allocated just before its end? */
 static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
 {
 	return new_size > old_size && new_size <= GROWTH_TIMES * old_size + GROWTH_MORE && old_size;
 }
 
+/* What growth asks about a block; passed by value. */
+struct growth_block {
+	uint64_t addr, size;
+	uint32_t stack, number;
+};
+
 /* `old` was freed directly after a larger block was allocated: was it copied? */
-void growth_copied(struct growth *g, struct large *chains, const struct growth_handed *last,
-		   const struct block *old, uint32_t number);
-/* Call this when `old`, of a chain, was freed and not copied. */
-void growth_not_copied(struct growth *g, struct large *chains, const struct growth_handed *last,
-		       const struct block *old, uint32_t number);
+void growth_copied(struct growth *g, struct large *chains, struct growth_block last,
+		   struct growth_block old);
+/* Call this when the block of a chain was freed and not copied.  last_stack: of the thread's latest
+ * block, with `replaced` false if that was not its latest event, or has 0 bytes. */
+void growth_not_copied(struct growth *g, struct large *chains, uint32_t number, uint32_t stack,
+		       bool replaced, uint32_t last_stack);
 /* Call this at the end of a realloc of `old`. */
 void growth_resized(struct growth *g, struct large *chains, const struct event *e,
 		    const struct block *old, uint32_t number);
@@ -141,9 +156,13 @@ static inline void growth_freed(struct growth *g, struct large *chains,
 				const struct block *old, uint32_t number)
 {
 	if (last->valid && growth_may_copy(old->size, last->size) && last->process == process)
-		growth_copied(g, chains, last, old, number);
+		growth_copied(
+		    g, chains,
+		    (struct growth_block){ last->addr, last->size, last->stack, last->number },
+		    (struct growth_block){ old->addr, old->size, old->stack, number });
 	else if (growth_has_chain(chains, number))
-		growth_not_copied(g, chains, last, old, number);
+		growth_not_copied(g, chains, number, old->stack, last->valid && last->size,
+				  last->stack);
 }
 
 /* Returns sites whose stacks have the same key as one, with sums and advice, in the order of

@@ -12,15 +12,10 @@
 #include "../util/alloc.h"
 #include "../util/order.h"
 
-struct chain {
-	uint64_t copied; /* bytes so far */
-	uint32_t calls;	 /* so far; 0 = no chain */
-};
-
 /* Removes the chain of the block with this number. */
-static struct chain take_chain(struct large *t, uint32_t number)
+static struct resizes_chain take_chain(struct large *t, uint32_t number)
 {
-	struct chain *at = large_known(t, number, sizeof(*at)), chain = { .calls = 0 };
+	struct resizes_chain *at = large_known(t, number, sizeof(*at)), chain = { .calls = 0 };
 
 	if (at) {
 		chain = *at;
@@ -29,7 +24,7 @@ static struct chain take_chain(struct large *t, uint32_t number)
 	return chain;
 }
 
-static void chain_ends(struct resizes *s, const struct chain *chain, uint64_t size)
+static void chain_ends(struct resizes *s, const struct resizes_chain *chain, uint64_t size)
 {
 	if (!chain->calls)
 		return;
@@ -44,11 +39,11 @@ static void chain_ends(struct resizes *s, const struct chain *chain, uint64_t si
 
 void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, uint32_t number)
 {
-	struct chain chain;
+	struct resizes_chain chain;
 
 	if (!(b->owner & BLOCK_RESIZED))
 		return;
-	chain = take_chain(array_large(&s->open, process), number);
+	chain = take_chain(resizes_open(s, process), number);
 	chain_ends(s, &chain, b->size);
 }
 
@@ -73,8 +68,8 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 		    const struct block *old, uint32_t number)
 {
 	struct resizes_sort *sort = e->addr == old->addr ? &s->in_place : &s->moved;
-	struct large *t = array_large(&s->open, process);
-	struct chain chain = { .calls = 0 }, *to;
+	struct large *t = resizes_open(s, process);
+	struct resizes_chain chain = { .calls = 0 }, *to;
 	const uint32_t page = s->walk->heap.page_size;
 	const uint64_t copied = heap_copied(old, e, page);
 
@@ -136,7 +131,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 {
 	struct resizes *s = self;
 	const struct heap_process *p = h->process[process];
-	struct large *t = array_large(&s->open, process);
+	struct large *t = resizes_open(s, process);
 	struct heap_round round = { 0 };
 	const struct block *b;
 

@@ -63,6 +63,22 @@ extern const struct pass_ops resizes_pass;
 /* Call it at the end of a realloc of the block `old` with this number; NULL if there was none. */
 void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
 		  const struct block *old, uint32_t number);
+/* Open chains of a process, by number of the block. */
+struct resizes_chain {
+	uint64_t copied; /* bytes so far */
+	uint32_t calls;	 /* so far; 0 = no chain */
+};
+
+static inline struct large *resizes_open(struct resizes *s, uint32_t process)
+{
+	return array_large(&s->open, process);
+}
+
+PREFETCHES resizes_prefetch(const struct large *open, uint32_t number)
+{
+	__builtin_prefetch(large_known(open, number, sizeof(struct resizes_chain)), 1);
+}
+
 /* The same if it returned a block for none. */
 static inline void resizes_of_nothing(struct resizes *s)
 {

@@ -76,6 +76,7 @@ static void tell_gone(struct walk *w, uint32_t process, enum process_gone why, u
 	size_t i;
 
 	heap_settle(&w->heap, process);
+	own_mark(&w->heap.process[process]->own);
 	for (i = 0; i < w->passes; i++)
 		if (w->pass[i].ops->gone)
 			w->pass[i].ops->gone(w->pass[i].self, &w->heap, process, why, ticks);
