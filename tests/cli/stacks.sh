@@ -48,7 +48,7 @@ test_stacks_of_threads() {
 	expect_documented run out
 	run "$mprof" report log
 	expect_words out 'KiB (97 %), deepest in '
-	expect_words out 'deepest in use (deep_stacks.c:49), whose frame has 240 KiB.'
+	expect_words out 'deepest in use (deep_stacks.c:62), whose frame has 240 KiB.'
 	expect_words out 'It may run out of stack.'
 	expect_words out '5 threads ran at once, and thread'
 }

@@ -2,10 +2,10 @@
 /*
  * deep_stacks.c - threads that use their stacks by amounts that they print.
  *
- *   main      3 MiB array below 16 frames of 4 KiB, and a call of malloc there
+ *   main      3 MiB array below 16 frames of 4 KiB, a call of malloc there, and then 16 KiB more
  *   deep      a thread with a stack of 8 MiB that touches 5 MiB of it and calls malloc above only
  *   tight     a thread with a stack of 256 KiB that uses 240 KiB of it
- *   given     a thread on memory of the program, 1 MiB, of which it uses 512 KiB
+ *   given     a thread on memory of the program, 1 MiB, of which it uses 528 KiB
  *   silent    a thread that never calls malloc
  *
  * "NAME tid=T used=BYTES" for each: from where it began to the lowest byte that it wrote.
@@ -23,6 +23,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { ROOMY = 256 << 10 }; /* a use that leaves room below it */
+
 static pthread_barrier_t all_there;
 static void *volatile block;
 
@@ -38,18 +40,32 @@ static void tell(const char *name, uintptr_t high, uintptr_t low)
 	fflush(stdout);
 }
 
+/* Writes more stack than a call of malloc needs, also if the recorder reads /proc in it. */
+static __attribute__((noinline)) uintptr_t below(void)
+{
+	volatile char room[16384];
+
+	for (size_t i = 0; i < sizeof(room); i += 1024)
+		room[i] = 1;
+	return (uintptr_t)room;
+}
+
 /* Writes `bytes` of stack and returns the lowest address; with a call of malloc down there. */
 static __attribute__((noinline)) uintptr_t use(size_t bytes, int calls)
 {
 	volatile char *p = alloca(bytes);
+	uintptr_t low = (uintptr_t)p;
 
 	for (size_t i = 0; i < bytes; i += 1024)
 		p[i] = 1;
 	if (calls) {
 		block = malloc(100);
 		free(block);
+		if (bytes > ROOMY)
+			low = below();
 	}
-	return (uintptr_t)p;
+	__asm__ volatile("" : "+r"(low)); /* no tail call */
+	return low;
 }
 
 static __attribute__((noinline)) uintptr_t nested(int depth)
