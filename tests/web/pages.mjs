@@ -1440,6 +1440,15 @@ each("what changed in a window: live memory at both ends, as mprof report has it
   const page = await open(r, "page=compare"), last = await page.evaluate(() => +document.querySelector("#timeline input").max);
   const text = () => page.locator(".change").innerText();
   assert.match(await text(), /^Live at the end: 0 bytes before, /);
+  // There is no other figure to choose.
+  const shown = await text();
+  await go(page, "page=flame");
+  assert.equal(await page.locator(".bar label", { hasText: /^Figure/ }).count(), 1);
+  await go(page, "page=compare");
+  assert.equal(await page.locator(".bar label", { hasText: /^Figure/ }).count(), 0);
+  await page.keyboard.press("3");
+  await go(page, "page=compare&figure=calls");
+  assert.equal(await text(), shown);
   if (last > 4) {
     await go(page, `page=compare&from=${last >> 2}&to=${last >> 1}`);
     const [before, after] = await page.evaluate(() => [...document.querySelectorAll("#page section > p:last-child code")].map((c) => c.innerText));
@@ -1636,6 +1645,24 @@ served("filters of an exact window have the figures of the command under the pag
     assert.deepEqual(page.problems, []);
     await page.close();
   }
+});
+
+served("what changed in an exact window: live memory at both ends, as mprof report has it", async (v) => {
+  const page = await open({ url: v.url + "0/" }, "page=compare&figure=calls"), text = () => page.locator(".change").innerText();
+  const end = await page.evaluate(() => Math.max(...JSON.parse(document.getElementById("mprof-head").textContent).report.threads.map((t) => t.last_ns)));
+  let changed = 0;
+  for (const [from, to] of [[0, Math.round(end / 3)], [Math.round(end / 3), Math.round(end * 2 / 3)], [Math.round(end / 2), end]]) {
+    await go(page, `page=compare&figure=calls&exact=${from}-${to}`);
+    await poll(page, () => document.querySelector(".change"), "the answer");
+    const [before, after] = (await page.locator("#page section > p:last-child code").allInnerTexts()).map((c, i) => i || from ? ran(c).moment_of_peak.bytes : 0);
+    assert.ok((await text()).startsWith(`Live at the end: ${bytes(before)} before, ${bytes(after)} after`), await text());
+    assert.equal(await page.locator(".bar label", { hasText: /^Figure/ }).count(), 0);
+    changed += before !== after;
+  }
+  assert.ok(changed);
+  assert.doesNotMatch(await page.locator("#page").innerText(), /sliders/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
 });
 
 served("source files that the trace names are shown, and no others", async (v) => {

@@ -67,8 +67,8 @@ export class Bar {
 		this.filters.querySelector<HTMLElement>('[list="names-function"]')?.focus();
 	}
 
-	// whole: the page covers the whole run, so that only what is set already is shown.
-	show(s: State, a: Answer, more: HTMLElement | null, whole: boolean): void {
+	// whole: the page covers the whole run, so that only what is set already is shown.  figures: they can be chosen.
+	show(s: State, a: Answer, more: HTMLElement | null, whole: boolean, figures: boolean): void {
 		const { d, set } = this, f = s.filter, filter = (change: Partial<Filter>) => set({ filter: { ...s.filter, ...change } });
 		const processes = d.head.report.processes as { process: number; command?: string }[], known = new Set(d.thread.number.length ? d.thread.process : []);
 		const threads = [...d.thread.number].filter((_, i) => !f.process || d.thread.process[i] == f.process).slice(0, 500);
@@ -84,11 +84,11 @@ export class Bar {
 				change: (e: Event) => filter({ [n.key]: pattern(d, n.of, (e.target as HTMLInputElement).value) }) }))),
 		].filter((e): e is HTMLElement => !!e);
 		this.filters.replaceChildren(el("summary", {}, "Filters"), el("div", {}, ...list));
-		const choices = () => [this.choose("Figure", measures.map((m, i) => [m.key, i < 9 ? `${m.title} (${i + 1})` : m.title]), s.measure.key,
+		const choices = () => [figures && this.choose("Figure", measures.map((m, i) => [m.key, i < 9 ? `${m.title} (${i + 1})` : m.title]), s.measure.key,
 			v => set({ measure: measures.find(m => m.key == v)! })),
 		el("label", { title: "Show frames of libraries and containers (l)" }, el("input", { type: "checkbox", checked: !s.foldLibraries,
 			change: () => set({ foldLibraries: !s.foldLibraries }) }), " Library frames")];
-		this.root.replaceChildren(...(whole ? [] : [...choices(), this.filters]), ...this.chips(s, filter),
+		this.root.replaceChildren(...(whole ? [] : [...choices().filter((e): e is HTMLElement => !!e), this.filters]), ...this.chips(s, filter),
 			el("strong", { class: "total" }, whole ? "" : figure(s.measure.unit, a.total)), whole ? "" : this.range(s, a),
 			el("button", { type: "button", title: "Light or dark", "aria-label": "Light or dark", click: this.theme }, "\u25d0"),
 			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", click: this.keys }, "?"), ...(more ? [more] : []), this.lists);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // compare.ts - what changed: from the start of the window to its end, or from another trace of
 // `mprof view` to this one: a flame graph whose colours show what grew, and functions by change.
-// Traces are compared over the whole run, for the figure that is chosen.
+// Traces are compared over the whole run, for the figure that is chosen; the ends of a window, for
+// live memory.
 import { quote, seconds } from "./command";
 import { duration, percent } from "../words";
 import { load } from "./data";
@@ -12,6 +13,8 @@ import { arrange, ask, frameTree, functionKeys, isWhole, labelOf, measures, name
 import type { Answer, Frame, Measure } from "./model";
 import { figure } from "./pages";
 import type { View } from "./pages";
+import type { Server, Waiting } from "./server";
+import type { State } from "./state";
 
 // ---- the other trace ----
 
@@ -144,34 +147,48 @@ function graph(v: View, other: Data, mine: Answer, theirs: Answer, tip: HTMLElem
 		"; the width of a frame is the larger of the two values."), flame.live, flame.box);
 }
 
-// Live memory at one end of the window, of the blocks that pass the filters.
-function liveAt(v: View, point: number): Answer {
-	const measure = measures.find(m => m.key == "end")!;
-	if (point >= 0)
-		return ask(v.d, { ...v.s, measure, from: -1, to: point });
-	const none = new Float64Array(v.d.head.nodes);
+const live = () => measures.find(m => m.key == "end")!;
+
+function nothing(d: Data): Answer {
+	const none = new Float64Array(d.head.nodes);
 	return { own: none, blocks: none, sum: none, total: 0, exact: true };
 }
 
-const atTime = (d: Data, point: number): string => `--at ${seconds(point < 0 ? 0 : d.point.ns[point])} ${quote(d.head.trace)}`;
+// Live memory at one end of the window, of the blocks that pass the filters.
+const liveAt = (v: View, point: number): Answer => point >= 0 ? ask(v.d, { ...v.s, measure: live(), from: -1, to: point }) : nothing(v.d);
+
+const otherTrace = (s: State, d: Data): boolean => s.with >= 0 && s.with < (d.head.traces ?? []).length && s.with != d.head.index;
+
+// Does the page compare the ends of the window, for which there is no other figure than live memory?
+export const isInTime = (s: State, d: Data): boolean => s.page == "compare" && !d.head.totals && !otherTrace(s, d);
+
+// With that figure if so.
+export const figured = (s: State, d: Data): State => isInTime(s, d) ? { ...s, measure: live() } : s;
+
+// Live memory at the start of an exact window.
+export const askBefore = async (server: Server, d: Data, s: State, waiting: (w: Waiting) => void): Promise<Answer | null> =>
+	s.exact!.from > 0 ? server.ask(s, { from: 0, to: s.exact!.from }, waiting) : nothing(d);
+
+const atTime = (d: Data, ns: number): string => `--at ${seconds(ns)} ${quote(d.head.trace)}`;
 
 export function compare(v: View): HTMLElement {
-	const { d, names } = { d: v.d, names: v.d.head.traces ?? [] }, traces = v.s.with >= 0 && v.s.with < names.length && v.s.with != d.head.index;
+	const { d, names } = { d: v.d, names: v.d.head.traces ?? [] }, traces = otherTrace(v.s, d);
 	if (d.head.totals && !traces)
 		return el("section", {}, el("h2", {}, "What changed"), el("p", {}, "Totals cover the whole run, so they can only be compared with another run: ",
 			names.length > 1 ? el("span", {}, ...names.map((n, i) => i == d.head.index ? "" : el("button", { type: "button", class: "chip", click: () => v.set({ with: i }) }, n)))
 				: el("code", {}, `mprof view --diff BEFORE ${quote(d.head.trace)}`)));
-	const s = traces ? v.s : { ...v.s, measure: measures.find(m => m.key == "end")! }, unit = s.measure.unit;
+	const s = figured(v.s, d), unit = s.measure.unit, at = (point: number) => point < 0 ? 0 : d.point.ns[point], [from, to] = s.exact ? [s.exact.from, s.exact.to] : [at(s.from), at(s.to)];
 	const choose = el("select", { "aria-label": "Compare with", change: (e: Event) => v.set({ with: +(e.target as HTMLSelectElement).value }) },
 		el("option", { value: -1 }, "the start of the window"),
 		...names.map((n, i) => i == d.head.index ? null : el("option", { value: i, selected: i == s.with }, n)));
-	const ns = (point: number) => duration(point < 0 ? 0 : d.point.ns[point]);
-	const head = [el("h2", {}, "What changed"), el("p", {}, traces ? `${d.head.trace}, compared with ` : `Live memory at ${ns(s.to)}, the end of the window, compared with `,
-		names.length > 1 ? choose : "its start", traces ? "." : ` at ${ns(s.from)}. The two sliders choose both.`)];
+	const head = [el("h2", {}, "What changed"), el("p", {}, traces ? `${d.head.trace}, compared with ` : `Live memory at ${duration(to)}, the end of the window, compared with `,
+		names.length > 1 ? choose : "its start", traces ? "." : ` at ${duration(from)}.${s.exact ? "" : " The two sliders choose both."}`)];
 	const other = traces ? v.others.get(s.with) : d;
 	if (other === null || typeof other == "string")
 		return el("section", {}, ...head, el("p", { role: "status" }, other ?? "Reading the other trace \u2026"));
-	const mine = traces ? whole(d, s.measure) : liveAt(v, s.to), theirs = traces ? whole(other, s.measure) : liveAt(v, s.from), delta = mine.total - theirs.total;
+	if (!traces && s.exact && !v.before)
+		return el("section", {}, ...head);
+	const mine = traces ? whole(d, s.measure) : s.exact ? v.a : liveAt(v, s.to), theirs = traces ? whole(other, s.measure) : v.before ?? liveAt(v, s.from), delta = mine.total - theirs.total;
 	return el("section", { class: "compare" }, ...head,
 		traces && !d.head.totals && !isWhole(d, s) && el("p", { class: "note" }, "Traces are compared over the whole run, regardless of window and filters."),
 		el("p", { class: "change" }, `${s.measure.title}: ${figure(unit, theirs.total)} before, ${figure(unit, mine.total)} after, `,
@@ -189,5 +206,5 @@ export function compare(v: View): HTMLElement {
 			{ key: "place", title: "Where", text: r => shortFile(r.place) },
 		], "change", () => {}, "changes"),
 		el("p", {}, ...(traces ? [el("code", {}, `mprof diff ${quote(names[s.with])} ${quote(d.head.trace)}`)]
-			: [el("code", {}, `mprof report peak ${atTime(d, s.from)}`), " ", el("code", {}, `mprof report peak ${atTime(d, s.to)}`)])));
+			: [el("code", {}, `mprof report peak ${atTime(d, from)}`), " ", el("code", {}, `mprof report peak ${atTime(d, to)}`)])));
 }

@@ -5,7 +5,7 @@ import { Allocators } from "./allocators";
 import { Bar } from "./bar";
 import { command, noCommand } from "./command";
 import { centre } from "./callgraph";
-import { Others } from "./compare";
+import { askBefore, figured, isInTime, Others } from "./compare";
 import { curves, layersOf } from "./curves";
 import type { Curve } from "./curves";
 import { load } from "./data";
@@ -22,6 +22,7 @@ import { figure, pages } from "./pages";
 import type { View } from "./pages";
 import { quote } from "./command";
 import { refusal, Server } from "./server";
+import type { Waiting } from "./server";
 import { residentLayers } from "./resident";
 import { Texts } from "./sources";
 import { fromHash, SHARES, toHash } from "./state";
@@ -43,6 +44,7 @@ const FRAMES = ["from", "to", "exact", "filter", "merged", "share", "foldRecursi
 class App {
 	private s: State;
 	private answer!: Answer;
+	private before: Answer | null = null; // asked with it, for Compare
 	private server: Server;
 	private others = new Others(() => this.show());
 	private texts: Texts;
@@ -115,7 +117,7 @@ class App {
 	// The trace answers what the cells of the page cannot.
 	private answerable(s: State): State {
 		const { d } = this, at = (n: number) => n < 0 ? 0 : d.point.ns[n];
-		return d.head.served && !s.exact && lacking(d, s) && !refusal(s) ? { ...s, exact: { from: at(s.from), to: at(s.to) } } : s;
+		return d.head.served && !s.exact && lacking(d, s) && !refusal(figured(s, d)) ? { ...s, exact: { from: at(s.from), to: at(s.to) } } : s;
 	}
 
 	// The question that cells answer; filters that they cannot are left out.
@@ -164,7 +166,7 @@ class App {
 
 	private view(): View {
 		const page = pages.find(p => p.key == this.s.page);
-		return { d: this.d, s: page?.whole ? this.s : this.answered(), a: this.answer, keys: this.keys, lines: this.lines,
+		return { d: this.d, s: page?.whole ? this.s : this.answered(), a: this.answer, before: this.before, keys: this.keys, lines: this.lines,
 			set: c => this.set(c), flame: () => this.graph, search: this.search, texts: this.texts, others: this.others, heap: this.heap, tip: this.tips };
 	}
 
@@ -178,20 +180,22 @@ class App {
 	}
 
 	private draw(): void {
-		const { d } = this, page = pages.find(p => p.key == this.s.page) ?? pages[0], s = this.s.exact ? this.s : this.answered(), question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact]);
+		const { d } = this, page = pages.find(p => p.key == this.s.page) ?? pages[0], s = figured(this.s.exact ? this.s : this.answered(), d);
+		const question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact, isInTime(s, d)]);
 		if (s.exact && question != this.asked)
 			this.askServer(question);
 		else if (!s.exact)
 			this.server.cancel(), this.asking = this.waiting = "";
 		if (question != this.asked && (!s.exact || !this.answer)) {
 			this.answer = ask(d, s);
+			this.before = null;
 			this.asked = question;
 		}
 		const resident = s.page == "resident" && d.head.resident.length > 0, curve = resident ? null : curves.find(c => c.key == s.curve) ?? curves[0];
 		this.makeLayers(curve);
 		this.timeline.show(s.from, s.to, this.layers, curve, s.band);
 		this.showNav();
-		this.bar.show(this.s, this.answer, d.head.served && !d.head.totals && !page.whole ? this.exactWindow() : null, !!page.whole);
+		this.bar.show(figured(this.s, d), this.answer, d.head.served && !d.head.totals && !page.whole ? this.exactWindow() : null, !!page.whole, !isInTime(this.s, d));
 		this.showGraph();
 		this.main.replaceChildren((d.head.totals && page.totals || page.make)(this.view()));
 		if (lacking(d, this.s) && !page.whole && (!s.exact || page.sliders))
@@ -212,7 +216,7 @@ class App {
 
 	// Until the answer arrives, the page shows the previous figures.
 	private async askServer(question: string): Promise<void> {
-		const { s } = this, x = s.exact!, no = refusal(s);
+		const s = figured(this.s, this.d), x = s.exact!, no = refusal(s), said = (w: Waiting) => this.said(question, w.error ?? `Reading the trace: ${w.percent} %`);
 		if (question == this.asking)
 			return;
 		this.asking = question;
@@ -220,10 +224,11 @@ class App {
 		if (no)
 			return;
 		try {
-			const answer = await this.server.ask(s, x, w => this.said(question, w.error ?? `Reading the trace: ${w.percent} %`));
-			if (!answer || this.asking != question)
+			const answer = await this.server.ask(s, x, said), before = answer && isInTime(s, this.d) ? await askBefore(this.server, this.d, s, said) : null;
+			if (!answer || (!before && isInTime(s, this.d)) || this.asking != question)
 				return;
 			this.answer = answer;
+			this.before = before;
 			this.asked = question;
 			this.waiting = "";
 			this.show();
@@ -379,7 +384,7 @@ class App {
 			this.set({ from, to: from + width }, true);
 		};
 		const n = Number(e.key);
-		if (n >= 1 && n <= measures.length) this.set({ measure: measures[n - 1] });
+		if (n >= 1 && n <= measures.length) isInTime(s, d) || this.set({ measure: measures[n - 1] });
 		else if (e.key == "/") this.search.isConnected ? this.search.focus() : this.bar.search();
 		else if (e.key == "i") this.set({ inverted: !s.inverted });
 		else if (e.key == "v") this.set({ icicle: !s.icicle });

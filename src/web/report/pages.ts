@@ -29,6 +29,7 @@ export interface View {
 	d: Data;
 	s: State;
 	a: Answer;
+	before: Answer | null; // of Compare, for an exact window: live memory at its start
 	keys: Uint32Array; // functions
 	lines: Uint32Array; // lines: their own number
 	set(change: Partial<State>): void;
@@ -766,7 +767,7 @@ export const pages: { key: string; title: string; group: string; make(v: View): 
 	{ key: "tree", title: "Call tree", group: "Code", make: tree },
 	{ key: "callers", title: "Call graph", group: "Code", make: callers },
 	{ key: "sources", title: "Sources", group: "Code", make: sources },
-	{ key: "compare", title: "Compare", group: "Code", sliders: AS_SLIDERS, make: compare },
+	{ key: "compare", title: "Compare", group: "Code", make: compare },
 	{ key: "jumps", title: "Jumps", group: "Memory", make: jumps, whole: true, totals: totals.needsCalls("Jumps", "when memory jumped, and by which calls, is") },
 	{ key: "resident", title: "Resident memory", group: "Memory", make: resident, whole: true,
 		totals: totals.needsCalls("Resident memory", "the use of resident pages is") },
