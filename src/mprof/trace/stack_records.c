@@ -59,7 +59,7 @@ static void define(struct stack_records *r, uint32_t id, uint32_t node)
 	r->defined++;
 }
 
-static uint32_t frame_of(struct stack_records *r, uint64_t word)
+static uint32_t find_frame(struct stack_records *r, uint64_t word)
 {
 	uint64_t address = word & ~MPROF_FRAME_EXACT;
 	bool exact = word & MPROF_FRAME_EXACT;
@@ -68,6 +68,17 @@ static uint32_t frame_of(struct stack_records *r, uint64_t word)
 
 	return stack_table_frame(r->table, l ? l->object : 0, l ? address - l->bias : address,
 				 exact ? STACK_FRAME_EXACT : 0);
+}
+
+/* Most words are among the latest thousand. */
+static inline uint32_t frame_of(struct stack_records *r, uint64_t word)
+{
+	struct recent_frame *recent =
+	    &r->recent[word * 0x9e3779b97f4a7c15ull >> (64 - RECENT_SHIFT)];
+
+	if (recent->word != word || recent->loading != r->loading + 1)
+		*recent = (struct recent_frame){ word, find_frame(r, word), r->loading + 1 };
+	return recent->frame;
 }
 
 /* Returns the node that the new frames of a stack are joined to; STACK_NONE if no number is
@@ -195,6 +206,7 @@ static void take_object(struct stack_records *r, const uint64_t *w, size_t words
 		bad(r);
 		return;
 	}
+	r->loading++;
 	if (!loaded_add(&r->ranges, l))
 		bad(r);
 }
@@ -227,8 +239,10 @@ static size_t gone_record(struct stack_records *r, const uint64_t *w, size_t n)
 	l->gone = w[1];
 	/* Another one may have replaced it before. */
 	now = l->first < l->end ? loaded_find(&r->ranges, l->first) : NULL;
-	if (now && now->first == l->first && now->ticks == l->ticks)
+	if (now && now->first == l->first && now->ticks == l->ticks) {
+		r->loading++;
 		loaded_remove(&r->ranges, l->first, l->end);
+	}
 	return 2;
 }
 

@@ -10,6 +10,15 @@
 #include "stack_map.h"
 #include "stack_table.h"
 
+/* A frame that was found for this word while the same objects were loaded. */
+struct recent_frame {
+	uint64_t word;
+	uint32_t frame;
+	uint32_t loading; /* 0: none */
+};
+
+#define RECENT_SHIFT 10u
+
 /* The state while one stream of records is read. */
 struct stack_records {
 	struct stack_table *table;
@@ -17,6 +26,8 @@ struct stack_records {
 	size_t map_room;
 	struct loaded_list list;     /* its own OBJECT records */
 	struct loaded_ranges ranges; /* including those that a forked child inherited */
+	uint32_t loading;	     /* counts changes of the ranges */
+	struct recent_frame recent[1u << RECENT_SHIFT];
 	bool gap;	  /* records are missing: numbers of objects are unknown from here on */
 	uint64_t defined; /* number of defined stacks */
 	uint64_t bad;	  /* invalid records */

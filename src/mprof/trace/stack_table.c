@@ -96,25 +96,25 @@ static void more_families(struct stack_table *s)
 	s->families = more;
 }
 
-static struct stack_node *add_node(struct stack_table *s)
+static uint32_t add_node(struct stack_table *s, uint32_t parent, uint32_t frame, uint32_t depth)
 {
-	if (s->nodes >= s->nodes_max)
-		return NULL;
-	if (s->nodes / STACK_FAMILY >= s->families)
+	const size_t n = s->nodes;
+
+	if (n >= s->nodes_max)
+		return STACK_NONE;
+	if (n / STACK_FAMILY >= s->families)
 		more_families(s);
-	GROW_ONE(s->depth, s->depths, s->depths_room);
-	return GROW_ONE(s->node, s->nodes, s->nodes_room);
+	GROW(s->depth, n + 1, s->depths_room);
+	GROW(s->node, n + 1, s->nodes_room);
+	s->depth[n] = depth;
+	s->node[n] = (struct stack_node){ parent, frame };
+	s->nodes = n + 1;
+	return (uint32_t)n;
 }
 
 static uint32_t new_node(struct stack_table *s, uint32_t parent, uint32_t frame)
 {
-	struct stack_node *node = add_node(s);
-
-	if (!node)
-		return STACK_NONE;
-	*node = (struct stack_node){ parent, frame };
-	s->depth[s->nodes - 1] = s->depth[parent] + 4;
-	return (uint32_t)s->nodes - 1;
+	return add_node(s, parent, frame, s->depth[parent] + 4);
 }
 
 /* Finds children of a family that do not fit into its line. */
@@ -253,7 +253,7 @@ static void make_roots(struct stack_table *s)
 		const uint32_t frame = stack_table_frame(s, 0, 0, flags[root]);
 
 		if (!root) {
-			add_node(s);
+			add_node(s, 0, frame, 0);
 			continue;
 		}
 		s->marker[root] = stack_table_node(s, 0, frame);
@@ -288,7 +288,7 @@ void stack_table_finish(struct stack_table *s)
 	s->families = 0;
 	free(s->depth);
 	s->depth = NULL;
-	s->depths = s->depths_room = 0;
+	s->depths_room = 0;
 }
 
 void stack_table_free(struct stack_table *s)

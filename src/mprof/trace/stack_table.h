@@ -37,7 +37,7 @@ struct stack_table {
 	struct stack_node *node;
 	size_t nodes, nodes_room;
 	uint32_t *depth; /* of each node: frames up to the root * 4 + enum stack_root */
-	size_t depths, depths_room;
+	size_t depths_room;
 	uint32_t marker[3]; /* node by enum stack_root */
 	size_t nodes_max;
 	/*
