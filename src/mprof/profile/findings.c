@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pass/interner.h"
+#include "askers.h"
 #include "leaks.h"
 #include "paths.h"
 #include "variables.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
-#include "../util/rank.h"
 
-#define NAMED_SITES 1000000u /* of more, those with fewest bytes remain unnamed */
-#define EPOCH_PART  (SITE_EPOCHS / 4)
+#define EPOCH_PART (SITE_EPOCHS / 4)
 
 /* Many small blocks are a leak, too, if they are this part of all blocks that were never freed. */
 #define LEAK_BLOCKS_PART 2u
@@ -63,53 +61,6 @@ static uint64_t value_of(const struct site *s, enum finding_kind kind, uint64_t 
 static uint64_t whole_of(const struct sites *s, enum finding_kind kind)
 {
 	return *(const uint64_t *)((const char *)&s->total + kinds[kind].whole);
-}
-
-/* ---- allocating functions ---- */
-
-/* The allocating line of a site, with cached answers. */
-struct asker {
-	uint32_t function, line; /* ids, 0 if unknown */
-	uint32_t path;		 /* id of its stack as views show it; 0 = not formed yet */
-	const struct sym_line *through, *caller;
-	const struct sym_line *source; /* see profile_source */
-	bool asked_source;
-	enum { LEAKS_UNKNOWN, LEAKS, LEAKS_NOT } leaks; /* are its leaks suppressed? */
-	bool asked_kept, kept;				/* kept: a library keeps its blocks */
-};
-
-struct askers {
-	struct line_interner functions, lines;
-	struct path_interner paths;
-	struct asker *of; /* by index of site */
-};
-
-static void find_askers(struct askers *t, const struct sites *s, struct profile *names)
-{
-	struct profile_asked a;
-	size_t i;
-
-	*t = (struct askers){ .functions.same = LINE_FUNCTION,
-			      .lines.same = LINE_LINE,
-			      .paths = PATH_KEYS_EMPTY,
-			      .of = must_calloc(s->count + 1, sizeof(*t->of)) };
-	for (i = 0; i < s->count && i < NAMED_SITES; i++) {
-		a = profile_asked(names, s->site[i].key);
-		if (!a.line)
-			continue;
-		t->of[i] = (struct asker){ .function = line_interner_id(&t->functions, a.line),
-					   .line = line_interner_id(&t->lines, a.line),
-					   .through = a.through,
-					   .caller = a.caller };
-	}
-}
-
-static void askers_release(struct askers *t)
-{
-	line_interner_release(&t->functions);
-	line_interner_release(&t->lines);
-	path_interner_release(&t->paths);
-	free(t->of);
 }
 
 /* ---- sums ---- */
@@ -296,25 +247,6 @@ static void find_around(struct finding *f, const struct kind_sites *k, struct pr
 	line_interner_release(&names);
 }
 
-/* Forms the stacks of a function's sites by stack, because neighbours share most of their lines. */
-static void form_paths(const struct kind_sites *k, struct profile *names, uint32_t function)
-{
-	struct ranked *chosen = must_calloc(k->sites->count + 1, sizeof(*chosen));
-	const struct profile_path *path;
-	size_t i, n = 0;
-
-	for (i = 0; i < k->sites->count; i++)
-		if (k->askers->of[i].function == function && !k->askers->of[i].path)
-			chosen[n++] = (struct ranked){ k->sites->site[i].key, i };
-	rank(chosen, n);
-	for (i = 0; i < n; i++) {
-		path = profile_path_once(names, (uint32_t)chosen[i].key);
-		k->askers->of[chosen[i].item].path =
-		    path_interner_id(&k->askers->paths, path, path->count);
-	}
-	free(chosen);
-}
-
 /* Finds the stack, as views show it, with most of it; of equal ones the first site's. */
 static void find_stack(struct finding *f, const struct kind_sites *k, struct profile *names,
 		       uint32_t function)
@@ -323,7 +255,7 @@ static void find_stack(struct finding *f, const struct kind_sites *k, struct pro
 	uint32_t *order, count = 0;
 	size_t i, n;
 
-	form_paths(k, names, function);
+	askers_form_paths(k->askers, k->sites, names, function);
 	order = must_calloc(k->askers->paths.stacks.count + 1, sizeof(*order));
 	for (i = 0; i < k->sites->count; i++) {
 		const struct asker *a = &k->askers->of[i];
@@ -871,7 +803,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	if (!a->walk.input.log_end)
 		stack_findings_unjoined(&f->stacks, sites, &f->names);
 	kept_find(&f->kept, sites, &f->names);
-	find_askers(&askers, sites, &f->names);
+	askers_find(&askers, sites, &f->names);
 	name_reduced(f, sites, &askers);
 	for (kind = 0; kind < FINDING_KINDS; kind++)
 		if (kind == FINDING_GROWN)
