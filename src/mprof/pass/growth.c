@@ -22,16 +22,29 @@ static struct growth_site *site_of(struct growth *g, uint32_t stack)
 	return &g->site[g->sites - 1];
 }
 
-static unsigned class_of(uint64_t size)
+static struct growth_class *class_of_bits(struct growth_site *s, unsigned bits)
 {
-	unsigned c = size ? 63u - (unsigned)__builtin_clzll(size) : 0;
+	size_t i = 0;
 
-	return c < GROWTH_CLASSES ? c : GROWTH_CLASSES - 1;
+	while (i < s->classes && s->class[i].bits < bits)
+		i++;
+	if (i < s->classes && s->class[i].bits == bits)
+		return &s->class[i];
+	if (s->classes == s->class_room)
+		s->class = must_reallocarray(s->class, ++s->class_room, sizeof(*s->class));
+	memmove(&s->class[i + 1], &s -> class[i], (s->classes++ - i) * sizeof(*s->class));
+	s->class[i] = (struct growth_class){ .bits = bits };
+	return &s->class[i];
+}
+
+static struct growth_class *class_of(struct growth_site *s, uint64_t size)
+{
+	return class_of_bits(s, size ? 63u - (unsigned)__builtin_clzll(size) : 0);
 }
 
 static void uncount(struct growth_site *s, uint64_t size)
 {
-	struct growth_class *k = &s->class[class_of(size)];
+	struct growth_class *k = class_of(s, size);
 
 	s->chains--;
 	k->chains--;
@@ -71,7 +84,7 @@ static void count_chain(struct growth *g, const struct growth_chain *c, bool rep
 	s->longest = c->steps > s->longest ? c->steps : s->longest;
 	s->first = s->chains == 1 || c->first < s->first ? c->first : s->first;
 	s->greatest = c->greatest > s->greatest ? c->greatest : s->greatest;
-	k = &s->class[class_of(c->greatest)];
+	k = class_of(s, c->greatest);
 	k->chains++;
 	k->steps += c->steps;
 	k->copied += c->copied;
@@ -282,12 +295,10 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 static void advise(struct growth_site *s)
 {
 	uint64_t chains = 0, sum = 0;
-	unsigned i;
+	size_t i;
 
 	s->reserve = s->saved_steps = s->saved_copied = 0;
-	for (i = 0; i < GROWTH_CLASSES && s->saved_steps * 10 < s->steps * 9; i++) {
-		if (!s->class[i].steps)
-			continue;
+	for (i = 0; i < s->classes && s->saved_steps * 10 < s->steps * 9; i++) {
 		s->reserve = s->class[i].greatest;
 		s->saved_steps += s->class[i].steps;
 		s->saved_copied += s->class[i].copied;
@@ -306,6 +317,8 @@ static void drop_chance(struct growth *g)
 
 		if (s->copies < s->steps || 2 * s->replaced < s->chains)
 			g->site[kept++] = *s;
+		else
+			free(s->class);
 	}
 	g->sites = kept;
 }
@@ -330,7 +343,7 @@ static void finish(void *self, struct walk *w)
 
 static void add_site(struct growth_site *to, const struct growth_site *from)
 {
-	unsigned i;
+	size_t i;
 
 	to->chains += from->chains;
 	to->steps += from->steps;
@@ -344,13 +357,15 @@ static void add_site(struct growth_site *to, const struct growth_site *from)
 		to->first = from->first;
 	if (from->greatest > to->greatest)
 		to->greatest = from->greatest;
-	for (i = 0; i < GROWTH_CLASSES; i++) {
-		to->class[i].chains += from->class[i].chains;
-		to->class[i].steps += from->class[i].steps;
-		to->class[i].copied += from->class[i].copied;
-		to->class[i].sum += from->class[i].sum;
-		if (from->class[i].greatest > to->class[i].greatest)
-			to->class[i].greatest = from->class[i].greatest;
+	for (i = 0; i < from->classes; i++) {
+		const struct growth_class *c = &from->class[i];
+		struct growth_class *k = class_of_bits(to, c->bits);
+
+		k->chains += c->chains;
+		k->steps += c->steps;
+		k->copied += c->copied;
+		k->sum += c->sum;
+		k->greatest = c->greatest > k->greatest ? c->greatest : k->greatest;
 	}
 }
 
@@ -371,14 +386,21 @@ struct growth_site *growth_merged(const struct growth *g,
 			add_site(&site[*at - 1], &g->site[i]);
 			site[*at - 1].merged++;
 		} else if (k) {
-			site[(*n)++] = g->site[i];
-			site[*n - 1].merged = 1;
+			site[*n] = g->site[i];
+			site[*n].class =
+			    must_memdup(site[*n].class, site[*n].classes * sizeof(*site->class));
+			site[*n].class_room = site[*n].classes;
+			site[(*n)++].merged = 1;
 			*at = (uint32_t)*n;
 		}
 	}
 	array_release(&place);
-	for (i = 0; i < *n; i++)
+	for (i = 0; i < *n; i++) {
 		advise(&site[i]);
+		free(site[i].class);
+		site[i].class = NULL;
+		site[i].classes = site[i].class_room = 0;
+	}
 	SORT(site, *n, by_saving);
 	return site;
 }
@@ -391,8 +413,14 @@ static void release(void *self)
 	large_release(&g->chain);
 }
 
+static const struct pass_part class_parts[] = {
+	{ PASS_LIST(struct growth_site, class, classes, class_room, struct growth_class) },
+	{ .bytes = 0 },
+};
+
 static const struct pass_part parts[] = {
-	{ PASS_LIST(struct growth, site, sites, site_room, struct growth_site) },
+	{ PASS_LIST(struct growth, site, sites, site_room, struct growth_site),
+	  .inside = class_parts },
 	{ PASS_FREED(struct growth, index) },
 	{ PASS_FREED(struct growth, last) },
 	{ PASS_UNUSED(struct growth, open) },

@@ -35,15 +35,15 @@
 #include "array.h"
 #include "walk.h"
 
-#define GROWTH_CLASSES 48u
-#define GROWTH_COPIES  4u
-#define GROWTH_RUN     8u
-#define GROWTH_TIMES   4u
-#define GROWTH_MORE    64u
+#define GROWTH_COPIES 4u
+#define GROWTH_RUN    8u
+#define GROWTH_TIMES  4u
+#define GROWTH_MORE   64u
 
 struct growth_class {
 	uint64_t chains, steps, copied;
 	uint64_t greatest, sum; /* of the chains' greatest sizes */
+	unsigned bits;		/* their logarithm */
 };
 
 struct growth_site {
@@ -59,7 +59,8 @@ struct growth_site {
 	/* Chains that follow each other: how many, when the last one ended, sizes of the last
 	 * ones. */
 	uint64_t run, run_ended, run_size[GROWTH_RUN];
-	struct growth_class class[GROWTH_CLASSES];
+	struct growth_class *class; /* those with chains, the smallest first; few have many */
+	size_t classes, class_room;
 };
 
 struct growth_chain {
@@ -166,8 +167,7 @@ static inline void growth_freed(struct growth *g, struct large *chains,
 }
 
 /* Returns sites whose stacks have the same key as one, with sums and advice, in the order of
- * growth.site; omits those with key 0.  An array of *n, which the caller frees; NULL without
- * memory. */
+ * growth.site, without classes; omits those with key 0.  An array of *n, which the caller frees. */
 struct growth_site *growth_merged(const struct growth *g,
 				  uint32_t (*key)(void *context, uint32_t stack), void *context,
 				  size_t *n);
