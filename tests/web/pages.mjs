@@ -1653,7 +1653,7 @@ served("what changed in an exact window: live memory at both ends, as mprof repo
   let changed = 0;
   for (const [from, to] of [[0, Math.round(end / 3)], [Math.round(end / 3), Math.round(end * 2 / 3)], [Math.round(end / 2), end]]) {
     await go(page, `page=compare&figure=calls&exact=${from}-${to}`);
-    await poll(page, () => document.querySelector(".change"), "the answer");
+    await poll(page, () => document.querySelector(".change") && document.getElementById("waiting")?.textContent === "", "the answer");
     const [before, after] = (await page.locator("#page section > p:last-child code").allInnerTexts()).map((c, i) => i || from ? ran(c).moment_of_peak.bytes : 0);
     assert.ok((await text()).startsWith(`Live at the end: ${bytes(before)} before, ${bytes(after)} after`), await text());
     assert.equal(await page.locator(".bar label", { hasText: /^Figure/ }).count(), 0);
