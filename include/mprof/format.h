@@ -587,13 +587,13 @@ struct mprof_packed {
 	uint32_t packing;	      /* how the words were rearranged before zstd; FORMAT.md 8 */
 	uint32_t raw_bytes;	      /* size after unpacking = original.used */
 	uint32_t plain_bytes;	      /* size after zstd, before unpacking */
-	uint32_t frame_bytes;	      /* zstd frame that follows */
+	uint32_t frame_bytes;	      /* of the zstd frames that follow */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_packed) == 80, "on-disk layout");
 
 /*
- * Events of all threads in the order of time; then three zstd frames: what happened, when, and
- * at which addresses.  A reader may skip the last two.
+ * Events of all threads in the order of time; then three parts of zstd frames: what happened, when,
+ * and at which addresses.  A reader may skip the last two.
  */
 #define MPROF_GROUP_FRAMES 3u
 struct mprof_group {
@@ -612,7 +612,7 @@ struct mprof_group {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_group) == 64, "on-disk layout");
 
-/* What events of groups have in common, numbered in the whole file; a zstd frame follows. */
+/* What events of groups have in common, numbered in the whole file; zstd frames follow. */
 struct mprof_sorts {
 	uint32_t first_sort, sorts; /* number of the first sort, from 1, and how many follow */
 	uint32_t first_stack, stacks;

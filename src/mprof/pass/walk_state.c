@@ -25,7 +25,7 @@ bool state_frame_make(struct packer *packer, struct byte_column *plain, struct s
 	*f = (struct state_frame){ .plain = (size_t)pieces_bytes(whole, plain, &room) };
 	f->bytes = malloc(room);
 	if (f->bytes && !plain->failed)
-		f->count = packer_frame(packer, whole, plain, f->bytes, room);
+		f->count = packer_frames(packer, whole, plain, f->bytes, room);
 	columns_clear(plain, 1);
 	if (!f->count) {
 		free(f->bytes);
@@ -42,7 +42,7 @@ uint8_t *state_frame_plain(const struct state_frame *f)
 	struct unpacker *u = unpacker_new();
 	uint8_t *plain = must_malloc(f->plain + 1);
 
-	if (!u || !unpacker_frame(u, f->bytes, f->count, plain, f->plain)) {
+	if (!u || !unpacker_frames(u, f->bytes, f->count, plain, f->plain)) {
 		free(plain);
 		plain = NULL;
 	}

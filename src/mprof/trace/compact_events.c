@@ -37,8 +37,8 @@ static int write_sorts(struct events *w)
 	to = job_payload(w->job, sizeof(head) + most);
 	if (!to)
 		return -ENOMEM;
-	head.frame_bytes =
-	    (uint32_t)packer_frame(w->job->packer, sorts_piece, &w->sorts, to + sizeof(head), most);
+	head.frame_bytes = (uint32_t)packer_frames(w->job->packer, sorts_piece, &w->sorts,
+						   to + sizeof(head), most);
 	if (!head.frame_bytes)
 		return -ENOMEM;
 	memcpy(to, &head, sizeof(head));
@@ -75,8 +75,8 @@ static int write_group(struct events *w)
 	}
 	to = job_payload(w->job, room);
 	for (unsigned i = 0; to && i < MPROF_GROUP_FRAMES; i++) {
-		head.frame_bytes[i] = (uint32_t)packer_frame(w->job->packer, group_piece, &frame[i],
-							     to + used, most[i]);
+		head.frame_bytes[i] = (uint32_t)packer_frames(w->job->packer, group_piece,
+							      &frame[i], to + used, most[i]);
 		if (!head.frame_bytes[i])
 			return -ENOMEM;
 		used += head.frame_bytes[i];

@@ -90,7 +90,7 @@ static int add_packed(struct records *r, const struct extent *x, size_t n)
 	if (!to)
 		return -ENOMEM;
 	packed.frame_bytes =
-	    (uint32_t)packer_frame(r->job->packer, piece, from, to + sizeof(packed), most);
+	    (uint32_t)packer_frames(r->job->packer, piece, from, to + sizeof(packed), most);
 	if (!packed.frame_bytes)
 		return -ENOMEM;
 	memcpy(to, &packed, sizeof(packed));

@@ -720,9 +720,12 @@ void group_begin(struct group_writer *w, unsigned shift, bool exact)
 	w->far = w->other_addr = w->other_usable = w->other_arg = 0;
 }
 
-/* Puts the lanes, then the kinds of all of them, one lane after another. */
+/* Puts the lanes, then the kinds of all of them, one lane after another.  One lane alone lends its
+ * column. */
 static void put_lanes(struct group_writer *w)
 {
+	struct byte_column *kinds = &w->column[GROUP_KIND];
+
 	for (size_t i = 0; i < w->slots.here_n; i++) {
 		const struct home *h = w->slots.here[i];
 		const uint8_t *bits = (const uint8_t *)h->old;
@@ -733,14 +736,23 @@ static void put_lanes(struct group_writer *w)
 			column_put(&w->column[GROUP_LIVE], bits[k]);
 	}
 	for (size_t i = 0; i < w->slots.lanes; i++) {
-		const struct lane *l = w->slots.lane[i];
+		struct lane *l = w->slots.lane[i];
 
 		column_varint(&w->column[GROUP_LANE], l->home->index);
 		column_varint(&w->column[GROUP_LANE], l->thread);
 		column_varint(&w->column[GROUP_LANE], l->kind.n);
-		w->length[0][GROUP_KIND] += (uint32_t)l->kind.n;
-		w->column[GROUP_KIND].failed |= l->kind.failed;
+		if (w->slots.lanes > 1 && column_room(kinds, l->kind.n)) {
+			memcpy(kinds->byte + kinds->n, l->kind.byte, l->kind.n);
+			kinds->n += l->kind.n;
+		}
+		kinds->failed |= l->kind.failed;
 	}
+}
+
+static const struct byte_column *column_of(const struct group_writer *w, unsigned column)
+{
+	return column == GROUP_KIND && w->slots.lanes == 1 ? &w->slots.lane[0]->kind
+							   : &w->column[column];
 }
 
 /* Measures the columns of a frame; false if one failed. */
@@ -751,8 +763,7 @@ static bool measure(struct group_writer *w, unsigned frame, uint32_t *plain)
 	bool sound = true;
 
 	for (unsigned i = first; i < end; i++) {
-		if (i != GROUP_KIND)
-			w->length[frame][i - first] = (uint32_t)w->column[i].n;
+		w->length[frame][i - first] = (uint32_t)column_of(w, i)->n;
 		bytes += w->length[frame][i - first];
 		sound &= !w->column[i].failed;
 	}
@@ -771,7 +782,6 @@ int group_end(struct group_writer *w, struct mprof_group *head)
 		put_step(w, STEP_LONG);
 	for (size_t i = 0; i < w->slots.lanes; i++)
 		slots_settle(&w->slots, w->slots.lane[i]);
-	w->length[0][GROUP_KIND] = 0;
 	sound &= part_wide(w);
 	put_lanes(w);
 	*head = (struct mprof_group){ .events = w->events,
@@ -793,23 +803,16 @@ bool group_piece(void *from, size_t i, const void **data, size_t *bytes)
 	struct group_writer *w = f->writer;
 	unsigned frame = f->number, first = group_first[frame];
 	unsigned columns = group_first[frame + 1] - first;
-	size_t lanes = frame ? 0 : w->slots.lanes;
 
 	if (!i) {
 		*data = w->length[frame];
 		*bytes = columns * sizeof(uint32_t);
 		return true;
 	}
-	if (--i < lanes) {
-		*data = w->slots.lane[i]->kind.byte;
-		*bytes = w->slots.lane[i]->kind.n;
-		return true;
-	}
-	i = i - lanes + (frame == 0); /* the column of kinds consists of the lanes' kinds */
-	if (i >= columns)
+	if (i > columns)
 		return false;
-	*data = w->column[first + i].byte;
-	*bytes = w->column[first + i].n;
+	*data = column_of(w, first + (unsigned)i - 1)->byte;
+	*bytes = w->length[frame][i - 1];
 	return true;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* pack.c - zstd frames, made of pieces and taken apart; packed stack records. */
+/* pack.c - zstd frames, made from pieces and taken apart; packed stack records. */
 #include "pack.h"
 
 #include <stdlib.h>
@@ -10,11 +10,12 @@
 
 #include "stack_pack.h"
 
-#define PIECE_APART 1024u /* bytes: a shorter piece is compressed together with the next one */
+#define PIECE_APART 1024u	/* bytes: shorter pieces are compressed together */
+#define JOINED	    (64u << 10) /* bytes of them */
 
 struct packer {
 	ZSTD_CCtx *zstd;
-	int level;
+	uint8_t *joined;
 };
 
 struct packer *packer_new(int level)
@@ -23,12 +24,13 @@ struct packer *packer_new(int level)
 
 	if (!p)
 		return NULL;
-	p->level = level;
+	p->joined = malloc(JOINED);
 	p->zstd = ZSTD_createCCtx();
-	if (!p->zstd) {
-		free(p);
+	if (!p->joined || !p->zstd) {
+		packer_free(p);
 		return NULL;
 	}
+	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, level);
 	return p;
 }
 
@@ -37,51 +39,62 @@ void packer_free(struct packer *p)
 	if (!p)
 		return;
 	ZSTD_freeCCtx(p->zstd);
+	free(p->joined);
 	free(p);
 }
 
 uint64_t pieces_bytes(pack_piece *piece, void *from, size_t *most)
 {
 	const void *data;
-	size_t bytes, i;
+	size_t bytes;
 	uint64_t all = 0;
 
-	for (i = 0; piece(from, i, &data, &bytes); i++)
+	*most = 64;
+	for (size_t i = 0; piece(from, i, &data, &bytes); i++) {
 		all += bytes;
-	*most = ZSTD_COMPRESSBOUND(all) + 32 * i + 64;
+		*most += ZSTD_COMPRESSBOUND(bytes);
+	}
 	return all;
 }
 
-static bool add_block(struct packer *p, ZSTD_outBuffer *out, const void *data, size_t bytes,
-		      ZSTD_EndDirective how)
-{
-	ZSTD_inBuffer in = { data, bytes, 0 };
-	size_t left;
+struct output {
+	uint8_t *at;
+	size_t room, n;
+	bool sound;
+};
 
-	do {
-		left = ZSTD_compressStream2(p->zstd, out, &in, how);
-		if (ZSTD_isError(left) || (left && out->pos == out->size))
-			return false;
-	} while (in.pos < in.size || (left && how != ZSTD_e_continue));
-	return true;
+/* In one step, zstd copies nothing. */
+static void add_frame(struct packer *p, struct output *out, const void *data, size_t bytes)
+{
+	size_t n = ZSTD_compress2(p->zstd, out->at + out->n, out->room - out->n, data, bytes);
+
+	out->sound &= !ZSTD_isError(n);
+	out->n += out->sound ? n : 0;
 }
 
-size_t packer_frame(struct packer *p, pack_piece *piece, void *from, void *frame, size_t room)
+size_t packer_frames(struct packer *p, pack_piece *piece, void *from, void *frames, size_t room)
 {
-	ZSTD_outBuffer out = { frame, room, 0 };
+	struct output out = { frames, room, 0, true };
 	const void *data;
-	size_t bytes, most;
-	bool sound = true;
+	size_t bytes, joined = 0;
 
-	/* Without the size, zstd clears tables for the largest. */
-	ZSTD_CCtx_reset(p->zstd, ZSTD_reset_session_only);
-	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, p->level);
-	ZSTD_CCtx_setPledgedSrcSize(p->zstd, pieces_bytes(piece, from, &most));
-	for (size_t i = 0; sound && piece(from, i, &data, &bytes); i++)
-		if (bytes)
-			sound = add_block(p, &out, data, bytes,
-					  bytes < PIECE_APART ? ZSTD_e_continue : ZSTD_e_flush);
-	return sound && add_block(p, &out, NULL, 0, ZSTD_e_end) ? out.pos : 0;
+	for (size_t i = 0; out.sound && piece(from, i, &data, &bytes); i++) {
+		const bool apart = bytes >= PIECE_APART;
+
+		if (joined && (apart || joined + bytes > JOINED)) {
+			add_frame(p, &out, p->joined, joined);
+			joined = 0;
+		}
+		if (apart) {
+			add_frame(p, &out, data, bytes);
+		} else if (bytes) {
+			memcpy(p->joined + joined, data, bytes);
+			joined += bytes;
+		}
+	}
+	if (joined || !out.n)
+		add_frame(p, &out, p->joined, joined);
+	return out.sound ? out.n : 0;
 }
 
 /* ---- unpacking ---- */
@@ -115,10 +128,10 @@ void unpacker_free(struct unpacker *u)
 	free(u);
 }
 
-bool unpacker_frame(struct unpacker *u, const void *frame, size_t frame_bytes, void *to,
-		    size_t bytes)
+bool unpacker_frames(struct unpacker *u, const void *frames, size_t frame_bytes, void *to,
+		     size_t bytes)
 {
-	size_t got = ZSTD_decompressDCtx(u->zstd, to, bytes, frame, frame_bytes);
+	size_t got = ZSTD_decompressDCtx(u->zstd, to, bytes, frames, frame_bytes);
 
 	return !ZSTD_isError(got) && got == bytes;
 }
@@ -147,7 +160,7 @@ static bool sizes_are_possible(const struct mprof_packed *p, size_t bytes)
 static bool unpack(struct unpacker *u, const struct mprof_packed *p, const void *frame,
 		   uint64_t *words)
 {
-	if (!unpacker_frame(u, frame, p->frame_bytes, u->plain, p->plain_bytes))
+	if (!unpacker_frames(u, frame, p->frame_bytes, u->plain, p->plain_bytes))
 		return false;
 	if (PACKING_KIND(p->packing) == PACKING_PLAIN)
 		memcpy(words, u->plain, p->raw_bytes);

@@ -29,17 +29,17 @@ void packer_free(struct packer *p);
 
 /* Returns the i-th piece of the data to compress; false after the last one. */
 typedef bool pack_piece(void *from, size_t i, const void **data, size_t *bytes);
-/* Returns the bytes of all pieces, and the largest possible size of their frame. */
+/* Returns the bytes of all pieces, and the largest possible size of their frames. */
 uint64_t pieces_bytes(pack_piece *piece, void *from, size_t *most);
-/* Makes a frame of the pieces; returns its size, 0 if it does not fit. */
-size_t packer_frame(struct packer *p, pack_piece *piece, void *from, void *frame, size_t room);
+/* Makes frames of the pieces, at least one; returns their size, 0 if they do not fit. */
+size_t packer_frames(struct packer *p, pack_piece *piece, void *from, void *frames, size_t room);
 
 /* Returns NULL without memory. */
 struct unpacker *unpacker_new(void);
 void unpacker_free(struct unpacker *u);
-/* Unpacks exactly `bytes` of a frame into to; false if it is invalid or has another size. */
-bool unpacker_frame(struct unpacker *u, const void *frame, size_t frame_bytes, void *to,
-		    size_t bytes);
+/* Unpacks exactly `bytes` of frames into to; false if they are invalid or have another size. */
+bool unpacker_frames(struct unpacker *u, const void *frames, size_t frame_bytes, void *to,
+		     size_t bytes);
 /*
  * *buf holds the payload of a PACKED extent, `bytes` long and already checked against its checksum;
  * its words replace it, and the buffer grows as needed. *u is created at the first call. Returns

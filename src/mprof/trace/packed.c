@@ -101,8 +101,8 @@ static bool take_sorts(struct trace *t, const struct extent *x)
 	return head.frame_bytes <= x->bytes - sizeof(head) &&
 	       head.plain_bytes <= GROUP_PLAIN_MOST && is_in_proportion(t, &head) &&
 	       grow(&p->plain[0], &p->plain_room[0], head.plain_bytes + 1) &&
-	       unpacker_frame(p->unpacker, p->buf + sizeof(head), head.frame_bytes, p->plain[0],
-			      head.plain_bytes) &&
+	       unpacker_frames(p->unpacker, p->buf + sizeof(head), head.frame_bytes, p->plain[0],
+			       head.plain_bytes) &&
 	       sorts_take(&p->sorts, &head, p->plain[0]);
 }
 
@@ -263,8 +263,8 @@ static bool unpack_frames(struct packed *p, const struct mprof_group *head, size
 	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++) {
 		if (head->frame_bytes[i] > bytes || head->plain_bytes[i] > GROUP_PLAIN_MOST ||
 		    !grow(&p->plain[i], &p->plain_room[i], head->plain_bytes[i] + 1) ||
-		    !unpacker_frame(p->unpacker, at, head->frame_bytes[i], p->plain[i],
-				    head->plain_bytes[i]))
+		    !unpacker_frames(p->unpacker, at, head->frame_bytes[i], p->plain[i],
+				     head->plain_bytes[i]))
 			return false;
 		at += head->frame_bytes[i];
 		bytes -= head->frame_bytes[i];
