@@ -51,8 +51,8 @@ struct group_writer {
 	struct going going[GROUP_BATCH + 1];
 	uint16_t what[GROUP_BATCH];
 	size_t births, ends;
-	uint32_t mixed;			       /* 0 if all of it is of one thread */
-	uint16_t what_of[2][UINT8_MAX + 1][8]; /* by: has an address? function, kind */
+	uint32_t mixed; /* 0 if all of it is of one thread */
+	uint16_t what_of[UINT8_MAX + 1][8], what_of_null[UINT8_MAX + 1][8]; /* by function, kind */
 	uint8_t sized[UINT8_MAX + 1]; /* enum group_op of an end with a size, by function */
 	uint32_t events, calls;
 	/* The current lane, and how many kinds it had when its turn began. */
@@ -484,14 +484,17 @@ static size_t prepare(struct group_writer *w, const struct home *h, const struct
 	size_t i;
 
 	for (i = 0; i < n && e->process == process; i++, e++) {
-		unsigned what = w->what_of[e->addr != 0][e->fn][e->kind & 7];
+		unsigned what = w->what_of[e->fn][e->kind & 7];
+
+		if (__builtin_expect(!e->addr, 0))
+			what = w->what_of_null[e->fn][e->kind & 7];
 
 		w->what[i] = (uint16_t)what;
 		b->e = d->e = e;
 		b->region = d->region = places_first(&places, e->addr);
 		__builtin_prefetch(b->region);
 		b += what & IS_BIRTH;
-		d += what / IS_END & 1;
+		d += what >> 1 & 1;
 		others |= e->thread ^ thread;
 	}
 	w->births = (size_t)(b - w->coming);
@@ -660,8 +663,8 @@ static void fill_tables(struct group_writer *w)
 			const unsigned what =
 			    sorts_is_end(kind, fn) ? IS_END + IS_OP * OP_OTHER : 0;
 
-			w->what_of[0][fn][kind] = (uint16_t)what;
-			w->what_of[1][fn][kind] =
+			w->what_of_null[fn][kind] = (uint16_t)what;
+			w->what_of[fn][kind] =
 			    (uint16_t)(sorts_is_birth(kind, fn) ? IS_BIRTH : what);
 		}
 	memset(w->sized, OP_OTHER, sizeof(w->sized));
@@ -671,7 +674,7 @@ static void fill_tables(struct group_writer *w)
 		if (o->sized)
 			w->sized[o->fn] = (uint8_t)op;
 		else
-			w->what_of[0][o->fn][o->kind] = w->what_of[1][o->fn][o->kind] =
+			w->what_of_null[o->fn][o->kind] = w->what_of[o->fn][o->kind] =
 			    (uint16_t)(IS_END + IS_OP * op);
 	}
 }

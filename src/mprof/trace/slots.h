@@ -163,6 +163,8 @@ static inline struct birth slots_birth(const struct slots *s, const struct slot 
 
 	if (number / BIRTH_RUN >= s->runs)
 		return (struct birth){ .lane = LANE_NONE };
+	if (s->lanes == 1) /* then its runs follow each other */
+		return (struct birth){ 0, number };
 	return (struct birth){ run->lane, run->first + number % BIRTH_RUN };
 }
 
