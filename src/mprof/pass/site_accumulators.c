@@ -88,7 +88,7 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 	join_group(t, accumulator);
 	t->count++;
 	if (index)
-		*index = (uint32_t)t->count;
+		*index = (uint32_t)((t->count - 1) * ACCUMULATOR_LINES + 1);
 	return accumulator;
 }
 

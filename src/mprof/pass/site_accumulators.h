@@ -48,9 +48,10 @@ struct accumulator {
 #define RARE_RARE(member)			    uint64_t member;
 #define FIGURE(member, unit, add, from, json, help) RARE_##from(member)
 #include "figures.def"
-	uint64_t unused[8]; /* its site takes its place, and is longer */
 } __attribute__((aligned(ACCUMULATOR_LINE)));
-_Static_assert(sizeof(struct site) <= sizeof(struct accumulator), "sites.c puts one there");
+_Static_assert(sizeof(struct site) >= sizeof(struct accumulator),
+	       "sites.c puts one there, the last one first");
+#define ACCUMULATOR_LINES (sizeof(struct accumulator) / ACCUMULATOR_LINE)
 _Static_assert(offsetof(struct accumulator, calls) == ACCUMULATOR_LINE &&
 		   offsetof(struct accumulator, peak_number) == 2 * ACCUMULATOR_LINE,
 	       "accumulators share no cache line");
@@ -65,7 +66,8 @@ struct site_accumulators {
 	const struct sites_options *options;
 	struct accumulator *accumulator;
 	size_t count, room;
-	struct array by_stack;	       /* uint32_t: index + 1; used without parts */
+	struct array by_stack; /* uint32_t: its first line + 1, see site_accumulator_at(); used
+				  without parts */
 	struct accumulator_slot *slot; /* with parts: open addressing, a power of two of them */
 	size_t slots;
 	struct accumulator_count *group;
@@ -84,6 +86,13 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32_t stack,
 					     uint64_t part);
 
+/* Multiplying by the length of a line is quicker than by that of an accumulator. */
+static inline struct accumulator *site_accumulator_at(const struct site_accumulators *t,
+						      uint32_t line)
+{
+	return (struct accumulator *)((char *)t->accumulator + (size_t)line * ACCUMULATOR_LINE);
+}
+
 /* Returns the accumulator of a stack, without parts.  Valid until the next call. */
 static inline struct accumulator *site_accumulator_whole(struct site_accumulators *t,
 							 uint32_t stack)
@@ -91,7 +100,7 @@ static inline struct accumulator *site_accumulator_whole(struct site_accumulator
 	const uint32_t *known = t->by_stack.item;
 
 	if (__builtin_expect(stack < t->by_stack.count && known[stack], 1))
-		return &t->accumulator[known[stack] - 1];
+		return site_accumulator_at(t, known[stack] - 1);
 	return site_accumulator_new(t, stack, 0);
 }
 
@@ -106,7 +115,7 @@ PREFETCHES site_accumulator_prefetch(const struct site_accumulators *t, uint32_t
 
 	if (t->count < ACCUMULATOR_NEAR || stack >= t->by_stack.count)
 		return;
-	at = (const char *)&t->accumulator[known[stack] - (known[stack] > 0)];
+	at = (const char *)site_accumulator_at(t, known[stack] - (known[stack] > 0));
 	for (; lines; lines--, at += ACCUMULATOR_LINE)
 		__builtin_prefetch(at, 1);
 }

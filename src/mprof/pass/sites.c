@@ -428,29 +428,50 @@ static void arrange(struct site *site, struct ranked *place, size_t n)
 	}
 }
 
-/* Makes the sites where their accumulators are: with many stacks, both take most of the memory. */
-static void put_sites(struct sites *s, struct work *k)
+/*
+ * Makes a site of each accumulator, and in its place: with many stacks, both take most of the
+ * memory.  A site is longer, so the last one is made first.
+ */
+static void make_sites(struct sites *s, struct work *k)
 {
 	struct site_accumulators *t = &k->accumulators;
-	struct place *place = must_malloc((t->count + 1) * sizeof(*place));
-	struct ranked *ranked;
 
-	s->site = (struct site *)t->accumulator;
 	s->bytes = t->room * sizeof(*t->accumulator);
-	for (size_t i = 0; i < t->count; i++) {
+	if (t->count * sizeof(struct site) > s->bytes) {
+		t->accumulator =
+		    large_realloc(t->accumulator, s->bytes, t->count * sizeof(struct site));
+		s->bytes = t->count * sizeof(struct site);
+	}
+	s->site = (struct site *)t->accumulator;
+	for (size_t i = t->count; i--;) {
 		const struct accumulator *a = &t->accumulator[i];
 		struct site site = { .key = a->stack, .group = a->group, .part = a->part };
 
-		if (!a->calls && !a->map_calls)
-			continue;
 		site_accumulator_values(a, k->peak_number, k->rss_number, &site.v);
-		site.v.kept_until_ns = sites_kept_until(s->walk, site.key);
-		site_values_add(&s->total, &site.v);
-		place[s->count] = (struct place){ site.v.bytes, site.part, site.key };
-		memcpy(&s->site[s->count++], &site, sizeof(site));
+		memcpy(&s->site[i], &site, sizeof(site));
 	}
 	t->accumulator = NULL;
 	t->room = 0;
+}
+
+static void put_sites(struct sites *s, struct work *k)
+{
+	const size_t n = k->accumulators.count;
+	struct place *place = must_malloc((n + 1) * sizeof(*place));
+	struct ranked *ranked;
+
+	make_sites(s, k);
+	for (size_t i = 0; i < n; i++) {
+		struct site *site = &s->site[i];
+
+		if (!site->v.calls && !site->v.map_calls)
+			continue;
+		site->v.kept_until_ns = sites_kept_until(s->walk, site->key);
+		site_values_add(&s->total, &site->v);
+		place[s->count] = (struct place){ site->v.bytes, site->part, site->key };
+		if (s->count++ < i)
+			s->site[s->count - 1] = *site;
+	}
 	ranked = order(place, s->count);
 	arrange(s->site, ranked, s->count);
 	free(ranked);
