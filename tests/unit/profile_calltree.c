@@ -187,6 +187,46 @@ START_TEST(many_nodes)
 }
 END_TEST
 
+/* The same as if there were no latest path. */
+START_TEST(paths_share_nodes_with_the_latest)
+{
+	const struct calltree_options o = { .same = LINE_FUNCTION,
+					    .value = { VALUE_PEAK, VALUE_CALLS },
+					    .values = 2 };
+	const struct sym_line *line[] = { F("a"), F("b"), F("c"), F("a") }, *path[8];
+	struct calltree alone;
+	uint32_t seed = 1;
+
+	start(LINE_FUNCTION);
+	calltree_init(&alone, &o);
+	for (uint64_t i = 0; i < 5000; i++) {
+		const size_t n = i * 7919 % 9, same = i % 5;
+		const bool backward = i / 9 % 2, own = i / 18 % 3;
+		uint32_t node;
+
+		for (size_t k = same; k < n; k++) {
+			seed = seed * 1103515245 + 12345;
+			path[k] = line[seed >> 16 & 3];
+		}
+		for (size_t k = 0; !i && k < 8; k++)
+			path[k] = line[0];
+		node = calltree_add(&tree, path, n, backward, own, (const uint64_t[]){ i, 1 });
+		alone.latest_lines = 0;
+		ck_assert_uint_eq(
+		    calltree_add(&alone, path, n, backward, own, (const uint64_t[]){ i, 1 }), node);
+	}
+	calltree_finish(&tree);
+	calltree_finish(&alone);
+	ck_assert_uint_gt(tree.nodes, 200);
+	ck_assert_uint_eq(tree.nodes, alone.nodes);
+	ck_assert_mem_eq(tree.figure, alone.figure, 4 * tree.nodes * sizeof(*tree.figure));
+	ck_assert_uint_eq(calltree_inclusive(&tree, 0, 1), 5000);
+	ck_assert_uint_eq(tree.node[0].sites, 5000);
+	calltree_release(&alone);
+	release();
+}
+END_TEST
+
 START_TEST(names_by_pattern)
 {
 	ck_assert(paths_name_matches("parse", "parse"));
@@ -264,6 +304,7 @@ Suite *profile_calltree_suite(void)
 	tcase_add_test(c, lines_or_functions);
 	tcase_add_test(c, who_does_not_ask_has_nothing_of_its_own);
 	tcase_add_test(c, many_nodes);
+	tcase_add_test(c, paths_share_nodes_with_the_latest);
 	tcase_add_test(c, names_by_pattern);
 	tcase_add_test(c, names_with_a_place);
 	tcase_add_test(c, interner_are_numbered_in_order);

@@ -21,6 +21,7 @@
 #include "../util/utf8.h"
 #include "../util/memory.h"
 #include "../util/order.h"
+#include "../util/rank.h"
 
 #define NONE	    UINT32_MAX
 #define ERROR_SCALE 1024 /* factor of error.*, which may be fractions */
@@ -73,13 +74,26 @@ static void note_starts(struct writer *w, const struct sym_line *const *line, si
 	}
 }
 
+/* Returns the sites in the order of their stacks: those that follow each other share most callers.
+ */
+static struct ranked *sites_by_stack(const struct profile *p)
+{
+	struct ranked *r = must_malloc((p->count + 1) * sizeof(*r));
+
+	for (size_t i = 0; i < p->count; i++)
+		r[i] = (struct ranked){ p->site[i].key, i };
+	rank(r, p->count);
+	return r;
+}
+
 static void make_tree(struct writer *w)
 {
 	struct profile *p = w->from->profile;
+	struct ranked *site = sites_by_stack(p);
 	struct calltree_options o = { .same = LINE_LINE };
 	struct calltree_path path = { .line = NULL };
 	uint64_t value[VALUE_COUNT];
-	size_t i, k, skip;
+	size_t i, k, n, skip;
 
 	/* The heaviest at the peak is first. */
 	o.value[o.values++] = VALUE_PEAK;
@@ -88,7 +102,8 @@ static void make_tree(struct writer *w)
 			o.value[o.values++] = (enum profile_value)k;
 	w->node_of = must_calloc(p->count + 1, sizeof(*w->node_of));
 	calltree_init(&w->tree, &o);
-	for (i = 0; i < p->count; i++) {
+	for (n = 0; n < p->count; n++) {
+		i = site[n].item;
 		for (k = 0; k < o.values; k++)
 			value[k] = profile_value(p, i, o.value[k]);
 		calltree_path_of(&path, p, i);
@@ -98,6 +113,7 @@ static void make_tree(struct writer *w)
 		note_starts(w, path.line, skip, w->node_of[i]);
 	}
 	free(path.line);
+	free(site);
 	calltree_finish(&w->tree);
 }
 
@@ -107,17 +123,16 @@ uint32_t html_same_stack(void *html_stacks, uint32_t stack)
 						   .value = { VALUE_PEAK },
 						   .values = 1 };
 	static const uint64_t none[1];
-	struct calltree_path path = { .line = NULL };
 	struct html_stacks *s = html_stacks;
+	struct calltree_path *path = &s->path;
 	uint32_t node;
 	size_t skip;
 
 	if (!s->tree.nodes)
 		calltree_init(&s->tree, &o);
-	calltree_path_of_stack(&path, s->profile, stack);
-	skip = paths_start_lines(path.line, path.count);
-	node = calltree_add(&s->tree, path.line + skip, path.count - skip, false, false, none);
-	free(path.line);
+	calltree_path_of_stack(path, s->profile, stack);
+	skip = paths_start_lines(path->line, path->count);
+	node = calltree_add(&s->tree, path->line + skip, path->count - skip, false, false, none);
 	GROW_ZEROED(s->first, node + 1, s->room);
 	if (!s->first[node])
 		s->first[node] = stack + 1;
@@ -129,6 +144,7 @@ void html_stacks_release(struct html_stacks *s)
 	if (s->tree.nodes)
 		calltree_release(&s->tree);
 	free(s->first);
+	free(s->path.line);
 }
 
 static void note_intervals(struct writer *w, const struct stack_of *s)

@@ -49,6 +49,7 @@ struct html_stacks {
 	struct calltree tree;
 	uint32_t *first; /* by node of the tree: stack + 1; 0 = none yet */
 	size_t room;
+	struct calltree_path path; /* of the latest stack */
 };
 uint32_t html_same_stack(void *html_stacks, uint32_t stack);
 void html_stacks_release(struct html_stacks *s);

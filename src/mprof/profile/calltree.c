@@ -74,27 +74,38 @@ static void add_values(struct calltree *t, uint32_t node, bool exclusive, const 
 		to[i] += value[i];
 }
 
+/* Puts the node of line i of a path whose earlier lines are those of the latest path. */
+static uint32_t put_line(struct calltree *t, size_t i, const struct sym_line *line)
+{
+	const uint32_t parent = i ? t->latest_node[i - 1] : 0;
+	const uint32_t key = line_interner_id(&t->lines, line);
+
+	GROW(t->latest, i + 1, t->latest_room);
+	GROW(t->latest_node, i + 1, t->latest_node_room);
+	t->latest[i] = line;
+	t->latest_node[i] =
+	    parent && t->node[parent].key == key ? parent : child_of(t, parent, key);
+	return t->latest_node[i];
+}
+
 uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n,
 		      bool backward, bool own, const uint64_t *value)
 {
-	uint32_t node = 0, key, owner = 0;
+	uint32_t node = 0;
 	size_t i;
 
-	add_values(t, 0, false, value);
-	t->node[0].sites++;
-	for (i = 0; i < n; i++) {
-		key = line_interner_id(&t->lines, line[backward ? n - 1 - i : i]);
-		if (node && t->node[node].key == key)
-			continue;
-		node = child_of(t, node, key);
-		add_values(t, node, false, value);
-		t->node[node].sites++;
-		if (!owner)
-			owner = node;
-	}
+	for (i = 0; i < n && i < t->latest_lines; i++)
+		if (t->latest[i] != line[backward ? n - 1 - i : i])
+			break;
+	node = i ? t->latest_node[i - 1] : 0;
+	for (; i < n; i++)
+		node = put_line(t, i, line[backward ? n - 1 - i : i]);
+	t->latest_lines = n;
+	add_values(t, node, false, value);
+	t->node[node].sites++;
 	/* Read backward, the innermost line comes first. */
-	if (backward)
-		node = owner;
+	if (backward && n)
+		node = t->latest_node[0];
 	if (own)
 		add_values(t, node, true, value);
 	return node;
@@ -137,6 +148,12 @@ void calltree_finish(struct calltree *t)
 {
 	uint32_t *work = must_calloc(t->nodes, sizeof(*work)), i;
 
+	/* Callers have lower numbers. */
+	for (i = t->nodes; --i;) {
+		add_values(t, t->node[i].parent, false,
+			   t->figure + (size_t)i * 2 * t->options.values);
+		t->node[t->node[i].parent].sites += t->node[i].sites;
+	}
 	for (i = 0; i < t->nodes; i++)
 		sort_children(t, i, work);
 	free(work);
@@ -148,6 +165,8 @@ void calltree_release(struct calltree *t)
 	free(t->node);
 	free(t->figure);
 	hash_release(&t->children);
+	free(t->latest);
+	free(t->latest_node);
 	*t = (struct calltree){ .node = NULL };
 }
 
@@ -155,7 +174,7 @@ void calltree_release(struct calltree *t)
 
 void calltree_path_of_stack(struct calltree_path *to, struct profile *p, uint32_t stack)
 {
-	const struct profile_path *path = profile_path(p, stack);
+	const struct profile_path *path = profile_path_once(p, stack);
 	size_t k = 0;
 
 	GROW(to->line, path->all + 2, to->room);

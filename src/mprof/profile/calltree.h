@@ -38,6 +38,10 @@ struct calltree {
 	uint64_t *figure;	    /* of each node: inclusive[values], exclusive[values] */
 	size_t nodes, room;
 	struct hash children; /* parent << 32 | key -> node */
+	/* The path that was added last, from its first line, and the node of each. */
+	const struct sym_line **latest;
+	uint32_t *latest_node;
+	size_t latest_lines, latest_room, latest_node_room;
 };
 
 /* The lines for a stack that was not recorded, and for outer frames that were not kept. */
@@ -51,7 +55,7 @@ void calltree_init(struct calltree *t, const struct calltree_options *o);
  */
 uint32_t calltree_add(struct calltree *t, const struct sym_line *const *line, size_t n,
 		      bool backward, bool own, const uint64_t *value);
-/* Sorts; until then, siblings are unordered. */
+/* Sorts, and adds up inclusive figures and sites; call it once, after the last path. */
 void calltree_finish(struct calltree *t);
 void calltree_release(struct calltree *t);
 
