@@ -8,6 +8,7 @@
 #include "../util/inline.h"
 #include "../util/large.h"
 #include "group.h"
+#include "group_times.h"
 
 /* The parts of KIND_BIRTH and KIND_END, by kind. */
 struct parts {
@@ -39,19 +40,12 @@ _Static_assert(sizeof(struct event_what) == sizeof(struct event) - offsetof(stru
 #define AHEAD	   8u
 #define AHEAD_SORT 4u /* the block is in a cache, and names its sort */
 
-#define STEP_PLAIN 128u /* runs of fewer events have their pace in a table */
-
 struct group_reader {
 	/* Members that nearly every event needs come first. */
 	struct sort *sorts_at; /* the array in sorts, while a group is read: */
 	size_t sorts_n;
-	/* Times: events until the next step, and where that step leads. */
-	uint64_t count, at, pace, bucket, next, exact_count;
-	unsigned shift;
-	bool exact, next_is_exact;
-	uint64_t paces[STEP_PLAIN]; /* by the number of events in a bucket: ticks between them */
-	uint32_t again;		    /* slot + 1 of the next block; 0 if it was not coded */
-	uint64_t touched;	    /* of the block that ends next */
+	uint32_t again;	  /* slot + 1 of the next block; 0 if it was not coded */
+	uint64_t touched; /* of the block that ends next */
 	struct wide slot, sort, near;
 	struct slots slots;
 	/* The current lane, and its kinds until its turn ends. */
@@ -67,16 +61,12 @@ struct group_reader {
 	uint64_t far, other_addr, other_usable, other_arg;
 	struct cursor column[GROUP_COLUMNS];
 	struct sorts *sorts;
+	struct group_times times;
 	struct parts parts[256];
 	struct event_what op[OPS];
 	struct group_guesses guesses;
 	struct piles piles;
 };
-
-static inline uint64_t get(struct group_reader *r, unsigned column)
-{
-	return cursor_get(&r->column[column]);
-}
 
 static inline uint64_t get_varint(struct group_reader *r, unsigned column)
 {
@@ -139,122 +129,6 @@ static bool join(struct wide *w, const struct cursor *column)
 			to[4 * k] = from[k];
 	}
 	return true;
-}
-
-/* ---- times ---- */
-
-static __attribute__((noinline)) void step(struct group_reader *r)
-{
-	uint64_t start = r->next, end, step;
-	bool exact = r->next_is_exact;
-
-	r->bucket = start >> r->shift;
-	end = (r->bucket + 1) << r->shift;
-	r->next = end;
-	r->next_is_exact = false;
-	if (r->column[GROUP_STEP].p == r->column[GROUP_STEP].end) {
-		r->count = UINT64_MAX;
-	} else {
-		step = get(r, GROUP_STEP);
-		r->count = step < STEP_LONG ? step : get_varint(r, GROUP_GAP);
-		if (step == STEP_EXACT) {
-			r->next = (r->bucket << r->shift) + unzigzag(get_varint(r, GROUP_GAP));
-			r->next_is_exact = true;
-		} else if (step >= STEP_LONG) {
-			step = step == STEP_FAR ? unzigzag(get_varint(r, GROUP_GAP))
-						: step - STEP_LONG + 1;
-			r->next = (r->bucket + step) << r->shift;
-		}
-	}
-	if (r->next > start && r->next < end)
-		end = r->next;
-	r->pace = r->count ? (end - start) / r->count : 0;
-	if ((start | end) > MPROF_TICKS_MASK) /* no time is that late */
-		start = end = r->pace = 0;
-	r->at = start + (exact ? 0 : r->pace / 2);
-}
-
-/* Returns the first time of a step; with exact times, whose low bits are stored, any time. */
-static __attribute__((noinline)) uint64_t slow_time(struct group_reader *r)
-{
-	uint64_t at;
-
-	if (r->exact)
-		r->count = r->exact_count;
-	while (!r->count)
-		step(r);
-	r->count--;
-	at = r->at;
-	r->at += r->pace;
-	if (!r->exact)
-		return at;
-	r->exact_count = r->count;
-	r->count = 0;
-	return (r->bucket << r->shift | (get(r, GROUP_LOW) & ((1u << r->shift) - 1))) &
-	       MPROF_TICKS_MASK;
-}
-
-ALWAYS_INLINE uint64_t get_time(struct group_reader *r)
-{
-	const uint64_t at = r->at;
-
-	if (__builtin_expect(!r->count, 0))
-		return slow_time(r);
-	r->count--;
-	r->at = at + r->pace;
-	return at;
-}
-
-/* Times that are put without a question; those beyond their run are put again. */
-#define STEP_AT_ONCE 4u
-
-/*
- * Puts the times of whole runs, as long as these are plain: short, from one bucket to another.
- * Returns the first event without a time.  How many events a run has cannot be foreseen, so a
- * branch for each event would cost more than all else here.
- */
-static struct event *put_runs(struct group_reader *r, struct event *e, const struct event *end)
-{
-	struct cursor *const steps = &r->column[GROUP_STEP], *const gaps = &r->column[GROUP_GAP];
-	const uint8_t *step = steps->p, *gap = gaps->p;
-	const unsigned shift = r->shift;
-	uint64_t next = r->next;
-
-	while (step < steps->end && gap < gaps->end && next < MPROF_TICKS_MASK >> 1 &&
-	       end - e >= STEP_AT_ONCE) {
-		const unsigned far = *step >= STEP_LONG, n = far ? *gap : *step;
-		const uint64_t pace = r->paces[n % STEP_PLAIN];
-		uint64_t at = next + pace / 2;
-
-		if (n >= STEP_PLAIN || n > end - e || *step >= STEP_EXACT)
-			break;
-		for (unsigned i = 0; i < STEP_AT_ONCE; i++, at += pace)
-			e[i].ticks = at;
-		for (unsigned i = STEP_AT_ONCE; i < n; i++, at += pace)
-			e[i].ticks = at;
-		e += n;
-		next += (uint64_t)(far ? *step - STEP_LONG + 1 : 1) << shift;
-		step++;
-		gap += far;
-	}
-	steps->p = step;
-	gaps->p = gap;
-	r->next = next;
-	return e;
-}
-
-static void put_times(struct group_reader *r, struct event *e, size_t n)
-{
-	const struct event *const end = e + n;
-
-	while (e < end) {
-		for (; r->count && e < end; e++)
-			e->ticks = get_time(r);
-		if (!r->exact && !r->next_is_exact && !(r->next & ((1ull << r->shift) - 1)))
-			e = put_runs(r, e, end);
-		if (e < end)
-			e++->ticks = slow_time(r);
-	}
 }
 
 /* ---- blocks ---- */
@@ -660,7 +534,7 @@ size_t group_read(struct group_reader *r, struct event *e, size_t n)
 		else
 			got += read_turn(r, e + got, n - got);
 	}
-	put_times(r, e, got);
+	times_put(&r->times, e, got);
 	r->left -= (uint32_t)got;
 	if (!r->left && !r->bad)
 		r->follows = r->after;
@@ -694,7 +568,7 @@ ALWAYS_INLINE bool look_at_birth(struct group_reader *r, unsigned kind, uint64_t
 	if (how.what == IS_NEITHER && kind < KIND_OTHER)
 		return true;
 	++*number;
-	e->ticks = get_time(r);
+	e->ticks = times_next(&r->times);
 	if (how.what != IS_BIRTH)
 		return true;
 	s = get_sort(r, r->lane, how.major, &sort);
@@ -841,13 +715,7 @@ bool group_open(struct group_reader *r, const struct mprof_group *head, uint64_t
 	r->lane = NULL;
 	r->run = r->again = 0;
 	r->touched = 0;
-	r->shift = head->shift;
-	r->exact = head->exact;
-	r->count = r->exact_count = 0;
-	r->next = first_ticks >> r->shift << r->shift;
-	r->next_is_exact = false;
-	for (uint32_t i = 1; i < STEP_PLAIN; i++)
-		r->paces[i] = (1ull << r->shift) / i;
+	times_begin(&r->times, r->column, first_ticks, head->shift, head->exact);
 	r->far = r->other_addr = r->other_usable = r->other_arg = 0;
 	r->bad = false;
 	return true;
