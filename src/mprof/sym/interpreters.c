@@ -13,7 +13,8 @@ static const struct sym_interpreter interpreters[] = {
 const struct sym_interpreter *sym_interpreter(const char *module)
 {
 	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++)
-		if (!fnmatch(interpreters[i].module, module, 0))
+		if (*interpreters[i].module == *module &&
+		    !fnmatch(interpreters[i].module, module, 0))
 			return &interpreters[i];
 	return NULL;
 }
