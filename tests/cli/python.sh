@@ -319,6 +319,23 @@ test_python_command_of_package() {
 		"$(json said '[.findings[] | select(.finding == "peak" and (.file | endswith("/use.py"))) | "\(.function) \(.file | sub(".*/"; ""))"] | sort | join(", ")')" '<module> use.py, fill use.py'
 }
 
+# A decorator of a package does not tell what its function does.
+test_python_decorator() {
+	python_found || return 0
+	python_package
+	cat >>env/site-packages/parts/__init__.py <<'END'
+def changed(call):
+    def wrapper(*a):
+        return call(*a)
+    return wrapper
+put = changed(put)
+END
+	run "$mprof" record --python -o log -- "$python" use.py
+	"$mprof" report --json log >said
+	expect_same 'through' \
+		"$(json said '.findings[] | select(.finding == "peak" and .function == "fill") | .through.function')" put
+}
+
 # The text of python -c is the user's own, unlike those that modules run.
 test_python_text() {
 	python_found || return 0

@@ -65,10 +65,27 @@ static bool only_imports(const struct sym_line *line)
 	return line->script && !strncmp(line->file, "<frozen importlib", 17);
 }
 
+/* Python's decorators: the function that such a one calls tells more. */
+static bool only_decorates(const struct sym_line *line)
+{
+	static const char local[] = "<locals>.";
+	static const char *const names[] = { "wrapper", "wrapped", "inner" };
+	const char *dot = line->script ? strrchr(line->function, '.') : NULL;
+
+	if (!dot || dot - line->function < (ptrdiff_t)sizeof(local) - 2 ||
+	    strncmp(dot + 2 - sizeof(local), local, sizeof(local) - 1) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(dot + 1, names[i]))
+			return true;
+	return false;
+}
+
 /* Does it tell how the allocating function allocates? */
 static bool is_through(const struct sym_line *line, enum paths_part part)
 {
-	if ((line->runs_scripts && (!line->known || only_calls(line))) || only_imports(line))
+	if ((line->runs_scripts && (!line->known || only_calls(line))) || only_imports(line) ||
+	    only_decorates(line))
 		return false;
 	return (part == PATHS_LIBRARY || part == PATHS_PACKAGE) && !is_ours(line);
 }
