@@ -78,7 +78,7 @@ static void merge(struct writer *w, struct cache_file *f, bool keep_loaded)
 	if (keep_loaded)
 		v = cache_view(f->loaded);
 	count = keep_loaded ? v.head->entries : 0;
-	qsort(f->added, f->count, sizeof(*f->added), by_address);
+	SORT(f->added, f->count, by_address);
 	put_string(w, "");
 	for (i = 0; i < f->count || old < count;) {
 		if (old < count && (i == f->count || v.entry[old].address < f->added[i].address)) {
