@@ -92,6 +92,18 @@ static void expect(const char *outer, const char *other)
 	build_close(&built);
 }
 
+/* Moves the debug information of prog to dbg/prog.debug, where debug_dirs finds it. */
+static char debug_dir[128];
+static const char *const debug_dirs[] = { debug_dir, NULL };
+
+static void split_debug(const char *strip)
+{
+	snprintf(debug_dir, sizeof(debug_dir), "%s/dbg", build_dir);
+	build_run("mkdir dbg; objcopy --only-keep-debug prog dbg/prog.debug; strip %s prog;"
+		  "objcopy --add-gnu-debuglink=dbg/prog.debug prog",
+		  strip);
+}
+
 static off_t file_size(void)
 {
 	struct stat st;
@@ -150,15 +162,10 @@ END_TEST
 /* What was found without debug info is not believed once there is some; nor the reverse. */
 START_TEST(test_quality)
 {
-	char path[128];
-	const char *const dirs[] = { path, NULL };
-
-	snprintf(path, sizeof(path), "%s/dbg", build_dir);
-	build_run("mkdir dbg; objcopy --only-keep-debug prog dbg/prog.debug; strip -g prog;"
-		  "objcopy --add-gnu-debuglink=dbg/prog.debug prog");
+	split_debug("-g");
 	expect("outer", "other");
 	ck_assert_int_gt(file_size(), 0);
-	built.options.debug_dir = dirs;
+	built.options.debug_dir = debug_dirs;
 	expect(OUTER, NULL);
 	built.options.debug_dir = NULL;
 	expect(OUTER, "other");
@@ -218,18 +225,13 @@ END_TEST
 /* The cache keeps what a stripped file has, until a better source is there. */
 START_TEST(test_variables_stripped)
 {
-	char path[128];
-	const char *const dirs[] = { path, NULL };
-
-	snprintf(path, sizeof(path), "%s/dbg", build_dir);
-	build_run("mkdir dbg; gcc -g -O2 -rdynamic -Wl,--build-id=sha1 -o prog prog.c;"
-		  "objcopy --only-keep-debug prog dbg/prog.debug; strip prog;"
-		  "objcopy --add-gnu-debuglink=dbg/prog.debug prog");
+	build_run("gcc -g -O2 -rdynamic -Wl,--build-id=sha1 -o prog prog.c");
+	split_debug("");
 	fresh();
 	build_identify(&built);
 	for (int i = 0; i < 2; i++)
 		expect_variables("table :0 400", "counter :0 8 tls", true);
-	built.options.debug_dir = dirs;
+	built.options.debug_dir = debug_dirs;
 	expect_variables("prog.c:15 400", "prog.c:16 8 tls", false);
 	built.options.debug_dir = NULL;
 	build_run("rm -r dbg");
@@ -326,13 +328,11 @@ END_TEST
 /* Symbols of a stripped file come from the cache too, as long as nothing better can be there. */
 START_TEST(test_symbols_kept)
 {
-	char path[128], *bytes, *name;
-	const char *const dirs[] = { path, NULL };
+	char *bytes, *name;
 	size_t n;
 
-	snprintf(path, sizeof(path), "%s/dbg", build_dir);
-	build_run("mkdir dbg; objcopy --only-keep-debug prog dbg/prog.debug; strip -g prog;"
-		  "objcopy --add-gnu-debuglink=dbg/prog.debug prog; mv dbg later");
+	split_debug("-g");
+	build_run("mv dbg later");
 	expect("outer", NULL);
 	bytes = read_cache(&n);
 	name = memmem(bytes, n, "outer", sizeof("outer"));
@@ -340,7 +340,7 @@ START_TEST(test_symbols_kept)
 	*name = '0';
 	seal(bytes, n);
 	write_cache(bytes, n);
-	built.options.debug_dir = dirs;
+	built.options.debug_dir = debug_dirs;
 	expect("0uter", "other"); /* the second one is not in the cache yet */
 	expect("0uter", "other");
 	build_run("mv later dbg");
