@@ -187,7 +187,7 @@ START_TEST(many_nodes)
 }
 END_TEST
 
-/* The same as if there were no latest path. */
+/* The tree is the same whether or not a path shares nodes with the one before. */
 START_TEST(paths_share_nodes_with_the_latest)
 {
 	const struct calltree_options o = { .same = LINE_FUNCTION,

@@ -16,8 +16,8 @@
 
 #define MOMENT_SHIFT 14u
 
-/* 2^14 pages: of each word the upper half is the moment to which the lower half, its pages, belongs
- * to. */
+/* 2^14 pages: the lower half of each word has a bit for each page that was counted at the moment
+ * in its upper half. */
 struct moment_region {
 	uint64_t key; /* of a process and a page, see moment_key() */
 	uint64_t word[(1u << MOMENT_SHIFT) / 32];

@@ -2,6 +2,7 @@
 /* interpreters.c - see interpreters.h. */
 #include "interpreters.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <stddef.h>
 
@@ -13,7 +14,8 @@ static const struct sym_interpreter interpreters[] = {
 const struct sym_interpreter *sym_interpreter(const char *module)
 {
 	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++)
-		if (*interpreters[i].module == *module &&
+		if ((!isalpha((unsigned char)*interpreters[i].module) ||
+		     *interpreters[i].module == *module) &&
 		    !fnmatch(interpreters[i].module, module, 0))
 			return &interpreters[i];
 	return NULL;

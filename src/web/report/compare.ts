@@ -159,10 +159,10 @@ const liveAt = (v: View, point: number): Answer => point >= 0 ? ask(v.d, { ...v.
 
 const otherTrace = (s: State, d: Data): boolean => s.with >= 0 && s.with < (d.head.traces ?? []).length && s.with != d.head.index;
 
-// Does the page compare the ends of the window, for which there is no other figure than live memory?
+// Does the page compare the two ends of the window?  Only live memory is known there.
 export const isInTime = (s: State, d: Data): boolean => s.page == "compare" && !d.head.totals && !otherTrace(s, d);
 
-// With that figure if so.
+// Returns the state with the figure of live memory if it does.
 export const figured = (s: State, d: Data): State => isInTime(s, d) ? { ...s, measure: live() } : s;
 
 // Live memory at the start of an exact window.
