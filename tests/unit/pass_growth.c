@@ -256,6 +256,155 @@ START_TEST(advice_covers_nine_tenths)
 }
 END_TEST
 
+/* A chain of few copies continues with realloc, and keeps its greatest size. */
+START_TEST(copied_then_reallocated)
+{
+	feed_alloc_from(7, 0x1000, 10);
+	feed_alloc_from(7, 0x2000, 20);
+	feed_free(0x1000);
+	feed_alloc_from(7, 0x3000, 60);
+	feed_free(0x2000);
+	feed_realloc_from(8, 0x3000, 0x3000, 30);
+	feed_realloc_from(9, 0x3000, 0x3000, 40);
+	feed_free(0x3000);
+	run();
+	ck_assert_uint_eq(growth.sites, 1);
+	ck_assert_uint_eq(growth.site->stack, 7);
+	ck_assert_uint_eq(growth.site->steps, 3);
+	ck_assert_uint_eq(growth.site->copies, 2);
+	ck_assert_uint_eq(growth.site->moved, 2);
+	ck_assert_uint_eq(growth.site->copied, 30);
+	ck_assert_uint_eq(growth.site->first, 10);
+	ck_assert_uint_eq(growth.site->greatest, 60);
+	release();
+}
+END_TEST
+
+/* ---- against a model ---- */
+
+#define PLACES 3u /* stacks 1 to 3 */
+
+struct model_chain {
+	uint64_t steps, copies, moved, copied, first, greatest;
+	uint32_t stack;
+};
+
+struct model_block {
+	uint64_t addr, size;
+	uint32_t stack;
+	struct model_chain chain;
+};
+
+static struct model_block model[20000];
+static struct model_chain model_sum[PLACES + 1];
+static uint64_t model_addr;
+
+static void model_close(const struct model_chain *c)
+{
+	struct model_chain *to = &model_sum[c->stack];
+
+	if (!c->steps ||
+	    (c->copies == c->steps && (c->steps < GROWTH_COPIES || c->greatest < 2 * c->first)))
+		return;
+	to->first = to->steps && to->first < c->first ? to->first : c->first;
+	to->steps += c->steps;
+	to->copies += c->copies;
+	to->moved += c->moved;
+	to->copied += c->copied;
+	to->greatest = c->greatest > to->greatest ? c->greatest : to->greatest;
+}
+
+static struct model_chain model_step(const struct model_block *old, const struct model_block *now,
+				     bool copy)
+{
+	struct model_chain c = old->chain;
+
+	if (now->size <= old->size)
+		return c;
+	if (!c.steps)
+		c = (struct model_chain){ .first = old->size, .stack = now->stack };
+	c.steps++;
+	c.copies += copy;
+	c.moved += now->addr != old->addr;
+	c.copied += now->addr != old->addr ? old->size : 0;
+	c.greatest = now->size > c.greatest ? now->size : c.greatest;
+	return c;
+}
+
+static struct model_block model_new(uint64_t *seed)
+{
+	const uint64_t size = random_after(seed) % 900, large = random_after(seed) % 50;
+
+	return (struct model_block){
+		.addr = model_addr += 0x100000000,
+		.size = large ? size : size << 20,
+		.stack = 1 + (uint32_t)(random_after(seed) % PLACES),
+	};
+}
+
+/* Frees block i, directly after the call for `now` if that is not NULL. */
+static void model_free(const struct model_block *b, struct model_block *now)
+{
+	feed_free(b->addr);
+	if (now && now->stack == b->stack && b->size && now->size > b->size &&
+	    now->size <= GROWTH_TIMES * b->size + GROWTH_MORE)
+		now->chain = model_step(b, now, true);
+	else
+		model_close(&b->chain);
+}
+
+static void model_realloc(struct model_block *b, uint64_t *seed)
+{
+	struct model_block now = model_new(seed);
+
+	now.addr = random_after(seed) % 2 ? now.addr : b->addr;
+	feed_realloc_from(now.stack, b->addr, now.addr, now.size);
+	now.chain = model_step(b, &now, false);
+	*b = now;
+}
+
+/* Replaces blocks by others at random: n live ones, so more than have places for few copies. */
+START_TEST(as_a_model_counts)
+{
+	static const size_t live[] = { 5, 40, 1000, GROWTH_FEW + 1000 };
+	const size_t n = live[_i];
+	uint64_t seed = 1 + (uint64_t)_i;
+
+	memset(model_sum, 0, sizeof(model_sum));
+	for (size_t i = 0; i < n; i++) {
+		model[i] = model_new(&seed);
+		feed_alloc_from(model[i].stack, model[i].addr, model[i].size);
+	}
+	while (feed.n < FEED_EVENTS - n - 4) {
+		struct model_block *b = &model[random_after(&seed) % n], now = model_new(&seed);
+
+		if (random_after(&seed) % 8 == 0) {
+			model_realloc(b, &seed);
+			continue;
+		}
+		feed_alloc_from(now.stack, now.addr, now.size);
+		model_free(b, &now);
+		*b = now;
+	}
+	for (size_t i = 0; i < n; i++)
+		model_free(&model[i], NULL);
+	run();
+	ck_assert_uint_eq(growth.sites, PLACES);
+	for (size_t i = 0; i < growth.sites; i++) {
+		const struct growth_site *s = &growth.site[i];
+		const struct model_chain *m = &model_sum[s->stack];
+
+		ck_assert_uint_eq(s->steps, m->steps);
+		ck_assert_uint_eq(s->copies, m->copies);
+		ck_assert_uint_eq(s->moved, m->moved);
+		ck_assert_uint_eq(s->copied, m->copied);
+		ck_assert_uint_eq(s->first, m->first);
+		ck_assert_uint_eq(s->greatest, m->greatest);
+	}
+	release();
+}
+END_TEST
+
 /* ---- who frees whose blocks ---- */
 
 static void by_thread(uint32_t thread)
@@ -331,11 +480,13 @@ Suite *pass_growth_suite(void)
 	tcase_add_test(c, one_long_chain);
 	tcase_add_test(c, moves_and_shrinking);
 	tcase_add_test(c, grown_by_copies);
+	tcase_add_test(c, copied_then_reallocated);
 	tcase_add_test(c, not_grown_by_copies);
 	tcase_add_test(c, replaced_by_chance);
 	tcase_add_test(c, the_same_place_from_elsewhere);
 	tcase_add_test(c, blocks_that_replace_each_other);
 	tcase_add_test(c, advice_covers_nine_tenths);
+	tcase_add_loop_test(c, as_a_model_counts, 0, 4);
 	tcase_add_test(c, producers_and_consumers);
 	tcase_add_test(c, more_pairs_than_there_is_room_for);
 	suite_add_tcase(s, c);

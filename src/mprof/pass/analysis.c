@@ -46,7 +46,8 @@ struct loop {
 	struct totals_thread *totals;
 	struct compactness_of *compactness; /* of the process, if `full` */
 	struct growth_handed *handed;
-	struct large *chains, *resized; /* of growth and of resizes, for the process */
+	struct growth_open *grown; /* of the process */
+	struct large *resized;	   /* chains of resizes, for the process */
 	/*
 	 * The thread's latest call: `nothing` if it returned no block; `other` if growth does not
 	 * count it.
@@ -125,7 +126,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	l->totals = totals_thread(&l->a->totals, e, thread);
 	if (l->full)
 		l->compactness = compactness_process(&l->a->compactness, process);
-	l->chains = growth_open(&l->a->growth, process);
+	l->grown = growth_open(&l->a->growth, process);
 	l->resized = resizes_open(&l->a->resizes, process);
 	l->handed = growth_last(&l->a->growth, thread);
 	if (!l->handed->valid || l->handed->process != process)
@@ -215,14 +216,11 @@ ALWAYS_INLINE void end_growth(struct loop *l, const struct event *e, const struc
 	const struct block *old = &d->old;
 
 	if (resize)
-		growth_resized(g, l->chains, e, BLOCK_APART(old), d->ended);
-	else if (growth_may_copy(old->size, last->size))
-		growth_copied(
-		    g, l->chains,
-		    (struct growth_block){ last->addr, last->size, last->stack, last->block },
-		    (struct growth_block){ old->addr, old->size, old->stack, d->ended });
-	else if (growth_has_chain(l->chains, d->ended))
-		growth_not_copied(g, l->chains, d->ended, old->stack, last->size, last->stack);
+		growth_resized(g, l->grown, e, BLOCK_APART(old), d->ended);
+	else
+		growth_freed(g, l->grown,
+			     (struct growth_block){ last->size, last->stack, last->block },
+			     (struct growth_block){ old->size, old->stack, d->ended });
 }
 
 ALWAYS_INLINE void end_at_moment(struct analysis *a, unsigned shift, uint32_t process,
@@ -427,11 +425,11 @@ ALWAYS_INLINE unsigned look_for_chains(const struct loop *l, const struct event 
 	seen <<= 1;
 	if (__builtin_expect(has_chains(l, far), 0)) {
 		resizes_prefetch(l->resized, far->block);
-		__builtin_prefetch(large_known(l->chains, far->block, sizeof(uint32_t)), 1);
+		__builtin_prefetch(large_known(&l->grown->chain, far->block, sizeof(uint32_t)), 1);
 		seen |= 1;
 	}
 	if (__builtin_expect(seen & 1u << SITES_AHEAD / 2, 0))
-		growth_prefetch(&l->a->growth, l->chains,
+		growth_prefetch(&l->a->growth, l->grown,
 				window_after(&l->w->window, e, SITES_AHEAD / 2)->block);
 	return seen;
 }

@@ -5,6 +5,7 @@
 #include "growth.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NONE UINT32_MAX
 
@@ -58,7 +59,7 @@ static void count_run(struct growth *g, struct growth_site *s, const struct grow
 	    c->greatest <= s->run_size[(s->run - 1) % GROWTH_RUN])
 		s->run = 0;
 	s->run_size[s->run++ % GROWTH_RUN] = c->greatest;
-	s->run_ended = g->turns;
+	s->run_ended = ++g->turns;
 	if (s->run > GROWTH_RUN)
 		uncount(s, s->run_size[(s->run - 2) % GROWTH_RUN]);
 	for (unsigned i = 0; s->run == GROWTH_RUN && i + 1 < GROWTH_RUN; i++)
@@ -96,9 +97,36 @@ static void count_chain(struct growth *g, const struct growth_chain *c, bool rep
 
 /* ---- chains ---- */
 
-struct large *growth_open(struct growth *g, uint32_t process)
+/* Makes room for chains of few copies up to a number, or as far as there is any. */
+static void more_few(struct growth_open *p, uint32_t number)
 {
-	return array_large(&g->open, process);
+	const size_t places = p->few ? p->few_most + 2ul : 0;
+	size_t room = places ? places : 256;
+
+	while (room < number + 2ul && room < GROWTH_FEW)
+		room *= 2;
+	if (room == places)
+		return;
+	p->few = must_reallocarray(p->few, room, sizeof(*p->few));
+	memset(p->few + places, 0, (room - places) * sizeof(*p->few));
+	p->few_most = (uint32_t)(room - 2);
+}
+
+static void release_open(struct growth_open *p)
+{
+	large_release(&p->chain);
+	free(p->few);
+	p->few = NULL;
+	p->few_most = 0;
+}
+
+struct growth_open *growth_open(struct growth *g, uint32_t process)
+{
+	struct growth_open *p = array_at(&g->open, process, sizeof(*p));
+
+	if (__builtin_expect(!p->few, 0))
+		more_few(p, 1);
+	return p;
 }
 
 struct growth_handed *growth_last(struct growth *g, uint32_t thread)
@@ -111,21 +139,21 @@ static struct growth_chain *chain_at(struct growth *g, uint32_t i)
 	return (struct growth_chain *)g->chain.item + i;
 }
 
-static uint32_t new_chain(struct growth *g, uint32_t stack, uint64_t first)
+static uint32_t new_chain(struct growth *g, uint32_t stack, uint64_t first, uint32_t began)
 {
 	uint32_t i = g->unused ? g->unused - 1 : g->chains_made++;
 	struct growth_chain *c = large_at(&g->chain, i, sizeof(*c));
 
 	if (g->unused)
-		g->unused = (uint32_t)c->began;
-	*c = (struct growth_chain){ .stack = stack, .first = first, .began = ++g->turns };
+		g->unused = c->began;
+	*c = (struct growth_chain){ .stack = stack, .first = first, .began = began };
 	return i;
 }
 
-/* Removes and returns the chain of the block with this number; NONE if it has none. */
-static inline uint32_t take_chain(struct large *t, uint32_t number)
+/* Removes and returns the chain of the block with this number; NONE if it has none, or few. */
+static inline uint32_t take_chain(struct growth_open *p, uint32_t number)
 {
-	uint32_t *at = large_known(t, number, sizeof(*at)), i;
+	uint32_t *at = large_known(&p->chain, number, sizeof(*at)), i;
 
 	if (!at || !*at)
 		return NONE;
@@ -134,45 +162,74 @@ static inline uint32_t take_chain(struct large *t, uint32_t number)
 	return i;
 }
 
+/* The same of a chain of few copies. */
+static inline struct growth_few take_few(struct growth_open *p, uint32_t number)
+{
+	struct growth_few few;
+
+	if (number - 1 >= p->few_most)
+		return (struct growth_few){ .start = 0 };
+	few = p->few[number + 1];
+	p->few[number + 1] = (struct growth_few){ .start = 0 };
+	return few;
+}
+
+/* Makes a chain of few copies one like any other; size: of its latest block. */
+static uint32_t chain_of_few(struct growth *g, struct growth_few few, uint64_t size)
+{
+	const uint64_t first = (uint32_t)few.start >> 4;
+	const uint32_t i =
+	    new_chain(g, (uint32_t)(few.sum >> 32), first, (uint32_t)(few.start >> 32));
+	struct growth_chain *c = chain_at(g, i);
+
+	c->steps = c->copies = c->moved = few.start & 15;
+	c->copied = (uint32_t)few.sum;
+	c->greatest = size;
+	return i;
+}
+
 static __attribute__((noinline)) void close_chain(struct growth *g, uint32_t i, bool replaced)
 {
 	struct growth_chain *c = chain_at(g, i);
 
-	g->turns++;
 	count_chain(g, c, replaced);
 	c->began = g->unused;
 	g->unused = i + 1;
 }
 
-static inline void growth_end_chain(struct growth *g, struct large *t, uint32_t number)
+static inline void growth_end_chain(struct growth *g, struct growth_open *p, uint32_t number)
 {
-	uint32_t i = take_chain(t, number);
+	uint32_t i = take_chain(p, number);
 
 	if (i != NONE)
 		close_chain(g, i, false);
+	take_few(p, number);
 }
 
 /* Takes one step: `old` was replaced by `b`, and these bytes were copied. */
-ALWAYS_INLINE void step(struct growth *g, struct large *t, struct growth_block old,
-			struct growth_block b, bool is_copy, uint64_t copied)
+ALWAYS_INLINE void step(struct growth *g, struct growth_open *p, struct growth_block old,
+			struct growth_block b, bool is_copy, bool moved, uint64_t copied)
 {
+	const struct growth_few few = take_few(p, old.number);
 	struct growth_chain *c;
-	uint32_t i = take_chain(t, old.number), *entry;
+	uint32_t i = take_chain(p, old.number), *entry;
 
-	growth_end_chain(g, t, b.number); /* of an overwritten block */
+	growth_end_chain(g, p, b.number); /* of an overwritten block */
+	if (few.start)
+		i = chain_of_few(g, few, old.size);
 	if (i == NONE && b.size > old.size)
-		i = new_chain(g, b.stack, old.size);
+		i = new_chain(g, b.stack, old.size, g->turns);
 	if (i == NONE)
 		return;
 	c = chain_at(g, i);
 	if (b.size > old.size) {
 		c->steps++;
 		c->copies += is_copy;
-		c->moved += b.addr != old.addr;
+		c->moved += moved;
 		c->copied += copied;
 		c->greatest = b.size > c->greatest ? b.size : c->greatest;
 	}
-	entry = large_at(t, b.number, sizeof(*entry));
+	entry = large_at(&p->chain, b.number, sizeof(*entry));
 	*entry = i + 1;
 }
 
@@ -197,31 +254,81 @@ bool growth_is_copy(const struct stacks *s, uint64_t old_size, uint32_t old_site
 	return growth_may_copy(old_size, new_size) && same_place(s, new_site, old_site);
 }
 
-void growth_copied(struct growth *g, struct large *t, struct growth_block last,
-		   struct growth_block old)
+/* What is known about two stacks: most likely whether they are the same place. */
+static inline struct growth_pair *pair_of(const struct growth *g, uint32_t last, uint32_t old)
 {
-	if (growth_is_copy(g->walk->input.stacks, old.size, old.stack, last.size, last.stack))
-		step(g, t, old, last, true, old.size);
-	else
-		growth_end_chain(g, t, old.number);
+	return &g->pair[(last * 0x9e3779b1u + old) * 0x85ebca6bu >> (32 - GROWTH_PAIR_BITS)];
 }
 
-void growth_not_copied(struct growth *g, struct large *t, uint32_t number, uint32_t stack,
-		       bool replaced, uint32_t last_stack)
+void growth_freed_any(struct growth *g, struct growth_open *p, struct growth_block last,
+		      struct growth_block old)
 {
-	close_chain(g, take_chain(t, number),
-		    replaced && same_place(g->walk->input.stacks, last_stack, stack));
+	const struct stacks *s = g->walk->input.stacks;
+	const bool may = growth_may_copy(old.size, last.size);
+	uint32_t i;
+
+	if (may && same_place(s, last.stack, old.stack)) {
+		if (last.number > p->few_most)
+			more_few(p, last.number); /* for the next block with this number */
+		step(g, p, old, last, true, true, old.size);
+		return;
+	}
+	i = take_chain(p, old.number);
+	if (i != NONE)
+		close_chain(g, i, !may && last.size && same_place(s, last.stack, old.stack));
+	take_few(p, old.number);
 }
 
-void growth_resized(struct growth *g, struct large *t, const struct event *e,
+/* The same again, when it is known whether both are from the same place. */
+static __attribute__((noinline)) void compare(struct growth *g, struct growth_open *p,
+					      struct growth_block last, struct growth_block old)
+{
+	*pair_of(g, last.stack, old.stack) = (struct growth_pair){
+		.stacks = (uint64_t)last.stack << 32 | old.stack,
+		.same = same_place(g->walk->input.stacks, last.stack, old.stack),
+	};
+	growth_freed_near(g, p, last, old);
+}
+
+/* It calls others only at its end, so it need not save registers. */
+void growth_freed_near(struct growth *g, struct growth_open *p, struct growth_block last,
+		       struct growth_block old)
+{
+	const struct growth_pair *pair = pair_of(g, last.stack, old.stack);
+	struct growth_few *const few = p->few, *from, next;
+	uint64_t begins; /* all bits */
+
+	if (__builtin_expect(old.size >= GROWTH_FEW_SIZE, 0) || __builtin_expect(!old.number, 0)) {
+		growth_freed_any(g, p, last, old);
+		return;
+	}
+	if (__builtin_expect(pair->stacks != ((uint64_t)last.stack << 32 | old.stack), 0)) {
+		compare(g, p, last, old);
+		return;
+	}
+	from = &few[old.number <= p->few_most ? old.number + 1 : 0];
+	if (__builtin_expect(pair->same & (((from->start & 15) >= GROWTH_COPIES - 1) |
+					   (last.number - 1 >= p->few_most)),
+			     0)) {
+		growth_freed_any(g, p, last, old);
+		return;
+	}
+	begins = -(uint64_t)!from->start;
+	next.sum = from->sum + old.size + (begins & (uint64_t)last.stack << 32);
+	next.start = from->start + 1 + (begins & ((uint64_t)g->turns << 32 | old.size << 4));
+	*(begins ? &few[1] : from) = (struct growth_few){ .start = 0 };
+	few[1 + (last.number & -(uint32_t)pair->same)] = next;
+}
+
+void growth_resized(struct growth *g, struct growth_open *p, const struct event *e,
 		    const struct block *old, uint32_t number)
 {
 	if (!e->addr)
-		growth_end_chain(g, t, number);
+		growth_end_chain(g, p, number);
 	else
-		step(g, t, (struct growth_block){ old->addr, old->size, old->stack, number },
-		     (struct growth_block){ e->addr, e->size, e->stack, e->block }, false,
-		     heap_copied(old, e, g->walk->heap.page_size));
+		step(g, p, (struct growth_block){ old->size, old->stack, number },
+		     (struct growth_block){ e->size, e->stack, e->block }, false,
+		     e->addr != old->addr, heap_copied(old, e, g->walk->heap.page_size));
 }
 
 #define AHEAD 4u /* in ends of blocks */
@@ -229,10 +336,21 @@ void growth_resized(struct growth *g, struct large *t, const struct event *e,
 /* Prefetches: each block that ends needs its chain, which is rarely in the cache. */
 PREFETCHES look_ahead(const struct growth *g, const struct note *n)
 {
-	const struct large *t = g->open.item;
+	const struct growth_open *p = g->open.item;
 
 	if (n->process < g->open.count)
-		__builtin_prefetch(large_known(&t[n->process], n->ended, sizeof(uint32_t)), 1);
+		__builtin_prefetch(large_known(&p[n->process].chain, n->ended, sizeof(uint32_t)),
+				   1);
+}
+
+static void freed(struct growth *g, const struct note *n, const struct growth_handed *last)
+{
+	const bool any = last->valid && last->process == n->process;
+	const struct block *old = &n->old;
+
+	growth_freed(g, growth_open(g, n->process),
+		     (struct growth_block){ any ? last->size : 0, last->stack, last->number },
+		     (struct growth_block){ old->size, old->stack, n->ended });
 }
 
 /*
@@ -247,6 +365,8 @@ static size_t one_thread(struct growth *g, const struct batch *b, size_t from, s
 		const struct event *e = &b->event[b->end[k]];
 		const struct note *n = &b->note[b->end[k]];
 
+		if (n->did & NOTE_DROPPED)
+			growth_end_chain(g, growth_open(g, n->process), n->taken);
 		if (!(n->did & NOTE_ENDED))
 			continue;
 		if (k + AHEAD < b->ends)
@@ -256,11 +376,17 @@ static size_t one_thread(struct growth *g, const struct batch *b, size_t from, s
 		if (e->kind == EVENT_REALLOC_END)
 			growth_resized(g, growth_open(g, n->process), e, &n->old, n->ended);
 		else
-			growth_freed(g, growth_open(g, n->process), last, n->process, &n->old,
-				     n->ended);
+			freed(g, n, last);
 	}
 	*last = growth_handed(&b->event[to - 1], b->note[to - 1].process, b->note[to - 1].did);
 	return k;
+}
+
+static void start(void *self, struct walk *w)
+{
+	struct growth *g = self;
+
+	g->pair = must_calloc(1u << GROWTH_PAIR_BITS, sizeof(*g->pair)); /* 0 and 0: not the same */
 }
 
 static void batch(void *self, const struct batch *b)
@@ -283,11 +409,12 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		 uint64_t ticks)
 {
 	struct growth *g = self;
-	struct large *t = growth_open(g, process);
+	struct growth_open *p = growth_open(g, process);
 
-	for (uint32_t number = 0; number < t->bytes / sizeof(uint32_t); number++)
-		growth_end_chain(g, t, number);
-	large_release(t);
+	for (uint32_t number = 0, i; number < p->chain.bytes / sizeof(uint32_t); number++)
+		if ((i = take_chain(p, number)) != NONE)
+			close_chain(g, i, false);
+	release_open(p); /* chains of few copies do not count */
 }
 
 /* ---- advice ---- */
@@ -409,7 +536,9 @@ static void release(void *self)
 {
 	struct growth *g = self;
 
-	array_larges_release(&g->open);
+	for (size_t i = 0; i < g->open.count; i++)
+		release_open((struct growth_open *)g->open.item + i);
+	array_release(&g->open);
 	large_release(&g->chain);
 }
 
@@ -423,6 +552,7 @@ static const struct pass_part parts[] = {
 	  .inside = class_parts },
 	{ PASS_FREED(struct growth, index) },
 	{ PASS_FREED(struct growth, last) },
+	{ PASS_FREED(struct growth, pair) },
 	{ PASS_UNUSED(struct growth, open) },
 	{ PASS_UNUSED(struct growth, chain) },
 	{ PASS_UNUSED(struct growth, turns) },
@@ -435,6 +565,7 @@ const struct pass_ops growth_pass = {
 	.name = "growth",
 	.bytes = sizeof(struct growth),
 	.part = parts,
+	.start = start,
 	.batch = batch,
 	.gone = gone,
 	.finish = finish,

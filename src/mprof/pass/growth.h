@@ -65,9 +65,35 @@ struct growth_site {
 
 struct growth_chain {
 	uint64_t copied, first, greatest;
-	uint64_t began; /* chains that had begun or ended then; of an unused one, see below */
+	uint32_t began; /* turns at that time; of an unused one, see below */
 	uint32_t steps, moved, copies, stack;
 };
+
+/*
+ * A chain of fewer than GROWTH_COPIES copies.  Most are chance, in programs that free one block
+ * after they allocate another: as random as their sizes, so they are counted without a branch.
+ */
+struct growth_few {
+	uint64_t sum;	/* bytes copied | stack << 32 */
+	uint64_t start; /* copies | first size << 4 | turns << 32; 0 = no chain */
+};
+#define GROWTH_FEW	16384u	   /* most numbers */
+#define GROWTH_FEW_SIZE (1u << 28) /* larger blocks have a struct growth_chain at once */
+
+/* Open chains of a process, by number of the block. */
+struct growth_open {
+	struct large chain; /* uint32_t: chain + 1; 0 = none */
+	/* By number + 1, for numbers from 1 to few_most; [0] stays zero, [1] is not read.  Only
+	 * as many as a cache holds: a greater number has a struct growth_chain at once. */
+	struct growth_few *few;
+	uint32_t few_most;
+};
+
+/* Are two stacks the same place?  As asked last. */
+struct growth_pair {
+	uint64_t stacks, same;
+};
+#define GROWTH_PAIR_BITS 8u
 
 struct growth {
 	struct walk *walk;	  /* if its input has no stacks, whole stacks are compared */
@@ -77,11 +103,12 @@ struct growth {
 	/* ---- the pass's own ---- */
 	size_t site_room;
 	struct array index; /* uint32_t by stack: site + 1 */
-	struct array open; /* struct large by process: uint32_t by number of the block: chain + 1 */
+	struct array open;  /* struct growth_open by process */
 	struct large chain; /* struct growth_chain */
 	struct array last;  /* by thread: its latest event, if it allocated a block */
-	uint64_t turns;	    /* chains that began or ended */
-	uint32_t unused;    /* the chain that ended last + 1; `began` leads to the one before it */
+	struct growth_pair *pair;
+	uint32_t turns;	 /* short chains with realloc that ended */
+	uint32_t unused; /* the chain that ended last + 1; `began` leads to the one before it */
 	uint32_t chains_made;
 };
 
@@ -97,45 +124,71 @@ struct growth_handed {
 };
 
 struct growth_handed *growth_last(struct growth *g, uint32_t thread);
-/* Returns the chains of a process: uint32_t by number of the block, chain + 1. */
-struct large *growth_open(struct growth *g, uint32_t process);
-static inline bool growth_has_chain(const struct large *chains, uint32_t number)
+/* Returns the chains of a process.  Valid until the next call. */
+struct growth_open *growth_open(struct growth *g, uint32_t process);
+
+static inline bool growth_has_chain(const struct growth_open *p, uint32_t number)
 {
-	const uint32_t *at = large_known(chains, number, sizeof(*at));
+	const uint32_t *at = large_known(&p->chain, number, sizeof(*at));
 
 	return at && *at;
 }
 
-PREFETCHES growth_prefetch(const struct growth *g, const struct large *chains, uint32_t number)
+PREFETCHES growth_prefetch(const struct growth *g, const struct growth_open *p, uint32_t number)
 {
-	const uint32_t *at = large_known(chains, number, sizeof(*at));
+	const uint32_t *at = large_known(&p->chain, number, sizeof(*at));
 
 	if (at && *at)
 		__builtin_prefetch((struct growth_chain *)g->chain.item + (*at - 1), 1);
 }
 
-/* Judging by sizes alone, may the block have been copied to one allocated just before its end? */
+/* Judging by sizes alone, may the block have been copied to one allocated just before its end?
+ * Without a branch. */
 static inline bool growth_may_copy(uint64_t old_size, uint64_t new_size)
 {
-	return new_size > old_size && new_size <= GROWTH_TIMES * old_size + GROWTH_MORE && old_size;
+	return (new_size > old_size) & (new_size <= GROWTH_TIMES * old_size + GROWTH_MORE) &
+	       (old_size != 0);
 }
 
-/* What growth asks about a block; passed by value. */
+/* What growth asks about a block; passed by value, in registers. */
 struct growth_block {
-	uint64_t addr, size;
+	uint64_t size;
 	uint32_t stack, number;
 };
 
-/* `old` was freed directly after a larger block was allocated: was it copied? */
-void growth_copied(struct growth *g, struct large *chains, struct growth_block last,
-		   struct growth_block old);
-/* Call this when the block of a chain was freed and not copied.  last_stack: of the thread's latest
- * block, with `replaced` false if that was not its latest event, or has 0 bytes. */
-void growth_not_copied(struct growth *g, struct large *chains, uint32_t number, uint32_t stack,
-		       bool replaced, uint32_t last_stack);
 /* Call this at the end of a realloc of `old`. */
-void growth_resized(struct growth *g, struct large *chains, const struct event *e,
+void growth_resized(struct growth *g, struct growth_open *p, const struct event *e,
 		    const struct block *old, uint32_t number);
+/* `old` was freed: the general case, and that of a block whose size allows that it was copied to
+ * `last`. */
+void growth_freed_any(struct growth *g, struct growth_open *p, struct growth_block last,
+		      struct growth_block old);
+void growth_freed_near(struct growth *g, struct growth_open *p, struct growth_block last,
+		       struct growth_block old);
+
+/* Ends a chain of few copies if there is one, without a branch. */
+ALWAYS_INLINE void growth_drop_few(struct growth_open *p, uint32_t number)
+{
+	bool has;
+
+	if (number - 1 >= p->few_most)
+		return;
+	has = p->few[number + 1].start != 0;
+	p->few[1 + (number & -(uint32_t)has)] = (struct growth_few){ .start = 0 };
+}
+
+/* Call this when `old` was freed.  last: the block that its thread's event just before returned;
+ * without size if it returned none. */
+ALWAYS_INLINE void growth_freed(struct growth *g, struct growth_open *p, struct growth_block last,
+				struct growth_block old)
+{
+	if (growth_has_chain(p, old.number))
+		growth_freed_any(g, p, last, old);
+	else if (growth_may_copy(old.size, last.size))
+		growth_freed_near(g, p, last, old);
+	else
+		growth_drop_few(p, old.number);
+}
 
 static inline struct growth_handed growth_handed(const struct event *e, uint32_t process,
 						 unsigned did)
@@ -148,22 +201,6 @@ static inline struct growth_handed growth_handed(const struct event *e, uint32_t
 		.number = e->block,
 		.process = process,
 	};
-}
-
-/* Call this when the block with this number was freed.  Few are freed after a larger one is
- * allocated. */
-static inline void growth_freed(struct growth *g, struct large *chains,
-				const struct growth_handed *last, uint32_t process,
-				const struct block *old, uint32_t number)
-{
-	if (last->valid && growth_may_copy(old->size, last->size) && last->process == process)
-		growth_copied(
-		    g, chains,
-		    (struct growth_block){ last->addr, last->size, last->stack, last->number },
-		    (struct growth_block){ old->addr, old->size, old->stack, number });
-	else if (growth_has_chain(chains, number))
-		growth_not_copied(g, chains, number, old->stack, last->valid && last->size,
-				  last->stack);
 }
 
 /* Returns sites whose stacks have the same key as one, with sums and advice, in the order of
