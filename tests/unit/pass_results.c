@@ -119,6 +119,40 @@ START_TEST(the_greater_of_two_peaks)
 }
 END_TEST
 
+/*
+ * Blocks that each move, i + 1 times: chains of many calls, and of more bytes than 32 bits hold,
+ * which end and begin in another order.
+ */
+START_TEST(chains_of_any_length)
+{
+	const struct resizes *r = &feed.a.resizes;
+	uint64_t addr[40], copied = 0, next = 1ull << 40;
+
+	for (unsigned round = 0; round < 2; round++) {
+		for (unsigned i = 0; i < 40; i++)
+			feed_alloc(MPROF_FN_MALLOC, addr[i] = next += 1ull << 32, 8);
+		for (unsigned k = 0; k < 40; k++)
+			for (unsigned i = k; i < 40; i++) {
+				next += 1ull << 32;
+				feed_realloc(addr[i], next, k < 20 ? 16 : 1u << 31);
+				copied += !k ? 8 : k < 21 ? 16 : 1u << 31;
+				addr[i] = next;
+			}
+		for (unsigned i = 0; i < 40; i++)
+			feed_free(addr[i * 7 % 40]);
+	}
+	feed_run();
+	no_problems();
+	ck_assert_uint_eq(r->calls, 2 * 40 * 41 / 2);
+	ck_assert_uint_eq(r->copied_bytes, copied);
+	ck_assert_uint_eq(r->chains, 80);
+	for (unsigned i = 0; i < 6; i++)
+		ck_assert_uint_eq(r->chain[i], i < 5 ? 2u << i : 2 * 9);
+	ck_assert_uint_eq(r->longest, 40);
+	ck_assert_uint_eq(r->longest_copied, 8 + 20 * 16 + 19 * (1ull << 31));
+}
+END_TEST
+
 /* One block, 256 bytes more each time, up to 1 MiB. */
 START_TEST(a_chain_of_reallocs)
 {
@@ -689,6 +723,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, every_function_once);
 	tcase_add_test(c, three_functions_overlap);
 	tcase_add_test(c, the_greater_of_two_peaks);
+	tcase_add_test(c, chains_of_any_length);
 	tcase_add_test(c, a_chain_of_reallocs);
 	tcase_add_test(c, size_classes_by_size_and_power);
 	tcase_add_test(c, many_large_sizes);

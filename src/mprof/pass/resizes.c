@@ -3,7 +3,8 @@
  * resizes.c - analyses realloc.
  *
  * Open chains are kept by process and by the number of the current block.  Only blocks that the
- * heap marks BLOCK_RESIZED have one.
+ * heap marks BLOCK_RESIZED have one.  Most are short, so they are packed: calls | bytes copied <<
+ * 4, or 15 | place in `large` << 4; 0 = no chain.
  */
 #include "resizes.h"
 
@@ -12,16 +13,54 @@
 #include "../util/alloc.h"
 #include "../util/order.h"
 
-/* Removes the chain of the block with this number. */
-static struct resizes_chain take_chain(struct large *t, uint32_t number)
-{
-	struct resizes_chain *at = large_known(t, number, sizeof(*at)), chain = { .calls = 0 };
+#define PACKED_BITS  4u
+#define PACKED_CALLS ((1u << PACKED_BITS) - 1) /* from here on, a chain is in `large` */
 
-	if (at) {
-		chain = *at;
-		at->calls = 0;
-	}
+/* Removes the chain of the block with this number. */
+static struct resizes_chain take_chain(struct resizes *s, struct large *t, uint32_t number)
+{
+	uint32_t *at = large_known(t, number, sizeof(*at)), packed = at ? *at : 0, i;
+	struct resizes_chain chain;
+
+	if (!packed)
+		return (struct resizes_chain){ .calls = 0 };
+	*at = 0;
+	i = packed >> PACKED_BITS;
+	if ((packed & PACKED_CALLS) != PACKED_CALLS)
+		return (struct resizes_chain){ .copied = i, .calls = packed & PACKED_CALLS };
+	chain = s->large[i];
+	s->large[i].calls = s->large_free;
+	s->large_free = i;
 	return chain;
+}
+
+static uint32_t put_large(struct resizes *s, struct resizes_chain chain)
+{
+	uint32_t i = s->large_free;
+
+	if (i) {
+		s->large_free = s->large[i].calls;
+	} else {
+		s->larges += !s->larges;
+		i = (uint32_t)s->larges++;
+		GROW(s->large, s->larges, s->large_room);
+	}
+	s->large[i] = chain;
+	return i;
+}
+
+/* The chain of an overwritten block is dropped. */
+static void put_chain(struct resizes *s, struct large *t, uint32_t number,
+		      struct resizes_chain chain)
+{
+	uint32_t *at;
+
+	take_chain(s, t, number);
+	at = large_at(t, number, sizeof(*at));
+	if (chain.calls < PACKED_CALLS && !(chain.copied >> (32 - PACKED_BITS)))
+		*at = chain.calls | (uint32_t)chain.copied << PACKED_BITS;
+	else
+		*at = PACKED_CALLS | put_large(s, chain) << PACKED_BITS;
 }
 
 static void chain_ends(struct resizes *s, const struct resizes_chain *chain, uint64_t size)
@@ -43,7 +82,7 @@ void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, u
 
 	if (!(b->owner & BLOCK_RESIZED))
 		return;
-	chain = take_chain(resizes_open(s, process), number);
+	chain = take_chain(s, resizes_open(s, process), number);
 	chain_ends(s, &chain, b->size);
 }
 
@@ -69,7 +108,7 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 {
 	struct resizes_sort *sort = e->addr == old->addr ? &s->in_place : &s->moved;
 	struct large *t = resizes_open(s, process);
-	struct resizes_chain chain = { .calls = 0 }, *to;
+	struct resizes_chain chain = { .calls = 0 };
 	const uint32_t page = s->walk->heap.page_size;
 	const uint64_t copied = heap_copied(old, e, page);
 
@@ -85,11 +124,10 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 	s->remapped += heap_moved_pages(old, e, page);
 	s->copied_bytes += copied;
 	if (old->owner & BLOCK_RESIZED)
-		chain = take_chain(t, number);
+		chain = take_chain(s, t, number);
 	chain.copied += copied;
 	chain.calls += chain.calls < UINT32_MAX;
-	to = large_at(t, e->block, sizeof(*to));
-	*to = chain; /* the chain of an overwritten block is dropped */
+	put_chain(s, t, e->block, chain);
 }
 
 void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
@@ -173,6 +211,10 @@ static const struct pass_part parts[] = {
 	{ PASS_LIST(struct resizes, exact.slot, exact.slots, exact.slots, struct hash_slot) },
 	{ PASS_UNUSED(struct resizes, open) },
 	{ PASS_FREED(struct resizes, most) },
+	{ PASS_FREED(struct resizes, large) },
+	{ PASS_UNUSED(struct resizes, larges) },
+	{ PASS_UNUSED(struct resizes, large_room) },
+	{ PASS_UNUSED(struct resizes, large_free) },
 	{ .bytes = 0 },
 };
 

@@ -26,6 +26,12 @@ struct resizes_exact {
 	uint64_t from, to, calls;
 };
 
+/* A chain that is not yet over. */
+struct resizes_chain {
+	uint64_t copied; /* bytes so far */
+	uint32_t calls;	 /* so far; 0 = no chain */
+};
+
 struct resizes_sort {
 	uint64_t grew, shrank, same; /* calls */
 };
@@ -53,7 +59,10 @@ struct resizes {
 	uint64_t longest;	/* calls */
 	uint64_t longest_bytes; /* size of its block at the end */
 	uint64_t longest_copied;
-	struct array open; /* struct large by process: chains by number of the block */
+	struct array open;	     /* struct large by process, see resizes_open() */
+	struct resizes_chain *large; /* those that do not fit there; the first is not used */
+	size_t larges, large_room;
+	uint32_t large_free; /* the first free one, which has the next one; 0 = none */
 };
 
 extern const struct pass_ops resizes_pass;
@@ -63,12 +72,7 @@ extern const struct pass_ops resizes_pass;
 /* Call it at the end of a realloc of the block `old` with this number; NULL if there was none. */
 void resizes_call(struct resizes *s, const struct event *e, uint32_t process,
 		  const struct block *old, uint32_t number);
-/* Open chains of a process, by number of the block. */
-struct resizes_chain {
-	uint64_t copied; /* bytes so far */
-	uint32_t calls;	 /* so far; 0 = no chain */
-};
-
+/* Returns the open chains of a process: uint32_t by number of the block, see resizes.c. */
 static inline struct large *resizes_open(struct resizes *s, uint32_t process)
 {
 	return array_large(&s->open, process);
@@ -76,7 +80,7 @@ static inline struct large *resizes_open(struct resizes *s, uint32_t process)
 
 PREFETCHES resizes_prefetch(const struct large *open, uint32_t number)
 {
-	__builtin_prefetch(large_known(open, number, sizeof(struct resizes_chain)), 1);
+	__builtin_prefetch(large_known(open, number, sizeof(uint32_t)), 1);
 }
 
 /* The same if it returned a block for none. */
