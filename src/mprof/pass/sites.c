@@ -44,10 +44,13 @@ static void divide_run(struct sites *s, const struct walk *w)
 	const uint64_t start =
 	    h->dropped_ticks > h->start_ticks ? h->dropped_ticks : h->start_ticks;
 	const uint64_t end = end_of_run(w);
+	struct work *k = s->work;
 	const unsigned __int128 span = end > start ? end - start : 0;
 
 	for (size_t i = 0; i <= SITE_EPOCHS; i++)
 		s->epoch_ticks[i] = start + (uint64_t)(span * i / SITE_EPOCHS);
+	if (span > SITE_EPOCHS)
+		k->epoch_share = (uint64_t)(((unsigned __int128)SITE_EPOCHS << 64) / span);
 }
 
 static void start(void *self, struct walk *w)
@@ -115,16 +118,19 @@ uint64_t sites_part(const struct sites *s, const struct block *b)
 
 /* ---- a block ends ---- */
 
-/* The epoch of a time; after all of them, the last one. */
+/* The epoch of a time; after all of them, the last one.  A search would be slow, as each step of it
+ * waits for the one before. */
 static inline uint64_t epoch_of(const struct sites *s, uint64_t ticks)
 {
-	uint64_t epoch = 0, more;
+	const struct work *k = s->work;
+	const uint64_t since = ticks > s->epoch_ticks[0] ? ticks - s->epoch_ticks[0] : 0;
+	uint64_t epoch = (uint64_t)((unsigned __int128)since * k->epoch_share >> 64);
 
-	for (more = SITE_EPOCHS / 2; more; more /= 2)
-		epoch += ticks >= s->epoch_ticks[epoch + more] ? more : 0;
+	epoch = epoch < SITE_EPOCHS ? epoch : SITE_EPOCHS - 1;
+	while (epoch + 1 < SITE_EPOCHS && ticks >= s->epoch_ticks[epoch + 1])
+		epoch++; /* seldom: the share is rounded */
 	return epoch;
 }
-_Static_assert((SITE_EPOCHS & (SITE_EPOCHS - 1)) == 0, "halved until one is left");
 
 /* Adds to the epochs at whose ends the block was live. */
 void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, uint64_t began,

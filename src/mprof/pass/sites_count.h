@@ -19,6 +19,7 @@ struct work {
 	uint64_t peak_number;
 	uint64_t peak_event;	    /* number of the peak's event in the trace */
 	uint64_t epoch, epoch_ends; /* the current epoch, and its end in ticks */
+	uint64_t epoch_share;	    /* of an epoch that a tick is, times 2^64, rounded down */
 	uint64_t look_back;	    /* calls within which a block is temporary */
 	struct array recent;	    /* by thread: struct recent, each with look_back addresses */
 	struct rss_moment rss;	    /* the time in which the greatest RSS is searched */
