@@ -193,14 +193,16 @@ ALWAYS_INLINE struct own_block *run_live(const struct run *r, const struct event
 /* Returns the place for a new block. */
 ALWAYS_INLINE struct own_block *run_free(const struct run *r, const struct event *e)
 {
+	struct own_blocks *own = &r->p->own;
 	struct own_block *b;
 
-	if (__builtin_expect(e->block - 1 >= r->p->own.n, 0)) {
+	if (__builtin_expect(e->block - 1 >= own->room, 0)) {
 		if (!e->block || e->block & NAMELESS)
 			return NULL;
-		own_grow(&r->p->own, e->block);
+		own_more(own, e->block);
 	}
-	b = &r->p->own.block[e->block - 1];
+	own->n = e->block > own->n ? e->block : own->n; /* while a heap grows, half of the time */
+	b = &own->block[e->block - 1];
 	return b->addr ? NULL : b;
 }
 

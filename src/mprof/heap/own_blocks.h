@@ -48,10 +48,10 @@ static inline struct own_block *own_find(const struct own_blocks *o, uint32_t nu
 	return number - 1 < o->n && o->block[number - 1].addr ? &o->block[number - 1] : NULL;
 }
 
+/* Any number: the address need not be valid. */
 PREFETCHES own_prefetch(const struct own_blocks *o, uint32_t number)
 {
-	if (number - 1 < o->n)
-		__builtin_prefetch(&o->block[number - 1]);
+	__builtin_prefetch(&o->block[number - (number != 0)]);
 }
 
 void own_more(struct own_blocks *o, uint32_t number);

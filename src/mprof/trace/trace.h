@@ -100,7 +100,7 @@ static inline bool event_is_call(const struct event *e)
 /* For an event that allocates a block: returns usable bytes beyond the requested ones. */
 static inline uint64_t event_slack(const struct event *e)
 {
-	return e->usable > e->size ? e->usable - e->size : 0;
+	return (e->usable - e->size) & -(uint64_t)(e->usable > e->size);
 }
 
 /*
