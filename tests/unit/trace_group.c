@@ -617,6 +617,60 @@ START_TEST(hostile_stacks)
 }
 END_TEST
 
+struct one_piece {
+	const void *data;
+	size_t bytes;
+};
+
+static bool one_piece(void *from, size_t i, const void **data, size_t *bytes)
+{
+	const struct one_piece *p = from;
+
+	*data = p->data;
+	*bytes = p->bytes;
+	return !i;
+}
+
+/* Packs and unpacks bytes; returns the size of their frame. */
+static size_t frame_bytes(struct packer *p, const uint8_t *plain, size_t bytes)
+{
+	struct one_piece piece = { plain, bytes };
+	struct unpacker *u = unpacker_new();
+	uint8_t *frame, *back = malloc(bytes);
+	size_t most, n;
+
+	ck_assert_uint_eq(pieces_bytes(one_piece, &piece, &most), bytes);
+	frame = malloc(most);
+	n = packer_frames(p, one_piece, &piece, frame, most);
+	ck_assert_uint_gt(n, 0);
+	ck_assert(unpacker_frames(u, frame, n, back, bytes));
+	ck_assert_mem_eq(back, plain, bytes);
+	unpacker_free(u);
+	free(back);
+	free(frame);
+	return n;
+}
+
+/* Random bytes take what their number of values needs; after them, what repeats is found again. */
+START_TEST(bytes_of_all_kinds)
+{
+	enum { N = 1 << 20 };
+	struct packer *p = packer_new(1);
+	uint8_t *plain = malloc(N);
+
+	for (unsigned bits = 0; bits <= 8; bits += 2) {
+		for (size_t i = 0; i < N; i++)
+			plain[i] = (uint8_t)(random_next() >> 20 & ((1u << bits) - 1));
+		ck_assert_uint_le(frame_bytes(p, plain, N), N / 8 * bits + N / 50);
+		for (size_t i = N / 64; i < N; i++)
+			plain[i] = plain[i - N / 64];
+		ck_assert_uint_le(frame_bytes(p, plain, N), N / 32);
+	}
+	packer_free(p);
+	free(plain);
+}
+END_TEST
+
 /* What is taken out of a pile by its depth, and where it is found, as of a plain list. */
 START_TEST(piles_are_lists)
 {
@@ -746,6 +800,7 @@ Suite *trace_group_suite(void)
 	tcase_add_test(c, header);
 	tcase_add_test(c, stack_records);
 	tcase_add_test(c, reallocs);
+	tcase_add_test(c, bytes_of_all_kinds);
 	tcase_add_test(c, piles_are_lists);
 	tcase_add_test(c, places_are_apart);
 	tcase_add_test(c, births_of_a_group);

@@ -10,11 +10,16 @@
 
 #include "stack_pack.h"
 
-#define PIECE_APART 1024u	/* bytes: shorter pieces are compressed together */
-#define JOINED	    (64u << 10) /* bytes of them */
+#define PIECE_APART 1024u	 /* bytes: shorter pieces are compressed together */
+#define JOINED	    (64u << 10)	 /* bytes of them */
+#define PIECE_TRIED (128u << 10) /* bytes: of longer pieces a sample is compressed first */
+#define SAMPLE	    (16u << 10)	 /* bytes of it, or fewer: */
+#define SAMPLE_PART 16u
+#define REPEATED    32u /* bytes */
 
 struct packer {
 	ZSTD_CCtx *zstd;
+	int level;
 	uint8_t *joined;
 };
 
@@ -30,7 +35,7 @@ struct packer *packer_new(int level)
 		packer_free(p);
 		return NULL;
 	}
-	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, level);
+	p->level = level;
 	return p;
 }
 
@@ -63,10 +68,77 @@ struct output {
 	bool sound;
 };
 
+/* Where zstd looks for repetitions: as its level says, or hardly anywhere. */
+enum search { SEARCH_LEVEL, SEARCH_LITTLE };
+
 /* In one step, zstd copies nothing. */
+static size_t compress(struct packer *p, enum search search, void *to, size_t room,
+		       const void *data, size_t bytes)
+{
+	const bool little = search == SEARCH_LITTLE;
+
+	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, little ? 1 : p->level);
+	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_hashLog, little ? 6 : 0); /* 0: as usual */
+	return ZSTD_compress2(p->zstd, to, room, data, bytes);
+}
+
+static uint64_t mixed(const uint8_t *at)
+{
+	uint64_t word, mix = 0;
+
+	for (size_t i = 0; i < REPEATED; i += sizeof(word)) {
+		memcpy(&word, at + i, sizeof(word));
+		mix = (mix ^ word) * 0x9e3779b97f4a7c15ull;
+		mix ^= mix >> 32;
+	}
+	return mix | 1;
+}
+
+/* Do strings of REPEATED bytes come again?  It compares one in 64, chosen by its first word. */
+static bool repeats(const uint8_t *data, size_t bytes)
+{
+	uint64_t known[512] = { 0 }, word, mix;
+	size_t seen = 0, again = 0;
+
+	for (size_t i = 0; i + REPEATED <= bytes; i++) {
+		memcpy(&word, data + i, sizeof(word));
+		word *= 0x9e3779b97f4a7c15ull;
+		if (__builtin_expect(word >> 58, 1))
+			continue;
+		mix = mixed(data + i);
+		seen++;
+		again += known[word >> 49] == mix;
+		known[word >> 49] = mix;
+	}
+	return again * 32 > seen;
+}
+
+/*
+ * In bytes that have few values but do not depend on each other, as those of random numbers, zstd
+ * finds short repetitions everywhere.  To name them takes more bytes and three times as long as to
+ * code each byte by itself.  A sample in the middle tells, unless the same comes again farther
+ * away.
+ */
+static enum search choose_search(struct packer *p, const struct output *out, const uint8_t *data,
+				 size_t bytes)
+{
+	const size_t n = bytes / SAMPLE_PART < SAMPLE ? bytes / SAMPLE_PART : SAMPLE;
+	const uint8_t *middle = data + (bytes - n) / 2;
+	size_t much, little;
+
+	if (bytes < PIECE_TRIED)
+		return SEARCH_LEVEL;
+	data += (bytes - PIECE_TRIED) / 2;
+	much = compress(p, SEARCH_LEVEL, out->at + out->n, out->room - out->n, middle, n);
+	little = compress(p, SEARCH_LITTLE, out->at + out->n, out->room - out->n, middle, n);
+	return little < much - much / 32 && !repeats(data, PIECE_TRIED) ? SEARCH_LITTLE
+									: SEARCH_LEVEL;
+}
+
 static void add_frame(struct packer *p, struct output *out, const void *data, size_t bytes)
 {
-	size_t n = ZSTD_compress2(p->zstd, out->at + out->n, out->room - out->n, data, bytes);
+	const enum search search = choose_search(p, out, data, bytes);
+	size_t n = compress(p, search, out->at + out->n, out->room - out->n, data, bytes);
 
 	out->sound &= !ZSTD_isError(n);
 	out->n += out->sound ? n : 0;
