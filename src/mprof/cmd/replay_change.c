@@ -14,7 +14,7 @@
 #include "../print/print_change.h"
 #include "../util/format.h"
 #include "../profile/filters.h"
-#include "../profile/paths.h"
+#include "../profile/path_numbers.h"
 #include "../util/styled.h"
 #include "../util/pager.h"
 #include "cmd.h"
@@ -62,21 +62,15 @@ struct both {
 	struct playback_input in[SIDES];
 	struct profile names;
 	bool named;
-	struct path_interner stacks;
+	struct path_numbers stacks;
 	struct change *change;
 };
 
 /* Do the two stacks have the same text, as rows of a view? */
 static bool same_stack(struct both *b, uint32_t stack, uint32_t site)
 {
-	const struct profile_path *path;
-	uint32_t id[2] = { 0, 0 };
-
-	path = profile_path_once(&b->names, stack);
-	id[0] = path ? path_interner_id(&b->stacks, path, path->count) : 0;
-	path = profile_path_once(&b->names, site);
-	id[1] = path ? path_interner_id(&b->stacks, path, path->count) : 0;
-	return id[0] && id[0] == id[1];
+	return path_number(&b->stacks, b->names.paths, stack, false) ==
+	       path_number(&b->stacks, b->names.paths, site, false);
 }
 
 static bool matches(void *context, const struct change_rule *r, uint32_t site)
@@ -132,7 +126,7 @@ static int open_as_it_is(struct both *b, const char *path, uint32_t process)
 	if (profile_names(&b->names, b->in[0].trace, &names, &err))
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	b->named = true;
-	b->stacks = (struct path_interner)PATH_KEYS_EMPTY;
+	b->stacks = (struct path_numbers)PATH_NUMBERS_EMPTY;
 	return STATUS_OK;
 }
 
@@ -178,7 +172,7 @@ static void close_both(struct both *b)
 
 	change_free(b->change);
 	if (b->named) {
-		path_interner_release(&b->stacks);
+		path_numbers_release(&b->stacks);
 		profile_release(&b->names);
 	}
 	for (s = 0; s < SIDES; s++)

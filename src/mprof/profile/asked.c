@@ -219,35 +219,44 @@ static bool is_source(const struct sym_line *line)
 	       !sym_interpreter(line->module);
 }
 
+/* Returns the line of a frame that profile_source() looks for; another one that would do goes to
+ * *first, or of a package to *package. */
+static const struct sym_line *source_in(struct profile *p, uint32_t frame,
+					const struct sym_line **first,
+					const struct sym_line **package)
+{
+	const struct sym_lines *lines = sym_frame(p->sym, frame);
+	const struct sym_line *line;
+	enum paths_part part;
+
+	for (size_t i = 0; lines && i < lines->count; i++) {
+		line = &lines->line[i];
+		/* is_source() takes long; the part of a line is known. */
+		if ((*first && !line->script) || !*line->file)
+			continue;
+		part = paths_part_of(p->paths, frame, line);
+		if (part < PATHS_PACKAGE || (part == PATHS_PACKAGE && *package) || !is_source(line))
+			continue;
+		if (part == PATHS_PROGRAM && (line->script || !p->paths->scripts))
+			return line;
+		*(part == PATHS_PACKAGE ? package : first) = line;
+	}
+	return NULL;
+}
+
 const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 {
 	const struct sym_line *line, *first = NULL, *package = NULL;
-	const struct sym_lines *lines;
-	uint8_t *sourceless = p->paths->sourceless;
-	enum paths_part part;
-	size_t i;
+	uint8_t *none = p->paths->sourceless;
+	uint32_t node = stack, from = stack;
 
-	for (; stack && stack < p->stacks->nodes; stack = p->stacks->node[stack].parent) {
-		const uint32_t frame = p->stacks->node[stack].frame;
-
-		if (sourceless[frame])
-			continue;
-		lines = sym_frame(p->sym, frame);
-		for (i = 0; lines && i < lines->count; i++) {
-			line = &lines->line[i];
-			/* is_source() takes long; the part of a line is known. */
-			if ((first && !line->script) || !*line->file)
-				continue;
-			part = paths_part_of(p->paths, frame, line);
-			if (part < PATHS_PACKAGE || (part == PATHS_PACKAGE && package) ||
-			    !is_source(line))
-				continue;
-			if (part == PATHS_PROGRAM && (line->script || !p->paths->scripts))
-				return line;
-			*(part == PATHS_PACKAGE ? &package : &first) = line;
-		}
-		sourceless[frame] = !first && !package;
+	for (; node && node < p->stacks->nodes && !none[node]; node = p->stacks->node[node].parent) {
+		line = source_in(p, p->stacks->node[node].frame, &first, &package);
+		if (line)
+			return line;
 	}
+	for (; !first && !package && from != node; from = p->stacks->node[from].parent)
+		none[from] = 1;
 	return package ? package : first;
 }
 

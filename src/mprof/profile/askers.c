@@ -5,53 +5,98 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
-#include "../util/rank.h"
 
 #define NAMED_SITES 1000000u /* of more, those with fewest bytes remain unnamed */
 
+/* Returns the ids of a line and its function: many sites have one line. */
+static struct asker named(struct askers *t, struct hash *known, const struct sym_line *line)
+{
+	uint64_t *ids = hash_at(known, (uintptr_t)line);
+
+	if (!*ids)
+		*ids = (uint64_t)line_interner_id(&t->functions, line) << 32 |
+		       line_interner_id(&t->lines, line);
+	return (struct asker){ .function = (uint32_t)(*ids >> 32), .line = (uint32_t)*ids };
+}
+
+/* Lists the sites of each function. */
+static void list_sites(struct askers *t, size_t sites)
+{
+	const size_t functions = t->functions.keys.count;
+	uint32_t n = 0;
+
+	t->site = must_calloc(sites + 1, sizeof(*t->site));
+	t->first = must_calloc(functions + 2, sizeof(*t->first));
+	/* first[id + 1] counts until it is where the function's next site belongs. */
+	for (size_t i = 0; i < sites; i++)
+		if (t->of[i].function)
+			t->first[t->of[i].function]++;
+	for (size_t id = 0; id <= functions; id++) {
+		const uint32_t count = t->first[id];
+
+		t->first[id] = n;
+		n += count;
+	}
+	for (size_t i = 0; i < sites; i++)
+		if (t->of[i].function)
+			t->site[t->first[t->of[i].function]++] = (uint32_t)i;
+}
+
 void askers_find(struct askers *t, const struct sites *s, struct profile *names)
 {
-	struct profile_asked a;
+	struct hash known = { .slot = NULL };
+	const struct sym_line *line;
 	size_t i;
 
 	*t = (struct askers){ .functions.same = LINE_FUNCTION,
 			      .lines.same = LINE_LINE,
-			      .paths = PATH_KEYS_EMPTY,
+			      .paths = PATH_NUMBERS_EMPTY,
 			      .of = must_calloc(s->count + 1, sizeof(*t->of)) };
 	for (i = 0; i < s->count && i < NAMED_SITES; i++) {
-		a = profile_asked(names, s->site[i].key);
-		if (!a.line)
-			continue;
-		t->of[i] = (struct asker){ .function = line_interner_id(&t->functions, a.line),
-					   .line = line_interner_id(&t->lines, a.line),
-					   .through = a.through,
-					   .caller = a.caller };
+		line = profile_asked(names, s->site[i].key).line;
+		if (line)
+			t->of[i] = named(t, &known, line);
+	}
+	hash_release(&known);
+	list_sites(t, s->count);
+}
+
+void askers_number_paths(struct askers *t, const struct sites *s, struct profile *names,
+			 uint32_t function)
+{
+	for (uint32_t i = t->first[function - 1]; i < t->first[function]; i++) {
+		struct asker *a = &t->of[t->site[i]];
+
+		if (!a->path)
+			a->path = path_number(&t->paths, names->paths, s->site[t->site[i]].key,
+					       false);
 	}
 }
 
-/* Neighbours share most of their lines, so the paths are formed by stack. */
-void askers_form_paths(struct askers *t, const struct sites *s, struct profile *names,
-		       uint32_t function)
+bool askers_leaks(struct askers *t, const struct sites *s, struct profile *names, size_t i)
 {
-	struct ranked *chosen = must_calloc(s->count + 1, sizeof(*chosen));
-	const struct profile_path *path;
-	size_t i, n = 0;
+	struct asker *a = &t->of[i];
 
-	for (i = 0; i < s->count; i++)
-		if (t->of[i].function == function && !t->of[i].path)
-			chosen[n++] = (struct ranked){ s->site[i].key, i };
-	rank(chosen, n);
-	for (i = 0; i < n; i++) {
-		path = profile_path_once(names, (uint32_t)chosen[i].key);
-		t->of[chosen[i].item].path = path_interner_id(&t->paths, path, path->count);
-	}
-	free(chosen);
+	if (!a->leaks)
+		a->leaks = profile_suppresses(names, s->site[i].key) ? 1 : 2;
+	return a->leaks == 2;
+}
+
+bool askers_kept(struct askers *t, const struct sites *s, struct profile *names, size_t i)
+{
+	struct asker *a = &t->of[i];
+
+	if (!a->kept)
+		a->kept = profile_kept(names, s->site[i].key) ? 2 : 1;
+	return a->kept == 2;
 }
 
 void askers_release(struct askers *t)
 {
 	line_interner_release(&t->functions);
 	line_interner_release(&t->lines);
-	path_interner_release(&t->paths);
+	path_numbers_release(&t->paths);
 	free(t->of);
+	free(t->site);
+	free(t->first);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "askers.h"
+#include "finding_sums.h"
 #include "leaks.h"
 #include "paths.h"
 #include "variables.h"
@@ -24,7 +24,7 @@
 #define GROWN_COPIED (16u << 20) /* copying this much is a finding, however few the steps */
 
 static const struct {
-	size_t field, whole; /* offsets in struct site_values */
+	size_t whole; /* offset in struct site_values */
 	unsigned least_percent;
 	uint64_t least;
 	unsigned most;
@@ -33,8 +33,7 @@ static const struct {
 } kinds[FINDING_KINDS] = {
 #define FINDING(id, name, sentence, brief, figure, total, unit, percent, fewest, times, part, \
 		proposes, view)                                                               \
-	[FINDING_##id] = { .field = offsetof(struct site_values, figure),                     \
-			   .whole = offsetof(struct site_values, total),                      \
+	[FINDING_##id] = { .whole = offsetof(struct site_values, total),                      \
 			   .least_percent = percent,                                          \
 			   .least = fewest,                                                   \
 			   .most = times,                                                     \
@@ -43,232 +42,10 @@ static const struct {
 #include "finding_kinds.def"
 };
 
-/* Rounding up to more than the page where a block ends takes address space, and memory only where
- * it is written to. */
-static uint64_t wasted(const struct site_values *v, uint64_t page)
-{
-	return v->peak_slack < v->peak_calls * page ? v->peak_slack : v->peak_calls * page;
-}
-
-static uint64_t value_of(const struct site *s, enum finding_kind kind, uint64_t page)
-{
-	if (kind == FINDING_WASTE)
-		return wasted(&s->v, page);
-	return *(const uint64_t *)((const char *)&s->v + kinds[kind].field);
-}
-
 /* Returns the total that the parts of a kind belong to. */
 static uint64_t whole_of(const struct sites *s, enum finding_kind kind)
 {
 	return *(const uint64_t *)((const char *)&s->total + kinds[kind].whole);
-}
-
-/* ---- sums ---- */
-
-/* The figure of a kind, by site and by function. */
-struct kind_sites {
-	enum finding_kind kind;
-	const struct sites *sites;
-	struct askers *askers;
-	uint64_t page; /* bytes */
-	bool ends_early;
-	uint64_t *part; /* by index of site; 0 also for sites that are left out */
-	struct top {
-		uint64_t part;
-		uint64_t left;	      /* PEAK: bytes never freed, and not suppressed */
-		uint64_t calls;	      /* calls of all its sites */
-		struct site_values v; /* sums of the sites that have any of the figure */
-	} * top;		      /* by function - 1 */
-};
-
-static bool leaks(struct kind_sites *k, struct profile *names, size_t i)
-{
-	const struct site *s = &k->sites->site[i];
-	struct asker *a = &k->askers->of[i];
-
-	/* Blocks that were live when events ended may have been freed later. */
-	if (!s->v.live_bytes || k->ends_early)
-		return false;
-	if (a->leaks == LEAKS_UNKNOWN)
-		a->leaks = profile_suppresses(names, s->key) ? LEAKS_NOT : LEAKS;
-	return a->leaks == LEAKS;
-}
-
-static bool is_kept(struct kind_sites *k, struct profile *names, size_t i)
-{
-	struct asker *a = &k->askers->of[i];
-
-	if (!a->asked_kept)
-		a->kept = profile_kept(names, k->sites->site[i].key);
-	a->asked_kept = true;
-	return a->kept;
-}
-
-static bool is_left_out(struct kind_sites *k, struct profile *names, size_t i)
-{
-	if (k->kind == FINDING_LEAK)
-		return !leaks(k, names, i);
-	return (k->kind == FINDING_PEAK || k->kind == FINDING_WASTE) && is_kept(k, names, i);
-}
-
-static void sum_up(struct kind_sites *k, struct profile *names)
-{
-	const struct site *s = k->sites->site;
-	size_t i;
-
-	k->part = must_calloc(k->sites->count + 1, sizeof(*k->part));
-	k->top = must_calloc(k->askers->functions.keys.count + 1, sizeof(*k->top));
-	for (i = 0; i < k->sites->count; i++) {
-		const uint32_t function = k->askers->of[i].function;
-
-		if (function)
-			k->top[function - 1].calls += s[i].v.calls;
-		if (!function || !value_of(&s[i], k->kind, k->page) || is_left_out(k, names, i))
-			continue;
-		k->part[i] = value_of(&s[i], k->kind, k->page);
-		k->top[function - 1].part += k->part[i];
-		site_values_add(&k->top[function - 1].v, &s[i].v);
-		if (k->kind == FINDING_PEAK && leaks(k, names, i))
-			k->top[function - 1].left += s[i].v.live_bytes;
-	}
-}
-
-/* A name and its part of a finding. */
-struct share {
-	struct finding_part p;
-	uint64_t most; /* the largest part of one site */
-	const struct sym_line *line;
-};
-
-static void add_share(struct array *shares, uint32_t id, const struct kind_sites *k, size_t site,
-		      const struct sym_line *line)
-{
-	struct share *share = array_at(shares, id, sizeof(*share));
-	const struct site *s = &k->sites->site[site];
-	const uint64_t part = k->part[site];
-
-	if (!share->line || part > share->most) {
-		share->most = part;
-		share->p.stack = s->key;
-		share->line = line;
-	}
-	share->p.part += part;
-	share->p.calls += s->v.calls;
-	if (s->v.size_max > share->p.largest)
-		share->p.largest = s->v.size_max;
-}
-
-static const struct share *largest(const struct array *shares, size_t *count)
-{
-	const struct share *s = shares->item, *best = s;
-	size_t i;
-
-	*count = 0;
-	for (i = 0; i < shares->count; i++) {
-		*count += s[i].p.part > 0;
-		if (s[i].p.part > best->p.part)
-			best = &s[i];
-	}
-	return best;
-}
-
-/* Finds which of the function's lines has most. */
-static void find_line(struct finding *f, const struct kind_sites *k, uint32_t function)
-{
-	struct array shares = { .item = NULL };
-	const struct share *best;
-	size_t i;
-
-	for (i = 0; i < k->sites->count; i++) {
-		const struct asker *a = &k->askers->of[i];
-
-		if (a->function == function)
-			add_share(&shares, a->line, k, i,
-				  line_interner_line(&k->askers->lines, a->line));
-	}
-	best = largest(&shares, &f->lines);
-	f->line = best->line;
-	f->at_line = best->p;
-	array_release(&shares);
-}
-
-/* Finds the function that this line called, and its caller, if one of them has most of it. */
-static void find_around(struct finding *f, const struct kind_sites *k, struct profile *profile,
-			uint32_t line)
-{
-	struct line_interner names = { .same = LINE_FUNCTION };
-	struct array through = { .item = NULL }, caller = { .item = NULL };
-	struct array source = { .item = NULL };
-	static const struct sym_line nothing = {
-		.function = "", .raw = "", .file = "", .module = ""
-	};
-	struct line_interner lines = { .same = LINE_LINE };
-	const struct share *best;
-	size_t i, n;
-
-	for (i = 0; i < k->sites->count; i++) {
-		struct asker *a = &k->askers->of[i];
-
-		if (a->line != line || !k->part[i])
-			continue;
-		add_share(&through, a->through ? line_interner_id(&names, a->through) : 0, k, i,
-			  a->through ? a->through : &nothing);
-		add_share(&caller, a->caller ? line_interner_id(&names, a->caller) : 0, k, i,
-			  a->caller ? a->caller : &nothing);
-		if (*f->line->file && !sym_interpreter(f->line->module) &&
-		    strncmp(f->line->file, "node:", 5) != 0)
-			continue;
-		if (!a->asked_source)
-			a->source = profile_source(profile, k->sites->site[i].key);
-		a->asked_source = true;
-		add_share(&source, a->source ? line_interner_id(&lines, a->source) : 0, k, i,
-			  a->source ? a->source : &nothing);
-	}
-	if (through.count && caller.count) {
-		best = largest(&through, &n);
-		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
-			f->through = best->line;
-		f->all_through = n == 1;
-		best = largest(&caller, &n);
-		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
-			f->caller = best->line;
-		f->all_by_caller = n == 1;
-	}
-	if (source.count) {
-		best = largest(&source, &n);
-		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
-			f->source = best->line;
-		f->all_from_source = n == 1;
-	}
-	array_release(&source);
-	line_interner_release(&lines);
-	array_release(&through);
-	array_release(&caller);
-	line_interner_release(&names);
-}
-
-/* Finds the stack, as views show it, with most of it; of equal ones the first site's. */
-static void find_stack(struct finding *f, const struct kind_sites *k, struct profile *names,
-		       uint32_t function)
-{
-	struct array shares = { .item = NULL };
-	uint32_t *order, count = 0;
-	size_t i, n;
-
-	askers_form_paths(k->askers, k->sites, names, function);
-	order = must_calloc(k->askers->paths.stacks.count + 1, sizeof(*order));
-	for (i = 0; i < k->sites->count; i++) {
-		const struct asker *a = &k->askers->of[i];
-
-		if (a->function != function)
-			continue;
-		if (!order[a->path])
-			order[a->path] = ++count;
-		add_share(&shares, order[a->path], k, i, f->line);
-	}
-	f->at_stack = largest(&shares, &n)->p;
-	free(order);
-	array_release(&shares);
 }
 
 /* ---- leaks ---- */
@@ -352,7 +129,7 @@ static void insert(struct findings *f, const struct finding *new)
 }
 
 /* Is the function's part worth a finding? */
-static bool is_worth(const struct analysis *a, enum finding_kind kind, const struct top *t,
+static bool is_worth(const struct analysis *a, enum finding_kind kind, const struct finding_top *t,
 		     uint64_t whole, uint64_t peak)
 {
 	if (!whole || t->part < kinds[kind].least)
@@ -384,7 +161,7 @@ static uint64_t aligned_calls(const struct analysis *a)
 
 /* Returns the time from its last call to the end of the run, if it is most of it and it freed no
  * block: then a leak has stopped, or the program keeps what it has loaded. */
-static uint64_t quiet_ns(const struct analysis *a, const struct top *t)
+static uint64_t quiet_ns(const struct analysis *a, const struct finding_top *t)
 {
 	const uint64_t end = a->tree.end_ticks, start = a->tree.start_ticks;
 
@@ -404,12 +181,11 @@ static double weight_of(enum finding_kind kind, uint64_t whole)
 	return (double)whole < enough ? (double)whole / enough : 1;
 }
 
-static void add_finding(struct findings *f, const struct analysis *a, const struct kind_sites *k,
-			uint32_t function)
+static void add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
+			uint32_t function, const struct finding_top *t)
 {
-	const enum finding_kind kind = k->kind;
-	const struct top *t = &k->top[function - 1];
-	const uint64_t whole = whole_of(k->sites, kind);
+	const enum finding_kind kind = s->kind;
+	const uint64_t whole = whole_of(s->sites, kind);
 	struct finding new = {
 		.kind = kind,
 		.part = t->part,
@@ -418,14 +194,12 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 		.interrupted = analysis_interrupted(a),
 		.reduced = t->v.kept_until_ns,
 		.aligned = aligned_calls(a),
-		.peak = peak_of(a, k->sites),
+		.peak = peak_of(a, s->sites),
 	};
 
 	if (!is_worth(a, kind, t, whole, new.peak))
 		return;
-	find_line(&new, k, function);
-	find_around(&new, k, &f->names, line_interner_id(&k->askers->lines, new.line));
-	find_stack(&new, k, &f->names, function);
+	finding_sums_place(s, function, &new);
 	if (new.lines == 1)
 		new.calls = new.at_line.calls;
 	new.blocks = kind == FINDING_LEAK    ? t->v.live_calls
@@ -451,33 +225,19 @@ static void add_finding(struct findings *f, const struct analysis *a, const stru
 	insert(f, &new);
 }
 
-static void find_kind(struct findings *f, const struct analysis *a, const struct sites *sites,
-		      enum finding_kind kind, struct askers *askers)
+static void find_kind(struct findings *f, const struct analysis *a, struct finding_sums *s,
+		      enum finding_kind kind)
 {
-	struct kind_sites k = {
-		.kind = kind,
-		.sites = sites,
-		.askers = askers,
-		.page = a->walk.heap.page_size,
-		.ends_early = a->walk.input.log_end,
-	};
-	const uint32_t functions = (uint32_t)askers->functions.keys.count;
-	uint32_t best, i;
-	unsigned n;
+	struct finding_top top;
+	uint32_t function;
 
-	sum_up(&k, &f->names);
-	for (n = 0; n < kinds[kind].most; n++) {
-		for (best = 0, i = 1; i <= functions; i++)
-			if (k.top[i - 1].part &&
-			    (!best || k.top[i - 1].part > k.top[best - 1].part))
-				best = i;
-		if (!best)
+	finding_sums_begin(s, kind);
+	for (unsigned n = 0; n < kinds[kind].most; n++) {
+		function = finding_sums_next(s, &top);
+		if (!function)
 			break;
-		add_finding(f, a, &k, best);
-		k.top[best - 1].part = 0;
+		add_finding(f, a, s, function, &top);
 	}
-	free(k.part);
-	free(k.top);
 }
 
 /* Returns the share of all calls, or of all copied and allocated bytes, whichever is greater. */
@@ -773,7 +533,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  struct error *err)
 {
 	const struct sites *sites = analysis_sites(a);
-	struct askers askers;
+	struct finding_sums sums;
 	int ret, kind;
 
 	f->count = 0;
@@ -803,14 +563,14 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	if (!a->walk.input.log_end)
 		stack_findings_unjoined(&f->stacks, sites, &f->names);
 	kept_find(&f->kept, sites, &f->names);
-	askers_find(&askers, sites, &f->names);
-	name_reduced(f, sites, &askers);
+	finding_sums_make(&sums, sites, &f->names);
+	name_reduced(f, sites, &sums.askers);
 	for (kind = 0; kind < FINDING_KINDS; kind++)
 		if (kind == FINDING_GROWN)
 			find_grown(f, a);
 		else
-			find_kind(f, a, sites, (enum finding_kind)kind, &askers);
-	askers_release(&askers);
+			find_kind(f, a, &sums, (enum finding_kind)kind);
+	finding_sums_release(&sums);
 	drop_told(f);
 	return 0;
 }

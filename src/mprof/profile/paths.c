@@ -23,11 +23,7 @@ static void line_room(struct path_scratch *s, size_t more)
 	s->path.frame = must_reallocarray(s->path.frame, s->room, sizeof(*s->path.frame));
 }
 
-/*
- * Is the frame left out?  Within a function of a script, the interpreter's functions tell how it
- * allocates.  Those around it are the same in all stacks.
- */
-static bool surrounds(struct profile_paths *t, uint32_t frame, bool *in_script)
+bool paths_surrounds(struct profile_paths *t, uint32_t frame, bool *in_script)
 {
 	const struct sym_line *line = sym_frame(t->sym, frame)->line;
 
@@ -55,13 +51,12 @@ static size_t list_frames(struct profile_paths *t, uint32_t node)
 
 	for (; node && node < t->stacks->nodes; node = t->stacks->node[node].parent) {
 		frame = t->stacks->node[node].frame;
-		if (t->stacks->frame[frame].flags &
-		    (STACK_FRAME_TRUNCATED | STACK_FRAME_LOST_WAY)) {
+		if (paths_is_mark(t->stacks, frame)) {
 			s->path.truncated = true;
 			outside = n;
 			continue;
 		}
-		if (t->scripts && surrounds(t, frame, &in_script))
+		if (t->scripts && paths_surrounds(t, frame, &in_script))
 			continue;
 		if (is_step(s, node, in_script))
 			break;
@@ -374,42 +369,6 @@ bool paths_match(struct profile_paths *t, const struct profile_path *path)
 	return (have & want) == want && !(have & PATH_MARK_WITHOUT);
 }
 
-/* ---- stacks that read the same ---- */
-
-/* Returns the number of a line of the path; often it is the same as in the latest path. */
-static uint32_t id_of_line(struct path_interner *k, size_t at, const struct sym_line *line)
-{
-	if (at < k->count && k->line[at] == line)
-		return k->id[at + 1];
-	k->line[at] = line;
-	return line_interner_id(&k->lines, line);
-}
-
-uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n)
-{
-	const size_t start = paths_start_lines(path->line, path->count);
-	const size_t lines = n > start ? n - start : 0;
-
-	GROW(k->id, lines + 1, k->room);
-	GROW(k->line, lines, k->line_room);
-	k->id[0] = path->truncated;
-	for (size_t i = 0; i < lines; i++)
-		k->id[i + 1] = id_of_line(k, i, path->line[start + i]);
-	k->count = k->count > lines ? k->count : lines;
-	return interner_id(&k->stacks, k->id, (lines + 1) * sizeof(*k->id));
-}
-
-void path_interner_release(struct path_interner *k)
-{
-	line_interner_release(&k->lines);
-	interner_release(&k->stacks);
-	free(k->id);
-	free(k->line);
-	k->id = NULL;
-	k->line = NULL;
-	k->count = k->room = k->line_room = 0;
-}
-
 /* ---- the whole ---- */
 
 static bool has_text(const struct stacks *s)
@@ -446,7 +405,7 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		.options = *o,
 		.scripts = stacks && !o->wrappers && code_of_python(stacks),
 		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
-		.sourceless = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
+		.sourceless = must_calloc((stacks ? stacks->nodes : 0) + 1, 1),
 		.copies = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 	};
 	if (stacks)

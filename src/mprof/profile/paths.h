@@ -77,7 +77,7 @@ struct profile_paths {
 	bool runs_text;	     /* code of PATHS_TEXT is the program's own (python -c) */
 	uint8_t *called;     /* by node of the stacks: enum paths_called; NULL without scripts */
 	uint8_t *mark;	     /* by frame of one line: enum path_mark */
-	uint8_t *sourceless; /* by frame: 1 = profile_source() knows that no line of it is one */
+	uint8_t *sourceless; /* by node: 1 = profile_source() of it is NULL */
 	uint8_t *copies;     /* by frame of one line: profile_copies() + 1 */
 	struct hash kept;    /* stack -> struct profile_path, in the arena */
 	struct hash part;    /* line of a frame that has several -> enum paths_part, plus 1 */
@@ -89,6 +89,16 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		const struct paths_options *o);
 void paths_release(struct profile_paths *t);
 
+/* Is it not a frame: are frames missing there? */
+static inline bool paths_is_mark(const struct stacks *s, uint32_t frame)
+{
+	return s->frame[frame].flags & (STACK_FRAME_TRUNCATED | STACK_FRAME_LOST_WAY);
+}
+/*
+ * Is the frame left out?  Within a function of a script, the interpreter's functions tell how it
+ * allocates.  Those around it are the same in all stacks.  Sets *in_script at a script.
+ */
+bool paths_surrounds(struct profile_paths *t, uint32_t frame, bool *in_script);
 /* Returns the path of a stack, valid until the next call. */
 const struct profile_path *paths_look(struct profile_paths *t, uint32_t stack);
 /* Returns a path that stays valid. */
@@ -118,21 +128,3 @@ enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const str
 bool paths_is_start(const struct sym_line *line);
 /* Returns which of these is the nearest outward. */
 enum paths_called paths_called(struct profile_paths *t, uint32_t stack);
-
-/* ---- stacks that read the same ---- */
-
-struct path_interner {
-	struct line_interner lines;
-	struct interner stacks;
-	uint32_t *id;		       /* of the current path: first, is it truncated? */
-	const struct sym_line **line;  /* of that path, from the outermost one that it shows */
-	size_t count, room, line_room; /* of lines */
-};
-#define PATH_KEYS_EMPTY                                    \
-	{                                                  \
-		.lines = { .same = LINE_LINE }, .id = NULL \
-	}
-
-/* Returns the same number for paths whose first n lines have the same text. */
-uint32_t path_interner_id(struct path_interner *k, const struct profile_path *path, size_t n);
-void path_interner_release(struct path_interner *k);

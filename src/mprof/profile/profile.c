@@ -16,7 +16,7 @@
 #include "../pass/milestones.h"
 #include "../pass/interner.h"
 #include "../pass/site_totals.h"
-#include "paths.h"
+#include "path_numbers.h"
 #include "suppressions.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
@@ -27,16 +27,16 @@ struct grouping {
 	enum profile_by by;
 	struct line_interner lines;
 	struct interner parts;
-	struct path_interner paths;
+	struct path_numbers paths;
 	struct hash ranks; /* by process: its rank + 1 */
 };
 
-static bool passes(struct profile *p, const struct profile_path *path)
+static bool passes(struct profile *p, uint32_t stack)
 {
 	const struct paths_options *o = &p->paths->options;
 
 	return (!o->function && !o->file && !o->module && !o->without) ||
-	       paths_match(p->paths, path);
+	       paths_match(p->paths, paths_look(p->paths, stack));
 }
 
 static void find_ranks(struct grouping *g, const struct trace *t)
@@ -64,16 +64,17 @@ bool profile_by_part(enum profile_by by)
 static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
 {
 	struct grouping *g = context;
-	const struct profile_path *path = paths_look(g->p->paths, stack);
+	const struct profile_path *path;
 
-	if (!passes(g->p, path))
+	if (!passes(g->p, stack))
 		return 0;
 	if (g->by == PROFILE_BY_STACK)
-		return path_interner_id(&g->paths, path, path->count);
+		return path_number(&g->paths, g->p->paths, stack, false);
 	if (g->by == PROFILE_BY_RANK)
 		part = rank_of(g, part);
 	if (profile_by_part(g->by))
 		return interner_id(&g->parts, &part, sizeof(part));
+	path = paths_look(g->p->paths, stack);
 	return path->count ? line_interner_id(&g->lines, path->line[path->asked - 1]) : 0;
 }
 
@@ -96,7 +97,7 @@ static void set_grouping(struct profile *p, struct grouping *g, enum profile_by 
 	struct sites_options *o = &p->sites.options;
 
 	*g = (struct grouping){
-		.p = p, .by = by, .lines = { .same = same[by] }, .paths = PATH_KEYS_EMPTY
+		.p = p, .by = by, .lines = { .same = same[by] }, .paths = PATH_NUMBERS_EMPTY
 	};
 	p->by = by;
 	o->part = part_of(by);
@@ -223,22 +224,21 @@ static void sort_sites(struct profile *p)
 static void select_sites(struct profile *p, struct grouping *by)
 {
 	struct merging m = { .first = must_calloc(p->sites.count + 1, sizeof(*m.first)) };
-	const struct profile_path *path;
 	size_t i;
 
 	p->site = p->sites.site;
 	p->site_of = must_calloc(p->stacks->nodes + 1, sizeof(*p->site_of));
 	for (i = 0; i < p->sites.count; i++) {
+		const uint32_t stack = p->site[i].key;
+
 		if (p->hide_zero_live && !p->site[i].v.live_calls)
 			continue;
-		path = paths_look(p->paths, p->site[i].key);
 		/* Lines that are never shown make no difference; folded ones can be requested. */
-		if (passes(p, path))
-			take_site(
-			    p, &m,
-			    path_interner_id(&by->paths, path,
-					     p->paths->options.library ? path->count : path->all),
-			    i);
+		if (passes(p, stack))
+			take_site(p, &m,
+				  path_number(&by->paths, p->paths, stack,
+					       !p->paths->options.library),
+				  i);
 	}
 	p->sites.count = p->count;
 	interner_release(&m.keys);
@@ -493,7 +493,7 @@ int profile_make(struct profile *p, struct trace *t, const struct profile_option
 	ret = make(p, t, o, &by, err);
 	line_interner_release(&by.lines);
 	interner_release(&by.parts);
-	path_interner_release(&by.paths);
+	path_numbers_release(&by.paths);
 	p->sites.options.group = NULL;
 	if (ret < 0)
 		profile_release(p);

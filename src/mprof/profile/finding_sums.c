@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* finding_sums.c - see finding_sums.h. */
+#include "finding_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../sym/interpreters.h"
+#include "../util/alloc.h"
+
+/* ---- by function ---- */
+
+static const size_t fields[FINDING_KINDS] = {
+#define FINDING(id, name, sentence, brief, figure, ...) \
+	[FINDING_##id] = offsetof(struct site_values, figure),
+#include "finding_kinds.def"
+};
+
+/* Rounding up to more than the page where a block ends takes address space, and memory only where
+ * it is written to. */
+static uint64_t wasted(const struct site_values *v, uint64_t page)
+{
+	return v->peak_slack < v->peak_calls * page ? v->peak_slack : v->peak_calls * page;
+}
+
+static inline uint64_t value_of(const struct finding_sums *s, size_t i, unsigned kind)
+{
+	const struct site_values *v = &s->sites->site[i].v;
+
+	if (kind == FINDING_WASTE)
+		return wasted(v, s->page);
+	return *(const uint64_t *)((const char *)v + fields[kind]);
+}
+
+static void add_up(struct finding_sums *s)
+{
+	for (size_t i = 0; i < s->sites->count; i++) {
+		const uint32_t function = s->askers.of[i].function;
+		uint64_t *most = s->most + function - 1;
+
+		if (!function)
+			continue;
+		s->calls[function - 1] += s->sites->site[i].v.calls;
+		for (unsigned kind = 0; kind < FINDING_KINDS; kind++, most += s->functions)
+			*most += value_of(s, i, kind);
+	}
+}
+
+void finding_sums_make(struct finding_sums *s, const struct sites *sites, struct profile *names)
+{
+	const struct walk *w = sites->walk;
+
+	*s = (struct finding_sums){ .sites = sites,
+				    .names = names,
+				    .page = w->heap.page_size,
+				    .ends_early = w->input.log_end };
+	askers_find(&s->askers, sites, names);
+	s->functions = s->askers.functions.keys.count;
+	s->calls = must_calloc(s->functions + 1, sizeof(*s->calls));
+	s->most = must_calloc(FINDING_KINDS * s->functions + 1, sizeof(*s->most));
+	s->exact = must_calloc(s->functions + 1, sizeof(*s->exact));
+	s->part = must_calloc(sites->count + 1, sizeof(*s->part));
+	add_up(s);
+}
+
+void finding_sums_release(struct finding_sums *s)
+{
+	askers_release(&s->askers);
+	free(s->calls);
+	free(s->most);
+	free(s->exact);
+	free(s->part);
+}
+
+void finding_sums_begin(struct finding_sums *s, enum finding_kind kind)
+{
+	s->kind = kind;
+	memset(s->exact, 0, s->functions);
+}
+
+/* The indices of a function's sites. */
+#define EACH_SITE(s, function, i)                                                  \
+	size_t n_ = (s)->askers.first[(function)-1], i = 0;                        \
+	n_ < (s)->askers.first[function] && (i = (s)->askers.site[n_], true); n_++
+
+static bool leaks(struct finding_sums *s, size_t i)
+{
+	/* Blocks that were live when events ended may have been freed later. */
+	return s->sites->site[i].v.live_bytes && !s->ends_early &&
+	       askers_leaks(&s->askers, s->sites, s->names, i);
+}
+
+static bool is_left_out(struct finding_sums *s, size_t i)
+{
+	if (s->kind == FINDING_LEAK)
+		return !leaks(s, i);
+	return (s->kind == FINDING_PEAK || s->kind == FINDING_WASTE) &&
+	       askers_kept(&s->askers, s->sites, s->names, i);
+}
+
+static uint64_t exact_part(struct finding_sums *s, uint32_t function)
+{
+	uint64_t sum = 0;
+
+	for (EACH_SITE(s, function, i)) {
+		const uint64_t value = value_of(s, i, s->kind);
+
+		s->part[i] = value && !is_left_out(s, i) ? value : 0;
+		sum += s->part[i];
+	}
+	return sum;
+}
+
+static void fill_top(struct finding_sums *s, uint32_t function, struct finding_top *top)
+{
+	*top = (struct finding_top){ .calls = s->calls[function - 1] };
+	for (EACH_SITE(s, function, i)) {
+		if (!s->part[i])
+			continue;
+		top->part += s->part[i];
+		site_values_add(&top->v, &s->sites->site[i].v);
+		if (s->kind == FINDING_PEAK && leaks(s, i))
+			top->left += s->sites->site[i].v.live_bytes;
+	}
+}
+
+uint32_t finding_sums_next(struct finding_sums *s, struct finding_top *top)
+{
+	uint64_t *most = s->most + s->kind * s->functions;
+	size_t best;
+
+	for (;;) {
+		best = 0;
+		for (size_t i = 1; i < s->functions; i++)
+			if (most[i] > most[best])
+				best = i;
+		if (!s->functions || !most[best])
+			return 0;
+		if (s->exact[best])
+			break;
+		most[best] = exact_part(s, (uint32_t)best + 1);
+		s->exact[best] = true;
+	}
+	fill_top(s, (uint32_t)best + 1, top);
+	most[best] = 0;
+	return (uint32_t)best + 1;
+}
+
+/* ---- where it is ---- */
+
+/* A name and its part of a finding. */
+struct share {
+	struct finding_part p;
+	uint64_t most; /* the largest part of one site */
+	const struct sym_line *line;
+};
+
+static void add_share(struct array *shares, uint32_t id, const struct finding_sums *s, size_t i,
+		      const struct sym_line *line)
+{
+	struct share *share = array_at(shares, id, sizeof(*share));
+	const struct site *site = &s->sites->site[i];
+	const uint64_t part = s->part[i];
+
+	if (!share->line || part > share->most) {
+		share->most = part;
+		share->p.stack = site->key;
+		share->line = line;
+	}
+	share->p.part += part;
+	share->p.calls += site->v.calls;
+	if (site->v.size_max > share->p.largest)
+		share->p.largest = site->v.size_max;
+}
+
+static const struct share *largest(const struct array *shares, size_t *count)
+{
+	const struct share *s = shares->item, *best = s;
+	size_t i;
+
+	*count = 0;
+	for (i = 0; i < shares->count; i++) {
+		*count += s[i].p.part > 0;
+		if (s[i].p.part > best->p.part)
+			best = &s[i];
+	}
+	return best;
+}
+
+/* Finds which of the function's lines has most. */
+static void find_line(struct finding *f, const struct finding_sums *s, uint32_t function)
+{
+	const struct askers *t = &s->askers;
+	struct array shares = { .item = NULL };
+	const struct share *best;
+
+	for (EACH_SITE(s, function, i))
+		add_share(&shares, t->of[i].line, s, i,
+			  line_interner_line(&t->lines, t->of[i].line));
+	best = largest(&shares, &f->lines);
+	f->line = best->line;
+	f->at_line = best->p;
+	array_release(&shares);
+}
+
+/* Names that some of the sites of a line share. */
+struct around {
+	struct array shares;
+	struct line_interner names;
+};
+
+static const struct sym_line nothing = { .function = "", .raw = "", .file = "", .module = "" };
+
+static void add_around(struct around *a, const struct finding_sums *s, size_t i,
+		       const struct sym_line *line)
+{
+	add_share(&a->shares, line ? line_interner_id(&a->names, line) : 0, s, i,
+		  line ? line : &nothing);
+}
+
+/* Returns the line that has more than half of the finding's line, or NULL; all: nothing else has
+ * any. */
+static const struct sym_line *most_around(struct around *a, const struct finding *f, bool *all)
+{
+	const struct sym_line *line = NULL;
+	const struct share *best;
+	size_t n;
+
+	if (a->shares.count) {
+		best = largest(&a->shares, &n);
+		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
+			line = best->line;
+		*all = n == 1;
+	}
+	array_release(&a->shares);
+	line_interner_release(&a->names);
+	return line;
+}
+
+/* Finds the function that this line called, its caller, and its source, if one of them has most of
+ * it. */
+static void find_around(struct finding *f, struct finding_sums *s, uint32_t function)
+{
+	struct around through = { .names.same = LINE_FUNCTION };
+	struct around caller = { .names.same = LINE_FUNCTION };
+	struct around source = { .names.same = LINE_LINE };
+	const uint32_t line = line_interner_id(&s->askers.lines, f->line);
+	const bool has_source = *f->line->file && !sym_interpreter(f->line->module) &&
+				strncmp(f->line->file, "node:", 5) != 0;
+
+	for (EACH_SITE(s, function, i)) {
+		const uint32_t stack = s->sites->site[i].key;
+		struct profile_asked who;
+
+		if (s->askers.of[i].line != line || !s->part[i])
+			continue;
+		who = profile_asked(s->names, stack);
+		add_around(&through, s, i, who.through);
+		add_around(&caller, s, i, who.caller);
+		if (!has_source)
+			add_around(&source, s, i, profile_source(s->names, stack));
+	}
+	f->through = most_around(&through, f, &f->all_through);
+	f->caller = most_around(&caller, f, &f->all_by_caller);
+	f->source = most_around(&source, f, &f->all_from_source);
+}
+
+/* Finds the stack, as views show it, with most of it; of equal ones the first site's. */
+static void find_stack(struct finding *f, struct finding_sums *s, uint32_t function)
+{
+	struct array shares = { .item = NULL };
+	uint32_t *order, count = 0;
+	size_t n;
+
+	askers_number_paths(&s->askers, s->sites, s->names, function);
+	order = must_calloc(s->askers.paths.count + 1, sizeof(*order));
+	for (EACH_SITE(s, function, i)) {
+		const uint32_t path = s->askers.of[i].path;
+
+		if (!order[path])
+			order[path] = ++count;
+		add_share(&shares, order[path], s, i, f->line);
+	}
+	f->at_stack = largest(&shares, &n)->p;
+	free(order);
+	array_release(&shares);
+}
+
+void finding_sums_place(struct finding_sums *s, uint32_t function, struct finding *f)
+{
+	find_line(f, s, function);
+	find_around(f, s, function);
+	find_stack(f, s, function);
+}

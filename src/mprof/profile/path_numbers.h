@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * path_numbers.h - numbers of stacks that read the same.
+ *
+ * A path has a key: it is computed line by line from the outermost one, and kept for each node of
+ * the stacks, so a frame that many stacks share is looked at once.  Keys of different paths differ,
+ * except by a chance of 1 in 2^62.
+ *
+ * Only profile.c and its parts include this.  Without memory the program ends (util/alloc.h).
+ */
+#pragma once
+
+#include "paths.h"
+
+/* A stack's frame, and whether a frame further in was a script's. */
+struct path_step_in {
+	uint32_t node;
+	bool in_script;
+};
+
+struct path_numbers {
+	struct line_interner lines;
+	struct hash number; /* by key */
+	uint32_t count;
+	uint64_t *key[2]; /* by in_script, by node: of the lines up to there; 0: unknown */
+	uint32_t *line;	  /* by frame: id of its line, if it has one; 0: unknown */
+	struct path_step_in *list; /* those whose key is not known yet, innermost first */
+	size_t room;
+};
+#define PATH_NUMBERS_EMPTY                                    \
+	{                                                     \
+		.lines = { .same = LINE_LINE }, .count = 0    \
+	}
+
+/*
+ * Returns a number from 1, the same for stacks whose shown lines have the same text; whole: those
+ * with folded lines.  Lines that only start a program or a thread make no difference.  t must be
+ * the same in all calls.
+ */
+uint32_t path_number(struct path_numbers *k, struct profile_paths *t, uint32_t stack, bool whole);
+void path_numbers_release(struct path_numbers *k);
