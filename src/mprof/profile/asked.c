@@ -18,23 +18,10 @@ bool profile_copies(const struct sym_line *line)
 	       strstr(line->raw, "Clone$GT$5clone") || strstr(line->raw, "5clone5Clone5clone");
 }
 
-/* profile_copies() of the only line of a frame is remembered. */
-static bool copies(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
-{
-	uint8_t *known = &t->copies[frame];
-
-	if (sym_frame(t->sym, frame)->count != 1)
-		return profile_copies(line);
-	if (!*known)
-		*known = profile_copies(line) + 1;
-	return *known - 1;
-}
-
 /* Examines lines of a stack outward, until the allocating function is known. */
 struct asking {
-	struct profile_paths *paths;
-	uint32_t frame, line_frame; /* of the current line; of a.line */
 	struct profile_asked a;
+	bool plain;			/* a.line has a name and does not copy */
 	const struct sym_line *through; /* outermost line of a library so far */
 	const struct sym_line *inner;	/* innermost line that is not a wrapper */
 	bool sure;			/* true if a.line is not part of a wrapper */
@@ -81,17 +68,48 @@ static bool only_decorates(const struct sym_line *line)
 	return false;
 }
 
-/* Does it tell how the allocating function allocates? */
-static bool is_through(const struct sym_line *line, enum paths_part part)
+/* Does a function of a library tell how the allocating function allocates? */
+static bool tells(const struct sym_line *line)
 {
-	if ((line->runs_scripts && (!line->known || only_calls(line))) || only_imports(line) ||
-	    only_decorates(line))
-		return false;
-	return (part == PATHS_LIBRARY || part == PATHS_PACKAGE) && !is_ours(line);
+	return !(line->runs_scripts && (!line->known || only_calls(line))) && !only_imports(line) &&
+	       !only_decorates(line) && !is_ours(line);
+}
+
+static bool is_library(enum paths_part part)
+{
+	return part == PATHS_LIBRARY || part == PATHS_PACKAGE;
+}
+
+/* What is known of a line. */
+enum { LINE_PART = 7 /* enum paths_part + 1 */, LINE_PLAIN = 8, LINE_TELLS = 16 };
+
+static unsigned look_at(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
+{
+	const bool plain = line->known && !profile_copies(line);
+
+	return (paths_part_of(t, frame, line) + 1u) | (plain ? LINE_PLAIN : 0) |
+	       (tells(line) ? LINE_TELLS : 0);
+}
+
+static inline unsigned facts_of(struct profile_paths *t, uint32_t frame,
+				const struct sym_lines *lines, size_t i)
+{
+	uint64_t *known;
+
+	if (lines->count == 1) {
+		if (!t->facts[frame])
+			t->facts[frame] = (uint8_t)look_at(t, frame, lines->line);
+		return t->facts[frame];
+	}
+	known = hash_at(&t->facts_of, (uintptr_t)&lines->line[i]);
+	if (!*known)
+		*known = look_at(t, frame, &lines->line[i]);
+	return (unsigned)*known;
 }
 
 /* Returns true if no line further out makes a difference. */
-static bool ask(struct asking *s, const struct sym_line *line, enum paths_part part)
+static inline bool ask(struct asking *s, const struct sym_line *line, enum paths_part part,
+		       unsigned facts)
 {
 	if (!s->inner && part != PATHS_WRAPPER)
 		s->inner = line;
@@ -99,25 +117,24 @@ static bool ask(struct asking *s, const struct sym_line *line, enum paths_part p
 		s->sure = part != PATHS_WRAPPER;
 		if (!s->sure)
 			s->a.line = NULL;
-		else if (s->a.line->known && !copies(s->paths, s->line_frame, s->a.line))
+		else if (s->plain)
 			return true;
 	}
-	if (s->a.line && part == PATHS_PROGRAM && line->known &&
-	    !copies(s->paths, s->frame, line)) {
+	if (s->a.line && part == PATHS_PROGRAM && facts & LINE_PLAIN) {
 		s->a.caller = line;
 		return true;
 	}
 	if (s->a.line)
 		return false;
 	/* A function of the interpreter tells less than one that it calls. */
-	if (is_through(line, part) && !(s->through && line->runs_scripts))
+	if (is_library(part) && facts & LINE_TELLS && !(s->through && line->runs_scripts))
 		s->through = line;
 	if (part != PATHS_PROGRAM)
 		return false;
 	s->a.line = line;
 	s->a.through = s->through;
-	s->line_frame = s->frame;
-	return s->sure && line->known && !copies(s->paths, s->frame, line);
+	s->plain = facts & LINE_PLAIN;
+	return s->sure && s->plain;
 }
 
 /* ---- the allocating function of a stack ---- */
@@ -173,18 +190,18 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 {
 	const uint32_t frame = p->stacks->node[node].frame;
 	const struct sym_lines *lines = sym_frame(p->sym, frame);
-	enum paths_part part = PATHS_PROGRAM;
-	size_t i;
 
-	w->s.frame = frame;
-	for (i = 0; lines && i < lines->count; i++) {
+	for (size_t i = 0; lines && i < lines->count; i++) {
+		const unsigned facts = facts_of(p->paths, frame, lines, i);
+		enum paths_part part = (enum paths_part)((facts & LINE_PART) - 1);
+
 		w->last = &lines->line[i];
-		if (!p->paths->options.wrappers)
-			part = paths_part_of(p->paths, frame, w->last);
+		if (p->paths->options.wrappers)
+			part = PATHS_PROGRAM;
 		if (part == PATHS_PACKAGE)
 			part = paths_called(p->paths, node) == CALLED_BY_SCRIPT ? PATHS_LIBRARY
 										: PATHS_PROGRAM;
-		if (ask(&w->s, w->last, part))
+		if (ask(&w->s, w->last, part, facts))
 			return true;
 	}
 	return false;
@@ -192,7 +209,7 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 
 struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 {
-	struct walking w = { .s = { .paths = p->paths, .sure = p->paths->options.wrappers } };
+	struct walking w = { .s.sure = p->paths->options.wrappers };
 	const struct sym_line *through = NULL;
 	uint32_t node = stack, nodes = 0;
 
@@ -250,7 +267,8 @@ const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 	uint8_t *none = p->paths->sourceless;
 	uint32_t node = stack, from = stack;
 
-	for (; node && node < p->stacks->nodes && !none[node]; node = p->stacks->node[node].parent) {
+	for (; node && node < p->stacks->nodes && !none[node];
+	     node = p->stacks->node[node].parent) {
 		line = source_in(p, p->stacks->node[node].frame, &first, &package);
 		if (line)
 			return line;
@@ -267,7 +285,7 @@ const struct sym_line *profile_path_through(struct profile *p, const struct prof
 
 	for (i = path->inner; i > path->asked; i--) {
 		line = path->line[i - 1];
-		if (is_through(line, paths_part_of(p->paths, path->frame[i - 1], line)) &&
+		if (is_library(paths_part_of(p->paths, path->frame[i - 1], line)) && tells(line) &&
 		    !(through && line->runs_scripts))
 			through = line;
 	}

@@ -68,8 +68,8 @@ void askers_number_paths(struct askers *t, const struct sites *s, struct profile
 		struct asker *a = &t->of[t->site[i]];
 
 		if (!a->path)
-			a->path = path_number(&t->paths, names->paths, s->site[t->site[i]].key,
-					       false);
+			a->path =
+			    path_number(&t->paths, names->paths, s->site[t->site[i]].key, false);
 	}
 }
 

@@ -79,9 +79,10 @@ void finding_sums_begin(struct finding_sums *s, enum finding_kind kind)
 }
 
 /* The indices of a function's sites. */
-#define EACH_SITE(s, function, i)                                                  \
-	size_t n_ = (s)->askers.first[(function)-1], i = 0;                        \
-	n_ < (s)->askers.first[function] && (i = (s)->askers.site[n_], true); n_++
+#define EACH_SITE(s, function, i)                                             \
+	size_t n_ = (s)->askers.first[(function)-1], i = 0;                   \
+	n_ < (s)->askers.first[function] && (i = (s)->askers.site[n_], true); \
+	n_++
 
 static bool leaks(struct finding_sums *s, size_t i)
 {

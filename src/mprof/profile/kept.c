@@ -40,8 +40,8 @@ ORDER(by_bytes, struct kept_of, COMPARE(most_of(y), most_of(x)))
 
 void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 {
-	struct ranked *chosen = must_calloc(sites->count + 1, sizeof(*chosen));
-	size_t i, n = 0, examined[2] = { 0, 0 };
+	struct ranked *chosen = NULL;
+	size_t i, n = 0, room = 0, examined[2] = { 0, 0 };
 	const struct site *s;
 	const char *why;
 
@@ -49,15 +49,15 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 	for (i = 0; i < sites->count; i++) {
 		s = &sites->site[i];
 		if ((s->v.peak_calls || s->v.live_calls) &&
-		    examined[s->v.live_calls > 0]++ < KEPT_SITES)
+		    examined[s->v.live_calls > 0]++ < KEPT_SITES && profile_kept(names, s->key)) {
+			GROW(chosen, n + 1, room);
 			chosen[n++] = (struct ranked){ s->key, i };
+		}
 	}
-	rank(chosen, n); /* because neighbours share most of their paths */
+	rank(chosen, n); /* rows of equal bytes are in the order of stacks */
 	for (i = 0; i < n; i++) {
 		s = &sites->site[chosen[i].item];
 		why = profile_kept(names, s->key);
-		if (!why)
-			continue;
 		add(&k->all, &s->v);
 		add(row_of(k, why), &s->v);
 	}

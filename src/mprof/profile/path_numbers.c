@@ -16,15 +16,18 @@ static void set_up(struct path_numbers *k, const struct stacks *s, bool scripts)
 	k->line = must_calloc(s->frames + 1, sizeof(*k->line));
 }
 
-static uint32_t id_of(struct path_numbers *k, uint32_t frame, const struct sym_lines *lines, size_t i)
+static uint32_t id_of(struct path_numbers *k, uint32_t frame, const struct sym_lines *lines,
+		      size_t i)
 {
-	uint32_t *id = &k->line[frame];
+	const struct sym_line *line = &lines->line[i];
+	uint32_t id = k->line[frame];
 
-	if (lines->count != 1)
-		return line_interner_id(&k->lines, &lines->line[i]);
-	if (!*id)
-		*id = line_interner_id(&k->lines, lines->line);
-	return *id;
+	if (id)
+		return id;
+	id = line_interner_id(&k->lines, line);
+	if (lines->count == 1 && !line->stop && !paths_is_start(line))
+		k->line[frame] = id;
+	return id;
 }
 
 /* Returns the key of a path with one more line; the flags stay. */
@@ -58,12 +61,14 @@ static uint64_t add_lines(struct path_numbers *k, struct profile_paths *t, uint6
 }
 
 /* Returns the key up to a step from that of its caller. */
-static uint64_t next(struct path_numbers *k, struct profile_paths *t,
-		     const struct path_step_in *step, uint64_t outer)
+static inline uint64_t next(struct path_numbers *k, struct profile_paths *t,
+			    const struct path_step_in *step, uint64_t outer)
 {
-	const uint32_t frame = t->stacks->node[step->node].frame;
+	const uint32_t frame = t->stacks->node[step->node].frame, line = k->line[frame];
 	bool in_script = step->in_script;
 
+	if (line && !t->scripts && !(outer & STOPPED))
+		return with(outer, line);
 	if (paths_is_mark(t->stacks, frame))
 		return outer | TRUNCATED;
 	if (outer & STOPPED || (t->scripts && paths_surrounds(t, frame, &in_script)))

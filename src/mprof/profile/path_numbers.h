@@ -23,13 +23,14 @@ struct path_numbers {
 	struct hash number; /* by key */
 	uint32_t count;
 	uint64_t *key[2]; /* by in_script, by node: of the lines up to there; 0: unknown */
-	uint32_t *line;	  /* by frame: id of its line, if it has one; 0: unknown */
+	uint32_t
+	    *line; /* by frame: id of its line, if it is just one that is added to any path; or 0 */
 	struct path_step_in *list; /* those whose key is not known yet, innermost first */
 	size_t room;
 };
-#define PATH_NUMBERS_EMPTY                                    \
-	{                                                     \
-		.lines = { .same = LINE_LINE }, .count = 0    \
+#define PATH_NUMBERS_EMPTY                                 \
+	{                                                  \
+		.lines = { .same = LINE_LINE }, .count = 0 \
 	}
 
 /*

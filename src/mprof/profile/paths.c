@@ -406,7 +406,7 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		.scripts = stacks && !o->wrappers && code_of_python(stacks),
 		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 		.sourceless = must_calloc((stacks ? stacks->nodes : 0) + 1, 1),
-		.copies = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
+		.facts = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 	};
 	if (stacks)
 		t->scratch.at = must_calloc(stacks->nodes, sizeof(*t->scratch.at));
@@ -420,10 +420,11 @@ void paths_release(struct profile_paths *t)
 {
 	hash_release(&t->kept);
 	hash_release(&t->part);
+	hash_release(&t->facts_of);
 	arena_release(&t->arena);
 	free(t->mark);
 	free(t->sourceless);
-	free(t->copies);
+	free(t->facts);
 	free(t->called);
 	free(t->scratch.path.line);
 	free(t->scratch.path.frame);

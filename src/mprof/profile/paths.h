@@ -73,14 +73,15 @@ struct profile_paths {
 	const struct stacks *stacks;
 	struct sym *sym;
 	struct paths_options options;
-	bool scripts;	     /* leave out interpreters around functions of scripts */
-	bool runs_text;	     /* code of PATHS_TEXT is the program's own (python -c) */
-	uint8_t *called;     /* by node of the stacks: enum paths_called; NULL without scripts */
-	uint8_t *mark;	     /* by frame of one line: enum path_mark */
-	uint8_t *sourceless; /* by node: 1 = profile_source() of it is NULL */
-	uint8_t *copies;     /* by frame of one line: profile_copies() + 1 */
-	struct hash kept;    /* stack -> struct profile_path, in the arena */
-	struct hash part;    /* line of a frame that has several -> enum paths_part, plus 1 */
+	bool scripts;	      /* leave out interpreters around functions of scripts */
+	bool runs_text;	      /* code of PATHS_TEXT is the program's own (python -c) */
+	uint8_t *called;      /* by node of the stacks: enum paths_called; NULL without scripts */
+	uint8_t *mark;	      /* by frame of one line: enum path_mark */
+	uint8_t *sourceless;  /* by node: 1 = profile_source() of it is NULL */
+	uint8_t *facts;	      /* of asked.c, by frame of one line */
+	struct hash kept;     /* stack -> struct profile_path, in the arena */
+	struct hash part;     /* line of a frame that has several -> enum paths_part, plus 1 */
+	struct hash facts_of; /* such a line -> what `facts` has */
 	struct arena arena;
 	struct path_scratch scratch;
 };

@@ -235,10 +235,10 @@ static void select_sites(struct profile *p, struct grouping *by)
 			continue;
 		/* Lines that are never shown make no difference; folded ones can be requested. */
 		if (passes(p, stack))
-			take_site(p, &m,
-				  path_number(&by->paths, p->paths, stack,
-					       !p->paths->options.library),
-				  i);
+			take_site(
+			    p, &m,
+			    path_number(&by->paths, p->paths, stack, !p->paths->options.library),
+			    i);
 	}
 	p->sites.count = p->count;
 	interner_release(&m.keys);
@@ -246,10 +246,58 @@ static void select_sites(struct profile *p, struct grouping *by)
 	sort_sites(p);
 }
 
+/* Can a library keep blocks of a frame, or of a stack? */
+enum may_keep { KEEP_UNKNOWN, KEEP_NOT, KEEP_MAYBE };
+
+static enum may_keep frame_may_keep(struct profile *p, uint32_t frame)
+{
+	const struct sym_lines *lines = sym_frame(p->sym, frame);
+	uint8_t *may = &p->frame_may_keep[frame];
+
+	for (size_t i = 0; i < lines->count && *may != KEEP_MAYBE; i++)
+		*may =
+		    suppressions_may_keep(p->suppressions, &lines->line[i]) ? KEEP_MAYBE : KEEP_NOT;
+	return (enum may_keep) * may;
+}
+
+/* Decides most stacks: only a few have a line of a library that keeps blocks. */
+static bool may_keep(struct profile *p, uint32_t stack)
+{
+	const struct stack_node *of = p->stacks->node;
+	enum may_keep may = KEEP_UNKNOWN;
+	uint32_t node = stack, end;
+
+	if (stack >= p->stacks->nodes)
+		return false;
+	if (!p->may_keep) {
+		p->may_keep = must_calloc(p->stacks->nodes, 1);
+		p->frame_may_keep = must_calloc(p->stacks->frames + 1, 1);
+	}
+	for (; node && !p->may_keep[node]; node = of[node].parent) {
+		may = (enum may_keep)p->frame_may_keep[of[node].frame];
+		if (!may)
+			may = frame_may_keep(p, of[node].frame);
+		if (may == KEEP_MAYBE)
+			break;
+	}
+	end = may == KEEP_MAYBE ? of[node].parent : node;
+	may = may == KEEP_MAYBE ? KEEP_MAYBE : node ? (enum may_keep)p->may_keep[node] : KEEP_NOT;
+	for (node = stack; node != end; node = of[node].parent)
+		p->may_keep[node] = (uint8_t)may;
+	return may == KEEP_MAYBE || paths_called(p->paths, stack) == CALLED_AT_START;
+}
+
+/* Returns what suppresses the leaks of a stack, or NULL. */
+static struct suppression *suppression_of(struct profile *p, uint32_t stack)
+{
+	if (!p->suppressions->of_files && !may_keep(p, stack))
+		return NULL;
+	return suppressions_find(p->suppressions, p->stacks, paths_look(p->paths, stack));
+}
+
 static void suppress(struct profile *p)
 {
 	struct suppression *x;
-	const struct profile_path *path;
 	size_t i;
 
 	for (i = 0; i < p->count; i++) {
@@ -257,8 +305,7 @@ static void suppress(struct profile *p)
 
 		if (!v->live_calls)
 			continue;
-		path = paths_look(p->paths, p->site[i].key);
-		x = suppressions_find(p->suppressions, p->stacks, path);
+		x = suppression_of(p, p->site[i].key);
 		if (x) {
 			x->calls += v->live_calls;
 			x->bytes += v->live_bytes;
@@ -467,11 +514,12 @@ bool profile_suppresses(struct profile *p, uint32_t stack)
 const char *profile_kept(struct profile *p, uint32_t stack)
 {
 	static const char not_kept[] = "";
-	uint64_t *why = stack ? hash_at(&p->kept, stack) : NULL;
 	const char *found;
+	uint64_t *why;
 
-	if (!why)
+	if (!stack || !may_keep(p, stack))
 		return NULL;
+	why = hash_at(&p->kept, stack);
 	if (!*why) {
 		found = suppressions_kept(p->suppressions, paths_look(p->paths, stack));
 		*why = (uintptr_t)(found ? found : not_kept);
@@ -530,6 +578,8 @@ void profile_release(struct profile *p)
 	free(p->paths);
 	free(p->suppressions);
 	free(p->asked);
+	free(p->may_keep);
+	free(p->frame_may_keep);
 	free(p->pass);
 	free(p->group);
 	free(p->site_of);

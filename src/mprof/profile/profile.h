@@ -91,10 +91,11 @@ struct profile {
 	uint64_t suppressed_bytes, suppressed_calls;
 	const struct stacks *stacks;
 	struct sym *sym;
-	struct suppressions *suppressions; /* with what each suppressed */
-	struct hash kept;		   /* by stack: what profile_kept answered */
-	struct profile_paths *paths;	   /* cache, and what --function and others match */
-	struct asked_memo *asked;	   /* cache of profile_asked */
+	struct suppressions *suppressions;  /* with what each suppressed */
+	struct hash kept;		    /* by stack: what profile_kept answered */
+	uint8_t *may_keep, *frame_may_keep; /* by node, by frame: enum may_keep of profile.c */
+	struct profile_paths *paths;	    /* cache, and what --function and others match */
+	struct asked_memo *asked;	    /* cache of profile_asked */
 	struct walk walk;
 	struct walk_pass *pass; /* the walk's */
 	struct tree tree;	/* what ran */

@@ -208,6 +208,17 @@ static bool is_builtin_line(struct suppressions *s, const struct sym_line *line)
 	return *known == LINE_BUILTIN;
 }
 
+bool suppressions_may_keep(struct suppressions *s, const struct sym_line *line)
+{
+	const struct suppression *x;
+
+	for (x = s->item; x < s->item + s->count; x++)
+		if (x->why && !x->pattern && !(x->caller && !strcmp(x->caller, AT_START)) &&
+		    is_of(x->module, line->module))
+			return true;
+	return is_builtin_line(s, line);
+}
+
 /* The lines that built-in patterns match, found once for all patterns. */
 struct innermost {
 	size_t inner, end;   /* see end_of_module */
