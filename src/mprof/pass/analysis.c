@@ -551,13 +551,15 @@ static void add_epochs(struct sites *to, const struct sites *from)
 	size_t i;
 
 	for (i = 0; i < from->count; i++)
-		*hash_at(&index, from->site[i].key) = i + 1;
+		*hash_at(&index, from->brief[i].key) = i + 1;
 	for (i = 0; i < to->count; i++) {
 		const uint64_t at = hash_get(&index, to->site[i].key);
+		struct site site;
 
-		if (at)
-			memcpy(to->site[i].v.epoch_bytes, from->site[at - 1].v.epoch_bytes,
-			       sizeof(to->site[i].v.epoch_bytes));
+		if (!at)
+			continue;
+		sites_site(from, at - 1, &site);
+		memcpy(to->site[i].v.epoch_bytes, site.v.epoch_bytes, sizeof(site.v.epoch_bytes));
 	}
 	hash_release(&index);
 }
@@ -571,6 +573,7 @@ static void read_whole(struct analysis *a, const struct trace *t)
 	site_totals_read(&a->whole, t);
 	if (a->walk.input.reduced_count)
 		add_epochs(&a->whole, &a->sites);
+	sites_make_brief(&a->whole);
 }
 
 size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
@@ -586,7 +589,7 @@ size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
 	a->damage = source->damage;
 	a->has_stacks = stacks && stacks->definitions > 0;
 	a->sizes.brief = a->compactness.brief = a->residency.brief = source->brief;
-	a->sites.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
+	a->sites.options = (struct sites_options){ .filter = SITE_FILTER_ALL, .brief = true };
 	n = a->has_stacks ? ANALYSIS_PASSES : ANALYSIS_PASSES - OF_STACKS;
 	for (i = 0; i < n; i++)
 		list[i] = (struct walk_pass){ all_passes[i].ops, (char *)a + all_passes[i].offset };

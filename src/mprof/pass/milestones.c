@@ -354,7 +354,10 @@ static size_t resume(void *self, struct walk *w)
 	struct cursor from = plain_of(m->from, m->plain);
 	const size_t here = walk_state_get(w, m->trace, over ? NULL : &m->from->row.place, &from);
 
-	sites_state_get(m->sites, &from, over);
+	if (over)
+		sites_end_get(m->sites, &from);
+	else
+		sites_state_get(m->sites, &from);
 	for (size_t i = 0; over && i < w->passes; i++)
 		if (w->pass[i].ops != &sites_pass)
 			pass_state_get(&w->pass[i], &from);
@@ -466,7 +469,7 @@ static void ended(void *self, struct walk *w)
 		return;
 	if (!is_covered(m, w)) {
 		walk_state_put(w, NULL, 0, &m->column);
-		sites_state_put(m->sites, &m->column);
+		sites_end_put(m->sites, &m->column);
 		for (size_t i = 0; i < w->passes; i++)
 			if (w->pass[i].ops != &sites_pass)
 				pass_state_put(&w->pass[i], &m->column);

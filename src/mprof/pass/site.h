@@ -47,6 +47,17 @@ struct site {
 	struct site_values v;
 };
 
+/* The figures that findings need of all sites: members of struct site_values. */
+#define SITE_BRIEF(of)                                                                \
+	of(calls) of(bytes) of(size_max) of(live_calls) of(live_bytes) of(peak_calls) \
+	    of(peak_bytes) of(peak_slack) of(reallocs) of(temporary_calls) of(foreign_frees)
+
+struct site_brief {
+	uint32_t key;
+#define SITE_BRIEF_MEMBER(member) uint64_t member;
+	SITE_BRIEF(SITE_BRIEF_MEMBER)
+};
+
 /* Everything passes if the struct is zero, except that upper bounds are UINT64_MAX. */
 struct site_filter {
 	uint32_t process, thread;		   /* numbers in the run; 0 = all */
@@ -73,6 +84,8 @@ struct sites_options {
 	 * groups.  NULL = no groups. */
 	uint32_t (*group)(void *context, uint32_t stack, uint64_t part);
 	void *group_context;
+	/* Of most sites, only few figures are needed: sites.brief has these, sites.site is NULL. */
+	bool brief;
 };
 #define SITE_TEMPORARY_EVENTS 1u    /* as in heaptrack: freed by the next call */
 #define SITE_TEMPORARY_MOST   1024u /* the most calls that a thread remembers */

@@ -57,16 +57,18 @@ static void grow(struct site_accumulators *t)
 	t->room = room;
 }
 
-static void join_group(struct site_accumulators *t, struct accumulator *accumulator)
+uint32_t site_accumulators_group(struct site_accumulators *t, uint32_t stack, uint64_t part)
 {
+	uint32_t group;
+
 	if (!t->options->group)
-		return;
-	accumulator->group =
-	    t->options->group(t->options->group_context, accumulator->stack, accumulator->part);
-	if (accumulator->group < t->groups)
-		return;
-	t->groups = accumulator->group + 1;
-	GROW_ZEROED(t->group, t->groups, t->group_room);
+		return 0;
+	group = t->options->group(t->options->group_context, stack, part);
+	if (group >= t->groups) {
+		t->groups = group + 1;
+		GROW_ZEROED(t->group, t->groups, t->group_room);
+	}
+	return group;
 }
 
 struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t stack, uint64_t part)
@@ -85,7 +87,7 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 		.first_ticks = UINT64_MAX,
 		.lifetime_min_ns = UINT64_MAX,
 	};
-	join_group(t, accumulator);
+	accumulator->group = site_accumulators_group(t, stack, part);
 	t->count++;
 	if (index)
 		*index = (uint32_t)((t->count - 1) * ACCUMULATOR_LINES + 1);

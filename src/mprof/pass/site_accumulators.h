@@ -49,8 +49,6 @@ struct accumulator {
 #define FIGURE(member, unit, add, from, json, help) RARE_##from(member)
 #include "figures.def"
 } __attribute__((aligned(ACCUMULATOR_LINE)));
-_Static_assert(sizeof(struct site) >= sizeof(struct accumulator),
-	       "sites.c puts one there, the last one first");
 #define ACCUMULATOR_LINES (sizeof(struct accumulator) / ACCUMULATOR_LINE)
 _Static_assert(offsetof(struct accumulator, calls) == ACCUMULATOR_LINE &&
 		   offsetof(struct accumulator, peak_number) == 2 * ACCUMULATOR_LINE,
@@ -81,6 +79,8 @@ void site_accumulators_release(struct site_accumulators *t);
 void site_accumulator_values(const struct accumulator *accumulator, uint64_t peak_number,
 			     uint64_t rss_number, struct site_values *v);
 
+/* Returns the group of a site, with figures from now on. */
+uint32_t site_accumulators_group(struct site_accumulators *t, uint32_t stack, uint64_t part);
 struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t stack,
 					 uint64_t part);
 struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32_t stack,

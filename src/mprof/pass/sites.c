@@ -418,70 +418,69 @@ static struct ranked *order(const struct place *place, size_t n)
 	return r;
 }
 
-/* Moves each site to its place. */
-static void arrange(struct site *site, struct ranked *place, size_t n)
+void sites_make_rows(struct sites *s)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct site first = site[i];
-		size_t to = i;
-
-		for (size_t from; (from = place[to].item) != i; to = from) {
-			site[to] = site[from];
-			place[to].item = to;
-		}
-		site[to] = first;
-		place[to].item = to;
-	}
-}
-
-/*
- * Makes a site of each accumulator, and in its place: with many stacks, both take most of the
- * memory.  A site is longer, so the last one is made first.
- */
-static void make_sites(struct sites *s, struct work *k)
-{
-	struct site_accumulators *t = &k->accumulators;
-
-	s->bytes = t->room * sizeof(*t->accumulator);
-	if (t->count * sizeof(struct site) > s->bytes) {
-		t->accumulator =
-		    large_realloc(t->accumulator, s->bytes, t->count * sizeof(struct site));
-		s->bytes = t->count * sizeof(struct site);
-	}
-	s->site = (struct site *)t->accumulator;
-	for (size_t i = t->count; i--;) {
-		const struct accumulator *a = &t->accumulator[i];
-		struct site site = { .key = a->stack, .group = a->group, .part = a->part };
-
-		site_accumulator_values(a, k->peak_number, k->rss_number, &site.v);
-		memcpy(&s->site[i], &site, sizeof(site));
-	}
-	t->accumulator = NULL;
-	t->room = 0;
-}
-
-static void put_sites(struct sites *s, struct work *k)
-{
+	struct work *k = s->work;
+	const struct accumulator *a = k->accumulators.accumulator;
 	const size_t n = k->accumulators.count;
 	struct place *place = must_malloc((n + 1) * sizeof(*place));
+	uint32_t *from = must_malloc((n + 1) * sizeof(*from));
 	struct ranked *ranked;
 
-	make_sites(s, k);
+	k->has_rows = true;
 	for (size_t i = 0; i < n; i++) {
-		struct site *site = &s->site[i];
-
-		if (!site->v.calls && !site->v.map_calls)
+		if (!a[i].calls && !a[i].map_calls)
 			continue;
-		site->v.kept_until_ns = sites_kept_until(s->walk, site->key);
-		site_values_add(&s->total, &site->v);
-		place[s->count] = (struct place){ site->v.bytes, site->part, site->key };
-		if (s->count++ < i)
-			s->site[s->count - 1] = *site;
+		place[s->count] = (struct place){ a[i].bytes, a[i].part, a[i].stack };
+		from[s->count++] = (uint32_t)i;
 	}
 	ranked = order(place, s->count);
-	arrange(s->site, ranked, s->count);
+	if (s->options.brief)
+		s->brief = must_malloc((s->count + 1) * sizeof(*s->brief));
+	for (size_t i = 0; i < s->count; i++) {
+		const struct accumulator *x = &a[from[ranked[i].item]];
+		struct site site = { .key = x->stack, .group = x->group, .part = x->part };
+
+		site_accumulator_values(x, k->peak_number, k->rss_number, &site.v);
+		site.v.kept_until_ns = sites_kept_until(s->walk, site.key);
+		site_values_add(&s->total, &site.v);
+		site_rows_add(&k->rows, i, &site);
+		if (s->brief)
+			site_brief_fill(&s->brief[i], &site);
+	}
 	free(ranked);
+	free(from);
 	free(place);
+}
+
+/* Makes all sites, unless few of them are needed. */
+static void put_sites(struct sites *s, struct work *k)
+{
+	if (s->options.brief || s->site)
+		return;
+	s->bytes = (s->count + 1) * sizeof(*s->site);
+	s->site = large_realloc(NULL, 0, s->bytes);
+	for (size_t i = 0; i < s->count; i++)
+		site_rows_get(&k->rows, i, &s->site[i]);
+	site_rows_release(&k->rows);
+}
+
+void sites_site(const struct sites *s, size_t i, struct site *site)
+{
+	const struct work *k = s->work;
+
+	if (s->site)
+		*site = s->site[i];
+	else
+		site_rows_get(&k->rows, i, site);
+}
+
+void sites_make_brief(struct sites *s)
+{
+	free(s->brief);
+	s->brief = must_malloc((s->count + 1) * sizeof(*s->brief));
+	for (size_t i = 0; i < s->count; i++)
+		site_brief_fill(&s->brief[i], &s->site[i]);
 }
 
 static void finish_rss(struct sites *s, const struct walk *w)
@@ -512,13 +511,15 @@ static void finish(void *self, struct walk *w)
 	struct work *k = s->work;
 	size_t i;
 
-	put_sites(s, k);
+	if (!k->has_rows)
+		sites_make_rows(s);
 	s->local = must_calloc(k->accumulators.groups + 1, sizeof(*s->local));
 	for (i = 0; i < k->accumulators.groups; i++)
 		s->local[i] = (struct site_local){ k->accumulators.group[i].most_calls,
 						   k->accumulators.group[i].most_bytes };
 	s->groups = k->accumulators.groups;
 	site_accumulators_release(&k->accumulators);
+	put_sites(s, k);
 	if (w->last_ticks > s->epoch_ticks[SITE_EPOCHS]) /* a program that still runs */
 		s->epoch_ticks[SITE_EPOCHS] = w->last_ticks;
 	s->peak.ns = s->peak.ticks ? walk_ns(w, s->peak.ticks) : 0;
@@ -532,13 +533,16 @@ static void release(void *self)
 
 	if (k) {
 		site_accumulators_release(&k->accumulators);
+		site_rows_release(&k->rows);
 		array_release(&k->recent);
 	}
 	free(k);
 	large_free(s->site, s->bytes);
+	free(s->brief);
 	free(s->local);
 	s->work = NULL;
 	s->site = NULL;
+	s->brief = NULL;
 	s->bytes = 0;
 	s->local = NULL;
 }

@@ -56,7 +56,8 @@ struct site_local {
 struct sites {
 	struct sites_options options; /* set before the walk */
 	struct walk *walk;
-	struct site *site; /* computed by finish: sites with figures, most bytes first */
+	struct site *site;	  /* computed by finish: sites with figures, most bytes first */
+	struct site_brief *brief; /* of these, with options.brief */
 	size_t count;
 	size_t bytes;		  /* of `site`, for large_free() */
 	struct site_local *local; /* by group */
@@ -79,6 +80,11 @@ struct sites {
 };
 
 extern const struct pass_ops sites_pass;
+
+/* Copies all figures of a site. */
+void sites_site(const struct sites *s, size_t i, struct site *site);
+/* Makes `brief` of `site`. */
+void sites_make_brief(struct sites *s);
 
 /* Does a block of the process with this heap index pass, ignoring its lifetime? */
 bool site_filter_passes(const struct site_filter *f, const struct walk *w, const struct block *b,

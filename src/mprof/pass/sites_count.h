@@ -9,10 +9,13 @@
 #include "../heap/event_run.h"
 #include "rss.h"
 #include "site_accumulators.h"
+#include "site_rows.h"
 #include "sites.h"
 
 struct work {
 	struct site_accumulators accumulators;
+	struct site_rows rows; /* the result, when all events were counted */
+	bool has_rows;
 	bool plain;	    /* every block passes the filter, ignoring lifetimes */
 	bool all_lifetimes; /* and every lifetime passes, too */
 	bool usual;	    /* both, sites are whole stacks, and no other options are set */
@@ -56,6 +59,8 @@ void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, ui
 void sites_add_remains(struct accumulator *accumulator, const struct block *b, enum ending how);
 uint64_t sites_part(const struct sites *s, const struct block *b);
 struct recent *sites_recent(struct sites *s, uint32_t thread);
+/* When all events were counted: makes rows of accumulators, once. */
+void sites_make_rows(struct sites *s);
 void sites_resized(struct sites *s, struct accumulator *a, const struct event *e,
 		   const struct block *old);
 void sites_next_epoch(const struct sites *s, uint64_t ticks);

@@ -3,6 +3,7 @@
 #include "sites_state.h"
 
 #include "../heap/heap_state.h"
+#include "../util/alloc.h"
 #include "sites_count.h"
 
 #define NUMBERS (sizeof(struct accumulator) / sizeof(uint64_t))
@@ -45,13 +46,12 @@ static void forget_moments(struct accumulator *a)
 	memset(a->epoch_bytes, 0, sizeof(a->epoch_bytes));
 }
 
-static void add_accumulator(struct site_accumulators *to, struct accumulator *saved, bool over)
+static void add_accumulator(struct site_accumulators *to, struct accumulator *saved)
 {
 	struct accumulator *a = site_accumulator_new(to, saved->stack, 0);
 
 	saved->group = a->group;
-	if (!over)
-		forget_moments(saved);
+	forget_moments(saved);
 	*a = *saved;
 	if (!to->group)
 		return;
@@ -59,7 +59,7 @@ static void add_accumulator(struct site_accumulators *to, struct accumulator *sa
 	to->group[a->group].bytes += a->local.bytes;
 }
 
-static void get_accumulators(struct site_accumulators *to, struct cursor *from, bool over)
+static void get_accumulators(struct site_accumulators *to, struct cursor *from)
 {
 	struct accumulator some[STATE_ROWS];
 
@@ -67,7 +67,7 @@ static void get_accumulators(struct site_accumulators *to, struct cursor *from, 
 		now = n < STATE_ROWS ? n : STATE_ROWS;
 		state_get_rows(from, (uint64_t *)some, now, NUMBERS);
 		for (size_t i = 0; i < now; i++)
-			add_accumulator(to, &some[i], over);
+			add_accumulator(to, &some[i]);
 	}
 }
 
@@ -94,7 +94,7 @@ static void get_moments(struct sites *s, const struct work *saved, struct cursor
 	k->rss_break = saved->rss_break;
 }
 
-void sites_state_get(struct sites *s, struct cursor *from, bool over)
+void sites_state_get(struct sites *s, struct cursor *from)
 {
 	struct work *k = s->work;
 	struct work saved;
@@ -105,8 +105,53 @@ void sites_state_get(struct sites *s, struct cursor *from, bool over)
 	n = cursor_varint(from);
 	for (uint32_t i = 0; i < n && from->p < from->end; i++)
 		sites_recent(s, i)->addr[0] = cursor_varint(from);
-	if (over || s->options.until.set)
-		get_accumulators(&k->accumulators, from, over);
+	if (s->options.until.set)
+		get_accumulators(&k->accumulators, from);
+}
+
+/* ---- the end ---- */
+
+void sites_end_put(struct sites *s, struct byte_column *to)
+{
+	struct work *k = s->work;
+
+	if (!k->has_rows)
+		sites_make_rows(s);
+	state_put(to, k, sizeof(*k)); /* pointers are ignored when it is read */
+	state_put(to, &s->peak, sizeof(s->peak));
+	state_put(to, &s->rss, sizeof(s->rss));
+	state_put(to, &s->total, sizeof(s->total));
+	column_varint(to, s->count);
+	state_put(to, k->rows.bytes.byte, k->rows.bytes.n);
+}
+
+/* The groups of this walk are others. */
+static void get_sites(struct sites *s, struct work *k)
+{
+	s->bytes = (s->count + 1) * sizeof(*s->site);
+	s->site = large_realloc(NULL, 0, s->bytes);
+	for (size_t i = 0; i < s->count; i++) {
+		site_rows_get(&k->rows, i, &s->site[i]);
+		s->site[i].group = site_accumulators_group(&k->accumulators, s->site[i].key, 0);
+	}
+	site_rows_release(&k->rows);
+}
+
+void sites_end_get(struct sites *s, struct cursor *from)
+{
+	struct work *k = s->work;
+	struct work saved;
+
+	state_get(from, &saved, sizeof(saved));
+	get_moments(s, &saved, from);
+	state_get(from, &s->total, sizeof(s->total));
+	s->count = cursor_varint(from);
+	if (s->options.brief)
+		s->brief = must_malloc((s->count + 1) * sizeof(*s->brief));
+	site_rows_take(&k->rows, s->count, from, s->brief);
+	k->has_rows = true;
+	if (!s->options.brief)
+		get_sites(s, k);
 }
 
 /* ---- groups ---- */

@@ -26,10 +26,14 @@ void sites_state_put(struct sites *s, struct byte_column *to);
 
 /*
  * Call this after the pass has started.  With options.until, restores all sites; else only the
- * moments of the run, saved by a walk without such an end, and sites begin empty.  over: that walk
- * had delivered all events; restores everything except maxima of groups.
+ * moments of the run, saved by a walk without such an end, and sites begin empty.
  */
-void sites_state_get(struct sites *s, struct cursor *from, bool over);
+void sites_state_get(struct sites *s, struct cursor *from);
+
+/* The same when all events were delivered, before finish().  Everything is restored except maxima
+ * of groups. */
+void sites_end_put(struct sites *s, struct byte_column *to);
+void sites_end_get(struct sites *s, struct cursor *from);
 
 /* Saves maxima of groups at the end of a walk of the whole trace.  Sets to->failed without
  * memory. */
@@ -37,5 +41,5 @@ void sites_groups_put(const struct sites *s, struct byte_column *to);
 /* Call it before a walk: are the groups of s the saved ones?  It makes a group for each stack,
  * as the walk would. */
 bool sites_groups_match(const struct sites *s, struct cursor from);
-/* Restores them after sites_state_get, if they are the same. */
+/* Restores them after sites_end_get, if they are the same. */
 void sites_groups_get(struct sites *s, struct cursor from);

@@ -53,7 +53,7 @@ void askers_find(struct askers *t, const struct sites *s, struct profile *names)
 			      .paths = PATH_NUMBERS_EMPTY,
 			      .of = must_calloc(s->count + 1, sizeof(*t->of)) };
 	for (i = 0; i < s->count && i < NAMED_SITES; i++) {
-		line = profile_asked(names, s->site[i].key).line;
+		line = profile_asked(names, s->brief[i].key).line;
 		if (line)
 			t->of[i] = named(t, &known, line);
 	}
@@ -69,7 +69,7 @@ void askers_number_paths(struct askers *t, const struct sites *s, struct profile
 
 		if (!a->path)
 			a->path =
-			    path_number(&t->paths, names->paths, s->site[t->site[i]].key, false);
+			    path_number(&t->paths, names->paths, s->brief[t->site[i]].key, false);
 	}
 }
 
@@ -78,7 +78,7 @@ bool askers_leaks(struct askers *t, const struct sites *s, struct profile *names
 	struct asker *a = &t->of[i];
 
 	if (!a->leaks)
-		a->leaks = profile_suppresses(names, s->site[i].key) ? 1 : 2;
+		a->leaks = profile_suppresses(names, s->brief[i].key) ? 1 : 2;
 	return a->leaks == 2;
 }
 
@@ -87,7 +87,7 @@ bool askers_kept(struct askers *t, const struct sites *s, struct profile *names,
 	struct asker *a = &t->of[i];
 
 	if (!a->kept)
-		a->kept = profile_kept(names, s->site[i].key) ? 2 : 1;
+		a->kept = profile_kept(names, s->brief[i].key) ? 2 : 1;
 	return a->kept == 2;
 }
 

@@ -12,20 +12,20 @@
 
 static const size_t fields[FINDING_KINDS] = {
 #define FINDING(id, name, sentence, brief, figure, ...) \
-	[FINDING_##id] = offsetof(struct site_values, figure),
+	[FINDING_##id] = offsetof(struct site_brief, figure),
 #include "finding_kinds.def"
 };
 
 /* Rounding up to more than the page where a block ends takes address space, and memory only where
  * it is written to. */
-static uint64_t wasted(const struct site_values *v, uint64_t page)
+static uint64_t wasted(const struct site_brief *v, uint64_t page)
 {
 	return v->peak_slack < v->peak_calls * page ? v->peak_slack : v->peak_calls * page;
 }
 
 static inline uint64_t value_of(const struct finding_sums *s, size_t i, unsigned kind)
 {
-	const struct site_values *v = &s->sites->site[i].v;
+	const struct site_brief *v = &s->sites->brief[i];
 
 	if (kind == FINDING_WASTE)
 		return wasted(v, s->page);
@@ -40,7 +40,7 @@ static void add_up(struct finding_sums *s)
 
 		if (!function)
 			continue;
-		s->calls[function - 1] += s->sites->site[i].v.calls;
+		s->calls[function - 1] += s->sites->brief[i].calls;
 		for (unsigned kind = 0; kind < FINDING_KINDS; kind++, most += s->functions)
 			*most += value_of(s, i, kind);
 	}
@@ -87,7 +87,7 @@ void finding_sums_begin(struct finding_sums *s, enum finding_kind kind)
 static bool leaks(struct finding_sums *s, size_t i)
 {
 	/* Blocks that were live when events ended may have been freed later. */
-	return s->sites->site[i].v.live_bytes && !s->ends_early &&
+	return s->sites->brief[i].live_bytes && !s->ends_early &&
 	       askers_leaks(&s->askers, s->sites, s->names, i);
 }
 
@@ -116,13 +116,31 @@ static void fill_top(struct finding_sums *s, uint32_t function, struct finding_t
 {
 	*top = (struct finding_top){ .calls = s->calls[function - 1] };
 	for (EACH_SITE(s, function, i)) {
+		const struct site_brief *site = &s->sites->brief[i];
+
 		if (!s->part[i])
 			continue;
 		top->part += s->part[i];
-		site_values_add(&top->v, &s->sites->site[i].v);
+		top->own_calls += site->calls;
+		top->live_calls += site->live_calls;
+		top->peak_calls += site->peak_calls;
+		top->peak_slack += site->peak_slack;
+		top->reduced |= sites_kept_until(s->sites->walk, site->key) > 0;
 		if (s->kind == FINDING_PEAK && leaks(s, i))
-			top->left += s->sites->site[i].v.live_bytes;
+			top->left += site->live_bytes;
 	}
+}
+
+void finding_sums_values(struct finding_sums *s, uint32_t function, struct site_values *v)
+{
+	struct site site;
+
+	*v = (struct site_values){ .calls = 0 };
+	for (EACH_SITE(s, function, i))
+		if (s->part[i]) {
+			sites_site(s->sites, i, &site);
+			site_values_add(v, &site.v);
+		}
 }
 
 uint32_t finding_sums_next(struct finding_sums *s, struct finding_top *top)
@@ -160,7 +178,7 @@ static void add_share(struct array *shares, uint32_t id, const struct finding_su
 		      const struct sym_line *line)
 {
 	struct share *share = array_at(shares, id, sizeof(*share));
-	const struct site *site = &s->sites->site[i];
+	const struct site_brief *site = &s->sites->brief[i];
 	const uint64_t part = s->part[i];
 
 	if (!share->line || part > share->most) {
@@ -169,9 +187,9 @@ static void add_share(struct array *shares, uint32_t id, const struct finding_su
 		share->line = line;
 	}
 	share->p.part += part;
-	share->p.calls += site->v.calls;
-	if (site->v.size_max > share->p.largest)
-		share->p.largest = site->v.size_max;
+	share->p.calls += site->calls;
+	if (site->size_max > share->p.largest)
+		share->p.largest = site->size_max;
 }
 
 static const struct share *largest(const struct array *shares, size_t *count)
@@ -250,7 +268,7 @@ static void find_around(struct finding *f, struct finding_sums *s, uint32_t func
 				strncmp(f->line->file, "node:", 5) != 0;
 
 	for (EACH_SITE(s, function, i)) {
-		const uint32_t stack = s->sites->site[i].key;
+		const uint32_t stack = s->sites->brief[i].key;
 		struct profile_asked who;
 
 		if (s->askers.of[i].line != line || !s->part[i])

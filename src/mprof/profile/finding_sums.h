@@ -16,9 +16,11 @@
 /* A function's part of a kind of findings. */
 struct finding_top {
 	uint64_t part;
-	uint64_t left;	      /* PEAK: bytes never freed, and not suppressed */
-	uint64_t calls;	      /* calls of all its sites */
-	struct site_values v; /* sums of the sites that have any of the figure */
+	uint64_t left;	/* PEAK: bytes never freed, and not suppressed */
+	uint64_t calls; /* calls of all its sites */
+	/* Sums of the sites that have any of the figure: */
+	uint64_t own_calls, live_calls, peak_calls, peak_slack;
+	bool reduced; /* the trace has not all calls of one of these */
 };
 
 struct finding_sums {
@@ -44,6 +46,8 @@ void finding_sums_begin(struct finding_sums *s, enum finding_kind kind);
 /* Returns the function with the next most of it, the first one if several have as much; 0: no
  * other has any. */
 uint32_t finding_sums_next(struct finding_sums *s, struct finding_top *top);
-/* After that: fills in the line of the function with most, what is around it, and the stack with
+/* After that: adds up all figures of the sites that have any of the figure. */
+void finding_sums_values(struct finding_sums *s, uint32_t function, struct site_values *v);
+/* Likewise: fills in the line of the function with most, what is around it, and the stack with
  * most. */
 void finding_sums_place(struct finding_sums *s, uint32_t function, struct finding *f);

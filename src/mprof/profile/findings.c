@@ -136,8 +136,8 @@ static bool is_worth(const struct analysis *a, enum finding_kind kind, const str
 		return false;
 	if (kind == FINDING_TOTAL && (!peak || whole / TURNED_OVER < peak))
 		return false;
-	if (kind == FINDING_LEAK && t->v.live_calls >= LEAK_BLOCKS &&
-	    t->v.live_calls >= a->never_freed.all.blocks / LEAK_BLOCKS_PART)
+	if (kind == FINDING_LEAK && t->live_calls >= LEAK_BLOCKS &&
+	    t->live_calls >= a->never_freed.all.blocks / LEAK_BLOCKS_PART)
 		return true;
 	return (double)t->part * 100 >= kinds[kind].least_percent * (double)whole;
 }
@@ -161,14 +161,18 @@ static uint64_t aligned_calls(const struct analysis *a)
 
 /* Returns the time from its last call to the end of the run, if it is most of it and it freed no
  * block: then a leak has stopped, or the program keeps what it has loaded. */
-static uint64_t quiet_ns(const struct analysis *a, const struct finding_top *t)
+static uint64_t quiet_ns(const struct analysis *a, struct finding_sums *s, uint32_t function,
+			 const struct finding_top *t)
 {
 	const uint64_t end = a->tree.end_ticks, start = a->tree.start_ticks;
+	struct site_values v;
 
-	if (!analysis_interrupted(a) || t->v.live_calls < t->calls || t->calls < LEAK_BLOCKS ||
-	    t->v.last_ticks >= end || end - t->v.last_ticks < (end - start) / 2)
+	if (!analysis_interrupted(a) || t->live_calls < t->calls || t->calls < LEAK_BLOCKS)
 		return 0;
-	return walk_duration_ns(&a->walk, end - t->v.last_ticks);
+	finding_sums_values(s, function, &v);
+	if (v.last_ticks >= end || end - v.last_ticks < (end - start) / 2)
+		return 0;
+	return walk_duration_ns(&a->walk, end - v.last_ticks);
 }
 
 /* Most of very little is little. */
@@ -179,6 +183,16 @@ static double weight_of(enum finding_kind kind, uint64_t whole)
 	const double enough = calls ? ENOUGH_CALLS : ENOUGH_BYTES;
 
 	return (double)whole < enough ? (double)whole / enough : 1;
+}
+
+static void add_growth(struct finding *new, const struct analysis *a, struct finding_sums *s,
+		       uint32_t function)
+{
+	struct site_values v;
+
+	finding_sums_values(s, function, &v);
+	new->growth = growth_of(&v, growth_is_known(a));
+	new->ended_before = v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
 }
 
 static void add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
@@ -192,7 +206,7 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 		.of = whole,
 		.calls = t->calls,
 		.interrupted = analysis_interrupted(a),
-		.reduced = t->v.kept_until_ns,
+		.reduced = t->reduced,
 		.aligned = aligned_calls(a),
 		.peak = peak_of(a, s->sites),
 	};
@@ -202,18 +216,18 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	finding_sums_place(s, function, &new);
 	if (new.lines == 1)
 		new.calls = new.at_line.calls;
-	new.blocks = kind == FINDING_LEAK    ? t->v.live_calls
-		     : kind == FINDING_TOTAL ? t->v.calls
-					     : t->v.peak_calls;
-	new.growth = growth_of(&t->v, growth_is_known(a));
-	new.ended_before = t->v.epoch_bytes[SITE_EPOCHS - 1] < t->v.live_bytes;
+	new.blocks = kind == FINDING_LEAK    ? t->live_calls
+		     : kind == FINDING_TOTAL ? t->own_calls
+					     : t->peak_calls;
+	if (kind == FINDING_LEAK)
+		add_growth(&new, a, s, function);
 	/* The remaining blocks of a process that was killed are a leak only if they grew. */
 	if (kind == FINDING_LEAK &&
 	    new.interrupted &&new.growth != GROWTH_STEADY &&new.growth != GROWTH_GOES_ON)
 		return;
 	new.left = t->left;
-	new.pages = kind == FINDING_WASTE ? t->v.peak_slack - t->part : 0;
-	new.quiet_ns = kind == FINDING_PEAK ? quiet_ns(a, t) : 0;
+	new.pages = kind == FINDING_WASTE ? t->peak_slack - t->part : 0;
+	new.quiet_ns = kind == FINDING_PEAK ? quiet_ns(a, s, function, t) : 0;
 	new.untouched = kind == FINDING_PEAK ? analysis_untouched(a, t->part) : 0;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)
@@ -382,7 +396,7 @@ static void name_reduced(struct findings *f, const struct sites *s, const struct
 	f->reduced_count = 0;
 	f->reduced_more = false;
 	for (i = 0; i < s->count; i++) {
-		if (!s->site[i].v.kept_until_ns || !askers->of[i].line)
+		if (!askers->of[i].line || !sites_kept_until(s->walk, s->brief[i].key))
 			continue;
 		line = line_interner_line(&askers->lines, askers->of[i].line);
 		for (k = 0; k < f->reduced_count; k++)

@@ -9,7 +9,7 @@
 #include "../util/order.h"
 #include "../util/rank.h"
 
-static void add(struct kept_of *to, const struct site_values *v)
+static void add(struct kept_of *to, const struct site_brief *v)
 {
 	to->peak_bytes += v->peak_bytes;
 	to->peak_blocks += v->peak_calls;
@@ -42,24 +42,24 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 {
 	struct ranked *chosen = NULL;
 	size_t i, n = 0, room = 0, examined[2] = { 0, 0 };
-	const struct site *s;
+	const struct site_brief *s;
 	const char *why;
 
 	*k = (struct kept){ .rows = 0 };
 	for (i = 0; i < sites->count; i++) {
-		s = &sites->site[i];
-		if ((s->v.peak_calls || s->v.live_calls) &&
-		    examined[s->v.live_calls > 0]++ < KEPT_SITES && profile_kept(names, s->key)) {
+		s = &sites->brief[i];
+		if ((s->peak_calls || s->live_calls) &&
+		    examined[s->live_calls > 0]++ < KEPT_SITES && profile_kept(names, s->key)) {
 			GROW(chosen, n + 1, room);
 			chosen[n++] = (struct ranked){ s->key, i };
 		}
 	}
 	rank(chosen, n); /* rows of equal bytes are in the order of stacks */
 	for (i = 0; i < n; i++) {
-		s = &sites->site[chosen[i].item];
+		s = &sites->brief[chosen[i].item];
 		why = profile_kept(names, s->key);
-		add(&k->all, &s->v);
-		add(row_of(k, why), &s->v);
+		add(&k->all, s);
+		add(row_of(k, why), s);
 	}
 	free(chosen);
 	qsort(k->row, k->rows, sizeof(*k->row), by_bytes);

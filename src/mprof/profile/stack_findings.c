@@ -177,15 +177,15 @@ void stack_findings_unjoined(struct stack_findings *s, const struct sites *sites
 	uint64_t blocks = 0, bytes = 0, most = 0, other;
 
 	for (size_t i = 0; t.limit && i < sites->count && i < KEPT_SITES; i++) {
-		const struct site *x = &sites->site[i];
+		const struct site_brief *x = &sites->brief[i];
 
-		if (!x->v.live_calls || !profile_kept(names, x->key) ||
+		if (!x->live_calls || !profile_kept(names, x->key) ||
 		    !creates_thread(profile_path_once(names, x->key)))
 			continue;
-		blocks += x->v.live_calls;
-		bytes += x->v.live_bytes;
-		if (x->v.live_calls > most) {
-			most = x->v.live_calls;
+		blocks += x->live_calls;
+		bytes += x->live_bytes;
+		if (x->live_calls > most) {
+			most = x->live_calls;
 			s->unjoined_line = profile_asked(names, x->key).line;
 		}
 	}
