@@ -10,6 +10,7 @@
 
 #include "feed.h"
 #include "pass/rss.h"
+#include "pass/site_rows.h"
 #include "pass/sites.h"
 
 #define MIB 1048576u
@@ -744,6 +745,99 @@ START_TEST(filters_against_their_definitions)
 }
 END_TEST
 
+/* ---- rows ---- */
+
+#define ROWS 500u
+
+static uint64_t random_number(void)
+{
+	static uint64_t state = 88172645463325252ull;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* Any figures: most are 0 or small, some have all bits. */
+static void make_site(struct site *site)
+{
+	uint64_t number[offsetof(struct site, v.error) / sizeof(uint64_t)];
+
+	for (size_t i = 0; i < sizeof(number) / sizeof(*number); i++)
+		number[i] = random_number() % 3 ? 0 : random_number() >> random_number() % 64;
+	*site = (struct site){ .key = 0 };
+	memcpy(site, number, sizeof(number));
+}
+
+static void expect_brief(const struct site_brief *brief, const struct site *site)
+{
+	struct site_brief other;
+
+	site_brief_fill(&other, site);
+	ck_assert_uint_eq(brief->key, site->key);
+	ck_assert_uint_eq(brief->calls, site->v.calls);
+	ck_assert_uint_eq(brief->foreign_frees, site->v.foreign_frees);
+	ck_assert_mem_eq(&brief->calls, &other.calls,
+			 sizeof(other) - offsetof(struct site_brief, calls));
+}
+
+START_TEST(rows_keep_all_figures)
+{
+	static struct site site[ROWS];
+	static struct site_brief brief[ROWS];
+	struct site_rows rows = { .at = NULL }, copy = { .at = NULL };
+	struct cursor from;
+	struct site got;
+
+	for (size_t i = 0; i < ROWS; i++) {
+		make_site(&site[i]);
+		site_rows_add(&rows, i, &site[i]);
+	}
+	from = (struct cursor){ rows.bytes.byte, rows.bytes.byte + rows.bytes.n };
+	site_rows_take(&copy, ROWS, &from, brief);
+	ck_assert_ptr_eq(from.p, from.end);
+	for (size_t i = 0; i < ROWS; i++) {
+		site_rows_get(&rows, i, &got);
+		ck_assert_mem_eq(&got, &site[i], sizeof(got));
+		site_rows_get(&copy, i, &got);
+		ck_assert_mem_eq(&got, &site[i], sizeof(got));
+		expect_brief(&brief[i], &site[i]);
+	}
+	site_rows_release(&rows);
+	site_rows_release(&copy);
+}
+END_TEST
+
+/* With options.brief, the same sites. */
+START_TEST(brief_sites)
+{
+	struct site_brief brief[STACKS];
+	struct site site;
+	size_t n;
+
+	seed = 5;
+	make_lives();
+	start();
+	sites.options.brief = true;
+	run();
+	n = sites.count;
+	ck_assert_uint_gt(n, 1);
+	ck_assert_uint_le(n, STACKS);
+	ck_assert_ptr_null(sites.site);
+	memcpy(brief, sites.brief, n * sizeof(*brief));
+	sites_site(&sites, n - 1, &site);
+	release();
+	start();
+	run();
+	ck_assert_uint_eq(sites.count, n);
+	for (size_t i = 0; i < n; i++)
+		expect_brief(&brief[i], &sites.site[i]);
+	ck_assert_mem_eq(&site, &sites.site[n - 1], sizeof(site));
+	release();
+}
+END_TEST
+
 Suite *pass_sites_suite(void)
 {
 	Suite *s = suite_create("pass_sites");
@@ -764,6 +858,8 @@ Suite *pass_sites_suite(void)
 	tcase_add_test(t, who_saw_the_greatest_rss);
 	tcase_add_test(t, parts_of_a_stack);
 	tcase_add_loop_test(t, filters_against_their_definitions, 0, 32);
+	tcase_add_test(t, rows_keep_all_figures);
+	tcase_add_test(t, brief_sites);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "profile/leaks.h"
-#include "profile/paths.h"
+#include "profile/path_numbers.h"
 #include "profile/suppressions.h"
 
 /* ---- names ---- */
@@ -186,16 +186,20 @@ static void expect_path(const struct stacks *stacks, struct sym *sym,
 	paths_release(&t);
 }
 
-/* Paths with the same lines have the same number, however they came about. */
-static void expect_id(struct path_interner *k, const struct profile_path *path)
+/* Makes stacks at random, some of which lack frames in the middle. */
+static void make_stacks(struct stack_frame frame[PATH_FRAMES], struct stack_node node[PATH_NODES])
 {
-	const uint32_t id = path_interner_id(k, path, path->count);
-	struct path_interner other = { .lines = k->lines,
-				       .stacks = k->stacks }; /* no latest path */
+	uint32_t seed = 1;
 
-	ck_assert_uint_eq(path_interner_id(&other, path, path->count), id);
-	free(other.id);
-	free(other.line);
+	frame[0] = (struct stack_frame){ .address = 0 };
+	node[0] = (struct stack_node){ .parent = 0 };
+	for (uint32_t i = 1; i < PATH_FRAMES; i++)
+		frame[i] = (struct stack_frame){ i, 1, i == 7 ? STACK_FRAME_TRUNCATED : 0 };
+	for (uint32_t i = 1; i < PATH_NODES; i++) {
+		seed = seed * 1103515245 + 12345;
+		node[i] = (struct stack_node){ (i - 1) - (seed >> 16) % i % 8,
+					       1 + (seed >> 20) % (PATH_FRAMES - 1) };
+	}
 }
 
 /* A path is built from the one before it, also if frames are missing in the middle, or if
@@ -204,41 +208,100 @@ START_TEST(paths_in_any_order)
 {
 	static const struct stack_object objects[] = { { .path = "" }, { .path = "/none/x.so" } };
 	static const char *const stop[] = { "0x5$", NULL };
-	struct stack_frame frame[PATH_FRAMES] = { { .address = 0 } };
-	struct stack_node node[PATH_NODES] = { { .parent = 0 } };
+	struct stack_frame frame[PATH_FRAMES];
+	struct stack_node node[PATH_NODES];
 	struct stacks stacks = { .object = objects,
 				 .objects = 2,
 				 .frame = frame,
 				 .frames = PATH_FRAMES,
 				 .node = node,
 				 .nodes = PATH_NODES };
-	struct path_interner ids = PATH_KEYS_EMPTY;
 	struct profile_paths t;
 	struct error err;
 	struct sym *sym;
 	uint32_t seed = 1, at;
 
-	for (uint32_t i = 1; i < PATH_FRAMES; i++)
-		frame[i] = (struct stack_frame){ i, 1, i == 7 ? STACK_FRAME_TRUNCATED : 0 };
-	for (uint32_t i = 1; i < PATH_NODES; i++) {
-		seed = seed * 1103515245 + 12345;
-		node[i] = (struct stack_node){ (i - 1) - (seed >> 16) % i % 8,
-					       1 + (seed >> 20) % (PATH_FRAMES - 1) };
-	}
+	make_stacks(frame, node);
 	ck_assert_int_eq(sym_open(&sym, &stacks, &(struct sym_options){ .stop = stop }, &err), 0);
 	paths_init(&t, &stacks, sym, &(struct paths_options){ .wrappers = true });
 	for (uint32_t i = 0; i < 20 * PATH_NODES; i++) {
-		const struct profile_path *path;
-
 		seed = seed * 1103515245 + 12345;
 		at = (seed >> 16) % PATH_NODES;
-		path = paths_look(&t, at);
-		expect_path(&stacks, sym, path, at);
-		expect_id(&ids, path);
+		expect_path(&stacks, sym, paths_look(&t, at), at);
 	}
 	paths_release(&t);
-	path_interner_release(&ids);
 	sym_close(sym);
+}
+END_TEST
+
+/* Returns the number of the text that path_number() numbers. */
+static uint32_t number_of_text(struct interner *texts, const struct profile_path *path, bool whole)
+{
+	const size_t n = whole ? path->all : path->count;
+	char text[PATH_NODES * 16];
+	size_t at = 0;
+
+	text[at++] = path->truncated ? '1' : '0';
+	for (size_t i = paths_start_lines(path->line, path->count); i < n; i++)
+		at +=
+		    (size_t)snprintf(text + at, sizeof(text) - at, "\n%s", path->line[i]->function);
+	return interner_id(texts, text, at);
+}
+
+/* Stacks have the same number if they read the same, also if different frames do, and if --stop-at
+ * ends them. */
+static void expect_numbers(const struct paths_options *o, bool whole)
+{
+	static const struct stack_object objects[] = { { .path = "" }, { .path = "/none/x.so" } };
+	static const char *const stop[] = { "0x5$", NULL };
+	static const char *const rewrite[] = { "s/0x6$/0x4/", "s/^.*0x3$/malloc/",
+					       "s/^.*0x2$/_start/", NULL };
+	struct stack_frame frame[PATH_FRAMES];
+	struct stack_node node[PATH_NODES];
+	struct stacks stacks = { .object = objects,
+				 .objects = 2,
+				 .frame = frame,
+				 .frames = PATH_FRAMES,
+				 .node = node,
+				 .nodes = PATH_NODES };
+	struct path_numbers numbers = PATH_NUMBERS_EMPTY;
+	uint32_t of_text[PATH_NODES + 1] = { 0 }, of_number[PATH_NODES + 1] = { 0 };
+	struct interner texts = { .text = NULL };
+	struct profile_paths t;
+	struct error err;
+	struct sym *sym;
+
+	make_stacks(frame, node);
+	ck_assert_int_eq(sym_open(&sym, &stacks,
+				  &(struct sym_options){ .stop = stop, .rewrite = rewrite }, &err),
+			 0);
+	paths_init(&t, &stacks, sym, o);
+	for (uint32_t i = 0; i < PATH_NODES; i++) {
+		const uint32_t stack = i * 7 % PATH_NODES;
+		const uint32_t number = path_number(&numbers, &t, stack, whole);
+		const uint32_t text = number_of_text(&texts, paths_look(&t, stack), whole);
+
+		of_text[text] = of_text[text] ? of_text[text] : number;
+		of_number[number] = of_number[number] ? of_number[number] : text;
+		ck_assert_uint_eq(of_text[text], number);
+		ck_assert_uint_eq(of_number[number], text);
+	}
+	ck_assert_uint_gt(texts.count, 20);
+	ck_assert_uint_lt(texts.count, PATH_NODES - 20);
+	ck_assert_uint_eq(numbers.count, texts.count);
+	interner_release(&texts);
+	path_numbers_release(&numbers);
+	paths_release(&t);
+	sym_close(sym);
+}
+
+START_TEST(numbers_of_paths)
+{
+	for (int whole = 0; whole < 2; whole++) {
+		expect_numbers(&(struct paths_options){ .wrappers = false }, whole);
+		expect_numbers(&(struct paths_options){ .wrappers = true }, whole);
+		expect_numbers(&(struct paths_options){ .library = true }, whole);
+	}
 }
 END_TEST
 
@@ -471,6 +534,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, groups_in_order);
 	tcase_add_test(c, wrappers_are_known);
 	tcase_add_test(c, paths_in_any_order);
+	tcase_add_test(c, numbers_of_paths);
 	tcase_add_test(c, ages_beyond_all_bounds);
 	tcase_add_test(c, growth_since_the_first_block);
 	tcase_add_test(c, patterns);

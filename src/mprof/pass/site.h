@@ -84,7 +84,7 @@ struct sites_options {
 	 * groups.  NULL = no groups. */
 	uint32_t (*group)(void *context, uint32_t stack, uint64_t part);
 	void *group_context;
-	/* Of most sites, only few figures are needed: sites.brief has these, sites.site is NULL. */
+	/* Make sites.brief instead of sites.site, which is NULL then. */
 	bool brief;
 };
 #define SITE_TEMPORARY_EVENTS 1u    /* as in heaptrack: freed by the next call */

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "../trace/bytes.h"
-#include "sites.h"
+#include "site.h"
 
 struct site_rows {
 	struct byte_column bytes;

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "askers.h"
-#include "findings.h"
+#include "finding.h"
 
 /* A function's part of a kind of findings. */
 struct finding_top {

@@ -3,7 +3,7 @@
  * path_numbers.h - numbers of stacks that read the same.
  *
  * A path has a key: it is computed line by line from the outermost one, and kept for each node of
- * the stacks, so a frame that many stacks share is looked at once.  Keys of different paths differ,
+ * the stacks, so a caller that many stacks share is read once.  Keys of different paths differ,
  * except by a chance of 1 in 2^62.
  *
  * Only profile.c and its parts include this.  Without memory the program ends (util/alloc.h).

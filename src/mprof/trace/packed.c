@@ -23,7 +23,9 @@ struct packed_group {
 };
 
 struct packed {
-	struct sorts sorts;
+	struct sorts sorts;	 /* empty until something is read, see need_sorts() */
+	struct extent *sorts_at; /* their extents; NULL when they have been read */
+	size_t sorts_extents, sorts_room;
 	uint64_t defined; /* offset of their first extent */
 	struct packed_group *group;
 	size_t groups, room, next;
@@ -198,16 +200,33 @@ static void find_nodes(struct trace *t)
 		    s->sort[i].stack < s->stacks ? s->stack[s->sort[i].stack].node : 0;
 }
 
+/* Reads the sorts before the first group.  A walk whose end is known needs none. */
+static void need_sorts(struct trace *t)
+{
+	struct packed *p = t->packed;
+
+	if (!p->sorts_at)
+		return;
+	for (size_t i = 0; i < p->sorts_extents; i++)
+		if (!take_sorts(t, &p->sorts_at[i]))
+			note_bad(t, p->sorts_at[i].payload);
+	free(p->sorts_at);
+	p->sorts_at = NULL;
+	find_nodes(t);
+	t->damage_opened = t->damage; /* no group has been read before */
+}
+
 static void take_extent(struct trace *t, const struct extent *x)
 {
+	struct packed *p = t->packed;
 	bool sound = true;
 
 	switch (x->kind) {
 	case MPROF_EXTENT_GROUP:
-		add_group(t->packed, x);
+		add_group(p, x);
 		break;
 	case MPROF_EXTENT_SORTS:
-		sound = take_sorts(t, x);
+		*GROW_ONE(p->sorts_at, p->sorts_extents, p->sorts_room) = *x;
 		break;
 	case MPROF_EXTENT_THREADS:
 		sound = take_threads(t, x);
@@ -235,7 +254,6 @@ int packed_open(struct trace *t, const struct extents *x)
 	for (size_t i = 0; i < x->n; i++)
 		take_extent(t, &x->item[i]);
 	order_groups(t);
-	find_nodes(t);
 	return 0;
 }
 
@@ -249,6 +267,7 @@ void packed_close(struct packed *p)
 	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++)
 		free(p->plain[i]);
 	free(p->group);
+	free(p->sorts_at);
 	free(p->buf);
 	free(p);
 }
@@ -309,6 +328,7 @@ size_t packed_next(struct trace *t, struct event *e, size_t n)
 	struct packed *p = t->packed;
 	size_t got = 0;
 
+	need_sorts(t);
 	for (;;) {
 		if (__builtin_expect(p->skip && group_left(p->reader), 0))
 			skip(p);
@@ -340,6 +360,7 @@ void packed_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *even
 	struct packed *p = t->packed;
 	struct mprof_group head;
 
+	need_sorts(t);
 	while (p->next < p->groups && load_group(t, &p->group[p->next], &head) && head.calls &&
 	       head.calls < most - *calls) {
 		*calls += head.calls;
@@ -359,8 +380,11 @@ bool packed_place(const struct packed *p, struct trace_place *place)
 	return true;
 }
 
-void packed_go(struct packed *p, const struct trace_place *place)
+void packed_go(struct trace *t, const struct trace_place *place)
 {
+	struct packed *p = t->packed;
+
+	need_sorts(t);
 	p->next = place->group;
 	p->skip = place->events;
 	group_reader_rewind(p->reader, place->whole ? place->first_event : 0);
@@ -374,6 +398,7 @@ bool packed_births(struct trace *t, const struct trace_place *near, uint64_t aft
 	size_t group = near->group - (near->group && near->first_event > after + 1);
 	bool sound = true;
 
+	need_sorts(t);
 	group_reader_rewind(p->reader, 0);
 	for (; sound && group < p->groups; group++) {
 		sound = open_group(t, &p->group[group]);

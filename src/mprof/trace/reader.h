@@ -254,8 +254,8 @@ size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stre
 /* packed.c: the events of a compressed trace, group by group. */
 /* Is there an extent that only a compressed trace has? */
 bool packed_is_there(const struct extents *x);
-/* Finds the groups and reads the definitions that they refer to; t has its stacks.  0 or
- * -ENOMEM. */
+/* Finds the groups; t has its stacks.  The definitions that groups refer to are read before the
+ * first one.  0 or -ENOMEM. */
 int packed_open(struct trace *t, const struct extents *x);
 void packed_close(struct packed *p);
 void packed_rewind(struct trace *t);
@@ -266,7 +266,7 @@ void packed_skip(struct trace *t, uint64_t most, uint64_t *calls, uint64_t *even
 
 /* Like trace_place. */
 bool packed_place(const struct packed *p, struct trace_place *place);
-void packed_go(struct packed *p, const struct trace_place *place);
+void packed_go(struct trace *t, const struct trace_place *place);
 bool packed_births(struct trace *t, const struct trace_place *near, uint64_t after, uint64_t to,
 		   trace_birth_fn *tell, void *context);
 bool packed_set_address(struct packed *p, uint32_t process, uint32_t block, uint64_t addr);

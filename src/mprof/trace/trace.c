@@ -336,7 +336,7 @@ bool trace_place(const struct trace *t, struct trace_place *place)
 void trace_go(struct trace *t, const struct trace_place *place)
 {
 	t->damage = t->damage_opened;
-	packed_go(t->packed, place);
+	packed_go(t, place);
 }
 
 bool trace_set_address(struct trace *t, uint32_t process, uint32_t block, uint64_t addr)

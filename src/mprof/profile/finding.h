@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* finding.h - one finding: see findings.h. */
+#pragma once
+
+#include "../pass/growth.h"
+#include "../sym/sym.h"
+
+enum finding_kind {
+#define FINDING(id, ...) FINDING_##id,
+#include "finding_kinds.def"
+	FINDING_KINDS,
+};
+
+/* How blocks that were never freed accumulated. */
+enum finding_growth {
+	GROWTH_ONCE,	/* by a single call */
+	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
+	GROWTH_STEADY,	/* it goes on, and nearly every part of the run ended with more */
+	GROWTH_GOES_ON, /* leak_goes_on(): the last two quarters of its time */
+	GROWTH_OTHER,
+};
+
+/* A named part of a finding: a line of the function, or one of its stacks. */
+struct finding_part {
+	uint64_t part;	  /* of the finding's part */
+	uint64_t calls;	  /* all of its calls */
+	uint64_t largest; /* bytes of the largest block */
+	uint32_t stack;	  /* node of its largest site */
+};
+
+struct finding {
+	enum finding_kind kind;
+	/* The allocating function, at the line with most.  GROWN: only that line. */
+	const struct sym_line *line;
+	struct finding_part at_line;
+	size_t lines;			/* lines of the function that allocate */
+	const struct sym_line *through; /* the function that line called for most of it, or NULL */
+	bool all_through;		/* ... or for all of it */
+	const struct sym_line *caller;	/* as profile_asked */
+	bool all_by_caller;
+	/* The nearest caller with known source, if line's is unknown or an interpreter's; else
+	 * NULL. */
+	const struct sym_line *source;
+	bool all_from_source;
+	/* line, or its nearest caller, in an interpreter's module; or NULL */
+	const struct sym_line *interpreter;
+	struct finding_part at_stack; /* the stack with most of it, as views show it */
+	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
+	uint64_t calls,
+	    blocks;	/* all calls of the line or function; PEAK, LEAK, TOTAL: blocks of part */
+	uint64_t peak;	/* bytes at the peak of the run */
+	uint64_t left;	/* PEAK: bytes that this function never freed */
+	bool left_told; /* PEAK: a finding of this function says so */
+	/* PEAK, interrupted: how long before the end of the run its last block was allocated, if it
+	 * freed none and that is at least half of the run; else 0. */
+	uint64_t quiet_ns;
+	uint64_t untouched;	    /* PEAK: analysis_untouched() */
+	uint64_t pages;		    /* WASTE: what it rounds up beyond that, in whole pages */
+	enum finding_growth growth; /* LEAK */
+	bool ended_before;	    /* LEAK: processes that left it ended before the run did */
+	struct growth_site grown;   /* GROWN */
+	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */
+	bool reduced;		    /* the trace has not all of its calls, so a replay has not */
+	uint64_t aligned;	    /* calls of the run with an alignment */
+	double rank;
+};
