@@ -45,7 +45,6 @@ static void list_sites(struct askers *t, size_t sites)
 void askers_find(struct askers *t, const struct sites *s, struct profile *names)
 {
 	struct hash known = { .slot = NULL };
-	const struct sym_line *line;
 	size_t i;
 
 	*t = (struct askers){ .functions.same = LINE_FUNCTION,
@@ -53,9 +52,13 @@ void askers_find(struct askers *t, const struct sites *s, struct profile *names)
 			      .paths = PATH_NUMBERS_EMPTY,
 			      .of = must_calloc(s->count + 1, sizeof(*t->of)) };
 	for (i = 0; i < s->count && i < NAMED_SITES; i++) {
-		line = profile_asked(names, s->brief[i].key).line;
-		if (line)
-			t->of[i] = named(t, &known, line);
+		const struct profile_asked a = profile_asked(names, s->brief[i].key);
+
+		if (!a.line)
+			continue;
+		t->of[i] = named(t, &known, a.line);
+		t->of[i].through = a.through;
+		t->of[i].caller = a.caller;
 	}
 	hash_release(&known);
 	list_sites(t, s->count);

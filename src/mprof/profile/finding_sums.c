@@ -268,16 +268,14 @@ static void find_around(struct finding *f, struct finding_sums *s, uint32_t func
 				strncmp(f->line->file, "node:", 5) != 0;
 
 	for (EACH_SITE(s, function, i)) {
-		const uint32_t stack = s->sites->brief[i].key;
-		struct profile_asked who;
+		const struct asker *a = &s->askers.of[i];
 
-		if (s->askers.of[i].line != line || !s->part[i])
+		if (a->line != line || !s->part[i])
 			continue;
-		who = profile_asked(s->names, stack);
-		add_around(&through, s, i, who.through);
-		add_around(&caller, s, i, who.caller);
+		add_around(&through, s, i, a->through);
+		add_around(&caller, s, i, a->caller);
 		if (!has_source)
-			add_around(&source, s, i, profile_source(s->names, stack));
+			add_around(&source, s, i, profile_source(s->names, s->sites->brief[i].key));
 	}
 	f->through = most_around(&through, f, &f->all_through);
 	f->caller = most_around(&caller, f, &f->all_by_caller);

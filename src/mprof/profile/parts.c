@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* parts.c - decides whether a line of a stack belongs to the program, or to code that allocates for
  * others. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,24 +47,63 @@ static const char *const modules[] = {
 
 static bool begins_as(const char *name, const char *pattern)
 {
-	size_t n;
+	size_t n = strlen(pattern) - 1;
 
-	if (*pattern != *name)
-		return false;
-	n = strlen(pattern) - 1;
 	if (pattern[n] == '*')
 		return !strncmp(name, pattern, n);
 	return !strcmp(name, pattern);
 }
 
-static bool is_one_of(const char *const *pattern, size_t n, const char *name)
+#define PATTERNS 512u
+
+/* Patterns by their first letter. */
+struct patterns {
+	const char *const *pattern;
+	size_t count;
+	uint16_t first[256], next[PATTERNS]; /* index + 1; 0: none */
+};
+
+static struct patterns of_wrappers = { .pattern = wrappers, .count = COUNT(wrappers) };
+static struct patterns of_libraries = { .pattern = libraries, .count = COUNT(libraries) };
+static struct patterns of_modules = { .pattern = modules, .count = COUNT(modules) };
+_Static_assert(COUNT(wrappers) <= PATTERNS && COUNT(libraries) <= PATTERNS &&
+		   COUNT(modules) <= PATTERNS,
+	       "struct patterns has room for each list");
+
+static void list_by_letter(struct patterns *p)
 {
+	for (size_t i = 0; i < p->count; i++) {
+		uint16_t *first = &p->first[(unsigned char)*p->pattern[i]];
+
+		p->next[i] = *first;
+		*first = (uint16_t)(i + 1);
+	}
+}
+
+static void list_patterns(void)
+{
+	list_by_letter(&of_wrappers);
+	list_by_letter(&of_libraries);
+	list_by_letter(&of_modules);
+}
+
+static bool is_one_of(const struct patterns *p, const char *name)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		if (begins_as(name, pattern[i]))
+	pthread_once(&once, list_patterns);
+	for (i = p->first[(unsigned char)*name]; i; i = p->next[i - 1])
+		if (begins_as(name, p->pattern[i - 1]))
 			return true;
 	return false;
+}
+
+/* Is a name of the function one of these? */
+static bool names_one_of(const struct patterns *p, const struct sym_line *line)
+{
+	return is_one_of(p, line->raw) ||
+	       (line->function != line->raw && is_one_of(p, line->function));
 }
 
 /* Matches "_R...", or "_ZN...17h0123456789abcdefE".  C++ may also have a namespace called core. */
@@ -155,7 +195,7 @@ static bool sounds_like_allocator(const char *function)
 		s += 21;
 	n = strcspn(s, "(<");
 	for (; n >= 5; s++, n--)
-		if (!strncasecmp(s, "alloc", 5))
+		if ((*s | ('a' - 'A')) == 'a' && !strncasecmp(s, "alloc", 5))
 			return true;
 	return false;
 }
@@ -222,14 +262,12 @@ enum paths_part paths_part(const struct sym_line *line)
 
 	if (line->script)
 		return is_of_python(line->file) ? PATHS_LIBRARY : otherwise;
-	if (is_one_of(wrappers, COUNT(wrappers), line->raw) ||
-	    is_one_of(wrappers, COUNT(wrappers), line->function))
+	if (names_one_of(&of_wrappers, line))
 		return PATHS_WRAPPER;
 	if (paths_is_start(line))
 		return PATHS_START;
-	if (line->runs_scripts || is_one_of(modules, COUNT(modules), line->module) ||
-	    is_one_of(libraries, COUNT(libraries), line->raw) ||
-	    is_one_of(libraries, COUNT(libraries), line->function))
+	if (line->runs_scripts || is_one_of(&of_modules, line->module) ||
+	    names_one_of(&of_libraries, line))
 		return PATHS_LIBRARY;
 	if (is_defined_in_rust(line->raw) || (is_rust(line->raw) && is_of_rust(line->function)))
 		return PATHS_LIBRARY;

@@ -61,14 +61,12 @@ static uint64_t add_lines(struct path_numbers *k, struct profile_paths *t, uint6
 }
 
 /* Returns the key up to a step from that of its caller. */
-static inline uint64_t next(struct path_numbers *k, struct profile_paths *t,
-			    const struct path_step_in *step, uint64_t outer)
+static uint64_t next(struct path_numbers *k, struct profile_paths *t,
+		     const struct path_step_in *step, uint64_t outer)
 {
-	const uint32_t frame = t->stacks->node[step->node].frame, line = k->line[frame];
+	const uint32_t frame = t->stacks->node[step->node].frame;
 	bool in_script = step->in_script;
 
-	if (line && !t->scripts && !(outer & STOPPED))
-		return with(outer, line);
 	if (paths_is_mark(t->stacks, frame))
 		return outer | TRUNCATED;
 	if (outer & STOPPED || (t->scripts && paths_surrounds(t, frame, &in_script)))
@@ -76,23 +74,24 @@ static inline uint64_t next(struct path_numbers *k, struct profile_paths *t,
 	return add_lines(k, t, outer, frame, 0);
 }
 
-static struct path_step_in outward(struct profile_paths *t, struct path_step_in step)
+static inline struct path_step_in outward(struct profile_paths *t, struct path_step_in step)
 {
-	const uint32_t frame = t->stacks->node[step.node].frame;
+	const struct stack_node *node = &t->stacks->node[step.node];
 
-	if (t->scripts && !paths_is_mark(t->stacks, frame))
-		paths_surrounds(t, frame, &step.in_script);
-	step.node = t->stacks->node[step.node].parent;
+	if (t->scripts && !paths_is_mark(t->stacks, node->frame))
+		paths_surrounds(t, node->frame, &step.in_script);
+	step.node = node->parent;
 	return step;
 }
 
 /* Returns the key up to a step. */
 static uint64_t key_of(struct path_numbers *k, struct profile_paths *t, struct path_step_in step)
 {
+	const struct stacks *s = t->stacks;
 	uint64_t key = 0;
 	size_t n = 0;
 
-	for (; step.node && step.node < t->stacks->nodes; step = outward(t, step)) {
+	for (; step.node && step.node < s->nodes; step = outward(t, step)) {
 		key = k->key[step.in_script][step.node];
 		if (key)
 			break;
@@ -101,8 +100,12 @@ static uint64_t key_of(struct path_numbers *k, struct profile_paths *t, struct p
 	}
 	key = key ? key : NOTHING;
 	while (n--) {
-		key = next(k, t, &k->list[n], key);
-		k->key[k->list[n].in_script][k->list[n].node] = key;
+		const struct path_step_in *at = &k->list[n];
+		const uint32_t line = k->line[s->node[at->node].frame];
+
+		key =
+		    line && !t->scripts && !(key & STOPPED) ? with(key, line) : next(k, t, at, key);
+		k->key[at->in_script][at->node] = key;
 	}
 	return key;
 }

@@ -27,11 +27,17 @@ static const char *find_piece(const char *text, const char *piece, size_t n)
 	return memmem(text, strlen(text), piece, n);
 }
 
-/* Tells most names apart by their first letter. */
+static inline bool is_special(char c)
+{
+	return !c || c == '*' || c == '$';
+}
+
+/* Tells most names apart by their first two letters. */
 static inline bool may_match(const char *pattern, const char *text)
 {
-	return pattern[0] != '^' || pattern[1] == *text || !pattern[1] || pattern[1] == '*' ||
-	       pattern[1] == '$';
+	if (pattern[0] != '^' || is_special(pattern[1]))
+		return true;
+	return pattern[1] == text[0] && (pattern[2] == text[1] || is_special(pattern[2]));
 }
 
 bool suppression_matches(const char *pattern, const char *text)

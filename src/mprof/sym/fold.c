@@ -111,11 +111,11 @@ static size_t added_bytes(const char *at, char before)
 	const char *end;
 	size_t i;
 
-	if (begins(at, "[abi:")) {
+	if (*at == '[' && begins(at, "[abi:")) {
 		end = memchr(at, ']', strnlen(at, ABI_TAG));
 		return end ? (size_t)(end - at) + 1 : 0;
 	}
-	for (i = 0; before == ':' && i < sizeof(inner) / sizeof(inner[0]); i++)
+	for (i = 0; before == ':' && *at == '_' && i < sizeof(inner) / sizeof(inner[0]); i++)
 		if (begins(at, inner[i]))
 			return strlen(inner[i]);
 	return 0;
@@ -191,7 +191,7 @@ static bool fold_known(struct fold *f)
 	size_t i, n, base = strlen(generic);
 	const char *prefix;
 
-	if (!begins(f->at, generic))
+	if (*f->at != 's' || !begins(f->at, generic))
 		return false;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		strcpy(generic + base, names[i]);
@@ -212,8 +212,11 @@ static bool fold_known(struct fold *f)
 
 static bool fold_operator(struct fold *f)
 {
-	size_t n = operator_bytes(f->at, f->before);
+	size_t n;
 
+	if (*f->at != 'o')
+		return false;
+	n = operator_bytes(f->at, f->before);
 	if (!n) {
 		if (in_word(f->before) || strncmp(f->at, "operator ", 9))
 			return false;
@@ -306,12 +309,23 @@ static bool fold_round(struct fold *f, bool in_braces)
 	return true;
 }
 
+/* Counts the bytes from here on within which nothing is folded: the rest of a word, up to where a
+ * well-known instance may begin. */
+static size_t plain_bytes(const struct fold *f)
+{
+	size_t n = 1;
+
+	while (in_word(*f->at) && in_word(f->at[n]) && f->at[n] != 's')
+		n++;
+	return n;
+}
+
 static void fold(struct fold *f)
 {
 	size_t braces = 0;
 
 	fold_inherent(f);
-	while (*f->at && !begins(f->at, " [clone ")) {
+	while (*f->at && !(*f->at == ' ' && begins(f->at, " [clone "))) {
 		if (f->at == f->close) {
 			f->at++;
 			continue;
@@ -324,7 +338,7 @@ static void fold(struct fold *f)
 			braces++;
 		else if (*f->at == '}' && braces)
 			braces--;
-		copy(f, 1);
+		copy(f, plain_bytes(f));
 	}
 }
 

@@ -42,18 +42,6 @@ uint32_t stacks_model_caller(const struct stacks_model *m, uint32_t joined, uint
 	return 0;
 }
 
-void stacks_model_learn(struct stacks_model *m, uint32_t from, uint32_t to)
-{
-	uint32_t *after = m->after[from];
-
-	if (after[0] == to)
-		return;
-	if (after[1] != to)
-		after[2] = after[1];
-	after[1] = after[0];
-	after[0] = to;
-}
-
 struct known {
 	uint64_t address;
 	uint32_t number;

@@ -74,7 +74,17 @@ static inline struct packed_stack *stacks_model_get(const struct stacks_model *m
 /* Predicts the caller of the first new frame of a stack; 0 if unknown. */
 uint32_t stacks_model_caller(const struct stacks_model *m, uint32_t joined, uint32_t depth);
 /* Notes that frame `to` was called from frame `from`. */
-void stacks_model_learn(struct stacks_model *m, uint32_t from, uint32_t to);
+static inline void stacks_model_learn(struct stacks_model *m, uint32_t from, uint32_t to)
+{
+	uint32_t *after = m->after[from];
+
+	if (after[0] == to)
+		return;
+	if (after[1] != to)
+		after[2] = after[1];
+	after[1] = after[0];
+	after[0] = to;
+}
 
 struct stack_packer;
 

@@ -154,10 +154,64 @@ uint32_t stack_table_node(struct stack_table *s, uint32_t parent, uint32_t frame
 	return other_child(s, parent, frame);
 }
 
+/* Returns the first free place of a family, STACK_CHILDREN if it is full; it is most likely there
+ * if the family has only children in order. */
+static inline unsigned free_place(const uint64_t *children, unsigned likely)
+{
+	unsigned i = 0;
+
+	if (!children[likely] && (!likely || children[likely - 1]))
+		return likely;
+	while (i < STACK_CHILDREN && children[i])
+		i++;
+	return i;
+}
+
+/* Makes room for n more nodes. */
+static bool more_nodes(struct stack_table *s, uint32_t n)
+{
+	if (n > s->nodes_max - s->nodes)
+		return false;
+	while ((s->nodes + n) / STACK_FAMILY >= s->families)
+		more_families(s);
+	GROW(s->depth, s->nodes + n, s->depths_room);
+	GROW(s->node, s->nodes + n, s->nodes_room);
+	return true;
+}
+
+/* Adds a chain to the newest node, which has no child.  Then no frame of it needs a search. */
+static uint32_t add_chain(struct stack_table *s, const uint32_t *frame, uint32_t n)
+{
+	uint32_t parent = (uint32_t)s->nodes - 1, depth = s->depth[parent];
+
+	if (!more_nodes(s, n))
+		return STACK_NONE;
+	for (uint32_t i = 0; i < n; i++, parent++) {
+		uint64_t *children = s->children[parent / STACK_FAMILY];
+		const unsigned at = free_place(children, parent % STACK_FAMILY);
+
+		if (at < STACK_CHILDREN) {
+			children[at] = (uint64_t)frame[i] << 32 | (parent + 1);
+		} else {
+			number_room(&s->by_node, 1);
+			number_put(&s->by_node, hash_node(parent, frame[i]), parent + 1);
+		}
+		s->node[parent + 1] = (struct stack_node){ parent, frame[i] };
+		s->depth[parent + 1] = depth += 4;
+	}
+	s->nodes += n;
+	return parent;
+}
+
 uint32_t stack_table_path(struct stack_table *s, uint32_t parent, const uint32_t *frame, uint32_t n)
 {
-	for (uint32_t i = 0; i < n && parent != STACK_NONE; i++)
+	for (uint32_t i = 0; i < n && parent != STACK_NONE; i++) {
+		const size_t known = s->nodes;
+
 		parent = stack_table_node(s, parent, frame[i]);
+		if (s->nodes > known)
+			return i + 1 < n ? add_chain(s, frame + i + 1, n - i - 1) : parent;
+	}
 	return parent;
 }
 

@@ -11,38 +11,47 @@ struct stack_unpacker {
 	uint64_t *word, *end;
 };
 
-/* Reads the number of a frame; 0 if it is invalid. */
-static uint32_t get_frame(struct stack_unpacker *u, uint32_t caller)
+/* Returns the number of a frame that was not guessed first; 0 if it is invalid. */
+static uint32_t get_number(struct stack_unpacker *u, uint32_t caller, unsigned hit)
 {
 	struct stacks_model *m = &u->model;
-	unsigned hit = (unsigned)cursor_get(&u->column[STACKS_HIT]);
 	uint32_t number;
 
+	if (hit < 3)
+		return m->after[caller][hit];
 	if (hit == 4) {
 		if (m->addresses >= u->addresses)
 			return 0;
 		number = ++m->addresses;
 		m->last += unzigzag(cursor_varint(&u->column[STACKS_ADDRESS]));
 		m->address[number] = m->last;
-	} else {
-		number = hit < 3 ? m->after[caller][hit]
-				 : (uint32_t)cursor_wide(&u->column[STACKS_NUMBER], 3);
-		if (number > m->addresses)
-			return 0;
+		return number;
 	}
-	stacks_model_learn(m, caller, number);
-	m->frame[m->frames++] = number;
-	return number;
+	number = (uint32_t)cursor_wide(&u->column[STACKS_NUMBER], 3);
+	return number <= m->addresses ? number : 0;
 }
 
 static bool get_frames(struct stack_unpacker *u, uint32_t caller, uint32_t frames)
 {
+	struct stacks_model *m = &u->model;
+	struct cursor hits = u->column[STACKS_HIT];
+	uint32_t *const number = m->frame + m->frames;
+	uint64_t *const word = u->word;
+
 	for (uint32_t i = 0; i < frames; i++) {
-		caller = get_frame(u, caller);
-		if (!caller)
+		const unsigned hit = (unsigned)cursor_get(&hits);
+		const uint32_t next = hit ? get_number(u, caller, hit) : m->after[caller][0];
+
+		if (!next)
 			return false;
-		*u->word++ = u->model.address[caller];
+		if (hit)
+			stacks_model_learn(m, caller, next);
+		caller = number[i] = next;
+		word[i] = m->address[next];
 	}
+	u->column[STACKS_HIT] = hits;
+	m->frames += frames;
+	u->word += frames;
 	return true;
 }
 
