@@ -794,7 +794,7 @@ START_TEST(rows_keep_all_figures)
 		make_site(&site[i]);
 		site_rows_add(&rows, i, &site[i]);
 	}
-	from = (struct cursor){ rows.bytes.byte, rows.bytes.byte + rows.bytes.n };
+	from = (struct cursor){ rows.added.byte, rows.added.byte + rows.added.n };
 	site_rows_take(&copy, ROWS, &from, brief);
 	ck_assert_ptr_eq(from.p, from.end);
 	for (size_t i = 0; i < ROWS; i++) {
@@ -804,8 +804,8 @@ START_TEST(rows_keep_all_figures)
 		ck_assert_mem_eq(&got, &site[i], sizeof(got));
 		expect_brief(&brief[i], &site[i]);
 	}
-	site_rows_release(&rows);
 	site_rows_release(&copy);
+	site_rows_release(&rows);
 }
 END_TEST
 

@@ -355,7 +355,7 @@ static size_t resume(void *self, struct walk *w)
 	const size_t here = walk_state_get(w, m->trace, over ? NULL : &m->from->row.place, &from);
 
 	if (over)
-		sites_end_get(m->sites, &from);
+		sites_end_get(m->sites, &from, m->plain);
 	else
 		sites_state_get(m->sites, &from);
 	for (size_t i = 0; over && i < w->passes; i++)
@@ -364,7 +364,8 @@ static size_t resume(void *self, struct walk *w)
 	if (over && m->groups_plain)
 		sites_groups_get(m->sites, plain_of(&m->groups, m->groups_plain));
 	m->most_ticks = m->from->row.most_ticks;
-	free(m->plain);
+	if (!over)
+		free(m->plain);
 	m->plain = NULL;
 	return here;
 }

@@ -56,7 +56,7 @@ static void put_numbers(struct byte_column *to, const uint64_t *number, uint64_t
 void site_rows_add(struct site_rows *r, size_t n, const struct site *site)
 {
 	const uint64_t brief = (1ull << BRIEF) - 1;
-	struct byte_column *to = &r->bytes;
+	struct byte_column *to = &r->added;
 	struct site small = *site;
 	uint64_t number[NUMBERS], which = 0;
 	struct byte_column rest = { .n = 0 };
@@ -117,14 +117,14 @@ void site_rows_take(struct site_rows *r, size_t n, struct cursor *from, struct s
 			brief[i] =
 			    (struct site_brief){ .key = (uint32_t)number[0], SITE_BRIEF(TAKE) };
 	}
-	column_room(&r->bytes, (size_t)(from->p - first) + 1);
-	r->bytes.n = (size_t)(from->p - first);
-	memcpy(r->bytes.byte, first, r->bytes.n);
+	r->byte = first;
+	r->bytes = (size_t)(from->p - first);
 }
 
 void site_rows_get(const struct site_rows *r, size_t i, struct site *site)
 {
-	struct cursor from = { r->bytes.byte + r->at[i], r->bytes.byte + r->bytes.n };
+	const uint8_t *first = r->byte ? r->byte : r->added.byte;
+	struct cursor from = { first + r->at[i], first + (r->byte ? r->bytes : r->added.n) };
 	uint64_t number[NUMBERS] = { 0 };
 	const uint64_t which = get_which(&from), brief = (1ull << BRIEF) - 1;
 
@@ -138,7 +138,7 @@ void site_rows_get(const struct site_rows *r, size_t i, struct site *site)
 
 void site_rows_release(struct site_rows *r)
 {
-	columns_free(&r->bytes, 1);
+	columns_free(&r->added, 1);
 	free(r->at);
 	*r = (struct site_rows){ .at = NULL };
 }

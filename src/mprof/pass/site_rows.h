@@ -14,14 +14,16 @@
 #include "site.h"
 
 struct site_rows {
-	struct byte_column bytes;
-	size_t *at; /* where each begins */
+	struct byte_column added;
+	const uint8_t *byte; /* rows that were taken; NULL: those that were added */
+	size_t bytes;	     /* of these */
+	size_t *at;	     /* where each begins */
 	size_t room;
 };
 
 /* Adds a site, whose figures are no estimates; the n-th is added to n others. */
 void site_rows_add(struct site_rows *r, size_t n, const struct site *site);
-/* Takes n rows that begin there, and fills the brief figures, if they are wanted. */
+/* Takes n rows that begin there and stay there, and fills the brief figures, if they are wanted. */
 void site_rows_take(struct site_rows *r, size_t n, struct cursor *from, struct site_brief *brief);
 void site_rows_get(const struct site_rows *r, size_t i, struct site *site);
 void site_rows_release(struct site_rows *r);

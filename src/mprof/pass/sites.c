@@ -456,13 +456,17 @@ void sites_make_rows(struct sites *s)
 /* Makes all sites, unless few of them are needed. */
 static void put_sites(struct sites *s, struct work *k)
 {
-	if (s->options.brief || s->site)
+	if (s->options.brief)
 		return;
-	s->bytes = (s->count + 1) * sizeof(*s->site);
-	s->site = large_realloc(NULL, 0, s->bytes);
-	for (size_t i = 0; i < s->count; i++)
-		site_rows_get(&k->rows, i, &s->site[i]);
+	if (!s->site) {
+		s->bytes = (s->count + 1) * sizeof(*s->site);
+		s->site = large_realloc(NULL, 0, s->bytes);
+		for (size_t i = 0; i < s->count; i++)
+			site_rows_get(&k->rows, i, &s->site[i]);
+	}
 	site_rows_release(&k->rows);
+	free(k->saved);
+	k->saved = NULL;
 }
 
 void sites_site(const struct sites *s, size_t i, struct site *site)
@@ -534,6 +538,7 @@ static void release(void *self)
 	if (k) {
 		site_accumulators_release(&k->accumulators);
 		site_rows_release(&k->rows);
+		free(k->saved);
 		array_release(&k->recent);
 	}
 	free(k);

@@ -15,6 +15,7 @@
 struct work {
 	struct site_accumulators accumulators;
 	struct site_rows rows; /* the result, when all events were counted */
+	uint8_t *saved;	       /* where they are, if another walk left them */
 	bool has_rows;
 	bool plain;	    /* every block passes the filter, ignoring lifetimes */
 	bool all_lifetimes; /* and every lifetime passes, too */

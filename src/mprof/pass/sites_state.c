@@ -122,7 +122,7 @@ void sites_end_put(struct sites *s, struct byte_column *to)
 	state_put(to, &s->rss, sizeof(s->rss));
 	state_put(to, &s->total, sizeof(s->total));
 	column_varint(to, s->count);
-	state_put(to, k->rows.bytes.byte, k->rows.bytes.n);
+	state_put(to, k->rows.added.byte, k->rows.added.n);
 }
 
 /* The groups of this walk are others. */
@@ -134,14 +134,14 @@ static void get_sites(struct sites *s, struct work *k)
 		site_rows_get(&k->rows, i, &s->site[i]);
 		s->site[i].group = site_accumulators_group(&k->accumulators, s->site[i].key, 0);
 	}
-	site_rows_release(&k->rows);
 }
 
-void sites_end_get(struct sites *s, struct cursor *from)
+void sites_end_get(struct sites *s, struct cursor *from, uint8_t *bytes)
 {
 	struct work *k = s->work;
 	struct work saved;
 
+	k->saved = bytes;
 	state_get(from, &saved, sizeof(saved));
 	get_moments(s, &saved, from);
 	state_get(from, &s->total, sizeof(s->total));

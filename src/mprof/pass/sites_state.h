@@ -31,9 +31,9 @@ void sites_state_put(struct sites *s, struct byte_column *to);
 void sites_state_get(struct sites *s, struct cursor *from);
 
 /* The same when all events were delivered, before finish().  Everything is restored except maxima
- * of groups. */
+ * of groups.  s owns the bytes from then on: sites remain there until their figures are needed. */
 void sites_end_put(struct sites *s, struct byte_column *to);
-void sites_end_get(struct sites *s, struct cursor *from);
+void sites_end_get(struct sites *s, struct cursor *from, uint8_t *bytes);
 
 /* Saves maxima of groups at the end of a walk of the whole trace.  Sets to->failed without
  * memory. */

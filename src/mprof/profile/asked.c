@@ -245,9 +245,11 @@ static const struct sym_line *source_in(struct profile *p, uint32_t frame,
 	const struct sym_lines *lines = sym_frame(p->sym, frame);
 	const struct sym_line *line;
 	enum paths_part part;
+	bool files = false;
 
 	for (size_t i = 0; lines && i < lines->count; i++) {
 		line = &lines->line[i];
+		files |= *line->file;
 		/* is_source() takes long; the part of a line is known. */
 		if ((*first && !line->script) || !*line->file)
 			continue;
@@ -258,6 +260,7 @@ static const struct sym_line *source_in(struct profile *p, uint32_t frame,
 			return line;
 		*(part == PATHS_PACKAGE ? package : first) = line;
 	}
+	p->paths->fileless[frame] = !files;
 	return NULL;
 }
 
@@ -269,7 +272,11 @@ const struct sym_line *profile_source(struct profile *p, uint32_t stack)
 
 	for (; node && node < p->stacks->nodes && !none[node];
 	     node = p->stacks->node[node].parent) {
-		line = source_in(p, p->stacks->node[node].frame, &first, &package);
+		const uint32_t frame = p->stacks->node[node].frame;
+
+		if (p->paths->fileless[frame])
+			continue;
+		line = source_in(p, frame, &first, &package);
 		if (line)
 			return line;
 	}

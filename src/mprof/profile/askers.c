@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/rank.h"
 
 #define NAMED_SITES 1000000u /* of more, those with fewest bytes remain unnamed */
 
@@ -42,38 +43,58 @@ static void list_sites(struct askers *t, size_t sites)
 			t->site[t->first[t->of[i].function]++] = (uint32_t)i;
 }
 
+/* Finds who allocates, in the order of stacks: neighbours share most of their frames. */
+static struct profile_asked *ask_all(const struct sites *s, struct profile *names, size_t n)
+{
+	struct profile_asked *of = must_malloc((n + 1) * sizeof(*of));
+	struct ranked *chosen = must_malloc((n + 1) * sizeof(*chosen));
+
+	for (size_t i = 0; i < n; i++)
+		chosen[i] = (struct ranked){ s->brief[i].key, i };
+	rank(chosen, n);
+	for (size_t i = 0; i < n; i++)
+		of[chosen[i].item] = profile_asked(names, (uint32_t)chosen[i].key);
+	free(chosen);
+	return of;
+}
+
 void askers_find(struct askers *t, const struct sites *s, struct profile *names)
 {
+	const size_t n = s->count < NAMED_SITES ? s->count : NAMED_SITES;
+	struct profile_asked *of = ask_all(s, names, n);
 	struct hash known = { .slot = NULL };
-	size_t i;
 
 	*t = (struct askers){ .functions.same = LINE_FUNCTION,
 			      .lines.same = LINE_LINE,
 			      .paths = PATH_NUMBERS_EMPTY,
 			      .of = must_calloc(s->count + 1, sizeof(*t->of)) };
-	for (i = 0; i < s->count && i < NAMED_SITES; i++) {
-		const struct profile_asked a = profile_asked(names, s->brief[i].key);
-
-		if (!a.line)
+	for (size_t i = 0; i < n; i++) {
+		if (!of[i].line)
 			continue;
-		t->of[i] = named(t, &known, a.line);
-		t->of[i].through = a.through;
-		t->of[i].caller = a.caller;
+		t->of[i] = named(t, &known, of[i].line);
+		t->of[i].through = of[i].through;
+		t->of[i].caller = of[i].caller;
 	}
 	hash_release(&known);
+	free(of);
 	list_sites(t, s->count);
 }
 
 void askers_number_paths(struct askers *t, const struct sites *s, struct profile *names,
 			 uint32_t function)
 {
-	for (uint32_t i = t->first[function - 1]; i < t->first[function]; i++) {
-		struct asker *a = &t->of[t->site[i]];
+	const uint32_t first = t->first[function - 1], end = t->first[function];
+	struct ranked *chosen = must_malloc((end - first + 1) * sizeof(*chosen));
+	size_t n = 0;
 
-		if (!a->path)
-			a->path =
-			    path_number(&t->paths, names->paths, s->brief[t->site[i]].key, false);
-	}
+	for (uint32_t i = first; i < end; i++)
+		if (!t->of[t->site[i]].path)
+			chosen[n++] = (struct ranked){ s->brief[t->site[i]].key, t->site[i] };
+	rank(chosen, n);
+	for (size_t i = 0; i < n; i++)
+		t->of[chosen[i].item].path =
+		    path_number(&t->paths, names->paths, (uint32_t)chosen[i].key, false);
+	free(chosen);
 }
 
 bool askers_leaks(struct askers *t, const struct sites *s, struct profile *names, size_t i)

@@ -40,24 +40,23 @@ ORDER(by_bytes, struct kept_of, COMPARE(most_of(y), most_of(x)))
 
 void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 {
-	struct ranked *chosen = NULL;
-	size_t i, n = 0, room = 0, examined[2] = { 0, 0 };
+	struct ranked *chosen = must_malloc((sites->count + 1) * sizeof(*chosen));
+	size_t i, n = 0, examined[2] = { 0, 0 };
 	const struct site_brief *s;
 	const char *why;
 
 	*k = (struct kept){ .rows = 0 };
 	for (i = 0; i < sites->count; i++) {
 		s = &sites->brief[i];
-		if ((s->peak_calls || s->live_calls) &&
-		    examined[s->live_calls > 0]++ < KEPT_SITES && profile_kept(names, s->key)) {
-			GROW(chosen, n + 1, room);
+		if ((s->peak_calls || s->live_calls) && examined[s->live_calls > 0]++ < KEPT_SITES)
 			chosen[n++] = (struct ranked){ s->key, i };
-		}
 	}
-	rank(chosen, n); /* rows of equal bytes are in the order of stacks */
+	rank(chosen, n); /* because neighbours share most of their frames */
 	for (i = 0; i < n; i++) {
+		why = profile_kept(names, (uint32_t)chosen[i].key);
+		if (!why)
+			continue;
 		s = &sites->brief[chosen[i].item];
-		why = profile_kept(names, s->key);
 		add(&k->all, s);
 		add(row_of(k, why), s);
 	}

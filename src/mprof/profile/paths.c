@@ -406,6 +406,7 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		.scripts = stacks && !o->wrappers && code_of_python(stacks),
 		.mark = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 		.sourceless = must_calloc((stacks ? stacks->nodes : 0) + 1, 1),
+		.fileless = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 		.facts = must_calloc((stacks ? stacks->frames : 0) + 1, 1),
 	};
 	if (stacks)
@@ -424,6 +425,7 @@ void paths_release(struct profile_paths *t)
 	arena_release(&t->arena);
 	free(t->mark);
 	free(t->sourceless);
+	free(t->fileless);
 	free(t->facts);
 	free(t->called);
 	free(t->scratch.path.line);

@@ -78,6 +78,7 @@ struct profile_paths {
 	uint8_t *called;      /* by node of the stacks: enum paths_called; NULL without scripts */
 	uint8_t *mark;	      /* by frame of one line: enum path_mark */
 	uint8_t *sourceless;  /* by node: 1 = profile_source() of it is NULL */
+	uint8_t *fileless;    /* by frame: 1 = no line has a file */
 	uint8_t *facts;	      /* of asked.c, by frame of one line */
 	struct hash kept;     /* stack -> struct profile_path, in the arena */
 	struct hash part;     /* line of a frame that has several -> enum paths_part, plus 1 */
