@@ -418,6 +418,14 @@ static struct ranked *order(const struct place *place, size_t n)
 	return r;
 }
 
+#define ROWS_AHEAD 4u
+
+PREFETCHES prefetch(const struct accumulator *a)
+{
+	for (size_t line = 0; line < ACCUMULATOR_LINES; line++)
+		__builtin_prefetch((const char *)a + line * ACCUMULATOR_LINE);
+}
+
 void sites_make_rows(struct sites *s)
 {
 	struct work *k = s->work;
@@ -439,8 +447,10 @@ void sites_make_rows(struct sites *s)
 		s->brief = must_malloc((s->count + 1) * sizeof(*s->brief));
 	for (size_t i = 0; i < s->count; i++) {
 		const struct accumulator *x = &a[from[ranked[i].item]];
+		const size_t ahead = i + ROWS_AHEAD < s->count ? i + ROWS_AHEAD : i;
 		struct site site = { .key = x->stack, .group = x->group, .part = x->part };
 
+		prefetch(&a[from[ranked[ahead].item]]);
 		site_accumulator_values(x, k->peak_number, k->rss_number, &site.v);
 		site.v.kept_until_ns = sites_kept_until(s->walk, site.key);
 		site_values_add(&s->total, &site.v);

@@ -111,12 +111,25 @@ void sites_state_get(struct sites *s, struct cursor *from)
 
 /* ---- the end ---- */
 
+/* Sites in the order of their first events, in which groups are made. */
+static void put_order(const struct site_accumulators *a, struct byte_column *to)
+{
+	uint32_t before = 0;
+
+	column_varint(to, a->count);
+	for (size_t i = 0; i < a->count; before = a->accumulator[i++].stack)
+		column_varint(to, zigzag((uint64_t)a->accumulator[i].stack - before));
+}
+
 void sites_end_put(struct sites *s, struct byte_column *to)
 {
 	struct work *k = s->work;
 
 	if (!k->has_rows)
 		sites_make_rows(s);
+	put_order(&k->accumulators, to);
+	if (!s->options.group)
+		site_accumulators_release(&k->accumulators);
 	state_put(to, k, sizeof(*k)); /* pointers are ignored when it is read */
 	state_put(to, &s->peak, sizeof(s->peak));
 	state_put(to, &s->rss, sizeof(s->rss));
@@ -125,23 +138,41 @@ void sites_end_put(struct sites *s, struct byte_column *to)
 	state_put(to, k->rows.added.byte, k->rows.added.n);
 }
 
-/* The groups of this walk are others. */
-static void get_sites(struct sites *s, struct work *k)
+/* Makes the groups of this walk, and sites with these. */
+static void get_sites(struct sites *s, struct work *k, struct cursor order)
 {
+	struct array groups = { .item = NULL }; /* by stack */
+	uint32_t stack = 0, *group;
+
+	for (uint64_t n = s->options.group ? cursor_varint(&order) : 0; n; n--) {
+		stack += (uint32_t)unzigzag(cursor_varint(&order));
+		group = array_at(&groups, stack, sizeof(*group));
+		*group = site_accumulators_group(&k->accumulators, stack, 0);
+	}
 	s->bytes = (s->count + 1) * sizeof(*s->site);
 	s->site = large_realloc(NULL, 0, s->bytes);
 	for (size_t i = 0; i < s->count; i++) {
 		site_rows_get(&k->rows, i, &s->site[i]);
-		s->site[i].group = site_accumulators_group(&k->accumulators, s->site[i].key, 0);
+		group = array_at(&groups, s->site[i].key, sizeof(*group));
+		s->site[i].group = *group;
 	}
+	array_release(&groups);
+}
+
+static void skip_order(struct cursor *from)
+{
+	for (uint64_t n = cursor_varint(from); n; n--)
+		cursor_varint(from);
 }
 
 void sites_end_get(struct sites *s, struct cursor *from, uint8_t *bytes)
 {
 	struct work *k = s->work;
+	const struct cursor order = *from;
 	struct work saved;
 
 	k->saved = bytes;
+	skip_order(from);
 	state_get(from, &saved, sizeof(saved));
 	get_moments(s, &saved, from);
 	state_get(from, &s->total, sizeof(s->total));
@@ -151,7 +182,7 @@ void sites_end_get(struct sites *s, struct cursor *from, uint8_t *bytes)
 	site_rows_take(&k->rows, s->count, from, s->brief);
 	k->has_rows = true;
 	if (!s->options.brief)
-		get_sites(s, k);
+		get_sites(s, k, order);
 }
 
 /* ---- groups ---- */

@@ -9,15 +9,16 @@
 
 #define NAMED_SITES 1000000u /* of more, those with fewest bytes remain unnamed */
 
-/* Returns the ids of a line and its function: many sites have one line. */
-static struct asker named(struct askers *t, struct hash *known, const struct sym_line *line)
+/* Sets the ids of a site's line and its function: many sites have one line. */
+static void name(struct askers *t, struct hash *known, struct asker *a)
 {
-	uint64_t *ids = hash_at(known, (uintptr_t)line);
+	uint64_t *ids = hash_at(known, (uintptr_t)a->who.line);
 
 	if (!*ids)
-		*ids = (uint64_t)line_interner_id(&t->functions, line) << 32 |
-		       line_interner_id(&t->lines, line);
-	return (struct asker){ .function = (uint32_t)(*ids >> 32), .line = (uint32_t)*ids };
+		*ids = (uint64_t)line_interner_id(&t->functions, a->who.line) << 32 |
+		       line_interner_id(&t->lines, a->who.line);
+	a->function = (uint32_t)(*ids >> 32);
+	a->line = (uint32_t)*ids;
 }
 
 /* Lists the sites of each function. */
@@ -44,39 +45,32 @@ static void list_sites(struct askers *t, size_t sites)
 }
 
 /* Finds who allocates, in the order of stacks: neighbours share most of their frames. */
-static struct profile_asked *ask_all(const struct sites *s, struct profile *names, size_t n)
+static void ask_all(struct askers *t, const struct sites *s, struct profile *names, size_t n)
 {
-	struct profile_asked *of = must_malloc((n + 1) * sizeof(*of));
 	struct ranked *chosen = must_malloc((n + 1) * sizeof(*chosen));
 
 	for (size_t i = 0; i < n; i++)
 		chosen[i] = (struct ranked){ s->brief[i].key, i };
 	rank(chosen, n);
 	for (size_t i = 0; i < n; i++)
-		of[chosen[i].item] = profile_asked(names, (uint32_t)chosen[i].key);
+		t->of[chosen[i].item].who = profile_asked(names, (uint32_t)chosen[i].key);
 	free(chosen);
-	return of;
 }
 
 void askers_find(struct askers *t, const struct sites *s, struct profile *names)
 {
 	const size_t n = s->count < NAMED_SITES ? s->count : NAMED_SITES;
-	struct profile_asked *of = ask_all(s, names, n);
 	struct hash known = { .slot = NULL };
 
 	*t = (struct askers){ .functions.same = LINE_FUNCTION,
 			      .lines.same = LINE_LINE,
 			      .paths = PATH_NUMBERS_EMPTY,
 			      .of = must_calloc(s->count + 1, sizeof(*t->of)) };
-	for (size_t i = 0; i < n; i++) {
-		if (!of[i].line)
-			continue;
-		t->of[i] = named(t, &known, of[i].line);
-		t->of[i].through = of[i].through;
-		t->of[i].caller = of[i].caller;
-	}
+	ask_all(t, s, names, n);
+	for (size_t i = 0; i < n; i++)
+		if (t->of[i].who.line)
+			name(t, &known, &t->of[i]);
 	hash_release(&known);
-	free(of);
 	list_sites(t, s->count);
 }
 

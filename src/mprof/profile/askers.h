@@ -15,7 +15,7 @@ struct asker {
 	uint32_t path;		 /* number of its stack as views show it; 0 = not known yet */
 	uint8_t leaks;		 /* are its leaks not suppressed?  0 = not known yet, 1 = no */
 	uint8_t kept;		 /* does a library keep its blocks?  likewise */
-	const struct sym_line *through, *caller;
+	struct profile_asked who;
 };
 
 struct askers {

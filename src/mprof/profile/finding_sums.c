@@ -272,8 +272,8 @@ static void find_around(struct finding *f, struct finding_sums *s, uint32_t func
 
 		if (a->line != line || !s->part[i])
 			continue;
-		add_around(&through, s, i, a->through);
-		add_around(&caller, s, i, a->caller);
+		add_around(&through, s, i, a->who.through);
+		add_around(&caller, s, i, a->who.caller);
 		if (!has_source)
 			add_around(&source, s, i, profile_source(s->names, s->sites->brief[i].key));
 	}

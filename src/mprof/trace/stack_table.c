@@ -87,13 +87,17 @@ static void number_room(struct number_table *n, size_t more)
 	large_free(old.slot, old.room * sizeof(*old.slot));
 }
 
+/* Large pages move instead of being copied. */
 static void more_families(struct stack_table *s)
 {
-	const size_t bytes = sizeof(*s->children);
-	size_t more = s->families ? 2 * s->families : 256;
+	const size_t bytes = sizeof(*s->children), more = s->families ? 2 * s->families : 256;
+	const size_t room = s->nodes_room, nodes = more * STACK_FAMILY;
 
 	s->children = large_extend(s->children, s->families * bytes, more * bytes);
+	s->node = large_realloc(s->node, room * sizeof(*s->node), nodes * sizeof(*s->node));
+	s->depth = large_realloc(s->depth, room * sizeof(*s->depth), nodes * sizeof(*s->depth));
 	s->families = more;
+	s->nodes_room = nodes;
 }
 
 static uint32_t add_node(struct stack_table *s, uint32_t parent, uint32_t frame, uint32_t depth)
@@ -102,10 +106,8 @@ static uint32_t add_node(struct stack_table *s, uint32_t parent, uint32_t frame,
 
 	if (n >= s->nodes_max)
 		return STACK_NONE;
-	if (n / STACK_FAMILY >= s->families)
+	if (n >= s->nodes_room)
 		more_families(s);
-	GROW(s->depth, n + 1, s->depths_room);
-	GROW(s->node, n + 1, s->nodes_room);
 	s->depth[n] = depth;
 	s->node[n] = (struct stack_node){ parent, frame };
 	s->nodes = n + 1;
@@ -172,10 +174,8 @@ static bool more_nodes(struct stack_table *s, uint32_t n)
 {
 	if (n > s->nodes_max - s->nodes)
 		return false;
-	while ((s->nodes + n) / STACK_FAMILY >= s->families)
+	while (s->nodes + n > s->nodes_room)
 		more_families(s);
-	GROW(s->depth, s->nodes + n, s->depths_room);
-	GROW(s->node, s->nodes + n, s->nodes_room);
 	return true;
 }
 
@@ -340,9 +340,8 @@ void stack_table_finish(struct stack_table *s)
 	large_free(s->children, s->families * sizeof(*s->children));
 	s->children = NULL;
 	s->families = 0;
-	free(s->depth);
+	large_free(s->depth, s->nodes_room * sizeof(*s->depth));
 	s->depth = NULL;
-	s->depths_room = 0;
 }
 
 void stack_table_free(struct stack_table *s)
@@ -352,6 +351,6 @@ void stack_table_free(struct stack_table *s)
 		free((void *)s->object[i].segment);
 	free(s->object);
 	free(s->frame);
-	free(s->node);
+	large_free(s->node, s->nodes_room * sizeof(*s->node));
 	*s = (struct stack_table){ 0 };
 }

@@ -35,10 +35,9 @@ struct stack_table {
 	struct stack_frame *frame;
 	size_t frames, frames_room;
 	struct stack_node *node;
-	size_t nodes, nodes_room;
-	uint32_t *depth; /* of each node: frames up to the root * 4 + enum stack_root */
-	size_t depths_room;
-	uint32_t marker[3]; /* node by enum stack_root */
+	size_t nodes, nodes_room; /* room: as many as families have, also of depths */
+	uint32_t *depth;	  /* of each node: frames up to the root * 4 + enum stack_root */
+	uint32_t marker[3];	  /* node by enum stack_root */
 	size_t nodes_max;
 	/*
 	 * Children of each STACK_FAMILY nodes that follow each other: frame << 32 | number, in a
