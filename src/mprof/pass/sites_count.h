@@ -14,9 +14,6 @@
 
 struct work {
 	struct site_accumulators accumulators;
-	struct site_rows rows; /* the result, when all events were counted */
-	uint8_t *saved;	       /* where they are, if another walk left them */
-	bool has_rows;
 	bool plain;	    /* every block passes the filter, ignoring lifetimes */
 	bool all_lifetimes; /* and every lifetime passes, too */
 	bool usual;	    /* both, sites are whole stacks, and no other options are set */
@@ -32,6 +29,9 @@ struct work {
 	uint64_t rss_later;		/* the most after that time */
 	uint64_t rss_near; /* while it still grows: the kernel's mark may be the same up to here */
 	uint64_t rss_mapped, rss_break; /* bytes mapped now; bytes by which the break was moved */
+	struct site_rows rows;		/* the result, when all events were counted */
+	uint8_t *saved;			/* where they are, if another walk left them */
+	bool has_rows;
 };
 
 /* Blocks that a thread's last calls returned, 0 if none: a ring. */
