@@ -48,10 +48,12 @@ static inline struct own_block *own_find(const struct own_blocks *o, uint32_t nu
 	return number - 1 < o->n && o->block[number - 1].addr ? &o->block[number - 1] : NULL;
 }
 
-/* Any number: the address need not be valid. */
+/* Takes any number: nothing reads at the address, so it may be outside of the array. */
 PREFETCHES own_prefetch(const struct own_blocks *o, uint32_t number)
 {
-	__builtin_prefetch(&o->block[number - (number != 0)]);
+	const size_t place = number - (number != 0);
+
+	__builtin_prefetch((const void *)((uintptr_t)o->block + place * sizeof(*o->block)));
 }
 
 void own_more(struct own_blocks *o, uint32_t number);
