@@ -13,9 +13,8 @@
 #define PIECE_APART 1024u	 /* bytes: shorter pieces are compressed together */
 #define JOINED	    (64u << 10)	 /* bytes of them */
 #define PIECE_TRIED (128u << 10) /* bytes: of longer pieces a sample is compressed first */
-#define SAMPLE	    (16u << 10)	 /* bytes of it, or fewer: */
-#define SAMPLE_PART 16u
-#define REPEATED    32u /* bytes */
+#define SAMPLE	    (8u << 10)	 /* bytes of it */
+#define REPEATED    32u		 /* bytes */
 
 struct packer {
 	ZSTD_CCtx *zstd;
@@ -122,16 +121,17 @@ static bool repeats(const uint8_t *data, size_t bytes)
 static enum search choose_search(struct packer *p, const struct output *out, const uint8_t *data,
 				 size_t bytes)
 {
-	const size_t n = bytes / SAMPLE_PART < SAMPLE ? bytes / SAMPLE_PART : SAMPLE;
-	const uint8_t *middle = data + (bytes - n) / 2;
+	const uint8_t *sample = data + (bytes - SAMPLE) / 2;
 	size_t much, little;
 
 	if (bytes < PIECE_TRIED)
 		return SEARCH_LEVEL;
+	much = compress(p, SEARCH_LEVEL, out->at + out->n, out->room - out->n, sample, SAMPLE);
+	if (much < SAMPLE / 8 || much > SAMPLE / 8 * 7) /* it is of another kind */
+		return SEARCH_LEVEL;
+	little = compress(p, SEARCH_LITTLE, out->at + out->n, out->room - out->n, sample, SAMPLE);
 	data += (bytes - PIECE_TRIED) / 2;
-	much = compress(p, SEARCH_LEVEL, out->at + out->n, out->room - out->n, middle, n);
-	little = compress(p, SEARCH_LITTLE, out->at + out->n, out->room - out->n, middle, n);
-	return little < much - much / 32 && !repeats(data, PIECE_TRIED) ? SEARCH_LITTLE
+	return little < much - much / 16 && !repeats(data, PIECE_TRIED) ? SEARCH_LITTLE
 									: SEARCH_LEVEL;
 }
 
