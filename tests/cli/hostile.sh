@@ -138,3 +138,48 @@ for path in sys.argv[1:]:
 	[ -s unclean ] || return
 	bad "${name-} $(cat unclean)"
 }
+
+# Every command says that a file is damaged, also if it reads the events again after it found that.
+test_hostile_damage_is_told() {
+	local command
+	cat >many.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(void)
+{
+	static void *block[200000];
+
+	for (int i = 0; i < 200000; i++)
+		block[i] = malloc(200);
+	for (int i = 0; i < 200000; i++)
+		if (i % 100)
+			free(block[i]);
+	usleep(400000);
+}
+END
+	cc -g -O1 -fno-builtin -o many many.c || bad 'many.c does not compile'
+	run "$mprof" record -o sound -- ./many
+	expect_status 0
+	cp sound log
+	printf 'damage' | dd of=log bs=1 seek=$(($(stat -c %s log) / 4)) conv=notrunc status=none
+	run "$mprof" report sound
+	expect_text out 'Freed memory stays resident' # this takes another reading
+	for command in report 'report --all'; do
+		run "$mprof" $command log
+		expect_text out 'The trace is damaged, first at byte '
+		expect_text out '1 part fails its checksum'
+	done
+	run "$mprof" report --json log
+	expect_same 'bad parts' "$(json out .damage.chunks_bad)" 1
+	run "$mprof" report peak log
+	expect_text err "parts of 'log' are missing"
+	for command in dump 'export --to folded' 'check --max-leaked 1M' 'diff log' 'image -o x.png' \
+		'movie -o x.html'; do
+		# shellcheck disable=SC2086
+		run timeout 100 "$mprof" $command log
+		expect_text err "'log' is damaged: its unreadable parts are not "
+	done
+	run "$mprof" report --html x.html log
+	grep -q 'the trace is damaged, so figures are too low' x.html || bad 'the page does not say it'
+}

@@ -474,6 +474,13 @@ static struct event *read_all(size_t *n, uint64_t *bad)
 	for (*n = 0; *n < 2 * MANY && (got = trace_next(t, e + *n, 2 * MANY - *n)); *n += got)
 		;
 	*bad = trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing;
+	/* What one reading found stays known while another one begins, and does not count twice. */
+	trace_rewind(t);
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing, *bad);
+	ck_assert_int_eq(trace_is_damaged(trace_damage(t)), *bad != 0);
+	for (struct event again[256]; trace_next(t, again, 256);)
+		;
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing, *bad);
 	trace_close(t);
 	return e;
 }

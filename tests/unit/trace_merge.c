@@ -292,7 +292,7 @@ START_TEST(rewind_gives_the_same)
 		;
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 1);
 	trace_rewind(t);
-	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 0);
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 1); /* it stays known */
 	ck_assert_uint_eq(trace_next(t, again, 16), 7);
 	ck_assert_mem_eq(once, again, n * sizeof(once[0]));
 	ck_assert_uint_eq(trace_next(t, again, 16), 0);

@@ -84,8 +84,10 @@ int cmd_dump(int argc, char **argv)
 	if (!o.json)
 		pager_start();
 	ret = dump_print(t, &o.filter, o.json, stdout, &err);
-	if (ret >= 0)
+	if (ret >= 0) {
 		missing_times(t);
+		missing_parts(t, "printed");
+	}
 	trace_close(t);
 	if (ret < 0 && pager_left())
 		return STATUS_OK;

@@ -377,14 +377,10 @@ static int walk_and_write(struct writing *w, struct error *err)
 /* Warns of data that is missing in the trace and thus in the file. */
 static void tell_losses(const struct trace *t)
 {
-	const struct trace_damage *d = trace_damage(t);
 	struct event_count missing = { .lost = 0 };
 
 	event_count_losses(&missing, t);
-	if (missing.damaged || d->bytes_skipped || d->stacks_missing)
-		cmd_warn("'%s' is damaged: its unreadable parts are not exported; mprof report has "
-			 "the details",
-			 trace_path(t));
+	missing_parts(t, "exported");
 	if (missing.lost || missing.ended)
 		cmd_warn("calls were lost while '%s' was recorded, so sums are too low; mprof "
 			 "report has the details",

@@ -126,8 +126,10 @@ void films_close(struct films *f)
 		profile_release(&f->profile);
 	if (f->played)
 		playback_input_close(&f->input);
-	else if (f->trace)
+	else if (f->trace) {
+		missing_parts(f->trace, "drawn");
 		trace_close(f->trace);
+	}
 	variants_release(&f->variants);
 	free(f->thread);
 	memset(f, 0, sizeof(*f));

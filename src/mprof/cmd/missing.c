@@ -6,6 +6,7 @@
 
 #include "../util/format.h"
 #include "cmd.h"
+#include "event_count.h"
 
 bool missing_lines(const struct trace *t)
 {
@@ -28,6 +29,18 @@ void missing_times(const struct trace *t)
 	if (missing_lines(t) && !trace_source(t)->timed)
 		cmd_warn("%s is %s, which has no times: each call counts as %u us", trace_path(t),
 			 import_title(t), TRACE_UNTIMED / 1000);
+}
+
+void missing_parts(const struct trace *t, const char *done)
+{
+	const struct trace_damage *d = trace_damage(t);
+	struct event_count missing = { .lost = 0 };
+
+	event_count_losses(&missing, t);
+	if (missing.damaged || d->bytes_skipped || d->stacks_missing)
+		cmd_warn("'%s' is damaged: its unreadable parts are not %s; mprof report has the "
+			 "details",
+			 trace_path(t), done);
 }
 
 void missing_choose(struct trace *t, const struct profile_options *o)

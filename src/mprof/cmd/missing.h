@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * missing.h - messages about what a trace lacks: in the record of another tool, and in a run that
- * did not keep every call (--budget, --overhead).
+ * missing.h - messages about what a trace lacks: in the record of another tool, in a damaged
+ * file, and in a run that did not keep every call (--budget, --overhead).
  */
 #pragma once
 
@@ -14,6 +14,8 @@
 bool missing_lines(const struct trace *t);
 /* The same for commands that print times: also warns if the record has none. */
 void missing_times(const struct trace *t);
+/* After the events were read, warns if parts of the file could not be: they are not `done`. */
+void missing_parts(const struct trace *t, const char *done);
 
 /* Before profile_make: if the trace lacks calls of some stacks and its totals have all that o
  * selects, t shows these from now on, and a line on stderr says so. */

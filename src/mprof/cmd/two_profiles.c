@@ -81,6 +81,7 @@ void two_profiles_tell(const struct two_profiles *two)
 		if (!two->made[side])
 			continue;
 		profile_tell_estimates(p);
+		missing_parts(p->trace, "counted");
 		missing_calls(p);
 		if (p->tree.lost_all)
 			cmd_warn("calls were lost in '%s': its figures are too low", p->path);

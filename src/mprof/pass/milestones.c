@@ -141,13 +141,6 @@ static void name_file(struct milestones *m)
 	snprintf(m->name + n, NAME - n, "-%08x", mprof_checksum(&m->of, sizeof(m->of)));
 }
 
-static bool is_sound(const struct trace *t)
-{
-	static const struct trace_damage none;
-
-	return !memcmp(trace_damage(t), &none, offsetof(struct trace_damage, lost));
-}
-
 /* ---- reading ---- */
 
 static bool read_at(int fd, void *to, size_t bytes, uint64_t at)
@@ -206,7 +199,7 @@ struct milestones *milestones_open(struct trace *t)
 
 	if (trace_source(t) || trace_is_copy(t) ||
 	    !(trace_header(t)->flags & MPROF_FILE_COMPRESSED) || !trace_has_events(t) ||
-	    trace_bytes(t) < MILESTONES_TRACE || !is_sound(t))
+	    trace_bytes(t) < MILESTONES_TRACE || trace_is_damaged(trace_damage(t)))
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (!m)
@@ -598,7 +591,7 @@ void milestones_close(struct milestones *m, bool done)
 {
 	if (!m)
 		return;
-	if (done && m->added && !m->failed && is_sound(m->trace)) {
+	if (done && m->added && !m->failed && !trace_is_damaged(trace_damage(m->trace))) {
 		m->known.whole |= !m->sites->options.until.set;
 		drop_damaged(m);
 		write_file(m);

@@ -203,14 +203,6 @@ void report_missing(const struct analysis *a, FILE *out)
 	print_missing(a, out);
 }
 
-static bool is_damaged(const struct trace_damage *d)
-{
-	return d->header_cut || d->bytes_cut || d->chunks_unseen || d->bytes_missing ||
-	       d->bytes_skipped || d->bytes_empty || d->chunks_bad || d->chunks_missing ||
-	       d->words_bad || d->lines_bad || d->lines_cut || d->sizes_bad || d->stacks_bad ||
-	       d->stacks_missing;
-}
-
 bool report_is_incomplete(const struct analysis *a)
 {
 	size_t i;
@@ -218,7 +210,7 @@ bool report_is_incomplete(const struct analysis *a)
 	for (i = 0; i < a->tree.processes; i++)
 		if (a->tree.process[i].stopped)
 			return true;
-	return a->tree.lost_all || a->tree.lost[MPROF_LOST_STACK] || is_damaged(a->damage) ||
+	return a->tree.lost_all || a->tree.lost[MPROF_LOST_STACK] || trace_is_damaged(a->damage) ||
 	       a->tree.missing_count || a->tree.owns || a->tree.remarks;
 }
 

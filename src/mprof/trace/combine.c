@@ -630,12 +630,10 @@ static int put_record(struct combining *c, const struct extent *x)
 
 static int put_records(struct combining *c)
 {
-	struct trace_damage before = c->t->damage;
 	struct extents x = { 0 };
 	int ret = 0;
 
-	extents_find(c->t, &x);
-	c->t->damage = before;
+	extents_find_again(c->t, &x);
 	for (size_t i = 0; i < x.n && !ret; i++)
 		if (x.item[i].kind == MPROF_EXTENT_FACT || x.item[i].kind == MPROF_EXTENT_SAMPLE ||
 		    x.item[i].kind == MPROF_EXTENT_RESIDENCY ||

@@ -216,11 +216,9 @@ static int check_complete(const struct trace_damage *d, const char *path, struct
 
 static int look_over(struct job *j)
 {
-	struct trace_damage before = j->from->damage;
 	bool cut = is_damaged(j->from);
 
-	extents_find(j->from, &j->extents);
-	j->from->damage = before;
+	extents_find_again(j->from, &j->extents);
 	for (size_t i = 0; i < j->extents.n; i++)
 		cut |= is_cut(&j->extents.item[i]);
 	if (cut)

@@ -322,3 +322,12 @@ void extents_find(struct trace *t, struct extents *x)
 	if (end > t->file_bytes)
 		trace_note_damage(t, &t->damage.bytes_missing, end - t->file_bytes, t->file_bytes);
 }
+
+void extents_find_again(struct trace *t, struct extents *x)
+{
+	const struct trace_damage before = t->damage, seen = t->damage_seen;
+
+	extents_find(t, x);
+	t->damage = before;
+	t->damage_seen = seen;
+}

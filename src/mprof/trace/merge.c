@@ -118,8 +118,11 @@ size_t trace_next(struct trace *t, struct event *events, size_t n)
 
 	if (t->only_totals)
 		return 0;
-	if (t->source.next)
-		return t->source.next(t->source.self, events, n, &t->damage);
+	if (t->source.next) {
+		got = t->source.next(t->source.self, events, n, &t->damage);
+		trace_see_damage(t);
+		return got;
+	}
 	if (t->packed)
 		got = packed_next(t, events, n);
 	while (got < n && t->heap_n)

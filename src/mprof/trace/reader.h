@@ -142,8 +142,9 @@ struct trace {
 
 	uint64_t ns_per_tick; /* fixed point, 32 bits after the point */
 
-	struct trace_damage damage;	   /* as the caller sees it */
+	struct trace_damage damage;	   /* found since trace_open or the last trace_rewind */
 	struct trace_damage damage_opened; /* as trace_open left it, for trace_rewind */
+	struct trace_damage damage_seen;   /* the most of each so far: what the caller sees */
 
 	struct unpacker *unpacker;  /* made when the first packed chunk is loaded */
 	struct packed *packed;	    /* of a compressed trace, which has no streams */
@@ -186,6 +187,8 @@ bool trace_has_dropped(const struct trace *t, uint64_t offset);
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset);
 
 void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset);
+/* Call this after t->damage has grown in another way. */
+void trace_see_damage(struct trace *t);
 
 /* Waits for data that a file being written does not have yet. */
 void trace_wait(void);
@@ -194,6 +197,8 @@ bool trace_reread(struct trace *t);
 
 /* extents.c.  The caller frees x->item. */
 void extents_find(struct trace *t, struct extents *x);
+/* The same of a trace that is open, whose damage is known. */
+void extents_find_again(struct trace *t, struct extents *x);
 
 /* live.c: the same for a file that may still be written, with the words of its slots. */
 void live_find_extents(struct trace *t, struct extents *x);

@@ -211,7 +211,7 @@ static int read_all(struct trace *t)
 		return ret;
 	main_threads_find(t);
 	clock_calibrate(t);
-	t->damage_opened = t->damage;
+	t->damage_opened = t->damage_seen = t->damage;
 	merge_start(t);
 	return 0;
 }
@@ -398,7 +398,7 @@ bool trace_is_copy(const struct trace *t)
 
 const struct trace_damage *trace_damage(const struct trace *t)
 {
-	return &t->damage;
+	return &t->damage_seen;
 }
 
 bool trace_is_sampled(const struct trace *t)

@@ -332,7 +332,10 @@ const struct stacks *trace_stacks(const struct trace *t);
 const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,
 					uint32_t *thread);
 /* Returns the damage found so far; complete once trace_next returned 0. */
+/* What opening and all readings so far found: it grows as events are read, and stays. */
 const struct trace_damage *trace_damage(const struct trace *t);
+/* Is anything wrong with the file itself, besides what was lost while it was recorded? */
+bool trace_is_damaged(const struct trace_damage *d);
 
 /* Returns false for a profile or counts file, or after trace_show_totals(). */
 bool trace_has_events(const struct trace *t);

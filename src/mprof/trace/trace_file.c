@@ -31,6 +31,30 @@ void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t
 		*counter = UINT64_MAX;
 	if (!t->damage.first_bad_offset || offset < t->damage.first_bad_offset)
 		t->damage.first_bad_offset = offset;
+	trace_see_damage(t);
+}
+
+bool trace_is_damaged(const struct trace_damage *d)
+{
+	static const struct trace_damage none;
+
+	return memcmp(d, &none, offsetof(struct trace_damage, lost)) != 0;
+}
+
+void trace_see_damage(struct trace *t)
+{
+	enum { COUNTERS = offsetof(struct trace_damage, first_bad_offset) / sizeof(uint64_t) };
+	uint64_t found[COUNTERS], seen[COUNTERS];
+	const uint64_t offset = t->damage.first_bad_offset;
+
+	memcpy(found, &t->damage, sizeof(found));
+	memcpy(seen, &t->damage_seen, sizeof(seen));
+	for (unsigned i = 0; i < COUNTERS; i++)
+		seen[i] = found[i] > seen[i] ? found[i] : seen[i];
+	memcpy(&t->damage_seen, seen, sizeof(seen));
+	if (offset &&
+	    (!t->damage_seen.first_bad_offset || offset < t->damage_seen.first_bad_offset))
+		t->damage_seen.first_bad_offset = offset;
 }
 
 bool trace_has_events(const struct trace *t)

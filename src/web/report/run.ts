@@ -39,8 +39,9 @@ function settingRows(v: View): Rows {
 
 // Losses by reason, of which "stack" counts calls that are there, without their stack.
 function lostRows(v: View): Rows {
-	const r = v.d.head.report, by = Object.entries(r.lost_by_reason as { [why: string]: number }).filter(x => x[1]);
+	const r = v.d.head.report, at = r.damage?.first_bad_offset, by = Object.entries(r.lost_by_reason as { [why: string]: number }).filter(x => x[1]);
 	return [["Lost", r.lost || by.length ? `${count(r.lost)}: ${by.map(([why, n]) => `${why} ${count(n)}`).join(", ")}` : "nothing"],
+		...(at ? [["Damage", `Parts of the file cannot be read, the first at byte ${count(at)}; mprof report has the details.`]] : []) as Rows,
 		["Memory of mprof", all(r.processes.map((p: any) => p.self_bytes && bytes(p.self_bytes)))]];
 }
 
