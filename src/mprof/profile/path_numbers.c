@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* path_tree.c - see path_numbers.h. */
+/* path_numbers.c - see path_numbers.h. */
 #include "path_numbers.h"
 
 #include <stdlib.h>
