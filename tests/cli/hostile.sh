@@ -180,6 +180,15 @@ END
 		run timeout 100 "$mprof" $command log
 		expect_text err "'log' is damaged: its unreadable parts are not "
 	done
+	run "$mprof" record --no-compress -o raw -- ./many
+	expect_status 0
+	# Frees are missing, so blocks only seem to be leaked.
+	yes damage | head -c 300000 |
+		dd of=raw bs=1000 seek=$(($(stat -c %s raw) / 4000 * 3)) conv=notrunc status=none
+	run "$mprof" report raw
+	tr -s ' \n' ' ' <out >joined
+	grep -q 'Never freed, as far as this trace shows: ' joined || bad "$(cat out)"
+	grep -q ' never frees .*; as far as this trace shows)' joined || bad "$(cat out)"
 	run "$mprof" report --html x.html log
 	grep -q 'the trace is damaged, so figures are too low' x.html || bad 'the page does not say it'
 }

@@ -30,18 +30,12 @@ const char *report_view_moment(const struct report_view *v)
 	return when_unheeded(&v->cli->options);
 }
 
-static bool is_damaged(const struct trace_damage *d)
-{
-	return d->chunks_bad || d->chunks_missing || d->words_bad || d->bytes_missing ||
-	       d->bytes_skipped || d->bytes_cut || d->chunks_unseen || d->lines_bad || d->lines_cut;
-}
-
 static void tell_losses(struct view_request *r, const struct trace *t)
 {
 	const struct profile *p = r->profile;
 	const uint64_t without = p->tree.lost[MPROF_LOST_STACK];
 
-	r->incomplete = p->tree.lost_all || is_damaged(trace_damage(t));
+	r->incomplete = p->tree.lost_all || trace_lacks_events(trace_damage(t));
 	if (r->incomplete)
 		cmd_warn("parts of '%s' are missing: figures are too low, and blocks shown as "
 			 "never freed may have been freed; mprof report shows what is missing",

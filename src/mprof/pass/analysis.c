@@ -682,3 +682,8 @@ bool analysis_interrupted(const struct analysis *a)
 	}
 	return interrupted && interrupted >= a->never_freed.all.bytes / 2;
 }
+
+bool analysis_is_cut(const struct analysis *a)
+{
+	return a->tree.lost_all || trace_lacks_events(a->damage);
+}

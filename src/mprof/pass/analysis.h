@@ -85,6 +85,8 @@ const struct sites *analysis_sites(const struct analysis *a);
 /* Did processes that did not exit (killed, or still running) have at least half of the bytes
  * that were live at the end?  Then live bytes alone do not indicate a leak. */
 bool analysis_interrupted(const struct analysis *a);
+/* Are calls missing, perhaps frees among them?  Then blocks that seem to be live may not be. */
+bool analysis_is_cut(const struct analysis *a);
 /* At least how many of these live bytes were not resident: those beyond the sum of what each
  * process had in memory at most.  0: unknown, or too few to mention. */
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes);

@@ -28,6 +28,8 @@ static const char *const growth_words[] = {
 	[GROWTH_OTHER] = "",
 };
 
+#define CUT "as far as this trace shows"
+
 static const char *growth_of(const struct finding *f)
 {
 	return f->growth == GROWTH_GOES_ON && f->ended_before
@@ -124,7 +126,7 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 		format_percent(f->part, f->of).s, format_bytes(f->part).s,
 		format_many(f->blocks, "block", "blocks").s);
 	put_who(f, most, out);
-	if (f->left && f->left >= f->part / 2 && !f->interrupted && !f->left_told)
+	if (f->left && f->left >= f->part / 2 && !f->interrupted && !f->cut && !f->left_told)
 		fprintf(out, "; %s of its blocks were never freed", format_bytes(f->left).s);
 	if (f->quiet_ns)
 		fprintf(out,
@@ -155,8 +157,9 @@ static void put_blocks(const struct finding *f, uint64_t part, size_t most, FILE
 
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s was %s%s: ", format_bytes(f->part).s,
-		f->interrupted ? "live at the end" : "never freed", growth_of(f));
+	fprintf(out, "%s was %s%s%s: ", format_bytes(f->part).s,
+		f->interrupted ? "live at the end" : "never freed", growth_of(f),
+		f->cut ? ", " CUT : "");
 	put_blocks(f, f->blocks, most, out);
 }
 
@@ -235,8 +238,10 @@ static void brief_leak(const struct finding *f, FILE *out)
 	fprintf(out, "%s %s in %s%s", f->interrupted ? "holds" : "never frees",
 		format_bytes(f->part).s, format_many(f->blocks, "block", "blocks").s,
 		f->interrupted ? " at the end" : "");
-	if (*growth) /* in a list, whose items have commas between them */
-		fprintf(out, " (%s)", growth + strlen(", "));
+	/* In a list, whose items have commas between them. */
+	if (*growth || f->cut)
+		fprintf(out, " (%s%s%s)", *growth ? growth + strlen(", ") : "",
+			*growth && f->cut ? "; " : "", f->cut ? CUT : "");
 }
 
 static void brief_hot(const struct finding *f, FILE *out)

@@ -110,16 +110,6 @@ static void tell_peak(const struct analysis *a, FILE *out)
 			format_mean(a->sizes.bytes, p->at.bytes).s);
 }
 
-/* Are calls missing, perhaps frees among them? */
-static bool is_cut(const struct analysis *a)
-{
-	const struct trace_damage *d = a->damage;
-
-	return a->tree.lost_all || d->chunks_missing || d->chunks_bad || d->words_bad ||
-	       d->bytes_missing || d->bytes_skipped || d->bytes_cut || d->chunks_unseen ||
-	       d->lines_bad || d->lines_cut;
-}
-
 static void tell_never_freed(const struct analysis *a, FILE *out)
 {
 	const struct never_freed_process *n = &a->never_freed.all;
@@ -130,7 +120,7 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 			report_ends_early(a)	  ? "live at the last event that was kept"
 			: analysis_interrupted(a) ? "live at the end"
 						  : "never freed",
-			is_cut(a) ? ", as far as this trace shows" : "");
+			analysis_is_cut(a) ? ", as far as this trace shows" : "");
 	else if (a->sizes.total.count)
 		fputs(n->exec_blocks ? "" : "  * Every block was freed.\n", out);
 	if (n->exec_blocks)
@@ -276,7 +266,7 @@ static void tell_problems(const struct analysis *a, FILE *out)
 {
 	const uint64_t *n = a->walk.heap.problems;
 
-	if (n[HEAP_UNMATCHED_FREE] && !n[HEAP_DOUBLE_ALLOCATION] && !is_cut(a))
+	if (n[HEAP_UNMATCHED_FREE] && !n[HEAP_DOUBLE_ALLOCATION] && !analysis_is_cut(a))
 		tell_unmatched(a, n[HEAP_UNMATCHED_FREE], out);
 	else if (n[HEAP_DOUBLE_ALLOCATION] + n[HEAP_UNMATCHED_FREE])
 		fprintf(out, "  * The trace contradicts itself: %s and %s%s.\n",
@@ -284,7 +274,8 @@ static void tell_problems(const struct analysis *a, FILE *out)
 				    "double allocations")
 			    .s,
 			format_many(n[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
-			is_cut(a) ? "; what is missing from the trace may be the reason" : "");
+			analysis_is_cut(a) ? "; what is missing from the trace may be the reason"
+					   : "");
 }
 
 void report_warnings(const struct analysis *a, FILE *out)

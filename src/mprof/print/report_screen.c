@@ -326,11 +326,12 @@ static void tell_totals(struct screen *s)
 		paragraph_add(&words, n->exec_blocks ? "" : "Every %sblock was freed.",
 			      *least ? "recorded " : "");
 	} else {
-		paragraph_add(&words, "%s: %s%s in %s",
+		paragraph_add(&words, "%s%s: %s%s in %s",
 			      report_ends_early(a)	? "Live when that ended"
 			      : analysis_interrupted(a) ? "Live at the end"
 							: "Never freed",
-			      least, format_bytes(n->bytes).s,
+			      analysis_is_cut(a) ? ", as far as this trace shows" : "", least,
+			      format_bytes(n->bytes).s,
 			      format_many(n->blocks, "block", "blocks").s);
 		if (k && k->all.live_blocks)
 			paragraph_add(&words, ", of which run-time libraries keep %s",

@@ -60,6 +60,7 @@ struct finding {
 	bool ended_before;	    /* LEAK: processes that left it ended before the run did */
 	struct growth_site grown;   /* GROWN */
 	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */
+	bool cut;		    /* PEAK, LEAK: analysis_is_cut */
 	bool reduced;		    /* the trace has not all of its calls, so a replay has not */
 	uint64_t aligned;	    /* calls of the run with an alignment */
 	double rank;

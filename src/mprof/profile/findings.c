@@ -206,6 +206,7 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 		.of = whole,
 		.calls = t->calls,
 		.interrupted = analysis_interrupted(a),
+		.cut = analysis_is_cut(a),
 		.reduced = t->reduced,
 		.aligned = aligned_calls(a),
 		.peak = peak_of(a, s->sites),

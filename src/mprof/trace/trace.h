@@ -336,6 +336,8 @@ const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_
 const struct trace_damage *trace_damage(const struct trace *t);
 /* Is anything wrong with the file itself, besides what was lost while it was recorded? */
 bool trace_is_damaged(const struct trace_damage *d);
+/* Are events missing because of that? */
+bool trace_lacks_events(const struct trace_damage *d);
 
 /* Returns false for a profile or counts file, or after trace_show_totals(). */
 bool trace_has_events(const struct trace *t);

@@ -41,6 +41,12 @@ bool trace_is_damaged(const struct trace_damage *d)
 	return memcmp(d, &none, offsetof(struct trace_damage, lost)) != 0;
 }
 
+bool trace_lacks_events(const struct trace_damage *d)
+{
+	return d->chunks_missing || d->chunks_bad || d->words_bad || d->bytes_missing ||
+	       d->bytes_skipped || d->bytes_cut || d->chunks_unseen || d->lines_bad || d->lines_cut;
+}
+
 void trace_see_damage(struct trace *t)
 {
 	enum { COUNTERS = offsetof(struct trace_damage, first_bad_offset) / sizeof(uint64_t) };
