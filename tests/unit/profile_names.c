@@ -187,8 +187,10 @@ static void expect_path(const struct stacks *stacks, struct sym *sym,
 }
 
 /* Makes stacks at random, some of which lack frames in the middle. */
-static void make_stacks(struct stack_frame frame[PATH_FRAMES], struct stack_node node[PATH_NODES])
+static struct stacks make_stacks(struct stack_frame frame[PATH_FRAMES],
+				 struct stack_node node[PATH_NODES])
 {
+	static const struct stack_object objects[] = { { .path = "" }, { .path = "/none/x.so" } };
 	uint32_t seed = 1;
 
 	frame[0] = (struct stack_frame){ .address = 0 };
@@ -200,28 +202,27 @@ static void make_stacks(struct stack_frame frame[PATH_FRAMES], struct stack_node
 		node[i] = (struct stack_node){ (i - 1) - (seed >> 16) % i % 8,
 					       1 + (seed >> 20) % (PATH_FRAMES - 1) };
 	}
+	return (struct stacks){ .object = objects,
+				.objects = 2,
+				.frame = frame,
+				.frames = PATH_FRAMES,
+				.node = node,
+				.nodes = PATH_NODES };
 }
 
 /* A path is built from the one before it, also if frames are missing in the middle, or if
  * --stop-at ends it. */
 START_TEST(paths_in_any_order)
 {
-	static const struct stack_object objects[] = { { .path = "" }, { .path = "/none/x.so" } };
 	static const char *const stop[] = { "0x5$", NULL };
 	struct stack_frame frame[PATH_FRAMES];
 	struct stack_node node[PATH_NODES];
-	struct stacks stacks = { .object = objects,
-				 .objects = 2,
-				 .frame = frame,
-				 .frames = PATH_FRAMES,
-				 .node = node,
-				 .nodes = PATH_NODES };
+	const struct stacks stacks = make_stacks(frame, node);
 	struct profile_paths t;
 	struct error err;
 	struct sym *sym;
 	uint32_t seed = 1, at;
 
-	make_stacks(frame, node);
 	ck_assert_int_eq(sym_open(&sym, &stacks, &(struct sym_options){ .stop = stop }, &err), 0);
 	paths_init(&t, &stacks, sym, &(struct paths_options){ .wrappers = true });
 	for (uint32_t i = 0; i < 20 * PATH_NODES; i++) {
@@ -252,18 +253,12 @@ static uint32_t number_of_text(struct interner *texts, const struct profile_path
  * ends them. */
 static void expect_numbers(const struct paths_options *o, bool whole)
 {
-	static const struct stack_object objects[] = { { .path = "" }, { .path = "/none/x.so" } };
 	static const char *const stop[] = { "0x5$", NULL };
 	static const char *const rewrite[] = { "s/0x6$/0x4/", "s/^.*0x3$/malloc/",
 					       "s/^.*0x2$/_start/", NULL };
 	struct stack_frame frame[PATH_FRAMES];
 	struct stack_node node[PATH_NODES];
-	struct stacks stacks = { .object = objects,
-				 .objects = 2,
-				 .frame = frame,
-				 .frames = PATH_FRAMES,
-				 .node = node,
-				 .nodes = PATH_NODES };
+	const struct stacks stacks = make_stacks(frame, node);
 	struct path_numbers numbers = PATH_NUMBERS_EMPTY;
 	uint32_t of_text[PATH_NODES + 1] = { 0 }, of_number[PATH_NODES + 1] = { 0 };
 	struct interner texts = { .text = NULL };
@@ -271,7 +266,6 @@ static void expect_numbers(const struct paths_options *o, bool whole)
 	struct error err;
 	struct sym *sym;
 
-	make_stacks(frame, node);
 	ck_assert_int_eq(sym_open(&sym, &stacks,
 				  &(struct sym_options){ .stop = stop, .rewrite = rewrite }, &err),
 			 0);
