@@ -14,7 +14,7 @@
 bool missing_lines(const struct trace *t);
 /* The same for commands that print times: also warns if the record has none. */
 void missing_times(const struct trace *t);
-/* After the events were read, warns if parts of the file could not be: they are not `done`. */
+/* Call it after reading the events: warns of unreadable parts of the file.  done: "printed", ... */
 void missing_parts(const struct trace *t, const char *done);
 
 /* Before profile_make: if the trace lacks calls of some stacks and its totals have all that o

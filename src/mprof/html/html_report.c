@@ -178,7 +178,7 @@ static void put_header(const struct html_report *r, FILE *out)
 	if (a->tree.lost_all)
 		fprintf(out, "; <strong>%s lost</strong>",
 			format_many(a->tree.lost_all, "event", "events").s);
-	if (trace_is_damaged(a->damage))
+	if (trace_lacks_events(a->damage))
 		fputs("; <strong>the trace is damaged, so figures are too low</strong>", out);
 	fputs(".</p>\n", out);
 	put_kept(r, out);

@@ -70,8 +70,9 @@ struct growth_chain {
 };
 
 /*
- * A chain of fewer than GROWTH_COPIES copies.  Most are chance, in programs that free one block
- * after they allocate another: as random as their sizes, so they are counted without a branch.
+ * A chain of fewer than GROWTH_COPIES copies.  Most arise by chance, when a program frees one block
+ * after it allocated another.  They are as random as block sizes, so they are counted without a
+ * branch.
  */
 struct growth_few {
 	uint64_t sum;	/* bytes copied | stack << 32 */

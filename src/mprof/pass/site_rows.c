@@ -21,8 +21,8 @@ enum { BRIEF = PLACE(v.foreign_frees) + 1 };
 	_Static_assert(PLACE(v.member) < BRIEF, #member " is in the first part of a row");
 SITE_BRIEF(BRIEF_FIRST)
 
-/* Replaces figures by what they differ from the ones that they are often equal to; back: the
- * reverse. */
+/* Replaces each figure that often equals another one by their difference; make_whole() undoes
+ * it. */
 static void make_small(struct site_values *v)
 {
 	v->size_min = v->size_max - v->size_min;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * site_rows.h - the sites of a walk, most bytes first, as rows of bytes: a tenth of struct site,
- * most of whose figures are 0, or follow from others.
+ * site_rows.h - the sites of a walk, most bytes first, packed into rows.  A row takes a tenth of
+ * struct site, because most figures are 0 or follow from others.
  *
- * A row is which of its numbers are not 0 (8 bytes), these as varints up to the last one that
- * struct site_brief has, the number of bytes of the others, and the others.
+ * A row consists of a bit for each figure that is not 0 (8 bytes), the figures of struct site_brief
+ * as varints, the size of the rest in bytes, and the rest.
  *
- * Only sites.c and sites_state.c include it.  Threads: one at a time.
+ * Only sites_count.h includes it, for sites.c and sites_state.c.  Threads: one at a time.
  */
 #pragma once
 
@@ -21,9 +21,10 @@ struct site_rows {
 	size_t room;
 };
 
-/* Adds a site, whose figures are no estimates; the n-th is added to n others. */
+/* Appends a site to the n that are there.  Rows store exact figures only: estimates lose their
+ * errors. */
 void site_rows_add(struct site_rows *r, size_t n, const struct site *site);
-/* Takes n rows that begin there and stay there, and fills the brief figures, if they are wanted. */
+/* Reads n rows in place, so their bytes must outlive r.  Fills brief[0..n), unless it is NULL. */
 void site_rows_take(struct site_rows *r, size_t n, struct cursor *from, struct site_brief *brief);
 void site_rows_get(const struct site_rows *r, size_t i, struct site *site);
 void site_rows_release(struct site_rows *r);

@@ -2,9 +2,9 @@
 /*
  * finding_sums.h - figures of findings by function.
  *
- * Only a few functions become findings.  So the figures of all are first added up over all of their
- * sites, also those that are left out because a library keeps their blocks: no function has more.
- * Which of its sites count is decided only for a function that may have most.
+ * Only a few functions become findings.  Sums over all sites of a function, including those that
+ * are left out because a library keeps their blocks, are upper bounds.  Which sites count is
+ * decided only for a function whose bound is the highest.
  *
  * Without memory the program ends (util/alloc.h).
  */
@@ -32,9 +32,12 @@ struct finding_sums {
 	enum finding_kind kind;
 	size_t functions;
 	uint64_t *calls; /* by function - 1 */
-	uint64_t *most;	 /* by kind and function: at most so much; of this kind, 0 once returned */
-	bool *exact;	 /* by function: that is its part of this kind, and ... */
-	uint64_t *part;	 /* ... that of its sites is known, by index of site; 0 if left out */
+	/* By kind and function: an upper bound of its part; 0 after finding_sums_next() returned
+	 * the function for this kind. */
+	uint64_t *most;
+	bool *
+	    exact; /* by function: for this kind, `most` is exact, and `part` of its sites is set */
+	uint64_t *part; /* by index of site: its part of this kind; 0 if it is left out */
 };
 
 /* The sites and names must outlive s, which must not be moved. */
@@ -43,8 +46,7 @@ void finding_sums_release(struct finding_sums *s);
 
 /* Begins with a kind, once for each. */
 void finding_sums_begin(struct finding_sums *s, enum finding_kind kind);
-/* Returns the function with the next most of it, the first one if several have as much; 0: no
- * other has any. */
+/* Returns the function with the next largest part, the first of equal ones; 0 if none is left. */
 uint32_t finding_sums_next(struct finding_sums *s, struct finding_top *top);
 /* After that: adds up all figures of the sites that have any of the figure. */
 void finding_sums_values(struct finding_sums *s, uint32_t function, struct site_values *v);

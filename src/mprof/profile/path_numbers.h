@@ -6,13 +6,13 @@
  * the stacks, so a caller that many stacks share is read once.  Keys of different paths differ,
  * except by a chance of 1 in 2^62.
  *
- * Only profile.c and its parts include this.  Without memory the program ends (util/alloc.h).
+ * Without memory the program ends (util/alloc.h).
  */
 #pragma once
 
 #include "paths.h"
 
-/* A stack's frame, and whether a frame further in was a script's. */
+/* A frame of a stack, and whether a frame inside it belongs to a script. */
 struct path_step_in {
 	uint32_t node;
 	bool in_script;

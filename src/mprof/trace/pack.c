@@ -93,7 +93,7 @@ static uint64_t mixed(const uint8_t *at)
 	return mix | 1;
 }
 
-/* Do strings of REPEATED bytes come again?  It compares one in 64, chosen by its first word. */
+/* Do strings of REPEATED bytes repeat?  Compares one string in 64, selected by its first word. */
 static bool repeats(const uint8_t *data, size_t bytes)
 {
 	uint64_t known[512] = { 0 }, word, mix;
@@ -113,10 +113,9 @@ static bool repeats(const uint8_t *data, size_t bytes)
 }
 
 /*
- * In bytes that have few values but do not depend on each other, as those of random numbers, zstd
- * finds short repetitions everywhere.  To name them takes more bytes and three times as long as to
- * code each byte by itself.  A sample in the middle tells, unless the same comes again farther
- * away.
+ * Among random bytes of few values, zstd finds short repetitions everywhere.  Encoding them takes
+ * more bytes, and three times as long, as encoding each byte separately.  A sample from the middle
+ * detects this, unless longer strings repeat farther apart, see repeats().
  */
 static enum search choose_search(struct packer *p, const struct output *out, const uint8_t *data,
 				 size_t bytes)

@@ -144,7 +144,7 @@ struct trace {
 
 	struct trace_damage damage;	   /* found since trace_open or the last trace_rewind */
 	struct trace_damage damage_opened; /* as trace_open left it, for trace_rewind */
-	struct trace_damage damage_seen;   /* the most of each so far: what the caller sees */
+	struct trace_damage damage_seen;   /* greatest value of each so far: what callers see */
 
 	struct unpacker *unpacker;  /* made when the first packed chunk is loaded */
 	struct packed *packed;	    /* of a compressed trace, which has no streams */
@@ -187,7 +187,7 @@ bool trace_has_dropped(const struct trace *t, uint64_t offset);
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset);
 
 void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset);
-/* Call this after t->damage has grown in another way. */
+/* Call this after changing t->damage directly. */
 void trace_see_damage(struct trace *t);
 
 /* Waits for data that a file being written does not have yet. */
