@@ -510,13 +510,13 @@ END
 	cc -g -O0 -fno-builtin -pthread -o stays stays.c || bad 'stays.c does not compile'
 	report_of ./stays pinned
 	expect_words out '1. Freed memory stays resident: '
-	expect_words out ' KiB of live blocks, in pages with live blocks, mostly of pin (stays.c:7). It was more than half of the heap for '
+	expect_words out ' KiB of live blocks. The freed memory is in pages with live blocks, mostly of pin (stays.c:7). It was more than half of the heap for '
 	expect_text out '       mprof compare log'
 	run "$mprof" report --json log
 	expect_same pinned "$(json out '.findings[0] | "\(.finding) \(.function):\(.line) \(.part > 28000000) \(.part < 33000000) \(.whole < 1000000) \(.held_ns < .of_ns)"')" \
 		'retained pin:7 true true true true'
 	report_of ./stays threads
-	expect_words out ', in pages without live blocks, which malloc_trim(0) may return. '
+	expect_words out ' of live blocks. The freed memory is in pages without live blocks, which malloc_trim(0) may return. '
 	expect_no_text out 'did not come from malloc'
 	report_of ./stays end
 	expect_no_text out 'Freed memory'

@@ -49,7 +49,7 @@ void kept_fields(json *to, const struct kept *k);
  * memory. */
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
 
-/* Prints two sentences about freed memory that stays resident; nothing without a finding. */
+/* Prints sentences about freed memory that stays resident; nothing without a finding. */
 void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out);
 /* Prints the command that shows which allocators keep less. */
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out);

@@ -21,9 +21,10 @@ static void put_where(const struct retained *f, FILE *out)
 	const bool beside = f->beside >= f->whole / 8, whole = f->whole >= f->beside / 8;
 
 	if (beside && whole)
-		fprintf(out, ": %s", format_bytes(f->beside).s);
-	fprintf(out, "%s in pages %s live blocks", beside && whole ? "" : ",",
-		beside ? "with" : "without");
+		fprintf(out, "%s of it", format_bytes(f->beside).s);
+	else
+		fputs("The freed memory", out);
+	fprintf(out, " is in pages %s live blocks", beside ? "with" : "without");
 	if (f->who.line) {
 		fputs(", mostly of ", out);
 		figures_line(out, f->who.line, true);
@@ -45,8 +46,8 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 		fprintf(out, "process %" PRIu32, f->process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had %s of it and %s of live blocks", format_bytes(freed_of(f)).s,
-		format_bytes(f->live).s);
+	fprintf(out, " had %s of freed memory and %s of live blocks. ",
+		format_bytes(freed_of(f)).s, format_bytes(f->live).s);
 	put_where(f, out);
 	fprintf(out, ". It was more than half of the heap for %s of %s.", format_ns(f->held_ns).s,
 		format_ns(f->of_ns).s);
