@@ -213,6 +213,7 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_CELL_SIZES, /* profile, on request: struct mprof_cell_sizes, as CELLS */
 	MPROF_EXTENT_SYSTEM,	 /* struct mprof_system array */
 	MPROF_EXTENT_TIMES,	 /* struct mprof_times of one thread; mapped and live */
+	MPROF_EXTENT_OWN,	 /* struct mprof_page_run: memory of the library in a process */
 	MPROF_EXTENT_BEHIND,	 /* kinds are below */
 };
 

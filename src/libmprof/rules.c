@@ -45,7 +45,7 @@ static struct rule_table *rules_table_new(unsigned log2)
 
 	if (!t)
 		return NULL;
-	mp_self_bytes((int64_t)rules_table_bytes(log2));
+	mp_self_mapped(t, rules_table_bytes(log2));
 	t->mask = (1u << log2) - 1;
 	t->shift = 64 - log2;
 	return t;

@@ -30,7 +30,7 @@ void *mprof_script_memory(void *at, size_t bytes)
 		sys_munmap(memory, bytes);
 		return NULL;
 	}
-	mp_self_bytes((int64_t)bytes);
+	mp_self_mapped(memory, bytes);
 	return memory;
 }
 

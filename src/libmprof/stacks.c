@@ -297,7 +297,7 @@ static int stacks_grow_locked(void)
 	t = size > TABLE_MOST ? NULL : stacks_table_memory(bytes);
 	if (!t)
 		return -ENOMEM;
-	mp_self_bytes((int64_t)bytes);
+	mp_self_mapped(t, bytes);
 	t->size = size;
 	for (uint32_t i = 0; old && i < old->size; i++)
 		if (old->entry[i].id)

@@ -35,6 +35,8 @@
 #include "sys.h"
 #include "thread.h"
 
+#define SELF_TOLD (192u << 10) /* bytes; FORMAT.md 7.2 */
+
 #ifndef PTHREAD_DESTRUCTOR_ITERATIONS
 #define PTHREAD_DESTRUCTOR_ITERATIONS 4 /* glibc's value, and the minimum of POSIX */
 #endif
@@ -142,6 +144,16 @@ void mp_self_bytes(int64_t bytes)
 
 	if (e)
 		__atomic_store_n(&e->self_bytes, now, __ATOMIC_RELAXED);
+}
+
+void mp_self_mapped(const void *at, size_t bytes)
+{
+	const uintptr_t page = mp_page();
+	const struct mprof_page_run run = { (uintptr_t)at / page, (bytes + page - 1) / page };
+
+	mp_self_bytes((int64_t)bytes);
+	if (bytes >= SELF_TOLD && mp_file.header && !mp_file.broken && mp_recording())
+		mp_extent_write(MPROF_EXTENT_OWN, 0, &run, sizeof(run), "", 0);
 }
 
 static int thread_is_gone(uint32_t tid)

@@ -448,6 +448,44 @@ END
 
 # Why a process stays large after it freed its blocks: free memory beside live blocks, with their
 # owner, and on pages of its own. Not reported if everything is freed at the end, or live.
+# The tables of 65,536 call stacks take megabytes in the program, which are not its own.
+test_resident_pages_without_tables_of_mprof() {
+	cat >many.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *volatile kept;
+#define KEEP(n) static void keep##n(int depth, int path);
+KEEP(0) KEEP(1)
+static void go(int depth, int path)
+{
+	if (!depth)
+		kept = memset(malloc(64), 1, 64);
+	else if (path & 1)
+		keep1(depth - 1, path >> 1);
+	else
+		keep0(depth - 1, path >> 1);
+}
+static void keep0(int depth, int path) { go(depth, path); kept = 0; }
+static void keep1(int depth, int path) { go(depth, path); kept = 0; }
+int main(void)
+{
+	for (int i = 0; i < 65536; i++)
+		go(16, i);
+	usleep(300000);
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o many many.c || bad 'many.c does not compile'
+	for how in '' --no-compress; do
+		run "$mprof" record $how -o log -- ./many
+		run "$mprof" report --json log
+		expect_same "tables $how" "$(json out '(.processes[0].self_bytes > 3000000) as $large |
+			.compactness.physical.samples | max_by(.resident_pages) |
+			"\($large) \(.under_live_pages > 1200) \(.resident_pages - .under_live_pages < 300)"')" 'true true true'
+	done
+}
+
 test_freed_memory_that_stays() {
 	cat >stays.c <<'END'
 #include <pthread.h>

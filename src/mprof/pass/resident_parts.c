@@ -171,7 +171,8 @@ static void add_mapped(struct pages_found *f, const struct map_set *set)
 static void add_up(struct resident_parts_sample *s, const struct pages_found *f, uint64_t slack)
 {
 	const uint64_t page = 1ull << f->shift, pages = resident_all(f->residency);
-	uint64_t under_live = 0, private = pages << f->shift, i;
+	const uint64_t own = f->residency->own << f->shift;
+	uint64_t under_live = 0, private = (pages << f->shift) + own, i;
 
 	for (i = 0; i < pages; i++)
 		if (f->page[i] & PAGE_LIVE)
@@ -182,6 +183,7 @@ static void add_up(struct resident_parts_sample *s, const struct pages_found *f,
 			s->retained += page;
 		else
 			s->other += page;
+	s->other += own;
 	s->rounding = slack < under_live - s->live ? slack : under_live - s->live;
 	s->gaps = under_live - s->live - s->rounding;
 	s->files = s->rss > private ? s->rss - private : 0;

@@ -46,8 +46,8 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 		fprintf(out, "process %" PRIu32, f->process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had %s of freed memory and %s of live blocks. ",
-		format_bytes(freed_of(f)).s, format_bytes(f->live).s);
+	fprintf(out, " had %s of freed memory and %s of live blocks. ", format_bytes(freed_of(f)).s,
+		format_bytes(f->live).s);
 	put_where(f, out);
 	fprintf(out, ". It was more than half of the heap for %s of %s.", format_ns(f->held_ns).s,
 		format_ns(f->of_ns).s);

@@ -58,8 +58,8 @@ static void print_samples(const struct analysis *a, FILE *out)
 	if (r->compared)
 		fprintf(out, "  Compactness of resident pages: min: %.2f  max: %.2f  mean: %.2f\n",
 			r->min, r->max, r->mean);
-	fputs("  Private: resident pages of writable mappings.  With blocks: those with part of a "
-	      "live block.\n",
+	fputs("  Private: resident pages of writable mappings, without mprof's own tables.\n"
+	      "  With blocks: those with part of a live block.\n",
 	      out);
 }
 

@@ -401,7 +401,8 @@ static int put(struct combining *c, struct mprof_extent head, size_t used)
 	}
 	memcpy(&head.run, c->header.run_id, sizeof(head.run));
 	head.check = head.kind == MPROF_EXTENT_COUNTS ||
-			     (head.kind >= MPROF_EXTENT_HEAP && head.kind != MPROF_EXTENT_VARIABLES)
+			     (head.kind >= MPROF_EXTENT_HEAP &&
+			      head.kind != MPROF_EXTENT_VARIABLES && head.kind != MPROF_EXTENT_OWN)
 			 ? 0
 			 : mprof_checksum(c->buf, used);
 	head.first_ticks = time_of(c, head.first_ticks);
@@ -638,6 +639,7 @@ static int put_records(struct combining *c)
 		if (x.item[i].kind == MPROF_EXTENT_FACT || x.item[i].kind == MPROF_EXTENT_SAMPLE ||
 		    x.item[i].kind == MPROF_EXTENT_RESIDENCY ||
 		    x.item[i].kind == MPROF_EXTENT_VARIABLES ||
+		    x.item[i].kind == MPROF_EXTENT_OWN ||
 		    x.item[i].kind == MPROF_EXTENT_STACK_USE ||
 		    x.item[i].kind == MPROF_EXTENT_TIMES)
 			ret = put_record(c, &x.item[i]);

@@ -137,6 +137,8 @@ struct trace {
 	size_t counts_n, counts_room;
 	struct trace_totals *total;
 	size_t totals, totals_room;
+	struct own_memory *own;
+	size_t owns, owns_room;
 	struct trace_reduced *reduced;
 	size_t reduced_n, reduced_room;
 
@@ -149,6 +151,13 @@ struct trace {
 	struct unpacker *unpacker;  /* made when the first packed chunk is loaded */
 	struct packed *packed;	    /* of a compressed trace, which has no streams */
 	struct trace_source source; /* next is NULL if the file is read here */
+};
+
+/* A table of the library in a process, mapped at this time. */
+struct own_memory {
+	uint32_t process, image;
+	uint64_t ticks;
+	struct mprof_page_run run;
 };
 
 struct owned_sample {
@@ -220,6 +229,9 @@ size_t records_total_bytes(uint16_t kind);
 void records_find_stacks(
     struct trace *t); /* finds the nodes of their stacks, after stacks_read() */
 void records_free(struct trace *t);
+
+/* own_memory.c: after records_finish(). */
+void own_memory_cut(struct trace *t);
 
 /* clock.c */
 void clock_calibrate(struct trace *t);

@@ -258,6 +258,20 @@ static void take_residency(struct trace *t, const struct extent *x)
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
 }
 
+static void take_own(struct trace *t, const struct extent *x)
+{
+	const struct mprof_page_run *run = records_payload(t, x, sizeof(*run));
+
+	if (!run || !run->count || run->first + run->count < run->first)
+		return;
+	*GROW_ONE(t->own, t->owns, t->owns_room) = (struct own_memory){
+		.process = x->head.process,
+		.image = x->head.image,
+		.ticks = x->head.last_ticks,
+		.run = *run,
+	};
+}
+
 /*
  * The thread may have written while the record was read: it sets `sized` to 0 first and to the
  * ever greater `deepest` last, so sizes are those of the call if it is the same before and after.
@@ -406,6 +420,7 @@ void records_take(struct trace *t, const struct extent *x)
 		[MPROF_EXTENT_SYSTEM] = take_system,
 		[MPROF_EXTENT_RESIDENCY] = take_residency,
 		[MPROF_EXTENT_VARIABLES] = take_residency,
+		[MPROF_EXTENT_OWN] = take_own,
 		[MPROF_EXTENT_STACK_USE] = take_stack_use,
 		[MPROF_EXTENT_TIMES] = take_times,
 		[MPROF_EXTENT_MISUSE] = take_misuse,
@@ -564,6 +579,7 @@ void records_free(struct trace *t)
 	free(t->peak);
 	free(t->counts);
 	free(t->total);
+	free(t->own);
 	free(t->reduced);
 }
 

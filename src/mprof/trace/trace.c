@@ -188,6 +188,7 @@ static void take_records(struct trace *t, const struct extents *x)
 	for (size_t i = 0; i < x->n; i++)
 		records_take(t, &x->item[i]);
 	records_finish(t);
+	own_memory_cut(t);
 }
 
 static int read_all(struct trace *t)

@@ -154,6 +154,7 @@ struct trace_residency {
 	const struct mprof_residency *head;
 	const struct mprof_page_run *run;
 	uint64_t runs; /* checked against the extent's size */
+	uint64_t own;  /* resident pages of the library's tables, which are not among the runs */
 };
 
 /*
