@@ -559,7 +559,7 @@ END_OF_SOURCE
 	expect_same 'the total' "$(json out '.findings[] | select(.finding == "total") | "\(.function) \(.line) \(.part) \(.of)"')" \
 		'parse 2 100000000 100000000'
 	run "$mprof" report log
-	expect_words out 'requests 95.4 MiB over the run, 5,000 times the peak'
+	expect_words out 'requests 95.4 MiB over the run (5,000 times the peak)'
 }
 
 # Of a mebibyte, or aligned, a block does not fit into a pool, however small the others are; what

@@ -252,7 +252,7 @@ static void brief_hot(const struct finding *f, FILE *out)
 
 static void brief_total(const struct finding *f, FILE *out)
 {
-	fprintf(out, "requests %s over the run, %s times the peak", format_bytes(f->part).s,
+	fprintf(out, "requests %s over the run (%s times the peak)", format_bytes(f->part).s,
 		format_count(f->part / f->peak).s);
 }
 
