@@ -32,12 +32,17 @@ static const struct module modes[] = {
 };
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static int has_slash(const char *s)
+static int has_char(const char *s, char c)
 {
 	for (; *s; s++)
-		if (*s == '/')
+		if (*s == c)
 			return 1;
 	return 0;
+}
+
+static int has_slash(const char *s)
+{
+	return has_char(s, '/');
 }
 
 int mp_is_loadable(const char *key, const char *path, struct text *why)
@@ -97,6 +102,8 @@ static const void *module_find(const struct module *table, size_t n, const char 
 		text_string(why, ", ");
 	}
 	text_string(why, "or the path of a shared object");
+	if (has_char(name, '='))
+		text_string(why, " (a space separates settings)");
 	return NULL;
 }
 

@@ -213,6 +213,14 @@ test_settings_of_modes() {
 	expect_no_text out 'when resident memory exceeds'
 }
 
+# With another separator, the rest of the settings is part of the first value.
+test_settings_separator_of_the_variable() {
+	run env MPROF_CONF='MODE=Count;COUNTS_PATH=x' LD_PRELOAD="$build/libmprof.so" true
+	expect_status 0
+	expect_text err "invalid MODE 'Count;COUNTS_PATH=x': expected Null, "
+	expect_text err '(a space separates settings); the program runs unrecorded'
+}
+
 test_settings_sources() {
 	chosen
 	cat >conf.ini <<'END'
