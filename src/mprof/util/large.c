@@ -13,9 +13,10 @@
 #define LARGE ((uintptr_t)2 << 20)
 #define LINE  64u	 /* bytes of a cache line */
 #define SMALL (32 << 20) /* the greatest M_MMAP_THRESHOLD: malloc takes less from its heap */
-#define PIECE (SMALL - LARGE)
-#define HEAP  4u /* pieces */
-#define PART  8u /* of the memory that the command may take */
+#define HEAP  (120 << 20)
+#define PAD   (128 << 10) /* the default M_TOP_PAD */
+#define MORE  (1 << 20)	  /* than the heap has before it grows */
+#define PART  8u	  /* of the memory that the command may take */
 
 /* Rounds up to whole large pages. */
 static size_t span(size_t bytes)
@@ -107,25 +108,23 @@ void large_heap(void)
 {
 	/* What is before the first large page: it would be in small ones. */
 	static void *before;
-	const uint64_t most = memory_cap_bytes() / PART;
-	char *piece[HEAP];
-	uintptr_t from, end;
-	size_t n = 0;
+	const uint64_t part = memory_cap_bytes() / PART;
+	const size_t bytes = part < HEAP ? (size_t)part : HEAP;
+	uintptr_t from;
+	char *first;
 
-	if (before)
+	if (before || bytes < 2 * LARGE)
 		return;
 	mallopt(M_MMAP_THRESHOLD, SMALL);
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
-	while (n < HEAP && (n + 1) * PIECE <= most && (piece[n] = malloc(PIECE)))
-		n++;
-	if (!n)
+	/* In one step, because malloc writes a header behind everything that it returns. */
+	mallopt(M_TOP_PAD, (int)bytes);
+	first = malloc(MORE);
+	mallopt(M_TOP_PAD, PAD);
+	if (!first)
 		return;
-	/* They follow each other, unless something else was mapped there. */
-	from = ((uintptr_t)piece[0] + LARGE - 1) & ~(LARGE - 1);
-	end = ((uintptr_t)piece[n - 1] + PIECE) & ~(LARGE - 1);
-	if (end > from && end - from <= n * SMALL)
-		madvise((void *)from, end - from, MADV_HUGEPAGE);
-	while (n > 1)
-		free(piece[--n]);
-	before = realloc(piece[0], from - (uintptr_t)piece[0]);
+	from = ((uintptr_t)first + MORE + LARGE) & ~(LARGE - 1);
+	madvise((void *)from, ((uintptr_t)first + MORE + bytes - from) & ~(LARGE - 1),
+		MADV_HUGEPAGE);
+	before = realloc(first, from - (uintptr_t)first);
 }
