@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "util/order.h"
 #include "feed.h"
 
 #define MIB 1048576u
@@ -226,6 +227,30 @@ START_TEST(many_large_sizes)
 	ck_assert_uint_eq(feed.a.sizes.classes, 5000);
 	for (i = 0; i < 5000; i++)
 		ck_assert_uint_eq(feed.a.sizes.class[i].size, 100000 + i * 7);
+}
+END_TEST
+
+/* The table of blocks never freed has separate slots for fewer sizes. */
+START_TEST(sizes_never_freed_are_those_allocated)
+{
+	const struct never_freed *left = &feed.a.never_freed;
+	const struct sizes *s = &feed.a.sizes;
+	uint64_t i, blocks = 0;
+
+	for (i = 0; i < 4000; i++) /* up to 105,000 bytes */
+		feed_alloc(MPROF_FN_MALLOC, (i + 1) << 20, i < 2000 ? i * 2 : i * 26 % 105000);
+	feed_run();
+	ck_assert_uint_eq(left->classes, s->classes);
+	for (i = 0; i < left->classes; i++) {
+		const struct size_class *c = &left->class[i];
+		const size_t at = FIRST_WHERE(k, s->classes, s->class[k].size >= c->size);
+
+		ck_assert_uint_eq(s->class[at].size, c->size);
+		ck_assert_uint_eq(s->class[at].count, c->count);
+		ck_assert_uint_eq(s->class[at].waste, c->waste);
+		blocks += c->count;
+	}
+	ck_assert_uint_eq(blocks, 4000);
 }
 END_TEST
 
@@ -727,6 +752,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, a_chain_of_reallocs);
 	tcase_add_test(c, size_classes_by_size_and_power);
 	tcase_add_test(c, many_large_sizes);
+	tcase_add_test(c, sizes_never_freed_are_those_allocated);
 	tcase_add_test(c, a_brief_analysis_has_the_figures_of_the_screen);
 	tcase_add_test(c, lifetimes_in_their_buckets);
 	tcase_add_test(c, compactness_over_events_and_time);

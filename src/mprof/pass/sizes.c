@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#define SMALL_FEW 2048u /* most blocks that are never freed are smaller */
+
 static size_t home_of(size_t capacity, uint64_t size)
 {
 	return (size_t)(size * 0x9e3779b97f4a7c15ull >> 32) & (capacity - 1);
@@ -33,17 +35,20 @@ static void large_grow(struct size_table *t)
 	t->capacity = capacity;
 }
 
+static void set_up(struct size_table *t, size_t smalls)
+{
+	t->small = must_calloc(smalls, sizeof(*t->small));
+	t->smalls = smalls;
+}
+
 static struct size_class *class_of_size(struct size_table *t, uint64_t size)
 {
 	struct size_class *c;
 
-	if (size < SIZES_SMALL) {
-		if (!t->small) {
-			t->small = must_calloc(SIZES_SMALL, sizeof(*t->small));
-			t->smalls = SIZES_SMALL;
-		}
+	if (!t->small)
+		set_up(t, SMALL_FEW);
+	if (size < t->smalls)
 		return &t->small[size];
-	}
 	if (t->used >= t->capacity / 2)
 		large_grow(t);
 	c = large_slot(t->large, t->capacity, size);
@@ -87,7 +92,8 @@ static void start(void *self, struct walk *w)
 {
 	struct sizes *s = self;
 
-	size_table_add(&s->table, 0, 0, 0);
+	if (!s->brief)
+		set_up(&s->table, SIZES_SMALL);
 }
 
 void sizes_add_large(struct sizes *s, uint64_t size, uint64_t slack)

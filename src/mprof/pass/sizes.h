@@ -12,7 +12,7 @@
 
 #include "walk.h"
 
-#define SIZES_SMALL 65536u /* smaller sizes have separate slots */
+#define SIZES_SMALL 65536u /* while the pass counts, smaller sizes have separate slots */
 
 struct size_class {
 	uint64_t size;	/* of each block, bytes */
@@ -23,8 +23,8 @@ struct size_class {
 /* A zeroed struct is empty. */
 struct size_table {
 	struct size_class *small; /* by size */
-	size_t smalls;		  /* SIZES_SMALL of them; 0 before the first small size */
-	struct size_class *large; /* open addressing by size; count 0 = empty */
+	size_t smalls;		  /* of these; 0 before the first one */
+	struct size_class *large; /* the others: open addressing by size; count 0 = empty */
 	size_t capacity, used;	  /* of large */
 };
 
