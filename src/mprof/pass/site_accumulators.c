@@ -15,6 +15,7 @@ void site_accumulators_init(struct site_accumulators *t, const struct sites_opti
 void site_accumulators_release(struct site_accumulators *t)
 {
 	large_free(t->accumulator, t->room * sizeof(*t->accumulator));
+	large_free(t->rare, t->rare_room * sizeof(*t->rare));
 	free(t->slot);
 	free(t->group);
 	array_release(&t->by_stack);
@@ -110,9 +111,24 @@ struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32
 	return accumulator;
 }
 
+struct accumulator_rare *site_accumulator_new_rare(struct site_accumulators *t,
+						   struct accumulator *accumulator)
+{
+	const size_t room = t->rare_room ? 2 * t->rare_room : 64, each = sizeof(*t->rare);
+
+	if (t->rares == t->rare_room) {
+		t->rare = large_realloc(t->rare, t->rare_room * each, room * each);
+		t->rare_room = room;
+	}
+	t->rare[t->rares] = (struct accumulator_rare){ .live_calls = 0 };
+	accumulator->rare = (uint32_t)++t->rares;
+	return &t->rare[t->rares - 1];
+}
+
 /* ---- figures ---- */
 
-static void set_boundaries(const struct accumulator *accumulator, uint64_t peak_number,
+static void set_boundaries(const struct accumulator *accumulator,
+			   const struct accumulator_rare *rare, uint64_t peak_number,
 			   uint64_t rss_number, struct site_values *v)
 {
 	if (accumulator->peak_number == peak_number) {
@@ -120,39 +136,41 @@ static void set_boundaries(const struct accumulator *accumulator, uint64_t peak_
 		v->peak_bytes = accumulator->peak_bytes;
 		v->peak_slack = accumulator->peak_slack;
 	}
-	if (accumulator->rss_number == rss_number) {
-		v->rss_calls = accumulator->rss_calls;
-		v->rss_bytes = accumulator->rss_bytes;
+	if (rare->rss_number == rss_number) {
+		v->rss_calls = rare->rss_calls;
+		v->rss_bytes = rare->rss_bytes;
 	}
 	v->local_calls = accumulator->local.most_calls;
 	v->local_bytes = accumulator->local.most_bytes;
 }
 
-void site_accumulator_values(const struct accumulator *accumulator, uint64_t peak_number,
+void site_accumulator_values(const struct site_accumulators *t,
+			     const struct accumulator *accumulator, uint64_t peak_number,
 			     uint64_t rss_number, struct site_values *v)
 {
-	const uint64_t freed =
-	    accumulator->calls - accumulator->live_calls - accumulator->exec_calls;
+	static const struct accumulator_rare none;
+	const struct accumulator_rare *rare =
+	    accumulator->rare ? &t->rare[accumulator->rare - 1] : &none;
+	const uint64_t freed = accumulator->calls - rare->live_calls - rare->exec_calls;
 	uint64_t live = 0;
 	unsigned i;
 
 	*v = (struct site_values){
 #define COPY_OFTEN(member) .member = accumulator->member,
-#define COPY_RARE(member)  COPY_OFTEN(member)
+#define COPY_RARE(member)  .member = rare->member,
 #define COPY_MADE(member)
 #define FIGURE(member, unit, add, from, json, help) COPY_##from(member)
 #include "figures.def"
 		.size_min = accumulator->calls ? accumulator->size_min : 0,
 		.freed_calls = freed,
-		.freed_bytes =
-		    accumulator->bytes - accumulator->live_bytes - accumulator->exec_bytes,
+		.freed_bytes = accumulator->bytes - rare->live_bytes - rare->exec_bytes,
 		.lifetime_min_ns = freed ? accumulator->lifetime_min_ns : 0,
 		.first_ticks = accumulator->last_ticks ? accumulator->first_ticks : 0,
 		.last_ticks = accumulator->last_ticks,
 	};
-	set_boundaries(accumulator, peak_number, rss_number, v);
+	set_boundaries(accumulator, rare, peak_number, rss_number, v);
 	for (i = 0; i < SITE_EPOCHS; i++)
-		v->epoch_bytes[i] = live += accumulator->epoch_bytes[i];
+		v->epoch_bytes[i] = live += rare->epoch_bytes[i];
 }
 
 /* ---- sums ---- */

@@ -24,7 +24,7 @@ struct accumulator_count {
  * Figures as in struct site_values, laid out so that the beginning of a block
  * touches one cache line and its end two, or three if it was live at the peak.
  * Minima begin at UINT64_MAX; freed blocks are those that are neither live nor
- * ended by exec.
+ * ended by exec.  Most sites have none of the figures in struct accumulator_rare.
  */
 struct accumulator {
 	uint32_t stack, group;
@@ -38,21 +38,25 @@ struct accumulator {
 	uint64_t peak_number; /* number of the peak that the others belong to */
 	uint64_t peak_calls, peak_bytes, peak_slack;
 	uint64_t temporary_calls, temporary_bytes, foreign_frees;
-	uint64_t rss_calls;
-	/* used seldom */
-	uint64_t rss_bytes, rss_number; /* number of the time of greatest RSS that they belong to */
-	uint64_t live_calls, live_bytes, exec_calls, exec_bytes;
+	uint32_t rare; /* index + 1, 0 if it has none */
+	uint32_t unused;
+} __attribute__((aligned(ACCUMULATOR_LINE)));
+#define ACCUMULATOR_LINES (sizeof(struct accumulator) / ACCUMULATOR_LINE)
+_Static_assert(offsetof(struct accumulator, calls) == ACCUMULATOR_LINE &&
+		   offsetof(struct accumulator, peak_number) == 2 * ACCUMULATOR_LINE,
+	       "accumulators share no cache line");
+
+struct accumulator_rare {
+	uint64_t rss_number; /* number of the time of greatest RSS that the others belong to */
+	uint64_t rss_calls, rss_bytes;
+	uint64_t exec_calls, exec_bytes;
 	uint64_t epoch_bytes[SITE_EPOCHS]; /* differences */
 #define RARE_OFTEN(member)
 #define RARE_MADE(member)
 #define RARE_RARE(member)			    uint64_t member;
 #define FIGURE(member, unit, add, from, json, help) RARE_##from(member)
 #include "figures.def"
-} __attribute__((aligned(ACCUMULATOR_LINE)));
-#define ACCUMULATOR_LINES (sizeof(struct accumulator) / ACCUMULATOR_LINE)
-_Static_assert(offsetof(struct accumulator, calls) == ACCUMULATOR_LINE &&
-		   offsetof(struct accumulator, peak_number) == 2 * ACCUMULATOR_LINE,
-	       "accumulators share no cache line");
+};
 
 struct accumulator_slot {
 	uint64_t part;
@@ -64,6 +68,8 @@ struct site_accumulators {
 	const struct sites_options *options;
 	struct accumulator *accumulator;
 	size_t count, room;
+	struct accumulator_rare *rare;
+	size_t rares, rare_room;
 	struct array by_stack; /* uint32_t: its first line + 1, see site_accumulator_at(); used
 				  without parts */
 	struct accumulator_slot *slot; /* with parts: open addressing, a power of two of them */
@@ -76,7 +82,8 @@ void site_accumulators_init(struct site_accumulators *t, const struct sites_opti
 void site_accumulators_release(struct site_accumulators *t);
 /* Computes the figures of an accumulator, given numbers of the last peak and the last time of
  * greatest RSS. */
-void site_accumulator_values(const struct accumulator *accumulator, uint64_t peak_number,
+void site_accumulator_values(const struct site_accumulators *t,
+			     const struct accumulator *accumulator, uint64_t peak_number,
 			     uint64_t rss_number, struct site_values *v);
 
 /* Returns the group of a site, with figures from now on. */
@@ -85,6 +92,17 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 					 uint64_t part);
 struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32_t stack,
 					     uint64_t part);
+struct accumulator_rare *site_accumulator_new_rare(struct site_accumulators *t,
+						   struct accumulator *accumulator);
+
+/* Returns the rare figures of an accumulator.  Valid until the next call. */
+static inline struct accumulator_rare *site_accumulator_rare(struct site_accumulators *t,
+							     struct accumulator *accumulator)
+{
+	if (__builtin_expect(accumulator->rare, 1))
+		return &t->rare[accumulator->rare - 1];
+	return site_accumulator_new_rare(t, accumulator);
+}
 
 /* Multiplying by the length of a line is quicker than by that of an accumulator. */
 static inline struct accumulator *site_accumulator_at(const struct site_accumulators *t,

@@ -136,24 +136,29 @@ static inline uint64_t epoch_of(const struct sites *s, uint64_t ticks)
 void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, uint64_t began,
 		      uint64_t bytes, enum ending how)
 {
-	const struct work *k = s->work;
+	struct work *k = s->work;
 	const uint64_t behind = how == NEVER_FREED ? SITE_EPOCHS : k->epoch;
+	struct accumulator_rare *rare;
 
 	if (behind < SITE_EPOCHS && began >= s->epoch_ticks[behind])
 		return;
-	accumulator->epoch_bytes[epoch_of(s, began)] += bytes;
+	rare = site_accumulator_rare(&k->accumulators, accumulator);
+	rare->epoch_bytes[epoch_of(s, began)] += bytes;
 	if (behind < SITE_EPOCHS)
-		accumulator->epoch_bytes[behind] -= bytes;
+		rare->epoch_bytes[behind] -= bytes;
 }
 
-void sites_add_remains(struct accumulator *accumulator, const struct block *b, enum ending how)
+void sites_add_remains(struct work *k, struct accumulator *accumulator, const struct block *b,
+		       enum ending how)
 {
+	struct accumulator_rare *rare = site_accumulator_rare(&k->accumulators, accumulator);
+
 	if (how == GONE_WITH_EXEC) {
-		accumulator->exec_calls++;
-		accumulator->exec_bytes += b->size;
+		rare->exec_calls++;
+		rare->exec_bytes += b->size;
 	} else {
-		accumulator->live_calls++;
-		accumulator->live_bytes += b->size;
+		rare->live_calls++;
+		rare->live_bytes += b->size;
 	}
 }
 
@@ -181,11 +186,14 @@ struct recent *sites_recent(struct sites *s, uint32_t thread)
 void sites_resized(struct sites *s, struct accumulator *a, const struct event *e,
 		   const struct block *old)
 {
-	a->reallocs++;
+	struct work *k = s->work;
+	struct accumulator_rare *rare = site_accumulator_rare(&k->accumulators, a);
+
+	rare->reallocs++;
 	if (old->addr == e->addr)
 		return;
-	a->realloc_moved++;
-	a->realloc_bytes += heap_copied(old, e, s->walk->heap.page_size);
+	rare->realloc_moved++;
+	rare->realloc_bytes += heap_copied(old, e, s->walk->heap.page_size);
 }
 
 /*
@@ -245,6 +253,7 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 	};
 	struct work *k = s->work;
 	struct accumulator *accumulator;
+	struct accumulator_rare *rare;
 
 	if (e->error || e->kind != EVENT_CALL)
 		return;
@@ -259,8 +268,9 @@ static void map_call(struct sites *s, const struct event *e, const struct note *
 		return;
 	accumulator = accumulator_of(s, &b, false);
 	site_accumulator_called(accumulator, e->ticks);
-	accumulator->map_calls++;
-	accumulator->map_bytes += e->size;
+	rare = site_accumulator_rare(&k->accumulators, accumulator);
+	rare->map_calls++;
+	rare->map_bytes += e->size;
 }
 
 /* With many stacks, most of the time is spent waiting for memory. */
@@ -429,15 +439,16 @@ PREFETCHES prefetch(const struct accumulator *a)
 void sites_make_rows(struct sites *s)
 {
 	struct work *k = s->work;
-	const struct accumulator *a = k->accumulators.accumulator;
-	const size_t n = k->accumulators.count;
+	const struct site_accumulators *t = &k->accumulators;
+	const struct accumulator *a = t->accumulator;
+	const size_t n = t->count;
 	struct place *place = must_malloc((n + 1) * sizeof(*place));
 	uint32_t *from = must_malloc((n + 1) * sizeof(*from));
 	struct ranked *ranked;
 
 	k->has_rows = true;
 	for (size_t i = 0; i < n; i++) {
-		if (!a[i].calls && !a[i].map_calls)
+		if (!a[i].calls && !(a[i].rare && t->rare[a[i].rare - 1].map_calls))
 			continue;
 		place[s->count] = (struct place){ a[i].bytes, a[i].part, a[i].stack };
 		from[s->count++] = (uint32_t)i;
@@ -451,7 +462,7 @@ void sites_make_rows(struct sites *s)
 		struct site site = { .key = x->stack, .group = x->group, .part = x->part };
 
 		prefetch(&a[from[ranked[ahead].item]]);
-		site_accumulator_values(x, k->peak_number, k->rss_number, &site.v);
+		site_accumulator_values(t, x, k->peak_number, k->rss_number, &site.v);
 		site.v.kept_until_ns = sites_kept_until(s->walk, site.key);
 		site_values_add(&s->total, &site.v);
 		site_rows_add(&k->rows, i, &site);

@@ -57,7 +57,8 @@ struct end {
 /* Passes the end by value, so that struct end stays in registers. */
 void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, uint64_t began,
 		      uint64_t bytes, enum ending how);
-void sites_add_remains(struct accumulator *accumulator, const struct block *b, enum ending how);
+void sites_add_remains(struct work *k, struct accumulator *accumulator, const struct block *b,
+		       enum ending how);
 uint64_t sites_part(const struct sites *s, const struct block *b);
 struct recent *sites_recent(struct sites *s, uint32_t thread);
 /* When all events were counted: makes rows of accumulators, once. */
@@ -117,15 +118,16 @@ ALWAYS_INLINE void add_peak(const struct sites *s, struct accumulator *accumulat
 	accumulator->peak_slack += b->slack;
 }
 
-static inline void add_rss(const struct work *k, struct accumulator *accumulator,
-			   const struct block *b)
+static inline void add_rss(struct work *k, struct accumulator *accumulator, const struct block *b)
 {
-	if (accumulator->rss_number != k->rss_number) {
-		accumulator->rss_number = k->rss_number;
-		accumulator->rss_calls = accumulator->rss_bytes = 0;
+	struct accumulator_rare *rare = site_accumulator_rare(&k->accumulators, accumulator);
+
+	if (rare->rss_number != k->rss_number) {
+		rare->rss_number = k->rss_number;
+		rare->rss_calls = rare->rss_bytes = 0;
 	}
-	accumulator->rss_calls++;
-	accumulator->rss_bytes += b->size;
+	rare->rss_calls++;
+	rare->rss_bytes += b->size;
 }
 
 ALWAYS_INLINE void add_block(struct accumulator *accumulator, const struct block *b)
@@ -184,7 +186,7 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual, 
 	if (e->how == FREED)
 		add_free(s, accumulator, e, usual);
 	else
-		sites_add_remains(accumulator, BLOCK_APART(b), e->how);
+		sites_add_remains(k, accumulator, BLOCK_APART(b), e->how);
 	if (e->how == NEVER_FREED || b->start < s->epoch_ticks[k->epoch])
 		sites_add_epochs(s, accumulator, b->start, b->size, e->how);
 }

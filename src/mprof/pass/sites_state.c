@@ -6,8 +6,12 @@
 #include "../util/alloc.h"
 #include "sites_count.h"
 
-#define NUMBERS (sizeof(struct accumulator) / sizeof(uint64_t))
-_Static_assert(sizeof(struct accumulator) % sizeof(uint64_t) == 0, "rows of numbers");
+#define NUMBERS_OF(type) (sizeof(type) / sizeof(uint64_t))
+#define NUMBERS		 NUMBERS_OF(struct accumulator)
+#define RARE_NUMBERS	 NUMBERS_OF(struct accumulator_rare)
+_Static_assert(sizeof(struct accumulator) % sizeof(uint64_t) == 0 &&
+		   sizeof(struct accumulator_rare) % sizeof(uint64_t) == 0,
+	       "rows of numbers");
 
 bool sites_state_is_usual(const struct sites_options *o)
 {
@@ -34,6 +38,8 @@ void sites_state_put(struct sites *s, struct byte_column *to)
 	column_varint(to, k->recent.count);
 	for (uint32_t i = 0; i < k->recent.count; i++)
 		column_varint(to, sites_recent(s, i)->addr[0]);
+	column_varint(to, a->rares);
+	state_put_rows(to, (const uint64_t *)a->rare, a->rares, RARE_NUMBERS);
 	column_varint(to, a->count);
 	state_put_rows(to, (const uint64_t *)a->accumulator, a->count, NUMBERS);
 }
@@ -42,8 +48,12 @@ void sites_state_put(struct sites *s, struct byte_column *to)
 static void forget_moments(struct accumulator *a)
 {
 	a->peak_number = a->peak_calls = a->peak_bytes = a->peak_slack = 0;
-	a->rss_number = a->rss_calls = a->rss_bytes = 0;
-	memset(a->epoch_bytes, 0, sizeof(a->epoch_bytes));
+}
+
+static void forget_rare_moments(struct accumulator_rare *rare)
+{
+	rare->rss_number = rare->rss_calls = rare->rss_bytes = 0;
+	memset(rare->epoch_bytes, 0, sizeof(rare->epoch_bytes));
 }
 
 static void add_accumulator(struct site_accumulators *to, struct accumulator *saved)
@@ -51,6 +61,8 @@ static void add_accumulator(struct site_accumulators *to, struct accumulator *sa
 	struct accumulator *a = site_accumulator_new(to, saved->stack, 0);
 
 	saved->group = a->group;
+	if (saved->rare > to->rares)
+		saved->rare = 0;
 	forget_moments(saved);
 	*a = *saved;
 	if (!to->group)
@@ -59,9 +71,25 @@ static void add_accumulator(struct site_accumulators *to, struct accumulator *sa
 	to->group[a->group].bytes += a->local.bytes;
 }
 
+static void get_rares(struct site_accumulators *to, struct cursor *from)
+{
+	struct accumulator_rare some[STATE_ROWS];
+
+	for (size_t n = cursor_varint(from), now; n; n -= now) {
+		now = n < STATE_ROWS ? n : STATE_ROWS;
+		state_get_rows(from, (uint64_t *)some, now, RARE_NUMBERS);
+		for (size_t i = 0; i < now; i++) {
+			forget_rare_moments(&some[i]);
+			*site_accumulator_rare(to, &(struct accumulator){ .rare = 0 }) = some[i];
+		}
+	}
+}
+
 static void get_accumulators(struct site_accumulators *to, struct cursor *from)
 {
 	struct accumulator some[STATE_ROWS];
+
+	get_rares(to, from);
 
 	for (size_t n = cursor_varint(from), now; n; n -= now) {
 		now = n < STATE_ROWS ? n : STATE_ROWS;
