@@ -463,9 +463,15 @@ START_TEST(index_names_the_groups)
 }
 END_TEST
 
+static bool same_call(const struct event *a, const struct event *b)
+{
+	return a->ticks == b->ticks && a->addr == b->addr && a->size == b->size &&
+	       a->block == b->block && a->thread == b->thread && a->fn == b->fn;
+}
+
 static struct event *read_all(size_t *n, uint64_t *bad)
 {
-	struct event *e = malloc(2 * MANY * sizeof(*e));
+	struct event *e = malloc(2 * MANY * sizeof(*e)), again[256];
 	struct error err;
 	struct trace *t;
 	size_t got;
@@ -478,8 +484,12 @@ static struct event *read_all(size_t *n, uint64_t *bad)
 	trace_rewind(t);
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing, *bad);
 	ck_assert_int_eq(trace_is_damaged(trace_damage(t)), *bad != 0);
-	for (struct event again[256]; trace_next(t, again, 256);)
-		;
+	for (size_t at = 0; (got = trace_next(t, again, 256)); at += got) {
+		ck_assert_uint_le(at + got, *n);
+		for (size_t i = 0; i < got; i++)
+			ck_assert(same_call(&again[i], &e[at + i]));
+	}
+	ck_assert_uint_eq(trace_next(t, again, 256), 0);
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing, *bad);
 	trace_close(t);
 	return e;

@@ -323,6 +323,25 @@ static void skip(struct packed *p)
 	p->skip = 0;
 }
 
+/* Frees what the events at the end took: whoever has read all of them needs the memory. */
+static void let_go(struct packed *p)
+{
+	struct group_reader *fresh = p->buf ? group_reader_new(&p->sorts) : NULL;
+
+	if (!fresh)
+		return;
+	group_reader_free(p->reader);
+	p->reader = fresh;
+	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++) {
+		free(p->plain[i]);
+		p->plain[i] = NULL;
+		p->plain_room[i] = 0;
+	}
+	free(p->buf);
+	p->buf = NULL;
+	p->buf_room = 0;
+}
+
 size_t packed_next(struct trace *t, struct event *e, size_t n)
 {
 	struct packed *p = t->packed;
@@ -339,8 +358,11 @@ size_t packed_next(struct trace *t, struct event *e, size_t n)
 			note_bad(t, p->group[p->next - 1].payload);
 			group_skip(p->reader);
 		}
-		if (p->next == p->groups)
+		if (p->next == p->groups) {
+			if (!got)
+				let_go(p);
 			return got;
+		}
 		if (!open_group(t, &p->group[p->next++])) {
 			note_bad(t, p->group[p->next - 1].payload);
 			group_skip(p->reader);
