@@ -26,6 +26,13 @@ static inline void *array_at(struct array *a, size_t index, size_t item_bytes)
 	return (char *)a->item + index * item_bytes;
 }
 
+/* Makes room for n items at once. */
+static inline void array_room(struct array *a, size_t n, size_t item_bytes)
+{
+	if (n > a->room)
+		a->item = grow_zeroed(a->item, n, &a->room, item_bytes);
+}
+
 static inline void array_release(struct array *a)
 {
 	free(a->item);

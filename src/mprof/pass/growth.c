@@ -13,13 +13,13 @@
 
 static struct growth_site *site_of(struct growth *g, uint32_t stack)
 {
-	uint32_t *index = array_at(&g->index, stack, sizeof(*index));
+	uint64_t *index = hash_at(&g->index, stack);
 
 	if (*index)
 		return &g->site[*index - 1];
 	GROW(g->site, g->sites + 1, g->site_room);
 	g->site[g->sites] = (struct growth_site){ .stack = stack };
-	*index = (uint32_t)++g->sites;
+	*index = ++g->sites;
 	return &g->site[g->sites - 1];
 }
 
@@ -501,14 +501,15 @@ struct growth_site *growth_merged(const struct growth *g,
 				  size_t *n)
 {
 	struct growth_site *site = must_calloc(g->sites + 1, sizeof(*site));
-	struct array place = { .item = NULL }; /* uint32_t by key: index + 1 */
-	uint32_t k, *at;
+	struct hash place = { .slots = 0 }; /* by key: index + 1 */
+	uint64_t *at;
+	uint32_t k;
 	size_t i;
 
 	*n = 0;
 	for (i = 0; i < g->sites; i++) {
 		k = key(context, g->site[i].stack);
-		at = k ? array_at(&place, k, sizeof(*at)) : NULL;
+		at = k ? hash_at(&place, k) : NULL;
 		if (k && *at) {
 			add_site(&site[*at - 1], &g->site[i]);
 			site[*at - 1].merged++;
@@ -518,10 +519,10 @@ struct growth_site *growth_merged(const struct growth *g,
 			    must_memdup(site[*n].class, site[*n].classes * sizeof(*site->class));
 			site[*n].class_room = site[*n].classes;
 			site[(*n)++].merged = 1;
-			*at = (uint32_t)*n;
+			*at = *n;
 		}
 	}
-	array_release(&place);
+	hash_release(&place);
 	for (i = 0; i < *n; i++) {
 		advise(&site[i]);
 		free(site[i].class);

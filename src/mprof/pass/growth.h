@@ -32,6 +32,7 @@
  */
 #pragma once
 
+#include "../util/hash.h"
 #include "array.h"
 #include "walk.h"
 
@@ -103,7 +104,7 @@ struct growth {
 	uint64_t chains, steps, copies, copied; /* sums of all sites */
 	/* ---- the pass's own ---- */
 	size_t site_room;
-	struct array index; /* uint32_t by stack: site + 1 */
+	struct hash index;  /* by stack: site + 1 */
 	struct array open;  /* struct growth_open by process */
 	struct large chain; /* struct growth_chain */
 	struct array last;  /* by thread: its latest event, if it allocated a block */

@@ -7,9 +7,10 @@
 
 #define SLOTS_FIRST 1024u
 
-void site_accumulators_init(struct site_accumulators *t, const struct sites_options *o)
+void site_accumulators_init(struct site_accumulators *t, const struct sites_options *o,
+			    size_t stacks)
 {
-	*t = (struct site_accumulators){ .options = o };
+	*t = (struct site_accumulators){ .options = o, .stacks = stacks };
 }
 
 void site_accumulators_release(struct site_accumulators *t)
@@ -19,7 +20,7 @@ void site_accumulators_release(struct site_accumulators *t)
 	free(t->slot);
 	free(t->group);
 	array_release(&t->by_stack);
-	*t = (struct site_accumulators){ .options = t->options };
+	*t = (struct site_accumulators){ .options = t->options, .stacks = t->stacks };
 }
 
 static struct accumulator_slot *slot_of(const struct site_accumulators *t, uint32_t stack,
@@ -78,8 +79,10 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 	struct accumulator *accumulator;
 
 	grow(t);
-	if (t->options->part == SITE_WHOLE)
+	if (t->options->part == SITE_WHOLE) {
+		array_room(&t->by_stack, t->stacks, sizeof(*index));
 		index = array_at(&t->by_stack, stack, sizeof(*index));
+	}
 	accumulator = &t->accumulator[t->count];
 	*accumulator = (struct accumulator){
 		.stack = stack,

@@ -72,13 +72,16 @@ struct site_accumulators {
 	size_t rares, rare_room;
 	struct array by_stack; /* uint32_t: its first line + 1, see site_accumulator_at(); used
 				  without parts */
+	size_t stacks;	       /* that there are, as far as known */
 	struct accumulator_slot *slot; /* with parts: open addressing, a power of two of them */
 	size_t slots;
 	struct accumulator_count *group;
 	size_t groups, group_room;
 };
 
-void site_accumulators_init(struct site_accumulators *t, const struct sites_options *o);
+/* stacks: nodes of the run's stacks, 0 if unknown. */
+void site_accumulators_init(struct site_accumulators *t, const struct sites_options *o,
+			    size_t stacks);
 void site_accumulators_release(struct site_accumulators *t);
 /* Computes the figures of an accumulator, given numbers of the last peak and the last time of
  * greatest RSS. */

@@ -61,7 +61,8 @@ static void start(void *self, struct walk *w)
 
 	s->walk = w;
 	s->work = k;
-	site_accumulators_init(&k->accumulators, &s->options);
+	site_accumulators_init(&k->accumulators, &s->options,
+			       w->input.stacks ? w->input.stacks->nodes : 0);
 	k->plain = site_filter_is_plain(f);
 	k->all_lifetimes = !f->lifetime_min_ns && f->lifetime_max_ns == UINT64_MAX;
 	k->look_back =
