@@ -53,6 +53,11 @@ static void put_numbers(struct byte_column *to, const uint64_t *number, uint64_t
 		column_add_varint(to, number[__builtin_ctzll(which)]);
 }
 
+void site_rows_room(struct site_rows *r, size_t n)
+{
+	GROW(r->at, n, r->room);
+}
+
 void site_rows_add(struct site_rows *r, size_t n, const struct site *site)
 {
 	const uint64_t brief = (1ull << BRIEF) - 1;
@@ -68,7 +73,7 @@ void site_rows_add(struct site_rows *r, size_t n, const struct site *site)
 		which |= (uint64_t)(number[i] != 0) << i;
 	rest.byte = room;
 	put_numbers(&rest, number, which & ~brief);
-	GROW(r->at, n + 1, r->room);
+	site_rows_room(r, n + 1);
 	r->at[n] = to->n;
 	column_room(to, 2 * MOST_BYTES);
 	memcpy(to->byte + to->n, &which, sizeof(which));
@@ -103,7 +108,7 @@ void site_rows_take(struct site_rows *r, size_t n, struct cursor *from, struct s
 	const uint8_t *first = from->p;
 	uint64_t rest;
 
-	GROW(r->at, n, r->room);
+	site_rows_room(r, n);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t number[BRIEF] = { 0 };
 

@@ -21,6 +21,8 @@ struct site_rows {
 	size_t room;
 };
 
+/* Makes room for where n rows begin. */
+void site_rows_room(struct site_rows *r, size_t n);
 /* Appends a site to the n that are there.  Rows store exact figures only: estimates lose their
  * errors. */
 void site_rows_add(struct site_rows *r, size_t n, const struct site *site);

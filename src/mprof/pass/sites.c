@@ -455,6 +455,8 @@ void sites_make_rows(struct sites *s)
 		from[s->count++] = (uint32_t)i;
 	}
 	ranked = order(place, s->count);
+	free(place);
+	site_rows_room(&k->rows, s->count);
 	if (s->options.brief)
 		s->brief = must_malloc((s->count + 1) * sizeof(*s->brief));
 	for (size_t i = 0; i < s->count; i++) {
@@ -472,7 +474,6 @@ void sites_make_rows(struct sites *s)
 	}
 	free(ranked);
 	free(from);
-	free(place);
 }
 
 /* Makes all sites, unless few of them are needed. */
