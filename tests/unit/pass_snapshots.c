@@ -453,6 +453,42 @@ START_TEST(windows_are_those_of_a_walk)
 }
 END_TEST
 
+/* Pieces of any length, compressed one after the other, are one sequence of bytes. */
+START_TEST(frames_of_several_pieces)
+{
+	static const size_t length[] = { 1, 3 << 20, 0, (1 << 20) - 1, 1 << 20, 7 };
+	struct packer *packer = packer_new(-4);
+	struct byte_column column = { .n = 0 };
+	struct state_frame f = { .bytes = NULL };
+	uint8_t *all = malloc(6 << 20), *plain;
+	size_t n = 0;
+
+	for (size_t i = 0; i < 6 << 20; i++)
+		all[i] = (uint8_t)(i % 300 < 200 ? i % 300 : random_next() >> 20);
+	for (size_t i = 0; i < sizeof(length) / sizeof(length[0]); n += length[i++]) {
+		if (i & 1) {
+			ck_assert(state_frame_add(packer, all + n, length[i], &f));
+			continue;
+		}
+		for (size_t k = 0; k < length[i]; k++)
+			column_put(&column, all[n + k]);
+		ck_assert(state_frame_put(packer, &column, &f));
+		ck_assert_uint_eq(column.n, 0);
+	}
+	ck_assert_uint_eq(f.plain, n);
+	ck_assert_uint_lt(f.count, n);
+	plain = state_frame_plain(&f);
+	ck_assert_mem_eq(plain, all, n);
+	free(plain);
+
+	column.failed = true;
+	ck_assert(!state_frame_put(packer, &column, &f));
+	columns_free(&column, 1);
+	packer_free(packer);
+	free(all);
+}
+END_TEST
+
 Suite *pass_snapshots_suite(void)
 {
 	Suite *suite = suite_create("pass_snapshots");
@@ -463,6 +499,7 @@ Suite *pass_snapshots_suite(void)
 	tcase_add_test(c, fewer_of_them_tell_the_same);
 	tcase_add_test(c, births_are_those_of_the_heap);
 	tcase_add_test(c, windows_are_those_of_a_walk);
+	tcase_add_test(c, frames_of_several_pieces);
 	suite_add_tcase(suite, c);
 	return suite;
 }

@@ -407,7 +407,7 @@ static void leave(struct milestones *m, const struct walk *w, size_t here,
 	};
 	walk_state_put(w, m->trace, here, &m->column);
 	sites_state_put(m->sites, &m->column);
-	if (!state_frame_make(m->packer, &m->column, &x->frame)) {
+	if (!state_frame_put(m->packer, &m->column, &x->frame)) {
 		m->failed = true;
 		return;
 	}
@@ -439,12 +439,20 @@ static void between(void *self, struct walk *w, size_t here)
 		leave(m, w, here, &place);
 }
 
-/* Packs the bytes of the column into *x. */
-static void pack(struct milestones *m, struct milestone *x)
+static void pack_begin(struct milestone *x)
 {
 	free(x->frame.bytes);
 	*x = (struct milestone){ .row = { .at = 0 } };
-	m->failed |= !state_frame_make(m->packer, &m->column, &x->frame);
+}
+
+/* Packs the bytes of the column behind those that *x has. */
+static void pack(struct milestones *m, struct milestone *x)
+{
+	m->failed |= !state_frame_put(m->packer, &m->column, &x->frame);
+}
+
+static void pack_end(struct milestones *m, struct milestone *x)
+{
 	if (x->frame.count > MILESTONES_MOST) {
 		free(x->frame.bytes);
 		x->frame = (struct state_frame){ .bytes = NULL };
@@ -452,6 +460,24 @@ static void pack(struct milestones *m, struct milestone *x)
 	x->row.bytes = x->frame.count;
 	x->row.plain = x->frame.plain;
 	m->added = true;
+}
+
+/* Packs the largest part from where it is. */
+static void pack_the_end(struct milestones *m, const struct walk *w)
+{
+	struct milestone *x = &m->end;
+	const struct byte_column *sites;
+
+	pack_begin(x);
+	walk_state_put(w, NULL, 0, &m->column);
+	sites = sites_end_put(m->sites, &m->column);
+	pack(m, x);
+	m->failed |= sites->failed || !state_frame_add(m->packer, sites->byte, sites->n, &x->frame);
+	for (size_t i = 0; i < w->passes; i++)
+		if (w->pass[i].ops != &sites_pass)
+			pass_state_put(&w->pass[i], &m->column);
+	pack(m, x);
+	pack_end(m, x);
 }
 
 /* Called when all events were delivered. */
@@ -462,18 +488,15 @@ static void ended(void *self, struct walk *w)
 	if (!m->packer)
 		return;
 	if (!is_covered(m, w)) {
-		walk_state_put(w, NULL, 0, &m->column);
-		sites_end_put(m->sites, &m->column);
-		for (size_t i = 0; i < w->passes; i++)
-			if (w->pass[i].ops != &sites_pass)
-				pass_state_put(&w->pass[i], &m->column);
-		pack(m, &m->end);
+		pack_the_end(m, w);
 		m->known.passes = (uint32_t)w->passes;
 		m->known.no_pages = w->no_pages;
 	}
 	if (m->sites->options.group) {
 		sites_groups_put(m->sites, &m->column);
+		pack_begin(&m->groups);
 		pack(m, &m->groups);
+		pack_end(m, &m->groups);
 	}
 }
 

@@ -149,7 +149,7 @@ static void put_order(const struct site_accumulators *a, struct byte_column *to)
 		column_varint(to, zigzag((uint64_t)a->accumulator[i].stack - before));
 }
 
-void sites_end_put(struct sites *s, struct byte_column *to)
+const struct byte_column *sites_end_put(struct sites *s, struct byte_column *to)
 {
 	struct work *k = s->work;
 
@@ -163,7 +163,7 @@ void sites_end_put(struct sites *s, struct byte_column *to)
 	state_put(to, &s->rss, sizeof(s->rss));
 	state_put(to, &s->total, sizeof(s->total));
 	column_varint(to, s->count);
-	state_put(to, k->rows.added.byte, k->rows.added.n);
+	return &k->rows.added;
 }
 
 /* Makes the groups of this walk, and sites with these. */

@@ -30,9 +30,13 @@ void sites_state_put(struct sites *s, struct byte_column *to);
  */
 void sites_state_get(struct sites *s, struct cursor *from);
 
-/* The same when all events were delivered, before finish().  Everything is restored except maxima
- * of groups.  s owns the bytes from then on: sites remain there until their figures are needed. */
-void sites_end_put(struct sites *s, struct byte_column *to);
+/*
+ * The same when all events were delivered, before finish().  Everything is restored except maxima
+ * of groups.  sites_end_put returns bytes that belong behind those that it puts; they are most of
+ * all, and remain those of s.  sites_end_get: s owns the bytes from then on: sites remain there
+ * until their figures are needed.
+ */
+const struct byte_column *sites_end_put(struct sites *s, struct byte_column *to);
 void sites_end_get(struct sites *s, struct cursor *from, uint8_t *bytes);
 
 /* Saves maxima of groups at the end of a walk of the whole trace.  Sets to->failed without

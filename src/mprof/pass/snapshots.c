@@ -36,7 +36,8 @@ struct work {
 /* Makes a frame of k->plain, and empties it. */
 static void make_frame(struct work *k, struct state_frame *f)
 {
-	k->failed |= !state_frame_make(k->packer, &k->plain, f);
+	*f = (struct state_frame){ .bytes = NULL };
+	k->failed |= !state_frame_put(k->packer, &k->plain, f);
 	k->kept += f->count;
 }
 

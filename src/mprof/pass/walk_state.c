@@ -8,33 +8,49 @@
 
 /* ---- frames ---- */
 
+struct piece {
+	const void *bytes;
+	size_t n;
+};
+
 static bool whole(void *from, size_t i, const void **data, size_t *bytes)
 {
-	const struct byte_column *c = from;
+	const struct piece *p = from;
 
-	*data = c->byte;
-	*bytes = c->n;
+	*data = p->bytes;
+	*bytes = p->n;
 	return !i;
 }
 
-bool state_frame_make(struct packer *packer, struct byte_column *plain, struct state_frame *f)
+bool state_frame_add(struct packer *packer, const void *bytes, size_t n, struct state_frame *f)
 {
-	uint8_t *less;
-	size_t room;
+	struct piece piece = { bytes, n };
+	size_t most, got = 0;
+	uint8_t *more;
 
-	*f = (struct state_frame){ .plain = (size_t)pieces_bytes(whole, plain, &room) };
-	f->bytes = malloc(room);
-	if (f->bytes && !plain->failed)
-		f->count = packer_frames(packer, whole, plain, f->bytes, room);
-	columns_clear(plain, 1);
-	if (!f->count) {
+	f->plain += (size_t)pieces_bytes(whole, &piece, &most);
+	more = realloc(f->bytes, f->count + most);
+	if (more) {
+		f->bytes = more;
+		got = packer_frames(packer, whole, &piece, f->bytes + f->count, most);
+	}
+	if (!got) {
 		free(f->bytes);
-		f->bytes = NULL;
+		*f = (struct state_frame){ .bytes = NULL };
 		return false;
 	}
-	less = realloc(f->bytes, f->count);
-	f->bytes = less ? less : f->bytes;
+	f->count += got;
+	more = realloc(f->bytes, f->count);
+	f->bytes = more ? more : f->bytes;
 	return true;
+}
+
+bool state_frame_put(struct packer *packer, struct byte_column *plain, struct state_frame *f)
+{
+	const bool sound = !plain->failed && state_frame_add(packer, plain->byte, plain->n, f);
+
+	columns_clear(plain, 1);
+	return sound;
 }
 
 uint8_t *state_frame_plain(const struct state_frame *f)

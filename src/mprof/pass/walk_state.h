@@ -18,14 +18,17 @@
 #include "../trace/pack.h"
 #include "walk.h"
 
-/* A zstd frame of bytes that only this program reads. */
+/* zstd frames of bytes that only this program reads. */
 struct state_frame {
 	uint8_t *bytes;
 	size_t count, plain;
 };
 
-/* Compresses *plain and empties it; false without memory. */
-bool state_frame_make(struct packer *packer, struct byte_column *plain, struct state_frame *f);
+/* Compresses n bytes, and appends them to *f, which is zeroed at first.  False without memory:
+ * then only free f->bytes. */
+bool state_frame_add(struct packer *packer, const void *bytes, size_t n, struct state_frame *f);
+/* The same with *plain, which is empty then. */
+bool state_frame_put(struct packer *packer, struct byte_column *plain, struct state_frame *f);
 /* Returns the bytes, which the caller frees; NULL if the frame is damaged. */
 uint8_t *state_frame_plain(const struct state_frame *f);
 
