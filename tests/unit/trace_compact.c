@@ -102,9 +102,11 @@ static void next_chunk(struct churn *c, bool force)
 	words_start(&c->w, c->ticks);
 }
 
-/* The addresses are those of the allocator that the test runs with. */
-static void churn(int pairs, bool at_random)
+/* The addresses are those of the allocator that the test runs with.  Returns the requested bytes.
+ */
+static uint64_t churn(int pairs, bool at_random)
 {
+	uint64_t asked = 0;
 	struct churn c = { .ticks = 1000 };
 
 	random_state = 88172645463325252u;
@@ -118,6 +120,7 @@ static void churn(int pairs, bool at_random)
 			words_give(&c.w, MPROF_TAG_FREE, c.ticks, (uintptr_t)*block);
 		free(*block);
 		*block = malloc(size);
+		asked += size;
 		c.ticks += 7 + (r >> 52 & 3);
 		words_alloc(&c.w, MPROF_TAG_MALLOC, c.ticks, (uintptr_t)*block, size,
 			    malloc_usable_size(*block));
@@ -127,6 +130,7 @@ static void churn(int pairs, bool at_random)
 	words_free(&c.w);
 	for (int i = 0; i < RING; i++)
 		free(c.block[i]);
+	return asked;
 }
 
 START_TEST(churn_takes_four_bytes_a_pair)
@@ -323,7 +327,7 @@ END_TEST
 
 /* Whoever waits gets every event once, and can stop it. */
 struct seen {
-	uint64_t events, finished, told;
+	uint64_t events, asked, finished, told;
 	volatile sig_atomic_t stop;
 };
 
@@ -331,8 +335,17 @@ static void see(void *context, const struct event *e, size_t n)
 {
 	struct seen *s = context;
 
-	(void)e;
 	s->events += n;
+	for (size_t i = 0; i < n; i++)
+		s->asked += e[i].size;
+}
+
+static void see_sums(void *context, uint64_t calls, uint64_t asked)
+{
+	struct seen *s = context;
+
+	s->events += calls;
+	s->asked += asked;
 }
 
 static void see_finished(void *context, const struct trace *t)
@@ -359,12 +372,13 @@ START_TEST(seen_and_stopped)
 				     .stop = &seen.stop,
 				     .context = &seen,
 				     .events = see,
+				     .sums = see_sums,
 				     .finished = see_finished,
 				     .progress = see_progress };
 	struct error err;
-	uint64_t bytes;
+	uint64_t bytes, asked;
 
-	churn(PAIRS, true);
+	asked = churn(PAIRS, true);
 	build_save(&b);
 	bytes = file_bytes();
 	seen.stop = 1;
@@ -375,6 +389,7 @@ START_TEST(seen_and_stopped)
 	seen = (struct seen){ 0 };
 	ck_assert_int_eq(trace_compress(b.path, &o, &err), 0);
 	ck_assert_uint_eq(seen.events, 2 * PAIRS - RING);
+	ck_assert_uint_eq(seen.asked, asked);
 	ck_assert_uint_eq(seen.finished, 1);
 	ck_assert_uint_ge(seen.told, 1);
 	seen.events = 0;

@@ -231,6 +231,67 @@ START_TEST(times_are_right_to_the_error)
 }
 END_TEST
 
+/* Mostly short words, some of which tell nothing; addresses may be 0. */
+static void put_short(struct words *w, uint64_t ticks, uint64_t r)
+{
+	const uint64_t addr = r & 255 ? 0x10 + 16 * (r >> 8 & 511) : 0, size = r >> 20 & 255;
+
+	for (uint64_t i = r >> 30 & 7; i > 4; i--)
+		words_put(w, mprof_word_count(2 + (r >> i & 1023)));
+	if (r >> 33 & 1)
+		words_stack(w, 0, (uint32_t)(r >> 34 & 3));
+	if (!(r >> 36 & 127))
+		words_put(w, MPROF_TAG_TIME | (w->ticks = ticks - 3) << 4);
+	if (!(r >> 43 & 255))
+		words_stack(w, MPROF_STACK_OF_FREES, (uint32_t)(r >> 34 & 3));
+	if (!(r >> 51 & 255))
+		words_put(w, mprof_word_touched(size));
+	if (!(r >> 60 & 1)) {
+		words_give(w, MPROF_TAG_FREE + (r >> 61) % 3, ticks, addr);
+	} else if (addr) {
+		words_alloc(w, MPROF_TAG_MALLOC + (r >> 61 & 3), ticks, addr, size, size + 8);
+	} else { /* the library would make it a long one */
+		words_put(w, mprof_word_alloc(MPROF_TAG_MALLOC, 0, size, 8, -w->addr));
+		w->addr = 0;
+	}
+}
+
+/* A tick is more than the error of times here, so all are exact. */
+START_TEST(short_words)
+{
+	struct mprof_fact fact = { .what = MPROF_FACT_START, .pid = 3 };
+	struct writer to[2] = { 0 };
+	struct words stacks;
+	uint64_t ticks = 1000;
+
+	build_header(&b)->clock_shift = 10;
+	words_start(&stacks, ticks);
+	for (uint32_t id = 1; id < 4; id++)
+		words_define(&stacks, 0, id, 0, 0, (uint64_t[]){ 0x1000 * id, 0x2000 }, 2);
+	build_stacks(&b, 1, 0, 1, &stacks);
+	words_free(&stacks);
+	words_start(&to[0].w, ticks);
+	words_start(&to[1].w, ticks);
+	for (int i = 0; i < EVENTS; i++) {
+		const uint64_t r = random_next(), thread = _i && i >> 10 & 1;
+
+		/* Sometimes thousands of events have one time. */
+		ticks += i >> 12 & 1 ? !(r & 2047) : r >> 12 & 3 ? 1 : r >> 14 & 511;
+		put_short(&to[thread].w, ticks, random_next());
+		flush(&to[thread], (uint32_t)thread + 1, false);
+		if (i % 5000 == 4000) {
+			fact.ticks = ticks;
+			build_fact(&b, 1, &fact, "exe=/bin/true", 14);
+		}
+	}
+	for (uint32_t thread = 0; thread < 2; thread++) {
+		flush(&to[thread], thread + 1, true);
+		words_free(&to[thread].w);
+	}
+	ck_assert_uint_eq(compress_and_compare(false), 0);
+}
+END_TEST
+
 /* A long one among short ones: nothing of one group's is left over for the next. */
 static void build_many(int threads)
 {
@@ -794,6 +855,7 @@ Suite *trace_group_suite(void)
 
 	tcase_add_checked_fixture(c, setup, teardown);
 	tcase_add_test(c, exact);
+	tcase_add_loop_test(c, short_words, 0, 2);
 	tcase_add_loop_test(c, times_are_right_to_the_error, 1, THREADS + 1);
 	tcase_add_test(c, many_threads);
 	tcase_add_test(c, pieces);

@@ -92,6 +92,14 @@ static void on_events(void *context, const struct event *e, size_t n)
 	event_count_events(one->event_count, e, n);
 }
 
+static void on_sums(void *context, uint64_t calls, uint64_t asked)
+{
+	struct one *one = context;
+
+	one->event_count->all += calls;
+	one->event_count->asked += asked;
+}
+
 static void on_finished(void *context, const struct trace *t)
 {
 	struct one *one = context;
@@ -126,6 +134,7 @@ int compress_in_place(const char *path, int level, bool exact, struct event_coun
 	if (event_count) {
 		memset(event_count, 0, sizeof(*event_count));
 		o.events = on_events;
+		o.sums = on_sums;
 		o.finished = on_finished;
 	}
 	if (progress_begin(&one.progress))

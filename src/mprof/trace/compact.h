@@ -22,10 +22,11 @@ struct compact_options {
 	int to;	    /* descriptor of an empty file to write instead; 0 = replace the trace */
 	/* A signal handler may set it: then stops soon, with -EINTR.  May be NULL. */
 	const volatile sig_atomic_t *stop;
-	/* These may be NULL; all three get `context`. */
+	/* These may be NULL; all get `context`.  Each event goes to one of the first two. */
 	void *context;
-	void (*events)(void *context, const struct event *e, size_t n); /* each event once */
-	void (*finished)(void *context, const struct trace *t); /* after it; damage is known */
+	void (*events)(void *context, const struct event *e, size_t n);
+	void (*sums)(void *context, uint64_t calls, uint64_t asked); /* asked: bytes */
+	void (*finished)(void *context, const struct trace *t);	     /* after it; damage is known */
 	void (*progress)(void *context, uint64_t done, uint64_t all); /* bytes of the trace */
 };
 

@@ -123,29 +123,84 @@ static int end_group(struct events *w, bool last)
 	return ret ? ret : job_go_on(w->job);
 }
 
-static int write_events(struct events *w)
+/* Adds up to n events that are short words.  *added: how many.  0 or -ENOMEM. */
+static int add_words(struct events *w, size_t n, size_t *added)
+{
+	const struct compact_options *o = w->job->options;
+	struct group_added sum = { 0 };
+	uint64_t limit;
+	struct stream *s = merge_top(w->job->from, &limit);
+	int ret = s ? group_add_words(w->group, s, n, limit, &sum) : 0;
+
+	*added = sum.events;
+	if (!sum.events)
+		return ret;
+	w->ticks[1] = sum.last_ticks;
+	w->job->events += sum.events;
+	if (o->sums)
+		o->sums(o->context, sum.calls, group_asked(w->group));
+	return ret;
+}
+
+/* Adds up to n of the next events.  *added: how many, 0 at the end.  0 or -errno. */
+static int add_events(struct events *w, size_t n, size_t *added)
 {
 	const struct compact_options *o = w->job->options;
 	struct event e[GROUP_BATCH];
 	bool settled;
-	size_t n;
+
+	n = *added = trace_next(w->job->from, e, n);
+	if (!n)
+		return 0;
+	if (!group_events(w->group, &settled))
+		w->ticks[0] = e->ticks;
+	w->ticks[1] = e[n - 1].ticks;
+	w->job->events += n;
+	if (o->events)
+		o->events(o->context, e, n);
+	return group_add(w->group, e, n);
+}
+
+#define RUN_LEAST 32u /* short words that follow each other, so that they are added as such */
+
+/*
+ * Adds a batch; groups end after whole ones.  *added: how many events, 0 at the end.  What is
+ * between short words is mostly one event.
+ */
+static int add_batch(struct events *w, size_t *added)
+{
+	size_t words = 0, others = 1;
+	bool settled;
 	int ret = 0;
+
+	*added = 0;
+	if (group_events(w->group, &settled))
+		ret = add_words(w, GROUP_BATCH, &words);
+	while (!ret && others && (*added += words) < GROUP_BATCH) {
+		ret = add_events(w, words < RUN_LEAST ? GROUP_BATCH - *added : 1, &others);
+		*added += others;
+		words = 0;
+		if (!ret && *added < GROUP_BATCH)
+			ret = add_words(w, GROUP_BATCH - *added, &words);
+	}
+	return ret;
+}
+
+static int write_events(struct events *w)
+{
+	const struct compact_options *o = w->job->options;
+	size_t n;
+	int ret;
 
 	group_marks(w->group, w->mark, w->marks);
 	group_begin(w->group, w->job->shift, o->exact);
 	trace_keep_numbers(w->job->from, true);
-	while (!ret && (n = trace_next(w->job->from, e, GROUP_BATCH))) {
-		if (!group_events(w->group, &settled))
-			w->ticks[0] = e->ticks;
-		w->ticks[1] = e[n - 1].ticks;
-		w->job->events += n;
-		if (o->events)
-			o->events(o->context, e, n);
-		ret = group_add(w->group, e, n);
-		if (!ret)
-			ret = end_group(w, false);
+	while (!(ret = add_batch(w, &n)) && n) {
+		ret = end_group(w, false);
 		if (!ret && o->stop && *o->stop)
 			ret = -EINTR;
+		if (ret)
+			break;
 	}
 	trace_keep_numbers(w->job->from, false);
 	return ret ? ret : end_group(w, true);

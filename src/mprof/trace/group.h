@@ -279,6 +279,20 @@ void group_marks(struct group_writer *w, const uint64_t *mark, size_t n);
 /* Adds up to GROUP_BATCH events.  0 or -ENOMEM. */
 #define GROUP_BATCH 128u
 int group_add(struct group_writer *w, const struct event *e, size_t n);
+/*
+ * Adds up to n events of a stream's next words, as long as these are short and come before the
+ * limit, a key; only of the thread that the last event was of.  0 or -ENOMEM.
+ */
+struct group_added {
+	size_t events;
+	uint64_t calls; /* of these */
+	uint64_t last_ticks;
+};
+struct stream;
+int group_add_words(struct group_writer *w, struct stream *s, size_t n, uint64_t limit,
+		    struct group_added *added);
+/* Returns the bytes that they requested; until more events are added. */
+uint64_t group_asked(const struct group_writer *w);
 /* Events so far; and whether all reallocs have ended, so that it may end here. */
 uint32_t group_events(const struct group_writer *w, bool *settled);
 /* Ends it: fills head but for bytes of frames.  0 or -ENOMEM. */

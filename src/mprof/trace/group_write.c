@@ -10,64 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group.h"
+#include <mprof/encode.h>
 
-/* What an event does to its block: nothing, or: */
-enum { IS_BIRTH = 1, IS_END = 2, IS_OP = 4 /* times enum group_op of an end without arguments */ };
-
-/* No member is a byte, whose stores may change anything as far as the compiler knows. */
-struct coming {
-	const struct event *e;
-	union {
-		const struct places_region *region; /* where the search for its cell begins */
-		uint32_t *cell;			    /* of its address */
-	};
-	union {
-		uint64_t hash; /* of its sort */
-		uint32_t pile; /* of that, once it is known */
-	};
-	uint32_t sort;	/* number */
-	uint32_t guess; /* enum group_guess */
-};
-
-struct going {
-	const struct event *e;
-	union {
-		const struct places_region *region;
-		uint32_t *cell; /* NULL until there is one */
-	};
-};
-
-struct group_writer {
-	struct slots slots;
-	struct sorts *sorts;
-	struct group_guesses guesses;
-	struct piles piles;
-	struct byte_column column[GROUP_COLUMNS];
-	uint32_t length[MPROF_GROUP_FRAMES][GROUP_COLUMNS];
-	/* A batch; births and ends are listed apart, so that loops over one of the two need not
-	 * foresee which comes next. */
-	struct coming coming[GROUP_BATCH + 1];
-	struct going going[GROUP_BATCH + 1];
-	uint16_t what[GROUP_BATCH];
-	size_t births, ends;
-	uint32_t mixed; /* 0 if all of it is of one thread */
-	uint16_t what_of[UINT8_MAX + 1][8], what_of_null[UINT8_MAX + 1][8]; /* by function, kind */
-	uint8_t sized[UINT8_MAX + 1]; /* enum group_op of an end with a size, by function */
-	uint32_t events, calls;
-	/* The current lane, and how many kinds it had when its turn began. */
-	struct lane *lane, no_lane; /* no_lane: of process 0, which no event has */
-	size_t turn;
-	/* Times: events since the last step, and the bucket that they are in. */
-	uint64_t bucket, count;
-	uint64_t mark_at; /* bucket of the next mark; 0 if all times are exact */
-	unsigned shift;
-	bool exact;
-	const uint64_t *mark;
-	size_t marks, next_mark;
-	/* The last values of fields stored as differences. */
-	uint64_t far, other_addr, other_usable, other_arg;
-};
+#include "group_writer.h"
 
 /* The most bytes that an event adds to a column: OTHER, six varints of ten bytes and one more. */
 #define EVENT_BYTES 64u
@@ -184,15 +129,15 @@ static bool is_marked(struct group_writer *w, uint64_t bucket)
 	return w->next_mark < w->marks && w->mark[w->next_mark] >> w->shift == bucket;
 }
 
-static __attribute__((noinline)) void put_odd_time(struct group_writer *w, const struct event *e)
+void group_put_time(struct group_writer *w, uint64_t ticks, bool control)
 {
-	uint64_t bucket = e->ticks >> w->shift;
+	uint64_t bucket = ticks >> w->shift;
 	bool marked = !w->exact && is_marked(w, bucket);
 
 	if (w->exact)
-		put(w, GROUP_LOW, e->ticks & ((1u << w->shift) - 1));
-	else if (e->kind == EVENT_CONTROL || marked)
-		step_exact(w, e->ticks);
+		put(w, GROUP_LOW, ticks & ((1u << w->shift) - 1));
+	else if (control || marked)
+		step_exact(w, ticks);
 	if (bucket != w->bucket)
 		step_to(w, bucket);
 	w->count++;
@@ -221,7 +166,7 @@ static void put_times(struct group_writer *w, const struct event *e, size_t n)
 		} else {
 			w->bucket = at;
 			w->count = count;
-			put_odd_time(w, e);
+			group_put_time(w, e->ticks, e->kind == EVENT_CONTROL);
 			at = w->bucket;
 			count = w->count;
 			mark_at = w->mark_at;
@@ -287,7 +232,7 @@ static void guess_sorts(struct group_writer *w, struct lane *l, struct coming *b
 	l->sorts = last;
 }
 
-static bool birth(struct group_writer *w, struct lane *l, const struct coming *c)
+ALWAYS_INLINE bool birth(struct group_writer *w, struct lane *l, const struct coming *c)
 {
 	const struct event *e = c->e;
 	struct slot *b;
@@ -382,49 +327,59 @@ static inline void put_end(struct group_writer *w, struct lane *l, const struct 
 }
 
 /* Puts the end of a known block. */
-static bool end(struct group_writer *w, struct lane *l, const struct event *e, unsigned what,
-		uint32_t *cell)
+ALWAYS_INLINE bool end(struct group_writer *w, struct lane *l, const struct going *d, unsigned what,
+		       uint32_t *cell)
 {
 	uint32_t slot = *cell - 1;
+	bool begins;
 	struct slot *b = &l->home->slot[slot];
 	const struct birth birth = slots_birth(&w->slots, b);
 	enum group_how how = how_of(w, l, slot, birth);
 
-	put_end(w, l, e, how, op_of(w, e, what, &w->sorts->sort[b->sort]));
+	if (__builtin_expect(what & IS_PLAIN, 1)) {
+		put_kind(l, KIND_END + how * OPS + what / IS_OP);
+		begins = what / IS_OP == OP_BEGIN;
+	} else {
+		put_end(w, l, d->e, how, op_of(w, d->e, what, &w->sorts->sort[b->sort]));
+		begins = d->e->kind == EVENT_REALLOC_BEGIN;
+	}
 	l->freed_slot = slot;
 	*cell = 0;
 	/* A reader may not know the address of a block from an earlier group. */
 	if (birth.lane != LANE_NONE) {
 		l->freed_lane = birth.lane;
 		l->freed_born = birth.born;
-		l->given = e->addr;
-		if (!pile_push(pile_of(&w->piles, l, b->pile), e->addr))
+		l->given = d->addr;
+		if (!pile_push(pile_of(&w->piles, l, b->pile), d->addr))
 			return false;
 	}
-	if (e->kind == EVENT_REALLOC_BEGIN) {
+	if (begins) {
 		w->calls--;
 		slots_settle(&w->slots, l);
 		l->pending = slot + 1;
-		l->moving = e->addr;
+		l->moving = d->addr;
 	} else {
 		slots_give(&w->slots, l, slot, birth);
 	}
 	return true;
 }
 
-static void end_far(struct group_writer *w, struct lane *l, const struct event *e, unsigned what)
+static __attribute__((noinline)) void end_far(struct group_writer *w, struct lane *l,
+					      const struct going *d, unsigned what)
 {
-	const unsigned op = op_of(w, e, what, w->sorts->sort);
+	const bool plain = what & IS_PLAIN;
+	const unsigned op = plain ? what / IS_OP : op_of(w, d->e, what, w->sorts->sort);
+	const enum group_how how = d->addr ? HOW_FAR : HOW_NULL;
 
-	w->calls -= e->kind == EVENT_REALLOC_BEGIN;
-
-	if (!e->addr) {
-		put_end(w, l, e, HOW_NULL, op);
+	if (plain)
+		put_kind(l, KIND_END + how * OPS + op);
+	else
+		put_end(w, l, d->e, how, op);
+	w->calls -= plain ? op == OP_BEGIN : d->e->kind == EVENT_REALLOC_BEGIN;
+	if (!d->addr)
 		return;
-	}
-	put_end(w, l, e, HOW_FAR, op);
-	put_varint(w, GROUP_FAR, zigzag(e->addr - w->far));
-	w->far = l->given = e->addr;
+	put_varint(w, GROUP_FAR, zigzag(d->addr - w->far));
+	w->far = l->given = d->addr;
 }
 
 /* Handles a realloc that returned nothing: its block is still live, or ended with size 0. */
@@ -491,6 +446,7 @@ static size_t prepare(struct group_writer *w, const struct home *h, const struct
 
 		w->what[i] = (uint16_t)what;
 		b->e = d->e = e;
+		d->addr = e->addr;
 		b->region = d->region = places_first(&places, e->addr);
 		__builtin_prefetch(b->region);
 		b += what & IS_BIRTH;
@@ -503,18 +459,23 @@ static size_t prepare(struct group_writer *w, const struct home *h, const struct
 	return i;
 }
 
+/* Prefetches what leads to their sorts. */
+static void hash_sorts(struct group_writer *w)
+{
+	for (struct coming *b = w->coming, *last = b + w->births; b < last; b++) {
+		b->hash = sort_hash(b->e);
+		sorts_prefetch(w->sorts, b->hash);
+	}
+}
+
 /* Finds the cells of their addresses, and prefetches their sorts. */
 static bool find_cells(struct group_writer *w, struct home *h)
 {
 	const struct places places = h->places;
 	struct coming *b, *last = w->coming + w->births;
 
-	for (b = w->coming; b < last; b++) {
-		b->hash = sort_hash(b->e);
-		sorts_prefetch(w->sorts, b->hash);
-	}
 	for (struct going *d = w->going, *end = d + w->ends; d < end; d++) {
-		d->cell = places_from(&places, d->region, d->e->addr);
+		d->cell = places_from(&places, d->region, d->addr);
 		__builtin_prefetch(d->cell);
 	}
 	for (b = w->coming; b < last; b++) {
@@ -557,14 +518,14 @@ static void end_turn(struct group_writer *w)
 	w->turn = w->lane->kind.n;
 }
 
-static struct lane *find_lane(struct group_writer *w, const struct event *e)
+static struct lane *find_lane(struct group_writer *w, uint32_t process, uint32_t thread)
 {
 	struct lane *l;
 
-	if (!memcmp(&w->lane->process, &e->process, sizeof(e->process) + sizeof(e->thread)))
+	if (w->lane->process == process && w->lane->thread == thread)
 		return w->lane;
 	end_turn(w);
-	l = slots_lane(&w->slots, e->process, e->thread);
+	l = slots_lane(&w->slots, process, thread);
 	if (!l)
 		return NULL;
 	w->lane = l;
@@ -572,43 +533,44 @@ static struct lane *find_lane(struct group_writer *w, const struct event *e)
 	return column_room(&l->kind, EVENT_KINDS * GROUP_BATCH) ? l : NULL;
 }
 
-/* cell: of its address, or NULL. */
-static inline bool add_end(struct group_writer *w, struct lane *l, const struct event *e,
-			   unsigned what, uint32_t *cell)
+ALWAYS_INLINE bool add_end(struct group_writer *w, struct lane *l, const struct going *d,
+			   unsigned what)
 {
+	uint32_t *cell = d->cell;
+
 	/* A block near it may have been the first one a moment ago. */
-	if (!cell)
-		cell = places_find(&l->home->places, e->addr);
-	before_end(w, l, e);
-	if (e->addr && cell && *cell)
-		return end(w, l, e, what, cell);
-	end_far(w, l, e, what);
+	if (__builtin_expect(!cell, 0))
+		cell = places_find(&l->home->places, d->addr);
+	if (__builtin_expect(!(what & IS_PLAIN), 0))
+		before_end(w, l, d->e);
+	if (d->addr && cell && *cell)
+		return end(w, l, d, what, cell);
+	end_far(w, l, d, what);
 	return true;
 }
 
-/* Adds events up to one of another process; returns how many, 0 without memory. */
-static size_t add_run(struct group_writer *w, const struct event *e, size_t n)
+bool group_put_listed(struct group_writer *w, struct home *h, uint32_t thread,
+		      const struct event *e, size_t n)
 {
-	struct home *h = slots_home(&w->slots, e->process);
 	struct coming *b = w->coming, *first;
 	struct going *d = w->going;
-	size_t i, turn;
+	size_t i, turn = n;
 
-	if (!h || !places_room(&h->places, n))
-		return 0;
-	n = prepare(w, h, e, n);
 	if (!find_cells(w, h) || !find_sorts(w, h))
-		return 0;
+		return false;
 	for (i = 0; i < n;) {
-		struct lane *l = find_lane(w, &e[i]);
+		struct lane *l = find_lane(w, h->process, w->mixed ? e[i].thread : thread);
 
 		if (!l)
-			return 0;
-		turn = w->mixed ? i + 1 : n;
-		while (turn < n && e[turn].thread == l->thread)
-			turn++;
-		for (first = b; b < w->coming + w->births && b->e < e + turn; b++)
-			;
+			return false;
+		first = b;
+		b = w->coming + w->births;
+		if (w->mixed) {
+			for (turn = i + 1; turn < n && e[turn].thread == l->thread; turn++)
+				;
+			for (b = first; b < w->coming + w->births && b->e < e + turn; b++)
+				;
+		}
 		guess_sorts(w, l, first, (size_t)(b - first));
 		for (; i < turn; i++) {
 			const unsigned what = w->what[i];
@@ -617,23 +579,40 @@ static size_t add_run(struct group_writer *w, const struct event *e, size_t n)
 			if (what == IS_BIRTH)
 				sound = birth(w, l, first++);
 			else if (what)
-				sound = add_end(w, l, &e[i], what, d++->cell);
+				sound = add_end(w, l, d++, what);
 			else
 				other(w, l, &e[i]);
 			if (!sound)
-				return 0;
+				return false;
 		}
 	}
-	return n;
+	return true;
+}
+
+/* Adds events up to one of another process; returns how many, 0 without memory. */
+static size_t add_run(struct group_writer *w, const struct event *e, size_t n)
+{
+	struct home *h = slots_home(&w->slots, e->process);
+
+	if (!h || !places_room(&h->places, n))
+		return 0;
+	n = prepare(w, h, e, n);
+	hash_sorts(w);
+	return group_put_listed(w, h, e->thread, e, n) ? n : 0;
+}
+
+bool group_ready(struct group_writer *w, size_t n)
+{
+	if (sorts_ready(w->sorts) || !reserve_events(w, n))
+		return false;
+	return w->lane == &w->no_lane || column_room(&w->lane->kind, EVENT_KINDS * n);
 }
 
 int group_add(struct group_writer *w, const struct event *e, size_t n)
 {
 	if (!w->events && n)
 		w->bucket = e->ticks >> w->shift;
-	if (sorts_ready(w->sorts) || !reserve_events(w, n))
-		return -ENOMEM;
-	if (w->lane != &w->no_lane && !column_room(&w->lane->kind, EVENT_KINDS * n))
+	if (!group_ready(w, n))
 		return -ENOMEM;
 	w->events += (uint32_t)n;
 	w->calls += (uint32_t)n;
@@ -667,6 +646,9 @@ static void fill_tables(struct group_writer *w)
 			w->what_of[fn][kind] =
 			    (uint16_t)(sorts_is_birth(kind, fn) ? IS_BIRTH : what);
 		}
+	w->what_of_tag[MPROF_TAG_FREE] = IS_END + IS_PLAIN + IS_OP * OP_FREE;
+	w->what_of_tag[MPROF_TAG_DELETE] = IS_END + IS_PLAIN + IS_OP * OP_DELETE;
+	w->what_of_tag[MPROF_TAG_REALLOC_BEGIN] = IS_END + IS_PLAIN + IS_OP * OP_BEGIN;
 	memset(w->sized, OP_OTHER, sizeof(w->sized));
 	for (unsigned op = 0; op < OP_OTHER; op++) {
 		const struct op_of *o = &group_ops[op];

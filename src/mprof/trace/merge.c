@@ -111,6 +111,17 @@ size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stre
 	return without_dropped(t, events, got);
 }
 
+struct stream *merge_top(struct trace *t, uint64_t *limit)
+{
+	struct stream *s;
+
+	if (t->source.next || t->packed || t->only_totals || !t->heap_n || t->header.dropped_ticks)
+		return NULL;
+	s = &t->stream[t->heap[0].stream];
+	*limit = limit_of_top(t);
+	return s->pos == s->end ? NULL : s;
+}
+
 size_t trace_next(struct trace *t, struct event *events, size_t n)
 {
 	uint32_t stream;
