@@ -70,7 +70,7 @@ static int write_group(struct events *w)
 	head.first_event = w->job->events - head.events + 1;
 	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++) {
 		frame[i] = (struct group_frame){ w->group, i };
-		pieces_bytes(group_piece, &frame[i], &most[i]);
+		most[i] = pieces_most(head.plain_bytes[i], GROUP_PIECES);
 		room += most[i];
 	}
 	to = job_payload(w->job, room);

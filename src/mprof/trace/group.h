@@ -297,12 +297,13 @@ uint64_t group_asked(const struct group_writer *w);
 uint32_t group_events(const struct group_writer *w, bool *settled);
 /* Ends it: fills head but for bytes of frames.  0 or -ENOMEM. */
 int group_end(struct group_writer *w, struct mprof_group *head);
-/* The i-th piece of a frame's plain bytes; false behind the last one. */
+/* The i-th piece of a frame's plain bytes, until the next call; false behind the last one. */
 struct group_frame {
 	struct group_writer *writer;
 	unsigned number;
 };
 bool group_piece(void *frame, size_t i, const void **data, size_t *bytes);
+#define GROUP_PIECES (GROUP_WHAT_COLUMNS + 1) /* of a frame at most */
 /* No more events of this process follow: its addresses can be dropped. */
 void group_forget(struct group_writer *w, uint32_t process);
 

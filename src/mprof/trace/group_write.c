@@ -29,7 +29,7 @@ static bool reserve_events(struct group_writer *w, size_t events)
 
 #define TOGETHER 16u /* values: with a fixed number, compilers make vectors at -O2 */
 
-/* Copies byte k of each value; to may be from. */
+/* Copies byte k of each value. */
 static __attribute__((noinline)) void part(uint8_t *to, const uint8_t *from, size_t n, unsigned k)
 {
 	uint32_t value[TOGETHER];
@@ -44,24 +44,17 @@ static __attribute__((noinline)) void part(uint8_t *to, const uint8_t *from, siz
 		to[j] = from[4 * j + k];
 }
 
-/* Splits consecutive values of four bytes into four columns. */
-static bool part_wide(struct group_writer *w)
+/* Is it one of the four columns of a value of four bytes? */
+static bool is_wide(unsigned column)
 {
-	static const uint8_t wide[] = { GROUP_SORT, GROUP_SLOT, GROUP_NEAR };
+	return (column >= GROUP_SORT && column < GROUP_STACK) ||
+	       (column >= GROUP_NEAR && column < GROUP_FAR);
+}
 
-	for (unsigned i = 0; i < sizeof(wide); i++) {
-		struct byte_column *c = &w->column[wide[i]];
-		size_t n = c->n / 4;
-
-		for (unsigned k = 1; k < 4; k++)
-			if (!column_room(&c[k], n))
-				return false;
-		for (unsigned k = 3; k < 4; k--) {
-			part(c[k].byte, c->byte, n, k);
-			c[k].n = n;
-		}
-	}
-	return true;
+/* Which of the four; whole values are in the first one. */
+static unsigned part_of(unsigned column)
+{
+	return (column - (column < GROUP_STACK ? GROUP_SORT : GROUP_NEAR)) % 4;
 }
 
 static void put(struct group_writer *w, unsigned column, uint64_t byte)
@@ -679,6 +672,7 @@ void group_writer_free(struct group_writer *w)
 	slots_free(&w->slots);
 	piles_free(&w->piles);
 	columns_free(w->column, GROUP_COLUMNS);
+	columns_free(&w->plane, 1);
 	free(w);
 }
 
@@ -736,21 +730,24 @@ static void put_lanes(struct group_writer *w)
 
 static const struct byte_column *column_of(const struct group_writer *w, unsigned column)
 {
-	return column == GROUP_KIND && w->slots.lanes == 1 ? &w->slots.lane[0]->kind
-							   : &w->column[column];
+	return column == GROUP_KIND && w->slots.lanes == 1
+		   ? &w->slots.lane[0]->kind
+		   : &w->column[is_wide(column) ? column - part_of(column) : column];
 }
 
 /* Measures the columns of a frame; false if one failed. */
 static bool measure(struct group_writer *w, unsigned frame, uint32_t *plain)
 {
 	unsigned first = group_first[frame], end = group_first[frame + 1];
-	uint64_t bytes = (end - first) * sizeof(uint32_t);
+	uint64_t bytes = (end - first) * sizeof(uint32_t), n;
 	bool sound = true;
 
+	w->plane.n = 0;
 	for (unsigned i = first; i < end; i++) {
-		w->length[frame][i - first] = (uint32_t)column_of(w, i)->n;
-		bytes += w->length[frame][i - first];
-		sound &= !w->column[i].failed;
+		n = column_of(w, i)->n / (is_wide(i) ? 4 : 1);
+		w->length[frame][i - first] = (uint32_t)n;
+		bytes += n;
+		sound &= !w->column[i].failed && (!is_wide(i) || column_room(&w->plane, n));
 	}
 	*plain = (uint32_t)bytes;
 	return sound && bytes <= GROUP_PLAIN_MOST;
@@ -767,7 +764,6 @@ int group_end(struct group_writer *w, struct mprof_group *head)
 		put_step(w, STEP_LONG);
 	for (size_t i = 0; i < w->slots.lanes; i++)
 		slots_settle(&w->slots, w->slots.lane[i]);
-	sound &= part_wide(w);
 	put_lanes(w);
 	*head = (struct mprof_group){ .events = w->events,
 				      .lanes = (uint32_t)w->slots.lanes,
@@ -787,7 +783,7 @@ bool group_piece(void *from, size_t i, const void **data, size_t *bytes)
 	const struct group_frame *f = from;
 	struct group_writer *w = f->writer;
 	unsigned frame = f->number, first = group_first[frame];
-	unsigned columns = group_first[frame + 1] - first;
+	unsigned columns = group_first[frame + 1] - first, column;
 
 	if (!i) {
 		*data = w->length[frame];
@@ -796,8 +792,13 @@ bool group_piece(void *from, size_t i, const void **data, size_t *bytes)
 	}
 	if (i > columns)
 		return false;
-	*data = column_of(w, first + (unsigned)i - 1)->byte;
+	column = first + (unsigned)i - 1;
+	*data = column_of(w, column)->byte;
 	*bytes = w->length[frame][i - 1];
+	if (is_wide(column) && *bytes) {
+		part(w->plane.byte, *data, *bytes, part_of(column));
+		*data = w->plane.byte;
+	}
 	return true;
 }
 

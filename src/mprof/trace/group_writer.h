@@ -42,6 +42,7 @@ struct group_writer {
 	struct group_guesses guesses;
 	struct piles piles;
 	struct byte_column column[GROUP_COLUMNS];
+	struct byte_column plane; /* one of the four of wide values, see group_piece() */
 	uint32_t length[MPROF_GROUP_FRAMES][GROUP_COLUMNS];
 	/* A batch; births and ends are listed apart, so that loops over one of the two need not
 	 * foresee which comes next. */

@@ -61,6 +61,12 @@ uint64_t pieces_bytes(pack_piece *piece, void *from, size_t *most)
 	return all;
 }
 
+size_t pieces_most(uint64_t bytes, size_t pieces)
+{
+	/* zstd's bound for a short piece contains up to 64 bytes more. */
+	return ZSTD_COMPRESSBOUND(bytes) + 64 * (pieces + 1);
+}
+
 struct output {
 	uint8_t *at;
 	size_t room, n;

@@ -31,6 +31,8 @@ void packer_free(struct packer *p);
 typedef bool pack_piece(void *from, size_t i, const void **data, size_t *bytes);
 /* Returns the bytes of all pieces, and the largest possible size of their frames. */
 uint64_t pieces_bytes(pack_piece *piece, void *from, size_t *most);
+/* Returns a bound for the size of their frames without looking at them. */
+size_t pieces_most(uint64_t bytes, size_t pieces);
 /* Makes frames of the pieces, at least one; returns their size, 0 if they do not fit. */
 size_t packer_frames(struct packer *p, pack_piece *piece, void *from, void *frames, size_t room);
 
