@@ -6,7 +6,9 @@
  * allocator's are then in mprof_core.real until the thread has made a few more calls, one of which
  * is timed: not the next one, whose function depends on the call that noticed the turn, and whose
  * code and data that may have displaced from the caches.  Any thread may call them meanwhile; they
- * pass on the calls of others.  Pointers are replaced one by one, so some calls may miss them.
+ * pass on the calls of others.  Pointers are replaced one by one, so some calls may miss them. They
+ * are put back after the call was timed: until other processors have given up the cache lines, what
+ * follows such stores may take 100 ns longer.
  *
  * Reading the clock costs something, which is measured beside each call and left to the reader to
  * subtract.  A call that takes long may have been interrupted, or wait: from then on, the thread's
@@ -98,7 +100,6 @@ static uint64_t times_cpu_ns(int clock)
 
 static __attribute__((noinline)) void times_begin(struct mprof_thread *t, struct timing *timing)
 {
-	times_use(&mp_untimed);
 	timing->from = 0;
 	if (!times_may_read())
 		return;
@@ -135,13 +136,11 @@ static __attribute__((noinline)) void times_nothing(void)
 }
 
 /* Times a call of a function that does nothing, too: what reading the clock costs here and now. */
-static __attribute__((noinline)) void times_end(unsigned fn, const struct timing *timing)
+static void times_measure(unsigned fn, const struct timing *timing)
 {
 	struct mprof_thread *t = mprof_self;
 	uint64_t steps, cost;
 
-	if (!timing->from || !times_may_read())
-		return;
 	steps = times_clock() - timing->from;
 	cost = times_clock();
 	times_nothing();
@@ -156,6 +155,13 @@ static __attribute__((noinline)) void times_end(unsigned fn, const struct timing
 	if (steps > longest)
 		steps = times_of_long(t, steps, timing->cpu_ns);
 	times_add(&t->times->fn[fn], steps);
+}
+
+static __attribute__((noinline)) void times_end(unsigned fn, const struct timing *timing)
+{
+	if (timing->from && times_may_read())
+		times_measure(fn, timing);
+	times_use(&mp_untimed);
 }
 
 /* [hot] Is it this thread's turn now? */
