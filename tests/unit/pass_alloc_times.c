@@ -50,6 +50,20 @@ static void add_times(uint32_t thread, unsigned fn, uint64_t timed, uint64_t ns,
 	build_extent(&b, MPROF_EXTENT_TIMES, 1, thread, &x, sizeof(x), 0);
 }
 
+/* One more call of the function, which an interruption made this long. */
+static void add_interrupted(uint32_t thread, unsigned fn, uint64_t timed, uint64_t ns,
+			    uint64_t long_ns)
+{
+	struct mprof_times x = { .hz = HZ, .cost_calls = 10, .cost_ticks = 10 * COST };
+	const double each = (double)(2 * ns + COST), most = (double)(2 * long_ns + COST);
+
+	x.fn[fn] = (struct mprof_times_fn){ .calls = timed + 1,
+					    .ticks = (uint64_t)(each * (double)timed + most),
+					    .squares = each * each * (double)timed + most * most,
+					    .most = (uint64_t)most };
+	build_extent(&b, MPROF_EXTENT_TIMES, 1, thread, &x, sizeof(x), 0);
+}
+
 static bool near(double a, double of)
 {
 	return fabs(a - of) <= of * 1e-9 + 1e-6;
@@ -128,6 +142,50 @@ START_TEST(too_few_or_too_much)
 	alloc_times_find(&a, t, &calls, 1);
 	ck_assert_uint_eq(a.timed, 0);
 	done(t);
+}
+END_TEST
+
+/* Of `timed` calls of two threads, one is so long; the CPU time is 1 s. */
+static struct alloc_times with_one_of(uint64_t timed, uint64_t calls_of_all, uint64_t long_ns)
+{
+	struct alloc_times_calls calls[2] = { { .thread = 1 }, { .thread = 2 } };
+	struct alloc_times a;
+	struct trace *t;
+
+	calls[0].calls[MPROF_FN_MALLOC] = calls_of_all / 2;
+	calls[1].calls[MPROF_FN_MALLOC] = calls_of_all / 2;
+	build_start(&b, MPROF_MAGIC_TRACE);
+	add_times(1, MPROF_FN_FREE, 1000, 20, 1000000000);
+	add_interrupted(1, MPROF_FN_MALLOC, timed / 2 - 1, 20, long_ns);
+	add_interrupted(2, MPROF_FN_MALLOC, timed / 2 - 1, 20, 20);
+	t = reopen();
+	alloc_times_find(&a, t, calls, 2);
+	done(t);
+	return a;
+}
+
+START_TEST(one_call_is_not_most_of_the_run)
+{
+	struct alloc_times a;
+
+	/* Of 1000 calls that stand for 500 each, one of 5 ms would be 2.5 s. */
+	a = with_one_of(1000, 500000, 5000000);
+	ck_assert_uint_eq(a.timed, 1999);
+	ck_assert(near(a.ns, 20 * 500000));
+	ck_assert(near(a.thread[0].ns[MPROF_FN_MALLOC], 20 * 250000));
+	ck_assert(a.error_ns < 1e4);
+	ck_assert(near(a.fn[MPROF_FN_MALLOC].most_ns, 5e6));
+	alloc_times_release(&a);
+	/* One of 0.9 ms may be true: 0.45 s. */
+	a = with_one_of(1000, 500000, 900000);
+	ck_assert_uint_eq(a.timed, 2000);
+	ck_assert(near(a.ns, 20 * 500000 + (900000 - 20) * 500));
+	alloc_times_release(&a);
+	/* Few calls, of which one is as long as all others together, cannot be told apart. */
+	a = with_one_of(20, 20, 900000000);
+	ck_assert_uint_eq(a.timed, 1020);
+	ck_assert(near(a.ns, 900000000 + 19 * 20));
+	alloc_times_release(&a);
 }
 END_TEST
 
@@ -246,6 +304,7 @@ Suite *pass_alloc_times_suite(void)
 
 	tcase_add_test(c, means_times_calls);
 	tcase_add_test(c, too_few_or_too_much);
+	tcase_add_test(c, one_call_is_not_most_of_the_run);
 	tcase_add_test(c, intervals_of_time);
 	tcase_add_test(c, sizes_of_another_call);
 	suite_add_tcase(s, c);

@@ -4,8 +4,10 @@
  * timed (FORMAT.md section 7.5).
  *
  * The time of a function in a thread is the mean of its timed calls, less what reading the clock
- * costs, times its calls; of a thread with few timed calls, the mean of the run is used.  Errors
- * are half of a 95 % confidence interval.  The CPU time of processes includes that of recording.
+ * costs, times its calls; of a thread with few timed calls, the mean of the run is used.  The
+ * longest timed call is left out if it alone would stand for half of the CPU time; an estimate of
+ * more than twice the CPU time is no estimate.  Errors are half of a 95 % confidence interval.  The
+ * CPU time of processes includes that of recording.
  */
 #pragma once
 
@@ -41,7 +43,8 @@ struct alloc_times {
 	struct alloc_times_fn fn[MPROF_FN_MAX];
 	struct alloc_times_thread *thread; /* as the calls */
 	size_t threads;
-	uint64_t timed, calls; /* 0: unknown, because too few were timed, or calls are missing */
+	uint64_t timed,
+	    calls; /* 0: unknown: too few were timed, calls are missing, or no estimate */
 	double ns, error_ns;
 	uint64_t cpu_ns;  /* 0: unknown */
 	bool interrupted; /* a process did not exit, so its CPU time ends with a timed call */
