@@ -145,7 +145,7 @@ START_TEST(too_few_or_too_much)
 }
 END_TEST
 
-/* Of `timed` calls of two threads, one is so long; the CPU time is 1 s. */
+/* Two threads with `timed` calls; one call takes long_ns; the CPU time is 1 s. */
 static struct alloc_times with_one_of(uint64_t timed, uint64_t calls_of_all, uint64_t long_ns)
 {
 	struct alloc_times_calls calls[2] = { { .thread = 1 }, { .thread = 2 } };
@@ -168,7 +168,7 @@ START_TEST(one_call_is_not_most_of_the_run)
 {
 	struct alloc_times a;
 
-	/* Of 1000 calls that stand for 500 each, one of 5 ms would be 2.5 s. */
+	/* Each of 1000 calls stands for 500; 5 ms would be 2.5 s. */
 	a = with_one_of(1000, 500000, 5000000);
 	ck_assert_uint_eq(a.timed, 1999);
 	ck_assert(near(a.ns, 20 * 500000));
@@ -181,7 +181,7 @@ START_TEST(one_call_is_not_most_of_the_run)
 	ck_assert_uint_eq(a.timed, 2000);
 	ck_assert(near(a.ns, 20 * 500000 + (900000 - 20) * 500));
 	alloc_times_release(&a);
-	/* Few calls, of which one is as long as all others together, cannot be told apart. */
+	/* 20 calls are too few to tell. */
 	a = with_one_of(20, 20, 900000000);
 	ck_assert_uint_eq(a.timed, 1020);
 	ck_assert(near(a.ns, 900000000 + 19 * 20));
