@@ -472,7 +472,7 @@ int main(void)
 {
 	for (int i = 0; i < 65536; i++)
 		go(16, i);
-	usleep(300000);
+	usleep(600000);
 	return 0;
 }
 END

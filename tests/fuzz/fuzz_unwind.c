@@ -410,6 +410,10 @@ void mp_self_bytes(int64_t more)
 {
 	(void)more;
 }
+void mp_self_mapped(const void *at, size_t bytes)
+{
+	(void)at, (void)bytes;
+}
 uint64_t mp_clock_monotonic_ns(void)
 {
 	return 1;

@@ -483,6 +483,7 @@ START_TEST(frames_of_several_pieces)
 
 	column.failed = true;
 	ck_assert(!state_frame_put(packer, &column, &f));
+	ck_assert_ptr_null(f.bytes);
 	columns_free(&column, 1);
 	packer_free(packer);
 	free(all);

@@ -22,6 +22,14 @@ static bool whole(void *from, size_t i, const void **data, size_t *bytes)
 	return !i;
 }
 
+/* Always false. */
+static bool drop_frame(struct state_frame *f)
+{
+	free(f->bytes);
+	*f = (struct state_frame){ .bytes = NULL };
+	return false;
+}
+
 bool state_frame_add(struct packer *packer, const void *bytes, size_t n, struct state_frame *f)
 {
 	struct piece piece = { bytes, n };
@@ -34,11 +42,8 @@ bool state_frame_add(struct packer *packer, const void *bytes, size_t n, struct 
 		f->bytes = more;
 		got = packer_frames(packer, whole, &piece, f->bytes + f->count, most);
 	}
-	if (!got) {
-		free(f->bytes);
-		*f = (struct state_frame){ .bytes = NULL };
-		return false;
-	}
+	if (!got)
+		return drop_frame(f);
 	f->count += got;
 	more = realloc(f->bytes, f->count);
 	f->bytes = more ? more : f->bytes;
@@ -47,7 +52,8 @@ bool state_frame_add(struct packer *packer, const void *bytes, size_t n, struct 
 
 bool state_frame_put(struct packer *packer, struct byte_column *plain, struct state_frame *f)
 {
-	const bool sound = !plain->failed && state_frame_add(packer, plain->byte, plain->n, f);
+	const bool sound =
+	    plain->failed ? drop_frame(f) : state_frame_add(packer, plain->byte, plain->n, f);
 
 	columns_clear(plain, 1);
 	return sound;

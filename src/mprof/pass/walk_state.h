@@ -25,7 +25,7 @@ struct state_frame {
 };
 
 /* Compresses n bytes, and appends them to *f, which is zeroed at first.  False without memory:
- * then only free f->bytes. */
+ * then *f is zeroed again. */
 bool state_frame_add(struct packer *packer, const void *bytes, size_t n, struct state_frame *f);
 /* The same with *plain, which is empty then. */
 bool state_frame_put(struct packer *packer, struct byte_column *plain, struct state_frame *f);
