@@ -77,9 +77,8 @@ void group_put_time(struct group_writer *w, uint64_t ticks, bool control);
 bool group_ready(struct group_writer *w, size_t n);
 /*
  * Puts n events that w->coming, with hashes of sorts, w->going and w->what list, except for their
- * times.  h: of their
- * process.  e is used for those that neither begin nor end a block, and if w->mixed.  False
- * without memory.
+ * times.  h: of their process.  e is used for those that neither begin nor end a block, and if
+ * w->mixed.  False without memory.
  */
 bool group_put_listed(struct group_writer *w, struct home *h, uint32_t thread,
 		      const struct event *e, size_t n);
