@@ -43,8 +43,7 @@ struct alloc_times {
 	struct alloc_times_fn fn[MPROF_FN_MAX];
 	struct alloc_times_thread *thread; /* as the calls */
 	size_t threads;
-	uint64_t timed,
-	    calls; /* 0: unknown: too few were timed, calls are missing, or no estimate */
+	uint64_t timed, calls; /* 0: too few were timed, calls are missing, or no estimate */
 	double ns, error_ns;
 	uint64_t cpu_ns;  /* 0: unknown */
 	bool interrupted; /* a process did not exit, so its CPU time ends with a timed call */

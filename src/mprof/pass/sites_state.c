@@ -90,7 +90,6 @@ static void get_accumulators(struct site_accumulators *to, struct cursor *from)
 	struct accumulator some[STATE_ROWS];
 
 	get_rares(to, from);
-
 	for (size_t n = cursor_varint(from), now; n; n -= now) {
 		now = n < STATE_ROWS ? n : STATE_ROWS;
 		state_get_rows(from, (uint64_t *)some, now, NUMBERS);
