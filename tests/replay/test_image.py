@@ -231,7 +231,8 @@ def test_vector_formats(scratch):
         assert ran.status == 0, ran.err
     with open(os.path.join(scratch, "x.svg"), encoding="utf-8") as f:
         svg = f.read()
-    assert svg.count("<image") == 1 and "stroke-width:1.6" in svg, svg[:300]
+    # The curve of requested bytes; that of resident ones (1.6) needs a sample in a short run.
+    assert svg.count("<image") == 1 and "stroke-width:1.8" in svg, (svg.count("<image"), svg[:300])
     found = subprocess.run(["pdftotext", os.path.join(scratch, "x.pdf"), "-"],
                            capture_output=True, check=True).stdout.decode()
     assert "usable bytes" in found and "places" in found, found

@@ -950,8 +950,13 @@ each("curves: bands add up, and sums over time are those of mprof report", async
 
 only("c++", "the chart tells what each band has under the pointer, and is saved", async (r) => {
   const page = await open(r), box = await page.locator("canvas.time").boundingBox();
-  await page.mouse.move(box.x + box.width * 0.9, box.y + 40);
-  assert.match(await page.locator(".tip").innerText(), /ms\n[^]*index::add: .* MiB\n[^]*together: .* MiB/);
+  // When its blocks are freed depends on how long the run takes to end.
+  const tips = [];
+  for (const at of [0.9, 0.75, 0.6, 0.45]) {
+    await page.mouse.move(box.x + box.width * at, box.y + 40);
+    tips.push(await page.locator(".tip").innerText());
+  }
+  assert.ok(tips.some((tip) => /ms\n[^]*index::add: .* MiB\n[^]*together: .* MiB/.test(tip)), tips.join("\n\n"));
   await page.getByLabel("Curve").selectOption("calls");
   assert.match(await page.evaluate(() => location.hash), /curve=calls/);
   await page.getByLabel("Divided by").selectOption("size");
