@@ -225,14 +225,17 @@ def test_hilbert_shows_as_much():
 
 def test_vector_formats(scratch):
     """An SVG has squares as an image and curves as paths, a PDF has text that can be searched."""
-    log = trace("--quiet")[0]
-    for name in "x.svg", "x.pdf":
-        ran = image(log, "-o", os.path.join(scratch, name))
-        assert ran.status == 0, ran.err
-    with open(os.path.join(scratch, "x.svg"), encoding="utf-8") as f:
-        svg = f.read()
-    # The curve of requested bytes; that of resident ones (1.6) needs a sample in a short run.
-    assert svg.count("<image") == 1 and "stroke-width:1.8" in svg, (svg.count("<image"), svg[:300])
+    for _ in range(5):  # The curve of resident bytes (1.6) needs a sample, and the run is short.
+        log = trace("--quiet")[0]
+        for name in "x.svg", "x.pdf":
+            ran = image(log, "-o", os.path.join(scratch, name))
+            assert ran.status == 0, ran.err
+        with open(os.path.join(scratch, "x.svg"), encoding="utf-8") as f:
+            svg = f.read()
+        if "stroke-width:1.6" in svg:
+            break
+        trace.cache_clear()
+    assert svg.count("<image") == 1 and "stroke-width:1.6" in svg, (svg.count("<image"), svg[:300])
     found = subprocess.run(["pdftotext", os.path.join(scratch, "x.pdf"), "-"],
                            capture_output=True, check=True).stdout.decode()
     assert "usable bytes" in found and "places" in found, found

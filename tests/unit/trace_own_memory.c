@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* trace_own_memory.c - tables of the library are no part of a program's resident pages. */
+/* trace_own_memory.c - resident pages of a program, without those of the library's tables. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,9 +5,9 @@
  *
  * The time of a function in a thread is the mean of its timed calls, less what reading the clock
  * costs, times its calls; of a thread with few timed calls, the mean of the run is used.  The
- * longest timed call is left out if it alone would stand for half of the CPU time; an estimate of
- * more than twice the CPU time is no estimate.  Errors are half of a 95 % confidence interval.  The
- * CPU time of processes includes that of recording.
+ * longest timed call does not count if it alone would stand for half of the CPU time, and there is
+ * no estimate if the result is more than twice the CPU time.  Errors are half of a 95 % confidence
+ * interval.  The CPU time of processes includes that of recording.
  */
 #pragma once
 
