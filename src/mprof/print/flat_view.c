@@ -137,7 +137,7 @@ static void print_about(const struct flat_view *f, const struct view_request *r,
 
 	if (r->profile->sites.totals.estimated)
 		paragraph_add(&p, "(%s)  ",
-			      figures_range(&g->v, r->sort, profile_group_value(g, r->sort)).s);
+			      figures_range(g->v, r->sort, profile_group_value(g, r->sort)).s);
 	if (f->about)
 		paragraph_add(&p, "%s", f->about(r, g).s);
 	if (g->stack)
@@ -159,6 +159,7 @@ static void print_stacks(const struct flat_view *f, struct view_request *r, size
 	for (i = 0; i < rows; i++) {
 		const struct profile_group *g = &p->group[i];
 		const uint64_t n = profile_group_value(g, r->sort);
+		const struct sym_line *through = profile_group_through(p, g);
 		const struct profile_path *path = profile_path_once(p, g->stack);
 		int columns;
 
@@ -169,7 +170,7 @@ static void print_stacks(const struct flat_view *f, struct view_request *r, size
 				  format_percent(n, total).s);
 		terminal_style(out, STYLE_PLAIN);
 		print_about(f, r, g, columns > 0 ? (unsigned)columns : 0, out);
-		print_path(r, path, g->through, out);
+		print_path(r, path, through, out);
 	}
 }
 
@@ -232,7 +233,7 @@ static void print_table(const struct flat_view *f, struct view_request *r, size_
 			note_name(r, g->line);
 		table_cell(&t, "%s", figures_text(r->sort, v).s);
 		if (p->sites.totals.estimated)
-			table_cell(&t, "%s", figures_range(&g->v, r->sort, v).s);
+			table_cell(&t, "%s", figures_range(g->v, r->sort, v).s);
 		table_cell(&t, "%s", format_percent(v, total).s);
 		if (f->cell)
 			table_cell(&t, "%s", f->cell(r, g).s);

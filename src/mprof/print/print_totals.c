@@ -197,9 +197,9 @@ static void print_top(const struct print_totals *t, enum profile_value value, co
 		}
 		table_cells(&table, figures_text(value, profile_group_value(g, value)).s,
 			    format_percent(profile_group_value(g, value), total).s,
-			    estimated ? figures_range(&g->v, value, profile_group_value(g, value)).s
-			    : value == VALUE_CALLS ? format_bytes(g->v.bytes).s
-						   : format_count(g->v.calls).s,
+			    estimated ? figures_range(g->v, value, profile_group_value(g, value)).s
+			    : value == VALUE_CALLS ? format_bytes(g->v->bytes).s
+						   : format_count(g->v->calls).s,
 			    name ? name : "(no call stack)");
 		free(name);
 	}
@@ -385,7 +385,7 @@ static void tell_first(const struct print_totals *t, enum profile_value value, c
 		value == VALUE_CALLS || value == VALUE_TEMPORARY ? " calls" : "",
 		format_percent(n, total).s, of, name ? name : "calls without a call stack");
 	if (t->p->sites.totals.estimated)
-		fprintf(out, "; 95 %% confidence interval: %s", figures_range(&g->v, value, n).s);
+		fprintf(out, "; 95 %% confidence interval: %s", figures_range(g->v, value, n).s);
 	fprintf(out, ".\n      mprof report %s%s ", t->beside ? "--totals " : "", view);
 	shell_word(t->p->path, out);
 	fputc('\n', out);

@@ -12,29 +12,29 @@ static bool own_peaks(const struct view_request *r)
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
-	uint64_t mean = g->v.calls ? g->v.bytes / g->v.calls : 0;
+	uint64_t mean = g->v->calls ? g->v->bytes / g->v->calls : 0;
 	char what[80] = "";
 	int n;
 
 	if (r->sort != VALUE_CALLS)
-		snprintf(what, sizeof(what), "in %s", format_many(g->v.calls, "call", "calls").s);
+		snprintf(what, sizeof(what), "in %s", format_many(g->v->calls, "call", "calls").s);
 	else
-		snprintf(what, sizeof(what), "for %s", format_bytes(g->v.bytes).s);
-	if (g->v.size_min == g->v.size_max)
+		snprintf(what, sizeof(what), "for %s", format_bytes(g->v->bytes).s);
+	if (g->v->size_min == g->v->size_max)
 		n = snprintf(t.s, sizeof(t.s), "%s, %s each", what, format_bytes(mean).s);
 	else
 		n = snprintf(t.s, sizeof(t.s), "%s, %s to %s each, %s on average", what,
-			     format_bytes(g->v.size_min).s, format_bytes(g->v.size_max).s,
+			     format_bytes(g->v->size_min).s, format_bytes(g->v->size_max).s,
 			     format_bytes(mean).s);
-	if (g->v.local_bytes && g->v.bytes / g->v.local_bytes >= RECYCLED)
+	if (g->v->local_bytes && g->v->bytes / g->v->local_bytes >= RECYCLED)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; in total %s times its own peak",
-			 format_count(g->v.bytes / g->v.local_bytes).s);
+			 format_count(g->v->bytes / g->v->local_bytes).s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	return r->sort != VALUE_CALLS ? format_count(g->v.calls) : format_bytes(g->v.bytes);
+	return r->sort != VALUE_CALLS ? format_count(g->v->calls) : format_bytes(g->v->bytes);
 }
 
 static void text(struct view_request *r, FILE *out)

@@ -24,14 +24,14 @@ static struct long_text about(const struct view_request *r, const struct profile
 	int n;
 
 	leak_of(r->profile, g, &leak);
-	if (g->v.leaked_calls == g->v.calls)
+	if (g->v->leaked_calls == g->v->calls)
 		n = snprintf(t.s, sizeof(t.s), "in %s",
-			     g->v.calls == 1 ? "its only block" : "all ");
+			     g->v->calls == 1 ? "its only block" : "all ");
 	else
-		n = snprintf(t.s, sizeof(t.s), "in %s of ", format_count(g->v.leaked_calls).s);
-	if (g->v.calls > 1)
+		n = snprintf(t.s, sizeof(t.s), "in %s of ", format_count(g->v->leaked_calls).s);
+	if (g->v->calls > 1)
 		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "%s blocks",
-			      format_count(g->v.calls).s);
+			      format_count(g->v->calls).s);
 	if (r->profile->sites.totals.read) /* a profile does not know when they were allocated */
 		return t;
 	if (leak.kind == LEAK_GROWING)
@@ -52,8 +52,8 @@ static struct text cell(const struct view_request *r, const struct profile_group
 	struct text t;
 
 	leak_of(r->profile, g, &leak);
-	snprintf(t.s, sizeof(t.s), "%.28s of %.28s", format_count(g->v.leaked_calls).s,
-		 format_count(g->v.calls).s);
+	snprintf(t.s, sizeof(t.s), "%.28s of %.28s", format_count(g->v->leaked_calls).s,
+		 format_count(g->v->calls).s);
 	return t;
 }
 

@@ -22,7 +22,7 @@ static struct long_text span_of(const struct view_request *r, const struct site_
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
-	const struct site_values *v = &g->v;
+	const struct site_values *v = g->v;
 	struct long_text t;
 	int n = 0;
 
@@ -44,7 +44,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	return mean_of(&g->v);
+	return mean_of(g->v);
 }
 
 static void text(struct view_request *r, FILE *out)

@@ -16,24 +16,24 @@ static struct long_text about(const struct view_request *r, const struct profile
 
 	if (r->sort == VALUE_LOCAL)
 		snprintf(t.s, sizeof(t.s), "in %s; %s of it at the peak of the run",
-			 format_many(g->v.local_calls, "block", "blocks").s,
-			 format_bytes(g->v.peak_bytes).s);
-	else if (has_own_peak(r) && g->v.local_bytes > g->v.peak_bytes)
+			 format_many(g->v->local_calls, "block", "blocks").s,
+			 format_bytes(g->v->peak_bytes).s);
+	else if (has_own_peak(r) && g->v->local_bytes > g->v->peak_bytes)
 		snprintf(t.s, sizeof(t.s), "in %s; its own peak was %s",
-			 format_many(g->v.peak_calls, "block", "blocks").s,
-			 format_bytes(g->v.local_bytes).s);
+			 format_many(g->v->peak_calls, "block", "blocks").s,
+			 format_bytes(g->v->local_bytes).s);
 	else
 		snprintf(t.s, sizeof(t.s), "in %s",
-			 format_many(g->v.peak_calls, "block", "blocks").s);
+			 format_many(g->v->peak_calls, "block", "blocks").s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
 	if (!has_own_peak(r))
-		return format_count(g->v.peak_calls);
-	return r->sort == VALUE_LOCAL ? format_bytes(g->v.peak_bytes)
-				      : format_bytes(g->v.local_bytes);
+		return format_count(g->v->peak_calls);
+	return r->sort == VALUE_LOCAL ? format_bytes(g->v->peak_bytes)
+				      : format_bytes(g->v->local_bytes);
 }
 
 /* Returns the process with this peak. */

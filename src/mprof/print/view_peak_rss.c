@@ -17,13 +17,13 @@ static struct long_text about(const struct view_request *r, const struct profile
 {
 	struct long_text t;
 
-	snprintf(t.s, sizeof(t.s), "in %s", format_many(g->v.rss_calls, "block", "blocks").s);
+	snprintf(t.s, sizeof(t.s), "in %s", format_many(g->v->rss_calls, "block", "blocks").s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	return format_count(g->v.rss_calls);
+	return format_count(g->v->rss_calls);
 }
 
 /* ---- functions and what they called ---- */

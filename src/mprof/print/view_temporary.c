@@ -5,16 +5,17 @@
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
-	uint64_t n = g->v.temporary_calls;
+	uint64_t n = g->v->temporary_calls;
 
 	snprintf(t.s, sizeof(t.s), "%s of its calls, %s on average",
-		 format_percent(n, g->v.calls).s, format_bytes(n ? g->v.temporary_bytes / n : 0).s);
+		 format_percent(n, g->v->calls).s,
+		 format_bytes(n ? g->v->temporary_bytes / n : 0).s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	return format_percent(g->v.temporary_calls, g->v.calls);
+	return format_percent(g->v->temporary_calls, g->v->calls);
 }
 
 static void text(struct view_request *r, FILE *out)

@@ -6,18 +6,18 @@ static struct long_text about(const struct view_request *r, const struct profile
 {
 	struct long_text t;
 	int n = snprintf(t.s, sizeof(t.s), "in %s: %s more than requested",
-			 format_many(g->v.calls, "block", "blocks").s,
-			 format_percent(g->v.slack, g->v.bytes).s);
+			 format_many(g->v->calls, "block", "blocks").s,
+			 format_percent(g->v->slack, g->v->bytes).s);
 
 	if (!r->profile->sites.totals.read)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; %s of it at the peak",
-			 format_bytes(g->v.peak_slack).s);
+			 format_bytes(g->v->peak_slack).s);
 	return t;
 }
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	return format_bytes(g->v.peak_slack);
+	return format_bytes(g->v->peak_slack);
 }
 
 static void text(struct view_request *r, FILE *out)

@@ -54,7 +54,7 @@ static enum leak_kind kind_of(const struct profile_group *g)
 	const struct span s = span_of(live);
 	unsigned i;
 
-	if (g->v.leaked_calls == 1)
+	if (g->v->leaked_calls == 1)
 		return LEAK_ONCE;
 	if (leak_goes_on(live))
 		return LEAK_GROWING;
@@ -95,7 +95,7 @@ void leak_of(const struct profile *p, const struct profile_group *g, struct leak
 
 bool leak_matters_most(const struct profile *p, const struct profile_group *g)
 {
-	return g->v.leaked_bytes >= p->total.leaked_bytes / LEAK_LITTLE &&
+	return g->v->leaked_bytes >= p->total.leaked_bytes / LEAK_LITTLE &&
 	       kind_of(g) == LEAK_GROWING;
 }
 
@@ -104,12 +104,12 @@ static int compare(const void *a, const void *b, void *profile)
 	const struct profile_group *x = a, *y = b;
 	const bool mx = leak_matters_most(profile, x), my = leak_matters_most(profile, y);
 
-	if (!x->v.leaked_bytes != !y->v.leaked_bytes)
-		return x->v.leaked_bytes ? -1 : 1;
+	if (!x->v->leaked_bytes != !y->v->leaked_bytes)
+		return x->v->leaked_bytes ? -1 : 1;
 	if (mx != my)
 		return mx ? -1 : 1;
-	if (x->v.leaked_bytes != y->v.leaked_bytes)
-		return x->v.leaked_bytes > y->v.leaked_bytes ? -1 : 1;
+	if (x->v->leaked_bytes != y->v->leaked_bytes)
+		return x->v->leaked_bytes > y->v->leaked_bytes ? -1 : 1;
 	if (x->stack != y->stack)
 		return x->stack < y->stack ? -1 : 1;
 	return (x->part > y->part) - (x->part < y->part);

@@ -20,6 +20,7 @@
 #include "suppressions.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
+#include "../util/rank.h"
 
 /* Used while the walk runs. */
 struct grouping {
@@ -185,40 +186,29 @@ static void take_site(struct profile *p, struct merging *m, uint32_t stack, size
 	site_values_add(&p->total, &site.v);
 }
 
-static int by_bytes(const void *a, const void *b, void *profile)
-{
-	const struct profile *p = profile;
-	const struct site *x = &p->site[*(const uint32_t *)a], *y = &p->site[*(const uint32_t *)b];
-
-	if (x->v.bytes != y->v.bytes)
-		return x->v.bytes > y->v.bytes ? -1 : 1;
-	return (x > y) - (x < y);
-}
-
-/* Sorts again, because sums may be larger than their neighbours. */
+/* Sorts again if sums are larger than their neighbours: in place, as sites are long. */
 static void sort_sites(struct profile *p)
 {
-	uint32_t *order = must_calloc(p->count + 1, sizeof(*order));
+	struct ranked *r = must_malloc((p->count + 1) * sizeof(*r));
 	uint32_t *place = must_calloc(p->count + 1, sizeof(*place));
-	struct site *site = must_calloc(p->count + 1, sizeof(*site));
+	bool sorted = true;
 	size_t i;
 
-	for (i = 0; i < p->count; i++)
-		order[i] = (uint32_t)i;
-	if (p->count)
-		qsort_r(order, p->count, sizeof(*order), by_bytes, p);
 	for (i = 0; i < p->count; i++) {
-		site[i] = p->site[order[i]];
-		place[order[i]] = (uint32_t)i + 1;
+		r[i] = (struct ranked){ ~p->site[i].v.bytes, i };
+		sorted &= !i || r[i - 1].key <= r[i].key;
 	}
-	if (p->count)
-		memcpy(p->site, site, p->count * sizeof(*site));
-	for (i = 0; i <= p->stacks->nodes; i++)
-		if (p->site_of[i])
-			p->site_of[i] = place[p->site_of[i] - 1];
-	free(order);
+	if (!sorted) {
+		rank(r, p->count);
+		for (i = 0; i < p->count; i++)
+			place[r[i].item] = (uint32_t)i + 1;
+		ranked_move(r, p->count, p->site, sizeof(*p->site));
+		for (i = 0; i <= p->stacks->nodes; i++)
+			if (p->site_of[i])
+				p->site_of[i] = place[p->site_of[i] - 1];
+	}
+	free(r);
 	free(place);
-	free(site);
 }
 
 static void select_sites(struct profile *p, struct grouping *by)
@@ -322,38 +312,76 @@ static void suppress(struct profile *p)
 
 /* ---- groups ---- */
 
-/* The line for sites of a group that call through different functions. */
-static const struct sym_line several;
+static const uint64_t no_leaks[SITE_EPOCHS];
 
-static void add_leak(struct profile_group *g, const struct profile *p, size_t i)
+/* Returns the figures of a group, which no site shares from now on. */
+static struct profile_sum *own_sum(struct profile *p, struct profile_group *g)
 {
-	const struct site_values *v = &p->site[i].v;
-	size_t k;
+	struct profile_sum *sum;
 
+	if (!g->sum) {
+		sum = GROW_ONE(p->sum, p->sums, p->sum_room);
+		sum->v = *g->v;
+		memcpy(sum->leaked_epochs, g->leaked_epochs, sizeof(sum->leaked_epochs));
+		g->sum = p->sums;
+	}
+	return &p->sum[g->sum - 1];
+}
+
+static void add_leak(struct profile_group *g, struct profile_sum *sum, const struct site_values *v)
+{
 	if (!v->leaked_calls)
 		return;
-	if (!g->v.leaked_calls || v->first_ticks < g->leaked_first_ticks)
+	if (!sum->v.leaked_calls || v->first_ticks < g->leaked_first_ticks)
 		g->leaked_first_ticks = v->first_ticks;
-	for (k = 0; k < SITE_EPOCHS; k++)
-		g->leaked_epochs[k] += v->epoch_bytes[k];
+	for (size_t k = 0; k < SITE_EPOCHS; k++)
+		sum->leaked_epochs[k] += v->epoch_bytes[k];
+}
+
+static const struct sym_line *through(struct profile *p, uint32_t stack)
+{
+	return profile_path_through(p, paths_look(p->paths, stack));
+}
+
+const struct sym_line *profile_group_through(struct profile *p, const struct profile_group *g)
+{
+	return g->throughs ? NULL : through(p, g->stack);
+}
+
+static bool differ(const struct sym_line *a, const struct sym_line *b)
+{
+	return a != b && (!a || !b || strcmp(a->function, b->function));
 }
 
 static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
 {
-	const struct profile_path *path = paths_look(p->paths, p->site[i].key);
-	const struct sym_line *through = profile_path_through(p, path);
 	const struct site *site = &p->site[i];
+	struct profile_sum *sum;
 
 	if (!g->sites++) {
 		g->stack = site->key;
 		g->part = site->part;
-		g->through = through;
-	} else if (g->through != through && g->through != &several) {
-		if (!through || !g->through || strcmp(through->function, g->through->function))
-			g->through = &several;
+		g->v = &site->v;
+		g->leaked_epochs = site->v.leaked_calls ? site->v.epoch_bytes : no_leaks;
+		g->leaked_first_ticks = site->v.leaked_calls ? site->v.first_ticks : 0;
+		return;
 	}
-	add_leak(g, p, i);
-	site_values_add(&g->v, &site->v);
+	if (p->by == PROFILE_BY_STACK && !g->throughs)
+		g->throughs = differ(through(p, g->stack), through(p, site->key));
+	sum = own_sum(p, g);
+	add_leak(g, sum, &site->v);
+	site_values_add(&sum->v, &site->v);
+}
+
+static void set_own_peak(struct profile *p, struct profile_group *g, struct site_local peak)
+{
+	struct site_values *v;
+
+	if (!g->sum && g->v->local_bytes == peak.bytes && g->v->local_calls == peak.calls)
+		return;
+	v = &own_sum(p, g)->v;
+	v->local_calls = peak.calls;
+	v->local_bytes = peak.bytes;
 }
 
 static void make_groups(struct profile *p, struct grouping *by)
@@ -371,11 +399,8 @@ static void make_groups(struct profile *p, struct grouping *by)
 
 		if (!g->sites)
 			continue;
-		g->through = g->through == &several ? NULL : g->through;
-		if (i < p->sites.groups) {
-			g->v.local_calls = p->sites.local[i].calls;
-			g->v.local_bytes = p->sites.local[i].bytes;
-		}
+		if (i < p->sites.groups)
+			set_own_peak(p, g, p->sites.local[i]);
 		if (p->by == PROFILE_BY_RANK)
 			g->part = rank_of(by, g->part);
 		if (i && by->lines.keys.count)
@@ -383,6 +408,11 @@ static void make_groups(struct profile *p, struct grouping *by)
 		p->group[n++] = *g;
 	}
 	p->groups = n;
+	for (i = 0; i < n; i++) /* they do not move any more */
+		if (p->group[i].sum) {
+			p->group[i].v = &p->sum[p->group[i].sum - 1].v;
+			p->group[i].leaked_epochs = p->sum[p->group[i].sum - 1].leaked_epochs;
+		}
 	profile_sort(p, VALUE_TOTAL);
 }
 
@@ -582,6 +612,7 @@ void profile_release(struct profile *p)
 	free(p->frame_may_keep);
 	free(p->pass);
 	free(p->group);
+	free(p->sum);
 	free(p->site_of);
 	memset(p, 0, sizeof(*p));
 }

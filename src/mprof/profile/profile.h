@@ -61,19 +61,27 @@ struct profile_options {
 	void *progress_context;
 };
 
-/* Sites combined by profile_options.by: by stack, those with the same lines when folded.
- * v.local_* is the group's own peak, that of a site an upper bound. */
+/* Sites combined by profile_options.by: by stack, those with the same lines when folded.  Most
+ * groups have one site, and share its figures. */
 struct profile_group {
-	struct site_values v;
-	/* For leaked blocks: live bytes at the end of each epoch, and the time of the first call.
-	 */
-	uint64_t leaked_epochs[SITE_EPOCHS], leaked_first_ticks;
+	/* local_* is the group's own peak; that of a site is an upper bound. */
+	const struct site_values *v;
+	/* For leaked blocks: live bytes at the end of each epoch, all 0 if there are none, and the
+	 * time of the first call. */
+	const uint64_t *leaked_epochs;
+	uint64_t leaked_first_ticks;
 	const struct sym_line *line; /* the allocating line; NULL: unknown, or by thread or size */
-	/* By stack: as profile_path_through, if all have the same. */
-	const struct sym_line *through;
-	uint32_t stack; /* of its site with most bytes */
+	uint32_t stack;		     /* of its site with most bytes */
 	uint32_t sites;
+	bool throughs; /* by stack: its sites allocate through different functions */
 	uint64_t part; /* thread, size, process or rank */
+	size_t sum;    /* index + 1 in profile.sum, 0 if it shares the figures of its site */
+};
+
+/* The figures of a group that does not share those of its site. */
+struct profile_sum {
+	struct site_values v;
+	uint64_t leaked_epochs[SITE_EPOCHS];
 };
 
 struct suppressions;
@@ -87,6 +95,8 @@ struct profile {
 	struct site_values total;    /* of `site` */
 	struct profile_group *group; /* most bytes first until profile_sort */
 	size_t groups;
+	struct profile_sum *sum;
+	size_t sums, sum_room;
 	enum profile_by by;
 	uint64_t suppressed_bytes, suppressed_calls;
 	const struct stacks *stacks;
@@ -121,6 +131,8 @@ void profile_release(struct profile *p);
 /* The function that the allocating line called, "std::string::append" or "strdup"; NULL: none worth
  * naming. */
 const struct sym_line *profile_path_through(struct profile *p, const struct profile_path *path);
+/* The same of a group by stack; NULL also if its sites differ. */
+const struct sym_line *profile_group_through(struct profile *p, const struct profile_group *g);
 
 /* The path of a stack (a node of stacks.h).  Valid until profile_release. */
 const struct profile_path *profile_path(struct profile *p, uint32_t stack);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../util/alloc.h"
+#include "../util/rank.h"
 #include "profile.h"
 
 #define UNIT_CALLS "calls"
@@ -47,7 +49,7 @@ uint64_t profile_value(const struct profile *p, size_t i, enum profile_value val
 
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value)
 {
-	return value_of(&g->v, value);
+	return value_of(g->v, value);
 }
 
 uint64_t profile_value_total(const struct profile *p, enum profile_value value)
@@ -91,25 +93,33 @@ const char *profile_by_name(enum profile_by by)
 
 /* ---- order ---- */
 
-static int compare(const void *a, const void *b, void *value)
+static uint64_t order_key(const struct profile_group *g, unsigned key, enum profile_value value)
 {
-	const struct profile_group *x = a, *y = b;
-	uint64_t vx = profile_group_value(x, *(enum profile_value *)value);
-	uint64_t vy = profile_group_value(y, *(enum profile_value *)value);
-
-	if (vx != vy)
-		return vx > vy ? -1 : 1;
-	if (x->v.bytes != y->v.bytes)
-		return x->v.bytes > y->v.bytes ? -1 : 1;
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
+	switch (key) {
+	case 0:
+		return g->part;
+	case 1:
+		return g->stack;
+	case 2:
+		return ~g->v->bytes;
+	default:
+		return ~profile_group_value(g, value);
+	}
 }
 
 void profile_sort(struct profile *p, enum profile_value value)
 {
-	if (p->groups)
-		qsort_r(p->group, p->groups, sizeof(*p->group), compare, &value);
+	struct ranked *r = must_malloc((p->groups + 1) * sizeof(*r));
+
+	for (size_t i = 0; i < p->groups; i++)
+		r[i].item = i;
+	for (unsigned key = 0; key < 4; key++) {
+		for (size_t i = 0; i < p->groups; i++)
+			r[i].key = order_key(&p->group[r[i].item], key, value);
+		rank(r, p->groups);
+	}
+	ranked_move(r, p->groups, p->group, sizeof(*p->group));
+	free(r);
 }
 
 bool profile_value_of_totals(enum profile_value value)

@@ -51,3 +51,22 @@ void rank(struct ranked *r, size_t n)
 		memcpy(r, from, n * sizeof(*r));
 	free(other);
 }
+
+void ranked_move(struct ranked *r, size_t n, void *items, size_t bytes)
+{
+	char *const first = items, *const kept = must_malloc(bytes);
+	size_t to, from;
+
+	for (size_t i = 0; i < n; i++) {
+		if (r[i].item == i)
+			continue;
+		memcpy(kept, first + i * bytes, bytes);
+		for (to = i; (from = r[to].item) != i; to = from) {
+			memcpy(first + to * bytes, first + from * bytes, bytes);
+			r[to].item = to;
+		}
+		memcpy(first + to * bytes, kept, bytes);
+		r[to].item = to;
+	}
+	free(kept);
+}
