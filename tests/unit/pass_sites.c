@@ -122,6 +122,34 @@ START_TEST(groups_have_their_own_peak)
 }
 END_TEST
 
+/* A group counts what its first site had before the second one joined, and frees of it since. */
+START_TEST(a_group_gets_a_second_site)
+{
+	const uint64_t a = 0x7f0000000010, b = 0x7f1000000010, c = 0x7f2000000010;
+	int asked = 0;
+
+	feed_alloc_from(1, a, 2 * MIB);
+	feed_alloc_from(1, b, 3 * MIB);
+	feed_free(b);
+	feed_alloc_from(4, b, 1 * MIB);
+	feed_free(a);
+	feed_alloc_from(4, a, 1 * MIB);
+	feed_alloc_from(1, c, 4 * MIB);
+	feed_free(a);
+	feed_alloc_from(4, a, 3 * MIB);
+	start();
+	sites.options.group = a_is_one;
+	sites.options.group_context = &asked;
+	run();
+	ck_assert_int_eq(asked, 2);
+	ck_assert_uint_eq(sites.local[1].bytes, 8 * MIB);
+	ck_assert_uint_eq(sites.local[1].calls, 3);
+	ck_assert_uint_eq(of(1)->local_bytes, 5 * MIB);
+	ck_assert_uint_eq(of(4)->local_bytes, 4 * MIB);
+	release();
+}
+END_TEST
+
 /* Kept, growing all the time; kept, at once in the beginning; and freed in each epoch. */
 START_TEST(growth_over_epochs)
 {
@@ -846,6 +874,7 @@ Suite *pass_sites_suite(void)
 	tcase_add_checked_fixture(t, feed_start, NULL);
 	tcase_add_test(t, three_functions_at_the_peak);
 	tcase_add_test(t, groups_have_their_own_peak);
+	tcase_add_test(t, a_group_gets_a_second_site);
 	tcase_add_test(t, growth_over_epochs);
 	tcase_add_test(t, epochs_of_processes_that_end);
 	tcase_add_test(t, reallocs_of_a_stack);

@@ -32,18 +32,17 @@ END_TEST
 /* Each value is the figure that its name says. */
 START_TEST(values_of_a_group)
 {
-	const struct profile_group g = {
-		.v = { .calls = 1,
-		       .bytes = 2,
-		       .live_bytes = 3,
-		       .peak_bytes = 4,
-		       .temporary_calls = 6,
-		       .lifetime_ns = 7,
-		       .slack = 8,
-		       .local_bytes = 9,
-		       .rss_bytes = 10,
-		       .leaked_bytes = 5 },
-	};
+	const struct site_values v = { .calls = 1,
+				       .bytes = 2,
+				       .live_bytes = 3,
+				       .peak_bytes = 4,
+				       .temporary_calls = 6,
+				       .lifetime_ns = 7,
+				       .slack = 8,
+				       .local_bytes = 9,
+				       .rss_bytes = 10,
+				       .leaked_bytes = 5 };
+	const struct profile_group g = { .v = &v };
 	static const enum profile_value order[] = {
 		VALUE_CALLS,	 VALUE_TOTAL,	 VALUE_LIVE,  VALUE_PEAK,  VALUE_LEAKED,
 		VALUE_TEMPORARY, VALUE_LIFETIME, VALUE_WASTE, VALUE_LOCAL, VALUE_RSS,
@@ -57,11 +56,17 @@ END_TEST
 
 START_TEST(groups_in_order)
 {
+	const struct site_values v[4] = {
+		{ .peak_bytes = 1, .bytes = 9 },
+		{ .peak_bytes = 5, .bytes = 1 },
+		{ .peak_bytes = 1, .bytes = 10 },
+		{ .peak_bytes = 1, .bytes = 9 },
+	};
 	struct profile_group group[4] = {
-		{ .v = { .peak_bytes = 1, .bytes = 9 }, .stack = 1 },
-		{ .v = { .peak_bytes = 5, .bytes = 1 }, .stack = 2 },
-		{ .v = { .peak_bytes = 1, .bytes = 10 }, .stack = 3 },
-		{ .v = { .peak_bytes = 1, .bytes = 9 }, .stack = 0 },
+		{ .v = &v[0], .stack = 1 },
+		{ .v = &v[1], .stack = 2 },
+		{ .v = &v[2], .stack = 3 },
+		{ .v = &v[3], .stack = 0 },
 	};
 	struct profile p = { .group = group, .groups = 4 };
 
@@ -70,6 +75,8 @@ START_TEST(groups_in_order)
 	ck_assert_uint_eq(group[1].stack, 3);
 	ck_assert_uint_eq(group[2].stack, 0);
 	ck_assert_uint_eq(group[3].stack, 1);
+	ck_assert_ptr_eq(group[0].v, &v[1]); /* each kept its figures */
+	ck_assert_ptr_eq(group[3].v, &v[0]);
 }
 END_TEST
 
@@ -474,7 +481,8 @@ static int64_t farthest(void *context, uint64_t ticks)
 START_TEST(ages_beyond_all_bounds)
 {
 	static struct profile p;
-	struct profile_group g = { .v.leaked_calls = 2 };
+	const struct site_values v = { .leaked_calls = 2 };
+	struct profile_group g = { .v = &v, .leaked_epochs = v.epoch_bytes };
 	struct leak leak;
 	int i;
 

@@ -81,6 +81,33 @@ START_TEST(numbers_are_ranked)
 }
 END_TEST
 
+/* Items of any length follow, in place. */
+START_TEST(ranked_items_move)
+{
+	struct item {
+		uint32_t key;
+		char text[9];
+	} item[300];
+	struct ranked r[300];
+	const size_t n = (size_t)_i * 100 / 3;
+
+	for (size_t i = 0; i < n; i++) {
+		item[i].key = (uint32_t)(i * 7919 % 50);
+		snprintf(item[i].text, sizeof(item[i].text), "%zu", i);
+		r[i] = (struct ranked){ item[i].key, i };
+	}
+	rank(r, n);
+	ranked_move(r, n, item, sizeof(item[0]));
+	for (size_t i = 0; i < n; i++) {
+		ck_assert_uint_eq(r[i].item, i);
+		ck_assert_uint_eq(item[i].key, r[i].key);
+		ck_assert_uint_eq(item[i].key, strtoul(item[i].text, NULL, 10) * 7919 % 50);
+		ck_assert(!i || item[i - 1].key < item[i].key ||
+			  strtoul(item[i - 1].text, NULL, 10) < strtoul(item[i].text, NULL, 10));
+	}
+}
+END_TEST
+
 START_TEST(arena_interns_once)
 {
 	static const char *texts[MANY];
@@ -367,6 +394,7 @@ Suite *util_containers_suite(void)
 
 	tcase_add_loop_test(c, hash_keeps_all, 0, 4);
 	tcase_add_loop_test(c, numbers_are_ranked, 0, 7);
+	tcase_add_loop_test(c, ranked_items_move, 0, 10);
 	tcase_add_test(c, arena_interns_once);
 	tcase_add_test(c, arena_pieces);
 	tcase_add_test(c, arrays_grow);

@@ -84,7 +84,9 @@ int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 	source.milestones = o->sym.no_cache ? NULL : t;
 	source.progress = progress_start(&progress);
 	source.progress_context = &progress;
-	ret = analysis_make(a, &source, err);
+	ret = findings_open(f, t, o, &source, err);
+	if (!ret)
+		ret = analysis_make(a, &source, err);
 	progress_done(&progress);
 	if (!ret)
 		ret = overview_findings(f, a, t, o, NULL, err);

@@ -254,7 +254,7 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 	/* Do this first, while all values are in registers. */
 	if (l->a)
 		lifetimes_add(&l->a->lifetimes, end.ns, end.foreign);
-	block_ends(l->s, &end, l->usual, !l->a);
+	block_ends(l->s, &end, l->usual);
 	if (!l->a)
 		return;
 	if (!l->full && !end.of_no_peak)
@@ -270,7 +270,7 @@ ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const stru
 {
 	const struct run *r = &l->run;
 
-	block_begins(l->s, e, l->process, r->thread, resized, l->usual, !l->a);
+	block_begins(l->s, e, l->process, r->thread, resized, l->usual);
 	if (l->a && !l->full)
 		sizes_brief(&l->a->sizes, e->size, r->slack);
 	if (l->full)
@@ -629,6 +629,10 @@ int analysis_make(struct analysis *a, const struct analysis_source *source, stru
 	milestones =
 	    a->has_stacks && source->milestones ? milestones_open(source->milestones) : NULL;
 	milestones_walk(milestones, &a->walk, &a->sites, false);
+	if (milestones && !a->walk.resume) {
+		a->sites.options.group = source->group;
+		a->sites.options.group_context = source->group_context;
+	}
 	ret = walk_run(&a->walk, err);
 	milestones_close(milestones, !ret);
 	a->walk.passes = 0; /* the list is ours */

@@ -60,6 +60,10 @@ struct analysis_source {
 	const struct trace *whole; /* a trace with totals beside its events, or NULL */
 	bool brief;		   /* omit what the first screen of a report does not print */
 	struct trace *milestones;  /* leaves some for this trace (milestones.h); may be NULL */
+	/* As in sites_options: groups whose peaks a first walk leaves for later ones; may be NULL.
+	 */
+	uint32_t (*group)(void *context, uint32_t stack, uint64_t part);
+	void *group_context;
 	bool one_by_one; /* for tests: do not use the fused loop; the result is the same */
 	void (*progress)(void *context, const struct walk *w);
 	void *progress_context;

@@ -487,16 +487,16 @@ static void ended(void *self, struct walk *w)
 
 	if (!m->packer)
 		return;
-	if (!is_covered(m, w)) {
-		pack_the_end(m, w);
-		m->known.passes = (uint32_t)w->passes;
-		m->known.no_pages = w->no_pages;
-	}
 	if (m->sites->options.group) {
 		sites_groups_put(m->sites, &m->column);
 		pack_begin(&m->groups);
 		pack(m, &m->groups);
 		pack_end(m, &m->groups);
+	}
+	if (!is_covered(m, w)) {
+		pack_the_end(m, w);
+		m->known.passes = (uint32_t)w->passes;
+		m->known.no_pages = w->no_pages;
 	}
 }
 

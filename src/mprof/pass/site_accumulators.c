@@ -19,6 +19,7 @@ void site_accumulators_release(struct site_accumulators *t)
 	large_free(t->rare, t->rare_room * sizeof(*t->rare));
 	free(t->slot);
 	free(t->group);
+	free(t->shared);
 	array_release(&t->by_stack);
 	*t = (struct site_accumulators){ .options = t->options, .stacks = t->stacks };
 }
@@ -67,10 +68,42 @@ uint32_t site_accumulators_group(struct site_accumulators *t, uint32_t stack, ui
 		return 0;
 	group = t->options->group(t->options->group_context, stack, part);
 	if (group >= t->groups) {
-		t->groups = group + 1;
+		t->groups = (size_t)group + 1;
 		GROW_ZEROED(t->group, t->groups, t->group_room);
 	}
 	return group;
+}
+
+struct accumulator_count site_accumulators_count(const struct site_accumulators *t, uint32_t group)
+{
+	const struct accumulator_group *g = &t->group[group];
+
+	if (g->count)
+		return t->shared[g->count - 1];
+	return g->first ? t->accumulator[g->first - 1].local
+			: (struct accumulator_count){ .calls = 0 };
+}
+
+/* Adds the newest accumulator to its group. */
+static void join_group(struct site_accumulators *t, struct accumulator *accumulator)
+{
+	struct accumulator_group *g;
+	struct accumulator *first;
+
+	if (!t->group)
+		return;
+	g = &t->group[accumulator->group];
+	if (!g->first) {
+		g->first = (uint32_t)t->count;
+		return;
+	}
+	first = &t->accumulator[g->first - 1];
+	if (!g->count) {
+		*GROW_ONE(t->shared, t->shares, t->share_room) = first->local;
+		g->count = (uint32_t)t->shares;
+		first->group |= GROUP_SHARED;
+	}
+	accumulator->group |= GROUP_SHARED;
 }
 
 struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t stack, uint64_t part)
@@ -91,8 +124,9 @@ struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t s
 		.first_ticks = UINT64_MAX,
 		.lifetime_min_ns = UINT64_MAX,
 	};
-	accumulator->group = site_accumulators_group(t, stack, part);
 	t->count++;
+	accumulator->group = site_accumulators_group(t, stack, part);
+	join_group(t, accumulator);
 	if (index)
 		*index = (uint32_t)((t->count - 1) * ACCUMULATOR_LINES + 1);
 	return accumulator;

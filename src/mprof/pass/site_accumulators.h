@@ -27,7 +27,8 @@ struct accumulator_count {
  * ended by exec.  Most sites have none of the figures in struct accumulator_rare.
  */
 struct accumulator {
-	uint32_t stack, group;
+	uint32_t stack;
+	uint32_t group; /* and GROUP_SHARED */
 	uint64_t part;
 	struct accumulator_count local;
 	uint64_t first_ticks, last_ticks;
@@ -58,6 +59,16 @@ struct accumulator_rare {
 #include "figures.def"
 };
 
+/*
+ * Most groups have one site, whose figures are the group's.  Only when another one joins, it gets
+ * figures of its own, and GROUP_SHARED is set in all its accumulators.
+ */
+#define GROUP_SHARED 0x80000000u
+struct accumulator_group {
+	uint32_t first; /* index + 1 of its first accumulator */
+	uint32_t count; /* index + 1 of its figures; 0: those of the first one */
+};
+
 struct accumulator_slot {
 	uint64_t part;
 	uint32_t stack;
@@ -75,8 +86,10 @@ struct site_accumulators {
 	size_t stacks;	       /* that there are, as far as known */
 	struct accumulator_slot *slot; /* with parts: open addressing, a power of two of them */
 	size_t slots;
-	struct accumulator_count *group;
+	struct accumulator_group *group;
 	size_t groups, group_room;
+	struct accumulator_count *shared;
+	size_t shares, share_room;
 };
 
 /* stacks: nodes of the run's stacks, 0 if unknown. */
@@ -89,8 +102,10 @@ void site_accumulator_values(const struct site_accumulators *t,
 			     const struct accumulator *accumulator, uint64_t peak_number,
 			     uint64_t rss_number, struct site_values *v);
 
-/* Returns the group of a site, with figures from now on. */
+/* Returns the group of a site; 0 without groups. */
 uint32_t site_accumulators_group(struct site_accumulators *t, uint32_t stack, uint64_t part);
+/* Returns the figures of a group; all 0 if it has no site. */
+struct accumulator_count site_accumulators_count(const struct site_accumulators *t, uint32_t group);
 struct accumulator *site_accumulator_new(struct site_accumulators *t, uint32_t stack,
 					 uint64_t part);
 struct accumulator *site_accumulator_by_part(struct site_accumulators *t, uint32_t stack,
@@ -165,12 +180,18 @@ static inline void site_accumulator_called(struct accumulator *accumulator, uint
 		accumulator->last_ticks = ticks;
 }
 
+static inline struct accumulator_count *
+site_accumulator_shared(const struct site_accumulators *t, const struct accumulator *accumulator)
+{
+	return &t->shared[t->group[accumulator->group & ~GROUP_SHARED].count - 1];
+}
+
 /* Notes that a block of this stack began (1) or ended (-1). */
 static inline __attribute__((always_inline)) void
 site_accumulator_live(struct site_accumulators *t, struct accumulator *accumulator, int sign,
-		      uint64_t bytes, bool groups)
+		      uint64_t bytes)
 {
 	accumulator_count_add(&accumulator->local, sign, bytes);
-	if (groups && t->group)
-		accumulator_count_add(&t->group[accumulator->group], sign, bytes);
+	if (__builtin_expect(accumulator->group & GROUP_SHARED, 0))
+		accumulator_count_add(site_accumulator_shared(t, accumulator), sign, bytes);
 }

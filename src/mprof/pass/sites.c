@@ -324,11 +324,11 @@ static void batch(void *self, const struct batch *b)
 					   .foreign = (n->old.owner & BLOCK_THREAD) != n->thread,
 					   .temporary = e->kind == EVENT_CALL &&
 							is_recent(k, recent, &n->old) },
-			    false, true);
+			    false);
 		note_call(k, recent, n->did & NOTE_BEGAN ? e->addr : 0);
 		if (n->did & NOTE_BEGAN) {
 			block_begins(s, e, n->process, n->thread,
-				     n->did & NOTE_HAD_OLD ? &n->old : NULL, false, true);
+				     n->did & NOTE_HAD_OLD ? &n->old : NULL, false);
 			if (b->grew) {
 				all = note_all(n);
 				note_peak(s, e, &all, b->number + i);
@@ -386,7 +386,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 				       .how = how,
 				       .ns = UINT64_MAX,
 				   },
-				   false, true);
+				   false);
 	if (why == GONE_EXEC && is_of_rss(s, h->process[process]->number))
 		k->rss_live = k->rss_mapped = k->rss_break = 0;
 }
@@ -462,7 +462,9 @@ void sites_make_rows(struct sites *s)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct accumulator *x = &a[from[ranked[i].item]];
 		const size_t ahead = i + ROWS_AHEAD < s->count ? i + ROWS_AHEAD : i;
-		struct site site = { .key = x->stack, .group = x->group, .part = x->part };
+		struct site site = { .key = x->stack,
+				     .group = x->group & ~GROUP_SHARED,
+				     .part = x->part };
 
 		prefetch(&a[from[ranked[ahead].item]]);
 		site_accumulator_values(t, x, k->peak_number, k->rss_number, &site.v);
@@ -532,19 +534,31 @@ static void finish_rss(struct sites *s, const struct walk *w)
 		s->rss.arena = r->arena;
 }
 
+void sites_make_local(struct sites *s)
+{
+	const struct site_accumulators *t = &((const struct work *)s->work)->accumulators;
+	struct accumulator_count c;
+
+	if (s->local)
+		return;
+	s->groups = t->groups;
+	if (!t->count)
+		return;
+	s->local = must_calloc(t->groups + 1, sizeof(*s->local));
+	for (size_t i = 0; i < t->groups; i++) {
+		c = site_accumulators_count(t, (uint32_t)i);
+		s->local[i] = (struct site_local){ c.most_calls, c.most_bytes };
+	}
+}
+
 static void finish(void *self, struct walk *w)
 {
 	struct sites *s = self;
 	struct work *k = s->work;
-	size_t i;
 
 	if (!k->has_rows)
 		sites_make_rows(s);
-	s->local = must_calloc(k->accumulators.groups + 1, sizeof(*s->local));
-	for (i = 0; i < k->accumulators.groups; i++)
-		s->local[i] = (struct site_local){ k->accumulators.group[i].most_calls,
-						   k->accumulators.group[i].most_bytes };
-	s->groups = k->accumulators.groups;
+	sites_make_local(s);
 	site_accumulators_release(&k->accumulators);
 	put_sites(s, k);
 	if (w->last_ticks > s->epoch_ticks[SITE_EPOCHS]) /* a program that still runs */

@@ -60,7 +60,7 @@ struct sites {
 	struct site_brief *brief; /* of these, with options.brief */
 	size_t count;
 	size_t bytes;		  /* of `site`, for large_free() */
-	struct site_local *local; /* by group */
+	struct site_local *local; /* by group; NULL if the walk began at a milestone's end */
 	size_t groups;
 	struct site_values total;
 	struct site_snapshot peak, rss;

@@ -61,16 +61,16 @@ void sites_add_remains(struct work *k, struct accumulator *accumulator, const st
 		       enum ending how);
 uint64_t sites_part(const struct sites *s, const struct block *b);
 struct recent *sites_recent(struct sites *s, uint32_t thread);
-/* When all events were counted: makes rows of accumulators, once. */
+/* When all events were counted: makes rows of accumulators, and local peaks of groups, once. */
 void sites_make_rows(struct sites *s);
+void sites_make_local(struct sites *s);
 void sites_resized(struct sites *s, struct accumulator *a, const struct event *e,
 		   const struct block *old);
 void sites_next_epoch(const struct sites *s, uint64_t ticks);
 void sites_rss_moment(struct sites *s, uint64_t ticks, uint64_t number, bool within);
 void sites_rss_later(struct sites *s, uint64_t ticks, uint64_t number, uint64_t now);
 
-/* ---- which blocks count; usual: it is known that struct work.usual is set; groups: that of
- * sites_options may be ---- */
+/* ---- which blocks count; usual: it is known that struct work.usual is set ---- */
 
 ALWAYS_INLINE bool passes(const struct sites *s, const struct block *b, uint32_t process,
 			  bool usual)
@@ -159,7 +159,7 @@ ALWAYS_INLINE void add_free(const struct sites *s, struct accumulator *accumulat
 	}
 }
 
-ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual, bool groups)
+ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual)
 {
 	const struct site_filter *f = &s->options.filter;
 	const struct block *b = e->block;
@@ -174,7 +174,7 @@ ALWAYS_INLINE void block_ends(struct sites *s, const struct end *e, bool usual, 
 	if (!passes(s, b, e->process, usual))
 		return;
 	accumulator = accumulator_of(s, b, usual);
-	site_accumulator_live(&k->accumulators, accumulator, -1, b->size, groups);
+	site_accumulator_live(&k->accumulators, accumulator, -1, b->size);
 	if (!usual && !k->all_lifetimes &&
 	    (e->ns < f->lifetime_min_ns || e->ns > f->lifetime_max_ns))
 		return;
@@ -213,8 +213,7 @@ static inline void note_call(const struct work *k, struct recent *r, uint64_t ad
 }
 
 ALWAYS_INLINE void block_begins(struct sites *s, const struct event *e, uint32_t process,
-				uint32_t thread, const struct block *resized, bool usual,
-				bool groups)
+				uint32_t thread, const struct block *resized, bool usual)
 {
 	const struct block b = {
 		.size = e->size,
@@ -229,7 +228,7 @@ ALWAYS_INLINE void block_begins(struct sites *s, const struct event *e, uint32_t
 	if (!passes(s, &b, process, usual))
 		return;
 	accumulator = accumulator_of(s, &b, usual);
-	site_accumulator_live(&k->accumulators, accumulator, 1, e->size, groups);
+	site_accumulator_live(&k->accumulators, accumulator, 1, e->size);
 	site_accumulator_called(accumulator, e->ticks);
 	if (resized)
 		sites_resized(s, accumulator, e, resized);

@@ -59,16 +59,18 @@ static void forget_rare_moments(struct accumulator_rare *rare)
 static void add_accumulator(struct site_accumulators *to, struct accumulator *saved)
 {
 	struct accumulator *a = site_accumulator_new(to, saved->stack, 0);
+	struct accumulator_count *shared;
 
 	saved->group = a->group;
 	if (saved->rare > to->rares)
 		saved->rare = 0;
 	forget_moments(saved);
 	*a = *saved;
-	if (!to->group)
-		return;
-	to->group[a->group].calls += a->local.calls;
-	to->group[a->group].bytes += a->local.bytes;
+	if (a->group & GROUP_SHARED) {
+		shared = site_accumulator_shared(to, a);
+		shared->calls += a->local.calls;
+		shared->bytes += a->local.bytes;
+	}
 }
 
 static void get_rares(struct site_accumulators *to, struct cursor *from)
@@ -155,8 +157,8 @@ const struct byte_column *sites_end_put(struct sites *s, struct byte_column *to)
 	if (!k->has_rows)
 		sites_make_rows(s);
 	put_order(&k->accumulators, to);
-	if (!s->options.group)
-		site_accumulators_release(&k->accumulators);
+	sites_make_local(s);
+	site_accumulators_release(&k->accumulators);
 	state_put(to, k, sizeof(*k)); /* pointers are ignored when it is read */
 	state_put(to, &s->peak, sizeof(s->peak));
 	state_put(to, &s->rss, sizeof(s->rss));
@@ -214,17 +216,22 @@ void sites_end_get(struct sites *s, struct cursor *from, uint8_t *bytes)
 
 /* ---- groups ---- */
 
-void sites_groups_put(const struct sites *s, struct byte_column *to)
+void sites_groups_put(struct sites *s, struct byte_column *to)
 {
 	const struct site_accumulators *a = &((const struct work *)s->work)->accumulators;
+
+	sites_make_local(s);
 
 	column_varint(to, a->count);
 	for (size_t i = 0; i < a->count; i++) {
 		column_varint(to, a->accumulator[i].stack);
-		column_varint(to, a->accumulator[i].group);
+		column_varint(to, a->accumulator[i].group & ~GROUP_SHARED);
 	}
-	column_varint(to, a->groups);
-	state_put(to, a->group, a->groups * sizeof(*a->group));
+	column_varint(to, s->groups);
+	for (size_t i = 0; i < s->groups && s->local; i++) {
+		column_varint(to, s->local[i].calls);
+		column_varint(to, s->local[i].bytes);
+	}
 }
 
 bool sites_groups_match(const struct sites *s, struct cursor from)
@@ -242,10 +249,16 @@ bool sites_groups_match(const struct sites *s, struct cursor from)
 
 void sites_groups_get(struct sites *s, struct cursor from)
 {
-	struct site_accumulators *a = &((struct work *)s->work)->accumulators;
+	const size_t groups = ((const struct work *)s->work)->accumulators.groups;
 
 	for (uint64_t n = 2 * cursor_varint(&from); n; n--)
 		cursor_varint(&from);
-	if (cursor_varint(&from) == a->groups)
-		state_get(&from, a->group, a->groups * sizeof(*a->group));
+	if (cursor_varint(&from) != groups)
+		return;
+	s->groups = groups;
+	s->local = must_calloc(groups + 1, sizeof(*s->local));
+	for (size_t i = 0; i < groups; i++) {
+		s->local[i].calls = cursor_varint(&from);
+		s->local[i].bytes = cursor_varint(&from);
+	}
 }

@@ -31,17 +31,17 @@ void sites_state_put(struct sites *s, struct byte_column *to);
 void sites_state_get(struct sites *s, struct cursor *from);
 
 /*
- * The same when all events were delivered, before finish().  Everything is restored except maxima
- * of groups.  sites_end_put returns bytes that belong behind those that it puts; they are most of
- * all, and remain those of s.  sites_end_get: s owns the bytes from then on: sites remain there
- * until their figures are needed.
+ * The same when all events were delivered, before finish(), and after sites_groups_put.  Everything
+ * is restored except maxima of groups.  sites_end_put returns bytes that belong behind those that
+ * it puts; they are most of all, and remain those of s.  sites_end_get: s owns the bytes from then
+ * on: sites remain there until their figures are needed.
  */
 const struct byte_column *sites_end_put(struct sites *s, struct byte_column *to);
 void sites_end_get(struct sites *s, struct cursor *from, uint8_t *bytes);
 
 /* Saves maxima of groups at the end of a walk of the whole trace.  Sets to->failed without
  * memory. */
-void sites_groups_put(const struct sites *s, struct byte_column *to);
+void sites_groups_put(struct sites *s, struct byte_column *to);
 /* Call it before a walk: are the groups of s the saved ones?  It makes a group for each stack,
  * as the walk would. */
 bool sites_groups_match(const struct sites *s, struct cursor from);

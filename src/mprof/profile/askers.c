@@ -64,7 +64,6 @@ void askers_find(struct askers *t, const struct sites *s, struct profile *names)
 
 	*t = (struct askers){ .functions.same = LINE_FUNCTION,
 			      .lines.same = LINE_LINE,
-			      .paths = PATH_NUMBERS_EMPTY,
 			      .of = must_calloc(s->count + 1, sizeof(*t->of)) };
 	ask_all(t, s, names, n);
 	for (size_t i = 0; i < n; i++)
@@ -86,8 +85,7 @@ void askers_number_paths(struct askers *t, const struct sites *s, struct profile
 			chosen[n++] = (struct ranked){ s->brief[t->site[i]].key, t->site[i] };
 	rank(chosen, n);
 	for (size_t i = 0; i < n; i++)
-		t->of[chosen[i].item].path =
-		    path_number(&t->paths, names->paths, (uint32_t)chosen[i].key, false);
+		t->of[chosen[i].item].path = profile_path_number(names, (uint32_t)chosen[i].key);
 	free(chosen);
 }
 
@@ -113,7 +111,6 @@ void askers_release(struct askers *t)
 {
 	line_interner_release(&t->functions);
 	line_interner_release(&t->lines);
-	path_numbers_release(&t->paths);
 	free(t->of);
 	free(t->site);
 	free(t->first);

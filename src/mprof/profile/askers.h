@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "path_numbers.h"
+#include "../pass/interner.h"
 #include "profile.h"
 
 struct asker {
@@ -20,7 +20,6 @@ struct asker {
 
 struct askers {
 	struct line_interner functions, lines;
-	struct path_numbers paths;
 	struct asker *of; /* by index of site */
 	/* Indices of a function's sites, ascending: site[first[id - 1]] up to site[first[id]]. */
 	uint32_t *site, *first;

@@ -285,21 +285,19 @@ static void find_around(struct finding *f, struct finding_sums *s, uint32_t func
 /* Finds the stack, as views show it, with most of it; of equal ones the first site's. */
 static void find_stack(struct finding *f, struct finding_sums *s, uint32_t function)
 {
-	struct array shares = { .item = NULL };
-	uint32_t *order, count = 0;
+	struct array shares = { .item = NULL }, order = { .item = NULL };
+	uint32_t *place, count = 0;
 	size_t n;
 
 	askers_number_paths(&s->askers, s->sites, s->names, function);
-	order = must_calloc(s->askers.paths.count + 1, sizeof(*order));
 	for (EACH_SITE(s, function, i)) {
-		const uint32_t path = s->askers.of[i].path;
-
-		if (!order[path])
-			order[path] = ++count;
-		add_share(&shares, order[path], s, i, f->line);
+		place = array_at(&order, s->askers.of[i].path, sizeof(*place));
+		if (!*place)
+			*place = ++count;
+		add_share(&shares, *place, s, i, f->line);
 	}
 	f->at_stack = largest(&shares, &n)->p;
-	free(order);
+	array_release(&order);
 	array_release(&shares);
 }
 

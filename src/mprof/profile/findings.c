@@ -543,6 +543,36 @@ static void find_times(struct findings *f, const struct analysis *a, const struc
 	free(calls);
 }
 
+static int open_names(struct findings *f, struct trace *t, const struct profile_options *o,
+		      struct error *err)
+{
+	const int ret = f->named ? 0 : profile_names(&f->names, t, o, err);
+
+	f->named = !ret;
+	return ret;
+}
+
+/* With more stacks, to compare them costs more than it saves later. */
+#define GROUPED_STACKS 16384u
+
+int findings_open(struct findings *f, struct trace *t, const struct profile_options *o,
+		  struct analysis_source *source, struct error *err)
+{
+	const struct stacks *stacks = trace_stacks(t);
+	struct sites_options groups = { .group = NULL };
+	int ret;
+
+	if (!source->milestones || !stacks->definitions || stacks->definitions > GROUPED_STACKS)
+		return 0;
+	ret = open_names(f, t, o, err);
+	if (ret)
+		return ret;
+	profile_group_stacks(&f->names, &groups);
+	source->group = groups.group;
+	source->group_context = groups.group_context;
+	return 0;
+}
+
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, const struct resident_look *look,
 		  struct error *err)
@@ -552,17 +582,15 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	int ret, kind;
 
 	f->count = 0;
-	f->named = false;
 	f->kept = (struct kept){ .rows = 0 };
 	f->unmatched = (struct unmatched){ .of = NULL };
 	stack_findings_make(&f->stacks, a, t);
 	find_times(f, a, t);
 	if (!a->has_stacks)
 		return find_resident(f, a, t, NULL, look, err);
-	ret = profile_names(&f->names, t, o, err);
+	ret = open_names(f, t, o, err);
 	if (ret < 0)
 		return ret;
-	f->named = true;
 	ret = find_resident(f, a, t, &f->names, look, err);
 	if (ret < 0)
 		return ret;

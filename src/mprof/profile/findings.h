@@ -62,8 +62,13 @@ struct findings {
 /* Are both about one function? */
 bool findings_same_function(const struct finding *a, const struct finding *b);
 
-/* Fills f; for a trace without stacks, only `outside` and `stacks`. f must not be moved; release in
- * any case.  look: of the same trace; NULL: another walk is made if the findings need it. */
+/* Before the analysis, if `source` leaves milestones: these have peaks of stacks, too, for which
+ * names are needed.  f is zeroed. */
+int findings_open(struct findings *f, struct trace *t, const struct profile_options *o,
+		  struct analysis_source *source, struct error *err);
+/* Fills f, which is zeroed or opened; for a trace without stacks, only `outside` and `stacks`. f
+ * must not be moved; release in any case.  look: of the same trace; NULL: another walk is made if
+ * the findings need it. */
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		  const struct profile_options *o, const struct resident_look *look,
 		  struct error *err);

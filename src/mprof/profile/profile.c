@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * profile.c - sites with names: the walk, filters such as --function,
- * suppressions, and groups.
- *
- * Groups are found during the walk, when a stack first occurs, because the peak of a group cannot
- * be computed from its sites' peaks. Group 0 has stacks without lines and those that do not pass.
+ * profile.c - sites with names: the walk, filters such as --function, and suppressions.
  */
 #include "profile.h"
 
@@ -16,100 +12,12 @@
 #include "../pass/milestones.h"
 #include "../pass/interner.h"
 #include "../pass/site_totals.h"
-#include "path_numbers.h"
+#include "grouping.h"
+#include "paths.h"
 #include "suppressions.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
 #include "../util/rank.h"
-
-/* Used while the walk runs. */
-struct grouping {
-	struct profile *p;
-	enum profile_by by;
-	struct line_interner lines;
-	struct interner parts;
-	struct path_numbers paths;
-	struct hash ranks; /* by process: its rank + 1 */
-};
-
-static bool passes(struct profile *p, uint32_t stack)
-{
-	const struct paths_options *o = &p->paths->options;
-
-	return (!o->function && !o->file && !o->module && !o->without) ||
-	       paths_match(p->paths, paths_look(p->paths, stack));
-}
-
-static void find_ranks(struct grouping *g, const struct trace *t)
-{
-	const struct trace_fact *fact;
-	const size_t n = trace_facts(t, &fact);
-
-	for (size_t i = 0; i < n; i++)
-		if (*fact[i].rank)
-			*hash_at(&g->ranks, fact[i].process) = strtoul(fact[i].rank, NULL, 10) + 1;
-}
-
-static uint64_t rank_of(const struct grouping *g, uint64_t process)
-{
-	const uint64_t rank = hash_get(&g->ranks, process);
-
-	return rank ? rank - 1 : PROFILE_NO_RANK;
-}
-
-bool profile_by_part(enum profile_by by)
-{
-	return by >= PROFILE_BY_THREAD;
-}
-
-static uint32_t group_of(void *context, uint32_t stack, uint64_t part)
-{
-	struct grouping *g = context;
-	const struct profile_path *path;
-
-	if (!passes(g->p, stack))
-		return 0;
-	if (g->by == PROFILE_BY_STACK)
-		return path_number(&g->paths, g->p->paths, stack, false);
-	if (g->by == PROFILE_BY_RANK)
-		part = rank_of(g, part);
-	if (profile_by_part(g->by))
-		return interner_id(&g->parts, &part, sizeof(part));
-	path = paths_look(g->p->paths, stack);
-	return path->count ? line_interner_id(&g->lines, path->line[path->asked - 1]) : 0;
-}
-
-static enum site_part part_of(enum profile_by by)
-{
-	return by == PROFILE_BY_THREAD ? SITE_BY_THREAD
-	       : by == PROFILE_BY_SIZE ? SITE_BY_SIZE
-	       : profile_by_part(by)   ? SITE_BY_PROCESS
-				       : SITE_WHOLE;
-}
-
-static void set_grouping(struct profile *p, struct grouping *g, enum profile_by by)
-{
-	static const enum line_same same[PROFILE_BY_COUNT] = {
-		[PROFILE_BY_FUNCTION] = LINE_FUNCTION,
-		[PROFILE_BY_LINE] = LINE_LINE,
-		[PROFILE_BY_FILE] = LINE_FILE,
-		[PROFILE_BY_MODULE] = LINE_MODULE,
-	};
-	struct sites_options *o = &p->sites.options;
-
-	*g = (struct grouping){
-		.p = p, .by = by, .lines = { .same = same[by] }, .paths = PATH_NUMBERS_EMPTY
-	};
-	p->by = by;
-	o->part = part_of(by);
-	/* A command may have its own groups. */
-	if (by == PROFILE_BY_STACK && o->group)
-		return;
-	o->group = group_of;
-	o->group_context = g;
-	if (by == PROFILE_BY_RANK)
-		find_ranks(g, p->trace);
-}
 
 /* ---- the walk ---- */
 
@@ -211,7 +119,7 @@ static void sort_sites(struct profile *p)
 	free(place);
 }
 
-static void select_sites(struct profile *p, struct grouping *by)
+static void select_sites(struct profile *p)
 {
 	struct merging m = { .first = must_calloc(p->sites.count + 1, sizeof(*m.first)) };
 	size_t i;
@@ -224,11 +132,8 @@ static void select_sites(struct profile *p, struct grouping *by)
 		if (p->hide_zero_live && !p->site[i].v.live_calls)
 			continue;
 		/* Lines that are never shown make no difference; folded ones can be requested. */
-		if (passes(p, stack))
-			take_site(
-			    p, &m,
-			    path_number(&by->paths, p->paths, stack, !p->paths->options.library),
-			    i);
+		if (groups_passes(p, stack))
+			take_site(p, &m, groups_path(p, stack), i);
 	}
 	p->sites.count = p->count;
 	interner_release(&m.keys);
@@ -310,112 +215,6 @@ static void suppress(struct profile *p)
 	}
 }
 
-/* ---- groups ---- */
-
-static const uint64_t no_leaks[SITE_EPOCHS];
-
-/* Returns the figures of a group, which no site shares from now on. */
-static struct profile_sum *own_sum(struct profile *p, struct profile_group *g)
-{
-	struct profile_sum *sum;
-
-	if (!g->sum) {
-		sum = GROW_ONE(p->sum, p->sums, p->sum_room);
-		sum->v = *g->v;
-		memcpy(sum->leaked_epochs, g->leaked_epochs, sizeof(sum->leaked_epochs));
-		g->sum = p->sums;
-	}
-	return &p->sum[g->sum - 1];
-}
-
-static void add_leak(struct profile_group *g, struct profile_sum *sum, const struct site_values *v)
-{
-	if (!v->leaked_calls)
-		return;
-	if (!sum->v.leaked_calls || v->first_ticks < g->leaked_first_ticks)
-		g->leaked_first_ticks = v->first_ticks;
-	for (size_t k = 0; k < SITE_EPOCHS; k++)
-		sum->leaked_epochs[k] += v->epoch_bytes[k];
-}
-
-static const struct sym_line *through(struct profile *p, uint32_t stack)
-{
-	return profile_path_through(p, paths_look(p->paths, stack));
-}
-
-const struct sym_line *profile_group_through(struct profile *p, const struct profile_group *g)
-{
-	return g->throughs ? NULL : through(p, g->stack);
-}
-
-static bool differ(const struct sym_line *a, const struct sym_line *b)
-{
-	return a != b && (!a || !b || strcmp(a->function, b->function));
-}
-
-static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
-{
-	const struct site *site = &p->site[i];
-	struct profile_sum *sum;
-
-	if (!g->sites++) {
-		g->stack = site->key;
-		g->part = site->part;
-		g->v = &site->v;
-		g->leaked_epochs = site->v.leaked_calls ? site->v.epoch_bytes : no_leaks;
-		g->leaked_first_ticks = site->v.leaked_calls ? site->v.first_ticks : 0;
-		return;
-	}
-	if (p->by == PROFILE_BY_STACK && !g->throughs)
-		g->throughs = differ(through(p, g->stack), through(p, site->key));
-	sum = own_sum(p, g);
-	add_leak(g, sum, &site->v);
-	site_values_add(&sum->v, &site->v);
-}
-
-static void set_own_peak(struct profile *p, struct profile_group *g, struct site_local peak)
-{
-	struct site_values *v;
-
-	if (!g->sum && g->v->local_bytes == peak.bytes && g->v->local_calls == peak.calls)
-		return;
-	v = &own_sum(p, g)->v;
-	v->local_calls = peak.calls;
-	v->local_bytes = peak.bytes;
-}
-
-static void make_groups(struct profile *p, struct grouping *by)
-{
-	/* A command with its own groups does not use these. */
-	const bool ours = p->sites.options.group == group_of;
-	const size_t room = p->sites.groups > 1 ? p->sites.groups : 1;
-	size_t i, n = 0;
-
-	p->group = must_calloc(room + 1, sizeof(*p->group));
-	for (i = 0; i < p->count; i++)
-		add_to_group(p, &p->group[ours ? p->site[i].group : 0], i);
-	for (i = 0; i < room; i++) {
-		struct profile_group *g = &p->group[i];
-
-		if (!g->sites)
-			continue;
-		if (i < p->sites.groups)
-			set_own_peak(p, g, p->sites.local[i]);
-		if (p->by == PROFILE_BY_RANK)
-			g->part = rank_of(by, g->part);
-		if (i && by->lines.keys.count)
-			g->line = line_interner_line(&by->lines, (uint32_t)i);
-		p->group[n++] = *g;
-	}
-	p->groups = n;
-	for (i = 0; i < n; i++) /* they do not move any more */
-		if (p->group[i].sum) {
-			p->group[i].v = &p->sum[p->group[i].sum - 1].v;
-			p->group[i].leaked_epochs = p->sum[p->group[i].sum - 1].leaked_epochs;
-		}
-	profile_sort(p, VALUE_TOTAL);
-}
-
 /* ---- the whole ---- */
 
 static int read_suppressions(struct profile *p, const struct profile_options *o, struct error *err)
@@ -455,7 +254,7 @@ static int open_names(struct profile *p, struct trace *t, const struct profile_o
 }
 
 static int make(struct profile *p, struct trace *t, const struct profile_options *o,
-		struct grouping *by, struct error *err)
+		struct error *err)
 {
 	int ret = open_names(p, t, o, err);
 	const char *lack;
@@ -466,7 +265,7 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 		return ret;
 	p->sites.options = o->sites;
 	p->hide_zero_live = o->hide_zero_live;
-	set_grouping(p, by, o->by);
+	groups_begin(p, o->by, &p->sites.options);
 	lack = trace_has_events(t) ? NULL : site_totals_lack(&p->sites.options, t);
 	if (lack)
 		return fail(
@@ -477,9 +276,11 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	ret = run_walk(p, t, o, err);
 	if (ret)
 		return ret;
-	select_sites(p, by);
+	select_sites(p);
 	suppress(p);
-	make_groups(p, by);
+	groups_make(p);
+	groups_end(p);
+	p->sites.options.group = NULL;
 	return 0;
 }
 
@@ -503,7 +304,7 @@ bool profile_complete(struct trace *t, const struct profile_options *o)
 
 	if (!trace_has_events(t) || !trace_reduced(t, &reduced))
 		return true;
-	sites.part = part_of(o->by);
+	sites.part = groups_part(o->by);
 	if (site_totals_lack(&sites, t))
 		return false;
 	trace_show_totals(t);
@@ -525,6 +326,11 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 	if (ret < 0)
 		profile_release(p);
 	return ret;
+}
+
+void profile_group_stacks(struct profile *p, struct sites_options *o)
+{
+	groups_begin(p, PROFILE_BY_STACK, o);
 }
 
 bool profile_has_function(struct profile *p, uint32_t stack, const char *function)
@@ -561,18 +367,13 @@ const char *profile_kept(struct profile *p, uint32_t stack)
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,
 		 struct error *err)
 {
-	struct grouping by = { .p = p };
 	int ret;
 
 	memset(p, 0, sizeof(*p));
 	p->trace = t;
 	p->path = trace_path(t);
 	p->header = trace_header(t);
-	ret = make(p, t, o, &by, err);
-	line_interner_release(&by.lines);
-	interner_release(&by.parts);
-	path_numbers_release(&by.paths);
-	p->sites.options.group = NULL;
+	ret = make(p, t, o, err);
 	if (ret < 0)
 		profile_release(p);
 	return ret < 0 ? ret : 0;
@@ -597,6 +398,7 @@ void profile_release(struct profile *p)
 {
 	if (p->pass)
 		walk_release(&p->walk);
+	groups_end(p);
 	tree_release(&p->tree);
 	hash_release(&p->kept);
 	if (p->paths)

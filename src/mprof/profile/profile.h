@@ -85,6 +85,7 @@ struct profile_sum {
 };
 
 struct suppressions;
+struct grouping;
 
 struct profile {
 	struct sites sites; /* moments and epochs; its sites are those below */
@@ -101,6 +102,7 @@ struct profile {
 	uint64_t suppressed_bytes, suppressed_calls;
 	const struct stacks *stacks;
 	struct sym *sym;
+	struct grouping *grouping;	    /* of profile_groups.c, while they are found */
 	struct suppressions *suppressions;  /* with what each suppressed */
 	struct hash kept;		    /* by stack: what profile_kept answered */
 	uint8_t *may_keep, *frame_may_keep; /* by node, by frame: enum may_keep of profile.c */
@@ -153,6 +155,11 @@ bool profile_complete(struct trace *t, const struct profile_options *o);
  */
 int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
 		  struct error *err);
+/* Returns a number that stacks share if views show them alike. */
+uint32_t profile_path_number(struct profile *p, uint32_t stack);
+/* After profile_names: a walk with these options finds the groups of profile_make by stack, so that
+ * it leaves their peaks for later ones (pass/milestones.h). */
+void profile_group_stacks(struct profile *p, struct sites_options *o);
 /* The allocating function, found without going further out; NULL: unknown. */
 struct profile_asked {
 	const struct sym_line *line;

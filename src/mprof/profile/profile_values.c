@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../util/alloc.h"
-#include "../util/rank.h"
 #include "profile.h"
 
 #define UNIT_CALLS "calls"
@@ -89,37 +87,6 @@ unsigned profile_values_of(unsigned roles)
 const char *profile_by_name(enum profile_by by)
 {
 	return profile_by_names[by];
-}
-
-/* ---- order ---- */
-
-static uint64_t order_key(const struct profile_group *g, unsigned key, enum profile_value value)
-{
-	switch (key) {
-	case 0:
-		return g->part;
-	case 1:
-		return g->stack;
-	case 2:
-		return ~g->v->bytes;
-	default:
-		return ~profile_group_value(g, value);
-	}
-}
-
-void profile_sort(struct profile *p, enum profile_value value)
-{
-	struct ranked *r = must_malloc((p->groups + 1) * sizeof(*r));
-
-	for (size_t i = 0; i < p->groups; i++)
-		r[i].item = i;
-	for (unsigned key = 0; key < 4; key++) {
-		for (size_t i = 0; i < p->groups; i++)
-			r[i].key = order_key(&p->group[r[i].item], key, value);
-		rank(r, p->groups);
-	}
-	ranked_move(r, p->groups, p->group, sizeof(*p->group));
-	free(r);
 }
 
 bool profile_value_of_totals(enum profile_value value)
