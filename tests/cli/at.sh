@@ -132,13 +132,15 @@ test_at_the_end() {
 	run "$mprof" record -o long -- ./longer
 	expect_status 0
 	local whole=(report 'report hot' 'report peak --json' 'report leaks' 'report --all'
-		'report --json' 'report top-down' 'export --to csv' 'diff --json long')
-	# The first screen leaves the peaks of stacks, too, which these views print.
+		'report --json' 'report top-down' 'export --to csv' 'diff --json long'
+		'report realloc' 'report threads --json')
+	# The first screen leaves the peaks of stacks and grown blocks, which these views print.
 	run "$mprof" report long
 	file=$(echo cache/mprof/milestones-*/*)
 	kept=$(stat -c '%s %i' "$file")
 	milestones_agree report hot
 	milestones_agree report peak
+	milestones_agree report realloc
 	expect_same 'a view after the first screen' "$(stat -c '%s %i' "$file")" "$kept"
 	for what in "${whole[@]}" report 'report hot --by line' 'report hot --json --thread 2' \
 		'report peak --sort local' 'report leaks --json --time 1ms..'; do

@@ -159,8 +159,8 @@ const struct cross_free_pair *cross_free_find(const struct cross_frees *f, uint3
 }
 
 static const struct pass_part parts[] = {
-	{ PASS_FREED(struct cross_frees, thread) },
-	{ PASS_FREED(struct cross_frees, pair) },
+	{ PASS_ARRAY(struct cross_frees, thread, struct cross_free_thread) },
+	{ PASS_LIST(struct cross_frees, pair, room, room, struct cross_free_pair) },
 	{ .bytes = 0 },
 };
 

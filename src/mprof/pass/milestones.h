@@ -7,14 +7,14 @@
  * not in the trace or beside it: the trace stays what was recorded, and its directory may be
  * read-only.  A file of them is for one content of one trace file and for one build of the
  * program: it names both, and its parts have checksums.  One that is missing, damaged, or of
- * another trace or build costs time, nothing else.  The directory is kept below MILESTONES_CACHE.
+ * another trace or build costs time, nothing else.  The directory is kept below MILESTONE_CACHE.
  *
  * A milestone is the state of heap, reader and sites at the beginning of a group.  Taking it costs
  * time in proportion to live blocks and sites, so with many of them milestones are further apart.
  *
  * The end is the state of walk and passes after all events: a later walk of the whole trace with
- * the same passes, or only with sites, reads no event.  A brief analysis can begin at the end of a
- * full one.
+ * passes that earlier ones had reads no event.  A brief analysis can begin at the end of a full
+ * one.
  *
  * A walk that continues from a milestone gives the same result as one from the start, except for
  * maxima of groups of sites.  These are kept at the end, for the groups of one walk.  A damaged
@@ -27,11 +27,8 @@
 #include "sites.h"
 #include "walk.h"
 
-#define MILESTONES_FORMAT 2
-#define MILESTONES_TRACE  (1u << 18)	     /* in bytes: reading a shorter trace costs no more */
-#define MILESTONES_APART  32u		     /* events for each live block and site */
-#define MILESTONES_MOST	  ((size_t)32 << 20) /* bytes for one trace */
-#define MILESTONES_CACHE  ((uint64_t)256 << 20) /* bytes of the directory */
+#define MILESTONES_TRACE (1u << 18) /* in bytes: reading a shorter trace costs no more */
+#define MILESTONES_APART 32u	    /* events for each live block and site */
 
 struct milestones;
 

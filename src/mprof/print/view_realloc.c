@@ -27,6 +27,7 @@ static int prepare(struct view_request *r, struct error *err)
 	g->pass = (struct walk_pass){ &growth_pass, &g->growth };
 	r->options->pass = &g->pass;
 	r->options->passes = 1;
+	r->options->no_pages = r->options->kept = true;
 	return 0;
 }
 

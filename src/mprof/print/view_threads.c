@@ -33,6 +33,7 @@ static int prepare(struct view_request *r, struct error *err)
 	t->pass = (struct walk_pass){ &cross_free_pass, &t->cross_frees };
 	r->options->pass = &t->pass;
 	r->options->passes = 1;
+	r->options->no_pages = r->options->kept = true;
 	return 0;
 }
 

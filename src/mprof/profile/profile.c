@@ -52,7 +52,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	p->walk.progress = o->progress;
 	p->walk.progress_context = o->progress_context;
 	tree_make(&p->tree, &input, 0, trace_damage(t)->lost);
-	milestones = o->passes || o->sym.no_cache ? NULL : milestones_open(t);
+	milestones = (o->passes && !o->kept) || o->sym.no_cache ? NULL : milestones_open(t);
 	milestones_walk(milestones, &p->walk, &p->sites, o->own_peaks);
 	ret = walk_run(&p->walk, err);
 	milestones_close(milestones, !ret);

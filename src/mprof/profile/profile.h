@@ -54,6 +54,8 @@ struct profile_options {
 	const struct walk_pass *pass;
 	size_t passes;
 	bool no_pages; /* none of them looks at live.pages */
+	bool kept;     /* their results may be kept for later walks: pass_ops.part names all of
+			* them, and they depend on nothing but the trace */
 	/* group[].v.local_* are wanted: a walk may begin where another one left a milestone, which
 	 * does not know them (pass/milestones.h). */
 	bool own_peaks;
