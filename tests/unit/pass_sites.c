@@ -150,6 +150,33 @@ START_TEST(a_group_gets_a_second_site)
 }
 END_TEST
 
+static uint32_t first_two_are_one(void *context, uint32_t stack, uint64_t part)
+{
+	(void)context;
+	(void)part;
+	return stack <= 2 ? 1 : stack;
+}
+
+/* Stacks 2 and 3 are live at the peak; 1 is in the group of 2. */
+START_TEST(only_groups_of_the_peak)
+{
+	three_functions();
+	start();
+	sites.options.group = first_two_are_one;
+	sites.options.only = offsetof(struct site_values, peak_bytes) + 1;
+	run();
+	ck_assert_uint_eq(sites.count, 3);
+	ck_assert_uint_eq(sites.site[0].key, 2);
+	ck_assert_uint_eq(sites.site[0].group, 1);
+	ck_assert_uint_eq(sites.site[1].key, 3);
+	ck_assert_uint_eq(sites.site[2].key, 1);
+	ck_assert_uint_eq(sites.site[2].group, 1);
+	ck_assert_uint_eq(of(2)->peak_bytes, 5 * MIB);
+	ck_assert_uint_eq(sites.total.calls, 4);
+	release();
+}
+END_TEST
+
 /* Kept, growing all the time; kept, at once in the beginning; and freed in each epoch. */
 START_TEST(growth_over_epochs)
 {
@@ -875,6 +902,7 @@ Suite *pass_sites_suite(void)
 	tcase_add_test(t, three_functions_at_the_peak);
 	tcase_add_test(t, groups_have_their_own_peak);
 	tcase_add_test(t, a_group_gets_a_second_site);
+	tcase_add_test(t, only_groups_of_the_peak);
 	tcase_add_test(t, growth_over_epochs);
 	tcase_add_test(t, epochs_of_processes_that_end);
 	tcase_add_test(t, reallocs_of_a_stack);

@@ -133,6 +133,8 @@ int report_view(struct report_view *v, struct trace *t)
 		ret = when_find(&v->at, t, &r->options->sites.until, &err);
 	r->options->own_peaks =
 	    r->json || r->sort == VALUE_LOCAL || (ops->own_peaks && ops->own_peaks(r));
+	if (ops->flat && !r->json)
+		r->options->only = &r->sort;
 	if (ret < 0)
 		return cmd_error(STATUS_USAGE, "%s", err.text);
 	ret = view_prepare(v->view, r, &err);

@@ -84,6 +84,9 @@ struct sites_options {
 	 * groups.  NULL = no groups. */
 	uint32_t (*group)(void *context, uint32_t stack, uint64_t part);
 	void *group_context;
+	/* Not 0: leave out groups in whose sites this figure is 0: one that site_rows.c stores as
+	 * it is, its offset in struct site_values plus 1.  sites.total has all. */
+	size_t only;
 	/* Make sites.brief instead of sites.site, which is NULL then. */
 	bool brief;
 };

@@ -126,10 +126,29 @@ void site_rows_take(struct site_rows *r, size_t n, struct cursor *from, struct s
 	r->bytes = (size_t)(from->p - first);
 }
 
-void site_rows_get(const struct site_rows *r, size_t i, struct site *site)
+static inline struct cursor row(const struct site_rows *r, size_t i)
 {
 	const uint8_t *first = r->byte ? r->byte : r->added.byte;
-	struct cursor from = { first + r->at[i], first + (r->byte ? r->bytes : r->added.n) };
+
+	return (struct cursor){ first + r->at[i], first + (r->byte ? r->bytes : r->added.n) };
+}
+
+_Static_assert(offsetof(struct site, key) == 0 && offsetof(struct site, group) == sizeof(uint32_t),
+	       "the first number of a row");
+
+bool site_rows_has(const struct site_rows *r, size_t i, size_t figure, struct site *site)
+{
+	struct cursor from = row(r, i);
+	const uint64_t which = get_which(&from), first = which & 1 ? cursor_varint(&from) : 0;
+
+	site->key = (uint32_t)first;
+	site->group = (uint32_t)(first >> 32);
+	return which >> (PLACE(v) + figure / sizeof(uint64_t)) & 1;
+}
+
+void site_rows_get(const struct site_rows *r, size_t i, struct site *site)
+{
+	struct cursor from = row(r, i);
 	uint64_t number[NUMBERS] = { 0 };
 	const uint64_t which = get_which(&from), brief = (1ull << BRIEF) - 1;
 

@@ -28,6 +28,9 @@ void site_rows_room(struct site_rows *r, size_t n);
 void site_rows_add(struct site_rows *r, size_t n, const struct site *site);
 /* Reads n rows in place, so their bytes must outlive r.  Fills brief[0..n), unless it is NULL. */
 void site_rows_take(struct site_rows *r, size_t n, struct cursor *from, struct site_brief *brief);
+/* Reads the beginning of a row: sets key and group; returns whether it has the figure at this
+ * offset in struct site_values. */
+bool site_rows_has(const struct site_rows *r, size_t i, size_t figure, struct site *site);
 void site_rows_get(const struct site_rows *r, size_t i, struct site *site);
 void site_rows_release(struct site_rows *r);
 

@@ -478,17 +478,50 @@ void sites_make_rows(struct sites *s)
 	free(from);
 }
 
+/* If the walk began at the end of another one, its rows have that one's groups. */
+static inline uint32_t group_of(const struct work *k, const struct site *site)
+{
+	const uint32_t *by_stack = k->groups.item;
+
+	if (!k->groups.count)
+		return site->group;
+	return site->key < k->groups.count ? by_stack[site->key] : 0;
+}
+
+/* Marks groups that options.only does not leave out; NULL: all. */
+static bool *wanted(const struct sites *s, const struct work *k)
+{
+	bool *of = s->options.only ? must_calloc(s->groups + 1, sizeof(*of)) : NULL;
+	struct site site;
+
+	for (size_t i = 0; of && i < s->count; i++)
+		if (site_rows_has(&k->rows, i, s->options.only - 1, &site))
+			of[group_of(k, &site)] = true;
+	return of;
+}
+
 /* Makes all sites, unless few of them are needed. */
 static void put_sites(struct sites *s, struct work *k)
 {
+	struct site site;
+	bool *of;
+	size_t n = 0;
+
 	if (s->options.brief)
 		return;
-	if (!s->site) {
-		s->bytes = (s->count + 1) * sizeof(*s->site);
-		s->site = large_realloc(NULL, 0, s->bytes);
-		for (size_t i = 0; i < s->count; i++)
-			site_rows_get(&k->rows, i, &s->site[i]);
+	of = wanted(s, k);
+	s->bytes = (s->count + 1) * sizeof(*s->site);
+	s->site = large_realloc(NULL, 0, s->bytes);
+	for (size_t i = 0; i < s->count; i++) {
+		site_rows_has(&k->rows, i, 0, &site);
+		if (of && !of[group_of(k, &site)])
+			continue;
+		site_rows_get(&k->rows, i, &s->site[n]);
+		s->site[n++].group = group_of(k, &site);
 	}
+	s->count = n;
+	free(of);
+	array_release(&k->groups);
 	site_rows_release(&k->rows);
 	free(k->saved);
 	k->saved = NULL;
@@ -577,6 +610,7 @@ static void release(void *self)
 		site_rows_release(&k->rows);
 		free(k->saved);
 		array_release(&k->recent);
+		array_release(&k->groups);
 	}
 	free(k);
 	large_free(s->site, s->bytes);

@@ -30,6 +30,7 @@ struct work {
 	uint64_t rss_near; /* while it still grows: the kernel's mark may be the same up to here */
 	uint64_t rss_mapped, rss_break; /* bytes mapped now; bytes by which the break was moved */
 	struct site_rows rows;		/* the result, when all events were counted */
+	struct array groups;		/* uint32_t by stack: see sites_end_get() */
 	uint8_t *saved;			/* where they are, if another walk left them */
 	bool has_rows;
 };

@@ -167,25 +167,16 @@ const struct byte_column *sites_end_put(struct sites *s, struct byte_column *to)
 	return &k->rows.added;
 }
 
-/* Makes the groups of this walk, and sites with these. */
-static void get_sites(struct sites *s, struct work *k, struct cursor order)
+/* Makes the groups of this walk. */
+static void get_groups(struct sites *s, struct work *k, struct cursor order)
 {
-	struct array groups = { .item = NULL }; /* by stack */
 	uint32_t stack = 0, *group;
 
 	for (uint64_t n = s->options.group ? cursor_varint(&order) : 0; n; n--) {
 		stack += (uint32_t)unzigzag(cursor_varint(&order));
-		group = array_at(&groups, stack, sizeof(*group));
+		group = array_at(&k->groups, stack, sizeof(*group));
 		*group = site_accumulators_group(&k->accumulators, stack, 0);
 	}
-	s->bytes = (s->count + 1) * sizeof(*s->site);
-	s->site = large_realloc(NULL, 0, s->bytes);
-	for (size_t i = 0; i < s->count; i++) {
-		site_rows_get(&k->rows, i, &s->site[i]);
-		group = array_at(&groups, s->site[i].key, sizeof(*group));
-		s->site[i].group = *group;
-	}
-	array_release(&groups);
 }
 
 static void skip_order(struct cursor *from)
@@ -211,7 +202,7 @@ void sites_end_get(struct sites *s, struct cursor *from, uint8_t *bytes)
 	site_rows_take(&k->rows, s->count, from, s->brief);
 	k->has_rows = true;
 	if (!s->options.brief)
-		get_sites(s, k, order);
+		get_groups(s, k, order);
 }
 
 /* ---- groups ---- */

@@ -31,8 +31,8 @@ json *flat_view_json_row(struct view_request *r, size_t i);
 size_t flat_view_json_rows(const struct view_request *r);
 
 /* The members that view_ops of such views share. */
-#define FLAT_VIEW_JSON                                                        \
-	.rows = true, .json = flat_view_json, .json_row = flat_view_json_row, \
+#define FLAT_VIEW_JSON                                                                      \
+	.rows = true, .flat = true, .json = flat_view_json, .json_row = flat_view_json_row, \
 	.json_rows = flat_view_json_rows
 
 /* Returns the rows that have a value, limited by --top. */

@@ -151,6 +151,7 @@ static json *leak_row(struct view_request *r, size_t i)
 const struct view_ops view_leaks = {
 	.sort = VALUE_LEAKED,
 	.rows = true,
+	.flat = true,
 	.totals = true,
 	.make = make,
 	.text = text,

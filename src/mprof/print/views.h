@@ -47,6 +47,7 @@ struct view_ops {
 	enum profile_value sort; /* default of --sort */
 	enum profile_by by;	 /* default of --by */
 	bool rows;		 /* --by, --sort and --top apply */
+	bool flat;		 /* its text has only rows with the figure of --sort, and totals */
 	bool totals;		 /* works for a profile, which has no events */
 	size_t own;		 /* bytes of r->own, which is zeroed; with 0 it is NULL */
 	/* Does the text contain maxima of rows (profile.h)?  NULL = only with --sort local. */

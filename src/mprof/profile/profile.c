@@ -135,6 +135,8 @@ static void select_sites(struct profile *p)
 		if (groups_passes(p, stack))
 			take_site(p, &m, groups_path(p, stack), i);
 	}
+	if (p->sites.options.only)
+		p->total = p->sites.total;
 	p->sites.count = p->count;
 	interner_release(&m.keys);
 	free(m.first);
@@ -253,6 +255,22 @@ static int open_names(struct profile *p, struct trace *t, const struct profile_o
 	return 0;
 }
 
+/* Returns what groups must have, as in sites_options.only. */
+static size_t only(const struct profile_options *o)
+{
+	static const size_t figure[VALUE_COUNT] = {
+		[VALUE_PEAK] = offsetof(struct site_values, peak_bytes) + 1,
+		[VALUE_RSS] = offsetof(struct site_values, rss_bytes) + 1,
+		[VALUE_LIVE] = offsetof(struct site_values, live_calls) + 1,
+		[VALUE_LEAKED] = offsetof(struct site_values, live_calls) + 1,
+		[VALUE_TEMPORARY] = offsetof(struct site_values, temporary_calls) + 1,
+	};
+	const bool all =
+	    !o->hide_zero_live && !o->function && !o->file && !o->module && !o->without;
+
+	return o->only && all ? figure[*o->only] : 0;
+}
+
 static int make(struct profile *p, struct trace *t, const struct profile_options *o,
 		struct error *err)
 {
@@ -266,6 +284,7 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	p->sites.options = o->sites;
 	p->hide_zero_live = o->hide_zero_live;
 	groups_begin(p, o->by, &p->sites.options);
+	p->sites.options.only = only(o);
 	lack = trace_has_events(t) ? NULL : site_totals_lack(&p->sites.options, t);
 	if (lack)
 		return fail(

@@ -56,6 +56,9 @@ struct profile_options {
 	bool no_pages; /* none of them looks at live.pages */
 	bool kept;     /* their results may be kept for later walks: pass_ops.part names all of
 			* them, and they depend on nothing but the trace */
+	/* Not NULL: groups in which this figure is 0 are not wanted, only their part of the total.
+	 * May be ignored. */
+	const enum profile_value *only;
 	/* group[].v.local_* are wanted: a walk may begin where another one left a milestone, which
 	 * does not know them (pass/milestones.h). */
 	bool own_peaks;
