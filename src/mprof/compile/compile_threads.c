@@ -187,7 +187,6 @@ void compile_thread_exits(struct compile *c, struct compile_thread *t)
 	t->ended = true;
 	t->late = 0;
 	put_exit(c, t);
-	compile_pool_rests(c, t);
 }
 
 void compile_threads_exit(struct compile *c, uint32_t process)
@@ -221,8 +220,10 @@ void compile_thread_end(struct compile *c, uint32_t thread)
 
 	if (c->inner)
 		compile_thread_end(c->inner, thread);
-	else if (t)
+	else if (t) {
 		compile_thread_exits(c, t);
+		compile_pool_rests(c, t);
+	}
 }
 
 void compile_process_forked(struct compile *c, uint32_t process, uint32_t creator_thread)
