@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../heap/beside.h"
+#include "../heap/event_run.h"
 #include "../pass/array.h"
 #include "../trace/functions.h"
 #include "compile_parts.h"
@@ -107,25 +108,34 @@ static inline void begins(struct feed *f, struct feed_process *p, const struct e
 	beside_put(&p->block, e->block, e->addr, compile_call(f->to, call, old, true));
 }
 
-static inline void freed(struct feed *f, struct feed_process *p, const struct event *e,
-			 const struct note *n)
+ALWAYS_INLINE void allocated(struct feed *f, struct feed_process *p, const struct event *e)
 {
 	struct compile_call call;
-	uint32_t block;
 
-	if (__builtin_expect(!(n->did & NOTE_ENDED), 0)) {
-		if (!e->addr)
-			f->found.null_frees++;
-		else if (n->problem != HEAP_UNMATCHED_FREE + 1)
-			f->found.inherited_frees++;
-		return;
-	}
-	block = beside_take(&p->block, n->ended, n->old.addr);
+	set_call(&call, f, e);
+	begins(f, p, e, &call, COMPILE_NONE);
+}
+
+/* The block with this number, or else at this address, was freed. */
+ALWAYS_INLINE void freed(struct feed *f, struct feed_process *p, const struct event *e,
+			 uint32_t number, uint64_t addr)
+{
+	const uint32_t block = beside_take(&p->block, number, addr);
+	struct compile_call call;
+
 	if (__builtin_expect(block == BESIDE_NONE, 0))
 		return;
 	set_call(&call, f, e);
 	call.has_touched = event_touched(e, &call.touched);
 	compile_call(f->to, &call, block, false);
+}
+
+static void freed_nothing(struct feed *f, const struct event *e, const struct note *n)
+{
+	if (!e->addr)
+		f->found.null_frees++;
+	else if (n->problem != HEAP_UNMATCHED_FREE + 1)
+		f->found.inherited_frees++;
 }
 
 static void realloc_begins(struct feed_thread *t, const struct event *e, const struct note *n)
@@ -161,27 +171,24 @@ static void realloc_ends(struct feed *f, struct feed_process *p, struct feed_thr
 		compile_call(f->to, &call, old, false);
 }
 
-static inline void one_call(struct feed *f, struct feed_process *p, const struct event *e,
-			    const struct note *n)
+static void one_call(struct feed *f, struct feed_process *p, struct feed_thread *t,
+		     const struct event *e, const struct note *n)
 {
 	const unsigned class = e->fn < MPROF_FN_MAX ? function_class[e->fn] : MPROF_CLASS_MAP;
-	struct feed_thread *t = (struct feed_thread *)f->thread.item + n->thread;
-	struct compile_call call;
 
-	if (__builtin_expect(n->problem, 0)) {
-		f->found.unknown_frees += n->problem == HEAP_UNMATCHED_FREE + 1;
-		f->found.double_allocations += n->problem == HEAP_DOUBLE_ALLOCATION + 1;
-	}
-	if (__builtin_expect(n->did & NOTE_DROPPED, 0))
+	f->found.unknown_frees += n->problem == HEAP_UNMATCHED_FREE + 1;
+	f->found.double_allocations += n->problem == HEAP_DOUBLE_ALLOCATION + 1;
+	if (n->did & NOTE_DROPPED)
 		mend(f, e, beside_take(&p->block, n->taken, e->addr));
 	if (class == MPROF_CLASS_FREE) {
-		freed(f, p, e, n);
+		if (n->did & NOTE_ENDED)
+			freed(f, p, e, n->ended, n->old.addr);
+		else
+			freed_nothing(f, e, n);
 	} else if (class == MPROF_CLASS_ALLOC) {
 		f->found.failed += !e->addr;
-		if (n->did & NOTE_BEGAN) {
-			set_call(&call, f, e);
-			begins(f, p, e, &call, COMPILE_NONE);
-		}
+		if (n->did & NOTE_BEGAN)
+			allocated(f, p, e);
 	} else if (class == MPROF_CLASS_REALLOC) {
 		if (e->kind == EVENT_REALLOC_BEGIN)
 			realloc_begins(t, e, n);
@@ -205,14 +212,9 @@ static struct feed_process *process_at(struct feed *f, uint32_t index)
 	return array_at(&f->process, index, sizeof(struct feed_process));
 }
 
-/* First to where the compiler's block is said, then to what the compiler knows of it. */
-PREFETCHES look_ahead(const struct feed *f, const struct feed_process *p, const struct event *e,
-		      const struct event *end)
+static struct feed_thread *thread_at(struct feed *f, uint32_t index)
 {
-	if (e + 2 * AHEAD < end)
-		beside_prefetch(&p->block, e[2 * AHEAD].block);
-	if (e + AHEAD < end)
-		compile_prefetch(f->to, beside_word(&p->block, e[AHEAD].block));
+	return array_at(&f->thread, index, sizeof(struct feed_thread));
 }
 
 static void batch(void *self, const struct batch *b)
@@ -221,22 +223,125 @@ static void batch(void *self, const struct batch *b)
 	const struct heap *h = &f->walk->heap;
 	const struct event *e = b->event, *end = e + b->count;
 	const struct note *n = b->note;
+	struct feed_thread *threads;
 	struct feed_process *all, *p;
 
 	(void)process_at(f, (uint32_t)h->processes - 1);
-	(void)array_at(&f->thread, h->threads - 1, sizeof(struct feed_thread));
+	(void)thread_at(f, (uint32_t)h->threads - 1);
 	all = f->process.item;
+	threads = f->thread.item;
 	for (; e < end; e++, n++) {
 		p = &all[n->process];
 		p->thread = e->thread;
 		if (!is_wanted(f, e->process, p) || h->process[n->process]->state == HEAP_ENDED)
 			continue;
-		look_ahead(f, p, e, end);
 		if (e->kind <= EVENT_REALLOC_END)
-			one_call(f, p, e, n);
+			one_call(f, p, &threads[n->thread], e, n);
 		else if (e->kind == EVENT_CONTROL)
 			control(f, e);
 	}
+}
+
+/* First to where the compiler's block is said, then to what the compiler knows of it. */
+PREFETCHES look_ahead(const struct feed *f, const struct feed_process *p,
+		      const struct heap_process *of, const struct event *e)
+{
+	const struct window *w = &f->walk->window;
+
+	run_look_ahead(of, w, e);
+	beside_prefetch(&p->block, window_after(w, e, 2 * AHEAD)->block);
+	compile_prefetch(f->to, beside_word(&p->block, window_after(w, e, AHEAD)->block));
+}
+
+/* One half of a realloc. */
+ALWAYS_INLINE bool take_half(struct feed *f, struct feed_process *p, struct feed_thread *t,
+			     struct run *r, const struct event *e)
+{
+	struct run_did d;
+	struct note n;
+
+	if (!run_event(r, e, &d))
+		return false;
+	n.did = (uint16_t)d.did;
+	n.problem = 0;
+	n.ended = d.ended;
+	n.old.addr = d.ends ? d.old.addr : 0;
+	if (!p)
+		return true;
+	if (e->kind == EVENT_REALLOC_BEGIN)
+		realloc_begins(t, e, &n);
+	else
+		realloc_ends(f, p, t, e, &n);
+	return true;
+}
+
+/* Applies an event of a run and does what one_call does.  p: NULL if it is not wanted. */
+ALWAYS_INLINE bool take_event(struct feed *f, struct feed_process *p, struct feed_thread *t,
+			      struct run *r, const struct event *e)
+{
+	struct run_did d;
+
+	switch (effect_of(e)) {
+	case EFFECT_ALLOC:
+		if (!run_allocates(r, e))
+			return false;
+		if (p)
+			allocated(f, p, e);
+		return true;
+	case EFFECT_FREE:
+		if (!run_frees(r, e, &d))
+			return false;
+		if (d.ends)
+			run_over(r, &d);
+		if (p && d.ends)
+			freed(f, p, e, d.ended, d.old.addr);
+		else if (p)
+			f->found.null_frees++;
+		return true;
+	default:
+		return take_half(f, p, t, r, e);
+	}
+}
+
+/* Most events are in runs (event_run.h); batch() gets the others. */
+static size_t take_run(struct feed *f, struct walk *w, size_t first, size_t n)
+{
+	const struct event *e = window_at(&w->window, first), *const from = e, *const end = e + n;
+	struct heap *h = &w->heap;
+	const uint32_t process = heap_process(h, e->process);
+	const uint32_t thread = heap_thread(h, e->thread, process); /* may move the array */
+	struct feed_process *const its = process_at(f, process);
+	struct feed_process *const p = is_wanted(f, e->process, its) ? its : NULL;
+	struct feed_thread *const t = thread_at(f, thread);
+	struct live rest;
+	struct run r;
+	bool far;
+
+	h->thread[thread].process = process;
+	if (!run_start(&r, h, h->process[process], &h->thread[thread]) || !run_is_of(&r, e))
+		return 0;
+	r.pages = false; /* a constant for the compiler */
+	rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &r.own);
+	far = r.p->own.n >= RUN_NEAR;
+	for (; e < end && run_is_of(&r, e); e++, r.number++) {
+		if (far)
+			look_ahead(f, its, r.p, e);
+		if (!take_event(f, p, t, &r, e))
+			break;
+	}
+	run_end(&r, &rest);
+	if (e > from)
+		its->thread = from->thread;
+	return (size_t)(e - from);
+}
+
+static size_t take_runs(void *feed, struct walk *w, size_t first, size_t n)
+{
+	size_t i, now = 1;
+
+	for (i = 0; i < n && now; i += now)
+		now = take_run(feed, w, first + i, n - i);
+	return i;
 }
 
 static void forked(void *self, const struct heap *h, uint32_t parent, uint32_t child)
@@ -344,6 +449,8 @@ int compile_feed(const struct walk_input *in, const struct compile_options *o, u
 	}
 	walk_init(w, in, &pass, 1);
 	w->no_pages = true;
+	w->fused = take_runs;
+	w->fused_self = &f;
 	w->progress = o->progress;
 	w->progress_context = o->progress_context;
 	ret = walk_run(w, err);

@@ -2,11 +2,11 @@
 /*
  * compile_feed.h - compiles the events of a walk as the heap interprets them.
  *
- * A pass like any other: the heap's notes say which block a call freed and which one it allocated;
- * the heap handles repairs, frees of unknown or inherited blocks, and addresses in use (heap.h);
- * they are only counted here. With COMPILE_ALL, an exec ends the blocks of the old image, and the
- * end of a process ends its blocks while other processes run; blocks that are live when a single
- * program ends stay live.
+ * A pass like any other, with its own loop over runs (heap/event_run.h): the heap says which block
+ * a call freed and which one it allocated; it handles repairs, frees of unknown or inherited
+ * blocks, and addresses in use (heap.h), which are only counted here. With COMPILE_ALL, an exec
+ * ends the blocks of the old image, and the end of a process ends its blocks while other processes
+ * run; blocks that are live when a single program ends stay live.
  */
 #pragma once
 
