@@ -122,10 +122,26 @@ static inline uint64_t compile_size(const struct compile_call *call)
 
 /* ---- compile_slots.c ---- */
 
-/* Returns COMPILE_NONE and sets c->full if no slot is left. */
-uint32_t compile_slot_take(struct compile *c, struct compile_thread *t);
-void compile_slot_give(struct compile *c, struct compile_thread *t, uint32_t slot);
+/* A slot that has rested, else a new one. */
+uint32_t compile_slot_other(struct compile *c);
+void compile_slot_rests(struct compile *c, uint32_t slot);
 void compile_pool_rests(struct compile *c, struct compile_thread *t);
+
+/* Returns COMPILE_NONE and sets c->full if no slot is left. */
+static inline uint32_t compile_slot_take(struct compile *c, struct compile_thread *t)
+{
+	return t->pool_n ? t->pool[--t->pool_n] : compile_slot_other(c);
+}
+
+static inline void compile_slot_give(struct compile *c, struct compile_thread *t, uint32_t slot)
+{
+	if (c->block[slot].thread != t->place || t->ended) {
+		compile_slot_rests(c, slot);
+	} else {
+		GROW(t->pool, t->pool_n + 1, t->pool_room);
+		t->pool[t->pool_n++] = slot;
+	}
+}
 
 /* ---- compile_threads.c ---- */
 

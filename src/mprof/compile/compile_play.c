@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "../util/inline.h"
 #include "../util/order.h"
 #include "compile_parts.h"
 
@@ -31,7 +32,7 @@ static unsigned log2_up(uint64_t align)
 
 /* ---- sums ---- */
 
-static inline void born(struct compile *c, uint64_t size)
+ALWAYS_INLINE void born(struct compile *c, uint64_t size)
 {
 	c->sum.asked_bytes += size;
 	c->live_bytes += size;
@@ -44,7 +45,7 @@ static inline void born(struct compile *c, uint64_t size)
 		c->sum.peak_blocks = c->live_blocks;
 }
 
-static inline void count(struct compile *c, struct compile_thread *t, enum mprof_play op,
+ALWAYS_INLINE void count(struct compile *c, struct compile_thread *t, enum mprof_play op,
 			 uint64_t size, uint32_t slot, bool had_old)
 {
 	if (had_old) {
@@ -60,7 +61,7 @@ static inline void count(struct compile *c, struct compile_thread *t, enum mprof
 
 /* ---- words ---- */
 
-static inline void put_time(struct compile *c, struct compile_thread *t, uint64_t ns)
+ALWAYS_INLINE void put_time(struct compile *c, struct compile_thread *t, uint64_t ns)
 {
 	if (__builtin_expect(!c->has_ns, 0)) {
 		c->has_ns = true;
@@ -81,7 +82,7 @@ static inline void put_time(struct compile *c, struct compile_thread *t, uint64_
 	writer_put(&c->writer, c->time_word);
 }
 
-static inline void put_call(struct compile *c, enum mprof_play op, const struct compile_call *call,
+ALWAYS_INLINE void put_call(struct compile *c, enum mprof_play op, const struct compile_call *call,
 			    uint64_t size, uint32_t slot)
 {
 	const unsigned fn = call->fn == own_fn[op] ? 0 : call->fn;
@@ -119,7 +120,7 @@ static void begin_touch(struct compile *c, uint64_t size, uint32_t slot)
 
 /* ---- a call ---- */
 
-static inline void play(struct compile *c, struct compile_thread *t, enum mprof_play op,
+ALWAYS_INLINE void play(struct compile *c, struct compile_thread *t, enum mprof_play op,
 			const struct compile_call *call, uint32_t slot, bool had_old)
 {
 	const uint64_t size = op == MPROF_PLAY_FREE ? 0 : compile_size(call);
@@ -158,14 +159,15 @@ static void ask_hook(struct compile *c, const struct compile_call *call, uint32_
 	c->tag[slot] = tag;
 }
 
-static inline enum mprof_play op_of(const struct compile_call *call, bool begins)
+ALWAYS_INLINE enum mprof_play op_of(const struct compile_call *call, bool begins)
 {
 	enum mprof_play op = begins ? play_of[call->fn] : MPROF_PLAY_FREE;
 
 	return op == MPROF_PLAY_MALLOC && call->align ? MPROF_PLAY_ALIGNED : op;
 }
 
-uint32_t compile_call(struct compile *c, const struct compile_call *call, uint32_t old, bool begins)
+ALWAYS_INLINE uint32_t one_call(struct compile *c, const struct compile_call *call, uint32_t old,
+				bool begins)
 {
 	struct compile_thread *t = compile_thread_of(c, call->thread);
 	const bool had_old = old != COMPILE_NONE;
@@ -190,6 +192,16 @@ uint32_t compile_call(struct compile *c, const struct compile_call *call, uint32
 		.site = call->site,
 	};
 	return slot;
+}
+
+/* One copy for each kind of call: each of them tests less. */
+uint32_t compile_call(struct compile *c, const struct compile_call *call, uint32_t old, bool begins)
+{
+	if (!begins)
+		return one_call(c, call, old, false);
+	if (old == COMPILE_NONE)
+		return one_call(c, call, COMPILE_NONE, true);
+	return one_call(c, call, old, true);
 }
 
 /* ---- the end of a process ---- */

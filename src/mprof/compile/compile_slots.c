@@ -26,7 +26,7 @@ static void widen_resting(struct compile *c)
 	c->resting_first = 0;
 }
 
-static void rest(struct compile *c, uint32_t slot)
+void compile_slot_rests(struct compile *c, uint32_t slot)
 {
 	uint64_t i;
 
@@ -42,7 +42,7 @@ void compile_pool_rests(struct compile *c, struct compile_thread *t)
 	size_t i;
 
 	for (i = 0; i < t->pool_n; i++)
-		rest(c, t->pool[i]);
+		compile_slot_rests(c, t->pool[i]);
 	free(t->pool);
 	t->pool = NULL;
 	t->pool_n = t->pool_room = 0;
@@ -76,12 +76,10 @@ static uint32_t new_slot(struct compile *c)
 	return (uint32_t)c->slots++;
 }
 
-uint32_t compile_slot_take(struct compile *c, struct compile_thread *t)
+uint32_t compile_slot_other(struct compile *c)
 {
 	struct compile_resting *r;
 
-	if (t->pool_n)
-		return t->pool[--t->pool_n];
 	if (c->resting_n) {
 		r = &c->resting[c->resting_first];
 		if (r->until <= c->sum.calls) {
@@ -91,14 +89,4 @@ uint32_t compile_slot_take(struct compile *c, struct compile_thread *t)
 		}
 	}
 	return new_slot(c);
-}
-
-void compile_slot_give(struct compile *c, struct compile_thread *t, uint32_t slot)
-{
-	if (c->block[slot].thread != t->place || t->ended) {
-		rest(c, slot);
-	} else {
-		GROW(t->pool, t->pool_n + 1, t->pool_room);
-		t->pool[t->pool_n++] = slot;
-	}
 }
