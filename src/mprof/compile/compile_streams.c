@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/inline.h"
 #include "compile_write.h"
 
 #define BUFFER 1024u /* words of one thread */
@@ -30,12 +31,11 @@ struct dealer {
 	struct writer *w;
 	struct slot_state *slot;
 	struct lane *lane;
-	bool writing;
 	uint32_t thread;
 	uint64_t ext, time; /* pending: an EXT word or 0; the last TIME word */
 };
 
-static void lane_flush(struct dealer *d, struct lane *l)
+static __attribute__((noinline)) void lane_flush(struct dealer *d, struct lane *l)
 {
 	if (!l->words)
 		return;
@@ -44,12 +44,12 @@ static void lane_flush(struct dealer *d, struct lane *l)
 	l->words = 0;
 }
 
-static void deal(struct dealer *d, uint64_t word)
+ALWAYS_INLINE void deal(struct dealer *d, uint64_t word, bool writing)
 {
 	struct lane *l = &d->lane[d->thread];
 
 	l->total++;
-	if (!d->writing)
+	if (!writing)
 		return;
 	if (!l->word)
 		l->word = must_malloc(BUFFER * sizeof(*l->word));
@@ -66,40 +66,40 @@ static uint32_t generation_after(uint32_t g, unsigned op)
 	return ((((g >> 1) + 1) & 0x3fff) << 1) | 1;
 }
 
-static void deal_call(struct dealer *d, uint64_t word)
+ALWAYS_INLINE void deal_call(struct dealer *d, uint64_t word, bool writing)
 {
 	struct slot_state *s = &d->slot[mprof_play_slot(word)];
 	struct lane *l = &d->lane[d->thread];
 	uint64_t ext = d->ext;
 
 	if (d->time != l->time) {
-		deal(d, d->time);
+		deal(d, d->time, writing);
 		l->time = d->time;
 	}
 	if (s->thread != d->thread && s->thread != NOBODY)
 		ext = (ext ? ext : mprof_play_ext(0, 0, 0, 0)) | (uint64_t)(s->generation + 1)
 								     << 16;
 	if (ext)
-		deal(d, ext);
-	deal(d, word);
+		deal(d, ext, writing);
+	deal(d, word, writing);
 	d->ext = 0;
 	s->thread = d->thread;
 	s->generation = generation_after(s->generation, mprof_play_op(word));
 }
 
-static void deal_exit(struct dealer *d, uint64_t word)
+static void deal_exit(struct dealer *d, uint64_t word, bool writing)
 {
 	struct lane *l = &d->lane[d->thread];
 
-	deal(d, word);
-	deal(d, MPROF_PLAY_END);
-	if (d->writing)
+	deal(d, word, writing);
+	deal(d, MPROF_PLAY_END, writing);
+	if (writing)
 		lane_flush(d, l);
 	free(l->word);
 	l->word = NULL;
 }
 
-static void deal_word(struct dealer *d, uint64_t word)
+ALWAYS_INLINE void deal_word(struct dealer *d, uint64_t word, bool writing)
 {
 	switch (mprof_play_op(word)) {
 	case MPROF_PLAY_END:
@@ -114,19 +114,19 @@ static void deal_word(struct dealer *d, uint64_t word)
 		d->time = word;
 		break;
 	case MPROF_PLAY_EXIT:
-		deal_exit(d, word);
+		deal_exit(d, word, writing);
 		break;
 	case MPROF_PLAY_CREATE:
 	case MPROF_PLAY_GONE:
 	case MPROF_PLAY_TOUCH:
-		deal(d, word);
+		deal(d, word, writing);
 		break;
 	default:
-		deal_call(d, word);
+		deal_call(d, word, writing);
 	}
 }
 
-static void walk(struct dealer *d, uint64_t slots, uint64_t words)
+ALWAYS_INLINE void walk(struct dealer *d, uint64_t slots, uint64_t words, bool writing)
 {
 	uint64_t done, i, n;
 
@@ -141,7 +141,7 @@ static void walk(struct dealer *d, uint64_t slots, uint64_t words)
 				 MPROF_PLAY_PAGE + done * sizeof(*d->w->word)))
 			return;
 		for (i = 0; i < n; i++)
-			deal_word(d, d->w->word[i]);
+			deal_word(d, d->w->word[i], writing);
 	}
 }
 
@@ -170,10 +170,9 @@ int streams_write(struct writer *w, struct mprof_playback_header *h,
 	d.lane = must_calloc(h->threads, sizeof(*d.lane));
 	for (i = 0; i < h->threads; i++)
 		d.lane[i].time = MPROF_PLAY_TIME;
-	walk(&d, h->slots, words);
+	walk(&d, h->slots, words, false);
 	place(&d, h, thread);
-	d.writing = true;
-	walk(&d, h->slots, words);
+	walk(&d, h->slots, words, true);
 	for (i = 0; i < h->threads; i++)
 		free(d.lane[i].word);
 	free(d.slot);
