@@ -518,9 +518,12 @@ static struct lane *find_lane(struct group_writer *w, uint32_t process, uint32_t
 	if (w->lane->process == process && w->lane->thread == thread)
 		return w->lane;
 	end_turn(w);
-	l = slots_lane(&w->slots, process, thread);
+	l = w->before; /* threads that run at the same time take turns */
+	if (l->process != process || l->thread != thread)
+		l = slots_lane(&w->slots, process, thread);
 	if (!l)
 		return NULL;
+	w->before = w->lane;
 	w->lane = l;
 	w->turn = l->kind.n;
 	return column_room(&l->kind, EVENT_KINDS * GROUP_BATCH) ? l : NULL;
@@ -692,7 +695,7 @@ void group_begin(struct group_writer *w, unsigned shift, bool exact)
 	w->shift = shift;
 	w->exact = exact;
 	w->events = w->calls = 0;
-	w->lane = &w->no_lane;
+	w->lane = w->before = &w->no_lane;
 	w->turn = 0;
 	w->count = 0;
 	w->mark_at = 0;

@@ -56,8 +56,8 @@ struct group_writer {
 	uint16_t what_of_tag[16];					    /* of a short word */
 	uint8_t sized[UINT8_MAX + 1]; /* enum group_op of an end with a size, by function */
 	uint32_t events, calls;
-	/* The current lane, and how many kinds it had when its turn began. */
-	struct lane *lane, no_lane; /* no_lane: of process 0, which no event has */
+	/* The current lane, how many kinds it had when its turn began, and the lane before. */
+	struct lane *lane, *before, no_lane; /* no_lane: of process 0, which no event has */
 	size_t turn;
 	/* Times: events since the last step, and the bucket that they are in. */
 	uint64_t bucket, count;
