@@ -9,7 +9,8 @@
 
 #include "../trace/functions.h"
 
-static inline void count_call(struct totals_thread *t, const struct event *e, const struct note *n)
+/* Returns whether it failed. */
+static inline bool count_call(struct totals_thread *t, const struct event *e, const struct note *n)
 {
 	struct totals_fn *f = &t->sum.fn[e->fn];
 	const uint8_t class = function_class[e->fn];
@@ -19,7 +20,7 @@ static inline void count_call(struct totals_thread *t, const struct event *e, co
 	if (class == MPROF_CLASS_FREE) {
 		f->bytes += n->did & (NOTE_ENDED | NOTE_INHERITED) ? n->old.size : 0;
 		t->sum.null_frees += !e->addr;
-		return;
+		return false;
 	}
 	failed = class == MPROF_CLASS_MAP ? e->error != 0 : !e->addr && e->size;
 	f->failed += failed;
@@ -27,6 +28,19 @@ static inline void count_call(struct totals_thread *t, const struct event *e, co
 		f->bytes += n->did & NOTE_MAPPED ? n->space.unmapped : 0;
 	else
 		f->bytes += failed ? 0 : e->size;
+	return failed;
+}
+
+static void note_failure(struct totals *s, const struct event *e)
+{
+	if (!s->first_failed.process)
+		s->first_failed = (struct totals_failure){
+			.ticks = e->ticks,
+			.size = e->size,
+			.stack = e->stack,
+			.process = e->process,
+			.fn = e->fn,
+		};
 }
 
 static void note_control(struct totals *s, struct totals_thread *t, const struct event *e)
@@ -64,8 +78,8 @@ static void batch(void *self, const struct batch *b)
 			t = totals_thread(s, e, n->thread);
 		t->last_ticks = e->ticks;
 		if (b->plain || e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) {
-			if (e->fn < MPROF_FN_MAX)
-				count_call(t, e, n);
+			if (e->fn < MPROF_FN_MAX && count_call(t, e, n))
+				note_failure(s, e);
 		} else if (e->kind != EVENT_REALLOC_BEGIN) {
 			note_control(s, t, e);
 		}

@@ -41,12 +41,21 @@ struct totals_process {
 	struct totals_sum sum;
 };
 
+/* The first call that failed. */
+struct totals_failure {
+	uint64_t ticks, size; /* size: requested, or of the range */
+	uint32_t stack;	      /* 0 = not recorded */
+	uint32_t process;     /* number in the run; 0 without a failed call */
+	uint8_t fn;	      /* enum mprof_fn */
+};
+
 struct totals {
 	struct walk *walk;
 	/* struct totals_thread; while walking by index of the heap, then one row for each thread */
 	struct array thread;
 	struct array process; /* struct totals_process, by index of the heap */
 	struct totals_sum all;
+	struct totals_failure first_failed;
 	uint64_t lost[MPROF_LOST_REASONS]; /* as counted by marks in the stream */
 };
 

@@ -57,6 +57,10 @@ void retained_command(const struct analysis *a, const struct retained *f, FILE *
 /* Puts what is known of f->unmatched, whose `of` is not NULL. */
 void unmatched_sentence(const struct analysis *a, const struct findings *f, FILE *out);
 
+/* Puts which calls failed and where the first one did; there is one. */
+void failures_sentence(const struct analysis *a, FILE *out);
+void first_failed_fields(json *to, const struct analysis *a, const struct totals_failure *x);
+
 /* Findings about the stacks of threads: `which` is less than STACK_FINDINGS. */
 #define STACK_FINDINGS 4u
 /* Is there such a finding? */

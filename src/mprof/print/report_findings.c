@@ -241,9 +241,11 @@ static void tell_realloc(const struct analysis *a, FILE *out)
 
 static void tell_failures(const struct analysis *a, FILE *out)
 {
-	if (a->totals.all.failed)
-		fprintf(out, "  * %s.\n",
-			format_many(a->totals.all.failed, "call failed", "calls failed").s);
+	if (!a->totals.all.failed)
+		return;
+	fputs("  * ", out);
+	failures_sentence(a, out);
+	fputc('\n', out);
 }
 
 /* Reports the program's own errors, if the trace has all calls and no others contradict each
