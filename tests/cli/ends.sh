@@ -38,3 +38,83 @@ END
 	expect_documented run out
 }
 
+# What an object allocates that is bound to libc's malloc is missing, which the report says first.
+test_missing_calls_of_a_deepbound_object() {
+	printf '#include <stdlib.h>\nvoid *make(void) { return malloc(3000); }\n' >plug.c
+	cat >host.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		void *(*make)(void) = (void *(*)(void))dlsym(dlopen(argv[i], RTLD_NOW | RTLD_DEEPBIND), "make");
+		for (int k = 0; k < 100; k++)
+			make();
+		free(make());
+	}
+	return 0;
+}
+END
+	cc -shared -fPIC -fno-builtin -o plug.so plug.c
+	cp plug.so other.so
+	compile host
+	report_of ./host ./plug.so ./plug.so
+	expect_words out 'What is missing from this trace Process 1 loaded ./plug.so with RTLD_DEEPBIND: what it allocated and freed itself is not recorded.'
+	expect_words out 'The trace contradicts itself: 0 double allocations and 2 unmatched frees; what is missing from the trace may be the reason.'
+	expect_words out 'Never freed, as far as this trace shows: '
+	expect_no_text out 'a block freed twice'
+	report_of ./host ./plug.so ./other.so
+	expect_words out 'loaded ./plug.so and others with RTLD_DEEPBIND: what such an object allocated'
+	run "$mprof" report --json log
+	expect_same objects "$(json out '.problems.deepbind | join(" ")')" ./plug.so
+}
+
+# A process that goes on after the first one: when each ended, and that it still runs.
+test_end_of_a_daemon() {
+	cat >daemon.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	if (daemon(1, 1))
+		return 1;
+	while (access("go", F_OK)) {
+		malloc(1000);
+		usleep(10000);
+	}
+	return 0;
+}
+END
+	compile daemon
+	"$mprof" record -o log -- ./daemon >/dev/null 2>&1
+	until "$mprof" report log >out && grep -q 'in [0-9]* block' out; do sleep 0.05; done
+	expect_words out 'It exited with status 0 after '
+	expect_words out '; the recording ends after '
+	tr -s ' \n' ' ' <out | grep -Eq 'Warnings Process [2-9], ./daemon \(pid [0-9]+\), was still running when this was written\.' ||
+		bad "not running: $(cat out)"
+	touch go
+	while "$mprof" report log | grep -q 'was still running'; do sleep 0.05; done
+	run "$mprof" report log
+	expect_words out ', the last process after '
+	expect_no_text out 'Warnings'
+}
+
+# A process ends by a system call of its own, as those of Go do: nobody records that, and nothing
+# says that it was killed.
+test_end_by_a_system_call() {
+	cat >raw.c <<'END'
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void) { malloc(10); syscall(SYS_exit_group, 0); }
+END
+	compile raw
+	MPROF_CONF='MODE=LogMmap LOG_PATH=hand.log' LD_PRELOAD=$build/libmprof.so ./raw
+	run "$mprof" report hand.log
+	expect_words out 'It ended unrecorded (killed, or by a system call of its own); the recording ends '
+	"$mprof" record -o log -- ./raw 2>/dev/null
+	run "$mprof" report log
+	expect_words out 'It exited with status 0 after '
+}
+

@@ -689,5 +689,5 @@ bool analysis_interrupted(const struct analysis *a)
 
 bool analysis_is_cut(const struct analysis *a)
 {
-	return a->tree.lost_all || trace_lacks_events(a->damage);
+	return a->tree.lost_all || a->tree.deepbinds || trace_lacks_events(a->damage);
 }

@@ -94,6 +94,13 @@ static void add_end(struct tree_process *p, const struct mprof_fact *f)
 		p->waited_rss_bytes = f->peak_rss_bytes;
 }
 
+static void add_deepbind(struct tree *r, struct tree_process *p, const char *path)
+{
+	p->deepbinds |= p->deepbind && strcmp(p->deepbind, path) != 0;
+	r->deepbinds += !p->deepbind;
+	p->deepbind = p->deepbind ?: path;
+}
+
 static void add_fact(struct tree *r, const struct trace_fact *f)
 {
 	struct tree_process *p = (struct tree_process *)tree_find(r, f->process);
@@ -116,7 +123,7 @@ static void add_fact(struct tree *r, const struct trace_fact *f)
 	if (m->what == MPROF_FACT_RESUMED)
 		p->stopped = NULL;
 	if (m->what == MPROF_FACT_DEEPBIND)
-		p->deepbind = f->path;
+		add_deepbind(r, p, f->path);
 }
 
 /* The live entry has the losses, and an end that no fact recorded. */

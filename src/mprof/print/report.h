@@ -71,7 +71,9 @@ void report_whole_command(const struct analysis *a, FILE *out);
 /* Prints lines of two blanks and a sentence each. */
 bool report_is_incomplete(const struct analysis *a);
 void report_missing(const struct analysis *a, FILE *out);
-void report_killed(const struct analysis *a, FILE *out);
+void report_unended(const struct analysis *a, FILE *out);
+/* The words behind text_end() of the first process: when it ended, and the run if that went on. */
+struct text report_end(const struct analysis *a);
 /* Prints calls that failed and contradictions of the trace, as lines like those of
  * report_findings. */
 void report_warnings(const struct analysis *a, FILE *out);

@@ -159,13 +159,10 @@ static void print_problems(const struct analysis *a, FILE *out)
 		table_print(&t, out);
 	if (shown < all)
 		fprintf(out, "  and %s more.\n", format_count(all - shown).s);
-	for (i = 0; all && i < a->tree.processes; i++)
-		if (a->tree.process[i].deepbind)
-			fprintf(out,
-				"  Process %" PRIu32
-				" loaded %s with RTLD_DEEPBIND: its frees are not\n"
-				"  recorded, so reused addresses look like this.\n",
-				a->tree.process[i].number, a->tree.process[i].deepbind);
+	if (all && a->tree.deepbinds)
+		fputs("  Frees by objects loaded with RTLD_DEEPBIND are not recorded, so reused "
+		      "addresses look like this.\n",
+		      out);
 	if (all)
 		fputs("  mprof dump --numbers shows what happened around an event.\n", out);
 }

@@ -7,7 +7,8 @@
 #include "../trace/lost.h"
 #include "text.h"
 
-#define KILLED_SHOWN 5
+#define UNENDED_SHOWN 5u
+#define LATER_NS      1000000u /* a run that goes on for less ends with its first process */
 
 static const struct tree_process *first_process(const struct analysis *a)
 {
@@ -24,21 +25,64 @@ static struct text duration(const struct analysis *a)
 	return format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
 }
 
-/* Prints recorded children: calls missing in them are not leaks. */
-void report_killed(const struct analysis *a, FILE *out)
+/* Prints recorded children that did not exit: their live blocks are not leaks. */
+void report_unended(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p;
 	size_t i, n = 0;
 
 	for (i = 1; i < a->tree.processes; i++) {
 		p = &a->tree.process[i];
-		if (p->end == TREE_KILLED && n++ < KILLED_SHOWN)
+		if (tree_process_interrupted(p) && n++ < UNENDED_SHOWN)
 			fprintf(out, "  Process %u, %s (pid %d), %s.\n", p->number,
 				text_command(tree_image(p), 80).s, p->pid, text_end(p).s);
 	}
-	if (n > KILLED_SHOWN)
-		fprintf(out, "  And %s killed by a signal.\n",
-			format_many(n - KILLED_SHOWN, "more process was", "more processes were").s);
+	if (n > UNENDED_SHOWN)
+		fprintf(
+		    out, "  And %s killed, or did not end.\n",
+		    format_many(n - UNENDED_SHOWN, "more process was", "more processes were").s);
+}
+
+/* Returns when the last of the other processes ended, 0 if one has no recorded end. */
+static uint64_t last_end(const struct analysis *a)
+{
+	const struct tree_process *p = a->tree.process, *end = p + a->tree.processes;
+	uint64_t last = p->end_ticks;
+
+	while (++p < end) {
+		if (p->end == TREE_UNKNOWN)
+			return 0;
+		if (p->end_ticks > last)
+			last = p->end_ticks;
+	}
+	return last;
+}
+
+static struct text since_start(const struct analysis *a, uint64_t ticks)
+{
+	return format_ns(ticks > a->tree.start_ticks
+			     ? walk_duration_ns(&a->walk, ticks - a->tree.start_ticks)
+			     : 0);
+}
+
+struct text report_end(const struct analysis *a)
+{
+	const struct tree_process *p = first_process(a);
+	const uint64_t last = last_end(a);
+	struct text t;
+
+	if (p->end == TREE_UNKNOWN)
+		snprintf(t.s, sizeof(t.s), "; the recording ends %.16s after the start", duration(a).s);
+	else if (!last && p->end_ticks)
+		snprintf(t.s, sizeof(t.s), " after %.14s; the recording ends after %.14s",
+			 since_start(a, p->end_ticks).s, duration(a).s);
+	else if (last > p->end_ticks &&
+		 walk_duration_ns(&a->walk, last - p->end_ticks) > LATER_NS && p->end_ticks)
+		snprintf(t.s, sizeof(t.s), " after %.15s, the last process after %.15s",
+			 since_start(a, p->end_ticks).s, since_start(a, last).s);
+	else
+		snprintf(t.s, sizeof(t.s), " after %.16s", duration(a).s);
+	return t;
 }
 
 static void print_run(const struct analysis *a, FILE *out)
@@ -50,8 +94,7 @@ static void print_run(const struct analysis *a, FILE *out)
 	if (p && p->images > 1)
 		fprintf(out, "  which became: %s\n", text_command(image, 200).s);
 	if (p)
-		fprintf(out, "  pid %d %s%s %s after the start.\n", p->pid, text_end(p).s,
-			p->end == TREE_UNKNOWN ? "; the recording ends" : ",", duration(a).s);
+		fprintf(out, "  pid %d %s%s.\n", p->pid, text_end(p).s, report_end(a).s);
 	fprintf(
 	    out, "  Recorded: %s of %s in %s",
 	    format_many(a->calls, a->sampled ? "sample" : "call", a->sampled ? "samples" : "calls")
@@ -65,7 +108,7 @@ static void print_run(const struct analysis *a, FILE *out)
 	fprintf(out, ".\n");
 	if (report_is_partial(a))
 		fprintf(out, "  %s\n", report_partial(a).s);
-	report_killed(a, out);
+	report_unended(a, out);
 	if (a->walk.input.header->start_real_ns)
 		fprintf(out, "  Started: %s.\n",
 			format_date(a->walk.input.header->start_real_ns).s);
@@ -172,11 +215,31 @@ static void print_own(const struct tree *r, FILE *out)
 	}
 }
 
+/* Objects that called libc's malloc and free instead of the library's. */
+static void print_deepbinds(const struct tree *r, FILE *out)
+{
+	const struct tree_process *p = r->process;
+
+	if (!r->deepbinds)
+		return;
+	while (!p->deepbind)
+		p++;
+	fprintf(out, "  Process %" PRIu32, p->number);
+	if (r->deepbinds > 1)
+		fprintf(out, " and %s more", format_count(r->deepbinds - 1).s);
+	fprintf(out,
+		" loaded %s%s with RTLD_DEEPBIND: what %s allocated and freed itself is not "
+		"recorded.\n",
+		p->deepbind, p->deepbinds ? " and others" : "",
+		p->deepbinds ? "such an object" : "it");
+}
+
 static void print_missing(const struct analysis *a, FILE *out)
 {
 	const struct tree *r = &a->tree;
 	size_t i;
 
+	print_deepbinds(r, out);
 	for (i = 0; i < r->missing_count; i++) {
 		const struct tree_missing *m = &r->missing[i];
 
@@ -211,7 +274,7 @@ bool report_is_incomplete(const struct analysis *a)
 		if (a->tree.process[i].stopped)
 			return true;
 	return a->tree.lost_all || a->tree.lost[MPROF_LOST_STACK] || trace_is_damaged(a->damage) ||
-	       a->tree.missing_count || a->tree.owns || a->tree.remarks;
+	       a->tree.missing_count || a->tree.owns || a->tree.deepbinds || a->tree.remarks;
 }
 
 const struct report_section report_run_sections[] = {

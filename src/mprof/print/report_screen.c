@@ -95,7 +95,6 @@ static void tell_run(struct screen *s)
 	const struct tree_process *p = a->tree.processes ? &a->tree.process[0] : NULL;
 	const struct trace_fact *image = p ? tree_image(p) : NULL;
 	struct paragraph words = { 0 };
-	const uint64_t ns = walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks);
 
 	if (p && p->images)
 		tell_command(s, "", p->image[0]);
@@ -108,10 +107,7 @@ static void tell_run(struct screen *s)
 		paragraph_add_styled(
 		    &words, p->end == TREE_EXITED && !p->status ? STYLE_PLAIN : STYLE_WARNING, "%s",
 		    text_end(p).s);
-		paragraph_add(&words,
-			      p->end == TREE_UNKNOWN ? "; the trace ends %s after the start. "
-						     : " after %s. ",
-			      format_ns(ns).s);
+		paragraph_add(&words, "%s. ", report_end(a).s);
 	}
 	paragraph_add(&words, "Recorded %s of %s",
 		      format_many(a->totals.all.calls, "call", "calls").s,
@@ -244,15 +240,14 @@ static void tell_lines(struct screen *s, char *text, size_t most)
 static void tell_warnings(struct screen *s)
 {
 	char *missing = WRITTEN(out, if (report_is_incomplete(s->a)) report_missing(s->a, out));
-	char *other = WRITTEN(out, report_killed(s->a, out); report_warnings(s->a, out));
+	char *other = WRITTEN(out, report_unended(s->a, out); report_warnings(s->a, out));
 
 	if (*missing) {
 		title(s, "What is missing from this trace");
 		tell_lines(s, missing, MISSING_LINES);
 	}
 	if (*other) {
-		if (!*missing)
-			title(s, "Warnings");
+		title(s, "Warnings");
 		tell_lines(s, other, WARNING_LINES);
 	}
 	free(missing);

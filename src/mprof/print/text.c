@@ -92,7 +92,7 @@ static const char *unknown_end(const struct tree_process *p)
 		return "has no recorded end (killed, or still running)";
 	return process_is_alive(p->pid, p->image[0]->fact->start_time)
 		   ? "was still running when this was written"
-		   : "has no recorded end, and no longer runs (it was killed)";
+		   : "ended unrecorded (killed, or by a system call of its own)";
 }
 
 struct text text_end(const struct tree_process *p)
