@@ -118,3 +118,48 @@ END
 	expect_words out 'It exited with status 0 after '
 }
 
+# Without a block there is nothing to say of call stacks, sizes or filters.
+test_views_of_no_block() {
+	local view
+	printf '#include <sys/mman.h>\nint main(int argc, char **argv) { return argc > 1 && mmap(0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED; }\n' >none.c
+	compile none
+	report_of ./none
+	expect_words out 'No block was allocated.'
+	for view in peak leaks hot temporary lifetimes waste top-down bottom-up; do
+		run "$mprof" report $view log
+		expect_same "$view" "$(cat out)" 'No block was allocated.'
+	done
+	for view in peak-rss threads realloc; do
+		run "$mprof" report $view log
+		expect_status 0
+		expect_no_text out 'no call stacks'
+		expect_no_text out 'filters'
+	done
+	report_of ./none 1
+	run "$mprof" report hot log
+	expect_same 'a mapping' "$(cat out)" 'No block was allocated; 1 call mapped 8.0 KiB.'
+	"$mprof" profile -o profile -- ./none 2>/dev/null
+	run "$mprof" report profile
+	expect_words out 'Totals No block was allocated. '
+}
+
+# The tables of a profile count the blocks that they are about.
+test_profile_counts_blocks_not_calls() {
+	cat >some.c <<'END'
+#include <stdlib.h>
+static void *one(int i)
+{
+	void *p = malloc(1000);
+	if (i % 10)
+		free(p);
+	return p;
+}
+int main(void) { for (int i = 0; i < 5000; i++) one(i); return 0; }
+END
+	compile some
+	"$mprof" profile -o profile -- ./some 2>/dev/null
+	run "$mprof" report profile
+	expect_words out 'Never freed Bytes Share Blocks Function 488 KiB 100 % 500 one (some.c)'
+	expect_words out 'Largest at the peak Bytes Share Blocks Function 489 KiB 100 % 501 one (some.c)'
+	expect_words out 'Calls Share Bytes Function 5,000 100 % 4.8 MiB one (some.c)'
+}

@@ -251,7 +251,8 @@ void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out
 
 	r->notes_unnamed = true;
 	if (!rows) {
-		fprintf(out, "\n%s\n", f->nothing);
+		fprintf(out, "\n%s\n",
+			r->profile->total.calls ? f->nothing : "No block was allocated.");
 		return;
 	}
 	if (r->profile->by == PROFILE_BY_STACK)

@@ -76,6 +76,11 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		print_estimates(t, out);
 		return;
 	}
+	if (!v->calls) {
+		fputs("  No block was allocated.\n", out);
+		print_maps(t, out);
+		return;
+	}
 	fprintf(out, "  %s allocated %s: %s on average, from %s to %s.\n",
 		format_many(v->calls, "call", "calls").s, format_exact(v->bytes).s,
 		format_bytes(v->calls ? v->bytes / v->calls : 0).s, format_bytes(v->size_min).s,
@@ -174,7 +179,7 @@ static void print_top(const struct print_totals *t, enum profile_value value, co
 {
 	const bool estimated = t->p->sites.totals.estimated;
 	struct table table =
-	    TABLE(">Bytes", ">Share", estimated ? "<95 % range" : ">Calls", "<Function");
+	    TABLE(">Bytes", ">Share", estimated ? "<95 % range" : ">Blocks", "<Function");
 	const uint64_t total = profile_value_total(t->p, value);
 	size_t i;
 
@@ -198,8 +203,9 @@ static void print_top(const struct print_totals *t, enum profile_value value, co
 		table_cells(&table, figures_text(value, profile_group_value(g, value)).s,
 			    format_percent(profile_group_value(g, value), total).s,
 			    estimated ? figures_range(g->v, value, profile_group_value(g, value)).s
-			    : value == VALUE_CALLS ? format_bytes(g->v->bytes).s
-						   : format_count(g->v->calls).s,
+			    : value == VALUE_CALLS  ? format_bytes(g->v->bytes).s
+			    : value == VALUE_LEAKED ? format_count(g->v->leaked_calls).s
+						    : format_count(g->v->peak_calls).s,
 			    name ? name : "(no call stack)");
 		free(name);
 	}

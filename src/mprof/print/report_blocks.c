@@ -75,8 +75,9 @@ static void print_left(const struct analysis *a, FILE *out)
 {
 	const struct never_freed_process *n = &a->never_freed.all;
 
-	fprintf(out, "  %s, %s, were still live when %s ended.\n",
+	fprintf(out, "  %s, %s, %s still live when %s ended.\n",
 		format_many(n->blocks, "block", "blocks").s, format_exact(n->bytes).s,
+		n->blocks == 1 ? "was" : "were",
 		report_ends_early(a)	? "the events"
 		: a->tree.processes > 1 ? "their process"
 					: "the program");
@@ -88,9 +89,9 @@ static void print_left(const struct analysis *a, FILE *out)
 			a->findings->kept.all.live_blocks == 1 ? "is" : "are");
 	if (n->exec_blocks)
 		fprintf(out,
-			"  %s, %s, were discarded when a program called exec; not counted here.\n",
+			"  %s, %s, %s discarded when a program called exec; not counted here.\n",
 			format_many(n->exec_blocks, "block", "blocks").s,
-			format_exact(n->exec_bytes).s);
+			format_exact(n->exec_bytes).s, n->exec_blocks == 1 ? "was" : "were");
 	if (n->blocks)
 		fputs("  Not all of them are leaks; many blocks of one size usually are, and so is "
 		      "a number that grows with the run time.\n",

@@ -112,20 +112,22 @@ static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct flat_view flat = {
-		.nothing =
-		    p->suppressed_calls ? "Everything else was freed." : "Every block was freed.",
 		.heading = heading,
 		.about = about,
 		.title = ">blocks",
 		.cell = cell,
 	};
 
-	if (p->total.leaked_calls)
-		fprintf(out, "%s %s: %s.\n",
-			format_many(p->total.leaked_calls, "block was", "blocks were").s,
-			tree_interrupted(&p->tree) || p->walk.input.log_end ? "live at the end"
-									    : "never freed",
-			format_exact(p->total.leaked_bytes).s);
+	if (!p->total.leaked_calls) {
+		fprintf(out, "Every block was freed%s.\n",
+			p->suppressed_calls ? ", except suppressed ones" : "");
+		print_suppressed(p, out);
+		return;
+	}
+	fprintf(
+	    out, "%s %s: %s.\n", format_many(p->total.leaked_calls, "block was", "blocks were").s,
+	    tree_interrupted(&p->tree) || p->walk.input.log_end ? "live at the end" : "never freed",
+	    format_exact(p->total.leaked_bytes).s);
 	flat_view_text(&flat, r, out);
 	print_suppressed(p, out);
 }

@@ -53,6 +53,22 @@ void view_release(const struct view *v, struct view_request *r)
 	r->own = NULL;
 }
 
+/* Is it about blocks, of which there are none?  Pages and stacks of threads are there all the same.
+ */
+static bool is_empty(const struct view *v, const struct profile *p)
+{
+	return !p->total.calls && v->ops->rows && v->ops != &view_peak_rss;
+}
+
+static void tell_empty(const struct profile *p, FILE *out)
+{
+	fputs("No block was allocated", out);
+	if (p->total.map_calls)
+		fprintf(out, "; %s mapped %s", format_many(p->total.map_calls, "call", "calls").s,
+			format_bytes(p->total.map_bytes).s);
+	fputs(".\n", out);
+}
+
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err)
 {
 	const struct site_snapshot *at = &r->profile->sites.peak;
@@ -60,12 +76,16 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 
 	if (ret < 0)
 		return ret;
+	if (is_empty(v, r->profile)) {
+		tell_empty(r->profile, out);
+		return 0;
+	}
 	if (r->profile->sites.options.until.set && v->ops != &view_peak)
 		fprintf(out, "\"peak\" is the time %s after the start, with %s live.\n",
 			format_since(at->ns).s, format_exact(at->bytes).s);
 	figures_estimate(r->profile, out);
 	v->ops->text(r, out);
-	if (!r->profile->has_stacks)
+	if (!r->profile->has_stacks && r->profile->count)
 		fputs("\nThis trace has no call stacks (it was recorded with UNWIND=none, or by"
 		      " another tool), so all blocks are one site.\n",
 		      out);
