@@ -374,6 +374,26 @@ test_memory_of_a_runtime() {
 	expect_no_text out 'allocator maps'
 }
 
+# A runtime is known by the name of its program, as the user starts it.
+test_memory_of_a_runtime_by_name() {
+	cat >maps.c <<'END'
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	for (int i = 0; i < 20; i++)
+		memset(mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 1 << 20);
+	return 0;
+}
+END
+	cc -O0 -w -o php maps.c
+	cp php ruby
+	report_of ./php
+	expect_words out "was mapped by PHP's own allocator (main [php]); USE_ZEND_ALLOC=0 would show its blocks."
+	report_of ./ruby
+	expect_words out "was mapped by Ruby's heap (main [ruby]); ObjectSpace.dump_all shows its objects."
+}
+
 # Recognised by stack, not by size: blocks of the program may be as large as libstdc++'s pool.
 test_blocks_of_the_runtime() {
 	cat >pool.cc <<'END'

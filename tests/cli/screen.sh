@@ -78,6 +78,32 @@ test_screen_of_an_interpreter() {
 	expect_text out 'mprof replay'
 }
 
+# What code that an interpreter generated allocates: it belongs to no file.
+test_screen_of_generated_code() {
+	[ "$(uname -m)" = x86_64 ] || return 0
+	cat >generates.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+static void *kept[3000];
+int main(void)
+{
+	/* push %rbp; mov %rsp,%rbp; movabs malloc,%rax; call *%rax; pop %rbp; ret */
+	unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3 };
+	void *(*call)(size_t) = (void *(*)(size_t))malloc, *page;
+	memcpy(code + 6, &call, sizeof(call));
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	call = (void *(*)(size_t))memcpy(page, code, sizeof(code));
+	for (int i = 0; i < 3000; i++)
+		kept[i] = call(500);
+	return 0;
+}
+END
+	cc -O0 -fno-omit-frame-pointer -w -o lua5.9 generates.c
+	report_of ./lua5.9
+	expect_words out 'lua5.9 is the Lua runtime; collectgarbage'
+}
+
 # What an extension of an interpreter allocates, it allocates for a script, too.
 test_screen_of_an_extension() {
 	cat >extension.c <<'END'

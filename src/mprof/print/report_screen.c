@@ -634,11 +634,12 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 		return false;
 	of = sym_interpreter(line->module);
 	module = item[i - 1].finding->line->module;
-	if (strcmp(module, line->module) != 0)
+	if (*module != '?' && strcmp(module, line->module) != 0)
 		paragraph_add(&words, "%s, the %s runtime, calls %s; %s", line->module,
 			      of->language, module, of->remedy);
 	else
-		paragraph_add(&words, "%s is the %s runtime; %s", module, of->language, of->remedy);
+		paragraph_add(&words, "%s is the %s runtime; %s", line->module, of->language,
+			      of->remedy);
 	if (*of->names && !s->a->findings->names.stacks->codes)
 		paragraph_add(&words, ", and %s adds its functions to call stacks", of->names);
 	paragraph_add(&words, ".");
