@@ -374,6 +374,32 @@ test_memory_of_a_runtime() {
 	expect_no_text out 'allocator maps'
 }
 
+# An allocator of the program's own that moves the break: these calls are recorded.
+test_memory_by_sbrk() {
+	cat >moves.c <<'END'
+#include <string.h>
+#include <unistd.h>
+static void *take(size_t size) { return sbrk(size); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 400; i++)
+		memset(take(100000), 1, 100000);
+	memset(sbrk(100000), 1, 100000);
+	usleep(300000);
+	return 0;
+}
+END
+	compile moves
+	report_of ./moves
+	expect_words out ': it was added by brk and sbrk, mostly in take (moves.c:3); mprof does not record the blocks inside it.'
+	run "$mprof" report --json log
+	expect_same parts "$(json out '.findings[0] | [.finding, .moved == .unseen, .mapped] | join(" ")')" 'outside true 0'
+	expect_documented run out
+	[ "$(json out '.findings[0].moved')" -gt 38000000 ] || bad "$(cat out)"
+	run "$mprof" report log # from what the first report kept
+	expect_words out 'mostly in take (moves.c:3)'
+}
+
 # A runtime is known by the name of its program, as the user starts it.
 test_memory_of_a_runtime_by_name() {
 	cat >maps.c <<'END'

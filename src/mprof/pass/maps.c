@@ -43,6 +43,21 @@ static void change(struct maps_of *p, const struct space_change *c)
 		site->reserved += (uint64_t)c->bytes;
 }
 
+static void move_break(struct maps_of *p, uint32_t stack, int64_t now)
+{
+	struct maps_site *site;
+
+	if (now == p->break_now)
+		return;
+	site = site_of(p, stack);
+	site->break_now += now - p->break_now;
+	if (site->break_now > site->break_most)
+		site->break_most = site->break_now;
+	p->break_now = now;
+	if (now > p->break_peak)
+		p->break_peak = now;
+}
+
 /* ---- how much ---- */
 
 static void take_stock(struct maps *s, struct maps_of *p, const uint64_t *bytes, uint64_t ticks)
@@ -79,9 +94,7 @@ static void mapped(struct maps *s, const struct event *e, const struct note *n)
 	for (i = n->space.first; i < n->space.first + n->space.changes; i++)
 		change(p, &c[i]);
 	p->unknown_unmapped += n->space.never_mapped;
-	p->break_now = n->space.moved_break;
-	if (p->break_now > p->break_peak)
-		p->break_peak = p->break_now;
+	move_break(p, e->stack, n->space.moved_break);
 	take_stock(s, p, n->space.bytes, e->ticks);
 }
 
@@ -152,7 +165,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		close_peaks(p);
 		site = p->site.item;
 		for (i = 0; i < p->site.count; i++)
-			site[i].now = site[i].reserved = 0;
+			site[i].now = site[i].reserved = 0, site[i].break_now = 0;
 		take_stock(s, p, nothing, ticks);
 		p->break_now = 0;
 		return;

@@ -18,13 +18,14 @@
 #include "interner.h"
 #include "walk.h"
 
-/* One stack that mapped memory. */
+/* One stack that mapped memory, or moved the break. */
 struct maps_site {
 	uint32_t stack;
 	uint64_t now, peak;		  /* anonymous bytes, and those at the process's peak */
 	uint64_t reserved, peak_reserved; /* how many of these were mapped without any access */
 	uint64_t resident;
-	uint64_t changed; /* private */
+	int64_t break_now, break_most; /* bytes by which it moved the break */
+	uint64_t changed;	       /* private */
 };
 
 struct maps_of {

@@ -9,17 +9,8 @@
 #include "figures.h"
 #include "json_rows.h"
 
-static void put_who(const struct outside *o, FILE *out)
+static void put_place(const struct profile_asked *who, FILE *out)
 {
-	const struct profile_asked *who = &o->who;
-
-	if (o->mapper)
-		fputs(o->mapper->whose, out);
-	if (!who->line) {
-		fputs(o->mapper ? "" : "its own calls of mmap", out);
-		return;
-	}
-	fputs(o->mapper ? " (" : "", out);
 	figures_line(out, who->line, true);
 	if (who->through) {
 		fputs(", through ", out);
@@ -29,6 +20,18 @@ static void put_who(const struct outside *o, FILE *out)
 		fputs(", called by ", out);
 		figures_line(out, who->caller, true);
 	}
+}
+
+static void put_who(const struct outside *o, FILE *out)
+{
+	if (o->mapper)
+		fputs(o->mapper->whose, out);
+	if (!o->who.line) {
+		fputs(o->mapper ? "" : "its own calls of mmap", out);
+		return;
+	}
+	fputs(o->mapper ? " (" : "", out);
+	put_place(&o->who, out);
 	fputs(o->mapper ? ")" : "", out);
 }
 
@@ -43,8 +46,22 @@ static void put_mapped(const struct outside *o, FILE *out)
 		fputs("; mprof does not record the blocks inside it", out);
 }
 
+static void put_moved(const struct outside *o, FILE *out)
+{
+	fprintf(out, "%s was added by brk and sbrk", o->mapped ? format_bytes(o->moved).s : "it");
+	if (o->mover.line) {
+		fputs(", mostly in ", out);
+		put_place(&o->mover, out);
+	}
+	fputs("; mprof does not record the blocks inside it", out);
+}
+
 static void put_unseen(const struct outside *o, FILE *out)
 {
+	if (o->moved >= o->unseen / 4 * 3) {
+		put_moved(o, out);
+		return;
+	}
 	fprintf(out, "no recorded call mapped %s", o->mapped ? format_bytes(o->unseen).s : "it");
 	if (o->mapper && !o->mapped) {
 		fprintf(out, " (%s; %s)", o->mapper->whose, o->mapper->remedy);

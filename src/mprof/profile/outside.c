@@ -95,6 +95,25 @@ static uint64_t mapped_by_program(const struct outside *o, const struct look *l)
 	return sum;
 }
 
+/* Returns by how much the program moved its break, and the stack of most of it. */
+static uint64_t moved_by_program(const struct look *l, uint32_t *stack)
+{
+	const struct maps_site *site = l->maps->site.item;
+	int64_t sum = 0, most = 0;
+	size_t i;
+
+	for (i = 0; i < l->maps->site.count; i++) {
+		if (site[i].break_most <= 0 || is_allocators(l, site[i].stack))
+			continue;
+		sum += site[i].break_most;
+		if (site[i].break_most <= most)
+			continue;
+		most = site[i].break_most;
+		*stack = site[i].stack;
+	}
+	return (uint64_t)(sum < l->maps->break_peak ? sum : l->maps->break_peak);
+}
+
 /* Returns the bytes far from all blocks, when the pages were read. */
 static uint64_t far_from_blocks(const struct outside *o, const struct look *l)
 {
@@ -194,6 +213,16 @@ static void find_stacks(struct outside *o, const struct trace *t, const struct s
 			o->stacks = stack_uses_resident(stacks, t, &r[i]);
 }
 
+static void find_moved(struct outside *o, const struct look *l)
+{
+	uint32_t stack = 0;
+	const uint64_t moved = moved_by_program(l, &stack);
+
+	o->moved = moved < o->unseen ? moved : o->unseen;
+	if (o->moved && l->names && stack)
+		o->mover = profile_asked(l->names, stack);
+}
+
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
 		  const struct stack_uses *stacks, const struct resident_look *look,
 		  struct profile *names)
@@ -225,6 +254,7 @@ void outside_find(struct outside *o, const struct analysis *a, const struct trac
 		return;
 	find_stacks(o, t, stacks);
 	find_most(o, &best);
+	find_moved(o, &best);
 	if (names && o->stack)
 		o->who = profile_asked(names, o->stack);
 	o->mapper = find_mapper(o, &best);

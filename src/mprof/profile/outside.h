@@ -15,6 +15,8 @@
  *            have pages of their parent's blocks.  With a look at these pages, it is
  *            at most the bytes far from all blocks of the run (`other` of
  *            resident_parts.h).
+ *   moved    the part of `unseen` by which recorded calls of brk and sbrk moved the break,
+ *            if no allocator made them
  *   outside  mapped + unseen
  *
  * The process with most outside is reported, if that is at least OUTSIDE_LEAST
@@ -43,14 +45,15 @@ struct outside {
 	uint32_t process; /* number in the run; 0 without a finding */
 	bool looked;	  /* pages were read */
 	uint64_t ticks;	  /* the time of the look */
-	uint64_t memory, outside, mapped, unseen;
+	uint64_t memory, outside, mapped, unseen, moved;
 	uint64_t globals; /* part of `unseen` in variables without initial value; 0 if unknown */
 	uint64_t stacks;  /* part of `unseen` in stacks of threads; 0 if unknown */
 	/* The function that mapped most of `mapped`, how much that was, and the stack with most
 	 * of it. */
 	uint64_t by_who;
 	uint32_t stack;
-	struct profile_asked who; /* who.line is NULL if unknown */
+	struct profile_asked who;   /* who.line is NULL if unknown */
+	struct profile_asked mover; /* the same of most of `moved` */
 	const struct mapper *mapper;
 };
 
