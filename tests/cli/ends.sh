@@ -163,3 +163,63 @@ END
 	expect_words out 'Largest at the peak Bytes Share Blocks Function 489 KiB 100 % 501 one (some.c)'
 	expect_words out 'Calls Share Bytes Function 5,000 100 % 4.8 MiB one (some.c)'
 }
+
+# What grows by realloc lives long, although each step ends a block.
+test_lifetimes_of_reallocated_blocks() {
+	cat >grows.c <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char *p = malloc(argc > 1 ? 5 : 1);
+	for (int i = 2; i < 1000; i++)
+		if (argc > 1)
+			free(malloc(i));
+		else
+			p = realloc(p, i * 10);
+	free(p);
+	return 0;
+}
+END
+	compile grows
+	report_of ./grows
+	expect_words out 'of freed blocks lived less than 1 ms (realloc ends a block).'
+	run "$mprof" report lifetimes log
+	expect_words out ' on average (realloc ends a block); 0 were never freed.'
+	run "$mprof" report --all log
+	expect_words out ' less than 1 us (realloc ends a block).'
+	report_of ./grows 1
+	expect_words out 'of freed blocks lived less than 1 ms.'
+}
+
+# A sample of resident pages is on the first screen only if it was taken near the peak.
+test_sample_is_of_the_peak() {
+	cat >late.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *kept[3000];
+int main(int argc, char **argv)
+{
+	kept[0] = malloc(100);
+	usleep(100000);
+	for (int i = 0; i < 3000; i++)
+		memset(kept[i] = malloc(10000), 1, 10000);
+	if (argc > 1)
+		usleep(500000);
+	return 0;
+}
+END
+	compile late
+	local more=
+	for more in '' stays; do
+		report_of ./late $more
+		run "$mprof" report --json log
+		cp out json
+		run "$mprof" report log
+		if [ "$(json json '(([.compactness.physical.samples[].live_bytes] | max) // 0) * 2 >= .peak_bytes')" = true ]; then
+			expect_words out ' of heap, stacks and data was resident, '
+		else
+			expect_no_text out 'of heap, stacks'
+		fi
+	done
+}

@@ -77,6 +77,8 @@ struct text report_end(const struct analysis *a);
 /* Prints calls that failed and contradictions of the trace, as lines like those of
  * report_findings. */
 void report_warnings(const struct analysis *a, FILE *out);
+/* Words behind a figure of lifetimes if many of these ended by realloc, else "". */
+const char *report_realloc_ends(const struct analysis *a);
 /* The same if nothing was allocated or recorded. */
 void report_nothing(const struct analysis *a, FILE *out);
 

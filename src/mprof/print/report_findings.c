@@ -157,15 +157,24 @@ static void tell_kept(const struct analysis *a, FILE *out)
 	fputs(i < k->rows ? ", and others.\n" : ".\n", out);
 }
 
+const char *report_realloc_ends(const struct analysis *a)
+{
+	const struct resizes *r = &a->resizes;
+	const uint64_t moved = r->moved.grew + r->moved.shrank + r->moved.same;
+	const uint64_t stayed = r->in_place.grew + r->in_place.shrank + r->in_place.same;
+
+	return moved + stayed >= a->lifetimes.blocks / 10 + 1 ? " (realloc ends a block)" : "";
+}
+
 static void tell_lifetimes(const struct analysis *a, FILE *out)
 {
 	const struct lifetimes *l = &a->lifetimes;
 
 	if (!l->blocks)
 		return;
-	fprintf(out, "  * %s of the freed blocks lived less than 1 ms, %s less than 1 us",
+	fprintf(out, "  * %s of the freed blocks lived less than 1 ms, %s less than 1 us%s",
 		format_percent(l->under_1ms, l->blocks).s,
-		format_percent(l->under_1us, l->blocks).s);
+		format_percent(l->under_1us, l->blocks).s, report_realloc_ends(a));
 	if (l->other_thread)
 		fprintf(out, "; %s were freed by another thread",
 			format_percent(l->other_thread, l->blocks).s);

@@ -359,15 +359,17 @@ static void tell_heap(struct screen *s)
 			      format_ratio(a->compactness.all.at_peak).s);
 	if (at->bytes)
 		paragraph_add(&words, ". ");
-	if (a->residency.compared && !is_tree(s))
+	/* A sample from long before the peak would seem to describe it. */
+	if (a->residency.compared && !is_tree(s) && full->live_bytes >= at->bytes / 2)
 		paragraph_add(&words,
 			      "%s after the start, %s of heap, stacks and data was resident, "
 			      "%s of it in pages with live blocks. ",
 			      report_since(a, full->ticks).s, format_bytes(full->resident * page).s,
 			      format_bytes(full->under_live * page).s);
 	if (a->lifetimes.blocks)
-		paragraph_add(&words, "%s of freed blocks lived less than 1 ms. ",
-			      format_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s);
+		paragraph_add(&words, "%s of freed blocks lived less than 1 ms%s. ",
+			      format_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s,
+			      report_realloc_ends(a));
 	if (moved && !is_tree(s))
 		paragraph_add(&words, "realloc copied at most %s.",
 			      format_bytes(r->copied_bytes).s);

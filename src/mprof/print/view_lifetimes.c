@@ -58,9 +58,11 @@ static void text(struct view_request *r, FILE *out)
 	};
 
 	if (v->freed_calls)
-		fprintf(out, "%s lived %s%s on average; %s never freed.\n",
+		fprintf(out, "%s lived %s%s on average%s; %s never freed.\n",
 			format_many(v->freed_calls, "freed block", "freed blocks").s,
-			span_of(r, v).s, mean_of(v).s, format_many(v->live_calls, "was", "were").s);
+			span_of(r, v).s, mean_of(v).s,
+			v->reallocs > v->freed_calls / 10 ? " (realloc ends a block)" : "",
+			format_many(v->live_calls, "was", "were").s);
 	else
 		fprintf(
 		    out, "No block was freed; %s.\n",
