@@ -400,6 +400,30 @@ END
 	expect_words out 'mostly in take (moves.c:3)'
 }
 
+# The function that maps most is named, not the call stack that does.
+test_memory_mapped_from_many_places() {
+	cat >many.c <<'END'
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define MAP(size) memset(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, size)
+static void slab(void) { MAP(1 << 20); }
+static void table(void) { MAP(3 << 20); }
+#define CALL(name) static void name(void) { slab(); }
+CALL(a) CALL(b) CALL(c) CALL(d) CALL(e) CALL(f) CALL(g) CALL(h)
+int main(void)
+{
+	table();
+	a(), b(), c(), d(), e(), f(), g(), h();
+	usleep(300000);
+	return 0;
+}
+END
+	compile many
+	report_of ./many
+	tr -s ' \n' ' ' <out | grep -Eq ': [78]\.[0-9] MiB of it was mapped by slab \(many.c:5\); mprof' || bad "$(cat out)"
+}
+
 # A runtime is known by the name of its program, as the user starts it.
 test_memory_of_a_runtime_by_name() {
 	cat >maps.c <<'END'

@@ -3,7 +3,11 @@
 #include "outside.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "../util/alloc.h"
+#include "../util/order.h"
 
 #define HEADER	    16u	   /* the most bytes that an allocator keeps beside a block */
 #define SITES_NAMED 10000u /* further ones are not added up */
@@ -95,25 +99,6 @@ static uint64_t mapped_by_program(const struct outside *o, const struct look *l)
 	return sum;
 }
 
-/* Returns by how much the program moved its break, and the stack of most of it. */
-static uint64_t moved_by_program(const struct look *l, uint32_t *stack)
-{
-	const struct maps_site *site = l->maps->site.item;
-	int64_t sum = 0, most = 0;
-	size_t i;
-
-	for (i = 0; i < l->maps->site.count; i++) {
-		if (site[i].break_most <= 0 || is_allocators(l, site[i].stack))
-			continue;
-		sum += site[i].break_most;
-		if (site[i].break_most <= most)
-			continue;
-		most = site[i].break_most;
-		*stack = site[i].stack;
-	}
-	return (uint64_t)(sum < l->maps->break_peak ? sum : l->maps->break_peak);
-}
-
 /* Returns the bytes far from all blocks, when the pages were read. */
 static uint64_t far_from_blocks(const struct outside *o, const struct look *l)
 {
@@ -149,57 +134,96 @@ static void measure(struct outside *o, const struct look *l)
 	o->process = p->number;
 }
 
-static void find_most(struct outside *o, const struct look *l)
-{
-	const struct maps_site *site = l->maps->site.item;
-	uint64_t most = 0;
-	size_t i;
+/* ---- who ---- */
 
-	for (i = 0; i < l->maps->site.count; i++) {
-		if (bytes_of(o, &site[i]) <= most || is_allocators(l, site[i].stack))
+/* A function that mapped memory or moved the break, or a runtime; first by stack. */
+struct who {
+	const char *module, *function;
+	const struct mapper *mapper;
+	uint32_t stack; /* the one with most bytes, which are `most` */
+	uint64_t bytes, most;
+};
+
+ORDER(by_name, struct who, BY_NAME(module) ?: BY_NAME(function) ?: FALLING(bytes))
+
+static uint64_t bytes_by(const struct outside *o, const struct maps_site *site, bool breaks)
+{
+	if (!breaks)
+		return bytes_of(o, site);
+	return site->break_most > 0 ? (uint64_t)site->break_most : 0;
+}
+
+/* Finds the runtime with the call of mmap; NULL if there is none, or it is unknown. */
+static const struct mapper *mapper_of_stack(const struct look *l, uint32_t stack)
+{
+	const struct profile_path *path = l->names && stack ? profile_path(l->names, stack) : NULL;
+	const struct sym_line *line = path && path->all ? path->line[path->all - 1] : NULL;
+
+	return line ? mapper_of_module(line->module) ?: mapper_of_module(line->function) : NULL;
+}
+
+static void name_who(struct who *w, const struct look *l)
+{
+	const struct sym_line *line =
+	    l->names && w->stack ? profile_asked(l->names, w->stack).line : NULL;
+
+	w->mapper = mapper_of_stack(l, w->stack);
+	w->module = w->mapper ? w->mapper->whose : line ? line->module : "";
+	w->function = !w->mapper && line ? line->function : "";
+}
+
+/* Returns the one with most bytes, whatever its callers; its bytes are 0 if there is none. */
+static struct who find_most(const struct outside *o, const struct look *l, bool breaks)
+{
+	const size_t n = l->maps->site.count < SITES_NAMED ? l->maps->site.count : SITES_NAMED;
+	struct who *who = must_calloc(n + 1, sizeof(*who)), most = { .bytes = 0 };
+	const struct maps_site *site = l->maps->site.item;
+	size_t i, k, count = 0;
+
+	for (i = 0; i < n; i++) {
+		const uint64_t bytes = bytes_by(o, &site[i], breaks);
+
+		if (!bytes || is_allocators(l, site[i].stack))
 			continue;
-		most = bytes_of(o, &site[i]);
-		o->stack = site[i].stack;
+		who[count] = (struct who){ .stack = site[i].stack, .bytes = bytes, .most = bytes };
+		name_who(&who[count++], l);
 	}
-	o->by_who = most < o->mapped ? most : o->mapped;
+	SORT(who, count, by_name);
+	for (i = 0; i < count; i = k) {
+		for (k = i + 1; k < count && !strcmp(who[k].module, who[i].module) &&
+				!strcmp(who[k].function, who[i].function);
+		     k++)
+			who[i].bytes += who[k].bytes;
+		if (who[i].bytes > most.bytes)
+			most = who[i];
+	}
+	free(who);
+	return most;
 }
 
-/* Are both by one function, or by one module if that is a runtime? */
-static bool same_who(const struct outside *o, const struct sym_line *line)
+static void find_who(struct outside *o, const struct look *l)
 {
-	return line && !strcmp(line->module, o->who.line->module) &&
-	       (o->mapper || !strcmp(line->function, o->who.line->function));
-}
-
-/* Adds up everything that the function mapped, whatever its caller. */
-static void add_up(struct outside *o, const struct look *l)
-{
-	const struct maps_site *site = l->maps->site.item;
-	uint64_t bytes = 0;
-	size_t i;
-
-	for (i = 0; i < l->maps->site.count && i < SITES_NAMED; i++)
-		if (bytes_of(o, &site[i]) &&
-		    same_who(o, profile_asked(l->names, site[i].stack).line))
-			bytes += bytes_of(o, &site[i]);
-	if (bytes > o->by_who)
-		o->by_who = bytes < o->mapped ? bytes : o->mapped;
-}
-
-/* Finds the runtime with the call of mmap, if it is known; otherwise the one of the program. */
-static const struct mapper *find_mapper(const struct outside *o, const struct look *l)
-{
-	const struct profile_path *path =
-	    l->names && o->stack ? profile_path(l->names, o->stack) : NULL;
+	const struct who most = find_most(o, l, false);
 	const struct trace_fact *image = tree_image(l->process);
 
-	const struct sym_line *line;
+	o->stack = most.stack;
+	o->by_who = most.bytes < o->mapped ? most.bytes : o->mapped;
+	o->mapper = most.mapper;
+	if (l->names && most.stack)
+		o->who = profile_asked(l->names, most.stack);
+	/* Without the call, the runtime may be the program's. */
+	if (image && (!l->names || !most.stack))
+		o->mapper = mapper_of_module(basename(image->exe));
+}
 
-	if (path && path->all) {
-		line = path->line[path->all - 1];
-		return mapper_of_module(line->module) ?: mapper_of_module(line->function);
-	}
-	return image ? mapper_of_module(basename(image->exe)) : NULL;
+static void find_moved(struct outside *o, const struct look *l)
+{
+	const struct who most = find_most(o, l, true);
+	const uint64_t moved = most.bytes ? (uint64_t)l->maps->break_peak : 0;
+
+	o->moved = moved < o->unseen ? moved : o->unseen;
+	if (o->moved && l->names && most.stack)
+		o->mover = profile_asked(l->names, most.stack);
 }
 
 /* Finds the stacks at the time at which the pages were read. */
@@ -211,16 +235,6 @@ static void find_stacks(struct outside *o, const struct trace *t, const struct s
 	for (i = 0; i < n && o->looked && o->unseen; i++)
 		if (r[i].process == o->process && r[i].head->ticks_before == o->ticks)
 			o->stacks = stack_uses_resident(stacks, t, &r[i]);
-}
-
-static void find_moved(struct outside *o, const struct look *l)
-{
-	uint32_t stack = 0;
-	const uint64_t moved = moved_by_program(l, &stack);
-
-	o->moved = moved < o->unseen ? moved : o->unseen;
-	if (o->moved && l->names && stack)
-		o->mover = profile_asked(l->names, stack);
 }
 
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
@@ -253,11 +267,6 @@ void outside_find(struct outside *o, const struct analysis *a, const struct trac
 	if (!o->process)
 		return;
 	find_stacks(o, t, stacks);
-	find_most(o, &best);
+	find_who(o, &best);
 	find_moved(o, &best);
-	if (names && o->stack)
-		o->who = profile_asked(names, o->stack);
-	o->mapper = find_mapper(o, &best);
-	if (o->who.line)
-		add_up(o, &best);
 }
