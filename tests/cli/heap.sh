@@ -629,3 +629,63 @@ END
 	report_of ./stays end
 	expect_no_text out 'Freed memory'
 }
+
+# Gaps that alignment leaves were never freed, so nothing can return them.
+test_gaps_of_alignment() {
+	cat >aligned.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+enum { N = 6000 };
+static void *kept[N];
+static void *object(void) { void *p; return posix_memalign(&p, 4096, 100) ? 0 : memset(p, 1, 100); }
+static void *plain(void) { return memset(malloc(4000), 1, 4000); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < N; i++)
+		kept[i] = argc > 1 ? plain() : object();
+	for (int i = 0; i < N; i++)
+		if (argc > 1 && i % 8)
+			free(kept[i]);
+	usleep(700000);
+	return 0;
+}
+END
+	compile aligned
+	report_of ./aligned
+	expect_words out '1. Alignment wastes resident memory: '
+	expect_words out ' KiB of live blocks, because 6,000 of these are aligned, mostly those of object (aligned.c:6). It was more than half of the heap for '
+	expect_no_text out 'Freed memory'
+	expect_no_text out malloc_trim
+	run "$mprof" report --json log
+	expect_same aligned "$(json out '.findings[0] | "\(.finding) \(.function) \(.aligned_blocks) \(.ended_bytes)"')" 'retained object 6000 0'
+	expect_documented run out
+	report_of ./aligned freed
+	expect_words out 'Freed memory stays resident: '
+	"$mprof" report --json log >freed.json
+	cat >beside.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *kept[20];
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		free(malloc(10000));
+	for (int i = 0; i < 20; i++) {
+		memset(sbrk(1900000), 1, 1900000);
+		kept[i] = malloc(100000);
+	}
+	usleep(700000);
+	return 0;
+}
+END
+	compile beside
+	report_of ./beside
+	expect_words out 'Memory without blocks is resident: '
+	expect_words out ' of live blocks, though nothing had been freed. This memory is in pages without live blocks. It was '
+	expect_no_text out malloc_trim
+	report_of ./beside 1
+	expect_words out ' of live blocks, though at most 9.8 KiB had been freed. '
+	expect_same freed "$(json freed.json '.findings[] | select(.finding == "retained") | "\(.aligned_blocks) \(.ended_bytes)"')" '0 null'
+}

@@ -13,6 +13,7 @@
 #include "resident_pages.h"
 
 #define AREA_SHIFT 21u /* 2 MiB */
+#define HEADER	   16u /* the most bytes that an allocator keeps beside a block */
 
 enum { PAGE_LIVE = 1, PAGE_MAPPED = 2, PAGE_NEAR = 4 };
 
@@ -99,13 +100,23 @@ static void began(struct resident_parts *all, const struct event *e, uint32_t pr
 		add_area(a, last >> AREA_SHIFT);
 }
 
+static void ended(struct resident_parts *all, const struct block *old, uint32_t process)
+{
+	struct resident_areas *a = array_at(&all->process, process, sizeof(*a));
+
+	a->ended += old->size + old->slack + HEADER;
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	size_t i;
 
-	for (i = 0; i < b->count; i++)
+	for (i = 0; i < b->count; i++) {
+		if (b->note[i].did & NOTE_ENDED)
+			ended(self, &b->note[i].old, b->note[i].process);
 		if (b->note[i].did & NOTE_BEGAN)
 			began(self, &b->event[i], b->note[i].process);
+	}
 }
 
 /* Forgets areas: a program that exec starts has none. */
@@ -125,6 +136,21 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 /* ---- a sample ---- */
 
+static bool is_aligned(const struct block *b)
+{
+	return b->fn == MPROF_FN_MEMALIGN || b->fn == MPROF_FN_POSIX_MEMALIGN ||
+	       b->fn == MPROF_FN_ALIGNED_ALLOC || b->fn == MPROF_FN_VALLOC ||
+	       b->fn == MPROF_FN_PVALLOC;
+}
+
+static void add_alignment(struct resident_parts_sample *s, const struct block *b, unsigned shift)
+{
+	const uint64_t page = 1ull << shift, alignment = b->addr & -b->addr;
+
+	s->aligned_blocks++;
+	s->aligned += alignment < page ? alignment : page;
+}
+
 static void add_block(struct resident_parts_sample *s, struct pages_found *f, const struct block *b,
 		      uint64_t *near)
 {
@@ -132,6 +158,8 @@ static void add_block(struct resident_parts_sample *s, struct pages_found *f, co
 		return;
 	s->live += resident_bytes(f->residency, f->shift, b->addr, b->addr + b->size, near);
 	mark(f, b->addr, b->addr + b->size, PAGE_LIVE);
+	if (is_aligned(b))
+		add_alignment(s, b, f->shift);
 }
 
 static void add_blocks(struct resident_parts_sample *s, struct pages_found *f, const struct heap *h,
@@ -201,6 +229,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	s->process = p->number;
 	s->ticks = r->head->ticks_before;
 	s->rss = r->head->rss;
+	s->ended = areas->ended;
 	open_pages(&f);
 	add_blocks(s, &f, h, process);
 	add_mapped(&f, &p->space.mapped);

@@ -17,6 +17,9 @@
  * The kernel's counters lag by some pages, so a small value may read 0.  The
  * parts add up to the resident size, or to the private pages if these are more.
  *
+ * Gaps are not only what was freed: `aligned` says how much of them the alignment of live blocks
+ * can have left, and `ended` is the most that was ever freed.
+ *
  * All figures are bytes. Blocks and pages inherited by fork count as other.
  */
 #pragma once
@@ -29,6 +32,10 @@ struct resident_parts_sample {
 	uint64_t ticks;
 	uint64_t rss;
 	uint64_t live, rounding, gaps, mapped, retained, other, files;
+	uint64_t
+	    ended; /* of blocks that ended until then, with the allocator's additions; at most */
+	uint64_t aligned_blocks; /* live ones from posix_memalign and similar functions */
+	uint64_t aligned; /* the sum of their alignments, as their addresses show, up to a page */
 };
 
 /* Areas of 2 MiB in which blocks of a process began. */
@@ -37,6 +44,7 @@ struct resident_areas {
 	struct array key;			/* uint64_t; unique once sorted */
 	size_t sorted;				/* number of sorted ones */
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
+	uint64_t ended;				/* as in the samples */
 };
 
 struct resident_parts {

@@ -23,7 +23,7 @@ static void put_where(const struct retained *f, FILE *out)
 	if (beside && whole)
 		fprintf(out, "%s of it", format_bytes(f->beside).s);
 	else
-		fputs("The freed memory", out);
+		fputs(f->ended == UINT64_MAX ? "The freed memory" : "This memory", out);
 	fprintf(out, " is in pages %s live blocks", beside ? "with" : "without");
 	if (f->who.line) {
 		fputs(", mostly of ", out);
@@ -31,8 +31,29 @@ static void put_where(const struct retained *f, FILE *out)
 	}
 	if (beside && whole)
 		fprintf(out, ", and %s in pages without", format_bytes(f->whole).s);
-	if (whole && f->c_library)
+	if (whole && f->c_library && f->ended == UINT64_MAX)
 		fputs(", which malloc_trim(0) may return", out);
+}
+
+static void put_amounts(const struct retained *f, FILE *out)
+{
+	fprintf(out, "%s and %s of live blocks", f->ended == UINT64_MAX ? "freed memory" : "it",
+		format_bytes(f->live).s);
+	if (!f->ended)
+		fputs(", though nothing had been freed", out);
+	else if (f->ended != UINT64_MAX)
+		fprintf(out, ", though at most %s had been freed", format_bytes(f->ended).s);
+	fputs(". ", out);
+}
+
+static void put_aligned(const struct retained *f, FILE *out)
+{
+	fprintf(out, "gaps beside %s of live blocks, because %s", format_bytes(f->live).s,
+		format_many(f->aligned, "of these is aligned", "of these are aligned").s);
+	if (f->who.line) {
+		fputs(", mostly those of ", out);
+		figures_line(out, f->who.line, true);
+	}
 }
 
 void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out)
@@ -41,14 +62,22 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 
 	if (!f->process)
 		return;
-	fprintf(out, "Freed memory stays resident: %s after the start, ", format_since(ns).s);
+	fprintf(out, "%s: %s after the start, ",
+		f->aligned		 ? "Alignment wastes resident memory"
+		: f->ended == UINT64_MAX ? "Freed memory stays resident"
+					 : "Memory without blocks is resident",
+		format_since(ns).s);
 	if (a->tree.processes > 1)
 		fprintf(out, "process %" PRIu32, f->process);
 	else
 		fputs("the program", out);
-	fprintf(out, " had %s of freed memory and %s of live blocks. ", format_bytes(freed_of(f)).s,
-		format_bytes(f->live).s);
-	put_where(f, out);
+	fprintf(out, " had %s of ", format_bytes(freed_of(f)).s);
+	if (f->aligned) {
+		put_aligned(f, out);
+	} else {
+		put_amounts(f, out);
+		put_where(f, out);
+	}
 	fprintf(out, ". It was more than half of the heap for %s of %s.", format_ns(f->held_ns).s,
 		format_ns(f->of_ns).s);
 }

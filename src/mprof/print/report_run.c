@@ -72,7 +72,8 @@ struct text report_end(const struct analysis *a)
 	struct text t;
 
 	if (p->end == TREE_UNKNOWN)
-		snprintf(t.s, sizeof(t.s), "; the recording ends %.16s after the start", duration(a).s);
+		snprintf(t.s, sizeof(t.s), "; the recording ends %.16s after the start",
+			 duration(a).s);
 	else if (!last && p->end_ticks)
 		snprintf(t.s, sizeof(t.s), " after %.14s; the recording ends after %.14s",
 			 since_start(a, p->end_ticks).s, duration(a).s);

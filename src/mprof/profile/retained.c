@@ -163,6 +163,13 @@ static struct profile_asked who_has(const struct resident_shares *all, size_t sa
 
 /* ---- the finding ---- */
 
+/* Does the trace have every call?  Otherwise blocks may have been freed that it does not show. */
+static bool is_whole(const struct analysis *a)
+{
+	return !analysis_is_cut(a) && !a->walk.input.header->dropped_bytes &&
+	       !a->walk.input.reduced_count && !a->walk.input.log_end;
+}
+
 static void take(struct retained *f, const struct resident_parts_sample *s, uint64_t held,
 		 const struct tree_process *p, const struct analysis *a)
 {
@@ -172,6 +179,8 @@ static void take(struct retained *f, const struct resident_parts_sample *s, uint
 		.live = s->live + s->rounding,
 		.beside = s->gaps,
 		.whole = s->retained,
+		.aligned = s->aligned >= freed_of(s) / 2 ? s->aligned_blocks : 0,
+		.ended = s->ended < freed_of(s) / 2 && is_whole(a) ? s->ended : UINT64_MAX,
 		.held_ns = walk_duration_ns(&a->walk, held),
 		.of_ns = walk_duration_ns(&a->walk, end_of(p, a) - p->start_ticks),
 		.c_library = has_c_library(p),
@@ -196,6 +205,6 @@ void retained_find(struct retained *f, const struct analysis *a, const struct re
 				best = i;
 			}
 	}
-	if (f->process && names && f->beside > f->whole)
+	if (f->process && names && (f->aligned || f->beside > f->whole))
 		f->who = who_has(&l->shares, best, names);
 }

@@ -9,6 +9,9 @@
  * of its time or more: between two such samples, and after the last one.  So a program that frees
  * everything just before it ends has none.
  *
+ * Not all of it may have been freed.  If the alignment of live blocks explains at least half of it,
+ * or if not even half as much was ever freed, the finding says so.
+ *
  * The parts need a walk of their own, over every live block for each sample.  It is made only if
  * the samples of the first walk (residency.h) allow such a finding, or if there is memory that no
  * recorded call seems to have requested (outside.h).  The walk for a page has their passes anyway.
@@ -34,6 +37,9 @@ struct retained {
 	uint64_t live;	  /* bytes of live blocks, with the allocator's additions */
 	uint64_t beside;  /* freed bytes on pages with a live block */
 	uint64_t whole;	  /* freed bytes on other pages */
+	uint64_t aligned; /* live aligned blocks, if their alignment explains half of it, else 0 */
+	uint64_t ended;	  /* bytes of blocks that ended until then, if less than half of it, else
+			     UINT64_MAX */
 	/* How long more than half was freed, and the length of the process. */
 	uint64_t held_ns, of_ns;
 	/* The function with the largest share of pages with live blocks, if that is at least
