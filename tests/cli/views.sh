@@ -465,3 +465,35 @@ test_views_json_names_are_documented() {
 		expect_documented flat_view answer
 	done
 }
+
+# Only threads that pass blocks on are in the matrix, however much the others allocate.
+test_views_matrix_of_passed_blocks() {
+	cat >pass.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static void *work(void *unused)
+{
+	for (int i = 0; i < 100; i++)
+		free(malloc(1000));
+	return malloc(77);
+}
+int main(void)
+{
+	pthread_t t[12];
+	void *made;
+	for (int i = 0; i < 12; i++) {
+		pthread_create(&t[i], NULL, work, NULL);
+		pthread_join(t[i], &made);
+		if (i % 2)
+			free(made);
+	}
+	return 0;
+}
+END
+	compile pass -pthread
+	"$mprof" record -o log -- ./pass 2>/dev/null
+	run "$mprof" report threads log
+	expect_words out 'Bytes of blocks freed by other threads: of thread by '
+	expect_same rows "$(grep -cE '^  [0-9]+  +77 bytes$' out)" 6
+	expect_no_text out 'more pair'
+}

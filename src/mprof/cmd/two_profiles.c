@@ -85,7 +85,7 @@ void two_profiles_tell(const struct two_profiles *two)
 		missing_calls(p);
 		if (p->tree.lost_all)
 			cmd_warn("calls were lost in '%s': its figures are too low", p->path);
-		if (!p->has_stacks)
+		if (!p->has_stacks && p->count)
 			cmd_warn("'%s' has no call stacks: it was recorded with UNWIND=none, or"
 				 " by another tool",
 				 p->path);

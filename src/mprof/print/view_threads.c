@@ -17,8 +17,9 @@
 #include "print_table.h"
 #include "views.h"
 
-#define MATRIX 8u /* threads in the matrix */
-#define SITES  5u
+#define PRODUCERS 8u /* in the matrix */
+#define CONSUMERS 5u
+#define SITES	  5u
 
 struct threads {
 	struct cross_frees cross_frees;
@@ -57,12 +58,26 @@ static int by_bytes(const void *a, const void *b, void *cross_frees)
 {
 	const struct cross_free_thread *x = thread_at(cross_frees, *(const size_t *)a),
 				       *y = thread_at(cross_frees, *(const size_t *)b);
-	const uint64_t bx = x->allocated.bytes + x->of_others.bytes,
-		       by = y->allocated.bytes + y->of_others.bytes;
 
-	if (bx != by)
-		return bx > by ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
+	return COMPARE(y->allocated.bytes + y->of_others.bytes,
+		       x->allocated.bytes + x->of_others.bytes)
+		   ?: COMPARE(x->number, y->number);
+}
+
+static int by_given(const void *a, const void *b, void *cross_frees)
+{
+	const struct cross_free_thread *x = thread_at(cross_frees, *(const size_t *)a),
+				       *y = thread_at(cross_frees, *(const size_t *)b);
+
+	return COMPARE(y->by_others.bytes, x->by_others.bytes) ?: COMPARE(x->number, y->number);
+}
+
+static int by_taken(const void *a, const void *b, void *cross_frees)
+{
+	const struct cross_free_thread *x = thread_at(cross_frees, *(const size_t *)a),
+				       *y = thread_at(cross_frees, *(const size_t *)b);
+
+	return COMPARE(y->of_others.bytes, x->of_others.bytes) ?: COMPARE(x->number, y->number);
 }
 
 /* Returns indices of those that did anything, busiest first; the caller frees them. */
@@ -101,30 +116,51 @@ static void put_threads(const struct cross_frees *h, const size_t *index, size_t
 	table_print(&t, out);
 }
 
-/* Puts one row for each producer, one column for each consumer. */
-static void put_matrix(const struct cross_frees *h, const size_t *index, size_t n, FILE *out)
+/* Of n threads: how many does the matrix have room for, whose blocks others freed (`given`), or who
+ * freed blocks of others? */
+static size_t in_matrix(const struct cross_frees *h, const size_t *index, size_t n, bool given)
 {
+	const size_t most = given ? PRODUCERS : CONSUMERS;
+	size_t i = 0;
+
+	while (i < n && i < most &&
+	       (given ? thread_at(h, index[i])->by_others.blocks
+		      : thread_at(h, index[i])->of_others.blocks))
+		i++;
+	return i;
+}
+
+/* Puts one row for each producer, one column for each consumer, those of most bytes first.  index:
+ * of n threads, which it sorts. */
+static void put_matrix(const struct cross_frees *h, size_t *index, size_t n, FILE *out)
+{
+	uint32_t to[CONSUMERS], from;
 	const struct cross_free_pair *p;
-	size_t i, k;
+	size_t consumers, producers, i, k, shown = 0;
 
+	qsort_r(index, n, sizeof(*index), by_taken, (void *)h);
+	consumers = in_matrix(h, index, n, false);
 	fprintf(out, "  %-12s", "of thread");
-	for (k = 0; k < n; k++)
-		fprintf(out, " %8s%-4" PRIu32, "by ", thread_at(h, index[k])->number);
+	for (k = 0; k < consumers; k++) {
+		to[k] = thread_at(h, index[k])->number;
+		fprintf(out, " %8s%-4" PRIu32, "by ", to[k]);
+	}
 	fputc('\n', out);
-	for (i = 0; i < n; i++) {
-		const struct cross_free_thread *from = thread_at(h, index[i]);
-
-		fprintf(out, "  %-12" PRIu32, from->number);
-		for (k = 0; k < n; k++) {
-			p = cross_free_find(h, from->number, thread_at(h, index[k])->number);
-			if (i == k)
-				fprintf(out, " %12s",
-					from->own.blocks ? format_bytes(from->own.bytes).s : ".");
-			else
-				fprintf(out, " %12s", p ? format_bytes(p->sum.bytes).s : ".");
+	qsort_r(index, n, sizeof(*index), by_given, (void *)h);
+	producers = in_matrix(h, index, n, true);
+	for (i = 0; i < producers; i++) {
+		from = thread_at(h, index[i])->number;
+		fprintf(out, "  %-12" PRIu32, from);
+		for (k = 0; k < consumers; k++) {
+			p = cross_free_find(h, from, to[k]);
+			shown += p != NULL;
+			fprintf(out, " %12s", p ? format_bytes(p->sum.bytes).s : ".");
 		}
 		fputc('\n', out);
 	}
+	if (shown < h->pairs)
+		fprintf(out, "  and %s; --json shows all\n",
+			format_many(h->pairs - shown, "more pair", "more pairs").s);
 }
 
 /* A site whose blocks other threads free. */
@@ -207,8 +243,8 @@ static void put_frees(struct view_request *r, const struct cross_frees *h, FILE 
 		fprintf(out, "  and %s with less; --top 0 shows all\n",
 			format_many(n - shown, "thread", "threads").s);
 	if (h->pairs) {
-		fputs("\nBlocks freed by other threads:\n\n", out);
-		put_matrix(h, index, n < MATRIX ? n : MATRIX, out);
+		fputs("\nBytes of blocks freed by other threads:\n\n", out);
+		put_matrix(h, index, n, out);
 		if (h->rest.blocks)
 			fprintf(out, "  Further pairs of threads: %s in %s.\n",
 				format_bytes(h->rest.bytes).s,
