@@ -32,6 +32,11 @@ END
 	expect_same call "$(json out '.first_failed | [.call, .process, .function, .line] | join(" ")')" 'malloc 1 ask 4'
 	run "$mprof" report log # from what the first report kept
 	expect_words out ' after the start, in ask (fails.c:4).'
+	"$mprof" profile -o profile -- ./fails 2 3 4 2>/dev/null
+	run "$mprof" report profile
+	expect_words out ' Failed: 4 calls of malloc, 1 call of mmap. '
+	run "$mprof" report --json profile
+	expect_same 'calls of a process' "$(json out '.processes[0].calls')" null
 	"$mprof" record -o true.log -- true 2>/dev/null
 	run "$mprof" report --json true.log
 	expect_same none "$(json out .first_failed)" null

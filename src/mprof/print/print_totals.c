@@ -64,6 +64,21 @@ static void print_maps(const struct print_totals *t, FILE *out)
 	fputs(".\n", out);
 }
 
+static void print_failed(const struct print_totals *t, FILE *out)
+{
+	const struct mprof_counts_fn *fn = t->lanes->fn;
+	const char *before = "  Failed: ";
+
+	for (unsigned i = 0; i < MPROF_FN_MAX; i++) {
+		if (!fn[i].failed)
+			continue;
+		fprintf(out, "%s%s of %s", before, format_many(fn[i].failed, "call", "calls").s,
+			function_name(i) ?: "(unknown)");
+		before = ", ";
+	}
+	fputs(*before == ',' ? ".\n" : "", out);
+}
+
 static void print_sums(const struct print_totals *t, FILE *out)
 {
 	const struct profile *p = t->p;
@@ -79,6 +94,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 	if (!v->calls) {
 		fputs("  No block was allocated.\n", out);
 		print_maps(t, out);
+		print_failed(t, out);
 		return;
 	}
 	fprintf(out, "  %s allocated %s: %s on average, from %s to %s.\n",
@@ -112,6 +128,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 			t->lanes->realloc_grown < 0 ? "shrank" : "grew",
 			format_bytes((uint64_t)llabs(t->lanes->realloc_grown)).s);
 	print_maps(t, out);
+	print_failed(t, out);
 	if (t->lanes->missed || t->lanes->strange)
 		fprintf(out,
 			"  Unmatched: %s without a recorded free, and %s without a recorded "
