@@ -116,8 +116,8 @@ static void put_threads(const struct cross_frees *h, const size_t *index, size_t
 	table_print(&t, out);
 }
 
-/* Of n threads: how many does the matrix have room for, whose blocks others freed (`given`), or who
- * freed blocks of others? */
+/* Returns how many of n sorted threads are in the matrix: those whose blocks others freed
+ * (`given`), or those that freed blocks of others. */
 static size_t in_matrix(const struct cross_frees *h, const size_t *index, size_t n, bool given)
 {
 	const size_t most = given ? PRODUCERS : CONSUMERS;
