@@ -497,3 +497,16 @@ END
 	expect_same rows "$(grep -cE '^  [0-9]+  +77 bytes$' out)" 6
 	expect_no_text out 'more pair'
 }
+
+# The deepest call says that it has further callers.
+test_views_deepest_call_of_a_cut_stack() {
+	printf '#include <stdlib.h>\nstatic int f(int n) { char *p = malloc(10); return n ? f(n - 1) + !p : 0; }\nint main(void) { return f(50); }\n' >deep.c
+	compile deep
+	"$mprof" record --depth 20 -o log -- ./deep 2>/dev/null
+	run "$mprof" report threads log
+	expect_words out ' f (deep.c:2), 20 times ... and unknown callers'
+	"$mprof" record -o log -- ./deep 2>/dev/null
+	run "$mprof" report threads log
+	expect_words out ' f (deep.c:2), 51 times main (deep.c:3)'
+	expect_no_text out 'unknown callers'
+}

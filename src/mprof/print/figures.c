@@ -78,6 +78,12 @@ void figures_line(FILE *out, const struct sym_line *line, bool with_line)
 	}
 }
 
+bool figures_same_place(const struct sym_line *a, const struct sym_line *b)
+{
+	return a == b || (a->line == b->line && !strcmp(a->function, b->function) &&
+			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
+}
+
 char *figures_line_text(const struct sym_line *line, bool with_line)
 {
 	return WRITTEN(out, figures_line(out, line, with_line));

@@ -32,6 +32,8 @@ void figures_name(FILE *out, const char *name);
 void figures_line(FILE *out, const struct sym_line *line, bool with_line);
 /* Returns the same as a new string, which the caller frees. */
 char *figures_line_text(const struct sym_line *line, bool with_line);
+/* Do both print the same with their lines?  Then a recursion is one line of a stack. */
+bool figures_same_place(const struct sym_line *a, const struct sym_line *b);
 
 /* Adds fields of JSON (json/lines.def): line may be NULL; null where lines that `same` treats as
  * equal may differ. */

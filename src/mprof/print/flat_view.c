@@ -44,12 +44,6 @@ size_t flat_view_rows(const struct view_request *r, size_t *more)
 
 /* ---- paths ---- */
 
-static bool same_place(const struct sym_line *a, const struct sym_line *b)
-{
-	return a == b || (a->line == b->line && !strcmp(a->function, b->function) &&
-			  !strcmp(a->file, b->file) && !strcmp(a->module, b->module));
-}
-
 static void note_name(struct view_request *r, const struct sym_line *line)
 {
 	size_t i;
@@ -99,7 +93,7 @@ static void print_path(struct view_request *r, const struct profile_path *path,
 		fputs("        (no call stack)\n", out);
 	while (i > outer && shown++ < depth) {
 		first = i--;
-		while (i > outer && same_place(path->line[i - 1], path->line[first - 1]))
+		while (i > outer && figures_same_place(path->line[i - 1], path->line[first - 1]))
 			i--;
 		note_name(r, path->line[first - 1]);
 		print_line(path->line[first - 1], first - i, first == path->count ? through : NULL,

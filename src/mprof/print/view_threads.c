@@ -307,7 +307,8 @@ static void stack_put_deepest(const struct stack_of *s, struct profile *p, size_
 		"\nThe deepest recorded call of thread %" PRIu32 ", %s down its stack, was in\n",
 		s->thread, format_bytes(s->deepest).s);
 	for (size_t i = path->count, n; i > 0; i -= n) {
-		for (n = 1; n < i && path->line[i - 1 - n] == path->line[i - 1]; n++)
+		for (n = 1; n < i && figures_same_place(path->line[i - 1 - n], path->line[i - 1]);
+		     n++)
 			;
 		fputs("  ", out);
 		figures_line(out, path->line[i - 1], true);
@@ -315,6 +316,8 @@ static void stack_put_deepest(const struct stack_of *s, struct profile *p, size_
 			fprintf(out, ", %s", format_many(n, "time", "times").s);
 		fputc('\n', out);
 	}
+	if (path->truncated)
+		fputs("  ... and unknown callers\n", out);
 	if (stack_frames_find(&f, s, p))
 		stack_put_functions(&f, s, most, out);
 	stack_frames_release(&f);
