@@ -132,7 +132,7 @@ test_views_of_no_block() {
 	expect_words out 'No block was allocated.'
 	for view in peak leaks hot temporary lifetimes waste top-down bottom-up; do
 		run "$mprof" report $view log
-		expect_same "$view" "$(cat out)" 'No block was allocated.'
+		expect_same "$view" "$(cat out)" 'No allocation was recorded.'
 	done
 	for view in peak-rss threads realloc; do
 		run "$mprof" report $view log
@@ -142,10 +142,17 @@ test_views_of_no_block() {
 	done
 	report_of ./none 1
 	run "$mprof" report hot log
-	expect_same 'a mapping' "$(cat out)" 'No block was allocated; 1 call mapped 8.0 KiB.'
+	expect_same 'a mapping' "$(cat out)" 'No allocation was recorded; 1 call mapped 8.0 KiB.'
+	sed -i 's/^int main/void *malloc(unsigned long n) { static char one[99]; return one; }\n&/' none.c
+	compile none
+	report_of ./none 1
+	expect_words out 'No call was seen: '
+	expect_no_text out 'No block was allocated'
+	run "$mprof" report leaks log
+	expect_no_text out 'No block was allocated'
 	"$mprof" profile -o profile -- ./none 2>/dev/null
 	run "$mprof" report profile
-	expect_words out 'Totals No block was allocated. '
+	expect_words out 'Totals No allocation was recorded. '
 }
 
 # The tables of a profile count the blocks that they are about.

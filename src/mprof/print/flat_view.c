@@ -246,7 +246,7 @@ void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out
 	r->notes_unnamed = true;
 	if (!rows) {
 		fprintf(out, "\n%s\n",
-			r->profile->total.calls ? f->nothing : "No block was allocated.");
+			r->profile->total.calls ? f->nothing : "No allocation was recorded.");
 		return;
 	}
 	if (r->profile->by == PROFILE_BY_STACK)

@@ -92,7 +92,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		return;
 	}
 	if (!v->calls) {
-		fputs("  No block was allocated.\n", out);
+		fputs("  No allocation was recorded.\n", out);
 		print_maps(t, out);
 		print_failed(t, out);
 		return;
@@ -421,7 +421,7 @@ void totals_findings(const struct print_totals *t, FILE *out)
 	fputc('\n', out);
 	report_title("Findings", out);
 	if (!t->p->total.calls)
-		fputs("  * No block was allocated.\n", out);
+		fputs("  * No allocation was recorded.\n", out);
 	tell_first(t, VALUE_PEAK, "the peak", "peak", out);
 	tell_first(t, VALUE_LEAKED, "what was never freed", "leaks", out);
 	tell_first(t, VALUE_CALLS, "all allocations", "hot", out);

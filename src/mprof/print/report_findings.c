@@ -27,7 +27,9 @@ void report_nothing(const struct analysis *a, FILE *out)
 		fprintf(out, "  * No call was seen: '%s' defines malloc itself (see above).\n",
 			a->tree.own[0].path);
 	else
-		fputs("  * No block was allocated.\n", out);
+		fprintf(out, "  * No %s.\n",
+			report_is_incomplete(a) ? "allocation was recorded"
+						: "block was allocated");
 }
 
 /* Printed early, because what follows applies only to the rest. */

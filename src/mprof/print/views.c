@@ -62,7 +62,7 @@ static bool is_empty(const struct view *v, const struct profile *p)
 
 static void tell_empty(const struct profile *p, FILE *out)
 {
-	fputs("No block was allocated", out);
+	fputs("No allocation was recorded", out);
 	if (p->total.map_calls)
 		fprintf(out, "; %s mapped %s", format_many(p->total.map_calls, "call", "calls").s,
 			format_bytes(p->total.map_bytes).s);
