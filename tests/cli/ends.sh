@@ -235,3 +235,40 @@ END
 		fi
 	done
 }
+
+# A limit that is compared with what is left of a trace checks nothing.
+test_check_of_an_incomplete_trace() {
+	cat >half.c <<'END'
+#include <stdlib.h>
+static void *kept[3000];
+int main(void) { for (int i = 0; i < 3000; i++) kept[i] = malloc(i); return 0; }
+END
+	compile half
+	"$mprof" record --no-compress -o log -- ./half 2>/dev/null
+	run "$mprof" check --all --max-peak 1G log
+	expect_status 0
+	expect_words out 'passed complete: no call was lost'
+	head -c 70000 log >cut
+	run "$mprof" check --all --max-peak 1G cut
+	expect_status 1
+	expect_words out 'failed complete: damaged parts of the trace: figures are too low; mprof report says what is missing'
+	run "$mprof" check --json --max-peak 1G cut
+	expect_same lacks "$(json out '.checks[1] | "\(.check) \(.passed) \(.damaged) \(.bypassed) \(.not_recorded)"')" 'complete false true false false'
+	expect_documented checks out
+	run "$mprof" check --allow-lost --max-peak 1G cut
+	expect_status 0
+	report_of env -i ./half
+	run "$mprof" check --max-peak 1G log
+	expect_status 1
+	expect_words out 'failed complete: a program that was not recorded: '
+	# A child that is not recorded is another program.
+	report_of sh -c 'env -i /bin/true; ./half'
+	run "$mprof" check --max-peak 1G log
+	expect_status 0
+	sed -i 's/^int main/void *malloc(unsigned long n) { static char one[3000]; return one; }\n&/' half.c
+	compile half
+	"$mprof" record -o own.log -- ./half 2>/dev/null
+	run "$mprof" check --max-peak 1G own.log
+	expect_status 1
+	expect_words out 'failed complete: objects that bypass the library: '
+}

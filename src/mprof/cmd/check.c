@@ -73,7 +73,7 @@ static const struct option_row limits[] = {
 	  .type = &limit_type,                                               \
 	  .least = VALUE_##id },
 #include "../pass/figures.def"
-	OPTION_FLAG(0, "allow-lost", check.allow_lost, "Do not fail if calls were lost"),
+	OPTION_FLAG(0, "allow-lost", check.allow_lost, "Do not fail if calls are missing"),
 	OPTION_FLAG(0, "allow-missing", check.allow_missing,
 		    "Accept a FUNCTION that is in no stack"),
 	OPTION_END,

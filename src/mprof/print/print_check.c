@@ -52,6 +52,31 @@ static void put_blame(const struct check *k, FILE *out)
 	figures_line(out, k->blame, k->kind == CHECK_NEW_LEAKS);
 }
 
+static void put_lacks(const struct check *k, FILE *out)
+{
+	static const struct {
+		unsigned lack;
+		const char *words;
+	} list[] = {
+		{ LACKS_PARTS, "damaged parts of the trace" },
+		{ LACKS_OBJECTS, "objects that bypass the library" },
+		{ LACKS_PROGRAM, "a program that was not recorded" },
+	};
+	const char *before = "";
+
+	if (k->found) {
+		fprintf(out, "%s or end of recording",
+			format_many(k->found, "lost call", "lost calls").s);
+		before = ", ";
+	}
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		if (k->lacks & list[i].lack) {
+			fprintf(out, "%s%s", before, list[i].words);
+			before = ", ";
+		}
+	fputs(": figures are too low; mprof report says what is missing", out);
+}
+
 static void put_sentence(const struct check *k, const struct check_print *o, FILE *out)
 {
 	switch (k->kind) {
@@ -74,8 +99,7 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 		break;
 	case CHECK_COMPLETE:
 		if (k->failed)
-			fprintf(out, "%s or end of recording: figures are too low",
-				format_many(k->found, "lost call", "lost calls").s);
+			put_lacks(k, out);
 		else
 			fputs("no call was lost", out);
 		break;

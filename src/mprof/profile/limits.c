@@ -169,9 +169,15 @@ static void check_leaks(struct checks *c, struct profile *p, struct profile *bas
 static void check_complete(struct checks *c, const struct profile *p)
 {
 	struct check *k = add_check(c, CHECK_COMPLETE, VALUE_CALLS);
+	size_t i;
 
 	k->found = p->tree.lost_all;
-	k->failed = k->found;
+	k->lacks = (trace_lacks_events(trace_damage(p->trace)) ? LACKS_PARTS : 0) |
+		   (p->tree.owns || p->tree.deepbinds ? LACKS_OBJECTS : 0);
+	for (i = 0; i < p->tree.missing_count; i++)
+		if (p->tree.missing[i].became && p->tree.missing[i].parent == 1)
+			k->lacks |= LACKS_PROGRAM;
+	k->failed = k->found || k->lacks;
 }
 
 static int make(struct checks *c, struct profile *p, struct profile *baseline,

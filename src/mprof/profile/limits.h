@@ -5,8 +5,8 @@
  * A limit applies to the whole run or to all stacks that go through a function (a glob).  Against a
  * baseline, calls, total, peak and leaked bytes may grow by the tolerance; a new leak is a stack
  * (as difference.h matches them) that leaks and did not, or leaks more than the tolerance allows,
- * if its innermost function leaks more in total, too.  A trace that lost calls has figures that are
- * too small: it fails too, unless that is allowed.
+ * if its innermost function leaks more in total, too.  A trace that lacks calls has figures that
+ * are too small: it fails too, unless that is allowed.
  *
  * A limit for a function that no stack goes through checks nothing, so a typing
  * error or a new name would always pass: -EINVAL, unless that is allowed.
@@ -18,6 +18,10 @@
 #include "difference.h"
 
 enum check_kind { CHECK_LIMIT, CHECK_BASELINE, CHECK_NEW_LEAKS, CHECK_COMPLETE };
+
+/* What a trace does not have, besides lost calls: parts of the file; calls of objects that bypass
+ * the library; the program that its first process became. */
+enum check_lack { LACKS_PARTS = 1, LACKS_OBJECTS = 2, LACKS_PROGRAM = 4 };
 
 struct check_limit {
 	enum profile_value value;
@@ -41,6 +45,7 @@ struct check {
 	bool failed;
 	/* LIMIT, BASELINE: the figure.  NEW_LEAKS: stacks.  COMPLETE: lost calls. */
 	uint64_t found, most;
+	unsigned lacks;	 /* COMPLETE: enum check_lack */
 	uint64_t before; /* BASELINE: the figure of the baseline */
 	/* After a failure: the function with most of it, or that grew most; NULL if unknown. */
 	const struct sym_line *blame;
