@@ -45,6 +45,7 @@ END
 
 # What an object allocates that is bound to libc's malloc is missing, which the report says first.
 test_missing_calls_of_a_deepbound_object() {
+	local view
 	printf '#include <stdlib.h>\nvoid *make(void) { return malloc(3000); }\n' >plug.c
 	cat >host.c <<'END'
 #define _GNU_SOURCE
@@ -69,6 +70,16 @@ END
 	expect_words out 'The trace contradicts itself: 0 double allocations and 2 unmatched frees; what is missing from the trace may be the reason.'
 	expect_words out 'Never freed, as far as this trace shows: '
 	expect_no_text out 'a block freed twice'
+	for view in leaks 'callers main'; do
+		run "$mprof" report $view log
+		expect_text err "'log' lacks the calls of objects that bypass the library; mprof report names them"
+	done
+	run "$mprof" diff log log
+	expect_text err 'bypass the library'
+	run "$mprof" export --to csv log
+	expect_text err 'bypass the library'
+	run "$mprof" report --json leaks log
+	expect_same incomplete "$(json out .incomplete)" true
 	report_of ./host ./plug.so ./other.so
 	expect_words out 'loaded ./plug.so and others with RTLD_DEEPBIND: what such an object allocated'
 	run "$mprof" report --json log

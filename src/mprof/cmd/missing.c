@@ -60,6 +60,10 @@ void missing_calls(const struct profile *p)
 	const struct trace_reduced *reduced;
 	const size_t n = trace_reduced(p->trace, &reduced);
 
+	if (p->tree.owns || p->tree.deepbinds)
+		cmd_warn("'%s' lacks the calls of objects that bypass the library; mprof report "
+			 "names them",
+			 p->path);
 	if (!trace_has_events(p->trace))
 		return;
 	if (p->total.kept_until_ns)

@@ -35,8 +35,10 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 	const struct profile *p = r->profile;
 	const uint64_t without = p->tree.lost[MPROF_LOST_STACK];
 
-	r->incomplete = p->tree.lost_all || trace_lacks_events(trace_damage(t));
-	if (r->incomplete)
+	const bool lost = p->tree.lost_all || trace_lacks_events(trace_damage(t));
+
+	r->incomplete = lost || p->tree.owns || p->tree.deepbinds;
+	if (lost)
 		cmd_warn("parts of '%s' are missing: figures are too low, and blocks shown as "
 			 "never freed may have been freed; mprof report shows what is missing",
 			 p->path);
