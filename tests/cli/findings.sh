@@ -571,14 +571,14 @@ test_proposed_pools_are_possible() {
 static void *nothing(void *arg) { return arg; }
 int main(int argc, char **argv)
 {
-	for (int i = 0; i < 400; i++) {
+	for (int i = 0; i < (**(argv + 1) == 'f' ? 400 : 600); i++) {
 		void *p = NULL, *q = NULL;
 		pthread_t t;
 		if (**++argv == 'a')
 			p = aligned_alloc(4096, 4096), q = aligned_alloc(4096, 4096);
 		else if (**argv == 'l')
 			p = malloc(i % 100 ? 100 : 1 << 20), q = malloc(100);
-		else if (**argv == 's')
+		else if (**argv == 's' || **argv == 'f')
 			p = malloc(100), q = malloc(100);
 		else if (pthread_create(&t, NULL, nothing, NULL) == 0 && i % 2)
 			pthread_join(t, NULL);
@@ -590,7 +590,7 @@ int main(int argc, char **argv)
 }
 END_OF_SOURCE
 	cc -g -O1 -fno-builtin -pthread -o pools pools.c
-	for how in aligned large small threads; do
+	for how in aligned large few small threads; do
 		"$mprof" record -o log -- ./pools $how 2>/dev/null
 		run "$mprof" report --json log
 		expect_same "pool of $how" "$(json out '[.findings[] | select(.proof) | .proof | test("pool-site")] | any')" \

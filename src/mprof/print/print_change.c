@@ -200,8 +200,8 @@ void change_text(const struct change_answer *a, FILE *out)
 	    "\n"
 	    "How\n"
 	    "  Both were played alternately%s. Time is processor time for all calls and the faults "
-	    "of their pages,\n"
-	    "  the median of %u runs each, without the time of the runner itself; differences "
+	    "of their pages, the median of %u runs each, without the time of the runner itself; "
+	    "differences "
 	    "below the noise do not count.\n"
 	    "  Peak memory is the increase since the start; page use is at the peak of live "
 	    "bytes.\n",

@@ -359,7 +359,8 @@ static bool is_c_library(const struct sym_line *line)
  * with an alignment, which no site counts. */
 static bool fits_pool(const struct finding_part *part, uint64_t aligned)
 {
-	return part->largest <= FINDINGS_POOLED && aligned <= part->calls / 2;
+	return part->calls >= FINDINGS_POOL_CALLS && part->largest <= FINDINGS_POOLED &&
+	       aligned <= part->calls / 2;
 }
 
 struct finding_proposal finding_proposal(const struct finding *f)

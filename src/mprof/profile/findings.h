@@ -25,9 +25,10 @@
 #include "../pass/alloc_times.h"
 #include "stack_findings.h"
 
-#define FINDINGS	 10u
-#define FINDINGS_REDUCED 3u
-#define FINDINGS_POOLED	 16384u /* bytes: a pool of whatif/change.h takes blocks up to this size */
+#define FINDINGS	    10u
+#define FINDINGS_REDUCED    3u
+#define FINDINGS_POOL_CALLS 1000u /* fewer take so little time and memory that no pool pays */
+#define FINDINGS_POOLED	    16384u /* bytes: a pool of whatif/change.h takes blocks up to this size */
 
 /* A change that mprof replay can play, to the line or stack that a finding is about. */
 enum finding_change { PROPOSES_NOTHING, PROPOSES_DROP, PROPOSES_POOL, PROPOSES_RESERVE };
@@ -38,7 +39,7 @@ struct finding_proposal {
 };
 /* Proposes nothing if it would not help: the named part is less than half of the finding, the
  * program would do nothing else, a block does not fit into a pool (or may not, because of its
- * alignment), the C library allocates them,
+ * alignment), its calls are too few for a pool, the C library allocates them,
  * no function of the program made the call, or neither its line nor its name is known. */
 struct finding_proposal finding_proposal(const struct finding *f);
 
