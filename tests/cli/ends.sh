@@ -74,8 +74,10 @@ END
 		run "$mprof" report $view log
 		expect_text err "'log' lacks the calls of objects that bypass the library; mprof report names them"
 	done
-	run "$mprof" diff log log
-	expect_text err 'bypass the library'
+	for view in 'diff log' 'sort -o play' 'replay --quick -a glibc'; do
+		run "$mprof" $view log
+		expect_text err 'bypass the library'
+	done
 	run "$mprof" export --to csv log
 	expect_text err 'bypass the library'
 	run "$mprof" report --json leaks log

@@ -79,9 +79,25 @@ void missing_calls(const struct profile *p)
 			 h->log_end_why == MPROF_LOG_END_OVERHEAD ? "--overhead" : "--budget");
 }
 
+static bool is_bypassed(const struct trace *t)
+{
+	const struct trace_fact *fact;
+	const size_t n = trace_facts(t, &fact);
+
+	for (size_t i = 0; i < n; i++)
+		if (*fact[i].malloc_of || fact[i].fact->what == MPROF_FACT_DEEPBIND)
+			return true;
+	return false;
+}
+
 void missing_of_playback(const struct trace *t)
 {
 	const struct trace_reduced *reduced;
+
+	if (is_bypassed(t))
+		cmd_warn("'%s' lacks the calls of objects that bypass the library; mprof report "
+			 "names them",
+			 trace_path(t));
 
 	if (trace_reduced(t, &reduced) || trace_header(t)->log_end)
 		cmd_warn("'%s' does not have all calls of the program, which used more memory and "

@@ -118,7 +118,7 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 	if (n)
 		sentence_add(w, "Repaired or left out: %s.", text);
 	else
-		sentence_add(w, "Nothing was lost, repaired or left out.");
+		sentence_add(w, "Of the recorded calls, nothing was lost, repaired or left out.");
 }
 
 /* Names the allocator of the recorded times and of the heap of the row "recorded". */
