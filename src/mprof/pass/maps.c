@@ -164,8 +164,10 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	if (why == GONE_EXEC) {
 		close_peaks(p);
 		site = p->site.item;
-		for (i = 0; i < p->site.count; i++)
-			site[i].now = site[i].reserved = 0, site[i].break_now = 0;
+		for (i = 0; i < p->site.count; i++) {
+			site[i].now = site[i].reserved = 0;
+			site[i].break_now = 0;
+		}
 		take_stock(s, p, nothing, ticks);
 		p->break_now = 0;
 		return;
