@@ -227,7 +227,7 @@ END
 	run "$mprof" report --json log
 	expect_same finding "$(json out '.findings[] | select(.finding == "threads") | "\(.function) \(.part)"')" 'main 1000'
 	run "$mprof" report threads log
-	grep -Eq '^ +1 +18\.8 KiB +62\.5 KiB' out || bad "no matrix: $(cat out)"
+	grep -Eq '^ +of thread +by 2$' out && grep -Eq '^ +1 +62\.5 KiB$' out || bad "no matrix: $(cat out)"
 }
 
 # ---- findings ----
