@@ -68,8 +68,8 @@ struct milestone_file {
 	size_t kept; /* bytes of the items' frames */
 };
 
-/* Opens the file of t, if there is one.  False if t cannot have one, or there is no directory for
- * it.  Close it in any case. */
+/* Reads the head of t's file, if it exists.  False if nothing can be kept for t: the trace cannot
+ * be identified, or the cache directory cannot be made.  Close it in any case. */
 bool milestone_file_open(struct milestone_file *f, struct trace *t);
 void milestone_file_close(struct milestone_file *f);
 /* Writes a file with all that f has. */

@@ -16,6 +16,6 @@ struct ranked {
 
 /* Sorts by ascending key; equal ones stay in order.  Without memory the program ends (alloc.h). */
 void rank(struct ranked *r, size_t n);
-/* Puts n items of so many bytes each in the order of r, where `item` is the index of each, without
+/* Moves n items, `bytes` long each, into the order of r, whose `item` is the index of one, without
  * a second array.  Then r[i].item is i. */
 void ranked_move(struct ranked *r, size_t n, void *items, size_t bytes);
