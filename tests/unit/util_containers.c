@@ -4,6 +4,7 @@
 
 #include "util/alloc.h"
 #include "util/arena.h"
+#include "util/large.h"
 #include "util/memory.h"
 #include "util/hash.h"
 #include "util/rank.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +80,21 @@ START_TEST(numbers_are_ranked)
 		ck_assert(!i || r[i - 1].key < r[i].key ||
 			  (r[i - 1].key == r[i].key && r[i - 1].item < r[i].item));
 	}
+}
+END_TEST
+
+/* It unmaps nothing at address 0, where valgrind, for example, puts programs. */
+START_TEST(large_nothing_is_freed)
+{
+	const size_t bytes = 4096;
+	volatile char *low = mmap((void *)0x100000, bytes, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	ck_assert_ptr_eq((void *)low, (void *)0x100000);
+	*low = 7;
+	large_free(NULL, 8 << 20);
+	ck_assert_int_eq(*low, 7);
+	munmap((void *)low, bytes);
 }
 END_TEST
 
@@ -395,6 +412,7 @@ Suite *util_containers_suite(void)
 	tcase_add_loop_test(c, hash_keeps_all, 0, 4);
 	tcase_add_loop_test(c, numbers_are_ranked, 0, 7);
 	tcase_add_loop_test(c, ranked_items_move, 0, 10);
+	tcase_add_test(c, large_nothing_is_freed);
 	tcase_add_test(c, arena_interns_once);
 	tcase_add_test(c, arena_pieces);
 	tcase_add_test(c, arrays_grow);

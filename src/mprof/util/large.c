@@ -82,6 +82,8 @@ void *large_extend(void *p, size_t bytes, size_t more)
 
 void large_free(void *p, size_t bytes)
 {
+	if (!p)
+		return; /* munmap would take what lies at address 0 */
 	if (bytes >= LARGE)
 		munmap(p, span(bytes));
 	else

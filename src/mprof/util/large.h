@@ -16,7 +16,8 @@
  * An array that grows.  If it is long, the part that was never written takes no memory, and the
  * rest is in large pages, which avoid most TLB misses and page faults.  It begins at a cache line.
  * large_extend fills the new part with zeros.  Without memory the program ends (alloc.h).  The
- * caller keeps its size; p is NULL at first.  Free it with large_free(), not free().
+ * caller keeps its size; p is NULL at first.  Free it with large_free(), not free(); NULL
+ * is ignored, whatever the size.
  */
 void *large_realloc(void *p, size_t bytes, size_t more);
 void *large_extend(void *p, size_t bytes, size_t more);
