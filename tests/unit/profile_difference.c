@@ -217,6 +217,47 @@ START_TEST(a_renamed_function)
 }
 END_TEST
 
+static void site_in(enum diff_side side, const char *function, const char *file, uint64_t peak)
+{
+	const uint64_t v[VALUE_COUNT] = { [VALUE_PEAK] = peak };
+	const struct sym_line *line[2] = { in("main", "x.c", "prog"), in(function, file, "prog") };
+
+	diff_add(&diff, side, line, 2, v, NULL);
+}
+
+static void expect_file(size_t i, const char *file)
+{
+	const struct diff_group *g = &diff.group[i];
+
+	ck_assert_str_eq(g->line[g->lines - 1]->file, file);
+}
+
+START_TEST(functions_of_one_name)
+{
+	/* Two of the later side, of which the earlier one has one, in another directory. */
+	site_in(DIFF_BEFORE, "init", "/old/a.c", 100);
+	site_in(DIFF_AFTER, "init", "/new/a.c", 30);
+	site_in(DIFF_AFTER, "init", "/new/b.c", 70);
+	/* One that moved to another file. */
+	site_in(DIFF_BEFORE, "load", "x.c", 10);
+	site_in(DIFF_AFTER, "load", "y.c", 10);
+	/* One side does not know its files. */
+	site_in(DIFF_BEFORE, "stop", "", 10);
+	site_in(DIFF_AFTER, "stop", "a.c", 5);
+	site_in(DIFF_AFTER, "stop", "b.c", 5);
+	options.by = DIFF_BY_FUNCTION;
+	finish();
+	ck_assert_uint_eq(diff.groups, 4);
+	expect(0, "init", DIFF_SHRUNK, -70);
+	expect_file(0, "/new/a.c");
+	expect(1, "init", DIFF_ADDED, 70);
+	expect_file(1, "/new/b.c");
+	ck_assert_uint_eq(diff.changed[DIFF_SAME], 2);
+	ck_assert_uint_eq(diff.renames, 0);
+	release();
+}
+END_TEST
+
 START_TEST(no_guesses_of_names)
 {
 	const uint64_t v[VALUE_COUNT] = { [VALUE_PEAK] = 1 };
@@ -325,6 +366,7 @@ Suite *profile_difference_suite(void)
 	tcase_add_test(c, builds_differ_in_nothing);
 	tcase_add_test(c, code_without_symbols);
 	tcase_add_test(c, a_renamed_function);
+	tcase_add_test(c, functions_of_one_name);
 	tcase_add_test(c, no_guesses_of_names);
 	tcase_add_test(c, groups_by_function_module_file);
 	tcase_add_test(c, lines_that_moved);

@@ -382,6 +382,19 @@ static void more_names(struct diff *d)
 	d->example = must_reallocarray(d->example, d->name_room, sizeof(*d->example));
 }
 
+/* Returns the number of a name, which the function of this line has. */
+static uint32_t number_name(struct diff *d, enum diff_side side, const struct sym_line *l,
+			    const char *name, size_t n)
+{
+	const uint32_t id = interner_id(&d->names, name, n);
+
+	more_names(d);
+	if (!(d->on[id - 1] & 1u << side))
+		d->example[id - 1] = l;
+	d->on[id - 1] |= (uint8_t)(1u << side);
+	return id;
+}
+
 /* Returns the number under which a line's function is compared. */
 static uint32_t name_of(struct diff *d, enum diff_side side, const struct sym_line *l)
 {
@@ -393,13 +406,9 @@ static uint32_t name_of(struct diff *d, enum diff_side side, const struct sym_li
 		s = must_malloc(n + 1);
 		spell(d, side, l, s, n + 1);
 	}
-	id = interner_id(&d->names, s, n);
+	id = number_name(d, side, l, s, n);
 	if (s != small)
 		free(s);
-	more_names(d);
-	if (!(d->on[id - 1] & 1u << side))
-		d->example[id - 1] = l;
-	d->on[id - 1] |= (uint8_t)(1u << side);
 	return id;
 }
 
@@ -445,6 +454,52 @@ void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const 
 		d->sampled[side] = true;
 		site_values_add(&d->estimates[side], estimate);
 	}
+}
+
+/* ---- functions of one name ---- */
+
+/* Where the functions of one name are. */
+struct name_files {
+	const struct sym_line *first[DIFF_SIDES];
+	bool several; /* in two files of one side */
+	bool unknown; /* at least one is in no known file */
+};
+
+static void note_file(struct name_files *f, enum diff_side side, const struct sym_line *l)
+{
+	if (!*l->file)
+		f->unknown = true;
+	else if (!f->first[side])
+		f->first[side] = l;
+	else if (f->first[side]->file != l->file)
+		f->several |= strcmp(sym_file(f->first[side]), sym_file(l)) != 0;
+}
+
+/* Gives a name of its own to each of several functions that have the same one in different files,
+ * such as static functions of C and <module> of Python.  Call it after all diff_add(). */
+static void tell_files_apart(struct diff *d)
+{
+	struct name_files *files = must_calloc(d->names.count + 1, sizeof(*files)), *f;
+	const struct diff_site *s;
+	char *name;
+	size_t i;
+
+	for (s = d->site; s < d->site + d->sites; s++)
+		for (i = s->first; i < s->first + s->count; i++)
+			note_file(&files[d->id[i] - 1], (enum diff_side)s->side, d->line[i]);
+	for (s = d->site; s < d->site + d->sites; s++)
+		for (i = s->first; i < s->first + s->count; i++) {
+			f = &files[d->id[i] - 1];
+			if (!f->several || f->unknown)
+				continue;
+			d->on[d->id[i] - 1] = 0;
+			name = WRITTEN(to, fprintf(to, "%s\n%s", interner_text(&d->names, d->id[i]),
+						   sym_file(d->line[i])));
+			d->id[i] =
+			    number_name(d, (enum diff_side)s->side, d->line[i], name, strlen(name));
+			free(name);
+		}
+	free(files);
 }
 
 /* ---- grouping ---- */
@@ -620,6 +675,7 @@ void diff_finish(struct diff *d)
 {
 	size_t i;
 
+	tell_files_apart(d);
 	same_names(d);
 	if (!d->options.no_renames)
 		find_renames(d);

@@ -8,6 +8,8 @@
  *  - what a compiler adds to a name (.constprop.0, .cold, Rust's hash) and what
  *    follows ".so" in a module's name is left out;
  *  - the program's own executable is one module, whatever its file is called;
+ *  - functions of one name in different files of one side are told apart by the
+ *    last part of the file's path, if the files of all are known;
  *  - a function that calls itself directly counts once;
  *  - start-up code before main is left out;
  *  - code without a symbol is distinguished by its offset only in objects with
