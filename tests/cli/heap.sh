@@ -630,6 +630,42 @@ END
 	expect_no_text out 'Freed memory'
 }
 
+# The blocks that a child inherits keep their pages: what it allocates between them, or not far from
+# them, leaves no memory without blocks.
+test_inherited_blocks_are_not_freed_memory() {
+	cat >child.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { N = 40000, PART = 16 };
+static void *kept[N];
+static void *plain(void) { return memset(malloc(500), 1, 500); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < N; i++)
+		kept[i] = plain();
+	for (int i = 0; argc > 1 && i < N; i += PART)
+		free(kept[i]);
+	if (fork())
+		return wait(NULL) < 0;
+	for (int i = 0; i < N; i += PART)
+		kept[i] = argc > 1 ? plain() : realloc(kept[i], 400);
+	for (int i = 0; i < N; i++)
+		memset(kept[i], 2, 400);
+	usleep(700000);
+	_exit(0);
+}
+END
+	compile child
+	report_of ./child
+	expect_words out 'Peak: '
+	expect_no_text out 'resident:'
+	report_of ./child gaps
+	expect_words out 'Peak: '
+	expect_no_text out 'resident:'
+}
+
 # Gaps that alignment leaves were never freed, so nothing can return them.
 test_gaps_of_alignment() {
 	cat >aligned.c <<'END'

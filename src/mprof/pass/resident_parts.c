@@ -15,14 +15,15 @@
 #define AREA_SHIFT 21u /* 2 MiB */
 #define HEADER	   16u /* the most bytes that an allocator keeps beside a block */
 
-enum { PAGE_LIVE = 1, PAGE_MAPPED = 2, PAGE_NEAR = 4 };
+enum { PAGE_LIVE = 1, PAGE_MAPPED = 2, PAGE_NEAR = 4, PAGE_INHERITED = 8 };
 
 struct pages_found {
 	const struct trace_residency *residency;
 	uint64_t *before;    /* by run: pages of the runs before it */
 	unsigned char *page; /* by resident page: what is on it */
 	unsigned shift;
-	uint64_t near; /* the run where the last search began */
+	uint64_t near;	    /* the run where the last search began */
+	uint64_t inherited; /* bytes of inherited blocks on the pages of others */
 };
 
 /* ---- pages ---- */
@@ -40,23 +41,30 @@ static void open_pages(struct pages_found *f)
 	f->page = must_calloc(pages + 1, 1);
 }
 
-/* Marks the resident pages of [start, end). */
-static void mark(struct pages_found *f, uint64_t start, uint64_t end, unsigned char what)
+/* Marks the resident pages of [start, end).  Returns its bytes on pages with PAGE_LIVE. */
+static uint64_t mark(struct pages_found *f, uint64_t start, uint64_t end, unsigned char what)
 {
 	const struct trace_residency *r = f->residency;
-	uint64_t first = start >> f->shift, last = (end - 1) >> f->shift, from, to, i, k;
+	uint64_t first = start >> f->shift, last = (end - 1) >> f->shift, from, to, i, k, bytes = 0;
+	unsigned char *page;
 
 	if (end <= start)
-		return;
+		return 0;
 	for (i = f->near = resident_run(r, first, f->near); i < r->runs; i++) {
 		from = r->run[i].first > first ? r->run[i].first : first;
 		to = r->run[i].first + r->run[i].count - 1;
 		to = to < last ? to : last;
 		if (r->run[i].first > last)
 			break;
-		for (k = from; k <= to; k++)
-			f->page[f->before[i] + k - r->run[i].first] |= what;
+		for (k = from; k <= to; k++) {
+			page = &f->page[f->before[i] + k - r->run[i].first];
+			*page |= what;
+			if (*page & PAGE_LIVE)
+				bytes += (k < last ? (k + 1) << f->shift : end) -
+					 (k > first ? k << f->shift : start);
+		}
 	}
+	return bytes;
 }
 
 /* ---- areas with blocks ---- */
@@ -151,19 +159,31 @@ static void add_alignment(struct resident_parts_sample *s, const struct block *b
 	s->aligned += alignment < page ? alignment : page;
 }
 
-static void add_block(struct resident_parts_sample *s, struct pages_found *f, const struct block *b,
-		      uint64_t *near)
+/* Blocks that fork copied keep pages in memory, and parts of the pages of other blocks. */
+static void add_inherited(struct pages_found *f, const struct block *b)
 {
-	if (b->owner & BLOCK_INHERITED || !b->size || b->size > UINT64_MAX - b->addr)
+	f->inherited += mark(f, b->addr, b->addr + b->size + b->slack, PAGE_INHERITED);
+}
+
+static void add_block(struct resident_parts_sample *s, struct pages_found *f, const struct block *b,
+		      bool inherited, uint64_t *near)
+{
+	if (!(b->owner & BLOCK_INHERITED) == inherited || !b->size ||
+	    b->size > UINT64_MAX - b->addr)
 		return;
+	if (inherited) {
+		add_inherited(f, b);
+		return;
+	}
 	s->live += resident_bytes(f->residency, f->shift, b->addr, b->addr + b->size, near);
 	mark(f, b->addr, b->addr + b->size, PAGE_LIVE);
 	if (is_aligned(b))
 		add_alignment(s, b, f->shift);
 }
 
+/* Inherited blocks come after all others, whose pages they must know. */
 static void add_blocks(struct resident_parts_sample *s, struct pages_found *f, const struct heap *h,
-		       uint32_t process)
+		       uint32_t process, bool inherited)
 {
 	struct heap_round round = { 0 };
 	const struct block *b;
@@ -171,9 +191,9 @@ static void add_blocks(struct resident_parts_sample *s, struct pages_found *f, c
 	size_t at = 0;
 
 	while ((b = heap_next_block(h->process[process], &round)))
-		add_block(s, f, b, &near);
+		add_block(s, f, b, inherited, &near);
 	while ((b = heap_next_pending(h, process, &at)))
-		add_block(s, f, b, &near);
+		add_block(s, f, b, inherited, &near);
 }
 
 static void add_areas(struct pages_found *f, struct resident_areas *a)
@@ -200,20 +220,25 @@ static void add_up(struct resident_parts_sample *s, const struct pages_found *f,
 {
 	const uint64_t page = 1ull << f->shift, pages = resident_all(f->residency);
 	const uint64_t own = f->residency->own << f->shift;
-	uint64_t under_live = 0, private = (pages << f->shift) + own, i;
+	uint64_t under_live = 0, private = (pages << f->shift) + own, free_bytes, inherited, i;
 
 	for (i = 0; i < pages; i++)
 		if (f->page[i] & PAGE_LIVE)
 			under_live += page;
+		else if (f->page[i] & PAGE_INHERITED)
+			s->other += page;
 		else if (f->page[i] & PAGE_MAPPED)
 			s->mapped += page;
 		else if (f->page[i] & PAGE_NEAR)
 			s->retained += page;
 		else
 			s->other += page;
-	s->other += own;
-	s->rounding = slack < under_live - s->live ? slack : under_live - s->live;
-	s->gaps = under_live - s->live - s->rounding;
+	free_bytes = under_live - s->live;
+	inherited = f->inherited < free_bytes ? f->inherited : free_bytes;
+	free_bytes -= inherited;
+	s->other += own + inherited;
+	s->rounding = slack < free_bytes ? slack : free_bytes;
+	s->gaps = free_bytes - s->rounding;
 	s->files = s->rss > private ? s->rss - private : 0;
 }
 
@@ -231,7 +256,8 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	s->rss = r->head->rss;
 	s->ended = areas->ended;
 	open_pages(&f);
-	add_blocks(s, &f, h, process);
+	add_blocks(s, &f, h, process, false);
+	add_blocks(s, &f, h, process, true);
 	add_mapped(&f, &p->space.mapped);
 	add_areas(&f, areas);
 	add_up(s, &f, p->live.slack);
