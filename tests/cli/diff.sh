@@ -104,7 +104,7 @@ test_diff_in_words() {
 	two_builds
 	run "$mprof" diff --value total old.log new.log
 	expect_status 0
-	expect_words out 'Total rose 12 % and peak rose 50 %, because of parse_line (sheet.c:9); leaked memory rose 298 %, because of lost (sheet.c:25); the number of calls rose 5 %, because of parse_line (sheet.c:9).'
+	expect_words out 'Total rose 12 %, mostly because of parse_line (sheet.c:9); peak rose 50 %, because of parse_line (sheet.c:9); leaked memory rose 298 %, because of lost (sheet.c:25); the number of calls rose 5 %, because of parse_line (sheet.c:9).'
 	expect_text out 'From old.log to new.log:'
 	grep -Eq '^  calls +1,100 +1,151 +\+51 +\+4\.6 %$' out || bad "calls: $(cat out)"
 	expect_text out 'total by function: 1 added, 1 grown; 1 the same.'
@@ -117,6 +117,58 @@ test_diff_in_words() {
 	expect_text out 'peak by function: 2 the same.'
 	expect_same 'the verdict on no change' "$(head -1 out)" 'No figure changed by 1 % or more.'
 	grep -Eq ' = *$' out || bad 'totals differ from themselves'
+}
+
+# Traces of the same 20 calls: with an argument, each block is freed after the next one is allocated.
+test_diff_of_temporary_blocks() {
+	cat >late.c <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	void *p[4];
+	for (int i = 0; i < 4; i++)
+		p[i] = malloc(64);
+	for (int i = 0; i < 4; i++)
+		free(p[i]);
+	for (int i = 0; i < 8; i++) {
+		p[0] = malloc(64);
+		if (argc < 2)
+			free(p[0]);
+		p[1] = malloc(64);
+		if (argc > 1)
+			free(p[0]);
+		free(p[1]);
+	}
+	return 0;
+}
+END
+	cc -g -O0 -fno-builtin -o late late.c || bad 'late.c does not compile'
+	run "$mprof" record -o old.log -- ./late
+	run "$mprof" record -o new.log -- ./late x
+	run "$mprof" diff old.log new.log
+	expect_same verdict "$(head -2 out | tr '\n' ' ')" 'The number of temporary blocks fell from 16 to 0, because of main (late.c).  '
+}
+
+# Two functions share the change equally; then one of them moves to a library.
+test_diff_names_modules() {
+	echo '#include <stdlib.h>
+void *part(int n) { return malloc(n); }' >part.c
+	echo '#include <stdlib.h>
+void *part(int n);
+static void *rest(int n) { return malloc(n); }
+int main(int argc, char **argv) { return argc > 1 && (!part(1000) || !rest(1000)); }' >main.c
+	cc -g -O0 -fno-builtin -o all main.c part.c || bad 'part.c does not compile'
+	cc -g -O0 -shared -fPIC -o libpart.so part.c || bad 'libpart.so'
+	cc -g -O0 -fno-builtin -o split main.c ./libpart.so || bad 'main.c does not compile'
+	run "$mprof" record -o none.log -- ./all
+	run "$mprof" record -o old.log -- ./all x
+	run "$mprof" record -o new.log -- ./split x
+	run "$mprof" diff none.log old.log
+	expect_words out ', partly because of part (part.c:2).'
+	run "$mprof" diff old.log new.log
+	grep -Eq ' removed  part \(part\.c\) \[all\]$' out || bad "removed: $(cat out)"
+	grep -Eq ' added    part \(part\.c\) \[libpart\.so\]$' out || bad "added: $(cat out)"
+	expect_no_text out 'rest'
 }
 
 test_diff_errors() {

@@ -54,6 +54,11 @@ void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g)
 			fprintf(out, " < %s more", format_count(i).s);
 		break;
 	}
+	if (g->twin && *leaf->file) {
+		fputs(" [", out);
+		figures_name(out, leaf->module);
+		fputc(']', out);
+	}
 }
 
 size_t diff_rows(const struct diff *d, const struct diff_print *o)
@@ -186,8 +191,16 @@ struct moved {
 	enum profile_value value;
 	uint64_t before, after;
 	const struct diff_group *cause; /* NULL: unknown */
-	bool partly;
+	const char *how;		/* "", "mostly " or "partly ": the part of the cause */
 };
+
+/* Below half of the change, from half to nine tenths, or more. */
+static const char *part_of_change(uint64_t part, uint64_t change)
+{
+	if (part <= change / 2)
+		return "partly ";
+	return part < change - change / 10 ? "mostly " : "";
+}
 
 /* False if it changed by less than a hundredth. */
 static bool find_moved(const struct diff *d, struct moved *m)
@@ -196,12 +209,12 @@ static bool find_moved(const struct diff *d, struct moved *m)
 	const uint64_t after = d->total[DIFF_AFTER][m->value];
 	const uint64_t by = after > before ? after - before : before - after;
 
-	if (diff_may_be_same(d, m->value) || !by || by < before / 100)
+	if (!diff_has(d, m->value) || diff_may_be_same(d, m->value) || !by || by < before / 100)
 		return false;
 	m->before = before;
 	m->after = after;
 	m->cause = cause_of(d, m->value, after > before);
-	m->partly = m->cause && diff_distance(m->cause, m->value) < by / 2;
+	m->how = m->cause ? part_of_change(diff_distance(m->cause, m->value), by) : "";
 	return true;
 }
 
@@ -233,38 +246,61 @@ static void put_cause(const struct moved *m, struct paragraph *p)
 		return;
 	side = g->v[DIFF_AFTER][m->value] ? DIFF_AFTER : DIFF_BEFORE;
 	where = figures_line_text(g->line[g->lines - 1], g->sites[side] == 1);
-	paragraph_add(p, ", %sbecause of ", m->partly ? "partly " : "");
+	paragraph_add(p, ", %sbecause of ", m->how);
 	paragraph_add_styled(p, STYLE_PLACE, "%s", where);
 	free(where);
 }
 
-/* Puts one sentence: what changed, and where most of the change is, once for figures that follow
- * each other. */
+/* Finds the totals of the list that changed; returns their number. */
+static size_t find_all_moved(const struct diff *d, struct moved *m, size_t count)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < count; i++)
+		if (find_moved(d, &m[i]))
+			m[n++] = m[i];
+	return n;
+}
+
+/* Puts what changed, and where most of the change is, once for figures that follow each other. */
+static void put_all_moved(const struct moved *m, size_t n, struct paragraph *p)
+{
+	size_t i, k, same;
+
+	for (i = 0; i < n; i += same) {
+		for (same = 1;
+		     i + same < n && m[i + same].cause == m[i].cause && m[i + same].how == m[i].how;
+		     same++)
+			;
+		for (k = 0; k < same; k++) {
+			paragraph_add(p, "%s", !k ? i ? "; " : "" : k + 1 < same ? ", " : " and ");
+			put_move(&m[i + k], p);
+		}
+		put_cause(&m[i], p);
+	}
+}
+
+/* Puts one sentence.  Waste and temporary blocks matter only if nothing else changed. */
 static void put_verdict(const struct diff *d, FILE *out)
 {
-	struct moved told[] = {
+	struct moved first[] = {
 		{ .name = "total", .value = VALUE_TOTAL },
 		{ .name = "peak", .value = VALUE_PEAK },
 		{ .name = "leaked memory", .value = VALUE_LEAKED },
 		{ .name = "the number of calls", .value = VALUE_CALLS },
 	};
+	struct moved other[] = {
+		{ .name = "waste", .value = VALUE_WASTE },
+		{ .name = "the number of temporary blocks", .value = VALUE_TEMPORARY },
+	};
 	const struct paragraph_form form = { .first = "", .width = terminal_text_width() };
 	struct paragraph p = { 0 };
-	size_t i, k, n = 0, same;
+	size_t n = find_all_moved(d, first, sizeof(first) / sizeof(first[0]));
 
-	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-		if (find_moved(d, &told[i]))
-			told[n++] = told[i];
-	for (i = 0; i < n; i += same) {
-		for (same = 1; i + same < n && told[i + same].cause == told[i].cause &&
-			       told[i + same].partly == told[i].partly;
-		     same++)
-			;
-		for (k = 0; k < same; k++) {
-			paragraph_add(&p, "%s", !k ? i ? "; " : "" : k + 1 < same ? ", " : " and ");
-			put_move(&told[i + k], &p);
-		}
-		put_cause(&told[i], &p);
+	put_all_moved(first, n, &p);
+	if (!n) {
+		n = find_all_moved(d, other, sizeof(other) / sizeof(other[0]));
+		put_all_moved(other, n, &p);
 	}
 	if (!n)
 		paragraph_add(&p, diff_of_samples(d)

@@ -17,6 +17,7 @@
 #include "difference.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -662,6 +663,34 @@ static void make_groups(struct diff *d)
 	free(work);
 }
 
+/* Finds groups that differ in their modules only, such as a function that moved to a library. */
+static void find_twins(struct diff *d)
+{
+	const struct diff_group **first = must_calloc(d->groups + 1, sizeof(*first));
+	struct interner places = { .text = NULL };
+	const struct sym_line *l;
+	uint32_t id, line;
+	char *place;
+	size_t i;
+
+	for (i = 0; i < d->groups; i++) {
+		l = d->group[i].line[d->group[i].lines - 1];
+		line = d->options.by == DIFF_BY_LINE ? l->line : 0;
+		place = WRITTEN(to, fprintf(to, "%s\n%s\n%" PRIu32, l->function,
+					    *l->file ? sym_file(l) : l->module, line));
+		id = interner_id(&places, place, strlen(place));
+		free(place);
+		if (!first[id - 1]) {
+			first[id - 1] = &d->group[i];
+			continue;
+		}
+		d->group[i].twin = true;
+		d->group[first[id - 1] - d->group].twin = true;
+	}
+	interner_release(&places);
+	free(first);
+}
+
 static void same_names(struct diff *d)
 {
 	size_t i;
@@ -687,6 +716,8 @@ void diff_finish(struct diff *d)
 		d->changed[d->group[i].change]++;
 	}
 	qsort_r(d->group, d->groups, sizeof(*d->group), by_change, d);
+	if (d->options.by == DIFF_BY_FUNCTION || d->options.by == DIFF_BY_LINE)
+		find_twins(d);
 }
 
 void diff_release(struct diff *d)

@@ -57,6 +57,7 @@ struct diff_group {
 	uint64_t sites[DIFF_SIDES];
 	struct site_values estimates[DIFF_SIDES]; /* the sums of those of diff_add() */
 	enum diff_change change;		  /* of the value of the options */
+	bool twin; /* another group has its place, in another module; by function or line */
 };
 
 struct diff_rename {
