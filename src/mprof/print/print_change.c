@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "../play/verdict.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "print_table.h"
@@ -17,18 +18,20 @@ static const struct mprof_play_summary *sum_of(const struct change_answer *a, en
 
 static void put_drop(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s of %s were never requested", format_many(r->blocks, "block", "blocks").s,
-		format_bytes(r->bytes).s);
+	fprintf(out, "%s never requested, %s in all",
+		format_many(r->blocks, "block was", "blocks were").s, format_bytes(r->bytes).s);
 }
 
 static void put_pool(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s of %s came from %s of %s%s; the work of the pool itself is not counted",
+	fprintf(out,
+		"%s (%s in all) came from %s of %s%s; the work of the pool itself is not counted",
 		format_many(r->blocks, "block", "blocks").s, format_bytes(r->bytes).s,
 		format_many(r->chunks, "chunk", "chunks").s, format_bytes(r->chunk).s,
 		r->free_list ? ", by size" : "");
 	if (r->refused)
-		fprintf(out, "; %s of %s did not, being larger than %s or aligned to more than 16",
+		fprintf(out,
+			"; %s (%s in all) did not, being larger than %s or aligned to more than 16",
 			format_many(r->refused, "other", "others").s,
 			format_bytes(r->refused_bytes).s, format_bytes(r->chunk / 4).s);
 }
@@ -44,8 +47,9 @@ static void put_reserve(const struct change_rule *r, FILE *out)
 
 static void put_resize(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s that had requested %s were ", format_many(r->blocks, "block", "blocks").s,
-		format_bytes(r->bytes).s);
+	fprintf(out, "%s that had requested %s in all %s ",
+		format_many(r->blocks, "block", "blocks").s, format_bytes(r->bytes).s,
+		r->blocks == 1 ? "was" : "were");
 	if (r->factor > 0)
 		fprintf(out, "%g times as large", r->factor);
 	else
@@ -107,29 +111,45 @@ static void put_saving(const char *verb, double before, double after, struct tex
 		before > 0 ? 100 * fabs(before - after) / before : 0);
 }
 
-static void print_verdict(const struct change_row *row, FILE *out)
+static void put_time(const struct change_row *row, FILE *out)
 {
 	const double time = row->side[0].cpu_ns.median, changed = row->side[1].cpu_ns.median;
-	const double peak = (double)change_peak(row, SIDE_AS_IT_IS),
-		     lower = (double)change_peak(row, SIDE_CHANGED);
 
-	fprintf(out, "  * %s: it would ", row->variant->name);
+	fputs("it would ", out);
 	if (row->time_differs)
 		put_saving(changed < time ? "save" : "cost another", time, changed, format_ns,
 			   "in the allocator", out);
-	else if (!row->timed)
-		fputs("change only the memory; time was not measured", out);
 	else if (!row->quiet)
 		fputs("save no measurable time: the machine was too busy", out);
-	else
+	else if (row->noise < time)
 		fprintf(out, "make no measurable difference in time (less than %s of %s)",
 			format_ns((uint64_t)row->noise).s, format_ns((uint64_t)time).s);
-	fputs(row->peak_differs ? ", and "
-				: ", and its peak memory stays the same, within 1 MiB and 2 %",
-	      out);
-	if (row->peak_differs)
+	else
+		fprintf(out,
+			"make no measurable difference in time (the noise, %s, exceeds all of it)",
+			format_ns((uint64_t)row->noise).s);
+}
+
+static void print_verdict(const struct change_row *row, FILE *out)
+{
+	const double peak = (double)change_peak(row, SIDE_AS_IT_IS),
+		     lower = (double)change_peak(row, SIDE_CHANGED);
+
+	fprintf(out, "  * %s: ", row->variant->name);
+	if (row->timed)
+		put_time(row, out);
+	else
+		fputs("time was not measured", out);
+	if (row->peak_differs) {
+		fputs(row->timed ? ", and " : "; it would ", out);
 		put_saving(lower < peak ? "save" : "need another", peak, lower, format_bytes,
 			   "of memory at the peak", out);
+	} else {
+		fprintf(out, "%s its peak memory stays %s", row->timed ? ", and" : ";",
+			peak < VERDICT_BYTES && lower < VERDICT_BYTES
+			    ? "below 1 MiB"
+			    : "the same, within 1 MiB and 2 %");
+	}
 	fputs(".\n", out);
 }
 
