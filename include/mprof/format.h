@@ -91,10 +91,11 @@ enum mprof_lost {
 };
 
 /* header.flags */
-#define MPROF_FILE_COMPRESSED 1u /* rewritten by mprof; index at the end */
-#define MPROF_FILE_CLOSED     2u /* mprof saw the run end and added its own facts */
-#define MPROF_FILE_TOUCHED    4u /* touched bytes of large blocks are recorded */
-#define MPROF_FILE_FILTERED   8u /* some processes were excluded on request */
+#define MPROF_FILE_COMPRESSED 1u  /* rewritten by mprof; index at the end */
+#define MPROF_FILE_CLOSED     2u  /* mprof saw the run end and added its own facts */
+#define MPROF_FILE_TOUCHED    4u  /* touched bytes of large blocks are recorded */
+#define MPROF_FILE_FILTERED   8u  /* some processes were excluded on request */
+#define MPROF_FILE_RUNNING    16u /* a dump: processes without a recorded end still ran */
 
 enum mprof_process_state {
 	MPROF_PROCESS_NONE = 0,

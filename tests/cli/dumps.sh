@@ -76,6 +76,11 @@ test_dump_by_ctl() {
 	expect_same 'figures' "$(live_of p.1) $(live_of p.2) $(live_of named) $(live_of p)" '500 2500 2500 3500'
 	run "$mprof" diff --value leaked p.1 p.2
 	expect_text out keep
+	run "$mprof" report p.1
+	expect_words out 'was still running when this was written; the recording ends '
+	run "$mprof" merge p.2 -o sum
+	run "$mprof" report sum
+	expect_words out 'was still running when this was written; the recording ends '
 	# Drawn together, in the order of time.
 	run "$mprof" image --json -o dumps.svg p named p.1 p.2
 	expect_status 0
@@ -247,6 +252,9 @@ test_dump_clear() {
 		step k
 		end_steps
 		expect_same "$conf: live" "$(live_of p)" 1000
+		run "$mprof" report p
+		expect_text out 'Cleared while it ran (mprof ctl): the totals are of what followed.'
+		[ "${conf#*SAMPLE}" != "$conf" ] || expect_text out '1 call allocated 1,000 bytes.'
 		expect_same "$conf: calls" "$("$mprof" report hot --json p | jq .total.figures.calls)" 1
 		expect_same "$conf: peak" "$("$mprof" report --json p | jq .peak.bytes)" 1000
 	done

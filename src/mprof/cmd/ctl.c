@@ -129,7 +129,8 @@ static int copy(struct target *t, const char *name, struct error *err)
 		ret = export_file_open(&f, name, err);
 		if (ret)
 			return ret;
-		ret = export_file_done(&f, trace_combine(f.out, from, 1, err), err);
+		ret = export_file_done(&f, trace_combine(f.out, from, 1, MPROF_FILE_RUNNING, err),
+				       err);
 	}
 	return ret;
 }

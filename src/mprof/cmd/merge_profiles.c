@@ -54,7 +54,7 @@ static int merge(const struct options *o, struct error *err)
 
 	if (ret)
 		return ret;
-	ret = trace_combine(f.out, (const char *const *)o->from.item, o->from.count, err);
+	ret = trace_combine(f.out, (const char *const *)o->from.item, o->from.count, 0, err);
 	return export_file_done(&f, ret, err);
 }
 

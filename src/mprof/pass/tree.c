@@ -277,6 +277,14 @@ static void find_missing(struct tree *r, const struct walk_input *in)
 	}
 }
 
+static void find_running(struct tree *r, const struct walk_input *in)
+{
+	const bool dump = in->header && in->header->flags & MPROF_FILE_RUNNING;
+
+	for (size_t i = 0; i < r->processes; i++)
+		r->process[i].ran_on = dump && r->process[i].end == TREE_UNKNOWN;
+}
+
 /* Returns the path of the executable, which the loader names as it was called. */
 static const char *own_path(const struct trace_fact *f)
 {
@@ -361,6 +369,7 @@ void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	add_memory(r, in);
 	measure(r, in, seen);
 	find_missing(r, in);
+	find_running(r, in);
 	find_owns(r, in);
 	collect_remarks(r, in);
 }

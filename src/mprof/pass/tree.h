@@ -31,6 +31,7 @@ struct tree_process {
 	uint64_t user_ns, system_ns, minor_faults, major_faults; /* 0 if unknown */
 	uint64_t peak_rss_bytes;   /* the most that the kernel or a sample reported; 0 if unknown */
 	uint64_t waited_rss_bytes; /* from wait4: includes its children */
+	bool ran_on;		   /* its end is unknown, because the file is a dump */
 	bool said_end;		   /* it wrote its END fact, and read its memory once more */
 	uint64_t samples, rss_most, rss_anon_most; /* of samples while it ran, in bytes */
 	uint64_t self_bytes;			   /* mprof's own memory in it, the most seen */

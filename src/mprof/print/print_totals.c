@@ -97,10 +97,14 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		print_failed(t, out);
 		return;
 	}
-	fprintf(out, "  %s allocated %s: %s on average, from %s to %s.\n",
-		format_many(v->calls, "call", "calls").s, format_exact(v->bytes).s,
-		format_bytes(v->calls ? v->bytes / v->calls : 0).s, format_bytes(v->size_min).s,
-		format_bytes(v->size_max).s);
+	fprintf(out, "  %s allocated %s", format_many(v->calls, "call", "calls").s,
+		format_exact(v->bytes).s);
+	if (v->size_min < v->size_max)
+		fprintf(out, ": %s on average, from %s to %s", format_bytes(v->bytes / v->calls).s,
+			format_bytes(v->size_min).s, format_bytes(v->size_max).s);
+	else if (v->calls > 1)
+		fprintf(out, ": %s each", format_bytes(v->size_max).s);
+	fputs(".\n", out);
 	fprintf(out, "  Peak%s: %s in %s, %s", s->totals.process ? " of the largest process" : "",
 		format_exact(s->peak.bytes).s, format_many(s->peak.calls, "block", "blocks").s,
 		flat_moment(s->peak.ns).s);

@@ -110,6 +110,9 @@ static void print_run(const struct analysis *a, FILE *out)
 	if (report_is_partial(a))
 		fprintf(out, "  %s\n", report_partial(a).s);
 	report_unended(a, out);
+	if (a->walk.input.header->paused > 1)
+		fputs("  Cleared while it ran (mprof ctl): the totals are of what followed.\n",
+		      out);
 	if (a->walk.input.header->start_real_ns)
 		fprintf(out, "  Started: %s.\n",
 			format_date(a->walk.input.header->start_real_ns).s);

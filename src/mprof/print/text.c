@@ -86,12 +86,15 @@ struct long_text text_command(const struct trace_fact *image, unsigned room)
 /* What became of a process without a recorded end?  Only the host that it ran on knows. */
 static const char *unknown_end(const struct tree_process *p)
 {
+	static const char running[] = "was still running when this was written";
 	char host[256];
 
+	if (p->ran_on)
+		return running;
 	if (!p->images || gethostname(host, sizeof(host)) || strcmp(host, p->image[0]->host) != 0)
 		return "has no recorded end (killed, or still running)";
 	return process_is_alive(p->pid, p->image[0]->fact->start_time)
-		   ? "was still running when this was written"
+		   ? running
 		   : "ended unrecorded (killed, or by a system call of its own)";
 }
 

@@ -36,6 +36,7 @@ struct combining {
 	FILE *out;
 	const char *const *path;
 	size_t paths;
+	uint32_t flags; /* for the header */
 	struct mprof_file_header header;
 	struct member *member; /* sorted by file and old number, after numbering */
 	size_t members, members_room;
@@ -256,7 +257,9 @@ static void add_header(struct combining *c)
 	for (size_t i = 0; i < sizeof(to->run_id); i++)
 		to->run_id[i] ^= from->run_id[i];
 	to->flags &= from->flags | ~MPROF_FILE_CLOSED;
-	to->flags |= from->flags & MPROF_FILE_FILTERED;
+	to->flags |= c->flags | (from->flags & (MPROF_FILE_FILTERED | MPROF_FILE_RUNNING));
+	if (from->paused > to->paused)
+		to->paused = from->paused;
 	if (from->page_size > to->page_size)
 		to->page_size = from->page_size;
 	if (from->start_real_ns < to->start_real_ns)
@@ -696,7 +699,8 @@ static int put_all(struct combining *c)
 	return ret;
 }
 
-int trace_combine(FILE *out, const char *const *path, size_t paths, struct error *err)
+int trace_combine(FILE *out, const char *const *path, size_t paths, uint32_t flags,
+		  struct error *err)
 {
 	struct combining *c = must_calloc(1, sizeof(*c)); /* it has a header of 64 KiB in it */
 	int ret = 0;
@@ -704,6 +708,7 @@ int trace_combine(FILE *out, const char *const *path, size_t paths, struct error
 	c->out = out;
 	c->path = path;
 	c->paths = paths;
+	c->flags = flags;
 	c->err = err;
 	for (size_t i = 0; i < paths && !ret; i++)
 		ret = look_over(c, i);

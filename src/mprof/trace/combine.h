@@ -9,14 +9,16 @@
  */
 #pragma once
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "../util/error.h"
 
 /*
- * Writes to out, which must be seekable. -EBADMSG: one of them is not a
- * profile, is damaged, or contains a process that another one also contains; or
- * they are not all exact, or not all samples of one unit.  0 or -errno with
- * *err; without memory the program ends.
+ * Writes to out, which must be seekable.  flags: MPROF_FILE_RUNNING or 0. -EBADMSG: one of them is
+ * not a profile, is damaged, or contains a process that another one also contains; or they are not
+ * all exact, or not all samples of one unit.  0 or -errno with *err; without memory the program
+ * ends.
  */
-int trace_combine(FILE *out, const char *const *path, size_t paths, struct error *err);
+int trace_combine(FILE *out, const char *const *path, size_t paths, uint32_t flags,
+		  struct error *err);
