@@ -15,7 +15,9 @@
  * Space may be taken but its chunk not yet written.  Dropping waits for such chunks until twice the
  * amount that is kept has followed: then their writer was killed.
  *
- * Cost: two reads of 64 bytes for each chunk that is dropped, and one more call for many.
+ * Cost: two reads of 64 bytes for each chunk that is dropped, and one more call for each step. That
+ * call may wait for the disk, because a file system may write the pages that it is about to free:
+ * small steps would make the program wait after each chunk.
  */
 #include <mprof/module.h>
 
@@ -25,8 +27,9 @@
 #include "limits.h"
 #include "sys.h"
 
-#define FREE_BLOCKS 3 /* FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE */
-#define PARTS	    8 /* drops in steps of this part of what is kept */
+#define FREE_BLOCKS 3	       /* FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE */
+#define PARTS	    8	       /* drops in steps of this part of what is kept */
+#define STEP_LEAST  (1U << 20) /* the smallest step, in bytes */
 
 /* A part of the file that consists of whole extents. */
 struct part {
@@ -154,6 +157,14 @@ static void recent_trim(int fd, uint64_t tail, uint64_t now)
 	recent_drop(fd, &part);
 }
 
+/* How much may be in the file before a part of it is dropped. */
+static uint64_t recent_room(void)
+{
+	const uint64_t step = mp_config.last_bytes / PARTS;
+
+	return mp_config.last_bytes + (step > STEP_LEAST ? step : STEP_LEAST) + MPROF_HEADER_SIZE;
+}
+
 void mp_recent_keep(uint64_t now)
 {
 	const struct mprof_file_header *h = mp_file.header;
@@ -161,8 +172,7 @@ void mp_recent_keep(uint64_t now)
 	uint64_t kept = tail - __atomic_load_n(&h->dropped_to, __ATOMIC_RELAXED), due;
 	int fd;
 
-	due = mp_config.last_bytes &&
-	      kept > mp_config.last_bytes + mp_config.last_bytes / PARTS + MPROF_HEADER_SIZE;
+	due = mp_config.last_bytes && kept > recent_room();
 	if (mp_config.last_seconds && now >= __atomic_load_n(&next_look, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&next_look, now + mp_config.last_seconds * h->clock_hz / PARTS,
 				 __ATOMIC_RELAXED);

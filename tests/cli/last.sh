@@ -90,6 +90,18 @@ test_last_steps_are_all_there() {
 	expect_sound packed.log
 }
 
+# Space is freed in steps of at least 1 MiB: each one may wait for the disk.
+test_last_drops_in_large_steps() {
+	last_program
+	run "$mprof" record --last 64K --no-compress -o raw.log -- ./steps_up 20000
+	[ "$(stat -c %s raw.log)" -gt 300000 ] || bad 'the trace is too small for this test'
+	expect_same 'steps kept' "$(last_sizes raw.log | wc -l)" 20000
+	expect_same 'bytes dropped' "$("$mprof" report --json raw.log | jq .dropped_bytes)" 0
+	run "$mprof" record --last 64K --no-compress -o raw.log -- ./steps_up 400000
+	expect_last_steps raw.log 400000 4000
+	expect_small raw.log 2000000
+}
+
 test_last_said_in_a_report() {
 	last_program
 	run "$mprof" record --last 256K -o packed.log -- ./steps_up 400000
