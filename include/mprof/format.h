@@ -476,12 +476,13 @@ enum mprof_fact_what {
 	MPROF_FACT_EXECING, /* it calls exec of path= ; env_kept: is the library still preloaded? */
 	MPROF_FACT_STOPPED, /* recording ended early, for the reason why= */
 	MPROF_FACT_OUTSIDE, /* a remark of mprof about the run, why= */
-	MPROF_FACT_DEEPBIND, /* it loaded path= with RTLD_DEEPBIND: its malloc and free are libc's
-				and not recorded */
+	MPROF_FACT_DEEPBIND, /* it loaded path= in such a way that its malloc and free are libc's
+				and not recorded; how = enum mprof_bypass */
 	MPROF_FACT_RESUMED,  /* the cause of the last STOPPED did not occur */
 	MPROF_FACT_RANK,     /* its MPI rank: rank= */
 	MPROF_FACT_CODE,     /* names of its generated code: arg= "address name", for each frame */
 };
+enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
 
 struct mprof_fact {
@@ -496,10 +497,10 @@ struct mprof_fact {
 	int32_t status;	     /* END, WAITED: exit status */
 	int32_t signal;	     /* WAITED: signal that killed it, else 0 */
 	int32_t child_pid;   /* CHILD, EXECING of a vfork child */
-	uint32_t how;	     /* CHILD: enum mprof_child_how.  START of a forked child:
-			      * MPROF_CHILD_FORK, or 0 when fork_ticks is only when
-			      * the child was first noticed (a raw clone) */
-	uint32_t env_kept;   /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names the library */
+	uint32_t how;	   /* CHILD: enum mprof_child_how.  DEEPBIND: enum mprof_bypass.  START of a
+			    * forked child:      MPROF_CHILD_FORK, or 0 when fork_ticks is only when      the
+			    * child      was first noticed (a raw clone) */
+	uint32_t env_kept; /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names the library */
 	uint32_t pad;
 	uint64_t fork_ticks;	     /* START of a forked child: when its parent called fork */
 	uint64_t peak_rss_bytes;     /* END, WAITED: ru_maxrss */

@@ -215,11 +215,12 @@ void mp_fact_exec(int child_pid, const char *path, int env_kept)
 	fact_with_path(&f, path);
 }
 
-void mp_fact_deepbind(const char *path)
+void mp_fact_bypass(const char *path, enum mprof_bypass how)
 {
 	struct mprof_fact f;
 
 	fact_stamp(&f, MPROF_FACT_DEEPBIND);
+	f.how = how;
 	fact_with_path(&f, path);
 }
 

@@ -31,6 +31,6 @@ void mp_fact_exec(int child_pid, const char *path, int env_kept);
 void mp_fact_child(int pid, unsigned how, const char *path, int env_kept);
 void mp_fact_stopped(const char *why);
 void mp_fact_resumed(void);
-void mp_fact_deepbind(const char *path);
+void mp_fact_bypass(const char *path, enum mprof_bypass how);
 void mp_sample_maybe(void);
 void mp_fact_remark(const char *why);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * objects.c - dlopen, which may hide calls from us, and dlclose, which removes code.
+ * objects.c - dlopen and dlmopen, which may hide calls from us, and dlclose, which removes code.
  *
- * RTLD_DEEPBIND binds an object's malloc and free to the libc in its own scope. Preventing that
- * would change what the program requested, but the report can explain why blocks appear and
- * disappear unseen.
+ * RTLD_DEEPBIND binds an object's malloc and free to the libc in its own scope, and another
+ * namespace has a libc of its own and no preloaded library. Preventing that would change what the
+ * program requested, but the report can explain why blocks appear and disappear unseen.
  *
- * The real dlopen uses its return address (for $ORIGIN and namespaces), so it must be reached by a
- * jump: the compiler turns a call in tail position into one.
+ * The real functions use their return address (for $ORIGIN and namespaces), so they must be reached
+ * by a jump: the compiler turns a call in tail position into one.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -20,11 +20,26 @@
 #include "scopes.h"
 #include "stacks.h"
 
+static MPROF_COLD void objects_bypass(const char *file, enum mprof_bypass how)
+{
+	if (mp_recording() && mp_file.header)
+		mp_fact_bypass(file, how);
+}
+
 __attribute__((visibility("default"), optimize("O2"))) void *dlopen(const char *file, int flags)
 {
-	if (mprof_unlikely(flags & RTLD_DEEPBIND) && mp_recording() && mp_file.header)
-		mp_fact_deepbind(file);
+	if (mprof_unlikely(flags & RTLD_DEEPBIND))
+		objects_bypass(file, MPROF_BYPASS_DEEPBIND);
 	return mp_next()->dlopen(file, flags);
+}
+
+__attribute__((visibility("default"), optimize("O2"))) void *dlmopen(Lmid_t space, const char *file,
+								     int flags)
+{
+	if (space != LM_ID_BASE || flags & RTLD_DEEPBIND)
+		objects_bypass(file, space != LM_ID_BASE ? MPROF_BYPASS_NAMESPACE
+							 : MPROF_BYPASS_DEEPBIND);
+	return mp_next()->dlmopen(space, file, flags);
 }
 
 static int objects_see_unloaded(struct dl_phdr_info *info, size_t size, void *out)

@@ -40,6 +40,7 @@
 	X(thrd_create)       \
 	X(prctl)             \
 	X(dlopen)            \
+	X(dlmopen)           \
 	X(dlclose)           \
 	X(brk)               \
 	X(sbrk)

@@ -65,6 +65,10 @@ END
 	cc -shared -fPIC -fno-builtin -o plug.so plug.c
 	cp plug.so other.so
 	compile host
+	run "$mprof" record -o log -- ./host ./plug.so ./plug.so
+	expect_text err 'calls of ./plug.so were not recorded: loaded with RTLD_DEEPBIND or dlmopen, it calls'
+	run "$mprof" stat -- ./host ./plug.so ./other.so
+	expect_text err 'calls of ./plug.so and other objects were not recorded: '
 	report_of ./host ./plug.so ./plug.so
 	expect_words out 'What is missing from this trace Process 1 loaded ./plug.so with RTLD_DEEPBIND: what it allocated and freed itself is not recorded.'
 	expect_words out 'The trace contradicts itself: 0 double allocations and 2 unmatched frees; what is missing from the trace may be the reason.'
@@ -86,6 +90,44 @@ END
 	expect_words out 'loaded ./plug.so and others with RTLD_DEEPBIND: what such an object allocated'
 	run "$mprof" report --json log
 	expect_same objects "$(json out '.problems.deepbind | join(" ")')" ./plug.so
+}
+
+# The same of an object in another namespace, which has a libc of its own.
+test_missing_calls_of_another_namespace() {
+	printf '#include <stdlib.h>\nvoid *make(void) { return malloc(3000); }\n' >plug.c
+	cat >spaces.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	void *(*make)(void);
+	for (int i = 1; i < argc; i++) {
+		void *so = dlmopen(i == 1 ? LM_ID_BASE : LM_ID_NEWLM, argv[i], RTLD_NOW);
+		if (!so)
+			return puts(dlerror()), 1;
+		make = (void *(*)(void))dlsym(so, "make");
+		printf("%d", make() != NULL);
+	}
+	return argc > 3 && !dlopen(argv[3], RTLD_NOW | RTLD_DEEPBIND);
+}
+END
+	cc -shared -fPIC -fno-builtin -o plug.so plug.c
+	cp plug.so other.so
+	compile spaces
+	run "$mprof" record -o log -- ./spaces ./plug.so
+	expect_no_text err 'not recorded'
+	run "$mprof" record -o log -- ./spaces ./plug.so ./other.so
+	expect_same 'made' "$(cat out)" 11
+	expect_text err 'calls of ./other.so were not recorded'
+	run "$mprof" report log
+	expect_words out 'Process 1 loaded ./other.so into another namespace (dlmopen): what it allocated and freed itself is not recorded.'
+	run "$mprof" record -o log -- ./spaces ./plug.so ./other.so ./plug.so
+	run "$mprof" report log
+	expect_words out 'loaded ./other.so and others with RTLD_DEEPBIND or into another namespace (dlmopen): what such an object'
+	run "$mprof" report --json log
+	expect_same objects "$(json out '.problems.deepbind | join(" ")')" ./other.so
 }
 
 # A process that goes on after the first one: when each ended, and that it still runs.

@@ -79,6 +79,10 @@ void event_count_losses(struct event_count *event_count, const struct trace *t)
 
 void event_count_own(struct event_count_own *own, const struct trace_fact *f)
 {
+	if (f->fact->what == MPROF_FACT_DEEPBIND && !*own->object)
+		snprintf(own->object, sizeof(own->object), "%s", f->path);
+	else if (f->fact->what == MPROF_FACT_DEEPBIND)
+		own->objects |= strcmp(own->object, f->path) != 0;
 	if (!*f->malloc_of)
 		return;
 	if (!own->count++) /* the loader names the executable as it was called */

@@ -9,10 +9,12 @@
 
 #include "../trace/trace.h"
 
-/* Images that use another malloc than the library's. */
+/* Images and objects that use another malloc than the library's. */
 struct event_count_own {
 	uint64_t count;
-	char path[PATH_MAX]; /* of the first one */
+	char path[PATH_MAX];   /* of the first one */
+	char object[PATH_MAX]; /* the first object that was loaded past the library, or "" */
+	bool objects;	       /* another one was, too */
 };
 
 struct event_count {

@@ -234,6 +234,10 @@ void run_messages_own(const struct event_count_own *own, const struct run_result
 	uint64_t n = own->count -
 		     (own->count && r->program.past_all); /* run_messages_starting told of one */
 
+	if (*own->object)
+		cmd_warn("calls of %s%s were not recorded: loaded with RTLD_DEEPBIND or dlmopen, "
+			 "it calls libc's malloc directly",
+			 cmd_path(own->object), own->objects ? " and other objects" : "");
 	if (!n)
 		return;
 	own_malloc_first(own->path, &first);

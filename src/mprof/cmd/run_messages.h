@@ -31,7 +31,7 @@ void run_messages_loss(unsigned reason, uint64_t n);
 
 /* Prints on stderr what was not recorded and why, losses, and what happened to the file. */
 void run_messages_tell(const struct run_plan *plan, const struct run_result *r);
-/* Call it then: reports children with another malloc. */
+/* Call it then: reports children and objects with another malloc. */
 void run_messages_own(const struct event_count_own *own, const struct run_result *r);
 
 /* Did the user end it, so that there should be no second run? */

@@ -94,8 +94,10 @@ static void add_end(struct tree_process *p, const struct mprof_fact *f)
 		p->waited_rss_bytes = f->peak_rss_bytes;
 }
 
-static void add_deepbind(struct tree *r, struct tree_process *p, const char *path)
+static void add_deepbind(struct tree *r, struct tree_process *p, const char *path, uint32_t how)
 {
+	p->bypass |= how == MPROF_BYPASS_NAMESPACE ? 1U << MPROF_BYPASS_NAMESPACE
+						   : 1U << MPROF_BYPASS_DEEPBIND;
 	p->deepbinds |= p->deepbind && strcmp(p->deepbind, path) != 0;
 	r->deepbinds += !p->deepbind;
 	p->deepbind = p->deepbind ?: path;
@@ -123,7 +125,7 @@ static void add_fact(struct tree *r, const struct trace_fact *f)
 	if (m->what == MPROF_FACT_RESUMED)
 		p->stopped = NULL;
 	if (m->what == MPROF_FACT_DEEPBIND)
-		add_deepbind(r, p, f->path);
+		add_deepbind(r, p, f->path, m->how);
 }
 
 /* The live entry has the losses, and an end that no fact recorded. */

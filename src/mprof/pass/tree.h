@@ -36,10 +36,10 @@ struct tree_process {
 	uint64_t samples, rss_most, rss_anon_most; /* of samples while it ran, in bytes */
 	uint64_t self_bytes;			   /* mprof's own memory in it, the most seen */
 	uint64_t lost[MPROF_LOST_REASONS];
-	const char
-	    *deepbind;	/* the first object it loaded past the library (RTLD_DEEPBIND), or NULL */
-	bool deepbinds; /* it loaded another one, too */
-	const char *stopped; /* why recording ended early, or NULL */
+	const char *deepbind; /* the first object it loaded past the library, or NULL */
+	bool deepbinds;	      /* it loaded another one, too */
+	unsigned bypass;      /* how: bits of enum mprof_bypass */
+	const char *stopped;  /* why recording ended early, or NULL */
 };
 
 /* A process, or a program that a process became, which is not in the trace. */

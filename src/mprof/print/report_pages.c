@@ -160,7 +160,7 @@ static void print_problems(const struct analysis *a, FILE *out)
 	if (shown < all)
 		fprintf(out, "  and %s more.\n", format_count(all - shown).s);
 	if (all && a->tree.deepbinds)
-		fputs("  Frees by objects loaded with RTLD_DEEPBIND are not recorded, so reused "
+		fputs("  Frees by objects that bypass the library are not recorded, so reused "
 		      "addresses look like this.\n",
 		      out);
 	if (all)

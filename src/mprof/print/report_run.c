@@ -222,6 +222,12 @@ static void print_own(const struct tree *r, FILE *out)
 /* Objects that called libc's malloc and free instead of the library's. */
 static void print_deepbinds(const struct tree *r, FILE *out)
 {
+	static const char *const how[] = {
+		[1U << MPROF_BYPASS_DEEPBIND] = "with RTLD_DEEPBIND",
+		[1U << MPROF_BYPASS_NAMESPACE] = "into another namespace (dlmopen)",
+		[1U << MPROF_BYPASS_DEEPBIND | 1U << MPROF_BYPASS_NAMESPACE] =
+		    "with RTLD_DEEPBIND or into another namespace (dlmopen)",
+	};
 	const struct tree_process *p = r->process;
 
 	if (!r->deepbinds)
@@ -231,10 +237,8 @@ static void print_deepbinds(const struct tree *r, FILE *out)
 	fprintf(out, "  Process %" PRIu32, p->number);
 	if (r->deepbinds > 1)
 		fprintf(out, " and %s more", format_count(r->deepbinds - 1).s);
-	fprintf(out,
-		" loaded %s%s with RTLD_DEEPBIND: what %s allocated and freed itself is not "
-		"recorded.\n",
-		p->deepbind, p->deepbinds ? " and others" : "",
+	fprintf(out, " loaded %s%s %s: what %s allocated and freed itself is not recorded.\n",
+		p->deepbind, p->deepbinds ? " and others" : "", how[p->bypass],
 		p->deepbinds ? "such an object" : "it");
 }
 
