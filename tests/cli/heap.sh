@@ -619,7 +619,11 @@ END
 	report_of ./stays pinned
 	expect_words out '1. Freed memory stays resident: '
 	expect_words out ' KiB of live blocks. The freed memory is in pages with live blocks, mostly of pin (stays.c:7). It was more than half of the heap for '
-	expect_text out '       mprof compare log'
+	expect_text out '       mprof replay log # Retained and pinned pages'
+	run "$mprof" replay --quick -a glibc log
+	expect_text out 'Retained and pinned pages'
+	expect_text out 'Most retained'
+	expect_words out 'pages are pinned by fewer than 64 bytes each, all of them by blocks of pin (stays.c:7)'
 	run "$mprof" report --json log
 	expect_same pinned "$(json out '.findings[0] | "\(.finding) \(.function):\(.line) \(.part > 28000000) \(.part < 33000000) \(.whole < 1000000) \(.held_ns < .of_ns)"')" \
 		'retained pin:7 true true true true'

@@ -84,7 +84,9 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out)
 {
-	fputs("mprof compare ", out);
+	/* Its table of retained and pinned pages covers the whole run; `compare` prints only what
+	 * remains after all blocks were freed. */
+	fputs("mprof replay ", out);
 	if (a->tree.processes > 1)
 		fprintf(out, "--process %" PRIu32 " ", f->process);
 	shell_path(a->path, out);

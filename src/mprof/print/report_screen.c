@@ -22,18 +22,19 @@
 #include "paragraph.h"
 #include "quote.h"
 
-#define SCREEN_LINES   40u
-#define FINDINGS_SHOWN 8u
-#define MISSING_LINES  6u
-#define WARNING_LINES  5u
-#define LARGEST	       3u   /* processes */
-#define NAME_MOST      34u  /* letters of a function in a command */
-#define SUBJECT_MOST   60u  /* columns of a function in a finding */
-#define PROOF_MOST     100u /* letters: a longer command is for --all */
-#define MODULES_NAMED  3u
-#define COMPARED_CALLS 1000000u /* with fewer, another allocator makes no difference */
-#define VIEWS	       "; views: mprof report --help"
-#define REMARK	       " # what that would save"
+#define SCREEN_LINES	40u
+#define FINDINGS_SHOWN	8u
+#define MISSING_LINES	6u
+#define WARNING_LINES	5u
+#define LARGEST		3u   /* processes */
+#define NAME_MOST	34u  /* letters of a function in a command */
+#define SUBJECT_MOST	60u  /* columns of a function in a finding */
+#define PROOF_MOST	100u /* letters: a longer command is for --all */
+#define MODULES_NAMED	3u
+#define COMPARED_CALLS	1000000u /* with fewer, another allocator makes no difference */
+#define VIEWS		"; views: mprof report --help"
+#define PROOF_REMARK	" # what that would save"
+#define RETAINED_REMARK " # Retained and pinned pages"
 
 struct screen {
 	const struct analysis *a;
@@ -406,6 +407,7 @@ static bool is_whole_tree(const struct screen *s)
 /* One of the numbered list. */
 struct item {
 	struct paragraph words, command, proof; /* empty: none */
+	const char *remark;			/* behind the command, if it fits; or NULL */
 	const struct finding *finding, *also[FINDINGS];
 	size_t also_count;
 	uint64_t bytes; /* of memory that it is about; UINT64_MAX for a warning */
@@ -464,6 +466,7 @@ static void retained_item(struct item *x, const struct analysis *a)
 	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, retained_sentence(a, f, out)));
 	mark_place(&x->words, f->who.line);
 	put_text(&x->command, STYLE_FAINT, WRITTEN(out, retained_command(a, f, out)));
+	x->remark = RETAINED_REMARK; /* the table that answers the question */
 }
 
 /* The same function is named once: its further findings are added in few words. */
@@ -574,6 +577,16 @@ static struct paragraph_form command_form(const struct screen *s)
 	return (struct paragraph_form){ "       ", 9, s->width, true };
 }
 
+/* A shell comment cannot continue on the next line. */
+static void add_remark(const struct screen *s, struct paragraph *command, const char *remark)
+{
+	if (command->n && remark &&
+	    strlen(command_form(s).first) + columns_of(command->text, command->n) + strlen(remark) +
+		    PARAGRAPH_CONTINUES <=
+		s->width)
+		paragraph_add_styled(command, STYLE_FAINT, remark);
+}
+
 /* How many fit into `left`, and for how many of these, from the first, the command fits too. */
 static size_t choose(const struct screen *s, struct item *item, size_t n, size_t left)
 {
@@ -585,13 +598,10 @@ static size_t choose(const struct screen *s, struct item *item, size_t n, size_t
 		struct item *x = &item[i];
 
 		x->lines = paragraph_print(&x->words, &words, NULL);
+		add_remark(s, &x->command, x->remark);
 		if (x->command.n)
 			x->lines += paragraph_print(&x->command, &command, NULL);
-		/* A shell comment cannot continue on the next line. */
-		if (x->proof.n && strlen(command.first) + columns_of(x->proof.text, x->proof.n) +
-					  strlen(REMARK) + PARAGRAPH_CONTINUES <=
-				      s->width)
-			paragraph_add_styled(&x->proof, STYLE_FAINT, REMARK);
+		add_remark(s, &x->proof, PROOF_REMARK);
 		if (x->proof.n > PROOF_MOST)
 			paragraph_release(&x->proof);
 		if (x->proof.n)
