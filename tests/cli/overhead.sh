@@ -126,6 +126,31 @@ test_overhead_steps_down_to_samples() {
 	expect_words err 'figures are its totals of the whole run'
 }
 
+# At the estimated peak, one sample of 512 KiB stands for all blocks of `turn`.
+test_overhead_part_of_one_sample() {
+	cat >one.c <<'END'
+#include <stdlib.h>
+static void *turn(void) { return malloc(512); }
+static void *kept(void) { return malloc(700000); }
+int main(void)
+{
+	void *a = kept(), *b = kept();
+	for (int i = 0; i < 10000000; i++)
+		free(turn());
+	free(a);
+	free(b);
+	return 0;
+}
+END
+	compile one
+	run "$mprof" record --overhead 1% -o one.log -- ./one
+	run "$mprof" report one.log
+	expect_words out 'the totals are estimates from samples'
+	expect_words out ' has about 27 % of the peak (512 KiB)'
+	expect_words out '73 % of the peak (1.3 MiB in 2 blocks) was allocated by kept (one.c:3)'
+	expect_no_text out 'About'
+}
+
 test_overhead_of_threads_and_processes() {
 	overhead_program
 	run "$mprof" record --overhead 1% -o killed.log -- ./busy 1500000 2 9 3>said

@@ -122,7 +122,7 @@ static void put_who(const struct finding *f, size_t most, FILE *out)
 
 static void put_peak(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s of the peak (%s in %s) was allocated by ",
+	fprintf(out, "%s%s of the peak (%s in %s) was allocated by ", f->about ? "About " : "",
 		format_percent(f->part, f->of).s, format_bytes(f->part).s,
 		format_many(f->blocks, "block", "blocks").s);
 	put_who(f, most, out);
@@ -157,7 +157,7 @@ static void put_blocks(const struct finding *f, uint64_t part, size_t most, FILE
 
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s was %s%s%s: ", format_bytes(f->part).s,
+	fprintf(out, "%s%s was %s%s%s: ", f->about ? "About " : "", format_bytes(f->part).s,
 		f->interrupted ? "live at the end" : "never freed", growth_of(f),
 		f->cut ? ", " CUT : "");
 	put_blocks(f, f->blocks, most, out);
@@ -227,17 +227,17 @@ static void put_threads(const struct finding *f, size_t most, FILE *out)
 
 static void brief_peak(const struct finding *f, FILE *out)
 {
-	fprintf(out, "has %s of the peak (%s)", format_percent(f->part, f->of).s,
-		format_bytes(f->part).s);
+	fprintf(out, "has %s%s of the peak (%s)", f->about ? "about " : "",
+		format_percent(f->part, f->of).s, format_bytes(f->part).s);
 }
 
 static void brief_leak(const struct finding *f, FILE *out)
 {
 	const char *growth = growth_of(f);
 
-	fprintf(out, "%s %s in %s%s", f->interrupted ? "holds" : "never frees",
-		format_bytes(f->part).s, format_many(f->blocks, "block", "blocks").s,
-		f->interrupted ? " at the end" : "");
+	fprintf(out, "%s %s%s in %s%s", f->interrupted ? "holds" : "never frees",
+		f->about ? "about " : "", format_bytes(f->part).s,
+		format_many(f->blocks, "block", "blocks").s, f->interrupted ? " at the end" : "");
 	/* In a list, whose items have commas between them. */
 	if (*growth || f->cut)
 		fprintf(out, " (%s%s%s)", *growth ? growth + strlen(", ") : "",

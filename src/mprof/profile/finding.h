@@ -61,7 +61,8 @@ struct finding {
 	struct growth_site grown;   /* GROWN */
 	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */
 	bool cut;		    /* PEAK, LEAK: analysis_is_cut */
-	bool reduced;		    /* the trace has not all of its calls, so a replay has not */
-	uint64_t aligned;	    /* calls of the run with an alignment */
+	bool about;	  /* PEAK, LEAK: its part is an estimate that may be wrong by half */
+	bool reduced;	  /* the trace has not all of its calls, so a replay has not */
+	uint64_t aligned; /* calls of the run with an alignment */
 	double rank;
 };

@@ -195,6 +195,24 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 	new->ended_before = v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
 }
 
+/*
+ * Is the standard deviation of its part more than half of it?  That of n samples of the same weight
+ * is 1/sqrt(n) of their sum.  How much of a peak comes from samples is unknown: of a function that
+ * has samples, it is assumed to be all.
+ */
+static bool is_about(enum finding_kind kind, struct finding_sums *s, uint32_t function,
+		     uint64_t part)
+{
+	const double half = (double)part / 2;
+	struct site_values v;
+
+	if (!s->sites->totals.estimated || (kind != FINDING_PEAK && kind != FINDING_LEAK))
+		return false;
+	finding_sums_values(s, function, &v);
+	return kind == FINDING_LEAK ? v.error.live_bytes > half * half
+				    : (double)part < 4 * v.error.heaviest_bytes;
+}
+
 static void add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
 			uint32_t function, const struct finding_top *t)
 {
@@ -220,6 +238,7 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	new.blocks = kind == FINDING_LEAK    ? t->live_calls
 		     : kind == FINDING_TOTAL ? t->own_calls
 					     : t->peak_calls;
+	new.about = is_about(kind, s, function, t->part);
 	if (kind == FINDING_LEAK)
 		add_growth(&new, a, s, function);
 	/* The remaining blocks of a process that was killed are a leak only if they grew. */
