@@ -114,6 +114,14 @@ test_leaks_of_what_was_killed() {
 	run "$mprof" report log
 	expect_words out 'Live at the end: 28.6 MiB in 300 blocks.'
 	expect_words out '28.6 MiB was live at the end, growing throughout the run: all 300 blocks allocated by keep (leaker.c:'
+	"$mprof" report --html page.html log >/dev/null 2>&1
+	expect_text page.html '; 28.6 MiB live at the end'
+	"$mprof" profile -o totals -- ./leaker 9 2>/dev/null
+	"$mprof" report --html page.html totals >/dev/null 2>&1
+	expect_text page.html '; 28.6 MiB live at the end'
+	"$mprof" record -o log -- ./leaker 0 2>/dev/null
+	"$mprof" report --html page.html log >/dev/null 2>&1
+	expect_text page.html '; 28.6 MiB never freed'
 }
 
 # Few bytes, but nearly all of the blocks that were never freed.

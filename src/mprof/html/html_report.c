@@ -142,6 +142,15 @@ static struct headline headline_of(const struct html_report *r)
 				  a->never_freed.all.bytes };
 }
 
+/* Might the program have freed its blocks after the end of the recording? */
+static bool is_left_open(const struct html_report *r)
+{
+	const struct analysis *a = r->analysis;
+
+	return r->totals ? tree_interrupted(&a->tree)
+			 : report_ends_early(a) || analysis_interrupted(a);
+}
+
 /* Blocks that libraries keep on purpose are not leaks. */
 static void put_left(const struct html_report *r, uint64_t left, FILE *out)
 {
@@ -149,7 +158,7 @@ static void put_left(const struct html_report *r, uint64_t left, FILE *out)
 	const struct kept *k = !r->totals && a->findings ? &a->findings->kept : NULL;
 
 	fprintf(out, "%s%s %s", a->sampled ? "about " : "", format_bytes(left).s,
-		report_ends_early(a) ? "live at the end" : "never freed");
+		is_left_open(r) ? "live at the end" : "never freed");
 	if (k && k->all.live_bytes && k->all.live_bytes == left)
 		fputs(", all of it kept by run-time libraries", out);
 	else if (k && k->all.live_bytes)
