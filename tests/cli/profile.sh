@@ -361,6 +361,7 @@ test_profile_samples_end() {
 # Differences between two runs of one program are sampling error; figures that samples do not have
 # are neither compared nor printed.
 test_profile_samples_compared() {
+	local pair
 	sampled
 	"$mprof" profile -o exact -- ./sampled >/dev/null 2>err
 	"$mprof" profile --sample=4K --seed 1 -o one -- ./sampled >/dev/null 2>err
@@ -369,6 +370,13 @@ test_profile_samples_compared() {
 	expect_status 0
 	expect_text out 'No figure changed by more than the error of samples.'
 	expect_text out '%, within the error'
+	for pair in 'one two' 'two one'; do
+		run "$mprof" check --all --tolerance 0 --no-new-leaks --baseline "${pair% *}" "${pair#* }"
+		expect_status 0
+		cat out >>checks
+	done
+	expect_words checks ', but may be equal, within the error of samples'
+	run "$mprof" diff one two
 	# Each row has its ranges, and only what is beyond them is a change.
 	expect_text out 'peak by function: 3 within the error; 1 the same.'
 	"$mprof" profile --sample=64K --seed 2 -o tidy -- ./sampled without >/dev/null 2>err

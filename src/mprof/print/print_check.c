@@ -88,6 +88,8 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 		put_figures(k, out);
 		fprintf(out, " allowed (%s in %s)", figures_text(k->value, k->before).s,
 			text_base(o->name[DIFF_BEFORE]));
+		if (k->unclear)
+			fputs(", but may be equal, within the error of samples", out);
 		break;
 	case CHECK_NEW_LEAKS:
 		if (k->failed)

@@ -83,13 +83,16 @@ static int check_limit(struct checks *c, struct profile *p, struct profile *base
 
 /* ---- the baseline ---- */
 
-static void blame_growth(struct check *k, struct profile *p, struct profile *baseline)
+/* Finds who grew most, and whether samples may have found growth where there is none. */
+static void look_at_growth(struct check *k, struct profile *p, struct profile *baseline)
 {
 	const struct diff_options o = { .by = DIFF_BY_FUNCTION, .value = k->value };
 	struct diff d;
 	size_t i;
 
 	diff_make(&d, baseline, p, &o);
+	k->unclear = diff_may_be_same(&d, k->value);
+	k->failed = !k->unclear;
 	for (i = 0; i < d.groups; i++)
 		if (diff_delta(&d.group[i], k->value) > 0) {
 			k->blame = d.group[i].line[d.group[i].lines - 1];
@@ -107,9 +110,8 @@ static void check_growth(struct checks *c, struct profile *p, struct profile *ba
 	k->found = profile_value_total(p, value);
 	k->before = profile_value_total(baseline, value);
 	k->most = k->before + (uint64_t)((double)k->before * o->tolerance / 100);
-	k->failed = k->found > k->most;
-	if (k->failed)
-		blame_growth(k, p, baseline);
+	if (k->found > k->most)
+		look_at_growth(k, p, baseline);
 }
 
 static bool is_more(uint64_t before, uint64_t after, double tolerance)
@@ -140,7 +142,8 @@ static void gather_leaks(struct diff *d, double tolerance, uint64_t *found)
 		g = d->group[i];
 		if (!is_more(of[DIFF_BEFORE], of[DIFF_AFTER], tolerance) ||
 		    !is_more(g.v[DIFF_BEFORE][VALUE_LEAKED], g.v[DIFF_AFTER][VALUE_LEAKED],
-			     tolerance))
+			     tolerance) ||
+		    diff_group_may_be_same(d, &g, VALUE_LEAKED))
 			continue;
 		memmove(&d->group[*found + 1], &d->group[*found], (i - *found) * sizeof(g));
 		d->group[(*found)++] = g;

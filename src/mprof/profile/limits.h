@@ -43,6 +43,7 @@ struct check {
 	enum profile_value value;
 	const char *function;
 	bool failed;
+	bool unclear; /* BASELINE: it grew, but by less than the error of samples */
 	/* LIMIT, BASELINE: the figure.  NEW_LEAKS: stacks.  COMPLETE: lost calls. */
 	uint64_t found, most;
 	unsigned lacks;	 /* COMPLETE: enum check_lack */
