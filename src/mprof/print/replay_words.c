@@ -228,7 +228,7 @@ static void tell_noise(const struct verdict *v, const struct told *t, bool sprea
 	for (i = 0; i < v->played; i++)
 		if (explained(v, t, t->order[i]) && by_spread(v, t->order[i]) == spread) {
 			vary = fmax(vary, spread_of(v, t->order[i]));
-			noise = verdict_noise(v, t->order[i], v->reference);
+			noise = fmax(noise, verdict_noise(v, t->order[i], v->reference));
 			n++;
 		}
 	if (!n)
@@ -242,8 +242,9 @@ static void tell_noise(const struct verdict *v, const struct told *t, bool sprea
 	else if (n > 1)
 		sentence_add(w,
 			     "%s time than %s, which is within the noise: runs of one allocator "
-			     "vary by up to %.1f ns a call.",
-			     took, ref, vary);
+			     "vary by up to %.1f ns a call, so these differences, all below %.1f "
+			     "ns, do not count.",
+			     took, ref, vary, noise);
 	else
 		sentence_add(w,
 			     "%s time than %s, which is within the noise: runs of one allocator "
