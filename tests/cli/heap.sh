@@ -124,6 +124,47 @@ test_leaks_of_what_was_killed() {
 	expect_text page.html '; 28.6 MiB never freed'
 }
 
+# A killed process that had little does not make the leaks of others doubtful.
+test_leaks_beside_a_killed_child() {
+	cat >beside.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *keep(size_t n) { return malloc(n); }
+int main(int argc, char **argv)
+{
+	size_t mine = argc > 1 ? 100 : 100000;
+	for (int i = 0; i < 50; i++)
+		keep(mine);
+	if (!fork()) {
+		keep(mine * 3);
+		for (int i = 0; argc > 1 && i < 50; i++)
+			keep(100000);
+		kill(getpid(), SIGKILL);
+	}
+	wait(NULL);
+	return 0;
+}
+END
+	compile beside
+	local again
+	run "$mprof" record -o log -- ./beside
+	for again in 1 2; do
+		run "$mprof" report log
+		expect_words out 'Never freed: 5.1 MiB in 51 blocks'
+		run "$mprof" report leaks log
+		expect_words out '51 blocks were never freed: '
+	done
+	run "$mprof" record -o log -- ./beside most
+	for again in 1 2; do
+		run "$mprof" report leaks log
+		expect_words out '101 blocks were live at the end: '
+		run "$mprof" report log
+		expect_words out 'Live at the end: 4.8 MiB in 101 blocks'
+	done
+}
+
 # Few bytes, but nearly all of the blocks that were never freed.
 test_leaks_of_small_blocks() {
 	cat >small.c <<'END'

@@ -656,11 +656,24 @@ void heap_settle(struct heap *h, uint32_t process)
 	}
 }
 
+static uint64_t own_bytes(const struct heap_process *p)
+{
+	struct heap_round round = { 0 };
+	const struct block *b;
+	uint64_t bytes = 0;
+
+	while ((b = heap_next_block(p, &round)))
+		bytes += b->owner & BLOCK_INHERITED ? 0 : b->size;
+	return bytes;
+}
+
 void heap_clear(struct heap *h, uint32_t process, bool ended)
 {
 	struct heap_process *p = h->process[process];
 
 	heap_settle(h, process);
+	if (ended)
+		p->left_bytes = p->fork_ticks ? own_bytes(p) : p->live.bytes;
 	live_drop(h, p);
 	own_release(&p->own);
 	blocks_release(&p->others);

@@ -136,8 +136,9 @@ struct heap_process {
 	struct space space;
 	struct live live;
 	uint64_t most_bytes, most_blocks; /* live after any event so far */
-	uint64_t late;			  /* events after its end: ignored */
-	uint64_t inversions;		  /* inversions repaired among its events since it began */
+	uint64_t left_bytes; /* of blocks that it allocated and that were live when it ended */
+	uint64_t late;	     /* events after its end: ignored */
+	uint64_t inversions; /* inversions repaired among its events since it began */
 };
 
 struct heap_thread {

@@ -229,6 +229,7 @@ static void get_process(struct cursor *from, struct heap *h)
 	p->live.pages = 0;
 	p->most_bytes = saved.most_bytes;
 	p->most_blocks = saved.most_blocks;
+	p->left_bytes = saved.left_bytes;
 	p->late = saved.late;
 	p->inversions = saved.inversions;
 	p->space.moved_break = saved.space.moved_break;

@@ -147,8 +147,7 @@ static bool is_left_open(const struct html_report *r)
 {
 	const struct analysis *a = r->analysis;
 
-	return r->totals ? tree_interrupted(&a->tree)
-			 : report_ends_early(a) || analysis_interrupted(a);
+	return report_ends_early(a) || analysis_interrupted(a);
 }
 
 /* Blocks that libraries keep on purpose are not leaks. */

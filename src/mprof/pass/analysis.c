@@ -673,18 +673,7 @@ const struct sites *analysis_sites(const struct analysis *a)
 
 bool analysis_interrupted(const struct analysis *a)
 {
-	const struct never_freed_process *left = a->never_freed.process.item;
-	const struct totals_process *of = a->totals.process.item;
-	const struct tree_process *p;
-	uint64_t interrupted = 0;
-	size_t i;
-
-	for (i = 0; i < a->never_freed.process.count && i < a->totals.process.count; i++) {
-		p = tree_find(&a->tree, of[i].number);
-		if (p && tree_process_interrupted(p))
-			interrupted += left[i].bytes;
-	}
-	return interrupted && interrupted >= a->never_freed.all.bytes / 2;
+	return tree_left_open(&a->tree, &a->walk.heap);
 }
 
 bool analysis_is_cut(const struct analysis *a)

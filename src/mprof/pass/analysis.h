@@ -86,8 +86,7 @@ void analysis_release(struct analysis *a);
 /* The figures of stacks of the whole run: from the events, or if not all events of some stacks were
  * kept, from the totals. */
 const struct sites *analysis_sites(const struct analysis *a);
-/* Did processes that did not exit (killed, or still running) have at least half of the bytes
- * that were live at the end?  Then live bytes alone do not indicate a leak. */
+/* tree_left_open() */
 bool analysis_interrupted(const struct analysis *a);
 /* Are calls missing, perhaps frees among them?  Then blocks that seem to be live may not be. */
 bool analysis_is_cut(const struct analysis *a);

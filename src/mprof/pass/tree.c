@@ -403,3 +403,17 @@ bool tree_interrupted(const struct tree *r)
 			return true;
 	return false;
 }
+
+bool tree_left_open(const struct tree *r, const struct heap *h)
+{
+	uint64_t all = 0, interrupted = 0;
+	const struct tree_process *p;
+
+	for (size_t i = 0; i < h->processes; i++) {
+		p = tree_find(r, h->process[i]->number);
+		all += h->process[i]->left_bytes;
+		if (p && tree_process_interrupted(p))
+			interrupted += h->process[i]->left_bytes;
+	}
+	return all ? interrupted && interrupted >= all / 2 : tree_interrupted(r);
+}

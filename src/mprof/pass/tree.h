@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "../heap/heap.h"
 #include "walk_input.h"
 
 enum tree_end {
@@ -89,6 +90,12 @@ const struct tree_process *tree_find(const struct tree *r, uint32_t number);
 /* Was it killed, or did it still run?  Then it might have freed its blocks later. */
 bool tree_process_interrupted(const struct tree_process *p);
 bool tree_interrupted(const struct tree *r); /* was any of its processes interrupted? */
+/*
+ * Did interrupted processes have at least half of the bytes that were live at the end?  Then live
+ * bytes alone do not indicate a leak.  h: after the walk; of a profile, which has no blocks, any
+ * interrupted process counts.
+ */
+bool tree_left_open(const struct tree *r, const struct heap *h);
 /* Is this the EXECING fact of an exec that worked and led out of the recording? */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f);
 /* Returns the last program that it ran, NULL if no fact names it. */

@@ -26,7 +26,7 @@
  * it. */
 static const char *left_name(const struct print_totals *t)
 {
-	return tree_interrupted(&t->a->tree) ? "Live at the end" : "Never freed";
+	return tree_left_open(&t->a->tree, &t->p->walk.heap) ? "Live at the end" : "Never freed";
 }
 
 static void print_estimate(const struct profile *p, const char *what, enum profile_value value,

@@ -124,10 +124,11 @@ static void text(struct view_request *r, FILE *out)
 		print_suppressed(p, out);
 		return;
 	}
-	fprintf(
-	    out, "%s %s: %s.\n", format_many(p->total.leaked_calls, "block was", "blocks were").s,
-	    tree_interrupted(&p->tree) || p->walk.input.log_end ? "live at the end" : "never freed",
-	    format_exact(p->total.leaked_bytes).s);
+	fprintf(out, "%s %s: %s.\n",
+		format_many(p->total.leaked_calls, "block was", "blocks were").s,
+		tree_left_open(&p->tree, &p->walk.heap) || p->walk.input.log_end ? "live at the end"
+										 : "never freed",
+		format_exact(p->total.leaked_bytes).s);
 	flat_view_text(&flat, r, out);
 	print_suppressed(p, out);
 }
