@@ -374,7 +374,7 @@ test_replay_of_lines_and_stacks() {
 	run "$mprof" replay --pool-site large,chunk=512K --allocator glibc --reps 0 --no-heaps large.log
 	expect_status 0
 	run "$mprof" replay --pool-site both --allocator glibc --reps 0 --no-heaps log
-	expect_words out '100 others of 9.5 MiB did not, being larger than 16.0 KiB'
+	expect_words out '100 others (9.5 MiB in all) did not, being larger than 16.0 KiB'
 }
 
 # ---- rows with the same text are merged ----
