@@ -19,17 +19,29 @@
 #include "real_libc.h"
 #include "scopes.h"
 #include "stacks.h"
+#include "sys.h"
 
-static MPROF_COLD void objects_bypass(const char *file, enum mprof_bypass how)
+/* Can the call load the file?  Whether it did is not known, because it is a jump.  Programs ask for
+ * plugins that do not exist, and whether one is loaded. */
+static int objects_loads(const char *file, int flags)
 {
-	if (mp_recording() && mp_file.header)
+	struct stat st;
+
+	if (!file || !*file || flags & RTLD_NOLOAD)
+		return 0;
+	return !__builtin_strchr(file, '/') || !sys_stat(file, &st, 0);
+}
+
+static MPROF_COLD void objects_bypass(const char *file, int flags, enum mprof_bypass how)
+{
+	if (mp_recording() && mp_file.header && objects_loads(file, flags))
 		mp_fact_bypass(file, how);
 }
 
 __attribute__((visibility("default"), optimize("O2"))) void *dlopen(const char *file, int flags)
 {
 	if (mprof_unlikely(flags & RTLD_DEEPBIND))
-		objects_bypass(file, MPROF_BYPASS_DEEPBIND);
+		objects_bypass(file, flags, MPROF_BYPASS_DEEPBIND);
 	return mp_next()->dlopen(file, flags);
 }
 
@@ -37,8 +49,9 @@ __attribute__((visibility("default"), optimize("O2"))) void *dlmopen(Lmid_t spac
 								     int flags)
 {
 	if (space != LM_ID_BASE || flags & RTLD_DEEPBIND)
-		objects_bypass(file, space != LM_ID_BASE ? MPROF_BYPASS_NAMESPACE
-							 : MPROF_BYPASS_DEEPBIND);
+		objects_bypass(file, flags,
+			       space != LM_ID_BASE ? MPROF_BYPASS_NAMESPACE
+						   : MPROF_BYPASS_DEEPBIND);
 	return mp_next()->dlmopen(space, file, flags);
 }
 

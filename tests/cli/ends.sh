@@ -92,6 +92,28 @@ END
 	expect_same objects "$(json out '.problems.deepbind | join(" ")')" ./plug.so
 }
 
+# A plugin that does not exist, and questions about those that are loaded, load nothing.
+test_no_calls_of_asked_objects() {
+	cat >asks.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(void)
+{
+	free(malloc(100));
+	return dlopen("./missing.so", RTLD_NOW | RTLD_DEEPBIND) || !dlopen(NULL, RTLD_NOW | RTLD_DEEPBIND) ||
+	       !dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD | RTLD_DEEPBIND) ||
+	       dlmopen(LM_ID_NEWLM, "./missing.so", RTLD_NOW);
+}
+END
+	compile asks
+	run "$mprof" record -o log -- ./asks
+	expect_status 0
+	expect_no_text err 'not recorded'
+	run "$mprof" check --max-leaked 1M log
+	expect_status 0
+}
+
 # The same of an object in another namespace, which has a libc of its own.
 test_missing_calls_of_another_namespace() {
 	printf '#include <stdlib.h>\nvoid *make(void) { return malloc(3000); }\n' >plug.c
