@@ -24,7 +24,8 @@
 
 static size_t cache_arrays_bytes(uint32_t room)
 {
-	return room * (sizeof(struct stack_frame) + sizeof(struct stack_meta) +
+	return sizeof(struct stack_frame) +
+	       room * (sizeof(struct stack_frame) + sizeof(struct stack_meta) +
 		       2 * sizeof(struct stack_slot) + sizeof(struct stack_fresh));
 }
 
@@ -33,7 +34,8 @@ static void cache_place(struct stack_cache *c, char *at, uint32_t room)
 {
 	struct stack_cache old = *c;
 
-	c->frame = (struct stack_frame *)at;
+	c->frame = (struct stack_frame *)at + 1;
+	c->frame[-1] = (struct stack_frame){ .sp = UINTPTR_MAX };
 	c->meta = (struct stack_meta *)(c->frame + room);
 	c->slot = (struct stack_slot *)(c->meta + room);
 	c->fresh = (struct stack_fresh *)(c->slot + 2 * room);
@@ -92,7 +94,7 @@ static void cache_arrays_release(char *at, uint32_t room)
 int mp_cache_grow(struct stack_cache *c)
 {
 	uint32_t room = c->room, dirty = c->dirty;
-	char *old = (char *)c->frame, *at;
+	char *old = (char *)(c->frame - 1), *at;
 
 	if (room >= (c->budget ? STACK_FRAMES_MAX : STACK_ROOM) ||
 	    !(at = cache_arrays_take(room * 2)))
@@ -120,7 +122,7 @@ static struct stack_cache *cache_new(void)
 	return c;
 }
 
-/* Drops the outermost `drop` frames; the remaining frames lose their stack numbers. */
+/* Drops the outermost `drop` frames; the remaining ones belong to no stack yet. */
 static void cache_drop_outer(struct stack_cache *c, uint32_t drop, uint32_t kept)
 {
 	uint64_t h = ~mp_stacks_seed;
@@ -129,7 +131,6 @@ static void cache_drop_outer(struct stack_cache *c, uint32_t drop, uint32_t kept
 	for (uint32_t i = 0; i < kept - drop; i++) {
 		c->frame[i] = c->frame[drop + i];
 		c->meta[i] = c->meta[drop + i];
-		c->meta[i].owner = 0;
 		c->meta[i].hash = h = mp_stack_hash(h, STACK_SHOWN(c, i));
 	}
 	for (uint32_t i = 0; i < c->slots; i++)
@@ -154,7 +155,7 @@ uint32_t mp_cache_cut(struct stack_cache *c, uint32_t kept)
 	uint32_t drop = kept + c->fresh_n - STACK_DEEP / 2;
 
 	c->cut = 1;
-	c->sized = 0;
+	c->sized = c->owned = 0;
 	if (drop < kept) {
 		cache_drop_outer(c, drop, kept);
 		return kept - drop;

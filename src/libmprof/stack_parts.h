@@ -95,7 +95,8 @@ void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation);
 #define RULES_NEAR_LOG2	 11u /* 16 KiB */
 #define RULES_NEAR	 (1u << RULES_NEAR_LOG2)
 #define RULES_NEAR_AFTER 1024u /* after this many misses a thread gets its own cache */
-#define RULE_NEAR(pc)	 ((pc)*0x9e3779b97f4a7c15ull >> (64 - RULES_NEAR_LOG2))
+/* Hashes the return address: that is known one step before pc, and the next frame waits for it. */
+#define RULE_NEAR(pc) (((pc) + 1) * 0x9e3779b97f4a7c15ull >> (64 - RULES_NEAR_LOG2))
 extern uint64_t mp_rules_shared[RULES_NEAR];
 
 /* [hot] Returns the rule for the instruction at pc: about 2 ns if it is known. */
@@ -200,11 +201,10 @@ struct stack_frame {
 struct stack_meta {
 	uint64_t hash;	/* hash of the frames up to this one */
 	uintptr_t fp;	/* frame pointer in this frame; valid if `needs` */
-	uint32_t owner; /* a stack that contains all frames up to this one */
-	uint32_t needs; /* NEEDS_... */
+	uint64_t needs; /* NEEDS_... */
 };
-#define NEEDS_FP     1u /* unwinding from here depends on fp */
-#define NEEDS_SCRIPT 2u /* of a script: fp is the address that stands for its line */
+#define NEEDS_FP     RULE_FP_BASE /* unwinding from here depends on fp */
+#define NEEDS_SCRIPT 1u		  /* of a script: fp is the address that stands for its line */
 
 /* [hot] The address that the stack's definition has for a frame. */
 #define STACK_SHOWN(c, i) \
@@ -226,7 +226,7 @@ struct stack_fresh {
 	uintptr_t at; /* where pc was saved */
 #endif
 };
-#define FRESH_USES   1u /* its rule starts from fp */
+#define FRESH_USES   NEEDS_FP /* its rule starts from fp */
 #define FRESH_DEREF  2u
 #define FRESH_SCRIPT 4u /* a stub's frame: deref_slot has the interpreter's data of the call */
 
@@ -259,9 +259,10 @@ struct stack_cache {
 	uint32_t blind, blind_left; /* see cache_find_area() */
 	uint32_t deeper;	    /* 1 if sp is lower than ever on the thread's own stack */
 	uint32_t sized;		    /* frames that are unchanged since their sizes were recorded */
+	uint32_t owner, owned;	    /* a stack, whose first frames are the first `owned` here */
 	struct area area;	    /* has the stack; on its own stack, from the lowest sp so far */
 	struct area home;	    /* the thread's own stack, as mapped */
-	struct stack_frame *frame;
+	struct stack_frame *frame;  /* frame[-1] is none: its sp is above all others */
 	struct stack_meta *meta;
 	struct stack_slot *slot; /* ascending by frame; room for 2 * room */
 	struct stack_fresh *fresh;

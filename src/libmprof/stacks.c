@@ -232,7 +232,7 @@ MPROF_HOT void stacks_look_ahead(struct stack_cache *c, struct stack_table *t, u
  * May run while other threads add: an entry's hash is stored first, then its id.  An entry without
  * an id, because a signal handler jumped out, gets the id of the next definition.
  */
-static uint32_t stacks_look(struct stack_cache *c, struct stack_table *t, uint64_t hash)
+MPROF_HOT uint32_t stacks_look(struct stack_cache *c, struct stack_table *t, uint64_t hash)
 {
 	if (!t)
 		return 0;
@@ -353,20 +353,15 @@ static MPROF_COLD int stream_begin(void)
 }
 
 /*
- * Adds the stack of the frames from `first` on; `owner` has those before `kept`.  A stack with very
- * many new frames is defined in pieces, each joining the previous one.
+ * Adds the stack of the frames from `first` on, of which the first `depth` are frames of the stack
+ * `owner`.  A stack with very many new frames is defined in pieces, each joining the previous one.
  */
 static uint32_t stacks_add(const struct stack_cache *c, uint64_t hash, uint32_t first,
-			   uint32_t kept, unsigned flags)
+			   uint32_t owner, uint32_t depth, unsigned flags)
 {
-	uint32_t owner, depth, n, id = 0;
+	uint32_t n, id = 0;
 	int error = 0;
 
-	/* Frames of a stack that was truncated at DEPTH have no owner. */
-	while (kept > first && !c->meta[kept - 1].owner)
-		kept--;
-	owner = kept > first ? c->meta[kept - 1].owner : 0;
-	depth = kept - first;
 	if (!__atomic_load_n(&mp_local->stream_begun, __ATOMIC_ACQUIRE))
 		mp_failed(stream_begin());
 	if (c->broken)
@@ -397,7 +392,7 @@ static MPROF_COLD uint32_t stacks_innermost(struct stack_cache *c)
 	if (id)
 		return id;
 	mp_cache_spend(c, mp_config.depth * 64); /* all of them are written to the file, too */
-	return stacks_add(c, h, first, first, MPROF_STACK_TRUNCATED);
+	return stacks_add(c, h, first, 0, 0, MPROF_STACK_TRUNCATED);
 }
 
 uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept)
@@ -405,6 +400,7 @@ uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept)
 	uint32_t flags = c->flags | (c->cut ? MPROF_STACK_TRUNCATED : 0), id;
 	uint64_t hash;
 
+	c->owned = kept < c->owned ? kept : c->owned;
 	if (!c->n)
 		return mp_stacks_none();
 	if (mprof_unlikely(c->n > mp_config.depth))
@@ -413,8 +409,10 @@ uint32_t mp_stacks_id(struct stack_cache *c, uint32_t kept)
 	hash += !hash;
 	id = stacks_look(c, __atomic_load_n(&table, __ATOMIC_ACQUIRE), hash);
 	if (mprof_unlikely(!id))
-		id = stacks_add(c, hash, 0, kept, flags);
-	for (uint32_t i = kept; i < c->n; i++)
-		c->meta[i].owner = id;
+		id = stacks_add(c, hash, 0, c->owned ? c->owner : 0, c->owned, flags);
+	if (mprof_likely(id)) {
+		c->owner = id;
+		c->owned = c->n;
+	}
 	return id;
 }

@@ -209,21 +209,27 @@ static MPROF_COLD int unwind_rule_step(struct stack_cache *c, uint32_t code, str
 
 /* ---- the previous stack ---- */
 
-/* [hot] Returns how many of the frames n - 1, n - 2, ... 0 are unchanged, up to the first
- * changed one. */
+/* [hot] Are the four frames from f on unchanged? */
+MPROF_HOT int unwind_four(const struct stack_frame *f)
+{
+	return !STRIP((word_at(RA_AT(f[0])) ^ f[0].pc) | (word_at(RA_AT(f[1])) ^ f[1].pc) |
+		      (word_at(RA_AT(f[2])) ^ f[2].pc) | (word_at(RA_AT(f[3])) ^ f[3].pc));
+}
+
+/*
+ * [hot] Returns how many of the frames n - 1, n - 2, ... 0 are unchanged, up to the first changed
+ * one.  The outermost four are always checked together: a loop over what remains of n / 4 would
+ * cost a mispredicted branch.
+ */
 MPROF_HOT uint32_t unwind_verify(const struct stack_cache *c, uint32_t n)
 {
+	const struct stack_frame *const first = c->frame, *f = first + n - 4;
 	uint32_t i = n, k = c->slots;
 
-	while (i >= 4) {
-		const struct stack_frame *f = &c->frame[i - 4];
-		uintptr_t differs =
-		    (word_at(RA_AT(f[0])) ^ f[0].pc) | (word_at(RA_AT(f[1])) ^ f[1].pc) |
-		    (word_at(RA_AT(f[2])) ^ f[2].pc) | (word_at(RA_AT(f[3])) ^ f[3].pc);
-
-		if (mprof_unlikely(STRIP(differs)))
-			break;
-		i -= 4;
+	if (mprof_likely(n >= 4)) {
+		while (f > first && mprof_likely(unwind_four(f)))
+			f -= 4;
+		i = f <= first && mprof_likely(unwind_four(first)) ? 0 : (uint32_t)(f - first) + 4;
 	}
 	while (i && !STRIP(word_at(RA_AT(c->frame[i - 1])) ^ c->frame[i - 1].pc))
 		i--;
@@ -235,6 +241,7 @@ MPROF_HOT uint32_t unwind_verify(const struct stack_cache *c, uint32_t n)
 	return n - i;
 }
 
+/* Notes the words that led from `inner` to frame `frame`, whose fp is given. */
 static void unwind_add_slots(struct stack_cache *c, const struct stack_fresh *inner, uint32_t frame,
 			     uint32_t needs, uintptr_t fp)
 {
@@ -249,27 +256,32 @@ static void unwind_add_slots(struct stack_cache *c, const struct stack_fresh *in
  * The frame is a stub's: it stands for a line of a script as long as the same call executes the
  * same instruction.  Both are checked like a saved frame pointer, the call first, because the data
  * of a call that has ended may be gone.  No later stack joins at this frame, as no frame pointer
- * has the value of such an address.
+ * has the value of such an address.  Returns that address, 0 without room.
  */
-static MPROF_COLD int unwind_add_script(struct stack_cache *c, const struct stack_fresh *f,
-					uintptr_t *shown)
+static MPROF_COLD uintptr_t unwind_add_script(struct stack_cache *c, const struct stack_fresh *f,
+					      uint32_t frame)
 {
 	const uintptr_t data = word_at(f->deref_slot);
-	uintptr_t at;
+	uintptr_t at, shown;
 
 	if (c->slots + 4 > 2 * c->room)
 		return 0;
-	*shown = mp_script_line(f->pc - 1, data, &at);
+	shown = mp_script_line(f->pc - 1, data, &at);
 	if (at)
-		c->slot[c->slots++] = (struct stack_slot){ at, word_at(at), c->n };
-	c->slot[c->slots++] = (struct stack_slot){ f->deref_slot, data, c->n };
-	return 1;
+		c->slot[c->slots++] = (struct stack_slot){ at, word_at(at), frame };
+	c->slot[c->slots++] = (struct stack_slot){ f->deref_slot, data, frame };
+	return shown;
 }
 
-/* Stores the new frames as frames [kept, n) of the cache.  Returns kept, minus truncated frames. */
+/* [hot] Stores the new frames as frames [kept, n) of the cache.  Returns kept, minus truncated
+ * frames. */
 static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 {
-	uint32_t needs;
+	const struct stack_fresh *f, *inner;
+	struct stack_frame *frame;
+	struct stack_meta *meta;
+	uintptr_t fp = 0, shown;
+	uint32_t needs = 0;
 	uint64_t h;
 
 	if (!kept)
@@ -277,40 +289,46 @@ static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 	if (mprof_unlikely(kept + c->fresh_n > STACK_DEEP && !c->budget))
 		kept = mp_cache_cut(c, kept);
 	c->sized = kept < c->sized ? kept : c->sized;
-	h = kept ? c->meta[kept - 1].hash : c->cut ? ~mp_stacks_seed : mp_stacks_seed;
-	needs = kept ? c->meta[kept - 1].needs : 0;
+	h = c->cut ? ~mp_stacks_seed : mp_stacks_seed;
 
 	/* The frame that was joined has a different inner frame now, or no inner frame. */
 	while (c->slots && c->slot[c->slots - 1].frame + 1 >= kept)
 		c->slots--;
-	if (kept && c->fresh_n)
-		unwind_add_slots(c, &c->fresh[c->fresh_n - 1], kept - 1, needs,
-				 c->meta[kept - 1].fp);
-	c->n = kept;
-	for (uint32_t i = c->fresh_n; i-- > 0;) {
-		const struct stack_fresh *f = &c->fresh[i];
-		uintptr_t shown = f->pc, fp = f->fp;
-
-		/*
-		 * A frame that restores fp from the stack makes outer frames independent of its
-		 * own.
-		 */
-		needs = (f->how & FRESH_USES) | (needs & !f->fp_slot);
-		c->frame[c->n].sp = f->sp;
-		c->frame[c->n].pc = f->pc;
-#if !defined(__x86_64__)
-		c->frame[c->n].at = f->at;
-#endif
-		if (i && mprof_unlikely((needs && f[-1].fp_slot) || f[-1].how & FRESH_DEREF))
-			unwind_add_slots(c, &f[-1], c->n, needs, f->fp);
-		if (mprof_unlikely(f->how & FRESH_SCRIPT) && unwind_add_script(c, f, &shown)) {
-			fp = shown;
-			needs |= NEEDS_SCRIPT;
-		}
-		h = mp_stack_hash(h, shown);
-		c->meta[c->n] = (struct stack_meta){ h, fp, 0, needs };
-		c->n++;
+	inner = c->fresh;
+	frame = &c->frame[kept];
+	meta = &c->meta[kept];
+	if (kept) {
+		h = meta[-1].hash;
+		needs = meta[-1].needs;
+		fp = meta[-1].fp;
 	}
+	for (f = inner + c->fresh_n; f-- > inner; frame++, meta++) {
+		const uint32_t how = (uint32_t)f->how;
+
+		if (mprof_unlikely((needs && f->fp_slot) || how & FRESH_DEREF) && frame > c->frame)
+			unwind_add_slots(c, f, (uint32_t)(frame - c->frame) - 1, needs, fp);
+		/* A frame that restores fp from the stack makes outer frames independent of its
+		 * own. */
+		needs = (how & NEEDS_FP) | (f->fp_slot ? 0 : needs & NEEDS_FP);
+		frame->sp = f->sp;
+		frame->pc = shown = f->pc;
+#if !defined(__x86_64__)
+		frame->at = f->at;
+#endif
+		meta->fp = fp = f->fp;
+		meta->needs = needs;
+		if (mprof_unlikely(how & FRESH_SCRIPT)) {
+			const uintptr_t line =
+			    unwind_add_script(c, f, (uint32_t)(frame - c->frame));
+
+			if (line) {
+				meta->fp = shown = line;
+				meta->needs = needs | NEEDS_SCRIPT;
+			}
+		}
+		meta->hash = h = mp_stack_hash(h, shown);
+	}
+	c->n = kept + c->fresh_n;
 	c->fresh_n = 0;
 	return kept;
 }
@@ -425,63 +443,84 @@ MPROF_HOT uint64_t unwind_rule_word(struct stack_cache *c, uintptr_t pc)
 	return mprof_likely(word >> 17 == pc) ? word : unwind_rule_far(c, pc);
 }
 
-/*
- * [hot] Unwinds; returns how many outer frames of the previous stack are still valid.  The frame's
- * state is in registers, and in *s only for unusual frames.
- */
-static uint32_t unwind_walk(struct stack_cache *c, struct state *s)
+/* [hot] Does a plain rule lead outward, by an fp that was saved at `slot`? */
+MPROF_HOT int unwind_is_usual(uint64_t word, uintptr_t sp, uintptr_t high, uintptr_t cfa,
+			      uintptr_t slot)
 {
-	uintptr_t shown = s->pc + 1, sp = s->sp, fp = s->fp, high = c->area.high, cfa, slot;
-	uint32_t top = c->n, n = 0;
+	return mprof_likely(!(word & RULE_ESCAPE)) && mprof_likely(cfa > sp) &&
+	       mprof_likely(cfa <= high) && mprof_likely(!(cfa & 7)) && mprof_likely(slot >= sp);
+}
+
+/*
+ * [hot] Unwinds from *s as long as rules are plain.  Returns 1 at the end, with *top frames of the
+ * previous stack that are still valid; 0 if the frame at *s is unusual, with *top frames that may
+ * recur.  Every new frame costs about 50 instructions, so nothing is computed twice: `recurs` is
+ * the innermost frame that may recur (before the first one lies one that does not), f the place for
+ * the next new frame, and `full` the place behind the last one.
+ */
+MPROF_HOT int unwind_plain(struct stack_cache *c, struct state *s, uint32_t *top)
+{
+	uintptr_t shown = s->pc + 1, sp = s->sp, fp = s->fp, at = s->at, high = c->area.high;
+	const struct stack_frame *recurs = c->frame + *top - 1;
+	struct stack_fresh *f = c->fresh + c->fresh_n, *full = c->fresh + (c->room - c->n);
+	uintptr_t cfa, slot;
 	uint64_t word;
+	uint32_t n;
 
-	while (shown) {
-		const struct stack_frame *frame = c->frame;
-		struct stack_fresh *f = &c->fresh[n];
-
-		while (top && frame[top - 1].sp < sp)
-			top--;
-		if (top && frame[top - 1].sp == sp && frame[top - 1].pc == shown &&
-		    (!c->meta[top - 1].needs || c->meta[top - 1].fp == fp) &&
-		    unwind_joins(c, &top, s->at))
-			return c->fresh_n = n, top;
+	for (; shown; f++) {
+		while (recurs->sp < sp)
+			recurs--;
+		if (recurs->sp == sp && recurs->pc == shown) {
+			n = (uint32_t)(recurs - c->frame) + 1;
+			if ((!c->meta[n - 1].needs || c->meta[n - 1].fp == fp) &&
+			    unwind_joins(c, &n, at)) {
+				c->fresh_n = (uint32_t)(f - c->fresh);
+				return *top = n, 1;
+			}
+			recurs = c->frame + n - 1;
+		}
 		word = unwind_rule_word(c, shown - 1);
 		cfa = (word & RULE_FP_BASE ? fp : sp) + (word & 2047) * 8;
 		slot = SLOT_AT(word, cfa);
-		if (mprof_unlikely(word & RULE_ESCAPE) || mprof_unlikely(n + c->n >= c->room) ||
-		    mprof_unlikely(cfa - sp - 1 >= high - sp) || mprof_unlikely(cfa & 7) ||
-		    mprof_unlikely(slot < sp)) {
-			*s = (struct state){ .pc = shown - 1, .sp = sp, .fp = fp, .at = s->at };
-			c->fresh_n = n;
-			if (!unwind_slow_step(c, s))
-				return 0;
-			n = c->fresh_n;
-			shown = s->pc + 1;
-			sp = s->sp;
-			fp = s->fp;
-			high = c->area.high;
-			top = c->n < top ? c->n : top;
-			continue;
+		if (mprof_unlikely(!unwind_is_usual(word, sp, high, cfa, slot)) ||
+		    mprof_unlikely(f >= full)) {
+			*s = (struct state){ .pc = shown - 1, .sp = sp, .fp = fp, .at = at };
+			*top = (uint32_t)(recurs - c->frame) + 1;
+			c->fresh_n = (uint32_t)(f - c->fresh);
+			return 0;
 		}
-		n++;
 		f->sp = sp;
 		f->pc = shown;
 		f->fp = fp;
-		f->how = word & RULE_FP_BASE ? FRESH_USES : 0;
+		f->how = word & RULE_FP_BASE;
 		f->fp_slot = 0;
 		if (word & RULE_FP_BITS) {
 			f->fp_slot = slot;
 			fp = word_at(slot);
 		}
 #if !defined(__x86_64__)
-		f->at = s->at;
-		s->at = RA_OF(word, cfa);
+		f->at = at;
+		at = RA_OF(word, cfa);
 #endif
 		shown = STRIP(word_at(RA_OF(word, cfa)));
 		sp = cfa;
 	}
-	c->fresh_n = n;
-	return 0;
+	c->fresh_n = (uint32_t)(f - c->fresh);
+	*top = 0;
+	return 1;
+}
+
+/* [hot] Unwinds from *s; returns how many outer frames of the previous stack are still valid. */
+static uint32_t unwind_walk(struct stack_cache *c, struct state *s)
+{
+	uint32_t top = c->n;
+
+	while (!unwind_plain(c, s, &top)) {
+		if (!unwind_slow_step(c, s))
+			return 0;
+		top = c->n < top ? c->n : top;
+	}
+	return top;
 }
 
 /* Steps from our own functions that made an event (mmap, operator new) to the program's caller. */
@@ -505,19 +544,17 @@ static MPROF_COLD void unwind_note_depth(struct stack_cache *c, uintptr_t sp, ui
 	c->sized = mp_stack_use_deeper(sp, id, c->frame, n, c->sized);
 }
 
-/*
- * [hot] Is the whole stack the thread's previous one, c->id?  Changes nothing.  Leaves deep stacks
- * to unwind_capture(), which counts what they cost.
- */
-MPROF_HOT int unwind_is_same(const struct stack_cache *c, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/* [hot] Is the innermost frame the one of the thread's previous stack, c->id?  Leaves deep stacks
+ * to unwind_capture(), which counts what they cost. */
+MPROF_HOT int unwind_begins_same(const struct stack_cache *c, uintptr_t pc, uintptr_t sp,
+				 uintptr_t fp)
 {
 	const uint32_t last = c->n - 1;
 
-	if (last >= STACK_DEEP || !c->id || c->dirty | (c->generation != mp_rules_generation) ||
-	    c->frame[last].sp != sp || c->frame[last].pc != pc ||
-	    (c->meta[last].needs && c->meta[last].fp != fp))
+	if (last >= STACK_DEEP || c->frame[last].pc != pc || c->frame[last].sp != sp)
 		return 0;
-	return unwind_verify(c, last) == last && c->generation == mp_rules_generation;
+	return c->id && !(c->dirty | (c->generation != mp_rules_generation)) &&
+	       (!c->meta[last].needs || c->meta[last].fp == fp);
 }
 
 /* Returns the number of any stack, the previous one included. */
@@ -575,7 +612,8 @@ uint32_t mp_capture(struct mprof_thread *t, uintptr_t pc, uintptr_t sp, uintptr_
 {
 	const struct stack_cache *c = t->stack;
 
-	if (mprof_likely(c) && unwind_is_same(c, pc, sp, fp))
+	if (mprof_likely(c) && unwind_begins_same(c, pc, sp, fp) &&
+	    unwind_verify(c, c->n - 1) == c->n - 1 && c->generation == mp_rules_generation)
 		return c->id;
 	return unwind_capture(t, pc, sp, fp);
 }
