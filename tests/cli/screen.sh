@@ -595,6 +595,44 @@ END
 	expect_text out 'Which allocator would do better? mprof compare log'
 }
 
+# What is resident includes the tables of a recorder that has seen many call stacks.
+test_screen_of_resident_tables() {
+	cat >paths.c <<'END'
+#include <stdlib.h>
+void *kept;
+static void g(int d, unsigned path);
+__attribute__((noinline)) static void f(int d, unsigned path)
+{
+	if (d)
+		g(d - 1, path);
+	else
+		free(kept = malloc(16));
+	__asm__ volatile("");
+}
+__attribute__((noinline)) static void g(int d, unsigned path)
+{
+	if (path >> d & 1)
+		f(d, path);
+	else if (d)
+		g(d - 1, path);
+	else
+		f(0, path);
+	__asm__ volatile("");
+}
+int main(int argc, char **argv)
+{
+	for (unsigned path = 0; path < (argc > 1 ? 100000 : 10); path++)
+		f(17, path);
+	return 0;
+}
+END
+	compile paths -O1
+	report_of ./paths many
+	expect_match out '[lL]argest resident set: [0-9.]* MiB, with code, files and [0-9.]* MiB of mprof.s own memory\. '
+	report_of ./paths
+	expect_words out 'with code and files. '
+}
+
 # A process that sets its own title, as servers do, and a runtime whose heap is recognised by a
 # function.
 test_screen_of_a_server() {

@@ -281,15 +281,25 @@ static void tell_whole(struct screen *s)
 	say_printed(s, report_whole_command, STYLE_FAINT, 4);
 }
 
+#define OWN_LEAST (1u << 20) /* bytes of mprof's own memory, and a 16th of what is resident */
+
 /* What was resident, which the system tells for each process. */
 static void add_resident(struct paragraph *words, const struct analysis *a)
 {
-	const uint64_t rss = a->tree.processes == 1 ? a->tree.process[0].peak_rss_bytes : 0;
+	const struct tree_process *p = a->tree.processes == 1 ? &a->tree.process[0] : NULL;
+	const uint64_t rss = p ? p->peak_rss_bytes : 0, own = p ? p->self_bytes : 0;
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
 
+	if (rss && own >= OWN_LEAST && own >= rss / 16 && own < rss)
+		paragraph_add(words,
+			      "Largest resident set: %s, with code, files and %s of mprof's own "
+			      "memory",
+			      format_bytes(rss).s, format_bytes(own).s);
+	else if (rss)
+		paragraph_add(words, "Largest resident set: %s, with code and files",
+			      format_bytes(rss).s);
 	if (rss)
-		paragraph_add(words, "Largest resident set: %s, with code and files%s",
-			      format_bytes(rss).s, untouched ? ", so at" : ". ");
+		paragraph_add(words, untouched ? ", so at" : ". ");
 	else if (untouched)
 		paragraph_add(words, "At");
 	if (untouched)
