@@ -119,6 +119,45 @@ test_last_said_in_a_report() {
 	expect_no_text out '--last'
 }
 
+# Blocks from before the kept calls are resident, and nothing is known of them.
+test_last_of_a_large_heap() {
+	cat >keep.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+char *keep[60000];
+int main(void)
+{
+	for (int i = 0; i < 60000; i++)
+		memset(keep[i] = malloc(1000), 1, 1000);
+	for (int i = 0; i < 20; i++) {
+		for (int k = 0; k < 60000; k++)
+			free(malloc(32 + k % 100));
+		usleep(20000);
+	}
+	return 0;
+}
+END
+	compile keep
+	run "$mprof" record --last 512K -o keep.log -- ./keep
+	run "$mprof" report keep.log
+	expect_words out 'Peak: 57.2 MiB in 60,0'
+	expect_no_text out 'did not come from malloc'
+	expect_no_text out 'was resident'
+	run "$mprof" report --all keep.log
+	expect_words out 'pages without blocks may be theirs.'
+	expect_no_text out 'stays resident'
+	run "$mprof" report peak-rss keep.log
+	expect_words out 'of which live blocks: unknown, as calls until then were dropped'
+	run "$mprof" report --html keep.html keep.log
+	expect_same 'headings' "$(grep -c '^The whole run$' keep.html)" 0
+	run "$mprof" record -o all.log -- ./keep
+	run "$mprof" report all.log
+	expect_words out 'was resident'
+	run "$mprof" report --all all.log
+	expect_no_text out 'may be theirs'
+}
+
 test_last_of_threads_and_processes() {
 	last_program
 	run "$mprof" record --last 1M -o raw.log --no-compress -- ./steps_up 100000 7

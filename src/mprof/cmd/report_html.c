@@ -107,7 +107,8 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 				    .data = &data,
 				    .cross_frees = m->cross_frees,
 				    .map = map,
-				    .resident = &m->look->parts,
+				    .resident =
+					analysis_knows_live(m->analysis) ? &m->look->parts : NULL,
 				    .shares = &m->look->shares,
 				    .profile = p,
 				    .stacks = &stacks,

@@ -680,3 +680,8 @@ bool analysis_is_cut(const struct analysis *a)
 {
 	return a->tree.lost_all || a->tree.deepbinds || trace_lacks_events(a->damage);
 }
+
+bool analysis_knows_live(const struct analysis *a)
+{
+	return !a->walk.input.reduced_count && !a->walk.input.header->dropped_ticks;
+}

@@ -90,6 +90,9 @@ const struct sites *analysis_sites(const struct analysis *a);
 bool analysis_interrupted(const struct analysis *a);
 /* Are calls missing, perhaps frees among them?  Then blocks that seem to be live may not be. */
 bool analysis_is_cut(const struct analysis *a);
+/* Is every live block known?  A trace that has only the last calls, or not those of busy call
+ * stacks, does not tell what memory is without blocks. */
+bool analysis_knows_live(const struct analysis *a);
 /* At least how many of these live bytes were not resident: those beyond the sum of what each
  * process had in memory at most.  0: unknown, or too few to mention. */
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes);

@@ -351,7 +351,10 @@ void report_findings(const struct analysis *a, FILE *out)
 {
 	char *found = WRITTEN(to, tell_found(a, to)), *facts = WRITTEN(to, tell_facts(a, to));
 
-	fprintf(out, "%s%s%s", found, *found && *facts ? "\nThe whole run\n" : "", facts);
+	fputs(found, out);
+	if (*found && *facts)
+		fprintf(out, "\n%s\n", report_span(a).s);
+	fputs(facts, out);
 	free(found);
 	free(facts);
 }

@@ -61,6 +61,11 @@ static void print_samples(const struct analysis *a, FILE *out)
 	fputs("  Private: resident pages of writable mappings, without mprof's own tables.\n"
 	      "  With blocks: those with part of a live block.\n",
 	      out);
+	if (!analysis_knows_live(a))
+		fputs("  Blocks whose calls the trace does not have are missing: pages without "
+		      "blocks "
+		      "may be theirs.\n",
+		      out);
 }
 
 /* ---- resident set ---- */

@@ -371,7 +371,8 @@ static void tell_heap(struct screen *s)
 	if (at->bytes)
 		paragraph_add(&words, ". ");
 	/* A sample from long before the peak would seem to describe it. */
-	if (a->residency.compared && !is_tree(s) && full->live_bytes >= at->bytes / 2)
+	if (a->residency.compared && analysis_knows_live(a) && !is_tree(s) &&
+	    full->live_bytes >= at->bytes / 2)
 		paragraph_add(&words,
 			      "%s after the start, %s of heap, stacks and data was resident, "
 			      "%s of it in pages with live blocks. ",

@@ -151,8 +151,21 @@ static void print_when(const struct site_snapshot *m, FILE *out)
 }
 
 /* Prints live blocks.  The kernel's counters lag, but no more than that can be resident. */
-static void print_blocks(const struct site_snapshot *m, FILE *out)
+static void print_blocks(const struct profile *p, const struct site_snapshot *m, FILE *out)
 {
+	const struct trace_reduced *reduced;
+
+	if (m->ticks < p->header->dropped_ticks) {
+		fputs("  of which live blocks:  unknown, as calls until then were dropped\n", out);
+		return;
+	}
+	if (p->header->dropped_ticks || trace_reduced(p->trace, &reduced)) {
+		fprintf(
+		    out,
+		    "  of which live blocks:  at least %s in %s; calls of others were not kept\n",
+		    format_exact(m->bytes).s, format_many(m->calls, "block", "blocks").s);
+		return;
+	}
 	if (m->bytes <= m->rss + rss_lag(m->rss)) {
 		fprintf(out, "  of which live blocks:  %s in %s (%s)\n", format_exact(m->bytes).s,
 			format_many(m->calls, "block", "blocks").s,
@@ -176,7 +189,7 @@ static void print_moment(const struct view_request *r, FILE *out)
 	fputs(" was largest ", out);
 	print_when(m, out);
 	fprintf(out, ", with %s resident.\n", format_exact(m->rss).s);
-	print_blocks(m, out);
+	print_blocks(p, m, out);
 	if (p->total.rss_bytes != m->bytes)
 		fprintf(out, "  of these, selected:  %s in %s (%s)\n",
 			format_exact(p->total.rss_bytes).s,

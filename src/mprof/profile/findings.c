@@ -527,8 +527,7 @@ static int find_resident(struct findings *f, const struct analysis *a, struct tr
 
 	f->retained = (struct retained){ .process = 0 };
 	f->outside = (struct outside){ .process = 0 };
-	/* Only a part of the live memory is known. */
-	if (a->walk.input.reduced_count)
+	if (!analysis_knows_live(a))
 		return 0;
 	outside_find(&f->outside, a, t, &f->stacks.uses, NULL, names);
 	if (!f->outside.unseen && !retained_may_be(a))

@@ -722,14 +722,15 @@ function numbers(v: View): HTMLElement {
 		peak = Math.max(peak, p.live[i]);
 		rss = Math.max(rss, p.rss[i]);
 	}
-	const took = (p.ns[s.to] - (s.from < 0 ? 0 : p.ns[s.from])) / 1e9 || 1e-9, list: [string, string, string, Partial<State> | null][] = [
+	const { kept_from_ns, kept_until_ns } = d.head.report; // there are no calls before or after
+	const took = (Math.min(p.ns[s.to], kept_until_ns || Infinity) - Math.max(s.from < 0 ? 0 : p.ns[s.from], kept_from_ns)) / 1e9, rate = took > 0 ? 1 / took : 1e9, list: [string, string, string, Partial<State> | null][] = [
 		["Peak", bytes(peak), "Most requested bytes that were live in the heap", { measure: measureOf("peak") }],
 		["Never freed", bytes(d.own.leaked.reduce((x, n) => x + n, 0)), "Of the whole run, without what libraries keep on purpose", { page: "leaks", measure: measureOf("leaked") }],
 		["Allocated", bytes(since("bytes")), "Requested bytes of all allocations", { measure: measureOf("total") }],
 		["Recycled", peak ? (since("bytes") / peak).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak: how often memory was used again", { page: "lifetimes" }],
 		["Allocations", count(since("calls")), "Calls that allocated a block", { measure: measureOf("calls") }],
-		["Allocations/s", count(since("calls") / took), "Allocations per second, on average", { curve: "calls" }],
-		["Bytes/s", bytes(since("bytes") / took), "Requested bytes per second, on average", { curve: "bytes" }],
+		["Allocations/s", count(since("calls") * rate), "Allocations per second, on average", { curve: "calls" }],
+		["Bytes/s", bytes(since("bytes") * rate), "Requested bytes per second, on average", { curve: "bytes" }],
 		["Temporary", percent(since("temporary"), since("calls")), "Allocations that the same thread freed with its next call", { measure: measureOf("temporary") }],
 		["Mean size", bytes(since("bytes") / (since("calls") || 1)), "Requested bytes of an allocation", { page: "sizes" }],
 		...(rss ? [["Process (RSS)", bytes(rss), "Most resident memory of all processes, with stacks, code and files, by samples", { page: "resident" }] as [string, string, string, Partial<State>]] : []),

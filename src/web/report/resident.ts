@@ -86,7 +86,8 @@ export function resident(v: View): HTMLElement {
 	const all = v.d.head.resident;
 	if (!all.length)
 		return el("section", {}, el("h2", {}, "Resident memory"), el("p", {},
-			"No sample of resident pages was taken in this run, so what they were used for is unknown."));
+			v.d.head.report.kept_from_ns || v.d.head.report.reduced_stacks ? "Resident pages may have blocks whose calls are not in this trace, so what they were used for is unknown."
+				: "No sample of resident pages was taken in this run, so what they were used for is unknown."));
 	const most = all.reduce((x, s) => s.rss > x.rss ? s : x, all[0]), total = sum(most);
 	const columns: Column<Sample>[] = [
 		{ key: "at", title: "Time", number: true, text: s => duration(s.at_ns), value: s => -s.at_ns },
