@@ -149,6 +149,20 @@ END
 	expect_no_text out 'stays resident'
 	run "$mprof" report peak-rss keep.log
 	expect_words out 'of which live blocks: unknown, as calls until then were dropped'
+	run "$mprof" report leaks keep.log
+	expect_text err "'keep.log' contains calls only from"
+	expect_text err 'after the start on (--last); add --totals for the whole run'
+	run "$mprof" check --max-leaked 1M keep.log
+	expect_status 1
+	expect_text err 'has the calls of a part of the run only: figures are its totals of the whole run'
+	expect_words out 'failed max-leaked: 57.2 MiB exceeds the 1.0 MiB allowed; 100 % of it by main'
+	run "$mprof" check --max-leaked 1M --lifetime 1s.. keep.log
+	expect_status 1
+	expect_words out 'failed complete: calls that were not kept: figures are too low'
+	run "$mprof" check --max-leaked 1M --lifetime 1s.. --allow-lost keep.log
+	expect_status 0
+	run "$mprof" replay --allocator glibc keep.log
+	expect_text err 'does not have all calls of the program, which used more memory'
 	run "$mprof" report --html keep.html keep.log
 	expect_same 'headings' "$(grep -c '^The whole run$' keep.html)" 0
 	run "$mprof" record -o all.log -- ./keep

@@ -43,15 +43,31 @@ void missing_parts(const struct trace *t, const char *done)
 			 trace_path(t), done);
 }
 
-void missing_choose(struct trace *t, const struct profile_options *o)
+static void choose(struct trace *t, const struct profile_options *o, const char *lacks)
 {
 	const bool events = trace_has_events(t);
 
 	if (profile_complete(t, o) && events && !trace_has_events(t))
-		fprintf(stderr,
-			"mprof: '%s' does not have all calls of busy call stacks: figures are its "
-			"totals of the whole run\n",
-			trace_path(t));
+		fprintf(stderr, "mprof: '%s' %s: figures are its totals of the whole run\n",
+			trace_path(t), lacks);
+}
+
+#define LACKS_BUSY "does not have all calls of busy call stacks"
+
+void missing_choose(struct trace *t, const struct profile_options *o)
+{
+	const struct trace_reduced *reduced;
+
+	if (trace_reduced(t, &reduced))
+		choose(t, o, LACKS_BUSY);
+}
+
+void missing_choose_whole(struct trace *t, const struct profile_options *o)
+{
+	const struct trace_reduced *reduced;
+
+	choose(t, o,
+	       trace_reduced(t, &reduced) ? LACKS_BUSY : "has the calls of a part of the run only");
 }
 
 void missing_calls(const struct profile *p)
@@ -71,6 +87,10 @@ void missing_calls(const struct profile *p)
 		    "'%s' does not have all calls of %s: figures are too low; mprof report says "
 		    "which",
 		    p->path, format_many(n, "busy call stack", "busy call stacks").s);
+	if (h->dropped_ticks)
+		cmd_warn("'%s' contains calls only from %s after the start on (--last)%s", p->path,
+			 format_ns((uint64_t)trace_ns(p->trace, h->dropped_ticks)).s,
+			 trace_has_totals(p->trace) ? "; add --totals for the whole run" : "");
 	if (h->log_end)
 		cmd_warn("'%s' contains %s calls only up to %s after the start (%s); add "
 			 "--totals for the whole run",
@@ -92,14 +112,11 @@ static bool is_bypassed(const struct trace *t)
 
 void missing_of_playback(const struct trace *t)
 {
-	const struct trace_reduced *reduced;
-
 	if (is_bypassed(t))
 		cmd_warn("'%s' lacks the calls of objects that bypass the library; mprof report "
 			 "names them",
 			 trace_path(t));
-
-	if (trace_reduced(t, &reduced) || trace_header(t)->log_end)
+	if (profile_is_part(t))
 		cmd_warn("'%s' does not have all calls of the program, which used more memory and "
 			 "time than they do; mprof report says which are missing",
 			 trace_path(t));

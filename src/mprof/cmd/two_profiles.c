@@ -44,7 +44,7 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 		if (path[side] && profile_show_totals(two->trace[side], o, err) < 0)
 			return STATUS_USAGE;
 		else if (path[side])
-			missing_choose(two->trace[side], o);
+			missing_choose_whole(two->trace[side], o);
 	for (side = 0; side < DIFF_SIDES; side++) {
 		if (!path[side])
 			continue;

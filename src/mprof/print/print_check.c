@@ -61,6 +61,7 @@ static void put_lacks(const struct check *k, FILE *out)
 		{ LACKS_PARTS, "damaged parts of the trace" },
 		{ LACKS_OBJECTS, "objects that bypass the library" },
 		{ LACKS_PROGRAM, "a program that was not recorded" },
+		{ LACKS_CALLS, "calls that were not kept" },
 	};
 	const char *before = "";
 

@@ -176,7 +176,8 @@ static void check_complete(struct checks *c, const struct profile *p)
 
 	k->found = p->tree.lost_all;
 	k->lacks = (trace_lacks_events(trace_damage(p->trace)) ? LACKS_PARTS : 0) |
-		   (p->tree.owns || p->tree.deepbinds ? LACKS_OBJECTS : 0);
+		   (p->tree.owns || p->tree.deepbinds ? LACKS_OBJECTS : 0) |
+		   (profile_is_part(p->trace) ? LACKS_CALLS : 0);
 	for (i = 0; i < p->tree.missing_count; i++)
 		if (p->tree.missing[i].became && p->tree.missing[i].parent == 1)
 			k->lacks |= LACKS_PROGRAM;

@@ -20,8 +20,8 @@
 enum check_kind { CHECK_LIMIT, CHECK_BASELINE, CHECK_NEW_LEAKS, CHECK_COMPLETE };
 
 /* What a trace does not have, besides lost calls: parts of the file; calls of objects that bypass
- * the library; the program that its first process became. */
-enum check_lack { LACKS_PARTS = 1, LACKS_OBJECTS = 2, LACKS_PROGRAM = 4 };
+ * the library; the program that its first process became; calls that were not kept. */
+enum check_lack { LACKS_PARTS = 1, LACKS_OBJECTS = 2, LACKS_PROGRAM = 4, LACKS_CALLS = 8 };
 
 struct check_limit {
 	enum profile_value value;

@@ -316,15 +316,23 @@ int profile_show_totals(struct trace *t, const struct profile_options *o, struct
 	return 0;
 }
 
+bool profile_is_part(const struct trace *t)
+{
+	const struct mprof_file_header *h = trace_header(t);
+	const struct trace_reduced *reduced;
+
+	return trace_has_events(t) &&
+	       (trace_reduced(t, &reduced) || h->dropped_ticks || h->log_end);
+}
+
 bool profile_complete(struct trace *t, const struct profile_options *o)
 {
-	const struct trace_reduced *reduced;
 	struct sites_options sites = o->sites;
 
-	if (!trace_has_events(t) || !trace_reduced(t, &reduced))
+	if (!profile_is_part(t))
 		return true;
 	sites.part = groups_part(o->by);
-	if (site_totals_lack(&sites, t))
+	if (!trace_has_totals(t) || site_totals_lack(&sites, t))
 		return false;
 	trace_show_totals(t);
 	return true;

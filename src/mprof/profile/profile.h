@@ -148,10 +148,10 @@ const struct profile_path *profile_path_once(struct profile *p, uint32_t stack);
 
 /* Before profile_make: if o->totals, t shows its totals from now on.  -EINVAL: it has none. */
 int profile_show_totals(struct trace *t, const struct profile_options *o, struct error *err);
-/*
- * If the trace has not all events of some stacks, but its totals have all that o selects, t shows
- * those from now on.  Returns false if it shows events of which some are missing.
- */
+/* Does t show events of a run of which not all were kept (--last, --budget, --overhead)? */
+bool profile_is_part(const struct trace *t);
+/* If it does, but its totals have all that o selects, t shows those from now on.  Returns false if
+ * it shows such events. */
 bool profile_complete(struct trace *t, const struct profile_options *o);
 /*
  * For stacks found by another walk of the same trace: names without a walk and
