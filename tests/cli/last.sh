@@ -119,6 +119,15 @@ test_last_said_in_a_report() {
 	expect_no_text out '--last'
 }
 
+test_last_of_a_killed_program() {
+	last_program
+	run "$mprof" record --last 256K -o killed.log -- ./steps_up 400000 0 9
+	run "$mprof" report killed.log
+	expect_words out ' was killed by SIGKILL '
+	expect_words out ' Live at the end: '
+	expect_no_text out 'Never freed: '
+}
+
 # Blocks from before the kept calls are resident, and nothing is known of them.
 test_last_of_a_large_heap() {
 	cat >keep.c <<'END'

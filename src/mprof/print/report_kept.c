@@ -174,6 +174,7 @@ void report_whole(const struct analysis *a, FILE *out)
 {
 	const struct sites *s = &a->whole;
 	const struct site_values *v = &s->total;
+	const bool left = tree_interrupted(&a->tree); /* as for a profile */
 
 	fprintf(out, "Peak%s: %s in %s, %s after the start",
 		s->totals.process ? " of the largest process" : "", format_bytes(s->peak.bytes).s,
@@ -185,16 +186,18 @@ void report_whole(const struct analysis *a, FILE *out)
 	else if (s->totals.bound)
 		fprintf(out, ", accurate to %s because there were several threads",
 			format_bytes(s->totals.bound).s);
-	fprintf(out, ". Allocated in total: %s in %s. Never freed: %s in %s.",
-		format_bytes(v->bytes).s, format_many(v->calls, "block", "blocks").s,
-		format_bytes(v->live_bytes).s, format_many(v->live_calls, "block", "blocks").s);
+	fprintf(out, ". Allocated in total: %s in %s. %s: %s in %s.", format_bytes(v->bytes).s,
+		format_many(v->calls, "block", "blocks").s,
+		left ? "Live at the end" : "Never freed", format_bytes(v->live_bytes).s,
+		format_many(v->live_calls, "block", "blocks").s);
 	if (s->totals.estimated)
 		fprintf(
 		    out,
 		    " These totals are exact up to %s; from then on they are estimated from %s. "
-		    "95 %% confidence intervals: allocated %s, never freed %s.",
+		    "95 %% confidence intervals: allocated %s, %s %s.",
 		    sampled_from(a).s, format_many(v->error.samples, "sample", "samples").s,
 		    figures_range(v, VALUE_TOTAL, v->bytes).s,
+		    left ? "live at the end" : "never freed",
 		    figures_range(v, VALUE_LIVE, v->live_bytes).s);
 	else
 		fprintf(out, " These totals are exact%s.",
