@@ -318,6 +318,22 @@ test_own_malloc() {
 	expect_own "$PWD/sysv' defines malloc itself (jemalloc, linked in)" no ./sysv
 	expect_own "$PWD/hidden' defines malloc itself for itself alone" note ./hidden
 	expect_own "libown.so' defines malloc itself and binds its own calls to that (-Bsymbolic)" note ./symbolic
+	# A sanitizer, as clang links it: with the symbol table and without.
+	echo 'void __asan_init(void) {}' >sanitizer.c
+	cc -g -O1 -fno-builtin -DSEEN= -o sanitized own.c main.c sanitizer.c
+	cc -s -rdynamic -O1 -fno-builtin -DSEEN= -o stripped own.c main.c sanitizer.c
+	for program in sanitized stripped; do
+		rm -f log
+		run "$mprof" record -o log -- ./$program
+		expect_status 4
+		expect_text err "'./$program' cannot be recorded: it is built with a sanitizer"
+		expect_no_text err 'defines malloc'
+		[ ! -e log ] || bad "there is a trace of $program"
+	done
+	"$mprof" record -o log -- sh -c './sanitized; true' 2>err
+	expect_text err "sanitized' is built with a sanitizer"
+	run "$mprof" report log
+	expect_words out "sanitized' is built with a sanitizer, whose own allocator takes all calls"
 	# Of children, too.
 	expect_own "own' defines malloc itself" ok sh -c './own; ./own; true'
 	expect_text err '2 processes: '

@@ -63,6 +63,7 @@ int elf_read(const char *path, struct elf_facts *facts)
 	n = pread(fd, &head, sizeof(head), 0);
 	if (n >= EI_NIDENT + 4 && !memcmp(head.e_ident, ELFMAG, SELFMAG)) {
 		facts->type = head.e_type == ET_DYN ? ELF_SHARED : ELF_PROGRAM;
+		facts->narrow = head.e_ident[EI_CLASS] == ELFCLASS32;
 		facts->ours = head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_machine == MACHINE;
 		if (facts->ours && n == sizeof(head))
 			read_headers(fd, &head, facts);

@@ -13,6 +13,7 @@ enum elf_type { ELF_NONE, ELF_PROGRAM, ELF_SHARED };
 struct elf_facts {
 	enum elf_type type; /* ELF_NONE if it is not an ELF file (then nothing else is set) */
 	bool ours;	    /* same class and machine as mprof and its library */
+	bool narrow;	    /* of 32 bits */
 	bool has_loader;    /* PT_INTERP: a dynamic linker will run and can preload */
 	char loader[PATH_MAX];
 	uint64_t tls; /* bytes of its thread variables */

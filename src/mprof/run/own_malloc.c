@@ -15,6 +15,8 @@
 
 extern char **environ;
 
+static const char sanitizer[] = "a sanitizer's allocator";
+
 /* Symbols that identify an allocator that was linked in. */
 static const struct {
 	const char *symbol, *allocator;
@@ -23,6 +25,9 @@ static const struct {
 	{ "tc_malloc", "tcmalloc" },	    { "mi_malloc", "mimalloc" },
 	{ "scalable_malloc", "tbbmalloc" }, { "rpmalloc", "rpmalloc" },
 	{ "snmalloc", "snmalloc" },	    { "dlmalloc", "dlmalloc" },
+	{ "__asan_init", sanitizer },	    { "__hwasan_init", sanitizer },
+	{ "__lsan_init", sanitizer },	    { "__msan_init", sanitizer },
+	{ "__tsan_init", sanitizer },
 };
 
 /* Facts from an object's symbol tables and dynamic section. */
@@ -55,7 +60,7 @@ static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bo
 /* Rejects most names quickly: a large library has 100,000. */
 static bool may_tell(const char *name)
 {
-	return *name && strchr("mjtsrd", *name);
+	return *name && (*name == '_' ? name[1] == '_' : strchr("mjtsrd", *name) != NULL);
 }
 
 static void see_symbols(struct object *o, Elf *elf, Elf_Scn *section, const GElf_Shdr *head)
@@ -296,8 +301,16 @@ void own_malloc_first(const char *path, struct own_malloc *own)
 	set(own, program ? OWN_FIRST : OWN_PRELOADED, path, &o);
 }
 
+bool own_malloc_is_sanitizer(const struct own_malloc *own)
+{
+	return own->how == OWN_FIRST && own->allocator == sanitizer;
+}
+
 void own_malloc_words(const struct own_malloc *own, char *to, size_t size)
 {
+	static const char sanitized[] = "is built with a sanitizer, whose own allocator takes all"
+					" calls: they are not recorded; to record them, build it"
+					" without";
 	static const char *const rest[] = {
 		[OWN_NONE] = "",
 		[OWN_FIRST] = ", which comes before libmprof.so's: calls that it serves are not"
@@ -311,7 +324,10 @@ void own_malloc_words(const struct own_malloc *own, char *to, size_t size)
 			       " build it without, or with the allocator as a shared library",
 	};
 
-	snprintf(to, size, "'%s' defines malloc itself%s%s%s%s", own->path,
-		 own->allocator ? " (" : "", own->allocator ? own->allocator : "",
-		 own->allocator ? ", linked in)" : "", rest[own->how]);
+	if (own_malloc_is_sanitizer(own))
+		snprintf(to, size, "'%s' %s", own->path, sanitized);
+	else
+		snprintf(to, size, "'%s' defines malloc itself%s%s%s%s", own->path,
+			 own->allocator ? " (" : "", own->allocator ? own->allocator : "",
+			 own->allocator ? ", linked in)" : "", rest[own->how]);
 }

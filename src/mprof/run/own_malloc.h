@@ -32,5 +32,7 @@ struct own_malloc {
 bool own_malloc_find(const char *program, struct own_malloc *own);
 /* Examines only this file, whose malloc is known to come first. */
 void own_malloc_first(const char *path, struct own_malloc *own);
+/* Does a sanitizer that is linked into the program take all its calls? */
+bool own_malloc_is_sanitizer(const struct own_malloc *own);
 /* Writes "'FILE' defines malloc itself ...: the consequence and the remedy". */
 void own_malloc_words(const struct own_malloc *own, char *to, size_t size);

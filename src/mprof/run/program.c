@@ -34,17 +34,25 @@ static const char *privileges(const char *path)
 	return NULL;
 }
 
-/* The run-time of gcc's sanitizers refuses to load second, or crashes. */
+/* The run-time of a sanitizer refuses to load second, or crashes. */
 static bool is_sanitized(const char *path)
 {
-	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "liblsan.so",
-						"libhwasan.so" };
+	static const char *const runtimes[] = { "libasan.so",	    "libtsan.so",
+						"liblsan.so",	    "libhwasan.so",
+						"libclang_rt.asan", "libclang_rt.hwasan" };
 	size_t i;
 
 	for (i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
 		if (elf_needs(path, runtimes[i]))
 			return true;
 	return false;
+}
+
+static const char sanitized[] = "it is built with a sanitizer, whose own allocator must come first";
+
+static void cannot(struct program *p, const char *why)
+{
+	snprintf(p->why_not, sizeof(p->why_not), "'%.200s' cannot be recorded: %s", p->image, why);
 }
 
 static void judge(struct program *p)
@@ -61,18 +69,18 @@ static void judge(struct program *p)
 	else if (elf.type == ELF_NONE)
 		return; /* execvp passes it to /bin/sh */
 	else if (!elf.ours)
-		snprintf(say, sizeof(say), "it is built for a different machine than libmprof.so");
+		snprintf(say, sizeof(say), "%s",
+			 elf.narrow ? "it is a 32-bit program, and libmprof.so is built for 64 bits"
+				    : "it is built for a different machine than libmprof.so");
 	else if (!elf.has_loader)
 		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
 	else if (strstr(elf.loader, "musl"))
 		snprintf(say, sizeof(say),
 			 "its C library is musl, but libmprof.so is built for glibc");
 	else if ((p->alone = is_sanitized(p->image)))
-		snprintf(say, sizeof(say),
-			 "it is built with a sanitizer, whose own allocator must come first");
+		snprintf(say, sizeof(say), "%s", sanitized);
 	if (*say)
-		snprintf(p->why_not, sizeof(p->why_not), "'%.200s' cannot be recorded: %s",
-			 p->image, say);
+		cannot(p, say);
 }
 
 /* If image is a script, replaces it by its interpreter and returns true. */
@@ -154,13 +162,18 @@ static int has_its_loader(const struct program *p, struct error *err)
 		    elf.loader);
 }
 
-/* Finds an allocator of the program's own that a preloaded one does not replace. */
+/* Finds an allocator of the program's own that a preloaded one does not replace; clang links
+ * sanitizers like that. */
 static void find_past(struct program *p)
 {
 	struct own_malloc own;
 
 	if (!own_malloc_find(p->image, &own))
 		return;
+	if ((p->alone = own_malloc_is_sanitizer(&own))) {
+		cannot(p, sanitized);
+		return;
+	}
 	own_malloc_words(&own, p->past, sizeof(p->past));
 	p->past_all = own.how == OWN_FIRST;
 }
