@@ -78,6 +78,24 @@ test_screen_of_an_interpreter() {
 	expect_text out 'mprof replay'
 }
 
+# Advice that the reader has followed already, in vain.
+test_screen_of_an_old_python() {
+	keeper
+	for name in python2.7 python3.8 libpython3.8.so.1.0 python3.10 python3; do
+		cp keeper $name
+		run "$mprof" record --python -o log -- ./$name
+		expect_text err '--python saw no function of a Python script: it needs CPython 3.9 or later'
+		run "$mprof" report log
+		case $name in
+		python3.10 | python3) expect_words out 'mprof record --python shows which functions of the script' ;;
+		*) expect_words out "$name is the Python runtime; mprof record --python shows the functions of scripts from Python 3.9 on." ;;
+		esac
+	done
+	python_found || return 0
+	run "$mprof" record --python -o log -- "$python" -c 'import json'
+	expect_no_text err '--python saw'
+}
+
 # What code that an interpreter generated allocates: it belongs to no file.
 test_screen_of_generated_code() {
 	[ "$(uname -m)" = x86_64 ] || return 0

@@ -224,6 +224,9 @@ void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
 		run_messages_loss(i, r->lost[i]);
 	tell_uncalled(plan, r);
+	if (plan->python && !r->python && r->file == RUN_FILE && !r->alive && !r->in_use)
+		cmd_warn("--python saw no function of a Python script: it needs CPython 3.9 or"
+			 " later, and not its free-threaded build");
 	tell_file(plan, r);
 }
 

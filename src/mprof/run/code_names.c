@@ -29,6 +29,7 @@ struct frame {
 struct frames {
 	struct frame *of;
 	size_t n, given;
+	bool python; /* a map has a function of a Python script */
 };
 
 ORDER(by_ran, struct frame, RISING(ran) ?: RISING(address))
@@ -138,6 +139,7 @@ static void take_line(struct frames *f, char *line)
 	bytes = strtoull(line, &at, 16);
 	if (at == line || *at != ' ' || !at[1] || first + bytes < first)
 		return;
+	f->python |= !strncmp(at + 1, "py::", 4);
 	give(f, first, bytes, at + 1);
 }
 
@@ -183,7 +185,7 @@ static void put_names(struct frames *f, struct append *file, uint32_t process, i
 	}
 }
 
-void code_names_append(struct append *file)
+bool code_names_append(struct append *file)
 {
 	struct frames f = { .of = NULL };
 	char path[PATH_ROOM];
@@ -204,4 +206,5 @@ void code_names_append(struct append *file)
 		put_names(&f, file, e.number, e.pid);
 	}
 	frames_release(&f);
+	return f.python;
 }

@@ -8,8 +8,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "../trace/append.h"
 
 /* Call it after the run: appends CODE facts for all its processes.  If a map cannot be read,
- * frames have no names. */
-void code_names_append(struct append *file);
+ * frames have no names.  Returns whether there were functions of Python scripts. */
+bool code_names_append(struct append *file);

@@ -535,7 +535,7 @@ static void finish(struct session *s)
 	} else {
 		write_waited(s);
 		write_notes(s);
-		code_names_append(&s->file);
+		s->result->python = code_names_append(&s->file);
 		count_processes(s);
 		find_file(s);
 	}
