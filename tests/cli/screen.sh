@@ -104,11 +104,12 @@ test_screen_of_generated_code() {
 #include <string.h>
 #include <sys/mman.h>
 static void *kept[3000];
+void *native_allocate(size_t n) { return malloc(n); }
 int main(void)
 {
 	/* push %rbp; mov %rsp,%rbp; movabs malloc,%rax; call *%rax; pop %rbp; ret */
 	unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3 };
-	void *(*call)(size_t) = (void *(*)(size_t))malloc, *page;
+	void *(*call)(size_t) = (void *(*)(size_t))CALLS, *page;
 	memcpy(code + 6, &call, sizeof(call));
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	call = (void *(*)(size_t))memcpy(page, code, sizeof(code));
@@ -117,9 +118,17 @@ int main(void)
 	return 0;
 }
 END
-	cc -O0 -fno-omit-frame-pointer -w -o lua5.9 generates.c
+	cc -O0 -fno-omit-frame-pointer -w -DCALLS=malloc -o lua5.9 generates.c
 	report_of ./lua5.9
 	expect_words out 'lua5.9 is the Lua runtime; collectgarbage'
+	# A function of the runtime tells more than an address.
+	cc -g -O0 -fno-omit-frame-pointer -w -DCALLS=native_allocate -o generates generates.c
+	report_of ./generates
+	expect_words out 'all 3,000 blocks allocated by native_allocate (generates.c:5).'
+	run "$mprof" report leaks --json log
+	expect_same 'allocating function' "$(json out '.rows[0] | "\(.figures.leaked) \(.stack[-1].function)"')" '1500000 native_allocate'
+	expect_same 'its caller' "$(json out '.rows[0].stack[-2].function | startswith("0x")')" true
+	expect_same 'rows' "$(json out '.rows | length')" 1
 }
 
 # What an extension of an interpreter allocates, it allocates for a script, too.

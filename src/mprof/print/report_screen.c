@@ -664,7 +664,7 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 		paragraph_add(&words, "%s is the %s runtime; %s", line->module, of->language,
 			      of->remedy);
 	if (*of->names && !s->a->findings->names.stacks->codes)
-		paragraph_add(&words, ", and %s adds its functions to call stacks", of->names);
+		paragraph_add(&words, ", and with %s call stacks have its functions", of->names);
 	paragraph_add(&words, ".");
 	say(s, &words, "  ", 2);
 	return true;

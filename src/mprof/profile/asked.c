@@ -25,6 +25,10 @@ struct asking {
 	const struct sym_line *through; /* outermost line of a library so far */
 	const struct sym_line *inner;	/* innermost line that is not a wrapper */
 	bool sure;			/* true if a.line is not part of a wrapper */
+	/* The line before, if it is not a wrapper: through up to it, and is it plain? */
+	const struct sym_line *callee, *callee_through;
+	bool callee_plain;
+	bool nameless; /* a.line is the callee of the line that was found */
 };
 
 /* A function that the recording library has in front of the one of that name (pthread_create). */
@@ -81,14 +85,19 @@ static bool is_library(enum paths_part part)
 }
 
 /* What is known of a line. */
-enum { LINE_PART = 7 /* enum paths_part + 1 */, LINE_PLAIN = 8, LINE_TELLS = 16 };
+enum {
+	LINE_PART = 7 /* enum paths_part + 1 */,
+	LINE_PLAIN = 8,
+	LINE_TELLS = 16,
+	LINE_NAMELESS = 32
+};
 
 static unsigned look_at(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
 {
 	const bool plain = line->known && !profile_copies(line);
 
 	return (paths_part_of(t, frame, line) + 1u) | (plain ? LINE_PLAIN : 0) |
-	       (tells(line) ? LINE_TELLS : 0);
+	       (tells(line) ? LINE_TELLS : 0) | (paths_is_nameless(line) ? LINE_NAMELESS : 0);
 }
 
 static inline unsigned facts_of(struct profile_paths *t, uint32_t frame,
@@ -105,6 +114,15 @@ static inline unsigned facts_of(struct profile_paths *t, uint32_t frame,
 	if (!*known)
 		*known = look_at(t, frame, &lines->line[i]);
 	return (unsigned)*known;
+}
+
+/* The allocating function is this one; or, if that has no name, the one that it calls. */
+static void find(struct asking *s, const struct sym_line *line, unsigned facts)
+{
+	s->nameless = s->callee && facts & LINE_NAMELESS;
+	s->a.line = s->nameless ? s->callee : line;
+	s->a.through = s->nameless ? s->callee_through : s->through;
+	s->plain = s->nameless ? s->callee_plain : (facts & LINE_PLAIN) != 0;
 }
 
 /* Returns true if no line further out makes a difference. */
@@ -126,15 +144,17 @@ static inline bool ask(struct asking *s, const struct sym_line *line, enum paths
 	}
 	if (s->a.line)
 		return false;
+	if (part == PATHS_PROGRAM) {
+		find(s, line, facts);
+		return s->sure && s->plain;
+	}
+	s->callee = part == PATHS_WRAPPER ? NULL : line;
+	s->callee_through = s->through;
+	s->callee_plain = facts & LINE_PLAIN;
 	/* A function of the interpreter tells less than one that it calls. */
 	if (is_library(part) && facts & LINE_TELLS && !(s->through && line->runs_scripts))
 		s->through = line;
-	if (part != PATHS_PROGRAM)
-		return false;
-	s->a.line = line;
-	s->a.through = s->through;
-	s->plain = facts & LINE_PLAIN;
-	return s->sure && s->plain;
+	return false;
 }
 
 /* ---- the allocating function of a stack ---- */
@@ -222,7 +242,7 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 			w.through_at = nodes + 1;
 		through = w.s.through;
 	}
-	if (w.s.a.line && w.through_at > MEMO_FROM)
+	if (w.s.a.line && !w.s.nameless && w.through_at > MEMO_FROM)
 		remember(p, &w, stack);
 	if (!w.s.a.line)
 		w.s.a.line = w.s.inner ? w.s.inner : w.last;

@@ -224,6 +224,15 @@ bool paths_is_start(const struct sym_line *line)
 	return false;
 }
 
+bool paths_is_nameless(const struct sym_line *line)
+{
+	if (*line->module == '?')
+		return !strncmp(line->function, "0x", 2);
+	/* As Java writes them into its map. */
+	return !strcmp(line->module, "generated code") &&
+	       (!strcmp(line->function, "Interpreter") || !strcmp(line->function, "StubRoutines"));
+}
+
 /* Is it a file of Python's own library?  "<frozen ...>" is part of it, too: the module that
  * imports. */
 static bool is_of_python(const char *file)

@@ -155,7 +155,7 @@ static struct place shown(struct profile_paths *t, uint32_t stack)
 {
 	const enum paths_called called = paths_called(t, stack);
 	const enum paths_part least = called == CALLED_BY_SCRIPT ? PATHS_PROGRAM : PATHS_PACKAGE;
-	struct place at = place_at(t, (struct path_step_in){ .node = stack }), inner, outer;
+	struct place at = place_at(t, (struct path_step_in){ .node = stack }), inner, outer, callee;
 
 	while (at.lines && part_of(t, &at) == PATHS_WRAPPER) {
 		outer = caller_of(t, at);
@@ -163,12 +163,15 @@ static struct place shown(struct profile_paths *t, uint32_t stack)
 			break;
 		at = outer;
 	}
-	inner = at;
-	for (; at.lines && !t->options.library; at = outer) {
+	inner = callee = at;
+	for (; at.lines && !t->options.library; callee = at, at = outer) {
 		outer = caller_of(t, at);
 		if (part_of(t, &at) >= least &&
 		    (!outer.lines || part_of(t, &outer) != PATHS_WRAPPER))
-			return at;
+			return part_of(t, &callee) != PATHS_WRAPPER &&
+				       paths_is_nameless(&at.lines->line[at.i])
+				   ? callee
+				   : at;
 	}
 	return inner;
 }

@@ -192,6 +192,9 @@ static void fold(struct profile_paths *t, struct profile_path *path, uint32_t st
 		if (part_of(t, path, i - 1) >= least &&
 		    (i == 1 || part_of(t, path, i - 2) != PATHS_WRAPPER)) {
 			path->asked = i;
+			if (i < path->inner && part_of(t, path, i) != PATHS_WRAPPER &&
+			    paths_is_nameless(path->line[i - 1]))
+				path->asked++;
 			break;
 		}
 	path->count = t->options.library ? path->inner : path->asked;

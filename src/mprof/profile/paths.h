@@ -128,5 +128,8 @@ enum paths_part paths_part_in(const struct profile_paths *t, const struct sym_li
 /* Returns the part of a line of this frame, remembered if the frame has one line. */
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line);
 bool paths_is_start(const struct sym_line *line);
+/* Is it generated code that has no name of its own, such as a Java method that is interpreted?  The
+ * function of the runtime that it calls tells more, and stands for it. */
+bool paths_is_nameless(const struct sym_line *line);
 /* Returns which of these is the nearest outward. */
 enum paths_called paths_called(struct profile_paths *t, uint32_t stack);
