@@ -419,6 +419,30 @@ END
 	expect_same 'by hand' "$(outside)" 'arena:12 true true false'
 }
 
+# Pages are read while little but mapped memory is there; what is allocated afterwards counts, too.
+test_memory_read_early() {
+	cat >early.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+int main(void)
+{
+	char *p = mmap(NULL, 3 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(p, 1, 3 << 20);
+	nanosleep(&(struct timespec){ .tv_nsec = 150000000 }, NULL);
+	for (int i = 0; i < 1024; i++)
+		memset(malloc(40000), 1, 40000);
+	return p[5] != 1;
+}
+END
+	compile early
+	for _ in 1 2 3 4 5; do
+		report_of ./early
+		expect_no_text out 'did not come from malloc'
+	done
+}
+
 # CPython's own allocator: report and doctor use the same table.
 test_memory_of_a_runtime() {
 	local python

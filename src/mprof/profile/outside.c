@@ -134,6 +134,16 @@ static void measure(struct outside *o, const struct look *l)
 	o->process = p->number;
 }
 
+/* The most memory that the process is known to have had: pages may have been read too early to see
+ * it, in a run of some milliseconds. */
+static uint64_t most_memory(const struct outside *o, const struct look *l)
+{
+	const uint64_t malloced = needed_by_malloc(l->peak), rss = l->process->peak_rss_bytes;
+	const uint64_t seen = malloced < rss ? malloced : rss;
+
+	return o->memory > seen ? o->memory : seen;
+}
+
 /* ---- who ---- */
 
 /* A function that mapped memory or moved the break, or a runtime; first by stack. */
@@ -258,7 +268,7 @@ void outside_find(struct outside *o, const struct analysis *a, const struct trac
 			continue;
 		now = (struct outside){ .process = 0 };
 		measure(&now, &l);
-		if (now.outside < OUTSIDE_LEAST || now.outside < now.memory / 4 ||
+		if (now.outside < OUTSIDE_LEAST || now.outside < most_memory(&now, &l) / 4 ||
 		    now.outside <= o->outside)
 			continue;
 		*o = now;

@@ -20,7 +20,8 @@
  *   outside  mapped + unseen
  *
  * The process with most outside is reported, if that is at least OUTSIDE_LEAST
- * and a quarter of its memory.
+ * and a quarter of its memory, also of what blocks had in memory at their peak, at most the
+ * greatest RSS.
  */
 #pragma once
 
