@@ -362,3 +362,24 @@ more = texts.space["make"]()'
 	expect_same 'place of what the text of a package keeps' \
 		"$(json said '[.findings[] | select(.finding == "peak") | "\(.function) \(.file | sub(".*/"; ""))"] | sort | join(", ")')" '<module> use.py, keep use.py'
 }
+
+# A line of a .pth file, which Python runs while it starts, has the same name as the user's own text.
+test_python_pth() {
+	local packages
+	python_found || return 0
+	export PYTHONUSERBASE=$PWD/base
+	packages=$("$python" -m site --user-site) && [ -n "$packages" ] || return 0
+	mkdir -p "$packages"
+	echo 'import sys; sys.kept = list(map(bytearray, [30001] * 100))' >"$packages/keeps.pth"
+	"$python" -c 'import sys; sys.kept' 2>/dev/null || return 0
+	run "$mprof" record --python -o log -- "$python" -c 'own = list(map(bytearray, [20001] * 100))'
+	expect_status 0
+	run "$mprof" report peak --json --top 0 log
+	for each in '<string> 2000200' '<frozen site> 3000200'; do
+		expect_same "bytes at the peak of $each" \
+			"$(json out "[.rows[] | select(.stack[-1].file == \"${each% *}\") | .figures.peak] | add | . >= ${each##* } and . < ${each##* } + 300000")" true
+	done
+	"$mprof" report --json log >said
+	expect_same 'bytes at the peak of the text in findings' \
+		"$(json said '[.findings[] | select(.finding == "peak" and .file == "<string>") | .part >= 2000200 and .part < 2100000] | join(" ")')" true
+}

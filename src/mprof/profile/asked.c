@@ -86,10 +86,11 @@ static bool is_library(enum paths_part part)
 
 /* What is known of a line. */
 enum {
-	LINE_PART = 7 /* enum paths_part + 1 */,
+	LINE_PART = 7, /* enum paths_part + 1 */
 	LINE_PLAIN = 8,
 	LINE_TELLS = 16,
-	LINE_NAMELESS = 32
+	LINE_NAMELESS = 32,
+	LINE_TEXT = 64
 };
 
 static unsigned look_at(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
@@ -97,7 +98,8 @@ static unsigned look_at(struct profile_paths *t, uint32_t frame, const struct sy
 	const bool plain = line->known && !profile_copies(line);
 
 	return (paths_part_of(t, frame, line) + 1u) | (plain ? LINE_PLAIN : 0) |
-	       (tells(line) ? LINE_TELLS : 0) | (paths_is_nameless(line) ? LINE_NAMELESS : 0);
+	       (tells(line) ? LINE_TELLS : 0) | (paths_is_nameless(line) ? LINE_NAMELESS : 0) |
+	       (paths_is_text(line) ? LINE_TEXT : 0);
 }
 
 static inline unsigned facts_of(struct profile_paths *t, uint32_t frame,
@@ -218,6 +220,8 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 		w->last = &lines->line[i];
 		if (p->paths->options.wrappers)
 			part = PATHS_PROGRAM;
+		else if (facts & LINE_TEXT && paths_is_pth(w->last, paths_called(p->paths, node)))
+			part = PATHS_LIBRARY;
 		if (part == PATHS_PACKAGE)
 			part = paths_called(p->paths, node) == CALLED_BY_SCRIPT ? PATHS_LIBRARY
 										: PATHS_PROGRAM;

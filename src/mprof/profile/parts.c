@@ -242,6 +242,12 @@ static bool is_of_python(const char *file)
 	return !strncmp(file, "<frozen ", 8) || (in && !strstr(in, "-packages/"));
 }
 
+/* Is it a file of the library that runs code of packages while Python starts (.pth files)? */
+static bool runs_packages(const char *file)
+{
+	return !strcmp(file, "<frozen site>") || !strcmp(basename(file), "site.py");
+}
+
 /* Is it the main code of a command such as /usr/bin/pytest, which only calls its package? */
 static bool is_command(const struct sym_line *line)
 {
@@ -270,7 +276,9 @@ enum paths_part paths_part(const struct sym_line *line)
 	const enum paths_part otherwise = is_of_package(line) ? PATHS_PACKAGE : PATHS_PROGRAM;
 
 	if (line->script)
-		return is_of_python(line->file) ? PATHS_LIBRARY : otherwise;
+		return !is_of_python(line->file)   ? otherwise
+		       : runs_packages(line->file) ? PATHS_PACKAGE
+						   : PATHS_LIBRARY;
 	if (names_one_of(&of_wrappers, line))
 		return PATHS_WRAPPER;
 	if (paths_is_start(line))

@@ -166,7 +166,7 @@ static struct place shown(struct profile_paths *t, uint32_t stack)
 	inner = callee = at;
 	for (; at.lines && !t->options.library; callee = at, at = outer) {
 		outer = caller_of(t, at);
-		if (part_of(t, &at) >= least &&
+		if (part_of(t, &at) >= least && !paths_is_pth(&at.lines->line[at.i], called) &&
 		    (!outer.lines || part_of(t, &outer) != PATHS_WRAPPER))
 			return part_of(t, &callee) != PATHS_WRAPPER &&
 				       paths_is_nameless(&at.lines->line[at.i])

@@ -189,7 +189,7 @@ static void fold(struct profile_paths *t, struct profile_path *path, uint32_t st
 	path->asked = path->inner = i;
 	/* Functions called by a wrapper are part of it. */
 	for (; i; i--)
-		if (part_of(t, path, i - 1) >= least &&
+		if (part_of(t, path, i - 1) >= least && !paths_is_pth(path->line[i - 1], called) &&
 		    (i == 1 || part_of(t, path, i - 2) != PATHS_WRAPPER)) {
 			path->asked = i;
 			if (i < path->inner && part_of(t, path, i) != PATHS_WRAPPER &&
