@@ -78,6 +78,41 @@ test_screen_of_an_interpreter() {
 	expect_text out 'mprof replay'
 }
 
+# What a language's run-time allocates belongs to the function that called it.
+test_screen_of_languages() {
+	cat >builds.c <<'END'
+#include <stdlib.h>
+#define RUNS(name) void *runs_##name(int n) __asm__(#name); void *runs_##name(int n) { return malloc(n); }
+RUNS(_d_newarrayT) RUNS(caml_ba_create) RUNS(camlStdlib__Bytes__make_93)
+#define BUILDS(name, n) void *by_##name(void) { return runs_##name(n); }
+BUILDS(_d_newarrayT, 1001) BUILDS(caml_ba_create, 1002) BUILDS(camlStdlib__Bytes__make_93, 1003)
+int main(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		by__d_newarrayT();
+		by_caml_ba_create();
+		by_camlStdlib__Bytes__make_93();
+	}
+	return 0;
+}
+END
+	compile builds
+	report_of ./builds
+	for name in _d_newarrayT caml_ba_create camlStdlib__Bytes__make_93; do
+		expect_words out "all 1,000 blocks allocated by by_$name (builds.c:5), through $name"
+	done
+	# A runtime that maps memory: the one who knows its blocks.
+	cat >maps.c <<'END'
+#include <string.h>
+#include <sys/mman.h>
+void *osTryAllocPages__system_3747(void) { return mmap(NULL, 40 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(void) { return !memset(osTryAllocPages__system_3747(), 1, 40 << 20); }
+END
+	compile maps
+	report_of ./maps
+	expect_words out "mapped by Nim's own allocator (main (maps.c:4), through osTryAllocPages__system_3747 (maps.c)); compiled with --mm:arc -d:useMalloc, the program would show its blocks."
+}
+
 # Advice that the reader has followed already, in vain.
 test_screen_of_an_old_python() {
 	keeper
