@@ -129,15 +129,14 @@ void stack_uses_release(struct stack_uses *s)
 	*s = (struct stack_uses){ .count = 0 };
 }
 
-/* Some programs (Ruby) touch the last page of their stack only to check that it exists. */
-static bool is_only_touched(const struct stack_of *s)
+bool stack_is_only_touched(const struct stack_of *s)
 {
 	return s->used > s->deepest && s->looked_ticks && s->resident < s->used / 16;
 }
 
 bool stack_is_nearly_full(const struct stack_of *s)
 {
-	return s->limit && s->used >= s->limit - s->limit / 10 && !is_only_touched(s);
+	return s->limit && s->used >= s->limit - s->limit / 10 && !stack_is_only_touched(s);
 }
 
 uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,

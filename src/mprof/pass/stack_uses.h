@@ -49,6 +49,9 @@ struct stack_interval stack_interval(const struct stack_of *s, uint32_t i);
 void stack_uses_release(struct stack_uses *s);
 /* Returns how many threads of the process ran at the same time, at most; at least 1. */
 uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process);
+/* Did it touch a page far down, but hardly any in between?  Ruby does so to check that its stack
+ * exists. */
+bool stack_is_only_touched(const struct stack_of *s);
 /* Is less than a tenth of its stack left? */
 bool stack_is_nearly_full(const struct stack_of *s);
 /* Returns the bytes of thread stacks of r's process in pages that r contains. */

@@ -332,9 +332,15 @@ static void stack_put_largest(const struct stack_of *s, struct profile *p, FILE 
 	if (s->deepest)
 		snprintf(when, sizeof(when), "; its deepest recorded call was %s after the start",
 			 format_since(trace_ns(p->trace, s->deepest_ticks)).s);
-	fprintf(out, "Stacks: thread %" PRIu32 "%s used the most, %s %s%s%s.\n", s->thread,
-		s->main ? " (main)" : "", s->looked_ticks ? "up to" : "at least",
-		format_bytes(s->used).s, limit, when);
+	fprintf(out, "Stacks: thread %" PRIu32 "%s ", s->thread, s->main ? " (main)" : "");
+	if (stack_is_only_touched(s))
+		fprintf(out, "touched a page %s down%s%s, but hardly any in between (%s resident)",
+			format_bytes(s->used).s, *limit ? "," : "", limit,
+			format_bytes(s->resident).s);
+	else
+		fprintf(out, "used the most, %s %s%s", s->looked_ticks ? "up to" : "at least",
+			format_bytes(s->used).s, limit);
+	fprintf(out, "%s.\n", when);
 }
 
 static void put_stacks(const struct stack_uses *s, struct profile *p, size_t most, FILE *out)
