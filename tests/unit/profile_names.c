@@ -306,6 +306,46 @@ START_TEST(numbers_of_paths)
 }
 END_TEST
 
+/* One rule tells which line allocates, for stacks of the program, libraries, wrappers, generated
+ * code and missing frames: that of findings agrees with that of views. */
+START_TEST(lines_that_allocate)
+{
+	static const struct stack_object objects[] = { { .path = "" },
+						       { .path = "/none/x.so" },
+						       { .path = "/none/libstdc++.so.6" } };
+	static const char *const rewrite[] = { "s/^.*0x3$/malloc/", "s/^.*0x8$/_start/", NULL };
+	struct stack_frame frame[PATH_FRAMES];
+	struct stack_node node[PATH_NODES];
+	struct stacks stacks = make_stacks(frame, node);
+	const struct profile_path *path;
+	struct profile_paths t;
+	struct profile p = { .stacks = &stacks, .paths = &t };
+	struct error err;
+	unsigned nameless = 0;
+
+	stacks.object = objects;
+	stacks.objects = 3;
+	frame[1].object = frame[2].object = 2;
+	frame[4].object = 0;
+	ck_assert_int_eq(
+	    sym_open(&p.sym, &stacks, &(struct sym_options){ .rewrite = rewrite }, &err), 0);
+	paths_init(&t, &stacks, p.sym, &(struct paths_options){ .wrappers = false });
+	for (uint32_t i = 0; i < 2 * PATH_NODES; i++) {
+		path = paths_look(&t, i % PATH_NODES);
+		if (!path->all)
+			continue;
+		ck_assert_ptr_eq(profile_asked(&p, i % PATH_NODES).line,
+				 path->line[path->asked - (path->asked > 0)]);
+		nameless += path->asked > 1 && path->asked <= path->inner &&
+			    paths_is_nameless(path->line[path->asked - 2]);
+	}
+	ck_assert_uint_gt(nameless, 10);
+	free(p.asked);
+	paths_release(&t);
+	sym_close(p.sym);
+}
+END_TEST
+
 /* As LeakSanitizer's TemplateMatch has it. */
 START_TEST(patterns)
 {
@@ -537,6 +577,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, wrappers_are_known);
 	tcase_add_test(c, paths_in_any_order);
 	tcase_add_test(c, numbers_of_paths);
+	tcase_add_test(c, lines_that_allocate);
 	tcase_add_test(c, ages_beyond_all_bounds);
 	tcase_add_test(c, growth_since_the_first_block);
 	tcase_add_test(c, patterns);

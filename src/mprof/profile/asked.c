@@ -176,7 +176,8 @@ struct asked_memo {
 struct walking {
 	struct asking s;
 	const struct sym_line *last;
-	uint32_t through_at; /* nodes up to the one of a.through */
+	const struct sym_line *mark; /* for a stack of no lines but such */
+	uint32_t through_at;	     /* nodes up to the one of a.through */
 };
 
 static struct asked_memo *memo_of(struct profile *p, uint32_t node)
@@ -213,6 +214,11 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 	const uint32_t frame = p->stacks->node[node].frame;
 	const struct sym_lines *lines = sym_frame(p->sym, frame);
 
+	/* Where frames are missing, nothing is known of the caller. */
+	if (lines && paths_is_mark(p->stacks, frame)) {
+		w->mark = lines->line;
+		return false;
+	}
 	for (size_t i = 0; lines && i < lines->count; i++) {
 		const unsigned facts = facts_of(p->paths, frame, lines, i);
 		enum paths_part part = (enum paths_part)((facts & LINE_PART) - 1);
@@ -249,7 +255,7 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 	if (w.s.a.line && !w.s.nameless && w.through_at > MEMO_FROM)
 		remember(p, &w, stack);
 	if (!w.s.a.line)
-		w.s.a.line = w.s.inner ? w.s.inner : w.last;
+		w.s.a.line = w.s.inner ?: w.last ?: w.mark;
 	return w.s.a;
 }
 
