@@ -73,6 +73,10 @@ test_screen_of_an_interpreter() {
 	expect_words out 'lua5.9 is the Lua runtime;'
 	expect_no_text out 'mprof replay'
 	expect_no_text out 'reserving'
+	cp keeper perl5.99
+	"$mprof" record -o perl.log -- ./perl5.99 2>/dev/null
+	run "$mprof" report perl.log
+	expect_words out "perl5.99 is the Perl runtime, which ends without freeing a script's objects; Devel::MAT"
 	run "$mprof" report log
 	expect_no_text out 'is the Lua runtime'
 	expect_text out 'mprof replay'

@@ -642,13 +642,26 @@ static void print_item(struct screen *s, struct item *x, size_t number)
 		s->left -= paragraph_print(&x->proof, &command, s->out);
 }
 
+/* Does a finding call objects of a script never freed? */
+static bool tells_of_kept(const struct item *item, size_t n, const struct sym_interpreter *of)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct finding *f = item[i].finding;
+
+		if (f && (f->kind == FINDING_LEAK || f->left) && !f->interrupted &&
+		    sym_interpreter(f->line->module) == of)
+			return true;
+	}
+	return false;
+}
+
 /* After the first finding about an interpreter: points its reader to the script. */
 static bool tell_interpreter(struct screen *s, const struct item *item, size_t n)
 {
 	const struct sym_line *line = NULL;
 	const struct sym_interpreter *of;
 	struct paragraph words = { 0 };
-	const char *module;
+	const char *module, *keeps;
 	size_t i;
 
 	for (i = 0; i < n && !line; i++)
@@ -657,12 +670,15 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 		return false;
 	of = sym_interpreter(line->module);
 	module = item[i - 1].finding->line->module;
+	keeps = of->keeps && tells_of_kept(item, n, of)
+		    ? ", which ends without freeing a script's objects"
+		    : "";
 	if (*module != '?' && strcmp(module, line->module) != 0)
-		paragraph_add(&words, "%s, the %s runtime, calls %s; %s", line->module,
-			      of->language, module, of->remedy);
+		paragraph_add(&words, "%s, the %s runtime%s, calls %s; %s", line->module,
+			      of->language, keeps, module, of->remedy);
 	else
-		paragraph_add(&words, "%s is the %s runtime; %s", line->module, of->language,
-			      of->remedy);
+		paragraph_add(&words, "%s is the %s runtime%s; %s", line->module, of->language,
+			      keeps, of->remedy);
 	if (*of->names && !s->a->findings->names.stacks->codes)
 		paragraph_add(&words, ", and with %s call stacks have its functions", of->names);
 	paragraph_add(&words, ".");

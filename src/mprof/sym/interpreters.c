@@ -6,8 +6,11 @@
 #include <fnmatch.h>
 #include <stddef.h>
 
+enum { FREES, KEEPS };
+
 static const struct sym_interpreter interpreters[] = {
-#define INTERPRETER(module, language, remedy, names) { module, language, remedy, names },
+#define INTERPRETER(module, language, keeps, remedy, names) \
+	{ module, language, remedy, names, keeps },
 #include "interpreters.def"
 };
 

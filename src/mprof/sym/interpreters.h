@@ -5,8 +5,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct sym_interpreter {
 	const char *module, *language, *remedy, *names; /* as in interpreters.def */
+	bool keeps;
 };
 
 /* Finds an interpreter by the name of a module, as in lines; NULL if it runs no scripts. */
