@@ -161,6 +161,7 @@ END
 	cc -O0 -fno-omit-frame-pointer -w -DCALLS=malloc -o lua5.9 generates.c
 	report_of ./lua5.9
 	expect_words out 'lua5.9 is the Lua runtime; collectgarbage'
+	tr -s ' \n' ' ' <out | grep -q 'all 3,000 blocks allocated by 0x[0-9a-f]* \[no file\]' || bad "$(cat out)"
 	# A function of the runtime tells more than an address.
 	cc -g -O0 -fno-omit-frame-pointer -w -DCALLS=native_allocate -o generates generates.c
 	report_of ./generates

@@ -66,6 +66,8 @@ static void put_function(const struct sym_line *line, size_t most, bool with_lin
 	columns_elide(name, line->function, most ? most : SIZE_MAX);
 	shorter.function = name;
 	figures_line(out, &shorter, with_line);
+	if (*line->module == '?') /* an address: generated code */
+		fputs(" [no file]", out);
 	free(name);
 }
 
