@@ -118,6 +118,37 @@ END
 	expect_words out "mapped by Nim's own allocator (main (maps.c:4), through osTryAllocPages__system_3747 (maps.c)); compiled with --mm:arc -d:useMalloc, the program would show its blocks."
 }
 
+# GLib's slices: blocks that it divides, as it requests them and with G_SLICE=always-malloc.
+test_screen_of_slices() {
+	cat >slices.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+void *g_malloc(size_t n) { return malloc(n); }
+static void *add_slab(void) { return aligned_alloc(1024, 1024); }
+void *g_slice_alloc(size_t n)
+{
+	static char *slab;
+	static size_t used = 1024;
+	if (getenv("G_SLICE"))
+		return g_malloc(n);
+	if (used + n > 1024) {
+		slab = add_slab();
+		used = 0;
+	}
+	return slab + (used += n) - n;
+}
+void *item(void) { return g_slice_alloc(64); }
+int main(void) { for (int i = 0; i < 8000; i++) memset(item(), 1, 64); return 0; }
+END
+	compile slices
+	report_of ./slices
+	expect_words out 'all 500 blocks allocated by item (slices.c:17)'
+	expect_words out 'G_SLICE=always-malloc in the environment shows those of each.'
+	report_of env G_SLICE=always-malloc ./slices
+	expect_words out 'all 8,000 blocks allocated by item (slices.c:17)'
+	expect_no_text out 'G_SLICE=always-malloc in'
+}
+
 # Advice that the reader has followed already, in vain.
 test_screen_of_an_old_python() {
 	keeper

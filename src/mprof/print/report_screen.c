@@ -686,6 +686,21 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 	return true;
 }
 
+static void tell_slices(struct screen *s, const struct item *item, size_t n)
+{
+	struct paragraph words = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		if (!item[i].finding || !item[i].finding->slices)
+			continue;
+		paragraph_add(&words, "GLib divides the blocks of g_slice_alloc for many callers;"
+				      " G_SLICE=always-malloc in the environment shows those of"
+				      " each.");
+		say(s, &words, "  ", 2);
+		return;
+	}
+}
+
 /* Objects of findings whose lines are unknown. */
 static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 {
@@ -749,6 +764,7 @@ static void tell_findings(struct screen *s)
 		title(s, n > 1 ? "Findings, largest gain first" : "Finding");
 	for (i = 0; i < shown; i++)
 		print_item(s, &item[i], i + 1);
+	tell_slices(s, item, shown);
 	if (!tell_interpreter(s, item, shown) || s->left > 5)
 		tell_unnamed(s, item, shown);
 	for (i = 0; i < n; i++) {

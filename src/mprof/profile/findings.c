@@ -111,6 +111,17 @@ static const struct sym_line *find_interpreter(struct profile *names, uint32_t s
 	return NULL;
 }
 
+/* Does GLib request a block to divide?  With G_SLICE=always-malloc, it calls g_malloc. */
+static bool is_of_slices(struct profile *names, uint32_t stack)
+{
+	const struct profile_path *path = profile_path(names, stack);
+
+	for (size_t i = path->all; i-- > 1;)
+		if (!strcmp(path->line[i - 1]->function, "g_slice_alloc"))
+			return strncmp(path->line[i]->function, "g_", 2) != 0;
+	return false;
+}
+
 static void insert(struct findings *f, const struct finding *new)
 {
 	size_t i = f->count;
@@ -126,6 +137,7 @@ static void insert(struct findings *f, const struct finding *new)
 		f->item[i] = f->item[i - 1];
 	f->item[i] = *new;
 	f->item[i].interpreter = find_interpreter(&f->names, new->at_stack.stack);
+	f->item[i].slices = is_of_slices(&f->names, new->at_stack.stack);
 }
 
 /* Is the function's part worth a finding? */
