@@ -334,6 +334,10 @@ test_own_malloc() {
 	expect_text err "sanitized' is built with a sanitizer"
 	run "$mprof" report log
 	expect_words out "sanitized' is built with a sanitizer, whose own allocator takes all calls"
+	# One that takes the calls of the program that it starts.
+	printf '%s\n' '#!/bin/sh' 'exec "$@"' >valgrind
+	chmod +x valgrind
+	expect_own "most tools of './valgrind' take the calls of malloc" note ./valgrind ls
 	# Of children, too.
 	expect_own "own' defines malloc itself" ok sh -c './own; ./own; true'
 	expect_text err '2 processes: '

@@ -162,12 +162,27 @@ static int has_its_loader(const struct program *p, struct error *err)
 		    elf.loader);
 }
 
+/* Valgrind calls functions of its own instead of malloc, whatever is preloaded. */
+static bool is_valgrind(const char *path)
+{
+	const char *name = basename(path);
+
+	return !strcmp(name, "valgrind") || !strncmp(name, "valgrind.", 9);
+}
+
 /* Finds an allocator of the program's own that a preloaded one does not replace; clang links
  * sanitizers like that. */
 static void find_past(struct program *p)
 {
 	struct own_malloc own;
 
+	if (is_valgrind(p->path)) {
+		snprintf(p->past, sizeof(p->past),
+			 "most tools of '%.200s' take the calls of malloc from the program that "
+			 "they examine: these are not recorded; to record them, run it without",
+			 p->path);
+		return;
+	}
 	if (!own_malloc_find(p->image, &own))
 		return;
 	if ((p->alone = own_malloc_is_sanitizer(&own))) {
