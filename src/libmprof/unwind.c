@@ -140,7 +140,8 @@ static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct e
  * Leaves runtime.asmcgocall, with which Go calls C: it runs on the thread's stack, for a goroutine
  * whose stack is elsewhere.  It has no call frame information, but returns to code that finds the
  * way back: the goroutine is at 48(sp), the upper end of its stack 8 bytes from there, and the
- * distance from this end at 40(sp).
+ * distance from this end at 40(sp).  Position-independent code (a shared library of Go) loads the
+ * offset of a thread variable first.
  */
 static MPROF_COLD int unwind_leave_go(struct stack_cache *c, struct state *s)
 {
@@ -150,15 +151,21 @@ static MPROF_COLD int unwind_leave_go(struct stack_cache *c, struct state *s)
 		0x48, 0x8b, 0x77, 0x08,	      /* mov 8(%rdi), %rsi */
 		0x48, 0x2b, 0x74, 0x24, 0x28, /* sub 40(%rsp), %rsi */
 	};
+	static const uint8_t load[] = { 0x48, 0x8b, 0x0d }; /* mov offset(%rip), %rcx */
+	enum { LOAD = 7 };
 	const uintptr_t page = s->pc & -(uintptr_t)mp_page(), next = s->pc + 1;
-	uintptr_t distance, routine, sp;
+	uintptr_t distance, routine, sp, at = next;
 	struct dl_find_object found;
 
 	/* pc may be any word of the stack; an object's range has holes, and generated code goes. */
 	if (!_dl_find_object || next + sizeof(back) > page + mp_page() ||
 	    _dl_find_object((void *)next, &found) || !sys_readable((const void *)next) ||
-	    __builtin_memcmp((const void *)next, back, sizeof(back)) ||
 	    !area_holds(s->sp, c->area.high, s->sp + 40, 16))
+		return 0;
+	if (!__builtin_memcmp((const void *)at, load, sizeof(load)))
+		at += LOAD;
+	if (at + sizeof(back) > page + mp_page() ||
+	    __builtin_memcmp((const void *)at, back, sizeof(back)))
 		return 0;
 	distance = word_at(s->sp + 40);
 	routine = word_at(s->sp + 48);

@@ -669,6 +669,7 @@ __asm__(".text\n.globl on_thread\n.type on_thread,@function\non_thread:\n"
 	"lea -64(%rdx), %rsp\nand $-16, %rsp\n"
 	"mov %rsi, 48(%rsp)\nmov %rcx, 40(%rsp)\n"
 	"call *%rdi\n"
+	LOAD
 	"mov 48(%rsp), %rdi\nmov 8(%rdi), %rsi\nsub 40(%rsp), %rsi\nmov %rsi, %rsp\nret\n");
 static void in_c(void) { free(malloc(100)); }
 static void asks(int i) { on_thread(in_c, &stack, of_thread - 256 * (i % 4)); }
@@ -692,11 +693,14 @@ int main(void)
 	return 0;
 }
 END
-	cc -g -O0 -fno-builtin -o routine routine.c || bad 'routine.c does not compile'
-	"$mprof" record -o log -- ./routine 2>/dev/null
-	"$mprof" export --to folded --value calls log 2>/dev/null >folded
-	expect_same 'calls by both callers' "$(sed -n 's/.*body;\(.*in_c\).* \([0-9]*\)$/\1 \2/p' folded | sort | tr '\n' ' ')" \
-		'asks;on_thread;in_c 750 other;on_thread;in_c 250 '
+	# Position-independent code loads the offset of a thread variable first.
+	for load in '' 'mov main@GOTPCREL(%rip), %rcx\n'; do
+		cc -g -O0 -fno-builtin -DLOAD="\"$load\"" -Wl,--no-relax -o routine routine.c || bad 'routine.c does not compile'
+		"$mprof" record -o log -- ./routine 2>/dev/null
+		"$mprof" export --to folded --value calls log 2>/dev/null >folded
+		expect_same "calls by both callers, with '$load'" "$(sed -n 's/.*body;\(.*in_c\).* \([0-9]*\)$/\1 \2/p' folded | sort | tr '\n' ' ')" \
+			'asks;on_thread;in_c 750 other;on_thread;in_c 250 '
+	done
 	command -v go >/dev/null || return 0
 	cat >text.go <<'END'
 package main
@@ -718,4 +722,12 @@ END
 	"$mprof" record -o log -- ./text 2>/dev/null
 	run "$mprof" report --json log
 	expect_same 'the line in Go' "$(json out '.findings[] | select(.finding == "temporary") | "\(.file | split("/") | last):\(.line) \(.part)"')" 'text.go:10 1000'
+	# A library of Go.
+	sed -i 's,^func main.*,//export call\nfunc call() { text(1000) }\n\nfunc main() {},' text.go
+	echo 'void call(void); int main(void) { call(); return 0; }' >calls.c
+	GOCACHE=$PWD/cache CGO_ENABLED=1 go build -buildmode=c-shared -o libtext.so text.go 2>/dev/null || return 0
+	cc -o calls calls.c ./libtext.so || bad 'calls.c does not compile'
+	"$mprof" record -o log -- ./calls 2>/dev/null
+	run "$mprof" report --json log
+	expect_same 'the line in a library of Go' "$(json out '.findings[] | select(.finding == "temporary") | "\(.file | split("/") | last):\(.line) \(.part)"')" 'text.go:10 1000'
 }
