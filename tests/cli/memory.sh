@@ -39,6 +39,18 @@ test_memory_ends() {
 	[ $ended = 1 ] || bad 'none of them ran out of memory'
 }
 
+# Wherever it runs out, also where a text is complete but cannot be handed over.
+test_memory_ends_anywhere() {
+	local n
+	"$mprof" record -o log -- ls -l / >/dev/null 2>&1
+	"$mprof" report --all log >/dev/null 2>&1
+	"$mprof" report leaks log >/dev/null 2>&1
+	for ((n = 300; n < 800; n += 3)); do
+		scarce "$n" "$mprof" report log
+		[ "$status" -le 3 ] || bad "status $status with $n"
+	done
+}
+
 # The processes that play end with mprof and leave nothing behind.
 test_memory_of_replay() {
 	local n ended=0

@@ -102,7 +102,7 @@ static int put_canvas(FILE *out, const char *class, struct canvas *c, struct err
 	FILE *f = must_memstream(&text, &size);
 	const int ret = canvas_write(c, f, err);
 
-	must_close(f);
+	must_close(f, &text);
 	if (!ret) {
 		fprintf(out,
 			"<div class=\"scroll %s\"><img alt=\"The heap of each allocator, time from "

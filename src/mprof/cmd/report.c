@@ -176,7 +176,7 @@ static char *list_views(void)
 	for (v = view_table; v->name; v++)
 		fprintf(out, "  %s%s%-*s %s\n", v->name, *v->arg ? " " : "",
 			17 - (int)strlen(v->name) - (*v->arg != 0), v->arg, v->help);
-	must_close(out);
+	must_close(out, &list);
 	return list;
 }
 

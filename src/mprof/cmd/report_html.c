@@ -74,7 +74,7 @@ static void take_heap(const struct making *m, struct profile *p, struct html_rep
 	progress_start(&progress);
 	ret = of ? recorded_movie_write(&o, m->trace, out, &err) : -ENOENT;
 	progress_done(&progress);
-	must_close(out);
+	must_close(out, &text);
 	if (!ret) {
 		blob_add(heap, text, bytes);
 		page->heap = heap;

@@ -254,7 +254,7 @@ static int set_wrap(struct conf *conf, const struct run_keys *k, struct error *e
 		fprintf(out, "%s%s", comma, k->wrap[i]);
 	for (size_t i = 0; k->wrap_prefix && k->wrap_prefix[i]; i++, comma = ",")
 		fprintf(out, "%s%s*", comma, k->wrap_prefix[i]);
-	must_close(out);
+	must_close(out, &text);
 	if (*text)
 		ret = conf_set(conf, CONF_WRAP, text, err);
 	free(text);

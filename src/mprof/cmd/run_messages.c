@@ -204,7 +204,7 @@ static void tell_uncalled(const struct run_plan *plan, const struct run_result *
 	FILE *out = must_memstream(&text, &size);
 	const unsigned n = wrap_print_uncalled(out, conf_get(&plan->conf, CONF_WRAP), r->called);
 
-	must_close(out);
+	must_close(out, &text);
 	if (n)
 		cmd_warn(
 		    "--wrap saw no call of %s: it sees only calls that the dynamic linker binds, "

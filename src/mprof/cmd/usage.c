@@ -171,7 +171,7 @@ static size_t help_names(FILE *out, const struct rows *r, size_t i, const char *
 	fprintf(f, "%s", title);
 	for (; i < r->n && r->row[i].option->name; i++)
 		fprintf(f, " --%s", r->row[i].option->name);
-	must_close(f);
+	must_close(f, &line);
 	wrap(out, line, 0, 4);
 	free(line);
 	return i;

@@ -90,7 +90,7 @@ static int make_page(const struct making *m, struct error *err)
 
 	p->sources.dir = m->o->source_dir;
 	ret = report_page(p->trace, &m->o->cli.options, out, &p->sources, false, &served, err);
-	must_close(out);
+	must_close(out, &p->html);
 	return ret;
 }
 
@@ -108,7 +108,7 @@ static int make_totals_page(void *context, const struct print_totals *totals, st
 	p->totals = true;
 	p->sources.dir = m->o->source_dir;
 	ret = report_page_totals(totals, &m->o->cli.options, out, &p->sources, &served, err);
-	must_close(out);
+	must_close(out, &p->html);
 	return ret;
 }
 

@@ -228,7 +228,7 @@ static char *make_index(const struct view_answers *a, size_t *bytes)
 		fputs("</a></li>\n", out);
 	}
 	fputs("</ul>\n</html>\n", out);
-	must_close(out);
+	must_close(out, &text);
 	return text;
 }
 

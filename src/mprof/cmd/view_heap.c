@@ -103,7 +103,7 @@ static char *make(struct view_heap *h, const struct heap_of *of)
 	json *o;
 	int ret = write_movie(h, of, out, &err);
 
-	must_close(out);
+	must_close(out, &text);
 	if (!ret)
 		return text;
 	free(text);

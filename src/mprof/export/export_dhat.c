@@ -113,7 +113,7 @@ static void put_table(const struct dhat *d, FILE *out)
 			fprintf(name, " (%s:%u)", line->file, line->line);
 		else if (*line->module)
 			fprintf(name, " (in %s)", line->module);
-		must_close(name);
+		must_close(name, &text);
 		fputs(",\n", out);
 		json_put(out, text);
 		free(text);

@@ -120,7 +120,7 @@ static void put_kept(const struct html_report *r, FILE *out)
 		fputs(" The whole run: ", to);
 		report_whole(r->analysis, to);
 	}
-	must_close(to);
+	must_close(to, &text);
 	fputs("<p id=\"kept\">", out);
 	put_text(r, text, out);
 	fputs("</p>\n", out);

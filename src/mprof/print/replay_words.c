@@ -143,7 +143,7 @@ static void compare(const struct verdict *v, const struct told *t, struct senten
 			first = false;
 		}
 	}
-	must_close(f);
+	must_close(f, &text);
 	if (*text)
 		sentence_add(w, "%s.", text);
 	free(text);

@@ -175,7 +175,7 @@ static char *name_of(const struct tree_rows *t, const struct sym_line *line, boo
 			figures_name(out, line->function);
 		break;
 	}
-	must_close(out);
+	must_close(out, &name);
 	return name;
 }
 

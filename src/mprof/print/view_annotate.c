@@ -89,7 +89,7 @@ static char *readable(const char *s)
 		fputc((*s > 0 && *s < ' ') || *s == 0x7f ? '?' : *s, to);
 		column += (*s & 0xc0) != 0x80;
 	}
-	must_close(to);
+	must_close(to, &text);
 	return text;
 }
 

@@ -352,7 +352,7 @@ char *conf_text(const struct conf *conf, struct error *err)
 		fprintf(out, "%s%s=%s%s%s", ftell(out) > 0 ? " " : "", options[i].name, q,
 			conf->value[i], q);
 	}
-	must_close(out);
+	must_close(out, &text);
 	if (i == CONF_KEYS)
 		return text;
 	fail(err, -EINVAL, "%s=%s cannot have both kinds of quotes", options[i].name,
@@ -453,13 +453,13 @@ char *conf_expand(const char *path, pid_t pid, const char *exe, struct error *er
 		if (*p != '%') {
 			fputc(*p, out);
 		} else if (put_expansion(out, *++p, pid, exe)) {
-			must_close(out);
+			must_close(out, &text);
 			free(text);
 			fail(err, -EINVAL,
 			     "'%s' contains %%%.1s: expected %%p %%h %%e %%j %%r %%%%", path, p);
 			return NULL;
 		}
 	}
-	must_close(out);
+	must_close(out, &text);
 	return text;
 }

@@ -149,7 +149,7 @@ static const struct type *take_type(const char *word, size_t n, struct error *er
 			fprintf(out, "%s%s", comma, types[i].name);
 			comma = ", ";
 		}
-	must_close(out);
+	must_close(out, &list);
 	fail(err, -EINVAL,
 	     "'%.*s': expected TYPE:FUNCTION, such as malloc:my_malloc, with TYPE one of %s",
 	     (int)n, word, list);

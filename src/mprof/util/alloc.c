@@ -72,11 +72,12 @@ FILE *must_memstream(char **text, size_t *bytes)
 	return there(open_memstream(text, bytes));
 }
 
-void must_close(FILE *memstream)
+/* Without memory, fclose() may succeed and leave no text. */
+void must_close(FILE *memstream, char *const *text)
 {
 	const int failed = ferror(memstream); /* it fails only without memory */
 
-	if (fclose(memstream) || failed)
+	if (fclose(memstream) || failed || !*text)
 		memory_out();
 }
 

@@ -31,10 +31,10 @@ char *must_printf(const char *format, ...)
 char *must_vprintf(const char *format, va_list args)
     __attribute__((malloc, returns_nonnull, format(printf, 1, 0)));
 
-/* Like open_memstream(3).  must_close() sets *text, never NULL, which the caller frees, and
- * *bytes. */
+/* Like open_memstream(3).  must_close(), with the same text, sets *text, never NULL, which the
+ * caller frees, and *bytes. */
 FILE *must_memstream(char **text, size_t *bytes) __attribute__((returns_nonnull));
-void must_close(FILE *memstream);
+void must_close(FILE *memstream, char *const *text);
 
 /* A string, which the caller frees, with the text that the statements write to the stream `out`. */
 #define WRITTEN(out, ...)                                             \
@@ -43,7 +43,7 @@ void must_close(FILE *memstream);
 		size_t written_bytes;                                 \
 		FILE *out = must_memstream(&written, &written_bytes); \
 		__VA_ARGS__;                                          \
-		must_close(out);                                      \
+		must_close(out, &written);                            \
 		written;                                              \
 	})
 
