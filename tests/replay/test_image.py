@@ -251,6 +251,58 @@ def test_moments():
     return wrong
 
 
+PAUSES = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void)
+{
+	char *big = malloc(1 << 20), *small = malloc(5000), *own;
+	int status;
+
+	usleep(30000);
+	if (!fork()) {
+		own = malloc(7000);
+		free(own);
+		_exit(0);
+	}
+	wait(&status);
+	free(big);
+	free(small);
+	return 0;
+}
+"""
+
+
+def test_times_of_frees(scratch):
+    """A time between the last malloc and the first free shows what lived then; all times count from
+    the start of the run, in a process that began later, too."""
+    need_reader()
+    program, source, log = (os.path.join(scratch, name) for name in ("p", "p.c", "p.log"))
+    with open(source, "w", encoding="ascii") as f:
+        f.write(PAUSES)
+    subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", program, source], check=True)
+    assert harness.run([harness.MPROF, "record", "-o", log, "--", program]).status == 0
+    ran = harness.run([harness.MPROF, "dump", "--json-lines", log])
+    assert ran.status == 0, ran.err
+    calls = [json.loads(line) for line in ran.out.splitlines()]
+    calls = [call for call in calls if call.get("function") in ("malloc", "free")]
+    parent = [call["time_ns"] for call in calls if call["process"] == 1]
+    child = [call["time_ns"] for call in calls if call["process"] == 2]
+    wrong = []
+    for at, process, live, last in (((parent[1] + parent[2]) // 2, "1", (1 << 20) + 5000, parent[1]),
+                                    (child[1], "2", 7000, child[0]),
+                                    (parent[3], "1", 5000, parent[2])):
+        ran = image(log, "--process", process, "--at", f"{at}ns", "--json", "-o", program + ".png")
+        assert ran.status == 0, ran.err
+        told = json.loads(ran.out)["panels"][0]
+        wrong += told_wrong([(f"live at {at}", told["live_bytes"], live),
+                             (f"last call at {at}", told["time_ns"], last)])
+    return wrong
+
+
 def test_size_and_output(scratch):
     log = trace()[0]
     ran = image(log, "--size", "640x480", "-o", "-")

@@ -168,7 +168,7 @@ static void step(struct film *f, struct shot *now, uint64_t op)
 
 	if (now->live[i]) {
 		now->requested -= now->block[i].size;
-		film_ops.end(f, &now->block[i], op);
+		film_ops.end(f, &now->block[i], op, op);
 	} else {
 		make_block(&now->block[i], i, op);
 		now->requested += now->block[i].size;
@@ -236,11 +236,11 @@ START_TEST(broken_places_are_borne)
 	film_ops.begin(f, &b); /* twice */
 	film_ops.begin(f, &far);
 	film_ops.begin(f, &vast);
-	film_ops.end(f, &vast, 3);
-	film_ops.end(f, &far, 3);
-	film_ops.end(f, &b, 3);
-	film_ops.end(f, &b, 3);
-	film_ops.end(f, &b, 3); /* never begun */
+	film_ops.end(f, &vast, 3, 3);
+	film_ops.end(f, &far, 3, 3);
+	film_ops.end(f, &b, 3, 3);
+	film_ops.end(f, &b, 3, 3);
+	film_ops.end(f, &b, 3, 3); /* never begun */
 	film_ops.frame(f, &s, NULL, 0);
 	ck_assert_uint_eq(f->frame[0].live_pages, 0);
 	film_ops.finish(f);
@@ -275,10 +275,10 @@ START_TEST(blocks_end_between_frames)
 		b.addr = 0x10000 + 16ull * i;
 		b.slot = i;
 		film_ops.soon(f, i);
-		film_ops.end(f, &b, 2);
+		film_ops.end(f, &b, 2, 2);
 		b.addr += i % 2;
 		film_ops.begin(f, &b);
-		film_ops.end(f, &b, 3);
+		film_ops.end(f, &b, 3, 3);
 	}
 	film_ops.frame(f, &(struct place_sample){ .op = 4 }, NULL, 0);
 	film_ops.finish(f);

@@ -393,7 +393,7 @@ static void begin(struct memory *m, uint32_t slot, uint64_t addr, uint64_t size,
 
 static void end(struct memory *m, uint32_t slot, uint64_t op)
 {
-	ops->end(m, &model.block[slot], op);
+	ops->end(m, &model.block[slot], op, op);
 	model.block[slot].addr = 0;
 }
 
@@ -476,8 +476,10 @@ START_TEST(a_heap_that_is_pinned)
 	s.op = op;
 	ops->frame(&m, &s, &range, 1);
 	for (i = 0; i < 10000; i++)
-		if (i % 100)
-			ops->end(&m, &block[i], op++);
+		if (i % 100) {
+			ops->end(&m, &block[i], op, op);
+			op++;
+		}
 	s.op = op;
 	ops->frame(&m, &s, &range, 1);
 	ops->finish(&m);
@@ -556,7 +558,7 @@ START_TEST(curves_and_classes)
 	}
 	ops->frame(&m, &(struct place_sample){ .op = n }, NULL, 0);
 	for (i = 0; i < n; i++)
-		ops->end(&m, &block[i], n + i);
+		ops->end(&m, &block[i], n + i, n + i);
 	ops->frame(&m, &(struct place_sample){ .op = 2 * n }, NULL, 0);
 	ops->finish(&m);
 	ck_assert_uint_gt(m.points, 400);

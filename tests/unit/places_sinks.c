@@ -40,11 +40,11 @@ static void told_begin(void *self, const struct place_block *k)
 		k->addr - BASE, k->size, k->usable, k->op, k->ns, k->thread, k->slot);
 }
 
-static void told_end(void *self, const struct place_block *k, uint64_t op)
+static void told_end(void *self, const struct place_block *k, uint64_t op, uint64_t ns)
 {
 	(void)self;
-	fprintf(out, "-%" PRIx64 " %" PRIu64 " of %" PRIu64 " op %" PRIu64 "\n", k->addr - BASE,
-		k->size, k->op, op);
+	fprintf(out, "-%" PRIx64 " %" PRIu64 " of %" PRIu64 " op %" PRIu64 " ns %" PRIu64 "\n",
+		k->addr - BASE, k->size, k->op, op, ns);
 }
 
 static void told_sample(void *self, const struct place_sample *s)
@@ -138,8 +138,8 @@ START_TEST(births_and_ends)
 	      "+0 100/104 op 0 ns 0 t0 s0\n"
 	      "+1000 50/56 op 1 ns 10 t0 s1\n"
 	      "frame 2\n"
-	      "-0 100 of 0 op 2\n"
-	      "-1000 50 of 1 op 3\n"
+	      "-0 100 of 0 op 2 ns 20\n"
+	      "-1000 50 of 1 op 3 ns 50\n"
 	      "+2000 70/72 op 3 ns 60 t0 s1\n"
 	      "finish\n");
 }
@@ -161,12 +161,12 @@ START_TEST(reallocs)
 	check(1, NULL,
 	      "start recorded 3 ops peak 200@1\n"
 	      "+0 100/104 op 0 ns 0 t0 s0\n"
-	      "-0 100 of 0 op 1\n"
+	      "-0 100 of 0 op 1 ns 10\n"
 	      "+0 100/104 op 0 ns 0 t0 s0\n"
-	      "-0 100 of 0 op 1\n"
+	      "-0 100 of 0 op 1 ns 30\n"
 	      "+0 200/200 op 1 ns 40 t0 s0\n"
 	      "frame 2\n"
-	      "-0 200 of 1 op 2\n"
+	      "-0 200 of 1 op 2 ns 50\n"
 	      "finish\n");
 }
 END_TEST
@@ -186,7 +186,7 @@ START_TEST(an_address_that_is_free_during_a_realloc)
 	check(0, NULL,
 	      "start recorded 3 ops peak 260@2\n"
 	      "+0 100/100 op 0 ns 0 t0 s0\n"
-	      "-0 100 of 0 op 1\n"
+	      "-0 100 of 0 op 1 ns 10\n"
 	      "+0 60/60 op 1 ns 20 t1 s0\n"
 	      "+1000 200/200 op 2 ns 30 t0 s1\n"
 	      "frame 3\n"
@@ -207,9 +207,9 @@ START_TEST(a_double_allocation)
 	      "start recorded 4 ops peak 100@0\n"
 	      "+0 100/100 op 0 ns 0 t0 s0\n"
 	      "frame 1\n"
-	      "-0 100 of 0 op 1\n"
+	      "-0 100 of 0 op 1 ns 10\n"
 	      "+0 100/100 op 2 ns 10 t0 s0\n"
-	      "-0 100 of 2 op 3\n"
+	      "-0 100 of 2 op 3 ns 20\n"
 	      "finish\n");
 }
 END_TEST
@@ -234,7 +234,7 @@ START_TEST(processes)
 	      "start recorded 2 ops peak 30@0\n"
 	      "+0 30/30 op 0 ns 0 t1 s0\n"
 	      "frame 1\n"
-	      "-0 30 of 0 op 1\n"
+	      "-0 30 of 0 op 1 ns 10\n"
 	      "finish\n");
 	two_processes();
 	check(1, NULL,

@@ -214,7 +214,8 @@ int films_fault(const struct films *f, int ret)
 
 struct count {
 	uint64_t ops, ns, op;
-	uint64_t last_ns; /* of the run; 0 if unknown */
+	uint64_t begin_ns; /* of the first call; ns counts from the start of the run */
+	uint64_t last_ns;  /* of the last one, from the first on; 0 if unknown */
 	bool found;
 };
 
@@ -224,19 +225,32 @@ static void count_start(void *self, const struct place_start *s)
 
 	c->ops = s->ops;
 	c->last_ns = s->ns;
+	c->begin_ns = s->begin_ns > 0 ? (uint64_t)s->begin_ns : 0;
+}
+
+/* Is this call the first one at or after the time? */
+static void count_look(struct count *c, uint64_t op, uint64_t ns)
+{
+	if (!c->found && c->begin_ns + ns >= c->ns) {
+		c->found = true;
+		c->op = op;
+	}
 }
 
 static void count_begin(void *self, const struct place_block *b)
 {
-	struct count *c = self;
-
-	if (!c->found && b->ns >= c->ns) {
-		c->found = true;
-		c->op = b->op;
-	}
+	count_look(self, b->op, b->ns);
 }
 
-static const struct place_ops count_ops = { .start = count_start, .begin = count_begin };
+static void count_end(void *self, const struct place_block *b, uint64_t op, uint64_t ns)
+{
+	(void)b;
+	count_look(self, op, ns);
+}
+
+static const struct place_ops count_ops = { .start = count_start,
+					    .begin = count_begin,
+					    .end = count_end };
 
 /* Counts the calls of a trace, which needs a walk. */
 static int count_recorded(struct films *f, struct count *c, struct error *err)
@@ -280,8 +294,9 @@ int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err
 		ret = count_recorded(f, &c, err);
 	}
 	*op = c.found ? c.op : c.ops;
-	if (!ret && c.last_ns && ns > c.last_ns)
-		ret = fail(err, -ERANGE, "the last call was made after %s", format_ns(c.last_ns).s);
+	if (!ret && c.last_ns && ns > c.begin_ns + c.last_ns)
+		ret = fail(err, -ERANGE, "the last call was made after %s",
+			   format_ns(c.begin_ns + c.last_ns).s);
 	return ret;
 }
 

@@ -22,11 +22,11 @@ static void planned_begin(void *self, const struct place_block *b)
 	film->ops->begin(film->self, b);
 }
 
-static void planned_end(void *self, const struct place_block *b, uint64_t op)
+static void planned_end(void *self, const struct place_block *b, uint64_t op, uint64_t ns)
 {
 	const struct place_sink *film = self;
 
-	film->ops->end(film->self, b, op);
+	film->ops->end(film->self, b, op, ns);
 }
 
 static void planned_sample(void *self, const struct place_sample *s)

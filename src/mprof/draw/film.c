@@ -122,12 +122,14 @@ static void film_begin(void *self, const struct place_block *b)
 	film_live_begin(f->live, b);
 }
 
-static void film_end(void *self, const struct place_block *b, uint64_t op)
+static void film_end(void *self, const struct place_block *b, uint64_t op, uint64_t ns)
 {
 	struct film *f = self;
 
 	if (__builtin_expect(op >= f->live->next_point, 0))
 		reach(f, op);
+	if (ns > f->live->now.ns)
+		f->live->now.ns = ns;
 	film_live_end(f->live, b);
 }
 

@@ -98,6 +98,12 @@ int film_ready(const struct film *f, struct error *err);
 /* Returns the last frame at or before this many calls; the first one if all are later. */
 size_t film_frame_at(const struct film *f, uint64_t op);
 
+/* Returns the time of a frame since the start of the run; of a replay, since its first call. */
+static inline int64_t film_time(const struct film *f, const struct film_frame *frame)
+{
+	return f->begin_ns + (int64_t)frame->ns;
+}
+
 /* Returns the address of a cell. */
 static inline uint64_t film_address(const struct film *f, size_t cell)
 {

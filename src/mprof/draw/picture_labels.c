@@ -29,11 +29,13 @@ static void put_line(struct lines *l, const char *text)
 
 static void label_when(struct lines *l, const struct film_frame *f)
 {
+	const int64_t ns = film_time(l->a->film, f);
 	char text[320];
 
 	snprintf(text, sizeof(text), "after %s of %s calls (%s)%s%s%s", format_count(f->op).s,
 		 format_count(l->a->film->ops).s, format_percent(f->op, l->a->film->ops).s,
-		 f->ns ? ", " : "", f->ns ? format_ns(f->ns).s : "", f->peak ? ", the peak" : "");
+		 ns > 0 ? ", " : "", ns > 0 ? format_ns((uint64_t)ns).s : "",
+		 f->peak ? ", the peak" : "");
 	put_line(l, text);
 }
 

@@ -125,12 +125,13 @@ static void on_begin(void *self, const struct place_block *b)
 	put_block(m, b);
 }
 
-static void on_end(void *self, const struct place_block *b, uint64_t op)
+static void on_end(void *self, const struct place_block *b, uint64_t op, uint64_t ns)
 {
 	struct memory *m = self;
 
 	look(m, op);
 	m->now.op = op;
+	m->now.ns = ns;
 	m->now.requested -= b->size;
 	m->now.usable -= b->usable;
 	m->now.blocks--;
@@ -234,7 +235,6 @@ static void on_frame(void *self, const struct place_sample *s, const struct plac
 		on_sample(m, s);
 	}
 	keep_most(m);
-	m->now.ns = s->ns;
 	if (s->op == m->start.peak_op + 1 && m->start.peak_op != UINT64_MAX) {
 		take_snapshot(m, MEMORY_PEAK, s->op, pages);
 		keep_class_peaks(m);

@@ -84,7 +84,7 @@ static void end_block(struct run *r, struct place_block *b)
 {
 	if (!b->addr)
 		return;
-	PLACES_TELL(&r->to, end, b, r->op.op);
+	PLACES_TELL(&r->to, end, b, r->op.op, r->op.ns);
 	b->addr = 0;
 }
 

@@ -65,6 +65,7 @@ struct recorded {
 	size_t blocks;
 	uint64_t unused; /* index + 1; 0 = none */
 	uint64_t op, next_frame;
+	uint64_t ticks;	      /* of the event that is applied */
 	uint32_t image;	      /* the running image */
 	struct array resized; /* struct resized, by thread of the heap */
 	const struct mprof_sample *sample;
@@ -112,7 +113,7 @@ static void end_at(struct recorded *r, uint32_t index)
 {
 	struct place_block *b = block_at(r, index);
 
-	PLACES_TELL(&r->to, end, b, r->op);
+	PLACES_TELL(&r->to, end, b, r->op, ns_at(r, r->ticks));
 	lives(r, r->live - b->size);
 	b->addr = r->unused;
 	r->unused = index + 1ull;
@@ -188,6 +189,7 @@ static void apply(struct recorded *r, const struct event *e, const struct note *
 {
 	struct place_block b;
 
+	r->ticks = e->ticks;
 	if (e->kind == EVENT_REALLOC_BEGIN) {
 		realloc_begins(r, e, n);
 		return;

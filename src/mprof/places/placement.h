@@ -51,8 +51,8 @@ struct place_start {
 struct place_ops {
 	void (*start)(void *self, const struct place_start *s);
 	void (*begin)(void *self, const struct place_block *b);
-	/* b as it was born; op of its end. */
-	void (*end)(void *self, const struct place_block *b, uint64_t op);
+	/* b as it was born; op and ns of its end. */
+	void (*end)(void *self, const struct place_block *b, uint64_t op, uint64_t ns);
 	void (*sample)(void *self, const struct place_sample *s);
 	/*
 	 * Called for each planned frame, and for one where sample.op == start.peak_op + 1.  n == 0
