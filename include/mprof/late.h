@@ -192,12 +192,15 @@ static MPROF_COLD void late_end_known(void *ptr)
 	struct mprof_thread *t;
 	struct lane *l = begin(&t);
 	struct live_entry e;
+	uint64_t now;
 
 	if (!l)
 		return;
+	now = mprof_ticks();
+	profile_look(now);
 	e = live_take(&map, &l->room, ptr, mprof_usable(ptr), !several);
 	if (e.a)
-		late_settle(l, e, mprof_ticks());
+		late_settle(l, e, now);
 	end(t);
 }
 
@@ -225,6 +228,7 @@ static MPROF_COLD void late_resize_known(void *ptr)
 		return;
 	l->old_usable = mprof_usable(ptr);
 	l->old_ticks = mprof_ticks();
+	profile_look(l->old_ticks);
 	l->old = live_take(&map, &l->room, ptr, l->old_usable, !several);
 	end(t);
 }

@@ -245,8 +245,8 @@ struct mprof_host {
 	 * blocks counted, plus 2 for each clear.
 	 */
 	const uint32_t *(*paused)(void);
-	/* When to call dump(now) next.  sum: sets calls and bytes of the heap totals; may be
-	 * NULL. */
+	/* When to call dump(now), or step(now), next.  sum: sets calls and bytes of the heap
+	 * totals; may be NULL. */
 	const uint64_t *(*dump_due)(void);
 	void (*dump)(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
 	/*
@@ -285,6 +285,8 @@ struct mprof_host {
 	 * which to call this again.  Not needed by a MODE that calls slot_flush.
 	 */
 	void (*time_next)(struct mprof_thread *t);
+	/* Like dump(), before a block ends: closes the steps of the course that are over. */
+	void (*step)(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
 };
 
 struct mprof_init_ops {

@@ -323,12 +323,20 @@ static void profile_put_back(struct lane *l, void *old)
 	live_put(&map, &l->room, old, l->old_usable, l->old, !several, &none);
 }
 
+/* [hot] Called before a block ends, so that the step that is over has it. */
+MPROF_HOT void profile_look(uint64_t now)
+{
+	if (mprof_unlikely(now >= __atomic_load_n(dump_due, RLX)))
+		host->step(now, heap, note_sums);
+}
+
 /*
  * The old block is removed at once, because from then on another thread may get its address; its
  * figures change after the call, because until then it is live.
  */
 MPROF_HOT void profile_resize_begins(struct lane *l, void *ptr, size_t usable, uint64_t now)
 {
+	profile_look(now);
 	l->old_usable = usable;
 	l->old_ticks = now;
 	l->old = live_take(&map, &l->room, ptr, usable, !several);
@@ -362,6 +370,7 @@ MPROF_HOT struct live_entry profile_settle_out(struct lane *l, unsigned fn, void
 	struct live_entry e = { 0, 0 };
 
 	profile_count(l, fn, 0, 0);
+	profile_look(now);
 	if (ptr) {
 		e = live_take(&map, &l->room, ptr, usable, !several);
 		if (mprof_likely(e.a))

@@ -183,19 +183,29 @@ MPROF_HOT void sample_look(void *ptr, uint64_t size)
 	}
 }
 
+/* Called before a sampled block ends. */
+static void sample_step(uint64_t now)
+{
+	if (now >= __atomic_load_n(dump_due, RLX))
+		host->step(now, heap, NULL);
+}
+
 static MPROF_COLD void sample_maybe_freed(void *ptr)
 {
 	struct mprof_thread *t;
 	struct lane *l = ptr ? begin(&t) : NULL;
 	struct live_entry e;
+	uint64_t now;
 
 	if (!l)
 		return;
 	lane_paused(l);
+	now = mprof_ticks();
+	sample_step(now);
 	e = live_take(&map, &l->room, ptr, mprof_usable(ptr), 0);
 	if (e.a) {
 		sample_filter_change(ptr, -1);
-		sample_settle(l, e, mprof_ticks());
+		sample_settle(l, e, now);
 	}
 	end(t);
 }
@@ -211,6 +221,7 @@ static MPROF_COLD void sample_maybe_resized(void *ptr)
 	lane_paused(l);
 	l->old_usable = mprof_usable(ptr);
 	l->old_ticks = mprof_ticks();
+	sample_step(l->old_ticks);
 	l->old = live_take(&map, &l->room, ptr, l->old_usable, 0);
 	if (l->old.a)
 		sample_filter_change(ptr, -1);

@@ -4,9 +4,9 @@
  * memory exceeds a limit.
  *
  * No thread waits for any of these: a MODE compares the clock that it reads anyway with dump_due,
- * and the first thread to come checks the limits, and writes the dump before its own call counts.
- * Without calls, nothing changes, so no dump is due.  The signal handler writes at once, whatever
- * its thread was doing, because a summary reads the file and nothing of the thread.
+ * and the first thread that allocates checks the limits, and writes the dump before its own call
+ * counts.  A thread that frees only closes steps of the course.  The signal handler writes at once,
+ * whatever its thread was doing, because a summary reads the file and nothing of the thread.
  *
  * Limits on memory are checked every LOOKS-th of a second, those on calls and stacks at each call.
  */
@@ -191,6 +191,12 @@ void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
 		dump(NULL);
 	if (is_due(&next_look, now, second / LOOKS))
 		look(now, heap);
+	look_at_time(now, heap, sum);
+	set_due();
+}
+
+void mp_step(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
+{
 	look_at_time(now, heap, sum);
 	set_due();
 }

@@ -127,4 +127,5 @@ const struct mprof_host mp_host MP_HIDDEN = {
 	.spent = mp_overhead_spent,
 	.log_steps = mp_log_steps,
 	.time_next = host_time_next,
+	.step = mp_step,
 };

@@ -24,6 +24,7 @@ void mp_dumps_forked(void);
 const uint64_t *mp_dump_due(void); /* module.h */
 struct mprof_heap_totals;
 void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void)); /* module.h */
+void mp_step(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void)); /* module.h */
 
 /* ---- course.c: memory over time ---- */
 

@@ -187,6 +187,44 @@ test_totals_of_fixture_a() {
 	expect_same 'leak' "$(jq '[.total.blocks.leaked, .total.figures.leaked]' -c json)" '[1,55]'
 }
 
+# Over time: memory counts as live until the call that ended it, however long before that no call
+# was made; and what was live at the end, until the end.
+test_totals_over_quiet_time() {
+	local mode
+	cat >quiet.c <<'END2'
+#include <stdlib.h>
+#include <unistd.h>
+static void *box[100];
+static void *big(size_t n) { return malloc(n); }
+int main(int argc, char **argv)
+{
+	(void)argv;
+	for (int i = 0; i < 100; i++)
+		box[i] = big(10000);
+	usleep(100000); /* ten steps */
+	if (argc > 1) {
+		box[0] = realloc(box[0], 20000);
+		return 0;
+	}
+	for (int i = 0; i < 99; i++)
+		free(box[i]);
+	usleep(100000);
+	return 0;
+}
+END2
+	cc -g -O1 -fno-inline -fno-builtin -o quiet quiet.c || bad 'quiet.c does not compile'
+	for mode in '' --sample=1; do
+		"$mprof" profile $mode -o file -- ./quiet 2>err || bad "$(cat err)"
+		"$mprof" report --json file >json 2>err
+		expect_same "steps before the frees $mode" "$(jq '[.course[] | select(.bytes == 1000000)] | length >= 8' json)" true
+		expect_same "at the end $mode" "$(jq -c '.course[-1] | .bytes, .blocks' json | xargs)" '10000 1'
+	done
+	"$mprof" report --all file 2>err | grep -q '0 bytes' && bad 'samples have figures of 0 bytes a second'
+	"$mprof" profile -o file -- ./quiet realloc 2>err || bad "$(cat err)"
+	"$mprof" report --json file >json
+	expect_same 'before a realloc' "$(jq '[.course[] | select(.bytes < 1000000)] | length' json)" 0
+}
+
 # Over time: the steps cover the run, their calls add up, and the highest step is the peak, with its
 # stack.
 test_totals_over_time() {
@@ -228,7 +266,7 @@ int main(int argc, char **argv)
 END2
 	cc -g -O1 -fno-inline -fno-builtin -o waves waves.c || bad 'waves.c does not compile'
 	profile_of ./waves
-	expect_same 'the highest step' "$(jq -c '[(.course | max_by(.bytes)) | .bytes, .blocks, .stack[-1].function], [.peak.bytes, .peak.blocks, "high"]' json | uniq | wc -l)" 1
+	expect_same 'the highest step' "$(jq -c '[(.course | sort_by(-.bytes)[0]) | .bytes, .blocks, .stack[-1].function], [.peak.bytes, .peak.blocks, "high"]' json | uniq | wc -l)" 1
 	expect_same 'calls, bytes' "$(jq -c '.course | [(map(.calls) | add), (map(.allocated_bytes) | add)]' json)" \
 		"$(jq -c '[.total.figures.calls, .total.figures.total]' json)"
 	expect_same 'no gap' "$(jq '[.course as $c | range(1; $c | length) | $c[.].from_ns - $c[. - 1].to_ns | select(. != 0)] | length' json)" 0
@@ -248,6 +286,6 @@ END2
 	done
 	# A forked child has its own.
 	profile_of ./waves fork
-	expect_same 'a child' "$(jq -c '[.course_process, (.course | max_by(.bytes) | .bytes, .stack[-1].function)]' json)" \
+	expect_same 'a child' "$(jq -c '[.course_process, (.course | sort_by(-.bytes)[0] | .bytes, .stack[-1].function)]' json)" \
 		'[2,5000000,"high"]'
 }

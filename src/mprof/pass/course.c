@@ -67,6 +67,16 @@ static struct course_step step_of(const struct trace *t, const struct program *p
 	};
 }
 
+static void add_step(struct course *c, const struct trace *t, const struct program *p,
+		     const struct mprof_step *s, uint64_t from, uint64_t to)
+{
+	struct course_step *added = &c->step[c->count++];
+
+	*added = step_of(t, p, s);
+	added->from_ns = trace_ns(t, from);
+	added->to_ns = trace_ns(t, to);
+}
+
 /* Turns sums since the start into sums of each step. */
 static void take_differences(struct course *c)
 {
@@ -95,7 +105,7 @@ static uint64_t end_of(const struct trace *t, const struct program *p)
 void course_read(struct course *c, const struct trace *t, uint32_t process)
 {
 	const struct program p = largest(t, process);
-	uint64_t from, to;
+	uint64_t from, to, open_to;
 
 	c->count = 0;
 	c->process = p.process;
@@ -103,24 +113,27 @@ void course_read(struct course *c, const struct trace *t, uint32_t process)
 		return;
 	from = p.course->began_ticks;
 	for (size_t i = 0; i < p.course->steps && i < MPROF_STEPS; i++) {
-		struct course_step *s = &c->step[c->count++];
-
-		*s = step_of(t, &p, &p.course->step[i]);
-		s->from_ns = trace_ns(t, from);
-		s->to_ns = trace_ns(t, from += p.course->step_ticks);
+		add_step(c, t, &p, &p.course->step[i], from, from + p.course->step_ticks);
+		from += p.course->step_ticks;
 	}
 	to = end_of(t, &p);
-	if (to > from) {
-		const struct mprof_step open = { .live_bytes = p.heap->step_bytes,
-						 .live_calls = p.heap->step_calls,
-						 .ticks = p.heap->step_ticks,
-						 .calls = p.calls,
-						 .bytes = p.bytes,
-						 .stack = (uint32_t)p.heap->step_stack };
-
-		c->step[c->count] = step_of(t, &p, &open);
-		c->step[c->count].from_ns = trace_ns(t, from);
-		c->step[c->count++].to_ns = trace_ns(t, to);
-	}
+	open_to = from + p.course->step_ticks;
+	if (to > from)
+		add_step(c, t, &p,
+			 &(struct mprof_step){ .live_bytes = p.heap->step_bytes,
+					       .live_calls = p.heap->step_calls,
+					       .ticks = p.heap->step_ticks,
+					       .calls = p.calls,
+					       .bytes = p.bytes,
+					       .stack = (uint32_t)p.heap->step_stack },
+			 from, to < open_to ? to : open_to);
+	if (to > open_to) /* a call would have closed the step */
+		add_step(c, t, &p,
+			 &(struct mprof_step){ .live_bytes = p.heap->live_bytes,
+					       .live_calls = p.heap->live_calls,
+					       .ticks = open_to,
+					       .calls = p.calls,
+					       .bytes = p.bytes },
+			 open_to, to);
 	take_differences(c);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * course.h - how the memory of a profiled process changed over time: steps of
- * equal length, and the unfinished last one.
+ * equal length, the unfinished last one, and the time without calls after it.
  *
  * While the process runs, the last steps may have been written at different times.
  */
@@ -19,7 +19,7 @@ struct course_step {
 struct course {
 	uint32_t process;
 	size_t count;
-	struct course_step step[MPROF_STEPS + 1];
+	struct course_step step[MPROF_STEPS + 2];
 };
 
 /* Reads the course of the program with the highest peak, in this process or (0) in any. */

@@ -333,13 +333,11 @@ static struct course_step joined(const struct course_step *s, size_t n)
 	return all;
 }
 
-/* Adds a rate, or nothing if it is unknown. */
-static void rate_cell(struct table *table, uint64_t n, const struct course_step *s, bool bytes)
+static uint64_t rate_of(uint64_t n, const struct course_step *s)
 {
 	const double seconds = (double)(s->to_ns - s->from_ns) / 1e9;
-	const uint64_t rate = seconds > 0 ? (uint64_t)((double)n / seconds) : 0;
 
-	table_cell(table, "%s", bytes ? format_bytes(rate).s : format_count(rate).s);
+	return seconds > 0 ? (uint64_t)((double)n / seconds) : 0;
 }
 
 static void print_course(const struct print_totals *t, FILE *out)
@@ -347,6 +345,7 @@ static void print_course(const struct print_totals *t, FILE *out)
 	struct table table = TABLE(">Until", ">Live", ">Blocks", ">Resident", ">Virtual",
 				   ">Calls/s", ">Bytes/s", "<Function that allocated at most live");
 	const struct course *c = t->course;
+	const bool sampled = t->p->sites.totals.estimated; /* then only live blocks are known */
 	const size_t together = (c->count + COURSE_ROWS - 1) / COURSE_ROWS;
 
 	fputc('\n', out);
@@ -361,8 +360,8 @@ static void print_course(const struct print_totals *t, FILE *out)
 			    format_count(s.live_calls).s,
 			    s.resident ? format_bytes(s.resident).s : "-",
 			    s.mapped ? format_bytes(s.mapped).s : "-");
-		rate_cell(&table, s.calls, &s, false);
-		rate_cell(&table, s.bytes, &s, true);
+		table_cells(&table, sampled ? "-" : format_count(rate_of(s.calls, &s)).s,
+			    sampled ? "-" : format_bytes(rate_of(s.bytes, &s)).s);
 		table_cell(&table, "%s", name ? name : "-");
 		free(name);
 	}
