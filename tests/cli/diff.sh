@@ -193,6 +193,47 @@ held() { # OPTIONS...: of new.log
 	run "$mprof" check "$@" new.log
 }
 
+# What a program that was killed had in use is no leak that it has; the other trace's may be one.
+test_diff_of_killed() {
+	cat >killed.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *use(int n) { return malloc(n); }
+int main(int argc, char **argv)
+{
+	(void)argv;
+	void *p = use(50000);
+	use(1000);
+	if (argc > 1)
+		kill(getpid(), SIGKILL);
+	free(p);
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -o killed killed.c || bad 'killed.c does not compile'
+	run "$mprof" record -q -o ended.log -- ./killed
+	run "$mprof" record -q -o killed.log -- ./killed x
+	expect_status 137
+	run "$mprof" diff ended.log killed.log
+	expect_words out 'Memory live at the end rose to 51 times what it was, because of use (killed.c)'
+	expect_words out 'What leaked in killed.log was live when the program was killed or still ran'
+	run "$mprof" diff --markdown killed.log ended.log
+	expect_text out 'What leaked in killed.log was live when'
+	run "$mprof" diff --json ended.log killed.log
+	expect_same 'diff' "$(json out '[.left_open_before, .left_open_after]' | tr -d ' \n')" '[false,true]'
+	run "$mprof" diff ended.log ended.log
+	grep -q 'was live when' out && bad "it was not killed: $(cat out)"
+	run "$mprof" check --max-leaked 2K --baseline ended.log --no-new-leaks killed.log
+	expect_status 1
+	expect_same 'checks' "$(tr -s '\n ' ' ' <out | grep -o 'live when the program was killed or still ran' | wc -l)" 3
+	run "$mprof" check --all --baseline killed.log ended.log
+	expect_status 0
+	expect_words out '; in killed.log, live when the program was killed or still ran'
+	run "$mprof" check --json --max-leaked 2K ended.log
+	expect_same 'check' "$(json out '.checks[0].left_open')" false
+}
+
 test_check_limits() {
 	two_builds
 	held --max-peak 1M --max-live 4096 --max-leaked 4K --max-calls 1151 --max-total 1M --max-temporary 1000

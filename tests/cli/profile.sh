@@ -392,6 +392,13 @@ test_profile_samples_compared() {
 	expect_same 'bytes of samples by calls' "$(json out '.changes | .grown + .shrunk + .added + .removed')" 0
 	run "$mprof" diff exact one
 	grep -q temporary out && bad "temporary is compared: $(grep temporary out)"
+	# Nor are they limited; a limit on an estimate tells its range.
+	run "$mprof" check --max-temporary 1000 one
+	expect_status 2
+	expect_text err "'temporary' needs mprof profile without --sample"
+	run "$mprof" check --all --max-total 1T --json one
+	expect_same 'the range of an estimate' "$(json out '.checks[0] | .range[0] <= .found and .found <= .range[1] and
+		(.message | contains("; the 95 % range is "))')" true
 	run "$mprof" diff --markdown one two
 	expect_text out '%, within the error'
 	run "$mprof" report lifetimes one

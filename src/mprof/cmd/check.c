@@ -160,6 +160,17 @@ static int answer(const struct checks *c, const struct options *o, struct error 
 	return ret;
 }
 
+/* A limit on a figure that the file does not have would always pass. */
+static int check_values(const struct options *o, const struct trace *t, struct error *err)
+{
+	size_t i;
+
+	for (i = 0; i < o->check.limits; i++)
+		if (profile_value_check(t, o->check.limit[i].value, err))
+			return STATUS_USAGE;
+	return STATUS_OK;
+}
+
 static int check(struct options *o)
 {
 	struct two_profiles two;
@@ -169,6 +180,8 @@ static int check(struct options *o)
 	struct profile *baseline = two.made[DIFF_BEFORE] ? &two.profile[DIFF_BEFORE] : NULL;
 	int ret = 0;
 
+	if (!status)
+		status = check_values(o, two.trace[DIFF_AFTER], &err);
 	if (!status)
 		ret = checks_make(&c, &two.profile[DIFF_AFTER], baseline, &o->check, &err);
 	if (!status && !ret)

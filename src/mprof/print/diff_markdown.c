@@ -63,6 +63,7 @@ static void put_rows(const struct diff *d, size_t rows, FILE *out)
 void diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out)
 {
 	size_t rows = diff_rows(d, o), i;
+	char *sentence = diff_left_open(d, o);
 
 	fputs("### Memory: ", out);
 	markdown_code(out, text_base(o->name[DIFF_BEFORE]));
@@ -70,6 +71,12 @@ void diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out)
 	markdown_code(out, text_base(o->name[DIFF_AFTER]));
 	fputs("\n\n", out);
 	put_totals(d, out);
+	if (sentence) {
+		fputc('\n', out);
+		markdown_text(out, sentence);
+		fputc('\n', out);
+	}
+	free(sentence);
 	fprintf(out, "\n**%s by %s**: ", profile_value_name(d->options.value),
 		diff_by_name(d->options.by));
 	diff_put_counts(out, d);

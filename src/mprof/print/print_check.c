@@ -52,6 +52,17 @@ static void put_blame(const struct check *k, FILE *out)
 	figures_line(out, k->blame, k->kind == CHECK_NEW_LEAKS);
 }
 
+/* Says of which trace the bytes may have been in use. */
+static void put_left_open(const struct check *k, const struct check_print *o, FILE *out)
+{
+	if (!k->left_open[DIFF_BEFORE] && !k->left_open[DIFF_AFTER])
+		return;
+	fputs("; ", out);
+	if (!k->left_open[DIFF_AFTER])
+		fprintf(out, "in %s, ", text_base(o->name[DIFF_BEFORE]));
+	fputs("live when the program was killed or still ran", out);
+}
+
 static void put_lacks(const struct check *k, FILE *out)
 {
 	static const struct {
@@ -84,6 +95,9 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 	case CHECK_LIMIT:
 		put_figures(k, out);
 		fputs(" allowed", out);
+		if (k->estimated)
+			fprintf(out, "; the 95 %% range is %s",
+				figures_between(k->value, &k->range).s);
 		break;
 	case CHECK_BASELINE:
 		put_figures(k, out);
@@ -108,6 +122,7 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 		break;
 	}
 	put_blame(k, out);
+	put_left_open(k, o, out);
 }
 
 char *check_sentence(const struct check *k, const struct check_print *o)

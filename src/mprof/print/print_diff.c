@@ -70,6 +70,19 @@ size_t diff_rows(const struct diff *d, const struct diff_print *o)
 	return changed < DIFF_ROWS ? changed : DIFF_ROWS;
 }
 
+char *diff_left_open(const struct diff *d, const struct diff_print *o)
+{
+	const bool both = d->left_open[DIFF_BEFORE] && d->left_open[DIFF_AFTER];
+	const enum diff_side side = d->left_open[DIFF_BEFORE] ? DIFF_BEFORE : DIFF_AFTER;
+
+	if (!d->left_open[side])
+		return NULL;
+	return must_printf("What leaked in %s%s%s was live when the program was killed or still "
+			   "ran: it may have been in use.",
+			   text_base(o->name[side]), both ? " and " : "",
+			   both ? text_base(o->name[DIFF_AFTER]) : "");
+}
+
 void diff_put_counts(FILE *out, const struct diff *d)
 {
 	bool any = false;
@@ -280,13 +293,31 @@ static void put_all_moved(const struct moved *m, size_t n, struct paragraph *p)
 	}
 }
 
+/* Says that "leaked" means something else. */
+static void put_left_open(const struct diff *d, const struct diff_print *o, FILE *out)
+{
+	const struct paragraph_form form = { .first = "", .width = terminal_text_width() };
+	struct paragraph p = { 0 };
+	char *sentence = diff_left_open(d, o);
+
+	if (!sentence)
+		return;
+	paragraph_add(&p, "%s", sentence);
+	paragraph_print(&p, &form, out);
+	fputc('\n', out);
+	paragraph_release(&p);
+	free(sentence);
+}
+
 /* Puts one sentence.  Waste and temporary blocks matter only if nothing else changed. */
 static void put_verdict(const struct diff *d, FILE *out)
 {
+	const bool left_open = d->left_open[DIFF_BEFORE] || d->left_open[DIFF_AFTER];
 	struct moved first[] = {
 		{ .name = "total", .value = VALUE_TOTAL },
 		{ .name = "peak", .value = VALUE_PEAK },
-		{ .name = "leaked memory", .value = VALUE_LEAKED },
+		{ .name = left_open ? "memory live at the end" : "leaked memory",
+		  .value = VALUE_LEAKED },
 		{ .name = "the number of calls", .value = VALUE_CALLS },
 	};
 	struct moved other[] = {
@@ -319,6 +350,7 @@ void diff_text(const struct diff *d, const struct diff_print *o, FILE *out)
 	size_t rows = diff_rows(d, o), i;
 
 	put_verdict(d, out);
+	put_left_open(d, o, out);
 	fprintf(out, "From %s to %s:\n\n", o->name[DIFF_BEFORE], o->name[DIFF_AFTER]);
 	put_totals(d, out);
 	fprintf(out, "\n%s by %s: ", profile_value_name(d->options.value),

@@ -794,8 +794,12 @@ void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	d->totals = before->sites.totals.read || after->sites.totals.read;
 	d->sampled[DIFF_BEFORE] = before->sites.totals.estimated;
 	d->sampled[DIFF_AFTER] = after->sites.totals.estimated;
+	d->left_open[DIFF_BEFORE] = tree_left_open(&before->tree, &before->walk.heap);
+	d->left_open[DIFF_AFTER] = tree_left_open(&after->tree, &after->walk.heap);
 	find_stable(d, before->stacks, after->stacks);
 	add_profile(d, DIFF_BEFORE, before);
 	add_profile(d, DIFF_AFTER, after);
 	diff_finish(d);
+	for (int side = 0; side < DIFF_SIDES; side++)
+		d->left_open[side] &= d->total[side][VALUE_LEAKED] != 0;
 }

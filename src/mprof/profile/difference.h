@@ -84,6 +84,8 @@ struct diff {
 	bool totals; /* a side is a profile: figures that profiles lack are 0 on both */
 	/* Sides made from samples: the same for figures that samples lack. */
 	bool sampled[DIFF_SIDES];
+	/* tree_left_open(): what leaked may be memory that was in use */
+	bool left_open[DIFF_SIDES];
 	struct site_values estimates[DIFF_SIDES]; /* of all sites, as those of a group */
 	size_t changed[DIFF_CHANGES];		  /* groups */
 	struct diff_rename *rename;

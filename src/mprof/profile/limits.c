@@ -78,6 +78,8 @@ static int check_limit(struct checks *c, struct profile *p, struct profile *base
 	if (k->function || k->found > k->most)
 		ret = look_at_limit(k, p, baseline, o->allow_missing, err);
 	k->failed = k->found > k->most;
+	k->estimated = !k->function && p->sites.totals.estimated &&
+		       estimate_range(&p->total, l->value, k->found, &k->range);
 	return ret;
 }
 
@@ -202,6 +204,19 @@ static int make(struct checks *c, struct profile *p, struct profile *baseline,
 	return ret;
 }
 
+static bool is_left_open(const struct profile *p)
+{
+	return p && tree_left_open(&p->tree, &p->walk.heap);
+}
+
+static void note_left_open(struct check *k, const struct profile *p, const struct profile *baseline)
+{
+	if (k->value != VALUE_LEAKED && k->value != VALUE_LIVE)
+		return;
+	k->left_open[DIFF_AFTER] = k->found && is_left_open(p);
+	k->left_open[DIFF_BEFORE] = k->kind != CHECK_LIMIT && is_left_open(baseline);
+}
+
 int checks_make(struct checks *c, struct profile *p, struct profile *baseline,
 		const struct check_options *o, struct error *err)
 {
@@ -211,8 +226,10 @@ int checks_make(struct checks *c, struct profile *p, struct profile *baseline,
 	*c =
 	    (struct checks){ .check = must_calloc(o->limits + VALUE_COUNT + 2, sizeof(*c->check)) };
 	ret = make(c, p, baseline, o, err);
-	for (i = 0; i < c->count; i++)
+	for (i = 0; i < c->count; i++) {
 		c->failed += c->check[i].failed;
+		note_left_open(&c->check[i], p, baseline);
+	}
 	return ret;
 }
 

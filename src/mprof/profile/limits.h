@@ -46,7 +46,11 @@ struct check {
 	bool unclear; /* BASELINE: it grew, but by less than the error of samples */
 	/* LIMIT, BASELINE: the figure.  NEW_LEAKS: stacks.  COMPLETE: lost calls. */
 	uint64_t found, most;
-	unsigned lacks;	 /* COMPLETE: enum check_lack */
+	bool left_open[DIFF_SIDES]; /* as in struct diff, if leaked or live bytes are compared */
+	unsigned lacks;		    /* COMPLETE: enum check_lack */
+	/* LIMIT of a whole run of samples: the 95 % range of `found` */
+	bool estimated;
+	struct estimate_range range;
 	uint64_t before; /* BASELINE: the figure of the baseline */
 	/* After a failure: the function with most of it, or that grew most; NULL if unknown. */
 	const struct sym_line *blame;
