@@ -71,12 +71,20 @@ static void profile_set_fold(void)
 	rise((int64_t *)&heap->peak_bound, bytes * n);
 }
 
+/* A block that ended before its thread folded is in no sum; its stack had it nevertheless. */
+static void note_own_peak(const struct figures *f)
+{
+	if (rise(&f->site->local_bytes, (int64_t)mprof_unrounded(f->cell->size_most)))
+		__atomic_store_n(&f->site->local_calls, 1, RLX);
+}
+
 /* Sites first: until the heap total rises, their old values belong to the previous peak. */
 static void profile_fold_lane(struct lane *l, uint64_t now, uint32_t id)
 {
 	for (uint32_t i = 0; i < l->touched_count; i++) {
 		struct figures *f = &l->touched[i];
 
+		note_own_peak(f);
 		if (!f->cell->unfolded_bytes && !f->cell->unfolded_calls)
 			continue;
 		change_site(f->site, f->cell->unfolded_bytes, f->cell->unfolded_calls);

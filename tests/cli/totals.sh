@@ -187,6 +187,35 @@ test_totals_of_fixture_a() {
 	expect_same 'leak' "$(jq '[.total.blocks.leaked, .total.figures.leaked]' -c json)" '[1,55]'
 }
 
+# The own peak of a stack is at least its largest block, whatever a thread keeps back.
+test_totals_own_peak() {
+	cat >brief.c <<'END2'
+#include <pthread.h>
+#include <stdlib.h>
+static void *brief(void *arg)
+{
+	for (int i = 0; i < 1000; i++)
+		free(malloc(i ? 100 : 500));
+	return arg;
+}
+int main(void)
+{
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, brief, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END2
+	cc -g -O1 -fno-builtin -pthread -o brief brief.c || bad 'brief.c does not compile'
+	"$mprof" profile -o file -- ./brief 2>err || bad "$(cat err)"
+	"$mprof" report hot --json --function brief file >json
+	expect_same 'bytes' "$(jq '[.rows[].figures | .total > 0 and .local >= 500] | all' json)" true
+	expect_same 'blocks' "$(jq '[.rows[].blocks.local >= 1] | all' json)" true
+}
+
 # Over time: memory counts as live until the call that ended it, however long before that no call
 # was made; and what was live at the end, until the end.
 test_totals_over_quiet_time() {
