@@ -208,3 +208,35 @@ test_merge_of_the_living() {
 	done
 	expect_same 'how it ended' "$("$mprof" report --json then | jq -r '.processes[0].end')" killed
 }
+
+# Two programs with a source file in common: both are named, and rows that would read the same have
+# their program.
+test_merge_of_programs() {
+	local name
+	cat >shared.c <<'END'
+#include <stdlib.h>
+static void *keep(int n) { return malloc(n); }
+#ifdef OTHER
+static void *other(int n) { return malloc(n); }
+#else
+#define other keep
+#endif
+int main(void) { return keep(1000) == NULL || other(50) == NULL; }
+END
+	cc -g -O1 -fno-inline -fno-builtin -o first shared.c && cc -g -O1 -fno-inline -fno-builtin -DOTHER -o second shared.c ||
+		bad 'shared.c does not compile'
+	for name in first second; do
+		"$mprof" profile -q -o $name.profile -- ./$name || bad "$name was not profiled"
+	done
+	"$mprof" merge second.profile first.profile -o both.profile 2>/dev/null
+	run "$mprof" report both.profile
+	expect_text out '  ./first'
+	expect_text out '  and: ./second'
+	expect_text out 'keep (shared.c) [first]'
+	expect_text out 'keep (shared.c) [second]'
+	grep -q 'other (shared.c) \[' out && bad "there is one other: $(grep other out)"
+	"$mprof" profile -q -o again.profile -- ./first
+	"$mprof" merge first.profile again.profile -o twice.profile 2>/dev/null
+	run "$mprof" report twice.profile
+	grep -q 'and: \|\[first\]' out && bad "it is one program: $(head -20 out)"
+}

@@ -195,6 +195,41 @@ static void print_sizes(const struct print_totals *t, FILE *out)
 	table_print(&table, out);
 }
 
+/* Returns the name of each group; of those that read the same, as in merged profiles of programs
+ * that share sources, with the module. */
+static char **group_names(const struct profile *p)
+{
+	char **name = must_calloc(p->groups + 1, sizeof(*name)), *text;
+	size_t *first = must_calloc(p->groups + 1, sizeof(*first)), i;
+	bool *twin = must_calloc(p->groups + 1, sizeof(*twin));
+	struct interner known = { .text = NULL };
+
+	for (i = 0; i < p->groups; i++) {
+		const struct sym_line *line = p->group[i].line;
+		uint32_t id;
+
+		name[i] = line ? figures_line_text(line, false) : must_strdup("(no call stack)");
+		id = interner_id(&known, name[i], strlen(name[i]));
+		twin[i] = first[id - 1];
+		if (first[id - 1])
+			twin[first[id - 1] - 1] = true;
+		else
+			first[id - 1] = i + 1;
+	}
+	for (i = 0; i < p->groups; i++) {
+		if (!twin[i] || !p->group[i].line || !*p->group[i].line->file)
+			continue;
+		text = WRITTEN(out, fprintf(out, "%s [", name[i]);
+			       figures_name(out, p->group[i].line->module); fputc(']', out));
+		free(name[i]);
+		name[i] = text;
+	}
+	interner_release(&known);
+	free(first);
+	free(twin);
+	return name;
+}
+
 static void print_top(const struct print_totals *t, enum profile_value value, const char *title,
 		      const char *view, const struct report_options *o, FILE *out)
 {
@@ -202,11 +237,13 @@ static void print_top(const struct print_totals *t, enum profile_value value, co
 	struct table table =
 	    TABLE(">Bytes", ">Share", estimated ? "<95 % range" : ">Blocks", "<Function");
 	const uint64_t total = profile_value_total(t->p, value);
+	char **name;
 	size_t i;
 
 	if (!total)
 		return;
 	profile_sort(t->p, value);
+	name = group_names(t->p);
 	if (value == VALUE_CALLS)
 		table.title[0] = ">Calls";
 	if (value == VALUE_CALLS && !estimated)
@@ -215,21 +252,20 @@ static void print_top(const struct print_totals *t, enum profile_value value, co
 	report_title(title, out);
 	for (i = 0; i < t->p->groups && (i < ROWS || o->all); i++) {
 		const struct profile_group *g = &t->p->group[i];
-		char *name = g->line ? figures_line_text(g->line, false) : NULL;
 
-		if (!profile_group_value(g, value)) {
-			free(name);
+		if (!profile_group_value(g, value))
 			break;
-		}
 		table_cells(&table, figures_text(value, profile_group_value(g, value)).s,
 			    format_percent(profile_group_value(g, value), total).s,
 			    estimated ? figures_range(g->v, value, profile_group_value(g, value)).s
 			    : value == VALUE_CALLS  ? format_bytes(g->v->bytes).s
 			    : value == VALUE_LEAKED ? format_count(g->v->leaked_calls).s
 						    : format_count(g->v->peak_calls).s,
-			    name ? name : "(no call stack)");
-		free(name);
+			    name[i]);
 	}
+	for (i = 0; i < t->p->groups; i++)
+		free(name[i]);
+	free(name);
 	table_print(&table, out);
 	fprintf(out, "  With their stacks: mprof report %s ", view);
 	shell_word(t->p->path, out);

@@ -3,12 +3,14 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "../trace/lost.h"
 #include "text.h"
 
-#define UNENDED_SHOWN 5u
-#define LATER_NS      1000000u /* a run that goes on for less ends with its first process */
+#define UNENDED_SHOWN  5u
+#define PROGRAMS_SHOWN 10u
+#define LATER_NS       1000000u /* a run that goes on for less ends with its first process */
 
 static const struct tree_process *first_process(const struct analysis *a)
 {
@@ -86,6 +88,28 @@ struct text report_end(const struct analysis *a)
 	return t;
 }
 
+/* Prints the programs of other processes that no recorded one started, as in a merged profile. */
+static void print_other_programs(const struct analysis *a, FILE *out)
+{
+	const struct tree_process *p = a->tree.process, *end = p + a->tree.processes;
+	const char *told[PROGRAMS_SHOWN];
+	size_t n = 0, k;
+
+	if (p == end || !p->images)
+		return;
+	told[n++] = p->image[0]->exe;
+	while (++p < end && n < PROGRAMS_SHOWN) {
+		if (p->parent || !p->images)
+			continue;
+		for (k = 0; k < n && strcmp(told[k], p->image[0]->exe) != 0; k++)
+			;
+		if (k < n)
+			continue;
+		told[n++] = p->image[0]->exe;
+		fprintf(out, "  and: %s\n", text_command(p->image[0], 200).s);
+	}
+}
+
 static void print_run(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p = first_process(a);
@@ -94,6 +118,7 @@ static void print_run(const struct analysis *a, FILE *out)
 	fprintf(out, "  %s\n", text_command(p && p->images ? p->image[0] : NULL, 512).s);
 	if (p && p->images > 1)
 		fprintf(out, "  which became: %s\n", text_command(image, 200).s);
+	print_other_programs(a, out);
 	if (p)
 		fprintf(out, "  pid %d %s%s.\n", p->pid, text_end(p).s, report_end(a).s);
 	fprintf(
