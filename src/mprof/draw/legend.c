@@ -188,11 +188,16 @@ static void put_classes(struct flow *f)
 static void put_states(struct flow *f)
 {
 	if (f->p->residency) {
-		put_swatch(f, COLOUR_RETAINED, "resident, nothing live: retained");
+		put_swatch(f, COLOUR_RETAINED,
+			   f->p->forked ? "resident, nothing live: retained, or inherited"
+					: "resident, nothing live: retained");
 		put_swatch(f, COLOUR_MAPPED, "mapped, not resident");
 		put_swatch(f, COLOUR_MAP, "not mapped");
 	} else {
-		put_swatch(f, COLOUR_UNKNOWN, "nothing live (what is resident was not recorded)");
+		put_swatch(f, COLOUR_UNKNOWN,
+			   f->p->forked
+			       ? "nothing live, or inherited (what is resident was not recorded)"
+			       : "nothing live (what is resident was not recorded)");
 		put_swatch(f, COLOUR_MAP, "never used");
 	}
 	if (f->p->gaps)

@@ -72,8 +72,9 @@ static void label_pages(struct lines *l, const struct film_frame *f)
 		at = snprintf(text, sizeof(text), "pages in use are %s full",
 			      format_percent(f->requested, f->live_pages * FILM_PAGE).s);
 	if (f->residency)
-		at += snprintf(text + at, sizeof(text) - (size_t)at, ", %s kept empty",
-			       format_bytes(f->retained_pages * FILM_PAGE).s);
+		at += snprintf(text + at, sizeof(text) - (size_t)at, ", %s kept empty%s",
+			       format_bytes(f->retained_pages * FILM_PAGE).s,
+			       l->a->film->forked ? " or inherited" : "");
 	if (f->pinned_pages)
 		snprintf(text + at, sizeof(text) - (size_t)at, ", %s pinned",
 			 format_count(f->pinned_pages).s);

@@ -31,6 +31,7 @@ struct picture {
 	uint64_t most;	/* maximum of all curves */
 	bool residency; /* true if it is known in the frames that are drawn */
 	bool gaps;
+	bool forked; /* pages without a block may have one of a process's parent */
 };
 
 /* A box of the canvas. */

@@ -375,6 +375,17 @@ static bool has_residency(struct trace *t, uint32_t process)
 	return false;
 }
 
+static bool is_forked(const struct trace *t, uint32_t process)
+{
+	const struct trace_fact *fact;
+	const size_t n = trace_facts(t, &fact);
+
+	for (size_t i = 0; i < n; i++)
+		if (fact[i].process == process && fact[i].fact->what == MPROF_FACT_START)
+			return fact[i].fact->fork_ticks != 0;
+	return false;
+}
+
 static void tell_start(struct recorded *r, struct trace *t)
 {
 	const struct place_start s = {
@@ -385,6 +396,7 @@ static void tell_start(struct recorded *r, struct trace *t)
 		.peak_op = r->of.peak_bytes ? r->of.peak_op : UINT64_MAX,
 		.peak_bytes = r->of.peak_bytes,
 		.has_residency = has_residency(t, r->of.number),
+		.forked = !r->of.image && is_forked(t, r->of.number),
 	};
 
 	PLACES_TELL(&r->to, start, &s);
