@@ -69,6 +69,10 @@ END
 	expect_text err 'calls of ./plug.so were not recorded: loaded with RTLD_DEEPBIND or dlmopen, it calls'
 	run "$mprof" stat -- ./host ./plug.so ./other.so
 	expect_text err 'calls of ./plug.so and other objects were not recorded: '
+	run "$mprof" profile -o profile -- ./host ./plug.so ./other.so
+	expect_text err 'calls of ./plug.so and other objects were not recorded: '
+	run "$mprof" profile -q -o profile -- ./host ./plug.so
+	expect_no_text err 'not recorded'
 	report_of ./host ./plug.so ./plug.so
 	expect_words out 'What is missing from this trace Process 1 loaded ./plug.so with RTLD_DEEPBIND: what it allocated and freed itself is not recorded.'
 	expect_words out 'The trace contradicts itself: 0 double allocations and 2 unmatched frees; what is missing from the trace may be the reason.'

@@ -89,8 +89,19 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	       keeps_totals(&plan->conf) && run_messages_allocator(plan, o->allocator);
 }
 
+static void tell_own(const struct trace *t, const struct run_result *r)
+{
+	struct event_count_own own = { .count = 0 };
+	const struct trace_fact *fact;
+	const size_t n = trace_facts(t, &fact);
+
+	for (size_t i = 0; i < n; i++)
+		event_count_own(&own, &fact[i]);
+	run_messages_own(&own, r);
+}
+
 /* Prints one line: the contents, and what to do with the file. */
-static void tell(const char *path)
+static void tell(const char *path, const struct run_result *r)
 {
 	struct site_lanes lanes;
 	struct trace *t;
@@ -101,6 +112,7 @@ static void tell(const char *path)
 		cmd_warn("%s", err.text);
 		return;
 	}
+	tell_own(t, r);
 	site_lanes_read(&lanes, t);
 	processes = trace_header(t)->processes;
 	fprintf(stderr, "mprof: %s of %s%s%s, %s; next: mprof report %s\n",
@@ -116,7 +128,7 @@ static void after(const struct run_plan *plan, const struct run_result *r, unsig
 {
 	run_messages_tell(plan, r);
 	if (r->path && !plan->quiet)
-		tell(r->path);
+		tell(r->path, r);
 }
 
 int cmd_profile(int argc, char **argv)
