@@ -234,6 +234,55 @@ END
 	expect_same 'check' "$(json out '.checks[0].left_open')" false
 }
 
+# The peak of a trace is that of all processes together, that of a profile of one process.
+test_diff_of_trace_and_profile() {
+	cat >forks.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *take(int n) { return malloc(n); }
+int main(void)
+{
+	int to[2], out[2];
+	char c;
+
+	if (pipe(to) || pipe(out))
+		return 1;
+	for (int i = 0; i < 2; i++)
+		if (!fork()) {
+			void *p = take(100000);
+			if (write(out[1], "", 1) != 1 || read(to[0], &c, 1) != 1)
+				_exit(1);
+			free(p);
+			_exit(0);
+		}
+	for (int i = 0; i < 2; i++)
+		if (read(out[0], &c, 1) != 1)
+			return 1;
+	if (write(to[1], "ab", 2) != 2)
+		return 1;
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -o forks forks.c || bad 'forks.c does not compile'
+	run "$mprof" record -q -o forks.log -- ./forks
+	run "$mprof" profile -q -o forks.profile -- ./forks
+	run "$mprof" diff forks.log forks.profile
+	expect_text out 'No figure changed by 1 % or more.'
+	expect_words out 'The peaks of forks.log and forks.profile cannot be compared'
+	run "$mprof" diff --json forks.log forks.profile
+	expect_same 'trace and profile' "$(json out .peaks_differ)" true
+	run "$mprof" diff --json forks.log forks.log
+	expect_same 'two traces' "$(json out .peaks_differ)" false
+	run "$mprof" diff --markdown forks.log forks.profile
+	expect_text out 'cannot be compared'
+	run "$mprof" check --baseline forks.profile forks.log
+	expect_status 1
+	expect_words out 'but they cannot be compared: the peak of a trace is of all processes together'
+}
+
 test_check_limits() {
 	two_builds
 	held --max-peak 1M --max-live 4096 --max-leaked 4K --max-calls 1151 --max-total 1M --max-temporary 1000

@@ -60,10 +60,24 @@ static void put_rows(const struct diff *d, size_t rows, FILE *out)
 	}
 }
 
+static void put_remarks(const struct diff *d, const struct diff_print *o, FILE *out)
+{
+	char *sentence;
+
+	for (unsigned k = 0; k < DIFF_REMARKS; k++) {
+		sentence = diff_remark(d, o, k);
+		if (!sentence)
+			continue;
+		fputc('\n', out);
+		markdown_text(out, sentence);
+		fputc('\n', out);
+		free(sentence);
+	}
+}
+
 void diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out)
 {
 	size_t rows = diff_rows(d, o), i;
-	char *sentence = diff_left_open(d, o);
 
 	fputs("### Memory: ", out);
 	markdown_code(out, text_base(o->name[DIFF_BEFORE]));
@@ -71,12 +85,7 @@ void diff_markdown(const struct diff *d, const struct diff_print *o, FILE *out)
 	markdown_code(out, text_base(o->name[DIFF_AFTER]));
 	fputs("\n\n", out);
 	put_totals(d, out);
-	if (sentence) {
-		fputc('\n', out);
-		markdown_text(out, sentence);
-		fputc('\n', out);
-	}
-	free(sentence);
+	put_remarks(d, o, out);
 	fprintf(out, "\n**%s by %s**: ", profile_value_name(d->options.value),
 		diff_by_name(d->options.by));
 	diff_put_counts(out, d);

@@ -103,6 +103,10 @@ static void put_sentence(const struct check *k, const struct check_print *o, FIL
 		put_figures(k, out);
 		fprintf(out, " allowed (%s in %s)", figures_text(k->value, k->before).s,
 			text_base(o->name[DIFF_BEFORE]));
+		if (k->peaks_differ)
+			fputs(", but they cannot be compared: the peak of a trace is of all "
+			      "processes together, that of a profile of one process",
+			      out);
 		if (k->unclear)
 			fputs(", but may be equal, within the error of samples", out);
 		break;

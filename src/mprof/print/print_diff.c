@@ -70,7 +70,16 @@ size_t diff_rows(const struct diff *d, const struct diff_print *o)
 	return changed < DIFF_ROWS ? changed : DIFF_ROWS;
 }
 
-char *diff_left_open(const struct diff *d, const struct diff_print *o)
+static char *peaks(const struct diff *d, const struct diff_print *o)
+{
+	if (!d->peaks_differ)
+		return NULL;
+	return must_printf("The peaks of %s and %s cannot be compared: that of a trace is of all "
+			   "processes together, that of a profile of one process.",
+			   text_base(o->name[DIFF_BEFORE]), text_base(o->name[DIFF_AFTER]));
+}
+
+static char *left_open(const struct diff *d, const struct diff_print *o)
 {
 	const bool both = d->left_open[DIFF_BEFORE] && d->left_open[DIFF_AFTER];
 	const enum diff_side side = d->left_open[DIFF_BEFORE] ? DIFF_BEFORE : DIFF_AFTER;
@@ -81,6 +90,11 @@ char *diff_left_open(const struct diff *d, const struct diff_print *o)
 			   "ran: it may have been in use.",
 			   text_base(o->name[side]), both ? " and " : "",
 			   both ? text_base(o->name[DIFF_AFTER]) : "");
+}
+
+char *diff_remark(const struct diff *d, const struct diff_print *o, unsigned i)
+{
+	return i ? left_open(d, o) : peaks(d, o);
 }
 
 void diff_put_counts(FILE *out, const struct diff *d)
@@ -222,6 +236,8 @@ static bool find_moved(const struct diff *d, struct moved *m)
 	const uint64_t after = d->total[DIFF_AFTER][m->value];
 	const uint64_t by = after > before ? after - before : before - after;
 
+	if (m->value == VALUE_PEAK && d->peaks_differ)
+		return false;
 	if (!diff_has(d, m->value) || diff_may_be_same(d, m->value) || !by || by < before / 100)
 		return false;
 	m->before = before;
@@ -293,20 +309,23 @@ static void put_all_moved(const struct moved *m, size_t n, struct paragraph *p)
 	}
 }
 
-/* Says that "leaked" means something else. */
-static void put_left_open(const struct diff *d, const struct diff_print *o, FILE *out)
+static void put_remarks(const struct diff *d, const struct diff_print *o, FILE *out)
 {
 	const struct paragraph_form form = { .first = "", .width = terminal_text_width() };
-	struct paragraph p = { 0 };
-	char *sentence = diff_left_open(d, o);
+	char *sentence;
 
-	if (!sentence)
-		return;
-	paragraph_add(&p, "%s", sentence);
-	paragraph_print(&p, &form, out);
-	fputc('\n', out);
-	paragraph_release(&p);
-	free(sentence);
+	for (unsigned i = 0; i < DIFF_REMARKS; i++) {
+		struct paragraph p = { 0 };
+
+		sentence = diff_remark(d, o, i);
+		if (!sentence)
+			continue;
+		paragraph_add(&p, "%s", sentence);
+		paragraph_print(&p, &form, out);
+		fputc('\n', out);
+		paragraph_release(&p);
+		free(sentence);
+	}
 }
 
 /* Puts one sentence.  Waste and temporary blocks matter only if nothing else changed. */
@@ -350,7 +369,7 @@ void diff_text(const struct diff *d, const struct diff_print *o, FILE *out)
 	size_t rows = diff_rows(d, o), i;
 
 	put_verdict(d, out);
-	put_left_open(d, o, out);
+	put_remarks(d, o, out);
 	fprintf(out, "From %s to %s:\n\n", o->name[DIFF_BEFORE], o->name[DIFF_AFTER]);
 	put_totals(d, out);
 	fprintf(out, "\n%s by %s: ", profile_value_name(d->options.value),

@@ -33,8 +33,10 @@ struct text diff_range_text(const struct diff *d, const struct diff_group *g, en
 void diff_put_group(FILE *out, const struct diff *d, const struct diff_group *g);
 /* Returns the rows to show: those that changed, at most DIFF_ROWS, or all. */
 size_t diff_rows(const struct diff *d, const struct diff_print *o);
-/* Says which side's leaks may have been in use (left_open); NULL if none.  The caller frees it. */
-char *diff_left_open(const struct diff *d, const struct diff_print *o);
+/* What figures of the two sides mean, if that is not the same: of leaks that may have been in use,
+ * of peaks.  Each is a sentence, or NULL.  The caller frees it. */
+#define DIFF_REMARKS 2
+char *diff_remark(const struct diff *d, const struct diff_print *o, unsigned i);
 /* Puts "2 grown, 1 added; 3 within the error; 14 the same". */
 void diff_put_counts(FILE *out, const struct diff *d);
 /* Returns how the total of a value changed, in percent; for estimates also whether that is

@@ -785,6 +785,13 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 	free(path.line);
 }
 
+bool diff_peaks_differ(const struct profile *before, const struct profile *after)
+{
+	const struct profile *trace = before->sites.totals.read ? after : before;
+
+	return before->sites.totals.read != after->sites.totals.read && trace->tree.processes > 1;
+}
+
 void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	       const struct diff_options *o)
 {
@@ -794,6 +801,7 @@ void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	d->totals = before->sites.totals.read || after->sites.totals.read;
 	d->sampled[DIFF_BEFORE] = before->sites.totals.estimated;
 	d->sampled[DIFF_AFTER] = after->sites.totals.estimated;
+	d->peaks_differ = diff_peaks_differ(before, after);
 	d->left_open[DIFF_BEFORE] = tree_left_open(&before->tree, &before->walk.heap);
 	d->left_open[DIFF_AFTER] = tree_left_open(&after->tree, &after->walk.heap);
 	find_stable(d, before->stacks, after->stacks);

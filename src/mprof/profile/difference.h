@@ -84,6 +84,9 @@ struct diff {
 	bool totals; /* a side is a profile: figures that profiles lack are 0 on both */
 	/* Sides made from samples: the same for figures that samples lack. */
 	bool sampled[DIFF_SIDES];
+	/* One side is a trace of several processes, whose peak is that of all together; the other a
+	 * profile, whose peak is that of one process. */
+	bool peaks_differ;
 	/* tree_left_open(): what leaked may be memory that was in use */
 	bool left_open[DIFF_SIDES];
 	struct site_values estimates[DIFF_SIDES]; /* of all sites, as those of a group */
@@ -116,6 +119,8 @@ void diff_add(struct diff *d, enum diff_side side, const struct sym_line *const 
 void diff_finish(struct diff *d);
 void diff_release(struct diff *d);
 
+/* As in struct diff. */
+bool diff_peaks_differ(const struct profile *before, const struct profile *after);
 /* All of the above of two profiles; release in any case. */
 void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	       const struct diff_options *o);

@@ -112,6 +112,7 @@ static void check_growth(struct checks *c, struct profile *p, struct profile *ba
 	k->found = profile_value_total(p, value);
 	k->before = profile_value_total(baseline, value);
 	k->most = k->before + (uint64_t)((double)k->before * o->tolerance / 100);
+	k->peaks_differ = value == VALUE_PEAK && diff_peaks_differ(baseline, p);
 	if (k->found > k->most)
 		look_at_growth(k, p, baseline);
 }

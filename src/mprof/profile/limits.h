@@ -46,6 +46,7 @@ struct check {
 	bool unclear; /* BASELINE: it grew, but by less than the error of samples */
 	/* LIMIT, BASELINE: the figure.  NEW_LEAKS: stacks.  COMPLETE: lost calls. */
 	uint64_t found, most;
+	bool peaks_differ;	    /* BASELINE: as in struct diff */
 	bool left_open[DIFF_SIDES]; /* as in struct diff, if leaked or live bytes are compared */
 	unsigned lacks;		    /* COMPLETE: enum check_lack */
 	/* LIMIT of a whole run of samples: the 95 % range of `found` */
