@@ -103,6 +103,7 @@ test_last_drops_in_large_steps() {
 }
 
 test_last_said_in_a_report() {
+	local command
 	last_program
 	run "$mprof" record --last 256K -o packed.log -- ./steps_up 400000
 	run "$mprof" report packed.log
@@ -114,9 +115,29 @@ test_last_said_in_a_report() {
 	expect_no_text out early
 	run "$mprof" report --all packed.log
 	expect_words out 'of earlier calls were dropped'
+	for command in 'report hot' 'export --to csv'; do
+		run "$mprof" $command packed.log
+		expect_words err "'packed.log' contains only the calls of the last"
+		expect_words err '(--last); add --totals for the whole run'
+		run "$mprof" $command --totals packed.log
+		expect_no_text err '--last'
+	done
+	run "$mprof" check --max-calls 10 --lifetime 1s.. packed.log
+	expect_status 1
+	expect_words out 'failed complete: calls that were not kept: figures are too low'
+	run "$mprof" check --max-calls 10 --lifetime 1s.. --allow-lost packed.log
+	expect_status 0
+	run "$mprof" check --json --max-calls 10 --lifetime 1s.. packed.log
+	expect_same 'not kept' "$(json out '[.checks[] | select(.check == "complete") | .not_kept]' | tr -d ' \n')" '[true]'
 	run "$mprof" record -o all.log -- ./steps_up 4000
 	run "$mprof" report all.log
 	expect_no_text out '--last'
+	run "$mprof" report hot all.log
+	expect_same 'warnings' "$(cat err)" ''
+	run "$mprof" record -o all.log -- ./steps_up 400000
+	run "$mprof" diff --totals all.log packed.log
+	expect_same 'warnings of totals' "$(cat err)" ''
+	expect_text out 'No figure changed by 1 % or more.'
 }
 
 test_last_of_a_killed_program() {
@@ -159,17 +180,11 @@ END
 	run "$mprof" report peak-rss keep.log
 	expect_words out 'of which live blocks: unknown, as calls until then were dropped'
 	run "$mprof" report leaks keep.log
-	expect_text err "'keep.log' contains calls only from"
-	expect_text err 'after the start on (--last); add --totals for the whole run'
+	expect_words err "'keep.log' contains only the calls of the last"
 	run "$mprof" check --max-leaked 1M keep.log
 	expect_status 1
 	expect_text err 'has the calls of a part of the run only: figures are its totals of the whole run'
 	expect_words out 'failed max-leaked: 57.2 MiB exceeds the 1.0 MiB allowed; 100 % of it by main'
-	run "$mprof" check --max-leaked 1M --lifetime 1s.. keep.log
-	expect_status 1
-	expect_words out 'failed complete: calls that were not kept: figures are too low'
-	run "$mprof" check --max-leaked 1M --lifetime 1s.. --allow-lost keep.log
-	expect_status 0
 	run "$mprof" replay --allocator glibc keep.log
 	expect_text err 'does not have all calls of the program, which used more memory'
 	run "$mprof" report --html keep.html keep.log

@@ -75,6 +75,7 @@ void missing_calls(const struct profile *p)
 	const struct mprof_file_header *h = p->header;
 	const struct trace_reduced *reduced;
 	const size_t n = trace_reduced(p->trace, &reduced);
+	const uint64_t end = p->tree.end_ticks;
 
 	if (p->tree.owns || p->tree.deepbinds)
 		cmd_warn("'%s' lacks the calls of objects that bypass the library; mprof report "
@@ -82,15 +83,18 @@ void missing_calls(const struct profile *p)
 			 p->path);
 	if (!trace_has_events(p->trace))
 		return;
+	if (h->dropped_ticks)
+		cmd_warn(
+		    "'%s' contains only the calls of the last %s (--last)%s", p->path,
+		    format_ns(walk_duration_ns(&p->walk,
+					       end > h->dropped_ticks ? end - h->dropped_ticks : 0))
+			.s,
+		    trace_has_totals(p->trace) ? "; add --totals for the whole run" : "");
 	if (p->total.kept_until_ns)
 		cmd_warn(
 		    "'%s' does not have all calls of %s: figures are too low; mprof report says "
 		    "which",
 		    p->path, format_many(n, "busy call stack", "busy call stacks").s);
-	if (h->dropped_ticks)
-		cmd_warn("'%s' contains calls only from %s after the start on (--last)%s", p->path,
-			 format_ns((uint64_t)trace_ns(p->trace, h->dropped_ticks)).s,
-			 trace_has_totals(p->trace) ? "; add --totals for the whole run" : "");
 	if (h->log_end)
 		cmd_warn("'%s' contains %s calls only up to %s after the start (%s); add "
 			 "--totals for the whole run",

@@ -28,6 +28,12 @@ static int check_filters(struct two_profiles *two, const struct profile_options 
 	return ret ? (ret == -EINVAL ? STATUS_USAGE : STATUS_FOUND) : STATUS_OK;
 }
 
+/* Are its events the totals of the whole run? */
+static bool has_whole_run(const struct trace *t)
+{
+	return trace_has_events(t) && !trace_has_totals(t) && !profile_is_part(t);
+}
+
 int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDES],
 		      const struct profile_options *o, struct error *err)
 {
@@ -41,7 +47,8 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 		if (path[side] && import_open(&two->trace[side], path[side], NULL, err) < 0)
 			return STATUS_FILE;
 	for (side = 0; side < DIFF_SIDES; side++)
-		if (path[side] && profile_show_totals(two->trace[side], o, err) < 0)
+		if (path[side] && !has_whole_run(two->trace[side]) &&
+		    profile_show_totals(two->trace[side], o, err) < 0)
 			return STATUS_USAGE;
 		else if (path[side])
 			missing_choose_whole(two->trace[side], o);
