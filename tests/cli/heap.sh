@@ -114,6 +114,8 @@ test_leaks_of_what_was_killed() {
 	run "$mprof" report log
 	expect_words out 'Live at the end: 28.6 MiB in 300 blocks.'
 	expect_words out '28.6 MiB was live at the end, growing throughout the run: all 300 blocks allocated by keep (leaker.c:'
+	run "$mprof" report --json log
+	expect_same 'as JSON' "$(json out '[.findings[] | select(.finding == "leak") | [.live_at_end, .incomplete, .about]]' | tr -d ' \n')" '[[true,false,false]]'
 	"$mprof" report --html page.html log >/dev/null 2>&1
 	expect_text page.html '; 28.6 MiB live at the end'
 	"$mprof" profile -o totals -- ./leaker 9 2>/dev/null

@@ -147,6 +147,8 @@ END
 	run "$mprof" report one.log
 	expect_words out 'the totals are estimates from samples'
 	expect_words out ' has about 27 % of the peak (512 KiB)'
+	"$mprof" report --json one.log 2>/dev/null >few.json
+	expect_same 'as JSON' "$(json few.json '[.findings[] | select(.finding == "peak") | .about] | any')" true
 	expect_words out '73 % of the peak (1.3 MiB in 2 blocks) was allocated by kept (one.c:3)'
 	expect_no_text out 'About'
 }
