@@ -331,7 +331,7 @@ test_profile_samples_hold_the_truth() {
 }
 
 test_profile_samples_end() {
-	local how
+	local form how
 	sampled
 	for how in t f; do
 		run "$mprof" profile --sample=4K -o file -- ./sampled $how
@@ -356,6 +356,21 @@ test_profile_samples_end() {
 	run "$mprof" export --to folded --value all -o each file
 	expect_status 0
 	[ ! -e each.waste ] || bad 'samples have no waste'
+	# What is unknown is no 0.
+	for form in "" --sample=4K; do
+		"$mprof" profile $form -o file -- ./sampled >/dev/null 2>err
+		expect_same "csv $form" "$("$mprof" export --to csv file 2>/dev/null | tr -d '\r' | awk -F, '
+			NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+			NR == 2 { print ($at["calls"] > 0), ($at["rss_bytes"] == ""), ($at["temporary_calls"] == ""), ($at["slack"] == "") }')" \
+			"$([ "$form" ] && echo 1 1 1 1 || echo 1 1 0 0)"
+		expect_same "jsonl $form" "$("$mprof" export --to jsonl file 2>/dev/null | jq -c 'select(.type == "site") |
+			[.rss_bytes == null, .temporary_calls == null]' | uniq)" "$([ "$form" ] && echo '[true,true]' || echo '[true,false]')"
+		"$mprof" export --to sqlite -o base file 2>/dev/null
+		expect_same "sqlite $form" "$(python3 -c 'import sqlite3; print(*sqlite3.connect("base").execute(
+			"SELECT count(calls) > 0, count(rss_calls), count(reallocs) > 0 FROM site").fetchone())')" \
+			"$([ "$form" ] && echo 1 0 0 || echo 1 0 1)"
+		rm -f base
+	done
 }
 
 # Differences between two runs of one program are sampling error; figures that samples do not have

@@ -71,7 +71,10 @@ static void put_site(FILE *out, struct profile *p, size_t i)
 	put_type(out, "site");
 	json_put_n(out, "site", i + 1);
 	for (c = export_columns; c->name; c++)
-		json_put_n(out, c->name, export_figure(c, &p->site[i].v));
+		if (export_knows(p, c->offset))
+			json_put_n(out, c->name, export_figure(c, &p->site[i].v));
+		else
+			fprintf(out, ",\"%s\":null", c->name);
 	json_put_n(out, "asked", path->count - path->asked);
 	fputs(",\"stack\":[", out);
 	for (k = path->count; k; k--) {

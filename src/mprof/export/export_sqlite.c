@@ -225,7 +225,8 @@ static void put_site(struct base *b, sqlite3_stmt *s, size_t i)
 		NUMBER(i + 1),
 		NUMBER(path->count),
 		NUMBER(path->truncated),
-#define FIGURE(member, unit, add, from, json, help) NUMBER(p->site[i].v.member),
+#define FIGURE(member, unit, add, from, json, help) \
+	NUMBER_IF(export_knows(p, offsetof(struct site_values, member)), p->site[i].v.member),
 #include "../pass/figures.def"
 		NUMBER(path->count - path->asked),
 	};

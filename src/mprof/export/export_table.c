@@ -130,7 +130,10 @@ static void put_site(struct rows *r, struct profile *p, size_t i)
 	put_number(r, line->line);
 	put_text(r, line->module);
 	for (c = export_columns; c->name; c++)
-		put_number(r, export_figure(c, &p->site[i].v));
+		if (export_knows(p, c->offset))
+			put_number(r, export_figure(c, &p->site[i].v));
+		else
+			begin_field(r);
 	put_text(r, stack);
 	end_row(r);
 }

@@ -16,6 +16,27 @@ const struct export_column export_columns[] = {
 	{ NULL, NULL, NULL, 0 },
 };
 
+bool export_knows(const struct profile *p, size_t offset)
+{
+#define AT(member) offsetof(struct site_values, member)
+	static const size_t of_events[] = { AT(peak_slack), AT(rss_calls), AT(rss_bytes),
+					    AT(foreign_frees) },
+			    of_calls[] = { AT(slack),		AT(lifetime_min_ns),
+					   AT(lifetime_max_ns), AT(map_calls),
+					   AT(map_bytes),	AT(reallocs),
+					   AT(realloc_moved),	AT(realloc_bytes),
+					   AT(temporary_calls), AT(temporary_bytes) };
+	size_t i;
+
+	for (i = 0; i < sizeof(of_events) / sizeof(*of_events) && p->sites.totals.read; i++)
+		if (of_events[i] == offset)
+			return false;
+	for (i = 0; i < sizeof(of_calls) / sizeof(*of_calls) && p->sites.totals.estimated; i++)
+		if (of_calls[i] == offset)
+			return false;
+	return true;
+}
+
 void export_name(FILE *out, const char *name, const char *bad, char instead)
 {
 	const unsigned char *s = (const unsigned char *)name;

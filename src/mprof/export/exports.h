@@ -118,6 +118,10 @@ static inline uint64_t export_figure(const struct export_column *c, const struct
 	return *(const uint64_t *)((const char *)v + c->offset);
 }
 
+/* Does the profile have a figure, by its offset?  Totals lack some, and samples more: these are
+ * empty, or null, because 0 would be a wrong figure. */
+bool export_knows(const struct profile *p, size_t offset);
+
 /*
  * Writes a name as text of a line-oriented format: bytes of `bad` become `instead`, control
  * characters blanks, and invalid UTF-8 U+FFFD.
