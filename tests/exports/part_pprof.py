@@ -70,6 +70,24 @@ def test_pprof(w):
     return problems
 
 
+def test_pprof_of_samples(w):
+    """Not every call: which, and the period."""
+    problems = differ("every call", "every call" in pprof(w, w.file("pprof"), "-raw"), True)
+    for words, said, kind, period in ((["--sample=1000"], "one every 1,000 bytes on average",
+                                       "space bytes", 1000),
+                                      (["--sample-calls", "10"], "one every 10 calls on average",
+                                       "calls count", 10)):
+        log = w.path("samples.profile")
+        ran = harness.run([harness.MPROF, "profile", *words, "-o", log, "--", w.victim], cwd=w.top)
+        assert ran.status == 0, ran.err
+        head = pprof(w, w.file("pprof", log=log), "-raw").split("Samples:")[0]
+        problems += missing("-raw", head, said, f"PeriodType: {kind}", f"Period: {period}\n")
+        for form in "txt", "callgrind":
+            text = w.exported(form, log=log).decode()
+            problems += missing(form, text, "Calls: estimates from", said)
+    return problems
+
+
 def test_pprof_functions(w):
     path = w.file("pprof")
     problems = []

@@ -240,6 +240,7 @@ static void put_head(struct callgrind *c)
 	export_name(c->out, text_command(image, sizeof(((struct long_text *)0)->s)).s, "", ' ');
 	fputs("\npart: 1\n\ndesc: Trace: ", c->out);
 	export_name(c->out, p->path, "", ' ');
+	fprintf(c->out, "\ndesc: Calls: %s", export_calls(p).s);
 	fputs("\n\npositions: line\nevents:", c->out);
 	for (i = 0; i < EVENTS; i++)
 		fprintf(c->out, " %s", event[i]);

@@ -104,6 +104,8 @@ static void make_legend(struct graph *graph)
 	say(graph, "%s", text_command(image, 200).s);
 	say(graph, "%s: %s", profile_value_name(graph->x->value),
 	    profile_value_help(graph->x->value));
+	if (strcmp(export_calls(p).s, "every call") != 0)
+		say(graph, "Calls: %s", export_calls(p).s);
 	say(graph, "Total: %s", graph_exact(graph->x, graph->total).s);
 	if (graph->x->value == VALUE_PEAK)
 		say_moment(graph, &p->sites.peak);

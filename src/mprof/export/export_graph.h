@@ -9,7 +9,7 @@
 #include "exports.h"
 #include "../print/text.h"
 
-#define GRAPH_LEGEND 8u
+#define GRAPH_LEGEND 9u
 
 struct graph {
 	struct export *x;

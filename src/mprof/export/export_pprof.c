@@ -20,6 +20,7 @@
 #include "path_frames.h"
 #include "compressed.h"
 #include "../util/alloc.h"
+#include "../util/format.h"
 
 /* The default limits of Pyroscope: bytes before compression, and samples. */
 #define PART_BYTES   (4u << 20)
@@ -295,8 +296,10 @@ static void put_head(struct part *p)
 						 { "inuse_space", "bytes" } };
 	Pprof__ValueType type[4], *pointer[4], period;
 	Pprof__Profile m = PPROF__PROFILE__INIT;
-	char *text = none, said[80];
+	char *text = none, said[640];
 	struct profile *profile = p->x->profile;
+	const bool sampled = profile->sites.totals.estimated;
+	const bool by_calls = sampled && profile->sites.totals.unit == MPROF_SAMPLE_CALLS;
 	int64_t comment;
 	size_t i;
 
@@ -308,14 +311,14 @@ static void put_head(struct part *p)
 		type[i] = type_of(p, types[i][0], types[i][1]);
 		pointer[i] = &type[i];
 	}
-	period = type_of(p, "space", "bytes");
-	snprintf(said, sizeof(said), "mprof %s: every call; inuse is %s", MPROF_VERSION,
-		 profile_value_name(p->x->value));
+	period = by_calls ? type_of(p, "calls", "count") : type_of(p, "space", "bytes");
+	snprintf(said, sizeof(said), "mprof %s: %s; inuse is %s", MPROF_VERSION,
+		 export_calls(profile).s, profile_value_name(p->x->value));
 	comment = string_of(p, said);
 	m.n_sample_type = 4;
 	m.sample_type = pointer;
 	m.period_type = &period;
-	m.period = 1;
+	m.period = sampled ? (int64_t)profile->sites.totals.period : 1;
 	m.default_sample_type = string_of(p, "inuse_space");
 	m.time_nanos = profile->header->start_real_ns;
 	m.duration_nanos = walk_ns(&profile->walk, profile->walk.last_ticks);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "../util/format.h"
 #include "../util/utf8.h"
 
 #define UNIT_CALLS "number"
@@ -15,6 +16,31 @@ const struct export_column export_columns[] = {
 #include "../pass/figures.def"
 	{ NULL, NULL, NULL, 0 },
 };
+
+struct long_text export_calls(const struct profile *p)
+{
+	const struct mprof_file_header *h = p->header;
+	const uint64_t end = p->tree.end_ticks;
+	const bool by_calls = p->sites.totals.unit == MPROF_SAMPLE_CALLS;
+	struct long_text t = { "every call" };
+
+	if (p->sites.totals.estimated)
+		snprintf(t.s, sizeof(t.s), "estimates from %s, one every %s on average",
+			 format_many(p->total.error.samples, "sample", "samples").s,
+			 by_calls ? format_many(p->sites.totals.period, "call", "calls").s
+				  : format_bytes(p->sites.totals.period).s);
+	else if (!trace_has_events(p->trace))
+		return t;
+	else if (h->dropped_ticks)
+		snprintf(
+		    t.s, sizeof(t.s), "the calls of the last %s",
+		    format_ns(walk_duration_ns(&p->walk,
+					       end > h->dropped_ticks ? end - h->dropped_ticks : 0))
+			.s);
+	else if (h->log_end || p->total.kept_until_ns)
+		snprintf(t.s, sizeof(t.s), "not all calls");
+	return t;
+}
 
 bool export_knows(const struct profile *p, size_t offset)
 {

@@ -118,6 +118,8 @@ static inline uint64_t export_figure(const struct export_column *c, const struct
 	return *(const uint64_t *)((const char *)v + c->offset);
 }
 
+/* Returns which calls of the run the figures are of: "every call", "the calls of the last 2 s". */
+struct long_text export_calls(const struct profile *p);
 /* Does the profile have a figure, by its offset?  Totals lack some, and samples more: these are
  * empty, or null, because 0 would be a wrong figure. */
 bool export_knows(const struct profile *p, size_t offset);
