@@ -153,6 +153,13 @@ def test_table(scratch):
     x, y = at["x"] + at["width"] // 5, at["y"] + at["height"] - 4
     if picture.getpixel((x, y)) in (MAP, RED):
         wrong.append("a block of 0 bytes is not shown")
+    # Live bytes are known at the rows only: a line connects them.
+    at = charts["Memory"]
+    x = at["x"] + int(1.5 / 2.5 * at["width"])
+    for live, drawn in (450, True), (300, False):
+        y = at["y"] + at["height"] - live / 900 * (at["height"] - 4)
+        blue = any(b > r + 60 for r, _, b in (picture.getpixel((x, int(y) + k)) for k in range(-2, 3)))
+        wrong += differ([(f"{live} bytes at 1.5 s", blue, drawn)])
     return wrong
 
 

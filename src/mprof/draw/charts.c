@@ -271,6 +271,19 @@ static void draw_times(struct charts *c, const struct chart *x)
 	}
 }
 
+/* Draws lines between figures that are known at the ends of points only. */
+static void draw_line(struct charts *c, const struct chart *x, size_t row, size_t i)
+{
+	for (size_t k = 1; k < c->l->count; k++) {
+		const struct timeline_point *p = &c->l->point[k];
+		const double was = value_of(p - 1, row, i), is = value_of(p, row, i);
+
+		if (!isnan(was) && !isnan(is))
+			canvas_line(&c->canvas, x_of(c, x, p[-1].to), y_of(x, was),
+				    x_of(c, x, p->to), y_of(x, is), 1.5, x->curve[i].colour);
+	}
+}
+
 /* Draws stairs: a figure holds from one point to the next. */
 static void draw_curve(struct charts *c, const struct chart *x, size_t row, size_t i)
 {
@@ -390,7 +403,12 @@ static void draw_chart(struct charts *c, const struct chart *x)
 	while (rows[row].title != x->title)
 		row++;
 	for (size_t i = 0; i < x->curves; i++)
-		if (!isnan(x->curve[i].most))
+		if (isnan(x->curve[i].most))
+			continue;
+		else if (c->l->instants && c->l->count > 1 && !rows[row].rate &&
+			 rows[row].curve[i].figure != MEAN)
+			draw_line(c, x, row, i);
+		else
 			draw_curve(c, x, row, i);
 }
 

@@ -111,6 +111,8 @@ void course_read(struct course *c, const struct trace *t, uint32_t process)
 	c->process = p.process;
 	if (!p.course || !p.course->step_ticks)
 		return;
+	c->live_bytes = above(p.heap->live_bytes);
+	c->live_calls = above(p.heap->live_calls);
 	from = p.course->began_ticks;
 	for (size_t i = 0; i < p.course->steps && i < MPROF_STEPS; i++) {
 		add_step(c, t, &p, &p.course->step[i], from, from + p.course->step_ticks);

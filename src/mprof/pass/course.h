@@ -18,6 +18,7 @@ struct course_step {
 };
 struct course {
 	uint32_t process;
+	uint64_t live_bytes, live_calls; /* at its end */
 	size_t count;
 	struct course_step step[MPROF_STEPS + 2];
 };

@@ -75,6 +75,8 @@ int timeline_of_profile(struct timeline *l, const struct trace *t, uint32_t proc
 	l->process = course.process;
 	for (size_t i = 0; i < course.count; i++)
 		l->point[l->count++] = point_of(&course.step[i], l->estimated);
+	l->live = (double)course.live_bytes;
+	l->blocks = (double)course.live_calls;
 	take_sizes(l, t);
 	return 0;
 }
@@ -256,6 +258,7 @@ int timeline_of_table(struct timeline *l, const char *path, struct error *err)
 	int ret;
 
 	memset(l, 0, sizeof(*l));
+	l->instants = true;
 	if (!in)
 		return fail(err, -errno, "cannot open '%s': %s", path, strerror(errno));
 	ret = read_lines(&t, in, path, err);
@@ -285,8 +288,8 @@ static int read_dump(struct row *r, struct timeline *l, const struct trace *t, u
 		r->field[4] = fmax(r->field[4], one->point[i].figure[TIMELINE_LIVE]);
 	}
 	r->field[0] = last->to;
-	r->field[3] = last->figure[TIMELINE_LIVE];
-	r->blocks = last->figure[TIMELINE_BLOCKS];
+	r->field[3] = one->live;
+	r->blocks = one->blocks;
 	r->resident = last->figure[TIMELINE_RESIDENT];
 	r->mapped = last->figure[TIMELINE_VIRTUAL];
 	memcpy(r->sizes, one->sizes, sizeof(one->sizes));
@@ -337,6 +340,7 @@ int timeline_of_dumps(struct timeline *l, char *const *path, size_t n, uint32_t 
 	int ret;
 
 	memset(l, 0, sizeof(*l));
+	l->instants = true;
 	ret = read_dumps(row, l, path, n, process, err);
 	qsort(row, n, sizeof(*row), by_time);
 	for (size_t i = 0; i < n && ret >= 0; i++)

@@ -24,7 +24,7 @@
 
 /* The figures of a point; NAN if unknown. */
 enum timeline_figure {
-	TIMELINE_LIVE,	   /* most live bytes in it, as requested */
+	TIMELINE_LIVE,	   /* most live bytes in it or, in a table, at its end, as requested */
 	TIMELINE_PEAK,	   /* most live bytes until its end */
 	TIMELINE_RESIDENT, /* bytes at its end */
 	TIMELINE_VIRTUAL,  /* bytes at its end */
@@ -45,8 +45,10 @@ struct timeline {
 	uint32_t process;	/* 0: of a table, which does not name it */
 	bool of_all, estimated; /* sizes are of all processes; figures are estimates */
 	bool binned;		/* points have sizes */
+	bool instants; /* of a table and of dumps: live bytes and blocks are those at its end */
 	size_t count;
 	struct timeline_point point[TIMELINE_POINTS];
+	double live, blocks; /* of a profile: live bytes and blocks when it was written */
 	uint64_t sizes[TIMELINE_BINS], live_sizes[TIMELINE_BINS]; /* at the end of the run */
 };
 
