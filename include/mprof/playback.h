@@ -164,7 +164,7 @@ struct mprof_play_summary {
 	/* Calls that are not played, or were repaired. */
 	uint64_t failed;	     /* calls that had failed in the program */
 	uint64_t unknown_frees;	     /* frees of unknown blocks, which are omitted */
-	uint64_t inherited_frees;    /* frees by a child of its parent's blocks: omitted */
+	uint64_t inherited_frees;    /* frees of blocks from before its first call: omitted */
 	uint64_t double_allocations; /* allocations at an address that was still live: a FREE was
 					inserted */
 	uint64_t inversions;	     /* events in the wrong order, which were sorted */

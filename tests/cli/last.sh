@@ -129,9 +129,16 @@ test_last_said_in_a_report() {
 	expect_status 0
 	run "$mprof" check --json --max-calls 10 --lifetime 1s.. packed.log
 	expect_same 'not kept' "$(json out '[.checks[] | select(.check == "complete") | .not_kept]' | tr -d ' \n')" '[true]'
+	for command in 'image -o x.pdf' 'sort -o x.play' 'replay --quick --reps 0 -a glibc'; do
+		run "$mprof" $command packed.log
+		expect_words err "'packed.log' does not have all calls of the program"
+		expect_no_text err 'inherited'
+	done
 	run "$mprof" record -o all.log -- ./steps_up 4000
 	run "$mprof" report all.log
 	expect_no_text out '--last'
+	run "$mprof" image -o x.pdf all.log
+	expect_same 'warnings of a picture' "$(grep -v '^mprof: wrote' err)" ''
 	run "$mprof" report hot all.log
 	expect_same 'warnings' "$(cat err)" ''
 	run "$mprof" record -o all.log -- ./steps_up 400000

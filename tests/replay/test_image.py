@@ -300,11 +300,11 @@ def test_times_of_frees(scratch):
         told = json.loads(ran.out)["panels"][0]
         wrong += told_wrong([(f"live at {at}", told["live_bytes"], live),
                              (f"last call at {at}", told["time_ns"], last)])
-    for process, inherited in ("1", False), ("2", True):
+    for process, earlier in ("1", False), ("2", True):
         pdf = program + ".pdf"
         assert image(log, "--process", process, "-o", pdf).status == 0
         text = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, check=True).stdout
-        wrong += told_wrong([(f"inherited blocks of process {process}", b"inherited" in text, inherited)])
+        wrong += told_wrong([(f"earlier blocks of process {process}", b"earlier" in text, earlier)])
     return wrong
 
 

@@ -128,6 +128,7 @@ void films_close(struct films *f)
 		playback_input_close(&f->input);
 	else if (f->trace) {
 		missing_parts(f->trace, "drawn");
+		missing_of_playback(f->trace);
 		trace_close(f->trace);
 	}
 	variants_release(&f->variants);

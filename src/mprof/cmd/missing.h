@@ -25,5 +25,5 @@ void missing_choose(struct trace *t, const struct profile_options *o);
 void missing_choose_whole(struct trace *t, const struct profile_options *o);
 /* After it: says on stderr which calls of the run the figures lack. */
 void missing_calls(const struct profile *p);
-/* Says on stderr that a playback has fewer calls than the program made. */
+/* Says on stderr that a playback or a picture has fewer calls than the program made. */
 void missing_of_playback(const struct trace *t);

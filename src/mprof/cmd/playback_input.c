@@ -44,8 +44,7 @@ static void tell_mended(const struct mprof_play_summary *s, bool of_trace)
 {
 	told(s->unknown_frees, "free", "frees",
 	     "of blocks whose allocation was not recorded: left out");
-	told(s->inherited_frees, "free", "frees",
-	     "of blocks that a forked process inherited: left out");
+	told(s->inherited_frees, "free", "frees", "of blocks from before the first call: left out");
 	told(s->double_allocations, "block", "blocks",
 	     "allocated at an address still in use: a free was inserted");
 	told(s->inversions, "call", "calls", "in the wrong order, repaired");

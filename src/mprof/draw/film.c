@@ -105,7 +105,7 @@ static void film_start(void *self, const struct place_start *s)
 	f->ops = s->ops;
 	f->ns = s->ns;
 	f->begin_ns = s->begin_ns;
-	f->forked = s->forked;
+	f->earlier = s->earlier;
 	f->peak_op = s->peak_op;
 	f->peak_bytes = s->peak_bytes;
 	if (f->options.points > s->ops) /* so that no two points have the same op */

@@ -67,7 +67,7 @@ struct film {
 	char title[64];
 	uint64_t ops, ns, peak_op, peak_bytes; /* of struct place_start */
 	int64_t begin_ns;
-	bool forked;
+	bool earlier;
 	/* Set when it has finished: */
 	uint64_t *unit; /* addresses >> FILM_UNIT_SHIFT, rising */
 	size_t units;

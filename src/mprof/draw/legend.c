@@ -189,15 +189,16 @@ static void put_states(struct flow *f)
 {
 	if (f->p->residency) {
 		put_swatch(f, COLOUR_RETAINED,
-			   f->p->forked ? "resident, nothing live: retained, or inherited"
-					: "resident, nothing live: retained");
+			   f->p->earlier ? "resident, nothing live: retained, or earlier blocks"
+					 : "resident, nothing live: retained");
 		put_swatch(f, COLOUR_MAPPED, "mapped, not resident");
 		put_swatch(f, COLOUR_MAP, "not mapped");
 	} else {
-		put_swatch(f, COLOUR_UNKNOWN,
-			   f->p->forked
-			       ? "nothing live, or inherited (what is resident was not recorded)"
-			       : "nothing live (what is resident was not recorded)");
+		put_swatch(
+		    f, COLOUR_UNKNOWN,
+		    f->p->earlier
+			? "nothing live, or earlier blocks (what is resident was not recorded)"
+			: "nothing live (what is resident was not recorded)");
 		put_swatch(f, COLOUR_MAP, "never used");
 	}
 	if (f->p->gaps)

@@ -148,7 +148,7 @@ static int survey(struct picture *p, const size_t *frame, struct error *err)
 	for (i = 0; i < p->panels; i++) {
 		struct panel *a = &p->panel[i];
 
-		p->forked |= a->film->forked;
+		p->earlier |= a->film->earlier;
 		for (k = 0; k < a->film->frames; k++)
 			if (!frame || k == frame[i])
 				p->residency |= a->film->frame[k].residency;

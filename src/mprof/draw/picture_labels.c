@@ -74,7 +74,7 @@ static void label_pages(struct lines *l, const struct film_frame *f)
 	if (f->residency)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, ", %s kept empty%s",
 			       format_bytes(f->retained_pages * FILM_PAGE).s,
-			       l->a->film->forked ? " or inherited" : "");
+			       l->a->film->earlier ? " or with earlier blocks" : "");
 	if (f->pinned_pages)
 		snprintf(text + at, sizeof(text) - (size_t)at, ", %s pinned",
 			 format_count(f->pinned_pages).s);

@@ -31,7 +31,7 @@ struct picture {
 	uint64_t most;	/* maximum of all curves */
 	bool residency; /* true if it is known in the frames that are drawn */
 	bool gaps;
-	bool forked; /* pages without a block may have one of a process's parent */
+	bool earlier; /* pages without a block may have one from before */
 };
 
 /* A box of the canvas. */

@@ -396,7 +396,8 @@ static void tell_start(struct recorded *r, struct trace *t)
 		.peak_op = r->of.peak_bytes ? r->of.peak_op : UINT64_MAX,
 		.peak_bytes = r->of.peak_bytes,
 		.has_residency = has_residency(t, r->of.number),
-		.forked = !r->of.image && is_forked(t, r->of.number),
+		.earlier =
+		    trace_header(t)->dropped_ticks || (!r->of.image && is_forked(t, r->of.number)),
 	};
 
 	PLACES_TELL(&r->to, start, &s);

@@ -46,7 +46,7 @@ struct place_start {
 	uint64_t peak_op;  /* most requested bytes are live after it; UINT64_MAX if unknown */
 	uint64_t peak_bytes;
 	bool has_residency; /* frames come with ranges */
-	bool forked;	    /* blocks that the process inherited from its parent are not passed */
+	bool earlier; /* blocks from before, of a fork's parent or of --last, are not passed */
 };
 
 struct place_ops {

@@ -100,7 +100,7 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		{ offsetof(struct mprof_play_summary, inversions), "events put into order" },
 		{ offsetof(struct mprof_play_summary, unknown_frees), "frees of unknown blocks" },
 		{ offsetof(struct mprof_play_summary, inherited_frees),
-		  "frees of inherited blocks" },
+		  "frees of blocks from before the first call" },
 		{ offsetof(struct mprof_play_summary, double_allocations), "frees not recorded" },
 		{ offsetof(struct mprof_play_summary, swept), "blocks discarded by exec" },
 		{ offsetof(struct mprof_play_summary, failed), "calls that had failed" },

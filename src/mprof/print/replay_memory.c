@@ -138,8 +138,8 @@ static void print_kept(const struct replay_memory *r, bool *told, FILE *out)
 	      "bytes.\n",
 	      out);
 	table_print(&t, out);
-	if (memory_at(r, 0) && memory_at(r, 0)->start.forked && memory_at(r, 0)->has_residency)
-		fputs("  recorded: what is retained may be blocks that the process inherited.\n",
+	if (memory_at(r, 0) && memory_at(r, 0)->start.earlier && memory_at(r, 0)->has_residency)
+		fputs("  recorded: what is retained may be blocks from before the first call.\n",
 		      out);
 	tell_unknown(lacks_residency(memory_at(r, 0)), told, out);
 }
