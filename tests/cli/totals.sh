@@ -251,6 +251,8 @@ END2
 	"$mprof" report --all file 2>err | grep -q '0 bytes' && bad 'samples have figures of 0 bytes a second'
 	"$mprof" profile -o file -- ./quiet realloc 2>err || bad "$(cat err)"
 	"$mprof" report --json file >json
+	"$mprof" report --html page.html file >/dev/null 2>&1
+	grep -q ' d="M0 120V[0-9.]*H' page.html || bad 'the curve of a page has no stairs'
 	expect_same 'before a realloc' "$(jq '[.course[] | select(.bytes < 1000000)] | length' json)" 0
 }
 

@@ -222,14 +222,16 @@ static void put_glossary(FILE *out)
 
 /* ---- the curve ---- */
 
-static void put_curve(const struct cells *c, FILE *out)
+/* course: of a profile, where a point has the most of the time since the one before; else NULL. */
+static void put_curve(const struct cells *c, const struct course *course, FILE *out)
 {
+	const bool stairs = course && course->count && course->step[0].from_ns >= 0;
 	uint64_t most = 1, begin, span;
 	size_t i;
 
 	if (!c->points)
 		return;
-	begin = c->point[0].ticks;
+	begin = stairs ? (uint64_t)course->step[0].from_ns : c->point[0].ticks;
 	span = c->point[c->points - 1].ticks - begin + 1;
 	for (i = 0; i < c->points; i++)
 		if (c->point[i].live.bytes > most)
@@ -239,10 +241,18 @@ static void put_curve(const struct cells *c, FILE *out)
 		" most %s\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\"><path class=\"live\""
 		" d=\"M0 %d",
 		format_bytes(most).s, CURVE_WIDTH, CURVE_HEIGHT, CURVE_HEIGHT);
-	for (i = 0; i < c->points; i++)
-		fprintf(out, "L%.1f %.1f",
-			(double)(c->point[i].ticks - begin) / (double)span * CURVE_WIDTH,
-			CURVE_HEIGHT * (1 - (double)c->point[i].live.bytes / (double)most));
+	for (i = 0; i < c->points; i++) {
+		const double y = CURVE_HEIGHT * (1 - (double)c->point[i].live.bytes / (double)most);
+
+		if (stairs)
+			fprintf(out, "V%.1fH", y);
+		else
+			fputc('L', out);
+		fprintf(out, "%.1f",
+			(double)(c->point[i].ticks - begin) / (double)span * CURVE_WIDTH);
+		if (!stairs)
+			fprintf(out, " %.1f", y);
+	}
 	fprintf(out,
 		"L%d %dZ\"/></svg><figcaption>Live memory over time, at most %s</figcaption>"
 		"</figure>\n",
@@ -289,7 +299,7 @@ void html_report(const struct html_report *r, FILE *out)
 	put_findings(r, out);
 	put_glossary(out);
 	fputs("</section>\n", out);
-	put_curve(r->cells, out);
+	put_curve(r->cells, r->totals ? r->totals->course : NULL, out);
 	fputs("<noscript><p>The other pages of this report need JavaScript. Everything they show, "
 	      "<code>mprof report</code> shows as text.</p></noscript>\n</main>\n"
 	      "<script type=\"application/json\" id=\"mprof-head\">",
