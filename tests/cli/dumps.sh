@@ -81,6 +81,11 @@ test_dump_by_ctl() {
 	run "$mprof" merge p.2 -o sum
 	run "$mprof" report sum
 	expect_words out 'was still running when this was written; the recording ends '
+	for f in 'p.1 p.2' 'p p.1'; do
+		run "$mprof" merge $f -o twice
+		expect_status 3
+		expect_words err 'both contain process'
+	done
 	# Drawn together, in the order of time.
 	run "$mprof" image --json -o dumps.svg p named p.1 p.2
 	expect_status 0

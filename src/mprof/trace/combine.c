@@ -83,6 +83,9 @@ ORDER(by_old, struct member, RISING(file) ?: RISING(old))
 ORDER(by_start, struct member,
       RISING(start) ?: BY_NAME(host) ?: RISING(pid) ?: RISING(start_time) ?: by_old(x, y))
 
+ORDER(by_identity, struct member,
+      BY_NAME(host) ?: RISING(pid) ?: RISING(start_time) ?: RISING(start) ?: by_old(x, y))
+
 ORDER(by_worker, struct worker, RISING(process) ?: RISING(file) ?: RISING(old))
 
 static struct member *find_member(const struct combining *c, size_t file, uint32_t old)
@@ -309,14 +312,17 @@ static int look_over(struct combining *c, size_t file)
 
 /* ---- numbers ---- */
 
-static int number_members(struct combining *c)
-{
-	SORT(c->member, c->members, by_start);
-	for (size_t i = 0; i < c->members; i++) {
-		const struct member *a = i ? &c->member[i - 1] : NULL, *b = &c->member[i];
+/* Two files of one process, such as a dump, measured its ticks at different times, so they do not
+ * have its start to the nanosecond. */
+#define START_NEAR 1000000000
 
-		c->member[i].now = (uint32_t)i + 1;
-		if (a && a->file != b->file && a->start == b->start && a->pid == b->pid &&
+static int check_members(struct combining *c)
+{
+	SORT(c->member, c->members, by_identity);
+	for (size_t i = 1; i < c->members; i++) {
+		const struct member *a = &c->member[i - 1], *b = &c->member[i];
+
+		if (a->file != b->file && b->start - a->start < START_NEAR && a->pid == b->pid &&
 		    a->start_time == b->start_time && !strcmp(a->host, b->host))
 			return fail(
 			    c->err, -EBADMSG,
@@ -324,6 +330,18 @@ static int number_members(struct combining *c)
 			    c->path[a->file], c->path[b->file], b->pid, *b->host ? " of " : "",
 			    b->host);
 	}
+	return 0;
+}
+
+static int number_members(struct combining *c)
+{
+	const int ret = check_members(c);
+
+	if (ret)
+		return ret;
+	SORT(c->member, c->members, by_start);
+	for (size_t i = 0; i < c->members; i++)
+		c->member[i].now = (uint32_t)i + 1;
 	c->header.processes = (uint32_t)c->members;
 	SORT(c->member, c->members, by_old);
 	return 0;
