@@ -274,6 +274,8 @@ END
 	expect_words out 'The peaks of forks.log and forks.profile cannot be compared'
 	run "$mprof" diff --json forks.log forks.profile
 	expect_same 'trace and profile' "$(json out .peaks_differ)" true
+	run "$mprof" export --to txt forks.profile
+	expect_text out ', the largest, had 1 block'
 	run "$mprof" diff --json forks.log forks.log
 	expect_same 'two traces' "$(json out .peaks_differ)" false
 	run "$mprof" diff --markdown forks.log forks.profile
