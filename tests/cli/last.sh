@@ -285,3 +285,57 @@ test_last_invalid() {
 		expect_text err "expected a size from 64K or a time, for example 200M or 60s"
 	done
 }
+
+# ./then_idle fills 20,000 blocks of 1000 bytes, replaces every 20th of them over and over, for which
+# it needs all of --last, and then sleeps.
+replaces_and_idles() {
+	cat >then_idle.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *keep[20000];
+static void *entry(void) { return memset(malloc(1000), 1, 1000); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 20000; i++)
+		keep[i] = entry();
+	for (int i = 0; i < 1000000; i++) {
+		free(keep[i % 1000 * 20]);
+		keep[i % 1000 * 20] = entry();
+		if (i == 500000)
+			usleep(200000);
+	}
+	sleep(argc > 1 ? atoi(argv[1]) : 0);
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -o then_idle then_idle.c || bad 'does not compile'
+}
+
+# Memory of blocks whose calls were dropped is neither freed nor the program's own.
+test_last_blames_no_memory_of_dropped_calls() {
+	replaces_and_idles
+	run "$mprof" record --last 256K -o held.log -- ./then_idle
+	run "$mprof" report held.log
+	expect_words out 'Never freed: 19.1 MiB in 20,000 blocks'
+	expect_no_text out 'did not come from malloc'
+	expect_no_text out 'Freed memory stays resident'
+	expect_no_text out compactness
+	expect_no_text out 'in pages with live blocks'
+	run "$mprof" report --all held.log
+	expect_no_text out 'did not come from malloc'
+	expect_no_text out 'Compactness (pages needed'
+}
+
+test_last_of_an_idle_end_is_kept() {
+	replaces_and_idles
+	run "$mprof" record --last 1s -o idle.log -- true
+	run "$mprof" record --last 1s -o idle.log -- ./then_idle 3
+	expect_text err "renamed the earlier 'idle.log'"
+	expect_text err '0 lost, earlier ones dropped'
+	run "$mprof" report idle.log
+	expect_words out 'Allocated in total: 973 MiB in 1,020,000 blocks. Never freed: 19.1 MiB in 20,000 blocks.'
+	expect_words out 'No block was allocated.'
+	run "$mprof" record --last 1s --no-totals -o idle.log -- ./then_idle 3
+	expect_no_text err 'no call was recorded'
+}

@@ -101,6 +101,7 @@ void event_count_finish(void *context, const struct trace *t)
 	event_count_losses(event_count, t);
 	event_count->processes = trace_header(t)->processes;
 	event_count->threads = count_threads(t);
+	event_count->dropped = trace_header(t)->dropped_bytes;
 }
 
 int event_count_read(struct event_count *event_count, const char *path, struct error *err)

@@ -24,6 +24,7 @@ struct event_count {
 	uint64_t damaged; /* parts of the file that are missing or invalid */
 	uint64_t asked;	  /* bytes of all successful requests, event_count_asked() */
 	uint64_t processes, threads;
+	bool dropped;	/* earlier calls were dropped (--last) */
 	uint64_t bytes; /* size of the file */
 	struct event_count_own own;
 };

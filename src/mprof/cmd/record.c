@@ -215,8 +215,9 @@ static void tell(const struct event_count *t, const char *path)
 	if (t->damaged)
 		fprintf(stderr, "others lost with the damaged parts");
 	else
-		fprintf(stderr, "%s lost%s", format_count(t->lost).s,
-			t->ended ? " before recording ended" : "");
+		fprintf(stderr, "%s lost%s%s", format_count(t->lost).s,
+			t->ended ? " before recording ended" : "",
+			t->dropped ? ", earlier ones dropped" : "");
 	fprintf(stderr, ", %s; next: mprof report %s\n", format_bytes(t->bytes).s, cmd_path(path));
 }
 

@@ -57,6 +57,8 @@ void report_compactness(const struct analysis *a, FILE *out);
 /* Did the run not keep all of its calls (--last, --budget)?  report_partial() says so. */
 bool report_is_partial(const struct analysis *a);
 struct long_text report_partial(const struct analysis *a);
+/* Were earlier calls dropped (--last)?  Then which blocks were live is not known. */
+bool report_is_recent(const struct analysis *a);
 /* Are calls after some time missing?  Then blocks that were live may have been freed. */
 bool report_ends_early(const struct analysis *a);
 /* Are there stacks whose calls were not all kept?  Then sums of what was kept are too low. */

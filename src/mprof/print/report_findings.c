@@ -203,7 +203,7 @@ static void tell_compactness(const struct analysis *a, FILE *out)
 {
 	const struct compactness_of *c = &a->compactness.all;
 
-	if (!c->high_touched)
+	if (!c->high_touched || report_is_recent(a))
 		return;
 	fprintf(
 	    out,
@@ -219,7 +219,7 @@ static void tell_resident(const struct analysis *a, FILE *out)
 	const struct residency_sample *s = &a->residency.fullest;
 	const uint64_t page = a->walk.heap.page_size;
 
-	if (!a->residency.compared)
+	if (!a->residency.compared || report_is_recent(a))
 		return;
 	fprintf(out, "  * %s after the start", report_since(a, s->ticks).s);
 	if (a->tree.processes > 1)

@@ -18,14 +18,14 @@ static struct text span(const struct analysis *a, uint64_t from, uint64_t to)
 	return format_ns(walk_duration_ns(&a->walk, to > from ? to - from : 0));
 }
 
-static bool is_recent(const struct analysis *a)
+bool report_is_recent(const struct analysis *a)
 {
 	return a->walk.input.header->dropped_ticks;
 }
 
 bool report_is_partial(const struct analysis *a)
 {
-	return is_recent(a) || a->walk.input.log_end || report_is_reduced(a);
+	return report_is_recent(a) || a->walk.input.log_end || report_is_reduced(a);
 }
 
 bool report_is_reduced(const struct analysis *a)
@@ -44,7 +44,7 @@ struct long_text report_span(const struct analysis *a)
 	struct long_text t = { "The whole run" };
 	const bool reduced = report_is_reduced(a);
 
-	if (is_recent(a))
+	if (report_is_recent(a))
 		snprintf(t.s, sizeof(t.s), "The last %s%s",
 			 span(a, a->walk.input.header->dropped_ticks, last).s,
 			 report_ends_early(a) ? " before that" : "");
@@ -132,7 +132,7 @@ static void put_partial(const struct analysis *a, FILE *out)
 		    "From %s on, the totals are estimates from samples, because exact totals took "
 		    "too much time as well. ",
 		    sampled_from(a).s);
-	if (is_recent(a))
+	if (report_is_recent(a))
 		fprintf(out,
 			"These are the last %s (--last): %s of earlier calls were dropped, and "
 			"blocks allocated before that are not counted. ",

@@ -10,7 +10,7 @@
 
 bool report_has_compactness(const struct analysis *a)
 {
-	return a->compactness.all.states != 0;
+	return a->compactness.all.states && !report_is_recent(a);
 }
 
 void report_compactness(const struct analysis *a, FILE *out)

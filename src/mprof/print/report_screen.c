@@ -365,7 +365,7 @@ static void tell_heap(struct screen *s)
 		paragraph_add(&words, "At the peak, the allocator's rounding added %s%s",
 			      format_percent(at->slack, at->bytes).s,
 			      at->slack > at->blocks * page ? ", mostly of address space," : "");
-	if (at->bytes && a->compactness.all.high_touched)
+	if (at->bytes && a->compactness.all.high_touched && !report_is_recent(a))
 		paragraph_add(&words, " and compactness was %s (1.00 is perfect)",
 			      format_ratio(a->compactness.all.at_peak).s);
 	if (at->bytes)
@@ -798,13 +798,13 @@ void report_screen(const struct analysis *a, const struct report_options *o, FIL
 	if (is_whole_tree(&s)) /* its figures in the first paragraphs: findings need the room */
 		tell_figures(&s);
 	tell_warnings(&s);
-	if (!a->sizes.total.count) {
-		tell_nothing(&s);
-	} else if (!is_whole_tree(&s)) {
-		if (report_has_whole(a))
-			tell_whole(&s);
+	if (report_has_whole(a))
+		tell_whole(&s);
+	if (!is_whole_tree(&s) && (a->sizes.total.count || report_has_whole(a)))
 		title(&s, report_span(a).s);
+	if (!a->sizes.total.count)
+		tell_nothing(&s);
+	else if (!is_whole_tree(&s))
 		tell_figures(&s);
-	}
 	tell_findings(&s);
 }

@@ -539,10 +539,11 @@ static int find_resident(struct findings *f, const struct analysis *a, struct tr
 
 	f->retained = (struct retained){ .process = 0 };
 	f->outside = (struct outside){ .process = 0 };
-	if (!analysis_knows_live(a))
+	/* Only a part of the live memory is known. */
+	if (a->walk.input.reduced_count || a->walk.input.log_end)
 		return 0;
 	outside_find(&f->outside, a, t, &f->stacks.uses, NULL, names);
-	if (!f->outside.unseen && !retained_may_be(a))
+	if (!analysis_knows_live(a) || (!f->outside.unseen && !retained_may_be(a)))
 		return 0;
 	if (!look) {
 		ret = resident_look_make(&own, t, err);

@@ -70,6 +70,7 @@ struct look {
 	const struct tree_process *process;
 	const struct resident_look *pages; /* NULL without a look */
 	struct profile *names;		   /* NULL without call stacks */
+	bool all_calls;			   /* none was dropped (--last) */
 };
 
 /* Did the allocator that serves malloc map it?  Only named calls of mmap are recorded. */
@@ -128,7 +129,8 @@ static void measure(struct outside *o, const struct look *l)
 	if (o->unseen > far_from_blocks(o, l))
 		o->unseen = far_from_blocks(o, l);
 	/* The RSS includes pages of files. */
-	if (!o->looked || !is_whole(p) || o->unseen < OUTSIDE_UNSEEN || o->unseen < o->memory / 2)
+	if (!o->looked || !l->all_calls || !is_whole(p) || o->unseen < OUTSIDE_UNSEEN ||
+	    o->unseen < o->memory / 2)
 		o->unseen = 0;
 	o->outside = o->mapped + o->unseen;
 	o->process = p->number;
@@ -255,7 +257,10 @@ void outside_find(struct outside *o, const struct analysis *a, const struct trac
 	static const struct live no_blocks;
 	const struct maps_of *m = a->maps.process.item;
 	const struct peak_of *peak = a->peak.process.item;
-	struct look l = { .pages = look, .names = names }, best = l;
+	struct look l = { .pages = look,
+			  .names = names,
+			  .all_calls = !a->walk.input.header->dropped_bytes },
+		    best = l;
 	struct outside now;
 	size_t i;
 

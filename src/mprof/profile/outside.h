@@ -12,9 +12,9 @@
  *            blocks at their peak, with rounding and headers.  Freed memory stays
  *            with the allocator, so unseen counts only if it is more than half of
  *            the memory, otherwise it is 0.  Unknown for forked processes, which
- *            have pages of their parent's blocks.  With a look at these pages, it is
- *            at most the bytes far from all blocks of the run (`other` of
- *            resident_parts.h).
+ *            have pages of their parent's blocks, and if earlier calls were
+ *            dropped (--last).  With a look at these pages, it is at most the
+ *            bytes far from all blocks of the run (`other` of resident_parts.h).
  *   moved    the part of `unseen` by which recorded calls of brk and sbrk moved the break,
  *            if no allocator made them
  *   outside  mapped + unseen

@@ -53,9 +53,9 @@ bool recorded_anything(const char *path, const char *magic)
 
 	if (trace_open_without_stacks(&t, path, magic, NULL))
 		return true;
-	any = trace_guarded(t, &guarded) ? true
-	      : trace_has_events(t)	 ? has_calls(t)
-					 : has_counts(t) || has_threads(t);
+	any =
+	    trace_guarded(t, &guarded) || has_threads(t) ||
+	    (trace_has_events(t) ? trace_header(t)->dropped_bytes || has_calls(t) : has_counts(t));
 	trace_close(t);
 	return any;
 }
