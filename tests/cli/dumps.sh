@@ -76,6 +76,15 @@ test_dump_by_ctl() {
 	expect_same 'figures' "$(live_of p.1) $(live_of p.2) $(live_of named) $(live_of p)" '500 2500 2500 3500'
 	run "$mprof" diff --value leaked p.1 p.2
 	expect_text out keep
+	run "$mprof" diff p.1 p.2
+	expect_text out 'Live memory rose 400 %'
+	expect_text out 'live by function: 1 grown.'
+	expect_no_text out leaked
+	run "$mprof" diff --value peak p.1 p.2
+	expect_text out 'peak by function: 1 grown.'
+	run "$mprof" profile -q -o again -- ./steps </dev/null
+	run "$mprof" diff p.1 again
+	expect_text out 'peak by function: '
 	run "$mprof" report p.1
 	expect_words out 'was still running when this was written; the recording ends '
 	run "$mprof" merge p.2 -o sum

@@ -49,8 +49,10 @@ static const struct option_type least_type = { "size", take_least, NULL, COMPLET
 #define OPTIONS struct options
 static const struct option_row options[] = {
 	OPTION_WORD(0, "by", "WHAT", diff.by, words_DIFF_BY, "Compare by %s [function]"),
-	OPTION_WORD(0, "value", "VALUE", diff.value, profile_value_names,
-		    "Compare this figure: peak, calls, total, live, leaked ... [peak]"),
+	OPTION_WORD(
+	    0, "value", "VALUE", diff.value, profile_value_names,
+	    "Compare this figure: peak, calls, total, live, leaked ... [peak; of two dumps of "
+	    "one run: live]"),
 	OPTION_CUSTOM(0, "min-change", "SIZE|PERCENT%", struct diff_options, diff, &least_type,
 		      "Ignore smaller changes, such as 4K or 2%; a size and a percentage may be "
 		      "given"),
@@ -110,6 +112,28 @@ static void print(const struct diff *d, const struct options *o)
 	}
 }
 
+/* Were processes of the run still running when this was written? */
+static bool runs_on(const struct tree *tree)
+{
+	size_t i = 0;
+
+	while (i < tree->processes && !tree->process[i].ran_on)
+		i++;
+	return i < tree->processes;
+}
+
+/* Two dumps of a process that runs on differ in what is live: its peak may be long past. */
+static void choose_value(struct diff_options *o, const struct two_profiles *two)
+{
+	const uint8_t *before = trace_header(two->trace[DIFF_BEFORE])->run_id;
+	const uint8_t *after = trace_header(two->trace[DIFF_AFTER])->run_id;
+
+	o->one_run = runs_on(&two->profile[DIFF_BEFORE].tree) &&
+		     !memcmp(before, after, sizeof(((struct mprof_file_header *)0)->run_id));
+	if (o->value == VALUE_COUNT)
+		o->value = o->one_run ? VALUE_LIVE : VALUE_PEAK;
+}
+
 static int compare(struct options *o, struct error *err)
 {
 	struct two_profiles two;
@@ -118,6 +142,8 @@ static int compare(struct options *o, struct error *err)
 		two_profiles_make(&two, (const char *const *)o->log.item, &o->cli.options, err),
 	    side;
 
+	if (!status)
+		choose_value(&o->diff, &two);
 	for (side = 0; !status && side < DIFF_SIDES; side++)
 		if (profile_value_check(two.trace[side], o->diff.value, err))
 			status = STATUS_USAGE;
@@ -133,7 +159,7 @@ static int compare(struct options *o, struct error *err)
 
 int cmd_diff(int argc, char **argv)
 {
-	struct options o = { .diff = { .value = VALUE_PEAK } };
+	struct options o = { .diff = { .value = VALUE_COUNT } };
 	struct error err = { "" };
 	int status = STATUS_USAGE;
 

@@ -16,7 +16,7 @@ static void put_totals(const struct diff *d, FILE *out)
 	for (v = 0; v < VALUE_COUNT; v++) {
 		uint64_t a = d->total[DIFF_BEFORE][v], b = d->total[DIFF_AFTER][v];
 
-		if (!(profile_values_of(ROLE_TOTAL) >> v & 1) || !diff_has(d, v))
+		if (!diff_totals(d, v))
 			continue;
 		fprintf(out, "| %s | %s | %s | %s | %s |\n", profile_value_name(v),
 			figures_text(v, a).s, figures_text(v, b).s,

@@ -159,7 +159,7 @@ static void put_totals(const struct diff *d, FILE *out)
 	for (v = 0; v < VALUE_COUNT; v++) {
 		uint64_t a = d->total[DIFF_BEFORE][v], b = d->total[DIFF_AFTER][v];
 
-		if (!(profile_values_of(ROLE_TOTAL) >> v & 1) || !diff_has(d, v))
+		if (!diff_totals(d, v))
 			continue;
 		table_cells(&t, profile_value_name(v), figures_text(v, a).s, figures_text(v, b).s,
 			    figures_signed(v, (int64_t)(b - a)).s, diff_move(d, v).s);
@@ -332,20 +332,27 @@ static void put_remarks(const struct diff *d, const struct diff_print *o, FILE *
 static void put_verdict(const struct diff *d, FILE *out)
 {
 	const bool left_open = d->left_open[DIFF_BEFORE] || d->left_open[DIFF_AFTER];
-	struct moved first[] = {
+	struct moved of_two_runs[] = {
 		{ .name = "total", .value = VALUE_TOTAL },
 		{ .name = "peak", .value = VALUE_PEAK },
 		{ .name = left_open ? "memory live at the end" : "leaked memory",
 		  .value = VALUE_LEAKED },
 		{ .name = "the number of calls", .value = VALUE_CALLS },
 	};
+	struct moved of_one_run[] = {
+		{ .name = "live memory", .value = VALUE_LIVE },
+		{ .name = "peak", .value = VALUE_PEAK },
+		{ .name = "total", .value = VALUE_TOTAL },
+		{ .name = "the number of calls", .value = VALUE_CALLS },
+	};
+	struct moved *first = d->options.one_run ? of_one_run : of_two_runs;
 	struct moved other[] = {
 		{ .name = "waste", .value = VALUE_WASTE },
 		{ .name = "the number of temporary blocks", .value = VALUE_TEMPORARY },
 	};
 	const struct paragraph_form form = { .first = "", .width = terminal_text_width() };
 	struct paragraph p = { 0 };
-	size_t n = find_all_moved(d, first, sizeof(first) / sizeof(first[0]));
+	size_t n = find_all_moved(d, first, sizeof(of_one_run) / sizeof(of_one_run[0]));
 
 	put_all_moved(first, n, &p);
 	if (!n) {

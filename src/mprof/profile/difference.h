@@ -47,6 +47,7 @@ struct diff_options {
 	uint64_t least;		  /* smaller changes of the value do not count */
 	double least_percent; /* relative to the value before; added or removed rows always pass */
 	bool no_renames;      /* do not look for renamed functions */
+	bool one_run; /* both sides are of one run, at two times: live blocks may be freed later */
 	const char *program[DIFF_SIDES]; /* name of the executable's module; NULL: unknown */
 };
 
@@ -153,6 +154,14 @@ bool diff_may_be_same(const struct diff *d, enum profile_value value);
 /* The same of a group. */
 bool diff_group_may_be_same(const struct diff *d, const struct diff_group *g,
 			    enum profile_value value);
+
+/* Is the total of this value always compared? */
+static inline bool diff_totals(const struct diff *d, enum profile_value value)
+{
+	if (d->options.one_run && (value == VALUE_LIVE || value == VALUE_LEAKED))
+		return value == VALUE_LIVE;
+	return profile_values_of(ROLE_TOTAL) >> value & 1 && diff_has(d, value);
+}
 
 /* The groups that differ by more than the error. */
 static inline size_t diff_changed(const struct diff *d)
