@@ -711,3 +711,60 @@ END_OF_SOURCE
 	run "$mprof" report log
 	expect_words out 'none of its 500 blocks was freed, though the last one came'
 }
+
+# ./slow [IDLE_MS [SIGNAL]] allocates 16 MiB in a burst, keeps three pools of 1 MiB, and from then on
+# keeps one of 1000 blocks: 2,000 in 0.4 s.  Then it rests, and ends.
+slow_leak() {
+	cat >slow.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+static void *kept[5000];
+static int n;
+static void *burst(void) { return malloc(16 << 20); }
+static void workers(int i) { kept[n++] = malloc(1024); }
+static void buffers(int i) { kept[n++] = malloc(1024); }
+static void names(int i) { kept[n++] = malloc(1024); }
+static void session(void) { kept[n++] = malloc(100); }
+static void rest(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL); }
+int main(int argc, char **argv)
+{
+	free(burst());
+	for (int i = 0; i < 1000; i++) {
+		workers(i);
+		buffers(i);
+		names(i);
+	}
+	for (int i = 0; i < 2000; i++) {
+		for (int k = 0; k < 100; k++)
+			free(malloc(500));
+		session();
+		if (i % 50 == 0)
+			rest(10);
+	}
+	rest(argc > 1 ? atoi(argv[1]) : 0);
+	if (argc > 2)
+		raise(atoi(argv[2]));
+	return 0;
+}
+END
+	compile slow
+}
+
+# A leak that grows comes before what is larger, but constant.
+test_findings_name_a_slow_leak() {
+	slow_leak
+	report_of ./slow
+	expect_words out '195 KiB was never freed, growing throughout the run: all 2,000 blocks allocated by session (slow.c:10).'
+	sed -n '/growing throughout/,$p' out >later
+	expect_text later 'not growing after the first quarter of the run'
+	run "$mprof" report --json log
+	expect_same 'its growth' "$(json out '.findings[] | select(.function == "session") | .growth')" steady
+	# A server that is idle before it ends, or is killed.
+	report_of ./slow 300
+	expect_words out '195 KiB was never freed, growing until'
+	run "$mprof" record -o log -- ./slow 300 15
+	run "$mprof" report log
+	expect_words out '195 KiB was live at the end, growing until'
+	expect_no_text out workers
+}

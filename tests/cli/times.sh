@@ -140,7 +140,7 @@ test_time_in_the_allocator() {
 	run "$mprof" report --json killed
 	told=$(json out '.allocator_time | .ns >= 5e7 and .share >= 0.01')
 	run "$mprof" report --all killed
-	[ "$told" = false ] || expect_words out '; for processes that did not exit, up to one of their last calls)'
+	[ "$told" = false ] || expect_words out ' until the last calls'
 	# A few calls say nothing, nor do those of a part of the run.
 	run "$mprof" record -o log -- ./pairs 1 1000
 	run "$mprof" report --json log

@@ -25,21 +25,30 @@ static const char *const growth_words[] = {
 	[GROWTH_EARLY] = ", not growing after the first quarter of the run",
 	[GROWTH_STEADY] = ", growing throughout the run",
 	[GROWTH_GOES_ON] = ", still growing when the run ended",
+	[GROWTH_UNTIL] = "",
 	[GROWTH_OTHER] = "",
 };
 
 #define CUT "as far as this trace shows"
 
-static const char *growth_of(const struct finding *f)
+static struct long_text growth_of(const struct finding *f)
 {
-	return f->growth == GROWTH_GOES_ON && f->ended_before
-		   ? ", still growing when its process ended"
-		   : growth_words[f->growth];
+	struct long_text t;
+
+	if (f->growth == GROWTH_UNTIL)
+		snprintf(t.s, sizeof(t.s), ", growing until %s after the start",
+			 format_ns(f->grew_ns).s);
+	else
+		snprintf(t.s, sizeof(t.s), "%s",
+			 f->growth == GROWTH_GOES_ON && f->ended_before
+			     ? ", still growing when its process ended"
+			     : growth_words[f->growth]);
+	return t;
 }
 
 static const char *const growth_names[] = {
 	[GROWTH_ONCE] = "once",	      [GROWTH_EARLY] = "early", [GROWTH_STEADY] = "steady",
-	[GROWTH_GOES_ON] = "goes_on", [GROWTH_OTHER] = "other",
+	[GROWTH_GOES_ON] = "goes_on", [GROWTH_UNTIL] = "until", [GROWTH_OTHER] = "other",
 };
 
 /* ---- sentences ---- */
@@ -160,7 +169,7 @@ static void put_blocks(const struct finding *f, uint64_t part, size_t most, FILE
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out, "%s%s was %s%s%s: ", f->about ? "About " : "", format_bytes(f->part).s,
-		f->interrupted ? "live at the end" : "never freed", growth_of(f),
+		f->interrupted ? "live at the end" : "never freed", growth_of(f).s,
 		f->cut ? ", " CUT : "");
 	put_blocks(f, f->blocks, most, out);
 }
@@ -235,7 +244,8 @@ static void brief_peak(const struct finding *f, FILE *out)
 
 static void brief_leak(const struct finding *f, FILE *out)
 {
-	const char *growth = growth_of(f);
+	const struct long_text text = growth_of(f);
+	const char *growth = text.s;
 
 	fprintf(out, "%s %s%s in %s%s", f->interrupted ? "holds" : "never frees",
 		f->about ? "about " : "", format_bytes(f->part).s,

@@ -54,8 +54,8 @@ static void put_functions(const struct alloc_times *t, FILE *out)
 
 static const char *until(const struct alloc_times *t)
 {
-	return t->interrupted ? "; for processes that did not exit, up to one of their last calls"
-			      : "";
+	/* A process that was killed tells no more than that. */
+	return t->interrupted ? " until the last calls" : "";
 }
 
 void times_sentence(const struct alloc_times *t, FILE *out)
@@ -72,9 +72,9 @@ void times_sentence(const struct alloc_times *t, FILE *out)
 void time_finding_sentence(const struct alloc_times *t, FILE *out)
 {
 	fprintf(out,
-		"About %s of the CPU time is spent in the allocator, %s. Fewer calls help, by "
+		"About %s of the CPU time%s is spent in the allocator, %s. Fewer calls help, by "
 		"pools or reserved capacity, or perhaps another allocator.",
-		format_percent(whole(t->ns), t->cpu_ns).s, format_ns(whole(t->ns)).s);
+		format_percent(whole(t->ns), t->cpu_ns).s, until(t), format_ns(whole(t->ns)).s);
 }
 
 #include "../json/times.def"

@@ -17,6 +17,7 @@ enum finding_growth {
 	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
 	GROWTH_STEADY,	/* it goes on, and nearly every part of the run ended with more */
 	GROWTH_GOES_ON, /* leak_goes_on(): the last two quarters of its time */
+	GROWTH_UNTIL,	/* many parts of the run ended with more, but not the last ones */
 	GROWTH_OTHER,
 };
 
@@ -58,6 +59,7 @@ struct finding {
 	uint64_t untouched;	    /* PEAK: analysis_untouched() */
 	uint64_t pages;		    /* WASTE: what it rounds up beyond that, in whole pages */
 	enum finding_growth growth; /* LEAK */
+	uint64_t grew_ns;	    /* LEAK: GROWTH_UNTIL this time after the start */
 	bool ended_before;	    /* LEAK: processes that left it ended before the run did */
 	struct growth_site grown;   /* GROWN */
 	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */

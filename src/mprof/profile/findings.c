@@ -17,6 +17,11 @@
 /* Many small blocks are a leak, too, if they are this part of all blocks that were never freed. */
 #define LEAK_BLOCKS_PART 2u
 #define LEAK_BLOCKS	 100u
+/* A leak that grows and has LEAK_BLOCKS, or this number of bytes, is a finding even if it is a
+ * small part of the peak.  The largest functions are examined. */
+#define LEAK_GROWN	(64u << 10)
+#define LEAK_LARGEST	64u
+#define LEAK_GROWN_RANK 0.45
 
 #define TURNED_OVER  100u	 /* times the peak: from here on the total is a finding */
 #define ENOUGH_BYTES 65536.0	 /* of the peak, and ... */
@@ -50,6 +55,8 @@ static uint64_t whole_of(const struct sites *s, enum finding_kind kind)
 
 /* ---- leaks ---- */
 
+#define UNTIL_PARTS (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
+
 /*
  * Is growth known?  In a trace of the last calls only, older blocks are missing, so blocks that
  * replace them look like growth. So do the blocks of many processes that each leak a little: then
@@ -80,6 +87,8 @@ static enum finding_growth growth_of(const struct site_values *v, bool known)
 		rising += e[i] > e[i - 1];
 	if (known && leak_goes_on(e))
 		return rising >= SITE_EPOCHS * 3 / 4 ? GROWTH_STEADY : GROWTH_GOES_ON;
+	if (known && rising >= UNTIL_PARTS)
+		return GROWTH_UNTIL;
 	/* What processes left that ended earlier is not in the last epoch. */
 	return e[EPOCH_PART - 1] >= end && end >= v->live_bytes ? GROWTH_EARLY : GROWTH_OTHER;
 }
@@ -140,9 +149,22 @@ static void insert(struct findings *f, const struct finding *new)
 	f->item[i].slices = is_of_slices(&f->names, new->at_stack.stack);
 }
 
+static bool grows(enum finding_growth growth)
+{
+	return growth == GROWTH_STEADY || growth == GROWTH_GOES_ON || growth == GROWTH_UNTIL;
+}
+
+/* Will a longer run have more of it, and enough that chance is no reason? */
+static bool grows_on(const struct analysis *a, enum finding_growth growth,
+		     const struct finding_top *t)
+{
+	return grows(growth) && (t->live_calls >= LEAK_BLOCKS || t->part >= LEAK_GROWN) &&
+	       t->part >= a->never_freed.all.bytes / LEAK_LITTLE;
+}
+
 /* Is the function's part worth a finding? */
 static bool is_worth(const struct analysis *a, enum finding_kind kind, const struct finding_top *t,
-		     uint64_t whole, uint64_t peak)
+		     uint64_t whole, uint64_t peak, enum finding_growth growth)
 {
 	if (!whole || t->part < kinds[kind].least)
 		return false;
@@ -150,6 +172,8 @@ static bool is_worth(const struct analysis *a, enum finding_kind kind, const str
 		return false;
 	if (kind == FINDING_LEAK && t->live_calls >= LEAK_BLOCKS &&
 	    t->live_calls >= a->never_freed.all.blocks / LEAK_BLOCKS_PART)
+		return true;
+	if (kind == FINDING_LEAK && grows_on(a, growth, t))
 		return true;
 	return (double)t->part * 100 >= kinds[kind].least_percent * (double)whole;
 }
@@ -197,6 +221,18 @@ static double weight_of(enum finding_kind kind, uint64_t whole)
 	return (double)whole < enough ? (double)whole / enough : 1;
 }
 
+/* The end of the last epoch with growth, in ns since the start. */
+static uint64_t grew_ns(const struct analysis *a, const struct sites *sites, const uint64_t *e)
+{
+	unsigned i = SITE_EPOCHS - 1;
+	int64_t ns;
+
+	while (i && e[i] <= e[i - 1])
+		i--;
+	ns = walk_ns(&a->walk, sites->epoch_ticks[i + 1]);
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
 static void add_growth(struct finding *new, const struct analysis *a, struct finding_sums *s,
 		       uint32_t function)
 {
@@ -204,6 +240,8 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 
 	finding_sums_values(s, function, &v);
 	new->growth = growth_of(&v, growth_is_known(a));
+	if (new->growth == GROWTH_UNTIL)
+		new->grew_ns = grew_ns(a, s->sites, v.epoch_bytes);
 	new->ended_before = v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
 }
 
@@ -226,7 +264,7 @@ static bool is_about(enum finding_kind kind, struct finding_sums *s, uint32_t fu
 }
 
 static void add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
-			uint32_t function, const struct finding_top *t)
+			uint32_t function, const struct finding_top *t, bool only_grown)
 {
 	const enum finding_kind kind = s->kind;
 	const uint64_t whole = whole_of(s->sites, kind);
@@ -242,7 +280,10 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 		.peak = peak_of(a, s->sites),
 	};
 
-	if (!is_worth(a, kind, t, whole, new.peak))
+	if (kind == FINDING_LEAK)
+		add_growth(&new, a, s, function);
+	if (!is_worth(a, kind, t, whole, new.peak, new.growth) ||
+	    (only_grown && !grows_on(a, new.growth, t)))
 		return;
 	finding_sums_place(s, function, &new);
 	if (new.lines == 1)
@@ -251,11 +292,8 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 		     : kind == FINDING_TOTAL ? t->own_calls
 					     : t->peak_calls;
 	new.about = is_about(kind, s, function, t->part);
-	if (kind == FINDING_LEAK)
-		add_growth(&new, a, s, function);
 	/* The remaining blocks of a process that was killed are a leak only if they grew. */
-	if (kind == FINDING_LEAK &&
-	    new.interrupted &&new.growth != GROWTH_STEADY &&new.growth != GROWTH_GOES_ON)
+	if (kind == FINDING_LEAK && new.interrupted && !grows(new.growth))
 		return;
 	new.left = t->left;
 	new.pages = kind == FINDING_WASTE ? t->peak_slack - t->part : 0;
@@ -268,6 +306,8 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	/* A leak that still grows is worse in a longer run; a single one is not. */
 	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
 		new.rank /= 4;
+	else if (kind == FINDING_LEAK && grows_on(a, new.growth, t) && new.rank < LEAK_GROWN_RANK)
+		new.rank = LEAK_GROWN_RANK;
 	insert(f, &new);
 }
 
@@ -278,11 +318,12 @@ static void find_kind(struct findings *f, const struct analysis *a, struct findi
 	uint32_t function;
 
 	finding_sums_begin(s, kind);
-	for (unsigned n = 0; n < kinds[kind].most; n++) {
+	for (unsigned n = 0; n < (kind == FINDING_LEAK ? LEAK_LARGEST : kinds[kind].most); n++) {
 		function = finding_sums_next(s, &top);
 		if (!function)
 			break;
-		add_finding(f, a, s, function, &top);
+		/* What a program holds from its start on may well be larger than a leak. */
+		add_finding(f, a, s, function, &top, n >= kinds[kind].most);
 	}
 }
 
