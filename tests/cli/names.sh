@@ -98,6 +98,7 @@ test_names_of_stripped_objects() {
 	run "$mprof" record -o log -- sh -c './prog; ./other; true'
 	hot --no-symbol-cache --top 100
 	expect_one_line_error
+	expect_text err 'only exported names for '
 	expect_text err "'$PWD/prog'"
 	expect_text err "'$PWD/other'"
 	expect_text err ': they are stripped, and no debug files of their build-ids were found; install debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod'

@@ -116,6 +116,8 @@ START_TEST(wrappers_are_known)
 		  "_ZN5alloc5alloc15exchange_malloc17h0123456789abcdefE", PATHS_WRAPPER },
 		/* An allocator by its name; neither parameters nor template arguments say so. */
 		{ "conn_alloc", "conn_alloc", PATHS_LIBRARY },
+		{ "ngx_memalign", "ngx_memalign", PATHS_LIBRARY },
+		{ "mem_aligned", "mem_aligned", PATHS_PROGRAM },
 		{ "(anonymous namespace)::Pool::allocate()", "", PATHS_LIBRARY },
 		{ "parse(std::allocator<char> const&)", "_Z5parseRKSaIcE", PATHS_PROGRAM },
 		{ "Table<Allocator>::grow", "_ZN5TableI9AllocatorE4growEv", PATHS_PROGRAM },

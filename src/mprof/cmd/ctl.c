@@ -177,6 +177,7 @@ static int status(struct target *t, const struct options *o, struct error *err)
 	struct site_lanes lanes;
 	struct trace *trace;
 	uint64_t live, peak;
+	const uint64_t processes = t->header.processes;
 	int ret = trace_open(&trace, t->link, MPROF_MAGIC_PROFILE, err);
 
 	if (ret)
@@ -191,7 +192,11 @@ static int status(struct target *t, const struct options *o, struct error *err)
 	else
 		printf("%s of %s\n", format_many(lanes.calls, "call", "calls").s,
 		       format_many(lanes.threads, "thread", "threads").s);
-	printf("live %s, peak %s\n", format_bytes(live).s, format_bytes(peak).s);
+	if (processes > 1)
+		printf("live %s in %s, peak of the largest %s\n", format_bytes(live).s,
+		       format_many(processes, "process", "processes").s, format_bytes(peak).s);
+	else
+		printf("live %s, peak %s\n", format_bytes(live).s, format_bytes(peak).s);
 	trace_close(trace);
 	return 0;
 }

@@ -182,12 +182,13 @@ static void tell_stripped(const struct profile *p, const struct sym_remark *cons
 	if (named > REMARKS && used < sizeof(list))
 		snprintf(list + used, sizeof(list) - used, " and %zu more", named - REMARKS);
 	if (named)
-		cmd_warn("no names for %s: %s; install debug symbols (-dbgsym or -debuginfo"
-			 " packages), or add --debuginfod",
-			 list,
-			 named > 1 ? "they are stripped, and no debug files of their build-ids were"
-				     " found"
-				   : "it is stripped, and no debug file of its build-id was found");
+		cmd_warn(
+		    "only exported names for %s: %s; install debug symbols (-dbgsym or -debuginfo"
+		    " packages), or add --debuginfod",
+		    list,
+		    named > 1 ? "they are stripped, and no debug files of their build-ids were"
+				" found"
+			      : "it is stripped, and no debug file of its build-id was found");
 }
 
 static void tell(const struct profile *p, const struct sym_remark *const *remark, size_t n)

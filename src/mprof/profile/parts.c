@@ -183,8 +183,8 @@ static bool is_of_rust(const char *function)
 }
 
 /*
- * Is a function an allocator by its name? Many programs have their own, and no
- * table could list them. Parameters and template arguments do not count.
+ * Is a function an allocator by its name, "alloc" or "memalign"? Many programs have
+ * their own, and no table could list them. Parameters and template arguments do not count.
  */
 static bool sounds_like_allocator(const char *function)
 {
@@ -194,9 +194,13 @@ static bool sounds_like_allocator(const char *function)
 	if (!strncmp(s, "(anonymous namespace)", 21))
 		s += 21;
 	n = strcspn(s, "(<");
-	for (; n >= 5; s++, n--)
-		if ((*s | ('a' - 'A')) == 'a' && !strncasecmp(s, "alloc", 5))
+	for (; n >= 5; s++, n--) {
+		const char c = *s | ('a' - 'A');
+
+		if ((c == 'a' && !strncasecmp(s, "alloc", 5)) ||
+		    (c == 'm' && n >= 8 && !strncasecmp(s, "memalign", 8)))
 			return true;
+	}
 	return false;
 }
 
