@@ -502,7 +502,7 @@ test_status_of_several_processes() {
 	"$mprof" profile -q -o p -- sh -c 'echo $$ >pid; ./waits & exec ./waits' 2>/dev/null &
 	wait_for test -s pid
 	live() { "$mprof" ctl "$(cat pid)" status 2>/dev/null | grep "^live $1"; }
-	wait_for live '1[56][0-9]\.[0-9] KiB in 2 processes, peak of the largest 7[0-9]\.[0-9] KiB$'
+	wait_for live '1[56][0-9] KiB in 2 processes, peak of the largest 7[0-9]\.[0-9] KiB$'
 	kill "$(cat pid)" $(pgrep -P "$(cat pid)")
 	wait
 }

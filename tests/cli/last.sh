@@ -321,6 +321,10 @@ test_last_blames_no_memory_of_dropped_calls() {
 	expect_no_text out 'did not come from malloc'
 	expect_no_text out 'Freed memory stays resident'
 	expect_no_text out compactness
+	run "$mprof" record --last 256K -o killed.log -- sh -c 'exec ./then_idle 9 & sleep 1; kill $!; wait'
+	run "$mprof" report killed.log
+	expect_words out 'Live at the end: 19.1 MiB in 20,'
+	expect_no_text out 'Never freed: 19'
 	expect_no_text out 'in pages with live blocks'
 	run "$mprof" report --all held.log
 	expect_no_text out 'did not come from malloc'
