@@ -223,3 +223,32 @@ test_memory_of_the_machine() {
 	run "$mprof" report --json log
 	expect_same 'without mprof' "$(json out .least_available)" null
 }
+
+# Pages of a mapped file are no memory of the heap.
+test_peak_rss_of_files() {
+	cat >maps.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+	int fd = open("large", O_RDWR | O_CREAT, 0600);
+	ftruncate(fd, 64 << 20);
+	volatile char *p = mmap(NULL, 64 << 20, PROT_READ, MAP_SHARED, fd, 0);
+	for (long i = 0; i < 64 << 20; i += 4096)
+		p[i];
+	free(malloc(1000));
+	sleep(1);
+	return 0;
+}
+END
+	compile maps
+	report_of ./maps
+	expect_words out 'at least 6'
+	expect_words out ' MiB of it files and shared memory. Allocated in total'
+	run "$mprof" report peak-rss log
+	expect_text out '  of which files and shared memory:  at least 6'
+	report_of ls
+	expect_words out ', with code and files. '
+}

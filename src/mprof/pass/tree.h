@@ -18,6 +18,8 @@ enum tree_end {
 	TREE_BECAME,  /* by exec, it became a program that is not recorded: see missing */
 };
 
+#define TREE_FILES (16u << 20)
+
 struct tree_process {
 	uint32_t number;
 	int32_t pid, parent_pid;
@@ -42,6 +44,19 @@ struct tree_process {
 	unsigned bypass;      /* how: bits of enum mprof_bypass */
 	const char *stopped;  /* why recording ended early, or NULL */
 };
+
+/* Returns how much of its largest resident set in a sample was code, files and shared memory, at
+ * least. */
+static inline uint64_t tree_files(const struct tree_process *p)
+{
+	return p->rss_most > p->rss_anon_most ? p->rss_most - p->rss_anon_most : 0;
+}
+
+/* Is that more than the code of a usual program, and not a small part? */
+static inline bool tree_has_files(const struct tree_process *p)
+{
+	return tree_files(p) >= TREE_FILES && tree_files(p) >= p->peak_rss_bytes / 4;
+}
 
 /* A process, or a program that a process became, which is not in the trace. */
 struct tree_missing {

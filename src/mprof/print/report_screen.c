@@ -283,24 +283,34 @@ static void tell_whole(struct screen *s)
 
 #define OWN_LEAST (1u << 20) /* bytes of mprof's own memory, and a 16th of what is resident */
 
+/* Says what else than heap is in it. */
+static void add_resident_parts(struct paragraph *words, const struct tree_process *p)
+{
+	const uint64_t rss = p->peak_rss_bytes, own = p->self_bytes;
+	const bool told = own >= OWN_LEAST && own >= rss / 16 && own < rss;
+
+	if (tree_has_files(p))
+		paragraph_add(words, "at least %s of it files and shared memory%s",
+			      format_bytes(tree_files(p)).s, told ? ", and" : "");
+	else
+		paragraph_add(words, told ? "with code, files and" : "with code and files");
+	if (told)
+		paragraph_add(words, " %s of mprof's own memory", format_bytes(own).s);
+}
+
 /* What was resident, which the system tells for each process. */
 static void add_resident(struct paragraph *words, const struct analysis *a)
 {
 	const struct tree_process *p = a->tree.processes == 1 ? &a->tree.process[0] : NULL;
-	const uint64_t rss = p ? p->peak_rss_bytes : 0, own = p ? p->self_bytes : 0;
+	const uint64_t rss = p ? p->peak_rss_bytes : 0;
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
 
-	if (rss && own >= OWN_LEAST && own >= rss / 16 && own < rss)
-		paragraph_add(words,
-			      "Largest resident set: %s, with code, files and %s of mprof's own "
-			      "memory",
-			      format_bytes(rss).s, format_bytes(own).s);
-	else if (rss)
-		paragraph_add(words, "Largest resident set: %s, with code and files",
-			      format_bytes(rss).s);
-	if (rss)
-		paragraph_add(words, untouched ? ", so at" : ". ");
-	else if (untouched)
+	if (rss) {
+		paragraph_add(words, "Largest resident set: %s, ", format_bytes(rss).s);
+		add_resident_parts(words, p);
+		paragraph_add(words, "%s", untouched ? ", so at" : ". ");
+	}
+	if (!rss && untouched)
 		paragraph_add(words, "At");
 	if (untouched)
 		paragraph_add(words,

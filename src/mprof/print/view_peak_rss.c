@@ -197,6 +197,10 @@ static void print_moment(const struct view_request *r, FILE *out)
 			format_percent(p->total.rss_bytes, m->bytes).s);
 	if (process && process->self_bytes)
 		fprintf(out, "  of which mprof itself:  %s\n", format_bytes(process->self_bytes).s);
+	if (process && tree_has_files(process))
+		fprintf(out,
+			"  of which files and shared memory:  at least %s (not part of mmap)\n",
+			format_bytes(tree_files(process)).s);
 	fprintf(out, "  arena: %s by brk and sbrk   mmap: %s mapped by the program itself\n",
 		format_bytes(m->arena).s, format_bytes(m->mapped).s);
 	if (m->cpu_ns)
