@@ -71,11 +71,15 @@ test_dump_by_ctl() {
 	expect_text out "process $pid: recording, profile p"
 	expect_text out '3 calls of 1 thread'
 	expect_text out 'live 2.4 KiB'
+	run "$mprof" report p
+	expect_text out "  What grows: mprof ctl $pid dump, later again, then mprof diff of both"
 	step k
 	end_steps
 	expect_same 'figures' "$(live_of p.1) $(live_of p.2) $(live_of named) $(live_of p)" '500 2500 2500 3500'
 	run "$mprof" diff --value leaked p.1 p.2
 	expect_text out keep
+	run "$mprof" report p.2
+	expect_no_text out 'What grows'
 	run "$mprof" diff p.1 p.2
 	expect_text out 'Live memory rose 400 %'
 	expect_text out 'live by function: 1 grown.'

@@ -46,7 +46,10 @@ static void print_estimates(const struct print_totals *t, FILE *out)
 	print_estimate(p, "Bytes", VALUE_TOTAL, p->total.bytes, out);
 	print_estimate(p, left_name(t), VALUE_LIVE, p->total.live_bytes, out);
 	print_estimate(p, "Peak", VALUE_PEAK, p->sites.peak.bytes, out);
-	fputs("  An estimated peak is too high on average.\n", out);
+	fputs(
+	    "  An estimated peak is too high on average, and may be at another time when nearly as "
+	    "much was live.\n",
+	    out);
 }
 
 /* Prints the mappings of the program itself. */
@@ -406,6 +409,22 @@ static void print_course(const struct print_totals *t, FILE *out)
 		fprintf(out, "  Of process %" PRIu32 ", which has the highest peak.\n", c->process);
 }
 
+/* A profile has no growth over time, but a program that runs can be asked twice. */
+static void print_growth(const struct print_totals *t, FILE *out)
+{
+	const struct tree *tree = &t->a->tree;
+	size_t i = 0;
+
+	while (i < tree->processes && (tree->process[i].ran_on || !text_runs(&tree->process[i])))
+		i++;
+	if (i < tree->processes && t->p->total.leaked_bytes &&
+	    !memcmp(t->p->header->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
+		fprintf(out,
+			"  What grows: mprof ctl %" PRId32
+			" dump, later again, then mprof diff of both\n",
+			tree->process[i].pid);
+}
+
 void totals_text(const struct print_totals *t, const struct report_options *o, FILE *out)
 {
 	report_sections(report_run_sections, t->a, out);
@@ -415,6 +434,7 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 		print_ranks(t->ranks, o, out);
 	print_top(t, VALUE_PEAK, "Largest at the peak", "peak", o, out);
 	print_top(t, VALUE_LEAKED, left_name(t), "leaks", o, out);
+	print_growth(t, out);
 	print_top(t, VALUE_CALLS, "Most frequent allocations", "hot", o, out);
 	if (o->all && t->lanes->calls)
 		print_functions(t, out);

@@ -83,19 +83,27 @@ struct long_text text_command(const struct trace_fact *image, unsigned room)
 	return t;
 }
 
+/* Did it run on this host, as far as is known? */
+static bool is_from_here(const struct tree_process *p)
+{
+	char host[256];
+
+	return p->images && !gethostname(host, sizeof(host)) && !strcmp(host, p->image[0]->host);
+}
+
+bool text_runs(const struct tree_process *p)
+{
+	return p->end == TREE_UNKNOWN && is_from_here(p) &&
+	       process_is_alive(p->pid, p->image[0]->fact->start_time);
+}
+
 /* What became of a process without a recorded end?  Only the host that it ran on knows. */
 static const char *unknown_end(const struct tree_process *p)
 {
-	static const char running[] = "was still running when this was written";
-	char host[256];
-
-	if (p->ran_on)
-		return running;
-	if (!p->images || gethostname(host, sizeof(host)) || strcmp(host, p->image[0]->host) != 0)
-		return "has no recorded end (killed, or still running)";
-	return process_is_alive(p->pid, p->image[0]->fact->start_time)
-		   ? running
-		   : "ended unrecorded (killed, or by a system call of its own)";
+	if (p->ran_on || text_runs(p))
+		return "was still running when this was written";
+	return is_from_here(p) ? "ended unrecorded (killed, or by a system call of its own)"
+			       : "has no recorded end (killed, or still running)";
 }
 
 struct text text_end(const struct tree_process *p)

@@ -24,5 +24,7 @@ struct long_text text_command(const struct trace_fact *image, unsigned room);
 char *text_program(const struct trace_fact *image);
 /* Returns "exited with status 0", "was killed by SIGSEGV" ... */
 struct text text_end(const struct tree_process *p);
+/* Does it still run, on this host? */
+bool text_runs(const struct tree_process *p);
 /* Returns the part of a path after the last slash. */
 const char *text_base(const char *path);
