@@ -336,6 +336,7 @@ static void file_header_fill(struct mprof_file_header *h, const char *magic,
 	h->start_ticks = mprof_ticks();
 	h->tail = MPROF_HEADER_SIZE;
 	h->paused = (uint32_t)mp_config.paused;
+	h->pauses = h->paused;
 	h->budget = mp_config.budget;
 	h->overhead = (uint32_t)mp_config.overhead;
 	if (*mp_config.only || *mp_config.ranks || !mp_config.children)

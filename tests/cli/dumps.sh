@@ -144,6 +144,9 @@ test_dump_pause() {
 		step k
 		end_steps
 		expect_same "$conf: live" "$(live_of p)" 2000
+		run "$mprof" report p
+		expect_text out 'Paused at times (--paused, mprof ctl): blocks allocated then are not counted.'
+		expect_same "$conf: pauses" "$("$mprof" report --json p | jq .pauses)" 1
 		expect_same "$conf: calls" "$("$mprof" report hot --json p | jq .total.figures.calls)" 3
 	done
 }
@@ -272,6 +275,7 @@ test_dump_clear() {
 		expect_same "$conf: live" "$(live_of p)" 1000
 		run "$mprof" report p
 		expect_text out 'Cleared while it ran (mprof ctl): the totals are of what followed.'
+		expect_text out 'Paused at times'
 		[ "${conf#*SAMPLE}" != "$conf" ] || expect_text out '1 call allocated 1,000 bytes.'
 		expect_same "$conf: calls" "$("$mprof" report hot --json p | jq .total.figures.calls)" 1
 		expect_same "$conf: peak" "$("$mprof" report --json p | jq .peak.bytes)" 1000
@@ -319,7 +323,11 @@ int main(void)
 END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o turns turns.c || bad 'turns.c does not compile'
 	begin_steps env MPROF_CONF='MODE=Profile PROFILE_PATH=t' LD_PRELOAD="$build/libmprof.so" ./turns
+	run "$mprof" ctl $pid pause
+	run "$mprof" ctl $pid resume
 	run "$mprof" ctl $pid clear
+	run "$mprof" report t
+	expect_no_text out 'Paused'
 	step g
 	printf g >&9
 	end_steps

@@ -203,8 +203,29 @@ static int status(struct target *t, const struct options *o, struct error *err)
 
 /* ---- pause, resume, clear ---- */
 
+enum change { PAUSE, RESUME, CLEAR };
+
 /* header.paused is 1 while paused, and 2 more for each clear. */
-static int change(struct target *t, uint32_t set, uint32_t take, uint32_t add, struct error *err)
+static void change_header(struct mprof_file_header *h, enum change change)
+{
+	uint32_t had;
+
+	switch (change) {
+	case PAUSE:
+		had = __atomic_fetch_or(&h->paused, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&h->pauses, !(had & 1), __ATOMIC_RELAXED);
+		break;
+	case RESUME:
+		__atomic_fetch_and(&h->paused, ~1u, __ATOMIC_RELAXED);
+		break;
+	case CLEAR:
+		had = __atomic_fetch_add(&h->paused, 2, __ATOMIC_RELAXED);
+		__atomic_store_n(&h->pauses, had & 1, __ATOMIC_RELAXED);
+		break;
+	}
+}
+
+static int change(struct target *t, enum change change, struct error *err)
 {
 	struct append a;
 	int ret = append_open(&a, t->path, t->header.run_id);
@@ -212,26 +233,24 @@ static int change(struct target *t, uint32_t set, uint32_t take, uint32_t add, s
 	if (ret)
 		return fail(err, ret, "cannot write '%s': %s", t->path,
 			    ret == -EAGAIN ? "it is now another file" : strerror(-ret));
-	__atomic_fetch_or(&a.header->paused, set, __ATOMIC_RELAXED);
-	__atomic_fetch_and(&a.header->paused, ~take, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&a.header->paused, add, __ATOMIC_RELAXED);
+	change_header(a.header, change);
 	append_close(&a);
 	return 0;
 }
 
 static int pause_it(struct target *t, const struct options *o, struct error *err)
 {
-	return change(t, 1, 0, 0, err);
+	return change(t, PAUSE, err);
 }
 
 static int resume_it(struct target *t, const struct options *o, struct error *err)
 {
-	return change(t, 0, 1, 0, err);
+	return change(t, RESUME, err);
 }
 
 static int clear(struct target *t, const struct options *o, struct error *err)
 {
-	return change(t, 0, 0, 2, err);
+	return change(t, CLEAR, err);
 }
 
 /* ---- the command ---- */

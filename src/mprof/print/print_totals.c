@@ -139,9 +139,10 @@ static void print_sums(const struct print_totals *t, FILE *out)
 	if (t->lanes->missed || t->lanes->strange)
 		fprintf(out,
 			"  Unmatched: %s without a recorded free, and %s without a recorded "
-			"allocation.\n",
+			"allocation%s.\n",
 			format_many(t->lanes->missed, "block", "blocks").s,
-			format_many(t->lanes->strange, "free", "frees").s);
+			format_many(t->lanes->strange, "free", "frees").s,
+			t->p->header->pauses ? ", as after a pause" : "");
 }
 
 static void print_times(const struct print_totals *t, FILE *out)

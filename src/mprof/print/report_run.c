@@ -138,6 +138,10 @@ static void print_run(const struct analysis *a, FILE *out)
 	if (a->walk.input.header->paused > 1)
 		fputs("  Cleared while it ran (mprof ctl): the totals are of what followed.\n",
 		      out);
+	if (a->walk.input.header->pauses)
+		fputs("  Paused at times (--paused, mprof ctl): blocks allocated then are not "
+		      "counted.\n",
+		      out);
 	if (a->walk.input.header->start_real_ns)
 		fprintf(out, "  Started: %s.\n",
 			format_date(a->walk.input.header->start_real_ns).s);

@@ -263,6 +263,7 @@ static void add_header(struct combining *c)
 	to->flags |= c->flags | (from->flags & (MPROF_FILE_FILTERED | MPROF_FILE_RUNNING));
 	if (from->paused > to->paused)
 		to->paused = from->paused;
+	to->pauses += from->pauses;
 	if (from->page_size > to->page_size)
 		to->page_size = from->page_size;
 	if (from->start_real_ns < to->start_real_ns)
