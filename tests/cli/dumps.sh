@@ -125,6 +125,51 @@ test_dump_by_ctl() {
 	expect_text err "invalid action 'dmp': expected dump, status, pause, resume or clear"
 }
 
+# Blocks that are live at both times are the same samples, so they are no reason for doubt.
+test_diff_of_two_dumps_of_samples() {
+	cat >steps.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void *kept[20000];
+static void *cache(void) { return malloc(1000); }
+static void *leak(void) { return malloc(1000); }
+static void *once(void) { return malloc(1000); }
+int main(void)
+{
+	char c;
+	for (int i = 0; i < 20000; i++) {
+		kept[i] = cache();
+		leak();
+		once();
+	}
+	write(1, "r", 1);
+	while (read(0, &c, 1) == 1) {
+		for (int i = 0; i < 10000; i++)
+			leak();
+		for (int i = 0; i < 60000; i++) {
+			free(kept[i % 20000]);
+			kept[i % 20000] = cache();
+		}
+		write(1, "d", 1);
+	}
+	return 7;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -o steps steps.c || bad 'steps.c does not compile'
+	begin_steps env MPROF_CONF='MODE=Sample SEED=1 PROFILE_PATH=p' LD_PRELOAD="$build/libmprof.so" ./steps
+	run "$mprof" ctl $pid dump
+	step k
+	run "$mprof" ctl $pid dump
+	end_steps
+	run "$mprof" diff --all --json p.1 p.2
+	expect_same 'what grew' "$(json out '[.rows[] | select(.change == "grown") | .function] | join(" ")')" leak
+	expect_same 'what may have' "$(json out '[.rows[] | select(.change == "unclear") | .function] | join(" ")')" cache
+	expect_same 'ranges that overlap' "$(json out '.rows[] | select(.function == "leak") |
+		.range_before[1] > .range_after[0]')" true
+	run "$mprof" diff p.1 p.2
+	expect_words out 'of one run, they may overlap where it changed'
+}
+
 # While paused, no new blocks count; frees of older blocks do.
 test_dump_pause() {
 	local conf

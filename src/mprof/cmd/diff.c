@@ -125,11 +125,12 @@ static bool runs_on(const struct tree *tree)
 /* Two dumps of a process that runs on differ in what is live: its peak may be long past. */
 static void choose_value(struct diff_options *o, const struct two_profiles *two)
 {
-	const uint8_t *before = trace_header(two->trace[DIFF_BEFORE])->run_id;
-	const uint8_t *after = trace_header(two->trace[DIFF_AFTER])->run_id;
+	const struct mprof_file_header *before = trace_header(two->trace[DIFF_BEFORE]);
+	const struct mprof_file_header *after = trace_header(two->trace[DIFF_AFTER]);
 
 	o->one_run = runs_on(&two->profile[DIFF_BEFORE].tree) &&
-		     !memcmp(before, after, sizeof(((struct mprof_file_header *)0)->run_id));
+		     !memcmp(before->run_id, after->run_id, sizeof(before->run_id)) &&
+		     before->paused >> 1 == after->paused >> 1; /* not cleared in between */
 	if (o->value == VALUE_COUNT)
 		o->value = o->one_run ? VALUE_LIVE : VALUE_PEAK;
 }

@@ -391,7 +391,10 @@ void diff_text(const struct diff *d, const struct diff_print *o, FILE *out)
 		fputs(".\n", out);
 	}
 	if (rows && diff_of_samples(d))
-		fputs("Below each row are its 95 % confidence intervals.\n", out);
+		fprintf(out, "Below each row are its 95 %% confidence intervals%s.\n",
+			d->options.one_run ? "; of one run, they may\noverlap where it changed, "
+					     "because most samples are the same"
+					   : "");
 	if (rows)
 		fprintf(out, "\n  %11s %11s %11s\n", "change", "before", "after");
 	for (i = 0; i < rows; i++)

@@ -579,13 +579,40 @@ bool diff_group_range(const struct diff *d, const struct diff_group *g, enum dif
 	return range_of(d, g->estimates, side, value, g->v[side][value], range) && d->sampled[side];
 }
 
+/*
+ * Two times of one run have the samples of blocks in common that were live, or allocated, at both.
+ * So what was allocated between them is known as soon as one block was sampled.  The variance of
+ * how much more is live is that of the blocks that were allocated or freed in between, those that
+ * were both counted twice, and at most the sum of the variances of both sides.
+ */
+static bool live_may_be_same(const struct site_error *a, const struct site_error *b,
+			     const uint64_t v[DIFF_SIDES])
+{
+	const double by = (double)v[DIFF_AFTER] - (double)v[DIFF_BEFORE];
+	const double freed = b->bytes - b->live_bytes - (a->bytes - a->live_bytes);
+	const double between = b->bytes - a->bytes + freed, both = b->live_bytes + a->live_bytes;
+	const double heaviest = b->heaviest_bytes * b->heaviest_bytes;
+	double variance = between < both ? between : both;
+
+	variance = variance > heaviest ? variance : heaviest;
+	return by * by < ESTIMATE_Z * ESTIMATE_Z * variance;
+}
+
 static bool may_be_same(const struct diff *d, const struct site_values of[DIFF_SIDES],
 			enum profile_value value, const uint64_t v[DIFF_SIDES][VALUE_COUNT])
 {
+	const struct site_error *last = &of[DIFF_AFTER].error;
 	struct estimate_range a, b;
 
 	if (!diff_of_samples(d))
 		return false;
+	if (d->options.one_run &&
+	    (value == VALUE_CALLS || (value == VALUE_TOTAL && !last->by_calls)))
+		return v[DIFF_BEFORE][value] == v[DIFF_AFTER][value];
+	if (d->options.one_run && (value == VALUE_LIVE || value == VALUE_LEAKED) && !last->by_calls)
+		return live_may_be_same(
+		    &of[DIFF_BEFORE].error, last,
+		    (const uint64_t[]){ v[DIFF_BEFORE][value], v[DIFF_AFTER][value] });
 	return !range_of(d, of, DIFF_BEFORE, value, v[DIFF_BEFORE][value], &a) ||
 	       !range_of(d, of, DIFF_AFTER, value, v[DIFF_AFTER][value], &b) ||
 	       (a.low <= b.high && b.low <= a.high);

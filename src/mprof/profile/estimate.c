@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define Z 1.96 /* the quantile for 95 of 100 */
+#define Z ESTIMATE_Z
 
 /* Returns the share of the variance of all bytes for a part of them. */
 static double part_of(const struct site_values *v, uint64_t figure)

@@ -15,6 +15,8 @@
 
 #include "profile.h"
 
+#define ESTIMATE_Z 1.96 /* the quantile for 95 of 100 */
+
 struct estimate_range {
 	uint64_t low, high;
 };
