@@ -768,3 +768,43 @@ test_findings_name_a_slow_leak() {
 	expect_words out '195 KiB was live at the end, growing until'
 	expect_no_text out workers
 }
+
+# Of four workers that last, none has half of the leak.
+test_findings_name_a_slow_leak_of_workers() {
+	cat >workers.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void *kept[1000];
+static void session(int i) { kept[i] = malloc(200); }
+static void rest(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL); }
+int main(int argc, char **argv)
+{
+	pid_t pid[4];
+	for (int i = 0; i < 4; i++)
+		if (!(pid[i] = fork())) {
+			for (int k = 0; k < 1000; k++) {
+				session(k);
+				if (k % 50 == 0)
+					rest(20);
+			}
+			while (argc > 1)
+				pause();
+			return 0;
+		}
+	rest(argc > 1 ? 800 : 0);
+	for (int i = 0; i < 4 && argc > 1; i++)
+		kill(pid[i], SIGTERM);
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+END
+	compile workers
+	report_of ./workers
+	expect_words out '781 KiB was never freed, growing throughout the run: all 4,000 blocks allocated by session (workers.c:7).'
+	report_of ./workers kill
+	expect_words out '781 KiB was live at the end, growing until'
+}

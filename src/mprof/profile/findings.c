@@ -57,21 +57,33 @@ static uint64_t whole_of(const struct sites *s, enum finding_kind kind)
 
 #define UNTIL_PARTS (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
 
+/* Did the process last for half of the run or more? */
+static bool lasted(const struct analysis *a, size_t process)
+{
+	const struct tree_process *p = tree_find(&a->tree, a->walk.heap.process[process]->number);
+	const uint64_t run = a->tree.end_ticks - a->tree.start_ticks;
+	const uint64_t end = p && p->end_ticks ? p->end_ticks : a->tree.end_ticks;
+
+	return p && end > p->start_ticks && end - p->start_ticks >= run / 2;
+}
+
 /*
  * Is growth known?  In a trace of the last calls only, older blocks are missing, so blocks that
- * replace them look like growth. So do the blocks of many processes that each leak a little: then
- * no process has half of all.
+ * replace them look like growth. So do the blocks of many short processes that each leak a little:
+ * then neither one process has half of all, nor those that lasted.
  */
 static bool growth_is_known(const struct analysis *a)
 {
 	const struct never_freed_process *p = a->never_freed.process.item;
-	uint64_t most = 0;
+	uint64_t most = 0, lasting = 0;
 	size_t i;
 
-	for (i = 0; i < a->never_freed.process.count; i++)
+	for (i = 0; i < a->never_freed.process.count; i++) {
 		most = p[i].bytes > most ? p[i].bytes : most;
+		lasting += p[i].bytes && lasted(a, i) ? p[i].bytes : 0;
+	}
 	return a->walk.heap.older_frees < a->never_freed.all.blocks / 10 + 1 &&
-	       most >= a->never_freed.all.bytes / 2;
+	       (most > lasting ? most : lasting) >= a->never_freed.all.bytes / 2;
 }
 
 static enum finding_growth growth_of(const struct site_values *v, bool known)
