@@ -120,6 +120,7 @@ test_overhead_steps_down_to_samples() {
 	expect_words out 'the totals are estimates from samples'
 	expect_words out 'These totals are exact up to'
 	expect_no_text out 'These totals are exact.'
+	expect_words out '96.0 MiB was never freed: all 3 blocks allocated by late (busy.c:11)'
 	run "$mprof" report hot --totals steps.log
 	expect_words out 'Exact up to'
 	run "$mprof" report hot steps.log

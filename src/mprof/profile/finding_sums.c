@@ -53,7 +53,7 @@ void finding_sums_make(struct finding_sums *s, const struct sites *sites, struct
 	*s = (struct finding_sums){ .sites = sites,
 				    .names = names,
 				    .page = w->heap.page_size,
-				    .ends_early = w->input.log_end };
+				    .ends_early = w->input.log_end && !sites->totals.read };
 	askers_find(&s->askers, sites, names);
 	s->functions = s->askers.functions.keys.count;
 	s->calls = must_calloc(s->functions + 1, sizeof(*s->calls));

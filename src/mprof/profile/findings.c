@@ -70,7 +70,8 @@ static bool lasted(const struct analysis *a, size_t process)
 /*
  * Is growth known?  In a trace of the last calls only, older blocks are missing, so blocks that
  * replace them look like growth. So do the blocks of many short processes that each leak a little:
- * then neither one process has half of all, nor those that lasted.
+ * then neither one process has half of all, nor those that lasted.  Totals have no course over
+ * time.
  */
 static bool growth_is_known(const struct analysis *a)
 {
@@ -82,7 +83,8 @@ static bool growth_is_known(const struct analysis *a)
 		most = p[i].bytes > most ? p[i].bytes : most;
 		lasting += p[i].bytes && lasted(a, i) ? p[i].bytes : 0;
 	}
-	return a->walk.heap.older_frees < a->never_freed.all.blocks / 10 + 1 &&
+	return !a->walk.input.log_end &&
+	       a->walk.heap.older_frees < a->never_freed.all.blocks / 10 + 1 &&
 	       (most > lasting ? most : lasting) >= a->never_freed.all.bytes / 2;
 }
 
