@@ -715,6 +715,7 @@ END
 	expect_words out '1. Freed memory stays resident: '
 	expect_words out ' KiB of live blocks. The freed memory is in pages with live blocks, mostly of pin (stays.c:7). It was more than half of the heap for '
 	expect_text out '       mprof replay log # Retained and pinned pages'
+	expect_no_text out MALLOC_ARENA_MAX
 	run "$mprof" replay --quick -a glibc log
 	expect_text out 'Retained and pinned pages'
 	expect_text out 'Most retained'
@@ -724,6 +725,8 @@ END
 		'retained pin:7 true true true true'
 	report_of ./stays threads
 	expect_words out ' of live blocks. The freed memory is in pages without live blocks, which malloc_trim(0) may return. '
+	expect_words out 'Most of the heap was in arenas of single threads; with MALLOC_ARENA_MAX=1, all '
+	expect_text out "       mprof replay -a 'glibc,glibc[MALLOC_ARENA_MAX=1]' log"
 	expect_no_text out 'did not come from malloc'
 	report_of ./stays end
 	expect_no_text out 'Freed memory'

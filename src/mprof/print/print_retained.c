@@ -80,6 +80,12 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 	}
 	fprintf(out, ". It was more than half of the heap for %s of %s.", format_ns(f->held_ns).s,
 		format_ns(f->of_ns).s);
+	if (f->threads)
+		fprintf(
+		    out,
+		    " Most of the heap was in arenas of single threads; with MALLOC_ARENA_MAX=1, "
+		    "all %s share one.",
+		    format_many(f->threads, "thread", "threads").s);
 }
 
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out)
@@ -87,6 +93,8 @@ void retained_command(const struct analysis *a, const struct retained *f, FILE *
 	/* Its table of retained and pinned pages covers the whole run; `compare` prints only what
 	 * remains after all blocks were freed. */
 	fputs("mprof replay ", out);
+	if (f->threads)
+		fputs("-a 'glibc,glibc[MALLOC_ARENA_MAX=1]' ", out);
 	if (a->tree.processes > 1)
 		fprintf(out, "--process %" PRIu32 " ", f->process);
 	shell_path(a->path, out);

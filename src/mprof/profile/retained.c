@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_PART 10u /* the least part of a process's time that counts */
+#define TIME_PART   10u /* the least part of a process's time that counts */
+#define THREAD_PART 64u /* the least part of the bytes of a process, of a thread that counts */
 
 /* ---- how long ---- */
 
@@ -170,6 +171,43 @@ static bool is_whole(const struct analysis *a)
 	       !a->walk.input.reduced_count && !a->walk.input.log_end;
 }
 
+/* Threads of the process that allocated a part of its bytes, THREAD_PART or more. */
+static size_t allocating_threads(const struct analysis *a, uint32_t process)
+{
+	const struct totals_thread *t = a->totals.thread.item;
+	const size_t n = a->totals.thread.count;
+	uint64_t all = 0;
+	size_t threads = 0, i;
+
+	for (i = 0; i < n; i++)
+		all += t[i].process == process ? t[i].sum.allocated : 0;
+	for (i = 0; i < n; i++)
+		threads += t[i].process == process && t[i].sum.allocated > all / THREAD_PART;
+	return threads;
+}
+
+/* Returns the most by which the break moved: the first arena is not larger. */
+static uint64_t first_arena(const struct analysis *a, uint32_t process)
+{
+	const struct walk_input *in = &a->walk.input;
+	const struct mprof_sample *s = NULL;
+	const size_t n = in->samples ? in->samples(in->context, process, &s) : 0;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = s[i].arena > most ? s[i].arena : most;
+	return most;
+}
+
+static size_t arena_threads(const struct analysis *a, const struct retained *f)
+{
+	const size_t threads = f->c_library ? allocating_threads(a, f->process) : 0;
+
+	if (threads < 2 || first_arena(a, f->process) > (f->live + f->beside + f->whole) / 2)
+		return 0;
+	return threads;
+}
+
 static void take(struct retained *f, const struct resident_parts_sample *s, uint64_t held,
 		 const struct tree_process *p, const struct analysis *a)
 {
@@ -205,6 +243,8 @@ void retained_find(struct retained *f, const struct analysis *a, const struct re
 				best = i;
 			}
 	}
+	if (f->process)
+		f->threads = arena_threads(a, f);
 	if (f->process && names && (f->aligned || f->beside > f->whole))
 		f->who = who_has(&l->shares, best, names);
 }

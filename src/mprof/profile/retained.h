@@ -48,6 +48,9 @@ struct retained {
 	 * half of them and most freed bytes are there; else line is NULL. */
 	struct profile_asked who;
 	bool c_library; /* glibc's malloc: malloc_trim() returns whole pages */
+	/* Threads that allocated, if these have most of the heap in arenas of glibc other than the
+	 * first one, which is in front of the program break; else 0. */
+	size_t threads;
 };
 
 /* Do the samples of the first walk allow a finding? */
