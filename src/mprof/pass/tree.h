@@ -45,11 +45,13 @@ struct tree_process {
 	const char *stopped;  /* why recording ended early, or NULL */
 };
 
-/* Returns how much of its largest resident set in a sample was code, files and shared memory, at
- * least. */
+/* Returns how much of its largest resident set in a sample was code, files and shared memory of its
+ * own, at least: mprof's memory may all be shared. */
 static inline uint64_t tree_files(const struct tree_process *p)
 {
-	return p->rss_most > p->rss_anon_most ? p->rss_most - p->rss_anon_most : 0;
+	const uint64_t others = p->rss_anon_most + p->self_bytes;
+
+	return p->rss_most > others ? p->rss_most - others : 0;
 }
 
 /* Is that more than the code of a usual program, and not a small part? */
