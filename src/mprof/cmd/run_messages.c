@@ -225,8 +225,8 @@ void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 		run_messages_loss(i, r->lost[i]);
 	tell_uncalled(plan, r);
 	if (plan->python && !r->python && r->file == RUN_FILE && !r->alive && !r->in_use)
-		cmd_warn("--python saw no function of a Python script: it needs CPython 3.9 or"
-			 " later, and not its free-threaded build");
+		cmd_warn("--python saw no function of a Python script: it knows CPython 3.9 to"
+			 " 3.13, but not its free-threaded build");
 	tell_file(plan, r);
 }
 
