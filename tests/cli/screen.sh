@@ -77,6 +77,9 @@ test_screen_of_an_interpreter() {
 	"$mprof" record -o perl.log -- ./perl5.99 2>/dev/null
 	run "$mprof" report perl.log
 	expect_words out "perl5.99 is the Perl runtime, which ends without freeing a script's objects; Devel::MAT"
+	"$mprof" profile -o perl.profile -- ./perl5.99 2>/dev/null
+	run "$mprof" report perl.profile
+	expect_words out "perl5.99 is the Perl runtime, which ends without freeing a script's objects; Devel::MAT"
 	run "$mprof" report log
 	expect_no_text out 'is the Lua runtime'
 	expect_text out 'mprof replay'

@@ -9,6 +9,7 @@
 #include "../trace/functions.h"
 #include "../util/terminal.h"
 #include "flat_view.h"
+#include "interpreter_words.h"
 #include "json_rows.h"
 #include "paragraph.h"
 #include "print_table.h"
@@ -340,6 +341,32 @@ static void print_ranks(const struct rank_totals *r, const struct report_options
 		print_outlier(r, out);
 }
 
+/* Points the user of a script to it, if its interpreter is one of the first. */
+static void print_interpreter(const struct print_totals *t, unsigned width, FILE *out)
+{
+	struct paragraph words = { 0 };
+
+	profile_sort(t->p, VALUE_PEAK);
+	for (size_t i = 0; !words.n && i < t->p->groups && i < ROWS; i++) {
+		const struct sym_line *line = t->p->group[i].line;
+
+		if (line && !line->script && !line->runs_scripts)
+			interpreter_words(
+			    &words, &(struct interpreter_words){
+					.module = line->module,
+					.calls = line->module,
+					.left = t->p->group[i].v->leaked_bytes > 0 &&
+						!tree_left_open(&t->a->tree, &t->p->walk.heap),
+					.coded = t->p->stacks->codes > 0,
+				    });
+	}
+	if (words.n) {
+		fputc('\n', out);
+		paragraph_print(&words, &(struct paragraph_form){ "  ", 2, width, false }, out);
+	}
+	paragraph_release(&words);
+}
+
 static void print_more(const struct print_totals *t, FILE *out)
 {
 	fputs("\nAll tables: mprof report --all ", out);
@@ -437,6 +464,7 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 	print_top(t, VALUE_LEAKED, left_name(t), "leaks", o, out);
 	print_growth(t, out);
 	print_top(t, VALUE_CALLS, "Most frequent allocations", "hot", o, out);
+	print_interpreter(t, o->width, out);
 	if (o->all && t->lanes->calls)
 		print_functions(t, out);
 	if (o->all && !t->p->sites.totals.estimated)

@@ -17,6 +17,7 @@
 #include "../util/columns.h"
 #include "../util/order.h"
 #include "figures.h"
+#include "interpreter_words.h"
 #include "print_findings.h"
 #include "print_times.h"
 #include "paragraph.h"
@@ -669,29 +670,19 @@ static bool tells_of_kept(const struct item *item, size_t n, const struct sym_in
 static bool tell_interpreter(struct screen *s, const struct item *item, size_t n)
 {
 	const struct sym_line *line = NULL;
-	const struct sym_interpreter *of;
 	struct paragraph words = { 0 };
-	const char *module, *keeps;
 	size_t i;
 
 	for (i = 0; i < n && !line; i++)
 		line = item[i].finding ? item[i].finding->interpreter : NULL;
 	if (!line)
 		return false;
-	of = sym_interpreter(line->module);
-	module = item[i - 1].finding->line->module;
-	keeps = of->keeps && tells_of_kept(item, n, of)
-		    ? ", which ends without freeing a script's objects"
-		    : "";
-	if (*module != '?' && strcmp(module, line->module) != 0)
-		paragraph_add(&words, "%s, the %s runtime%s, calls %s; %s", line->module,
-			      of->language, keeps, module, of->remedy);
-	else
-		paragraph_add(&words, "%s is the %s runtime%s; %s", line->module, of->language,
-			      keeps, of->remedy);
-	if (*of->names && !s->a->findings->names.stacks->codes)
-		paragraph_add(&words, ", and with %s call stacks have its functions", of->names);
-	paragraph_add(&words, ".");
+	interpreter_words(&words, &(struct interpreter_words){
+				      .module = line->module,
+				      .calls = item[i - 1].finding->line->module,
+				      .left = tells_of_kept(item, n, sym_interpreter(line->module)),
+				      .coded = s->a->findings->names.stacks->codes > 0,
+				  });
 	say(s, &words, "  ", 2);
 	return true;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* interpreter_words.h - the sentence that points the user of a script from its interpreter to it.
+ */
+#pragma once
+
+#include "../sym/sym.h"
+#include "paragraph.h"
+
+struct interpreter_words {
+	const char *module; /* the interpreter's */
+	const char *calls;  /* the module that allocates, "?" = none; may be the same */
+	bool left;	    /* the interpreter's own blocks were never freed */
+	bool coded;	    /* functions of scripts have names */
+};
+
+/* Adds nothing if the module is no interpreter's. */
+void interpreter_words(struct paragraph *p, const struct interpreter_words *w);
