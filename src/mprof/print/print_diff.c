@@ -84,7 +84,8 @@ static char *left_open(const struct diff *d, const struct diff_print *o)
 	const bool both = d->left_open[DIFF_BEFORE] && d->left_open[DIFF_AFTER];
 	const enum diff_side side = d->left_open[DIFF_BEFORE] ? DIFF_BEFORE : DIFF_AFTER;
 
-	if (!d->left_open[side])
+	/* Dumps of one run are compared by what is live. */
+	if (!d->left_open[side] || (d->options.one_run && d->options.value != VALUE_LEAKED))
 		return NULL;
 	return must_printf("What leaked in %s%s%s was live when the program was killed or still "
 			   "ran: it may have been in use.",
