@@ -165,7 +165,7 @@ struct mprof_file_header {
 	uint32_t overhead; /* recording's limit in percent of the program's CPU time; 0 if none */
 	uint64_t sampled_from; /* ticks; some totals of later events are estimates */
 	uint64_t pauses; /* profile: times that it was paused, since the start or the last clear */
-	uint64_t reserved[1];
+	uint64_t cleared_ticks; /* profile: the last clear; older heap totals are void */
 	uint64_t free_slots[MPROF_FREE_SLOTS]; /* offset | log2(size), 0 if empty */
 	uint8_t pad[MPROF_HEADER_SIZE - 64u * MPROF_PROCESS_TABLE - 240u - 8u * MPROF_FREE_SLOTS];
 	struct mprof_process_entry process[MPROF_PROCESS_TABLE];

@@ -3,6 +3,30 @@
 #
 # dumps.sh - profiles of a running program: dumps on a signal and every N seconds, and mprof ctl.
 
+# A clear drops the figures of processes, and of programs before an exec, that have ended.
+test_dump_clear_of_what_ended() {
+	local conf
+	steps
+	for conf in MODE=Profile 'MODE=Sample SAMPLE_CALLS=1'; do
+		rm -f p
+		begin_steps env MPROF_CONF="$conf PROFILE_PATH=p" LD_PRELOAD="$build/libmprof.so" \
+			sh -c './steps </dev/null; exec ./steps'
+		wait_for sh -c '[ $(wc -c <said) = 2 ]'
+		step k
+		[ "$(live_of p)" -ge 2000 ] || bad 'the first program is missing before'
+		run "$mprof" ctl $pid clear
+		step k
+		run "$mprof" ctl $pid dump
+		step k
+		end_steps
+		expect_same "$conf: live" "$(live_of p) $(live_of p.1)" '2000 1000'
+		expect_same "$conf: calls" "$("$mprof" report hot --json p | jq .total.figures.calls)" 2
+		[ "${conf#*SAMPLE}" != "$conf" ] ||
+			expect_same 'calls of malloc' "$("$mprof" report --json p | jq .functions.malloc.calls)" 2
+		rm -f p.1
+	done
+}
+
 # Keeps 1000 bytes for each byte that it reads, and prints a line.
 steps() {
 	cat >steps.c <<'END'

@@ -206,7 +206,7 @@ static int status(struct target *t, const struct options *o, struct error *err)
 enum change { PAUSE, RESUME, CLEAR };
 
 /* header.paused is 1 while paused, and 2 more for each clear. */
-static void change_header(struct mprof_file_header *h, enum change change)
+static void change_header(struct mprof_file_header *h, enum change change, uint64_t ticks)
 {
 	uint32_t had;
 
@@ -219,6 +219,7 @@ static void change_header(struct mprof_file_header *h, enum change change)
 		__atomic_fetch_and(&h->paused, ~1u, __ATOMIC_RELAXED);
 		break;
 	case CLEAR:
+		__atomic_store_n(&h->cleared_ticks, ticks, __ATOMIC_RELEASE);
 		had = __atomic_fetch_add(&h->paused, 2, __ATOMIC_RELAXED);
 		__atomic_store_n(&h->pauses, had & 1, __ATOMIC_RELAXED);
 		break;
@@ -233,7 +234,7 @@ static int change(struct target *t, enum change change, struct error *err)
 	if (ret)
 		return fail(err, ret, "cannot write '%s': %s", t->path,
 			    ret == -EAGAIN ? "it is now another file" : strerror(-ret));
-	change_header(a.header, change);
+	change_header(a.header, change, append_ticks(&a));
 	append_close(&a);
 	return 0;
 }

@@ -172,6 +172,7 @@ struct guarded_record {
 
 struct counts_record {
 	uint32_t process, thread;
+	uint16_t image;
 	const struct mprof_counts *counts;
 };
 

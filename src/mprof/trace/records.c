@@ -384,7 +384,7 @@ static void take_counts(struct trace *t, const struct extent *x)
 	if (!counts)
 		return;
 	r = GROW_ONE(t->counts, t->counts_n, t->counts_room);
-	*r = (struct counts_record){ x->head.process, x->head.thread, counts };
+	*r = (struct counts_record){ x->head.process, x->head.thread, x->head.image, counts };
 }
 
 static void take_total(struct trace *t, const struct extent *x)
@@ -491,6 +491,54 @@ static void keep_uses(struct trace *t)
 	t->uses = kept;
 }
 
+static bool is_of_image(const struct trace_totals *a, const struct trace_totals *b)
+{
+	return a->process == b->process && a->image == b->image;
+}
+
+/* Did a clear make the figures of its image void? */
+static bool is_void(const struct trace *t, const struct trace_totals *heap)
+{
+	return ((const struct mprof_heap_totals *)heap->data)->began_ticks <
+	       t->header.cleared_ticks;
+}
+
+/* Erases such figures, in the copies of records_payload().  Call it after sorting: HEAP is the
+ * first kind of an image. */
+static void erase_cleared(struct trace *t)
+{
+	const struct trace_totals *heap = NULL;
+
+	for (size_t i = 0; t->header.cleared_ticks && i < t->totals; i++) {
+		const struct trace_totals *x = &t->total[i];
+		struct mprof_heap_totals *h = (struct mprof_heap_totals *)x->data;
+
+		if (x->kind == MPROF_EXTENT_HEAP) {
+			heap = x;
+			if (is_void(t, x))
+				*h = (struct mprof_heap_totals){ .began_ticks = h->began_ticks,
+								 .sample_period = h->sample_period,
+								 .sample_unit = h->sample_unit };
+		} else if (heap && is_of_image(x, heap) && is_void(t, heap)) {
+			memset((void *)x->data, 0, records_total_bytes(x->kind));
+		}
+	}
+}
+
+/* Likewise, counts by function. */
+static void erase_counts(struct trace *t)
+{
+	for (size_t i = 0; t->header.cleared_ticks && i < t->counts_n; i++) {
+		const struct counts_record *c = &t->counts[i];
+		const struct trace_totals of = { .process = c->process, .image = c->image };
+
+		for (size_t k = 0; k < t->totals; k++)
+			if (t->total[k].kind == MPROF_EXTENT_HEAP &&
+			    is_of_image(&t->total[k], &of) && is_void(t, &t->total[k]))
+				memset((void *)c->counts, 0, sizeof(*c->counts));
+	}
+}
+
 static void sort(void *array, size_t n, size_t bytes, int (*by)(const void *, const void *))
 {
 	if (n)
@@ -511,6 +559,8 @@ void records_finish(struct trace *t)
 	keep_rises(t);
 	sort(t->counts, t->counts_n, sizeof(*t->counts), by_counts);
 	sort(t->total, t->totals, sizeof(*t->total), by_owner);
+	erase_cleared(t);
+	erase_counts(t);
 	t->sample_flat = must_calloc(t->samples + 1, sizeof(*t->sample_flat));
 	for (size_t i = 0; i < t->samples; i++)
 		t->sample_flat[i] = t->sample[i].s;
