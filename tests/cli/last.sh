@@ -129,6 +129,10 @@ test_last_said_in_a_report() {
 	expect_status 0
 	run "$mprof" check --json --max-calls 10000000 --lifetime 1s.. packed.log
 	expect_same 'not kept' "$(json out '[.checks[] | select(.check == "complete") | .not_kept]' | tr -d ' \n')" '[true]'
+	run "$mprof" diff --markdown --lifetime ..1s packed.log packed.log
+	expect_text out 'packed.log and packed.log do not have all calls of the run'
+	run "$mprof" diff --json packed.log packed.log
+	expect_same 'all calls' "$(json out '[.partial_before, .partial_after]' | tr -d ' \n')" '[false,false]'
 	for command in 'image -o x.pdf' 'sort -o x.play' 'replay --quick --reps 0 -a glibc'; do
 		run "$mprof" $command packed.log
 		expect_words err "'packed.log' does not have all calls of the program"

@@ -70,6 +70,19 @@ size_t diff_rows(const struct diff *d, const struct diff_print *o)
 	return changed < DIFF_ROWS ? changed : DIFF_ROWS;
 }
 
+static char *partial(const struct diff *d, const struct diff_print *o)
+{
+	const bool both = d->partial[DIFF_BEFORE] && d->partial[DIFF_AFTER];
+	const enum diff_side side = d->partial[DIFF_BEFORE] ? DIFF_BEFORE : DIFF_AFTER;
+
+	if (!d->partial[side])
+		return NULL;
+	return must_printf("%s%s%s %s not have all calls of the run: mprof report says which are "
+			   "missing.",
+			   text_base(o->name[side]), both ? " and " : "",
+			   both ? text_base(o->name[DIFF_AFTER]) : "", both ? "do" : "does");
+}
+
 static char *peaks(const struct diff *d, const struct diff_print *o)
 {
 	if (!d->peaks_differ)
@@ -95,7 +108,14 @@ static char *left_open(const struct diff *d, const struct diff_print *o)
 
 char *diff_remark(const struct diff *d, const struct diff_print *o, unsigned i)
 {
-	return i ? left_open(d, o) : peaks(d, o);
+	switch (i) {
+	case 0:
+		return partial(d, o);
+	case 1:
+		return peaks(d, o);
+	default:
+		return left_open(d, o);
+	}
 }
 
 void diff_put_counts(FILE *out, const struct diff *d)

@@ -812,6 +812,12 @@ static void add_profile(struct diff *d, enum diff_side side, struct profile *p)
 	free(path.line);
 }
 
+static bool is_partial(const struct profile *p)
+{
+	return profile_is_part(p->trace) || p->tree.lost_all || p->tree.owns || p->tree.deepbinds ||
+	       trace_lacks_events(trace_damage(p->trace));
+}
+
 bool diff_peaks_differ(const struct profile *before, const struct profile *after)
 {
 	const struct profile *trace = before->sites.totals.read ? after : before;
@@ -829,6 +835,8 @@ void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	d->sampled[DIFF_BEFORE] = before->sites.totals.estimated;
 	d->sampled[DIFF_AFTER] = after->sites.totals.estimated;
 	d->peaks_differ = diff_peaks_differ(before, after);
+	d->partial[DIFF_BEFORE] = is_partial(before);
+	d->partial[DIFF_AFTER] = is_partial(after);
 	d->left_open[DIFF_BEFORE] = tree_left_open(&before->tree, &before->walk.heap);
 	d->left_open[DIFF_AFTER] = tree_left_open(&after->tree, &after->walk.heap);
 	find_stable(d, before->stacks, after->stacks);

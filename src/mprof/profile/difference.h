@@ -88,6 +88,7 @@ struct diff {
 	/* One side is a trace of several processes, whose peak is that of all together; the other a
 	 * profile, whose peak is that of one process. */
 	bool peaks_differ;
+	bool partial[DIFF_SIDES]; /* calls of its run are missing, or were not kept */
 	/* tree_left_open(): what leaked may be memory that was in use */
 	bool left_open[DIFF_SIDES];
 	struct site_values estimates[DIFF_SIDES]; /* of all sites, as those of a group */
