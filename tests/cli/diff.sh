@@ -193,7 +193,7 @@ held() { # OPTIONS...: of new.log
 	run "$mprof" check "$@" new.log
 }
 
-# What a program that was killed had in use is no leak that it has; the other trace's may be one.
+# Memory that a killed program was using is not a leak; in the other trace it may be one.
 test_diff_of_killed() {
 	cat >killed.c <<'END'
 #include <signal.h>

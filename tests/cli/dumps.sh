@@ -149,7 +149,7 @@ test_dump_by_ctl() {
 	expect_text err "invalid action 'dmp': expected dump, status, pause, resume or clear"
 }
 
-# Blocks that are live at both times are the same samples, so they are no reason for doubt.
+# Blocks that are live at both times have the same samples, so they add no uncertainty.
 test_diff_of_two_dumps_of_samples() {
 	cat >steps.c <<'END'
 #include <stdlib.h>

@@ -224,7 +224,7 @@ test_memory_of_the_machine() {
 	expect_same 'without mprof' "$(json out .least_available)" null
 }
 
-# Pages of a mapped file are no memory of the heap.
+# Pages of a mapped file do not belong to the heap.
 test_peak_rss_of_files() {
 	cat >maps.c <<'END'
 #include <fcntl.h>

@@ -13,5 +13,5 @@ struct interpreter_words {
 	bool coded;	    /* functions of scripts have names */
 };
 
-/* Adds nothing if the module is no interpreter's. */
+/* Adds nothing unless the module belongs to an interpreter. */
 void interpreter_words(struct paragraph *p, const struct interpreter_words *w);

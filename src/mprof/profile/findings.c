@@ -168,7 +168,7 @@ static bool grows(enum finding_growth growth)
 	return growth == GROWTH_STEADY || growth == GROWTH_GOES_ON || growth == GROWTH_UNTIL;
 }
 
-/* Will a longer run have more of it, and enough that chance is no reason? */
+/* Will a longer run have more of it, by more than chance explains? */
 static bool grows_on(const struct analysis *a, enum finding_growth growth,
 		     const struct finding_top *t)
 {

@@ -9,7 +9,8 @@
  * of its time or more: between two such samples, and after the last one.  So a program that frees
  * everything just before it ends has none.
  *
- * There is none if calls are missing (--last, --budget): which blocks were live is unknown then.
+ * Without all calls (--last, --budget) there is no finding, as it is unknown which blocks were
+ * live.
  *
  * Not all of it may have been freed.  If the alignment of live blocks explains at least half of it,
  * or if not even half as much was ever freed, the finding says so.
