@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "finding_sums.h"
+#include "leak_growth.h"
 #include "leaks.h"
 #include "paths.h"
 #include "variables.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
-
-#define EPOCH_PART (SITE_EPOCHS / 4)
 
 /* Many small blocks are a leak, too, if they are this part of all blocks that were never freed. */
 #define LEAK_BLOCKS_PART 2u
@@ -51,60 +50,6 @@ static const struct {
 static uint64_t whole_of(const struct sites *s, enum finding_kind kind)
 {
 	return *(const uint64_t *)((const char *)&s->total + kinds[kind].whole);
-}
-
-/* ---- leaks ---- */
-
-#define UNTIL_PARTS (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
-
-/* Did the process last for half of the run or more? */
-static bool lasted(const struct analysis *a, size_t process)
-{
-	const struct tree_process *p = tree_find(&a->tree, a->walk.heap.process[process]->number);
-	const uint64_t run = a->tree.end_ticks - a->tree.start_ticks;
-	const uint64_t end = p && p->end_ticks ? p->end_ticks : a->tree.end_ticks;
-
-	return p && end > p->start_ticks && end - p->start_ticks >= run / 2;
-}
-
-/*
- * Is growth known?  In a trace of the last calls only, older blocks are missing, so blocks that
- * replace them look like growth. So do the blocks of many short processes that each leak a little:
- * then neither one process has half of all, nor those that lasted.  Totals have no course over
- * time.
- */
-static bool growth_is_known(const struct analysis *a)
-{
-	const struct never_freed_process *p = a->never_freed.process.item;
-	uint64_t most = 0, lasting = 0;
-	size_t i;
-
-	for (i = 0; i < a->never_freed.process.count; i++) {
-		most = p[i].bytes > most ? p[i].bytes : most;
-		lasting += p[i].bytes && lasted(a, i) ? p[i].bytes : 0;
-	}
-	return !a->walk.input.log_end &&
-	       a->walk.heap.older_frees < a->never_freed.all.blocks / 10 + 1 &&
-	       (most > lasting ? most : lasting) >= a->never_freed.all.bytes / 2;
-}
-
-static enum finding_growth growth_of(const struct site_values *v, bool known)
-{
-	const uint64_t *e = v->epoch_bytes, end = e[SITE_EPOCHS - 1];
-	unsigned rising = 0, i;
-
-	if (v->calls == 1)
-		return GROWTH_ONCE;
-	if (v->kept_until_ns)
-		return GROWTH_OTHER;
-	for (i = 1; i < SITE_EPOCHS; i++)
-		rising += e[i] > e[i - 1];
-	if (known && leak_goes_on(e))
-		return rising >= SITE_EPOCHS * 3 / 4 ? GROWTH_STEADY : GROWTH_GOES_ON;
-	if (known && rising >= UNTIL_PARTS)
-		return GROWTH_UNTIL;
-	/* What processes left that ended earlier is not in the last epoch. */
-	return e[EPOCH_PART - 1] >= end && end >= v->live_bytes ? GROWTH_EARLY : GROWTH_OTHER;
 }
 
 /* ---- findings ---- */
@@ -163,16 +108,11 @@ static void insert(struct findings *f, const struct finding *new)
 	f->item[i].slices = is_of_slices(&f->names, new->at_stack.stack);
 }
 
-static bool grows(enum finding_growth growth)
-{
-	return growth == GROWTH_STEADY || growth == GROWTH_GOES_ON || growth == GROWTH_UNTIL;
-}
-
 /* Will a longer run have more of it, by more than chance explains? */
 static bool grows_on(const struct analysis *a, enum finding_growth growth,
 		     const struct finding_top *t)
 {
-	return grows(growth) && (t->live_calls >= LEAK_BLOCKS || t->part >= LEAK_GROWN) &&
+	return growth_goes_on(growth) && (t->live_calls >= LEAK_BLOCKS || t->part >= LEAK_GROWN) &&
 	       t->part >= a->never_freed.all.bytes / LEAK_LITTLE;
 }
 
@@ -235,18 +175,6 @@ static double weight_of(enum finding_kind kind, uint64_t whole)
 	return (double)whole < enough ? (double)whole / enough : 1;
 }
 
-/* The end of the last epoch with growth, in ns since the start. */
-static uint64_t grew_ns(const struct analysis *a, const struct sites *sites, const uint64_t *e)
-{
-	unsigned i = SITE_EPOCHS - 1;
-	int64_t ns;
-
-	while (i && e[i] <= e[i - 1])
-		i--;
-	ns = walk_ns(&a->walk, sites->epoch_ticks[i + 1]);
-	return ns > 0 ? (uint64_t)ns : 0;
-}
-
 static void add_growth(struct finding *new, const struct analysis *a, struct finding_sums *s,
 		       uint32_t function)
 {
@@ -255,7 +183,7 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 	finding_sums_values(s, function, &v);
 	new->growth = growth_of(&v, growth_is_known(a));
 	if (new->growth == GROWTH_UNTIL)
-		new->grew_ns = grew_ns(a, s->sites, v.epoch_bytes);
+		new->grew_ns = growth_end_ns(a, s->sites, v.epoch_bytes);
 	new->ended_before = v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
 }
 
@@ -307,7 +235,7 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 					     : t->peak_calls;
 	new.about = is_about(kind, s, function, t->part);
 	/* The remaining blocks of a process that was killed are a leak only if they grew. */
-	if (kind == FINDING_LEAK && new.interrupted && !grows(new.growth))
+	if (kind == FINDING_LEAK && new.interrupted && !growth_goes_on(new.growth))
 		return;
 	new.left = t->left;
 	new.pages = kind == FINDING_WASTE ? t->peak_slack - t->part : 0;

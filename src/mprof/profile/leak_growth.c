@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* leak_growth.c - see leak_growth.h. */
+#include "leak_growth.h"
+
+#include "leaks.h"
+
+#define EPOCH_PART  (SITE_EPOCHS / 4)
+#define UNTIL_PARTS (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
+
+/* Did the process last for half of the run or more? */
+static bool lasted(const struct analysis *a, size_t process)
+{
+	const struct tree_process *p = tree_find(&a->tree, a->walk.heap.process[process]->number);
+	const uint64_t run = a->tree.end_ticks - a->tree.start_ticks;
+	const uint64_t end = p && p->end_ticks ? p->end_ticks : a->tree.end_ticks;
+
+	return p && end > p->start_ticks && end - p->start_ticks >= run / 2;
+}
+
+bool growth_is_known(const struct analysis *a)
+{
+	const struct never_freed_process *p = a->never_freed.process.item;
+	uint64_t most = 0, lasting = 0;
+	size_t i;
+
+	for (i = 0; i < a->never_freed.process.count; i++) {
+		most = p[i].bytes > most ? p[i].bytes : most;
+		lasting += p[i].bytes && lasted(a, i) ? p[i].bytes : 0;
+	}
+	return !a->walk.input.log_end &&
+	       a->walk.heap.older_frees < a->never_freed.all.blocks / 10 + 1 &&
+	       (most > lasting ? most : lasting) >= a->never_freed.all.bytes / 2;
+}
+
+enum finding_growth growth_of(const struct site_values *v, bool known)
+{
+	const uint64_t *e = v->epoch_bytes, end = e[SITE_EPOCHS - 1];
+	unsigned rising = 0, i;
+
+	if (v->calls == 1)
+		return GROWTH_ONCE;
+	if (v->kept_until_ns)
+		return GROWTH_OTHER;
+	for (i = 1; i < SITE_EPOCHS; i++)
+		rising += e[i] > e[i - 1];
+	if (known && leak_goes_on(e))
+		return rising >= SITE_EPOCHS * 3 / 4 ? GROWTH_STEADY : GROWTH_GOES_ON;
+	if (known && rising >= UNTIL_PARTS)
+		return GROWTH_UNTIL;
+	/* What processes left that ended earlier is not in the last epoch. */
+	return e[EPOCH_PART - 1] >= end && end >= v->live_bytes ? GROWTH_EARLY : GROWTH_OTHER;
+}
+
+bool growth_goes_on(enum finding_growth growth)
+{
+	return growth == GROWTH_STEADY || growth == GROWTH_GOES_ON || growth == GROWTH_UNTIL;
+}
+
+uint64_t growth_end_ns(const struct analysis *a, const struct sites *sites, const uint64_t *e)
+{
+	unsigned i = SITE_EPOCHS - 1;
+	int64_t ns;
+
+	while (i && e[i] <= e[i - 1])
+		i--;
+	ns = walk_ns(&a->walk, sites->epoch_ticks[i + 1]);
+	return ns > 0 ? (uint64_t)ns : 0;
+}
