@@ -34,6 +34,15 @@ function owners(d: Data, keys: Uint32Array): { parts: { title: string; color: st
 	for (const s of d.head.resident)
 		of.set(s, Float64Array.from([...best.map(() => 0), 0, ...rest.map(part => s[part.key])]));
 	c.node.forEach((node, i) => of.get(d.head.resident[c.sample[i]])![index.get(key(node)) ?? best.length] += c.bytes[i]);
+	// Here a page belongs to the live blocks on it; without owners, the bytes of inherited blocks on it are other memory.
+	for (const [s, values] of of) {
+		let inherited = values.subarray(0, best.length + 1).reduce((n, x) => n + x, 0) - s.live - s.rounding - s.gaps;
+		for (const key of ["other", "mprof"]) {
+			const at = best.length + 1 + rest.findIndex(part => part.key == key), less = Math.max(0, Math.min(inherited, values[at]));
+			values[at] -= less;
+			inherited -= less;
+		}
+	}
 	return { parts: [...best.map((b, i) => ({ title: labelOf(d, b), color: "--s" + i })), { title: "Live blocks of others", color: "--s6" },
 		...rest.map((part, i) => ({ title: part.title, color: GREYS[i] }))], of };
 }
