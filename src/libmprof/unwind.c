@@ -9,7 +9,7 @@
  * (`needs`): elsewhere it is any value of the program's.
  *
  * Cost: about 0.6 ns to check a frame, 10 ns to unwind one. Reads only [sp, end of the mapping that
- * sp lies in), and only words that unwinding from scratch would read.
+ * sp lies in), and there only words that unwinding this stack or the previous one reads.
  *
  * Not reused: stacks through a signal handler or from Go to C, and stacks that ended elsewhere
  * than at the outermost frame.

@@ -20,7 +20,7 @@ void missing_parts(const struct trace *t, const char *done);
 /* Before profile_make: if the trace lacks calls of some stacks and its totals have all that o
  * selects, t shows these from now on, and a line on stderr says so. */
 void missing_choose(struct trace *t, const struct profile_options *o);
-/* The same for a trace with the calls of a part of the run: for commands that judge the whole run.
+/* The same for commands that judge the whole run: also if the trace has the calls of a part of it.
  */
 void missing_choose_whole(struct trace *t, const struct profile_options *o);
 /* After it: says on stderr which calls of the run the figures lack. */

@@ -9,8 +9,7 @@
  * of its time or more: between two such samples, and after the last one.  So a program that frees
  * everything just before it ends has none.
  *
- * Without all calls (--last, --budget) there is no finding, as it is unknown which blocks were
- * live.
+ * A trace that lacks calls (--last, --budget) has no finding: its live blocks are unknown.
  *
  * Not all of it may have been freed.  If the alignment of live blocks explains at least half of it,
  * or if not even half as much was ever freed, the finding says so.

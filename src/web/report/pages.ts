@@ -722,7 +722,7 @@ function numbers(v: View): HTMLElement {
 		peak = Math.max(peak, p.live[i]);
 		rss = Math.max(rss, p.rss[i]);
 	}
-	const { kept_from_ns, kept_until_ns } = d.head.report; // there are no calls before or after
+	const { kept_from_ns, kept_until_ns } = d.head.report; // the trace has only the calls in between
 	const took = (Math.min(p.ns[s.to], kept_until_ns || Infinity) - Math.max(s.from < 0 ? 0 : p.ns[s.from], kept_from_ns)) / 1e9, rate = took > 0 ? 1 / took : 1e9, list: [string, string, string, Partial<State> | null][] = [
 		["Peak", bytes(peak), "Most requested bytes that were live in the heap", { measure: measureOf("peak") }],
 		["Never freed", bytes(d.own.leaked.reduce((x, n) => x + n, 0)), "Of the whole run, without what libraries keep on purpose", { page: "leaks", measure: measureOf("leaked") }],
