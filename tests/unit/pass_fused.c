@@ -198,6 +198,10 @@ static void same(const struct analysis *a, const struct analysis *b)
 	SAME(compactness.all.at_peak);
 	SAME(compactness.all.high_touched);
 	SAME(residency.fullest);
+	SAME(resident_parts.sample.count);
+	ck_assert(!memcmp(a->resident_parts.sample.item, b->resident_parts.sample.item,
+			  a->resident_parts.sample.count * sizeof(struct resident_parts_sample)));
+	SAME(resident_parts.shares.share.count);
 	SAME(walk.heap.problems);
 	same_sites(&a->sites, &b->sites);
 	same_growth(&a->growth, &b->growth);
@@ -244,6 +248,7 @@ static void any_run(void)
 
 START_TEST(one_loop_has_the_results_of_many)
 {
+	const struct resident_parts_sample *parts;
 	static struct analysis fused;
 
 	feed.brief = _i;
@@ -262,6 +267,9 @@ START_TEST(one_loop_has_the_results_of_many)
 	ck_assert_uint_gt(fused.growth.chains, 0);
 	ck_assert_uint_gt(fused.sites.rss.calls, 0);
 	ck_assert_uint_gt(fused.residency.fullest.under_live, 0);
+	parts = fused.resident_parts.sample.item;
+	ck_assert(parts->found && parts->ended && parts->gaps && parts->retained);
+	ck_assert_uint_gt(fused.resident_parts.shares.share.count, 0);
 	ck_assert_uint_gt(fused.resizes.chains, 0);
 	ck_assert_uint_gt(fused.walk.heap.problems[HEAP_UNMATCHED_FREE], 0);
 	ck_assert(fused.compactness.apart != feed.brief);

@@ -55,10 +55,9 @@ void overview_explain(struct tree *r)
 }
 
 int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
-		      const struct profile_options *o, const struct resident_look *look,
-		      struct error *err)
+		      const struct profile_options *o, struct error *err)
 {
-	const int ret = findings_make(f, a, t, o, look, err);
+	const int ret = findings_make(f, a, t, o, err);
 
 	if (ret)
 		return ret;
@@ -89,7 +88,7 @@ int overview_make(struct trace *t, const struct profile_options *o, bool brief,
 		ret = analysis_make(a, &source, err);
 	progress_done(&progress);
 	if (!ret)
-		ret = overview_findings(f, a, t, o, NULL, err);
+		ret = overview_findings(f, a, t, o, err);
 	if (!ret)
 		ret = then(context, a, err);
 	findings_release(f);

@@ -8,11 +8,9 @@
 /* Finds why programs and objects were not recorded, according to the files on this machine. */
 void overview_explain(struct tree *r);
 
-/* Findings of an analysis of t, with their explanations; look as in findings_make.  The caller
- * releases f in any case. */
+/* Findings of an analysis of t, with their explanations.  The caller releases f in any case. */
 int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
-		      const struct profile_options *o, const struct resident_look *look,
-		      struct error *err);
+		      const struct profile_options *o, struct error *err);
 
 /*
  * Makes the analysis, passes it to `then`, and releases it; brief: omits what the first screen of a

@@ -32,7 +32,6 @@ struct making {
 	const struct analysis *analysis;
 	struct trace *trace;
 	const struct cross_frees *cross_frees;
-	const struct resident_look *look;
 	const struct programs *programs;
 	FILE *out;
 	struct html_sources *sources;
@@ -93,7 +92,7 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 	struct variables variables;
 	const struct html_source_data source = { .profile = p,
 						 .cells = cells,
-						 .shares = &m->look->shares,
+						 .shares = &m->analysis->resident_parts.shares,
 						 .stacks = &stacks,
 						 .variables = &variables,
 						 .most_nodes = s ? SERVED_NODES : 0,
@@ -107,9 +106,10 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 				    .data = &data,
 				    .cross_frees = m->cross_frees,
 				    .map = map,
-				    .resident =
-					analysis_knows_live(m->analysis) ? &m->look->parts : NULL,
-				    .shares = &m->look->shares,
+				    .resident = analysis_knows_live(m->analysis)
+						    ? &m->analysis->resident_parts
+						    : NULL,
+				    .shares = &m->analysis->resident_parts.shares,
 				    .profile = p,
 				    .stacks = &stacks,
 				    .variables = &variables,
@@ -140,9 +140,8 @@ struct page_walk {
 	struct html_stacks stacks;
 	struct cells cells;
 	struct cross_frees cross_frees;
-	struct resident_look look;
 	struct programs programs;
-	struct walk_pass pass[6 + ANALYSIS_PASSES];
+	struct walk_pass pass[4 + ANALYSIS_PASSES];
 	size_t own, all; /* of `pass`: the first ones are the page's own */
 };
 
@@ -151,8 +150,6 @@ static void plan_walk(struct page_walk *w, struct trace *t, const struct profile
 {
 	const struct walk_pass own[] = { { &cells_pass, &w->cells },
 					 { &cross_free_pass, &w->cross_frees },
-					 { &resident_parts_pass, &w->look.parts },
-					 { &resident_shares_pass, &w->look.shares },
 					 { &programs_pass, &w->programs },
 					 { &snapshots_pass, snapshots } };
 
@@ -164,6 +161,7 @@ static void plan_walk(struct page_walk *w, struct trace *t, const struct profile
 	memcpy(w->pass, own, sizeof(own));
 	analysis_source_of(&w->source, t);
 	w->all = w->own + analysis_begin(&w->analysis, &w->source, w->pass + w->own);
+	w->analysis.resident_parts.every = true;
 }
 
 static int run_walk(struct page_walk *w, struct trace *t, const struct profile_options *options,
@@ -200,9 +198,9 @@ int report_page(struct trace *t, const struct profile_options *options, FILE *ou
 	plan_walk(w, t, options, served ? served->snapshots : NULL);
 	ret = run_walk(w, t, options, err);
 	if (!ret) {
-		ret = overview_findings(&w->findings, &w->analysis, t, options, &w->look, err);
+		ret = overview_findings(&w->findings, &w->analysis, t, options, err);
 		if (!ret)
-			with_profile(&(struct making){ &w->analysis, t, &w->cross_frees, &w->look,
+			with_profile(&(struct making){ &w->analysis, t, &w->cross_frees,
 						       &w->programs, out, sources, heap_map,
 						       served },
 				     &w->profile, &w->cells);

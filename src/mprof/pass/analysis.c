@@ -45,6 +45,7 @@ struct loop {
 	uint64_t rss_bytes;  /* fewer live bytes do not change figures at the greatest RSS */
 	struct totals_thread *totals;
 	struct compactness_of *compactness; /* of the process, if `full` */
+	struct resident_areas *areas;	    /* of the process; NULL if they are not needed */
 	struct growth_handed *handed;
 	struct growth_open *grown; /* of the process */
 	struct large *resized;	   /* chains of resizes, for the process */
@@ -126,6 +127,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	l->totals = totals_thread(&l->a->totals, e, thread);
 	if (l->full)
 		l->compactness = compactness_process(&l->a->compactness, process);
+	l->areas = resident_areas_of(&l->a->resident_parts, process);
 	l->grown = growth_open(&l->a->growth, process);
 	l->resized = resizes_open(&l->a->resizes, process);
 	l->handed = growth_last(&l->a->growth, thread);
@@ -257,6 +259,8 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 	block_ends(l->s, &end, l->usual);
 	if (!l->a)
 		return;
+	if (l->areas)
+		resident_ended(l->areas, old);
 	if (!l->full && !end.of_no_peak)
 		end_at_moment(l->a, l->run.p->pages.shift, l->process, old);
 	if (!resize && odd && old->owner & BLOCK_RESIZED)
@@ -275,6 +279,8 @@ ALWAYS_INLINE void begin_block(struct loop *l, const struct event *e, const stru
 		sizes_brief(&l->a->sizes, e->size, r->slack);
 	if (l->full)
 		sizes_add(&l->a->sizes, e->size, r->slack);
+	if (l->a && l->areas)
+		resident_began(l->areas, e->addr, e->size);
 	if (__builtin_expect(r->own.bytes > l->bytes_most || r->own.blocks > l->blocks_most, 0))
 		new_peak(l, e);
 }
@@ -517,9 +523,9 @@ static const struct {
 	const struct pass_ops *ops;
 	size_t offset;
 } all_passes[] = {
-	PASS(totals),  PASS(peak),	PASS(never_freed), PASS(sizes),
-	PASS(resizes), PASS(lifetimes), PASS(compactness), PASS(residency),
-	PASS(maps),    PASS(sites),	PASS(growth),
+	PASS(totals),	      PASS(peak),      PASS(never_freed), PASS(sizes),
+	PASS(resizes),	      PASS(lifetimes), PASS(compactness), PASS(residency),
+	PASS(resident_parts), PASS(maps),      PASS(sites),	  PASS(growth),
 };
 
 _Static_assert(sizeof(all_passes) / sizeof(all_passes[0]) == ANALYSIS_PASSES,

@@ -14,6 +14,7 @@
 #include "never_freed.h"
 #include "peak.h"
 #include "residency.h"
+#include "resident_parts.h"
 #include "resizes.h"
 #include "tree.h"
 #include "sites.h"
@@ -41,6 +42,7 @@ struct analysis {
 	struct lifetimes lifetimes;
 	struct compactness compactness;
 	struct residency residency;
+	struct resident_parts resident_parts;
 	struct maps maps;
 	/* true for a trace with call stacks; otherwise these are empty */
 	bool has_stacks;
@@ -69,7 +71,7 @@ struct analysis_source {
 	void *progress_context;
 };
 
-#define ANALYSIS_PASSES 11u
+#define ANALYSIS_PASSES 12u
 
 void analysis_source_of(struct analysis_source *source, struct trace *t);
 int analysis_make(struct analysis *a, const struct analysis_source *source, struct error *err);

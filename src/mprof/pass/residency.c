@@ -55,18 +55,6 @@ static void add_shared_pages(struct residency_sample *s, const struct pages *p,
 	}
 }
 
-static uint64_t mapped_bytes(const struct heap_process *p, const struct trace_residency *r)
-{
-	const struct map_set *set = &p->space.mapped;
-	const struct map_range *range;
-	uint64_t near = 0, sum = 0;
-
-	for (range = set->range; range < set->range + set->count; range++)
-		if (range->kind == SPACE_MEMORY || range->kind == SPACE_RESERVED)
-			sum += resident_bytes(r, p->pages.shift, range->start, range->end, &near);
-	return sum;
-}
-
 /* Makes the fullest sample so far the moment; its pages are counted as blocks end. */
 static void brief_sample(struct residency *all, const struct heap *h, uint32_t process,
 			 const struct trace_residency *r)
@@ -79,7 +67,7 @@ static void brief_sample(struct residency *all, const struct heap *h, uint32_t p
 					.live_bytes = p->live.bytes,
 					.resident = resident_all(r),
 					.rss = r->head->rss,
-					.mapped = mapped_bytes(p, r) };
+					.mapped = resident_mapped(r, p) };
 	if (!p->live.bytes || p->live.bytes < all->fullest.live_bytes || !r->runs)
 		return;
 	all->fullest = *s;
@@ -128,7 +116,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	s->live_bytes = p->live.bytes;
 	s->rss = r->head->rss;
 	s->resident = resident_all(r);
-	s->mapped = mapped_bytes(p, r);
+	s->mapped = resident_mapped(r, p);
 	add_blocks(s, h, process, r);
 	add_shared_pages(s, &p->pages, r);
 	s->needed = (s->live_resident_bytes + h->page_size - 1) >> p->pages.shift;

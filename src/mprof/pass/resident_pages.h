@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "../heap/heap.h"
 #include "../trace/trace.h"
 #include "../util/order.h"
 
@@ -40,6 +41,20 @@ static inline uint64_t resident_bytes(const struct trace_residency *r, unsigned 
 		bytes += to > from ? to - from : 0;
 	}
 	return bytes;
+}
+
+/* Returns the bytes that the process mapped itself and that lie on resident pages. */
+static inline uint64_t resident_mapped(const struct trace_residency *r,
+				       const struct heap_process *p)
+{
+	const struct map_set *set = &p->space.mapped;
+	const struct map_range *range;
+	uint64_t near = 0, sum = 0;
+
+	for (range = set->range; range < set->range + set->count; range++)
+		if (range->kind == SPACE_MEMORY || range->kind == SPACE_RESERVED)
+			sum += resident_bytes(r, p->pages.shift, range->start, range->end, &near);
+	return sum;
 }
 
 /* Returns the number of all resident pages. */

@@ -11,9 +11,7 @@
 #include "../util/alloc.h"
 #include "../util/order.h"
 #include "resident_pages.h"
-
-#define AREA_SHIFT 21u /* 2 MiB */
-#define HEADER	   16u /* the most bytes that an allocator keeps beside a block */
+#include "tree.h"
 
 enum { PAGE_LIVE = 1, PAGE_MAPPED = 2, PAGE_NEAR = 4, PAGE_INHERITED = 8 };
 
@@ -84,46 +82,43 @@ static void sort_areas(struct resident_areas *a)
 	a->key.count = a->sorted = n;
 }
 
-static void add_area(struct resident_areas *a, uint64_t key)
+void resident_area_add(struct resident_areas *a, uint64_t key)
 {
-	uint64_t *to, *recent = &a->recent[key % RESIDENT_AREAS_RECENT];
+	uint64_t *to;
 
-	if (*recent == key + 1)
-		return;
-	*recent = key + 1;
+	a->recent[key % RESIDENT_AREAS_RECENT] = key + 1;
 	if (a->key.count > 2 * a->sorted + 4096)
 		sort_areas(a);
 	to = array_at(&a->key, a->key.count, sizeof(*to));
 	*to = key;
 }
 
-/* Adds the areas of a block.  For a huge block that is mostly not in memory, its ends suffice. */
-static void began(struct resident_parts *all, const struct event *e, uint32_t process)
+static void start(void *self, struct walk *w)
 {
-	struct resident_areas *a = array_at(&all->process, process, sizeof(*a));
-	const uint64_t last = e->size ? e->addr + e->size - 1 : e->addr;
+	struct resident_parts *all = self;
+	const struct trace_residency *r = w->input.residencies;
 
-	add_area(a, e->addr >> AREA_SHIFT);
-	if (last >> AREA_SHIFT != e->addr >> AREA_SHIFT && last > e->addr)
-		add_area(a, last >> AREA_SHIFT);
-}
-
-static void ended(struct resident_parts *all, const struct block *old, uint32_t process)
-{
-	struct resident_areas *a = array_at(&all->process, process, sizeof(*a));
-
-	a->ended += old->size + old->slack + HEADER;
+	all->c_library = true;
+	for (size_t i = 0; i < w->input.fact_count; i++)
+		if (tree_is_image(&w->input.facts[i]))
+			all->c_library &= tree_has_c_library(&w->input.facts[i]);
+	for (size_t i = 0; i < w->input.residency_count && !all->used; i++)
+		all->used = all->every ||
+			    resident_all(&r[i]) >= RESIDENT_FREED / w->input.header->page_size;
 }
 
 static void batch(void *self, const struct batch *b)
 {
-	size_t i;
+	struct resident_parts *all = self;
 
-	for (i = 0; i < b->count; i++) {
-		if (b->note[i].did & NOTE_ENDED)
-			ended(self, &b->note[i].old, b->note[i].process);
-		if (b->note[i].did & NOTE_BEGAN)
-			began(self, &b->event[i], b->note[i].process);
+	for (size_t i = 0; all->used && i < b->count; i++) {
+		const struct note *n = &b->note[i];
+		struct resident_areas *a = resident_areas_of(all, n->process);
+
+		if (n->did & NOTE_ENDED)
+			resident_ended(a, &n->old);
+		if (n->did & NOTE_BEGAN)
+			resident_began(a, b->event[i].addr, b->event[i].size);
 	}
 }
 
@@ -204,7 +199,8 @@ static void add_areas(struct pages_found *f, struct resident_areas *a)
 	sort_areas(a);
 	key = a->key.item;
 	for (i = 0; i < a->key.count; i++)
-		mark(f, key[i] << AREA_SHIFT, (key[i] + 1) << AREA_SHIFT, PAGE_NEAR);
+		mark(f, key[i] << RESIDENT_AREA_SHIFT, (key[i] + 1) << RESIDENT_AREA_SHIFT,
+		     PAGE_NEAR);
 }
 
 static void add_mapped(struct pages_found *f, const struct map_set *set)
@@ -242,18 +238,25 @@ static void add_up(struct resident_parts_sample *s, const struct pages_found *f,
 	s->files = s->rss > private ? s->rss - private : 0;
 }
 
-static void residency(void *self, const struct heap *h, uint32_t process,
-		      const struct trace_residency *r)
+/* Live bytes cannot lie on more pages than are resident, nor on those that the program mapped. Only
+ * the C library maps its arenas unseen. */
+static bool may_be_freed(const struct resident_parts *all, const struct heap_process *p,
+			 const struct trace_residency *r)
 {
-	struct resident_parts *all = self;
+	const uint64_t private = resident_all(r) << p->pages.shift;
+	const uint64_t mapped = all->c_library ? resident_mapped(r, p) : 0;
+	const uint64_t heap = private > mapped ? private - mapped : 0;
+
+	return heap >= p->live.bytes + RESIDENT_FREED && p->live.bytes <= heap / 2;
+}
+
+static void find_parts(struct resident_parts_sample *s, const struct heap *h, uint32_t process,
+		       struct resident_areas *areas, const struct trace_residency *r)
+{
 	const struct heap_process *p = h->process[process];
-	struct resident_parts_sample *s = array_at(&all->sample, all->sample.count, sizeof(*s));
-	struct resident_areas *areas = array_at(&all->process, process, sizeof(*areas));
 	struct pages_found f = { .residency = r, .shift = p->pages.shift };
 
-	s->process = p->number;
-	s->ticks = r->head->ticks_before;
-	s->rss = r->head->rss;
+	s->found = true;
 	s->ended = areas->ended;
 	open_pages(&f);
 	add_blocks(s, &f, h, process, false);
@@ -265,8 +268,32 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	free(f.page);
 }
 
+static void residency(void *self, const struct heap *h, uint32_t process,
+		      const struct trace_residency *r)
+{
+	struct resident_parts *all = self;
+	const struct heap_process *p = h->process[process];
+	struct resident_parts_sample *s = array_at(&all->sample, all->sample.count, sizeof(*s));
+	struct resident_areas *areas;
+
+	s->process = p->number;
+	s->ticks = r->head->ticks_before;
+	s->rss = r->head->rss;
+	if (!all->every && !may_be_freed(all, p, r))
+		return;
+	areas = resident_areas_of(all, process);
+	find_parts(s, h, process, areas, r);
+	if (!all->every && (!resident_is_freed(s) || resident_freed(s) <= areas->freed))
+		return;
+	areas->freed = resident_freed(s);
+	resident_shares_add(&all->shares, (uint32_t)all->sample.count - 1, h, process, r);
+}
+
 static const struct pass_part parts[] = {
-	{ PASS_FREED(struct resident_parts, sample) },
+	{ PASS_ARRAY(struct resident_parts, sample, struct resident_parts_sample) },
+	{ PASS_ARRAY(struct resident_parts, shares.share, struct resident_share) },
+	{ PASS_ARRAY(struct resident_parts, shares.largest, struct resident_share) },
+	{ PASS_FREED(struct resident_parts, shares.stack) },
 	{ PASS_FREED_ARRAYS(struct resident_parts, process, struct resident_areas) },
 	{ .bytes = 0 },
 };
@@ -275,6 +302,7 @@ const struct pass_ops resident_parts_pass = {
 	.name = "resident parts",
 	.bytes = sizeof(struct resident_parts),
 	.part = parts,
+	.start = start,
 	.batch = batch,
 	.gone = gone,
 	.residency = residency,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * resident_parts.h - the pass that finds the composition of the resident memory
- * of a process at the times when its pages were sampled.
+ * of a process at the times when its pages were sampled, and whose blocks are on it.
  *
  * Each resident private page belongs to one part, by the first that applies:
  *
@@ -20,15 +20,21 @@
  * Gaps are not only what was freed: `aligned` says how much of them the alignment of live blocks
  * can have left, and `ended` is the most that was ever freed.
  *
+ * A sample costs time for each live block.  Unless `every` is set, parts and shares are therefore
+ * found only where freed memory may be at least RESIDENT_FREED and half of the private pages, and
+ * shares only where more of it was resident than in all earlier samples of the process.
+ *
  * All figures are bytes. Blocks and pages inherited by fork count as other.
  */
 #pragma once
 
-#include "array.h"
-#include "walk.h"
+#include "resident_shares.h"
+
+#define RESIDENT_FREED (8u << 20)
 
 struct resident_parts_sample {
 	uint32_t process; /* number in the run */
+	bool found;	  /* otherwise all figures but rss are 0 */
 	uint64_t ticks;
 	uint64_t rss;
 	uint64_t live, rounding, gaps, mapped, retained, other, files;
@@ -38,6 +44,9 @@ struct resident_parts_sample {
 	uint64_t aligned; /* the sum of their alignments, as their addresses show, up to a page */
 };
 
+#define RESIDENT_AREA_SHIFT 21u /* 2 MiB */
+#define RESIDENT_HEADER	    16u /* the most bytes that an allocator keeps beside a block */
+
 /* Areas of 2 MiB in which blocks of a process began. */
 #define RESIDENT_AREAS_RECENT 64u
 struct resident_areas {
@@ -45,13 +54,64 @@ struct resident_areas {
 	size_t sorted;				/* number of sorted ones */
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
 	uint64_t ended;				/* as in the samples */
+	uint64_t freed; /* the most that resident_freed() returned for a sample */
 };
 
 struct resident_parts {
 	struct walk *walk;
+	bool every;	     /* set before the walk: find the parts of every sample */
 	struct array sample; /* struct resident_parts_sample, in the order of time */
+	struct resident_shares shares;
 	/* ---- the pass's own ---- */
+	bool used;	      /* there are samples whose parts may be found */
+	bool c_library;	      /* its allocator serves every program */
 	struct array process; /* struct resident_areas by process */
 };
 
 extern const struct pass_ops resident_parts_pass;
+
+/* Returns the freed bytes of a sample. */
+static inline uint64_t resident_freed(const struct resident_parts_sample *s)
+{
+	return s->gaps + s->retained;
+}
+
+/* Was most of the heap freed? */
+static inline bool resident_is_freed(const struct resident_parts_sample *s)
+{
+	const uint64_t freed = resident_freed(s);
+
+	return freed >= RESIDENT_FREED && freed >= s->live + s->rounding && freed >= s->rss / 4;
+}
+
+/* ---- for loops that pass no notes ---- */
+
+/* Returns NULL if no event of the walk counts.  Valid until the next process begins. */
+static inline struct resident_areas *resident_areas_of(struct resident_parts *all, uint32_t process)
+{
+	return all->used ? array_at(&all->process, process, sizeof(struct resident_areas)) : NULL;
+}
+
+void resident_area_add(struct resident_areas *a, uint64_t key);
+
+ALWAYS_INLINE void resident_area(struct resident_areas *a, uint64_t key)
+{
+	if (__builtin_expect(a->recent[key % RESIDENT_AREAS_RECENT] != key + 1, 0))
+		resident_area_add(a, key);
+}
+
+/* A block began.  For a huge block that is mostly not in memory, its ends suffice. */
+ALWAYS_INLINE void resident_began(struct resident_areas *a, uint64_t addr, uint64_t size)
+{
+	const uint64_t first = addr >> RESIDENT_AREA_SHIFT;
+	const uint64_t last = (addr + size - (size != 0)) >> RESIDENT_AREA_SHIFT;
+
+	resident_area(a, first);
+	if (__builtin_expect(last > first, 0))
+		resident_area(a, last);
+}
+
+ALWAYS_INLINE void resident_ended(struct resident_areas *a, const struct block *old)
+{
+	a->ended += old->size + old->slack + RESIDENT_HEADER;
+}

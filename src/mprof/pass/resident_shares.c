@@ -98,8 +98,8 @@ static void add_share(struct array *to, uint32_t sample, uint32_t stack, double 
 		    (struct resident_share){ sample, stack, (uint64_t)llround(bytes) };
 }
 
-/* Keeps large shares by stack, sets all to 0 again, and returns their sum. */
-static double keep_large(struct resident_shares *all)
+/* Keeps large shares by stack, and returns the sum of all. */
+static double keep_large(struct resident_shares *all, uint32_t sample)
 {
 	double *bytes = all->stack.item, sum = 0, rest = 0;
 	size_t i;
@@ -108,15 +108,15 @@ static double keep_large(struct resident_shares *all)
 		sum += bytes[i];
 	for (i = 0; i < all->stack.count; i++)
 		if (bytes[i] * RESIDENT_PART >= sum)
-			add_share(&all->share, all->samples, (uint32_t)i, bytes[i]);
+			add_share(&all->share, sample, (uint32_t)i, bytes[i]);
 		else
 			rest += bytes[i];
-	add_share(&all->share, all->samples, RESIDENT_REST, rest);
+	add_share(&all->share, sample, RESIDENT_REST, rest);
 	return sum;
 }
 
-static void keep_all(struct resident_shares *all, uint32_t process, const struct trace_residency *r,
-		     double sum)
+static void keep_all(struct resident_shares *all, uint32_t sample, uint32_t process,
+		     const struct trace_residency *r, double sum)
 {
 	const double *bytes = all->stack.item;
 	size_t i;
@@ -127,13 +127,12 @@ static void keep_all(struct resident_shares *all, uint32_t process, const struct
 	all->bytes = (uint64_t)llround(sum);
 	all->largest.count = 0;
 	for (i = 0; i < all->stack.count; i++)
-		add_share(&all->largest, all->samples, (uint32_t)i, bytes[i]);
+		add_share(&all->largest, sample, (uint32_t)i, bytes[i]);
 }
 
-static void residency(void *self, const struct heap *h, uint32_t process,
-		      const struct trace_residency *r)
+void resident_shares_add(struct resident_shares *all, uint32_t sample, const struct heap *h,
+			 uint32_t process, const struct trace_residency *r)
 {
-	struct resident_shares *all = self;
 	const struct heap_process *p = h->process[process];
 	struct shared_pages s = { .residency = r, .shift = p->pages.shift };
 	uint64_t i, pages = 0;
@@ -144,25 +143,12 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 		s.before[i] = pages;
 	s.live = must_calloc(pages + 1, sizeof(*s.live));
 	divide(all, &s, h, process);
-	sum = keep_large(all);
+	sum = keep_large(all, sample);
 	if (r->head->rss > all->rss)
-		keep_all(all, p->number, r, sum);
+		keep_all(all, sample, p->number, r, sum);
 	if (all->stack.count)
 		memset(all->stack.item, 0, all->stack.count * sizeof(double));
-	all->samples++;
+	all->samples = sample + 1;
 	free(s.before);
 	free(s.live);
 }
-
-static const struct pass_part parts[] = {
-	{ PASS_FREED(struct resident_shares, share) },
-	{ PASS_FREED(struct resident_shares, largest) },
-	{ PASS_FREED(struct resident_shares, stack) },
-	{ .bytes = 0 },
-};
-
-const struct pass_ops resident_shares_pass = {
-	.name = "resident shares",
-	.part = parts,
-	.residency = residency,
-};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * resident_shares.h - the pass that divides resident pages among the call stacks whose live blocks
- * are on them, at the times when the pages of a process were sampled.
+ * resident_shares.h - divides resident pages among the call stacks whose live blocks are on them,
+ * at times when the pages of a process were sampled: a part of the pass of resident_parts.h.
  *
  * A resident page belongs to the blocks on it, in proportion to their bytes there, so the shares
  * include rounding and gaps: they add up to the resident pages under live blocks, which are
@@ -31,8 +31,10 @@ struct resident_shares {
 	uint32_t process; /* number in the run */
 	uint64_t ticks, rss, bytes;
 	/* ---- the pass's own ---- */
-	uint32_t samples;
+	uint32_t samples;   /* index of the last one + 1 */
 	struct array stack; /* double: bytes of the sample, by stack */
 };
 
-extern const struct pass_ops resident_shares_pass;
+/* sample: its index.  The heap is in its state at the time of the sample. */
+void resident_shares_add(struct resident_shares *all, uint32_t sample, const struct heap *h,
+			 uint32_t process, const struct trace_residency *r);

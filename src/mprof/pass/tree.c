@@ -30,9 +30,14 @@ const struct trace_fact *tree_image(const struct tree_process *p)
 	return p->images ? p->image[p->images - 1] : NULL;
 }
 
-static bool is_image(const struct trace_fact *f)
+bool tree_is_image(const struct trace_fact *f)
 {
 	return f->fact->what == MPROF_FACT_START || f->fact->what == MPROF_FACT_EXEC;
+}
+
+bool tree_has_c_library(const struct trace_fact *image)
+{
+	return !strncmp(basename(image->allocator), "libc.so", 7);
 }
 
 /* ---- the list of processes ---- */
@@ -114,7 +119,7 @@ static void add_fact(struct tree *r, const struct trace_fact *f)
 		p->self_bytes = m->self_bytes;
 	if (m->what == MPROF_FACT_START)
 		add_start(p, m);
-	if (is_image(f)) {
+	if (tree_is_image(f)) {
 		add_image(p, f);
 		return;
 	}
@@ -212,7 +217,7 @@ static bool pid_is_recorded(const struct walk_input *in, const struct trace_fact
 	for (i = 0; i < in->fact_count; i++) {
 		const struct trace_fact *other = &in->facts[i];
 
-		if (is_image(other) && other->fact->pid == pid &&
+		if (tree_is_image(other) && other->fact->pid == pid &&
 		    (other->fact->parent == f->process || other->fact->ticks >= f->fact->ticks))
 			return true;
 	}
@@ -301,7 +306,7 @@ static void find_owns(struct tree *r, const struct walk_input *in)
 	r->own = must_calloc(in->fact_count + 1, sizeof(*r->own));
 	for (i = 0; i < in->fact_count; i++) {
 		f = &in->facts[i];
-		if (!is_image(f) || !*f->malloc_of)
+		if (!tree_is_image(f) || !*f->malloc_of)
 			continue;
 		for (k = 0; k < r->owns && strcmp(r->own[k].path, own_path(f)); k++)
 			;

@@ -115,5 +115,9 @@ bool tree_interrupted(const struct tree *r); /* was any of its processes interru
 bool tree_left_open(const struct tree *r, const struct heap *h);
 /* Is this the EXECING fact of an exec that worked and led out of the recording? */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f);
+/* Does the fact name a program that a process runs from then on? */
+bool tree_is_image(const struct trace_fact *f);
+/* Does the allocator of the C library serve this program? */
+bool tree_has_c_library(const struct trace_fact *image);
 /* Returns the last program that it ran, NULL if no fact names it. */
 const struct trace_fact *tree_image(const struct tree_process *p);

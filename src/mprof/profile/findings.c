@@ -514,30 +514,17 @@ static void name_variable(struct stack_findings *s, const struct profile *names)
 }
 
 /* Finds resident memory that is not live; names is NULL without call stacks. */
-static int find_resident(struct findings *f, const struct analysis *a, struct trace *t,
-			 struct profile *names, const struct resident_look *look, struct error *err)
+static void find_resident(struct findings *f, const struct analysis *a, struct trace *t,
+			  struct profile *names)
 {
-	struct resident_look own = { .parts.sample.count = 0 };
-	int ret = 0;
-
 	f->retained = (struct retained){ .process = 0 };
 	f->outside = (struct outside){ .process = 0 };
 	/* Only a part of the live memory is known. */
 	if (a->walk.input.reduced_count || a->walk.input.log_end)
-		return 0;
-	outside_find(&f->outside, a, t, &f->stacks.uses, NULL, names);
-	if (!analysis_knows_live(a) || (!f->outside.unseen && !retained_may_be(a)))
-		return 0;
-	if (!look) {
-		ret = resident_look_make(&own, t, err);
-		look = &own;
-	}
-	if (!ret) {
-		outside_find(&f->outside, a, t, &f->stacks.uses, look, names);
-		retained_find(&f->retained, a, look, names);
-	}
-	resident_look_release(&own);
-	return ret;
+		return;
+	outside_find(&f->outside, a, t, &f->stacks.uses, names);
+	if (analysis_knows_live(a))
+		retained_find(&f->retained, a, names);
 }
 
 static void find_times(struct findings *f, const struct analysis *a, const struct trace *t)
@@ -589,8 +576,7 @@ int findings_open(struct findings *f, struct trace *t, const struct profile_opti
 }
 
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
-		  const struct profile_options *o, const struct resident_look *look,
-		  struct error *err)
+		  const struct profile_options *o, struct error *err)
 {
 	const struct sites *sites = analysis_sites(a);
 	struct finding_sums sums;
@@ -601,14 +587,14 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->unmatched = (struct unmatched){ .of = NULL };
 	stack_findings_make(&f->stacks, a, t);
 	find_times(f, a, t);
-	if (!a->has_stacks)
-		return find_resident(f, a, t, NULL, look, err);
+	if (!a->has_stacks) {
+		find_resident(f, a, t, NULL);
+		return 0;
+	}
 	ret = open_names(f, t, o, err);
 	if (ret < 0)
 		return ret;
-	ret = find_resident(f, a, t, &f->names, look, err);
-	if (ret < 0)
-		return ret;
+	find_resident(f, a, t, &f->names);
 	ret = unmatched_find(&f->unmatched, &a->walk.heap, t, err);
 	if (ret < 0)
 		return ret;

@@ -68,11 +68,9 @@ bool findings_same_function(const struct finding *a, const struct finding *b);
 int findings_open(struct findings *f, struct trace *t, const struct profile_options *o,
 		  struct analysis_source *source, struct error *err);
 /* Fills f, which is zeroed or opened; for a trace without stacks, only `outside` and `stacks`. f
- * must not be moved; release in any case.  look: of the same trace; NULL: another walk is made if
- * the findings need it. */
+ * must not be moved; release in any case. */
 int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
-		  const struct profile_options *o, const struct resident_look *look,
-		  struct error *err);
+		  const struct profile_options *o, struct error *err);
 /* Memory outside malloc that is stacks and variables is told once: where it is all of that, by
  * their own findings, which name threads and variables; else by the one that sums it up.  After
  * outside.globals is known. */

@@ -68,9 +68,9 @@ struct look {
 	const struct maps_of *maps;
 	const struct live *peak;
 	const struct tree_process *process;
-	const struct resident_look *pages; /* NULL without a look */
-	struct profile *names;		   /* NULL without call stacks */
-	bool all_calls;			   /* none was dropped (--last) */
+	const struct resident_parts *pages;
+	struct profile *names; /* NULL without call stacks */
+	bool all_calls;	       /* none was dropped (--last) */
 };
 
 /* Did the allocator that serves malloc map it?  Only named calls of mmap are recorded. */
@@ -80,7 +80,7 @@ static bool is_allocators(const struct look *l, uint32_t stack)
 	const char *allocator = image ? basename(image->allocator) : "";
 	const struct profile_path *path;
 
-	if (!*allocator || !strncmp(allocator, "libc.so", 7))
+	if (!*allocator || tree_has_c_library(image))
 		return false;
 	path = l->names && stack ? profile_path(l->names, stack) : NULL;
 	return !path || !path->all || !strcmp(path->line[path->all - 1]->module, allocator);
@@ -103,10 +103,10 @@ static uint64_t mapped_by_program(const struct outside *o, const struct look *l)
 /* Returns the bytes far from all blocks, when the pages were read. */
 static uint64_t far_from_blocks(const struct outside *o, const struct look *l)
 {
-	const struct resident_parts_sample *s = l->pages ? l->pages->parts.sample.item : NULL;
+	const struct resident_parts_sample *s = l->pages->sample.item;
 
-	for (size_t i = 0; s && i < l->pages->parts.sample.count; i++)
-		if (s[i].process == l->process->number && s[i].ticks == o->ticks)
+	for (size_t i = 0; i < l->pages->sample.count; i++)
+		if (s[i].found && s[i].process == l->process->number && s[i].ticks == o->ticks)
 			return s[i].other;
 	return UINT64_MAX;
 }
@@ -250,14 +250,13 @@ static void find_stacks(struct outside *o, const struct trace *t, const struct s
 }
 
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
-		  const struct stack_uses *stacks, const struct resident_look *look,
-		  struct profile *names)
+		  const struct stack_uses *stacks, struct profile *names)
 {
 	static const struct maps_of no_maps;
 	static const struct live no_blocks;
 	const struct maps_of *m = a->maps.process.item;
 	const struct peak_of *peak = a->peak.process.item;
-	struct look l = { .pages = look,
+	struct look l = { .pages = &a->resident_parts,
 			  .names = names,
 			  .all_calls = !a->walk.input.header->dropped_bytes },
 		    best = l;

@@ -28,7 +28,6 @@
 #include "../pass/analysis.h"
 #include "../pass/stack_uses.h"
 #include "profile.h"
-#include "retained.h"
 
 #define OUTSIDE_LEAST  (1u << 20)
 #define OUTSIDE_UNSEEN (8u << 20) /* the least unseen that counts */
@@ -61,5 +60,4 @@ struct outside {
 /* look: NULL at first; if there is `unseen`, call it again with one.  names: NULL without call
  * stacks. */
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
-		  const struct stack_uses *stacks, const struct resident_look *look,
-		  struct profile *names);
+		  const struct stack_uses *stacks, struct profile *names);

@@ -10,29 +10,21 @@
 
 /* ---- how long ---- */
 
-/* Figures of one sample, in either walk. */
-struct held_sample {
-	uint32_t process;
-	uint64_t ticks;
-	bool held;
-};
-
-/* Returns how long freed memory was held.  samples: of all processes, in the order of time. */
-static uint64_t held_ticks(const void *samples, size_t n,
-			   struct held_sample (*of)(const void *samples, size_t i),
-			   const struct tree_process *p, uint64_t end)
+/* Returns how long freed memory was held. */
+static uint64_t held_ticks(const struct resident_parts *parts, const struct tree_process *p,
+			   uint64_t end)
 {
-	struct held_sample s, last = { .held = false };
+	const struct resident_parts_sample *s = parts->sample.item, *last = NULL;
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		s = of(samples, i);
-		if (s.process != p->number)
+	for (size_t i = 0; i < parts->sample.count; i++) {
+		if (s[i].process != p->number)
 			continue;
-		sum += last.held && s.held && s.ticks > last.ticks ? s.ticks - last.ticks : 0;
-		last = s;
+		if (last && resident_is_freed(&s[i]) && s[i].ticks > last->ticks)
+			sum += s[i].ticks - last->ticks;
+		last = resident_is_freed(&s[i]) ? &s[i] : NULL;
 	}
-	return last.held && end > last.ticks ? sum + end - last.ticks : sum;
+	return last && end > last->ticks ? sum + end - last->ticks : sum;
 }
 
 static uint64_t end_of(const struct tree_process *p, const struct analysis *a)
@@ -52,73 +44,7 @@ static bool has_c_library(const struct tree_process *p)
 {
 	const struct trace_fact *image = tree_image(p);
 
-	return image && !strncmp(basename(image->allocator), "libc.so", 7);
-}
-
-/* Filled in the first walk: live bytes cannot lie on more pages than are resident. */
-struct brief_samples {
-	const struct residency_sample *sample;
-	uint64_t page;
-	bool c_library;
-};
-
-static struct held_sample brief_held(const void *samples, size_t i)
-{
-	const struct brief_samples *b = samples;
-	const struct residency_sample *s = &b->sample[i];
-	const uint64_t all = s->resident * b->page, mapped = b->c_library ? s->mapped : 0;
-	const uint64_t resident = all > mapped ? all - mapped : 0;
-
-	return (struct held_sample){ s->process, s->ticks,
-				     resident >= s->live_bytes + RETAINED_LEAST &&
-					 s->live_bytes <= resident / 2 &&
-					 resident - s->live_bytes >= s->rss / 4 };
-}
-
-bool retained_may_be(const struct analysis *a)
-{
-	struct brief_samples b = { a->residency.sample.item, a->walk.heap.page_size, false };
-	const size_t n = a->residency.sample.count;
-	const struct tree_process *p;
-
-	for (p = a->tree.process; p < a->tree.process + a->tree.processes; p++) {
-		b.c_library = has_c_library(p);
-		if (lasts(held_ticks(&b, n, brief_held, p, end_of(p, a)), p, a))
-			return true;
-	}
-	return false;
-}
-
-static uint64_t freed_of(const struct resident_parts_sample *s)
-{
-	return s->gaps + s->retained;
-}
-
-static struct held_sample held(const void *samples, size_t i)
-{
-	const struct resident_parts_sample *s = (const struct resident_parts_sample *)samples + i;
-	const uint64_t freed = freed_of(s);
-
-	return (struct held_sample){ s->process, s->ticks,
-				     freed >= RETAINED_LEAST && freed >= s->live + s->rounding &&
-					 freed >= s->rss / 4 };
-}
-
-/* ---- the walk ---- */
-
-int resident_look_make(struct resident_look *l, struct trace *t, struct error *err)
-{
-	const struct walk_pass pass[] = { { &resident_parts_pass, &l->parts },
-					  { &resident_shares_pass, &l->shares } };
-
-	*l = (struct resident_look){ .parts.sample.count = 0 };
-	return walk_trace(t, pass, sizeof(pass) / sizeof(*pass), NULL, NULL, err);
-}
-
-void resident_look_release(struct resident_look *l)
-{
-	pass_release(&resident_parts_pass, &l->parts);
-	pass_release(&resident_shares_pass, &l->shares);
+	return image && tree_has_c_library(image);
 }
 
 /* ---- who ---- */
@@ -217,28 +143,28 @@ static void take(struct retained *f, const struct resident_parts_sample *s, uint
 		.live = s->live + s->rounding,
 		.beside = s->gaps,
 		.whole = s->retained,
-		.aligned = s->aligned >= freed_of(s) / 2 ? s->aligned_blocks : 0,
-		.ended = s->ended < freed_of(s) / 2 && is_whole(a) ? s->ended : UINT64_MAX,
+		.aligned = s->aligned >= resident_freed(s) / 2 ? s->aligned_blocks : 0,
+		.ended = s->ended < resident_freed(s) / 2 && is_whole(a) ? s->ended : UINT64_MAX,
 		.held_ns = walk_duration_ns(&a->walk, held),
 		.of_ns = walk_duration_ns(&a->walk, end_of(p, a) - p->start_ticks),
 		.c_library = has_c_library(p),
 	};
 }
 
-void retained_find(struct retained *f, const struct analysis *a, const struct resident_look *l,
-		   struct profile *names)
+void retained_find(struct retained *f, const struct analysis *a, struct profile *names)
 {
-	const struct resident_parts_sample *s = l->parts.sample.item;
+	const struct resident_parts *parts = &a->resident_parts;
+	const struct resident_parts_sample *s = parts->sample.item;
 	const struct tree_process *p;
 	size_t i, best = 0;
 	uint64_t ticks;
 
 	*f = (struct retained){ .process = 0 };
 	for (p = a->tree.process; p < a->tree.process + a->tree.processes; p++) {
-		ticks = held_ticks(s, l->parts.sample.count, held, p, end_of(p, a));
-		for (i = 0; lasts(ticks, p, a) && i < l->parts.sample.count; i++)
-			if (s[i].process == p->number && held(s, i).held &&
-			    freed_of(&s[i]) > f->beside + f->whole) {
+		ticks = held_ticks(parts, p, end_of(p, a));
+		for (i = 0; lasts(ticks, p, a) && i < parts->sample.count; i++)
+			if (s[i].process == p->number && resident_is_freed(&s[i]) &&
+			    resident_freed(&s[i]) > f->beside + f->whole) {
 				take(f, &s[i], ticks, p, a);
 				best = i;
 			}
@@ -246,5 +172,5 @@ void retained_find(struct retained *f, const struct analysis *a, const struct re
 	if (f->process)
 		f->threads = arena_threads(a, f);
 	if (f->process && names && (f->aligned || f->beside > f->whole))
-		f->who = who_has(&l->shares, best, names);
+		f->who = who_has(&parts->shares, best, names);
 }

@@ -5,7 +5,7 @@
  *
  * In each sample of resident pages (resident_parts.h), the heap is live + rounding + gaps +
  * retained, and freed is gaps + retained.  A process has a finding if freed was at least
- * RETAINED_LEAST, half of the heap and a quarter of the resident size in samples that cover a tenth
+ * RESIDENT_FREED, half of the heap and a quarter of the resident size in samples that cover a tenth
  * of its time or more: between two such samples, and after the last one.  So a program that frees
  * everything just before it ends has none.
  *
@@ -13,25 +13,11 @@
  *
  * Not all of it may have been freed.  If the alignment of live blocks explains at least half of it,
  * or if not even half as much was ever freed, the finding says so.
- *
- * The parts need a walk of their own, over every live block for each sample.  It is made only if
- * the samples of the first walk (residency.h) allow such a finding, or if there is memory that no
- * recorded call seems to have requested (outside.h).  The walk for a page has their passes anyway.
  */
 #pragma once
 
 #include "../pass/analysis.h"
-#include "../pass/resident_parts.h"
-#include "../pass/resident_shares.h"
 #include "profile.h"
-
-#define RETAINED_LEAST (8u << 20)
-
-/* The result of that walk. */
-struct resident_look {
-	struct resident_parts parts;
-	struct resident_shares shares;
-};
 
 struct retained {
 	uint32_t process; /* number in the run; 0 without a finding */
@@ -53,11 +39,5 @@ struct retained {
 	size_t threads;
 };
 
-/* Do the samples of the first walk allow a finding? */
-bool retained_may_be(const struct analysis *a);
-/* Makes the walk.  -errno with err filled; release it in any case. */
-int resident_look_make(struct resident_look *l, struct trace *t, struct error *err);
-void resident_look_release(struct resident_look *l);
 /* names: NULL without call stacks. */
-void retained_find(struct retained *f, const struct analysis *a, const struct resident_look *l,
-		   struct profile *names);
+void retained_find(struct retained *f, const struct analysis *a, struct profile *names);
