@@ -389,7 +389,7 @@ START_TEST(births_are_those_of_the_heap)
 	map.node_of = calloc(map.stacks, sizeof(*map.node_of));
 	for (uint32_t i = 0; i < map.stacks; i++)
 		map.node_of[i] = i;
-	for (size_t i = 0; i < s.slices; i++) {
+	for (size_t i = 0; i < s.slices; i += 5) {
 		struct window_question q = { .kind = WINDOW_TOTAL };
 		const struct snapshot_slice *to = &s.slice[i],
 					    *from = i % 16 < 3 ? s.slice : to - i % 4;
@@ -429,12 +429,12 @@ START_TEST(windows_are_those_of_a_walk)
 	ck_assert_uint_gt(s.slices, 20);
 	map.stacks = trace_stacks(t)->nodes + 1;
 	map.node_of = calloc(map.stacks, sizeof(*map.node_of));
-	for (unsigned i = 0; i < 15; i++) {
+	for (unsigned i = 0; i < 7; i++) {
 		struct window_question q = { .kind = WINDOW_PEAK, .filter = SITE_FILTER_ALL };
 
 		q.from_ns = (int64_t)(random_next() % (uint64_t)end);
 		q.to_ns = q.from_ns + 1 + (int64_t)(random_next() % (uint64_t)(end / 2));
-		if (i >= 10) { /* long enough for a sum of slices, whose first one begins the run */
+		if (i >= 4) { /* long enough for a sum of slices, whose first one begins the run */
 			q.kind = WINDOW_TOTAL;
 			q.from_ns = i % 2 ? -1 : (int64_t)(random_next() % (uint64_t)(end / 50));
 			q.to_ns = end - (int64_t)(random_next() % (uint64_t)(end / 50));
