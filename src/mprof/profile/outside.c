@@ -111,6 +111,37 @@ static uint64_t far_from_blocks(const struct outside *o, const struct look *l)
 	return UINT64_MAX;
 }
 
+/* Returns the bytes of the objects of the run: the most that their pages can have in memory. */
+static uint64_t code_of(const struct look *l)
+{
+	const struct stacks *s = l->names ? l->names->stacks : NULL;
+	uint64_t bytes = 0;
+	size_t i, k;
+
+	for (i = 0; s && i < s->objects; i++)
+		for (k = 0; k < s->object[i].segments; k++)
+			bytes += s->object[i].segment[k].bytes;
+	return bytes;
+}
+
+static inline uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Sets how much memory there was, and how much of it was certainly mapped. */
+static void measure_memory(struct outside *o, const struct look *l)
+{
+	const struct tree_process *p = l->process;
+	const uint64_t mapped = mapped_by_program(o, l);
+	uint64_t most;
+
+	o->memory = less(o->looked ? l->maps->resident_of : p->peak_rss_bytes, p->self_bytes);
+	o->memory = less(o->memory, o->looked ? 0 : code_of(l));
+	most = less(o->memory, o->looked ? 0 : l->peak->bytes);
+	o->mapped = mapped < most ? mapped : most;
+}
+
 static void measure(struct outside *o, const struct look *l)
 {
 	const struct tree_process *p = l->process;
@@ -119,13 +150,8 @@ static void measure(struct outside *o, const struct look *l)
 
 	o->looked = m->looked != 0;
 	o->ticks = m->looked;
-	o->memory = o->looked ? m->resident_of : p->peak_rss_bytes;
-	o->mapped = mapped_by_program(o, l);
-	o->memory -= p->self_bytes < o->memory ? p->self_bytes : o->memory;
-	if (o->mapped > o->memory)
-		o->mapped = o->memory;
-	o->unseen = o->memory - o->mapped;
-	o->unseen -= malloced < o->unseen ? malloced : o->unseen;
+	measure_memory(o, l);
+	o->unseen = less(less(o->memory, o->mapped), malloced);
 	if (o->unseen > far_from_blocks(o, l))
 		o->unseen = far_from_blocks(o, l);
 	/* The RSS includes pages of files. */

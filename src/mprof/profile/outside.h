@@ -4,10 +4,10 @@
  *
  *   memory   the largest number of private writable anonymous pages in memory at
  *            any time at which pages were read, without mprof's own; if they were
- *            never read, the greatest RSS of the process
+ *            never read, as in a run of some milliseconds, the greatest RSS of the
+ *            process without the size of all objects, of which pages may be resident
  *   mapped   of these, memory mapped by recorded calls of mmap and mremap; if pages
- *            were never read, the most that was mapped (without mappings that allow
- *            no access)
+ *            X
  *   unseen   memory - mapped - the most that malloc can have needed for the live
  *            blocks at their peak, with rounding and headers.  Freed memory stays
  *            with the allocator, so unseen counts only if it is more than half of
