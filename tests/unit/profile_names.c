@@ -152,6 +152,12 @@ START_TEST(wrappers_are_known)
 		{ "<r::Mine as core::fmt::Display>::fmt",
 		  "_RNvXs_C1rNtB4_4MineNtNtC4core3fmt7Display3fmt", PATHS_PROGRAM },
 		{ "r::main::{closure#0}", "_RNCNvCs12_1r4main0B3_", PATHS_PROGRAM },
+		/* What std calls for a panic and its backtrace. */
+		{ "__rustc::rust_begin_unwind", "_RNvCs1_7___rustc17rust_begin_unwind",
+		  PATHS_LIBRARY },
+		{ "gimli::read::abbrev::Attributes::push",
+		  "_ZN5gimli4read6abbrev10Attributes4push17h0123456789abcdefE", PATHS_LIBRARY },
+		{ "gimli::push", "_ZN5gimli4pushEv", PATHS_PROGRAM },
 		{ "r::make", "_RNvCs", PATHS_PROGRAM },
 		{ "r::make", "_RNvC99999999999999999999x", PATHS_PROGRAM },
 		{ "r::make", "_RNvMs", PATHS_PROGRAM },
@@ -169,7 +175,32 @@ START_TEST(wrappers_are_known)
 }
 END_TEST
 
-/* ---- suppressions ---- */
+/* Code of a language's library that has names of the program. */
+START_TEST(library_sources_are_known)
+{
+	static const struct {
+		const char *file;
+		enum paths_part part;
+	} cases[] = {
+		{ "/usr/lib/gcc/x86_64-linux-gnu/12/adainclude/a-cihama.adb", PATHS_LIBRARY },
+		{ "/home/u/ad.adb", PATHS_PROGRAM },
+		{ "/opt/nim/lib/system/seqs_v2.nim", PATHS_LIBRARY },
+		{ "/opt/nim/lib/system.nim", PATHS_LIBRARY },
+		{ "/home/u/n.nim", PATHS_PROGRAM },
+		{ "/home/u/lib/system/x.c", PATHS_PROGRAM },
+		{ "nim", PATHS_PROGRAM },
+		{ "", PATHS_PROGRAM },
+	};
+	struct sym_line l = line("maps.insert", "maps__insert", "m");
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		l.file = cases[i].file;
+		ck_assert_msg(paths_part(&l) == cases[i].part, "%s is %d", l.file,
+			      (int)paths_part(&l));
+	}
+}
+END_TEST
 
 /* ---- paths ---- */
 
@@ -484,6 +515,8 @@ START_TEST(suppressions_that_are_built_in)
 		{ "libstdc++.so.6+0xa5a1a", "libstdc++.so.6", false },
 		{ "getpwuid", "libc.so.6", true },
 		{ "getpwuid", "prog", false },
+		{ "std::backtrace_rs::symbolize::gimli::Mapping::new", "prog", true },
+		{ "std::backtrace_rs::symbolize::resolve", "prog", false },
 	};
 	struct suppressions s = { .count = 0 };
 	size_t i;
@@ -577,6 +610,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, values_of_a_group);
 	tcase_add_test(c, groups_in_order);
 	tcase_add_test(c, wrappers_are_known);
+	tcase_add_test(c, library_sources_are_known);
 	tcase_add_test(c, paths_in_any_order);
 	tcase_add_test(c, numbers_of_paths);
 	tcase_add_test(c, lines_that_allocate);

@@ -12,6 +12,7 @@ static const char *const wrappers[] = {
 #define LIBRARY(pattern, whose)
 #define RUST(pattern, whose)
 #define MODULE(pattern, whose)
+#define SOURCE(end, part, whose)
 #include "wrappers.def"
 #undef WRAPPER
 #undef LIBRARY
@@ -37,10 +38,21 @@ static const char *const modules[] = {
 #define RUST(pattern, whose)
 #define MODULE(pattern, whose) pattern,
 #include "wrappers.def"
+#undef MODULE
+#undef SOURCE
+};
+
+static const struct {
+	const char *end, *part;
+} sources[] = {
+#define MODULE(pattern, whose)
+#define SOURCE(end, part, whose) { end, part },
+#include "wrappers.def"
 #undef WRAPPER
 #undef LIBRARY
 #undef RUST
 #undef MODULE
+#undef SOURCE
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -267,6 +279,21 @@ bool paths_is_text(const struct sym_line *line)
 	return line->script && !strcmp(line->file, PATHS_TEXT);
 }
 
+/* Is its source a file of a language's library? */
+static bool is_of_library(const char *file)
+{
+	const size_t n = strlen(file);
+
+	for (size_t i = 0; n && i < COUNT(sources); i++) {
+		const size_t end = strlen(sources[i].end);
+
+		if (n > end && file[n - 1] == sources[i].end[end - 1] &&
+		    !strcmp(file + n - end, sources[i].end) && strstr(file, sources[i].part))
+			return true;
+	}
+	return false;
+}
+
 /* Is it of an installed package, or code that a module compiles ("<string>": named tuples)? */
 static bool is_of_package(const struct sym_line *line)
 {
@@ -288,7 +315,7 @@ enum paths_part paths_part(const struct sym_line *line)
 	if (paths_is_start(line))
 		return PATHS_START;
 	if (line->runs_scripts || is_one_of(&of_modules, line->module) ||
-	    names_one_of(&of_libraries, line))
+	    names_one_of(&of_libraries, line) || is_of_library(line->file))
 		return PATHS_LIBRARY;
 	if (is_defined_in_rust(line->raw) || (is_rust(line->raw) && is_of_rust(line->function)))
 		return PATHS_LIBRARY;
