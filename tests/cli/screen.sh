@@ -292,6 +292,13 @@ test_screen_of_a_stripped_program() {
 	expect_words out 'No source lines for keeper: build with -g, install their debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod.'
 	# A finding needs a line or a function to change.
 	expect_no_text out 'mprof replay'
+	# Only a part was built without -g.
+	printf '#include <stdlib.h>\nvoid *p[500];\nvoid part(int i) { p[i] = malloc(900); }\n' >part.c
+	printf 'void part(int);\nint main(void) { for (int i = 0; i < 500; i++) part(i); return 0; }\n' >whole.c
+	cc -c -O0 part.c && cc -g -O0 -o whole whole.c part.o
+	report_of ./whole
+	expect_words out 'allocated by part [whole], reached from main (whole.c:2)'
+	expect_no_text out 'No source lines for'
 }
 
 # A function appears once, with all findings about it.

@@ -702,6 +702,24 @@ static void tell_slices(struct screen *s, const struct item *item, size_t n)
 	}
 }
 
+static bool is_named_in(const struct sym_line *line, const char *module)
+{
+	return line && *line->file && !strcmp(line->module, module);
+}
+
+/* Does a finding show a source line of the object?  Then only a part of it was built without -g. */
+static bool shows_lines_of(const struct item *item, size_t n, const char *module)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct finding *f = item[i].finding;
+
+		if (f && (is_named_in(f->line, module) || is_named_in(f->through, module) ||
+			  is_named_in(f->caller, module) || is_named_in(f->source, module)))
+			return true;
+	}
+	return false;
+}
+
 /* Objects of findings whose lines are unknown. */
 static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 {
@@ -712,7 +730,8 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 	for (i = 0; i < n && named < MODULES_NAMED; i++) {
 		const struct sym_line *line = item[i].finding ? item[i].finding->line : NULL;
 
-		if (!line || *line->file || *line->module == '?' || sym_interpreter(line->module))
+		if (!line || *line->file || *line->module == '?' || sym_interpreter(line->module) ||
+		    shows_lines_of(item, n, line->module))
 			continue;
 		for (k = 0; k < named && strcmp(module[k], line->module) != 0; k++)
 			;
