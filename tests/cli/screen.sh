@@ -118,6 +118,13 @@ int main(void) { return !memset(osTryAllocPages__system_3747(), 1, 40 << 20); }
 END
 	compile maps
 	report_of ./maps
+	# ... from a function that does not tell.
+	sed 's/void \*osTry.*) { return/static void *my_mmap(void) { return/; s/^int main.*/void *getMBlocks(void) { return my_mmap(); }\nint main(void) { return !memset(getMBlocks(), 1, 40 << 20); }/' maps.c >near.c
+	compile near
+	"$mprof" record -q -o near.log -- ./near
+	run "$mprof" report near.log
+	expect_words out "mapped by Haskell's heap (my_mmap (near.c:3)); linked with -rtsopts, the program's option +RTS -hT shows its objects."
+	run "$mprof" report log
 	expect_words out "mapped by Nim's own allocator (main (maps.c:4), through osTryAllocPages__system_3747 (maps.c)); compiled with --mm:arc -d:useMalloc, the program would show its blocks."
 }
 

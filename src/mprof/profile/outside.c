@@ -9,8 +9,9 @@
 #include "../util/alloc.h"
 #include "../util/order.h"
 
-#define HEADER	    16u	   /* the most bytes that an allocator keeps beside a block */
-#define SITES_NAMED 10000u /* further ones are not added up */
+#define HEADER	     16u    /* the most bytes that an allocator keeps beside a block */
+#define SITES_NAMED  10000u /* further ones are not added up */
+#define CALLERS_NEAR 4u
 
 static const struct mapper mappers[] = {
 #define MAPPER(module, library, variable, value, whose, remedy) \
@@ -191,13 +192,17 @@ static uint64_t bytes_by(const struct outside *o, const struct maps_site *site, 
 	return site->break_most > 0 ? (uint64_t)site->break_most : 0;
 }
 
-/* Finds the runtime with the call of mmap; NULL if there is none, or it is unknown. */
+/* Finds the runtime with the call of mmap, or one of its functions that called this; NULL if there
+ * is none, or it is unknown. */
 static const struct mapper *mapper_of_stack(const struct look *l, uint32_t stack)
 {
 	const struct profile_path *path = l->names && stack ? profile_path(l->names, stack) : NULL;
-	const struct sym_line *line = path && path->all ? path->line[path->all - 1] : NULL;
+	const size_t all = path ? path->all : 0;
+	const struct mapper *m = all ? mapper_of_module(path->line[all - 1]->module) : NULL;
 
-	return line ? mapper_of_module(line->module) ?: mapper_of_module(line->function) : NULL;
+	for (size_t i = all; i && all - i < CALLERS_NEAR && !m; i--)
+		m = mapper_of_module(path->line[i - 1]->function);
+	return m;
 }
 
 static void name_who(struct who *w, const struct look *l)
