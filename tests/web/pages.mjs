@@ -382,15 +382,22 @@ each("what was never freed is listed by function, processes below their parents"
   await page.close();
 });
 
-each("the memory of the machine is on the timeline", async (r) => {
-  const page = await open(r, "page=run"), least = r.said[""].least_available, memory = await facts(page);
-  await go(page, "page=tables&curve=available");
-  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "JSON" }).click()]);
-  const told = JSON.parse(await readFile(await file.path(), "utf8")), values = told.layers[0].values;
+each("the memory of the machine and of the process is on the timeline", async (r) => {
+  const page = await open(r, "page=run"), { least_available: least, processes } = r.said[""], memory = await facts(page);
+  const saved = async (curve) => {
+    await go(page, `page=tables&curve=${curve}`);
+    const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "JSON" }).click()]);
+    return JSON.parse(await readFile(await file.path(), "utf8"));
+  };
+  const told = await saved("available"), values = told.layers[0].values;
   assert.equal(told.curve, "Available in the system");
   assert.ok(values.every((n) => n >= least.available_bytes && n <= least.total_bytes), `${Math.min(...values)} ${JSON.stringify(least)}`);
   assert.ok(least.swap_used_bytes <= least.swap_bytes && least.free_bytes <= least.total_bytes);
   assert.ok(memory.Memory.startsWith(`${bytes(least.total_bytes)}, at least ${bytes(least.available_bytes)} of it available`), memory.Memory);
+  if (processes.length === 1 && processes[0].samples) { // known from the first sample to the end of the process
+    const resident = (await saved("rss")).layers[0].values, first = resident.findIndex((n) => n > 0);
+    assert.ok(first < 0 || resident.slice(first).every((n) => n > 0), resident.join(" "));
+  }
   await page.close();
 });
 

@@ -93,6 +93,7 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 	const struct html_source_data source = { .profile = p,
 						 .cells = cells,
 						 .shares = &m->analysis->resident_parts.shares,
+						 .tree = &m->analysis->tree,
 						 .stacks = &stacks,
 						 .variables = &variables,
 						 .most_nodes = s ? SERVED_NODES : 0,

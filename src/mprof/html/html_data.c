@@ -14,6 +14,7 @@
 
 #include "../pass/course.h"
 #include "../pass/resident_shares.h"
+#include "../pass/tree.h"
 #include "../profile/stack_frames.h"
 #include "../profile/paths.h"
 #include "../profile/variables.h"
@@ -618,19 +619,26 @@ static void put_errors(struct writer *w, struct blob *b)
 }
 
 /* Sums the last samples of all processes at a time; 0 if unknown. */
-static struct mprof_sample sampled_at(const struct walk *w, uint64_t ticks)
+static struct mprof_sample sampled_at(const struct html_source_data *from, uint64_t ticks)
 {
+	const struct walk *w = &from->profile->walk;
+	const struct tree_process *process;
 	const struct mprof_sample *sample;
 	struct mprof_sample sum = { .ticks = ticks };
 	size_t i, k, n;
+	bool lives;
 
 	for (i = 0; w->input.samples && i < w->heap.processes; i++) {
 		n = w->input.samples(w->input.context, w->heap.process[i]->number, &sample);
 		for (k = 0; k < n && sample[k].ticks <= ticks; k++)
 			;
-		/* A process that is known to have ended has no memory after its last sample. */
-		if (k && (k < n || sample[k - 1].ticks == ticks ||
-			  w->heap.process[i]->state == HEAP_RUNNING)) {
+		/* If only the time of the end is unknown, there is no memory after the last sample.
+		 */
+		process = tree_find(from->tree, w->heap.process[i]->number);
+		lives = process && process->end_ticks
+			    ? ticks <= process->end_ticks
+			    : k < n || w->heap.process[i]->state == HEAP_RUNNING;
+		if (k && (lives || sample[k - 1].ticks == ticks)) {
 			sum.rss += sample[k - 1].rss;
 			sum.rss_anon += sample[k - 1].rss_anon;
 			sum.virt += sample[k - 1].virt;
@@ -668,8 +676,8 @@ static void put_points(struct writer *w, struct blob *b)
 	for (i = 0; i < points; i++)
 		system[i] = system_at(&w->from->profile->walk.input, q[i].ticks);
 	for (i = 0; i < points; i++)
-		sample[i] = w->from->course ? stepped(w->from->course, i)
-					    : sampled_at(&w->from->profile->walk, q[i].ticks);
+		sample[i] =
+		    w->from->course ? stepped(w->from->course, i) : sampled_at(w->from, q[i].ticks);
 #define COLUMN(name, value)                                \
 	do {                                               \
 		column(w, "point." name, points);          \

@@ -19,6 +19,7 @@
 struct course;
 struct resident_shares;
 struct stack_uses;
+struct tree;
 struct variables;
 
 #define HTML_NODES     250000u
@@ -58,6 +59,7 @@ struct html_source_data {
 	struct profile *profile; /* by stack, including library calls, which the page can hide */
 	struct cells *cells;	 /* changed: only cells in the page remain */
 	const struct resident_shares *shares; /* NULL for a profile */
+	const struct tree *tree;	      /* when processes ended; NULL for a profile */
 	const struct course *course;	      /* for a profile, its points in time; else NULL */
 	const struct stack_uses *stacks;
 	const struct variables *variables;
