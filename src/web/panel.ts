@@ -109,7 +109,8 @@ export class Panel {
 			`<span title="${title}"><em>${name}</em> ${value}</span>`;
 		this.figures.innerHTML =
 			part("resident", f.resident[i] ? bytes(f.resident[i]) : "–",
-				"Physical memory of the allocator") +
+				this.film.name === "as recorded" ? "Resident memory of the process, with code, stacks and files"
+					: "Physical memory of the allocator") +
 			(this.film.data.residency ? part("kept empty", bytes(f.retained[i] * PAGE),
 				"Resident pages without a live byte") : "") +
 			part("page use", percent(f.requested[i], f.pages[i] * PAGE),

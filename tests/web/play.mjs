@@ -178,6 +178,7 @@ const tests = {
       assert.ok(said.startsWith(`frame ${n} of ${world.calls} · ${n} calls · `), said);
       assert.ok(said.endsWith(` · ${size} KiB live in ${blocks.length} blocks`), `${n}: ${said}`);
     }
+    assert.match(await page.locator(".mp-figures span").first().getAttribute("title"), /of the process, with code/);
   },
 
   async "scrubbing back shows what was there"(page) {
