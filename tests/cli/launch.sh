@@ -353,6 +353,20 @@ test_static_program() {
 	expect_text out static
 }
 
+# musl's loader would end the program: libmprof.so needs functions of glibc.
+test_musl_program() {
+	local loader
+	echo 'int puts(const char *); char *getenv(const char *); int main(void) { return puts(getenv("LD_PRELOAD") ? "preloaded" : "alone") < 0; }' >musl.c
+	cc -o musl musl.c
+	loader=$(od -An -c musl | tr -d ' \n' | grep -o '/lib[^\]*/ld-linux[^\]*' | head -1)
+	ln -s "$loader" ld-musl-x.so.1
+	cc -Wl,--dynamic-linker="$PWD/ld-musl-x.so.1" -o musl musl.c
+	run env -u LD_PRELOAD "$mprof" record -o log -- ./musl
+	expect_status 0
+	expect_same output "$(cat out)" alone
+	expect_text err "'./musl' cannot be recorded: its C library is musl, but libmprof.so is built for glibc; it runs unrecorded"
+}
+
 test_setuid_program() {
 	[ "$(id -u)" = 0 ] || return 0
 	cp "$(command -v id)" privileged

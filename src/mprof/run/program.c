@@ -68,13 +68,13 @@ static void judge(struct program *p)
 			 "%s, and the dynamic linker ignores LD_PRELOAD for such a program", why);
 	else if (elf.type == ELF_NONE)
 		return; /* execvp passes it to /bin/sh */
-	else if (!elf.ours)
+	else if ((p->alone = !elf.ours))
 		snprintf(say, sizeof(say), "%s",
 			 elf.narrow ? "it is a 32-bit program, and libmprof.so is built for 64 bits"
 				    : "it is built for a different machine than libmprof.so");
 	else if (!elf.has_loader)
 		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
-	else if (strstr(elf.loader, "musl"))
+	else if ((p->alone = strstr(elf.loader, "musl") != NULL))
 		snprintf(say, sizeof(say),
 			 "its C library is musl, but libmprof.so is built for glibc");
 	else if ((p->alone = is_sanitized(p->image)))

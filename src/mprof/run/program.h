@@ -16,7 +16,8 @@ struct program {
 	char why_not[512];    /* why libmprof.so will not be loaded; "" if it will */
 	char past[1024];      /* which calls bypass libmprof.so, and why; "" if none */
 	bool past_all;	      /* all calls of the program do */
-	bool alone;	      /* it would not even run with libmprof.so preloaded */
+	bool alone; /* with libmprof.so preloaded, its loader or run-time would complain, or
+		     * even end it */
 };
 
 /*
