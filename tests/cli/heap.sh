@@ -621,6 +621,7 @@ test_resident_pages_without_tables_of_mprof() {
 	cat >many.c <<'END'
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 static char *volatile kept;
 #define KEEP(n) static void keep##n(int depth, int path);
@@ -638,6 +639,7 @@ static void keep0(int depth, int path) { go(depth, path); kept = 0; }
 static void keep1(int depth, int path) { go(depth, path); kept = 0; }
 int main(void)
 {
+	memset(mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 8 << 20);
 	for (int i = 0; i < 65536; i++)
 		go(16, i);
 	usleep(600000);
@@ -650,7 +652,9 @@ END
 		run "$mprof" report --json log
 		expect_same "tables $how" "$(json out '(.processes[0].self_bytes > 3000000) as $large |
 			.compactness.physical.samples | max_by(.resident_pages) |
-			"\($large) \(.under_live_pages > 1200) \(.resident_pages - .under_live_pages < 300)"')" 'true true true'
+			"\($large) \(.under_live_pages > 1200) \(.resident_pages - .under_live_pages < 2348)"')" 'true true true'
+		expect_same "all memory $how" "$(json out '[(.compactness.physical.samples | max_by(.resident_pages) | .resident_pages * 4096),
+			(.findings[] | select(.finding == "outside") | .of)] | .[0] == .[1]')" true
 	done
 }
 

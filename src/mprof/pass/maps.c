@@ -114,7 +114,7 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 {
 	const struct map_set *set = &h->process[process]->space.mapped;
 	const unsigned shift = h->process[process]->pages.shift;
-	const uint64_t all = (resident_all(r) + r->own) << shift;
+	const uint64_t all = resident_all(r) << shift;
 	struct maps_of *p = process_at(self, process);
 	const struct map_range *range;
 	struct maps_site *site;

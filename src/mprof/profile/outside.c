@@ -137,8 +137,8 @@ static void measure_memory(struct outside *o, const struct look *l)
 	const uint64_t mapped = mapped_by_program(o, l);
 	uint64_t most;
 
-	o->memory = less(o->looked ? l->maps->resident_of : p->peak_rss_bytes, p->self_bytes);
-	o->memory = less(o->memory, o->looked ? 0 : code_of(l));
+	o->memory =
+	    o->looked ? l->maps->resident_of : less(p->peak_rss_bytes, p->self_bytes + code_of(l));
 	most = less(o->memory, o->looked ? 0 : l->peak->bytes);
 	o->mapped = mapped < most ? mapped : most;
 }

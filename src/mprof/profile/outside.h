@@ -7,7 +7,8 @@
  *            never read, as in a run of some milliseconds, the greatest RSS of the
  *            process without the size of all objects, of which pages may be resident
  *   mapped   of these, memory mapped by recorded calls of mmap and mremap; if pages
- *            X
+ *            were never read, what was mapped (without mappings that allow no
+ *            access), at most the memory without the blocks at their peak
  *   unseen   memory - mapped - the most that malloc can have needed for the live
  *            blocks at their peak, with rounding and headers.  Freed memory stays
  *            with the allocator, so unseen counts only if it is more than half of
