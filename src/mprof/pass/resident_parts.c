@@ -238,16 +238,21 @@ static void add_up(struct resident_parts_sample *s, const struct pages_found *f,
 	s->files = s->rss > private ? s->rss - private : 0;
 }
 
-/* Live bytes cannot lie on more pages than are resident, nor on those that the program mapped. Only
- * the C library maps its arenas unseen. */
+/*
+ * Live bytes on resident pages are at most these pages, without those that the program mapped (only
+ * the C library maps its arenas unseen).  A program with clearly more live bytes reserves memory
+ * and does not write to it: what it has in memory is seen when the parts are found.
+ */
 static bool may_be_freed(const struct resident_parts *all, const struct heap_process *p,
 			 const struct trace_residency *r)
 {
-	const uint64_t private = resident_all(r) << p->pages.shift;
+	const uint64_t private = resident_all(r) << p->pages.shift, live = p->live.bytes;
 	const uint64_t mapped = all->c_library ? resident_mapped(r, p) : 0;
 	const uint64_t heap = private > mapped ? private - mapped : 0;
 
-	return heap >= p->live.bytes + RESIDENT_FREED && p->live.bytes <= heap / 2;
+	if (heap < RESIDENT_FREED)
+		return false;
+	return live > private + private / 8 || (heap >= live + RESIDENT_FREED && live <= heap / 2);
 }
 
 static void find_parts(struct resident_parts_sample *s, const struct heap *h, uint32_t process,
