@@ -55,20 +55,45 @@ static void fact_put_path(struct text *t, const char *key, const char *path)
 	fact_put(t, key, mp_config.anonymous ? text_base(path) : path);
 }
 
-/* Puts the command line, one arg= for each argument, as far as they fit. */
-static void fact_put_arguments(struct text *t, size_t leave)
+/* The first argument, as START has it; of a forked child only, else 0. */
+static uint64_t fact_title;
+
+/* Reads the command line, with a NUL after the last argument.  Returns its length. */
+static long fact_read_arguments(char *buffer, size_t size)
 {
-	char buffer[512];
 	int fd = sys_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-	long n = fd < 0 ? 0 : sys_read(fd, buffer, sizeof(buffer) - 1);
+	long n = fd < 0 ? 0 : sys_read(fd, buffer, size - 1);
 
 	if (fd >= 0)
 		sys_close(fd);
+	n = n < 0 ? 0 : n;
+	buffer[n] = 0;
+	return n;
+}
+
+/* Puts the command line, one arg= for each argument, as far as they fit. */
+static void fact_put_arguments(struct text *t, size_t leave, int forked)
+{
+	char buffer[512];
+	long n = fact_read_arguments(buffer, sizeof(buffer));
+
+	fact_title = forked && n ? mprof_checksum(buffer, text_length(buffer)) : 0;
 	for (long i = 0; i < n && t->used + leave < t->size;) {
-		buffer[n] = 0;
 		fact_put(t, "arg", buffer + i);
 		i += (long)text_length(buffer + i) + 1;
 	}
+}
+
+/* Puts the title that a forked child has written over its first argument.  Other threads may rely
+ * on the numbers of new descriptors. */
+static void fact_put_title(struct text *t)
+{
+	char buffer[512];
+
+	if (fact_title && mp_local->live_threads <= 1 &&
+	    fact_read_arguments(buffer, sizeof(buffer)) &&
+	    mprof_checksum(buffer, text_length(buffer)) != fact_title)
+		fact_put(t, "arg", buffer);
 }
 
 static void fact_put_host(struct text *t)
@@ -136,7 +161,7 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 			fact_put(&t, "conf", mp_known.conf);
 		if (mp_known.job[0])
 			fact_put(&t, "job", mp_known.job);
-		fact_put_arguments(&t, 96);
+		fact_put_arguments(&t, 96, fork_ticks != 0);
 	}
 	mp_fact(&f, buffer, t.used);
 }
@@ -168,6 +193,8 @@ static void fact_put_usage(struct mprof_fact *f, const struct rusage *ru)
 
 void mp_fact_end(int status)
 {
+	char buffer[600];
+	struct text t = text_on(buffer, sizeof(buffer));
 	struct mprof_fact f;
 	struct rusage ru;
 
@@ -176,7 +203,8 @@ void mp_fact_end(int status)
 	if (sys_getrusage(RUSAGE_SELF, &ru) == 0)
 		fact_put_usage(&f, &ru);
 	f.peak_rss_bytes = mp_peak_last();
-	mp_fact(&f, "", 0);
+	fact_put_title(&t);
+	mp_fact(&f, buffer, t.used);
 }
 
 void mp_fact_waited(const struct mprof_process_entry *child, int signal, int status,

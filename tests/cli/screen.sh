@@ -766,12 +766,13 @@ int main(int argc, char **argv)
 {
 	strcpy(argv[0], "server: worker process /etc/other.conf");
 	memset(x_cgo_mmap(32 << 20), 1, 32 << 20);
-	for (int i = 0; i < 50; i++, usleep(4000))
+	for (int i = 0; argc < 4 && i < 50; i++, usleep(4000))
 		free(malloc(100));
 	if (argc > 2 && !fork()) {
 		for (int i = 0; i < 1000; i++)
 			free(malloc(1000));
-		_exit(0);
+		strcpy(argv[0], "server: child of it ");
+		_exit(argc > 3 && system(argv[3]));
 	}
 	wait(NULL);
 	return 0;
@@ -780,6 +781,15 @@ END
 	compile server
 	report_of ./server and-a-long-argument-that-leaves-room-for-it fork
 	expect_no_text out 'most by'
+	run "$mprof" report --all log
+	expect_words out ' server: child of it, exited with status 0'
+	run "$mprof" report peak --by process log
+	expect_text out '  process 2, server: child of it'
+	# The child's title while it runs; its own child has another program.
+	run "$mprof" record -o log -- ./server and-a-long-argument-that-leaves-room-for-it fork \
+		"unset LD_PRELOAD; '$mprof' report --all log >running; '$mprof' report --json log >json"
+	expect_words running 'Process 2, server: child of it (pid '
+	expect_same json "$(json json '.processes[1] | "\(.command), \(.programs | length)"')" 'server: child of it, 1'
 	report_of ./server and-a-long-argument-that-leaves-room-for-it
 	expect_words out "was mapped by Go's heap (x_cgo_mmap (server.c:6)); runtime/pprof shows its objects."
 }

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../print/text.h"
 #include "../run/elf.h"
 #include "../run/program.h"
+#include "../run/process.h"
 #include "../run/own_malloc.h"
 #include "../util/alloc.h"
 #include "progress.h"
@@ -48,8 +50,20 @@ static void explain_outside(struct outside *o, const struct tree *r)
 		o->globals = elf.bss;
 }
 
+/* Processes that still run may have a title of their own by now. */
+static void explain_running(struct tree *r)
+{
+	char title[512];
+
+	for (size_t i = 0; i < r->processes; i++)
+		if (text_runs(&r->process[i]) &&
+		    !process_title(r->process[i].pid, title, sizeof(title)))
+			tree_title(&r->process[i], title);
+}
+
 void overview_explain(struct tree *r)
 {
+	explain_running(r);
 	explain_missing(r);
 	explain_owns(r);
 }

@@ -99,6 +99,28 @@ static void add_end(struct tree_process *p, const struct mprof_fact *f)
 		p->waited_rss_bytes = f->peak_rss_bytes;
 }
 
+static void set_title(struct tree_process *p, const char *title)
+{
+	if (!p->forked || p->images != 1)
+		return;
+	p->titled = *p->image[0];
+	p->title = title;
+	p->titled.argv = &p->title;
+	p->titled.argc = 1;
+	p->image[0] = &p->titled;
+}
+
+void tree_title(struct tree_process *p, const char *title)
+{
+	const char *before = p->images && p->image[0]->argc ? p->image[0]->argv[0] : NULL;
+
+	if (!before || !*title || !strcmp(before, title))
+		return;
+	free(p->title_found);
+	p->title_found = must_strdup(title);
+	set_title(p, p->title_found);
+}
+
 static void add_deepbind(struct tree *r, struct tree_process *p, const char *path, uint32_t how)
 {
 	p->bypass |= how == MPROF_BYPASS_NAMESPACE ? 1U << MPROF_BYPASS_NAMESPACE
@@ -125,6 +147,8 @@ static void add_fact(struct tree *r, const struct trace_fact *f)
 	}
 	if (m->what == MPROF_FACT_END || m->what == MPROF_FACT_WAITED)
 		add_end(p, m);
+	if (m->what == MPROF_FACT_END && f->argc)
+		set_title(p, f->argv[0]);
 	if (m->what == MPROF_FACT_STOPPED)
 		p->stopped = f->why;
 	if (m->what == MPROF_FACT_RESUMED)
@@ -385,8 +409,10 @@ void tree_release(struct tree *r)
 {
 	size_t i;
 
-	for (i = 0; i < r->processes; i++)
+	for (i = 0; i < r->processes; i++) {
 		free(r->process[i].image);
+		free(r->process[i].title_found);
+	}
 	free(r->process);
 	free(r->missing);
 	free(r->own);

@@ -28,6 +28,10 @@ struct tree_process {
 	/* Its programs in order: the START fact, then one EXEC for each exec. */
 	const struct trace_fact **image;
 	size_t images;
+	/* The image of a forked child that set a title, with the title instead of arguments. */
+	struct trace_fact titled;
+	const char *title; /* NULL without one */
+	char *title_found; /* by tree_title(), or NULL */
 	enum tree_end end;
 	int32_t status;
 	uint64_t start_ticks, end_ticks;			 /* 0 if unknown */
@@ -119,5 +123,7 @@ bool tree_became(const struct walk_input *in, const struct trace_fact *f);
 bool tree_is_image(const struct trace_fact *f);
 /* Does the allocator of the C library serve this program? */
 bool tree_has_c_library(const struct trace_fact *image);
+/* Gives a forked child the title that it has now, unless that is still its parent's. */
+void tree_title(struct tree_process *p, const char *title);
 /* Returns the last program that it ran, NULL if no fact names it. */
 const struct trace_fact *tree_image(const struct tree_process *p);

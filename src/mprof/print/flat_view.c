@@ -170,6 +170,16 @@ static void print_stacks(const struct flat_view *f, struct view_request *r, size
 
 /* ---- tables ---- */
 
+static struct long_text process_name(const struct profile *p, uint64_t number)
+{
+	const struct tree_process *t = tree_find(&p->tree, (uint32_t)number);
+	struct long_text name;
+
+	snprintf(name.s, sizeof(name.s), "process %" PRIu64 "%s%.80s", number,
+		 t && t->images ? ", " : "", t && t->images ? text_process(t, 80).s : "");
+	return name;
+}
+
 /* Returns the name of a row of a table, a new string. */
 static char *name_of(const struct profile *p, const struct profile_group *g)
 {
@@ -180,7 +190,7 @@ static char *name_of(const struct profile *p, const struct profile_group *g)
 	if (p->by == PROFILE_BY_THREAD)
 		snprintf(t.s, sizeof(t.s), "thread %" PRIu64, g->part);
 	else if (p->by == PROFILE_BY_PROCESS)
-		snprintf(t.s, sizeof(t.s), "process %" PRIu64, g->part);
+		t = process_name(p, g->part);
 	else if (p->by == PROFILE_BY_RANK && g->part == PROFILE_NO_RANK)
 		snprintf(t.s, sizeof(t.s), "(no rank)");
 	else if (p->by == PROFILE_BY_RANK)

@@ -103,9 +103,7 @@ static void print_processes(const struct analysis *a, FILE *out)
 
 		table_cells(&t, format_number(p->number).s, format_number((uint64_t)p->pid).s);
 		process_figures(&t, a, index_of(a, p->number));
-		table_cell(&t, "%*s%s%s, %s", depth, "",
-			   p->forked && p->images == 1 ? "fork of " : "",
-			   text_command(tree_image(p), room).s, text_end(p).s);
+		table_cell(&t, "%*s%s, %s", depth, "", text_process(p, room).s, text_end(p).s);
 		earlier_rows(&t, p, depth, room);
 	}
 	table_print(&t, out);

@@ -37,7 +37,7 @@ void report_unended(const struct analysis *a, FILE *out)
 		p = &a->tree.process[i];
 		if (tree_process_interrupted(p) && n++ < UNENDED_SHOWN)
 			fprintf(out, "  Process %u, %s (pid %d), %s.\n", p->number,
-				text_command(tree_image(p), 80).s, p->pid, text_end(p).s);
+				text_process(p, 80).s, p->pid, text_end(p).s);
 	}
 	if (n > UNENDED_SHOWN)
 		fprintf(

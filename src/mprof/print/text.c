@@ -79,7 +79,20 @@ struct long_text text_command(const struct trace_fact *image, unsigned room)
 	for (i = 0; image && i < image->argc && whole && (!i || !is_title(image)); i++)
 		whole = (!i || append(&t, &n, room, " ")) &&
 			append(&t, &n, room, *image->argv[i] ? image->argv[i] : "''");
+	while (whole && n && t.s[n - 1] == ' ') /* of a title */
+		n--;
 	strcpy(t.s + n, whole ? "" : "...");
+	return t;
+}
+
+struct long_text text_process(const struct tree_process *p, unsigned room)
+{
+	struct long_text command, t;
+
+	if (!p->forked || p->images != 1 || p->title)
+		return text_command(tree_image(p), room);
+	command = text_command(tree_image(p), room - 8);
+	snprintf(t.s, sizeof(t.s), "fork of %.*s", (int)sizeof(t.s) - 9, command.s);
 	return t;
 }
 

@@ -20,6 +20,8 @@ struct text text_power(unsigned power);
 
 /* Returns the program's arguments in one line, without control characters, cut at room. */
 struct long_text text_command(const struct trace_fact *image, unsigned room);
+/* The same of the last program of a process, after "fork of" if that is its parent's. */
+struct long_text text_process(const struct tree_process *p, unsigned room);
 /* Returns the name of the program, which the caller frees. */
 char *text_program(const struct trace_fact *image);
 /* Returns "exited with status 0", "was killed by SIGSEGV" ... */

@@ -124,14 +124,13 @@ static void functions(struct view_request *r, FILE *out)
 static void print_process(const struct profile *p, uint32_t number, FILE *out)
 {
 	const struct tree_process *process = tree_find(&p->tree, number);
-	const struct trace_fact *image = process ? tree_image(process) : NULL;
 
 	if (p->tree.processes < 2)
 		fputs("The program", out);
 	else
 		fprintf(out, "Process %" PRIu32, number);
-	if (p->tree.processes > 1 && image)
-		fprintf(out, " (pid %" PRId32 ", %s)", process->pid, text_command(image, 60).s);
+	if (p->tree.processes > 1 && process && process->images)
+		fprintf(out, " (pid %" PRId32 ", %s)", process->pid, text_process(process, 60).s);
 }
 
 /* Prints "between A and B", as precisely as known. */

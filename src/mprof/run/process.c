@@ -92,6 +92,11 @@ int system_memory(struct mprof_system *m)
 	return code;
 }
 
+int process_title(pid_t pid, char *title, size_t size)
+{
+	return read_file(pid, "cmdline", title, size);
+}
+
 bool process_is_alive(pid_t pid, uint64_t start_time)
 {
 	struct process_memory m;

@@ -19,6 +19,9 @@ struct process_memory {
 /* 0, or -errno: -ENOENT or -ESRCH if the process is gone. */
 int process_memory(pid_t pid, struct process_memory *m);
 
+/* Reads the first argument as the process has it now.  0 or -errno. */
+int process_title(pid_t pid, char *title, size_t size);
+
 /* Memory of the machine as /proc/meminfo shows it; ticks stay 0.  0 or -errno. */
 int system_memory(struct mprof_system *m);
 
