@@ -116,6 +116,7 @@ test_dump_by_ctl() {
 	run "$mprof" report p.1
 	expect_words out 'was still running when this was written; the recording ends '
 	run "$mprof" merge p.2 -o sum
+	expect_same modes "$(stat -c %a p p.1 sum | tr '\n' ' ')" '600 600 600 '
 	run "$mprof" report sum
 	expect_words out 'was still running when this was written; the recording ends '
 	for f in 'p.1 p.2' 'p p.1'; do

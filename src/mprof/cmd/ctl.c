@@ -126,7 +126,7 @@ static int copy(struct target *t, const char *name, struct error *err)
 	for (int i = 0; i < TRIES && (ret == -EBADMSG || ret == -EAGAIN); i++) {
 		if (i)
 			usleep(TRY_US);
-		ret = export_file_open(&f, name, err);
+		ret = export_file_open_recording(&f, name, err);
 		if (ret)
 			return ret;
 		ret = export_file_done(&f, trace_combine(f.out, from, 1, MPROF_FILE_RUNNING, err),

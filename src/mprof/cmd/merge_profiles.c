@@ -50,7 +50,7 @@ static const struct usage usage = {
 static int merge(const struct options *o, struct error *err)
 {
 	struct export_file f;
-	int ret = export_file_open(&f, o->output, err);
+	int ret = export_file_open_recording(&f, o->output, err);
 
 	if (ret)
 		return ret;

@@ -139,6 +139,15 @@ int export_file_open(struct export_file *f, const char *target, struct error *er
 	return ret < 0 ? ret : 0;
 }
 
+int export_file_open_recording(struct export_file *f, const char *target, struct error *err)
+{
+	const int ret = export_file_open(f, target, err);
+
+	if (!ret && f->temporary)
+		fchmod(fileno(f->out), 0600);
+	return ret;
+}
+
 int export_file_done(struct export_file *f, int ret, struct error *err)
 {
 	if (ret < 0) {
