@@ -173,7 +173,10 @@ struct mprof_play_summary {
 	uint64_t null_frees;	     /* free(NULL): nothing to play */
 	/* FREEs inserted for blocks that an exec or the end of a process discarded. */
 	uint64_t swept;
-	uint64_t reserved[6];
+	/* Largest resident size of the program, with code and files; 0: unknown, or several
+	 * programs. */
+	uint64_t peak_rss_bytes;
+	uint64_t reserved[5];
 };
 
 enum mprof_play_flags {

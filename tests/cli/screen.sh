@@ -703,6 +703,12 @@ END
 	run "$mprof" report --json log
 	expect_same 'untouched' "$(json out '.findings[] | select(.finding == "peak") | .untouched > 55000000 and .untouched < 67000000')" true
 	expect_no_text out 'mprof compare'
+	run "$mprof" replay -a glibc --quick --reps 0 --no-heaps log
+	expect_words out '* Peaks are too high here: glibc takes 64'
+	expect_words out 'writes to every page of a block; mprof record --touched records how much'
+	"$mprof" record --touched -o log -- ./vast 2>/dev/null
+	run "$mprof" replay -a glibc --quick --reps 0 --no-heaps log
+	expect_no_text out 'Peaks are too high'
 	report_of sh -c './vast; :'
 	expect_no_text out 'Largest resident set'
 	expect_words out ' after the start. At least '

@@ -281,7 +281,8 @@ def test_touched(scratch):
     victim = compiled(scratch, source)
     said, _ = sort(record(scratch, [victim], "log", "--touched"), os.path.join(scratch, "play"))
     wrong = checked(os.path.join(scratch, "play"))
-    if said["touched_blocks"] != 1:
+    # The other one is never freed: known if the sampler saw it.
+    if said["touched_blocks"] not in (1, 2):
         wrong.append(f"{said['touched_blocks']} blocks were looked at")
     said, _ = sort(record(scratch, [victim], "none"), os.path.join(scratch, "play"))
     if said["touched_blocks"]:

@@ -173,6 +173,36 @@ START_TEST(touched_bytes_stand_behind_the_birth)
 }
 END_TEST
 
+static const struct mprof_page_run left_runs[] = { { 0x100, 2 }, { 0x103, 1 }, { 0x203, 9 } };
+static struct mprof_residency left_head = { .ticks_before = 5010000, .ticks_after = 5010001 };
+
+static void left_pages(void)
+{
+	played.options.touch = true;
+	played.residency[0] = (struct trace_residency){
+		.process = 1, .head = &left_head, .run = left_runs, .runs = 3
+	};
+	played.residency_count = 1;
+}
+
+START_TEST(touched_bytes_of_blocks_never_freed)
+{
+	left_pages();
+	played_start();
+	played_malloc(0x100000, 40000);
+	played_malloc(0x200800, 16384); /* its last 6 KiB are resident */
+	played_malloc(0x300000, 30000);
+	played_malloc(0x400000, 100);
+	played.ns = 5020000;
+	played_malloc(0x500000, 30000); /* after the reading */
+	played_finish();
+	order_is("m0:40000 b12288 m1:16384 b6144 m2:30000 b0 m3:100 m4:30000 b1152921504606846975 "
+		 "-0 E");
+	ck_assert_uint_eq(played.sum.touched_blocks, 3);
+	played_release();
+}
+END_TEST
+
 START_TEST(touched_bytes_of_a_birth_long_ago)
 {
 	struct playfile_cursor cursor;
@@ -508,7 +538,7 @@ static void sited(uint64_t addr, uint64_t size, uint32_t site)
 START_TEST(a_hook_changes_calls)
 {
 	struct changer changer = { 0, 0 };
-	struct compile_change hook = { &changer, change, last_words };
+	struct compile_change hook = { &changer, change, last_words, NULL };
 
 	played.options.change = &hook;
 	played.options.sites = true;
@@ -547,6 +577,7 @@ Suite *compile_calls_suite(void)
 	tcase_add_test(c, nothing_to_play_is_an_error);
 	tcase_add_test(c, times_are_sparse_and_rise);
 	tcase_add_test(c, touched_bytes_stand_behind_the_birth);
+	tcase_add_test(c, touched_bytes_of_blocks_never_freed);
 	tcase_add_test(c, touched_bytes_of_a_birth_long_ago);
 	tcase_add_test(c, threads_begin_and_end);
 	tcase_add_test(c, the_creator_creates);

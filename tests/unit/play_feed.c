@@ -189,6 +189,8 @@ int played_try(struct error *err)
 		.ns = ns,
 		.facts = played.facts,
 		.fact_count = played.fact_count,
+		.residencies = played.residency,
+		.residency_count = played.residency_count,
 		.header = &header,
 	};
 

@@ -39,6 +39,8 @@ struct played {
 	struct mprof_fact fact[PLAYED_FACTS];
 	struct trace_fact facts[PLAYED_FACTS];
 	size_t fact_count;
+	struct trace_residency residency[2]; /* before played_finish */
+	size_t residency_count;
 };
 
 extern struct played played;

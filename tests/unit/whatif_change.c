@@ -216,6 +216,28 @@ END_TEST
 
 /* ---- pools ---- */
 
+START_TEST(changed_blocks_keep_their_touched_bytes)
+{
+	static const struct mprof_page_run run[] = { { 4, 2 }, { 21, 1 } };
+	static const struct mprof_residency head = { .ticks_before = 0 };
+
+	begin_script();
+	get(1, 20000, 7);
+	get(20, 20000, 9);
+	resize(20, 20, 40000, 9);
+	get(4, 20000, 8);
+	put(1);
+	add_rule(CHANGE_DROP, "7");
+	add_rule(CHANGE_RESIZE, "8=x2");
+	add_rule(CHANGE_RESERVE, "9");
+	played.options.touch = true;
+	played.residency[0] =
+	    (struct trace_residency){ .process = 1, .head = &head, .run = run, .runs = 2 };
+	played.residency_count = 1;
+	ck_assert_str_eq(changed(), "m0:40000 b4096 m1:40000 b8192 -0 E");
+}
+END_TEST
+
 START_TEST(a_bump_pool)
 {
 	unsigned i;
@@ -510,6 +532,7 @@ Suite *whatif_change_suite(void)
 	tcase_add_test(c, rules_are_read);
 	tcase_add_test(c, dropped_blocks_were_never_there);
 	tcase_add_test(c, sizes_are_changed);
+	tcase_add_test(c, changed_blocks_keep_their_touched_bytes);
 	tcase_add_test(c, a_bump_pool);
 	tcase_add_test(c, a_free_list_uses_room_again);
 	tcase_add_test(c, an_empty_chunk_goes_when_another_has_room);

@@ -95,6 +95,7 @@ void compile_found(struct compile *c, const struct mprof_play_summary *found, bo
 	to->swept += found->swept;
 	to->lost += found->lost;
 	to->damaged += found->damaged;
+	to->peak_rss_bytes += found->peak_rss_bytes;
 	c->cut |= cut;
 }
 

@@ -70,6 +70,8 @@ struct compile_change {
 		     bool begins, uint64_t *tag, struct compile *to);
 	/* Called after the last call: passes on the remaining calls.  May be NULL. */
 	void (*finish)(void *self, struct compile *to);
+	/* compile_left() was called for the block with this tag.  May be NULL. */
+	void (*left)(void *self, uint64_t tag, uint64_t bytes, struct compile *to);
 };
 
 struct compile_options {
@@ -97,6 +99,8 @@ int compile_new(struct compile **out, const struct compile_options *o, struct er
  */
 uint32_t compile_call(struct compile *c, const struct compile_call *call, uint32_t old,
 		      bool begins);
+/* The program used this many bytes of a block that it never freed. */
+void compile_left(struct compile *c, uint32_t block, uint64_t bytes);
 /* Thread `thread`, started by `creator`, will begin (or has begun and made no call yet). */
 void compile_thread_begin(struct compile *c, uint32_t thread, uint32_t creator);
 /* The thread has ended.  If it makes further calls, its end is postponed. */

@@ -10,6 +10,7 @@
 #include "../pass/array.h"
 #include "../trace/functions.h"
 #include "compile_parts.h"
+#include "compile_resident.h"
 
 #define AHEAD 8 /* events: prefetched memory has arrived by then */
 
@@ -355,10 +356,21 @@ static void forked(void *self, const struct heap *h, uint32_t parent, uint32_t c
 		compile_process_forked(f->to, h->process[child]->number, forker);
 }
 
-/* All its blocks. */
-static void sweep(struct feed *f, const struct heap_process *from, struct feed_process *p)
+/* Says how much of a large block was resident before its process ended. */
+static void left(struct feed *f, const struct heap_process *from, const struct block *b,
+		 uint32_t block, uint64_t ticks)
 {
-	uint32_t *block = must_calloc(from->live.blocks + 1, sizeof(*block));
+	uint64_t bytes;
+
+	if (f->options->touch && b->size >= MPROF_PLAY_LARGE &&
+	    compile_resident(&f->walk->input, from->number, b, ticks, &bytes))
+		compile_left(f->to, block, bytes);
+}
+
+/* Takes the blocks that the program did not free into block[].  Returns their number. */
+static size_t take_left(struct feed *f, const struct heap_process *from, struct feed_process *p,
+			uint64_t ticks, uint32_t *block)
+{
 	struct heap_round round = { 0 };
 	const struct block *b;
 	size_t n = 0;
@@ -367,10 +379,10 @@ static void sweep(struct feed *f, const struct heap_process *from, struct feed_p
 		if (b->owner & BLOCK_INHERITED)
 			continue;
 		block[n] = beside_take(&p->block, round.number, b->addr);
-		n += block[n] != BESIDE_NONE;
+		if (block[n] != BESIDE_NONE)
+			left(f, from, b, block[n++], ticks);
 	}
-	compile_process_gone(f->to, from->number, p->thread, block, n);
-	free(block);
+	return n;
 }
 
 static void gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
@@ -379,11 +391,20 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct feed *f = self;
 	const struct heap_process *from = h->process[process];
 	struct feed_process *p = process_at(f, process);
+	const bool wanted = is_wanted(f, from->number, p);
+	const bool sweeps = f->options->process == COMPILE_ALL && !f->walk->over;
+	uint32_t *block = NULL;
+	size_t n = 0;
 
-	if (is_wanted(f, from->number, p))
+	if (wanted)
 		f->found.inversions += from->inversions - p->inversions;
-	if (f->options->process == COMPILE_ALL && !f->walk->over)
-		sweep(f, from, p);
+	if (sweeps || (wanted && f->options->touch)) {
+		block = must_calloc(from->live.blocks + 1, sizeof(*block));
+		n = take_left(f, from, p, ticks, block);
+	}
+	if (sweeps)
+		compile_process_gone(f->to, from->number, p->thread, block, n);
+	free(block);
 	p->inversions = from->inversions;
 	p->image += why == GONE_EXEC;
 	beside_release(&p->block);
@@ -462,6 +483,8 @@ int compile_feed(const struct walk_input *in, const struct compile_options *o, u
 	}
 	if (damage)
 		tell_damage(&f, damage);
+	if (o->process != COMPILE_ALL)
+		f.found.peak_rss_bytes = compile_peak_rss(in, o->process);
 	compile_found(f.to, &f.found,
 		      damage && (damage->bytes_missing || damage->bytes_cut ||
 				 damage->chunks_unseen || damage->lines_cut));

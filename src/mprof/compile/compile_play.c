@@ -96,13 +96,12 @@ ALWAYS_INLINE void put_call(struct compile *c, enum mprof_play op, const struct 
 
 /* ---- touched bytes ---- */
 
-static void end_touch(struct compile *c, const struct compile_call *call, uint32_t slot)
+static void end_touch(struct compile *c, bool known, uint64_t bytes, uint32_t slot)
 {
 	const uint64_t at = c->touch_at[slot];
-	uint64_t bytes = call->touched;
 
 	c->touch_at[slot] = COMPILE_NOWHERE;
-	if (at == COMPILE_NOWHERE || !call->has_touched)
+	if (at == COMPILE_NOWHERE || !known)
 		return;
 	if (bytes > c->block[slot].size)
 		bytes = c->block[slot].size;
@@ -133,7 +132,7 @@ ALWAYS_INLINE void play(struct compile *c, struct compile_thread *t, enum mprof_
 	put_call(c, op, call, size, slot);
 	if (__builtin_expect(c->touch_at != NULL, 0)) {
 		if (had_old)
-			end_touch(c, call, slot);
+			end_touch(c, call->has_touched, call->touched, slot);
 		if (op != MPROF_PLAY_FREE)
 			begin_touch(c, size, slot);
 	}
@@ -207,6 +206,14 @@ uint32_t compile_call(struct compile *c, const struct compile_call *call, uint32
 /* ---- the end of a process ---- */
 
 ORDER(by_number, uint32_t, COMPARE(*x, *y))
+
+void compile_left(struct compile *c, uint32_t block, uint64_t bytes)
+{
+	if (!c->inner && c->touch_at)
+		end_touch(c, true, bytes, block);
+	else if (c->inner && c->change->left)
+		c->change->left(c->change->self, c->tag[block], bytes, c->inner);
+}
 
 void compile_process_gone(struct compile *c, uint32_t process, uint32_t thread, uint32_t *block,
 			  size_t n)

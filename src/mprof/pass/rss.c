@@ -152,6 +152,16 @@ static void find(struct rss_moment *m, const struct walk_input *in, uint32_t pro
 	}
 }
 
+void rss_find_process(struct rss_moment *m, const struct walk_input *in, uint32_t process)
+{
+	struct array told;
+
+	rss_told_make(&told, in);
+	find(m, in, process);
+	look_behind(m, rss_told(&told, process));
+	array_release(&told);
+}
+
 void rss_find(struct rss_moment *m, const struct walk_input *in)
 {
 	struct rss_moment one;

@@ -26,6 +26,8 @@ struct rss_moment {
 };
 
 void rss_find(struct rss_moment *m, const struct walk_input *in);
+/* For one process. */
+void rss_find_process(struct rss_moment *m, const struct walk_input *in, uint32_t process);
 
 /* Returns the readings of a process itself. */
 size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct trace_peak **peaks);

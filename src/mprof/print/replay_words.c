@@ -10,6 +10,7 @@
 
 #define KEPT_PART  0.25 /* of the peak: if less is retained at the end, it is not mentioned */
 #define KEPT_BYTES (4u << 20)
+#define TOO_HIGH   8 /* a peak that is this part above the program's resident size is not its own */
 #define NOISE_TOLD 5 /* percent: smaller differences need no explanation */
 
 /* ---- one figure of all rows against the reference ---- */
@@ -409,6 +410,27 @@ static void tell_failures(const struct replay_answer *a, struct sentences *w)
 	}
 }
 
+/* Says so if the program cannot have needed what its own allocator takes here. */
+static void tell_too_high(const struct replay_answer *a, struct sentences *w)
+{
+	const struct mprof_playback_header *h = a->plan->head;
+	const uint64_t most = h->sum.peak_rss_bytes;
+	const struct runs_row *row = &a->runs->row[a->verdict.reference];
+
+	if (!most || !a->verdict.played || !a->recorded_under ||
+	    !verdict_is_used(row->variant, a->recorded_under) ||
+	    runs_peak(row) < most + most / TOO_HIGH + VERDICT_BYTES)
+		return;
+	sentence_add(w,
+		     "Peaks are too high here: %s takes %s, but the program itself had at most %s "
+		     "resident, with its code. %s Calls of mallopt and malloc_trim are not played.",
+		     row->variant->name, format_bytes(runs_peak(row)).s, format_bytes(most).s,
+		     h->flags & MPROF_PLAY_HAS_TOUCH
+			 ? "How much it wrote into blocks that it never freed may be unknown."
+			 : "A replay writes to every page of a block; mprof record --touched "
+			   "records how much the program writes.");
+}
+
 void replay_verdict(const struct replay_answer *a, struct sentences *w)
 {
 	const struct verdict *v = &a->verdict;
@@ -427,6 +449,8 @@ void replay_verdict(const struct replay_answer *a, struct sentences *w)
 			     "compared with %s.",
 			     text_base(a->recorded_under),
 			     v->runs->row[v->reference].variant->name);
+	if (!v->small)
+		tell_too_high(a, w);
 	if (v->small)
 		sentence_add(w,
 			     "The program never has more than %s live, less than an allocator "

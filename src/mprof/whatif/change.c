@@ -282,6 +282,16 @@ static void apply(void *self, const struct compile_call *call, const struct comp
 		end_old(c, call, old, to);
 }
 
+static void left(void *self, uint64_t tag, uint64_t bytes, struct compile *to)
+{
+	const struct change *c = self;
+
+	if (tag_fate(tag) == FATE_ITSELF)
+		compile_left(to, (uint32_t)tag_number(tag), bytes);
+	else if (tag_fate(tag) == FATE_CHAINED)
+		chains_left(&c->chains, tag, bytes, to);
+}
+
 static void collect(void *self, const struct compile_call *call, const struct compile_old *old,
 		    bool begins, uint64_t *tag, struct compile *to)
 {
@@ -324,7 +334,7 @@ struct compile_change change_collect(struct change *c)
 struct compile_change change_apply(struct change *c)
 {
 	chains_sort(&c->chains);
-	return (struct compile_change){ .self = c, .call = apply };
+	return (struct compile_change){ .self = c, .call = apply, .left = left };
 }
 
 void change_free(struct change *c)

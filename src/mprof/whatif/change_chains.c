@@ -180,6 +180,11 @@ bool chains_apply(struct chains *c, struct change_rule *rule, const struct compi
 	return true;
 }
 
+void chains_left(const struct chains *c, uint64_t tag, uint64_t bytes, struct compile *to)
+{
+	compile_left(to, chain_at(c, (uint32_t)tag_number(tag))->block, bytes);
+}
+
 void chains_release(struct chains *c)
 {
 	array_release(&c->chain);

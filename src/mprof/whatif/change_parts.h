@@ -131,4 +131,6 @@ void chains_sort(struct chains *c);
 /* Applies the call; false if it does not belong to a chain. */
 bool chains_apply(struct chains *c, struct change_rule *rule, const struct compile_call *call,
 		  const struct compile_old *old, bool begins, uint64_t *tag, struct compile *to);
+/* The program used this many bytes of a block with this tag, which it never freed. */
+void chains_left(const struct chains *c, uint64_t tag, uint64_t bytes, struct compile *to);
 void chains_release(struct chains *c);
