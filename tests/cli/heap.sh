@@ -697,6 +697,30 @@ static void threads(void)
 	for (int i = 0; i < 8; i++)
 		pthread_join(t[i], NULL);
 }
+static pthread_barrier_t filled;
+static void *cache(void *arg)
+{
+	void *p[448];
+	for (int i = 0; i < 448; i++)
+		p[i] = memset(malloc(24 + i / 7 * 16), 1, 24 + i / 7 * 16);
+	for (int i = 0; i < 448; i++)
+		free(p[i]);
+	pthread_barrier_wait(&filled);
+	pthread_barrier_wait(&filled);
+	return arg;
+}
+static void caches(void)
+{
+	pthread_t t[100];
+	pthread_barrier_init(&filled, NULL, 101);
+	for (int i = 0; i < 100; i++)
+		pthread_create(&t[i], NULL, cache, NULL);
+	pthread_barrier_wait(&filled);
+	wait_a_little();
+	pthread_barrier_wait(&filled);
+	for (int i = 0; i < 100; i++)
+		pthread_join(t[i], NULL);
+}
 int main(int argc, char **argv)
 {
 	const char how = argc > 1 ? argv[1][0] : 'p';
@@ -704,6 +728,10 @@ int main(int argc, char **argv)
 		char *unused = malloc(100 << 20); /* live, but not resident */
 		threads();
 		free(unused);
+		return 0;
+	}
+	if (how == 'c') {
+		caches();
 		return 0;
 	}
 	for (int i = 0; i < N; i++) {
@@ -737,6 +765,11 @@ END
 	expect_words out 'Most of the heap was in arenas of single threads; with MALLOC_ARENA_MAX=1, all '
 	expect_text out "       mprof replay -a 'glibc,glibc[MALLOC_ARENA_MAX=1]' log"
 	expect_no_text out 'did not come from malloc'
+	expect_no_text out 'tcache'
+	report_of ./stays caches
+	expect_words out 'The freed memory is in pages without live blocks. It was '
+	expect_words out 'Each of 101 threads may keep up to 234 KiB of freed blocks in a cache of its own, which malloc_trim(0) does not return; GLIBC_TUNABLES=glibc.malloc.tcache_count=0 switches these caches off.'
+	expect_words out "mprof replay -a \\ 'glibc,glibc[GLIBC_TUNABLES=glibc.malloc.tcache_count=0]' log"
 	report_of ./stays end
 	expect_no_text out 'Freed memory'
 }

@@ -10,6 +10,8 @@
 #include "json_rows.h"
 #include "quote.h"
 
+#define NO_CACHES "glibc.malloc.tcache_count=0"
+
 static uint64_t freed_of(const struct retained *f)
 {
 	return f->beside + f->whole;
@@ -31,7 +33,7 @@ static void put_where(const struct retained *f, FILE *out)
 	}
 	if (beside && whole)
 		fprintf(out, ", and %s in pages without", format_bytes(f->whole).s);
-	if (whole && f->c_library && f->ended == UINT64_MAX)
+	if (whole && f->c_library && f->ended == UINT64_MAX && !f->caches)
 		fputs(", which malloc_trim(0) may return", out);
 }
 
@@ -86,6 +88,13 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 		    " Most of the heap was in arenas of single threads; with MALLOC_ARENA_MAX=1, "
 		    "all %s share one.",
 		    format_many(f->threads, "thread", "threads").s);
+	if (f->caches)
+		fprintf(
+		    out,
+		    " Each of %s may keep up to %s of freed blocks in a cache of its own, which "
+		    "malloc_trim(0) does not return; GLIBC_TUNABLES=" NO_CACHES
+		    " switches these caches off.",
+		    format_many(f->caches, "thread", "threads").s, format_bytes(RETAINED_CACHE).s);
 }
 
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out)
@@ -93,7 +102,10 @@ void retained_command(const struct analysis *a, const struct retained *f, FILE *
 	/* Its table of retained and pinned pages covers the whole run; `compare` prints only what
 	 * remains after all blocks were freed. */
 	fputs("mprof replay ", out);
-	if (f->threads)
+	/* Both would not fit into a line. */
+	if (f->caches)
+		fputs("-a 'glibc,glibc[GLIBC_TUNABLES=" NO_CACHES "]' ", out);
+	else if (f->threads)
 		fputs("-a 'glibc,glibc[MALLOC_ARENA_MAX=1]' ", out);
 	if (a->tree.processes > 1)
 		fprintf(out, "--process %" PRIu32 " ", f->process);

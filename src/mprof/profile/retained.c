@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define TIME_PART   10u /* the least part of a process's time that counts */
-#define THREAD_PART 64u /* the least part of the bytes of a process, of a thread that counts */
+#define THREAD_PART 8u	/* the least part of the mean of all threads, of a thread that counts */
 
 /* ---- how long ---- */
 
@@ -97,19 +97,39 @@ static bool is_whole(const struct analysis *a)
 	       !a->walk.input.reduced_count && !a->walk.input.log_end;
 }
 
-/* Threads of the process that allocated a part of its bytes, THREAD_PART or more. */
+/* Threads of the process that allocated a considerable part of its bytes. */
 static size_t allocating_threads(const struct analysis *a, uint32_t process)
 {
 	const struct totals_thread *t = a->totals.thread.item;
 	const size_t n = a->totals.thread.count;
 	uint64_t all = 0;
-	size_t threads = 0, i;
+	size_t threads = 0, its = 0, i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		its += t[i].process == process;
 		all += t[i].process == process ? t[i].sum.allocated : 0;
+	}
 	for (i = 0; i < n; i++)
-		threads += t[i].process == process && t[i].sum.allocated > all / THREAD_PART;
+		threads += t[i].process == process && t[i].sum.allocated > all / its / THREAD_PART;
 	return threads;
+}
+
+/* Returns the threads that lived then, if their caches may hold half of what was freed. */
+static size_t caching_threads(const struct analysis *a, const struct retained *f)
+{
+	const struct totals_thread *t = a->totals.thread.item, *end = t + a->totals.thread.count;
+	uint64_t most = 0, bytes;
+	size_t threads = 0;
+
+	for (; f->c_library && t < end; t++) {
+		if (t->process != f->process || t->first_ticks > f->ticks ||
+		    (t->ended && t->last_ticks < f->ticks))
+			continue;
+		bytes = t->sum.allocated;
+		most += bytes < RETAINED_CACHE ? bytes : RETAINED_CACHE;
+		threads++;
+	}
+	return most >= (f->beside + f->whole) / 2 ? threads : 0;
 }
 
 /* Returns the most by which the break moved: the first arena is not larger. */
@@ -169,8 +189,10 @@ void retained_find(struct retained *f, const struct analysis *a, struct profile 
 				best = i;
 			}
 	}
-	if (f->process)
+	if (f->process) {
 		f->threads = arena_threads(a, f);
+		f->caches = f->aligned || f->ended != UINT64_MAX ? 0 : caching_threads(a, f);
+	}
 	if (f->process && names && (f->aligned || f->beside > f->whole))
 		f->who = who_has(&parts->shares, best, names);
 }

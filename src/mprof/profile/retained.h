@@ -19,6 +19,10 @@
 #include "../pass/analysis.h"
 #include "profile.h"
 
+/* The most that glibc keeps in the cache of a thread: 7 chunks of each size of 32 to 1,040 bytes.
+ */
+#define RETAINED_CACHE (7u * 64u * (32u + 1040u) / 2u)
+
 struct retained {
 	uint32_t process; /* number in the run; 0 without a finding */
 	uint64_t ticks;	  /* of the sample with most freed bytes, whose figures follow: */
@@ -37,6 +41,9 @@ struct retained {
 	/* Threads that allocated, if these have most of the heap in arenas of glibc other than the
 	 * first one, which is in front of the program break; else 0. */
 	size_t threads;
+	/* Threads whose caches (glibc's tcache) may hold at least half of the freed bytes; else 0.
+	 * malloc_trim() does not return these. */
+	size_t caches;
 };
 
 /* names: NULL without call stacks. */
