@@ -2,6 +2,7 @@
 /* compile_resident.c - the largest resident size, and the resident pages of blocks. */
 #include "compile_resident.h"
 
+#include "../pass/resident_pages.h"
 #include "../pass/rss.h"
 #include "../util/order.h"
 
@@ -13,33 +14,19 @@ uint64_t compile_peak_rss(const struct walk_input *in, uint32_t process)
 	return m.rss;
 }
 
-/* Returns the resident bytes from `from` to `to`. */
-static uint64_t bytes_within(const struct trace_residency *r, uint64_t page, uint64_t from,
-			     uint64_t to)
-{
-	size_t i = FIRST_WHERE(k, r->runs, (r->run[k].first + r->run[k].count) * page > from);
-	uint64_t sum = 0, low, high;
-
-	for (; i < r->runs && r->run[i].first * page < to; i++) {
-		low = r->run[i].first * page;
-		high = low + r->run[i].count * page;
-		sum += (high < to ? high : to) - (low > from ? low : from);
-	}
-	return sum;
-}
-
 bool compile_resident(const struct walk_input *in, uint32_t process, const struct block *b,
 		      uint64_t until, uint64_t *bytes)
 {
 	const struct trace_residency *r = in->residencies;
 	size_t i = FIRST_WHERE(k, in->residency_count, r[k].head->ticks_before >= b->start);
-	uint64_t n;
+	const unsigned shift = (unsigned)__builtin_ctz(in->header->page_size);
+	uint64_t n, near = 0;
 	bool any = false;
 
 	for (*bytes = 0; i < in->residency_count && r[i].head->ticks_after <= until; i++) {
 		if (r[i].process != process)
 			continue;
-		n = bytes_within(&r[i], in->header->page_size, b->addr, b->addr + b->size);
+		n = resident_bytes(&r[i], shift, b->addr, b->addr + b->size, &near);
 		*bytes = n > *bytes ? n : *bytes;
 		any = true;
 	}
