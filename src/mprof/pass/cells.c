@@ -226,13 +226,21 @@ static void keep_few(struct cells *s)
 
 /* ---- points ---- */
 
-/* Returns the first point at or after the event with this time and number. */
+static bool began_by(const struct block *born, const struct cells_point *p)
+{
+	return block_began_by(born, p->ticks, p->event);
+}
+
+/* Returns the first point at or after the event with this time and number.  Most blocks end in the
+ * step in which they began, so it is one of the last points. */
 static uint16_t point_of(const struct cells *s, uint64_t ticks, uint32_t order)
 {
 	const struct block born = { .start = ticks, .order = order };
+	const size_t n = s->points;
 
-	return (uint16_t)FIRST_WHERE(i, s->points,
-				     block_began_by(&born, s->point[i].ticks, s->point[i].event));
+	if (n > 1 && !began_by(&born, &s->point[n - 2]))
+		return (uint16_t)(n - began_by(&born, &s->point[n - 1]));
+	return (uint16_t)FIRST_WHERE(i, n, began_by(&born, &s->point[i]));
 }
 
 static struct cell cell_of(struct cells *s, const struct ending *e, size_t death)

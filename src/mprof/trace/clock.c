@@ -71,12 +71,14 @@ void clock_calibrate(struct trace *t)
 
 int64_t trace_ns(const struct trace *t, uint64_t ticks)
 {
-	__int128 span = (__int128)ticks - t->header.start_ticks;
-	__int128 ns = span * t->ns_per_tick / 4294967296;
+	const uint64_t start = t->header.start_ticks;
+	const bool before = ticks < start;
+	const uint64_t span = before ? start - ticks : ticks - start;
+	const unsigned __int128 ns = (unsigned __int128)span * t->ns_per_tick >> 32;
 
 	if (ns > INT64_MAX)
-		return INT64_MAX;
-	return ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
+		return before ? INT64_MIN : INT64_MAX;
+	return before ? -(int64_t)ns : (int64_t)ns;
 }
 
 uint64_t trace_ticks(const struct trace *t, uint64_t ns)
