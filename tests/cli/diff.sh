@@ -217,7 +217,7 @@ END
 	expect_status 137
 	run "$mprof" diff ended.log killed.log
 	expect_words out 'Memory live at the end rose to 51 times what it was, because of use (killed.c)'
-	expect_words out 'What leaked in killed.log was live when the program was killed or still ran'
+	expect_words out 'What leaked in killed.log was live when the program was killed, still ran, or went on in a fork'
 	run "$mprof" diff --markdown killed.log ended.log
 	expect_text out 'What leaked in killed.log was live when'
 	run "$mprof" diff --json ended.log killed.log
@@ -226,10 +226,10 @@ END
 	grep -q 'was live when' out && bad "it was not killed: $(cat out)"
 	run "$mprof" check --max-leaked 2K --baseline ended.log --no-new-leaks killed.log
 	expect_status 1
-	expect_same 'checks' "$(tr -s '\n ' ' ' <out | grep -o 'live when the program was killed or still ran' | wc -l)" 3
+	expect_same 'checks' "$(tr -s '\n ' ' ' <out | grep -o 'live when the program was killed, still ran, or went on in a fork' | wc -l)" 3
 	run "$mprof" check --all --baseline killed.log ended.log
 	expect_status 0
-	expect_words out '; in killed.log, live when the program was killed or still ran'
+	expect_words out '; in killed.log, live when the program was killed, still ran, or went on in a fork'
 	run "$mprof" check --json --max-leaked 2K ended.log
 	expect_same 'check' "$(json out '.checks[0].left_open')" false
 }

@@ -156,19 +156,22 @@ END
 	expect_same objects "$(json out '.problems.deepbind | join(" ")')" ./other.so
 }
 
-# A process that goes on after the first one: when each ended, and that it still runs.
+# A process that goes on after the first one: when each ended, that it still runs, and that it may
+# have freed what the first one left.
 test_end_of_a_daemon() {
 	cat >daemon.c <<'END'
 #include <stdlib.h>
 #include <unistd.h>
 int main(void)
 {
+	void *p = malloc(1 << 20);
 	if (daemon(1, 1))
 		return 1;
 	while (access("go", F_OK)) {
 		malloc(1000);
 		usleep(10000);
 	}
+	free(p);
 	return 0;
 }
 END
@@ -177,13 +180,15 @@ END
 	until "$mprof" report log >out && grep -q 'in [0-9]* block' out; do sleep 0.05; done
 	expect_words out 'It exited with status 0 after '
 	expect_words out '; the recording ends after '
-	tr -s ' \n' ' ' <out | grep -Eq 'Warnings Process [2-9], ./daemon \(pid [0-9]+\), was still running when this was written\.' ||
+	tr -s ' \n' ' ' <out | grep -Eq 'Warnings Process [2-9], fork of ./daemon \(pid [0-9]+\), was still running when this was written\.' ||
 		bad "not running: $(cat out)"
 	touch go
 	while "$mprof" report log | grep -q 'was still running'; do sleep 0.05; done
 	run "$mprof" report log
 	expect_words out ', the last process after '
-	expect_no_text out 'Warnings'
+	expect_words out ' ended; its fork, process 2, went on and may have freed its blocks. '
+	expect_words out ' Live at the end: 1.'
+	expect_no_text out 'ever freed'
 }
 
 # A process ends by a system call of its own, as those of Go do: nobody records that, and nothing

@@ -316,6 +316,28 @@ static void find_running(struct tree *r, const struct walk_input *in)
 		r->process[i].ran_on = dump && r->process[i].end == TREE_UNKNOWN;
 }
 
+/* Did p exit soon after it forked c, compared with how long c lived afterwards? */
+static bool goes_on(const struct tree *r, const struct tree_process *p,
+		    const struct tree_process *c)
+{
+	const uint64_t end = c->end_ticks ? c->end_ticks : r->end_ticks;
+
+	return c->forked && c->images == 1 && p->end == TREE_EXITED && !p->status &&
+	       p->end_ticks > c->start_ticks && end > p->end_ticks &&
+	       end - p->end_ticks > p->end_ticks - c->start_ticks;
+}
+
+static void find_heirs(struct tree *r)
+{
+	struct tree_process *p;
+
+	for (size_t i = 0; i < r->processes; i++) {
+		p = (struct tree_process *)tree_find(r, r->process[i].parent);
+		if (p && goes_on(r, p, &r->process[i]))
+			p->heir = r->process[i].number;
+	}
+}
+
 /* Returns the path of the executable, which the loader names as it was called. */
 static const char *own_path(const struct trace_fact *f)
 {
@@ -401,6 +423,7 @@ void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	measure(r, in, seen);
 	find_missing(r, in);
 	find_running(r, in);
+	find_heirs(r);
 	find_owns(r, in);
 	collect_remarks(r, in);
 }
@@ -435,6 +458,15 @@ bool tree_interrupted(const struct tree *r)
 	return false;
 }
 
+static bool has_heir(const struct tree *r)
+{
+	size_t i = 0;
+
+	while (i < r->processes && !r->process[i].heir)
+		i++;
+	return i < r->processes;
+}
+
 bool tree_left_open(const struct tree *r, const struct heap *h)
 {
 	uint64_t all = 0, interrupted = 0;
@@ -443,8 +475,8 @@ bool tree_left_open(const struct tree *r, const struct heap *h)
 	for (size_t i = 0; i < h->processes; i++) {
 		p = tree_find(r, h->process[i]->number);
 		all += h->process[i]->left_bytes;
-		if (p && tree_process_interrupted(p))
+		if (p && (tree_process_interrupted(p) || p->heir))
 			interrupted += h->process[i]->left_bytes;
 	}
-	return all ? interrupted && interrupted >= all / 2 : tree_interrupted(r);
+	return all ? interrupted && interrupted >= all / 2 : tree_interrupted(r) || has_heir(r);
 }

@@ -38,6 +38,8 @@ struct tree_process {
 	uint64_t user_ns, system_ns, minor_faults, major_faults; /* 0 if unknown */
 	uint64_t peak_rss_bytes;   /* the most that the kernel or a sample reported; 0 if unknown */
 	uint64_t waited_rss_bytes; /* from wait4: includes its children */
+	uint32_t heir;		   /* number of the forked child that went on when it exited, as a
+				    * daemon does, and may have freed what it left; or 0 */
 	bool ran_on;		   /* its end is unknown, because the file is a dump */
 	bool said_end;		   /* it wrote its END fact, and read its memory once more */
 	uint64_t samples, rss_most, rss_anon_most; /* of samples while it ran, in bytes */
@@ -112,9 +114,9 @@ const struct tree_process *tree_find(const struct tree *r, uint32_t number);
 bool tree_process_interrupted(const struct tree_process *p);
 bool tree_interrupted(const struct tree *r); /* was any of its processes interrupted? */
 /*
- * Did interrupted processes have at least half of the bytes that were live at the end?  Then live
- * bytes alone do not indicate a leak.  h: after the walk; of a profile, which has no blocks, any
- * interrupted process counts.
+ * Did interrupted processes, and those with an heir, have at least half of the bytes that were live
+ * at the end?  Then live bytes alone do not indicate a leak.  h: after the walk; of a profile,
+ * which has no blocks, any interrupted process counts.
  */
 bool tree_left_open(const struct tree *r, const struct heap *h);
 /* Is this the EXECING fact of an exec that worked and led out of the recording? */

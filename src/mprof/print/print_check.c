@@ -60,7 +60,7 @@ static void put_left_open(const struct check *k, const struct check_print *o, FI
 	fputs("; ", out);
 	if (!k->left_open[DIFF_AFTER])
 		fprintf(out, "in %s, ", text_base(o->name[DIFF_BEFORE]));
-	fputs("live when the program was killed or still ran", out);
+	fputs("live when the program was killed, still ran, or went on in a fork", out);
 }
 
 static void put_lacks(const struct check *k, FILE *out)

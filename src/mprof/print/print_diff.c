@@ -100,8 +100,8 @@ static char *left_open(const struct diff *d, const struct diff_print *o)
 	/* Dumps of one run are compared by what is live. */
 	if (!d->left_open[side] || (d->options.one_run && d->options.value != VALUE_LEAKED))
 		return NULL;
-	return must_printf("What leaked in %s%s%s was live when the program was killed or still "
-			   "ran: it may have been in use.",
+	return must_printf("What leaked in %s%s%s was live when the program was killed, still "
+			   "ran, or went on in a fork: it may have been in use.",
 			   text_base(o->name[side]), both ? " and " : "",
 			   both ? text_base(o->name[DIFF_AFTER]) : "");
 }

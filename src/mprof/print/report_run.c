@@ -27,12 +27,31 @@ static struct text duration(const struct analysis *a)
 	return format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
 }
 
-/* Prints recorded children that did not exit: their live blocks are not leaks. */
+/* Did it leave blocks to its heir?  Of a profile, nobody knows. */
+static bool left_blocks(const struct analysis *a, const struct tree_process *p)
+{
+	const struct heap *h = &a->walk.heap;
+	uint32_t i = 0;
+
+	while (p->heir && i < h->processes && h->process[i]->number != p->number)
+		i++;
+	return p->heir && (i == h->processes || h->process[i]->left_bytes);
+}
+
+/* Prints recorded processes whose live blocks are not leaks: those whose child went on with copies
+ * of them, and children that did not exit. */
 void report_unended(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p;
 	size_t i, n = 0;
 
+	for (p = a->tree.process; p < a->tree.process + a->tree.processes; p++)
+		if (left_blocks(a, p) && n++ < UNENDED_SHOWN)
+			fprintf(out,
+				"  Process %u (pid %d) ended; its fork, process %u, went on and "
+				"may have freed its blocks.\n",
+				p->number, p->pid, p->heir);
+	n = 0;
 	for (i = 1; i < a->tree.processes; i++) {
 		p = &a->tree.process[i];
 		if (tree_process_interrupted(p) && n++ < UNENDED_SHOWN)
