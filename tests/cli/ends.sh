@@ -6,12 +6,15 @@
 # Calls that failed: of which functions, and where the first one was.
 test_failed_calls_have_a_place() {
 	cat >fails.c <<'END'
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 static void *ask(size_t size) { return malloc(size); }
 int main(int argc, char **argv)
 {
+	if (argc == 2 && *argv[1] == 'h')
+		return mmap(NULL, 1ull << 46, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0) != MAP_FAILED;
 	for (int i = argc; i; i--)
 		if (ask(PTRDIFF_MAX - 100 * i))
 			return 1;
@@ -21,17 +24,19 @@ END
 	compile fails
 	report_of ./fails
 	expect_words out '1 call of malloc for 8.0 EiB failed, '
-	expect_words out ' after the start, in ask (fails.c:4).'
+	expect_words out ' after the start, in ask (fails.c:5).'
+	report_of ./fails huge
+	expect_words out '1 call of mmap for 64.0 TiB of huge pages (MAP_HUGETLB) failed, '
 	report_of ./fails 2
 	expect_words out '2 calls of malloc failed; the first was for 8.0 EiB, '
 	report_of ./fails 2 3 4
 	expect_words out '5 calls failed (4 of malloc, 1 of mmap); the first was one of malloc for 8.0 EiB, '
-	expect_words out ' after the start, in ask (fails.c:4).'
+	expect_words out ' after the start, in ask (fails.c:5).'
 	run "$mprof" report --json log
 	expect_text out '"bytes":9223372036854775407,' # PTRDIFF_MAX - 400
-	expect_same call "$(json out '.first_failed | [.call, .process, .function, .line] | join(" ")')" 'malloc 1 ask 4'
+	expect_same call "$(json out '.first_failed | [.call, .process, .function, .line] | join(" ")')" 'malloc 1 ask 5'
 	run "$mprof" report log # from what the first report kept
-	expect_words out ' after the start, in ask (fails.c:4).'
+	expect_words out ' after the start, in ask (fails.c:5).'
 	"$mprof" profile -o profile -- ./fails 2 3 4 2>/dev/null
 	run "$mprof" report profile
 	expect_words out ' Failed: 4 calls of malloc, 1 call of mmap. '

@@ -39,6 +39,7 @@ static void note_failure(struct totals *s, const struct event *e)
 			.size = e->size,
 			.stack = e->stack,
 			.process = e->process,
+			.flags = e->fn == MPROF_FN_MMAP ? (uint32_t)(e->usable >> 32) : 0,
 			.fn = e->fn,
 		};
 }

@@ -46,6 +46,7 @@ struct totals_failure {
 	uint64_t ticks, size; /* size: requested, or of the range */
 	uint32_t stack;	      /* 0 = not recorded */
 	uint32_t process;     /* number in the run; 0 without a failed call */
+	uint32_t flags;	      /* of mmap, else 0 */
 	uint8_t fn;	      /* enum mprof_fn */
 };
 

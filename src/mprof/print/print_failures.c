@@ -2,6 +2,8 @@
 /* print_failures.c - calls that returned NULL or an error, in words and as JSON. */
 #include "print_findings.h"
 
+#include <sys/mman.h>
+
 #include "../trace/functions.h"
 #include "figures.h"
 #include "json_rows.h"
@@ -33,6 +35,16 @@ static void put_counts(const struct totals_sum *s, unsigned first, FILE *out)
 	fputs(same ? "" : ")", out);
 }
 
+/* What the program asked for that a machine may lack, and then does without. */
+static const char *special(const struct totals_failure *x)
+{
+	if (x->flags & MAP_HUGETLB)
+		return " of huge pages (MAP_HUGETLB)";
+	return (x->flags & MAP_TYPE) == MAP_SHARED_VALIDATE && x->flags & MAP_SYNC
+		   ? " of persistent memory (MAP_SYNC)"
+		   : "";
+}
+
 void failures_sentence(const struct analysis *a, FILE *out)
 {
 	const struct totals_sum *s = &a->totals.all;
@@ -40,14 +52,14 @@ void failures_sentence(const struct analysis *a, FILE *out)
 	const struct sym_line *line = place_of(a, x);
 
 	if (s->failed == 1) {
-		fprintf(out, "1 call of %s for %s failed", function_name(x->fn),
-			format_bytes(x->size).s);
+		fprintf(out, "1 call of %s for %s%s failed", function_name(x->fn),
+			format_bytes(x->size).s, special(x));
 	} else {
 		put_counts(s, x->fn, out);
 		fputs("; the first was", out);
 		if (s->fn[x->fn].failed < s->failed)
 			fprintf(out, " one of %s", function_name(x->fn));
-		fprintf(out, " for %s", format_bytes(x->size).s);
+		fprintf(out, " for %s%s", format_bytes(x->size).s, special(x));
 	}
 	fprintf(out, ", %s after the start", format_since(walk_ns(&a->walk, x->ticks)).s);
 	if (line) {
