@@ -498,7 +498,8 @@ struct mprof_fact {
 	int32_t status;	     /* END, WAITED: exit status */
 	int32_t signal;	     /* WAITED: signal that killed it, else 0 */
 	int32_t child_pid;   /* CHILD, EXECING of a vfork child */
-	uint32_t how;	   /* CHILD: enum mprof_child_how.  DEEPBIND: enum mprof_bypass.  START of a
+	uint32_t how;	   /* CHILD: enum mprof_child_how.  DEEPBIND: enum mprof_bypass.  EXECING: 1
+			    * if its user may not open the run's file.  START of a
 			    * forked child: MPROF_CHILD_FORK, or 0 when fork_ticks is only when the child
 			    * was first noticed (a raw clone) */
 	uint32_t env_kept; /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names the library */

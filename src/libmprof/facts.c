@@ -240,6 +240,8 @@ void mp_fact_exec(int child_pid, const char *path, int env_kept)
 	fact_stamp(&f, MPROF_FACT_EXECING);
 	f.child_pid = child_pid;
 	f.env_kept = (uint32_t)env_kept;
+	/* It will run as the user that this process is now. */
+	f.how = sys_access(mp_file.path, R_OK | W_OK) == -EACCES;
 	fact_with_path(&f, path);
 }
 

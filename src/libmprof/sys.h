@@ -153,6 +153,12 @@ static inline int sys_rename(const char *from, const char *to, int flags)
 {
 	return (int)mp_sys(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, flags, 0);
 }
+/* With the real ids.  0 or -errno. */
+static inline long sys_access(const char *path, int mode)
+{
+	return mp_sys(SYS_faccessat, AT_FDCWD, (long)path, mode, 0, 0, 0);
+}
+
 static inline long sys_readlink(const char *path, char *buf, size_t n)
 {
 	return mp_sys(SYS_readlinkat, AT_FDCWD, (long)path, (long)buf, (long)n, 0, 0);

@@ -383,6 +383,24 @@ test_setuid_program() {
 	expect_text out 'it is setgid'
 }
 
+# A program that another user runs cannot open the file: record, and the report, say why.
+test_program_of_another_user() {
+	[ "$(id -u)" = 0 ] || return 0
+	local nobody='setpriv --reuid 65534 --regid 65534 --clear-groups' why='may not open the file of this run: run mprof as that user.'
+	run "$mprof" record -o log -- $nobody true
+	expect_status 0
+	expect_words err 'programs that ran as another user were not recorded: they may not open '
+	run "$mprof" report log
+	expect_words out "true (pid"
+	expect_words out "not recorded, it ran as another user, who $why"
+	run "$mprof" report --json log
+	expect_same denied "$(json out '.not_recorded[0] | "\(.denied) \(.environment_cleared)"')" 'true false'
+	run "$mprof" record -q -o log -- $nobody true
+	expect_same quiet "$(cat err)" ''
+	run "$mprof" record -o log -- sh -c 'exec true'
+	expect_no_text err 'another user'
+}
+
 test_program_without_its_environment() {
 	run "$mprof" record -o log -- env -i "$(command -v ls)"
 	expect_status 0

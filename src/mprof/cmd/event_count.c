@@ -83,6 +83,7 @@ void event_count_own(struct event_count_own *own, const struct trace_fact *f)
 		snprintf(own->object, sizeof(own->object), "%s", f->path);
 	else if (f->fact->what == MPROF_FACT_DEEPBIND)
 		own->objects |= strcmp(own->object, f->path) != 0;
+	own->denied |= f->fact->what == MPROF_FACT_EXECING && f->fact->env_kept && f->fact->how;
 	if (!*f->malloc_of)
 		return;
 	if (!own->count++) /* the loader names the executable as it was called */

@@ -15,6 +15,7 @@ struct event_count_own {
 	char path[PATH_MAX];   /* of the first one */
 	char object[PATH_MAX]; /* the first object that was loaded past the library, or "" */
 	bool objects;	       /* another one was, too */
+	bool denied;	       /* programs ran as a user who may not open the run's file */
 };
 
 struct event_count {

@@ -198,7 +198,8 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 	} else {
 		event_count->bytes = bytes_of(r->path);
 	}
-	run_messages_own(&event_count->own, r);
+	if (!plan->quiet)
+		run_messages_own(&event_count->own, r);
 	return true;
 }
 

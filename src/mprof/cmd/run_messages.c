@@ -241,6 +241,10 @@ void run_messages_own(const struct event_count_own *own, const struct run_result
 		cmd_warn("calls of %s%s were not recorded: loaded with RTLD_DEEPBIND or dlmopen, "
 			 "it calls libc's malloc directly",
 			 cmd_path(own->object), own->objects ? " and other objects" : "");
+	if (own->denied)
+		cmd_warn("programs that ran as another user were not recorded: they may not open "
+			 "'%s'; run mprof as that user",
+			 r->path);
 	if (!n)
 		return;
 	own_malloc_first(own->path, &first);

@@ -302,6 +302,7 @@ static void find_missing(struct tree *r, const struct walk_input *in)
 			.parent = f->process,
 			.became = !f->fact->child_pid,
 			.environment = !f->fact->env_kept,
+			.denied = f->fact->what == MPROF_FACT_EXECING && f->fact->how,
 			.path = f->path,
 			.ticks = f->fact->ticks,
 		};

@@ -72,6 +72,7 @@ struct tree_missing {
 	uint32_t parent;  /* number of the process that started it, or that became it */
 	bool became;	  /* by exec, in the same process */
 	bool environment; /* its environment did not preload the library */
+	bool denied;	  /* its user might not open the run's file */
 	const char *path; /* "" if unknown */
 	char why[512];	  /* the reason, from its file; "" until the file is read */
 	uint64_t ticks;

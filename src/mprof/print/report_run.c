@@ -249,6 +249,9 @@ static const char *why_missing(const struct tree_missing *m)
 {
 	if (m->environment)
 		return "its environment had no LD_PRELOAD";
+	if (m->denied)
+		return "it ran as another user, who may not open the file of this run: run mprof "
+		       "as that user";
 	if (*m->why)
 		return m->why;
 	return "libmprof.so was not loaded: a static or set-user-ID program, or one that ended "
