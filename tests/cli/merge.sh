@@ -148,6 +148,13 @@ test_merge_by_rank() {
 	expect_text out 'rank 2'
 	run "$mprof" report peak --by process all.profile
 	expect_text out 'process 1'
+	expect_words out 'Each process is shown at its own peak, which may be at another time. '
+	expect_no_text out 'selected blocks'
+	expect_no_text out 'own peak  '
+	run "$mprof" report peak --by rank all.profile
+	expect_words out 'A rank has the sum of the peaks of its processes, which may be at other times. '
+	run "$mprof" report peak --by process --process 1 all.profile
+	expect_text out 'own peak  '
 	"$mprof" report hot --by thread --json 1.profile 2>err | jq -c '[.rows[] | .figures.calls] | add' >out
 	expect_same 'threads add up' "$(cat out)" "$("$mprof" report hot --json 1.profile 2>err | jq .total.figures.calls)"
 	run "$mprof" report leaks --by thread 1.profile

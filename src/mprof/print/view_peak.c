@@ -10,6 +10,19 @@ static bool has_own_peak(const struct view_request *r)
 	return r->sort == VALUE_LOCAL || !r->options->sites.until.set;
 }
 
+/* Are the rows peaks of processes, each at a time of its own? */
+static bool is_of_processes(const struct profile *p)
+{
+	return p->sites.totals.process && !p->sites.options.filter.process &&
+	       (p->by == PROFILE_BY_PROCESS || p->by == PROFILE_BY_RANK);
+}
+
+/* A row that is at its own peak does not need it twice. */
+static bool shows_own_peak(const struct view_request *r)
+{
+	return has_own_peak(r) && (r->sort == VALUE_LOCAL || !is_of_processes(r->profile));
+}
+
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
@@ -18,7 +31,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 		snprintf(t.s, sizeof(t.s), "in %s; %s of it at the peak of the run",
 			 format_many(g->v->local_calls, "block", "blocks").s,
 			 format_bytes(g->v->peak_bytes).s);
-	else if (has_own_peak(r) && g->v->local_bytes > g->v->peak_bytes)
+	else if (shows_own_peak(r) && g->v->local_bytes > g->v->peak_bytes)
 		snprintf(t.s, sizeof(t.s), "in %s; its own peak was %s",
 			 format_many(g->v->peak_calls, "block", "blocks").s,
 			 format_bytes(g->v->local_bytes).s);
@@ -30,7 +43,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 
 static struct text cell(const struct view_request *r, const struct profile_group *g)
 {
-	if (!has_own_peak(r))
+	if (!shows_own_peak(r))
 		return format_count(g->v->peak_calls);
 	return r->sort == VALUE_LOCAL ? format_bytes(g->v->peak_bytes)
 				      : format_bytes(g->v->local_bytes);
@@ -73,7 +86,7 @@ static void text(struct view_request *r, FILE *out)
 	const struct flat_view flat = {
 		.nothing = "No block that passes the filters was live then.",
 		.about = about,
-		.title = !has_own_peak(r)	  ? ">blocks"
+		.title = !shows_own_peak(r)	  ? ">blocks"
 			 : r->sort == VALUE_LOCAL ? ">at the peak"
 						  : ">own peak",
 		.cell = cell,
@@ -82,7 +95,14 @@ static void text(struct view_request *r, FILE *out)
 	fprintf(out, "%s%s, %s held %s in %s.\n", p->sites.options.until.set ? "" : "At the peak, ",
 		flat_moment(p->sites.peak.ns).s, who_of(p).s, format_exact(p->sites.peak.bytes).s,
 		format_many(p->sites.peak.calls, "block", "blocks").s);
-	if (p->total.peak_bytes != p->sites.peak.bytes)
+	if (is_of_processes(p) && r->sort != VALUE_LOCAL)
+		fputs(
+		    p->by == PROFILE_BY_RANK
+			? "A rank has the sum of the peaks of its processes, which may be at "
+			  "other times.\n"
+			: "Each process is shown at its own peak, which may be at another time.\n",
+		    out);
+	else if (p->total.peak_bytes != p->sites.peak.bytes)
 		fprintf(out, "The selected blocks held %s of that (%s) in %s.\n",
 			format_exact(p->total.peak_bytes).s,
 			format_percent(p->total.peak_bytes, p->sites.peak.bytes).s,
