@@ -322,6 +322,24 @@ START_TEST(a_chain_of_reallocs_is_one_block)
 }
 END_TEST
 
+/* glibc moves the pages of a block that has its own mapping (mremap): nothing is copied. */
+START_TEST(moved_pages_are_not_copied)
+{
+	begin_script();
+	get(1000, 50 * 4096 - 16, 7);
+	resize(1000, 2000, 80 * 4096 - 16, 7);
+	resize(2000, 3000, 90 * 4096 - 16, 7);
+	for (size_t i = 0; i < script.n; i++) {
+		script.call[i].addr += 16;
+		script.call[i].old += script.call[i].old ? 16 : 0;
+	}
+	add_rule(CHANGE_RESERVE, "7");
+	ck_assert_str_eq(changed(), "m0:368624 -0 E");
+	ck_assert_uint_eq(rule[0].steps, 2);
+	ck_assert_uint_eq(rule[0].copied, 0);
+}
+END_TEST
+
 /* std::vector: a new block, a copy, a free; five times, so that it is not by chance. */
 static void grow_vector(unsigned steps)
 {
@@ -537,6 +555,7 @@ Suite *whatif_change_suite(void)
 	tcase_add_test(c, a_free_list_uses_room_again);
 	tcase_add_test(c, an_empty_chunk_goes_when_another_has_room);
 	tcase_add_test(c, a_chain_of_reallocs_is_one_block);
+	tcase_add_test(c, moved_pages_are_not_copied);
 	tcase_add_test(c, a_chain_of_copies_is_one_block);
 	tcase_add_test(c, copies_are_by_thread);
 	tcase_add_loop_test(c, random_drops_are_as_in_the_model, 0, 5);

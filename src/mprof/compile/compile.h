@@ -47,7 +47,7 @@ struct compile_call {
 	uint32_t site;	  /* node of the trace's stacks; 0 if unknown */
 	uint8_t fn;	  /* enum mprof_fn */
 	bool has_touched;
-	bool moved;  /* a realloc that moved the block */
+	bool copied; /* a realloc that copied the block */
 	bool mended; /* a FREE that the compiler added */
 };
 

@@ -164,7 +164,7 @@ static void realloc_ends(struct feed *f, struct feed_process *p, struct feed_thr
 		}
 		call.touched = t->touched;
 		call.has_touched = t->has_touched;
-		call.moved = e->addr != n->old.addr;
+		call.copied = heap_copied(&n->old, e, f->page_size) > 0;
 	}
 	if (n->did & NOTE_BEGAN)
 		begins(f, p, e, &call, old);
@@ -266,7 +266,10 @@ ALWAYS_INLINE bool take_half(struct feed *f, struct feed_process *p, struct feed
 	n.did = (uint16_t)d.did;
 	n.problem = 0;
 	n.ended = d.ended;
-	n.old.addr = d.ends ? d.old.addr : 0;
+	if (d.ends)
+		n.old = d.old;
+	else
+		n.old.addr = 0;
 	if (!p)
 		return true;
 	if (e->kind == EVENT_REALLOC_BEGIN)

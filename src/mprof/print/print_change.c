@@ -38,11 +38,11 @@ static void put_pool(const struct change_rule *r, FILE *out)
 
 static void put_reserve(const struct change_rule *r, FILE *out)
 {
-	fprintf(out, "%s started at full size, without %s that grew them",
+	fprintf(out, "%s started at full size, without %s that grew %s",
 		format_many(r->blocks, "block", "blocks").s,
-		format_many(r->steps, "step", "steps").s);
+		format_many(r->steps, "step", "steps").s, r->blocks == 1 ? "it" : "them");
 	if (r->copied)
-		fprintf(out, " that copied up to %s", format_bytes(r->copied).s);
+		fprintf(out, " and copied up to %s", format_bytes(r->copied).s);
 }
 
 static void put_resize(const struct change_rule *r, FILE *out)

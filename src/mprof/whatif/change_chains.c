@@ -167,7 +167,7 @@ bool chains_apply(struct chains *c, struct change_rule *rule, const struct compi
 	rule += chain->rule;
 	if (begins) {
 		rule->steps++;
-		rule->copied += call->moved ? old->size : 0;
+		rule->copied += call->copied ? old->size : 0;
 		*tag = old->tag;
 		return true;
 	}
