@@ -9,23 +9,59 @@
 #include <errno.h>
 #include <mprof/module.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "core.h"
 #include "peak.h"
 #include "real_libc.h"
+#include "scopes.h"
 #include "stack_parts.h"
 #include "stacks.h"
 #include "sys.h"
 #include "thread.h"
+#include "times.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-static void maps_note_at(unsigned fn, uint64_t ticks, uint64_t a, uint64_t b, uint64_t c,
-			 uint64_t d, long ret)
+/* The same name, or that of the library behind a proxy: libtbbmalloc_proxy.so.2. */
+static int maps_is_behind(const char *allocator, const char *name)
+{
+	const char *slash = strrchr(allocator, '/');
+
+	allocator = slash ? slash + 1 : allocator;
+	slash = strrchr(name, '/');
+	name = slash ? slash + 1 : name;
+	while (*name && *name == *allocator)
+		name++, allocator++;
+	if (!strncmp(allocator, "_proxy", 6))
+		allocator += 6;
+	return !strcmp(allocator, name);
+}
+
+/*
+ * Is the caller an allocator in a library of its own?  What it maps is the heap, as what glibc maps
+ * for its own, which does not come here.  A program and a libc map other memory, too.
+ */
+static int maps_by_allocator(const void *caller)
+{
+	struct dl_find_object of, its, libc;
+
+	return _dl_find_object && !_dl_find_object((void *)(uintptr_t)caller, &of) &&
+	       !_dl_find_object(MP_REAL(malloc), &its) && *its.dlfo_link_map->l_name &&
+	       maps_is_behind(its.dlfo_link_map->l_name, of.dlfo_link_map->l_name) &&
+	       !_dl_find_object((void *)(uintptr_t)mp_next()->sbrk, &libc) &&
+	       its.dlfo_link_map != libc.dlfo_link_map;
+}
+
+static void maps_note_at(const void *caller, unsigned fn, uint64_t ticks, uint64_t a, uint64_t b,
+			 uint64_t c, uint64_t d, long ret)
 {
 	const uint64_t value[4] = { a, b, c, d };
-	const int lifted = mp_quiet_lift(); /* a quiet call hides blocks, but not mappings */
+	int lifted;
 
+	if (mp_recording() && maps_by_allocator(caller))
+		return;
+	lifted = mp_quiet_lift(); /* a quiet call hides blocks, but not mappings */
 	mp_table()->note_map(fn, ticks, value, ret < 0 && ret > -4096 ? (unsigned)-ret : 0);
 	mp_quiet_drop(lifted);
 }
@@ -36,9 +72,10 @@ static uint64_t maps_now(void)
 	return mp_recording() ? mprof_ticks() : 0;
 }
 
-static void maps_note(unsigned fn, uint64_t a, uint64_t b, uint64_t c, uint64_t d, long ret)
+static void maps_note(const void *caller, unsigned fn, uint64_t a, uint64_t b, uint64_t c,
+		      uint64_t d, long ret)
 {
-	maps_note_at(fn, maps_now(), a, b, c, d, ret);
+	maps_note_at(caller, fn, maps_now(), a, b, c, d, ret);
 }
 
 static void *maps_result(long ret)
@@ -49,7 +86,8 @@ static void *maps_result(long ret)
 	return MAP_FAILED;
 }
 
-static void *maps_map(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+static void *maps_map(const void *caller, void *at, size_t bytes, int prot, int flags, int fd,
+		      off_t offset)
 {
 	long ret;
 
@@ -59,7 +97,7 @@ static void *maps_map(void *at, size_t bytes, int prot, int flags, int fd, off_t
 	}
 	ret = mp_sys(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
-	maps_note(MPROF_FN_MMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
+	maps_note(caller, MPROF_FN_MMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
 		  (uint32_t)prot | (uint64_t)(uint32_t)flags << 32,
 		  (uint32_t)fd | (uint64_t)offset >> 12 << 32, ret);
 	return maps_result(ret);
@@ -67,12 +105,12 @@ static void *maps_map(void *at, size_t bytes, int prot, int flags, int fd, off_t
 
 EXPORT void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
-	return maps_map(at, bytes, prot, flags, fd, offset);
+	return maps_map(__builtin_return_address(0), at, bytes, prot, flags, fd, offset);
 }
 
 EXPORT void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t offset)
 {
-	return maps_map(at, bytes, prot, flags, fd, offset);
+	return maps_map(__builtin_return_address(0), at, bytes, prot, flags, fd, offset);
 }
 
 /*
@@ -100,7 +138,8 @@ EXPORT int munmap(void *at, size_t bytes)
 	mp_stacks_unmapped((uintptr_t)at, bytes);
 	ret = mp_sys(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
-	maps_note_at(MPROF_FN_MUNMAP, before, (uintptr_t)at, mapped, 0, 0, ret);
+	maps_note_at(__builtin_return_address(0), MPROF_FN_MUNMAP, before, (uintptr_t)at, mapped, 0,
+		     0, ret);
 	if (ret < 0) {
 		errno = (int)-ret;
 		return -1;
@@ -125,8 +164,9 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 	ret = mp_sys(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)to, 0);
 	if (flags & 4) /* the old mapping stays, as it does with an old length of 0 */
 		old_bytes = 0;
-	maps_note(MPROF_FN_MREMAP, ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes,
-		  (uintptr_t)old, old_bytes, ret);
+	maps_note(__builtin_return_address(0), MPROF_FN_MREMAP,
+		  ret < 0 && ret > -4096 ? 0 : (uint64_t)ret, bytes, (uintptr_t)old, old_bytes,
+		  ret);
 	return maps_result(ret);
 }
 
@@ -138,8 +178,9 @@ EXPORT int brk(void *to)
 	if (now < before)
 		mp_peak_falls(before - now);
 	ret = mp_next()->brk(to);
-	maps_note(MPROF_FN_BRK, ret ? 0 : now, now > before ? now - before : before - now, before,
-		  now - before, ret ? -ENOMEM : 0);
+	maps_note(__builtin_return_address(0), MPROF_FN_BRK, ret ? 0 : now,
+		  now > before ? now - before : before - now, before, now - before,
+		  ret ? -ENOMEM : 0);
 	return ret;
 }
 
@@ -151,7 +192,7 @@ EXPORT void *sbrk(intptr_t change)
 		mp_peak_falls(0 - (size_t)change);
 	before = mp_next()->sbrk(change);
 	if (change)
-		maps_note(MPROF_FN_SBRK,
+		maps_note(__builtin_return_address(0), MPROF_FN_SBRK,
 			  before == (void *)-1 ? 0 : (uintptr_t)before + (uintptr_t)change,
 			  change < 0 ? 0 - (uint64_t)change : (uint64_t)change, (uintptr_t)before,
 			  (uint64_t)change, before == (void *)-1 ? -ENOMEM : 0);

@@ -472,6 +472,49 @@ test_memory_of_a_runtime() {
 	expect_no_text out 'allocator maps'
 }
 
+# What an allocator in a library of its own maps is the heap, as in glibc.
+test_memory_mapped_by_the_allocator() {
+	cat >bump.c <<'END'
+#include <stddef.h>
+#include <sys/mman.h>
+static char *at, *end;
+void *malloc(size_t n)
+{
+	char *p;
+	n = (n + 31) & ~15ul;
+	if (at + n > end || !at) {
+		at = mmap(0, n + (1 << 20), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		end = at + n + (1 << 20);
+	}
+	p = at;
+	at += n;
+	return p;
+}
+void *calloc(size_t a, size_t b) { return malloc(a * b); }
+void *realloc(void *p, size_t n) { return p ? NULL : malloc(n); }
+void free(void *p) { (void)p; }
+END
+	cat >bumped.c <<'END'
+#include <stdlib.h>
+#include <sys/mman.h>
+int main(void)
+{
+	char *p = mmap(0, 3 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 10000; i++)
+		*p += malloc(1000) == NULL;
+	return 0;
+}
+END
+	cc -O1 -fno-builtin -shared -fPIC -o libbump.so bump.c
+	cc -O1 -fno-builtin -o bumped bumped.c "$PWD/libbump.so"
+	report_of ./bumped
+	expect_text out 'libbump.so'
+	run "$mprof" report --json log
+	expect_same mapped "$(json out '.maps.peak_bytes')" 3145728
+	run "$mprof" stat ./bumped
+	expect_words out 'mmap 1 3,145,728'
+}
+
 # An allocator of the program's own that moves the break: these calls are recorded.
 test_memory_by_sbrk() {
 	cat >moves.c <<'END'
