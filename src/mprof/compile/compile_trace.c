@@ -27,7 +27,7 @@ const struct trace_fact *compile_fact_of(const struct trace *t, const char *prog
 	size_t n;
 
 	for (n = trace_facts(t, &f); n; n--, f++) {
-		if (f->fact->what != MPROF_FACT_START || !f->argc)
+		if (f->fact->what > MPROF_FACT_EXEC || !f->argc)
 			continue;
 		join_arguments(f, its, sizeof(its));
 		if (!strcmp(its, program))
