@@ -1029,6 +1029,14 @@ each("sizes over time, pairs of realloc, calls of threads, suppressions", async 
     await page.locator(".heat.time th button").last().click(); // the smallest size
     assert.match(await page.evaluate(() => location.hash), /size=\d+-\d+/);
     assert.match(await page.locator("#page h3", { hasText: "Functions that allocate blocks of" }).innerText(), /\d/);
+    await go(page, "page=sizes&figure=peak"); // the columns have equal times
+    const { times, end } = await page.evaluate(() => ({ end: document.querySelector(".heat.time tfoot .n").innerText,
+      times: [...document.querySelectorAll(".heat.time td[title]")].map((c) => [c.cellIndex / (c.parentNode.cells.length - 1), c.title.split(":")[0]]) }));
+    const ns = (text) => parseFloat(text) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[text.split(" ")[1]];
+    for (const [until, time] of times)
+      assert.ok(ns(time) <= ns(end) * until * 1.02, `${time} of ${end} is in the first ${until}`);
+    const axis = await page.evaluate(() => [...document.querySelectorAll(".by-size svg > text[text-anchor=end]")].slice(1, 3).map((t) => t.textContent));
+    assert.match(axis[1], /^(1|2|4|8|16|32|64|128|256|512)(\.0)? (bytes?|[KMGT]iB)$/, axis.join("; "));
   }
   await go(page, "page=realloc");
   const pairs = await titles(".pairs"), known = ["in_place", "moved"].flatMap((k) => Object.values(all.realloc[k])).reduce((a, b) => a + b, 0);

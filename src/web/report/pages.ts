@@ -261,7 +261,7 @@ function sizesByFunction(v: View): HTMLElement {
 			title: [`${sizeName(size, size)}: ${text(all)}`, ...names.map((n, k) => parts[k] ? `${n}: ${text(parts[k])}` : "").filter(t => t)].join("\n") };
 	});
 	const title = `${m.title}, by size and function`;
-	return el("div", { class: "by-size" }, el("h3", {}, title), barChart({ name: "sizes", said: title, parts: names, bars, value: text, what: "Size from" }));
+	return el("div", { class: "by-size" }, el("h3", {}, title), barChart({ name: "sizes", said: title, parts: names, bars, value: m.unit == "bytes" ? bytes : text, what: "Size from" }));
 }
 
 // For axes: "64", "4K".
@@ -282,15 +282,20 @@ const STEPS = 32; // of time
 // Sizes against time: live bytes where they are highest, or allocations, of the blocks that pass the filters.
 function sizesOverTime(v: View): HTMLElement {
 	const { d, s } = v, c = d.cell, f = s.filter, live = s.measure.unit == "bytes", first = Math.max(0, s.from + 1), points = s.to - first + 1;
-	const steps = Math.min(STEPS, points), step = (p: number) => Math.min(steps - 1, Math.floor((p - first) * steps / points));
-	const begin = (k: number) => first + Math.ceil(k * points / steps), runs = threadTest(d, f), through = new Float64Array(d.head.nodes).fill(1);
-	applyNames(d, f, through, through);
 	if (d.head.coarse || points < 1)
 		return el("p", {}, d.head.coarse ? "This trace has too many call stacks for maps of sizes." : "Nothing was allocated in this window.");
-	// The point with most live bytes of each step; a rate covers all points.
+	// Steps have equal times, unlike the intervals between points.
+	const begins = first ? d.point.ns[first - 1] : 0, lasts = d.point.ns[s.to] - begins || 1;
+	const steps = Math.min(STEPS, points), step = (p: number) => Math.min(steps - 1, Math.floor((d.point.ns[p] - begins) * steps / lasts));
+	const begin = new Array<number>(steps + 1).fill(s.to + 1), runs = threadTest(d, f), through = new Float64Array(d.head.nodes).fill(1);
+	for (let p = s.to, k = steps; k-- > 0; begin[k] = p + 1)
+		while (p >= first && step(p) >= k)
+			p--;
+	applyNames(d, f, through, through);
+	// The point with most live bytes of each step, or the last one before it; a rate covers all points.
 	const moment = Array.from({ length: steps }, (_, k) => {
-		let top = begin(k);
-		for (let p = top; p < Math.min(begin(k + 1), s.to + 1); p++)
+		let top = begin[k] < begin[k + 1] ? begin[k] : begin[k] - 1;
+		for (let p = top; p < begin[k + 1]; p++)
 			if (d.point.live[p] > d.point.live[top])
 				top = p;
 		return top;
@@ -323,14 +328,14 @@ function sizesOverTime(v: View): HTMLElement {
 		for (let k = 0; k < steps; k++) {
 			const value = n[size * STEPS + k], what = live ? bytes(value) : many(value, "allocation");
 			const cell = el("td", { title: value ? `${duration(d.point.ns[moment[k]])}: ${what} of ${sizeName(size, size)}` : null, class: value ? "on" : null, click: () =>
-				v.set({ from: begin(k) - 1, to: Math.max(begin(k), Math.min(begin(k + 1) - 1, s.to)), filter: { ...f, sizeFrom: size, sizeTo: size } }) });
+				v.set({ from: Math.min(begin[k], moment[k]) - 1, to: Math.max(begin[k + 1] - 1, moment[k]), filter: { ...f, sizeFrom: size, sizeTo: size } }) });
 			if (value)
 				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(10 + 85 * Math.log1p(value) / Math.log1p(most))}%, transparent)`;
 			row.append(cell);
 		}
 		body.append(row);
 	}
-	const foot = el("tr", {}, el("th", {}, ""), el("td", { colspan: Math.ceil(steps / 2), class: "begin" }, duration(d.point.ns[first])),
+	const foot = el("tr", {}, el("th", {}, ""), el("td", { colspan: Math.ceil(steps / 2), class: "begin" }, begins ? duration(begins) : "0"),
 		el("td", { colspan: Math.floor(steps / 2) || 1, class: "n" }, duration(d.point.ns[s.to])));
 	return el("div", {}, el("h3", {}, live ? "Live bytes of each size over time" : "Allocations of each size over time"),
 		el("div", { class: "scroll" }, el("table", { class: "heat time" }, body, el("tfoot", {}, foot))));
