@@ -350,7 +350,10 @@ test_static_program() {
 	# Started by a recorded process: the parent reports the end.
 	run "$mprof" record -o log -- sh -c './static; exit 0'
 	run "$mprof" report log
-	expect_text out static
+	expect_text out 'statically linked'
+	run "$mprof" record -o log -- sh -c './static; rm static'
+	run "$mprof" report log
+	expect_words out 'not recorded, libmprof.so was not loaded, or could not reach the trace: a static or set-user-ID program, one in a sandbox or container, or one that ended early.'
 }
 
 # musl's loader would end the program: libmprof.so needs functions of glibc.

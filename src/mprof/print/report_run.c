@@ -254,8 +254,8 @@ static const char *why_missing(const struct tree_missing *m)
 		       "as that user";
 	if (*m->why)
 		return m->why;
-	return "libmprof.so was not loaded: a static or set-user-ID program, or one that ended "
-	       "early";
+	return "libmprof.so was not loaded, or could not reach the trace: a static or set-user-ID "
+	       "program, one in a sandbox or container, or one that ended early";
 }
 
 static void print_own(const struct tree *r, FILE *out)
