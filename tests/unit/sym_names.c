@@ -122,6 +122,11 @@ static const struct row rows[] = {
 	{ "_QMworkPBuild", "_QMworkPBuild", "" },
 	{ "_Q", "_Q", "" },
 	{ "MAIN__", "main program", "" },
+	{ "F6c6f61642d7769746865722f_load_wither_0", "load-wither/", "" },
+	{ "F6c6f_lo_x", "F6c6f_lo_x", "" },
+	{ "F6c6f6_lo_0", "F6c6f6_lo_0", "" },
+	{ "F6c0a_l_0", "F6c0a_l_0", "" },
+	{ "Fc_0", "Fc_0", "" },
 	{ "_D3mod__T1STiZQf3getMxFNaNbNiNfZi", "mod.S!(...).S.get", "mod.S!(int).S.get() const" },
 };
 

@@ -112,12 +112,11 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 {
 	const char *name = raw + (raw[0] == '_' && raw[1] == '_' && raw[2] != '_');
 
-	if (raw[0] == 'M') {
-		*language = FOLD_C;
+	*language = FOLD_C;
+	if (raw[0] == 'M')
 		return names_fortran_demangle(raw, false, to);
-	}
 	if (raw[0] != '_')
-		return false;
+		return names_emacs_demangle(raw, to);
 	*language = FOLD_D;
 	if (!strcmp(raw, "_Dmain") || (raw[1] == 'D' && isdigit((unsigned char)raw[2])))
 		return demangle(names_d_demangle, raw, 0, to);

@@ -29,6 +29,10 @@ int names_ada_demangle(const char *raw, int options, demangle_callbackref take, 
  */
 bool names_fortran_demangle(const char *raw, bool with_suffix, struct text *to);
 
+/* Appends the name of a function of Emacs Lisp, of native code that Emacs compiled; false if it is
+ * none. */
+bool names_emacs_demangle(const char *raw, struct text *to);
+
 enum fold_language { FOLD_C, FOLD_CXX, FOLD_RUST, FOLD_D };
 
 /*
