@@ -364,6 +364,7 @@ each("findings come before the figures of the run", async (r) => {
   const page = await open(r, "page=overview"), items = await page.locator("#page .findings li").allInnerTexts();
   const peak = items.findIndex((t) => /^At its peak/.test(t)), findings = r.said[""].findings;
   assert.ok(peak >= findings.length, `${peak} of ${findings.length}`);
+  assert.ok(items.every((t) => !/^mprof .*:$/m.test(t)), "a text begins on a line of its own, not behind a command");
   assert.deepEqual(await page.locator("#page .findings > h2").allInnerTexts(), findings.length ? ["Findings", "The whole run"] : ["Findings"]);
   assert.equal(await page.locator(".numbers button", { hasText: "Never freed" }).locator("b").innerText(), bytes(r.said.leaks.total.figures.leaked));
   await page.close();

@@ -34,7 +34,8 @@ struct lines {
 	const struct html_report *report;
 	FILE *out;
 	bool list, item;
-	bool each; /* each line is an item, marked or not */
+	bool command; /* the line before was one */
+	bool each;    /* each line is an item, marked or not */
 };
 
 static void end_item(struct lines *l)
@@ -73,6 +74,7 @@ static void put_line(struct lines *l, const char *line)
 		fputs("<br><code>", l->out);
 		put_text(l->report, line, l->out);
 		fputs("</code>", l->out);
+		l->command = true;
 		return;
 	}
 	if (*line == '*' || !l->item || l->each) {
@@ -81,8 +83,9 @@ static void put_line(struct lines *l, const char *line)
 		l->item = true;
 		line += *line == '*' ? 1 + strspn(line + 1, " ") : 0;
 	} else {
-		putc(' ', l->out);
+		fputs(l->command ? "<br>" : " ", l->out);
 	}
+	l->command = false;
 	put_text(l->report, line, l->out);
 }
 
