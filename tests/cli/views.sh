@@ -287,6 +287,12 @@ test_views_peak_rss() {
 	expect_text out '          50.0 MiB   56 %  phase1 (d.c)'
 	list leaks --by function
 	expect_same leaks "$(list_rows .blocks.leaked)" 'keep 20971520 10'
+	# A runtime that reserves address space.
+	sed 's/void \*m;/void *m = mmap(0, 8ul << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);/' d.c >e.c
+	compile e
+	run "$mprof" record -o reserved.log -- ./e
+	run "$mprof" report peak-rss reserved.log
+	expect_words out 'mmap: 8.0 GiB mapped by the program itself, most of it not resident'
 	# The program looks itself.
 	run "$mprof" record --no-sample -o log2 -- ./d
 	mv log2 log
