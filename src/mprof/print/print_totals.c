@@ -61,8 +61,9 @@ static void print_maps(const struct print_totals *t, FILE *out)
 
 	if (!v->map_calls && !l->unmap_calls)
 		return;
-	fprintf(out, "  Mapped directly: %s in %s; unmapped: %s", format_bytes(v->map_bytes).s,
-		format_many(v->map_calls, "call", "calls").s, format_bytes(l->unmap_bytes).s);
+	fprintf(out, "  Mapped directly, files included: %s in %s; unmapped: %s",
+		format_bytes(v->map_bytes).s, format_many(v->map_calls, "call", "calls").s,
+		format_bytes(l->unmap_bytes).s);
 	if (l->unmap_calls)
 		fprintf(out, " in %s", format_many(l->unmap_calls, "call", "calls").s);
 	fputs(".\n", out);

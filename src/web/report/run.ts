@@ -81,7 +81,7 @@ export function totalsRunPage(v: View): HTMLElement {
 		["Duration", duration(v.d.point.ns[v.d.points - 1])],
 		r.estimated ? ["Figures", "estimates from samples; ranges are 95 % confidence intervals, and a peak is too high on average"]
 			: ["Accuracy of the peak", r.peak.right_to_bytes ? bytes(r.peak.right_to_bytes) : "exact"],
-		["Mapped directly", `${bytes(r.total.maps.bytes)} in ${many(r.total.maps.calls, "call")}; ${bytes(r.unmap_bytes)} unmapped`],
+		["Mapped directly, files included", `${bytes(r.total.maps.bytes)} in ${many(r.total.maps.calls, "call")}; ${bytes(r.unmap_bytes)} unmapped`],
 		...hostRows(v), ...settingRows(v), ...lostRows(v), ...treeRow(v),
 	];
 	return page(v, rows, [of.length > 0 && el("h3", {}, "Calls"), of.length > 0 && sortable(of, [
