@@ -239,9 +239,10 @@ static void add_up(struct resident_parts_sample *s, const struct pages_found *f,
 }
 
 /*
- * Live bytes on resident pages are at most these pages, without those that the program mapped (only
- * the C library maps its arenas unseen).  A program with clearly more live bytes reserves memory
- * and does not write to it: what it has in memory is seen when the parts are found.
+ * Live bytes on resident pages are at most these pages, without those that the program mapped (an
+ * allocator in the program itself maps arenas that are recorded; that of the C library does not).
+ * A program with clearly more live bytes reserves memory and does not write to it: what it has in
+ * memory is seen when the parts are found.
  */
 static bool may_be_freed(const struct resident_parts *all, const struct heap_process *p,
 			 const struct trace_residency *r)

@@ -39,7 +39,6 @@ static bool lasts(uint64_t held, const struct tree_process *p, const struct anal
 	return held && end > p->start_ticks && held >= (end - p->start_ticks) / TIME_PART;
 }
 
-/* glibc maps its arenas unseen, so its blocks are not in what the program mapped directly. */
 static bool has_c_library(const struct tree_process *p)
 {
 	const struct trace_fact *image = tree_image(p);
