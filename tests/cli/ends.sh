@@ -185,7 +185,7 @@ END
 	until "$mprof" report log >out && grep -q 'in [0-9]* block' out; do sleep 0.05; done
 	expect_words out 'It exited with status 0 after '
 	expect_words out '; the recording ends after '
-	tr -s ' \n' ' ' <out | grep -Eq 'Warnings Process [2-9], fork of ./daemon \(pid [0-9]+\), was still running when this was written\.' ||
+	tr -s ' \n' ' ' <out | grep -Eq 'Warnings .*Process [2-9], fork of ./daemon \(pid [0-9]+\), was still running when this was written\.' ||
 		bad "not running: $(cat out)"
 	touch go
 	while "$mprof" report log | grep -q 'was still running'; do sleep 0.05; done
@@ -194,6 +194,13 @@ END
 	expect_words out ' ended; its fork, process 2, went on and may have freed its blocks. '
 	expect_words out ' Live at the end: 1.'
 	expect_no_text out 'ever freed'
+	rm go
+	"$mprof" profile -o profile -- ./daemon >/dev/null 2>&1
+	sleep 0.2
+	touch go
+	while "$mprof" report profile >out; grep -q 'was still running' out; do sleep 0.02; done
+	expect_words out ' ended; its fork, process 2, went on and may have freed its blocks. '
+	expect_words out ' Live at the end: 1,0'
 }
 
 # A process ends by a system call of its own, as those of Go do: nobody records that, and nothing

@@ -27,7 +27,7 @@ static struct text duration(const struct analysis *a)
 	return format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
 }
 
-/* Did it leave blocks to its heir?  Of a profile, nobody knows. */
+/* Did it leave blocks to its heir?  A profile does not say. */
 static bool left_blocks(const struct analysis *a, const struct tree_process *p)
 {
 	const struct heap *h = &a->walk.heap;
@@ -35,7 +35,7 @@ static bool left_blocks(const struct analysis *a, const struct tree_process *p)
 
 	while (p->heir && i < h->processes && h->process[i]->number != p->number)
 		i++;
-	return p->heir && (i == h->processes || h->process[i]->left_bytes);
+	return p->heir && (!a->walk.events || i == h->processes || h->process[i]->left_bytes);
 }
 
 /* Prints recorded processes whose live blocks are not leaks: those whose child went on with copies
