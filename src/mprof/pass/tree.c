@@ -317,15 +317,16 @@ static void find_running(struct tree *r, const struct walk_input *in)
 		r->process[i].ran_on = dump && r->process[i].end == TREE_UNKNOWN;
 }
 
-/* Did p exit soon after it forked c, compared with how long c lived afterwards? */
+/* Did p exit soon after it forked c, compared with how long c lived afterwards?  c may have begun
+ * to be recorded only then. */
 static bool goes_on(const struct tree *r, const struct tree_process *p,
 		    const struct tree_process *c)
 {
 	const uint64_t end = c->end_ticks ? c->end_ticks : r->end_ticks;
+	const uint64_t forked = c->forked && c->images == 1 ? c->image[0]->fact->fork_ticks : 0;
 
-	return c->forked && c->images == 1 && p->end == TREE_EXITED && !p->status &&
-	       p->end_ticks > c->start_ticks && end > p->end_ticks &&
-	       end - p->end_ticks > p->end_ticks - c->start_ticks;
+	return forked && p->end == TREE_EXITED && !p->status && p->end_ticks > forked &&
+	       end > p->end_ticks && end - p->end_ticks > p->end_ticks - forked;
 }
 
 static void find_heirs(struct tree *r)
