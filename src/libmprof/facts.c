@@ -89,11 +89,18 @@ static void fact_put_arguments(struct text *t, size_t leave, int forked)
 static void fact_put_title(struct text *t)
 {
 	char buffer[512];
+	size_t n;
 
-	if (fact_title && mp_local->live_threads <= 1 &&
-	    fact_read_arguments(buffer, sizeof(buffer)) &&
-	    mprof_checksum(buffer, text_length(buffer)) != fact_title)
-		fact_put(t, "arg", buffer);
+	if (!fact_title || mp_local->live_threads > 1 ||
+	    !fact_read_arguments(buffer, sizeof(buffer)))
+		return;
+	n = text_length(buffer);
+	if (mprof_checksum(buffer, n) == fact_title)
+		return;
+	while (n && buffer[n - 1] == ' ')
+		n--;
+	buffer[n] = 0;
+	fact_put(t, "arg", buffer);
 }
 
 static void fact_put_host(struct text *t)

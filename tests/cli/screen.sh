@@ -796,6 +796,10 @@ END
 		"unset LD_PRELOAD; '$mprof' report --all log >running; '$mprof' report --json log >json"
 	expect_words running 'Process 2, server: child of it (pid '
 	expect_same json "$(json json '.processes[1] | "\(.command), \(.programs | length)"')" 'server: child of it, 1'
+	run "$mprof" stat -- ./server and-a-long-argument-that-leaves-room-for-it fork 'exit 1'
+	expect_text out ': server: child of it, status 1'
+	run "$mprof" stat -- sh -c '(echo; true); true'
+	expect_text out ': fork of sh -c (echo; true); true, status 0'
 	report_of ./server and-a-long-argument-that-leaves-room-for-it
 	expect_words out "was mapped by Go's heap (x_cgo_mmap (server.c:6)); runtime/pprof shows its objects."
 }

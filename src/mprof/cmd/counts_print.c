@@ -89,8 +89,10 @@ static void print_process(FILE *out, const struct columns *columns, const struct
 
 	snprintf(what, sizeof(what), "process %" PRIu32 " (%" PRId32 ")", p->number, p->pid);
 	fprintf(out, "%s: %s%s%s%s%s\n", what, p->first ? p->first : "",
-		p->first ? ", which became " : "", p->command ? p->command : "?",
-		*p->how ? ", " : "", p->how);
+		p->first    ? ", which became "
+		: p->forked ? "fork of "
+			    : "",
+		p->command ? p->command : "?", *p->how ? ", " : "", p->how);
 	for (; *next < c->threads && c->thread[*next].process <= p->number; ++*next) {
 		if (rows && shown == rows) {
 			left++;

@@ -48,9 +48,10 @@ static char *command_of(const struct trace_fact *f)
 
 static void take_fact(struct counts *c, const struct trace_fact *f)
 {
+	const bool titled = f->fact->what == MPROF_FACT_END && f->argc; /* of a forked child */
 	struct counts_process *p;
 
-	if (f->fact->what != MPROF_FACT_START && f->fact->what != MPROF_FACT_EXEC)
+	if (f->fact->what != MPROF_FACT_START && f->fact->what != MPROF_FACT_EXEC && !titled)
 		return;
 	p = process_of(c, f->process);
 	p->pid = f->fact->pid;
