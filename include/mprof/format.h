@@ -482,6 +482,7 @@ enum mprof_fact_what {
 	MPROF_FACT_RESUMED,  /* the cause of the last STOPPED did not occur */
 	MPROF_FACT_RANK,     /* its MPI rank: rank= */
 	MPROF_FACT_CODE,     /* names of its generated code: arg= "address name", for each frame */
+	MPROF_FACT_SET,	     /* its allocator is configured by set= "NAME=VALUE" */
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };

@@ -55,6 +55,13 @@
 	X("tcmalloc", "libtcmalloc_minimal.so", "libtcmalloc-minimal4") \
 	X("tbb", "libtbbmalloc_proxy.so", "libtbbmalloc2")
 
+/* Prefixes of variables that configure allocators; for glibc, those that mallopt(3) and ld.so(8)
+ * list. */
+#define MPROF_SETTINGS                                                                       \
+	"MALLOC_", "GLIBC_TUNABLES", "_RJEM_MALLOC_CONF", "JE_MALLOC_CONF", "MIMALLOC_",     \
+	    "TCMALLOC", "HEAPCHECK", "HEAPPROFILE", "TBB_MALLOC_", "TBBMALLOC_", "SNMALLOC", \
+	    "RPMALLOC_", "SCUDO_OPTIONS", "HOARD_"
+
 #ifdef __cplusplus
 #include <cstdint>
 #else

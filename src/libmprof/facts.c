@@ -184,6 +184,18 @@ void mp_fact_rank(void)
 	mp_fact(&f, buffer, t.used);
 }
 
+void mp_fact_set(const char *setting)
+{
+	char buffer[512];
+	struct text t = text_on(buffer, sizeof(buffer));
+	struct mprof_fact f;
+
+	fact_stamp(&f, MPROF_FACT_SET);
+	fact_put(&t, "set", setting);
+	if (!t.full)
+		mp_fact(&f, buffer, t.used);
+}
+
 static uint64_t fact_ns(struct timeval tv)
 {
 	return (uint64_t)tv.tv_sec * 1000000000u + (uint64_t)tv.tv_usec * 1000u;

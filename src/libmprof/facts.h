@@ -22,7 +22,8 @@ struct mp_inherited {
 /* stacks: NULL unless it is a forked child */
 void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int parent_pid,
 		   const struct mp_inherited *stacks);
-void mp_fact_rank(void); /* mp_known.rank has become known */
+void mp_fact_rank(void);	       /* mp_known.rank has become known */
+void mp_fact_set(const char *setting); /* "NAME=VALUE" of an allocator */
 void mp_fact_end(int status);
 /* How a child ended, as wait reported it to this process; usage NULL if unknown. */
 void mp_fact_waited(const struct mprof_process_entry *child, int signal, int status,

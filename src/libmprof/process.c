@@ -23,6 +23,7 @@
 #include "peak.h"
 #include "process.h"
 #include "real_libc.h"
+#include "settings.h"
 #include "stack_use.h"
 #include "stacks.h"
 #include "status.h"
@@ -121,6 +122,8 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 		__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
 	}
 	mp_fact_start(what, fork_ticks, parent, parent_pid, fork_ticks ? &inherited : NULL);
+	if (!fork_ticks)
+		mp_settings_note();
 	mp_peak_begin(fork_ticks != 0);
 	last_number = mp_local->process;
 	last_image = mp_local->image;

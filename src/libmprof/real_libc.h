@@ -17,7 +17,9 @@
 #include <threads.h>
 #include <unistd.h>
 
-/* X(name): functions of libc that the headers above declare. */
+int mallopt(int parameter, int value); /* of <malloc.h>, which the library does not include */
+
+/* X(name): functions of libc that are declared above. */
 #define MP_NEXT_FUNCTIONS(X) \
 	X(fork)              \
 	X(_Fork)             \
@@ -43,7 +45,8 @@
 	X(dlmopen)           \
 	X(dlclose)           \
 	X(brk)               \
-	X(sbrk)
+	X(sbrk)              \
+	X(mallopt)
 
 struct mp_next {
 #define X(name) __typeof__(name) *name;

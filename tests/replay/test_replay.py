@@ -142,6 +142,37 @@ def under(log):
     return said, replay(log, *options)["program"]["allocator"]
 
 
+SET = """
+#include <malloc.h>
+#include <stdlib.h>
+int main(void)
+{
+	int ok = mallopt(M_ARENA_MAX, 2) && mallopt(M_MMAP_THRESHOLD, 1 << 20) &&
+		 mallopt(M_ARENA_MAX, 1) && mallopt(M_PERTURB, 0);
+	return !ok + !malloc(10);
+}
+"""
+
+
+def test_settings_of_the_program(scratch):
+    """Its allocator is played as it was configured, by variables and by mallopt."""
+    log, program = os.path.join(scratch, "set.log"), build(scratch, "set", SET)
+    set_before = {**os.environ, "MALLOC_TOP_PAD_": "65536", "MALLOC_ARENA_MAX": "7"}
+    ran = harness.run([harness.MPROF, "record", "-o", log, "--", program], env=set_before)
+    assert ran.status == 0, ran.err.decode()
+    options = "--quick", "--reps=0", "--no-heaps", "--drain=0"
+    rows = replay(log, *options, "--allocator=glibc,glibc[MALLOC_ARENA_MAX=3]")["allocators"]
+    got = [sorted(row["environment"]) for row in rows]
+    rest = ["MALLOC_MMAP_THRESHOLD_=1048576", "MALLOC_TOP_PAD_=65536"]
+    problems = []
+    if got != [["MALLOC_ARENA_MAX=1"] + rest, ["MALLOC_ARENA_MAX=3"] + rest]:
+        problems.append(f"settings: {got}")
+    row, = replay(log, *options, "--allocator=glibc", "--env=clear")["allocators"]
+    if row["environment"]:
+        problems.append(f"cleared: {row['environment']}")
+    return problems
+
+
 def test_recorded_under(scratch):
     """The program's own allocator is told; it is in the trace, not in a playback file."""
     problems = []

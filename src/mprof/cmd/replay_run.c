@@ -38,6 +38,40 @@ static void add_used(struct replay_cli *cli, const char *used)
 		vs->v[vs->n - 1].clear = cli->clear;
 }
 
+static bool is_allocator(const struct variant *v, const char *used)
+{
+	const char *name = allocator_name(used), *its = *v->so ? allocator_name(v->so) : "glibc";
+
+	return name ? its && !strcmp(its, name) : !strcmp(v->so, used);
+}
+
+/* Plays the program's allocator as the program had configured it. */
+static void take_settings(struct replay_run *r, struct replay_cli *cli)
+{
+	struct replay_answer *a = &r->answer;
+	const struct trace_fact *its, *f;
+	size_t n, i, room = 0;
+	bool taken;
+
+	if (cli->clear || !a->recorded_under)
+		return;
+	its = compile_fact_of(r->in.trace, playfile_header(r->in.file)->program);
+	for (n = trace_facts(r->in.trace, &f); n--;) {
+		if (f[n].fact->what != MPROF_FACT_SET || f[n].process != its->process ||
+		    f[n].image != its->image ||
+		    (!strncmp(f[n].set, "GLIBC_TUNABLES", 14) && !strstr(f[n].set, "malloc.")))
+			continue;
+		taken = false;
+		for (i = 0; i < cli->variants.n; i++)
+			if (is_allocator(&cli->variants.v[i], a->recorded_under))
+				taken |= variant_add(&cli->variants.v[i], f[n].set);
+		if (!taken)
+			continue;
+		GROW(a->settings, a->settings_n + 1, room);
+		a->settings[a->settings_n++] = f[n].set;
+	}
+}
+
 /* Finds the settings that the runs inherit. */
 static void find_inherited(struct replay_answer *a, bool clear)
 {
@@ -156,6 +190,7 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 	cli->plan.head = playfile_header(r->in.file);
 	r->answer.recorded_under = recorded_under(&r->in);
 	add_used(cli, r->answer.recorded_under);
+	take_settings(r, cli);
 	ret = play(r, cli, &err);
 	if (ret)
 		return cmd_error(ret == -EBADMSG ? STATUS_FILE : STATUS_FOUND, "%s", err.text);
@@ -191,6 +226,7 @@ void replay_run_release(struct replay_run *r)
 	verdict_release(&r->answer.verdict);
 	runs_release(&r->runs);
 	free(r->answer.inherited);
+	free(r->answer.settings);
 	if (r->in.file)
 		playback_input_close(&r->in);
 	*r = (struct replay_run){ .answer = { .path = NULL } };

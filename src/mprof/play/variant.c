@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <mprof/runner.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +13,7 @@
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/* Prefixes of the names; for glibc, those that mallopt(3) and ld.so(8) list. */
-static const char *const settings[] = { "MALLOC_",	  "GLIBC_TUNABLES", "_RJEM_MALLOC_CONF",
-					"JE_MALLOC_CONF", "MIMALLOC_",	    "TCMALLOC",
-					"HEAPCHECK",	  "HEAPPROFILE",    "TBB_MALLOC_",
-					"TBBMALLOC_",	  "SNMALLOC",	    "RPMALLOC_",
-					"SCUDO_OPTIONS",  "HOARD_",	    NULL };
+static const char *const settings[] = { MPROF_SETTINGS, NULL };
 
 bool variant_is_setting(const char *variable)
 {
@@ -267,4 +263,15 @@ void variants_set(struct variants *vs, const char *setting)
 	for (i = 0; i < vs->n; i++)
 		if (!has_env(&vs->v[i], setting))
 			add_env(&vs->v[i], setting, strlen(setting));
+}
+
+bool variant_add(struct variant *v, const char *setting)
+{
+	char *name = must_strndup(setting, strcspn(setting, "="));
+	const bool add = !has_env(v, setting) && !getenv(name);
+
+	free(name);
+	if (add)
+		add_env(v, setting, strlen(setting));
+	return add;
 }

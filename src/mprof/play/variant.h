@@ -44,6 +44,8 @@ int variants_parse(struct variants *vs, const char *list, struct error *err);
 bool variant_setting(const char *s);
 /* Sets a variable for all variants that do not set NAME themselves. */
 void variants_set(struct variants *vs, const char *setting);
+/* Sets a variable for this one, unless it or our environment sets NAME.  Was it set? */
+bool variant_add(struct variant *v, const char *setting);
 void variants_release(struct variants *vs);
 
 /* Is it a variable ("NAME" or "NAME=VALUE") that changes how an allocator works? */

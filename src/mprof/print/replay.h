@@ -32,6 +32,8 @@ struct replay_answer {
 	struct verdict verdict;
 	char **inherited; /* settings of allocators that the runs inherited */
 	size_t inherited_n;
+	const char **settings; /* of the program's allocator, with which it is played */
+	size_t settings_n;
 	struct replay_memory heaps; /* where blocks were placed; memories is NULL if not analysed */
 	/* For each of the runs' rows; NULL = all the same, or that row failed. */
 	const struct memories_row **heap;

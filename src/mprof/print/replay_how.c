@@ -121,15 +121,29 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		sentence_add(w, "Of the recorded calls, nothing was lost, repaired or left out.");
 }
 
+static void put_settings(FILE *f, const struct replay_answer *a)
+{
+	for (size_t i = 0; i < a->settings_n; i++)
+		fprintf(f, "%s%s", i ? ", " : "", a->settings[i]);
+}
+
 /* Names the allocator of the recorded times and of the heap of the row "recorded". */
 static void recorded_under(const struct replay_answer *a, struct sentences *w)
 {
 	const char *name = a->recorded_under ? allocator_name(a->recorded_under) : NULL;
+	char *list;
 
 	if (name)
 		sentence_add(w, "Recorded under %s (%s).", name, a->recorded_under);
 	else if (a->recorded_under)
 		sentence_add(w, "Recorded under the malloc of %s.", a->recorded_under);
+	if (a->settings_n) {
+		list = WRITTEN(f, put_settings(f, a));
+		sentence_add(
+		    w, "It is played as the program configured it: %s (not with --env clear).",
+		    list);
+		free(list);
+	}
 }
 
 void replay_what(const struct replay_answer *a, struct sentences *w)

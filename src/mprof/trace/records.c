@@ -110,6 +110,7 @@ static void take_string(struct trace_fact *f, const char *s)
 		{ "job", &f->job },   { "malloc", &f->malloc_of },
 		{ "rank", &f->rank }, { "kernel", &f->kernel },
 		{ "cpus", &f->cpus }, { "conf", &f->conf },
+		{ "set", &f->set },
 	};
 	const char *value = value_of(s, "arg");
 
@@ -169,7 +170,8 @@ static void take_fact(struct trace *t, const struct extent *x)
 				  .rank = "",
 				  .kernel = "",
 				  .cpus = "",
-				  .conf = "" };
+				  .conf = "",
+				  .set = "" };
 	s = (const char *)(fact + 1);
 	end = (const char *)fact + x->head.used;
 	/* One more item than needed, so that argv is never NULL and ends like main's. */

@@ -119,7 +119,7 @@ struct trace_fact {
 	uint32_t process, image;
 	uint64_t offset; /* in the file, for messages */
 	const char *exe, *cwd, *host, *allocator, *init, *mode, *path, *why, *job, *rank;
-	const char *kernel, *cpus, *conf; /* FORMAT.md; "" if unknown */
+	const char *kernel, *cpus, *conf, *set; /* FORMAT.md; "" if unknown */
 	const char *malloc_of; /* object whose malloc is called instead of the library's, or "" */
 	size_t argc;
 	const char **argv;
