@@ -804,7 +804,7 @@ END
 	expect_same pinned "$(json out '.findings[0] | "\(.finding) \(.function):\(.line) \(.part > 28000000) \(.part < 33000000) \(.whole < 1000000) \(.held_ns < .of_ns)"')" \
 		'retained pin:7 true true true true'
 	report_of ./stays threads
-	expect_words out ' of live blocks. The freed memory is in pages without live blocks, which malloc_trim(0) may return. '
+	expect_words out ' of live blocks. The freed memory is in pages without live blocks, which malloc_trim(0) may return where it is not at the end of an arena. '
 	expect_words out 'Most of the heap was in arenas of single threads; with MALLOC_ARENA_MAX=1, all '
 	expect_text out "       mprof replay -a 'glibc,glibc[MALLOC_ARENA_MAX=1]' log"
 	expect_no_text out 'did not come from malloc'

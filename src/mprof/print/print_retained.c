@@ -34,7 +34,8 @@ static void put_where(const struct retained *f, FILE *out)
 	if (beside && whole)
 		fprintf(out, ", and %s in pages without", format_bytes(f->whole).s);
 	if (whole && f->c_library && f->ended == UINT64_MAX && !f->caches)
-		fputs(", which malloc_trim(0) may return", out);
+		fprintf(out, ", which malloc_trim(0) may return%s",
+			f->threads ? " where it is not at the end of an arena" : "");
 }
 
 static void put_amounts(const struct retained *f, FILE *out)

@@ -37,7 +37,9 @@ struct retained {
 	/* The function with the largest share of pages with live blocks, if that is at least
 	 * half of them and most freed bytes are there; else line is NULL. */
 	struct profile_asked who;
-	bool c_library; /* glibc's malloc: malloc_trim() returns whole pages */
+	/* glibc's malloc: malloc_trim() returns whole pages, except at the end of arenas other than
+	 * the first one. */
+	bool c_library;
 	/* Threads that allocated, if these have most of the heap in arenas of glibc other than the
 	 * first one, which is in front of the program break; else 0. */
 	size_t threads;
