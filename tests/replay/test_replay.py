@@ -167,6 +167,9 @@ def test_settings_of_the_program(scratch):
     problems = []
     if got != [["MALLOC_ARENA_MAX=1"] + rest, ["MALLOC_ARENA_MAX=3"] + rest]:
         problems.append(f"settings: {got}")
+    ran = harness.run([harness.MPROF, "replay", *options[:3], "--json", "--resize=main=20", log])
+    if "MALLOC_ARENA_MAX=1" not in ran.out.decode():
+        problems.append(f"what if: {ran.out.decode()} {ran.err.decode()}")
     row, = replay(log, *options, "--allocator=glibc", "--env=clear")["allocators"]
     if row["environment"]:
         problems.append(f"cleared: {row['environment']}")

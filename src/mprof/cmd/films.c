@@ -94,6 +94,7 @@ static int open_played(struct films *f, const char *path)
 	ret = playback_input_open(&f->input, path, &o);
 	if (ret)
 		return ret;
+	playback_configure(&f->input, &f->variants, NULL);
 	f->played = true;
 	f->trace = f->input.trace;
 	f->count = f->variants.n;

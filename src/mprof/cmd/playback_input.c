@@ -12,6 +12,8 @@
 
 #include "../util/format.h"
 #include "../import/import.h"
+#include "../run/library.h"
+#include "../util/alloc.h"
 #include "../util/ranges.h"
 #include "../util/outputs.h"
 #include "cmd.h"
@@ -254,4 +256,57 @@ void playback_input_close(struct playback_input *in)
 	if (in->fd >= 0)
 		close(in->fd);
 	*in = (struct playback_input){ .fd = -1 };
+}
+
+static const struct trace_fact *program_of(const struct playback_input *in)
+{
+	return in->trace ? compile_fact_of(in->trace, playfile_header(in->file)->program) : NULL;
+}
+
+const char *playback_allocator(const struct playback_input *in)
+{
+	const struct trace_fact *f = program_of(in);
+
+	return f && *f->allocator ? f->allocator : NULL;
+}
+
+static bool is_allocator(const struct variant *v, const char *used)
+{
+	const char *name = allocator_name(used), *its = *v->so ? allocator_name(v->so) : "glibc";
+
+	return name ? its && !strcmp(its, name) : !strcmp(v->so, used);
+}
+
+/* Is it a setting of the allocator of this program?  Most tunables are the loader's. */
+static bool is_setting(const struct trace_fact *f, const struct trace_fact *program)
+{
+	return f->fact->what == MPROF_FACT_SET && f->process == program->process &&
+	       f->image == program->image &&
+	       (strncmp(f->set, "GLIBC_TUNABLES=", 15) || strstr(f->set, "malloc."));
+}
+
+size_t playback_configure(const struct playback_input *in, struct variants *vs,
+			  const char ***settings)
+{
+	const struct trace_fact *program = program_of(in), *f;
+	const char **list = NULL;
+	size_t n, i, count = 0, room = 0;
+	bool added;
+
+	/* The last call counts. */
+	for (n = program && *program->allocator ? trace_facts(in->trace, &f) : 0; n--;) {
+		added = false;
+		for (i = 0; i < vs->n && is_setting(&f[n], program); i++)
+			if (is_allocator(&vs->v[i], program->allocator))
+				added |= variant_add(&vs->v[i], f[n].set);
+		if (!added)
+			continue;
+		GROW(list, count + 1, room);
+		list[count++] = f[n].set;
+	}
+	if (settings)
+		*settings = list;
+	else
+		free(list);
+	return count;
 }

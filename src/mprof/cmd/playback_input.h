@@ -16,6 +16,7 @@
 
 #include "../compile/compile.h"
 #include "../play/playfile.h"
+#include "../play/variant.h"
 #include "../trace/trace.h"
 #include "option.h"
 
@@ -41,6 +42,15 @@ struct playback_input {
 int playback_input_open(struct playback_input *in, const char *path,
 			const struct playback_options *o);
 void playback_input_close(struct playback_input *in);
+
+/* Returns the allocator of the recording, which only the trace knows; NULL if unknown. */
+const char *playback_allocator(const struct playback_input *in);
+/*
+ * Configures this allocator among vs as the program did.  Returns the number of settings
+ * that were not there yet, and lists them in *settings, which the caller frees (may be NULL).
+ */
+size_t playback_configure(const struct playback_input *in, struct variants *vs,
+			  const char ***settings);
 
 /* ---- for `mprof sort` ---- */
 

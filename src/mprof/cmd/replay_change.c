@@ -211,7 +211,7 @@ static int choose_variants(struct variants *vs, const struct replay_cli *cli, st
 }
 
 static int play_both(const char *path, const struct both *b, const struct change_cli *c,
-		     const struct replay_cli *cli, bool as_json)
+		     struct replay_cli *cli, bool as_json)
 {
 	struct progress progress;
 	const bool tell = progress_begin(&progress);
@@ -231,6 +231,8 @@ static int play_both(const char *path, const struct both *b, const struct change
 		plan.side[s].progress = tell ? progress_run : NULL;
 		plan.side[s].context = &progress;
 	}
+	if (!cli->clear)
+		playback_configure(&b->in[0], glibc.n ? &glibc : &cli->variants, NULL);
 	if (!ret)
 		ret = change_runs_make(&runs, &plan, glibc.n ? &glibc : &cli->variants, &err);
 	progress_done(&progress);

@@ -14,15 +14,6 @@
 #include "cmd.h"
 #include "progress.h"
 
-/* Returns the allocator of the recording, which only the trace knows. */
-static const char *recorded_under(const struct playback_input *in)
-{
-	const struct trace_fact *f =
-	    in->trace ? compile_fact_of(in->trace, playfile_header(in->file)->program) : NULL;
-
-	return f && *f->allocator ? f->allocator : NULL;
-}
-
 /* Adds the program's own allocator to the default list if it is a library without a name of ours.
  */
 static void add_used(struct replay_cli *cli, const char *used)
@@ -36,40 +27,6 @@ static void add_used(struct replay_cli *cli, const char *used)
 		cmd_warn("%s", err.text);
 	else
 		vs->v[vs->n - 1].clear = cli->clear;
-}
-
-static bool is_allocator(const struct variant *v, const char *used)
-{
-	const char *name = allocator_name(used), *its = *v->so ? allocator_name(v->so) : "glibc";
-
-	return name ? its && !strcmp(its, name) : !strcmp(v->so, used);
-}
-
-/* Plays the program's allocator as the program had configured it. */
-static void take_settings(struct replay_run *r, struct replay_cli *cli)
-{
-	struct replay_answer *a = &r->answer;
-	const struct trace_fact *its, *f;
-	size_t n, i, room = 0;
-	bool taken;
-
-	if (cli->clear || !a->recorded_under)
-		return;
-	its = compile_fact_of(r->in.trace, playfile_header(r->in.file)->program);
-	for (n = trace_facts(r->in.trace, &f); n--;) {
-		if (f[n].fact->what != MPROF_FACT_SET || f[n].process != its->process ||
-		    f[n].image != its->image ||
-		    (!strncmp(f[n].set, "GLIBC_TUNABLES", 14) && !strstr(f[n].set, "malloc.")))
-			continue;
-		taken = false;
-		for (i = 0; i < cli->variants.n; i++)
-			if (is_allocator(&cli->variants.v[i], a->recorded_under))
-				taken |= variant_add(&cli->variants.v[i], f[n].set);
-		if (!taken)
-			continue;
-		GROW(a->settings, a->settings_n + 1, room);
-		a->settings[a->settings_n++] = f[n].set;
-	}
 }
 
 /* Finds the settings that the runs inherit. */
@@ -188,9 +145,11 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 		return status;
 	cli->plan.playback = r->in.path;
 	cli->plan.head = playfile_header(r->in.file);
-	r->answer.recorded_under = recorded_under(&r->in);
+	r->answer.recorded_under = playback_allocator(&r->in);
 	add_used(cli, r->answer.recorded_under);
-	take_settings(r, cli);
+	if (!cli->clear)
+		r->answer.settings_n =
+		    playback_configure(&r->in, &cli->variants, &r->answer.settings);
 	ret = play(r, cli, &err);
 	if (ret)
 		return cmd_error(ret == -EBADMSG ? STATUS_FILE : STATUS_FOUND, "%s", err.text);
