@@ -337,6 +337,30 @@ test_screen_of_a_library() {
 	expect_no_text out 'mprof replay'
 }
 
+# A forked process has the variables of its parent.
+test_screen_of_inherited_variables() {
+	cat >forks.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char big[16 << 20];
+int main(void)
+{
+	memset(big, 1, sizeof(big));
+	if (!fork())
+		exit(!malloc(big[77] * 10));
+	wait(NULL);
+	memset(malloc(64 << 20), 1, 64 << 20);
+	return big[77] != 1;
+}
+END
+	cc -g -O0 -fno-builtin -o forks forks.c
+	"$mprof" record -o log -- ./forks 2>/dev/null
+	run "$mprof" report log
+	expect_no_text out 'Variables took'
+}
+
 # Memory of stacks and variables outside malloc appears once, by name.
 test_screen_of_stacks_and_variables() {
 	cat >outside.c <<'END'

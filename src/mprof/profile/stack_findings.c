@@ -100,8 +100,9 @@ static void find_variables(struct stack_findings *s, const struct analysis *a,
 		const struct tree_process *p = tree_find(&a->tree, number);
 		const uint64_t bytes = variables_resident(t, number);
 
-		if (!p || bytes < STACKS_LEAST || bytes < p->peak_rss_bytes / 4 ||
-		    bytes <= s->variables || !p->peak_rss_bytes)
+		/* A forked process has copies of its parent's variables. */
+		if (!p || (p->forked && p->images < 2) || bytes < STACKS_LEAST ||
+		    bytes < p->peak_rss_bytes / 4 || bytes <= s->variables || !p->peak_rss_bytes)
 			continue;
 		s->variables_process = number;
 		s->variables = bytes;
