@@ -254,6 +254,7 @@ own_malloc_source() {
 	cat <<'END'
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 static char pool[1 << 22] __attribute__((aligned(16)));
 static size_t at;
 SEEN void *malloc(size_t n)
@@ -279,6 +280,7 @@ int mallctl(void) { return 0; }
 #endif
 void work(void)
 {
+	memset(mmap(0, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 8 << 20);
 	for (int i = 0; i < 100; i++)
 		free(malloc(i + 1));
 }
@@ -346,6 +348,8 @@ test_own_malloc() {
 	run "$mprof" report --json log
 	expect_same 'own_malloc' \
 		"$(json out '.own_malloc[] | "\(.path) \(.process) \(.processes)"')" "$PWD/own 2 2"
+	# What its allocator maps came from malloc.
+	expect_same 'outside malloc' "$(json out '[.findings[] | select(.finding == "outside")] | length')" 0
 	rm -f log
 	run "$mprof" record -o log -- ./own
 	run "$mprof" report log

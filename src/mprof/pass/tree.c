@@ -37,7 +37,7 @@ bool tree_is_image(const struct trace_fact *f)
 
 bool tree_has_c_library(const struct trace_fact *image)
 {
-	return !strncmp(basename(image->allocator), "libc.so", 7);
+	return !*image->malloc_of && !strncmp(basename(image->allocator), "libc.so", 7);
 }
 
 /* ---- the list of processes ---- */
@@ -340,8 +340,7 @@ static void find_heirs(struct tree *r)
 	}
 }
 
-/* Returns the path of the executable, which the loader names as it was called. */
-static const char *own_path(const struct trace_fact *f)
+const char *tree_own_malloc(const struct trace_fact *f)
 {
 	return *f->malloc_of == '/' ? f->malloc_of : f->exe;
 }
@@ -356,11 +355,11 @@ static void find_owns(struct tree *r, const struct walk_input *in)
 		f = &in->facts[i];
 		if (!tree_is_image(f) || !*f->malloc_of)
 			continue;
-		for (k = 0; k < r->owns && strcmp(r->own[k].path, own_path(f)); k++)
+		for (k = 0; k < r->owns && strcmp(r->own[k].path, tree_own_malloc(f)); k++)
 			;
 		if (k == r->owns)
 			r->own[r->owns++] =
-			    (struct tree_own){ .path = own_path(f), .process = f->process };
+			    (struct tree_own){ .path = tree_own_malloc(f), .process = f->process };
 		r->own[k].processes++;
 	}
 }

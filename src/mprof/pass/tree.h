@@ -124,6 +124,9 @@ bool tree_left_open(const struct tree *r, const struct heap *h);
 bool tree_became(const struct walk_input *in, const struct trace_fact *f);
 /* Does the fact name a program that a process runs from then on? */
 bool tree_is_image(const struct trace_fact *f);
+/* Returns the path of the object with a malloc of its own that serves this program: if it is the
+ * executable, its path, because the loader names it as it was called. */
+const char *tree_own_malloc(const struct trace_fact *image);
 /* Does the allocator of the C library serve this program? */
 bool tree_has_c_library(const struct trace_fact *image);
 /* Gives a forked child the title that it has now, unless that is still its parent's. */

@@ -78,7 +78,10 @@ struct look {
 static bool is_allocators(const struct look *l, uint32_t stack)
 {
 	const struct trace_fact *image = tree_image(l->process);
-	const char *allocator = image ? basename(image->allocator) : "";
+	const char *path_of = !image		  ? ""
+			      : *image->malloc_of ? tree_own_malloc(image)
+						  : image->allocator;
+	const char *allocator = basename(path_of);
 	const struct profile_path *path;
 
 	if (!*allocator || tree_has_c_library(image))

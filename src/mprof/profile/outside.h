@@ -6,7 +6,8 @@
  *            any time at which pages were read, without mprof's own; if they were
  *            never read, as in a run of some milliseconds, the greatest RSS of the
  *            process without the size of all objects, of which pages may be resident
- *   mapped   of these, memory mapped by recorded calls of mmap and mremap; if pages
+ *   mapped   of these, memory mapped by recorded calls of mmap and mremap, unless an
+ *            allocator that serves malloc made them; if pages
  *            were never read, what was mapped (without mappings that allow no
  *            access), at most the memory without the blocks at their peak
  *   unseen   memory - mapped - the most that malloc can have needed for the live
