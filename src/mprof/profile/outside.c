@@ -137,11 +137,15 @@ static inline uint64_t less(uint64_t a, uint64_t b)
 static void measure_memory(struct outside *o, const struct look *l)
 {
 	const struct tree_process *p = l->process;
-	const uint64_t mapped = mapped_by_program(o, l);
-	uint64_t most;
+	const uint64_t code = code_of(l), files = tree_files(p);
+	const uint64_t largest =
+	    less(p->peak_rss_bytes, p->self_bytes + (code > files ? code : files));
+	uint64_t mapped, most;
 
-	o->memory =
-	    o->looked ? l->maps->resident_of : less(p->peak_rss_bytes, p->self_bytes + code_of(l));
+	/* In a run of some milliseconds, pages may have been read while there were few. */
+	o->looked = l->maps->looked && l->maps->resident_of >= largest / 2;
+	o->memory = o->looked ? l->maps->resident_of : largest;
+	mapped = mapped_by_program(o, l);
 	most = less(o->memory, o->looked ? 0 : l->peak->bytes);
 	o->mapped = mapped < most ? mapped : most;
 }
@@ -149,11 +153,9 @@ static void measure_memory(struct outside *o, const struct look *l)
 static void measure(struct outside *o, const struct look *l)
 {
 	const struct tree_process *p = l->process;
-	const struct maps_of *m = l->maps;
 	uint64_t malloced = needed_by_malloc(l->peak) + p->self_bytes;
 
-	o->looked = m->looked != 0;
-	o->ticks = m->looked;
+	o->ticks = l->maps->looked;
 	measure_memory(o, l);
 	o->unseen = less(less(o->memory, o->mapped), malloced);
 	if (o->unseen > far_from_blocks(o, l))

@@ -4,12 +4,13 @@
  *
  *   memory   the largest number of private writable anonymous pages in memory at
  *            any time at which pages were read, without mprof's own; if they were
- *            never read, as in a run of some milliseconds, the greatest RSS of the
- *            process without the size of all objects, of which pages may be resident
+ *            never read, or as in a run of some milliseconds only while there were
+ *            few, the greatest RSS of the process without files, and at least
+ *            without the size of all objects, of which pages may be resident
  *   mapped   of these, memory mapped by recorded calls of mmap and mremap, unless an
- *            allocator that serves malloc made them; if pages
- *            were never read, what was mapped (without mappings that allow no
- *            access), at most the memory without the blocks at their peak
+ *            allocator that serves malloc made them; without such a reading, what was
+ *            mapped (without mappings that allow no access), at most the memory
+ *            without the blocks at their peak
  *   unseen   memory - mapped - the most that malloc can have needed for the live
  *            blocks at their peak, with rounding and headers.  Freed memory stays
  *            with the allocator, so unseen counts only if it is more than half of
