@@ -769,6 +769,35 @@ test_findings_name_a_slow_leak() {
 	expect_no_text out workers
 }
 
+# What each of many short processes leaves is never live at once.
+test_findings_of_what_short_processes_leave() {
+	cat >short.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *left(void) { return malloc(20000); }
+int main(int argc, char **argv)
+{
+	void *base = argc > 1 ? NULL : malloc(300000);
+	for (int i = 0; i < 40; i++) {
+		if (!fork())
+			return !left();
+		wait(NULL);
+	}
+	free(base);
+	return 0;
+}
+END
+	compile short
+	report_of ./short
+	expect_words out '781 KiB was never freed, left by processes that ended one after another (at most 312 KiB was live at a time): all 40 blocks allocated by left (short.c:4).'
+	run "$mprof" report --json log
+	expect_same json "$(json out '[.findings[] | select(.finding == "leak") | .one_by_one][0]')" true
+	expect_documented run out
+	report_of ./short x
+	expect_words out 'never frees 781 KiB in 40 blocks (at most 19.5 KiB at a time, in processes that ended).'
+}
+
 # Of four workers that last, none has half of the leak.
 test_findings_name_a_slow_leak_of_workers() {
 	cat >workers.c <<'END'

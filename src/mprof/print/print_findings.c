@@ -166,11 +166,23 @@ static void put_blocks(const struct finding *f, uint64_t part, size_t most, FILE
 	put_who(f, most, out);
 }
 
+static void put_left_by(const struct finding *f, FILE *out)
+{
+	if (f->one_by_one)
+		fprintf(
+		    out,
+		    ", left by processes that ended one after another (at most %s was live at a "
+		    "time)",
+		    format_bytes(f->peak).s);
+}
+
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s%s was %s%s%s: ", f->about ? "About " : "", format_bytes(f->part).s,
+	fprintf(out, "%s%s was %s%s%s", f->about ? "About " : "", format_bytes(f->part).s,
 		f->interrupted ? "live at the end" : "never freed", growth_of(f).s,
 		f->cut ? ", " CUT : "");
+	put_left_by(f, out);
+	fputs(": ", out);
 	put_blocks(f, f->blocks, most, out);
 }
 
@@ -254,6 +266,9 @@ static void brief_leak(const struct finding *f, FILE *out)
 	if (*growth || f->cut)
 		fprintf(out, " (%s%s%s)", *growth ? growth + strlen(", ") : "",
 			*growth && f->cut ? "; " : "", f->cut ? CUT : "");
+	if (f->one_by_one)
+		fprintf(out, " (at most %s at a time, in processes that ended)",
+			format_bytes(f->peak).s);
 }
 
 static void brief_hot(const struct finding *f, FILE *out)

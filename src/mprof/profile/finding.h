@@ -60,10 +60,11 @@ struct finding {
 	uint64_t pages;		    /* WASTE: what it rounds up beyond that, in whole pages */
 	enum finding_growth growth; /* LEAK */
 	uint64_t grew_ns;	    /* LEAK: GROWTH_UNTIL this time after the start */
-	bool ended_before;	    /* LEAK: processes that left it ended before the run did */
-	struct growth_site grown;   /* GROWN */
-	bool interrupted;	    /* PEAK, LEAK: analysis_interrupted */
-	bool cut;		    /* PEAK, LEAK: analysis_is_cut */
+	bool one_by_one;	  /* LEAK: processes left it one after another: over twice `peak` */
+	bool ended_before;	  /* LEAK: processes that left it ended before the run did */
+	struct growth_site grown; /* GROWN */
+	bool interrupted;	  /* PEAK, LEAK: analysis_interrupted */
+	bool cut;		  /* PEAK, LEAK: analysis_is_cut */
 	bool about;	  /* PEAK, LEAK: its part is an estimate that may be wrong by half */
 	bool reduced;	  /* the trace has not all of its calls, so a replay has not */
 	uint64_t aligned; /* calls of the run with an alignment */

@@ -245,6 +245,12 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	if (new.rank > kinds[kind].weight)
 		new.rank = kinds[kind].weight;
 	new.rank *= weight_of(kind, whole);
+	/* No more than the peak was ever live, if that is of all calls and processes. */
+	new.one_by_one = kind == FINDING_LEAK && t->part / 2 > new.peak && !new.about && !new.cut &&
+			 !a->walk.input.header->dropped_bytes && !a->walk.input.reduced_count &&
+			 !a->walk.input.log_end;
+	if (new.one_by_one)
+		new.rank *= (double)new.peak / (double)t->part;
 	/* A leak that still grows is worse in a longer run; a single one is not. */
 	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
 		new.rank /= 4;
