@@ -120,7 +120,7 @@ size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct tra
 
 	for (n = 0; i + n < in->peak_count && in->peaks[i + n].process == process; n++)
 		;
-	*peaks = in->peaks + i;
+	*peaks = n ? in->peaks + i : NULL;
 	return n;
 }
 

@@ -15,11 +15,13 @@ bool names_emacs_demangle(const char *raw, struct text *to)
 	const char *hex = raw + 1, *readable, *number;
 	size_t digits, i;
 
+	if (*raw != 'F')
+		return false;
 	digits = strspn(hex, HEX);
 	readable = hex + digits;
 	number = strrchr(readable, '_');
-	if (*raw != 'F' || !digits || digits % 2 || *readable != '_' || number == readable ||
-	    !number[1] || number[1 + strspn(number + 1, DIGITS)])
+	if (!digits || digits % 2 || *readable != '_' || number == readable || !number[1] ||
+	    number[1 + strspn(number + 1, DIGITS)])
 		return false;
 	for (i = 0; i < digits; i += 2) {
 		const char pair[] = { hex[i], hex[i + 1], '\0' };
