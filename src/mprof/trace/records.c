@@ -649,10 +649,11 @@ size_t trace_system(const struct trace *t, const struct mprof_system **system)
 
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples)
 {
-	size_t first = lower_sample(t, process);
+	const size_t first = lower_sample(t, process);
+	const size_t n = lower_sample(t, (uint64_t)process + 1) - first;
 
-	*samples = t->sample_flat + first;
-	return lower_sample(t, (uint64_t)process + 1) - first;
+	*samples = n ? t->sample_flat + first : NULL;
+	return n;
 }
 
 size_t trace_variables(const struct trace *t, const struct trace_residency **r)
