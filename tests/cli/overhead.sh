@@ -83,12 +83,13 @@ overhead_exact() { # LOG
 }
 
 # Estimates: each of the 3 blocks of 32 MiB was sampled, and other bytes are right within 5 %.
+# Bytes of turns are estimates from 1,400 samples or fewer, with a standard error of up to 2.7 %.
 overhead_estimate() { # LOG
 	expect_same "late blocks of $1" "$(json hot.json '.rows[] | select(.function == "late") |
 		.figures | [.calls, .live] | join(" ")')" '3 100663296'
 	awk -v has="$(json hot.json '[.rows[] | select(.function == "turn") | .figures.total] | add')" \
 		-v truth="$(awk '{ print $2 - 64000 - 100663296 }' said)" 'BEGIN {
-			exit !(has > 0.95 * truth && has < 1.05 * truth) }' ||
+			exit !(has > 0.89 * truth && has < 1.11 * truth) }' ||
 		bad "turns of $1 have $(json hot.json '[.rows[] | select(.function == "turn") |
 			.figures.total] | add') bytes of $(cat said)"
 }
