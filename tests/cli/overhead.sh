@@ -82,8 +82,8 @@ overhead_exact() { # LOG
 		.figures | [.calls, .total, .live] | join(" ")')" '1000 64000 25600'
 }
 
-# Estimates: each of the 3 blocks of 32 MiB was sampled, and other bytes are right within 5 %.
-# Bytes of turns are estimates from 1,400 samples or fewer, with a standard error of up to 2.7 %.
+# Estimates: each of the 3 blocks of 32 MiB was sampled.  Other bytes are estimates from 1,400 samples
+# or fewer, with a standard error of up to 2.7 %.
 overhead_estimate() { # LOG
 	expect_same "late blocks of $1" "$(json hot.json '.rows[] | select(.function == "late") |
 		.figures | [.calls, .live] | join(" ")')" '3 100663296'
