@@ -9,8 +9,8 @@
 uint64_t compile_peak_rss(const struct walk_input *in, uint32_t process);
 
 /*
- * Returns the most bytes of a block that were resident at one reading between its allocation and
- * `until`, ticks.  False if there was no reading.
+ * Finds the most bytes of a block that any sample from its allocation to `until` (ticks) shows as
+ * resident.  Returns false if there is no such sample.
  */
 bool compile_resident(const struct walk_input *in, uint32_t process, const struct block *b,
 		      uint64_t until, uint64_t *bytes);

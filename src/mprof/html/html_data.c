@@ -632,8 +632,7 @@ static struct mprof_sample sampled_at(const struct html_source_data *from, uint6
 		n = w->input.samples(w->input.context, w->heap.process[i]->number, &sample);
 		for (k = 0; k < n && sample[k].ticks <= ticks; k++)
 			;
-		/* If only the time of the end is unknown, there is no memory after the last sample.
-		 */
+		/* Without an end time, a process that ended has no memory after its last sample. */
 		process = tree_find(from->tree, w->heap.process[i]->number);
 		lives = process && process->end_ticks
 			    ? ticks <= process->end_ticks
