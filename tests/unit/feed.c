@@ -177,8 +177,8 @@ void feed_walk(struct walk *w, const struct walk_pass *pass, size_t passes)
 	fill_input(&in);
 	walk_init(w, &in, pass, passes);
 	w->fused = feed.fused;
-	w->fused_self = pass->self;
-	w->no_pages = feed.fused;
+	w->fused_self = feed.fused_self ? feed.fused_self : pass->self;
+	w->no_pages = feed.fused && !feed.fused_self;
 	ck_assert_msg(!walk_run(w, &err), "%s", err.text);
 }
 

@@ -35,6 +35,7 @@ struct feed {
 	bool brief, one_by_one; /* of the analysis */
 	/* Filled by feed_walk, with its first pass. */
 	size_t (*fused)(void *self, struct walk *w, size_t first, size_t n);
+	void *fused_self; /* NULL: the pass, which does not look at pages */
 	struct analysis a;
 };
 

@@ -6,6 +6,9 @@
 
 #include "feed.h"
 #include "pass/analysis.h"
+#include "pass/cells.h"
+#include "pass/cross_frees.h"
+#include "pass/programs.h"
 
 #define EVENTS 30000u
 #define BLOCKS 300u
@@ -332,6 +335,93 @@ START_TEST(sites_are_the_same)
 }
 END_TEST
 
+/* What a page of a report has of a walk. */
+struct page {
+	struct analysis analysis;
+	struct cells cells;
+	struct cross_frees cross_frees;
+	struct programs programs;
+	struct walk_pass pass[3 + ANALYSIS_PASSES];
+	size_t passes;
+	struct walk walk;
+};
+
+static void page_walk(struct page *p, bool fused)
+{
+	struct analysis_source source = { .damage = &feed.damage };
+	struct analysis_page page = { &p->analysis, &p->cells, &p->cross_frees, &p->programs };
+
+	source.input.stacks = feed.stacks;
+	p->pass[0] = (struct walk_pass){ &cells_pass, &p->cells };
+	p->pass[1] = (struct walk_pass){ &cross_free_pass, &p->cross_frees };
+	p->pass[2] = (struct walk_pass){ &programs_pass, &p->programs };
+	p->passes = 3 + analysis_begin(&p->analysis, &source, p->pass + 3);
+	p->analysis.resident_parts.every = true;
+	feed.read = feed.thread_count = 0;
+	feed.fused = fused ? analysis_fused_page : NULL;
+	feed.fused_self = &page;
+	feed_walk(&p->walk, p->pass, p->passes);
+}
+
+static void same_cells(const struct cells *a, const struct cells *b)
+{
+	SAME(points);
+	SAME(count);
+	for (size_t i = 0; i < a->points; i++) {
+		SAME(point[i].ticks);
+		SAME(point[i].event);
+		SAME(point[i].live.bytes);
+		SAME(point[i].live.blocks);
+		SAME(point[i].live.slack);
+		SAME(point[i].calls);
+		SAME(point[i].bytes);
+		SAME(point[i].frees);
+		SAME(point[i].freed);
+		SAME(point[i].temporary);
+		SAME(point[i].mapped);
+	}
+	for (size_t i = 0; i < a->count; i++)
+		SAME(cell[i]);
+}
+
+static void same_cross_frees(const struct cross_frees *a, const struct cross_frees *b)
+{
+	const struct cross_free_thread *x = a->thread.item, *y = b->thread.item;
+
+	SAME(pairs);
+	SAME(all);
+	SAME(rest);
+	for (size_t i = 0; i < a->pairs; i++)
+		SAME(pair[i]);
+	SAME(thread.count);
+	ck_assert(!memcmp(x, y, a->thread.count * sizeof(*x)));
+}
+
+START_TEST(pages_are_the_same)
+{
+	static struct page one, many;
+
+	any_run();
+	page_walk(&one, true);
+	page_walk(&many, false);
+	same(&one.analysis, &many.analysis);
+	same_when_full(&one.analysis, &many.analysis);
+	same_cells(&one.cells, &many.cells);
+	same_cross_frees(&one.cross_frees, &many.cross_frees);
+	ck_assert_uint_eq(one.programs.count, many.programs.count);
+	for (size_t i = 0; i < one.programs.count; i++)
+		ck_assert(!memcmp(&one.programs.list[i], &many.programs.list[i],
+				  sizeof(*one.programs.list)));
+	/* It was worth it. */
+	ck_assert_uint_gt(one.cells.points, 100);
+	ck_assert_uint_gt(one.cells.point[one.cells.points - 1].temporary, 0);
+	ck_assert_uint_gt(one.cross_frees.all.blocks, 0);
+	ck_assert_uint_gt(one.programs.count, 2);
+	walk_release(&one.walk);
+	walk_release(&many.walk);
+}
+END_TEST
+
 Suite *pass_fused_suite(void)
 {
 	Suite *s = suite_create("pass_fused");
@@ -340,6 +430,7 @@ Suite *pass_fused_suite(void)
 	tcase_add_checked_fixture(c, feed_start, NULL);
 	tcase_add_loop_test(c, one_loop_has_the_results_of_many, 0, 2);
 	tcase_add_loop_test(c, sites_are_the_same, 0, sizeof(ask) / sizeof(ask[0]));
+	tcase_add_test(c, pages_are_the_same);
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -86,23 +86,33 @@ static const struct place_ops told = {
 	.finish = told_finish,
 };
 
-static void check(uint32_t process, const struct place_plan *plan, const char *expected)
+static const char *told_by(struct trace *t, uint32_t process, const struct place_plan *plan)
 {
 	struct place_sink sink[] = { { &told, NULL }, { &(struct place_ops){ NULL }, NULL } };
+	static char *text;
 	struct error err;
-	struct trace *t;
-	char *text;
 	size_t n;
-	int fd;
 
-	ck_assert_msg(!trace_open(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE, &err), "%s",
-		      err.text);
+	free(text);
 	out = open_memstream(&text, &n);
 	if (place_trace(t, process, plan, sink, 2, &err) < 0)
 		fprintf(out, "error%s\n", strrchr(err.text, '\'') + 1);
 	fclose(out);
-	ck_assert_str_eq(text, expected);
-	free(text);
+	return text;
+}
+
+static void check(uint32_t process, const struct place_plan *plan, const char *expected)
+{
+	struct place_plan one_by_one = plan ? *plan : (struct place_plan){ .at = PLACE_NOWHERE };
+	struct error err;
+	struct trace *t;
+	int fd;
+
+	one_by_one.one_by_one = true;
+	ck_assert_msg(!trace_open(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE, &err), "%s",
+		      err.text);
+	ck_assert_str_eq(told_by(t, process, plan), expected);
+	ck_assert_str_eq(told_by(t, process, &one_by_one), expected);
 	trace_close(t);
 	close(fd);
 	build_free(&b);

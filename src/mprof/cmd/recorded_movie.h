@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "../compile/programs.h"
+#include "../pass/programs.h"
 #include "../places/place_plan.h"
 #include "../places/placement.h"
 #include "../profile/profile.h"

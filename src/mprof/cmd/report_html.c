@@ -132,6 +132,8 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 	html_map_release(&own);
 }
 
+#define PAGE_PASSES 3u /* of a page that is a file */
+
 /* All passes of a page, in one walk. */
 struct page_walk {
 	struct analysis analysis;
@@ -142,7 +144,8 @@ struct page_walk {
 	struct cells cells;
 	struct cross_frees cross_frees;
 	struct programs programs;
-	struct walk_pass pass[4 + ANALYSIS_PASSES];
+	struct analysis_page fused;
+	struct walk_pass pass[PAGE_PASSES + 1 + ANALYSIS_PASSES];
 	size_t own, all; /* of `pass`: the first ones are the page's own */
 };
 
@@ -155,14 +158,15 @@ static void plan_walk(struct page_walk *w, struct trace *t, const struct profile
 					 { &snapshots_pass, snapshots } };
 
 	w->stacks.profile = &w->profile;
-	w->cells = (struct cells){ .filter = &o->sites.filter,
+	w->cells = (struct cells){ .filter = sites_are_usual(&o->sites) ? NULL : &o->sites.filter,
 				   .same = html_same_stack,
 				   .same_context = &w->stacks };
-	w->own = sizeof(own) / sizeof(own[0]) - !snapshots;
+	w->own = PAGE_PASSES + !!snapshots;
 	memcpy(w->pass, own, sizeof(own));
 	analysis_source_of(&w->source, t);
 	w->all = w->own + analysis_begin(&w->analysis, &w->source, w->pass + w->own);
 	w->analysis.resident_parts.every = true;
+	w->fused = (struct analysis_page){ &w->analysis, &w->cells, &w->cross_frees, &w->programs };
 }
 
 static int run_walk(struct page_walk *w, struct trace *t, const struct profile_options *options,
@@ -176,6 +180,9 @@ static int run_walk(struct page_walk *w, struct trace *t, const struct profile_o
 	o.library = true; /* the page folds it away */
 	o.pass = w->pass;
 	o.passes = w->all;
+	o.counted = w->analysis.has_stacks ? &w->analysis.sites : NULL;
+	o.fused = w->own == PAGE_PASSES ? analysis_fused_page : NULL;
+	o.fused_self = &w->fused;
 	o.progress = progress_start(&progress);
 	o.progress_context = &progress;
 	ret = profile_make(&w->profile, t, &o, err);

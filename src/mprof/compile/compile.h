@@ -32,7 +32,7 @@
 #include "../pass/walk.h"
 #include "../trace/trace.h"
 #include "../util/error.h"
-#include "programs.h"
+#include "../pass/programs.h"
 
 #define COMPILE_NONE UINT32_MAX /* no block */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * event_run.h - a run: consecutive events of one thread that need no decision.  Most events are of
- * this kind, so this is inlined into three loops: heap.c's, which writes a note of each event, and
- * those of pass/analysis.c and compile/compile_feed.c, which need no notes.
+ * this kind, so this is inlined into the loop of heap.c, which writes a note of each event, and
+ * into those that need no notes.
  *
  * heap_apply handles every other event.  It would give the same result for the events of a run
  * (struct heap.no_runs tests that).

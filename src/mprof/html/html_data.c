@@ -273,24 +273,6 @@ void html_map_release(struct html_map *map)
 
 /* ---- cells ---- */
 
-/* Merges cells that have become equal. */
-static void merge_cells(struct cells *s)
-{
-	size_t i, n = 0;
-
-	SORT(s->cell, s->count, cell_order);
-	for (i = 0; i < s->count; i++) {
-		if (n && !cell_order(&s->cell[n - 1], &s->cell[i])) {
-			s->cell[n - 1].blocks += s->cell[i].blocks;
-			s->cell[n - 1].bytes += s->cell[i].bytes;
-			s->cell[n - 1].temporary += s->cell[i].temporary;
-		} else {
-			s->cell[n++] = s->cell[i];
-		}
-	}
-	s->count = n;
-}
-
 static void make_cells(struct writer *w)
 {
 	struct cells *s = w->from->cells;
@@ -309,10 +291,10 @@ static void make_cells(struct writer *w)
 		s->cell[n++] = c;
 	}
 	s->count = n;
-	merge_cells(s);
+	cells_merge(s);
 	while (s->count > CELLS_MOST && s->points > CELLS_POINTS_LEAST) {
 		cells_halve(s, true);
-		merge_cells(s);
+		cells_merge(s);
 	}
 	w->to->cells = s->count;
 }

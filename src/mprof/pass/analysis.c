@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "milestones.h"
+#include "page_run.h"
 #include "site_totals.h"
 #include "sites_count.h"
 
@@ -46,6 +47,8 @@ struct loop {
 	struct totals_thread *totals;
 	struct compactness_of *compactness; /* of the process, if `full` */
 	struct resident_areas *areas;	    /* of the process; NULL if they are not needed */
+	const struct analysis_page *page;   /* NULL = none */
+	struct page_run of_page;
 	struct growth_handed *handed;
 	struct growth_open *grown; /* of the process */
 	struct large *resized;	   /* chains of resizes, for the process */
@@ -122,6 +125,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	set_next(l);
 	l->last = other;
 	*other = (struct event){ .addr = sites_recent(l->s, thread)->addr[0] };
+	page_begin(&l->of_page, l->page, process, e->ticks);
 	if (!l->a)
 		return true;
 	l->totals = totals_thread(&l->a->totals, e, thread);
@@ -196,6 +200,7 @@ ALWAYS_INLINE void note_before(struct loop *l)
 ALWAYS_INLINE void finish(struct loop *l, const struct event *last)
 {
 	sites_recent(l->s, l->run.thread)->addr[0] = l->last->addr;
+	page_end(&l->of_page, l->page, &l->run, last->ticks, l->last->addr);
 	settle_peak(l);
 	if (l->before)
 		note_before(l);
@@ -325,6 +330,32 @@ ALWAYS_INLINE void look_at_live(struct loop *l, const struct event *e)
 		l->rss_bytes = look_at_rss(l->s, own.bytes, e->ticks, l->run.number);
 }
 
+/* Was the block that ends returned by the same thread's last call? */
+ALWAYS_INLINE bool is_temporary(const struct loop *l, const struct block *old)
+{
+	return l->last->addr == old->addr && (old->owner & BLOCK_THREAD) == l->run.thread;
+}
+
+/* Called after look_at_live(), while l->last is still the call before. */
+ALWAYS_INLINE void tell_page(struct loop *l, const struct event *e, bool began,
+			     const struct block *old, bool temporary)
+{
+	struct cells_event x = {
+		.event = e,
+		.old = old,
+		.process = l->process,
+		.began = began,
+		.temporary = temporary,
+		.counted = true,
+		.number = l->run.number,
+	};
+
+	if (!l->page)
+		return;
+	x.all = live_sum(&l->run.own, &l->rest, &(const struct live){ .bytes = 0 });
+	page_call(&l->of_page, l->page, &l->run, &x);
+}
+
 ALWAYS_INLINE bool allocates(struct loop *l, const struct event *e)
 {
 	if (!run_allocates(&l->run, e))
@@ -333,6 +364,7 @@ ALWAYS_INLINE bool allocates(struct loop *l, const struct event *e)
 	begin_block(l, e, NULL);
 	l->last = e;
 	look_at_live(l, e);
+	tell_page(l, e, true, NULL, false);
 	return true;
 }
 
@@ -350,6 +382,7 @@ ALWAYS_INLINE bool frees(struct loop *l, const struct event *e)
 	} else if (l->a) {
 		l->totals->sum.null_frees++;
 	}
+	tell_page(l, e, false, d.ends ? &d.old : NULL, d.ends && is_temporary(l, &d.old));
 	l->last = &nothing;
 	return true;
 }
@@ -376,6 +409,7 @@ ALWAYS_INLINE bool resizes(struct loop *l, const struct event *e, struct event *
 	*other = (struct event){ .addr = e->addr };
 	l->last = other;
 	look_at_live(l, e);
+	tell_page(l, e, true, d.ends ? &d.old : NULL, false);
 	return true;
 }
 
@@ -441,10 +475,13 @@ ALWAYS_INLINE unsigned look_for_chains(const struct loop *l, const struct event 
 }
 
 ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bool usual,
-			      struct walk *w, size_t first, size_t n)
+			      const struct analysis_page *page, struct walk *w, size_t first,
+			      size_t n)
 {
 	const struct event *e = window_at(&w->window, first);
-	struct loop l = { .w = w, .a = a, .full = full, .usual = usual, .s = s, .k = s->work };
+	struct loop l = {
+		.w = w, .a = a, .full = full, .usual = usual, .page = page, .s = s, .k = s->work
+	};
 	const bool ahead = l.k->accumulators.count >= ACCUMULATOR_NEAR;
 	const struct event *const from = e, *const end = e + n;
 	struct event other;
@@ -471,37 +508,44 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bo
 }
 
 /* Runs loop after loop; nothing stays in registers between them. */
-#define TAKE_RUNS(a, s, full, usual)                                                    \
-	do {                                                                            \
-		size_t i = 0, now = 1;                                                  \
-                                                                                        \
-		for (; i < n && now; i += now)                                          \
-			now = take_run((a), (s), (full), (usual), w, first + i, n - i); \
-		return i;                                                               \
+#define TAKE_RUNS(a, s, full, usual, page)                                                      \
+	do {                                                                                    \
+		size_t i = 0, now = 1;                                                          \
+                                                                                                \
+		for (; i < n && now; i += now)                                                  \
+			now = take_run((a), (s), (full), (usual), (page), w, first + i, n - i); \
+		return i;                                                                       \
 	} while (0)
 
 static size_t fused_brief(void *analysis, struct walk *w, size_t first, size_t n)
 {
 	struct analysis *a = analysis;
 
-	TAKE_RUNS(a, &a->sites, false, true);
+	TAKE_RUNS(a, &a->sites, false, true, NULL);
 }
 
 static size_t fused_full(void *analysis, struct walk *w, size_t first, size_t n)
 {
 	struct analysis *a = analysis;
 
-	TAKE_RUNS(a, &a->sites, true, true);
+	TAKE_RUNS(a, &a->sites, true, true, NULL);
+}
+
+size_t analysis_fused_page(void *analysis_page, struct walk *w, size_t first, size_t n)
+{
+	const struct analysis_page *page = analysis_page;
+
+	TAKE_RUNS(page->analysis, &page->analysis->sites, true, true, page);
 }
 
 static size_t filtered_sites(struct sites *s, struct walk *w, size_t first, size_t n)
 {
-	TAKE_RUNS(NULL, s, false, false);
+	TAKE_RUNS(NULL, s, false, false, NULL);
 }
 
 static size_t usual_sites(struct sites *s, struct walk *w, size_t first, size_t n)
 {
-	TAKE_RUNS(NULL, s, false, true);
+	TAKE_RUNS(NULL, s, false, true, NULL);
 }
 
 size_t analysis_fused_sites(void *sites, struct walk *w, size_t first, size_t n)

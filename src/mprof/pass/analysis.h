@@ -22,7 +22,10 @@
 #include "totals.h"
 #include "walk.h"
 
+struct cells;
+struct cross_frees;
 struct findings;
+struct programs;
 
 struct analysis {
 	struct walk walk;  /* its heap has the problems, but no live blocks any more */
@@ -99,5 +102,16 @@ bool analysis_knows_live(const struct analysis *a);
  * process had in memory at most.  0: unknown, or too few to mention. */
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes);
 
-/* For struct walk.fused of a walk that has only the pass of sites. */
+/* The passes of a page, each over all blocks. */
+struct analysis_page {
+	struct analysis *analysis; /* not brief, with stacks */
+	struct cells *cells;
+	struct cross_frees *cross_frees;
+	struct programs *programs;
+};
+
+/* For struct walk.fused of a walk that has the passes of an analysis and of a page, and no others.
+ */
+size_t analysis_fused_page(void *analysis_page, struct walk *w, size_t first, size_t n);
+/* The same of a walk that has only the pass of sites. */
 size_t analysis_fused_sites(void *sites, struct walk *w, size_t first, size_t n);

@@ -7,11 +7,13 @@
  * time of its birth; at equal times the order of events decides
  * (block_began_by).
  */
-#include "../util/order.h"
 #include "cells.h"
 
 #include <stdlib.h>
 
+#include "../util/alloc.h"
+#include "../util/order.h"
+#include "../util/rank.h"
 #include "array.h"
 
 struct ending {
@@ -403,7 +405,6 @@ static bool call(struct cells *s, const struct event *e, const struct note *n)
 	const bool temporary = n->did & (NOTE_ENDED | NOTE_DROPPED) && e->kind == EVENT_CALL &&
 			       n->old.addr == *recent && (n->old.owner & BLOCK_THREAD) == n->thread;
 
-	k->now.temporary += temporary;
 	*recent = n->did & NOTE_BEGAN ? e->addr : 0;
 	return temporary;
 }
@@ -430,27 +431,46 @@ static void take_map(struct cells *s, const struct event *e, const struct note *
 		(space->moved_break > 0 ? (uint64_t)space->moved_break : 0));
 }
 
-static inline void take(struct cells *s, const struct event *e, const struct note *n,
-			uint64_t number, bool temporary)
+void cells_take(struct cells *s, const struct cells_event *x)
 {
+	const struct event *e = x->event;
 	struct work *k = s->work;
 
 	/* Everything after the end that was known at the start belongs to the last step. */
 	if (e->ticks >= k->step_end && s->points < s->steps)
 		reach(s, e->ticks);
-	if (n->did & (NOTE_ENDED | NOTE_DROPPED)) {
-		note_ending(s, &n->old, n->process, e->ticks, 0, temporary);
-		if (n->did & NOTE_ENDED) {
-			k->now.frees++;
-			k->now.freed += n->old.size;
-		}
+	k->now.temporary += x->temporary;
+	if (x->old) {
+		note_ending(s, x->old, x->process, e->ticks, 0, x->temporary);
+		k->now.frees += x->counted;
+		k->now.freed += x->counted ? x->old->size : 0;
 	}
-	if (n->did & NOTE_BEGAN) {
+	if (x->began) {
 		k->now.calls++;
 		k->now.bytes += e->size;
 	}
-	k->now.live = note_all(n);
-	look(s, e->ticks, number);
+	k->now.live = x->all;
+	look(s, e->ticks, x->number);
+}
+
+void cells_called(struct cells *s, uint32_t thread, uint64_t addr)
+{
+	*(uint64_t *)array_at(&((struct work *)s->work)->recent, thread, sizeof(addr)) = addr;
+}
+
+static void take(struct cells *s, const struct event *e, const struct note *n, uint64_t number,
+		 bool temporary)
+{
+	cells_take(s, &(struct cells_event){
+			  .event = e,
+			  .old = n->did & (NOTE_ENDED | NOTE_DROPPED) ? &n->old : NULL,
+			  .process = n->process,
+			  .began = n->did & NOTE_BEGAN,
+			  .temporary = temporary,
+			  .counted = n->did & NOTE_ENDED,
+			  .number = number,
+			  .all = note_all(n),
+		      });
 }
 
 static void batch(void *self, const struct batch *b)
@@ -502,12 +522,41 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 				    why == GONE_EXEC ? CELL_EXEC : CELL_NEVER_FREED, false);
 }
 
-int cell_order(const void *a, const void *b)
+/* Sorts by key of each cell, which stay in order where keys are equal. */
+static void sort_by(struct ranked *r, const struct cells *s, uint64_t (*key)(const struct cell *c))
 {
-	const struct cell *x = a, *y = b;
+	for (size_t i = 0; i < s->count; i++)
+		r[i].key = key(&s->cell[r[i].item]);
+	rank(r, s->count);
+}
 
-	return RISING(stack) ?: RISING(birth) ?: RISING(death) ?: RISING(thread) ?:
-	       RISING(size_class) ?: RISING(life_class);
+static uint64_t kind_key(const struct cell *c)
+{
+	return (uint64_t)c->thread << 16 | (uint64_t)c->size_class << 8 | c->life_class;
+}
+
+static uint64_t place_key(const struct cell *c)
+{
+	return (uint64_t)c->stack << 32 | (uint64_t)c->birth << 16 | c->death;
+}
+
+void cells_merge(struct cells *s)
+{
+	struct ranked *r = must_malloc((s->count + 1) * sizeof(*r));
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		r[i].item = i;
+	sort_by(r, s, kind_key);
+	sort_by(r, s, place_key);
+	ranked_move(r, s->count, s->cell, sizeof(*s->cell));
+	free(r);
+	for (size_t i = 0; i < s->count; i++)
+		if (n && same(&s->cell[n - 1], &s->cell[i]))
+			add_to(&s->cell[n - 1], &s->cell[i]);
+		else
+			s->cell[n++] = s->cell[i];
+	s->count = n;
 }
 
 /* Moves blocks that never ended (UINT64_MAX) to the end.  Returns the number of others. */
@@ -566,7 +615,7 @@ static void finish(void *self, struct walk *w)
 	}
 	for (i = ended; i < all; i++)
 		put(s, &k->ending[i], s->points);
-	SORT(s->cell, s->count, cell_order);
+	cells_merge(s);
 	drop(s);
 }
 

@@ -83,13 +83,30 @@ struct cells {
 
 extern const struct pass_ops cells_pass;
 
+/* An event that began or ended a block, or did both. */
+struct cells_event {
+	const struct event *event;
+	const struct block *old; /* that ended, NULL if none did; of a process with this index */
+	uint32_t process;
+	bool began;
+	bool temporary; /* its thread's last call returned `old` */
+	bool counted;	/* false: `old` ended, but was not freed (NOTE_DROPPED) */
+	uint64_t number;
+	struct live all; /* after it */
+};
+
+/* For a loop that takes events as the pass does: what a call did, and the block that the last
+ * call of a thread returned (0: none). */
+void cells_take(struct cells *s, const struct cells_event *x);
+void cells_called(struct cells *s, uint32_t thread, uint64_t addr);
+
 /*
  * Of every two neighbouring points, keeps the one with more live bytes, and the last point if
  * keep_last.  A cell then belongs to the first point left that is not before its own, so every
  * window that begins and ends at points that are left has the same figures as before, its peak
- * included.  The caller merges cells that become equal.
+ * included.  The caller merges cells that become equal (cells_merge).
  */
 void cells_halve(struct cells *s, bool keep_last);
 
-/* For qsort: by stack, birth, death, thread and classes; 0 for equal cells. */
-int cell_order(const void *x, const void *y);
+/* Sorts by stack, birth, death, thread and classes; adds up cells that are equal in these. */
+void cells_merge(struct cells *s);

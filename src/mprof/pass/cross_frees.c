@@ -74,7 +74,15 @@ static struct cross_free_thread *thread_at(struct cross_frees *f, uint32_t index
 	return array_at(&f->thread, index, sizeof(struct cross_free_thread));
 }
 
-static void given_back(struct cross_frees *f, uint32_t by, const struct block *b)
+void cross_frees_allocated(struct cross_frees *f, uint32_t thread, uint64_t blocks, uint64_t bytes)
+{
+	struct cross_free_thread *t = thread_at(f, thread);
+
+	t->allocated.blocks += blocks;
+	t->allocated.bytes += bytes;
+}
+
+void cross_frees_ended(struct cross_frees *f, uint32_t by, const struct block *b)
 {
 	const uint32_t from = b->owner & BLOCK_THREAD;
 	struct cross_free_thread *producer = thread_at(f, from);
@@ -93,9 +101,9 @@ static void look_at(struct cross_frees *f, const struct event *e, const struct n
 	if (e->kind == EVENT_CONTROL && e->control == MPROF_CONTROL_THREAD_START)
 		thread_at(f, n->thread)->tid = e->value;
 	if (n->did & NOTE_BEGAN)
-		count(&thread_at(f, n->thread)->allocated, e->size);
+		cross_frees_allocated(f, n->thread, 1, e->size);
 	if (n->did & NOTE_ENDED)
-		given_back(f, n->thread, &n->old);
+		cross_frees_ended(f, n->thread, &n->old);
 }
 
 static void batch(void *self, const struct batch *b)

@@ -46,6 +46,11 @@ struct cross_frees {
 
 extern const struct pass_ops cross_free_pass;
 
+/* For a loop that takes events as the pass does: a thread allocated blocks; a block ended in a call
+ * of this thread.  Indices of the heap. */
+void cross_frees_allocated(struct cross_frees *f, uint32_t thread, uint64_t blocks, uint64_t bytes);
+void cross_frees_ended(struct cross_frees *f, uint32_t by, const struct block *b);
+
 /* Returns the blocks passed between two threads, after finish; NULL if none were. */
 const struct cross_free_pair *cross_free_find(const struct cross_frees *f, uint32_t from,
 					      uint32_t to);

@@ -53,6 +53,21 @@ static void divide_run(struct sites *s, const struct walk *w)
 		k->epoch_share = (uint64_t)(((unsigned __int128)SITE_EPOCHS << 64) / span);
 }
 
+static uint64_t look_back(const struct sites_options *o)
+{
+	const uint64_t events = o->temporary_events ? o->temporary_events : SITE_TEMPORARY_EVENTS;
+
+	return events < SITE_TEMPORARY_MOST ? events : SITE_TEMPORARY_MOST;
+}
+
+bool sites_are_usual(const struct sites_options *o)
+{
+	const struct site_filter *f = &o->filter;
+
+	return site_filter_is_plain(f) && !f->lifetime_min_ns && f->lifetime_max_ns == UINT64_MAX &&
+	       o->part == SITE_WHOLE && look_back(o) == 1 && !o->temporary_ns;
+}
+
 static void start(void *self, struct walk *w)
 {
 	struct sites *s = self;
@@ -65,12 +80,8 @@ static void start(void *self, struct walk *w)
 			       w->input.stacks ? w->input.stacks->nodes : 0);
 	k->plain = site_filter_is_plain(f);
 	k->all_lifetimes = !f->lifetime_min_ns && f->lifetime_max_ns == UINT64_MAX;
-	k->look_back =
-	    s->options.temporary_events ? s->options.temporary_events : SITE_TEMPORARY_EVENTS;
-	if (k->look_back > SITE_TEMPORARY_MOST)
-		k->look_back = SITE_TEMPORARY_MOST;
-	k->usual = k->plain && k->all_lifetimes && s->options.part == SITE_WHOLE &&
-		   k->look_back == 1 && !s->options.temporary_ns;
+	k->look_back = look_back(&s->options);
+	k->usual = sites_are_usual(&s->options);
 	if (k->look_back > 1) /* the fused loop knows only the last call */
 		w->fused = NULL;
 	if (!s->options.until.set)
@@ -535,6 +546,22 @@ void sites_site(const struct sites *s, size_t i, struct site *site)
 		*site = s->site[i];
 	else
 		site_rows_get(&k->rows, i, site);
+}
+
+void sites_copy(struct sites *to, const struct sites *from)
+{
+	const struct sites_options options = to->options;
+
+	*to = *from;
+	to->options = options;
+	to->work = NULL;
+	to->brief = NULL;
+	to->bytes = (to->count + 1) * sizeof(*to->site);
+	to->site = large_realloc(NULL, 0, to->bytes);
+	for (size_t i = 0; i < to->count; i++)
+		sites_site(from, i, &to->site[i]);
+	if (from->local)
+		to->local = must_memdup(from->local, from->groups * sizeof(*from->local));
 }
 
 void sites_make_brief(struct sites *s)

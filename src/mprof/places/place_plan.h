@@ -27,4 +27,5 @@ struct place_plan {
 	void *progress_context;
 	const bool *cancel; /* for a trace: another thread may set it, then the result is
 			       -ECANCELED; may be NULL */
+	bool one_by_one;    /* for tests, of a trace: decide each event; the result is the same */
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../heap/beside.h"
+#include "../heap/event_run.h"
 #include "../pass/array.h"
 #include "../pass/walk.h"
 #include "../util/alloc.h"
@@ -70,6 +71,7 @@ struct recorded {
 	struct array resized; /* struct resized, by thread of the heap */
 	const struct mprof_sample *sample;
 	size_t samples, next_sample;
+	uint64_t next_ticks;	  /* no earlier event makes a sample or a held reading due */
 	struct place_sample last; /* sample */
 	uint64_t live, low, high; /* bytes asked for; the least and the most of the held reading */
 	struct held held;
@@ -142,15 +144,15 @@ static void begins(struct recorded *r, uint32_t number, const struct place_block
 	lives(r, r->live + b->size);
 }
 
-static uint32_t thread_of(const struct recorded *r, const struct note *n)
+/* index: of the heap */
+static uint32_t thread_of(const struct recorded *r, uint32_t index)
 {
-	const uint32_t number = r->walk->heap.thread[n->thread].number;
+	const uint32_t number = r->walk->heap.thread[index].number;
 
 	return number ? number - 1 : 0;
 }
 
-static struct place_block block_of(const struct recorded *r, const struct event *e,
-				   const struct note *n)
+static struct place_block place_of(const struct recorded *r, const struct event *e, uint32_t thread)
 {
 	return (struct place_block){
 		.addr = e->addr,
@@ -159,7 +161,7 @@ static struct place_block block_of(const struct recorded *r, const struct event 
 		.op = r->op,
 		.ns = ns_at(r, e->ticks),
 		.site = e->stack,
-		.thread = thread_of(r, n),
+		.thread = thread,
 	};
 }
 
@@ -201,7 +203,7 @@ static void apply(struct recorded *r, const struct event *e, const struct note *
 	if (e->kind == EVENT_CALL && (n->did & NOTE_ENDED))
 		ends(r, n->ended, n->old.addr);
 	if (n->did & NOTE_BEGAN) {
-		b = block_of(r, e, n);
+		b = place_of(r, e, thread_of(r, n->thread));
 		begins(r, e->block, &b);
 	}
 	if ((n->did & NOTE_RESTORED) && !(n->did & NOTE_ENDED))
@@ -254,19 +256,28 @@ static void give_held(struct recorded *r)
 	h->range = NULL;
 }
 
+/* Gives what is due before an event at this time. */
+static __attribute__((noinline)) void give_due(struct recorded *r, uint64_t ticks)
+{
+	if (r->held.range && ticks > r->held.until)
+		give_held(r);
+	give_samples(r, ticks);
+	r->next_ticks = r->next_sample < r->samples ? r->sample[r->next_sample].ticks : UINT64_MAX;
+	if (r->held.range && r->held.until < r->next_ticks)
+		r->next_ticks = r->held.until + 1;
+}
+
 /* Events: by then, memory has responded. */
 #define AHEAD	    8u
 #define AHEAD_FIRST 16u
 
-PREFETCHES look_ahead(const struct recorded *r, const struct note *n, size_t left)
+/* first, then: the numbers of blocks that may end then; 0: none */
+PREFETCHES look_ahead(const struct recorded *r, uint32_t first, uint32_t then)
 {
 	uint32_t index;
 
-	if (left > AHEAD_FIRST && n[AHEAD_FIRST].ended)
-		beside_prefetch(&r->at, n[AHEAD_FIRST].ended);
-	if (left <= AHEAD || !n[AHEAD].ended)
-		return;
-	index = beside_word(&r->at, n[AHEAD].ended);
+	beside_prefetch(&r->at, first);
+	index = then ? beside_word(&r->at, then) : BESIDE_NONE;
 	if (index == BESIDE_NONE)
 		return;
 	__builtin_prefetch(block_at(r, index), 1);
@@ -283,13 +294,118 @@ static void recorded_batch(void *self, const struct batch *b)
 	for (i = 0; i < b->count; i++, e++, n++) {
 		if (e->process != r->of.number || r->image != r->of.image)
 			continue;
-		look_ahead(r, n, b->count - i);
-		if (r->held.range && e->ticks > r->held.until)
-			give_held(r);
-		give_samples(r, e->ticks);
+		look_ahead(r, i + AHEAD_FIRST < b->count ? n[AHEAD_FIRST].ended : 0,
+			   i + AHEAD < b->count ? n[AHEAD].ended : 0);
+		if (e->ticks >= r->next_ticks)
+			give_due(r, e->ticks);
 		apply(r, e, n);
 		give_frames(r, e->ticks);
 	}
+}
+
+/* Does what apply() does, without a note.  False if the event needs a decision. */
+ALWAYS_INLINE bool take_event(struct recorded *r, struct run *run, const struct event *e,
+			      uint32_t thread)
+{
+	struct place_block b;
+	struct run_did d;
+	struct note n;
+
+	r->ticks = e->ticks;
+	switch (effect_of(e)) {
+	case EFFECT_ALLOC:
+		if (!run_allocates(run, e))
+			return false;
+		b = place_of(r, e, thread);
+		begins(r, e->block, &b);
+		r->op++;
+		return true;
+	case EFFECT_FREE:
+		if (!run_frees(run, e, &d))
+			return false;
+		if (!d.ends)
+			return true;
+		run_over(run, &d);
+		ends(r, d.ended, d.old.addr);
+		r->op++;
+		return true;
+	default:
+		if (!run_event(run, e, &d))
+			return false;
+		n.thread = run->thread;
+		n.did = (uint16_t)d.did;
+		n.ended = d.ended;
+		n.taken = d.taken;
+		apply(r, e, &n);
+		return true;
+	}
+}
+
+/* The events of a run of the chosen program.  Returns the first one that is not. */
+static const struct event *take_chosen(struct recorded *r, struct run *run, const struct event *e,
+				       const struct event *end)
+{
+	const struct window *w = &r->walk->window;
+	const uint32_t thread = thread_of(r, run->thread);
+	const bool far = run->p->own.n >= RUN_NEAR;
+
+	for (; e < end && run_is_of(run, e); e++, run->number++) {
+		if (far) {
+			run_look_ahead(run->p, w, e);
+			look_ahead(r, window_after(w, e, AHEAD_FIRST)->block,
+				   window_after(w, e, AHEAD)->block);
+		}
+		if (__builtin_expect(e->ticks >= r->next_ticks, 0))
+			give_due(r, e->ticks);
+		if (!take_event(r, run, e, thread))
+			break;
+		if (__builtin_expect(r->op >= r->next_frame, 0))
+			give_frames(r, e->ticks);
+	}
+	return e;
+}
+
+/* The events of a run of another program, whose heap must be known for its children's. */
+static const struct event *take_other(struct run *run, const struct event *e,
+				      const struct event *end)
+{
+	struct run_did d;
+
+	for (; e < end && run_is_of(run, e) && run_event(run, e, &d); e++, run->number++)
+		if (d.ends)
+			run_over(run, &d);
+	return e;
+}
+
+static size_t take_run(struct recorded *r, struct walk *w, size_t first, size_t n)
+{
+	const struct event *const from = window_at(&w->window, first), *end = from + n, *e;
+	struct heap *h = &w->heap;
+	const uint32_t process = heap_process(h, from->process);
+	const uint32_t thread = heap_thread(h, from->thread, process); /* may move the array */
+	struct live rest;
+	struct run run;
+
+	h->thread[thread].process = process;
+	if (!run_start(&run, h, h->process[process], &h->thread[thread]) || !run_is_of(&run, from))
+		return 0;
+	run.pages = false; /* a constant for the compiler */
+	rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &run.own);
+	e = from->process == r->of.number && r->image == r->of.image
+		? take_chosen(r, &run, from, end)
+		: take_other(&run, from, end);
+	run_end(&run, &rest);
+	return (size_t)(e - from);
+}
+
+/* Most events are in runs (event_run.h); recorded_batch() gets the others. */
+static size_t take_runs(void *recorded, struct walk *w, size_t first, size_t n)
+{
+	size_t i, now = 1;
+
+	for (i = 0; i < n && now; i += now)
+		now = take_run(recorded, w, first + i, n - i);
+	return i;
 }
 
 static void recorded_gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,
@@ -353,6 +469,7 @@ static void recorded_residency(void *self, const struct heap *h, uint32_t proces
 	s.anon = pages * 4096;
 	r->low = r->high = r->live;
 	r->held = (struct held){ range, sampled->runs, s, sampled->head->ticks_after };
+	r->next_ticks = 0;
 }
 
 /* ---- the whole ---- */
@@ -418,6 +535,8 @@ static void recorded_start(void *self, struct walk *w)
 
 	r->walk = w;
 	w->cancel = r->plan.cancel;
+	w->fused = r->plan.one_by_one ? NULL : take_runs;
+	w->fused_self = r;
 	r->first_ns = (uint64_t)trace_ns(r->trace, r->of.first_ticks);
 	r->samples = trace_samples(r->trace, r->of.number, &r->sample);
 	/* Pass only samples of its own time, and for the first program those before its first

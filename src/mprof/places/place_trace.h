@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../compile/programs.h"
+#include "../pass/programs.h"
 #include "../trace/trace.h"
 #include "placement.h"
 #include "place_plan.h"

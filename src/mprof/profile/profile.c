@@ -29,6 +29,36 @@ static void read_totals(struct profile *p, const struct trace *t)
 	site_totals_read(&p->sites, t);
 }
 
+/* Does another pass count the sites? */
+static bool is_counted(const struct profile *p, const struct profile_options *o)
+{
+	const struct sites_options *sites = &p->sites.options;
+
+	return o->counted && sites_are_usual(sites) && !sites->until.set && !sites->only;
+}
+
+static void plan_walk(struct profile *p, const struct walk_input *input,
+		      const struct profile_options *o)
+{
+	const bool counted = is_counted(p, o);
+
+	p->pass = must_calloc(o->passes + 1, sizeof(*p->pass));
+	p->pass[0] = (struct walk_pass){ &sites_pass, &p->sites };
+	if (o->passes)
+		memcpy(p->pass + !counted, o->pass, o->passes * sizeof(*p->pass));
+	walk_init(&p->walk, input, p->pass, o->passes + !counted);
+	p->walk.no_pages = !o->passes || o->no_pages;
+	if (counted) {
+		o->counted->options.group = p->sites.options.group;
+		o->counted->options.group_context = p->sites.options.group_context;
+		p->walk.fused = o->fused;
+		p->walk.fused_self = o->fused_self;
+	} else if (!o->passes) {
+		p->walk.fused = analysis_fused_sites;
+		p->walk.fused_self = &p->sites;
+	}
+}
+
 static int run_walk(struct profile *p, struct trace *t, const struct profile_options *o,
 		    struct error *err)
 {
@@ -36,19 +66,10 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	struct walk_input input;
 	int ret;
 
-	p->pass = must_calloc(o->passes + 1, sizeof(*p->pass));
-	p->pass[0] = (struct walk_pass){ &sites_pass, &p->sites };
-	if (o->passes)
-		memcpy(p->pass + 1, o->pass, o->passes * sizeof(*p->pass));
 	walk_input_from_trace(&input, t);
 	input.stacks = p->stacks;
-	walk_init(&p->walk, &input, p->pass, o->passes + 1);
-	p->walk.no_pages = !o->passes || o->no_pages;
+	plan_walk(p, &input, o);
 	p->walk.until = o->sites.until;
-	if (!o->passes) {
-		p->walk.fused = analysis_fused_sites;
-		p->walk.fused_self = &p->sites;
-	}
 	p->walk.progress = o->progress;
 	p->walk.progress_context = o->progress_context;
 	tree_make(&p->tree, &input, 0, trace_damage(t)->lost);
@@ -56,6 +77,8 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 	milestones_walk(milestones, &p->walk, &p->sites, o->own_peaks);
 	ret = walk_run(&p->walk, err);
 	milestones_close(milestones, !ret);
+	if (!ret && is_counted(p, o))
+		sites_copy(&p->sites, o->counted);
 	if (!ret && !trace_has_events(t))
 		read_totals(p, t);
 	/* A program that still runs has continued. */

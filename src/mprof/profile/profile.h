@@ -54,8 +54,13 @@ struct profile_options {
 	const struct walk_pass *pass;
 	size_t passes;
 	bool no_pages; /* none of them looks at live.pages */
-	bool kept;     /* their results may be kept for later walks: pass_ops.part names all of
-			* them, and they depend on nothing but the trace */
+	/* One of these passes counts all sites; they are copied unless other ones are wanted.  Then
+	 * `fused` is that of the walk. */
+	struct sites *counted;
+	size_t (*fused)(void *self, struct walk *w, size_t first, size_t n);
+	void *fused_self;
+	bool kept; /* their results may be kept for later walks: pass_ops.part names all of
+		    * them, and they depend on nothing but the trace */
 	/* Not NULL: groups in which this figure is 0 are not wanted, only their part of the total.
 	 * May be ignored. */
 	const enum profile_value *only;

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../pass/array.h"
-#include "../pass/walk.h"
+#include "array.h"
+#include "walk.h"
 #include "../trace/trace.h"
 #include "../util/error.h"
 
@@ -42,6 +42,9 @@ struct programs {
 	size_t count;
 };
 extern const struct pass_ops programs_pass;
+/* For a loop that takes events as the pass does: the present program of a process (an index of the
+ * heap), valid until the next call or batch. */
+struct trace_program *programs_of(struct programs *f, uint32_t process);
 
 /*
  * Finds the programs that made calls, most calls first; the caller frees *out.  Walks the trace,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../util/order.h"
-#include "../pass/boundaries.h"
+#include "boundaries.h"
 
 static void start(void *self, struct walk *w)
 {
@@ -25,6 +25,11 @@ static bool is_call(const struct event *e)
 
 	return (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) && e->fn < MPROF_FN_MAX &&
 	       !maps[e->fn];
+}
+
+struct trace_program *programs_of(struct programs *f, uint32_t process)
+{
+	return array_at(&f->process, process, sizeof(struct trace_program));
 }
 
 static void batch(void *self, const struct batch *b)
@@ -68,7 +73,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 {
 	struct programs *f = self;
 	const struct walk *w = f->walk;
-	struct trace_program *p = array_at(&f->process, process, sizeof(*p)), *to;
+	struct trace_program *p = programs_of(f, process), *to;
 	const struct trace_fact *next = NULL;
 
 	if (why == GONE_EXEC)
