@@ -348,7 +348,10 @@ test_static_program() {
 	run "$mprof" -t ./static
 	expect_status 0
 	# Started by a recorded process: the parent reports the end.
+	run "$mprof" record -o log -- sh -c './static & env -i ./static; wait'
+	expect_text err 'mprof: warning: 2 programs were not recorded (mprof report); the first: '
 	run "$mprof" record -o log -- sh -c './static; exit 0'
+	expect_text err "mprof: warning: './static' cannot be recorded: it is statically linked"
 	run "$mprof" report log
 	expect_text out 'statically linked'
 	run "$mprof" record -o log -- sh -c './static; rm static'
@@ -401,12 +404,21 @@ test_program_of_another_user() {
 	run "$mprof" record -q -o log -- $nobody true
 	expect_same quiet "$(cat err)" ''
 	run "$mprof" record -o log -- sh -c 'exec true'
-	expect_no_text err 'another user'
+	expect_no_text err 'not recorded'
 }
 
 test_program_without_its_environment() {
-	run "$mprof" record -o log -- env -i "$(command -v ls)"
+	local ls why='was not recorded: its environment had no LD_PRELOAD (as after env -i, sudo or su -); to record it, put mprof directly before it'
+	ls=$(command -v ls)
+	run "$mprof" stat -- env -i "$ls"
+	expect_text err "mprof: warning: $ls $why"
+	run "$mprof" profile -o profile -- env -i "$ls"
+	expect_text err "mprof: warning: $ls $why"
+	run "$mprof" record -q -o log -- env -i "$ls"
+	expect_same quiet "$(cat err)" ''
+	run "$mprof" record -o log -- env -i "$ls"
 	expect_status 0
+	expect_text err "mprof: warning: $ls $why"
 	run "$mprof" report --json log
 	expect_same processes "$(json out '.processes | length')" 1
 }

@@ -700,6 +700,11 @@ START_TEST(what_could_not_be_recorded)
 	f = feed_fact(MPROF_FACT_CHILD, 1); /* forked, made no call */
 	f->how = MPROF_CHILD_FORK;
 	f->child_pid = 556;
+	for (int i = 0; i < 2; i++) { /* a vfork child that searches PATH */
+		f = feed_fact(MPROF_FACT_EXECING, 1);
+		f->child_pid = 557;
+		feed.facts[feed.fact_count - 1].path = i ? "/bin/found" : "/sbin/found";
+	}
 	feed_fact(MPROF_FACT_EXECING, 1)->env_kept = 1; /* failed: process 1 continues */
 	feed_free(0x1000);
 	feed.process = feed.thread = 2;
@@ -707,14 +712,16 @@ START_TEST(what_could_not_be_recorded)
 	feed_fact(MPROF_FACT_EXECING, 2)->env_kept = 1; /* worked: no more of process 2 */
 	feed.facts[feed.fact_count - 1].path = "/sbin/static";
 	feed_run();
-	ck_assert_uint_eq(t->missing_count, 2);
+	ck_assert_uint_eq(t->missing_count, 3);
 	ck_assert_int_eq(t->missing[0].pid, 555);
 	ck_assert(t->missing[0].environment);
 	ck_assert(!t->missing[0].became);
-	ck_assert_int_eq(t->missing[1].pid, 102);
-	ck_assert(t->missing[1].became);
-	ck_assert(!t->missing[1].environment);
-	ck_assert_str_eq(t->missing[1].path, "/sbin/static");
+	ck_assert_int_eq(t->missing[1].pid, 557);
+	ck_assert_str_eq(t->missing[1].path, "/bin/found");
+	ck_assert_int_eq(t->missing[2].pid, 102);
+	ck_assert(t->missing[2].became);
+	ck_assert(!t->missing[2].environment);
+	ck_assert_str_eq(t->missing[2].path, "/sbin/static");
 	ck_assert_int_eq(t->process[1].end, TREE_BECAME);
 	ck_assert_uint_eq(feed.a.never_freed.all.blocks, 0);
 	ck_assert_uint_eq(feed.a.never_freed.all.exec_blocks, 1);

@@ -172,10 +172,9 @@ int counts_read(struct counts *c, const char *path, struct error *err)
 	if (code)
 		return code;
 	n = trace_facts(t, &fact);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
 		take_fact(c, &fact[i]);
-		event_count_own(&c->own, &fact[i]);
-	}
+	event_count_own(&c->own, t);
 	take_header(c, trace_header(t));
 	take_threads(c, t);
 	take_times(c, t);

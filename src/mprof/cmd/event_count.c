@@ -4,9 +4,12 @@
  */
 #include "event_count.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../pass/tree.h"
 #include "../trace/functions.h"
 #include "../trace/lost.h"
 
@@ -77,7 +80,7 @@ void event_count_losses(struct event_count *event_count, const struct trace *t)
 	event_count->damaged = count_damage(d);
 }
 
-void event_count_own(struct event_count_own *own, const struct trace_fact *f)
+static void take_fact(struct event_count_own *own, const struct trace_fact *f)
 {
 	if (f->fact->what == MPROF_FACT_DEEPBIND && !*own->object)
 		snprintf(own->object, sizeof(own->object), "%s", f->path);
@@ -91,14 +94,43 @@ void event_count_own(struct event_count_own *own, const struct trace_fact *f)
 			 *f->malloc_of == '/' ? f->malloc_of : f->exe);
 }
 
+/* A process that still runs may not have loaded the library yet. */
+static bool is_missing(const struct tree_missing *m)
+{
+	return m->environment || (!m->denied && kill(m->pid, 0) && errno == ESRCH);
+}
+
+static void take_missing(struct event_count_own *own, const struct tree *tree)
+{
+	for (size_t i = 0; i < tree->missing_count; i++) {
+		const struct tree_missing *m = &tree->missing[i];
+
+		if (!is_missing(m) || own->missing++)
+			continue;
+		own->environment = m->environment;
+		snprintf(own->missing_path, sizeof(own->missing_path), "%s", m->path);
+	}
+}
+
+void event_count_own(struct event_count_own *own, const struct trace *t)
+{
+	struct walk_input in = { .header = trace_header(t) };
+	struct tree tree = { .process = NULL };
+
+	in.fact_count = trace_facts(t, &in.facts);
+	in.thread_count = trace_threads(t, &in.threads);
+	for (size_t i = 0; i < in.fact_count; i++)
+		take_fact(own, &in.facts[i]);
+	tree_missing(&tree, &in);
+	take_missing(own, &tree);
+	tree_release(&tree);
+}
+
 void event_count_finish(void *context, const struct trace *t)
 {
 	struct event_count *event_count = context;
-	const struct trace_fact *fact;
-	size_t facts = trace_facts(t, &fact);
 
-	for (size_t i = 0; i < facts; i++)
-		event_count_own(&event_count->own, &fact[i]);
+	event_count_own(&event_count->own, t);
 	event_count_losses(event_count, t);
 	event_count->processes = trace_header(t)->processes;
 	event_count->threads = count_threads(t);

@@ -16,6 +16,11 @@ struct event_count_own {
 	char object[PATH_MAX]; /* the first object that was loaded past the library, or "" */
 	bool objects;	       /* another one was, too */
 	bool denied;	       /* programs ran as a user who may not open the run's file */
+	/* Other programs that are not in the trace, and of the first one: its path, "" if unknown,
+	 * and whether its environment did not preload the library. */
+	uint64_t missing;
+	bool environment;
+	char missing_path[PATH_MAX];
 };
 
 struct event_count {
@@ -32,7 +37,8 @@ struct event_count {
 
 /* The same sum for counts by function, MPROF_FN_MAX of them. */
 uint64_t event_count_asked(const struct mprof_counts_fn *fn);
-void event_count_own(struct event_count_own *own, const struct trace_fact *f);
+/* From the facts of a trace; own was zeroed. */
+void event_count_own(struct event_count_own *own, const struct trace *t);
 
 /*
  * For callers that read the events anyway: call it for each batch, with an event_count that was

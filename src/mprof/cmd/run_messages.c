@@ -230,6 +230,30 @@ void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 	tell_file(plan, r);
 }
 
+/* Programs that the run started, but whose calls are not in the file. */
+static void tell_missing(const struct event_count_own *own)
+{
+	const char *path = *own->missing_path ? own->missing_path : "a program";
+	struct program program = { .why_not = "" };
+	char many[96] = "", words[PATH_MAX + 256];
+
+	if (!own->missing)
+		return;
+	if (own->missing > 1)
+		snprintf(many, sizeof(many),
+			 "%" PRIu64 " programs were not recorded (mprof report); the first: ",
+			 own->missing);
+	if (own->environment)
+		snprintf(words, sizeof(words),
+			 "%s was not recorded: its environment had no LD_PRELOAD (as after env -i, "
+			 "sudo or su -); to record it, put mprof directly before it",
+			 cmd_path(path));
+	else if (program_find(path, &program, NULL) || !*program.why_not)
+		snprintf(words, sizeof(words), "%s was not recorded: it did not load libmprof.so",
+			 cmd_path(path));
+	cmd_warn("%s%s", many, *program.why_not ? program.why_not : words);
+}
+
 void run_messages_own(const struct event_count_own *own, const struct run_result *r)
 {
 	char words[1280];
@@ -245,6 +269,7 @@ void run_messages_own(const struct event_count_own *own, const struct run_result
 		cmd_warn("programs that ran as another user were not recorded: they may not open "
 			 "'%s'; run mprof as that user",
 			 r->path);
+	tell_missing(own);
 	if (!n)
 		return;
 	own_malloc_first(own->path, &first);

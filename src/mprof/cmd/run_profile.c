@@ -92,11 +92,8 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 static void tell_own(const struct trace *t, const struct run_result *r)
 {
 	struct event_count_own own = { .count = 0 };
-	const struct trace_fact *fact;
-	const size_t n = trace_facts(t, &fact);
 
-	for (size_t i = 0; i < n; i++)
-		event_count_own(&own, &fact[i]);
+	event_count_own(&own, t);
 	run_messages_own(&own, r);
 }
 

@@ -269,18 +269,19 @@ static bool is_missing(const struct walk_input *in, const struct trace_fact *f)
 }
 
 /* A vfork child writes EXECING and its parent CHILD: one of the two is enough. */
-static bool is_listed(const struct tree *r, int32_t pid, uint32_t parent)
+static struct tree_missing *listed(const struct tree *r, int32_t pid, uint32_t parent)
 {
 	size_t i;
 
 	for (i = 0; i < r->missing_count; i++)
 		if (r->missing[i].pid == pid && r->missing[i].parent == parent)
-			return true;
-	return false;
+			return &r->missing[i];
+	return NULL;
 }
 
-static void find_missing(struct tree *r, const struct walk_input *in)
+void tree_missing(struct tree *r, const struct walk_input *in)
 {
+	struct tree_missing *other;
 	struct tree_process *p;
 	size_t i;
 
@@ -289,7 +290,12 @@ static void find_missing(struct tree *r, const struct walk_input *in)
 		const struct trace_fact *f = &in->facts[i];
 		int32_t pid = f->fact->child_pid ? f->fact->child_pid : f->fact->pid;
 
-		if (!is_missing(in, f) || is_listed(r, pid, f->process))
+		if (!is_missing(in, f))
+			continue;
+		other = listed(r, pid, f->process);
+		if (other && f->fact->what == MPROF_FACT_EXECING)
+			other->path = f->path; /* the exec before failed, as in a search of PATH */
+		if (other)
 			continue;
 		p = (struct tree_process *)tree_find(r, f->process);
 		if (p && !f->fact->child_pid && p->end == TREE_UNKNOWN)
@@ -422,7 +428,7 @@ void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 		add_fact(r, &in->facts[i]);
 	add_memory(r, in);
 	measure(r, in, seen);
-	find_missing(r, in);
+	tree_missing(r, in);
 	find_running(r, in);
 	find_heirs(r);
 	find_owns(r, in);

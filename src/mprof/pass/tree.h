@@ -107,6 +107,8 @@ struct tree {
  */
 void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	       const uint64_t lost[MPROF_LOST_REASONS]);
+/* Makes only `missing`, of an empty tree. */
+void tree_missing(struct tree *r, const struct walk_input *in);
 void tree_release(struct tree *r);
 
 /* Returns NULL if there is none. */
