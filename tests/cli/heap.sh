@@ -750,10 +750,12 @@ static void *cache(void *arg)
 	void *p[448];
 	for (int i = 0; i < 448; i++)
 		p[i] = memset(malloc(24 + i / 7 * 16), 1, 24 + i / 7 * 16);
+	void *top = malloc(2000); /* or their arena shrinks */
 	for (int i = 0; i < 448; i++)
 		free(p[i]);
 	pthread_barrier_wait(&filled);
 	pthread_barrier_wait(&filled);
+	free(top);
 	return arg;
 }
 static void caches(void)
@@ -817,6 +819,11 @@ END
 	expect_words out 'The freed memory is in pages without live blocks. It was '
 	expect_words out 'Each of 101 threads may keep up to 234 KiB of freed blocks in a cache of its own, which malloc_trim(0) does not return; GLIBC_TUNABLES=glibc.malloc.tcache_count=0 switches these caches off.'
 	expect_words out "mprof replay -a \\ 'glibc,glibc[GLIBC_TUNABLES=glibc.malloc.tcache_count=0]' log"
+	GLIBC_TUNABLES=glibc.malloc.tcache_count=3 report_of ./stays caches
+	expect_words out 'Each of 101 threads may keep up to 100 KiB of freed blocks'
+	GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=101 report_of ./stays caches
+	expect_words out 'The freed memory is in pages without live blocks, which malloc_trim(0) may return'
+	expect_no_text out tcache
 	report_of ./stays end
 	expect_no_text out 'Freed memory'
 }

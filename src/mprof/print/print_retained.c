@@ -95,7 +95,7 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 		    " Each of %s may keep up to %s of freed blocks in a cache of its own, which "
 		    "malloc_trim(0) does not return; GLIBC_TUNABLES=" NO_CACHES
 		    " switches these caches off.",
-		    format_many(f->caches, "thread", "threads").s, format_bytes(RETAINED_CACHE).s);
+		    format_many(f->caches, "thread", "threads").s, format_bytes(f->cache).s);
 }
 
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out)

@@ -113,6 +113,25 @@ static size_t allocating_threads(const struct analysis *a, uint32_t process)
 	return threads;
 }
 
+/* Returns how many blocks of each size the caches of a process keep, as its program or that of the
+ * process that it is a fork of was configured. */
+static uint64_t cache_count(const struct analysis *a, uint32_t process)
+{
+	static const char name[] = "glibc.malloc.tcache_count=";
+	const struct tree_process *p = tree_find(&a->tree, process);
+	const struct trace_fact *image, *f = a->walk.input.facts;
+	const char *value = NULL;
+
+	while (p->forked && p->images == 1 && tree_find(&a->tree, p->parent))
+		p = tree_find(&a->tree, p->parent);
+	image = tree_image(p);
+	for (size_t i = 0; image && i < a->walk.input.fact_count; i++)
+		if (f[i].fact->what == MPROF_FACT_SET && f[i].process == p->number &&
+		    f[i].image == image->image)
+			value = strstr(f[i].set, name) ?: value;
+	return value ? strtoull(value + strlen(name), NULL, 0) : RETAINED_COUNT;
+}
+
 /* Returns the threads that lived then, if their caches may hold half of what was freed. */
 static size_t caching_threads(const struct analysis *a, const struct retained *f)
 {
@@ -120,12 +139,12 @@ static size_t caching_threads(const struct analysis *a, const struct retained *f
 	uint64_t most = 0, bytes;
 	size_t threads = 0;
 
-	for (; f->c_library && t < end; t++) {
+	for (; f->c_library && f->cache && t < end; t++) {
 		if (t->process != f->process || t->first_ticks > f->ticks ||
 		    (t->ended && t->last_ticks < f->ticks))
 			continue;
 		bytes = t->sum.allocated;
-		most += bytes < RETAINED_CACHE ? bytes : RETAINED_CACHE;
+		most += bytes < f->cache ? bytes : f->cache;
 		threads++;
 	}
 	return most >= (f->beside + f->whole) / 2 ? threads : 0;
@@ -190,6 +209,7 @@ void retained_find(struct retained *f, const struct analysis *a, struct profile 
 	}
 	if (f->process) {
 		f->threads = arena_threads(a, f);
+		f->cache = cache_count(a, f->process) * RETAINED_CACHE;
 		f->caches = f->aligned || f->ended != UINT64_MAX ? 0 : caching_threads(a, f);
 	}
 	if (f->process && names && (f->aligned || f->beside > f->whole))

@@ -19,9 +19,10 @@
 #include "../pass/analysis.h"
 #include "profile.h"
 
-/* The most that glibc keeps in the cache of a thread: 7 chunks of each size of 32 to 1,040 bytes.
- */
-#define RETAINED_CACHE (7u * 64u * (32u + 1040u) / 2u)
+/* How many chunks of each size glibc keeps in the cache of a thread by default, and the bytes of
+ * one of each: 32 to 1,040. */
+#define RETAINED_COUNT 7u
+#define RETAINED_CACHE (64u * (32u + 1040u) / 2u)
 
 struct retained {
 	uint32_t process; /* number in the run; 0 without a finding */
@@ -46,6 +47,7 @@ struct retained {
 	/* Threads whose caches (glibc's tcache) may hold at least half of the freed bytes; else 0.
 	 * malloc_trim() does not return these. */
 	size_t caches;
+	uint64_t cache; /* the most that one of them holds, in bytes; 0 if they are switched off */
 };
 
 /* names: NULL without call stacks. */
