@@ -27,15 +27,17 @@ static struct text duration(const struct analysis *a)
 	return format_ns(walk_duration_ns(&a->walk, a->tree.end_ticks - a->tree.start_ticks));
 }
 
-/* Did it leave blocks to its heir?  A profile does not say. */
-static bool left_blocks(const struct analysis *a, const struct tree_process *p)
+/* Returns the bytes that it left to its heir, UINT64_MAX if they are unknown, as in a profile. */
+static uint64_t left_to_heir(const struct analysis *a, const struct tree_process *p)
 {
 	const struct heap *h = &a->walk.heap;
 	uint32_t i = 0;
 
 	while (p->heir && i < h->processes && h->process[i]->number != p->number)
 		i++;
-	return p->heir && (!a->walk.events || i == h->processes || h->process[i]->left_bytes);
+	if (p->heir && a->walk.events && i < h->processes)
+		return h->process[i]->left_bytes;
+	return p->heir ? UINT64_MAX : 0;
 }
 
 /* Prints recorded processes whose live blocks are not leaks: those whose child went on with copies
@@ -44,13 +46,21 @@ void report_unended(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p;
 	size_t i, n = 0;
+	uint64_t left;
 
-	for (p = a->tree.process; p < a->tree.process + a->tree.processes; p++)
-		if (left_blocks(a, p) && n++ < UNENDED_SHOWN)
-			fprintf(out,
-				"  Process %u (pid %d) ended; its fork, process %u, went on and "
-				"may have freed its blocks.\n",
-				p->number, p->pid, p->heir);
+	for (p = a->tree.process; p < a->tree.process + a->tree.processes; p++) {
+		left = left_to_heir(a, p);
+		if (!left || n++ >= UNENDED_SHOWN)
+			continue;
+		fprintf(out,
+			"  Process %u (pid %d) ended; its fork, process %u, went on and may have "
+			"freed its blocks",
+			p->number, p->pid, p->heir);
+		if (left != UINT64_MAX)
+			fprintf(out, " (%s, which count for the first one only, up to its end)",
+				format_bytes(left).s);
+		fputs(".\n", out);
+	}
 	n = 0;
 	for (i = 1; i < a->tree.processes; i++) {
 		p = &a->tree.process[i];

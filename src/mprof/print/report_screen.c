@@ -353,6 +353,9 @@ static void tell_totals(struct screen *s)
 		if (k && k->all.live_blocks)
 			paragraph_add(&words, ", of which run-time libraries keep %s",
 				      format_bytes(k->all.live_bytes).s);
+		if (n->bytes > p->at.bytes)
+			paragraph_add(&words,
+				      ", a sum over processes that ended at different times");
 		paragraph_add(&words, ". ");
 	}
 	if (n->exec_blocks)
