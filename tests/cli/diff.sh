@@ -352,8 +352,11 @@ test_check_files() {
 	expect_text note.md ': 5 of 8 checks failed'
 	expect_text note.md '* `+4.0 KiB  lost (sheet.c:'
 	held --max-peak 1M --junit /dev/null/x.xml
-	expect_status 1
-	expect_one_line_error
+	expect_status 3
+	expect_same error "$(cat err)" "mprof: cannot write '/dev/null/x.xml': Not a directory"
+	held --max-peak 1M --markdown /dev/full
+	expect_status 3
+	expect_same error "$(cat err)" "mprof: cannot write '/dev/full': No space left on device"
 }
 
 test_check_json() {

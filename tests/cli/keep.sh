@@ -250,7 +250,7 @@ test_keep_inputs() {
 	cmp -s text text.png || bad 'an output replaced its input'
 	for command in 'check --max-peak 1G --junit' 'check --max-peak 1G --markdown'; do
 		run "$mprof" $command other.log run.log
-		expect_status 1
+		expect_status 3
 	done
 	expect_same 'the recordings' "$(hash_of run.log other.log counts text)" "$before"
 	for name in run.png run.html run.movie.html run.log.play; do

@@ -184,10 +184,10 @@ static int check(struct options *o)
 		status = check_values(o, two.trace[DIFF_AFTER], &err);
 	if (!status)
 		ret = checks_make(&c, &two.profile[DIFF_AFTER], baseline, &o->check, &err);
-	if (!status && !ret)
-		ret = answer(&c, o, &err);
 	if (ret)
 		status = ret == -EINVAL ? STATUS_USAGE : STATUS_FOUND;
+	else if (!status && answer(&c, o, &err))
+		status = STATUS_FILE; /* 1 would say that a check failed */
 	if (status)
 		cmd_error(status, "%s", err.text);
 	else if (c.failed)

@@ -23,8 +23,9 @@ enum cmd_status {
 	STATUS_OK = 0,
 	STATUS_FOUND =
 	    1, /* found what it was asked to fail on, or the answer could not be written */
-	STATUS_USAGE = 2,	   /* wrong use; nothing was started */
-	STATUS_FILE = 3,	   /* a file that is missing, unreadable or not ours */
+	STATUS_USAGE = 2, /* wrong use; nothing was started */
+	STATUS_FILE = 3,  /* a file that is missing, unreadable or not ours; of check, whose
+			   * STATUS_FOUND means something else, an answer, too */
 	STATUS_NOT_RUNNABLE = 126, /* the program to run is not executable, as env(1) */
 	STATUS_NOT_FOUND = 127,	   /* the program to run does not exist, as env(1) */
 };
