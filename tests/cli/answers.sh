@@ -65,6 +65,12 @@ test_stat_repeats() {
 	run "$mprof" stat -r 5 -o answer -- sh -c 'echo run >>failing; exit 4'
 	expect_status 4
 	expect_lines failing 5
+	expect_text answer "'sh -c echo run >>failing; exit 4', exit status 4 (5 runs)"
+	run "$mprof" stat -r 4 -o answer -- sh -c 'echo >>fails; case $(wc -l <fails) in [23]) exit 5;; esac'
+	expect_status 5
+	expect_text answer ', exit status 5 in 2 of 4 runs'
+	run "$mprof" stat -r 3 --json -o answer -- sh -c 'echo >>dies; case $(wc -l <dies) in 1) exit 0;; esac; kill -9 $$'
+	expect_same json "$(json answer '"\(.runs) \(.status) \(.signal) \(.ended_so)"')" '3 137 9 2'
 	run "$mprof" stat -r 0 -- true
 	expect_status 2
 	run "$mprof" stat -r x -- true

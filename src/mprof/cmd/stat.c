@@ -83,6 +83,8 @@ struct stat {
 	struct counts counts;
 	struct run_result result;
 	unsigned runs;
+	int end;	/* as in wait(2), of the first run that failed, or else 0 */
+	unsigned ended; /* how many ended so */
 };
 
 static double seconds_of(struct timeval t)
@@ -113,6 +115,11 @@ static void add_run(struct stat *s)
 	spread_add(&s->voluntary, (double)u->ru_nvcsw);
 	spread_add(&s->involuntary, (double)u->ru_nivcsw);
 	s->runs++;
+	if (!s->end && s->result.end.status) {
+		s->end = s->result.end.status;
+		s->ended = 0;
+	}
+	s->ended += s->result.end.status == s->end;
 }
 
 /* Prints "  ( +- 1.25% )", or nothing after one run. */
@@ -182,7 +189,7 @@ static void print_resources(FILE *out, const struct stat *s)
 
 static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
 {
-	int i, status = s->result.end.status;
+	int i, status = s->end;
 
 	fprintf(out, "\n" ANSWER_TEXT " '");
 	for (i = 0; argv[i]; i++)
@@ -193,8 +200,10 @@ static void print_text(FILE *out, const struct stat *s, char **argv, bool all)
 			strsignal(WTERMSIG(status)));
 	else
 		fprintf(out, ", exit status %d", WEXITSTATUS(status));
-	if (s->runs > 1)
-		fprintf(out, " (%s)", format_many(s->runs, "run", "runs").s);
+	if (s->ended < s->runs)
+		fprintf(out, " in %u of %u runs", s->ended, s->runs);
+	else if (s->runs > 1)
+		fprintf(out, " (%u runs)", s->runs);
 	fprintf(out, "\n\n");
 	print_functions(out, s);
 	fprintf(out, "\n%s, %s with calls%s\n",
@@ -308,6 +317,7 @@ static int run_all(const struct options *o, const struct run_plan *plan)
 		run_messages_tell(plan, &s.result);
 		run_messages_own(&s.counts.own, &s.result);
 		written = answer(&s, o);
+		s.result.end.status = s.end;
 		status = run_messages_status(&s.result);
 		status = status ? status : written;
 	}
