@@ -100,6 +100,12 @@ test_merge_adds_up() {
 	done
 	run "$mprof" diff 2.profile one.profile
 	expect_status 0
+	for i in 1K 64K; do
+		"$mprof" profile --sample=$i -o $i.profile -- ./ranked 1 >/dev/null 2>err
+	done
+	"$mprof" merge 64K.profile 1K.profile -o two.profile 2>err
+	run "$mprof" report hot two.profile
+	expect_words out ' samples, one every 1.0 KiB to 64.0 KiB on average. '
 }
 
 test_merge_keeps_processes_and_ranks() {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "../print/figures.h"
 #include "../util/format.h"
 #include "../util/utf8.h"
 
@@ -21,14 +22,12 @@ struct long_text export_calls(const struct profile *p)
 {
 	const struct mprof_file_header *h = p->header;
 	const uint64_t end = p->tree.end_ticks;
-	const bool by_calls = p->sites.totals.unit == MPROF_SAMPLE_CALLS;
 	struct long_text t = { "every call" };
 
 	if (p->sites.totals.estimated)
 		snprintf(t.s, sizeof(t.s), "estimates from %s, one every %s on average",
 			 format_many(p->total.error.samples, "sample", "samples").s,
-			 by_calls ? format_many(p->sites.totals.period, "call", "calls").s
-				  : format_bytes(p->sites.totals.period).s);
+			 figures_period(&p->sites).s);
 	else if (!trace_has_events(p->trace))
 		return t;
 	else if (h->dropped_ticks)

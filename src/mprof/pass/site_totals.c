@@ -434,6 +434,19 @@ static void add_part(struct making *m, const struct owner *o, const struct trace
 	}
 }
 
+static void add_period(struct sites *s, const struct owner *o)
+{
+	const uint64_t period = o->heap ? o->heap->sample_period : 0;
+
+	if (!period)
+		return;
+	if (!s->totals.period || period < s->totals.period)
+		s->totals.period = period;
+	if (period > s->totals.period_most)
+		s->totals.period_most = period;
+	s->totals.unit = o->heap->sample_unit;
+}
+
 static void add_peak(struct sites *s, const struct owner *o, bool only)
 {
 	if (!o->at_peak || !o->heap || (s->peak.ticks && peak_of(o) <= s->peak.bytes))
@@ -442,8 +455,6 @@ static void add_peak(struct sites *s, const struct owner *o, bool only)
 	s->peak.bytes = peak_of(o);
 	s->peak.calls = above(o->heap->peak_calls);
 	s->totals.bound = o->heap->peak_bound;
-	s->totals.period = o->heap->sample_period;
-	s->totals.unit = o->heap->sample_unit;
 	s->totals.process = only ? 0 : o->process;
 }
 
@@ -452,6 +463,7 @@ static void add_owner(struct making *m, const struct owner *o, bool only)
 	const struct site_filter *f = &m->s->options.filter;
 	size_t i;
 
+	add_period(m->s, o);
 	add_peak(m->s, o, only);
 	for (i = o->first; i < o->last && (!f->process || f->process == o->process); i++)
 		add_part(m, o, &m->part[i]);

@@ -68,7 +68,8 @@ struct sites {
 	struct {
 		bool read;	/* read from a profile: see site_totals.h for what is unknown */
 		bool estimated; /* estimated from samples */
-		uint64_t period, unit; /* as in struct mprof_heap_totals */
+		uint64_t period, unit; /* as in struct mprof_heap_totals; the least period, */
+		uint64_t period_most;  /* and the greatest, of profiles that were merged */
 		uint32_t process;      /* owner of `peak`, if there are several; else 0 */
 		uint64_t bound;	       /* bytes by which the peak may be wrong; 0 = exact */
 		/* live when a process called exec; 0 if estimated */

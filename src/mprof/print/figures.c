@@ -91,10 +91,22 @@ char *figures_line_text(const struct sym_line *line, bool with_line)
 
 #include "../json/lines.def"
 
+struct text figures_period(const struct sites *s)
+{
+	const uint64_t least = s->totals.period, most = s->totals.period_most;
+	const bool calls = s->totals.unit == MPROF_SAMPLE_CALLS;
+	struct text t = calls ? format_many(least, "call", "calls") : format_bytes(least);
+	const size_t n = strlen(t.s);
+
+	if (most > least)
+		snprintf(t.s + n, sizeof(t.s) - n, " to %.24s",
+			 calls ? format_many(most, "call", "calls").s : format_bytes(most).s);
+	return t;
+}
+
 void figures_estimate(const struct profile *p, FILE *out)
 {
 	const struct sites *s = &p->sites;
-	const bool calls = s->totals.unit == MPROF_SAMPLE_CALLS;
 
 	if (!s->totals.estimated)
 		return;
@@ -104,8 +116,6 @@ void figures_estimate(const struct profile *p, FILE *out)
 	else
 		fputs("Estimated", out);
 	fprintf(out, " from %s, one every %s on average. ",
-		format_many(p->total.error.samples, "sample", "samples").s,
-		calls ? format_many(s->totals.period, "call", "calls").s
-		      : format_bytes(s->totals.period).s);
+		format_many(p->total.error.samples, "sample", "samples").s, figures_period(s).s);
 	fputs("Ranges are 95 % confidence intervals.\n", out);
 }
