@@ -290,7 +290,8 @@ static uint64_t next_offset(struct window *w, struct extent *x)
 	return at;
 }
 
-/* Did a process fail to extend the file?  Then nothing was written after its end. */
+/* Did a process fail to extend the file?  Then nothing was written after its end, and the last
+ * extent may have been written in part: then the process did not count it as written. */
 static bool could_not_grow(const struct mprof_file_header *h)
 {
 	uint64_t lost = h->lost[MPROF_LOST_SPACE];
@@ -303,8 +304,9 @@ static bool could_not_grow(const struct mprof_file_header *h)
 void extents_find(struct trace *t, struct extents *x)
 {
 	struct window w = { .t = t };
+	const bool full = could_not_grow(&t->header);
 	uint64_t offset = t->header_bytes;
-	uint64_t end = could_not_grow(&t->header) ? 0 : t->header.tail;
+	uint64_t end = full ? 0 : t->header.tail;
 	struct extent e, *last = NULL;
 
 	while (offset < t->file_bytes) {
@@ -316,9 +318,11 @@ void extents_find(struct trace *t, struct extents *x)
 		last = GROW_ONE(x->item, x->n, x->room);
 		*last = e;
 		offset = next_offset(&w, last);
-		if (offset > end)
+		if (offset > end && !full)
 			end = offset;
 	}
+	if (full && last && offset > t->file_bytes)
+		x->n--;
 	if (end > t->file_bytes)
 		trace_note_damage(t, &t->damage.bytes_missing, end - t->file_bytes, t->file_bytes);
 }
