@@ -23,7 +23,10 @@
 static int live_map_memory(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
 	out->at = sys_memory((size_t)units * kind->unit);
-	return out->at ? 0 : -ENOMEM;
+	if (!out->at)
+		return -ENOMEM;
+	mp_self_is_at(out->at, (size_t)units * kind->unit);
+	return 0;
 }
 
 void *mp_live_memory(size_t bytes, size_t touched)
@@ -37,8 +40,10 @@ void *mp_live_memory(size_t bytes, size_t touched)
 				      (uint32_t)((bytes + UNIT - 1) / UNIT));
 	p = sys_memory(bytes);
 
-	if (p)
+	if (p) {
 		mp_self_bytes((int64_t)touched);
+		mp_self_is_at(p, bytes);
+	}
 	return p;
 }
 

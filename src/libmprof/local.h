@@ -117,5 +117,7 @@ void *mp_wiped_memory(size_t bytes);
 void *mp_lines_take(uint32_t lines);
 /* Adds to the memory that we use in this process.  Any thread. */
 void mp_self_bytes(int64_t more);
-/* The same for memory that stays mapped, and tells the reader where it is. */
+/* Tells the reader where such memory is, which stays mapped. */
+void mp_self_is_at(const void *at, size_t bytes);
+/* Both. */
 void mp_self_mapped(const void *at, size_t bytes);

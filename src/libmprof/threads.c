@@ -146,14 +146,19 @@ void mp_self_bytes(int64_t bytes)
 		__atomic_store_n(&e->self_bytes, now, __ATOMIC_RELAXED);
 }
 
-void mp_self_mapped(const void *at, size_t bytes)
+void mp_self_is_at(const void *at, size_t bytes)
 {
 	const uintptr_t page = mp_page();
 	const struct mprof_page_run run = { (uintptr_t)at / page, (bytes + page - 1) / page };
 
-	mp_self_bytes((int64_t)bytes);
 	if (bytes >= SELF_TOLD && mp_file.header && !mp_file.broken && mp_recording())
 		mp_extent_write(MPROF_EXTENT_OWN, 0, &run, sizeof(run), "", 0);
+}
+
+void mp_self_mapped(const void *at, size_t bytes)
+{
+	mp_self_bytes((int64_t)bytes);
+	mp_self_is_at(at, bytes);
 }
 
 static int thread_is_gone(uint32_t tid)

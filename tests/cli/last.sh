@@ -347,3 +347,20 @@ test_last_of_an_idle_end_is_kept() {
 	run "$mprof" record --last 1s --no-totals -o idle.log -- ./then_idle 3
 	expect_no_text err 'no call was recorded'
 }
+
+# The tables of the totals are mprof's own memory, not heap of the program.
+test_last_counts_no_tables_of_totals() {
+	cat >many.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void *one(void) { return malloc(24); }
+int main(void) { for (int i = 0; i < 200000; i++) one(); usleep(100000); return 0; }
+END
+	compile many
+	for only in '' '--last 64K'; do
+		run "$mprof" record $only -o many.log -- ./many
+		run "$mprof" report --json many.log
+		json out '[.compactness.physical.samples[].resident_pages] | max' >>pages
+	done
+	[ "$(tail -1 pages)" -lt $(($(head -1 pages) + 350)) ] || bad "resident pages: $(cat pages)"
+}
