@@ -19,6 +19,7 @@
 #include "core.h"
 #include "facts.h"
 #include "file.h"
+#include "foreign.h"
 #include "local.h"
 #include "peak.h"
 #include "process.h"
@@ -29,6 +30,7 @@
 #include "status.h"
 #include "stop.h"
 #include "sys.h"
+#include "text.h"
 #include "thread.h"
 #include "times.h"
 
@@ -288,27 +290,6 @@ static int process_are_readable(const char *path, char *const envp[])
 	return 0;
 }
 
-/* Does this environment still preload our library? */
-static int process_keeps_us(char *const envp[])
-{
-	for (; envp && *envp; envp++) {
-		const char *s = *envp, *key = "LD_PRELOAD=", *name = "libmprof";
-		size_t i = 0;
-
-		while (key[i] && s[i] == key[i])
-			i++;
-		for (s += i; !key[i] && *s; s++) {
-			size_t j = 0;
-
-			while (name[j] && s[j] == name[j])
-				j++;
-			if (!name[j])
-				return 1;
-		}
-	}
-	return 0;
-}
-
 /* Called before exec: writes what this thread holds, and marks the entry. */
 static void process_exec_begins(const char *path, char *const envp[])
 {
@@ -320,7 +301,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 	if (!mp_local->alive && mp_failed(mp_process_forked(0)) < 0)
 		return;
 	if (mp_local->pid != pid) { /* a vfork child */
-		mp_fact_exec(pid, path, process_keeps_us(envp));
+		mp_fact_exec(pid, path, mp_preloads_us(envp));
 		return;
 	}
 	mp_peak_last();
@@ -328,7 +309,7 @@ static void process_exec_begins(const char *path, char *const envp[])
 	mp_times_look();
 	mp_variables_look();
 	mp_table()->note_control(MPROF_CONTROL_EXEC, 0);
-	mp_fact_exec(0, path, process_keeps_us(envp));
+	mp_fact_exec(0, path, mp_preloads_us(envp));
 	mp_process_flush();
 	mp_failed(mp_stacks_flush());
 	e = mp_entry();
@@ -349,33 +330,51 @@ static int process_exec_failed(int ret)
 	return ret;
 }
 
+static int process_is_foreign(const char *path, int search, char *const envp[])
+{
+	return !mp_is_silent() && process_are_readable(path, envp) && mp_preloads_us(envp) &&
+	       mp_is_foreign(path, search);
+}
+
+/* A program that would not run with the library gets an environment without it, on the caller's
+ * stack. */
+#define FIT(envp, path, search)                     \
+	if (process_is_foreign(path, search, envp)) \
+	envp = mp_without_us(envp, alloca(mp_without_us_bytes(envp)))
+
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
 	process_exec_begins(path, envp);
+	FIT(envp, path, 0);
 	return process_exec_failed(mp_next()->execve(path, argv, envp));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	process_exec_begins(path, environ);
-	return process_exec_failed(mp_next()->execve(path, argv, environ));
+	return execve(path, argv, environ);
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	process_exec_begins(file, envp);
+	FIT(envp, file, 1);
 	return process_exec_failed(mp_next()->execvpe(file, argv, envp));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	process_exec_begins(file, environ);
-	return process_exec_failed(mp_next()->execvpe(file, argv, environ));
+	return execvpe(file, argv, environ);
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
+	char path[40];
+	struct text t = text_on(path, sizeof(path));
+
 	process_exec_begins("(descriptor)", envp);
+	text_string(&t, "/proc/self/fd/");
+	text_number(&t, (uint64_t)(unsigned)fd);
+	FIT(envp, path, 0);
 	return process_exec_failed(mp_next()->fexecve(fd, argv, envp));
 }
 
@@ -419,26 +418,34 @@ EXPORT int execle(const char *path, const char *arg, ...)
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	char *const *fit = envp;
 	pid_t child = 0;
-	int ret = mp_next()->posix_spawn(&child, path, actions, attr, argv, envp);
+	int ret;
+
+	FIT(fit, path, 0);
+	ret = mp_next()->posix_spawn(&child, path, actions, attr, argv, fit);
 
 	if (ret == 0 && pid)
 		*pid = child;
 	if (ret == 0 && process_is_self() && mp_file.header)
-		mp_fact_child(child, MPROF_CHILD_SPAWN, path, process_keeps_us(envp));
+		mp_fact_child(child, MPROF_CHILD_SPAWN, path, mp_preloads_us(envp));
 	return ret;
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	char *const *fit = envp;
 	pid_t child = 0;
-	int ret = mp_next()->posix_spawnp(&child, file, actions, attr, argv, envp);
+	int ret;
+
+	FIT(fit, file, 1);
+	ret = mp_next()->posix_spawnp(&child, file, actions, attr, argv, fit);
 
 	if (ret == 0 && pid)
 		*pid = child;
 	if (ret == 0 && process_is_self() && mp_file.header)
-		mp_fact_child(child, MPROF_CHILD_SPAWN, file, process_keeps_us(envp));
+		mp_fact_child(child, MPROF_CHILD_SPAWN, file, mp_preloads_us(envp));
 	return ret;
 }
 

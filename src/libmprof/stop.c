@@ -89,11 +89,19 @@ static void stop_resume_locked(void)
 	mp_recording_continue();
 }
 
+static int silent;
+
+int mp_is_silent(void)
+{
+	return __atomic_load_n(&silent, __ATOMIC_RELAXED);
+}
+
 void mp_resume(int is_end)
 {
 	uint64_t signals;
 
 	if (is_end) {
+		__atomic_store_n(&silent, 1, __ATOMIC_RELAXED);
 		if (mp_recording_end())
 			mp_lost(MPROF_LOST_LOCKED, 1);
 		mp_publish_pass();

@@ -18,6 +18,8 @@ int mp_failed(int error);
  */
 void mp_suspend(const char *why);
 void mp_resume(int is_end);
+/* Did such a resume happen, here or in a process that this one was forked from? */
+int mp_is_silent(void);
 void mp_suspend_forked(void); /* in a child: the parent's suspensions do not count */
 /* Ends recording; reason: enum mprof_lost.  Does nothing if it has ended. */
 void mp_stop(unsigned reason, const char *why);

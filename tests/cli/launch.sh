@@ -371,6 +371,52 @@ test_musl_program() {
 	expect_status 0
 	expect_same output "$(cat out)" alone
 	expect_text err "'./musl' cannot be recorded: its C library is musl, but libmprof.so is built for glibc; it runs unrecorded"
+	# As a child, it gets an environment without the library, whatever starts it.
+	cat >starts.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char **environ;
+int main(void)
+{
+	char *argv[] = { "musl", NULL };
+	pid_t pid;
+	for (int how = 0; how < 7; how++) {
+		if (how < 2) {
+			if (how ? posix_spawnp(&pid, *argv, NULL, NULL, argv, environ)
+				: posix_spawn(&pid, "./script", NULL, NULL, argv, environ))
+				return 1;
+		} else if (!(pid = how > 4 ? vfork() : fork())) {
+			how == 2 ? execvp(*argv, argv) : how == 3 ? execl("./musl", "musl", NULL)
+				: how == 4 ? fexecve(open("./musl", O_RDONLY), argv, environ)
+				: how == 5 ? execve("./musl", argv, environ) : execlp(*argv, *argv, NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
+END
+	printf '#!%s\n' "$PWD/musl" >script
+	chmod +x script
+	compile starts
+	run env -u LD_PRELOAD PATH="/no:$PWD:$PATH" "$mprof" record -o log -- ./starts
+	expect_same children "$(sort out | uniq -c | tr -s ' ')" ' 7 alone'
+	expect_text err "7 programs were not recorded (mprof report); the first: '$PWD/musl' cannot be recorded: its C library is musl"
+	sed -i 's/ ? "preloaded" : "alone"//' musl.c
+	cc -Wl,--dynamic-linker="$PWD/ld-musl-x.so.1" -o musl musl.c
+	run env LD_PRELOAD=libm.so.6:libdl.so.2 "$mprof" record -o log -- sh -c 'exec ./musl'
+	expect_same "the user's" "$(cat out)" libm.so.6:libdl.so.2
+	# gcc's sanitizers refuse to load second.
+	sed -i 's/getenv("LD_PRELOAD")/"sanitized"/' musl.c
+	cc -fsanitize=address -o sanitized musl.c 2>/dev/null || return
+	run env -u LD_PRELOAD "$mprof" record -o log -- sh -c './sanitized; exit 0'
+	expect_same sanitized "$(cat out)" sanitized
+	expect_text err "'./sanitized' cannot be recorded: it is built with a sanitizer"
 }
 
 test_setuid_program() {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <mprof/preload.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +38,7 @@ static const char *privileges(const char *path)
 /* The run-time of a sanitizer refuses to load second, or crashes. */
 static bool is_sanitized(const char *path)
 {
-	static const char *const runtimes[] = { "libasan.so",	    "libtsan.so",
-						"liblsan.so",	    "libhwasan.so",
-						"libclang_rt.asan", "libclang_rt.hwasan" };
+	static const char *const runtimes[] = { MPROF_SANITIZERS };
 	size_t i;
 
 	for (i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
@@ -74,7 +73,7 @@ static void judge(struct program *p)
 				    : "it is built for a different machine than libmprof.so");
 	else if (!elf.has_loader)
 		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
-	else if ((p->alone = strstr(elf.loader, "musl") != NULL))
+	else if ((p->alone = strstr(elf.loader, MPROF_MUSL) != NULL))
 		snprintf(say, sizeof(say),
 			 "its C library is musl, but libmprof.so is built for glibc");
 	else if ((p->alone = is_sanitized(p->image)))
