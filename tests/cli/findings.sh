@@ -769,6 +769,34 @@ test_findings_name_a_slow_leak() {
 	expect_no_text out workers
 }
 
+# A program that is idle for most of its time leaks while it is not.
+test_findings_name_a_leak_beside_an_idle_time() {
+	cat >idles.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void session(void) { malloc(100); free(malloc(500)); }
+int main(int argc, char **argv)
+{
+	usleep(atoi(argv[1]) * 1000);
+	for (int i = 0; i < 5000; i++)
+		session();
+	usleep(atoi(argv[2]) * 1000);
+	return 0;
+}
+END
+	compile idles
+	local idle
+	for idle in '0 200' '200 0'; do
+		report_of ./idles $idle
+		expect_words out '488 KiB was never freed, growing from '
+		expect_words out ' after the start, when the program made nearly all of its calls: 5,000 of the 10,000 blocks allocated by session (idles.c:3).'
+	done
+	run "$mprof" report --json log
+	expect_same 'its growth' "$(json out '.findings[] | select(.finding == "leak") | .growth')" busy
+	run "$mprof" report leaks log
+	expect_text out 'Growing only for a short time, slightly, or no longer'
+}
+
 # What each of many short processes leaves is never live at once.
 test_findings_of_what_short_processes_leave() {
 	cat >short.c <<'END'

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "profile/leak_growth.h"
 #include "profile/leaks.h"
 #include "profile/path_numbers.h"
 #include "profile/suppressions.h"
@@ -602,6 +603,42 @@ START_TEST(growth_since_the_first_block)
 }
 END_TEST
 
+static bool busy(struct sites *s, size_t i)
+{
+	struct growth_calls calls;
+
+	growth_calls_make(&calls, s);
+	return growth_is_busy(&calls, s, &s->site[i].v);
+}
+
+/* Before or after an idle time, a leak is growth; what a program loads before it works is none. */
+START_TEST(growth_beside_an_idle_time)
+{
+	struct site site[3] = {
+		{ .v = { .calls = 100, .live_calls = 100, .first_ticks = 30, .last_ticks = 400 } },
+		{ .v = { .calls = 100, .live_calls = 0, .first_ticks = 20, .last_ticks = 410 } },
+		{ .v = { .calls = 5, .live_calls = 0, .first_ticks = 10, .last_ticks = 1590 } },
+	};
+	struct sites s = { .site = site, .count = 3 };
+
+	for (unsigned i = 0; i <= SITE_EPOCHS; i++)
+		s.epoch_ticks[i] = 100 * i;
+	ck_assert(busy(&s, 0));
+	site[2].v.calls = 50; /* it went on working */
+	ck_assert(!busy(&s, 0));
+	site[2].v.calls = 5;
+	site[0].v.last_ticks = 90; /* a start */
+	ck_assert(!busy(&s, 0));
+	site[0].v = (struct site_values){
+		.calls = 100, .live_calls = 100, .first_ticks = 1300, .last_ticks = 1580
+	};
+	site[1].v = (struct site_values){ .calls = 100, .first_ticks = 1310, .last_ticks = 1590 };
+	ck_assert(busy(&s, 0)); /* the program was idle before */
+	site[0].v.first_ticks = 100;
+	ck_assert(!busy(&s, 0)); /* most of the run: epochs tell */
+}
+END_TEST
+
 Suite *profile_names_suite(void)
 {
 	Suite *s = suite_create("profile_names");
@@ -617,6 +654,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, lines_that_allocate);
 	tcase_add_test(c, ages_beyond_all_bounds);
 	tcase_add_test(c, growth_since_the_first_block);
+	tcase_add_test(c, growth_beside_an_idle_time);
 	tcase_add_test(c, patterns);
 	tcase_add_test(c, files_of_suppressions);
 	tcase_add_test(c, suppressions_of_a_file);

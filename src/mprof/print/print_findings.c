@@ -26,6 +26,7 @@ static const char *const growth_words[] = {
 	[GROWTH_STEADY] = ", growing throughout the run",
 	[GROWTH_GOES_ON] = ", still growing when the run ended",
 	[GROWTH_UNTIL] = "",
+	[GROWTH_BUSY] = "",
 	[GROWTH_OTHER] = "",
 };
 
@@ -38,6 +39,11 @@ static struct long_text growth_of(const struct finding *f)
 	if (f->growth == GROWTH_UNTIL)
 		snprintf(t.s, sizeof(t.s), ", growing until %s after the start",
 			 format_ns(f->grew_ns).s);
+	else if (f->growth == GROWTH_BUSY)
+		snprintf(t.s, sizeof(t.s),
+			 ", growing from %s to %s after the start, when the program made nearly "
+			 "all of its calls",
+			 format_ns(f->since_ns).s, format_ns(f->grew_ns).s);
 	else
 		snprintf(t.s, sizeof(t.s), "%s",
 			 f->growth == GROWTH_GOES_ON && f->ended_before
@@ -48,7 +54,8 @@ static struct long_text growth_of(const struct finding *f)
 
 static const char *const growth_names[] = {
 	[GROWTH_ONCE] = "once",	      [GROWTH_EARLY] = "early", [GROWTH_STEADY] = "steady",
-	[GROWTH_GOES_ON] = "goes_on", [GROWTH_UNTIL] = "until", [GROWTH_OTHER] = "other",
+	[GROWTH_GOES_ON] = "goes_on", [GROWTH_UNTIL] = "until", [GROWTH_BUSY] = "busy",
+	[GROWTH_OTHER] = "other",
 };
 
 /* ---- sentences ---- */

@@ -12,7 +12,7 @@ static const char *heading(const struct view_request *r, const struct profile_gr
 	if (r->sorted || r->profile->sites.totals.read)
 		return NULL;
 	if (!leak_matters_most(r->profile, g))
-		return "No longer growing, or only slightly";
+		return "Growing only for a short time, slightly, or no longer";
 	return r->profile->walk.heap.processes > 1 ? "Still growing when their process ended"
 						   : "Still growing when the run ended";
 }

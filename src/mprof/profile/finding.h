@@ -18,6 +18,7 @@ enum finding_growth {
 	GROWTH_STEADY,	/* it goes on, and nearly every part of the run ended with more */
 	GROWTH_GOES_ON, /* leak_goes_on(): the last two quarters of its time */
 	GROWTH_UNTIL,	/* many parts of the run ended with more, but not the last ones */
+	GROWTH_BUSY,	/* growth_is_busy() */
 	GROWTH_OTHER,
 };
 
@@ -59,7 +60,8 @@ struct finding {
 	uint64_t untouched;	    /* PEAK: analysis_untouched() */
 	uint64_t pages;		    /* WASTE: what it rounds up beyond that, in whole pages */
 	enum finding_growth growth; /* LEAK */
-	uint64_t grew_ns;	    /* LEAK: GROWTH_UNTIL this time after the start */
+	uint64_t since_ns, grew_ns; /* LEAK: GROWTH_BUSY between these times after the start,
+				     * GROWTH_UNTIL the second one */
 	bool one_by_one;	  /* LEAK: processes left it one after another: over twice `peak` */
 	bool ended_before;	  /* LEAK: processes that left it ended before the run did */
 	struct growth_site grown; /* GROWN */

@@ -143,6 +143,13 @@ void finding_sums_values(struct finding_sums *s, uint32_t function, struct site_
 		}
 }
 
+const struct growth_calls *finding_sums_calls(struct finding_sums *s)
+{
+	if (!s->when.all)
+		growth_calls_make(&s->when, s->sites);
+	return &s->when;
+}
+
 uint32_t finding_sums_next(struct finding_sums *s, struct finding_top *top)
 {
 	uint64_t *most = s->most + s->kind * s->functions;

@@ -12,6 +12,7 @@
 
 #include "askers.h"
 #include "finding.h"
+#include "leak_growth.h"
 
 /* A function's part of a kind of findings. */
 struct finding_top {
@@ -37,7 +38,8 @@ struct finding_sums {
 	uint64_t *most;
 	bool *
 	    exact; /* by function: for this kind, `most` is exact, and `part` of its sites is set */
-	uint64_t *part; /* by index of site: its part of this kind; 0 if it is left out */
+	uint64_t *part;		  /* by index of site: its part of this kind; 0 if it is left out */
+	struct growth_calls when; /* `all` is 0 until finding_sums_calls() */
 };
 
 /* The sites and names must outlive s, which must not be moved. */
@@ -50,6 +52,8 @@ void finding_sums_begin(struct finding_sums *s, enum finding_kind kind);
 uint32_t finding_sums_next(struct finding_sums *s, struct finding_top *top);
 /* After that: adds up all figures of the sites that have any of the figure. */
 void finding_sums_values(struct finding_sums *s, uint32_t function, struct site_values *v);
+/* When the sites made calls. */
+const struct growth_calls *finding_sums_calls(struct finding_sums *s);
 /* Likewise: fills in the line of the function with most, what is around it, and the stack with
  * most. */
 void finding_sums_place(struct finding_sums *s, uint32_t function, struct finding *f);

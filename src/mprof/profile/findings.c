@@ -175,15 +175,29 @@ static double weight_of(enum finding_kind kind, uint64_t whole)
 	return (double)whole < enough ? (double)whole / enough : 1;
 }
 
+static uint64_t since_start(const struct analysis *a, uint64_t ticks)
+{
+	const int64_t ns = walk_ns(&a->walk, ticks);
+
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
 static void add_growth(struct finding *new, const struct analysis *a, struct finding_sums *s,
 		       uint32_t function)
 {
+	const bool known = growth_is_known(a);
 	struct site_values v;
 
 	finding_sums_values(s, function, &v);
-	new->growth = growth_of(&v, growth_is_known(a));
+	new->growth = growth_of(&v, known);
 	if (new->growth == GROWTH_UNTIL)
 		new->grew_ns = growth_end_ns(a, s->sites, v.epoch_bytes);
+	if (known && (new->growth == GROWTH_EARLY || new->growth == GROWTH_OTHER) &&
+	    growth_is_busy(finding_sums_calls(s), s->sites, &v)) {
+		new->growth = GROWTH_BUSY;
+		new->since_ns = since_start(a, v.first_ticks);
+		new->grew_ns = since_start(a, v.last_ticks);
+	}
 	new->ended_before = v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
 }
 

@@ -5,6 +5,8 @@
 #include "leaks.h"
 
 #define EPOCH_PART  (SITE_EPOCHS / 4)
+#define BUSY_PART   16u			  /* of all calls: the most of an idle time */
+#define BUSY_BLOCKS 16u			  /* fewer are no growth */
 #define UNTIL_PARTS (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
 
 /* Did the process last for half of the run or more? */
@@ -49,6 +51,52 @@ enum finding_growth growth_of(const struct site_values *v, bool known)
 		return GROWTH_UNTIL;
 	/* What processes left that ended earlier is not in the last epoch. */
 	return e[EPOCH_PART - 1] >= end && end >= v->live_bytes ? GROWTH_EARLY : GROWTH_OTHER;
+}
+
+static unsigned epoch_of(const struct sites *s, uint64_t ticks)
+{
+	unsigned i = 0;
+
+	while (i + 1 < SITE_EPOCHS && ticks >= s->epoch_ticks[i + 1])
+		i++;
+	return i;
+}
+
+void growth_calls_make(struct growth_calls *c, const struct sites *sites)
+{
+	struct site site;
+	unsigned i;
+
+	*c = (struct growth_calls){ .all = 0 };
+	for (i = 0; i < SITE_EPOCHS; i++)
+		c->first_ticks[i] = UINT64_MAX;
+	for (size_t k = 0; k < sites->count; k++) {
+		sites_site(sites, k, &site);
+		if (!site.v.calls)
+			continue;
+		c->all += site.v.calls;
+		for (i = epoch_of(sites, site.v.first_ticks) + 1; i < SITE_EPOCHS; i++)
+			c->before[i] += site.v.calls;
+		for (i = 0; i < epoch_of(sites, site.v.last_ticks); i++)
+			c->after[i] += site.v.calls;
+		for (i = 0; i <= epoch_of(sites, site.v.first_ticks); i++)
+			if (site.v.first_ticks < c->first_ticks[i])
+				c->first_ticks[i] = site.v.first_ticks;
+		for (i = epoch_of(sites, site.v.last_ticks); i < SITE_EPOCHS; i++)
+			if (site.v.last_ticks > c->last_ticks[i])
+				c->last_ticks[i] = site.v.last_ticks;
+	}
+}
+
+bool growth_is_busy(const struct growth_calls *c, const struct sites *sites,
+		    const struct site_values *v)
+{
+	const unsigned first = epoch_of(sites, v->first_ticks);
+	const unsigned last = epoch_of(sites, v->last_ticks);
+
+	return v->live_calls >= BUSY_BLOCKS && last - first < SITE_EPOCHS / 2 &&
+	       c->before[first] + c->after[last] <= c->all / BUSY_PART &&
+	       v->last_ticks - v->first_ticks >= (c->last_ticks[last] - c->first_ticks[first]) / 2;
 }
 
 bool growth_goes_on(enum finding_growth growth)

@@ -12,8 +12,24 @@
  * time.
  */
 bool growth_is_known(const struct analysis *a);
+
+/* When the sites of a run made calls: upper bounds of the calls before each epoch and after it, and
+ * the first and the last call of the sites that made all of theirs from then on, or until then. */
+struct growth_calls {
+	uint64_t all, before[SITE_EPOCHS], after[SITE_EPOCHS];
+	uint64_t first_ticks[SITE_EPOCHS], last_ticks[SITE_EPOCHS];
+};
+void growth_calls_make(struct growth_calls *c, const struct sites *sites);
+
 /* known: growth_is_known() */
 enum finding_growth growth_of(const struct site_values *v, bool known);
+/*
+ * Did blocks of v accumulate in a short part of the run, in which the program made nearly all of
+ * its calls, for at least half of it?  It was idle before or after that, so nobody can tell such a
+ * leak from a start.
+ */
+bool growth_is_busy(const struct growth_calls *c, const struct sites *sites,
+		    const struct site_values *v);
 /* Is it growth that a longer run would have more of? */
 bool growth_goes_on(enum finding_growth growth);
 /* Returns the end of the last epoch in which these live bytes, one number for each epoch, grew: in
