@@ -20,16 +20,18 @@ static void so_load_put(char **at, char *end, const char *s)
 	**at = 0;
 }
 
-/* Writes the remedy for an object that must be loaded before the program starts. */
-static void so_load_put_remedy(char **at, char *end, const char *so_path)
+/*
+ * Writes the remedy for an object that must be loaded before the program starts.  The configuration
+ * is a variable of libmprof.so, while this file may be a module of its own.
+ */
+static void so_load_put_remedy(char **at, char *end, const struct mprof_config *config)
 {
-	static const char here;
 	Dl_info us;
 
 	so_load_put(at, end, "; set INIT=LD_NEXT and LD_PRELOAD=");
-	so_load_put(at, end, dladdr(&here, &us) ? us.dli_fname : "libmprof.so");
+	so_load_put(at, end, dladdr(config, &us) ? us.dli_fname : "libmprof.so");
 	so_load_put(at, end, ":");
-	so_load_put(at, end, so_path);
+	so_load_put(at, end, config->so_path);
 	so_load_put(at, end, " instead");
 }
 
@@ -65,7 +67,7 @@ static int so_load_open(const struct mprof_config *config, char *why, size_t why
 	if (object)
 		so_load_put(&at, end, " defines no malloc");
 	else if (error && __builtin_strstr(error, "static TLS"))
-		so_load_put_remedy(&at, end, config->so_path);
+		so_load_put_remedy(&at, end, config);
 	return -ENOENT;
 }
 
