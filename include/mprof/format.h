@@ -70,6 +70,20 @@ enum mprof_fn_class {
 	MPROF_CLASS_MAP,
 };
 
+/* Does the function map or unmap address space?  Any code may be of one that does not. */
+static inline int mprof_fn_maps(unsigned fn)
+{
+	enum {
+		MAPS = 0
+#define MPROF_FUNCTION(id, code, name, class) \
+	| (MPROF_CLASS_##class == MPROF_CLASS_MAP ? 1 << code : 0)
+#include <mprof/functions.def>
+#undef MPROF_FUNCTION
+	};
+
+	return MAPS >> (fn & (MPROF_FN_MAX - 1)) & 1;
+}
+
 enum mprof_clock {
 	MPROF_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC, nanoseconds */
 	MPROF_CLOCK_TSC = 1,	   /* x86 rdtsc, invariant */

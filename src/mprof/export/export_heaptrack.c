@@ -372,7 +372,7 @@ static void called(void *self, struct flow *f, const struct event *e, uint64_t n
 
 	h->since += e->thread == h->last_thread &&
 		    (e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) &&
-		    e->fn < MPROF_FN_MMAP;
+		    !mprof_fn_maps(e->fn);
 }
 
 static void began(void *self, struct flow *f, const struct flow_block *b)

@@ -552,7 +552,7 @@ static bool is_plain(const struct step *s)
 	const struct event *e = window_at(s->w, s->at);
 	const struct note *n = s->n;
 
-	return e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP &&
+	return e->kind == EVENT_CALL && !mprof_fn_maps(e->fn) &&
 	       !(n->did & ~(NOTE_BEGAN | NOTE_ENDED)) &&
 	       !(n->did & NOTE_ENDED && n->old.owner & BLOCK_RESIZED);
 }

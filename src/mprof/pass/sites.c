@@ -315,7 +315,7 @@ static void batch(void *self, const struct batch *b)
 		if (e->ticks >= k->epoch_ends)
 			sites_next_epoch(s, e->ticks);
 		if (!b->plain && !event_is_call(e)) {
-			if (e->fn >= MPROF_FN_MMAP)
+			if (mprof_fn_maps(e->fn))
 				map_call(s, e, n, b->number + i);
 			continue;
 		}

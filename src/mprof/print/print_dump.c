@@ -193,7 +193,7 @@ static struct old recall_old(struct dump *d, uint32_t thread)
 
 static bool frees_block(const struct event *e)
 {
-	return shapes[e->fn][0].from == FROM_ADDR && e->fn < MPROF_FN_MMAP;
+	return shapes[e->fn][0].from == FROM_ADDR && !mprof_fn_maps(e->fn);
 }
 
 /* Returns event.usable of the block that a call freed; 0 if unknown. */

@@ -104,10 +104,10 @@ static bool has_rss(const struct analysis *a)
 
 static bool has_maps(const struct analysis *a)
 {
-	int f;
+	unsigned f;
 
-	for (f = MPROF_FN_MMAP; f <= MPROF_FN_SBRK; f++)
-		if (a->totals.all.fn[f].calls)
+	for (f = 0; f < MPROF_FN_MAX; f++)
+		if (mprof_fn_maps(f) && a->totals.all.fn[f].calls)
 			return true;
 	return false;
 }

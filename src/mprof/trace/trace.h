@@ -94,7 +94,7 @@ static inline bool event_factors(const struct event *e, uint64_t *count, uint64_
  * realloc? */
 static inline bool event_is_call(const struct event *e)
 {
-	return (e->kind == EVENT_CALL && e->fn < MPROF_FN_MMAP) || e->kind == EVENT_REALLOC_END;
+	return (e->kind == EVENT_CALL && !mprof_fn_maps(e->fn)) || e->kind == EVENT_REALLOC_END;
 }
 
 /* For an event that allocates a block: returns usable bytes beyond the requested ones. */
