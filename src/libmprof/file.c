@@ -420,7 +420,7 @@ static int file_create_or_join(struct mp_run *run, const char *magic, const char
 	return file_create(run, magic, why);
 }
 
-static const char *file_reason(int error)
+const char *mp_file_reason(int error)
 {
 	switch (-error) {
 	case EACCES:
@@ -484,7 +484,7 @@ int mp_file_open(const char *magic, const char *path)
 	ret = file_create_or_join(&mp_run, magic, path, w);
 	if (ret < 0) {
 		if (why.used == before)
-			text_string(w, file_reason(ret));
+			text_string(w, mp_file_reason(ret));
 		if (ret != -ECANCELED)
 			mp_note(why.at);
 		return ret;

@@ -2,9 +2,10 @@
 /*
  * summary.c - writes folded stacks, the short text and the other forms, at exit or on request.
  *
- * Files are created under another name and renamed into place when complete; an earlier file at the
- * same path is kept as PATH.old.  Nothing here allocates, takes a lock that the program may hold,
- * or prints to the program's own descriptors unless a path says so.
+ * Files are created under another name and renamed into place when complete; an earlier one of ours
+ * at the same path is kept as PATH.old, and other files are not touched.  Nothing here allocates,
+ * takes a lock that the program may hold, or prints to the program's own descriptors unless a path
+ * says so.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -14,6 +15,7 @@
 #include "facts.h"
 #include "file.h"
 #include "local.h"
+#include "place.h"
 #include "process.h"
 #include "summary.h"
 #include "sys.h"
@@ -244,18 +246,21 @@ static void write_stat(struct summary *s, int new)
 
 /* ---- settings ---- */
 
-/* A file with stacks. */
+/* A file with stacks.  begin: how it begins; NULL if it ends in a number. */
 struct form {
 	const char *word;
 	void (*write)(struct summary *s, int number, const char *why);
+	const char *begin;
 	char path[4096]; /* absolute, escapes not expanded */
 };
 enum { FOLDED, TEXT, CALLGRIND, JSON, FORMS };
 static struct form form[FORMS] = {
 	[FOLDED] = { .word = "folded", .write = write_folded },
-	[TEXT] = { .word = "text", .write = write_text },
-	[CALLGRIND] = { .word = "callgrind", .write = summary_callgrind },
-	[JSON] = { .word = "json", .write = summary_json },
+	[TEXT] = { .word = "text", .write = write_text, .begin = "mprof: " },
+	[CALLGRIND] = { .word = "callgrind",
+			.write = summary_callgrind,
+			.begin = SUMMARY_CALLGRIND },
+	[JSON] = { .word = "json", .write = summary_json, .begin = SUMMARY_JSON },
 };
 static char stat_path[4096];
 
@@ -289,16 +294,55 @@ void mp_summary_start(void)
 
 /* ---- files ---- */
 
-static void remark(const char *path, long error)
+/* number: of the dump, 0 at the end: then mprof prints it, too. */
+static void remark(const char *path, const char *why, int number)
 {
 	char buffer[512];
 	struct text t = text_on(buffer, sizeof(buffer));
 
 	text_string(&t, "cannot write ");
 	text_string(&t, path);
-	text_string(&t, ": error ");
-	text_number(&t, (uint64_t)-error);
+	text_string(&t, ": ");
+	text_string(&t, why);
 	mp_fact_remark(buffer);
+	if (!number && mp_known.notes[0])
+		mp_note(buffer);
+}
+
+static int ends_in_number(const char *at, long n)
+{
+	long digits = n - 1;
+
+	if (n < 2 || at[n - 1] != '\n')
+		return 0;
+	while (digits > 0 && at[digits - 1] >= '0' && at[digits - 1] <= '9')
+		digits--;
+	return digits < n - 1 && digits > 0 && at[digits - 1] == ' ';
+}
+
+/* Returns why the file at path is not ours to rename or continue; NULL if it is, is empty, or does
+ * not exist. */
+static const char *why_not_ours(const char *path, const char *begin)
+{
+	const long least = begin ? (long)text_length(begin) : 0;
+	const int fd = mp_file_existing(path, O_RDONLY);
+	struct stat st = { .st_size = 0 };
+	char text[64];
+	long n;
+
+	if (fd == -ENOENT)
+		return NULL;
+	if (fd < 0)
+		return fd == -ELOOP ? "a symbolic link is there" : mp_file_reason(fd);
+	sys_fstat(fd, &st);
+	n = sys_pread(fd, text, sizeof(text),
+		      begin || st.st_size < (long)sizeof(text) ? 0
+							       : st.st_size - (long)sizeof(text));
+	sys_close(fd);
+	if (!n || (begin ? n >= least && !__builtin_memcmp(text, begin, (size_t)least)
+			 : ends_in_number(text, n)))
+		return NULL;
+	return "a file is there that mprof did not write";
 }
 
 /* Opens an existing descriptor or special file; then nothing is renamed.  Returns 1 if it did. */
@@ -327,15 +371,22 @@ static void open_new(struct summary *s)
 	s->fd = sys_open(s->other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* Renames the complete file into place; an earlier one becomes PATH.old. */
-static void into_place(struct summary *s)
+/* Uses the buffer of the output, which must be empty. */
+static const char *old_path(struct summary *s)
 {
-	char *old = s->out; /* it was flushed, so we can use it */
-	struct text t = text_on(old, SUMMARY_OUT);
-	int ret;
+	struct text t = text_on(s->out, SUMMARY_OUT);
 
 	text_string(&t, s->path);
 	text_string(&t, ".old");
+	return s->out;
+}
+
+/* Renames the complete file into place; an earlier one becomes PATH.old. */
+static void into_place(struct summary *s)
+{
+	const char *old = old_path(s);
+	int ret;
+
 	ret = sys_rename(s->other, s->path, 1);
 	if (ret == -EEXIST && sys_rename(s->path, old, 0) == 0)
 		ret = sys_rename(s->other, s->path, 1);
@@ -344,17 +395,28 @@ static void into_place(struct summary *s)
 	s->error = ret;
 }
 
+/* ret: of mp_path_number(). */
+static const char *path_is_wrong(int ret, const char *path)
+{
+	return ret < 0 || !*path ? "the path is too long, or has an unknown % sequence" : NULL;
+}
+
 static void write_file(struct summary *s, const struct form *f, int number, const char *why)
 {
 	struct text t = text_on(s->path, sizeof(s->path));
-	int other, failed = mp_path_number(f->path, number, &t) < 0 || !f->path[0];
+	const char *wrong = path_is_wrong(mp_path_number(f->path, number, &t), f->path);
+	const int other = !wrong && open_other(s);
 
-	other = !failed && open_other(s);
-	if (!failed && !other)
+	if (!wrong && !other) {
+		wrong = why_not_ours(s->path, f->begin);
+		if (!wrong)
+			wrong = why_not_ours(old_path(s), f->begin);
+	}
+	if (!wrong && !other)
 		open_new(s);
-	s->error = failed ? -ENAMETOOLONG : s->fd < 0 ? s->fd : 0;
+	s->error = wrong ? 0 : s->fd < 0 ? s->fd : 0;
 	s->used = 0;
-	if (!s->error) {
+	if (!wrong && !s->error) {
 		f->write(s, number, why);
 		summary_flush(s);
 		sys_close(s->fd);
@@ -363,30 +425,33 @@ static void write_file(struct summary *s, const struct form *f, int number, cons
 		if (s->error && !other)
 			sys_unlink(s->other);
 	}
-	if (s->error)
-		remark(f->path, s->error);
+	if (wrong || s->error)
+		remark(f->path, wrong ? wrong : mp_file_reason((int)s->error), number);
 }
 
 /* Appends lines: a process that continues after an exec continues its table. */
-static void append_stat(struct summary *s)
+static void append_stat(struct summary *s, int number)
 {
 	struct text t = text_on(s->path, sizeof(s->path));
 	struct stat st = { .st_size = 0 };
-	int failed = mp_path_number(stat_path, 0, &t) < 0 || !stat_path[0];
+	const char *wrong = path_is_wrong(mp_path_number(stat_path, 0, &t), stat_path);
+	const int other = !wrong && open_other(s);
 
-	if (!failed && !open_other(s))
+	if (!wrong && !other)
+		wrong = why_not_ours(s->path, MPROF_STAT_TITLES);
+	if (!wrong && !other)
 		s->fd = sys_open(s->path,
 				 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW,
 				 0600);
-	s->error = failed ? -ENAMETOOLONG : s->fd < 0 ? s->fd : 0;
+	s->error = wrong ? 0 : s->fd < 0 ? s->fd : 0;
 	s->used = 0;
-	if (!s->error) {
+	if (!wrong && !s->error) {
 		write_stat(s, sys_fstat(s->fd, &st) < 0 || !st.st_size);
 		summary_flush(s);
 		sys_close(s->fd);
 	}
-	if (s->error)
-		remark(stat_path, s->error);
+	if (wrong || s->error)
+		remark(stat_path, wrong ? wrong : mp_file_reason((int)s->error), number);
 }
 
 static int is_wanted(const struct summary *s, int number)
@@ -401,7 +466,7 @@ static void write_sums(int number)
 	if (!s)
 		return;
 	if (is_wanted(s, number))
-		append_stat(s);
+		append_stat(s, number);
 	summary_end(s);
 }
 

@@ -16,10 +16,13 @@
 
 #include "text.h"
 
-#define SUMMARY_MAPS   32u
-#define SUMMARY_CHAIN  64u /* at most this many nested forks that defined stacks */
-#define SUMMARY_OUT    32768u
-#define SUMMARY_NAMING 2000000000u /* ns, after which addresses are printed instead of names */
+#define SUMMARY_MAPS  32u
+#define SUMMARY_CHAIN 64u /* at most this many nested forks that defined stacks */
+#define SUMMARY_OUT   32768u
+/* How files begin, by which they are recognised. */
+#define SUMMARY_CALLGRIND "# callgrind format\nversion: 1\ncreator: mprof-"
+#define SUMMARY_JSON	  "{\"program\": "
+#define SUMMARY_NAMING	  2000000000u /* ns, after which addresses are printed instead of names */
 
 /* Figures of a stack, or of a node without its descendants. */
 struct summary_values {

@@ -238,7 +238,7 @@ static void say_head(struct summary *s, int number, const char *why)
 {
 	const char *exe = mp_config.anonymous ? text_base(mp_known.exe) : mp_known.exe;
 
-	summary_say(s, "# callgrind format\nversion: 1\ncreator: mprof-" MPROF_VERSION "\npid: ");
+	summary_say(s, SUMMARY_CALLGRIND MPROF_VERSION "\npid: ");
 	summary_number(s, (uint64_t)mp_local->pid);
 	summary_say(s, "\ncmd: ");
 	say_clean(s, exe, text_length(exe));

@@ -116,7 +116,7 @@ static void say_head(struct summary *s, int number, const char *why)
 	struct summary_values total = s->total;
 
 	total.peak_bytes = s->heap.peak_bytes;
-	summary_say(s, "{\"program\": ");
+	summary_say(s, SUMMARY_JSON);
 	say_string(s, exe, text_length(exe));
 	say_member(s, "pid", mp_local->pid);
 	say_member(s, "dump", number);

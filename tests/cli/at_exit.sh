@@ -304,6 +304,28 @@ test_at_exit_files() {
 	preloaded 'MODE=Profile AT_EXIT=folded FOLDED_PATH=x' ../ends return
 	[ -s x ] || bad 'no file in a directory with a % in its name'
 	cd .. || return
+	# Another's file at the path, or where the earlier one would go, stays; ours and empty ones do not.
+	for form in folded text stat callgrind json; do
+		printf 'my notes\n7\n' >"mine.$form"
+		preloaded "MODE=Profile AT_EXIT=$form ${form^^}_PATH=mine.$form" ls >/dev/null
+		preloaded "MODE=Profile AT_EXIT=$form ${form^^}_PATH=mine.$form" ls >/dev/null
+		expect_same "the file of another at the path of $form" "$(cat "mine.$form")" $'my notes\n7'
+		: >"ours.$form"
+		cp "mine.$form" "ours.$form.old"
+		preloaded "MODE=Profile AT_EXIT=$form ${form^^}_PATH=ours.$form" ls >/dev/null
+		expect_same "and behind it" "$(cat "ours.$form.old")" $'my notes\n7'
+		rm "ours.$form.old"
+		preloaded "MODE=Profile AT_EXIT=$form ${form^^}_PATH=ours.$form" ls >/dev/null
+		[ -s "ours.$form" ] || bad "an empty file stops $form"
+		preloaded "MODE=Profile AT_EXIT=$form ${form^^}_PATH=ours.$form" ls >/dev/null
+		[ "$form" = stat ] || [ -s "ours.$form.old" ] || bad "the earlier $form is not kept"
+	done
+	expect_same 'a table goes on' "$(wc -l <ours.stat)" 4
+	run preloaded 'MODE=Profile AT_EXIT=folded,json FOLDED_PATH=mprof.profile JSON_PATH=mprof.profile' ./ends return
+	run "$mprof" report mprof.profile
+	expect_text out 'is there that mprof did not write'
+	run "$mprof" profile --at-exit=json --set exit:JSON_PATH=mine.json -o file -- ./ends return
+	expect_text err '/mine.json: a file is there that mprof did not write'
 	for conf in AT_EXIT=foldd AT_EXIT=folded,txt FOLDED_VALUE=calls,live FOLDED_VALUE=bytes; do
 		run preloaded "MODE=Profile $conf" ./ends return
 		expect_status 7
