@@ -176,7 +176,9 @@ struct mprof_play_summary {
 	/* Largest resident size of the program, with code and files; 0: unknown, or several
 	 * programs. */
 	uint64_t peak_rss_bytes;
-	uint64_t reserved[5];
+	uint64_t
+	    peak_calloc_bytes; /* of peak_bytes: in blocks of calloc of MPROF_PLAY_LARGE or more */
+	uint64_t reserved[4];
 };
 
 enum mprof_play_flags {

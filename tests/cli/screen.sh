@@ -710,7 +710,7 @@ test_screen_of_untouched_blocks() {
 #include <string.h>
 int main(int argc, char **argv)
 {
-	char *p = malloc(64 << 20);
+	char *p = argc > 2 ? calloc(64 << 20, 1) : malloc(64 << 20);
 	memset(p, 1, argc > 1 ? 64 << 20 : 4096);
 	for (int i = 0; i < (argc > 1 ? 500000 : 1000); i++)
 		free(malloc(10 + p[i % 4096]));
@@ -733,6 +733,11 @@ END
 	"$mprof" record --touched -o log -- ./vast 2>/dev/null
 	run "$mprof" replay -a glibc --quick --reps 0 --no-heaps log
 	expect_no_text out 'Peaks are too high'
+	run "$mprof" replay -a 'glibc,glibc[MALLOC_ARENA_MAX=1]' --quick --reps 0 --no-heaps log
+	expect_no_text out calloc
+	report_of ./vast full calloc
+	run "$mprof" replay -a 'glibc,glibc[MALLOC_ARENA_MAX=1]' --quick --reps 0 --no-heaps log
+	expect_words out '* 64.0 MiB of the peak (>99 %) is in large blocks of calloc. Playback writes to them,'
 	report_of sh -c './vast; :'
 	expect_no_text out 'Largest resident set'
 	expect_words out ' after the start. At least '

@@ -38,7 +38,8 @@ struct compile_thread {
 /* By slot: its live block. */
 struct compile_block {
 	uint64_t size;
-	uint32_t thread; /* place in thread[] */
+	uint32_t thread : 31; /* place in thread[] */
+	uint32_t cleared : 1; /* large, and by calloc */
 	uint32_t site;
 };
 
@@ -53,7 +54,7 @@ struct compile {
 	struct compile_thread *thread;
 	uint32_t *thread_place; /* by number: place in thread[] + 1 */
 	uint32_t last_thread;	/* the thread of the last call: place in thread[] */
-	uint64_t live_bytes, live_blocks;
+	uint64_t live_bytes, live_blocks, cleared_bytes;
 	uint64_t time_word, next_time; /* of the last TIME word; when the next one is due */
 	uint64_t first_ns, last_ns;
 	uint32_t playing; /* index of the thread whose words are being added to ORDER */

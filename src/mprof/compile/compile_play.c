@@ -32,6 +32,11 @@ static unsigned log2_up(uint64_t align)
 
 /* ---- sums ---- */
 
+ALWAYS_INLINE bool is_cleared(enum mprof_play op, uint64_t size)
+{
+	return op == MPROF_PLAY_CALLOC && size >= MPROF_PLAY_LARGE;
+}
+
 ALWAYS_INLINE void born(struct compile *c, uint64_t size)
 {
 	c->sum.asked_bytes += size;
@@ -40,6 +45,7 @@ ALWAYS_INLINE void born(struct compile *c, uint64_t size)
 	if (c->live_bytes > c->sum.peak_bytes) {
 		c->sum.peak_bytes = c->live_bytes;
 		c->sum.peak_op = c->sum.calls;
+		c->sum.peak_calloc_bytes = c->cleared_bytes;
 	}
 	if (c->live_blocks > c->sum.peak_blocks)
 		c->sum.peak_blocks = c->live_blocks;
@@ -51,7 +57,11 @@ ALWAYS_INLINE void count(struct compile *c, struct compile_thread *t, enum mprof
 	if (had_old) {
 		c->live_bytes -= c->block[slot].size;
 		c->live_blocks--;
+		if (__builtin_expect(c->block[slot].cleared, 0))
+			c->cleared_bytes -= c->block[slot].size;
 	}
+	if (__builtin_expect(is_cleared(op, size), 0))
+		c->cleared_bytes += size;
 	if (op != MPROF_PLAY_FREE)
 		born(c, size);
 	c->sum.by_op[op]++;
@@ -171,6 +181,7 @@ ALWAYS_INLINE uint32_t one_call(struct compile *c, const struct compile_call *ca
 	struct compile_thread *t = compile_thread_of(c, call->thread);
 	const bool had_old = old != COMPILE_NONE;
 	const uint32_t slot = had_old ? old : begins ? compile_slot_take(c, t) : COMPILE_NONE;
+	const enum mprof_play op = op_of(call, begins);
 
 	if (__builtin_expect(slot == COMPILE_NONE, 0))
 		return slot;
@@ -178,7 +189,7 @@ ALWAYS_INLINE uint32_t one_call(struct compile *c, const struct compile_call *ca
 	if (had_old && !call->mended)
 		c->sum.remote_frees += c->block[slot].thread != t->place;
 	if (__builtin_expect(c->writes, 1))
-		play(c, t, op_of(call, begins), call, slot, had_old);
+		play(c, t, op, call, slot, had_old);
 	else
 		ask_hook(c, call, slot, had_old, begins);
 	if (!begins) {
@@ -187,7 +198,8 @@ ALWAYS_INLINE uint32_t one_call(struct compile *c, const struct compile_call *ca
 	}
 	c->block[slot] = (struct compile_block){
 		.size = compile_size(call),
-		.thread = t->place,
+		.thread = t->place & INT32_MAX,
+		.cleared = is_cleared(op, compile_size(call)),
 		.site = call->site,
 	};
 	return slot;

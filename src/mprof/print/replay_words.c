@@ -8,10 +8,11 @@
 #include "../util/alloc.h"
 #include "text.h"
 
-#define KEPT_PART  0.25 /* of the peak: if less is retained at the end, it is not mentioned */
-#define KEPT_BYTES (4u << 20)
-#define TOO_HIGH   8 /* a peak that is this part above the program's resident size is not its own */
-#define NOISE_TOLD 5 /* percent: smaller differences need no explanation */
+#define KEPT_PART   0.25 /* of the peak: if less is retained at the end, it is not mentioned */
+#define KEPT_BYTES  (4u << 20)
+#define TOO_HIGH    8 /* a peak that is this part above the program's resident size is not its own */
+#define CALLOC_PART 0.1 /* of the peak in large blocks of calloc: less does not decide */
+#define NOISE_TOLD  5	/* percent: smaller differences need no explanation */
 
 /* ---- one figure of all rows against the reference ---- */
 
@@ -431,6 +432,26 @@ static void tell_too_high(const struct replay_answer *a, struct sentences *w)
 			   "records how much the program writes.");
 }
 
+/* Says so if it decides much what the program does with memory that it had cleared: glibc writes
+ * zeros, while jemalloc maps fresh pages, which stay absent until they are written. */
+static void tell_calloc(const struct replay_answer *a, struct sentences *w)
+{
+	const struct mprof_play_summary *sum = &a->plan->head->sum;
+
+	if ((double)sum->peak_calloc_bytes < CALLOC_PART * (double)sum->peak_bytes ||
+	    !strcmp(a->runs->touch, "none") || a->verdict.played < 2)
+		return;
+	sentence_add(
+	    w,
+	    "%s of the peak (%s) is in large blocks of calloc. Playback writes to them, "
+	    "because a trace does not show whether the program did. If it did not, "
+	    "allocators that map fresh pages for calloc, such as jemalloc, need up to that much "
+	    "less; mprof stat --allocator NAME shows the largest resident set of the "
+	    "program itself.",
+	    format_bytes(sum->peak_calloc_bytes).s,
+	    format_percent(sum->peak_calloc_bytes, sum->peak_bytes).s);
+}
+
 void replay_verdict(const struct replay_answer *a, struct sentences *w)
 {
 	const struct verdict *v = &a->verdict;
@@ -462,6 +483,7 @@ void replay_verdict(const struct replay_answer *a, struct sentences *w)
 		compare(v, &peak, w);
 		tell_small_differences(v, &peak, w);
 		tell_ties(v, &peak, w);
+		tell_calloc(a, w);
 	}
 	if (v->played > 1 && v->quiet) {
 		compare(v, &cpu, w);
