@@ -283,6 +283,13 @@ END
 	run "$mprof" check --baseline forks.profile forks.log
 	expect_status 1
 	expect_words out 'but they cannot be compared: the peak of a trace is of all processes together'
+	run "$mprof" check --process 2 --max-peak 1 forks.log
+	expect_status 2
+	expect_text err 'the peak of a trace is that of all its processes together, so --max-peak does not work with --process'
+	run "$mprof" check --process 2 --max-peak 1 forks.profile
+	expect_status 1
+	run "$mprof" check --process 2 --max-calls 1000000 forks.log
+	expect_status 0
 }
 
 test_check_limits() {
