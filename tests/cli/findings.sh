@@ -84,6 +84,34 @@ test_who_asked_is_of_the_program() {
 	grep -q ';std::vector<...>::push_back;' out || bad "the library is missing in stacks of csv: $(head -c 900 out)"
 }
 
+# Code of others that is compiled into the program is a library: its callers can change how they
+# call it.  Where nothing of the program calls it, it allocates itself.
+test_who_asked_is_not_an_installed_header() {
+	cat >own.c <<'END_OF_SOURCE'
+#include <stdlib.h>
+#line 1 "/usr/include/third/list.h"
+static __attribute__((noinline)) char *list_node(int n) { char *p = malloc(n); *p = 0; return p; }
+static __attribute__((noinline)) char *list_insert(int n) { char *p = list_node(n); p[1] = 1; return p; }
+#ifdef ALONE
+int main(void) { for (int i = 0; i < 500; i++) list_insert(40); return 0; }
+#else
+#line 8 "own.c"
+int main(void) { for (int i = 0; i < 500; i++) list_insert(40); return 0; }
+#endif
+END_OF_SOURCE
+	cc -O1 -g -o own own.c && cc -O1 -g -DALONE -o alone own.c || bad 'does not compile'
+	"$mprof" record -q -o log -- ./own
+	run "$mprof" report log
+	expect_words out '500 blocks allocated by main (own.c:8), through list_insert (list.h).'
+	run "$mprof" report leaks --json log
+	expect_same 'stack' "$(json out '.rows[0].stack[-1].function')" main
+	"$mprof" record -q -o log -- ./alone
+	run "$mprof" report log
+	expect_words out '500 blocks allocated by list_node (list.h:1).'
+	run "$mprof" report leaks --json log
+	expect_same 'stack alone' "$(json out '.rows[0].stack[-1].function')" list_node
+}
+
 calls_through() { # FUNCTION: calls of stacks in folded form
 	"$mprof" export --to folded --value calls log 2>/dev/null |
 		awk -v f="$1" 'index($0, f) { n += $NF } END { print n }'

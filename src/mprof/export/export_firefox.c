@@ -50,7 +50,7 @@ struct firefox {
 	struct cells cells;
 	struct interner strings;
 	struct line_interner frames, functions;
-	bool scripts;		 /* functions of the program's own scripts are among them */
+	bool own;		 /* lines of the program's own source are among them */
 	struct interner modules; /* strings */
 	struct interner files;
 	struct interner stacks;	   /* a pair of uint32_t: calling stack, frame */
@@ -169,7 +169,7 @@ static void put_stack_prefix(struct firefox *x, uint32_t id)
 
 static bool is_library(const struct firefox *x, const struct sym_line *line)
 {
-	return profile_is_library(line) || (x->scripts && profile_is_package(x->profile, line));
+	return profile_is_library(line) || (x->own && profile_is_package(x->profile, line));
 }
 
 static void put_frame_category(struct firefox *x, uint32_t id)
@@ -246,8 +246,8 @@ static void put_frames(struct firefox *x)
 {
 	const size_t n = x->frames.keys.count;
 
-	for (uint32_t i = 1; i <= n && !x->scripts; i++)
-		x->scripts = profile_is_script(x->profile, line_interner_line(&x->frames, i));
+	for (uint32_t i = 1; i <= n && !x->own; i++)
+		x->own = profile_is_own(x->profile, line_interner_line(&x->frames, i));
 	fputs(",\n\"frameTable\":{", x->out);
 	put_same(x, "address", n, "-1");
 	put_same(x, "inlineDepth", n, "0");

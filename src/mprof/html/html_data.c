@@ -43,7 +43,7 @@ struct writer {
 	struct interner text;
 	uint32_t *line; /* by key of the tree's lines: line of the page, from 1 */
 	size_t lines;
-	bool scripts;		 /* functions of the program's own scripts are among them */
+	bool own;		 /* lines of the program's own source are among them */
 	struct interner starts;	 /* struct start: callers of the outermost nodes of the tree */
 	uint32_t *deepest;	 /* keys of lines: call stacks of threads, concatenated */
 	uint64_t *deepest_bytes; /* of the frame of each */
@@ -398,7 +398,7 @@ static void put_line(struct writer *w, struct blob *part, uint32_t key)
 	blob_number(&part[2], line->line);
 	blob_number(&part[3], text_of(w, line->module));
 	blob_number(&part[4], profile_is_library(line) ||
-				  (w->scripts && profile_is_package(w->from->profile, line)));
+				  (w->own && profile_is_package(w->from->profile, line)));
 	if (*line->file)
 		add_source(w, line);
 }
@@ -418,8 +418,8 @@ static void put_lines(struct writer *w, struct blob *b)
 	struct start s;
 	size_t i, starts = 0;
 
-	for (i = 1; i < w->to->nodes && !w->scripts; i++)
-		w->scripts = profile_is_script(
+	for (i = 1; i < w->to->nodes && !w->own; i++)
+		w->own = profile_is_own(
 		    w->from->profile,
 		    line_interner_line(&w->tree.lines, w->tree.node[w->order[i]].key));
 	for (i = 1; i < w->to->nodes; i++)

@@ -229,8 +229,8 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 		else if (facts & LINE_TEXT && paths_is_pth(w->last, paths_called(p->paths, node)))
 			part = PATHS_LIBRARY;
 		if (part == PATHS_PACKAGE)
-			part = paths_called(p->paths, node) == CALLED_BY_SCRIPT ? PATHS_LIBRARY
-										: PATHS_PROGRAM;
+			part = paths_called(p->paths, node) == CALLED_BY_PROGRAM ? PATHS_LIBRARY
+										 : PATHS_PROGRAM;
 		if (ask(&w->s, w->last, part, facts))
 			return true;
 	}

@@ -13,6 +13,7 @@ static const char *const wrappers[] = {
 #define RUST(pattern, whose)
 #define MODULE(pattern, whose)
 #define SOURCE(end, part, whose)
+#define PACKAGE(part, whose)
 #include "wrappers.def"
 #undef WRAPPER
 #undef LIBRARY
@@ -48,11 +49,20 @@ static const struct {
 #define MODULE(pattern, whose)
 #define SOURCE(end, part, whose) { end, part },
 #include "wrappers.def"
+#undef SOURCE
+#undef PACKAGE
+};
+
+static const char *const packages[] = {
+#define SOURCE(end, part, whose)
+#define PACKAGE(part, whose) part,
+#include "wrappers.def"
 #undef WRAPPER
 #undef LIBRARY
 #undef RUST
 #undef MODULE
 #undef SOURCE
+#undef PACKAGE
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -294,11 +304,20 @@ static bool is_of_library(const char *file)
 	return false;
 }
 
+/* Is its source code of others that was compiled into the program? */
+static bool is_of_others(const char *file)
+{
+	for (size_t i = 0; *file && i < COUNT(packages); i++)
+		if (strstr(file, packages[i]))
+			return true;
+	return false;
+}
+
 /* Is it of an installed package, or code that a module compiles ("<string>": named tuples)? */
 static bool is_of_package(const struct sym_line *line)
 {
 	if (!line->script)
-		return line->installed;
+		return line->installed || is_of_others(line->file);
 	return *line->file == '<' || strstr(line->file, "-packages/") || is_command(line);
 }
 

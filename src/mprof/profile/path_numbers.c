@@ -154,7 +154,7 @@ static enum paths_part part_of(struct profile_paths *t, const struct place *p)
 static struct place shown(struct profile_paths *t, uint32_t stack)
 {
 	const enum paths_called called = paths_called(t, stack);
-	const enum paths_part least = called == CALLED_BY_SCRIPT ? PATHS_PROGRAM : PATHS_PACKAGE;
+	const enum paths_part least = called == CALLED_BY_PROGRAM ? PATHS_PROGRAM : PATHS_PACKAGE;
 	struct place at = place_at(t, (struct path_step_in){ .node = stack }), inner, outer, callee;
 
 	while (at.lines && part_of(t, &at) == PATHS_WRAPPER) {

@@ -136,8 +136,19 @@ static bool is_run_of_text(const struct sym_line *line)
 	       !strncmp(line->function + (*line->function == '_'), run, strlen(run));
 }
 
+/* Has this frame a line of the program, which may be in its source?  Otherwise CALLED_UNKNOWN. */
+static enum paths_called called_by_source(struct profile_paths *t, uint32_t frame)
+{
+	const struct sym_lines *lines = sym_frame(t->sym, frame);
+
+	for (size_t i = 0; lines && i < lines->count; i++)
+		if (paths_part_of(t, frame, &lines->line[i]) == PATHS_PROGRAM)
+			return *lines->line[i].file ? CALLED_BY_PROGRAM : CALLED_BY_OTHERS;
+	return CALLED_UNKNOWN;
+}
+
 /* Is this frame a script's, or of the interpreter's start?  Otherwise CALLED_UNKNOWN. */
-static enum paths_called called_by(struct profile_paths *t, uint32_t frame)
+static enum paths_called called_by_script(struct profile_paths *t, uint32_t frame)
 {
 	const struct sym_lines *lines = sym_frame(t->sym, frame);
 	const struct sym_line *line;
@@ -147,11 +158,16 @@ static enum paths_called called_by(struct profile_paths *t, uint32_t frame)
 		line = &lines->line[i];
 		if (is_run_of_text(line) || (line->script && !paths_is_text(line) &&
 					     paths_part_of(t, frame, line) == PATHS_PROGRAM))
-			return CALLED_BY_SCRIPT;
+			return CALLED_BY_PROGRAM;
 		if (line->runs_scripts && !strcmp(line->function, "Py_InitializeFromConfig"))
 			return CALLED_AT_START;
 	}
 	return CALLED_UNKNOWN;
+}
+
+static enum paths_called called_by(struct profile_paths *t, uint32_t frame)
+{
+	return t->scripts ? called_by_script(t, frame) : called_by_source(t, frame);
 }
 
 enum paths_called paths_called(struct profile_paths *t, uint32_t stack)
@@ -175,7 +191,7 @@ static void fold(struct profile_paths *t, struct profile_path *path, uint32_t st
 {
 	size_t i = path->all = path->count;
 	const enum paths_called called = paths_called(t, stack);
-	const enum paths_part least = called == CALLED_BY_SCRIPT ? PATHS_PROGRAM : PATHS_PACKAGE;
+	const enum paths_part least = called == CALLED_BY_PROGRAM ? PATHS_PROGRAM : PATHS_PACKAGE;
 
 	path->at_start = called == CALLED_AT_START;
 	path->asked = path->inner = path->count;
@@ -414,10 +430,9 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 	};
 	if (stacks)
 		t->scratch.at = must_calloc(stacks->nodes, sizeof(*t->scratch.at));
-	if (!t->scripts)
-		return;
-	t->called = must_calloc(stacks->nodes, 1);
-	t->runs_text = runs_text(stacks, sym);
+	if (stacks && !o->wrappers)
+		t->called = must_calloc(stacks->nodes, 1);
+	t->runs_text = t->scripts && runs_text(stacks, sym);
 }
 
 void paths_release(struct profile_paths *t)

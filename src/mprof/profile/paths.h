@@ -51,16 +51,18 @@ enum paths_part {
 	PATHS_LIBRARY, /* of a language's library, or an allocator by its name */
 	PATHS_START,   /* starts a program or a thread: _start, start_thread */
 	PATHS_PACKAGE, /* an installed package of Python, or what starts one; installed libraries
-			* beside scripts: of the program, unless a script of the program calls it */
+			* beside scripts; code of others that is compiled into the program, such as
+			* Boost's: of the program, unless the program's own source calls it */
 	PATHS_PROGRAM, /* code of the program, which a reader can change */
 };
 
 /* Who calls a function of a package, or of a library. */
 enum paths_called {
 	CALLED_UNKNOWN,
-	CALLED_BY_OTHERS, /* neither of these */
-	CALLED_BY_SCRIPT, /* a script of the program: then packages are libraries */
-	CALLED_AT_START,  /* an interpreter during its startup */
+	CALLED_BY_OTHERS,  /* neither of these */
+	CALLED_BY_PROGRAM, /* its own source; with scripts, one of these: then packages are
+			    * libraries */
+	CALLED_AT_START,   /* an interpreter during its startup */
 };
 
 /* As in struct profile_options. */
@@ -75,7 +77,7 @@ struct profile_paths {
 	struct paths_options options;
 	bool scripts;	      /* leave out interpreters around functions of scripts */
 	bool runs_text;	      /* code of PATHS_TEXT is the program's own (python -c) */
-	uint8_t *called;      /* by node of the stacks: enum paths_called; NULL without scripts */
+	uint8_t *called;      /* by node of the stacks: enum paths_called; NULL with --wrappers */
 	uint8_t *mark;	      /* by frame of one line: enum path_mark */
 	uint8_t *sourceless;  /* by node: 1 = profile_source() of it is NULL */
 	uint8_t *fileless;    /* by frame: 1 = no line has a file */

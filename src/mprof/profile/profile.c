@@ -204,7 +204,8 @@ static bool may_keep(struct profile *p, uint32_t stack)
 	may = may == KEEP_MAYBE ? KEEP_MAYBE : node ? (enum may_keep)p->may_keep[node] : KEEP_NOT;
 	for (node = stack; node != end; node = of[node].parent)
 		p->may_keep[node] = (uint8_t)may;
-	return may == KEEP_MAYBE || paths_called(p->paths, stack) == CALLED_AT_START;
+	return may == KEEP_MAYBE ||
+	       (p->paths->scripts && paths_called(p->paths, stack) == CALLED_AT_START);
 }
 
 /* Returns what suppresses the leaks of a stack, or NULL. */
@@ -484,9 +485,10 @@ bool profile_is_package(const struct profile *p, const struct sym_line *line)
 	return paths_part_in(p->paths, line) == PATHS_PACKAGE;
 }
 
-bool profile_is_script(const struct profile *p, const struct sym_line *line)
+bool profile_is_own(const struct profile *p, const struct sym_line *line)
 {
-	return line->script && paths_part_in(p->paths, line) == PATHS_PROGRAM;
+	return (p->paths->scripts ? line->script : *line->file != '\0') &&
+	       paths_part_in(p->paths, line) == PATHS_PROGRAM;
 }
 
 bool profile_is_library(const struct sym_line *line)

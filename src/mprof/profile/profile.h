@@ -193,9 +193,9 @@ const char *profile_kept(struct profile *p, uint32_t stack);
 
 /* Does it allocate on behalf of others: a wrapper, a container, a language's library? */
 bool profile_is_library(const struct sym_line *line);
-/* Is it of an installed package of Python?  Where scripts of the program run, that is a library. */
+/* Is it code of others (PATHS_PACKAGE)?  Beside the program's own source, that is a library. */
 bool profile_is_package(const struct profile *p, const struct sym_line *line);
-bool profile_is_script(const struct profile *p, const struct sym_line *line);
+bool profile_is_own(const struct profile *p, const struct sym_line *line);
 
 /* A value of p->site[i], of a group, of all that pass. */
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
