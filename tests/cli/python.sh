@@ -286,14 +286,28 @@ test_python_packages() {
 
 test_python_start() {
 	python_found || return 0
+	mkdir -p env/site-packages/theirs
+	printf 'import ctypes\nctypes.CDLL(None).malloc(700001)\n' >env/site-packages/theirs/__init__.py
+	printf 'import ctypes\nctypes.CDLL(None).malloc(60001)\n' >mine.py
 	cat >kept.py <<'END'
 import ctypes
 for i in range(20):
     ctypes.CDLL(None).malloc(5000)
+import theirs
+import mine
 END
-	run "$mprof" record --python -o log -- "$python" kept.py
+	PYTHONPATH=env/site-packages run "$mprof" record --python -o log -- "$python" kept.py
 	run "$mprof" report leaks log
 	expect_words out 'what Python allocates at startup'
+	# Modules stay until the process ends; what one of the program's own leaks is a leak.
+	expect_words out 'imported modules of Python'
+	run "$mprof" report log
+	expect_words out 'of which imports and run-time libraries keep'
+	expect_words out 'was allocated by <module> (kept.py)'
+	run "$mprof" report leaks --by line --json log
+	expect_same 'leaks of the modules' \
+		"$(json out '[.rows[] | select(.figures.leaked > 50000) | "\(.file | sub(".*/"; "")):\(.line)"] | sort | join(" ")')" \
+		'kept.py:3 mine.py:2'
 	run "$mprof" report leaks --json --top 0 log
 	expect_same 'leaks of its line' \
 		"$(json out '[.rows[] | select(.stack[-1].line == 3) | .figures.leaked >= 100000] | join(" ")')" true

@@ -162,10 +162,10 @@ static void put_left(const struct html_report *r, uint64_t left, FILE *out)
 	fprintf(out, "%s%s %s", a->sampled ? "about " : "", format_bytes(left).s,
 		is_left_open(r) ? "live at the end" : "never freed");
 	if (k && k->all.live_bytes && k->all.live_bytes == left)
-		fputs(", all of it kept by run-time libraries", out);
+		fprintf(out, ", all of it kept by %s", kept_by(k));
 	else if (k && k->all.live_bytes)
-		fprintf(out, ", %s of it kept by run-time libraries",
-			format_bytes(k->all.live_bytes).s);
+		fprintf(out, ", %s of it kept by %s", format_bytes(k->all.live_bytes).s,
+			kept_by(k));
 }
 
 static void put_header(const struct html_report *r, FILE *out)

@@ -82,11 +82,11 @@ static void print_left(const struct analysis *a, FILE *out)
 		: a->tree.processes > 1 ? "their process"
 					: "the program");
 	if (a->findings && a->findings->kept.all.live_blocks)
-		fprintf(out,
-			"  %s of these, %s, %s kept by run-time libraries, not by the program.\n",
+		fprintf(out, "  %s of these, %s, %s kept by %s, not by the program.\n",
 			format_many(a->findings->kept.all.live_blocks, "block", "blocks").s,
 			format_exact(a->findings->kept.all.live_bytes).s,
-			a->findings->kept.all.live_blocks == 1 ? "is" : "are");
+			a->findings->kept.all.live_blocks == 1 ? "is" : "are",
+			kept_by(&a->findings->kept));
 	if (n->exec_blocks)
 		fprintf(out,
 			"  %s, %s, %s discarded when a program called exec; not counted here.\n",

@@ -351,7 +351,7 @@ static void tell_totals(struct screen *s)
 			      format_bytes(n->bytes).s,
 			      format_many(n->blocks, "block", "blocks").s);
 		if (k && k->all.live_blocks)
-			paragraph_add(&words, ", of which run-time libraries keep %s",
+			paragraph_add(&words, ", of which %s keep %s", kept_by(k),
 				      format_bytes(k->all.live_bytes).s);
 		if (n->bytes > p->at.bytes)
 			paragraph_add(&words,

@@ -50,12 +50,6 @@ static bool only_calls(const struct sym_line *line)
 	return false;
 }
 
-/* CPython's functions that find and run a module: the module itself tells more. */
-static bool only_imports(const struct sym_line *line)
-{
-	return line->script && !strncmp(line->file, "<frozen importlib", 17);
-}
-
 /* Python's decorators: the function that such a one calls tells more. */
 static bool only_decorates(const struct sym_line *line)
 {
@@ -72,11 +66,12 @@ static bool only_decorates(const struct sym_line *line)
 	return false;
 }
 
-/* Does a function of a library tell how the allocating function allocates? */
+/* Does a function of a library tell how the allocating function allocates?  Of an import, the
+ * module tells more than the functions that find and run it. */
 static bool tells(const struct sym_line *line)
 {
-	return !(line->runs_scripts && (!line->known || only_calls(line))) && !only_imports(line) &&
-	       !only_decorates(line) && !is_ours(line);
+	return !(line->runs_scripts && (!line->known || only_calls(line))) &&
+	       !paths_imports(line) && !only_decorates(line) && !is_ours(line);
 }
 
 static bool is_library(enum paths_part part)

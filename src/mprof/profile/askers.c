@@ -103,7 +103,10 @@ bool askers_kept(struct askers *t, const struct sites *s, struct profile *names,
 	struct asker *a = &t->of[i];
 
 	if (!a->kept)
-		a->kept = profile_kept(names, s->brief[i].key) ? 2 : 1;
+		a->kept = profile_kept(names, s->brief[i].key) &&
+				  !profile_is_import(names, s->brief[i].key)
+			      ? 2
+			      : 1;
 	return a->kept == 2;
 }
 

@@ -9,10 +9,10 @@
 #include "../util/order.h"
 #include "../util/rank.h"
 
-static void add(struct kept_of *to, const struct site_brief *v)
+static void add(struct kept_of *to, const struct site_brief *v, bool import)
 {
-	to->peak_bytes += v->peak_bytes;
-	to->peak_blocks += v->peak_calls;
+	to->peak_bytes += import ? 0 : v->peak_bytes;
+	to->peak_blocks += import ? 0 : v->peak_calls;
 	to->live_bytes += v->live_bytes;
 	to->live_blocks += v->live_calls;
 }
@@ -44,6 +44,7 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 	size_t i, n = 0, examined[2] = { 0, 0 };
 	const struct site_brief *s;
 	const char *why;
+	bool import;
 
 	*k = (struct kept){ .rows = 0 };
 	for (i = 0; i < sites->count; i++) {
@@ -57,9 +58,16 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 		if (!why)
 			continue;
 		s = &sites->brief[chosen[i].item];
-		add(&k->all, s);
-		add(row_of(k, why), s);
+		import = profile_is_import(names, s->key);
+		k->imports |= import && s->live_calls;
+		add(&k->all, s, import);
+		add(row_of(k, why), s, import);
 	}
 	free(chosen);
 	qsort(k->row, k->rows, sizeof(*k->row), by_bytes);
+}
+
+const char *kept_by(const struct kept *k)
+{
+	return k->imports ? "imports and run-time libraries" : "run-time libraries";
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * kept.h - memory that run-time libraries keep until the process ends: blocks of the C library, the
- * dynamic linker and libstdc++ that no program frees, found by the rows of suppressions.def.
+ * dynamic linker and libstdc++ that no program frees, found by the rows of suppressions.def; and
+ * modules that Python imports, of which the peak does not count here: a program can import less.
  *
  * Blocks and bytes at the run's peak, and never freed.  At most KEPT_SITES call
  * stacks with blocks that were never freed are examined, and as many others, those with the most
@@ -23,7 +24,10 @@ struct kept_of {
 struct kept {
 	struct kept_of all; /* why is NULL */
 	struct kept_of row[KEPT_ROWS];
-	size_t rows; /* most bytes first */
+	size_t rows;  /* most bytes first */
+	bool imports; /* modules of Python are among them */
 };
 
 void kept_find(struct kept *k, const struct sites *sites, struct profile *names);
+/* "run-time libraries", and what else keeps it */
+const char *kept_by(const struct kept *k);

@@ -136,6 +136,9 @@ static bool is_run_of_text(const struct sym_line *line)
 	       !strncmp(line->function + (*line->function == '_'), run, strlen(run));
 }
 
+/* In `called`: on the way to who calls it, Python imports a module. */
+#define IN_IMPORT 0x80u
+
 /* Has this frame a line of the program, which may be in its source?  Otherwise CALLED_UNKNOWN. */
 static enum paths_called called_by_source(struct profile_paths *t, uint32_t frame)
 {
@@ -170,20 +173,50 @@ static enum paths_called called_by(struct profile_paths *t, uint32_t frame)
 	return t->scripts ? called_by_script(t, frame) : called_by_source(t, frame);
 }
 
+bool paths_imports(const struct sym_line *line)
+{
+	return line->script && !strncmp(line->file, "<frozen importlib", 17);
+}
+
+/* Does a line of the frame find and run a module?  These have one line. */
+static bool frame_imports(struct profile_paths *t, uint32_t frame)
+{
+	const struct sym_lines *lines = sym_frame(t->sym, frame);
+
+	return lines && lines->count && paths_imports(lines->line);
+}
+
 enum paths_called paths_called(struct profile_paths *t, uint32_t stack)
 {
 	enum paths_called by = CALLED_UNKNOWN;
-	uint32_t n = stack, end;
+	uint32_t n = stack, end, import = 0; /* the outermost node that imports */
+	unsigned outer, flag;
 
 	if (!t->called || stack >= t->stacks->nodes)
 		return CALLED_BY_OTHERS;
-	while (n && !t->called[n] && !(by = called_by(t, t->stacks->node[n].frame)))
-		n = t->stacks->node[n].parent;
+	for (; n && !t->called[n]; n = t->stacks->node[n].parent) {
+		by = called_by(t, t->stacks->node[n].frame);
+		if (by)
+			break;
+		if (t->scripts && frame_imports(t, t->stacks->node[n].frame))
+			import = n;
+	}
 	end = n && by ? t->stacks->node[n].parent : n;
-	by = by ? by : n ? t->called[n] : CALLED_BY_OTHERS;
-	for (n = stack; n != end; n = t->stacks->node[n].parent)
-		t->called[n] = (uint8_t)by;
+	outer = by || !n ? 0 : t->called[n];
+	by = by ? by : outer ? (enum paths_called)(outer & ~IN_IMPORT) : CALLED_BY_OTHERS;
+	flag = import ? IN_IMPORT : outer & IN_IMPORT;
+	for (n = stack; n != end; n = t->stacks->node[n].parent) {
+		t->called[n] = (uint8_t)(by | flag);
+		if (n == import)
+			flag = outer & IN_IMPORT;
+	}
 	return by;
+}
+
+bool paths_is_import(struct profile_paths *t, uint32_t stack)
+{
+	return t->scripts && paths_called(t, stack) == CALLED_BY_PROGRAM &&
+	       t->called[stack] & IN_IMPORT;
 }
 
 /* Finds the allocating function, and folds the calls inside it. */
@@ -194,6 +227,7 @@ static void fold(struct profile_paths *t, struct profile_path *path, uint32_t st
 	const enum paths_part least = called == CALLED_BY_PROGRAM ? PATHS_PROGRAM : PATHS_PACKAGE;
 
 	path->at_start = called == CALLED_AT_START;
+	path->in_import = paths_is_import(t, stack);
 	path->asked = path->inner = path->count;
 	while (i > 1 && part_of(t, path, i - 1) == PATHS_WRAPPER)
 		i--;

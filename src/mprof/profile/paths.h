@@ -135,6 +135,10 @@ bool paths_is_start(const struct sym_line *line);
 bool paths_is_nameless(const struct sym_line *line);
 /* Returns which of these is the nearest outward. */
 enum paths_called paths_called(struct profile_paths *t, uint32_t stack);
+/* Does Python import a library for a line of the program?  Modules stay until the process ends. */
+bool paths_is_import(struct profile_paths *t, uint32_t stack);
+/* Is it a function of CPython that finds and runs a module? */
+bool paths_imports(const struct sym_line *line);
 /* Is it a text that Python runs while it starts, a line of a .pth file?  It has the name of the
  * program's own text, but its caller stands for it. */
 static inline bool paths_is_pth(const struct sym_line *line, enum paths_called called)

@@ -205,7 +205,8 @@ static bool may_keep(struct profile *p, uint32_t stack)
 	for (node = stack; node != end; node = of[node].parent)
 		p->may_keep[node] = (uint8_t)may;
 	return may == KEEP_MAYBE ||
-	       (p->paths->scripts && paths_called(p->paths, stack) == CALLED_AT_START);
+	       (p->paths->scripts && (paths_called(p->paths, stack) == CALLED_AT_START ||
+				      paths_is_import(p->paths, stack)));
 }
 
 /* Returns what suppresses the leaks of a stack, or NULL. */
@@ -396,6 +397,11 @@ bool profile_suppresses(struct profile *p, uint32_t stack)
 	return profile_kept(p, stack) ||
 	       (p->suppressions->of_files &&
 		suppressions_find(p->suppressions, p->stacks, paths_look(p->paths, stack)));
+}
+
+bool profile_is_import(struct profile *p, uint32_t stack)
+{
+	return paths_is_import(p->paths, stack);
 }
 
 const char *profile_kept(struct profile *p, uint32_t stack)

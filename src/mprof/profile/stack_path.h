@@ -13,6 +13,7 @@ struct profile_path {
 	size_t all;		      /* all there are: asked <= inner <= all */
 	size_t innermost; /* line that is not a wrapper, whatever is shown; otherwise 0 */
 	bool truncated;
-	bool at_start; /* called during the startup of an interpreter, not by a script of the
-			  program */
+	bool at_start;	/* called during the startup of an interpreter, not by a script of the
+			   program */
+	bool in_import; /* a line of a script makes Python import a library there */
 };

@@ -165,8 +165,14 @@ void suppressions_release(struct suppressions *s)
 
 /* ---- the question ---- */
 
-/* Stands for an interpreter during its startup, instead of a module. */
-#define AT_START "<start>"
+/* Stand for an interpreter during its startup, and while it imports, instead of a module. */
+#define AT_START  "<start>"
+#define AT_IMPORT "<import>"
+
+static bool is_of_interpreter(const struct suppression *x)
+{
+	return x->caller && *x->caller == '<';
+}
 
 /* Most do not match, which costs no call. */
 static bool names(const char *pattern, const struct sym_line *line)
@@ -219,7 +225,7 @@ bool suppressions_may_keep(struct suppressions *s, const struct sym_line *line)
 	const struct suppression *x;
 
 	for (x = s->item; x < s->item + s->count; x++)
-		if (x->why && !x->pattern && !(x->caller && !strcmp(x->caller, AT_START)) &&
+		if (x->why && !x->pattern && !is_of_interpreter(x) &&
 		    is_of(x->module, line->module))
 			return true;
 	return is_builtin_line(s, line);
@@ -252,8 +258,8 @@ static bool builtin_matches(const struct suppression *x, const struct profile_pa
 {
 	size_t i;
 
-	if (x->caller && !strcmp(x->caller, AT_START))
-		return path->at_start;
+	if (is_of_interpreter(x))
+		return strcmp(x->caller, AT_START) ? path->in_import : path->at_start;
 	if (!is_of(x->module, path->line[at->inner]->module) ||
 	    (x->caller && (at->end == SIZE_MAX || !is_of(x->caller, path->line[at->end]->module))))
 		return false;

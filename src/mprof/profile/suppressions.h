@@ -50,7 +50,7 @@ struct suppression *suppressions_find(struct suppressions *s, const struct stack
 const char *suppressions_kept(struct suppressions *s, const struct profile_path *path);
 
 /* Can a line be the reason?  If no line of a stack can, it is kept at most because it was called at
- * the start of an interpreter. */
+ * the start of an interpreter, or by an import. */
 bool suppressions_may_keep(struct suppressions *s, const struct sym_line *line);
 
 /* Is the pattern found in text, as LeakSanitizer does it? */
