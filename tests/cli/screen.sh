@@ -670,13 +670,13 @@ END
 }
 
 # A block that doubles grows well; a copy of a string belongs to the caller; nobody can reserve in
-# what a library keeps for itself.
+# what a library keeps for itself, nor in one without source.
 test_screen_of_what_is_right() {
 	cat >right.c <<'END'
 #include <stdlib.h>
 #include <string.h>
 char *xstrdup(const char *s) { return strcpy(malloc(strlen(s) + 1), s); }
-static char *kept[3000]; int usleep(unsigned us);
+static char *kept[3000]; int usleep(unsigned us); void rows(char *p);
 static void parse(int i) { kept[i] = xstrdup("some word"); }
 __attribute__((noinline)) void __nss_rows(char *p) { for (int i = 1; i < 400; i++) p = realloc(p, 8 * i); free(p); }
 int main(void)
@@ -689,6 +689,7 @@ int main(void)
 	}
 	free(a);
 	__nss_rows(NULL);
+	rows(NULL);
 	for (int i = 0; i < 3000; i++) {
 		parse(i);
 		if (i % 100 == 0) usleep(5000);
@@ -696,7 +697,10 @@ int main(void)
 	return 0;
 }
 END
-	compile right
+	echo '#include <stdlib.h>
+		void rows(char *p) { for (int i = 1; i < 400; i++) p = realloc(p, 8 * i); free(p); }' >rows.c
+	cc -O1 -shared -fPIC -o librows.so rows.c || bad 'rows.c does not compile'
+	compile right -Wl,--no-as-needed ./librows.so
 	report_of ./right
 	expect_no_text out 'Reserving'
 	expect_words out '29.3 KiB was never freed, growing throughout the run: all 3,000 blocks allocated by parse (right.c:5). It also makes'

@@ -60,13 +60,18 @@ static bool is_of_script(const struct sym_line *line)
 	return line->script || sym_interpreter(line->module);
 }
 
+static bool is_of_shared(const struct sym_line *line)
+{
+	return strstr(line->module, ".so") != NULL;
+}
+
 /* Can the reader change it?  That needs a place in the source: a line, or at least a name in the
  * program, not in a library nor in an interpreter. */
 static bool can_be_changed(const struct sym_line *line)
 {
 	if (is_of_script(line))
 		return false;
-	return *line->file || (line->known && !strstr(line->module, ".so"));
+	return *line->file || (line->known && !is_of_shared(line));
 }
 
 static const struct sym_line *find_interpreter(struct profile *names, uint32_t stack)
@@ -349,9 +354,11 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 
 	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
 		return false;
-	/* A user who runs a script cannot reserve in its interpreter. */
+	/* A user who runs a script cannot reserve in its interpreter, nor in a library whose source
+	 * is not known. */
 	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
-	    has_grown(f, new.line) || is_of_script(new.line))
+	    has_grown(f, new.line) || is_of_script(new.line) ||
+	    (is_of_shared(new.line) && !*new.line->file))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
 	insert(f, &new);
@@ -383,12 +390,12 @@ static void find_grown(struct findings *f, const struct analysis *a)
 
 /* ---- what can be tried ---- */
 
-/* Is it the C library's?  Its callers cannot take these blocks from a pool. */
-static bool is_c_library(const struct sym_line *line)
+/* Does a library allocate there, such as the C library, or an interpreter?  Its callers cannot take
+ * these blocks from a pool; those of C++ can pass an allocator. */
+static bool is_theirs(const struct sym_line *line)
 {
-	const char *name = basename(line->module);
-
-	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3);
+	return (is_of_shared(line) && strncmp(line->function, "std::", 5) != 0) ||
+	       sym_interpreter(line->module);
 }
 
 /* Would a pool of the usual chunks take the blocks of this part?  `aligned`: calls of the whole run
@@ -418,7 +425,7 @@ struct finding_proposal finding_proposal(const struct finding *f)
 	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))
 		p.change = PROPOSES_NOTHING;
 	if (p.change == PROPOSES_POOL &&
-	    (!fits_pool(part, f->aligned) || (f->through && is_c_library(f->through))))
+	    (!fits_pool(part, f->aligned) || (f->through && is_theirs(f->through))))
 		p.change = PROPOSES_NOTHING;
 	return p;
 }
