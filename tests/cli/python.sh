@@ -313,6 +313,9 @@ END
 		"$(json out '[.rows[] | select(.stack[-1].line == 3) | .figures.leaked >= 100000] | join(" ")')" true
 	expect_same 'leaks of the start' \
 		"$(json out '[.rows[] | select(any(.stack[]; .file == "<frozen site>" or .function == "Py_InitializeFromConfig"))] | length')" 0
+	"$mprof" record -q -o plain -- "$python" -c pass
+	run "$mprof" report leaks plain
+	expect_words out 'what Python allocates at startup'
 }
 
 # Unless nothing but the package's own command uses it.
