@@ -220,6 +220,22 @@ test_names_of_generated_code() {
 }
 
 # One file may be several programs: each has the name it was run by, from any directory.
+# Compilers give an instruction that is part of several lines the line 0, and the file of any.
+test_names_of_code_without_a_line() {
+	command -v clang >/dev/null || return 0
+	cat >own.c <<'END_OF_SOURCE'
+void *malloc(unsigned long);
+__attribute__((noinline)) static char *keep(int n) { char *p = malloc(n); p[0] = 1; return p + 1; }
+int main(void) { return keep(5) == 0; }
+END_OF_SOURCE
+	clang -g -O1 -S own.c
+	sed -E 's/^\t(callq?|bl)\tmalloc/\t.file 1 "\/other" "other.h"\n\t.loc 1 0 0\n&/' own.s >other.s
+	clang -o own other.s 2>err || bad "does not compile: $(cat err)"
+	"$mprof" record -q -o log -- ./own
+	run "$mprof" report leaks log
+	expect_text out 'keep (own.c)'
+}
+
 test_names_of_a_link() {
 	names_program -s
 	ln -s prog linked

@@ -380,22 +380,38 @@ static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsig
 	return false;
 }
 
-/* Finds the source location of an inlined call. */
-static void call_location(struct unit *u, Dwarf_Die *call, struct location *location)
+/* Returns the file that an attribute names, a number in the table of the unit; NULL if unknown. */
+static const char *file_in(Dwarf_Die *unit, Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute a;
 	Dwarf_Files *files;
 	Dwarf_Word number;
-	const char *file = NULL;
 	size_t count;
+
+	if (dwarf_formudata(dwarf_attr(die, name, &a), &number) ||
+	    dwarf_getsrcfiles(unit, &files, &count) || number >= count)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
+/* Finds the source location of an inlined call. */
+static void call_location(struct unit *u, Dwarf_Die *call, struct location *location)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word number;
 
 	if (!dwarf_formudata(dwarf_attr(call, DW_AT_call_line, &a), &number))
 		location->line = (uint32_t)number;
-	if (!dwarf_formudata(dwarf_attr(call, DW_AT_call_file, &a), &number) &&
-	    !dwarf_getsrcfiles(scopes_of(u), &files, &count) && number < count)
-		file = dwarf_filesrc(files, number, NULL, NULL);
-	if (file)
-		location->file = file;
+	location->file = file_in(scopes_of(u), call, DW_AT_call_file) ?: location->file;
+}
+
+/* What compilers make from code of several lines has no line, and the file of any. */
+static void declared_location(Dwarf_Die *function, struct location *location)
+{
+	Dwarf_Die declared = declaration(*function), unit;
+
+	if (dwarf_diecu(&declared, &unit, NULL, NULL))
+		location->file = file_in(&unit, &declared, DW_AT_decl_file) ?: location->file;
 }
 
 static bool line_location(struct unit *u, uint64_t address, struct location *location)
@@ -434,9 +450,11 @@ size_t lines_find(struct lines *l, uint64_t address, struct location locations[L
 		locations[i] = (struct location){ .raw = name_of(l, die),
 						  .file = "",
 						  .inlined = i + 1 < c.count };
-		if (i == 0)
+		if (i == 0) {
 			line_location(u, address, &locations[0]);
-		else
+			if (!locations[0].line)
+				declared_location(die, &locations[0]);
+		} else
 			call_location(u, &c.die[c.count - i], &locations[i]);
 	}
 	if (!dwarf_lowpc(function, &low) && low <= address)
