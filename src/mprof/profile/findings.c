@@ -198,7 +198,7 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 	if (new->growth == GROWTH_UNTIL)
 		new->grew_ns = growth_end_ns(a, s->sites, v.epoch_bytes);
 	if (known && (new->growth == GROWTH_EARLY || new->growth == GROWTH_OTHER) &&
-	    growth_is_busy(finding_sums_calls(s), s->sites, &v)) {
+	    growth_is_short(s->sites, &v) && growth_is_busy(finding_sums_calls(s), s->sites, &v)) {
 		new->growth = GROWTH_BUSY;
 		new->since_ns = since_start(a, v.first_ticks);
 		new->grew_ns = since_start(a, v.last_ticks);

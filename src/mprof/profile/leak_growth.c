@@ -5,8 +5,10 @@
 #include "leaks.h"
 
 #define EPOCH_PART  (SITE_EPOCHS / 4)
-#define BUSY_PART   16u			  /* of all calls: the most of an idle time */
-#define BUSY_BLOCKS 16u			  /* fewer are no growth */
+#define BUSY_PART   16u /* of all calls: the most of an idle time */
+#define BUSY_BLOCKS 16u /* fewer are no growth */
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define MOST(a, b)  ((a) > (b) ? (a) : (b))
 #define UNTIL_PARTS (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
 
 /* Did the process last for half of the run or more? */
@@ -64,6 +66,7 @@ static unsigned epoch_of(const struct sites *s, uint64_t ticks)
 
 void growth_calls_make(struct growth_calls *c, const struct sites *sites)
 {
+	uint64_t begun[SITE_EPOCHS] = { 0 }, over[SITE_EPOCHS] = { 0 };
 	struct site site;
 	unsigned i;
 
@@ -75,17 +78,27 @@ void growth_calls_make(struct growth_calls *c, const struct sites *sites)
 		if (!site.v.calls)
 			continue;
 		c->all += site.v.calls;
-		for (i = epoch_of(sites, site.v.first_ticks) + 1; i < SITE_EPOCHS; i++)
-			c->before[i] += site.v.calls;
-		for (i = 0; i < epoch_of(sites, site.v.last_ticks); i++)
-			c->after[i] += site.v.calls;
-		for (i = 0; i <= epoch_of(sites, site.v.first_ticks); i++)
-			if (site.v.first_ticks < c->first_ticks[i])
-				c->first_ticks[i] = site.v.first_ticks;
-		for (i = epoch_of(sites, site.v.last_ticks); i < SITE_EPOCHS; i++)
-			if (site.v.last_ticks > c->last_ticks[i])
-				c->last_ticks[i] = site.v.last_ticks;
+		i = epoch_of(sites, site.v.first_ticks);
+		begun[i] += site.v.calls;
+		c->first_ticks[i] = LEAST(c->first_ticks[i], site.v.first_ticks);
+		i = epoch_of(sites, site.v.last_ticks);
+		over[i] += site.v.calls;
+		c->last_ticks[i] = MOST(c->last_ticks[i], site.v.last_ticks);
 	}
+	for (i = 1; i < SITE_EPOCHS; i++) {
+		c->before[i] = c->before[i - 1] + begun[i - 1];
+		c->last_ticks[i] = MOST(c->last_ticks[i], c->last_ticks[i - 1]);
+	}
+	for (i = SITE_EPOCHS - 1; i; i--) {
+		c->after[i - 1] = c->after[i] + over[i];
+		c->first_ticks[i - 1] = LEAST(c->first_ticks[i - 1], c->first_ticks[i]);
+	}
+}
+
+bool growth_is_short(const struct sites *sites, const struct site_values *v)
+{
+	return v->live_calls >= BUSY_BLOCKS &&
+	       epoch_of(sites, v->last_ticks) - epoch_of(sites, v->first_ticks) < SITE_EPOCHS / 2;
 }
 
 bool growth_is_busy(const struct growth_calls *c, const struct sites *sites,
@@ -94,7 +107,7 @@ bool growth_is_busy(const struct growth_calls *c, const struct sites *sites,
 	const unsigned first = epoch_of(sites, v->first_ticks);
 	const unsigned last = epoch_of(sites, v->last_ticks);
 
-	return v->live_calls >= BUSY_BLOCKS && last - first < SITE_EPOCHS / 2 &&
+	return growth_is_short(sites, v) &&
 	       c->before[first] + c->after[last] <= c->all / BUSY_PART &&
 	       v->last_ticks - v->first_ticks >= (c->last_ticks[last] - c->first_ticks[first]) / 2;
 }

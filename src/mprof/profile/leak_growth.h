@@ -23,6 +23,9 @@ void growth_calls_make(struct growth_calls *c, const struct sites *sites);
 
 /* known: growth_is_known() */
 enum finding_growth growth_of(const struct site_values *v, bool known);
+/* Did blocks of v accumulate in less than half of the run?  Asked first, as the next takes all
+ * sites. */
+bool growth_is_short(const struct sites *sites, const struct site_values *v);
 /*
  * Did blocks of v accumulate in a short part of the run, in which the program made nearly all of
  * its calls, for at least half of it?  It was idle before or after that, so nobody can tell such a
