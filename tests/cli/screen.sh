@@ -581,7 +581,7 @@ END
 		"\(.function) \(.growth | sub("steady|goes_on"; "grows"))"] | sort | join(", ")')" 'fill other, keep grows'
 	run "$mprof" report leaks log
 	expect_words out 'in all 300 blocks; growing by'
-	sed -n '/^Still growing when their process ended/,/^No longer/p' out >growing
+	sed -n '/^Still growing when their process ended/,/^Growing only/p' out >growing
 	expect_text growing 'keep (each.c:6)'
 	expect_no_text growing fill
 }
