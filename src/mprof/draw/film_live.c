@@ -200,18 +200,36 @@ void film_live_end(struct film_live *l, const struct place_block *b)
 
 /* ---- pages of a frame ---- */
 
+#define AHEAD 32u /* blocks of a page that are fetched before the first of them is needed */
+
+/* Takes the slots of up to AHEAD blocks from the list of a page.  Returns how many. */
+static unsigned take_slots(const struct film_live *l, uint32_t *list, uint32_t slot[AHEAD])
+{
+	unsigned n = 0;
+
+	for (; *list && n < AHEAD; *list = l->next[slot[n++]]) {
+		slot[n] = *list - 1;
+		__builtin_prefetch(block_at(l, slot[n]));
+	}
+	return n;
+}
+
 /* Removes ended blocks from the list of a page. */
 static void sweep(struct film_live *l, uint32_t *link)
 {
+	uint32_t list = *link, slot[AHEAD];
 	const struct film_block *b;
+	unsigned i, n;
 
-	while (*link) {
-		b = block_at(l, *link - 1);
-		if (b->live && b->listed != l->settles)
-			link = &l->next[*link - 1];
-		else
-			*link = l->next[*link - 1];
-	}
+	while ((n = take_slots(l, &list, slot)))
+		for (i = 0; i < n; i++) {
+			b = block_at(l, slot[i]);
+			if (!b->live || b->listed == l->settles)
+				continue;
+			*link = slot[i] + 1;
+			link = &l->next[slot[i]];
+		}
+	*link = 0;
 }
 
 static void settle_ended(struct film_live *l)
@@ -240,6 +258,8 @@ static void settle_fresh(struct film_live *l)
 		const uint32_t slot = l->fresh[i];
 		const struct film_block *b = block_at(l, slot);
 
+		if (i + AHEAD < l->freshes)
+			__builtin_prefetch(block_at(l, l->fresh[i + AHEAD]));
 		if (!b->live)
 			continue;
 		spread(l, b->addr, b->size, true, slot);
@@ -419,8 +439,9 @@ void film_live_cell(const struct film_live *l, const struct film_unit *u, unsign
 {
 	const struct film_page *p = &u->page[page];
 	uint64_t addr = (u->key << FILM_UNIT_SHIFT) + page * FILM_PAGE;
+	uint32_t list = p->head, slot[AHEAD];
 	struct summary s;
-	uint32_t n;
+	unsigned i, n;
 
 	memset(c, 0, sizeof(*c));
 	c->live = (uint16_t)(p->live < FILM_PAGE ? p->live : FILM_PAGE);
@@ -431,8 +452,9 @@ void film_live_cell(const struct film_live *l, const struct film_unit *u, unsign
 	s.sites.n = s.threads.n = s.most = 0;
 	if (p->left)
 		add_block(l, block_at(l, p->left - 1), addr, &s, c);
-	for (n = p->head; n; n = l->next[n - 1])
-		add_block(l, block_at(l, n - 1), addr, &s, c);
+	while ((n = take_slots(l, &list, slot)))
+		for (i = 0; i < n; i++)
+			add_block(l, block_at(l, slot[i]), addr, &s, c);
 	c->site = class_most(&s.sites);
 	c->thread = class_most(&s.threads);
 }
