@@ -193,7 +193,7 @@ END
 	expect_words out ', the last process after '
 	expect_words out ' ended; its fork, process 2, went on and may have freed its blocks (1.0 MiB, which count for the first one only, up to its end). '
 	expect_words out ' Live at the end: 1.'
-	tr -s ' \n' ' ' <out | grep -q ' Live at the end: [^.]*\.[^.]* blocks, a sum over processes that ended at different times\. ' ||
+	tr -s ' \n' ' ' <out | grep -q ' Live at the end: [^.]*\.[^.]* blocks (a sum over processes that ended at different times)\. ' ||
 		bad "no sum: $(cat out)"
 	expect_no_text out 'ever freed'
 	rm go

@@ -350,12 +350,12 @@ static void tell_totals(struct screen *s)
 			      analysis_is_cut(a) ? ", as far as this trace shows" : "", least,
 			      format_bytes(n->bytes).s,
 			      format_many(n->blocks, "block", "blocks").s);
+		if (n->bytes > p->at.bytes)
+			paragraph_add(&words,
+				      " (a sum over processes that ended at different times)");
 		if (k && k->all.live_blocks)
 			paragraph_add(&words, ", of which %s keep %s", kept_by(k),
 				      format_bytes(k->all.live_bytes).s);
-		if (n->bytes > p->at.bytes)
-			paragraph_add(&words,
-				      ", a sum over processes that ended at different times");
 		paragraph_add(&words, ". ");
 	}
 	if (n->exec_blocks)
