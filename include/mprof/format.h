@@ -497,6 +497,8 @@ enum mprof_fact_what {
 	MPROF_FACT_RANK,     /* its MPI rank: rank= */
 	MPROF_FACT_CODE,     /* names of its generated code: arg= "address name", for each frame */
 	MPROF_FACT_SET,	     /* its allocator is configured by set= "NAME=VALUE" */
+	MPROF_FACT_RETURNED, /* exec returned in its vfork child child_pid: the last EXECING is void
+			      */
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
@@ -512,7 +514,7 @@ struct mprof_fact {
 	uint64_t start_time; /* as in mprof_process_entry */
 	int32_t status;	     /* END, WAITED: exit status */
 	int32_t signal;	     /* WAITED: signal that killed it, else 0 */
-	int32_t child_pid;   /* CHILD, EXECING of a vfork child */
+	int32_t child_pid;   /* CHILD, EXECING and RETURNED of a vfork child */
 	uint32_t how;	   /* CHILD: enum mprof_child_how.  DEEPBIND: enum mprof_bypass.  EXECING: 1
 			    * if its user may not open the run's file.  START of a
 			    * forked child: MPROF_CHILD_FORK, or 0 when fork_ticks is only when the child

@@ -264,6 +264,15 @@ void mp_fact_exec(int child_pid, const char *path, int env_kept)
 	fact_with_path(&f, path);
 }
 
+void mp_fact_returned(int child_pid)
+{
+	struct mprof_fact f;
+
+	fact_stamp(&f, MPROF_FACT_RETURNED);
+	f.child_pid = child_pid;
+	mp_fact(&f, "", 0);
+}
+
 void mp_fact_bypass(const char *path, enum mprof_bypass how)
 {
 	struct mprof_fact f;

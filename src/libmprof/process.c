@@ -321,12 +321,18 @@ static void process_exec_begins(const char *path, char *const envp[])
 static int process_exec_failed(int ret)
 {
 	struct mprof_process_entry *e;
+	int pid;
 
-	if (process_is_self() && mp_file.header) {
-		e = mp_entry();
-		if (e)
-			__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
+	if (!mp_recording() || !mp_local->alive || !mp_file.header)
+		return ret;
+	pid = sys_getpid();
+	if (mp_local->pid != pid) { /* a vfork child */
+		mp_fact_returned(pid);
+		return ret;
 	}
+	e = mp_entry();
+	if (e)
+		__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
 	return ret;
 }
 

@@ -385,7 +385,7 @@ int main(void)
 {
 	char *argv[] = { "musl", NULL };
 	pid_t pid;
-	for (int how = 0; how < 7; how++) {
+	for (int how = 0; how < 8; how++) {
 		if (how < 2) {
 			if (how ? posix_spawnp(&pid, *argv, NULL, NULL, argv, environ)
 				: posix_spawn(&pid, "./script", NULL, NULL, argv, environ))
@@ -393,7 +393,8 @@ int main(void)
 		} else if (!(pid = how > 4 ? vfork() : fork())) {
 			how == 2 ? execvp(*argv, argv) : how == 3 ? execl("./musl", "musl", NULL)
 				: how == 4 ? fexecve(open("./musl", O_RDONLY), argv, environ)
-				: how == 5 ? execve("./musl", argv, environ) : execlp(*argv, *argv, NULL);
+				: how == 5 ? execve("./musl", argv, environ)
+				: how == 6 ? execlp(*argv, *argv, NULL) : execl("./nothing", *argv, NULL);
 			_exit(1);
 		}
 		waitpid(pid, NULL, 0);

@@ -705,6 +705,11 @@ START_TEST(what_could_not_be_recorded)
 		f->child_pid = 557;
 		feed.facts[feed.fact_count - 1].path = i ? "/bin/found" : "/sbin/found";
 	}
+	for (int i = 0; i < 3; i++) { /* one that finds no program */
+		f = feed_fact(i == 1 ? MPROF_FACT_RETURNED : MPROF_FACT_EXECING, 1);
+		f->child_pid = 558;
+	}
+	feed_fact(MPROF_FACT_RETURNED, 1)->child_pid = 558;
 	feed_fact(MPROF_FACT_EXECING, 1)->env_kept = 1; /* failed: process 1 continues */
 	feed_free(0x1000);
 	feed.process = feed.thread = 2;

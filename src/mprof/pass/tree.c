@@ -279,6 +279,12 @@ static struct tree_missing *listed(const struct tree *r, int32_t pid, uint32_t p
 	return NULL;
 }
 
+static void drop_listed(struct tree *r, struct tree_missing *m)
+{
+	if (m)
+		memmove(m, m + 1, (size_t)(r->missing + r->missing_count-- - m - 1) * sizeof(*m));
+}
+
 void tree_missing(struct tree *r, const struct walk_input *in)
 {
 	struct tree_missing *other;
@@ -290,11 +296,13 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 		const struct trace_fact *f = &in->facts[i];
 		int32_t pid = f->fact->child_pid ? f->fact->child_pid : f->fact->pid;
 
+		if (f->fact->what == MPROF_FACT_RETURNED)
+			drop_listed(r, listed(r, pid, f->process));
 		if (!is_missing(in, f))
 			continue;
 		other = listed(r, pid, f->process);
 		if (other && f->fact->what == MPROF_FACT_EXECING)
-			other->path = f->path; /* the exec before failed, as in a search of PATH */
+			other->path = f->path; /* an older library does not say that exec failed */
 		if (other)
 			continue;
 		p = (struct tree_process *)tree_find(r, f->process);

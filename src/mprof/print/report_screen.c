@@ -350,7 +350,8 @@ static void tell_totals(struct screen *s)
 			      analysis_is_cut(a) ? ", as far as this trace shows" : "", least,
 			      format_bytes(n->bytes).s,
 			      format_many(n->blocks, "block", "blocks").s);
-		if (n->bytes > p->at.bytes)
+		if (n->bytes > p->at.bytes &&
+		    strcmp(format_bytes(n->bytes).s, format_bytes(p->at.bytes).s))
 			paragraph_add(&words,
 				      " (a sum over processes that ended at different times)");
 		if (k && k->all.live_blocks)
