@@ -372,3 +372,28 @@ END
 	expect_status 1
 	expect_words out 'failed complete: objects that bypass the library: '
 }
+
+# timeout(1) sends its signal to mprof, and again to its process group: then mprof may have seen the
+# end of the program already.
+test_end_by_timeout() {
+	local i
+	for i in 1 2 3 4 5 6; do
+		rm -f ready
+		run timeout 0.1 "$mprof" record -o log -- sh -c ': >ready; exec sleep 9'
+		[ -e ready ] || continue # a slow machine
+		expect_status 124
+		expect_text err 'next: mprof report log'
+	done
+	[ ! -e ready ] || "$mprof" report log >out
+	[ ! -e ready ] || expect_words out 'It was killed by SIGTERM after '
+}
+
+# A signal may come before the library is loaded.
+test_end_before_the_library_is_loaded() {
+	printf '#include <stdlib.h>\nint main(void) { abort(); }\n' >ends.c
+	cc -static -o loader ends.c 2>/dev/null || return 0
+	cc -Wl,--dynamic-linker="$PWD/loader" -o ends ends.c
+	run "$mprof" record -o log -- ./ends # by SIGABRT, or SIGSEGV as it is no loader
+	expect_text err "mprof: warning: nothing was recorded: './ends' was killed by signal "
+	expect_text err ') before it made a call, or did not load libmprof.so'
+}

@@ -166,6 +166,12 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 			 *conf_get(&plan->conf, CONF_RANKS) && !conf_knows_rank()
 			     ? " (neither a launcher's variable nor MPI gives the rank)"
 			     : "");
+	else if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes &&
+		 WIFSIGNALED(r->end.status))
+		cmd_warn("nothing was recorded: '%s' was killed by signal %d (%s) before it made a "
+			 "call, or did not load libmprof.so",
+			 plan->argv[0], WTERMSIG(r->end.status),
+			 strsignal(WTERMSIG(r->end.status)));
 	else if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes)
 		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
 			 " from its environment",

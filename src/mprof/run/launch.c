@@ -170,7 +170,6 @@ static void reap(struct launch *l, struct launch_end *end)
 	end->interrupted = interrupted;
 	while (wait4(l->pid, &end->status, 0, &end->usage) < 0 && errno == EINTR)
 		;
-	give_signals_back(l);
 }
 
 void launch_cancel(struct launch *l)
@@ -180,6 +179,7 @@ void launch_cancel(struct launch *l)
 	close(l->go);
 	close(l->failed);
 	reap(l, &end);
+	give_signals_back(l);
 }
 
 int launch_go(struct launch *l, const char *variable, struct error *err)
@@ -201,10 +201,21 @@ int launch_go(struct launch *l, const char *variable, struct error *err)
 	if (!code)
 		return 0;
 	reap(l, &end);
+	give_signals_back(l);
 	return fail(err, -code, "cannot run it: %s", strerror(code));
 }
 
 void launch_wait(struct launch *l, struct launch_end *end)
 {
 	reap(l, end);
+	l->told = end->handed_on || end->interrupted;
+}
+
+void launch_done(struct launch *l)
+{
+	const int late = handed_on ? handed_on : interrupted;
+
+	give_signals_back(l);
+	if (late && !l->told)
+		raise(late);
 }

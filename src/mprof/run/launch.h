@@ -11,6 +11,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -25,6 +26,7 @@ struct launch {
 	int64_t start_ns;
 	sigset_t mask;
 	struct sigaction before[LAUNCH_SIGNALS];
+	bool told; /* a signal was received while the program ran */
 };
 
 struct launch_end {
@@ -47,5 +49,11 @@ int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n,
 int launch_go(struct launch *l, const char *variable, struct error *err);
 /* Ends the waiting child; the program does not run. */
 void launch_cancel(struct launch *l);
-/* Waits for the end and restores mprof's own signal dispositions. */
+/* Waits for the end.  Signals are handled as before until launch_done(). */
 void launch_wait(struct launch *l, struct launch_end *end);
+/*
+ * Restores mprof's own signal dispositions, when what only mprof knows of the end has been written.
+ * timeout(1) sends its signal twice, to mprof and to its process group: the second one may come
+ * when the first one has ended the program, and must not end mprof.  Any other signal does it now.
+ */
+void launch_done(struct launch *l);

@@ -521,10 +521,8 @@ static void name_by_rank(struct session *s)
 	free(path);
 }
 
-static void finish(struct session *s)
+static void finish_file(struct session *s)
 {
-	launch_wait(&s->launch, &s->result->end);
-	memory_out_status(run_status(s->result));
 	read_notes(s);
 	if (!s->sampler)
 		return; /* the mode has no file */
@@ -548,6 +546,14 @@ static void finish(struct session *s)
 		s->result->file = RUN_NOTHING;
 	}
 	name_by_rank(s);
+}
+
+static void finish(struct session *s)
+{
+	launch_wait(&s->launch, &s->result->end);
+	memory_out_status(run_status(s->result));
+	finish_file(s);
+	launch_done(&s->launch);
 }
 
 static void end_session(struct session *s)
