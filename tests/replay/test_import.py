@@ -318,6 +318,27 @@ def test_mtrace_of_glibc(scratch):
     assert (s["failed"], s["unknown_frees"], s["double_allocations"]) == (1, 0, 0), s
 
 
+def test_unknown_figures():
+    """Records without times and usable sizes: no report makes any up."""
+    problems = []
+    for name, timed in ("mtrace.txt", False), ("logfd.txt", False), ("aosp-times.txt", True):
+        path = os.path.join(GOLDEN, name)
+        for words in ["report"], ["report", "--all"]:
+            said = run([MPROF, *words, path]).out.decode()
+            for text, known in ("rounding", False), ("in 0 processes", False), \
+                    (" lived less than 1 ms", timed), (" after the start. Alloc", timed):
+                if text in said and not known:
+                    problems.append(f"{words} {name}: '{text}' in {said}")
+            if timed and " lived less than 1 ms" not in " ".join(said.split()):
+                problems.append(f"{words} {name}: no lifetimes in {said}")
+        for words, known in (["report", "waste"], False), (["report", "lifetimes"], timed), \
+                (["export", "--to", "folded", "--value", "lifetime"], timed):
+            ran = run([MPROF, *words, path])
+            if (ran.status == 0) != known or (not known and b"was not recorded by mprof" not in ran.err):
+                problems.append(f"{words} {name}: {harness.ended(ran.status)}: {ran.err.decode()}")
+    return problems
+
+
 def test_reports(scratch):
     """The report of a record says what a second reader counts, and every view, export and dump
     takes it, compressed or not."""

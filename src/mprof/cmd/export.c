@@ -429,15 +429,13 @@ static bool is_of_events(const struct options *o)
 	return o->exporter->flags & EXPORT_SERIES || o->export.events;
 }
 
-/* Rejects what a profile does not contain. */
-static int check_totals(const struct options *o, const struct trace *t, struct error *err)
+/* Rejects what a profile, or the record of another tool, does not contain. */
+static int check_contents(const struct options *o, const struct trace *t, struct error *err)
 {
 	unsigned value;
 	int ret = 0;
 
-	if (trace_has_events(t))
-		return 0;
-	if (is_of_events(o))
+	if (!trace_has_events(t) && is_of_events(o))
 		return fail(
 		    err, -EINVAL,
 		    "'%s' contains totals, not events: %s%s needs a trace from mprof record",
@@ -465,7 +463,7 @@ static int export_log(const struct options *o, const char *log, bool directory)
 	if (!ret && !is_of_events(o))
 		missing_choose(w.x.trace, &o->cli.options);
 	if (!ret)
-		ret = check_totals(o, w.x.trace, &err);
+		ret = check_contents(o, w.x.trace, &err);
 	if (!ret)
 		ret = export(&w, &err);
 	trace_close(w.x.trace);

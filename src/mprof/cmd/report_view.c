@@ -107,6 +107,8 @@ static int check_totals(const struct report_view *v, const struct trace *t, stru
 			    "'%s' contains totals, not events: '%s' by thread needs a trace from "
 			    "mprof record; expected --sort calls, total or temporary",
 			    trace_path(t), profile_value_name(v->request.sort));
+	if (v->view->ops->times && trace_source(t) && profile_value_check(t, VALUE_LIFETIME, err))
+		return -EINVAL;
 	if (trace_has_events(t) || v->view->ops->totals)
 		return profile_value_check(t, v->request.sort, err);
 	return fail(err, -EINVAL,

@@ -584,6 +584,8 @@ void analysis_source_of(struct analysis_source *source, struct trace *t)
 		.damage = trace_damage(t),
 		.path = trace_path(t),
 		.file_bytes = trace_bytes(t),
+		.of_other_tool = trace_source(t) != NULL,
+		.untimed = trace_source(t) && !trace_source(t)->timed,
 	};
 	source->time_error_ns =
 	    (uint64_t)(trace_ns(t, trace_header(t)->start_ticks + trace_header(t)->time_error) -
@@ -636,6 +638,8 @@ size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
 	a->path = source->path;
 	a->file_bytes = source->file_bytes;
 	a->time_error_ns = source->time_error_ns;
+	a->of_other_tool = source->of_other_tool;
+	a->untimed = source->untimed;
 	a->damage = source->damage;
 	a->has_stacks = stacks && stacks->definitions > 0;
 	a->sizes.brief = a->compactness.brief = a->residency.brief = source->brief;

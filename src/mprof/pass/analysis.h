@@ -34,6 +34,8 @@ struct analysis {
 	const char *path;
 	uint64_t file_bytes;
 	uint64_t time_error_ns;	 /* largest error of times, due to compression */
+	bool of_other_tool;	 /* usable sizes are unknown: requested ones stand for them */
+	bool untimed;		 /* ticks only count events */
 	uint64_t calls, threads; /* recorded calls and threads */
 	bool sampled;		 /* `calls` are samples */
 	struct tree tree;
@@ -62,6 +64,7 @@ struct analysis_source {
 	const char *path;
 	uint64_t file_bytes;
 	uint64_t time_error_ns;
+	bool of_other_tool, untimed;
 	const struct trace *whole; /* a trace with totals beside its events, or NULL */
 	bool brief;		   /* omit what the first screen of a report does not print */
 	struct trace *milestones;  /* leaves some for this trace (milestones.h); may be NULL */

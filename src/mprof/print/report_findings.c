@@ -101,8 +101,9 @@ static void tell_peak(const struct analysis *a, FILE *out)
 
 	if (!a->sizes.total.count)
 		return;
-	fprintf(out, "  * At its peak, %s after the start, %s held %s in %s.\n",
-		report_since(a, p->ticks).s,
+	fprintf(out, "  * At its peak, %s%s%s held %s in %s.\n",
+		a->untimed ? "" : report_since(a, p->ticks).s,
+		a->untimed ? "" : " after the start, ",
 		a->tree.processes > 1 ? "all processes together" : "the program",
 		format_exact(p->at.bytes).s, format_many(p->at.blocks, "block", "blocks").s);
 	if (a->sizes.bytes / PEAK_FACTOR_TOLD >= p->at.bytes && p->at.bytes)
@@ -172,7 +173,7 @@ static void tell_lifetimes(const struct analysis *a, FILE *out)
 {
 	const struct lifetimes *l = &a->lifetimes;
 
-	if (!l->blocks)
+	if (!l->blocks || a->untimed)
 		return;
 	fprintf(out, "  * %s of the freed blocks lived less than 1 ms, %s less than 1 us%s",
 		format_percent(l->under_1ms, l->blocks).s,
@@ -187,7 +188,7 @@ static void tell_waste(const struct analysis *a, FILE *out)
 {
 	const struct live *at = &a->peak.all.at;
 
-	if (at->bytes)
+	if (at->bytes && !a->of_other_tool)
 		fprintf(
 		    out,
 		    "  * At the peak, the allocator's rounding added %s to the requested bytes"

@@ -151,11 +151,12 @@ static void print_run(const struct analysis *a, FILE *out)
 	if (p)
 		fprintf(out, "  pid %d %s%s.\n", p->pid, text_end(p).s, report_end(a).s);
 	fprintf(
-	    out, "  Recorded: %s of %s in %s",
+	    out, "  Recorded: %s of %s",
 	    format_many(a->calls, a->sampled ? "sample" : "call", a->sampled ? "samples" : "calls")
 		.s,
-	    format_many(a->threads, "thread", "threads").s,
-	    format_many(a->tree.processes, "process", "processes").s);
+	    format_many(a->threads, "thread", "threads").s);
+	if (a->tree.processes) /* unknown of records of other tools */
+		fprintf(out, " in %s", format_many(a->tree.processes, "process", "processes").s);
 	fprintf(out, "; %s of %s in %s", format_bytes(a->file_bytes).s,
 		mprof_kind_name(a->walk.input.header->magic), a->path);
 	if (a->time_error_ns)

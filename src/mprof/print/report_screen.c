@@ -329,9 +329,11 @@ static void tell_totals(struct screen *s)
 	const char *least = report_is_reduced(a) ? "at least " : "";
 	struct paragraph words = { 0 };
 
-	paragraph_add(&words, "Peak: %s%s in %s, %s after the start. ", least,
-		      format_bytes(p->at.bytes).s, format_many(p->at.blocks, "block", "blocks").s,
-		      report_since(a, p->ticks).s);
+	paragraph_add(&words, "Peak: %s%s in %s", least, format_bytes(p->at.bytes).s,
+		      format_many(p->at.blocks, "block", "blocks").s);
+	if (!a->untimed)
+		paragraph_add(&words, ", %s after the start", report_since(a, p->ticks).s);
+	paragraph_add(&words, ". ");
 	add_resident(&words, a);
 	paragraph_add(&words, "Allocated in total: %s%s in %s", least,
 		      format_bytes(a->sizes.bytes).s,
@@ -373,17 +375,19 @@ static void tell_heap(struct screen *s)
 	const struct live *at = &a->peak.all.at;
 	const uint64_t page = a->walk.heap.page_size;
 	const uint64_t moved = r->moved.grew + r->moved.shrank + r->moved.same;
+	const bool compact = a->compactness.all.high_touched && !report_is_recent(a);
 	struct paragraph words = { 0 };
 
 	/* What one process has to itself is for --all where there are several. */
-	if (at->bytes)
+	if (at->bytes && !a->of_other_tool)
 		paragraph_add(&words, "At the peak, the allocator's rounding added %s%s",
 			      format_percent(at->slack, at->bytes).s,
 			      at->slack > at->blocks * page ? ", mostly of address space," : "");
-	if (at->bytes && a->compactness.all.high_touched && !report_is_recent(a))
-		paragraph_add(&words, " and compactness was %s (1.00 is perfect)",
+	if (at->bytes && compact)
+		paragraph_add(&words, "%s compactness was %s (1.00 is perfect)",
+			      a->of_other_tool ? "At the peak," : " and",
 			      format_ratio(a->compactness.all.at_peak).s);
-	if (at->bytes)
+	if (at->bytes && (compact || !a->of_other_tool))
 		paragraph_add(&words, ". ");
 	/* A sample from long before the peak would seem to describe it. */
 	if (a->residency.compared && analysis_knows_live(a) && !is_tree(s) &&
@@ -393,7 +397,7 @@ static void tell_heap(struct screen *s)
 			      "%s of it in pages with live blocks. ",
 			      report_since(a, full->ticks).s, format_bytes(full->resident * page).s,
 			      format_bytes(full->under_live * page).s);
-	if (a->lifetimes.blocks)
+	if (a->lifetimes.blocks && !a->untimed)
 		paragraph_add(&words, "%s of freed blocks lived less than 1 ms%s. ",
 			      format_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s,
 			      report_realloc_ends(a));

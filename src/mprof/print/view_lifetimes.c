@@ -73,6 +73,7 @@ static void text(struct view_request *r, FILE *out)
 const struct view_ops view_lifetimes = {
 	.sort = VALUE_CALLS,
 	.totals = true,
+	.times = true,
 	.text = text,
 	FLAT_VIEW_JSON,
 };

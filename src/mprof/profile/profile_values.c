@@ -101,6 +101,12 @@ bool profile_value_of_samples(enum profile_value value)
 
 int profile_value_check(const struct trace *t, enum profile_value value, struct error *err)
 {
+	const struct trace_source *source = trace_source(t);
+
+	if (source && (value == VALUE_WASTE || (value == VALUE_LIFETIME && !source->timed)))
+		return fail(err, -EINVAL, "'%s' was not recorded by mprof and has no %s: no '%s'",
+			    trace_path(t), value == VALUE_WASTE ? "usable sizes" : "times",
+			    profile_value_name(value));
 	if (trace_is_sampled(t) && values[value].roles & ROLE_COUNTED)
 		return fail(
 		    err, -EINVAL,
