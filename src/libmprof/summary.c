@@ -225,7 +225,10 @@ static void say_bins(struct summary *s, const uint64_t *calls, const uint64_t *l
 /* Writes the table; a new file begins with a line of titles. */
 static void write_stat(struct summary *s, int new)
 {
-	const uint64_t hz = mp_file.header->clock_hz, ticks = mprof_ticks() - s->heap.began_ticks;
+	const struct mprof_file_header *h = mp_file.header;
+	/* Without calls, recording has not begun: the time is that of the run. */
+	const uint64_t began = s->heap.began_ticks ? s->heap.began_ticks : h->start_ticks;
+	const uint64_t hz = h->clock_hz, ticks = mprof_ticks() - began;
 	const uint64_t ms = (uint64_t)((unsigned __int128)ticks * 1000 / (hz ? hz : 1));
 	const int64_t figure[] = { s->total.calls, s->total.bytes, s->total.live_bytes,
 				   s->heap.peak_bytes };

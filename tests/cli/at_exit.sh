@@ -321,6 +321,9 @@ test_at_exit_files() {
 		[ "$form" = stat ] || [ -s "ours.$form.old" ] || bad "the earlier $form is not kept"
 	done
 	expect_same 'a table goes on' "$(wc -l <ours.stat)" 4
+	preloaded 'MODE=Profile AT_EXIT=stat EXIT_MIN_CALLS=0 STAT_PATH=none.stat' "$(type -P true)"
+	awk 'NR == FNR { up = $1; next } FNR == 2 && $1 < up / 2 && !$2 { right = 1 } END { exit !right }' \
+		/proc/uptime none.stat || bad "without calls, the time since boot: $(cat none.stat)"
 	run preloaded 'MODE=Profile AT_EXIT=folded,json FOLDED_PATH=mprof.profile JSON_PATH=mprof.profile' ./ends return
 	run "$mprof" report mprof.profile
 	expect_text out 'is there that mprof did not write'
