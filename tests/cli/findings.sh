@@ -117,6 +117,22 @@ calls_through() { # FUNCTION: calls of stacks in folded form
 		awk -v f="$1" 'index($0, f) { n += $NF } END { print n }'
 }
 
+# With nothing but line tables, inlined functions of the language's library have no namespace.
+test_who_asked_with_line_tables_only() {
+	command -v clang++ >/dev/null || return 0
+	printf '#include <vector>\n#include <string>\nstd::vector<std::string> all;\nint main()\n{\n\tfor (int i = 0; i < 500; i++)\n\t\tall.push_back(std::string(60 + i, 32));\n\treturn 0;\n}\n' >short.cc
+	clang++ -O2 -gline-tables-only -o short short.cc 2>/dev/null || return 0
+	"$mprof" record -q -o log -- ./short
+	run "$mprof" report hot --by line --json log
+	expect_same 'lines' "$(json out '[.rows[] | select(.figures.calls > 1) | "\(.function):\(.line)"] | unique | join(" ")')" main:7
+	command -v rustc >/dev/null || return 0
+	printf 'fn main() {\n    let v: Vec<Vec<u8>> = (0..300).map(|i| vec![1; i + 1]).collect();\n    print!("{}", v.len());\n}\n' >short.rs
+	rustc -C debuginfo=line-tables-only -O -o short short.rs 2>/dev/null || return 0
+	"$mprof" record -q -o log -- ./short >out
+	run "$mprof" report hot --by line --json log
+	expect_same 'line of Rust' "$(json out '.rows[0] | "\(.file | sub(".*/"; "")) \(.line) \(.figures.calls >= 300)"')" 'short.rs 2 true'
+}
+
 test_who_asked_of_rust() {
 	command -v rustc >/dev/null || return 0
 	cat >lists.rs <<'END_OF_SOURCE'
