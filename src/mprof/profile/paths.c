@@ -389,13 +389,38 @@ static uint8_t mark_line(const struct profile_paths *t, const struct sym_line *l
 	return mark;
 }
 
+/* Functions of Rust's std between the start and the program, of which it leaves as many out of its
+ * own backtraces. */
+#define RUST_START_LINES 48u
+
+static bool begins(const struct sym_line *line, const char *with)
+{
+	return !strncmp(line->function, with, strlen(with));
+}
+
+/* Rust's main and threads begin in std, up to a function that marks it. */
+static size_t rust_start_lines(const struct sym_line *const *line, size_t n)
+{
+	size_t end = 0;
+
+	if (n < 2 || !begins(line[!strcmp(line[0]->function, "main")], "std::"))
+		return 0;
+	for (size_t i = 0; i + 1 < n && i < RUST_START_LINES; i++)
+		if (strstr(line[i]->function, "::__rust_begin_short_backtrace"))
+			end = i + 1;
+	/* FnOnce::call_once, whatever the compiler calls it */
+	while (end && end + 1 < n && strstr(line[end]->file, "core/src/ops/function.rs"))
+		end++;
+	return end;
+}
+
 size_t paths_start_lines(const struct sym_line *const *line, size_t n)
 {
 	size_t i = 0;
 
 	while (i + 1 < n && paths_is_start(line[i]))
 		i++;
-	return i;
+	return i + rust_start_lines(line + i, n - i);
 }
 
 bool paths_match(struct profile_paths *t, const struct profile_path *path)

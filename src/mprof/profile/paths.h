@@ -110,7 +110,7 @@ const struct profile_path *paths_keep(struct profile_paths *t, uint32_t stack);
 /* Does a line of it match each of --function, --file and --module, and none match --without? */
 bool paths_match(struct profile_paths *t, const struct profile_path *path);
 /* Returns the number of lines at the outer end that only start a program or a thread (_start,
- * start_thread); at least one line remains. */
+ * start_thread, what Rust's std does before main); at least one line remains. */
 size_t paths_start_lines(const struct sym_line *const *line, size_t n);
 /* Does the pattern, a name with or without parameters or a glob, match this function? */
 bool paths_name_matches(const char *pattern, const char *function);
