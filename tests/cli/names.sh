@@ -220,6 +220,25 @@ test_names_of_generated_code() {
 }
 
 # One file may be several programs: each has the name it was run by, from any directory.
+# Two parts of a program, each compiled in its own directory, have a file of the same relative path.
+test_names_of_relative_files() {
+	mkdir -p a/src b/src
+	printf '#include <stdlib.h>\nvoid *of_a(void) { return malloc(1000); }\n' >a/src/util.c
+	printf '#include <stdlib.h>\n\nvoid *of_b(void) { return malloc(2000); }\n' >b/src/util.c
+	printf 'void *of_a(void), *of_b(void);\nint main(void) { return !of_a() || !of_b(); }\n' >main.c
+	for i in a b; do
+		(cd $i && cc -g -O0 -c src/util.c) || bad 'does not compile'
+	done
+	cc -o prog main.c a/util.o b/util.o
+	"$mprof" record -q -o log -- ./prog
+	run "$mprof" report annotate --sort total util.c log
+	expect_status 0
+	grep -Eq '^ *1,000 bytes .* void \*of_a\(void\)' out && grep -Eq '^ *2.0 KiB .* void \*of_b\(void\)' out ||
+		bad "sources: $(cat out)"
+	run "$mprof" report hot --json log
+	expect_same files "$(json out '[.rows[].stack[-1].file] | sort | join(" ")')" "$PWD/a/src/util.c $PWD/b/src/util.c"
+}
+
 # Compilers give an instruction that is part of several lines the line 0, and the file of any.
 test_names_of_code_without_a_line() {
 	command -v clang >/dev/null || return 0

@@ -285,7 +285,7 @@ test_screen_of_long_names() {
 	cc -g -O0 -o long long.c
 	"$mprof" record -o log -- ./long 2>/dev/null
 	expect_screen log
-	grep -A1 '^ *mprof report leaks ' out | sed '/[^\\]$/q' >command
+	grep -A1 -E '^ *mprof report (leaks|callers) ' out | sed '/[^\\]$/q' >command
 	PATH=$build:$PATH sh -c "$(cat command)" >said 2>&1 || bad "$(cat command): $(cat said)"
 	expect_text said "$(printf '%.30s' "$name")"
 }

@@ -380,6 +380,20 @@ static bool step_inwards(Dwarf_Die *in, uint64_t address, struct chain *c, unsig
 	return false;
 }
 
+/* Returns a path that does not depend on where the compiler was called: two libraries may each have
+ * a src/util.c. */
+static const char *whole_path(struct lines *l, struct unit *u, const char *file)
+{
+	const char *dir = file && *file != '/' ? text_of(&u->die, DW_AT_comp_dir) : NULL;
+	char path[PATH_MAX];
+	int n;
+
+	if (!dir || *dir != '/')
+		return file;
+	n = snprintf(path, sizeof(path), "%s/%s", dir, file);
+	return n > 0 && (size_t)n < sizeof(path) ? arena_intern(l->arena, path) : file;
+}
+
 /* Returns the file that an attribute names, a number in the table of the unit; NULL if unknown. */
 static const char *file_in(Dwarf_Die *unit, Dwarf_Die *die, unsigned name)
 {
@@ -395,26 +409,31 @@ static const char *file_in(Dwarf_Die *unit, Dwarf_Die *die, unsigned name)
 }
 
 /* Finds the source location of an inlined call. */
-static void call_location(struct unit *u, Dwarf_Die *call, struct location *location)
+static void call_location(struct lines *l, struct unit *u, Dwarf_Die *call,
+			  struct location *location)
 {
 	Dwarf_Attribute a;
 	Dwarf_Word number;
 
 	if (!dwarf_formudata(dwarf_attr(call, DW_AT_call_line, &a), &number))
 		location->line = (uint32_t)number;
-	location->file = file_in(scopes_of(u), call, DW_AT_call_file) ?: location->file;
+	location->file =
+	    whole_path(l, u, file_in(scopes_of(u), call, DW_AT_call_file)) ?: location->file;
 }
 
 /* What compilers make from code of several lines has no line, and the file of any. */
-static void declared_location(Dwarf_Die *function, struct location *location)
+static void declared_location(struct lines *l, struct unit *u, Dwarf_Die *function,
+			      struct location *location)
 {
 	Dwarf_Die declared = declaration(*function), unit;
 
 	if (dwarf_diecu(&declared, &unit, NULL, NULL))
-		location->file = file_in(&unit, &declared, DW_AT_decl_file) ?: location->file;
+		location->file =
+		    whole_path(l, u, file_in(&unit, &declared, DW_AT_decl_file)) ?: location->file;
 }
 
-static bool line_location(struct unit *u, uint64_t address, struct location *location)
+static bool line_location(struct lines *l, struct unit *u, uint64_t address,
+			  struct location *location)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&u->die, address);
 	const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
@@ -422,7 +441,7 @@ static bool line_location(struct unit *u, uint64_t address, struct location *loc
 
 	if (!file || dwarf_lineno(line, &number))
 		return false;
-	location->file = file;
+	location->file = whole_path(l, u, file);
 	location->line = number > 0 ? (uint32_t)number : 0;
 	return true;
 }
@@ -440,7 +459,7 @@ size_t lines_find(struct lines *l, uint64_t address, struct location locations[L
 		return 0;
 	locations[0] = (struct location){ .raw = "", .file = "" };
 	if (!function)
-		return line_location(u, address, &locations[0]);
+		return line_location(l, u, address, &locations[0]);
 	c.die[0] = *function;
 	c.count = 1;
 	step_inwards(function, address, &c, 0);
@@ -451,11 +470,11 @@ size_t lines_find(struct lines *l, uint64_t address, struct location locations[L
 						  .file = "",
 						  .inlined = i + 1 < c.count };
 		if (i == 0) {
-			line_location(u, address, &locations[0]);
+			line_location(l, u, address, &locations[0]);
 			if (!locations[0].line)
-				declared_location(die, &locations[0]);
+				declared_location(l, u, die, &locations[0]);
 		} else
-			call_location(u, &c.die[c.count - i], &locations[i]);
+			call_location(l, u, &c.die[c.count - i], &locations[i]);
 	}
 	if (!dwarf_lowpc(function, &low) && low <= address)
 		locations[c.count - 1].offset = address - low;
