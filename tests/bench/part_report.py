@@ -8,6 +8,9 @@ import measure
 from measure import Failed, Series
 
 
+PAGE = "compressed trace, page"
+
+
 class Input:
     """One file to be read: name, command that reads it, size of the file."""
 
@@ -34,6 +37,8 @@ def inputs(where, pairs):
             measure.churn(made, pairs)
             path = keep(made.files[index], where, "report.%d.%d" % (index, pairs))
             found.append(Input(name, [measure.MPROF, "report", path], path))
+            if not index:
+                found.append(Input(PAGE, [measure.MPROF, "report", "--html=-", path], path))
         except Failed as why:
             measure.skipped("report on a " + name, why)
     why = measure.missing_heaptrack()
@@ -62,8 +67,8 @@ class Reading:
         self.peak, self.elapsed = Series(), Series()
         ways = {i.name: i for i in self.inputs}
         self.cpu = measure.interleave(ways, repetitions, self.once) if ways else Series()
-        for i in self.inputs:
-            os.unlink(i.argv[-1])
+        for path in {i.argv[-1] for i in self.inputs}:
+            os.unlink(path)
 
     def once(self, name, way):
         measure.progress("report: %d pairs, %s" % (self.pairs, name))
