@@ -603,6 +603,26 @@ START_TEST(growth_since_the_first_block)
 }
 END_TEST
 
+/* A pool that is full, and changes a little with each request, has not grown since. */
+START_TEST(growth_by_more_than_a_hundredth)
+{
+	uint64_t pool[SITE_EPOCHS], slow[SITE_EPOCHS], once[SITE_EPOCHS];
+	unsigned i, last;
+
+	for (i = 0; i < SITE_EPOCHS; i++) {
+		pool[i] = i ? 10000 + 7 * i + 60 * (i % 3) : 8000;
+		slow[i] = i < 14 ? 10000 + 60 * i : 0; /* its process ended before the run did */
+		once[i] = i < 3 ? 0 : 500;
+	}
+	ck_assert_uint_eq(leak_rises(pool, &last), 2);
+	ck_assert_uint_eq(last, 8);
+	ck_assert_uint_eq(leak_rises(slow, &last), 6);
+	ck_assert_uint_eq(last, 12);
+	ck_assert_uint_eq(leak_rises(once, &last), 0);
+	ck_assert_uint_eq(last, 3);
+}
+END_TEST
+
 static bool busy(struct sites *s, size_t i)
 {
 	struct growth_calls calls;
@@ -654,6 +674,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, lines_that_allocate);
 	tcase_add_test(c, ages_beyond_all_bounds);
 	tcase_add_test(c, growth_since_the_first_block);
+	tcase_add_test(c, growth_by_more_than_a_hundredth);
 	tcase_add_test(c, growth_beside_an_idle_time);
 	tcase_add_test(c, patterns);
 	tcase_add_test(c, files_of_suppressions);

@@ -49,7 +49,7 @@ enum finding_growth growth_of(const struct site_values *v, bool known)
 		rising += e[i] > e[i - 1];
 	if (known && leak_goes_on(e))
 		return rising >= SITE_EPOCHS * 3 / 4 ? GROWTH_STEADY : GROWTH_GOES_ON;
-	if (known && rising >= UNTIL_PARTS)
+	if (known && leak_rises(e, &i) >= UNTIL_PARTS)
 		return GROWTH_UNTIL;
 	/* What processes left that ended earlier is not in the last epoch. */
 	return e[EPOCH_PART - 1] >= end && end >= v->live_bytes ? GROWTH_EARLY : GROWTH_OTHER;
@@ -119,11 +119,10 @@ bool growth_goes_on(enum finding_growth growth)
 
 uint64_t growth_end_ns(const struct analysis *a, const struct sites *sites, const uint64_t *e)
 {
-	unsigned i = SITE_EPOCHS - 1;
+	unsigned last;
 	int64_t ns;
 
-	while (i && e[i] <= e[i - 1])
-		i--;
-	ns = walk_ns(&a->walk, sites->epoch_ticks[i + 1]);
+	leak_rises(e, &last);
+	ns = walk_ns(&a->walk, sites->epoch_ticks[last + 1]);
 	return ns > 0 ? (uint64_t)ns : 0;
 }

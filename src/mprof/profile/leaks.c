@@ -48,30 +48,35 @@ bool leak_goes_on(const uint64_t live[SITE_EPOCHS])
 	return grew(three, last, last) && grew(half, three, last);
 }
 
+unsigned leak_rises(const uint64_t live[SITE_EPOCHS], unsigned *last)
+{
+	const struct span s = span_of(live);
+	uint64_t level = live[s.first], most = 0;
+	unsigned rises = 0, i;
+
+	for (i = s.first; i <= s.last; i++)
+		most = live[i] > most ? live[i] : most;
+	*last = s.first;
+	for (i = s.first + 1; i <= s.last; i++) {
+		if (!grew(level, live[i], most))
+			continue;
+		level = live[i];
+		*last = i;
+		rises++;
+	}
+	return rises;
+}
+
 static enum leak_kind kind_of(const struct profile_group *g)
 {
 	const uint64_t *live = g->leaked_epochs;
-	const struct span s = span_of(live);
-	unsigned i;
+	unsigned last;
 
 	if (g->v->leaked_calls == 1)
 		return LEAK_ONCE;
 	if (leak_goes_on(live))
 		return LEAK_GROWING;
-	for (i = s.first; i < s.last; i++)
-		if (live[i] != live[i + 1])
-			return LEAK_STOPPED;
-	return LEAK_ONCE;
-}
-
-static unsigned last_growth(const struct profile_group *g)
-{
-	unsigned i;
-
-	for (i = SITE_EPOCHS - 1; i; i--)
-		if (g->leaked_epochs[i] > g->leaked_epochs[i - 1])
-			break;
-	return i;
+	return leak_rises(live, &last) ? LEAK_STOPPED : LEAK_ONCE;
 }
 
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak)
@@ -81,11 +86,13 @@ void leak_of(const struct profile *p, const struct profile_group *g, struct leak
 	const unsigned half = after_quarters(&s, 2);
 	uint64_t ns = walk_duration_ns(&p->walk, ticks[s.last + 1] - ticks[half + 1]);
 	const int64_t end = walk_ns(&p->walk, ticks[SITE_EPOCHS]);
+	unsigned last;
 
+	leak_rises(live, &last);
 	*leak = (struct leak){
 		.kind = kind_of(g),
 		.since_ns = walk_ns(&p->walk, g->leaked_first_ticks),
-		.grew_ns = walk_ns(&p->walk, ticks[last_growth(g) + 1]),
+		.grew_ns = walk_ns(&p->walk, ticks[last + 1]),
 	};
 	leak->age_ns = end > leak->since_ns ? (uint64_t)end - (uint64_t)leak->since_ns : 0;
 	if (leak->kind == LEAK_GROWING && ns)

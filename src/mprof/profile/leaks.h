@@ -6,7 +6,8 @@
  *   growing  in the time from its first block to the end of its processes, which is more than a
  *            quarter of the run, more was live at the end than at three quarters, and more there
  *            than at half, by at least a hundredth each time
- *   stopped  it grew over several epochs, but not, or hardly, to the end
+ *   stopped  it grew over several epochs, by at least a hundredth at a time, but not, or hardly,
+ *            to the end
  *   once     one block is left, or as much as when it was first seen
  *
  * The rate of a growing group is measured in the second half of that time. Suppressed blocks are
@@ -32,6 +33,9 @@ struct leak {
 void leak_of(const struct profile *p, const struct profile_group *g, struct leak *leak);
 /* Is it growing, with this many live bytes at the end of each epoch? */
 bool leak_goes_on(const uint64_t live[SITE_EPOCHS]);
+/* Returns how many epochs ended with clearly more than any before, and the last of these; where
+ * there are none, the first epoch with live bytes. */
+unsigned leak_rises(const uint64_t live[SITE_EPOCHS], unsigned *last);
 /* Growing, and at least 1 % of all that leaked. */
 bool leak_matters_most(const struct profile *p, const struct profile_group *g);
 /* Sorts groups: those with leaks first, of these the ones that matter most; then the most bytes
