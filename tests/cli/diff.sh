@@ -286,6 +286,9 @@ END
 	run "$mprof" check --process 2 --max-peak 1 forks.log
 	expect_status 2
 	expect_text err 'the peak of a trace is that of all its processes together, so --max-peak does not work with --process'
+	"$mprof" report --json forks.log >json 2>/dev/null
+	expect_same 'the peak that the error names' "$(jq "$(sed 's/.*--json: //' err)" json)" \
+		"$(jq '.processes[1].peak_bytes' json)"
 	run "$mprof" check --process 2 --max-peak 1 forks.profile
 	expect_status 1
 	run "$mprof" check --process 2 --max-calls 1000000 forks.log

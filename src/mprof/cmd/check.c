@@ -176,7 +176,7 @@ static int check_values(const struct options *o, const struct profile *p, struct
 				    "the peak of a trace is that of all its processes together, so "
 				    "--max-peak does not work with --process; record that program "
 				    "alone (--only, --no-children), or take the peak from mprof "
-				    "report --json: .processes[] | select(.number == %" PRIu32
+				    "report --json: .processes[] | select(.process == %" PRIu32
 				    ").peak_bytes",
 				    process);
 	}
