@@ -541,3 +541,19 @@ test_mprof_under_mprof() {
 	run "$mprof" report outer.log
 	expect_status 0
 }
+
+# A program that runs more than once reads the same input, from where the first run began.
+test_input_of_each_run() {
+	printf '%s\n' skipped b a >lines
+	bash -c 'read -r _; exec "$0" -t sort' "$mprof" <lines >out 2>err
+	expect_same 'both runs' "$(head -4 out | tr '\n' ' ')" 'a b a b '
+	"$mprof" stat -r 3 -o three -- wc -l <lines >out 2>err
+	expect_same 'three runs' "$(tr '\n' ' ' <out)" '3 3 3 '
+	[ ! -s err ] || bad "stderr: $(cat err)"
+	# shellcheck disable=SC2002 # a pipe
+	cat lines | "$mprof" stat -r 2 -o two -- wc -l >out 2>err
+	expect_same 'a pipe' "$(tr '\n' ' ' <out)" '3 0 '
+	expect_text err 'the standard input ended during the first run'
+	"$mprof" stat -r 2 -o none -- wc -l </dev/null >out 2>err
+	[ ! -s err ] || bad "stderr: $(cat err)"
+}

@@ -25,6 +25,7 @@
 #include "run_keys.h"
 #include "../run/settings.h"
 #include "counts.h"
+#include "input.h"
 #include "usage.h"
 
 #define RUNS_MAX      1000
@@ -304,10 +305,13 @@ static int check_files(const struct options *o, const struct run_plan *plan)
 static int run_all(const struct options *o, const struct run_plan *plan)
 {
 	struct stat s = { .result = { .target = { .claim = -1 } } };
+	struct input input = input_before();
 	unsigned i;
 	int status = STATUS_OK, written;
 
 	for (i = 0; i < o->runs && !status; i++) {
+		if (i)
+			input_again(&input);
 		run_undo(&s.result); /* only the last run's counts are kept */
 		status = run_once(&s, plan);
 		if (!status && run_messages_interrupted(&s.result))

@@ -17,6 +17,7 @@
 #include "run_messages.h"
 #include "cmd.h"
 #include "counts.h"
+#include "input.h"
 #include "record.h"
 #include "event_count.h"
 #include "usage.h"
@@ -295,6 +296,7 @@ int test_run(char **argv, const struct run_keys *keys, const char *counts, const
 	char *line[] = { shell, dash_c, argv[0], NULL };
 	char **program = argv[1] ? argv : line;
 	struct counted counted = { .status = 0 };
+	struct input input = input_before();
 	int status;
 
 	if (keys->show)
@@ -305,8 +307,10 @@ int test_run(char **argv, const struct run_keys *keys, const char *counts, const
 	status = check_files(program, keys, counts, log);
 	if (!status)
 		status = count(&counted, program, program == line, keys, counts);
-	if (!status && !counted.stop)
+	if (!status && !counted.stop) {
+		input_again(&input);
 		status = record(&counted, program, program == line, keys, log, compress);
+	}
 	counts_release(&counted.counts);
 	return status;
 }
