@@ -146,6 +146,9 @@ test_last_said_in_a_report() {
 	run "$mprof" report hot all.log
 	expect_same 'warnings' "$(cat err)" ''
 	run "$mprof" record -o all.log -- ./steps_up 400000
+	run "$mprof" export --to folded --value rss --totals packed.log
+	expect_status 2
+	expect_text err "the totals of 'packed.log' have no 'rss', which needs a trace of all calls"
 	run "$mprof" diff --totals all.log packed.log
 	expect_same 'warnings of totals' "$(cat err)" ''
 	expect_text out 'No figure changed by 1 % or more.'

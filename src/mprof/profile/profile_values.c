@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile.h"
 
@@ -114,6 +115,11 @@ int profile_value_check(const struct trace *t, enum profile_value value, struct 
 		    trace_path(t), profile_value_name(value));
 	if (trace_has_events(t) || profile_value_of_totals(value))
 		return 0;
+	if (!memcmp(trace_header(t)->magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
+		return fail(err, -EINVAL,
+			    "the totals of '%s' have no '%s', which needs a trace of all calls: "
+			    "mprof record without --last, --budget or --overhead",
+			    trace_path(t), profile_value_name(value));
 	return fail(err, -EINVAL,
 		    "'%s' contains totals, not events: '%s' needs a trace from mprof record",
 		    trace_path(t), profile_value_name(value));
