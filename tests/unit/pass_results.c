@@ -2,9 +2,11 @@
 /* pass_results.c - what passes make of known programs, to the byte. */
 #include "suites.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "print/text.h"
 #include "util/order.h"
 #include "feed.h"
 
@@ -748,6 +750,28 @@ START_TEST(what_the_parent_saw_is_surest)
 	ck_assert_int_eq(feed.a.tree.process[0].end, TREE_KILLED);
 	ck_assert_int_eq(feed.a.tree.process[0].status, 11);
 	ck_assert_uint_eq(feed.a.tree.process[0].user_ns, 5);
+	ck_assert(!feed.a.tree.process[0].oom);
+}
+END_TEST
+
+/* mprof counts what the out-of-memory killer did during the run; any process may be its victim. */
+START_TEST(killed_for_lack_of_memory)
+{
+	struct mprof_fact *f;
+	const int victim = _i, first = victim == 1 ? SIGKILL : SIGTERM;
+
+	feed_fact(MPROF_FACT_START, 1);
+	f = feed_fact(MPROF_FACT_START, 2);
+	f->parent = 1;
+	feed_fact(MPROF_FACT_WAITED, 2)->signal = victim == 2 ? SIGKILL : 0;
+	f = feed_fact(MPROF_FACT_WAITED, 1);
+	f->signal = first;
+	f->how = 1;
+	feed_run();
+	for (int i = 1; i <= 2; i++)
+		ck_assert_int_eq(feed.a.tree.process[i - 1].oom, i == victim);
+	ck_assert_str_eq(text_end(&feed.a.tree.process[victim - 1]).s,
+			 "was killed by SIGKILL (probably the out-of-memory killer)");
 }
 END_TEST
 
@@ -774,6 +798,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, maps_of_all_sorts);
 	tcase_add_test(c, what_could_not_be_recorded);
 	tcase_add_test(c, what_the_parent_saw_is_surest);
+	tcase_add_loop_test(c, killed_for_lack_of_memory, 1, 3);
 	tcase_add_loop_test(m, space_is_exact, 0, 20);
 	tcase_add_test(c, maps_by_stack);
 	suite_add_tcase(s, c);

@@ -7,6 +7,7 @@
  */
 #include "tree.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -323,6 +324,18 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 	}
 }
 
+static void find_oom(struct tree *r, const struct walk_input *in)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < in->fact_count; i++)
+		any |= in->facts[i].fact->what == MPROF_FACT_WAITED && in->facts[i].fact->how;
+	for (i = 0; i < r->processes; i++)
+		r->process[i].oom =
+		    any && r->process[i].end == TREE_KILLED && r->process[i].status == SIGKILL;
+}
+
 static void find_running(struct tree *r, const struct walk_input *in)
 {
 	const bool dump = in->header && in->header->flags & MPROF_FILE_RUNNING;
@@ -437,6 +450,7 @@ void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	add_memory(r, in);
 	measure(r, in, seen);
 	tree_missing(r, in);
+	find_oom(r, in);
 	find_running(r, in);
 	find_heirs(r);
 	find_owns(r, in);

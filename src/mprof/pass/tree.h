@@ -40,6 +40,7 @@ struct tree_process {
 	uint64_t waited_rss_bytes; /* from wait4: includes its children */
 	uint32_t heir;		   /* number of the forked child that went on when it exited, as a
 				    * daemon does, and may have freed what it left; or 0 */
+	bool oom;		   /* SIGKILL killed it while the out-of-memory killer was active */
 	bool ran_on;		   /* its end is unknown, because the file is a dump */
 	bool said_end;		   /* it wrote its END fact, and read its memory once more */
 	uint64_t samples, rss_most, rss_anon_most; /* of samples while it ran, in bytes */

@@ -129,7 +129,10 @@ struct text text_end(const struct tree_process *p)
 		snprintf(t.s, sizeof(t.s), "exited with status %d", p->status);
 		break;
 	case TREE_KILLED:
-		if (signal)
+		if (p->oom)
+			snprintf(t.s, sizeof(t.s),
+				 "was killed by SIGKILL (probably the out-of-memory killer)");
+		else if (signal)
 			snprintf(t.s, sizeof(t.s), "was killed by SIG%s", signal);
 		else
 			snprintf(t.s, sizeof(t.s), "was killed by signal %d", p->status);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -90,6 +91,15 @@ int system_memory(struct mprof_system *m)
 		*field[i].to *= 1024;
 	}
 	return code;
+}
+
+uint64_t system_oom_kills(void)
+{
+	static const char name[] = "\noom_kill ";
+	char text[32768];
+	const char *at = read_path("/proc/vmstat", text, sizeof(text)) ? NULL : strstr(text, name);
+
+	return at ? strtoull(at + sizeof(name) - 1, NULL, 10) : 0;
 }
 
 int process_title(pid_t pid, char *title, size_t size)

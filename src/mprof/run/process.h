@@ -25,5 +25,9 @@ int process_title(pid_t pid, char *title, size_t size);
 /* Memory of the machine as /proc/meminfo shows it; ticks stay 0.  0 or -errno. */
 int system_memory(struct mprof_system *m);
 
+/* How many processes has the kernel's out-of-memory killer ended, also of control groups?  0 if it
+ * does not say. */
+uint64_t system_oom_kills(void);
+
 /* Is the process that began at start_time still there, and not a zombie? */
 bool process_is_alive(pid_t pid, uint64_t start_time);

@@ -40,9 +40,10 @@ struct session {
 	uint8_t id[16];
 	int notes; /* memfd */
 	char *library;
-	bool asks_mpi;	 /* no variable says which rank the program is: MPI will */
-	bool knows_rank; /* a variable has it */
-	char *path;	 /* of the file, for the result: there may be no memory later */
+	bool asks_mpi;	    /* no variable says which rank the program is: MPI will */
+	bool knows_rank;    /* a variable has it */
+	uint64_t oom_kills; /* system_oom_kills() before the run */
+	char *path;	    /* of the file, for the result: there may be no memory later */
 	char *variable[VARIABLES];
 	struct launch launch;
 	struct sampler *sampler;
@@ -250,6 +251,7 @@ static int start(struct session *s, struct error *err)
 	}
 	if (s->plan->starting)
 		s->plan->starting(&s->result->program);
+	s->oom_kills = system_oom_kills();
 	code = launch_go(&s->launch, *variable ? variable : NULL, err);
 	free(variable);
 	return code;
@@ -285,6 +287,7 @@ static void write_waited(struct session *s)
 		.parent_pid = getpid(),
 		.status = WIFEXITED(end->status) ? WEXITSTATUS(end->status) : 0,
 		.signal = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0,
+		.how = system_oom_kills() > s->oom_kills,
 		.peak_rss_bytes = (uint64_t)end->usage.ru_maxrss * 1024,
 		.user_ns = ns_of(end->usage.ru_utime),
 		.system_ns = ns_of(end->usage.ru_stime),
