@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../run/launch.h"
 #include "../run/run.h"
 #include "../trace/compact.h"
 #include "../util/format.h"
@@ -55,7 +56,8 @@ static volatile sig_atomic_t stop;
 
 static void on_signal(int signal)
 {
-	stop = signal;
+	if (!launch_is_repeat(signal))
+		stop = signal;
 }
 
 static const int stopping[] = { SIGINT, SIGTERM, SIGHUP };
@@ -68,7 +70,7 @@ static void watch(struct sigaction *before)
 	stop = 0;
 	for (size_t i = 0; i < STOPPING; i++) {
 		sigaction(stopping[i], NULL, &before[i]);
-		if (before[i].sa_handler == SIG_DFL)
+		if (before[i].sa_handler != SIG_IGN)
 			sigaction(stopping[i], &(struct sigaction){ .sa_handler = on_signal },
 				  NULL);
 	}

@@ -25,6 +25,10 @@ static const int signals[LAUNCH_SIGNALS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, S
 
 static volatile sig_atomic_t running; /* pid for the handler, 0 if none */
 static volatile sig_atomic_t handed_on, interrupted;
+static volatile sig_atomic_t ended_by; /* the one that ended the program, or 0; and when */
+static int64_t ended_ns;
+
+#define REPEAT_NS 1000000000 /* the most between the two signals of timeout(1) */
 
 static void hand_on(int signal)
 {
@@ -140,7 +144,7 @@ int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n,
 	l->pid = fork();
 	if (!l->pid)
 		run_child(l, argv, env, n, go[0], failed[1]);
-	handed_on = interrupted = 0;
+	handed_on = interrupted = ended_by = 0;
 	running = l->pid > 0 ? l->pid : 0;
 	close(go[0]);
 	close(failed[1]);
@@ -208,14 +212,36 @@ int launch_go(struct launch *l, const char *variable, struct error *err)
 void launch_wait(struct launch *l, struct launch_end *end)
 {
 	reap(l, end);
-	l->told = end->handed_on || end->interrupted;
+	ended_ns = now_ns();
+	ended_by = end->handed_on ? end->handed_on : end->interrupted;
+}
+
+bool launch_is_repeat(int signal)
+{
+	return signal == ended_by && now_ns() - ended_ns < REPEAT_NS;
+}
+
+static void skip_repeat(int signal)
+{
+	const int code = errno;
+
+	if (!launch_is_repeat(signal)) {
+		sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+		raise(signal); /* when this handler returns */
+	}
+	errno = code;
 }
 
 void launch_done(struct launch *l)
 {
 	const int late = handed_on ? handed_on : interrupted;
+	struct sigaction now;
 
 	give_signals_back(l);
-	if (late && !l->told)
+	if (late && !ended_by)
 		raise(late);
+	if (ended_by && !sigaction(ended_by, NULL, &now) && now.sa_handler == SIG_DFL) {
+		now = (struct sigaction){ .sa_handler = skip_repeat, .sa_flags = SA_RESTART };
+		sigaction(ended_by, &now, NULL);
+	}
 }

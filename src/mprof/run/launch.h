@@ -26,7 +26,6 @@ struct launch {
 	int64_t start_ns;
 	sigset_t mask;
 	struct sigaction before[LAUNCH_SIGNALS];
-	bool told; /* a signal was received while the program ran */
 };
 
 struct launch_end {
@@ -57,3 +56,6 @@ void launch_wait(struct launch *l, struct launch_end *end);
  * when the first one has ended the program, and must not end mprof.  Any other signal does it now.
  */
 void launch_done(struct launch *l);
+/* Is this signal such a second one: has it ended the program just now?  For signal handlers, too.
+ */
+bool launch_is_repeat(int signal);
