@@ -234,19 +234,44 @@ static uint64_t last_sign_of(const struct walk_input *in, uint32_t process)
 	return last;
 }
 
-/* Did pid begin to be recorded, or run another program, not long before or any time after f? */
-static bool pid_is_recorded(const struct walk_input *in, const struct trace_fact *f, int32_t pid)
+/* A program that began to be recorded. */
+struct began {
+	int32_t pid;
+	uint32_t parent;
+	uint64_t ticks;
+};
+
+struct begins {
+	struct began *item;
+	size_t n;
+};
+
+ORDER(by_pid, struct began, RISING(pid) ?: RISING(ticks))
+
+static struct begins find_begins(const struct walk_input *in)
 {
+	struct begins b = { .item = must_calloc(in->fact_count + 1, sizeof(*b.item)) };
 	size_t i;
 
 	for (i = 0; i < in->fact_count; i++) {
-		const struct trace_fact *other = &in->facts[i];
+		const struct mprof_fact *m = in->facts[i].fact;
 
-		if (tree_is_image(other) && other->fact->pid == pid &&
-		    (other->fact->parent == f->process || other->fact->ticks >= f->fact->ticks))
-			return true;
+		if (tree_is_image(&in->facts[i]))
+			b.item[b.n++] = (struct began){ m->pid, m->parent, m->ticks };
 	}
-	return false;
+	SORT(b.item, b.n, by_pid);
+	return b;
+}
+
+/* Did pid begin to be recorded, or run another program, not long before or any time after f? */
+static bool pid_is_recorded(const struct begins *b, const struct trace_fact *f, int32_t pid)
+{
+	size_t i = FIRST_WHERE(k, b->n, b->item[k].pid >= pid);
+
+	while (i < b->n && b->item[i].pid == pid && b->item[i].parent != f->process &&
+	       b->item[i].ticks < f->fact->ticks)
+		i++;
+	return i < b->n && b->item[i].pid == pid;
 }
 
 /* After a failed exec there are signs of the process; after a successful one, of the new program.
@@ -257,7 +282,8 @@ bool tree_became(const struct walk_input *in, const struct trace_fact *f)
 	       last_sign_of(in, f->process) <= f->fact->ticks;
 }
 
-static bool is_missing(const struct walk_input *in, const struct trace_fact *f)
+static bool is_missing(const struct walk_input *in, const struct begins *begins,
+		       const struct trace_fact *f)
 {
 	const struct mprof_fact *m = f->fact;
 
@@ -265,7 +291,7 @@ static bool is_missing(const struct walk_input *in, const struct trace_fact *f)
 		return true;
 	if (m->what == MPROF_FACT_EXECING ||
 	    (m->what == MPROF_FACT_CHILD && m->how == MPROF_CHILD_SPAWN))
-		return m->child_pid && !pid_is_recorded(in, f, m->child_pid);
+		return m->child_pid && !pid_is_recorded(begins, f, m->child_pid);
 	return false;
 }
 
@@ -288,6 +314,7 @@ static void drop_listed(struct tree *r, struct tree_missing *m)
 
 void tree_missing(struct tree *r, const struct walk_input *in)
 {
+	struct begins begins = find_begins(in);
 	struct tree_missing *other;
 	struct tree_process *p;
 	size_t i;
@@ -299,7 +326,7 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 
 		if (f->fact->what == MPROF_FACT_RETURNED)
 			drop_listed(r, listed(r, pid, f->process));
-		if (!is_missing(in, f))
+		if (!is_missing(in, &begins, f))
 			continue;
 		other = listed(r, pid, f->process);
 		if (other && f->fact->what == MPROF_FACT_EXECING)
@@ -322,6 +349,7 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 			.ticks = f->fact->ticks,
 		};
 	}
+	free(begins.item);
 }
 
 static void find_oom(struct tree *r, const struct walk_input *in)
