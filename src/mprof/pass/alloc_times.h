@@ -48,6 +48,7 @@ struct alloc_times {
 	uint64_t cpu_ns;  /* 0: unknown */
 	bool interrupted; /* a process did not exit, so its CPU time ends with a timed call */
 	bool high;	  /* is it worth trying another allocator? */
+	bool of_objects;  /* no: with --python, the runtime calls it for each small object */
 };
 
 /* threads: with all calls of the run; 0: some are missing, so nothing is known. */

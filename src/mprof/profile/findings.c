@@ -10,6 +10,7 @@
 #include "leaks.h"
 #include "paths.h"
 #include "variables.h"
+#include "../sym/code.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
 
@@ -574,6 +575,14 @@ static void find_times(struct findings *f, const struct analysis *a, const struc
 	free(calls);
 }
 
+/* Without --python, CPython's own allocator serves small objects; what those cost now says nothing
+ * about another allocator. */
+static void judge_times(struct alloc_times *t, const struct stacks *stacks)
+{
+	t->of_objects = t->high && code_of_python(stacks);
+	t->high &= !t->of_objects;
+}
+
 static int open_names(struct findings *f, struct trace *t, const struct profile_options *o,
 		      struct error *err)
 {
@@ -623,6 +632,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	ret = open_names(f, t, o, err);
 	if (ret < 0)
 		return ret;
+	judge_times(&f->times, f->names.stacks);
 	find_resident(f, a, t, &f->names);
 	ret = unmatched_find(&f->unmatched, &a->walk.heap, t, err);
 	if (ret < 0)
