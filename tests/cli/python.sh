@@ -313,6 +313,10 @@ END
 		"$(json out '[.rows[] | select(.stack[-1].line == 3) | .figures.leaked >= 100000] | join(" ")')" true
 	expect_same 'leaks of the start' \
 		"$(json out '[.rows[] | select(any(.stack[]; .file == "<frozen site>" or .function == "Py_InitializeFromConfig"))] | length')" 0
+	# Nobody can change how Python starts.
+	"$mprof" record -q --python -o plain -- "$python" -c pass
+	run "$mprof" report --json plain
+	expect_same 'findings of calls' "$(json out '[.findings[] | select(.finding == "hot" or .finding == "temporary")] | length')" 0
 	"$mprof" record -q -o plain -- "$python" -c pass
 	run "$mprof" report leaks plain
 	expect_words out 'what Python allocates at startup'

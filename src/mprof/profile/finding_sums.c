@@ -95,8 +95,10 @@ static bool is_left_out(struct finding_sums *s, size_t i)
 {
 	if (s->kind == FINDING_LEAK)
 		return !leaks(s, i);
-	return (s->kind == FINDING_PEAK || s->kind == FINDING_WASTE) &&
-	       askers_kept(&s->askers, s->sites, s->names, i);
+	if (s->kind == FINDING_PEAK || s->kind == FINDING_WASTE)
+		return askers_kept(&s->askers, s->sites, s->names, i);
+	/* Nobody can change how an interpreter starts. */
+	return profile_is_start(s->names, s->sites->brief[i].key);
 }
 
 static uint64_t exact_part(struct finding_sums *s, uint32_t function)

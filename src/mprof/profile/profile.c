@@ -204,9 +204,7 @@ static bool may_keep(struct profile *p, uint32_t stack)
 	may = may == KEEP_MAYBE ? KEEP_MAYBE : node ? (enum may_keep)p->may_keep[node] : KEEP_NOT;
 	for (node = stack; node != end; node = of[node].parent)
 		p->may_keep[node] = (uint8_t)may;
-	return may == KEEP_MAYBE ||
-	       (p->paths->scripts && (paths_called(p->paths, stack) == CALLED_AT_START ||
-				      paths_is_import(p->paths, stack)));
+	return may == KEEP_MAYBE || profile_is_start(p, stack) || profile_is_import(p, stack);
 }
 
 /* Returns what suppresses the leaks of a stack, or NULL. */
@@ -397,6 +395,11 @@ bool profile_suppresses(struct profile *p, uint32_t stack)
 	return profile_kept(p, stack) ||
 	       (p->suppressions->of_files &&
 		suppressions_find(p->suppressions, p->stacks, paths_look(p->paths, stack)));
+}
+
+bool profile_is_start(struct profile *p, uint32_t stack)
+{
+	return p->paths->scripts && paths_called(p->paths, stack) == CALLED_AT_START;
 }
 
 bool profile_is_import(struct profile *p, uint32_t stack)

@@ -190,6 +190,8 @@ bool profile_has_function(struct profile *p, uint32_t stack, const char *functio
 bool profile_suppresses(struct profile *p, uint32_t stack);
 /* Why a library keeps blocks of this stack until the process ends; NULL: it does not. */
 const char *profile_kept(struct profile *p, uint32_t stack);
+/* Does an interpreter request it while it starts? */
+bool profile_is_start(struct profile *p, uint32_t stack);
 /* Is it what an import keeps?  A program can import less, or later, so its peak is a finding. */
 bool profile_is_import(struct profile *p, uint32_t stack);
 
