@@ -217,21 +217,26 @@ static bool is_execing(const struct walk_input *in, uint32_t process)
 	       in->header->process[process - 1].state == MPROF_PROCESS_EXECING;
 }
 
-static uint64_t last_sign_of(const struct walk_input *in, uint32_t process)
+/* Is there a sign of its process after the fact? */
+static bool has_later_sign(const struct walk_input *in, const struct trace_fact *f)
 {
-	/* Its other threads continue until the kernel has ended them. */
-	bool threads = !is_execing(in, process);
-	uint64_t last = 0;
+	const size_t at = (size_t)(f - in->facts);
+	const struct trace_fact *other;
 	size_t i;
 
-	for (i = 0; threads && i < in->thread_count; i++)
-		if (in->threads[i].process == process && in->threads[i].last_ticks > last)
-			last = in->threads[i].last_ticks;
-	for (i = 0; i < in->fact_count; i++)
-		if (in->facts[i].process == process && in->facts[i].fact->ticks > last &&
-		    in->facts[i].fact->what != MPROF_FACT_WAITED)
-			last = in->facts[i].fact->ticks;
-	return last;
+	/* The next one is most likely close behind it. */
+	for (i = 0; i < in->fact_count; i++) {
+		other = &in->facts[(at + i) % in->fact_count];
+		if (other->process == f->process && other->fact->ticks > f->fact->ticks &&
+		    other->fact->what != MPROF_FACT_WAITED)
+			return true;
+	}
+	/* Its other threads continue until the kernel has ended them. */
+	for (i = 0; !is_execing(in, f->process) && i < in->thread_count; i++)
+		if (in->threads[i].process == f->process &&
+		    in->threads[i].last_ticks > f->fact->ticks)
+			return true;
+	return false;
 }
 
 /* A program that began to be recorded. */
@@ -278,8 +283,7 @@ static bool pid_is_recorded(const struct begins *b, const struct trace_fact *f, 
  */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f)
 {
-	return f->fact->what == MPROF_FACT_EXECING && !f->fact->child_pid &&
-	       last_sign_of(in, f->process) <= f->fact->ticks;
+	return f->fact->what == MPROF_FACT_EXECING && !f->fact->child_pid && !has_later_sign(in, f);
 }
 
 static bool is_missing(const struct walk_input *in, const struct begins *begins,

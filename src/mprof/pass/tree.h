@@ -123,7 +123,8 @@ bool tree_interrupted(const struct tree *r); /* was any of its processes interru
  * which has no blocks, any interrupted process counts.
  */
 bool tree_left_open(const struct tree *r, const struct heap *h);
-/* Is this the EXECING fact of an exec that worked and led out of the recording? */
+/* Is this fact, one of in->facts, the EXECING of an exec that worked and led out of the recording?
+ */
 bool tree_became(const struct walk_input *in, const struct trace_fact *f);
 /* Does the fact name a program that a process runs from then on? */
 bool tree_is_image(const struct trace_fact *f);
