@@ -122,6 +122,7 @@ static const struct row rows[] = {
 	{ "_QMworkPBuild", "_QMworkPBuild", "" },
 	{ "_Q", "_Q", "" },
 	{ "MAIN__", "main program", "" },
+	{ "MAIN__._omp_fn.0", "main program", "main program._omp_fn.0" },
 	{ "F6c6f61642d7769746865722f_load_wither_0", "load-wither/", "" },
 	{ "F6c6f_lo_x", "F6c6f_lo_x", "" },
 	{ "F6c6f6_lo_0", "F6c6f6_lo_0", "" },

@@ -114,7 +114,7 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 
 	*language = FOLD_C;
 	if (raw[0] == 'M')
-		return names_fortran_demangle(raw, false, to);
+		return names_fortran_demangle(raw, options & DMGL_PARAMS, to);
 	if (raw[0] != '_')
 		return names_emacs_demangle(raw, to);
 	*language = FOLD_D;

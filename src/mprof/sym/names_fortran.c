@@ -57,12 +57,10 @@ bool names_fortran_demangle(const char *raw, bool with_suffix, struct text *to)
 	const size_t n = strcspn(raw, ".");
 	bool done = false;
 
-	if (!strcmp(raw, "MAIN__")) {
+	if (n == strlen("MAIN__") && !memcmp(raw, "MAIN__", n)) {
 		text_add_string(to, "main program");
-		return true;
-	}
-
-	if (n > 2 && raw[0] == '_' && raw[1] == '_')
+		done = true;
+	} else if (n > 2 && raw[0] == '_' && raw[1] == '_')
 		done = gfortran(raw, n, to);
 	else if (n > 2 && raw[0] == '_' && raw[1] == 'Q')
 		done = flang(raw, n, to);
