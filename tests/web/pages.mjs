@@ -1158,10 +1158,11 @@ each("the heap map shows the peak, and follows the window", async (r) => {
   const most = all.reduce((x, p) => p.events > x.events ? p : x);
   await heapReady(page);
   await drawn(page, 50);
-  // A block that realloc moves is no block to the map meanwhile, so the numbers of blocks may differ by it.
+  // A block that another thread's realloc moves at the time of the peak is no block to the map, so it may lack these.
   const said = /(\S+ \S+) live in/.exec(await heapSays(page))[1];
+  const moved = 256 * (most.threads - 1), low = Array.from({ length: moved + 1 }, (_, i) => bytes(most.peak_bytes - i));
   if (most.programs.length === 1)
-    assert.equal(said, bytes(most.peak_bytes));
+    assert.ok(low.includes(said), `${said}, not ${bytes(most.peak_bytes)}`);
   assert.ok(await page.evaluate(() => {
     const c = document.querySelector("#page .mp-panel canvas"), p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
     return new Set(Array.from({ length: p.length / 4 }, (_, i) => p[4 * i] << 16 | p[4 * i + 1] << 8 | p[4 * i + 2])).size > 2;
