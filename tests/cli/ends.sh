@@ -392,7 +392,7 @@ test_end_before_the_library_is_loaded() {
 	printf '#include <stdlib.h>\nint main(void) { abort(); }\n' >ends.c
 	cc -static -o loader ends.c 2>/dev/null || return 0
 	cc -Wl,--dynamic-linker="$PWD/loader" -o ends ends.c
-	run "$mprof" record -o log -- ./ends # by SIGABRT, or SIGSEGV as it is no loader
+	run "$mprof" record -o log -- ./ends # its loader ends by SIGABRT, or crashes
 	expect_text err "mprof: warning: nothing was recorded: './ends' was killed by signal "
 	expect_text err ') before it made a call, or did not load libmprof.so'
 }

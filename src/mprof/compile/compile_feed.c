@@ -308,8 +308,9 @@ ALWAYS_INLINE bool take_event(struct feed *f, struct feed_process *p, struct fee
 }
 
 /* Most events are in runs (event_run.h); batch() gets the others. */
-static size_t take_run(struct feed *f, struct walk *w, size_t first, size_t n)
+static size_t take_run(void *feed, struct walk *w, size_t first, size_t n)
 {
+	struct feed *f = feed;
 	const struct event *e = window_at(&w->window, first), *const from = e, *const end = e + n;
 	struct heap *h = &w->heap;
 	const uint32_t process = heap_process(h, e->process);
@@ -341,11 +342,7 @@ static size_t take_run(struct feed *f, struct walk *w, size_t first, size_t n)
 
 static size_t take_runs(void *feed, struct walk *w, size_t first, size_t n)
 {
-	size_t i, now = 1;
-
-	for (i = 0; i < n && now; i += now)
-		now = take_run(feed, w, first + i, n - i);
-	return i;
+	return walk_take_runs(take_run, feed, w, first, n);
 }
 
 static void forked(void *self, const struct heap *h, uint32_t parent, uint32_t child)

@@ -9,8 +9,8 @@
 uint64_t compile_peak_rss(const struct walk_input *in, uint32_t process);
 
 /*
- * Finds the most bytes of a block that any sample from its allocation to `until` (ticks) shows as
- * resident.  Returns false if there is no such sample.
+ * Finds the largest resident part of a block, in bytes, over the samples from its allocation to
+ * `until` (ticks).  Returns false if nobody took a sample in that time.
  */
 bool compile_resident(const struct walk_input *in, uint32_t process, const struct block *b,
 		      uint64_t until, uint64_t *bytes);

@@ -72,6 +72,19 @@ struct walk {
 	void *fused_self;
 };
 
+/* Takes run after run (heap/event_run.h), for walk.fused: `take` returns how many events it took.
+ */
+static inline size_t walk_take_runs(size_t (*take)(void *self, struct walk *w, size_t first,
+						   size_t n),
+				    void *self, struct walk *w, size_t first, size_t n)
+{
+	size_t i, now = 1;
+
+	for (i = 0; i < n && now; i += now)
+		now = take(self, w, first + i, n - i);
+	return i;
+}
+
 void walk_input_from_trace(struct walk_input *in, struct trace *t);
 /* Returns the ticks of the last event, or of the walk's end if that is earlier; at least the
  * start's. */

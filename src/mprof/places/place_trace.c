@@ -377,8 +377,9 @@ static const struct event *take_other(struct run *run, const struct event *e,
 	return e;
 }
 
-static size_t take_run(struct recorded *r, struct walk *w, size_t first, size_t n)
+static size_t take_run(void *recorded, struct walk *w, size_t first, size_t n)
 {
+	struct recorded *r = recorded;
 	const struct event *const from = window_at(&w->window, first), *end = from + n, *e;
 	struct heap *h = &w->heap;
 	const uint32_t process = heap_process(h, from->process);
@@ -401,11 +402,7 @@ static size_t take_run(struct recorded *r, struct walk *w, size_t first, size_t 
 /* Most events are in runs (event_run.h); recorded_batch() gets the others. */
 static size_t take_runs(void *recorded, struct walk *w, size_t first, size_t n)
 {
-	size_t i, now = 1;
-
-	for (i = 0; i < n && now; i += now)
-		now = take_run(recorded, w, first + i, n - i);
-	return i;
+	return walk_take_runs(take_run, recorded, w, first, n);
 }
 
 static void recorded_gone(void *self, const struct heap *h, uint32_t process, enum process_gone why,

@@ -6,7 +6,7 @@
 
 #define EPOCH_PART  (SITE_EPOCHS / 4)
 #define BUSY_PART   16u /* of all calls: the most of an idle time */
-#define BUSY_BLOCKS 16u /* fewer are no growth */
+#define BUSY_BLOCKS 16u /* the fewest that count as growth */
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b)  ((a) > (b) ? (a) : (b))
 #define UNTIL_PARTS (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
