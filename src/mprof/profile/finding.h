@@ -17,8 +17,8 @@ enum finding_growth {
 	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
 	GROWTH_STEADY,	/* it goes on, and nearly every part of the run ended with more */
 	GROWTH_GOES_ON, /* leak_goes_on(): the last two quarters of its time */
-	GROWTH_UNTIL,	/* many parts of the run ended with more, but not the last ones */
-	GROWTH_BUSY,	/* growth_is_busy() */
+	GROWTH_UNTIL, /* many parts of the run ended with more (leak_rises()), not the last ones */
+	GROWTH_BUSY,  /* growth_is_busy() */
 	GROWTH_OTHER,
 };
 
