@@ -415,11 +415,17 @@ END
 	run "$mprof" report log
 	expect_same 'the first finding' "$(grep -A3 '^Finding' out | tr -s ' \n' ' ' | grep -c 'did not come from malloc')" 1
 	expect_words out 'mapped by arena (outside.c:12); mprof does not record the blocks inside it.'
+	# The view that the finding names shows who mapped it.
+	run "$mprof" report peak-rss log
+	expect_words out 'Mapped by the program itself (mmap, brk, sbrk), when most was mapped; resident '
+	expect_text out ' MiB  arena (outside.c:12)'
 	# In a run that ends at once, no pages are read; those of files are not the mapping's.
 	run "$mprof" record -o log -- ./outside arena reserved
 	expect_same reserved "$(outside)" ''
 	run "$mprof" record -o log -- ./outside direct
 	expect_same direct "$(outside)" 'null:null true false true'
+	run "$mprof" report peak-rss log
+	expect_no_text out 'Mapped by the program'
 	run "$mprof" report log
 	expect_words out 'no recorded call mapped it; it may come from direct system calls'
 	run "$mprof" record -o log -- ./variables variables

@@ -1,17 +1,40 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * view_peak_rss.c - call stacks of the blocks live when the process was largest, then every
- * function on them with the live bytes allocated through it and through its callees.
+ * function on them with the live bytes allocated through it and through its callees, and the
+ * functions that mapped memory without malloc.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/order.h"
-#include "../profile/callgraph.h"
+#include "../pass/maps.h"
 #include "../pass/rss.h"
+#include "../profile/callgraph.h"
 #include "../profile/paths.h"
+#include "../util/alloc.h"
 #include "flat_view.h"
+#include "print_table.h"
+
+#define MAPPERS 8u /* functions that mapped memory, without --top */
+
+/* Own data of the view. */
+struct peak_rss {
+	struct walk_pass pass;
+	struct maps maps;
+};
+
+static int prepare(struct view_request *r, struct error *err)
+{
+	struct peak_rss *own = r->own;
+
+	own->pass = (struct walk_pass){ &maps_pass, &own->maps };
+	r->options->pass = &own->pass;
+	r->options->passes = 1;
+	r->options->no_pages = r->options->kept = true;
+	return 0;
+}
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
@@ -118,6 +141,102 @@ static void functions(struct view_request *r, FILE *out)
 	print_functions(r, &g, order, out);
 	free(order);
 	callgraph_release(&g);
+}
+
+/* ---- memory that is not of malloc ---- */
+
+/* A function that mapped memory. */
+struct mapper_row {
+	struct profile_asked who;
+	const char *module, *function; /* of who.line, "" if unknown */
+	uint64_t mapped, resident;
+};
+
+ORDER(by_mapper, struct mapper_row, BY_NAME(module) ?: BY_NAME(function) ?: FALLING(mapped))
+ORDER(by_mapped, struct mapper_row, FALLING(mapped) ?: FALLING(resident) ?: BY_NAME(function))
+
+static const struct maps_of *maps_of_process(const struct maps *m, const struct profile *p)
+{
+	const struct maps_of *of = m->process.item;
+
+	for (size_t i = 0; i < m->process.count && i < p->walk.heap.processes; i++)
+		if (p->walk.heap.process[i]->number == p->sites.rss.process)
+			return &of[i];
+	return NULL;
+}
+
+/* Returns one row for each function, the largest first; the caller frees them. */
+static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *p, size_t *rows)
+{
+	const struct maps_site *site = of->site.item;
+	struct mapper_row *row = must_calloc(of->site.count + 1, sizeof(*row));
+	size_t i, n = 0;
+
+	for (i = 0; i < of->site.count; i++) {
+		const int64_t moved = site[i].break_most;
+		struct mapper_row *to = &row[n];
+
+		to->mapped =
+		    site[i].peak - site[i].peak_reserved + (moved > 0 ? (uint64_t)moved : 0);
+		to->resident = site[i].resident;
+		if (!to->mapped && !to->resident)
+			continue;
+		to->who = profile_asked(p, site[i].stack);
+		to->module = to->who.line ? to->who.line->module : "";
+		to->function = to->who.line ? to->who.line->function : "";
+		n++;
+	}
+	SORT(row, n, by_mapper);
+	for (*rows = i = 0; i < n; i++) {
+		struct mapper_row *last = *rows ? &row[*rows - 1] : NULL;
+
+		if (last && !strcmp(last->module, row[i].module) &&
+		    !strcmp(last->function, row[i].function)) {
+			last->mapped += row[i].mapped;
+			last->resident += row[i].resident;
+		} else {
+			row[(*rows)++] = row[i];
+		}
+	}
+	SORT(row, *rows, by_mapped);
+	return row;
+}
+
+static void print_mapper(struct table *t, const struct mapper_row *row, bool looked)
+{
+	char *name = row->who.line ? figures_line_text(row->who.line, true) : NULL;
+
+	table_cells(t, format_bytes(row->mapped).s, looked ? format_bytes(row->resident).s : "-",
+		    name ? name : "unknown");
+	free(name);
+}
+
+/* Prints who mapped memory when most was mapped, if that is a notable part of the process. */
+static void mappers(struct view_request *r, FILE *out)
+{
+	struct table t = TABLE(">mapped", ">resident", "<function");
+	const struct peak_rss *own = r->own;
+	const struct maps_of *of = maps_of_process(&own->maps, r->profile);
+	const size_t top = !r->top_said ? MAPPERS : r->top ? r->top : SIZE_MAX;
+	struct mapper_row *row;
+	size_t rows, i;
+
+	if (!of || !r->profile->has_stacks ||
+	    of->peak + (uint64_t)of->break_peak < r->profile->sites.rss.rss / 16)
+		return;
+	row = mapper_rows(of, r->profile, &rows);
+	fputs("\nMapped by the program itself (mmap, brk, sbrk), when most was mapped", out);
+	if (of->looked)
+		fprintf(out, "; resident %s",
+			flat_moment(walk_ns(&r->profile->walk, of->looked)).s);
+	fputs(":\n\n", out);
+	for (i = 0; i < rows && i < top; i++)
+		print_mapper(&t, &row[i], of->looked);
+	table_print(&t, out);
+	if (i < rows)
+		fprintf(out, "  and %s; --top 0 shows all\n",
+			format_many(rows - i, "smaller one", "smaller ones").s);
+	free(row);
 }
 
 /* Prints the process: its number if there are several, and its last program. */
@@ -230,6 +349,8 @@ static void text(struct view_request *r, FILE *out)
 		return;
 	}
 	print_moment(r, out);
+	if (p->total.rss_bytes == p->sites.rss.bytes)
+		mappers(r, out);
 	flat_view_text(&flat, r, out);
 	if (p->total.rss_bytes && p->by == PROFILE_BY_STACK && p->has_stacks)
 		functions(r, out);
@@ -237,6 +358,8 @@ static void text(struct view_request *r, FILE *out)
 
 const struct view_ops view_peak_rss = {
 	.sort = VALUE_RSS,
+	.own = sizeof(struct peak_rss),
+	.prepare = prepare,
 	.text = text,
 	FLAT_VIEW_JSON,
 };
