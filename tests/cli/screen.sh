@@ -546,6 +546,39 @@ END
 	expect_no_text out 'Still growing'
 }
 
+# A function grows to the end, but none of its call stacks does: the view explains the finding.
+test_growth_of_a_sum() {
+	cat >sum.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+static void *kept[200];
+static int n, end;
+#define PART for (end += 25; n < end;) keep();
+static void keep(void) { kept[n++] = malloc(500); nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL); }
+int main(void)
+{
+	PART
+	PART
+	PART
+	PART
+	PART
+	PART
+	PART
+	PART
+	return 0;
+}
+END
+	compile sum
+	"$mprof" record -o log -- ./sum 2>/dev/null
+	run "$mprof" report log
+	expect_words out '97.7 KiB was never freed, growing throughout the run: all 200 blocks allocated by keep (sum.c:6).'
+	run "$mprof" report leaks log
+	expect_text out 'No row grew to the end by itself, but their sum did.'
+	expect_no_text out 'Still growing'
+	run "$mprof" report leaks --by function log
+	expect_no_text out 'No row grew'
+}
+
 # A cache that is full in each of two processes, one after the other, does not grow.
 test_a_cache_of_each_process_is_no_growth() {
 	cat >each.c <<'END'

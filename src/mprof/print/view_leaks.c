@@ -17,6 +17,24 @@ static const char *heading(const struct view_request *r, const struct profile_gr
 						   : "Still growing when the run ended";
 }
 
+/* Stacks that each grew for a while can make a function that grows to the end, which a finding
+ * says.  As there, not where growth cannot be told from replacement or from many processes. */
+static bool only_sum_grows(const struct profile *p)
+{
+	uint64_t sum[SITE_EPOCHS] = { 0 };
+	size_t i, k;
+
+	if (p->sites.totals.read || p->header->dropped_ticks || p->walk.heap.processes > 1)
+		return false;
+	for (i = 0; i < p->groups; i++) {
+		if (leak_matters_most(p, &p->group[i]))
+			return false;
+		for (k = 0; k < SITE_EPOCHS; k++)
+			sum[k] += p->group[i].leaked_epochs[k];
+	}
+	return leak_goes_on(sum);
+}
+
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
@@ -129,6 +147,8 @@ static void text(struct view_request *r, FILE *out)
 		tree_left_open(&p->tree, &p->walk.heap) || p->walk.input.log_end ? "live at the end"
 										 : "never freed",
 		format_exact(p->total.leaked_bytes).s);
+	if (only_sum_grows(p))
+		fputs("No row grew to the end by itself, but their sum did.\n", out);
 	flat_view_text(&flat, r, out);
 	print_suppressed(p, out);
 }
