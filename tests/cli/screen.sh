@@ -819,7 +819,7 @@ int main(int argc, char **argv)
 END
 	compile paths -O1
 	report_of ./paths many
-	expect_match out '[lL]argest resident set: [0-9.]* MiB, with code, files and [0-9.]* MiB of mprof.s own memory\. '
+	expect_same 'largest resident set' "$(tr -s '\n ' ' ' <out | grep -c '[lL]argest resident set: [0-9.]* MiB, with code, files and [0-9.]* MiB of mprof.s own memory\. ')" 1
 	report_of ./paths
 	expect_words out 'with code and files. '
 }
