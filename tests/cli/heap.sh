@@ -416,6 +416,7 @@ END
 	expect_same 'the first finding' "$(grep -A3 '^Finding' out | tr -s ' \n' ' ' | grep -c 'did not come from malloc')" 1
 	expect_words out 'mapped by arena (outside.c:12); mprof does not record the blocks inside it.'
 	# The view that the finding names shows who mapped it.
+	expect_same command "$("$mprof" report --json log | jq -r '.findings[0].command')" 'mprof report peak-rss log'
 	run "$mprof" report peak-rss log
 	expect_words out 'Mapped by the program itself (mmap, brk, sbrk), when most was mapped; resident '
 	expect_text out ' MiB  arena (outside.c:12)'

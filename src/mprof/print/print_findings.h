@@ -48,6 +48,8 @@ void kept_fields(json *to, const struct kept *k);
 /* Prints a sentence about memory that was not allocated through malloc; nothing without such
  * memory. */
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
+/* Returns the command that shows more, which the caller frees; NULL if none does. */
+char *outside_command(const struct analysis *a, const struct outside *o);
 
 /* Prints sentences about freed memory that stays resident; nothing without a finding. */
 void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out);

@@ -8,6 +8,7 @@
 #include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
+#include "quote.h"
 
 static void put_place(const struct profile_asked *who, FILE *out)
 {
@@ -115,6 +116,11 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 	if (o->unseen)
 		put_unseen(o, out);
 	fputc('.', out);
+}
+
+char *outside_command(const struct analysis *a, const struct outside *o)
+{
+	return o->looked && a->has_stacks ? shell_command("mprof report peak-rss ", a->path) : NULL;
 }
 
 #include "../json/outside.def"

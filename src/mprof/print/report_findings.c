@@ -35,11 +35,18 @@ void report_nothing(const struct analysis *a, FILE *out)
 /* Printed early, because what follows applies only to the rest. */
 static void tell_outside(const struct analysis *a, FILE *out)
 {
-	if (!a->findings || !a->findings->outside.process)
+	const struct outside *o = a->findings ? &a->findings->outside : NULL;
+	char *command;
+
+	if (!o || !o->process)
 		return;
 	fputs("  * ", out);
-	outside_sentence(a, &a->findings->outside, out);
+	outside_sentence(a, o, out);
 	fputc('\n', out);
+	command = outside_command(a, o);
+	if (command)
+		fprintf(out, "      %s\n", command);
+	free(command);
 }
 
 static void tell_stack_uses(const struct analysis *a, FILE *out)

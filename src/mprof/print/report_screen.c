@@ -463,13 +463,13 @@ static void mark_place(struct paragraph *p, const struct sym_line *line)
 static void outside_item(struct item *x, const struct analysis *a)
 {
 	const struct outside *o = &a->findings->outside;
+	char *command = outside_command(a, o);
 
 	x->bytes = o->outside;
 	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, outside_sentence(a, o, out)));
 	mark_place(&x->words, o->who.line);
-	if (o->looked && a->has_stacks)
-		put_text(&x->command, STYLE_FAINT,
-			 shell_command("mprof report peak-rss ", a->path));
+	if (command)
+		put_text(&x->command, STYLE_FAINT, command);
 }
 
 static void stacks_item(struct item *x, const struct analysis *a, size_t which)
