@@ -190,10 +190,9 @@ static void put_file(const struct margin *m, const struct source_file *f)
 
 	source_text_read(&s, f->path, m->request->source);
 	figures_name(m->out, f->path);
-	fprintf(m->out, ": %s of the %s (%s)", format_percent(f->inclusive[v], total).s,
-		profile_value_name(v), figures_text(v, f->inclusive[v]).s);
-	fprintf(m->out, " passes through it; it requests %s itself.\n",
-		figures_text(v, f->exclusive[v]).s);
+	fprintf(m->out, ": its share of %s is %s (%s)", profile_value_name(v),
+		format_percent(f->inclusive[v], total).s, figures_text(v, f->inclusive[v]).s);
+	fprintf(m->out, ", of which %s in its own lines.\n", figures_text(v, f->exclusive[v]).s);
 	if (!s.found && *f->path == '<')
 		fputs("It is the text of no file.\n", m->out);
 	else if (!s.found)

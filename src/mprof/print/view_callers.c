@@ -40,11 +40,15 @@ static void text(struct view_request *r, FILE *out)
 {
 	struct both *b = r->own;
 
-	fprintf(out, "Callers of '%s', outward; %s of the %s passes through it.\n", r->arg,
-		format_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s,
-		profile_value_name(r->sort));
+	fprintf(out, "Callers of '%s', outward. Its share of %s is %s.\n", r->arg,
+		profile_value_name(r->sort),
+		format_percent(calltree_inclusive(&b->callers.tree, 0, 0), b->callers.total).s);
 	fputc('\n', out);
 	tree_rows_text(&b->callers, out);
+	if (b->callees.count < 2 && !b->callees.hidden) {
+		fputs("\nIt calls no other function that allocates.\n", out);
+		return;
+	}
 	fprintf(out, "\nCallees of '%s', inward.\n\n", r->arg);
 	tree_rows_text(&b->callees, out);
 }
