@@ -6,15 +6,22 @@
 test_help() {
 	run "$mprof" --help
 	expect_status 0
-	for word in Usage: LogMmap LD_NEXT COUNTS_PATH record report; do
+	for word in Usage: LogMmap record report --counts; do
 		expect_text out "$word"
 	done
+	# Commands come before options.
+	expect_same order "$(grep -o -e '^Run a program:' -e '^  -t, --test' out | tr '\n' ' ')" 'Run a program:   -t, --test '
 	expect_lines err 0
 	run "$mprof" -h
 	expect_status 0
 	run "$mprof" help
 	expect_status 0
-	expect_text out 'count, record and report in one go'
+	for word in 'count, record and report in one go' LD_NEXT COUNTS_PATH; do
+		expect_text out "$word"
+	done
+	# A key that is longer than its column has a line of its own.
+	expect_same 'a long key' "$(grep -A1 '^  LAST_SECONDS=SECONDS' out | tr -s ' \n' ' ' | cut -c1-40)" ' LAST_SECONDS=SECONDS keep only the last'
+	expect_same 'its line' "$(grep '^  LAST_SECONDS=' out)" '  LAST_SECONDS=SECONDS'
 }
 
 test_help_of_every_command() {

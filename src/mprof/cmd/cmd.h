@@ -80,5 +80,8 @@ int output_check(const char *path, const char *input, bool chosen);
 void help_modes(FILE *out);
 /* What mprof is, and the commands to start with. */
 void help_start(FILE *out);
-/* What mprof is, and all the lists. */
-void help_all(FILE *out);
+/* The commands and the MODEs. */
+void help_lists(FILE *out);
+#define HELP_ABOUT                                                                               \
+	"Records every call that a program makes to malloc and related functions, and explains " \
+	"how it uses memory. Start with: mprof -t \"COMMAND\""

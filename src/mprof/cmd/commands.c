@@ -119,6 +119,10 @@ static void print_row(FILE *out, unsigned width, const char *left, const char *h
 	const struct paragraph_form form = { first, width + 3, terminal_text_width(), false };
 	struct paragraph p = { 0 };
 
+	if (strlen(left) > width) { /* on a line of its own */
+		fprintf(out, "  %.77s\n", left);
+		left = "";
+	}
 	snprintf(first, sizeof(first), "  %-*.60s ", (int)width, left);
 	paragraph_add(&p, "%s", help);
 	if (*value)
@@ -171,7 +175,7 @@ void help_start(FILE *out)
 	const struct command *c;
 	size_t i;
 
-	fputs("mprof shows how a program uses malloc.  The program need not be rebuilt.\n\n"
+	fputs("mprof shows how a program uses malloc. The program need not be rebuilt.\n\n"
 	      "Start with one of these:\n",
 	      out);
 	for (i = 0; i < COUNT(first); i++) {
@@ -181,14 +185,23 @@ void help_start(FILE *out)
 	fputs("\n'mprof help' lists all commands; 'mprof COMMAND --help' explains one.\n", out);
 }
 
-void help_all(FILE *out)
+void help_lists(FILE *out)
 {
-	fputs("Records every call that a program makes to malloc and related functions, and\n"
-	      "explains how it uses memory.  Start with:  mprof -t \"COMMAND\"\n\n",
-	      out);
 	help_commands(out);
 	fputs("\nModes:\n", out);
 	help_modes(out);
+}
+
+static void help_all(FILE *out)
+{
+	const struct paragraph_form form = { "", 0, terminal_text_width(), false };
+	struct paragraph about = { 0 };
+
+	paragraph_add(&about, "%s", HELP_ABOUT);
+	paragraph_print(&about, &form, out);
+	paragraph_release(&about);
+	fputc('\n', out);
+	help_lists(out);
 	fputs("\nFinding the allocator (INIT):\n", out);
 	print_rows(out, inits, COUNT(inits));
 	fputs("\nKeys of MPROF_CONF [default]:\n", out);

@@ -38,9 +38,9 @@ static const struct option_row options[] = {
 	OPTION_NUMBER(0, "frames", "N", frames, 1, FRAMES_MOST,
 		      "Show N frames, and one at the peak [300]", .example = "300"),
 	OPTION_WORD(0, "by", "WHAT", by, words_PICTURE_BY,
-		    "Colour pages by %s; a page can change it [occupancy]"),
+		    "Colour pages by %s; the HTML page can switch [occupancy]"),
 	OPTION_WORD(0, "theme", OPTION_EITHER, theme, words_THEME,
-		    "Draw videos on a light or a dark background; a page has both [light]"),
+		    "Draw videos on a light or a dark background; the HTML page has both [light]"),
 	OPTION_REAL(0, "fps", "N", fps, 0.1, 240, "Play N frames a second [20]", .example = "20"),
 	OPTION_SIZE_FROM(
 	    0, "limit", "SIZE", limit, 1,

@@ -110,13 +110,14 @@ static const struct option_row options[] = {
 		      "60s"),
 	OPTION_CUSTOM(
 	    0, "budget", "SIZE", struct run_keys, keys, &option_budget,
-	    "Keep the trace below SIZE: as it grows, keep only totals of the busiest call stacks, "
-	    "and in the end of all"),
+	    "Keep the trace below SIZE: as it grows, keep totals instead of calls, first for the "
+	    "busiest call stacks, finally for all"),
 	OPTION_CUSTOM(
 	    0, "overhead", "PERCENT", struct run_keys, keys, &option_overhead,
 	    "When recording takes more than PERCENT of the program's own CPU time, such as 5%, "
-	    "keep only totals of the busiest call stacks, then of all; if that takes too much as "
-	    "well, only samples"),
+	    "keep totals instead of calls, first for the busiest call stacks, then for all; if "
+	    "that "
+	    "takes too much as well, samples"),
 	OPTION_KEY_SET("no-totals", keys, TOTALS, 0,
 		       "With --last, keep no totals of the whole run"),
 	OPTION_BIT(0, "exact", form, RECORD_EXACT,

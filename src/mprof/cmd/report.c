@@ -45,7 +45,7 @@ static const struct option_row options[] = {
 	OPTION_FLAG(0, "open", html.open, "Open the page in the desktop's browser"),
 	OPTION_FLAG(0, "sources", html.sources, "Put the text of the source files into the page"),
 	OPTION_FLAG(0, "no-heap-map", html.no_heap_map,
-		    "Leave out the heap map, which takes another pass over the trace"),
+		    "Leave out the heap map, for which the trace is read once more"),
 	OPTION_JSON(view.request.json),
 	OPTION_TITLE("Options of a view:"),
 	OPTION_WHEN(view.at, "Show what was live at this point: ", OF_VIEWS),

@@ -245,15 +245,15 @@ static void print_help(FILE *out, const char *name, const struct usage *u, const
 	if (before && *before)
 		wrap(out, before, 0, 0);
 	fputc('\n', out);
+	if (more)
+		fprintf(out, "%s\n", more);
 	help_options(out, rows, names);
 	fprintf(out, "\nmprof%s%s(1) explains all options%s.\n", *command_of(name) ? "-" : "",
 		command_of(name), names < rows->n ? ", --help=all lists them" : "");
-	if (v || more)
+	if (v) {
 		fputc('\n', out);
-	if (v)
 		wrap(out, v + 1, 0, 0);
-	if (more)
-		fputs(more, out);
+	}
 	help_examples(out, command_of(name));
 	free(before);
 	free(more);

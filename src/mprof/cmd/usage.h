@@ -26,7 +26,7 @@ struct usage {
 	const struct option_row *options;
 	const char *args;    /* in usage lines; a line for each form */
 	const char *doc;     /* what the command does; further text after \v */
-	char *(*more)(void); /* returns text after the options, to be freed; may be NULL */
+	char *(*more)(void); /* returns text before the options, to be freed; may be NULL */
 	const char *brief; /* the help lists options from this title on by name only; NULL = only if
 			      they do not fit */
 	enum usage_words words;
