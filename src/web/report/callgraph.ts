@@ -140,7 +140,7 @@ class Graph {
 			const rest = around.level.get(levels[c])!.size - boxes.length;
 			if (rest)
 				this.picture.append(svg("text", { x, y: top + boxes.length * (ROW + GAP) + 2, fill: dim, "font-size": 11 },
-					`and ${rest} smaller ones`));
+					`and ${rest} smaller ${rest == 1 ? "one" : "ones"}`));
 			return boxes.map((box, r) => this.put(box, x, top + r * (ROW + GAP), wide, g));
 		});
 		for (const [box, p] of this.placed)

@@ -143,7 +143,7 @@ function graph(v: View, other: Data, mine: Answer, theirs: Answer, tip: HTMLElem
 	const frames = merged.tree();
 	flame.show(frames, 0);
 	requestAnimationFrame(() => flame.reveal());
-	return el("div", { class: "graph" }, el("p", {}, el("span", { class: "grew" }, "red grew"), ", ", el("span", { class: "shrank" }, "blue shrank"),
+	return el("div", { class: "graph" }, el("p", {}, el("span", { class: "grew" }, "Red grew"), ", ", el("span", { class: "shrank" }, "blue shrank"),
 		"; the width of a frame is the larger of the two values."), flame.live, flame.box);
 }
 

@@ -89,7 +89,7 @@ export function jumps(v: View): HTMLElement {
 		el("button", { type: "button", class: "name", title, click: () => v.set(stacksOf(r)) }, text);
 	return el("section", { class: "jumps" }, el("h2", {}, "Jumps"),
 		el("p", {}, `Where live bytes rose or fell by at least ${100 * LEAST} % of the peak within ${count(steps)} of the ${count(d.points)} steps of the timeline. ` +
-			"A click shows the call stacks: of a rise, those whose blocks it added; of a fall, those whose blocks were freed. A double click on the timeline does so for the nearest jump."),
+			"A click shows the call stacks: of a rise, those whose blocks it added; of a fall, those whose blocks were freed. Double-click the timeline to do the same for the nearest jump."),
 		rows.length ? sortable(rows, [
 			{ key: "change", title: "Change", number: true, text: r => (r.change > 0 ? "+" : "\u2212") + bytes(Math.abs(r.change)), value: r => Math.abs(r.change), share: r => Math.abs(r.change) / most },
 			{ key: "after", title: "Live after it", number: true, text: r => bytes(d.point.live[r.to]), value: r => d.point.live[r.to] },

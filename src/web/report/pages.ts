@@ -494,7 +494,7 @@ export function suppressed(v: View): HTMLElement {
 function leaks(v: View): HTMLElement {
 	const n = v.d.head.report.never_freed, kept = v.d.head.suppressed.reduce((sum, s) => sum + s.bytes, 0);
 	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${count(n.blocks)} blocks, ${bytes(n.bytes)}, were live when the program ended` +
-		(kept ? `; ${bytes(kept)} of them are kept by libraries on purpose.` : ".")), v.flame(), el("h3", {}, `${v.s.measure.title}, by function`), functionRows(v, 20),
+		(kept ? `; libraries keep ${bytes(kept)} of them on purpose.` : ".")), v.flame(), el("h3", {}, `${v.s.measure.title}, by function`), functionRows(v, 20),
 		el("h3", {}, "Sizes of the blocks that were never freed"), sortable(n.size_classes as any[], [
 			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
 			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (n.blocks || 1) },
@@ -697,7 +697,7 @@ function overview(v: View): HTMLElement {
 		const f = list?.find(f => item.textContent!.startsWith(f.text.slice(0, 60))), change = f && evidence(v, f);
 		if (!change)
 			continue;
-		const button = el("button", { type: "button", class: "show", title: f.function ? `What the report says of ${f.function}` : null, click: () => v.set(change) }, "Show"), command = item.querySelector("br");
+		const button = el("button", { type: "button", class: "show", title: f.function ? `What the report says about ${f.function}` : null, click: () => v.set(change) }, "Show"), command = item.querySelector("br");
 		command ? command.before(button) : item.append(button);
 	}
 	if (v.d.head.totals)

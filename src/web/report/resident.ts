@@ -81,7 +81,7 @@ function whoseMemory(v: View): (HTMLElement | string)[] {
 	if (!measure || !largest)
 		return [];
 	const view = { ...v, s: { ...s, measure }, a: ask(d, { ...s, measure }) };
-	return [el("h3", {}, `Whose blocks were on ${bytes(largest.bytes)} of it`),
+	return [el("h3", {}, `Functions whose blocks were on ${bytes(largest.bytes)} of it`),
 		el("p", {}, "A page is divided among the live blocks on it, so each function's part includes rounding and gaps. As a flame graph: ",
 			el("button", { type: "button", class: "chip", click: () => v.set({ page: "flame", measure }) }, "Resident")),
 		el("div", { class: "bar2" }, el("label", {}, el("input", { type: "checkbox", checked: s.whose, change: (e: Event) => v.set({ whose: (e.target as HTMLInputElement).checked }) }),
