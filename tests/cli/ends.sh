@@ -293,11 +293,11 @@ int main(int argc, char **argv)
 END
 	compile grows
 	report_of ./grows
-	expect_words out 'of freed blocks lived less than 1 ms (realloc ends a block).'
+	expect_words out 'of freed blocks lived less than 1 ms (realloc counts as a free).'
 	run "$mprof" report lifetimes log
-	expect_words out ' on average (realloc ends a block); 0 were never freed.'
+	expect_words out ' on average (realloc counts as a free); 0 were never freed.'
 	run "$mprof" report --all log
-	expect_words out ' less than 1 us (realloc ends a block).'
+	expect_words out ' less than 1 us (realloc counts as a free).'
 	report_of ./grows 1
 	expect_words out 'of freed blocks lived less than 1 ms.'
 }

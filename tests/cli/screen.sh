@@ -296,7 +296,7 @@ test_screen_of_a_stripped_program() {
 	cc -O0 -s -o keeper keeper.c
 	"$mprof" record -o log -- ./keeper 2>/dev/null
 	expect_screen log
-	expect_words out 'No source lines for keeper: build with -g, install their debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod.'
+	expect_words out 'No source lines for keeper: build with -g, install debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod.'
 	# A finding needs a line or a function to change.
 	expect_no_text out 'mprof replay'
 	# Only a part was built without -g.

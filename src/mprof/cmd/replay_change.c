@@ -39,7 +39,8 @@ static const struct option_type change_type = { "change", take_change, NULL, COM
 #define CHANGE(name, kind, arg, help) \
 	OPTION_CALL(0, name, arg, &change_type, help, .least = CHANGE_##kind)
 const struct option_row option_change[] = {
-	OPTION_TITLE("What if blocks were allocated differently (mprof-replay(1) explains SITE):"),
+	OPTION_TITLE(
+	    "What if blocks were allocated differently (SITE: FUNCTION[:LINE] or stack:N):"),
 	CHANGE("drop-site", DROP, "SITE", "Play without these blocks"),
 	CHANGE("pool-site", POOL, "SITE[,chunk=SIZE][,free-list]",
 	       "Allocate them from a pool of chunks [64K], one after the other or with a free "

@@ -503,8 +503,14 @@ void findings_what_if(const struct finding *f, FILE *out)
 			format_many(p.calls, "block", "blocks").s, whose);
 		break;
 	case PROPOSES_RESERVE:
-		fprintf(out, "what it would save to allocate the %s that %s at full size",
-			format_many(p.calls, "block", "blocks").s, p.calls == 1 ? "grows" : "grow");
+		if (p.calls == 1)
+			fputs("what it would save if the block had its full size from the start",
+			      out);
+		else
+			fprintf(out,
+				"what it would save if the %s blocks had their full size from the "
+				"start",
+				format_count(p.calls).s);
 		break;
 	case PROPOSES_NOTHING:
 		break;

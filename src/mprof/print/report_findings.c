@@ -173,7 +173,7 @@ const char *report_realloc_ends(const struct analysis *a)
 	const uint64_t moved = r->moved.grew + r->moved.shrank + r->moved.same;
 	const uint64_t stayed = r->in_place.grew + r->in_place.shrank + r->in_place.same;
 
-	return moved + stayed >= a->lifetimes.blocks / 10 + 1 ? " (realloc ends a block)" : "";
+	return moved + stayed >= a->lifetimes.blocks / 10 + 1 ? " (realloc counts as a free)" : "";
 }
 
 static void tell_lifetimes(const struct analysis *a, FILE *out)

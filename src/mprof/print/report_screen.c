@@ -751,7 +751,7 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 	paragraph_add(&words, "No source lines for");
 	for (i = 0; i < named; i++)
 		paragraph_add(&words, "%s %s", i ? "," : "", module[i]);
-	paragraph_add(&words, ": build with -g, install their debug symbols (-dbgsym or"
+	paragraph_add(&words, ": build with -g, install debug symbols (-dbgsym or"
 			      " -debuginfo packages), or add --debuginfod.");
 	say(s, &words, "  ", 2);
 }

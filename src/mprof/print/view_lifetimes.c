@@ -61,7 +61,7 @@ static void text(struct view_request *r, FILE *out)
 		fprintf(out, "%s lived %s%s on average%s; %s never freed.\n",
 			format_many(v->freed_calls, "freed block", "freed blocks").s,
 			span_of(r, v).s, mean_of(v).s,
-			v->reallocs > v->freed_calls / 10 ? " (realloc ends a block)" : "",
+			v->reallocs > v->freed_calls / 10 ? " (realloc counts as a free)" : "",
 			format_many(v->live_calls, "was", "were").s);
 	else
 		fprintf(

@@ -209,7 +209,7 @@ export function globals(v: View): HTMLElement {
 		el("p", {}, `${bytes(all.bytes)}, of which ${all.resident_at_least ? "at least " : ""}${bytes(all.resident_bytes)} were resident when the process ended. ` +
 			`Thread-local: ${bytes(all.thread_local_bytes)} in each thread, ${bytes(all.thread_local_all_bytes)} in all concurrent threads.`),
 		objects, variableMap(all, variablesOf(d)), el("h3", {}, "Variables"), d.variable.bytes.length ? sortable(variablesOf(d), columns, columns.some(c => c.key == s.sort) ? s.sort : "bytes",
-			sort => v.set({ sort }), "variables", 50) : el("p", {}, "No variable has a name: the objects are stripped. Build with -g, or install their debug symbols."),
+			sort => v.set({ sort }), "variables", 50) : el("p", {}, "No variable has a name: the objects are stripped. Build with -g, or install debug symbols."),
 		all.left_out > 0 && el("p", {}, `And ${many(all.left_out, "smaller variable")} of ${bytes(all.left_out_bytes)}: `,
 			el("code", {}, "mprof report globals --top 0")));
 }
