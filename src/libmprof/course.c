@@ -74,7 +74,6 @@ static struct mprof_course *course_new(struct mprof_heap_totals *heap)
 	return c;
 }
 
-/* Closes the steps that are over.  Returns the end of the current one. */
 uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
 {
 	struct mprof_course *c = course_heap == heap ? course : course_new(heap);

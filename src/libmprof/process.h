@@ -10,11 +10,19 @@
 
 /* ---- process.c ---- */
 
+/*
+ * Joins the run, by the file that is open: as a new process or, after exec, as the one it was.
+ * fork_ticks: when it was forked, else 0.  parent: its number in the run, 0 if unknown; then it is
+ * looked up by its pid.  0, or -EIO if the file can no longer be written.
+ */
 int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);
-int mp_process_forked(uint64_t when); /* 0: the time is not known exactly */
-void mp_process_forks(void);	      /* called once, as early as possible: notices forks */
-void mp_process_watch(void);	      /* from the constructor: notices the end */
-void mp_process_flush(void);	      /* writes what this thread holds */
+/* Joins a forked child; when: the time in ticks, 0 if it is not known exactly.  0, -ECHILD if it
+ * could not join, -ECANCELED if children are not recorded. */
+int mp_process_forked(uint64_t when);
+void mp_process_forks(void); /* called once, as early as possible: notices forks */
+void mp_process_watch(void); /* from the constructor: notices the end */
+/* Writes what this thread holds; nothing in a vfork child, or while the thread records a call. */
+void mp_process_flush(void);
 
 /* ---- dumps.c ---- */
 
@@ -28,18 +36,24 @@ void mp_step(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void)); /
 
 /* ---- course.c: memory over time ---- */
 
+/* Closes the steps that are over at `now`.  Returns when to call it next, in ticks; UINT64_MAX if
+ * there is no space for a course.  One thread at a time. */
 uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
 
 /* ---- summary.c: files of a process, from its own profile ---- */
 
-/* number: of the dump; 0 = at exit */
+/* Makes the paths of the files absolute, before the program can change its directory. */
 void mp_summary_start(void);
-/* why: what caused the dump; NULL if nothing in particular did */
+/* Writes these forms, words of AT_EXIT.  number: of the dump, 0 at exit.  why: what caused the
+ * dump; NULL if nothing in particular did.  A file that cannot be written is a remark in the
+ * profile. */
 void mp_summary_write(const char *what, int number, const char *why);
 
 /* ---- variables.c ---- */
 
-void mp_variables_look(void); /* the program is about to end */
+/* Writes which pages of variables are resident: when the program is about to
+ * end. */
+void mp_variables_look(void);
 
 /* ---- resident.c ---- */
 
