@@ -45,7 +45,11 @@ static bool is_text(const char *line)
 	return true;
 }
 
-const struct import_format *import_recognise(const char *path)
+/*
+ * Returns the format of a file; NULL if it is unknown, or cannot be read. A compressed file is not
+ * one of mprof's, so it has a format in any case, and import_open() says what is wrong with it.
+ */
+static const struct import_format *recognise(const char *path)
 {
 	const struct import_format *found = NULL;
 	struct import_text *t;
@@ -265,7 +269,7 @@ int import_open(struct trace **out, const char *path, const char *kind_magic, st
 {
 	bool more;
 	const bool ours = is_ours(path, &more);
-	const struct import_format *format = ours ? NULL : import_recognise(path);
+	const struct import_format *format = ours ? NULL : recognise(path);
 	struct error why;
 	int ret;
 

@@ -28,12 +28,6 @@ struct import_format {
 	const char *lines; /* a description of its lines, part of a sentence */
 };
 
-/*
- * Returns the format of a file; NULL if it is unknown, or cannot be read. A compressed file is not
- * one of mprof's, so it has a format in any case, and import_open() says what is wrong with it.
- */
-const struct import_format *import_recognise(const char *path);
-
 #define IMPORT_REMARKS 5u
 
 struct import_report {

@@ -39,7 +39,7 @@ struct checker {
 	struct lane *lane;
 	const uint64_t *at, *begin, *end;
 	uint64_t ext, time;
-	bool had_ext, born; /* from the word before: an EXT; the allocation of a large block */
+	bool born; /* from the word before: the allocation of a large block */
 	uint32_t thread;
 	uint64_t live_bytes, live_blocks;
 	struct mprof_play_summary sum;

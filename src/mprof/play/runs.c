@@ -51,7 +51,7 @@ static void paced(struct play_args *a, const struct runs_plan *p, enum runs_mode
 		play_args_put(a, "speed=%u", p->speed);
 }
 
-void runs_args_startup(struct play_args *a, const struct runs_plan *p)
+static void args_startup(struct play_args *a, const struct runs_plan *p)
 {
 	common(a, p, "startup");
 }
@@ -93,7 +93,7 @@ void runs_args_time(struct play_args *a, const struct runs_plan *p, const struct
 		paced(a, p, r->time_mode);
 }
 
-void runs_args_latency(struct play_args *a, const struct runs_plan *p, const struct runs *r)
+static void args_latency(struct play_args *a, const struct runs_plan *p, const struct runs *r)
 {
 	const uint64_t calls = p->head->sum.calls;
 	uint64_t each = calls / RUNS_LATENCIES;
@@ -116,7 +116,8 @@ static int64_t waiting_ms(const struct runs *r, const struct runs_plan *plan)
 	return ms;
 }
 
-uint64_t runs_played_ns(const struct runs_row *row)
+/* Returns the CPU time of the calls of a memory run, without its end; 0 if unknown. */
+static uint64_t played_ns(const struct runs_row *row)
 {
 	return row->status || !row->samples ? 0 : row->sample[row->samples - 1].ns;
 }
@@ -130,7 +131,7 @@ int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsign
 	if (plan->limit_ms)
 		return plan->limit_ms;
 	for (i = 0; i < r->n; i++) {
-		ns = runs_played_ns(&r->row[i]);
+		ns = played_ns(&r->row[i]);
 		if (ns && (!least || ns < least))
 			least = ns;
 	}
@@ -141,7 +142,8 @@ int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsign
 	return ms + waiting_ms(r, plan);
 }
 
-void runs_tell(struct runs *r, const struct runs_plan *plan, const char *what, const char *name)
+/* Calls plan->progress. */
+static void tell(struct runs *r, const struct runs_plan *plan, const char *what, const char *name)
 {
 	const size_t rows = r->n;
 
@@ -164,7 +166,7 @@ static int startup_of(struct runs *r, const struct variant *v, const struct runs
 	int ret = 0;
 
 	*bytes = UINT64_MAX;
-	runs_args_startup(&a, plan);
+	args_startup(&a, plan);
 	for (i = 0; i < RUNS_STARTS && !ret; i++) {
 		ret =
 		    play_result(v, (const char *const *)a.text, runs_limit_ms(r, plan, 1), &m, err);
@@ -216,7 +218,7 @@ static int make_startups(struct runs *r, const struct runs_plan *plan, struct er
 	}
 	for (i = 0; i < r->n && !ret; i++) {
 		row = &r->row[i];
-		runs_tell(r, plan, "start of", row->variant->name);
+		tell(r, plan, "start of", row->variant->name);
 		row->status = startup_beside(r, row->variant, beside, plan, &bytes, &row->why);
 		/* For glibc itself, the difference is noise. */
 		if (!row->status && (*row->variant->so || row->variant->envs))
@@ -267,7 +269,7 @@ static void memory_begin(struct runs *r, struct runs_row *row, struct play *p,
 	struct play_args a;
 	unsigned i;
 
-	runs_tell(r, plan, "memory of", row->variant->name);
+	tell(r, plan, "memory of", row->variant->name);
 	for (i = 0; i < plan->drains && !plan->keep; i++)
 		limit += plan->drain_ms[i];
 	row->sample = must_calloc(RUNS_SAMPLES + 1, sizeof(*row->sample));
@@ -344,7 +346,7 @@ static void time_row(struct runs *r, const struct runs_plan *plan, struct runs_r
 
 	if (row->status)
 		return;
-	runs_tell(r, plan, "time of", name);
+	tell(r, plan, "time of", name);
 	row->status = play_once(r, plan, row->variant, false, &row->timed, &row->why);
 	if (row->status)
 		return;
@@ -360,7 +362,7 @@ static int time_null(struct runs *r, const struct runs_plan *plan, double *figur
 	struct mprof_run_result m;
 	int ret;
 
-	runs_tell(r, plan, "time of", "the runner alone");
+	tell(r, plan, "time of", "the runner alone");
 	ret = play_once(r, plan, &none, true, &m, err);
 	if (!ret)
 		*figure = per_call(m.user_ns + m.sys_ns, &m);
@@ -432,8 +434,8 @@ static void make_latency(struct runs *r, struct runs_row *row, const struct runs
 
 	if (row->status)
 		return;
-	runs_tell(r, plan, "latency of", row->variant->name);
-	runs_args_latency(&a, plan, r);
+	tell(r, plan, "latency of", row->variant->name);
+	args_latency(&a, plan, r);
 	ret = play_result(row->variant, (const char *const *)a.text, runs_limit_ms(r, plan, 1),
 			  &row->latency, &row->why);
 	play_args_free(&a);
@@ -452,7 +454,7 @@ static unsigned passes_for(const struct runs *r, const struct runs_plan *plan)
 	if (r->time_mode != RUNS_SERIAL || plan->speed)
 		return 1;
 	for (i = 0; i < r->n; i++) {
-		ns = (double)runs_played_ns(&r->row[i]);
+		ns = (double)played_ns(&r->row[i]);
 		if (ns >= RUNS_SHORT_NS)
 			return 1;
 		if (ns > 0)

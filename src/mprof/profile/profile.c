@@ -361,15 +361,17 @@ bool profile_complete(struct trace *t, const struct profile_options *o)
 	return true;
 }
 
+static void begin(struct profile *p, struct trace *t)
+{
+	*p = (struct profile){ .trace = t, .path = trace_path(t), .header = trace_header(t) };
+}
+
 int profile_names(struct profile *p, struct trace *t, const struct profile_options *o,
 		  struct error *err)
 {
 	int ret;
 
-	memset(p, 0, sizeof(*p));
-	p->trace = t;
-	p->path = trace_path(t);
-	p->header = trace_header(t);
+	begin(p, t);
 	ret = open_names(p, t, o, err);
 	if (!ret)
 		ret = read_suppressions(p, o, err);
@@ -429,10 +431,7 @@ int profile_make(struct profile *p, struct trace *t, const struct profile_option
 {
 	int ret;
 
-	memset(p, 0, sizeof(*p));
-	p->trace = t;
-	p->path = trace_path(t);
-	p->header = trace_header(t);
+	begin(p, t);
 	ret = make(p, t, o, err);
 	if (ret < 0)
 		profile_release(p);

@@ -10,7 +10,7 @@
 #include "../util/alloc.h"
 #include "../util/order.h"
 
-bool sources_match(const char *pattern, const char *path)
+static bool matches(const char *pattern, const char *path)
 {
 	const char *base = strrchr(path, '/');
 	size_t n = strlen(path), k = strlen(pattern);
@@ -31,7 +31,7 @@ static size_t file_of(struct sources *s, const char *path, const char *pattern)
 		return s->file_of[id - 1];
 	GROW(s->file_of, id, s->file_of_room);
 	s->file_of[id - 1] = 0;
-	if (pattern && !sources_match(pattern, path))
+	if (pattern && !matches(pattern, path))
 		return 0;
 	GROW(s->file, s->files + 1, s->file_room);
 	s->file[s->files++] = (struct source_file){ .path = path };

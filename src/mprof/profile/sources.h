@@ -44,5 +44,3 @@ struct sources {
 void sources_make(struct sources *s, struct profile *p, const char *pattern,
 		  enum profile_value value);
 void sources_release(struct sources *s);
-
-bool sources_match(const char *pattern, const char *path);
