@@ -294,10 +294,12 @@ END
 	compile grows
 	report_of ./grows
 	expect_words out 'of freed blocks lived less than 1 ms (realloc counts as a free).'
+	expect_no_text out 'realloc copied' # some bytes of 5 MB
 	run "$mprof" report lifetimes log
 	expect_words out ' on average (realloc counts as a free); 0 were never freed.'
 	run "$mprof" report --all log
 	expect_words out ' less than 1 us (realloc counts as a free).'
+	expect_words out 'of its blocks and copied at most'
 	report_of ./grows 1
 	expect_words out 'of freed blocks lived less than 1 ms.'
 }

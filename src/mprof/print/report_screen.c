@@ -34,7 +34,8 @@
 #define MODULES_NAMED	3u
 #define COMPARED_CALLS	1000000u /* with fewer, another allocator makes no difference */
 #define VIEWS		"; views: mprof report --help"
-#define PROOF_REMARK	" # what that would save"
+#define COPIED_PART	100u /* of all requested bytes: less copying by realloc is not told */
+#define PROOF_REMARK	" # what it saves"
 #define RETAINED_REMARK " # Retained and pinned pages"
 
 struct screen {
@@ -401,7 +402,8 @@ static void tell_heap(struct screen *s)
 		paragraph_add(&words, "%s of freed blocks lived less than 1 ms%s. ",
 			      format_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s,
 			      report_realloc_ends(a));
-	if (moved && !is_tree(s))
+	/* What is small leads nowhere: --all has it. */
+	if (moved && !is_tree(s) && r->copied_bytes >= a->sizes.bytes / COPIED_PART)
 		paragraph_add(&words, "realloc copied at most %s.",
 			      format_bytes(r->copied_bytes).s);
 	say(s, &words, "  ", 2);
