@@ -54,7 +54,7 @@ static int tsc_is_good(void)
 	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
 	if (!(d & (1u << 8)))
 		return 0;
-	/* A kernel that fell back to a slow clock source found that the counters differ. */
+	/* A kernel that fell back to hpet, acpi_pm or jiffies found that the counters differ. */
 	fd = sys_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		      O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)

@@ -34,7 +34,8 @@
 
 /* ---- spelling ---- */
 
-static size_t ends_with_suffix(const char *s, size_t n)
+/* Returns the length without one suffix that compilers add; 0 if there is none. */
+static size_t without_suffix(const char *s, size_t n)
 {
 	static const char *const added[] = { ".constprop", ".isra",	  ".part", ".cold",
 					     ".lto_priv",  ".localalias", ".llvm", ".clone" };
@@ -52,7 +53,7 @@ static size_t ends_with_suffix(const char *s, size_t n)
 	return 0;
 }
 
-/* Returns the length without "::h" and sixteen digits, Rust's hash of a crate's build. */
+/* The same for "::h" and sixteen digits, Rust's hash of a crate's build. */
 static size_t without_rust_hash(const char *s, size_t n)
 {
 	size_t i;
@@ -69,7 +70,7 @@ size_t diff_bare_name(const char *function)
 {
 	size_t n = strlen(function), less;
 
-	while ((less = ends_with_suffix(function, n)) || (less = without_rust_hash(function, n)))
+	while ((less = without_suffix(function, n)) || (less = without_rust_hash(function, n)))
 		n = less;
 	return n;
 }
