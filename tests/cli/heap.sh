@@ -629,7 +629,7 @@ END
 		expect_same "$program: the rest is the program's" "$(json out '.live_bytes - .kept.live_bytes')" 145408
 		run "$mprof" report --all log
 		expect_text out '  * Not in your code: run-time libraries keep '
-		expect_words out "libstdc++'s pool for exceptions without memory (71.0 KiB)"
+		expect_words out "libstdc++'s emergency pool for exceptions (71.0 KiB)"
 		expect_words out 'kept by run-time libraries, not by the program.'
 		run "$mprof" report leaks --json log
 		expect_same "$program: leaks" "$(json out '[.rows[] | "\(.stack[-1].function) \(.value)"] | join(", ")')" 'mine 72704, mine 72704'

@@ -539,8 +539,7 @@ START_TEST(suppressions_that_are_built_in)
 	make_path("libstdc++.so.6+0xa5a1a", "libstdc++.so.6");
 	made[1] = line("call_init", "call_init", "ld-linux-x86-64.so.2");
 	ck_assert_ptr_nonnull(find(&s));
-	ck_assert_str_eq(suppressions_kept(&s, &path),
-			 "libstdc++'s pool for exceptions without memory");
+	ck_assert_str_eq(suppressions_kept(&s, &path), "libstdc++'s emergency pool for exceptions");
 	made[1] = line("f", "f", "libstdc++.so.6");
 	made[0] = line("g", "g", "libstdc++.so.6");
 	ck_assert_ptr_null(find(&s));
