@@ -110,6 +110,22 @@ test_replay_damaged() {
 }
 
 # Every field of the answer is explained.
+# The answer itself says of which process it is, and which one was larger.
+test_replay_names_the_process() {
+	# shellcheck disable=SC2016
+	"$mprof" record -o forks.log -- perl -e 'my $x = "x" x (8e6 + @ARGV); if (fork) { wait }
+		else { undef $x; my @y = map { [$_] } 1..20000 }' >/dev/null 2>&1
+	run "$mprof" replay --quick --no-heaps --reps 0 --allocator glibc forks.log
+	expect_status 0
+	tr -s ' \n' ' ' <out >words
+	grep -Eq "Played: process 2 of 2, 'perl' with [0-9,]+ calls and a peak of [0-9.]+ MiB; the largest peak, [0-9.]+ MiB, is of process 1, 'perl'; choose with --process N or --process all\\." words ||
+		bad "nothing is said of the choice: $(head -c 600 words)"
+	run "$mprof" replay --quick --no-heaps --reps 0 --allocator glibc --process 1 --json forks.log
+	expect_same process "$(jq .program.process out)" 1
+	replay --no-heaps --reps 0 --allocator glibc
+	expect_no_text out Played:
+}
+
 test_replay_json_names() {
 	replayed_log
 	run "$mprof" replay --reps 2 --drain 0.01 --json -a glibc,glibc[MALLOC_ARENA_MAX=1] log

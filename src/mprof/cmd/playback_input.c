@@ -55,43 +55,13 @@ static void tell_mended(const struct mprof_play_summary *s, bool of_trace)
 	     "in the file cannot be read: what follows is missing");
 }
 
-/* How many processes, and how many programs the chosen one was. */
-static void count_choices(const struct playback_source *s, size_t *processes, size_t *images)
-{
-	size_t i, k;
-
-	*processes = *images = 0;
-	for (i = 0; i < s->processes; i++) {
-		for (k = 0; k < i && s->process[k].number != s->process[i].number; k++)
-			;
-		*processes += k == i;
-		*images += s->chosen && s->process[i].number == s->chosen->number;
-	}
-}
-
 static void tell_choice(const struct playback_source *s)
 {
-	const struct trace_program *p = s->chosen;
-	size_t processes, images;
+	char *text = program_choice_text(&s->choice);
 
-	if (s->processes < 2)
-		return;
-	count_choices(s, &processes, &images);
-	if (!p) {
-		fprintf(stderr, "mprof: all %s of %s, as one heap\n",
-			format_many(s->processes, "program", "programs").s,
-			format_many(processes, "process", "processes").s);
-		return;
-	}
-	fprintf(stderr, "mprof: process %" PRIu32 " of %zu, '%s' with %s", p->number, processes,
-		p->exe, format_many(p->calls, "call", "calls").s);
-	if (images > 1)
-		fprintf(stderr, ", one of the %zu programs that it ran", images);
-	if (p != s->process)
-		fprintf(stderr, "; most are by process %" PRIu32 ", '%s' with %s",
-			s->process[0].number, s->process[0].exe,
-			format_count(s->process[0].calls).s);
-	fputs("; choose with --process N or --process all\n", stderr);
+	if (text)
+		fprintf(stderr, "mprof: %s\n", text);
+	free(text);
 }
 
 /* ---- compiling ---- */
@@ -110,7 +80,7 @@ static int compile_log(struct playback_source *s, const char *out, int fd,
 		.fd = fd,
 		.change = o->change,
 		.process = o->process,
-		.only = s->chosen,
+		.only = s->choice.chosen,
 	};
 	struct progress progress;
 	struct error err;
@@ -130,10 +100,11 @@ static int choose(struct playback_source *s, const struct playback_options *o)
 
 	if (!programs_many(s->trace))
 		return STATUS_OK;
-	ret = programs_find(s->trace, &s->process, &s->processes, &err);
+	ret = programs_find(s->trace, &s->program, &s->choice.n, &err);
+	s->choice.list = s->program;
 	if (!ret && o->process != COMPILE_ALL)
-		ret = programs_choose(s->trace, s->process, s->processes, o->process, &s->chosen,
-				      &err);
+		ret = programs_choose(s->trace, s->program, s->choice.n, o->process,
+				      &s->choice.chosen, &err);
 	return ret ? cmd_error(status_of(ret), "%s", err.text) : STATUS_OK;
 }
 
@@ -176,7 +147,7 @@ int playback_compile(const char *path, const char *out, int fd, const struct pla
 void playback_source_release(struct playback_source *s)
 {
 	trace_close(s->trace);
-	free(s->process);
+	free(s->program);
 	*s = (struct playback_source){ .trace = NULL };
 }
 
@@ -217,6 +188,9 @@ static int open_compiled(struct playback_input *in, const char *path,
 	if (!import_title(source.trace)) {
 		in->trace = source.trace;
 		source.trace = NULL;
+		in->program = source.program;
+		source.program = NULL;
+		in->choice = source.choice;
 	}
 	playback_source_release(&source);
 	/* Another process of ours can open it by this name while we have it open. */
@@ -253,6 +227,7 @@ void playback_input_close(struct playback_input *in)
 {
 	playfile_close(in->file);
 	trace_close(in->trace);
+	free(in->program);
 	if (in->fd >= 0)
 		close(in->fd);
 	*in = (struct playback_input){ .fd = -1 };

@@ -17,6 +17,7 @@
 #include "../compile/compile.h"
 #include "../play/playfile.h"
 #include "../play/variant.h"
+#include "../print/print_choice.h"
 #include "../trace/trace.h"
 #include "option.h"
 
@@ -33,7 +34,9 @@ struct playback_input {
 	const char *path; /* of the playback file, for a runner; valid until close */
 	struct playfile *file;
 	struct trace *trace; /* the trace that it was made from, for names of sites, or NULL */
+	struct program_choice choice; /* of the programs of `trace`, if it was compiled now */
 	/* private */
+	struct trace_program *program;
 	char text[64];
 	int fd;
 };
@@ -57,9 +60,8 @@ size_t playback_configure(const struct playback_input *in, struct variants *vs,
 /* The input of the compiler. */
 struct playback_source {
 	struct trace *trace;	       /* NULL for another tool's record */
-	struct trace_program *process; /* of a trace with several programs: most calls first */
-	size_t processes;
-	const struct trace_program *chosen; /* one of them; NULL = all, or the only one */
+	struct trace_program *program; /* of a trace with several programs; else NULL */
+	struct program_choice choice;  /* of them */
 };
 
 /* Compiles path to out or, if that is NULL, to fd; releases the source on errors. */

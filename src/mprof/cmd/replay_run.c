@@ -145,6 +145,7 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 		return status;
 	cli->plan.playback = r->in.path;
 	cli->plan.head = playfile_header(r->in.file);
+	r->answer.choice = r->in.choice;
 	r->answer.recorded_under = playback_allocator(&r->in);
 	add_used(cli, r->answer.recorded_under);
 	if (!cli->clear)

@@ -11,6 +11,7 @@
 #include "../play/runs.h"
 #include "../play/verdict.h"
 #include "json.h"
+#include "print_choice.h"
 #include "print_table.h"
 #include "replay_memory.h"
 
@@ -25,6 +26,7 @@ void sentences_free(struct sentences *w);
 
 struct replay_answer {
 	const char *path; /* as it was given */
+	struct program_choice choice;
 	const struct runs_plan *plan;
 	const struct runs *runs;
 	/* Path of the program's allocator; NULL if unknown. */

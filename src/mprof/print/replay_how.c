@@ -102,7 +102,8 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		{ offsetof(struct mprof_play_summary, inherited_frees),
 		  "frees of blocks from before the first call" },
 		{ offsetof(struct mprof_play_summary, double_allocations), "frees not recorded" },
-		{ offsetof(struct mprof_play_summary, swept), "blocks discarded by exec" },
+		{ offsetof(struct mprof_play_summary, swept),
+		  "blocks that ended with exec or their process" },
 		{ offsetof(struct mprof_play_summary, failed), "calls that had failed" },
 	};
 	char text[400] = "";
@@ -150,6 +151,7 @@ void replay_what(const struct replay_answer *a, struct sentences *w)
 {
 	const struct mprof_playback_header *h = a->plan->head;
 	const struct mprof_play_summary *s = &h->sum;
+	char *choice = program_choice_text(&a->choice);
 
 	/* Other tools' records do not name the program. */
 	sentence_add(w, "%s", *h->program ? h->program : text_base(a->path));
@@ -159,6 +161,9 @@ void replay_what(const struct replay_answer *a, struct sentences *w)
 		     s->recorded_ns ? format_ns(s->recorded_ns).s : "an unknown time",
 		     format_bytes(s->peak_bytes).s,
 		     format_many(s->peak_blocks, "block", "blocks").s, a->path);
+	if (choice)
+		sentence_add(w, "Played: %s.", choice);
+	free(choice);
 	recorded_under(a, w);
 	left_out(s, w);
 	if (h->flags & MPROF_PLAY_CHANGED)
