@@ -299,6 +299,11 @@ test_screen_of_a_stripped_program() {
 	expect_words out 'No source lines for keeper: build with -g, install debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod.'
 	# A finding needs a line or a function to change.
 	expect_no_text out 'mprof replay'
+	# Built again since the run: other debug information does not help.
+	cc -O1 -g -o keeper keeper.c
+	expect_screen log
+	expect_words out 'No names for keeper: the file has a different build-id. Record it again, or keep the files'
+	expect_no_text out 'No source lines for'
 	# Only a part was built without -g.
 	printf '#include <stdlib.h>\nvoid *p[500];\nvoid part(int i) { p[i] = malloc(900); }\n' >part.c
 	printf 'void part(int);\nint main(void) { for (int i = 0; i < 500; i++) part(i); return 0; }\n' >whole.c

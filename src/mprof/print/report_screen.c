@@ -730,24 +730,55 @@ static bool shows_lines_of(const struct item *item, size_t n, const char *module
 	return false;
 }
 
+/* Why the file of a module of findings could not be read, as when it was built again since the
+ * run; NULL if it could. */
+static const char *why_unread(const struct screen *s, const char *module)
+{
+	const struct profile *p = &s->a->findings->names;
+	const struct sym_remark *r;
+	size_t n = sym_remarks(p->sym, &r);
+
+	for (; n; n--, r++)
+		if (r->object && !r->stripped &&
+		    !strcmp(basename(p->stacks->object[r->object].path), module))
+			return r->why;
+	return NULL;
+}
+
+static void tell_unread(struct screen *s, const char *const *module, size_t n)
+{
+	struct paragraph words = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		paragraph_add(&words,
+			      "No names for %s: %s. Record it again, or keep the files of the"
+			      " recorded programs and pass their directory to --sysroot.",
+			      module[i], why_unread(s, module[i]));
+		say(s, &words, "  ", 2);
+	}
+}
+
 /* Objects of findings whose lines are unknown. */
 static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 {
-	const char *module[MODULES_NAMED];
+	const char *module[MODULES_NAMED], *unread[MODULES_NAMED], **list;
 	struct paragraph words = { 0 };
-	size_t named = 0, i, k;
+	size_t named = 0, gone = 0, *count, i, k;
 
-	for (i = 0; i < n && named < MODULES_NAMED; i++) {
+	for (i = 0; i < n && named < MODULES_NAMED && gone < MODULES_NAMED; i++) {
 		const struct sym_line *line = item[i].finding ? item[i].finding->line : NULL;
 
 		if (!line || *line->file || *line->module == '?' || sym_interpreter(line->module) ||
 		    shows_lines_of(item, n, line->module))
 			continue;
-		for (k = 0; k < named && strcmp(module[k], line->module) != 0; k++)
+		list = why_unread(s, line->module) ? unread : module;
+		count = list == unread ? &gone : &named;
+		for (k = 0; k < *count && strcmp(list[k], line->module) != 0; k++)
 			;
-		if (k == named)
-			module[named++] = line->module;
+		if (k == *count)
+			list[(*count)++] = line->module;
 	}
+	tell_unread(s, unread, gone);
 	if (!named)
 		return;
 	paragraph_add(&words, "No source lines for");
