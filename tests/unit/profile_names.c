@@ -113,6 +113,8 @@ START_TEST(wrappers_are_known)
 		{ "xrealloc_all", "xrealloc_all", PATHS_LIBRARY },
 		{ "PyMem_RawMalloc", "PyMem_RawMalloc", PATHS_WRAPPER },
 		{ "AcquireAlignedMemory", "AcquireAlignedMemory", PATHS_WRAPPER },
+		{ "palloc0", "palloc0", PATHS_WRAPPER },
+		{ "MemoryContextAllocZero", "MemoryContextAllocZero", PATHS_WRAPPER },
 		{ "PyList_New", "PyList_New", PATHS_PROGRAM },
 		{ "alloc::alloc::exchange_malloc",
 		  "_ZN5alloc5alloc15exchange_malloc17h0123456789abcdefE", PATHS_WRAPPER },
