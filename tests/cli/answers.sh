@@ -367,6 +367,21 @@ test_allocators() {
 	[ ! -e started ] || bad 'the program was started'
 }
 
+# Loaded late, an allocator that uses libstdc++ may free blocks that libstdc++ got from another one.
+test_allocator_in_cxx_is_preloaded() {
+	local file
+	for file in c cxx; do
+		cc -O1 -shared -fPIC -o $file.so "$here/../preload/lib/tiny_alloc.c" -Wl,--no-as-needed $([ $file = c ] || echo -lstdc++) ||
+			bad 'the allocator does not compile'
+		# shellcheck disable=SC2016
+		MPROF_CONF=INIT=SO_LOAD run "$mprof" record --allocator ./$file.so -o log -- sh -c 'echo ":$LD_PRELOAD:"'
+		expect_status 0
+		expect_same "$file.so is preloaded" "$(grep -c "/$file.so:" out)" "$([ $file = c ] && echo 0 || echo 1)"
+		run "$mprof" report log
+		expect_text out "/$file.so"
+	done
+}
+
 test_modes_by_hand() {
 	run "$mprof" -m Null -- "$build/preload/fixture_a"
 	expect_status 0

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "../run/elf.h"
 #include "../run/library.h"
 #include "../run/own_malloc.h"
 #include "../run/settings.h"
@@ -79,8 +80,14 @@ bool run_messages_allocator(struct run_plan *plan, const char *name)
 		return refuse(&err);
 	/*
 	 * Loaded by the library rather than preloaded: nothing that only the allocator
-	 * needs (libstdc++, its own constructor) is then counted as the program's.
+	 * needs (libstdc++, its own constructor) is then counted as the program's.  But
+	 * another allocator that uses libstdc++, as libtcmalloc.so.4 does, may free
+	 * blocks that libstdc++ got from ours when both are loaded.
 	 */
+	plan->preload = !allocator_name(plan->allocator) && !strpbrk(plan->allocator, ": ") &&
+			elf_needs(plan->allocator, "libstdc++");
+	if (plan->preload)
+		return !conf_set(&plan->conf, CONF_INIT, "LD_NEXT", &err) || refuse(&err);
 	if (conf_set(&plan->conf, CONF_INIT, "SO_LOAD", &err) ||
 	    conf_set(&plan->conf, CONF_SO_PATH, *plan->allocator ? plan->allocator : "libc.so.6",
 		     &err))

@@ -103,9 +103,10 @@ static int make_preload(struct session *s, struct error *err)
 			return -EINVAL;
 	}
 	mpi = preload_mpi(s);
-	s->variable[0] =
-	    must_printf("LD_PRELOAD=%s%s%s%s%s%s", wrapper ? wrapper : "", wrapper ? ":" : "",
-			s->library, mpi, more ? ":" : "", more ? before : "");
+	s->variable[0] = must_printf(
+	    "LD_PRELOAD=%s%s%s%s%s%s%s%s", wrapper ? wrapper : "", wrapper ? ":" : "", s->library,
+	    mpi, s->plan->preload ? ":" : "", s->plan->preload ? s->plan->allocator : "",
+	    more ? ":" : "", more ? before : "");
 	free(mpi);
 	free(wrapper);
 	return preload_python(s, err);

@@ -22,6 +22,7 @@ struct run_plan {
 	char **argv;
 	struct conf conf;      /* complete; MODE decides which file is written */
 	const char *allocator; /* absolute path, "" = glibc's, NULL = unchanged */
+	bool preload;	       /* preload it, rather than have the library load it */
 	bool python;	       /* give Python functions frames of their own */
 	bool with_samples;     /* trace only: watch memory from outside */
 	bool quiet;	       /* messages about the file are suppressed */
