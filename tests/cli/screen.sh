@@ -290,6 +290,17 @@ test_screen_of_long_names() {
 	expect_text said "$(printf '%.30s' "$name")"
 }
 
+# Bytes that are no UTF-8, in the name of the trace and of a function.
+test_screen_commands_of_a_name_in_latin_1() {
+	keeper_source >keeper.c
+	cc -O0 -s -o $'keep\xe9' keeper.c
+	"$mprof" record -o $'log\xe9' -- ./$'keep\xe9' 2>/dev/null
+	run "$mprof" report $'log\xe9'
+	grep -E '^ *mprof report (leaks|callers) ' out >command
+	expect_text command "'keep?+0x"
+	PATH=$build:$PATH sh -c "$(cat command)" >said 2>&1 || bad "$(cat command): $(cat said)"
+}
+
 # Stripped objects: missing names, and the remedy.
 test_screen_of_a_stripped_program() {
 	keeper_source >keeper.c

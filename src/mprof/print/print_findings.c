@@ -8,6 +8,7 @@
 
 #include "../util/alloc.h"
 #include "../util/columns.h"
+#include "../util/utf8.h"
 #include "../whatif/change.h"
 #include "figures.h"
 #include "json_rows.h"
@@ -378,12 +379,14 @@ void unmatched_sentence(const struct analysis *a, const struct findings *f, FILE
 static char *as_glob(const char *name)
 {
 	char *glob = must_malloc(2 * strlen(name) + 1), *to = glob;
+	int n;
 
-	for (; *name; name++) {
+	for (; *name; name += n ? n : 1) {
 		if (strchr("*?[\\", *name))
 			*to++ = '\\';
-		/* Control characters are matched, not shown. */
-		*to++ = (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name;
+		/* Other bytes are matched, not shown. */
+		n = utf8_shown_at(name);
+		to = mempcpy(to, n ? name : "?", n ? (size_t)n : 1);
 	}
 	*to = '\0';
 	return glob;

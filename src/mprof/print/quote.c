@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/utf8.h"
 
 static bool is_plain(const char *s)
 {
@@ -18,16 +19,20 @@ static bool is_plain(const char *s)
 
 void shell_word(const char *word, FILE *out)
 {
+	int n;
+
 	if (*word && is_plain(word)) {
 		fputs(word, out);
 		return;
 	}
 	fputc('\'', out);
-	for (; *word; word++)
+	for (; *word; word += n ? n : 1) {
+		n = utf8_shown_at(word);
 		if (*word == '\'')
 			fputs("'\\''", out);
 		else
-			fputc((unsigned char)*word < ' ' || *word == 0x7f ? '?' : *word, out);
+			fwrite(n ? word : "?", 1, n ? (size_t)n : 1, out);
+	}
 	fputc('\'', out);
 }
 

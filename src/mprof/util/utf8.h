@@ -10,6 +10,14 @@ static inline int utf8_is_control(const unsigned char *s)
 {
 	return s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0;
 }
+/* Returns the bytes of the character at s if a terminal shows it as it is; 0 if it is a control
+ * character or invalid. */
+static inline int utf8_shown_at(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	return *u < ' ' || *u == 0x7f || utf8_is_control(u) ? 0 : utf8_at(u);
+}
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, three bytes */
 
 /*
