@@ -322,6 +322,22 @@ test_own_malloc() {
 	expect_own "$PWD/sysv' defines malloc itself (jemalloc, linked in)" no ./sysv
 	expect_own "$PWD/hidden' defines malloc itself for itself alone" note ./hidden
 	expect_own "libown.so' defines malloc itself and binds its own calls to that (-Bsymbolic)" note ./symbolic
+	# A function of an allocator other than malloc: in the program, with either hash table, and in
+	# a library.
+	echo '#include <stdlib.h>
+		void *mallocx(size_t n, int flags) { return malloc(n + !!flags); }' >extra.c
+	echo 'void *mallocx(unsigned long, int); void work(void) { mallocx(7, 0); }' >calls.c
+	cc -O1 -fno-builtin -shared -fPIC -o libextra.so extra.c
+	# shellcheck disable=SC2016
+	cc -O1 -shared -fPIC -o libcalls.so calls.c -L. -lextra -Wl,-rpath,'$ORIGIN'
+	for program in calls.c '-Wl,--hash-style=sysv calls.c' '-L. -lcalls'; do
+		# shellcheck disable=SC2016,SC2086
+		cc -O1 -o calls main.c $program -L. -lextra -Wl,-rpath,'$ORIGIN'
+		expect_own "calls mallocx of jemalloc, a function that mprof does not record" note ./calls
+		run "$mprof" record -o log --wrap malloc:mallocx -- ./calls
+		expect_no_text err 'does not record'
+		expect_same 'calls of mallocx' "$("$mprof" dump log | grep -c 'malloc.7')" 1
+	done
 	# A sanitizer, as clang links it: with the symbol table and without.
 	echo 'void __asan_init(void) {}' >sanitizer.c
 	cc -g -O1 -fno-builtin -DSEEN= -o sanitized own.c main.c sanitizer.c

@@ -30,13 +30,33 @@ static const struct {
 	{ "__tsan_init", sanitizer },
 };
 
+/* Functions that only this allocator has, and the option that records them. */
+static const struct called {
+	const char *symbol, *allocator, *option;
+} called[] = {
+	{ "mallocx", "jemalloc",
+	  "--wrap malloc:mallocx,realloc:rallocx,free:sdallocx,free:dallocx" },
+	{ "je_malloc", "jemalloc", "--wrap-prefix je_" },
+	{ "mi_malloc", "mimalloc", "--wrap-prefix mi_" },
+	{ "tc_malloc", "tcmalloc", "--wrap-prefix tc_" },
+	{ "scalable_malloc", "tbbmalloc", "--wrap-prefix scalable_" },
+};
+
 /* Facts from an object's symbol tables and dynamic section. */
 struct object {
 	bool offered;  /* offers malloc to other objects */
 	bool defined;  /* defines malloc, perhaps only for itself */
 	bool symbolic; /* it binds its calls to its own symbols */
 	const char *allocator;
+	const struct called *calls; /* one that it imports */
 };
+
+static void see_import(struct object *o, const char *name)
+{
+	for (size_t i = 0; !o->calls && i < sizeof(called) / sizeof(called[0]); i++)
+		if (!strcmp(name, called[i].symbol))
+			o->calls = &called[i];
+}
 
 static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bool dynamic)
 {
@@ -44,6 +64,8 @@ static void see_symbol(struct object *o, const GElf_Sym *s, const char *name, bo
 	const unsigned visible = GELF_ST_VISIBILITY(s->st_other);
 	size_t i;
 
+	if (s->st_shndx == SHN_UNDEF && dynamic)
+		see_import(o, name);
 	if (s->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
 		return;
 	if (!strcmp(name, "malloc")) {
@@ -140,6 +162,18 @@ static void see_named(struct object *o, const struct hashed *h, const char *name
 	}
 }
 
+/* Symbols that are not hashed come first. */
+static void see_imports(struct object *o, const struct hashed *h)
+{
+	const char *name;
+	GElf_Sym s;
+
+	for (uint32_t i = 1; i < h->first && gelf_getsym(h->symbols, (int)i, &s); i++)
+		if (s.st_shndx == SHN_UNDEF && (name = elf_strptr(h->elf, h->names, s.st_name)) &&
+		    may_tell(name))
+			see_import(o, name);
+}
+
 static bool see_hashed(struct object *o, Elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -151,6 +185,7 @@ static bool see_hashed(struct object *o, Elf *elf)
 			break;
 	if (!section || !find_hashed(&h, elf, section, &head))
 		return false;
+	see_imports(o, &h);
 	see_named(o, &h, "malloc");
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		see_named(o, &h, marks[i].symbol);
@@ -191,6 +226,18 @@ static struct object look_at(const char *path)
 	elf_end(elf);
 	close(fd);
 	return o;
+}
+
+/* An allocator's own library may call its other functions. */
+static void set_calls(struct own_malloc *own, const char *path, const struct object *o)
+{
+	if (!o->calls || o->offered || own->how != OWN_NONE)
+		return;
+	own->how = OWN_CALLS;
+	own->called = o->calls->symbol;
+	own->allocator = o->calls->allocator;
+	own->remedy = o->calls->option;
+	snprintf(own->path, sizeof(own->path), "%s", path);
 }
 
 static void set(struct own_malloc *own, enum own_how how, const char *path, const struct object *o)
@@ -273,10 +320,12 @@ static bool find_in_libraries(const char *program, struct own_malloc *own)
 		found = (o.offered && o.symbolic) || (o.defined && !o.offered);
 		if (found)
 			set(own, o.offered ? OWN_SYMBOLIC : OWN_HIDDEN, path, &o);
+		else
+			set_calls(own, path, &o);
 	}
 	fclose(list);
 	waitpid(pid, NULL, 0);
-	return found;
+	return own->how != OWN_NONE;
 }
 
 bool own_malloc_find(const char *program, struct own_malloc *own)
@@ -285,10 +334,13 @@ bool own_malloc_find(const char *program, struct own_malloc *own)
 	char whole[PATH_MAX];
 
 	*own = (struct own_malloc){ .how = OWN_NONE };
-	if (!o.defined)
-		return find_in_libraries(program, own);
-	set(own, o.offered ? OWN_FIRST : OWN_HIDDEN, realpath(program, whole) ? whole : program,
-	    &o);
+	if (!realpath(program, whole))
+		snprintf(whole, sizeof(whole), "%s", program);
+	if (!o.defined) {
+		set_calls(own, whole, &o);
+		return find_in_libraries(program, own) || own->how != OWN_NONE;
+	}
+	set(own, o.offered ? OWN_FIRST : OWN_HIDDEN, whole, &o);
 	return true;
 }
 
@@ -320,11 +372,17 @@ void own_malloc_words(const struct own_malloc *own, char *to, size_t size)
 				  " are not recorded; to record them, name libmprof.so first",
 		[OWN_SYMBOLIC] = " and binds its own calls to that (-Bsymbolic): they are not"
 				 " recorded; to record them, link it without -Bsymbolic",
+		[OWN_CALLS] = "",
 		[OWN_HIDDEN] = " for itself alone: its own calls are not recorded; to record them,"
 			       " build it without, or with the allocator as a shared library",
 	};
 
-	if (own_malloc_is_sanitizer(own))
+	if (own->how == OWN_CALLS)
+		snprintf(to, size,
+			 "'%s' calls %s of %s, a function that mprof does not record; to record it "
+			 "and the like, add %s",
+			 own->path, own->called, own->allocator, own->remedy);
+	else if (own_malloc_is_sanitizer(own))
 		snprintf(to, size, "'%s' %s", own->path, sanitized);
 	else
 		snprintf(to, size, "'%s' defines malloc itself%s%s%s%s", own->path,

@@ -5,7 +5,7 @@
  * The dynamic linker looks for malloc in the executable first, then in what is
  * preloaded, then in the libraries: an executable that offers a malloc takes all
  * calls.  An object that is linked with -Bsymbolic, or that keeps its malloc
- * hidden, takes its own calls only.
+ * hidden, takes its own calls only.  Functions that only one allocator has are called past us, too.
  */
 #pragma once
 
@@ -19,12 +19,15 @@ enum own_how {
 	OWN_PRELOADED, /* in an object that is preloaded before libmprof.so: the same */
 	OWN_SYMBOLIC,  /* in a library with -Bsymbolic: its own calls go there */
 	OWN_HIDDEN,    /* not offered to others: the object's own calls do */
+	OWN_CALLS,     /* none: the object calls functions of an allocator other than malloc */
 };
 
 struct own_malloc {
 	enum own_how how;
 	char path[PATH_MAX];
 	const char *allocator; /* a well-known one that is linked into it, or NULL */
+	const char *called;    /* OWN_CALLS: one of those functions */
+	const char *remedy;    /* the option that records them */
 };
 
 /* Examines a program and the libraries that its linker will load with it.  False if none has

@@ -190,6 +190,7 @@ static void find_past(struct program *p)
 	}
 	own_malloc_words(&own, p->past, sizeof(p->past));
 	p->past_all = own.how == OWN_FIRST;
+	p->past_called = own.called;
 }
 
 int program_find(const char *name, struct program *p, struct error *err)
@@ -198,6 +199,7 @@ int program_find(const char *name, struct program *p, struct error *err)
 
 	p->why_not[0] = p->past[0] = '\0';
 	p->past_all = false;
+	p->past_called = NULL;
 	p->alone = false;
 	if (code)
 		return code;

@@ -16,8 +16,10 @@ struct program {
 	char why_not[512];    /* why libmprof.so will not be loaded; "" if it will */
 	char past[1024];      /* which calls bypass libmprof.so, and why; "" if none */
 	bool past_all;	      /* all calls of the program do */
-	bool alone; /* with libmprof.so preloaded, its loader or run-time would complain, or
-		     * even end it */
+	const char
+	    *past_called; /* they are calls of this function, which can be wrapped, or NULL */
+	bool alone;	  /* with libmprof.so preloaded, its loader or run-time would complain, or
+			   * even end it */
 };
 
 /*
