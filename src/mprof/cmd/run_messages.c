@@ -210,6 +210,7 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 	tell_earlier(r);
 }
 
+/* A process reports calls by a file of /proc that only root's privileges open if mprof has them. */
 static void tell_uncalled(const struct run_plan *plan, const struct run_result *r)
 {
 	char *text = NULL;
@@ -222,8 +223,11 @@ static void tell_uncalled(const struct run_plan *plan, const struct run_result *
 		cmd_warn(
 		    "--wrap saw no call of %s: it sees only calls that the dynamic linker binds, "
 		    "to a function that a shared library exports; not to one in the program "
-		    "itself, nor static, inlined or -Bsymbolic ones",
-		    text);
+		    "itself, nor static, inlined or -Bsymbolic ones%s",
+		    text,
+		    geteuid() ? ""
+			      : ". A process that gave up privileges of root cannot report its "
+				"calls here; mprof report shows them");
 	free(text);
 }
 
