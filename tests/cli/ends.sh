@@ -73,7 +73,7 @@ END
 	run "$mprof" record -o log -- ./host ./plug.so ./plug.so
 	expect_text err 'calls of ./plug.so were not recorded: loaded with RTLD_DEEPBIND or dlmopen, it calls'
 	run "$mprof" stat -- ./host ./plug.so ./other.so
-	expect_text err 'calls of ./plug.so and other objects were not recorded: '
+	expect_text err 'calls of ./plug.so and other objects were not recorded: loaded with RTLD_DEEPBIND or dlmopen, they call'
 	run "$mprof" profile -o profile -- ./host ./plug.so ./other.so
 	expect_text err 'calls of ./plug.so and other objects were not recorded: '
 	run "$mprof" profile -q -o profile -- ./host ./plug.so

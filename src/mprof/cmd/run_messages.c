@@ -280,8 +280,9 @@ void run_messages_own(const struct event_count_own *own, const struct run_result
 
 	if (*own->object)
 		cmd_warn("calls of %s%s were not recorded: loaded with RTLD_DEEPBIND or dlmopen, "
-			 "it calls libc's malloc directly",
-			 cmd_path(own->object), own->objects ? " and other objects" : "");
+			 "%s libc's malloc directly",
+			 cmd_path(own->object), own->objects ? " and other objects" : "",
+			 own->objects ? "they call" : "it calls");
 	if (own->denied)
 		cmd_warn("programs that ran as another user were not recorded: they may not open "
 			 "'%s'; run mprof as that user",
