@@ -404,7 +404,7 @@ test_memory_that_is_not_of_malloc() {
 #include <time.h>
 #include <unistd.h>
 #define SIZE (64ul << 20)
-static char big[VARIABLES];
+static char big[VARIABLES]; THREAD
 static char *arena(void)
 {
 	return mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -424,8 +424,9 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=SIZE -o variables outside.c
-	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=1 -o outside outside.c || bad 'outside.c does not compile'
+	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=SIZE -DTHREAD= -o variables outside.c
+	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=1 -DTHREAD='__thread char own[2 * SIZE];' -o thread_local outside.c
+	cc -g -O1 -fno-inline -fno-builtin -DVARIABLES=1 -DTHREAD= -o outside outside.c || bad 'outside.c does not compile'
 	run "$mprof" record -o log -- ./outside arena
 	expect_same arena "$(outside)" 'arena:12 true true false'
 	run "$mprof" report log
@@ -448,6 +449,14 @@ END
 	run "$mprof" record -o log -- ./variables variables
 	run "$mprof" report log
 	expect_words out '64.0 MiB of it is big (outside.c:'
+	# Variables that nobody touches are not in memory; the loader clears those of the main thread.
+	run "$mprof" record -o log -- ./variables direct
+	run "$mprof" report log
+	expect_words out 'no recorded call mapped it; it may come from direct system calls'
+	run "$mprof" record -o log -- ./thread_local malloc
+	run "$mprof" report log
+	expect_words out 'no recorded call mapped it; global and thread-local variables held 1'
+	expect_words out 'mprof report globals log'
 	run "$mprof" record -o log -- ./outside malloc
 	expect_same malloc "$(outside)" ''
 	LD_PRELOAD=$build/libmprof.so MPROF_CONF='MODE=LogMmap LOG_PATH=hand' ./outside arena

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../print/text.h"
+#include "../profile/variables.h"
 #include "../run/elf.h"
 #include "../run/program.h"
 #include "../run/process.h"
@@ -39,15 +40,21 @@ static void explain_owns(struct tree *r)
 	}
 }
 
-/* Looks for global variables, which are memory that no call requested. */
-static void explain_outside(struct outside *o, const struct tree *r)
+/* Looks for variables, which are memory that no call requested: global ones, as far as they are
+ * resident, and those of the main thread, all of which the dynamic linker clears. */
+static void explain_outside(struct outside *o, const struct tree *r, const struct trace *t)
 {
 	const struct tree_process *p = o->process ? tree_find(r, o->process) : NULL;
 	const struct trace_fact *image = p ? tree_image(p) : NULL;
 	struct elf_facts elf;
+	uint64_t resident;
 
-	if (image && o->unseen && !elf_read(image->exe, &elf))
-		o->globals = elf.bss;
+	if (!image || !o->unseen || elf_read(image->exe, &elf))
+		return;
+	resident = variables_resident(t, p->number);
+	o->globals = (resident && resident < elf.bss ? resident : elf.bss) + elf.tls;
+	if (o->globals > o->unseen)
+		o->globals = o->unseen;
 }
 
 /* Processes that still run may have a title of their own by now. */
@@ -77,7 +84,7 @@ int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 		return ret;
 	a->findings = f;
 	overview_explain(&a->tree);
-	explain_outside(&f->outside, &a->tree);
+	explain_outside(&f->outside, &a->tree, t);
 	findings_tell_outside_once(f);
 	return 0;
 }

@@ -120,7 +120,11 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 
 char *outside_command(const struct analysis *a, const struct outside *o)
 {
-	return o->looked && a->has_stacks ? shell_command("mprof report peak-rss ", a->path) : NULL;
+	if (!o->looked || !a->has_stacks)
+		return NULL;
+	return shell_command(o->globals > o->outside / 2 ? "mprof report globals "
+							 : "mprof report peak-rss ",
+			     a->path);
 }
 
 #include "../json/outside.def"

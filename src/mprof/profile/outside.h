@@ -49,7 +49,7 @@ struct outside {
 	bool looked;	  /* pages were read */
 	uint64_t ticks;	  /* the time of the look */
 	uint64_t memory, outside, mapped, unseen, moved;
-	uint64_t globals; /* part of `unseen` in variables without initial value; 0 if unknown */
+	uint64_t globals; /* part of `unseen` in variables; 0 if unknown */
 	uint64_t stacks;  /* part of `unseen` in stacks of threads; 0 if unknown */
 	/* The function that mapped most of `mapped`, how much that was, and the stack with most
 	 * of it. */
