@@ -370,6 +370,15 @@ test_views_processes_and_threads() {
 	expect_same 'of fixture_a' "$(json answer '.rows[] | "\(.module) \(.value)"')" 'fixture_a 55'
 	list peak --process 3
 	expect_same 'the peak is in fixture_c' "$(json answer .total.figures.peak)" 9437184
+	# That of fixture_a was earlier, and is its own.
+	list peak --process 2
+	expect_same 'the peak of fixture_a' "$(json answer .total.figures.peak)" 1089
+	run "$mprof" export --to massif --process 2 log
+	expect_same 'in massif' "$(sed -n '/^mem_heap_B/h; /heap_tree=peak/{g; p}' out)" mem_heap_B=1089
+	run "$mprof" export --to txt --process 2 log
+	expect_text out 'after the start; process 2 had 4 blocks'
+	run "$mprof" report peak --process 2 log
+	expect_words out 'process 2 held 1,089 bytes in 4 blocks.'
 }
 
 # Missing data is reported before the answer.

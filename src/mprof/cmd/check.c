@@ -160,26 +160,12 @@ static int answer(const struct checks *c, const struct options *o, struct error 
 	return ret;
 }
 
-/* A limit on a figure that the file does not have would always pass, and so would one of a process
- * that was not large when most was live in all of them. */
+/* A limit on a figure that the file does not have would always pass. */
 static int check_values(const struct options *o, const struct profile *p, struct error *err)
 {
-	const uint32_t process = o->cli.options.sites.filter.process;
-	size_t i;
-
-	for (i = 0; i < o->check.limits; i++) {
+	for (size_t i = 0; i < o->check.limits; i++)
 		if (profile_value_check(p->trace, o->check.limit[i].value, err))
 			return STATUS_USAGE;
-		if (o->check.limit[i].value == VALUE_PEAK && process && p->tree.processes > 1 &&
-		    !p->sites.totals.read)
-			return fail(err, STATUS_USAGE,
-				    "the peak of a trace is that of all its processes together, so "
-				    "--max-peak does not work with --process; record that program "
-				    "alone (--only, --no-children), or take the peak from mprof "
-				    "report --json: .processes[] | select(.process == %" PRIu32
-				    ").peak_bytes",
-				    process);
-	}
 	return STATUS_OK;
 }
 

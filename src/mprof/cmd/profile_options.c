@@ -121,8 +121,10 @@ const struct option_row option_profile[] = {
 	OPTION_NUMBER(0, "thread", "NUMBER", options.sites.filter.thread, 1, UINT32_MAX,
 		      "Count only blocks that this thread allocated (its number in the run)",
 		      FILTER),
-	OPTION_NUMBER(0, "process", "NUMBER", options.sites.filter.process, 1, UINT32_MAX,
-		      "Count only blocks of this process (its number in the run)", FILTER),
+	OPTION_NUMBER(
+	    0, "process", "NUMBER", options.sites.filter.process, 1, UINT32_MAX,
+	    "Count only blocks of this process (its number in the run), and use its own peak",
+	    FILTER),
 	OPTION_RANGE(0, "size", options.sites.filter.size_min, &option_sizes,
 		     "Count only blocks of these sizes, such as 64..1K, 1M.. or ..100", FILTER),
 	OPTION_RANGE(0, "lifetime", options.sites.filter.lifetime_min_ns, &option_times,

@@ -78,11 +78,13 @@ static void say(struct graph *graph, const char *format, ...)
 static void say_moment(struct graph *graph, const struct site_snapshot *m)
 {
 	struct text when = format_since(m->ns);
-	const uint32_t largest = graph->x->profile->sites.totals.process;
+	const struct sites *s = &graph->x->profile->sites;
+	const uint32_t process = s->options.filter.process;
 
-	if (!m->rss && largest) {
-		say(graph, "%s after the start; process %" PRIu32 ", the largest, had %s", when.s,
-		    largest, format_many(m->calls, "block", "blocks").s);
+	if (!m->rss && (process || s->totals.process)) {
+		say(graph, "%s after the start; process %" PRIu32 "%s had %s", when.s,
+		    process ? process : s->totals.process, process ? "" : ", the largest,",
+		    format_many(m->calls, "block", "blocks").s);
 		return;
 	}
 	if (!m->rss) {

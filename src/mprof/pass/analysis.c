@@ -156,7 +156,7 @@ static __attribute__((noinline)) void tell_peak(struct analysis *a, struct sites
 	own.needed = live_needed(&own, &h->process[process]->pages);
 	all = live_sum(&own, &rest, &(const struct live){ .bytes = 0 });
 	heap_note_most(h, h->process[process], &rest, own.bytes, own.blocks);
-	note_peak(s, e, &all, peak.number);
+	note_peak(s, e, &own, &all, peak.number);
 	if (!a)
 		return;
 	peak_look(&a->peak, process, &own, &all, e, peak.number);

@@ -342,7 +342,7 @@ static void batch(void *self, const struct batch *b)
 				     n->did & NOTE_HAD_OLD ? &n->old : NULL, false);
 			if (b->grew) {
 				all = note_all(n);
-				note_peak(s, e, &all, b->number + i);
+				note_peak(s, e, &n->own, &all, b->number + i);
 			}
 		}
 		if (of_rss == e->process && n->did & (NOTE_BEGAN | NOTE_ENDED)) {
@@ -355,11 +355,14 @@ static void batch(void *self, const struct batch *b)
 /* Counts blocks that are live where the walk ends: they were live at the requested time. */
 static void at_moment(struct sites *s, const struct heap_process *p)
 {
+	const uint32_t process = s->options.filter.process;
 	struct work *k = s->work;
 
 	k->peak_number = 1;
 	k->peak_event = s->walk->events;
 	s->peak.ticks = s->walk->last_ticks;
+	if (process && process != p->number)
+		return;
 	s->peak.bytes += p->live.bytes;
 	s->peak.calls += p->live.blocks;
 }

@@ -13,8 +13,8 @@
  * and last call.
  *
  * "At a moment" (the peak, the greatest RSS) counts blocks that began at or before it and ended
- * after it.  The moment is determined for the whole run, whatever the filter, so that filtered
- * parts add up to the whole.  The greatest RSS belongs to one process, whose blocks are counted at
+ * after it.  The moment is determined for the whole run, so that filtered parts add up to the
+ * whole, or with filter.process for this process.  The greatest RSS belongs to one process, whose blocks are counted at
  * the last moment, within the bracket of its time (rss.h), when most bytes were live or mapped.
  *
  * With options.until, that moment replaces the peak, the walk ends there, and every figure
@@ -33,7 +33,8 @@
 #include "array.h"
 #include "site.h"
 
-/* A moment and what was live then in the whole run, or in the process with the greatest RSS. */
+/* A moment and what was live then in the whole run, in the process of the filter, or in the one
+ * with the greatest RSS. */
 struct site_snapshot {
 	uint64_t ticks;
 	int64_t ns; /* since the start of the run */

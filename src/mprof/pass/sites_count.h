@@ -249,16 +249,20 @@ static inline void note_rss(struct sites *s, uint64_t ticks, uint64_t number)
 		k->rss_near = 0;
 }
 
-static inline void note_peak(struct sites *s, const struct event *e, const struct live *all,
-			     uint64_t number)
+/* own: the live blocks of the event's process; all: of the run. */
+static inline void note_peak(struct sites *s, const struct event *e, const struct live *own,
+			     const struct live *all, uint64_t number)
 {
+	const uint32_t process = s->options.filter.process;
+	const struct live *now = process ? own : all;
 	struct work *k = s->work;
 
-	if (all->bytes <= s->peak.bytes || s->options.until.set)
+	if (now->bytes <= s->peak.bytes || s->options.until.set ||
+	    (process && process != e->process))
 		return;
 	k->peak_number++;
-	s->peak.bytes = all->bytes;
-	s->peak.calls = all->blocks;
+	s->peak.bytes = now->bytes;
+	s->peak.calls = now->blocks;
 	s->peak.ticks = e->ticks;
 	k->peak_event = number;
 }

@@ -28,7 +28,7 @@ static struct long_text about(const struct view_request *r, const struct profile
 	struct long_text t;
 
 	if (r->sort == VALUE_LOCAL)
-		snprintf(t.s, sizeof(t.s), "in %s; %s of it at the peak of the run",
+		snprintf(t.s, sizeof(t.s), "in %s; %s of it at the peak",
 			 format_many(g->v->local_calls, "block", "blocks").s,
 			 format_bytes(g->v->peak_bytes).s);
 	else if (shows_own_peak(r) && g->v->local_bytes > g->v->peak_bytes)
@@ -57,8 +57,8 @@ static struct text who_of(const struct profile *p)
 	if (p->sites.totals.process && !p->sites.options.filter.process)
 		snprintf(t.s, sizeof(t.s), "process %" PRIu32 ", the largest,",
 			 p->sites.totals.process);
-	else if (p->sites.totals.process)
-		snprintf(t.s, sizeof(t.s), "process %" PRIu32, p->sites.totals.process);
+	else if (p->sites.options.filter.process && p->tree.processes > 1)
+		snprintf(t.s, sizeof(t.s), "process %" PRIu32, p->sites.options.filter.process);
 	else if (p->tree.processes > 1 && !p->sites.totals.read)
 		snprintf(t.s, sizeof(t.s), "all processes together");
 	return t;

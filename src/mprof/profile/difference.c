@@ -823,7 +823,8 @@ bool diff_peaks_differ(const struct profile *before, const struct profile *after
 {
 	const struct profile *trace = before->sites.totals.read ? after : before;
 
-	return before->sites.totals.read != after->sites.totals.read && trace->tree.processes > 1;
+	return before->sites.totals.read != after->sites.totals.read && trace->tree.processes > 1 &&
+	       !trace->sites.options.filter.process;
 }
 
 void diff_make(struct diff *d, struct profile *before, struct profile *after,

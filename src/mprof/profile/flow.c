@@ -118,6 +118,18 @@ static void note_thread(struct flow *f, const struct event *e)
 		t->tid = (uint32_t)e->value;
 }
 
+/* Finds the peak as sites_pass does: of the run, or of the filter's process. */
+static void look(struct flow *f, const struct event *e, const struct note *n, struct flow_block *at)
+{
+	const uint32_t process = f->profile->sites.options.filter.process;
+	const uint64_t bytes = process ? n->own.bytes : note_all_bytes(n);
+
+	if (bytes < f->most || (process && process != e->process))
+		return;
+	f->most = bytes + 1;
+	tell(f, MOST, at, 0);
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct flow *f = self;
@@ -146,10 +158,8 @@ static void batch(void *self, const struct batch *b)
 		if (!(n->did & NOTE_BEGAN))
 			continue;
 		began(f, e, n, &at);
-		if (b->grew && note_all_bytes(n) >= f->most) {
-			f->most = note_all_bytes(n) + 1;
-			tell(f, MOST, &at, 0);
-		}
+		if (b->grew)
+			look(f, e, n, &at);
 	}
 }
 

@@ -58,8 +58,8 @@ struct flow_ops {
 	/* Called after left() for all its blocks. */
 	void (*gone)(void *context, struct flow *f, uint32_t process, enum process_gone why,
 		     uint64_t ticks);
-	/* Called at a new maximum of live bytes in the run, after the event that caused it.  The
-	 * last one is the peak. */
+	/* Called at a new maximum of live bytes in the run, or in the filter's process, after the
+	 * event that caused it.  The last one is the peak. */
 	void (*most)(void *context, struct flow *f, uint64_t ticks, uint64_t number);
 };
 
