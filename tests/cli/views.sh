@@ -379,6 +379,16 @@ test_views_processes_and_threads() {
 	expect_text out 'after the start; process 2 had 4 blocks'
 	run "$mprof" report peak --process 2 log
 	expect_words out 'process 2 held 1,089 bytes in 4 blocks.'
+	run "$mprof" report peak --process 2 --at end log
+	expect_words out 'process 2 held 0 bytes in 0 blocks. No block that passes the filters was live then.'
+	run "$mprof" report peak --thread 2 log
+	expect_words out 'No block that passes the filters was live then.'
+	printf '%s\n' '#include <stdlib.h>' '#include <unistd.h>' \
+		'int main(int n, char **v) { return n < 2 || !malloc(77) || execl(*v, *v, NULL); }' >exec.c
+	compile exec
+	run "$mprof" record -o log -- ./exec 1
+	run "$mprof" report leaks log
+	expect_words out '1 block, 77 bytes, was live when a program called exec; every other block was freed.'
 }
 
 # Missing data is reported before the answer.

@@ -126,6 +126,21 @@ static int make(struct view_request *r, struct error *err)
 	return 0;
 }
 
+static void print_none(const struct profile *p, FILE *out)
+{
+	const struct site_values *v = &p->total;
+	const uint64_t freed = v->freed_calls + v->live_calls;
+
+	if (v->calls > freed && !p->sites.totals.estimated)
+		fprintf(out, "%s, %s, %s live when a program called exec; every other block was",
+			format_many(v->calls - freed, "block", "blocks").s,
+			format_exact(v->bytes - v->freed_bytes - v->live_bytes).s,
+			v->calls - freed == 1 ? "was" : "were");
+	else
+		fputs("Every block was", out);
+	fprintf(out, " freed%s.\n", p->suppressed_calls ? ", except suppressed ones" : "");
+}
+
 static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
@@ -137,8 +152,7 @@ static void text(struct view_request *r, FILE *out)
 	};
 
 	if (!p->total.leaked_calls) {
-		fprintf(out, "Every block was freed%s.\n",
-			p->suppressed_calls ? ", except suppressed ones" : "");
+		print_none(p, out);
 		print_suppressed(p, out);
 		return;
 	}

@@ -300,7 +300,8 @@ int filters_check(struct profile *const *p, size_t n, const struct profile_optio
 	if (nothing)
 		*nothing->text = '\0';
 	for (i = 0; i < n; i++)
-		if (p[i] && p[i]->count)
+		/* Rows without the figure that a view shows may have been left out. */
+		if (p[i] && (p[i]->count || p[i]->total.calls))
 			return 0;
 	list_options(o, &options);
 	if (!*options.text)
