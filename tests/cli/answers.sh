@@ -327,7 +327,8 @@ test_letters_of_options() {
 # A mistyped word lists the valid ones; the shells complete them.
 test_words_of_options() {
 	local case
-	for case in 'report nonsense log|invalid view' 'report hot --sort foreign log|expected calls, total' \
+	for case in 'leaks log|did you mean .report leaks' '/bin/true|did you mean .record -- /bin/true' \
+		'report nonsense log|invalid view' 'report hot --sort foreign log|expected calls, total' \
 		'image --layout hilber log|hilbert, time; did you mean' 'replay --touch pages log|none, first, page' \
 		'image --by sizes log|did you mean .size' 'diff --by modul a b|did you mean .module' \
 		'export --to flded log|did you mean .folded' 'dump --function mallok log|did you mean .malloc' \

@@ -4,8 +4,11 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../print/paragraph.h"
+#include "../print/views.h"
 #include "../util/memory.h"
 #include "../util/nearest.h"
 #include "../util/styled.h"
@@ -58,7 +61,14 @@ int cmd_run(const struct command *c, int argc, char **argv)
 int cmd_unknown(const char *name)
 {
 	const struct command *c = cmd_nearest(name);
+	struct stat file;
 
+	if (view_find(name))
+		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean 'report %s'?",
+				 name, name);
+	if (!stat(name, &file) && S_ISREG(file.st_mode))
+		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s %s'?", name,
+				 access(name, X_OK) ? "report" : "record --", name);
 	if (c)
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name,
 				 c->name);
