@@ -383,6 +383,17 @@ test_views_processes_and_threads() {
 	expect_words out 'process 2 held 0 bytes in 0 blocks. No block that passes the filters was live then.'
 	run "$mprof" report peak --thread 2 log
 	expect_words out 'No block that passes the filters was live then.'
+	run "$mprof" report top-down --thread 2 log
+	expect_words out 'None of the 6 calls counts as peak (bytes live at the peak of the run); --sort calls shows all.'
+	run "$mprof" report peak-rss --process 2 log
+	expect_words out 'fixture_a) was largest'
+	run "$mprof" report threads --process 2 --json log
+	expect_same 'its threads' "$(json out '[.threads[], .stacks[] | .process] | join(" ")')" '2 2'
+	for process in 'threads --size 1..' 'globals --process 2' 'errors --kind malloc'; do
+		run "$mprof" report $process log
+		expect_status 2
+		expect_text err ': leave out --'
+	done
 	printf '%s\n' '#include <stdlib.h>' '#include <unistd.h>' \
 		'int main(int n, char **v) { return n < 2 || !malloc(77) || execl(*v, *v, NULL); }' >exec.c
 	compile exec

@@ -112,7 +112,8 @@ static void batch(void *self, const struct batch *b)
 	size_t i;
 
 	for (i = 0; i < b->count; i++)
-		look_at(f, &b->event[i], &b->note[i]);
+		if (!f->process || f->process == b->event[i].process)
+			look_at(f, &b->event[i], &b->note[i]);
 }
 
 /* ---- the end ---- */

@@ -42,6 +42,7 @@ struct cross_frees {
 	size_t pairs, room;
 	struct cross_free_sum rest, all; /* all: pairs and rest */
 	size_t limit;			 /* of pairs; 0 = CROSS_FREE_PAIRS */
+	uint32_t process;		 /* only of this process; 0 = of all */
 };
 
 extern const struct pass_ops cross_free_pass;

@@ -84,7 +84,9 @@ static void start(void *self, struct walk *w)
 	k->usual = sites_are_usual(&s->options);
 	if (k->look_back > 1) /* the fused loop knows only the last call */
 		w->fused = NULL;
-	if (!s->options.until.set)
+	if (!s->options.until.set && f->process)
+		rss_find_process(&k->rss, &w->input, f->process);
+	else if (!s->options.until.set)
 		rss_find(&k->rss, &w->input);
 	s->rss = (struct site_snapshot){ .ticks = k->rss.from_ticks,
 					 .rss = k->rss.rss,

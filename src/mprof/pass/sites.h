@@ -14,8 +14,9 @@
  *
  * "At a moment" (the peak, the greatest RSS) counts blocks that began at or before it and ended
  * after it.  The moment is determined for the whole run, so that filtered parts add up to the
- * whole, or with filter.process for this process.  The greatest RSS belongs to one process, whose blocks are counted at
- * the last moment, within the bracket of its time (rss.h), when most bytes were live or mapped.
+ * whole; with filter.process, for this process.  The greatest RSS belongs to one process, whose
+ * blocks are counted at the last moment, within the bracket of its time (rss.h), when most bytes
+ * were live or mapped.
  *
  * With options.until, that moment replaces the peak, the walk ends there, and every figure
  * describes the run until then; the greatest RSS is unknown.

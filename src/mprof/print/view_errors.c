@@ -57,6 +57,7 @@ static size_t rows(const struct view_request *r)
 const struct view_ops view_errors = {
 	.sort = VALUE_TOTAL,
 	.by = PROFILE_BY_STACK,
+	.whole = true,
 	.own = sizeof(struct errors),
 	.make = make,
 	.text = text,

@@ -115,6 +115,7 @@ static size_t rows(const struct view_request *r)
 const struct view_ops view_globals = {
 	.sort = VALUE_TOTAL,
 	.by = PROFILE_BY_STACK,
+	.whole = true,
 	.totals = true,
 	.own = sizeof(struct variables),
 	.make = make,

@@ -341,6 +341,11 @@ static void text(struct view_request *r, FILE *out)
 		.cell = cell,
 	};
 
+	if (!p->sites.rss.rss && p->sites.options.filter.process) {
+		fprintf(out, "The size of process %" PRIu32 " was never read.\n",
+			p->sites.options.filter.process);
+		return;
+	}
 	if (!p->sites.rss.rss) {
 		fputs(
 		    "The size of the process over time is unknown (an older version recorded it).\n"

@@ -31,6 +31,7 @@ static int prepare(struct view_request *r, struct error *err)
 {
 	struct threads *t = r->own;
 
+	t->cross_frees.process = r->options->sites.filter.process;
 	t->pass = (struct walk_pass){ &cross_free_pass, &t->cross_frees };
 	r->options->pass = &t->pass;
 	r->options->passes = 1;
@@ -40,7 +41,18 @@ static int prepare(struct view_request *r, struct error *err)
 
 static int make(struct view_request *r, struct error *err)
 {
-	stack_uses_find(&((struct threads *)r->own)->stacks, r->profile->trace);
+	struct stack_uses *s = &((struct threads *)r->own)->stacks;
+	const uint32_t process = r->options->sites.filter.process;
+	size_t n = 0;
+
+	stack_uses_find(s, r->profile->trace);
+	for (size_t i = 0; i < s->count; i++) {
+		if (!process || s->of[i].process == process)
+			s->of[n++] = s->of[i];
+		else
+			s->threads -= 1 + s->of[i].others;
+	}
+	s->count = n;
 	return 0;
 }
 
@@ -415,6 +427,8 @@ static size_t pairs(const struct view_request *r)
 const struct view_ops view_threads = {
 	.sort = VALUE_TOTAL,
 	.by = PROFILE_BY_STACK,
+	.whole = true,
+	.of_process = true,
 	.totals = true,
 	.own = sizeof(struct threads),
 	.prepare = prepare,

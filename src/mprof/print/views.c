@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../profile/filters.h"
 #include "../util/alloc.h"
 #include "../util/word_list.h"
 #include "figures.h"
@@ -41,7 +42,11 @@ int view_unknown(const char *name, struct error *err)
 
 int view_prepare(const struct view *v, struct view_request *r, struct error *err)
 {
+	int ret = v->ops->whole ? filters_refuse(r->options, v->ops->of_process, v->name, err) : 0;
+
 	r->own = v->ops->own ? must_calloc(1, v->ops->own) : NULL;
+	if (ret)
+		return ret;
 	return v->ops->prepare ? v->ops->prepare(r, err) : 0;
 }
 
@@ -83,6 +88,13 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 	if (r->profile->sites.options.until.set && v->ops != &view_peak)
 		fprintf(out, "\"peak\" is the time %s after the start, with %s live.\n",
 			format_since(at->ns).s, format_exact(at->bytes).s);
+	if (v->ops->sort == VALUE_PEAK && v->ops != &view_peak &&
+	    !profile_value_total(r->profile, r->sort)) {
+		fprintf(out, "None of the %s counts as %s (%s); --sort calls shows all.\n",
+			format_many(r->profile->total.calls, "call", "calls").s,
+			profile_value_name(r->sort), profile_value_help(r->sort));
+		return 0;
+	}
 	figures_estimate(r->profile, out);
 	v->ops->text(r, out);
 	if (!r->profile->has_stacks && r->profile->count)

@@ -50,6 +50,8 @@ struct view_ops {
 	bool flat;		 /* its text has only rows with the figure of --sort, and totals */
 	bool totals;		 /* works for a profile, which has no events */
 	bool times;		 /* is about times, which records of some other tools lack */
+	bool whole;		 /* filters do not apply, */
+	bool of_process;	 /* except --process */
 	size_t own;		 /* bytes of r->own, which is zeroed; with 0 it is NULL */
 	/* Does the text contain maxima of rows (profile.h)?  NULL = only with --sort local. */
 	bool (*own_peaks)(const struct view_request *r);

@@ -289,6 +289,22 @@ static void list_options(const struct profile_options *o, struct error *to)
 		add_word(to, "--kind", NULL);
 }
 
+int filters_refuse(const struct profile_options *o, bool of_process, const char *view,
+		   struct error *err)
+{
+	struct profile_options others = *o;
+	struct error options;
+
+	if (of_process)
+		others.sites.filter.process = 0;
+	list_options(&others, &options);
+	if (!*options.text)
+		return 0;
+	return fail(err, -EINVAL, "report %s shows %s: leave out %.300s", view,
+		    of_process ? "all blocks of the run, or of one process" : "the whole run",
+		    options.text);
+}
+
 int filters_check(struct profile *const *p, size_t n, const struct profile_options *o,
 		  struct error *nothing, struct error *err)
 {

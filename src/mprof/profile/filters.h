@@ -16,6 +16,11 @@ int profile_knows_function(struct profile *p, const char *function, struct error
 /* Does the pattern name this line's function, as --function does? */
 bool profile_is_function(const struct sym_line *line, const char *pattern);
 
+/* For figures that count all blocks, or with of_process all of a process.  -EINVAL with err if o
+ * selects blocks in another way. */
+int filters_refuse(const struct profile_options *o, bool of_process, const char *view,
+		   struct error *err);
+
 /*
  * Checks n profiles made with the same options; a missing one is NULL. If no site of any profile
  * passes: -EINVAL with err if none of them contains the name in an option; otherwise *nothing (may

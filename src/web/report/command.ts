@@ -11,12 +11,13 @@ export const quote = (word: string): string =>
 
 export const seconds = (ns: number) => (ns / 1e9).toFixed(9).replace(/0+$/, "").replace(/\.$/, "") + "s";
 
-// The time of the figure, in ns; -1: none, or the whole run's peak.  at: of the peak of an exact window.
+// The time of the figure, in ns; -1: none, or the peak that the command finds itself, which would be a
+// process's own.  at: of the peak of an exact window.
 function moment(s: State, d: Data, at: number): number {
 	const to = s.exact ? s.exact.to : d.point.ns[s.to];
 	switch (s.measure.key) {
 	case "end": case "kept": return to;
-	case "peak": return s.exact ? at : s.from < 0 && s.to == d.points - 1 ? -1 : d.point.ns[peakPoint(d, s.from, s.to)];
+	case "peak": return s.exact ? at : s.from < 0 && s.to == d.points - 1 && !s.filter.process ? -1 : d.point.ns[peakPoint(d, s.from, s.to)];
 	default: return -1;
 	}
 }
