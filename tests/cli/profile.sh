@@ -175,6 +175,8 @@ test_profile_needs_events() {
 	run "$mprof" report hot --size 10.. file
 	expect_status 2
 	expect_text err 'figures of some sizes need a trace'
+	run "$mprof" report peak --at 50% file
+	expect_text err 'figures of a moment need a trace'
 	run "$mprof" report hot --sort rss file
 	expect_status 2
 	expect_text err "'rss' needs a trace"

@@ -121,6 +121,11 @@ const char *when_unheeded(const struct profile_options *o)
 
 int when_find(const struct when *w, struct trace *t, struct walk_until *until, struct error *err)
 {
+	/* What reads totals refuses any moment, and says why. */
+	if (w->kind != WHEN_PEAK && !trace_has_events(t)) {
+		*until = (struct walk_until){ .set = true };
+		return 0;
+	}
 	switch (w->kind) {
 	case WHEN_CALLS:
 	case WHEN_PERCENT:
