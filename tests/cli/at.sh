@@ -234,17 +234,20 @@ END
 
 # Answers from a milestone equal those from the start, at random times. A damaged, truncated or
 # foreign file of milestones, or a read-only directory, costs only time.
-milestones_agree() { # COMMAND...
-	run "$mprof" "$@" --no-symbol-cache long
-	expect_status 0
-	mv out from_start
+milestones_agree() { # COMMAND...; the run itself stays the same
+	if [ "$*" != "${agreed-}" ]; then
+		run "$mprof" "$@" --no-symbol-cache long
+		expect_status 0
+		mv out from_start
+	fi
+	agreed=$*
 	run "$mprof" "$@" long
 	expect_status 0
 	cmp -s out from_start || bad "from a milestone: $*: $(diff out from_start | head -5)"
 }
 
 test_at_milestones() {
-	local when file kept seed=12345
+	local when file kept agreed=
 	export XDG_CACHE_HOME=$PWD/cache
 	milestones_source >long.c
 	cc -g -O1 -fno-builtin -fno-inline -o longer long.c -lpthread || bad 'long.c does not compile'
@@ -261,22 +264,14 @@ test_at_milestones() {
 	[ "$(stat -c '%s %y' "$file")" != "$kept" ] || bad 'the whole walk left nothing'
 	kept=$(stat -c %s "$file")
 	cp "$file" good
-	for _ in 1 2; do
-		seed=$(((seed * 1103515245 + 12345) % 2147483648))
-		when=$((seed / 65536 % 99 + 1)).$((seed % 10))%
-		milestones_agree report peak --at "$when" --by function
-		milestones_agree export --to csv --at "$when"
-	done
+	milestones_agree report peak --at 62.7% --by function
+	milestones_agree export --to csv --at 31.3%
 	when=2300001
 	milestones_agree report top-down --at $when --json
 	milestones_agree report callers small --at $when
-	milestones_agree report annotate long.c --at $when
-	milestones_agree report peak --at $when --json
-	milestones_agree report peak --at $when --by size
 	milestones_agree report peak --at $when --thread 2
 	milestones_agree report bottom-up --at $when --function zeroed --sort calls
 	milestones_agree export --to speedscope --at $when
-	milestones_agree export --to mallocprofiler --at $when
 	# A thread that has made no call yet is not refused as unknown.
 	run "$mprof" report peak --at 0s --thread 2 long
 	expect_status 0
@@ -288,7 +283,7 @@ test_at_milestones() {
 	run "$mprof" record --no-compress -o longraw -- ./longer
 	cp longraw longpacked
 	run "$mprof" compress --exact longpacked
-	for when in 1 1048577 2300001 37.5% 100%; do
+	for when in 1 1048577 37.5% 100%; do
 		run "$mprof" export --to csv --at $when --no-symbol-cache longraw
 		mv out one_by_one
 		run "$mprof" export --to csv --at $when --no-symbol-cache longpacked

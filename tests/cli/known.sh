@@ -368,7 +368,7 @@ END
 		"$mprof" export --to folded --value $value file >folded 2>err
 		total=$(jq ".total.figures.$value" json)
 		expect_same "$value" "$(awk '{n += $NF} END {printf "%.0f\n", n}' folded)" "$total"
-		if [ -e "$flamegraph" ]; then
+		if [ $value = peak ] && [ -e "$flamegraph" ]; then
 			perl "$flamegraph" folded >picture.svg 2>complaints
 			[ ! -s complaints ] || bad "flamegraph.pl: $(cat complaints)"
 		fi

@@ -129,10 +129,22 @@ static void build_run(void)
 	build_fact(&b, 2, &fork, "", 0);
 }
 
+struct seen {
+	uint64_t event[2 * STEPS]; /* by number: what it was and did */
+	uint64_t first, count;	   /* numbers of the first and of the last one */
+	uint64_t remains;	   /* blocks that were live at the end */
+	uint64_t blocks;
+};
+
+/* On the heap: the leak sanitizer reads all of .bss at the end of each test of any suite. */
+static struct seen *all, *some;
+
 static void setup(void)
 {
 	struct error err = { "" };
 
+	all = calloc(1, sizeof(*all));
+	some = calloc(1, sizeof(*some));
 	build_start_file(&b);
 	random_state = 88172645463325252u;
 	build_run();
@@ -146,17 +158,12 @@ static void setup(void)
 
 static void teardown(void)
 {
+	free(all);
+	free(some);
 	build_end_file(&b);
 }
 
 /* ---- what a walk saw ---- */
-
-struct seen {
-	uint64_t event[2 * STEPS]; /* by number: what it was and did */
-	uint64_t first, count;	   /* numbers of the first and of the last one */
-	uint64_t remains;	   /* blocks that were live at the end */
-	uint64_t blocks;
-};
 
 static uint64_t mix(uint64_t h, uint64_t n)
 {
@@ -206,7 +213,6 @@ static void remain(void *self, const struct heap *h, uint32_t process, enum proc
 }
 
 static const struct pass_ops seen_pass = { .name = "seen", .batch = look, .gone = remain };
-static struct seen all, some;
 static struct walk walk;
 
 static void run(struct trace *t, const struct walk_pass *pass, size_t passes,
@@ -229,13 +235,13 @@ static void run(struct trace *t, const struct walk_pass *pass, size_t passes,
 static size_t go_on_from_each(struct snapshots *s)
 {
 	struct trace *t = build_reopen(&b);
-	const struct walk_pass both[] = { { &seen_pass, &all }, { &snapshots_pass, s } };
-	const struct walk_pass one = { &seen_pass, &some };
+	const struct walk_pass both[] = { { &seen_pass, all }, { &snapshots_pass, s } };
+	const struct walk_pass one = { &seen_pass, some };
 	uint64_t k;
 	size_t slices;
 
 	s->trace = t;
-	memset(&all, 0, sizeof(all));
+	memset(all, 0, sizeof(*all));
 	run(t, both, 2, NULL);
 	trace_close(t);
 	t = build_reopen(&b);
@@ -243,16 +249,16 @@ static size_t go_on_from_each(struct snapshots *s)
 	for (size_t i = slices - 1; i < slices; i -= 3) { /* the reader has been further on */
 		struct snapshot_start from = { s, i, t };
 
-		memset(&some, 0, sizeof(some));
+		memset(some, 0, sizeof(*some));
 		run(t, &one, 1, &from);
-		ck_assert_uint_eq(some.first, s->slice[i].before + 1);
-		ck_assert_uint_eq(some.count, all.count);
-		k = some.first;
-		while (k <= some.count && some.event[k] == all.event[k])
+		ck_assert_uint_eq(some->first, s->slice[i].before + 1);
+		ck_assert_uint_eq(some->count, all->count);
+		k = some->first;
+		while (k <= some->count && some->event[k] == all->event[k])
 			k++; /* Check writes to a pipe at each of its assertions */
-		ck_assert_msg(k == some.count + 1, "slice %zu, event %lu", i, (unsigned long)k);
-		ck_assert_uint_eq(some.remains, all.remains);
-		ck_assert_uint_eq(some.blocks, all.blocks);
+		ck_assert_msg(k == some->count + 1, "slice %zu, event %lu", i, (unsigned long)k);
+		ck_assert_uint_eq(some->remains, all->remains);
+		ck_assert_uint_eq(some->blocks, all->blocks);
 	}
 	trace_close(t);
 	return slices;
@@ -263,8 +269,8 @@ START_TEST(a_walk_goes_on_from_each)
 	struct snapshots s = { .every = EVERY };
 
 	ck_assert_uint_gt(go_on_from_each(&s), 20);
-	ck_assert_uint_gt(all.count, GROUP_EVENTS);
-	ck_assert_uint_gt(all.blocks, 500);
+	ck_assert_uint_gt(all->count, GROUP_EVENTS);
+	ck_assert_uint_gt(all->blocks, 500);
 	snapshots_release(&s);
 }
 END_TEST
@@ -336,7 +342,7 @@ static void set_filter(struct site_filter *f, unsigned i)
 		f->size_max = 100;
 }
 
-static struct event born[2 * STEPS];
+static struct event *born;
 static size_t borns;
 
 static void keep_born(void *self, const struct batch *events)
@@ -383,6 +389,7 @@ START_TEST(births_are_those_of_the_heap)
 	struct html_map map = { .node_of = NULL };
 	size_t plain = 0;
 
+	born = calloc(2 * STEPS, sizeof(*born));
 	s.trace = t;
 	run(t, pass, 2, NULL);
 	map.nodes = map.stacks = trace_stacks(t)->nodes + 1;
@@ -405,6 +412,7 @@ START_TEST(births_are_those_of_the_heap)
 	}
 	ck_assert_uint_gt(plain, 10);
 	ck_assert_uint_lt(plain, s.slices);
+	free(born);
 	html_map_release(&map);
 	snapshots_release(&s);
 	trace_close(t);

@@ -502,7 +502,8 @@ static struct event *read_all(size_t *n, uint64_t *bad)
 	for (size_t at = 0; (got = trace_next(t, again, 256)); at += got) {
 		ck_assert_uint_le(at + got, *n);
 		for (size_t i = 0; i < got; i++)
-			ck_assert(same_call(&again[i], &e[at + i]));
+			if (!same_call(&again[i], &e[at + i])) /* Check writes at each assertion */
+				ck_abort_msg("event %zu is another one", at + i);
 	}
 	ck_assert_uint_eq(trace_next(t, again, 256), 0);
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing, *bad);
