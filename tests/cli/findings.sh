@@ -769,8 +769,8 @@ END_OF_SOURCE
 	expect_words out 'none of its 500 blocks was freed, though the last one came'
 }
 
-# ./slow [IDLE_MS [SIGNAL]] allocates 16 MiB in a burst, keeps three pools of 1 MiB, and from then on
-# keeps one of 1000 blocks: 2,000 in 0.4 s.  Then it rests, and ends.
+# ./slow [PERCENT [SIGNAL]] allocates 16 MiB in a burst, keeps three pools of 1 MiB, and from then on
+# keeps one of 1000 blocks: 2,000 in 0.4 s or more.  Then it rests for PERCENT of that time, and ends.
 slow_leak() {
 	cat >slow.c <<'END'
 #include <signal.h>
@@ -786,6 +786,8 @@ static void session(void) { kept[n++] = malloc(100); }
 static void rest(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL); }
 int main(int argc, char **argv)
 {
+	struct timespec begun, now;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
 	free(burst());
 	for (int i = 0; i < 1000; i++) {
 		workers(i);
@@ -799,7 +801,9 @@ int main(int argc, char **argv)
 		if (i % 50 == 0)
 			rest(10);
 	}
-	rest(argc > 1 ? atoi(argv[1]) : 0);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	rest(argc > 1 ? ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000) *
+				atoi(argv[1]) / 100 : 0);
 	if (argc > 2)
 		raise(atoi(argv[2]));
 	return 0;
@@ -818,9 +822,9 @@ test_findings_name_a_slow_leak() {
 	run "$mprof" report --json log
 	expect_same 'its growth' "$(json out '.findings[] | select(.function == "session") | .growth')" steady
 	# A server that is idle before it ends, or is killed.
-	report_of ./slow 300
+	report_of ./slow 75
 	expect_words out '195 KiB was never freed, growing until'
-	run "$mprof" record -o log -- ./slow 300 15
+	run "$mprof" record -o log -- ./slow 75 15
 	run "$mprof" report log
 	expect_words out '195 KiB was live at the end, growing until'
 	expect_no_text out workers
@@ -897,6 +901,10 @@ static void rest(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 
 int main(int argc, char **argv)
 {
 	pid_t pid[4];
+	int done[2];
+	char byte;
+	if (pipe(done))
+		return 1;
 	for (int i = 0; i < 4; i++)
 		if (!(pid[i] = fork())) {
 			for (int k = 0; k < 1000; k++) {
@@ -904,11 +912,16 @@ int main(int argc, char **argv)
 				if (k % 50 == 0)
 					rest(20);
 			}
+			if (write(done[1], "", 1) != 1)
+				return 1;
 			while (argc > 1)
 				pause();
 			return 0;
 		}
-	rest(argc > 1 ? 800 : 0);
+	for (int i = 0; i < 4; i++)
+		if (read(done[0], &byte, 1) != 1)
+			return 1;
+	rest(argc > 1 ? 400 : 0);
 	for (int i = 0; i < 4 && argc > 1; i++)
 		kill(pid[i], SIGTERM);
 	while (wait(NULL) > 0)
