@@ -24,7 +24,6 @@
 #include "peak.h"
 #include "process.h"
 #include "real_libc.h"
-#include "settings.h"
 #include "stack_use.h"
 #include "stacks.h"
 #include "status.h"

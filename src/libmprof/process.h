@@ -36,8 +36,8 @@ void mp_step(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void)); /
 
 /* ---- course.c: memory over time ---- */
 
-/* Closes the steps that are over at `now`.  Returns when to call it next, in ticks; UINT64_MAX if
- * there is no space for a course.  One thread at a time. */
+/* Closes the steps that ended before `now`.  Returns when to call it next, in ticks; UINT64_MAX if
+ * it could not allocate the course.  Only one thread may call it at a time. */
 uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
 
 /* ---- summary.c: files of a process, from its own profile ---- */
@@ -48,6 +48,11 @@ void mp_summary_start(void);
  * dump; NULL if nothing in particular did.  A file that cannot be written is a remark in the
  * profile. */
 void mp_summary_write(const char *what, int number, const char *why);
+
+/* ---- settings.c: how the program configures its allocator ---- */
+
+/* Notes the variables of the environment that configure an allocator, when a program has begun. */
+void mp_settings_note(void);
 
 /* ---- variables.c ---- */
 

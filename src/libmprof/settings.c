@@ -10,9 +10,9 @@
 #include "config.h"
 #include "core.h"
 #include "facts.h"
+#include "process.h"
 #include "real_libc.h"
 #include "scopes.h"
-#include "settings.h"
 #include "text.h"
 #include "times.h"
 

@@ -325,6 +325,7 @@ test_at_milestones() {
 	milestones_agree report peak --at 60%
 	# A walk from a milestone does not read earlier events, so damage there goes unnoticed.
 	cp good "$file"
+	milestones_agree report peak --at 99%
 	cp -p long undamaged
 	dd if=/dev/zero of=long bs=1 seek=200000 count=100 conv=notrunc status=none
 	touch -r undamaged long

@@ -290,7 +290,7 @@ test_screen_of_long_names() {
 	expect_text said "$(printf '%.30s' "$name")"
 }
 
-# Bytes that are no UTF-8, in the name of the trace and of a function.
+# The names of the trace and of a function have bytes that are not valid UTF-8.
 test_screen_commands_of_a_name_in_latin_1() {
 	keeper_source >keeper.c
 	cc -O0 -s -o $'keep\xe9' keeper.c

@@ -40,8 +40,8 @@ static void explain_owns(struct tree *r)
 	}
 }
 
-/* Looks for variables, which are memory that no call requested: global ones, as far as they are
- * resident, and those of the main thread, all of which the dynamic linker clears. */
+/* Adds up variables, for which no call requests memory: the resident part of the global ones, and
+ * all thread-local ones of the main thread, because the dynamic linker clears those. */
 static void explain_outside(struct outside *o, const struct tree *r, const struct trace *t)
 {
 	const struct tree_process *p = o->process ? tree_find(r, o->process) : NULL;

@@ -116,8 +116,7 @@ static const struct option_row options[] = {
 	    0, "overhead", "PERCENT", struct run_keys, keys, &option_overhead,
 	    "When recording takes more than PERCENT of the program's own CPU time, such as 5%, "
 	    "keep totals instead of calls, first for the busiest call stacks, then for all; if "
-	    "that "
-	    "takes too much as well, samples"),
+	    "that takes too much as well, samples"),
 	OPTION_KEY_SET("no-totals", keys, TOTALS, 0,
 		       "With --last, keep no totals of the whole run"),
 	OPTION_BIT(0, "exact", form, RECORD_EXACT,

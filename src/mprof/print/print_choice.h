@@ -10,5 +10,6 @@ struct program_choice {
 	const struct trace_program *chosen; /* one of them; NULL = all, or the only one */
 };
 
-/* Returns one sentence without its end, which the caller frees; NULL if there was no choice. */
+/* Returns a sentence without the final full stop; the caller frees it.  NULL if the trace has only
+ * one program. */
 char *program_choice_text(const struct program_choice *c);

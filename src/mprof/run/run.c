@@ -581,8 +581,12 @@ static bool is_wrapped(const struct conf *conf, const char *function)
 	const char *wrap = conf_get(conf, CONF_WRAP), *malloc_in = strstr(function, "malloc");
 	char prefix[32];
 
+	if (strstr(wrap, function))
+		return true;
+	if (!malloc_in || malloc_in == function)
+		return false;
 	snprintf(prefix, sizeof(prefix), "%.*s*", (int)(malloc_in - function), function);
-	return strstr(wrap, function) || (malloc_in > function && strstr(wrap, prefix));
+	return strstr(wrap, prefix);
 }
 
 int run_program(const struct run_plan *plan, struct run_result *result, struct error *err)
