@@ -559,23 +559,33 @@ START_TEST(losses_are_summed)
 }
 END_TEST
 
-/* Runs that overlap or are empty end the list. */
+/* Runs that overlap, are empty, or have more pages than can be resident end the list. */
 START_TEST(residency_is_checked)
 {
+	static const struct {
+		struct mprof_page_run run[4];
+		uint64_t good;
+	} is[] = {
+		{ { { 16, 2 }, { 20, 1 }, { 20, 5 }, { 40, 1 } }, 2 },
+		{ { { 16, 1 << 19 }, { 1 << 20, 1 << 19 }, { 1 << 22, 17 }, { 1 << 23, 1 } }, 2 },
+		{ { { 16, 1 << 19 }, { 1 << 20, 1 << 19 }, { 1 << 22, 15 }, { 1 << 23, 1 } }, 4 },
+		{ { { 16, 1 }, { 20, 1ull << 45 }, { 1ull << 46, 1 }, { 1ull << 47, 1 } }, 1 },
+	};
 	struct {
 		struct mprof_residency head;
 		struct mprof_page_run run[4];
-	} payload = { { 1001, 1002, 4096, 1000 }, { { 16, 2 }, { 20, 1 }, { 20, 5 }, { 40, 1 } } };
+	} payload = { .head = { 1001, 1002, 4096, 4 } };
 	const struct trace_residency *r;
 	struct error err;
 	struct trace *t;
 	int fd;
 
+	memcpy(payload.run, is[_i].run, sizeof(payload.run));
 	build_extent(&b, MPROF_EXTENT_RESIDENCY, 1, 0, &payload, sizeof(payload), 0);
 	t = open_prefix(b.n, &fd, &err);
 	ck_assert_uint_eq(trace_residencies(t, &r), 1);
-	ck_assert_uint_eq(r[0].runs, 2);
-	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 1);
+	ck_assert_uint_eq(r[0].runs, is[_i].good);
+	ck_assert_uint_eq(trace_damage(t)->chunks_bad, is[_i].good < 4);
 	trace_close(t);
 	close(fd);
 }
@@ -672,7 +682,7 @@ Suite *trace_damage_suite(void)
 	tcase_add_loop_test(tc, killed_while_dropping, 0, 2);
 	tcase_add_test(tc, file_grows_while_it_is_read);
 	tcase_add_test(tc, losses_are_summed);
-	tcase_add_test(tc, residency_is_checked);
+	tcase_add_loop_test(tc, residency_is_checked, 0, 4);
 	tcase_add_test(tc, misuses_are_checked);
 	tcase_add_test(tc, counts_of_threads);
 	suite_add_tcase(s, tc);

@@ -75,6 +75,8 @@ static void sort_areas(struct resident_areas *a)
 	uint64_t *key = a->key.item;
 	size_t i, n = 0;
 
+	if (!key)
+		return;
 	qsort(key, a->key.count, sizeof(*key), by_key);
 	for (i = 0; i < a->key.count; i++)
 		if (!n || key[n - 1] != key[i])

@@ -62,12 +62,13 @@ void sizes_add_large(struct sizes *s, uint64_t size, uint64_t slack);
 /* The same if it is not brief. */
 static inline void sizes_add(struct sizes *s, uint64_t size, uint64_t slack)
 {
-	struct size_class *c = &s->table.small[size];
+	struct size_class *c;
 
 	if (size >= SIZES_SMALL) {
 		sizes_add_large(s, size, slack);
 		return;
 	}
+	c = &s->table.small[size];
 	c->size = size;
 	c->count++;
 	c->waste += slack;

@@ -224,15 +224,28 @@ static void take_system(struct trace *t, const struct extent *x)
 		*(struct mprof_system *)GROW_ONE(t->system, t->systems, t->systems_room) = s[i];
 }
 
-/* Returns the number of valid runs: ascending, not empty, not overlapping. */
-static uint64_t good_runs(const struct mprof_page_run *run, uint64_t n)
+/*
+ * How many pages can be resident, when the resident set had `rss` bytes a moment before.  Readers
+ * allocate a byte for each, so a wrong number must not pass; but no machine's growth should fail.
+ */
+static uint64_t pages_most(const struct trace *t, uint64_t rss)
+{
+	const uint64_t most = 1ull << 32, pages = rss / t->header.page_size;
+
+	return pages < most / 16 ? 16 * pages + (1u << 20) : most;
+}
+
+/* Returns the number of valid runs: ascending, not empty, not overlapping, `most` pages in all. */
+static uint64_t good_runs(const struct mprof_page_run *run, uint64_t n, uint64_t most)
 {
 	uint64_t end = 0, i;
 
 	for (i = 0; i < n; i++) {
-		if (run[i].first < end || !run[i].count || run[i].count > UINT64_MAX - run[i].first)
+		if (run[i].first < end || !run[i].count || run[i].count > most ||
+		    run[i].count > UINT64_MAX - run[i].first)
 			break;
 		end = run[i].first + run[i].count;
+		most -= run[i].count;
 	}
 	return i;
 }
@@ -255,7 +268,8 @@ static void take_residency(struct trace *t, const struct extent *x)
 	r->image = variables ? x->head.image : 0;
 	r->head = head;
 	r->run = (const struct mprof_page_run *)(head + 1);
-	r->runs = good_runs(r->run, head->runs < room ? head->runs : room);
+	r->runs = good_runs(r->run, head->runs < room ? head->runs : room,
+			    variables ? UINT64_MAX : pages_most(t, head->rss));
 	if (r->runs != head->runs)
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
 }
