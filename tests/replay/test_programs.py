@@ -28,7 +28,9 @@ MIB = 1 << 20
 SCRATCH = tempfile.TemporaryDirectory(prefix="mprof-replay-")
 TOUCH, TIME = 12, 11
 MAPS = ("mmap", "munmap", "mremap", "brk", "sbrk")
-COUNTED_AT_ONCE = 1 << 18  # the kernel adds resident pages up in batches, one a processor
+# The kernel adds resident pages up in batches, one a processor (percpu_counter_batch).
+PROCESSORS = os.sysconf("SC_NPROCESSORS_ONLN")
+COUNTED_AT_ONCE = os.sysconf("SC_PAGE_SIZE") * max(32, 2 * PROCESSORS) * PROCESSORS
 PEAK_AWAY = 0.03  # of the heap, and 1 MB: real and replayed differences to glibc
 THREADS_AWAY = 0.20  # of the peak, and 1 MB
 
@@ -170,17 +172,26 @@ def test_played_twice_has_the_same_addresses():
     return wrong
 
 
+def peaks_apart(playbacks, preload):
+    """The peaks of two playbacks on one allocator, if they are too far from each other."""
+    peaks = [replays.play(p.path, preload, mode="serial", aslr=0).peak_rss for p in playbacks]
+    apart = abs(peaks[0] - peaks[1]) > 0.01 * peaks[0] + COUNTED_AT_ONCE
+    return peaks if apart else None
+
+
 def test_whatever_it_was_recorded_under():
+    """mimalloc and jemalloc purge by the clock, so peaks that are apart are measured twice more."""
     need_allocator("mimalloc")
     wrong = []
     for kind in installed():
-        one, two = traced(kind)[1], traced(kind, "mimalloc")[1]
+        playbacks = traced(kind)[1], traced(kind, "mimalloc")[1]
         for name, preload in replays.allocators().items():
-            peaks = [replays.play(p.path, preload, mode="serial", aslr=0).peak_rss
-                     for p in (one, two)]
-            if abs(peaks[0] - peaks[1]) > 0.01 * peaks[0] + COUNTED_AT_ONCE:
-                wrong.append("%s on %s: %d recorded under glibc, %d under mimalloc" % (
-                    kind.name, name, peaks[0], peaks[1]))
+            apart = [peaks_apart(playbacks, preload)]
+            while apart[-1] and len(apart) < 3:
+                apart.append(peaks_apart(playbacks, preload))
+            if apart[-1]:
+                wrong.append("%s on %s: bytes recorded under glibc and under mimalloc: %s" % (
+                    kind.name, name, apart))
     return wrong
 
 
