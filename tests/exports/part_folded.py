@@ -127,7 +127,7 @@ def test_mallocprofiler_threshold(w):
     by_name = {stack[-1]: numbers for stack, numbers in dollars(text)}
     # Phase 2, and libstdc++'s reserve for exceptions.
     return problems + differ("large blocks", by_name.get("LargeAllocations"),
-                             [21, 20 * 131072 + 72704] + [20 * 131072 + 72704] * 2)
+                             [21, 20 * 131072 + w.pool] + [20 * 131072 + w.pool] * 2)
 
 
 def test_mallocprofiler_hidden(w):

@@ -113,9 +113,10 @@ START_TEST(three_formats_from_the_same_calls)
 		text = written((enum canvas_format)i, &bytes);
 		ck_assert_uint_gt(bytes, 200);
 		ck_assert_int_eq(memcmp(text, row[i].begins, strlen(row[i].begins)), 0);
-		/* The line is a vector, not pixels. */
+		/* The line is a vector, not pixels; cairo 1.18 writes an attribute, not a style. */
 		if (i == CANVAS_SVG)
-			ck_assert_ptr_nonnull(strstr(text, "stroke-width:1.5"));
+			ck_assert(strstr(text, "stroke-width:1.5") ||
+				  strstr(text, "stroke-width=\"1.5\""));
 		free(text);
 	}
 	ck_assert_int_eq(canvas_format_of("x.gif"), -1);

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	must(same >= 6);
 #endif
 	for (int k = 0; k < 3; k++) {
-		say("chain %d %s_inner %s_begins @ld-linux+ @libc+ @ld-linux~ @libc+ ... "
+		say("chain %d %s_inner %s_begins @ld-linux+ @libc+ ... "
 		    "load " MAIN,
 		    3001 + 10 * k, name[k], name[k]);
 		say("count %d 4", 3001 + 10 * k);
