@@ -136,6 +136,29 @@ static bool is_run_of_text(const struct sym_line *line)
 	       !strncmp(line->function + (*line->function == '_'), run, strlen(run));
 }
 
+static bool is_script(struct sym *sym, uint32_t frame)
+{
+	const struct sym_lines *lines = sym_frame(sym, frame);
+
+	return lines && lines->count && lines->line[0].script;
+}
+
+/* The same where CPython has no name for that function, as stripped versions since 3.12: no script
+ * calls the text. */
+static bool begins_with_text(const struct stacks *s, struct sym *sym, uint32_t node)
+{
+	uint32_t frame = s->node[node].frame;
+
+	if (!is_script(sym, frame) || !paths_is_text(sym_frame(sym, frame)->line))
+		return false;
+	while ((node = s->node[node].parent)) {
+		frame = s->node[node].frame;
+		if (paths_is_mark(s, frame) || is_script(sym, frame))
+			return false;
+	}
+	return true;
+}
+
 /* In `called`: on the way to who calls it, Python imports a module. */
 #define IN_IMPORT 0x80u
 
@@ -150,9 +173,10 @@ static enum paths_called called_by_source(struct profile_paths *t, uint32_t fram
 	return CALLED_UNKNOWN;
 }
 
-/* Is this frame a script's, or of the interpreter's start?  Otherwise CALLED_UNKNOWN. */
-static enum paths_called called_by_script(struct profile_paths *t, uint32_t frame)
+/* Is this a frame of a script, or of the interpreter's start?  Otherwise CALLED_UNKNOWN. */
+static enum paths_called called_by_script(struct profile_paths *t, uint32_t node)
 {
+	const uint32_t frame = t->stacks->node[node].frame;
 	const struct sym_lines *lines = sym_frame(t->sym, frame);
 	const struct sym_line *line;
 	size_t i;
@@ -165,12 +189,13 @@ static enum paths_called called_by_script(struct profile_paths *t, uint32_t fram
 		if (line->runs_scripts && !strcmp(line->function, "Py_InitializeFromConfig"))
 			return CALLED_AT_START;
 	}
-	return CALLED_UNKNOWN;
+	return begins_with_text(t->stacks, t->sym, node) ? CALLED_BY_PROGRAM : CALLED_UNKNOWN;
 }
 
-static enum paths_called called_by(struct profile_paths *t, uint32_t frame)
+static enum paths_called called_by(struct profile_paths *t, uint32_t node)
 {
-	return t->scripts ? called_by_script(t, frame) : called_by_source(t, frame);
+	return t->scripts ? called_by_script(t, node)
+			  : called_by_source(t, t->stacks->node[node].frame);
 }
 
 bool paths_imports(const struct sym_line *line)
@@ -195,7 +220,7 @@ enum paths_called paths_called(struct profile_paths *t, uint32_t stack)
 	if (!t->called || stack >= t->stacks->nodes)
 		return CALLED_BY_OTHERS;
 	for (; n && !t->called[n]; n = t->stacks->node[n].parent) {
-		by = called_by(t, t->stacks->node[n].frame);
+		by = called_by(t, n);
 		if (by)
 			break;
 		if (t->scripts && frame_imports(t, t->stacks->node[n].frame))
@@ -463,6 +488,9 @@ static bool runs_text(const struct stacks *s, struct sym *sym)
 
 	if (!has_text(s))
 		return false;
+	for (uint32_t n = 1; n < s->nodes; n++)
+		if (!s->frame[s->node[n].frame].object && begins_with_text(s, sym, n))
+			return true;
 	for (uint32_t i = 1; i < s->frames; i++) {
 		if (!sym_interpreter(basename(s->object[s->frame[i].object].path)))
 			continue;
