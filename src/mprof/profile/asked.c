@@ -185,11 +185,16 @@ static struct asked_memo *memo_of(struct profile *p, uint32_t node)
 static bool recall(struct profile *p, struct walking *w, uint32_t node, uint32_t nodes)
 {
 	const struct asked_memo *memo = memo_of(p, node);
+	const struct sym_line *through = w->s.through;
 
 	if (memo->node != node)
 		return false;
 	w->s.a = memo->a;
-	w->through_at = nodes;
+	/* As in ask(): an interpreter's function further out tells less. */
+	if (through && memo->a.through && memo->a.through->runs_scripts)
+		w->s.a.through = through;
+	else
+		w->through_at = nodes;
 	return true;
 }
 
