@@ -163,16 +163,32 @@ END_OF_SOURCE
 	expect_same make "$(json out '.rows[] | select(.function == "lists::make") | .figures.calls')" 1000
 	run "$mprof" report log
 	expect_words out '>::clone (mod.rs), called by lists::copy_all (lists.rs:7)'
-	echo 'fn main() { std::thread::spawn(|| for i in 1..51 { std::hint::black_box(vec![1; i]); }).join().unwrap(); std::panic::set_hook(Box::new(|_| {})); for i in 0..90 { let _ = std::panic::catch_unwind(|| panic!("{}", i)); } }' >fails.rs
+	echo 'fn main() { std::thread::spawn(|| for i in 1..51 { std::hint::black_box(vec![1; i]); }).join().unwrap(); std::panic::set_hook(Box::new(|_| {})); for i in 0..2000 { let _ = std::panic::catch_unwind(|| panic!("{}{:050}{:99}{:300}", i, i, i, i)); } }' >fails.rs
 	rustc -g -O fails.rs 2>/dev/null || return 0
 	"$mprof" record -q -o log -- ./fails
 	run "$mprof" report hot --by function --json log
 	cp out answer
+	# Nobody can reserve or use a pool for a panic, nor free what std keeps.
+	run "$mprof" report --all log
+	expect_words out 'through core::panicking::panic_fmt'
+	expect_no_text out Reserving
+	expect_no_text out pool-site
+	run "$mprof" report leaks log
+	expect_text out 'Every block was freed'
 	# What std does before main, and before the function of a thread, is left out.
 	run "$mprof" report top-down --sort calls --json --min-percent 0 log
 	expect_same 'outermost functions' "$(json out '[.rows[] | select(.depth == 1 and .inclusive.calls >= 50) | .function | sub("::{.*"; "")] | join(" ")')" \
 		'fails::main fails::main'
 	expect_same 'panics of std' "$(json answer '[.rows[] | select(.function | test("panic|fails::main"; "i")) | .function | sub("::{.*"; "")] | unique | join(" ")')" fails::main
+}
+
+# The largest of blocks whose sizes differ much is no size to reserve for each.
+test_findings_reserve_as_needed() {
+	printf '#include <stdlib.h>\nint main(void)\n{\n\tfor (int k = 0; k < 20; k++) {\n\t\tchar *list = NULL;\n\t\tfor (int i = 1; i < (k == 9 ? 4000 : 12); i++)\n\t\t\tlist = realloc(list, 16 * i);\n\t\tfree(list);\n\t}\n}\n' >lists.c
+	compile lists
+	"$mprof" record -q -o log -- ./lists
+	run "$mprof" report log
+	expect_words out 'Reserving what each block needs, at most 62.5 KiB, would save 4,188 calls of realloc'
 }
 
 # A class of the library that is passed by value: what is copied, and where.

@@ -223,8 +223,14 @@ static void put_grown(const struct finding *f, size_t most, FILE *out)
 	const struct growth_site *g = &f->grown;
 	const bool copies = g->copies == g->steps;
 
-	fprintf(out, "Reserving %s%s would save %s", format_bytes(g->reserve).s,
-		g->chains == 1 ? "" : " for each block",
+	if (2 * g->spare >
+	    g->reserve) /* the largest size for each would waste more than it saves */
+		fprintf(out, "Reserving what each block needs, at most %s,",
+			format_bytes(g->reserve).s);
+	else
+		fprintf(out, "Reserving %s%s", format_bytes(g->reserve).s,
+			g->chains == 1 ? "" : " for each block");
+	fprintf(out, " would save %s",
 		copies ? format_many(g->saved_steps, "new block", "new blocks").s
 		       : format_many(g->saved_steps, "call of realloc", "calls of realloc").s);
 	if (g->saved_copied)

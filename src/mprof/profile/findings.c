@@ -66,6 +66,13 @@ static bool is_of_shared(const struct sym_line *line)
 	return strstr(line->module, ".so") != NULL;
 }
 
+/* Does Rust request it for the text of a panic, and to unwind? */
+static bool is_of_panic(const struct sym_line *through)
+{
+	return through && (!strncmp(through->function, "core::panicking::", 17) ||
+			   !strncmp(through->function, "std::panicking::", 16));
+}
+
 /* Can the reader change it?  That needs a place in the source: a line, or at least a name in the
  * program, not in a library nor in an interpreter. */
 static bool can_be_changed(const struct sym_line *line)
@@ -356,9 +363,9 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 	if (new.rank * 100 < kinds[FINDING_GROWN].least_percent)
 		return false;
 	/* A user who runs a script cannot reserve in its interpreter, nor in a library whose source
-	 * is not known. */
+	 * is not known, nor in what Rust does for a panic. */
 	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
-	    has_grown(f, new.line) || is_of_script(new.line) ||
+	    has_grown(f, new.line) || is_of_script(new.line) || is_of_panic(new.through) ||
 	    (is_of_shared(new.line) && !*new.line->file))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
@@ -396,7 +403,7 @@ static void find_grown(struct findings *f, const struct analysis *a)
 static bool is_theirs(const struct sym_line *line)
 {
 	return (is_of_shared(line) && strncmp(line->function, "std::", 5) != 0) ||
-	       sym_interpreter(line->module);
+	       sym_interpreter(line->module) || is_of_panic(line);
 }
 
 /* Would a pool of the usual chunks take the blocks of this part?  `aligned`: calls of the whole run
