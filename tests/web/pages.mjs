@@ -1267,7 +1267,8 @@ only("script", "CPython's loop is part of the function that it runs, and modules
     await more.click();
   const all_ = new Set((await rows(page, 5000)).map((row) => `${row[4]} ${row[3]}`));
   assert.ok(folded.some((row) => /\.py:\d+$/.test(row[5])));
-  for (const row of folded.filter((r) => /\.py:\d+$/.test(r[5])))
+  // Unfolded, a function that holds nothing itself has a row only if what it called changed.
+  for (const row of folded.filter((r) => /\.py:\d+$/.test(r[5]) && r[3] !== "0 bytes"))
     assert.ok(all_.has(`${row[4]} ${row[3]}`), row.join(" "));
   assert.deepEqual(page.problems, []);
   await page.close();
