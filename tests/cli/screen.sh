@@ -315,6 +315,10 @@ test_screen_of_a_stripped_program() {
 	expect_screen log
 	expect_words out 'No names for keeper: the file has a different build-id. Record it again, or keep the files'
 	expect_no_text out 'No source lines for'
+	run "$mprof" report --all log
+	expect_words out '* No names for keeper: the file has a different build-id.'
+	run "$mprof" report --html page log
+	expect_text page '<li>No names for keeper: the file has a different build-id.'
 	# Only a part was built without -g.
 	printf '#include <stdlib.h>\nvoid *p[500];\nvoid part(int i) { p[i] = malloc(900); }\n' >part.c
 	printf 'void part(int);\nint main(void) { for (int i = 0; i < 500; i++) part(i); return 0; }\n' >whole.c

@@ -79,6 +79,9 @@ struct text report_end(const struct analysis *a);
 /* Prints calls that failed and contradictions of the trace, as lines like those of
  * report_findings. */
 void report_warnings(const struct analysis *a, FILE *out);
+/* Says why the file of a module of findings could not be read, as when it was built again since the
+ * run; "" if it could. */
+struct long_text report_unread(const struct analysis *a, const char *module);
 /* Words behind a figure of lifetimes if many of these ended by realloc, else "". */
 const char *report_realloc_ends(const struct analysis *a);
 /* The same if nothing was allocated or recorded. */

@@ -327,14 +327,50 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 	}
 }
 
+struct long_text report_unread(const struct analysis *a, const char *module)
+{
+	const struct profile *p = &a->findings->names;
+	struct long_text t = { .s = "" };
+	const struct sym_remark *r;
+	size_t n = sym_remarks(p->sym, &r);
+
+	for (; n && !*t.s; n--, r++)
+		if (r->object && !r->stripped &&
+		    !strcmp(basename(p->stacks->object[r->object].path), module))
+			snprintf(t.s, sizeof(t.s),
+				 "No names for %s: %s. Record it again, or keep the files of the"
+				 " recorded programs and pass their directory to --sysroot.",
+				 module, r->why);
+	return t;
+}
+
+/* Once for each module that the findings above name. */
+static void tell_unread(const struct analysis *a, FILE *out)
+{
+	const struct findings *f = a->findings;
+	size_t i, k;
+
+	for (i = 0; f && i < f->count; i++) {
+		const char *module = f->item[i].line->module;
+		struct long_text words = { .s = "" };
+
+		for (k = 0; k < i && strcmp(f->item[k].line->module, module) != 0; k++)
+			;
+		if (k == i && !*f->item[i].line->file)
+			words = report_unread(a, module);
+		if (*words.s)
+			fprintf(out, "  * %s\n", words.s);
+	}
+}
+
 typedef void sentence(const struct analysis *a, FILE *out);
 
 /* What can be improved. */
 static void tell_found(const struct analysis *a, FILE *out)
 {
 	static sentence *const list[] = {
-		report_nothing,	 tell_reduced,	report_warnings,   tell_outside,
-		tell_stack_uses, tell_retained, tell_time_finding, tell_stacks,
+		report_nothing, tell_reduced,	   report_warnings, tell_outside, tell_stack_uses,
+		tell_retained,	tell_time_finding, tell_stacks,	    tell_unread,
 	};
 	size_t i;
 

@@ -730,30 +730,12 @@ static bool shows_lines_of(const struct item *item, size_t n, const char *module
 	return false;
 }
 
-/* Why the file of a module of findings could not be read, as when it was built again since the
- * run; NULL if it could. */
-static const char *why_unread(const struct screen *s, const char *module)
-{
-	const struct profile *p = &s->a->findings->names;
-	const struct sym_remark *r;
-	size_t n = sym_remarks(p->sym, &r);
-
-	for (; n; n--, r++)
-		if (r->object && !r->stripped &&
-		    !strcmp(basename(p->stacks->object[r->object].path), module))
-			return r->why;
-	return NULL;
-}
-
 static void tell_unread(struct screen *s, const char *const *module, size_t n)
 {
 	struct paragraph words = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		paragraph_add(&words,
-			      "No names for %s: %s. Record it again, or keep the files of the"
-			      " recorded programs and pass their directory to --sysroot.",
-			      module[i], why_unread(s, module[i]));
+		paragraph_add(&words, "%s", report_unread(s->a, module[i]).s);
 		say(s, &words, "  ", 2);
 	}
 }
@@ -771,7 +753,7 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 		if (!line || *line->file || *line->module == '?' || sym_interpreter(line->module) ||
 		    shows_lines_of(item, n, line->module))
 			continue;
-		list = why_unread(s, line->module) ? unread : module;
+		list = *report_unread(s->a, line->module).s ? unread : module;
 		count = list == unread ? &gone : &named;
 		for (k = 0; k < *count && strcmp(list[k], line->module) != 0; k++)
 			;
