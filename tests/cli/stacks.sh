@@ -554,12 +554,15 @@ char *of_library(void) { hidden[9] = 1; for (int i = 0; i < 1 << 20; i++) in_lib
 	run "$mprof" report --json log
 	expect_same finding "$(json out '[.findings[] | select(.finding == "variables") | .part > 70000000] | join("")')" true
 	expect_documented run out
-	# Of a stripped library, only exported variables are known, and the answer says so.
+	# Of a stripped library, only exported variables are named, and the answer says so. The
+	# rest of their section has its name.
 	strip libvariables.so
 	run "$mprof" record -o log -- ./variables
 	run "$mprof" report globals --json --top 0 log
 	expect_same 'stripped: exported' "$(variable in_library)" '4194304 1048576 null'
 	expect_same 'stripped: hidden' "$(variable hidden)" ''
+	expect_same 'stripped: rest' "$(json out '[.rows[] | select(.name == ".bss" and (.object | endswith("/libvariables.so"))) |
+		.bytes >= 2097152 and .bytes < 2105344 and .resident_bytes >= 4096 and .resident_bytes <= 8192] | any')" true
 	expect_same 'stripped, and told' "$(json out '[.objects[] | select(.stripped) | .object | split("/") | last] |
 		index("libvariables.so") != null')" true
 	# Of a killed process: the pages of the last reading, which are those without an initial

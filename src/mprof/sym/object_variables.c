@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * object_variables.c - the data symbols of an object, and their declarations in the source.
+ * object_variables.c - the data symbols of an object, and their declarations in the source; parts
+ * of a stripped object that have no names.
  *
  * One pass over the DWARF finds all of them: declarations of units and namespaces, and static
  * variables of functions.
@@ -137,6 +138,85 @@ static void declare_all(struct list *l, struct object *o)
 		search(l, &die, o->dwarf_bias - o->bias, 0);
 }
 
+/* ---- without names ---- */
+
+/* Smaller gaps between variables are padding. */
+#define GAP_LEAST 64u
+
+static void add_gap(struct list *l, const char *name, bool tls, uint64_t begin, uint64_t end)
+{
+	if (end < begin || end - begin < GAP_LEAST)
+		return;
+	GROW(l->of, l->n + 1, l->room);
+	l->of[l->n++] = (struct object_variable){
+		.name = name, .file = "", .tls = tls, .address = begin, .size = end - begin
+	};
+}
+
+/* Adds [begin, end) without the first n variables, under the name of its section. */
+static void add_gaps(struct list *l, size_t n, const char *name, bool tls, uint64_t begin,
+		     uint64_t end)
+{
+	for (size_t i = 0; i < n && begin < end; i++) {
+		const uint64_t at = l->of[i].address, size = l->of[i].size;
+
+		if (l->of[i].tls != tls || at + size <= begin || at >= end)
+			continue;
+		add_gap(l, name, tls, begin, at);
+		begin = at + size;
+	}
+	add_gap(l, name, tls, begin, end);
+}
+
+static uint64_t tls_begin(Elf *elf)
+{
+	GElf_Phdr p;
+
+	for (int i = 0; gelf_getphdr(elf, i, &p); i++)
+		if (p.p_type == PT_TLS)
+			return p.p_vaddr;
+	return 0;
+}
+
+/* Has it variables of the source, not only tables of the linker and the loader? */
+static bool has_variables(const GElf_Shdr *s, const char *name)
+{
+	static const char *const other[] = { ".data.rel.ro", ".bss.rel.ro", ".got",
+					     ".ctors",	     ".dtors",	    ".jcr",
+					     ".tm_clone",    ".plt",	    ".eh_frame" };
+
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		if (!strncmp(name, other[i], strlen(other[i])))
+			return false;
+	return (s->sh_type == SHT_PROGBITS || s->sh_type == SHT_NOBITS) &&
+	       (s->sh_flags & (SHF_ALLOC | SHF_WRITE)) == (SHF_ALLOC | SHF_WRITE);
+}
+
+/* Adds what the variables of a stripped object leave of each section. */
+static void add_unnamed(struct list *l, struct object *o)
+{
+	const size_t named = l->n;
+	Elf_Scn *section = NULL;
+	GElf_Addr bias;
+	Elf *elf = o->dwfl_module ? dwfl_module_getelf(o->dwfl_module, &bias) : NULL;
+	GElf_Shdr s;
+	const char *name;
+	size_t names;
+
+	if (!elf || elf_getshdrstrndx(elf, &names))
+		return;
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		const bool ok = gelf_getshdr(section, &s) != NULL;
+		const uint64_t base = ok && s.sh_flags & SHF_TLS ? tls_begin(elf) : 0;
+
+		name = ok ? elf_strptr(elf, names, s.sh_name) : NULL;
+		if (name && has_variables(&s, name) && s.sh_size <= UINT64_MAX - s.sh_addr)
+			add_gaps(l, named, name, s.sh_flags & SHF_TLS, s.sh_addr - base,
+				 s.sh_addr - base + s.sh_size);
+	}
+	SORT(l->of, l->n, by_address);
+}
+
 static struct object_variable *find(struct object *o, size_t *count)
 {
 	struct list l = { .n = 0 };
@@ -152,6 +232,8 @@ static struct object_variable *find(struct object *o, size_t *count)
 	SORT(l.of, l.n, by_address);
 	drop_aliases(&l);
 	declare_all(&l, o);
+	if (!o->symtab.has_locals)
+		add_unnamed(&l, o);
 	*count = l.n;
 	return l.of;
 }
