@@ -182,6 +182,29 @@ END_OF_SOURCE
 	expect_same 'panics of std' "$(json answer '[.rows[] | select(.function | test("panic|fails::main"; "i")) | .function | sub("::{.*"; "")] | unique | join(" ")')" fails::main
 }
 
+# What libraries keep is counted over all call stacks, however many.
+test_findings_of_what_many_stacks_keep() {
+	cat >handlers.c <<'END_OF_SOURCE'
+#include <unistd.h>
+int __cxa_atexit(void (*)(void *), void *, void *);
+static void nothing(void *p) { (void)p; }
+static void both(int depth)
+{
+	if (!depth) {
+		__cxa_atexit(nothing, 0, 0);
+		return;
+	}
+	both(depth - 1);
+	both(depth - 1);
+}
+int main(void) { both(20); _exit(0); }
+END_OF_SOURCE
+	compile handlers
+	"$mprof" record -q -o log -- ./handlers
+	run "$mprof" report log
+	expect_words out 'Never freed: 32.5 MiB in 32,768 blocks, of which run-time libraries keep 32.5 MiB.'
+}
+
 # The largest of blocks whose sizes differ much is no size to reserve for each.
 test_findings_reserve_as_needed() {
 	printf '#include <stdlib.h>\nint main(void)\n{\n\tfor (int k = 0; k < 20; k++) {\n\t\tchar *list = NULL;\n\t\tfor (int i = 1; i < (k == 9 ? 4000 : 12); i++)\n\t\t\tlist = realloc(list, 16 * i);\n\t\tfree(list);\n\t}\n}\n' >lists.c

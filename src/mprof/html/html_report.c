@@ -164,8 +164,8 @@ static void put_left(const struct html_report *r, uint64_t left, FILE *out)
 	if (k && k->all.live_bytes && k->all.live_bytes == left)
 		fprintf(out, ", all of it kept by %s", kept_by(k));
 	else if (k && k->all.live_bytes)
-		fprintf(out, ", %s of it kept by %s", format_bytes(k->all.live_bytes).s,
-			kept_by(k));
+		fprintf(out, ", %s%s of it kept by %s", kept_least(k),
+			format_bytes(k->all.live_bytes).s, kept_by(k));
 }
 
 static void put_header(const struct html_report *r, FILE *out)

@@ -82,7 +82,8 @@ static void print_left(const struct analysis *a, FILE *out)
 		: a->tree.processes > 1 ? "their process"
 					: "the program");
 	if (a->findings && a->findings->kept.all.live_blocks)
-		fprintf(out, "  %s of these, %s, %s kept by %s, not by the program.\n",
+		fprintf(out, "  %s%s of these, %s, %s kept by %s, not by the program.\n",
+			*kept_least(&a->findings->kept) ? "At least " : "",
 			format_many(a->findings->kept.all.live_blocks, "block", "blocks").s,
 			format_exact(a->findings->kept.all.live_bytes).s,
 			a->findings->kept.all.live_blocks == 1 ? "is" : "are",

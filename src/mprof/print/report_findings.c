@@ -147,7 +147,7 @@ static void tell_kept(const struct analysis *a, FILE *out)
 
 	if (!k || !(k->all.peak_bytes | k->all.live_bytes))
 		return;
-	fprintf(out, "  * Not in your code: %s keep %s in %s", kept_by(k),
+	fprintf(out, "  * Not in your code: %s keep %s%s in %s", kept_by(k), kept_least(k),
 		format_bytes(k->all.live_blocks ? k->all.live_bytes : k->all.peak_bytes).s,
 		format_many(k->all.live_blocks ? k->all.live_blocks : k->all.peak_blocks, "block",
 			    "blocks")

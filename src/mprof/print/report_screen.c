@@ -358,7 +358,7 @@ static void tell_totals(struct screen *s)
 			paragraph_add(&words,
 				      " (a sum over processes that ended at different times)");
 		if (k && k->all.live_blocks)
-			paragraph_add(&words, ", of which %s keep %s", kept_by(k),
+			paragraph_add(&words, ", of which %s keep %s%s", kept_by(k), kept_least(k),
 				      format_bytes(k->all.live_bytes).s);
 		paragraph_add(&words, ". ");
 	}

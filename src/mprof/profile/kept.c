@@ -49,8 +49,12 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 	*k = (struct kept){ .rows = 0 };
 	for (i = 0; i < sites->count; i++) {
 		s = &sites->brief[i];
-		if ((s->peak_calls || s->live_calls) && examined[s->live_calls > 0]++ < KEPT_SITES)
+		if (!s->peak_calls && !s->live_calls)
+			continue;
+		if (examined[s->live_calls > 0]++ < KEPT_SITES)
 			chosen[n++] = (struct ranked){ s->key, i };
+		else
+			k->at_least = true;
 	}
 	rank(chosen, n); /* because neighbours share most of their frames */
 	for (i = 0; i < n; i++) {
@@ -70,4 +74,9 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 const char *kept_by(const struct kept *k)
 {
 	return k->imports ? "imports and run-time libraries" : "run-time libraries";
+}
+
+const char *kept_least(const struct kept *k)
+{
+	return k->at_least ? "at least " : "";
 }
