@@ -118,6 +118,8 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 	if (raw[0] != '_')
 		return names_emacs_demangle(raw, to);
 	*language = FOLD_D;
+	if (!strncmp(raw, "__pyx_", 6))
+		return names_cython_demangle(raw, options & DMGL_PARAMS, to);
 	if (!strcmp(raw, "_Dmain") || (raw[1] == 'D' && isdigit((unsigned char)raw[2])))
 		return demangle(names_d_demangle, raw, 0, to);
 	*language = FOLD_RUST;

@@ -33,6 +33,10 @@ bool names_fortran_demangle(const char *raw, bool with_suffix, struct text *to);
  * none. */
 bool names_emacs_demangle(const char *raw, struct text *to);
 
+/* Appends the name of a function that Cython compiled, "module.Class.method"; false if it is none.
+ */
+bool names_cython_demangle(const char *raw, bool with_suffix, struct text *to);
+
 enum fold_language { FOLD_C, FOLD_CXX, FOLD_RUST, FOLD_D };
 
 /*
