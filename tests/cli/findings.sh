@@ -182,6 +182,16 @@ END_OF_SOURCE
 	expect_same 'panics of std' "$(json answer '[.rows[] | select(.function | test("panic|fails::main"; "i")) | .function | sub("::{.*"; "")] | unique | join(" ")')" fails::main
 }
 
+# libgomp keeps its threads; without its symbols, too.
+test_findings_of_openmp() {
+	printf 'int main(void)\n{\n\tint n = 0;\n#pragma omp parallel num_threads(3)\n#pragma omp atomic\n\tn++;\n\treturn n != 3;\n}\n' >team.c
+	cc -g -fopenmp -o team team.c 2>/dev/null || return 0
+	"$mprof" record -q -o log -- ./team
+	run "$mprof" report leaks log
+	expect_text out 'Every block was freed, except suppressed ones.'
+	expect_text out "OpenMP's pool of threads"
+}
+
 # What libraries keep is counted over all call stacks, however many.
 test_findings_of_what_many_stacks_keep() {
 	cat >handlers.c <<'END_OF_SOURCE'
