@@ -3,6 +3,12 @@
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
+/** Rounds as printf does, a tie to the even digit; toFixed(), up. */
+function fixed(n: number, digits: number): string {
+	const scale = 10 ** digits, down = Math.floor(n * scale);
+	return n * 2 ** (digits + 1) % 2 == 1 ? ((down + down % 2) / scale).toFixed(digits) : n.toFixed(digits);
+}
+
 /** 1 -> "1 byte", 1536 -> "1.5 KiB" */
 export function bytes(n: number): string {
 	if (n < 1024)
@@ -10,7 +16,7 @@ export function bytes(n: number): string {
 	let unit = 0;
 	for (n /= 1024; n >= 999.5 && unit < UNITS.length - 1; n /= 1024)
 		unit++;
-	return `${n.toFixed(n < 99.95 ? 1 : 0)} ${UNITS[unit]}`;
+	return `${fixed(n, n < 99.95 ? 1 : 0)} ${UNITS[unit]}`;
 }
 
 export function count(n: number): string {
@@ -28,7 +34,7 @@ export function percent(part: number, whole: number): string {
 		return "-";
 	if (part && p < 1)
 		return "<1 %";
-	return part < whole && p > 99 ? ">99 %" : `${count(p)} %`;
+	return part < whole && p > 99 ? ">99 %" : `${p < 999.5 ? fixed(p, 0) : count(p)} %`;
 }
 
 /** 1254 -> "1.25 us", 125e9 -> "2 min 5 s" */
@@ -41,7 +47,7 @@ export function duration(ns: number): string {
 	for (const [by, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]] as const) {
 		const n = ns / by;
 		if (n >= 0.9995)
-			return `${n.toFixed(n < 9.995 ? 2 : n < 99.95 ? 1 : 0)} ${unit}`;
+			return `${fixed(n, n < 9.995 ? 2 : n < 99.95 ? 1 : 0)} ${unit}`;
 	}
 	return `${Math.round(ns)} ns`;
 }

@@ -74,19 +74,23 @@ async function follow(page, link) {
 }
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB"];
+const fixed = (n, digits) => { // a tie to the even digit
+  const scale = 10 ** digits, down = Math.floor(n * scale);
+  return n * 2 ** (digits + 1) % 2 === 1 ? ((down + down % 2) / scale).toFixed(digits) : n.toFixed(digits);
+};
 function bytes(n) {
   if (n < 1024)
     return `${count(Math.round(n))} ${Math.round(n) === 1 ? "byte" : "bytes"}`;
   let unit = 0;
   for (n /= 1024; n >= 999.5 && unit < UNITS.length - 1; n /= 1024)
     unit++;
-  return `${n.toFixed(n < 99.95 ? 1 : 0)} ${UNITS[unit]}`;
+  return `${fixed(n, n < 99.95 ? 1 : 0)} ${UNITS[unit]}`;
 }
 function duration(ns) { // up to two minutes
   for (const [by, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]]) {
     const n = ns / by;
     if (n >= 0.9995)
-      return `${n.toFixed(n < 9.995 ? 2 : n < 99.95 ? 1 : 0)} ${unit}`;
+      return `${fixed(n, n < 9.995 ? 2 : n < 99.95 ? 1 : 0)} ${unit}`;
   }
   return `${Math.round(ns)} ns`;
 }
