@@ -1247,6 +1247,11 @@ only("script", "CPython's loop is part of the function that it runs, and modules
   assert.ok(!(await names()).some((n) => /_PyEval_EvalFrame/.test(n)));
   await go(page, "page=tree&libraries=1");
   assert.ok((await names()).some((n) => /_PyEval_EvalFrame/.test(n)));
+  // A package owns what it allocates without the program.
+  await go(page, "page=tables");
+  const finish = ran(await page.locator("footer code").innerText()).rows.find((row) => row.function === "finish");
+  assert.ok(finish.figures.peak >= 9 * 70001);
+  assert.deepEqual((await rows(page, 5000)).filter((row) => row[5] === "finish").map((row) => row[0]), [bytes(finish.figures.peak)]);
   await go(page, "page=overview&figure=calls");
   for (const name of (await page.locator("#timeline .legend span, .top td:last-child").allInnerTexts()).filter((n) => /^<module>/.test(n)))
     assert.match(name, /^<module> .*\.py$|^<module> </);

@@ -385,6 +385,16 @@ static void put_sources(struct writer *w, struct blob *b)
 
 /* ---- lines and nodes ---- */
 
+/* line.library of a line; a text of Python (named tuples, .pth files) never owns. */
+static unsigned library_of(const struct writer *w, const struct sym_line *line)
+{
+	if (profile_is_library(line))
+		return 1;
+	if (!w->own || !profile_is_package(w->from->profile, line))
+		return 0;
+	return paths_is_text(line) ? 1 : 2;
+}
+
 /* Puts a line, unless it is known. */
 static void put_line(struct writer *w, struct blob *part, uint32_t key)
 {
@@ -397,8 +407,7 @@ static void put_line(struct writer *w, struct blob *part, uint32_t key)
 	blob_number(&part[1], *line->file ? path_of(w, line->file) : 0);
 	blob_number(&part[2], line->line);
 	blob_number(&part[3], text_of(w, line->module));
-	blob_number(&part[4], profile_is_library(line) ||
-				  (w->own && profile_is_package(w->from->profile, line)));
+	blob_number(&part[4], library_of(w, line));
 	if (*line->file)
 		add_source(w, line);
 }

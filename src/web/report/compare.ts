@@ -116,7 +116,7 @@ function changes(foldLibraries: boolean, sides: [Data, Answer, boolean][]): Chan
 			const key = keyOf(d, r.line);
 			let row = rows.get(key);
 			if (!row)
-				rows.set(key, row = { name: nameOf(d, r.line), place: placeOf(d, r.line), line: 0, library: d.line.library[r.line] == 1, before: 0, after: 0, sumBefore: 0, sumAfter: 0 });
+				rows.set(key, row = { name: nameOf(d, r.line), place: placeOf(d, r.line), line: 0, library: d.line.library[r.line] > 0, before: 0, after: 0, sumBefore: 0, sumAfter: 0 });
 			if (!before)
 				row.line = r.line;
 			row[before ? "before" : "after"] += r.own;

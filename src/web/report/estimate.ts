@@ -2,7 +2,7 @@
 // estimate.ts - the accuracy of figures that are estimated from samples: the ranges of
 // profile/estimate.h, which `mprof report` prints.
 import { figure } from "./pages";
-import { applyNames } from "./model";
+import { applyNames, ownerNodes } from "./model";
 import type { Data } from "./data";
 import type { Answer, Filter, Measure } from "./model";
 
@@ -55,14 +55,11 @@ export function totalRange(d: Data, m: Measure, f: Filter, total: number): strin
 
 // Ranges of own figures, by function or line; library code is part of its owner.
 export function rangesBy(d: Data, m: Measure, f: Filter, keyOf: Uint32Array, foldLibraries: boolean): ((key: number, n: number) => string) | null {
-	const errors = errorsOf(d, f), rows = new Map<number, number[]>();
+	const errors = errorsOf(d, f), rows = new Map<number, number[]>(), owner = ownerNodes(d, foldLibraries);
 	if (!errors)
 		return null;
 	for (let i = 1; i < d.head.nodes; i++) {
-		let k = i;
-		while (foldLibraries && k && d.line.library[d.lineOf[k]])
-			k = d.parent[k];
-		const key = keyOf[d.lineOf[k || i]];
+		const key = keyOf[d.lineOf[owner[i]]];
 		add(rows.get(key) ?? rows.set(key, Array(TOTAL + 1).fill(0)).get(key)!, errors, i);
 	}
 	return (key, n) => rows.has(key) ? rangeText(d, m, n, rows.get(key)!) : "";

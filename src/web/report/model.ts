@@ -303,16 +303,21 @@ export function fullTable(d: Data, f: Filter, keyOf: Uint32Array, foldLibraries:
 
 const outside = new WeakMap<Data, Uint32Array>();
 
-// The nearest node outside libraries above each node or at it, else the node itself.
+// The nearest node outside libraries above each node or at it; if there is none, the nearest one of a
+// package, else the node itself.
 function outsideNodes(d: Data): Uint32Array {
 	let to = outside.get(d);
 	if (to)
 		return to;
 	to = new Uint32Array(d.head.nodes);
+	const inPackage = new Uint32Array(to.length);
+	for (let i = 1; i < to.length; i++) {
+		const library = d.line.library[d.lineOf[i]];
+		to[i] = library ? to[d.parent[i]] : i;
+		inPackage[i] = library == 2 ? i : inPackage[d.parent[i]];
+	}
 	for (let i = 1; i < to.length; i++)
-		to[i] = d.line.library[d.lineOf[i]] ? to[d.parent[i]] : i;
-	for (let i = 1; i < to.length; i++)
-		to[i] ||= i;
+		to[i] ||= inPackage[i] || i;
 	outside.set(d, to);
 	return to;
 }
@@ -445,13 +450,13 @@ export function arrange(from: Frame[], least: number): Frame[] {
 const LOOP = /^_PyEval_EvalFrame(Default)?(\.|$)/;
 
 function loopLines(d: Data): Uint8Array {
-	return Uint8Array.from(d.line.line, (_, i) => +(d.line.library[i] == 1 && LOOP.test(nameOf(d, i))));
+	return Uint8Array.from(d.line.line, (_, i) => +(d.line.library[i] > 0 && LOOP.test(nameOf(d, i))));
 }
 
 // With foldLibraries, consecutive library frames are one, named by the function that the program called.
 export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions): Frame[] {
 	const b = new Builder(), n = d.head.nodes, at = new Uint32Array(n), library = (line: number) =>
-		o.foldLibraries && d.line.library[line] == 1;
+		o.foldLibraries && d.line.library[line] > 0;
 	const loop = o.foldLibraries ? loopLines(d) : undefined, merged = (line: number) => (o.merged !== undefined && o.merged[line] == 1) || loop?.[line] == 1;
 	const also = o.also ?? [], put = (to: Frame, values: (k: number) => number) =>
 		(to.also ??= also.map(() => 0)).forEach((n, k, all) => all[k] = also[k].most ? Math.max(n, values(k)) : n + values(k));

@@ -14,7 +14,7 @@ import type { Data } from "./data";
 import { el, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
-import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, labelOf, measures, mergedLines, nameOf, owned, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
+import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, labelOf, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { jumps } from "./jumps";
 import { globals, stacks } from "./outside";
@@ -400,12 +400,7 @@ function lifetimes(v: View): HTMLElement {
 function realloc(v: View): HTMLElement {
 	const r = v.d.head.report.realloc, g = v.d.head.realloc, kinds = ["grew", "shrank", "same"], most = Math.max(1, ...g.rows.map(c => c.saved_copied_bytes));
 	// The line of the program whose blocks grow.
-	const grower = (node: number) => {
-		let k = node;
-		while (k && v.d.line.library[v.d.lineOf[k]])
-			k = v.d.parent[k];
-		return v.d.lineOf[k || node];
-	};
+	const owners = ownerNodes(v.d, true), grower = (node: number) => v.d.lineOf[owners[node]];
 	return el("section", {}, el("h2", {}, "Realloc"),
 		el("p", {}, g.chains ? `${count(g.chains)} blocks grew in ${count(g.steps)} steps, which copied at most ${bytes(g.copied_bytes)}` +
 			(g.copies ? `; ${count(g.copies)} of the steps were a new block, a copy and a free, as std::vector grows.` : ".") : "No block grew step by step."),
