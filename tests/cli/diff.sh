@@ -91,6 +91,8 @@ test_diff_of_two_builds() {
 	expect_same 'by name alone' "$(diff_rows)" "added parse_line $after, removed parse_row -$before, added lost 4096"
 	differ --value calls --by module
 	expect_same module "$(json answer '.rows[] | "\(.function) \(.module) \(.difference)"')" 'null sheet 51'
+	run "$mprof" diff --by file old.log new.log
+	expect_words out 'because of sheet.c.'
 	differ --value total --by line
 	expect_same 'by line' "$(diff_rows)" "grown parse_line $((after - before)), added lost 4096"
 	expect_same 'lines that moved' "$(json answer '[.rows[].line] | join(" ")')" '9 25'

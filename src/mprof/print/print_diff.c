@@ -286,16 +286,24 @@ static void put_move(const struct moved *m, struct paragraph *p)
 		    format_percent(after > before ? after - before : before - after, before).s);
 }
 
-static void put_cause(const struct moved *m, struct paragraph *p)
+/* Names a file or module as its row does; of others the function, with its line if it has one. */
+static char *cause_text(const struct diff *d, const struct moved *m)
 {
 	const struct diff_group *g = m->cause;
-	enum diff_side side;
+	const enum diff_side side = g->v[DIFF_AFTER][m->value] ? DIFF_AFTER : DIFF_BEFORE;
+
+	if (d->options.by == DIFF_BY_MODULE || d->options.by == DIFF_BY_FILE)
+		return WRITTEN(out, diff_put_group(out, d, g));
+	return figures_line_text(g->line[g->lines - 1], g->sites[side] == 1);
+}
+
+static void put_cause(const struct diff *d, const struct moved *m, struct paragraph *p)
+{
 	char *where;
 
-	if (!g)
+	if (!m->cause)
 		return;
-	side = g->v[DIFF_AFTER][m->value] ? DIFF_AFTER : DIFF_BEFORE;
-	where = figures_line_text(g->line[g->lines - 1], g->sites[side] == 1);
+	where = cause_text(d, m);
 	paragraph_add(p, ", %sbecause of ", m->how);
 	paragraph_add_styled(p, STYLE_PLACE, "%s", where);
 	free(where);
@@ -313,7 +321,8 @@ static size_t find_all_moved(const struct diff *d, struct moved *m, size_t count
 }
 
 /* Puts what changed, and where most of the change is, once for figures that follow each other. */
-static void put_all_moved(const struct moved *m, size_t n, struct paragraph *p)
+static void put_all_moved(const struct diff *d, const struct moved *m, size_t n,
+			  struct paragraph *p)
 {
 	size_t i, k, same;
 
@@ -326,7 +335,7 @@ static void put_all_moved(const struct moved *m, size_t n, struct paragraph *p)
 			paragraph_add(p, "%s", !k ? i ? "; " : "" : k + 1 < same ? ", " : " and ");
 			put_move(&m[i + k], p);
 		}
-		put_cause(&m[i], p);
+		put_cause(d, &m[i], p);
 	}
 }
 
@@ -375,10 +384,10 @@ static void put_verdict(const struct diff *d, FILE *out)
 	struct paragraph p = { 0 };
 	size_t n = find_all_moved(d, first, sizeof(of_one_run) / sizeof(of_one_run[0]));
 
-	put_all_moved(first, n, &p);
+	put_all_moved(d, first, n, &p);
 	if (!n) {
 		n = find_all_moved(d, other, sizeof(other) / sizeof(other[0]));
-		put_all_moved(other, n, &p);
+		put_all_moved(d, other, n, &p);
 	}
 	if (!n)
 		paragraph_add(&p, diff_of_samples(d)
