@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "print/json.h"
 #include "print/paragraph.h"
@@ -117,6 +118,37 @@ START_TEST(tables_line_up)
 			       "  a      1000  x\n"
 			       "  \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4     1  \n");
 	free(text);
+}
+END_TEST
+
+/* A name that is cut between its parts may become narrower than its column. */
+START_TEST(tables_with_elided_names_line_up)
+{
+	struct table t = TABLE("<Name", ">No");
+	char line[3][128], wide[100];
+	const int to = dup(STDOUT_FILENO);
+	FILE *file = tmpfile();
+
+	ck_assert(to >= 0 && file);
+	memset(wide, 'n', sizeof(wide) - 1);
+	wide[sizeof(wide) - 1] = 0;
+	wide[sizeof(wide) - 26] = '-';
+	table_cell(&t, "%s", wide);
+	table_cell(&t, "1");
+	table_cell(&t, "short");
+	table_cell(&t, "2");
+	fflush(stdout);
+	dup2(fileno(file), STDOUT_FILENO);
+	table_print(&t, stdout);
+	fflush(stdout);
+	dup2(to, STDOUT_FILENO);
+	close(to);
+	rewind(file);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_ptr_nonnull(fgets(line[i], sizeof(line[i]), file));
+	fclose(file);
+	ck_assert_ptr_nonnull(strstr(line[1], "..."));
+	ck_assert_uint_eq(strlen(line[1]), strlen(line[2]));
 }
 END_TEST
 
@@ -259,6 +291,7 @@ Suite *print_text_suite(void)
 	tcase_add_test(c, commands);
 	tcase_add_test(c, ends);
 	tcase_add_test(c, tables_line_up);
+	tcase_add_test(c, tables_with_elided_names_line_up);
 	tcase_add_loop_test(c, paragraphs_break_between_words, 0,
 			    sizeof(paragraphs) / sizeof(paragraphs[0]));
 	tcase_add_loop_test(c, strings_are_utf8, 0, sizeof(strings) / sizeof(strings[0]));

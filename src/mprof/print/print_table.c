@@ -181,15 +181,17 @@ static void narrow(const struct table *t, struct widths *w, size_t most)
 
 /* ---- cells ---- */
 
-/* Puts a name; its column may be narrower. */
-static void put_name(FILE *out, const char *s, size_t width)
+/* Puts a name, elided if its column is narrower; returns its columns, which may be fewer still. */
+static size_t put_name(FILE *out, const char *s, size_t width)
 {
-	char *name = width_of(s) > width ? must_malloc(strlen(s) + 4) : NULL;
+	char *name = must_malloc(strlen(s) + 4);
+	size_t n;
 
-	if (name)
-		columns_elide(name, s, width);
-	fputs(name ? name : s, out);
+	columns_elide(name, s, width);
+	fputs(name, out);
+	n = width_of(name);
 	free(name);
+	return n;
 }
 
 /* Puts as much of a bar as fits into its column; returns its columns. */
@@ -217,7 +219,7 @@ static void put_cell(FILE *out, const struct table *t, const struct widths *w, s
 	if (is_bar(t, column))
 		used = put_bar(out, s, width, w->wide[column]);
 	else
-		put_name(out, s, width);
+		used = put_name(out, s, width);
 	if (*t->title[column] == '<' && !last)
 		pad(out, width > used ? width - used : 0);
 	if (!last)
