@@ -381,6 +381,11 @@ test_allocator_in_cxx_is_preloaded() {
 		run "$mprof" report log
 		expect_text out "/$file.so"
 	done
+	# By its file name, as in LD_PRELOAD.
+	LD_LIBRARY_PATH=$PWD run "$mprof" record --allocator c.so -o log -- "$build/preload/fixture_a"
+	expect_status 0
+	run "$mprof" report log
+	expect_text out "/c.so"
 }
 
 test_modes_by_hand() {

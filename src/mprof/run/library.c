@@ -244,7 +244,7 @@ static char *resolve_path(const char *name, struct error *err)
 char *allocator_resolve(const char *name, struct error *err)
 {
 	const struct allocator *a;
-	char why[128], *path;
+	char why[128], *path, *found;
 
 	if (strchr(name, '/'))
 		return resolve_path(name, err);
@@ -257,5 +257,10 @@ char *allocator_resolve(const char *name, struct error *err)
 		snprintf(why, sizeof(why), " here (Debian has it in %s)", a->package);
 		return refuse(err, name, why);
 	}
-	return refuse(err, name, "");
+	path = strstr(name, ".so") ? library_path(name) : NULL;
+	if (!path)
+		return refuse(err, name, "");
+	found = resolve_path(path, err);
+	free(path);
+	return found;
 }

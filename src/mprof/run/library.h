@@ -51,8 +51,8 @@ char *allocator_find(const struct allocator *a);
 const char *allocator_name(const char *path);
 
 /*
- * Resolves --allocator NAME|PATH to an absolute path, or "" for glibc, which the caller frees. NULL
- * with *err, which lists what is installed.
+ * Resolves --allocator NAME|PATH|SONAME to an absolute path, or "" for glibc, which the caller
+ * frees. NULL with *err, which lists what is installed.
  */
 char *allocator_resolve(const char *name, struct error *err);
 
