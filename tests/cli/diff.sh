@@ -430,6 +430,8 @@ END
 	cc -g -O0 -fno-builtin -o deep deep.c || bad 'deep.c does not compile'
 	run "$mprof" record -o old.log -- ./deep 3
 	run "$mprof" record -o new.log -- ./deep 30
+	run "$mprof" report temporary new.log
+	expect_words out '--temporary 1ms'
 	run "$mprof" diff --by stack --value calls old.log new.log
 	expect_words out 'f (deep.c:4) < g < f < g < f < g < f < main'
 	expect_words out 'f (deep.c:4) < g < f < g < f < g < f < g < f < g < f < g < f < 49 more'
