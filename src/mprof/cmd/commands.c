@@ -58,10 +58,42 @@ int cmd_run(const struct command *c, int argc, char **argv)
 	return c->run(argc, argv);
 }
 
+/* What other profilers call it. */
+static const char *cmd_elsewhere(const char *name)
+{
+	static const char *const words[][2] = {
+		{ "run", "record" },
+		{ "analyze", "report" },
+		{ "analyse", "report" },
+		{ "summary", "report" },
+		{ "stats", "report" },
+		{ "print", "report" },
+		{ "tree", "report top-down" },
+		{ "flamegraph", "report --html" },
+		{ "flame", "report --html" },
+		{ "html", "report --html" },
+		{ "gui", "view" },
+		{ "live", "ctl" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i][0], name))
+			return words[i][1];
+	return NULL;
+}
+
 int cmd_unknown(const char *name)
 {
 	const struct command *c = cmd_nearest(name);
+	const char *elsewhere = cmd_elsewhere(name);
 	struct stat file;
+
+	if (!strcmp(name, "attach"))
+		return cmd_error(STATUS_USAGE,
+				 "cannot attach to a program that already runs; start it with "
+				 "'mprof profile --paused', and record from 'mprof ctl PID resume' "
+				 "on");
 
 	if (view_find(name))
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean 'report %s'?",
@@ -69,9 +101,9 @@ int cmd_unknown(const char *name)
 	if (!stat(name, &file) && S_ISREG(file.st_mode))
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s %s'?", name,
 				 access(name, X_OK) ? "report" : "record --", name);
-	if (c)
+	if (c || elsewhere)
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name,
-				 c->name);
+				 elsewhere ? elsewhere : c->name);
 	return cmd_error(STATUS_USAGE, "unknown command '%s'; 'mprof help' lists all commands",
 			 name);
 }
