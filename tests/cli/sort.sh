@@ -40,6 +40,9 @@ test_sort_takes_the_place_of_a_file() {
 	expect_status 0
 	run "$mprof" sort --check x.play
 	expect_status 0
+	run "$mprof" report x.play
+	expect_status 3
+	expect_text err "'x.play' is a playback file; expected a trace or profile"
 	[ "$(find . -name '*.play*' | wc -l)" = 1 ] || bad "left behind: $(ls)"
 }
 

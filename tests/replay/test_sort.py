@@ -439,7 +439,7 @@ def test_refuses(scratch):
     says("leave out -o", 2, "--check", "-o", "x", play)
     says("cannot open", 3, "missing")
     says("not a trace of mprof", 3, "/etc/passwd")
-    says("not a playback file", 3, "--check", log)
+    says("is a trace; expected a playback file", 3, "--check", log)
     says("not a regular file", 1, "-o", "/dev/null", log)
     says("cannot write", 1, "-o", "play/x", log)
     if sorted(os.listdir(scratch)) != ["log", "play"]:

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <mprof/format.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -77,6 +78,9 @@ static int check_header(struct playfile *p, struct error *err)
 	uint64_t check;
 
 	memcpy(&p->header, p->map, sizeof(p->header));
+	if (mprof_is_magic(h->magic))
+		return fail(err, -EBADMSG, "'%s' is a %s; expected a playback file", p->path,
+			    mprof_kind_name(h->magic));
 	if (memcmp(h->magic, MPROF_PLAYBACK_MAGIC, sizeof(h->magic)))
 		return fail(err, -EBADMSG,
 			    "'%s' is not a playback file of mprof: wrong magic at byte 0", p->path);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <mprof/playback.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,6 +57,9 @@ static int check_kind(const struct trace *t, size_t got, const char *want, struc
 
 	if (!got)
 		return fail(err, -EBADMSG, "'%s' is empty, not a %s of mprof", t->path,
+			    wanted_name(want));
+	if (got >= MPROF_MAGIC_SIZE && !memcmp(h->magic, MPROF_PLAYBACK_MAGIC, MPROF_MAGIC_SIZE))
+		return fail(err, -EBADMSG, "'%s' is a playback file; expected a %s", t->path,
 			    wanted_name(want));
 	if (got < MPROF_MAGIC_SIZE || !mprof_is_magic(h->magic))
 		return fail(err, -EBADMSG, "'%s' is not a %s of mprof: wrong magic at byte 0",
