@@ -381,6 +381,8 @@ test_allocator_in_cxx_is_preloaded() {
 		expect_same "$file.so is preloaded" "$(grep -c "/$file.so:" out)" "$([ $file = c ] && echo 0 || echo 1)"
 		run "$mprof" report log
 		expect_text out "/$file.so"
+		# It has no malloc_usable_size.
+		expect_no_text out 'rounding added'
 	done
 	# By its file name, as in LD_PRELOAD.
 	LD_LIBRARY_PATH=$PWD run "$mprof" record --allocator c.so -o log -- "$build/preload/fixture_a"

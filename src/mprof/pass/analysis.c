@@ -735,6 +735,11 @@ bool analysis_is_cut(const struct analysis *a)
 	return a->tree.lost_all || a->tree.deepbinds || trace_lacks_events(a->damage);
 }
 
+bool analysis_knows_rounding(const struct analysis *a)
+{
+	return !a->of_other_tool && a->sizes.total.waste;
+}
+
 bool analysis_knows_live(const struct analysis *a)
 {
 	return !a->walk.input.reduced_count && !a->walk.input.header->dropped_ticks;

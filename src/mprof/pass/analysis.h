@@ -101,6 +101,10 @@ bool analysis_is_cut(const struct analysis *a);
 /* Is every live block known?  A trace that has only the last calls, or not those of busy call
  * stacks, does not tell what memory is without blocks. */
 bool analysis_knows_live(const struct analysis *a);
+/* Does the allocator tell how much it rounds sizes up?  Records of other tools have no usable
+ * sizes, and of an allocator without malloc_usable_size(), or of a debugging one whose function
+ * returns what was requested, no block has more than its size. */
+bool analysis_knows_rounding(const struct analysis *a);
 /* At least how many of these live bytes were not resident: those beyond the sum of what each
  * process had in memory at most.  0: unknown, or too few to mention. */
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes);

@@ -34,8 +34,9 @@ static void print_peak(const struct analysis *a, FILE *out)
 		report_since(a, p->ticks).s, format_count(p->event).s);
 	fprintf(out, "  Most blocks: %s, %s after the start\n", format_count(p->blocks).s,
 		report_since(a, p->block_ticks).s);
-	fprintf(out, "  At the peak, usable sizes exceeded the requested bytes by %s.\n",
-		format_exact(p->at.slack).s);
+	if (analysis_knows_rounding(a))
+		fprintf(out, "  At the peak, usable sizes exceeded the requested bytes by %s.\n",
+			format_exact(p->at.slack).s);
 }
 
 /* ---- never freed ---- */

@@ -195,7 +195,7 @@ static void tell_waste(const struct analysis *a, FILE *out)
 {
 	const struct live *at = &a->peak.all.at;
 
-	if (at->bytes && !a->of_other_tool)
+	if (at->bytes && analysis_knows_rounding(a))
 		fprintf(
 		    out,
 		    "  * At the peak, the allocator's rounding added %s to the requested bytes"

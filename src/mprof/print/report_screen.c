@@ -376,19 +376,20 @@ static void tell_heap(struct screen *s)
 	const struct live *at = &a->peak.all.at;
 	const uint64_t page = a->walk.heap.page_size;
 	const uint64_t moved = r->moved.grew + r->moved.shrank + r->moved.same;
+	const bool rounding = analysis_knows_rounding(a);
 	const bool compact = a->compactness.all.high_touched && !report_is_recent(a);
 	struct paragraph words = { 0 };
 
 	/* What one process has to itself is for --all where there are several. */
-	if (at->bytes && !a->of_other_tool)
+	if (at->bytes && rounding)
 		paragraph_add(&words, "At the peak, the allocator's rounding added %s%s",
 			      format_percent(at->slack, at->bytes).s,
 			      at->slack > at->blocks * page ? ", mostly of address space," : "");
 	if (at->bytes && compact)
 		paragraph_add(&words, "%s compactness was %s (1.00 is perfect)",
-			      a->of_other_tool ? "At the peak," : " and",
+			      rounding ? " and" : "At the peak,",
 			      format_ratio(a->compactness.all.at_peak).s);
-	if (at->bytes && (compact || !a->of_other_tool))
+	if (at->bytes && (compact || rounding))
 		paragraph_add(&words, ". ");
 	/* A sample from long before the peak would seem to describe it. */
 	if (a->residency.compared && analysis_knows_live(a) && !is_tree(s) &&

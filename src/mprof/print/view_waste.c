@@ -25,7 +25,7 @@ static void text(struct view_request *r, FILE *out)
 	const struct site_values *v = &r->profile->total;
 	const bool has_peak = !r->profile->sites.totals.read;
 	const struct flat_view flat = {
-		.nothing = "Nothing was rounded up.",
+		.nothing = "Nothing was rounded up, or the allocator does not tell usable sizes.",
 		.about = about,
 		.title = has_peak ? ">at the peak" : NULL,
 		.cell = has_peak ? cell : NULL,
