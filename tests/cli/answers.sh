@@ -200,6 +200,7 @@ test_record_compresses() {
 	cp plain again
 	run "$mprof" compress plain
 	expect_status 0
+	expect_text err 'already compressed'
 	cmp -s plain again || bad 'a compressed trace was changed'
 	echo text >text
 	run "$mprof" compress text nothing

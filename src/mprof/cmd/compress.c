@@ -167,7 +167,8 @@ static void tell(const char *path, uint64_t before)
 	const uint64_t after = size_of(path);
 
 	if (after == before)
-		fprintf(stderr, "mprof: '%s' is unchanged (%s)\n", path, format_bytes(after).s);
+		fprintf(stderr, "mprof: '%s' is already compressed, and unchanged (%s)\n", path,
+			format_bytes(after).s);
 	else
 		fprintf(stderr, "mprof: compressed '%s' from %s to %s\n", path,
 			format_bytes(before).s, format_bytes(after).s);
