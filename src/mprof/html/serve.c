@@ -222,7 +222,10 @@ static int open_unix(struct serve *s, struct error *err)
 	ret = s->fd < 0 ? -1 : bind(s->fd, (struct sockaddr *)&at, sizeof(at));
 	umask(mask);
 	if (ret < 0) {
-		ret = fail(err, -errno, "cannot listen on '%s': %m", s->o.socket);
+		ret = -errno;
+		ret = fail(err, ret, "cannot listen on '%s': %s", s->o.socket,
+			   ret == -EADDRINUSE ? "a file, or the socket of another server, is there"
+					      : strerror(-ret));
 		s->o.socket = NULL; /* we must not remove it, because it is not ours */
 		return ret;
 	}
