@@ -245,7 +245,7 @@ test_views_of_no_block() {
 	sed -i 's/^int main/void *malloc(unsigned long n) { static char one[99]; return one; }\n&/' none.c
 	compile none
 	report_of ./none 1
-	expect_words out 'No call was seen: '
+	expect_words out 'No call of malloc was seen: '
 	expect_no_text out 'No block was allocated'
 	run "$mprof" report leaks log
 	expect_no_text out 'No block was allocated'

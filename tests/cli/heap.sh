@@ -369,7 +369,7 @@ test_own_malloc() {
 	rm -f log
 	run "$mprof" record -o log -- ./own
 	run "$mprof" report log
-	expect_words out "No call was seen: '$PWD/own' defines malloc itself"
+	expect_words out "No call of malloc was seen: '$PWD/own' defines malloc itself"
 	# One that is preloaded before us; a library that can be replaced needs no message.
 	LD_PRELOAD=$PWD/libfair.so:$build/libmprof.so MPROF_CONF='MODE=LogMmap LOG_PATH=hand' ls >/dev/null
 	run "$mprof" report hand

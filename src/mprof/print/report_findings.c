@@ -24,7 +24,8 @@ void report_nothing(const struct analysis *a, FILE *out)
 	if (a->sizes.total.count)
 		return;
 	if (a->tree.owns)
-		fprintf(out, "  * No call was seen: '%s' defines malloc itself (see above).\n",
+		fprintf(out,
+			"  * No call of malloc was seen: '%s' defines malloc itself (see above).\n",
 			a->tree.own[0].path);
 	else
 		fprintf(out, "  * No %s.\n",
