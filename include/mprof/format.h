@@ -317,7 +317,12 @@ struct mprof_site_live {
 	int64_t at_peak_bytes, at_peak_calls;
 	int64_t local_bytes, local_calls; /* the peak of this stack's own live bytes */
 	int64_t stamp;
-	uint64_t log_end; /* trace: blocks allocated from then on may have no events; 0: all have */
+	union {
+		/* trace: blocks allocated from then on may have no events; 0: all have */
+		uint64_t log_end;
+		/* profile: its live bytes at mprof_course.past_ticks, mprof_rounded() */
+		uint32_t past[2];
+	};
 };
 /*
  * MODE=Sample: like struct mprof_cell, for sampled blocks, each weighted by 1/p, where p is the
@@ -385,7 +390,10 @@ struct mprof_step {
 struct mprof_course {
 	uint64_t began_ticks, step_ticks; /* start of the first step; length of each */
 	uint32_t steps;			  /* completed */
-	uint32_t reserved[11];
+	uint32_t reserved;
+	uint64_t past_ticks[2]; /* when live bytes of stacks were noted, the latest time last; 0:
+				   never */
+	uint64_t reserved_too[3];
 	struct mprof_step step[MPROF_STEPS];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_step) == 64, "on-disk layout");

@@ -87,6 +87,7 @@ static uint64_t stack_least, stack_span = UINT64_MAX; /* sizes of blocks that ge
 static uint32_t threads_seen;
 static const uint32_t *word; /* header.paused: 1 paused, plus 2 for each clear */
 static uint32_t cleared;     /* the value that this process has noticed ... */
+static int notes_past;	     /* is the file a profile? */
 static uint32_t cleared_all; /* ... and the value that it has carried out */
 #define EPOCH_NEVER UINT32_MAX
 #define CLEAR_LOOKS (1u << 17) /* in ticks; a few milliseconds */
@@ -150,8 +151,31 @@ static inline void change_heap(int64_t bytes, int64_t calls, uint64_t now, uint3
 
 /* ---- dumps, and the course over time ---- */
 
-/* Stores the sums so far in the heap totals. */
-static inline void note_sums(void)
+/* Notes what is live of each stack, so that a reader sees which ones grow. */
+static MPROF_COLD void note_past(void)
+{
+	for (uint32_t r = 0; r < __atomic_load_n(&site_rows, RLX); r++) {
+		struct mprof_site_live **row = __atomic_load_n(&site_row[r], __ATOMIC_ACQUIRE);
+
+		for (uint32_t i = 0; row && i < ROW_CELLS * MPROF_CELLS; i++) {
+			struct mprof_site_live *s =
+			    __atomic_load_n(&row[i / MPROF_CELLS], __ATOMIC_ACQUIRE);
+			int64_t live;
+
+			if (!s)
+				continue;
+			s += i % MPROF_CELLS;
+			live = __atomic_load_n(&s->live_bytes, RLX);
+			if (live <= 0 && !s->past[1] && !s->past[0])
+				continue;
+			s->past[0] = s->past[1];
+			s->past[1] = mprof_rounded(live > 0 ? (uint64_t)live : 0);
+		}
+	}
+}
+
+/* Stores the sums so far in the heap totals; past: also those of each stack. */
+static inline void note_sums(int past)
 {
 	uint64_t calls = 0, bytes = 0;
 
@@ -167,6 +191,8 @@ static inline void note_sums(void)
 	}
 	heap->calls = calls;
 	heap->bytes = bytes;
+	if (past && notes_past)
+		note_past();
 }
 
 /* ---- where the figures are ---- */
@@ -342,6 +368,7 @@ static inline int lanes_start(const struct mprof_host *h, const char *magic, con
 	stack_least = h->config->stack_min_size;
 	stack_span = (h->config->stack_max_size ? h->config->stack_max_size : UINT64_MAX);
 	stack_span = stack_span > stack_least ? stack_span - stack_least : 0;
+	notes_past = __builtin_memcmp(magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE) == 0;
 	error = h->file_open(magic, path);
 	began = mprof_ticks(); /* by the clock of the file */
 	word = h->paused();

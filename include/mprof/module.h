@@ -246,9 +246,9 @@ struct mprof_host {
 	 */
 	const uint32_t *(*paused)(void);
 	/* When to call dump(now), or step(now), next.  sum: sets calls and bytes of the heap
-	 * totals; may be NULL. */
+	 * totals; past: and notes in a profile what is live of each stack. */
 	const uint64_t *(*dump_due)(void);
-	void (*dump)(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
+	void (*dump)(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past));
 	/*
 	 * Writes an error of the program to the file, prints it unless mprof will, and ends the
 	 * process if GUARD says so.
@@ -286,7 +286,7 @@ struct mprof_host {
 	 */
 	void (*time_next)(struct mprof_thread *t);
 	/* Like dump(), before a block ends: closes the steps of the course that are over. */
-	void (*step)(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
+	void (*step)(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past));
 };
 
 struct mprof_init_ops {

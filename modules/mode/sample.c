@@ -134,6 +134,13 @@ MPROF_HOT uint64_t sample_cost(uint64_t size)
 	return mprof_unlikely(by_calls) ? 1 : size;
 }
 
+/* Sums of calls are those of the cells, which count samples. */
+static void sample_sums(int past)
+{
+	if (past)
+		note_past();
+}
+
 /*
  * The countdown has expired or has not started.  The call site comes as three arguments, because a
  * struct of three words is passed in memory.
@@ -160,7 +167,7 @@ static MPROF_COLD void sample_sampled(void *ptr, uint64_t size, uintptr_t pc, ui
 		 */
 		t->countdown = (uint64_t)sample_draw(l);
 		if (now >= __atomic_load_n(dump_due, RLX))
-			host->dump(now, heap, NULL);
+			host->dump(now, heap, sample_sums);
 		if (!lane_paused(l))
 			sample_keep(l, stack_of(t, at, size), ptr, size, now - l->since);
 		l->since = mprof_ticks(); /* this time does not belong to the program */
@@ -187,7 +194,7 @@ MPROF_HOT void sample_look(void *ptr, uint64_t size)
 static void sample_step(uint64_t now)
 {
 	if (now >= __atomic_load_n(dump_due, RLX))
-		host->step(now, heap, NULL);
+		host->step(now, heap, sample_sums);
 }
 
 static MPROF_COLD void sample_maybe_freed(void *ptr)

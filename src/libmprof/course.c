@@ -6,7 +6,7 @@
  * the stack that allocated then, in its heap totals; the first call after the end of the step
  * closes it here, and asks the kernel how large the process is.  When all steps are used up,
  * neighbours are joined in pairs, so the size is constant and the cost falls as a program runs
- * longer.
+ * longer.  Now and then, it also asks for what is live of each stack.
  */
 #include <mprof/module.h>
 
@@ -57,6 +57,13 @@ static void close_step(struct mprof_course *c, const struct mprof_step *s)
 		halve(c);
 }
 
+/* Are live bytes of stacks noted now?  Each time after twice the time of the last: so at the end,
+ * the latest is of the second half of the run, and the one before of the second quarter. */
+static int is_past_due(const struct mprof_course *c, uint64_t now)
+{
+	return !c->past_ticks[1] || now - c->began_ticks >= 2 * (c->past_ticks[1] - c->began_ticks);
+}
+
 /* Called in a new process, or at the first call in this process. */
 static struct mprof_course *course_new(struct mprof_heap_totals *heap)
 {
@@ -74,22 +81,28 @@ static struct mprof_course *course_new(struct mprof_heap_totals *heap)
 	return c;
 }
 
-uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
+uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past))
 {
 	struct mprof_course *c = course_heap == heap ? course : course_new(heap);
 	struct mprof_step s;
 	uint64_t resident, mapped;
+	int past;
 
 	if (!c)
 		return UINT64_MAX;
 	if (heap->began_ticks != c->began_ticks) { /* cleared by mprof ctl */
 		c->steps = 0;
 		c->began_ticks = heap->began_ticks;
+		c->past_ticks[0] = c->past_ticks[1] = 0;
 	}
 	if (now < step_end(c))
 		return step_end(c);
-	if (sum)
-		sum();
+	past = is_past_due(c, now);
+	sum(past);
+	if (past) {
+		c->past_ticks[0] = c->past_ticks[1];
+		c->past_ticks[1] = now;
+	}
 	s = (struct mprof_step){ .live_bytes = heap->step_bytes,
 				 .live_calls = heap->step_calls,
 				 .ticks = heap->step_ticks,

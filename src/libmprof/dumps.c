@@ -160,7 +160,7 @@ static int is_due(uint64_t *at, uint64_t now, uint64_t step)
 							  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-static void look_at_time(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
+static void look_at_time(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past))
 {
 	uint64_t then = __atomic_load_n(&next_step, __ATOMIC_RELAXED);
 
@@ -177,7 +177,7 @@ static void set_due(void)
 	__atomic_store_n(&due, each_call ? 0 : next, __ATOMIC_RELAXED);
 }
 
-void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
+void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past))
 {
 	if (triggers[STACK].limit)
 		look_at_stack(now);
@@ -195,7 +195,7 @@ void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
 	set_due();
 }
 
-void mp_step(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void))
+void mp_step(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past))
 {
 	look_at_time(now, heap, sum);
 	set_due();

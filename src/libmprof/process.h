@@ -31,14 +31,14 @@ void mp_course_start(void); /* for totals without dumps: only the course */
 void mp_dumps_forked(void);
 const uint64_t *mp_dump_due(void); /* module.h */
 struct mprof_heap_totals;
-void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void)); /* module.h */
-void mp_step(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void)); /* module.h */
+void mp_dump(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past)); /* module.h */
+void mp_step(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past)); /* module.h */
 
 /* ---- course.c: memory over time ---- */
 
 /* Closes the steps that ended before `now`.  Returns when to call it next, in ticks; UINT64_MAX if
  * it could not allocate the course.  Only one thread may call it at a time. */
-uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(void));
+uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past));
 
 /* ---- summary.c: files of a process, from its own profile ---- */
 

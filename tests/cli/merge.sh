@@ -37,7 +37,7 @@ END
 
 # All contents of a profile except its own name and size.
 all_of() { # FILE
-	"$mprof" report --json "$1" 2>err | jq -S 'del(.file)'
+	"$mprof" report --json "$1" 2>err | jq -S 'del(.file, .findings[].command)'
 	for view in peak leaks hot temporary lifetimes; do
 		"$mprof" report $view --json --top 0 "$1" 2>err | jq -S 'del(.trace, .file)'
 	done

@@ -186,7 +186,7 @@ test_profile_needs_events() {
 	run "$mprof" report --html page.html file
 	expect_status 0
 	expect_text page.html '<h2>Totals</h2>'
-	expect_text page.html '<br><code>mprof report peak file</code>'
+	expect_text page.html '<br><code>mprof report callers '
 	run "$mprof" dump file
 	expect_status 3
 	expect_text err 'is a profile, which has no events'

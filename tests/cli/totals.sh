@@ -320,3 +320,66 @@ END2
 	expect_same 'a child' "$(jq -c '[.course_process, (.course | sort_by(-.bytes)[0] | .bytes, .stack[-1].function)]' json)" \
 		'[2,5000000,"high"]'
 }
+
+# A program of which each function does one thing: what it leaks follows the clock, whatever the
+# machine does.
+test_findings_of_a_profile() {
+	cat >course.c <<'E'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#define APART __attribute__((noinline))
+static void *table[2000], *cache[2];
+APART void build_table(void) { for (int i = 0; i < 2000; i++) table[i] = malloc(1000); }
+APART void *leak_session(void) { return malloc(100); }
+APART void renew(int i) { free(cache[i & 1]); cache[i & 1] = malloc(3000); }
+APART void scratch(void) { free(malloc(256)); }
+static long now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+int main(int argc, char **argv)
+{
+	const long start = now_us();
+	long leaked = 0, us;
+	build_table();
+	while ((us = now_us() - start) < 250000) {
+		for (; leaked < us / 50; leaked++)
+			leak_session();
+		for (int i = 0; i < 20; i++) renew(i), scratch(), scratch();
+		usleep(500);
+	}
+	if (argc > 1) raise(SIGKILL);
+}
+E
+	compile course -g
+	grown='\(still growing when the run ended\|growing until .* after the start\):'
+	"$mprof" profile -q -o ended.profile -- ./course
+	run "$mprof" report ended.profile
+	tr -s ' \n' '  ' <out >line
+	grep -q "never freed, $grown all .* blocks allocated by leak_session (course.c:10)" line ||
+		bad "no growing leak: $(cat out)"
+	expect_words out 'mprof report leaks --function leak_session ended.profile'
+	expect_words out 'of the peak (1.9 MiB in 2,000 blocks) was allocated by build_table (course.c:9)'
+	expect_words out 'by scratch (course.c:12). mprof report temporary --function scratch ended.profile'
+	expect_no_text out 'mprof replay'
+	run "$mprof" report --all ended.profile
+	expect_words out 'allocated by scratch (course.c:12)'
+	run "$mprof" report leaks ended.profile
+	tr -s ' \n' '  ' <out >line
+	grep -q 'in all .* blocks; .* more than at .* after the start' line || bad "no growth: $(cat out)"
+	run "$mprof" report --json ended.profile
+	expect_documented profile out
+	# What is live when a program is killed is a finding only if it grew.
+	"$mprof" profile -q -o killed.profile -- ./course killed 2>err
+	run "$mprof" report killed.profile
+	tr -s ' \n' '  ' <out >line
+	grep -q "live at the end, $grown all .* blocks allocated by leak_session (course.c:10)" line ||
+		bad "no growing leak after SIGKILL: $(cat out)"
+	expect_no_text out 'blocks allocated by renew'
+}

@@ -8,6 +8,7 @@
 
 struct reading {
 	struct analysis *a;
+	struct findings *f;
 	struct trace *trace;
 	struct profile_options *options;
 	int (*then)(void *context, const struct print_totals *totals, struct error *err);
@@ -49,7 +50,10 @@ static int give(const struct reading *r, struct profile *p, struct site_lanes *l
 	r->a->threads = lanes->threads;
 	if (p->walk.last_ticks > r->a->tree.end_ticks) /* a process may still run */
 		r->a->tree.end_ticks = p->walk.last_ticks;
-	ret = r->then(r->context, &totals, err);
+	ret = findings_make(r->f, r->a, r->trace, r->options, err);
+	r->a->findings = ret ? NULL : r->f;
+	if (!ret)
+		ret = r->then(r->context, &totals, err);
 	alloc_times_release(&times);
 	rank_totals_release(&ranks);
 	return ret;
@@ -77,6 +81,7 @@ int totals_make(struct trace *t, struct profile_options *o,
 		void *context, struct error *err)
 {
 	struct analysis *a = must_calloc(1, sizeof(*a));
+	struct findings *f = must_calloc(1, sizeof(*f));
 	struct analysis_source source;
 	int ret;
 
@@ -84,9 +89,11 @@ int totals_make(struct trace *t, struct profile_options *o,
 	ret = analysis_make(a, &source, err);
 	if (!ret) {
 		overview_explain(&a->tree);
-		ret = read_profile(&(struct reading){ a, t, o, then, context }, err);
+		ret = read_profile(&(struct reading){ a, f, t, o, then, context }, err);
 	}
+	findings_release(f);
 	analysis_release(a);
+	free(f);
 	free(a);
 	return ret;
 }

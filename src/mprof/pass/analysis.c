@@ -592,7 +592,7 @@ void analysis_source_of(struct analysis_source *source, struct trace *t)
 		       trace_ns(t, trace_header(t)->start_ticks));
 	walk_input_from_trace(&source->input, t);
 	source->input.stacks = trace_stacks(t);
-	if (trace_has_events(t) && trace_has_totals(t))
+	if (trace_has_totals(t))
 		source->whole = t;
 }
 
@@ -626,6 +626,15 @@ static void read_whole(struct analysis *a, const struct trace *t)
 	if (a->walk.input.reduced_count)
 		add_epochs(&a->whole, &a->sites);
 	sites_make_brief(&a->whole);
+	a->of_totals = !trace_has_events(t);
+	if (!a->of_totals)
+		return;
+	a->never_freed.all = (struct never_freed_process){
+		.blocks = a->whole.total.live_calls,
+		.bytes = a->whole.total.live_bytes,
+		.exec_blocks = a->whole.totals.exec_blocks,
+		.exec_bytes = a->whole.totals.exec_bytes,
+	};
 }
 
 size_t analysis_begin(struct analysis *a, const struct analysis_source *source,
@@ -722,7 +731,9 @@ uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes)
 
 const struct sites *analysis_sites(const struct analysis *a)
 {
-	return a->walk.input.reduced_count && a->whole.totals.read ? &a->whole : &a->sites;
+	const bool missing = a->of_totals || a->walk.input.reduced_count;
+
+	return missing && a->whole.totals.read ? &a->whole : &a->sites;
 }
 
 bool analysis_interrupted(const struct analysis *a)
@@ -742,5 +753,6 @@ bool analysis_knows_rounding(const struct analysis *a)
 
 bool analysis_knows_live(const struct analysis *a)
 {
-	return !a->walk.input.reduced_count && !a->walk.input.header->dropped_ticks;
+	return !a->of_totals && !a->walk.input.reduced_count &&
+	       !a->walk.input.header->dropped_ticks;
 }

@@ -55,6 +55,7 @@ struct analysis {
 	struct growth growth;
 	/* The whole run, if events are missing: totals.read, if the trace has totals. */
 	struct sites whole;
+	bool of_totals;			 /* `whole` is all that is known of calls: of a profile */
 	const struct findings *findings; /* about stacks, with names; NULL until they are made */
 };
 
@@ -65,9 +66,10 @@ struct analysis_source {
 	uint64_t file_bytes;
 	uint64_t time_error_ns;
 	bool of_other_tool, untimed;
-	const struct trace *whole; /* a trace with totals beside its events, or NULL */
-	bool brief;		   /* omit what the first screen of a report does not print */
-	struct trace *milestones;  /* leaves some for this trace (milestones.h); may be NULL */
+	const struct trace
+	    *whole;		  /* a trace with totals beside its events, or a profile; or NULL */
+	bool brief;		  /* omit what the first screen of a report does not print */
+	struct trace *milestones; /* leaves some for this trace (milestones.h); may be NULL */
 	/* As in sites_options: groups whose peaks a first walk leaves for later ones; may be NULL.
 	 */
 	uint32_t (*group)(void *context, uint32_t stack, uint64_t part);
@@ -98,8 +100,8 @@ const struct sites *analysis_sites(const struct analysis *a);
 bool analysis_interrupted(const struct analysis *a);
 /* Are calls missing, perhaps frees among them?  Then blocks that seem to be live may not be. */
 bool analysis_is_cut(const struct analysis *a);
-/* Is every live block known?  A trace that has only the last calls, or not those of busy call
- * stacks, does not tell what memory is without blocks. */
+/* Is every live block known?  A profile, and a trace that has only the last calls, or not those of
+ * busy call stacks, do not tell what memory is without blocks. */
 bool analysis_knows_live(const struct analysis *a);
 /* Does the allocator tell how much it rounds sizes up?  Records of other tools have no usable
  * sizes, and of an allocator without malloc_usable_size(), or of a debugging one whose function

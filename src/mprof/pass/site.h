@@ -9,6 +9,7 @@
 #include "walk.h"
 
 #define SITE_EPOCHS 16u /* equal parts of the run, for growth */
+#define SITE_PASTS  2u	/* earlier moments that a profile knows */
 
 /* The property by which the blocks of one stack are divided. */
 enum site_part {
@@ -37,6 +38,8 @@ struct site_values {
 	/* Live bytes at the end of each epoch; blocks never freed count until their process ends,
 	 * which in the last epoch is the end of the run. */
 	uint64_t epoch_bytes[SITE_EPOCHS];
+	/* Live bytes at sites.totals.past_ticks; 0 in a trace. */
+	uint64_t past_bytes[SITE_PASTS];
 	struct site_error error; /* all 0 if the figures are not estimates */
 };
 

@@ -261,6 +261,8 @@ void site_values_add(struct site_values *to, const struct site_values *from)
 #include "figures.def"
 	for (i = 0; i < SITE_EPOCHS; i++)
 		to->epoch_bytes[i] += from->epoch_bytes[i];
+	for (i = 0; i < SITE_PASTS; i++)
+		to->past_bytes[i] += from->past_bytes[i];
 	if (from->error.samples)
 		add_error(&to->error, &from->error);
 }

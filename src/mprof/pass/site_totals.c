@@ -3,6 +3,7 @@
 #include "site_totals.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../util/hash.h"
 #include "../util/order.h"
@@ -30,8 +31,10 @@ struct owner {
 	size_t first, last;
 	uint32_t process, image;
 	const struct mprof_heap_totals *heap; /* NULL if it was killed before it had one */
+	const struct mprof_course *course;    /* likewise */
 	bool replaced;			      /* the process called exec, so its blocks are gone */
 	bool at_peak;			      /* its peak is the one shown */
+	bool grows; /* its growth is known: it has past_bytes, and lasted */
 };
 
 static bool has_sizes(const struct trace *t)
@@ -148,6 +151,11 @@ static uint64_t peak_of(const struct owner *o)
 	return o->heap ? above(o->heap->peak_bytes) : 0;
 }
 
+static bool is_longer(const struct mprof_course *a, const struct mprof_course *b)
+{
+	return a->steps > b->steps;
+}
+
 static struct owner *list_owners(const struct making *m, size_t *n)
 {
 	struct owner *list = must_calloc(m->parts + 1, sizeof(*list)), *o = NULL;
@@ -167,6 +175,8 @@ static struct owner *list_owners(const struct making *m, size_t *n)
 		    (!o->heap ||
 		     above(((const struct mprof_heap_totals *)x->data)->peak_bytes) > peak_of(o)))
 			o->heap = x->data;
+		if (x->kind == MPROF_EXTENT_COURSE && (!o->course || is_longer(x->data, o->course)))
+			o->course = x->data;
 	}
 	return list;
 }
@@ -207,6 +217,44 @@ static void rank_owners(struct owner *list, size_t n, const struct trace *t,
 		best->at_peak = true;
 	if (options->part == SITE_BY_PROCESS)
 		rank_images(list, n);
+}
+
+/* ---- growth ---- */
+
+/* Returns the last time at which the program may have made calls: the first one after a step ends
+ * it. */
+static uint64_t active_until(const struct owner *o, uint64_t end)
+{
+	const uint64_t closed =
+	    o->course->began_ticks + (o->course->steps + 1ull) * o->course->step_ticks;
+
+	return closed < end ? closed : end;
+}
+
+/* Finds whose growth is known, after rank_owners(). */
+static void find_growth(struct owner *list, size_t n, const struct trace *t, struct sites *s)
+{
+	const uint64_t start = trace_header(t)->start_ticks, end = site_totals_end(t);
+	const struct owner *best = NULL;
+
+	if (memcmp(trace_header(t)->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
+		return;
+	for (struct owner *o = list; o < list + n; o++) {
+		const struct mprof_course *c = o->course;
+
+		if ((s->options.filter.process && o->process != s->options.filter.process) ||
+		    o->replaced || !o->heap || !c || c->steps > MPROF_STEPS || !c->past_ticks[0] ||
+		    c->past_ticks[0] >= c->past_ticks[1] || c->past_ticks[1] > end)
+			continue;
+		o->grows = n == 1 || active_until(o, end) - c->began_ticks >= (end - start) / 2;
+		if (o->grows && (!best || o->heap->live_bytes > best->heap->live_bytes))
+			best = o;
+	}
+	if (!best)
+		return;
+	for (unsigned k = 0; k < SITE_PASTS; k++)
+		s->totals.past_ticks[k] = best->course->past_ticks[k];
+	s->totals.active_ticks = active_until(best, end);
 }
 
 /* ---- sites ---- */
@@ -276,6 +324,8 @@ static void add_cell(struct making *m, const struct owner *o, const struct trace
 	} else if (m->s->options.part != SITE_BY_THREAD) {
 		v.live_calls = c->calls - c->freed_calls;
 		v.live_bytes = c->bytes - c->freed_bytes;
+		for (unsigned k = 0; k < SITE_PASTS; k++)
+			v.past_bytes[k] = o->grows ? 0 : v.live_bytes;
 	}
 	site_values_add(&site_of(m, x, i)->v, &v);
 }
@@ -320,6 +370,9 @@ static void add_sample(struct making *m, const struct owner *o, const struct tra
 	m->s->totals.estimated = true;
 	site = site_of(m, x, i);
 	e = array_at(&m->estimate, (uint32_t)(site - m->s->site), sizeof(*e));
+	for (unsigned k = 0; k < SITE_PASTS && !o->grows && !o->replaced; k++)
+		v.past_bytes[k] =
+		    rounded(c->made.bytes) - rounded(c->freed.bytes); /* the sum is not negative */
 	site_values_add(&site->v, &v);
 	e->calls_so_far += v.calls;
 	e->calls += tamed(c->made.calls);
@@ -385,6 +438,8 @@ static void add_live(struct making *m, const struct owner *o, const struct trace
 		v.peak_bytes = above(is_past ? l->at_peak_bytes : l->live_bytes);
 		v.peak_calls = above(is_past ? l->at_peak_calls : l->live_calls);
 	}
+	for (unsigned k = 0; k < SITE_PASTS && o->grows; k++)
+		v.past_bytes[k] = mprof_unrounded(l->past[k]);
 	site_values_add(&site_of(m, x, i)->v, &v);
 }
 
@@ -479,6 +534,8 @@ static void tame(struct site_values *v, bool foreign)
 {
 	v->live_calls = above((int64_t)v->live_calls);
 	v->live_bytes = above((int64_t)v->live_bytes);
+	for (unsigned k = 0; k < SITE_PASTS; k++)
+		v->past_bytes[k] = above((int64_t)v->past_bytes[k]);
 	if (foreign)
 		return;
 	if (v->freed_calls > v->calls)
@@ -540,6 +597,7 @@ void site_totals_read(struct sites *s, const struct trace *t)
 	s->count = s->groups = 0;
 	s->totals.read = true;
 	rank_owners(list, n, t, &s->options);
+	find_growth(list, n, t, s);
 	for (i = 0; i < n; i++)
 		add_owner(&m, &list[i], n == 1);
 	finish(s, &m);

@@ -8,6 +8,10 @@
  * ticks. A site's own peak is exact per process; of a stack of several
  * processes and of a group of stacks it is the sum, an upper bound.
  *
+ * Growth.  A profile has the live bytes of each stack at two earlier times, past_bytes.  A process
+ * that lasted for less than half of the run counts as if it had not grown, because what many
+ * processes leave one after another looks like growth.
+ *
  * From samples (MODE=Sample) every figure is an estimate: sums of weights, rounded, with
  * their variances in site_values.error.  Temporary blocks, reallocs, mappings
  * and the called functions are unknown.

@@ -76,6 +76,10 @@ struct sites {
 		uint64_t bound;	       /* bytes by which the peak may be wrong; 0 = exact */
 		/* live when a process called exec; 0 if estimated */
 		uint64_t exec_blocks, exec_bytes;
+		/* When past_bytes were live, and the last time at which calls may have been made,
+		 * in the process with most bytes of those that lasted for half of the run; 0: there
+		 * is none, or it was too short. */
+		uint64_t past_ticks[SITE_PASTS], active_ticks;
 		int64_t unplaced; /* bytes of the peak that no stack has; negative if stacks have
 				     too many */
 	} totals;

@@ -40,6 +40,9 @@ static struct long_text growth_of(const struct finding *f)
 	if (f->growth == GROWTH_UNTIL)
 		snprintf(t.s, sizeof(t.s), ", growing until %s after the start",
 			 format_ns(f->grew_ns).s);
+	else if (f->growth == GROWTH_EARLY && f->grew_ns)
+		snprintf(t.s, sizeof(t.s), ", not growing since %s after the start",
+			 format_ns(f->grew_ns).s);
 	else if (f->growth == GROWTH_BUSY)
 		snprintf(t.s, sizeof(t.s),
 			 ", growing from %s to %s after the start, when the program made nearly "
@@ -141,8 +144,11 @@ static void put_who(const struct finding *f, size_t most, FILE *out)
 
 static void put_peak(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s%s of the peak (%s in %s) was allocated by ", f->about ? "About " : "",
-		format_percent(f->part, f->of).s, format_bytes(f->part).s,
+	fprintf(out, "%s%s of the peak ", f->about ? "About " : "",
+		format_percent(f->part, f->of).s);
+	if (f->process)
+		fprintf(out, "of process %" PRIu32 " ", f->process);
+	fprintf(out, "(%s in %s) was allocated by ", format_bytes(f->part).s,
 		format_many(f->blocks, "block", "blocks").s);
 	put_who(f, most, out);
 	if (f->left && f->left >= f->part / 2 && !f->interrupted && !f->cut && !f->left_told)
@@ -429,15 +435,16 @@ void findings_command(const struct finding *f, const char *trace, size_t most, F
 	static const char callers[] = "callers";
 	const bool of_module = f->line->script && !strcmp(f->line->function, "<module>") &&
 			       !strncmp(view[f->kind], callers, strlen(callers));
+	const char *totals = f->beside ? "--totals " : "";
 	const char *name = of_module ? sym_file(f->line) : f->line->function;
 	char *glob = most ? as_short_glob(name, most) : as_glob(name);
 	const bool of_function = view[f->kind][strlen(view[f->kind]) - 1] == ' ';
 
 	/* Each module of Python has a function of this name; each of its lines can be an import. */
 	if (of_module)
-		fprintf(out, "mprof report annotate%s", view[f->kind] + strlen(callers));
+		fprintf(out, "mprof report %sannotate%s", totals, view[f->kind] + strlen(callers));
 	else
-		fprintf(out, "mprof report %s%s", view[f->kind], of_function ? "" : " ");
+		fprintf(out, "mprof report %s%s%s", totals, view[f->kind], of_function ? "" : " ");
 	if (of_function) {
 		shell_word(glob, out);
 		fputc(' ', out);

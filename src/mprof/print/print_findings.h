@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "../profile/findings.h"
+#include "../profile/larger.h"
 #include "../profile/outside.h"
 #include "../profile/retained.h"
 #include "../profile/stack_findings.h"
@@ -55,6 +56,12 @@ char *outside_command(const struct analysis *a, const struct outside *o);
 void retained_sentence(const struct analysis *a, const struct retained *f, FILE *out);
 /* Prints the command that shows which allocators keep less. */
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out);
+
+/* Print the sentence about a process that is larger than its live blocks, and the command that
+ * shows more. */
+void larger_sentence(const struct analysis *a, const struct larger *f, FILE *out);
+void larger_command(const struct analysis *a, FILE *out);
+void larger_fields(json *to, const struct analysis *a, const struct larger *f);
 
 /* Puts what is known of f->unmatched, whose `of` is not NULL. */
 void unmatched_sentence(const struct analysis *a, const struct findings *f, FILE *out);

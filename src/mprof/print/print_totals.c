@@ -13,6 +13,7 @@
 #include "json_rows.h"
 #include "paragraph.h"
 #include "print_table.h"
+#include "print_findings.h"
 #include "print_times.h"
 #include "report.h"
 #include "quote.h"
@@ -454,18 +455,34 @@ static void print_growth(const struct print_totals *t, FILE *out)
 			tree->process[i].pid);
 }
 
+static bool print_findings(const struct print_totals *t, const struct report_options *o, FILE *out)
+{
+	if (!t->p->total.calls)
+		return false;
+	if (!o->all)
+		return report_screen_findings(t->a, o, out);
+	fputc('\n', out);
+	report_title("Findings", out);
+	report_found(t->a, out);
+	return false;
+}
+
 void totals_text(const struct print_totals *t, const struct report_options *o, FILE *out)
 {
+	bool explained;
+
 	report_sections(report_run_sections, t->a, out);
 	print_sums(t, out);
 	print_times(t, out);
 	if (t->ranks->count)
 		print_ranks(t->ranks, o, out);
+	explained = print_findings(t, o, out);
 	print_top(t, VALUE_PEAK, "Largest at the peak", "peak", o, out);
 	print_top(t, VALUE_LEAKED, left_name(t), "leaks", o, out);
 	print_growth(t, out);
 	print_top(t, VALUE_CALLS, "Most frequent allocations", "hot", o, out);
-	print_interpreter(t, o->width, out);
+	if (!explained)
+		print_interpreter(t, o->width, out);
 	if (o->all && t->lanes->calls)
 		print_functions(t, out);
 	if (o->all && !t->p->sites.totals.estimated)
@@ -478,43 +495,12 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 
 /* ---- as findings ---- */
 
-/* Prints the functions with most of a figure, and the command that shows them. */
-static void tell_first(const struct print_totals *t, enum profile_value value, const char *of,
-		       const char *view, FILE *out)
-{
-	const uint64_t total = profile_value_total(t->p, value);
-	const struct profile_group *g;
-	uint64_t n;
-	char *name;
-
-	profile_sort(t->p, value);
-	g = t->p->groups ? &t->p->group[0] : NULL;
-	n = g ? profile_group_value(g, value) : 0;
-	if (!n)
-		return;
-	name = g->line ? figures_line_text(g->line, false) : NULL;
-	fprintf(out, "  * %s%s, %s of %s, by %s", figures_text(value, n).s,
-		value == VALUE_CALLS || value == VALUE_TEMPORARY ? " calls" : "",
-		format_percent(n, total).s, of, name ? name : "calls without a call stack");
-	if (t->p->sites.totals.estimated)
-		fprintf(out, "; 95 %% confidence interval: %s", figures_range(g->v, value, n).s);
-	fprintf(out, ".\n      mprof report %s%s ", t->beside ? "--totals " : "", view);
-	shell_word(t->p->path, out);
-	fputc('\n', out);
-	free(name);
-}
-
 void totals_findings(const struct print_totals *t, FILE *out)
 {
 	print_sums(t, out);
 	fputc('\n', out);
 	report_title("Findings", out);
-	if (!t->p->total.calls)
-		fputs("  * No allocation was recorded.\n", out);
-	tell_first(t, VALUE_PEAK, "the peak", "peak", out);
-	tell_first(t, VALUE_LEAKED, "what was never freed", "leaks", out);
-	tell_first(t, VALUE_CALLS, "all allocations", "hot", out);
-	tell_first(t, VALUE_TEMPORARY, "the temporary ones", "temporary", out);
+	report_found(t->a, out);
 	if (t->ranks->outlier) {
 		fputs("  *", out);
 		print_outlier(t->ranks, out);

@@ -48,6 +48,10 @@ extern const struct report_section report_page_sections[];  /* compactness to pr
 
 void report_sections(const struct report_section *s, const struct analysis *a, FILE *out);
 void report_findings(const struct analysis *a, FILE *out);
+/* Prints only what can be improved. */
+void report_found(const struct analysis *a, FILE *out);
+/* The same as part of a screen, with a title; false if no interpreter was explained. */
+bool report_screen_findings(const struct analysis *a, const struct report_options *o, FILE *out);
 void report_screen(const struct analysis *a, const struct report_options *o, FILE *out);
 
 /* Prints the size classes; most: only those with most bytes, 0 = all of them. */

@@ -21,7 +21,7 @@
 
 void report_nothing(const struct analysis *a, FILE *out)
 {
-	if (a->sizes.total.count)
+	if (a->sizes.total.count || (a->of_totals && a->whole.total.calls))
 		return;
 	if (a->tree.owns)
 		fprintf(out,
@@ -69,6 +69,17 @@ static void tell_retained(const struct analysis *a, FILE *out)
 		return;
 	fputs("  * ", out);
 	retained_sentence(a, &a->findings->retained, out);
+	fputc('\n', out);
+}
+
+static void tell_larger(const struct analysis *a, FILE *out)
+{
+	if (!a->findings || !a->findings->larger.process)
+		return;
+	fputs("  * ", out);
+	larger_sentence(a, &a->findings->larger, out);
+	fputs("\n      ", out);
+	larger_command(a, out);
 	fputc('\n', out);
 }
 
@@ -367,11 +378,11 @@ static void tell_unread(const struct analysis *a, FILE *out)
 typedef void sentence(const struct analysis *a, FILE *out);
 
 /* What can be improved. */
-static void tell_found(const struct analysis *a, FILE *out)
+void report_found(const struct analysis *a, FILE *out)
 {
 	static sentence *const list[] = {
-		report_nothing, tell_reduced,	   report_warnings, tell_outside, tell_stack_uses,
-		tell_retained,	tell_time_finding, tell_stacks,	    tell_unread,
+		report_nothing, tell_reduced, report_warnings,	 tell_outside, tell_stack_uses,
+		tell_retained,	tell_larger,  tell_time_finding, tell_stacks,  tell_unread,
 	};
 	size_t i;
 
@@ -394,7 +405,7 @@ static void tell_facts(const struct analysis *a, FILE *out)
 
 void report_findings(const struct analysis *a, FILE *out)
 {
-	char *found = WRITTEN(to, tell_found(a, to)), *facts = WRITTEN(to, tell_facts(a, to));
+	char *found = WRITTEN(to, report_found(a, to)), *facts = WRITTEN(to, tell_facts(a, to));
 
 	fputs(found, out);
 	if (*found && *facts)

@@ -484,6 +484,15 @@ static void stacks_item(struct item *x, const struct analysis *a, size_t which)
 	put_text(&x->command, STYLE_FAINT, shell_command(stack_finding_command(which), a->path));
 }
 
+static void larger_item(struct item *x, const struct analysis *a)
+{
+	const struct larger *f = &a->findings->larger;
+
+	x->bytes = f->rest;
+	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, larger_sentence(a, f, out)));
+	put_text(&x->command, STYLE_FAINT, WRITTEN(out, larger_command(a, out)));
+}
+
 static void time_item(struct item *x, const struct analysis *a)
 {
 	put_text(&x->words, STYLE_PLAIN,
@@ -592,6 +601,8 @@ static size_t make_items(struct item *item, const struct analysis *a)
 			stacks_item(&item[n++], a, i);
 	if (f && f->retained.process)
 		retained_item(&item[n++], a);
+	if (f && f->larger.process)
+		larger_item(&item[n++], a);
 	if (f && f->times.high)
 		time_item(&item[n++], a);
 	whole = n;
@@ -795,7 +806,8 @@ static void tell_more(struct screen *s, size_t findings)
 	say(s, &words, "", 0);
 }
 
-static void tell_findings(struct screen *s)
+/* more: sets how many findings were left out.  Returns whether an interpreter was explained. */
+static bool tell_findings(struct screen *s, size_t *more)
 {
 	struct item item[FINDINGS + STACK_FINDINGS + 3] = { { .finding = NULL } };
 	const size_t n = make_items(item, s->a);
@@ -803,27 +815,31 @@ static void tell_findings(struct screen *s)
 	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);
 	struct paragraph words = { 0 };
 	size_t i;
+	bool explained;
 
 	if (n)
 		title(s, n > 1 ? "Findings, largest gain first" : "Finding");
 	for (i = 0; i < shown; i++)
 		print_item(s, &item[i], i + 1);
 	tell_slices(s, item, shown);
-	if (!tell_interpreter(s, item, shown) || s->left > 5)
+	explained = tell_interpreter(s, item, shown);
+	if (!explained || s->left > 5)
 		tell_unnamed(s, item, shown);
 	for (i = 0; i < n; i++) {
 		paragraph_release(&item[i].words);
 		paragraph_release(&item[i].command);
 		paragraph_release(&item[i].proof);
 	}
-	if (!n && s->a->sizes.total.count)
+	if (!n && (s->a->sizes.total.count || s->a->of_totals))
 		paragraph_add(
 		    &words,
 		    s->a->has_stacks
 			? "No call site stands out."
-			: "This trace has no call stacks, so findings cannot name source lines.");
+			: "This %s has no call stacks, so findings cannot name source lines.",
+		    s->a->of_totals ? "profile" : "trace");
 	say(s, &words, "  ", 2);
-	tell_more(s, n - shown);
+	*more = n - shown;
+	return explained;
 }
 
 static void tell_nothing(struct screen *s)
@@ -837,6 +853,7 @@ static void tell_nothing(struct screen *s)
 void report_screen(const struct analysis *a, const struct report_options *o, FILE *out)
 {
 	struct screen s = { .a = a, .out = out, .width = o->width, .left = SCREEN_LINES };
+	size_t more;
 
 	tell_run(&s);
 	if (is_whole_tree(&s)) /* its figures in the first paragraphs: findings need the room */
@@ -850,5 +867,14 @@ void report_screen(const struct analysis *a, const struct report_options *o, FIL
 		tell_nothing(&s);
 	else if (!is_whole_tree(&s))
 		tell_figures(&s);
-	tell_findings(&s);
+	tell_findings(&s, &more);
+	tell_more(&s, more);
+}
+
+bool report_screen_findings(const struct analysis *a, const struct report_options *o, FILE *out)
+{
+	struct screen s = { .a = a, .out = out, .width = o->width, .left = SCREEN_LINES };
+	size_t more;
+
+	return tell_findings(&s, &more);
 }

@@ -35,6 +35,18 @@ static bool only_sum_grows(const struct profile *p)
 	return leak_goes_on(sum);
 }
 
+/* What a profile knows of growth: how much was live at an earlier time. */
+static void put_growth(struct long_text *t, size_t n, const struct sites *s,
+		       const struct site_values *v)
+{
+	const uint64_t then = v->past_bytes[SITE_PASTS - 1], ticks = s->totals.past_ticks[1];
+
+	if (ticks && v->calls > 1 && v->live_bytes > then)
+		snprintf(t->s + n, sizeof(t->s) - n, "; %s more than at %s",
+			 format_bytes(v->live_bytes - then).s,
+			 flat_moment(walk_ns(s->walk, ticks)).s);
+}
+
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
 	struct long_text t;
@@ -50,8 +62,10 @@ static struct long_text about(const struct view_request *r, const struct profile
 	if (g->v->calls > 1)
 		n += snprintf(t.s + n, sizeof(t.s) - (size_t)n, "%s blocks",
 			      format_count(g->v->calls).s);
-	if (r->profile->sites.totals.read) /* a profile does not know when they were allocated */
+	if (r->profile->sites.totals.read) {
+		put_growth(&t, (size_t)n, &r->profile->sites, g->v);
 		return t;
+	}
 	if (leak.kind == LEAK_GROWING)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; growing by %s a second since %s",
 			 format_bytes(leak.bytes_per_s).s, flat_moment(leak.since_ns).s);

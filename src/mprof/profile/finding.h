@@ -14,7 +14,8 @@ enum finding_kind {
 /* How blocks that were never freed accumulated. */
 enum finding_growth {
 	GROWTH_ONCE,	/* by a single call */
-	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run */
+	GROWTH_EARLY,	/* no more at the end than after the first quarter of the run, or at grew_ns
+			 */
 	GROWTH_STEADY,	/* it goes on, and nearly every part of the run ended with more */
 	GROWTH_GOES_ON, /* leak_goes_on(): the last two quarters of its time */
 	GROWTH_UNTIL, /* many parts of the run ended with more (leak_rises()), not the last ones */
@@ -50,25 +51,28 @@ struct finding {
 	struct finding_part at_stack; /* the stack with most of it, as views show it */
 	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
 	uint64_t calls,
-	    blocks;	/* all calls of the line or function; PEAK, LEAK, TOTAL: blocks of part */
-	uint64_t peak;	/* bytes at the peak of the run */
-	uint64_t left;	/* PEAK: bytes that this function never freed */
-	bool left_told; /* PEAK: a finding of this function says so */
+	    blocks;	  /* all calls of the line or function; PEAK, LEAK, TOTAL: blocks of part */
+	uint64_t peak;	  /* bytes at the peak of the run */
+	uint32_t process; /* not 0: this peak is of the largest of several processes */
+	uint64_t left;	  /* PEAK: bytes that this function never freed */
+	bool left_told;	  /* PEAK: a finding of this function says so */
 	/* PEAK, interrupted: how long before the end of the run its last block was allocated, if it
 	 * freed none and that is at least half of the run; else 0. */
 	uint64_t quiet_ns;
 	uint64_t untouched;	    /* PEAK: analysis_untouched() */
 	uint64_t pages;		    /* WASTE: what it rounds up beyond that, in whole pages */
 	enum finding_growth growth; /* LEAK */
-	uint64_t since_ns, grew_ns; /* LEAK: GROWTH_BUSY between these times after the start,
-				     * GROWTH_UNTIL the second one */
+	uint64_t since_ns,
+	    grew_ns;		  /* LEAK: GROWTH_BUSY between these times after the start,
+				   * GROWTH_UNTIL the second one; of a profile, GROWTH_EARLY, too */
 	bool one_by_one;	  /* LEAK: processes left it one after another: over twice `peak` */
 	bool ended_before;	  /* LEAK: processes that left it ended before the run did */
 	struct growth_site grown; /* GROWN */
 	bool interrupted;	  /* PEAK, LEAK: analysis_interrupted */
 	bool cut;		  /* PEAK, LEAK: analysis_is_cut */
 	bool about;	  /* PEAK, LEAK: its part is an estimate that may be wrong by half */
-	bool reduced;	  /* the trace has not all of its calls, so a replay has not */
+	bool reduced;	  /* the file has not all of its calls, so it cannot be replayed */
+	bool beside;	  /* from the totals of a file that has calls, too */
 	uint64_t aligned; /* calls of the run with an alignment */
 	double rank;
 };

@@ -170,7 +170,8 @@ static uint64_t quiet_ns(const struct analysis *a, struct finding_sums *s, uint3
 	const uint64_t end = a->tree.end_ticks, start = a->tree.start_ticks;
 	struct site_values v;
 
-	if (!analysis_interrupted(a) || t->live_calls < t->calls || t->calls < LEAK_BLOCKS)
+	if (a->of_totals || !analysis_interrupted(a) || t->live_calls < t->calls ||
+	    t->calls < LEAK_BLOCKS)
 		return 0;
 	finding_sums_values(s, function, &v);
 	if (v.last_ticks >= end || end - v.last_ticks < (end - start) / 2)
@@ -200,8 +201,14 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 {
 	const bool known = growth_is_known(a);
 	struct site_values v;
+	uint64_t until;
 
 	finding_sums_values(s, function, &v);
+	if (a->of_totals) {
+		new->growth = growth_of_totals(a, &v, &until);
+		new->grew_ns = until ? since_start(a, until) : 0;
+		return;
+	}
 	new->growth = growth_of(&v, known);
 	if (new->growth == GROWTH_UNTIL)
 		new->grew_ns = growth_end_ns(a, s->sites, v.epoch_bytes);
@@ -244,7 +251,8 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 		.calls = t->calls,
 		.interrupted = analysis_interrupted(a),
 		.cut = analysis_is_cut(a),
-		.reduced = t->reduced,
+		.reduced = t->reduced || a->of_totals,
+		.process = a->of_totals ? s->sites->totals.process : 0,
 		.aligned = aligned_calls(a),
 		.peak = peak_of(a, s->sites),
 	};
@@ -274,8 +282,8 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	new.rank *= weight_of(kind, whole);
 	/* No more than the peak was ever live, if that is of all calls and processes. */
 	new.one_by_one = kind == FINDING_LEAK && t->part / 2 > new.peak && !new.about && !new.cut &&
-			 !a->walk.input.header->dropped_bytes && !a->walk.input.reduced_count &&
-			 !a->walk.input.log_end;
+			 !a->of_totals && !a->walk.input.header->dropped_bytes &&
+			 !a->walk.input.reduced_count && !a->walk.input.log_end;
 	if (new.one_by_one)
 		new.rank *= (double)new.peak / (double)t->part;
 	/* A leak that still grows is worse in a longer run; a single one is not. */
@@ -556,8 +564,11 @@ static void find_resident(struct findings *f, const struct analysis *a, struct t
 {
 	f->retained = (struct retained){ .process = 0 };
 	f->outside = (struct outside){ .process = 0 };
+	f->larger = (struct larger){ .process = 0 };
+	if (a->of_totals)
+		larger_find(&f->larger, a, t, names);
 	/* Only a part of the live memory is known. */
-	if (a->walk.input.reduced_count || a->walk.input.log_end)
+	if (a->of_totals || a->walk.input.reduced_count || a->walk.input.log_end)
 		return;
 	outside_find(&f->outside, a, t, &f->stacks.uses, names);
 	if (analysis_knows_live(a))
@@ -631,7 +642,8 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->kept = (struct kept){ .rows = 0 };
 	f->unmatched = (struct unmatched){ .of = NULL };
 	stack_findings_make(&f->stacks, a, t);
-	find_times(f, a, t);
+	if (!a->of_totals) /* mprof compare, which would show more, needs calls */
+		find_times(f, a, t);
 	if (!a->has_stacks) {
 		find_resident(f, a, t, NULL);
 		return 0;
@@ -662,6 +674,8 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 			find_kind(f, a, &sums, (enum finding_kind)kind);
 	finding_sums_release(&sums);
 	drop_told(f);
+	for (size_t i = 0; i < f->count; i++)
+		f->item[i].beside = o->totals;
 	return 0;
 }
 

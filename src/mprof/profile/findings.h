@@ -19,6 +19,7 @@
 #include "../pass/unmatched.h"
 #include "finding.h"
 #include "kept.h"
+#include "larger.h"
 #include "outside.h"
 #include "profile.h"
 #include "retained.h"
@@ -50,6 +51,7 @@ struct findings {
 	struct stack_findings stacks; /* likewise */
 	struct alloc_times times;     /* likewise */
 	struct retained retained;
+	struct larger larger;	    /* of a profile, instead of these */
 	struct unmatched unmatched; /* of a trace with stacks: the first free of no block */
 	struct kept kept;	    /* excluded from findings of the peak, waste and leaks */
 	/* Functions with stacks whose events were not all kept, at most some of them. */

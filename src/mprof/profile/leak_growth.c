@@ -2,6 +2,8 @@
 /* leak_growth.c - see leak_growth.h. */
 #include "leak_growth.h"
 
+#include <math.h>
+
 #include "leaks.h"
 
 #define EPOCH_PART  (SITE_EPOCHS / 4)
@@ -9,6 +11,7 @@
 #define BUSY_BLOCKS 16u /* the fewest that count as growth */
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b)  ((a) > (b) ? (a) : (b))
+#define SHORT_PART  8u			  /* of the live bytes */
 #define UNTIL_PARTS (SITE_EPOCHS * 3 / 8) /* the least that GROWTH_UNTIL takes */
 
 /* Did the process last for half of the run or more? */
@@ -53,6 +56,47 @@ enum finding_growth growth_of(const struct site_values *v, bool known)
 		return GROWTH_UNTIL;
 	/* What processes left that ended earlier is not in the last epoch. */
 	return e[EPOCH_PART - 1] >= end && end >= v->live_bytes ? GROWTH_EARLY : GROWTH_OTHER;
+}
+
+/* Returns by how many bytes the live bytes of v may seem to grow without growing. */
+static uint64_t noise_of(const struct sites *s, const struct site_values *v)
+{
+	const uint64_t least = v->live_bytes / LEAK_LATE;
+	const double error = s->totals.estimated ? 2 * sqrt(v->error.live_bytes) : 0;
+	const uint64_t most = MOST(least, s->totals.bound);
+
+	return error > (double)most ? (uint64_t)error : most + !most;
+}
+
+enum finding_growth growth_of_totals(const struct analysis *a, const struct site_values *v,
+				     uint64_t *until_ticks)
+{
+	const struct sites *s = &a->whole;
+	const uint64_t *at = s->totals.past_ticks, active = s->totals.active_ticks;
+	const uint64_t first = v->past_bytes[0], then = v->past_bytes[1], now = v->live_bytes;
+	const uint64_t noise = noise_of(s, v), end = a->tree.end_ticks;
+	/* Earlier figures are rounded, or lack what threads had not added yet. */
+	const uint64_t slack = s->totals.estimated ? noise : s->totals.bound;
+
+	*until_ticks = 0;
+	if (v->calls == 1)
+		return GROWTH_ONCE;
+	if (!at[0])
+		return GROWTH_OTHER;
+	if (now <= first + LEAST(slack, now / LEAK_LATE)) {
+		*until_ticks = at[0];
+		return GROWTH_EARLY;
+	}
+	if (then < first + noise || now < v->local_bytes / 4 * 3)
+		return GROWTH_OTHER;
+	/* The later time may be too short to show it: then most must have grown in the earlier. */
+	if (now < then + noise && (now + noise < then || then - first < now / SHORT_PART ||
+				   active - at[1] > (at[1] - at[0]) / 4))
+		return GROWTH_OTHER;
+	if (end <= active || end - active < (end - a->tree.start_ticks) / 4)
+		return GROWTH_GOES_ON;
+	*until_ticks = active;
+	return GROWTH_UNTIL;
 }
 
 static unsigned epoch_of(const struct sites *s, uint64_t ticks)

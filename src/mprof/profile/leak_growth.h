@@ -8,8 +8,7 @@
 /*
  * Is growth known?  In a trace of the last calls only, older blocks are missing, so blocks that
  * replace them look like growth. So do the blocks of many short processes that each leak a little:
- * then neither one process has half of all, nor those that lasted.  Totals have no course over
- * time.
+ * then neither one process has half of all, nor those that lasted.
  */
 bool growth_is_known(const struct analysis *a);
 
@@ -21,6 +20,14 @@ struct growth_calls {
 };
 void growth_calls_make(struct growth_calls *c, const struct sites *sites);
 
+/*
+ * The same of a profile, which has the live bytes at two earlier times and now: it goes on if more
+ * were live each time, by more than the profile may be wrong, and nearly as much as ever.
+ * until_ticks: of GROWTH_EARLY, the time since which it did not grow; of GROWTH_UNTIL, the end of
+ * the growth; else 0.
+ */
+enum finding_growth growth_of_totals(const struct analysis *a, const struct site_values *v,
+				     uint64_t *until_ticks);
 /* known: growth_is_known() */
 enum finding_growth growth_of(const struct site_values *v, bool known);
 /* Did blocks of v accumulate in less than half of the run?  Asked first, as the next takes all

@@ -458,6 +458,9 @@ static void convert_course(const struct combining *c, struct mprof_course *cours
 {
 	course->began_ticks = time_of(c, course->began_ticks);
 	course->step_ticks = span_of(c, course->step_ticks);
+	for (size_t i = 0; i < 2; i++)
+		if (course->past_ticks[i])
+			course->past_ticks[i] = time_of(c, course->past_ticks[i]);
 	for (size_t i = 0; i < MPROF_STEPS; i++)
 		if (i < course->steps)
 			course->step[i].ticks = time_of(c, course->step[i].ticks);

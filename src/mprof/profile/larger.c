@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* larger.c - see larger.h. */
+#include "larger.h"
+
+#include <stdlib.h>
+
+#include "../pass/site_totals.h"
+#include "../util/alloc.h"
+
+#define HEADER	  16u /* the most bytes that an allocator keeps beside a block */
+#define TIME_PART 10u /* the least part of the time of the process */
+
+static inline uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t code_of(const struct profile *names, const struct tree_process *p)
+{
+	const struct stacks *s = names ? names->stacks : NULL;
+	uint64_t bytes = p->self_bytes;
+
+	for (size_t i = 0; s && i < s->objects; i++)
+		for (size_t k = 0; k < s->object[i].segments; k++)
+			bytes += s->object[i].segment[k].bytes;
+	return bytes;
+}
+
+static struct larger at_step(const struct course_step *s, const struct site_values *all,
+			     uint64_t code)
+{
+	const double rounding = all->bytes ? (double)all->slack / (double)all->bytes : 0;
+	struct larger f = {
+		.ns = s->to_ns,
+		.resident = s->resident,
+		.live = s->live_bytes,
+		.code = code,
+	};
+
+	f.needed = f.live + (uint64_t)((double)f.live * rounding) + HEADER * s->live_calls;
+	f.rest = less(f.resident, f.needed + code);
+	return f;
+}
+
+static bool is_large(const struct larger *f)
+{
+	return f->rest >= RESIDENT_FREED && f->rest >= f->needed && f->rest >= f->resident / 4;
+}
+
+static void find_step(struct larger *f, const struct analysis *a, const struct course *c,
+		      uint64_t code)
+{
+	uint64_t held = 0;
+
+	for (const struct course_step *s = c->step; s < c->step + c->count; s++) {
+		const struct larger now = at_step(s, &a->whole.total, code);
+
+		if (!s->resident || !is_large(&now))
+			continue;
+		held += (uint64_t)(s->to_ns - s->from_ns);
+		if (now.rest > f->rest)
+			*f = now;
+	}
+	f->held_ns = held;
+	f->of_ns = (uint64_t)(c->step[c->count - 1].to_ns - c->step[0].from_ns);
+	f->process = f->rest && held >= f->of_ns / TIME_PART ? c->process : 0;
+}
+
+void larger_find(struct larger *f, const struct analysis *a, const struct trace *t,
+		 const struct profile *names)
+{
+	struct course *c = must_calloc(1, sizeof(*c));
+	struct site_lanes *lanes = must_calloc(1, sizeof(*lanes));
+	const struct tree_process *p;
+
+	*f = (struct larger){ .process = 0 };
+	course_read(c, t, 0);
+	site_lanes_read(lanes, t);
+	p = c->count ? tree_find(&a->tree, c->process) : NULL;
+	if (p && !(p->forked && p->images < 2))
+		find_step(f, a, c, code_of(names, p));
+	f->maps = a->whole.total.map_calls || a->whole.totals.estimated;
+	f->threads = lanes->threads > a->tree.processes;
+	free(lanes);
+	free(c);
+}
