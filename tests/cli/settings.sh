@@ -234,9 +234,9 @@ bytes = 64K
 children = no
 END
 	run env MPROF_CONF='DEPTH=7 SEED=3' "$mprof" profile --config conf.ini --preset long-run --set sample:seed=5 \
-		--set DUMP=text --dump-every 9 --show-config
+		--set DUMP=text --dump-every 9min --show-config
 	expect_status 0
-	for line in DEPTH=7 SEED=5 DUMP=text DUMP_EVERY=9 SAMPLE_BYTES=65536 CHILDREN=0 AT_EXIT=text MODE=Profile; do
+	for line in DEPTH=7 SEED=5 DUMP=text DUMP_EVERY=540 SAMPLE_BYTES=65536 CHILDREN=0 AT_EXIT=text MODE=Profile; do
 		expect_text out "${line%%=*} = ${line#*=}"
 	done
 	mv out again.ini

@@ -189,6 +189,11 @@ END
 	run "$mprof" report realloc log
 	expect_text out 'reserve 1,048,576 bytes (1.0 MiB): saves 4,094 calls'
 	expect_text out 'not by realloc but as vectors grow'
+	for option in '--process 1' '--thread 1' '--size 10..'; do
+		run "$mprof" report realloc $option log
+		expect_status 2
+		expect_text err "report realloc shows the whole run: leave out ${option%% [0-9.]*}"
+	done
 }
 
 # One thread makes 100 blocks of 64 bytes, the other frees 70 of them and makes its own.

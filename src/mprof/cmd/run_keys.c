@@ -32,6 +32,18 @@ static const char *const unwinders[] = {
 	NULL,
 };
 
+#define SECOND 1000000000u /* ns */
+
+static int take_seconds(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	uint64_t ns;
+
+	if (parse_time(arg, &ns, NULL) || ns % SECOND || ns / SECOND > keys[row->least].most)
+		return option_invalid(err, row, arg, "whole seconds, for example 30s or 10min");
+	*(uint64_t *)to = ns / SECOND;
+	return 0;
+}
+
 static int take_key(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
 	const uint64_t least = keys[row->least].least, most = keys[row->least].most;
@@ -127,9 +139,13 @@ const struct option_type option_ranges = { "numbers", take_ranges, NULL, COMPLET
 static const struct option_type setting_type = { "setting", take_setting, NULL, COMPLETE_NOTHING };
 static const struct option_type wrap_type = { "functions", take_wrap, NULL, COMPLETE_NOTHING };
 const struct option_type option_signal = { "signal", take_signal, signals, COMPLETE_NOTHING };
+static const struct option_type seconds_type = { "time", take_seconds, NULL, COMPLETE_NOTHING };
 const struct option_type option_key = { "number", take_key, NULL, COMPLETE_NOTHING };
 
 #define OPTIONS struct run_keys
+#define OPTION_SECONDS(name, key, help)                                                   \
+	OPTION_CUSTOM(0, name, "TIME", uint64_t, number[CONF_##key], &seconds_type, help, \
+		      .least = CONF_##key, .given = OPTION_AT(given[CONF_##key]))
 const struct option_row option_run_stacks[] = {
 	OPTION_WORD_TEXT(0, "unwind", "HOW", word[CONF_UNWIND], unwinders,
 			 "Find call stacks by %s [auto]"),
@@ -188,9 +204,8 @@ const struct option_row option_run_totals[] = {
 			  "Write %s in each dump; separate several by commas [text]"),
 	OPTION_CUSTOM(0, "dump-signal", "SIGNAL", const char *, word[CONF_DUMP_SIGNAL],
 		      &option_signal, "Write a dump whenever a process gets SIGNAL, such as USR1"),
-	OPTION_KEY_HERE("dump-after", "SECONDS", DUMP_AFTER,
-			"Write a dump SECONDS after the start"),
-	OPTION_KEY_HERE("dump-every", "SECONDS", DUMP_EVERY, "Write a dump every SECONDS"),
+	OPTION_SECONDS("dump-after", DUMP_AFTER, "Write a dump TIME after the start"),
+	OPTION_SECONDS("dump-every", DUMP_EVERY, "Write a dump every TIME, such as 30s or 10min"),
 	OPTION_KEY_HERE("dump-calls", "CALLS", DUMP_CALLS, "Write a dump every CALLS allocations"),
 	OPTION_KEY_HERE("dump-peak", "PERCENT", DUMP_PEAK,
 			"Write a dump when the peak exceeds that of the last dump by this much"),

@@ -3,11 +3,13 @@
  * view_realloc.c - the view realloc: blocks grown step by step, their sites, and what a sufficient
  * first request would save.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../pass/growth.h"
 #include "../pass/interner.h"
+#include "../profile/filters.h"
 #include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
@@ -20,10 +22,21 @@ struct grown {
 	size_t sites;
 };
 
+/* A block that grows passes through calls of several sizes, perhaps of several threads: only
+ * filters of call stacks choose among such blocks. */
+static int check_filters(const struct view_request *r, struct error *err)
+{
+	struct profile_options blocks = { .sites.filter = r->options->sites.filter };
+
+	return filters_refuse(&blocks, false, "realloc", err);
+}
+
 static int prepare(struct view_request *r, struct error *err)
 {
 	struct grown *g = r->own;
 
+	if (check_filters(r, err))
+		return -EINVAL;
 	g->pass = (struct walk_pass){ &growth_pass, &g->growth };
 	r->options->pass = &g->pass;
 	r->options->passes = 1;
