@@ -324,6 +324,7 @@ END2
 # A program of which each function does one thing: what it leaks follows the clock, whatever the
 # machine does.
 test_findings_of_a_profile() {
+	local i grown
 	cat >course.c <<'E'
 #define _GNU_SOURCE
 #include <signal.h>
@@ -359,9 +360,13 @@ int main(int argc, char **argv)
 E
 	compile course -g
 	grown='\(still growing when the run ended\|growing until .* after the start\):'
-	"$mprof" profile -q -o ended.profile -- ./course
-	run "$mprof" report ended.profile
-	tr -s ' \n' '  ' <out >line
+	# A machine that stops the program for most of its time hides the growth.
+	for i in 1 2 3 4 5 6; do
+		"$mprof" profile -q -o ended.profile -- ./course 2>err
+		run "$mprof" report ended.profile
+		tr -s ' \n' '  ' <out >line
+		! grep -q "never freed, $grown" line || break
+	done
 	grep -q "never freed, $grown all .* blocks allocated by leak_session (course.c:10)" line ||
 		bad "no growing leak: $(cat out)"
 	expect_words out 'mprof report leaks --function leak_session ended.profile'
@@ -376,9 +381,12 @@ E
 	run "$mprof" report --json ended.profile
 	expect_documented profile out
 	# What is live when a program is killed is a finding only if it grew.
-	"$mprof" profile -q -o killed.profile -- ./course killed 2>err
-	run "$mprof" report killed.profile
-	tr -s ' \n' '  ' <out >line
+	for i in 1 2 3 4 5 6; do
+		"$mprof" profile -q -o killed.profile -- ./course killed 2>err
+		run "$mprof" report killed.profile
+		tr -s ' \n' '  ' <out >line
+		! grep -q "live at the end, $grown" line || break
+	done
 	grep -q "live at the end, $grown all .* blocks allocated by leak_session (course.c:10)" line ||
 		bad "no growing leak after SIGKILL: $(cat out)"
 	expect_no_text out 'blocks allocated by renew'
