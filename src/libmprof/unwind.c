@@ -136,48 +136,96 @@ static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct e
 	return s->pc + 1 != 0;
 }
 
+/* ---- from C to Go ---- */
+
+#if defined(__x86_64__)
+/* Where runtime.asmcgocall keeps what it needs on its way back. */
+struct go_way {
+	unsigned routine, distance; /* bytes from sp */
+	int frame;		    /* does it save the frame pointer? */
+};
+
+enum { GO_WAY_MOST = 48 }; /* bytes of code that are read */
+
+/* Reads the code to which C returns:
+ *	mov offset(%rip), %rcx     a shared library: the offset of a thread variable
+ *	mov ROUTINE(%rsp), %rdi    48 until Go 1.21, then 8
+ *	mov 8(%rdi), %rsi
+ *	sub DISTANCE(%rsp), %rsi   40, then 0, which has no byte of its own
+ *	mov %rdi, %fs:...
+ *	mov %rsi, %rsp
+ *	mov %eax, RESULT(%rsp)
+ *	pop %rbp                   since Go 1.21
+ *	ret
+ * Returns 0 if it is other code. */
+static MPROF_COLD int go_way_back(const uint8_t *at, struct go_way *way)
+{
+	static const uint8_t load[] = { 0x48, 0x8b, 0x0d };
+	static const uint8_t routine[] = { 0x48, 0x8b, 0x7c, 0x24 };
+	static const uint8_t high[] = { 0x48, 0x8b, 0x77, 0x08 };
+	static const uint8_t near[] = { 0x48, 0x2b, 0x34, 0x24 };
+	static const uint8_t far[] = { 0x48, 0x2b, 0x74, 0x24 };
+	static const uint8_t leave[] = { 0x48, 0x89, 0xf4 };
+	static const uint8_t result[] = { 0x89, 0x44, 0x24 };
+
+	at += __builtin_memcmp(at, load, sizeof(load)) ? 0 : 7;
+	if (__builtin_memcmp(at, routine, sizeof(routine)) ||
+	    __builtin_memcmp(at + 5, high, sizeof(high)))
+		return 0;
+	way->routine = at[4];
+	at += 9;
+	way->distance = 0;
+	if (!__builtin_memcmp(at, far, sizeof(far)))
+		way->distance = at++[4];
+	else if (__builtin_memcmp(at, near, sizeof(near)))
+		return 0;
+	at += 4;
+	if (at[0] == 0x64) /* with an offset of 32 bits in the code, or in %rcx */
+		at += at[3] == 0x3c ? 9 : 4;
+	if (__builtin_memcmp(at, leave, sizeof(leave)))
+		return 0;
+	at += 3;
+	at += __builtin_memcmp(at, result, sizeof(result)) ? 0 : 4;
+	way->frame = at[0] == 0x5d;
+	return way->frame || at[0] == 0xc3;
+}
+#endif
+
 /*
  * Leaves runtime.asmcgocall, with which Go calls C: it runs on the thread's stack, for a goroutine
  * whose stack is elsewhere.  It has no call frame information, but returns to code that finds the
- * way back: the goroutine is at 48(sp), the upper end of its stack 8 bytes from there, and the
- * distance from this end at 40(sp).  Position-independent code (a shared library of Go) loads the
- * offset of a thread variable first.
+ * way back: from sp on it keeps the goroutine, which has the upper end of its stack 8 bytes from
+ * there, and the distance from this end.
  */
 static MPROF_COLD int unwind_leave_go(struct stack_cache *c, struct state *s)
 {
 #if defined(__x86_64__)
-	static const uint8_t back[] = {
-		0x48, 0x8b, 0x7c, 0x24, 0x30, /* mov 48(%rsp), %rdi */
-		0x48, 0x8b, 0x77, 0x08,	      /* mov 8(%rdi), %rsi */
-		0x48, 0x2b, 0x74, 0x24, 0x28, /* sub 40(%rsp), %rsi */
-	};
-	static const uint8_t load[] = { 0x48, 0x8b, 0x0d }; /* mov offset(%rip), %rcx */
-	enum { LOAD = 7 };
-	const uintptr_t page = s->pc & -(uintptr_t)mp_page(), next = s->pc + 1;
-	uintptr_t distance, routine, sp, at = next;
+	const uintptr_t next = s->pc + 1;
+	uintptr_t distance, routine, sp;
 	struct dl_find_object found;
+	struct go_way way;
 
 	/* pc may be any word of the stack; an object's range has holes, and generated code goes. */
-	if (!_dl_find_object || next + sizeof(back) > page + mp_page() ||
-	    _dl_find_object((void *)next, &found) || !sys_readable((const void *)next) ||
-	    !area_holds(s->sp, c->area.high, s->sp + 40, 16))
+	if (!_dl_find_object || _dl_find_object((void *)next, &found) ||
+	    !sys_readable((const void *)next) ||
+	    !sys_readable((const void *)(next + GO_WAY_MOST)) ||
+	    !go_way_back((const uint8_t *)next, &way) || way.routine > 64 || way.distance > 64 ||
+	    !area_holds(s->sp, c->area.high, s->sp + way.routine, 8) ||
+	    !area_holds(s->sp, c->area.high, s->sp + way.distance, 8))
 		return 0;
-	if (!__builtin_memcmp((const void *)at, load, sizeof(load)))
-		at += LOAD;
-	if (at + sizeof(back) > page + mp_page() ||
-	    __builtin_memcmp((const void *)at, back, sizeof(back)))
-		return 0;
-	distance = word_at(s->sp + 40);
-	routine = word_at(s->sp + 48);
+	distance = word_at(s->sp + way.distance);
+	routine = word_at(s->sp + way.routine);
 	if (!mp_cache_area(c, routine) || !area_holds(c->area.low, c->area.high, routine + 8, 8))
 		return 0;
 	sp = word_at(routine + 8) - distance;
-	if (!mp_cache_area(c, sp) || !area_holds(c->area.low, c->area.high, sp, 16))
+	if (!mp_cache_area(c, sp) || !area_holds(c->area.low, c->area.high, sp, 24))
 		return 0;
 	/* As behind a signal handler. */
 	c->n = c->slots = 0;
 	c->broken = c->fresh_n;
-	*s = (struct state){ .pc = word_at(sp) - 1, .sp = sp + 8, .fp = s->fp };
+	*s = way.frame
+		 ? (struct state){ .pc = word_at(sp + 8) - 1, .sp = sp + 16, .fp = word_at(sp) }
+		 : (struct state){ .pc = word_at(sp) - 1, .sp = sp + 8, .fp = s->fp };
 	return s->pc + 1 != 0;
 #else
 	(void)c;

@@ -668,12 +668,14 @@ static ucontext_t thread, routine;
 static char *of_thread;
 void on_thread(void (*f)(void), void *stack, char *sp);
 __asm__(".text\n.globl on_thread\n.type on_thread,@function\non_thread:\n"
+	ENTER
 	"mov 8(%rsi), %rcx\nsub %rsp, %rcx\n"
 	"lea -64(%rdx), %rsp\nand $-16, %rsp\n"
-	"mov %rsi, 48(%rsp)\nmov %rcx, 40(%rsp)\n"
+	"mov %rsi, " ROUTINE "(%rsp)\nmov %rcx, " DISTANCE "(%rsp)\n"
 	"call *%rdi\n"
 	LOAD
-	"mov 48(%rsp), %rdi\nmov 8(%rdi), %rsi\nsub 40(%rsp), %rsi\nmov %rsi, %rsp\nret\n");
+	"mov " ROUTINE "(%rsp), %rdi\nmov 8(%rdi), %rsi\nsub " DISTANCE "(%rsp), %rsi\n"
+	"mov %rsi, %rsp\n" LEAVE "ret\n");
 static void in_c(void) { free(malloc(100)); }
 static void asks(int i) { on_thread(in_c, &stack, of_thread - 256 * (i % 4)); }
 static void other(int i) { on_thread(in_c, &stack, of_thread - 256 * (i % 4)); }
@@ -698,11 +700,15 @@ int main(void)
 END
 	# Position-independent code loads the offset of a thread variable first.
 	for load in '' 'mov main@GOTPCREL(%rip), %rcx\n'; do
-		cc -g -O0 -fno-builtin -DLOAD="\"$load\"" -Wl,--no-relax -o routine routine.c || bad 'routine.c does not compile'
-		"$mprof" record -o log -- ./routine 2>/dev/null
-		"$mprof" export --to folded --value calls log 2>/dev/null >folded
-		expect_same "calls by both callers, with '$load'" "$(sed -n 's/.*body;\(.*in_c\).* \([0-9]*\)$/\1 \2/p' folded | sort | tr '\n' ' ')" \
-			'asks;on_thread;in_c 750 other;on_thread;in_c 250 '
+		for form in 'ROUTINE="48" DISTANCE="40" ENTER="" LEAVE=""' \
+			'ROUTINE="8" DISTANCE="" ENTER="push_%rbp\nmov_%rsp,%rbp\n" LEAVE="pop_%rbp\n"'; do
+			eval set -- "$(printf '%s\n' $form | sed "s/.*/'-D&'/" | tr '_\n' '  ')"
+			cc -g -O0 -fno-builtin -DLOAD="\"$load\"" "$@" -Wl,--no-relax -o routine routine.c || bad 'routine.c does not compile'
+			"$mprof" record -o log -- ./routine 2>/dev/null
+			"$mprof" export --to folded --value calls log 2>/dev/null >folded
+			expect_same "calls by both callers, with '$load', $form" "$(sed -n 's/.*body;\(.*in_c\).* \([0-9]*\)$/\1 \2/p' folded | sort | tr '\n' ' ')" \
+				'asks;on_thread;in_c 750 other;on_thread;in_c 250 '
+		done
 	done
 	command -v go >/dev/null || return 0
 	cat >text.go <<'END'
