@@ -178,7 +178,7 @@ test_budget_said_in_a_report() {
 	run "$mprof" report sizes --totals said.log
 	expect_status 2
 	run "$mprof" report --html totals.html --totals said.log
-	expect_text totals.html '<code>mprof report --totals peak said.log</code>'
+	expect_text totals.html '<code>mprof report --totals callers '
 	expect_text totals.html '"beside":true'
 	run "$mprof" record -o all.log -- ./turns 10 3>said
 	run "$mprof" report --totals all.log

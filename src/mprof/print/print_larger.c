@@ -19,7 +19,7 @@ void larger_sentence(const struct analysis *a, const struct larger *f, FILE *out
 		"at most %s was live. ",
 		format_since(f->ns).s, format_bytes(f->resident).s, format_bytes(f->live).s);
 	fprintf(out,
-		"Without code and mprof's own memory, at least %s was something else: freed memory "
+		"Besides code and mprof's own memory, at least %s was freed memory "
 		"that the allocator keeps",
 		format_bytes(f->rest).s);
 	if (f->maps)
@@ -27,7 +27,7 @@ void larger_sentence(const struct analysis *a, const struct larger *f, FILE *out
 	if (f->threads)
 		fputs(" or stacks of threads", out);
 	fprintf(out,
-		". So it was for %s of %s. A profile does not know what pages contain: a trace "
+		". This lasted %s of %s. A profile does not know what pages contain: a trace "
 		"does (mprof record).",
 		format_ns(f->held_ns).s, format_ns(f->of_ns).s);
 }

@@ -809,7 +809,7 @@ static void tell_more(struct screen *s, size_t findings)
 /* more: sets how many findings were left out.  Returns whether an interpreter was explained. */
 static bool tell_findings(struct screen *s, size_t *more)
 {
-	struct item item[FINDINGS + STACK_FINDINGS + 3] = { { .finding = NULL } };
+	struct item item[FINDINGS + STACK_FINDINGS + 4] = { { .finding = NULL } };
 	const size_t n = make_items(item, s->a);
 	const size_t reserved = 2 /* title */ + 3 /* unnamed */ + 3 /* tell_more */;
 	const size_t shown = choose(s, item, n, s->left > reserved ? s->left - reserved : 0);
