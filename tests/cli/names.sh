@@ -247,7 +247,7 @@ void *malloc(unsigned long);
 __attribute__((noinline)) static char *keep(int n) { char *p = malloc(n); p[0] = 1; return p + 1; }
 int main(void) { return keep(5) == 0; }
 END_OF_SOURCE
-	clang -g -O1 -S own.c
+	clang -g -O1 -fno-builtin -S own.c
 	sed -E 's/^\t(callq?|bl)\tmalloc/\t.file 1 "\/other" "other.h"\n\t.loc 1 0 0\n&/' own.s >other.s
 	clang -o own other.s 2>err || bad "does not compile: $(cat err)"
 	"$mprof" record -q -o log -- ./own

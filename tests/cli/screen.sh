@@ -627,7 +627,7 @@ int main(void)
 }
 END
 	compile each
-	MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD="$build/libmprof.so" sh -c './each | cat' 2>/dev/null
+	MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD="$build/libmprof.so" sh -c './each | { read -r _; :; }' 2>/dev/null
 	run "$mprof" report log
 	expect_words out 'was never freed: 200 of the 40,000 blocks allocated by fill (each.c:5)'
 	expect_same 'growth of keep, and of fill' "$("$mprof" report --json log | jq -r '[.findings[] | select(.finding == "leak") |
