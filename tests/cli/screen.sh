@@ -877,9 +877,11 @@ END
 	expect_words out ' server: child of it, exited with status 0'
 	run "$mprof" report peak --by process log
 	expect_text out '  process 2, server: child of it'
-	# The child's title while it runs; its own child has another program.
+	# The child's title while it runs, once mprof has looked; its own child has another program.
 	run "$mprof" record -o log -- ./server and-a-long-argument-that-leaves-room-for-it fork \
-		"unset LD_PRELOAD; '$mprof' report --all log >running; '$mprof' report --json log >json"
+		"unset LD_PRELOAD; for i in 1 2 3 4 5 6 7 8 9; do
+			'$mprof' report --all log >running; tr -s ' \n' ' ' <running | grep -q 'child of it (pid' && break; sleep 0.2
+		done; '$mprof' report --json log >json"
 	expect_words running 'Process 2, server: child of it (pid '
 	expect_same json "$(json json '.processes[1] | "\(.command), \(.programs | length)"')" 'server: child of it, 1'
 	run "$mprof" stat -- ./server and-a-long-argument-that-leaves-room-for-it fork 'exit 1'
