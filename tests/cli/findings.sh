@@ -215,7 +215,7 @@ END_OF_SOURCE
 	expect_words out 'Never freed: 32.5 MiB in 32,768 blocks, of which run-time libraries keep 32.5 MiB.'
 }
 
-# The largest of blocks whose sizes differ much is no size to reserve for each.
+# If block sizes differ a lot, no single size is proposed for all of them.
 test_findings_reserve_as_needed() {
 	printf '#include <stdlib.h>\nint main(void)\n{\n\tfor (int k = 0; k < 20; k++) {\n\t\tchar *list = NULL;\n\t\tfor (int i = 1; i < (k == 9 ? 4000 : 12); i++)\n\t\t\tlist = realloc(list, 16 * i);\n\t\tfree(list);\n\t}\n}\n' >lists.c
 	compile lists

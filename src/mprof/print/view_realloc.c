@@ -22,8 +22,8 @@ struct grown {
 	size_t sites;
 };
 
-/* A block that grows passes through calls of several sizes, perhaps of several threads: only
- * filters of call stacks choose among such blocks. */
+/* A block that grows passes through calls of several sizes, and perhaps several threads, so this
+ * view accepts only filters of call stacks. */
 static int check_filters(const struct view_request *r, struct error *err)
 {
 	struct profile_options blocks = { .sites.filter = r->options->sites.filter };
