@@ -6,7 +6,7 @@
  * operators of an allocator that defines its own (jemalloc, tcmalloc, mimalloc, TBB's proxy,
  * preloaded or linked) may not call malloc, or only some forms do: if the next operator lies in the
  * object that has the backing malloc, a trial call shows whether it calls malloc, and operators
- * that do not are recorded here.
+ * that do not are recorded here.  What the allocator makes for itself is not the program's.
  *
  * The next operator is the one that the program would get without us.  If the global scope has one,
  * all callers use it.  A C program has none; then each plugin written in C++ gets the one in its
@@ -29,8 +29,14 @@ struct operator
 {
 	const char *name, *partner; /* partner: the matching delete or new */
 	void *real;		    /* in the global scope */
-	uint32_t own;		    /* 1 if it does not reach malloc, so that we record it */
+	uint32_t own;		    /* enum whose; written before real */
 	struct mprof_scope scope[MPROF_SCOPES];
+};
+
+enum whose {
+	OF_MALLOC, /* it reaches malloc, which records the call */
+	OF_ITSELF, /* it does not, so that we record it */
+	NOT_TRIED
 };
 
 /*
@@ -49,6 +55,75 @@ static int operator_is_allocators(const void *caller)
 		__atomic_store_n(&bytes, had, __ATOMIC_RELEASE);
 	}
 	return (uintptr_t)caller - __atomic_load_n(&start, __ATOMIC_RELAXED) < had;
+}
+
+/*
+ * The live blocks that the allocator made for itself.  Who frees a block does not tell whose it is,
+ * because a tail call hides its caller: libstdc++ makes such a call when the allocator makes a
+ * std::string, and another kind when it ends one.  So deletes look here.  A row is a cache line.
+ */
+enum { ROW_BITS = 6, ROW_BLOCKS = 8 };
+static struct {
+	void *row[1 << ROW_BITS][ROW_BLOCKS];
+	uint32_t live, lost; /* lost: 1 once a row was full */
+} allocators __attribute__((aligned(64)));
+
+static void **operator_row(const void *ptr)
+{
+	return allocators.row[((uintptr_t)ptr >> 4) * 0x9E3779B97F4A7C15u >> (64 - ROW_BITS)];
+}
+
+static void operator_keep(void *ptr)
+{
+	void **row = operator_row(ptr), *none;
+
+	for (unsigned i = 0; i < ROW_BLOCKS; i++) {
+		none = NULL;
+		if (__atomic_compare_exchange_n(&row[i], &none, ptr, 0, __ATOMIC_RELEASE,
+						__ATOMIC_RELAXED)) {
+			__atomic_add_fetch(&allocators.live, 1, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+	__atomic_store_n(&allocators.lost, 1, __ATOMIC_RELEASE);
+}
+
+/* Was ptr kept?  It no longer is. */
+static int operator_forget(const void *ptr)
+{
+	void **row = operator_row(ptr);
+
+	if (!__atomic_load_n(&allocators.live, __ATOMIC_ACQUIRE))
+		return 0;
+	for (unsigned i = 0; i < ROW_BLOCKS; i++)
+		if (__atomic_load_n(&row[i], __ATOMIC_ACQUIRE) == ptr) {
+			__atomic_store_n(&row[i], NULL, __ATOMIC_RELEASE);
+			__atomic_sub_fetch(&allocators.live, 1, __ATOMIC_RELEASE);
+			return 1;
+		}
+	return 0;
+}
+
+/* Shall we record that an operator which may not reach malloc returned ptr to caller? */
+static int operator_gave(const struct operator* o, void *ptr, const void *caller)
+{
+	if (operator_is_allocators(caller)) {
+		if (ptr)
+			operator_keep(ptr);
+		return 0;
+	}
+	return o->own == OF_ITSELF;
+}
+
+/* And that caller passes it ptr?  The allocator also frees strings that libstdc++ made for it, in
+ * calls that were recorded. */
+static int operator_takes(const struct operator* o, void *ptr, const void *caller)
+{
+	if (ptr && operator_forget(ptr))
+		return 0;
+	if (operator_is_allocators(caller))
+		return !__atomic_load_n(&allocators.lost, __ATOMIC_ACQUIRE);
+	return o->own == OF_ITSELF;
 }
 
 /* All forms of new and delete accept these: a size or block, a size or an alignment, a tag. */
@@ -90,10 +165,12 @@ static void *operator_know_global(struct operator* o, void *real, int is_new, co
 
 	if (!mp_boot_try(NULL) || operator_is_allocators(caller))
 		return real;
+	o->own = OF_MALLOC;
 	if (mp_recording() && mp_scope_base(real) == mp_scope_base(MP_REAL(malloc))) {
 		partner = dlsym(RTLD_NEXT, o->partner);
-		o->own = mp_scope_base(partner) == mp_scope_base(real) &&
-			 !operator_reaches_malloc(real, partner, is_new);
+		if (mp_scope_base(partner) == mp_scope_base(real) &&
+		    !operator_reaches_malloc(real, partner, is_new))
+			o->own = OF_ITSELF;
 	}
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);
 	return real;
@@ -113,6 +190,7 @@ static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const v
 	real = mp_scope_find(o->scope, o->name, "libstdc++.so.6", caller);
 	if (!real)
 		abort(); /* no operator to call, but no program can be linked like that */
+	o->own = OF_MALLOC;
 	return real;
 }
 
@@ -123,33 +201,45 @@ MPROF_HOT void *operator_real(struct operator* o, int is_new, const void *caller
 	return mprof_likely(real != NULL) ? real : operator_look_up(o, is_new, caller);
 }
 
-#define NEW(symbol, partner, fn, params, args, align)                                            \
-	EXPORT void *symbol params;                                                              \
-	EXPORT void *symbol params                                                               \
-	{                                                                                        \
-		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };            \
-		void *(*real)params =                                                            \
-		    (void *(*)params)operator_real(&o, 1, __builtin_return_address(0));          \
-		void *ptr;                                                                       \
-                                                                                                 \
-		if (mprof_likely(!o.own) || operator_is_allocators(__builtin_return_address(0))) \
-			return real args;                                                        \
-		ptr = real args;                                                                 \
-		mp_table()->note_alloc(fn, ptr, size, align);                                    \
-		return ptr;                                                                      \
+#define NEW(symbol, partner, fn, params, args, align)                                         \
+	EXPORT void *symbol params;                                                           \
+	EXPORT void *symbol params                                                            \
+	{                                                                                     \
+		static struct operator o = { #symbol, #partner, NULL, NOT_TRIED, { { 0 } } }; \
+		const void *caller = __builtin_return_address(0);                             \
+		void *(*real)params = (void *(*)params)operator_real(&o, 1, caller);          \
+		void *ptr;                                                                    \
+                                                                                              \
+		if (mprof_likely(o.own == OF_MALLOC))                                         \
+			return real args;                                                     \
+		ptr = real args;                                                              \
+		if (operator_gave(&o, ptr, caller))                                           \
+			mp_table()->note_alloc(fn, ptr, size, align);                         \
+		return ptr;                                                                   \
 	}
 
-#define DELETE(symbol, partner, fn, params, args, size)                                            \
-	EXPORT void symbol params;                                                                 \
-	EXPORT void symbol params                                                                  \
-	{                                                                                          \
-		static struct operator o = { #symbol, #partner, NULL, 0, { { 0 } } };              \
-		void(*real) params =                                                               \
-		    (void(*) params)operator_real(&o, 0, __builtin_return_address(0));             \
-                                                                                                   \
-		if (mprof_unlikely(o.own) && !operator_is_allocators(__builtin_return_address(0))) \
-			mp_table()->note_free(fn, ptr, size);                                      \
-		real args;                                                                         \
+/* Calls of the allocator come before the first that can be tried.  If they reach free, it is not
+ * recorded there too. */
+#define DELETE(symbol, partner, fn, params, args, size)                                       \
+	EXPORT void symbol params;                                                            \
+	EXPORT void symbol params                                                             \
+	{                                                                                     \
+		static struct operator o = { #symbol, #partner, NULL, NOT_TRIED, { { 0 } } }; \
+		const void *caller = __builtin_return_address(0);                             \
+		void(*real) params = (void(*) params)operator_real(&o, 0, caller);            \
+		struct mprof_thread *before;                                                  \
+                                                                                              \
+		if (mprof_likely(o.own == OF_MALLOC) || !operator_takes(&o, ptr, caller)) {   \
+			real args;                                                            \
+		} else if (o.own == OF_ITSELF) {                                              \
+			mp_table()->note_free(fn, ptr, size);                                 \
+			real args;                                                            \
+		} else {                                                                      \
+			mp_trial_begin(&before);                                              \
+			real args;                                                            \
+			mp_trial_end(before);                                                 \
+			mp_table()->note_free(fn, ptr, size);                                 \
+		}                                                                             \
 	}
 
 #define TAG   const void *no

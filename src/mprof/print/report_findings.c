@@ -298,17 +298,18 @@ static void tell_unmatched(const struct analysis *a, uint64_t frees, FILE *out)
 static void tell_problems(const struct analysis *a, FILE *out)
 {
 	const uint64_t *n = a->walk.heap.problems;
+	const uint64_t doubled = n[HEAP_DOUBLE_ALLOCATION], unmatched = n[HEAP_UNMATCHED_FREE];
 
-	if (n[HEAP_UNMATCHED_FREE] && !n[HEAP_DOUBLE_ALLOCATION] && !analysis_is_cut(a))
-		tell_unmatched(a, n[HEAP_UNMATCHED_FREE], out);
-	else if (n[HEAP_DOUBLE_ALLOCATION] + n[HEAP_UNMATCHED_FREE])
-		fprintf(out, "  * The trace contradicts itself: %s and %s%s.\n",
-			format_many(n[HEAP_DOUBLE_ALLOCATION], "double allocation",
-				    "double allocations")
-			    .s,
-			format_many(n[HEAP_UNMATCHED_FREE], "unmatched free", "unmatched frees").s,
-			analysis_is_cut(a) ? "; what is missing from the trace may be the reason"
-					   : "");
+	if (unmatched && !doubled && !analysis_is_cut(a))
+		tell_unmatched(a, unmatched, out);
+	else if (doubled + unmatched)
+		fprintf(
+		    out, "  * The trace contradicts itself: %s%s%s%s.\n",
+		    doubled ? format_many(doubled, "double allocation", "double allocations").s
+			    : "",
+		    doubled && unmatched ? " and " : "",
+		    unmatched ? format_many(unmatched, "unmatched free", "unmatched frees").s : "",
+		    analysis_is_cut(a) ? "; what is missing from the trace may be the reason" : "");
 }
 
 void report_warnings(const struct analysis *a, FILE *out)
