@@ -28,6 +28,7 @@
 struct operator
 {
 	const char *name, *partner; /* partner: the matching delete or new */
+	void *through;		    /* the real one, if all callers use it and it reaches malloc */
 	void *real;		    /* in the global scope */
 	uint32_t own;		    /* enum whose; written before real */
 	struct mprof_scope scope[MPROF_SCOPES];
@@ -107,6 +108,8 @@ static int operator_forget(const void *ptr)
 /* Shall we record that an operator which may not reach malloc returned ptr to caller? */
 static int operator_gave(const struct operator* o, void *ptr, const void *caller)
 {
+	if (o->own == OF_MALLOC)
+		return 0;
 	if (operator_is_allocators(caller)) {
 		if (ptr)
 			operator_keep(ptr);
@@ -119,7 +122,7 @@ static int operator_gave(const struct operator* o, void *ptr, const void *caller
  * calls that were recorded. */
 static int operator_takes(const struct operator* o, void *ptr, const void *caller)
 {
-	if (ptr && operator_forget(ptr))
+	if (o->own == OF_MALLOC || (ptr && operator_forget(ptr)))
 		return 0;
 	if (operator_is_allocators(caller))
 		return !__atomic_load_n(&allocators.lost, __ATOMIC_ACQUIRE);
@@ -173,6 +176,8 @@ static void *operator_know_global(struct operator* o, void *real, int is_new, co
 			o->own = OF_ITSELF;
 	}
 	__atomic_store_n(&o->real, real, __ATOMIC_RELEASE);
+	if (o->own == OF_MALLOC)
+		__atomic_store_n(&o->through, real, __ATOMIC_RELEASE);
 	return real;
 }
 
@@ -201,45 +206,64 @@ MPROF_HOT void *operator_real(struct operator* o, int is_new, const void *caller
 	return mprof_likely(real != NULL) ? real : operator_look_up(o, is_new, caller);
 }
 
-#define NEW(symbol, partner, fn, params, args, align)                                         \
-	EXPORT void *symbol params;                                                           \
-	EXPORT void *symbol params                                                            \
-	{                                                                                     \
-		static struct operator o = { #symbol, #partner, NULL, NOT_TRIED, { { 0 } } }; \
-		const void *caller = __builtin_return_address(0);                             \
-		void *(*real)params = (void *(*)params)operator_real(&o, 1, caller);          \
-		void *ptr;                                                                    \
-                                                                                              \
-		if (mprof_likely(o.own == OF_MALLOC))                                         \
-			return real args;                                                     \
-		ptr = real args;                                                              \
-		if (operator_gave(&o, ptr, caller))                                           \
-			mp_table()->note_alloc(fn, ptr, size, align);                         \
-		return ptr;                                                                   \
+#define UNPACKED(...) __VA_ARGS__
+
+/*
+ * A function that passes the call on costs a load and a test; the others are not inlined, because
+ * they need room on the stack.  Where the real operator reaches malloc, all of them jump to it: it
+ * may jump on to another operator of ours, which must see the caller.
+ */
+#define OPERATOR(result, symbol, other, params, args)                                             \
+	static struct operator symbol##_known = { .name = #symbol,                                \
+						  .partner = #other,                              \
+						  .own = NOT_TRIED };                             \
+	static __attribute__((noinline))                                                          \
+	result symbol##_unsure(UNPACKED params, const void *caller);                              \
+	EXPORT result symbol params;                                                              \
+	EXPORT result symbol params                                                               \
+	{                                                                                         \
+		result(*real) params =                                                            \
+		    (result(*) params)__atomic_load_n(&symbol##_known.through, __ATOMIC_ACQUIRE); \
+                                                                                                  \
+		if (mprof_likely(real != NULL))                                                   \
+			return real args;                                                         \
+		return symbol##_unsure(UNPACKED args, __builtin_return_address(0));               \
+	}                                                                                         \
+	static result symbol##_unsure(UNPACKED params, const void *caller)
+
+#define NEW(symbol, partner, fn, params, args, align)                                             \
+	OPERATOR(void *, symbol, partner, params, args)                                           \
+	{                                                                                         \
+		void *(*real)params = (void *(*)params)operator_real(&symbol##_known, 1, caller); \
+		void *ptr;                                                                        \
+                                                                                                  \
+		if (symbol##_known.own == OF_MALLOC)                                              \
+			return real args;                                                         \
+		ptr = real args;                                                                  \
+		if (operator_gave(&symbol##_known, ptr, caller))                                  \
+			mp_table()->note_alloc(fn, ptr, size, align);                             \
+		return ptr;                                                                       \
 	}
 
 /* Calls of the allocator come before the first that can be tried.  If they reach free, it is not
  * recorded there too. */
-#define DELETE(symbol, partner, fn, params, args, size)                                       \
-	EXPORT void symbol params;                                                            \
-	EXPORT void symbol params                                                             \
-	{                                                                                     \
-		static struct operator o = { #symbol, #partner, NULL, NOT_TRIED, { { 0 } } }; \
-		const void *caller = __builtin_return_address(0);                             \
-		void(*real) params = (void(*) params)operator_real(&o, 0, caller);            \
-		struct mprof_thread *before;                                                  \
-                                                                                              \
-		if (mprof_likely(o.own == OF_MALLOC) || !operator_takes(&o, ptr, caller)) {   \
-			real args;                                                            \
-		} else if (o.own == OF_ITSELF) {                                              \
-			mp_table()->note_free(fn, ptr, size);                                 \
-			real args;                                                            \
-		} else {                                                                      \
-			mp_trial_begin(&before);                                              \
-			real args;                                                            \
-			mp_trial_end(before);                                                 \
-			mp_table()->note_free(fn, ptr, size);                                 \
-		}                                                                             \
+#define DELETE(symbol, partner, fn, params, args, size)                                         \
+	OPERATOR(void, symbol, partner, params, args)                                           \
+	{                                                                                       \
+		void(*real) params = (void(*) params)operator_real(&symbol##_known, 0, caller); \
+		struct mprof_thread *before;                                                    \
+                                                                                                \
+		if (!operator_takes(&symbol##_known, ptr, caller)) {                            \
+			real args;                                                              \
+		} else if (symbol##_known.own == OF_ITSELF) {                                   \
+			mp_table()->note_free(fn, ptr, size);                                   \
+			real args;                                                              \
+		} else {                                                                        \
+			mp_trial_begin(&before);                                                \
+			real args;                                                              \
+			mp_trial_end(before);                                                   \
+			mp_table()->note_free(fn, ptr, size);                                   \
+		}                                                                               \
 	}
 
 #define TAG   const void *no
