@@ -331,6 +331,9 @@ test_check_baseline() {
 	expect_words out 'failed no-new-leaks: 1 call stack leaks more than in old.log; largest increase, 4.0 KiB, by lost (sheet.c:'
 	held --baseline old.log --tolerance 400
 	expect_status 0
+	run "$mprof" check --max-calls 1000 --tolerance 5 old.log
+	expect_status 2
+	expect_text err '--tolerance needs an earlier trace; add --baseline LOG'
 	held --all --baseline old.log --no-new-leaks
 	expect_text out '  +4.0 KiB  lost (sheet.c:'
 	held --no-new-leaks

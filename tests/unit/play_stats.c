@@ -185,6 +185,14 @@ START_TEST(test_ties_and_more)
 	ck_assert(!said("By time"));
 	ck_assert(said("Nothing here is better than glibc"));
 	ck_assert(said("5 s after everything was freed, bb still has 50.0 MiB in memory."));
+	row[1].memory.peak_rss = 1099 * MB;
+	row[2].memory.peak_rss = 3000 * MB;
+	judge();
+	ck_assert(said("aa would need 999 % more memory at the peak than glibc (1.1 GiB instead of "
+		       "100 MiB); bb 30 times as much (2.9 GiB)."));
+	row[1].memory.peak_rss = 1149 * MB;
+	judge();
+	ck_assert(said("aa would need 11 times as much memory at the peak as glibc"));
 }
 END_TEST
 

@@ -27,7 +27,7 @@ struct options {
 	struct check_options check;
 	struct check_limit *limit;
 	size_t limit_room;
-	bool all, json;
+	bool tolerance_given, all, json;
 	const char *junit, *markdown;
 };
 
@@ -84,7 +84,8 @@ static const struct option_row options[] = {
 	OPTION_TITLE("Comparison with an earlier trace:"),
 	OPTION_FILE(0, "baseline", "LOG", log[DIFF_BEFORE],
 		    "Fail if calls, total, peak or leaked bytes grew"),
-	OPTION_PERCENT(0, "tolerance", check.tolerance, 1e6, "Allow them to grow by this much [5]"),
+	OPTION_PERCENT(0, "tolerance", check.tolerance, 1e6, "Allow them to grow by this much [5]",
+		       .given = OPTION_AT(tolerance_given)),
 	OPTION_FLAG(0, "no-new-leaks", check.no_new_leaks, "Fail if any call stack leaks more"),
 	OPTION_TITLE("Output:"),
 	OPTION_FLAG(0, "all", all, "Print checks that passed, too, and each new leak"),
@@ -102,10 +103,13 @@ static const struct option_row options[] = {
 static int check_rules(void *options, struct error *err)
 {
 	const struct options *o = options;
+	const char *compares = o->check.no_new_leaks ? "no-new-leaks"
+			       : o->tolerance_given  ? "tolerance"
+						     : NULL;
 
-	if (o->check.no_new_leaks && !o->log[DIFF_BEFORE])
-		return fail(err, -EINVAL,
-			    "--no-new-leaks needs an earlier trace; add --baseline LOG");
+	if (compares && !o->log[DIFF_BEFORE])
+		return fail(err, -EINVAL, "--%s needs an earlier trace; add --baseline LOG",
+			    compares);
 	if (!o->check.limits && !o->log[DIFF_BEFORE])
 		return fail(
 		    err, -EINVAL,

@@ -22,11 +22,19 @@ struct options {
 static const char *const functions[] = {
 #define MPROF_FUNCTION(id, code, name, class) name,
 #include <mprof/functions.def>
+	"new",
+	"new[]",
+	"delete",
+	"delete[]",
 	NULL,
 };
 static const uint8_t codes[] = {
 #define MPROF_FUNCTION(id, code, name, class) code,
 #include <mprof/functions.def>
+	MPROF_FN_NEW,
+	MPROF_FN_NEW_ARRAY,
+	MPROF_FN_DELETE,
+	MPROF_FN_DELETE_ARRAY,
 };
 
 #define OPTIONS struct options

@@ -8,11 +8,12 @@
 #include "../util/alloc.h"
 #include "text.h"
 
-#define KEPT_PART   0.25 /* of the peak: if less is retained at the end, it is not mentioned */
-#define KEPT_BYTES  (4u << 20)
-#define TOO_HIGH    8 /* a peak that is this part above the program's resident size is not its own */
-#define CALLOC_PART 0.1 /* of the peak in large blocks of calloc: less does not decide */
-#define NOISE_TOLD  5	/* percent: smaller differences need no explanation */
+#define KEPT_PART    0.25 /* of the peak: if less is retained at the end, it is not mentioned */
+#define KEPT_BYTES   (4u << 20)
+#define TOO_HIGH     8 /* a peak that is this part above the program's resident size is not its own */
+#define CALLOC_PART  0.1  /* of the peak in large blocks of calloc: less does not decide */
+#define NOISE_TOLD   5	  /* percent: smaller differences need no explanation */
+#define MANY_PERCENT 1000 /* from here on, it says how many times as much */
 
 /* ---- one figure of all rows against the reference ---- */
 
@@ -66,6 +67,18 @@ static uint64_t percent(const struct verdict *v, const struct told *t, size_t ro
 	return of > 0 ? (uint64_t)lround(100 * fabs(t->figure(&v->runs->row[row]) / of - 1)) : 0;
 }
 
+/* Puts "12 % less" or, where a percentage is hard to read, "31 times as much". */
+static void put_change(FILE *f, const struct verdict *v, const struct told *t, size_t row)
+{
+	const uint64_t by = percent(v, t, row);
+	const int s = side(v, t, row);
+
+	if (s > 0 && by >= MANY_PERCENT)
+		fprintf(f, " %s times as much", format_count((by + 100 + 50) / 100).s);
+	else
+		fprintf(f, " %s %% %s", format_count(by).s, s < 0 ? "less" : "more");
+}
+
 /* Puts one row's part of the sentence. */
 static void put_clause(FILE *f, const struct verdict *v, const struct told *t, size_t row,
 		       bool first)
@@ -74,13 +87,17 @@ static void put_clause(FILE *f, const struct verdict *v, const struct told *t, s
 	const int s = side(v, t, row);
 
 	fprintf(f, "%s%s", first ? "" : "; ", r->variant->name);
-	if (first && s)
-		fprintf(f, " %s %s %% %s %s than %s (%s instead of %s)", t->would,
-			format_count(percent(v, t, row)).s, s < 0 ? "less" : "more", t->what,
+	if (!s)
+		return;
+	if (first)
+		fprintf(f, " %s", t->would);
+	put_change(f, v, t, row);
+	if (first)
+		fprintf(f, " %s %s %s (%s instead of %s)", t->what,
+			s > 0 && percent(v, t, row) >= MANY_PERCENT ? "as" : "than",
 			ref->variant->name, t->text(r).s, t->text(ref).s);
-	else if (s)
-		fprintf(f, " %s %% %s (%s)", format_count(percent(v, t, row)).s,
-			s < 0 ? "less" : "more", t->text(r).s);
+	else
+		fprintf(f, " (%s)", t->text(r).s);
 }
 
 /* Is it a large difference, which does not count?  Then a sentence of its own says why. */
