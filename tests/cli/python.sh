@@ -65,7 +65,7 @@ test_python_lines() {
 	run "$mprof" report log
 	expect_words out 'was allocated by grow (keep.py:4)'
 	expect_no_text out --pool-site
-	expect_no_text out --python
+	expect_no_text out 'record --python'
 	# All functions of the interpreter.
 	run "$mprof" report hot --size 100002 --wrappers log
 	expect_text out PyEval

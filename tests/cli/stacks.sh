@@ -195,6 +195,7 @@ test_stack_frames_after_a_kill() {
 	local i
 	cat >deeper.c <<'END'
 #include <stdlib.h>
+#include <unistd.h>
 static void *volatile block;
 __attribute__((noinline)) int odd(unsigned n);
 __attribute__((noinline)) int even(unsigned n)
@@ -213,6 +214,8 @@ __attribute__((noinline)) int odd(unsigned n)
 }
 int main(void)
 {
+	even(1);
+	write(1, "x", 1);
 	for (unsigned n = 1;; n = n * 5 / 4 % 5000 + 1)
 		block = (void *)(size_t)even(n);
 }
@@ -220,11 +223,11 @@ END
 	sed -i 's/frame\[n\] = 1/frame[n % 200] = 1/' deeper.c
 	cc -O1 -g -fno-builtin -o deeper deeper.c || bad 'deeper.c does not compile'
 	for i in 1 2 3 4 5 6; do
-		MPROF_CONF="MODE=LogMmap LOG_PATH=killed.$i" LD_PRELOAD=$build/libmprof.so ./deeper &
+		MPROF_CONF="MODE=LogMmap LOG_PATH=killed.$i" LD_PRELOAD=$build/libmprof.so ./deeper >"began.$i" &
+		wait_for test -s "began.$i"
 		sleep "0.0$((i * 2))"
 		kill -9 $!
 		wait $! 2>/dev/null
-		[ -s "killed.$i" ] || continue
 		run "$mprof" report threads --json "killed.$i"
 		expect_same 'one record' "$(json out '.stacks | length')" 1
 		expect_same 'sum' "$(json out '.stacks[] | if .functions == [] then 0 else
