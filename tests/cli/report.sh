@@ -171,10 +171,6 @@ test_dump_filters() {
 	expect_status 2
 	run "$mprof" dump
 	expect_status 2
-	g++ -O0 -o new -x c++ - <<<'int main() { delete new int; delete[] new int[2]; }' || bad 'no compiler'
-	record ./new
-	run "$mprof" dump --function new --function 'delete[]' log
-	expect_same 'operators by short names' "$(cut -f 4 out | tr '\n' ' ')" 'operator new operator delete[] '
 }
 
 # A stack is defined before the first call that refers to it, and its callers before it.

@@ -628,7 +628,9 @@ extern "C" void own_work();
 int main()
 {
 	own_work();
-	delete new int;
+	int *p = new int;
+	asm volatile("" : : "r"(p) : "memory");
+	delete p;
 	own_work();
 	for (int i = 0; i < 50; i++)
 		delete[] inner(i);
@@ -641,8 +643,8 @@ END
 		LD_PRELOAD=$PWD/own.so run "$mprof" record -o log --unwind "$how" -- ./asks
 		expect_status 0
 		run "$mprof" report hot --wrappers log
-		expect_same "$how" "$(grep -m1 -A3 '50 calls' out | grep -o 'operators.*\|inner (asks.cc:3)\|main (asks.cc:14)' | tr '\n' ' ')" \
-			'inner (asks.cc:3) main (asks.cc:14) '
+		expect_same "$how" "$(grep -m1 -A3 '50 calls' out | grep -o 'operators.*\|inner (asks.cc:3)\|main (asks.cc:16)' | tr '\n' ' ')" \
+			'inner (asks.cc:3) main (asks.cc:16) '
 	done
 	run "$mprof" dump log
 	expect_same 'frees of blocks that no call returned; blocks that stay' "$(awk -F '\t' '
@@ -650,6 +652,9 @@ END
 		/delete/ { if ($5 in live) delete live[$5]; else print "free", $0 }
 		END { for (a in live) print "live", live[a] }' out)" ''
 	expect_same "calls of the allocator's own" "$(grep -c 'new.*	[1-3]000	' out)" 2
+	run "$mprof" dump --function new log
+	expect_same 'the program, and what libstdc++ calls' "$(cut -f 4,5 out | sort | uniq -c | tr -s ' \t' ' ' | tr '\n' ';')" \
+		' 2 operator new 1000; 1 operator new 4;'
 }
 
 # After chroot, without /proc, a forked child still has its stacks, and a thread of it.
