@@ -100,4 +100,6 @@ test_memory_limits_are_named() {
 	(ulimit -v 900000; scarce 200 "$mprof" report --memory 200M log; echo "$status" >status)
 	expect_same status "$(cat status)" 1
 	expect_text err 'mprof report: out of memory within 200 MiB; --memory SIZE allows more (ulimit -v: 879 MiB)'
+	(ulimit -v 900000; scarce 200 "$mprof" report --memory 2G log)
+	expect_text err 'mprof report: out of memory within 879 MiB, the limit of ulimit -v'
 }

@@ -48,7 +48,17 @@ static uint64_t usual(void)
 	return bytes < most ? bytes : most;
 }
 
-#define MORE "; --memory SIZE allows more"
+#define MORE   "; --memory SIZE allows more"
+#define ULIMIT ", the limit of ulimit -v"
+
+/* Of the address space, which a shell may have set; UINT64_MAX = none. */
+static uint64_t shells_limit(void)
+{
+	struct rlimit space;
+
+	return getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY ? UINT64_MAX
+									       : space.rlim_cur;
+}
 
 static void set_limit(void)
 {
@@ -113,10 +123,15 @@ void memory_recap(void)
 
 void memory_explain(char *text, size_t room)
 {
+	const uint64_t space = shells_limit();
 	size_t n = strlen(text);
 
 	/* The sentence may already contain the explanation. */
-	if (cap.on && n < room && !strstr(text, MORE))
+	if (!cap.on || n >= room || strstr(text, MORE) || strstr(text, ULIMIT))
+		return;
+	if (space < cap.bytes)
+		snprintf(text + n, room - n, " within %s" ULIMIT, format_bytes(space).s);
+	else
 		snprintf(text + n, room - n, " within %s" MORE, format_bytes(cap.bytes).s);
 }
 
@@ -148,16 +163,15 @@ void memory_out_child(int pid)
 
 static void say(void)
 {
-	struct rlimit space;
+	const uint64_t space = shells_limit();
 	char text[512];
 	size_t n;
 
 	snprintf(text, sizeof(text), "%s: out of memory", end.title);
 	memory_explain(text, sizeof(text));
 	n = strlen(text);
-	if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
-		snprintf(text + n, sizeof(text) - n, " (ulimit -v: %s)",
-			 format_bytes(space.rlim_cur).s);
+	if (space != UINT64_MAX && !strstr(text, ULIMIT))
+		snprintf(text + n, sizeof(text) - n, " (ulimit -v: %s)", format_bytes(space).s);
 	fflush(stdout);
 	fprintf(stderr, "%s\n", text);
 }
