@@ -159,8 +159,7 @@ static void write_file(struct cache *c, const struct writer *w, const struct cac
 {
 	const struct build_id id = key->id;
 	char name[CACHE_NAME], new[CACHE_NAME + 40];
-	struct cache_head h = { .magic = CACHE_MAGIC,
-				.order = 1,
+	struct cache_head h = { .order = 1,
 				.quality = quality,
 				.id_bytes = (uint32_t)id.n,
 				.entries = (uint32_t)w->entries,
@@ -176,6 +175,7 @@ static void write_file(struct cache *c, const struct writer *w, const struct cac
 
 	if (!cache_name(id, name))
 		return;
+	memcpy(h.magic, CACHE_MAGIC, sizeof(h.magic));
 	memcpy(h.id, id.bytes, id.n);
 	h.crc = checksum(&h, w);
 	clock_gettime(CLOCK_MONOTONIC, &now);

@@ -86,8 +86,9 @@ void code_split(char *text, struct code_parts *p)
 	if (strncmp(text, PYTHON, strlen(PYTHON)) != 0)
 		return;
 	p->python = true;
-	p->function = text + strlen(PYTHON);
-	colon = strchr(p->function, ':');
+	text += strlen(PYTHON);
+	p->function = text;
+	colon = strchr(text, ':');
 	if (colon) {
 		*colon = '\0';
 		p->file = colon + 1;
