@@ -47,12 +47,13 @@
 #define MPROF_TOUCH_WORDS     "none", "first", "page", "full", "recorded"
 #define MPROF_PLAY_MODE_WORDS "serial", "threads", "ordered"
 
-/* The allocators that have names: X("name", "soname without a version", "Debian package"). */
-#define MPROF_ALLOCATORS(X)                                             \
-	X("glibc", "", "libc6")                                         \
-	X("jemalloc", "libjemalloc.so", "libjemalloc2")                 \
-	X("mimalloc", "libmimalloc.so", "libmimalloc2.0")               \
-	X("tcmalloc", "libtcmalloc_minimal.so", "libtcmalloc-minimal4") \
+/* The allocators that have names: X("name", "soname without a version", "Debian package(s)").
+ */
+#define MPROF_ALLOCATORS(X)                                               \
+	X("glibc", "", "libc6")                                           \
+	X("jemalloc", "libjemalloc.so", "libjemalloc2")                   \
+	X("mimalloc", "libmimalloc.so", "libmimalloc2.0 or libmimalloc3") \
+	X("tcmalloc", "libtcmalloc_minimal.so", "libtcmalloc-minimal4")   \
 	X("tbb", "libtbbmalloc_proxy.so", "libtbbmalloc2")
 
 /* Prefixes of variables that configure allocators; for glibc, those that mallopt(3) and ld.so(8)

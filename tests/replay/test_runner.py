@@ -504,11 +504,13 @@ def test_other_allocators(scratch):
     path = playback.write(scratch + "/p")
     churn = Playback(CHURN)
     churned = churn.write(scratch + "/c")
-    for name in "jemalloc.so.2", "mimalloc.so.2", "tcmalloc_minimal.so.4", "tbbmalloc_proxy.so.2":
-        preload = f"/usr/lib/x86_64-linux-gnu/lib{name}"
-        if not os.path.exists(preload):
+    for name in "jemalloc.so.2", "mimalloc.so.[23]", "tcmalloc_minimal.so.4", \
+            "tbbmalloc_proxy.so.2":
+        found = glob.glob(f"/usr/lib/x86_64-linux-gnu/lib{name}")
+        if not found:
             missing.append(name)
             continue
+        preload = found[0]
         for mode in "serial", "ordered", "threads":
             good(play(path, f"mode={mode}", preload=preload), playback)
         played = play(churned, "addresses=1", "frames=1", preload=preload)

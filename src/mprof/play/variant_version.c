@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../run/library.h"
 #include "../util/alloc.h"
 
 #define DPKG "/var/lib/dpkg/"
@@ -35,21 +34,27 @@ static bool has_line(const char *file, const char *text)
 	return found;
 }
 
-/* Did this package install the file? */
-static bool is_from(const char *package, const char *file)
+/* The package that installed the file, if it is named after an allocator, else NULL.  Its full
+ * name differs between releases: libmimalloc2.0, libmimalloc3. */
+static char *package_of(const char *file)
 {
-	char pattern[256];
-	bool found = false;
+	char *package = NULL;
+	const char *name, *end;
 	glob_t g;
 	size_t i;
 
-	snprintf(pattern, sizeof(pattern), DPKG "info/%s*.list", package);
-	if (glob(pattern, 0, NULL, &g))
-		return false;
-	for (i = 0; i < g.gl_pathc && !found; i++)
-		found = has_line(g.gl_pathv[i], file);
+	if (glob(DPKG "info/lib*malloc*.list", 0, NULL, &g))
+		return NULL;
+	for (i = 0; i < g.gl_pathc && !package; i++) {
+		name = basename(g.gl_pathv[i]);
+		end = strchr(name, ':');
+		if (!end)
+			end = name + strlen(name) - strlen(".list");
+		if (has_line(g.gl_pathv[i], file))
+			package = must_strndup(name, (size_t)(end - name));
+	}
 	globfree(&g);
-	return found;
+	return package;
 }
 
 static char *package_version(const char *package)
@@ -73,16 +78,11 @@ static char *package_version(const char *package)
 
 char *variant_version(const char *so)
 {
-	const struct allocator *a;
-	const char *name = basename(so);
-	char *version = NULL;
+	char *package = *so ? package_of(so) : must_strdup("libc6");
+	char *version = package ? package_version(package) : NULL;
 
-	for (a = allocator_table; a->name && !version; a++)
-		if (*so ? *a->soname && !strncmp(name, a->soname, strlen(a->soname)) &&
-			      is_from(a->package, so)
-			: !*a->soname)
-			version = package_version(a->package);
+	free(package);
 	if (version)
 		return version;
-	return must_strdup(*so ? name : gnu_get_libc_version());
+	return must_strdup(*so ? basename(so) : gnu_get_libc_version());
 }
