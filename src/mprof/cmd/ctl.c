@@ -154,36 +154,28 @@ static int dump(struct target *t, const struct options *o, struct error *err)
 
 /* ---- status ---- */
 
-/* Sums over its processes; the peak is the largest process's. */
-static void sum_up(const struct trace *t, uint64_t *live, uint64_t *peak)
+static void sum_up(struct site_now *now, struct trace *t)
 {
-	const struct trace_totals *part;
-	const size_t n = trace_totals(t, &part);
+	struct walk_input input;
+	struct tree tree;
 
-	*live = *peak = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct mprof_heap_totals *h = part[i].data;
-
-		if (part[i].kind != MPROF_EXTENT_HEAP)
-			continue;
-		*live += h->live_bytes > 0 ? (uint64_t)h->live_bytes : 0;
-		if (h->peak_bytes > 0 && (uint64_t)h->peak_bytes > *peak)
-			*peak = (uint64_t)h->peak_bytes;
-	}
+	walk_input_from_trace(&input, t);
+	tree_make(&tree, &input, 0, trace_damage(t)->lost);
+	site_now_read(now, t, &tree);
+	tree_release(&tree);
 }
 
 static int status(struct target *t, const struct options *o, struct error *err)
 {
 	struct site_lanes lanes;
 	struct trace *trace;
-	uint64_t live, peak;
-	const uint64_t processes = t->header.processes;
+	struct site_now now;
 	int ret = trace_open(&trace, t->link, MPROF_MAGIC_PROFILE, err);
 
 	if (ret)
 		return ret;
 	site_lanes_read(&lanes, trace);
-	sum_up(trace, &live, &peak);
+	sum_up(&now, trace);
 	printf("process %" PRIu64 ": %s, profile %s (%s)\n", t->pid,
 	       t->header.paused & 1 ? "paused" : "recording", cmd_path(t->path),
 	       format_bytes(trace_bytes(trace)).s);
@@ -192,11 +184,13 @@ static int status(struct target *t, const struct options *o, struct error *err)
 	else
 		printf("%s of %s\n", format_many(lanes.calls, "call", "calls").s,
 		       format_many(lanes.threads, "thread", "threads").s);
-	if (processes > 1)
-		printf("live %s in %s, peak of the largest %s\n", format_bytes(live).s,
-		       format_many(processes, "process", "processes").s, format_bytes(peak).s);
+	if (t->header.processes > 1)
+		printf("live %s in %s, peak of the largest %s\n", format_bytes(now.live_bytes).s,
+		       format_many(now.processes, "process", "processes").s,
+		       format_bytes(now.peak_bytes).s);
 	else
-		printf("live %s, peak %s\n", format_bytes(live).s, format_bytes(peak).s);
+		printf("live %s, peak %s\n", format_bytes(now.live_bytes).s,
+		       format_bytes(now.peak_bytes).s);
 	trace_close(trace);
 	return 0;
 }

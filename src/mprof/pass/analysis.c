@@ -622,7 +622,7 @@ static void read_whole(struct analysis *a, const struct trace *t)
 		return;
 	a->whole.options = (struct sites_options){ .filter = SITE_FILTER_ALL };
 	a->whole.walk = &a->walk;
-	site_totals_read(&a->whole, t);
+	site_totals_read(&a->whole, t, &a->tree);
 	if (a->walk.input.reduced_count)
 		add_epochs(&a->whole, &a->sites);
 	sites_make_brief(&a->whole);

@@ -33,6 +33,7 @@ struct owner {
 	const struct mprof_heap_totals *heap; /* NULL if it was killed before it had one */
 	const struct mprof_course *course;    /* likewise */
 	bool replaced;			      /* the process called exec, so its blocks are gone */
+	bool gone;			      /* the process is gone, and with it its blocks */
 	bool at_peak;			      /* its peak is the one shown */
 	bool grows; /* its growth is known: it has past_bytes, and lasted */
 };
@@ -156,6 +157,30 @@ static bool is_longer(const struct mprof_course *a, const struct mprof_course *b
 	return a->steps > b->steps;
 }
 
+static bool is_replaced(const struct trace *t, const struct owner *o)
+{
+	const struct trace_fact *fact;
+	const size_t facts = trace_facts(t, &fact);
+	size_t i = 0;
+
+	while (i < facts && (fact[i].process != o->process || fact[i].image <= o->image ||
+			     fact[i].fact->what != MPROF_FACT_EXEC))
+		i++;
+	return i < facts;
+}
+
+/* only: the process that the filter names, or 0. */
+static void find_ended(struct owner *list, size_t n, const struct trace *t, const struct tree *tree,
+		       uint32_t only)
+{
+	for (struct owner *o = list; o < list + n; o++) {
+		const struct tree_process *p = tree_find(tree, o->process);
+
+		o->replaced = is_replaced(t, o);
+		o->gone = !o->replaced && o->process != only && p && p->gone;
+	}
+}
+
 static struct owner *list_owners(const struct making *m, size_t *n)
 {
 	struct owner *list = must_calloc(m->parts + 1, sizeof(*list)), *o = NULL;
@@ -195,24 +220,15 @@ static void rank_images(struct owner *list, size_t n)
 	}
 }
 
-/* Finds which programs ended, and whose peak is shown. */
-static void rank_owners(struct owner *list, size_t n, const struct trace *t,
-			const struct sites_options *options)
+/* Finds whose peak is shown. */
+static void rank_owners(struct owner *list, size_t n, const struct sites_options *options)
 {
 	const uint32_t process = options->filter.process;
-	const struct trace_fact *fact;
-	const size_t facts = trace_facts(t, &fact);
 	struct owner *best = NULL, *o;
-	size_t i;
 
-	for (o = list; o < list + n; o++) {
+	for (o = list; o < list + n; o++)
 		if ((!process || o->process == process) && (!best || peak_of(o) > peak_of(best)))
 			best = o;
-		for (i = 0; i < facts; i++)
-			o->replaced |= fact[i].process == o->process &&
-				       fact[i].fact->what == MPROF_FACT_EXEC &&
-				       fact[i].image > o->image;
-	}
 	if (best)
 		best->at_peak = true;
 	if (options->part == SITE_BY_PROCESS)
@@ -243,8 +259,9 @@ static void find_growth(struct owner *list, size_t n, const struct trace *t, str
 		const struct mprof_course *c = o->course;
 
 		if ((s->options.filter.process && o->process != s->options.filter.process) ||
-		    o->replaced || !o->heap || !c || c->steps > MPROF_STEPS || !c->past_ticks[0] ||
-		    c->past_ticks[0] >= c->past_ticks[1] || c->past_ticks[1] > end)
+		    o->replaced || o->gone || !o->heap || !c || c->steps > MPROF_STEPS ||
+		    !c->past_ticks[0] || c->past_ticks[0] >= c->past_ticks[1] ||
+		    c->past_ticks[1] > end)
 			continue;
 		o->grows = n == 1 || active_until(o, end) - c->began_ticks >= (end - start) / 2;
 		if (o->grows && (!best || o->heap->live_bytes > best->heap->live_bytes))
@@ -321,6 +338,9 @@ static void add_cell(struct making *m, const struct owner *o, const struct trace
 	if (o->replaced) {
 		m->s->totals.exec_blocks += c->calls - c->freed_calls;
 		m->s->totals.exec_bytes += c->bytes - c->freed_bytes;
+	} else if (o->gone) {
+		m->s->totals.gone_blocks += c->calls - c->freed_calls;
+		m->s->totals.gone_bytes += c->bytes - c->freed_bytes;
 	} else if (m->s->options.part != SITE_BY_THREAD) {
 		v.live_calls = c->calls - c->freed_calls;
 		v.live_bytes = c->bytes - c->freed_bytes;
@@ -370,7 +390,7 @@ static void add_sample(struct making *m, const struct owner *o, const struct tra
 	m->s->totals.estimated = true;
 	site = site_of(m, x, i);
 	e = array_at(&m->estimate, (uint32_t)(site - m->s->site), sizeof(*e));
-	for (unsigned k = 0; k < SITE_PASTS && !o->grows && !o->replaced; k++)
+	for (unsigned k = 0; k < SITE_PASTS && !o->grows && !o->replaced && !o->gone; k++)
 		v.past_bytes[k] =
 		    rounded(c->made.bytes) - rounded(c->freed.bytes); /* the sum is not negative */
 	site_values_add(&site->v, &v);
@@ -380,7 +400,7 @@ static void add_sample(struct making *m, const struct owner *o, const struct tra
 	e->freed_calls += tamed(c->freed.calls);
 	e->freed_bytes += tamed(c->freed.bytes);
 	e->lifetime += tamed(c->lifetime);
-	if (o->replaced || m->s->options.part == SITE_BY_THREAD)
+	if (o->replaced || o->gone || m->s->options.part == SITE_BY_THREAD)
 		return;
 	e->live_calls += tamed(c->made.calls) - tamed(c->freed.calls);
 	e->live_bytes += tamed(c->made.bytes) - tamed(c->freed.bytes);
@@ -460,7 +480,7 @@ static void add_sizes(struct making *m, const struct owner *o, const struct trac
 
 		if (!v.calls && !v.freed_calls)
 			continue;
-		if (!o->replaced) {
+		if (!o->replaced && !o->gone) {
 			v.live_calls = v.calls - v.freed_calls;
 			v.live_bytes = v.bytes - v.freed_bytes;
 		}
@@ -580,13 +600,36 @@ static void finish(struct sites *s, const struct making *m)
 	}
 	s->totals.exec_blocks = above((int64_t)s->totals.exec_blocks);
 	s->totals.exec_bytes = above((int64_t)s->totals.exec_bytes);
+	s->totals.gone_blocks = above((int64_t)s->totals.gone_blocks);
+	s->totals.gone_bytes = above((int64_t)s->totals.gone_bytes);
 	SORT(s->site, s->count, by_bytes);
 	s->peak.ns = s->peak.ticks ? walk_ns(s->walk, s->peak.ticks) : 0;
 	if (s->options.part == SITE_WHOLE)
 		s->totals.unplaced = (int64_t)(s->peak.bytes - placed);
 }
 
-void site_totals_read(struct sites *s, const struct trace *t)
+void site_now_read(struct site_now *now, const struct trace *t, const struct tree *tree)
+{
+	struct making m = { .t = t };
+	struct owner *list, *o;
+	size_t n;
+
+	*now = (struct site_now){ .processes = 0 };
+	m.parts = trace_totals(t, &m.part);
+	list = list_owners(&m, &n);
+	find_ended(list, n, t, tree, 0);
+	for (o = list; o < list + n; o++) {
+		if (peak_of(o) > now->peak_bytes)
+			now->peak_bytes = peak_of(o);
+		if (o->replaced || o->gone)
+			continue;
+		now->processes++;
+		now->live_bytes += o->heap ? above(o->heap->live_bytes) : 0;
+	}
+	free(list);
+}
+
+void site_totals_read(struct sites *s, const struct trace *t, const struct tree *tree)
 {
 	struct making m = { .s = s, .t = t };
 	struct owner *list;
@@ -596,7 +639,8 @@ void site_totals_read(struct sites *s, const struct trace *t)
 	list = list_owners(&m, &n);
 	s->count = s->groups = 0;
 	s->totals.read = true;
-	rank_owners(list, n, t, &s->options);
+	find_ended(list, n, t, tree, s->options.filter.process);
+	rank_owners(list, n, &s->options);
 	find_growth(list, n, t, s);
 	for (i = 0; i < n; i++)
 		add_owner(&m, &list[i], n == 1);

@@ -24,10 +24,12 @@
 
 #include "../trace/trace.h"
 #include "sites.h"
+#include "tree.h"
 
 /*
  * Fills s after the walk of a profile, which has no events.  Of its options, the filter may name a
- * process only.
+ * process only.  Blocks of processes that are gone (tree.h) are not live, unless the filter names
+ * the process.
  *
  * By size (of a profile with SITE_SIZES), a site's part is the least size of a class: 0, 1, 2, 4
  * ... Only calls, bytes, frees and live blocks are known.
@@ -36,7 +38,7 @@
  * the blocks that the thread allocated and those that it freed, including blocks of other threads.
  * So live blocks are unknown, and 0.
  */
-void site_totals_read(struct sites *s, const struct trace *t);
+void site_totals_read(struct sites *s, const struct trace *t, const struct tree *tree);
 
 /* Returns the first of these options that a profile cannot answer, as in "--thread"; NULL if
  * none. */
@@ -53,6 +55,13 @@ struct site_lanes {
 	int64_t realloc_grown;		   /* see struct mprof_cell_more */
 };
 void site_lanes_read(struct site_lanes *lanes, const struct trace *t);
+
+/* What the processes have that are not gone. */
+struct site_now {
+	uint64_t processes, live_bytes;
+	uint64_t peak_bytes; /* of the one with the highest, also of those that are gone */
+};
+void site_now_read(struct site_now *now, const struct trace *t, const struct tree *tree);
 
 /* Returns the latest time in the file, in ticks. */
 uint64_t site_totals_end(const struct trace *t);

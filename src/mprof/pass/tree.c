@@ -376,12 +376,23 @@ static void find_running(struct tree *r, const struct walk_input *in)
 		r->process[i].ran_on = dump && r->process[i].end == TREE_UNKNOWN;
 }
 
-/* Did p exit soon after it forked c, compared with how long c lived afterwards?  c may have begun
- * to be recorded only then. */
+/* Returns the one that went on for p, at last, as a daemon that forks twice does; or p. */
+static const struct tree_process *last_heir(const struct tree *r, const struct tree_process *p)
+{
+	const struct tree_process *heir;
+
+	while (p->heir && (heir = tree_find(r, p->heir)))
+		p = heir;
+	return p;
+}
+
+/* Did p exit soon after it forked c, compared with how long c or its heir lived afterwards?  c may
+ * have begun to be recorded only then. */
 static bool goes_on(const struct tree *r, const struct tree_process *p,
 		    const struct tree_process *c)
 {
-	const uint64_t end = c->end_ticks ? c->end_ticks : r->end_ticks;
+	const struct tree_process *last = last_heir(r, c);
+	const uint64_t end = last->end_ticks ? last->end_ticks : r->end_ticks;
 	const uint64_t forked = c->forked && c->images == 1 ? c->image[0]->fact->fork_ticks : 0;
 
 	return forked && p->end == TREE_EXITED && !p->status && p->end_ticks > forked &&
@@ -390,12 +401,25 @@ static bool goes_on(const struct tree *r, const struct tree_process *p,
 
 static void find_heirs(struct tree *r)
 {
-	struct tree_process *p;
+	struct tree_process *p, *c;
 
-	for (size_t i = 0; i < r->processes; i++) {
-		p = (struct tree_process *)tree_find(r, r->process[i].parent);
-		if (p && goes_on(r, p, &r->process[i]))
-			p->heir = r->process[i].number;
+	/* A child has a greater number than its parent, so its heir is known. */
+	for (c = r->process + r->processes; c-- > r->process;) {
+		p = (struct tree_process *)tree_find(r, c->parent);
+		if (p && p->number < c->number && !p->heir && goes_on(r, p, c))
+			p->heir = c->number;
+	}
+}
+
+/* A server replaces its workers: what they left is no longer live while it runs. */
+static void find_gone(struct tree *r)
+{
+	const struct tree_process *parent;
+
+	for (struct tree_process *p = r->process; p < r->process + r->processes; p++) {
+		parent = tree_find(r, p->parent);
+		p->served = parent && (parent->served || last_heir(r, parent)->end == TREE_UNKNOWN);
+		p->gone = p->served && p->end != TREE_UNKNOWN && !p->heir;
 	}
 }
 
@@ -485,6 +509,7 @@ void tree_make(struct tree *r, const struct walk_input *in, uint64_t seen,
 	find_oom(r, in);
 	find_running(r, in);
 	find_heirs(r);
+	find_gone(r);
 	find_owns(r, in);
 	collect_remarks(r, in);
 }

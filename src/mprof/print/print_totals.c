@@ -125,6 +125,10 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		fprintf(out, ".\n  Discarded by exec: %s in %s",
 			format_exact(s->totals.exec_bytes).s,
 			format_many(s->totals.exec_blocks, "block", "blocks").s);
+	if (s->totals.gone_blocks)
+		fprintf(out, ".\n  Left by processes that ended before: %s in %s",
+			format_exact(s->totals.gone_bytes).s,
+			format_many(s->totals.gone_blocks, "block", "blocks").s);
 	fprintf(out, ".\n  Temporary: %s (%s).", format_many(v->temporary_calls, "call", "calls").s,
 		format_percent(v->temporary_calls, v->calls).s);
 	if (v->freed_calls)

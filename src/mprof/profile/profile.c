@@ -26,7 +26,7 @@ static void read_totals(struct profile *p, const struct trace *t)
 {
 	p->walk.first_ticks = trace_header(t)->start_ticks;
 	p->walk.last_ticks = site_totals_end(t);
-	site_totals_read(&p->sites, t);
+	site_totals_read(&p->sites, t, &p->tree);
 }
 
 /* Does another pass count the sites? */
