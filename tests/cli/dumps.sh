@@ -609,6 +609,8 @@ test_dump_of_replaced_workers() {
 		end_steps
 		expect_same "$conf: live" "$(live_of p.1) $(live_of p.2) $(live_of p)" '500 500 12500'
 		expect_same 'of a worker' "$("$mprof" report leaks --process 3 --json p.2 | jq .total.figures.leaked)" 4000
+		[ "${conf#*SAMPLE}" != "$conf" ] ||
+			expect_same "JSON of what is left" "$("$mprof" report --json p.2 | jq .left_bytes_by_ended)" 12000
 		run "$mprof" diff p.1 p.2
 		expect_no_text out 'Live memory rose'
 	done

@@ -59,8 +59,8 @@ static const struct usage usage = {
 	.args = "[--] PROGRAM [ARGS]",
 	.doc = "Runs PROGRAM and adds up what it and its children do with memory, for each call "
 	       "stack: calls, bytes, live blocks, the peak, lifetimes, temporary and reallocated "
-	       "blocks. The size of the file depends on the number of stacks and threads, not on "
-	       "how long the program runs. The file can be read at any time, even after "
+	       "blocks. The size of the file depends on the number of stacks, threads and "
+	       "processes, not on how long they run. The file can be read at any time, even after "
 	       "SIGKILL.\vThe output and exit status are those of the program. Next: mprof report "
 	       "FILE, mprof export FILE or mprof diff A B.",
 	.words = USAGE_PROGRAM,
