@@ -27,18 +27,22 @@ test_dump_clear_of_what_ended() {
 	done
 }
 
-# Keeps 1000 bytes for each byte that it reads, and prints one; w: a worker keeps 4000, and ends.
+# Keeps 1000 bytes for each byte that it reads, and prints one; w: a worker
+# keeps 4000, and ends; x: is killed.
 steps() {
 	cat >steps.c <<'END'
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static void *keep(int n) { return malloc(n); }
 static void *early;
-static void work(void)
+static void work(char how)
 {
 	if (!fork()) {
 		keep(4000);
+		if (how == 'x')
+			raise(9);
 		_exit(0);
 	}
 	wait(NULL);
@@ -51,8 +55,8 @@ int main(void)
 	while (read(0, &c, 1) == 1) {
 		if (c == 'f')
 			free(early);
-		else if (c == 'w')
-			work();
+		else if (c == 'w' || c == 'x')
+			work(c);
 		else
 			keep(1000);
 		write(1, "d", 1);
@@ -614,9 +618,11 @@ test_dump_of_replaced_workers() {
 		run "$mprof" diff p.1 p.2
 		expect_no_text out 'Live memory rose'
 	done
-	run "$mprof" profile -q -o q -- ./steps <<<w
+	# One that was killed leaves the others' blocks never freed.
+	"$mprof" profile -q -o q -- ./steps <<<wwwx >/dev/null
 	run "$mprof" report q
 	expect_no_text out 'Left by processes'
+	expect_words out 'Never freed: 17,500 bytes (17.1 KiB) in 6 blocks (a sum over processes that ended at different times).'
 }
 
 # Of several processes, live memory is a sum, and the peak that of one.

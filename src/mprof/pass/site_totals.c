@@ -181,6 +181,22 @@ static void find_ended(struct owner *list, size_t n, const struct trace *t, cons
 	}
 }
 
+/* Counts what each process left, and those that ended. */
+static void find_left(const struct owner *list, size_t n, struct tree *tree, struct sites *s)
+{
+	struct tree_process *p;
+
+	for (size_t i = 0; i < tree->processes; i++)
+		tree->process[i].left_bytes = 0;
+	for (const struct owner *o = list; o < list + n; o++) {
+		p = (struct tree_process *)tree_find(tree, o->process);
+		if (!p || p->gone || o->replaced || !o->heap || o->heap->live_bytes <= 0)
+			continue;
+		p->left_bytes = (uint64_t)o->heap->live_bytes;
+		s->totals.leaving += p->end != TREE_UNKNOWN;
+	}
+}
+
 static struct owner *list_owners(const struct making *m, size_t *n)
 {
 	struct owner *list = must_calloc(m->parts + 1, sizeof(*list)), *o = NULL;
@@ -629,7 +645,7 @@ void site_now_read(struct site_now *now, const struct trace *t, const struct tre
 	free(list);
 }
 
-void site_totals_read(struct sites *s, const struct trace *t, const struct tree *tree)
+void site_totals_read(struct sites *s, const struct trace *t, struct tree *tree)
 {
 	struct making m = { .s = s, .t = t };
 	struct owner *list;
@@ -640,6 +656,7 @@ void site_totals_read(struct sites *s, const struct trace *t, const struct tree 
 	s->count = s->groups = 0;
 	s->totals.read = true;
 	find_ended(list, n, t, tree, s->options.filter.process);
+	find_left(list, n, tree, s);
 	rank_owners(list, n, &s->options);
 	find_growth(list, n, t, s);
 	for (i = 0; i < n; i++)

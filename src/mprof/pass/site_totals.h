@@ -29,7 +29,7 @@
 /*
  * Fills s after the walk of a profile, which has no events.  Of its options, the filter may name a
  * process only.  Blocks of processes that are gone (tree.h) are not live, unless the filter names
- * the process.
+ * the process.  Fills left_bytes of the tree's processes, too.
  *
  * By size (of a profile with SITE_SIZES), a site's part is the least size of a class: 0, 1, 2, 4
  * ... Only calls, bytes, frees and live blocks are known.
@@ -38,7 +38,7 @@
  * the blocks that the thread allocated and those that it freed, including blocks of other threads.
  * So live blocks are unknown, and 0.
  */
-void site_totals_read(struct sites *s, const struct trace *t, const struct tree *tree);
+void site_totals_read(struct sites *s, const struct trace *t, struct tree *tree);
 
 /* Returns the first of these options that a profile cannot answer, as in "--thread"; NULL if
  * none. */

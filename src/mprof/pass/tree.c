@@ -553,16 +553,25 @@ static bool has_heir(const struct tree *r)
 	return i < r->processes;
 }
 
+static bool is_left_open(const struct tree_process *p)
+{
+	return p && (tree_process_interrupted(p) || p->heir);
+}
+
 bool tree_left_open(const struct tree *r, const struct heap *h)
 {
 	uint64_t all = 0, interrupted = 0;
-	const struct tree_process *p;
+	size_t i;
 
-	for (size_t i = 0; i < h->processes; i++) {
-		p = tree_find(r, h->process[i]->number);
+	for (i = 0; i < h->processes; i++) {
 		all += h->process[i]->left_bytes;
-		if (p && (tree_process_interrupted(p) || p->heir))
+		if (is_left_open(tree_find(r, h->process[i]->number)))
 			interrupted += h->process[i]->left_bytes;
+	}
+	for (i = 0; i < r->processes; i++) {
+		all += r->process[i].left_bytes;
+		if (is_left_open(&r->process[i]))
+			interrupted += r->process[i].left_bytes;
 	}
 	return all ? interrupted && interrupted >= all / 2 : tree_interrupted(r) || has_heir(r);
 }

@@ -44,6 +44,7 @@ struct tree_process {
 	bool ran_on;		   /* its end is unknown, because the file is a dump */
 	bool served;		   /* a process that started it, or its heir, has no recorded end */
 	bool gone;		   /* served, and ended: what it left is no longer live */
+	uint64_t left_bytes;	   /* of a profile: live at its end; 0 if it is gone */
 	bool said_end;		   /* it wrote its END fact, and read its memory once more */
 	uint64_t samples, rss_most, rss_anon_most; /* of samples while it ran, in bytes */
 	uint64_t self_bytes;			   /* mprof's own memory in it, the most seen */
@@ -121,8 +122,7 @@ bool tree_process_interrupted(const struct tree_process *p);
 bool tree_interrupted(const struct tree *r); /* was any of its processes interrupted? */
 /*
  * Did interrupted processes, and those with an heir, have at least half of the bytes that were live
- * at the end?  Then live bytes alone do not indicate a leak.  h: after the walk; of a profile,
- * which has no blocks, any interrupted process counts.
+ * at the end?  Then live bytes alone do not indicate a leak.  h: after the walk.
  */
 bool tree_left_open(const struct tree *r, const struct heap *h);
 /* Is this fact, one of in->facts, the EXECING of an exec that worked and led out of the recording?

@@ -119,6 +119,8 @@ static void print_sums(const struct print_totals *t, FILE *out)
 			format_bytes(s->totals.bound).s);
 	fprintf(out, ".\n  %s: %s in %s", left_name(t), format_exact(v->live_bytes).s,
 		format_many(v->live_calls, "block", "blocks").s);
+	if (s->totals.leaving > 1 && v->live_bytes > s->peak.bytes)
+		fputs(" (a sum over processes that ended at different times)", out);
 	if (p->suppressed_calls)
 		fprintf(out, ", of which libraries keep %s", format_bytes(p->suppressed_bytes).s);
 	if (s->totals.exec_blocks)
