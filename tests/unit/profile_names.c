@@ -604,6 +604,27 @@ START_TEST(growth_since_the_first_block)
 }
 END_TEST
 
+/* What a script keeps is freed when its interpreter ends. */
+START_TEST(growth_until_freed)
+{
+	struct sites s = { .epoch_ticks = { 0 } };
+	uint64_t grows[SITE_EPOCHS], stops[SITE_EPOCHS], leaks[SITE_EPOCHS], early[SITE_EPOCHS];
+	unsigned i;
+
+	for (i = 0; i < SITE_EPOCHS; i++) {
+		s.epoch_ticks[i + 1] = 100 * (i + 1);
+		grows[i] = i < 14 ? 1000 * i : 0;
+		stops[i] = i > 2 && i < 14 ? 9000 : 0;
+		leaks[i] = i < 15 ? 1000 * i : 14000;
+		early[i] = i < 9 ? 1000 * i : 0;
+	}
+	ck_assert_uint_eq(growth_freed_ticks(&s, grows), 1400);
+	ck_assert_uint_eq(growth_freed_ticks(&s, stops), 0);
+	ck_assert_uint_eq(growth_freed_ticks(&s, leaks), 0);
+	ck_assert_uint_eq(growth_freed_ticks(&s, early), 0);
+}
+END_TEST
+
 /* A pool that is full, and changes a little with each request, has not grown since. */
 START_TEST(growth_by_more_than_a_hundredth)
 {
@@ -675,6 +696,7 @@ Suite *profile_names_suite(void)
 	tcase_add_test(c, lines_that_allocate);
 	tcase_add_test(c, ages_beyond_all_bounds);
 	tcase_add_test(c, growth_since_the_first_block);
+	tcase_add_test(c, growth_until_freed);
 	tcase_add_test(c, growth_by_more_than_a_hundredth);
 	tcase_add_test(c, growth_beside_an_idle_time);
 	tcase_add_test(c, patterns);

@@ -157,6 +157,9 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 		fprintf(out,
 			"; none of its %s was freed, though the last one came %s before the end",
 			format_many(f->calls, "block", "blocks").s, format_ns(f->quiet_ns).s);
+	if (f->growing_ns)
+		fprintf(out, "; this still grew %s before the end, and was freed only then",
+			format_ns(f->growing_ns).s);
 	if (f->untouched)
 		fprintf(out,
 			"; at least %s of it was not resident, because nothing was written there",

@@ -179,6 +179,21 @@ static uint64_t quiet_ns(const struct analysis *a, struct finding_sums *s, uint3
 	return walk_duration_ns(&a->walk, end - v.last_ticks);
 }
 
+/* Returns the time from the end of its growth to the end of the run.  A script's leak is not among
+ * the blocks that were never freed: its interpreter frees them in the end. */
+static uint64_t growing_ns(const struct analysis *a, struct finding_sums *s, uint32_t function)
+{
+	const uint64_t end = a->tree.end_ticks;
+	struct site_values v;
+	uint64_t ticks;
+
+	if (a->of_totals || a->walk.input.log_end)
+		return 0;
+	finding_sums_values(s, function, &v);
+	ticks = growth_freed_ticks(s->sites, v.epoch_bytes);
+	return ticks && ticks < end ? walk_duration_ns(&a->walk, end - ticks) : 0;
+}
+
 /* Most of very little is little. */
 static double weight_of(enum finding_kind kind, uint64_t whole)
 {
@@ -275,6 +290,7 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	new.left = t->left;
 	new.pages = kind == FINDING_WASTE ? t->peak_slack - t->part : 0;
 	new.quiet_ns = kind == FINDING_PEAK ? quiet_ns(a, s, function, t) : 0;
+	new.growing_ns = kind == FINDING_PEAK &&new.line->script ? growing_ns(a, s, function) : 0;
 	new.untouched = kind == FINDING_PEAK ? analysis_untouched(a, t->part) : 0;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)

@@ -170,3 +170,17 @@ uint64_t growth_end_ns(const struct analysis *a, const struct sites *sites, cons
 	ns = walk_ns(&a->walk, sites->epoch_ticks[last + 1]);
 	return ns > 0 ? (uint64_t)ns : 0;
 }
+
+uint64_t growth_freed_ticks(const struct sites *sites, const uint64_t e[SITE_EPOCHS])
+{
+	uint64_t live[SITE_EPOCHS] = { 0 };
+	unsigned most = 0, i;
+
+	for (i = 1; i < SITE_EPOCHS; i++)
+		most = e[i] > e[most] ? i : most;
+	if (most < SITE_EPOCHS * 3 / 4 || e[SITE_EPOCHS - 1] > e[most] / 2)
+		return 0;
+	for (i = 0; i <= most; i++)
+		live[i] = e[i];
+	return leak_goes_on(live) ? sites->epoch_ticks[most + 1] : 0;
+}

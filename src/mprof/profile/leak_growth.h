@@ -45,3 +45,9 @@ bool growth_goes_on(enum finding_growth growth);
 /* Returns the end of the last epoch in which these live bytes, one number for each epoch, grew: in
  * ns since the start. */
 uint64_t growth_end_ns(const struct analysis *a, const struct sites *sites, const uint64_t *e);
+/*
+ * Did these live bytes grow like a leak until the last quarter of the run, and were then freed, as
+ * an interpreter frees its objects when it ends?  Returns the end of the last epoch in which they
+ * grew, in ticks; else 0.
+ */
+uint64_t growth_freed_ticks(const struct sites *sites, const uint64_t e[SITE_EPOCHS]);
