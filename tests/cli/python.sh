@@ -151,6 +151,16 @@ END
 	run "$mprof" report --json --all log
 	expect_no_text out stubs.c
 	expect_no_text out mprof_script
+	# An extension without symbols has addresses only.
+	mkdir site-packages
+	from=$("$python" -c 'import _json; print(_json.__file__)') || return 0
+	strip -o "site-packages/${from##*/}" "$from" || bad 'strip fails'
+	printf '%s\n' 'import _json' 'kept = []' 'for i in range(200):' \
+		'    kept.append(_json.encode_basestring_ascii("x" * 50001))' >quote.py
+	PYTHONPATH=site-packages run "$mprof" record --python -o log -- "$python" quote.py
+	run "$mprof" report log
+	expect_words out 'at line 4' ', through _json.'
+	expect_no_text out '.so+'
 }
 
 test_python_profile() {

@@ -105,7 +105,8 @@ static void put_other(const struct finding *f, const struct sym_line *line, size
 /* Puts the library's function; of a constructor or an assignment that copies, the class. */
 static void put_through(const struct finding *f, size_t most, FILE *out)
 {
-	const char *function = f->through->function, *class_ends = NULL, *at;
+	struct sym_line through = *f->through;
+	const char *function = through.function, *class_ends = NULL, *at;
 	const char *mostly = f->all_through ? "" : "mostly ";
 	char *name;
 
@@ -113,8 +114,11 @@ static void put_through(const struct finding *f, size_t most, FILE *out)
 		for (at = strstr(function, "::"); at; at = strstr(at + 2, "::"))
 			class_ends = at;
 	if (!class_ends || *function == '<' || strchr(function, '{')) {
+		/* An address in an extension tells the author of a script nothing. */
+		if (f->line->script && !through.known && !*through.file)
+			through.function = through.module;
 		fprintf(out, ", %sthrough ", mostly);
-		put_other(f, f->through, most, false, out);
+		put_other(f, &through, most, false, out);
 		return;
 	}
 	name = must_strndup(function, (size_t)(class_ends - function));
