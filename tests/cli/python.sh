@@ -348,6 +348,14 @@ END
 		"$(json out '[.rows[] | select(.stack[-1].line == 3) | .figures.leaked >= 100000] | join(" ")')" true
 	expect_same 'leaks of the start' \
 		"$(json out '[.rows[] | select(any(.stack[]; .file == "<frozen site>" or .function == "Py_InitializeFromConfig"))] | length')" 0
+	# multiprocessing runs such a text in a new process: it is not the program's, and imports for packages.
+	PYTHONPATH=env/site-packages run "$mprof" record --python -o child -- "$python" -c \
+		'from multiprocessing.pool import mapstar; kept = mapstar((bytearray, [300001] * 30)); import theirs'
+	run "$mprof" report child
+	expect_words out 'allocated by mapstar (pool.py:'
+	expect_no_text out '(<string>'
+	run "$mprof" report leaks --json child
+	expect_same 'leaks of its imports' "$(json out '[.rows[] | select(.figures.leaked > 50000)] | length')" 0
 	# Nobody can change how Python starts.
 	"$mprof" record -q --python -o plain -- "$python" -c pass
 	run "$mprof" report --json plain

@@ -268,10 +268,12 @@ static bool is_of_python(const char *file)
 	return !strncmp(file, "<frozen ", 8) || (in && !strstr(in, "-packages/"));
 }
 
-/* Is it a file of the library that runs code of packages while Python starts (.pth files)? */
+/* Is it a file of the library that runs code of packages while Python starts (.pth files), or of
+ * the program in a process of its own? */
 static bool runs_packages(const char *file)
 {
-	return !strcmp(file, "<frozen site>") || !strcmp(basename(file), "site.py");
+	return !strcmp(file, "<frozen site>") || !strcmp(basename(file), "site.py") ||
+	       strstr(file, "/multiprocessing/") || strstr(file, "/concurrent/futures/");
 }
 
 /* Is it the main code of a command such as /usr/bin/pytest, which only calls its package? */

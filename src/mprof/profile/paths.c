@@ -183,13 +183,15 @@ static enum paths_called called_by_script(struct profile_paths *t, uint32_t node
 
 	for (i = 0; lines && i < lines->count; i++) {
 		line = &lines->line[i];
-		if (is_run_of_text(line) || (line->script && !paths_is_text(line) &&
-					     paths_part_of(t, frame, line) == PATHS_PROGRAM))
+		if ((t->runs_text && is_run_of_text(line)) ||
+		    (line->script && !paths_is_text(line) &&
+		     paths_part_of(t, frame, line) == PATHS_PROGRAM))
 			return CALLED_BY_PROGRAM;
 		if (line->runs_scripts && !strcmp(line->function, "Py_InitializeFromConfig"))
 			return CALLED_AT_START;
 	}
-	return begins_with_text(t->stacks, t->sym, node) ? CALLED_BY_PROGRAM : CALLED_UNKNOWN;
+	return t->runs_text && begins_with_text(t->stacks, t->sym, node) ? CALLED_BY_PROGRAM
+									 : CALLED_UNKNOWN;
 }
 
 static enum paths_called called_by(struct profile_paths *t, uint32_t node)
@@ -240,7 +242,7 @@ enum paths_called paths_called(struct profile_paths *t, uint32_t stack)
 
 bool paths_is_import(struct profile_paths *t, uint32_t stack)
 {
-	return t->scripts && paths_called(t, stack) == CALLED_BY_PROGRAM &&
+	return t->scripts && paths_called(t, stack) != CALLED_AT_START &&
 	       t->called[stack] & IN_IMPORT;
 }
 
@@ -519,7 +521,7 @@ void paths_init(struct profile_paths *t, const struct stacks *stacks, struct sym
 		t->scratch.at = must_calloc(stacks->nodes, sizeof(*t->scratch.at));
 	if (stacks && !o->wrappers)
 		t->called = must_calloc(stacks->nodes, 1);
-	t->runs_text = t->scripts && runs_text(stacks, sym);
+	t->runs_text = t->scripts && !o->others_texts && runs_text(stacks, sym);
 }
 
 void paths_release(struct profile_paths *t)

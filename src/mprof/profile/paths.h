@@ -69,6 +69,7 @@ enum paths_called {
 struct paths_options {
 	const char *function, *file, *module, *without;
 	bool library, wrappers;
+	bool others_texts; /* no text that Python was told to run is the program's own */
 };
 
 struct profile_paths {

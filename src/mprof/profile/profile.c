@@ -255,6 +255,39 @@ static int read_suppressions(struct profile *p, const struct profile_options *o,
 	return ret;
 }
 
+/* Returns the text that Python was told to run (-c), or NULL. */
+static const char *text_of(const struct trace_fact *f)
+{
+	const struct sym_interpreter *of = sym_interpreter(basename(f->exe));
+
+	for (size_t k = 1; of && k + 1 < f->argc && *f->argv[k] == '-'; k++) {
+		const char *word = f->argv[k];
+
+		if (word[1] != '-' && word[strlen(word) - 1] == 'c')
+			return strcmp(of->language, "Python") ? NULL : f->argv[k + 1];
+		k += !strcmp(word, "-X") || !strcmp(word, "-W");
+	}
+	return NULL;
+}
+
+/* Did Python run texts, and do all of them begin processes of multiprocessing? */
+static bool only_runs_children(const struct trace *t)
+{
+	static const char begins[] = "from multiprocessing.";
+	const struct trace_fact *fact;
+	const size_t n = trace_facts(t, &fact);
+	const char *text;
+	bool runs = false;
+
+	for (size_t i = 0; i < n; i++) {
+		text = text_of(&fact[i]);
+		if (text && strncmp(text, begins, sizeof(begins) - 1) != 0)
+			return false;
+		runs |= text != NULL;
+	}
+	return runs;
+}
+
 static int open_names(struct profile *p, struct trace *t, const struct profile_options *o,
 		      struct error *err)
 {
@@ -274,7 +307,8 @@ static int open_names(struct profile *p, struct trace *t, const struct profile_o
 					    .module = o->module,
 					    .without = o->without,
 					    .library = o->library,
-					    .wrappers = o->wrappers });
+					    .wrappers = o->wrappers,
+					    .others_texts = only_runs_children(t) });
 	return 0;
 }
 

@@ -15,5 +15,6 @@ struct profile_path {
 	bool truncated;
 	bool at_start;	/* called during the startup of an interpreter, not by a script of the
 			   program */
-	bool in_import; /* a line of a script makes Python import a library there */
+	bool in_import; /* a line of a script makes Python import a module there, which is a
+			   library's if the script is the program's */
 };
