@@ -22,11 +22,7 @@ struct options {
 static const char *const functions[] = {
 #define MPROF_FUNCTION(id, code, name, class) name,
 #include <mprof/functions.def>
-	"new",
-	"new[]",
-	"delete",
-	"delete[]",
-	NULL,
+	"new", "new[]", "delete", "delete[]", NULL,
 };
 static const uint8_t codes[] = {
 #define MPROF_FUNCTION(id, code, name, class) code,
