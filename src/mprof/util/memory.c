@@ -51,7 +51,7 @@ static uint64_t usual(void)
 #define MORE   "; --memory SIZE allows more"
 #define ULIMIT ", the limit of ulimit -v"
 
-/* Of the address space, which a shell may limit; UINT64_MAX if unlimited. */
+/* The limit of the address space, as set in a shell; UINT64_MAX = unlimited. */
 static uint64_t shells_limit(void)
 {
 	struct rlimit space;
