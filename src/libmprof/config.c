@@ -321,7 +321,7 @@ int mp_is_rank_wanted(const char *rank)
 	return text_parse(rank, 10, &number) && mprof_ranges_have(mp_config.ranks, number) > 0;
 }
 
-int mp_is_wanted(void)
+static int config_is_program_wanted(void)
 {
 	char exe[512];
 	long n = sys_readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -330,10 +330,13 @@ int mp_is_wanted(void)
 	const char *called = (const char *)getauxval(AT_EXECFN);
 
 	exe[n > 0 ? n : 0] = 0;
-	if (*mp_config.only && !mprof_globs_match(mp_config.only, exe) &&
-	    !(called && mprof_globs_match(mp_config.only, called)))
-		return 0;
-	return mp_is_rank_wanted(mp_rank());
+	return mprof_globs_match(mp_config.only, exe) ||
+	       (called && mprof_globs_match(mp_config.only, called));
+}
+
+int mp_is_wanted(void)
+{
+	return (!*mp_config.only || config_is_program_wanted()) && mp_is_rank_wanted(mp_rank());
 }
 
 /* Appends a value to a file name so that it cannot leave the directory. */

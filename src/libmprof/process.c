@@ -140,6 +140,7 @@ static int process_join_as_child(uint64_t when)
 
 	if (!mp_config.children)
 		return -ECANCELED;
+	mp_status_forked();
 	mp_threads_forked();
 	mp_suspend_forked();
 	mp_rules_forked();

@@ -16,6 +16,7 @@
 
 #include "allocator.h"
 #include "config.h"
+#include "scopes.h"
 #include "text.h"
 
 typedef void any_fn(void);
@@ -157,19 +158,12 @@ static any_fn *real_get(size_t i)
 	return fn;
 }
 
-static const void *real_object(const void *symbol)
-{
-	Dl_info info;
-
-	return symbol && dladdr(symbol, &info) ? info.dli_fbase : NULL;
-}
-
 /* Returns the symbol if it lies in the same object as malloc. */
 static any_fn *real_own(const struct mprof_init_ops *init, const char *name, const void *object)
 {
 	void *symbol = init->symbol(name);
 
-	return symbol && real_object(symbol) == object ? *(any_fn **)&symbol : NULL;
+	return symbol && mp_scope_base(symbol) == object ? *(any_fn **)&symbol : NULL;
 }
 
 static any_fn *real_natural(const struct mprof_init_ops *init, const char *name)
@@ -207,7 +201,7 @@ static void real_find_memalign(const struct mprof_init_ops *init)
 
 static int real_is_libc(const void *object)
 {
-	return object == real_object(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+	return object == mp_scope_base(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
 }
 
 /* Do the headers of glibc's chunks agree with malloc_usable_size?  Checks our own blocks. */
@@ -258,7 +252,7 @@ static const char *real_fill_in(void)
 
 int mp_resolve(const struct mprof_init_ops *init, struct text *why)
 {
-	const void *object = real_object(init->symbol("malloc"));
+	const void *object = mp_scope_base(init->symbol("malloc"));
 	const char *missing = NULL;
 
 	for (size_t i = 0; i < FAMILY; i++)

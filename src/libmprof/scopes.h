@@ -23,5 +23,7 @@ void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *lib
 void *mp_scope_known(const struct mprof_scope *scope, const void *caller);
 /* Returns the address at which the object with this code or data is loaded, or NULL. */
 const void *mp_scope_base(const void *at);
+/* Returns the file of that object, or NULL; it is the loader's. */
+const char *mp_scope_file(const void *at);
 /* Call this when an object may have been unloaded, because another one may get its place. */
 void mp_scopes_forget(void);

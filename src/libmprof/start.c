@@ -19,6 +19,7 @@
 #include "process.h"
 #include "real_libc.h"
 #include "runid.h"
+#include "scopes.h"
 #include "start.h"
 #include "sys.h"
 #include "text.h"
@@ -109,7 +110,7 @@ static int start_is_path(const char *name)
 
 static int start_find_allocator(const struct mprof_init_ops *init, struct text *why)
 {
-	Dl_info info;
+	const char *file;
 
 	if (init->loads && !mp_is_loadable("SO_PATH", mp_config.so_path, why))
 		return -1;
@@ -118,8 +119,9 @@ static int start_find_allocator(const struct mprof_init_ops *init, struct text *
 	if (mp_resolve(init, why) < 0)
 		return -1;
 	/* Through a pointer to data: ISO C cannot cast a function pointer. */
-	if (dladdr(*(void **)&mprof_core.real.malloc, &info))
-		start_know(mp_known.allocator, sizeof(mp_known.allocator), info.dli_fname);
+	file = mp_scope_file(*(void **)&mprof_core.real.malloc);
+	if (file)
+		start_know(mp_known.allocator, sizeof(mp_known.allocator), file);
 	return 0;
 }
 

@@ -19,37 +19,61 @@ static long status_read_proc(const char *path, char *buffer, size_t size)
 	return n > 0 ? n : 0;
 }
 
-/* Reads a field of /proc/self/stat after the second one, which ends with the last ')'. */
-static uint64_t status_stat_number(int wanted)
+/* The fields of /proc/self/stat that are used: constant for a process and its program. */
+static const uint8_t stat_field[] = { 22, 28, 47 };
+enum stat_value { STAT_START_TIME, STAT_STACK_START, STAT_BREAK_START, STAT_VALUES };
+
+/* The fields follow the second one, which ends with the last ')'. */
+static void status_read_stat(uint64_t value[STAT_VALUES])
 {
 	char line[1024];
 	long n = status_read_proc("/proc/self/stat", line, sizeof(line)), i;
-	uint64_t value = 0;
-	int field = 2;
+	int field = 2, next = 0;
 
 	for (i = n - 1; i > 0 && line[i] != ')'; i--)
 		;
-	for (; i > 0 && i < n; i++)
-		if (line[i] == ' ' && ++field == wanted) {
-			text_parse(line + i + 1, 10, &value);
-			break;
-		}
-	return value;
+	for (; i > 0 && i < n && next < STAT_VALUES; i++)
+		if (line[i] == ' ' && ++field == stat_field[next])
+			text_parse(line + i + 1, 10, &value[next++]);
+}
+
+static uint64_t known[STAT_VALUES];
+static int known_of; /* the process; written last */
+
+/* Reads the file once for each process, as the kernel takes 15 us to write it. */
+static uint64_t status_stat(enum stat_value which)
+{
+	uint64_t value[STAT_VALUES] = { 0 };
+	const int pid = sys_getpid();
+
+	if (__atomic_load_n(&known_of, __ATOMIC_ACQUIRE) == pid)
+		return __atomic_load_n(&known[which], __ATOMIC_RELAXED);
+	status_read_stat(value);
+	for (unsigned i = 0; i < STAT_VALUES; i++)
+		__atomic_store_n(&known[i], value[i], __ATOMIC_RELAXED);
+	if (value[STAT_START_TIME])
+		__atomic_store_n(&known_of, pid, __ATOMIC_RELEASE);
+	return value[which];
+}
+
+void mp_status_forked(void)
+{
+	__atomic_store_n(&known_of, 0, __ATOMIC_RELEASE);
 }
 
 uint64_t mp_start_time(void)
 {
-	return status_stat_number(22);
+	return status_stat(STAT_START_TIME);
 }
 
 uint64_t mp_stack_start(void)
 {
-	return status_stat_number(28);
+	return status_stat(STAT_STACK_START);
 }
 
 uint64_t mp_break_start(void)
 {
-	return status_stat_number(47);
+	return status_stat(STAT_BREAK_START);
 }
 
 /* Reads a number from a file of lines such as /proc/self/status; key includes the colon.  0 if

@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-uint64_t mp_start_time(void);	   /* of this process, in clock ticks after boot; 0 if unknown */
+void mp_status_forked(void);  /* in a new process, which may have its parent's pid in a namespace */
+uint64_t mp_start_time(void); /* of this process, in clock ticks after boot; 0 if unknown */
 uint32_t mp_seccomp_filters(void); /* filters that apply to it; since Linux 5.9 */
 int mp_system_used(
     uint64_t *bytes);		 /* memory that the whole machine uses.  0, or -1 without /proc */
