@@ -41,6 +41,9 @@ struct mprof_script_layout {
 	uint32_t code, instruction, first;
 };
 
+/* Bits of the address of a code; from 3.14, the lowest ones may say how a frame holds it. */
+#define MPROF_SCRIPT_CODE (-(uintptr_t)8)
+
 /* Functions of libmprof.so.  Call it before the first stub runs.  The layout is copied. */
 void mprof_set_scripts(const struct mprof_script_layout *layout);
 /* Returns memory of zeros, at this address unless NULL, which counts as mprof's own; or NULL.  It

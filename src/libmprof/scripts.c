@@ -85,7 +85,7 @@ uintptr_t mp_script_line(uintptr_t pc, uintptr_t data, uintptr_t *instruction)
 	if (!data || !script->line)
 		return script->lines + 1;
 	*instruction = data + layout.instruction;
-	code = *(const uintptr_t *)(data + layout.code);
+	code = *(const uintptr_t *)(data + layout.code) & MPROF_SCRIPT_CODE;
 	at = (*(const uintptr_t *)*instruction - code - layout.first) / 2;
 	/* Before the first instruction, and if the code is another one. */
 	return script->lines + 1 + (at < script->instructions ? script->line[at] : 0);

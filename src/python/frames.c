@@ -276,9 +276,10 @@ static __thread uintptr_t lowest __attribute__((tls_model("initial-exec")));
 
 /*
  * From 3.11, calls between functions of a script need no C stack, but they do with stubs, and from
- * 3.12 the interpreter limits the depth of such calls: to 1,500 in 3.12, 10,000 in 3.13, and each
- * call of a function counts twice.  Deep recursion must not end in an error that it would not have
- * had, so it goes on without stubs when half of the stack is used, or a third of that limit.
+ * 3.12 the interpreter limits the depth of such calls: to 1,500 in 3.12, 10,000 in 3.13, where each
+ * call of a function counts twice; 3.14 keeps 32 KiB of a stack and a guard page, more than half of
+ * a thread's smallest one.  Deep recursion must not end in an error that it would not have had, so
+ * it goes on without stubs when half of the stack is used, or a third of that limit.
  */
 static __attribute__((noinline)) uintptr_t find_lowest(void)
 {
@@ -287,11 +288,13 @@ static __attribute__((noinline)) uintptr_t find_lowest(void)
 		UNKNOWN = 128 << 10,
 		UNLIMITED = 64 << 20,
 		LIMITED_12 = 96 << 10,
-		LIMITED = 512 << 10
+		LIMITED = 512 << 10,
+		KEPT_14 = 64 << 10
 	};
+	const size_t kept = state.minor < 14 ? 0 : KEPT_14;
 	pthread_attr_t attr;
 	struct rlimit limit;
-	const size_t limited = state.minor < 12 ? 0 : state.minor == 12 ? LIMITED_12 : LIMITED;
+	const size_t limited = state.minor == 12 ? LIMITED_12 : state.minor == 13 ? LIMITED : 0;
 	size_t size = 2 * UNKNOWN;
 	void *stack = NULL;
 
@@ -309,7 +312,7 @@ static __attribute__((noinline)) uintptr_t find_lowest(void)
 	}
 	if (limited && (!stack || here - ((uintptr_t)stack + size / 2) > limited))
 		return here - limited;
-	return stack ? (uintptr_t)stack + size / 2 : here - UNKNOWN;
+	return stack ? (uintptr_t)stack + size / 2 + kept : here - UNKNOWN;
 }
 
 static evaluate evaluate_by_stub;
@@ -360,15 +363,18 @@ static void start_lines(const char *frame, const char *code)
 		[11] = { .code = 32, .instruction = 56, .first = 184 },
 		[12] = { .code = 0, .instruction = 56, .first = 192 },
 		[13] = { .code = 0, .instruction = 56, .first = 200 },
+		[14] = { .code = 0, .instruction = 56, .first = 208 },
 	};
 	const struct mprof_script_layout *of = &layouts[state.minor];
-	const char *has, *instruction;
+	const char *instruction;
+	uintptr_t has;
 
-	if (state.minor < 11 || state.minor > 13)
+	if (state.minor < 11 || state.minor > 14)
 		return;
 	memcpy(&has, frame + of->code, sizeof(has));
 	memcpy(&instruction, frame + of->instruction, sizeof(instruction));
-	if (has != code || instruction + (state.minor < 13 ? 2 : 0) != code + of->first)
+	if ((has & MPROF_SCRIPT_CODE) != (uintptr_t)code ||
+	    instruction + (state.minor < 13 ? 2 : 0) != code + of->first)
 		return;
 	mprof_set_scripts(of);
 	state.lines = true;

@@ -166,7 +166,7 @@ static uint64_t hash_add(uint64_t hash, uint64_t value)
 }
 
 /*
- * Finds the line of each instruction.  The table is that of CPython 3.11 to 3.13
+ * Finds the line of each instruction.  The table is that of CPython 3.11 to 3.14
  * (Objects/locations.md there): entries of a byte 1cccclll for l + 1 instructions, then bytes with
  * the highest bit 0.  c 13 and 14: a signed difference to the line of the last entry follows, its
  * sign in the lowest bit; 10 to 12: it is c - 10; 15: no line.

@@ -6,7 +6,7 @@
 # Sets python to the interpreter, not to a script that starts it. Returns 1 unless its version has lines.
 python_found() {
 	python=$(python3 -c 'import sys; print(sys.executable)')
-	"$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))'
+	"$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))'
 }
 
 # A bytearray of n bytes takes n + 1: sizes that nothing else requests.

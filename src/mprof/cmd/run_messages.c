@@ -243,7 +243,7 @@ void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 	tell_uncalled(plan, r);
 	if (plan->python && !r->python && r->file == RUN_FILE && !r->alive && !r->in_use)
 		cmd_warn("--python saw no function of a Python script: it knows CPython 3.9 to"
-			 " 3.13, but not its free-threaded build");
+			 " 3.14, but not its free-threaded build");
 	tell_file(plan, r);
 }
 
