@@ -279,9 +279,10 @@ MPROF_HOT struct figures figures_of(const struct accumulator *s, uint32_t id)
 	return f;
 }
 
+/* Ends recording, unless the disk was full: that has ended it already. */
 static MPROF_COLD void no_room(void)
 {
-	host->lost(MPROF_LOST_MEMORY, 1);
+	host->stop(MPROF_LOST_MEMORY, "no memory or address space for the recording");
 }
 
 MPROF_HOT void note_range(uint32_t *least, uint32_t *most, uint64_t v)

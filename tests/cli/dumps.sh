@@ -625,6 +625,19 @@ test_dump_of_replaced_workers() {
 	expect_words out 'Never freed: 17,500 bytes (17.1 KiB) in 6 blocks (a sum over processes that ended at different times).'
 }
 
+# Workers that a full disk leaves no room are missing for this reason only, which the status says.
+test_status_when_the_disk_is_full() {
+	local i
+	steps
+	begin_steps sh -c 'ulimit -f 1000 && exec "$@"' sh env MPROF_CONF='MODE=Profile PROFILE_PATH=p' \
+		LD_PRELOAD="$build/libmprof.so" ./steps
+	for ((i = 0; i < 8; i++)); do step w; done
+	run "$mprof" ctl $pid status
+	end_steps
+	expect_words out ': the disk is full, or a file size limit was reached'
+	expect_no_text out 'address space'
+}
+
 # Of several processes, live memory is a sum, and the peak that of one.
 test_status_of_several_processes() {
 	keeps_and_waits

@@ -21,6 +21,7 @@
 #include "../pass/site_totals.h"
 #include "../trace/append.h"
 #include "../trace/combine.h"
+#include "../trace/lost.h"
 #include "../util/alloc.h"
 #include "../util/format.h"
 #include "../util/ranges.h"
@@ -132,6 +133,9 @@ static int copy(struct target *t, const char *name, struct error *err)
 		ret = export_file_done(&f, trace_combine(f.out, from, 1, MPROF_FILE_RUNNING, err),
 				       err);
 	}
+	if (ret == -ENOSPC || ret == -EDQUOT)
+		return fail(err, ret, "cannot write '%s': %s; name a file elsewhere with -o FILE",
+			    name, strerror(-ret));
 	return ret;
 }
 
@@ -154,31 +158,49 @@ static int dump(struct target *t, const struct options *o, struct error *err)
 
 /* ---- status ---- */
 
-static void sum_up(struct site_now *now, struct trace *t)
+static bool ended_early(const struct tree *tree, uint64_t pid)
 {
-	struct walk_input input;
-	struct tree tree;
+	uint64_t n = 0;
 
-	walk_input_from_trace(&input, t);
-	tree_make(&tree, &input, 0, trace_damage(t)->lost);
-	site_now_read(now, t, &tree);
-	tree_release(&tree);
+	for (size_t i = 0; i < tree->processes; i++)
+		for (unsigned k = 0; k < MPROF_LOST_REASONS; k++)
+			if ((uint64_t)tree->process[i].pid == pid &&
+			    lost_reason[k].counts == LOST_PROCESSES)
+				n += tree->process[i].lost[k];
+	return n > 0;
+}
+
+static void print_state(const struct target *t, struct trace *trace, const struct tree *tree)
+{
+	printf("process %" PRIu64 ": %s, profile %s (%s)\n", t->pid,
+	       ended_early(tree, t->pid) ? "recording ended early"
+	       : t->header.paused & 1	 ? "paused"
+					 : "recording",
+	       cmd_path(t->path), format_bytes(trace_bytes(trace)).s);
+	for (unsigned i = 0; i < MPROF_LOST_REASONS; i++)
+		if (tree->lost[i] && lost_reason[i].counts == LOST_PROCESSES)
+			printf("recording ended early in %s: %s\n",
+			       format_many(tree->lost[i], "process", "processes").s,
+			       lost_reason[i].at_end);
 }
 
 static int status(struct target *t, const struct options *o, struct error *err)
 {
 	struct site_lanes lanes;
+	struct walk_input input;
 	struct trace *trace;
+	struct tree tree;
 	struct site_now now;
 	int ret = trace_open(&trace, t->link, MPROF_MAGIC_PROFILE, err);
 
 	if (ret)
 		return ret;
 	site_lanes_read(&lanes, trace);
-	sum_up(&now, trace);
-	printf("process %" PRIu64 ": %s, profile %s (%s)\n", t->pid,
-	       t->header.paused & 1 ? "paused" : "recording", cmd_path(t->path),
-	       format_bytes(trace_bytes(trace)).s);
+	walk_input_from_trace(&input, trace);
+	tree_make(&tree, &input, 0, trace_damage(trace)->lost);
+	site_now_read(&now, trace, &tree);
+	print_state(t, trace, &tree);
+	tree_release(&tree);
 	if (trace_is_sampled(trace))
 		printf("samples of %s\n", format_many(lanes.threads, "thread", "threads").s);
 	else

@@ -113,8 +113,7 @@ static void tell(const char *path, const struct run_result *r)
 	site_lanes_read(&lanes, t);
 	processes = trace_header(t)->processes;
 	fprintf(stderr, "mprof: %s of %s%s%s, %s; next: mprof report %s\n",
-		trace_is_sampled(t) || !lanes.calls ? "samples"
-						    : format_many(lanes.calls, "call", "calls").s,
+		trace_is_sampled(t) ? "samples" : format_many(lanes.calls, "call", "calls").s,
 		format_many(lanes.threads, "thread", "threads").s, processes > 1 ? " in " : "",
 		processes > 1 ? format_many(processes, "process", "processes").s : "",
 		format_bytes(trace_bytes(t)).s, cmd_path(path));
