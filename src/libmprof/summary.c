@@ -297,6 +297,21 @@ void mp_summary_start(void)
 
 /* ---- files ---- */
 
+/* Was the same said before?  A server would say it for each of its dumps. */
+static int is_told(const char *path, const char *why)
+{
+	static const char *told[FORMS + 1][2];
+	int i = 0;
+
+	while (told[i][0] && told[i][0] != path)
+		i++;
+	if (told[i][0] && told[i][1] == why)
+		return 1;
+	told[i][0] = path;
+	told[i][1] = why;
+	return 0;
+}
+
 /* number: of the dump, 0 at the end: then mprof prints it, too. */
 static void remark(const char *path, const char *why, int number)
 {
@@ -307,7 +322,12 @@ static void remark(const char *path, const char *why, int number)
 	text_string(&t, path);
 	text_string(&t, ": ");
 	text_string(&t, why);
-	mp_fact_remark(buffer);
+	if (text_same(why, mp_file_reason(-EACCES))) {
+		text_string(&t, " for user ");
+		text_number(&t, (uint64_t)mp_sys(SYS_geteuid, 0, 0, 0, 0, 0, 0));
+	}
+	if (!is_told(path, why))
+		mp_fact_remark(buffer);
 	if (!number && mp_known.notes[0])
 		mp_note(buffer);
 }

@@ -430,3 +430,35 @@ expect_part() { # FUNCTION LEAST MOST: percentages of the microseconds in `out`
 	part=$((n * 100 / $(cat out)))
 	[ "$part" -ge "$2" ] && [ "$part" -le "$3" ] || bad "$1: $part % of $(cat out) us: $(cat malloc.prof.*)"
 }
+
+# Workers that gave up root may not write where mprof runs, nor tell it: the file says it, once.
+test_at_exit_without_privileges() {
+	[ "$(id -u)" = 0 ] || return 0
+	cat >drop.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *keep(void) { return malloc(1000); }
+int main(void)
+{
+	for (int i = 0; i < 2; i++)
+		if (!fork()) {
+			if (setuid(65534))
+				return 9;
+			for (int k = 0; k < 30; k++)
+				keep();
+			return 0;
+		}
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+END
+	cc -g -O1 -fno-builtin -o drop drop.c 2>err || bad 'drop.c does not compile'
+	chmod 755 .
+	run "$mprof" profile --dump folded --dump-calls 10 --at-exit text -- ./drop
+	expect_words err 'warning: cannot write'
+	expect_words err 'permission denied for user 65534'
+	run "$mprof" report mprof.profile
+	expect_same 'said once of each file' "$(tr -s ' \n' ' ' <out | grep -o 'denied for user' | wc -l)" 2
+}

@@ -86,6 +86,8 @@ static void take_fact(struct event_count_own *own, const struct trace_fact *f)
 		snprintf(own->object, sizeof(own->object), "%s", f->path);
 	else if (f->fact->what == MPROF_FACT_DEEPBIND)
 		own->objects |= strcmp(own->object, f->path) != 0;
+	if (f->fact->what == MPROF_FACT_OUTSIDE && f->process && !*own->remark)
+		snprintf(own->remark, sizeof(own->remark), "%s", f->why);
 	own->denied |= f->fact->what == MPROF_FACT_EXECING && f->fact->env_kept && f->fact->how;
 	if (!*f->malloc_of)
 		return;

@@ -21,6 +21,7 @@ struct event_count_own {
 	uint64_t missing;
 	bool environment;
 	char missing_path[PATH_MAX];
+	char remark[512]; /* the first one that a process wrote, or "" */
 };
 
 struct event_count {

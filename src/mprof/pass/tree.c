@@ -449,14 +449,20 @@ static void find_owns(struct tree *r, const struct walk_input *in)
 
 /* ---- the whole ---- */
 
+/* Each one once: all workers of a server may have the same. */
 static void collect_remarks(struct tree *r, const struct walk_input *in)
 {
-	size_t i;
+	size_t i, k;
 
 	r->remark = must_calloc(in->fact_count + 1, sizeof(*r->remark));
-	for (i = 0; i < in->fact_count; i++)
-		if (in->facts[i].fact->what == MPROF_FACT_OUTSIDE && *in->facts[i].why)
-			r->remark[r->remarks++] = in->facts[i].why;
+	for (i = 0; i < in->fact_count; i++) {
+		if (in->facts[i].fact->what != MPROF_FACT_OUTSIDE || !*in->facts[i].why)
+			continue;
+		for (k = 0; k < r->remarks && strcmp(r->remark[k], in->facts[i].why); k++)
+			;
+		r->remark[k] = in->facts[i].why;
+		r->remarks += k == r->remarks;
+	}
 }
 
 static void measure(struct tree *r, const struct walk_input *in, uint64_t seen)
