@@ -1227,10 +1227,12 @@ only("processes", "a coarse trace: filters that it cannot answer are not offered
   assert.notEqual(await total(plain), all);
   assert.ok(await plain.locator(".filters label", { hasText: "Process" }).count() > 0);
   assert.equal(text.split('"coarse":false').length, 2);
-  await writeFile(file, text.replace('"coarse":false', '"coarse":true'));
+  await writeFile(file, text.replace('"coarse":false', '"coarse":true').replace('"merged_nodes":0', '"merged_nodes":1234'));
   const page = await open({ ...r, file }, `page=tables&process=${thread}`, {});
   assert.equal(await total(page), all);
   assert.match(await page.locator("main .note").innerText(), /too many call stacks/);
+  assert.equal(await plain.locator("footer .inexact").innerText(), "");
+  assert.match(await page.locator("footer .inexact").innerText(), /merges 1,234 small nodes/);
   assert.match(await page.locator("footer code").innerText(), /^mprof report peak --by function \S+$/);
   assert.equal(await page.locator(".filters label", { hasText: /Process|Thread|Size|Lifetime/ }).count(), 0);
   assert.equal(await page.locator(".filters label", { hasText: "Function" }).count(), 1);

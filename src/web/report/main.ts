@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // main.ts - the page: reads the data, keeps the state, redraws what changed.
-import { many, percent } from "../words";
+import { count, many, percent } from "../words";
 import { Allocators } from "./allocators";
 import { Bar } from "./bar";
 import { command, noCommand } from "./command";
@@ -72,7 +72,8 @@ class App {
 	private main = el("main", { id: "page", tabindex: -1 });
 	private command = el("code");
 	private uncommanded = el("span", { class: "note" });
-	private footer = el("footer", {}, "As text: ", this.command, " ", this.uncommanded);
+	private inexact = el("span", { class: "inexact" });
+	private footer = el("footer", {}, "As text: ", this.command, " ", this.uncommanded, " ", this.inexact);
 	private help = el("dialog", { "aria-label": "Keys" }, el("dl", {}, ...KEYS.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])),
 		el("form", { method: "dialog" }, el("button", {}, "Close")));
 
@@ -209,6 +210,8 @@ class App {
 			this.main.prepend(el("p", { class: "note" }, `"${s.measure.title}" is known only for the whole run.`));
 		this.command.textContent = command(s.page == "callers" ? { ...s, chosen: centre(this.view()) } : s, d, this.answer);
 		this.uncommanded.textContent = noCommand(s, d);
+		this.inexact.textContent = d.head.merged_nodes && !page.whole
+			? `This page merges ${count(d.head.merged_nodes)} small nodes of the call tree into their callers, so the figures of a function may differ from the command's.` : "";
 		this.footer.hidden = !this.command.textContent && !this.uncommanded.textContent;
 		this.flame.draw();
 		this.flame.reveal();
