@@ -132,6 +132,12 @@ test_python_alone() {
 	run "$mprof" record --python -o log -- "$python" -I -S alone.py
 	expect_status 0
 	expect_at 70003 1 '<module> alone.py:1'
+	# Python's own allocator serves small objects otherwise.
+	run "$mprof" replay --quick --reps 0 --no-heaps --allocator glibc log
+	expect_words out 'with PYTHONMALLOC=malloc; without that'
+	"$mprof" record -q -o plain -- "$python" -I -S alone.py
+	run "$mprof" replay --quick --reps 0 --no-heaps --allocator glibc plain
+	expect_no_text out PYTHONMALLOC
 }
 
 # What a library without source allocates is reached from the script; our own memory is not the program's.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../run/library.h"
+#include "../sym/code.h"
 #include "../util/alloc.h"
 #include "../util/styled.h"
 #include "../util/pager.h"
@@ -147,6 +148,7 @@ int replay_run_make(struct replay_run *r, const char *path, struct replay_cli *c
 	cli->plan.head = playfile_header(r->in.file);
 	r->answer.choice = r->in.choice;
 	r->answer.recorded_under = playback_allocator(&r->in);
+	r->answer.of_python = r->in.trace && code_of_python(trace_stacks(r->in.trace));
 	add_used(cli, r->answer.recorded_under);
 	if (!cli->clear)
 		r->answer.settings_n =

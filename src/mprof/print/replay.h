@@ -31,6 +31,7 @@ struct replay_answer {
 	const struct runs *runs;
 	/* Path of the program's allocator; NULL if unknown. */
 	const char *recorded_under;
+	bool of_python; /* --python made Python call malloc for each object */
 	struct verdict verdict;
 	char **inherited; /* settings of allocators that the runs inherited */
 	size_t inherited_n;

@@ -138,6 +138,10 @@ static void recorded_under(const struct replay_answer *a, struct sentences *w)
 		sentence_add(w, "Recorded under %s (%s).", name, a->recorded_under);
 	else if (a->recorded_under)
 		sentence_add(w, "Recorded under the malloc of %s.", a->recorded_under);
+	if (a->of_python)
+		sentence_add(w, "--python recorded it with PYTHONMALLOC=malloc; without that, "
+				"Python's own allocator serves objects of up to 512 bytes, and "
+				"another malloc makes less difference.");
 	if (a->settings_n) {
 		list = WRITTEN(f, put_settings(f, a));
 		sentence_add(
