@@ -22,6 +22,7 @@
 #include "print_times.h"
 #include "paragraph.h"
 #include "quote.h"
+#include "source_text.h"
 
 #define SCREEN_LINES	40u
 #define FINDINGS_SHOWN	8u
@@ -783,6 +784,17 @@ static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 	say(s, &words, "  ", 2);
 }
 
+/* The first file of findings that its author did not write. */
+static void tell_generated(struct screen *s, const struct item *item, size_t n)
+{
+	struct paragraph words = { 0 };
+
+	for (size_t i = 0; i < n && !words.n; i++)
+		if (item[i].finding)
+			source_words(&words, item[i].finding->line);
+	say(s, &words, "  ", 2);
+}
+
 /* The last line: what was left out, and the command that shows it. */
 static void tell_more(struct screen *s, size_t findings)
 {
@@ -825,6 +837,8 @@ static bool tell_findings(struct screen *s, size_t *more)
 	explained = tell_interpreter(s, item, shown);
 	if (!explained || s->left > 5)
 		tell_unnamed(s, item, shown);
+	if (s->left > 5)
+		tell_generated(s, item, shown);
 	for (i = 0; i < n; i++) {
 		paragraph_release(&item[i].words);
 		paragraph_release(&item[i].command);

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../sym/sym.h"
+#include "paragraph.h"
+
 struct source_text {
 	char *found;	   /* its path; NULL if not found */
 	int64_t change_ns; /* when it was last changed, since 1970 */
@@ -21,3 +24,9 @@ struct source_text {
 
 void source_text_read(struct source_text *s, const char *path, const char *const *dir);
 void source_text_release(struct source_text *s);
+
+/* What to say of a file whose lines its author did not write, after its name: of a cell of a
+ * notebook, or, if `cython`, of C that Cython generated; NULL otherwise. */
+const char *source_remark(const char *file, bool cython);
+/* Adds this sentence about the file of a line, if there is one. */
+void source_words(struct paragraph *p, const struct sym_line *line);
