@@ -80,7 +80,8 @@ static void times_use(const struct mprof_real *functions)
 /* ---- a timed call ---- */
 
 struct timing {
-	uint64_t from, cpu_ns;
+	uint64_t from, to, cpu_ns;
+	int may;
 };
 
 /* Not once recording is suspended: the program may have forbidden the clock (seccomp.c). */
@@ -100,11 +101,14 @@ static uint64_t times_cpu_ns(int clock)
 
 static __attribute__((noinline)) void times_begin(struct mprof_thread *t, struct timing *timing)
 {
-	timing->from = 0;
-	if (!times_may_read())
-		return;
-	timing->cpu_ns = t->time_long ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
-	timing->from = times_clock();
+	timing->may = times_may_read();
+	timing->cpu_ns = timing->may && t->time_long ? times_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+}
+
+/* Inlined: between the two readings is nothing but the call, as in times_cost(). */
+static inline __attribute__((always_inline)) uint64_t times_read(const struct timing *timing)
+{
+	return mprof_likely(timing->may) ? times_clock() : 0;
 }
 
 /* How much of a long call counts. */
@@ -135,16 +139,22 @@ static __attribute__((noinline)) void times_nothing(void)
 	__asm__ volatile("");
 }
 
-/* Times a call of a function that does nothing, too: what reading the clock costs here and now. */
+/* Times a call of a function that does nothing: what reading the clock costs here and now. */
+static uint64_t times_cost(void)
+{
+	static void (*volatile nothing)(void) = times_nothing;
+	const uint64_t from = times_clock();
+
+	nothing();
+	return times_clock() - from;
+}
+
 static void times_measure(unsigned fn, const struct timing *timing)
 {
 	struct mprof_thread *t = mprof_self;
-	uint64_t steps, cost;
+	uint64_t steps = timing->to - timing->from;
+	const uint64_t cost = times_cost();
 
-	steps = times_clock() - timing->from;
-	cost = times_clock();
-	times_nothing();
-	cost = times_clock() - cost;
 	if (!t->times)
 		return;
 	if (cost < longest) {
@@ -159,7 +169,7 @@ static void times_measure(unsigned fn, const struct timing *timing)
 
 static __attribute__((noinline)) void times_end(unsigned fn, const struct timing *timing)
 {
-	if (timing->from && times_may_read())
+	if (timing->may && times_may_read())
 		times_measure(fn, timing);
 	times_use(&mp_untimed);
 }
@@ -179,7 +189,9 @@ MPROF_HOT int times_is_now(struct mprof_thread *t)
 		if (mprof_likely(!times_is_now(mprof_self))) \
 			return mp_untimed.name args;         \
 		times_begin(mprof_self, &timing);            \
+		timing.from = times_read(&timing);           \
 		result = mp_untimed.name args;               \
+		timing.to = times_read(&timing);             \
 		times_end(MPROF_FN_##id, &timing);           \
 		return result;                               \
 	}
@@ -196,7 +208,9 @@ MPROF_HOT int times_is_now(struct mprof_thread *t)
 			return;                                \
 		}                                              \
 		times_begin(mprof_self, &timing);              \
+		timing.from = times_read(&timing);             \
 		mp_untimed.name args;                          \
+		timing.to = times_read(&timing);               \
 		times_end(MPROF_FN_##id, &timing);             \
 	}
 #define TIMED_QUERY(id, name, ...)
