@@ -27,7 +27,7 @@ __attribute__((noinline)) static index read(int n)
 	index all;
 	for (int i = 0; i < n; i++) {
 		if (i % 4 == 0)
-			std::string((*words)[i % 100] + " as well");
+			std::string((*words)[i % 100]).append(" as well");
 		all.add((*words)[i % 100], i);
 	}
 	return all;
