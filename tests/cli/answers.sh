@@ -265,7 +265,7 @@ test_process_tree_in_one_go() {
 	[ -s x.o ] || bad 'nothing was compiled'
 	run "$mprof" report --json log
 	for program in cc1 as ls sort head; do
-		json out '.processes[] | tostring' | grep -q "[/\" ]$program[\" ]" ||
+		json out '.processes[] | tostring' | grep -q "[-/\" ]$program[\" ]" ||
 			bad "$program is not among the processes"
 	done
 	expect_same lost "$(json out .lost)" 0

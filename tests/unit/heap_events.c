@@ -72,6 +72,23 @@ START_TEST(realloc_that_moves_pages)
 }
 END_TEST
 
+/* glibc 2.43 keeps 8 bytes behind such a block. */
+START_TEST(realloc_that_moves_pages_but_8_bytes)
+{
+	feed.header.page_size = 4096;
+	feed_alloc(MPROF_FN_MALLOC, 0x7f0000000010, 200000);
+	mapped(0x7f0000000010, 200000 + 8);
+	feed.event[feed.n - 1].usable -= 8;
+	feed_realloc(0x7f0000000010, 0x7f0000100010, 300000);
+	mapped(0x7f0000100010, 300000 + 8);
+	feed.event[feed.n - 1].usable -= 8;
+	feed_run();
+	no_problems();
+	ck_assert_uint_eq(feed.a.resizes.remapped, 1);
+	ck_assert_uint_eq(feed.a.resizes.copied_bytes, 0);
+}
+END_TEST
+
 START_TEST(realloc_that_moves)
 {
 	feed_alloc(MPROF_FN_MALLOC, 0x1000, 100);
@@ -719,6 +736,7 @@ Suite *heap_events_suite(void)
 	tcase_add_test(c, realloc_that_fails_keeps_its_block);
 	tcase_add_test(c, realloc_that_moves);
 	tcase_add_test(c, realloc_that_moves_pages);
+	tcase_add_test(c, realloc_that_moves_pages_but_8_bytes);
 	tcase_add_test(c, realloc_to_nothing_frees);
 	tcase_add_test(c, realloc_lets_others_have_its_address);
 	tcase_add_test(c, realloc_cut_off_by_death_leaves_its_block);

@@ -234,12 +234,15 @@ bool heap_is_valid(const struct heap *h);
 
 /*
  * Did realloc move this block without a copy?  glibc gives a large block a mapping of
- * its own, with 16 bytes of it in front of the block, and moves one such block to
- * another by moving its pages (mremap).  No other block of glibc's ends with a page.
+ * its own, with 16 bytes of it in front of the block and from 2.43 on 8 behind, and moves
+ * one such block to another by moving its pages (mremap).  Other blocks of glibc's begin
+ * and end so by chance only, one of 65,536.
  */
 static inline bool heap_is_own_mapping(uint64_t addr, uint64_t usable, uint64_t page_size)
 {
-	return (addr & (page_size - 1)) == 16 && ((usable + 16) & (page_size - 1)) == 0;
+	const uint64_t last = (usable + 16) & (page_size - 1);
+
+	return (addr & (page_size - 1)) == 16 && (!last || last == page_size - 8);
 }
 
 static inline bool heap_moved_pages(const struct block *old, const struct event *e,
