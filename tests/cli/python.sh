@@ -178,6 +178,40 @@ test_python_profile() {
 	expect_same 'calls of line 4' "$(json out '[.rows[] | select(.line == 4 and .function == "grow") | .figures.total] | add >= 50 * 100002')" true
 }
 
+# A dump of a program that runs names functions, and leaves the names to the next one and the end.
+test_python_dump() {
+	local pid
+	python_found || return 0
+	cat >server.py <<'END'
+kept = []
+def hold(n):
+    for i in range(50):
+        kept.append(bytearray(n))
+hold(100001)
+print("ready", flush=True)
+input()
+END
+	mkfifo in
+	"$mprof" profile -q --python -o p -- "$python" server.py <in >said 2>/dev/null &
+	exec 9>in
+	wait_for grep -q ready said
+	pid=$(pgrep -P $!)
+	run "$mprof" report p
+	expect_words out "names of the script's functions are in dumps (mprof ctl PID dump)"
+	for file in 1 2; do
+		run "$mprof" ctl "$pid" dump
+		run "$mprof" report "p.$file"
+		expect_text out 'hold (server.py)'
+	done
+	echo >&9
+	exec 9>&-
+	wait
+	run "$mprof" report p
+	expect_text out 'hold (server.py)'
+	expect_no_text out 'are in dumps'
+	[ ! -e "/tmp/perf-$pid.map" ] || bad 'the map stays'
+}
+
 # Stubs need C stack, which calls of 3.11 and later do not.
 test_python_recursion() {
 	python_found || return 0

@@ -19,6 +19,7 @@
 
 #include "../export/exports.h"
 #include "../pass/site_totals.h"
+#include "../run/code_names.h"
 #include "../trace/append.h"
 #include "../trace/combine.h"
 #include "../trace/lost.h"
@@ -139,6 +140,23 @@ static int copy(struct target *t, const char *name, struct error *err)
 	return ret;
 }
 
+/* At the end of a run, mprof does this; without names, the dump is of use nevertheless. */
+static void add_names(const char *name)
+{
+	struct mprof_file_header header;
+	struct append a;
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	const bool is_read =
+	    fd >= 0 && pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header);
+
+	if (fd >= 0)
+		close(fd);
+	if (!is_read || append_open(&a, name, header.run_id))
+		return;
+	code_names_append(&a);
+	append_close(&a);
+}
+
 static int dump(struct target *t, const struct options *o, struct error *err)
 {
 	char *name = o->output ? must_strdup(o->output) : free_name(t->path);
@@ -148,6 +166,8 @@ static int dump(struct target *t, const struct options *o, struct error *err)
 			"'%s.1' to '%s.%u' exist; delete some, or name another file with -o FILE",
 			t->path, t->path, NUMBER_MAX - 1);
 
+	if (!ret)
+		add_names(name);
 	if (!ret)
 		fprintf(stderr, "mprof: next: mprof report %s\n", cmd_path(name));
 	if (!ret)

@@ -2,24 +2,40 @@
 /* interpreter_words.c - see interpreter_words.h. */
 #include "interpreter_words.h"
 
+#include <mprof/scripts.h>
 #include <string.h>
 
 #include "../sym/interpreters.h"
 
+#define SCRIPTS_END 0x300000000000ul /* of MPROF_SCRIPT_LINES */
+
+bool interpreter_unnamed(const struct stacks *s)
+{
+	size_t i = 1;
+
+	while (i < s->frames && (s->frame[i].object || s->frame[i].address < MPROF_SCRIPT_LINES ||
+				 s->frame[i].address >= SCRIPTS_END))
+		i++;
+	return !s->codes && i < s->frames;
+}
+
 void interpreter_words(struct paragraph *p, const struct interpreter_words *w)
 {
 	const struct sym_interpreter *of = sym_interpreter(w->module);
-	const char *keeps;
+	const char *keeps, *remedy;
 
 	if (!of)
 		return;
+	remedy = w->unnamed ? "names of the script's functions are in dumps (mprof ctl PID dump), "
+			      "and in this file when the program has ended"
+			    : of->remedy;
 	keeps = of->keeps && w->left ? ", which ends without freeing a script's objects" : "";
 	if (*w->calls != '?' && strcmp(w->calls, w->module) != 0)
 		paragraph_add(p, "%s, the %s runtime%s, calls %s; %s", w->module, of->language,
-			      keeps, w->calls, of->remedy);
+			      keeps, w->calls, remedy);
 	else
 		paragraph_add(p, "%s is the %s runtime%s; %s", w->module, of->language, keeps,
-			      of->remedy);
+			      remedy);
 	if (*of->names && !w->coded)
 		paragraph_add(p, ", and with %s call stacks have its functions", of->names);
 	paragraph_add(p, ".");

@@ -11,7 +11,11 @@ struct interpreter_words {
 	const char *calls;  /* the module that allocates, "?" = none; may be the same */
 	bool left;	    /* the interpreter's own blocks were never freed */
 	bool coded;	    /* functions of scripts have names */
+	bool unnamed;	    /* interpreter_unnamed() */
 };
+
+/* Are there functions of Python scripts without names, which mprof adds to dumps and at the end? */
+bool interpreter_unnamed(const struct stacks *s);
 
 /* Adds nothing unless the module belongs to an interpreter. */
 void interpreter_words(struct paragraph *p, const struct interpreter_words *w);

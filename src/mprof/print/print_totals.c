@@ -366,6 +366,7 @@ static void print_interpreter(const struct print_totals *t, unsigned width, FILE
 					.left = t->p->group[i].v->leaked_bytes > 0 &&
 						!tree_left_open(&t->a->tree, &t->p->walk.heap),
 					.coded = t->p->stacks->codes > 0,
+					.unnamed = interpreter_unnamed(t->p->stacks),
 				    });
 	}
 	if (words.n) {

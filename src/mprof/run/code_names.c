@@ -185,7 +185,7 @@ static void put_names(struct frames *f, struct append *file, uint32_t process, i
 	}
 }
 
-bool code_names_append(struct append *file)
+static bool append_names(struct append *file, bool ended)
 {
 	struct frames f = { .of = NULL };
 	char path[PATH_ROOM];
@@ -200,11 +200,21 @@ bool code_names_append(struct append *file)
 		if (!looked)
 			find_frames(&f, file->path);
 		looked = true;
-		if (read_map(&f, map))
+		if (read_map(&f, map) && ended)
 			unlink(path);
 		fclose(map);
 		put_names(&f, file, e.number, e.pid);
 	}
 	frames_release(&f);
 	return f.python;
+}
+
+bool code_names_append(struct append *file)
+{
+	return append_names(file, false);
+}
+
+bool code_names_take(struct append *file)
+{
+	return append_names(file, true);
 }

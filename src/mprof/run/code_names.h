@@ -12,6 +12,8 @@
 
 #include "../trace/append.h"
 
-/* Call it after the run: appends CODE facts for all its processes.  If a map cannot be read,
- * frames have no names.  Returns whether there were functions of Python scripts. */
+/* Appends CODE facts for all processes of the run.  If a map cannot be read, frames have no names.
+ * Returns whether there were functions of Python scripts. */
 bool code_names_append(struct append *file);
+/* The same after the run: removes the maps that libmprof_python.so wrote. */
+bool code_names_take(struct append *file);
