@@ -319,7 +319,7 @@ static bool is_of_others(const char *file)
 static bool is_of_package(const struct sym_line *line)
 {
 	if (!line->script)
-		return line->installed || is_of_others(line->file);
+		return is_of_others(line->file);
 	return *line->file == '<' || strstr(line->file, "-packages/") || is_command(line);
 }
 
@@ -335,7 +335,7 @@ enum paths_part paths_part(const struct sym_line *line)
 		return PATHS_WRAPPER;
 	if (paths_is_start(line))
 		return PATHS_START;
-	if (line->runs_scripts || is_one_of(&of_modules, line->module) ||
+	if (line->runs_scripts || line->installed || is_one_of(&of_modules, line->module) ||
 	    names_one_of(&of_libraries, line) || is_of_library(line->file))
 		return PATHS_LIBRARY;
 	if (is_defined_in_rust(line->raw) || (is_rust(line->raw) && is_of_rust(line->function)))

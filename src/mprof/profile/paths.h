@@ -48,11 +48,12 @@ enum path_mark {
  * of the program that is not called by a wrapper. */
 enum paths_part {
 	PATHS_WRAPPER, /* passes on a request for memory: malloc, operator new, g_malloc */
-	PATHS_LIBRARY, /* of a language's library, or an allocator by its name */
+	PATHS_LIBRARY, /* of a language's library, or an allocator by its name; native code of
+			* installed libraries and packages beside scripts */
 	PATHS_START,   /* starts a program or a thread: _start, start_thread */
-	PATHS_PACKAGE, /* an installed package of Python, or what starts one; installed libraries
-			* beside scripts; code of others that is compiled into the program, such as
-			* Boost's: of the program, unless the program's own source calls it */
+	PATHS_PACKAGE, /* an installed package of Python, or what starts one; code of others that is
+			* compiled into the program, such as Boost's: of the program, unless the
+			* program's own source calls it */
 	PATHS_PROGRAM, /* code of the program, which a reader can change */
 };
 
