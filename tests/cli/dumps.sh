@@ -112,6 +112,8 @@ test_dump_by_ctl() {
 	expect_text out 'live 2.4 KiB'
 	run "$mprof" report p
 	expect_text out "  What grows: mprof ctl $pid dump, later again, then mprof diff of both"
+	run "$mprof" report leaks p
+	expect_text out "What grows: mprof ctl $pid dump"
 	step k
 	end_steps
 	expect_same 'figures' "$(live_of p.1) $(live_of p.2) $(live_of named) $(live_of p)" '500 2500 2500 3500'
@@ -610,8 +612,12 @@ test_dump_of_replaced_workers() {
 		run "$mprof" report p.2
 		[ "${conf#*SAMPLE}" != "$conf" ] ||
 			expect_words out 'Left by processes that ended before: 12,000 bytes (11.7 KiB) in 3 blocks.'
+		step f
+		run "$mprof" report leaks p
+		[ "${conf#*SAMPLE}" != "$conf" ] ||
+			expect_words out '3 blocks, 12,000 bytes (11.7 KiB), were live when a process ended or called exec;'
 		end_steps
-		expect_same "$conf: live" "$(live_of p.1) $(live_of p.2) $(live_of p)" '500 500 12500'
+		expect_same "$conf: live" "$(live_of p.1) $(live_of p.2) $(live_of p)" '500 500 12000'
 		expect_same 'of a worker' "$("$mprof" report leaks --process 3 --json p.2 | jq .total.figures.leaked)" 4000
 		[ "${conf#*SAMPLE}" != "$conf" ] ||
 			expect_same "JSON of what is left" "$("$mprof" report --json p.2 | jq .left_bytes_by_ended)" 12000

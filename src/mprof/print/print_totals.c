@@ -446,22 +446,6 @@ static void print_course(const struct print_totals *t, FILE *out)
 		fprintf(out, "  Of process %" PRIu32 ", which has the highest peak.\n", c->process);
 }
 
-/* A profile has no growth over time, but a program that runs can be asked twice. */
-static void print_growth(const struct print_totals *t, FILE *out)
-{
-	const struct tree *tree = &t->a->tree;
-	size_t i = 0;
-
-	while (i < tree->processes && (tree->process[i].ran_on || !text_runs(&tree->process[i])))
-		i++;
-	if (i < tree->processes && t->p->total.leaked_bytes &&
-	    !memcmp(t->p->header->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
-		fprintf(out,
-			"  What grows: mprof ctl %" PRId32
-			" dump, later again, then mprof diff of both\n",
-			tree->process[i].pid);
-}
-
 static bool print_findings(const struct print_totals *t, const struct report_options *o, FILE *out)
 {
 	if (!t->p->total.calls)
@@ -486,7 +470,8 @@ void totals_text(const struct print_totals *t, const struct report_options *o, F
 	explained = print_findings(t, o, out);
 	print_top(t, VALUE_PEAK, "Largest at the peak", "peak", o, out);
 	print_top(t, VALUE_LEAKED, left_name(t), "leaks", o, out);
-	print_growth(t, out);
+	if (t->p->total.leaked_bytes)
+		text_growth(&t->a->tree, t->p->header, out);
 	print_top(t, VALUE_CALLS, "Most frequent allocations", "hot", o, out);
 	if (!explained)
 		print_interpreter(t, o->width, out);

@@ -110,6 +110,18 @@ bool text_runs(const struct tree_process *p)
 	       process_is_alive(p->pid, p->image[0]->fact->start_time);
 }
 
+void text_growth(const struct tree *tree, const struct mprof_file_header *h, FILE *out)
+{
+	size_t i = 0;
+
+	while (i < tree->processes && (tree->process[i].ran_on || !text_runs(&tree->process[i])))
+		i++;
+	if (i < tree->processes && !memcmp(h->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
+		fprintf(out,
+			"  What grows: mprof ctl %d dump, later again, then mprof diff of both\n",
+			tree->process[i].pid);
+}
+
 /* What became of a process without a recorded end?  Only the host that it ran on knows. */
 static const char *unknown_end(const struct tree_process *p)
 {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "../pass/tree.h"
 #include "../util/format.h"
@@ -28,5 +29,7 @@ char *text_program(const struct trace_fact *image);
 struct text text_end(const struct tree_process *p);
 /* Does it still run, on this host? */
 bool text_runs(const struct tree_process *p);
+/* A profile has no growth over time, but a program that runs can be asked twice: says how. */
+void text_growth(const struct tree *tree, const struct mprof_file_header *h, FILE *out);
 /* Returns the part of a path after the last slash. */
 const char *text_base(const char *path);

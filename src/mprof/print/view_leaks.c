@@ -146,10 +146,12 @@ static void print_none(const struct profile *p, FILE *out)
 	const uint64_t freed = v->freed_calls + v->live_calls;
 
 	if (v->calls > freed && !p->sites.totals.estimated)
-		fprintf(out, "%s, %s, %s live when a program called exec; every other block was",
+		fprintf(out, "%s, %s, %s live when a %s; every other block was",
 			format_many(v->calls - freed, "block", "blocks").s,
 			format_exact(v->bytes - v->freed_bytes - v->live_bytes).s,
-			v->calls - freed == 1 ? "was" : "were");
+			v->calls - freed == 1 ? "was" : "were",
+			p->sites.totals.gone_blocks ? "process ended or called exec"
+						    : "program called exec");
 	else
 		fputs("Every block was", out);
 	fprintf(out, " freed%s.\n", p->suppressed_calls ? ", except suppressed ones" : "");
@@ -179,6 +181,7 @@ static void text(struct view_request *r, FILE *out)
 		fputs("No row grew to the end by itself, but their sum did.\n", out);
 	flat_view_text(&flat, r, out);
 	print_suppressed(p, out);
+	text_growth(&p->tree, p->header, out);
 }
 
 /* ---- JSON ---- */
