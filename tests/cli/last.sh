@@ -357,7 +357,7 @@ test_last_counts_no_tables_of_totals() {
 #include <stdlib.h>
 #include <unistd.h>
 static void *one(void) { return malloc(24); }
-int main(void) { for (int i = 0; i < 200000; i++) one(); usleep(100000); return 0; }
+int main(void) { for (int i = 0; i < 200000; i++) one(); usleep(300000); return 0; }
 END
 	compile many
 	for only in '' '--last 64K'; do
