@@ -33,7 +33,7 @@ struct owner {
 	const struct mprof_heap_totals *heap; /* NULL if it was killed before it had one */
 	const struct mprof_course *course;    /* likewise */
 	bool replaced;			      /* the process called exec, so its blocks are gone */
-	bool gone;			      /* the process is gone, and with it its blocks */
+	bool gone;			      /* the process ended before its server (tree.h) */
 	bool at_peak;			      /* its peak is the one shown */
 	bool grows; /* its growth is known: it has past_bytes, and lasted */
 };
@@ -157,28 +157,37 @@ static bool is_longer(const struct mprof_course *a, const struct mprof_course *b
 	return a->steps > b->steps;
 }
 
-static bool is_replaced(const struct trace *t, const struct owner *o)
+/* The last image that each process called exec for, by process. */
+static struct hash last_images(const struct trace *t)
 {
+	struct hash last = { 0 };
 	const struct trace_fact *fact;
-	const size_t facts = trace_facts(t, &fact);
-	size_t i = 0;
+	const size_t n = trace_facts(t, &fact);
+	uint64_t *image;
 
-	while (i < facts && (fact[i].process != o->process || fact[i].image <= o->image ||
-			     fact[i].fact->what != MPROF_FACT_EXEC))
-		i++;
-	return i < facts;
+	for (size_t i = 0; i < n; i++) {
+		if (fact[i].fact->what != MPROF_FACT_EXEC || !fact[i].image)
+			continue;
+		image = hash_at(&last, fact[i].process);
+		if (*image < fact[i].image)
+			*image = fact[i].image;
+	}
+	return last;
 }
 
 /* only: the process that the filter names, or 0. */
 static void find_ended(struct owner *list, size_t n, const struct trace *t, const struct tree *tree,
 		       uint32_t only)
 {
+	struct hash last = last_images(t);
+
 	for (struct owner *o = list; o < list + n; o++) {
 		const struct tree_process *p = tree_find(tree, o->process);
 
-		o->replaced = is_replaced(t, o);
+		o->replaced = hash_get(&last, o->process) > o->image;
 		o->gone = !o->replaced && o->process != only && p && p->gone;
 	}
+	hash_release(&last);
 }
 
 /* Counts what each process left, and those that ended. */

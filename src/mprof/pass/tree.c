@@ -411,7 +411,7 @@ static void find_heirs(struct tree *r)
 	}
 }
 
-/* A server replaces its workers: what they left is no longer live while it runs. */
+/* The kernel freed the blocks of workers that ended, although their server still runs. */
 static void find_gone(struct tree *r)
 {
 	const struct tree_process *parent;

@@ -42,10 +42,10 @@ struct tree_process {
 				    * daemon does, and may have freed what it left; or 0 */
 	bool oom;		   /* SIGKILL killed it while the out-of-memory killer was active */
 	bool ran_on;		   /* its end is unknown, because the file is a dump */
-	bool served;		   /* a process that started it, or its heir, has no recorded end */
-	bool gone;		   /* served, and ended: what it left is no longer live */
-	uint64_t left_bytes;	   /* of a profile: live at its end; 0 if it is gone */
-	bool said_end;		   /* it wrote its END fact, and read its memory once more */
+	bool served;		   /* the end of its parent, or of an ancestor, is unknown */
+	bool gone;	     /* it ended, and an ancestor may still run: its blocks are not live */
+	uint64_t left_bytes; /* of a profile: live at its end; 0 if it is gone */
+	bool said_end;	     /* it wrote its END fact, and read its memory once more */
 	uint64_t samples, rss_most, rss_anon_most; /* of samples while it ran, in bytes */
 	uint64_t self_bytes;			   /* mprof's own memory in it, the most seen */
 	uint64_t lost[MPROF_LOST_REASONS];
