@@ -83,11 +83,9 @@ void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *lib
 {
 	const uint32_t now = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE), busy = UINT32_MAX;
 	const void *object = scope_object(caller);
-	void *real = NULL;
-	Dl_info info;
+	const char *file = mp_scope_file(caller);
+	void *real = file ? scope_ask(file, name) : NULL;
 
-	if (dladdr(caller, &info))
-		real = scope_ask(info.dli_fname, name);
 	if (!real && library) /* the library is not a direct dependency: look it up by name */
 		real = scope_ask(library, name);
 	for (struct mprof_scope *s = scope; object && real && s < scope + MPROF_SCOPES; s++) {

@@ -193,10 +193,9 @@ int mp_boot_waiting(void)
  */
 static int start_loader_is_idle(const void *caller)
 {
-	Dl_info info;
+	const void *base = environ ? mp_scope_base(caller) : NULL;
 
-	return environ && caller && dladdr(caller, &info) &&
-	       (uintptr_t)info.dli_fbase != (uintptr_t)getauxval(AT_BASE);
+	return base && (uintptr_t)base != (uintptr_t)getauxval(AT_BASE);
 }
 
 /* 1: a table other than boot's may be published; 0: try again in a later call. */
