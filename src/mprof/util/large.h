@@ -7,12 +7,6 @@
 #include "inline.h"
 
 /*
- * For functions that only prefetch. gcc considers such a function free of effects, and drops the
- * call, unless it is inlined first.
- */
-#define PREFETCHES ALWAYS_INLINE void
-
-/*
  * An array that grows.  If it is long, the part that was never written takes no memory, and the
  * rest is in large pages, which avoid most TLB misses and page faults.  It begins at a cache line.
  * large_extend fills the new part with zeros.  Without memory the program ends (alloc.h).  The
