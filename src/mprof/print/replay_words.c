@@ -67,16 +67,19 @@ static uint64_t percent(const struct verdict *v, const struct told *t, size_t ro
 	return of > 0 ? (uint64_t)lround(100 * fabs(t->figure(&v->runs->row[row]) / of - 1)) : 0;
 }
 
-/* Puts "12 % less" or, where a percentage is hard to read, "31 times as much". */
-static void put_change(FILE *f, const struct verdict *v, const struct told *t, size_t row)
+/* Puts "12 % less" or, where a percentage is hard to read, "31 times as much".  Returns the word
+ * that follows it: "than" or "as". */
+static const char *put_change(FILE *f, const struct verdict *v, const struct told *t, size_t row)
 {
 	const uint64_t by = percent(v, t, row);
 	const int s = side(v, t, row);
 
-	if (s > 0 && by >= MANY_PERCENT)
+	if (s > 0 && by >= MANY_PERCENT) {
 		fprintf(f, " %s times as much", format_count((by + 100 + 50) / 100).s);
-	else
-		fprintf(f, " %s %% %s", format_count(by).s, s < 0 ? "less" : "more");
+		return "as";
+	}
+	fprintf(f, " %s %% %s", format_count(by).s, s < 0 ? "less" : "more");
+	return "than";
 }
 
 /* Puts one row's part of the sentence. */
@@ -85,17 +88,17 @@ static void put_clause(FILE *f, const struct verdict *v, const struct told *t, s
 {
 	const struct runs_row *r = &v->runs->row[row], *ref = &v->runs->row[v->reference];
 	const int s = side(v, t, row);
+	const char *than;
 
 	fprintf(f, "%s%s", first ? "" : "; ", r->variant->name);
 	if (!s)
 		return;
 	if (first)
 		fprintf(f, " %s", t->would);
-	put_change(f, v, t, row);
+	than = put_change(f, v, t, row);
 	if (first)
-		fprintf(f, " %s %s %s (%s instead of %s)", t->what,
-			s > 0 && percent(v, t, row) >= MANY_PERCENT ? "as" : "than",
-			ref->variant->name, t->text(r).s, t->text(ref).s);
+		fprintf(f, " %s %s %s (%s instead of %s)", t->what, than, ref->variant->name,
+			t->text(r).s, t->text(ref).s);
 	else
 		fprintf(f, " (%s)", t->text(r).s);
 }
