@@ -321,10 +321,24 @@ END2
 		'[2,5000000,"high"]'
 }
 
+# expect_growth NAME WORDS [ARG]: profiles ./course ARG; the report finds a leak in these words.  A machine
+# that stops the program for most of its time hides the growth.
+expect_growth() {
+	local i
+	for i in 1 2 3 4 5 6; do
+		"$mprof" profile -q -o "$1.profile" -- ./course ${3+"$3"} 2>err
+		run "$mprof" report "$1.profile"
+		tr -s ' \n' '  ' <out >line
+		! grep -q "$2" line || break
+	done
+	grep -q "$2 all .* blocks allocated by leak_session (course.c:10)" line ||
+		bad "no growing leak in $1.profile: $(cat out)"
+}
+
 # A program of which each function does one thing: what it leaks follows the clock, whatever the
 # machine does.
 test_findings_of_a_profile() {
-	local i grown
+	local grown
 	cat >course.c <<'E'
 #define _GNU_SOURCE
 #include <signal.h>
@@ -360,15 +374,7 @@ int main(int argc, char **argv)
 E
 	compile course -g
 	grown='\(still growing when the run ended\|growing until .* after the start\):'
-	# A machine that stops the program for most of its time hides the growth.
-	for i in 1 2 3 4 5 6; do
-		"$mprof" profile -q -o ended.profile -- ./course 2>err
-		run "$mprof" report ended.profile
-		tr -s ' \n' '  ' <out >line
-		! grep -q "never freed, $grown" line || break
-	done
-	grep -q "never freed, $grown all .* blocks allocated by leak_session (course.c:10)" line ||
-		bad "no growing leak: $(cat out)"
+	expect_growth ended "never freed, $grown"
 	expect_words out 'mprof report leaks --function leak_session ended.profile'
 	expect_words out 'of the peak (1.9 MiB in 2,000 blocks) was allocated by build_table (course.c:9)'
 	expect_words out 'by scratch (course.c:12). mprof report temporary --function scratch ended.profile'
@@ -381,13 +387,6 @@ E
 	run "$mprof" report --json ended.profile
 	expect_documented profile out
 	# What is live when a program is killed is a finding only if it grew.
-	for i in 1 2 3 4 5 6; do
-		"$mprof" profile -q -o killed.profile -- ./course killed 2>err
-		run "$mprof" report killed.profile
-		tr -s ' \n' '  ' <out >line
-		! grep -q "live at the end, $grown" line || break
-	done
-	grep -q "live at the end, $grown all .* blocks allocated by leak_session (course.c:10)" line ||
-		bad "no growing leak after SIGKILL: $(cat out)"
+	expect_growth killed "live at the end, $grown" killed
 	expect_no_text out 'blocks allocated by renew'
 }
