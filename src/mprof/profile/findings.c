@@ -290,7 +290,8 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	new.left = t->left;
 	new.pages = kind == FINDING_WASTE ? t->peak_slack - t->part : 0;
 	new.quiet_ns = kind == FINDING_PEAK ? quiet_ns(a, s, function, t) : 0;
-	new.growing_ns = kind == FINDING_PEAK &&new.line->script ? growing_ns(a, s, function) : 0;
+	if (kind == FINDING_PEAK && new.line->script)
+		new.growing_ns = growing_ns(a, s, function);
 	new.untouched = kind == FINDING_PEAK ? analysis_untouched(a, t->part) : 0;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)
