@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * counts.c - records of counts: each thread has one, mapped, in the file.
+ * counts.c - records of counts: each thread has one, mapped, in the file (live.c).
  *
  * After a thread has ended, its record keeps its sums.  Beyond COUNTS_KEPT of them, the sums of
  * ended threads are added to one record, so any number fits; only then may a thread wait for
@@ -11,12 +11,9 @@
 
 #include "core.h"
 #include "local.h"
-#include "pools.h"
 #include "slots.h"
 
-#define COUNTS_RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_counts))
-#define COUNTS_KEPT   65536u
-#define COUNTS_FIRST  4u /* as many as fit one page of 4096 */
+#define COUNTS_KEPT 65536u
 
 static void counts_merge(struct mprof_counts *into, const struct mprof_counts *from)
 {
@@ -28,54 +25,43 @@ static void counts_merge(struct mprof_counts *into, const struct mprof_counts *f
 	into->merged++;
 }
 
-static int counts_map(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
-{
-	return mp_slots_map_records(kind, units, MPROF_EXTENT_COUNTS, out);
-}
-
 /* Returns a record whose sums were merged into another one, or NULL. */
-static struct mprof_extent *counts_take_used(struct mp_local *l)
+static struct mprof_counts *counts_take_used(struct mp_local *l, uint32_t number)
 {
-	struct mprof_extent *x = NULL;
+	struct mprof_counts *c = NULL;
 	uint64_t signals;
 
 	if (!__atomic_load_n(&l->counts_merged, __ATOMIC_RELAXED))
 		return NULL;
 	mp_lock_blocking(&l->counts_lock, &signals);
-	for (unsigned i = 0; i < MP_COUNTS_UNUSED && !x; i++)
+	for (unsigned i = 0; i < MP_COUNTS_UNUSED && !c; i++)
 		if (l->counts_unused[i]) {
-			x = (struct mprof_extent *)l->counts_unused[i] - 1;
+			c = l->counts_unused[i];
 			l->counts_unused[i] = NULL;
 		}
 	mp_unlock_blocking(&l->counts_lock, &signals);
-	return x;
+	if (c)
+		((struct mprof_extent *)c - 1)->thread = number;
+	return c;
 }
 
-static struct mprof_extent *counts_take_new(struct mp_local *l, int *error)
+static struct mprof_counts *counts_take_new(struct mp_local *l, uint32_t number, int *error)
 {
-	static const struct mp_pool_kind kind = { COUNTS_RECORD, COUNTS_FIRST, counts_map };
-	uint64_t offset;
-	struct mprof_extent *x = mp_pool_take(&l->counts, &kind, 1, &offset, error);
+	struct mprof_counts *c = mp_live_take(MPROF_EXTENT_COUNTS, number, 0, sizeof(*c), error);
 
-	if (x)
+	if (c)
 		__atomic_fetch_add(&l->counts_taken, 1, __ATOMIC_RELAXED);
-	return x;
+	return c;
 }
 
 struct mprof_counts *mp_counts_take(struct mprof_thread *t, int *error)
 {
-	struct mprof_extent *x = counts_take_used(mp_local);
-	struct mprof_counts *c;
+	struct mprof_counts *c = counts_take_used(mp_local, t->number);
 
-	if (!x)
-		x = counts_take_new(mp_local, error);
-	if (!x)
-		return NULL;
-	c = (struct mprof_counts *)(x + 1);
-	c->tid = t->tid;
-	x->used = sizeof(*c);
-	x->process = mp_local->process;
-	x->thread = t->number;
+	if (!c)
+		c = counts_take_new(mp_local, t->number, error);
+	if (c)
+		c->tid = t->tid;
 	return c;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * live.c - mapped parts of the file that MODEs store totals into.
+ * live.c - mapped parts of the file that MODEs store totals into, and records of threads.
  *
- * They come from a pool whose pieces are large parts of the file, each one mapping. The unused rest
- * of a piece stays zero, which readers skip.
+ * They come from two pools whose pieces are parts of the file, each one mapping.  The unused rest
+ * of a piece stays zero, which readers skip.  A server may fork a process for each request, so the
+ * first pieces are small.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -17,8 +18,11 @@
 #include "sys.h"
 
 #define UNIT   MPROF_EXTENT_ALIGN
-#define FIRST  (65536u / UNIT)
 #define POOLED 65536u
+/* Totals of a short process fit the first piece; in other files, counts of a thread do. */
+#define FIRST_TOTALS  (8192u / UNIT)
+#define FIRST_COUNTS  (4096u / UNIT)
+#define FIRST_RECORDS (4096u / MP_RECORD)
 
 static int live_map_memory(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
 {
@@ -31,7 +35,7 @@ static int live_map_memory(const struct mp_pool_kind *kind, uint32_t units, stru
 
 void *mp_live_memory(size_t bytes, size_t touched)
 {
-	static const struct mp_pool_kind units = { UNIT, FIRST, live_map_memory };
+	static const struct mp_pool_kind units = { UNIT, POOLED / UNIT, live_map_memory };
 	void *p;
 
 	/* Thousands of threads must stay below the limit of mappings. */
@@ -61,15 +65,22 @@ static int live_map_file(const struct mp_pool_kind *kind, uint32_t units, struct
 	uint64_t page = mp_page(), bytes = ((uint64_t)units * kind->unit + page - 1) & -page;
 	int ret = mp_slots_map_new(bytes, &out->offset, &out->at);
 
+	out->units = (uint32_t)(bytes / kind->unit);
 	for (uint64_t at = 0; ret == 0 && live_is_tiled() && at < bytes; at += page)
 		mp_extent_fill((struct mprof_extent *)(out->at + at), MPROF_EXTENT_FREE,
 			       out->offset + at, (uint32_t)page, 0);
 	return ret;
 }
 
+static int is_profile(void)
+{
+	return !__builtin_memcmp(mp_file.header->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE);
+}
+
 void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error)
 {
-	static const struct mp_pool_kind units = { UNIT, FIRST, live_map_file };
+	const struct mp_pool_kind units = { UNIT, is_profile() ? FIRST_TOTALS : FIRST_COUNTS,
+					    live_map_file };
 	uint64_t offset;
 	size_t size = sizeof(struct mprof_extent) + bytes;
 	struct mprof_extent *x =
@@ -83,4 +94,18 @@ void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, i
 	x->seq = seq;
 	x->used = (uint32_t)bytes;
 	return x + 1;
+}
+
+struct mprof_extent *mp_record_take(uint32_t n, uint64_t *offset)
+{
+	static const struct mp_pool_kind records = { MP_RECORD, FIRST_RECORDS, live_map_file };
+	struct mprof_extent *x;
+	int error;
+
+	x = mp_pool_take(&mp_local->records, &records, n, offset, &error);
+	if (x && live_is_tiled())
+		__builtin_memset(x, 0, n * MP_RECORD);
+	if (x)
+		mp_extent_fill(x, MPROF_EXTENT_FREE, *offset, n * MP_RECORD, 0);
+	return x;
 }

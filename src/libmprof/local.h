@@ -15,6 +15,8 @@
 #include "pools.h"
 
 struct mprof_counts;
+struct mprof_course;
+struct mprof_heap_totals;
 struct mprof_stack_use;
 struct mprof_times;
 struct mp_stream;
@@ -36,6 +38,13 @@ struct mp_overhead {
 	uint64_t end;	     /* header.log_end when measuring began */
 	uint64_t cpu_from, spent_from;
 	uint32_t stepped; /* 1 if log_steps was raised */
+};
+
+/* State of course.c.  `room`, in steps, is never read from the file, which others may overwrite. */
+struct mp_course {
+	struct mprof_course *at;
+	const struct mprof_heap_totals *heap; /* whose course it is; NULL = none yet */
+	uint32_t room;
 };
 
 /* State of budget.c: the file and this process's part of it at its last step. */
@@ -68,12 +77,13 @@ struct mp_local {
 	struct mp_list ended;	/* most recent first */
 	struct mp_list zombies; /* ended before those, oldest first */
 	struct mp_list starts;
-	struct mp_pool lines, slots, counts, caches, live, memory, uses, times;
+	struct mp_pool lines, slots, caches, live, memory, records;
 	uint64_t self_bytes; /* memory that we use in this process */
 	uint64_t last_sample_ns;
 	struct mp_peak peak;
 	struct mp_overhead overhead;
 	struct mp_budget budget;
+	struct mp_course course;
 	uint32_t log_steps;  /* see module.h */
 	uint64_t file_bytes; /* of the file, taken by this process */
 	uint32_t summary_lock;

@@ -32,7 +32,7 @@ struct mp_pool {
 struct mp_pool_kind {
 	uint32_t unit;	/* bytes of a unit */
 	uint32_t first; /* units of the first piece */
-	/* Maps zeroed units and sets at and offset.  0 or -errno. */
+	/* Maps zeroed units and sets at, offset and, if there are more, units.  0 or -errno. */
 	int (*map)(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out);
 };
 

@@ -130,24 +130,6 @@ int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out)
 	return mp_slots_map(*offset, bytes, out);
 }
 
-int mp_slots_map_records(const struct mp_pool_kind *kind, uint32_t units, enum mprof_extent_kind as,
-			 struct mp_piece *out)
-{
-	uint64_t used = (uint64_t)units * kind->unit,
-		 bytes = (used + mp_page() - 1) & -(uint64_t)mp_page();
-	int ret = mp_slots_map_new(bytes, &out->offset, &out->at);
-
-	if (ret < 0)
-		return ret;
-	for (uint64_t at = 0; at < used; at += kind->unit)
-		mp_extent_fill((struct mprof_extent *)(out->at + at), as, out->offset + at,
-			       kind->unit, 0);
-	if (bytes > used)
-		mp_extent_fill((struct mprof_extent *)(out->at + used), MPROF_EXTENT_FREE,
-			       out->offset + used, (uint32_t)(bytes - used), 0);
-	return 0;
-}
-
 static uint64_t *slot_end(const struct mprof_thread *t)
 {
 	return (uint64_t *)((char *)t->slot + t->slot_bytes);

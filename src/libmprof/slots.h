@@ -32,12 +32,6 @@ int mp_slot_release(struct mprof_thread *t);
 int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);
 /* Takes a new part of the file, reserves and maps it, so that a store to it cannot fail. */
 int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
-/*
- * The map function of a pool of records: maps whole pages of records, each an extent of kind `as`;
- * the rest of the last page is a free extent.  0 or -errno.
- */
-int mp_slots_map_records(const struct mp_pool_kind *kind, uint32_t units, enum mprof_extent_kind as,
-			 struct mp_piece *out);
 
 /* ---- counts.c: module.h ---- */
 
@@ -50,3 +44,9 @@ void mp_counts_give(struct mprof_thread *t);
 void *mp_live_memory(size_t bytes, size_t touched);
 /* NULL on failure, with -errno in *error. */
 void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error);
+/*
+ * What the library itself records of a thread: a free extent of n units of MP_RECORD bytes, or
+ * NULL.  These are in pieces of their own, so that mp_local->records has them all.
+ */
+#define MP_RECORD 192u
+struct mprof_extent *mp_record_take(uint32_t n, uint64_t *offset);

@@ -35,7 +35,6 @@
 #include "sys.h"
 
 #define RECORD		(sizeof(struct mprof_extent) + sizeof(struct mprof_stack_use))
-#define FIRST		20u /* as many as fit one page of 4096 */
 #define FIRST_RECORDS	5u /* an extent takes the room of as many: then it has sizes of 64 frames */
 #define INTERVALS_PER_S 1000u /* at most */
 #define INTERVALS_BYTES (MPROF_INTERVALS_MAX * (uint32_t)sizeof(uint64_t))
@@ -43,6 +42,8 @@
 #define LOOKED_AT	4096u /* threads that run when the process ends */
 #define PAGES_AT_ONCE	512u
 #define WINDOWS_MAX	4096u /* of PAGES_AT_ONCE pages each: covers a stack of 8 GiB */
+
+MPROF_STATIC_ASSERT(RECORD == MP_RECORD, "mp_stack_use_look() finds all records");
 
 static __thread struct mprof_stack_use *use; /* in the file, or NULL */
 /* Never read from the file where to write: others may truncate or overwrite it. */
@@ -120,11 +121,6 @@ int mp_stack_use_spans(uintptr_t sp, uintptr_t at)
 
 /* ---- records ---- */
 
-static int uses_map(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
-{
-	return mp_slots_map_records(kind, units, MPROF_EXTENT_FREE, out);
-}
-
 static struct mprof_extent *use_extent(const struct mprof_stack_use *u)
 {
 	return (struct mprof_extent *)u - 1;
@@ -174,18 +170,16 @@ static void use_free_locked(struct mp_local *l, struct mp_use u, unsigned i)
 /* Returns a record in an extent of `records` times RECORD bytes, or more. */
 static struct mp_use use_take(uint32_t number, uint32_t records)
 {
-	static const struct mp_pool_kind kind = { RECORD, FIRST, uses_map };
 	const uint32_t bytes = records * (uint32_t)RECORD;
 	struct mp_use u = use_take_used(mp_local, bytes);
 	struct mprof_extent *x, head;
 	uint64_t offset;
-	int error;
 
 	if (u.at) {
 		x = use_extent(u.at);
 		offset = x->offset;
 	} else {
-		x = mp_pool_take(&mp_local->uses, &kind, records, &offset, &error);
+		x = mp_record_take(records, &offset);
 		if (!x)
 			return u;
 		u = (struct mp_use){ (struct mprof_stack_use *)(x + 1), bytes };
@@ -511,7 +505,7 @@ static int use_is_live(const struct mprof_extent *x)
 
 void mp_stack_use_look(void)
 {
-	struct mp_pool *pool = &mp_local->uses;
+	struct mp_pool *pool = &mp_local->records;
 	uint32_t looks = 0;
 
 	if (!uses_are_kept())

@@ -27,8 +27,8 @@
 #include "sys.h"
 #include "times.h"
 
-#define RECORD	  (sizeof(struct mprof_extent) + sizeof(struct mprof_times))
-#define FIRST	  3u
+#define RECORD (sizeof(struct mprof_extent) + sizeof(struct mprof_times))
+MPROF_STATIC_ASSERT(RECORD % MP_RECORD == 0, "units of mp_record_take()");
 #define KEPT	  1024u	   /* threads whose calls are timed, of each process */
 #define WORDS	  512u	   /* between two turns of a thread, on average */
 #define NEAR	  8u	   /* calls from a turn to the timed call, at most */
@@ -219,22 +219,15 @@ MPROF_HOT int times_is_now(struct mprof_thread *t)
 
 /* ---- records ---- */
 
-static int times_map(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
-{
-	return mp_slots_map_records(kind, units, MPROF_EXTENT_FREE, out);
-}
-
 static struct mprof_times *times_take(const struct mprof_thread *t)
 {
-	static const struct mp_pool_kind kind = { RECORD, FIRST, times_map };
 	struct mprof_extent *x, head;
 	struct mprof_times *times;
 	uint64_t offset;
-	int error;
 
 	if (__atomic_add_fetch(&mp_local->times_taken, 1, __ATOMIC_RELAXED) > KEPT)
 		return NULL;
-	x = mp_pool_take(&mp_local->times, &kind, 1, &offset, &error);
+	x = mp_record_take(RECORD / MP_RECORD, &offset);
 	if (!x)
 		return NULL;
 	times = (struct mprof_times *)(x + 1);
