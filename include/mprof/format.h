@@ -378,7 +378,8 @@ struct mprof_heap_totals {
 MPROF_STATIC_ASSERT(sizeof(struct mprof_heap_totals) == 128, "on-disk layout");
 
 /* How the heap of one image of a process changed over time: steps of equal length. */
-#define MPROF_STEPS 256u /* when all are used, neighbours are joined */
+#define MPROF_STEPS	  256u /* when all are used, neighbours are joined */
+#define MPROF_STEPS_FIRST 16u  /* room in the extent of a short run */
 struct mprof_step {
 	int64_t live_bytes, live_calls; /* most live bytes in the step, and the live calls then */
 	uint64_t ticks;			/* when */
@@ -394,8 +395,10 @@ struct mprof_course {
 	uint64_t past_ticks[2]; /* when live bytes of stacks were noted, the latest time last; 0:
 				   never */
 	uint64_t reserved_too[3];
-	struct mprof_step step[MPROF_STEPS];
+	struct mprof_step step[MPROF_STEPS]; /* on disk: as many as the extent has room for */
 };
+#define MPROF_COURSE_BYTES(steps) \
+	(sizeof(struct mprof_course) - (MPROF_STEPS - (steps)) * sizeof(struct mprof_step))
 MPROF_STATIC_ASSERT(sizeof(struct mprof_step) == 64, "on-disk layout");
 MPROF_STATIC_ASSERT(sizeof(struct mprof_course) == 64 + 64 * MPROF_STEPS, "on-disk layout");
 

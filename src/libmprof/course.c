@@ -7,6 +7,8 @@
  * closes it here, and asks the kernel how large the process is.  When all steps are used up,
  * neighbours are joined in pairs, so the size is constant and the cost falls as a program runs
  * longer.  Now and then, it also asks for what is live of each stack.
+ *
+ * A server may fork a process for each request, so a course begins with room for few steps.
  */
 #include <mprof/module.h>
 
@@ -19,9 +21,6 @@
 #include "sys.h"
 
 #define FIRST_NS 10000000u /* length of the first steps */
-
-static struct mprof_course *course;
-static const struct mprof_heap_totals *course_heap; /* whose course it is */
 
 static struct mprof_step merged(const struct mprof_step *a, const struct mprof_step *b)
 {
@@ -36,12 +35,48 @@ static struct mprof_step merged(const struct mprof_step *a, const struct mprof_s
 
 static void halve(struct mprof_course *c)
 {
-	for (uint32_t i = 0; i < MPROF_STEPS / 2; i++)
+	const uint32_t room = mp_local->course.room;
+
+	for (uint32_t i = 0; i < room / 2; i++)
 		c->step[i] = merged(&c->step[2 * i], &c->step[2 * i + 1]);
-	__atomic_store_n(&c->steps, MPROF_STEPS / 2, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->steps, room / 2, __ATOMIC_RELEASE);
 	c->step_ticks *= 2;
-	for (uint32_t i = MPROF_STEPS / 2; i < MPROF_STEPS; i++)
+	for (uint32_t i = room / 2; i < room; i++)
 		c->step[i] = (struct mprof_step){ .ticks = 0 };
+}
+
+/* Returns room for a course in an extent that readers do not see yet, or NULL. */
+static struct mprof_course *course_map(uint32_t steps)
+{
+	int error;
+
+	return mp_live_take(MPROF_EXTENT_FREE, 0, 0, MPROF_COURSE_BYTES(steps), &error);
+}
+
+static void course_show(struct mprof_course *c, enum mprof_extent_kind as)
+{
+	struct mprof_extent *x = (struct mprof_extent *)c - 1;
+
+	__atomic_store_n(&x->kind, as, __ATOMIC_RELEASE);
+}
+
+/* Moves a full course to an extent with more room, or joins steps. */
+static void make_room(void)
+{
+	struct mp_course *l = &mp_local->course;
+	const uint32_t more = l->room * 4;
+	struct mprof_course *old = l->at, *c = more <= MPROF_STEPS ? course_map(more) : NULL;
+
+	if (!c) {
+		halve(old);
+		return;
+	}
+	__builtin_memcpy(c, old, MPROF_COURSE_BYTES(l->room));
+	/* If the process is killed in between, there are two that are equal. */
+	course_show(c, MPROF_EXTENT_COURSE);
+	course_show(old, MPROF_EXTENT_FREE);
+	l->at = c;
+	l->room = more;
 }
 
 static uint64_t step_end(const struct mprof_course *c)
@@ -51,10 +86,12 @@ static uint64_t step_end(const struct mprof_course *c)
 
 static void close_step(struct mprof_course *c, const struct mprof_step *s)
 {
-	c->step[c->steps] = *s;
-	__atomic_store_n(&c->steps, c->steps + 1, __ATOMIC_RELEASE);
-	if (c->steps == MPROF_STEPS)
-		halve(c);
+	const uint32_t room = mp_local->course.room, n = c->steps < room ? c->steps : 0;
+
+	c->step[n] = *s;
+	__atomic_store_n(&c->steps, n + 1, __ATOMIC_RELEASE);
+	if (n + 1 == room)
+		make_room();
 }
 
 /* Are live bytes of stacks noted now?  Each time after twice the time of the last: so at the end,
@@ -67,28 +104,28 @@ static int is_past_due(const struct mprof_course *c, uint64_t now)
 /* Called in a new process, or at the first call in this process. */
 static struct mprof_course *course_new(struct mprof_heap_totals *heap)
 {
-	int error;
-	struct mprof_course *c =
-	    mp_live_take(MPROF_EXTENT_COURSE, 0, 0, sizeof(struct mprof_course), &error);
+	struct mprof_course *c = course_map(MPROF_STEPS_FIRST);
 
-	course = c;
-	course_heap = heap;
+	mp_local->course = (struct mp_course){ .at = c, .room = MPROF_STEPS_FIRST, .heap = heap };
 	if (!c)
 		return NULL;
 	c->began_ticks = heap->began_ticks;
 	c->step_ticks = mp_file.header->clock_hz / (1000000000u / FIRST_NS);
 	c->step_ticks += !c->step_ticks;
+	course_show(c, MPROF_EXTENT_COURSE);
 	return c;
 }
 
 uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum)(int past))
 {
-	struct mprof_course *c = course_heap == heap ? course : course_new(heap);
+	struct mprof_course *c =
+	    mp_local->course.heap == heap ? mp_local->course.at : course_new(heap);
 	struct mprof_step s;
 	uint64_t resident, mapped;
 	int past;
 
-	if (!c)
+	/* Zeros: the file was truncated. */
+	if (!c || !c->step_ticks)
 		return UINT64_MAX;
 	if (heap->began_ticks != c->began_ticks) { /* cleared by mprof ctl */
 		c->steps = 0;
@@ -114,13 +151,15 @@ uint64_t mp_course_look(uint64_t now, struct mprof_heap_totals *heap, void (*sum
 		s.resident = resident * mp_page();
 	}
 	close_step(c, &s);
+	c = mp_local->course.at;
 	/* No call has been made since then. */
 	s.live_bytes = __atomic_load_n(&heap->live_bytes, __ATOMIC_RELAXED);
 	s.live_calls = __atomic_load_n(&heap->live_calls, __ATOMIC_RELAXED);
 	s.stack = 0;
-	while (now >= step_end(c)) {
+	while (c->step_ticks && now >= step_end(c)) {
 		s.ticks = step_end(c) - c->step_ticks;
 		close_step(c, &s);
+		c = mp_local->course.at;
 	}
 	heap->step_calls = s.live_calls;
 	heap->step_ticks = now;

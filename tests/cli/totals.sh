@@ -319,6 +319,30 @@ END2
 	profile_of ./waves fork
 	expect_same 'a child' "$(jq -c '[.course_process, (.course | sort_by(-.bytes)[0] | .bytes, .stack[-1].function)]' json)" \
 		'[2,5000000,"high"]'
+	"$mprof" merge file other -o few 2>err || bad "merge: $(cat err)"
+	"$mprof" report --json few >merged
+	expect_same 'merged, of few steps' "$(jq -c '[.course[] | .bytes, .calls]' merged)" "$(jq -c '[.course[] | .bytes, .calls]' json)"
+}
+
+test_profile_of_many_processes_is_small() {
+	cat >each.c <<'E'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 64; i++) {
+		if (!fork())
+			_exit(malloc(1000) == NULL);
+		wait(NULL);
+	}
+	return 0;
+}
+E
+	compile each -g
+	"$mprof" profile -q -o file -- ./each 2>err || bad "$(cat err)"
+	expect_same 'processes' "$("$mprof" report --json file | jq '.processes | length')" 65
+	[ "$(wc -c <file)" -lt $((65536 + 65 * 32768)) ] || bad "$(wc -c <file) bytes"
 }
 
 # expect_growth NAME WORDS [ARG]: profiles ./course ARG; the report finds a leak in these words.  A machine

@@ -488,6 +488,16 @@ static void convert_total(const struct combining *c, uint16_t kind, void *data)
 	}
 }
 
+/* How many bytes of a total are worth writing: a course has room for more steps than it needs. */
+static size_t bytes_of(const struct trace_totals *x)
+{
+	const struct mprof_course *course = x->data;
+
+	return x->kind == MPROF_EXTENT_COURSE && course->steps < MPROF_STEPS
+		   ? MPROF_COURSE_BYTES(course->steps)
+		   : records_total_bytes(x->kind);
+}
+
 static bool is_zero(const unsigned char *p, size_t bytes)
 {
 	return !p[0] && !memcmp(p, p + 1, bytes - 1);
@@ -499,7 +509,7 @@ static int put_totals(struct combining *c)
 
 	for (size_t i = 0; i < c->t->totals && !ret; i++) {
 		const struct trace_totals *x = &c->t->total[i];
-		const size_t bytes = records_total_bytes(x->kind);
+		const size_t bytes = bytes_of(x);
 		unsigned char *to = payload(c, bytes);
 
 		memcpy(to, x->data, bytes);

@@ -65,19 +65,27 @@ static bool is_total(uint16_t kind)
 	return records_total_bytes(kind) != 0;
 }
 
+/* The least that such an extent has on disk. */
+static size_t total_least(uint16_t kind)
+{
+	return kind == MPROF_EXTENT_COURSE ? MPROF_COURSE_BYTES(0) : records_total_bytes(kind);
+}
+
 void *records_payload(struct trace *t, const struct extent *x, size_t least)
 {
 	bool live = x->kind == MPROF_EXTENT_COUNTS || x->kind == MPROF_EXTENT_STACK_USE ||
 		    x->kind == MPROF_EXTENT_TIMES || is_total(x->kind);
+	const size_t whole = records_total_bytes(x->kind),
+		     room = x->bytes > whole ? x->bytes : whole;
 	unsigned char *copy;
 	void **slot;
 
 	if (x->bytes < least || (!live && x->bytes < x->head.used))
 		goto bad;
-	copy = must_malloc(x->bytes + 1);
+	copy = must_malloc(room + 1);
 	slot = GROW_ONE(t->copy, t->copies, t->copies_room);
 	*slot = copy;
-	copy[x->bytes] = 0;
+	memset(copy + x->bytes, 0, room + 1 - x->bytes);
 	if (trace_read(t, copy, x->bytes, x->payload) != x->bytes)
 		goto bad;
 	if (live || mprof_checksum(copy, x->bytes) == x->head.check)
@@ -414,7 +422,7 @@ static void take_total(struct trace *t, const struct extent *x)
 		trace_note_damage(t, &t->damage.chunks_bad, 1, x->head.offset);
 		return;
 	}
-	data = records_payload(t, x, records_total_bytes(x->kind));
+	data = records_payload(t, x, total_least(x->kind));
 	if (!data)
 		return;
 	r = GROW_ONE(t->total, t->totals, t->totals_room);
