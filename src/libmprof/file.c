@@ -447,6 +447,12 @@ const char *mp_file_reason(int error)
 	return "the system denied it";
 }
 
+int mp_file_is_profile(void)
+{
+	return mp_file.header &&
+	       !__builtin_memcmp(mp_file.header->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE);
+}
+
 const uint32_t *mp_file_paused(void)
 {
 	static const uint32_t never;

@@ -28,6 +28,7 @@ extern struct mp_file mp_file;
 /* Creates or joins the file of the run.  0 or -errno, with a note to the user. */
 int mp_file_open(const char *magic, const char *path);
 const char *mp_file_reason(int error); /* why a file cannot be opened (-errno), in words */
+int mp_file_is_profile(void);
 const uint32_t *mp_file_paused(void);  /* module.h */
 const uint64_t *mp_file_log_end(void); /* see module.h */
 /* Takes `bytes` (a multiple of 64) of the file, aligned to 64 or the page size.  Returns the

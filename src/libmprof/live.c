@@ -72,14 +72,10 @@ static int live_map_file(const struct mp_pool_kind *kind, uint32_t units, struct
 	return ret;
 }
 
-static int is_profile(void)
-{
-	return !__builtin_memcmp(mp_file.header->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE);
-}
-
 void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, int *error)
 {
-	const struct mp_pool_kind units = { UNIT, is_profile() ? FIRST_TOTALS : FIRST_COUNTS,
+	const struct mp_pool_kind units = { UNIT,
+					    mp_file_is_profile() ? FIRST_TOTALS : FIRST_COUNTS,
 					    live_map_file };
 	uint64_t offset;
 	size_t size = sizeof(struct mprof_extent) + bytes;

@@ -68,7 +68,8 @@ struct mp_local {
 	uint32_t process; /* our number in the run */
 	uint32_t entry;	  /* index of our entry in the header, plus 1; 0 = none */
 	int32_t pid;
-	uint32_t how; /* MPROF_CHILD_FORK if the time of the fork is known exactly */
+	uint32_t how;	 /* MPROF_CHILD_FORK if the time of the fork is known exactly */
+	uint32_t forked; /* 1 if it has forked a child */
 	uint32_t live_threads;
 	uint32_t threaded;     /* 1 if there has been a thread other than the first one */
 	uint32_t mapped_slots; /* slots that have their own mappings */

@@ -20,6 +20,7 @@
 #include "facts.h"
 #include "file.h"
 #include "foreign.h"
+#include "lineage.h"
 #include "local.h"
 #include "peak.h"
 #include "process.h"
@@ -123,6 +124,8 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid)
 		__atomic_store_n(&e->state, MPROF_PROCESS_RUNNING, __ATOMIC_RELEASE);
 	}
 	mp_fact_start(what, fork_ticks, parent, parent_pid, fork_ticks ? &inherited : NULL);
+	if (fork_ticks)
+		mp_lineage_forked((struct mp_ancestor){ parent, inherited.image, inherited.count });
 	if (!fork_ticks)
 		mp_settings_note();
 	mp_peak_begin(fork_ticks != 0);
@@ -233,6 +236,8 @@ static void process_before_fork(void)
 static void process_in_parent(void)
 {
 	fork_ticks = 0;
+	if (mp_recording())
+		mp_local->forked = 1;
 }
 
 /* Another library's handler may have run first and caused an event. */

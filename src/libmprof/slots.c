@@ -25,6 +25,7 @@
 #include "facts.h"
 #include "file.h"
 #include "limits.h"
+#include "lineage.h"
 #include "local.h"
 #include "peak.h"
 #include "pools.h"
@@ -310,6 +311,8 @@ static int slot_chunk_write(const struct mprof_thread *t, size_t used)
 	if (n != (long)bytes)
 		return n < 0 ? (int)n : -ENOSPC;
 	__atomic_fetch_add(&mp_file.header->chunks, 1, __ATOMIC_RELAXED);
+	if (!t->number)
+		mp_lineage_part(&x);
 	return 0;
 }
 

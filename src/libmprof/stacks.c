@@ -19,6 +19,7 @@
 #include "config.h"
 #include "core.h"
 #include "file.h"
+#include "lineage.h"
 #include "local.h"
 #include "slots.h"
 #include "stack_parts.h"
@@ -146,6 +147,7 @@ static int stream_next_locked(const struct mp_stream *full)
 	if (ret < 0)
 		return ret;
 	l->stream_slots++;
+	mp_lineage_part(s->slot.slot);
 	s->word = s->slot.cur;
 	s->words = (uint32_t)(s->slot.end - s->slot.cur);
 	__atomic_store_n(&l->stream, s, __ATOMIC_RELEASE);
@@ -197,12 +199,16 @@ int mp_stacks_record(const uint64_t *words, uint32_t n)
 	return 0;
 }
 
-/* Releases the slot if no other thread can be writing to it.  Otherwise it stays in the file. */
+/*
+ * Releases the slot if no other thread can be writing to it, and no child of a profiled process may
+ * read it there (lineage.h).  Otherwise it stays in the file.
+ */
 int mp_stacks_flush(void)
 {
 	struct mp_stream *s = mp_local ? mp_local->stream : NULL;
 
-	if (!s || mp_local->threaded || mprof_self->busy)
+	if (!s || mp_local->threaded || mprof_self->busy ||
+	    (mp_local->forked && mp_file_is_profile()))
 		return 0;
 	mp_local->stream = NULL;
 	s->slot.cur = s->word + s->end;

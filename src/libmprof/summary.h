@@ -14,10 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lineage.h"
 #include "text.h"
 
 #define SUMMARY_MAPS  32u
-#define SUMMARY_CHAIN 64u /* at most this many nested forks that defined stacks */
+#define SUMMARY_CHAIN (1 + MP_ANCESTORS)
 #define SUMMARY_OUT   32768u
 /* How files begin, by which they are recognised. */
 #define SUMMARY_CALLGRIND "# callgrind format\nversion: 1\ncreator: mprof-"
@@ -61,6 +62,16 @@ struct summary_source {
 	uint32_t process, image, most;
 };
 
+/* A copied part of the file, and a place in a part. */
+struct summary_part {
+	uint64_t offset, bytes;
+	char *at;
+};
+struct summary_at {
+	uint32_t part;
+	uint64_t at;
+};
+
 struct summary {
 	struct {
 		void *at;
@@ -68,8 +79,8 @@ struct summary {
 	} map[SUMMARY_MAPS];
 	unsigned maps;
 	int failed; /* 1 without memory: the other fields are undefined */
-	char *file;
-	uint64_t file_bytes;
+	struct summary_part *part;
+	uint32_t parts;
 	struct summary_source chain[SUMMARY_CHAIN];
 	unsigned links;
 	const struct mprof_extent **chunk; /* chunks of their stack records */
@@ -101,6 +112,11 @@ struct summary {
 	uint32_t line[65536 + 8]; /* nodes of a stack */
 };
 
+/* summary_file.c: copies parts of the file; 0 or -1. */
+int summary_read_file(struct summary *s);
+/* Returns the next extent at or after *at, and moves *at past it; NULL at the end. */
+const struct mprof_extent *summary_next(const struct summary *s, struct summary_at *at);
+int summary_is_stacks(const struct mprof_extent *x);
 /* Returns memory that is zeroed and lasts until summary_end(); without memory NULL, and
  * s->failed is set. */
 void *summary_memory(struct summary *s, size_t bytes);

@@ -2,76 +2,20 @@
 /*
  * summary_read.c - reads this process's own part of the run's file.
  *
- * The file is copied into memory first: it may be truncated meanwhile, which shortens a read but
- * would raise SIGBUS in a mapping.  The bounds of every record are checked, as another process may
- * have written there, or been killed while writing.
+ * The file, or its parts that matter, are copied into memory first (summary_file.c).  The bounds of
+ * every record are checked, as another process may have written there, or been killed while
+ * writing.
  */
 #include <errno.h>
 #include <mprof/module.h>
 
 #include "core.h"
 #include "file.h"
+#include "lineage.h"
 #include "local.h"
 #include "summary.h"
 #include "sys.h"
 #include "text.h"
-
-void *summary_memory(struct summary *s, size_t bytes)
-{
-	void *at = s->maps < SUMMARY_MAPS ? sys_memory(bytes + 1) : NULL;
-
-	if (!at) {
-		s->failed = 1;
-		return NULL;
-	}
-	s->map[s->maps].at = at;
-	s->map[s->maps++].bytes = bytes + 1;
-	return at;
-}
-
-/* ---- the file ---- */
-
-static int read_file(struct summary *s)
-{
-	uint64_t want = mp_file.header->tail, got = 0;
-	int fd = mp_fd_hold();
-	long n;
-
-	if (fd < 0)
-		return -1;
-	s->file = want > MPROF_HEADER_SIZE && want < 1ull << 36 ? summary_memory(s, want) : NULL;
-	while (s->file && got < want) {
-		n = sys_pread(fd, s->file + got, want - got, got);
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		got += (uint64_t)n;
-	}
-	mp_fd_release();
-	s->file_bytes = got;
-	return s->file ? 0 : -1;
-}
-
-/* Returns the next extent at or after *at, and moves *at past it; NULL at the end. */
-static const struct mprof_extent *next_extent(const struct summary *s, uint64_t *at)
-{
-	for (; *at + sizeof(struct mprof_extent) <= s->file_bytes; *at += MPROF_EXTENT_ALIGN) {
-		const struct mprof_extent *x = (const void *)(s->file + *at);
-
-		if (x->magic != MPROF_EXTENT_MAGIC || x->offset != *at || x->size < sizeof(*x) ||
-		    x->size % MPROF_EXTENT_ALIGN || x->size > s->file_bytes - *at)
-			continue;
-		*at += x->size;
-		return x;
-	}
-	return NULL;
-}
-
-static int is_stacks(const struct mprof_extent *x)
-{
-	return x->kind == MPROF_EXTENT_STACKS || x->kind == MPROF_EXTENT_STACKS_SLOT;
-}
 
 static int in_chain(const struct summary *s, const struct mprof_extent *x)
 {
@@ -81,42 +25,34 @@ static int in_chain(const struct summary *s, const struct mprof_extent *x)
 	return 0;
 }
 
-/* Finds the process whose stacks this one continues, according to its START fact. */
-static int find_parent(struct summary *s)
+/* Lists this process, and those whose stacks it continues. */
+static void find_chain(struct summary *s)
 {
-	const struct summary_source *child = &s->chain[s->links - 1];
-	const struct mprof_extent *x;
-	uint64_t at = MPROF_HEADER_SIZE;
+	const struct mp_lineage *l = mp_lineage();
 
-	while ((x = next_extent(s, &at))) {
-		const struct mprof_fact *f = (const void *)(x + 1);
+	s->chain[s->links++] =
+	    (struct summary_source){ mp_local->process, (uint16_t)mp_local->image, UINT32_MAX };
+	for (uint32_t i = l->ancestors; i-- > 0; s->links++) {
+		const struct mp_ancestor *a = &l->ancestor[i];
+		const uint32_t most = s->chain[s->links - 1].most;
 
-		if (x->kind != MPROF_EXTENT_FACT || x->process != child->process ||
-		    x->image != child->image || x->size < sizeof(*x) + sizeof(*f) ||
-		    f->what != MPROF_FACT_START || !f->fork_ticks || !f->parent)
-			continue;
-		s->chain[s->links] = (struct summary_source){
-			.process = f->parent,
-			.image = f->stacks_image,
-			.most = f->stacks < child->most ? f->stacks : child->most,
-		};
-		s->links++;
-		return 1;
+		s->chain[s->links] = (struct summary_source){ a->process, a->image,
+							      a->most < most ? a->most : most };
 	}
-	return 0;
 }
 
 static void find_chunks(struct summary *s)
 {
 	const struct mprof_extent *x;
-	uint64_t at = MPROF_HEADER_SIZE;
+	struct summary_at at = { 0 };
 	uint32_t n = 0;
 
-	while ((x = next_extent(s, &at)))
-		n += is_stacks(x) && in_chain(s, x);
+	while ((x = summary_next(s, &at)))
+		n += summary_is_stacks(x) && in_chain(s, x);
 	s->chunk = summary_memory(s, n * sizeof(*s->chunk));
-	for (at = MPROF_HEADER_SIZE; s->chunk && s->chunks < n && (x = next_extent(s, &at));)
-		if (is_stacks(x) && in_chain(s, x))
+	for (at = (struct summary_at){ 0 };
+	     s->chunk && s->chunks < n && (x = summary_next(s, &at));)
+		if (summary_is_stacks(x) && in_chain(s, x))
 			s->chunk[s->chunks++] = x;
 }
 
@@ -429,15 +365,15 @@ static void add_totals(struct summary *s)
 {
 	const struct mprof_extent *x;
 	const struct mprof_heap_totals *h;
-	uint64_t at = MPROF_HEADER_SIZE;
+	struct summary_at at = { 0 };
 
-	while ((x = next_extent(s, &at))) {
+	while ((x = summary_next(s, &at))) {
 		h = (const void *)(x + 1);
 		if (is_mine(x) && x->kind == MPROF_EXTENT_HEAP &&
 		    x->size - sizeof(*x) >= sizeof(*h) && h->peak_bytes >= s->heap.peak_bytes)
 			s->heap = *h;
 	}
-	for (at = MPROF_HEADER_SIZE; (x = next_extent(s, &at));)
+	for (at = (struct summary_at){ 0 }; (x = summary_next(s, &at));)
 		if (is_mine(x) && x->size - sizeof(*x) >= payload_least(x->kind))
 			add_extent(s, x);
 	for (uint32_t i = 1; i <= s->nodes; i++) {
@@ -457,15 +393,14 @@ static struct summary *summary_new(void)
 {
 	struct summary *s;
 
-	if (!mp_file.header || mp_file.broken ||
-	    __builtin_memcmp(mp_file.header->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
+	if (!mp_file_is_profile() || mp_file.broken)
 		return NULL;
 	s = sys_memory(sizeof(*s));
 	if (!s)
 		return NULL;
 	s->fd = -1;
 	s->began_ns = mp_clock_monotonic_ns();
-	if (read_file(s) < 0) {
+	if (summary_read_file(s) < 0) {
 		summary_end(s);
 		return NULL;
 	}
@@ -489,11 +424,7 @@ struct summary *summary_begin(void)
 
 	if (!s)
 		return NULL;
-	s->chain[0] =
-	    (struct summary_source){ mp_local->process, (uint16_t)mp_local->image, UINT32_MAX };
-	s->links = 1;
-	while (s->links < SUMMARY_CHAIN && find_parent(s))
-		;
+	find_chain(s);
 	find_chunks(s);
 	if (s->failed)
 		goto failed;

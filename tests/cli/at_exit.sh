@@ -180,6 +180,47 @@ test_at_exit_of_processes() {
 	grep -q churn malloc.prof.* || bad 'the parent wrote nothing'
 }
 
+# The stacks that a daemon inherited are still found when the processes that defined them have ended;
+# so are those of a parent that did not know of its child.
+test_at_exit_of_daemons() {
+	local way
+	cat >daemon.c <<'E'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *inherited(int n) { return malloc(n); }
+static void *own(int n) { return malloc(n); }
+int main(int argc, char **argv)
+{
+	int alive[2];
+	char byte;
+	for (int i = 0; i < 3; i++) {
+		inherited(10);
+		if (i == 2)
+			continue;
+		if (pipe(alive))
+			return 1;
+		if (argc > 1 ? syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork())
+			exit(0);
+		close(alive[1]); /* then it is closed when the parent has ended */
+		if (read(alive[0], &byte, 1))
+			return 1;
+	}
+	own(100);
+	return 0;
+}
+E
+	compile daemon -g
+	for way in '' raw; do
+		"$mprof" profile -q --at-exit folded -o file -- ./daemon $way 2>err || bad "$(cat err)"
+		wait_for sh -c 'grep -ls ";own 1$" malloc.prof.* >own'
+		grep -q ';inherited 1$' "$(cat own)" || bad "$way: $(cat "$(cat own)")"
+		rm -f file malloc.prof.*
+	done
+}
+
 test_at_exit_text() {
 	several_ends
 	run preloaded 'MODE=Profile AT_EXIT=text TEXT_PATH=/dev/stderr' ./ends return
