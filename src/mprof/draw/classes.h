@@ -60,5 +60,5 @@ uint8_t classes_colour(struct classes *c, const struct film_cell *cell, uint64_t
 /* Puts the name of a class with a hue, 0 to tops - 1. */
 void classes_name(const struct classes *c, unsigned top, char *text, size_t room);
 
-/* Returns "occupancy", ...; picture_by_parse() returns -EINVAL with err naming the valid ones. */
+/* Returns "occupancy" and so on: the word of util/words.def. */
 const char *picture_by_name(enum picture_by by);

@@ -165,9 +165,9 @@ void suppressions_release(struct suppressions *s)
 
 /* ---- the question ---- */
 
-/* Stand for an interpreter during its startup, and while it imports, instead of a module. */
-#define AT_START  "<start>"
-#define AT_IMPORT "<import>"
+/* Stands for an interpreter during its startup, instead of a module; the other such word is
+ * "<import>": while it imports. */
+#define AT_START "<start>"
 
 static bool is_of_interpreter(const struct suppression *x)
 {
