@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * main.c - runs every suite of suites.h, each test in a process of its own.  `unit K N`: the K-th
- * of N parts, which may run at once.
+ * main.c - runs every suite of suites.def, each test in a process of its own.  `unit K N`: the K-th
+ * of N parts, which may run at once.  CK_RUN_SUITE=NAME: only this suite; the name is that of its
+ * row and file.
  */
 #include "suites.h"
 

@@ -96,7 +96,7 @@ END_TEST
 
 Suite *trace_clock_suite(void)
 {
-	Suite *s = suite_create("trace clock");
+	Suite *s = suite_create("trace_clock");
 	TCase *tc = tcase_create("clock");
 
 	tcase_add_test(tc, monotonic_is_exact);

@@ -592,7 +592,7 @@ END_TEST
 
 Suite *trace_compact_suite(void)
 {
-	Suite *s = suite_create("trace compact");
+	Suite *s = suite_create("trace_compact");
 	TCase *tc = tcase_create("compact");
 
 	tcase_add_checked_fixture(tc, setup, teardown);

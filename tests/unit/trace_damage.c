@@ -656,7 +656,7 @@ END_TEST
 
 Suite *trace_damage_suite(void)
 {
-	Suite *s = suite_create("trace damage");
+	Suite *s = suite_create("trace_damage");
 	TCase *tc = tcase_create("damage");
 
 	tcase_add_checked_fixture(tc, setup, teardown);

@@ -78,7 +78,7 @@ END_TEST
 
 Suite *trace_golden_suite(void)
 {
-	Suite *s = suite_create("trace golden");
+	Suite *s = suite_create("trace_golden");
 	TCase *tc = tcase_create("golden");
 
 	tcase_add_test(tc, golden);

@@ -850,7 +850,7 @@ END_TEST
 
 Suite *trace_group_suite(void)
 {
-	Suite *s = suite_create("trace groups");
+	Suite *s = suite_create("trace_group");
 	TCase *c = tcase_create("groups");
 
 	tcase_add_checked_fixture(c, setup, teardown);

@@ -441,7 +441,7 @@ END_TEST
 
 Suite *trace_merge_suite(void)
 {
-	Suite *s = suite_create("trace merge");
+	Suite *s = suite_create("trace_merge");
 	TCase *tc = tcase_create("merge");
 
 	tcase_add_loop_test(tc, order_over_threads, 1, 18);

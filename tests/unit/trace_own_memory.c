@@ -134,7 +134,7 @@ END_TEST
 
 Suite *trace_own_memory_suite(void)
 {
-	Suite *s = suite_create("trace own memory");
+	Suite *s = suite_create("trace_own_memory");
 	TCase *tc = tcase_create("own memory");
 
 	tcase_add_checked_fixture(tc, setup, teardown);

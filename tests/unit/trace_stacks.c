@@ -443,7 +443,7 @@ END_TEST
 
 Suite *trace_stacks_suite(void)
 {
-	Suite *s = suite_create("stacks of a trace");
+	Suite *s = suite_create("trace_stacks");
 	TCase *c = tcase_create("stacks");
 
 	tcase_add_checked_fixture(c, setup, teardown);

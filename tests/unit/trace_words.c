@@ -373,7 +373,7 @@ END_TEST
 
 Suite *trace_words_suite(void)
 {
-	Suite *s = suite_create("trace words");
+	Suite *s = suite_create("trace_words");
 	TCase *tc = tcase_create("words");
 
 	tcase_add_loop_test(tc, allocation_at_bounds, 0, COUNT(alloc_cases));
