@@ -165,10 +165,14 @@ def test_the_largest_of_several(w):
     problems += missing("the words", ran.err.decode(), "the largest of 2 traces is 'run.b.log'")
     alone = w.exported("folded", "--value", "total", log=w.path("run.b.log"))
     problems += differ("the same as of the file", ran.out, alone)
-    # A file whose name is a pattern is that file.
+    # A file whose name is a pattern is that file, alone or beside others.
     os.rename(w.path("run.a.log"), w.path("run.[bc].log"))
     ran = harness.run([harness.MPROF, "export", "run.[bc].log", "--to", "folded"], cwd=w.top)
-    return problems + differ("words about one file", "largest" in ran.err.decode(), False)
+    problems += differ("words about one file", "largest" in ran.err.decode(), False)
+    ran = harness.run([harness.MPROF, "export", "run.c.log", "run.[bc].log", "run.b.log", "--to",
+                       "folded"], cwd=w.top)
+    return problems + missing("the words", ran.err.decode(),
+                              "the largest of 3 traces is 'run.b.log'")
 
 
 def test_not_on_a_terminal(w):

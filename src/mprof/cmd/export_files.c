@@ -41,62 +41,70 @@ static uint64_t most_resident(struct trace *t)
 	return most;
 }
 
-static int add_names(glob_t *all, const char *log)
+/* The traces to choose from. */
+struct names {
+	char **item;
+	size_t n, room;
+};
+
+static void add_name(struct names *all, const char *log)
 {
+	GROW(all->item, all->n + 1, all->room);
+	all->item[all->n++] = must_strdup(log);
+}
+
+static void add_names(struct names *all, const char *log)
+{
+	glob_t found;
 	struct stat st;
-	int flags = GLOB_NOCHECK | (all->gl_pathc ? GLOB_APPEND : 0);
 
 	/* An existing file whose name looks like a pattern is not a pattern. */
 	if (!stat(log, &st)) {
-		flags |= GLOB_NOMAGIC | GLOB_NOESCAPE;
-		if (strpbrk(log, "*?["))
-			return 1;
+		add_name(all, log);
+		return;
 	}
-	if (glob(log, flags, NULL, all))
+	if (glob(log, GLOB_NOCHECK, NULL, &found))
 		memory_out();
-	return 0;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		add_name(all, found.gl_pathv[i]);
+	globfree(&found);
 }
 
-static int pick_largest(const glob_t *all, char **picked, struct error *err)
+static int find_largest(const struct names *all, size_t *best, struct error *err)
 {
 	uint64_t most = 0, now;
 	struct trace *t;
-	size_t i, best = 0;
+	size_t i;
 	int ret;
 
-	for (i = 0; i < all->gl_pathc; i++) {
-		ret = import_open(&t, all->gl_pathv[i], NULL, err);
+	for (i = 0; i < all->n; i++) {
+		ret = import_open(&t, all->item[i], NULL, err);
 		if (ret < 0)
 			return ret;
 		now = most_resident(t);
 		trace_close(t);
 		if (now > most) {
 			most = now;
-			best = i;
+			*best = i;
 		}
 	}
-	*picked = must_strdup(all->gl_pathv[best]);
 	return 0;
 }
 
 int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct error *err)
 {
-	glob_t all = { .gl_pathc = 0 };
-	int ret = 0;
-	size_t i;
+	struct names all = { .item = NULL };
+	size_t i, best = 0;
+	int ret;
 
-	*picked = NULL;
-	*of = 1;
-	for (i = 0; i < logs && !ret; i++)
-		ret = add_names(&all, log[i]);
-	if (!ret && all.gl_pathc > 1) {
-		*of = all.gl_pathc;
-		ret = pick_largest(&all, picked, err);
-	} else if (ret >= 0) {
-		*picked = must_strdup(ret ? log[0] : all.gl_pathv[0]);
-		ret = 0;
-	}
-	globfree(&all);
+	for (i = 0; i < logs; i++)
+		add_names(&all, log[i]);
+	*of = all.n;
+	ret = all.n > 1 ? find_largest(&all, &best, err) : 0;
+	*picked = ret ? NULL : must_strdup(all.item[best]);
+	for (i = 0; i < all.n; i++)
+		free(all.item[i]);
+	free(all.item);
 	return ret;
 }
 

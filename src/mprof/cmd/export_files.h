@@ -9,8 +9,8 @@
 
 /*
  * Picks, of several traces or those that a pattern in quotes names, the one with the largest
- * resident set, which matters most in a run of many processes on many machines.  A single name is
- * taken literally.  The caller frees *picked; *of is their number. 0, or -errno with err filled.
+ * resident set, which matters most in a run of many processes on many machines.  The name of an
+ * existing file is not a pattern.  The caller frees *picked; *of is their number. 0, or -errno with err filled.
  */
 int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct error *err);
 
@@ -19,7 +19,7 @@ int export_directory(const char *output, bool *is, struct error *err);
 
 /*
  * Returns FILE.EXT; with a value, FILE.VALUE.EXT; in a directory, from the trace's name without
- * .log.  NULL without memory.
+ * .log.  The caller frees it.
  */
 char *export_file_name(const char *output, bool directory, const char *log, const char *extension,
 		       const char *value);
