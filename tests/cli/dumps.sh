@@ -105,7 +105,9 @@ test_dump_by_ctl() {
 	step k
 	run "$mprof" ctl $pid dump
 	expect_same 'the next one' "$(cat out)" p.2
-	run "$mprof" ctl $pid dump -o named
+	run "$mprof" ctl $pid dump -o 'so named'
+	expect_text err "next: mprof report 'so named'"
+	mv 'so named' named
 	run "$mprof" ctl $pid status
 	expect_text out "process $pid: recording, profile p"
 	expect_text out '3 calls of 1 thread'
@@ -115,8 +117,19 @@ test_dump_by_ctl() {
 	run "$mprof" report leaks p
 	expect_text out "What grows: mprof ctl $pid dump"
 	step k
+	# Of a profile that was deleted, a dump is all that remains.
+	ln p kept
+	rm p
+	run "$mprof" ctl $pid dump
+	expect_same 'of a deleted profile' "$(cat out)" p.3
+	run "$mprof" ctl $pid pause
+	expect_status 3
+	expect_text err "cannot write '$PWD/p': it was deleted"
+	run "$mprof" ctl $pid status
+	expect_text out "process $pid: recording, profile p, which was deleted ("
+	mv kept p
 	end_steps
-	expect_same 'figures' "$(live_of p.1) $(live_of p.2) $(live_of named) $(live_of p)" '500 2500 2500 3500'
+	expect_same 'figures' "$(live_of p.1) $(live_of p.2) $(live_of named) $(live_of p.3) $(live_of p)" '500 2500 2500 3500 3500'
 	run "$mprof" diff --value leaked p.1 p.2
 	expect_text out keep
 	run "$mprof" report p.2

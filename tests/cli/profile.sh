@@ -163,9 +163,10 @@ test_profile_of_threads() {
 test_profile_needs_events() {
 	local view
 	totalled
-	run "$mprof" profile -o file -- ./totalled -
+	run "$mprof" profile -o 'a file' -- ./totalled -
 	expect_status 0
-	expect_text err 'next: mprof report file'
+	expect_text err "next: mprof report 'a file'"
+	mv 'a file' file
 	for view in peak-rss realloc; do
 		run "$mprof" report $view file
 		expect_status 2

@@ -62,6 +62,8 @@ void cmd_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* An absolute path as it can be typed here: relative if it lies below this directory. */
 const char *cmd_path(const char *path);
+/* Ends a line on stderr with "next: mprof report PATH", as it can be typed here. */
+void cmd_next(const char *path);
 
 /* As `mprof NAME PATH`, or `mprof NAME` for NULL; returns its status. */
 int cmd_call(const char *name, const char *path);

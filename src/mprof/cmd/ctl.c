@@ -44,7 +44,8 @@ struct options {
 struct target {
 	uint64_t pid;
 	char path[PATH_MAX]; /* as the program has it */
-	char link[64];	     /* valid even if the file was removed */
+	bool deleted;	     /* from there */
+	char link[64];	     /* valid nevertheless */
 	struct mprof_file_header header;
 };
 
@@ -54,6 +55,20 @@ struct action {
 };
 
 /* ---- where it is ---- */
+
+/* Linux adds this to the path of a file that was deleted. */
+static void find_path(struct target *t)
+{
+	static const char added[] = " (deleted)";
+	const ssize_t n = readlink(t->link, t->path, sizeof(t->path) - 1);
+	char *end;
+
+	t->path[n > 0 ? n : 0] = 0;
+	end = strrchr(t->path, ' ');
+	t->deleted = end && end > t->path && !strcmp(end, added) && access(t->path, F_OK);
+	if (t->deleted)
+		*end = 0;
+}
 
 /* The library keeps the profile open. */
 static bool is_profile(struct target *t, const char *fd)
@@ -73,8 +88,7 @@ static bool is_profile(struct target *t, const char *fd)
 	if (n != sizeof(t->header) ||
 	    memcmp(t->header.magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
 		return false;
-	n = readlink(t->link, t->path, sizeof(t->path) - 1);
-	t->path[n > 0 ? n : 0] = 0;
+	find_path(t);
 	return true;
 }
 
@@ -168,10 +182,11 @@ static int dump(struct target *t, const struct options *o, struct error *err)
 
 	if (!ret)
 		add_names(name);
-	if (!ret)
-		fprintf(stderr, "mprof: next: mprof report %s\n", cmd_path(name));
-	if (!ret)
+	if (!ret) {
+		fputs("mprof: ", stderr);
+		cmd_next(name);
 		printf("%s\n", cmd_path(name));
+	}
 	free(name);
 	return ret;
 }
@@ -192,11 +207,12 @@ static bool ended_early(const struct tree *tree, uint64_t pid)
 
 static void print_state(const struct target *t, struct trace *trace, const struct tree *tree)
 {
-	printf("process %" PRIu64 ": %s, profile %s (%s)\n", t->pid,
+	printf("process %" PRIu64 ": %s, profile %s%s (%s)\n", t->pid,
 	       ended_early(tree, t->pid) ? "recording ended early"
 	       : t->header.paused & 1	 ? "paused"
 					 : "recording",
-	       cmd_path(t->path), format_bytes(trace_bytes(trace)).s);
+	       cmd_path(t->path), t->deleted ? ", which was deleted" : "",
+	       format_bytes(trace_bytes(trace)).s);
 	for (unsigned i = 0; i < MPROF_LOST_REASONS; i++)
 		if (tree->lost[i] && lost_reason[i].counts == LOST_PROCESSES)
 			printf("recording ended early in %s: %s\n",
@@ -269,7 +285,9 @@ static int change(struct target *t, enum change change, struct error *err)
 
 	if (ret)
 		return fail(err, ret, "cannot write '%s': %s", t->path,
-			    ret == -EAGAIN ? "it is now another file" : strerror(-ret));
+			    ret == -EAGAIN		   ? "it is now another file"
+			    : ret == -ENOENT && t->deleted ? "it was deleted"
+							   : strerror(-ret));
 	change_header(a.header, change, append_ticks(&a));
 	append_close(&a);
 	return 0;

@@ -62,9 +62,9 @@ static void tell(const char *path, size_t profiles)
 {
 	struct stat st;
 
-	fprintf(stderr, "mprof: %s in %s; next: mprof report %s\n",
-		format_many(profiles, "profile", "profiles").s,
-		format_bytes(stat(path, &st) ? 0 : (uint64_t)st.st_size).s, cmd_path(path));
+	fprintf(stderr, "mprof: %s in %s; ", format_many(profiles, "profile", "profiles").s,
+		format_bytes(stat(path, &st) ? 0 : (uint64_t)st.st_size).s);
+	cmd_next(path);
 }
 
 int cmd_merge(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../print/quote.h"
 #include "../util/pager.h"
 #include "../util/plain.h"
 #include "../util/styled.h"
@@ -45,6 +46,13 @@ const char *cmd_path(const char *path)
 	if (strncmp(path, here, n) || path[n] != '/' || path[n + 1] == '-')
 		return path;
 	return path + n + 1;
+}
+
+void cmd_next(const char *path)
+{
+	fputs("next: mprof report ", stderr);
+	shell_path(cmd_path(path), stderr);
+	fputc('\n', stderr);
 }
 
 int cmd_flush(int status)

@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../print/quote.h"
 #include "../trace/compact.h"
 #include "../util/ranges.h"
 #include "run_keys.h"
@@ -168,9 +170,13 @@ static bool compress(const char *path, unsigned form, struct event_count *event_
 {
 	int level = form & RECORD_BEST ? COMPACT_LEVEL_BEST : COMPACT_LEVEL_DEFAULT;
 	int ret = compress_in_place(path, level, form & RECORD_EXACT, event_count, NULL);
+	char *command;
 
-	if (ret == -EINTR)
-		cmd_warn("compress it later with: mprof compress %s", cmd_path(path));
+	if (ret == -EINTR) {
+		command = shell_command("mprof compress ", cmd_path(path));
+		cmd_warn("compress it later with: %s", command);
+		free(command);
+	}
 	return !ret;
 }
 
@@ -219,7 +225,8 @@ static void tell(const struct event_count *t, const char *path)
 		fprintf(stderr, "%s lost%s%s", format_count(t->lost).s,
 			t->ended ? " before recording ended" : "",
 			t->dropped ? ", earlier ones dropped" : "");
-	fprintf(stderr, ", %s; next: mprof report %s\n", format_bytes(t->bytes).s, cmd_path(path));
+	fprintf(stderr, ", %s; ", format_bytes(t->bytes).s);
+	cmd_next(path);
 }
 
 static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)

@@ -112,11 +112,12 @@ static void tell(const char *path, const struct run_result *r)
 	tell_own(t, r);
 	site_lanes_read(&lanes, t);
 	processes = trace_header(t)->processes;
-	fprintf(stderr, "mprof: %s of %s%s%s, %s; next: mprof report %s\n",
+	fprintf(stderr, "mprof: %s of %s%s%s, %s; ",
 		trace_is_sampled(t) ? "samples" : format_many(lanes.calls, "call", "calls").s,
 		format_many(lanes.threads, "thread", "threads").s, processes > 1 ? " in " : "",
 		processes > 1 ? format_many(processes, "process", "processes").s : "",
-		format_bytes(trace_bytes(t)).s, cmd_path(path));
+		format_bytes(trace_bytes(t)).s);
+	cmd_next(path);
 	trace_close(t);
 }
 

@@ -9,9 +9,11 @@
 #include "forms.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "../print/quote.h"
 #include "../util/format.h"
 #include "run_keys.h"
 #include "run_messages.h"
@@ -225,10 +227,11 @@ static int report(const struct run_result *r)
 {
 	const char *path = cmd_path(r->path);
 	int status = report_after_test(path);
+	char *command = shell_command("mprof report ", path);
 
 	fflush(stdout);
-	fprintf(stderr, "mprof: the trace is %s; show the report again with: mprof report %s\n",
-		path, path);
+	fprintf(stderr, "mprof: the trace is %s; show the report again with: %s\n", path, command);
+	free(command);
 	return status;
 }
 
