@@ -742,14 +742,15 @@ START_TEST(what_the_parent_saw_is_surest)
 	feed_fact(MPROF_FACT_START, 1);
 	f = feed_fact(MPROF_FACT_END, 1);
 	f->status = 0;
-	f->user_ns = 5;
+	f->system_ns = 5; /* a short one has only this */
 	f = feed_fact(MPROF_FACT_WAITED, 1);
 	f->signal = 11;
-	f->user_ns = 500; /* with its children */
+	f->user_ns = f->system_ns = 500; /* with its children */
 	feed_run();
 	ck_assert_int_eq(feed.a.tree.process[0].end, TREE_KILLED);
 	ck_assert_int_eq(feed.a.tree.process[0].status, 11);
-	ck_assert_uint_eq(feed.a.tree.process[0].user_ns, 5);
+	ck_assert_uint_eq(feed.a.tree.process[0].user_ns, 0);
+	ck_assert_uint_eq(feed.a.tree.process[0].system_ns, 5);
 	ck_assert(!feed.a.tree.process[0].oom);
 }
 END_TEST

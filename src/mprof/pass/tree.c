@@ -86,8 +86,9 @@ static void add_end(struct tree_process *p, const struct mprof_fact *f)
 	}
 	if (f->ticks > p->end_ticks)
 		p->end_ticks = f->ticks;
-	/* The figures of wait4 include children of the process; those of END do not. */
-	if (f->what == MPROF_FACT_END || !p->user_ns) {
+	/* The figures of wait4 include children of the process; those of END do not, unless they
+	 * were refused. */
+	if (f->what == MPROF_FACT_END || !p->said_end || !(p->user_ns | p->system_ns)) {
 		p->user_ns = f->user_ns;
 		p->system_ns = f->system_ns;
 		p->minor_faults = f->minor_faults;
