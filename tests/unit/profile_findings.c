@@ -171,6 +171,9 @@ START_TEST(memory_outside_is_told_once)
 	expect_told(true, false, false);
 	tell(249, 249);
 	expect_told(true, true, true);
+	findings.outside.unseen = 0; /* all of it moved, or was mapped */
+	findings_tell_outside_once(&findings);
+	expect_told(true, true, true);
 }
 END_TEST
 
