@@ -368,7 +368,7 @@ START_TEST(as_a_model_counts)
 {
 	static const size_t live[] = { 5, 40, 1000, GROWTH_FEW + 1000 };
 	const size_t n = live[_i];
-	uint64_t seed = 1 + (uint64_t)_i;
+	uint64_t seed = 1 + (uint64_t)_i, chains = 0, steps = 0, copies = 0, copied = 0;
 
 	memset(model_sum, 0, sizeof(model_sum));
 	for (size_t i = 0; i < n; i++) {
@@ -400,7 +400,15 @@ START_TEST(as_a_model_counts)
 		ck_assert_uint_eq(s->copied, m->copied);
 		ck_assert_uint_eq(s->first, m->first);
 		ck_assert_uint_eq(s->greatest, m->greatest);
+		chains += s->chains;
+		steps += s->steps;
+		copies += s->copies;
+		copied += s->copied;
 	}
+	ck_assert_uint_eq(growth.chains, chains);
+	ck_assert_uint_eq(growth.steps, steps);
+	ck_assert_uint_eq(growth.copies, copies);
+	ck_assert_uint_eq(growth.copied, copied);
 	release();
 }
 END_TEST

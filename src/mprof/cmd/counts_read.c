@@ -80,16 +80,9 @@ static void say_how(struct counts_process *p, const struct mprof_process_entry *
 
 static void take_header(struct counts *c, const struct mprof_file_header *h)
 {
-	struct counts_process *p;
-	size_t i;
-
-	for (i = 0; i < MPROF_PROCESS_TABLE; i++) {
-		if (!h->process[i].number)
-			continue;
-		p = process_of(c, h->process[i].number);
-		if (p)
-			say_how(p, &h->process[i]);
-	}
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++)
+		if (h->process[i].number)
+			say_how(process_of(c, h->process[i].number), &h->process[i]);
 }
 
 static void take_threads(struct counts *c, const struct trace *t)
@@ -180,7 +173,7 @@ int counts_read(struct counts *c, const char *path, struct error *err)
 	take_times(c, t);
 	memcpy(c->lost, trace_damage(t)->lost, sizeof(c->lost));
 	trace_close(t);
-	qsort(c->thread, c->threads, sizeof(*c->thread), by_process);
+	SORT(c->thread, c->threads, by_process);
 	join_execs(c);
 	SORT(c->process, c->processes, by_number);
 	return 0;

@@ -74,8 +74,6 @@ static void count_chain(struct growth *g, const struct growth_chain *c, bool rep
 	if (c->copies == c->steps && (c->steps < GROWTH_COPIES || c->greatest < 2 * c->first))
 		return;
 	s = site_of(g, c->stack);
-	if (!s)
-		return;
 	s->chains++;
 	s->steps += c->steps;
 	s->moved += c->moved;
