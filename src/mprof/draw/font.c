@@ -47,16 +47,7 @@ static cairo_scaled_font_t *scaled(enum font font)
 	return made[font];
 }
 
-/* Returns well-formed UTF-8, as Cairo requires; the caller frees *made.  "" without memory. */
-static const char *clean(const char *text, char **made)
-{
-	const char *result;
-
-	*made = NULL;
-	result = utf8_clean(text, made);
-	return result ? result : "";
-}
-
+/* Cairo requires well-formed UTF-8. */
 static double advance(enum font font, const char *well_formed)
 {
 	cairo_text_extents_t extents;
@@ -68,7 +59,7 @@ static double advance(enum font font, const char *well_formed)
 int font_width(enum font font, const char *text)
 {
 	char *made;
-	double width = advance(font, clean(text, &made));
+	double width = advance(font, utf8_clean(text, &made));
 
 	free(made);
 	return (int)ceil(width);
@@ -91,7 +82,7 @@ int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t colour, 
 {
 	cairo_font_extents_t extents;
 	char *made;
-	const char *well_formed = clean(text, &made);
+	const char *well_formed = utf8_clean(text, &made);
 	double width = advance(font, well_formed);
 
 	extents_of(font, &extents);
@@ -133,7 +124,7 @@ int canvas_text_cut(struct canvas *c, enum font font, int x, int y, int most, ui
 		return canvas_text(c, font, x, y, colour, text);
 	if (room <= 0)
 		return x;
-	copy = must_strdup(clean(text, &made));
+	copy = must_strdup(utf8_clean(text, &made));
 	free(made);
 	end = fitting(font, copy, room);
 	copy[end] = '\0';

@@ -35,7 +35,7 @@ struct movie_packed {
 	bool residency;	  /* true if it was known in every frame */
 };
 
-/* Returns the player's number of a node of the trace's stacks; 0 if unknown, or without memory. */
+/* Returns the player's number of a node of the trace's stacks; 0 if unknown. */
 typedef uint32_t movie_site_fn(void *context, uint32_t node);
 
 /* every: keeps only each n-th frame, the peak and the last one; 1 = all. */

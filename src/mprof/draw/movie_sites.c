@@ -53,7 +53,7 @@ static uint32_t number_of(struct movie_sites *s, uint32_t node)
 	struct blob text = { .data = NULL };
 	uint32_t n = 0;
 
-	if (path && path->count) {
+	if (path->count) {
 		write_path(&text, path);
 		n = interner_id(&s->text, text.data, text.used);
 	}

@@ -52,6 +52,6 @@ struct html_source {
 /* The caller frees the text. */
 void html_source_read(struct html_source *to, const struct html_sources *s, size_t file);
 
-/* Returns a copy of text with "~" for home directories: $HOME, /home/NAME and /root.  NULL
- * without memory. */
+/* Returns a copy of text with "~" for home directories: $HOME, /home/NAME and /root.  The caller
+ * frees it. */
 char *html_hide_home(const char *text);

@@ -54,10 +54,10 @@ static void release(void *own)
 static void put_lines(struct profile *p, uint32_t stack, FILE *out)
 {
 	const struct profile_path *path = profile_path(p, stack);
-	const struct sym_line *through = path ? profile_path_through(p, path) : NULL;
+	const struct sym_line *through = profile_path_through(p, path);
 	size_t i;
 
-	if (!path || !path->count) {
+	if (!path->count) {
 		fputs("(stack not known)", out);
 		return;
 	}
