@@ -56,6 +56,10 @@ static void by_list(void)
 
 static void by_range(void)
 {
+	const unsigned one = (unsigned)dup(file);
+
+	must(close_range(one, one, 0) == 0 && fcntl((int)one, F_GETFD) < 0);
+	must(close_range(one, one - 1, 0) < 0 && errno == EINVAL);
 	must(close_range((unsigned)file + 1, ~0u, 0) == 0);
 }
 
