@@ -240,16 +240,20 @@ static void join(struct work *k, struct snapshot_slice *a, struct snapshot_slice
 		a->highest = b->highest;
 }
 
-/* Drops every second snapshot; all slices must be complete. */
+/* Drops every second snapshot; all slices must be complete.  If it fails, each frame still belongs
+ * to one slice. */
 static void thin(struct snapshots *s)
 {
 	struct work *k = s->work;
+	struct snapshot_slice slice;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->slices && !k->failed; i += 2) {
 		if (i + 1 < s->slices)
 			join(k, &s->slice[i], &s->slice[i + 1]);
-		s->slice[n++] = s->slice[i];
+		slice = s->slice[i];
+		s->slice[i] = (struct snapshot_slice){ .plain = false };
+		s->slice[n++] = slice;
 	}
 	s->slices = k->failed ? s->slices : n;
 	k->every *= 2;
