@@ -289,13 +289,21 @@ START_TEST(samples)
 					.heaviest_bytes = __builtin_inf() };
 	part(MPROF_EXTENT_HEAP, 1, 0, 0, 0, &f.heap, sizeof(f.heap));
 	part(MPROF_EXTENT_SAMPLES, 1, 0, 1, 0, c, sizeof(c));
+	f.heap = (struct mprof_heap_totals){ .sample_period = 2048 };
+	part(MPROF_EXTENT_HEAP, 2, 0, 0, 0, &f.heap, sizeof(f.heap));
+	f.heap.sample_period = 1024;
+	part(MPROF_EXTENT_HEAP, 3, 0, 0, 0, &f.heap, sizeof(f.heap));
 	read_it();
 	ck_assert(profile.sites.totals.estimated);
+	ck_assert_uint_eq(profile.sites.totals.period, 512);
+	ck_assert_uint_eq(profile.sites.totals.period_most, 2048);
 	ck_assert_uint_eq(profile.count, 2);
 	ck_assert_uint_eq(site(0)->calls, 300);
 	ck_assert_uint_eq(site(0)->bytes, 51200);
 	ck_assert_uint_eq(site(0)->live_calls, 180);
 	ck_assert_uint_eq(site(0)->live_bytes, 30720);
+	ck_assert_uint_eq(site(0)->past_bytes[0], 30720); /* without a course, it does not grow */
+	ck_assert_uint_eq(site(0)->size_min, 0);
 	ck_assert_uint_eq(site(0)->error.samples, 100);
 	ck_assert(estimate_range(site(0), VALUE_TOTAL, site(0)->bytes, &range));
 	/* 51200 + 1.96^2 * 150 - 1.96 * sqrt(5e6 + 1.96^2 * 22500), and so on. */
