@@ -232,7 +232,11 @@ test_at_exit_text() {
 		"$(jq -r '.peak | "\(.bytes) \(.blocks)"' json)"
 	expect_same 'never freed' "$(sed -n 's/^  Never freed: *\([0-9,]*\) bytes in \([0-9,]*\) .*/\1 \2/p' err | tr -d ,)" \
 		"$(jq -r '"\(.total.figures.live) \(.total.blocks.live)"' json)"
-	expect_text err 'keep < deep < deep'
+	tr -s ' ' <err >rows
+	expect_text rows ' 10 0% keep < main < '
+	expect_text rows ' keep < deep < deep < deep < deep < deep < deep < deep < ...'
+	expect_text rows ' 160,000 99% keep < churn < '
+	expect_text rows ' 160,000 64 to 127'
 	expect_no_text out mprof
 }
 
