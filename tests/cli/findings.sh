@@ -899,6 +899,8 @@ END
 	for idle in '0 200' '200 0'; do
 		report_of ./idles $idle
 		expect_words out '488 KiB was never freed, growing from '
+		tr -s ' \n' ' ' <out | grep -qE 'growing from [0-9.]+ (us|ms|s) to [0-9.]+ (us|ms|s) after the start' ||
+			bad "it says: $(grep -A1 growing out)"
 		expect_words out ' after the start, when the program made nearly all of its calls: 5,000 of the 10,000 blocks allocated by session (idles.c:3).'
 	done
 	run "$mprof" report --json log
