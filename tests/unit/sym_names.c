@@ -83,6 +83,8 @@ static const struct row rows[] = {
 	{ "_Z4makeB5cxx11v", "make", "make[abi:cxx11]()" },
 	{ "_ZThn16_N3dog5speakEv", "non-virtual thunk to dog::speak",
 	  "non-virtual thunk to dog::speak()" },
+	{ "_RNvC7mycrate3foo.llvm.12AB", "mycrate::foo", "mycrate::foo" },
+	{ "_Z3foov.llvm.12AB", "foo", "foo()" },
 	{ "_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place", "" },
 	{ "_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE",
 	  "core::ptr::drop_in_place<...>", "core::ptr::drop_in_place<alloc::string::String>" },

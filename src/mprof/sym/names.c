@@ -80,32 +80,21 @@ static bool demangle(demangler *with, const char *raw, int options, struct text 
 	return a.done;
 }
 
-/* Removes LLVM's suffix for a local symbol that it made global; libiberty does not know it. */
-static bool demangle_before(const char *suffix, demangler *with, const char *raw, int options,
-			    struct text *to)
+static bool is_cxx(const char *raw, int options, struct text *to)
 {
-	const char *end = strstr(raw, suffix);
+	const char *dot = strchr(raw, '.');
 	char *head;
 	bool done;
 
-	if (!end)
+	if (demangle(cplus_demangle_v3_callback, raw, options, to))
+		return true;
+	if (!dot)
 		return false;
-	head = must_strndup(raw, (size_t)(end - raw));
-	done = demangle(with, head, options, to);
+	/* libiberty knows only usual suffixes. */
+	head = must_strndup(raw, (size_t)(dot - raw));
+	done = demangle(cplus_demangle_v3_callback, head, options, to);
 	free(head);
 	return done;
-}
-
-static bool is_rust(const char *raw, int options, struct text *to)
-{
-	return demangle(rust_demangle_callback, raw, options, to) ||
-	       demangle_before(".llvm.", rust_demangle_callback, raw, options, to);
-}
-
-static bool is_cxx(const char *raw, int options, struct text *to)
-{
-	return demangle(cplus_demangle_v3_callback, raw, options, to) ||
-	       demangle_before(".", cplus_demangle_v3_callback, raw, options, to);
 }
 
 static bool demangled(const char *raw, int options, enum fold_language *language, struct text *to)
@@ -124,7 +113,7 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 		return demangle(names_d_demangle, raw, 0, to);
 	*language = FOLD_RUST;
 	if ((name[1] == 'R' || (name[1] == 'Z' && strstr(name, "17h"))) &&
-	    is_rust(name, options, to))
+	    demangle(rust_demangle_callback, name, options, to))
 		return true;
 	*language = FOLD_C;
 	if (names_fortran_demangle(raw, options & DMGL_PARAMS, to))
