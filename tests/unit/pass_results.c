@@ -718,6 +718,7 @@ START_TEST(what_could_not_be_recorded)
 	feed_alloc(MPROF_FN_MALLOC, 0x1000, 5);
 	feed_fact(MPROF_FACT_EXECING, 2)->env_kept = 1; /* worked: no more of process 2 */
 	feed.facts[feed.fact_count - 1].path = "/sbin/static";
+	feed_fact(MPROF_FACT_END, 1);
 	feed_run();
 	ck_assert_uint_eq(t->missing_count, 3);
 	ck_assert_int_eq(t->missing[0].pid, 555);
@@ -729,6 +730,7 @@ START_TEST(what_could_not_be_recorded)
 	ck_assert(t->missing[2].became);
 	ck_assert(!t->missing[2].environment);
 	ck_assert_str_eq(t->missing[2].path, "/sbin/static");
+	ck_assert_int_eq(t->process[0].end, TREE_EXITED);
 	ck_assert_int_eq(t->process[1].end, TREE_BECAME);
 	ck_assert_uint_eq(feed.a.never_freed.all.blocks, 0);
 	ck_assert_uint_eq(feed.a.never_freed.all.exec_blocks, 1);
@@ -746,12 +748,15 @@ START_TEST(what_the_parent_saw_is_surest)
 	f = feed_fact(MPROF_FACT_WAITED, 1);
 	f->signal = 11;
 	f->user_ns = f->system_ns = 500; /* with its children */
+	feed.threads[feed.thread_count++] =
+	    (struct trace_thread){ .process = 1, .last_ticks = f->ticks + 9 };
 	feed_run();
 	ck_assert_int_eq(feed.a.tree.process[0].end, TREE_KILLED);
 	ck_assert_int_eq(feed.a.tree.process[0].status, 11);
 	ck_assert_uint_eq(feed.a.tree.process[0].user_ns, 0);
 	ck_assert_uint_eq(feed.a.tree.process[0].system_ns, 5);
 	ck_assert(!feed.a.tree.process[0].oom);
+	ck_assert_uint_eq(feed.a.tree.end_ticks, f->ticks + 9);
 }
 END_TEST
 
