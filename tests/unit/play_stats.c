@@ -166,6 +166,10 @@ START_TEST(test_refused)
 	ck_assert_uint_eq(v->played, 3);
 	ck_assert(said("aa would be better than glibc in memory and in time."));
 	ck_assert(said("aa could not serve 1,000 blocks that succeeded in the program."));
+	row[1].memory.failed++; /* one that somebody had */
+	row[2].memory.failed += 2;
+	judge();
+	ck_assert_uint_eq(v->played, 1);
 }
 END_TEST
 
@@ -228,12 +232,15 @@ START_TEST(test_few_runs)
 	size_t i;
 
 	for (i = 0; i < 3; i++)
-		row[i].times = 2;
+		row[i].times = VERDICT_RUNS;
 	runs.control.times = 2;
 	judge();
 	ck_assert(answer.verdict.timed && !answer.verdict.quiet);
 	ck_assert(!verdict_by_time(&answer.verdict, 0, 1));
 	ck_assert(said("With fewer than 3 timed runs"));
+	runs.control.times = VERDICT_RUNS;
+	judge();
+	ck_assert(answer.verdict.quiet && !answer.verdict.few);
 }
 END_TEST
 
