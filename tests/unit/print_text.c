@@ -121,34 +121,84 @@ START_TEST(tables_line_up)
 }
 END_TEST
 
-/* A name that is cut between its parts may become narrower than its column. */
-START_TEST(tables_with_elided_names_line_up)
+/* Prints it on standard output, whose width tables heed.  The caller frees the text. */
+static char *printed(struct table *t)
 {
-	struct table t = TABLE("<Name", ">No");
-	char line[3][128], wide[100];
 	const int to = dup(STDOUT_FILENO);
 	FILE *file = tmpfile();
+	char *text = calloc(1, 4096);
 
-	ck_assert(to >= 0 && file);
-	memset(wide, 'n', sizeof(wide) - 1);
-	wide[sizeof(wide) - 1] = 0;
-	wide[sizeof(wide) - 26] = '-';
-	table_cell(&t, "%s", wide);
-	table_cell(&t, "1");
-	table_cell(&t, "short");
-	table_cell(&t, "2");
+	ck_assert(to >= 0 && file && text);
 	fflush(stdout);
 	dup2(fileno(file), STDOUT_FILENO);
-	table_print(&t, stdout);
+	table_print(t, stdout);
 	fflush(stdout);
 	dup2(to, STDOUT_FILENO);
 	close(to);
 	rewind(file);
-	for (size_t i = 0; i < 3; i++)
-		ck_assert_ptr_nonnull(fgets(line[i], sizeof(line[i]), file));
+	ck_assert_uint_gt(fread(text, 1, 4095, file), 0);
 	fclose(file);
+	return text;
+}
+
+/* A name that is cut between its parts may become narrower than its column. */
+START_TEST(tables_with_elided_names_line_up)
+{
+	struct table t = TABLE("<Name", ">No");
+	char *text, *line[3], wide[100];
+
+	memset(wide, 'n', sizeof(wide) - 1);
+	wide[sizeof(wide) - 1] = 0;
+	wide[sizeof(wide) - 26] = '-';
+	table_cells(&t, wide, "1");
+	table_cells(&t, "short", "2");
+	text = printed(&t);
+	for (size_t i = 0; i < 3; i++)
+		line[i] = strtok(i ? NULL : text, "\n");
 	ck_assert_ptr_nonnull(strstr(line[1], "..."));
 	ck_assert_uint_eq(strlen(line[1]), strlen(line[2]));
+	free(text);
+}
+END_TEST
+
+/* Columns that do not fit into 80 make another table, which repeats the first one. */
+START_TEST(tables_continue_underneath)
+{
+	struct table t = TABLE("<Name", ">A", ">B", ">C", ">D");
+	char *text;
+
+	table_cells(&t, "a", "100000000000000000", "200000000000000000", "300000000000000000",
+		    "400000000000000000");
+	table_cells(&t, "b", "1", "2", "3", "");
+	text = printed(&t);
+	ck_assert_str_eq(text,
+			 "  Name                   A                   B                   C\n"
+			 "  a     100000000000000000  200000000000000000  300000000000000000\n"
+			 "  b                      1                   2                   3\n"
+			 "\n"
+			 "  Name                   D\n"
+			 "  a     400000000000000000\n");
+	free(text);
+}
+END_TEST
+
+/* A last name that would be short is on a line of its own. */
+START_TEST(tables_with_the_last_name_below)
+{
+	struct table t = TABLE("<Name", ">A", ">B", ">C", "<Last");
+	char *text, last[41];
+
+	memset(last, 'x', sizeof(last) - 1);
+	last[sizeof(last) - 1] = 0;
+	table_cells(&t, "a", "100000000000000000", "200000000000000000", "3000000000", last);
+	table_cells(&t, "b", "1", "2", "3", "");
+	text = printed(&t);
+	ck_assert_str_eq(text, "  Name                   A                   B           C\n"
+			       "      Last\n"
+			       "  a     100000000000000000  200000000000000000  3000000000\n"
+			       "      xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"
+			       "  b                      1                   2           3\n");
+	free(text);
 }
 END_TEST
 
@@ -292,6 +342,8 @@ Suite *print_text_suite(void)
 	tcase_add_test(c, ends);
 	tcase_add_test(c, tables_line_up);
 	tcase_add_test(c, tables_with_elided_names_line_up);
+	tcase_add_test(c, tables_continue_underneath);
+	tcase_add_test(c, tables_with_the_last_name_below);
 	tcase_add_loop_test(c, paragraphs_break_between_words, 0,
 			    sizeof(paragraphs) / sizeof(paragraphs[0]));
 	tcase_add_loop_test(c, strings_are_utf8, 0, sizeof(strings) / sizeof(strings[0]));
