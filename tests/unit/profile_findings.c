@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* profile_findings.c - what findings propose, and what they leave to another one. */
+/* profile_findings.c - what findings propose, what they leave to another one, and how leaks grew */
 #include "suites.h"
 
 #include "profile/findings.h"
+#include "profile/leak_growth.h"
+#include "profile/leaks.h"
 
 static struct sym_line line, through;
 static struct finding finding;
@@ -194,6 +196,228 @@ START_TEST(memory_outside_of_one_process)
 }
 END_TEST
 
+/* ---- growth ---- */
+
+static int64_t farthest(void *context, uint64_t ticks)
+{
+	(void)context;
+	return ticks ? INT64_MAX : INT64_MIN;
+}
+
+/* Times of a damaged trace: as far apart as times can be, and in the wrong order. */
+START_TEST(ages_beyond_all_bounds)
+{
+	static struct profile p;
+	const struct site_values v = { .leaked_calls = 2 };
+	struct profile_group g = { .v = &v, .leaked_epochs = v.epoch_bytes };
+	struct leak leak;
+	int i;
+
+	p.walk.input.ns = farthest;
+	for (i = 0; i <= (int)SITE_EPOCHS; i++)
+		p.sites.epoch_ticks[i] = 1;
+	leak_of(&p, &g, &leak);
+	ck_assert_uint_eq(leak.age_ns, UINT64_MAX);
+	g.leaked_first_ticks = 1;
+	p.sites.epoch_ticks[SITE_EPOCHS] = 0;
+	leak_of(&p, &g, &leak);
+	ck_assert_uint_eq(leak.age_ns, 0);
+}
+END_TEST
+
+/* Growth counts from the first block: what was full soon after a late start does not grow. */
+START_TEST(growth_since_the_first_block)
+{
+	uint64_t steady[SITE_EPOCHS] = { 0 }, full[SITE_EPOCHS] = { 0 };
+	uint64_t late[SITE_EPOCHS] = { 0 }, stopped[SITE_EPOCHS] = { 0 };
+	unsigned i;
+
+	for (i = 0; i < SITE_EPOCHS; i++) {
+		steady[i] = 100 * i;
+		full[i] = i < 11 ? 0 : i == 11 ? 700 : 1000;
+		late[i] = i < 11 ? 0 : 100 * (i - 10);
+		stopped[i] = i < 4 ? 100 * i : 400;
+	}
+	ck_assert(leak_goes_on(steady));
+	ck_assert(!leak_goes_on(full));
+	ck_assert(leak_goes_on(late));
+	ck_assert(!leak_goes_on(stopped));
+	for (i = 0; i < 13; i++)
+		late[i] = 0;
+	ck_assert(!leak_goes_on(late)); /* too short a time */
+	for (i = 10; i < SITE_EPOCHS; i++)
+		steady[i] = full[i] = stopped[i] = 0; /* the process ended before the run did */
+	ck_assert(leak_goes_on(steady));
+	ck_assert(!leak_goes_on(full));
+	ck_assert(!leak_goes_on(stopped));
+}
+END_TEST
+
+/* What a script keeps is freed when its interpreter ends. */
+START_TEST(growth_until_freed)
+{
+	struct sites s = { .epoch_ticks = { 0 } };
+	uint64_t grows[SITE_EPOCHS], stops[SITE_EPOCHS], leaks[SITE_EPOCHS], early[SITE_EPOCHS];
+	unsigned i;
+
+	for (i = 0; i < SITE_EPOCHS; i++) {
+		s.epoch_ticks[i + 1] = 100 * (i + 1);
+		grows[i] = i < 14 ? 1000 * i : 0;
+		stops[i] = i > 2 && i < 14 ? 9000 : 0;
+		leaks[i] = i < 15 ? 1000 * i : 14000;
+		early[i] = i < 9 ? 1000 * i : 0;
+	}
+	ck_assert_uint_eq(growth_freed_ticks(&s, grows), 1400);
+	ck_assert_uint_eq(growth_freed_ticks(&s, stops), 0);
+	ck_assert_uint_eq(growth_freed_ticks(&s, leaks), 0);
+	ck_assert_uint_eq(growth_freed_ticks(&s, early), 0);
+}
+END_TEST
+
+/* A pool that is full, and changes a little with each request, has not grown since. */
+START_TEST(growth_by_more_than_a_hundredth)
+{
+	uint64_t pool[SITE_EPOCHS], slow[SITE_EPOCHS], once[SITE_EPOCHS];
+	unsigned i, last;
+
+	for (i = 0; i < SITE_EPOCHS; i++) {
+		pool[i] = i ? 10000 + 7 * i + 60 * (i % 3) : 8000;
+		slow[i] = i < 14 ? 10000 + 60 * i : 0; /* its process ended before the run did */
+		once[i] = i < 3 ? 0 : 500;
+	}
+	ck_assert_uint_eq(leak_rises(pool, &last), 2);
+	ck_assert_uint_eq(last, 8);
+	ck_assert_uint_eq(leak_rises(slow, &last), 6);
+	ck_assert_uint_eq(last, 12);
+	ck_assert_uint_eq(leak_rises(once, &last), 0);
+	ck_assert_uint_eq(last, 3);
+}
+END_TEST
+
+static bool busy(struct sites *s, size_t i)
+{
+	struct growth_calls calls;
+
+	growth_calls_make(&calls, s);
+	return growth_is_busy(&calls, s, &s->site[i].v);
+}
+
+/* Before or after an idle time, a leak is growth; what a program loads before it works is none. */
+START_TEST(growth_beside_an_idle_time)
+{
+	struct site site[3] = {
+		{ .v = { .calls = 100, .live_calls = 100, .first_ticks = 30, .last_ticks = 400 } },
+		{ .v = { .calls = 100, .live_calls = 0, .first_ticks = 20, .last_ticks = 410 } },
+		{ .v = { .calls = 5, .live_calls = 0, .first_ticks = 10, .last_ticks = 1590 } },
+	};
+	struct sites s = { .site = site, .count = 3 };
+
+	for (unsigned i = 0; i <= SITE_EPOCHS; i++)
+		s.epoch_ticks[i] = 100 * i;
+	ck_assert(busy(&s, 0));
+	site[2].v.calls = 50; /* it went on working */
+	ck_assert(!busy(&s, 0));
+	site[2].v.calls = 5;
+	site[0].v.last_ticks = 90; /* a start */
+	ck_assert(!busy(&s, 0));
+	site[0].v = (struct site_values){
+		.calls = 100, .live_calls = 100, .first_ticks = 1300, .last_ticks = 1580
+	};
+	site[1].v = (struct site_values){ .calls = 100, .first_ticks = 1310, .last_ticks = 1590 };
+	ck_assert(busy(&s, 0)); /* the program was idle before */
+	site[0].v.first_ticks = 100;
+	ck_assert(!busy(&s, 0)); /* most of the run: epochs tell */
+}
+END_TEST
+
+/* Of a trace: what the live bytes at the end of each epoch say. */
+START_TEST(growth_of_a_trace)
+{
+	struct site_values v = { .calls = 1 };
+	uint64_t *e = v.epoch_bytes;
+
+	for (unsigned i = 0; i < SITE_EPOCHS; i++)
+		e[i] = 1000 * (i + 1);
+	v.live_bytes = e[SITE_EPOCHS - 1];
+	ck_assert_int_eq(growth_of(&v, true), GROWTH_ONCE);
+	v.calls = 2;
+	ck_assert_int_eq(growth_of(&v, true), GROWTH_STEADY);
+	ck_assert_int_eq(growth_of(&v, false), GROWTH_OTHER);
+	v.kept_until_ns = 1; /* later events were not kept */
+	ck_assert_int_eq(growth_of(&v, true), GROWTH_OTHER);
+	v.kept_until_ns = 0;
+	e[4] = e[3] = e[2] = e[1] = e[0]; /* 11 of 15 epochs rise */
+	ck_assert_int_eq(growth_of(&v, true), GROWTH_GOES_ON);
+	e[1] += 500;
+	e[2] = e[3] = e[4] = e[1]; /* 12 */
+	ck_assert_int_eq(growth_of(&v, true), GROWTH_STEADY);
+	for (unsigned i = 0; i < SITE_EPOCHS; i++)
+		e[i] = 1000 * (i < 7 ? i + 1 : 7);
+	v.live_bytes = 7000;
+	ck_assert_int_eq(growth_of(&v, true), GROWTH_UNTIL); /* six parts */
+	for (unsigned i = 5; i < SITE_EPOCHS; i++)
+		e[i] = 6000;
+	v.live_bytes = 6000;
+	ck_assert_int_eq(growth_of(&v, true), GROWTH_OTHER);
+	for (unsigned i = 3; i < SITE_EPOCHS; i++)
+		e[i] = 4000;
+	v.live_bytes = 4000;
+	ck_assert_int_eq(growth_of(&v, true), GROWTH_EARLY);
+	v.live_bytes = 4001; /* another process left some, and ended before */
+	ck_assert_int_eq(growth_of(&v, true), GROWTH_OTHER);
+}
+END_TEST
+
+static struct analysis analysis;
+static struct site_values leaked;
+
+static void expect_totals(uint64_t first, uint64_t then, uint64_t now, enum finding_growth growth,
+			  uint64_t until)
+{
+	uint64_t ticks = 7;
+
+	leaked.past_bytes[0] = first;
+	leaked.past_bytes[1] = then;
+	leaked.live_bytes = now;
+	ck_assert_int_eq(growth_of_totals(&analysis, &leaked, &ticks), growth);
+	ck_assert_uint_eq(ticks, until);
+}
+
+/* Of a profile: live bytes at two earlier times, and now. */
+START_TEST(growth_of_a_profile)
+{
+	analysis = (struct analysis){ .tree = { .start_ticks = 0, .end_ticks = 1000 } };
+	analysis.whole.totals.active_ticks = 1000;
+	leaked = (struct site_values){ .calls = 2 };
+	expect_totals(10000, 20000, 30000, GROWTH_OTHER, 0); /* earlier times are unknown */
+	analysis.whole.totals.past_ticks[0] = 400;
+	analysis.whole.totals.past_ticks[1] = 900;
+	expect_totals(10000, 20000, 30000, GROWTH_GOES_ON, 0);
+	expect_totals(30000, 30000, 30000, GROWTH_EARLY, 400);
+	expect_totals(30000, 30000, 30001, GROWTH_OTHER, 0); /* by less than a hundredth */
+	/* The later time is a fifth of the earlier: it need not show any. */
+	expect_totals(20000, 30000, 30000, GROWTH_GOES_ON, 0);
+	expect_totals(20000, 30000, 29000, GROWTH_OTHER, 0); /* but no less */
+	expect_totals(27000, 30000, 30000, GROWTH_OTHER, 0); /* nor little before */
+	analysis.whole.totals.past_ticks[1] = 800;	     /* half of it */
+	expect_totals(20000, 30000, 30000, GROWTH_OTHER, 0);
+	leaked.local_bytes = 40004; /* once it was larger than now */
+	expect_totals(10000, 20000, 30000, GROWTH_OTHER, 0);
+	leaked.local_bytes = 40000;
+	expect_totals(10000, 20000, 30000, GROWTH_GOES_ON, 0);
+	analysis.whole.totals.active_ticks = 750; /* the program was idle since */
+	expect_totals(10000, 20000, 30000, GROWTH_UNTIL, 750);
+	analysis.whole.totals.active_ticks = 751;
+	expect_totals(10000, 20000, 30000, GROWTH_GOES_ON, 0);
+	analysis.whole.totals.bound = 12000; /* the profile may be wrong by that */
+	expect_totals(10000, 20000, 40000, GROWTH_OTHER, 0);
+	analysis.whole.totals.bound = 9000;
+	expect_totals(10000, 20000, 40000, GROWTH_GOES_ON, 0);
+	leaked.calls = 1;
+	expect_totals(10000, 20000, 40000, GROWTH_ONCE, 0);
+}
+END_TEST
+
 Suite *profile_findings_suite(void)
 {
 	Suite *s = suite_create("profile_findings");
@@ -207,6 +431,13 @@ Suite *profile_findings_suite(void)
 	tcase_add_test(c, what_grows_is_reserved);
 	tcase_add_test(c, memory_outside_is_told_once);
 	tcase_add_test(c, memory_outside_of_one_process);
+	tcase_add_test(c, ages_beyond_all_bounds);
+	tcase_add_test(c, growth_since_the_first_block);
+	tcase_add_test(c, growth_until_freed);
+	tcase_add_test(c, growth_by_more_than_a_hundredth);
+	tcase_add_test(c, growth_beside_an_idle_time);
+	tcase_add_test(c, growth_of_a_trace);
+	tcase_add_test(c, growth_of_a_profile);
 	suite_add_tcase(s, c);
 	return s;
 }
