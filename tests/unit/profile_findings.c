@@ -386,14 +386,14 @@ static void expect_totals(uint64_t first, uint64_t then, uint64_t now, enum find
 /* Of a profile: live bytes at two earlier times, and now. */
 START_TEST(growth_of_a_profile)
 {
-	analysis = (struct analysis){ .tree = { .start_ticks = 0, .end_ticks = 1000 } };
-	analysis.whole.totals.active_ticks = 1000;
+	analysis = (struct analysis){ .tree = { .start_ticks = 100, .end_ticks = 1100 } };
+	analysis.whole.totals.active_ticks = 1100;
 	leaked = (struct site_values){ .calls = 2 };
 	expect_totals(10000, 20000, 30000, GROWTH_OTHER, 0); /* earlier times are unknown */
-	analysis.whole.totals.past_ticks[0] = 400;
-	analysis.whole.totals.past_ticks[1] = 900;
+	analysis.whole.totals.past_ticks[0] = 500;
+	analysis.whole.totals.past_ticks[1] = 1000;
 	expect_totals(10000, 20000, 30000, GROWTH_GOES_ON, 0);
-	expect_totals(30000, 30000, 30000, GROWTH_EARLY, 400);
+	expect_totals(30000, 30000, 30000, GROWTH_EARLY, 500);
 	expect_totals(30000, 30000, 30001, GROWTH_OTHER, 0); /* by less than a hundredth */
 	/* The later time is a fifth of the earlier: it need not show any. */
 	expect_totals(20000, 30000, 30000, GROWTH_GOES_ON, 0);
@@ -405,16 +405,58 @@ START_TEST(growth_of_a_profile)
 	expect_totals(10000, 20000, 30000, GROWTH_OTHER, 0);
 	leaked.local_bytes = 40000;
 	expect_totals(10000, 20000, 30000, GROWTH_GOES_ON, 0);
-	analysis.whole.totals.active_ticks = 750; /* the program was idle since */
-	expect_totals(10000, 20000, 30000, GROWTH_UNTIL, 750);
-	analysis.whole.totals.active_ticks = 751;
+	analysis.whole.totals.active_ticks = 850; /* the program was idle since */
+	expect_totals(10000, 20000, 30000, GROWTH_UNTIL, 850);
+	analysis.whole.totals.active_ticks = 851;
 	expect_totals(10000, 20000, 30000, GROWTH_GOES_ON, 0);
 	analysis.whole.totals.bound = 12000; /* the profile may be wrong by that */
 	expect_totals(10000, 20000, 40000, GROWTH_OTHER, 0);
 	analysis.whole.totals.bound = 9000;
 	expect_totals(10000, 20000, 40000, GROWTH_GOES_ON, 0);
+	analysis.whole.totals.bound = 0;
+	analysis.whole.totals.estimated = true; /* of samples: by two standard deviations */
+	leaked.error.live_bytes = 1e6;
+	expect_totals(10000, 12000, 30000, GROWTH_GOES_ON, 0);
+	expect_totals(10000, 11999, 30000, GROWTH_OTHER, 0);
 	leaked.calls = 1;
 	expect_totals(10000, 20000, 40000, GROWTH_ONCE, 0);
+}
+END_TEST
+
+/* Nothing can be said if older blocks are missing, or many short processes left a little each. */
+START_TEST(growth_that_is_known)
+{
+	struct heap_process heap[3] = { { .number = 1 }, { .number = 2 }, { .number = 3 } };
+	struct heap_process *heaps[3] = { &heap[0], &heap[1], &heap[2] };
+	struct tree_process process[3] = {
+		{ .number = 1, .start_ticks = 100 }, /* to the end */
+		{ .number = 2, .start_ticks = 100, .end_ticks = 599 },
+		{ .number = 3, .start_ticks = 200, .end_ticks = 300 },
+	};
+	struct never_freed_process left[3] = { { .bytes = 499 },
+					       { .bytes = 200 },
+					       { .bytes = 301 } };
+
+	analysis = (struct analysis){
+		.tree = { .process = process,
+			  .processes = 3,
+			  .start_ticks = 100,
+			  .end_ticks = 1100 },
+		.never_freed = { .all = { .bytes = 1000, .blocks = 100 },
+				 .process = { .item = left, .count = 3 } },
+	};
+	analysis.walk.heap.process = heaps;
+	analysis.walk.heap.processes = 3;
+	ck_assert(!growth_is_known(&analysis));
+	process[1].end_ticks = 600; /* half of the run */
+	ck_assert(growth_is_known(&analysis));
+	process[1].end_ticks = 300;
+	left[2].bytes = 500; /* one has half of all */
+	ck_assert(growth_is_known(&analysis));
+	analysis.walk.heap.older_frees = 10;
+	ck_assert(growth_is_known(&analysis));
+	analysis.walk.heap.older_frees = 11;
+	ck_assert(!growth_is_known(&analysis));
 }
 END_TEST
 
@@ -438,6 +480,7 @@ Suite *profile_findings_suite(void)
 	tcase_add_test(c, growth_beside_an_idle_time);
 	tcase_add_test(c, growth_of_a_trace);
 	tcase_add_test(c, growth_of_a_profile);
+	tcase_add_test(c, growth_that_is_known);
 	suite_add_tcase(s, c);
 	return s;
 }
