@@ -399,7 +399,7 @@ START_TEST(growth_of_a_profile)
 	expect_totals(20000, 30000, 30000, GROWTH_GOES_ON, 0);
 	expect_totals(20000, 30000, 29000, GROWTH_OTHER, 0); /* but no less */
 	expect_totals(27000, 30000, 30000, GROWTH_OTHER, 0); /* nor little before */
-	analysis.whole.totals.past_ticks[1] = 800;	     /* half of it */
+	analysis.whole.totals.past_ticks[1] = 979;	     /* more than a quarter */
 	expect_totals(20000, 30000, 30000, GROWTH_OTHER, 0);
 	leaked.local_bytes = 40004; /* once it was larger than now */
 	expect_totals(10000, 20000, 30000, GROWTH_OTHER, 0);
