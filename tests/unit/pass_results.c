@@ -153,6 +153,8 @@ START_TEST(chains_of_any_length)
 		ck_assert_uint_eq(r->chain[i], i < 5 ? 2u << i : 2 * 9);
 	ck_assert_uint_eq(r->longest, 40);
 	ck_assert_uint_eq(r->longest_copied, 8 + 20 * 16 + 19 * (1ull << 31));
+	ck_assert_uint_eq(r->mosts, 4);
+	ck_assert_uint_eq(r->more_calls, 0);
 }
 END_TEST
 
@@ -180,6 +182,10 @@ START_TEST(a_chain_of_reallocs)
 	ck_assert_uint_eq(r->most[0].from, 512);
 	ck_assert_uint_eq(r->most[0].to, 768);
 	ck_assert_uint_eq(r->more_calls, 4094 - RESIZES_MOST);
+	ck_assert_uint_eq(r->pair[10][10], 1); /* 512 to 768 */
+	ck_assert_uint_eq(r->pair[10][11], 1);
+	ck_assert_uint_eq(r->pair[11][11], 3);
+	ck_assert_uint_eq(r->pair[20][21], 1);
 	ck_assert_uint_eq(r->copied_bytes, 0);
 	ck_assert_uint_eq(r->longest, 4094);
 	ck_assert_uint_eq(r->chain[11], 1);
@@ -328,6 +334,7 @@ START_TEST(lifetimes_in_their_buckets)
 	ck_assert_uint_eq(l->under_1ms, 7);
 	ck_assert_uint_eq(l->least_ns, 0);
 	ck_assert_uint_eq(l->most_ns, 1000000);
+	ck_assert(l->sum_ns == 100 + 127 + 128 + 999 + 1000 + 999999 + 1000000);
 }
 END_TEST
 
@@ -472,6 +479,8 @@ START_TEST(maps_of_all_sorts)
 	feed_mmap(0, 1 << 30, MAP_ANONYMOUS);
 	feed.event[feed.n - 1].error = 12;
 	feed_mremap(BASE, 4096, BASE + 0x10000, 8192); /* the anonymous one moves and grows */
+	feed_mmap(BASE + MIB, 8192, MAP_PRIVATE);
+	feed_munmap(BASE + MIB, 8192);
 	e = feed_event(EVENT_CALL, MPROF_FN_SBRK, 0x5000, 0x3000);
 	e->usable = 0x2000;
 	e->arg = 0x3000;
@@ -481,6 +490,8 @@ START_TEST(maps_of_all_sorts)
 	ck_assert_uint_eq(m->now, 8192);
 	ck_assert_uint_eq(m->peak, 8192);
 	ck_assert_uint_eq(m->file_now, 4096);
+	ck_assert_uint_eq(m->file_peak, 12288);
+	ck_assert_uint_eq(((struct maps_of *)feed.a.maps.process.item)->file_peak, 12288);
 	ck_assert_int_eq(m->break_now, 0x2000);
 	ck_assert_int_eq(m->break_peak, 0x3000);
 	ck_assert_uint_eq(feed.a.totals.all.failed, 1);

@@ -274,6 +274,7 @@ START_TEST(samples)
 				       .sample_unit = MPROF_SAMPLE_BYTES } };
 	struct mprof_sample_cell c[MPROF_CELLS] = { { .heaviest_calls = 0 } };
 	struct estimate_range range;
+	struct site_values by_calls;
 
 	build_start(&file, MPROF_MAGIC_PROFILE);
 	stacks(1, 0);
@@ -312,6 +313,10 @@ START_TEST(samples)
 	ck_assert_uint_ge(range.high, 56160);
 	ck_assert_uint_le(range.high, 56200);
 	ck_assert(!estimate_range(site(0), VALUE_TEMPORARY, 0, &range));
+	by_calls = *site(0);
+	by_calls.error.by_calls = true; /* then bytes have no error that is known */
+	ck_assert(estimate_range(&by_calls, VALUE_CALLS, 300, &range));
+	ck_assert(!estimate_range(&by_calls, VALUE_TOTAL, 51200, &range));
 	release();
 }
 END_TEST
