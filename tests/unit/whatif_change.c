@@ -247,6 +247,8 @@ START_TEST(a_bump_pool)
 	for (i = 0; i < 160; i++)
 		get(100 + i, 10, 7);
 	get(1, 257, 7); /* too large for it */
+	get(2, 300, 7);
+	get(3, 260, 7);
 	for (i = 0; i < 63; i++)
 		put(100 + i);
 	put(1);
@@ -255,10 +257,13 @@ START_TEST(a_bump_pool)
 	put(163);	      /* the last one of the first */
 	put(259);	      /* a new chunk begins */
 	add_rule(CHANGE_POOL, "7,chunk=1k");
-	ck_assert_str_eq(changed(), "m0:1024 m1:1024 m2:1024 m3:257 f3 f1 f0 -0 E");
+	ck_assert_str_eq(changed(), "m0:1024 m1:1024 m2:1024 m3:257 m4:300 m5:260 f3 f1 f0 -0 E");
 	ck_assert_uint_eq(rule[0].blocks, 160);
 	ck_assert_uint_eq(rule[0].bytes, 1600);
 	ck_assert_uint_eq(rule[0].chunks, 3);
+	ck_assert_uint_eq(rule[0].refused, 3);
+	ck_assert_uint_eq(rule[0].refused_bytes, 817);
+	ck_assert_uint_eq(rule[0].refused_most, 300);
 }
 END_TEST
 
@@ -319,6 +324,27 @@ START_TEST(a_chain_of_reallocs_is_one_block)
 	ck_assert_uint_eq(rule[0].steps, 11);
 	/* 16 + 32 + ... + 160; the last one did not move. */
 	ck_assert_uint_eq(rule[0].copied, 880);
+}
+END_TEST
+
+START_TEST(chains_of_two_rules)
+{
+	begin_script();
+	get(1, 16, 7);
+	resize(1, 2, 32, 7);
+	get(51, 16, 8);
+	resize(51, 52, 48, 8);
+	resize(52, 53, 64, 8);
+	add_rule(CHANGE_RESERVE, "8");
+	add_rule(CHANGE_RESERVE, "7");
+	ck_assert_str_eq(changed(), "m0:32 m1:64 -0 E");
+	ck_assert_uint_eq(rule[0].blocks, 1);
+	ck_assert_uint_eq(rule[0].bytes, 16);
+	ck_assert_uint_eq(rule[0].steps, 2);
+	ck_assert_uint_eq(rule[0].copied, 64);
+	ck_assert_uint_eq(rule[1].blocks, 1);
+	ck_assert_uint_eq(rule[1].steps, 1);
+	ck_assert_uint_eq(rule[1].copied, 16);
 }
 END_TEST
 
@@ -555,6 +581,7 @@ Suite *whatif_change_suite(void)
 	tcase_add_test(c, a_free_list_uses_room_again);
 	tcase_add_test(c, an_empty_chunk_goes_when_another_has_room);
 	tcase_add_test(c, a_chain_of_reallocs_is_one_block);
+	tcase_add_test(c, chains_of_two_rules);
 	tcase_add_test(c, moved_pages_are_not_copied);
 	tcase_add_test(c, a_chain_of_copies_is_one_block);
 	tcase_add_test(c, copies_are_by_thread);

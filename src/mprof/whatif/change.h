@@ -57,7 +57,7 @@ struct change_rule {
 	/* Counts its effect once it is applied: */
 	uint64_t blocks; /* allocations that it changed; RESERVE: chains */
 	uint64_t bytes;	 /* bytes that these requested */
-	uint64_t chunks; /* POOL: bytes of chunks that were requested */
+	uint64_t chunks; /* POOL: chunks that were requested */
 	/* POOL: allocations that did not fit: number, bytes, largest. */
 	uint64_t refused, refused_bytes, refused_most;
 	uint64_t steps;	 /* RESERVE: calls that resized a block and were dropped */
