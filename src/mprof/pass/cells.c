@@ -479,8 +479,6 @@ static void batch(void *self, const struct batch *b)
 	bool temporary;
 	size_t i;
 
-	if (!s->work)
-		return;
 	for (i = 0; i < b->count; i++) {
 		if (!b->plain && b->note[i].did & NOTE_MAPPED && !b->event[i].error) {
 			take_map(s, &b->event[i], &b->note[i]);
@@ -501,8 +499,6 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	struct cells *s = self;
 	struct work *k = s->work;
 
-	if (!k)
-		return;
 	/* A process that ends after the last event ends the run: its blocks are live at that point.
 	 */
 	if (why == GONE_TRACE_ENDS || (why == GONE_ENDED && ticks >= k->end)) {
@@ -597,8 +593,6 @@ static void finish(void *self, struct walk *w)
 	struct work *k = s->work;
 	size_t i, ended, all;
 
-	if (!k)
-		return;
 	ended = part_endings(k);
 	all = k->endings;
 	k->endings = ended;

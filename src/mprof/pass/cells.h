@@ -21,11 +21,11 @@
  *
  * With a filter, cells count only the blocks that pass it; points always refer to the whole run.
  *
- * Memory: 48 bytes a cell, its place in a table, and the ends of one step.  Of too many cells,
+ * Memory: 40 bytes a cell, its place in a table, and the ends of one step.  Of too many cells,
  * those of stacks that read the same are merged (`same`), then those by thread, size and lifetime
  * (`coarse`); if that is not enough, every second point is removed (cells_halve), repeatedly.
  *
- * Errors: without memory the walk fails.  Threads: one at a time.
+ * Without memory the program ends.  Threads: one at a time.
  */
 #pragma once
 

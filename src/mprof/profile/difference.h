@@ -20,8 +20,7 @@
  *    of one source file, and no other pairing is possible;
  *  - lines of one function are paired in order.
  *
- * Errors: -errno with err filled.  Threads: one at a time.  The profiles must
- * outlive the diff.
+ * Threads: one at a time.  The profiles must outlive the diff.
  */
 #pragma once
 

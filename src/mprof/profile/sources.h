@@ -4,7 +4,7 @@
  * inner end of a path) and including the functions that it called (inclusive: it is on the path;
  * counted once, however often it occurs).
  *
- * Errors: -errno with err filled.  The profile must outlive the result.
+ * The profile must outlive the result.
  */
 #pragma once
 
