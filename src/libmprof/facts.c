@@ -33,7 +33,8 @@ static void fact_stamp(struct mprof_fact *f, unsigned what)
 	f->ticks = mprof_ticks();
 }
 
-void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes)
+/* strings: KEY=VALUE, each with its NUL; at most 1 KiB with the fact. */
+static void fact_write(const struct mprof_fact *fact, const char *strings, size_t bytes)
 {
 	if (mp_file.header && !mp_file.broken)
 		mp_extent_write(MPROF_EXTENT_FACT, 0, fact, sizeof(*fact), strings, bytes);
@@ -170,7 +171,7 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 			fact_put(&t, "job", mp_known.job);
 		fact_put_arguments(&t, 96, fork_ticks != 0);
 	}
-	mp_fact(&f, buffer, t.used);
+	fact_write(&f, buffer, t.used);
 }
 
 void mp_fact_rank(void)
@@ -181,7 +182,7 @@ void mp_fact_rank(void)
 
 	fact_stamp(&f, MPROF_FACT_RANK);
 	fact_put(&t, "rank", mp_known.rank);
-	mp_fact(&f, buffer, t.used);
+	fact_write(&f, buffer, t.used);
 }
 
 void mp_fact_set(const char *setting)
@@ -193,7 +194,7 @@ void mp_fact_set(const char *setting)
 	fact_stamp(&f, MPROF_FACT_SET);
 	fact_put(&t, "set", setting);
 	if (!t.full)
-		mp_fact(&f, buffer, t.used);
+		fact_write(&f, buffer, t.used);
 }
 
 static uint64_t fact_ns(struct timeval tv)
@@ -223,7 +224,7 @@ void mp_fact_end(int status)
 		fact_put_usage(&f, &ru);
 	f.peak_rss_bytes = mp_peak_last();
 	fact_put_title(&t);
-	mp_fact(&f, buffer, t.used);
+	fact_write(&f, buffer, t.used);
 }
 
 void mp_fact_waited(const struct mprof_process_entry *child, int signal, int status,
@@ -249,7 +250,7 @@ static void fact_with_path(struct mprof_fact *f, const char *path)
 	struct text t = text_on(buffer, sizeof(buffer));
 
 	fact_put_path(&t, "path", path ? path : "");
-	mp_fact(f, buffer, t.used);
+	fact_write(f, buffer, t.used);
 }
 
 void mp_fact_exec(int child_pid, const char *path, int env_kept)
@@ -270,7 +271,7 @@ void mp_fact_returned(int child_pid)
 
 	fact_stamp(&f, MPROF_FACT_RETURNED);
 	f.child_pid = child_pid;
-	mp_fact(&f, "", 0);
+	fact_write(&f, "", 0);
 }
 
 void mp_fact_bypass(const char *path, enum mprof_bypass how)
@@ -298,7 +299,7 @@ void mp_fact_resumed(void)
 	struct mprof_fact f;
 
 	fact_stamp(&f, MPROF_FACT_RESUMED);
-	mp_fact(&f, "", 0);
+	fact_write(&f, "", 0);
 }
 
 static void fact_why(unsigned what, const char *why)
@@ -309,7 +310,7 @@ static void fact_why(unsigned what, const char *why)
 
 	fact_stamp(&f, what);
 	fact_put(&t, "why", why);
-	mp_fact(&f, buffer, t.used);
+	fact_write(&f, buffer, t.used);
 }
 
 void mp_fact_remark(const char *why)

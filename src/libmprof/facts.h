@@ -8,12 +8,9 @@
 #pragma once
 
 #include <mprof/format.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
-/* strings: KEY=VALUE, each with its NUL; at most 1 KiB with the fact. */
-void mp_fact(const struct mprof_fact *fact, const char *strings, size_t bytes);
 /* The stacks that a forked child inherits. */
 struct mp_inherited {
 	uint32_t count; /* numbers assigned */

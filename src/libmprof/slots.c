@@ -103,7 +103,8 @@ static void free_slot_give(uint64_t offset, uint32_t bytes)
 	}
 }
 
-int mp_slots_map(uint64_t offset, uint64_t bytes, char **out)
+/* Maps a part of the file whose disk blocks are reserved.  0 or -errno. */
+static int map_part(uint64_t offset, uint64_t bytes, char **out)
 {
 	void *map;
 	int fd;
@@ -128,7 +129,7 @@ int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out)
 	*offset = mp_extent_take(bytes, mp_page());
 	if (!*offset || mp_file_reserve(*offset, bytes) < 0)
 		return mp_file.broken ? -EIO : -ENOSPC;
-	return mp_slots_map(*offset, bytes, out);
+	return map_part(*offset, bytes, out);
 }
 
 static uint64_t *slot_end(const struct mprof_thread *t)
@@ -228,7 +229,7 @@ static int slot_mapped_take(struct mprof_thread *t, uint32_t bytes)
 	int used = offset != 0, ret;
 	char *map;
 
-	ret = used ? mp_slots_map(offset, bytes, &map) : mp_slots_map_new(bytes, &offset, &map);
+	ret = used ? map_part(offset, bytes, &map) : mp_slots_map_new(bytes, &offset, &map);
 	if (ret < 0)
 		return ret;
 	if (used)

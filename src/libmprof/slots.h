@@ -28,9 +28,8 @@ int mp_slot_flush(struct mprof_thread *t);
 int mp_slot_turn(struct mprof_thread *t);
 int mp_slot_room(struct mprof_thread *t);
 int mp_slot_release(struct mprof_thread *t);
-/* Maps a part of the file whose disk blocks are reserved.  0 or -errno. */
-int mp_slots_map(uint64_t offset, uint64_t bytes, char **out);
-/* Takes a new part of the file, reserves and maps it, so that a store to it cannot fail. */
+/* Takes a new part of the file, reserves and maps it, so that a store to it cannot fail.  0 or
+ * -errno. */
 int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out);
 
 /* ---- counts.c: module.h ---- */

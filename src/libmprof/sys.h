@@ -128,10 +128,6 @@ static inline int sys_fallocate(int fd, int mode, uint64_t offset, uint64_t byte
 {
 	return (int)mp_sys(SYS_fallocate, fd, mode, (long)offset, (long)bytes, 0, 0);
 }
-static inline int sys_ftruncate(int fd, uint64_t bytes)
-{
-	return (int)mp_sys(SYS_ftruncate, fd, (long)bytes, 0, 0, 0, 0);
-}
 static inline int sys_fcntl(int fd, int what, long arg)
 {
 	return (int)mp_sys(SYS_fcntl, fd, what, arg, 0, 0, 0);
