@@ -330,7 +330,7 @@ START_TEST(growth_beside_an_idle_time)
 }
 END_TEST
 
-/* Of a trace: what the live bytes at the end of each epoch say. */
+/* A trace has the live bytes at the end of each epoch. */
 START_TEST(growth_of_a_trace)
 {
 	struct site_values v = { .calls = 1 };
@@ -383,7 +383,7 @@ static void expect_totals(uint64_t first, uint64_t then, uint64_t now, enum find
 	ck_assert_uint_eq(ticks, until);
 }
 
-/* Of a profile: live bytes at two earlier times, and now. */
+/* A profile has the live bytes at two earlier times, and now. */
 START_TEST(growth_of_a_profile)
 {
 	analysis = (struct analysis){ .tree = { .start_ticks = 100, .end_ticks = 1100 } };
