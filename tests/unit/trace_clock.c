@@ -81,6 +81,46 @@ START_TEST(facts_are_better)
 }
 END_TEST
 
+/* What is more than twice or less than half of the guess is no better than it. */
+START_TEST(facts_far_from_the_guess)
+{
+	static const struct {
+		int64_t ns, is;
+	} second[] = { { 1950000000, 1950000000 },
+		       { 2050000000, 1000000000 },
+		       { 550000000, 550000000 },
+		       { 450000000, 1000000000 } };
+
+	start(MPROF_CLOCK_TSC, 3, 250000000);
+	fact(1000000 + 250000000, 5000000000 + second[_i].ns);
+	ck_assert_int_le(llabs(ns_of(1000000 + 250000000) - second[_i].is), 1);
+	build_free(&b);
+}
+END_TEST
+
+/* Returns the last tick whose time is not later. */
+START_TEST(ticks_of_a_time)
+{
+	static const uint64_t times[] = { 0, 1, 2, 999, 1000000007, 86400000000007 };
+	struct error err;
+	struct trace *t;
+	int fd;
+
+	start(MPROF_CLOCK_TSC, 3, 2999999999);
+	ck_assert_int_eq(trace_open(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE, &err), 0);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		const uint64_t ticks = trace_ticks(t, times[i]);
+
+		ck_assert_int_le(trace_ns(t, ticks), (int64_t)times[i]);
+		ck_assert_int_gt(trace_ns(t, ticks + 1), (int64_t)times[i]);
+	}
+	ck_assert_uint_eq(trace_ticks(t, UINT64_MAX), MPROF_TICKS_MASK);
+	trace_close(t);
+	close(fd);
+	build_free(&b);
+}
+END_TEST
+
 START_TEST(nonsense_is_survived)
 {
 	start(MPROF_CLOCK_TSC, 32, 0);
@@ -102,6 +142,8 @@ Suite *trace_clock_suite(void)
 	tcase_add_test(tc, monotonic_is_exact);
 	tcase_add_test(tc, guess_without_facts);
 	tcase_add_test(tc, facts_are_better);
+	tcase_add_loop_test(tc, facts_far_from_the_guess, 0, 4);
+	tcase_add_test(tc, ticks_of_a_time);
 	tcase_add_test(tc, nonsense_is_survived);
 	suite_add_tcase(s, tc);
 	return s;
