@@ -3,14 +3,17 @@
  * memory_use.h - the memory use of one run: a sink of places (placement.h), for a replay and for
  * the recorded run.
  *
- *   R  requested: requested bytes of live blocks        U  usable: of the same
- *   P  resident: bytes in memory at a sample; anonymous ones where known.  Of a replay: above its
- * baseline; of the recorded run: of the whole process, with the program's data, stacks and mprof's
- * own A snapshot has P only if a sample is near: at most a hundredth of the calls before, with R
- * within a hundredth. L  live pages, and page use R / (L * g): page_use.h, at 4 KiB, 64 KiB, 2 MiB
- *   slack      U - R; the allocator's headers are not in U, so slack cannot be
- *              compared between allocators, but between sizes
- *   retained   resident pages without a live byte
+ *   R         requested: requested bytes of live blocks
+ *   U         usable: of the same
+ *   P         resident: bytes in memory at a sample; anonymous ones where known
+ *   L         live pages; page use is R / (L * g): page_use.h, at 4 KiB, 64 KiB, 2 MiB
+ *   slack     U - R; the allocator's headers are not in U, so slack cannot be compared between
+ *             allocators, but between sizes
+ *   retained  resident pages without a live byte
+ *
+ * P of a replay is above its baseline; that of the recorded run is of the whole process, with the
+ * program's data, stacks and mprof's own.  A snapshot has P only if a sample is near: at most a
+ * hundredth of the calls before, with R within a hundredth.
  *
  * Op n is "after n calls".  A call costs tens of nanoseconds, a frame is proportional to its live
  * blocks.  Memory: 2 KiB for each 2 MiB region of addresses that ever had a block, and 24 bytes per

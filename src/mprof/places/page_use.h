@@ -2,13 +2,15 @@
 /*
  * page_use.h - the pages with live blocks, at three sizes of page, and how full they are.
  *
- *   live bytes of a page  requested bytes of live blocks in it; a block of 0 bytes counts as one,
- * because it keeps its page, too live pages L_g        pages of size g with at least one live byte
- *   page use              R / (L_g * g): requested bytes of all live blocks divided by their pages.
- * It depends on addresses alone, so it can be compared between allocators, unlike usable sizes and
- * headers retained              resident pages without a live byte: free but kept, or the
- * allocator's own data pins                  pages by their number of live bytes: few bytes pin a
- * page
+ *   live bytes  of a page: requested bytes of live blocks in it; a block of 0 bytes counts as one,
+ *               because it keeps its page, too
+ *   L_g         live pages of size g: those with at least one live byte
+ *   page use    R / (L_g * g): requested bytes of all live blocks divided by their pages
+ *   retained    resident pages without a live byte: free but kept, or the allocator's own data
+ *   pins        pages by their number of live bytes: few bytes pin a page
+ *
+ * Page use depends on addresses alone, so it can be compared between allocators, unlike usable
+ * sizes and headers.
  *
  * 2 MiB regions that a block covers entirely cost nothing; otherwise a call is proportional to the
  * pages of its block. Blocks may overlap (a trace that lost events); all sums stay exact if each
