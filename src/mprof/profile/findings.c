@@ -22,6 +22,9 @@
 #define LEAK_GROWN	(64u << 10)
 #define LEAK_LARGEST	64u
 #define LEAK_GROWN_RANK 0.45
+/* But a start that takes most of a run makes what it keeps look like growth: unless it grew in all
+ * parts of the run, it comes after leaks this many times as large that may grow as well. */
+#define LEAK_LARGER 4u
 
 #define TURNED_OVER  100u	 /* times the peak: from here on the total is a finding */
 #define ENOUGH_BYTES 65536.0	 /* of the peak, and ... */
@@ -254,6 +257,19 @@ static bool is_about(enum finding_kind kind, struct finding_sums *s, uint32_t fu
 				    : (double)part < 4 * v.error.heaviest_bytes;
 }
 
+/* Returns the rank of a leak that grows, whose size alone would give it another one. */
+static double rank_of_grown(const struct findings *f, const struct finding *new)
+{
+	double rank = LEAK_GROWN_RANK;
+	const struct finding *x;
+
+	for (x = f->item; x < f->item + f->count && new->growth != GROWTH_STEADY; x++)
+		if (x->kind == FINDING_LEAK && x->part / LEAK_LARGER >= new->part &&
+		    x->growth != GROWTH_ONCE && x->growth != GROWTH_EARLY && x->rank < rank)
+			rank = x->rank;
+	return new->rank > rank ? new->rank : rank;
+}
+
 static void add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
 			uint32_t function, const struct finding_top *t, bool only_grown)
 {
@@ -306,8 +322,8 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	/* A leak that still grows is worse in a longer run; a single one is not. */
 	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
 		new.rank /= 4;
-	else if (kind == FINDING_LEAK && grows_on(a, new.growth, t) && new.rank < LEAK_GROWN_RANK)
-		new.rank = LEAK_GROWN_RANK;
+	else if (kind == FINDING_LEAK && grows_on(a, new.growth, t))
+		new.rank = rank_of_grown(f, &new);
 	insert(f, &new);
 }
 
