@@ -235,7 +235,7 @@ test_keep_inputs() {
 			image* | movie* | export*folder*) continue ;;
 			esac
 			run "$mprof" $command run.log -o $output
-			expect_status 1
+			expect_status 2
 			expect_same "after $command -o $output" \
 				"$(hash_of run.log other.log counts text)" "$before"
 		done
@@ -244,7 +244,7 @@ test_keep_inputs() {
 	rm -r run.png link.png folder.png
 	for command in sort 'image --allocator glibc' 'movie --allocator glibc' 'compare --quick -a glibc'; do
 		run "$mprof" $command text.png -o text.png
-		expect_status 1
+		expect_status 2
 		expect_text err "'text.png' is the input"
 	done
 	cmp -s text text.png || bad 'an output replaced its input'
@@ -258,7 +258,7 @@ test_keep_inputs() {
 	done
 	for command in sort image movie 'compare --quick -a glibc'; do
 		run "$mprof" $command run.log
-		expect_status 1
+		expect_status 2
 		expect_text err 'was not written by mprof'
 	done
 	for name in run.png run.html run.movie.html run.log.play; do
@@ -274,6 +274,11 @@ test_keep_inputs() {
 	run "$mprof" export run.log --to folded -o new/dir/x.folded
 	expect_status 0
 	[ -s new/dir/x.folded ] || bad 'directories are not made for an export'
+	run "$mprof" sort run.log -o plays/dir/x.play
+	[ -s plays/dir/x.play ] || bad 'directories are not made for a playback file'
+	run "$mprof" sort missing.log -o none/dir/x.play
+	expect_status 3
+	[ ! -e none ] || bad 'the directory of a file that was not made remained'
 	ln -s nowhere dangling
 	run "$mprof" export run.log --to folded -o dangling
 	expect_status 1

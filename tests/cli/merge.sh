@@ -202,7 +202,9 @@ test_merge_refuses() {
 	run "$mprof" merge -o c
 	expect_status 2
 	run "$mprof" merge exact -o log
+	expect_status 2
 	expect_text err "is a recording of mprof and is not replaced"
+	run "$mprof" merge missing -o c/d
 	[ ! -e c ] || bad 'something was written'
 }
 

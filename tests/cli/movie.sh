@@ -90,7 +90,7 @@ test_movie_that_cannot_be_written() {
 	done
 	mkdir full.apng
 	run "$mprof" movie run.log --frames 5 -o full.apng
-	expect_status 1
+	expect_status 2
 	expect_one_line_error
 	expect_text err "'full.apng': it is a directory"
 	[ -w /dev/full ] || return 0

@@ -51,15 +51,15 @@ test_sort_spares_recordings() {
 	cp log kept
 	cp log other
 	run "$mprof" sort log -o log
-	expect_status 1
+	expect_status 2
 	expect_one_line_error
 	run "$mprof" sort log -o other
-	expect_status 1
+	expect_status 2
 	expect_text err 'is not replaced'
 	cmp -s log kept && cmp -s other kept || bad "a recording was replaced"
 	printf '1: malloc 0x10 8\n1: free 0x10\n' >text
 	run "$mprof" sort text -o text
-	expect_status 1
+	expect_status 2
 	grep -q malloc text || bad "the input was replaced"
 }
 

@@ -57,6 +57,9 @@ int cmd_unknown(const char *name);
 
 /* One line "mprof: ..." on stderr; returns status, for `return cmd_error(...)`. */
 int cmd_error(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for what returned ret: STATUS_USAGE of a refused request (-EINVAL, -ERANGE,
+ * -EEXIST, -EISDIR), else STATUS_FOUND. */
+int cmd_failed(int ret, const struct error *err);
 /* One line "mprof: warning: ..." on stderr. */
 void cmd_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

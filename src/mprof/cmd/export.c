@@ -467,9 +467,7 @@ static int export_log(const struct options *o, const char *log, bool directory)
 	if (!ret)
 		ret = export(&w, &err);
 	trace_close(w.x.trace);
-	if (ret == -EINVAL || ret == -ERANGE)
-		return cmd_error(STATUS_USAGE, "%s", err.text);
-	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+	return ret < 0 ? cmd_failed(ret, &err) : STATUS_OK;
 }
 
 static int export_any(const struct options *o)

@@ -76,11 +76,10 @@ int cmd_merge(int argc, char **argv)
 	if (!usage_take(&usage, argc, argv, &o)) {
 		ret = merge(&o, &err);
 		status = STATUS_OK;
-		if (ret)
-			status = cmd_error(ret == -EBADMSG || ret == -ENOENT || ret == -EACCES
-					       ? STATUS_FILE
-					       : STATUS_FOUND,
-					   "%s", err.text);
+		if (ret == -EBADMSG || ret == -ENOENT || ret == -EACCES)
+			status = cmd_error(STATUS_FILE, "%s", err.text);
+		else if (ret)
+			status = cmd_failed(ret, &err);
 		else
 			tell(o.output, o.from.count);
 	}

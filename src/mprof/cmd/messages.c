@@ -25,6 +25,13 @@ int cmd_error(int status, const char *format, ...)
 	return status;
 }
 
+int cmd_failed(int ret, const struct error *err)
+{
+	const bool refused = ret == -EINVAL || ret == -ERANGE || ret == -EEXIST || ret == -EISDIR;
+
+	return cmd_error(refused ? STATUS_USAGE : STATUS_FOUND, "%s", err->text);
+}
+
 void cmd_warn(const char *format, ...)
 {
 	va_list args;

@@ -31,18 +31,18 @@ int output_check(const char *path, const char *input, bool chosen)
 	struct stat in, out;
 	struct error err;
 	bool there = !stat(path, &out) && S_ISREG(out.st_mode);
+	int ret;
 
 	if (there && input && !stat(input, &in) && in.st_dev == out.st_dev &&
 	    in.st_ino == out.st_ino)
 		return cmd_error(
-		    STATUS_FOUND,
+		    STATUS_USAGE,
 		    "'%s' is the input file and is not replaced; choose another file with -o",
 		    path);
 	if (there && !chosen && !playfile_is(path) && !made_here(path))
-		return cmd_error(STATUS_FOUND,
+		return cmd_error(STATUS_USAGE,
 				 "'%s' exists and was not written by mprof; choose a file with -o",
 				 path);
-	if (export_file_try(path, &err) < 0)
-		return cmd_error(STATUS_FOUND, "%s", err.text);
-	return STATUS_OK;
+	ret = export_file_try(path, &err);
+	return ret < 0 ? cmd_failed(ret, &err) : STATUS_OK;
 }

@@ -271,9 +271,7 @@ static int report(struct options *o)
 		status = report_view(&o->view, t);
 	} else {
 		ret = whole(t, o, &err);
-		status = ret < 0 ? cmd_error(ret == -EINVAL ? STATUS_USAGE : STATUS_FOUND, "%s",
-					     err.text)
-				 : STATUS_OK;
+		status = ret < 0 ? cmd_failed(ret, &err) : STATUS_OK;
 	}
 	if (!status)
 		missing_times(t);

@@ -145,7 +145,5 @@ int report_view(struct report_view *v, struct trace *t)
 	if (!ret)
 		ret = answer(v, t, &err);
 	view_release(v->view, r);
-	if (ret == -EINVAL)
-		return cmd_error(STATUS_USAGE, "%s", err.text);
-	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+	return ret < 0 ? cmd_failed(ret, &err) : STATUS_OK;
 }

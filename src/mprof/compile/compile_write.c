@@ -58,11 +58,15 @@ static int open_beside(struct writer *w, const char *path, struct error *err)
 	const char *slash = strrchr(path, '/');
 	char *directory = NULL;
 	struct stat st;
+	int ret;
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return fail(err, -ENOTSUP, "'%s' is not a regular file, as a playback file must be",
 			    path);
 	w->path = must_strdup(path);
+	ret = directories_make(path, &w->first, err);
+	if (ret)
+		return ret;
 	w->temporary = must_printf("%s.XXXXXX", path);
 	directory = must_printf("%.*s.", slash ? (int)(slash - path) + 1 : 0, path);
 	w->fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -108,6 +112,8 @@ void writer_release(struct writer *w)
 	unfinished_forget(w->temporary);
 	if (w->path && w->fd >= 0)
 		close(w->fd);
+	if (w->path)
+		directories_remove(w->path, w->first);
 	free(w->temporary);
 	free(w->path);
 	free(w->word);

@@ -30,6 +30,7 @@ struct writer {
 	bool patched;
 	bool named;		/* `temporary` names a file that must be removed */
 	char *temporary, *path; /* NULL if writing to the caller's fd */
+	size_t first;		/* of directories_make() */
 	uint64_t *word;		/* WRITER_WORDS */
 	uint32_t *site;		/* WRITER_SITES */
 	size_t words, sites;	/* in the buffers */

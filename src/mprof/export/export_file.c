@@ -80,14 +80,17 @@ static FILE *open_into(const char *target)
 static int open_beside(struct export_file *f, struct error *err)
 {
 	mode_t mask;
-	int fd = directories_make(f->target, err);
+	int fd = directories_make(f->target, &f->first, err);
 
-	if (fd < 0)
+	if (fd < 0) {
+		directories_remove(f->target, f->first);
 		return fd;
+	}
 	f->temporary = must_printf("%s.XXXXXX", f->target);
 	unfinished_watch();
 	fd = unfinished_open(f->temporary);
 	if (fd < 0) {
+		directories_remove(f->target, f->first);
 		free(f->temporary);
 		f->temporary = NULL;
 		return fail(err, fd, "cannot write '%s': %s", f->target, strerror(-fd));
@@ -180,6 +183,7 @@ void export_file_drop(struct export_file *f)
 	if (f->temporary) {
 		unlink(f->temporary);
 		unfinished_forget(f->temporary);
+		directories_remove(f->target, f->first);
 	}
 	free(f->temporary);
 	free(f->target);

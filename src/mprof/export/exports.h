@@ -143,13 +143,14 @@ void export_name(FILE *out, const char *name, const char *bad, char instead);
 struct export_file {
 	char *target;	 /* NULL = standard output */
 	char *temporary; /* NULL if none is needed */
+	size_t first;	 /* of directories_make() */
 	FILE *out;
 };
 
 /* May a file be written there?  0 for a new file; 1 for an existing one that is written
  * directly; -errno with err filled. */
 int export_file_look(const char *target, struct error *err);
-/* Checks it before long work starts; makes missing directories.  0, or -errno with err filled. */
+/* Checks it before long work starts, and leaves nothing behind.  0, or -errno with err filled. */
 int export_file_try(const char *target, struct error *err);
 /* target NULL = standard output.  0, or -errno with err filled. */
 int export_file_open(struct export_file *f, const char *target, struct error *err);
@@ -160,5 +161,5 @@ int export_file_open_recording(struct export_file *f, const char *target, struct
  * the file; on an error, removes it. Returns ret, or the error of closing.
  */
 int export_file_done(struct export_file *f, int ret, struct error *err);
-/* Closes and removes the file. */
+/* Closes and removes the file, and the directories that were made for it. */
 void export_file_drop(struct export_file *f);

@@ -27,13 +27,14 @@
 static char *directory_of(const char *path, const char *slash, struct error *err)
 {
 	char *directory, *real;
+	size_t first;
 	int code;
 
 	directory = slash ? must_strndup(path, slash == path ? 1 : (size_t)(slash - path))
 			  : must_strdup(".");
 	real = realpath(directory, NULL);
 	if (!real && errno == ENOENT) {
-		code = directories_make(path, err);
+		code = directories_make(path, &first, err);
 		if (code) {
 			free(directory);
 			return NULL;

@@ -11,20 +11,35 @@
 
 #include "alloc.h"
 
-int directories_make(const char *path, struct error *err)
+int directories_make(const char *path, size_t *first, struct error *err)
 {
 	char *copy = must_strdup(path), *slash = copy;
 	int ret = 0;
 
+	*first = 0;
 	while (!ret && (slash = strchr(slash + 1, '/'))) {
 		*slash = '\0';
-		if (mkdir(copy, 0777) && errno != EEXIST && errno != EISDIR && errno != EROFS)
+		if (!mkdir(copy, 0777))
+			*first = *first ? *first : (size_t)(slash - copy);
+		else if (errno != EEXIST && errno != EISDIR && errno != EROFS)
 			ret = fail(err, -errno, "cannot create the directory '%s': %s", copy,
 				   strerror(errno));
 		*slash = '/';
 	}
 	free(copy);
 	return ret;
+}
+
+void directories_remove(const char *path, size_t first)
+{
+	char *copy = must_strdup(path), *slash;
+
+	while (first && (slash = strrchr(copy, '/')) && (size_t)(slash - copy) >= first) {
+		*slash = '\0';
+		if (rmdir(copy))
+			break;
+	}
+	free(copy);
 }
 
 int temporary_file(const char *path)
