@@ -114,4 +114,10 @@ def test_massif_time_units(w):
 
 def test_massif_filtered(w):
     m = reader(w, "--function", "phase2")
-    return m.problems + differ("the end", m.points[-1]["mem_heap_B"], 20 * 131072)
+    problems = m.problems + differ("the end", m.points[-1]["mem_heap_B"], 20 * 131072)
+    problems += differ("its peaks", len(m.peak()), 1)
+    # 40 of its 50 blocks are gone at the peak of the run, which is none of theirs.
+    m = reader(w, "--function", "phase1", "--time-unit", "B", "--detailed", "0")
+    trees = [p["mem_heap_B"] for p in m.points if p["tree"] == "detailed"]
+    problems += differ("trees at the peak of the run", trees, [10 * 65536])
+    return problems + differ("peaks that are none", m.peak(), [])

@@ -70,6 +70,7 @@ struct massif {
 	uint32_t *site; /* by group */
 	uint64_t time;	/* of the previous point */
 	unsigned written;
+	bool part_only; /* a point has more than the peak of the run has of the selected blocks */
 };
 
 /* ---- points ---- */
@@ -380,9 +381,9 @@ static void put_point(struct massif *m, const struct point *p)
 		"\nmem_heap_extra_B=%" PRIu64 "\nmem_stacks_B=0\nheap_tree=%s\n",
 		n, m->options->time == EXPORT_TIME_MS ? m->time / 1000000 : m->time, p->bytes,
 		p->slack,
-		peak	   ? "peak"
-		: detailed ? "detailed"
-			   : "empty");
+		peak && !m->part_only ? "peak"
+		: detailed	      ? "detailed"
+				      : "empty");
 	if (!detailed)
 		return;
 	sum_up(m, p);
@@ -402,6 +403,8 @@ static void put_points(struct massif *m)
 {
 	size_t i;
 
+	for (i = 0; i < m->count; i++)
+		m->part_only |= m->point[i].bytes > m->peak.bytes;
 	for (i = 0; i <= m->count; i++) {
 		if (m->before_peak == i + 1)
 			put_point(m, &m->peak);
