@@ -307,7 +307,13 @@ test_screen_of_a_stripped_program() {
 	cc -O0 -s -o keeper keeper.c
 	"$mprof" record -o log -- ./keeper 2>/dev/null
 	expect_screen log
-	expect_words out 'No source lines for keeper: build with -g, install debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod.'
+	local remark='No source lines for keeper: build with -g, install debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod.'
+	expect_words out "$remark"
+	run "$mprof" report --all log
+	expect_words out "* $remark"
+	run "$mprof" report --html page log
+	expect_text page "<li>$remark"
+	expect_screen log
 	# A finding needs a line or a function to change.
 	expect_no_text out 'mprof replay'
 	# Built again since the run: other debug information does not help.

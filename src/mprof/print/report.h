@@ -86,6 +86,19 @@ void report_warnings(const struct analysis *a, FILE *out);
 /* Says why the file of a module of findings could not be read, as when it was built again since the
  * run; "" if it could. */
 struct long_text report_unread(const struct analysis *a, const char *module);
+struct finding;
+
+/* Objects whose lines findings would name, but cannot: for report_unread(), and in a sentence, ""
+ * if there is none. */
+#define REPORT_UNNAMED 3u
+struct report_unnamed {
+	const char *unread[REPORT_UNNAMED];
+	size_t unread_count;
+	struct long_text text;
+};
+/* f: n findings; one may be NULL. */
+void report_unnamed(struct report_unnamed *u, const struct analysis *a,
+		    const struct finding *const *f, size_t n);
 /* Words behind a figure of lifetimes if many of these ended by realloc, else "". */
 const char *report_realloc_ends(const struct analysis *a);
 /* The same if nothing was allocated or recorded. */

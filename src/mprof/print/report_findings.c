@@ -10,14 +10,17 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../sym/interpreters.h"
 #include "../util/alloc.h"
 #include "print_findings.h"
 #include "print_times.h"
 #include "quote.h"
 
-#define KEPT_TOLD	 4u /* reasons */
-#define PEAK_FACTOR_TOLD 2  /* from this factor on, say how often the peak was allocated again */
+#define MODULE_BYTES	 100 /* of a name in a sentence about several */
+#define KEPT_TOLD	 4u  /* reasons */
+#define PEAK_FACTOR_TOLD 2   /* from this factor on, say how often the peak was allocated again */
 
 void report_nothing(const struct analysis *a, FILE *out)
 {
@@ -357,23 +360,66 @@ struct long_text report_unread(const struct analysis *a, const char *module)
 	return t;
 }
 
-/* Once for each module that the findings above name. */
-static void tell_unread(const struct analysis *a, FILE *out)
+static bool is_named_in(const struct sym_line *line, const char *module)
 {
-	const struct findings *f = a->findings;
-	size_t i, k;
+	return line && *line->file && !strcmp(line->module, module);
+}
 
-	for (i = 0; f && i < f->count; i++) {
-		const char *module = f->item[i].line->module;
-		struct long_text words = { .s = "" };
+/* Does a finding show a source line of the object?  Then only a part of it was built without -g. */
+static bool shows_lines_of(const struct finding *const *f, size_t n, const char *module)
+{
+	for (size_t i = 0; i < n; i++)
+		if (f[i] &&
+		    (is_named_in(f[i]->line, module) || is_named_in(f[i]->through, module) ||
+		     is_named_in(f[i]->caller, module) || is_named_in(f[i]->source, module)))
+			return true;
+	return false;
+}
 
-		for (k = 0; k < i && strcmp(f->item[k].line->module, module) != 0; k++)
+void report_unnamed(struct report_unnamed *u, const struct analysis *a,
+		    const struct finding *const *f, size_t n)
+{
+	const char *named[REPORT_UNNAMED], **list;
+	size_t names = 0, *count, length, i, k;
+
+	*u = (struct report_unnamed){ .unread_count = 0 };
+	for (i = 0; i < n && names < REPORT_UNNAMED && u->unread_count < REPORT_UNNAMED; i++) {
+		const struct sym_line *line = f[i] ? f[i]->line : NULL;
+
+		if (!line || *line->file || *line->module == '?' || sym_interpreter(line->module) ||
+		    shows_lines_of(f, n, line->module))
+			continue;
+		list = *report_unread(a, line->module).s ? u->unread : named;
+		count = list == named ? &names : &u->unread_count;
+		for (k = 0; k < *count && strcmp(list[k], line->module) != 0; k++)
 			;
-		if (k == i && !*f->item[i].line->file)
-			words = report_unread(a, module);
-		if (*words.s)
-			fprintf(out, "  * %s\n", words.s);
+		if (k == *count)
+			list[(*count)++] = line->module;
 	}
+	length = (size_t)snprintf(u->text.s, sizeof(u->text.s), names ? "No source lines for" : "");
+	for (i = 0; i < names; i++)
+		length += (size_t)snprintf(u->text.s + length, sizeof(u->text.s) - length,
+					   "%s %.*s", i ? "," : "", MODULE_BYTES, named[i]);
+	if (names)
+		snprintf(u->text.s + length, sizeof(u->text.s) - length, "%s",
+			 ": build with -g, install debug symbols (-dbgsym or -debuginfo packages),"
+			 " or add --debuginfod.");
+}
+
+/* The objects of the findings above whose lines are unknown. */
+static void tell_unnamed(const struct analysis *a, FILE *out)
+{
+	const struct finding *f[FINDINGS];
+	struct report_unnamed u;
+	size_t n = a->findings ? a->findings->count : 0, i;
+
+	for (i = 0; i < n; i++)
+		f[i] = &a->findings->item[i];
+	report_unnamed(&u, a, f, n);
+	for (i = 0; i < u.unread_count; i++)
+		fprintf(out, "  * %s\n", report_unread(a, u.unread[i]).s);
+	if (*u.text.s)
+		fprintf(out, "  * %s\n", u.text.s);
 }
 
 typedef void sentence(const struct analysis *a, FILE *out);
@@ -383,7 +429,7 @@ void report_found(const struct analysis *a, FILE *out)
 {
 	static sentence *const list[] = {
 		report_nothing, tell_reduced, report_warnings,	 tell_outside, tell_stack_uses,
-		tell_retained,	tell_larger,  tell_time_finding, tell_stacks,  tell_unread,
+		tell_retained,	tell_larger,  tell_time_finding, tell_stacks,  tell_unnamed,
 	};
 	size_t i;
 

@@ -28,11 +28,10 @@
 #define FINDINGS_SHOWN	8u
 #define MISSING_LINES	6u
 #define WARNING_LINES	5u
-#define LARGEST		3u   /* processes */
-#define NAME_MOST	34u  /* letters of a function in a command */
-#define SUBJECT_MOST	60u  /* columns of a function in a finding */
-#define PROOF_MOST	100u /* letters: a longer command is for --all */
-#define MODULES_NAMED	3u
+#define LARGEST		3u	 /* processes */
+#define NAME_MOST	34u	 /* letters of a function in a command */
+#define SUBJECT_MOST	60u	 /* columns of a function in a finding */
+#define PROOF_MOST	100u	 /* letters: a longer command is for --all */
 #define COMPARED_CALLS	1000000u /* with fewer, another allocator makes no difference */
 #define VIEWS		"; views: mprof report --help"
 #define COPIED_PART	100u /* of all requested bytes: less copying by realloc is not told */
@@ -726,63 +725,24 @@ static void tell_slices(struct screen *s, const struct item *item, size_t n)
 	}
 }
 
-static bool is_named_in(const struct sym_line *line, const char *module)
-{
-	return line && *line->file && !strcmp(line->module, module);
-}
-
-/* Does a finding show a source line of the object?  Then only a part of it was built without -g. */
-static bool shows_lines_of(const struct item *item, size_t n, const char *module)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct finding *f = item[i].finding;
-
-		if (f && (is_named_in(f->line, module) || is_named_in(f->through, module) ||
-			  is_named_in(f->caller, module) || is_named_in(f->source, module)))
-			return true;
-	}
-	return false;
-}
-
-static void tell_unread(struct screen *s, const char *const *module, size_t n)
-{
-	struct paragraph words = { 0 };
-
-	for (size_t i = 0; i < n; i++) {
-		paragraph_add(&words, "%s", report_unread(s->a, module[i]).s);
-		say(s, &words, "  ", 2);
-	}
-}
-
 /* Objects of findings whose lines are unknown. */
 static void tell_unnamed(struct screen *s, const struct item *item, size_t n)
 {
-	const char *module[MODULES_NAMED], *unread[MODULES_NAMED], **list;
+	const struct finding **f = must_calloc(n + 1, sizeof(*f));
 	struct paragraph words = { 0 };
-	size_t named = 0, gone = 0, *count, i, k;
+	struct report_unnamed u;
+	size_t i;
 
-	for (i = 0; i < n && named < MODULES_NAMED && gone < MODULES_NAMED; i++) {
-		const struct sym_line *line = item[i].finding ? item[i].finding->line : NULL;
-
-		if (!line || *line->file || *line->module == '?' || sym_interpreter(line->module) ||
-		    shows_lines_of(item, n, line->module))
-			continue;
-		list = *report_unread(s->a, line->module).s ? unread : module;
-		count = list == unread ? &gone : &named;
-		for (k = 0; k < *count && strcmp(list[k], line->module) != 0; k++)
-			;
-		if (k == *count)
-			list[(*count)++] = line->module;
+	for (i = 0; i < n; i++)
+		f[i] = item[i].finding;
+	report_unnamed(&u, s->a, f, n);
+	for (i = 0; i < u.unread_count; i++) {
+		paragraph_add(&words, "%s", report_unread(s->a, u.unread[i]).s);
+		say(s, &words, "  ", 2);
 	}
-	tell_unread(s, unread, gone);
-	if (!named)
-		return;
-	paragraph_add(&words, "No source lines for");
-	for (i = 0; i < named; i++)
-		paragraph_add(&words, "%s %s", i ? "," : "", module[i]);
-	paragraph_add(&words, ": build with -g, install debug symbols (-dbgsym or"
-			      " -debuginfo packages), or add --debuginfod.");
+	paragraph_add(&words, "%s", u.text.s);
 	say(s, &words, "  ", 2);
+	free(f);
 }
 
 /* The first file of findings that its author did not write. */
