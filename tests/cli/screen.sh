@@ -159,6 +159,30 @@ END
 	expect_no_text out 'G_SLICE=always-malloc in'
 }
 
+# OCaml's collector keeps its heap, which is not a leak; what C leaks beside it is.
+test_screen_of_the_heap_of_ocaml() {
+	cat >collected.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+static void *kept[9];
+void *caml_alloc_for_heap(size_t n) { return malloc(n); }
+static void *caml_alloc_string(size_t n) { return caml_alloc_for_heap(n); }
+static void one(int i) { kept[i] = memset(caml_alloc_string(3 << 20), 1, 3 << 20); }
+static void two(int i) { kept[i] = caml_alloc_string(2 << 20); }
+static void three(int i) { kept[i] = caml_alloc_string(2 << 20); }
+static void lose(int i) { kept[i] = malloc(1 << 20); }
+int main(void) { for (int i = 0; i < 8; i++) (i & 1 ? i & 2 ? one : two : i & 2 ? three : lose)(i); return 0; }
+END
+	compile collected
+	report_of ./collected
+	expect_words out 'of the peak (6.0 MiB in 2 blocks) was allocated by one (collected.c:6), through caml_alloc_string'
+	expect_words out 'keeps its heap until the program ends: that is not a leak.'
+	expect_words out '2.0 MiB was never freed: both blocks allocated by lose (collected.c:9).'
+	[ "$(grep -c 'was never freed' out)" = 1 ] || bad 'a heap is a leak'
+	run "$mprof" report --all log
+	expect_words out '* OCaml'
+}
+
 # Advice that the reader has followed already, in vain.
 test_screen_of_an_old_python() {
 	keeper

@@ -422,14 +422,26 @@ static void tell_unnamed(const struct analysis *a, FILE *out)
 		fprintf(out, "  * %s\n", u.text.s);
 }
 
+static void tell_note(const struct analysis *a, FILE *out)
+{
+	const struct findings *f = a->findings;
+	size_t i = 0;
+
+	while (f && i < f->count && !f->item[i].note)
+		i++;
+	if (f && i < f->count)
+		fprintf(out, "  * %s\n", f->item[i].note);
+}
+
 typedef void sentence(const struct analysis *a, FILE *out);
 
 /* What can be improved. */
 void report_found(const struct analysis *a, FILE *out)
 {
 	static sentence *const list[] = {
-		report_nothing, tell_reduced, report_warnings,	 tell_outside, tell_stack_uses,
-		tell_retained,	tell_larger,  tell_time_finding, tell_stacks,  tell_unnamed,
+		report_nothing,	 tell_reduced,	report_warnings, tell_outside,
+		tell_stack_uses, tell_retained, tell_larger,	 tell_time_finding,
+		tell_stacks,	 tell_note,	tell_unnamed,
 	};
 	size_t i;
 

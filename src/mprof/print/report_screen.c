@@ -710,19 +710,15 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 	return true;
 }
 
-static void tell_slices(struct screen *s, const struct item *item, size_t n)
+/* The first note of a finding. */
+static void tell_note(struct screen *s, const struct item *item, size_t n)
 {
 	struct paragraph words = { 0 };
 
-	for (size_t i = 0; i < n; i++) {
-		if (!item[i].finding || !item[i].finding->slices)
-			continue;
-		paragraph_add(&words, "GLib divides the blocks of g_slice_alloc for many callers;"
-				      " G_SLICE=always-malloc in the environment shows those of"
-				      " each.");
-		say(s, &words, "  ", 2);
-		return;
-	}
+	for (size_t i = 0; i < n && !words.n; i++)
+		if (item[i].finding && item[i].finding->note)
+			paragraph_add(&words, "%s", item[i].finding->note);
+	say(s, &words, "  ", 2);
 }
 
 /* Objects of findings whose lines are unknown. */
@@ -794,7 +790,7 @@ static bool tell_findings(struct screen *s, size_t *more)
 		title(s, n > 1 ? "Findings, largest gain first" : "Finding");
 	for (i = 0; i < shown; i++)
 		print_item(s, &item[i], i + 1);
-	tell_slices(s, item, shown);
+	tell_note(s, item, shown);
 	explained = tell_interpreter(s, item, shown);
 	if (!explained || s->left > 5)
 		tell_unnamed(s, item, shown);

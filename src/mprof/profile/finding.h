@@ -47,7 +47,7 @@ struct finding {
 	bool all_from_source;
 	/* line, or its nearest caller, in an interpreter's module; or NULL */
 	const struct sym_line *interpreter;
-	bool slices; /* GLib divides its blocks: at_stack is that of whoever needed the next one */
+	const char *note; /* why at_stack need not be at fault, as a sentence; or NULL */
 	struct finding_part at_stack; /* the stack with most of it, as views show it */
 	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
 	uint64_t calls,

@@ -106,6 +106,31 @@ static bool is_of_slices(struct profile *names, uint32_t stack)
 	return false;
 }
 
+/* Does OCaml's collector request the block, for its heap or its own work? */
+static bool is_of_ocaml_heap(struct profile *names, uint32_t stack)
+{
+	static const char *const collector[] = { "caml_alloc_for_heap", "caml_shared_try_alloc",
+						 "caml_major_collection_slice", "caml_init_gc" };
+	const struct profile_path *path = profile_path(names, stack);
+
+	for (size_t i = 0; i < path->all; i++)
+		for (size_t k = 0; k < sizeof(collector) / sizeof(collector[0]); k++)
+			if (!strcmp(path->line[i]->function, collector[k]))
+				return true;
+	return false;
+}
+
+static const char *note_of(struct profile *names, uint32_t stack)
+{
+	if (is_of_slices(names, stack))
+		return "GLib divides the blocks of g_slice_alloc for many callers;"
+		       " G_SLICE=always-malloc in the environment shows those of each.";
+	if (is_of_ocaml_heap(names, stack))
+		return "OCaml's collector requests large blocks for values of many callers, and"
+		       " keeps its heap until the program ends: that is not a leak.";
+	return NULL;
+}
+
 static void insert(struct findings *f, const struct finding *new)
 {
 	size_t i = f->count;
@@ -121,7 +146,7 @@ static void insert(struct findings *f, const struct finding *new)
 		f->item[i] = f->item[i - 1];
 	f->item[i] = *new;
 	f->item[i].interpreter = find_interpreter(&f->names, new->at_stack.stack);
-	f->item[i].slices = is_of_slices(&f->names, new->at_stack.stack);
+	f->item[i].note = note_of(&f->names, new->at_stack.stack);
 }
 
 /* Will a longer run have more of it, by more than chance explains? */
@@ -270,7 +295,8 @@ static double rank_of_grown(const struct findings *f, const struct finding *new)
 	return new->rank > rank ? new->rank : rank;
 }
 
-static void add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
+/* Returns false if the blocks are not a leak, whatever their size. */
+static bool add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
 			uint32_t function, const struct finding_top *t, bool only_grown)
 {
 	const enum finding_kind kind = s->kind;
@@ -292,8 +318,10 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 		add_growth(&new, a, s, function);
 	if (!is_worth(a, kind, t, whole, new.peak, new.growth) ||
 	    (only_grown && !grows_on(a, new.growth, t)))
-		return;
+		return true;
 	finding_sums_place(s, function, &new);
+	if (kind == FINDING_LEAK && is_of_ocaml_heap(&f->names, new.at_stack.stack))
+		return false;
 	if (new.lines == 1)
 		new.calls = new.at_line.calls;
 	new.blocks = kind == FINDING_LEAK    ? t->live_calls
@@ -302,7 +330,7 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	new.about = is_about(kind, s, function, t->part);
 	/* The remaining blocks of a process that was killed are a leak only if they grew. */
 	if (kind == FINDING_LEAK && new.interrupted && !growth_goes_on(new.growth))
-		return;
+		return true;
 	new.left = t->left;
 	new.pages = kind == FINDING_WASTE ? t->peak_slack - t->part : 0;
 	new.quiet_ns = kind == FINDING_PEAK ? quiet_ns(a, s, function, t) : 0;
@@ -325,12 +353,14 @@ static void add_finding(struct findings *f, const struct analysis *a, struct fin
 	else if (kind == FINDING_LEAK && grows_on(a, new.growth, t))
 		new.rank = rank_of_grown(f, &new);
 	insert(f, &new);
+	return true;
 }
 
 static void find_kind(struct findings *f, const struct analysis *a, struct finding_sums *s,
 		      enum finding_kind kind)
 {
 	struct finding_top top;
+	unsigned taken = 0;
 	uint32_t function;
 
 	finding_sums_begin(s, kind);
@@ -339,7 +369,7 @@ static void find_kind(struct findings *f, const struct analysis *a, struct findi
 		if (!function)
 			break;
 		/* What a program holds from its start on may well be larger than a leak. */
-		add_finding(f, a, s, function, &top, n >= kinds[kind].most);
+		taken += add_finding(f, a, s, function, &top, taken >= kinds[kind].most);
 	}
 }
 
