@@ -205,14 +205,19 @@ static bool is_of_rust(const char *function)
 }
 
 /*
- * Is a function an allocator by its name, "alloc" or "memalign"? Many programs have
- * their own, and no table could list them. Parameters and template arguments do not count.
+ * Is a function an allocator by its name, "alloc", "memalign" or a class's operator new? Many
+ * programs have their own, and no table could list them. Parameters and template arguments do not
+ * count.
  */
 static bool sounds_like_allocator(const char *function)
 {
-	const char *s = function;
+	static const char new[] = "::operator new";
+	const char *s = strstr(function, new);
 	size_t n;
 
+	if (s && strchr("[(", s[sizeof(new) - 1]))
+		return true;
+	s = function;
 	if (!strncmp(s, "(anonymous namespace)", 21))
 		s += 21;
 	n = strcspn(s, "(<");
