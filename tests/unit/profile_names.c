@@ -178,6 +178,13 @@ START_TEST(wrappers_are_known)
 		ck_assert_msg(paths_part(&l) == cases[i].part, "%s is %d", cases[i].function,
 			      (int)paths_part(&l));
 	}
+	/* Objects are made for whoever calls GLib, not for GLib. */
+	ck_assert_int_eq(paths_part(&(struct sym_line){ .function = "g_type_create_instance",
+							.raw = "g_type_create_instance",
+							.file = "",
+							.module = "libgobject-2.0.so.0",
+							.known = true }),
+			 PATHS_LIBRARY);
 }
 END_TEST
 
