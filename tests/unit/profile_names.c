@@ -130,6 +130,9 @@ START_TEST(wrappers_are_known)
 		{ "_ZNSt6vectorIiSaIiEE9push_backERKi", "_ZNSt6vectorIiSaIiEE9push_backERKi",
 		  PATHS_LIBRARY },
 		{ "void std::sort<...>(...)", "_ZSt4sortIPiEvT_S1_", PATHS_LIBRARY },
+		{ "google::protobuf::MessageLite::ParseFromString",
+		  "_ZN6google8protobuf11MessageLite15ParseFromStringENS0_20ConstStringParamE",
+		  PATHS_LIBRARY },
 		{ "_start", "_start", PATHS_START },
 		{ "start_thread", "start_thread", PATHS_START },
 		{ "main", "main", PATHS_PROGRAM },
@@ -201,6 +204,8 @@ START_TEST(library_sources_are_known)
 		{ "/opt/nim/lib/system.nim", PATHS_LIBRARY },
 		{ "/home/u/n.nim", PATHS_PROGRAM },
 		{ "/home/u/lib/system/x.c", PATHS_PROGRAM },
+		{ "/home/u/build/catalog.pb.cc", PATHS_LIBRARY },
+		{ "/home/u/pb.cc", PATHS_PROGRAM },
 		{ "nim", PATHS_PROGRAM },
 		{ "", PATHS_PROGRAM },
 	};
