@@ -358,6 +358,28 @@ test_screen_of_a_stripped_program() {
 	expect_no_text out 'No source lines for'
 }
 
+# A function without a name, which no function calls for most of its blocks: the nearest one that is
+# always on the stack tells more than an address.
+test_screen_of_a_nameless_function() {
+	cat >within.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#define PART __attribute__((noinline, noclone))
+static PART void *surface(int n) { char *p = malloc(n); return memset(p, 1, n); }
+PART void *rows(int n) { char *p = surface(n); p[1] = 2; return p; }
+PART void *columns(int n) { char *p = surface(n); p[2] = 2; return p; }
+PART void *corners(int n) { char *p = surface(n); p[3] = 2; return p; }
+PART int page(int n) { char *a = rows(n), *b = columns(n), *c = corners(n); n = a[1] + b[2] + c[3]; free(a); free(b); free(c); return n; }
+PART int book(int n) { return page(n) + page(n); }
+END
+	cc -O1 -shared -fPIC -s -o libwithin.so within.c
+	printf 'int book(int); int main(void) { return book(1 << 20) != 12; }\n' >reader.c
+	cc -O1 -s -o reader reader.c ./libwithin.so
+	report_of ./reader
+	expect_words out 'was allocated by libwithin.so+0x'
+	expect_words out ', reached from page.'
+}
+
 # A function appears once, with all findings about it.
 test_screen_names_a_function_once() {
 	words

@@ -41,8 +41,8 @@ struct finding {
 	bool all_through;		/* ... or for all of it */
 	const struct sym_line *caller;	/* as profile_asked */
 	bool all_by_caller;
-	/* The nearest caller with known source, if line's is unknown or an interpreter's; else
-	 * NULL. */
+	/* The nearest caller with known source, if line's is unknown or an interpreter's; or the
+	 * innermost with a name, if neither that nor line and caller have one; else NULL. */
 	const struct sym_line *source;
 	bool all_from_source;
 	/* line, or its nearest caller, in an interpreter's module; or NULL */

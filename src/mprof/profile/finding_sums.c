@@ -7,6 +7,7 @@
 
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
+#include "paths.h"
 
 /* ---- by function ---- */
 
@@ -265,6 +266,56 @@ static const struct sym_line *most_around(struct around *a, const struct finding
 	return line;
 }
 
+static bool tells_more(const struct sym_line *line)
+{
+	return line->known && strcmp(line->function, "main") != 0 &&
+	       paths_part(line) == PATHS_PROGRAM;
+}
+
+/* Finds the innermost function with a name that is on the stacks of more than half of the finding's
+ * line, if any. */
+static void find_common(struct finding *f, struct finding_sums *s, uint32_t function, uint32_t line)
+{
+	struct line_interner names = { .same = LINE_FUNCTION };
+	struct array shares = { .item = NULL };
+	size_t least = SIZE_MAX;
+
+	for (EACH_SITE(s, function, i)) {
+		const struct profile_path *path;
+
+		if (s->askers.of[i].line != line || !s->part[i])
+			continue;
+		path = profile_path_once(s->names, s->sites->brief[i].key);
+		for (size_t k = path->asked; k--;) {
+			struct share *share;
+
+			if (!tells_more(path->line[k]))
+				continue;
+			share = array_at(&shares, line_interner_id(&names, path->line[k]),
+					 sizeof(*share));
+			if (share->p.stack == i + 1) /* of a recursion */
+				continue;
+			share->p.stack = (uint32_t)i + 1;
+			share->p.part += s->part[i];
+			/* p.largest: how far out it is at most */
+			if (path->asked - k > share->p.largest)
+				share->p.largest = path->asked - k;
+			share->line = path->line[k];
+		}
+	}
+	for (size_t k = 0; k < shares.count; k++) {
+		const struct share *share = (const struct share *)shares.item + k;
+
+		if (share->p.part > f->at_line.part / 2 && share->p.largest < least) {
+			least = share->p.largest;
+			f->source = share->line;
+			f->all_from_source = share->p.part == f->at_line.part;
+		}
+	}
+	array_release(&shares);
+	line_interner_release(&names);
+}
+
 /* Finds the function that this line called, its caller, and its source, if one of them has most of
  * it. */
 static void find_around(struct finding *f, struct finding_sums *s, uint32_t function)
@@ -289,6 +340,8 @@ static void find_around(struct finding *f, struct finding_sums *s, uint32_t func
 	f->through = most_around(&through, f, &f->all_through);
 	f->caller = most_around(&caller, f, &f->all_by_caller);
 	f->source = most_around(&source, f, &f->all_from_source);
+	if (!f->source && !f->caller && !f->line->known && !sym_interpreter(f->line->module))
+		find_common(f, s, function, line);
 }
 
 /* Finds the stack, as views show it, with most of it; of equal ones the first site's. */
