@@ -100,6 +100,9 @@ test_report_callers() {
 	expect_same 'what it calls' "$(json answer '[.callees[] | "\(.function) \(.inclusive.calls)/\(.exclusive.calls)"] | join(" ")')" 'stock 40/0 take 40/40'
 	shown callers 'd*p' --sort calls
 	expect_same 'by a glob' "$(json answer .total.calls)" 1
+	# A tenth of all bytes: the callers of a small function are asked for, too.
+	shown callers deep --sort total --min-percent 50
+	expect_same 'of a small function' "$(tree_of total)" '1:deep 5000/5000, 2:main 5000/0'
 	run "$mprof" report callers tske log
 	expect_status 2
 	expect_one_line_error

@@ -41,10 +41,12 @@ int tree_rows_by(struct view_request *r, struct error *err)
 static bool is_shown(const struct tree_rows *t, uint32_t node, unsigned depth)
 {
 	uint64_t v = calltree_inclusive(&t->tree, node, 0);
+	/* All, or what the function that was asked for has of it. */
+	const uint64_t whole = calltree_inclusive(&t->tree, 0, 0);
 
 	if (t->depth && depth > t->depth)
 		return false;
-	return !(t->min_percent > 0) || (v && (double)v * 100 >= t->min_percent * (double)t->total);
+	return !(t->min_percent > 0) || (v && (double)v * 100 >= t->min_percent * (double)whole);
 }
 
 /*

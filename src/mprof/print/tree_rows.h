@@ -19,7 +19,7 @@ struct tree_row {
 struct tree_rows {
 	struct calltree tree;
 	enum profile_value value; /* the value that sorts, and that min_percent applies to */
-	double min_percent;	  /* of total: smaller nodes are left out */
+	double min_percent;	  /* of the root: smaller nodes are left out */
 	unsigned depth;		  /* deeper nodes are left out; 0 = none */
 	uint64_t total;		  /* of the value, in the whole profile */
 	struct tree_row *row;
