@@ -159,6 +159,26 @@ END
 	expect_no_text out 'G_SLICE=always-malloc in'
 }
 
+# A pool of C++'s library: whoever needs its next block is not all that uses it.
+test_screen_of_a_pool_of_cpp() {
+	cat >pool.cc <<'END'
+#include <stdlib.h>
+#include <string.h>
+namespace std { namespace pmr { struct monotonic_buffer_resource {
+	char *at, *end;
+	void _M_new_buffer(size_t n) { at = (char *)malloc(n); end = at + n; }
+	void *do_allocate(size_t n) { if (at + n > end) _M_new_buffer(65536); return (at += n) - n; }
+}; } }
+static std::pmr::monotonic_buffer_resource pool;
+static void names() { for (int i = 0; i < 3000; i++) memset(pool.do_allocate(64), 1, 64); }
+int main() { names(); return 0; }
+END
+	c++ -g -O0 -o pool pool.cc || bad 'pool.cc does not compile'
+	report_of ./pool
+	expect_words out 'all 3 blocks allocated by names (pool.cc:9)'
+	expect_words out 'A std::pmr::monotonic_buffer_resource divides its blocks for many callers; std::pmr::new_delete_resource() in its place shows those of each.'
+}
+
 # OCaml's collector keeps its heap, which is not a leak; what C leaks beside it is.
 test_screen_of_the_heap_of_ocaml() {
 	cat >collected.c <<'END'

@@ -181,6 +181,11 @@ START_TEST(wrappers_are_known)
 		ck_assert_msg(paths_part(&l) == cases[i].part, "%s is %d", cases[i].function,
 			      (int)paths_part(&l));
 	}
+	ck_assert_int_eq(paths_part(&(struct sym_line){ .function = "libprotobuf.so.32+0xe618d",
+							.raw = "",
+							.file = "",
+							.module = "libprotobuf.so.32" }),
+			 PATHS_LIBRARY);
 	/* Objects are made for whoever calls GLib, not for GLib. */
 	ck_assert_int_eq(paths_part(&(struct sym_line){ .function = "g_type_create_instance",
 							.raw = "g_type_create_instance",

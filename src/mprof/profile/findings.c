@@ -106,28 +106,57 @@ static bool is_of_slices(struct profile *names, uint32_t stack)
 	return false;
 }
 
+static bool passes_through(struct profile *names, uint32_t stack, const char *begin)
+{
+	const struct profile_path *path = profile_path(names, stack);
+
+	for (size_t i = 0; i < path->all; i++)
+		if (!strncmp(path->line[i]->function, begin, strlen(begin)))
+			return true;
+	return false;
+}
+
 /* Does OCaml's collector request the block, for its heap or its own work? */
 static bool is_of_ocaml_heap(struct profile *names, uint32_t stack)
 {
 	static const char *const collector[] = { "caml_alloc_for_heap", "caml_shared_try_alloc",
 						 "caml_major_collection_slice", "caml_init_gc" };
-	const struct profile_path *path = profile_path(names, stack);
 
-	for (size_t i = 0; i < path->all; i++)
-		for (size_t k = 0; k < sizeof(collector) / sizeof(collector[0]); k++)
-			if (!strcmp(path->line[i]->function, collector[k]))
-				return true;
+	for (size_t k = 0; k < sizeof(collector) / sizeof(collector[0]); k++)
+		if (passes_through(names, stack, collector[k]))
+			return true;
 	return false;
 }
 
 static const char *note_of(struct profile *names, uint32_t stack)
 {
+	/* Pools that request blocks to divide, by the beginning of a function's name. */
+	static const struct {
+		const char *function, *note;
+	} pools[] = {
+		{ "std::pmr::monotonic_buffer_resource::",
+		  "A std::pmr::monotonic_buffer_resource divides its blocks for many callers;"
+		  " std::pmr::new_delete_resource() in its place shows those of each." },
+		{ "std::pmr::unsynchronized_pool_resource::",
+		  "A std::pmr::unsynchronized_pool_resource divides its blocks for many callers;"
+		  " std::pmr::new_delete_resource() in its place shows those of each." },
+		{ "std::pmr::synchronized_pool_resource::",
+		  "A std::pmr::synchronized_pool_resource divides its blocks for many callers;"
+		  " std::pmr::new_delete_resource() in its place shows those of each." },
+		{ "google::protobuf::internal::SerialArena::",
+		  "An Arena of protobuf divides its blocks for many messages; without one, the"
+		  " program shows those of each." },
+	};
+
 	if (is_of_slices(names, stack))
 		return "GLib divides the blocks of g_slice_alloc for many callers;"
 		       " G_SLICE=always-malloc in the environment shows those of each.";
 	if (is_of_ocaml_heap(names, stack))
 		return "OCaml's collector requests large blocks for values of many callers, and"
 		       " keeps its heap until the program ends: that is not a leak.";
+	for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
+		if (passes_through(names, stack, pools[i].function))
+			return pools[i].note;
 	return NULL;
 }
 
