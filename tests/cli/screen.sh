@@ -159,6 +159,30 @@ END
 	expect_no_text out 'G_SLICE=always-malloc in'
 }
 
+# Qt's strings and lists belong to the line that calls Qt; only a list of its own can be reserved.
+test_screen_of_a_library_of_classes() {
+	printf '#include <stdlib.h>\nvoid *%s(void *p, int n) { return realloc(p, n); }\n' append >qt.c
+	cat >>qt.c <<'END'
+void *split(int n) { void *p = NULL; for (int i = 1; i <= n; i++) p = realloc(p, i * 32); return p; }
+END
+	cc -O1 -shared -fPIC -o libQt5Core.so.5 qt.c
+	cat >words.c <<'END'
+#include <stdlib.h>
+void *append(void *p, int n), *split(int n);
+static void parse(void) { free(split(40)); }
+static void collect(void) { void *p = NULL; for (int i = 1; i <= 40; i++) p = append(p, i * 32); free(p); }
+int main(void) { for (int i = 0; i < 200; i++) { parse(); collect(); } return 0; }
+END
+	cc -g -O0 -o words words.c ./libQt5Core.so.5 || bad 'words.c does not compile'
+	report_of ./words
+	expect_words out 'come from parse (words.c:3), through split [libQt5Core.so.5]'
+	expect_words out 'in collect (words.c:4), through append [libQt5Core.so.5]'
+	run "$mprof" report realloc log
+	expect_words out 'parse (words.c:3), through split'
+	run "$mprof" report --json log
+	expect_same reserved "$(json out '[.findings[] | select(.finding == "realloc") | .function] | join(" ")')" collect
+}
+
 # A pool of C++'s library: whoever needs its next block is not all that uses it.
 test_screen_of_a_pool_of_cpp() {
 	cat >pool.cc <<'END'

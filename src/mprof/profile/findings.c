@@ -438,6 +438,24 @@ static uint32_t line_of(void *growing, uint32_t stack)
 	return line ? line_interner_id(&g->lines, line) : 0;
 }
 
+/* Can the caller of a library reserve?  Only for a function that adds to what the caller has, not
+ * for one that makes a list of its own. */
+static bool can_reserve(const struct sym_line *through)
+{
+	static const char *const adds[] = {
+		"append", "prepend", "add", "push", "insert", "emplace",
+		"write",  "printf",  "put", "+=",   "<<",     "resize"
+	};
+
+	if (!through || *through->file || !is_of_shared(through) ||
+	    !strncmp(through->module, "libstdc++", 9))
+		return true;
+	for (size_t i = 0; i < sizeof(adds) / sizeof(adds[0]); i++)
+		if (strcasestr(through->function, adds[i]))
+			return true;
+	return false;
+}
+
 /* Returns false if the following ones are not worth reporting either. */
 static bool add_grown(struct findings *f, const struct analysis *a, const struct growth_site *s)
 {
@@ -466,7 +484,7 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 	 * is not known, nor in what Rust does for a panic. */
 	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
 	    has_grown(f, new.line) || is_of_script(new.line) || is_of_panic(new.through) ||
-	    (is_of_shared(new.line) && !*new.line->file))
+	    (is_of_shared(new.line) && !*new.line->file) || !can_reserve(new.through))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
 	insert(f, &new);
