@@ -121,6 +121,7 @@ static const struct row rows[] = {
 	{ "__pyx_pf_99fast_2words", "__pyx_pf_99fast_2words", "" },
 	{ "__pyx_pymod_exec_fast", "__pyx_pymod_exec_fast", "" },
 	{ "_D3mod1C4overMFAyaZi", "mod.C.over", "mod.C.over(immutable(char)[])" },
+	{ "_DThn16_3mod1C4overMFAyaZi", "mod.C.over", "mod.C.over(immutable(char)[])" },
 	{ "_D3mod1C6__ctorMFiZCQsQq", "mod.C.this", "mod.C.this(int)" },
 	{ "_D3mod__T5twiceTlVii4ZQnFNaNbNiNflZl", "mod.twice!(...).twice",
 	  "mod.twice!(long, 4).twice(long)" },
@@ -163,7 +164,7 @@ START_TEST(test_ada)
 	static const char *const names[][2] = {
 		{ "store__push", "store.push" },  { "store__push__inner.0", "store.push.inner" },
 		{ "store__Oadd", "store.\"+\"" }, { "_ada_main", "main" },
-		{ "Not_Ada", "Not_Ada" },
+		{ "Not_Ada", "Not_Ada" },	  { "store__keeperTB.347", "store.keeper" },
 	};
 	struct text t = { 0 };
 
@@ -175,6 +176,9 @@ START_TEST(test_ada)
 	}
 	name_form("store__push", false, SYM_SHORT, &t);
 	ck_assert_str_eq(text_string(&t), "store__push");
+	/* The library of Ada without its source. */
+	name_form("ada__strings__unbounded__append__2", false, SYM_SHORT, &t);
+	ck_assert_str_eq(text_string(&t), "ada.strings.unbounded.append");
 	text_release(&t);
 }
 END_TEST

@@ -97,6 +97,17 @@ static bool is_cxx(const char *raw, int options, struct text *to)
 	return done;
 }
 
+/* LDC's entry of an interface's method, "_DThn16_4core...": as the method, "_D4core...". */
+static bool demangle_d_thunk(const char *raw, struct text *to)
+{
+	const char *rest = strchr(raw + 2, '_');
+	char *method = must_printf("_D%s", rest ? rest + 1 : "");
+	const bool known = demangle(names_d_demangle, method, 0, to);
+
+	free(method);
+	return known;
+}
+
 static bool demangled(const char *raw, int options, enum fold_language *language, struct text *to)
 {
 	const char *name = raw + (raw[0] == '_' && raw[1] == '_' && raw[2] != '_');
@@ -111,6 +122,8 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 		return names_cython_demangle(raw, options & DMGL_PARAMS, to);
 	if (!strcmp(raw, "_Dmain") || (raw[1] == 'D' && isdigit((unsigned char)raw[2])))
 		return demangle(names_d_demangle, raw, 0, to);
+	if (!strncmp(raw, "_DThn", 5))
+		return demangle_d_thunk(raw, to);
 	*language = FOLD_RUST;
 	if ((name[1] == 'R' || (name[1] == 'Z' && strstr(name, "17h"))) &&
 	    demangle(rust_demangle_callback, name, options, to))
@@ -128,14 +141,37 @@ static enum fold_language spelled(const char *raw)
 	return strchr(raw, '<') || strstr(raw, "::") || strchr(raw, '(') ? FOLD_CXX : FOLD_C;
 }
 
+/* Is it of Ada's library, whose source is not known? */
+static bool is_ada_library(const char *raw)
+{
+	static const char *const units[] = { "ada__", "system__", "gnat__", "interfaces__" };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strncmp(raw, units[i], strlen(units[i])))
+			return true;
+	return false;
+}
+
+/* Without what GNAT appends to the name of a nested subprogram (.347) and of a task's body (TB),
+ * which libiberty does not know. */
+static bool demangle_ada(const char *raw, struct text *to)
+{
+	const size_t dot = strcspn(raw, "."),
+		     n = dot > 2 && !strncmp(raw + dot - 2, "TB", 2) ? dot - 2 : dot;
+	char *name = must_strndup(raw, n);
+	const bool known = demangle(names_ada_demangle, name, 0, to) && *text_string(to) != '<';
+
+	free(name);
+	return known;
+}
+
 void name_form(const char *raw, bool ada, enum sym_names names, struct text *to)
 {
 	struct text full = { 0 };
 	enum fold_language language;
 
 	text_clear(to);
-	if (ada && names != SYM_RAW && demangle(names_ada_demangle, raw, 0, to) &&
-	    *text_string(to) != '<')
+	if (names != SYM_RAW && (ada || is_ada_library(raw)) && demangle_ada(raw, to))
 		return;
 	text_clear(to);
 	if (names == SYM_SHORT) {
