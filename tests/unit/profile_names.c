@@ -130,6 +130,7 @@ START_TEST(wrappers_are_known)
 		{ "_ZNSt6vectorIiSaIiEE9push_backERKi", "_ZNSt6vectorIiSaIiEE9push_backERKi",
 		  PATHS_LIBRARY },
 		{ "void std::sort<...>(...)", "_ZSt4sortIPiEvT_S1_", PATHS_LIBRARY },
+		{ "cv::Mat::create", "_ZN2cv3Mat6createEiPKii", PATHS_LIBRARY },
 		{ "google::protobuf::MessageLite::ParseFromString",
 		  "_ZN6google8protobuf11MessageLite15ParseFromStringENS0_20ConstStringParamE",
 		  PATHS_LIBRARY },
