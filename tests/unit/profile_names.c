@@ -218,6 +218,7 @@ START_TEST(library_sources_are_known)
 		{ "/home/u/n.nim", PATHS_PROGRAM },
 		{ "/home/u/lib/system/x.c", PATHS_PROGRAM },
 		{ "/home/u/build/catalog.pb.cc", PATHS_LIBRARY },
+		{ "/home/u/build/catalog.pb-c.c", PATHS_LIBRARY },
 		{ "/home/u/pb.cc", PATHS_PROGRAM },
 		{ "nim", PATHS_PROGRAM },
 		{ "", PATHS_PROGRAM },
