@@ -95,6 +95,54 @@ live_of() { # FILE
 	"$mprof" report leaks --json "$1" 2>err | jq .total.figures.leaked
 }
 
+# A server that made no call for a long time goes on all the same, until it is looked at.
+test_idle_time_of_a_process_that_runs() {
+	cat >idler.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static void *kept[800];
+static long long now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+__attribute__((noinline)) static void grow(int i)
+{
+	kept[i] = malloc(1000);
+}
+int main(void)
+{
+	const long long begun = now();
+	for (int i = 0; i < 800; i++) {
+		grow(i);
+		usleep(i % 10 ? 0 : 100);
+	}
+	usleep((now() - begun) / 500);
+	raise(SIGSTOP);
+	return !kept[0];
+}
+END
+	compile idler
+	MPROF_CONF='MODE=Profile PROFILE_PATH=p' LD_PRELOAD="$build/libmprof.so" ./idler &
+	pid=$!
+	MPROF_CONF='MODE=LogMmap LOG_PATH=log' LD_PRELOAD="$build/libmprof.so" ./idler &
+	wait_for grep -q '^State:.*stopped' /proc/$pid/status
+	wait_for grep -q '^State:.*stopped' /proc/$!/status
+	run "$mprof" ctl $pid dump
+	expect_status 0
+	for file in p p.1 log; do
+		run "$mprof" report $file
+		expect_no_text out 'still growing'
+		expect_no_text out 'throughout'
+	done
+	kill -KILL $pid $!
+	run "$mprof" report p.1
+	expect_words out '781 KiB was live at the end, growing until'
+}
+
 test_dump_by_ctl() {
 	steps
 	begin_steps env MPROF_CONF='MODE=Profile PROFILE_PATH=p' LD_PRELOAD="$build/libmprof.so" ./steps

@@ -15,39 +15,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mprof/encode.h>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-static uint64_t counter(void)
-{
-	return __rdtsc();
-}
-#elif defined(__aarch64__)
-static uint64_t counter(void)
-{
-	uint64_t now;
-
-	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(now));
-	return now;
-}
-#else
-static uint64_t counter(void)
-{
-	return 0;
-}
-#endif
-
-static int64_t read_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+#include "clock.h"
 
 /*
  * Someone may truncate the file under our mapping.  The page of the header then becomes zeros,
@@ -141,11 +113,7 @@ void append_close(struct append *a)
 
 uint64_t append_ticks(const struct append *a)
 {
-	uint64_t now = a->header->clock == MPROF_CLOCK_MONOTONIC
-			   ? (uint64_t)read_ns(CLOCK_MONOTONIC)
-			   : counter();
-
-	return now >> (a->header->clock_shift & 63);
+	return clock_ticks(a->header);
 }
 
 static size_t round_up(size_t n)
@@ -222,9 +190,7 @@ int append_fact(struct append *a, uint32_t process, struct mprof_fact *fact,
 	payload = malloc(size);
 	if (!payload)
 		return -ENOMEM;
-	fact->ticks = append_ticks(a);
-	fact->mono_ns = read_ns(CLOCK_MONOTONIC);
-	fact->real_ns = read_ns(CLOCK_REALTIME);
+	clock_stamp(a->header, fact);
 	memcpy(payload, fact, sizeof(*fact));
 	for (at = payload + sizeof(*fact), i = 0; i < n; i++)
 		at = stpcpy(at, text[i]) + 1;

@@ -8,10 +8,13 @@
  * two readings, so we take the median of the slopes over the longer half of the
  * spans, not the last one.
  */
+#include "clock.h"
+
 #include "../util/order.h"
 #include "reader.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #define SPAN_MIN_NS 1000000 /* for a shorter span, reading the clocks costs more than 0.01 % */
 
@@ -93,4 +96,48 @@ uint64_t trace_ticks(const struct trace *t, uint64_t ns)
 	while (ticks < MPROF_TICKS_MASK && trace_ns(t, ticks + 1) <= (int64_t)ns)
 		ticks++;
 	return ticks;
+}
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+static uint64_t counter(void)
+{
+	return __rdtsc();
+}
+#elif defined(__aarch64__)
+static uint64_t counter(void)
+{
+	uint64_t now;
+
+	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(now));
+	return now;
+}
+#else
+static uint64_t counter(void)
+{
+	return 0;
+}
+#endif
+
+static int64_t read_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+uint64_t clock_ticks(const struct mprof_file_header *h)
+{
+	uint64_t now =
+	    h->clock == MPROF_CLOCK_MONOTONIC ? (uint64_t)read_ns(CLOCK_MONOTONIC) : counter();
+
+	return now >> (h->clock_shift & 63);
+}
+
+void clock_stamp(const struct mprof_file_header *h, struct mprof_fact *fact)
+{
+	fact->ticks = clock_ticks(h);
+	fact->mono_ns = read_ns(CLOCK_MONOTONIC);
+	fact->real_ns = read_ns(CLOCK_REALTIME);
 }

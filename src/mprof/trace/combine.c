@@ -664,6 +664,18 @@ static int put_record(struct combining *c, const struct extent *x)
 	return put(c, x->head, used);
 }
 
+/* The time until which a run that goes on lasted. */
+static int put_now(struct combining *c)
+{
+	struct mprof_fact *fact = (void *)payload(c, sizeof(*fact));
+
+	if (!c->t->now.ticks)
+		return 0;
+	*fact = c->t->now;
+	convert_fact(c, fact);
+	return put(c, (struct mprof_extent){ .kind = MPROF_EXTENT_FACT }, sizeof(*fact));
+}
+
 static int put_records(struct combining *c)
 {
 	struct extents x = { 0 };
@@ -679,7 +691,7 @@ static int put_records(struct combining *c)
 		    x.item[i].kind == MPROF_EXTENT_TIMES)
 			ret = put_record(c, &x.item[i]);
 	free(x.item);
-	return ret;
+	return ret ?: put_now(c);
 }
 
 /* ---- the file ---- */

@@ -113,6 +113,7 @@ struct trace {
 	size_t copies, copies_room;
 	struct trace_fact *fact;
 	size_t facts, facts_room;
+	struct mprof_fact now; /* of a run that goes on: when it was read; ticks 0 = it has ended */
 	struct owned_sample *sample;
 	struct mprof_sample *sample_flat; /* the same samples, without their owners */
 	size_t samples, samples_room;

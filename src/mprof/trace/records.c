@@ -7,10 +7,14 @@
  * even if the file is wrong.
  */
 #include "../util/order.h"
+#include "clock.h"
 #include "reader.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #define REREADS 10000 /* in one file: a damaged one may have any number */
 
@@ -152,19 +156,11 @@ static bool is_later(const struct trace *t, const struct extent *x, const struct
 	return t->until_ticks && (ticks & MPROF_TICKS_MASK) > t->until_ticks;
 }
 
-static void take_fact(struct trace *t, const struct extent *x)
+static struct trace_fact *add_fact(struct trace *t, const struct mprof_fact *fact)
 {
-	const struct mprof_fact *fact = records_payload(t, x, sizeof(*fact));
-	const char *s, *end;
-	struct trace_fact *f;
+	struct trace_fact *f = GROW_ONE(t->fact, t->facts, t->facts_room);
 
-	if (!fact || is_later(t, x, fact))
-		return;
-	f = GROW_ONE(t->fact, t->facts, t->facts_room);
 	*f = (struct trace_fact){ .fact = fact,
-				  .process = x->head.process,
-				  .image = x->head.image,
-				  .offset = x->head.offset,
 				  .exe = "",
 				  .cwd = "",
 				  .host = "",
@@ -180,6 +176,21 @@ static void take_fact(struct trace *t, const struct extent *x)
 				  .cpus = "",
 				  .conf = "",
 				  .set = "" };
+	return f;
+}
+
+static void take_fact(struct trace *t, const struct extent *x)
+{
+	const struct mprof_fact *fact = records_payload(t, x, sizeof(*fact));
+	const char *s, *end;
+	struct trace_fact *f;
+
+	if (!fact || is_later(t, x, fact))
+		return;
+	f = add_fact(t, fact);
+	f->process = x->head.process;
+	f->image = x->head.image;
+	f->offset = x->head.offset;
 	s = (const char *)(fact + 1);
 	end = (const char *)fact + x->head.used;
 	/* One more item than needed, so that argv is never NULL and ends like main's. */
@@ -569,8 +580,46 @@ static void sort(void *array, size_t n, size_t bytes, int (*by)(const void *, co
 		qsort(array, n, bytes, by);
 }
 
+/* Did the run begin on this machine, as far as is known? */
+static bool is_from_here(const struct trace *t)
+{
+	char host[256];
+
+	if (gethostname(host, sizeof(host)))
+		return false;
+	for (size_t i = 0; i < t->facts; i++)
+		if (*t->fact[i].host)
+			return !strcmp(t->fact[i].host, host);
+	return false;
+}
+
+/* Does a process still record into the file?  Each one holds its lock. */
+static bool goes_on(const struct trace *t)
+{
+	const uint32_t over = MPROF_FILE_COMPRESSED | MPROF_FILE_CLOSED | MPROF_FILE_RUNNING;
+
+	return !(t->header.flags & over) && is_from_here(t) && flock(t->fd, LOCK_EX | LOCK_NB) &&
+	       errno == EWOULDBLOCK;
+}
+
+/*
+ * A run that goes on lasts until now, even if its processes made no call for a long time.  The file
+ * cannot say so; a fact about no process does, as in a dump.
+ */
+static void add_now(struct trace *t)
+{
+	if (!goes_on(t)) {
+		flock(t->fd, LOCK_UN);
+		return;
+	}
+	clock_stamp(&t->header, &t->now);
+	t->now.what = MPROF_FACT_OUTSIDE;
+	add_fact(t, &t->now)->argv = must_calloc(1, sizeof(char *));
+}
+
 void records_finish(struct trace *t)
 {
+	add_now(t);
 	sort(t->fact, t->facts, sizeof(*t->fact), by_fact);
 	sort(t->sample, t->samples, sizeof(*t->sample), by_sample);
 	sort(t->system, t->systems, sizeof(*t->system), by_time);
