@@ -501,6 +501,29 @@ test_log_replaced_during_the_run() {
 	expect_status 0
 }
 
+test_log_renamed_during_the_run() {
+	mkdir here
+	run "$mprof" record -o here/log -- perl -e '
+		select undef, undef, undef, 0.1; rename "here", "there"; my @a = map { "x" x $_ } 1 .. 1000'
+	expect_status 0
+	expect_text err "'$PWD/here/log' was renamed during the run; the recording is in '$PWD/there/log'"
+	run "$mprof" report --json there/log
+	[ "$(json out .events)" -ge 1000 ] || bad "only $(json out .events) events"
+	# As by: mprof record -o build/log -- make clean all
+	mkdir -p build/logs
+	run "$mprof" profile -o build/logs/p -- perl -e '
+		select undef, undef, undef, 0.1; system "rm -r build"; system "true;";
+		my @a = map { "x" x $_ } 1 .. 1000'
+	expect_status 0
+	expect_text err "'$PWD/build/logs/p' was deleted with its directory during the run; the recording is in '$PWD/p."
+	expect_no_text err 'did not load'
+	run "$mprof" report --json p.*
+	[ "$(json out .calls)" -ge 1000 ] || bad "only $(json out .calls) calls"
+	run "$mprof" report p.*
+	expect_words out "not recorded: cannot write 'build/logs/p': no such directory."
+	expect_no_text out Remark
+}
+
 test_log_truncated_during_the_run() {
 	run "$mprof" record -o log -- perl -e '
 		select undef, undef, undef, 0.2; truncate "log", 0; my @a = map { "x" x $_ } 1 .. 1000;

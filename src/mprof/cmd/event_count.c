@@ -96,10 +96,10 @@ static void take_fact(struct event_count_own *own, const struct trace_fact *f)
 			 *f->malloc_of == '/' ? f->malloc_of : f->exe);
 }
 
-/* A process that still runs may not have loaded the library yet. */
+/* A process that still runs may not have loaded the library yet; a note has been told. */
 static bool is_missing(const struct tree_missing *m)
 {
-	return m->environment || (!m->denied && kill(m->pid, 0) && errno == ESRCH);
+	return m->environment || (!m->denied && !m->note && kill(m->pid, 0) && errno == ESRCH);
 }
 
 static void take_missing(struct event_count_own *own, const struct tree *tree)

@@ -196,8 +196,16 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 	if (r->file == RUN_MOVED)
 		cmd_warn("'%s' was replaced during the run; the recording up to then is in '%s'",
 			 r->target.path, r->path);
-	if (r->file == RUN_DISPLACED)
-		cmd_warn("'%s' was replaced during the run; the recording up to then is lost",
+	if (r->file == RUN_ABOVE)
+		cmd_warn("'%s' was deleted with its directory during the run; the recording is in "
+			 "'%s'",
+			 r->target.path, r->path);
+	if (r->file == RUN_RENAMED)
+		cmd_warn("'%s' was renamed during the run; the recording is in '%s'",
+			 r->target.path, r->path);
+	if (r->file == RUN_LOST)
+		cmd_warn("'%s' was deleted or replaced during the run; the recording up to then "
+			 "is lost",
 			 r->target.path);
 	if (r->alive)
 		cmd_warn(

@@ -317,6 +317,25 @@ static void drop_listed(struct tree *r, struct tree_missing *m)
 		memmove(m, m + 1, (size_t)(r->missing + r->missing_count-- - m - 1) * sizeof(*m));
 }
 
+/* A process that cannot record leaves a line "PID EXE: REASON" with mprof.  Returns the reason. */
+static const char *note_of(const struct walk_input *in, int32_t pid)
+{
+	const char *reason;
+	char *end;
+
+	for (size_t i = 0; i < in->fact_count; i++) {
+		const struct trace_fact *f = &in->facts[i];
+
+		if (f->fact->what != MPROF_FACT_OUTSIDE || f->process ||
+		    strtol(f->why, &end, 10) != pid || *end != ' ')
+			continue;
+		reason = strstr(end, ": ");
+		if (reason)
+			return reason + 2;
+	}
+	return NULL;
+}
+
 void tree_missing(struct tree *r, const struct walk_input *in)
 {
 	struct begins begins = find_begins(in);
@@ -351,6 +370,7 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 			.environment = !f->fact->env_kept,
 			.denied = f->fact->what == MPROF_FACT_EXECING && f->fact->how,
 			.path = f->path,
+			.note = note_of(in, pid),
 			.ticks = f->fact->ticks,
 		};
 	}
@@ -450,6 +470,16 @@ static void find_owns(struct tree *r, const struct walk_input *in)
 
 /* ---- the whole ---- */
 
+/* Is it the note of a process that is listed as missing? */
+static bool is_listed(const struct tree *r, const char *remark)
+{
+	for (size_t i = 0; i < r->missing_count; i++)
+		if (r->missing[i].note && r->missing[i].note > remark &&
+		    r->missing[i].note < remark + strlen(remark))
+			return true;
+	return false;
+}
+
 /* Each one once: all workers of a server may have the same. */
 static void collect_remarks(struct tree *r, const struct walk_input *in)
 {
@@ -457,7 +487,8 @@ static void collect_remarks(struct tree *r, const struct walk_input *in)
 
 	r->remark = must_calloc(in->fact_count + 1, sizeof(*r->remark));
 	for (i = 0; i < in->fact_count; i++) {
-		if (in->facts[i].fact->what != MPROF_FACT_OUTSIDE || !*in->facts[i].why)
+		if (in->facts[i].fact->what != MPROF_FACT_OUTSIDE || !*in->facts[i].why ||
+		    is_listed(r, in->facts[i].why))
 			continue;
 		for (k = 0; k < r->remarks && strcmp(r->remark[k], in->facts[i].why); k++)
 			;

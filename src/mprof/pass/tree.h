@@ -78,6 +78,7 @@ struct tree_missing {
 	bool environment; /* its environment did not preload the library */
 	bool denied;	  /* its user might not open the run's file */
 	const char *path; /* "" if unknown */
+	const char *note; /* the reason, as its own process noted it; NULL if it did not */
 	char why[512];	  /* the reason, from its file; "" until the file is read */
 	uint64_t ticks;
 };

@@ -263,8 +263,8 @@ static const char *why_missing(const struct tree_missing *m)
 	if (m->denied)
 		return "it ran as another user, who may not open the file of this run: run mprof "
 		       "as that user";
-	if (*m->why)
-		return m->why;
+	if (m->note || *m->why)
+		return m->note ?: m->why;
 	return "libmprof.so was not loaded, or could not reach the trace: a static or set-user-ID "
 	       "program, one in a sandbox or container, or one that ended early";
 }
@@ -317,7 +317,8 @@ static void print_missing(const struct analysis *a, FILE *out)
 			m->became ? "  Process %" PRIu32 " became %s"
 				  : "  A child of process %" PRIu32 ", %s",
 			m->parent, *m->path ? m->path : "a program");
-		fprintf(out, " (pid %d): not recorded, %s.\n", m->pid, why_missing(m));
+		fprintf(out, " (pid %d): not recorded%c %s.\n", m->pid,
+			why_missing(m) == m->note ? ':' : ',', why_missing(m));
 	}
 	for (i = 0; i < r->processes; i++)
 		if (r->process[i].stopped)

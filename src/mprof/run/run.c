@@ -405,27 +405,77 @@ bool run_uses(const char *path)
 	return busy;
 }
 
-/* Restores a deleted file.  If another file is at the path, uses "PATH.PID", as the library
- * does. */
+/* Where is a file that was renamed, or whose directory was?  NULL: it was deleted. */
+static char *new_path(const struct append *a)
+{
+	char link[64], path[PATH_MAX];
+	struct stat ours, there;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", a->fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return NULL;
+	path[n] = '\0';
+	return fstat(a->fd, &ours) || lstat(path, &there) || ours.st_dev != there.st_dev ||
+		       ours.st_ino != there.st_ino
+		   ? NULL
+		   : strdup(path);
+}
+
+/* Restores the file as "PATH.PID", as the library does. */
+static bool restore_beside(struct session *s, const char *path)
+{
+	char *beside = NULL;
+
+	if (asprintf(&beside, "%s.%d", path, (int)s->result->pid) < 0)
+		return false;
+	if (append_restore(&s->file, beside)) {
+		free(beside);
+		return false;
+	}
+	s->result->path = beside;
+	return true;
+}
+
+/* Restores the file in the nearest directory above its own one, which was deleted. */
+static bool restore_above(struct session *s)
+{
+	const char *base = strrchr(s->result->target.path, '/');
+	char *path = strdup(s->result->target.path), *end = path;
+	bool done;
+
+	if (!path)
+		return false;
+	do {
+		end = strrchr(path, '/');
+		*end = '\0';
+	} while (end > path && access(path, F_OK));
+	strcpy(end, base); /* the path becomes shorter */
+	done = restore_beside(s, path);
+	free(path);
+	return done;
+}
+
+/* Finds a file that was renamed, or restores a deleted one: beside another file that is at the path
+ * now. */
 static void put_back(struct session *s)
 {
 	struct run_result *r = s->result;
-	char *beside = NULL;
+	char *path = new_path(&s->file);
+	int code = path ? 0 : append_restore(&s->file, r->target.path);
 
-	r->file = RUN_RESTORED;
-	if (!append_restore(&s->file, r->target.path))
+	r->file = path ? RUN_RENAMED : RUN_RESTORED;
+	if (!path && !code)
 		return;
-	r->file = RUN_DISPLACED;
 	free(r->path);
-	r->path = NULL;
-	if (asprintf(&beside, "%s.%d", r->target.path, (int)r->pid) < 0)
+	r->path = path;
+	if (path)
 		return;
-	if (append_restore(&s->file, beside)) {
-		free(beside);
-		return;
-	}
-	r->file = RUN_MOVED;
-	r->path = beside;
+	if (code == -ENOENT || code == -ENOTDIR)
+		r->file = restore_above(s) ? RUN_ABOVE : RUN_LOST;
+	else
+		r->file = restore_beside(s, r->target.path) ? RUN_MOVED : RUN_LOST;
 }
 
 static void find_file(struct session *s)

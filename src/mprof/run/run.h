@@ -39,7 +39,9 @@ enum run_file {
 	RUN_CUT,       /* it was truncated, but the rest can be read */
 	RUN_RESTORED,  /* it was deleted, and was restored at its path */
 	RUN_MOVED,     /* another file is at its place; it is at `path` now */
-	RUN_DISPLACED, /* another file is at its place, and it is lost */
+	RUN_ABOVE,     /* its directory was deleted; it was restored above it, and is at `path` */
+	RUN_RENAMED,   /* it was renamed; it is at `path` now */
+	RUN_LOST,      /* it was deleted or replaced, and could not be restored */
 };
 
 struct run_result {
