@@ -604,21 +604,61 @@ END
 # A runtime is known by the name of its program, as the user starts it.
 test_memory_of_a_runtime_by_name() {
 	cat >maps.c <<'END'
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 int main(void)
 {
 	for (int i = 0; i < 20; i++)
 		memset(mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 1 << 20);
+	for (int i = 0; i < 5; i++, usleep(2000))
+		free(malloc(i));
 	return 0;
 }
 END
-	cc -O0 -w -o php maps.c
+	cc -O0 -w -fno-builtin -o php maps.c
 	cp php ruby
 	report_of ./php
 	expect_words out "was mapped by PHP's own allocator (main [php]); USE_ZEND_ALLOC=0 would show its blocks."
 	report_of ./ruby
 	expect_words out "was mapped by Ruby's heap (main [ruby]); ObjectSpace.dump_all shows its objects."
+	# A profile knows who mapped memory, but not what became of it.
+	run "$mprof" profile -o p -- ./ruby
+	run "$mprof" report p
+	expect_words out "was Ruby's heap (ObjectSpace.dump_all shows its objects), freed memory that the allocator keeps or other memory mapped directly."
+}
+
+# The program's allocator has a function that is not recorded, as that of BIND.
+test_memory_of_calls_not_recorded() {
+	cat >extra.c <<'END'
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+void *mallocx(size_t n, int flags)
+{
+	return memset((void *)syscall(SYS_mmap, NULL, n, 3, 0x22, -1, 0), 1, n);
+}
+END
+	cat >calls.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+void *mallocx(unsigned long, int);
+int main(void)
+{
+	mallocx(20 << 20, 0);
+	for (int i = 0; i < 5; i++, usleep(2000))
+		free(malloc(i));
+	return 0;
+}
+END
+	cc -O1 -fPIC -shared -o libextra.so extra.c
+	cc -O1 -fno-builtin -o calls calls.c -L. -lextra -Wl,-rpath,"$PWD"
+	report_of ./calls
+	expect_words out 'it may come from calls that were not recorded.'
+	run "$mprof" profile -o p -- ./calls
+	run "$mprof" report p
+	expect_words out 'was freed memory that the allocator keeps or blocks of calls that were not recorded.'
 }
 
 # Recognised by stack, not by size: blocks of the program may be as large as libstdc++'s pool.

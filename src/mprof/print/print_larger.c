@@ -8,6 +8,31 @@
 #include "json_rows.h"
 #include "quote.h"
 
+/* Puts what it may have been: "A, B or C". */
+static void put_rest(const struct larger *f, FILE *out)
+{
+	char runtime[256] = "";
+	const char *part[] = {
+		runtime,
+		"freed memory that the allocator keeps",
+		f->missing ? "blocks of calls that were not recorded" : "",
+		!f->maps     ? ""
+		: !f->mapper ? "memory mapped directly"
+			     : "other memory mapped directly",
+		f->threads ? "stacks of threads" : "",
+	};
+	const size_t parts = sizeof(part) / sizeof(part[0]);
+	size_t last = 0, put = 0;
+
+	if (f->mapper)
+		snprintf(runtime, sizeof(runtime), "%s (%s)", f->mapper->whose, f->mapper->remedy);
+	for (size_t i = 0; i < parts; i++)
+		last = *part[i] ? i : last;
+	for (size_t i = 0; i < parts; i++)
+		if (*part[i])
+			fprintf(out, "%s%s", !put++ ? "" : i < last ? ", " : " or ", part[i]);
+}
+
 void larger_sentence(const struct analysis *a, const struct larger *f, FILE *out)
 {
 	if (a->tree.processes > 1)
@@ -18,14 +43,9 @@ void larger_sentence(const struct analysis *a, const struct larger *f, FILE *out
 		" was much larger than its live blocks: %s after the start, %s was resident, and "
 		"at most %s was live. ",
 		format_since(f->ns).s, format_bytes(f->resident).s, format_bytes(f->live).s);
-	fprintf(out,
-		"Besides code and mprof's own memory, at least %s was freed memory "
-		"that the allocator keeps",
+	fprintf(out, "Besides code and mprof's own memory, at least %s was ",
 		format_bytes(f->rest).s);
-	if (f->maps)
-		fputs(f->threads ? ", memory mapped directly" : " or memory mapped directly", out);
-	if (f->threads)
-		fputs(" or stacks of threads", out);
+	put_rest(f, out);
 	fprintf(out,
 		". This lasted %s of %s. A profile does not know what pages contain: a trace "
 		"does (mprof record).",

@@ -57,7 +57,7 @@ static void put_moved(const struct outside *o, FILE *out)
 	fputs("; mprof does not record the blocks inside it", out);
 }
 
-static void put_unseen(const struct outside *o, FILE *out)
+static void put_unseen(const struct analysis *a, const struct outside *o, FILE *out)
 {
 	if (o->moved >= o->unseen / 4 * 3) {
 		put_moved(o, out);
@@ -74,7 +74,8 @@ static void put_unseen(const struct outside *o, FILE *out)
 		fprintf(out, "; global and thread-local variables held %s",
 			format_bytes(o->globals).s);
 	if (o->stacks + o->globals < o->unseen / 2)
-		fputs("; it may come from direct system calls", out);
+		fprintf(out, "; it may come from %s",
+			a->tree.remarks ? "calls that were not recorded" : "direct system calls");
 }
 
 /* Puts "cc1 (process 2)". */
@@ -114,7 +115,7 @@ void outside_sentence(const struct analysis *a, const struct outside *o, FILE *o
 	if (o->by_who && o->unseen)
 		fputs("; ", out);
 	if (o->unseen)
-		put_unseen(o, out);
+		put_unseen(a, o, out);
 	fputc('.', out);
 }
 

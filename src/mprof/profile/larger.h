@@ -12,11 +12,15 @@
  * There is a finding if rest was at least RESIDENT_FREED, what the blocks needed, and a quarter of
  * the resident size, in steps that cover a tenth of the time of the process or more.  Unknown for
  * forked processes, which have pages of their parent's blocks.
+ *
+ * A profile does not know how much of what was mapped was unmapped again, only which runtime mapped
+ * most, in all processes.
  */
 #pragma once
 
 #include "../pass/analysis.h"
 #include "../pass/course.h"
+#include "outside.h"
 #include "profile.h"
 
 struct larger {
@@ -25,10 +29,12 @@ struct larger {
 	uint64_t resident, live, needed, rest;
 	uint64_t code; /* bytes of objects and of mprof itself */
 	uint64_t held_ns, of_ns;
-	bool maps;    /* the program mapped memory itself, or may have */
-	bool threads; /* it had several */
+	bool maps;		     /* the program mapped memory itself, or may have */
+	bool threads;		     /* it had several */
+	bool missing;		     /* some of its calls may not have been recorded */
+	const struct mapper *mapper; /* the runtime that mapped at least half of rest, or NULL */
 };
 
 /* a: of a profile; names: NULL without call stacks. */
 void larger_find(struct larger *f, const struct analysis *a, const struct trace *t,
-		 const struct profile *names);
+		 struct profile *names);

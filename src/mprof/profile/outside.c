@@ -197,11 +197,9 @@ static uint64_t bytes_by(const struct outside *o, const struct maps_site *site, 
 	return site->break_most > 0 ? (uint64_t)site->break_most : 0;
 }
 
-/* Finds the runtime with the call of mmap, or one of its functions that called this; NULL if there
- * is none, or it is unknown. */
-static const struct mapper *mapper_of_stack(const struct look *l, uint32_t stack)
+const struct mapper *mapper_of_stack(struct profile *names, uint32_t stack)
 {
-	const struct profile_path *path = l->names && stack ? profile_path(l->names, stack) : NULL;
+	const struct profile_path *path = names && stack ? profile_path(names, stack) : NULL;
 	const size_t all = path ? path->all : 0;
 	const struct mapper *m = all ? mapper_of_module(path->line[all - 1]->module) : NULL;
 
@@ -215,7 +213,7 @@ static void name_who(struct who *w, const struct look *l)
 	const struct sym_line *line =
 	    l->names && w->stack ? profile_asked(l->names, w->stack).line : NULL;
 
-	w->mapper = mapper_of_stack(l, w->stack);
+	w->mapper = mapper_of_stack(l->names, w->stack);
 	w->module = w->mapper ? w->mapper->whose : line ? line->module : "";
 	w->function = !w->mapper && line ? line->function : "";
 }
