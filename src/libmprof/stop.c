@@ -48,14 +48,13 @@ int mp_failed(int error)
 	case -ETIMEDOUT:
 		mp_stop(MPROF_LOST_FILE, "a write to the file never completed");
 		break;
-	case -EIO:
-	case -EBADF:
-	case -ESTALE:
-	case -ENOENT:
-		mp_stop(MPROF_LOST_FILE, "the file was truncated or removed");
-		break;
-	default:
+	case -ENOSPC:
+	case -EDQUOT:
+	case -EFBIG:
 		mp_stop(MPROF_LOST_SPACE, "no space left for the file");
+		break;
+	default: /* among others, the program closed it and may not open it again */
+		mp_stop(MPROF_LOST_FILE, "the file was truncated, removed or closed");
 	}
 	return error;
 }

@@ -547,6 +547,32 @@ test_file_size_limit() {
 	expect_no_text out 'missing at the end'
 }
 
+# A program closes all descriptors by a system call, and the file cannot be opened again.
+test_file_closed_for_good() {
+	cat >closes.c <<'END'
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+	struct rlimit few = { 3, 3 };
+	free(malloc(1));
+	syscall(SYS_close_range, 3, ~0u, 0);
+	setrlimit(RLIMIT_NOFILE, &few);
+	if (!fork())
+		for (int i = 0; i < 1000; i++)
+			free(malloc(1));
+	return 0;
+}
+END
+	compile closes
+	run "$mprof" record -o log -- ./closes
+	expect_status 0
+	expect_text err 'the file was deleted, truncated or closed'
+	expect_no_text err 'disk is full'
+}
+
 # Loading libraries that only some commands need would take most of the start-up time.
 test_start_loads_few_libraries() {
 	ldd "$mprof" >libraries

@@ -209,7 +209,8 @@ static int check_complete(const struct trace_damage *d, const char *path, struct
 			    " bytes are not visible (yet)",
 			    path, d->bytes_missing);
 	if (d->header_cut || d->bytes_cut)
-		return fail(err, -EBADMSG, "'%s' is left uncompressed: it was truncated meanwhile",
+		return fail(err, -EBADMSG,
+			    "'%s' is left uncompressed: parts of it were cut off or never written",
 			    path);
 	return 0;
 }
