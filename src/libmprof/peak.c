@@ -120,13 +120,14 @@ static uint64_t peak_pay(uint64_t from, uint64_t began, uint64_t now)
 	return (from + credit < now ? now - credit : from) + cost;
 }
 
-static void peak_look(struct mp_peak *p, uint64_t now)
+/* known: the mark, or 0 to ask for it. */
+static void peak_look(struct mp_peak *p, uint64_t now, uint64_t known)
 {
 	uint64_t bytes, after;
 
 	if (!peak_look_begin(p, now))
 		return;
-	bytes = peak_mark(p);
+	bytes = known ? known : peak_mark(p);
 	after = mprof_ticks();
 	if (bytes > p->most) {
 		peak_write_rise(p, after, bytes);
@@ -150,7 +151,7 @@ int mp_peak_look(unsigned large, uint64_t now)
 
 	if (mprof_likely(now < p->next[large]) || !peak_local())
 		return 0;
-	peak_look(p, now);
+	peak_look(p, now, 0);
 	return 1;
 }
 
@@ -172,7 +173,7 @@ uint64_t mp_peak_last(void)
 
 	if (!p)
 		return sys_getrusage(RUSAGE_THREAD, &ru) < 0 ? 0 : (uint64_t)ru.ru_maxrss * 1024;
-	peak_look(p, mprof_ticks());
+	peak_look(p, mprof_ticks(), 0);
 	return p->most;
 }
 
@@ -181,6 +182,7 @@ void mp_peak_begin(int forked)
 	const struct mprof_file_header *h = mp_file.header;
 	struct mp_peak *p = &mp_local->peak;
 	struct rusage ru;
+	uint64_t mark = 0;
 
 	if (__builtin_memcmp(h->magic, MPROF_MAGIC_TRACE, MPROF_MAGIC_SIZE))
 		return;
@@ -190,8 +192,13 @@ void mp_peak_begin(int forked)
 		break_was = break_was ? break_was : peak_break_now();
 		if (sys_getrusage(RUSAGE_THREAD, &ru) == 0)
 			p->hidden = (uint64_t)ru.ru_maxrss * 1024;
-		if (p->hidden <= mp_high_water())
+		/* Reading it costs as much as all the rest. */
+		mark = mp_high_water();
+		if (p->hidden <= mark) {
+			mark = p->hidden;
 			p->hidden = 0;
+		}
 	}
-	mp_peak_last();
+	if (peak_local())
+		peak_look(p, mprof_ticks(), mark);
 }
