@@ -40,6 +40,9 @@ struct site_values {
 	uint64_t epoch_bytes[SITE_EPOCHS];
 	/* Live bytes at sites.totals.past_ticks; 0 in a trace. */
 	uint64_t past_bytes[SITE_PASTS];
+	/* No process left more live bytes at its end (a sum of the most of each site); 0 in a
+	 * trace, and if estimated. */
+	uint64_t left_most;
 	struct site_error error; /* all 0 if the figures are not estimates */
 };
 

@@ -263,6 +263,7 @@ void site_values_add(struct site_values *to, const struct site_values *from)
 		to->epoch_bytes[i] += from->epoch_bytes[i];
 	for (i = 0; i < SITE_PASTS; i++)
 		to->past_bytes[i] += from->past_bytes[i];
+	to->left_most += from->left_most;
 	if (from->error.samples)
 		add_error(&to->error, &from->error);
 }

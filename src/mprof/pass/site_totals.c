@@ -17,8 +17,14 @@ struct estimate {
 };
 
 /* Used while sites are made. */
+/* What the process whose cells are being added has left of a site. */
+struct left {
+	uint32_t process;
+	int64_t bytes;
+};
+
 struct making {
-	struct array estimate; /* by index of s->site */
+	struct array estimate, left; /* by index of s->site */
 	struct sites *s;
 	const struct trace *t;
 	const struct trace_totals *part;
@@ -190,10 +196,31 @@ static void find_ended(struct owner *list, size_t n, const struct trace *t, cons
 	hash_release(&last);
 }
 
+ORDER(by_ticks, uint64_t, COMPARE(*x, *y))
+
+/* Returns how many of these periods overlap at most. */
+static uint64_t most_at_once(uint64_t *start, uint64_t *end, size_t n)
+{
+	uint64_t most = 0;
+	size_t ended = 0;
+
+	SORT(start, n, by_ticks);
+	SORT(end, n, by_ticks);
+	for (size_t i = 0; i < n; i++) {
+		while (end[ended] < start[i])
+			ended++;
+		most = i + 1 - ended > most ? i + 1 - ended : most;
+	}
+	return most;
+}
+
 /* Counts what each process left, and those that ended. */
 static void find_left(const struct owner *list, size_t n, struct tree *tree, struct sites *s)
 {
+	uint64_t *start = must_calloc(n + 1, sizeof(*start)),
+		 *end = must_calloc(n + 1, sizeof(*end));
 	struct tree_process *p;
+	size_t left = 0;
 
 	for (size_t i = 0; i < tree->processes; i++)
 		tree->process[i].left_bytes = 0;
@@ -203,7 +230,12 @@ static void find_left(const struct owner *list, size_t n, struct tree *tree, str
 			continue;
 		p->left_bytes = (uint64_t)o->heap->live_bytes;
 		s->totals.leaving += p->end != TREE_UNKNOWN;
+		start[left] = p->start_ticks;
+		end[left++] = p->end_ticks ? p->end_ticks : UINT64_MAX;
 	}
+	s->totals.together = most_at_once(start, end, left);
+	free(start);
+	free(end);
 }
 
 static struct owner *list_owners(const struct making *m, size_t *n)
@@ -337,6 +369,27 @@ static struct site *site_of(struct making *m, const struct trace_totals *x, uint
 						   : 0);
 }
 
+/* Ends the sum of a process, of which one cell may free what another one allocated. */
+static void settle_left(struct making *m, size_t index)
+{
+	struct left *l = array_at(&m->left, index, sizeof(*l));
+	struct site_values *v = &m->s->site[index].v;
+
+	if (l->bytes > 0 && (uint64_t)l->bytes > v->left_most)
+		v->left_most = (uint64_t)l->bytes;
+	l->bytes = 0;
+}
+
+static void add_left(struct making *m, const struct site *site, uint32_t process, int64_t bytes)
+{
+	struct left *l = array_at(&m->left, (size_t)(site - m->s->site), sizeof(*l));
+
+	if (l->process != process)
+		settle_left(m, (size_t)(site - m->s->site));
+	l->process = process;
+	l->bytes += bytes;
+}
+
 static void add_cell(struct making *m, const struct owner *o, const struct trace_totals *x,
 		     uint32_t i)
 {
@@ -351,6 +404,7 @@ static void add_cell(struct making *m, const struct owner *o, const struct trace
 		.size_min = c->size_least ? mprof_unrounded(~c->size_least) : 0,
 		.size_max = mprof_unrounded(c->size_most),
 	};
+	struct site *site;
 
 	if (!c->calls && !c->freed_calls)
 		return;
@@ -372,7 +426,10 @@ static void add_cell(struct making *m, const struct owner *o, const struct trace
 		for (unsigned k = 0; k < SITE_PASTS; k++)
 			v.past_bytes[k] = o->grows ? 0 : v.live_bytes;
 	}
-	site_values_add(&site_of(m, x, i)->v, &v);
+	site = site_of(m, x, i);
+	site_values_add(&site->v, &v);
+	if (v.live_calls)
+		add_left(m, site, x->process, (int64_t)v.live_bytes);
 }
 
 /* Returns a figure of a file as a number; an invalid one counts as 0. */
@@ -609,7 +666,7 @@ static void make_groups(struct sites *s)
 	}
 }
 
-static void finish(struct sites *s, const struct making *m)
+static void finish(struct sites *s, struct making *m)
 {
 	const struct estimate *e = m->estimate.item;
 	uint64_t placed = 0;
@@ -618,6 +675,7 @@ static void finish(struct sites *s, const struct making *m)
 	for (i = 0; i < s->count; i++) {
 		if (i < m->estimate.count && s->site[i].v.error.samples)
 			round_estimate(s, &s->site[i].v, &e[i]);
+		settle_left(m, i);
 		tame(&s->site[i].v, s->options.part == SITE_BY_THREAD);
 		s->site[i].v.kept_until_ns = sites_kept_until(s->walk, s->site[i].key);
 		site_values_add(&s->total, &s->site[i].v);
@@ -673,6 +731,7 @@ void site_totals_read(struct sites *s, const struct trace *t, struct tree *tree)
 	finish(s, &m);
 	make_groups(s);
 	array_release(&m.estimate);
+	array_release(&m.left);
 	hash_release(&m.index);
 	free(list);
 }

@@ -77,7 +77,8 @@ struct sites {
 		/* live when a process called exec; 0 if estimated */
 		uint64_t exec_blocks, exec_bytes;
 		uint64_t gone_blocks, gone_bytes; /* left by processes that are gone (tree.h) */
-		uint64_t leaving; /* processes with live blocks that ended, and are not gone */
+		uint64_t leaving;  /* processes with live blocks that ended, and are not gone */
+		uint64_t together; /* of processes with live blocks, the most at one time */
 		/* When past_bytes were live, and the last time at which calls may have been made,
 		 * in the process with most bytes of those that lasted for half of the run; 0: there
 		 * is none, or it was too short. */

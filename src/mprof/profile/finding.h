@@ -52,7 +52,7 @@ struct finding {
 	uint64_t part, of;	      /* the kind's figure: bytes, calls or blocks */
 	uint64_t calls,
 	    blocks;	  /* all calls of the line or function; PEAK, LEAK, TOTAL: blocks of part */
-	uint64_t peak;	  /* bytes at the peak of the run */
+	uint64_t peak;	  /* bytes at the peak of the run; one_by_one: the most of it at a time */
 	uint32_t process; /* not 0: this peak is of the largest of several processes */
 	uint64_t left;	  /* PEAK: bytes that this function never freed */
 	bool left_told;	  /* PEAK: a finding of this function says so */
@@ -68,7 +68,7 @@ struct finding {
 	uint64_t since_ns,
 	    grew_ns;		  /* LEAK: GROWTH_BUSY between these times after the start,
 				   * GROWTH_UNTIL the second one; of a profile, GROWTH_EARLY, too */
-	bool one_by_one;	  /* LEAK: processes left it one after another: over twice `peak` */
+	bool one_by_one;	  /* LEAK: processes left it one after another */
 	bool ended_before;	  /* LEAK: processes that left it ended before the run did */
 	struct growth_site grown; /* GROWN */
 	bool interrupted;	  /* PEAK, LEAK: analysis_interrupted */

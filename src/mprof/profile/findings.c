@@ -324,6 +324,38 @@ static double rank_of_grown(const struct findings *f, const struct finding *new)
 	return new->rank > rank ? new->rank : rank;
 }
 
+/* Returns a bound of how much of a leak was live at a time; 0 if it is unknown.  Processes may have
+ * left it one after another. */
+static uint64_t most_of_leak(const struct analysis *a, struct finding_sums *s, uint32_t function,
+			     const struct finding *new)
+{
+	struct site_values v;
+
+	if (new->about || new->cut)
+		return 0;
+	if (a->of_totals) {
+		finding_sums_values(s, function, &v);
+		return v.left_most * s->sites->totals.together;
+	}
+	/* No more than the peak was ever live, if that is of all calls and processes. */
+	return a->walk.input.header->dropped_bytes || a->walk.input.reduced_count ||
+		       a->walk.input.log_end
+		   ? 0
+		   : new->peak;
+}
+
+static void add_left_by(const struct analysis *a, struct finding_sums *s, uint32_t function,
+			struct finding *new)
+{
+	const uint64_t most = most_of_leak(a, s, function, new);
+
+	if (!most || new->part / 2 <= most)
+		return;
+	new->one_by_one = true;
+	new->rank *= (double)most / (double)new->part;
+	new->peak = most;
+}
+
 /* Returns false if the blocks are not a leak, whatever their size. */
 static bool add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
 			uint32_t function, const struct finding_top *t, bool only_grown)
@@ -370,12 +402,8 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 	if (new.rank > kinds[kind].weight)
 		new.rank = kinds[kind].weight;
 	new.rank *= weight_of(kind, whole);
-	/* No more than the peak was ever live, if that is of all calls and processes. */
-	new.one_by_one = kind == FINDING_LEAK && t->part / 2 > new.peak && !new.about && !new.cut &&
-			 !a->of_totals && !a->walk.input.header->dropped_bytes &&
-			 !a->walk.input.reduced_count && !a->walk.input.log_end;
-	if (new.one_by_one)
-		new.rank *= (double)new.peak / (double)t->part;
+	if (kind == FINDING_LEAK)
+		add_left_by(a, s, function, &new);
 	/* A leak that still grows is worse in a longer run; a single one is not. */
 	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
 		new.rank /= 4;
