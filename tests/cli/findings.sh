@@ -988,7 +988,10 @@ int main(int argc, char **argv)
 }
 END
 	compile workers
-	report_of ./workers
+	for _ in 1 2 3; do # a busy machine may end the workers late
+		report_of ./workers
+		tr -s ' \n' ' ' <out | grep -q 'growing throughout' && break
+	done
 	expect_words out '781 KiB was never freed, growing throughout the run: all 4,000 blocks allocated by session (workers.c:7).'
 	report_of ./workers kill
 	expect_words out '781 KiB was live at the end, growing until'
