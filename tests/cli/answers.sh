@@ -59,7 +59,8 @@ test_stat_repeats() {
 	expect_lines runs 3
 	expect_text answer '3 runs'
 	expect_text answer '+-'
-	run "$mprof" stat -r 3 --json -o answer -- sh -c 'echo >>grows; perl -e "1" $(cat grows)'
+	run "$mprof" stat -r 3 --json -o answer -- sh -c 'echo >>grows; perl -e "\$x = q(x) x (1e6 * \$ARGV[0])" $(wc -l <grows)'
+	expect_same 'mean bytes' "$(jq '.total_bytes - ([.bytes[]] | add) | fabs < 20' answer)" true
 	expect_same runs "$(json answer .runs)" 3
 	expect_same spread "$(json answer '.spread_percent.wall_seconds | type')" number
 	run "$mprof" stat -r 5 -o answer -- sh -c 'echo run >>failing; exit 4'
