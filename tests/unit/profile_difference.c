@@ -114,6 +114,53 @@ START_TEST(added_removed_grown_shrunk)
 }
 END_TEST
 
+static void site_of(enum diff_side side, const char *function, const char *file, const char *module,
+		    uint64_t peak, const struct site_values *estimate)
+{
+	const uint64_t v[VALUE_COUNT] = { [VALUE_PEAK] = peak, [VALUE_LIVE] = peak };
+	const struct sym_line *line = in(function, file, module);
+
+	diff_add(&diff, side, &line, 1, v, estimate);
+}
+
+/* A function that moved to a library has two rows, which need their modules. */
+START_TEST(twins_in_two_modules)
+{
+	options.by = DIFF_BY_FUNCTION;
+	site_of(DIFF_BEFORE, "moved", "x.c", "prog", 100, NULL);
+	site_of(DIFF_AFTER, "moved", "x.c", "libx.so", 90, NULL);
+	site_of(DIFF_BEFORE, "other", "x.c", "prog", 80, NULL);
+	site_of(DIFF_AFTER, "other", "y.c", "liby.so", 70, NULL); /* another one */
+	finish();
+	ck_assert_uint_eq(diff.groups, 4);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_int_eq(diff.group[i].twin, !strcmp(leaf(i), "moved"));
+	release();
+}
+END_TEST
+
+/* 95 % intervals of 1000 bytes with a variance of 2500 end at about 902 and 1098. */
+START_TEST(samples_may_hide_a_change)
+{
+	const struct site_values v = {
+		.bytes = 1000,
+		.error = { .samples = 400, .live_bytes = 2500, .heaviest_bytes = 0.01 }
+	};
+
+	options.by = DIFF_BY_FUNCTION;
+	options.value = VALUE_LIVE;
+	site_of(DIFF_BEFORE, "a", "x.c", "prog", 1000, &v);
+	site_of(DIFF_AFTER, "a", "x.c", "prog", 1190, &v);
+	site_of(DIFF_BEFORE, "b", "x.c", "prog", 1000, &v);
+	site_of(DIFF_AFTER, "b", "x.c", "prog", 1200, &v);
+	finish();
+	ck_assert_uint_eq(diff.changed[DIFF_UNCLEAR], 1);
+	ck_assert_uint_eq(diff.changed[DIFF_GROWN], 1);
+	ck_assert_str_eq(leaf(0), "b");
+	release();
+}
+END_TEST
+
 START_TEST(noise_is_no_change)
 {
 	site(DIFF_BEFORE, "main a", 1000);
@@ -362,6 +409,8 @@ Suite *profile_difference_suite(void)
 	tcase_add_checked_fixture(c, start, NULL);
 	tcase_add_test(c, added_removed_grown_shrunk);
 	tcase_add_test(c, differences_beyond_a_signed_number);
+	tcase_add_test(c, twins_in_two_modules);
+	tcase_add_test(c, samples_may_hide_a_change);
 	tcase_add_test(c, noise_is_no_change);
 	tcase_add_test(c, builds_differ_in_nothing);
 	tcase_add_test(c, code_without_symbols);
