@@ -56,6 +56,7 @@ def test_pprof(w):
         problems += differ(f"the sum of {TYPES[i]}", sum(v[i] for v, _ in samples),
                            w.totals[value])
     problems += missing("-raw", locations, "phase1()" if "phase1()" in locations else "phase1")
+    problems += differ("stacks that are unknown", "(stack not known)" in locations, False)
     text = pprof(w, path, "-top", "-sample_index=inuse_space")
     problems += missing("-top", text, "Type: inuse_space", "inuse is peak")
     problems += differ("the default type", "Type: inuse_space" in pprof(w, path, "-top"), True)
