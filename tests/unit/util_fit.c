@@ -83,6 +83,8 @@ static const struct {
 	{ 18, "a_name_without_any_seam_at_all", "a_name_w..._at_all" },
 	/* No piece of one or two letters. */
 	{ 13, "alphabet soup again", "alpha...again" },
+	/* Rather the whole last word than more of the first. */
+	{ 34, "google::protobuf::internal::MergeFromImpl<...>", "google::...::MergeFromImpl<...>" },
 };
 
 START_TEST(name)

@@ -92,6 +92,27 @@ static size_t trim_tail(const char *s, size_t bytes, size_t tail)
 										   : tail;
 }
 
+/* Where the tail begins inside a word: takes the rest of the word from the end of the head, if that
+ * can be cut at another seam. */
+static void complete_word(const char *s, size_t bytes, size_t *head, size_t *tail)
+{
+	const size_t begin = bytes - *tail;
+	size_t word = begin, i = *head, missing, spare;
+
+	if (!*tail || !begin || !is_word(s[begin - 1]) || !is_word(s[begin]))
+		return;
+	while (word && is_word(s[word - 1]))
+		word--;
+	missing = columns_of(s + word, begin - word);
+	while (i && (!is_seam(s, bytes, i) || columns_of(s + i, *head - i) < missing))
+		i--;
+	if (!i || word <= *head)
+		return;
+	spare = columns_of(s + i, *head - i) - missing;
+	*head = i;
+	*tail = bytes - word + (spare >= 2 && !strncmp(s + word - 2, "::", 2) ? 2 : 0);
+}
+
 void columns_cut(const char *s, size_t bytes, size_t columns, size_t *head, size_t *tail)
 {
 	const size_t dots = columns_ellipsis();
@@ -101,6 +122,7 @@ void columns_cut(const char *s, size_t bytes, size_t columns, size_t *head, size
 	*tail = tail_bytes(s, bytes, keep - columns_of(s, *head));
 	if (*tail)
 		*tail = trim_tail(s, bytes, *tail);
+	complete_word(s, bytes, head, tail);
 }
 
 void columns_elide(char *to, const char *s, size_t columns)
