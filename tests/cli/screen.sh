@@ -85,6 +85,33 @@ test_screen_of_an_interpreter() {
 	expect_text out 'mprof replay'
 }
 
+# What an interpreter keeps to its end does not hide what an extension leaks.
+test_screen_of_an_extension_that_leaks() {
+	cat >perl.c <<'END'
+#include <stdlib.h>
+void lose(int n);
+#define KEEP(name, bytes) static void *name(void) { return malloc(bytes); }
+KEEP(scalars, 4000) KEEP(arrays, 3500) KEEP(hashes, 3000) KEEP(code, 2500)
+int main(void)
+{
+	lose(100);
+	for (int i = 0; i < 300; i++)
+		if (!scalars() || !arrays() || !hashes() || !code())
+			return 1;
+	return 0;
+}
+END
+	printf '#include <stdlib.h>\nvoid lose(int n) { while (n--) if (!malloc(2000)) abort(); }\n' >ext.c
+	cc -g -O0 -fno-builtin -shared -fPIC -o libext.so ext.c
+	cc -g -O0 -fno-builtin -o perl5.98 perl.c ./libext.so || bad 'perl.c does not compile'
+	report_of ./perl5.98
+	expect_words out '195 KiB was never freed'
+	expect_words out ': all 100 blocks allocated by lose (ext.c:2).'
+	run "$mprof" report --json log
+	expect_same leaks "$(json out '[.findings[] | select(.finding == "leak") | .function] | join(" ")')" \
+		'scalars arrays hashes lose'
+}
+
 # What a language's run-time allocates belongs to the function that called it.
 test_screen_of_languages() {
 	cat >builds.c <<'END'

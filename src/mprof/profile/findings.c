@@ -64,6 +64,14 @@ static bool is_of_script(const struct sym_line *line)
 	return line->script || sym_interpreter(line->module);
 }
 
+/* Does an interpreter end without freeing it? */
+static bool is_kept_for_script(const struct sym_line *line)
+{
+	const struct sym_interpreter *of = sym_interpreter(line->module);
+
+	return of && of->keeps;
+}
+
 static bool is_of_shared(const struct sym_line *line)
 {
 	return strstr(line->module, ".so") != NULL;
@@ -319,7 +327,8 @@ static double rank_of_grown(const struct findings *f, const struct finding *new)
 
 	for (x = f->item; x < f->item + f->count && new->growth != GROWTH_STEADY; x++)
 		if (x->kind == FINDING_LEAK && x->part / LEAK_LARGER >= new->part &&
-		    x->growth != GROWTH_ONCE && x->growth != GROWTH_EARLY && x->rank < rank)
+		    x->growth != GROWTH_ONCE && x->growth != GROWTH_EARLY &&
+		    !is_kept_for_script(x->line) && x->rank < rank)
 			rank = x->rank;
 	return new->rank > rank ? new->rank : rank;
 }
@@ -356,7 +365,17 @@ static void add_left_by(const struct analysis *a, struct finding_sums *s, uint32
 	new->peak = most;
 }
 
-/* Returns false if the blocks are not a leak, whatever their size. */
+/* Are there as many findings of leaks that an interpreter has as are shown? */
+static bool has_kept(const struct findings *f)
+{
+	unsigned kept = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		kept += f->item[i].kind == FINDING_LEAK && is_kept_for_script(f->item[i].line);
+	return kept >= kinds[FINDING_LEAK].most;
+}
+
+/* Returns false if the blocks are not a leak of the program, whatever their size. */
 static bool add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
 			uint32_t function, const struct finding_top *t, bool only_grown)
 {
@@ -374,6 +393,7 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 		.aligned = aligned_calls(a),
 		.peak = peak_of(a, s->sites),
 	};
+	bool kept;
 
 	if (kind == FINDING_LEAK)
 		add_growth(&new, a, s, function);
@@ -381,7 +401,9 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 	    (only_grown && !grows_on(a, new.growth, t)))
 		return true;
 	finding_sums_place(s, function, &new);
-	if (kind == FINDING_LEAK && is_of_ocaml_heap(&f->names, new.at_stack.stack))
+	kept = kind == FINDING_LEAK && is_kept_for_script(new.line);
+	if ((kind == FINDING_LEAK && is_of_ocaml_heap(&f->names, new.at_stack.stack)) ||
+	    (kept && has_kept(f)))
 		return false;
 	if (new.lines == 1)
 		new.calls = new.at_line.calls;
@@ -404,13 +426,15 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 	new.rank *= weight_of(kind, whole);
 	if (kind == FINDING_LEAK)
 		add_left_by(a, s, function, &new);
-	/* A leak that still grows is worse in a longer run; a single one is not. */
-	if (kind == FINDING_LEAK && (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY))
+	/* A leak that still grows is worse in a longer run; a single one is not, nor a script's
+	 * objects that its interpreter leaves to the end of the process. */
+	if (kind == FINDING_LEAK &&
+	    (new.growth == GROWTH_ONCE || new.growth == GROWTH_EARLY || kept))
 		new.rank /= 4;
 	else if (kind == FINDING_LEAK && grows_on(a, new.growth, t))
 		new.rank = rank_of_grown(f, &new);
 	insert(f, &new);
-	return true;
+	return !kept;
 }
 
 static void find_kind(struct findings *f, const struct analysis *a, struct finding_sums *s,
