@@ -70,7 +70,7 @@ test_replay_bad_files() {
 	replayed_log
 	cp log kept
 	run "$mprof" compare --quick -a glibc -o kept log
-	expect_status 1
+	expect_status 2
 	expect_one_line_error
 	cmp -s log kept || bad "a recording was replaced"
 	run "$mprof" compare --quick -a glibc -o log/page.html log
