@@ -126,10 +126,11 @@ static int map_part(uint64_t offset, uint64_t bytes, char **out)
 
 int mp_slots_map_new(uint64_t bytes, uint64_t *offset, char **out)
 {
+	int ret;
+
 	*offset = mp_extent_take(bytes, mp_page());
-	if (!*offset || mp_file_reserve(*offset, bytes) < 0)
-		return mp_file.broken ? -EIO : -ENOSPC;
-	return map_part(*offset, bytes, out);
+	ret = *offset ? mp_file_reserve(*offset, bytes) : -EIO;
+	return ret < 0 ? ret : map_part(*offset, bytes, out);
 }
 
 static uint64_t *slot_end(const struct mprof_thread *t)
