@@ -5,7 +5,9 @@
 #include "eh_object.h"
 
 #include <errno.h>
+#include <sys/auxv.h>
 
+#include "core.h"
 #include "scopes.h"
 
 struct lookup {
@@ -37,6 +39,30 @@ static int eh_visit(struct dl_phdr_info *info, size_t size, void *arg)
 	return inside;
 }
 
+/*
+ * The kernel maps the segments of the program, and leaves gaps where they are aligned to more than
+ * a page.  The loader then lists each of them for itself, without the ELF header before the first.
+ * Not if the program was started by naming its loader, which then has mapped it as a whole.
+ */
+static void eh_whole_program(struct eh_object *o)
+{
+	const ElfW(Phdr) *p = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	uintptr_t start = o->start, end = o->end;
+
+	if (!getauxval(AT_BASE) || !p)
+		return;
+	for (unsigned long n = getauxval(AT_PHNUM); n; n--, p++) {
+		uintptr_t at = o->bias + p->p_vaddr;
+
+		if (p->p_type != PT_LOAD)
+			continue;
+		start = at < start ? at & -(uintptr_t)mp_page() : start;
+		end = at + p->p_memsz > end ? at + p->p_memsz : end;
+	}
+	o->start = start;
+	o->end = end;
+}
+
 int eh_object(uintptr_t pc, struct eh_object *out)
 {
 	struct lookup l = { pc, out };
@@ -53,5 +79,7 @@ int eh_object(uintptr_t pc, struct eh_object *out)
 		.bias = found.dlfo_link_map->l_addr,
 		.name = found.dlfo_link_map->l_name,
 	};
+	if (!*out->name)
+		eh_whole_program(out);
 	return 0;
 }

@@ -115,6 +115,20 @@ test_names_of_a_program_that_was_built_again() {
 	expect_text err "no names for '$PWD/prog': the file has a different build-id"
 }
 
+# The loader lists each segment for itself if there are gaps between them, as in node.
+test_names_of_a_program_with_gaps() {
+	echo '#include <stdlib.h>
+		static void *kept;
+		int main(void) { kept = malloc(1000); return 0; }' >gaps.c
+	for pie in pie no-pie; do
+		compile gaps -$pie -Wl,-z,separate-code,-z,max-page-size=0x200000,--build-id=sha1
+		run "$mprof" record -o log -- ./gaps
+		compile gaps -$pie -Wl,--build-id=sha1
+		run "$mprof" report hot log
+		expect_text err "no names for '$PWD/gaps': the file has a different build-id"
+	done
+}
+
 test_names_are_kept() {
 	names_program
 	hot
