@@ -129,6 +129,33 @@ test_names_of_a_program_with_gaps() {
 	done
 }
 
+# A program that is nowhere but in memory: nobody can keep its file.
+test_names_of_a_program_in_memory() {
+	cat >memory.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int from = open("/proc/self/exe", O_RDONLY), to = memfd_create("copy", MFD_CLOEXEC);
+	char *again[] = { "again", "again", NULL };
+	if (argc > 1)
+		return !malloc(100000);
+	while (sendfile(to, from, NULL, 1 << 20) > 0)
+		;
+	fexecve(to, again, environ);
+	return 1;
+}
+END
+	compile memory
+	report_of ./memory
+	expect_words out 'No names for memfd:copy (deleted): it was a file in memory (memfd_create).'
+	expect_no_text out 'Record it again'
+}
+
 test_names_are_kept() {
 	names_program
 	hot

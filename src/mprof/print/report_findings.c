@@ -353,10 +353,11 @@ struct long_text report_unread(const struct analysis *a, const char *module)
 	for (; n && !*t.s; n--, r++)
 		if (r->object && !r->stripped &&
 		    !strcmp(basename(p->stacks->object[r->object].path), module))
-			snprintf(t.s, sizeof(t.s),
-				 "No names for %s: %s. Record it again, or keep the files of the"
-				 " recorded programs and pass their directory to --sysroot.",
-				 module, r->why);
+			snprintf(t.s, sizeof(t.s), "No names for %s: %s.%s", module, r->why,
+				 strncmp(module, "memfd:", 6)
+				     ? " Record it again, or keep the files of the recorded "
+				       "programs and pass their directory to --sysroot."
+				     : "");
 	return t;
 }
 

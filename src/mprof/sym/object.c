@@ -91,6 +91,8 @@ static const char *why_not(const struct object *o)
 	case FILES_NOT_ELF:
 		return "it is not an ELF file";
 	default:
+		if (!strncmp(o->of->path, "/memfd:", 7))
+			return "it was a file in memory (memfd_create)";
 		return *o->of->path ? "the file does not exist" : "its path is unknown";
 	}
 }
