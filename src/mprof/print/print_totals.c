@@ -59,6 +59,8 @@ static void print_maps(const struct print_totals *t, FILE *out)
 {
 	const struct site_values *v = &t->p->total;
 	const struct site_lanes *l = t->lanes;
+	const struct mprof_counts_fn *remaps = &l->fn[MPROF_FN_MREMAP];
+	const uint64_t moved = remaps->calls - remaps->failed;
 
 	if (!v->map_calls && !l->unmap_calls)
 		return;
@@ -67,6 +69,9 @@ static void print_maps(const struct print_totals *t, FILE *out)
 		format_bytes(l->unmap_bytes).s);
 	if (l->unmap_calls)
 		fprintf(out, " in %s", format_many(l->unmap_calls, "call", "calls").s);
+	if (moved)
+		fprintf(out, "; %s of them %s mremap, which counts as both with the whole size",
+			format_count(moved).s, moved == 1 ? "was" : "were");
 	fputs(".\n", out);
 }
 
