@@ -204,6 +204,11 @@ test_merge_refuses() {
 	run "$mprof" merge exact -o log
 	expect_status 2
 	expect_text err "is a recording of mprof and is not replaced"
+	echo mine >notes
+	run "$mprof" merge exact -o notes
+	expect_status 2
+	expect_text err "'notes' exists and is not a recording of mprof, so it is not replaced"
+	expect_same 'another file' "$(cat notes)" mine
 	run "$mprof" merge missing -o c/d
 	[ ! -e c ] || bad 'something was written'
 }

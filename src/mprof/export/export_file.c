@@ -144,8 +144,16 @@ int export_file_open(struct export_file *f, const char *target, struct error *er
 
 int export_file_open_recording(struct export_file *f, const char *target, struct error *err)
 {
-	const int ret = export_file_open(f, target, err);
+	struct stat st;
+	int ret;
 
+	/* Unlike a text or a picture, a recording is not made twice under one name. */
+	if (!stat(target, &st) && S_ISREG(st.st_mode) && st.st_size && !is_ours(target))
+		return fail(err, -EEXIST,
+			    "'%s' exists and is not a recording of mprof, so it is not replaced; "
+			    "choose another file",
+			    target);
+	ret = export_file_open(f, target, err);
 	if (!ret && f->temporary)
 		fchmod(fileno(f->out), 0600);
 	return ret;

@@ -154,7 +154,7 @@ int export_file_look(const char *target, struct error *err);
 int export_file_try(const char *target, struct error *err);
 /* target NULL = standard output.  0, or -errno with err filled. */
 int export_file_open(struct export_file *f, const char *target, struct error *err);
-/* The same for a recording, which only its owner may read. */
+/* The same for a recording, which only its owner may read, and which replaces no file. */
 int export_file_open_recording(struct export_file *f, const char *target, struct error *err);
 /*
  * Ends writing; ret is its result (negative after an error, with err filled). Closes and renames
