@@ -3,8 +3,8 @@
  * live.c - mapped parts of the file that MODEs store totals into, and records of threads.
  *
  * They come from two pools whose pieces are parts of the file, each one mapping.  The unused rest
- * of a piece stays zero, which readers skip.  A server may fork a process for each request, so the
- * first pieces are small.
+ * of a piece of totals stays zero, which readers skip.  A server may fork a process for each
+ * request, so the first pieces are small.
  */
 #include <errno.h>
 #include <mprof/module.h>
@@ -92,16 +92,31 @@ void *mp_live_take(unsigned kind, uint32_t thread, uint64_t seq, size_t bytes, i
 	return x + 1;
 }
 
+/* In a trace, space that is neither an extent nor a free one was lost. */
+static int live_map_records(const struct mp_pool_kind *kind, uint32_t units, struct mp_piece *out)
+{
+	int ret = live_map_file(kind, units, out);
+	uint64_t end = ret ? 0 : (uint64_t)out->units * kind->unit, rest = -end & (mp_page() - 1);
+
+	for (uint64_t at = 0; at < end; at += kind->unit)
+		mp_extent_fill((struct mprof_extent *)(out->at + at), MPROF_EXTENT_FREE,
+			       out->offset + at, kind->unit, 0);
+	if (rest)
+		mp_extent_fill((struct mprof_extent *)(out->at + end), MPROF_EXTENT_FREE,
+			       out->offset + end, (uint32_t)rest, 0);
+	return ret;
+}
+
 struct mprof_extent *mp_record_take(uint32_t n, uint64_t *offset)
 {
-	static const struct mp_pool_kind records = { MP_RECORD, FIRST_RECORDS, live_map_file };
+	static const struct mp_pool_kind records = { MP_RECORD, FIRST_RECORDS, live_map_records };
 	struct mprof_extent *x;
 	int error;
 
 	x = mp_pool_take(&mp_local->records, &records, n, offset, &error);
-	if (x && live_is_tiled())
-		__builtin_memset(x, 0, n * MP_RECORD);
-	if (x)
+	if (x) {
+		__builtin_memset(x + 1, 0, n * MP_RECORD - sizeof(*x));
 		mp_extent_fill(x, MPROF_EXTENT_FREE, *offset, n * MP_RECORD, 0);
+	}
 	return x;
 }

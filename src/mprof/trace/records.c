@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define REREADS 10000 /* in one file: a damaged one may have any number */
+#define ASKED	3     /* times, whether the file is locked */
 
 /*
  * Samples of a process that runs may have been written over since their header was
@@ -593,13 +594,28 @@ static bool is_from_here(const struct trace *t)
 	return false;
 }
 
+/* Does another process hold the file's lock, and not only to ask the same? */
+static bool is_locked(int fd)
+{
+	for (unsigned turn = 0; turn < ASKED; turn++) {
+		if (turn)
+			usleep(1000);
+		if (!flock(fd, LOCK_EX | LOCK_NB)) {
+			flock(fd, LOCK_UN);
+			return false;
+		}
+		if (errno != EWOULDBLOCK)
+			return false;
+	}
+	return true;
+}
+
 /* Does a process still record into the file?  Each one holds its lock. */
 static bool goes_on(const struct trace *t)
 {
 	const uint32_t over = MPROF_FILE_COMPRESSED | MPROF_FILE_CLOSED | MPROF_FILE_RUNNING;
 
-	return !(t->header.flags & over) && is_from_here(t) && flock(t->fd, LOCK_EX | LOCK_NB) &&
-	       errno == EWOULDBLOCK;
+	return !(t->header.flags & over) && is_from_here(t) && is_locked(t->fd);
 }
 
 /*
@@ -608,10 +624,8 @@ static bool goes_on(const struct trace *t)
  */
 static void add_now(struct trace *t)
 {
-	if (!goes_on(t)) {
-		flock(t->fd, LOCK_UN);
+	if (!goes_on(t))
 		return;
-	}
 	clock_stamp(&t->header, &t->now);
 	t->now.what = MPROF_FACT_OUTSIDE;
 	add_fact(t, &t->now)->argv = must_calloc(1, sizeof(char *));

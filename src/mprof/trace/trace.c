@@ -145,10 +145,12 @@ static void sum_lost(struct trace *t)
 		add_lost(t->damage.lost, t->header.process[i].lost);
 }
 
+/* Totals, or counts. */
 static bool has_totals(const struct extents *x)
 {
 	for (size_t i = 0; i < x->n; i++)
-		if (x->item[i].kind == MPROF_EXTENT_HEAP || x->item[i].kind == MPROF_EXTENT_LANE)
+		if (x->item[i].kind == MPROF_EXTENT_HEAP || x->item[i].kind == MPROF_EXTENT_LANE ||
+		    x->item[i].kind == MPROF_EXTENT_COUNTS)
 			return true;
 	return false;
 }
