@@ -696,7 +696,7 @@ test_dump_of_replaced_workers() {
 test_status_when_the_disk_is_full() {
 	local i
 	steps
-	begin_steps sh -c 'ulimit -f 1000 && exec "$@"' sh env MPROF_CONF='MODE=Profile PROFILE_PATH=p' \
+	begin_steps sh -c 'ulimit -f 300 && exec "$@"' sh env MPROF_CONF='MODE=Profile PROFILE_PATH=p' \
 		LD_PRELOAD="$build/libmprof.so" ./steps
 	for ((i = 0; i < 8; i++)); do step w; done
 	run "$mprof" ctl $pid status
