@@ -107,6 +107,28 @@ static const struct site_values *site(size_t i)
 	return &profile.site[i].v;
 }
 
+/* One thread of a process frees what another allocated; the next process leaves less. */
+START_TEST(what_one_process_left)
+{
+	struct figures f = { .heap = { .peak_bytes = 150, .live_bytes = 100 } };
+
+	build_start(&file, MPROF_MAGIC_PROFILE);
+	for (uint32_t process = 1; process <= 2; process++)
+		stacks(process, 0);
+	f.cell[1] = (struct mprof_cell){ .calls = 1, .bytes = 50 };
+	owner(1, 0, &f);
+	f.cell[1] =
+	    (struct mprof_cell){ .calls = 1, .bytes = 100, .freed_calls = 1, .freed_bytes = 50 };
+	cells(1, 0, 2, &f);
+	f.cell[1] = (struct mprof_cell){ .calls = 1, .bytes = 70 };
+	owner(2, 0, &f);
+	read_it();
+	ck_assert_uint_eq(site(0)->live_bytes, 170);
+	ck_assert_uint_eq(site(0)->left_most, 100);
+	release();
+}
+END_TEST
+
 START_TEST(rounded)
 {
 	const uint64_t v[] = { 0,
@@ -379,6 +401,7 @@ Suite *pass_site_totals_suite(void)
 	Suite *s = suite_create("pass_site_totals");
 	TCase *t = tcase_create("profile");
 
+	tcase_add_test(t, what_one_process_left);
 	tcase_add_test(t, rounded);
 	tcase_add_test(t, two_lanes);
 	tcase_add_test(t, stamps);

@@ -428,7 +428,7 @@ static void add_cell(struct making *m, const struct owner *o, const struct trace
 	}
 	site = site_of(m, x, i);
 	site_values_add(&site->v, &v);
-	if (v.live_calls)
+	if (v.live_bytes) /* of a cell alone, without blocks, too */
 		add_left(m, site, x->process, (int64_t)v.live_bytes);
 }
 
