@@ -230,7 +230,7 @@ END
 	expect_words out 'A std::pmr::monotonic_buffer_resource divides its blocks for many callers; std::pmr::new_delete_resource() in its place shows those of each.'
 }
 
-# OCaml's collector keeps its heap, which is not a leak; what C leaks beside it is.
+# The heap of OCaml's collector is not a leak; a block that C code loses is.
 test_screen_of_the_heap_of_ocaml() {
 	cat >collected.c <<'END'
 #include <stdlib.h>

@@ -179,7 +179,7 @@ START_TEST(memory_outside_is_told_once)
 }
 END_TEST
 
-/* Mapped memory may be a stack; and stacks of another process are no part of it. */
+/* Mapped memory may include stacks, but never those of another process. */
 START_TEST(memory_outside_of_one_process)
 {
 	findings.outside = (struct outside){

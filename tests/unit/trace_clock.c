@@ -81,7 +81,7 @@ START_TEST(facts_are_better)
 }
 END_TEST
 
-/* What is more than twice or less than half of the guess is no better than it. */
+/* The reader ignores a fact if its clock runs twice or half as fast as the header says. */
 START_TEST(facts_far_from_the_guess)
 {
 	static const struct {

@@ -15,7 +15,7 @@
  * Memory: SNAPSHOTS_MOST, plus two snapshots.  Beyond that, every second snapshot is dropped,
  * and slices become twice as long.  A snapshot takes about 10 bytes per live block.
  *
- * Errors: without memory there are no slices.  Threads: one at a time.
+ * Errors: if memory runs out, the trace is not divided into slices.  Threads: one at a time.
  */
 #pragma once
 

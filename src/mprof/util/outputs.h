@@ -9,7 +9,7 @@
 /* Makes the missing directories above a file, as `mkdir -p` does.  0, or -errno and *err.
  * *first: the length of the path of the outermost one that it made; 0: none. */
 int directories_make(const char *path, size_t *first, struct error *err);
-/* Removes those that it made, as far as they are empty. */
+/* Removes the directories that directories_make() made, but none that contains a file. */
 void directories_remove(const char *path, size_t first);
 /*
  * Creates a file without a name in the directory of `path`, or, if path is NULL, in TMPDIR or /tmp.
