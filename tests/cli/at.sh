@@ -208,22 +208,22 @@ static void work(uint64_t x, int n)
 			size_t size = x >> 40 & 1023;
 			*p = x >> 59 & 1 ? zeroed(size) : deep(x >> 20 & 7, size);
 		}
-		if (i % 100000 == 0)
-			small(i / 100000); /* lost */
+		if (i % 50000 == 0)
+			small(i / 50000); /* lost */
 	}
 }
-static void *thread(void *seed) { work((uintptr_t)seed, 600000); return 0; }
+static void *thread(void *seed) { work((uintptr_t)seed, 300000); return 0; }
 int main(void)
 {
 	pthread_t t[2];
 	for (uintptr_t i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, thread, (void *)(i + 77));
-	work(5, 200000);
+	work(5, 100000);
 	if (!fork()) {
-		work(9, 600000);
+		work(9, 300000);
 		_exit(0);
 	}
-	work(6, 600000);
+	work(6, 300000);
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
 	wait(NULL);
@@ -266,7 +266,7 @@ test_at_milestones() {
 	cp "$file" good
 	milestones_agree report peak --at 62.7% --by function
 	milestones_agree export --to csv --at 31.3%
-	when=2300001
+	when=1150001
 	milestones_agree report top-down --at $when --json
 	milestones_agree report callers small --at $when
 	milestones_agree report peak --at $when --thread 2

@@ -89,7 +89,7 @@ static void *of_threads(void *)
 	pthread_barrier_wait(&turn);
 	for (int i = 0; i < 1000; i++)
 		free(mine[i]);
-	for (int i = 0; i < 2000000; i++)
+	for (int i = 0; i < 500000; i++)
 		free(make(8));
 	return NULL;
 }
@@ -242,13 +242,13 @@ test_known_eight_threads() {
 	known
 	known_profile ./known eight
 	expect_same calls "$(known_figure make '[.figures.calls, .figures.total, .figures.live]')" \
-		"[16008000,$((8 * 1000 * 100 + 16000000 * 8)),0]"
+		"[4008000,$((8 * 1000 * 100 + 4000000 * 8)),0]"
 	expect_same lost "$(jq .lost json)" 0
 	run env MPROF_CONF='MODE=Sample SAMPLE_CALLS=997 SEED=3 PROFILE_PATH=s' LD_PRELOAD="$build/libmprof.so" ./known eight
 	expect_same 'one of 997, of all threads' "$("$mprof" report hot --by function --json s 2>err |
-		jq '.rows[] | select(.function == "make") | .ranges.calls[0] <= 16008000 and 16008000 <= .ranges.calls[1]')" true
+		jq '.rows[] | select(.function == "make") | .ranges.calls[0] <= 4008000 and 4008000 <= .ranges.calls[1]')" true
 	"$mprof" record -q -o log -- ./known eight
-	expect_same 'all events' "$("$mprof" report --json log | jq -c '[.lost, (.size_classes[] | select(.size == 8) | .count)]')" '[0,16000000]'
+	expect_same 'all events' "$("$mprof" report --json log | jq -c '[.lost, (.size_classes[] | select(.size == 8) | .count)]')" '[0,4000000]'
 	expect_same 'live at the peak' "$("$mprof" report peak --by function --json log | jq '.rows[] | select(.function == "make") | .figures.peak >= 800000')" true
 	expect_same 'live at the end' "$("$mprof" report peak --by function --at end --json log | jq '[.rows[] | select(.function == "make")] | length')" 0
 }
@@ -353,16 +353,13 @@ known_profile_paused() {
 test_known_exports() {
 	local value flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl total
 	cat >demo.py <<'END'
-try:
-    import numpy
-    data = [numpy.arange(n * 100.0).reshape(10, -1) @ numpy.ones((n * 10, 3)) for n in range(1, 200)]
-except ImportError:
-    data = [list(range(n * 100)) for n in range(1, 200)]
+import json
+data = [json.loads(str(list(range(n * 100)))) for n in range(1, 100)]
 print(len(data))
 END
 	rm -f file
 	PYTHONMALLOC=malloc "$mprof" profile -q -o file -- /usr/bin/python3 demo.py >out 2>err || bad "$(cat err)"
-	expect_same 'what the program printed' "$(cat out)" 199
+	expect_same 'what the program printed' "$(cat out)" 99
 	"$mprof" report --json file >json 2>err
 	for value in calls total live peak; do
 		"$mprof" export --to folded --value $value file >folded 2>err

@@ -376,7 +376,7 @@ test_packed_reads_as_raw() {
 	done
 	run "$mprof" record --no-compress -o log -- perl -e '
 		my (%h, @a);
-		for my $i (1 .. 20000) { push @{ $h{$i * 7919 % 1007} }, "x" x ($i % 40); push @a, $i }
+		for my $i (1 .. 8000) { push @{ $h{$i * 7919 % 1007} }, "x" x ($i % 40); push @a, $i }
 		my $child = fork; waitpid $child, 0 if $child; # whatever outlives the first process adds calls
 		print scalar(@a), scalar(keys %h); exec "/bin/sh", "-c", "ls / | sort"'
 	expect_packed_as_raw perl

@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { CHURN = 200000 };
+enum { CHURN = 60000 };
 
 static void churn(void)
 {

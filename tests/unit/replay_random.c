@@ -9,7 +9,7 @@
 
 #include "play_feed.h"
 
-#define CALLS  60000
+#define CALLS  20000
 #define LIVE   400
 #define PLACES 1000
 
