@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* trace_clock.c - ticks to nanoseconds, from a bad guess and good facts. */
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "suites.h"
+#include "trace/clock.h"
 #include "trace_build.h"
 #include "trace_text.h"
 
@@ -134,6 +136,29 @@ START_TEST(nonsense_is_survived)
 }
 END_TEST
 
+static uint64_t date_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Names of generated code are added to a dump when it has been written. */
+START_TEST(merged_profiles_have_dates)
+{
+	const uint64_t start = date_ns() - 5000000000;
+	const struct mprof_file_header h = { .clock = MPROF_CLOCK_MONOTONIC,
+					     .start_ticks = 1,
+					     .start_mono_ns = (int64_t)start,
+					     .start_real_ns = (int64_t)start };
+	const uint64_t before = date_ns(), ticks = clock_ticks(&h);
+
+	ck_assert_uint_ge(ticks, before - start + 1);
+	ck_assert_uint_le(ticks, date_ns() - start + 1);
+}
+END_TEST
+
 Suite *trace_clock_suite(void)
 {
 	Suite *s = suite_create("trace_clock");
@@ -145,6 +170,7 @@ Suite *trace_clock_suite(void)
 	tcase_add_loop_test(tc, facts_far_from_the_guess, 0, 4);
 	tcase_add_test(tc, ticks_of_a_time);
 	tcase_add_test(tc, nonsense_is_survived);
+	tcase_add_test(tc, merged_profiles_have_dates);
 	suite_add_tcase(s, tc);
 	return s;
 }

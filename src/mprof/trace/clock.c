@@ -129,9 +129,12 @@ static int64_t read_ns(clockid_t clock)
 
 uint64_t clock_ticks(const struct mprof_file_header *h)
 {
-	uint64_t now =
-	    h->clock == MPROF_CLOCK_MONOTONIC ? (uint64_t)read_ns(CLOCK_MONOTONIC) : counter();
+	uint64_t now;
 
+	/* A dump, or merged profiles (combine.c), count from the date of their start. */
+	if (h->clock == MPROF_CLOCK_MONOTONIC && h->start_mono_ns == h->start_real_ns)
+		return h->start_ticks + (uint64_t)(read_ns(CLOCK_REALTIME) - h->start_real_ns);
+	now = h->clock == MPROF_CLOCK_MONOTONIC ? (uint64_t)read_ns(CLOCK_MONOTONIC) : counter();
 	return now >> (h->clock_shift & 63);
 }
 
