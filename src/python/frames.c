@@ -12,7 +12,7 @@
  * It is built without Python and finds what it needs in the program.  In other programs it does
  * nothing.  Whatever fails turns it off; the script runs as always.
  *
- * Threads: everything but the constructor runs with the interpreter's lock held.
+ * Threads: all runs with the interpreter's lock held, or before there is one.
  */
 #include "stubs.h"
 
@@ -466,34 +466,106 @@ static int audit(const char *event, void *arguments, void *data)
 	return 0;
 }
 
-static bool find_python(void)
+/* Finds a Python in the objects that dlsym searches for a handle. */
+static bool find_python(void *in)
 {
-	*(void **)&py.Py_GetVersion = dlsym(RTLD_DEFAULT, "Py_GetVersion");
+	*(void **)&py.Py_GetVersion = dlsym(in, "Py_GetVersion");
 	if (!py.Py_GetVersion || sscanf(py.Py_GetVersion(), "3.%d.", &state.minor) != 1 ||
 	    strstr(py.Py_GetVersion(), "free-threading"))
 		return false;
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		if (state.minor < symbols[i].from || state.minor > symbols[i].until)
 			continue;
-		*symbols[i].to = dlsym(RTLD_DEFAULT, symbols[i].name);
+		*symbols[i].to = dlsym(in, symbols[i].name);
 		if (!*symbols[i].to)
-			*symbols[i].to = dlsym(RTLD_DEFAULT, symbols[i].later);
+			*symbols[i].to = dlsym(in, symbols[i].later);
 		if (!*symbols[i].to)
 			return false;
 	}
 	return state.minor >= 9;
 }
 
-static __attribute__((constructor)) void begin(void)
+static void begin_in(void *in)
 {
+	static bool begun;
 	struct allocator taking;
 
-	if (!mprof_set_scripts || !mprof_script_memory || !find_python())
+	if (begun || !mprof_set_scripts || !mprof_script_memory || !find_python(in))
 		return;
+	begun = true;
 	py.PyMem_GetAllocator(RAW, &raw);
 	taking = raw;
 	taking.malloc = take_record;
 	py.PyMem_SetAllocator(RAW, &taking);
 	py.PySys_AddAuditHook(audit, NULL);
 	py.PyMem_SetAllocator(RAW, &raw);
+}
+
+static __attribute__((constructor)) void begin(void)
+{
+	begin_in(RTLD_DEFAULT);
+}
+
+/* ---- a Python that is loaded later ---- */
+
+/*
+ * The plugin of a server, such as uWSGI's, brings Python into a program that already runs.  What
+ * it calls first reaches us, because names are looked up in preloaded libraries first.
+ */
+#define EXPORTED __attribute__((visibility("default")))
+
+/* PyStatus */
+struct status {
+	int type;
+	const char *function, *message;
+	int exit_code;
+};
+
+/* Returns Python's own function, which the caller would have called without us. */
+static void *real(const char *name, void *caller)
+{
+	void *found = dlsym(RTLD_NEXT, name), *handle;
+	Dl_info object;
+
+	if (found) {
+		begin_in(RTLD_DEFAULT);
+		return found;
+	}
+	if (!dladdr(caller, &object))
+		return NULL;
+	handle = dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		return NULL;
+	found = dlsym(handle, name);
+	if (found)
+		begin_in(handle);
+	dlclose(handle);
+	return found;
+}
+
+EXPORTED void Py_Initialize(void);
+EXPORTED void Py_InitializeEx(int signals);
+EXPORTED struct status Py_InitializeFromConfig(const void *config);
+
+void Py_Initialize(void)
+{
+	void (*next)(void) = real(__func__, __builtin_return_address(0));
+
+	if (next)
+		next();
+}
+
+void Py_InitializeEx(int signals)
+{
+	void (*next)(int) = real(__func__, __builtin_return_address(0));
+
+	if (next)
+		next(signals);
+}
+
+struct status Py_InitializeFromConfig(const void *config)
+{
+	struct status (*next)(const void *) = real(__func__, __builtin_return_address(0));
+
+	return next ? next(config) : (struct status){ 1, __func__, "Python was not found", 0 };
 }

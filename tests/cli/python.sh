@@ -212,6 +212,53 @@ END
 	[ ! -e "/tmp/perf-$pid.map" ] || bad 'the map stays'
 }
 
+# As in uWSGI, whose plugin needs Python: no object has it when the program starts.
+test_python_plugin() {
+	local soname
+	soname=$(ldconfig -p | grep -o 'libpython3[.][0-9]*[.]so[.]1[.]0' | head -1)
+	[ "$soname" ] || return 0
+	cat >plugin.c <<'END'
+struct status { int type; const char *function, *message; int exit_code; };
+long config[1024];
+void PyConfig_InitPythonConfig(void *);
+struct status Py_InitializeFromConfig(const void *);
+void Py_Initialize(void), Py_InitializeEx(int);
+int PyRun_SimpleStringFlags(const char *, void *);
+extern int Py_NoSiteFlag;
+int serve(int how)
+{
+	Py_NoSiteFlag = 1;
+	if (how == 1)
+		Py_Initialize();
+	else if (how == 2)
+		Py_InitializeEx(0);
+	else
+		PyConfig_InitPythonConfig(config);
+	if (how == 3 && Py_InitializeFromConfig(config).type)
+		return 1;
+	return PyRun_SimpleStringFlags("import os, sys; sys.path.insert(0, os.curdir); import app", 0);
+}
+END
+	cat >server.c <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int n, char **argument)
+{
+	int (*serve)(int) = (int (*)(int))dlsym(dlopen("./plugin.so", RTLD_NOW), "serve");
+	return n > 1 ? serve(atoi(argument[1])) : 9;
+}
+END
+	printf 'kept = []\ndef hold():\n    kept.append(bytearray(1000001))\nhold()\n' >app.py
+	cc -shared -fPIC -o plugin.so plugin.c "-l:$soname" && cc -o server server.c || return 0
+	for how in 1 2 3; do
+		run "$mprof" record --python -o log -- ./server $how
+		expect_status 0
+		run "$mprof" report peak log
+		expect_words out 'hold (app.py:3)'
+		expect_no_text out 'libmprof'
+	done
+}
+
 # Stubs need C stack, which calls of 3.11 and later do not.
 test_python_recursion() {
 	python_found || return 0
