@@ -417,3 +417,28 @@ E
 	expect_growth killed "live at the end, $grown" killed
 	expect_no_text out 'blocks allocated by renew'
 }
+
+# The first of the times at which live bytes are noted is while the program loads.
+test_totals_loaded() {
+	cat >loaded.c <<'E'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *table[2000];
+static void load(int from) { for (int i = from; i < from + 1000; i++) table[i] = malloc(1000); }
+int main(void)
+{
+	load(0);
+	usleep(25000);
+	load(1000);
+	usleep(250000);
+	free(malloc(10));
+	raise(SIGKILL);
+}
+E
+	compile loaded
+	"$mprof" profile -q -- ./loaded
+	run "$mprof" report mprof.profile
+	expect_words out '(1.9 MiB in 2,000 blocks) was allocated by load'
+	expect_no_text out 'growing'
+}

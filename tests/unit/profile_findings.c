@@ -396,7 +396,12 @@ START_TEST(growth_of_a_profile)
 	expect_totals(30000, 30000, 30000, GROWTH_EARLY, 500);
 	expect_totals(30000, 30000, 30001, GROWTH_OTHER, 0); /* by less than a hundredth */
 	/* The later time is a fifth of the earlier: it need not show any. */
+	analysis.whole.totals.midway_bytes = 50000;
+	analysis.whole.totals.late_bytes = 52500;
 	expect_totals(20000, 30000, 30000, GROWTH_GOES_ON, 0);
+	analysis.whole.totals.late_bytes = 52499; /* all grew before the middle of the earlier */
+	expect_totals(20000, 30000, 30000, GROWTH_OTHER, 0);
+	analysis.whole.totals.late_bytes = 60000;
 	expect_totals(20000, 30000, 29000, GROWTH_OTHER, 0); /* but no less */
 	expect_totals(27000, 30000, 30000, GROWTH_OTHER, 0); /* nor little before */
 	analysis.whole.totals.past_ticks[1] = 979;	     /* more than a quarter */

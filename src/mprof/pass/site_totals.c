@@ -304,6 +304,26 @@ static uint64_t active_until(const struct owner *o, uint64_t end)
 	return closed < end ? closed : end;
 }
 
+/* Adds the live bytes of a process between its two earlier times, and later. */
+static void add_between(const struct owner *o, struct sites *s)
+{
+	const uint64_t first = s->totals.past_ticks[0],
+		       eighth = (s->totals.past_ticks[1] - first) / 8;
+	const struct mprof_course *c = o->course;
+	uint64_t least = UINT64_MAX, most = above(o->heap->live_bytes), ticks, live;
+
+	for (uint32_t i = 0; i < c->steps; i++) {
+		ticks = c->began_ticks + i * c->step_ticks;
+		live = above(c->step[i].live_bytes);
+		if (ticks >= first + 3 * eighth && ticks <= first + 5 * eighth && live < least)
+			least = live;
+		if (ticks >= first + 7 * eighth && live > most)
+			most = live;
+	}
+	s->totals.midway_bytes += least == UINT64_MAX ? 0 : least;
+	s->totals.late_bytes += most;
+}
+
 /* Finds whose growth is known, after rank_owners(). */
 static void find_growth(struct owner *list, size_t n, const struct trace *t, struct sites *s)
 {
@@ -329,6 +349,9 @@ static void find_growth(struct owner *list, size_t n, const struct trace *t, str
 	for (unsigned k = 0; k < SITE_PASTS; k++)
 		s->totals.past_ticks[k] = best->course->past_ticks[k];
 	s->totals.active_ticks = active_until(best, end);
+	for (const struct owner *o = list; o < list + n; o++)
+		if (o->grows)
+			add_between(o, s);
 }
 
 /* ---- sites ---- */

@@ -83,6 +83,9 @@ struct sites {
 		 * in the process with most bytes of those that lasted for half of the run; 0: there
 		 * is none, or it was too short. */
 		uint64_t past_ticks[SITE_PASTS], active_ticks;
+		/* Live bytes of the processes whose growth is known: the least about midway
+		 * between these two times, the most since shortly before the later one. */
+		uint64_t midway_bytes, late_bytes;
 		int64_t unplaced; /* bytes of the peak that no stack has; negative if stacks have
 				     too many */
 	} totals;

@@ -89,9 +89,12 @@ enum finding_growth growth_of_totals(const struct analysis *a, const struct site
 	}
 	if (then < first + noise || now < v->local_bytes / 4 * 3)
 		return GROWTH_OTHER;
-	/* The later time may be too short to show it: then most must have grown in the earlier. */
-	if (now < then + noise && (now + noise < then || then - first < now / SHORT_PART ||
-				   active - at[1] > (at[1] - at[0]) / 4))
+	/* The later time may be too short to show it: then most must have grown in the earlier, and
+	 * not in its first half only, like what a server loads before it waits for hours. */
+	if (now < then + noise &&
+	    (now + noise < then || then - first < now / SHORT_PART ||
+	     active - at[1] > (at[1] - at[0]) / 4 ||
+	     s->totals.late_bytes < s->totals.midway_bytes + (then - first) / 4))
 		return GROWTH_OTHER;
 	if (end <= active || end - active < (end - a->tree.start_ticks) / 4)
 		return GROWTH_GOES_ON;
