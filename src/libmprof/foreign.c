@@ -4,6 +4,7 @@
 
 #include <alloca.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <mprof/preload.h>
 #include <stdint.h>
@@ -219,6 +220,36 @@ int mp_preloads_us(char *const envp[])
 {
 	for (; envp && *envp; envp++)
 		if (foreign_rest(*envp))
+			return 1;
+	return 0;
+}
+
+/* Does it name an object of ours that cannot be opened? */
+static int foreign_lacks(const char *variable)
+{
+	const char *name = strstr(variable, "/libmprof"), *from = name, *end = name;
+	long fd;
+
+	if (!foreign_rest(variable) || !name)
+		return 0;
+	while (from[-1] != '=' && from[-1] != ':' && from[-1] != ' ')
+		from--;
+	while (*end && *end != ':' && *end != ' ')
+		end++;
+	struct text t = text_on(alloca((size_t)(end - from) + 1), (size_t)(end - from) + 1);
+
+	for (name = from; name < end; name++)
+		text_char(&t, *name);
+	fd = sys_open(t.at, O_RDONLY | O_CLOEXEC, 0);
+	if (fd >= 0)
+		sys_close((int)fd);
+	return fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES;
+}
+
+int mp_lacks_us(char *const envp[])
+{
+	for (; envp && *envp; envp++)
+		if (foreign_lacks(*envp))
 			return 1;
 	return 0;
 }

@@ -344,7 +344,7 @@ static int process_exec_failed(int ret)
 static int process_is_foreign(const char *path, int search, char *const envp[])
 {
 	return !mp_is_silent() && process_are_readable(path, envp) && mp_preloads_us(envp) &&
-	       mp_is_foreign(path, search);
+	       (mp_lacks_us(envp) || mp_is_foreign(path, search));
 }
 
 /* A program that would not run with the library gets an environment without it, on the caller's

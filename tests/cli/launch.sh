@@ -420,6 +420,17 @@ END
 	expect_text err "'./sanitized' cannot be recorded: it is built with a sanitizer"
 }
 
+# As after chroot, or for a user who may not enter its directory: the loader would complain.
+test_library_out_of_reach() {
+	mkdir lib
+	cp "$build/libmprof.so" lib
+	run env MPROF_CONF="MODE=LogMmap LOG_PATH=$PWD/log" LD_PRELOAD="$PWD/lib/libmprof.so:libm.so.6" \
+		sh -c 'mv lib moved; env | grep ^LD_PRELOAD; exit 3'
+	expect_status 3
+	expect_same environment "$(cat out)" LD_PRELOAD=libm.so.6
+	expect_same 'standard error' "$(cat err)" ''
+}
+
 test_setuid_program() {
 	[ "$(id -u)" = 0 ] || return 0
 	cp "$(command -v id)" privileged
