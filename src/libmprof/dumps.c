@@ -17,6 +17,7 @@
 
 #include "config.h"
 #include "core.h"
+#include "facts.h"
 #include "file.h"
 #include "local.h"
 #include "process.h"
@@ -242,6 +243,12 @@ void mp_course_start(void)
 	next_step = due = 0;
 }
 
+static int is_ours_to_take(const struct sigaction *a)
+{
+	return !(a->sa_flags & SA_SIGINFO) &&
+	       (a->sa_handler == SIG_DFL || a->sa_handler == SIG_IGN);
+}
+
 /* If the program has installed a handler for the signal, leaves it in place. */
 void mp_dumps_start(void)
 {
@@ -252,7 +259,22 @@ void mp_dumps_start(void)
 	times_start();
 	limits_start();
 	mp_course_start();
-	if (number > 0 && sigaction(number, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
-	    (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN))
+	if (number > 0 && sigaction(number, NULL, &old) == 0 && is_ours_to_take(&old))
 		sigaction(number, &ours, NULL);
+}
+
+void mp_dumps_end(void)
+{
+	const int number = mprof_signal_number(mp_config.dump_signal);
+	char buffer[96];
+	struct text why = text_on(buffer, sizeof(buffer));
+	struct sigaction now;
+
+	if (number <= 0 || sigaction(number, NULL, &now) != 0 || is_ours_to_take(&now) ||
+	    now.sa_handler == on_signal)
+		return;
+	text_string(&why, "the program handles signal ");
+	text_string(&why, mp_config.dump_signal);
+	text_string(&why, " itself, so it writes no dump on it");
+	mp_fact_remark(buffer);
 }

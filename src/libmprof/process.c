@@ -207,6 +207,8 @@ static void process_ending(int status)
 		mp_process_flush(); /* so that the END fact contains the peak */
 		mp_summary_write(mp_config.at_exit, 0, NULL);
 	}
+	if (*mp_config.dump_signal)
+		mp_dumps_end();
 	mp_failed(mp_stacks_flush());
 	mp_stack_use_look();
 	mp_times_look();

@@ -27,6 +27,8 @@ void mp_process_flush(void);
 /* ---- dumps.c ---- */
 
 void mp_dumps_start(void);
+/* Remarks that the program has a handler of its own for DUMP_SIGNAL. */
+void mp_dumps_end(void);
 void mp_course_start(void); /* for totals without dumps: only the course */
 void mp_dumps_forked(void);
 const uint64_t *mp_dump_due(void); /* module.h */

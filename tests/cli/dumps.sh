@@ -333,6 +333,17 @@ test_dump_on_signal() {
 	run env MPROF_CONF='MODE=Profile DUMP_SIGNAL=USR1' LD_PRELOAD="$build/libmprof.so" \
 		bash -c 'trap "echo mine" USR1; kill -USR1 $$; true'
 	expect_text out mine
+	cat >handles.c <<'END'
+#include <signal.h>
+static void handle(int n) { (void)n; }
+int main(void) { signal(SIGUSR1, handle); }
+END
+	compile handles
+	for n in 1 2; do
+		run "$mprof" profile --dump-signal USR$n -o handled -- ./handles
+		expect_same "remarks of USR$n" \
+			"$(grep -c 'the program handles signal USR1 itself, so it writes no dump on it' err)" $((2 - n))
+	done
 }
 
 # Eight threads allocate constantly while a handler writes.
