@@ -281,13 +281,18 @@ static void know_path(char *to, const char *path)
 	}
 	if (n > 0)
 		text_char(&t, '/');
+	while (n > 0 && path[0] == '.' && path[1] == '/')
+		path += 2;
 	text_string(&t, path);
 	if (t.full)
 		to[0] = 0;
 }
 
+static struct stat root;
+
 void mp_summary_start(void)
 {
+	sys_stat("/", &root, 0);
 	know_path(form[FOLDED].path, mp_config.folded_path);
 	know_path(form[TEXT].path, mp_config.text_path);
 	know_path(form[CALLGRIND].path, mp_config.callgrind_path);
@@ -312,6 +317,14 @@ static int is_told(const char *path, const char *why)
 	return 0;
 }
 
+static int has_left_root(void)
+{
+	struct stat now;
+
+	return root.st_ino && sys_stat("/", &now, 0) == 0 &&
+	       (now.st_dev != root.st_dev || now.st_ino != root.st_ino);
+}
+
 /* number: of the dump, 0 at the end: then mprof prints it, too. */
 static void remark(const char *path, const char *why, int number)
 {
@@ -326,6 +339,8 @@ static void remark(const char *path, const char *why, int number)
 		text_string(&t, " for user ");
 		text_number(&t, (uint64_t)mp_sys(SYS_geteuid, 0, 0, 0, 0, 0, 0));
 	}
+	if (text_same(why, mp_file_reason(-ENOENT)) && has_left_root())
+		text_string(&t, " after chroot");
 	if (!is_told(path, why))
 		mp_fact_remark(buffer);
 	if (!number && mp_known.notes[0])

@@ -691,6 +691,8 @@ END
 	run "$mprof" report log
 	expect_no_text out 'without the stack'
 	expect_no_text out 'unknown program'
+	run "$mprof" profile --at-exit text -- ./jailed
+	expect_text err "cannot write $PWD/mprof.%p.txt: no such directory after chroot"
 }
 
 # Go calls C on the thread's stack, from the stack of a goroutine.
