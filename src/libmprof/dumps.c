@@ -34,10 +34,13 @@ struct trigger {
 	uint64_t limit; /* 0 if none */
 	uint32_t passed;
 };
-enum { REQUESTED, RSS, VIRTUAL, SYSTEM, STACK, TRIGGERS };
+enum { REQUESTED, RSS, VIRTUAL, SYSTEM, GROUP, STACK, TRIGGERS };
 static struct trigger triggers[TRIGGERS] = {
-	[REQUESTED] = { .why = "requested memory" }, [RSS] = { .why = "resident memory" },
-	[VIRTUAL] = { .why = "virtual memory" },     [SYSTEM] = { .why = "memory of the system" },
+	[REQUESTED] = { .why = "requested memory" },
+	[RSS] = { .why = "resident memory" },
+	[VIRTUAL] = { .why = "virtual memory" },
+	[SYSTEM] = { .why = "memory of the system" },
+	[GROUP] = { .why = "memory of the control group" },
 	[STACK] = { .why = "stack of a thread" },
 };
 
@@ -128,6 +131,8 @@ static void look(uint64_t now, const struct mprof_heap_totals *heap)
 	}
 	if (triggers[SYSTEM].limit && mp_system_used(&used) == 0)
 		look_at(&triggers[SYSTEM], used, now);
+	if (triggers[GROUP].limit && mp_group_used(&used) == 0)
+		look_at(&triggers[GROUP], used, now);
 	look_at_peak(__atomic_load_n(&heap->peak_bytes, __ATOMIC_RELAXED), now);
 }
 
@@ -209,6 +214,16 @@ void mp_dumps_forked(void)
 	due = 0;
 }
 
+/* A control group may use less than the machine has: a percentage is of its limit, too. */
+static void group_start(void)
+{
+	const char *said = mp_config.dump_system;
+	const size_t n = text_length(said);
+
+	if (n && said[n - 1] == '%')
+		mprof_amount(said, mp_group_limit(), &triggers[GROUP].limit);
+}
+
 static void limits_start(void)
 {
 	const char *const said[TRIGGERS] = {
@@ -219,8 +234,10 @@ static void limits_start(void)
 	const uint64_t memory = mp_system_memory();
 	int looks = mp_config.dump_peak != 0;
 
+	group_start();
 	for (int i = 0; i < TRIGGERS; i++) {
-		mprof_amount(said[i], memory, &triggers[i].limit);
+		if (said[i])
+			mprof_amount(said[i], memory, &triggers[i].limit);
 		looks |= i != STACK && triggers[i].limit;
 	}
 	each_call = mp_config.dump_calls || triggers[STACK].limit;

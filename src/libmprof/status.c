@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * status.c - numbers from /proc/self, by raw system calls.
+ * status.c - numbers from /proc/self and of the control group, by raw system calls.
  */
 #include "status.h"
 
@@ -129,4 +129,87 @@ int mp_system_used(uint64_t *bytes)
 uint64_t mp_system_memory(void)
 {
 	return status_number("/proc/meminfo", "MemTotal:") * 1024;
+}
+
+/* ---- the control group ---- */
+
+/* Version 2 and version 1.  In a container, the group's own path may not exist: then its limit is
+ * at the root. */
+static const struct hierarchy {
+	const char *root, *line, *limit, *used, *cached;
+} hierarchies[] = {
+	{ "/sys/fs/cgroup", "\n0::", "/memory.max", "/memory.current", "\ninactive_file" },
+	{ "/sys/fs/cgroup/memory", ":memory:", "/memory.limit_in_bytes", "/memory.usage_in_bytes",
+	  "\ntotal_inactive_file" },
+};
+
+static const struct hierarchy *grouped; /* of the group with the least limit; NULL: none */
+static char group[512];			/* its directory */
+
+/* Returns the number in a file of a group, 0 if there is none. */
+static uint64_t status_group_number(const char *directory, const char *file)
+{
+	char path[sizeof(group) + 32], text[32];
+	struct text t = text_on(path, sizeof(path));
+	uint64_t value = 0;
+
+	text_string(&t, directory);
+	text_string(&t, file);
+	status_read_proc(path, text, sizeof(text));
+	return text_parse(text, 10, &value) ? value : 0;
+}
+
+/* Looks at a group and at those above it. */
+static void status_look_at_groups(const struct hierarchy *h, const char *name, uint64_t *least)
+{
+	char path[sizeof(group)];
+	struct text t = text_on(path, sizeof(path));
+	size_t root = text_length(h->root);
+	uint64_t limit;
+
+	text_string(&t, h->root);
+	while (*name && *name != '\n')
+		text_char(&t, *name++);
+	for (; !t.full && t.used >= root; t.at[t.used] = 0) {
+		limit = status_group_number(path, h->limit);
+		if (limit && limit < *least) {
+			*least = limit;
+			grouped = h;
+			for (size_t i = 0; i <= t.used; i++)
+				group[i] = path[i];
+		}
+		while (t.used > root && t.at[t.used - 1] != '/')
+			t.used--;
+		t.used--;
+	}
+}
+
+uint64_t mp_group_limit(void)
+{
+	uint64_t least = mp_system_memory();
+	char text[2048] = "\n";
+	const char *at;
+
+	status_read_proc("/proc/self/cgroup", text + 1, sizeof(text) - 1);
+	for (unsigned i = 0; i < sizeof(hierarchies) / sizeof(hierarchies[0]); i++) {
+		at = __builtin_strstr(text, hierarchies[i].line);
+		if (at)
+			status_look_at_groups(&hierarchies[i],
+					      at + text_length(hierarchies[i].line), &least);
+	}
+	return grouped ? least : 0;
+}
+
+int mp_group_used(uint64_t *bytes)
+{
+	char path[sizeof(group) + 32];
+	struct text t = text_on(path, sizeof(path));
+	uint64_t cached;
+
+	text_string(&t, group);
+	text_string(&t, "/memory.stat");
+	*bytes = status_group_number(group, grouped->used);
+	cached = status_number(path, grouped->cached);
+	*bytes -= cached < *bytes ? cached : 0;
+	return *bytes ? 0 : -1;
 }

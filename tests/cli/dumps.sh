@@ -533,6 +533,40 @@ first_lines() {
 	head -q -n 1 d.* | sed 's/^.*, dump //' | tr '\n' '|'
 }
 
+# in_group LINE DIRECTORY LIMIT_FILE USED_FILE CACHED: runs a program that seems to be in a control group with a limit
+# of 1 MB, of which 900,000 bytes are used.
+in_group() {
+	rm -f d.*
+	printf '%s\n' "$1" >line
+	run unshare -m sh -ec 'mount -t tmpfs none /sys/fs/cgroup
+		mkdir -p "/sys/fs/cgroup/$1"
+		cd "/sys/fs/cgroup/$1"
+		echo 1000000 >"$2"
+		echo 900000 >"$3"
+		printf "anon 1\n%s\n" "$4" >memory.stat
+		cd "$OLDPWD"
+		mount --bind line /proc/$$/cgroup
+		export MPROF_CONF="MODE=Profile TEXT_PATH=d.%n DUMP_SYSTEM=80%" LD_PRELOAD="$5"
+		exec ./waits' "$@" "$build/libmprof.so"
+	expect_status 0
+}
+
+test_dump_of_control_group() {
+	[ "$(id -u)" = 0 ] && unshare -m mount -t tmpfs none /sys/fs/cgroup 2>/dev/null || return 0
+	cat >waits.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) { for (int i = 0; i < 5; i++) free(malloc(1)), usleep(11000); }
+END
+	compile waits
+	in_group '0::/a/b' a memory.max memory.current 'inactive_file 50000'
+	expect_text d.1 'dump 1 (memory of the control group above 800000 bytes)'
+	in_group '0::/a/b' a memory.max memory.current 'inactive_file 150000'
+	expect_same 'what it may drop' "$(echo d.*)" 'd.*'
+	in_group '5:memory:/gone' memory memory.limit_in_bytes memory.usage_in_bytes 'total_inactive_file 50000'
+	expect_text d.1 'dump 1 (memory of the control group above 800000 bytes)'
+}
+
 test_dump_at_limits() {
 	local key
 	grows
