@@ -236,6 +236,12 @@ test_replay_no_allocator() {
 	expect_one_line_error
 	expect_text err "user.so': expected a shared object that exports malloc"
 	[ ! -e started ] || bad 'the program was run'
+	# As that of libc_malloc_debug.so: nothing that is linked today can call it.
+	printf '%s\n' '__asm__(".symver old,malloc@V1");' 'void *old(unsigned long n) { return (void *)n; }' |
+		cc -shared -fPIC -o old.so -Wl,--version-script=<(echo 'V1 { global: malloc; local: *; };') -xc -
+	run "$mprof" record --allocator ./old.so -o other.log -- touch started
+	expect_status 2
+	expect_text err "old.so': expected a shared object that exports malloc"
 }
 
 test_replay_environment() {

@@ -17,9 +17,31 @@ static bool is_offered(const GElf_Sym *s)
 	       GELF_ST_VISIBILITY(s->st_other) != STV_HIDDEN;
 }
 
-static int look_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, const char *name)
+/* Returns the contents of the first section of this type, with *head; or NULL. */
+static Elf_Data *data_of(Elf *elf, GElf_Word type, GElf_Shdr *head)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, head) && head->sh_type == type)
+			return elf_getdata(section, NULL);
+	return NULL;
+}
+
+/* Does only a program that was linked with an old version of the object get symbol i?  So it is
+ * with malloc in libc_malloc_debug.so. */
+static bool is_of_old_version(Elf_Data *versions, int i)
+{
+	GElf_Versym v;
+
+	return versions && gelf_getversym(versions, i, &v) && v & 0x8000;
+}
+
+static int look_in(Elf *elf, const char *name)
+{
+	GElf_Shdr head, other;
+	Elf_Data *data = data_of(elf, SHT_DYNSYM, &head);
+	Elf_Data *versions = data_of(elf, SHT_GNU_versym, &other);
 	const char *its;
 	GElf_Sym s;
 	int i;
@@ -27,8 +49,8 @@ static int look_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, const char
 	if (!data)
 		return -1;
 	for (i = 0; gelf_getsym(data, i, &s); i++) {
-		its = is_offered(&s) ? elf_strptr(elf, head->sh_link, s.st_name) : NULL;
-		if (its && !strcmp(its, name))
+		its = is_offered(&s) ? elf_strptr(elf, head.sh_link, s.st_name) : NULL;
+		if (its && !strcmp(its, name) && !is_of_old_version(versions, i))
 			return 1;
 	}
 	return 0;
@@ -37,18 +59,14 @@ static int look_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, const char
 int defines_function(const char *path, const char *name)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	Elf_Scn *section = NULL;
-	GElf_Shdr head;
 	Elf *elf;
-	int found = -1;
+	int found;
 
 	if (fd < 0)
 		return -1;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	while (elf && found < 0 && (section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &head) && head.sh_type == SHT_DYNSYM)
-			found = look_in(elf, section, &head, name);
+	found = elf ? look_in(elf, name) : -1;
 	elf_end(elf);
 	close(fd);
 	return found;
