@@ -479,6 +479,14 @@ test_program_without_its_environment() {
 	expect_text err "mprof: warning: $ls $why"
 	run "$mprof" report --json log
 	expect_same processes "$(json out '.processes | length')" 1
+	# The C library starts the child of system() itself: it shows in the resident set alone.
+	echo 'int main(void) { malloc(1); unsetenv("LD_PRELOAD"); return system("perl -e \"\\$x = q(x) x 3e7\""); }' |
+		cc -w -o system -include stdlib.h -xc -
+	run "$mprof" record -o log -- ./system
+	run "$mprof" report log
+	expect_words out 'Programs that it ran were not recorded: one of them had '
+	run "$mprof" report --json log
+	expect_same 'the larger one' "$(json out '.unrecorded_rss_bytes > 3e7 and .processes[0].peak_rss_bytes < 3e7')" true
 }
 
 test_daemon_left_behind() {

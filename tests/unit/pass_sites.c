@@ -489,6 +489,10 @@ START_TEST(who_saw_the_greatest_rss)
 	end->peak_rss_bytes = 70 * MIB;
 	find();
 	ck_assert(found.rss == 70 * MIB && found.from_ticks == 20 && found.to_ticks == UINT64_MAX);
+	/* The process itself knows that it was a child, which was not recorded. */
+	feed_fact(MPROF_FACT_END, 1)->peak_rss_bytes = 50 * MIB;
+	find();
+	ck_assert(found.rss == 50 * MIB && found.to_ticks == 20);
 	feed_fact(MPROF_FACT_START, 2)->parent = 1;
 	find();
 	ck_assert(found.rss == 50 * MIB && found.to_ticks == 20);

@@ -65,7 +65,7 @@ static void look_outside(struct rss_moment *m, const struct mprof_sample *s, siz
  * After exec and vfork it includes the mark of another program.
  */
 struct told {
-	uint64_t waited;
+	uint64_t waited, ended;	      /* as its parent was told, and as it read itself at its end */
 	bool started, forked, others; /* others: children, or another program */
 	bool has_parent;
 };
@@ -88,6 +88,8 @@ static void take_fact(struct array *told, uint32_t process, const struct mprof_f
 	}
 	if (f->what == MPROF_FACT_WAITED)
 		t->waited = f->peak_rss_bytes;
+	if (f->what == MPROF_FACT_END)
+		t->ended = f->peak_rss_bytes;
 	t->others |= f->what == MPROF_FACT_CHILD || f->what == MPROF_FACT_EXECING ||
 		     f->what == MPROF_FACT_EXEC;
 }
@@ -101,16 +103,37 @@ void rss_told_make(struct array *told, const struct walk_input *in)
 		take_fact(told, in->facts[i].process, in->facts[i].fact);
 }
 
+/* Returns what the parent was told, unless it may be the mark of a recorded child or program. */
+static uint64_t waited_of(const struct told *t)
+{
+	if (t->others)
+		return 0;
+	if (t->forked)
+		return t->waited;
+	return !t->has_parent && t->waited >= MARK_OF_MPROF ? t->waited : 0;
+}
+
+static bool has_child(const struct told *t)
+{
+	return t->ended && waited_of(t) > t->ended + rss_lag(t->ended);
+}
+
 uint64_t rss_told(const struct array *told, uint32_t process)
 {
 	const struct told *t = told->item;
 
-	if (process >= told->count || t[process].others)
-		return 0;
-	t += process;
-	if (t->forked)
-		return t->waited;
-	return !t->has_parent && t->waited >= MARK_OF_MPROF ? t->waited : 0;
+	return process < told->count && !has_child(&t[process]) ? waited_of(&t[process]) : 0;
+}
+
+uint64_t rss_of_children(const struct array *told)
+{
+	const struct told *t = told->item;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < told->count; i++)
+		if (has_child(&t[i]) && t[i].waited > most)
+			most = t[i].waited;
+	return most;
 }
 
 size_t rss_peaks(const struct walk_input *in, uint32_t process, const struct trace_peak **peaks)

@@ -524,6 +524,7 @@ static void add_memory(struct tree *r, const struct walk_input *in)
 			add_entry(p, &in->header->process[p->number - 1]);
 		add_samples(p, in, &told);
 	}
+	r->unrecorded_rss = rss_of_children(&told);
 	array_release(&told);
 }
 

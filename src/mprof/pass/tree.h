@@ -100,7 +100,8 @@ struct tree {
 	size_t owns;
 	const char **remark; /* of mprof, about the run */
 	size_t remarks;
-	const char *command; /* the first program's path */
+	uint64_t unrecorded_rss; /* rss_of_children() */
+	const char *command;	 /* the first program's path */
 	uint64_t lost[MPROF_LOST_REASONS], lost_all;
 	size_t deepbinds; /* processes with objects loaded past the library */
 	uint64_t start_ticks, end_ticks;

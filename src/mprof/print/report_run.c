@@ -320,6 +320,12 @@ static void print_missing(const struct analysis *a, FILE *out)
 		fprintf(out, " (pid %d): not recorded%c %s.\n", m->pid,
 			why_missing(m) == m->note ? ':' : ',', why_missing(m));
 	}
+	if (r->unrecorded_rss)
+		fprintf(
+		    out,
+		    "  Programs that it ran were not recorded: one of them had %s resident. They "
+		    "may have had no LD_PRELOAD in their environment.\n",
+		    format_bytes(r->unrecorded_rss).s);
 	for (i = 0; i < r->processes; i++)
 		if (r->process[i].stopped)
 			fprintf(out,
@@ -345,7 +351,8 @@ bool report_is_incomplete(const struct analysis *a)
 		if (a->tree.process[i].stopped)
 			return true;
 	return a->tree.lost_all || a->tree.lost[MPROF_LOST_STACK] || trace_is_damaged(a->damage) ||
-	       a->tree.missing_count || a->tree.owns || a->tree.deepbinds || a->tree.remarks;
+	       a->tree.missing_count || a->tree.owns || a->tree.deepbinds || a->tree.remarks ||
+	       a->tree.unrecorded_rss;
 }
 
 const struct report_section report_run_sections[] = {
