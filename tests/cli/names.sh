@@ -297,6 +297,36 @@ END_OF_SOURCE
 	expect_text out 'keep (own.c)'
 }
 
+# clang calls the bodies of parallel regions .omp_outlined._debug__ and the like.
+test_names_of_parallel_regions() {
+	command -v clang++ >/dev/null || return 0
+	cat >own.cc <<'END_OF_SOURCE'
+#include <stdlib.h>
+extern "C" void __kmpc_fork_call(void *, int, void (*body)(int *, int *), ...) { int i = 0; body(&i, &i); }
+void *kept[9];
+void earlier() { kept[8] = 0; }
+struct box { void fill(); void other() {} };
+void box::fill() {
+#pragma omp parallel
+	kept[0] = malloc(5000);
+}
+template <class T> void each() {
+#pragma omp parallel
+	kept[sizeof(T)] = malloc(sizeof(T) * 10000);
+}
+extern "C" void plain() {
+#pragma omp parallel
+	kept[3] = malloc(2000);
+}
+int main() { box().fill(); earlier(); each<char>(); each<short>(); plain(); }
+END_OF_SOURCE
+	clang++ -g -fopenmp -fno-builtin -c own.cc && clang++ -o own own.o || bad 'does not compile'
+	"$mprof" record -q -o log -- ./own
+	run "$mprof" report leaks --json log
+	expect_same functions "$(json out '[.rows[].stack[-1].function] | unique | join(" ")')" \
+		'box::fill each.omp_outlined plain.omp_outlined'
+}
+
 test_names_of_a_link() {
 	names_program -s
 	ln -s prog linked

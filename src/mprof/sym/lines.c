@@ -215,6 +215,20 @@ static Dwarf_Die *find_function(struct unit *u, uint64_t address)
 	return s ? &u->function[s->what] : NULL;
 }
 
+/* Returns the file that an attribute names, a number in the table of the unit; NULL if unknown. */
+static const char *file_in(Dwarf_Die *unit, Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute a;
+	Dwarf_Files *files;
+	Dwarf_Word number;
+	size_t count;
+
+	if (dwarf_formudata(dwarf_attr_integrate(die, name, &a), &number) ||
+	    dwarf_getsrcfiles(unit, &files, &count) || number >= count)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
 /* ---- names ---- */
 
 static const char *linkage_name(Dwarf_Die *die)
@@ -325,16 +339,70 @@ static const char *scoped_name(struct lines *l, Dwarf_Die *unit, Dwarf_Die *die,
 	return at ? arena_intern(l->arena, whole + at) : name;
 }
 
-static const char *name_of(struct lines *l, Dwarf_Die *die)
+bool lines_openmp_body(const char *name)
 {
-	const char *name = linkage_name(die), *scoped;
+	return !strncmp(name, ".omp_outlined.", 14) || !strncmp(name, ".omp_task_entry.", 16);
+}
+
+static uint32_t declared_line(Dwarf_Die *die)
+{
+	int line;
+
+	return dwarf_decl_line(die, &line) ? 0 : (uint32_t)line;
+}
+
+/* Returns the function that is declared last before the body, in its file; *many: several are, as
+ * instances of a template. */
+static Dwarf_Die *around_body(struct unit *u, Dwarf_Die *body, bool *many)
+{
+	const char *file = file_in(scopes_of(u), body, DW_AT_decl_file) ?: "", *its;
+	const uint32_t line = declared_line(body);
+	Dwarf_Die *best = NULL;
+	uint32_t best_line = 0;
+
+	for (Dwarf_Die *f = u->function; f < u->function + u->functions; f++) {
+		const uint32_t at = declared_line(f);
+		const char *name = dwarf_diename(f);
+
+		if (!at || at > line || at < best_line || !name || lines_openmp_body(name) ||
+		    dwarf_hasattr(f, DW_AT_declaration) ||
+		    !(its = file_in(scopes_of(u), f, DW_AT_decl_file)) || strcmp(its, file))
+			continue;
+		*many =
+		    at == best_line && best && (*many || strcmp(dwarf_diename(best), name) != 0);
+		best = at > best_line || linkage_name(f) ? f : best;
+		best_line = at;
+	}
+	return best;
+}
+
+/* Returns its name as LLVM 17 and later have it: "main.omp_outlined". */
+static const char *name_of_body(struct lines *l, struct unit *u, Dwarf_Die *body, const char *name)
+{
+	bool many = false;
+	Dwarf_Die *f = around_body(u, body, &many);
+	const char *its = f && !many ? linkage_name(f) : NULL;
+	char whole[1024];
+
+	if (!f)
+		return name;
+	its = its ?: dwarf_diename(f);
+	snprintf(whole, sizeof(whole), "%.*s.omp_outlined", (int)(many ? strcspn(its, "<") : 900),
+		 its);
+	return arena_intern(l->arena, whole);
+}
+
+static const char *name_of(struct lines *l, struct unit *u, Dwarf_Die *die)
+{
+	const char *mangled = linkage_name(die), *name = mangled ?: dwarf_diename(die), *scoped;
 	Dwarf_Die declared, unit;
 
-	if (name)
-		return name;
-	name = dwarf_diename(die);
 	if (!name)
 		return "";
+	if (lines_openmp_body(name))
+		return name_of_body(l, u, die, name);
+	if (mangled)
+		return name;
 	declared = declaration(*die);
 	if (!dwarf_diecu(&declared, &unit, NULL, NULL) || !has_scopes(&unit))
 		return name;
@@ -392,20 +460,6 @@ static const char *whole_path(struct lines *l, struct unit *u, const char *file)
 		return file;
 	n = snprintf(path, sizeof(path), "%s/%s", dir, file);
 	return n > 0 && (size_t)n < sizeof(path) ? arena_intern(l->arena, path) : file;
-}
-
-/* Returns the file that an attribute names, a number in the table of the unit; NULL if unknown. */
-static const char *file_in(Dwarf_Die *unit, Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute a;
-	Dwarf_Files *files;
-	Dwarf_Word number;
-	size_t count;
-
-	if (dwarf_formudata(dwarf_attr(die, name, &a), &number) ||
-	    dwarf_getsrcfiles(unit, &files, &count) || number >= count)
-		return NULL;
-	return dwarf_filesrc(files, number, NULL, NULL);
 }
 
 /* Finds the source location of an inlined call. */
@@ -466,7 +520,7 @@ size_t lines_find(struct lines *l, uint64_t address, struct location locations[L
 	for (i = 0; i < c.count; i++) {
 		Dwarf_Die *die = &c.die[c.count - 1 - i];
 
-		locations[i] = (struct location){ .raw = name_of(l, die),
+		locations[i] = (struct location){ .raw = name_of(l, u, die),
 						  .file = "",
 						  .inlined = i + 1 < c.count };
 		if (i == 0) {

@@ -36,3 +36,6 @@ void lines_release(struct lines *l);
  * unknown.  Strings are libdw's, or in the arena.
  */
 size_t lines_find(struct lines *l, uint64_t address, struct location locations[LOCATIONS_MOST]);
+/* Is it the body of a parallel region or task of OpenMP, whose name does not tell its function? So
+ * it is with clang before LLVM 17; lines_find() names the function. */
+bool lines_openmp_body(const char *name);

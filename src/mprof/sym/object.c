@@ -311,7 +311,8 @@ static size_t ask(struct object *o, uint64_t address, struct location location[L
 		return n;
 	if (!n)
 		location[n++] = (struct location){ .file = "" };
-	location[n - 1].raw = keep_symbol(o, symbol);
+	if (!location[n - 1].raw || !*location[n - 1].raw || !lines_openmp_body(symbol))
+		location[n - 1].raw = keep_symbol(o, symbol);
 	location[n - 1].offset = offset;
 	return n;
 }
