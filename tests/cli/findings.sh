@@ -216,6 +216,37 @@ END_OF_SOURCE
 }
 
 # If block sizes differ a lot, no single size is proposed for all of them.
+# The result of + is a new string, whatever was reserved.
+test_findings_of_strings_added() {
+	cat >add.cc <<'END_OF_SOURCE'
+# 1 "/usr/include/c++/12/bits/text.h"
+extern "C" void *malloc(unsigned long);
+extern "C" void free(void *);
+struct text { char *at; unsigned long n; };
+__attribute__((noinline)) text operator+(text a, char c)
+{
+	text sum = { (char *)malloc(a.n + 1), a.n + 1 };
+	sum.at[a.n] = c;
+	return sum;
+}
+# 1 "add.cc"
+int main()
+{
+	text all = { (char *)malloc(1000), 1000 }, next;
+	for (int i = 0; i < 20000; i++, all = next) {
+		free((all + 'x').at);
+		next = all + 'x';
+		free(all.at);
+	}
+}
+END_OF_SOURCE
+	c++ -g -o add add.cc || bad 'does not compile'
+	"$mprof" record -q -o log -- ./add
+	run "$mprof" report log
+	expect_words out 'times the peak; + makes a new string each time, += or insert grows one in place)'
+	expect_words out 'Growing the string in place (+= or insert) instead of by + would save 19,999 new blocks and up to 210 MiB of copying: 1 block grows in 19,999 steps of a new block, a copy and a free, in main (add.cc:6), through operator+'
+}
+
 test_findings_reserve_as_needed() {
 	printf '#include <stdlib.h>\nint main(void)\n{\n\tfor (int k = 0; k < 20; k++) {\n\t\tchar *list = NULL;\n\t\tfor (int i = 1; i < (k == 9 ? 4000 : 12); i++)\n\t\t\tlist = realloc(list, 16 * i);\n\t\tfree(list);\n\t}\n}\n' >lists.c
 	compile lists

@@ -214,6 +214,17 @@ static void put_hot(const struct finding *f, size_t most, FILE *out)
 	put_who(f, most, out);
 }
 
+#define PLUS "+ makes a new string each time, += or insert grows one in place"
+
+/* Do the blocks belong to results of operator+?  Each is a new string, whatever was reserved. */
+static bool is_of_plus(const struct finding *f)
+{
+	static const char plus[] = "operator+";
+	const char *at = f->through && f->all_through ? strstr(f->through->function, plus) : NULL;
+
+	return at && !strchr("+=", at[strlen(plus)] ?: '(');
+}
+
 static void put_total(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out,
@@ -222,6 +233,8 @@ static void put_total(const struct finding *f, size_t most, FILE *out)
 		format_percent(f->part, f->of).s, format_bytes(f->part).s,
 		format_many(f->blocks, "block", "blocks").s);
 	put_who(f, most, out);
+	if (is_of_plus(f))
+		fprintf(out, "; %s", PLUS);
 }
 
 static void put_temporary(const struct finding *f, size_t most, FILE *out)
@@ -236,8 +249,10 @@ static void put_grown(const struct finding *f, size_t most, FILE *out)
 	const struct growth_site *g = &f->grown;
 	const bool copies = g->copies == g->steps;
 
-	if (2 * g->spare >
-	    g->reserve) /* the largest size for each would waste more than it saves */
+	if (is_of_plus(f))
+		fputs("Growing the string in place (+= or insert) instead of by +", out);
+	else if (2 * g->spare >
+		 g->reserve) /* the largest size for each would waste more than it saves */
 		fprintf(out, "Reserving what each block needs, at most %s,",
 			format_bytes(g->reserve).s);
 	else
@@ -306,8 +321,8 @@ static void brief_hot(const struct finding *f, FILE *out)
 
 static void brief_total(const struct finding *f, FILE *out)
 {
-	fprintf(out, "requests %s over the run (%s times the peak)", format_bytes(f->part).s,
-		format_count(f->part / f->peak).s);
+	fprintf(out, "requests %s over the run (%s times the peak%s)", format_bytes(f->part).s,
+		format_count(f->part / f->peak).s, is_of_plus(f) ? "; " PLUS : "");
 }
 
 static void brief_temporary(const struct finding *f, FILE *out)
