@@ -188,6 +188,12 @@ test_completion() {
 	run bash -c '. "$1"; COMP_WORDS=(mprof export --to fo); COMP_CWORD=3; _mprof; echo "${COMPREPLY[@]}"' \
 		- "$build/completions/mprof.bash"
 	expect_same 'completion of --to fo' "$(cat out)" folded
+	>lines.log
+	run bash -c '. "$1"; COMP_WORDS=(mprof report l); COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}"
+		COMP_WORDS=(mprof report callers l); COMP_CWORD=3; _mprof; echo "${COMPREPLY[@]}"' \
+		- "$build/completions/mprof.bash"
+	expect_same 'completion of a view, of its arguments' "$(tr '\n' , <out)" \
+		'lines.log leaks lifetimes,lines.log,'
 	command -v zsh >/dev/null || return 0
 	run zsh -n "$build/completions/_mprof"
 	expect_status 0
