@@ -281,13 +281,11 @@ static void change_header(struct mprof_file_header *h, enum change change, uint6
 static int change(struct target *t, enum change change, struct error *err)
 {
 	struct append a;
-	int ret = append_open(&a, t->path, t->header.run_id);
+	int ret = append_open_link(&a, t->link, t->header.run_id);
 
 	if (ret)
 		return fail(err, ret, "cannot write '%s': %s", t->path,
-			    ret == -EAGAIN		   ? "it is now another file"
-			    : ret == -ENOENT && t->deleted ? "it was deleted"
-							   : strerror(-ret));
+			    ret == -EAGAIN ? "it is now another file" : strerror(-ret));
 	change_header(a.header, change, append_ticks(&a));
 	append_close(&a);
 	return 0;
@@ -346,9 +344,9 @@ static int check(void *options, struct error *err)
 static const struct usage usage = {
 	.options = options,
 	.args = "PID dump|status|pause|resume|clear",
-	.doc = "Dumps, shows, pauses, resumes or clears the profile of a running program, started "
-	       "with mprof "
-	       "profile or with MODE=Profile or MODE=Sample. The program is not interrupted.\vThe "
+	.doc = "Dumps, pauses, resumes or clears the profile of a running program, or shows its "
+	       "status. The program was started with mprof profile, or with MODE=Profile or "
+	       "MODE=Sample. The program is not interrupted.\vThe "
 	       "action applies to all processes that share the profile, not only to PID.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, words),

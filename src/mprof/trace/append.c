@@ -62,7 +62,7 @@ static bool is_ours(const struct mprof_file_header *h, const uint8_t run_id[16])
 	       h->header_size == MPROF_HEADER_SIZE && !memcmp(h->run_id, run_id, sizeof(h->run_id));
 }
 
-int append_open(struct append *a, const char *path, const uint8_t run_id[16])
+static int take(struct append *a, int fd, const char *path, const uint8_t run_id[16])
 {
 	struct stat st;
 	int code = -EAGAIN;
@@ -71,7 +71,7 @@ int append_open(struct append *a, const char *path, const uint8_t run_id[16])
 	a->header = NULL;
 	a->path = NULL;
 	a->most = a->cut_to = 0;
-	a->fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	a->fd = fd;
 	if (a->fd < 0)
 		return -errno;
 	if (fstat(a->fd, &st) || !S_ISREG(st.st_mode) || st.st_size < (off_t)MPROF_HEADER_SIZE)
@@ -96,6 +96,18 @@ refuse:
 	close(a->fd);
 	a->fd = -1;
 	return code;
+}
+
+#define HOW (O_RDWR | O_CLOEXEC | O_NONBLOCK)
+
+int append_open(struct append *a, const char *path, const uint8_t run_id[16])
+{
+	return take(a, open(path, HOW | O_NOFOLLOW), path, run_id);
+}
+
+int append_open_link(struct append *a, const char *link, const uint8_t run_id[16])
+{
+	return take(a, open(link, HOW), link, run_id);
 }
 
 void append_close(struct append *a)

@@ -32,6 +32,8 @@ struct append {
  * it cannot be opened.
  */
 int append_open(struct append *a, const char *path, const uint8_t run_id[16]);
+/* The same of a link in /proc/PID/fd, which leads to the file wherever it is now. */
+int append_open_link(struct append *a, const char *link, const uint8_t run_id[16]);
 void append_close(struct append *a);
 
 /* Returns the current time by the run's clock. */
