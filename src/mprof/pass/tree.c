@@ -583,7 +583,7 @@ bool tree_interrupted(const struct tree *r)
 	return false;
 }
 
-static bool has_heir(const struct tree *r)
+bool tree_has_heir(const struct tree *r)
 {
 	size_t i = 0;
 
@@ -612,5 +612,6 @@ bool tree_left_open(const struct tree *r, const struct heap *h)
 		if (is_left_open(&r->process[i]))
 			interrupted += r->process[i].left_bytes;
 	}
-	return all ? interrupted && interrupted >= all / 2 : tree_interrupted(r) || has_heir(r);
+	return all ? interrupted && interrupted >= all / 2
+		   : tree_interrupted(r) || tree_has_heir(r);
 }

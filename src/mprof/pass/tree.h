@@ -122,6 +122,8 @@ const struct tree_process *tree_find(const struct tree *r, uint32_t number);
 /* Was it killed, or did it still run?  Then it might have freed its blocks later. */
 bool tree_process_interrupted(const struct tree_process *p);
 bool tree_interrupted(const struct tree *r); /* was any of its processes interrupted? */
+/* Did a forked child go on when its parent exited?  It may have freed what that left. */
+bool tree_has_heir(const struct tree *r);
 /*
  * Did interrupted processes, and those with an heir, have at least half of the bytes that were live
  * at the end?  Then live bytes alone do not indicate a leak.  h: after the walk.

@@ -235,8 +235,8 @@ static uint64_t quiet_ns(const struct analysis *a, struct finding_sums *s, uint3
 	const uint64_t end = a->tree.end_ticks, start = a->tree.start_ticks;
 	struct site_values v;
 
-	if (a->of_totals || !analysis_interrupted(a) || t->live_calls < t->calls ||
-	    t->calls < LEAK_BLOCKS)
+	if (a->of_totals || !analysis_interrupted(a) || tree_has_heir(&a->tree) ||
+	    t->live_calls < t->calls || t->calls < LEAK_BLOCKS)
 		return 0;
 	finding_sums_values(s, function, &v);
 	if (v.last_ticks >= end || end - v.last_ticks < (end - start) / 2)
