@@ -228,14 +228,14 @@ static void tell_uncalled(const struct run_plan *plan, const struct run_result *
 
 	must_close(out, &text);
 	if (n)
-		cmd_warn(
-		    "--wrap saw no call of %s: it sees only calls that the dynamic linker binds, "
-		    "to a function that a shared library exports; not to one in the program "
-		    "itself, nor static, inlined or -Bsymbolic ones%s",
-		    text,
-		    geteuid() ? ""
-			      : ". A process that gave up privileges of root cannot report its "
-				"calls here; mprof report shows them");
+		cmd_warn("--wrap %s of %s: it sees only calls that the dynamic linker binds, "
+			 "to a function that a shared library exports; not to one in the program "
+			 "itself, nor static, inlined or -Bsymbolic ones%s",
+			 geteuid() ? "saw no call" : "has no report of a call", text,
+			 geteuid()
+			     ? ""
+			     : ". Or the process gave up privileges of root first, as servers "
+			       "do: then it cannot report here, but mprof report shows its calls");
 	free(text);
 }
 
