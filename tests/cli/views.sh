@@ -126,6 +126,22 @@ test_views_leaks() {
 	expect_text out '_start'
 }
 
+# What GTK keeps of its theme, also in lists of GLib, when an object is made; not what the program loads.
+test_views_suppressions_of_libraries() {
+	echo 'void *malloc(unsigned long); void *g_list_prepend(void) { char *p = malloc(50); *p = 1; return p; }' |
+		cc -g -shared -fPIC -o libglib-2.0.so.0 -xc -
+	echo 'void *malloc(unsigned long), *g_list_prepend(void); void gtk_css_provider_load_from_data(void) { char *p = malloc(700), *q = g_list_prepend(); *p = *q = 2; }' |
+		cc -g -shared -fPIC -o libgtk-3.so.0 -xc - -xnone ./libglib-2.0.so.0
+	echo 'void gtk_css_provider_load_from_data(void); void g_object_new(void) { gtk_css_provider_load_from_data(); __asm__(""); }' |
+		cc -g -shared -fPIC -o libgobject-2.0.so.0 -xc - -xnone ./libgtk-3.so.0 ./libglib-2.0.so.0
+	echo 'void gtk_css_provider_load_from_data(void), g_object_new(void); int main(void) { g_object_new(); gtk_css_provider_load_from_data(); }' |
+		cc -g -o own -xc - -xnone ./libgobject-2.0.so.0 ./libgtk-3.so.0 ./libglib-2.0.so.0
+	run "$mprof" record -o log -- ./own
+	run "$mprof" report leaks --json log
+	expect_same "GTK's theme" "$(json out '.suppressed[] | select(.why == "GTK'\''s theme") | "\(.calls) \(.bytes)"')" '2 750'
+	expect_same 'the rest' "$(json out '[.rows[].figures.leaked] | add')" 750
+}
+
 test_views_suppressions() {
 	store
 	printf '# mine\nleak:^grow$\n' >mine

@@ -242,6 +242,9 @@ static struct innermost innermost_of(struct suppressions *s, const struct profil
 	struct innermost at = { .inner = path->innermost };
 	size_t i;
 
+	/* Lists and tables of GLib belong to the library that makes them. */
+	while (at.inner && !strncmp(path->line[at.inner]->module, "libglib-2.0.so", 14))
+		at.inner--;
 	at.end = end_of_module(path, at.inner);
 	for (i = at.inner; i != at.end && at.inner - i <= LIBRARY_LINES; i--) {
 		if (!is_builtin_line(s, path->line[i]))
