@@ -67,6 +67,27 @@ void interner_release(struct interner *k)
 	*k = (struct interner){ .text = NULL };
 }
 
+bool *interner_twins(char *const *text, size_t n)
+{
+	bool *twin = must_calloc(n + 1, sizeof(*twin));
+	size_t *first = must_calloc(n + 1, sizeof(*first)), i;
+	struct interner known = { .text = NULL };
+	uint32_t id;
+
+	for (i = 0; i < n; i++) {
+		const size_t before = known.count;
+
+		id = interner_id(&known, text[i], strlen(text[i]));
+		if (known.count > before)
+			first[id - 1] = i;
+		else
+			twin[i] = twin[first[id - 1]] = true;
+	}
+	interner_release(&known);
+	free(first);
+	return twin;
+}
+
 /* ---- lines ---- */
 
 /* Like snprintf: returns the full length, whatever the size of the buffer. */

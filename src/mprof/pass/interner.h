@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "../util/hash.h"
 
 struct sym_line;
@@ -34,6 +36,9 @@ uint32_t interner_find(const struct interner *k, const void *s, size_t bytes);
 const char *interner_text(const struct interner *k, uint32_t id);
 size_t interner_bytes(const struct interner *k, uint32_t id);
 void interner_release(struct interner *k);
+
+/* Tells which of n texts occur several times: an array that the caller frees. */
+bool *interner_twins(char *const *text, size_t n);
 
 /* When are two lines the same? */
 enum line_same {

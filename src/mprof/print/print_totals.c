@@ -218,22 +218,13 @@ static void print_sizes(const struct print_totals *t, FILE *out)
 static char **group_names(const struct profile *p)
 {
 	char **name = must_calloc(p->groups + 1, sizeof(*name)), *text;
-	size_t *first = must_calloc(p->groups + 1, sizeof(*first)), i;
-	bool *twin = must_calloc(p->groups + 1, sizeof(*twin));
-	struct interner known = { .text = NULL };
+	bool *twin;
+	size_t i;
 
-	for (i = 0; i < p->groups; i++) {
-		const struct sym_line *line = p->group[i].line;
-		uint32_t id;
-
-		name[i] = line ? figures_line_text(line, false) : must_strdup("(no call stack)");
-		id = interner_id(&known, name[i], strlen(name[i]));
-		twin[i] = first[id - 1];
-		if (first[id - 1])
-			twin[first[id - 1] - 1] = true;
-		else
-			first[id - 1] = i + 1;
-	}
+	for (i = 0; i < p->groups; i++)
+		name[i] = p->group[i].line ? figures_line_text(p->group[i].line, false)
+					   : must_strdup("(no call stack)");
+	twin = interner_twins(name, p->groups);
 	for (i = 0; i < p->groups; i++) {
 		if (!twin[i] || !p->group[i].line || !*p->group[i].line->file)
 			continue;
@@ -242,8 +233,6 @@ static char **group_names(const struct profile *p)
 		free(name[i]);
 		name[i] = text;
 	}
-	interner_release(&known);
-	free(first);
 	free(twin);
 	return name;
 }

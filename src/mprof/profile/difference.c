@@ -694,29 +694,25 @@ static void make_groups(struct diff *d)
 /* Finds groups that differ in their modules only, such as a function that moved to a library. */
 static void find_twins(struct diff *d)
 {
-	const struct diff_group **first = must_calloc(d->groups + 1, sizeof(*first));
-	struct interner places = { .text = NULL };
+	char **place = must_calloc(d->groups + 1, sizeof(*place));
 	const struct sym_line *l;
-	uint32_t id, line;
-	char *place;
+	uint32_t line;
+	bool *twin;
 	size_t i;
 
 	for (i = 0; i < d->groups; i++) {
 		l = d->group[i].line[d->group[i].lines - 1];
 		line = d->options.by == DIFF_BY_LINE ? l->line : 0;
-		place = WRITTEN(to, fprintf(to, "%s\n%s\n%" PRIu32, l->function,
-					    *l->file ? sym_file(l) : l->module, line));
-		id = interner_id(&places, place, strlen(place));
-		free(place);
-		if (!first[id - 1]) {
-			first[id - 1] = &d->group[i];
-			continue;
-		}
-		d->group[i].twin = true;
-		d->group[first[id - 1] - d->group].twin = true;
+		place[i] = must_printf("%s\n%s\n%" PRIu32, l->function,
+				       *l->file ? sym_file(l) : l->module, line);
 	}
-	interner_release(&places);
-	free(first);
+	twin = interner_twins(place, d->groups);
+	for (i = 0; i < d->groups; i++) {
+		d->group[i].twin = twin[i];
+		free(place[i]);
+	}
+	free(place);
+	free(twin);
 }
 
 static void same_names(struct diff *d)
