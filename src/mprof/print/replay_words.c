@@ -444,7 +444,8 @@ static void tell_too_high(const struct replay_answer *a, struct sentences *w)
 		return;
 	sentence_add(w,
 		     "Peaks are too high here: %s takes %s, but the program itself had at most %s "
-		     "resident, with its code. %s Calls of malloc_trim are not played.",
+		     "resident, with its code. %s If the program calls malloc_trim, that is "
+		     "not played.",
 		     row->variant->name, format_bytes(runs_peak(row)).s, format_bytes(most).s,
 		     h->flags & MPROF_PLAY_HAS_TOUCH
 			 ? "How much it wrote into blocks that it never freed may be unknown."
