@@ -16,13 +16,13 @@
 #define LOOK_AT 64u /* lines, to recognise the format */
 
 static const struct import_format formats[] = {
-#define IMPORT_FORMAT(name, title, lines) { #name, title, lines },
+#define IMPORT_FORMAT(name, title) { #name, title },
 #include "import.def"
 #undef IMPORT_FORMAT
 };
 
 static const struct import_ops *const ops[] = {
-#define IMPORT_FORMAT(name, title, lines) &import_##name,
+#define IMPORT_FORMAT(name, title) &import_##name,
 #include "import.def"
 #undef IMPORT_FORMAT
 };
@@ -134,7 +134,6 @@ static void read_lines(struct importer *im)
 			return;
 		}
 		im->number++;
-		im->report.lines++;
 		right = is_blank(line) ? NULL : im->op->take(im, line);
 		im->last_bad = right != NULL;
 		if (right)

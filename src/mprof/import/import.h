@@ -25,13 +25,12 @@
 struct import_format {
 	const char *name;  /* header.input of the playback file */
 	const char *title; /* "glibc mtrace text" */
-	const char *lines; /* a description of its lines, part of a sentence */
 };
 
 #define IMPORT_REMARKS 5u
 
 struct import_report {
-	uint64_t lines, calls;
+	uint64_t calls;
 	uint64_t bad; /* lines that were skipped, or announced but missing */
 	size_t remarks;
 	char remark[IMPORT_REMARKS][256]; /* about the first of them: "line 12: '...' is ..." */

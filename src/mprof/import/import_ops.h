@@ -54,7 +54,7 @@ struct import_ops {
 	size_t state_bytes;
 };
 
-#define IMPORT_FORMAT(name, title, lines) extern const struct import_ops import_##name;
+#define IMPORT_FORMAT(name, title) extern const struct import_ops import_##name;
 #include "import.def"
 #undef IMPORT_FORMAT
 
