@@ -62,7 +62,7 @@ struct step {
 /* ---- problems ---- */
 
 static void problem(struct heap *h, enum heap_problem_kind kind, const struct event *e,
-		    uint64_t number, uint64_t late_ticks)
+		    uint64_t number)
 {
 	h->problems[kind]++;
 	if (h->kept == HEAP_PROBLEMS)
@@ -72,7 +72,6 @@ static void problem(struct heap *h, enum heap_problem_kind kind, const struct ev
 		.event = number,
 		.ticks = e->ticks,
 		.addr = e->addr,
-		.late_ticks = late_ticks,
 		.process = e->process,
 		.thread = e->thread,
 	};
@@ -137,7 +136,7 @@ static bool repair(struct step *s, bool (*wanted)(enum effect), uint32_t taken)
 		    other->thread == e->thread || !wanted(effect_of(other)))
 			continue;
 		if (late > s->h->clock_ticks) {
-			problem(s->h, HEAP_INVERSION, e, s->number, late);
+			problem(s->h, HEAP_INVERSION, e, s->number);
 			s->p->inversions++;
 		}
 		rename_pulled(window_at(s->w, s->at), window_at(s->w, j), taken);
@@ -199,7 +198,7 @@ static bool put_off(struct step *s, size_t j)
 	if (!early)
 		return false;
 	if (next->ticks > early->ticks + s->h->clock_ticks) {
-		problem(s->h, HEAP_INVERSION, e, s->number, next->ticks - early->ticks);
+		problem(s->h, HEAP_INVERSION, e, s->number);
 		s->p->inversions++;
 	}
 	late = *e;
@@ -291,7 +290,7 @@ static bool evict(struct step *s, const struct event *e, const struct block *tak
 	s->n->old = *taken;
 	/* An inherited block may have been freed by the parent while it forked. */
 	if (!(taken->owner & BLOCK_INHERITED)) {
-		problem(s->h, HEAP_DOUBLE_ALLOCATION, e, s->number, 0);
+		problem(s->h, HEAP_DOUBLE_ALLOCATION, e, s->number);
 		s->n->problem = HEAP_DOUBLE_ALLOCATION + 1;
 		s->n->did |= NOTE_DROPPED;
 		s->n->taken = s->found_number;
@@ -359,7 +358,7 @@ static bool no_such_block(struct step *s, const struct event *e)
 		s->h->older_frees++;
 		return true;
 	}
-	problem(s->h, HEAP_UNMATCHED_FREE, e, s->number, 0);
+	problem(s->h, HEAP_UNMATCHED_FREE, e, s->number);
 	s->n->problem = HEAP_UNMATCHED_FREE + 1;
 	return true;
 }

@@ -117,7 +117,6 @@ struct heap_problem {
 	enum heap_problem_kind kind;
 	uint64_t event; /* its number in the trace, from 1 */
 	uint64_t ticks, addr;
-	uint64_t late_ticks;	  /* inversion: how much later the other event was */
 	uint32_t process, thread; /* numbers of the run */
 };
 

@@ -120,7 +120,7 @@ extern const struct pass_ops growth_pass;
 
 /* The last event of a thread, if it allocated. */
 struct growth_handed {
-	uint64_t addr, size;
+	uint64_t size;
 	uint32_t stack, process, number;
 	bool valid;
 };
@@ -197,7 +197,6 @@ static inline struct growth_handed growth_handed(const struct event *e, uint32_t
 {
 	return (struct growth_handed){
 		.valid = did & NOTE_BEGAN && e->kind == EVENT_CALL,
-		.addr = e->addr,
 		.size = e->size,
 		.stack = e->stack,
 		.number = e->block,

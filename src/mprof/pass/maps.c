@@ -124,7 +124,6 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	if (all <= p->resident_of)
 		return;
 	p->resident_of = all;
-	p->resident = 0;
 	p->looked = r->head->ticks_before;
 	site = p->site.item;
 	for (i = 0; i < p->site.count; i++)
@@ -133,10 +132,8 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 		if (range->kind != SPACE_MEMORY && range->kind != SPACE_RESERVED)
 			continue;
 		bytes = resident_bytes(r, shift, range->start, range->end, &near);
-		if (!bytes)
-			continue;
-		site_of(p, range->stack)->resident += bytes;
-		p->resident += bytes;
+		if (bytes)
+			site_of(p, range->stack)->resident += bytes;
 	}
 }
 

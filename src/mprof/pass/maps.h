@@ -35,7 +35,6 @@ struct maps_of {
 	int64_t break_now, break_peak; /* bytes by which the break was moved */
 	uint64_t looked;	/* in ticks: when it had most private writable pages in memory */
 	uint64_t resident_of;	/* bytes of these pages */
-	uint64_t resident;	/* the part of them that it had mapped directly */
 	struct array site;	/* struct maps_site, in the order of their first call */
 	struct interner stacks; /* private */
 	uint64_t peaks;

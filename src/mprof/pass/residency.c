@@ -66,8 +66,7 @@ static void brief_sample(struct residency *all, const struct heap *h, uint32_t p
 					.ticks = r->head->ticks_before,
 					.live_bytes = p->live.bytes,
 					.resident = resident_all(r),
-					.rss = r->head->rss,
-					.mapped = resident_mapped(r, p) };
+					.rss = r->head->rss };
 	if (!p->live.bytes || p->live.bytes < all->fullest.live_bytes || !r->runs)
 		return;
 	all->fullest = *s;
@@ -116,7 +115,6 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	s->live_bytes = p->live.bytes;
 	s->rss = r->head->rss;
 	s->resident = resident_all(r);
-	s->mapped = resident_mapped(r, p);
 	add_blocks(s, h, process, r);
 	add_shared_pages(s, &p->pages, r);
 	s->needed = (s->live_resident_bytes + h->page_size - 1) >> p->pages.shift;

@@ -25,7 +25,6 @@ struct residency_sample {
 	uint64_t live_bytes, live_resident_bytes;
 	uint64_t needed, under_live, resident; /* pages */
 	uint64_t rss;			       /* bytes, of the whole process */
-	uint64_t mapped;		       /* bytes of `resident` that it mapped directly */
 	double compactness;		       /* 0 if under_live == 0 */
 };
 

@@ -184,8 +184,8 @@ static uint64_t most_memory(const struct outside *o, const struct look *l)
 struct who {
 	const char *module, *function;
 	const struct mapper *mapper;
-	uint32_t stack; /* the one with most bytes, which are `most` */
-	uint64_t bytes, most;
+	uint32_t stack; /* the one with most bytes */
+	uint64_t bytes;
 };
 
 ORDER(by_name, struct who, BY_NAME(module) ?: BY_NAME(function) ?: FALLING(bytes))
@@ -231,7 +231,7 @@ static struct who find_most(const struct outside *o, const struct look *l, bool 
 
 		if (!bytes || is_allocators(l, site[i].stack))
 			continue;
-		who[count] = (struct who){ .stack = site[i].stack, .bytes = bytes, .most = bytes };
+		who[count] = (struct who){ .stack = site[i].stack, .bytes = bytes };
 		name_who(&who[count++], l);
 	}
 	SORT(who, count, by_name);
@@ -252,7 +252,6 @@ static void find_who(struct outside *o, const struct look *l)
 	const struct who most = find_most(o, l, false);
 	const struct trace_fact *image = tree_image(l->process);
 
-	o->stack = most.stack;
 	o->by_who = most.bytes < o->mapped ? most.bytes : o->mapped;
 	o->mapper = most.mapper;
 	if (l->names && most.stack)

@@ -52,13 +52,10 @@ struct outside {
 	bool looked;	  /* pages were read */
 	uint64_t ticks;	  /* the time of the look */
 	uint64_t memory, outside, mapped, unseen, moved;
-	uint64_t globals; /* part of `unseen` in variables; 0 if unknown */
-	uint64_t stacks;  /* part of `unseen` in stacks of threads; 0 if unknown */
-	/* The function that mapped most of `mapped`, how much that was, and the stack with most
-	 * of it. */
-	uint64_t by_who;
-	uint32_t stack;
-	struct profile_asked who;   /* who.line is NULL if unknown */
+	uint64_t globals;	    /* part of `unseen` in variables; 0 if unknown */
+	uint64_t stacks;	    /* part of `unseen` in stacks of threads; 0 if unknown */
+	uint64_t by_who;	    /* the part of `mapped` that `who` mapped */
+	struct profile_asked who;   /* mapped most of it; who.line is NULL if unknown */
 	struct profile_asked mover; /* the same of most of `moved` */
 	const struct mapper *mapper;
 };

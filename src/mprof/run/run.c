@@ -377,7 +377,6 @@ static void count_processes(struct session *s)
 	struct mprof_process_entry e;
 	size_t i, k;
 
-	s->result->recorded = h->processes;
 	for (k = 0; k < MPROF_LOST_REASONS; k++)
 		s->result->lost[k] = h->lost[k];
 	for (i = 0; i < MPROF_PROCESS_TABLE; i++) {

@@ -380,7 +380,6 @@ size_t object_locations(struct object *o, uint64_t address,
 {
 	size_t n = locations(o, address, location);
 
-	o->frames++;
 	o->unknown += !n || !*location[n - 1].raw;
 	return n;
 }

@@ -35,7 +35,7 @@ struct object {
 	bool symbols_later;	    /* symtab is not read yet: the cache has the same symbols */
 	struct file_identity there; /* the file at its path, at the first lookup */
 	enum cache_quality quality; /* quality of the file and its debug file */
-	uint64_t frames, unknown;   /* frames looked up; frames without a symbol */
+	uint64_t unknown;	    /* frames without a symbol */
 	Dwfl *dwfl;
 	Dwfl_Module *dwfl_module;
 	Dwarf *alt; /* dwz's file */
