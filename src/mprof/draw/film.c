@@ -73,7 +73,6 @@ static void add_point(struct film *f, uint64_t op)
 	GROW(f->point, f->points + 1, l->point_room);
 	f->point[f->points++] = (struct film_point){
 		.op = op,
-		.ns = l->now.ns,
 		.requested = l->most_requested,
 		.usable = l->most_usable,
 		.rss = l->sample_rss,
@@ -145,8 +144,6 @@ static void film_sample(void *self, const struct place_sample *s)
 
 	reach(f, s->op);
 	f->live->now.rss = s->rss;
-	f->live->now.anon = s->anon;
-	f->live->now.mapped = s->mapped;
 	f->live->sample_rss = s->rss;
 	most(&f->most_rss, s->rss);
 }

@@ -46,7 +46,7 @@ struct film_options {
 /* A point of the curves, after `op` calls. requested and usable are maxima since the point
  * before, so that no peak is missed; rss is the value after `op`. */
 struct film_point {
-	uint64_t op, ns;
+	uint64_t op;
 	uint64_t requested, usable;
 	uint64_t rss; /* P: resident bytes above the baseline; 0 if unknown */
 };

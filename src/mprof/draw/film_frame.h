@@ -47,9 +47,8 @@ struct film_frame {
 	uint64_t op, ns;	    /* op: calls before it; ns as the source has it */
 	uint64_t requested, usable; /* live bytes: R and U */
 	uint64_t blocks;	    /* live blocks */
-	uint64_t rss, anon, mapped; /* of the last sample so far; 0 if unknown */
+	uint64_t rss;		    /* of the last sample so far; 0 if unknown */
 	uint64_t live_pages;	 /* with a live byte: page use is requested / (live_pages * 4096) */
-	uint64_t live_units;	 /* 64 KiB units with a live byte */
 	uint64_t pinned_pages;	 /* with 1 to 63 live bytes */
 	uint64_t resident_pages; /* from the ranges; 0 without residency */
 	uint64_t retained_pages; /* resident pages without a live byte */

@@ -60,9 +60,7 @@ static void page_set(struct film_live *l, struct film_unit *u, unsigned page, ui
 
 	now->pinned_pages += pinned(live) - pinned(was);
 	if (!was != !live) {
-		now->live_units -= !!u->live_mask;
 		u->live_mask ^= (uint16_t)(1u << page);
-		now->live_units += !!u->live_mask;
 		now->live_pages += live ? 1 : (uint64_t)-1;
 	}
 	u->page[page].live = live;

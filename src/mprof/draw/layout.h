@@ -25,7 +25,7 @@
 #define LAYOUT_GUTTER 8	 /* between blocks of rows */
 #define LAYOUT_MOST   12 /* pixels of the largest square */
 
-enum layout_kind { LAYOUT_STRIPS, LAYOUT_HILBERT, LAYOUT_TIME, LAYOUT_COUNT };
+enum layout_kind { LAYOUT_STRIPS, LAYOUT_HILBERT, LAYOUT_TIME };
 
 struct layout {
 	enum layout_kind kind;

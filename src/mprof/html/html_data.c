@@ -296,7 +296,6 @@ static void make_cells(struct writer *w)
 		cells_halve(s, true);
 		cells_merge(s);
 	}
-	w->to->cells = s->count;
 }
 
 /* ---- columns ---- */

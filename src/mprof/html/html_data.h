@@ -78,7 +78,7 @@ struct html_data {
 	struct blob blob;	    /* all columns, concatenated and compressed */
 	struct html_column *column; /* in order */
 	size_t columns, column_room;
-	size_t nodes, cells;
+	size_t nodes;
 	uint64_t merged_nodes; /* nodes of the tree that were merged into their callers */
 };
 

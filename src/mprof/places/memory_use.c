@@ -153,14 +153,8 @@ static void on_sample(void *self, const struct place_sample *s)
 	m->now.resident = resident;
 	m->looked.op = s->op;
 	m->looked.requested = m->now.requested;
-	if (resident) {
-		m->samples++;
-		m->last_resident = resident;
-	}
-	if (resident > m->most_resident) {
+	if (resident > m->most_resident)
 		m->most_resident = resident;
-		m->most_resident_op = s->op;
-	}
 	johnstone_add(&m->fragmentation, m->now.requested, resident);
 }
 

@@ -86,9 +86,8 @@ struct memory {
 	struct memory_class class[MEMORY_CLASSES];
 	struct memory_snapshot moment[MEMORY_SNAPSHOTS];
 	struct memory_use use[PAGE_GRAINS];
-	struct johnstone fragmentation; /* of R and P */
-	uint64_t samples, most_resident, most_resident_op, last_resident;
-	uint64_t most_requested, most_usable; /* at points, samples and frames */
+	struct johnstone fragmentation;			     /* of R and P */
+	uint64_t most_resident, most_requested, most_usable; /* at points, samples and frames */
 	/* Used while the source runs: */
 	struct place_start start;
 	struct memory_point now;    /* op: the number of the last event */

@@ -24,7 +24,7 @@
 #define FRAME_MOST     (1ull << 30) /* bytes of one frame: 30 TB of small ranges */
 #define ADDRESS_MOST   (1ull << 57) /* of user space, five levels of tables */
 #define PROGRESS_EVERY (1u << 20)   /* ops */
-#define MAPPED_MOST    (1ull << 56) /* bytes */
+#define RSS_MOST       (1ull << 56) /* bytes */
 
 static const char *touch_of(const struct place_plan *p)
 {
@@ -153,9 +153,8 @@ static int go_to(struct run *r, const struct mprof_run_sample *from, struct plac
 	*s = (struct place_sample){
 		.op = from->op,
 		.ns = r->more ? r->op.ns : r->header->sum.recorded_ns,
-		.rss = from->rss < MAPPED_MOST ? from->rss : 0,
-		.anon = from->anon < MAPPED_MOST ? from->anon : 0,
-		.mapped = from->mapped < MAPPED_MOST ? from->mapped : 0,
+		.rss = from->rss < RSS_MOST ? from->rss : 0,
+		.anon = from->anon < RSS_MOST ? from->anon : 0,
 	};
 	return r->op.op == from->op ? 0 : lies(r, err, "a sample without the addresses before it");
 }

@@ -226,7 +226,6 @@ static void give_samples(struct recorded *r, uint64_t ticks)
 			.ns = ns_at(r, s->ticks),
 			.rss = s->rss,
 			.anon = s->rss_anon,
-			.mapped = s->virt,
 		};
 		PLACES_TELL(&r->to, sample, &r->last);
 	}

@@ -28,7 +28,7 @@ struct place_block {
 
 struct place_sample {
 	uint64_t op, ns;
-	uint64_t rss, anon, mapped; /* in bytes; 0 if unknown */
+	uint64_t rss, anon; /* in bytes; 0 if unknown */
 };
 
 /* A range of addresses with one bit a page: is it resident? */

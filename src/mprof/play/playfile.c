@@ -309,7 +309,6 @@ static bool take_call(struct playfile_cursor *c, struct playfile_op *op, uint64_
 		.site = c->sites ? c->sites[c->op] : 0,
 		.kind = (uint8_t)kind,
 		.fn = (uint8_t)(fn ? fn : own_fn[kind]),
-		.log2align = (uint8_t)mprof_play_log2align(ext),
 	};
 	if (c->at < c->end && mprof_play_op(*c->at) == MPROF_PLAY_TOUCH)
 		op->touched = *c->at++ >> 4;

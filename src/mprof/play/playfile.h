@@ -56,16 +56,15 @@ const uint64_t *playfile_stream(const struct playfile *p, uint32_t thread, size_
 /* ---- ORDER, call by call ---- */
 
 struct playfile_op {
-	uint64_t op;	   /* its number, from 0 */
-	uint64_t size;	   /* requested; 0 for a FREE */
-	uint64_t ns;	   /* recorded time since the first event, from the last TIME word */
-	uint64_t touched;  /* bytes; MPROF_PLAY_TOUCH_UNKNOWN if not recorded */
-	uint32_t slot;	   /* below header->slots */
-	uint32_t thread;   /* index, below header->threads */
-	uint32_t site;	   /* of the new block; 0 if unknown */
-	uint8_t kind;	   /* enum mprof_play, MALLOC to ALIGNED */
-	uint8_t fn;	   /* enum mprof_fn that was called */
-	uint8_t log2align; /* 0 if none */
+	uint64_t op;	  /* its number, from 0 */
+	uint64_t size;	  /* requested; 0 for a FREE */
+	uint64_t ns;	  /* recorded time since the first event, from the last TIME word */
+	uint64_t touched; /* bytes; MPROF_PLAY_TOUCH_UNKNOWN if not recorded */
+	uint32_t slot;	  /* below header->slots */
+	uint32_t thread;  /* index, below header->threads */
+	uint32_t site;	  /* of the new block; 0 if unknown */
+	uint8_t kind;	  /* enum mprof_play, MALLOC to ALIGNED */
+	uint8_t fn;	  /* enum mprof_fn that was called */
 };
 
 struct playfile_cursor {

@@ -28,7 +28,6 @@ struct check_slot {
 struct lane { /* one thread's stream */
 	const uint64_t *at, *end;
 	uint64_t time, calls;
-	uint32_t index;
 	uint8_t state;
 };
 
@@ -315,7 +314,7 @@ static int check_order(struct checker *c)
 	for (s = 0; s < c->p->header.slots; s++)
 		c->slot[s].thread = NOBODY;
 	for (i = 0; i < c->p->header.threads; i++) {
-		c->lane[i] = (struct lane){ .index = i, .time = MPROF_PLAY_TIME };
+		c->lane[i] = (struct lane){ .time = MPROF_PLAY_TIME };
 		c->lane[i].at = playfile_stream(c->p, i, &words);
 		c->lane[i].end = c->lane[i].at ? c->lane[i].at + words : NULL;
 	}

@@ -57,7 +57,7 @@ static uint32_t new_chain(struct chains *c, uint64_t birth, uint64_t size, int r
 	const uint32_t i = (uint32_t)c->chain.count;
 	struct chain *chain = array_at(&c->chain, i, sizeof(*chain));
 
-	*chain = (struct chain){ .root = birth, .first = size, .rule = (uint32_t)rule };
+	*chain = (struct chain){ .first = size, .rule = (uint32_t)rule };
 	add_link(c, birth, i, true);
 	return i;
 }

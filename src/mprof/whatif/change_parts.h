@@ -94,8 +94,7 @@ void pools_release(struct pools *p);
 /* ---- chains: change_chains.c ---- */
 
 struct chain {
-	uint64_t root; /* birth number of its first block */
-	uint64_t first, greatest;
+	uint64_t first, greatest; /* bytes */
 	uint32_t reallocs, copies;
 	uint32_t rule;
 	uint32_t live;	/* the program's blocks that it is now */

@@ -141,7 +141,6 @@ static void conclude_row(struct change_runs *r, struct change_row *row, size_t n
 	for (s = 0; s < SIDES; s++)
 		row->side[s].cpu_ns = conclude(row->side[s].cpu, n, r->null_ns[s].median);
 	row->control.cpu_ns = conclude(row->control.cpu, n, r->null_ns[SIDE_AS_IT_IS].median);
-	row->times = n;
 	row->timed = true;
 	apart = fabs(is->cpu_ns.median - row->control.cpu_ns.median);
 	part = is->cpu_ns.median > 0 ? apart / is->cpu_ns.median : 0;

@@ -28,7 +28,6 @@ struct change_row {
 	int status;		       /* 0, or -errno: */
 	struct error why;
 	struct change_side side[SIDES], control; /* control: cpu only */
-	size_t times;				 /* rounds that all three took part in */
 	bool timed, quiet;			 /* there are times; and the control agrees */
 	double noise;				 /* ns: a larger difference is significant */
 	bool time_differs, peak_differs;
