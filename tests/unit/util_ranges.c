@@ -28,9 +28,8 @@ static const struct {
 START_TEST(a_size)
 {
 	uint64_t v = 1;
-	struct error err;
 
-	ck_assert_msg(!parse_size(sizes[_i].text, &v, &err), "%s", err.text);
+	ck_assert(!parse_size(sizes[_i].text, &v));
 	ck_assert_uint_eq(v, sizes[_i].value);
 }
 END_TEST
@@ -38,9 +37,8 @@ END_TEST
 START_TEST(a_time)
 {
 	uint64_t v = 1;
-	struct error err;
 
-	ck_assert_msg(!parse_time(times[_i].text, &v, &err), "%s", err.text);
+	ck_assert(!parse_time(times[_i].text, &v));
 	ck_assert_uint_eq(v, times[_i].value);
 }
 END_TEST
@@ -54,43 +52,36 @@ static const char *const no_times[] = { "", "-1s", "1m", "s", "1e3", "0x1s", "99
 START_TEST(no_size)
 {
 	uint64_t v = 77;
-	struct error err = { "" };
 
-	ck_assert_int_lt(parse_size(no_sizes[_i], &v, &err), 0);
+	ck_assert_int_lt(parse_size(no_sizes[_i], &v), 0);
 	ck_assert_uint_eq(v, 77);
-	ck_assert_ptr_nonnull(strstr(err.text, "64K"));
 }
 END_TEST
 
 START_TEST(no_time)
 {
 	uint64_t v = 77;
-	struct error err = { "" };
 
-	ck_assert_int_lt(parse_time(no_times[_i], &v, &err), 0);
+	ck_assert_int_lt(parse_time(no_times[_i], &v), 0);
 	ck_assert_uint_eq(v, 77);
-	ck_assert_ptr_nonnull(strstr(err.text, "20ms"));
 }
 END_TEST
 
 START_TEST(ranges)
 {
 	uint64_t a = 0, b = 0;
-	struct error err;
 
-	ck_assert(!parse_sizes("64..1K", &a, &b, &err) && a == 64 && b == 1024);
-	ck_assert(!parse_sizes("1M..", &a, &b, &err) && a == 1048576 && b == UINT64_MAX);
-	ck_assert(!parse_sizes("..100", &a, &b, &err) && a == 0 && b == 100);
-	ck_assert(!parse_sizes("24", &a, &b, &err) && a == 24 && b == 24);
-	ck_assert(!parse_times("1ms..2s", &a, &b, &err) && a == 1000000 && b == 2000000000);
-	ck_assert(!parse_times(".5..1.5", &a, &b, &err) && a == 500000000 && b == 1500000000);
-	ck_assert(parse_sizes("..", &a, &b, &err) < 0);
-	ck_assert(parse_sizes("", &a, &b, &err) < 0);
-	ck_assert(parse_sizes("1..2..3", &a, &b, &err) < 0);
-	ck_assert(parse_sizes("2K..1K", &a, &b, &err) < 0);
-	ck_assert_ptr_nonnull(strstr(err.text, "smaller size must come first"));
-	ck_assert(parse_times("2s..1s", &a, &b, &err) < 0);
-	ck_assert_ptr_nonnull(strstr(err.text, "shorter time must come first"));
+	ck_assert(!parse_sizes("64..1K", &a, &b) && a == 64 && b == 1024);
+	ck_assert(!parse_sizes("1M..", &a, &b) && a == 1048576 && b == UINT64_MAX);
+	ck_assert(!parse_sizes("..100", &a, &b) && a == 0 && b == 100);
+	ck_assert(!parse_sizes("24", &a, &b) && a == 24 && b == 24);
+	ck_assert(!parse_times("1ms..2s", &a, &b) && a == 1000000 && b == 2000000000);
+	ck_assert(!parse_times(".5..1.5", &a, &b) && a == 500000000 && b == 1500000000);
+	ck_assert(parse_sizes("..", &a, &b) < 0);
+	ck_assert(parse_sizes("", &a, &b) < 0);
+	ck_assert(parse_sizes("1..2..3", &a, &b) < 0);
+	ck_assert(parse_sizes("2K..1K", &a, &b) < 0);
+	ck_assert(parse_times("2s..1s", &a, &b) < 0);
 }
 END_TEST
 

@@ -42,7 +42,7 @@ static int take_limit(const struct option_row *row, const char *arg, void *to, s
 	const char *equals = strrchr(arg, '='), *amount = equals ? equals + 1 : arg;
 	uint64_t most;
 
-	if (bytes ? parse_size(amount, &most, NULL) : parse_whole(amount, 0, UINT64_MAX, &most))
+	if (bytes ? parse_size(amount, &most) : parse_whole(amount, 0, UINT64_MAX, &most))
 		return option_invalid(err, row, arg, "%s, or FUNCTION= and that",
 				      bytes ? "a size such as 64K or 1.5M"
 					    : "a number such as 1000");

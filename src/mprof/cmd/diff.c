@@ -38,7 +38,7 @@ static int take_least(const struct option_row *row, const char *arg, void *to, s
 			o->least_percent = percent;
 			return 0;
 		}
-	} else if (!parse_size(arg, &o->least, NULL)) {
+	} else if (!parse_size(arg, &o->least)) {
 		return 0;
 	}
 	return option_invalid(err, row, arg, "a size such as 4K, or a percentage such as 2%%");

@@ -143,7 +143,7 @@ static int take_size(const struct option_row *row, const char *arg, void *to, st
 {
 	uint64_t n;
 
-	if (parse_size(arg, &n, NULL) || n < row->least) {
+	if (parse_size(arg, &n) || n < row->least) {
 		if (row->least > 1)
 			return option_invalid(err, row, arg, "a size of at least %" PRIu64 "%s",
 					      row->least >> (row->least >> 20 ? 20 : 0),
@@ -160,7 +160,7 @@ static int take_time(const struct option_row *row, const char *arg, void *to, st
 	const bool before = *arg == '-';
 	uint64_t ns;
 
-	if (parse_time(arg + before, &ns, NULL))
+	if (parse_time(arg + before, &ns))
 		return option_invalid(err, row, arg, "a time such as 20ms, 3us or 1.5s");
 	*(int64_t *)to = before ? -(int64_t)ns : (int64_t)ns;
 	return 0;
@@ -171,7 +171,7 @@ static int take_range(const struct option_row *row, const char *arg, void *to, s
 	const bool sizes = row->type == &option_sizes;
 	uint64_t *range = to;
 
-	if (!(sizes ? parse_sizes : parse_times)(arg, &range[0], &range[1], NULL))
+	if (!(sizes ? parse_sizes : parse_times)(arg, &range[0], &range[1]))
 		return 0;
 	return option_invalid(err, row, arg, "a range such as %s, the smaller first",
 			      sizes ? "64..1K, 1M.. or ..100" : "1ms..2s, 10s.. or ..5us");

@@ -41,7 +41,7 @@ static int take_temporary(const struct option_row *row, const char *arg, void *t
 
 	if (!arg[strspn(arg, "0123456789")]
 		? parse_whole(arg, 1, SITE_TEMPORARY_MOST, &o->temporary_events)
-		: parse_time(arg, &o->temporary_ns, NULL))
+		: parse_time(arg, &o->temporary_ns))
 		return option_invalid(err, row, arg, "1 to %u calls, or a time such as 1ms",
 				      SITE_TEMPORARY_MOST);
 	return 0;

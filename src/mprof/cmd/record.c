@@ -38,9 +38,9 @@ static int take_last(const struct option_row *row, const char *arg, void *to, st
 	struct run_keys *keys = to;
 	uint64_t n, seconds = 0;
 
-	if (strchr("snh", arg[0] ? arg[strlen(arg) - 1] : 0) && !parse_time(arg, &n, NULL))
+	if (strchr("snh", arg[0] ? arg[strlen(arg) - 1] : 0) && !parse_time(arg, &n))
 		seconds = (n + 999999999) / 1000000000;
-	else if (parse_size(arg, &n, NULL) || n < LAST_LEAST)
+	else if (parse_size(arg, &n) || n < LAST_LEAST)
 		n = 0;
 	if (!seconds && !n)
 		return option_invalid(err, row, arg,
@@ -60,7 +60,7 @@ static int take_budget(const struct option_row *row, const char *arg, void *to, 
 	struct run_keys *keys = to;
 	uint64_t n;
 
-	if (parse_size(arg, &n, NULL) || n < BUDGET_LEAST || n > BUDGET_MOST)
+	if (parse_size(arg, &n) || n < BUDGET_LEAST || n > BUDGET_MOST)
 		return option_invalid(err, row, arg, "a size from 1M to 1024G, for example 500M");
 	keys->given[CONF_BUDGET] = true;
 	keys->number[CONF_BUDGET] = n;

@@ -66,7 +66,7 @@ static int take_drains(const struct option_row *row, const char *arg, void *to, 
 	snprintf(copy, sizeof(copy), "%s", arg);
 	p->drains = 0;
 	for (word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		if (p->drains == MPROF_RUN_DRAINS || parse_time(word, &ns, NULL) ||
+		if (p->drains == MPROF_RUN_DRAINS || parse_time(word, &ns) ||
 		    ns > UINT64_C(3600000000000) || ns < before)
 			break;
 		before = ns;
@@ -82,7 +82,7 @@ static int take_limit(const struct option_row *row, const char *arg, void *to, s
 {
 	uint64_t ns;
 
-	if (parse_time(arg, &ns, NULL) || ns < 1000000 || ns > UINT64_C(1000000000000000))
+	if (parse_time(arg, &ns) || ns < 1000000 || ns > UINT64_C(1000000000000000))
 		return option_invalid(err, row, arg, "a time from 1ms to 11 days, such as 30s");
 	*(int64_t *)to = (int64_t)(ns / 1000000);
 	return 0;

@@ -38,7 +38,7 @@ static int take_seconds(const struct option_row *row, const char *arg, void *to,
 {
 	uint64_t ns;
 
-	if (parse_time(arg, &ns, NULL) || ns % SECOND || ns / SECOND > keys[row->least].most)
+	if (parse_time(arg, &ns) || ns % SECOND || ns / SECOND > keys[row->least].most)
 		return option_invalid(err, row, arg, "whole seconds, for example 30s or 10min");
 	*(uint64_t *)to = ns / SECOND;
 	return 0;
@@ -53,7 +53,7 @@ static int take_key(const struct option_row *row, const char *arg, void *to, str
 	if (!bytes && parse_whole(arg, least, most, &n))
 		return option_invalid(err, row, arg, "a number from %" PRIu64 " to %" PRIu64, least,
 				      most);
-	if (bytes && (parse_size(arg, &n, NULL) || n < least || n > most))
+	if (bytes && (parse_size(arg, &n) || n < least || n > most))
 		return option_invalid(err, row, arg, "a size from %" PRIu64 " to %" PRIu64 "G",
 				      least, most >> 30);
 	*(uint64_t *)to = n;

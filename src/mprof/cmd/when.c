@@ -34,7 +34,7 @@ static int take_when(const struct option_row *row, const char *arg, void *to, st
 		w->kind = WHEN_CALLS;
 	else if (percent(arg, &w->percent))
 		w->kind = WHEN_PERCENT;
-	else if (!parse_time(arg, &w->ns, NULL))
+	else if (!parse_time(arg, &w->ns))
 		w->kind = WHEN_TIME;
 	else
 		return option_invalid(err, row, arg,

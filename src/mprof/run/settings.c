@@ -103,12 +103,11 @@ static int set(struct conf *conf, const char *section, const char *name, const c
 	       struct error *err)
 {
 	const struct row *row = find(section, name, err);
-	struct error no;
 	uint64_t n;
 
 	if (!row)
 		return -EINVAL;
-	if (!strcmp(row->arg, "BYTES") && !parse_size(value, &n, &no))
+	if (!strcmp(row->arg, "BYTES") && !parse_size(value, &n))
 		return conf_set_number(conf, row->id, n, err);
 	if (!strcmp(row->arg, "0|1") && (!strcasecmp(value, "yes") || !strcasecmp(value, "true")))
 		value = "1";

@@ -62,26 +62,14 @@ int parse_whole(const char *text, uint64_t least, uint64_t most, uint64_t *n)
 	return 0;
 }
 
-static int wrong_size(const char *text, struct error *err)
+int parse_size(const char *text, uint64_t *bytes)
 {
-	return fail(err, -EINVAL, "invalid size '%.60s': expected a size such as 100, 64K or 1.5M",
-		    text);
+	return parse(text, strlen(text), sizes, bytes);
 }
 
-static int wrong_time(const char *text, struct error *err)
+int parse_time(const char *text, uint64_t *ns)
 {
-	return fail(err, -EINVAL, "invalid time '%.60s': expected a time such as 20ms, 3us or 1.5s",
-		    text);
-}
-
-int parse_size(const char *text, uint64_t *bytes, struct error *err)
-{
-	return parse(text, strlen(text), sizes, bytes) ? wrong_size(text, err) : 0;
-}
-
-int parse_time(const char *text, uint64_t *ns, struct error *err)
-{
-	return parse(text, strlen(text), times, ns) ? wrong_time(text, err) : 0;
+	return parse(text, strlen(text), times, ns);
 }
 
 static int parse_range(const char *text, const struct unit *unit, uint64_t *least, uint64_t *most)
@@ -97,7 +85,7 @@ static int parse_range(const char *text, const struct unit *unit, uint64_t *leas
 		behind = dots + 2;
 		if ((dots == text && !*behind) ||
 		    (dots != text && parse(text, (size_t)(dots - text), unit, &a)) ||
-		    (*behind && parse(behind, strlen(behind), unit, &b)))
+		    (*behind && parse(behind, strlen(behind), unit, &b)) || a > b)
 			return -EINVAL;
 	}
 	*least = a;
@@ -105,36 +93,12 @@ static int parse_range(const char *text, const struct unit *unit, uint64_t *leas
 	return 0;
 }
 
-int parse_sizes(const char *text, uint64_t *least, uint64_t *most, struct error *err)
+int parse_sizes(const char *text, uint64_t *least, uint64_t *most)
 {
-	uint64_t a, b;
-
-	if (parse_range(text, sizes, &a, &b))
-		return fail(err, -EINVAL,
-			    "invalid range of sizes '%.60s': expected a range such as 64..1K, 1M.. "
-			    "or ..100",
-			    text);
-	if (a > b)
-		return fail(err, -EINVAL, "invalid range '%.60s': the smaller size must come first",
-			    text);
-	*least = a;
-	*most = b;
-	return 0;
+	return parse_range(text, sizes, least, most);
 }
 
-int parse_times(const char *text, uint64_t *least, uint64_t *most, struct error *err)
+int parse_times(const char *text, uint64_t *least, uint64_t *most)
 {
-	uint64_t a, b;
-
-	if (parse_range(text, times, &a, &b))
-		return fail(err, -EINVAL,
-			    "invalid range of times '%.60s': expected a range such as 1ms..2s, "
-			    "10s.. or ..5us",
-			    text);
-	if (a > b)
-		return fail(err, -EINVAL, "invalid range '%.60s': the shorter time must come first",
-			    text);
-	*least = a;
-	*most = b;
-	return 0;
+	return parse_range(text, times, least, most);
 }

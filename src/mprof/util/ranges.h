@@ -8,21 +8,19 @@
  *
  *   whole  decimal digits, nothing else
  *
- * All functions return 0, or -EINVAL with err saying what was expected; results are set only on
- * success.
+ * All functions return 0 or -EINVAL; results are set only on success.  Callers say what was
+ * expected.
  */
 #pragma once
 
 #include <stdint.h>
 
-#include "error.h"
-
-/* Parses a number from least to most; the caller names what was expected. */
+/* Parses a number from least to most. */
 int parse_whole(const char *text, uint64_t least, uint64_t most, uint64_t *n);
 
-int parse_size(const char *text, uint64_t *bytes, struct error *err);
-int parse_time(const char *text, uint64_t *ns, struct error *err);
+int parse_size(const char *text, uint64_t *bytes);
+int parse_time(const char *text, uint64_t *ns);
 
 /* An end that is missing is 0 or UINT64_MAX. */
-int parse_sizes(const char *text, uint64_t *least, uint64_t *most, struct error *err);
-int parse_times(const char *text, uint64_t *least, uint64_t *most, struct error *err);
+int parse_sizes(const char *text, uint64_t *least, uint64_t *most);
+int parse_times(const char *text, uint64_t *least, uint64_t *most);

@@ -44,7 +44,7 @@ const char *change_kind_name(enum change_kind kind)
 /* Parses "64k": at least a page, or blocks could not share it. */
 static int parse_chunk(struct change_rule *r, const char *text, struct error *err)
 {
-	if (parse_size(text, &r->chunk, NULL) || r->chunk < 256 || r->chunk > CHANGE_CHUNK_MOST)
+	if (parse_size(text, &r->chunk) || r->chunk < 256 || r->chunk > CHANGE_CHUNK_MOST)
 		return fail(err, -EINVAL, "a chunk of 256 bytes to 1 GiB, not '%s'", text);
 	return 0;
 }
@@ -82,7 +82,7 @@ static int parse_resize(struct change_rule *r, char *text, struct error *err)
 		r->factor = strtod(equals + 1, &end);
 		wrong = end == equals + 1 || *end || !(r->factor > 0) || r->factor > 1e6;
 	} else if (equals) {
-		wrong = parse_size(equals, &r->size, NULL);
+		wrong = parse_size(equals, &r->size);
 	}
 	return wrong ? fail(err, -EINVAL,
 			    "SITE=SIZE or SITE=xFACTOR, such as parse*=64 or "
