@@ -104,7 +104,7 @@ static void late_settle(struct lane *l, struct live_entry e, uint64_t now)
 	if (live_is(e, LIVE_SAMPLED))
 		late_settle_sample(l, e, now);
 	else
-		profile_settle(l, e, now, 0);
+		profile_settle(l, e, now);
 }
 
 static void late_keep(struct lane *l, uint32_t id, void *ptr, uint64_t size, uint64_t now)

@@ -239,9 +239,9 @@ MPROF_HOT void profile_settle_one(struct lane *l, struct live_entry e, uint64_t 
 
 /* Ends a block where that is rare, or part of a realloc. */
 static __attribute__((noinline)) void profile_settle(struct lane *l, struct live_entry e,
-						     uint64_t now, int temporary)
+						     uint64_t now)
 {
-	profile_settle_one(l, e, now, temporary);
+	profile_settle_one(l, e, now, 0);
 }
 
 MPROF_HOT void profile_count(struct lane *l, unsigned fn, uint64_t bytes, unsigned failed)
@@ -272,7 +272,7 @@ MPROF_HOT struct accumulator *profile_settle_at(struct lane *l, struct accumulat
 	}
 	if (mprof_unlikely(before.a)) {
 		l->disk->missed++;
-		profile_settle(l, before, now, 0);
+		profile_settle(l, before, now);
 	}
 	f = figures_of(s, id);
 	f.cell->calls++;
@@ -365,7 +365,7 @@ MPROF_HOT struct live_entry profile_resize_ends(struct lane *l, unsigned fn, voi
 	if (mprof_unlikely(!ptr && size && e.a))
 		profile_put_back(l, old);
 	else if (e.a)
-		profile_settle(l, e, l->old_ticks, 0);
+		profile_settle(l, e, l->old_ticks);
 	return e;
 }
 

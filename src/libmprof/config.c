@@ -80,14 +80,13 @@ static void config_list_keys(struct text *why)
 	}
 }
 
-int mp_config_invalid(const char *key, const char *value, struct text *why)
+void mp_config_invalid(const char *key, const char *value, struct text *why)
 {
 	text_string(why, "invalid ");
 	text_string(why, key);
 	text_string(why, " '");
 	text_string(why, value);
 	text_string(why, "': expected ");
-	return -EINVAL;
 }
 
 static int config_wrong(const struct option_row *row, const char *value, const char *expected,

@@ -15,8 +15,8 @@ extern struct mprof_config mp_config;
 
 /* config.c: MPROF_CONF.  0, or -EINVAL with one sentence in why. */
 int mp_config_read(const char *conf, struct mprof_config *out, struct text *why);
-/* Puts "invalid KEY 'VALUE': expected ", which the caller completes; returns -EINVAL. */
-int mp_config_invalid(const char *key, const char *value, struct text *why);
+/* Puts "invalid KEY 'VALUE': expected ", which the caller completes. */
+void mp_config_invalid(const char *key, const char *value, struct text *why);
 /* Expands %p %h %e %j %r %% and makes the path absolute. */
 int mp_path_expand(const char *path, struct text *out);
 /* The same, and expands %n, the number of a dump; without %n, appends .N.  number 0 = at exit. */

@@ -37,7 +37,7 @@ static void fact_stamp(struct mprof_fact *f, unsigned what)
 static void fact_write(const struct mprof_fact *fact, const char *strings, size_t bytes)
 {
 	if (mp_file.header && !mp_file.broken)
-		mp_extent_write(MPROF_EXTENT_FACT, 0, fact, sizeof(*fact), strings, bytes);
+		mp_extent_write(MPROF_EXTENT_FACT, fact, sizeof(*fact), strings, bytes);
 }
 
 static void fact_put(struct text *t, const char *key, const char *value)
@@ -241,7 +241,7 @@ void mp_fact_waited(const struct mprof_process_entry *child, int signal, int sta
 	f.self_bytes = 0;
 	if (usage)
 		fact_put_usage(&f, usage);
-	mp_extent_write_of(child, MPROF_EXTENT_FACT, &f, sizeof(f));
+	mp_fact_write_of(child, &f);
 }
 
 static void fact_with_path(struct mprof_fact *f, const char *path)
@@ -283,13 +283,13 @@ void mp_fact_bypass(const char *path, enum mprof_bypass how)
 	fact_with_path(&f, path);
 }
 
-void mp_fact_child(int pid, unsigned how, const char *path, int env_kept)
+void mp_fact_spawned(int pid, const char *path, int env_kept)
 {
 	struct mprof_fact f;
 
 	fact_stamp(&f, MPROF_FACT_CHILD);
 	f.child_pid = pid;
-	f.how = how;
+	f.how = MPROF_CHILD_SPAWN;
 	f.env_kept = (uint32_t)env_kept;
 	fact_with_path(&f, path);
 }
@@ -342,5 +342,5 @@ void mp_sample_maybe(void)
 	s.ticks = mprof_ticks();
 	s.virt = mapped * mp_page();
 	s.rss = resident * mp_page();
-	mp_extent_write(MPROF_EXTENT_SAMPLE, 0, &s, sizeof(s), "", 0);
+	mp_extent_write(MPROF_EXTENT_SAMPLE, &s, sizeof(s), "", 0);
 }

@@ -27,7 +27,7 @@ void mp_fact_waited(const struct mprof_process_entry *child, int signal, int sta
 		    const struct rusage *usage);
 void mp_fact_exec(int child_pid, const char *path, int env_kept);
 void mp_fact_returned(int child_pid);
-void mp_fact_child(int pid, unsigned how, const char *path, int env_kept);
+void mp_fact_spawned(int pid, const char *path, int env_kept);
 void mp_fact_stopped(const char *why);
 void mp_fact_resumed(void);
 void mp_fact_bypass(const char *path, enum mprof_bypass how);

@@ -176,8 +176,8 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 }
 
 /* of: the process that the extent describes; NULL = this one. */
-static int file_write_extent(const struct mprof_process_entry *of, unsigned kind, uint32_t thread,
-			     const void *a, size_t an, const void *b, size_t bn)
+static int file_write_extent(const struct mprof_process_entry *of, unsigned kind, const void *a,
+			     size_t an, const void *b, size_t bn)
 {
 	char buffer[sizeof(struct mprof_extent) + MP_EXTENT_PAYLOAD];
 	struct mprof_extent *x = (struct mprof_extent *)buffer;
@@ -190,7 +190,7 @@ static int file_write_extent(const struct mprof_process_entry *of, unsigned kind
 	if (!offset)
 		return -EIO;
 	__builtin_memset(buffer, 0, bytes);
-	mp_extent_fill(x, kind, offset, (uint32_t)bytes, thread);
+	mp_extent_fill(x, kind, offset, (uint32_t)bytes, 0);
 	if (of) {
 		x->process = of->number;
 		x->image = of->image;
@@ -202,16 +202,14 @@ static int file_write_extent(const struct mprof_process_entry *of, unsigned kind
 	return mp_file_write(offset, buffer, bytes);
 }
 
-int mp_extent_write(unsigned kind, uint32_t thread, const void *a, size_t an, const void *b,
-		    size_t bn)
+int mp_extent_write(unsigned kind, const void *a, size_t an, const void *b, size_t bn)
 {
-	return file_write_extent(NULL, kind, thread, a, an, b, bn);
+	return file_write_extent(NULL, kind, a, an, b, bn);
 }
 
-int mp_extent_write_of(const struct mprof_process_entry *of, unsigned kind, const void *a,
-		       size_t an)
+void mp_fact_write_of(const struct mprof_process_entry *of, const struct mprof_fact *f)
 {
-	return file_write_extent(of, kind, 0, a, an, "", 0);
+	file_write_extent(of, MPROF_EXTENT_FACT, f, sizeof(*f), "", 0);
 }
 
 struct mprof_process_entry *mp_entry(void)

@@ -94,7 +94,7 @@ static void misuse_abort(void)
 void mp_put(unsigned kind, const void *data, size_t bytes)
 {
 	if (mp_file.header && !mp_file.broken)
-		mp_extent_write(kind, 0, data, bytes, "", 0);
+		mp_extent_write(kind, data, bytes, "", 0);
 }
 
 void mp_misuse(const struct mprof_misuse *m)

@@ -428,6 +428,16 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	return execve(path, argv, envp);
 }
 
+/* The end of posix_spawn(): ret is its result. */
+static int spawned(int ret, pid_t *pid, pid_t child, const char *path, char *const envp[])
+{
+	if (ret == 0 && pid)
+		*pid = child;
+	if (ret == 0 && process_is_self() && mp_file.header)
+		mp_fact_spawned(child, path, mp_preloads_us(envp));
+	return ret;
+}
+
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
@@ -437,12 +447,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 
 	FIT(fit, path, 0);
 	ret = mp_next()->posix_spawn(&child, path, actions, attr, argv, fit);
-
-	if (ret == 0 && pid)
-		*pid = child;
-	if (ret == 0 && process_is_self() && mp_file.header)
-		mp_fact_child(child, MPROF_CHILD_SPAWN, path, mp_preloads_us(envp));
-	return ret;
+	return spawned(ret, pid, child, path, envp);
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
@@ -454,12 +459,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 
 	FIT(fit, file, 1);
 	ret = mp_next()->posix_spawnp(&child, file, actions, attr, argv, fit);
-
-	if (ret == 0 && pid)
-		*pid = child;
-	if (ret == 0 && process_is_self() && mp_file.header)
-		mp_fact_child(child, MPROF_CHILD_SPAWN, file, mp_preloads_us(envp));
-	return ret;
+	return spawned(ret, pid, child, file, envp);
 }
 
 EXPORT void _exit(int status)

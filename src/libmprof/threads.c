@@ -152,7 +152,7 @@ void mp_self_is_at(const void *at, size_t bytes)
 	const struct mprof_page_run run = { (uintptr_t)at / page, (bytes + page - 1) / page };
 
 	if (bytes >= SELF_TOLD && mp_file.header && !mp_file.broken && mp_recording())
-		mp_extent_write(MPROF_EXTENT_OWN, 0, &run, sizeof(run), "", 0);
+		mp_extent_write(MPROF_EXTENT_OWN, &run, sizeof(run), "", 0);
 }
 
 void mp_self_mapped(const void *at, size_t bytes)

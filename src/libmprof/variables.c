@@ -31,7 +31,7 @@ static void variables_write(struct found *f)
 	if (!f->head.runs)
 		return;
 	f->head.ticks_after = mprof_ticks();
-	mp_extent_write(MPROF_EXTENT_VARIABLES, 0, &f->head, sizeof(f->head), f->run,
+	mp_extent_write(MPROF_EXTENT_VARIABLES, &f->head, sizeof(f->head), f->run,
 			f->head.runs * sizeof(f->run[0]));
 	f->written += (uint32_t)f->head.runs;
 	f->head.runs = 0;
