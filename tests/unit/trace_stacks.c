@@ -264,7 +264,7 @@ START_TEST(processes)
 	ck_assert_uint_eq(trace_damage(t)->stacks_missing, 0);
 	trace_close(t);
 	close(fd);
-	ck_assert(!trace_open_without_stacks(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE, NULL));
+	ck_assert(!trace_open_without_stacks(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE));
 	read_events(stack, 16);
 	ck_assert_uint_eq(stack[first], 0);
 	ck_assert_uint_eq(stack[first + 3], 0);

@@ -179,15 +179,15 @@ static void tell(void *context, uint64_t op, uint64_t ops)
 }
 
 static int run_source(struct films *f, size_t i, const struct place_plan *plan,
-		      const struct place_sink *sinks, size_t n, struct error *err)
+		      const struct place_sink *sink, struct error *err)
 {
 	if (f->played)
-		return place_run(f->input.path, &f->variants.v[i], plan, sinks, n, NULL, err);
-	return place_trace(f->trace, f->cli->process, plan, sinks, n, err);
+		return place_run(f->input.path, &f->variants.v[i], plan, sink, 1, err);
+	return place_trace(f->trace, f->cli->process, plan, sink, 1, err);
 }
 
 int films_take(struct films *f, size_t i, const struct place_plan *plan,
-	       const struct place_sink *sinks, size_t n, struct error *err)
+	       const struct place_sink *sink, struct error *err)
 {
 	struct place_plan p = *plan;
 	struct told told;
@@ -198,7 +198,7 @@ int films_take(struct films *f, size_t i, const struct place_plan *plan,
 	p.progress = progress_begin(&told.progress) ? tell : NULL;
 	p.progress_context = &told;
 	snprintf(told.name, sizeof(told.name), "%s", f->played ? f->variants.v[i].name : "reading");
-	ret = run_source(f, i, &p, sinks, n, err);
+	ret = run_source(f, i, &p, sink, err);
 	progress_done(&told.progress);
 	return ret;
 }
@@ -260,7 +260,7 @@ static int count_recorded(struct films *f, struct count *c, struct error *err)
 	const struct place_plan plan = { .at = PLACE_NOWHERE };
 	const struct place_sink sink = { &count_ops, c };
 
-	return films_take(f, 0, &plan, &sink, 1, err);
+	return films_take(f, 0, &plan, &sink, err);
 }
 
 int films_calls(struct films *f, uint64_t *ops, struct error *err)

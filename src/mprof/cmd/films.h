@@ -6,7 +6,7 @@
  * A command has a struct films_cli and OPTION_ROWS(option_films, of it) among its rows.  Then
  *
  *	films_open(&f, &cli)
- *	for i below f.count: films_take(&f, i, &plan, sinks, n, &err)
+ *	for i below f.count: films_take(&f, i, &plan, &sink, &err)
  *	films_close(&f)
  *
  * films_open and films_names print what is wrong and return the exit status.
@@ -56,7 +56,7 @@ int films_names(struct films *f, const struct profile_options *o, struct profile
 
 /* Runs the source of film i, with a progress line.  0, or -errno with err filled. */
 int films_take(struct films *f, size_t i, const struct place_plan *plan,
-	       const struct place_sink *sinks, size_t n, struct error *err);
+	       const struct place_sink *sink, struct error *err);
 /* Returns the exit status for a result of films_take, or 0 if another allocator may succeed. */
 int films_fault(const struct films *f, int ret);
 

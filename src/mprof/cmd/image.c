@@ -183,7 +183,7 @@ static int take(struct work *w, size_t i, struct error *err)
 	int ret;
 
 	sink.self = film;
-	ret = films_take(&w->films, i, &w->plan, &sink, 1, err);
+	ret = films_take(&w->films, i, &w->plan, &sink, err);
 	if (!ret)
 		ret = film_ready(film, err);
 	if (ret < 0) {

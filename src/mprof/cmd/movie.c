@@ -100,7 +100,7 @@ static int film_one(struct work *w, size_t i, struct error *err)
 
 	movie_add(w->movie, w->name[i], &film);
 	sink = w->films.played ? film : recorded_movie_sink(&film);
-	ret = films_take(&w->films, i, &plan, &sink, 1, err);
+	ret = films_take(&w->films, i, &plan, &sink, err);
 	if (ret < 0)
 		movie_drop(w->movie);
 	return ret;

@@ -15,7 +15,7 @@
 
 /* ---- files ---- */
 
-int writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t offset)
+void writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t offset)
 {
 	const char *p = from;
 	ssize_t n;
@@ -29,7 +29,6 @@ int writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t off
 			break;
 		}
 	}
-	return w->error;
 }
 
 int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offset)

@@ -80,7 +80,8 @@ void writer_release(struct writer *w);
 
 /* ---- the rest of the file ---- */
 
-int writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t offset);
+/* An error is kept in w->error. */
+void writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t offset);
 /* Reads exactly `bytes` from fd; a short read is -EIO. */
 int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offset);
 

@@ -46,7 +46,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		}
 		p->blocks++;
 		p->bytes += b->size;
-		size_table_add(&s->table, b->size, 1, b->slack);
+		size_table_add(&s->table, b->size, b->slack);
 		note_age(s, h, process, b);
 	}
 }

@@ -56,12 +56,12 @@ static struct size_class *class_of_size(struct size_table *t, uint64_t size)
 	return c;
 }
 
-void size_table_add(struct size_table *t, uint64_t size, uint64_t count, uint64_t waste)
+void size_table_add(struct size_table *t, uint64_t size, uint64_t waste)
 {
 	struct size_class *c = class_of_size(t, size);
 
 	c->size = size;
-	c->count += count;
+	c->count++;
 	c->waste += waste;
 }
 
@@ -98,7 +98,7 @@ static void start(void *self, struct walk *w)
 
 void sizes_add_large(struct sizes *s, uint64_t size, uint64_t slack)
 {
-	size_table_add(&s->table, size, 1, slack);
+	size_table_add(&s->table, size, slack);
 }
 
 static void batch(void *self, const struct batch *b)

@@ -28,7 +28,7 @@ struct size_table {
 	size_t capacity, used;	  /* of large */
 };
 
-void size_table_add(struct size_table *t, uint64_t size, uint64_t count, uint64_t waste);
+void size_table_add(struct size_table *t, uint64_t size, uint64_t waste);
 /* Returns all classes, ascending, in a new array (caller frees). */
 struct size_class *size_table_sorted(const struct size_table *t, size_t *n);
 

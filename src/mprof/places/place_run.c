@@ -46,8 +46,7 @@ struct run {
 	struct mprof_run_address *address;
 	uint64_t *frame;   /* the last record of this kind */
 	size_t frame_room; /* in words */
-	struct mprof_run_result result;
-	bool finished; /* true after RESULT */
+	bool finished;	   /* true after RESULT */
 	uint64_t told;
 };
 
@@ -246,11 +245,9 @@ static int take_result(struct run *r, uint64_t bytes, struct error *err)
 {
 	int ret;
 
-	if (bytes < sizeof(r->result))
+	if (bytes < sizeof(struct mprof_run_result))
 		return lies(r, err, "a truncated result");
-	ret = play_read(&r->play, &r->result, sizeof(r->result), err);
-	if (!ret)
-		ret = play_skip(&r->play, bytes - sizeof(r->result), err);
+	ret = play_skip(&r->play, bytes, err);
 	if (ret)
 		return ret;
 	r->finished = true;
@@ -378,8 +375,7 @@ bool place_run_is_common(int status)
 }
 
 int place_run(const char *playback, const struct variant *v, const struct place_plan *plan,
-	      const struct place_sink *sinks, size_t n, struct mprof_run_result *result,
-	      struct error *err)
+	      const struct place_sink *sinks, size_t n, struct error *err)
 {
 	static const struct place_plan none = { .at = PLACE_NOWHERE };
 	struct run r = { .to = { sinks, n }, .plan = plan ? plan : &none, .variant = v };
@@ -396,11 +392,8 @@ int place_run(const char *playback, const struct variant *v, const struct place_
 		else if (ret)
 			fail(err, ret, "%s: %.400s", v->name, why.text);
 	}
-	if (!ret) {
+	if (!ret)
 		PLACES_TELL(&r.to, finish);
-		if (result)
-			*result = r.result;
-	}
 	playfile_close(r.file);
 	free(r.block);
 	free(r.address);

@@ -23,12 +23,11 @@ struct variant;
 
 /*
  * playback: a path.  plan may be NULL: then there is only the frame of the peak, and no samples.
- * result may be NULL. 0, or -errno with err naming the allocator that failed and how; `finish` is
+ * 0, or -errno with err naming the allocator that failed and how; `finish` is
  * called only on success.
  */
 int place_run(const char *playback, const struct variant *v, const struct place_plan *plan,
-	      const struct place_sink *sinks, size_t n, struct mprof_run_result *result,
-	      struct error *err);
+	      const struct place_sink *sinks, size_t n, struct error *err);
 
 /*
  * Would place_run() return this status for every allocator?  Then the playback file is damaged

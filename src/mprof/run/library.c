@@ -230,7 +230,7 @@ static char *resolve_path(const char *name, struct error *err)
 	else if (elf_read(path, &elf) || !elf.ours || elf.type != ELF_SHARED)
 		fail(err, -EINVAL,
 		     "invalid --allocator '%s': expected a shared object for this machine", path);
-	else if (!defines_function(path, "malloc"))
+	else if (!defines_malloc(path))
 		/* The linker would load it, but the program would still use glibc's malloc. */
 		fail(err, -EINVAL,
 		     "invalid --allocator '%s': expected a shared object that exports malloc",

@@ -57,7 +57,7 @@ const char *allocator_name(const char *path);
 char *allocator_resolve(const char *name, struct error *err);
 
 /*
- * defines.c: 1 if other objects get this function from the object; 0 if not; -1 if the file has no
- * table of dynamic symbols that can be read.
+ * defines.c: 1 if other objects get malloc from the object; 0 if not; -1 if the file has no table
+ * of dynamic symbols that can be read.
  */
-int defines_function(const char *path, const char *name);
+int defines_malloc(const char *path);

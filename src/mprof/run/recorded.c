@@ -51,7 +51,7 @@ bool recorded_anything(const char *path, const char *magic)
 	struct trace *t;
 	bool any;
 
-	if (trace_open_without_stacks(&t, path, magic, NULL))
+	if (trace_open_without_stacks(&t, path, magic))
 		return true;
 	any =
 	    trace_guarded(t, &guarded) || has_threads(t) ||
@@ -66,7 +66,7 @@ void recorded_rank(const char *path, const char *magic, char *rank, size_t size)
 	struct trace *t;
 
 	*rank = 0;
-	if (trace_open_without_stacks(&t, path, magic, NULL))
+	if (trace_open_without_stacks(&t, path, magic))
 		return;
 	for (size_t i = 0, n = trace_facts(t, &fact); i < n && !*rank; i++)
 		if (fact[i].fact->what == MPROF_FACT_RANK)

@@ -224,7 +224,7 @@ static void look_at_vdso(const struct wanted *w, struct file_found *found)
 	found->fd = -1;
 }
 
-static bool look_in_debug_dirs(const struct files *f, const struct wanted *w,
+static void look_in_debug_dirs(const struct files *f, const struct wanted *w,
 			       const struct stack_object *o, struct file_found *found)
 {
 	const char *const *dir = f->debug_dir;
@@ -232,8 +232,7 @@ static bool look_in_debug_dirs(const struct files *f, const struct wanted *w,
 	for (; dir && *dir; dir++)
 		if (look_by_id(w, found, "", *dir, "") || look(w, found, "%s/%s", *dir, o->path) ||
 		    look(w, found, "%s/%s", *dir, basename(o->path)))
-			return true;
-	return false;
+			return;
 }
 
 void files_object(const struct files *f, const struct stack_object *o, struct file_found *found)

@@ -68,18 +68,15 @@ static void number_put(struct number_table *n, uint32_t hash, uint32_t number)
 	n->n++;
 }
 
-/* Makes room for this many more. */
-static void number_room(struct number_table *n, size_t more)
+/* Makes room for one more. */
+static void number_room(struct number_table *n)
 {
 	struct number_table old = *n;
-	size_t room = old.room ? old.room : 1024;
 
-	if (2 * (old.n + more) <= old.room)
+	if (2 * (old.n + 1) <= old.room)
 		return;
-	while (2 * (old.n + more) > room)
-		room *= 2;
-	n->slot = large_extend(NULL, 0, room * sizeof(*n->slot));
-	n->room = room;
+	n->room = old.room ? 2 * old.room : 1024;
+	n->slot = large_extend(NULL, 0, n->room * sizeof(*n->slot));
 	n->n = 0;
 	for (size_t i = 0; i < old.room; i++)
 		if (old.slot[i])
@@ -129,7 +126,7 @@ static __attribute__((noinline)) uint32_t other_child(struct stack_table *s, uin
 	while ((number = number_next(&s->by_node, hash, &at)) != STACK_NONE)
 		if (s->node[number].parent == parent && s->node[number].frame == frame)
 			return number;
-	number_room(&s->by_node, 1);
+	number_room(&s->by_node);
 	number = new_node(s, parent, frame);
 	if (number != STACK_NONE)
 		number_put(&s->by_node, hash, number);
@@ -193,7 +190,7 @@ static uint32_t add_chain(struct stack_table *s, const uint32_t *frame, uint32_t
 		if (at < STACK_CHILDREN) {
 			children[at] = (uint64_t)frame[i] << 32 | (parent + 1);
 		} else {
-			number_room(&s->by_node, 1);
+			number_room(&s->by_node);
 			number_put(&s->by_node, hash_node(parent, frame[i]), parent + 1);
 		}
 		s->node[parent + 1] = (struct stack_node){ parent, frame[i] };
@@ -229,7 +226,7 @@ uint32_t stack_table_frame(struct stack_table *s, uint32_t object, uint64_t addr
 	}
 	if (s->frames >= s->nodes_max)
 		return STACK_NONE;
-	number_room(n, 1);
+	number_room(n);
 	frame = GROW_ONE(s->frame, s->frames, s->frames_room);
 	*frame = wanted;
 	number_put(n, hash, (uint32_t)s->frames - 1);
@@ -270,7 +267,7 @@ uint32_t stack_table_object(struct stack_table *s, const struct stack_object *o,
 			return number;
 	if (s->objects >= s->nodes_max)
 		return STACK_NONE;
-	number_room(n, 1);
+	number_room(n);
 	copy_parts(&copy, path_bytes);
 	object = GROW_ONE(s->object, s->objects, s->objects_room);
 	*object = copy;

@@ -261,10 +261,9 @@ int trace_open(struct trace **out, const char *path, const char *kind_magic, str
 	return open_trace(out, path, kind_magic, false, err);
 }
 
-int trace_open_without_stacks(struct trace **out, const char *path, const char *kind_magic,
-			      struct error *err)
+int trace_open_without_stacks(struct trace **out, const char *path, const char *kind_magic)
 {
-	return open_trace(out, path, kind_magic, true, err);
+	return open_trace(out, path, kind_magic, true, NULL);
 }
 
 /* What the header of a file would say. */

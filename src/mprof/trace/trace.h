@@ -219,8 +219,7 @@ struct trace_damage {
  */
 int trace_open(struct trace **out, const char *path, const char *kind_magic, struct error *err);
 /* The same without call stacks, which take most of the time: the stack of each event is unknown. */
-int trace_open_without_stacks(struct trace **out, const char *path, const char *kind_magic,
-			      struct error *err);
+int trace_open_without_stacks(struct trace **out, const char *path, const char *kind_magic);
 void trace_close(struct trace *t);
 
 /*
