@@ -74,7 +74,7 @@ static char *lists(void)
 
 	if (!out)
 		return NULL;
-	help_lists(out);
+	help_commands(out);
 	return fclose(out) ? NULL : text;
 }
 
@@ -83,9 +83,7 @@ static const struct usage usage = {
 	.args =
 	    "COMMAND [ARGS]\n-t \"SHELL COMMAND\" [-c COUNTS] [-l LOG]\n-m MODE PROGRAM [ARGS]\n"
 	    "[-c COUNTS]\n-l LOG",
-	.doc = HELP_ABOUT
-	"\v'mprof COMMAND --help' explains a command. 'mprof help' also lists the keys "
-	"of MPROF_CONF.",
+	.doc = HELP_ABOUT "\v'mprof COMMAND --help' explains a command. " HELP_SETTINGS,
 	.more = lists,
 	.brief = WITH_MODE,
 	.words = USAGE_PROGRAM,

@@ -6,7 +6,7 @@
 test_help() {
 	run "$mprof" --help
 	expect_status 0
-	for word in Usage: LogMmap record report --counts; do
+	for word in Usage: record report --counts 'mprof help settings'; do
 		expect_text out "$word"
 	done
 	# Commands come before options.
@@ -16,7 +16,11 @@ test_help() {
 	expect_status 0
 	run "$mprof" help
 	expect_status 0
-	for word in 'count, record and report in one go' LD_NEXT COUNTS_PATH; do
+	expect_text out 'count, record and report in one go'
+	[ "$(wc -l <out)" -le 48 ] || bad "it takes $(wc -l <out) lines"
+	run "$mprof" help settings
+	expect_status 0
+	for word in LogMmap LD_NEXT COUNTS_PATH; do
 		expect_text out "$word"
 	done
 	# A key that is longer than its column has a line of its own.

@@ -85,8 +85,9 @@ int output_check(const char *path, const char *input, bool chosen);
 void help_modes(FILE *out);
 /* What mprof is, and the commands to start with. */
 void help_start(FILE *out);
-/* The commands and the MODEs. */
-void help_lists(FILE *out);
+/* The commands, by group. */
+void help_commands(FILE *out);
+#define HELP_SETTINGS "'mprof help settings' lists the modes, modules and keys of MPROF_CONF."
 #define HELP_ABOUT                                                                               \
 	"Records every call that a program makes to malloc and related functions, and explains " \
 	"how it uses memory. Start with: mprof -t \"COMMAND\""

@@ -173,7 +173,7 @@ static void print_row(FILE *out, unsigned width, const char *left, const char *h
 	paragraph_release(&p);
 }
 
-static void help_commands(FILE *out)
+void help_commands(FILE *out)
 {
 	const struct command *c;
 	const char *group = "";
@@ -227,13 +227,6 @@ void help_start(FILE *out)
 	fputs("\n'mprof help' lists all commands; 'mprof COMMAND --help' explains one.\n", out);
 }
 
-void help_lists(FILE *out)
-{
-	help_commands(out);
-	fputs("\nModes:\n", out);
-	help_modes(out);
-}
-
 static void help_all(FILE *out)
 {
 	const struct paragraph_form form = { "", 0, terminal_text_width(), false };
@@ -243,15 +236,22 @@ static void help_all(FILE *out)
 	paragraph_print(&about, &form, out);
 	paragraph_release(&about);
 	fputc('\n', out);
-	help_lists(out);
+	help_commands(out);
+	fputs("\n"
+	      "'mprof help COMMAND' or 'mprof COMMAND --help' explains a command.\n" HELP_SETTINGS
+	      "\n"
+	      "Manual pages: mprof(1), mprof-COMMAND(1), libmprof(7).\n",
+	      out);
+}
+
+static void help_settings(FILE *out)
+{
+	fputs("Modes:\n", out);
+	help_modes(out);
 	fputs("\nFinding the allocator (INIT):\n", out);
 	print_rows(out, inits, COUNT(inits));
 	fputs("\nKeys of MPROF_CONF [default]:\n", out);
 	help_keys(out);
-	fputs("\n"
-	      "'mprof help COMMAND' or 'mprof COMMAND --help' explains a command.\n"
-	      "Manual pages: mprof(1), mprof-COMMAND(1), libmprof(7).\n",
-	      out);
 }
 
 /* Prints the option rows of every command, for scripts/gendoc. */
@@ -286,11 +286,17 @@ int cmd_help(int argc, char **argv)
 	if (argc > 2)
 		return cmd_error(STATUS_USAGE, "unexpected argument '%s': expected one command",
 				 argv[2]);
+	if (!strcmp(argv[1], "settings")) {
+		terminal_fit();
+		help_settings(stdout);
+		return STATUS_OK;
+	}
 	c = cmd_find(argv[1]);
 	if (!c)
 		return cmd_unknown(argv[1]);
 	if (c->run == cmd_help) {
-		puts("Usage: mprof help [COMMAND]\n\nExplains COMMAND, or lists all commands.");
+		puts("Usage: mprof help [COMMAND|settings]\n\n"
+		     "Explains COMMAND, or lists all commands.\n" HELP_SETTINGS);
 		return STATUS_OK;
 	}
 	snprintf(title, sizeof(title), "mprof %s", c->name);
