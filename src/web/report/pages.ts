@@ -486,10 +486,15 @@ export function suppressed(v: View): HTMLElement {
 		el("p", {}, "To leave out more: ", el("code", {}, `mprof report leaks --suppressions FILE ${quote(v.d.head.trace)}`)));
 }
 
+// On a page about one figure, whose graph shows another one that was chosen: its name.
+export function flameTitle(v: View, key: string): HTMLElement | false {
+	return v.s.measure.key != key && el("h3", {}, v.s.measure.title);
+}
+
 function leaks(v: View): HTMLElement {
 	const n = v.d.head.report.never_freed, kept = v.d.head.suppressed.reduce((sum, s) => sum + s.bytes, 0);
 	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${count(n.blocks)} blocks, ${bytes(n.bytes)}, were live when the program ended` +
-		(kept ? `; libraries keep ${bytes(kept)} of them on purpose.` : ".")), v.flame(), el("h3", {}, `${v.s.measure.title}, by function`), functionRows(v, 20),
+		(kept ? `; libraries keep ${bytes(kept)} of them on purpose.` : ".")), flameTitle(v, "leaked"), v.flame(), el("h3", {}, `${v.s.measure.title}, by function`), functionRows(v, 20),
 		el("h3", {}, "Sizes of the blocks that were never freed"), sortable(n.size_classes as any[], [
 			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
 			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (n.blocks || 1) },

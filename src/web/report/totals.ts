@@ -8,7 +8,7 @@ import { isEstimate } from "./estimate";
 import { fullTable, measures, nameOf, placeOf } from "./model";
 import type { Column } from "./element";
 import type { Measure } from "./model";
-import { owner, place, processColumns, processTree, suppressed } from "./pages";
+import { flameTitle, owner, place, processColumns, processTree, suppressed } from "./pages";
 import type { View } from "./pages";
 import type { State } from "./state";
 
@@ -86,7 +86,7 @@ export function realloc(v: View): HTMLElement {
 export function leaks(v: View): HTMLElement {
 	const { d } = v, t = d.head.report.total, about = isEstimate(d) ? "About " : "";
 	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${about}${many(t.blocks.live, "block")}, ${bytes(t.figures.live)}, were live when the program ended` +
-		(t.figures.live > t.figures.leaked ? `; libraries keep ${bytes(t.figures.live - t.figures.leaked)} of them on purpose.` : ".")), v.flame(), suppressed(v));
+		(t.figures.live > t.figures.leaked ? `; libraries keep ${bytes(t.figures.live - t.figures.leaked)} of them on purpose.` : ".")), flameTitle(v, "leaked"), v.flame(), suppressed(v));
 }
 
 export function threads(v: View): HTMLElement {
