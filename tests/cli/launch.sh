@@ -466,7 +466,7 @@ test_program_of_another_user() {
 }
 
 test_program_without_its_environment() {
-	local ls why='was not recorded: its environment had no LD_PRELOAD (as after env -i, sudo or su -); to record it, put mprof directly before it'
+	local ls why='was not recorded: its environment had no LD_PRELOAD (as after env -i, sudo or su -); to record it, put mprof directly before it, or let its parent pass on LD_PRELOAD, MPROF_CONF and MPROF_RUN'
 	ls=$(command -v ls)
 	run "$mprof" stat -- env -i "$ls"
 	expect_text err "mprof: warning: $ls $why"
