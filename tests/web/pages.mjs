@@ -326,6 +326,8 @@ profile("threads, sizes, processes and the curve are those of mprof report", asy
 });
 
 profile("a finding leads to the call graph, a frame says how exact it is", async (r, page) => {
+  for (const item of await page.locator("#page .findings li").all())
+    assert.ok(await item.locator("button.show").count() <= 1, await item.innerText());
   await page.locator("#page .findings button.show").first().click();
   await poll(page, () => location.hash.includes("page=callers"), "the callers");
   assert.match(await page.locator("#page h2").first().innerText(), /keep/);

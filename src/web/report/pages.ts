@@ -708,12 +708,12 @@ function overview(v: View): HTMLElement {
 	return el("div", {}, v.d.head.totals ? totals.numbers(v) : numbers(v), el("div", { class: "overview" }, findings, el("div", {}, el("section", {}, el("h2", {}, v.s.measure.title), v.flame()), tops(v))));
 }
 
-// The findings of a profile name the first function of a figure.
+// Other findings of a profile name the first function of a figure.
 function showFirst(v: View, findings: HTMLElement): void {
 	for (const code of findings.querySelectorAll("li code")) {
 		const measure = totals.measureOfView(/^mprof report (?:--totals )?(\w+)/.exec(code.textContent!)?.[1] ?? "");
 		const rows = measure ? table(v.d, owned(v.d, ask(v.d, { ...v.s, measure }), true), v.keys).filter(r => r.own > 0) : [];
-		if (measure && rows.length)
+		if (measure && rows.length && !code.closest("li")!.querySelector(".show"))
 			code.after(" ", el("button", { type: "button", class: "show", click: () => v.set({ page: "callers", measure,
 				chosen: rows.reduce((x, r) => r.own > x.own ? r : x).line }) }, "Show"));
 	}
