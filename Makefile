@@ -72,7 +72,7 @@ VICTIMS := $(VICTIM_SRC:tests/preload/%.c=$(O)/preload/%) $(VICTIM_CXX:tests/pre
 BENCHES := $(BENCH_SRC:tests/bench/%.c=$(O)/bench/%)
 MANPAGES := $(patsubst man/%.in,$(O)/man/%,$(sort $(wildcard man/*.in)))
 SECTIONS := 1 5 7
-COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof
+COMPLETIONS := $(O)/completions/mprof.bash $(O)/completions/_mprof $(O)/completions/mprof.fish
 
 .PHONY: all mprof libmprof.so libmprof.a lib victims pages units bench-programs check check-quick test bench \
 	bench-replay fuzz-build sanitized-units mutations \
@@ -221,7 +221,7 @@ $(O)/gen/json_files.h: src/mprof/json
 $(O)/gendoc: scripts/gendoc.c include/mprof/options.def include/mprof/modules.def include/mprof/functions.def \
 		src/mprof/cmd/commands.def src/mprof/print/views.def src/mprof/export/exports.def \
 		src/mprof/pass/figures.def include/mprof/runner.h src/mprof/profile/by.def \
-		scripts/gendoc_json.h $(O)/gen/json_files.h $(JSON_DEFS)
+		scripts/gendoc_json.h scripts/gendoc_shell.h $(O)/gen/json_files.h $(JSON_DEFS)
 	$(call say,HOSTCC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -Iinclude -Isrc/mprof -I$(O)/gen -DMPROF_VERSION='"$(VERSION)"' -O1 -o $@ $<
 $(O)/gen/rows: $(O)/mprof
@@ -277,7 +277,8 @@ pc = sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@VERSION@|$(VERSION)|
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/mprof \
 		$(SECTIONS:%=$(DESTDIR)$(MANDIR)/man%) \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(O)/mprof $(DESTDIR)$(BINDIR)/mprof
 	install -d $(DESTDIR)$(LIBEXECDIR)
 	install -m 755 $(O)/mprof_replay $(DESTDIR)$(LIBEXECDIR)/mprof_replay
@@ -290,6 +291,7 @@ install: all
 	$(foreach s,$(SECTIONS),install -m 644 $(filter %.$(s),$(MANPAGES)) $(DESTDIR)$(MANDIR)/man$(s) &&) true
 	install -m 644 $(O)/completions/mprof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/mprof
 	install -m 644 $(O)/completions/_mprof $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mprof
+	install -m 644 $(O)/completions/mprof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mprof.fish
 uninstall:
 	rm -f $(DESTDIR)$(LIBEXECDIR)/mprof_replay
 	rm -f $(DESTDIR)$(BINDIR)/mprof $(DESTDIR)$(LIBDIR)/libmprof.so $(DESTDIR)$(LIBDIR)/libmprof.so.0 \
@@ -297,7 +299,7 @@ uninstall:
 		$(DESTDIR)$(LIBDIR)/pkgconfig/mprof.pc \
 		$(foreach s,$(SECTIONS),$(patsubst $(O)/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(filter %.$(s),$(MANPAGES)))) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mprof \
-		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mprof
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mprof $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mprof.fish
 	rm -rf $(DESTDIR)$(PREFIX)/include/mprof
 
 ## clean: remove the build directory

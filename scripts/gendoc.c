@@ -9,10 +9,12 @@
  *
  *   @OPTIONS@ @MODES@ @INITS@ @UNWINDERS@ @FUNCTIONS@ @COMMANDS@ @VIEWS@ @VALUES@ @BY@
  *   @COLUMNS@ @FORMATS@ @ALLOCATORS@ @VERSION@  rows of the .def tables: items of a list in a
- * manual page (NAME.N.in), words in a bash script (NAME.bash.in), 'word:help' in a zsh function
+ * manual page (NAME.N.in), words in a script of bash or fish (NAME.bash.in), 'word:help' in a zsh
+ * function
  *   @VALUES_OF_OPTIONS@    in a completion: a case for each option with a value, which sets
  *                          `values' to what a shell offers for it
- *   @COMMAND_OPTIONS@      in a completion: a case for each command that sets `options'
+ *   @COMMAND_OPTIONS@      in a completion: a case for each command that sets `options'; for fish,
+ *                          a line for each option
  *
  * Lines of a page mprof-COMMAND.1.in:
  *
@@ -30,7 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum format { MDOC, BASH, ZSH };
+enum format { MDOC, BASH, ZSH, FISH };
 
 struct row {
 	const char *name, *args, *help, *value;
@@ -195,7 +197,7 @@ static void put_table(size_t table, enum format format)
 	for (; r->name; r++) {
 		if (format == MDOC)
 			put_mdoc(table, r);
-		else if (format == BASH)
+		else if (format != ZSH)
 			printf("%s%s", r == tables[table].rows ? "" : " ", r->name);
 		else
 			put_quoted(r);
@@ -499,44 +501,7 @@ static void put_rows(const char *command)
 			fatal("unknown option or group in '@+':", more[i].name);
 }
 
-/* ---- completion: the options of each command ---- */
-
-static void put_zsh_option(char *const field[FIELDS])
-{
-	const char *s;
-
-	printf(" '--%s:", field[2]);
-	for (s = field[5]; *s; s++)
-		if (*s == '\'')
-			fputs("'\\''", stdout);
-		else
-			putchar(*s);
-	putchar('\'');
-}
-
-static void put_command_options(enum format format)
-{
-	const char *open = "";
-	char *field[FIELDS];
-	size_t i;
-
-	for (i = 0; i < row_lines; i++) {
-		split(row_line[i], field);
-		if (row_line[i][0] == 'C') {
-			printf("%s\t%s) options=%s", open, *field[1] ? field[1] : "''",
-			       format == BASH ? "\"" : "(");
-			open = format == BASH ? " --help\" ;;\n"
-					      : " '--help:Explain the command') ;;\n";
-		} else if (row_line[i][0] == 'O') {
-			if (format == BASH)
-				printf(" --%s", field[2]);
-			else
-				put_zsh_option(field);
-		}
-		free(field[0]);
-	}
-	fputs(open, stdout);
-}
+#include "gendoc_shell.h"
 
 /* ---- Markdown ---- */
 
@@ -797,37 +762,12 @@ static const char *page_command(const char *path)
 	return name;
 }
 
-/*
- * Cases of "COMMAND OPTION", and "COMMAND OPTION=", that set `values' to words, @file, @directory
- * or @command; to @none where any value may follow.
- */
-static void put_values_of_options(void)
-{
-	char *field[FIELDS], *command = NULL;
-	size_t i;
-
-	for (i = 0; i < row_lines; i++) {
-		split(row_line[i], field);
-		if (row_line[i][0] == 'C') {
-			free(command);
-			command = strdup(field[1]);
-		} else if (row_line[i][0] == 'O' && *field[3]) {
-			printf("\t'%s --%s='", command, field[2]);
-			if (*field[4] == '0')
-				printf(" | '%s --%s'", command, field[2]);
-			if (*field[1])
-				printf(" | '%s -%s'", command, field[1]);
-			printf(") values='%s' ;;\n", *field[7] ? field[7] : "@none");
-		}
-		free(field[0]);
-	}
-	free(command);
-}
-
 /* Was the line only a marker? */
 static int put_block(const char *line, const char *path, enum format format, FILE *in)
 {
-	if (!strcmp(line, "@COMMAND_OPTIONS@\n"))
+	if (!strcmp(line, "@COMMAND_OPTIONS@\n") && format == FISH)
+		put_fish_options();
+	else if (!strcmp(line, "@COMMAND_OPTIONS@\n"))
 		put_command_options(format);
 	else if (!strcmp(line, "@VALUES_OF_OPTIONS@\n"))
 		put_values_of_options();
@@ -865,7 +805,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	read_rows(argv[1]);
-	format = strstr(argv[2], ".bash.in") ? BASH : strstr(argv[2], "/_") ? ZSH : MDOC;
+	format = strstr(argv[2], ".bash.in")   ? BASH
+		 : strstr(argv[2], ".fish.in") ? FISH
+		 : strstr(argv[2], "/_")       ? ZSH
+					       : MDOC;
 	while (fgets(line, sizeof(line), in))
 		if (!put_block(line, argv[2], format, in))
 			put_line(line, format);

@@ -198,6 +198,12 @@ test_completion() {
 		- "$build/completions/mprof.bash"
 	expect_same 'completion of a view, of its arguments' "$(tr '\n' , <out)" \
 		'lines.log leaks lifetimes,lines.log,'
+	if command -v fish >/dev/null; then
+		run fish -c 'source $argv[1]; for line in "mprof re" "mprof report l" "mprof report callers l" "mprof export --to fo"
+			complete -C $line | string replace -r "\t.*" "" | string join " "; end' "$build/completions/mprof.fish"
+		expect_same 'completion of fish' "$(cat out)" \
+			$'record replay report\nleaks lifetimes lines.log\nlines.log\nfolded'
+	fi
 	command -v zsh >/dev/null || return 0
 	run zsh -n "$build/completions/_mprof"
 	expect_status 0
@@ -239,6 +245,8 @@ test_each_option_is_in_page_and_completion() {
 			grep -q -e "--$option\( \|\[\|$\)" help || bad "$command --help=all does not have --$option"
 			grep -qx -e "--$option" bash || bad "bash does not complete $command --$option"
 			grep -qF -e "'--$option:" zsh || bad "zsh does not complete $command --$option"
+			grep -qF -e "'__mprof_is \"$command\"' -l $option " "$build/completions/mprof.fish" ||
+				bad "fish does not complete $command --$option"
 			# The parser knows the option: any other error is fine, but not an unknown
 			# name.
 			run "$mprof" "$command" "--$option"
