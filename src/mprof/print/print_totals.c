@@ -120,7 +120,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		format_exact(s->peak.bytes).s, format_many(s->peak.calls, "block", "blocks").s,
 		flat_moment(s->peak.ns).s);
 	if (s->totals.bound)
-		fprintf(out, "; accurate to %s, because there were several threads",
+		fprintf(out, "; accurate to %s, because the process had several threads",
 			format_bytes(s->totals.bound).s);
 	fprintf(out, ".\n  %s: %s in %s", left_name(t), format_exact(v->live_bytes).s,
 		format_many(v->live_calls, "block", "blocks").s);

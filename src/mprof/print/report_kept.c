@@ -184,7 +184,7 @@ void report_whole(const struct analysis *a, FILE *out)
 		fprintf(out, ", an estimate (%s) and too high on average",
 			figures_range(v, VALUE_PEAK, s->peak.bytes).s);
 	else if (s->totals.bound)
-		fprintf(out, ", accurate to %s because there were several threads",
+		fprintf(out, ", accurate to %s because the process had several threads",
 			format_bytes(s->totals.bound).s);
 	fprintf(out, ". Allocated in total: %s in %s. %s: %s in %s.", format_bytes(v->bytes).s,
 		format_many(v->calls, "block", "blocks").s,
