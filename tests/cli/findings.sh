@@ -219,7 +219,7 @@ END_OF_SOURCE
 # The result of + is a new string, whatever was reserved.
 test_findings_of_strings_added() {
 	cat >add.cc <<'END_OF_SOURCE'
-# 1 "/usr/include/c++/12/bits/text.h"
+# 1 "/usr/include/c++/12/bits/my_string.h"
 extern "C" void *malloc(unsigned long);
 extern "C" void free(void *);
 struct text { char *at; unsigned long n; };

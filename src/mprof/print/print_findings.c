@@ -216,13 +216,15 @@ static void put_hot(const struct finding *f, size_t most, FILE *out)
 
 #define PLUS "+ makes a new string each time, += or insert grows one in place"
 
-/* Do the blocks belong to results of operator+?  Each is a new string, whatever was reserved. */
+/* Do the blocks belong to strings that operator+ returned?  Each is a new one, whatever was
+ * reserved. */
 static bool is_of_plus(const struct finding *f)
 {
 	static const char plus[] = "operator+";
 	const char *at = f->through && f->all_through ? strstr(f->through->function, plus) : NULL;
 
-	return at && !strchr("+=", at[strlen(plus)] ?: '(');
+	return at && !strchr("+=", at[strlen(plus)] ?: '(') &&
+	       (!strncmp(f->through->function, "std::", 5) || strstr(f->through->file, "string"));
 }
 
 static void put_total(const struct finding *f, size_t most, FILE *out)
