@@ -695,6 +695,20 @@ enum mprof_stack_record {
 	MPROF_RECORD_GONE = 3,
 	MPROF_RECORD_GAP = 4,
 };
+
+/* Returns the words of the record that begins with this one; may be 0 if it is not valid. */
+static inline uint64_t mprof_record_words(uint64_t first)
+{
+	switch (first & 15) {
+	case MPROF_RECORD_STACK:
+		return 2 + (first >> 8 & 0xffffff);
+	case MPROF_RECORD_OBJECT:
+		return 1 + (first >> 4 & 0xfffffff);
+	case MPROF_RECORD_GONE:
+		return 2;
+	}
+	return first >> 4;
+}
 #define MPROF_STACK_TRUNCATED 1u /* flags: too deep, so outer frames are missing */
 #define MPROF_STACK_LOST_WAY  2u /* flags: the walk ended before the outermost frame */
 #define MPROF_FRAME_EXACT     (1ull << 63)

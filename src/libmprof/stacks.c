@@ -98,15 +98,9 @@ struct mp_stream {
 
 static uint32_t stream_record_words(uint64_t first)
 {
-	switch (first & 15) {
-	case MPROF_RECORD_STACK:
-		return 2 + (uint32_t)(first >> 8 & 0xffffff);
-	case MPROF_RECORD_OBJECT:
-		return 1 + (uint32_t)(first >> 4 & 0xfffffff);
-	case MPROF_RECORD_GONE:
-		return 2;
-	}
-	return first >> 4 ? (uint32_t)(first >> 4) : 1;
+	const uint32_t words = (uint32_t)mprof_record_words(first);
+
+	return words ? words : 1;
 }
 
 /* Claims n words; NULL if the slot is full. */

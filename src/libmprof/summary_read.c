@@ -137,10 +137,7 @@ static void take_chunk(struct reading *r, const struct mprof_extent *x,
 	for (uint64_t i = 0; i < n && w[i]; i += words) {
 		const unsigned type = w[i] & 15;
 
-		words = type == MPROF_RECORD_STACK    ? 2 + (w[i] >> 8 & 0xffffff)
-			: type == MPROF_RECORD_OBJECT ? 1 + (w[i] >> 4 & 0xfffffff)
-			: type == MPROF_RECORD_GONE   ? 2
-						      : w[i] >> 4;
+		words = mprof_record_words(w[i]);
 		if (!words || words > n - i)
 			return;
 		if (type == MPROF_RECORD_STACK)

@@ -558,10 +558,7 @@ static size_t convert_words(const struct combining *c, uint64_t *w, size_t n)
 	while (i < n && w[i]) {
 		const unsigned type = w[i] & 15;
 
-		words = type == MPROF_RECORD_STACK    ? 2 + (w[i] >> 8 & 0xffffff)
-			: type == MPROF_RECORD_OBJECT ? 1 + (w[i] >> 4 & 0xfffffff)
-			: type == MPROF_RECORD_GONE   ? 2
-						      : w[i] >> 4;
+		words = mprof_record_words(w[i]);
 		if (words > n - i)
 			break;
 		if ((type == MPROF_RECORD_OBJECT || type == MPROF_RECORD_GONE) && words > 1)

@@ -180,22 +180,9 @@ static void pack_raw(struct stack_packer *p, const uint64_t *w, size_t words)
 /* Returns the words of a record, 0 if it is invalid. */
 static size_t words_of(const uint64_t *w, size_t n)
 {
-	size_t words = 0;
+	const bool known = (*w & 15) >= MPROF_RECORD_STACK && (*w & 15) <= MPROF_RECORD_GAP;
+	const size_t words = known ? mprof_record_words(*w) : 0;
 
-	switch (*w & 15) {
-	case MPROF_RECORD_STACK:
-		words = 2 + (*w >> 8 & 0xffffff);
-		break;
-	case MPROF_RECORD_OBJECT:
-		words = 1 + (*w >> 4 & 0xfffffff);
-		break;
-	case MPROF_RECORD_GONE:
-		words = 2;
-		break;
-	case MPROF_RECORD_GAP:
-		words = *w >> 4;
-		break;
-	}
 	return words <= n ? words : 0;
 }
 
