@@ -20,11 +20,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../util/alloc.h"
 #include "../util/memory.h"
+#include "../util/now.h"
 #include "variant.h"
 
 #define ARGS_MOST 32
@@ -62,14 +62,6 @@ void play_args_free(struct play_args *a)
 }
 
 /* ---- starting ---- */
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Moves fd to a high number, closed on exec; closes fd. */
 static int move_up(int fd)
@@ -175,7 +167,7 @@ int play_start(struct play *p, const struct variant *v, const char *const *args,
 
 	*p = (struct play){ .fd = -1, .said = -1, .variant = v, .limit_ms = limit_ms };
 	if (limit_ms)
-		p->until = now_ns() + limit_ms * 1000000;
+		p->until = now_ns(CLOCK_MONOTONIC) + limit_ms * 1000000;
 	s.path = play_find(err);
 	s.env = play_env(v);
 	ret = s.path ? make_argv(&s, args, err) : -ENOENT;
@@ -213,7 +205,7 @@ static int wait_for_more(struct play *p, struct error *err)
 	int n;
 
 	do {
-		left = (p->until - now_ns()) / 1000000;
+		left = (p->until - now_ns(CLOCK_MONOTONIC)) / 1000000;
 		left = left < 0 ? 0 : left > 1000000 ? 1000000 : left;
 		n = poll(&f, 1, (int)left);
 	} while ((!n && left) || (n < 0 && errno == EINTR));

@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../util/memory.h"
+#include "../util/now.h"
 
 /* SIGCHLD is reset because there would be no status to wait for if it was ignored. */
 static const int signals[LAUNCH_SIGNALS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
@@ -44,14 +44,6 @@ static void hand_on(int signal)
 static void take_note(int signal)
 {
 	interrupted = signal;
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* A signal that was ignored when mprof was started stays ignored. */
@@ -167,7 +159,7 @@ static void reap(struct launch *l, struct launch_end *end)
 
 	while (waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
-	end->wall_ns = now_ns() - l->start_ns;
+	end->wall_ns = now_ns(CLOCK_MONOTONIC) - l->start_ns;
 	running = 0;
 	memory_out_child(0);
 	end->handed_on = handed_on;
@@ -193,7 +185,7 @@ int launch_go(struct launch *l, const char *variable, struct error *err)
 	int code = 0;
 	ssize_t n;
 
-	l->start_ns = now_ns();
+	l->start_ns = now_ns(CLOCK_MONOTONIC);
 	memory_out_child(l->pid);
 	n = write(l->go, text, strlen(text) + 1);
 	close(l->go);
@@ -212,13 +204,13 @@ int launch_go(struct launch *l, const char *variable, struct error *err)
 void launch_wait(struct launch *l, struct launch_end *end)
 {
 	reap(l, end);
-	ended_ns = now_ns();
+	ended_ns = now_ns(CLOCK_MONOTONIC);
 	ended_by = end->handed_on ? end->handed_on : end->interrupted;
 }
 
 bool launch_is_repeat(int signal)
 {
-	return signal == ended_by && now_ns() - ended_ns < REPEAT_NS;
+	return signal == ended_by && now_ns(CLOCK_MONOTONIC) - ended_ns < REPEAT_NS;
 }
 
 static void skip_repeat(int signal)

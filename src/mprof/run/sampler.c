@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../util/now.h"
 #include "process.h"
 #include "resident.h"
 
@@ -58,14 +59,6 @@ struct sampler {
 	bool knows_system; /* has read it at least once */
 	int64_t oldest_system_ns;
 };
-
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void write_extent(struct sampler *s, enum mprof_extent_kind kind, uint32_t process,
 			 const void *payload, size_t size)

@@ -10,6 +10,7 @@
  */
 #include "clock.h"
 
+#include "../util/now.h"
 #include "../util/order.h"
 #include "reader.h"
 
@@ -119,28 +120,20 @@ static uint64_t counter(void)
 }
 #endif
 
-static int64_t read_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 uint64_t clock_ticks(const struct mprof_file_header *h)
 {
 	uint64_t now;
 
 	/* A dump, or merged profiles (combine.c), count from the date of their start. */
 	if (h->clock == MPROF_CLOCK_MONOTONIC && h->start_mono_ns == h->start_real_ns)
-		return h->start_ticks + (uint64_t)(read_ns(CLOCK_REALTIME) - h->start_real_ns);
-	now = h->clock == MPROF_CLOCK_MONOTONIC ? (uint64_t)read_ns(CLOCK_MONOTONIC) : counter();
+		return h->start_ticks + (uint64_t)(now_ns(CLOCK_REALTIME) - h->start_real_ns);
+	now = h->clock == MPROF_CLOCK_MONOTONIC ? (uint64_t)now_ns(CLOCK_MONOTONIC) : counter();
 	return now >> (h->clock_shift & 63);
 }
 
 void clock_stamp(const struct mprof_file_header *h, struct mprof_fact *fact)
 {
 	fact->ticks = clock_ticks(h);
-	fact->mono_ns = read_ns(CLOCK_MONOTONIC);
-	fact->real_ns = read_ns(CLOCK_REALTIME);
+	fact->mono_ns = now_ns(CLOCK_MONOTONIC);
+	fact->real_ns = now_ns(CLOCK_REALTIME);
 }
