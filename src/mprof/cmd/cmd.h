@@ -15,6 +15,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "../util/error.h"
@@ -65,6 +66,8 @@ void cmd_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* An absolute path as it can be typed here: relative if it lies below this directory. */
 const char *cmd_path(const char *path);
+/* Returns the size of a file, 0 if it is unknown. */
+uint64_t cmd_file_bytes(const char *path);
 /* Ends a line on stderr with "next: mprof report PATH", as it can be typed here. */
 void cmd_next(const char *path);
 

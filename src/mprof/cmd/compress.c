@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../run/launch.h"
 #include "../run/run.h"
@@ -154,17 +153,10 @@ int compress_in_place(const char *path, int level, bool exact, struct event_coun
 
 /* ---- the command ---- */
 
-static uint64_t size_of(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
-}
-
 /* before: its size. */
 static void tell(const char *path, uint64_t before)
 {
-	const uint64_t after = size_of(path);
+	const uint64_t after = cmd_file_bytes(path);
 
 	if (after == before)
 		fprintf(stderr, "mprof: '%s' is already compressed, and unchanged (%s)\n", path,
@@ -183,7 +175,7 @@ int cmd_compress(int argc, char **argv)
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
 	for (size_t i = 0; i < o.log.count; i++) {
-		before = size_of(o.log.item[i]);
+		before = cmd_file_bytes(o.log.item[i]);
 		one = compress_in_place(o.log.item[i], o.level, o.exact, NULL, &interrupted);
 		if (one == -EINTR)
 			raise(interrupted); /* the earlier handlers are restored */

@@ -475,14 +475,10 @@ static int export_any(const struct options *o)
 	struct error err = { "" };
 	bool directory;
 	char *log;
-	size_t of;
 	int ret;
 
-	if (export_pick(o->log.item, o->log.count, &log, &of, &err) < 0)
+	if (export_pick(o->log.item, o->log.count, &log, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	if (of > 1)
-		fprintf(stderr, "mprof: the largest of %s traces is '%s'\n", format_count(of).s,
-			log);
 	if (export_directory(o->output, &directory, &err) < 0)
 		ret = cmd_error(STATUS_USAGE, "%s", err.text);
 	else

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "../pass/walk.h"
 #include "../import/import.h"
 #include "../util/alloc.h"
+#include "../util/format.h"
 #include "../util/memory.h"
 
 /* ---- the largest ---- */
@@ -91,7 +93,7 @@ static int find_largest(const struct names *all, size_t *best, struct error *err
 	return 0;
 }
 
-int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct error *err)
+int export_pick(char *const *log, size_t logs, char **picked, struct error *err)
 {
 	struct names all = { .item = NULL };
 	size_t i, best = 0;
@@ -99,9 +101,11 @@ int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct
 
 	for (i = 0; i < logs; i++)
 		add_names(&all, log[i]);
-	*of = all.n;
 	ret = all.n > 1 ? find_largest(&all, &best, err) : 0;
 	*picked = ret ? NULL : must_strdup(all.item[best]);
+	if (*picked && all.n > 1)
+		fprintf(stderr, "mprof: the largest of %s traces is '%s'\n", format_count(all.n).s,
+			*picked);
 	for (i = 0; i < all.n; i++)
 		free(all.item[i]);
 	free(all.item);

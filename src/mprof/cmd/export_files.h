@@ -10,10 +10,10 @@
 /*
  * Picks, of several traces or those that a pattern in quotes names, the one with the largest
  * resident set, which matters most in a run of many processes on many machines.  The name of an
- * existing file is not a pattern.  The caller frees *picked; *of is their number. 0, or -errno with
- * err filled.
+ * existing file is not a pattern.  Says which it is on stderr.  The caller frees *picked, which is
+ * NULL after an error.  0, or -errno with err filled.
  */
-int export_pick(char *const *log, size_t logs, char **picked, size_t *of, struct error *err);
+int export_pick(char *const *log, size_t logs, char **picked, struct error *err);
 
 /* Is this output a directory, or to become one (it ends with a slash)? If so, it is created. */
 int export_directory(const char *output, bool *is, struct error *err);

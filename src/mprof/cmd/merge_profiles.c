@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "../export/exports.h"
 #include "../trace/combine.h"
@@ -60,10 +59,8 @@ static int merge(const struct options *o, struct error *err)
 
 static void tell(const char *path, size_t profiles)
 {
-	struct stat st;
-
 	fprintf(stderr, "mprof: %s in %s; ", format_many(profiles, "profile", "profiles").s,
-		format_bytes(stat(path, &st) ? 0 : (uint64_t)st.st_size).s);
+		format_bytes(cmd_file_bytes(path)).s);
 	cmd_next(path);
 }
 

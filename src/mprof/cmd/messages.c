@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../print/quote.h"
@@ -53,6 +54,13 @@ const char *cmd_path(const char *path)
 	if (strncmp(path, here, n) || path[n] != '/' || path[n + 1] == '-')
 		return path;
 	return path + n + 1;
+}
+
+uint64_t cmd_file_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
 void cmd_next(const char *path)

@@ -70,6 +70,12 @@ void missing_choose_whole(struct trace *t, const struct profile_options *o)
 	       trace_reduced(t, &reduced) ? LACKS_BUSY : "has the calls of a part of the run only");
 }
 
+static void warn_of_bypass(const char *path)
+{
+	cmd_warn("'%s' lacks the calls of objects that bypass the library; mprof report names them",
+		 path);
+}
+
 void missing_calls(const struct profile *p)
 {
 	const struct mprof_file_header *h = p->header;
@@ -78,9 +84,7 @@ void missing_calls(const struct profile *p)
 	const uint64_t end = p->tree.end_ticks;
 
 	if (p->tree.owns || p->tree.deepbinds)
-		cmd_warn("'%s' lacks the calls of objects that bypass the library; mprof report "
-			 "names them",
-			 p->path);
+		warn_of_bypass(p->path);
 	if (!trace_has_events(p->trace))
 		return;
 	if (h->dropped_ticks)
@@ -117,9 +121,7 @@ static bool is_bypassed(const struct trace *t)
 void missing_of_playback(const struct trace *t)
 {
 	if (is_bypassed(t))
-		cmd_warn("'%s' lacks the calls of objects that bypass the library; mprof report "
-			 "names them",
-			 trace_path(t));
+		warn_of_bypass(trace_path(t));
 	if (profile_is_part(t))
 		cmd_warn("'%s' does not have all calls of the program, which used more memory and "
 			 "time than they do; mprof report says which are missing",

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../print/quote.h"
 #include "../trace/compact.h"
@@ -180,13 +179,6 @@ static bool compress(const char *path, unsigned form, struct event_count *event_
 	return !ret;
 }
 
-static uint64_t bytes_of(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
-}
-
 bool record_finish(const struct run_plan *plan, const struct run_result *r, unsigned form,
 		   struct event_count *event_count)
 {
@@ -202,7 +194,7 @@ bool record_finish(const struct run_plan *plan, const struct run_result *r, unsi
 			return false;
 		}
 	} else {
-		event_count->bytes = bytes_of(r->path);
+		event_count->bytes = cmd_file_bytes(r->path);
 	}
 	if (!plan->quiet)
 		run_messages_own(&event_count->own, r);

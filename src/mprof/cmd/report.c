@@ -228,13 +228,11 @@ static int answer_totals(void *options, const struct print_totals *totals, struc
 
 static int whole(struct trace *t, struct options *o, struct error *err)
 {
-	struct mprof_guarded guarded;
 	const bool screen =
 	    !o->html.path && !o->view.request.json && !o->report.all && !o->report.analyses;
 
-	if (o->html.path && trace_guarded(t, &guarded))
-		return fail(err, -EINVAL, "'%s' is of MODE=Guard: expected mprof report errors %s",
-			    trace_path(t), trace_path(t));
+	if (o->html.path && report_page_check(t, err))
+		return -EINVAL;
 	if (trace_has_events(t) && o->html.path)
 		return report_html(t, &o->cli.options, &o->html, err);
 	if (trace_has_events(t))
@@ -248,13 +246,9 @@ static int report(struct options *o)
 	struct mprof_guarded guarded;
 	char *log = NULL;
 	struct trace *t;
-	size_t of;
 	int ret, status;
 
-	ret = export_pick(o->log.item, o->log.count, &log, &of, &err);
-	if (!ret && of > 1)
-		fprintf(stderr, "mprof: the largest of %s traces is '%s'\n", format_count(of).s,
-			log);
+	ret = export_pick(o->log.item, o->log.count, &log, &err);
 	if (!ret)
 		ret = import_open(&t, log, NULL, &err);
 	free(log);

@@ -194,6 +194,16 @@ static int run_walk(struct page_walk *w, struct trace *t, const struct profile_o
 	return 0;
 }
 
+int report_page_check(const struct trace *t, struct error *err)
+{
+	struct mprof_guarded guarded;
+
+	return trace_guarded(t, &guarded)
+		   ? fail(err, -EINVAL, "'%s' is of MODE=Guard: expected mprof report errors %s",
+			  trace_path(t), trace_path(t))
+		   : 0;
+}
+
 int report_page(struct trace *t, const struct profile_options *options, FILE *out,
 		struct html_sources *sources, bool heap_map, const struct report_served *served,
 		struct error *err)

@@ -38,6 +38,8 @@ struct report_served {
 	uint64_t *events; /* filled: of the trace; not for a profile */
 };
 
+/* Does the trace have what a page shows?  0, or -EINVAL with err filled. */
+int report_page_check(const struct trace *t, struct error *err);
 /* Writes only the page.  Adds the files that it names to `sources`.  heap_map: draw it into the
  * page.  served: NULL for a file. */
 int report_page(struct trace *t, const struct profile_options *options, FILE *out,

@@ -157,19 +157,15 @@ static int open_page(const struct options *o, struct view_page *page, size_t ind
 	const char *log = o->log.item[index];
 	struct making m = { .o = o, .page = page, .index = index };
 	struct profile_options options = o->cli.options;
-	struct mprof_guarded guarded;
 	struct error err = { "" };
 	int ret;
 
 	page->path = log;
 	if (import_open(&page->trace, log, NULL, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
-	if (profile_show_totals(page->trace, &options, &err) < 0)
+	if (profile_show_totals(page->trace, &options, &err) < 0 ||
+	    report_page_check(page->trace, &err))
 		return cmd_error(STATUS_USAGE, "%s", err.text);
-	if (trace_guarded(page->trace, &guarded))
-		return cmd_error(STATUS_USAGE,
-				 "'%s' is of MODE=Guard: expected mprof report errors %s", log,
-				 log);
 	if (!trace_has_events(page->trace)) {
 		ret = totals_make(page->trace, &options, make_totals_page, &m, &err);
 		return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
