@@ -119,6 +119,11 @@ void tree_release(struct tree *r);
 
 /* Returns NULL if there is none. */
 const struct tree_process *tree_find(const struct tree *r, uint32_t number);
+/* Did more than one program run? */
+static inline bool tree_has_several(const struct tree *r)
+{
+	return r->processes > 1 || (r->processes && r->process[0].images > 1);
+}
 /* Was it killed, or did it still run?  Then it might have freed its blocks later. */
 bool tree_process_interrupted(const struct tree_process *p);
 bool tree_interrupted(const struct tree *r); /* was any of its processes interrupted? */

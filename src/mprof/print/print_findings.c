@@ -509,11 +509,6 @@ static char *rule_of(const struct finding *f, const struct finding_proposal *p)
 }
 
 /* Has the run more than one program?  Then replay would play only the busiest. */
-static bool has_several(const struct analysis *a)
-{
-	return a->tree.processes > 1 || (a->tree.processes && a->tree.process[0].images > 1);
-}
-
 void findings_proof(const struct finding *f, const struct analysis *a, FILE *out)
 {
 	const struct finding_proposal p = finding_proposal(f);
@@ -521,7 +516,7 @@ void findings_proof(const struct finding *f, const struct analysis *a, FILE *out
 
 	fprintf(out, "mprof replay %s ", change[p.change].option);
 	shell_word(rule, out);
-	if (has_several(a))
+	if (tree_has_several(&a->tree))
 		fputs(" --process all", out);
 	fputc(' ', out);
 	shell_path(a->path, out);

@@ -96,16 +96,23 @@ static void put_full(const struct stack_findings *s, FILE *out)
 	fputs(". It may run out of stack.", out);
 }
 
-static void put_large(const struct analysis *a, const struct stack_findings *s, FILE *out)
+/* memory: the largest resident set of the process. */
+static void put_share(const struct analysis *a, uint64_t bytes, uint32_t process, uint64_t memory,
+		      FILE *out)
 {
-	fprintf(out, "%s took %s, %s of the largest resident set of ",
-		s->threads == 1 ? "The stack of a thread" : "Stacks of threads",
-		format_bytes(s->bytes).s, format_percent(s->bytes, s->memory).s);
+	fprintf(out, " took %s, %s of the largest resident set of ", format_bytes(bytes).s,
+		format_percent(bytes, memory).s);
 	if (a->tree.processes > 1)
-		fprintf(out, "process %" PRIu32, s->process);
+		fprintf(out, "process %" PRIu32, process);
 	else
 		fputs("the program", out);
-	fprintf(out, " (%s)", format_bytes(s->memory).s);
+	fprintf(out, " (%s)", format_bytes(memory).s);
+}
+
+static void put_large(const struct analysis *a, const struct stack_findings *s, FILE *out)
+{
+	fputs(s->threads == 1 ? "The stack of a thread" : "Stacks of threads", out);
+	put_share(a, s->bytes, s->process, s->memory, out);
 	if (s->threads > 1)
 		fprintf(out, ": %" PRIu64 " threads ran at once, and ", s->threads);
 	else
@@ -121,13 +128,8 @@ static void put_large(const struct analysis *a, const struct stack_findings *s, 
 
 static void put_variables(const struct analysis *a, const struct stack_findings *s, FILE *out)
 {
-	fprintf(out, "Variables took %s, %s of the largest resident set of ",
-		format_bytes(s->variables).s, format_percent(s->variables, s->variables_memory).s);
-	if (a->tree.processes > 1)
-		fprintf(out, "process %" PRIu32, s->variables_process);
-	else
-		fputs("the program", out);
-	fprintf(out, " (%s)", format_bytes(s->variables_memory).s);
+	fputs("Variables", out);
+	put_share(a, s->variables, s->variables_process, s->variables_memory, out);
 	if (s->variable.function) {
 		fprintf(out, "; %s of it is ", format_bytes(s->variable_resident).s);
 		figures_line(out, &s->variable, true);

@@ -111,7 +111,7 @@ static void print_processes(const struct analysis *a, FILE *out)
 
 static bool several_processes(const struct analysis *a)
 {
-	return a->tree.processes > 1 || (a->tree.processes && a->tree.process[0].images > 1);
+	return tree_has_several(&a->tree);
 }
 
 /* ---- threads ---- */
