@@ -68,7 +68,7 @@ static const char *const unwinds[] = {
 #undef MPROF_UNWINDER
 	NULL,
 };
-static const char *const keys[] = {
+const char *const conf_keys[] = {
 #define MPROF_OPTION(key, field, type, value, min, max, arg, help) #key,
 #include <mprof/options.def>
 #undef MPROF_OPTION
@@ -280,7 +280,7 @@ static int take_pair(struct conf *conf, const char *name, const char *value, str
 	for (i = 0; i < CONF_KEYS; i++)
 		if (!strcmp(options[i].name, name))
 			return conf_set(conf, (enum conf_key)i, value, err);
-	return words_unknown("key of MPROF_CONF", name, keys, err);
+	return words_unknown("key of MPROF_CONF", name, conf_keys, err);
 }
 
 /* Cuts the next KEY=VALUE out of *text (modified).  1, 0 at the end, -EINVAL. */

@@ -20,6 +20,7 @@ enum conf_key {
 	CONF_KEYS,
 	CONF_NONE = CONF_KEYS,
 };
+extern const char *const conf_keys[]; /* their names; ends with NULL */
 
 /* A NULL value was not set: the library's default applies. */
 struct conf {
@@ -45,12 +46,12 @@ enum conf_key conf_file(const struct conf *conf, const char **magic);
 char *conf_text(const struct conf *conf, struct error *err);
 void conf_release(struct conf *conf);
 
+/* Is %r known?  If not, conf_set_rank() may set it. */
+bool conf_knows_rank(void);
+void conf_set_rank(const char *rank);
 /*
  * Replaces %p (pid), %h (host), %e (program: the last part of exe), %j (batch
  * job), %r (MPI rank), %% in a path, as the library does.  free() the result;
  * NULL and *err for another letter after %.
  */
-/* Is %r known?  If not, conf_set_rank() may set it. */
-bool conf_knows_rank(void);
-void conf_set_rank(const char *rank);
 char *conf_expand(const char *path, pid_t pid, const char *exe, struct error *err);

@@ -33,12 +33,6 @@ static const char *const sections[] = {
 #undef MPROF_OPTION
 	NULL,
 };
-static const char *const keys[] = {
-#define MPROF_OPTION(key, field, type, value, min, max, arg, help) #key,
-#include <mprof/options.def>
-#undef MPROF_OPTION
-	NULL,
-};
 
 static const struct {
 	const char *name, *text;
@@ -95,7 +89,7 @@ static const struct row *find(const char *section, const char *name, struct erro
 	if (section)
 		words_unknown("section", section, sections, err);
 	else
-		words_unknown("key", name, keys, err);
+		words_unknown("key", name, conf_keys, err);
 	return NULL;
 }
 

@@ -72,6 +72,14 @@ static char *absolute(const char *path, struct error *err)
 	return whole;
 }
 
+static int busy(const char *path, struct error *err)
+{
+	return fail(err, -EBUSY,
+		    "'%s' is being written by a run in progress; %%p in the path gives each "
+		    "process its own file",
+		    path);
+}
+
 static int check_open(int fd, const char *path, const char *magic, struct error *err)
 {
 	char found[MPROF_MAGIC_SIZE];
@@ -90,10 +98,7 @@ static int check_open(int fd, const char *path, const char *magic, struct error 
 		    "'%s' exists and is a %s, not a %s, so it is not replaced; choose another file",
 		    path, mprof_kind_name(found), mprof_kind_name(magic));
 	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return fail(err, -EBUSY,
-			    "'%s' is being written by a run in progress; %%p in the path gives "
-			    "each process its own file",
-			    path);
+		return busy(path, err);
 	return 0;
 }
 
@@ -202,7 +207,7 @@ static int claim_path(const char *path, const char *shown, struct error *err)
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	uint64_t hash = 0xcbf29ce484222325ull;
 	const char *p;
-	bool busy;
+	bool taken;
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -214,14 +219,9 @@ static int claim_path(const char *path, const char *shown, struct error *err)
 		 hash);
 	if (!bind(fd, (struct sockaddr *)&name, sizeof(name)))
 		return fd;
-	busy = errno == EADDRINUSE;
+	taken = errno == EADDRINUSE;
 	close(fd);
-	if (!busy)
-		return -1;
-	return fail(err, -EBUSY,
-		    "'%s' is being written by a run in progress; %%p in the path gives each "
-		    "process its own file",
-		    shown);
+	return taken ? busy(shown, err) : -1;
 }
 
 static bool same_directory(const char *a, const char *b)
