@@ -7,6 +7,7 @@
 
 #include "heap/own_blocks.h"
 #include "heap/pages.h"
+#include "heap_valid.h"
 
 static uint64_t state = 88172645463325252ull;
 

@@ -3,6 +3,7 @@
 #include "suites.h"
 
 #include "feed.h"
+#include "heap_valid.h"
 #include "trace/block_numbers.h"
 
 static const struct heap *heap(void)

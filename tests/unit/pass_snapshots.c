@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "heap_valid.h"
 #include "html/html_window.h"
 #include "pass/snapshots.h"
 #include "trace/compact.h"

@@ -64,18 +64,3 @@ void blocks_release(struct blocks *t)
 	free(t->slot);
 	*t = (struct blocks){ .slot = NULL };
 }
-
-bool blocks_is_valid(const struct blocks *t)
-{
-	uint64_t used = 0, i, j;
-
-	for (i = 0; i < t->capacity; i++) {
-		if (!t->slot[i].addr)
-			continue;
-		used++;
-		for (j = blocks_hash(t, t->slot[i].addr); j != i; j = (j + 1) & (t->capacity - 1))
-			if (!t->slot[j].addr || t->slot[j].addr == t->slot[i].addr)
-				return false;
-	}
-	return used == t->used && (!t->capacity || used < t->capacity);
-}

@@ -96,4 +96,3 @@ void blocks_take(struct blocks *t, struct block *b);
 /* Returns the next block in no particular order; NULL begins and ends the round. */
 const struct block *blocks_next(const struct blocks *t, const struct block *b);
 void blocks_release(struct blocks *t);
-bool blocks_is_valid(const struct blocks *t);

@@ -228,9 +228,6 @@ static inline const struct block *heap_next_pending(const struct heap *h, uint32
 	return NULL;
 }
 
-/* Sums agree with tables, own blocks of a process do not overlap.  For tests: slow. */
-bool heap_is_valid(const struct heap *h);
-
 /*
  * Did realloc move this block without a copy?  glibc gives a large block a mapping of
  * its own, with 16 bytes of it in front of the block and from 2.43 on 8 behind, and moves
