@@ -28,9 +28,9 @@ extern const char html_unpack[], html_unpack_end[];
 	"'; img-src data: blob:; base-uri 'none'; "                               \
 	"form-action 'none'"
 
-const char html_policy[] = POLICY;
-const char html_policy_served[] = POLICY "; connect-src 'self'";
-const char html_policy_header[] = POLICY "; connect-src 'self'; frame-ancestors 'none'";
+#define POLICY_SERVED POLICY "; connect-src 'self'"
+
+const char html_policy_header[] = POLICY_SERVED "; frame-ancestors 'none'";
 
 void html_frame_begin(const char *title, bool served, FILE *out)
 {
@@ -41,7 +41,7 @@ void html_frame_begin(const char *title, bool served, FILE *out)
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"",
 	      out);
 	/* The server adds directives that a page cannot contain. */
-	fputs(served ? html_policy_served : html_policy, out);
+	fputs(served ? POLICY_SERVED : POLICY, out);
 	fputs("\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", out);
 	markup_text(title, out);
 	fputs(" - mprof</title>\n<style>", out);

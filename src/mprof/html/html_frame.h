@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Content security policies: for a file, for a served page, and for its HTTP header. */
-extern const char html_policy[], html_policy_served[], html_policy_header[];
+/* The content security policy of a served page, for its HTTP header. */
+extern const char html_policy_header[];
 
 /* Writes the page up to <body>.  served: by mprof view, to which the page may send requests. */
 void html_frame_begin(const char *title, bool served, FILE *out);

@@ -94,7 +94,8 @@ static size_t without_dropped(const struct trace *t, struct event *events, size_
 	return kept;
 }
 
-size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream)
+/* Reads some events of the stream at the top, possibly none; only while heap_n is not 0. */
+static size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream)
 {
 	size_t got;
 

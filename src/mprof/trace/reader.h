@@ -267,8 +267,6 @@ size_t stream_decode(struct trace *t, struct stream *s, struct event *events, si
 
 /* merge.c */
 void merge_start(struct trace *t);
-/* Reads some events of the stream at the top, possibly none; only while heap_n is not 0. */
-size_t merge_run(struct trace *t, struct event *events, size_t n, uint32_t *stream);
 /* For group_words.c: returns the stream at the top, and the limit of keys for it; NULL if its next
  * words are not in memory. */
 struct stream *merge_top(struct trace *t, uint64_t *limit);
