@@ -324,16 +324,17 @@ START_TEST(four_measures)
 	struct johnstone j = { .peak = 100 << 20 };
 	const uint64_t mib = 1 << 20;
 
-	johnstone_add(&j, 50 * mib, 100 * mib);	 /* 1.0 */
-	johnstone_add(&j, 100 * mib, 120 * mib); /* 0.2 */
-	johnstone_add(&j, 40 * mib, 140 * mib);	 /* 2.5 */
-	johnstone_add(&j, mib, 130 * mib);	 /* too little lives */
-	johnstone_add(&j, 0, 130 * mib);
-	johnstone_add(&j, 10 * mib, 0); /* not known */
+	johnstone_add(&j, 10, 50 * mib, 100 * mib);  /* 1.0 */
+	johnstone_add(&j, 40, 100 * mib, 120 * mib); /* 0.2, for three times as many calls */
+	johnstone_add(&j, 40, 90 * mib, 130 * mib);  /* the program waits */
+	johnstone_add(&j, 50, 40 * mib, 140 * mib);  /* 2.5 */
+	johnstone_add(&j, 60, mib, 130 * mib);	     /* too little lives */
+	johnstone_add(&j, 70, 0, 130 * mib);
+	johnstone_add(&j, 80, 10 * mib, 0); /* not known */
 	johnstone_finish(&j);
 	ck_assert(j.known && j.realized_known);
-	ck_assert_uint_eq(j.samples, 3);
-	ck_assert_double_eq_tol(j.average, (1.0 + 0.2 + 2.5) / 3, 1e-9);
+	ck_assert_uint_eq(j.samples, 4);
+	ck_assert_double_eq_tol(j.average, (1.0 + 3 * 0.2 + 2.5) / 5, 1e-9);
 	ck_assert_double_eq_tol(j.at_live_peak, 0.2, 1e-9);
 	ck_assert_double_eq_tol(j.at_memory_peak, 2.5, 1e-9);
 	ck_assert_double_eq_tol(j.of_peaks, 0.4, 1e-9);
@@ -346,13 +347,13 @@ START_TEST(measures_need_samples)
 	struct johnstone j = { .peak = 100 << 20, .least = 3 };
 	const uint64_t mib = 1 << 20;
 
-	johnstone_add(&j, 98 * mib, 100 * mib);
+	johnstone_add(&j, 1, 98 * mib, 100 * mib);
 	johnstone_finish(&j);
 	ck_assert(!j.known && !j.live_known && !j.average_known && !j.realized_known);
-	johnstone_add(&j, 99 * mib, 100 * mib);
+	johnstone_add(&j, 2, 99 * mib, 100 * mib);
 	johnstone_finish(&j);
 	ck_assert(j.known && j.live_known && !j.average_known && !j.realized_known);
-	johnstone_add(&j, 50 * mib, 110 * mib);
+	johnstone_add(&j, 3, 50 * mib, 110 * mib);
 	johnstone_finish(&j);
 	ck_assert(j.known && j.live_known && j.average_known && j.realized_known);
 }
@@ -362,13 +363,13 @@ START_TEST(a_small_heap_has_no_measures)
 {
 	struct johnstone j = { .peak = 1000 };
 
-	johnstone_add(&j, 1000, 1 << 20);
+	johnstone_add(&j, 1, 1000, 1 << 20);
 	johnstone_finish(&j);
 	ck_assert(!j.known && !j.realized_known);
 	/* A large one that is small when most is in memory. */
 	j = (struct johnstone){ .peak = 10 << 20 };
-	johnstone_add(&j, 10 << 20, 11 << 20);
-	johnstone_add(&j, 1 << 20, 12 << 20);
+	johnstone_add(&j, 1, 10 << 20, 11 << 20);
+	johnstone_add(&j, 2, 1 << 20, 12 << 20);
 	johnstone_finish(&j);
 	ck_assert(j.known && !j.realized_known);
 }

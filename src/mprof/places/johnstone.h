@@ -7,7 +7,8 @@
  * taken from the system; here it is resident memory, because an allocator may return pages and keep
  * their addresses.
  *
- *   1 average          mean over samples of M / R - 1; hides spikes
+ *   1 average          mean of M / R - 1 over the calls, by samples: a recorded program, whose
+ *                      samples are some time apart, compares with its playback; hides spikes
  *   2 at_live_peak     M / R - 1 where R is greatest; not where memory is requested
  *   3 at_memory_peak   M / R - 1 where M is greatest; large where R is small then.
  *                      Maas et al., "Adaptive Huge-Page Subrelease", ISMM 2021, call
@@ -39,9 +40,11 @@ struct johnstone {
 	bool average_known, live_known, realized_known;		/* 1; 2 and 4; 3 */
 	/* Figures of the samples: */
 	uint64_t samples, live_peak, live_peak_memory, memory_peak, memory_peak_live;
+	uint64_t op, ops; /* of the last one; those that the sum is of */
 	double sum;
 };
 
-void johnstone_add(struct johnstone *j, uint64_t live, uint64_t memory);
+/* op: how many calls there have been; it never falls. */
+void johnstone_add(struct johnstone *j, uint64_t op, uint64_t live, uint64_t memory);
 /* Computes the four measures. */
 void johnstone_finish(struct johnstone *j);

@@ -155,7 +155,7 @@ static void on_sample(void *self, const struct place_sample *s)
 	m->looked.requested = m->now.requested;
 	if (resident > m->most_resident)
 		m->most_resident = resident;
-	johnstone_add(&m->fragmentation, m->now.requested, resident);
+	johnstone_add(&m->fragmentation, s->op, m->now.requested, resident);
 }
 
 /* Is the last sample still close to the present state? */
