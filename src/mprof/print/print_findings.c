@@ -508,7 +508,6 @@ static char *rule_of(const struct finding *f, const struct finding_proposal *p)
 	return rule;
 }
 
-/* Has the run more than one program?  Then replay would play only the busiest. */
 void findings_proof(const struct finding *f, const struct analysis *a, FILE *out)
 {
 	const struct finding_proposal p = finding_proposal(f);
@@ -516,7 +515,7 @@ void findings_proof(const struct finding *f, const struct analysis *a, FILE *out
 
 	fprintf(out, "mprof replay %s ", change[p.change].option);
 	shell_word(rule, out);
-	if (tree_has_several(&a->tree))
+	if (tree_has_several(&a->tree)) /* else replay would play only the busiest */
 		fputs(" --process all", out);
 	fputc(' ', out);
 	shell_path(a->path, out);

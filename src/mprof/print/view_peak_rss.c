@@ -19,20 +19,9 @@
 
 #define MAPPERS 8u /* functions that mapped memory, without --top */
 
-/* Own data of the view. */
-struct peak_rss {
-	struct walk_pass pass;
-	struct maps maps;
-};
-
 static int prepare(struct view_request *r, struct error *err)
 {
-	struct peak_rss *own = r->own;
-
-	own->pass = (struct walk_pass){ &maps_pass, &own->maps };
-	r->options->pass = &own->pass;
-	r->options->passes = 1;
-	r->options->no_pages = r->options->kept = true;
+	view_needs(r, &maps_pass, r->own);
 	return 0;
 }
 
@@ -215,8 +204,7 @@ static void print_mapper(struct table *t, const struct mapper_row *row, bool loo
 static void mappers(struct view_request *r, FILE *out)
 {
 	struct table t = TABLE(">mapped", ">resident", "<function");
-	const struct peak_rss *own = r->own;
-	const struct maps_of *of = maps_of_process(&own->maps, r->profile);
+	const struct maps_of *of = maps_of_process(r->own, r->profile);
 	const size_t top = !r->top_said ? MAPPERS : r->top ? r->top : SIZE_MAX;
 	struct mapper_row *row;
 	size_t rows, i;
@@ -363,7 +351,7 @@ static void text(struct view_request *r, FILE *out)
 
 const struct view_ops view_peak_rss = {
 	.sort = VALUE_RSS,
-	.own = sizeof(struct peak_rss),
+	.own = sizeof(struct maps),
 	.prepare = prepare,
 	.text = text,
 	FLAT_VIEW_JSON,

@@ -17,7 +17,6 @@
 
 struct grown {
 	struct growth growth;
-	struct walk_pass pass;
 	struct growth_site *site; /* sites whose stacks pass the filters, one for each row */
 	size_t sites;
 };
@@ -37,10 +36,7 @@ static int prepare(struct view_request *r, struct error *err)
 
 	if (check_filters(r, err))
 		return -EINVAL;
-	g->pass = (struct walk_pass){ &growth_pass, &g->growth };
-	r->options->pass = &g->pass;
-	r->options->passes = 1;
-	r->options->no_pages = r->options->kept = true;
+	view_needs(r, &growth_pass, &g->growth);
 	return 0;
 }
 

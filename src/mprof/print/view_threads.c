@@ -23,7 +23,6 @@
 
 struct threads {
 	struct cross_frees cross_frees;
-	struct walk_pass pass;
 	struct stack_uses stacks;
 };
 
@@ -32,10 +31,7 @@ static int prepare(struct view_request *r, struct error *err)
 	struct threads *t = r->own;
 
 	t->cross_frees.process = r->options->sites.filter.process;
-	t->pass = (struct walk_pass){ &cross_free_pass, &t->cross_frees };
-	r->options->pass = &t->pass;
-	r->options->passes = 1;
-	r->options->no_pages = r->options->kept = true;
+	view_needs(r, &cross_free_pass, &t->cross_frees);
 	return 0;
 }
 

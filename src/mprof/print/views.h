@@ -37,6 +37,7 @@ struct view_request {
 	struct profile_options *options; /* `prepare` may change them */
 	struct profile *profile;	 /* NULL in `prepare` */
 	void *own;			 /* view_ops.own bytes for the view */
+	struct walk_pass pass;		 /* of view_needs() */
 	/* Modules of lines that were shown without a name, if the view notes them. */
 	bool notes_unnamed;
 	const char *unnamed[VIEW_UNNAMED];
@@ -86,6 +87,16 @@ extern const struct view view_table[]; /* ends with a row whose name is NULL */
 /* Called before the walk and after the answer, whatever failed. */
 int view_prepare(const struct view *v, struct view_request *r, struct error *err);
 void view_release(const struct view *v, struct view_request *r);
+
+/* For `prepare`: adds an analysis to the walk, which fills `result`.  Its pass_ops.part must name
+ * all that the view reads of it: later commands take it from the file of milestones. */
+static inline void view_needs(struct view_request *r, const struct pass_ops *pass, void *result)
+{
+	r->pass = (struct walk_pass){ pass, result };
+	r->options->pass = &r->pass;
+	r->options->passes = 1;
+	r->options->no_pages = r->options->kept = true;
+}
 
 /* Returns how many of n rows are shown with --top. */
 static inline size_t view_shown(const struct view_request *r, size_t n)
