@@ -306,21 +306,14 @@ struct suppression *suppressions_find(struct suppressions *s, const struct stack
 		return NULL;
 	at = innermost_of(s, path);
 	for (x = s->item; x < s->item + s->count; x++)
-		if (x->why ? is_kept(x, path, &at) : matches_somewhere(x, stacks, path))
+		if (x->why ? is_kept(x, path, &at) : stacks && matches_somewhere(x, stacks, path))
 			return x;
 	return NULL;
 }
 
 const char *suppressions_kept(struct suppressions *s, const struct profile_path *path)
 {
-	const struct suppression *x;
-	struct innermost at;
+	const struct suppression *x = suppressions_find(s, NULL, path);
 
-	if (!path->count)
-		return NULL;
-	at = innermost_of(s, path);
-	for (x = s->item; x < s->item + s->count; x++)
-		if (x->why && is_kept(x, path, &at))
-			return x->why;
-	return NULL;
+	return x ? x->why : NULL;
 }

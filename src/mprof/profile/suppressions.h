@@ -42,7 +42,7 @@ void suppressions_add_builtin(struct suppressions *s);
 int suppressions_read(struct suppressions *s, const char *file, struct error *err);
 void suppressions_release(struct suppressions *s);
 
-/* Returns the first that suppresses this stack, or NULL. */
+/* Returns the first that suppresses this stack, or NULL.  stacks NULL: only of built-in ones. */
 struct suppression *suppressions_find(struct suppressions *s, const struct stacks *stacks,
 				      const struct profile_path *path);
 /* Returns why blocks of this stack are a library's own for the life of a process, from a
