@@ -199,12 +199,23 @@ static void announce(const struct options *o, const char *root)
 		fprintf(stderr, "mprof: cannot open a browser with xdg-open\n");
 }
 
+static sigset_t end_signals(void)
+{
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	return ends;
+}
+
 static int serve(struct options *o, struct view_page *page)
 {
 	struct view_answers *answers = view_answers_new(page, o->log.count, &o->cli.options);
 	struct error err = { "" };
 	struct serve *s;
-	sigset_t ends;
+	const sigset_t ends = end_signals();
 	int signal;
 
 	if (!answers)
@@ -216,26 +227,10 @@ static int serve(struct options *o, struct view_page *page)
 		return cmd_error(STATUS_FOUND, "%s", err.text);
 	}
 	announce(o, serve_url(s));
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
 	sigwait(&ends, &signal);
 	serve_stop(s);
 	view_answers_free(answers);
 	return STATUS_OK;
-}
-
-/* Blocks signals before threads start, so that only sigwait() receives them. */
-static void hold_signals(void)
-{
-	sigset_t ends;
-
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &ends, NULL);
 }
 
 static int view(struct options *o)
@@ -249,7 +244,10 @@ static int view(struct options *o)
 	for (i = 0; i < o->log.count && !status; i++)
 		status = open_page(o, &page[i], i);
 	if (!status) {
-		hold_signals();
+		/* Before threads start, so that only sigwait() receives them. */
+		const sigset_t ends = end_signals();
+
+		pthread_sigmask(SIG_BLOCK, &ends, NULL);
 		status = serve(o, page);
 	}
 	for (i = 0; i < o->log.count; i++) {
