@@ -17,7 +17,6 @@
 #include "sys.h"
 #include "text.h"
 
-#define STRINGS_BYTES	4096u
 #define SAMPLE_EVERY_NS 10000000u
 
 static void fact_stamp(struct mprof_fact *f, unsigned what)

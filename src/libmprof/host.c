@@ -13,7 +13,6 @@
 #include "process.h"
 #include "slots.h"
 #include "stacks.h"
-#include "start.h"
 #include "stop.h"
 #include "sys.h"
 #include "thread.h"

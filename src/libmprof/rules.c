@@ -15,7 +15,6 @@
 #include "core.h"
 #include "local.h"
 #include "stack_parts.h"
-#include "stacks.h"
 #include "stop.h"
 #include "sys.h"
 #include "text.h"

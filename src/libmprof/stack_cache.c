@@ -16,7 +16,6 @@
 #include "pools.h"
 #include "stack_parts.h"
 #include "stack_use.h"
-#include "stacks.h"
 #include "sys.h"
 
 #define FIRST_ROOM 24u	 /* one page together with the cache */

@@ -15,7 +15,6 @@
 #include "config.h"
 #include "core.h"
 #include "local.h"
-#include "process.h"
 #include "summary.h"
 #include "text.h"
 

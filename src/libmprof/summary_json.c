@@ -7,7 +7,6 @@
 
 #include "config.h"
 #include "local.h"
-#include "process.h"
 #include "summary.h"
 #include "text.h"
 

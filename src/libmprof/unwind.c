@@ -22,7 +22,6 @@
 #include "scopes.h"
 #include "stack_parts.h"
 #include "stack_use.h"
-#include "stacks.h"
 #include "sys.h"
 
 struct eh_object mp_own MP_HIDDEN;

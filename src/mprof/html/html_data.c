@@ -20,7 +20,6 @@
 #include "../profile/variables.h"
 #include "../util/alloc.h"
 #include "../util/utf8.h"
-#include "../util/memory.h"
 #include "../util/order.h"
 #include "../util/rank.h"
 

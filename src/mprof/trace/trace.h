@@ -331,9 +331,8 @@ const struct stacks *trace_stacks(const struct trace *t);
 /* Counts files: returns the i-th thread's record, NULL after the last one. */
 const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,
 					uint32_t *thread);
-/* Returns the damage found so far; complete once trace_next returned 0. */
-/* Damage found by opening and by all readings so far.  Counters grow as events are read;
- * trace_rewind() does not reset them. */
+/* Returns the damage found by opening and by all readings so far; complete once trace_next()
+ * returned 0.  trace_rewind() does not reset it. */
 const struct trace_damage *trace_damage(const struct trace *t);
 /* Is anything wrong with the file itself, besides what was lost while it was recorded? */
 bool trace_is_damaged(const struct trace_damage *d);
