@@ -4,6 +4,8 @@
  *
  * Each file is read twice and never kept: first to number all processes and
  * threads, then to write its parts. So memory use follows the largest file.
+ * A single one is kept in between: a server that starts processes all the time
+ * would have new ones whenever its profile is read again.
  */
 #include "../util/order.h"
 #include "combine.h"
@@ -275,6 +277,8 @@ static int open_file(struct combining *c, size_t file)
 {
 	int ret;
 
+	if (c->t)
+		return 0;
 	c->file = file;
 	ret = trace_open(&c->t, c->path[file], MPROF_MAGIC_PROFILE, c->err);
 	if (ret)
@@ -293,6 +297,13 @@ static void close_file(struct combining *c)
 	c->t = NULL;
 }
 
+/* After the first reading. */
+static void put_aside(struct combining *c)
+{
+	if (c->paths > 1)
+		close_file(c);
+}
+
 static int look_over(struct combining *c, size_t file)
 {
 	const size_t first = c->members;
@@ -307,7 +318,7 @@ static int look_over(struct combining *c, size_t file)
 		add_header(c);
 		list_workers(c);
 	}
-	close_file(c);
+	put_aside(c);
 	return ret;
 }
 
@@ -629,6 +640,15 @@ static void convert_stack_use(const struct combining *c, struct mprof_stack_use 
 		*ticks[i] = *ticks[i] ? time_of(c, *ticks[i]) : 0;
 }
 
+/* Was its owner there at the first reading?  The program may be writing the file. */
+static bool is_known(const struct combining *c, const struct mprof_extent *head)
+{
+	const uint32_t process = process_of(c, head->process);
+
+	return (process || !head->process) &&
+	       (!head->thread || thread_of(c, process, head->thread));
+}
+
 static int put_record(struct combining *c, const struct extent *x)
 {
 	struct mprof_fact *fact;
@@ -638,7 +658,7 @@ static int put_record(struct combining *c, const struct extent *x)
 	const void *from = records_payload(c->t, x, 0);
 	uint32_t used;
 
-	if (!from)
+	if (!from || !is_known(c, &x->head))
 		return 0;
 	/* records_payload() does not check `used` of a live extent. */
 	used = x->head.used < x->bytes ? x->head.used : (uint32_t)x->bytes;
@@ -759,6 +779,7 @@ int trace_combine(FILE *out, const char *const *path, size_t paths, uint32_t fla
 		number_workers(c);
 		ret = put_all(c);
 	}
+	close_file(c);
 	free(c->member);
 	free(c->worker);
 	free(c->buf);
