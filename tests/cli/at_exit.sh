@@ -215,7 +215,7 @@ E
 	compile daemon -g
 	for way in '' raw; do
 		"$mprof" profile -q --at-exit folded -o file -- ./daemon $way 2>err || bad "$(cat err)"
-		wait_for sh -c 'grep -ls ";own 1$" malloc.prof.* >own'
+		wait_for sh -c 'grep -ls ";own 1$" malloc.prof.*[0-9] >own'
 		grep -q ';inherited 1$' "$(cat own)" || bad "$way: $(cat "$(cat own)")"
 		rm -f file malloc.prof.*
 	done
