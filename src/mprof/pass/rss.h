@@ -37,7 +37,7 @@ void rss_told_make(struct array *told, const struct walk_input *in);
 /* Returns the mark of this process; 0 if there is none, or if it may be another program's. */
 uint64_t rss_told(const struct array *told, uint32_t process);
 /* Returns the largest mark of programs that were not recorded, which processes without recorded
- * children ran and waited for, if it shows in theirs; or 0. */
+ * children ran and waited for, or were before exec, if it shows in theirs; or 0. */
 uint64_t rss_of_children(const struct array *told);
 
 static inline uint64_t rss_lag(uint64_t rss)

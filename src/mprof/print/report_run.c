@@ -323,8 +323,8 @@ static void print_missing(const struct analysis *a, FILE *out)
 	if (r->unrecorded_rss)
 		fprintf(
 		    out,
-		    "  Programs that it ran were not recorded: one of them had %s resident. They "
-		    "may have had no LD_PRELOAD in their environment.\n",
+		    "  A program that was not recorded had %s resident. A recorded one ran it, "
+		    "perhaps without LD_PRELOAD in its environment, or it became a recorded one.\n",
 		    format_bytes(r->unrecorded_rss).s);
 	for (i = 0; i < r->processes; i++)
 		if (r->process[i].stopped)
