@@ -239,7 +239,10 @@ static int foreign_lacks(const char *variable)
 	struct text t = text_on(alloca((size_t)(end - from) + 1), (size_t)(end - from) + 1);
 
 	for (name = from; name < end; name++)
-		text_char(&t, *name);
+		if (*name != '$') /* the loader's $LIB, $ORIGIN and $PLATFORM */
+			text_char(&t, *name);
+		else
+			return 0;
 	fd = sys_open(t.at, O_RDONLY | O_CLOEXEC, 0);
 	if (fd >= 0)
 		sys_close((int)fd);

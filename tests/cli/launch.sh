@@ -429,6 +429,10 @@ test_library_out_of_reach() {
 	expect_status 3
 	expect_same environment "$(cat out)" LD_PRELOAD=libm.so.6
 	expect_same 'standard error' "$(cat err)" ''
+	# Only the loader knows where these are.
+	run env MPROF_CONF="MODE=LogMmap LOG_PATH=$PWD/log" LD_PRELOAD="$build/libmprof.so" \
+		sh -c 'LD_PRELOAD=$1 env | grep ^LD_PRELOAD' sh '/$LIB/libmprof.so'
+	expect_same 'with $LIB' "$(cat out)" 'LD_PRELOAD=/$LIB/libmprof.so'
 }
 
 test_setuid_program() {
