@@ -187,7 +187,7 @@ static void status_look_at_groups(const struct hierarchy *h, const char *name, u
 uint64_t mp_group_limit(void)
 {
 	uint64_t least = mp_system_memory();
-	char text[2048] = "\n";
+	char text[4096] = "\n"; /* 13 lines of version 1, with the long names of Kubernetes */
 	const char *at;
 
 	status_read_proc("/proc/self/cgroup", text + 1, sizeof(text) - 1);
