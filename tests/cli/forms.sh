@@ -199,10 +199,10 @@ test_completion() {
 	expect_same 'completion of a view, of its arguments' "$(tr '\n' , <out)" \
 		'lines.log leaks lifetimes,lines.log,'
 	if command -v fish >/dev/null; then
-		run fish -c 'source $argv[1]; for line in "mprof re" "mprof report l" "mprof report callers l" "mprof export --to fo"
+		run fish -c 'source $argv[1]; for line in "mprof re" "mprof report l" "mprof report callers l" "mprof export --to fo" "mprof help se"
 			complete -C $line | string replace -r "\t.*" "" | string join " "; end' "$build/completions/mprof.fish"
 		expect_same 'completion of fish' "$(cat out)" \
-			$'record replay report\nleaks lifetimes lines.log\nlines.log\nfolded'
+			$'record replay report\nleaks lifetimes lines.log\nlines.log\nfolded\nsettings'
 	fi
 	command -v zsh >/dev/null || return 0
 	run zsh -n "$build/completions/_mprof"
