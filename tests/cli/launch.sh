@@ -491,6 +491,9 @@ test_program_without_its_environment() {
 	expect_words out 'A program that was not recorded had '
 	run "$mprof" report --json log
 	expect_same 'the larger one' "$(json out '.unrecorded_rss_bytes > 3e7 and .processes[0].peak_rss_bytes < 3e7')" true
+	run "$mprof" record --no-children -q -o log -- ./system
+	run "$mprof" report --json log
+	expect_same 'left out on request' "$(json out .unrecorded_rss_bytes)" 0
 }
 
 test_daemon_left_behind() {

@@ -524,7 +524,9 @@ static void add_memory(struct tree *r, const struct walk_input *in)
 			add_entry(p, &in->header->process[p->number - 1]);
 		add_samples(p, in, &told);
 	}
-	r->unrecorded_rss = rss_of_children(&told);
+	/* Unless the user chose which programs to record. */
+	if (!(in->header->flags & MPROF_FILE_FILTERED))
+		r->unrecorded_rss = rss_of_children(&told);
 	array_release(&told);
 }
 
