@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sys.h"
 #include "text.h"
@@ -224,11 +225,12 @@ int mp_preloads_us(char *const envp[])
 	return 0;
 }
 
-/* Does it name an object of ours that cannot be opened? */
+/* Does it name an object of ours that cannot be read?  access() asks without the capabilities that
+ * a process which gave up root may still have: the program will not have them. */
 static int foreign_lacks(const char *variable)
 {
 	const char *name = strstr(variable, "/libmprof"), *from = name, *end = name;
-	long fd;
+	long error;
 
 	if (!foreign_rest(variable) || !name)
 		return 0;
@@ -243,10 +245,8 @@ static int foreign_lacks(const char *variable)
 			text_char(&t, *name);
 		else
 			return 0;
-	fd = sys_open(t.at, O_RDONLY | O_CLOEXEC, 0);
-	if (fd >= 0)
-		sys_close((int)fd);
-	return fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES;
+	error = sys_access(t.at, R_OK);
+	return error == -ENOENT || error == -ENOTDIR || error == -EACCES;
 }
 
 int mp_lacks_us(char *const envp[])
