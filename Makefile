@@ -260,9 +260,9 @@ readme: all
 SANITIZED := $(O)-sanitized
 make_sanitized = $(Q)$(MAKE) --no-print-directory O=$(SANITIZED) SAN=address,undefined CFLAGS='-O0 -g1'
 fuzz-build: all victims
-	$(make_sanitized) $(SANITIZED)/mprof $(SANITIZED)/mprof_replay
+	+$(make_sanitized) $(SANITIZED)/mprof $(SANITIZED)/mprof_replay
 sanitized-units:
-	$(make_sanitized) units
+	+$(make_sanitized) units
 
 ## mutations: 20,000 changed files for every command that reads files, sanitized; about an hour
 mutations: fuzz-build

@@ -103,7 +103,7 @@ START_TEST(ranked_items_move)
 {
 	struct item {
 		uint32_t key;
-		char text[9];
+		char text[sizeof("18446744073709551615")];
 	} item[300];
 	struct ranked r[300];
 	const size_t n = (size_t)_i * 100 / 3;
