@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
-#include "../util/order.h"
 #include "resident_pages.h"
 #include "tree.h"
 
@@ -67,32 +66,10 @@ static uint64_t mark(struct pages_found *f, uint64_t start, uint64_t end, unsign
 
 /* ---- areas with blocks ---- */
 
-ORDER(by_key, uint64_t, COMPARE(*x, *y))
-
-/* Sorts areas and removes duplicates. */
-static void sort_areas(struct resident_areas *a)
-{
-	uint64_t *key = a->key.item;
-	size_t i, n = 0;
-
-	if (!key)
-		return;
-	qsort(key, a->key.count, sizeof(*key), by_key);
-	for (i = 0; i < a->key.count; i++)
-		if (!n || key[n - 1] != key[i])
-			key[n++] = key[i];
-	a->key.count = a->sorted = n;
-}
-
 void resident_area_add(struct resident_areas *a, uint64_t key)
 {
-	uint64_t *to;
-
 	a->recent[key % RESIDENT_AREAS_RECENT] = key + 1;
-	if (a->key.count > 2 * a->sorted + 4096)
-		sort_areas(a);
-	to = array_at(&a->key, a->key.count, sizeof(*to));
-	*to = key;
+	*hash_at(&a->area, key) = 1;
 }
 
 static void start(void *self, struct walk *w)
@@ -135,8 +112,8 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 
 	if (!a || why != GONE_EXEC)
 		return;
-	array_release(&a->key);
-	*a = (struct resident_areas){ .sorted = 0 };
+	hash_release(&a->area);
+	*a = (struct resident_areas){ .ended = 0 };
 }
 
 /* ---- a sample ---- */
@@ -193,16 +170,14 @@ static void add_blocks(struct resident_parts_sample *s, struct pages_found *f, c
 		add_block(s, f, b, inherited, &near);
 }
 
-static void add_areas(struct pages_found *f, struct resident_areas *a)
+static void add_areas(struct pages_found *f, const struct resident_areas *a)
 {
-	const uint64_t *key;
-	size_t i;
+	const struct hash_slot *at;
 
-	sort_areas(a);
-	key = a->key.item;
-	for (i = 0; i < a->key.count; i++)
-		mark(f, key[i] << RESIDENT_AREA_SHIFT, (key[i] + 1) << RESIDENT_AREA_SHIFT,
-		     PAGE_NEAR);
+	for (at = a->area.slot; at < a->area.slot + a->area.slots; at++)
+		if (at->value)
+			mark(f, at->key << RESIDENT_AREA_SHIFT,
+			     (at->key + 1) << RESIDENT_AREA_SHIFT, PAGE_NEAR);
 }
 
 static void add_mapped(struct pages_found *f, const struct map_set *set)

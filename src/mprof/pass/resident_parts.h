@@ -28,6 +28,7 @@
  */
 #pragma once
 
+#include "../util/hash.h"
 #include "resident_shares.h"
 
 #define RESIDENT_FREED (8u << 20)
@@ -50,8 +51,7 @@ struct resident_parts_sample {
 /* Areas of 2 MiB in which blocks of a process began. */
 #define RESIDENT_AREAS_RECENT 64u
 struct resident_areas {
-	struct array key;			/* uint64_t; unique once sorted */
-	size_t sorted;				/* number of sorted ones */
+	struct hash area;			/* by number: 1 */
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
 	uint64_t ended;				/* as in the samples */
 	uint64_t freed; /* the most that resident_freed() returned for a sample */
