@@ -292,7 +292,7 @@ ALWAYS_INLINE bool run_event(struct run *r, const struct event *e, struct run_di
 _Static_assert(offsetof(struct event, thread) == offsetof(struct event, process) + sizeof(uint32_t),
 	       "one load has both");
 
-#define RUN_AHEAD 12	/* events: memory has answered by then */
+#define RUN_AHEAD 24	/* events: memory has answered by then */
 #define RUN_NEAR  1024u /* blocks: as many stay in the first caches without that */
 
 /* e is an event of the window. */

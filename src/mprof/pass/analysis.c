@@ -446,32 +446,27 @@ PREFETCHES look_ahead(const struct loop *l, const struct event *e)
 		site_accumulator_prefetch(&l->k->accumulators, own->block[e->block - 1].stack, 2);
 }
 
-#define CHAINS_NEAR 32768u /* fewer stay in the second cache */
+#define CHAINS_NEAR 131072u /* fewer blocks' chains stay in the second cache */
 
-/* The block that an event ends, if a realloc returned it: then it has chains. */
-ALWAYS_INLINE bool has_chains(const struct loop *l, const struct event *e)
+/* The block that an event ends, if a realloc returned it. */
+ALWAYS_INLINE bool was_resized(const struct loop *l, const struct event *e)
 {
 	const struct own_blocks *own = &l->run.p->own;
 
 	return e->block - 1 < own->n && own->block[e->block - 1].owner & BLOCK_RESIZED;
 }
 
-/* Returns `seen` with one more bit: whether the event has chains.  The bit that leaves it halfway
- * is of an event whose index is in the cache by now. */
-ALWAYS_INLINE unsigned look_for_chains(const struct loop *l, const struct event *e, unsigned seen)
+/* Prefetches the chains of two events: by the time of the nearer one, its number is in the cache.
+ */
+PREFETCHES look_for_chains(const struct loop *l, const struct event *e)
 {
-	const struct event *far = window_after(&l->w->window, e, SITES_AHEAD);
+	const struct event *far = window_after(&l->w->window, e, RUN_AHEAD);
+	const struct event *near = window_after(&l->w->window, e, RUN_AHEAD / 2);
 
-	seen <<= 1;
-	if (__builtin_expect(has_chains(l, far), 0)) {
-		resizes_prefetch(l->resized, far->block);
-		__builtin_prefetch(large_known(&l->grown->chain, far->block, sizeof(uint32_t)), 1);
-		seen |= 1;
-	}
-	if (__builtin_expect(seen & 1u << SITES_AHEAD / 2, 0))
-		growth_prefetch(&l->a->growth, l->grown,
-				window_after(&l->w->window, e, SITES_AHEAD / 2)->block);
-	return seen;
+	growth_prefetch(l->grown, far->block);
+	growth_prefetch_chain(&l->a->growth, l->grown, near->block);
+	if (__builtin_expect(was_resized(l, near), 0))
+		resizes_prefetch(l->resized, near->block);
 }
 
 ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bool usual,
@@ -486,19 +481,18 @@ ALWAYS_INLINE size_t take_run(struct analysis *a, struct sites *s, bool full, bo
 	const struct event *const from = e, *const end = e + n;
 	struct event other;
 	bool far, chains;
-	unsigned seen = 0;
 
 	if (!begin(&l, e, &other))
 		return 0;
 	far = l.run.p->own.n >= RUN_NEAR;
-	chains = a && a->growth.chains_made >= CHAINS_NEAR;
+	chains = a && l.grown->chain.bytes >= CHAINS_NEAR * sizeof(uint32_t);
 	for (; e < end && run_is_of(&l.run, e); e++, l.run.number++) {
 		if (far)
 			run_look_ahead(l.run.p, &w->window, e);
 		if (ahead)
 			look_ahead(&l, window_after(&w->window, e, SITES_AHEAD));
 		if (chains)
-			seen = look_for_chains(&l, e, seen);
+			look_for_chains(&l, e);
 		if (!take_event(&l, e, &other))
 			break;
 	}

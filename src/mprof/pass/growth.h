@@ -136,12 +136,22 @@ static inline bool growth_has_chain(const struct growth_open *p, uint32_t number
 	return at && *at;
 }
 
-PREFETCHES growth_prefetch(const struct growth *g, const struct growth_open *p, uint32_t number)
+/* Prefetches what growth_has_chain() asks for, and once that is in the cache, the chain.  Both take
+ * any number: nothing reads at an address outside of the arrays. */
+PREFETCHES growth_prefetch(const struct growth_open *p, uint32_t number)
+{
+	__builtin_prefetch((const void *)((uintptr_t)p->chain.item + number * sizeof(uint32_t)), 1);
+}
+
+PREFETCHES growth_prefetch_chain(const struct growth *g, const struct growth_open *p,
+				 uint32_t number)
 {
 	const uint32_t *at = large_known(&p->chain, number, sizeof(*at));
 
-	if (at && *at)
-		__builtin_prefetch((struct growth_chain *)g->chain.item + (*at - 1), 1);
+	if (at)
+		__builtin_prefetch((const void *)((uintptr_t)g->chain.item +
+						  (*at - 1ul) * sizeof(struct growth_chain)),
+				   1);
 }
 
 /* Judging by sizes alone, may the block have been copied to one allocated just before its end?

@@ -37,8 +37,8 @@ _Static_assert(sizeof(struct event_what) == sizeof(struct event) - offsetof(stru
 	       "it is copied to one");
 
 /* Names of blocks and sorts: by then, memory has responded. */
-#define AHEAD	   8u
-#define AHEAD_SORT 4u /* the block is in a cache, and names its sort */
+#define AHEAD	   16u
+#define AHEAD_SORT 8u /* the block is in a cache, and names its sort */
 
 struct group_reader {
 	/* Members that nearly every event needs come first. */
