@@ -125,6 +125,11 @@ static int film_all(struct work *w)
 	return STATUS_OK;
 }
 
+static const char *target_of(const struct work *w)
+{
+	return w->o->output ? w->o->output : w->output;
+}
+
 /* ---- names ---- */
 
 static int open_movie(struct work *w)
@@ -139,6 +144,7 @@ static int open_movie(struct work *w)
 		.thread = w->films.thread,
 		.threads = w->films.threads,
 		.units = film_units_for(2 * w->films.count),
+		.only_page = !movie_is_video(target_of(w)),
 	};
 	size_t i;
 	int ret;
@@ -153,11 +159,6 @@ static int open_movie(struct work *w)
 }
 
 /* ---- the file ---- */
-
-static const char *target_of(const struct work *w)
-{
-	return w->o->output ? w->o->output : w->output;
-}
 
 /* target NULL = a page on standard output. */
 static int write_file(struct work *w, const char *target, struct error *err)

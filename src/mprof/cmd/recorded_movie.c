@@ -78,6 +78,7 @@ int recorded_movie_write(const struct recorded_movie *o, struct trace *t, FILE *
 					  .note = RECORDED_MOVIE_NOTE,
 					  .names = o->names,
 					  .limit = o->limit,
+					  .only_page = true,
 					  .units = film_units_for(2) };
 	struct place_plan plan = o->plan;
 	struct place_sink film, sink;

@@ -18,7 +18,7 @@
  *
  * A call costs a few nanoseconds; a frame costs as much as changed since the frame before.  Changes
  * between frames are compressed (zstd), a few bytes per changed page: 300 frames of a 100 MB heap
- * are a few MB.  Memory otherwise: 700 bytes a unit (FILM_UNIT_BYTES while arrays grow and are
+ * are a few MB.  Memory otherwise: 1,700 bytes a unit (FILM_UNIT_BYTES while arrays grow and are
  * drawn), and 50 bytes for each block that is live or, up to a million, has ended since the last
  * frame.  Only the first FILM_BLOCK_MOST bytes of a block count.  Addresses beyond FILM_UNITS_MOST
  * units are left out, and their bytes counted.
@@ -41,6 +41,9 @@ struct film_options {
 	unsigned channels; /* enum film_channel; 0 = live bytes and residency only */
 	unsigned points;   /* of the curves; 0 = 512 */
 	size_t units;	   /* the most units; 0 = FILM_UNITS_MOST */
+	/* Bytes of the page that shows it.  Frames for which there is no space there are not kept;
+	 * 0: keep all. */
+	uint64_t page_bytes;
 };
 
 /* A point of the curves, after `op` calls. requested and usable are maxima since the point
@@ -75,12 +78,15 @@ struct film {
 	size_t regions;
 	struct film_frame *frame; /* in the order of ops */
 	size_t frames;
-	size_t peak; /* index of the frame at the peak, or FILM_NOWHERE */
+	unsigned every; /* kept are frames whose number is a multiple, the peak and the end */
+	size_t numbers; /* frames of the source */
+	size_t peak;	/* index of the frame at the peak, or FILM_NOWHERE */
 	struct film_point *point;
 	size_t points;
 	uint64_t most_requested, most_usable, most_rss; /* over the points, samples and frames */
 	uint64_t left_out;				/* bytes of blocks beyond the limits */
 	struct film_store *store;
+	uint64_t stored;	/* bytes of the frames that would still be kept with this `every` */
 	struct film_live *live; /* NULL once finished */
 };
 

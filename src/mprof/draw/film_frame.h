@@ -45,6 +45,7 @@ struct film_cell {
 /* Sums over the whole heap at the time of the frame. */
 struct film_frame {
 	uint64_t op, ns;	    /* op: calls before it; ns as the source has it */
+	uint64_t number;	    /* among all frames of the source, from 0 */
 	uint64_t requested, usable; /* live bytes: R and U */
 	uint64_t blocks;	    /* live blocks */
 	uint64_t rss;		    /* of the last sample so far; 0 if unknown */

@@ -198,36 +198,77 @@ void film_live_end(struct film_live *l, const struct place_block *b)
 
 /* ---- pages of a frame ---- */
 
-#define AHEAD 32u /* blocks of a page that are fetched before the first of them is needed */
+#define AHEAD 32u /* blocks that are fetched before the first of them is needed */
 
-/* Takes the slots of up to AHEAD blocks from the list of a page.  Returns how many. */
-static unsigned take_slots(const struct film_live *l, uint32_t *list, uint32_t slot[AHEAD])
+static struct film_node *node_at(const struct film_live *l, uint32_t number)
 {
-	unsigned n = 0;
+	return (struct film_node *)l->node.item + (number - 1);
+}
 
-	for (; *list && n < AHEAD; *list = l->next[slot[n++]]) {
-		slot[n] = *list - 1;
-		__builtin_prefetch(block_at(l, slot[n]));
+/* Returns a node of a list with its blocks, which it prefetches; NULL: no more. */
+static struct film_node *take_node(const struct film_live *l, uint32_t *list)
+{
+	struct film_node *node;
+
+	if (!*list)
+		return NULL;
+	node = node_at(l, *list);
+	*list = node->next;
+	if (*list)
+		__builtin_prefetch(node_at(l, *list));
+	for (unsigned i = 0; i < FILM_NODE && node->slot[i]; i++)
+		__builtin_prefetch(block_at(l, node->slot[i] - 1));
+	return node;
+}
+
+static struct film_node *new_node(struct film_live *l, uint32_t *number)
+{
+	struct film_node *node;
+
+	*number = l->unused_node ? l->unused_node : ++l->nodes;
+	node = large_at(&l->node, *number - 1ul, sizeof(*node));
+	if (l->unused_node)
+		l->unused_node = node->next;
+	return node;
+}
+
+static void add_to_list(struct film_live *l, struct film_page *page, uint32_t slot)
+{
+	struct film_node *node = page->head ? node_at(l, page->head) : NULL;
+	const uint32_t next = page->head;
+	unsigned i = 0;
+
+	while (node && i < FILM_NODE && node->slot[i])
+		i++;
+	if (!node || i == FILM_NODE) {
+		node = new_node(l, &page->head);
+		*node = (struct film_node){ .next = next };
+		i = 0;
 	}
-	return n;
+	node->slot[i] = slot + 1;
 }
 
 /* Removes ended blocks from the list of a page. */
-static void sweep(struct film_live *l, uint32_t *link)
+static void sweep(struct film_live *l, struct film_page *page)
 {
-	uint32_t list = *link, slot[AHEAD];
+	uint32_t list = page->head, number;
 	const struct film_block *b;
-	unsigned i, n;
+	struct film_node *node;
+	size_t n = 0;
 
-	while ((n = take_slots(l, &list, slot)))
-		for (i = 0; i < n; i++) {
-			b = block_at(l, slot[i]);
-			if (!b->live || b->listed == l->settles)
-				continue;
-			*link = slot[i] + 1;
-			link = &l->next[slot[i]];
+	for (number = list; (node = take_node(l, &list)); number = list) {
+		GROW(l->kept, n + FILM_NODE, l->kept_room);
+		for (unsigned i = FILM_NODE; i--;) {
+			b = block_at(l, node->slot[i] - 1ul);
+			if (node->slot[i] && b->live && b->listed != l->settles)
+				l->kept[n++] = node->slot[i] - 1;
 		}
-	*link = 0;
+		node->next = l->unused_node;
+		l->unused_node = number;
+	}
+	page->head = 0;
+	while (n)
+		add_to_list(l, page, l->kept[--n]);
 }
 
 static void settle_ended(struct film_live *l)
@@ -240,9 +281,11 @@ static void settle_ended(struct film_live *l)
 	for (i = 0; i < l->dirties && l->endeds; i++) {
 		struct film_unit *u = &l->unit[l->dirty[i]];
 
+		if (i + 1 < l->dirties)
+			film_live_cells_soon(l, &l->unit[l->dirty[i + 1]]);
 		for (unsigned page = 0; page < FILM_UNIT_PAGES; page++)
 			if (u->dirty >> page & 1)
-				sweep(l, &u->page[page].head);
+				sweep(l, &u->page[page]);
 	}
 	l->endeds = 0;
 }
@@ -250,7 +293,6 @@ static void settle_ended(struct film_live *l)
 static void settle_fresh(struct film_live *l)
 {
 	struct film_unit *u;
-	uint32_t *head;
 
 	for (size_t i = 0; i < l->freshes; i++) {
 		const uint32_t slot = l->fresh[i];
@@ -262,12 +304,8 @@ static void settle_fresh(struct film_live *l)
 			continue;
 		spread(l, b->addr, b->size, true, slot);
 		u = l->channels ? unit_find(l, b->addr >> FILM_UNIT_SHIFT) : NULL;
-		if (!u)
-			continue;
-		head = &u->page[b->addr / FILM_PAGE % FILM_UNIT_PAGES].head;
-		GROW(l->next, slot + (size_t)1, l->next_room);
-		l->next[slot] = *head;
-		*head = slot + 1;
+		if (u)
+			add_to_list(l, &u->page[b->addr / FILM_PAGE % FILM_UNIT_PAGES], slot);
 	}
 	l->freshes = 0;
 }
@@ -287,7 +325,8 @@ void film_live_free(struct film_live *l)
 	hash_release(&l->known);
 	free(l->dirty);
 	large_release(&l->block);
-	free(l->next);
+	large_release(&l->node);
+	free(l->kept);
 	free(l->fresh);
 	free(l->ended);
 	free(l);
@@ -437,9 +476,9 @@ void film_live_cell(const struct film_live *l, const struct film_unit *u, unsign
 {
 	const struct film_page *p = &u->page[page];
 	uint64_t addr = (u->key << FILM_UNIT_SHIFT) + page * FILM_PAGE;
-	uint32_t list = p->head, slot[AHEAD];
+	const struct film_node *node;
+	uint32_t list = p->head;
 	struct summary s;
-	unsigned i, n;
 
 	memset(c, 0, sizeof(*c));
 	c->live = (uint16_t)(p->live < FILM_PAGE ? p->live : FILM_PAGE);
@@ -450,9 +489,10 @@ void film_live_cell(const struct film_live *l, const struct film_unit *u, unsign
 	s.sites.n = s.threads.n = s.most = 0;
 	if (p->left)
 		add_block(l, block_at(l, p->left - 1), addr, &s, c);
-	while ((n = take_slots(l, &list, slot)))
-		for (i = 0; i < n; i++)
-			add_block(l, block_at(l, slot[i]), addr, &s, c);
+	while ((node = take_node(l, &list)))
+		for (unsigned i = FILM_NODE; i--;)
+			if (node->slot[i])
+				add_block(l, block_at(l, node->slot[i] - 1), addr, &s, c);
 	c->site = class_most(&s.sites);
 	c->thread = class_most(&s.threads);
 }

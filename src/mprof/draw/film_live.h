@@ -32,9 +32,16 @@ struct film_ended {
 	uint32_t slot;
 };
 
+/* Some blocks of a page: one cache line, so that few loads wait for the one before. */
+#define FILM_NODE 15u
+struct film_node {
+	uint32_t slot[FILM_NODE]; /* + 1; 0 = unused, as are all after it */
+	uint32_t next;		  /* index + 1 of one with older blocks, which is full; 0 = none */
+};
+
 struct film_page {
 	uint32_t live; /* bytes */
-	uint32_t head; /* of the blocks that begin here: the first one's slot + 1 */
+	uint32_t head; /* of the blocks that begin here: the first node's index + 1 */
 	uint32_t left; /* slot + 1 of a block that began in an earlier page */
 };
 
@@ -54,9 +61,11 @@ struct film_live {
 	uint32_t last;	   /* index of the unit used last */
 	uint32_t *dirty;
 	size_t dirties, dirty_room;
-	struct large block; /* struct film_block by slot */
-	uint32_t *next;	    /* by slot of a settled block: the next one's slot + 1 in its page */
-	size_t next_room;
+	struct large block;	     /* struct film_block by slot */
+	struct large node;	     /* struct film_node */
+	uint32_t nodes, unused_node; /* unused: index + 1, linked by `next` */
+	uint32_t *kept;		     /* see sweep() */
+	size_t kept_room;
 	uint32_t settles; /* how often, + 1 */
 	uint32_t *fresh;  /* slots of blocks not yet added to a page; some have already ended */
 	size_t freshes, fresh_room;
@@ -83,6 +92,14 @@ PREFETCHES film_live_soon(const struct film_live *l, uint32_t slot)
 void film_live_settle(struct film_live *l);
 /* Call these when that is done.  Stores which pages are resident, and counts them in `now`. */
 void film_live_residency(struct film_live *l, const struct place_range *r, size_t n);
+/* Prefetches what that needs of the dirty pages of a unit. */
+PREFETCHES film_live_cells_soon(const struct film_live *l, const struct film_unit *u)
+{
+	const struct film_node *node = l->node.item;
+
+	for (unsigned dirty = u->dirty; dirty; dirty &= dirty - 1)
+		__builtin_prefetch(&node[u->page[__builtin_ctz(dirty)].head - 1ul]);
+}
 /* Returns the state of a page for a frame. */
 void film_live_cell(const struct film_live *l, const struct film_unit *u, unsigned page,
 		    struct film_cell *c);

@@ -102,7 +102,7 @@ static void put_columns(char *at, const struct film_store *s, unsigned channels)
 			at = put_column(at, &column[i], s->value, s->cells);
 }
 
-void film_store_frame(struct film_store *s, unsigned channels)
+size_t film_store_frame(struct film_store *s, unsigned channels)
 {
 	size_t bytes = format_bytes(s->cells, channels), most = ZSTD_compressBound(bytes), used;
 
@@ -120,6 +120,7 @@ void film_store_frame(struct film_store *s, unsigned channels)
 	s->frame[s->frames].bytes = used;
 	s->frame[s->frames++].cells = (uint32_t)s->cells;
 	s->cells = 0;
+	return used;
 }
 
 void film_store_free(struct film_store *s)

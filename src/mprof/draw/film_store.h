@@ -32,8 +32,8 @@ struct film_store {
 
 /* Adds a changed cell to the current frame. */
 void film_store_cell(struct film_store *s, uint32_t cell, const struct film_cell *value);
-/* Call this when the frame is complete. */
-void film_store_frame(struct film_store *s, unsigned channels);
+/* Call this when the frame is complete.  Returns its bytes. */
+size_t film_store_frame(struct film_store *s, unsigned channels);
 void film_store_free(struct film_store *s);
 
 struct film_reader *film_reader_new(void);

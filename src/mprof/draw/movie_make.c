@@ -14,7 +14,6 @@
 #include "movie_pack.h"
 #include "movie_sites.h"
 #include "palette.h"
-#include "../util/format.h"
 #include "../util/alloc.h"
 
 /* movie_player.c: the bundle of src/web, made by esbuild while mprof is built. */
@@ -73,7 +72,9 @@ void movie_free(struct movie *m)
 
 void movie_add(struct movie *m, const char *name, struct place_sink *sink)
 {
-	struct film_options o = { .channels = FILM_ALL, .units = m->options.units };
+	struct film_options o = { .channels = FILM_ALL,
+				  .units = m->options.units,
+				  .page_bytes = m->options.only_page ? m->options.limit : 0 };
 	struct movie_film *f;
 
 	m->film = must_reallocarray(m->film, m->films + 1, sizeof(*f));
@@ -237,7 +238,6 @@ static void write_head(FILE *out, const struct movie *m, const char *left_out)
 struct fit {
 	unsigned every; /* only each n-th frame is shown */
 	bool detail;	/* does it contain age, size, thread, site and module? */
-	uint64_t bytes; /* of all frames, with detail */
 };
 
 #define FRAMES_LEAST 100 /* kept before detail is left out */
@@ -271,24 +271,26 @@ static int pack_all(struct movie *m, unsigned every, uint64_t *all, uint64_t *ne
 static int fit(struct movie *m, struct fit *f, struct error *err)
 {
 	uint64_t limit = m->options.limit, all, needed, size;
-	size_t frames = m->films ? m->film[0].film->frames : 0;
+	size_t frames = m->films ? m->film[0].film->numbers : 0, i;
+	unsigned least = 1; /* powers of two: the greatest is a multiple of the others */
 	int ret;
 
-	*f = (struct fit){ .every = 1, .detail = true };
+	for (i = 0; i < m->films; i++)
+		if (m->film[i].film->every > least)
+			least = m->film[i].film->every;
+	*f = (struct fit){ .every = least, .detail = true };
 	for (;;) {
 		ret = pack_all(m, f->every, &all, &needed, err);
 		if (ret < 0)
 			return ret;
-		if (!f->bytes)
-			f->bytes = all;
 		size = f->detail ? all : needed;
 		if (size <= limit || f->every >= frames)
 			return 0;
 		if (f->detail && frames / ((size / limit + 1) * f->every) < FRAMES_LEAST) {
 			f->detail = false;
-			if (needed <= limit && f->every == 1)
+			if (needed <= limit && f->every == least)
 				return 0;
-			f->every = (unsigned)(needed / limit + 1);
+			f->every = least * (unsigned)(needed / limit + 1);
 			continue;
 		}
 		/* Changes of the frames between become one change, so the size falls less than the
@@ -299,18 +301,15 @@ static int fit(struct movie *m, struct fit *f, struct error *err)
 
 static void say_left_out(const struct fit *f, char *text, size_t room)
 {
-	static const char *const ends[] = { "nd", "rd", "th" };
-	const char *end = ends[f->every == 2 ? 0 : f->every == 3 ? 1 : 2];
 	int n;
 
 	*text = '\0';
 	if (f->detail && f->every == 1)
 		return;
-	n = snprintf(text, room,
-		     "With all data, this page would have %s: ", format_bytes(f->bytes).s);
+	n = snprintf(text, room, "To keep this page small, ");
 	if (f->every > 1)
-		n += snprintf(text + n, room - (size_t)n, "every %u%s frame is shown%s", f->every,
-			      end, f->detail ? "." : ", and ");
+		n += snprintf(text + n, room - (size_t)n, "one frame in %u is shown%s", f->every,
+			      f->detail ? "." : ", and ");
 	if (!f->detail)
 		snprintf(text + n, room - (size_t)n,
 			 "age, size, thread and site of the blocks were left out.");

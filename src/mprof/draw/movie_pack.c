@@ -113,7 +113,8 @@ static void pack_runs(struct blob *to, const uint32_t *cell, size_t n)
 
 static bool is_kept(const struct packing *p, size_t frame)
 {
-	return frame % p->every == 0 || frame == p->film->peak || frame + 1 == p->film->frames;
+	return p->film->frame[frame].number % p->every == 0 || frame == p->film->peak ||
+	       frame + 1 == p->film->frames;
 }
 
 /* Packs a frame; the changes of a frame that is left out belong to the next one. */
