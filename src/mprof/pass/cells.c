@@ -539,19 +539,27 @@ static uint64_t place_key(const struct cell *c)
 void cells_merge(struct cells *s)
 {
 	struct ranked *r = must_malloc((s->count + 1) * sizeof(*r));
+	struct cell *merged;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->count; i++)
 		r[i].item = i;
 	sort_by(r, s, kind_key);
 	sort_by(r, s, place_key);
-	ranked_move(r, s->count, s->cell, sizeof(*s->cell));
-	free(r);
-	for (size_t i = 0; i < s->count; i++)
-		if (n && same(&s->cell[n - 1], &s->cell[i]))
-			add_to(&s->cell[n - 1], &s->cell[i]);
+	merged = must_malloc((s->count + 1) * sizeof(*merged));
+	for (size_t i = 0; i < s->count; i++) {
+		const struct cell *c = &s->cell[r[i].item];
+
+		if (i + AHEAD < s->count)
+			__builtin_prefetch(&s->cell[r[i + AHEAD].item]);
+		if (n && same(&merged[n - 1], c))
+			add_to(&merged[n - 1], c);
 		else
-			s->cell[n++] = s->cell[i];
+			merged[n++] = *c;
+	}
+	free(r);
+	free(s->cell);
+	s->cell = merged;
 	s->count = n;
 }
 
@@ -609,8 +617,8 @@ static void finish(void *self, struct walk *w)
 	}
 	for (i = ended; i < all; i++)
 		put(s, &k->ending[i], s->points);
-	cells_merge(s);
 	drop(s);
+	cells_merge(s);
 }
 
 static void release(void *self)
