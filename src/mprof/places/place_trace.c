@@ -96,6 +96,7 @@ static struct place_block *new_block(struct recorded *r, uint32_t *index)
 	if (r->unused) {
 		*index = (uint32_t)r->unused - 1;
 		r->unused = block_at(r, *index)->addr;
+		__builtin_prefetch(block_at(r, (uint32_t)r->unused - 1), 1);
 		return block_at(r, *index);
 	}
 	*index = (uint32_t)r->blocks++;
