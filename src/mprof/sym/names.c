@@ -97,12 +97,31 @@ static bool is_cxx(const char *raw, int options, struct text *to)
 	return done;
 }
 
+/*
+ * A parameter that is "return scope" is Nk and then M.  libiberty knows M and then Nk only, and
+ * refuses the name.
+ */
+static bool demangle_d(const char *raw, struct text *to)
+{
+	char *other, *at;
+	bool known = demangle(names_d_demangle, raw, 0, to);
+
+	if (known || !strstr(raw, "NkM"))
+		return known;
+	other = must_strdup(raw);
+	for (at = other; (at = strstr(at, "NkM")) != NULL;)
+		memcpy(at, "MNk", 3);
+	known = demangle(names_d_demangle, other, 0, to);
+	free(other);
+	return known;
+}
+
 /* LDC's entry of an interface's method, "_DThn16_4core...": as the method, "_D4core...". */
 static bool demangle_d_thunk(const char *raw, struct text *to)
 {
 	const char *rest = strchr(raw + 2, '_');
 	char *method = must_printf("_D%s", rest ? rest + 1 : "");
-	const bool known = demangle(names_d_demangle, method, 0, to);
+	const bool known = demangle_d(method, to);
 
 	free(method);
 	return known;
@@ -116,12 +135,13 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 	if (raw[0] == 'M')
 		return names_fortran_demangle(raw, options & DMGL_PARAMS, to);
 	if (raw[0] != '_')
-		return names_emacs_demangle(raw, to);
+		return names_emacs_demangle(raw, to) ||
+		       names_ocaml_demangle(raw, options & DMGL_PARAMS, to);
 	*language = FOLD_D;
 	if (!strncmp(raw, "__pyx_", 6))
 		return names_cython_demangle(raw, options & DMGL_PARAMS, to);
 	if (!strcmp(raw, "_Dmain") || (raw[1] == 'D' && isdigit((unsigned char)raw[2])))
-		return demangle(names_d_demangle, raw, 0, to);
+		return demangle_d(raw, to);
 	if (!strncmp(raw, "_DThn", 5))
 		return demangle_d_thunk(raw, to);
 	*language = FOLD_RUST;

@@ -33,6 +33,15 @@ bool names_fortran_demangle(const char *raw, bool with_suffix, struct text *to);
  * none. */
 bool names_emacs_demangle(const char *raw, struct text *to);
 
+/*
+ * Appends the name of a function of OCaml; false if it is none:
+ *
+ *   camlProg__insert_87      insert of module Prog: Prog.insert, with_number Prog.insert_87
+ *   camlProg.insert_87       the same since OCaml 5.1
+ *   camlProg__$2b$2b_99      Prog.++
+ */
+bool names_ocaml_demangle(const char *raw, bool with_number, struct text *to);
+
 /* Appends the name of a function that Cython compiled, "module.Class.method"; false if it is none.
  */
 bool names_cython_demangle(const char *raw, bool with_suffix, struct text *to);
