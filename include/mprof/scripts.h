@@ -11,7 +11,8 @@
  *
  * /tmp/perf-PID.map names both, with lines "address size py::function:file:line", numbers in
  * hexadecimal without 0x as perf(1) reads them.  A '+' behind the line says that each address in
- * the range stands for the next line.
+ * the range stands for the next line.  A process that becomes another user, as servers do, may not
+ * write to the first user's file, so it has one file for each.
  */
 #pragma once
 
@@ -19,6 +20,13 @@
 #include <stdint.h>
 
 #define MPROF_MAP_BEGINS "0 0 mprof\n" /* the first line of such a map */
+#define MPROF_MAPS	 3u	       /* most files of a process */
+
+/* The name of a file, by its number: the first is the one that perf(1) reads. */
+static inline const char *mprof_map_name(unsigned file)
+{
+	return file ? "/tmp/perf-%d.%u.map" : "/tmp/perf-%d.map";
+}
 
 #define MPROF_SCRIPT_STUBS	0x100000000000ul /* chunks of stubs are here, below the lines */
 #define MPROF_SCRIPT_LINES	0x200000000000ul

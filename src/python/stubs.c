@@ -92,6 +92,37 @@ static bool new_chunk(pid_t process)
 	return true;
 }
 
+/* Opens the map of the process for the user that it is now; -1: that cannot be.  first: for the
+ * first time. */
+static int open_map(bool *first)
+{
+	static struct {
+		pid_t process;
+		unsigned users;
+		uid_t user[MPROF_MAPS];
+	} maps;
+	const uid_t user = geteuid();
+	char path[64];
+	unsigned i = 0;
+	int fd;
+
+	if (maps.process != stubs.process)
+		maps.users = 0;
+	maps.process = stubs.process;
+	while (i < maps.users && maps.user[i] != user)
+		i++;
+	if (i == MPROF_MAPS)
+		return -1;
+	*first = i == maps.users;
+	snprintf(path, sizeof(path), mprof_map_name(i), (int)stubs.process, i);
+	if (*first && unlink(path) && errno != ENOENT)
+		return -1;
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 && *first)
+		maps.user[maps.users++] = user;
+	return fd;
+}
+
 /*
  * Appends the names of a stub and of its lines to the map.  The file is not kept open: a program
  * that closes all descriptors and opens files of its own must not find our lines in them.
@@ -99,23 +130,17 @@ static bool new_chunk(pid_t process)
 static bool write_name(const unsigned char *at, const struct mprof_script *script, uint64_t lines,
 		       const struct function *f)
 {
-	static pid_t began;
-	char path[64], text[2 * STUB_NAME_MOST + 256];
-	int fd, n = 0;
+	char text[2 * STUB_NAME_MOST + 256];
+	bool first;
+	const int fd = open_map(&first);
+	int n;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)stubs.process);
-	if (began != stubs.process) {
-		if (unlink(path) && errno != ENOENT)
-			return false;
-		n = snprintf(text, sizeof(text), "%s", MPROF_MAP_BEGINS);
-	}
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return false;
-	n += snprintf(text + n, sizeof(text) - (size_t)n, "%lx %x py::%s:%u\n%lx %lx py::%s:%u+\n",
-		      (unsigned long)(uintptr_t)at, MPROF_SCRIPT_STUB, f->name, f->first,
-		      (unsigned long)script->lines, (unsigned long)lines, f->name, f->first);
-	began = stubs.process;
+	n = snprintf(text, sizeof(text), "%s%lx %x py::%s:%u\n%lx %lx py::%s:%u+\n",
+		     first ? MPROF_MAP_BEGINS : "", (unsigned long)(uintptr_t)at, MPROF_SCRIPT_STUB,
+		     f->name, f->first, (unsigned long)script->lines, (unsigned long)lines, f->name,
+		     f->first);
 	if (write(fd, text, (size_t)n) != n)
 		n = -1;
 	close(fd);

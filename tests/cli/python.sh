@@ -212,6 +212,26 @@ END
 	[ ! -e "/tmp/perf-$pid.map" ] || bad 'the map stays'
 }
 
+# The workers of a server give up root: the map is of another user than mprof's.
+test_python_worker_of_another_user() {
+	python_found && [ "$(id -u)" = 0 ] || return 0
+	cat >worker.py <<'END'
+import os
+if os.fork() == 0:
+    os.setuid(65534)
+    def hold():
+        return list(map(bytearray, [100001] * 50))
+    kept = hold()
+    os._exit(0)
+os.wait()
+END
+	run "$mprof" record --python -o log -- "$python" worker.py
+	expect_no_text err 'saw no function'
+	run "$mprof" report peak log
+	expect_text out 'hold (worker.py:5)'
+	expect_same 'maps of the worker' "$(find /tmp -maxdepth 1 -name 'perf-*.map' -newer worker.py -exec grep -l worker {} + 2>/dev/null)" ''
+}
+
 # As in uWSGI, whose plugin needs Python: no object has it when the program starts.
 test_python_plugin() {
 	local soname

@@ -75,18 +75,21 @@ static void frames_release(struct frames *f)
 	free(f->of);
 }
 
-/* Opens the map of a process; NULL if it has none that may be read.  path: its name. */
-static FILE *open_map(int pid, int64_t start_ns, char path[static PATH_ROOM])
+/*
+ * Opens a map of a process; NULL if it has none that may be read.  path: its name.  Processes of a
+ * run of root may have become other users, as workers of a server do.
+ */
+static FILE *open_map(int pid, unsigned number, int64_t start_ns, char path[static PATH_ROOM])
 {
 	struct stat st;
 	FILE *file;
 	int fd;
 
-	snprintf(path, PATH_ROOM, "/tmp/perf-%d.map", pid);
+	snprintf(path, PATH_ROOM, mprof_map_name(number), pid, number);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (!geteuid() || st.st_uid == geteuid()) &&
 	    st.st_mtim.tv_sec >= start_ns / 1000000000 && (file = fdopen(fd, "r")))
 		return file;
 	close(fd);
@@ -191,9 +194,11 @@ static bool append_names(struct append *file, bool ended)
 	char path[PATH_ROOM];
 	bool looked = false;
 
-	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++) {
-		const struct mprof_process_entry e = append_process(file, i);
-		FILE *map = e.number ? open_map(e.pid, file->header->start_real_ns, path) : NULL;
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE * MPROF_MAPS; i++) {
+		const struct mprof_process_entry e = append_process(file, i / MPROF_MAPS);
+		FILE *map = e.number
+				? open_map(e.pid, i % MPROF_MAPS, file->header->start_real_ns, path)
+				: NULL;
 
 		if (!map)
 			continue;

@@ -3,8 +3,8 @@
  * code_names.h - names of generated code, that is, of frames in no object, from the map that a
  * runtime writes on request to /tmp/perf-PID.map.
  *
- * The map is used for names only: it must be a regular file of the user, written since the run
- * began; invalid lines are skipped, and sizes are limited.
+ * The map is used for names only: it must be a regular file of the user (for root, of any user),
+ * written since the run began; invalid lines are skipped, and sizes are limited.
  */
 #pragma once
 
