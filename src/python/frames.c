@@ -12,7 +12,7 @@
  * It is built without Python and finds what it needs in the program.  In other programs it does
  * nothing.  Whatever fails turns it off; the script runs as always.
  *
- * Threads: all runs with the interpreter's lock held, or before there is one.
+ * Threads: all runs with the lock held that interpreters share, or before there is one.
  */
 #include "stubs.h"
 
@@ -45,6 +45,9 @@ static struct {
 	int (*PySys_AddAuditHook)(int (*hook)(const char *, void *, void *), void *data);
 	void *(*PyThreadState_Get)(void);
 	void *(*PyInterpreterState_Get)(void);
+	int64_t (*PyInterpreterState_GetID)(void *interpreter);	      /* rises, never used again */
+	int (*has_feature)(void *interpreter, unsigned long feature); /* 3.12 */
+	long (*get_whence)(void *interpreter);			      /* from 3.13 */
 	int (*Py_IsInitialized)(void);
 	evaluate *(*get_evaluate)(void *interpreter);
 	void (*set_evaluate)(void *interpreter, evaluate *how);
@@ -85,6 +88,7 @@ static const struct {
 	NEED_LATER(py.PyThreadState_Get, "_PyThreadState_UncheckedGet",
 		   "PyThreadState_GetUnchecked"),
 	NEED(py.PyInterpreterState_Get, "PyInterpreterState_Get"),
+	NEED(py.PyInterpreterState_GetID, "PyInterpreterState_GetID"),
 	NEED(py.Py_IsInitialized, "Py_IsInitialized"),
 	NEED(py.get_evaluate, "_PyInterpreterState_GetEvalFrameFunc"),
 	NEED(py.set_evaluate, "_PyInterpreterState_SetEvalFrameFunc"),
@@ -107,8 +111,10 @@ static const struct {
 enum { BY_NAME, BY_FILE, BY_TABLE, IDENTIFIES };
 
 static struct {
-	int minor;				  /* Python 3.MINOR */
-	bool lines;				  /* the instruction that runs is known */
+	int minor;     /* Python 3.MINOR */
+	bool lines;    /* the instruction that runs is known */
+	bool began;    /* in an interpreter, with these strings */
+	evaluate *how; /* of interpreters that begin; the first function that is called decides */
 	void *qualname, *filename, *line, *table; /* strings: attributes of a code object */
 	size_t at[IDENTIFIES]; /* where a code object has the values of three of these */
 } state;
@@ -388,13 +394,14 @@ static void *evaluate_first(void *thread, void *frame, int throwing)
 
 	if (understood)
 		start_lines(frame, code);
-	py.set_evaluate(py.PyInterpreterState_Get(), understood ? evaluate_by_stub : py.real);
-	return (understood ? evaluate_by_stub : py.real)(thread, frame, throwing);
+	state.how = understood ? evaluate_by_stub : py.real;
+	py.set_evaluate(py.PyInterpreterState_Get(), state.how);
+	return state.how(thread, frame, throwing);
 }
 
 /* ---- start ---- */
 
-static void start(void)
+static bool has_strings(void)
 {
 	known = mprof_script_memory(NULL, KNOWN * sizeof(*known));
 	state.qualname =
@@ -403,10 +410,37 @@ static void start(void)
 	state.line = py.PyUnicode_InternFromString("co_firstlineno");
 	state.table =
 	    py.PyUnicode_InternFromString(state.minor < 10 ? "co_lnotab" : "co_linetable");
-	if (!known || !state.qualname || !state.filename || !state.line || !state.table)
-		py.PyErr_Clear();
-	else
-		py.set_evaluate(py.PyInterpreterState_Get(), evaluate_first);
+	if (known && state.qualname && state.filename && state.line && state.table)
+		return true;
+	py.PyErr_Clear();
+	return false;
+}
+
+/*
+ * Does it run under the lock of the first interpreter, as those that mod_wsgi makes do?  Until 3.11
+ * each does.  Later ones can have a lock of their own, but then also objects of their own (3.12),
+ * and never if Py_NewInterpreter made them (3.13).
+ */
+static bool shares_lock(void *interpreter)
+{
+	enum { OBJECTS_OF_FIRST = 1 << 5, BY_PY_NEW_INTERPRETER = 2 };
+
+	if (state.minor < 12)
+		return true;
+	if (py.has_feature)
+		return py.has_feature(interpreter, OBJECTS_OF_FIRST);
+	return py.get_whence && py.get_whence(interpreter) == BY_PY_NEW_INTERPRETER;
+}
+
+/* Not if its functions are evaluated in another way. */
+static void start(void *interpreter)
+{
+	if (py.get_evaluate(interpreter) != py.real || (state.began && !shares_lock(interpreter)))
+		return;
+	if (!state.began)
+		state.how = has_strings() ? evaluate_first : py.real;
+	state.began = true;
+	py.set_evaluate(interpreter, state.how);
 }
 
 /*
@@ -442,27 +476,32 @@ static void keep_record(void)
 }
 
 /*
- * Called for each event of PEP 578.  At the first with a thread, the allocator is chosen.  We begin
- * when the interpreter is ready, unless its functions are evaluated in another way by then: its own
- * "-X perf" does so, and refuses to start after us.
+ * Called for each event of PEP 578, in all interpreters.  At the first with a thread, the allocator
+ * is chosen.  We begin in each interpreter when it is ready, unless its functions are evaluated in
+ * another way by then: its own "-X perf" does so, and refuses to start after us.
  */
 static int audit(const char *event, void *arguments, void *data)
 {
-	static bool kept, tried;
+	static bool kept;
+	static int64_t last = -1; /* the interpreter that began last */
+	void *interpreter;
+	int64_t id;
 
 	(void)arguments;
 	(void)data;
-	if (tried || (strcmp(event, "import") != 0 && strcmp(event, "exec") != 0) ||
-	    !py.PyThreadState_Get())
+	if ((strcmp(event, "import") != 0 && strcmp(event, "exec") != 0) || !py.PyThreadState_Get())
 		return 0;
 	if (!kept)
 		keep_record();
 	kept = true;
 	if (!py.Py_IsInitialized())
 		return 0;
-	tried = true;
-	if (py.get_evaluate(py.PyInterpreterState_Get()) == py.real)
-		start();
+	interpreter = py.PyInterpreterState_Get();
+	id = py.PyInterpreterState_GetID(interpreter);
+	if (id <= last)
+		return 0;
+	last = id;
+	start(interpreter);
 	return 0;
 }
 
@@ -482,6 +521,8 @@ static bool find_python(void *in)
 		if (!*symbols[i].to)
 			return false;
 	}
+	*(void **)&py.has_feature = dlsym(in, "_PyInterpreterState_HasFeature");
+	*(void **)&py.get_whence = dlsym(in, "_PyInterpreterState_GetWhence");
 	return state.minor >= 9;
 }
 

@@ -232,6 +232,44 @@ END
 	expect_same 'maps of the worker' "$(find /tmp -maxdepth 1 -name 'perf-*.map' -newer worker.py -exec grep -l worker {} + 2>/dev/null)" ''
 }
 
+# As mod_wsgi runs each application; an interpreter with a lock of its own (3.12) runs without names.
+test_python_interpreters() {
+	python_found || return 0
+	cat >inner.py <<'END'
+kept = []
+def hold():
+    kept.extend(map(bytearray, [100001] * 50))
+hold()
+END
+	cat >outer.py <<'END'
+import sys, threading
+sys.path.insert(0, "")
+try:
+    import _interpreters as them
+except ImportError:
+    import _xxsubinterpreters as them
+def inner(*how, **named):
+    them.run_string(them.create(*how, **named), "import sys; sys.path.insert(0, ''); import inner")
+if sys.version_info < (3, 12):
+    inner()
+else:
+    # Of these, mprof knows the lock only in 3.12.
+    inner("legacy") if sys.version_info >= (3, 13) else inner(isolated=False)
+    threads = [threading.Thread(target=inner) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+print("done")
+END
+	run "$mprof" record --python -o log -- "$python" outer.py
+	expect_status 0
+	expect_same 'what it prints' "$(cat out)" 'done'
+	"$python" -c 'import sys; sys.exit(sys.version_info >= (3, 13))' || return 0
+	run "$mprof" report hot --function hold log
+	expect_text out 'hold (inner.py:3)'
+}
+
 # As in uWSGI, whose plugin needs Python: no object has it when the program starts.
 test_python_plugin() {
 	local soname
