@@ -85,6 +85,22 @@ test_screen_of_an_interpreter() {
 	expect_text out 'mprof replay'
 }
 
+# What a runtime keeps to its end is no leak: code that Erlang loaded, what Java allocates first.
+test_screen_of_what_a_runtime_keeps() {
+	printf '#include <stdlib.h>\nvoid *beamasm_metadata_update(void) { return malloc(5000); }\n' >beam.c
+	printf 'void *beamasm_metadata_update(void);\nint main(void) { for (int i = 0; i < 100; i++) beamasm_metadata_update(); return 0; }\n' >main.c
+	cc -g -O0 -o beam.smp beam.c main.c || bad 'beam.c does not compile'
+	run "$mprof" record -o log -- ./beam.smp
+	run "$mprof" report leaks log
+	expect_text out "488 KiB  in 100 blocks: Erlang's loaded modules"
+	printf '#include <cstdlib>\nstruct Threads { static void *create_vm(); };\nvoid *Threads::create_vm() { return malloc(7000); }\nextern "C" void *start() { return Threads::create_vm(); }\n' >jvm.cc
+	printf 'void *start(void);\nint main(void) { return !start(); }\n' >main.c
+	g++ -g -O0 -shared -fPIC -o libjvm.so jvm.cc && cc -g -o java main.c ./libjvm.so || bad 'jvm.cc does not compile'
+	run "$mprof" record -o log -- ./java
+	run "$mprof" report leaks log
+	expect_text out '6.8 KiB  in 1 block: what Java allocates at startup'
+}
+
 # What an interpreter keeps to its end does not hide what an extension leaks.
 test_screen_of_an_extension_that_leaks() {
 	cat >perl.c <<'END'
