@@ -205,13 +205,14 @@ static bool is_of_rust(const char *function)
 }
 
 /*
- * Is a function an allocator by its name, "alloc", "memalign" or a class's operator new? Many
- * programs have their own, and no table could list them. Parameters and template arguments do not
- * count.
+ * Is a function an allocator by its name, "alloc", "memalign", "strdup" and the like, or a class's
+ * operator new? Many programs have their own, and no table could list them. Parameters and template
+ * arguments do not count.
  */
 static bool sounds_like_allocator(const char *function)
 {
 	static const char new[] = "::operator new";
+	static const char *const words[] = { "alloc", "memalign", "memdup", "strdup", "strndup" };
 	const char *s = strstr(function, new);
 	size_t n;
 
@@ -222,11 +223,11 @@ static bool sounds_like_allocator(const char *function)
 		s += 21;
 	n = strcspn(s, "(<");
 	for (; n >= 5; s++, n--) {
-		const char c = *s | ('a' - 'A');
-
-		if ((c == 'a' && !strncasecmp(s, "alloc", 5)) ||
-		    (c == 'm' && n >= 8 && !strncasecmp(s, "memalign", 8)))
-			return true;
+		if (!strchr("ams", *s | ('a' - 'A')))
+			continue;
+		for (size_t i = 0; i < COUNT(words); i++)
+			if (n >= strlen(words[i]) && !strncasecmp(s, words[i], strlen(words[i])))
+				return true;
 	}
 	return false;
 }
