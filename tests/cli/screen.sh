@@ -76,10 +76,14 @@ test_screen_of_an_interpreter() {
 	cp keeper perl5.99
 	"$mprof" record -o perl.log -- ./perl5.99 2>/dev/null
 	run "$mprof" report perl.log
-	expect_words out "perl5.99 is the Perl runtime, which ends without freeing a script's objects; Devel::MAT"
+	expect_words out "perl5.99 is the Perl runtime, which ends without freeing all objects; Devel::MAT"
+	cp keeper mono
+	"$mprof" record -o mono.log -- ./mono 2>/dev/null
+	run "$mprof" report mono.log
+	expect_words out 'mono is the .NET runtime, which ends without freeing all objects; mono --profile=log:heapshot shows its objects, and with --jitmap call stacks have its functions.'
 	"$mprof" profile -o perl.profile -- ./perl5.99 2>/dev/null
 	run "$mprof" report perl.profile
-	expect_words out "perl5.99 is the Perl runtime, which ends without freeing a script's objects; Devel::MAT"
+	expect_words out "perl5.99 is the Perl runtime, which ends without freeing all objects; Devel::MAT"
 	run "$mprof" report log
 	expect_no_text out 'is the Lua runtime'
 	expect_text out 'mprof replay'

@@ -29,7 +29,7 @@ void interpreter_words(struct paragraph *p, const struct interpreter_words *w)
 	remedy = w->unnamed ? "names of the script's functions are in dumps (mprof ctl PID dump), "
 			      "and in this file when the program has ended"
 			    : of->remedy;
-	keeps = of->keeps && w->left ? ", which ends without freeing a script's objects" : "";
+	keeps = of->keeps && w->left ? ", which ends without freeing all objects" : "";
 	if (*w->calls != '?' && strcmp(w->calls, w->module) != 0)
 		paragraph_add(p, "%s, the %s runtime%s, calls %s; %s", w->module, of->language,
 			      keeps, w->calls, remedy);
