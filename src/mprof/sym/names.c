@@ -155,9 +155,12 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 	return (name[1] == 'Z' || !strncmp(raw, "_GLOBAL_", 8)) && is_cxx(name, options, to);
 }
 
-/* Names spelled in DWARF have scopes and template arguments, but are not mangled. */
+/* Names spelled in DWARF have scopes and template arguments, but are not mangled.  The parentheses
+ * of Go's main.(*Store).Add are part of the name. */
 static enum fold_language spelled(const char *raw)
 {
+	if (strstr(raw, ".(*"))
+		return FOLD_C;
 	return strchr(raw, '<') || strstr(raw, "::") || strchr(raw, '(') ? FOLD_CXX : FOLD_C;
 }
 
