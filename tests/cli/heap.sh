@@ -464,6 +464,36 @@ END
 	expect_same 'by hand' "$(outside)" 'arena:12 true true false'
 }
 
+# What a fork copied is its parent's memory, not that of the program that it then runs.
+test_memory_of_a_fork_before_exec() {
+	cat >fork.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	char *p = mmap(NULL, 40 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(p, 1, 40 << 20);
+	memset(malloc(60 << 20), 1, 60 << 20);
+	if (!fork()) {
+		usleep(20000);
+		for (int i = 0; i < 100000; i++)
+			free(malloc(10));
+		execlp("true", "true", (char *)0);
+	}
+	return wait(NULL) < 0;
+}
+END
+	cc -g -O0 -o fork fork.c || bad 'fork.c does not compile'
+	run "$mprof" record -o log -- ./fork
+	run "$mprof" report log
+	expect_words out 'of the resident memory of fork (process 1) did not come from malloc'
+	expect_words out '40.0 MiB was mapped by main (fork.c:8)'
+	expect_no_text out 'direct system calls'
+}
+
 # Pages are read while little but mapped memory is there; what is allocated afterwards counts, too.
 test_memory_read_early() {
 	cat >early.c <<'END'

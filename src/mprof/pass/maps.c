@@ -137,7 +137,14 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	}
 }
 
-/* ---- ends ---- */
+/* ---- begin and end ---- */
+
+static void forked(void *self, const struct heap *h, uint32_t parent, uint32_t child)
+{
+	(void)h;
+	(void)parent;
+	process_at(self, child)->copied = true;
+}
 
 static void close_peaks(struct maps_of *p)
 {
@@ -167,6 +174,9 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		}
 		take_stock(s, p, nothing, ticks);
 		p->break_now = 0;
+		if (p->copied)
+			p->looked = p->resident_of = 0;
+		p->copied = false;
 		return;
 	}
 	s->all.now -= p->now; /* the process's own "now" keeps its value at the end */
@@ -216,6 +226,7 @@ const struct pass_ops maps_pass = {
 	.part = parts,
 	.batch = batch,
 	.residency = residency,
+	.forked = forked,
 	.gone = gone,
 	.finish = finish,
 };

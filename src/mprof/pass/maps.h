@@ -10,7 +10,8 @@
  * that the program requested.
  *
  * Resident is the part of a mapping that was in memory when, of all times at which pages were read,
- * the process had most private writable pages.
+ * the process had most private writable pages.  Of a forked process that then ran another program,
+ * only those since then count: the pages before were its parent's.
  */
 #pragma once
 
@@ -39,6 +40,7 @@ struct maps_of {
 	struct interner stacks; /* private */
 	uint64_t peaks;
 	bool ended;
+	bool copied; /* a fork that runs its parent's program, with the parent's memory */
 };
 
 struct maps {
