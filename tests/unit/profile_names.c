@@ -228,6 +228,8 @@ START_TEST(library_sources_are_known)
 		{ "/home/u/lib/system/x.c", PATHS_PROGRAM },
 		{ "/usr/lib/R/site-library/Rcpp/include/Rcpp/Vector.h", PATHS_PACKAGE },
 		{ "/home/u/R/x86_64-pc-linux-gnu-library/4.2/Rcpp/include/Rcpp.h", PATHS_PACKAGE },
+		{ "../libphobos/libdruntime/__entrypoint.d", PATHS_LIBRARY },
+		{ "/build/entrypoint.d", PATHS_LIBRARY },
 		{ "/home/u/build/catalog.pb.cc", PATHS_LIBRARY },
 		{ "/home/u/build/catalog.pb-c.c", PATHS_LIBRARY },
 		{ "/home/u/pb.cc", PATHS_PROGRAM },
