@@ -97,6 +97,28 @@ START_TEST(name)
 }
 END_TEST
 
+static const struct {
+	size_t columns;
+	const char *in, *out;
+} commands[] = {
+	{ 40, "server --data=/srv/data", "server --data=/srv/data" },
+	{ 40, "server --fast --data=/srv/data --socket=/srv/socket",
+	  "server --fast ... --socket=/srv/socket" },
+	/* Little would be left. */
+	{ 24, "server --data=/srv/a/long/path x", "server --.../long/path x" },
+	{ 24, "/a/program/that/has/no/arguments", "/a/program/.../arguments" },
+};
+
+START_TEST(command)
+{
+	char got[64];
+
+	columns_elide_arguments(got, commands[_i].in, commands[_i].columns);
+	ck_assert_str_eq(got, commands[_i].out);
+	ck_assert_uint_le(columns_of(got, sizeof(got)), commands[_i].columns);
+}
+END_TEST
+
 Suite *util_fit_suite(void)
 {
 	Suite *s = suite_create("util_fit");
@@ -105,6 +127,7 @@ Suite *util_fit_suite(void)
 	tcase_add_loop_test(tc, line, 0, sizeof(lines) / sizeof(lines[0]));
 	tcase_add_test(tc, escapes);
 	tcase_add_loop_test(tc, name, 0, sizeof(names) / sizeof(names[0]));
+	tcase_add_loop_test(tc, command, 0, sizeof(commands) / sizeof(commands[0]));
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -78,7 +78,7 @@ static void tell_command(struct screen *s, const char *before, const struct trac
 	struct paragraph p = { 0 };
 	char line[sizeof(whole.s) + 4];
 
-	columns_elide(line, whole.s, s->width - strlen(before));
+	columns_elide_arguments(line, whole.s, s->width - strlen(before));
 	paragraph_add_styled(&p, STYLE_HEADING, "%s%s", before, line);
 	say(s, &p, "", 0);
 }

@@ -3,6 +3,7 @@
 #include "columns.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "terminal.h"
@@ -137,6 +138,27 @@ void columns_elide(char *to, const char *s, size_t columns)
 	columns_cut(s, bytes, columns, &head, &tail);
 	memcpy(to, s, head);
 	strcpy(stpcpy(to + head, terminal_ellipsis()), s + bytes - tail);
+}
+
+void columns_elide_arguments(char *to, const char *s, size_t columns)
+{
+	const size_t bytes = strlen(s), dots = columns_ellipsis() + 2;
+	const size_t keep = columns > dots ? columns - dots : 0;
+	size_t head = head_bytes(s, bytes, keep - keep / 2), tail;
+
+	if (columns_of(s, bytes) > columns) {
+		while (head && s[head] != ' ')
+			head--;
+		tail = tail_bytes(s, bytes, keep - columns_of(s, head));
+		while (tail && s[bytes - tail - 1] != ' ')
+			tail--;
+		if (head && tail && head + tail >= keep / 2) {
+			sprintf(to, "%.*s %s %s", (int)head, s, terminal_ellipsis(),
+				s + bytes - tail);
+			return;
+		}
+	}
+	columns_elide(to, s, columns);
 }
 
 bool columns_is_unit(const char *s, size_t n)
