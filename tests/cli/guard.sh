@@ -166,6 +166,31 @@ test_guard_in_a_sandbox() {
 	expect_same output "$(cat out)" 'still here'
 }
 
+# libc does not know the address of a guarded block, and ends the program.
+test_guard_of_a_deepbound_object() {
+	printf '#include <stdlib.h>\nvoid drop(void *p) { free(p); }\n' >plug.c
+	cat >host.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	void (*drop)(void *) = (void (*)(void *))dlsym(dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND), "drop");
+	if (argc > 2)
+		drop(malloc(300000));
+	return 0;
+}
+END
+	cc -shared -fPIC -fno-builtin -o plug.so plug.c && cc -o host host.c || bad 'host.c does not compile'
+	run "$mprof" -m Guard ./host ./plug.so
+	expect_status 0
+	expect_text err 'calls of ./plug.so were not recorded' 'MODE=Guard does not fit this program: if that object frees a guarded block, libc ends the program'
+	run "$mprof" -m Guard ./host ./plug.so free
+	expect_text err 'MODE=Guard does not fit this program'
+	run "$mprof" -m Guard true
+	expect_no_text err 'does not fit'
+}
+
 # A trace that was not written by Guard says so.
 test_guard_of_other_trace() {
 	run "$mprof" record -o log -- true

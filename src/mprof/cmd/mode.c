@@ -10,23 +10,39 @@
 #include <strings.h>
 
 #include "../print/print_errors.h"
+#include "event_count.h"
 #include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"
 
 #define ERRORS_SHOWN 20u
 
+/* What was not checked.  An object that bypasses the library also frees past it. */
+static void tell_own(const struct trace *t, const struct run_result *r)
+{
+	struct event_count_own own = { .count = 0 };
+
+	event_count_own(&own, t);
+	run_messages_own(&own, r);
+	if (*own.object)
+		cmd_warn("MODE=Guard does not fit this program: if %s frees a guarded block, libc "
+			 "ends the program (\"invalid pointer\" or the like)",
+			 own.objects ? "such an object" : "that object");
+}
+
 /* Prints what MODE=Guard found. */
-static void tell_errors(const char *path, bool quiet)
+static void tell_errors(const struct run_result *r, bool quiet)
 {
 	struct profile_options o = { 0 };
 	struct profile p;
 	struct errors e;
 	struct trace *t;
 	struct error err;
-	int ret = trace_open(&t, path, MPROF_MAGIC_TRACE, &err);
+	int ret = trace_open(&t, r->path, MPROF_MAGIC_TRACE, &err);
 
 	if (!ret) {
+		if (!quiet)
+			tell_own(t, r);
 		ret = profile_names(&p, t, &o, &err);
 		if (!ret) {
 			errors_find(&e, &p);
@@ -48,7 +64,7 @@ static void after(const struct run_plan *plan, const struct run_result *r, unsig
 {
 	run_messages_tell(plan, r);
 	if (r->path && !strcmp(conf_get(&plan->conf, CONF_MODE), "Guard"))
-		tell_errors(r->path, plan->quiet);
+		tell_errors(r, plan->quiet);
 	if (r->path && !plan->quiet)
 		fprintf(stderr, "mprof: recorded in %s\n", cmd_path(r->path));
 }
