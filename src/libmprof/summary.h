@@ -34,8 +34,7 @@ struct summary_values {
 
 struct summary_object {
 	const char *path, *build_id; /* not terminated */
-	const uint64_t *segment;     /* three words each, FORMAT.md 6 */
-	uint32_t path_bytes, id_bytes, segments, gone;
+	uint32_t path_bytes, id_bytes, gone;
 	uint64_t bias, first, end;
 };
 

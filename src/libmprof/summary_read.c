@@ -110,8 +110,6 @@ static void take_object(struct reading *r, const uint64_t *w, uint64_t words)
 	o->bias = w[2];
 	o->first = w[3];
 	o->end = w[4];
-	o->segments = (uint32_t)segments;
-	o->segment = w + 6;
 	o->build_id = (const char *)(w + 6 + 3 * segments);
 	o->id_bytes = (uint32_t)id_bytes;
 	o->path = o->build_id + (id_bytes + 7) / 8 * 8;

@@ -144,9 +144,9 @@ START_TEST(looks_at_the_peak)
 		  { { .ticks = 300, .peak_rss = 60, .rss = 55 }, { .ticks = 301, .rss = 3 } } },
 	};
 	static const struct trace_peak want[] = {
-		{ 1, 0, 0, 100, 50, 1, 0, 0 },
-		{ 1, 1, 505, 510, 40, 0, 0, 0 },
-		{ 2, 0, 900, 950, 80, 0, 0, 0 },
+		{ 1, 0, 0, 100, 50, 1, 0 },
+		{ 1, 1, 505, 510, 40, 0, 0 },
+		{ 2, 0, 900, 950, 80, 0, 0 },
 	};
 	const struct mprof_sample *sample;
 	const struct trace_peak *peak;

@@ -133,7 +133,7 @@ START_TEST(joined)
 	one_event(1, 0, 5);
 	s = reopen();
 	ck_assert_uint_eq(s->definitions, 5);
-	ck_assert_uint_eq(s->bad, 0);
+	ck_assert_uint_eq(trace_damage(t)->stacks_bad, 0);
 	ck_assert_uint_eq(s->objects, 3);
 	ck_assert_str_eq(s->object[1].path, "/bin/main");
 	ck_assert_mem_eq(s->object[1].build_id, "id-of-main", 10);
@@ -207,7 +207,7 @@ START_TEST(over_time)
 	for (uint32_t id = 2; id <= 6; id++)
 		one_event(1, 0, id);
 	s = reopen();
-	ck_assert_uint_eq(s->bad, 1);
+	ck_assert_uint_eq(trace_damage(t)->stacks_bad, 1);
 	ck_assert_uint_eq(s->objects, 3);
 	read_events(stack, 8);
 	ck_assert_uint_eq(s->frame[s->node[stack[first]].frame].object, 1);
@@ -251,7 +251,7 @@ START_TEST(processes)
 	one_event(1, 0, 1);
 	one_event(2, 1, 1);
 	s = reopen();
-	ck_assert_uint_eq(s->bad, 0);
+	ck_assert_uint_eq(trace_damage(t)->stacks_bad, 0);
 	read_events(stack, 16);
 	ck_assert_uint_eq(stack[first], stack[first + 2]);
 	ck_assert_uint_eq(addresses(s, stack[first + 1], a), 2);
@@ -288,7 +288,7 @@ START_TEST(roots)
 	one_event(1, 0, 5);
 	one_event(1, 0, 6);
 	s = reopen();
-	ck_assert_uint_eq(s->bad, 0);
+	ck_assert_uint_eq(trace_damage(t)->stacks_bad, 0);
 	read_events(stack, 8);
 	node = s->node[s->node[stack[first]].parent].parent;
 	ck_assert_uint_eq(s->frame[s->node[node].frame].flags, STACK_FRAME_TRUNCATED);
@@ -317,7 +317,7 @@ START_TEST(slot)
 	build_stacks_slot(&b, 1, 0, 3, &records, 4096);
 	s = reopen();
 	ck_assert_uint_eq(s->definitions, 3);
-	ck_assert_uint_eq(s->bad, 0);
+	ck_assert_uint_eq(trace_damage(t)->stacks_bad, 0);
 	ck_assert_uint_eq(s->nodes, 6);
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad + trace_damage(t)->chunks_missing, 0);
 }
@@ -341,7 +341,7 @@ START_TEST(gap)
 	first = one_event(1, 0, 1);
 	s = reopen();
 	ck_assert_uint_eq(s->definitions, 2);
-	ck_assert_uint_eq(s->bad, 1);
+	ck_assert_uint_eq(trace_damage(t)->stacks_bad, 1);
 	read_events(stack, 8);
 	ck_assert_uint_eq(addresses(s, stack[first], a), 2);
 	ck_assert_uint_eq(a[0], 0x2000);
@@ -376,7 +376,6 @@ START_TEST(hostile)
 	one_event(1, 0, 8);
 	one_event(1, 0, 5);
 	s = reopen();
-	ck_assert_uint_eq(s->bad, 10);
 	ck_assert_uint_eq(trace_damage(t)->stacks_bad, 10);
 	ck_assert_uint_eq(s->definitions, 2);
 	read_events(stack, 8);

@@ -61,7 +61,7 @@ struct compile_call {
 struct compile;
 struct compile_old {
 	uint64_t size;
-	uint32_t site, thread; /* of its allocation; thread is a number */
+	uint32_t site; /* of its allocation */
 	uint64_t tag;
 };
 struct compile_change {

@@ -158,7 +158,6 @@ static void ask_hook(struct compile *c, const struct compile_call *call, uint32_
 	struct compile_old old = {
 		.size = b->size,
 		.site = b->site,
-		.thread = had_old ? c->thread[b->thread].number : 0,
 		.tag = had_old ? c->tag[slot] : 0,
 	};
 	uint64_t tag = 0;

@@ -371,7 +371,6 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 			.denied = f->fact->what == MPROF_FACT_EXECING && f->fact->how,
 			.path = f->path,
 			.note = note_of(in, pid),
-			.ticks = f->fact->ticks,
 		};
 	}
 	free(begins.item);

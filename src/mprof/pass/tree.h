@@ -80,7 +80,6 @@ struct tree_missing {
 	const char *path; /* "" if unknown */
 	const char *note; /* the reason, as its own process noted it; NULL if it did not */
 	char why[512];	  /* the reason, from its file; "" until the file is read */
-	uint64_t ticks;
 };
 
 /* An object whose malloc programs called instead of the library's. */
@@ -101,7 +100,6 @@ struct tree {
 	const char **remark; /* of mprof, about the run */
 	size_t remarks;
 	uint64_t unrecorded_rss; /* rss_of_children() */
-	const char *command;	 /* the first program's path */
 	uint64_t lost[MPROF_LOST_REASONS], lost_all;
 	size_t deepbinds; /* processes with objects loaded past the library */
 	uint64_t start_ticks, end_ticks;

@@ -92,7 +92,6 @@ static void add_up(struct pins *p)
 	qsort(p->site, p->sites, sizeof(*p->site), by_site);
 	for (from = 0; from < p->sites; from++) {
 		p->pages += p->site[from].pages;
-		p->bytes += p->site[from].bytes;
 		if (to && p->site[to - 1].site == p->site[from].site) {
 			p->site[to - 1].pages += p->site[from].pages;
 			p->site[to - 1].bytes += p->site[from].bytes;

@@ -26,7 +26,7 @@ struct pin_site {
 };
 
 struct pins {
-	uint64_t pages, bytes; /* sums of all sites */
+	uint64_t pages;	       /* sum of all sites */
 	struct pin_site *site; /* most pages first, then most bytes */
 	size_t sites;
 };

@@ -22,7 +22,6 @@ struct place_block {
 	uint64_t op, ns;     /* of its birth; ns: recorded time since the first event */
 	uint32_t site;	     /* node of the trace's stacks, 0 if unknown */
 	uint32_t thread;     /* index; in the recorded run, its number - 1 */
-	uint32_t process;    /* index; 0 in a replay */
 	uint32_t slot;	     /* dense; no two live blocks have the same one */
 };
 

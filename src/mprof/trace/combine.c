@@ -44,7 +44,6 @@ struct combining {
 	size_t members, members_room;
 	struct worker *worker;
 	size_t workers, workers_room;
-	bool exact, sampled;
 	uint32_t unit;
 	const char *first_exact, *first_sampled;
 	/* For the file that is being read: */

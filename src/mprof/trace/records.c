@@ -220,7 +220,6 @@ static void take_look(struct trace *t, const struct extent *x, const struct mpro
 		.rss = s->peak_rss,
 		.cpu_ns = s->cpu_ns,
 		.arena = s->arena,
-		.minor_faults = s->minor_faults,
 	};
 }
 
@@ -285,7 +284,6 @@ static void take_residency(struct trace *t, const struct extent *x)
 		r = GROW_ONE(t->residency, t->residencies, t->residencies_room);
 	room = (x->bytes - sizeof(*head)) / sizeof(*r->run);
 	r->process = x->head.process;
-	r->image = variables ? x->head.image : 0;
 	r->head = head;
 	r->run = (const struct mprof_page_run *)(head + 1);
 	r->runs = good_runs(r->run, head->runs < room ? head->runs : room,
@@ -373,7 +371,7 @@ static void take_times(struct trace *t, const struct extent *x)
 
 	if (times && times->hz)
 		*GROW_ONE(t->times, t->times_n, t->times_room) =
-		    (struct trace_times){ times, x->head.process, x->head.image, x->head.thread };
+		    (struct trace_times){ times, x->head.thread };
 }
 
 static void take_misuse(struct trace *t, const struct extent *x)

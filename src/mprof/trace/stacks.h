@@ -72,5 +72,4 @@ struct stacks {
 	const struct stack_code *code; /* in the order of addresses, without duplicates */
 	size_t codes;
 	uint64_t definitions; /* stacks that processes defined */
-	uint64_t bad;	      /* invalid records */
 };

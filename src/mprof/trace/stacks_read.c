@@ -204,7 +204,6 @@ static void read_source(struct trace *t, struct stacks_read *r, size_t i)
 	inherit_objects(r, i, &records.ranges);
 	read_chunks(t, &records, s);
 	r->stacks.definitions += records.defined;
-	r->stacks.bad += records.bad;
 	s->list = records.list;
 	records.list = (struct loaded_list){ 0 };
 	stack_records_free(&records);

@@ -145,12 +145,11 @@ struct trace_stack_use {
 /* How long some calls of a thread took. */
 struct trace_times {
 	const struct mprof_times *x;
-	uint32_t process, image, thread;
+	uint32_t thread;
 };
 
 struct trace_residency {
 	uint32_t process;
-	uint16_t image; /* VARIABLES: image of the process; else 0 */
 	const struct mprof_residency *head;
 	const struct mprof_page_run *run;
 	uint64_t runs; /* checked against the extent's size */
@@ -165,7 +164,7 @@ struct trace_peak {
 	uint32_t process, image;
 	uint64_t from_ticks, ticks;
 	uint64_t rss;
-	uint64_t cpu_ns, arena, minor_faults; /* at ticks; as in struct mprof_sample */
+	uint64_t cpu_ns, arena; /* at ticks; as in struct mprof_sample */
 };
 
 /*
