@@ -192,6 +192,10 @@ test_completion() {
 	run bash -c '. "$1"; COMP_WORDS=(mprof export --to fo); COMP_CWORD=3; _mprof; echo "${COMPREPLY[@]}"' \
 		- "$build/completions/mprof.bash"
 	expect_same 'completion of --to fo' "$(cat out)" folded
+	run bash -c '. "$1"; COMP_WORDS=(mprof help se); COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}"
+		COMPREPLY=(); COMP_WORDS=(mprof help report ""); COMP_CWORD=3; _mprof; echo "${COMPREPLY[@]}"' \
+		- "$build/completions/mprof.bash"
+	expect_same 'completion of help' "$(tr '\n' , <out)" settings,,
 	>lines.log
 	run bash -c '. "$1"; COMP_WORDS=(mprof report l); COMP_CWORD=2; _mprof; echo "${COMPREPLY[@]}"
 		COMP_WORDS=(mprof report callers l); COMP_CWORD=3; _mprof; echo "${COMPREPLY[@]}"' \
@@ -199,7 +203,7 @@ test_completion() {
 	expect_same 'completion of a view, of its arguments' "$(tr '\n' , <out)" \
 		'lines.log leaks lifetimes,lines.log,'
 	if command -v fish >/dev/null; then
-		run fish -c 'source $argv[1]; for line in "mprof re" "mprof report l" "mprof report callers l" "mprof export --to fo" "mprof help se"
+		run fish -c 'source $argv[1]; for line in "mprof re" "mprof report l" "mprof report callers l" "mprof export --to fo" "mprof help se" "mprof help report "
 			complete -C $line | string replace -r "\t.*" "" | string join " "; end' "$build/completions/mprof.fish"
 		expect_same 'completion of fish' "$(cat out)" \
 			$'record replay report\nleaks lifetimes lines.log\nlines.log\nfolded\nsettings'
