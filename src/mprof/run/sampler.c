@@ -223,7 +223,8 @@ static bool wait_for_stop(struct sampler *s, int64_t pause)
 	bool stop;
 
 	pthread_mutex_lock(&s->lock);
-	while (!s->stop && pthread_cond_timedwait(&s->wake, &s->lock, &t) != ETIMEDOUT)
+	while (!s->stop &&
+	       pthread_cond_clockwait(&s->wake, &s->lock, CLOCK_MONOTONIC, &t) != ETIMEDOUT)
 		;
 	stop = s->stop;
 	pthread_mutex_unlock(&s->lock);
@@ -251,6 +252,8 @@ static void *run_thread(void *arg)
 
 static void release(struct sampler *s)
 {
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->wake);
 	resident_release(&s->resident);
 	free(s->watched);
 	free(s->path);
@@ -262,13 +265,8 @@ static void release(struct sampler *s)
 static int start_thread(struct sampler *s)
 {
 	sigset_t all, before;
-	pthread_condattr_t attr;
 	int code;
 
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->wake, &attr);
-	pthread_mutex_init(&s->lock, NULL);
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS); /* raised by its own accesses to the mapped header */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -286,6 +284,8 @@ int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[1
 	*out = NULL;
 	if (!s)
 		return fail(err, code, "no memory to watch the program");
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->wake, NULL);
 	s->path = strdup(path);
 	s->watched = calloc(MPROF_PROCESS_TABLE, sizeof(*s->watched));
 	s->file.fd = -1;
@@ -309,8 +309,6 @@ void sampler_stop(struct sampler *s, struct append *file)
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->thread, NULL);
-	pthread_mutex_destroy(&s->lock);
-	pthread_cond_destroy(&s->wake);
 	*file = s->file;
 	release(s);
 }
