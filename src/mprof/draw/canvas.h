@@ -66,9 +66,8 @@ int canvas_text(struct canvas *c, enum font font, int x, int y, uint8_t colour, 
 /* Does the same, truncating text wider than `most` pixels with an ellipsis. */
 int canvas_text_cut(struct canvas *c, enum font font, int x, int y, int most, uint8_t colour,
 		    const char *text);
-/* Draws text that ends at x. */
-void canvas_text_right(struct canvas *c, enum font font, int x, int y, uint8_t colour,
-		       const char *text);
+/* Draws the text of an axis, which ends at x. */
+void canvas_axis_text(struct canvas *c, int x, int y, const char *text);
 int font_width(enum font font, const char *text);
 int font_height(enum font font);
 

@@ -246,8 +246,7 @@ static void draw_grid(struct charts *c, const struct chart *x)
 		const int y = (int)y_of(x, v);
 
 		canvas_fill(&c->canvas, x->x, y, x->width, 1, COLOUR_GRID);
-		canvas_text_right(&c->canvas, FONT_SMALL, x->x - 6, y - 7, COLOUR_MUTED,
-				  value_text(x, v).s);
+		canvas_axis_text(&c->canvas, x->x - 6, y - 7, value_text(x, v).s);
 	}
 	canvas_fill(&c->canvas, x->x, x->y + x->height, x->width, 1, COLOUR_OTHER);
 }
@@ -353,8 +352,8 @@ static void draw_map(struct charts *c, const struct chart *x, bool live)
 		if (above - low < font_height(FONT_SMALL))
 			continue;
 		above = low;
-		canvas_text_right(&c->canvas, FONT_SMALL, x->x - 6, low - font_height(FONT_SMALL),
-				  COLOUR_MUTED, size_text(x->first + i).s);
+		canvas_axis_text(&c->canvas, x->x - 6, low - font_height(FONT_SMALL),
+				 size_text(x->first + i).s);
 	}
 	canvas_fill(&c->canvas, x->x, x->y + x->height, x->width, 1, COLOUR_OTHER);
 }

@@ -133,8 +133,7 @@ int canvas_text_cut(struct canvas *c, enum font font, int x, int y, int most, ui
 	return canvas_text(c, font, x, y, colour, ELLIPSIS);
 }
 
-void canvas_text_right(struct canvas *c, enum font font, int x, int y, uint8_t colour,
-		       const char *text)
+void canvas_axis_text(struct canvas *c, int x, int y, const char *text)
 {
-	canvas_text(c, font, x - font_width(font, text), y, colour, text);
+	canvas_text(c, FONT_SMALL, x - font_width(FONT_SMALL, text), y, COLOUR_MUTED, text);
 }

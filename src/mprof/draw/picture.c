@@ -50,9 +50,8 @@ static void draw_rows(struct picture *p, const struct panel *a, int left, int to
 		last = y;
 		snprintf(text, sizeof(text), "%llx",
 			 (unsigned long long)(r->key << p->layout.row_shift));
-		canvas_text_right(&p->canvas, FONT_SMALL, left - 6,
-				  y + (int)p->layout.px / 2 - font_height(FONT_SMALL) / 2,
-				  COLOUR_MUTED, text);
+		canvas_axis_text(&p->canvas, left - 6,
+				 y + (int)p->layout.px / 2 - font_height(FONT_SMALL) / 2, text);
 	}
 }
 

@@ -176,15 +176,14 @@ static void draw_grid(struct picture *p, struct box b)
 		y = (int)point_y(p, b, at);
 		canvas_fill(&p->canvas, b.x, y, b.width, 1, COLOUR_GRID);
 		if (p->axis)
-			canvas_text_right(&p->canvas, FONT_SMALL, b.x - 6, y - 7, COLOUR_MUTED,
-					  format_bytes(at).s);
+			canvas_axis_text(&p->canvas, b.x - 6, y - 7, format_bytes(at).s);
 		else
 			canvas_text(&p->canvas, FONT_SMALL, b.x + 2, y - 13, COLOUR_MUTED,
 				    format_bytes(at).s);
 	}
 	canvas_fill(&p->canvas, b.x, bottom - 1, b.width, 1, COLOUR_OTHER);
 	canvas_text(&p->canvas, FONT_SMALL, b.x, bottom + 1, COLOUR_MUTED, "first call");
-	canvas_text_right(&p->canvas, FONT_SMALL, b.x + b.width, bottom + 1, COLOUR_MUTED, "last");
+	canvas_axis_text(&p->canvas, b.x + b.width, bottom + 1, "last");
 }
 
 void picture_draw_curves(struct picture *p, const struct panel *a, struct box b,

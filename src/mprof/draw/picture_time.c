@@ -115,8 +115,7 @@ static void draw_regions(struct plot *t)
 			continue;
 		last = low;
 		snprintf(text, sizeof(text), "%llx", (unsigned long long)f->region[i].addr);
-		canvas_text_right(&t->p->canvas, FONT_SMALL, t->b.x - 6, low - LABEL_HEIGHT,
-				  COLOUR_MUTED, text);
+		canvas_axis_text(&t->p->canvas, t->b.x - 6, low - LABEL_HEIGHT, text);
 	}
 }
 
