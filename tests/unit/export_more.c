@@ -502,6 +502,7 @@ struct reading {
 	uint64_t calls, temporary, peak;
 	int64_t leaked;
 	uint64_t ms, rss;
+	size_t times;
 	size_t strings, ips, traces, infos;
 };
 
@@ -550,6 +551,7 @@ static void read_heaptrack(char *text, struct reading *r)
 		case 'c':
 			ck_assert_uint_ge(a, r->ms);
 			r->ms = a;
+			r->times++;
 			break;
 		case 'R':
 			r->rss = a > r->rss ? a : r->rss;
@@ -581,6 +583,8 @@ START_TEST(heaptrack)
 	ck_assert_uint_gt(r.temporary, 0);
 	ck_assert_uint_eq(r.rss, _i < 4 ? 0 : 291); /* of the process whose end is known */
 	ck_assert_uint_eq(r.ms, (uint64_t)walk_ns(&p.walk, p.walk.last_ticks) / 1000000);
+	/* One each 10 ms, as there are calls in all of them, and one at the end. */
+	ck_assert_uint_eq(r.times, r.ms / 10 + 1);
 }
 END_TEST
 
