@@ -7,11 +7,10 @@
  * "N/source?file=K" is the text of the K-th source file that the page names; "N/heap?process=P" the
  * movie of a process's heap (view_heap.h).
  *
- * `lock` protects everything below it; only the worker uses the trace and the walk.
+ * Only the worker uses the trace and the walk.
  */
 #include "view_answers.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@
 #define NEW_PAGE "text/html; charset=utf-8"
 
 struct task {
-	uint64_t id; /* chosen by the client; 0 = none */
+	uint64_t id; /* chosen by the client */
 	size_t page;
 	struct window_question q;
 };
@@ -37,28 +36,23 @@ struct view_answers {
 	struct view_page *page;
 	size_t pages;
 	struct site_filter filter;
-	struct view_heap *heap;
 	char *index; /* the list of pages, if there are several */
 	size_t index_bytes;
-	pthread_t worker;
-	bool started;
-
-	pthread_mutex_t lock;
-	pthread_cond_t asked;
-	struct task next, now;
-	uint64_t done; /* id of the query that `said` answers */
-	char *said;
-	uint64_t events, all; /* of the current walk */
-	bool cancel, stop;
+	struct view_worker *worker, *heap; /* of windows, of movies */
 };
 
 /* ---- the worker ---- */
 
+struct walking {
+	struct view_worker *worker;
+	uint64_t all; /* events of its walks */
+};
+
 static void progress(void *self, const struct walk *w)
 {
-	struct view_answers *a = self;
+	const struct walking *of = self;
 
-	__atomic_store_n(&a->events, w->events, __ATOMIC_RELAXED);
+	view_worker_progress(of->worker, w->events, of->all);
 }
 
 #include "view_answers.def"
@@ -72,51 +66,24 @@ static char *text_of(json *o)
 	return copy;
 }
 
-static char *work_out(struct view_answers *a, const struct task *t)
+static char *work_out(void *self, const void *question, struct view_worker *w)
 {
-	struct view_page *page = &a->page[t->page];
+	const struct task *t = question;
+	struct view_page *page = &((struct view_answers *)self)->page[t->page];
+	struct walking walking = { w, page->events * (t->q.kind == WINDOW_PEAK ? 2 : 1) };
 	struct window_question q = t->q;
 	struct window_answer answer;
 	struct error err = { "" };
 	char *text;
 
-	q.cancel = &a->cancel;
+	q.cancel = view_worker_cancel(w);
 	q.progress = progress;
-	q.progress_context = a;
+	q.progress_context = &walking;
 	if (window_ask(&answer, page->trace, &page->snapshots, &page->map, &q, &err))
 		return text_of(JSON_NEW(view_refusal, t, err.text));
 	text = text_of(JSON_NEW(view_window, t, &answer));
 	window_answer_release(&answer);
 	return text;
-}
-
-static void *work(void *self)
-{
-	struct view_answers *a = self;
-	struct task task;
-	char *said;
-
-	pthread_mutex_lock(&a->lock);
-	while (!a->stop) {
-		if (!a->next.id) {
-			pthread_cond_wait(&a->asked, &a->lock);
-			continue;
-		}
-		a->now = task = a->next;
-		a->next.id = 0;
-		a->all = a->page[task.page].events * (task.q.kind == WINDOW_PEAK ? 2 : 1);
-		__atomic_store_n(&a->events, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&a->cancel, false, __ATOMIC_RELAXED);
-		pthread_mutex_unlock(&a->lock);
-		said = work_out(a, &task);
-		pthread_mutex_lock(&a->lock);
-		free(a->said);
-		a->said = said;
-		a->done = task.id;
-		a->now.id = 0;
-	}
-	pthread_mutex_unlock(&a->lock);
-	return NULL;
 }
 
 /* ---- questions ---- */
@@ -168,30 +135,21 @@ static void ask(struct view_answers *a, size_t page, const struct serve_request 
 	serve_invalid(to);
 	if (a->page[page].totals || !parse_question(r, a, &t))
 		return;
-	pthread_mutex_lock(&a->lock);
-	a->next = t;
-	if (a->now.id)
-		__atomic_store_n(&a->cancel, true, __ATOMIC_RELAXED);
-	pthread_cond_signal(&a->asked);
-	pthread_mutex_unlock(&a->lock);
+	view_worker_ask(a->worker, t.id, &t);
 	to->status = OK;
 }
 
 static void tell(struct view_answers *a, const struct serve_request *r, struct serve_answer *to)
 {
-	uint64_t id = 0, events = __atomic_load_n(&a->events, __ATOMIC_RELAXED);
+	uint64_t id = 0;
+	char *said;
+	int percent;
 
 	serve_invalid(to);
 	if (!number(r, "id", NS_MOST, &id) || !id)
 		return;
-	pthread_mutex_lock(&a->lock);
-	if (a->done == id && a->said)
-		serve_json(to, must_strdup(a->said));
-	else
-		serve_json(to, text_of(JSON_NEW(
-				   view_progress, id, a->now.id != id && a->next.id != id,
-				   a->now.id == id && a->all ? events * 100 / a->all % 100 : 0)));
-	pthread_mutex_unlock(&a->lock);
+	said = view_worker_answer(a->worker, id, &percent);
+	serve_json(to, said ? said : text_of(JSON_NEW(view_progress, id, percent)));
 }
 
 /* ---- source files ---- */
@@ -269,7 +227,7 @@ void view_answer(void *answers, const struct serve_request *r, struct serve_answ
 	else if (!strcmp(end, "source"))
 		give_source(&a->page[page], r, to);
 	else if (!strcmp(end, "heap") && !a->page[page].totals)
-		view_heap_answer(a->heap, a->page[page].path, r, to);
+		view_heap_answer(a->heap, page, a->page[page].path, r, to);
 }
 
 /* ---- the whole ---- */
@@ -283,11 +241,9 @@ struct view_answers *view_answers_new(struct view_page *page, size_t pages,
 	a->pages = pages;
 	a->filter = options->sites.filter;
 	a->heap = view_heap_new(options);
-	pthread_mutex_init(&a->lock, NULL);
-	pthread_cond_init(&a->asked, NULL);
 	a->index = make_index(a, &a->index_bytes);
-	a->started = a->heap && !pthread_create(&a->worker, NULL, work, a);
-	if (a->started)
+	a->worker = view_worker_new(&(struct view_work){ sizeof(struct task), work_out, a });
+	if (a->heap && a->worker)
 		return a;
 	view_answers_free(a);
 	return NULL;
@@ -295,18 +251,8 @@ struct view_answers *view_answers_new(struct view_page *page, size_t pages,
 
 void view_answers_free(struct view_answers *a)
 {
-	if (a->started) {
-		pthread_mutex_lock(&a->lock);
-		a->stop = true;
-		__atomic_store_n(&a->cancel, true, __ATOMIC_RELAXED);
-		pthread_cond_signal(&a->asked);
-		pthread_mutex_unlock(&a->lock);
-		pthread_join(a->worker, NULL);
-	}
-	pthread_mutex_destroy(&a->lock);
-	pthread_cond_destroy(&a->asked);
-	view_heap_free(a->heap);
+	view_worker_free(a->worker);
+	view_worker_free(a->heap);
 	free(a->index);
-	free(a->said);
 	free(a);
 }

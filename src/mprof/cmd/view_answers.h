@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * view_answers.h - the answers of `mprof view`: pages, and queries about them that a worker thread
- * answers from the traces.
- *
- * The worker answers one query at a time and has no queue: a new query cancels the old one, whose
- * answer the client no longer needs.
+ * answers from the traces (view_worker.h).
  */
 #pragma once
 
@@ -29,7 +26,7 @@ struct view_answers;
 
 /*
  * The caller owns pages and options: the selection of --size and similar options, and the names of
- * sites. NULL without memory.
+ * sites. NULL if no thread can be started.
  */
 struct view_answers *view_answers_new(struct view_page *page, size_t pages,
 				      const struct profile_options *options);

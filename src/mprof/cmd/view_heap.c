@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * view_heap.c - see view_heap.h.
- *
- * `lock` protects everything below it.  A request for another heap cancels the one in progress,
- * because the client no longer needs it.
  */
 #include "view_heap.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../import/import.h"
 #include "../print/json.h"
@@ -23,35 +18,8 @@
 
 struct heap_of {
 	const char *trace;
-	uint32_t process; /* 0 = none */
+	uint32_t process;
 };
-
-struct view_heap {
-	const struct profile_options *names;
-	pthread_t worker;
-	bool started;
-
-	pthread_mutex_t lock;
-	pthread_cond_t asked;
-	struct heap_of next, now, done;
-	char *said; /* result for `done` */
-	unsigned percent;
-	bool cancel, stop;
-};
-
-static bool same(const struct heap_of *a, const struct heap_of *b)
-{
-	return a->trace == b->trace && a->process == b->process;
-}
-
-/* ---- the worker ---- */
-
-static void progress(void *self, uint64_t op, uint64_t ops)
-{
-	struct view_heap *h = self;
-
-	__atomic_store_n(&h->percent, ops ? (unsigned)(op * 100 / ops % 100) : 0, __ATOMIC_RELAXED);
-}
 
 /* Returns the command line of a process's last program. */
 static struct long_text title_of(struct trace *t, uint32_t process)
@@ -65,14 +33,15 @@ static struct long_text title_of(struct trace *t, uint32_t process)
 	return text_command(found, 200);
 }
 
-static int write_movie(struct view_heap *h, const struct heap_of *of, FILE *out, struct error *err)
+static int write_movie(const struct profile_options *options, const struct heap_of *of,
+		       struct view_worker *w, FILE *out, struct error *err)
 {
 	struct profile *names = must_calloc(1, sizeof(*names));
 	struct trace *t = NULL;
 	int ret = import_open(&t, of->trace, MPROF_MAGIC_TRACE, err);
 
 	if (!ret)
-		ret = profile_names(names, t, h->names, err);
+		ret = profile_names(names, t, options, err);
 	if (!ret) {
 		const struct long_text title = title_of(t, of->process);
 		const struct recorded_movie o = {
@@ -81,9 +50,9 @@ static int write_movie(struct view_heap *h, const struct heap_of *of, FILE *out,
 			.names = names,
 			.frames = FRAMES,
 			.limit = LIMIT,
-			.plan = { .progress = progress,
-				  .progress_context = h,
-				  .cancel = &h->cancel },
+			.plan = { .progress = view_worker_progress,
+				  .progress_context = w,
+				  .cancel = view_worker_cancel(w) },
 		};
 
 		ret = recorded_movie_write(&o, t, out, err);
@@ -94,14 +63,14 @@ static int write_movie(struct view_heap *h, const struct heap_of *of, FILE *out,
 	return ret;
 }
 
-static char *make(struct view_heap *h, const struct heap_of *of)
+static char *make(void *self, const void *question, struct view_worker *w)
 {
 	struct error err = { "" };
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = must_memstream(&text, &bytes);
 	json *o;
-	int ret = write_movie(h, of, out, &err);
+	int ret = write_movie(self, question, w, out, &err);
 
 	must_close(out, &text);
 	if (!ret)
@@ -114,104 +83,27 @@ static char *make(struct view_heap *h, const struct heap_of *of)
 	return text;
 }
 
-static void *work(void *self)
-{
-	struct view_heap *h = self;
-	struct heap_of of;
-	char *said;
-
-	pthread_mutex_lock(&h->lock);
-	while (!h->stop) {
-		if (!h->next.process) {
-			pthread_cond_wait(&h->asked, &h->lock);
-			continue;
-		}
-		h->now = of = h->next;
-		h->next.process = 0;
-		__atomic_store_n(&h->percent, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&h->cancel, false, __ATOMIC_RELAXED);
-		pthread_mutex_unlock(&h->lock);
-		said = make(h, &of);
-		pthread_mutex_lock(&h->lock);
-		h->now.process = 0;
-		if (h->cancel) {
-			free(said);
-			continue;
-		}
-		free(h->said);
-		h->said = said;
-		h->done = of;
-	}
-	pthread_mutex_unlock(&h->lock);
-	return NULL;
-}
-
-/* ---- answers ---- */
-
-static void ask(struct view_heap *h, const struct heap_of *of)
-{
-	if (h->now.process && same(&h->now, of) && !h->cancel)
-		return;
-	h->next = *of;
-	if (h->now.process)
-		__atomic_store_n(&h->cancel, true, __ATOMIC_RELAXED);
-	pthread_cond_signal(&h->asked);
-}
-
-void view_heap_answer(struct view_heap *h, const char *trace, const struct serve_request *r,
-		      struct serve_answer *to)
+void view_heap_answer(struct view_worker *w, size_t page, const char *trace,
+		      const struct serve_request *r, struct serve_answer *to)
 {
 	const char *text = r->value(r, "process");
-	uint64_t process = 0;
-	struct heap_of of = { .trace = trace };
-	char percent[32];
+	uint64_t process = 0, id;
+	int percent;
+	char *said;
 
 	serve_invalid(to);
 	if (!text || parse_whole(text, 1, UINT32_MAX - 1, &process))
 		return;
-	of.process = (uint32_t)process;
-	pthread_mutex_lock(&h->lock);
-	if (h->said && same(&h->done, &of)) {
-		serve_json(to, must_strdup(h->said));
-	} else {
-		ask(h, &of);
-		snprintf(percent, sizeof(percent), "{\"percent\":%u}",
-			 __atomic_load_n(&h->percent, __ATOMIC_RELAXED));
-		serve_json(to, must_strdup(percent));
+	id = (uint64_t)page << 32 | process;
+	said = view_worker_answer(w, id, &percent);
+	if (!said && percent < 0) {
+		view_worker_ask(w, id, &(struct heap_of){ trace, (uint32_t)process });
+		percent = 0;
 	}
-	pthread_mutex_unlock(&h->lock);
+	serve_json(to, said ? said : must_printf("{\"percent\":%d}", percent));
 }
 
-/* ---- the whole ---- */
-
-struct view_heap *view_heap_new(const struct profile_options *names)
+struct view_worker *view_heap_new(const struct profile_options *names)
 {
-	struct view_heap *h = must_calloc(1, sizeof(*h));
-
-	h->names = names;
-	pthread_mutex_init(&h->lock, NULL);
-	pthread_cond_init(&h->asked, NULL);
-	h->started = !pthread_create(&h->worker, NULL, work, h);
-	if (h->started)
-		return h;
-	view_heap_free(h);
-	return NULL;
-}
-
-void view_heap_free(struct view_heap *h)
-{
-	if (!h)
-		return;
-	if (h->started) {
-		pthread_mutex_lock(&h->lock);
-		h->stop = true;
-		__atomic_store_n(&h->cancel, true, __ATOMIC_RELAXED);
-		pthread_cond_signal(&h->asked);
-		pthread_mutex_unlock(&h->lock);
-		pthread_join(h->worker, NULL);
-	}
-	pthread_mutex_destroy(&h->lock);
-	pthread_cond_destroy(&h->asked);
-	free(h->said);
-	free(h);
+	return view_worker_new(&(struct view_work){ sizeof(struct heap_of), make, (void *)names });
 }
