@@ -2,14 +2,13 @@
 /*
  * cross_frees.c - finds which threads free blocks of other threads.
  *
- * While walking, pairs are kept by the heap's indices of threads, plus one, in
- * an open table; finish writes the run's numbers into them.
+ * While walking, pairs have the heap's indices of threads; finish writes the run's numbers into
+ * them.
  */
-#include "../util/order.h"
-#include "../util/alloc.h"
 #include "cross_frees.h"
 
-#include <stdlib.h>
+#include "../util/alloc.h"
+#include "../util/order.h"
 
 static void start(void *self, struct walk *w)
 {
@@ -25,48 +24,29 @@ static void count(struct cross_free_sum *s, uint64_t bytes)
 	s->bytes += bytes;
 }
 
-static struct cross_free_pair *pair_slot(struct cross_free_pair *pair, size_t room, uint32_t from,
-					 uint32_t to)
+/* NULL for a new pair beyond the limit. */
+static struct cross_free_pair *pair_of(struct cross_frees *f, uint32_t from, uint32_t to)
 {
-	uint64_t h = ((uint64_t)from << 32 | to) * 0x9e3779b97f4a7c15ull;
-	size_t i = (h ^ h >> 32) & (room - 1);
+	const uint64_t key = (uint64_t)from << 32 | to;
+	uint64_t *index;
 
-	while (pair[i].from && (pair[i].from != from || pair[i].to != to))
-		i = (i + 1) & (room - 1);
-	return &pair[i];
-}
-
-static void more_pairs(struct cross_frees *f)
-{
-	size_t room = f->room ? 2 * f->room : 64, i;
-	struct cross_free_pair *grown = must_calloc(room, sizeof(*grown));
-
-	for (i = 0; i < f->room; i++)
-		if (f->pair[i].from)
-			*pair_slot(grown, room, f->pair[i].from, f->pair[i].to) = f->pair[i];
-	free(f->pair);
-	f->pair = grown;
-	f->room = room;
+	if (f->pairs >= f->limit && !hash_get(&f->index, key))
+		return NULL;
+	index = hash_at(&f->index, key);
+	if (!*index) {
+		GROW(f->pair, f->pairs + 1, f->room);
+		f->pair[f->pairs++] = (struct cross_free_pair){ .from = from, .to = to };
+		*index = f->pairs;
+	}
+	return &f->pair[*index - 1];
 }
 
 static void hand_over(struct cross_frees *f, uint32_t from, uint32_t to, uint64_t bytes)
 {
-	struct cross_free_pair *p;
+	struct cross_free_pair *p = pair_of(f, from, to);
 
 	count(&f->all, bytes);
-	if (f->pairs * 2 >= f->room && f->pairs < f->limit)
-		more_pairs(f);
-	p = f->room ? pair_slot(f->pair, f->room, from + 1, to + 1) : NULL;
-	if (!p || (!p->from && f->pairs >= f->limit)) {
-		count(&f->rest, bytes);
-		return;
-	}
-	if (!p->from) {
-		p->from = from + 1;
-		p->to = to + 1;
-		f->pairs++;
-	}
-	count(&p->sum, bytes);
+	count(p ? &p->sum : &f->rest, bytes);
 }
 
 static struct cross_free_thread *thread_at(struct cross_frees *f, uint32_t index)
@@ -124,19 +104,14 @@ static void number_pairs(struct cross_frees *f, const struct heap *h,
 			 struct cross_free_thread *thread)
 {
 	struct cross_free_pair *p;
-	size_t i, n = 0;
 
-	for (i = 0; i < f->room; i++) {
-		if (!f->pair[i].from)
-			continue;
-		p = &f->pair[n++];
-		*p = f->pair[i];
-		thread[p->from - 1].consumers++;
-		thread[p->to - 1].producers++;
-		p->from = h->thread[p->from - 1].number;
-		p->to = h->thread[p->to - 1].number;
+	for (p = f->pair; p < f->pair + f->pairs; p++) {
+		thread[p->from].consumers++;
+		thread[p->to].producers++;
+		p->from = h->thread[p->from].number;
+		p->to = h->thread[p->to].number;
 	}
-	SORT(f->pair, n, by_bytes);
+	SORT(f->pair, f->pairs, by_bytes);
 }
 
 static void finish(void *self, struct walk *w)
@@ -169,7 +144,8 @@ const struct cross_free_pair *cross_free_find(const struct cross_frees *f, uint3
 
 static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct cross_frees, thread, struct cross_free_thread) },
-	{ PASS_LIST(struct cross_frees, pair, room, room, struct cross_free_pair) },
+	{ PASS_LIST(struct cross_frees, pair, pairs, room, struct cross_free_pair) },
+	{ PASS_FREED(struct cross_frees, index) },
 	{ .bytes = 0 },
 };
 

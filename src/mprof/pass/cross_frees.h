@@ -6,11 +6,11 @@
  * The producer of a block is the thread whose call returned it; the consumer is
  * the one that freed or reallocated it.  Threads are numbers of the run.
  * Blocks inherited by fork have no owner.  Memory is bounded: pairs of
- * different threads beyond CROSS_FREE_PAIRS that first occur when the table is
- * full are summed in `rest`.
+ * different threads beyond the first CROSS_FREE_PAIRS are summed in `rest`.
  */
 #pragma once
 
+#include "../util/hash.h"
 #include "array.h"
 #include "walk.h"
 
@@ -21,7 +21,7 @@ struct cross_free_sum {
 };
 
 struct cross_free_pair {
-	uint32_t from, to; /* threads: producer, consumer; 0 in an empty slot */
+	uint32_t from, to; /* threads: producer, consumer */
 	struct cross_free_sum sum;
 };
 
@@ -40,6 +40,7 @@ struct cross_frees {
 	struct array thread;	      /* struct cross_free_thread, by index of the heap */
 	struct cross_free_pair *pair; /* after finish: most bytes first */
 	size_t pairs, room;
+	struct hash index;		 /* while walking: of a pair, by from << 32 | to, + 1 */
 	struct cross_free_sum rest, all; /* all: pairs and rest */
 	size_t limit;			 /* of pairs; 0 = CROSS_FREE_PAIRS */
 	uint32_t process;		 /* only of this process; 0 = of all */

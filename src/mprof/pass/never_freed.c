@@ -76,8 +76,8 @@ static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct never_freed, process, struct never_freed_process) },
 	{ PASS_LIST(struct never_freed, table.small, table.smalls, table.smalls,
 		    struct size_class) },
-	{ PASS_LIST(struct never_freed, table.large, table.capacity, table.capacity,
-		    struct size_class) },
+	{ PASS_LIST(struct never_freed, table.large, table.larges, table.room, struct size_class) },
+	{ PASS_FREED(struct never_freed, table.index) },
 	{ PASS_FREED(struct never_freed, class) },
 	{ .bytes = 0 },
 };

@@ -8,33 +8,6 @@
 
 #define SMALL_FEW 2048u /* most blocks that are never freed are smaller */
 
-static size_t home_of(size_t capacity, uint64_t size)
-{
-	return (size_t)(size * 0x9e3779b97f4a7c15ull >> 32) & (capacity - 1);
-}
-
-static struct size_class *large_slot(struct size_class *slot, size_t capacity, uint64_t size)
-{
-	size_t i = home_of(capacity, size);
-
-	while (slot[i].count && slot[i].size != size)
-		i = (i + 1) & (capacity - 1);
-	return &slot[i];
-}
-
-static void large_grow(struct size_table *t)
-{
-	size_t capacity = t->capacity ? 2 * t->capacity : 256, i;
-	struct size_class *slot = must_calloc(capacity, sizeof(*slot));
-
-	for (i = 0; i < t->capacity; i++)
-		if (t->large[i].count)
-			*large_slot(slot, capacity, t->large[i].size) = t->large[i];
-	free(t->large);
-	t->large = slot;
-	t->capacity = capacity;
-}
-
 static void set_up(struct size_table *t, size_t smalls)
 {
 	t->small = must_calloc(smalls, sizeof(*t->small));
@@ -43,17 +16,18 @@ static void set_up(struct size_table *t, size_t smalls)
 
 static struct size_class *class_of_size(struct size_table *t, uint64_t size)
 {
-	struct size_class *c;
+	uint64_t *index;
 
 	if (!t->small)
 		set_up(t, SMALL_FEW);
 	if (size < t->smalls)
 		return &t->small[size];
-	if (t->used >= t->capacity / 2)
-		large_grow(t);
-	c = large_slot(t->large, t->capacity, size);
-	t->used += !c->count;
-	return c;
+	index = hash_at(&t->index, size);
+	if (!*index) {
+		GROW_ONE(t->large, t->larges, t->room);
+		*index = t->larges;
+	}
+	return &t->large[*index - 1];
 }
 
 void size_table_add(struct size_table *t, uint64_t size, uint64_t waste)
@@ -69,7 +43,7 @@ ORDER(by_size, struct size_class, RISING(size))
 
 struct size_class *size_table_sorted(const struct size_table *t, size_t *n)
 {
-	size_t room = t->used + 1, i;
+	size_t room = t->larges + 1, i;
 	struct size_class *out;
 
 	*n = 0;
@@ -79,10 +53,9 @@ struct size_class *size_table_sorted(const struct size_table *t, size_t *n)
 	for (i = 0; i < t->smalls; i++)
 		if (t->small[i].count)
 			out[(*n)++] = t->small[i];
-	for (i = 0; i < t->capacity; i++)
-		if (t->large[i].count)
-			out[(*n)++] = t->large[i];
-	qsort(out, *n, sizeof(*out), by_size);
+	for (i = 0; i < t->larges; i++)
+		out[(*n)++] = t->large[i];
+	SORT(out, *n, by_size);
 	return out;
 }
 
@@ -147,7 +120,8 @@ static void finish(void *self, struct walk *w)
 
 static const struct pass_part parts[] = {
 	{ PASS_LIST(struct sizes, table.small, table.smalls, table.smalls, struct size_class) },
-	{ PASS_LIST(struct sizes, table.large, table.capacity, table.capacity, struct size_class) },
+	{ PASS_LIST(struct sizes, table.large, table.larges, table.room, struct size_class) },
+	{ PASS_FREED(struct sizes, table.index) },
 	{ PASS_FREED(struct sizes, class) },
 	{ .bytes = 0 },
 };

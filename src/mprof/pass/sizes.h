@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "../util/hash.h"
 #include "walk.h"
 
 #define SIZES_SMALL 65536u /* while the pass counts, smaller sizes have separate slots */
@@ -24,8 +25,9 @@ struct size_class {
 struct size_table {
 	struct size_class *small; /* by size */
 	size_t smalls;		  /* of these; 0 before the first one */
-	struct size_class *large; /* the others: open addressing by size; count 0 = empty */
-	size_t capacity, used;	  /* of large */
+	struct size_class *large; /* the others, in the order in which they came */
+	size_t larges, room;
+	struct hash index; /* of a large one, by size, + 1 */
 };
 
 void size_table_add(struct size_table *t, uint64_t size, uint64_t waste);
