@@ -121,8 +121,8 @@ test_movie_without_ffmpeg() {
 	nothing_else
 }
 
-has_begun() { # FILE: one that ends with it is there, or with more
-	[ -n "$(find . -name "*$1?*" -o -name "$1" -size +0)" ]
+has_begun() { # PID: it writes a file, which has no name yet, or a temporary one
+	readlink /proc/"$1"/fd/* | grep -qE '/(#[0-9]+ \(deleted\)|x\.(mp4|apng)\..*)$'
 }
 
 is_over() { # PID; killed, it may still wait for somebody to ask how it ended
@@ -139,8 +139,8 @@ test_movie_interrupted() {
 	for file in x.mp4 x.apng; do
 		env PATH="$PWD/bin:$PATH" "$mprof" movie run.log --frames 5000 -o $file >out 2>err &
 		pid=$!
-		wait_for has_begun $file
-		[ $file = x.apng ] || wait_for has_begun pid
+		wait_for has_begun $pid
+		[ $file = x.apng ] || wait_for test -s pid
 		kill -TERM $pid
 		status=0
 		wait $pid || status=$?

@@ -84,14 +84,9 @@ int answer_look(const char *path, const struct answer_kind *kind, struct error *
 	return ret < 0 ? ret : export_file_try(path, err);
 }
 
-int answer_open(struct export_file *f, const char *path, struct error *err)
-{
-	return export_file_open(f, path, err);
-}
-
 int answer_done(struct export_file *f, int ret, struct error *err)
 {
-	char *old = ret >= 0 && f->temporary ? old_of(f->target) : NULL;
+	char *old = ret >= 0 && f->file.path ? old_of(f->target) : NULL;
 
 	if (old && !rename(f->target, old))
 		fprintf(stderr, "mprof: renamed the earlier '%s' to '%s'\n", cmd_path(f->target),

@@ -18,6 +18,5 @@ struct answer_kind {
 
 /* Call it before the program starts: 0, or -errno with *err if the answer could not be written. */
 int answer_look(const char *path, const struct answer_kind *kind, struct error *err);
-/* Like export_file_open and export_file_done, for a path that answer_look accepted. */
-int answer_open(struct export_file *f, const char *path, struct error *err);
+/* Like export_file_done, for a path that answer_look accepted. */
 int answer_done(struct export_file *f, int ret, struct error *err);

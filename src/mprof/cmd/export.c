@@ -239,6 +239,14 @@ static char *name_of(const struct writing *w, enum profile_value value)
 				by_value ? profile_value_name(value) : NULL);
 }
 
+/* Some write to a file of this name themselves. */
+static int name_early(struct export *x, struct export_file *file, struct error *err)
+{
+	x->out = NULL;
+	x->path = file->file.path ? new_file_temporary(&file->file) : file->target;
+	return x->path ? 0 : fail(err, -errno, "cannot write '%s': %m", file->target);
+}
+
 static int write_one(struct writing *w, enum profile_value value, struct error *err)
 {
 	char *name = w->o->output ? name_of(w, value) : NULL;
@@ -253,9 +261,10 @@ static int write_one(struct writing *w, enum profile_value value, struct error *
 	}
 	x->value = value;
 	x->target = name;
-	x->path = file.temporary ? file.temporary : file.target;
-	x->out = x->exporter->flags & EXPORT_PATH ? NULL : file.out;
-	ret = x->exporter->write(x, err);
+	x->out = file.out;
+	ret = x->exporter->flags & EXPORT_PATH ? name_early(x, &file, err) : 0;
+	if (!ret)
+		ret = x->exporter->write(x, err);
 	if (!ret && x->exporter->flags & EXPORT_WALKS)
 		ret = check_filters(w, err);
 	ret = export_file_done(&file, ret, err);

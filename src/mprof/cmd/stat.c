@@ -277,7 +277,7 @@ static int answer(struct stat *s, const struct options *o)
 {
 	struct export_file file;
 	struct error err;
-	int ret = answer_open(&file, o->answer, &err);
+	int ret = export_file_open(&file, o->answer, &err);
 
 	if (ret < 0)
 		return cmd_error(STATUS_FOUND, "%s", err.text);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* compile_finish.c - writes what follows ORDER in a playback file, its header, and its name. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../util/unfinished.h"
 #include "compile_write.h"
 
 static uint64_t page_up(uint64_t bytes)
@@ -101,28 +99,6 @@ static int write_rest(struct writer *w, struct mprof_playback_header *h,
 	return w->error;
 }
 
-/* Uses a temporary name first, because only rename() replaces another file. */
-static int name_it(struct writer *w)
-{
-	char self[64];
-	int tries;
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", w->fd);
-	for (tries = 0; !w->named; tries++) {
-		char *end = w->temporary + strlen(w->temporary) - 6;
-
-		snprintf(end, 7, "%06x", ((unsigned)getpid() * 64 + (unsigned)tries) & 0xffffff);
-		w->named = !linkat(AT_FDCWD, self, AT_FDCWD, w->temporary, AT_SYMLINK_FOLLOW);
-		if (!w->named && (errno != EEXIST || tries == 64))
-			return -errno;
-	}
-	if (rename(w->temporary, w->path) < 0)
-		return -errno;
-	w->named = false;
-	unfinished_forget(w->temporary);
-	return 0;
-}
-
 int writer_finish(struct writer *w, struct mprof_playback_header *h,
 		  struct mprof_play_thread *thread, struct error *err)
 {
@@ -131,7 +107,7 @@ int writer_finish(struct writer *w, struct mprof_playback_header *h,
 	if (write_rest(w, h, thread))
 		return fail(err, w->error, "cannot write '%s': %s", name, strerror(-w->error));
 	if (w->path)
-		w->error = name_it(w);
+		w->error = new_file_done(&w->file);
 	if (w->error)
 		return fail(err, w->error, "cannot write '%s': %s", name, strerror(-w->error));
 	return 0;

@@ -3,15 +3,13 @@
 #include "compile_write.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../util/outputs.h"
 #include "../util/alloc.h"
-#include "../util/unfinished.h"
+#include "../util/outputs.h"
 
 /* ---- files ---- */
 
@@ -53,14 +51,8 @@ int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offs
 	return w->error;
 }
 
-/*
- * Opens a file that gets its name when it is complete: until then it has none or, on file systems
- * that need one, a temporary name.
- */
 static int open_beside(struct writer *w, const char *path, struct error *err)
 {
-	const char *slash = strrchr(path, '/');
-	char *directory = NULL;
 	struct stat st;
 	int ret;
 
@@ -71,14 +63,7 @@ static int open_beside(struct writer *w, const char *path, struct error *err)
 	ret = directories_make(path, &w->first, err);
 	if (ret)
 		return ret;
-	w->temporary = must_printf("%s.XXXXXX", path);
-	directory = must_printf("%.*s.", slash ? (int)(slash - path) + 1 : 0, path);
-	w->fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	free(directory);
-	if (w->fd < 0) {
-		w->fd = unfinished_open(w->temporary);
-		w->named = w->fd >= 0;
-	}
+	w->fd = new_file_open(&w->file, path);
 	return w->fd < 0 ? fail(err, w->fd, "cannot write '%s': %s", path, strerror(-w->fd)) : 0;
 }
 
@@ -111,14 +96,9 @@ void writer_release(struct writer *w)
 {
 	if (w->sites_fd >= 0)
 		close(w->sites_fd);
-	if (w->named)
-		unlink(w->temporary);
-	unfinished_forget(w->temporary);
-	if (w->path && w->fd >= 0)
-		close(w->fd);
+	new_file_drop(&w->file);
 	if (w->path)
 		directories_remove(w->path, w->first);
-	free(w->temporary);
 	free(w->path);
 	free(w->word);
 	free(w->site);

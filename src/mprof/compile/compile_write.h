@@ -19,6 +19,7 @@
 #include <mprof/playback.h>
 
 #include "../util/error.h"
+#include "../util/new_file.h"
 
 #define WRITER_WORDS (128u << 10) /* of the buffer */
 #define WRITER_SITES (64u << 10)
@@ -28,13 +29,13 @@ struct writer {
 	int fd, sites_fd; /* sites_fd is -1 without sites */
 	int error;
 	bool patched;
-	bool named;		/* `temporary` names a file that must be removed */
-	char *temporary, *path; /* NULL if writing to the caller's fd */
-	size_t first;		/* of directories_make() */
-	uint64_t *word;		/* WRITER_WORDS */
-	uint32_t *site;		/* WRITER_SITES */
-	size_t words, sites;	/* in the buffers */
-	uint64_t flushed;	/* words that are already in the file */
+	char *path;	      /* NULL if writing to the caller's fd */
+	struct new_file file; /* of that path */
+	size_t first;	      /* of directories_make() */
+	uint64_t *word;	      /* WRITER_WORDS */
+	uint32_t *site;	      /* WRITER_SITES */
+	size_t words, sites;  /* in the buffers */
+	uint64_t flushed;     /* words that are already in the file */
 	uint64_t sites_flushed;
 	uint64_t check, sites_check; /* of the written parts, unless patched */
 	uint64_t end;		     /* offset of the next section */

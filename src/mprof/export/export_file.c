@@ -86,19 +86,17 @@ static int open_beside(struct export_file *f, struct error *err)
 		directories_remove(f->target, f->first);
 		return fd;
 	}
-	f->temporary = must_printf("%s.XXXXXX", f->target);
 	unfinished_watch();
-	fd = unfinished_open(f->temporary);
+	fd = new_file_open(&f->file, f->target);
 	if (fd < 0) {
 		directories_remove(f->target, f->first);
-		free(f->temporary);
-		f->temporary = NULL;
 		return fail(err, fd, "cannot write '%s': %s", f->target, strerror(-fd));
 	}
 	mask = umask(0);
 	umask(mask);
 	fchmod(fd, 0666 & ~mask);
-	f->out = fdopen(fd, "w");
+	/* The file gets its name after the last error of this one is known. */
+	f->out = fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), "w");
 	return 0;
 }
 
@@ -154,8 +152,8 @@ int export_file_open_recording(struct export_file *f, const char *target, struct
 			    "choose another file",
 			    target);
 	ret = export_file_open(f, target, err);
-	if (!ret && f->temporary)
-		fchmod(fileno(f->out), 0600);
+	if (!ret && f->file.path)
+		fchmod(f->file.fd, 0600);
 	return ret;
 }
 
@@ -173,12 +171,10 @@ int export_file_done(struct export_file *f, int ret, struct error *err)
 	if (fclose(f->out) && !ret)
 		ret = fail(err, -errno, "cannot write '%s': %m", f->target);
 	f->out = NULL;
-	if (!ret && f->temporary && rename(f->temporary, f->target) < 0)
-		ret = fail(err, -errno, "cannot write '%s': %m", f->target);
-	if (!ret && f->temporary) {
-		unfinished_forget(f->temporary);
-		free(f->temporary);
-		f->temporary = NULL;
+	if (!ret && f->file.path) {
+		ret = new_file_done(&f->file);
+		if (ret)
+			fail(err, ret, "cannot write '%s': %s", f->target, strerror(-ret));
 	}
 	export_file_drop(f);
 	return ret;
@@ -188,12 +184,10 @@ void export_file_drop(struct export_file *f)
 {
 	if (f->out && f->out != plain_raw())
 		fclose(f->out);
-	if (f->temporary) {
-		unlink(f->temporary);
-		unfinished_forget(f->temporary);
+	if (f->file.path) {
+		new_file_drop(&f->file);
 		directories_remove(f->target, f->first);
 	}
-	free(f->temporary);
 	free(f->target);
 	memset(f, 0, sizeof(*f));
 }

@@ -31,6 +31,7 @@
 #include <stdio.h>
 
 #include "../profile/profile.h"
+#include "../util/new_file.h"
 
 enum export_flags {
 	EXPORT_BINARY = 1,    /* refused on a terminal */
@@ -136,14 +137,14 @@ void export_name(FILE *out, const char *name, const char *bad, char instead);
 #undef EXPORT
 
 /*
- * A file that appears under its name only when it is complete: written beside it and renamed.  A
- * device, a FIFO, or a descriptor such as /dev/fd/3 or /dev/stdout is written directly; a recording
- * (trace, counts file) is refused.
+ * A file that appears under its name only when it is complete (new_file.h).  A device, a FIFO, or a
+ * descriptor such as /dev/fd/3 or /dev/stdout is written directly; a recording (trace, counts file)
+ * is refused.
  */
 struct export_file {
-	char *target;	 /* NULL = standard output */
-	char *temporary; /* NULL if none is needed */
-	size_t first;	 /* of directories_make() */
+	char *target;	      /* NULL = standard output */
+	struct new_file file; /* not open if it is written directly */
+	size_t first;	      /* of directories_make() */
 	FILE *out;
 };
 

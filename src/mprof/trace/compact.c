@@ -11,7 +11,6 @@
 #include "compact.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 #include <unistd.h>
 
 #include "compact_job.h"
-#include "../util/unfinished.h"
 
 /* ---- what is neither events nor stacks ---- */
 
@@ -149,21 +147,19 @@ static int write_all(struct job *j)
 	return ret ? ret : write_header(j, index_offset);
 }
 
-static int make_temporary(struct job *j, const char *path, struct error *err)
+static int open_beside(struct job *j, const char *path, struct error *err)
 {
 	/* For a link, we replace its target, not the link. */
-	j->path = realpath(path, NULL);
-	if (!j->path || asprintf(&j->temporary, "%s.XXXXXX", j->path) < 0) {
-		j->temporary = NULL;
+	char *real = realpath(path, NULL);
+
+	j->fd = real ? new_file_open(&j->file, real) : -errno;
+	free(real);
+	if (j->fd == -ENOMEM)
 		return fail(err, -ENOMEM, "no memory to compress '%s'", path);
-	}
-	j->fd = unfinished_open(j->temporary);
-	if (j->fd >= 0)
-		return 0;
-	free(j->temporary);
-	j->temporary = NULL;
-	return fail(err, j->fd, "cannot create a file beside '%s' to compress it: %s", path,
-		    strerror(-j->fd));
+	if (j->fd < 0)
+		return fail(err, j->fd, "cannot create a file beside '%s' to compress it: %s", path,
+			    strerror(-j->fd));
+	return 0;
 }
 
 /* An extent cut off by the end of the file or another extent. */
@@ -231,38 +227,30 @@ static int look_over(struct job *j)
 
 static int replace(struct job *j, const char *path, struct error *err)
 {
-	int ret = j->options->to ? 0 : make_temporary(j, path, err);
+	int ret = j->options->to ? 0 : open_beside(j, path, err);
 
 	if (ret)
 		return ret;
 	if (j->options->to)
-		j->fd = fcntl(j->options->to, F_DUPFD_CLOEXEC, 0);
-	ret = j->fd < 0 ? -errno : write_all(j);
+		j->fd = j->options->to;
+	ret = write_all(j);
 	if (ret)
 		return stopped(j, ret, path, err);
 	if (j->options->to)
 		return 0;
-	if (rename(j->temporary, j->path) < 0)
-		return fail(err, -errno, "cannot replace '%s' with its compressed form: %s", path,
-			    strerror(errno));
-	unfinished_forget(j->temporary);
-	free(j->temporary);
-	j->temporary = NULL;
+	ret = new_file_done(&j->file);
+	if (ret)
+		return fail(err, ret, "cannot replace '%s' with its compressed form: %s", path,
+			    strerror(-ret));
 	return 0;
 }
 
 static void job_release(struct job *j)
 {
-	if (j->temporary)
-		unlink(j->temporary);
-	unfinished_forget(j->temporary);
-	if (j->fd >= 0)
-		close(j->fd);
+	new_file_drop(&j->file);
 	packer_free(j->packer);
 	trace_close(j->from);
 	free(j->done);
-	free(j->temporary);
-	free(j->path);
 	free(j->extents.item);
 	free(j->index.item);
 	free(j->out);

@@ -2,6 +2,7 @@
 /* compact_job.h - a running compression; for compact*.c only. */
 #pragma once
 
+#include "../util/new_file.h"
 #include "compact.h"
 #include "pack.h"
 #include "reader.h"
@@ -20,9 +21,9 @@ struct job {
 	const struct compact_options *options;
 	unsigned shift; /* times are in units of 2^shift ticks */
 	uint64_t events;
-	int fd;
-	char *path, *temporary;
-	uint64_t tail; /* where the next extent of the new file goes */
+	int fd;		      /* of `file`, or options->to */
+	struct new_file file; /* that replaces the trace */
+	uint64_t tail;	      /* where the next extent of the new file goes */
 	struct index index;
 	unsigned char *out; /* the next extent */
 	size_t out_room;

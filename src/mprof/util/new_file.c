@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* new_file.c - see new_file.h. */
+#include "new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unfinished.h"
+
+#define TRIES 64u /* of temporary names */
+
+struct self {
+	char path[32];
+};
+
+/* The name of a file that has no other one; exists only where /proc is mounted. */
+static struct self self_of(int fd)
+{
+	struct self self;
+
+	snprintf(self.path, sizeof(self.path), "/proc/self/fd/%d", fd);
+	return self;
+}
+
+static int open_unnamed(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory;
+	int fd;
+
+	if (asprintf(&directory, "%.*s.", slash ? (int)(slash - path) + 1 : 0, path) < 0)
+		return -1;
+	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	free(directory);
+	if (fd >= 0 && access(self_of(fd).path, F_OK)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+int new_file_open(struct new_file *f, const char *path)
+{
+	int ret;
+
+	*f = (struct new_file){ .path = strdup(path), .fd = -1 };
+	if (!f->path || asprintf(&f->temporary, "%s.XXXXXX", path) < 0) {
+		free(f->path);
+		f->path = NULL;
+		return -ENOMEM;
+	}
+	f->fd = open_unnamed(path);
+	if (f->fd < 0) {
+		f->fd = unfinished_open(f->temporary);
+		f->named = f->fd >= 0;
+	}
+	ret = f->fd;
+	if (ret < 0)
+		new_file_drop(f);
+	return ret;
+}
+
+const char *new_file_temporary(struct new_file *f)
+{
+	char *end = f->temporary + strlen(f->temporary) - 6;
+
+	for (unsigned i = 0; !f->named; i++) {
+		snprintf(end, 7, "%06x", ((unsigned)getpid() * TRIES + i) & 0xffffff);
+		f->named = !linkat(AT_FDCWD, self_of(f->fd).path, AT_FDCWD, f->temporary,
+				   AT_SYMLINK_FOLLOW);
+		if (!f->named && (errno != EEXIST || i == TRIES))
+			return NULL;
+		if (f->named)
+			unfinished_add(f->temporary);
+	}
+	return f->temporary;
+}
+
+int new_file_done(struct new_file *f)
+{
+	/* Only rename() replaces another file. */
+	if (!new_file_temporary(f) || rename(f->temporary, f->path) < 0)
+		return -errno;
+	unfinished_forget(f->temporary);
+	f->named = false;
+	new_file_drop(f);
+	return 0;
+}
+
+void new_file_drop(struct new_file *f)
+{
+	if (!f->path)
+		return;
+	if (f->named)
+		unlink(f->temporary);
+	unfinished_forget(f->temporary);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->temporary);
+	free(f->path);
+	*f = (struct new_file){ .fd = -1 };
+}
