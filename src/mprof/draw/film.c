@@ -226,13 +226,7 @@ static void film_take_frame(void *self, const struct place_sample *s, const stru
 
 /* ---- the axis ---- */
 
-static int by_key(const void *a, const void *b, void *units)
-{
-	const struct film_unit *unit = units;
-	uint64_t x = unit[*(const uint32_t *)a].key, y = unit[*(const uint32_t *)b].key;
-
-	return x < y ? -1 : x > y;
-}
+ORDER_IN(by_key, uint32_t, struct film_unit, COMPARE(in[*x].key, in[*y].key))
 
 static size_t count_regions(const struct film *f)
 {
@@ -265,8 +259,7 @@ static void make_axis(struct film *f)
 	f->unit = must_calloc(l->units + 1, sizeof(*f->unit));
 	for (i = 0; i < l->units; i++)
 		order[i] = (uint32_t)i;
-	if (l->units)
-		qsort_r(order, l->units, sizeof(*order), by_key, l->unit);
+	SORT_IN(order, l->units, by_key, l->unit);
 	for (i = 0; i < l->units; i++) {
 		rank[order[i]] = (uint32_t)i;
 		f->unit[i] = l->unit[order[i]].key;

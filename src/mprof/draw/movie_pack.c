@@ -131,7 +131,7 @@ static void pack_frame(struct packing *p)
 		}
 	if (!is_kept(p, c->frame))
 		return;
-	qsort(p->changed, p->changes, sizeof(*p->changed), rising);
+	SORT(p->changed, p->changes, rising);
 	pack_runs(&p->to->stream[MOVIE_CHANGES], p->changed, p->changes);
 	for (i = 0; i < p->changes; i++) {
 		pack_cell(p, p->changed[i], &before);

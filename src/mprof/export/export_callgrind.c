@@ -14,6 +14,7 @@
 #include "../profile/callgraph.h"
 #include "exports.h"
 #include "../print/text.h"
+#include "../util/order.h"
 
 #define EVENTS 7u
 
@@ -187,35 +188,17 @@ static void put_graph(struct callgrind *c)
 
 /* ---- the file ---- */
 
-static int by_function(const void *a, const void *b, void *graph)
+static int compare_nodes(const struct callgraph_node *x, const struct callgraph_node *y)
 {
-	const struct callgraph *g = graph;
-	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct callgraph_node *x = &g->node[i], *y = &g->node[k];
-	int files;
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	if (x->level != y->level)
-		return x->level < y->level ? -1 : 1;
-	files = strcmp(x->line->file, y->line->file);
-	if (files)
-		return files;
-	if (x->line->line != y->line->line)
-		return x->line->line < y->line->line ? -1 : 1;
-	return (i > k) - (i < k);
+	return RISING(function) ?: RISING(level) ?: BY_NAME(line->file) ?: RISING(line->line);
 }
 
-static int by_caller(const void *a, const void *b, void *graph)
-{
-	const struct callgraph *g = graph;
-	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct callgraph_edge *x = &g->edge[i], *y = &g->edge[k];
+ORDER_IN(by_function, uint32_t, struct callgraph,
+	 compare_nodes(&in->node[*x], &in->node[*y]) ?: COMPARE(*x, *y))
 
-	if (x->from != y->from)
-		return by_function(&x->from, &y->from, graph);
-	return (x->to > y->to) - (x->to < y->to);
-}
+ORDER_IN(by_caller, uint32_t, struct callgraph,
+	 by_function(&in->edge[*x].from, &in->edge[*y].from, whole)
+	     ?: COMPARE(in->edge[*x].to, in->edge[*y].to))
 
 static uint32_t *sorted(size_t n, int (*order)(const void *, const void *, void *),
 			struct callgraph *g)
@@ -225,7 +208,7 @@ static uint32_t *sorted(size_t n, int (*order)(const void *, const void *, void 
 
 	for (i = 0; i < n; i++)
 		index[i] = (uint32_t)i;
-	qsort_r(index, n, sizeof(*index), order, g);
+	SORT_IN(index, n, order, g);
 	return index;
 }
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../util/order.h"
 
 /* ---- words ---- */
 
@@ -134,28 +135,13 @@ static void figure(const void *context, const struct profile *p, size_t i, uint6
 	*to = profile_value(p, i, x->value);
 }
 
-static int by_size(const void *a, const void *b, void *graph)
-{
-	const struct callgraph_node *node = ((const struct graph *)graph)->g.node;
-	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+ORDER_IN(by_size, uint32_t, struct callgraph,
+	 COMPARE(*in->node[*y].all, *in->node[*x].all) ?: COMPARE(*x, *y))
 
-	if (*node[i].all != *node[k].all)
-		return *node[i].all > *node[k].all ? -1 : 1;
-	return (i > k) - (i < k);
-}
-
-static int by_caller(const void *a, const void *b, void *graph)
-{
-	const struct callgraph_edge *edge = ((const struct graph *)graph)->g.edge;
-	const struct callgraph_edge *x = &edge[*(const uint32_t *)a],
-				    *y = &edge[*(const uint32_t *)b];
-
-	if (x->from != y->from)
-		return by_size(&x->from, &y->from, graph);
-	if (*x->v != *y->v)
-		return *x->v > *y->v ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
-}
+ORDER_IN(by_caller, uint32_t, struct callgraph,
+	 by_size(&in->edge[*x].from, &in->edge[*y].from, whole)
+	     ?: COMPARE(*in->edge[*y].v, *in->edge[*x].v)
+	     ?: COMPARE(in->edge[*x].to, in->edge[*y].to))
 
 static bool is_large(const struct graph *graph, uint64_t value)
 {
@@ -183,8 +169,8 @@ static void choose(struct graph *graph)
 	for (i = 0; i < g->edges; i++)
 		if (*g->edge[i].v && graph->shown[g->edge[i].from] && graph->shown[g->edge[i].to])
 			graph->edge[graph->edges++] = (uint32_t)i;
-	qsort_r(graph->node, graph->nodes, sizeof(*graph->node), by_size, graph);
-	qsort_r(graph->edge, graph->edges, sizeof(*graph->edge), by_caller, graph);
+	SORT_IN(graph->node, graph->nodes, by_size, g);
+	SORT_IN(graph->edge, graph->edges, by_caller, g);
 }
 
 void graph_make(struct graph *graph, struct export *x)

@@ -13,6 +13,7 @@
 #include "exports.h"
 #include "export_bucket.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 #define SEPARATORS ";$"
 
@@ -23,14 +24,8 @@ struct dollar {
 	struct calltree_path path;
 };
 
-static int by_most_live(const void *a, const void *b, void *profile)
-{
-	const struct site *site = ((const struct profile *)profile)->site;
-	const size_t i = *(const size_t *)a, k = *(const size_t *)b;
-	uint64_t x = site[i].v.local_bytes, y = site[k].v.local_bytes;
-
-	return x != y ? (x > y) - (x < y) : (i < k) - (i > k);
-}
+ORDER_IN(by_live, size_t, struct site,
+	 COMPARE(in[*x].v.local_bytes, in[*y].v.local_bytes) ?: COMPARE(*y, *x))
 
 static void sort_sites(struct dollar *d)
 {
@@ -40,7 +35,7 @@ static void sort_sites(struct dollar *d)
 	d->order = must_calloc(p->count + 1, sizeof(*d->order));
 	for (i = 0; i < p->count; i++)
 		d->order[i] = i;
-	qsort_r(d->order, p->count, sizeof(*d->order), by_most_live, p);
+	SORT_IN(d->order, p->count, by_live, p->site);
 }
 
 static void add_total(struct dollar *d, const struct profile *p)

@@ -124,7 +124,7 @@ static void find_outlier(struct rank_totals *r)
 
 	for (size_t i = 0; i < r->count; i++)
 		peak[i] = r->item[i].peak_bytes;
-	qsort(peak, r->count, sizeof(*peak), by_size);
+	SORT(peak, r->count, by_size);
 	r->median_peak = peak[r->count / 2];
 	for (size_t i = 0; i < r->count && r->count >= RANK_OUTLIER_OF && r->median_peak; i++) {
 		d = distance(r->item[i].peak_bytes, r->median_peak);

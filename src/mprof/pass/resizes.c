@@ -197,7 +197,7 @@ static void finish(void *self, struct walk *w)
 			    (struct resizes_exact){ h->key >> 32, h->key & UINT32_MAX, h->value };
 	}
 	hash_release(&s->exact);
-	qsort(s->most, s->mosts, sizeof(*s->most), by_calls);
+	SORT(s->most, s->mosts, by_calls);
 	while (s->mosts > RESIZES_MOST)
 		s->more_calls += s->most[--s->mosts].calls;
 }

@@ -131,7 +131,7 @@ void stack_uses_find(struct stack_uses *s, const struct trace *t)
 		s->threads += 1 + s->of[i].others;
 	}
 	hash_release(&main);
-	qsort(s->of, n, sizeof(*s->of), by_use);
+	SORT(s->of, n, by_use);
 }
 
 void stack_uses_release(struct stack_uses *s)
@@ -177,8 +177,8 @@ uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process)
 		begin[n] = s->of[i].begin_ticks;
 		end[n++] = s->of[i].end_ticks ? s->of[i].end_ticks : UINT64_MAX;
 	}
-	qsort(begin, n, sizeof(*begin), by_number);
-	qsort(end, n, sizeof(*end), by_number);
+	SORT(begin, n, by_number);
+	SORT(end, n, by_number);
 	for (i = 0; i < n; i++) {
 		while (end[ended] <= begin[i])
 			ended++;

@@ -56,7 +56,7 @@ static void collect(struct tree *r, const struct walk_input *in)
 	for (i = 0; i < n; i++)
 		r->process[i].number = seen[i];
 	free(seen);
-	qsort(r->process, n, sizeof(*r->process), by_number);
+	SORT(r->process, n, by_number);
 	for (i = 0; i < n; i++)
 		if (r->process[i].number &&
 		    (!r->processes || r->process[r->processes - 1].number != r->process[i].number))

@@ -38,7 +38,7 @@ void pin_names_make(struct pin_names *to, const struct pins *pins, struct profil
 	line_interner_release(&functions);
 	if (to->n && !to->name[0].blocks)
 		to->name[0] = to->name[--to->n];
-	qsort(to->name, to->n, sizeof(*to->name), by_pages);
+	SORT(to->name, to->n, by_pages);
 }
 
 void pin_names_release(struct pin_names *p)

@@ -89,7 +89,7 @@ static void add_up(struct pins *p)
 {
 	size_t from, to = 0;
 
-	qsort(p->site, p->sites, sizeof(*p->site), by_site);
+	SORT(p->site, p->sites, by_site);
 	for (from = 0; from < p->sites; from++) {
 		p->pages += p->site[from].pages;
 		if (to && p->site[to - 1].site == p->site[from].site) {
@@ -101,7 +101,7 @@ static void add_up(struct pins *p)
 		}
 	}
 	p->sites = to;
-	qsort(p->site, p->sites, sizeof(*p->site), by_pages);
+	SORT(p->site, p->sites, by_pages);
 }
 
 void pins_make(struct pins *p, const struct page_use *use, const struct pin_block *block, size_t n)
@@ -114,7 +114,7 @@ void pins_make(struct pins *p, const struct page_use *use, const struct pin_bloc
 		if (block[i].addr)
 			add_block(&parts, use, &block[i]);
 	if (parts.n) {
-		qsort(parts.part, parts.n, sizeof(*parts.part), by_page);
+		SORT(parts.part, parts.n, by_page);
 		p->site = must_calloc(parts.n, sizeof(*p->site));
 	}
 	for (i = 0; i < parts.n; p->sites += rows)

@@ -14,7 +14,7 @@ ORDER(by_value, double, COMPARE(*x, *y))
 
 static double middle_of(double *v, size_t n)
 {
-	qsort(v, n, sizeof(*v), by_value);
+	SORT(v, n, by_value);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 

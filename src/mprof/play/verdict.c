@@ -8,6 +8,7 @@
 
 #include "../run/library.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 static struct middle spread_of(const struct verdict *v, const struct runs_row *row)
 {
@@ -72,23 +73,10 @@ bool verdict_by_peak(const struct verdict *v, size_t a, size_t b)
 	       fabs(p - q) > fmax(VERDICT_BYTES, VERDICT_PART * fmin(p, q));
 }
 
-static int compare_peak(const void *a, const void *b, void *runs)
-{
-	const struct runs *r = runs;
-	const uint64_t p = runs_peak(&r->row[*(const size_t *)a]),
-		       q = runs_peak(&r->row[*(const size_t *)b]);
+ORDER_IN(by_peak, size_t, struct runs, COMPARE(runs_peak(&in->row[*x]), runs_peak(&in->row[*y])))
 
-	return (p > q) - (p < q);
-}
-
-static int compare_time(const void *a, const void *b, void *runs)
-{
-	const struct runs *r = runs;
-	const double p = r->row[*(const size_t *)a].cpu_ns.median,
-		     q = r->row[*(const size_t *)b].cpu_ns.median;
-
-	return (p > q) - (p < q);
-}
+ORDER_IN(by_time, size_t, struct runs,
+	 COMPARE(in->row[*x].cpu_ns.median, in->row[*y].cpu_ns.median))
 
 /* Returns the median of the relative spreads, including the control. */
 static double middle_spread(const struct runs *r)
@@ -166,8 +154,8 @@ void verdict_make(struct verdict *v, const struct runs *r, uint64_t peak_bytes, 
 		    claim(r->row[i].variant, used) > claim(r->row[v->reference].variant, used))
 			v->reference = i;
 	}
-	qsort_r(v->by_peak, v->played, sizeof(size_t), compare_peak, (void *)r);
-	qsort_r(v->by_time, v->played, sizeof(size_t), compare_time, (void *)r);
+	SORT_IN(v->by_peak, v->played, by_peak, r);
+	SORT_IN(v->by_time, v->played, by_time, r);
 	judge_control(v, r);
 }
 

@@ -133,13 +133,13 @@ static size_t choose_classes(const struct sizes *s, size_t most, const struct si
 
 	for (i = 0; i < s->classes; i++)
 		chosen[i] = &s->class[i];
-	qsort(chosen, s->classes, sizeof(*chosen), by_bytes);
+	SORT(chosen, s->classes, by_bytes);
 	for (i = shown; i < s->classes; i++) {
 		rest->size += bytes_of(chosen[i]);
 		rest->count += chosen[i]->count;
 		rest->waste += chosen[i]->waste;
 	}
-	qsort(chosen, shown, sizeof(*chosen), by_size);
+	SORT(chosen, shown, by_size);
 	return shown;
 }
 

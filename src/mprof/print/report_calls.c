@@ -139,7 +139,7 @@ static void print_threads(const struct analysis *a, FILE *out)
 
 	for (i = 0; i < n; i++)
 		sorted[i] = &thread[i];
-	qsort(sorted, n, sizeof(*sorted), by_calls);
+	SORT(sorted, n, by_calls);
 	for (i = 0; i < n; i++)
 		thread_row(&t, a, sorted[i]);
 	free(sorted);

@@ -169,7 +169,7 @@ static size_t find_programs(struct program *program, const struct screen *s)
 					       .number = t[i].number };
 		name_program(&program[i], s);
 	}
-	qsort(program, n, sizeof(*program), by_name);
+	SORT(program, n, by_name);
 	for (i = 0; i < n; i++) {
 		if (!rows || strcmp(program[rows - 1].name, program[i].name) != 0) {
 			program[rows++] = program[i];
@@ -178,7 +178,7 @@ static size_t find_programs(struct program *program, const struct screen *s)
 		program[rows - 1].allocated += program[i].allocated;
 		program[rows - 1].processes++;
 	}
-	qsort(program, rows, sizeof(*program), by_allocated);
+	SORT(program, rows, by_allocated);
 	return rows;
 }
 

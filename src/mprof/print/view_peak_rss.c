@@ -45,14 +45,8 @@ static void figure(const void *context, const struct profile *p, size_t i, uint6
 	*to = p->site[i].v.rss_bytes;
 }
 
-static int by_all(const void *a, const void *b, void *graph)
-{
-	const struct callgraph *g = graph;
-	const uint64_t x = g->node[*(const uint32_t *)a].all[0];
-	const uint64_t y = g->node[*(const uint32_t *)b].all[0];
-
-	return x != y ? x > y ? -1 : 1 : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
-}
+ORDER_IN(by_all, uint32_t, struct callgraph,
+	 COMPARE(in->node[*y].all[0], in->node[*x].all[0]) ?: COMPARE(*x, *y))
 
 /* Sorts by caller, the largest edge first. */
 ORDER(by_caller, struct callgraph_edge, RISING(from) ?: FALLING(v[0]))
@@ -103,7 +97,7 @@ static void print_functions(const struct view_request *r, struct callgraph *g, u
 
 	for (i = 0; i < g->nodes; i++)
 		order[i] = (uint32_t)i;
-	qsort_r(order, g->nodes, sizeof(*order), by_all, g);
+	SORT_IN(order, g->nodes, by_all, g);
 	SORT(g->edge, g->edges, by_caller);
 	fputs("\nFunctions: live bytes allocated through each, and by its callees\n", out);
 	for (i = 0; i < g->nodes && (!r->top || i < r->top); i++) {

@@ -62,31 +62,18 @@ static const struct cross_free_thread *thread_at(const struct cross_frees *h, si
 	return (const struct cross_free_thread *)h->thread.item + i;
 }
 
-static int by_bytes(const void *a, const void *b, void *cross_frees)
-{
-	const struct cross_free_thread *x = thread_at(cross_frees, *(const size_t *)a),
-				       *y = thread_at(cross_frees, *(const size_t *)b);
+ORDER_IN(by_bytes, size_t, struct cross_free_thread,
+	 COMPARE(in[*y].allocated.bytes + in[*y].of_others.bytes,
+		 in[*x].allocated.bytes + in[*x].of_others.bytes)
+	     ?: COMPARE(in[*x].number, in[*y].number))
 
-	return COMPARE(y->allocated.bytes + y->of_others.bytes,
-		       x->allocated.bytes + x->of_others.bytes)
-		   ?: COMPARE(x->number, y->number);
-}
+ORDER_IN(by_given, size_t, struct cross_free_thread,
+	 COMPARE(in[*y].by_others.bytes, in[*x].by_others.bytes)
+	     ?: COMPARE(in[*x].number, in[*y].number))
 
-static int by_given(const void *a, const void *b, void *cross_frees)
-{
-	const struct cross_free_thread *x = thread_at(cross_frees, *(const size_t *)a),
-				       *y = thread_at(cross_frees, *(const size_t *)b);
-
-	return COMPARE(y->by_others.bytes, x->by_others.bytes) ?: COMPARE(x->number, y->number);
-}
-
-static int by_taken(const void *a, const void *b, void *cross_frees)
-{
-	const struct cross_free_thread *x = thread_at(cross_frees, *(const size_t *)a),
-				       *y = thread_at(cross_frees, *(const size_t *)b);
-
-	return COMPARE(y->of_others.bytes, x->of_others.bytes) ?: COMPARE(x->number, y->number);
-}
+ORDER_IN(by_taken, size_t, struct cross_free_thread,
+	 COMPARE(in[*y].of_others.bytes, in[*x].of_others.bytes)
+	     ?: COMPARE(in[*x].number, in[*y].number))
 
 /* Returns indices of those that did anything, busiest first; the caller frees them. */
 static size_t *busiest(const struct cross_frees *h, size_t *n)
@@ -97,7 +84,7 @@ static size_t *busiest(const struct cross_frees *h, size_t *n)
 	for (i = 0; i < h->thread.count; i++)
 		if (thread_at(h, i)->allocated.blocks || thread_at(h, i)->of_others.blocks)
 			index[(*n)++] = i;
-	qsort_r(index, *n, sizeof(*index), by_bytes, (void *)h);
+	SORT_IN(index, *n, by_bytes, h->thread.item);
 	return index;
 }
 
@@ -146,7 +133,7 @@ static void put_matrix(const struct cross_frees *h, size_t *index, size_t n, FIL
 	const struct cross_free_pair *p;
 	size_t consumers, producers, i, k, shown = 0;
 
-	qsort_r(index, n, sizeof(*index), by_taken, (void *)h);
+	SORT_IN(index, n, by_taken, h->thread.item);
 	consumers = in_matrix(h, index, n, false);
 	fprintf(out, "  %-12s", "of thread");
 	for (k = 0; k < consumers; k++) {
@@ -154,7 +141,7 @@ static void put_matrix(const struct cross_frees *h, size_t *index, size_t n, FIL
 		fprintf(out, " %8s%-4" PRIu32, "by ", to[k]);
 	}
 	fputc('\n', out);
-	qsort_r(index, n, sizeof(*index), by_given, (void *)h);
+	SORT_IN(index, n, by_given, h->thread.item);
 	producers = in_matrix(h, index, n, true);
 	for (i = 0; i < producers; i++) {
 		from = thread_at(h, index[i])->number;
@@ -204,7 +191,7 @@ static void find_travellers(struct profile *p, struct travellers *t)
 		t->of[id].foreign += p->site[i].v.foreign_frees;
 	}
 	t->count = lines.keys.count + 1;
-	qsort(t->of, t->count, sizeof(*t->of), by_foreign);
+	SORT(t->of, t->count, by_foreign);
 	while (t->count && !t->of[t->count - 1].foreign)
 		t->count--;
 	line_interner_release(&lines);

@@ -8,6 +8,7 @@
 #include "paths.h"
 #include "../util/alloc.h"
 #include "../util/memory.h"
+#include "../util/order.h"
 
 const struct sym_line calltree_no_stack = {
 	.function = "(stack not known)",
@@ -136,7 +137,7 @@ static void sort_children(struct calltree *t, uint32_t parent, uint32_t *work)
 		work[n++] = c;
 	if (n < 2)
 		return;
-	qsort_r(work, n, sizeof(*work), by_value, t);
+	SORT_IN(work, n, by_value, t);
 	for (i = 0; i < n; i++) {
 		*link = work[i];
 		link = &t->node[work[i]].sibling;

@@ -739,7 +739,7 @@ void diff_finish(struct diff *d)
 		d->group[i].change = change_of(d, &d->group[i]);
 		d->changed[d->group[i].change]++;
 	}
-	qsort_r(d->group, d->groups, sizeof(*d->group), by_change, d);
+	SORT_IN(d->group, d->groups, by_change, d);
 	if (d->options.by == DIFF_BY_FUNCTION || d->options.by == DIFF_BY_LINE)
 		find_twins(d);
 }

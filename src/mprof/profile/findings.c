@@ -13,6 +13,7 @@
 #include "../sym/code.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 /* Many small blocks are a leak, too, if they are this part of all blocks that were never freed. */
 #define LEAK_BLOCKS_PART 2u
@@ -543,12 +544,8 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 	return true;
 }
 
-static int by_growth(const void *a, const void *b, void *analysis)
-{
-	double x = rank_of_growth(analysis, a), y = rank_of_growth(analysis, b);
-
-	return (x < y) - (x > y);
-}
+ORDER_IN(by_growth, struct growth_site, struct analysis,
+	 COMPARE(rank_of_growth(in, y), rank_of_growth(in, x)))
 
 /* Finds the best line of each of the best functions. */
 static void find_grown(struct findings *f, const struct analysis *a)
@@ -557,8 +554,7 @@ static void find_grown(struct findings *f, const struct analysis *a)
 	size_t n, i, before = f->count;
 	struct growth_site *site = growth_merged(&a->growth, line_of, &g, &n);
 
-	if (n)
-		qsort_r(site, n, sizeof(*site), by_growth, (void *)a);
+	SORT_IN(site, n, by_growth, a);
 	for (i = 0; i < n; i++)
 		if (!add_grown(f, a, &site[i]) || f->count >= before + kinds[FINDING_GROWN].most)
 			break;

@@ -68,7 +68,7 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 		add(row_of(k, why), s, import);
 	}
 	free(chosen);
-	qsort(k->row, k->rows, sizeof(*k->row), by_bytes);
+	SORT(k->row, k->rows, by_bytes);
 }
 
 const char *kept_by(const struct kept *k)

@@ -3,6 +3,7 @@
 #include "leaks.h"
 
 #include <stdlib.h>
+#include "../util/order.h"
 
 #define LEAST 5u /* epochs, of 16: in less time, growth cannot be told from a start */
 
@@ -106,26 +107,14 @@ bool leak_matters_most(const struct profile *p, const struct profile_group *g)
 	       kind_of(g) == LEAK_GROWING;
 }
 
-static int compare(const void *a, const void *b, void *profile)
-{
-	const struct profile_group *x = a, *y = b;
-	const bool mx = leak_matters_most(profile, x), my = leak_matters_most(profile, y);
-
-	if (!x->v->leaked_bytes != !y->v->leaked_bytes)
-		return x->v->leaked_bytes ? -1 : 1;
-	if (mx != my)
-		return mx ? -1 : 1;
-	if (x->v->leaked_bytes != y->v->leaked_bytes)
-		return x->v->leaked_bytes > y->v->leaked_bytes ? -1 : 1;
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
-}
+ORDER_IN(by_weight, struct profile_group, struct profile,
+	 COMPARE(!x->v->leaked_bytes, !y->v->leaked_bytes)
+	     ?: COMPARE(leak_matters_most(in, y), leak_matters_most(in, x))
+	     ?: FALLING(v->leaked_bytes) ?: RISING(stack) ?: RISING(part))
 
 void leaks_rank(struct profile *p)
 {
-	if (p->groups)
-		qsort_r(p->group, p->groups, sizeof(*p->group), compare, p);
+	SORT_IN(p->group, p->groups, by_weight, p);
 }
 
 const char *leak_kind_name(enum leak_kind kind)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 size_t merged_depth(const struct merged *m, const struct merged_row *row)
 {
@@ -84,8 +85,7 @@ static int by_stack(const void *a, const void *b, void *merged)
 
 void merged_sort(struct merged *m)
 {
-	if (m->count)
-		qsort_r(m->row, m->count, sizeof(*m->row), by_stack, m);
+	SORT_IN(m->row, m->count, by_stack, m);
 }
 
 void merged_release(struct merged *m)

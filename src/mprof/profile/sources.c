@@ -92,15 +92,8 @@ static void add_line(struct sources *s, const struct sym_line *l, const char *pa
 
 ORDER(by_place, struct source_line, RISING(file) ?: RISING(line))
 
-static int by_inclusive(const void *a, const void *b, void *value)
-{
-	const struct source_file *x = a, *y = b;
-	const enum profile_value v = *(const enum profile_value *)value;
-
-	if (x->inclusive[v] != y->inclusive[v])
-		return x->inclusive[v] > y->inclusive[v] ? -1 : 1;
-	return strcmp(x->path, y->path);
-}
+ORDER_IN(by_inclusive, struct source_file, enum profile_value,
+	 FALLING(inclusive[*in]) ?: BY_NAME(path))
 
 static void put_in_order(struct sources *s, enum profile_value value)
 {
@@ -108,12 +101,12 @@ static void put_in_order(struct sources *s, enum profile_value value)
 
 	if (!s->lines)
 		return;
-	qsort(s->line, s->lines, sizeof(*s->line), by_place);
+	SORT(s->line, s->lines, by_place);
 	for (i = s->lines; i--;) {
 		s->file[s->line[i].file].first = i;
 		s->file[s->line[i].file].count++;
 	}
-	qsort_r(s->file, s->files, sizeof(*s->file), by_inclusive, &value);
+	SORT_IN(s->file, s->files, by_inclusive, &value);
 }
 
 void sources_make(struct sources *s, struct profile *p, const char *pattern,

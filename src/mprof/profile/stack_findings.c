@@ -80,7 +80,7 @@ static void find_most(struct stack_findings *s, const struct analysis *a)
 		turn[n++] = (struct turn){ x->begin_ticks, x, false };
 		turn[n++] = (struct turn){ x->end_ticks ? x->end_ticks : UINT64_MAX, x, true };
 	}
-	qsort(turn, n, sizeof(*turn), by_time);
+	SORT(turn, n, by_time);
 	for (i = 0; i < n; i++) {
 		if (i && turn[i].of->process != turn[i - 1].of->process)
 			bytes = threads = 0;

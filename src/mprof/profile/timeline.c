@@ -14,6 +14,7 @@
 #include "../pass/course.h"
 #include "../pass/site_totals.h"
 #include "../util/alloc.h"
+#include "../util/order.h"
 
 /* ---- a profile ---- */
 
@@ -301,12 +302,7 @@ static int read_dump(struct row *r, struct timeline *l, const struct trace *t, u
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const double x = ((const struct row *)a)->field[0], y = ((const struct row *)b)->field[0];
-
-	return (x > y) - (x < y);
-}
+ORDER(by_time, struct row, RISING(field[0]))
 
 static int read_dumps(struct row *row, struct timeline *l, char *const *path, size_t n,
 		      uint32_t process, struct error *err)
@@ -342,7 +338,7 @@ int timeline_of_dumps(struct timeline *l, char *const *path, size_t n, uint32_t 
 	memset(l, 0, sizeof(*l));
 	l->instants = true;
 	ret = read_dumps(row, l, path, n, process, err);
-	qsort(row, n, sizeof(*row), by_time);
+	SORT(row, n, by_time);
 	for (size_t i = 0; i < n && ret >= 0; i++)
 		add_row(&t, &row[i]);
 	free(row);

@@ -150,7 +150,7 @@ void variables_find(struct variables *v, const struct profile *p)
 	}
 	stack_uses_release(&stacks);
 	SORT(v->of, v->count, by_size);
-	qsort(v->object, v->objects, sizeof(*v->object), by_bytes);
+	SORT(v->object, v->objects, by_bytes);
 }
 
 void variables_release(struct variables *v)

@@ -340,7 +340,7 @@ size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
 	}
 	if (servers && unknown)
 		s->remark[n++] = (struct sym_remark){ 0, unknown, servers, false };
-	qsort(s->remark, n, sizeof(*s->remark), most_frames);
+	SORT(s->remark, n, most_frames);
 	*remarks = s->remark;
 	return n;
 }

@@ -51,7 +51,7 @@ static double slope_of_facts(const struct trace *t)
 		if (ns >= longest / 2)
 			slope[n++] = (double)ns / (double)(f->ticks - t->header.start_ticks);
 	}
-	qsort(slope, n, sizeof(*slope), by_slope);
+	SORT(slope, n, by_slope);
 	median = slope[n / 2];
 	free(slope);
 	return median;

@@ -138,8 +138,7 @@ static void sort_members(struct combining *c, size_t first)
 {
 	size_t kept = first;
 
-	if (c->members > first)
-		qsort(c->member + first, c->members - first, sizeof(*c->member), by_old);
+	SORT(c->member + first, c->members - first, by_old);
 	for (size_t i = first; i < c->members; i++)
 		if (kept == first || c->member[i].old != c->member[kept - 1].old)
 			c->member[kept++] = c->member[i];

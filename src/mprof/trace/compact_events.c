@@ -258,7 +258,7 @@ static int find_marks(struct events *w)
 	}
 	for (size_t i = 0; i < t->threads; i++)
 		w->mark[w->marks++] = t->thread[i].last_ticks;
-	qsort(w->mark, w->marks, sizeof(*w->mark), by_ticks);
+	SORT(w->mark, w->marks, by_ticks);
 	return 0;
 }
 

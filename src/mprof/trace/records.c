@@ -573,12 +573,6 @@ static void erase_counts(struct trace *t)
 	}
 }
 
-static void sort(void *array, size_t n, size_t bytes, int (*by)(const void *, const void *))
-{
-	if (n)
-		qsort(array, n, bytes, by);
-}
-
 /* Did the run begin on this machine, as far as is known? */
 static bool is_from_here(const struct trace *t)
 {
@@ -632,18 +626,18 @@ static void add_now(struct trace *t)
 void records_finish(struct trace *t)
 {
 	add_now(t);
-	sort(t->fact, t->facts, sizeof(*t->fact), by_fact);
-	sort(t->sample, t->samples, sizeof(*t->sample), by_sample);
-	sort(t->system, t->systems, sizeof(*t->system), by_time);
-	sort(t->residency, t->residencies, sizeof(*t->residency), by_residency);
-	sort(t->variables, t->variables_n, sizeof(*t->variables), by_residency);
-	sort(t->use, t->uses, sizeof(*t->use), by_thread);
+	SORT(t->fact, t->facts, by_fact);
+	SORT(t->sample, t->samples, by_sample);
+	SORT(t->system, t->systems, by_time);
+	SORT(t->residency, t->residencies, by_residency);
+	SORT(t->variables, t->variables_n, by_residency);
+	SORT(t->use, t->uses, by_thread);
 	keep_uses(t);
-	sort(t->misuse, t->misuses, sizeof(*t->misuse), by_misuse);
-	sort(t->peak, t->peaks, sizeof(*t->peak), by_look);
+	SORT(t->misuse, t->misuses, by_misuse);
+	SORT(t->peak, t->peaks, by_look);
 	keep_rises(t);
-	sort(t->counts, t->counts_n, sizeof(*t->counts), by_counts);
-	sort(t->total, t->totals, sizeof(*t->total), by_owner);
+	SORT(t->counts, t->counts_n, by_counts);
+	SORT(t->total, t->totals, by_owner);
 	erase_cleared(t);
 	erase_counts(t);
 	t->sample_flat = must_calloc(t->samples + 1, sizeof(*t->sample_flat));

@@ -109,7 +109,7 @@ static size_t order_chunks(struct trace *t, struct chunk *chunk, size_t n)
 {
 	size_t kept = 0;
 
-	qsort(chunk, n, sizeof(*chunk), by_place);
+	SORT(chunk, n, by_place);
 	for (size_t i = 0; i < n; i++) {
 		struct chunk *a = kept ? &chunk[kept - 1] : NULL, *b = &chunk[i];
 

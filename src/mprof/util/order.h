@@ -17,7 +17,7 @@
 /* Compares a with b: negative, 0 or positive. */
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* Makes a function for qsort(3), which compares the items *x and *y; keys are joined by ?: */
+/* Makes a function for SORT, which compares the items *x and *y; keys are joined by ?: */
 #define ORDER(name, type, order)                               \
 	static int name(const void *first, const void *second) \
 	{                                                      \
@@ -25,6 +25,16 @@
 		const type *y = second;                        \
                                                                \
 		return order;                                  \
+	}
+/* The same for SORT_IN: *in is what all items belong to. */
+#define ORDER_IN(name, type, of, order)                                     \
+	static int name(const void *first, const void *second, void *whole) \
+	{                                                                   \
+		const type *x = first;                                      \
+		const type *y = second;                                     \
+		const of *in = whole;                                       \
+                                                                            \
+		return order;                                               \
 	}
 /* Sorts by a member, small values first, or large ones. */
 #define RISING(member)	COMPARE(x->member, y->member)
@@ -36,6 +46,12 @@
 	do {                                                          \
 		if (n)                                                \
 			qsort((array), (n), sizeof(*(array)), order); \
+	} while (0)
+
+#define SORT_IN(array, n, order, in)                                                  \
+	do {                                                                          \
+		if (n)                                                                \
+			qsort_r((array), (n), sizeof(*(array)), order, (void *)(in)); \
 	} while (0)
 
 /* In a sorted array: the first index i below n for which `test` is true; n if it never is. */
