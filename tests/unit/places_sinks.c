@@ -88,14 +88,14 @@ static const struct place_ops told = {
 
 static const char *told_by(struct trace *t, uint32_t process, const struct place_plan *plan)
 {
-	struct place_sink sink[] = { { &told, NULL }, { &(struct place_ops){ NULL }, NULL } };
+	const struct place_sink sink = { &told, NULL };
 	static char *text;
 	struct error err;
 	size_t n;
 
 	free(text);
 	out = open_memstream(&text, &n);
-	if (place_trace(t, process, plan, sink, 2, &err) < 0)
+	if (place_trace(t, process, plan, &sink, &err) < 0)
 		fprintf(out, "error%s\n", strrchr(err.text, '\'') + 1);
 	fclose(out);
 	return text;

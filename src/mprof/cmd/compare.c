@@ -65,7 +65,7 @@ static int film(struct movie *m, const struct replay_run *r, const struct runs_r
 	movie_add(m, row->variant->name, &sink);
 	plan.frames = FRAMES;
 	plan.samples = 2 * FRAMES;
-	ret = place_run(r->in.path, row->variant, &plan, &sink, 1, err);
+	ret = place_run(r->in.path, row->variant, &plan, &sink, err);
 	if (ret < 0)
 		movie_drop(m);
 	return ret;

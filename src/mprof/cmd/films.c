@@ -182,8 +182,8 @@ static int run_source(struct films *f, size_t i, const struct place_plan *plan,
 		      const struct place_sink *sink, struct error *err)
 {
 	if (f->played)
-		return place_run(f->input.path, &f->variants.v[i], plan, sink, 1, err);
-	return place_trace(f->trace, f->cli->process, plan, sink, 1, err);
+		return place_run(f->input.path, &f->variants.v[i], plan, sink, err);
+	return place_trace(f->trace, f->cli->process, plan, sink, err);
 }
 
 int films_take(struct films *f, size_t i, const struct place_plan *plan,

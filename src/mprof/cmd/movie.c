@@ -94,12 +94,12 @@ static int film_one(struct work *w, size_t i, struct error *err)
 {
 	const struct place_plan plan = { .frames = w->o->frames,
 					 .samples = w->o->frames * 2,
-					 .at = PLACE_NOWHERE };
-	struct place_sink film, sink;
+					 .at = PLACE_NOWHERE,
+					 .only_planned = true };
+	struct place_sink sink;
 	int ret;
 
-	movie_add(w->movie, w->name[i], &film);
-	sink = w->films.played ? film : recorded_movie_sink(&film);
+	movie_add(w->movie, w->name[i], &sink);
 	ret = films_take(&w->films, i, &plan, &sink, err);
 	if (ret < 0)
 		movie_drop(w->movie);

@@ -7,17 +7,9 @@
 
 #include "../pass/programs.h"
 #include "../places/place_plan.h"
-#include "../places/placement.h"
 #include "../profile/profile.h"
 
 #define RECORDED_MOVIE_NOTE "as recorded; which pages were resident is unknown"
-
-/*
- * The recorder sampled from time to time which pages are resident, and a trace has separate frames
- * for that. Between frames without this information they would flicker, so this sink drops them.
- * *film must outlive it.
- */
-struct place_sink recorded_movie_sink(struct place_sink *film);
 
 struct recorded_movie {
 	const char *title; /* the program's command line */

@@ -4,7 +4,7 @@
  * keeps every frame of its source.  Stills, APNG and the HTML player are drawn from films.
  *
  *	f = film_new(&options);
- *	place_run(..., &(struct place_sink){ &film_ops, f }, 1, ...);
+ *	place_run(..., &(struct place_sink){ &film_ops, f }, ...);
  *	film_ready(f, err);		-- fails if the source had no frame
  *	c = film_cursor_new(f);
  *	while (film_next(c)) ... c->frame, c->cell[], c->changed[] ...

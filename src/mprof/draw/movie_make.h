@@ -6,7 +6,7 @@
  *	m = movie_new(&options);
  *	for each allocator:
  *		movie_add(m, "jemalloc", &sink);
- *		place_run(..., &sink, 1, ...) or place_trace(...)
+ *		place_run(..., &sink, ...) or place_trace(...)
  *		(movie_drop(m) if that failed)
  *	movie_write_page(m, out, err);
  *	movie_free(m);

@@ -121,7 +121,7 @@ const struct pass_ops programs_pass = {
 int programs_find(struct trace *t, struct trace_program **out, size_t *n, struct error *err)
 {
 	struct programs f = { .walk = NULL };
-	int ret = walk_trace(t, &(struct walk_pass){ &programs_pass, &f }, 1, NULL, NULL, err);
+	int ret = walk_trace(t, &(struct walk_pass){ &programs_pass, &f }, NULL, NULL, err);
 
 	*n = ret ? 0 : f.count;
 	*out = *n ? must_memdup(f.list, *n * sizeof(*f.list)) : NULL;

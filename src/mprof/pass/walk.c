@@ -372,7 +372,7 @@ void walk_release(struct walk *w)
 	w->boundary = NULL;
 }
 
-int walk_trace(struct trace *t, const struct walk_pass *pass, size_t passes,
+int walk_trace(struct trace *t, const struct walk_pass *pass,
 	       void (*tell)(void *context, const struct walk *w), void *context, struct error *err)
 {
 	struct walk *w = must_malloc(sizeof(*w)); /* it has two batches of events in it */
@@ -381,12 +381,12 @@ int walk_trace(struct trace *t, const struct walk_pass *pass, size_t passes,
 
 	trace_rewind(t);
 	walk_input_from_trace(&in, t);
-	walk_init(w, &in, pass, passes);
+	walk_init(w, &in, pass, 1);
 	w->no_pages = true;
 	w->progress = tell;
 	w->progress_context = context;
 	ret = walk_run(w, err);
-	w->passes = 0; /* their results are the caller's */
+	w->passes = 0; /* its result is the caller's */
 	walk_release(w);
 	free(w);
 	trace_rewind(t);

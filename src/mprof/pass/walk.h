@@ -95,8 +95,8 @@ void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pa
 int walk_run(struct walk *w, struct error *err);
 void walk_release(struct walk *w);
 /* Walks t, rewound before and after; tell may be NULL.  Pages are not counted.  The caller releases
- * the passes. */
-int walk_trace(struct trace *t, const struct walk_pass *pass, size_t passes,
+ * the pass. */
+int walk_trace(struct trace *t, const struct walk_pass *pass,
 	       void (*tell)(void *context, const struct walk *w), void *context, struct error *err);
 
 static inline uint64_t walk_duration_ns(const struct walk *w, uint64_t ticks)

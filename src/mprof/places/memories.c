@@ -25,7 +25,7 @@ static void look_at_recorded(struct memories *m, const struct memories_plan *pla
 	const struct place_sink sink = { &memory_ops, &row->memory };
 
 	memory_init(&row->memory);
-	settle(row, place_trace(plan->trace, plan->process, places, &sink, 1, &row->why));
+	settle(row, place_trace(plan->trace, plan->process, places, &sink, &row->why));
 }
 
 static void look_at(struct memories_row *row, const struct memories_plan *plan,
@@ -34,7 +34,7 @@ static void look_at(struct memories_row *row, const struct memories_plan *plan,
 	const struct place_sink sink = { &memory_ops, &row->memory };
 
 	memory_init(&row->memory);
-	settle(row, place_run(plan->playback, v, places, &sink, 1, &row->why));
+	settle(row, place_run(plan->playback, v, places, &sink, &row->why));
 }
 
 void memories_make(struct memories *m, const struct memories_plan *plan, const struct variants *vs)

@@ -27,5 +27,8 @@ struct place_plan {
 	void *progress_context;
 	const bool *cancel; /* for a trace: another thread may set it, then the result is
 			       -ECANCELED; may be NULL */
-	bool one_by_one;    /* for tests, of a trace: decide each event; the result is the same */
+	/* For a trace: no frames at the times at which it is known which pages are resident.
+	 * Between frames without this information they would flicker. */
+	bool only_planned;
+	bool one_by_one; /* for tests, of a trace: decide each event; the result is the same */
 };

@@ -32,7 +32,7 @@ static const char *touch_of(const struct place_plan *p)
 }
 
 struct run {
-	struct place_sinks to;
+	const struct place_sink *to;
 	const struct place_plan *plan;
 	const struct variant *variant;
 	struct play play;
@@ -83,7 +83,7 @@ static void end_block(struct run *r, struct place_block *b)
 {
 	if (!b->addr)
 		return;
-	PLACES_TELL(&r->to, end, b, r->op.op, r->op.ns);
+	PLACES_TELL(r->to, end, b, r->op.op, r->op.ns);
 	b->addr = 0;
 }
 
@@ -109,7 +109,7 @@ static int apply_birth(struct run *r, const struct mprof_run_address *a, struct 
 			.thread = op->thread,
 			.slot = op->slot,
 		};
-		PLACES_TELL(&r->to, begin, b);
+		PLACES_TELL(r->to, begin, b);
 	}
 	next_op(r);
 	return 0;
@@ -171,7 +171,7 @@ static int take_sample(struct run *r, uint64_t bytes, struct error *err)
 		ret = go_to(r, &from, &s, err);
 	if (ret)
 		return ret;
-	PLACES_TELL(&r->to, sample, &s);
+	PLACES_TELL(r->to, sample, &s);
 	return play_skip(&r->play, bytes - sizeof(from), err);
 }
 
@@ -236,7 +236,7 @@ static int take_frame(struct run *r, uint64_t bytes, struct error *err)
 	range = ranges_of(r, bytes, &n);
 	if (!range)
 		return lies(r, err, "a truncated frame");
-	PLACES_TELL(&r->to, frame, &s, range, n);
+	PLACES_TELL(r->to, frame, &s, range, n);
 	free(range);
 	return 0;
 }
@@ -287,7 +287,7 @@ static void tell_start(struct run *r)
 		.has_residency = true,
 	};
 
-	PLACES_TELL(&r->to, start, &s);
+	PLACES_TELL(r->to, start, &s);
 }
 
 /* Lists the frames besides the equally spaced ones, in rising order. */
@@ -375,10 +375,10 @@ bool place_run_is_common(int status)
 }
 
 int place_run(const char *playback, const struct variant *v, const struct place_plan *plan,
-	      const struct place_sink *sinks, size_t n, struct error *err)
+	      const struct place_sink *to, struct error *err)
 {
 	static const struct place_plan none = { .at = PLACE_NOWHERE };
-	struct run r = { .to = { sinks, n }, .plan = plan ? plan : &none, .variant = v };
+	struct run r = { .to = to, .plan = plan ? plan : &none, .variant = v };
 	struct error why = { "" };
 	int ret = run_open(&r, playback, err);
 
@@ -393,7 +393,7 @@ int place_run(const char *playback, const struct variant *v, const struct place_
 			fail(err, ret, "%s: %.400s", v->name, why.text);
 	}
 	if (!ret)
-		PLACES_TELL(&r.to, finish);
+		PLACES_TELL(r.to, finish);
 	playfile_close(r.file);
 	free(r.block);
 	free(r.address);

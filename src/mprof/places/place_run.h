@@ -4,7 +4,7 @@
  * and reports the address of each block; its records are joined with the file's ORDER stream.
  *
  * The runner is another process with an unknown allocator: if it dies or its records are
- * impossible, that is an error. Two live blocks at one address are possible; sinks must tolerate
+ * impossible, that is an error. Two live blocks at one address are possible; a sink must tolerate
  * them.
  *
  * Blocks that are live at the end of the file stay live.
@@ -27,7 +27,7 @@ struct variant;
  * called only on success.
  */
 int place_run(const char *playback, const struct variant *v, const struct place_plan *plan,
-	      const struct place_sink *sinks, size_t n, struct error *err);
+	      const struct place_sink *to, struct error *err);
 
 /*
  * Would place_run() return this status for every allocator?  Then the playback file is damaged

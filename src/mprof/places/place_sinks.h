@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * place_sinks.h - how sources call their sinks, and when frames are due.
+ * place_sinks.h - how sources call their sink, and when frames are due.
  */
 #pragma once
 
 #include "placement.h"
 #include "place_plan.h"
 
-struct place_sinks {
-	const struct place_sink *sink;
-	size_t n;
-};
-
-/* Calls a member of struct place_ops of each sink that has it. */
-#define PLACES_TELL(to, member, ...)                                                            \
-	do {                                                                                    \
-		for (size_t i_ = 0; i_ < (to)->n; i_++)                                         \
-			if ((to)->sink[i_].ops->member)                                         \
-				(to)->sink[i_].ops->member((to)->sink[i_].self, ##__VA_ARGS__); \
+/* Calls a member of struct place_ops if the sink has it. */
+#define PLACES_TELL(to, member, ...)                                  \
+	do {                                                          \
+		if ((to)->ops->member)                                \
+			(to)->ops->member((to)->self, ##__VA_ARGS__); \
 	} while (0)
 
 /* Returns the number of calls, greater than `done`, after which the next frame is; or

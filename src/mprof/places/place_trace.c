@@ -55,7 +55,7 @@ struct resized {
 };
 
 struct recorded {
-	struct place_sinks to;
+	const struct place_sink *to;
 	struct place_plan plan;
 	struct walk *walk;
 	struct trace *trace;
@@ -116,7 +116,7 @@ static void end_at(struct recorded *r, uint32_t index)
 {
 	struct place_block *b = block_at(r, index);
 
-	PLACES_TELL(&r->to, end, b, r->op, ns_at(r, r->ticks));
+	PLACES_TELL(r->to, end, b, r->op, ns_at(r, r->ticks));
 	lives(r, r->live - b->size);
 	b->addr = r->unused;
 	r->unused = index + 1ull;
@@ -141,7 +141,7 @@ static void begins(struct recorded *r, uint32_t number, const struct place_block
 	beside_put(&r->at, number, from->addr, index);
 	*b = *from;
 	b->slot = index;
-	PLACES_TELL(&r->to, begin, b);
+	PLACES_TELL(r->to, begin, b);
 	lives(r, r->live + b->size);
 }
 
@@ -228,7 +228,7 @@ static void give_samples(struct recorded *r, uint64_t ticks)
 			.rss = s->rss,
 			.anon = s->rss_anon,
 		};
-		PLACES_TELL(&r->to, sample, &r->last);
+		PLACES_TELL(r->to, sample, &r->last);
 	}
 }
 
@@ -241,7 +241,7 @@ static void give_frames(struct recorded *r, uint64_t ticks)
 		s.op = r->next_frame;
 		s.ns = ns_at(r, ticks);
 		r->next_frame = place_next_frame(&r->plan, r->of.ops, r->of.peak_op, r->next_frame);
-		PLACES_TELL(&r->to, frame, &s, NULL, 0);
+		PLACES_TELL(r->to, frame, &s, NULL, 0);
 	}
 }
 
@@ -251,7 +251,7 @@ static void give_held(struct recorded *r)
 
 	h->sample.op = r->op;
 	if (h->range && r->high - r->low <= r->high / STEADY)
-		PLACES_TELL(&r->to, frame, &h->sample, h->range, h->n);
+		PLACES_TELL(r->to, frame, &h->sample, h->range, h->n);
 	free(h->range);
 	h->range = NULL;
 }
@@ -281,7 +281,7 @@ PREFETCHES look_ahead(const struct recorded *r, uint32_t first, uint32_t then)
 	if (index == BESIDE_NONE)
 		return;
 	__builtin_prefetch(block_at(r, index), 1);
-	PLACES_TELL(&r->to, soon, index);
+	PLACES_TELL(r->to, soon, index);
 }
 
 static void recorded_batch(void *self, const struct batch *b)
@@ -448,7 +448,7 @@ static void recorded_residency(void *self, const struct heap *h, uint32_t proces
 	uint64_t pages = 0, i;
 
 	if (h->process[process]->number != r->of.number || r->image != r->of.image ||
-	    !sampled->runs)
+	    !sampled->runs || r->plan.only_planned)
 		return;
 	give_held(r); /* its bitmap may move */
 	make_ones(r, sampled, factor);
@@ -514,7 +514,7 @@ static void tell_start(struct recorded *r, struct trace *t)
 		    trace_header(t)->dropped_ticks || (!r->of.image && is_forked(t, r->of.number)),
 	};
 
-	PLACES_TELL(&r->to, start, &s);
+	PLACES_TELL(r->to, start, &s);
 }
 
 static void recorded_release(struct recorded *r)
@@ -554,35 +554,35 @@ static const struct pass_ops recorded_ops = {
 };
 
 int place_trace_program(struct trace *t, const struct trace_program *of,
-			const struct place_plan *plan, const struct place_sink *sinks, size_t n,
+			const struct place_plan *plan, const struct place_sink *to,
 			struct error *err)
 {
 	struct recorded r = {
 		.trace = t,
 		.of = *of,
-		.to = { sinks, n },
+		.to = to,
 		.plan = plan ? *plan : (struct place_plan){ .at = PLACE_NOWHERE },
 	};
 	int code;
 
 	if (!of->ops)
 		return fail(err, -ENOENT, "'%s': no block was allocated or freed", trace_path(t));
-	code = walk_trace(t, &(struct walk_pass){ &recorded_ops, &r }, 1,
+	code = walk_trace(t, &(struct walk_pass){ &recorded_ops, &r },
 			  r.plan.progress ? tell_progress : NULL, &r, err);
 	if (!code) {
 		give_held(&r);
 		give_samples(&r, r.of.end_ticks);
-		PLACES_TELL(&r.to, finish);
+		PLACES_TELL(r.to, finish);
 	}
 	recorded_release(&r);
 	return code;
 }
 
 int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
-		const struct place_sink *sinks, size_t n, struct error *err)
+		const struct place_sink *to, struct error *err)
 {
 	struct trace_program of;
 	const int code = choose(t, process, &of, err);
 
-	return code ? code : place_trace_program(t, &of, plan, sinks, n, err);
+	return code ? code : place_trace_program(t, &of, plan, to, err);
 }

@@ -31,8 +31,8 @@
  * the peak's. 0; -ENOENT if there is no such process or it made no calls; or the walk's error.
  */
 int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan,
-		const struct place_sink *sinks, size_t n, struct error *err);
+		const struct place_sink *to, struct error *err);
 /* The same for a program that was found in t. */
 int place_trace_program(struct trace *t, const struct trace_program *of,
-			const struct place_plan *plan, const struct place_sink *sinks, size_t n,
+			const struct place_plan *plan, const struct place_sink *to,
 			struct error *err);

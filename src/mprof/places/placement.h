@@ -3,8 +3,8 @@
  * placement.h - where blocks lie, in the recorded run or in a replay: the input of pictures, movies
  * and page figures.
  *
- * A source passes births, ends, samples and frames in the order of ops to sinks; a sink is one
- * analysis or one picture.  Several sinks may share a source.  Sources: place_trace.h (the recorded
+ * A source passes births, ends, samples and frames in the order of ops to a sink, which is one
+ * analysis or one picture.  Sources: place_trace.h (the recorded
  * run), place_run.h (a runner's records together with the playback file that it played).
  *
  * Ops count the calls of the playback file, or of the trace's blocks, from 0. Without memory a sink

@@ -222,8 +222,7 @@ int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct pr
 		return profile_with(p, t, o, &pass, err);
 	ret = profile_make(p, t, o, err);
 	if (!ret)
-		ret = walk_trace(t, &(struct walk_pass){ &flow_pass, f }, 1, o->progress,
-				 o->progress_context, err);
+		ret = walk_trace(t, &pass, o->progress, o->progress_context, err);
 	f->walk = &p->walk;
 	return ret;
 }
