@@ -181,8 +181,6 @@ static int finish_file(struct compile *c, struct error *err)
 /* Passes the findings of the outer compiler to the file of the inner one. */
 static void hand_over(struct compile *c)
 {
-	if (c->change->finish)
-		c->change->finish(c->change->self, c->inner);
 	compile_found(c->inner, &c->sum, c->cut);
 	c->inner->full |= c->full;
 }

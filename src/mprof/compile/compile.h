@@ -68,8 +68,6 @@ struct compile_change {
 	void *self;
 	void (*call)(void *self, const struct compile_call *call, const struct compile_old *old,
 		     bool begins, uint64_t *tag, struct compile *to);
-	/* Called after the last call: passes on the remaining calls.  May be NULL. */
-	void (*finish)(void *self, struct compile *to);
 	/* compile_left() was called for the block with this tag.  May be NULL. */
 	void (*left)(void *self, uint64_t tag, uint64_t bytes, struct compile *to);
 };

@@ -168,7 +168,7 @@ static bool is_fresh(const struct memory *m, uint64_t op)
 
 /* Copies m->now as a snapshot. */
 static void take_snapshot(struct memory *m, enum memory_snapshots which, uint64_t op,
-			  const struct page_residency *pages)
+			  const uint64_t *retained)
 {
 	struct memory_snapshot *to = &m->moment[which];
 
@@ -178,30 +178,24 @@ static void take_snapshot(struct memory *m, enum memory_snapshots which, uint64_
 	to->at.op = op;
 	if (!is_fresh(m, op))
 		to->at.resident = 0;
-	to->has_residency = pages != NULL;
-	to->pages = pages ? *pages : (struct page_residency){ .resident = 0 };
+	to->has_residency = retained != NULL;
+	to->retained = retained ? *retained : 0;
 	page_use_pins(&m->pages, to->pinned);
 	pins_make(&to->pins, &m->pages, m->block, m->room);
 }
 
-/* Counts the unrequested bytes of a frame; MEMORY_RETAINED is the frame with most of them. */
-static uint64_t idle_pages(const struct memory *m, const struct page_residency *pages)
+/* Counts the unrequested pages of a frame; MEMORY_RETAINED is the frame with most of them. */
+static uint64_t idle_pages(uint64_t requested, uint64_t live, const uint64_t *retained)
 {
-	uint64_t packed = m->now.requested / 4096;
+	const uint64_t packed = requested / 4096;
 
-	if (pages)
-		return pages->retained;
-	return m->pages.live[GRAIN_4K] > packed ? m->pages.live[GRAIN_4K] - packed : 0;
+	return retained ? *retained : live > packed ? live - packed : 0;
 }
 
-static uint64_t most_idle(const struct memory *m)
+static uint64_t most_idle(const struct memory_snapshot *most)
 {
-	const struct memory_snapshot *most = &m->moment[MEMORY_RETAINED];
-	uint64_t packed = most->at.requested / 4096;
-
-	if (most->has_residency)
-		return most->pages.retained;
-	return most->at.live[GRAIN_4K] > packed ? most->at.live[GRAIN_4K] - packed : 0;
+	return idle_pages(most->at.requested, most->at.live[GRAIN_4K],
+			  most->has_residency ? &most->retained : NULL);
 }
 
 static void keep_class_peaks(struct memory *m)
@@ -220,26 +214,27 @@ static void on_frame(void *self, const struct place_sample *s, const struct plac
 {
 	struct memory *m = self;
 	const struct memory_snapshot *most = &m->moment[MEMORY_RETAINED];
-	struct page_residency found, *pages = NULL;
+	uint64_t found, *retained = NULL;
 
 	look(m, s->op);
 	if (n) {
 		found = page_use_retained(&m->pages, r, n);
-		pages = &found;
+		retained = &found;
 		on_sample(m, s);
 	}
 	keep_most(m);
 	if (s->op == m->start.peak_op + 1 && m->start.peak_op != UINT64_MAX) {
-		take_snapshot(m, MEMORY_PEAK, s->op, pages);
+		take_snapshot(m, MEMORY_PEAK, s->op, retained);
 		keep_class_peaks(m);
 	}
 	/* A frame without ranges, from a source that has some, does not show retained pages. */
-	if (!pages && m->has_residency)
+	if (!retained && m->has_residency)
 		return;
-	if (!most->known || idle_pages(m, pages) > most_idle(m))
-		take_snapshot(m, MEMORY_RETAINED, s->op, pages);
+	if (!most->known ||
+	    idle_pages(m->now.requested, m->pages.live[GRAIN_4K], retained) > most_idle(most))
+		take_snapshot(m, MEMORY_RETAINED, s->op, retained);
 	if (s->op == m->ops)
-		take_snapshot(m, MEMORY_END, s->op, pages);
+		take_snapshot(m, MEMORY_END, s->op, retained);
 }
 
 /* ---- the end ---- */
@@ -323,5 +318,5 @@ double memory_density(const struct memory_snapshot *m)
 
 uint64_t memory_retained(const struct memory_snapshot *m)
 {
-	return m->has_residency ? m->pages.retained * 4096 : 0;
+	return m->has_residency ? m->retained * 4096 : 0;
 }

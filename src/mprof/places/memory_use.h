@@ -65,9 +65,9 @@ struct memory_snapshot {
 	bool known;
 	struct memory_point at;
 	bool has_residency;
-	struct page_residency pages; /* of 4 KiB; with has_residency */
-	uint64_t pinned[PAGE_PINS];  /* pages by number of live bytes */
-	struct pins pins;	     /* the sites that pin those of PINS_64 */
+	uint64_t retained;	    /* pages of 4 KiB; with has_residency */
+	uint64_t pinned[PAGE_PINS]; /* pages by number of live bytes */
+	struct pins pins;	    /* the sites that pin those of PINS_64 */
 };
 
 /* Page use at the points where R was at least a 64th of its peak. */

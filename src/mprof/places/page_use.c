@@ -214,12 +214,12 @@ void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS])
 }
 
 /* Counts the pages [first, end) of one region; their bits begin at `at` in the range. */
-static void retained_in(const struct page_use *u, uint64_t key, const uint8_t *bits, uint64_t at,
-			uint64_t first, uint64_t end, struct page_residency *to)
+static uint64_t retained_in(const struct page_use *u, uint64_t key, const uint8_t *bits,
+			    uint64_t at, uint64_t first, uint64_t end)
 {
 	const struct page_region *r = region_find(u, key);
 	const bool full = u->spans && in_span(u, key);
-	uint64_t page;
+	uint64_t n = 0, page;
 
 	for (page = first; page < end; page++, at++) {
 		if (!bits[at / 8]) {
@@ -228,17 +228,15 @@ static void retained_in(const struct page_use *u, uint64_t key, const uint8_t *b
 			at |= 7;
 			continue;
 		}
-		if (!(bits[at / 8] >> at % 8 & 1))
-			continue;
-		to->resident++;
-		to->retained += !full && (!r || !r->page[page]);
+		if (bits[at / 8] >> at % 8 & 1)
+			n += !full && (!r || !r->page[page]);
 	}
+	return n;
 }
 
-struct page_residency page_use_retained(struct page_use *u, const struct place_range *r, size_t n)
+uint64_t page_use_retained(struct page_use *u, const struct place_range *r, size_t n)
 {
-	struct page_residency all = { .resident = 0 };
-	uint64_t page, end, stop, at;
+	uint64_t all = 0, page, end, stop, at;
 	size_t i;
 
 	sort_spans(u);
@@ -248,8 +246,9 @@ struct page_residency page_use_retained(struct page_use *u, const struct place_r
 		for (at = 0; page < end; at += stop - page, page = stop) {
 			stop = (page / REGION_PAGES + 1) * REGION_PAGES;
 			stop = stop < end ? stop : end;
-			retained_in(u, page / REGION_PAGES, r[i].resident, at, page % REGION_PAGES,
-				    page % REGION_PAGES + (stop - page), &all);
+			all +=
+			    retained_in(u, page / REGION_PAGES, r[i].resident, at,
+					page % REGION_PAGES, page % REGION_PAGES + (stop - page));
 		}
 	}
 	return all;

@@ -74,8 +74,5 @@ double page_use_of(uint64_t requested, const uint64_t live[PAGE_GRAINS], enum pa
 
 void page_use_pins(const struct page_use *u, uint64_t pins[PAGE_PINS]);
 
-/* Counts in the ranges of a frame: resident 4 KiB pages, and those without a live byte. */
-struct page_residency {
-	uint64_t resident, retained;
-};
-struct page_residency page_use_retained(struct page_use *u, const struct place_range *r, size_t n);
+/* Counts the resident 4 KiB pages in the ranges of a frame that have no live byte. */
+uint64_t page_use_retained(struct page_use *u, const struct place_range *r, size_t n);

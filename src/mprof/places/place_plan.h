@@ -18,10 +18,9 @@ struct place_plan {
 	uint64_t at;	  /* one more frame after this op; PLACE_NOWHERE if none */
 	/* "serial" or "ordered"; NULL = serial.  This and the next members apply to a replay: */
 	const char *mode;
-	const char *touch;  /* as in runner.h; NULL: "page" */
-	const char *drain;  /* "100,1000": runner.h; NULL: remaining blocks are not freed */
-	bool aslr, no_huge; /* runner.h: aslr, thp=0 */
-	int64_t limit_ms;   /* a replay that takes longer is stopped; 0: no limit */
+	const char *touch; /* as in runner.h; NULL: "page" */
+	bool no_huge;	   /* runner.h: thp=0 */
+	int64_t limit_ms;  /* a replay that takes longer is stopped; 0: no limit */
 	/* Called occasionally with the calls done so far; may be NULL. */
 	void (*progress)(void *context, uint64_t op, uint64_t ops);
 	void *progress_context;

@@ -315,10 +315,8 @@ static void make_arguments(struct play_args *a, const struct run *r)
 	play_args_put(a, "frames=%u", p->frames);
 	play_args_put(a, "samples=%u", p->samples);
 	argument_at(a, r);
-	play_args_put(a, "keep=%d", !p->drain);
-	if (p->drain)
-		play_args_put(a, "drain=%s", p->drain);
-	play_args_put(a, "aslr=%d", p->aslr);
+	play_args_put(a, "keep=1");
+	play_args_put(a, "aslr=0");
 	play_args_put(a, "thp=%d", !p->no_huge);
 }
 
