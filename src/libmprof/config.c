@@ -129,8 +129,7 @@ static int is_unwinder(const char *value)
 	return 0;
 }
 
-/* Is the word at s, which ends at a comma or NUL, in the list? */
-static int is_listed(const char *list, const char *s)
+int mp_has_word(const char *list, const char *s)
 {
 	while (*list) {
 		size_t i = 0;
@@ -146,17 +145,12 @@ static int is_listed(const char *list, const char *s)
 	return 0;
 }
 
-int mp_has_word(const char *list, const char *word)
-{
-	return is_listed(list, word);
-}
-
 static int check_words(const struct option_row *row, const char *value, struct text *why)
 {
 	int good = 1, several = 0;
 
 	for (const char *s = value; *s && good;) {
-		good = is_listed(row->arg, s);
+		good = mp_has_word(row->arg, s);
 		while (*s && *s != ',')
 			s++;
 		several |= *s != 0;

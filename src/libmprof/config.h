@@ -21,11 +21,12 @@ void mp_config_invalid(const char *key, const char *value, struct text *why);
 int mp_path_expand(const char *path, struct text *out);
 /* The same, and expands %n, the number of a dump; without %n, appends .N.  number 0 = at exit. */
 int mp_path_number(const char *path, int number, struct text *out);
-int mp_has_word(const char *list, const char *word); /* list: a value of type WORDS */
-const char *mp_job(void);			     /* id of the batch job or NULL */
-const char *mp_rank(void);			     /* rank of this process in the job, or NULL */
-int mp_is_wanted(void);				     /* 0 if ONLY or RANKS exclude this process */
-int mp_is_rank_wanted(const char *rank);	     /* NULL if unknown, perhaps until MPI_Init */
+/* Is the word, which ends at a comma or NUL, in a list?  Both as in a value of type WORDS. */
+int mp_has_word(const char *list, const char *word);
+const char *mp_job(void);		 /* id of the batch job or NULL */
+const char *mp_rank(void);		 /* rank of this process in the job, or NULL */
+int mp_is_wanted(void);			 /* 0 if ONLY or RANKS exclude this process */
+int mp_is_rank_wanted(const char *rank); /* NULL if unknown, perhaps until MPI_Init */
 
 /* Values read from the environment and the loader at the start, because they cannot be read
  * later. */

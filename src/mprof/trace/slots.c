@@ -132,7 +132,7 @@ static void home_empty(struct home *h)
 	h->n = h->room = 0;
 }
 
-static struct home *known(const struct slots *s, uint32_t process)
+struct home *slots_known(const struct slots *s, uint32_t process)
 {
 	const uint32_t *at =
 	    s->homes ? find(s, s->by_process, s->by_process_room, process, key_of_home) : NULL;
@@ -140,14 +140,9 @@ static struct home *known(const struct slots *s, uint32_t process)
 	return at && *at ? s->home[*at - 1] : NULL;
 }
 
-const struct home *slots_known(const struct slots *s, uint32_t process)
-{
-	return known(s, process);
-}
-
 void slots_forget(struct slots *s, uint32_t process)
 {
-	struct home *h = known(s, process);
+	struct home *h = slots_known(s, process);
 
 	if (h)
 		home_empty(h);

@@ -111,7 +111,7 @@ void slots_begin(struct slots *s);
 /* Return the home or lane of this group, created if necessary; NULL without memory. */
 struct home *slots_home(struct slots *s, uint32_t process);
 /* Returns the slots of a process, in this group or an earlier one; NULL if it has none. */
-const struct home *slots_known(const struct slots *s, uint32_t process);
+struct home *slots_known(const struct slots *s, uint32_t process);
 struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread);
 /* Call this between groups, for a process without further events. */
 void slots_forget(struct slots *s, uint32_t process);
