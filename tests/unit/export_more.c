@@ -16,7 +16,7 @@
 #include "export/exports.h"
 #include "export/path_frames.h"
 #include "export/compressed.h"
-#include "profile/flow.h"
+#include "export/flow.h"
 #include "trace_build.h"
 
 #define CODE	0x555500000000ull
@@ -423,6 +423,7 @@ static void check_sums(const struct sums *s, const struct flow *f)
 static void check_flow(void)
 {
 	struct profile own;
+	const struct export x = { .options = &export_options, .trace = t, .profile = &own };
 	struct error err;
 	struct flow f;
 
@@ -430,8 +431,7 @@ static void check_flow(void)
 		struct sums s = { .calls = 0 };
 
 		trace_rewind(t);
-		ck_assert_msg(!flow_run(&f, t, &own, &options, &counting[later], &s, &err), "%s",
-			      err.text);
+		ck_assert_msg(!flow_run(&f, &x, &counting[later], &s, &err), "%s", err.text);
 		check_sums(&s, &f);
 		flow_release(&f);
 		profile_release(&own);
@@ -483,13 +483,15 @@ END_TEST
 START_TEST(flow_without_lifetimes)
 {
 	struct profile own;
+	struct export x = { .options = &export_options, .profile = &own };
 	struct error err;
 	struct flow f;
 
 	options.sites.filter.lifetime_min_ns = 5;
 	make_run(3, 1);
 	open_run();
-	ck_assert_int_eq(flow_run(&f, t, &own, &options, counting, NULL, &err), -EINVAL);
+	x.trace = t;
+	ck_assert_int_eq(flow_run(&f, &x, counting, NULL, &err), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "--lifetime"));
 	flow_release(&f);
 }

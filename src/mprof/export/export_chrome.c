@@ -12,7 +12,7 @@
  */
 #include <inttypes.h>
 
-#include "../profile/flow.h"
+#include "flow.h"
 #include "exports.h"
 #include "../print/json.h"
 #include "../print/text.h"
@@ -339,7 +339,7 @@ int export_chrome(struct export *x, struct error *err)
 	fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"recorded_by\":\"mprof " MPROF_VERSION
 	      "\"},\"traceEvents\":[",
 	      c.out);
-	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &c, err);
+	ret = flow_run(&f, x, &ops, &c, err);
 	if (!ret)
 		put_rest(&c, &f.thread);
 	fputs("\n]}\n", c.out);

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../profile/flow.h"
+#include "flow.h"
 #include "exports.h"
 #include "../print/json.h"
 #include "../util/alloc.h"
@@ -151,7 +151,7 @@ int export_dhat(struct export *x, struct error *err)
 	struct flow f;
 	int ret;
 
-	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &d, err);
+	ret = flow_run(&f, x, &ops, &d, err);
 	if (!ret) {
 		if (d.end_ticks < x->profile->walk.last_ticks)
 			d.end_ticks = x->profile->walk.last_ticks;

@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/flow.h"
+#include "flow.h"
 #include "../util/utf8.h"
 #include "exports.h"
 #include "../print/line.h"
@@ -505,7 +505,7 @@ int export_heaptrack(struct export *x, struct error *err)
 	h.out = compressed_open(x->out, compressed_of(x->target));
 	h.line = must_malloc(sizeof(*h.line));
 	line_init(h.line, h.out);
-	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &h, err);
+	ret = flow_run(&f, x, &ops, &h, err);
 	if (!ret)
 		put_tail(&h);
 	if (compressed_close(h.out, x->out) < 0 && !ret)

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../profile/flow.h"
+#include "flow.h"
 #include "../trace/functions.h"
 #include "exports.h"
 #include "../print/json.h"
@@ -163,7 +163,7 @@ static int put_events(struct export *x, FILE *out, struct error *err)
 {
 	struct jsonl j = { .out = out };
 	struct flow f;
-	int ret = flow_run(&f, x->trace, x->profile, x->options->profile, &ops, &j, err);
+	int ret = flow_run(&f, x, &ops, &j, err);
 
 	flow_release(&f);
 	free(j.site);

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/flow.h"
+#include "flow.h"
 #include "exports.h"
 #include "path_frames.h"
 
@@ -437,7 +437,7 @@ int export_massif(struct export *x, struct error *err)
 	int ret;
 
 	how.later = x->options->time != EXPORT_TIME_MS;
-	ret = flow_run(&f, x->trace, x->profile, x->options->profile, &how, &m, err);
+	ret = flow_run(&f, x, &how, &m, err);
 	if (!ret) {
 		if (!m.last)
 			add_point(&m, &f, end_of(&m, &f));

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/flow.h"
+#include "flow.h"
 #include "../trace/functions.h"
 #include "exports.h"
 #include "../print/json.h"
@@ -345,8 +345,7 @@ int export_sqlite(struct export *x, struct error *err)
 	int ret;
 
 	open_base(&b, x->path);
-	ret = flow_run(&f, x->trace, x->profile, x->options->profile,
-		       events ? &ops_of_events : &ops, &b, err);
+	ret = flow_run(&f, x, events ? &ops_of_events : &ops, &b, err);
 	if (!ret) {
 		if (!events)
 			put_profile(&b);

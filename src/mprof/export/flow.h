@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include "profile.h"
+#include "exports.h"
 
 struct flow_block {
 	const struct block *block;
@@ -78,10 +78,10 @@ struct flow {
 	uint64_t most;			  /* most bytes live at once so far, + 1 */
 };
 
-/* Makes p like profile_make(), and calls the hooks.  0, or -errno with err filled; flow_release
- * in both cases. */
-int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct profile_options *o,
-	     const struct flow_ops *ops, void *context, struct error *err);
+/* Makes the profile of x like profile_make(), and calls the hooks.  0, or -errno with err filled;
+ * flow_release in both cases. */
+int flow_run(struct flow *f, const struct export *x, const struct flow_ops *ops, void *context,
+	     struct error *err);
 void flow_release(struct flow *f);
 
 /* Returns the index of p->site by group, when p is made; the caller frees it. */

@@ -202,15 +202,16 @@ static const struct pass_ops flow_pass = {
 
 /* ---- the whole ---- */
 
-int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct profile_options *o,
-	     const struct flow_ops *ops, void *context, struct error *err)
+int flow_run(struct flow *f, const struct export *x, const struct flow_ops *ops, void *context,
+	     struct error *err)
 {
+	const struct profile_options *o = x->options->profile;
 	const struct site_filter *filter = &o->sites.filter;
 	const struct walk_pass pass = { &flow_pass, f };
 	int ret;
 
 	*f = (struct flow){
-		.profile = p,
+		.profile = x->profile,
 		.ops = ops,
 		.context = context,
 		.filter = site_filter_is_plain(filter) ? NULL : filter,
@@ -219,11 +220,11 @@ int flow_run(struct flow *f, struct trace *t, struct profile *p, const struct pr
 		return fail(err, -EINVAL,
 			    "single blocks cannot be selected by lifetime: leave out --lifetime");
 	if (!ops->later)
-		return profile_with(p, t, o, &pass, err);
-	ret = profile_make(p, t, o, err);
+		return profile_with(x->profile, x->trace, o, &pass, err);
+	ret = profile_make(x->profile, x->trace, o, err);
 	if (!ret)
-		ret = walk_trace(t, &pass, o->progress, o->progress_context, err);
-	f->walk = &p->walk;
+		ret = walk_trace(x->trace, &pass, o->progress, o->progress_context, err);
+	f->walk = &x->profile->walk;
 	return ret;
 }
 
