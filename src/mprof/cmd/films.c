@@ -203,13 +203,35 @@ int films_take(struct films *f, size_t i, const struct place_plan *plan,
 	return ret;
 }
 
-int films_fault(const struct films *f, int ret)
+/* Returns the exit status for a result of films_take, or 0 if another allocator may succeed. */
+static int fault(const struct films *f, int ret)
 {
 	if (ret == -ESRCH)
 		return STATUS_USAGE;
 	if (!f->played || ret == -EBADMSG)
 		return STATUS_FILE;
 	return place_run_is_common(ret) || f->count == 1 ? STATUS_FOUND : STATUS_OK;
+}
+
+int films_each(struct films *f, int (*one)(void *context, size_t i, struct error *err),
+	       void *context)
+{
+	struct error err = { "" };
+	char name[128];
+	size_t shown = 0;
+	int ret;
+
+	for (size_t i = 0; i < f->count; i++) {
+		ret = one(context, i, &err);
+		if (ret < 0 && fault(f, ret))
+			return cmd_error(fault(f, ret), "%s", err.text);
+		if (ret < 0) {
+			films_name(f, i, name, sizeof(name));
+			cmd_warn("cannot draw %s: %s", name, err.text);
+		}
+		shown += ret >= 0;
+	}
+	return shown ? STATUS_OK : cmd_error(STATUS_FOUND, "no allocator could be shown");
 }
 
 /* ---- times ---- */

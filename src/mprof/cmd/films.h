@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * films.h - the sources of pictures: the recorded run, or a recording played on one or several
- *allocators.
+ * allocators.
  *
  * A command has a struct films_cli and OPTION_ROWS(option_films, of it) among its rows.  Then
  *
  *	films_open(&f, &cli)
- *	for i below f.count: films_take(&f, i, &plan, &sink, &err)
+ *	films_each(&f, one, &w):	-- which calls films_take(&f, i, &plan, &sink, err)
  *	films_close(&f)
  *
- * films_open and films_names print what is wrong and return the exit status.
+ * films_open, films_names and films_each print what is wrong and return the exit status.
  */
 #pragma once
 
@@ -57,8 +57,12 @@ int films_names(struct films *f, const struct profile_options *o, struct profile
 /* Runs the source of film i, with a progress line.  0, or -errno with err filled. */
 int films_take(struct films *f, size_t i, const struct place_plan *plan,
 	       const struct place_sink *sink, struct error *err);
-/* Returns the exit status for a result of films_take, or 0 if another allocator may succeed. */
-int films_fault(const struct films *f, int ret);
+/*
+ * Calls `one` for each film, which calls films_take. If one fails, the others are still shown.
+ * Returns the exit status.
+ */
+int films_each(struct films *f, int (*one)(void *context, size_t i, struct error *err),
+	       void *context);
 
 /*
  * Counts the calls, and the calls before this time of the recorded run. -ERANGE with err filled if

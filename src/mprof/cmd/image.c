@@ -174,15 +174,15 @@ struct work {
 	size_t panels;
 };
 
-static int take(struct work *w, size_t i, struct error *err)
+static int take(void *context, size_t i, struct error *err)
 {
+	struct work *w = context;
 	const struct film_options fo = { .channels = classes_channels(w->o->picture.by),
 					 .units = film_units_for(w->films.count) };
 	struct film *film = film_new(&fo);
-	struct place_sink sink = { .ops = &film_ops };
+	const struct place_sink sink = { &film_ops, film };
 	int ret;
 
-	sink.self = film;
 	ret = films_take(&w->films, i, &w->plan, &sink, err);
 	if (!ret)
 		ret = film_ready(film, err);
@@ -198,25 +198,15 @@ static int take(struct work *w, size_t i, struct error *err)
 	return 0;
 }
 
-/* If one allocator fails, the others are still played. */
 static int take_all(struct work *w)
 {
-	struct error err = { "" };
-	size_t i, n = w->films.count;
-	int ret;
+	const size_t n = w->films.count;
 
 	w->film = must_calloc(n, sizeof(struct film *));
 	w->name = must_calloc(n, sizeof(*w->name));
 	w->panel = must_calloc(n, sizeof(*w->panel));
 	w->frame = must_calloc(n, sizeof(*w->frame));
-	for (i = 0; i < n; i++) {
-		ret = take(w, i, &err);
-		if (ret < 0 && films_fault(&w->films, ret))
-			return cmd_error(films_fault(&w->films, ret), "%s", err.text);
-		if (ret < 0)
-			cmd_warn("cannot draw %s: %s", w->films.variants.v[i].name, err.text);
-	}
-	return w->panels ? STATUS_OK : cmd_error(STATUS_FOUND, "no allocator could be shown");
+	return films_each(&w->films, take, w);
 }
 
 static void release(struct work *w)

@@ -90,8 +90,9 @@ struct work {
 	struct movie *movie;
 };
 
-static int film_one(struct work *w, size_t i, struct error *err)
+static int film_one(void *context, size_t i, struct error *err)
 {
+	struct work *w = context;
 	const struct place_plan plan = { .frames = w->o->frames,
 					 .samples = w->o->frames * 2,
 					 .at = PLACE_NOWHERE,
@@ -104,25 +105,6 @@ static int film_one(struct work *w, size_t i, struct error *err)
 	if (ret < 0)
 		movie_drop(w->movie);
 	return ret;
-}
-
-/* If one fails, the others are still shown. */
-static int film_all(struct work *w)
-{
-	struct error err = { "" };
-	size_t i;
-	int ret;
-
-	for (i = 0; i < w->films.count; i++) {
-		ret = film_one(w, i, &err);
-		if (ret < 0 && films_fault(&w->films, ret))
-			return cmd_error(films_fault(&w->films, ret), "%s", err.text);
-		if (ret < 0)
-			cmd_warn("cannot draw %s: %s", w->name[i], err.text);
-	}
-	if (!movie_films(w->movie))
-		return cmd_error(STATUS_FOUND, "no allocator could be shown");
-	return STATUS_OK;
 }
 
 static const char *target_of(const struct work *w)
@@ -210,7 +192,7 @@ static int run(const struct options *o)
 	if (!ret) {
 		ret = open_movie(w);
 		if (!ret)
-			ret = film_all(w);
+			ret = films_each(&w->films, film_one, w);
 		if (!ret)
 			ret = write_movie(w);
 		movie_free(w->movie);

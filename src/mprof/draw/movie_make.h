@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * movie_make.h - the heap over time, under one allocator or several side by side: an HTML player
- *that contains its data (src/web), or the data alone.
+ * that contains its data (src/web), or the data alone.
  *
  *	m = movie_new(&options);
  *	for each allocator:
@@ -13,7 +13,7 @@
  *
  * All films of a movie should have the same plan: the player goes by frame number.
  * Memory: the changes between frames, about 10 bytes per changed page, and the pages of one film at
- *a time.
+ * a time.
  *
  * Errors: -errno with err filled.  Threads: one at a time.
  */
