@@ -81,19 +81,15 @@ void missing_calls(const struct profile *p)
 	const struct mprof_file_header *h = p->header;
 	const struct trace_reduced *reduced;
 	const size_t n = trace_reduced(p->trace, &reduced);
-	const uint64_t end = p->tree.end_ticks;
 
 	if (p->tree.owns || p->tree.deepbinds)
 		warn_of_bypass(p->path);
 	if (!trace_has_events(p->trace))
 		return;
 	if (h->dropped_ticks)
-		cmd_warn(
-		    "'%s' contains only the calls of the last %s (--last)%s", p->path,
-		    format_ns(walk_duration_ns(&p->walk,
-					       end > h->dropped_ticks ? end - h->dropped_ticks : 0))
-			.s,
-		    trace_has_totals(p->trace) ? "; add --totals for the whole run" : "");
+		cmd_warn("'%s' contains only the calls of the last %s (--last)%s", p->path,
+			 format_ns(profile_last_ns(p)).s,
+			 trace_has_totals(p->trace) ? "; add --totals for the whole run" : "");
 	if (p->total.kept_until_ns)
 		cmd_warn(
 		    "'%s' does not have all calls of %s: figures are too low; mprof report says "

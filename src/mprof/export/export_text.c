@@ -21,7 +21,6 @@ const struct export_column export_columns[] = {
 struct long_text export_calls(const struct profile *p)
 {
 	const struct mprof_file_header *h = p->header;
-	const uint64_t end = p->tree.end_ticks;
 	struct long_text t = { "every call" };
 
 	if (p->sites.totals.estimated)
@@ -31,11 +30,8 @@ struct long_text export_calls(const struct profile *p)
 	else if (!trace_has_events(p->trace))
 		return t;
 	else if (h->dropped_ticks)
-		snprintf(
-		    t.s, sizeof(t.s), "the calls of the last %s",
-		    format_ns(walk_duration_ns(&p->walk,
-					       end > h->dropped_ticks ? end - h->dropped_ticks : 0))
-			.s);
+		snprintf(t.s, sizeof(t.s), "the calls of the last %s",
+			 format_ns(profile_last_ns(p)).s);
 	else if (h->log_end || p->total.kept_until_ns)
 		snprintf(t.s, sizeof(t.s), "not all calls");
 	return t;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/bits.h"
 
 /* ---- the peak of a window ---- */
 
@@ -291,8 +292,8 @@ static void add_known(struct asking *a, const struct snapshot_slice *s)
 	for (size_t i = 0; i < s->birth_rows; i++)
 		if ((!f->process || b[i].process == f->process) &&
 		    (!f->thread || b[i].thread == f->thread) &&
-		    b[i].size_class >= snapshot_class(f->size_min) &&
-		    b[i].size_class <= snapshot_class(f->size_max))
+		    b[i].size_class >= bits_of(f->size_min) &&
+		    b[i].size_class <= bits_of(f->size_max))
 			count(a->answer, a->map, (uint32_t)b[i].stack, b[i].blocks, b[i].bytes);
 	free(b);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/bits.h"
 #include "../util/order.h"
 #include "../util/rank.h"
 #include "array.h"
@@ -44,11 +45,6 @@ struct work {
 	struct array recent;   /* uint64_t by thread: the block that its last call returned */
 	struct array mapped;   /* uint64_t by process: its part of now.mapped */
 };
-
-static unsigned bits(uint64_t n)
-{
-	return n ? 64u - (unsigned)__builtin_clzll(n) : 0;
-}
 
 /* ---- the table of cells ---- */
 
@@ -253,12 +249,12 @@ static struct cell cell_of(struct cells *s, const struct ending *e, size_t death
 			  .thread = e->thread,
 			  .birth = point_of(s, e->start, e->order),
 			  .death = (uint16_t)death,
-			  .size_class = (uint8_t)bits(e->size),
+			  .size_class = (uint8_t)bits_of(e->size),
 			  .blocks = 1,
 			  .bytes = e->size,
 			  .temporary = e->temporary };
 
-	c.life_class = (uint8_t)(e->why ? e->why : bits(walk_duration_ns(k->walk, life)));
+	c.life_class = (uint8_t)(e->why ? e->why : bits_of(walk_duration_ns(k->walk, life)));
 	if (s->by_thread_only) {
 		c.size_class = 0;
 		c.life_class = e->why;

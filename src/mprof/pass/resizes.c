@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/bits.h"
 #include "../util/order.h"
 
 #define PACKED_BITS  4u
@@ -86,11 +87,6 @@ void resizes_ended(struct resizes *s, uint32_t process, const struct block *b, u
 	chain_ends(s, &chain, b->size);
 }
 
-static unsigned bits(uint64_t n)
-{
-	return n ? 64u - (unsigned)__builtin_clzll(n) : 0;
-}
-
 /* Counts a pair of exact sizes.  Does not distinguish sizes of 4 GiB and more, nor pairs beyond
  * the limit. */
 static void count_exact(struct resizes *s, uint64_t from, uint64_t to)
@@ -116,7 +112,7 @@ static void resized(struct resizes *s, const struct event *e, uint32_t process,
 		s->grown_bytes += e->size - old->size;
 	else
 		s->shrunk_bytes += old->size - e->size;
-	s->pair[bits(old->size)][bits(e->size)]++;
+	s->pair[bits_of(old->size)][bits_of(e->size)]++;
 	count_exact(s, old->size, e->size);
 	sort->grew += e->size > old->size;
 	sort->shrank += e->size < old->size;

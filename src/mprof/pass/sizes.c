@@ -2,6 +2,7 @@
 /* sizes.c - size classes. */
 #include "../util/order.h"
 #include "../util/alloc.h"
+#include "../util/bits.h"
 #include "sizes.h"
 
 #include <stdlib.h>
@@ -89,15 +90,9 @@ static void batch(void *self, const struct batch *b)
 	}
 }
 
-/* Returns 0 for 0, which has no logarithm. */
-static unsigned power_of(uint64_t size)
-{
-	return size ? 64 - (unsigned)__builtin_clzll(size) : 0;
-}
-
 static void add_power(struct sizes *s, const struct size_class *c)
 {
-	struct size_class *p = &s->power[power_of(c->size)];
+	struct size_class *p = &s->power[bits_of(c->size)];
 
 	p->size += c->size * c->count;
 	p->count += c->count;

@@ -9,6 +9,7 @@
 
 #include "../util/order.h"
 #include "../util/alloc.h"
+#include "../util/bits.h"
 
 _Static_assert(sizeof(struct snapshot_births) == SNAPSHOT_NUMBERS * sizeof(uint64_t),
 	       "written as rows of numbers");
@@ -343,7 +344,7 @@ static void note(struct snapshots *s, const struct event *e, const struct note *
 		   .stack = e->stack,
 		   .thread = e->thread,
 		   .process = e->process,
-		   .size_class = snapshot_class(e->size),
+		   .size_class = bits_of(e->size),
 		   .blocks = 1,
 		   .bytes = e->size,
 	       });

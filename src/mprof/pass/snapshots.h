@@ -103,8 +103,3 @@ void snapshots_begin(struct walk *w, struct snapshot_start *from);
 struct snapshot_births *snapshots_births(const struct snapshot_slice *s);
 /* The same by stack. */
 struct snapshot_stack *snapshots_stacks(const struct snapshot_stacks *s);
-
-static inline unsigned snapshot_class(uint64_t size)
-{
-	return size ? 64u - (unsigned)__builtin_clzll(size) : 0;
-}

@@ -382,6 +382,13 @@ bool profile_is_part(const struct trace *t)
 	       (trace_reduced(t, &reduced) || h->dropped_ticks || h->log_end);
 }
 
+uint64_t profile_last_ns(const struct profile *p)
+{
+	const uint64_t from = p->header->dropped_ticks, end = p->tree.end_ticks;
+
+	return walk_duration_ns(&p->walk, end > from ? end - from : 0);
+}
+
 bool profile_complete(struct trace *t, const struct profile_options *o)
 {
 	struct sites_options sites = o->sites;

@@ -155,6 +155,8 @@ const struct profile_path *profile_path_once(struct profile *p, uint32_t stack);
 int profile_show_totals(struct trace *t, const struct profile_options *o, struct error *err);
 /* Does t show events of a run of which not all were kept (--last, --budget, --overhead)? */
 bool profile_is_part(const struct trace *t);
+/* Returns the length of the time that record --last kept. */
+uint64_t profile_last_ns(const struct profile *p);
 /* If it does, but its totals have all that o selects, t shows those from now on.  Returns false if
  * it shows such events. */
 bool profile_complete(struct trace *t, const struct profile_options *o);
