@@ -229,11 +229,11 @@ static void mean_calls(struct stat *s)
 	for (i = 0; i < MPROF_FN_MAX; i++) {
 		bytes += spread_mean(&s->bytes[i]);
 		failed += spread_mean(&s->failed[i]);
-		s->counts.all.fn[i].calls = (uint64_t)(spread_mean(&s->calls[i]) + 0.5);
-		s->counts.all.fn[i].bytes = (uint64_t)(spread_mean(&s->bytes[i]) + 0.5);
-		s->counts.all.fn[i].failed = (uint64_t)(spread_mean(&s->failed[i]) + 0.5);
+		s->counts.all.fn[i].calls = (uint64_t)rounded(&s->calls[i]);
+		s->counts.all.fn[i].bytes = (uint64_t)rounded(&s->bytes[i]);
+		s->counts.all.fn[i].failed = (uint64_t)rounded(&s->failed[i]);
 	}
-	s->counts.all.calls = (uint64_t)(spread_mean(&s->total) + 0.5);
+	s->counts.all.calls = (uint64_t)rounded(&s->total);
 	s->counts.all.bytes = (uint64_t)(bytes + 0.5);
 	s->counts.all.failed = (uint64_t)(failed + 0.5);
 }

@@ -187,17 +187,16 @@ static int find_peak(struct asking *a, struct walk_until *until, struct error *e
 
 /* ---- what is live at a time ---- */
 
-static void count(struct window_answer *a, const struct html_map *map, uint32_t stack,
-		  uint64_t blocks, uint64_t bytes)
+static void count(const struct asking *a, uint32_t stack, uint64_t blocks, uint64_t bytes)
 {
-	const uint32_t node = stack < map->stacks ? map->node_of[stack] : HTML_NO_NODE;
+	const uint32_t node = stack < a->map->stacks ? a->map->node_of[stack] : HTML_NO_NODE;
 
 	if (!blocks || node == HTML_NO_NODE)
 		return;
-	a->bytes += bytes;
-	a->blocks += blocks;
-	a->node_bytes[node] += bytes;
-	a->node_blocks[node] += blocks;
+	a->answer->bytes += bytes;
+	a->answer->blocks += blocks;
+	a->answer->node_bytes[node] += bytes;
+	a->answer->node_blocks[node] += blocks;
 }
 
 static void add_live(void *self, const struct heap *h, uint32_t process, enum process_gone why,
@@ -213,7 +212,7 @@ static void add_live(void *self, const struct heap *h, uint32_t process, enum pr
 	while ((b = heap_next_block(h->process[process], &round)))
 		if (!(b->owner & BLOCK_INHERITED) &&
 		    site_filter_passes(a->filter, &a->walk, b, process))
-			count(a->answer, a->map, b->stack, 1, b->size);
+			count(a, b->stack, 1, b->size);
 }
 
 static const struct pass_ops live_pass = { .name = "live", .gone = add_live };
@@ -242,7 +241,7 @@ static void add_births(void *self, const struct batch *b)
 
 		if (n->did & NOTE_BEGAN &&
 		    site_filter_passes(a->filter, &a->walk, &born, n->process))
-			count(a->answer, a->map, e->stack, 1, e->size);
+			count(a, e->stack, 1, e->size);
 	}
 }
 
@@ -259,7 +258,7 @@ static void add_birth(void *self, const struct event *e)
 		return;
 	ns = ns_of(a, e->ticks);
 	if (ns >= f->from_ns && ns <= f->to_ns)
-		count(a->answer, a->map, e->stack, 1, e->size);
+		count(a, e->stack, 1, e->size);
 }
 
 static const struct pass_ops births_pass = { .name = "births", .batch = add_births };
@@ -294,7 +293,7 @@ static void add_known(struct asking *a, const struct snapshot_slice *s)
 		    (!f->thread || b[i].thread == f->thread) &&
 		    b[i].size_class >= bits_of(f->size_min) &&
 		    b[i].size_class <= bits_of(f->size_max))
-			count(a->answer, a->map, (uint32_t)b[i].stack, b[i].blocks, b[i].bytes);
+			count(a, (uint32_t)b[i].stack, b[i].blocks, b[i].bytes);
 	free(b);
 }
 
@@ -336,7 +335,7 @@ static size_t add_stacks(struct asking *a, size_t i)
 		return 0;
 	row = snapshots_stacks(of);
 	for (size_t n = 0; n < of->rows; n++)
-		count(a->answer, a->map, (uint32_t)row[n].stack, row[n].blocks, row[n].bytes);
+		count(a, (uint32_t)row[n].stack, row[n].blocks, row[n].bytes);
 	free(row);
 	return longest;
 }
@@ -402,7 +401,7 @@ static void add_ended(struct asking *a, const struct block *b, uint32_t process,
 
 	if (ns >= f->lifetime_min_ns && ns <= f->lifetime_max_ns &&
 	    site_filter_passes(f, &a->walk, b, process))
-		count(a->answer, a->map, b->stack, 1, b->size);
+		count(a, b->stack, 1, b->size);
 }
 
 static void add_endings(void *self, const struct batch *b)
