@@ -77,6 +77,24 @@ test_unknown_and_incomplete() {
 	expect_refused "--top needs a value: expected N, for example 20" report --top
 }
 
+# All filters must match, so a second one must not replace the first without a word.
+test_filters_given_twice() {
+	local option
+	"$mprof" record -o log -- "$build/preload/fixture_a" 2>err
+	for option in 'function main' 'file *.c' 'module libc*' 'without main' 'thread 1' 'process 1' \
+		'size 1..9' 'lifetime ..1s' 'time ..1s' 'temporary 2'; do
+		set -- --${option/ /=} --${option/ /=}
+		expect_refused "--${option% *} may be given only once" report hot "$@" log
+		expect_refused "--${option% *} may be given only once" export "$@" log
+	done
+	for option in 'process 1' 'pid 1' 'thread 1' 'from 0' 'to 1'; do
+		expect_refused "--${option% *} may be given only once" dump --${option/ /=} --${option/ /=} log
+	done
+	"$mprof" report hot --json --kind malloc --kind calloc log >out || bad 'a list of kinds was refused'
+	"$mprof" report hot --json --kind malloc,calloc log >one
+	cmp -s out one || bad 'two lists of kinds are not their union'
+}
+
 test_letters() {
 	expect_same 'letters with two meanings' \
 		"$(option_rows | awk -F '\037' '$2 && !seen[$2 " " $3]++ && letter[$2]++ { print $2 }')" ''

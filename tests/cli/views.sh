@@ -329,8 +329,6 @@ test_views_filters() {
 	expect_same 'from 4 MiB' "$(list_rows .figures.total)" 'B 1 5242880, C 1 4194304'
 	list hot --function 'dee*'
 	expect_same function "$(list_rows)" 'deep 1'
-	list hot --function deep --function often
-	expect_same 'the last function counts' "$(list_rows)" 'often 500'
 	list hot --file 'stor?.c' --function often
 	expect_same file "$(list_rows)" 'often 500'
 	list hot --file store.c --kind calloc,realloc

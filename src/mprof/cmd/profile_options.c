@@ -106,32 +106,37 @@ const struct option_row option_names[] = {
 };
 
 #define FILTER .named = OPTION_AT(filter)
+/* All filters must match, so a second value must not replace the first. */
+#define FILTER_ONCE .once = true, FILTER
 const struct option_row option_profile[] = {
 	OPTION_TITLE("Filters:"),
 	OPTION_TEXT(0, "function", "GLOB", options.function,
-		    "Count only stacks with a function that matches GLOB", FILTER),
+		    "Count only stacks with a function that matches GLOB", FILTER_ONCE),
 	OPTION_TEXT(0, "file", "GLOB", options.file,
-		    "Count only stacks with a source file that matches GLOB", FILTER),
+		    "Count only stacks with a source file that matches GLOB", FILTER_ONCE),
 	OPTION_TEXT(0, "module", "GLOB", options.module,
-		    "Count only stacks through a program or library that matches GLOB", FILTER),
+		    "Count only stacks through a program or library that matches GLOB",
+		    FILTER_ONCE),
 	OPTION_TEXT(0, "without", "GLOB", options.without,
-		    "Count only stacks without a function that matches GLOB", FILTER),
+		    "Count only stacks without a function that matches GLOB", FILTER_ONCE),
 	OPTION_FLAG(0, "hide-zero-live", options.hide_zero_live,
 		    "Count only stacks with blocks that were not freed", FILTER),
 	OPTION_NUMBER(0, "thread", "NUMBER", options.sites.filter.thread, 1, UINT32_MAX,
 		      "Count only blocks that this thread allocated (its number in the run)",
-		      FILTER),
+		      FILTER_ONCE),
 	OPTION_NUMBER(
 	    0, "process", "NUMBER", options.sites.filter.process, 1, UINT32_MAX,
 	    "Count only blocks of this process (its number in the run), and use its own peak",
-	    FILTER),
+	    FILTER_ONCE),
 	OPTION_RANGE(0, "size", options.sites.filter.size_min, &option_sizes,
-		     "Count only blocks of these sizes, such as 64..1K, 1M.. or ..100", FILTER),
+		     "Count only blocks of these sizes, such as 64..1K, 1M.. or ..100",
+		     FILTER_ONCE),
 	OPTION_RANGE(0, "lifetime", options.sites.filter.lifetime_min_ns, &option_times,
-		     "Count only blocks that lived this long, such as ..5us or 10ms..2s", FILTER),
+		     "Count only blocks that lived this long, such as ..5us or 10ms..2s",
+		     FILTER_ONCE),
 	OPTION_CUSTOM(0, "time", "A..B", int64_t, options.sites.filter.from_ns, &period_type,
 		      "Count only blocks allocated in this time range since the start of the run",
-		      FILTER),
+		      FILTER_ONCE),
 	OPTION_WORDS(0, "kind", "NAME[,NAME]", options.sites.filter.functions, kinds,
 		     "Count only blocks allocated by these functions: malloc, calloc, new ...",
 		     .codes = kind_codes, FILTER),
@@ -139,7 +144,7 @@ const struct option_row option_profile[] = {
 		      &temporary_type,
 		      "Call a block temporary if its thread frees it within N calls, or within "
 		      "TIME [1]",
-		      FILTER),
+		      FILTER_ONCE),
 	OPTION_FLAG(
 	    0, "totals", options.totals,
 	    "Show the totals of the whole run, not the calls that were kept (record --last, "

@@ -42,6 +42,7 @@ struct rows {
 	struct {
 		const struct option_row *option;
 		size_t at; /* offset of its OPTIONS in the command's struct */
+		bool given;
 	} row[ROWS_MOST];
 	size_t n;
 };
@@ -358,18 +359,18 @@ struct parsing {
  * row. */
 enum { KEYS = 256, HELP = KEYS + ROWS_MOST, USAGE };
 
-static const struct option_row *row_of(const struct rows *rows, int key, size_t *at)
+/* Returns the index of the row, or rows->n. */
+static size_t row_of(const struct rows *rows, int key)
 {
-	for (size_t i = 0; i < rows->n; i++) {
+	size_t i;
+
+	for (i = 0; i < rows->n; i++) {
 		const struct option_row *o = rows->row[i].option;
 
-		if (o->name && (key == KEYS + (int)i || (o->letter && key == o->letter))) {
-			*at = rows->row[i].at;
-			return o;
-		}
+		if (o->name && (key == KEYS + (int)i || (o->letter && key == o->letter)))
+			break;
 	}
-	*at = 0;
-	return NULL;
+	return i;
 }
 
 static void getopt_rows(const struct rows *rows, struct option *to, char *letters)
@@ -448,11 +449,11 @@ static int refuse(struct parsing *p, int key, char **argv)
 	const char *given = argv[optind - 1];
 	const struct option_row *o;
 	char word[64];
-	size_t at;
+	const size_t i = row_of(&p->rows, optopt);
 
 	if (optopt >= HELP)
 		return fail(&p->err, -EINVAL, "--usage takes no value");
-	o = row_of(&p->rows, optopt, &at);
+	o = i < p->rows.n ? p->rows.row[i].option : NULL;
 	if (o && key == ':')
 		return missing_value(p, o);
 	if (o)
@@ -493,12 +494,20 @@ static int take_arguments(struct parsing *p, int argc, char **argv)
 	}
 }
 
+static int take(struct parsing *p, size_t i, const char *arg)
+{
+	const struct option_row *o = p->rows.row[i].option;
+
+	if (o->once && p->rows.row[i].given)
+		return fail(&p->err, -EINVAL, "--%s may be given only once", o->name);
+	p->rows.row[i].given = true;
+	return option_take(o, arg, (char *)p->options + p->rows.row[i].at, &p->err);
+}
+
 static int parse(struct parsing *p, int argc, char **argv)
 {
 	struct option rows[ROWS_MOST + 3];
 	char letters[3 * ROWS_MOST + 4] = "+:";
-	const struct option_row *o;
-	size_t at;
 	int key, ret;
 
 	if (p->usage->words != USAGE_PROGRAM)
@@ -522,8 +531,7 @@ static int parse(struct parsing *p, int argc, char **argv)
 		case '?':
 			return refuse(p, key, argv);
 		default:
-			o = row_of(&p->rows, key, &at);
-			ret = option_take(o, optarg, (char *)p->options + at, &p->err);
+			ret = take(p, row_of(&p->rows, key), optarg);
 			if (ret)
 				return ret;
 		}
