@@ -187,6 +187,50 @@ test_totals_of_fixture_a() {
 	expect_same 'leak' "$(jq '[.total.blocks.leaked, .total.figures.leaked]' -c json)" '[1,55]'
 }
 
+# A profile knows own peaks of single stacks: a row of several never has more than the program had.
+test_totals_own_peak_of_several_stacks() {
+	cat >turns.c <<'END2'
+#include <stdlib.h>
+#include <string.h>
+static __attribute__((noinline)) void take(size_t size)
+{
+	char *volatile block = malloc(size);
+
+	memset(block, 1, size);
+	free(block);
+}
+static void *volatile kept;
+int main(void)
+{
+	kept = malloc(1000);
+	take(300000);
+	take(200000);
+	kept = malloc(10);
+	take(100000);
+	return 0;
+}
+END2
+	cc -g -O1 -fno-builtin -fno-optimize-sibling-calls -o turns turns.c || bad 'turns.c does not compile'
+	"$mprof" profile -o file -- ./turns 2>err || bad "$(cat err)"
+	"$mprof" report peak --json --by function file >json
+	expect_same 'by function' "$(jq -r '[.rows[] | "\(.function) \(.figures.peak) \(.figures.local)"] | join(", ")' json)" \
+		'take 300000 301000, main 1000 1010'
+	"$mprof" report peak --by function file >out
+	expect_text out 'The own peak of a row with several sites is an upper bound.'
+	"$mprof" report peak --json --by module file >json
+	expect_same 'by module' "$(jq -c '[.rows[].figures | .peak, .local]' json)" '[301000,301000]'
+	"$mprof" report peak --by module file >out
+	expect_no_text out 'upper bound'
+	"$mprof" record -q -o log -- ./turns
+	"$mprof" report peak --json --by function log >json
+	expect_same 'a trace knows' "$(jq -r '[.rows[] | "\(.function) \(.figures.local)"] | join(", ")' json)" \
+		'take 300000, main 1010'
+	"$mprof" report peak --by function log >out
+	expect_no_text out 'upper bound'
+	"$mprof" report top-down --sort local log >out
+	expect_text out 'local (sums of separate peaks): 587 KiB'
+}
+
 # The own peak of a stack is at least its largest block, whatever a thread keeps back.
 test_totals_own_peak() {
 	cat >brief.c <<'END2'

@@ -669,7 +669,20 @@ static void tame(struct site_values *v, bool foreign)
 		v->freed_bytes = v->bytes;
 }
 
-static void make_groups(struct sites *s)
+/* Returns a bound of what was live at any one time, in all processes together. */
+static uint64_t most_live(const struct sites *s, const struct owner *list, size_t n)
+{
+	const uint32_t process = s->options.filter.process;
+	uint64_t sum = 0;
+
+	for (const struct owner *o = list; o < list + n; o++)
+		if (o->heap && (!process || process == o->process))
+			sum += peak_of(o) + o->heap->peak_bound;
+	return sum;
+}
+
+/* Only the peaks of single stacks are known: their sum is an upper bound, and so is `most`. */
+static void make_groups(struct sites *s, uint64_t most)
 {
 	const struct sites_options *o = &s->options;
 	struct site *site;
@@ -687,6 +700,9 @@ static void make_groups(struct sites *s)
 		s->local[site->group].bytes += site->v.local_bytes;
 		s->local[site->group].calls += site->v.local_calls;
 	}
+	for (size_t i = 0; i < s->groups && !s->totals.period; i++)
+		if (s->local[i].bytes > most)
+			s->local[i].bytes = most;
 }
 
 static void finish(struct sites *s, struct making *m)
@@ -752,7 +768,7 @@ void site_totals_read(struct sites *s, const struct trace *t, struct tree *tree)
 	for (i = 0; i < n; i++)
 		add_owner(&m, &list[i], n == 1);
 	finish(s, &m);
-	make_groups(s);
+	make_groups(s, most_live(s, list, n));
 	array_release(&m.estimate);
 	array_release(&m.left);
 	hash_release(&m.index);

@@ -27,7 +27,8 @@ static struct long_text about(const struct view_request *r, const struct profile
 			     format_bytes(g->v->size_min).s, format_bytes(g->v->size_max).s,
 			     format_bytes(mean).s);
 	if (g->v->local_bytes && g->v->bytes / g->v->local_bytes >= RECYCLED)
-		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; in total %s times its own peak",
+		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; in total %s%s times its own peak",
+			 profile_own_peak_is_bound(r->profile, g) ? "at least " : "",
 			 format_count(g->v->bytes / g->v->local_bytes).s);
 	return t;
 }

@@ -25,6 +25,7 @@ static bool shows_own_peak(const struct view_request *r)
 
 static struct long_text about(const struct view_request *r, const struct profile_group *g)
 {
+	const char *most = profile_own_peak_is_bound(r->profile, g) ? "at most " : "";
 	struct long_text t;
 
 	if (r->sort == VALUE_LOCAL)
@@ -32,8 +33,8 @@ static struct long_text about(const struct view_request *r, const struct profile
 			 format_many(g->v->local_calls, "block", "blocks").s,
 			 format_bytes(g->v->peak_bytes).s);
 	else if (shows_own_peak(r) && g->v->local_bytes > g->v->peak_bytes)
-		snprintf(t.s, sizeof(t.s), "in %s; its own peak was %s",
-			 format_many(g->v->peak_calls, "block", "blocks").s,
+		snprintf(t.s, sizeof(t.s), "in %s; its own peak was %s%s",
+			 format_many(g->v->peak_calls, "block", "blocks").s, most,
 			 format_bytes(g->v->local_bytes).s);
 	else
 		snprintf(t.s, sizeof(t.s), "in %s",
@@ -80,6 +81,19 @@ static void print_bound(const struct sites *s, FILE *out)
 			format_exact(0 - (uint64_t)rest).s);
 }
 
+/* Tells a reader of own peaks that some are not exact. */
+static void print_own_bounds(const struct view_request *r, FILE *out)
+{
+	const struct profile *p = r->profile;
+	bool any = false;
+
+	for (size_t i = 0; i < p->groups && shows_own_peak(r) && !any; i++)
+		any = profile_own_peak_is_bound(p, &p->group[i]);
+	if (any && (p->by != PROFILE_BY_STACK || r->sort == VALUE_LOCAL))
+		fprintf(out, "The own peak of a row with several %s is an upper bound.\n",
+			p->tree.processes > 1 ? "sites or processes" : "sites");
+}
+
 static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
@@ -110,6 +124,7 @@ static void text(struct view_request *r, FILE *out)
 	print_bound(&p->sites, out);
 	if (r->sort == VALUE_LOCAL)
 		fputs("Each row has its own peak, which may be at another time.\n", out);
+	print_own_bounds(r, out);
 	flat_view_text(&flat, r, out);
 }
 

@@ -24,7 +24,8 @@ static void text(struct view_request *r, const char *what, FILE *out)
 {
 	struct tree_rows *t = r->own;
 
-	fprintf(out, "%s; %s: %s in %s.\n", what, profile_value_name(t->value),
+	fprintf(out, "%s; %s%s: %s in %s.\n", what, profile_value_name(t->value),
+		t->value == VALUE_LOCAL ? " (sums of separate peaks)" : "",
 		figures_text(t->value, t->total).s,
 		format_many(r->profile->count, "call stack", "call stacks").s);
 	fputc('\n', out);

@@ -74,7 +74,8 @@ struct profile_options {
 /* Sites combined by profile_options.by: by stack, those with the same lines when folded.  Most
  * groups have one site, and share its figures. */
 struct profile_group {
-	/* local_* is the group's own peak; that of a site is an upper bound. */
+	/* local_* is the group's own peak, of a profile perhaps an upper bound; that of a site is
+	 * one. */
 	const struct site_values *v;
 	/* For leaked blocks: live bytes at the end of each epoch, all 0 if there are none, and the
 	 * time of the first call. */
@@ -206,6 +207,8 @@ bool profile_is_own(const struct profile *p, const struct sym_line *line);
 /* A value of p->site[i], of a group, of all that pass. */
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value);
+/* Is g->v->local_* an upper bound? */
+bool profile_own_peak_is_bound(const struct profile *p, const struct profile_group *g);
 uint64_t profile_value_total(const struct profile *p, enum profile_value value);
 extern const char *const profile_value_names[VALUE_COUNT + 1]; /* ends with NULL */
 const char *profile_value_name(enum profile_value value);

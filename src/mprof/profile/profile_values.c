@@ -51,6 +51,13 @@ uint64_t profile_group_value(const struct profile_group *g, enum profile_value v
 	return value_of(g->v, value);
 }
 
+bool profile_own_peak_is_bound(const struct profile *p, const struct profile_group *g)
+{
+	/* A profile knows the own peak of each stack in each process. */
+	return p->sites.totals.read && (g->sites > 1 || p->tree.processes > 1) &&
+	       g->v->local_bytes > g->v->peak_bytes;
+}
+
 uint64_t profile_value_total(const struct profile *p, enum profile_value value)
 {
 	return value_of(&p->total, value);
