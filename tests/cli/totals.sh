@@ -221,6 +221,10 @@ END2
 	expect_same 'by module' "$(jq -c '[.rows[].figures | .peak, .local]' json)" '[301000,301000]'
 	"$mprof" report peak --by module file >out
 	expect_no_text out 'upper bound'
+	"$mprof" profile --sample=1K -o samples -- ./turns 2>err || bad "$(cat err)"
+	"$mprof" report peak --json --by function samples >json
+	expect_same 'samples' "$(jq -c '[.estimated, .rows[0].function, .rows[0].figures.local == .moment_of_peak.bytes]' json)" \
+		'[true,"take",true]'
 	"$mprof" record -q -o log -- ./turns
 	"$mprof" report peak --json --by function log >json
 	expect_same 'a trace knows' "$(jq -r '[.rows[] | "\(.function) \(.figures.local)"] | join(", ")' json)" \

@@ -700,7 +700,7 @@ static void make_groups(struct sites *s, uint64_t most)
 		s->local[site->group].bytes += site->v.local_bytes;
 		s->local[site->group].calls += site->v.local_calls;
 	}
-	for (size_t i = 0; i < s->groups && !s->totals.period; i++)
+	for (size_t i = 0; i < s->groups; i++)
 		if (s->local[i].bytes > most)
 			s->local[i].bytes = most;
 }
