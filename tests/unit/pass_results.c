@@ -362,6 +362,38 @@ START_TEST(compactness_over_events_and_time)
 }
 END_TEST
 
+/* A state lasts until its process ends, in the run as in the process. */
+START_TEST(compactness_until_the_end)
+{
+	const struct compactness_of *all = &feed.a.compactness.all, *c;
+
+	feed_fact(MPROF_FACT_START, 1);
+	feed_fact(MPROF_FACT_START, 2);
+	feed_alloc(MPROF_FN_MALLOC, 0x10000, 4096); /* 1 of 1, for 100 ns */
+	feed.process = feed.thread = 2;
+	feed_alloc(MPROF_FN_MALLOC, 0x10ff8, 16); /* 1 of 2, for 300; in all 2 of 3 */
+	feed.ticks += 200;
+	feed_fact(MPROF_FACT_END, 2);
+	feed.ticks += 500; /* in all 1 of 1, for 600 */
+	feed_fact(MPROF_FACT_END, 1);
+	feed_run();
+	c = feed.a.compactness.process.item;
+	ck_assert_uint_eq(feed.a.compactness.process.count, 2);
+	ck_assert(c[0].mean_over_time == 1 && c[1].mean_over_time == 0.5);
+	ck_assert_double_eq_tol(all->mean_over_time, (100 + 200 + 600) / 1000.0, 1e-12);
+	ck_assert_uint_eq(all->states, 2);
+	ck_assert_double_eq_tol(all->min, 2.0 / 3, 1e-12);
+	feed_release();
+	feed_start();
+	feed_alloc(MPROF_FN_MALLOC, 0x10000, 4096);
+	feed_alloc(MPROF_FN_MALLOC, 0x20ff8, 16); /* 2 of 3, for 900 ns */
+	feed.ticks += 800;
+	feed_fact(MPROF_FACT_END, 1);
+	feed_run();
+	ck_assert_double_eq_tol(all->mean_over_time, (100 + 600) / 1000.0, 1e-12);
+}
+END_TEST
+
 START_TEST(compactness_of_what_was_in_memory)
 {
 	static const struct mprof_page_run run[] = { { 0x10, 2 }, { 0x20, 1 }, { 0x40, 8 } };
@@ -809,6 +841,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, a_brief_analysis_has_the_figures_of_the_screen);
 	tcase_add_test(c, lifetimes_in_their_buckets);
 	tcase_add_test(c, compactness_over_events_and_time);
+	tcase_add_test(c, compactness_until_the_end);
 	tcase_add_test(c, compactness_of_what_was_in_memory);
 	tcase_add_test(c, maps_unmapped_in_halves);
 	tcase_add_test(c, maps_unmapped_from_the_middle);

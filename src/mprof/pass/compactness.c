@@ -22,13 +22,19 @@ static void state_ends(struct compactness_of *c, uint64_t ticks)
 	c->since_ticks = ticks;
 }
 
-static void state_begins(struct compactness_of *c, const struct live *now, uint64_t ticks)
+static void state_is(struct compactness_of *c, const struct live *now, uint64_t ticks)
 {
+	state_ends(c, ticks);
 	c->needed = now->needed;
 	c->touched = now->pages;
+	c->ratio = c->touched ? (double)c->needed / (double)c->touched : 0;
+}
+
+void compactness_state(struct compactness_of *c, const struct live *now, uint64_t ticks)
+{
+	state_is(c, now, ticks);
 	if (!c->touched)
 		return;
-	c->ratio = (double)c->needed / (double)c->touched;
 	if (!c->high_pages || c->ratio < c->min)
 		c->min = c->ratio;
 	if (c->ratio > c->max)
@@ -37,12 +43,6 @@ static void state_begins(struct compactness_of *c, const struct live *now, uint6
 		c->high_pages = c->touched;
 		c->high_pages_ticks = ticks;
 	}
-}
-
-void compactness_state(struct compactness_of *c, const struct live *now, uint64_t ticks)
-{
-	state_ends(c, ticks);
-	state_begins(c, now, ticks);
 }
 
 /* The run is no longer just its first process: that has ended, or there is another one. */
@@ -126,6 +126,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 {
 	struct compactness *s = self;
 	struct compactness_of *c;
+	struct live rest;
 
 	if (s->brief) {
 		moment_gone(&s->moment, h, process);
@@ -133,8 +134,9 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 	}
 	part(s);
 	c = array_at(&s->process, process, sizeof(*c));
-	state_ends(c, ticks);
-	c->needed = c->touched = 0;
+	rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &h->process[process]->live);
+	state_is(c, &(const struct live){ .bytes = 0 }, ticks);
+	state_is(&s->all, &rest, ticks);
 }
 
 static void close_sums(struct compactness_of *c)
@@ -154,8 +156,6 @@ static void finish(void *self, struct walk *w)
 
 	if (s->brief)
 		s->all.high_touched = s->moment.pages;
-	else
-		state_ends(&s->all, w->last_ticks);
 	close_sums(&s->all);
 	for (i = 0; i < s->process.count; i++)
 		close_sums(&c[i]);
