@@ -195,6 +195,9 @@ test_views_calls_and_lifetimes() {
 	expect_same temporary "$(list_rows .temporary_bytes)" 'often 500 12000, main 1 2000, deep 1 5000'
 	list temporary --temporary 4
 	expect_same 'within four calls' "$(json answer '[.rows[] | .value] | add')" 506
+	list temporary --temporary 1000s
+	expect_same 'within a time, without those that were reallocated' \
+		"$(json answer '[.rows[] | .value] | add')" 506
 	list lifetimes
 	expect_same freed "$(json answer '.total.blocks | "\(.freed) \(.live)"')" '525 49'
 	expect_same 'never freed' "$(json answer '.rows[] | select(.stack[-1].function == "grow")

@@ -252,6 +252,7 @@ ALWAYS_INLINE void end_block(struct loop *l, const struct event *e, const struct
 		.how = FREED,
 		.ns = walk_lifetime_ns(l->w, old, e->ticks),
 		.foreign = odd && (old->owner & BLOCK_THREAD) != l->run.thread,
+		.resized = resize,
 		.temporary = !resize && l->last->addr == old->addr,
 		.of_no_rss = l->rss_bytes == UINT64_MAX,
 	};

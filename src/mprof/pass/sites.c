@@ -335,6 +335,7 @@ static void batch(void *self, const struct batch *b)
 					   .how = FREED,
 					   .ns = walk_lifetime_ns(s->walk, &n->old, e->ticks),
 					   .foreign = (n->old.owner & BLOCK_THREAD) != n->thread,
+					   .resized = e->kind != EVENT_CALL,
 					   .temporary = e->kind == EVENT_CALL &&
 							is_recent(k, recent, &n->old) },
 			    false);

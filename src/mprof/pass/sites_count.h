@@ -51,6 +51,7 @@ struct end {
 	enum ending how;
 	uint64_t ns;		    /* its lifetime; UINT64_MAX if it was not freed */
 	bool foreign;		    /* another thread freed it */
+	bool resized;		    /* by a realloc, so it is not temporary */
 	bool temporary;		    /* freed soon enough, if its own thread did it */
 	bool of_no_peak, of_no_rss; /* known not to have been live at those times */
 };
@@ -154,7 +155,7 @@ ALWAYS_INLINE void add_free(const struct sites *s, struct accumulator *accumulat
 		accumulator->lifetime_max_ns = ns;
 	if (e->foreign) {
 		accumulator->foreign_frees++;
-	} else if (e->temporary || (!usual && ns < s->options.temporary_ns)) {
+	} else if (e->temporary || (!usual && !e->resized && ns < s->options.temporary_ns)) {
 		accumulator->temporary_calls++;
 		accumulator->temporary_bytes += e->block->size;
 	}
