@@ -125,6 +125,12 @@ test_merge_keeps_processes_and_ranks() {
 	done
 	run "$mprof" report all.profile
 	expect_text out 'Rank 2 stands out: its peak of'
+	# The shell that starts the ranks is not compared with them.
+	"$mprof" profile -q -o started.profile -- sh -c \
+		'for i in 0 1 2; do OMPI_COMM_WORLD_RANK=$i ./ranked 1; done; exit 0' >/dev/null
+	run "$mprof" report --json started.profile
+	expect_same 'ranks and the shell' "$(json out '[.ranks[] | .rank // "none"] | sort | join(" ")')" '0 1 2 none'
+	expect_same 'no outlier' "$(json out '[.ranks[] | select(.outlier)] | length')" 0
 	# No ranks, one host: no table.
 	"$mprof" profile -o plain.profile -- ./ranked 1 >/dev/null 2>err
 	run "$mprof" report plain.profile

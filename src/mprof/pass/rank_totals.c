@@ -117,18 +117,21 @@ static double distance(uint64_t peak, uint64_t median)
 	return peak > median ? (double)peak / (double)median : (double)median / (double)(peak + 1);
 }
 
+/* Processes without a rank beside others, such as the launcher, are not compared. */
 static void find_outlier(struct rank_totals *r)
 {
 	uint64_t *peak = must_calloc(r->count + 1, sizeof(*peak));
 	double most = RANK_OUTLIER_PART, d;
+	size_t n = 0;
 
 	for (size_t i = 0; i < r->count; i++)
-		peak[i] = r->item[i].peak_bytes;
-	SORT(peak, r->count, by_size);
-	r->median_peak = peak[r->count / 2];
-	for (size_t i = 0; i < r->count && r->count >= RANK_OUTLIER_OF && r->median_peak; i++) {
+		if (!r->by_rank || *r->item[i].rank)
+			peak[n++] = r->item[i].peak_bytes;
+	SORT(peak, n, by_size);
+	r->median_peak = peak[n / 2];
+	for (size_t i = 0; i < r->count && n >= RANK_OUTLIER_OF && r->median_peak; i++) {
 		d = distance(r->item[i].peak_bytes, r->median_peak);
-		if (d > most) {
+		if (d > most && (!r->by_rank || *r->item[i].rank)) {
 			most = d;
 			r->outlier = &r->item[i];
 		}
