@@ -551,6 +551,46 @@ END
 	expect_no_text out 'more pair'
 }
 
+# All blocks of a line are counted, whichever stack they have; a list that is cut says so.
+test_views_lines_of_passed_blocks() {
+	cat >lines.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static void *make(void) { return malloc(50); }
+static void *work(void *made)
+{
+	void **p = made;
+	*p++ = make();
+	*p++ = malloc(1);
+	*p++ = malloc(2);
+	*p++ = malloc(3);
+	*p++ = malloc(4);
+	*p++ = malloc(5);
+	*p++ = malloc(6);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t;
+	void *made[7];
+	for (int i = 0; i < 3; i++)
+		free(make());
+	pthread_create(&t, NULL, work, made);
+	pthread_join(t, NULL);
+	for (int i = 0; i < 7; i++)
+		free(made[i]);
+	return 0;
+}
+END
+	compile lines -pthread
+	"$mprof" record -q -o log -- ./lines
+	run "$mprof" report threads log
+	expect_words out ' 1 of 4 blocks make (lines.c:3) '
+	expect_words out ' and 2 more; --top 0 shows all '
+	run "$mprof" report threads --top 0 log
+	expect_same lines "$(grep -c ' 1 of  *[14] blocks*  ' out)" 7
+}
+
 # The deepest call says that it has further callers.
 test_views_deepest_call_of_a_cut_stack() {
 	printf '#include <stdlib.h>\nstatic int f(int n) { char *p = malloc(10); return n ? f(n - 1) + !p : 0; }\nint main(void) { return f(50); }\n' >deep.c

@@ -182,8 +182,6 @@ static void find_travellers(struct profile *p, struct travellers *t)
 	t->count = 0;
 	t->of = must_calloc(p->count + 2, sizeof(*t->of));
 	for (i = 0; i < p->count; i++) {
-		if (!p->site[i].v.foreign_frees)
-			continue;
 		path = profile_path_once(p, p->site[i].key);
 		id = path->count ? line_interner_id(&lines, path->line[path->asked - 1]) : 0;
 		t->of[id].line = id ? line_interner_line(&lines, id) : NULL;
@@ -197,15 +195,18 @@ static void find_travellers(struct profile *p, struct travellers *t)
 	line_interner_release(&lines);
 }
 
-static void put_sites(struct profile *p, size_t most, FILE *out)
+static void put_sites(struct view_request *r, FILE *out)
 {
 	struct travellers t;
-	size_t i;
+	size_t shown, i;
 
-	find_travellers(p, &t);
+	find_travellers(r->profile, &t);
+	shown = view_shown(r, t.count);
+	if (r->top && shown > SITES)
+		shown = SITES;
 	if (t.count)
 		fputs("\nBlocks that other threads free are allocated by:\n\n", out);
-	for (i = 0; i < t.count && (!most || i < most); i++) {
+	for (i = 0; i < shown; i++) {
 		fprintf(out, "  %11s of %11s  ", format_count(t.of[i].foreign).s,
 			format_many(t.of[i].blocks, "block", "blocks").s);
 		if (t.of[i].line)
@@ -214,6 +215,8 @@ static void put_sites(struct profile *p, size_t most, FILE *out)
 			fputs("(stack not known)", out);
 		fputc('\n', out);
 	}
+	if (shown < t.count)
+		fprintf(out, "  and %s more; --top 0 shows all\n", format_count(t.count - shown).s);
 	free(t.of);
 }
 
@@ -244,7 +247,7 @@ static void put_frees(struct view_request *r, const struct cross_frees *h, FILE 
 			fprintf(out, "  Further pairs of threads: %s in %s.\n",
 				format_bytes(h->rest.bytes).s,
 				format_many(h->rest.blocks, "block", "blocks").s);
-		put_sites(r->profile, SITES, out);
+		put_sites(r, out);
 	}
 	free(index);
 }
