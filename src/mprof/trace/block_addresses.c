@@ -6,8 +6,8 @@
 
 #include "../util/large.h"
 
-#define SLAB_FIRST 64u	      /* leaves, 16 KiB */
-#define SLAB_MOST  (1u << 15) /* 8 MiB, in large pages */
+#define SLAB_FIRST 128u	      /* leaves, 16 KiB */
+#define SLAB_MOST  (1u << 16) /* 8 MiB, in large pages */
 
 /* A key is an address in its region, too. */
 static struct places_region *find(const struct places *p, uint64_t key)

@@ -2,9 +2,10 @@
 /*
  * block_addresses.h - from addresses to the slots of the blocks that begin there.
  *
- * A hash of regions of 1 KiB leads to leaves of 64 cells: cells are never
+ * A hash of regions of 512 bytes leads to leaves of 32 cells: cells are never
  * deleted, lookups do not probe, and neighbours share a line.  A plain hash of
- * addresses takes two to five times as long on heaps of a million blocks.
+ * addresses takes two to five times as long on heaps of a million blocks.  Larger
+ * leaves take more memory where blocks are large, smaller ones more time.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 
 #include "../util/large.h"
 
-#define PLACES_LEAF 64u
+#define PLACES_LEAF 32u
 
 struct places_region {
 	uint64_t key; /* 0 = none */
@@ -46,11 +47,11 @@ static inline uint64_t places_key(uint64_t addr)
 }
 
 /* Returns the first region to compare when an address is searched; for the caller to prefetch.
- * 1024 times the factor is 2^64 divided by the golden ratio: it spreads the regions of a heap
- * evenly. */
+ * 2^64 divided by the golden ratio, for each region, spreads those of a heap evenly. */
 static inline const struct places_region *places_first(const struct places *p, uint64_t addr)
 {
-	return &p->region[(size_t)(places_key(addr) * 0x278dde6e5fd29full >> p->shift)];
+	return &p->region[(
+	    size_t)(places_key(addr) * (0x9e3779b97f4a7c15ull / (16 * PLACES_LEAF)) >> p->shift)];
 }
 
 /* Returns the cell of an address, or NULL if there has never been a block near it.
