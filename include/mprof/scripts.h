@@ -30,6 +30,7 @@ static inline const char *mprof_map_name(unsigned file)
 
 #define MPROF_SCRIPT_STUBS	0x100000000000ul /* chunks of stubs are here, below the lines */
 #define MPROF_SCRIPT_LINES	0x200000000000ul
+#define MPROF_SCRIPT_LINES_END	0x300000000000ul
 #define MPROF_SCRIPT_OF_PROCESS (1ul << 22) /* bytes of stubs, and lines, of each process */
 #define MPROF_SCRIPT_CHUNK	(1ul << 16) /* bytes; aligned to twice that */
 #define MPROF_SCRIPT_STUB	32u	    /* bytes of a stub, and of its description */

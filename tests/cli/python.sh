@@ -232,6 +232,19 @@ END
 	expect_same 'maps of the worker' "$(find /tmp -maxdepth 1 -name 'perf-*.map' -newer worker.py -exec grep -l worker {} + 2>/dev/null)" ''
 }
 
+# As after chroot, or in a container: mprof does not see the names that the script's process wrote.
+test_python_names_that_are_gone() {
+	python_found || return 0
+	printf 'import os\ndef hold():\n    return bytearray(100001)\nkept = hold()\nos.remove(f"/tmp/perf-{os.getpid()}.map")\nos._exit(0)\n' >gone.py
+	run "$mprof" record --python -o log -- "$python" gone.py
+	expect_text err "--python found no names of the script's functions: "
+	expect_no_text err 'saw no function'
+	run "$mprof" report log
+	expect_words out "names of the script's functions were not found when it ended"
+	run "$mprof" record --python -o log -- true
+	expect_text err '--python saw no function of a Python script'
+}
+
 # As mod_wsgi runs each application; an interpreter with a lock of its own (3.12) runs without names.
 test_python_interpreters() {
 	python_found || return 0

@@ -239,6 +239,17 @@ static void tell_uncalled(const struct run_plan *plan, const struct run_result *
 	free(text);
 }
 
+static void tell_python(enum code_python python)
+{
+	if (python == CODE_NO_PYTHON)
+		cmd_warn("--python saw no function of a Python script: it knows CPython 3.9 to"
+			 " 3.14, but not its free-threaded build");
+	if (python == CODE_PYTHON_UNNAMED)
+		cmd_warn("--python found no names of the script's functions: their processes write "
+			 "them to /tmp/perf-PID.map, and see another /tmp (after chroot, or in a "
+			 "container) or removed the file");
+}
+
 void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 {
 	unsigned i;
@@ -249,9 +260,8 @@ void run_messages_tell(const struct run_plan *plan, const struct run_result *r)
 	for (i = 0; i < MPROF_LOST_REASONS; i++)
 		run_messages_loss(i, r->lost[i]);
 	tell_uncalled(plan, r);
-	if (plan->python && !r->python && r->file == RUN_FILE && !r->alive && !r->in_use)
-		cmd_warn("--python saw no function of a Python script: it knows CPython 3.9 to"
-			 " 3.14, but not its free-threaded build");
+	if (plan->python && r->file == RUN_FILE && !r->alive && !r->in_use)
+		tell_python(r->python);
 	tell_file(plan, r);
 }
 

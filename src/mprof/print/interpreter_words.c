@@ -6,17 +6,28 @@
 #include <string.h>
 
 #include "../sym/interpreters.h"
-
-#define SCRIPTS_END 0x300000000000ul /* of MPROF_SCRIPT_LINES */
+#include "text.h"
 
 bool interpreter_unnamed(const struct stacks *s)
 {
 	size_t i = 1;
 
 	while (i < s->frames && (s->frame[i].object || s->frame[i].address < MPROF_SCRIPT_LINES ||
-				 s->frame[i].address >= SCRIPTS_END))
+				 s->frame[i].address >= MPROF_SCRIPT_LINES_END))
 		i++;
 	return !s->codes && i < s->frames;
+}
+
+static const char *unnamed(const struct interpreter_words *w)
+{
+	if (!text_running(w->tree))
+		return "names of the script's functions were not found when it ended";
+	if (memcmp(w->header->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE) != 0)
+		return "names of the script's functions are in this file when the program has "
+		       "ended";
+	return "names of the script's functions are in dumps (mprof ctl PID dump), and in this "
+	       "file "
+	       "when the program has ended";
 }
 
 void interpreter_words(struct paragraph *p, const struct interpreter_words *w)
@@ -26,9 +37,7 @@ void interpreter_words(struct paragraph *p, const struct interpreter_words *w)
 
 	if (!of)
 		return;
-	remedy = w->unnamed ? "names of the script's functions are in dumps (mprof ctl PID dump), "
-			      "and in this file when the program has ended"
-			    : of->remedy;
+	remedy = w->unnamed ? unnamed(w) : of->remedy;
 	keeps = of->keeps && w->left ? ", which ends without freeing all objects" : "";
 	if (*w->calls != '?' && strcmp(w->calls, w->module) != 0)
 		paragraph_add(p, "%s, the %s runtime%s, calls %s; %s", w->module, of->language,

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "../pass/tree.h"
 #include "../sym/sym.h"
 #include "paragraph.h"
 
@@ -12,6 +13,8 @@ struct interpreter_words {
 	bool left;	    /* the interpreter's own blocks were never freed */
 	bool coded;	    /* functions of scripts have names */
 	bool unnamed;	    /* interpreter_unnamed() */
+	const struct mprof_file_header *header;
+	const struct tree *tree;
 };
 
 /* Are there functions of Python scripts without names, which mprof adds to dumps and at the end? */

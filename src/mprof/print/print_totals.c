@@ -361,6 +361,8 @@ static void print_interpreter(const struct print_totals *t, unsigned width, FILE
 						!tree_left_open(&t->a->tree, &t->p->walk.heap),
 					.coded = t->p->stacks->codes > 0,
 					.unnamed = interpreter_unnamed(t->p->stacks),
+					.header = t->p->header,
+					.tree = &t->a->tree,
 				    });
 	}
 	if (words.n) {

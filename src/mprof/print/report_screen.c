@@ -705,6 +705,8 @@ static bool tell_interpreter(struct screen *s, const struct item *item, size_t n
 				      .left = tells_of_kept(item, n, sym_interpreter(line->module)),
 				      .coded = s->a->findings->names.stacks->codes > 0,
 				      .unnamed = interpreter_unnamed(s->a->findings->names.stacks),
+				      .header = s->a->walk.input.header,
+				      .tree = &s->a->tree,
 				  });
 	say(s, &words, "  ", 2);
 	return true;

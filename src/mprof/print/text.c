@@ -110,16 +110,22 @@ bool text_runs(const struct tree_process *p)
 	       process_is_alive(p->pid, p->image[0]->fact->start_time);
 }
 
+int text_running(const struct tree *tree)
+{
+	for (size_t i = 0; i < tree->processes; i++)
+		if (!tree->process[i].ran_on && text_runs(&tree->process[i]))
+			return tree->process[i].pid;
+	return 0;
+}
+
 void text_growth(const struct tree *tree, const struct mprof_file_header *h, FILE *out)
 {
-	size_t i = 0;
+	const int pid = text_running(tree);
 
-	while (i < tree->processes && (tree->process[i].ran_on || !text_runs(&tree->process[i])))
-		i++;
-	if (i < tree->processes && !memcmp(h->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
+	if (pid && !memcmp(h->magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
 		fprintf(out,
 			"  What grows: mprof ctl %d dump, later again, then mprof diff of both\n",
-			tree->process[i].pid);
+			pid);
 }
 
 /* What became of a process without a recorded end?  Only the host that it ran on knows. */

@@ -188,8 +188,17 @@ static void put_names(struct frames *f, struct append *file, uint32_t process, i
 	}
 }
 
-static bool append_names(struct append *file, bool ended)
+/* Is a line of a script among the frames? */
+static bool has_script(const struct frames *f)
 {
+	const size_t i = FIRST_WHERE(k, f->n, f->of[k].ran >= MPROF_SCRIPT_LINES);
+
+	return i < f->n && f->of[i].ran < MPROF_SCRIPT_LINES_END;
+}
+
+static enum code_python append_names(struct append *file, bool ended)
+{
+	enum code_python python = CODE_PYTHON_NAMED;
 	struct frames f = { .of = NULL };
 	char path[PATH_ROOM];
 	bool looked = false;
@@ -210,16 +219,21 @@ static bool append_names(struct append *file, bool ended)
 		fclose(map);
 		put_names(&f, file, e.number, e.pid);
 	}
+	if (ended && !f.python) {
+		if (!looked)
+			find_frames(&f, file->path);
+		python = has_script(&f) ? CODE_PYTHON_UNNAMED : CODE_NO_PYTHON;
+	}
 	frames_release(&f);
-	return f.python;
+	return python;
 }
 
-bool code_names_append(struct append *file)
+void code_names_append(struct append *file)
 {
-	return append_names(file, false);
+	append_names(file, false);
 }
 
-bool code_names_take(struct append *file)
+enum code_python code_names_take(struct append *file)
 {
 	return append_names(file, true);
 }

@@ -12,8 +12,11 @@
 
 #include "../trace/append.h"
 
+/* The functions of Python scripts: there were none, their names are in no map, they have names. */
+enum code_python { CODE_NO_PYTHON, CODE_PYTHON_UNNAMED, CODE_PYTHON_NAMED };
+
 /* Appends CODE facts for all processes of the run.  If a map cannot be read, frames have no names.
- * Returns whether there were functions of Python scripts. */
-bool code_names_append(struct append *file);
+ */
+void code_names_append(struct append *file);
 /* The same after the run: removes the maps that libmprof_python.so wrote. */
-bool code_names_take(struct append *file);
+enum code_python code_names_take(struct append *file);

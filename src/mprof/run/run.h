@@ -13,6 +13,7 @@
 
 #include "../trace/append.h"
 #include "../util/error.h"
+#include "code_names.h"
 #include "conf.h"
 #include "program.h"
 #include "launch.h"
@@ -54,8 +55,8 @@ struct run_result {
 	enum run_file file;
 	uint32_t alive; /* of these, how many still run */
 	bool unranked;	/* %r is in the name, and nothing said the rank */
-	bool python;	/* functions of Python scripts had frames of their own */
-	bool in_use;	/* a process, maybe not counted in alive, still has the file open */
+	enum code_python python;
+	bool in_use; /* a process, maybe not counted in alive, still has the file open */
 	uint64_t lost[MPROF_LOST_REASONS]; /* from the file's header, for all processes together */
 	uint64_t bytes;			   /* size of the file */
 	uint64_t bytes_before;		   /* RUN_TRUNCATED, RUN_CUT: its size before, at least */
