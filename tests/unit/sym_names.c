@@ -170,7 +170,7 @@ static __attribute__((noinline)) void demangle(const char *raw, enum sym_names n
 {
 	struct text t = { 0 };
 
-	name_form(raw, false, names, &t);
+	name_form(raw, "", names, &t);
 	if (room)
 		snprintf(to, room, "%s", t.failed ? raw : text_string(&t));
 	text_release(&t);
@@ -187,16 +187,47 @@ START_TEST(test_ada)
 	struct text t = { 0 };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		name_form(names[i][0], true, SYM_SHORT, &t);
+		name_form(names[i][0], "a/store.adb", SYM_SHORT, &t);
 		ck_assert_str_eq(text_string(&t), names[i][1]);
-		name_form(names[i][0], true, SYM_RAW, &t);
+		name_form(names[i][0], "a/store.adb", SYM_RAW, &t);
 		ck_assert_str_eq(text_string(&t), names[i][0]);
 	}
-	name_form("store__push", false, SYM_SHORT, &t);
+	name_form("store__push", "store.c", SYM_SHORT, &t);
 	ck_assert_str_eq(text_string(&t), "store__push");
 	/* The library of Ada without its source. */
-	name_form("ada__strings__unbounded__append__2", false, SYM_SHORT, &t);
+	name_form("ada__strings__unbounded__append__2", "", SYM_SHORT, &t);
 	ck_assert_str_eq(text_string(&t), "ada.strings.unbounded.append");
+	text_release(&t);
+}
+END_TEST
+
+/* Names of GHC, if the source file or a module with a dot shows that they are. */
+START_TEST(test_haskell)
+{
+	static const char *const names[][2] = {
+		{ "Main_zdwviaC_info", "Main.$wviaC" },
+		{ "Main_main2_info", "Main.main2" },
+		{ "Main_fzq_info", "Main.f'" },
+		{ "ghczmprim_GHCziTypes_ZMZN_con_info", "GHC.Types.[]" },
+		{ "main_info", "main_info" },
+		{ "Main_info", "Main_info" },
+		{ "Main__info", "Main__info" },
+		{ "sgo8_info", "sgo8_info" },
+		{ "_info", "_info" },
+		{ "c_make", "c_make" },
+	};
+	struct text t = { 0 };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		name_form(names[i][0], "src/Main.hs", SYM_SHORT, &t);
+		ck_assert_str_eq(text_string(&t), names[i][1]);
+		name_form(names[i][0], "src/Main.hs", SYM_RAW, &t);
+		ck_assert_str_eq(text_string(&t), names[i][0]);
+	}
+	name_form("SSL_session_info", "ssl.c", SYM_SHORT, &t);
+	ck_assert_str_eq(text_string(&t), "SSL_session_info");
+	name_form("base_GHCziEventziEPoll_new10_info", "", SYM_SHORT, &t);
+	ck_assert_str_eq(text_string(&t), "GHC.Event.EPoll.new10");
 	text_release(&t);
 }
 END_TEST
@@ -516,6 +547,7 @@ Suite *sym_names_suite(void)
 	TCase *own = tcase_create("rules");
 
 	tcase_add_test(names, test_ada);
+	tcase_add_test(names, test_haskell);
 	tcase_add_loop_test(names, test_table, 0, COUNT(rows));
 	tcase_add_test(names, test_cut);
 	suite_add_tcase(s, names);

@@ -188,13 +188,24 @@ static bool demangle_ada(const char *raw, struct text *to)
 	return known;
 }
 
-void name_form(const char *raw, bool ada, enum sym_names names, struct text *to)
+/* Has the file one of these ends? */
+static bool ends_in(const char *file, const char *end, const char *other)
+{
+	const char *dot = strrchr(file, '.');
+
+	return dot && (!strcmp(dot, end) || !strcmp(dot, other));
+}
+
+void name_form(const char *raw, const char *file, enum sym_names names, struct text *to)
 {
 	struct text full = { 0 };
 	enum fold_language language;
 
 	text_clear(to);
-	if (names != SYM_RAW && (ada || is_ada_library(raw)) && demangle_ada(raw, to))
+	if (names != SYM_RAW && (ends_in(file, ".adb", ".ads") || is_ada_library(raw)) &&
+	    demangle_ada(raw, to))
+		return;
+	if (names != SYM_RAW && names_haskell_demangle(raw, ends_in(file, ".hs", ".lhs"), to))
 		return;
 	text_clear(to);
 	if (names == SYM_SHORT) {

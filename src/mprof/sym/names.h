@@ -19,6 +19,7 @@ enum sym_names {
 	SYM_RAW,   /* as in the symbol table */
 };
 
-/* Replaces the contents of `to`; sets to->failed if it is too long.  ada: the source file is in
- * Ada, so pkg__proc is a name of GNAT; C has such names, too. */
-void name_form(const char *raw, bool ada, enum sym_names names, struct text *to);
+/* Replaces the contents of `to`; sets to->failed if it is too long.  file: the source, or "": in
+ * one of Ada, pkg__proc is a name of GNAT, and in one of Haskell, M_f_info of GHC; C has both, too.
+ */
+void name_form(const char *raw, const char *file, enum sym_names names, struct text *to);

@@ -42,6 +42,16 @@ bool names_emacs_demangle(const char *raw, struct text *to);
  */
 bool names_ocaml_demangle(const char *raw, bool with_number, struct text *to);
 
+/*
+ * Appends the name of a function of Haskell; false if it is none:
+ *
+ *   Main_zdwviaC_info                       what GHC made of viaC of module Main: Main.$wviaC
+ *   base_GHCziEventziEPoll_new10_info       GHC.Event.EPoll.new10
+ *
+ * known: the source file is in Haskell; otherwise only modules with a dot are told from C.
+ */
+bool names_haskell_demangle(const char *raw, bool known, struct text *to);
+
 /* Appends the name of a function that Cython compiled, "module.Class.method"; false if it is none.
  */
 bool names_cython_demangle(const char *raw, bool with_suffix, struct text *to);

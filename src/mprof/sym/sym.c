@@ -132,13 +132,6 @@ void sym_close(struct sym *s)
 
 /* ---- names ---- */
 
-static bool is_ada(const char *file)
-{
-	const char *dot = strrchr(file, '.');
-
-	return dot && (!strcmp(dot, ".adb") || !strcmp(dot, ".ads"));
-}
-
 static const struct name *make_name(struct sym *s, const char *text, const char *file, bool script)
 {
 	struct name *name = arena_alloc(&s->arena, sizeof(*name));
@@ -147,7 +140,7 @@ static const struct name *make_name(struct sym *s, const char *text, const char 
 	if (script) /* <module>, <lambda> */
 		text_add_string(&s->scratch, text);
 	else
-		name_form(text, is_ada(file), s->names, &s->scratch);
+		name_form(text, file, s->names, &s->scratch);
 	rewrite_name(s->rewrite, &s->scratch);
 	if (s->scratch.failed)
 		return NULL;
