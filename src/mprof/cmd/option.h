@@ -12,7 +12,7 @@
  *		OPTION_FILE('o', "output", output, "Write to FILE"),
  *		OPTION_NUMBER(0, "top", "N", top, 0, UINT32_MAX, "Print at most N rows [20]"),
  *		OPTION_TITLE("Names:"),
- *		OPTION_ROWS(names_options, names),
+ *		OPTION_ROWS(option_names, names),
  *		OPTION_END,
  *	};
  *

@@ -302,7 +302,7 @@ static void collect(void *self, const struct compile_call *call, const struct co
 		compile_call(to, call, COMPILE_NONE, true);
 		c->began = true;
 	}
-	chains_collect(&c->chains, call, old, begins, tag, c->plan.stacks, reserve_of, c);
+	chains_collect(&c->chains, call, old, begins, tag);
 }
 
 /* ---- the whole ---- */
@@ -312,6 +312,9 @@ struct change *change_new(const struct change_plan *plan)
 	struct change *c = must_calloc(1, sizeof(*c));
 
 	c->plan = *plan;
+	c->chains.match = reserve_of;
+	c->chains.context = c;
+	c->chains.stacks = plan->stacks;
 	return c;
 }
 

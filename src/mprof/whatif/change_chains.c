@@ -81,8 +81,7 @@ static uint32_t step(struct chains *c, const struct compile_old *old, uint64_t s
 }
 
 void chains_collect(struct chains *c, const struct compile_call *call,
-		    const struct compile_old *old, bool begins, uint64_t *tag,
-		    const struct stacks *stacks, chains_match *match, void *context)
+		    const struct compile_old *old, bool begins, uint64_t *tag)
 {
 	struct handed_out *last = array_at(&c->last, call->thread, sizeof(*last));
 	uint32_t i;
@@ -93,11 +92,11 @@ void chains_collect(struct chains *c, const struct compile_call *call,
 		return;
 	}
 	if (begins) {
-		i = step(c, old, call->size, false, match(context, call->site));
+		i = step(c, old, call->size, false, c->match(c->context, call->site));
 		*tag = i == NONE ? old->tag : (uint64_t)i << 1 | 1;
 	} else if (last->valid &&
-		   growth_is_copy(stacks, old->size, old->site, last->size, last->site)) {
-		i = step(c, old, last->size, true, match(context, last->site));
+		   growth_is_copy(c->stacks, old->size, old->site, last->size, last->site)) {
+		i = step(c, old, last->size, true, c->match(c->context, last->site));
 		if (i != NONE)
 			add_link(c, last->birth, i, false);
 	}

@@ -113,18 +113,17 @@ struct chains {
 	struct array link;  /* struct chain_link; in the order of births once collected */
 	uint64_t births;    /* so far */
 	/* Used while collecting: */
-	struct array last;  /* by thread: the last call */
-	struct hash copied; /* birth of a block that was copied to -> its chain + 1 */
+	int (*match)(void *context, uint32_t site); /* returns which RESERVE rule matches, or -1 */
+	void *context;
+	const struct stacks *stacks; /* of the sites, or NULL */
+	struct array last;	     /* by thread: the last call */
+	struct hash copied;	     /* birth of a block that was copied to -> its chain + 1 */
 	/* Used while applying: */
 	size_t next; /* index of a link */
 };
 
-/* Returns which RESERVE rule matches the site, or -1. */
-typedef int chains_match(void *context, uint32_t site);
-
 void chains_collect(struct chains *c, const struct compile_call *call,
-		    const struct compile_old *old, bool begins, uint64_t *tag,
-		    const struct stacks *stacks, chains_match *match, void *context);
+		    const struct compile_old *old, bool begins, uint64_t *tag);
 /* Called between collecting and applying. */
 void chains_sort(struct chains *c);
 /* Applies the call; false if it does not belong to a chain. */
