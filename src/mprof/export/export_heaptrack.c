@@ -311,7 +311,7 @@ static void at_time(void *self, struct flow *f, uint64_t ticks, uint64_t number)
 
 	if (ticks <= h->quiet)
 		return;
-	ms = flow_ns(f, ticks) / 1000000;
+	ms = walk_since_ns(f->walk, ticks) / 1000000;
 	h->ms = ms - ms % TICK_MS;
 	h->quiet = trace_ticks(f->profile->trace, (h->ms + TICK_MS) * 1000000 - 1);
 	put_one(h, 'c', h->ms);
@@ -474,8 +474,8 @@ static const struct flow_ops ops = {
 
 static void put_tail(struct heaptrack *h)
 {
-	int64_t ns = walk_ns(&h->profile->walk, h->profile->walk.last_ticks);
-	uint64_t ms = ns > 0 ? (uint64_t)ns / 1000000 : 0;
+	const struct walk *w = &h->profile->walk;
+	const uint64_t ms = walk_since_ns(w, w->last_ticks) / 1000000;
 
 	put_one(h, 'c', ms > h->ms ? ms : h->ms);
 	return_left(h);

@@ -117,7 +117,7 @@ static void put_event(const struct jsonl *j, const char *type, const struct flow
 	put_type(out, type);
 	if (b->number)
 		json_put_n(out, "event", b->number);
-	json_put_n(out, "ns", flow_ns(f, b->ticks));
+	json_put_n(out, "ns", walk_since_ns(f->walk, b->ticks));
 	json_put_n(out, "process", b->process);
 	json_put_n(out, "thread", b->thread);
 	json_put_n(out, "site", j->site[b->group] + 1);

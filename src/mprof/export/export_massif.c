@@ -119,7 +119,7 @@ static uint64_t end_of(const struct massif *m, const struct flow *f)
 	case EXPORT_TIME_CALLS:
 		return p->walk.events;
 	default:
-		return flow_ns(f, walk_end_ticks(&f->walk->input, &f->walk->until));
+		return walk_since_ns(f->walk, walk_end_ticks(&f->walk->input, &f->walk->until));
 	}
 }
 
@@ -132,7 +132,7 @@ static uint64_t time_at(const struct massif *m, const struct flow *f, uint64_t t
 	case EXPORT_TIME_CALLS:
 		return number ? number : f->events;
 	default:
-		return flow_ns(f, ticks);
+		return walk_since_ns(f->walk, ticks);
 	}
 }
 

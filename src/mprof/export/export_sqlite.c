@@ -112,9 +112,7 @@ static void put_values(struct base *b, sqlite3_stmt *s, const struct value *v, s
 
 static uint64_t ns_of(const struct base *b, uint64_t ticks)
 {
-	int64_t ns = walk_ns(&b->profile->walk, ticks);
-
-	return ns > 0 ? (uint64_t)ns : 0;
+	return walk_since_ns(&b->profile->walk, ticks);
 }
 
 /* ---- processes ---- */
@@ -271,10 +269,10 @@ static void put_event(struct base *b, const char *what, const struct flow *f,
 	if (!s)
 		return;
 	PUT_ROW(
-	    b, s, NUMBER_IF(at->number, at->number), TEXT(what), NUMBER(flow_ns(f, at->ticks)),
-	    NUMBER(at->process), NUMBER(at->thread), NUMBER(b->site[at->group] + 1),
-	    TEXT_IF(at->number, function_name(at->fn) ?: "?"), NUMBER(at->block->addr),
-	    NUMBER(at->block->size), NUMBER(at->block->slack),
+	    b, s, NUMBER_IF(at->number, at->number), TEXT(what),
+	    NUMBER(walk_since_ns(f->walk, at->ticks)), NUMBER(at->process), NUMBER(at->thread),
+	    NUMBER(b->site[at->group] + 1), TEXT_IF(at->number, function_name(at->fn) ?: "?"),
+	    NUMBER(at->block->addr), NUMBER(at->block->size), NUMBER(at->block->slack),
 	    NUMBER(more ? at->block->size : -at->block->size),
 	    NUMBER_IF(!more, walk_duration_ns(f->walk, at->ticks > start ? at->ticks - start : 0)));
 }

@@ -86,10 +86,3 @@ void flow_release(struct flow *f);
 
 /* Returns the index of p->site by group, when p is made; the caller frees it. */
 uint32_t *flow_sites(const struct profile *p);
-
-static inline uint64_t flow_ns(const struct flow *f, uint64_t ticks)
-{
-	int64_t ns = walk_ns(f->walk, ticks);
-
-	return ns > 0 ? (uint64_t)ns : 0;
-}

@@ -114,3 +114,11 @@ static inline int64_t walk_ns(const struct walk *w, uint64_t ticks)
 {
 	return w->input.ns(w->input.context, ticks);
 }
+
+/* The same, and 0 before the start. */
+static inline uint64_t walk_since_ns(const struct walk *w, uint64_t ticks)
+{
+	const int64_t ns = walk_ns(w, ticks);
+
+	return ns > 0 ? (uint64_t)ns : 0;
+}

@@ -270,13 +270,6 @@ static double weight_of(enum finding_kind kind, uint64_t whole)
 	return (double)whole < enough ? (double)whole / enough : 1;
 }
 
-static uint64_t since_start(const struct analysis *a, uint64_t ticks)
-{
-	const int64_t ns = walk_ns(&a->walk, ticks);
-
-	return ns > 0 ? (uint64_t)ns : 0;
-}
-
 static void add_growth(struct finding *new, const struct analysis *a, struct finding_sums *s,
 		       uint32_t function)
 {
@@ -287,7 +280,7 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 	finding_sums_values(s, function, &v);
 	if (a->of_totals) {
 		new->growth = growth_of_totals(a, &v, &until);
-		new->grew_ns = until ? since_start(a, until) : 0;
+		new->grew_ns = until ? walk_since_ns(&a->walk, until) : 0;
 		return;
 	}
 	new->growth = growth_of(&v, known);
@@ -296,8 +289,8 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 	if (known && (new->growth == GROWTH_EARLY || new->growth == GROWTH_OTHER) &&
 	    growth_is_short(s->sites, &v) && growth_is_busy(finding_sums_calls(s), s->sites, &v)) {
 		new->growth = GROWTH_BUSY;
-		new->since_ns = since_start(a, v.first_ticks);
-		new->grew_ns = since_start(a, v.last_ticks);
+		new->since_ns = walk_since_ns(&a->walk, v.first_ticks);
+		new->grew_ns = walk_since_ns(&a->walk, v.last_ticks);
 	}
 	new->ended_before = v.epoch_bytes[SITE_EPOCHS - 1] < v.live_bytes;
 }

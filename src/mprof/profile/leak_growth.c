@@ -167,11 +167,9 @@ bool growth_goes_on(enum finding_growth growth)
 uint64_t growth_end_ns(const struct analysis *a, const struct sites *sites, const uint64_t *e)
 {
 	unsigned last;
-	int64_t ns;
 
 	leak_rises(e, &last);
-	ns = walk_ns(&a->walk, sites->epoch_ticks[last + 1]);
-	return ns > 0 ? (uint64_t)ns : 0;
+	return walk_since_ns(&a->walk, sites->epoch_ticks[last + 1]);
 }
 
 uint64_t growth_freed_ticks(const struct sites *sites, const uint64_t e[SITE_EPOCHS])
