@@ -3,14 +3,13 @@
 #include "answer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "cmd.h"
 
 #define HEAD 64
@@ -31,14 +30,12 @@ static bool begins(const char *s, const char *with)
 static int look(const char *path, const struct answer_kind *kind, struct error *err)
 {
 	char head[HEAD + 1] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const ssize_t n = file_head(path, head, HEAD);
 
-	if (fd < 0)
-		return errno == ENOENT ? 0
-				       : fail(err, -errno, "cannot write '%s': %m", cmd_path(path));
-	if (read(fd, head, HEAD) < 0)
-		*head = '\0';
-	close(fd);
+	if (n < 0)
+		return n == -ENOENT ? 0
+				    : fail(err, (int)n, "cannot write '%s': %s", cmd_path(path),
+					   strerror((int)-n));
 	if (begins(head, kind->text) || begins(head, kind->json))
 		return 1;
 	return fail(err, -EEXIST,

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <mprof/format.h>
 
@@ -19,6 +18,7 @@
 #include "../pass/walk.h"
 #include "../import/import.h"
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "../util/format.h"
 #include "../util/memory.h"
 
@@ -114,14 +114,10 @@ int export_pick(char *const *log, size_t logs, char **picked, struct error *err)
 
 bool export_is_trace(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char magic[MPROF_MAGIC_SIZE];
-	bool is = fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
-		  !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
 
-	if (fd >= 0)
-		close(fd);
-	return is;
+	return file_head(path, magic, sizeof(magic)) == sizeof(magic) &&
+	       !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
 }
 
 static bool is_later(const struct timespec *a, const struct timespec *b)

@@ -2,13 +2,12 @@
 /* output.c - the file that a command makes from a recording. */
 #include "cmd.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../export/exports.h"
 #include "../play/playfile.h"
+#include "../util/file_head.h"
 
 #define HEAD 4096
 
@@ -16,14 +15,9 @@
 static bool made_here(const char *path)
 {
 	char head[HEAD];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n;
+	const ssize_t n = file_head(path, head, sizeof(head));
 
-	if (fd < 0)
-		return true; /* there is no file */
-	n = read(fd, head, sizeof(head));
-	close(fd);
-	return n > 0 && memmem(head, (size_t)n, "mprof", 5);
+	return n < 0 || memmem(head, (size_t)n, "mprof", 5);
 }
 
 int output_check(const char *path, const char *input, bool chosen)

@@ -10,21 +10,16 @@
 #include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "../util/outputs.h"
 #include "../util/plain.h"
 #include "../util/unfinished.h"
 
 static bool is_ours(const char *path)
 {
-	char magic[sizeof(((struct mprof_file_header *)0)->magic)] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n;
+	char magic[sizeof(((struct mprof_file_header *)0)->magic)];
 
-	if (fd < 0)
-		return false;
-	n = read(fd, magic, sizeof(magic));
-	close(fd);
-	return n == sizeof(magic) && mprof_is_magic(magic);
+	return file_head(path, magic, sizeof(magic)) == sizeof(magic) && mprof_is_magic(magic);
 }
 
 /* Returns the descriptor that a path such as /dev/fd/3 names; -1 if none. */

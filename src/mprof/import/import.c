@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "import_ops.h"
 #include "import_text.h"
 
@@ -243,12 +243,8 @@ static int open_record(struct trace **out, const char *path, const struct import
 static bool is_ours(const char *path, bool *more)
 {
 	char magic[5] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* it may be a FIFO */
-	ssize_t n = fd >= 0 ? read(fd, magic, sizeof(magic)) : 0;
 
-	if (fd >= 0)
-		close(fd);
-	*more = n == (ssize_t)sizeof(magic);
+	*more = file_head(path, magic, sizeof(magic)) == sizeof(magic);
 	return *more && !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "../util/memory.h"
 
 /* ---- opening ---- */
@@ -32,15 +33,9 @@ static int bad(struct error *err, const struct playfile *p, const char *what, ui
 bool playfile_is(const char *path)
 {
 	char magic[8];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	bool is;
 
-	if (fd < 0)
-		return false;
-	is = pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
-	     !memcmp(magic, MPROF_PLAYBACK_MAGIC, sizeof(magic));
-	close(fd);
-	return is;
+	return file_head(path, magic, sizeof(magic)) == sizeof(magic) &&
+	       !memcmp(magic, MPROF_PLAYBACK_MAGIC, sizeof(magic));
 }
 
 static int map_file(struct playfile *p, struct error *err)

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../pass/course.h"
 #include "../pass/site_totals.h"
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "../util/order.h"
 
 /* ---- a profile ---- */
@@ -215,14 +215,8 @@ static bool are_titles(const char *line)
 bool timeline_is_table(const char *path)
 {
 	char line[sizeof(MPROF_STAT_TITLES) + 1] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	bool is;
 
-	if (fd < 0)
-		return false;
-	is = pread(fd, line, sizeof(line) - 1, 0) > 0 && are_titles(line);
-	close(fd);
-	return is;
+	return file_head(path, line, sizeof(line) - 1) > 0 && are_titles(line);
 }
 
 /* Titles may occur again in concatenated tables.  The last line may be unfinished. */

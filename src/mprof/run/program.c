@@ -14,6 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "../util/file_head.h"
 #include "elf.h"
 #include "own_malloc.h"
 
@@ -86,13 +87,8 @@ static void judge(struct program *p)
 static bool follow_script(struct program *p)
 {
 	char line[PATH_MAX], *at, *end;
-	int fd = open(p->image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n;
+	const ssize_t n = file_head(p->image, line, sizeof(line) - 1);
 
-	if (fd < 0)
-		return false;
-	n = pread(fd, line, sizeof(line) - 1, 0);
-	close(fd);
 	if (n < 3 || line[0] != '#' || line[1] != '!')
 		return false;
 	line[n] = '\0';
