@@ -519,6 +519,17 @@ test_views_json_names_are_documented() {
 	done
 }
 
+# Every figure of every row, and the sums of exports, of programs that allocate at random.
+test_views_agree_with_a_model() {
+	local run
+	cp "$root/tests/cli/random.c" .
+	compile random -pthread
+	for run in '1 400 1 0 exit' '2 150 3 3 exec' '3 300 4 0 kill' '4 100 2 2 _exit'; do
+		"$mprof" record -q -o log -- ./random $run
+		"$root/tests/cli/rows.py" "$mprof" log ./random >out 2>&1 || bad "random $run: $(cat out)"
+	done
+}
+
 # Only threads that pass blocks on are in the matrix, however much the others allocate.
 test_views_matrix_of_passed_blocks() {
 	cat >pass.c <<'END'
