@@ -202,9 +202,9 @@ test_signals_of_the_program_are_untouched() {
 	expect_same 'blocked signals' "$(cat out)" "$(cat native)"
 }
 
-test_term_and_hup_are_handed_on() {
+test_signals_are_handed_on() {
 	local signal
-	for signal in TERM HUP; do
+	for signal in TERM HUP USR1 USR2; do
 		"$mprof" record -o log -- perl -e '
 			$SIG{'$signal'} = sub { open F, ">got"; exit 5 };
 			open F, ">ready"; close F; sleep 20' 2>err &
@@ -216,6 +216,27 @@ test_term_and_hup_are_handed_on() {
 		[ -e got ] || bad "$signal was not handed on"
 		rm -f got ready
 	done
+}
+
+# A server that reloads its settings, and runs on.
+test_user_signals_do_not_end_a_run() {
+	rm -f ready
+	"$mprof" record -o log -- perl -e '
+		$SIG{USR1} = sub { $n++ }; open F, ">ready"; close F;
+		select undef, undef, undef, 0.1 until $n >= 2; exit 7' 2>err &
+	wait_for test -e ready
+	kill -USR1 $!
+	sleep 0.5
+	kill -USR1 $!
+	status=0
+	wait $! || status=$?
+	expect_status 7
+	expect_text err ', 0 lost, '
+	# timeout(1) sends its signal to mprof and to the program.
+	run timeout -s USR1 1 "$mprof" record -o log -- perl -e '$SIG{USR1} = sub { exit 0 }; sleep 20'
+	expect_text err ', 0 lost, '
+	run timeout -s USR2 1 "$mprof" record -o log -- sleep 20
+	expect_text err ', 0 lost, '
 }
 
 test_interrupt_is_for_the_program() {

@@ -21,10 +21,12 @@
 #include "../util/now.h"
 
 /* SIGCHLD is reset because there would be no status to wait for if it was ignored. */
-static const int signals[LAUNCH_SIGNALS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
+static const int signals[LAUNCH_SIGNALS] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
+					     SIGUSR1, SIGUSR2, SIGCHLD };
 
 static volatile sig_atomic_t running; /* pid for the handler, 0 if none */
 static volatile sig_atomic_t handed_on, interrupted;
+static volatile sig_atomic_t user;     /* the last SIGUSR1 or SIGUSR2 that was forwarded, or 0 */
 static volatile sig_atomic_t ended_by; /* the one that ended the program, or 0; and when */
 static int64_t ended_ns;
 
@@ -34,7 +36,7 @@ static void hand_on(int signal)
 {
 	int code = errno;
 
-	handed_on = signal;
+	*(signal == SIGUSR1 || signal == SIGUSR2 ? &user : &handed_on) = signal;
 	if (running)
 		kill((pid_t)running, signal);
 	errno = code;
@@ -54,7 +56,7 @@ static void take_signals(struct launch *l)
 
 	for (i = 0; i < LAUNCH_SIGNALS; i++) {
 		sigaction(signals[i], NULL, &l->before[i]);
-		act.sa_handler = i < 2 ? take_note : i < 4 ? hand_on : SIG_DFL;
+		act.sa_handler = i < 2 ? take_note : i < 6 ? hand_on : SIG_DFL;
 		if (l->before[i].sa_handler != SIG_IGN || signals[i] == SIGCHLD)
 			sigaction(signals[i], &act, NULL);
 	}
@@ -136,7 +138,7 @@ int launch_fork(struct launch *l, char **argv, const char *const *env, size_t n,
 	l->pid = fork();
 	if (!l->pid)
 		run_child(l, argv, env, n, go[0], failed[1]);
-	handed_on = interrupted = ended_by = 0;
+	handed_on = interrupted = user = ended_by = 0;
 	running = l->pid > 0 ? l->pid : 0;
 	close(go[0]);
 	close(failed[1]);
@@ -205,7 +207,7 @@ void launch_wait(struct launch *l, struct launch_end *end)
 {
 	reap(l, end);
 	ended_ns = now_ns(CLOCK_MONOTONIC);
-	ended_by = end->handed_on ? end->handed_on : end->interrupted;
+	ended_by = end->handed_on ? end->handed_on : end->interrupted ? end->interrupted : user;
 }
 
 bool launch_is_repeat(int signal)

@@ -4,7 +4,7 @@
  *
  * The program gets the signal dispositions and the mask that mprof was started
  * with.  While it runs mprof ignores SIGINT and SIGQUIT (the terminal sends them to both) and
- * forwards SIGTERM and SIGHUP.
+ * forwards SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2: a service manager knows the pid of mprof only.
  *
  * Threads: one launch at a time; signal dispositions belong to the process.
  */
@@ -18,7 +18,7 @@
 
 #include "../util/error.h"
 
-#define LAUNCH_SIGNALS 5
+#define LAUNCH_SIGNALS 7
 
 struct launch {
 	pid_t pid;
@@ -32,7 +32,7 @@ struct launch_end {
 	int status; /* as wait(2) returns it */
 	struct rusage usage;
 	int64_t wall_ns;
-	int handed_on;	 /* the last signal that mprof received and forwarded, 0 if none */
+	int handed_on;	 /* the last SIGTERM or SIGHUP that mprof forwarded, 0 if none */
 	int interrupted; /* SIGINT or SIGQUIT that it received and ignored, 0 if none */
 };
 
