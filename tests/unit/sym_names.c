@@ -122,6 +122,7 @@ static const struct row rows[] = {
 	{ "__pyx_pymod_exec_fast", "__pyx_pymod_exec_fast", "" },
 	{ "_D3mod1C4overMFAyaZi", "mod.C.over", "mod.C.over(immutable(char)[])" },
 	{ "_DThn16_3mod1C4overMFAyaZi", "mod.C.over", "mod.C.over(immutable(char)[])" },
+	{ "_DTi16_D3mod1C4overMFAyaZi", "mod.C.over", "mod.C.over(immutable(char)[])" },
 	{ "_D3mod1C6__ctorMFiZCQsQq", "mod.C.this", "mod.C.this(int)" },
 	{ "_D3mod__T5twiceTlVii4ZQnFNaNbNiNflZl", "mod.twice!(...).twice",
 	  "mod.twice!(long, 4).twice(long)" },

@@ -116,11 +116,12 @@ static bool demangle_d(const char *raw, struct text *to)
 	return known;
 }
 
-/* LDC's entry of an interface's method, "_DThn16_4core...": as the method, "_D4core...". */
+/* The entry of an interface's method, "_DThn16_4core..." (LDC) or "_DTi16_D4core..." (GDC): as the
+ * method, "_D4core...". */
 static bool demangle_d_thunk(const char *raw, struct text *to)
 {
 	const char *rest = strchr(raw + 2, '_');
-	char *method = must_printf("_D%s", rest ? rest + 1 : "");
+	char *method = must_printf("_D%s", rest ? rest + 1 + (rest[1] == 'D') : "");
 	const bool known = demangle_d(method, to);
 
 	free(method);
@@ -142,7 +143,7 @@ static bool demangled(const char *raw, int options, enum fold_language *language
 		return names_cython_demangle(raw, options & DMGL_PARAMS, to);
 	if (!strcmp(raw, "_Dmain") || (raw[1] == 'D' && isdigit((unsigned char)raw[2])))
 		return demangle_d(raw, to);
-	if (!strncmp(raw, "_DThn", 5))
+	if (!strncmp(raw, "_DThn", 5) || !strncmp(raw, "_DTi", 4))
 		return demangle_d_thunk(raw, to);
 	*language = FOLD_RUST;
 	if ((name[1] == 'R' || (name[1] == 'Z' && strstr(name, "17h"))) &&
