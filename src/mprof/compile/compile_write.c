@@ -13,25 +13,10 @@
 
 /* ---- files ---- */
 
-static void write_at(struct writer *w, int fd, const void *from, size_t bytes, uint64_t offset)
-{
-	const char *p = from;
-	ssize_t n;
-
-	for (; bytes && !w->error; p += n, bytes -= (size_t)n, offset += (uint64_t)n) {
-		n = pwrite(fd, p, bytes, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n <= 0) {
-			w->error = n ? -errno : -EIO;
-			break;
-		}
-	}
-}
-
 void writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t offset)
 {
-	write_at(w, w->fd, from, bytes, offset);
+	if (!w->error)
+		w->error = write_at(w->fd, from, bytes, offset);
 }
 
 int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offset)
@@ -123,7 +108,9 @@ void writer_flush_sites(struct writer *w)
 	size_t bytes = w->sites * sizeof(*w->site);
 
 	w->sites_check = mprof_play_check(w->sites_check, w->site, bytes);
-	write_at(w, w->sites_fd, w->site, bytes, w->sites_flushed * sizeof(*w->site));
+	if (!w->error)
+		w->error =
+		    write_at(w->sites_fd, w->site, bytes, w->sites_flushed * sizeof(*w->site));
 	w->sites_flushed += w->sites;
 	w->sites = 0;
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/outputs.h"
 #include "compact_job.h"
 
 /* ---- what is neither events nor stacks ---- */
@@ -110,10 +111,10 @@ static int write_header(struct job *j, uint64_t index_offset)
 	h->index_offset = index_offset;
 	h->time_error = j->options->exact ? 0 : 1u << j->shift;
 	memset(h->free_slots, 0, sizeof(h->free_slots));
-	ret = job_write(j, h, MPROF_HEADER_SHORT, 0);
+	ret = write_at(j->fd, h, MPROF_HEADER_SHORT, 0);
 	if (!ret)
-		ret = job_write(j, h->process, h->header_size - MPROF_HEADER_SHORT,
-				MPROF_HEADER_SHORT);
+		ret = write_at(j->fd, h->process, h->header_size - MPROF_HEADER_SHORT,
+			       MPROF_HEADER_SHORT);
 	return ret;
 }
 

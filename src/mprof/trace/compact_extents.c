@@ -5,24 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-int job_write(const struct job *j, const void *data, size_t bytes, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < bytes) {
-		ssize_t n =
-		    pwrite(j->fd, (const char *)data + done, bytes - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -ENOSPC;
-		done += (size_t)n;
-	}
-	return 0;
-}
+#include "../util/outputs.h"
 
 static int grow(void **buf, size_t *room, size_t bytes)
 {
@@ -52,7 +36,7 @@ int job_add_extent(struct job *j, struct mprof_extent head, size_t used)
 	head.size = (uint32_t)size;
 	memcpy(j->out, &head, sizeof(head));
 	memset(j->out + sizeof(head) + used, 0, size - sizeof(head) - used);
-	ret = job_write(j, j->out, size, j->tail);
+	ret = write_at(j->fd, j->out, size, j->tail);
 	j->tail += size;
 	return ret;
 }

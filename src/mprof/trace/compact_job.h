@@ -29,8 +29,6 @@ struct job {
 	size_t out_room;
 };
 
-/* Writes bytes of the new file at any offset.  0 or -errno. */
-int job_write(const struct job *j, const void *data, size_t bytes, uint64_t offset);
 /* Makes space for the payload of the next extent; discards its former content.  NULL without
  * memory. */
 unsigned char *job_payload(struct job *j, size_t bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* outputs.c - directories and temporary files for outputs. */
+/* outputs.c - see outputs.h. */
 #include "outputs.h"
 
 #include <errno.h>
@@ -59,4 +59,19 @@ int temporary_file(const char *path)
 		unlink(name);
 	free(name);
 	return fd;
+}
+
+int write_at(int fd, const void *bytes, size_t n, uint64_t offset)
+{
+	const char *from = bytes;
+	ssize_t some;
+
+	for (; n; from += some, n -= (size_t)some, offset += (uint64_t)some) {
+		some = pwrite(fd, from, n, (off_t)offset);
+		if (some < 0 && errno == EINTR)
+			some = 0;
+		else if (some <= 0)
+			return some ? -errno : -EIO;
+	}
+	return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* outputs.h - directories and temporary files for outputs. */
+/* outputs.h - directories, temporary files and writing for outputs. */
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "error.h"
 
@@ -13,6 +14,8 @@ int directories_make(const char *path, size_t *first, struct error *err);
 void directories_remove(const char *path, size_t first);
 /*
  * Creates a file without a name in the directory of `path`, or, if path is NULL, in TMPDIR or /tmp.
- *  It disappears with its last descriptor.  Returns a descriptor, closed on exec, or -errno.
+ * It disappears with its last descriptor.  Returns a descriptor, closed on exec, or -errno.
  */
 int temporary_file(const char *path);
+/* Writes all of it.  0 or -errno. */
+int write_at(int fd, const void *bytes, size_t n, uint64_t offset);
