@@ -72,7 +72,7 @@ uint32_t mp_page_know(void)
 }
 
 /* See program.h. */
-void mprof_keep_thread(unsigned keep) __attribute__((visibility("default")));
+void mprof_keep_thread(unsigned keep) EXPORT;
 void mprof_keep_thread(unsigned keep)
 {
 	if (mp_recording() && mp_mode && mp_mode->thread_keep)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #define MP_HIDDEN __attribute__((visibility("hidden")))
+#define EXPORT	  __attribute__((visibility("default")))
 
 extern const struct mprof_api *mp_api;
 extern const struct mprof_api mp_boot_api; /* boot.c */

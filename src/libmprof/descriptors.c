@@ -26,7 +26,6 @@
 #include "stop.h"
 #include "sys.h"
 
-#define EXPORT	__attribute__((visibility("default")))
 #define HIGH_FD 1000 /* not higher: the kernel's table grows with the greatest number */
 
 /* Moves fd above the soft limit, unless another thread may be changing the limit now.  Returns

@@ -7,8 +7,6 @@
  */
 #include "core.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* The acquire costs nothing on x86; on aarch64 it is an ldar. */
 #define MPROF_SIGNATURE(ret, name, params, args) \
 	EXPORT ret name params;                  \

@@ -21,8 +21,6 @@
 #include "thread.h"
 #include "times.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* The same name, or that of the library behind a proxy: libtbbmalloc_proxy.so.2. */
 static int maps_is_behind(const char *allocator, const char *name)
 {

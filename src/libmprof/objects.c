@@ -38,15 +38,14 @@ static MPROF_COLD void objects_bypass(const char *file, int flags, enum mprof_by
 		mp_fact_bypass(file, how);
 }
 
-__attribute__((visibility("default"), optimize("O2"))) void *dlopen(const char *file, int flags)
+EXPORT __attribute__((optimize("O2"))) void *dlopen(const char *file, int flags)
 {
 	if (mprof_unlikely(flags & RTLD_DEEPBIND))
 		objects_bypass(file, flags, MPROF_BYPASS_DEEPBIND);
 	return mp_next()->dlopen(file, flags);
 }
 
-__attribute__((visibility("default"), optimize("O2"))) void *dlmopen(Lmid_t space, const char *file,
-								     int flags)
+EXPORT __attribute__((optimize("O2"))) void *dlmopen(Lmid_t space, const char *file, int flags)
 {
 	if (space != LM_ID_BASE || flags & RTLD_DEEPBIND)
 		objects_bypass(file, flags,
@@ -71,7 +70,7 @@ static unsigned long long objects_unloaded(void)
 	return n;
 }
 
-__attribute__((visibility("default"))) int dlclose(void *handle)
+EXPORT int dlclose(void *handle)
 {
 	const unsigned long long before = mprof_core.capture ? objects_unloaded() : 0;
 	int ret = mp_next()->dlclose(handle);

@@ -23,8 +23,6 @@
 #include "thread.h"
 #include "times.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 struct operator
 {
 	const char *name, *partner; /* partner: the matching delete or new */

@@ -34,8 +34,6 @@
 #include "thread.h"
 #include "times.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Numbers of this process; in a child that has not joined the run yet, still its parent's. */
 static uint32_t last_number, last_image;
 

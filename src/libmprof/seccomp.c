@@ -26,8 +26,6 @@
 #include "stop.h"
 #include "sys.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 static const char restricted[] = "the program restricted its system calls (seccomp)";
 
 /* Suspends recording before the call; 0 if recording continues in any case.  In a vfork child,

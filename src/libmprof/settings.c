@@ -42,7 +42,7 @@ static const char *settings_name(int parameter)
 	return parameter < 0 && parameter >= -8 ? names[-parameter] : NULL;
 }
 
-__attribute__((visibility("default"))) int mallopt(int parameter, int value)
+EXPORT int mallopt(int parameter, int value)
 {
 	static unsigned noted;
 	const char *name = settings_name(parameter);

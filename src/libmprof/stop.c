@@ -122,7 +122,7 @@ void mp_suspend_forked(void)
  * Called by libmprof_mpi.so after MPI_Init, unless a launcher's variable gave the rank.  Ends the
  * recording of a rank that RANKS excludes; mprof removes what was written so far.
  */
-void mprof_set_rank(unsigned rank) __attribute__((visibility("default")));
+void mprof_set_rank(unsigned rank) EXPORT;
 void mprof_set_rank(unsigned rank)
 {
 	struct text number = text_on(mp_known.rank, sizeof(mp_known.rank));

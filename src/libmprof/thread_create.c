@@ -14,8 +14,6 @@
 #include "stack_use.h"
 #include "thread.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 struct mp_start {
 	void *next; /* the list node, first member */
 	union {

@@ -64,7 +64,7 @@ static __thread uint32_t rounds;
 static pthread_key_t key;
 static int key_made;
 
-__attribute__((visibility("default"))) __thread struct mprof_thread *mprof_self = &mp_nobody;
+EXPORT __thread struct mprof_thread *mprof_self = &mp_nobody;
 
 /*
  * 0 free, 1 held, 2 held with waiters.  Waiting sleeps after a while: a spinning thread of a

@@ -17,8 +17,6 @@
 #include "real_libc.h"
 #include "sys.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Finds a child's latest entry, if the child did not record its end itself. */
 static struct mprof_process_entry *waits_silent_entry(pid_t pid)
 {

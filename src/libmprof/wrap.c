@@ -25,7 +25,6 @@
 #include "thread.h"
 #include "times.h"
 
-#define EXPORT	   __attribute__((visibility("default")))
 #define NOTE_BYTES 4096u /* at most this many bytes of stack between the caller and a hook */
 
 /* Any function takes at most three words; extra arguments are harmless (operators.c). */
