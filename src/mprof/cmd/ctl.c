@@ -8,7 +8,6 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include "../trace/combine.h"
 #include "../trace/lost.h"
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "../util/format.h"
 #include "../util/ranges.h"
 #include "cmd.h"
@@ -74,18 +74,10 @@ static void find_path(struct target *t)
 static bool is_profile(struct target *t, const char *fd)
 {
 	struct stat st;
-	ssize_t n;
-	int file;
 
 	snprintf(t->link, sizeof(t->link), "/proc/%" PRIu64 "/fd/%.20s", t->pid, fd);
-	if (stat(t->link, &st) || !S_ISREG(st.st_mode))
-		return false;
-	file = open(t->link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (file < 0)
-		return false;
-	n = pread(file, &t->header, sizeof(t->header), 0);
-	close(file);
-	if (n != sizeof(t->header) ||
+	if (stat(t->link, &st) || !S_ISREG(st.st_mode) ||
+	    file_head(t->link, &t->header, sizeof(t->header)) != sizeof(t->header) ||
 	    memcmp(t->header.magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
 		return false;
 	find_path(t);
@@ -159,13 +151,9 @@ static void add_names(const char *name)
 {
 	struct mprof_file_header header;
 	struct append a;
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	const bool is_read =
-	    fd >= 0 && pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header);
 
-	if (fd >= 0)
-		close(fd);
-	if (!is_read || append_open(&a, name, header.run_id))
+	if (file_head(name, &header, sizeof(header)) != sizeof(header) ||
+	    append_open(&a, name, header.run_id))
 		return;
 	code_names_append(&a);
 	append_close(&a);

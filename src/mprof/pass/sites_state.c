@@ -27,14 +27,20 @@ size_t sites_state_rows(const struct sites *s)
 	return ((const struct work *)s->work)->accumulators.count;
 }
 
+static void put_start(const struct sites *s, struct byte_column *to)
+{
+	/* Pointers are ignored when it is read. */
+	state_put(to, s->work, sizeof(struct work));
+	state_put(to, &s->peak, sizeof(s->peak));
+	state_put(to, &s->rss, sizeof(s->rss));
+}
+
 void sites_state_put(struct sites *s, struct byte_column *to)
 {
 	const struct work *k = s->work;
 	const struct site_accumulators *a = &k->accumulators;
 
-	state_put(to, k, sizeof(*k)); /* pointers are ignored when it is read */
-	state_put(to, &s->peak, sizeof(s->peak));
-	state_put(to, &s->rss, sizeof(s->rss));
+	put_start(s, to);
 	column_varint(to, k->recent.count);
 	for (uint32_t i = 0; i < k->recent.count; i++)
 		column_varint(to, sites_recent(s, i)->addr[0]);
@@ -159,9 +165,7 @@ const struct byte_column *sites_end_put(struct sites *s, struct byte_column *to)
 	put_order(&k->accumulators, to);
 	sites_make_local(s);
 	site_accumulators_release(&k->accumulators);
-	state_put(to, k, sizeof(*k)); /* pointers are ignored when it is read */
-	state_put(to, &s->peak, sizeof(s->peak));
-	state_put(to, &s->rss, sizeof(s->rss));
+	put_start(s, to);
 	state_put(to, &s->total, sizeof(s->total));
 	column_varint(to, s->count);
 	return &k->rows.added;

@@ -295,18 +295,23 @@ static const char *keep_symbol(struct object *o, const char *name)
 	return keep_n(o, name, strcspn(name, "@"));
 }
 
+static void keep_all(struct object *o, struct location *location, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		location[i].raw = keep(o, location[i].raw);
+		location[i].file = keep(o, location[i].file);
+	}
+}
+
 static size_t ask(struct object *o, uint64_t address, struct location location[LOCATIONS_MOST])
 {
-	size_t i, n = 0;
+	size_t n = 0;
 	uint64_t offset = 0, at = address + o->bias;
 	const char *symbol = symtab_find(&o->symtab, at, &offset);
 
 	if (o->lines.dwarf)
 		n = lines_find(&o->lines, at - o->dwarf_bias, location);
-	for (i = 0; i < n; i++) {
-		location[i].raw = keep(o, location[i].raw);
-		location[i].file = keep(o, location[i].file);
-	}
+	keep_all(o, location, n);
 	if (!symbol)
 		return n;
 	if (!n)
@@ -321,14 +326,9 @@ static size_t ask(struct object *o, uint64_t address, struct location location[L
 static bool recall(struct object *o, uint64_t address, struct location location[LOCATIONS_MOST],
 		   size_t *n)
 {
-	size_t i;
-
 	if (!cache_find(&o->cached, address, location, n))
 		return false;
-	for (i = 0; i < *n; i++) {
-		location[i].raw = keep(o, location[i].raw);
-		location[i].file = keep(o, location[i].file);
-	}
+	keep_all(o, location, *n);
 	return true;
 }
 
