@@ -4,7 +4,7 @@
  * half-written outputs under their temporary names, sockets, directories for one run.
  *
  * They are removed, the newest first, when memory runs out (memory.h), and by a signal after
- * unfinished_watch().  Forget a file before it is renamed or removed.
+ * unfinished_watch().  Forget a file once it is renamed or removed.
  *
  * Ownership: the caller owns a path and does not change it until unfinished_forget().  Threads:
  * any.
