@@ -351,6 +351,10 @@ test_profile_samples_end() {
 	run "$mprof" report temporary file
 	expect_status 2
 	expect_text err "'file' contains samples: 'temporary' needs mprof profile without --sample, or a trace"
+	run "$mprof" report peak --by thread file
+	expect_text err "'peak' by thread needs a trace from mprof record; expected --sort calls or total"
+	run "$mprof" report hot --by size file
+	expect_text err 'need mprof profile --site-sizes without --sample, or a trace from mprof record'
 	run "$mprof" export --to folded file
 	expect_text err "'file' contains estimates from"
 	run "$mprof" report waste file

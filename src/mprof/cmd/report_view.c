@@ -105,8 +105,9 @@ static int check_totals(const struct report_view *v, const struct trace *t, stru
 	if (!trace_has_events(t) && is_of_thread_events(&v->request))
 		return fail(err, -EINVAL,
 			    "'%s' contains totals, not events: '%s' by thread needs a trace from "
-			    "mprof record; expected --sort calls, total or temporary",
-			    trace_path(t), profile_value_name(v->request.sort));
+			    "mprof record; expected --sort calls%s",
+			    trace_path(t), profile_value_name(v->request.sort),
+			    trace_is_sampled(t) ? " or total" : ", total or temporary");
 	if (v->view->ops->times && trace_source(t) && profile_value_check(t, VALUE_LIFETIME, err))
 		return -EINVAL;
 	if (trace_has_events(t) || v->view->ops->totals)

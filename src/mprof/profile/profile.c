@@ -348,7 +348,9 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 		    err, -EINVAL,
 		    "'%s' contains totals, not events: figures %s need %sa trace from mprof record",
 		    p->path, lack,
-		    p->sites.options.part == SITE_BY_SIZE ? "mprof profile --site-sizes or " : "");
+		    p->sites.options.part != SITE_BY_SIZE ? ""
+		    : trace_is_sampled(t) ? "mprof profile --site-sizes without --sample, or "
+					  : "mprof profile --site-sizes or ");
 	ret = run_walk(p, t, o, err);
 	if (ret)
 		return ret;
