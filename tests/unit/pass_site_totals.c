@@ -3,6 +3,7 @@
 #include "suites.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -343,6 +344,54 @@ START_TEST(samples)
 }
 END_TEST
 
+static double draw(void)
+{
+	static uint64_t state = 1;
+
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (double)(state >> 11) * 0x1p-53;
+}
+
+static unsigned poisson(double mean)
+{
+	unsigned n = 0;
+
+	for (double p = draw(), end = exp(-mean); p > end; p *= draw())
+		n++;
+	return n;
+}
+
+/* The greatest of many estimates has a range that contains what was live. */
+START_TEST(peaks_of_samples)
+{
+	static const struct {
+		double mean; /* samples that are live at a time */
+		unsigned samples;
+	} of[] = { { 0.3, 50 }, { 0.3, 2000 }, { 4, 50 }, { 4, 2000 }, { 60, 50 }, { 60, 1000 } };
+	const double unit = 1000, mean = of[_i].mean;
+	struct site_values v = { .bytes = 1000000,
+				 .error = { .samples = of[_i].samples,
+					    .bytes = 1000000 * unit,
+					    .heaviest_bytes = unit } };
+	unsigned runs = 200, right = 0;
+	struct estimate_range range;
+
+	for (unsigned i = 0; i < runs; i++) {
+		unsigned greatest = 1, n;
+
+		for (unsigned k = 0; k < of[_i].samples; k++) {
+			n = poisson(mean);
+			greatest = n > greatest ? n : greatest;
+		}
+		ck_assert(estimate_range(&v, VALUE_PEAK, (uint64_t)(greatest * unit), &range));
+		right += (double)range.low <= mean * unit && (double)range.high >= mean * unit;
+		ck_assert((double)range.high <= 8 * (mean + 2) * unit);
+		ck_assert(mean < 60 || (double)range.low >= 0.6 * mean * unit);
+	}
+	ck_assert_uint_ge(right, runs * 95 / 100);
+}
+END_TEST
+
 START_TEST(refused)
 {
 	struct profile_options o = all();
@@ -408,6 +457,7 @@ Suite *pass_site_totals_suite(void)
 	tcase_add_test(t, processes);
 	tcase_add_test(t, wrong);
 	tcase_add_test(t, samples);
+	tcase_add_loop_test(t, peaks_of_samples, 0, 6);
 	tcase_add_test(t, refused);
 	tcase_add_test(t, prefixes);
 	suite_add_tcase(s, t);

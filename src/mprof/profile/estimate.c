@@ -12,6 +12,30 @@ static double part_of(const struct site_values *v, uint64_t figure)
 	return v->bytes ? v->error.bytes * ((double)figure / (double)v->bytes) : 0;
 }
 
+/* Returns the mean of a Poisson count that one of n observations may exceed: estimate.h. */
+static double mean_of_greatest(double greatest, uint64_t n)
+{
+	const double most = log((double)n / ((1 - 0.95) / 2));
+	double low = 0, high = greatest, mean;
+
+	for (unsigned i = 0; i < 60; i++) {
+		mean = (low + high) / 2;
+		if (mean - greatest + greatest * log(greatest / mean) > most)
+			low = mean;
+		else
+			high = mean;
+	}
+	return low;
+}
+
+/* Lowers the beginning of the range of a peak. */
+static double low_of_peak(double low, double peak, double variance, uint64_t samples)
+{
+	const double unit = peak > 0 ? variance / peak : 0;
+
+	return unit > 0 ? fmin(low, unit * mean_of_greatest(peak / unit, samples)) : low;
+}
+
 bool estimate_range(const struct site_values *v, enum profile_value value, uint64_t figure,
 		    struct estimate_range *range)
 {
@@ -43,6 +67,8 @@ bool estimate_range(const struct site_values *v, enum profile_value value, uint6
 	half = Z * sqrt(variance + Z * Z * w * w / 4);
 	low = centre - half;
 	high = centre + half;
+	if (value == VALUE_PEAK || value == VALUE_LOCAL)
+		low = low_of_peak(low, (double)figure, variance, e->samples);
 	range->low = low > 0 ? (uint64_t)low : 0;
 	range->high = high < 0x1p63 ? (uint64_t)high : UINT64_MAX;
 	return true;

@@ -10,6 +10,10 @@
  * Sampling one of N calls, whatever their size, may miss the largest blocks:
  * then only numbers of calls have a range. The relative variance of peaks is
  * assumed to be that of all bytes.
+ *
+ * A peak is the greatest of as many estimates as there are samples.  Its range begins at the mean
+ * of which at most 2.5 in 100 runs have an estimate as great as this (Chernoff's bound of a Poisson
+ * count, for each of the estimates): for 4 samples that are live of 3,500, at a fiftieth of it.
  */
 #pragma once
 

@@ -27,6 +27,20 @@ function add(to: number[], errors: Answer[], node: number): void {
 	errors.forEach((e, k) => to[k] = e.most ? Math.max(to[k], e.own[node]) : to[k] + e.own[node]);
 }
 
+// The mean of a Poisson count that one of n observations may exceed.
+function meanOfGreatest(greatest: number, n: number): number {
+	const most = Math.log(n / 0.025);
+	let low = 0, high = greatest;
+	for (let i = 0; i < 60; i++) {
+		const mean = (low + high) / 2;
+		if (mean - greatest + greatest * Math.log(greatest / mean) > most)
+			low = mean;
+		else
+			high = mean;
+	}
+	return low;
+}
+
 // The 95 % range of a figure, with parts from errorsOf; null: unknown.
 export function rangeOf(d: Data, m: Measure, n: number, parts: number[]): [number, number] | null {
 	const [samples, calls, all, live, heaviestCalls, heaviestBytes] = parts;
@@ -35,7 +49,9 @@ export function rangeOf(d: Data, m: Measure, n: number, parts: number[]): [numbe
 		return null;
 	const variance = byCalls ? calls : m.key == "total" ? all : m.key == "peak" ? parts[TOTAL] ? all * n / parts[TOTAL] : 0 : live;
 	const w = byCalls ? heaviestCalls : heaviestBytes, centre = n + Z * Z * w / 2, half = Z * Math.sqrt(variance + Z * Z * w * w / 4);
-	return [Math.max(0, Math.floor(centre - half)), Math.floor(centre + half)];
+	const unit = m.key == "peak" && n > 0 ? variance / n : 0;
+	const low = unit > 0 ? Math.min(centre - half, unit * meanOfGreatest(n / unit, samples)) : centre - half;
+	return [Math.max(0, Math.floor(low)), Math.floor(centre + half)];
 }
 
 export function rangeText(d: Data, m: Measure, n: number, parts: number[]): string {
