@@ -159,10 +159,10 @@ static const struct row rows[] = {
 	{ "camlProg__$2b$2b_99", "Prog.++", "Prog.++_99" },
 	{ "camlProg__entry", "Prog.entry", "" },
 	{ "camlProg__a$0a_1", "Prog.a$0a", "Prog.a$0a_1" },
-	{ "camlProg$", "Prog$", "" },
+	{ "camlCaseToSnake", "camlCaseToSnake", "" },
 	{ "caml_alloc", "caml_alloc", "" },
 	{ "camlProg__12", "Prog__12", "" },
-	{ "camlC_1", "C", "C_1" },
+	{ "camlC_1", "camlC_1", "" },
 	{ "_D3mod__T1STiZQf3getMxFNaNbNiNfZi", "mod.S!(...).S.get", "mod.S!(int).S.get() const" },
 };
 
@@ -227,6 +227,8 @@ START_TEST(test_haskell)
 	}
 	name_form("SSL_session_info", "ssl.c", SYM_SHORT, &t);
 	ck_assert_str_eq(text_string(&t), "SSL_session_info");
+	name_form("view_Resizing_get_info", "", SYM_SHORT, &t);
+	ck_assert_str_eq(text_string(&t), "view_Resizing_get_info");
 	name_form("base_GHCziEventziEPoll_new10_info", "", SYM_SHORT, &t);
 	ck_assert_str_eq(text_string(&t), "GHC.Event.EPoll.new10");
 	text_release(&t);

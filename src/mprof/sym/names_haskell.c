@@ -31,6 +31,17 @@ static void decode(struct text *to, const char *from, size_t n)
 	}
 }
 
+/* Has the module a dot?  Its parts begin with capital letters; Resizing has none. */
+static bool has_dot(const char *module, const char *end)
+{
+	while ((module = memmem(module, (size_t)(end - module), "zi", 2)) != NULL) {
+		module += 2;
+		if (module < end && isupper((unsigned char)*module))
+			return true;
+	}
+	return false;
+}
+
 /* Names themselves have no _, which is zu in them. */
 bool names_haskell_demangle(const char *raw, bool known, struct text *to)
 {
@@ -51,7 +62,7 @@ bool names_haskell_demangle(const char *raw, bool known, struct text *to)
 	if (!name || name + 1 >= raw + n)
 		return false;
 	/* Functions of C end so, too. */
-	if (!known && !memmem(module, (size_t)(name - module), "zi", 2))
+	if (!known && !has_dot(module, name))
 		return false;
 	decode(to, module, (size_t)(name - module));
 	text_add(to, ".", 1);

@@ -50,7 +50,8 @@ bool names_ocaml_demangle(const char *raw, bool with_number, struct text *to)
 	size_t step;
 	char c;
 
-	if (strncmp(raw, PREFIX, strlen(PREFIX)) != 0 || !isupper((unsigned char)*first))
+	if (strncmp(raw, PREFIX, strlen(PREFIX)) != 0 || !isupper((unsigned char)*first) ||
+	    !(strstr(first, "__") || strchr(first, '.')))
 		return false;
 	end = raw + (with_number ? strlen(raw) : without_number(raw, strlen(raw)));
 	for (; at < end; at += step) {
