@@ -92,13 +92,14 @@ PREFETCHES film_live_soon(const struct film_live *l, uint32_t slot)
 void film_live_settle(struct film_live *l);
 /* Call these when that is done.  Stores which pages are resident, and counts them in `now`. */
 void film_live_residency(struct film_live *l, const struct place_range *r, size_t n);
-/* Prefetches what that needs of the dirty pages of a unit. */
+/* Prefetches what that needs of the dirty pages of a unit.  Of one without blocks, the address is
+ * outside of the array, and there may be none. */
 PREFETCHES film_live_cells_soon(const struct film_live *l, const struct film_unit *u)
 {
-	const struct film_node *node = l->node.item;
-
 	for (unsigned dirty = u->dirty; dirty; dirty &= dirty - 1)
-		__builtin_prefetch(&node[u->page[__builtin_ctz(dirty)].head - 1ul]);
+		__builtin_prefetch((const void *)((uintptr_t)l->node.item +
+						  (u->page[__builtin_ctz(dirty)].head - 1ul) *
+						      sizeof(struct film_node)));
 }
 /* Returns the state of a page for a frame. */
 void film_live_cell(const struct film_live *l, const struct film_unit *u, unsigned page,
