@@ -196,9 +196,9 @@ static bool has_script(const struct frames *f)
 	return i < f->n && f->of[i].ran < MPROF_SCRIPT_LINES_END;
 }
 
-static enum code_python append_names(struct append *file, bool ended)
+static enum code_python append_names(struct append *file, bool ended, bool python)
 {
-	enum code_python python = CODE_PYTHON_NAMED;
+	enum code_python found = CODE_PYTHON_NAMED;
 	struct frames f = { .of = NULL };
 	char path[PATH_ROOM];
 	bool looked = false;
@@ -219,21 +219,21 @@ static enum code_python append_names(struct append *file, bool ended)
 		fclose(map);
 		put_names(&f, file, e.number, e.pid);
 	}
-	if (ended && !f.python) {
+	if (python && !f.python) {
 		if (!looked)
 			find_frames(&f, file->path);
-		python = has_script(&f) ? CODE_PYTHON_UNNAMED : CODE_NO_PYTHON;
+		found = has_script(&f) ? CODE_PYTHON_UNNAMED : CODE_NO_PYTHON;
 	}
 	frames_release(&f);
-	return python;
+	return found;
 }
 
 void code_names_append(struct append *file)
 {
-	append_names(file, false);
+	append_names(file, false, false);
 }
 
-enum code_python code_names_take(struct append *file)
+enum code_python code_names_take(struct append *file, bool python)
 {
-	return append_names(file, true);
+	return append_names(file, true, python);
 }

@@ -18,5 +18,6 @@ enum code_python { CODE_NO_PYTHON, CODE_PYTHON_UNNAMED, CODE_PYTHON_NAMED };
 /* Appends CODE facts for all processes of the run.  If a map cannot be read, frames have no names.
  */
 void code_names_append(struct append *file);
-/* The same after the run: removes the maps that libmprof_python.so wrote. */
-enum code_python code_names_take(struct append *file);
+/* The same after the run: removes the maps that libmprof_python.so wrote.  python: also look for
+ * functions of scripts; without it the result says nothing. */
+enum code_python code_names_take(struct append *file, bool python);

@@ -586,7 +586,7 @@ static void finish_file(struct session *s)
 	} else {
 		write_waited(s);
 		write_notes(s);
-		s->result->python = code_names_take(&s->file);
+		s->result->python = code_names_take(&s->file, s->plan->python);
 		count_processes(s);
 		find_file(s);
 	}

@@ -53,9 +53,9 @@ struct run_result {
 	enum target_earlier earlier; /* what happened to the earlier file */
 	char *path;		     /* where the file is, or NULL */
 	enum run_file file;
-	uint32_t alive; /* of these, how many still run */
-	bool unranked;	/* %r is in the name, and nothing said the rank */
-	enum code_python python;
+	uint32_t alive;		 /* of these, how many still run */
+	bool unranked;		 /* %r is in the name, and nothing said the rank */
+	enum code_python python; /* with the plan's python only */
 	bool in_use; /* a process, maybe not counted in alive, still has the file open */
 	uint64_t lost[MPROF_LOST_REASONS]; /* from the file's header, for all processes together */
 	uint64_t bytes;			   /* size of the file */
