@@ -18,6 +18,8 @@ void state_get(struct cursor *from, void *bytes, size_t n)
 {
 	const size_t there = (size_t)(from->end - from->p) < n ? (size_t)(from->end - from->p) : n;
 
+	if (!n)
+		return;
 	memset(bytes, 0, n);
 	if (there)
 		memcpy(bytes, from->p, there);
