@@ -58,6 +58,17 @@ test_movie_allocators() {
 	nothing_else 'four.html ./two.html'
 }
 
+# With little space, a film does not keep its frames; colours are left out nevertheless.
+test_movie_limit() {
+	record_here
+	run "$mprof" movie run.log --limit 1 -o small.html
+	expect_status 0
+	expect_text small.html 'age, size, thread and site of the blocks were left out.'
+	run "$mprof" movie run.log -o whole.html
+	expect_no_text whole.html 'were left out.",'
+	[ "$(stat -c %s small.html)" -lt "$(stat -c %s whole.html)" ] || bad 'the page is not smaller'
+}
+
 test_movie_refuses() {
 	local words
 	record_here

@@ -267,6 +267,14 @@ static int pack_all(struct movie *m, unsigned every, uint64_t *all, uint64_t *ne
 	return 0;
 }
 
+/* Once only the first frame, the peak and the end are shown, more makes no difference. */
+static unsigned fewer(unsigned every, uint64_t by, size_t frames)
+{
+	const size_t most = frames / every + 1;
+
+	return every * (unsigned)(by < most ? by : most);
+}
+
 /* First leaves out frames while there are many, then detail, then more frames. */
 static int fit(struct movie *m, struct fit *f, struct error *err)
 {
@@ -284,18 +292,18 @@ static int fit(struct movie *m, struct fit *f, struct error *err)
 		if (ret < 0)
 			return ret;
 		size = f->detail ? all : needed;
-		if (size <= limit || f->every >= frames)
+		if (size <= limit || (f->every >= frames && !f->detail))
 			return 0;
 		if (f->detail && frames / ((size / limit + 1) * f->every) < FRAMES_LEAST) {
 			f->detail = false;
 			if (needed <= limit && f->every == least)
 				return 0;
-			f->every = least * (unsigned)(needed / limit + 1);
+			f->every = fewer(least, needed / limit + 1, frames);
 			continue;
 		}
 		/* Changes of the frames between become one change, so the size falls less than the
 		 * number of frames. */
-		f->every *= (unsigned)(size / limit + 1);
+		f->every = fewer(f->every, size / limit + 1, frames);
 	}
 }
 
