@@ -12,7 +12,8 @@
  * It is built without Python and finds what it needs in the program.  In other programs it does
  * nothing.  Whatever fails turns it off; the script runs as always.
  *
- * Threads: all runs with the lock held that interpreters share, or before there is one.
+ * Threads: all runs with the lock held that interpreters share, or before there is one; except
+ * audit(), see there.
  */
 #include "stubs.h"
 
@@ -479,6 +480,10 @@ static void keep_record(void)
  * Called for each event of PEP 578, in all interpreters.  At the first with a thread, the allocator
  * is chosen.  We begin in each interpreter when it is ready, unless its functions are evaluated in
  * another way by then: its own "-X perf" does so, and refuses to start after us.
+ *
+ * Interpreters with locks of their own also call it, at any time after the first one began.  If one
+ * of them changes `last` at the same time, start() is called once more and does nothing, or an
+ * interpreter that just begins has no names.
  */
 static int audit(const char *event, void *arguments, void *data)
 {
