@@ -455,3 +455,13 @@ test_not_run_again_for_nothing() {
 	expect_lines out 1
 	expect_text err 'the second run is skipped'
 }
+
+test_export_without_descriptors() {
+	local n
+	run "$mprof" record -o log -- true
+	for n in 5 6 7 8 9 10 11 12; do
+		run sh -c 'ulimit -n '$n'; exec "$0" export --to folded -o x.folded log' "$mprof"
+		expect_no_text err 'Bad file descriptor'
+	done
+	expect_status 0
+}

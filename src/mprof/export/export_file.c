@@ -61,15 +61,19 @@ int export_file_look(const char *target, struct error *err)
 	return 0;
 }
 
-/* Opens the existing file or descriptor, at its current offset. */
+/* Opens a file at its current offset; fd stays open.  NULL and errno. */
+static FILE *open_copy(int fd)
+{
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+/* Opens the existing file or descriptor. */
 static FILE *open_into(const char *target)
 {
 	int fd = descriptor_of(target);
 
-	if (fd < 0)
-		return fopen(target, "we");
-	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	return fd < 0 ? NULL : fdopen(fd, "w");
+	return fd < 0 ? fopen(target, "we") : open_copy(fd);
 }
 
 static int open_beside(struct export_file *f, struct error *err)
@@ -91,7 +95,7 @@ static int open_beside(struct export_file *f, struct error *err)
 	umask(mask);
 	fchmod(fd, 0666 & ~mask);
 	/* The file gets its name after the last error of this one is known. */
-	f->out = fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), "w");
+	f->out = open_copy(fd);
 	return 0;
 }
 
