@@ -355,6 +355,9 @@ test_profile_samples_end() {
 	expect_text err "'peak' by thread needs a trace from mprof record; expected --sort calls or total"
 	run "$mprof" report hot --by size file
 	expect_text err 'need mprof profile --site-sizes without --sample, or a trace from mprof record'
+	run "$mprof" profile --sample-calls 9 --site-sizes -- ./sampled
+	expect_status 2
+	expect_text err 'invalid --site-sizes: samples do not keep sizes; leave out --sample-calls'
 	run "$mprof" export --to folded file
 	expect_text err "'file' contains estimates from"
 	run "$mprof" report waste file

@@ -2,6 +2,7 @@
 /*
  * run_profile.c - `mprof profile`: runs a program and keeps totals of its call stacks.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,10 @@ static int check(void *options, struct error *err)
 {
 	const struct options *o = options;
 
+	if (o->sample && o->keys.given[CONF_SITE_SIZES])
+		return fail(err, -EINVAL,
+			    "invalid --site-sizes: samples do not keep sizes; leave out --%s",
+			    o->sample);
 	return run_keys_check(&o->keys, o->argv,
 			      "no program given; for example: mprof profile -- ls -l", err);
 }
