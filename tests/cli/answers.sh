@@ -239,6 +239,35 @@ test_an_interrupted_compression_keeps_the_trace() {
 	[ $(($(stat -c %s log) * 2)) -lt "$(stat -c %s before)" ] || bad 'not compressed'
 }
 
+# As on a file system where a file without a name cannot get one.
+test_outputs_without_links() {
+	local file
+	cat >links.c <<'END'
+#include <errno.h>
+int linkat(int a, const char *b, int c, const char *d, int e) { return errno = EPERM, -1; }
+END
+	cc -shared -fPIC -w -o links.so links.c || bad 'links.c does not compile'
+	run "$mprof" record --no-compress -o log -- ls
+	cp log other
+	"$mprof" compress log 2>err
+	"$mprof" export --to sqlite -o base log 2>err
+	"$mprof" sort -o log.rep log >/dev/null 2>err
+	mkdir linked
+	mv log base log.rep linked
+	mv other log
+	for file in log base log.rep; do
+		case $file in
+		log) LD_PRELOAD=$PWD/links.so run "$mprof" compress log ;;
+		base) LD_PRELOAD=$PWD/links.so run "$mprof" export --to sqlite -o base log ;;
+		log.rep) LD_PRELOAD=$PWD/links.so run "$mprof" sort -o log.rep log ;;
+		esac
+		expect_status 0
+		cmp "$file" "linked/$file" || bad "$file is another one"
+		expect_same "mode of $file" "$(stat -c %a "$file")" "$(stat -c %a "linked/$file")"
+	done
+	expect_same 'files left' "$(ls -d log* base*)" "$(printf 'base\nlog\nlog.rep')"
+}
+
 test_memory_is_watched_from_outside() {
 	local program='my @a = map { "x" x 100000 } 1 .. 300; select undef, undef, undef, 0.3'
 	run "$mprof" record -o log -- perl -e "$program"

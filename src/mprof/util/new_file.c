@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "unfinished.h"
@@ -64,7 +66,8 @@ int new_file_open(struct new_file *f, const char *path)
 	return ret;
 }
 
-const char *new_file_temporary(struct new_file *f)
+/* Links the file to a temporary name.  False and errno. */
+static bool link_temporary(struct new_file *f)
 {
 	char *end = f->temporary + strlen(f->temporary) - 6;
 
@@ -73,11 +76,45 @@ const char *new_file_temporary(struct new_file *f)
 		f->named = !linkat(AT_FDCWD, self_of(f->fd).path, AT_FDCWD, f->temporary,
 				   AT_SYMLINK_FOLLOW);
 		if (!f->named && (errno != EEXIST || i == TRIES))
-			return NULL;
-		if (f->named)
-			unfinished_add(f->temporary);
+			return false;
 	}
-	return f->temporary;
+	unfinished_add(f->temporary);
+	return true;
+}
+
+/* Copies the file, where one without a name cannot get one, to another that takes its place. */
+static bool copy_temporary(struct new_file *f)
+{
+	const off_t at = lseek(f->fd, 0, SEEK_CUR);
+	struct stat st;
+	ssize_t n = -1;
+	off_t from = 0;
+	int fd, error;
+
+	memset(f->temporary + strlen(f->temporary) - 6, 'X', 6);
+	fd = unfinished_open(f->temporary);
+	if (fd < 0) {
+		errno = -fd;
+		return false;
+	}
+	if (!fstat(f->fd, &st) && !fchmod(fd, st.st_mode & 07777))
+		do
+			n = sendfile(fd, f->fd, &from, 1 << 30);
+		while (n > 0);
+	f->named = !n && dup3(fd, f->fd, O_CLOEXEC) >= 0 && lseek(f->fd, at, SEEK_SET) >= 0;
+	error = errno;
+	if (!f->named) {
+		unlink(f->temporary);
+		unfinished_forget(f->temporary);
+	}
+	close(fd);
+	errno = error;
+	return f->named;
+}
+
+const char *new_file_temporary(struct new_file *f)
+{
+	return f->named || link_temporary(f) || copy_temporary(f) ? f->temporary : NULL;
 }
 
 int new_file_done(struct new_file *f)
