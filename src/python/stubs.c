@@ -92,8 +92,7 @@ static bool new_chunk(pid_t process)
 	return true;
 }
 
-/* Opens the map of the process for the user that it is now; -1: that cannot be.  first: for the
- * first time. */
+/* Opens the process's map for its current user; -1 on failure.  *first: this user had none. */
 static int open_map(bool *first)
 {
 	static struct {

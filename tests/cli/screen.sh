@@ -89,7 +89,7 @@ test_screen_of_an_interpreter() {
 	expect_text out 'mprof replay'
 }
 
-# What a runtime keeps to its end is no leak: code that Erlang loaded, what Java allocates first.
+# Memory that a runtime keeps until it ends is not a leak: Erlang's loaded code, Java's startup.
 test_screen_of_what_a_runtime_keeps() {
 	printf '#include <stdlib.h>\nvoid *beamasm_metadata_update(void) { return malloc(5000); }\n' >beam.c
 	printf 'void *beamasm_metadata_update(void);\nint main(void) { for (int i = 0; i < 100; i++) beamasm_metadata_update(); return 0; }\n' >main.c

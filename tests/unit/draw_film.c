@@ -177,7 +177,7 @@ static void step(struct film *f, struct shot *now, uint64_t op)
 	now->live[i] = !now->live[i];
 }
 
-/* From 5 on, there is no space for all frames. */
+/* In runs 5 to 9, the page is too small for all frames. */
 START_TEST(pages_are_as_counted)
 {
 	const struct film_options o = { .channels = FILM_ALL,

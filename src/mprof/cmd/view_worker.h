@@ -26,10 +26,10 @@ void view_worker_free(struct view_worker *w);
 
 /* Copies the question; id is not 0. */
 void view_worker_ask(struct view_worker *w, uint64_t id, const void *question);
-/* Returns a copy of the answer.  NULL if there is none: *percent says how far it is, or -1: another
- * question came. */
+/* Returns a copy of the answer, or NULL: *percent is then its progress, or -1 if another question
+ * replaced it. */
 char *view_worker_answer(struct view_worker *w, uint64_t id, int *percent);
 
-/* For view_work.answer: becomes true when its answer is no longer needed. */
+/* Returns the flag that view_work.answer checks: true once nobody waits for its answer. */
 const bool *view_worker_cancel(const struct view_worker *w);
 void view_worker_progress(void *worker, uint64_t done, uint64_t all);

@@ -173,13 +173,13 @@ static void store_dirty(struct film *f)
 }
 
 /*
- * Bytes that are stored for one of the page.  Of 5 programs the page had 0.5 to 1, and 0.22 to 0.4
- * with occupancy only, to which it is reduced before frames become few.
+ * Stored bytes for each byte of the page.  For 5 programs, a page with all frames took 0.5 to 1
+ * times the stored bytes, or 0.22 to 0.4 times with occupancy as its only colour.
  */
 #define STORED_MOST 4u
 
-/* Stores what has changed. Once that is more than the page has space for, every second frame so far
- * would not be shown, and of those to come, every second one is not kept. */
+/* Stores the changes.  Once they no longer fit into the page, it will show at most every second
+ * frame, so every second of those to come is skipped. */
 static void store_frame(struct film *f)
 {
 	store_dirty(f);

@@ -41,8 +41,8 @@ struct film_options {
 	unsigned channels; /* enum film_channel; 0 = live bytes and residency only */
 	unsigned points;   /* of the curves; 0 = 512 */
 	size_t units;	   /* the most units; 0 = FILM_UNITS_MOST */
-	/* Bytes of the page that shows it.  Frames for which there is no space there are not kept;
-	 * 0: keep all. */
+	/* Size of the page that shows it, in bytes.  Frames that do not fit are skipped; 0: keep
+	 * all. */
 	uint64_t page_bytes;
 };
 
@@ -78,7 +78,7 @@ struct film {
 	size_t regions;
 	struct film_frame *frame; /* in the order of ops */
 	size_t frames;
-	unsigned every; /* kept are frames whose number is a multiple, the peak and the end */
+	unsigned every; /* keeps frames whose number is a multiple, the peak and the last one */
 	size_t numbers; /* frames of the source */
 	size_t peak;	/* index of the frame at the peak, or FILM_NOWHERE */
 	struct film_point *point;
@@ -86,7 +86,7 @@ struct film {
 	uint64_t most_requested, most_usable, most_rss; /* over the points, samples and frames */
 	uint64_t left_out;				/* bytes of blocks beyond the limits */
 	struct film_store *store;
-	uint64_t stored;	/* bytes of the frames that would still be kept with this `every` */
+	uint64_t stored; /* bytes of the frames kept, had `every` been the same from the start */
 	struct film_live *live; /* NULL once finished */
 };
 

@@ -92,8 +92,8 @@ PREFETCHES film_live_soon(const struct film_live *l, uint32_t slot)
 void film_live_settle(struct film_live *l);
 /* Call these when that is done.  Stores which pages are resident, and counts them in `now`. */
 void film_live_residency(struct film_live *l, const struct place_range *r, size_t n);
-/* Prefetches what that needs of the dirty pages of a unit.  Of one without blocks, the address is
- * outside of the array, and there may be none. */
+/* Prefetches the first node of each dirty page of a unit.  Addresses are computed as integers: a
+ * page without blocks has no node, and the array may be NULL. */
 PREFETCHES film_live_cells_soon(const struct film_live *l, const struct film_unit *u)
 {
 	for (unsigned dirty = u->dirty; dirty; dirty &= dirty - 1)

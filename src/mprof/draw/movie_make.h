@@ -44,7 +44,7 @@ struct movie_options {
 	size_t units;	/* at most, for each film: see struct film_options; 0 = unlimited here */
 	uint64_t limit; /* bytes; 0 = MOVIE_LIMIT.  A larger movie loses frames down to 100, then
 			   all colours except occupancy, then more frames; it says so. */
-	bool only_page; /* it is written as a page and in no other way: this saves time */
+	bool only_page; /* it is only written as a page, so frames that do not fit are skipped */
 };
 
 /* names, strings and arrays must outlive the movie. */

@@ -117,7 +117,7 @@ static double distance(uint64_t peak, uint64_t median)
 	return peak > median ? (double)peak / (double)median : (double)median / (double)(peak + 1);
 }
 
-/* Processes without a rank beside others, such as the launcher, are not compared. */
+/* If any process has a rank, compares only those that have one: the launcher has none. */
 static void find_outlier(struct rank_totals *r)
 {
 	uint64_t *peak = must_calloc(r->count + 1, sizeof(*peak));

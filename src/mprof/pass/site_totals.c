@@ -669,7 +669,7 @@ static void tame(struct site_values *v, bool foreign)
 		v->freed_bytes = v->bytes;
 }
 
-/* Returns a bound of what was live at any one time, in all processes together. */
+/* Returns an upper bound of the bytes live at any time, in all processes together. */
 static uint64_t most_live(const struct sites *s, const struct owner *list, size_t n)
 {
 	const uint32_t process = s->options.filter.process;

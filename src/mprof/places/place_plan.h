@@ -26,8 +26,8 @@ struct place_plan {
 	void *progress_context;
 	const bool *cancel; /* for a trace: another thread may set it, then the result is
 			       -ECANCELED; may be NULL */
-	/* For a trace: no frames at the times at which it is known which pages are resident.
-	 * Between frames without this information they would flicker. */
+	/* For a trace: take no frames when it sampled the resident pages.  They would flicker
+	 * between frames that do not have them. */
 	bool only_planned;
 	bool one_by_one; /* for tests, of a trace: decide each event; the result is the same */
 };

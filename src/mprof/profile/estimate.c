@@ -12,7 +12,8 @@ static double part_of(const struct site_values *v, uint64_t figure)
 	return v->bytes ? v->error.bytes * ((double)figure / (double)v->bytes) : 0;
 }
 
-/* Returns the mean of a Poisson count that one of n observations may exceed: estimate.h. */
+/* Returns the smallest plausible mean of a Poisson count, given the greatest of n observations: see
+ * estimate.h. */
 static double mean_of_greatest(double greatest, uint64_t n)
 {
 	const double most = log((double)n / ((1 - 0.95) / 2));
@@ -28,7 +29,7 @@ static double mean_of_greatest(double greatest, uint64_t n)
 	return low;
 }
 
-/* Lowers the beginning of the range of a peak. */
+/* Returns the low end of the range of a peak; low: that of a single estimate. */
 static double low_of_peak(double low, double peak, double variance, uint64_t samples)
 {
 	const double unit = peak > 0 ? variance / peak : 0;

@@ -11,9 +11,10 @@
  * then only numbers of calls have a range. The relative variance of peaks is
  * assumed to be that of all bytes.
  *
- * A peak is the greatest of as many estimates as there are samples.  Its range begins at the mean
- * of which at most 2.5 in 100 runs have an estimate as great as this (Chernoff's bound of a Poisson
- * count, for each of the estimates): for 4 samples that are live of 3,500, at a fiftieth of it.
+ * A peak is the greatest of many estimates, one for each sample.  Its range begins at the mean
+ * below which less than 2.5 % of runs have an estimate this great (Chernoff's bound for a Poisson
+ * count, times the number of estimates).  If 4 of 3,500 samples are live then, that is a fiftieth
+ * of it.
  */
 #pragma once
 

@@ -12,7 +12,7 @@
 
 #include "../trace/append.h"
 
-/* The functions of Python scripts: there were none, their names are in no map, they have names. */
+/* Functions of Python scripts: there were none, no map has their names, or they have names. */
 enum code_python { CODE_NO_PYTHON, CODE_PYTHON_UNNAMED, CODE_PYTHON_NAMED };
 
 /* Appends CODE facts for all processes of the run.  If a map cannot be read, frames have no names.

@@ -19,7 +19,7 @@ struct self {
 	char path[32];
 };
 
-/* The name of a file that has no other one; exists only where /proc is mounted. */
+/* The path of an open file without a name; it needs /proc. */
 static struct self self_of(int fd)
 {
 	struct self self;
@@ -82,7 +82,8 @@ static bool link_temporary(struct new_file *f)
 	return true;
 }
 
-/* Copies the file, where one without a name cannot get one, to another that takes its place. */
+/* Copies the file to a named one, which takes its place: not every file system can link a file that
+ * has no name. */
 static bool copy_temporary(struct new_file *f)
 {
 	const off_t at = lseek(f->fd, 0, SEEK_CUR);

@@ -21,8 +21,8 @@ struct new_file {
 
 /* Creates it for its owner alone.  Returns the descriptor, which f owns, closed on exec. */
 int new_file_open(struct new_file *f, const char *path);
-/* For what opens files by name: gives it the temporary one now, and returns that; NULL and errno.
- */
+/* Gives the file its temporary name now and returns it, for code that opens files by name.  NULL
+ * and errno on failure. */
 const char *new_file_temporary(struct new_file *f);
 /* Gives it its name and closes it.  0; after an error it is still open. */
 int new_file_done(struct new_file *f);

@@ -27,7 +27,7 @@ function add(to: number[], errors: Answer[], node: number): void {
 	errors.forEach((e, k) => to[k] = e.most ? Math.max(to[k], e.own[node]) : to[k] + e.own[node]);
 }
 
-// The mean of a Poisson count that one of n observations may exceed.
+// The smallest plausible mean of a Poisson count, given the greatest of n observations.
 function meanOfGreatest(greatest: number, n: number): number {
 	const most = Math.log(n / 0.025);
 	let low = 0, high = greatest;
