@@ -63,7 +63,7 @@ test_movie_limit() {
 	record_here
 	run "$mprof" movie run.log --limit 1 -o small.html
 	expect_status 0
-	expect_text small.html 'age, size, thread and site of the blocks were left out.'
+	expect_text small.html 'only the first frame, the peak and the last one are shown, and age, size, thread and site of the blocks were left out.'
 	run "$mprof" movie run.log -o whole.html
 	expect_no_text whole.html 'were left out.",'
 	[ "$(stat -c %s small.html)" -lt "$(stat -c %s whole.html)" ] || bad 'the page is not smaller'

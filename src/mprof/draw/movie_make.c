@@ -238,6 +238,7 @@ static void write_head(FILE *out, const struct movie *m, const char *left_out)
 struct fit {
 	unsigned every; /* only each n-th frame is shown */
 	bool detail;	/* does it contain age, size, thread, site and module? */
+	size_t frames;	/* that there are */
 };
 
 #define FRAMES_LEAST 100 /* kept before detail is left out */
@@ -286,7 +287,7 @@ static int fit(struct movie *m, struct fit *f, struct error *err)
 	for (i = 0; i < m->films; i++)
 		if (m->film[i].film->every > least)
 			least = m->film[i].film->every;
-	*f = (struct fit){ .every = least, .detail = true };
+	*f = (struct fit){ .every = least, .detail = true, .frames = frames };
 	for (;;) {
 		ret = pack_all(m, f->every, &all, &needed, err);
 		if (ret < 0)
@@ -315,9 +316,13 @@ static void say_left_out(const struct fit *f, char *text, size_t room)
 	if (f->detail && f->every == 1)
 		return;
 	n = snprintf(text, room, "To keep this page small, ");
+	if (f->every > 1 && f->every >= f->frames)
+		n += snprintf(text + n, room - (size_t)n,
+			      "only the first frame, the peak and the last one are shown");
+	else if (f->every > 1)
+		n += snprintf(text + n, room - (size_t)n, "one frame in %u is shown", f->every);
 	if (f->every > 1)
-		n += snprintf(text + n, room - (size_t)n, "one frame in %u is shown%s", f->every,
-			      f->detail ? "." : ", and ");
+		n += snprintf(text + n, room - (size_t)n, f->detail ? "." : ", and ");
 	if (!f->detail)
 		snprintf(text + n, room - (size_t)n,
 			 "age, size, thread and site of the blocks were left out.");
