@@ -498,6 +498,28 @@ test_views_without_stacks() {
 		expect_status 0
 		expect_text out 'no call stacks'
 	done
+	# largest before it allocates: what it maps is not resident
+	cat >early.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		int main(void)
+		{
+			void *p = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+			munmap(p, 8 << 20);
+			free(malloc(100));
+			return 0;
+		}
+	END
+	compile early
+	run env MPROF_CONF=UNWIND=none "$mprof" record -o early.log -- ./early
+	run "$mprof" report peak-rss early.log
+	expect_text out 'No block was live then.'
+	expect_text out 'no call stacks'
+	run "$mprof" report peak-rss --size 200.. early.log
+	expect_status 0
+	expect_no_text out 'passes the filters'
 	list hot
 	expect_same one "$(json answer '.rows | length')" 1
 	expect_same calls "$(json answer .rows[0].value)" 574

@@ -22,6 +22,12 @@ static struct text flat_value(uint64_t n, enum profile_value value)
 	return figures_text(value, n);
 }
 
+const char *flat_none_live(const struct site_snapshot *at)
+{
+	return at->calls ? "No block that passes the filters was live then."
+			 : "No block was live then.";
+}
+
 struct text flat_moment(int64_t ns)
 {
 	struct text t;

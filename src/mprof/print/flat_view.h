@@ -38,6 +38,10 @@ size_t flat_view_json_rows(const struct view_request *r);
 /* Returns the rows that have a value, limited by --top. */
 size_t flat_view_rows(const struct view_request *r, size_t *more);
 
+/* Returns the answer of a view of that moment without rows: did nothing live, or nothing selected?
+ */
+const char *flat_none_live(const struct site_snapshot *at);
+
 /* Returns "3.1 s after the start" for ns since then. */
 struct text flat_moment(int64_t ns);
 /* Adds all figures of sites (json/flat.def). */

@@ -98,7 +98,7 @@ static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct flat_view flat = {
-		.nothing = "No block that passes the filters was live then.",
+		.nothing = flat_none_live(&p->sites.peak),
 		.about = about,
 		.title = !shows_own_peak(r)	  ? ">blocks"
 			 : r->sort == VALUE_LOCAL ? ">at the peak"

@@ -317,7 +317,7 @@ static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct flat_view flat = {
-		.nothing = "No block that passes the filters was live then.",
+		.nothing = flat_none_live(&p->sites.rss),
 		.about = about,
 		.title = ">blocks",
 		.cell = cell,

@@ -97,7 +97,7 @@ int view_text(const struct view *v, struct view_request *r, FILE *out, struct er
 	}
 	figures_estimate(r->profile, out);
 	v->ops->text(r, out);
-	if (!r->profile->has_stacks && r->profile->count)
+	if (!r->profile->has_stacks && r->profile->total.calls)
 		fputs("\nThis trace has no call stacks (it was recorded with UNWIND=none, or by"
 		      " another tool), so all blocks are one site.\n",
 		      out);
