@@ -435,7 +435,7 @@ END
 	# The view that the finding names shows who mapped it.
 	expect_same command "$("$mprof" report --json log | jq -r '.findings[0].command')" 'mprof report peak-rss log'
 	run "$mprof" report peak-rss log
-	expect_words out 'Mapped by the program itself (mmap, brk, sbrk), when most was mapped; resident '
+	expect_words out 'Mapped by the program itself (mmap, brk, sbrk), '
 	expect_text out ' MiB  arena (outside.c:12)'
 	# In a run that ends at once, no pages are read; those of files are not the mapping's.
 	run "$mprof" record -o log -- ./outside arena reserved

@@ -120,6 +120,45 @@ test_peak_rss_of_untouched_memory() {
 	done
 }
 
+# What the program added to the heap by itself, and what it mapped only before.
+test_peak_rss_of_the_break() {
+	cat >brk.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		static void early(void)
+		{
+			void *p = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+			munmap(p, 8 << 20);
+		}
+		static void more(long bytes) { memset(sbrk(bytes), 1, bytes); }
+		static void unused(void) { sbrk(4 << 20); }
+		int main(void)
+		{
+			early();
+			unused();
+			for (int i = 0; i < 16; i++) {
+				more(2 << 20);
+				usleep(10000);
+			}
+			sbrk(-(2 << 20));
+			sleep(1);
+			free(malloc(100));
+			return 0;
+		}
+	END
+	compile brk
+	run "$mprof" record -o log -- ./brk
+	run "$mprof" report peak-rss log
+	expect_no_text out 'early (brk.c:'
+	grep -qE '^ *4[.]0 MiB +0 bytes  unused ' out || bad "unused: $(cat out)"
+	# All that it used was resident, but for what it was writing just then.
+	awk '$5 == "more" && $1 >= 4 && $1 - $3 <= 2 { n++ } END { exit n != 1 }' out ||
+		bad "more: $(cat out)"
+}
+
 # Never by a block that is large enough to trigger a reading.
 test_peak_rss_of_small_blocks() {
 	local how

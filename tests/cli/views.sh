@@ -397,7 +397,7 @@ test_views_processes_and_threads() {
 	run "$mprof" report peak --process 2 log
 	expect_words out 'process 2 held 1,089 bytes in 4 blocks.'
 	run "$mprof" report peak --process 2 --at end log
-	expect_words out 'process 2 held 0 bytes in 0 blocks. No block that passes the filters was live then.'
+	expect_words out 'process 2 held 0 bytes in 0 blocks. No block was live then.'
 	run "$mprof" report peak --thread 2 log
 	expect_words out 'No block that passes the filters was live then.'
 	run "$mprof" report top-down --thread 2 log

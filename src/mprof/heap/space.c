@@ -56,6 +56,21 @@ static enum space_kind kind_of(const struct event *e)
 	return prot & (PROT_READ | PROT_WRITE | PROT_EXEC) ? SPACE_MEMORY : SPACE_RESERVED;
 }
 
+static void move_break(struct call *c, const struct event *e)
+{
+	const struct map_range r = {
+		.start = e->usable, .end = e->addr, .stack = e->stack, .kind = SPACE_BREAK
+	};
+	uint64_t removed;
+
+	/* Unsigned, because a damaged trace may move the break anywhere. */
+	c->s->moved_break = (int64_t)((uint64_t)c->s->moved_break + e->addr - e->usable);
+	if (e->addr > e->usable)
+		map_set_add(&c->s->mapped, &r, c->changes);
+	else
+		map_set_remove(&c->s->mapped, e->addr, e->usable, &removed, c->changes);
+}
+
 static void remap(struct call *c, const struct event *e)
 {
 	const struct map_range *old = map_set_at(&c->s->mapped, e->usable);
@@ -79,8 +94,7 @@ static void apply(struct call *c, const struct event *e)
 		break;
 	case MPROF_FN_BRK:
 	case MPROF_FN_SBRK:
-		/* Unsigned, because a damaged trace may move the break anywhere. */
-		c->s->moved_break = (int64_t)((uint64_t)c->s->moved_break + e->addr - e->usable);
+		move_break(c, e);
 		break;
 	}
 }

@@ -22,6 +22,7 @@ enum space_kind {
 	SPACE_RESERVED,	 /* anonymous, and mapped without any access */
 	SPACE_FILE,	 /* of a file, so not memory that the program requested */
 	SPACE_INHERITED, /* inherited by fork, so not its own */
+	SPACE_BREAK,	 /* not mapped: added by brk and sbrk, in bytes instead of whole pages */
 	SPACE_KINDS,
 };
 

@@ -34,6 +34,13 @@ static void change(struct maps_of *p, const struct space_change *c)
 {
 	struct maps_site *site;
 
+	if (c->kind == SPACE_BREAK) {
+		site = site_of(p, c->stack);
+		site->break_now += (uint64_t)c->bytes;
+		if (site->break_now > site->break_most)
+			site->break_most = site->break_now;
+		return;
+	}
 	if (c->kind != SPACE_MEMORY && c->kind != SPACE_RESERVED)
 		return;
 	site = site_of(p, c->stack);
@@ -41,21 +48,6 @@ static void change(struct maps_of *p, const struct space_change *c)
 	site->now += (uint64_t)c->bytes;
 	if (c->kind == SPACE_RESERVED)
 		site->reserved += (uint64_t)c->bytes;
-}
-
-static void move_break(struct maps_of *p, uint32_t stack, int64_t now)
-{
-	struct maps_site *site;
-
-	if (now == p->break_now)
-		return;
-	site = site_of(p, stack);
-	site->break_now += now - p->break_now;
-	if (site->break_now > site->break_most)
-		site->break_most = site->break_now;
-	p->break_now = now;
-	if (now > p->break_peak)
-		p->break_peak = now;
 }
 
 /* ---- how much ---- */
@@ -94,7 +86,9 @@ static void mapped(struct maps *s, const struct event *e, const struct note *n)
 	for (i = n->space.first; i < n->space.first + n->space.changes; i++)
 		change(p, &c[i]);
 	p->unknown_unmapped += n->space.never_mapped;
-	move_break(p, e->stack, n->space.moved_break);
+	p->break_now = n->space.moved_break;
+	if (p->break_now > p->break_peak)
+		p->break_peak = p->break_now;
 	take_stock(s, p, n->space.bytes, e->ticks);
 }
 
@@ -126,14 +120,20 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	p->resident_of = all;
 	p->looked = r->head->ticks_before;
 	site = p->site.item;
-	for (i = 0; i < p->site.count; i++)
-		site[i].resident = 0;
+	for (i = 0; i < p->site.count; i++) {
+		site[i].resident = site[i].break_resident = 0;
+		site[i].looked = site[i].now - site[i].reserved + site[i].break_now;
+	}
 	for (range = set->range; range < set->range + set->count; range++) {
-		if (range->kind != SPACE_MEMORY && range->kind != SPACE_RESERVED)
+		if (range->kind == SPACE_FILE || range->kind == SPACE_INHERITED)
 			continue;
 		bytes = resident_bytes(r, shift, range->start, range->end, &near);
-		if (bytes)
-			site_of(p, range->stack)->resident += bytes;
+		if (!bytes)
+			continue;
+		site = site_of(p, range->stack);
+		*(range->kind == SPACE_BREAK ? &site->break_resident : &site->resident) += bytes;
+		if (range->kind == SPACE_RESERVED) /* given access later */
+			site->looked += bytes;
 	}
 }
 

@@ -9,9 +9,9 @@
  * loader) is counted separately, and so are file mappings: they are not memory
  * that the program requested.
  *
- * Resident is the part of a mapping that was in memory when, of all times at which pages were read,
- * the process had most private writable pages.  Of a forked process that then ran another program,
- * only those since then count: the pages before were its parent's.
+ * Resident is the part of these and of the break that was in memory when, of all times at which
+ * pages were read, the process had most private writable pages.  Of a forked process that then ran
+ * another program, only those since then count: the pages before were its parent's.
  */
 #pragma once
 
@@ -24,9 +24,10 @@ struct maps_site {
 	uint32_t stack;
 	uint64_t now, peak;		  /* anonymous bytes, and those at the process's peak */
 	uint64_t reserved, peak_reserved; /* how many of these were mapped without any access */
-	uint64_t resident;
-	int64_t break_now, break_most; /* bytes by which it moved the break */
-	uint64_t changed;	       /* private */
+	uint64_t break_now, break_most;	  /* bytes that it added by moving the break */
+	/* When pages were read: bytes in memory, mapped and of the break, of all it could use. */
+	uint64_t resident, break_resident, looked;
+	uint64_t changed; /* private */
 };
 
 struct maps_of {

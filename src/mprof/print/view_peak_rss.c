@@ -156,12 +156,11 @@ static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *
 	size_t i, n = 0;
 
 	for (i = 0; i < of->site.count; i++) {
-		const int64_t moved = site[i].break_most;
 		struct mapper_row *to = &row[n];
 
-		to->mapped =
-		    site[i].peak - site[i].peak_reserved + (moved > 0 ? (uint64_t)moved : 0);
-		to->resident = site[i].resident;
+		to->mapped = of->looked ? site[i].looked
+					: site[i].peak - site[i].peak_reserved + site[i].break_most;
+		to->resident = site[i].resident + site[i].break_resident;
 		if (!to->mapped && !to->resident)
 			continue;
 		to->who = profile_asked(p, site[i].stack);
@@ -207,11 +206,9 @@ static void mappers(struct view_request *r, FILE *out)
 	    of->peak + (uint64_t)of->break_peak < r->profile->sites.rss.rss / 16)
 		return;
 	row = mapper_rows(of, r->profile, &rows);
-	fputs("\nMapped by the program itself (mmap, brk, sbrk), when most was mapped", out);
-	if (of->looked)
-		fprintf(out, "; resident %s",
-			flat_moment(walk_ns(&r->profile->walk, of->looked)).s);
-	fputs(":\n\n", out);
+	fprintf(out, "\nMapped by the program itself (mmap, brk, sbrk), %s:\n\n",
+		of->looked ? flat_moment(walk_ns(&r->profile->walk, of->looked)).s
+			   : "when most was mapped");
 	for (i = 0; i < rows && i < top; i++)
 		print_mapper(&t, &row[i], of->looked);
 	table_print(&t, out);

@@ -192,9 +192,7 @@ ORDER(by_name, struct who, BY_NAME(module) ?: BY_NAME(function) ?: FALLING(bytes
 
 static uint64_t bytes_by(const struct outside *o, const struct maps_site *site, bool breaks)
 {
-	if (!breaks)
-		return bytes_of(o, site);
-	return site->break_most > 0 ? (uint64_t)site->break_most : 0;
+	return breaks ? site->break_most : bytes_of(o, site);
 }
 
 const struct mapper *mapper_of_stack(struct profile *names, uint32_t stack)
