@@ -382,6 +382,48 @@ two_lines() {
 	"$mprof" record -o large.log -- ./two large 2>/dev/null
 }
 
+# Of a function that wraps malloc under a name of its own, or mmap, the caller tells more.
+test_findings_name_who_calls_a_wrapper() {
+	cat >wrap.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		static void *get(size_t n) { return malloc(n); }
+		static void *map(size_t n)
+		{
+			return mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		}
+		static void parse(void) { memset(get(3 << 20), 1, 3 << 20); }
+		static void list(void) { memset(get(1 << 20), 1, 1 << 20); }
+		static void table(void) { memset(map(60 << 20), 1, 60 << 20); }
+		static void cache(void) { memset(map(20 << 20), 1, 20 << 20); }
+		static void one(void) { free(memset(malloc(2 << 20), 1, 2 << 20)); }
+		static void only(void) { one(); }
+		int main(void)
+		{
+			parse();
+			list();
+			only();
+			cache();
+			table();
+			sleep(1);
+			return 0;
+		}
+	END
+	compile wrap
+	run "$mprof" record -o log -- ./wrap
+	run "$mprof" report log
+	expect_words out 'was allocated by get (wrap.c:5), mostly called by parse (wrap.c:10)'
+	expect_words out 'was mapped by map (wrap.c:8), mostly called by table (wrap.c:12); mprof'
+	expect_words out 'was allocated by one (wrap.c:14).'
+	run "$mprof" report --json log
+	expect_same callers "$(json out '[.findings[].called_by.function] | join(" ")')" 'table parse '
+	run "$mprof" report peak-rss log
+	expect_text out '60.0 MiB  map (wrap.c:8), called by table (wrap.c:12)'
+	expect_text out '20.0 MiB  map (wrap.c:8), called by cache (wrap.c:13)'
+}
+
 test_findings_sum_what_they_name() {
 	local all
 	two_lines

@@ -18,7 +18,7 @@ static void put_place(const struct profile_asked *who, FILE *out)
 		figures_line(out, who->through, false);
 	}
 	if (who->caller) {
-		fputs(", called by ", out);
+		fprintf(out, ", %scalled by ", who->mostly ? "mostly " : "");
 		figures_line(out, who->caller, true);
 	}
 }

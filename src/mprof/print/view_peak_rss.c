@@ -17,7 +17,8 @@
 #include "flat_view.h"
 #include "print_table.h"
 
-#define MAPPERS 8u /* functions that mapped memory, without --top */
+#define MAPPERS	       8u /* functions that mapped memory, without --top */
+#define MAPPER_CALLERS 4u /* callers of one of them that have rows of their own */
 
 static int prepare(struct view_request *r, struct error *err)
 {
@@ -131,12 +132,14 @@ static void functions(struct view_request *r, FILE *out)
 /* A function that mapped memory. */
 struct mapper_row {
 	struct profile_asked who;
-	const char *module, *function; /* of who.line, "" if unknown */
+	const char *module, *function, *caller; /* of who.line, and its caller; "" if unknown */
 	uint64_t mapped, resident;
 };
 
-ORDER(by_mapper, struct mapper_row, BY_NAME(module) ?: BY_NAME(function) ?: FALLING(mapped))
-ORDER(by_mapped, struct mapper_row, FALLING(mapped) ?: FALLING(resident) ?: BY_NAME(function))
+ORDER(by_mapper, struct mapper_row,
+      BY_NAME(module) ?: BY_NAME(function) ?: BY_NAME(caller) ?: FALLING(mapped))
+ORDER(by_mapped, struct mapper_row,
+      FALLING(mapped) ?: FALLING(resident) ?: BY_NAME(function) ?: BY_NAME(caller))
 
 static const struct maps_of *maps_of_process(const struct maps *m, const struct profile *p)
 {
@@ -148,12 +151,48 @@ static const struct maps_of *maps_of_process(const struct maps *m, const struct 
 	return NULL;
 }
 
-/* Returns one row for each function, the largest first; the caller frees them. */
+/* Who mapped: the function, and, if that has no caller that matters more, the next one. */
+static void name_mapper(struct mapper_row *row, struct profile *p, uint32_t stack)
+{
+	row->who = profile_asked(p, stack);
+	if (row->who.line && !row->who.caller)
+		row->who.caller = profile_caller(p, stack, row->who.line);
+	row->module = row->who.line ? row->who.line->module : "";
+	row->function = row->who.line ? row->who.line->function : "";
+	row->caller = row->who.caller ? row->who.caller->function : "";
+}
+
+static bool is_mapper(const struct mapper_row *x, const struct mapper_row *y, bool with_caller)
+{
+	return !strcmp(x->module, y->module) && !strcmp(x->function, y->function) &&
+	       (!with_caller || !strcmp(x->caller, y->caller));
+}
+
+/* Merges n sorted rows of a function, by caller or all of them, and returns how many remain. */
+static size_t merge_mapper(struct mapper_row *row, size_t n, bool by_callers)
+{
+	size_t i, rows = 1;
+
+	for (i = 1; i < n; i++) {
+		struct mapper_row *last = &row[rows - 1];
+
+		if (!is_mapper(last, &row[i], by_callers)) {
+			row[rows++] = row[i];
+			continue;
+		}
+		last->mapped += row[i].mapped;
+		last->resident += row[i].resident;
+	}
+	return rows;
+}
+
+/* Returns one row for each function, or for each of its callers if these are few; the largest
+ * first.  The caller frees them. */
 static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *p, size_t *rows)
 {
 	const struct maps_site *site = of->site.item;
 	struct mapper_row *row = must_calloc(of->site.count + 1, sizeof(*row));
-	size_t i, n = 0;
+	size_t i, k, n = 0;
 
 	for (i = 0; i < of->site.count; i++) {
 		struct mapper_row *to = &row[n];
@@ -163,22 +202,20 @@ static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *
 		to->resident = site[i].resident + site[i].break_resident;
 		if (!to->mapped && !to->resident)
 			continue;
-		to->who = profile_asked(p, site[i].stack);
-		to->module = to->who.line ? to->who.line->module : "";
-		to->function = to->who.line ? to->who.line->function : "";
+		name_mapper(to, p, site[i].stack);
 		n++;
 	}
 	SORT(row, n, by_mapper);
-	for (*rows = i = 0; i < n; i++) {
-		struct mapper_row *last = *rows ? &row[*rows - 1] : NULL;
+	for (*rows = i = 0; i < n; i = k) {
+		struct mapper_row *first = &row[*rows];
+		size_t callers = 1;
 
-		if (last && !strcmp(last->module, row[i].module) &&
-		    !strcmp(last->function, row[i].function)) {
-			last->mapped += row[i].mapped;
-			last->resident += row[i].resident;
-		} else {
-			row[(*rows)++] = row[i];
-		}
+		for (k = i + 1; k < n && is_mapper(&row[i], &row[k], false); k++)
+			callers += !is_mapper(&row[k - 1], &row[k], true);
+		memmove(first, &row[i], (k - i) * sizeof(*row));
+		*rows += merge_mapper(first, k - i, callers <= MAPPER_CALLERS);
+		if (callers > MAPPER_CALLERS)
+			first->who.caller = NULL;
 	}
 	SORT(row, *rows, by_mapped);
 	return row;
@@ -187,9 +224,12 @@ static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *
 static void print_mapper(struct table *t, const struct mapper_row *row, bool looked)
 {
 	char *name = row->who.line ? figures_line_text(row->who.line, true) : NULL;
+	char *caller = row->who.caller ? figures_line_text(row->who.caller, true) : NULL;
 
-	table_cells(t, format_bytes(row->mapped).s, looked ? format_bytes(row->resident).s : "-",
-		    name ? name : "unknown");
+	table_cell(t, "%s", format_bytes(row->mapped).s);
+	table_cell(t, "%s", looked ? format_bytes(row->resident).s : "-");
+	table_cell(t, caller ? "%s, called by %s" : "%s", name ? name : "unknown", caller);
+	free(caller);
 	free(name);
 }
 

@@ -259,6 +259,24 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 	return w.s.a;
 }
 
+const struct sym_line *profile_caller(struct profile *p, uint32_t stack,
+				      const struct sym_line *callee)
+{
+	const struct profile_path *path = paths_look(p->paths, stack);
+	const struct sym_line *line;
+
+	for (size_t k = path->asked; k--;) {
+		line = path->line[k];
+		if (paths_part_of(p->paths, path->frame[k], line) != PATHS_PROGRAM ||
+		    !strcmp(line->function, callee->function))
+			continue;
+		return line->known && strcmp(line->function, line->script ? "<module>" : "main")
+			   ? line
+			   : NULL;
+	}
+	return NULL;
+}
+
 /* Can the reader change this line?  Not in an interpreter, nor in code built into one. */
 static bool is_source(const struct sym_line *line)
 {

@@ -39,7 +39,9 @@ struct finding {
 	size_t lines;			/* lines of the function that allocate */
 	const struct sym_line *through; /* the function that line called for most of it, or NULL */
 	bool all_through;		/* ... or for all of it */
-	const struct sym_line *caller;	/* as profile_asked */
+	/* The caller of most of it: as profile_asked; or, if several functions call that line's,
+	 * the nearest one of the program that is not its main function; or NULL. */
+	const struct sym_line *caller;
 	bool all_by_caller;
 	/* The nearest caller with known source, if line's is unknown or an interpreter's; or the
 	 * innermost with a name, if neither that nor line and caller have one; else NULL. */

@@ -272,6 +272,21 @@ static bool tells_more(const struct sym_line *line)
 	       paths_part(line) == PATHS_PROGRAM;
 }
 
+/* If several functions call it, because the program wraps malloc in it, finds the one to which most
+ * of the finding belongs. */
+static void find_caller(struct finding *f, struct finding_sums *s, uint32_t function, uint32_t line)
+{
+	struct around caller = { .names.same = LINE_FUNCTION };
+
+	for (EACH_SITE(s, function, i))
+		if (s->askers.of[i].line == line && s->part[i])
+			add_around(&caller, s, i,
+				   profile_caller(s->names, s->sites->brief[i].key, f->line));
+	f->caller = most_around(&caller, f, &f->all_by_caller);
+	if (f->all_by_caller)
+		f->caller = NULL;
+}
+
 /* Finds the innermost function with a name that is on the stacks of more than half of the finding's
  * line, if any. */
 static void find_common(struct finding *f, struct finding_sums *s, uint32_t function, uint32_t line)
@@ -342,6 +357,8 @@ static void find_around(struct finding *f, struct finding_sums *s, uint32_t func
 	f->source = most_around(&source, f, &f->all_from_source);
 	if (!f->source && !f->caller && !f->line->known && !sym_interpreter(f->line->module))
 		find_common(f, s, function, line);
+	else if (!f->caller && f->line->known)
+		find_caller(f, s, function, line);
 }
 
 /* Finds the stack, as views show it, with most of it; of equal ones the first site's. */

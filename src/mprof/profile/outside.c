@@ -184,11 +184,18 @@ static uint64_t most_memory(const struct outside *o, const struct look *l)
 struct who {
 	const char *module, *function;
 	const struct mapper *mapper;
-	uint32_t stack; /* the one with most bytes */
+	const struct sym_line *caller; /* profile_caller(), NULL if unknown */
+	uint32_t stack;		       /* the one with most bytes */
 	uint64_t bytes;
 };
 
+static const char *name_of_caller(const struct who *w)
+{
+	return w->caller ? w->caller->function : "";
+}
+
 ORDER(by_name, struct who, BY_NAME(module) ?: BY_NAME(function) ?: FALLING(bytes))
+ORDER(by_caller, struct who, strcmp(name_of_caller(x), name_of_caller(y)) ?: FALLING(bytes))
 
 static uint64_t bytes_by(const struct outside *o, const struct maps_site *site, bool breaks)
 {
@@ -214,6 +221,26 @@ static void name_who(struct who *w, const struct look *l)
 	w->mapper = mapper_of_stack(l->names, w->stack);
 	w->module = w->mapper ? w->mapper->whose : line ? line->module : "";
 	w->function = !w->mapper && line ? line->function : "";
+	if (line)
+		w->caller = profile_caller(l->names, w->stack, line);
+}
+
+/* Returns the caller with more than half of the bytes, of n stacks of one function; NULL if there
+ * is no other caller, or none has so many. */
+static const struct sym_line *main_caller(struct who *who, size_t n, uint64_t all)
+{
+	size_t i, k;
+	uint64_t bytes;
+
+	SORT(who, n, by_caller);
+	for (i = 0; i < n; i = k) {
+		for (bytes = 0, k = i;
+		     k < n && !strcmp(name_of_caller(&who[k]), name_of_caller(&who[i])); k++)
+			bytes += who[k].bytes;
+		if (bytes > all / 2)
+			return k - i < n ? who[i].caller : NULL;
+	}
+	return NULL;
 }
 
 /* Returns the one with most bytes, whatever its callers; its bytes are 0 if there is none. */
@@ -222,7 +249,8 @@ static struct who find_most(const struct outside *o, const struct look *l, bool 
 	const size_t n = l->maps->site.count < SITES_NAMED ? l->maps->site.count : SITES_NAMED;
 	struct who *who = must_calloc(n + 1, sizeof(*who)), most = { .bytes = 0 };
 	const struct maps_site *site = l->maps->site.item;
-	size_t i, k, count = 0;
+	size_t i, k, first = 0, last = 0, count = 0;
+	uint64_t sum;
 
 	for (i = 0; i < n; i++) {
 		const uint64_t bytes = bytes_by(o, &site[i], breaks);
@@ -234,15 +262,32 @@ static struct who find_most(const struct outside *o, const struct look *l, bool 
 	}
 	SORT(who, count, by_name);
 	for (i = 0; i < count; i = k) {
-		for (k = i + 1; k < count && !strcmp(who[k].module, who[i].module) &&
-				!strcmp(who[k].function, who[i].function);
+		for (sum = 0, k = i; k < count && !strcmp(who[k].module, who[i].module) &&
+				     !strcmp(who[k].function, who[i].function);
 		     k++)
-			who[i].bytes += who[k].bytes;
-		if (who[i].bytes > most.bytes)
-			most = who[i];
+			sum += who[k].bytes;
+		if (sum <= most.bytes)
+			continue;
+		most = who[i];
+		most.bytes = sum;
+		first = i;
+		last = k;
 	}
+	most.caller = main_caller(who + first, last - first, most.bytes);
 	free(who);
 	return most;
+}
+
+/* Returns the function, with its main caller. */
+static struct profile_asked asked_of(const struct who *most, const struct look *l)
+{
+	struct profile_asked who = profile_asked(l->names, most->stack);
+
+	if (!who.caller && most->caller && !most->mapper) {
+		who.caller = most->caller;
+		who.mostly = true;
+	}
+	return who;
 }
 
 static void find_who(struct outside *o, const struct look *l)
@@ -253,7 +298,7 @@ static void find_who(struct outside *o, const struct look *l)
 	o->by_who = most.bytes < o->mapped ? most.bytes : o->mapped;
 	o->mapper = most.mapper;
 	if (l->names && most.stack)
-		o->who = profile_asked(l->names, most.stack);
+		o->who = asked_of(&most, l);
 	/* Without the call, the runtime may be the program's. */
 	if (image && (!l->names || !most.stack))
 		o->mapper = mapper_of_module(basename(image->exe));
@@ -266,7 +311,7 @@ static void find_moved(struct outside *o, const struct look *l)
 
 	o->moved = moved < o->unseen ? moved : o->unseen;
 	if (o->moved && l->names && most.stack)
-		o->mover = profile_asked(l->names, most.stack);
+		o->mover = asked_of(&most, l);
 }
 
 /* Finds the stacks at the time at which the pages were read. */

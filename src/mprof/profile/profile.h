@@ -180,8 +180,13 @@ struct profile_asked {
 	/* Nearest outward that has a name and does not copy, when line has no name, or copies; NULL
 	 */
 	const struct sym_line *caller;
+	bool mostly; /* of several stacks: caller is of most of it, not of all */
 };
 struct profile_asked profile_asked(struct profile *p, uint32_t stack);
+/* Returns the innermost line that called callee's function, in which the program may wrap malloc or
+ * mmap.  NULL: it is unknown, or main. */
+const struct sym_line *profile_caller(struct profile *p, uint32_t stack,
+				      const struct sym_line *callee);
 /* Does the function copy an object: a copy constructor or assignment of C++, or Rust's clone?  The
  * compiler made most of these; who wants fewer copies changes a caller. */
 bool profile_copies(const struct sym_line *line);
