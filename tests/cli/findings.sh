@@ -422,6 +422,10 @@ test_findings_name_who_calls_a_wrapper() {
 	run "$mprof" report peak-rss log
 	expect_text out '60.0 MiB  map (wrap.c:8), called by table (wrap.c:12)'
 	expect_text out '20.0 MiB  map (wrap.c:8), called by cache (wrap.c:13)'
+	run "$mprof" report --json peak-rss log
+	expect_same mapped "$(json out '[.mapped.by[] | "\(.function) \(.called_by.function) \(.mapped_bytes)"] | join(", ")')" \
+		'map table 62914560, map cache 20971520'
+	expect_documented peak_rss_view out
 }
 
 test_findings_sum_what_they_name() {

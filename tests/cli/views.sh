@@ -533,7 +533,7 @@ test_views_json_names_are_documented() {
 	for view in peak leaks hot temporary lifetimes waste peak-rss; do
 		list "$view"
 		expect_same view "$(json answer .view)" "$view"
-		case $view in leaks) expect_documented leaks_view answer ;; *) expect_documented flat_view answer ;; esac
+		case $view in leaks | peak-rss) expect_documented "${view/-/_}_view" answer ;; *) expect_documented flat_view answer ;; esac
 	done
 	for by in stack function line file module thread size; do
 		list peak --by "$by"

@@ -15,6 +15,7 @@
 #include "../profile/paths.h"
 #include "../util/alloc.h"
 #include "flat_view.h"
+#include "json_rows.h"
 #include "print_table.h"
 
 #define MAPPERS	       8u /* functions that mapped memory, without --top */
@@ -380,10 +381,31 @@ static void text(struct view_request *r, FILE *out)
 		functions(r, out);
 }
 
+/* ---- JSON ---- */
+
+#include "../json/peak_rss.def"
+
+static void peak_rss_json(struct view_request *r, json *o)
+{
+	const struct maps_of *of = maps_of_process(r->own, r->profile);
+	struct mapper_row *row = NULL;
+	size_t rows = 0;
+
+	if (of && r->profile->has_stacks)
+		row = mapper_rows(of, r->profile, &rows);
+	peak_rss_view_fields(o, r, of, row, rows);
+	free(row);
+	flat_view_json(r, o);
+}
+
 const struct view_ops view_peak_rss = {
 	.sort = VALUE_RSS,
+	.rows = true,
+	.flat = true,
 	.own = sizeof(struct maps),
 	.prepare = prepare,
 	.text = text,
-	FLAT_VIEW_JSON,
+	.json = peak_rss_json,
+	.json_row = flat_view_json_row,
+	.json_rows = flat_view_json_rows,
 };
