@@ -91,6 +91,48 @@ test_names_on_another_machine() {
 	[ ! -e cache ] || bad 'something was kept'
 }
 
+# Without its .dwo files, the lines of a program are those of inlined code in headers: they must not
+# make a function look like a library's.  With them, later answers have all again.
+test_names_without_split_dwarf() {
+	cat >split.cc <<-'END'
+		#include <memory>
+		#include <vector>
+		struct node { int of[20]; };
+		static std::vector<std::unique_ptr<node>> all;
+		[[gnu::noinline]] static void build(int n)
+		{
+			while (n--)
+				all.push_back(std::make_unique<node>());
+		}
+		int main(int argc, char **)
+		{
+			build(1000 * argc);
+			return 0;
+		}
+	END
+	local version
+	for version in 4 5; do
+		rm -f log
+		g++ -g -O2 -gdwarf-$version -gsplit-dwarf -Wl,--build-id=sha1 -o split split.cc
+		run "$mprof" record -o log -- ./split
+		mkdir away && mv ./*.dwo away
+		run "$mprof" report hot --json log
+		expect_same "$version: who allocates" "$(jq -r '.rows[0].stack[-1].function' out)" build
+		expect_text err "no inlined functions and few lines for '$PWD/split': the .dwo files of -gsplit-dwarf are missing, such as '"
+		run "$mprof" report log
+		expect_words out 'was allocated by build [split]'
+		expect_words out 'No inlined functions and few lines for split: the .dwo files of -gsplit-dwarf are missing'
+		expect_no_text out 'build with -g'
+		mv away/* . && rmdir away
+		run "$mprof" report hot --json log
+		expect_same "$version: with the files" \
+			"$(jq -r '.rows[0].stack[-1] | "\(.function) \(.line)"' out)" 'build 8'
+		expect_no_text err split
+		run "$mprof" report log
+		expect_words out 'was allocated by build (split.cc:8)'
+	done
+}
+
 # Several of them take one line, with the remedy.
 test_names_of_stripped_objects() {
 	names_program

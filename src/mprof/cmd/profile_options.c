@@ -206,17 +206,20 @@ static void tell(const struct profile *p, const struct sym_remark *const *remark
 	for (i = 0; i < n; i++) {
 		if (remark[i]->stripped || others++ >= REMARKS)
 			continue;
-		if (remark[i]->object)
+		if (remark[i]->split)
+			cmd_warn("no inlined functions and few lines for '%s': %s",
+				 p->stacks->object[remark[i]->object].path, remark[i]->why);
+		else if (remark[i]->object)
 			cmd_warn("no names for '%s': %s", p->stacks->object[remark[i]->object].path,
 				 remark[i]->why);
 		else
 			cmd_warn("%s", remark[i]->why);
 	}
 	if (others > REMARKS)
-		cmd_warn("and %zu more objects have no names", others - REMARKS);
+		cmd_warn("and %zu more objects have no names, or not all", others - REMARKS);
 }
 
-/* Prints remarks about these modules; NULL = all. */
+/* Prints remarks about these modules, and about all without .dwo files; NULL: about all. */
 static void tell_remarks(const struct profile *p, const char *const *module, size_t modules)
 {
 	const struct sym_remark *all, **some;
@@ -228,7 +231,7 @@ static void tell_remarks(const struct profile *p, const char *const *module, siz
 
 		for (k = 0; k < modules && strcmp(basename(path), module[k]) != 0; k++)
 			;
-		if (!module || k < modules)
+		if (!module || k < modules || all[i].split)
 			some[told++] = &all[i];
 	}
 	tell(p, some, told);

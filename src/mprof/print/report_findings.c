@@ -343,6 +343,16 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 	}
 }
 
+static const char *remedy(const struct sym_remark *r, const char *module)
+{
+	if (r->split)
+		return " Keep them where the program was built, or beside it.";
+	if (!strncmp(module, "memfd:", 6))
+		return "";
+	return " Record it again, or keep the files of the recorded programs and pass their"
+	       " directory to --sysroot.";
+}
+
 struct long_text report_unread(const struct analysis *a, const char *module)
 {
 	const struct profile *p = &a->findings->names;
@@ -353,11 +363,9 @@ struct long_text report_unread(const struct analysis *a, const char *module)
 	for (; n && !*t.s; n--, r++)
 		if (r->object && !r->stripped &&
 		    !strcmp(basename(p->stacks->object[r->object].path), module))
-			snprintf(t.s, sizeof(t.s), "No names for %s: %s.%s", module, r->why,
-				 strncmp(module, "memfd:", 6)
-				     ? " Record it again, or keep the files of the recorded "
-				       "programs and pass their directory to --sysroot."
-				     : "");
+			snprintf(t.s, sizeof(t.s), "%s for %s: %s.%s",
+				 r->split ? "No inlined functions and few lines" : "No names",
+				 module, r->why, remedy(r, module));
 	return t;
 }
 
@@ -387,10 +395,11 @@ void report_unnamed(struct report_unnamed *u, const struct analysis *a,
 	for (i = 0; i < n && names < REPORT_UNNAMED && u->unread_count < REPORT_UNNAMED; i++) {
 		const struct sym_line *line = f[i] ? f[i]->line : NULL;
 
-		if (!line || *line->file || *line->module == '?' || sym_interpreter(line->module) ||
-		    shows_lines_of(f, n, line->module))
+		if (!line || *line->file || *line->module == '?' || sym_interpreter(line->module))
 			continue;
 		list = *report_unread(a, line->module).s ? u->unread : named;
+		if (list == named && shows_lines_of(f, n, line->module))
+			continue;
 		count = list == named ? &names : &u->unread_count;
 		for (k = 0; k < *count && strcmp(list[k], line->module) != 0; k++)
 			;

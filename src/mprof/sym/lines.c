@@ -25,6 +25,7 @@ struct unit {
 	Dwarf_Die *function;
 	size_t functions, room;
 	bool indexed, deep;
+	bool bare; /* its functions are in a .dwo file that is missing */
 };
 
 /* ---- units ---- */
@@ -72,17 +73,20 @@ static bool part_is_regular(const char *base, const char *dir, const char *name)
 	return n > 0 && (size_t)n < sizeof(path) && files_regular(path);
 }
 
+static const char *split_name(Dwarf_Die *die)
+{
+	return text_of(die, DW_AT_dwo_name) ?: text_of(die, DW_AT_GNU_dwo_name);
+}
+
 /*
  * libdw opens .dwo and .dwp files itself, under the names in a unit, and would block at a FIFO.
  * base: the directory of the file that contains the unit.
  */
 static bool may_open_split(Dwarf_Die *die, const char *file, const char *base)
 {
-	const char *name = text_of(die, DW_AT_dwo_name), *dir = text_of(die, DW_AT_comp_dir);
+	const char *name = split_name(die), *dir = text_of(die, DW_AT_comp_dir);
 	char package[PATH_MAX];
 
-	if (!name)
-		name = text_of(die, DW_AT_GNU_dwo_name);
 	if (!name)
 		return true;
 	snprintf(package, sizeof(package), "%s.dwp", file);
@@ -97,18 +101,31 @@ static Dwarf_Die *split_of(Dwarf_CU *cu, Dwarf_Die *die)
 											: NULL;
 }
 
+/* Adds a skeleton unit.  clang may put its functions there, too. */
+static void add_skeleton(struct lines *l, Dwarf_CU *cu, Dwarf_Die *die, bool may_open)
+{
+	Dwarf_Die split, child;
+	const bool found = may_open && split_of(cu, &split);
+
+	add_unit(l, die, found ? &split : NULL);
+	if (found || !dwarf_child(die, &child))
+		return;
+	l->unit[l->units - 1].bare = true;
+	l->missing = l->missing ?: split_name(die) ?: "?";
+}
+
 void lines_make(struct lines *l, Dwarf *dwarf, const char *file, struct arena *arena)
 {
 	char *real = realpath(file, NULL), *slash = real ? strrchr(real, '/') : NULL, *base;
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die die, split;
+	Dwarf_Die die;
 	uint8_t type;
 
 	*l = (struct lines){ .dwarf = dwarf, .arena = arena };
 	base = slash ? must_strndup(real, (size_t)(slash - real)) : NULL;
 	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
-		if (type == DW_UT_skeleton && base && may_open_split(&die, real, base))
-			add_unit(l, &die, split_of(cu, &split));
+		if (type == DW_UT_skeleton)
+			add_skeleton(l, cu, &die, base && may_open_split(&die, real, base));
 		else if (type == DW_UT_compile)
 			add_unit(l, &die, NULL);
 	}
@@ -500,6 +517,25 @@ static bool line_location(struct lines *l, struct unit *u, uint64_t address,
 	return true;
 }
 
+/*
+ * Without the functions, inlined calls are unknown: the line may be of a header, which does not
+ * contain the function that the symbol table names.  Is it of the unit's own source?  DWARF 4 does
+ * not say which that is.
+ */
+static bool is_own_line(struct lines *l, struct unit *u, const struct location *location)
+{
+	Dwarf_Files *files;
+	Dwarf_Half version;
+	const char *own;
+	size_t count;
+
+	if (dwarf_cu_info(u->die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) || version < 5 ||
+	    dwarf_getsrcfiles(&u->die, &files, &count) || !count)
+		return false;
+	own = whole_path(l, u, dwarf_filesrc(files, 0, NULL, NULL));
+	return own && !strcmp(own, location->file);
+}
+
 size_t lines_find(struct lines *l, uint64_t address, struct location locations[LOCATIONS_MOST])
 {
 	const struct span *s = spans_find(&l->spans, address);
@@ -511,9 +547,11 @@ size_t lines_find(struct lines *l, uint64_t address, struct location locations[L
 
 	if (!u)
 		return 0;
+	l->without += u->bare;
 	locations[0] = (struct location){ .raw = "", .file = "" };
 	if (!function)
-		return line_location(l, u, address, &locations[0]);
+		return line_location(l, u, address, &locations[0]) &&
+		       (!u->bare || is_own_line(l, u, &locations[0]));
 	c.die[0] = *function;
 	c.count = 1;
 	step_inwards(function, address, &c, 0);

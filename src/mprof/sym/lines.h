@@ -22,6 +22,9 @@ struct lines {
 	size_t units, room;
 	struct spans spans;  /* -> unit */
 	struct hash spelled; /* address of a DIE -> its name, built from scopes */
+	const char *missing; /* a .dwo file that was not found, NULL if none: its functions have
+				no inlined calls, and lines only in the unit's own source */
+	uint64_t without;    /* addresses found in such units */
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "object.h"
 
 #include <elfutils/libdwelf.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -203,13 +204,15 @@ static bool report(struct object *o)
 	return dwfl_module_getelf(o->dwfl_module, &o->bias) != NULL;
 }
 
-/* DWARF without dwz's file has addresses, but hardly any names. */
+/* DWARF without dwz's file has addresses, but hardly any names; without .dwo files, no functions.
+ */
 static bool is_whole(const struct object *o, Dwarf *dwarf)
 {
 	const char *name;
 	const void *id;
 
-	return o->alt || dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0;
+	return !o->lines.missing &&
+	       (o->alt || dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0);
 }
 
 static void read_symbols(struct object *o, Dwarf *dwarf)
@@ -234,40 +237,6 @@ static bool are_cached(const struct object *o, Dwarf *dwarf)
 	       !memcmp(&o->main.identity, &o->there, sizeof(o->main.identity));
 }
 
-static void open_object(struct object *o)
-{
-	Dwarf *dwarf;
-
-	o->opened = true;
-	locate(o);
-	if (o->main.state != FILES_FOUND)
-		return;
-	if (!report(o)) {
-		o->why = "the file is damaged";
-		return;
-	}
-	dwarf = dwfl_module_getdwarf(o->dwfl_module, &o->dwarf_bias);
-	if (dwarf)
-		find_alt(o, dwarf);
-	o->symbols_later = are_cached(o, dwarf);
-	if (o->symbols_later)
-		o->quality = o->cached.quality;
-	else
-		read_symbols(o, dwarf);
-	if (dwarf) {
-		dwarf_new_oom_handler(dwarf, memory_out);
-		lines_make(&o->lines, dwarf, dwarf_file(o), o->context->arena);
-	}
-}
-
-void object_open(struct object *o)
-{
-	if (!o->opened)
-		open_object(o);
-	if (o->symbols_later)
-		read_symbols(o, NULL);
-}
-
 /* Names from files are not trusted: they are shown on terminals, one to a line. */
 static const char *keep_n(struct object *o, const char *text, size_t n)
 {
@@ -287,6 +256,53 @@ static const char *keep_n(struct object *o, const char *text, size_t n)
 static const char *keep(struct object *o, const char *text)
 {
 	return keep_n(o, text, strlen(text));
+}
+
+/* Opens the DWARF. */
+static void take_dwarf(struct object *o, Dwarf *dwarf)
+{
+	char why[PATH_MAX];
+	const char *missing;
+
+	find_alt(o, dwarf);
+	dwarf_new_oom_handler(dwarf, memory_out);
+	lines_make(&o->lines, dwarf, dwarf_file(o), o->context->arena);
+	missing = o->lines.missing;
+	if (!missing)
+		return;
+	snprintf(why, sizeof(why), "the .dwo files of -gsplit-dwarf are missing, such as '%s'",
+		 missing);
+	o->split = keep(o, why);
+}
+
+static void open_object(struct object *o)
+{
+	Dwarf *dwarf;
+
+	o->opened = true;
+	locate(o);
+	if (o->main.state != FILES_FOUND)
+		return;
+	if (!report(o)) {
+		o->why = "the file is damaged";
+		return;
+	}
+	dwarf = dwfl_module_getdwarf(o->dwfl_module, &o->dwarf_bias);
+	if (dwarf)
+		take_dwarf(o, dwarf);
+	o->symbols_later = are_cached(o, dwarf);
+	if (o->symbols_later)
+		o->quality = o->cached.quality;
+	else
+		read_symbols(o, dwarf);
+}
+
+void object_open(struct object *o)
+{
+	if (!o->opened)
+		open_object(o);
+	if (o->symbols_later)
+		read_symbols(o, NULL);
 }
 
 /* A version suffix says nothing about the function. */

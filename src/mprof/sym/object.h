@@ -31,6 +31,7 @@ struct object {
 	bool runs_scripts;  /* an interpreter, in a trace with functions of scripts */
 	bool installed;	    /* in such a trace, a system library or part of a package */
 	const char *why;    /* why it cannot be used, or only in part; may be NULL */
+	const char *split;  /* the same if .dwo files are missing: in the arena; else NULL */
 	bool asked, opened;
 	bool symbols_later;	    /* symtab is not read yet: the cache has the same symbols */
 	struct file_identity there; /* the file at its path, at the first lookup */

@@ -326,13 +326,20 @@ size_t sym_remarks(struct sym *s, const struct sym_remark **remarks)
 		const struct object *o = &s->object[i];
 		const char *why = object_why(o);
 
-		if (why)
-			s->remark[n++] =
-			    (struct sym_remark){ (uint32_t)i, o->unknown, why, !o->why };
+		if (o->lines.without)
+			s->remark[n++] = (struct sym_remark){ .object = (uint32_t)i,
+							      .frames = o->lines.without,
+							      .why = o->split,
+							      .split = true };
+		else if (why)
+			s->remark[n++] = (struct sym_remark){ .object = (uint32_t)i,
+							      .frames = o->unknown,
+							      .why = why,
+							      .stripped = !o->why };
 		unknown += o->unknown;
 	}
 	if (servers && unknown)
-		s->remark[n++] = (struct sym_remark){ 0, unknown, servers, false };
+		s->remark[n++] = (struct sym_remark){ .frames = unknown, .why = servers };
 	SORT(s->remark, n, most_frames);
 	*remarks = s->remark;
 	return n;

@@ -90,6 +90,7 @@ struct sym_remark {
 	uint64_t frames; /* frames resolved in it so far */
 	const char *why; /* one clause, e.g. "the file has a different build-id" */
 	bool stripped;	 /* it is stripped */
+	bool split;	 /* it has names, but for some no lines and inlined functions */
 };
 /* Returns remarks so far; most frames first.  Object 0 is for the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
