@@ -3,7 +3,8 @@
  * rss.c - finds when a process was largest.
  *
  * The process reads its own mark before large blocks are freed, so its bracket
- * is the narrowest. Other readings are used if they are higher: the process was
+ * is the best. Other readings narrow it: a program may run for long without a
+ * reading of its own. They replace it if they are higher: the process was
  * killed after its last reading, or could not read (peak.c of the library).
  */
 #include "../heap/heap.h"
@@ -31,6 +32,25 @@ static uint64_t mark_of(const struct mprof_sample *s)
 	return s->peak_rss > s->rss ? s->peak_rss : s->rss;
 }
 
+/* Moves the limits of the time to samples within it: the largest size was reached after the last
+ * one whose mark is lower, and by the first one that has it. */
+static void narrow(struct rss_moment *m, const struct mprof_sample *s, size_t n)
+{
+	const uint64_t lag = rss_lag(m->rss);
+
+	for (; n && s->ticks < m->to_ticks; s++, n--) {
+		if (s->ticks <= m->from_ticks || !s->peak_rss)
+			continue;
+		if (mark_of(s) + lag < m->rss)
+			m->from_ticks = s->ticks;
+		if (mark_of(s) + lag / 4 < m->rss)
+			continue;
+		m->to_ticks = s->ticks;
+		m->cpu_ns = 0;
+		return;
+	}
+}
+
 /* Uses samples from outside. */
 static void look_outside(struct rss_moment *m, const struct mprof_sample *s, size_t n)
 {
@@ -39,8 +59,10 @@ static void look_outside(struct rss_moment *m, const struct mprof_sample *s, siz
 	for (i = 1; i < n; i++)
 		if (mark_of(&s[i]) > mark_of(&s[most]))
 			most = i;
-	if (!n || mark_of(&s[most]) <= (m->rss ? m->rss + rss_lag(m->rss) : 0))
+	if (!n || mark_of(&s[most]) <= (m->rss ? m->rss + rss_lag(m->rss) : 0)) {
+		narrow(m, s, n);
 		return;
+	}
 	m->rss = mark_of(&s[most]);
 	m->sampled = !s[most].peak_rss;
 	m->cpu_ns = 0;

@@ -139,8 +139,8 @@ struct mapper_row {
 
 ORDER(by_mapper, struct mapper_row,
       BY_NAME(module) ?: BY_NAME(function) ?: BY_NAME(caller) ?: FALLING(mapped))
-ORDER(by_mapped, struct mapper_row,
-      FALLING(mapped) ?: FALLING(resident) ?: BY_NAME(function) ?: BY_NAME(caller))
+ORDER(by_resident, struct mapper_row,
+      FALLING(resident) ?: FALLING(mapped) ?: BY_NAME(function) ?: BY_NAME(caller))
 
 static const struct maps_of *maps_of_process(const struct maps *m, const struct profile *p)
 {
@@ -218,7 +218,7 @@ static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *
 		if (callers > MAPPER_CALLERS)
 			first->who.caller = NULL;
 	}
-	SORT(row, *rows, by_mapped);
+	SORT(row, *rows, by_resident);
 	return row;
 }
 
