@@ -367,3 +367,54 @@ END
 	done
 	[ "$(tail -1 pages)" -lt $(($(head -1 pages) + 350)) ] || bad "resident pages: $(cat pages)"
 }
+
+# A cache of limited size, whose blocks live longer than the calls that are kept, looks like a leak.
+replaces() {
+	cat >replaces.c <<-'END'
+		#include <stdlib.h>
+		static char *cache[20000], *lost[100000];
+		static char *fill(int i) { return malloc(100 + i % 7); }
+		static char *lose(int i) { return malloc(10 + i % 3); }
+		int main(int argc, char **argv)
+		{
+			int n = atoi(argv[1]);
+			for (int i = 0; i < n; i++) {
+				char **p = &cache[i % 20000];
+				free(*p);
+				*p = fill(i);
+				if (i % 100 == 0)
+					lost[i / 100 % 100000] = lose(i);
+			}
+			return 0;
+		}
+	END
+	compile replaces -fno-builtin
+}
+
+test_last_does_not_take_replacement_for_growth() {
+	replaces
+	run "$mprof" record --last 64K -o kept.log -- ./replaces 200000
+	run "$mprof" report leaks kept.log
+	expect_text out 'fill (replaces.c:3)'
+	expect_no_text out growing
+	expect_no_text out Growing
+	expect_words out 'Whether they grow is unknown: they may replace older blocks'
+	run "$mprof" report leaks --json kept.log
+	expect_same 'no evidence' "$(json out '[.rows[] | has("evidence")] | any')" false
+	# With all blocks, it is known.
+	run "$mprof" record -o all.log -- ./replaces 200000
+	run "$mprof" report leaks --json all.log
+	expect_same evidence "$(json out '[.rows[] | "\(.stack[-1].function) \(.evidence.kind)"] |
+		join(" ")')" 'lose growing fill stopped'
+}
+
+# The totals have no times of calls.
+test_budget_leaves_growth_open() {
+	replaces
+	run "$mprof" record --budget 1M -o busy.log -- ./replaces 500000
+	run "$mprof" report busy.log
+	expect_words out 'was never freed: 20,000 of the 500,000 blocks allocated by fill'
+	expect_no_text out 'from 0 ns'
+	run "$mprof" report --all busy.log
+	expect_no_text out 'from 0 ns'
+}

@@ -9,7 +9,7 @@
 
 static const char *heading(const struct view_request *r, const struct profile_group *g)
 {
-	if (r->sorted || r->profile->sites.totals.read)
+	if (r->sorted || !leaks_know_growth(r->profile))
 		return NULL;
 	if (!leak_matters_most(r->profile, g))
 		return "Growing only for a short time, slightly, or no longer";
@@ -66,6 +66,8 @@ static struct long_text about(const struct view_request *r, const struct profile
 		put_growth(&t, (size_t)n, &r->profile->sites, g->v);
 		return t;
 	}
+	if (!leaks_know_growth(r->profile))
+		return t;
 	if (leak.kind == LEAK_GROWING)
 		snprintf(t.s + n, sizeof(t.s) - (size_t)n, "; growing by %s a second since %s",
 			 format_bytes(leak.bytes_per_s).s, flat_moment(leak.since_ns).s);
@@ -181,6 +183,11 @@ static void text(struct view_request *r, FILE *out)
 		fputs("No row grew to the end by itself, but their sum did.\n", out);
 	flat_view_text(&flat, r, out);
 	print_suppressed(p, out);
+	if (!p->sites.totals.read && !leaks_know_growth(p))
+		fputs("Whether they grow is unknown: they may replace older blocks, which this trace "
+		      "lacks.\n"
+		      "  What grows: mprof profile\n",
+		      out);
 	text_growth(&p->tree, p->header, out);
 }
 

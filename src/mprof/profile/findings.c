@@ -286,7 +286,9 @@ static void add_growth(struct finding *new, const struct analysis *a, struct fin
 	new->growth = growth_of(&v, known);
 	if (new->growth == GROWTH_UNTIL)
 		new->grew_ns = growth_end_ns(a, s->sites, v.epoch_bytes);
-	if (known && (new->growth == GROWTH_EARLY || new->growth == GROWTH_OTHER) &&
+	/* Totals have no times of calls. */
+	if (known && !s->sites->totals.read &&
+	    (new->growth == GROWTH_EARLY || new->growth == GROWTH_OTHER) &&
 	    growth_is_short(s->sites, &v) && growth_is_busy(finding_sums_calls(s), s->sites, &v)) {
 		new->growth = GROWTH_BUSY;
 		new->since_ns = walk_since_ns(&a->walk, v.first_ticks);

@@ -101,9 +101,15 @@ void leak_of(const struct profile *p, const struct profile_group *g, struct leak
 		    (uint64_t)((double)(live[s.last] - live[half]) * 1e9 / (double)ns);
 }
 
+bool leaks_know_growth(const struct profile *p)
+{
+	return !p->sites.totals.read && (!p->header->dropped_ticks ||
+					 p->walk.heap.older_frees < p->total.leaked_calls / 10 + 1);
+}
+
 bool leak_matters_most(const struct profile *p, const struct profile_group *g)
 {
-	return g->v->leaked_bytes >= p->total.leaked_bytes / LEAK_LITTLE &&
+	return leaks_know_growth(p) && g->v->leaked_bytes >= p->total.leaked_bytes / LEAK_LITTLE &&
 	       kind_of(g) == LEAK_GROWING;
 }
 

@@ -36,6 +36,9 @@ bool leak_goes_on(const uint64_t live[SITE_EPOCHS]);
 /* Returns how many epochs ended with clearly more than any before, and the last of these; where
  * there are none, the first epoch with live bytes. */
 unsigned leak_rises(const uint64_t live[SITE_EPOCHS], unsigned *last);
+/* Is growth known?  A profile has no epochs; a trace of the last calls has blocks that replaced
+ * older ones, which look like growth. */
+bool leaks_know_growth(const struct profile *p);
 /* Growing, and at least 1 % of all that leaked. */
 bool leak_matters_most(const struct profile *p, const struct profile_group *g);
 /* Sorts groups: those with leaks first, of these the ones that matter most; then the most bytes
