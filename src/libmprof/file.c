@@ -475,22 +475,28 @@ static void file_recent_start(void)
 		"last ones");
 }
 
-int mp_file_open(const char *magic, const char *path)
+static void note_unwritten(const char *path, const char *why)
 {
 	char buffer[512];
-	struct text why = text_on(buffer, sizeof(buffer)), *w = &why;
-	int ret;
+	struct text t = text_on(buffer, sizeof(buffer));
 
-	text_string(w, "cannot write '");
-	format_bytes(w, path, 256 < text_length(path) ? 256 : text_length(path));
-	text_string(w, "': ");
-	size_t before = why.used;
-	ret = file_create_or_join(&mp_run, magic, path, w);
+	text_string(&t, "cannot write '");
+	format_bytes(&t, path, 256 < text_length(path) ? 256 : text_length(path));
+	text_string(&t, "': ");
+	text_string(&t, why);
+	mp_note(t.at);
+}
+
+int mp_file_open(const char *magic, const char *path)
+{
+	char reason[256] = "";
+	struct text why = text_on(reason, sizeof(reason));
+	int ret = file_create_or_join(&mp_run, magic, path, &why);
+
 	if (ret < 0) {
-		if (why.used == before)
-			text_string(w, mp_file_reason(ret));
 		if (ret != -ECANCELED)
-			mp_note(why.at);
+			note_unwritten(ret == -EINVAL ? path : mp_run.path,
+				       why.used ? reason : mp_file_reason(ret));
 		return ret;
 	}
 	struct text to = text_on(mp_file.path, sizeof(mp_file.path));

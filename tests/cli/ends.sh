@@ -405,3 +405,36 @@ test_end_before_the_library_is_loaded() {
 	expect_text err "mprof: warning: nothing was recorded: './ends' was killed by signal "
 	expect_text err ') before it made a call, or did not load libmprof.so'
 }
+
+# The end of a process that became a program which is not recorded is unknown.
+test_ends_of_a_process_that_became_another() {
+	cat >leaves.c <<-'END'
+		#include <stdlib.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			char *const none[] = { NULL };
+			void *volatile p = malloc(1000);
+			if (fork())
+				return 0;
+			usleep(200000);
+			p = malloc(2000);
+			return execle("/bin/true", "true", NULL, none);
+		}
+	END
+	compile leaves
+	LD_PRELOAD="$build/libmprof.so" MPROF_CONF='MODE=LogMmap LOG_PATH=%e.log' ./leaves
+	until "$mprof" report leaves.log 2>/dev/null | grep -q 'became /bin/true'; do sleep 0.05; done
+	run "$mprof" report leaves.log
+	expect_words out '; the recording ends after '
+	expect_no_text out 'the last process'
+}
+
+# Preloaded by hand, a file is named as it would be, not by its pattern.
+test_ends_before_a_file_is_made() {
+	run env LD_PRELOAD="$build/libmprof.so" MPROF_CONF='MODE=LogMmap LOG_PATH=none/%e.log' true
+	expect_same message "$(cat err)" \
+		"mprof: cannot write '$PWD/none/true.log': no such directory; the program runs unrecorded"
+	run env LD_PRELOAD="$build/libmprof.so" MPROF_CONF='MODE=LogMmap LOG_PATH=%y.log' true
+	expect_words err "cannot write '%y.log': has an unknown % sequence"
+}

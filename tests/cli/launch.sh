@@ -567,7 +567,7 @@ test_log_renamed_during_the_run() {
 	run "$mprof" report --json p.*
 	[ "$(json out .calls)" -ge 1000 ] || bad "only $(json out .calls) calls"
 	run "$mprof" report p.*
-	expect_words out "not recorded: cannot write 'build/logs/p': no such directory."
+	expect_words out "not recorded: cannot write '$PWD/build/logs/p': no such directory."
 	expect_no_text out Remark
 }
 

@@ -81,7 +81,7 @@ static uint64_t last_end(const struct analysis *a)
 	uint64_t last = p->end_ticks;
 
 	while (++p < end) {
-		if (p->end == TREE_UNKNOWN)
+		if (p->end == TREE_UNKNOWN || p->end == TREE_BECAME)
 			return 0;
 		if (p->end_ticks > last)
 			last = p->end_ticks;
