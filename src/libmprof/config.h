@@ -31,7 +31,7 @@ int mp_is_rank_wanted(const char *rank); /* NULL if unknown, perhaps until MPI_I
 /* Values read from the environment and the loader at the start, because they cannot be read
  * later. */
 struct mp_known {
-	char exe[512];	     /* the program, by the name that it was called by; "" without /proc */
+	char exe[512];	     /* the program, by the name that it was called by; "" if unknown */
 	char notes[256];     /* MPROF_NOTES or "" */
 	char conf[512];	     /* MPROF_CONF, "" if longer */
 	char job[64];	     /* batch job or "" */

@@ -50,27 +50,37 @@ static void start_know(char *to, size_t size, const char *value)
 		to[0] = 0;
 }
 
-/* Several programs may be links to one file, as redis-server is to redis-check-rdb in Debian. */
+/* Does it tell the program's name?  A path like /proc/self/exe or /dev/fd/3 does not. */
+static int start_is_name(const char *run, const char *exe)
+{
+	struct stat its, named;
+
+	if (!run || !__builtin_strncmp(run, "/proc/", 6) || !__builtin_strncmp(run, "/dev/fd/", 8))
+		return 0;
+	if (!*exe) /* without /proc, as in a jail */
+		return 1;
+	/* Several programs may be links to one file, as redis-server is to redis-check-rdb in
+	 * Debian. */
+	return !text_same(text_base(run), text_base(exe)) &&
+	       sys_stat("/proc/self/exe", &its, 0) >= 0 && sys_stat(run, &named, 0) >= 0 &&
+	       its.st_dev == named.st_dev && its.st_ino == named.st_ino;
+}
+
 static void start_know_program(void)
 {
 	const char *run =
 	    (const char *)getauxval(AT_EXECFN); /* for a script, the path of the script */
 	struct text t = text_on(mp_known.exe, sizeof(mp_known.exe));
-	struct stat exe, named;
 	long n = sys_readlink("/proc/self/exe", t.at, t.size - 1);
 
 	t.at[n > 0 ? n : 0] = 0;
-	/* A path like /proc/self/exe or /dev/fd/3 does not tell the program's name. */
-	if (!run || !__builtin_strncmp(run, "/proc/", 6) ||
-	    !__builtin_strncmp(run, "/dev/fd/", 8) || text_same(text_base(run), text_base(t.at)) ||
-	    sys_stat("/proc/self/exe", &exe, 0) < 0 || sys_stat(run, &named, 0) < 0 ||
-	    exe.st_dev != named.st_dev || exe.st_ino != named.st_ino)
+	if (!start_is_name(run, t.at))
 		return;
 	while (run[0] == '.' && run[1] == '/')
 		run += 2;
 	n = run[0] == '/' ? 0 : sys_getcwd(t.at, t.size);
 	t.used = n > 1 ? (size_t)n - 1 : 0;
-	if (n > 1)
+	if (n > 2)
 		text_char(&t, '/');
 	text_string(&t, run);
 }

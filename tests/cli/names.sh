@@ -91,6 +91,24 @@ test_names_on_another_machine() {
 	[ ! -e cache ] || bad 'something was kept'
 }
 
+# Preloaded by hand where /proc is missing, as in a jail: the kernel passed the path of the program.
+test_names_of_a_program_without_proc() {
+	names_program
+	unshare -rm sh -c 'mount -t tmpfs none /proc' 2>unshared || return 0
+	local name
+	for name in ./prog "$PWD/prog"; do
+		rm -f log
+		run unshare -rm sh -c "mount -t tmpfs none /proc
+			MPROF_CONF='MODE=LogMmap LOG_PATH=%e.log' LD_PRELOAD='$build/libmprof.so' exec $name"
+		expect_status 0
+		mv prog.log log
+		hot
+		expect_named
+		run "$mprof" report --json log
+		expect_same program "$(json out '.processes[0].exe')" "$PWD/prog"
+	done
+}
+
 # Without its .dwo files, the lines of a program are those of inlined code in headers: they must not
 # make a function look like a library's.  With them, later answers have all again.
 test_names_without_split_dwarf() {
