@@ -489,7 +489,7 @@ END
 	cc -g -O0 -o fork fork.c || bad 'fork.c does not compile'
 	run "$mprof" record -o log -- ./fork
 	run "$mprof" report log
-	expect_words out 'of the resident memory of fork (process 1) did not come from malloc'
+	expect_words out 'of the private resident memory of fork (process 1) did not come from malloc'
 	expect_words out '40.0 MiB was mapped by main (fork.c:8)'
 	expect_no_text out 'direct system calls'
 }

@@ -278,6 +278,51 @@ test_peak_rss_between_readings() {
 	expect_words out '8.0 MiB 8.0 MiB reserve (quiet.c:'
 }
 
+# Shared memory without a file has pages like those of a file: none are private.
+test_peak_rss_of_shared_memory() {
+	cat >shared.c <<-'END'
+		#include <fcntl.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		static void zone(void)
+		{
+			memset(mmap(NULL, 48 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 1, 48 << 20);
+		}
+		static void own(void)
+		{
+			memset(mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 16 << 20);
+		}
+		static void *base(int fd) { return mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); }
+		int main(void)
+		{
+			int fd = open("base", O_RDWR | O_CREAT, 0600);
+			void *last;
+			ftruncate(fd, 32 << 20);
+			zone();
+			own();
+			last = memset(base(fd), 1, 32 << 20);
+			free(malloc(1000));
+			munmap(last, 32 << 20);
+			base(fd);
+			sleep(1);
+			return 0;
+		}
+	END
+	compile shared
+	run "$mprof" record -o log -- ./shared
+	run "$mprof" report peak-rss log
+	expect_words out 'mmap: 16.0 MiB mapped by the program itself'
+	expect_words out 'mapped resident function 16.0 MiB 16.0 MiB own (shared.c:'
+	expect_words out 'Files and shared memory that it mapped, when most was mapped: mapped function 48.0 MiB zone (shared.c:'
+	tr -s ' \n' ' ' <out | grep -q '32.0 MiB base (shared.c:' || bad 'the file is missing'
+	run "$mprof" report log
+	expect_words out 'of the private resident memory of the program did not come from malloc (16.'
+	run "$mprof" report --json log
+	expect_same 'most at once' "$(json out '.maps | "\(.peak_bytes / 1048576) \(.file_peak_bytes / 1048576)"')" '16 80'
+}
+
 # ---- memory of the machine ----
 
 # Compressed or not; only mprof itself reads it.

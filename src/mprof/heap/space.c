@@ -51,7 +51,8 @@ static enum space_kind kind_of(const struct event *e)
 {
 	const uint32_t prot = (uint32_t)e->usable, flags = (uint32_t)(e->usable >> 32);
 
-	if (!(flags & MAP_ANONYMOUS))
+	/* The kernel makes a file for anonymous memory that is shared. */
+	if (!(flags & MAP_ANONYMOUS) || flags & MAP_SHARED)
 		return SPACE_FILE;
 	return prot & (PROT_READ | PROT_WRITE | PROT_EXEC) ? SPACE_MEMORY : SPACE_RESERVED;
 }

@@ -18,9 +18,9 @@
 #include "../trace/trace.h"
 
 enum space_kind {
-	SPACE_MEMORY,	 /* anonymous */
-	SPACE_RESERVED,	 /* anonymous, and mapped without any access */
-	SPACE_FILE,	 /* of a file, so not memory that the program requested */
+	SPACE_MEMORY,	 /* anonymous and private */
+	SPACE_RESERVED,	 /* the same, mapped without any access */
+	SPACE_FILE,	 /* of a file, or shared: its pages are not the process's own */
 	SPACE_INHERITED, /* inherited by fork, so not its own */
 	SPACE_BREAK,	 /* not mapped: added by brk and sbrk, in bytes instead of whole pages */
 	SPACE_KINDS,

@@ -30,6 +30,14 @@ static void keep_peak(struct maps_site *site, uint64_t peaks)
 	site->peak_reserved = site->reserved;
 }
 
+static void keep_file_peak(struct maps_site *site, uint64_t peaks)
+{
+	if (site->file_changed == peaks)
+		return;
+	site->file_changed = peaks;
+	site->file_peak = site->file_now;
+}
+
 static void change(struct maps_of *p, const struct space_change *c)
 {
 	struct maps_site *site;
@@ -39,6 +47,12 @@ static void change(struct maps_of *p, const struct space_change *c)
 		site->break_now += (uint64_t)c->bytes;
 		if (site->break_now > site->break_most)
 			site->break_most = site->break_now;
+		return;
+	}
+	if (c->kind == SPACE_FILE) {
+		site = site_of(p, c->stack);
+		keep_file_peak(site, p->file_peaks);
+		site->file_now += (uint64_t)c->bytes;
 		return;
 	}
 	if (c->kind != SPACE_MEMORY && c->kind != SPACE_RESERVED)
@@ -65,8 +79,10 @@ static void take_stock(struct maps *s, struct maps_of *p, const uint64_t *bytes,
 		p->peak_ticks = ticks;
 		p->peaks++;
 	}
-	if (p->file_now > p->file_peak)
+	if (p->file_now > p->file_peak) {
 		p->file_peak = p->file_now;
+		p->file_peaks++;
+	}
 	if (s->all.now > s->all.peak) {
 		s->all.peak = s->all.now;
 		s->all.peak_ticks = ticks;
@@ -151,8 +167,10 @@ static void close_peaks(struct maps_of *p)
 	struct maps_site *site = p->site.item;
 	size_t i;
 
-	for (i = 0; i < p->site.count; i++)
+	for (i = 0; i < p->site.count; i++) {
 		keep_peak(&site[i], p->peaks);
+		keep_file_peak(&site[i], p->file_peaks);
+	}
 }
 
 /* Ends the mappings of a program. */
@@ -169,7 +187,7 @@ static void gone(void *self, const struct heap *h, uint32_t process, enum proces
 		close_peaks(p);
 		site = p->site.item;
 		for (i = 0; i < p->site.count; i++) {
-			site[i].now = site[i].reserved = 0;
+			site[i].now = site[i].reserved = site[i].file_now = 0;
 			site[i].break_now = 0;
 		}
 		take_stock(s, p, nothing, ticks);

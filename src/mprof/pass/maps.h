@@ -6,8 +6,8 @@
  *
  * Bytes, in whole pages, of a process's own mappings: inherited ones are not
  * counted. Memory unmapped whose mapping was not seen (for example by the
- * loader) is counted separately, and so are file mappings: they are not memory
- * that the program requested.
+ * loader) is counted separately, and so are mappings of files and of shared
+ * memory: their pages are not the process's own.
  *
  * Resident is the part of these and of the break that was in memory when, of all times at which
  * pages were read, the process had most private writable pages.  Of a forked process that then ran
@@ -24,10 +24,11 @@ struct maps_site {
 	uint32_t stack;
 	uint64_t now, peak;		  /* anonymous bytes, and those at the process's peak */
 	uint64_t reserved, peak_reserved; /* how many of these were mapped without any access */
+	uint64_t file_now, file_peak;	  /* bytes of files and shared memory, and at their peak */
 	uint64_t break_now, break_most;	  /* bytes that it added by moving the break */
 	/* When pages were read: bytes in memory, mapped and of the break, of all it could use. */
 	uint64_t resident, break_resident, looked;
-	uint64_t changed; /* private */
+	uint64_t changed, file_changed; /* own */
 };
 
 struct maps_of {
@@ -39,7 +40,7 @@ struct maps_of {
 	uint64_t resident_of;	/* bytes of these pages */
 	struct array site;	/* struct maps_site, in the order of their first call */
 	struct interner stacks; /* private */
-	uint64_t peaks;
+	uint64_t peaks, file_peaks;
 	bool ended;
 	bool copied; /* a fork that runs its parent's program, with the parent's memory */
 };

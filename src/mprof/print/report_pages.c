@@ -118,10 +118,10 @@ static void print_maps(const struct analysis *a, FILE *out)
 
 	fprintf(out, "  Mapped by the program itself, most at once: %s", format_exact(m->peak).s);
 	if (m->file_peak)
-		fprintf(out, ", and %s of files", format_exact(m->file_peak).s);
+		fprintf(out, ", and %s of files and shared memory", format_exact(m->file_peak).s);
 	fprintf(out, ".\n  Still mapped at the end: %s", format_exact(m->now).s);
 	if (m->file_now)
-		fprintf(out, ", and %s of files", format_exact(m->file_now).s);
+		fprintf(out, ", and %s of files and shared memory", format_exact(m->file_now).s);
 	fputs(".\n", out);
 	if (m->unknown_unmapped)
 		fprintf(out, "  Unmapped without a recorded mapping: %s.\n",

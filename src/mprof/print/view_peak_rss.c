@@ -187,9 +187,29 @@ static size_t merge_mapper(struct mapper_row *row, size_t n, bool by_callers)
 	return rows;
 }
 
+static void take_private(struct mapper_row *to, const struct maps_of *of,
+			 const struct maps_site *site)
+{
+	to->mapped =
+	    of->looked ? site->looked : site->peak - site->peak_reserved + site->break_most;
+	to->resident = site->resident + site->break_resident;
+}
+
+static void take_files(struct mapper_row *to, const struct maps_of *of,
+		       const struct maps_site *site)
+{
+	(void)of;
+	to->mapped = site->file_peak;
+	to->resident = 0;
+}
+
+typedef void take_row(struct mapper_row *to, const struct maps_of *of,
+		      const struct maps_site *site);
+
 /* Returns one row for each function, or for each of its callers if these are few; the largest
  * first.  The caller frees them. */
-static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *p, size_t *rows)
+static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *p, take_row *take,
+				      size_t *rows)
 {
 	const struct maps_site *site = of->site.item;
 	struct mapper_row *row = must_calloc(of->site.count + 1, sizeof(*row));
@@ -198,9 +218,7 @@ static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *
 	for (i = 0; i < of->site.count; i++) {
 		struct mapper_row *to = &row[n];
 
-		to->mapped = of->looked ? site[i].looked
-					: site[i].peak - site[i].peak_reserved + site[i].break_most;
-		to->resident = site[i].resident + site[i].break_resident;
+		take(to, of, &site[i]);
 		if (!to->mapped && !to->resident)
 			continue;
 		name_mapper(to, p, site[i].stack);
@@ -222,41 +240,65 @@ static struct mapper_row *mapper_rows(const struct maps_of *of, struct profile *
 	return row;
 }
 
-static void print_mapper(struct table *t, const struct mapper_row *row, bool looked)
+/* Prints "map (a.c:7), called by get (a.c:12)". */
+static void print_mapper(const struct mapper_row *row, FILE *out)
 {
-	char *name = row->who.line ? figures_line_text(row->who.line, true) : NULL;
-	char *caller = row->who.caller ? figures_line_text(row->who.caller, true) : NULL;
-
-	table_cell(t, "%s", format_bytes(row->mapped).s);
-	table_cell(t, "%s", looked ? format_bytes(row->resident).s : "-");
-	table_cell(t, caller ? "%s, called by %s" : "%s", name ? name : "unknown", caller);
-	free(caller);
-	free(name);
+	if (row->who.line)
+		figures_line(out, row->who.line, true);
+	else
+		fputs("unknown", out);
+	if (row->who.caller) {
+		fputs(", called by ", out);
+		figures_line(out, row->who.caller, true);
+	}
 }
 
-/* Prints who mapped memory when most was mapped, if that is a notable part of the process. */
-static void mappers(struct view_request *r, FILE *out)
+static void print_mappers(const struct view_request *r, const struct maps_of *of, take_row *take,
+			  const char *title, const char *when, FILE *out)
 {
 	struct table t = TABLE(">mapped", ">resident", "<function");
-	const struct maps_of *of = maps_of_process(r->own, r->profile);
+	struct table of_files = TABLE(">mapped", "<function");
 	const size_t top = !r->top_said ? MAPPERS : r->top ? r->top : SIZE_MAX;
-	struct mapper_row *row;
 	size_t rows, i;
+	struct mapper_row *row = mapper_rows(of, r->profile, take, &rows);
 
-	if (!of || !r->profile->has_stacks ||
-	    of->peak + (uint64_t)of->break_peak < r->profile->sites.rss.rss / 16)
-		return;
-	row = mapper_rows(of, r->profile, &rows);
-	fprintf(out, "\nMapped by the program itself (mmap, brk, sbrk), %s:\n\n",
-		of->looked ? flat_moment(walk_ns(&r->profile->walk, of->looked)).s
-			   : "when most was mapped");
-	for (i = 0; i < rows && i < top; i++)
-		print_mapper(&t, &row[i], of->looked);
-	table_print(&t, out);
+	for (i = 0; i < rows && i < top; i++) {
+		char *name = WRITTEN(text, print_mapper(&row[i], text));
+		const struct text mapped = format_bytes(row[i].mapped);
+
+		if (take == take_files)
+			table_cells(&of_files, mapped.s, name);
+		else
+			table_cells(&t, mapped.s,
+				    of->looked ? format_bytes(row[i].resident).s : "-", name);
+		free(name);
+	}
+	if (rows) {
+		fprintf(out, "\n%s, %s:\n\n", title, when);
+		table_print(take == take_files ? &of_files : &t, out);
+	}
 	if (i < rows)
 		fprintf(out, "  and %s; --top 0 shows all\n",
 			format_many(rows - i, "smaller one", "smaller ones").s);
 	free(row);
+}
+
+/* Prints who mapped memory, if that is a notable part of the process. */
+static void mappers(struct view_request *r, FILE *out)
+{
+	static const char most[] = "when most was mapped";
+	const struct maps_of *of = maps_of_process(r->own, r->profile);
+	const uint64_t least = r->profile->sites.rss.rss / 16;
+
+	if (!of || !r->profile->has_stacks)
+		return;
+	if (of->peak + (uint64_t)of->break_peak >= least)
+		print_mappers(
+		    r, of, take_private, "Mapped by the program itself (mmap, brk, sbrk)",
+		    of->looked ? flat_moment(walk_ns(&r->profile->walk, of->looked)).s : most, out);
+	if (of->file_peak >= least)
+		print_mappers(r, of, take_files, "Files and shared memory that it mapped", most,
+			      out);
 }
 
 /* Prints the process: its number if there are several, and its last program. */
@@ -335,7 +377,7 @@ static void print_moment(const struct view_request *r, FILE *out)
 			format_percent(p->total.rss_bytes, m->bytes).s);
 	if (process && process->self_bytes)
 		fprintf(out, "  of which mprof itself:  %s\n", format_bytes(process->self_bytes).s);
-	if (process && tree_has_files(process))
+	if (process && tree_files(process) >= TREE_FILES)
 		fprintf(out,
 			"  of which files and shared memory:  at least %s (not part of mmap)\n",
 			format_bytes(tree_files(process)).s);
@@ -388,13 +430,16 @@ static void text(struct view_request *r, FILE *out)
 static void peak_rss_json(struct view_request *r, json *o)
 {
 	const struct maps_of *of = maps_of_process(r->own, r->profile);
-	struct mapper_row *row = NULL;
-	size_t rows = 0;
+	struct mapper_row *own = NULL, *file = NULL;
+	size_t owns = 0, files = 0;
 
-	if (of && r->profile->has_stacks)
-		row = mapper_rows(of, r->profile, &rows);
-	peak_rss_view_fields(o, r, of, row, rows);
-	free(row);
+	if (of && r->profile->has_stacks) {
+		own = mapper_rows(of, r->profile, take_private, &owns);
+		file = mapper_rows(of, r->profile, take_files, &files);
+	}
+	peak_rss_view_fields(o, r, of, own, owns, file, files);
+	free(own);
+	free(file);
 	flat_view_json(r, o);
 }
 
