@@ -450,15 +450,13 @@ test_modes_by_hand() {
 # A program that is killed by it, and one that ends in its own way, like make.
 test_interrupted_when_counted() {
 	local program
-	for program in 'exec sleep 20' 'trap "exit 2" INT; sleep 20 & wait; exit 2'; do
-		perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' \
-			"$mprof" -t "echo run >>runs; $program" >out 2>err &
+	for program in 'echo run >>runs; exec sleep 20' 'trap "exit 2" INT; echo run >>runs; sleep 20 & wait; exit 2'; do
+		perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' "$mprof" -t "$program" >out 2>err &
 		wait_for test -s runs
-		sleep 0.1
 		kill -INT -$!
 		status=0
 		wait $! || status=$?
-		case $program in exec*) expect_status 130 ;; *) expect_status 2 ;; esac
+		case $program in trap*) expect_status 2 ;; *) expect_status 130 ;; esac
 		expect_lines runs 1
 		expect_text err 'interrupted'
 		expect_text out 'malloc'

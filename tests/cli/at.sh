@@ -178,7 +178,6 @@ test_at_the_end() {
 		cp good "$file"
 		milestones_agree report peak
 	done
-	export XDG_CACHE_HOME=$HOME/.cache
 }
 
 milestones_source() { # long enough that a walk leaves milestones
@@ -347,7 +346,6 @@ test_at_milestones() {
 	rm -r cache
 	: >cache
 	milestones_agree report peak --at 99%
-	export XDG_CACHE_HOME=$HOME/.cache
 }
 
 # A page is made in one walk: it reads the trace once; its map of the heap takes another walk.

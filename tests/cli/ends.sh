@@ -176,7 +176,8 @@ int main(int argc, char **argv)
 	if (daemon(1, 1))
 		return 1;
 	for (int i = 0; i < 20 || access("go", F_OK); i++) {
-		malloc(argc > 1 && i == 10 ? 100000 : 1000);
+		if (i < 20)
+			malloc(argc > 1 && i == 10 ? 100000 : 1000);
 		usleep(10000);
 	}
 	for (int i = 0; argc > 1 && i < 200; i++)
@@ -187,14 +188,14 @@ int main(int argc, char **argv)
 END
 	compile daemon
 	"$mprof" record -o log -- ./daemon large >/dev/null 2>&1
-	until "$mprof" report log >out && tr -s ' \n' ' ' <out | grep -q 'in 2 processes'; do sleep 0.05; done
+	reported() { "$mprof" report "$1" >out && has_words out "$2"; }
+	wait_for reported log 'in 2 processes'
 	expect_words out 'It exited with status 0 after '
 	expect_words out '; the recording ends after '
 	tr -s ' \n' ' ' <out | grep -Eq 'Warnings .*Process [2-9], fork of ./daemon large \(pid [0-9]+\), was still running when this was written\.' ||
 		bad "not running: $(cat out)"
 	touch go
-	while "$mprof" report log | grep -q 'was still running'; do sleep 0.05; done
-	run "$mprof" report log
+	wait_for reported log ', the last process after '
 	expect_words out ', the last process after '
 	expect_words out ' ended; its fork, process 2, went on and may have freed its blocks (1.2 MiB, which count for the first one only, up to its end). '
 	tr -s ' \n' ' ' <out | grep -q ' Live at the end: [^.]*\.[^.]* blocks (a sum over processes that ended at different times)\. ' ||
@@ -204,9 +205,8 @@ END
 	expect_no_text out 'was freed, though'
 	rm go
 	"$mprof" profile -o profile -- ./daemon >/dev/null 2>&1
-	sleep 0.2
 	touch go
-	while "$mprof" report profile >out; grep -q 'was still running' out; do sleep 0.02; done
+	wait_for eval '"$mprof" report profile >out && ! has_words out "was still running"'
 	expect_words out ' ended; its fork, process 2, went on and may have freed its blocks. '
 	expect_words out ' Live at the end: 1,0'
 }

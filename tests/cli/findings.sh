@@ -871,22 +871,28 @@ END_OF_SOURCE
 # It allocated for a tenth of its time, then waited until it was killed.
 test_finding_of_a_leak_that_stopped() {
 	cat >stopped.c <<'END_OF_SOURCE'
+#include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 __attribute__((noinline)) static void keep(void) { *(char *volatile)malloc(1000) = 1; }
 int main(void)
 {
+	struct timespec begun, now;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
 	for (int i = 0; i < 500; i++)
 		keep();
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	usleep(10 * ((now.tv_sec - begun.tv_sec) * 1000000 + (now.tv_nsec - begun.tv_nsec) / 1000) + 100000);
+	close(creat("ready", 0600));
 	sleep(60);
 	return 0;
 }
 END_OF_SOURCE
 	cc -g -O1 -fno-builtin -o stopped stopped.c
 	"$mprof" record --no-compress -o log -- ./stopped 2>/dev/null &
-	local recorder=$! deep=0
-	while ! pgrep -P $recorder >/dev/null && [ $((deep += 1)) -lt 100 ]; do sleep 0.05; done
-	sleep 1
+	local recorder=$!
+	wait_for test -e ready
 	run "$mprof" report log
 	expect_words out 'It was still running when this was written'
 	pkill -P $recorder
@@ -945,20 +951,19 @@ END
 # A leak that grows comes before what is larger, but constant.
 test_findings_name_a_slow_leak() {
 	slow_leak
-	report_of ./slow
+	report_with 'growing throughout' ./slow
 	expect_words out '195 KiB was never freed, growing throughout the run: all 2,000 blocks allocated by session (slow.c:10).'
 	sed -n '/growing throughout/,$p' out >later
 	expect_text later 'not growing after the first quarter of the run'
 	run "$mprof" report --json log
 	expect_same 'its growth' "$(json out '.findings[] | select(.function == "session") | .growth')" steady
 	# A server that is idle before it ends, or is killed.
-	report_of ./slow 75
+	report_with 'growing until' ./slow 75
 	expect_words out '195 KiB was never freed, growing until'
 	# What was kept in a short time may be a leak, too, and comes first if it is much larger.
 	run "$mprof" report --json log
 	expect_same order "$(json out '[.findings[].function] | index("late") < index("session")')" true
-	run "$mprof" record -o log -- ./slow 75 15
-	run "$mprof" report log
+	report_with 'growing until' ./slow 75 15
 	expect_words out '195 KiB was live at the end, growing until'
 	expect_no_text out workers
 }
@@ -981,7 +986,7 @@ END
 	compile idles
 	local idle
 	for idle in '0 200' '200 0'; do
-		report_of ./idles $idle
+		report_with 'growing from' ./idles $idle
 		expect_words out '488 KiB was never freed, growing from '
 		tr -s ' \n' ' ' <out | grep -qE 'growing from [0-9.]+ (us|ms|s) to [0-9.]+ (us|ms|s) after the start' ||
 			bad "it says: $(grep -A1 growing out)"
@@ -1065,11 +1070,8 @@ int main(int argc, char **argv)
 }
 END
 	compile workers
-	for _ in 1 2 3; do # a busy machine may end the workers late
-		report_of ./workers
-		tr -s ' \n' ' ' <out | grep -q 'growing throughout' && break
-	done
+	report_with 'growing throughout' ./workers
 	expect_words out '781 KiB was never freed, growing throughout the run: all 4,000 blocks allocated by session (workers.c:7).'
-	report_of ./workers kill
+	report_with 'growing until' ./workers kill
 	expect_words out '781 KiB was live at the end, growing until'
 }

@@ -222,21 +222,27 @@ test_signals_are_handed_on() {
 test_user_signals_do_not_end_a_run() {
 	rm -f ready
 	"$mprof" record -o log -- perl -e '
-		$SIG{USR1} = sub { $n++ }; open F, ">ready"; close F;
+		$SIG{USR1} = sub { open F, ">got" . ++$n; close F }; open F, ">ready"; close F;
 		select undef, undef, undef, 0.1 until $n >= 2; exit 7' 2>err &
 	wait_for test -e ready
 	kill -USR1 $!
-	sleep 0.5
+	wait_for test -e got1
 	kill -USR1 $!
 	status=0
 	wait $! || status=$?
 	expect_status 7
 	expect_text err ', 0 lost, '
-	# timeout(1) sends its signal to mprof and to the program.
-	run timeout -s USR1 1 "$mprof" record -o log -- perl -e '$SIG{USR1} = sub { exit 0 }; sleep 20'
-	expect_text err ', 0 lost, '
-	run timeout -s USR2 1 "$mprof" record -o log -- sleep 20
-	expect_text err ', 0 lost, '
+	# timeout(1) sends its signal to mprof, and then to the group: to mprof and to the program.
+	for signal in USR1 USR2; do
+		rm -f ready
+		perl -e 'setpgrp; exec @ARGV' "$mprof" record -o log -- perl -e '
+			$SIG{USR1} = sub { exit 0 }; open F, ">ready"; close F; sleep 20' 2>err &
+		wait_for test -e ready
+		kill -$signal $!
+		kill -$signal -- -$!
+		wait $!
+		expect_text err ', 0 lost, '
+	done
 }
 
 test_interrupt_is_for_the_program() {

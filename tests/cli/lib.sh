@@ -66,9 +66,9 @@ how_it_ends() {
 		"$@" 2>err </dev/null | tail -1
 }
 
-wait_for() { # COMMAND...: until it succeeds, ten seconds at most
-	local i
-	for ((i = 0; i < 500; i++)); do
+wait_for() { # COMMAND...: until it succeeds, a minute at most
+	local end=$((SECONDS + 60))
+	while ((SECONDS < end)); do
 		"$@" 2>/dev/null && return
 		sleep 0.02
 	done
@@ -95,4 +95,22 @@ compile() {
 report_of() { # COMMAND...: records it to log, and reports
 	"$mprof" record -o log -- "$@" 2>/dev/null
 	run "$mprof" report log
+}
+
+# has_words FILE TEXT: as expect_words, but only a test
+has_words() { tr -s ' \n' ' ' <"$1" | grep -qF -e "$2"; }
+
+# again_until CHECK COMMAND...: runs COMMAND until CHECK (a text for eval) succeeds.  For what depends on
+# the times of calls: a busy machine may stop a program at any time, but hardly in each of eight runs.
+again_until() {
+	local i
+	for ((i = 0; i < 8; i++)); do
+		"${@:2}"
+		eval "$1" && return
+	done
+}
+
+# report_with TEXT COMMAND...: as report_of, until the report has TEXT
+report_with() {
+	wanted=$1 again_until 'has_words out "$wanted"' report_of "${@:2}"
 }

@@ -471,15 +471,19 @@ test_totals_loaded() {
 	cat >loaded.c <<'E'
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 static void *table[2000];
 static void load(int from) { for (int i = from; i < from + 1000; i++) table[i] = malloc(1000); }
 int main(void)
 {
+	struct timespec begun, now;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
 	load(0);
 	usleep(25000);
 	load(1000);
-	usleep(250000);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	usleep(10 * ((now.tv_sec - begun.tv_sec) * 1000000 + (now.tv_nsec - begun.tv_nsec) / 1000));
 	free(malloc(10));
 	raise(SIGKILL);
 }

@@ -106,7 +106,8 @@ test_views_peak() {
 
 test_views_leaks() {
 	store
-	list leaks
+	again_until '[ "$(json answer ".rows[0].evidence.kind")" = growing ]' \
+		eval '"$mprof" record -q -o log -- ./store; list leaks'
 	expect_same leaks "$(list_rows '.evidence.kind')" 'grow 48000 growing, once 77 once'
 	expect_same blocks "$(list_rows '.blocks.leaked')" 'grow 48000 48, once 77 1'
 	expect_same total "$(json answer .total.figures.leaked)" 48077

@@ -10,12 +10,12 @@ import { chromium } from "playwright-core";
 
 const [executablePath, worldFile, ...words] = process.argv.slice(2);
 const world = JSON.parse(await readFile(worldFile, "utf8"));
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 120000 });
 const PAGES = ["overview", "flame", "tables", "tree", "callers", "sources", "jumps", "resident", "stacks", "globals", "leaks", "sizes", "lifetimes", "realloc",
   "threads", "processes", "heap", "run"];
 
 const poll = async (page, test, what) => { // the page's policy forbids eval, which waitForFunction needs
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 2400; i++) { // a minute or more: it may be slow
     if (await page.evaluate(test))
       return;
     await new Promise((done) => setTimeout(done, 25));

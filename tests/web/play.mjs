@@ -14,7 +14,7 @@ const even = (n) => (n % 1 === 0.5 ? Math.floor(n) + Math.floor(n) % 2 : n).toFi
 const PAGE = 4096;
 const [executablePath, worldFile, ...words] = process.argv.slice(2);
 const world = JSON.parse(await readFile(worldFile, "utf8"));
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 30000 });
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 120000 });
 
 // ---- the model ----
 
