@@ -312,21 +312,18 @@ static size_t take_run(void *feed, struct walk *w, size_t first, size_t n)
 {
 	struct feed *f = feed;
 	const struct event *e = window_at(&w->window, first), *const from = e, *const end = e + n;
-	struct heap *h = &w->heap;
-	const uint32_t process = heap_process(h, e->process);
-	const uint32_t thread = heap_thread(h, e->thread, process); /* may move the array */
-	struct feed_process *const its = process_at(f, process);
-	struct feed_process *const p = is_wanted(f, e->process, its) ? its : NULL;
-	struct feed_thread *const t = thread_at(f, thread);
+	struct feed_process *its, *p;
+	struct feed_thread *t;
 	struct live rest;
 	struct run r;
 	bool far;
 
-	h->thread[thread].process = process;
-	if (!run_start(&r, h, h->process[process], &h->thread[thread]) || !run_is_of(&r, e))
+	if (!run_begin(&r, &w->heap, e, &rest))
 		return 0;
 	r.pages = false; /* a constant for the compiler */
-	rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &r.own);
+	its = process_at(f, r.t->process);
+	p = is_wanted(f, e->process, its) ? its : NULL;
+	t = thread_at(f, r.thread);
 	far = r.p->own.n >= RUN_NEAR;
 	for (; e < end && run_is_of(&r, e); e++, r.number++) {
 		if (far)

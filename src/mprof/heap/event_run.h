@@ -140,6 +140,28 @@ ALWAYS_INLINE bool run_start(struct run *r, struct heap *h, struct heap_process 
 	return p->state != HEAP_ENDED && !p->others.used && !h->no_runs;
 }
 
+ALWAYS_INLINE bool run_is_of(const struct run *r, const struct event *e)
+{
+	uint64_t who;
+
+	memcpy(&who, &e->process, sizeof(who));
+	return who == r->who;
+}
+
+/* Begins the run of event e; sets *rest to the live blocks of the other processes. */
+ALWAYS_INLINE bool run_begin(struct run *r, struct heap *h, const struct event *e,
+			     struct live *rest)
+{
+	const uint32_t process = heap_process(h, e->process);
+	const uint32_t thread = heap_thread(h, e->thread, process); /* may move the array */
+
+	h->thread[thread].process = process;
+	if (!run_start(r, h, h->process[process], &h->thread[thread]) || !run_is_of(r, e))
+		return false;
+	*rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &r->own);
+	return true;
+}
+
 /* rest: live blocks of the other processes. */
 ALWAYS_INLINE void run_end(struct run *r, const struct live *rest)
 {
@@ -147,14 +169,6 @@ ALWAYS_INLINE void run_end(struct run *r, const struct live *rest)
 	r->p->live = r->own;
 	r->h->all = live_sum(&r->own, rest, &(const struct live){ .bytes = 0 });
 	r->h->number = r->number - 1;
-}
-
-ALWAYS_INLINE bool run_is_of(const struct run *r, const struct event *e)
-{
-	uint64_t who;
-
-	memcpy(&who, &e->process, sizeof(who));
-	return who == r->who;
 }
 
 ALWAYS_INLINE void run_begins(struct run *r, const struct event *e, struct own_block *to,

@@ -106,16 +106,13 @@ ALWAYS_INLINE void set_rss(struct loop *l, uint64_t ticks)
 ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *other)
 {
 	struct heap *h = &l->w->heap;
-	const uint32_t process = heap_process(h, e->process);
-	const uint32_t thread = heap_thread(h, e->thread, process); /* may move the array */
+	uint32_t process, thread;
 
-	h->thread[thread].process = process;
-	if (!run_start(&l->run, h, h->process[process], &h->thread[thread]) ||
-	    h->count_pages != l->full || !run_is_of(&l->run, e))
+	if (!run_begin(&l->run, h, e, &l->rest) || h->count_pages != l->full)
 		return false;
 	l->run.pages = l->full; /* a constant for the compiler */
-	l->process = process;
-	l->rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &l->run.own);
+	l->process = process = l->run.t->process;
+	thread = l->run.thread;
 	l->bytes_most = least(l->run.p->most_bytes, h->most_bytes - l->rest.bytes);
 	l->blocks_most = least(l->run.p->most_blocks, h->most_blocks - l->rest.blocks);
 	set_moment(l);

@@ -381,17 +381,12 @@ static size_t take_run(void *recorded, struct walk *w, size_t first, size_t n)
 {
 	struct recorded *r = recorded;
 	const struct event *const from = window_at(&w->window, first), *end = from + n, *e;
-	struct heap *h = &w->heap;
-	const uint32_t process = heap_process(h, from->process);
-	const uint32_t thread = heap_thread(h, from->thread, process); /* may move the array */
 	struct live rest;
 	struct run run;
 
-	h->thread[thread].process = process;
-	if (!run_start(&run, h, h->process[process], &h->thread[thread]) || !run_is_of(&run, from))
+	if (!run_begin(&run, &w->heap, from, &rest))
 		return 0;
 	run.pages = false; /* a constant for the compiler */
-	rest = live_sum(&h->all, &(const struct live){ .bytes = 0 }, &run.own);
 	e = from->process == r->of.number && r->image == r->of.image
 		? take_chosen(r, &run, from, end)
 		: take_other(&run, from, end);
