@@ -20,10 +20,6 @@
 #include "../util/memory.h"
 #include "../util/now.h"
 
-/* SIGCHLD is reset because there would be no status to wait for if it was ignored. */
-static const int signals[LAUNCH_SIGNALS] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
-					     SIGUSR1, SIGUSR2, SIGCHLD };
-
 static volatile sig_atomic_t running; /* pid for the handler, 0 if none */
 static volatile sig_atomic_t handed_on, interrupted;
 static volatile sig_atomic_t user;     /* the last SIGUSR1 or SIGUSR2 that was forwarded, or 0 */
@@ -48,6 +44,15 @@ static void take_note(int signal)
 	interrupted = signal;
 }
 
+/* SIGCHLD is reset because there would be no status to wait for if it was ignored. */
+static const struct {
+	int signal;
+	void (*handler)(int signal);
+} handled[LAUNCH_SIGNALS] = {
+	{ SIGINT, take_note }, { SIGQUIT, take_note }, { SIGTERM, hand_on }, { SIGHUP, hand_on },
+	{ SIGUSR1, hand_on },  { SIGUSR2, hand_on },   { SIGCHLD, SIG_DFL },
+};
+
 /* A signal that was ignored when mprof was started stays ignored. */
 static void take_signals(struct launch *l)
 {
@@ -55,10 +60,10 @@ static void take_signals(struct launch *l)
 	int i;
 
 	for (i = 0; i < LAUNCH_SIGNALS; i++) {
-		sigaction(signals[i], NULL, &l->before[i]);
-		act.sa_handler = i < 2 ? take_note : i < 6 ? hand_on : SIG_DFL;
-		if (l->before[i].sa_handler != SIG_IGN || signals[i] == SIGCHLD)
-			sigaction(signals[i], &act, NULL);
+		sigaction(handled[i].signal, NULL, &l->before[i]);
+		act.sa_handler = handled[i].handler;
+		if (l->before[i].sa_handler != SIG_IGN || act.sa_handler == SIG_DFL)
+			sigaction(handled[i].signal, &act, NULL);
 	}
 }
 
@@ -67,7 +72,7 @@ static void give_signals_back(const struct launch *l)
 	int i;
 
 	for (i = 0; i < LAUNCH_SIGNALS; i++)
-		sigaction(signals[i], &l->before[i], NULL);
+		sigaction(handled[i].signal, &l->before[i], NULL);
 }
 
 static void set_variable(const char *text)
