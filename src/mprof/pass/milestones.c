@@ -52,7 +52,7 @@ static size_t last_before(const struct milestones *m, const struct sites *s)
 static bool can_go_on(const struct milestones *m, const struct sites_options *o)
 {
 	if (o->until.set)
-		return sites_state_is_usual(o);
+		return sites_are_usual(o);
 	return m->f.known.whole && o->filter.from_ns > 0 &&
 	       o->temporary_events <= SITE_TEMPORARY_EVENTS;
 }
@@ -129,7 +129,7 @@ static void find_end(struct milestones *m, const struct walk *w, bool own_peaks)
 {
 	const struct sites_options *o = &m->sites->options;
 
-	if (o->until.set || !sites_state_is_usual(o) || !m->f.known.end || !unpack_passes(m, w) ||
+	if (o->until.set || !sites_are_usual(o) || !m->f.known.end || !unpack_passes(m, w) ||
 	    (own_peaks && o->group && !are_groups_known(m)))
 		return;
 	m->plain = milestone_unpack(&m->f, &m->f.end);
@@ -334,7 +334,7 @@ void milestones_walk(struct milestones *m, struct walk *w, struct sites *s, bool
 		w->resume = resume;
 		w->resume_context = m;
 	}
-	if (m->from == &m->f.end || !sites_state_is_usual(o) || (o->until.set && m->f.known.whole))
+	if (m->from == &m->f.end || !sites_are_usual(o) || (o->until.set && m->f.known.whole))
 		return;
 	m->packer = packer_new(LEVEL);
 	w->between_context = m;

@@ -13,15 +13,6 @@ _Static_assert(sizeof(struct accumulator) % sizeof(uint64_t) == 0 &&
 		   sizeof(struct accumulator_rare) % sizeof(uint64_t) == 0,
 	       "rows of numbers");
 
-bool sites_state_is_usual(const struct sites_options *o)
-{
-	const struct site_filter *f = &o->filter;
-
-	return site_filter_is_plain(f) && !f->lifetime_min_ns && f->lifetime_max_ns == UINT64_MAX &&
-	       o->part == SITE_WHOLE && !o->temporary_ns &&
-	       o->temporary_events <= SITE_TEMPORARY_EVENTS;
-}
-
 size_t sites_state_rows(const struct sites *s)
 {
 	return ((const struct work *)s->work)->accumulators.count;

@@ -3,9 +3,9 @@
  * sites_state.h - saves the state of the pass of sites in the middle of a walk as bytes, as
  * walk_state.h does for the walk, so that another walk can continue from there.
  *
- * Works only for sites without a filter, by stack, with the usual meaning of temporary: all queries
- * with an end of the walk begin with these.  A query that only counts blocks from a time on needs
- * no earlier counts, only the moments of the run.
+ * Works only for sites with the usual options (sites_are_usual): all queries with an end of the
+ * walk begin with these.  A query that only counts blocks from a time on needs no earlier counts,
+ * only the moments of the run.
  *
  * It does not include peaks of groups, which are saved only at the end of a walk, for that walk's
  * groups.
@@ -14,9 +14,6 @@
 
 #include "../trace/bytes.h"
 #include "sites.h"
-
-/* Does a walk with these options count what sites_state_put saves? */
-bool sites_state_is_usual(const struct sites_options *o);
 
 /* Returns how many sites sites_state_put would save. */
 size_t sites_state_rows(const struct sites *s);
