@@ -1112,6 +1112,18 @@ only("c++", "pictures and tables can be saved", async (r) => {
   await page.close();
 });
 
+each("a saved table has numbers as they are shown, and its head shows the order", async (r) => {
+  const page = await open(r, "page=threads"), known = r.said[""].threads.map((t) => t.thread).sort((a, b) => a - b);
+  const of = page.locator("#page .table", { has: page.locator("th", { hasText: "First call" }) }), head = of.locator("th", { hasText: "Thread" });
+  await head.locator("button").click();
+  assert.equal(await head.getAttribute("aria-sort"), "ascending");
+  assert.equal(await of.locator("tbody td").first().innerText(), String(known[0]));
+  const [file] = await Promise.all([page.waitForEvent("download"), of.locator("button.save").click()]);
+  const saved = (await readFile(await file.path(), "utf8")).trim().split("\r\n").slice(1);
+  assert.deepEqual(saved.map((line) => parseInt(line)), known);
+  await page.close();
+});
+
 only("threads", "a thread by itself", async (r) => {
   const page = await open(r, "figure=calls"), threads = r.said[""].threads;
   let sum = 0;

@@ -4,7 +4,7 @@
 // column never count a block twice.
 import { percent } from "../words";
 import type { Data } from "./data";
-import { el, sortable } from "./element";
+import { column, el, sortable } from "./element";
 import { cut } from "./flame";
 import { functionColor, labelOf, nameOf, owned, placeOf, table } from "./model";
 import type { Answer } from "./model";
@@ -228,8 +228,8 @@ function neighbours(v: View, title: string, boxes: Map<number, Box> | undefined,
 	if (own)
 		rows.push({ name: "(itself)", line: 0, sum: own });
 	return el("div", {}, el("h3", {}, title), sortable(rows, [
-		{ key: "n", title: s.measure.title, number: true, text: r => figure(unit, r.sum), value: r => r.sum, share: r => r.sum / (total || 1) },
-		{ key: "share", title: "%", number: true, text: r => percent(r.sum, total), value: r => r.sum },
+		column("n", s.measure.title, n => figure(unit, n), r => r.sum, { share: r => r.sum / (total || 1) }),
+		column("share", "%", n => percent(n, total), r => r.sum),
 		{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
 			click: () => v.set({ chosen: r.line }) }, r.name) : el("span", {}, r.name) },
 	], "n", () => {}, title.toLowerCase()));

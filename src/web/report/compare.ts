@@ -7,7 +7,7 @@ import { quote, seconds } from "./command";
 import { duration, percent } from "../words";
 import { load } from "./data";
 import type { Data } from "./data";
-import { el, sortable } from "./element";
+import { column, el, sortable } from "./element";
 import { Flame } from "./flame";
 import { arrange, ask, frameTree, functionKeys, isWhole, labelOf, measures, nameOf, owned, placeOf, shortFile, table, wholeFilter } from "./model";
 import type { Answer, Frame, Measure } from "./model";
@@ -196,11 +196,10 @@ export function compare(v: View): HTMLElement {
 		names.length < 2 && el("p", { class: "other-run" }, "To compare with another run, for example of an earlier build: ", el("code", {}, `mprof view --diff BEFORE ${quote(d.head.trace)}`)),
 		graph({ ...v, s }, other, mine, theirs, v.tip),
 		sortable(changes(s.foldLibraries, [[other, theirs, true], [d, mine, false]]), [
-			{ key: "change", title: "Change", number: true, text: r => signed(unit, r.after - r.before), value: r => Math.abs(r.after - r.before) },
-			{ key: "before", title: "Own before", number: true, text: r => figure(unit, r.before), value: r => r.before },
-			{ key: "after", title: "Own after", number: true, text: r => figure(unit, r.after), value: r => r.after },
-			{ key: "callees", title: "Change with callees", number: true, text: r => signed(unit, r.sumAfter - r.sumBefore),
-				value: r => Math.abs(r.sumAfter - r.sumBefore) },
+			column("change", "Change", n => signed(unit, n), r => r.after - r.before, { weight: r => Math.abs(r.after - r.before) }),
+			column("before", "Own before", n => figure(unit, n), r => r.before),
+			column("after", "Own after", n => figure(unit, n), r => r.after),
+			column("callees", "Change with callees", n => signed(unit, n), r => r.sumAfter - r.sumBefore, { weight: r => Math.abs(r.sumAfter - r.sumBefore) }),
 			{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
 				title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: r.line }) }, r.name) : el("span", {}, r.name) },
 			{ key: "place", title: "Where", text: r => shortFile(r.place) },

@@ -29,10 +29,23 @@ export function download(name: string, type: string, data: BlobPart): void {
 
 export interface Column<R> {
 	key: string; title: string; text(r: R): string; value?(r: R): number | string; number?: boolean;
+	upward?: boolean; // a column of numbers whose least ones are first until it is clicked again
+	weight?(r: R): number; // what sorts instead of the value
 	share?(r: R): number; // a bar behind the figure, 0 to 1
 	node?(r: R): Node; // instead of text
 	help?: string; // about the column
 }
+
+// A column of numbers.  null: unknown, which is last.
+export const column = <R>(key: string, title: string, text: (n: number) => string, value: (r: R) => number | null, more: Partial<Column<R>> = {}): Column<R> => ({
+	key, title, number: true, value: r => value(r) ?? (more.upward ? Infinity : -1),
+	text: r => {
+		const n = value(r);
+		return n === null ? "-" : text(n);
+	}, ...more,
+});
+
+const startsUpward = <R>(c: Column<R>) => !c.number || !!c.upward;
 
 // The meaning of a word, from the glossary in the page's plain HTML.
 export function meaning(word: string): string | undefined {
@@ -55,7 +68,7 @@ export function sortable<R>(rows: R[], given: Column<R>[], sort: string, onSort:
 		name: string, first = ROWS): HTMLElement {
 	const columns = narrowFirst(given), body = el("tbody"), head = el("tr"), value = (r: R, c: Column<R>) => c.value ? c.value(r) : c.text(r);
 	const more = el("button", { type: "button", click: () => add(ROWS) });
-	let by = sort ? columns.find(c => c.key == sort) ?? columns[0] : null, upward = !by?.number, sorted: R[] = [], shown = 0;
+	let by = sort ? columns.find(c => c.key == sort) ?? columns[0] : null, upward = !by || startsUpward(by), sorted: R[] = [], shown = 0;
 	const add = (most: number) => {
 		for (const r of sorted.slice(shown, shown + most))
 			body.append(el("tr", {}, ...columns.map(c => {
@@ -73,9 +86,9 @@ export function sortable<R>(rows: R[], given: Column<R>[], sort: string, onSort:
 		more.hidden = shown == sorted.length;
 	};
 	const order = () => {
-		const sign = upward ? 1 : -1, c = by;
+		const sign = upward ? 1 : -1, c = by, weight = (r: R) => c!.weight?.(r) ?? value(r, c!);
 		sorted = !c ? [...rows] : [...rows].sort((x, y) => {
-			const a = value(x, c), b = value(y, c);
+			const a = weight(x), b = weight(y);
 			return sign * (c.number ? (a as number) - (b as number) : String(a).localeCompare(String(b)));
 		});
 		head.replaceChildren(...columns.map(c => el("th", { scope: "col", class: c.number ? "n" : null,
@@ -88,7 +101,7 @@ export function sortable<R>(rows: R[], given: Column<R>[], sort: string, onSort:
 	// A second click reverses the order.
 	const choose = (c: Column<R>) => {
 		const same = c == by;
-		upward = same ? !upward : !c.number;
+		upward = same ? !upward : startsUpward(c);
 		by = c;
 		order();
 		head.querySelectorAll("button")[columns.indexOf(c)].focus();
@@ -96,7 +109,8 @@ export function sortable<R>(rows: R[], given: Column<R>[], sort: string, onSort:
 			onSort(c.key);
 	};
 	order();
-	const csv = () => [columns.map(c => c.title), ...sorted.map(r => columns.map(c => String(value(r, c))))]
+	const plain = (r: R, c: Column<R>) => c.number && ["", "-"].includes(c.text(r)) ? "" : String(value(r, c));
+	const csv = () => [columns.map(c => c.title), ...sorted.map(r => columns.map(c => plain(r, c)))]
 		.map(line => line.map(quoteCsv).join(",")).join("\r\n") + "\r\n";
 	return el("div", { class: "table" },
 		el("table", {}, el("thead", {}, head), body), more,

@@ -2,7 +2,7 @@
 // outside.ts - memory beyond malloc: the pages Thread stacks and Global variables.
 import { bytes, count, duration, many, percent } from "../words";
 import type { Data } from "./data";
-import { el, sortable } from "./element";
+import { column, el, sortable } from "./element";
 import type { Column } from "./element";
 import { owner, place } from "./pages";
 import type { View } from "./pages";
@@ -57,10 +57,9 @@ function functionsOf(v: View, row: StackUse, of: Deepest): HTMLElement {
 	}
 	const parts = [...by.values()].filter(p => p.bytes), outer = all - parts.reduce((sum, p) => sum + p.bytes, 0);
 	return el("div", {}, sortable(parts, [
-		{ key: "bytes", title: "Bytes", help: "Of the function's frames, with those of library calls that it made.", number: true, text: p => bytes(p.bytes),
-			value: p => p.bytes, share: p => p.bytes / all },
-		{ key: "share", title: "%", number: true, text: p => percent(p.bytes, all), value: p => p.bytes },
-		{ key: "frames", title: "Frames", help: "More than one in a recursion.", number: true, text: p => count(p.frames), value: p => p.frames },
+		column("bytes", "Bytes", bytes, p => p.bytes, { help: "Of the function's frames, with those of library calls that it made.", share: p => p.bytes / all }),
+		column("share", "%", n => percent(n, all), p => p.bytes),
+		column("frames", "Frames", count, p => p.frames, { help: "More than one in a recursion." }),
 		{ key: "function", title: "Function", text: p => nameOf(v.d, p.line), node: p => owner(v, p.line) },
 	], "bytes", () => {}, "functions on the stack", 20), outer > 0 && el("p", {}, `And ${bytes(outer)} in frames further out, which were not recorded.`));
 }
@@ -97,10 +96,8 @@ function deepestStack(v: View, rows: StackUse[], stack: Deepest[]): HTMLElement 
 		sortable<Line>(rowsOfStack, [
 			{ key: "function", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
 			{ key: "where", title: "Where", text: r => placeOf(v.d, r.line), node: r => place(v, r.line) },
-			...(rowsOfStack.some(r => r.frames > 1) ? [{ key: "times", title: "Frames", help: "More than one in a recursion.", number: true,
-				text: (r: Line) => count(r.frames), value: (r: Line) => r.frames }] : []),
-			...(of.known ? [{ key: "frame", title: "Bytes", help: "Of its frames; an inlined call has none.", number: true,
-				text: (r: Line) => r.bytes ? bytes(r.bytes) : "-", value: (r: Line) => r.bytes }] : []),
+			...(rowsOfStack.some(r => r.frames > 1) ? [column("times", "Frames", count, (r: Line) => r.frames, { help: "More than one in a recursion." })] : []),
+			...(of.known ? [column("frame", "Bytes", bytes, (r: Line) => r.bytes || null, { help: "Of its frames; an inlined call has none." })] : []),
 		], "", () => {}, "call stack"));
 }
 
@@ -133,23 +130,19 @@ export function stacks(v: View): HTMLElement {
 	const most = rows[0], calls = new Map<number, number>((d.head.totals ? [] : d.head.report.threads as any[] ?? []).map(t => [t.thread, t.events]));
 	const stack = deepest(d, s.foldLibraries), inner = new Map(rows.map((r, i) => [r, stack[i].lines[stack[i].lines.length - 1] ?? 0]));
 	const columns: Column<StackUse>[] = [
-		{ key: "thread", title: "Thread", number: true, text: r => String(r.thread), value: r => -r.thread,
+		column("thread", "Thread", String, r => r.thread, { upward: true,
 			node: r => el("button", { type: "button", class: "name", title: "Its deepest call stack, below", "aria-pressed": String(s.filter.thread == r.thread),
-				click: () => v.set({ filter: { ...s.filter, thread: s.filter.thread == r.thread ? 0 : r.thread } }) }, r.thread + (r.main ? " (main)" : "")) },
-		{ key: "tid", title: "Tid", number: true, text: r => String(r.tid), value: r => -r.tid },
-		{ key: "process", title: "Process", number: true, text: r => String(r.process), value: r => -r.process },
+				click: () => v.set({ filter: { ...s.filter, thread: s.filter.thread == r.thread ? 0 : r.thread } }) }, r.thread + (r.main ? " (main)" : "")) }),
+		column("tid", "Tid", String, r => r.tid, { upward: true }),
+		column("process", "Process", String, r => r.process, { upward: true }),
 		{ key: "used", title: "Stack used", help: "From the base of the stack to the lowest resident page or recorded call; \u2265: the pages were never read.", number: true,
 			text: r => atLeast(r.touched_bytes === null, r.used_bytes), value: r => r.used_bytes, share: r => r.limit_bytes ? r.used_bytes / r.limit_bytes : 0 },
-		{ key: "limit", title: "Of", help: "Size limit of the stack.", number: true, text: r => known(r.limit_bytes), value: r => r.limit_bytes ?? 0 },
-		{ key: "share", title: "%", number: true, text: r => r.limit_bytes ? percent(r.used_bytes, r.limit_bytes) : "-",
-			value: r => r.limit_bytes ? r.used_bytes / r.limit_bytes : 0 },
-		{ key: "resident", title: "Resident", number: true, text: r => known(r.resident_bytes), value: r => r.resident_bytes ?? -1 },
-		{ key: "deepest", title: "Deepest call", help: "From the base of the stack to the lowest stack pointer at a recorded call.", number: true,
-			text: r => known(r.deepest_bytes), value: r => r.deepest_bytes ?? -1 },
-		{ key: "at", title: "At", help: "When that call was made, since the start.", number: true, text: r => r.deepest_at_ns === null ? "-" : duration(r.deepest_at_ns),
-			value: r => -(r.deepest_at_ns ?? Infinity) },
-		{ key: "calls", title: "Calls", help: "Recorded calls of the thread.", number: true, text: r => calls.has(r.thread) ? count(calls.get(r.thread)!) : "-",
-			value: r => calls.get(r.thread) ?? -1 },
+		column("limit", "Of", bytes, r => r.limit_bytes, { help: "Size limit of the stack." }),
+		column("share", "%", n => percent(n, 1), r => r.limit_bytes ? r.used_bytes / r.limit_bytes : null),
+		column("resident", "Resident", bytes, r => r.resident_bytes),
+		column("deepest", "Deepest call", bytes, r => r.deepest_bytes, { help: "From the base of the stack to the lowest stack pointer at a recorded call." }),
+		column("at", "At", duration, r => r.deepest_at_ns, { help: "When that call was made, since the start.", upward: true }),
+		column("calls", "Calls", count, r => calls.get(r.thread) ?? null, { help: "Recorded calls of the thread." }),
 		{ key: "in", title: "Deepest in", text: r => inner.get(r) ? nameOf(d, inner.get(r)!) : "", node: r => inner.get(r) ? owner(v, inner.get(r)!) : el("span") },
 	];
 	return el("section", { class: "stacks" }, head,
@@ -190,16 +183,15 @@ export function globals(v: View): HTMLElement {
 	const objects = sortable(all.objects, [
 		{ key: "object", title: "Object", text: o => base(o.object) + (o.stripped ? " (stripped)" : ""),
 			node: o => el("span", { title: o.object + (o.stripped ? ": only variables that it exports are known" : "") }, base(o.object) + (o.stripped ? " (stripped)" : "")) },
-		{ key: "variables", title: "Variables", number: true, text: o => count(o.variables), value: o => o.variables },
-		{ key: "bytes", title: "Bytes", number: true, text: o => bytes(o.bytes), value: o => o.bytes, share: o => o.bytes / (all.bytes || 1) },
-		{ key: "resident", title: "Resident", number: true, text: o => atLeast(o.resident_at_least, o.resident_bytes), value: o => o.resident_bytes ?? -1 },
-		{ key: "local", title: "Thread-local", help: "Bytes in each thread.", number: true, text: o => o.thread_local_bytes ? bytes(o.thread_local_bytes) : "-",
-			value: o => o.thread_local_bytes },
-		{ key: "threads", title: "Threads", help: "Most threads that ran at the same time.", number: true, text: o => o.thread_local_bytes ? count(o.threads) : "-", value: o => o.threads },
+		column("variables", "Variables", count, o => o.variables),
+		column("bytes", "Bytes", bytes, o => o.bytes, { share: o => o.bytes / (all.bytes || 1) }),
+		column("resident", "Resident", bytes, o => o.resident_bytes, { text: o => atLeast(o.resident_at_least, o.resident_bytes) }),
+		column("local", "Thread-local", bytes, o => o.thread_local_bytes || null, { help: "Bytes in each thread." }),
+		column("threads", "Threads", count, o => o.thread_local_bytes ? o.threads : null, { help: "Most threads that ran at the same time." }),
 	], "bytes", () => {}, "objects");
 	const columns: Column<Variable>[] = [
-		{ key: "bytes", title: "Bytes", number: true, text: x => bytes(x.bytes), value: x => x.bytes, share: x => x.bytes / most },
-		{ key: "resident", title: "Resident", number: true, text: x => x.perThread ? "per thread" : known(x.resident), value: x => x.resident ?? -1 },
+		column("bytes", "Bytes", bytes, x => x.bytes, { share: x => x.bytes / most }),
+		column("resident", "Resident", bytes, x => x.resident, { text: x => x.perThread ? "per thread" : known(x.resident) }),
 		{ key: "name", title: "Variable", text: x => x.name },
 		{ key: "object", title: "Object", text: x => base(x.object), node: x => el("span", { title: x.object }, base(x.object)) },
 		{ key: "place", title: "Declared at", text: x => x.file ? `${x.file}:${x.line}` : "-",

@@ -11,7 +11,7 @@ import { grouping } from "./curves";
 import type { Others } from "./compare";
 import type { Heap } from "./heap";
 import type { Data } from "./data";
-import { el, sortable } from "./element";
+import { column, el, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
 import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, labelOf, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
@@ -60,18 +60,23 @@ export const place = (v: View, line: number, text = placeOf(v.d, line)): Node =>
 export const owner = (v: View, line: number, text = nameOf(v.d, line)) => el("button", { type: "button", class: "name",
 	title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: line }) }, text);
 
+// The function and the place of a row's line.
+export const lineColumns = <R>(v: View, line: (r: R) => number, where = "Where"): Column<R>[] => [
+	{ key: "name", title: "Function", text: r => nameOf(v.d, line(r)), node: r => owner(v, line(r)) },
+	{ key: "place", title: where, text: r => placeOf(v.d, line(r)), node: r => place(v, line(r)) },
+];
+
 function rowColumns(v: View): Column<Row>[] {
 	const ranges = rangesBy(v.d, v.s.measure, v.s.filter, v.s.byLine ? v.lines : v.keys, v.s.foldLibraries), unit = v.s.measure.unit, total = v.a.total || 1;
 	const line = (r: Row) => r.only || r.line, where = (r: Row) => v.s.byLine || r.only ? placeOf(v.d, line(r)) : v.d.text[v.d.line.file[r.line]] || v.d.text[v.d.line.module[r.line]];
 	return [
-		{ key: "own", title: "Own", number: true, text: r => figure(unit, r.own), value: r => r.own, share: r => r.own / total },
-		{ key: "ownshare", title: "%", number: true, text: r => percent(r.own, total), value: r => r.own },
+		column("own", "Own", n => figure(unit, n), r => r.own, { share: r => r.own / total }),
+		column("ownshare", "%", n => percent(n, total), r => r.own),
 		...(ranges ? [{ key: "range", title: "95 % range", help: "95 % confidence interval of Own, which is an estimate from samples.",
 			text: (r: Row) => ranges(r.key, r.own) }] : []),
-		{ key: "sum", title: "With callees", number: true, text: r => figure(unit, r.sum), value: r => r.sum },
-		{ key: "sumshare", title: "%", number: true, text: r => percent(r.sum, total), value: r => r.sum },
-		...(unit == "bytes" && !v.s.measure.value ? [{ key: "blocks", title: "Blocks", number: true,
-			text: (r: Row) => count(r.blocks), value: (r: Row) => r.blocks }] : []),
+		column("sum", "With callees", n => figure(unit, n), r => r.sum),
+		column("sumshare", "%", n => percent(n, total), r => r.sum),
+		...(unit == "bytes" && !v.s.measure.value ? [column("blocks", "Blocks", count, (r: Row) => r.blocks)] : []),
 		{ key: "name", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
 		{ key: "place", title: v.s.byLine ? "Line" : "Where", text: where, node: r => place(v, line(r), where(r)) },
 	];
@@ -82,19 +87,18 @@ function fullRows(v: View): HTMLElement {
 	const { d, s } = v, wanted = searchTest(s.search);
 	const rows = fullTable(d, s.filter, s.byLine ? v.lines : v.keys, s.foldLibraries).filter(r =>
 		!wanted || wanted(nameOf(d, r.line)) || wanted(placeOf(d, r.line)));
-	const column = (key: string, title: string, unit: string, value: (r: FullRow) => number): Column<FullRow> =>
-		({ key, title, number: true, text: r => isFinite(value(r)) ? figure(unit, value(r)) : "", value: r => isFinite(value(r)) ? value(r) : -1 });
-	const own = (key: string, title: string, unit: string) => column(key, title, unit, r => r.own[key]);
+	const of = (key: string, title: string, unit: string, value: (r: FullRow) => number): Column<FullRow> =>
+		column(key, title, n => n < 0 ? "" : figure(unit, n), r => isFinite(value(r)) ? value(r) : -1);
+	const own = (key: string, title: string, unit: string) => of(key, title, unit, r => r.own[key]);
 	return sortable(rows, [
-		{ key: "name", title: "Function", text: r => nameOf(d, r.line), node: r => owner(v, r.line) },
-		{ key: "place", title: s.byLine ? "Line" : "Where", text: r => placeOf(d, r.line), node: r => place(v, r.line) },
+		...lineColumns<FullRow>(v, r => r.line, s.byLine ? "Line" : "Where"),
 		own("calls", "Allocations", "calls"), own("total", "Allocated", "bytes"), own("peak", "At the peak", "bytes"), own("leaked", "Never freed", "bytes"),
 		...(isEstimate(d) ? [] : [own("temporary", "Temporary", "calls"), own("waste", "Rounding", "bytes")]),
 		...(d.head.totals ? [] : [own("rss", "At peak RSS", "bytes"), ...(d.own.resident ? [own("resident", "Resident", "bytes")] : [])]),
-		column("sizeLeast", "Smallest size", "bytes", r => r.sizeLeast), column("sizeMean", "Mean size", "bytes", r => r.own.total / r.own.calls),
-		column("sizeMost", "Largest size", "bytes", r => r.sizeMost), column("lifeLeast", "Shortest life", "ns", r => r.lifeLeast),
-		column("lifeMean", "Mean life", "ns", r => r.own.freed ? r.own.lifetime / r.own.freed : NaN),
-		column("lifeMost", "Longest life", "ns", r => isFinite(r.lifeLeast) ? r.lifeMost : NaN),
+		of("sizeLeast", "Smallest size", "bytes", r => r.sizeLeast), of("sizeMean", "Mean size", "bytes", r => r.own.total / r.own.calls),
+		of("sizeMost", "Largest size", "bytes", r => r.sizeMost), of("lifeLeast", "Shortest life", "ns", r => r.lifeLeast),
+		of("lifeMean", "Mean life", "ns", r => r.own.freed ? r.own.lifetime / r.own.freed : NaN),
+		of("lifeMost", "Longest life", "ns", r => isFinite(r.lifeLeast) ? r.lifeMost : NaN),
 	], s.sort == "own" || s.sort == "sum" ? "calls" : s.sort, sort => v.set({ sort }), s.byLine ? "lines" : "functions");
 }
 
@@ -104,8 +108,7 @@ const alsoMeasures = (v: View): Measure[] => v.s.exact ? [] : measures.filter(m 
 function alsoColumns(v: View): Column<Row>[] {
 	return alsoMeasures(v).map(m => {
 		const a = owned(v.d, ask(v.d, { ...v.s, measure: m }), v.s.foldLibraries), rows = new Map(table(v.d, a, v.s.byLine ? v.lines : v.keys).map(r => [r.key, r]));
-		return { key: "also-" + m.key, title: m.title, help: m.help, number: true, text: (r: Row) => figure(m.unit, rows.get(r.key)?.own ?? 0),
-			value: (r: Row) => rows.get(r.key)?.own ?? 0 };
+		return column("also-" + m.key, m.title, n => figure(m.unit, n), (r: Row) => rows.get(r.key)?.own ?? 0, { help: m.help });
 	});
 }
 
@@ -209,11 +212,18 @@ function tree(v: View): HTMLElement {
 function histogram(rows: { from: number; count: number; bytes?: number }[], label: (n: number) => string, what: string): HTMLElement {
 	const most = Math.max(1, ...rows.map(r => r.count));
 	return sortable(rows, [
-		{ key: "from", title: what, number: true, text: r => label(r.from), value: r => -r.from },
-		{ key: "count", title: "Blocks", number: true, text: r => count(r.count), value: r => r.count, share: r => r.count / most },
-		...(rows[0]?.bytes !== undefined ? [{ key: "bytes", title: "Bytes", number: true, text: (r: any) => bytes(r.bytes), value: (r: any) => r.bytes }] : []),
+		column("from", what, label, r => r.from, { upward: true }),
+		column("count", "Blocks", count, r => r.count, { share: r => r.count / most }),
+		...(rows[0]?.bytes !== undefined ? [column("bytes", "Bytes", bytes, (r: any) => r.bytes)] : []),
 	], "from", () => {}, what.toLowerCase());
 }
+
+// Of the blocks of one size.
+const sizeColumns = (all: number): Column<any>[] => [
+	column("size", "Size", count, c => c.size, { upward: true }),
+	column("count", "Blocks", count, c => c.count, { share: c => c.count / (all || 1) }),
+	column("bytes", "Bytes", bytes, c => c.bytes),
+];
 
 // Filters by one class of sizes or lifetimes.
 const only = (v: View, change: Partial<State["filter"]>) => v.set({ filter: { ...v.s.filter, ...change } });
@@ -224,10 +234,7 @@ function sizes(v: View): HTMLElement {
 		el("h3", {}, chosen ? `Functions that allocate blocks of ${sizeName(f.sizeFrom, f.sizeTo)}` : "Click a size above to see which functions allocate it"), functionRows(v, 20),
 		el("h3", {}, "The whole run"), el("p", {}, `Rounding cost ${bytes(r.waste_bytes_at_peak)} at the peak.`),
 		r.size_classes.length > 0 && exactSizes(v), el("div", { class: "two" }, el("div", {}, el("h3", {}, "Most frequent sizes"), sortable(r.size_classes as any[], [
-			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
-			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (r.total_blocks || 1) },
-			{ key: "bytes", title: "Bytes", number: true, text: c => bytes(c.bytes), value: c => c.bytes },
-			{ key: "waste", title: "Rounding", number: true, text: c => bytes(c.waste_bytes), value: c => c.waste_bytes },
+			...sizeColumns(r.total_blocks), column("waste", "Rounding", bytes, c => c.waste_bytes),
 		], "count", () => {}, "sizes", 25)),
 		el("div", {}, el("h3", {}, "Powers of two"), histogram(r.size_powers, bytes, "From"))));
 }
@@ -330,7 +337,7 @@ function sizesOverTime(v: View): HTMLElement {
 			const cell = el("td", { title: value ? `${duration(d.point.ns[moment[k]])}: ${what} of ${sizeName(size, size)}` : null, class: value ? "on" : null, click: () =>
 				v.set({ from: Math.min(begin[k], moment[k]) - 1, to: Math.max(begin[k + 1] - 1, moment[k]), filter: { ...f, sizeFrom: size, sizeTo: size } }) });
 			if (value)
-				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(10 + 85 * Math.log1p(value) / Math.log1p(most))}%, transparent)`;
+				paint(cell, value, most, 10, 95);
 			row.append(cell);
 		}
 		body.append(row);
@@ -339,6 +346,11 @@ function sizesOverTime(v: View): HTMLElement {
 		el("td", { colspan: Math.floor(steps / 2) || 1, class: "n" }, duration(d.point.ns[s.to])));
 	return el("div", {}, el("h3", {}, live ? "Live bytes of each size over time" : "Allocations of each size over time"),
 		el("div", { class: "scroll" }, el("table", { class: "heat time" }, body, el("tfoot", {}, foot))));
+}
+
+// Colours a cell of a table by its figure, from `least` percent of the colour to `full`.
+function paint(cell: HTMLElement, n: number, most: number, least = 8, full = 80): void {
+	cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(least + (full - least) * Math.log1p(n) / Math.log1p(most))}%, transparent)`;
 }
 
 const sizeButton = (v: View, size: number) => el("button", { type: "button", class: "name", title: `Only blocks of ${sizeName(size, size)}`,
@@ -379,7 +391,7 @@ function heat(v: View): HTMLElement {
 			const k = n[size * 66 + l], cell = el("td", { title: `${many(k, "block")} of ${sizeName(size, size)}, ${l == 65 ? "kept" : `lifetime from ${lifeName(l)}`}`, class: k ? "on" : null, click: () =>
 				only(v, { sizeFrom: size, sizeTo: size, lifeFrom: Math.min(l, 64), lifeTo: Math.min(l, 64) }) }, k ? short(k) : "");
 			if (k)
-				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(8 + 72 * Math.log1p(k) / Math.log1p(most))}%, transparent)`;
+				paint(cell, k, most);
 			row.append(cell);
 		}
 		body.append(row);
@@ -405,25 +417,22 @@ function realloc(v: View): HTMLElement {
 		el("p", {}, g.chains ? `${count(g.chains)} blocks grew in ${count(g.steps)} steps, which copied at most ${bytes(g.copied_bytes)}` +
 			(g.copies ? `; ${count(g.copies)} of the steps were a new block, a copy and a free, as std::vector grows.` : ".") : "No block grew step by step."),
 		!!g.rows.length && sortable(g.rows, [
-			{ key: "saves", title: "Reserve saves", help: "Bytes that need not be copied if the first request has the size under Reserve.",
-				number: true, text: c => bytes(c.saved_copied_bytes), value: c => c.saved_copied_bytes, share: c => c.saved_copied_bytes / most },
-			{ key: "calls", title: "Calls saved", number: true, text: c => count(c.saved_calls), value: c => c.saved_calls },
-			{ key: "reserve", title: "Reserve", number: true, text: c => bytes(c.reserve_bytes), value: c => c.reserve_bytes },
-			{ key: "name", title: "Function", text: c => nameOf(v.d, grower(c.node)), node: c => owner(v, grower(c.node)) },
-			{ key: "place", title: "Where", text: c => placeOf(v.d, grower(c.node)), node: c => place(v, grower(c.node)) },
-			{ key: "spare", title: "Unused", help: "Bytes that a block would then leave unused, on average.", number: true,
-				text: c => bytes(c.spare_bytes), value: c => c.spare_bytes },
-			{ key: "chains", title: "Blocks", number: true, text: c => count(c.chains), value: c => c.chains },
-			{ key: "steps", title: "Steps", number: true, text: c => count(c.steps), value: c => c.steps },
-			{ key: "first", title: "From", help: "Smallest first size.", number: true, text: c => bytes(c.first_bytes), value: c => c.first_bytes },
-			{ key: "largest", title: "To", help: "Largest last size.", number: true, text: c => bytes(c.largest_bytes), value: c => c.largest_bytes },
-			{ key: "copied", title: "Copied", help: "At most: an allocator may move a block without copying it.", number: true, text: c => bytes(c.copied_bytes), value: c => c.copied_bytes },
+			column("saves", "Reserve saves", bytes, c => c.saved_copied_bytes, { help: "Bytes that need not be copied if the first request has the size under Reserve.", share: c => c.saved_copied_bytes / most }),
+			column("calls", "Calls saved", count, c => c.saved_calls),
+			column("reserve", "Reserve", bytes, c => c.reserve_bytes),
+			...lineColumns<typeof g.rows[0]>(v, c => grower(c.node)),
+			column("spare", "Unused", bytes, c => c.spare_bytes, { help: "Bytes that a block would then leave unused, on average." }),
+			column("chains", "Blocks", count, c => c.chains),
+			column("steps", "Steps", count, c => c.steps),
+			column("first", "From", bytes, c => c.first_bytes, { help: "Smallest first size." }),
+			column("largest", "To", bytes, c => c.largest_bytes, { help: "Largest last size." }),
+			column("copied", "Copied", bytes, c => c.copied_bytes, { help: "At most: an allocator may move a block without copying it." }),
 		], v.s.sort == "own" ? "saves" : v.s.sort, sort => v.set({ sort }), "growth", 25),
 		g.left_out > 0 && el("p", {}, `${count(g.left_out)} more call stacks save less.`),
 		el("h3", {}, "Calls of realloc"), el("p", {}, r.calls ? `${many(r.calls, "call")}; at most ${bytes(r.copied_bytes)} copied.` : "The program did not call realloc."),
 		r.calls > 0 && sortable(["in_place", "moved"], [
 			{ key: "what", title: "Block", text: k => k == "moved" ? "moved" : "in place" },
-			...kinds.map(kind => ({ key: kind, title: kind, number: true, text: (k: string) => count(r[k][kind]), value: (k: string) => r[k][kind] })),
+			...kinds.map(kind => column(kind, kind, count, (k: string) => r[k][kind])),
 		], "what", () => {}, "realloc"), resizeDots(r.sizes, r.sizes_left_out), resizePairs(r.pairs), exactResizes(r.sizes, r.sizes_left_out));
 }
 
@@ -445,12 +454,12 @@ function exactResizes(sizes: Resize[], more: number): HTMLElement | null {
 	for (const p of sizes)
 		gaps.set(p.to - p.from, (gaps.get(p.to - p.from) ?? 0) + p.calls);
 	const by = (n: number) => (n > 0 ? "+" : n < 0 ? "\u2212" : "") + count(Math.abs(n)), calls = <R extends { calls: number }>(): Column<R> =>
-		({ key: "calls", title: "Calls", number: true, text: r => count(r.calls), value: r => r.calls, share: r => r.calls / all });
+		column("calls", "Calls", count, r => r.calls, { share: r => r.calls / all });
 	return el("div", { class: "two exact-sizes" }, el("div", {}, el("h3", {}, "Most frequent sizes, in bytes"), sortable(sizes, [calls<Resize>(),
-		{ key: "from", title: "From", number: true, text: p => count(p.from), value: p => p.from }, { key: "to", title: "To", number: true, text: p => count(p.to), value: p => p.to },
+		column("from", "From", count, p => p.from), column("to", "To", count, p => p.to),
 	], "calls", () => {}, "realloc-sizes", 20)), el("div", {}, el("h3", {}, "Most frequent differences, in bytes"),
 		sortable([...gaps].map(([gap, n]) => ({ gap, calls: n })), [calls<{ gap: number; calls: number }>(),
-			{ key: "gap", title: "Difference", number: true, text: g => by(g.gap), value: g => g.gap }], "calls", () => {}, "realloc-differences", 20),
+			column("gap", "Difference", by, g => g.gap)], "calls", () => {}, "realloc-differences", 20),
 		more > 0 && el("p", {}, `${many(more, "call")} of other sizes.`)));
 }
 
@@ -465,7 +474,7 @@ function resizePairs(pairs: { from: number; to: number; calls: number }[]): HTML
 		for (const to of sizes) {
 			const n = at.get(from + ">" + to) ?? 0, cell = el("td", { title: n ? `${many(n, "call")} from ${bytes(from)} or more to ${bytes(to)} or more` : null }, n ? short(n) : "");
 			if (n)
-				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(8 + 72 * Math.log1p(n) / Math.log1p(most))}%, transparent)`;
+				paint(cell, n, most);
 			row.append(cell);
 		}
 		body.append(row);
@@ -478,8 +487,8 @@ function resizePairs(pairs: { from: number; to: number; calls: number }[]): HTML
 export function suppressed(v: View): HTMLElement {
 	const list = v.d.head.suppressed;
 	return el("div", {}, el("h3", {}, "Suppressed"), list.length ? sortable(list, [
-		{ key: "bytes", title: "Bytes", number: true, text: s => bytes(s.bytes), value: s => s.bytes },
-		{ key: "blocks", title: "Blocks", number: true, text: s => count(s.blocks), value: s => s.blocks },
+		column("bytes", "Bytes", bytes, s => s.bytes),
+		column("blocks", "Blocks", count, s => s.blocks),
 		{ key: "why", title: "Why", text: s => s.why || "suppressed by a file" },
 		{ key: "pattern", title: "Pattern", text: s => s.pattern },
 	], "bytes", () => {}, "suppressed") : el("p", {}, "Nothing was suppressed."),
@@ -495,11 +504,7 @@ function leaks(v: View): HTMLElement {
 	const n = v.d.head.report.never_freed, kept = v.d.head.suppressed.reduce((sum, s) => sum + s.bytes, 0);
 	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${count(n.blocks)} blocks, ${bytes(n.bytes)}, were live when the program ended` +
 		(kept ? `; libraries keep ${bytes(kept)} of them on purpose.` : ".")), flameTitle(v, "leaked"), v.flame(), el("h3", {}, `${v.s.measure.title}, by function`), functionRows(v, 20),
-		el("h3", {}, "Sizes of the blocks that were never freed"), sortable(n.size_classes as any[], [
-			{ key: "size", title: "Size", number: true, text: c => count(c.size), value: c => -c.size },
-			{ key: "count", title: "Blocks", number: true, text: c => count(c.count), value: c => c.count, share: c => c.count / (n.blocks || 1) },
-			{ key: "bytes", title: "Bytes", number: true, text: c => bytes(c.bytes), value: c => c.bytes },
-		], "bytes", () => {}, "never-freed", 25), suppressed(v));
+		el("h3", {}, "Sizes of the blocks that were never freed"), sortable(n.size_classes as any[], sizeColumns(n.blocks), "bytes", () => {}, "never-freed", 25), suppressed(v));
 }
 
 // A bar in proportion to the thread's figure, divided as in the legend.
@@ -522,8 +527,8 @@ interface ThreadParts { thread: number; parts: number[]; sum: number }
 function threadBars(title: string, names: string[], list: ThreadParts[], text: (n: number) => string, name: string): HTMLElement {
 	const most = Math.max(...list.map(t => t.sum));
 	return el("div", { class: "callbars" }, el("h3", {}, title), partLegend(names.map((n, i) => `${n} ${text(list.reduce((x, t) => x + t.parts[i], 0))}`)), sortable(list, [
-		{ key: "thread", title: "Thread", number: true, text: t => t.thread ? String(t.thread) : "-", value: t => -t.thread },
-		{ key: "sum", title: "All", number: true, text: t => text(t.sum), value: t => t.sum },
+		column("thread", "Thread", n => n ? String(n) : "-", t => t.thread, { upward: true }),
+		column("sum", "All", text, t => t.sum),
 		{ key: "bar", title: "By function", text: t => names.map((n, i) => t.parts[i] ? `${n} ${text(t.parts[i])}` : "").filter(x => x).join(", "), node: t => threadBar(t.parts, names, most, text) },
 	], "sum", () => {}, name));
 }
@@ -583,15 +588,15 @@ function threads(v: View): HTMLElement {
 	if (!list)
 		return el("section", {}, el("h2", {}, "Threads"), el("p", {}, "There are too many to list here: see mprof report --json."));
 	return el("section", {}, el("h2", {}, "Threads"), ownerBars(v), el("h3", {}, "The whole run"), sortable(list, [
-		{ key: "thread", title: "Thread", number: true, text: t => count(t.thread), value: t => -t.thread,
+		column("thread", "Thread", count, t => t.thread, { upward: true,
 			node: t => el("button", { type: "button", class: "name", title: "Show only what it allocated",
-				click: () => v.set({ page: "flame", filter: { ...v.s.filter, thread: t.thread } }) }, String(t.thread)) },
-		{ key: "process", title: "Process", number: true, text: t => count(t.process), value: t => -t.process },
-		{ key: "events", title: "Calls", number: true, text: t => count(t.events), value: t => t.events },
-		{ key: "bytes", title: "Allocated", number: true, text: t => bytes(t.total_bytes), value: t => t.total_bytes },
-		{ key: "free", title: "Frees", number: true, text: t => count(t.calls.free), value: t => t.calls.free },
-		{ key: "first", title: "First call", number: true, text: t => duration(t.first_ns), value: t => -t.first_ns },
-		{ key: "last", title: "Last call", number: true, text: t => duration(t.last_ns), value: t => t.last_ns },
+				click: () => v.set({ page: "flame", filter: { ...v.s.filter, thread: t.thread } }) }, String(t.thread)) }),
+		column("process", "Process", count, t => t.process, { upward: true }),
+		column("events", "Calls", count, t => t.events),
+		column("bytes", "Allocated", bytes, t => t.total_bytes),
+		column("free", "Frees", count, t => t.calls.free),
+		column("first", "First call", duration, t => t.first_ns, { upward: true }),
+		column("last", "Last call", duration, t => t.last_ns),
 	], v.s.sort == "own" ? "bytes" : v.s.sort, sort => v.set({ sort }), "threads"),
 		callBars(list), timeBars(v, list), matrix(v),
 		!!v.d.head.cross_frees?.blocks && el("p", {}, el("code", {}, `mprof report threads ${quote(v.d.head.trace)}`), " names the functions whose blocks other threads free."));
@@ -624,7 +629,7 @@ function matrix(v: View): HTMLElement {
 				blocks ? bytes(size) : "");
 			inside += blocks;
 			if (blocks)
-				cell.style.background = `color-mix(in srgb, var(--heat) ${Math.round(8 + 72 * Math.log1p(size) / Math.log1p(most))}%, transparent)`;
+				paint(cell, size, most);
 			row.append(cell);
 		}
 		body.append(row);
@@ -657,20 +662,22 @@ export function processTree(v: View): any[] {
 }
 
 export const processColumns = (): Column<any>[] => [
-	{ key: "process", title: "No.", number: true, text: p => count(p.process), value: p => -p.process },
-	{ key: "pid", title: "Pid", number: true, text: p => String(p.pid), value: p => -p.pid },
-	{ key: "parent", title: "Parent", number: true, text: p => p.parent ? String(p.parent) : "", value: p => -p.parent },
+	column("process", "No.", count, p => p.process, { upward: true }),
+	column("pid", "Pid", String, p => p.pid, { upward: true }),
+	column("parent", "Parent", n => n ? String(n) : "", p => p.parent, { upward: true }),
 	{ key: "command", title: "Command", text: p => p.command ?? "", node: p => indented(p.command ?? "", p.depth) },
 	{ key: "end", title: "End", text: p => p.end == "killed" ? `signal ${p.signal}` : p.end == "exited" ? `status ${p.status}` : p.end ?? "" },
 ];
 
+export const processRss = (): Column<any> => column("rss", "Peak RSS", n => n ? bytes(n) : "", p => p.peak_rss_bytes ?? 0);
+
 function processes(v: View): HTMLElement {
 	return el("section", {}, el("h2", {}, "Processes"), sortable(processTree(v), [
 		...processColumns(),
-		{ key: "events", title: "Calls", number: true, text: p => count(p.events), value: p => p.events },
-		{ key: "peak", title: "Peak", number: true, text: p => bytes(p.peak_bytes), value: p => p.peak_bytes },
-		{ key: "left", title: "Never freed", number: true, text: p => bytes(p.live_bytes), value: p => p.live_bytes },
-		{ key: "rss", title: "Peak RSS", number: true, text: p => p.peak_rss_bytes ? bytes(p.peak_rss_bytes) : "", value: p => p.peak_rss_bytes ?? 0 },
+		column("events", "Calls", count, p => p.events),
+		column("peak", "Peak", bytes, p => p.peak_bytes),
+		column("left", "Never freed", bytes, p => p.live_bytes),
+		processRss(),
 	], v.s.sort == "own" ? "" : v.s.sort, sort => v.set({ sort }), "processes"));
 }
 

@@ -3,7 +3,7 @@
 // they were sampled.  Its bands add up to the resident size.
 import { bytes, duration, percent } from "../words";
 import type { Data } from "./data";
-import { el, meaning, sortable } from "./element";
+import { column, el, meaning, sortable } from "./element";
 import type { Column } from "./element";
 import { ask, measures, labelOf, ownerNodes } from "./model";
 import { functionRows } from "./pages";
@@ -99,19 +99,18 @@ export function resident(v: View): HTMLElement {
 				: "No sample of resident pages was taken in this run, so what they were used for is unknown."));
 	const most = all.reduce((x, s) => s.rss > x.rss ? s : x, all[0]), total = sum(most);
 	const columns: Column<Sample>[] = [
-		{ key: "at", title: "Time", number: true, text: s => duration(s.at_ns), value: s => -s.at_ns },
-		{ key: "process", title: "Process", number: true, text: s => String(s.process), value: s => -s.process },
-		{ key: "rss", title: "Resident", number: true, text: s => bytes(s.rss), value: s => s.rss, share: s => s.rss / most.rss },
-		...parts.map(part => ({ key: part.key, title: part.title, number: true,
-			text: (s: Sample) => bytes(s[part.key]), value: (s: Sample) => s[part.key] })),
+		column("at", "Time", duration, s => s.at_ns, { upward: true }),
+		column("process", "Process", String, s => s.process, { upward: true }),
+		column("rss", "Resident", bytes, s => s.rss, { share: s => s.rss / most.rss }),
+		...parts.map(part => column(part.key, part.title, bytes, (s: Sample) => s[part.key])),
 	];
 	return el("section", { class: "resident" }, el("h2", {}, "Resident memory"),
 		el("p", {}, `Process ${most.process} had ${bytes(most.rss)} resident ${duration(most.at_ns)} after the start, the most of ` +
 			`${all.length == 1 ? "one sample" : all.length + " samples"}. The chart above shows the last sample before each point in time.`),
 		sortable(parts, [
 			{ key: "part", title: "Part", text: part => part.title },
-			{ key: "bytes", title: "Bytes", number: true, text: part => bytes(most[part.key]), value: part => most[part.key], share: part => most[part.key] / total },
-			{ key: "share", title: "%", number: true, text: part => percent(most[part.key], total), value: part => most[part.key] },
+			column("bytes", "Bytes", bytes, part => most[part.key], { share: part => most[part.key] / total }),
+			column("share", "%", n => percent(n, total), part => most[part.key]),
 			{ key: "help", title: "Use", text: part => meaning(part.title) ?? "" },
 		], "bytes", () => {}, "resident-parts"),
 		...whoseMemory(v), el("h3", {}, "All samples"), sortable(all, columns, columns.some(c => c.key == v.s.sort) ? v.s.sort : "at", sort => v.set({ sort }), "resident"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // run.ts - the page Run: what ran, where, with which settings and libraries, and what is missing.
 import { bytes, count, duration, many } from "../words";
-import { el, sortable } from "./element";
+import { column, el, sortable } from "./element";
 import type { View } from "./pages";
 
 type Rows = [string, Node | string][];
@@ -54,7 +54,7 @@ function page(v: View, rows: Rows, more: (Node | false)[]): HTMLElement {
 		el("h3", {}, "Programs and libraries"), libraries.length ? sortable(libraries, [
 			{ key: "path", title: "Path", text: l => l.path || "unknown" },
 			{ key: "build", title: "Build-id", text: l => l.build_id ?? "unknown", node: l => el("code", {}, l.build_id ?? "unknown") },
-			{ key: "process", title: "Process", help: "The first process that had it.", number: true, text: l => String(l.process), value: l => -l.process },
+			column("process", "Process", String, l => l.process, { help: "The first process that had it.", upward: true }),
 		], "process", () => {}, "libraries", 50) : el("p", {}, "Unknown: the file has no call stacks."));
 }
 
@@ -86,8 +86,8 @@ export function totalsRunPage(v: View): HTMLElement {
 	];
 	return page(v, rows, [of.length > 0 && el("h3", {}, "Calls"), of.length > 0 && sortable(of, [
 		{ key: "name", title: "Function", text: f => f[0] },
-		{ key: "calls", title: "Calls", number: true, text: f => count(f[1].calls), value: f => f[1].calls },
-		{ key: "bytes", title: "Bytes", number: true, text: f => bytes(f[1].bytes), value: f => f[1].bytes },
-		{ key: "failed", title: "Failed", number: true, text: f => count(f[1].failed), value: f => f[1].failed },
+		column("calls", "Calls", count, f => f[1].calls),
+		column("bytes", "Bytes", bytes, f => f[1].bytes),
+		column("failed", "Failed", count, f => f[1].failed),
 	], "calls", () => {}, "calls")]);
 }

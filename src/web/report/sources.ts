@@ -5,7 +5,7 @@
 import { quote } from "./command";
 import type { Data } from "./data";
 import { editorField, editorLink } from "./editor";
-import { el, sortable } from "./element";
+import { column, el, sortable } from "./element";
 import { fullTable, nameOf, owned, shortFile, table } from "./model";
 import type { FullRow, Row } from "./model";
 import { everyFigure, figure } from "./pages";
@@ -60,8 +60,8 @@ const WHOLE = 400, AROUND = 8; // lines: files that are shown whole; context of 
 function fileList(v: View, files: Row[]): HTMLElement {
 	const { d } = v, unit = v.s.measure.unit, total = v.a.total || 1;
 	return sortable(files, [
-		{ key: "own", title: "Own", number: true, text: r => figure(unit, r.own), value: r => r.own, share: r => r.own / total },
-		{ key: "sum", title: "With callees", number: true, text: r => figure(unit, r.sum), value: r => r.sum },
+		column("own", "Own", n => figure(unit, n), r => r.own, { share: r => r.own / total }),
+		column("sum", "With callees", n => figure(unit, n), r => r.sum),
 		{ key: "name", title: "File", text: r => d.text[d.line.file[r.line]], node: r => el("button", { type: "button", class: "name",
 			title: d.text[d.line.file[r.line]], click: () => v.set({ chosen: r.line }) }, shortFile(d.text[d.line.file[r.line]])) },
 	], v.s.sort == "sum" ? "sum" : "own", sort => v.set({ sort }), "files");

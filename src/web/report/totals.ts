@@ -3,12 +3,12 @@
 // pages of a trace, and the notice in place of pages that need calls.
 import { bytes, count, duration, many, percent } from "../words";
 import { quote } from "./command";
-import { el, sortable } from "./element";
+import { column, el, sortable } from "./element";
 import { isEstimate } from "./estimate";
-import { fullTable, measures, nameOf, placeOf } from "./model";
+import { fullTable, measures } from "./model";
 import type { Column } from "./element";
 import type { Measure } from "./model";
-import { flameTitle, owner, place, processColumns, processTree, suppressed } from "./pages";
+import { flameTitle, lineColumns, processColumns, processRss, processTree, suppressed } from "./pages";
 import type { View } from "./pages";
 import type { State } from "./state";
 
@@ -51,10 +51,10 @@ export function sizes(v: View): HTMLElement {
 	return el("section", {}, el("h2", {}, "Sizes"), el("p", {}, `From ${bytes(r.total.sizes.min)} to ${bytes(r.total.sizes.max)}, ${bytes(r.total.sizes.mean)} on average. ` +
 		"The page Functions has the sizes of each function (Every figure)."),
 		sortable(list, [
-			{ key: "from", title: "From", number: true, text: s => bytes(s.from), value: s => -s.from },
-			{ key: "count", title: "Allocations", number: true, text: s => count(s.calls), value: s => s.calls, share: s => s.calls / most },
-			{ key: "share", title: "%", number: true, text: s => percent(s.calls, r.total.figures.calls), value: s => s.calls },
-			{ key: "live", title: "Never freed", number: true, text: s => count(Math.max(0, s.calls - s.freed)), value: s => s.calls - s.freed },
+			column("from", "From", bytes, s => s.from, { upward: true }),
+			column("count", "Allocations", count, s => s.calls, { share: s => s.calls / most }),
+			column("share", "%", n => percent(n, r.total.figures.calls), s => s.calls),
+			column("live", "Never freed", count, s => Math.max(0, s.calls - s.freed)),
 		], "from", () => {}, "sizes"),
 		el("p", {}, "Sizes over time and by lifetime are known only from single calls: ", record(v)));
 }
@@ -65,11 +65,10 @@ export function lifetimes(v: View): HTMLElement {
 	return el("section", {}, el("h2", {}, "Lifetimes"), el("p", {}, l ? `${count(t.blocks.freed)} blocks were freed. They lived ${duration(l.mean)} on average` +
 		(l.max && !isEstimate(d) ? `, from ${duration(l.min)} to ${duration(l.max)}.` : ".") : "No block was freed."),
 		rows.length > 0 && sortable(rows, [
-			{ key: "mean", title: "Mean life", number: true, text: r => duration(mean(r)), value: mean, share: r => mean(r) / most },
-			{ key: "freed", title: "Freed", number: true, text: r => count(r.own.freed), value: r => r.own.freed },
-			{ key: "calls", title: "Allocations", number: true, text: r => count(r.own.calls), value: r => r.own.calls },
-			{ key: "name", title: "Function", text: r => nameOf(d, r.line), node: r => owner(v, r.line) },
-			{ key: "place", title: "Where", text: r => placeOf(d, r.line), node: r => place(v, r.line) },
+			column("mean", "Mean life", duration, mean, { share: r => mean(r) / most }),
+			column("freed", "Freed", count, r => r.own.freed),
+			column("calls", "Allocations", count, r => r.own.calls),
+			...lineColumns<typeof rows[0]>(v, r => r.line),
 		], "freed", () => {}, "lifetimes"),
 		el("p", {}, "The distribution of lifetimes needs single calls: ", record(v)));
 }
@@ -95,12 +94,12 @@ export function threads(v: View): HTMLElement {
 		return el("section", {}, el("h2", {}, "Threads"), el("p", {}, "There are too many to list here: ", el("code", {}, `mprof report hot --by thread ${quote(d.head.trace)}`)));
 	const most = Math.max(1, ...list.map(t => t.figures.calls));
 	return el("section", {}, el("h2", {}, "Threads"), isEstimate(d) && el("p", {}, "Estimates from samples."), sortable(list, [
-		{ key: "thread", title: "Thread", number: true, text: t => String(t.thread), value: t => -t.thread },
-		{ key: "calls", title: "Allocations", number: true, text: t => count(t.figures.calls), value: t => t.figures.calls, share: t => t.figures.calls / most },
-		{ key: "bytes", title: "Allocated", number: true, text: t => bytes(t.figures.total), value: t => t.figures.total },
-		{ key: "freed", title: "Freed", help: "Blocks that this thread freed, including those of other threads.", number: true, text: t => count(t.blocks.freed), value: t => t.blocks.freed },
-		...(isEstimate(d) ? [] : [{ key: "temporary", title: "Temporary", number: true, text: (t: any) => count(t.figures.temporary), value: (t: any) => t.figures.temporary }]),
-		{ key: "sites", title: "Call stacks", number: true, text: t => count(t.sites), value: t => t.sites },
+		column("thread", "Thread", String, t => t.thread, { upward: true }),
+		column("calls", "Allocations", count, t => t.figures.calls, { share: t => t.figures.calls / most }),
+		column("bytes", "Allocated", bytes, t => t.figures.total),
+		column("freed", "Freed", count, t => t.blocks.freed, { help: "Blocks that this thread freed, including those of other threads." }),
+		...(isEstimate(d) ? [] : [column("temporary", "Temporary", count, (t: any) => t.figures.temporary)]),
+		column("sites", "Call stacks", count, t => t.sites),
 	], v.s.sort == "own" ? "calls" : v.s.sort, sort => v.set({ sort }), "threads"),
 		el("p", {}, "Blocks freed by other threads, and what each thread allocates by function, are known only from single calls: ", record(v)));
 }
@@ -109,25 +108,25 @@ export function threads(v: View): HTMLElement {
 function ranks(v: View): HTMLElement | false {
 	const list = v.d.head.report.ranks as any[], most = Math.max(1, ...list.map(r => r.peak_bytes));
 	return list.length > 0 && el("div", {}, el("h3", {}, list.some(r => r.rank !== null) ? "Ranks" : "Hosts"), sortable(list, [
-		{ key: "rank", title: "Rank", number: true, text: r => r.rank ?? "-", value: r => -Number(r.rank) },
+		column("rank", "Rank", String, r => r.rank === null ? null : Number(r.rank), { upward: true }),
 		{ key: "host", title: "Host", text: r => r.host ?? "-" },
-		{ key: "processes", title: "Processes", number: true, text: r => count(r.processes), value: r => r.processes },
-		{ key: "calls", title: "Allocations", number: true, text: r => count(r.calls), value: r => r.calls },
-		{ key: "bytes", title: "Allocated", number: true, text: r => bytes(r.bytes), value: r => r.bytes },
-		{ key: "peak", title: "Peak", number: true, text: r => bytes(r.peak_bytes) + (r.outlier ? " (stands out)" : ""), value: r => r.peak_bytes, share: r => r.peak_bytes / most },
-		{ key: "left", title: "Never freed", number: true, text: r => bytes(r.never_freed_bytes), value: r => r.never_freed_bytes },
-		{ key: "process", title: "Largest process", number: true, text: r => count(r.largest_process), value: r => -r.largest_process },
+		column("processes", "Processes", count, r => r.processes),
+		column("calls", "Allocations", count, r => r.calls),
+		column("bytes", "Allocated", bytes, r => r.bytes),
+		column("peak", "Peak", bytes, r => r.peak_bytes, { text: r => bytes(r.peak_bytes) + (r.outlier ? " (stands out)" : ""), share: r => r.peak_bytes / most }),
+		column("left", "Never freed", bytes, r => r.never_freed_bytes),
+		column("process", "Largest process", count, r => r.largest_process, { upward: true }),
 	], "rank", () => {}, "ranks"));
 }
 
 export function processes(v: View): HTMLElement {
 	const { d } = v, by = new Map((d.head.processes as any[] ?? []).map(p => [p.process, p])), figures = (p: any) => by.get(p.process)?.figures ?? {};
-	const column = (key: string, title: string, text: (n: number) => string, figureOf: string): Column<any> =>
-		({ key, title, number: true, text: p => text(figures(p)[figureOf] ?? 0), value: p => figures(p)[figureOf] ?? 0 });
+	const figure = (key: string, title: string, text: (n: number) => string, figureOf: string): Column<any> =>
+		column(key, title, text, p => figures(p)[figureOf] ?? 0);
 	return el("section", {}, el("h2", {}, "Processes"), sortable(processTree(v), [
-		...processColumns(), column("calls", "Allocations", count, "calls"), column("bytes", "Allocated", bytes, "total"),
-		column("peak", "Own peak", bytes, "peak"), column("left", "Never freed", bytes, "live"),
-		{ key: "rss", title: "Peak RSS", number: true, text: p => p.peak_rss_bytes ? bytes(p.peak_rss_bytes) : "", value: p => p.peak_rss_bytes ?? 0 },
+		...processColumns(), figure("calls", "Allocations", count, "calls"), figure("bytes", "Allocated", bytes, "total"),
+		figure("peak", "Own peak", bytes, "peak"), figure("left", "Never freed", bytes, "live"),
+		processRss(),
 	], v.s.sort == "own" ? "" : v.s.sort, sort => v.set({ sort }), "processes"), ranks(v));
 }
 
