@@ -13,7 +13,6 @@
 #include <mprof/module.h>
 
 #include "config.h"
-#include "core.h"
 #include "local.h"
 #include "summary.h"
 #include "text.h"

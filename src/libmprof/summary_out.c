@@ -4,7 +4,6 @@
 #include <mprof/module.h>
 
 #include "core.h"
-#include "file.h"
 #include "summary.h"
 #include "text.h"
 

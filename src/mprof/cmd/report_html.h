@@ -6,10 +6,8 @@
 #include <stdio.h>
 
 #include "../html/html_data.h"
-#include "../pass/analysis.h"
 #include "../pass/snapshots.h"
 #include "../print/print_totals.h"
-#include "profile_options.h"
 
 /*
  * Writes the page to `path` ("-": standard output) from one walk over the trace; the heap map takes

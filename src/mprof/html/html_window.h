@@ -14,7 +14,6 @@
  */
 #pragma once
 
-#include "../pass/sites.h"
 #include "../pass/snapshots.h"
 #include "html_data.h"
 

@@ -9,7 +9,6 @@
 
 #include "../util/large.h"
 #include "array.h"
-#include "maps.h"
 #include "site.h"
 
 #define ACCUMULATOR_LINE 64u

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "placement.h"
 #include "place_plan.h"
 
 /* Calls a member of struct place_ops if the sink has it. */

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "../pass/tree.h"
-#include "../sym/sym.h"
 #include "paragraph.h"
 
 struct interpreter_words {

@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../util/error.h"
 #include "../util/utf8.h"
 
 typedef struct json_object json;

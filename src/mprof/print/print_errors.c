@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../profile/calltree.h"
 #include "../profile/paths.h"
 #include "../trace/functions.h"
 #include "../util/alloc.h"

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../trace/append.h"
 #include "../util/error.h"
 #include "code_names.h"
 #include "conf.h"

@@ -16,7 +16,6 @@
 
 #include <mprof/format.h>
 
-#include "../util/error.h"
 
 struct append {
 	int fd;				  /* -1 if not open */

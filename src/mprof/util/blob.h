@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "error.h"
 
 struct blob {
 	unsigned char *data;
