@@ -988,7 +988,7 @@ int main(int argc, char **argv)
 }
 END
 	compile aligned
-	report_of ./aligned
+	report_with 'because 6,000 of these are aligned' ./aligned
 	expect_words out '1. Alignment wastes resident memory: '
 	expect_words out ' KiB of live blocks, because 6,000 of these are aligned, mostly those of object (aligned.c:6). It was more than half of the heap for '
 	expect_no_text out 'Freed memory'

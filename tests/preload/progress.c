@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * progress.c FILE THREADS PAIRS [slow] - malloc(487) and free; after each pair a
+ * progress.c FILE THREADS PAIRS [slow [GO]] - malloc(487) and free; after each pair a
  * thread writes its number into its own 64 bytes of FILE, which is mapped: after
  * a kill, FILE shows how many pairs were complete.  PAIRS 0: for ever.
- * `slow`: about a second, regardless of PAIRS.
+ * `slow`: about a second, regardless of PAIRS.  GO: does not end before there is this file.
  */
 #include "victim.h"
 
@@ -17,6 +17,7 @@ enum { LINE = 64 };
 static volatile uint64_t *map;
 static uint64_t pairs;
 static unsigned pause_us;
+static const char *go;
 
 static void *work(void *arg)
 {
@@ -32,6 +33,8 @@ static void *work(void *arg)
 		free(p);
 		*at = ++n;
 		if (pause_us && n % (pairs / 200 + 1) == 0)
+			usleep(pause_us);
+		while (go && n == pairs - pairs / 8 && access(go, F_OK) != 0)
 			usleep(pause_us);
 	}
 	return NULL;
@@ -50,6 +53,7 @@ int main(int argc, char **argv)
 	close(fd);
 	pairs = strtoull(argv[3], NULL, 10);
 	pause_us = argc > 4 ? 5000 : 0;
+	go = argc > 5 ? argv[5] : NULL;
 	for (long i = 1; i < threads; i++)
 		must(pthread_create(&id[i], NULL, work, (void *)i) == 0);
 	work(NULL);

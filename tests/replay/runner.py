@@ -13,6 +13,9 @@ RESULT = ("calls failed wall_ns user_ns sys_ns minflt majflt base_rss start_hwm 
 AFTER_DRAIN = "waits late_ns drain_user_ns drain_sys_ns latency_ticks_per_s".split()
 LAST = "thp touch aslr threads late_stacks latency_empty".split()
 SAMPLE = "op ns rss anon mapped minflt".split()
+# The kernel adds resident pages up in batches, one a processor (percpu_counter_batch).
+PROCESSORS = os.sysconf("SC_NPROCESSORS_ONLN")
+COUNTED_AT_ONCE = os.sysconf("SC_PAGE_SIZE") * max(32, 2 * PROCESSORS) * PROCESSORS
 
 
 class Played:

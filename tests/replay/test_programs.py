@@ -23,14 +23,12 @@ import heaps  # noqa: E402
 import measure  # noqa: E402
 import replays  # noqa: E402
 import workloads  # noqa: E402
+from runner import COUNTED_AT_ONCE  # noqa: E402
 
 MIB = 1 << 20
 SCRATCH = tempfile.TemporaryDirectory(prefix="mprof-replay-")
 TOUCH, TIME = 12, 11
 MAPS = ("mmap", "munmap", "mremap", "brk", "sbrk")
-# The kernel adds resident pages up in batches, one a processor (percpu_counter_batch).
-PROCESSORS = os.sysconf("SC_NPROCESSORS_ONLN")
-COUNTED_AT_ONCE = os.sysconf("SC_PAGE_SIZE") * max(32, 2 * PROCESSORS) * PROCESSORS
 PEAK_AWAY = 0.03  # of the heap, and 1 MB: real and replayed differences to glibc
 THREADS_AWAY = 0.20  # of the peak, and 1 MB
 

@@ -321,7 +321,7 @@ def command_of(pid):
         return b""
 
 
-def wait_for(what, seconds=20):
+def wait_for(what, seconds=60):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if what():
@@ -355,7 +355,7 @@ def interrupt(log, allocator, how, send, scratch):
         if not wait_for(running):
             return [f"{how}: no runner was seen"]
         send(process.pid)
-        process.wait(20)
+        process.wait(harness.TIMEOUT)
         if not wait_for(lambda: not any(alive(pid) for pid in found)):
             return [f"{how}: a runner lives on"]
         return [f"{how}: {name} is left" for name in os.listdir(tmp)]

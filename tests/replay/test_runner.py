@@ -8,7 +8,7 @@ import struct
 import harness
 import playback
 from playback import Playback
-from runner import RUNNER, Played, play
+from runner import COUNTED_AT_ONCE, RUNNER, Played, play
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -269,7 +269,8 @@ def test_deterministic(scratch):
             raise harness.Skip("this system does not allow fixed addresses")
         assert [run.result["aslr"] for run in runs] == [0, 0]
         assert runs[0].addresses == runs[1].addresses, mode
-        assert runs[0].result["peak_rss"] == runs[1].result["peak_rss"], mode
+        peaks = [run.result["peak_rss"] for run in runs]
+        assert abs(peaks[0] - peaks[1]) <= COUNTED_AT_ONCE, (mode, peaks)
 
 
 def test_frames(scratch):

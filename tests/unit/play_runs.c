@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "play/play.h"
@@ -90,17 +91,19 @@ END_TEST
 START_TEST(test_limits)
 {
 	static const char *const args[] = { "mode=startup", NULL };
-	char fifo[64], in[80];
+	char room[] = "/tmp/mprof-unit-XXXXXX", fifo[64], in[80];
 	const char *const stuck[] = { in, NULL };
 	struct mprof_run_record r;
+	siginfo_t ended;
 	struct play p;
 
-	snprintf(fifo, sizeof(fifo), "/tmp/mprof-unit-%d", getpid());
-	snprintf(in, sizeof(in), "in=%s", fifo);
 	if (!have_runner())
 		return;
+	ck_assert_ptr_nonnull(mkdtemp(room));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", room);
+	snprintf(in, sizeof(in), "in=%s", fifo);
 	ck_assert_int_eq(play_start(&p, &glibc, args, 2000, &err), 0);
-	sleep(1);
+	ck_assert_int_eq(waitid(P_PID, (id_t)p.pid, &ended, WEXITED | WNOWAIT), 0);
 	p.until = 1;
 	ck_assert_int_eq(play_next(&p, &r, &err), 1);
 	ck_assert_int_eq(play_skip(&p, r.bytes, &err), 0);
@@ -112,6 +115,7 @@ START_TEST(test_limits)
 	ck_assert_int_eq(play_next(&p, &r, &err), -ETIMEDOUT);
 	ck_assert_int_eq(play_end(&p, &err), -ETIMEDOUT);
 	unlink(fifo);
+	rmdir(room);
 	ck_assert_ptr_nonnull(strstr(err.text, "did not end within 2 s"));
 }
 END_TEST

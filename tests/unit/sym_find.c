@@ -489,7 +489,7 @@ START_TEST(test_debuginfod)
 	build_close(&b);
 	server = serve(port);
 	build_run("rm -rf fetched; i=0; until DEBUGINFOD_CACHE_PATH=$PWD/try$i debuginfod-find "
-		  "debuginfo %s >/dev/null 2>&1; do i=$((i + 1)); [ $i -lt 100 ]; sleep 0.1; done",
+		  "debuginfo %s >/dev/null 2>&1; do i=$((i + 1)); [ $i -lt 600 ]; sleep 0.1; done",
 		  id);
 	b.options.debuginfod = false;
 	check_lost(&b);
