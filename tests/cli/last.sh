@@ -275,6 +275,15 @@ test_last_while_it_runs() {
 	wait
 }
 
+# What was dropped is no part of the copy.
+test_last_deleted_while_it_runs() {
+	last_program
+	run "$mprof" record --last 256K --no-compress -o log -- sh -c './steps_up 400000; exec rm log'
+	expect_text err "log' was deleted during the run; mprof restored it"
+	expect_sound log
+	expect_small log 3000000
+}
+
 test_last_by_hand() {
 	last_program
 	MPROF_CONF="MODE=LogMmap LOG_PATH=hand.log LAST_BYTES=262144" \
@@ -294,7 +303,7 @@ test_last_invalid() {
 }
 
 # ./then_idle fills 20,000 blocks of 1000 bytes, replaces every 20th of them over and over, for which
-# it needs all of --last, and then sleeps.
+# it needs all of --last, and then prints a line and sleeps.
 replaces_and_idles() {
 	cat >then_idle.c <<'END'
 #include <stdlib.h>
@@ -312,6 +321,7 @@ int main(int argc, char **argv)
 		if (i == 500000)
 			usleep(200000);
 	}
+	write(1, "\n", 1);
 	sleep(argc > 1 ? atoi(argv[1]) : 0);
 	return 0;
 }
@@ -328,7 +338,8 @@ test_last_blames_no_memory_of_dropped_calls() {
 	expect_no_text out 'did not come from malloc'
 	expect_no_text out 'Freed memory stays resident'
 	expect_no_text out compactness
-	run "$mprof" record --last 256K -o killed.log -- sh -c 'exec ./then_idle 9 & sleep 1; kill $!; wait'
+	mkfifo idles
+	run "$mprof" record --last 256K -o killed.log -- sh -c 'exec 3<>idles; ./then_idle 60 >&3 & read -r _ <&3; kill $!; wait'
 	run "$mprof" report killed.log
 	expect_words out 'Live at the end: 19.1 MiB in 20,'
 	expect_no_text out 'Never freed: 19'
