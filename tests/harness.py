@@ -61,9 +61,10 @@ class Ran:
 
 
 def clean_environment():
-    """Ours, without what would change a recording."""
+    """Ours, without what mprof or malloc reads."""
     return {k: v for k, v in os.environ.items()
-            if k != "LD_PRELOAD" and not k.startswith("MPROF_")}
+            if k not in ("LD_PRELOAD", "GLIBC_TUNABLES", "COLUMNS", "NO_COLOR", "DEBUGINFOD_URLS", "PYTHONMALLOC")
+            and not k.startswith(("MPROF_", "MALLOC_"))}
 
 
 def run(argv, cwd=None, env=None, extra=None, stdin=b"", timeout=TIMEOUT, limits=(), **more):
