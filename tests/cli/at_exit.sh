@@ -70,18 +70,14 @@ main;ns::leafB(int);operator new(unsigned long) 1500000"
 }
 
 test_at_exit_is_the_profile() {
-	local value file
-	counted
+	local value file python
+	python=$(python3 -c 'import sys; print(sys.executable)') # not a script that starts it
 	for value in calls total live peak; do
 		rm -f malloc.prof.* mprof.*
-		preloaded "MODE=Profile AT_EXIT=folded,text FOLDED_VALUE=$value" python3 -c 'import json; x = json.dumps(list(range(500)))'
-		file=$(echo mprof.*.txt)
+		preloaded "MODE=Profile AT_EXIT=folded,text FOLDED_VALUE=$value" "$python" -c 'import json; x = json.dumps(list(range(500)))'
 		for file in malloc.prof.*; do
 			expect_folded "$file"
 		done
-		"$mprof" report --json mprof.profile >json 2>err
-		# A program that is replaced by exec writes nothing.
-		[ "$(jq '[.processes[].programs | length] | max' json)" = 1 ] || continue
 		expect_same "$value" "$(awk '{n += $NF} END {print n + 0}' malloc.prof.*)" \
 			"$("$mprof" export --to folded --value $value mprof.profile 2>err | awk '{n += $NF} END {print n + 0}')"
 	done
