@@ -18,6 +18,10 @@ expect_stacks() { # WHAT TRACE SAID
 	done <truth
 }
 
+stacks_are_known() { # TRACE SAID
+	(case_failed=0; expect_stacks '' "$@" >/dev/null; exit $case_failed)
+}
+
 test_stacks_of_threads() {
 	run "$mprof" record -o log -- "$build/preload/deep_stacks" exit
 	expect_status 0
@@ -252,12 +256,12 @@ test_stack_that_is_only_touched() {
 # For a process that was killed or still runs, the last reading from outside counts.
 test_stacks_after_any_end() {
 	local pid
-	run "$mprof" record -o log -- "$build/preload/deep_stacks" kill
+	again_until 'stacks_are_known log out' run "$mprof" record -o log -- "$build/preload/deep_stacks" kill
 	expect_stacks 'killed' log out
 	"$mprof" record -o live -- "$build/preload/deep_stacks" wait >said 2>err &
 	pid=$!
 	wait_for grep -q ready said
-	sleep 0.3
+	wait_for stacks_are_known live said
 	expect_stacks 'running' live said
 	kill -9 "$(sed -n 's/^main tid=\([0-9]*\) .*/\1/p' said)"
 	wait "$pid"

@@ -216,7 +216,7 @@ test_pager_that_is_left() {
 test_pager_and_interrupts() {
 	words
 	waits=(-w ready '\x03')
-	on 24x80 MPROF_PAGER='trap "" INT; cat >/dev/null; touch ready; sleep 1; touch left' report log
+	on 24x80 MPROF_PAGER='trap i=1 INT; cat >/dev/null; touch ready; until [ "$i" ]; do sleep 0.1; done; sleep 0.5; touch left' report log
 	waits=()
 	expect_end 'signal 2'
 	[ -e left ] || bad 'mprof did not wait for its pager'

@@ -9,6 +9,7 @@ view_start() { # OPTION...: its process in $view, its address in $url
 	view=$!
 	wait_for test -s url
 	url=$(cat url)
+	[ "$url" ] || kill -KILL "$view" # it may not heed SIGINT yet
 }
 
 view_end() {

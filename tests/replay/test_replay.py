@@ -111,7 +111,8 @@ def row_problems(answer, row):
     check("the curve ends early", row["curve"]["op"][-1] == program["calls"])
     check("no faults", row["minor_faults"] > 0)
     check("time runs", row["time_runs"] == answer["run"]["repetitions"])
-    check("no time", row["cpu_ns_per_call"] > 0 and row["wall_ns_per_call"] > 0)
+    # A busy machine may spread the runner's own time too far to tell that of the calls.
+    check("no time", (row["cpu_ns_per_call"] is None or row["cpu_ns_per_call"] > 0) and row["wall_ns_per_call"] > 0)
     check("page use", 0.2 < row["heap"]["page_use"]["4k"]["at_peak"] <= 1)
     check("drains", len(row["drain_rss_bytes"]) == len(answer["run"]["drain_ms"]) == 1)
     return problems
