@@ -367,9 +367,9 @@ test_at_exit_files() {
 		/proc/uptime none.stat || bad "without calls, the time since boot: $(cat none.stat)"
 	run preloaded 'MODE=Profile AT_EXIT=folded,json FOLDED_PATH=mprof.profile JSON_PATH=mprof.profile' ./ends return
 	run "$mprof" report mprof.profile
-	expect_text out 'is there that mprof did not write'
+	expect_words out 'is there that mprof did not write'
 	run "$mprof" profile --at-exit=json --set exit:JSON_PATH=mine.json -o file -- ./ends return
-	expect_text err '/mine.json: a file is there that mprof did not write'
+	expect_words err '/mine.json: a file is there that mprof did not write'
 	for conf in AT_EXIT=foldd AT_EXIT=folded,txt FOLDED_VALUE=calls,live FOLDED_VALUE=bytes; do
 		run preloaded "MODE=Profile $conf" ./ends return
 		expect_status 7

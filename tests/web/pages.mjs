@@ -46,6 +46,7 @@ async function open(report, hash = "", options = undefined) {
 
 async function load(report, hash, options) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, acceptDownloads: true, ...options });
+  page.setDefaultTimeout(120000); // the machine may be slow
   page.problems = [];
   page.on("console", (m) => page.problems.push(`console: ${m.text()}`));
   page.on("pageerror", (e) => page.problems.push(`error: ${e.message}`));

@@ -63,6 +63,7 @@ function expected(address, n) {
 
 async function open(name, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, ...options });
+  page.setDefaultTimeout(120000); // the machine may be slow
   page.problems = [];
   page.on("console", (m) => page.problems.push(`console: ${m.text()}`));
   page.on("pageerror", (e) => page.problems.push(`error: ${e.message}`));
