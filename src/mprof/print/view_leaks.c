@@ -184,10 +184,11 @@ static void text(struct view_request *r, FILE *out)
 	flat_view_text(&flat, r, out);
 	print_suppressed(p, out);
 	if (!p->sites.totals.read && !leaks_know_growth(p))
-		fputs("Whether they grow is unknown: they may replace older blocks, which this trace "
-		      "lacks.\n"
-		      "  What grows: mprof profile\n",
-		      out);
+		fputs(
+		    "Whether they grow is unknown: they may replace older blocks, which this trace "
+		    "lacks.\n"
+		    "  What grows: mprof profile\n",
+		    out);
 	text_growth(&p->tree, p->header, out);
 }
 
