@@ -235,7 +235,6 @@ START_TEST(classes_and_what_stays)
 }
 END_TEST
 
-/* A process ends with a block, and another one continues: the block is gone, and never freed. */
 /* Cells add up to the points' figure by when blocks end, and to each stack's own. */
 START_TEST(temporary_blocks)
 {
@@ -260,6 +259,7 @@ START_TEST(temporary_blocks)
 }
 END_TEST
 
+/* A process ends with a block, and another one continues: the block is gone, and never freed. */
 START_TEST(processes_that_end)
 {
 	size_t i, last, seen = 0;
@@ -280,6 +280,40 @@ START_TEST(processes_that_end)
 	for (i = 0; i < cells.count; i++)
 		seen += cells.cell[i].life_class == CELL_NEVER_FREED;
 	ck_assert_uint_eq(seen, 2);
+	walk_release(&walk);
+}
+END_TEST
+
+/* A process is sampled long after its last call, and between two calls that are far apart. */
+START_TEST(quiet_times)
+{
+	size_t i, at[3] = { 0 };
+
+	feed_fact(MPROF_FACT_START, 1);
+	feed_alloc(MPROF_FN_MALLOC, place(1), 1000);
+	feed_alloc(MPROF_FN_MALLOC, place(2), 500);
+	feed_free(place(2));
+	feed.sample[0].ticks = feed.ticks + 500000;
+	feed.ticks += 1000000;
+	feed_alloc(MPROF_FN_MALLOC, place(3), 70);
+	feed.sample[1].ticks = feed.ticks + 700000;
+	feed.sample_count = 2;
+	feed.ticks += 2000000;
+	feed_fact(MPROF_FACT_END, 1);
+	run();
+	for (i = 0; i < cells.points; i++) {
+		if (i)
+			ck_assert_uint_gt(cells.point[i].ticks, cells.point[i - 1].ticks);
+		ck_assert_uint_eq(cells_live_at(i, 0), cells.point[i].live.bytes);
+		for (size_t k = 0; k < 2; k++)
+			if (cells.point[i].ticks == feed.sample[k].ticks)
+				at[k] = cells.point[i].live.bytes;
+	}
+	at[2] = cells.point[cells.points - 1].live.bytes;
+	ck_assert_uint_eq(at[0], 1000);
+	ck_assert_uint_eq(at[1], 1070);
+	ck_assert_uint_eq(at[2], 1070);
+	ck_assert_uint_eq(cells.point[cells.points - 1].ticks, feed.facts[1].fact->ticks);
 	walk_release(&walk);
 }
 END_TEST
@@ -306,6 +340,7 @@ Suite *pass_cells_suite(void)
 	tcase_add_test(c, classes_and_what_stays);
 	tcase_add_test(c, temporary_blocks);
 	tcase_add_test(c, processes_that_end);
+	tcase_add_test(c, quiet_times);
 	tcase_add_test(c, nothing_at_all);
 	suite_add_tcase(s, c);
 	return s;

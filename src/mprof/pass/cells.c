@@ -311,13 +311,46 @@ static void close_step(struct cells *s)
 	keep_few(s);
 }
 
+/* Returns the time of the last sample in (from, to], or 0. */
+static uint64_t sampled_at(const struct walk *w, uint64_t from, uint64_t to)
+{
+	const struct mprof_sample *sample;
+	uint64_t last = 0;
+	size_t i, n, after;
+
+	for (i = 0; w->input.samples && i < w->heap.processes; i++) {
+		n = w->input.samples(w->input.context, w->heap.process[i]->number, &sample);
+		after = FIRST_WHERE(k, n, sample[k].ticks > to);
+		if (after && sample[after - 1].ticks > from && sample[after - 1].ticks > last)
+			last = sample[after - 1].ticks;
+	}
+	return last;
+}
+
+/* Adds a point at which all is as after the last event. */
+static void add_quiet(struct cells *s, uint64_t ticks)
+{
+	struct cells_point *p = &s->point[s->points++];
+	struct work *k = s->work;
+
+	*p = k->now;
+	p->ticks = ticks;
+	p->ns = walk_ns(k->walk, ticks);
+}
+
 /* Called before the first event of a later step. */
 static void reach(struct cells *s, uint64_t ticks)
 {
 	struct work *k = s->work;
+	uint64_t at;
 
 	if (k->any)
 		close_step(s);
+	for (; k->step_end + k->step_ticks <= ticks && s->points; k->step_end += k->step_ticks) {
+		at = sampled_at(k->walk, k->step_end, k->step_end + k->step_ticks - 1);
+		if (at && s->points < s->steps)
+			add_quiet(s, at);
+	}
 	k->step_end = k->begin + ((ticks - k->begin) / k->step_ticks + 1) * k->step_ticks;
 }
 
@@ -352,7 +385,7 @@ static void start(void *self, struct walk *w)
 		s->most = CELLS_MOST;
 	k->walk = w;
 	fill_slots(s, 1u << 12);
-	s->point = must_calloc(s->steps + 2, sizeof(*s->point));
+	s->point = must_calloc(s->steps + 2 + CELLS_QUIET, sizeof(*s->point));
 	k->begin = w->input.header->start_ticks;
 	k->end = end;
 	k->step_ticks = (end - k->begin) / s->steps + 1;
@@ -590,7 +623,36 @@ static void drop(struct cells *s)
 	s->work = NULL;
 }
 
-/* Makes the last point, which is the end of the run. */
+/* Returns when the last process ended, or was sampled last. */
+static uint64_t end_of_run(const struct walk *w)
+{
+	uint64_t end = sampled_at(w, 0, UINT64_MAX);
+
+	for (size_t i = 0; i < w->input.fact_count; i++)
+		if (w->input.facts[i].fact->ticks > end)
+			end = w->input.facts[i].fact->ticks;
+	return end;
+}
+
+/* Adds points for the time after the last event, the last one at the end of the run. */
+static void add_rest(struct cells *s, struct walk *w)
+{
+	const uint64_t end = w->until.set ? 0 : end_of_run(w);
+	const struct work *k = s->work;
+	uint64_t from = w->last_ticks, step, at;
+
+	if (!s->points || end < from + k->step_ticks)
+		return;
+	step = (end - from) / CELLS_QUIET + 1;
+	for (; from + step < end; from += step) {
+		at = sampled_at(w, from, from + step);
+		if (at)
+			add_quiet(s, at);
+	}
+	add_quiet(s, end);
+}
+
+/* Makes the last points. */
 static void finish(void *self, struct walk *w)
 {
 	struct cells *s = self;
@@ -611,6 +673,7 @@ static void finish(void *self, struct walk *w)
 		k->now.event = w->events;
 		s->point[s->points++] = k->now;
 	}
+	add_rest(s, w);
 	for (i = ended; i < all; i++)
 		put(s, &k->ending[i], s->points);
 	drop(s);

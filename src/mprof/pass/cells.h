@@ -6,8 +6,9 @@
  *
  * Time is cut at points.  The run is divided into equal steps; the point of a step is the moment
  * in it at which most bytes were live, so that the peak of any window that begins and ends at
- * points is exact.  The last point is the last event of the run: blocks of
- * processes that end later are live there.
+ * points is exact.  A step without events has a point if a process was sampled in it, and the time
+ * after the last event has at most CELLS_QUIET: its size may change then.  At the last point,
+ * blocks of processes that end later are live.
  *
  * A cell counts blocks of one stack that began after point birth - 1, at or before point birth,
  * and ended after point death - 1, at or before point death; death is `points` for blocks that
@@ -35,6 +36,7 @@
 #define CELLS_STEPS_MOST   10000u
 #define CELLS_MOST	   1500000u
 #define CELLS_POINTS_LEAST 8u
+#define CELLS_QUIET	   64u
 
 #define CELL_NEVER_FREED 100u /* life_class: the process or the trace ended first */
 #define CELL_EXEC	 101u /* life_class: it was live when its process called exec */
