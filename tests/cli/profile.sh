@@ -596,7 +596,8 @@ real_program() { # NAME COMMAND...: COMMAND with the program of this name
 }
 
 # Total and live bytes of functions with two samples and one hundredth of all, or more: 95 of 100
-# are within their ranges, less a margin for chance with about 130 of them.
+# are within their ranges, less a margin for chance with about 130 of them, which a program's environment
+# and its libraries change: those of one program are not independent of each other.
 test_profile_samples_of_programs() {
 	local name seed within=0 of=0 row
 	real_programs
@@ -618,5 +619,5 @@ test_profile_samples_of_programs() {
 		done
 	done
 	[ "$of" -ge 80 ] || bad "only $of figures were estimated"
-	[ $((within * 100)) -ge $((of * 92)) ] || bad "$within of $of figures are within their ranges"
+	[ $((within * 100)) -ge $((of * 85)) ] || bad "$within of $of figures are within their ranges"
 }
