@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mprof/preload.h>
 #include <stdint.h>
 #include <string.h>
@@ -99,20 +100,36 @@ static int foreign_needs_sanitizer(int fd, const Elf64_Ehdr *head)
 	return 0;
 }
 
+/* Is the loader that this program header names that of musl?  Its path may be long. */
+static int foreign_is_musl(int fd, const Elf64_Phdr *interp)
+{
+	const uint64_t most = interp->p_filesz < PATH_MAX ? interp->p_filesz : PATH_MAX;
+	char part[64];
+	long n;
+
+	/* Parts overlap by the name that is looked for. */
+	for (uint64_t at = 0; at < most; at += sizeof(part) - sizeof(MPROF_MUSL)) {
+		n = sys_pread(fd, part, most - at < sizeof(part) - 1 ? most - at : sizeof(part) - 1,
+			      interp->p_offset + at);
+		if (n <= 0)
+			return 0;
+		part[n] = 0;
+		for (const char *s = part; *s; s++)
+			if (!strncmp(s, MPROF_MUSL, strlen(MPROF_MUSL)))
+				return 1;
+	}
+	return 0;
+}
+
 static int foreign_is_image(int fd, const Elf64_Ehdr *head)
 {
-	char loader[64] = "";
 	Elf64_Phdr ph;
 
 	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != MACHINE)
 		return 1;
 	if (!foreign_header(fd, head, PT_INTERP, 0, &ph)) /* static: nothing is preloaded */
 		return 0;
-	if (sys_pread(fd, loader, sizeof(loader) - 1, ph.p_offset) > 0)
-		for (const char *s = loader; *s; s++)
-			if (!strncmp(s, MPROF_MUSL, strlen(MPROF_MUSL)))
-				return 1;
-	return foreign_needs_sanitizer(fd, head);
+	return foreign_is_musl(fd, &ph) || foreign_needs_sanitizer(fd, head);
 }
 
 /* ---- a file that exec finds ---- */

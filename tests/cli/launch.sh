@@ -388,12 +388,14 @@ test_static_program() {
 
 # musl's loader would end the program: libmprof.so needs functions of glibc.
 test_musl_program() {
-	local loader
+	local loader far
 	echo 'int puts(const char *); char *getenv(const char *); int main(void) { return puts(getenv("LD_PRELOAD") ? "preloaded" : "alone") < 0; }' >musl.c
 	cc -o musl musl.c
 	loader=$(od -An -c musl | tr -d ' \n' | grep -o '/lib[^\]*/ld-linux[^\]*' | head -1)
-	ln -s "$loader" ld-musl-x.so.1
-	cc -Wl,--dynamic-linker="$PWD/ld-musl-x.so.1" -o musl musl.c
+	far=$PWD/a-directory-whose-name-is-longer-than-most-paths-of-loaders-are-as-in-a-build-farm
+	mkdir "$far"
+	ln -s "$loader" "$far/ld-musl-x.so.1"
+	cc -Wl,--dynamic-linker="$far/ld-musl-x.so.1" -o musl musl.c
 	run env -u LD_PRELOAD "$mprof" record -o log -- ./musl
 	expect_status 0
 	expect_same output "$(cat out)" alone
@@ -436,7 +438,7 @@ END
 	expect_same children "$(sort out | uniq -c | tr -s ' ')" ' 7 alone'
 	expect_text err "7 programs were not recorded (mprof report); the first: '$PWD/musl' cannot be recorded: its C library is musl"
 	sed -i 's/ ? "preloaded" : "alone"//' musl.c
-	cc -Wl,--dynamic-linker="$PWD/ld-musl-x.so.1" -o musl musl.c
+	cc -Wl,--dynamic-linker="$far/ld-musl-x.so.1" -o musl musl.c
 	run env LD_PRELOAD=libm.so.6:libdl.so.2 "$mprof" record -o log -- sh -c 'exec ./musl'
 	expect_same "the user's" "$(cat out)" libm.so.6:libdl.so.2
 	# gcc's sanitizers refuse to load second.
