@@ -1222,7 +1222,12 @@ only("c++", "the bad reserve and what changed between two builds in three clicks
   await follow(page, "Compare");
   await page.getByLabel("Compare with").selectOption({ index: 1 });
   await poll(page, () => /before, /.test(document.querySelector(".change")?.textContent ?? "") && document.querySelector("#page th")?.textContent === "Change", "what changed");
-  assert.match((await rows(page, 1))[0][0], /^[+\u2212]\d/);
+  const changes = (await rows(page, Infinity)).map((row) => row[0]);
+  assert.match(changes[0], /^[+\u2212]\d/);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#page button.save").first().click()]);
+  const saved = (await readFile(await file.path(), "utf8")).trim().split("\r\n").slice(1).map((line) => parseInt(line));
+  assert.deepEqual(saved.slice(0, changes.length).map(Math.sign), changes.map((text) => /^0/.test(text) ? 0 : text[0] === "+" ? 1 : -1));
+  assert.ok(saved.some((n) => n < 0));
   await page.close();
 });
 
