@@ -10,7 +10,6 @@
 #include <mprof/module.h>
 #include <stdint.h>
 
-
 /*
  * file.c: the run's file.  Only fd, users and broken change after the file is open: fd atomically,
  * broken once, from 0.  A forked child inherits it.

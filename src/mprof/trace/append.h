@@ -16,7 +16,6 @@
 
 #include <mprof/format.h>
 
-
 struct append {
 	int fd;				  /* -1 if not open */
 	struct mprof_file_header *header; /* shared and live */

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-
 struct blob {
 	unsigned char *data;
 	size_t used, room;

@@ -218,7 +218,7 @@ function histogram(rows: { from: number; count: number; bytes?: number }[], labe
 	], "from", () => {}, what.toLowerCase());
 }
 
-// Of the blocks of one size.
+// Each row is a size; `all` are the blocks of all sizes.
 const sizeColumns = (all: number): Column<any>[] => [
 	column("size", "Size", count, c => c.size, { upward: true }),
 	column("count", "Blocks", count, c => c.count, { share: c => c.count / (all || 1) }),
