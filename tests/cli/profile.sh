@@ -621,3 +621,41 @@ test_profile_samples_of_programs() {
 	[ "$of" -ge 80 ] || bad "only $of figures were estimated"
 	[ $((within * 100)) -ge $((of * 85)) ] || bad "$within of $of figures are within their ranges"
 }
+
+# Processes that end while the profile is read hand their stack records on, and the next ones take
+# their place.
+test_profile_of_short_processes_while_they_run() {
+	cat >short.c <<-'END'
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static void *work(int i) { return malloc(1000 + i); }
+		int main(void)
+		{
+			for (int n = 0; n < 300; n++) {
+				if (!fork()) {
+					for (int i = 0; i < 20; i++)
+						work(i);
+					usleep(10000);
+					_exit(0);
+				}
+				usleep(12000);
+				while (waitpid(-1, NULL, WNOHANG) > 0)
+					;
+			}
+			while (wait(NULL) > 0)
+				;
+			return 0;
+		}
+	END
+	compile short -fno-builtin
+	"$mprof" profile -o short.profile -- ./short >said 2>&1 &
+	wait_for test -s short.profile
+	while [ ! -s said ]; do # the last words of mprof
+		run "$mprof" report short.profile
+		expect_no_text out damaged
+		run "$mprof" report peak --json short.profile
+		expect_no_text out 'stack not known'
+	done
+	wait $!
+}

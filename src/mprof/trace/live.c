@@ -21,6 +21,10 @@
  * by then, so everything found is kept, and chunks may be missing anywhere.
  *
  * A file that does not change between two readings of its slots needs none of this.
+ *
+ * A profile has no events.  Its cells are read where they are; then only the second half is
+ * needed: a process that ends moves its stack records from its slot to a chunk, and the next one
+ * takes the slot.
  */
 #include "reader.h"
 
@@ -305,6 +309,24 @@ static void copies_keep(struct trace *t, struct extents *x)
 		kept = GROW_ONE(t->copy, t->copies, t->copies_room);
 		*kept = x->item[i].copy;
 	}
+}
+
+void live_find_stacks(struct trace *t, struct extents *x)
+{
+	const struct trace_damage before = t->damage, none = { 0 };
+	struct extents stacks = { 0 }, late = { 0 };
+
+	if (trace_has_events(t) || t->header.flags & (MPROF_FILE_COMPRESSED | MPROF_FILE_CLOSED))
+		return;
+	walk(t, &stacks, &none);
+	slots_copy(t, &stacks);
+	walk_until_sound(t, &late, &none);
+	t->damage = before;
+	extents_replace(x, MPROF_EXTENT_STACKS_SLOT, &stacks);
+	extents_replace(x, MPROF_EXTENT_STACKS, &late);
+	forget(&stacks);
+	forget(&late);
+	copies_keep(t, x);
 }
 
 void live_find_extents(struct trace *t, struct extents *x)

@@ -213,6 +213,9 @@ void extents_find_again(struct trace *t, struct extents *x);
 
 /* live.c: the same for a file that may still be written, with the words of its slots. */
 void live_find_extents(struct trace *t, struct extents *x);
+/* For a profile, once its cells were read: replaces the extents of stack records by those that the
+ * cells may name. */
+void live_find_stacks(struct trace *t, struct extents *x);
 
 /* In a damaged trace, main threads with a greater number are not joined. */
 #define MAIN_THREADS_MOST (1u << 22)

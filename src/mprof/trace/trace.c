@@ -208,6 +208,7 @@ static int read_all(struct trace *t)
 	sum_lost(t);
 	find_cuts(t, &x);
 	take_records(t, &x);
+	live_find_stacks(t, &x);
 	streams_build(t, &x, !packed);
 	stacks_read(t);
 	records_find_stacks(t);
