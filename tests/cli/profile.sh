@@ -654,6 +654,7 @@ test_profile_of_short_processes_while_they_run() {
 	while [ ! -s said ]; do # the last words of mprof
 		run "$mprof" report short.profile
 		expect_no_text out damaged
+		expect_no_text out unrecorded # when it was read, it ran
 		run "$mprof" report peak --json short.profile
 		expect_no_text out 'stack not known'
 	done

@@ -57,20 +57,23 @@ static void explain_outside(struct outside *o, const struct tree *r, const struc
 		o->globals = o->unseen;
 }
 
-/* Processes that still run may have a title of their own by now. */
-static void explain_running(struct tree *r)
+/* Processes that still run may have a title of their own by now.  One that ended while its file was
+ * read ran on in what we read. */
+static void explain_running(struct tree *r, const struct trace *t)
 {
 	char title[512];
 
-	for (size_t i = 0; i < r->processes; i++)
-		if (text_runs(&r->process[i]) &&
-		    !process_title(r->process[i].pid, title, sizeof(title)))
-			tree_title(&r->process[i], title);
+	for (struct tree_process *p = r->process; p < r->process + r->processes; p++) {
+		p->runs = text_runs(p);
+		if (p->runs && !process_title(p->pid, title, sizeof(title)))
+			tree_title(p, title);
+		p->ran_on |= p->end == TREE_UNKNOWN && !p->runs && trace_ended_since(t, p->number);
+	}
 }
 
-void overview_explain(struct tree *r)
+void overview_explain(struct tree *r, const struct trace *t)
 {
-	explain_running(r);
+	explain_running(r, t);
 	explain_missing(r);
 	explain_owns(r);
 }
@@ -83,7 +86,7 @@ int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 	if (ret)
 		return ret;
 	a->findings = f;
-	overview_explain(&a->tree);
+	overview_explain(&a->tree, t);
 	explain_outside(&f->outside, &a->tree, t);
 	findings_tell_outside_once(f);
 	return 0;

@@ -6,7 +6,7 @@
 #include "../profile/findings.h"
 
 /* Finds why programs and objects were not recorded, according to the files on this machine. */
-void overview_explain(struct tree *r);
+void overview_explain(struct tree *r, const struct trace *t);
 
 /* Findings of an analysis of t, with their explanations.  The caller releases f in any case. */
 int overview_findings(struct findings *f, struct analysis *a, struct trace *t,

@@ -88,7 +88,7 @@ int totals_make(struct trace *t, struct profile_options *o,
 	analysis_source_of(&source, t);
 	ret = analysis_make(a, &source, err);
 	if (!ret) {
-		overview_explain(&a->tree);
+		overview_explain(&a->tree, t);
 		ret = read_profile(&(struct reading){ a, f, t, o, then, context }, err);
 	}
 	findings_release(f);

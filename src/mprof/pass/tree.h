@@ -41,8 +41,9 @@ struct tree_process {
 	uint32_t heir;		   /* number of the forked child that went on when it exited, as a
 				    * daemon does, and may have freed what it left; or 0 */
 	bool oom;		   /* SIGKILL killed it while the out-of-memory killer was active */
-	bool ran_on;		   /* its end is unknown, because the file is a dump */
-	bool served;		   /* the end of its parent, or of an ancestor, is unknown */
+	bool ran_on;	     /* its end is unknown, because the file is a dump, or the trace live */
+	bool runs;	     /* it was found running after the trace was read */
+	bool served;	     /* the end of its parent, or of an ancestor, is unknown */
 	bool gone;	     /* it ended, and an ancestor may still run: its blocks are not live */
 	uint64_t left_bytes; /* of a profile: live at its end; 0 if it is gone */
 	bool said_end;	     /* it wrote its END fact, and read its memory once more */

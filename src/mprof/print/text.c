@@ -106,6 +106,8 @@ static bool is_from_here(const struct tree_process *p)
 
 bool text_runs(const struct tree_process *p)
 {
+	if (p->runs)
+		return true;
 	return p->end == TREE_UNKNOWN && is_from_here(p) &&
 	       process_is_alive(p->pid, p->image[0]->fact->start_time);
 }

@@ -403,6 +403,21 @@ bool trace_is_copy(const struct trace *t)
 	return t->original_bytes;
 }
 
+bool trace_ended_since(const struct trace *t, uint32_t process)
+{
+	const size_t at = offsetof(struct mprof_file_header, process);
+	struct mprof_process_entry now;
+
+	if (t->header.flags & (MPROF_FILE_COMPRESSED | MPROF_FILE_CLOSED))
+		return false;
+	for (size_t i = 0; i < MPROF_PROCESS_TABLE; i++)
+		if (trace_read(t, &now, sizeof(now), at + i * sizeof(now)) == sizeof(now) &&
+		    now.number == process)
+			return now.state == MPROF_PROCESS_EXITED ||
+			       now.state == MPROF_PROCESS_KILLED;
+	return false;
+}
+
 const struct trace_damage *trace_damage(const struct trace *t)
 {
 	return &t->damage_seen;

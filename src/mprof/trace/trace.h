@@ -333,6 +333,8 @@ const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_
 /* Returns the damage found by opening and by all readings so far; complete once trace_next()
  * returned 0.  trace_rewind() does not reset it. */
 const struct trace_damage *trace_damage(const struct trace *t);
+/* Does a file that is still written say by now how the process ended? */
+bool trace_ended_since(const struct trace *t, uint32_t process);
 /* Is anything wrong with the file itself, besides what was lost while it was recorded? */
 bool trace_is_damaged(const struct trace_damage *d);
 /* Are events missing because of that? */
