@@ -380,9 +380,44 @@ test_at_words() {
 	expect_status 2
 	expect_text err '--at needs a view, for example: mprof report peak --at'
 	run "$mprof" report peak --at 1h raw
-	expect_text err '--at 1h: the last call was made after '
+	expect_text err '--at 1h: the run ended after '
 	run "$mprof" report peak --at 1000000 raw
 	expect_text err '--at 1000000: there are only '
 	run "$mprof" export --to massif --at 5 raw
 	expect_text err '--to massif: it describes the whole run, not one point in time; leave out --at'
+}
+
+# After the last call, processes still end.
+test_at_after_the_last_call() {
+	local first last
+	cat >ends.c <<-'END'
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static void *kept;
+		int main(void)
+		{
+			if (!fork()) {
+				kept = malloc(5000);
+				usleep(100000);
+				_exit(0);
+			}
+			kept = malloc(700);
+			wait(NULL);
+			usleep(200000);
+			_exit(0);
+		}
+	END
+	compile ends
+	run "$mprof" record -o log -- ./ends
+	run "$mprof" report --json log
+	last=$(json out '[.processes[] | .end_ns] | max')
+	first=$(json out '[.processes[] | .end_ns] | min')
+	run "$mprof" report peak --at "$((last - 100000000))ns" log
+	expect_words out 'held 700 bytes in 1 block'
+	run "$mprof" report peak --at "$((first - 1000000))ns" log
+	expect_words out 'held 5,700 bytes in 2 blocks'
+	run "$mprof" report peak --at "$((last + 1000000000))ns" log
+	expect_status 2
+	expect_text err 'the run ended after '
 }

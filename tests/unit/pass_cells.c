@@ -284,15 +284,22 @@ START_TEST(processes_that_end)
 }
 END_TEST
 
-/* A process is sampled long after its last call, and between two calls that are far apart. */
+/* A process is sampled long after its last call, and between two calls that are far apart; another
+ * one has ended by then. */
 START_TEST(quiet_times)
 {
 	size_t i, at[3] = { 0 };
 
 	feed_fact(MPROF_FACT_START, 1);
+	feed_fact(MPROF_FACT_START, 2);
 	feed_alloc(MPROF_FN_MALLOC, place(1), 1000);
 	feed_alloc(MPROF_FN_MALLOC, place(2), 500);
 	feed_free(place(2));
+	feed.process = feed.thread = 2;
+	feed_alloc(MPROF_FN_MALLOC, place(4), 300);
+	feed.ticks += 100000;
+	feed_fact(MPROF_FACT_END, 2);
+	feed.process = feed.thread = 1;
 	feed.sample[0].ticks = feed.ticks + 500000;
 	feed.ticks += 1000000;
 	feed_alloc(MPROF_FN_MALLOC, place(3), 70);
@@ -313,7 +320,7 @@ START_TEST(quiet_times)
 	ck_assert_uint_eq(at[0], 1000);
 	ck_assert_uint_eq(at[1], 1070);
 	ck_assert_uint_eq(at[2], 1070);
-	ck_assert_uint_eq(cells.point[cells.points - 1].ticks, feed.facts[1].fact->ticks);
+	ck_assert_uint_eq(cells.point[cells.points - 1].ticks, feed.facts[3].fact->ticks - 1001);
 	walk_release(&walk);
 }
 END_TEST

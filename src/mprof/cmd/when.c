@@ -97,17 +97,16 @@ static int find_time(const struct when *w, struct trace *t, struct walk_until *u
 {
 	struct walk_input input;
 	uint64_t last;
-	int64_t last_ns;
 
 	walk_input_from_trace(&input, t);
 	last = walk_end_ticks(&input, &(struct walk_until){ .set = false });
-	last_ns = trace_ns(t, last);
 	*until = (struct walk_until){ .set = true,
 				      .ticks = w->kind == WHEN_END ? last : trace_ticks(t, w->ns) };
+	last = walk_run_end_ticks(&input);
 	if (until->ticks <= last)
 		return 0;
-	return fail(err, -ERANGE, "--at %s: the last call was made after %s", w->text,
-		    format_since(last_ns).s);
+	return fail(err, -ERANGE, "--at %s: the run ended after %s", w->text,
+		    format_since(trace_ns(t, last)).s);
 }
 
 const char *when_unheeded(const struct profile_options *o)

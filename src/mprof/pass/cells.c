@@ -14,6 +14,7 @@
 #include "../util/alloc.h"
 #include "../util/bits.h"
 #include "../util/order.h"
+#include "boundaries.h"
 #include "../util/rank.h"
 #include "array.h"
 
@@ -327,15 +328,19 @@ static uint64_t sampled_at(const struct walk *w, uint64_t from, uint64_t to)
 	return last;
 }
 
-/* Adds a point at which all is as after the last event. */
+/* Adds a point at which all is as after the last event, and the last end of a process. */
 static void add_quiet(struct cells *s, uint64_t ticks)
 {
-	struct cells_point *p = &s->point[s->points++];
+	struct cells_point *p = &s->point[s->points];
 	struct work *k = s->work;
 
 	*p = k->now;
 	p->ticks = ticks;
 	p->ns = walk_ns(k->walk, ticks);
+	for (size_t i = 0; i < k->endings; i++)
+		k->ending[i].late = 0;
+	put_step(s, s->points++);
+	k->endings = 0;
 }
 
 /* Called before the first event of a later step. */
@@ -623,21 +628,23 @@ static void drop(struct cells *s)
 	s->work = NULL;
 }
 
-/* Returns when the last process ended, or was sampled last. */
-static uint64_t end_of_run(const struct walk *w)
+/* Returns the time before the first end of a process after the last event, or of the run. */
+static uint64_t quiet_until(const struct walk *w)
 {
-	uint64_t end = sampled_at(w, 0, UINT64_MAX);
+	const uint64_t us = (1000ull << 32) / w->ns_mult + 1;
+	uint64_t end = walk_run_end_ticks(&w->input);
 
-	for (size_t i = 0; i < w->input.fact_count; i++)
-		if (w->input.facts[i].fact->ticks > end)
-			end = w->input.facts[i].fact->ticks;
-	return end;
+	for (size_t i = 0; i < w->boundaries; i++)
+		if (w->boundary[i].kind == BOUNDARY_END && w->boundary[i].ticks > w->last_ticks &&
+		    w->boundary[i].ticks < end)
+			end = w->boundary[i].ticks;
+	return end > us ? end - us : 0;
 }
 
-/* Adds points for the time after the last event, the last one at the end of the run. */
+/* Adds points for the time after the last event, until blocks of a process are gone. */
 static void add_rest(struct cells *s, struct walk *w)
 {
-	const uint64_t end = w->until.set ? 0 : end_of_run(w);
+	const uint64_t end = w->until.set ? 0 : quiet_until(w);
 	const struct work *k = s->work;
 	uint64_t from = w->last_ticks, step, at;
 
@@ -673,6 +680,7 @@ static void finish(void *self, struct walk *w)
 		k->now.event = w->events;
 		s->point[s->points++] = k->now;
 	}
+	k->endings = 0;
 	add_rest(s, w);
 	for (i = ended; i < all; i++)
 		put(s, &k->ending[i], s->points);

@@ -7,8 +7,8 @@
  * Time is cut at points.  The run is divided into equal steps; the point of a step is the moment
  * in it at which most bytes were live, so that the peak of any window that begins and ends at
  * points is exact.  A step without events has a point if a process was sampled in it, and the time
- * after the last event has at most CELLS_QUIET: its size may change then.  At the last point,
- * blocks of processes that end later are live.
+ * from the last event to the next end of a process has at most CELLS_QUIET: its size may change
+ * then.  At the last point, blocks of processes that end later are live.
  *
  * A cell counts blocks of one stack that began after point birth - 1, at or before point birth,
  * and ended after point death - 1, at or before point death; death is `points` for blocks that

@@ -69,6 +69,25 @@ uint64_t walk_end_ticks(const struct walk_input *in, const struct walk_until *un
 	return end;
 }
 
+uint64_t walk_run_end_ticks(const struct walk_input *in)
+{
+	static const struct walk_until all = { .set = false };
+	const struct mprof_sample *sample;
+	uint64_t end = walk_end_ticks(in, &all);
+	size_t i, n;
+
+	for (i = 0; i < in->fact_count; i++) {
+		const struct mprof_fact *f = in->facts[i].fact;
+
+		n = in->samples ? in->samples(in->context, in->facts[i].process, &sample) : 0;
+		if (n && sample[n - 1].ticks > end)
+			end = sample[n - 1].ticks;
+		if ((f->what == MPROF_FACT_END || f->what == MPROF_FACT_WAITED) && f->ticks > end)
+			end = f->ticks;
+	}
+	return end;
+}
+
 /* ---- hooks of passes ---- */
 
 static void tell_gone(struct walk *w, uint32_t process, enum process_gone why, uint64_t ticks)

@@ -89,6 +89,8 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t);
 /* Returns the ticks of the last event, or of the walk's end if that is earlier; at least the
  * start's. */
 uint64_t walk_end_ticks(const struct walk_input *in, const struct walk_until *until);
+/* Returns the ticks of the last event or sample of the run, or end of a process. */
+uint64_t walk_run_end_ticks(const struct walk_input *in);
 /* Fills w completely.  The input, passes and what they point to must outlive it. */
 void walk_init(struct walk *w, const struct walk_input *in, const struct walk_pass *pass,
 	       size_t passes);
