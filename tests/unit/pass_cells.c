@@ -325,6 +325,20 @@ START_TEST(quiet_times)
 }
 END_TEST
 
+/* A process runs another program long after the last call: there are no more steps by then. */
+START_TEST(exec_after_the_end)
+{
+	feed_fact(MPROF_FACT_START, 1);
+	feed_alloc(MPROF_FN_MALLOC, place(1), 1000);
+	feed.ticks += 1ull << 50;
+	feed_fact(MPROF_FACT_EXEC, 1);
+	run();
+	ck_assert_uint_eq(cells_live_at(cells.points - 1, 0), 0);
+	ck_assert_uint_eq(cells.point[cells.points - 1].live.bytes, 0);
+	walk_release(&walk);
+}
+END_TEST
+
 START_TEST(nothing_at_all)
 {
 	run();
@@ -348,6 +362,7 @@ Suite *pass_cells_suite(void)
 	tcase_add_test(c, temporary_blocks);
 	tcase_add_test(c, processes_that_end);
 	tcase_add_test(c, quiet_times);
+	tcase_add_test(c, exec_after_the_end);
 	tcase_add_test(c, nothing_at_all);
 	suite_add_tcase(s, c);
 	return s;

@@ -347,11 +347,14 @@ static void add_quiet(struct cells *s, uint64_t ticks)
 static void reach(struct cells *s, uint64_t ticks)
 {
 	struct work *k = s->work;
+	/* A process may run another program later than the last event. */
+	const uint64_t known = ticks < k->end ? ticks : k->end;
 	uint64_t at;
 
 	if (k->any)
 		close_step(s);
-	for (; k->step_end + k->step_ticks <= ticks && s->points; k->step_end += k->step_ticks) {
+	for (; k->step_end <= known && known - k->step_end >= k->step_ticks && s->points;
+	     k->step_end += k->step_ticks) {
 		at = sampled_at(k->walk, k->step_end, k->step_end + k->step_ticks - 1);
 		if (at && s->points < s->steps)
 			add_quiet(s, at);
