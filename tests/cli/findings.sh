@@ -428,6 +428,40 @@ test_findings_name_who_calls_a_wrapper() {
 	expect_documented peak_rss_view out
 }
 
+# A caller has most of the finding, not only of the line with most of it.
+test_findings_name_who_calls_all_lines() {
+	cat >lines.c <<-'END'
+		#include <stdlib.h>
+		static void *get(size_t n, int zero)
+		{
+			if (zero)
+				return calloc(1, n);
+			return malloc(n);
+		}
+		static void many(void) { get(350000, 0); }
+		static void some(void) { get(250000, 0); }
+		static void zeros(size_t n) { get(n, 1); }
+		int main(int argc, char **argv)
+		{
+			(void)argv;
+			many();
+			some();
+			zeros(argc > 1 ? 500000 : 400000);
+			if (argc > 1)
+				zeros(200000);
+			return 0;
+		}
+	END
+	compile lines
+	run "$mprof" record -o log -- ./lines
+	run "$mprof" report log
+	expect_words out 'mostly at line 6 (586 KiB of 977 KiB)'
+	expect_no_text out 'called by'
+	run "$mprof" record -o log -- ./lines twice
+	run "$mprof" report log
+	expect_words out 'mostly called by zeros (lines.c:10)'
+}
+
 test_findings_sum_what_they_name() {
 	local all
 	two_lines

@@ -247,9 +247,8 @@ static void add_around(struct around *a, const struct finding_sums *s, size_t i,
 		  line ? line : &nothing);
 }
 
-/* Returns the line that has more than half of the finding's line, or NULL; all: nothing else has
- * any. */
-static const struct sym_line *most_around(struct around *a, const struct finding *f, bool *all)
+/* Returns the line that has more than half of `whole`, or NULL; all: nothing else has any. */
+static const struct sym_line *most_around(struct around *a, uint64_t whole, bool *all)
 {
 	const struct sym_line *line = NULL;
 	const struct share *best;
@@ -257,7 +256,7 @@ static const struct sym_line *most_around(struct around *a, const struct finding
 
 	if (a->shares.count) {
 		best = largest(&a->shares, &n);
-		if (best->line != &nothing && best->p.part > f->at_line.part / 2)
+		if (best->line != &nothing && best->p.part > whole / 2)
 			line = best->line;
 		*all = n == 1;
 	}
@@ -273,16 +272,20 @@ static bool tells_more(const struct sym_line *line)
 }
 
 /* If several functions call it, because the program wraps malloc in it, finds the one to which most
- * of the finding belongs. */
-static void find_caller(struct finding *f, struct finding_sums *s, uint32_t function, uint32_t line)
+ * of the finding belongs, of all its lines. */
+static void find_caller(struct finding *f, struct finding_sums *s, uint32_t function)
 {
 	struct around caller = { .names.same = LINE_FUNCTION };
+	uint64_t whole = 0;
 
-	for (EACH_SITE(s, function, i))
-		if (s->askers.of[i].line == line && s->part[i])
-			add_around(&caller, s, i,
-				   profile_caller(s->names, s->sites->brief[i].key, f->line));
-	f->caller = most_around(&caller, f, &f->all_by_caller);
+	for (EACH_SITE(s, function, i)) {
+		if (!s->part[i])
+			continue;
+		add_around(&caller, s, i,
+			   profile_caller(s->names, s->sites->brief[i].key, f->line));
+		whole += s->part[i];
+	}
+	f->caller = most_around(&caller, whole, &f->all_by_caller);
 	if (f->all_by_caller)
 		f->caller = NULL;
 }
@@ -352,13 +355,13 @@ static void find_around(struct finding *f, struct finding_sums *s, uint32_t func
 		if (!has_source)
 			add_around(&source, s, i, profile_source(s->names, s->sites->brief[i].key));
 	}
-	f->through = most_around(&through, f, &f->all_through);
-	f->caller = most_around(&caller, f, &f->all_by_caller);
-	f->source = most_around(&source, f, &f->all_from_source);
+	f->through = most_around(&through, f->at_line.part, &f->all_through);
+	f->caller = most_around(&caller, f->at_line.part, &f->all_by_caller);
+	f->source = most_around(&source, f->at_line.part, &f->all_from_source);
 	if (!f->source && !f->caller && !f->line->known && !sym_interpreter(f->line->module))
 		find_common(f, s, function, line);
 	else if (!f->caller && f->line->known)
-		find_caller(f, s, function, line);
+		find_caller(f, s, function);
 }
 
 /* Finds the stack, as views show it, with most of it; of equal ones the first site's. */
