@@ -692,6 +692,27 @@ START_TEST(space_is_exact)
 }
 END_TEST
 
+/* A damaged trace may move the break by any number of bytes. */
+START_TEST(space_of_a_damaged_break)
+{
+	struct space_changes changes = { .item = NULL };
+	struct event e = { .fn = MPROF_FN_SBRK, .addr = 1ull << 63, .stack = 1 };
+	struct space s = { .moved_break = 0 };
+	struct space_note n;
+
+	space_apply(&s, &e, 4096, &changes, &n);
+	ck_assert_uint_eq(n.bytes[SPACE_BREAK], 1ull << 63);
+	e.usable = e.addr;
+	e.addr = 0;
+	space_apply(&s, &e, 4096, &changes, &n); /* SAN: no overflow */
+	ck_assert_uint_eq(n.bytes[SPACE_BREAK], 0);
+	ck_assert_int_eq(n.moved_break, 0);
+	ck_assert_uint_eq(changes.count, 2);
+	space_release(&s);
+	free(changes.item);
+}
+END_TEST
+
 /* Two stacks map; what each had at the most, and a child that unmaps what it inherited. */
 START_TEST(maps_by_stack)
 {
@@ -850,6 +871,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, what_the_parent_saw_is_surest);
 	tcase_add_loop_test(c, killed_for_lack_of_memory, 1, 3);
 	tcase_add_loop_test(m, space_is_exact, 0, 20);
+	tcase_add_test(m, space_of_a_damaged_break);
 	tcase_add_test(c, maps_by_stack);
 	suite_add_tcase(s, c);
 	suite_add_tcase(s, m);
