@@ -153,6 +153,43 @@ test_view_answers() {
 	view_end
 }
 
+# The blocks of a child are gone when a later window begins, though no call was made since.
+test_view_peak_after_a_child() {
+	local ended next
+	command -v curl >/dev/null || return 0
+	cat >child.c <<-'END'
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static void *volatile kept;
+		int main(void)
+		{
+			kept = malloc(700);
+			if (!fork()) {
+				kept = malloc(5000);
+				_exit(0);
+			}
+			wait(NULL);
+			usleep(300000);
+			kept = malloc(10);
+			return 0;
+		}
+	END
+	compile child
+	run "$mprof" record -o raw -- ./child
+	run "$mprof" report --json raw
+	ended=$(json out '[.processes[] | .end_ns] | min')
+	next=$(json out '[.threads[].last_ns] | max')
+	view_start raw
+	view_ask 1 "kind=peak&from=1&to=$next"
+	expect_same 'with the child' "$(json answer .total_bytes)" 5700
+	view_ask 2 "kind=peak&from=$((ended + 1000000))&to=$((next - 1000000))"
+	expect_same 'after the child' "$(json answer '"\(.total_bytes) \(.total_blocks)"')" '700 1'
+	view_ask 3 "kind=peak&from=$((ended + 1000000))&to=$next"
+	expect_same 'with the next call' "$(json answer .total_bytes)" 710
+	view_end
+}
+
 # Threads that exchange blocks, and children that use inherited ones.
 view_source() {
 	cat <<'END'

@@ -38,7 +38,20 @@ static void look(void *self, const struct batch *b)
 	}
 }
 
-static const struct pass_ops highest_pass = { .name = "highest", .batch = look };
+/* Blocks that are gone when the window begins do not count. */
+static void lose(void *self, const struct heap *heap, uint32_t process, enum process_gone why,
+		 uint64_t ticks)
+{
+	struct highest *h = self;
+
+	h->in_window |= ticks > h->from;
+	if (why == GONE_TRACE_ENDS || h->in_window)
+		return;
+	h->bytes = heap->all.bytes - heap->process[process]->live.bytes;
+	h->at = (struct walk_until){ .set = true, .ticks = ticks };
+}
+
+static const struct pass_ops highest_pass = { .name = "highest", .batch = look, .gone = lose };
 
 /* ---- one walk ---- */
 
