@@ -380,7 +380,7 @@ test_at_words() {
 	expect_status 2
 	expect_text err '--at needs a view, for example: mprof report peak --at'
 	run "$mprof" report peak --at 1h raw
-	expect_text err '--at 1h: the run ended after '
+	expect_text err '--at 1h: the recording ends after '
 	run "$mprof" report peak --at 1000000 raw
 	expect_text err '--at 1000000: there are only '
 	run "$mprof" export --to massif --at 5 raw
@@ -419,5 +419,5 @@ test_at_after_the_last_call() {
 	expect_words out 'held 5,700 bytes in 2 blocks'
 	run "$mprof" report peak --at "$((last + 1000000000))ns" log
 	expect_status 2
-	expect_text err 'the run ended after '
+	expect_text err 'the recording ends after '
 }

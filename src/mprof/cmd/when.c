@@ -105,7 +105,7 @@ static int find_time(const struct when *w, struct trace *t, struct walk_until *u
 	last = walk_run_end_ticks(&input);
 	if (until->ticks <= last)
 		return 0;
-	return fail(err, -ERANGE, "--at %s: the run ended after %s", w->text,
+	return fail(err, -ERANGE, "--at %s: the recording ends after %s", w->text,
 		    format_since(trace_ns(t, last)).s);
 }
 
