@@ -374,3 +374,37 @@ END
 	report_of ls
 	expect_words out ', with code and files. '
 }
+
+# A process that called no allocating function has a size, and mapped memory.
+test_peak_rss_of_a_process_without_blocks() {
+	cat >mapper.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static void *volatile kept;
+		int main(void)
+		{
+			const size_t n = 20 << 20;
+			kept = malloc(1000);
+			if (!fork()) {
+				memset(mmap(NULL, n, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, n);
+				usleep(300000);
+				_exit(0);
+			}
+			wait(NULL);
+			return 0;
+		}
+	END
+	compile mapper
+	run "$mprof" record -o log -- ./mapper
+	run "$mprof" report peak-rss --process 2 log
+	expect_status 0
+	expect_text out 'Process 2 (pid '
+	expect_words out 'main (mapper.c:'
+	expect_text out '20.0 MiB'
+	run "$mprof" report peak-rss --process 2 --size 5 log
+	expect_words out 'No block passes --process 2 --size'
+}

@@ -47,6 +47,15 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);
 }
 
+/* A process without blocks has a size, and may have mapped memory. */
+static bool needs_blocks(const struct report_view *v)
+{
+	struct error others;
+
+	return v->view->ops != &view_peak_rss ||
+	       filters_refuse(&v->cli->options, true, v->view->name, &others);
+}
+
 static int print(struct report_view *v, struct trace *t, struct error *err)
 {
 	struct view_request *r = &v->request;
@@ -58,7 +67,7 @@ static int print(struct report_view *v, struct trace *t, struct error *err)
 	tell_losses(r, t);
 	if (!r->json)
 		terminal_fit();
-	if (*nothing.text && !r->json) {
+	if (*nothing.text && !r->json && needs_blocks(v)) {
 		*nothing.text = (char)toupper(*nothing.text);
 		printf("%s.\n", nothing.text);
 		return 0;
