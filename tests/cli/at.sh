@@ -397,12 +397,17 @@ test_at_after_the_last_call() {
 		static void *kept;
 		int main(void)
 		{
+			int fd[2], c;
+			if (pipe(fd))
+				return 1;
 			if (!fork()) {
 				kept = malloc(5000);
+				read(fd[0], &c, 1);
 				usleep(100000);
 				_exit(0);
 			}
 			kept = malloc(700);
+			write(fd[1], "", 1);
 			wait(NULL);
 			usleep(200000);
 			_exit(0);

@@ -110,6 +110,11 @@ again_until() {
 	done
 }
 
+peak_rss_of() { # COMMAND...: what `report peak-rss` says of it
+	run "$mprof" record -o log -- "$@"
+	run "$mprof" report peak-rss log
+}
+
 # report_with TEXT COMMAND...: as report_of, until the report has TEXT
 report_with() {
 	wanted=$1 again_until 'has_words out "$wanted"' report_of "${@:2}"
