@@ -50,7 +50,8 @@ static void start_know(char *to, size_t size, const char *value)
 		to[0] = 0;
 }
 
-/* Does it tell the program's name?  A path like /proc/self/exe or /dev/fd/3 does not. */
+/* Does the path `run` tell the program's name?  A path like /proc/self/exe or /dev/fd/3 does not.
+ */
 static int start_is_name(const char *run, const char *exe)
 {
 	struct stat its, named;

@@ -387,7 +387,7 @@ test_at_words() {
 	expect_text err '--to massif: it describes the whole run, not one point in time; leave out --at'
 }
 
-# After the last call, processes still end.
+# Processes may end after the last call.
 test_at_after_the_last_call() {
 	local first last
 	cat >ends.c <<-'END'

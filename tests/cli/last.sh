@@ -275,7 +275,7 @@ test_last_while_it_runs() {
 	wait
 }
 
-# What was dropped is no part of the copy.
+# mprof restores the trace without the calls that it dropped.
 test_last_deleted_while_it_runs() {
 	last_program
 	run "$mprof" record --last 256K --no-compress -o log -- sh -c './steps_up 400000; exec rm log'

@@ -120,7 +120,7 @@ test_peak_rss_of_untouched_memory() {
 	done
 }
 
-# All that more() used was resident, but for what it was writing just then.
+# Was all memory of more() resident, except for the part that it was still writing?
 has_more() {
 	awk '$5 == "more" && $1 >= 4 && $1 - $3 <= 2 { n++ } END { exit n != 1 }' out
 }

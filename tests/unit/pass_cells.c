@@ -325,7 +325,8 @@ START_TEST(quiet_times)
 }
 END_TEST
 
-/* A process runs another program long after the last call: there are no more steps by then. */
+/* In a damaged trace, a process may call exec long after the last event.  The pass must not step
+ * through that time. */
 START_TEST(exec_after_the_end)
 {
 	feed_fact(MPROF_FACT_START, 1);

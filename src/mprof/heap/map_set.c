@@ -40,7 +40,7 @@ static void take(struct map_set *s, const struct map_range *r, uint64_t n, uint6
 {
 	*removed += n;
 	s->bytes[r->kind] -= n;
-	note_change(changes, r, (int64_t)-n); /* unsigned: of a damaged trace, any */
+	note_change(changes, r, (int64_t)-n); /* unsigned: a damaged trace may have 2^63 */
 }
 
 void map_set_remove(struct map_set *s, uint64_t start, uint64_t end, uint64_t *removed,

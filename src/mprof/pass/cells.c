@@ -328,7 +328,7 @@ static uint64_t sampled_at(const struct walk *w, uint64_t from, uint64_t to)
 	return last;
 }
 
-/* Adds a point at which all is as after the last event, and the last end of a process. */
+/* Adds a point with the state after the last event, or after a process that ended since then. */
 static void add_quiet(struct cells *s, uint64_t ticks)
 {
 	struct cells_point *p = &s->point[s->points];
@@ -651,7 +651,7 @@ static void add_rest(struct cells *s, struct walk *w)
 	const struct work *k = s->work;
 	uint64_t from = w->last_ticks, step, at;
 
-	if (!s->points || end < from + k->step_ticks)
+	if (!s->points || end < from || end - from < k->step_ticks)
 		return;
 	step = (end - from) / CELLS_QUIET + 1;
 	for (; from + step < end; from += step) {

@@ -346,7 +346,7 @@ static void tell_stacks(const struct analysis *a, FILE *out)
 static const char *remedy(const struct sym_remark *r, const char *module)
 {
 	if (r->split)
-		return " Keep them where the program was built, or beside it.";
+		return " Keep the .dwo files where the compiler wrote them, or beside the program.";
 	if (!strncmp(module, "memfd:", 6))
 		return "";
 	return " Record it again, or keep the files of the recorded programs and pass their"

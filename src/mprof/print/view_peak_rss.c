@@ -152,7 +152,7 @@ static const struct maps_of *maps_of_process(const struct maps *m, const struct 
 	return NULL;
 }
 
-/* Who mapped: the function, and, if that has no caller that matters more, the next one. */
+/* Finds the function that mapped, and its caller. */
 static void name_mapper(struct mapper_row *row, struct profile *p, uint32_t stack)
 {
 	row->who = profile_asked(p, stack);

@@ -225,8 +225,8 @@ static void name_who(struct who *w, const struct look *l)
 		w->caller = profile_caller(l->names, w->stack, line);
 }
 
-/* Returns the caller with more than half of the bytes, of n stacks of one function; NULL if there
- * is no other caller, or none has so many. */
+/* Takes the n stacks of one function.  Returns the caller with more than half of the bytes, or
+ * NULL: the function has only one caller, or none has more than half. */
 static const struct sym_line *main_caller(struct who *who, size_t n, uint64_t all)
 {
 	size_t i, k;
