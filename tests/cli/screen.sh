@@ -1016,7 +1016,7 @@ END
 	compile server
 	report_of ./server and-a-long-argument-that-leaves-room-for-it fork
 	expect_no_text out 'most by'
-	run "$mprof" report --all log
+	run env COLUMNS=160 "$mprof" report --all log # wide enough whatever the length of the pid is
 	expect_words out ' server: child of it, exited with status 0'
 	run "$mprof" report peak --by process log
 	expect_text out '  process 2, server: child of it'

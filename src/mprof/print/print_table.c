@@ -14,7 +14,7 @@
 #include "../util/terminal.h"
 
 #define NAME_LEAST   16u /* least columns of a name */
-#define LAST_LEAST   28u /* least width of the last column; otherwise it continues below */
+#define LAST_LEAST   36u /* least width of the last column; otherwise it continues below */
 #define BAR_LEAST    8u
 #define GAP	     2u
 #define CONTINUATION 4u /* further indentation of columns that continue below */
