@@ -43,14 +43,6 @@ static uint64_t blocks_left_out(const struct cross_frees *h)
 	return blocks;
 }
 
-/* Returns the part of a sample's other memory that mprof itself used. */
-static uint64_t own_bytes(const struct html_report *r, const struct resident_parts_sample *s)
-{
-	const struct tree_process *p = tree_find(&r->analysis->tree, s->process);
-
-	return p && p->self_bytes < s->other ? p->self_bytes : p ? s->other : 0;
-}
-
 static uint64_t bytes_left_out(const struct variables *v)
 {
 	uint64_t bytes = 0;

@@ -82,8 +82,16 @@ static void start(void *self, struct walk *w)
 		if (tree_is_image(&w->input.facts[i]))
 			all->c_library &= tree_has_c_library(&w->input.facts[i]);
 	for (size_t i = 0; i < w->input.residency_count && !all->used; i++)
-		all->used = all->every ||
+		all->used = all->every || all->largest ||
 			    resident_all(&r[i]) >= RESIDENT_FREED / w->input.header->page_size;
+}
+
+static void start_largest(void *self, struct walk *w)
+{
+	struct resident_parts *all = self;
+
+	all->largest = true;
+	start(self, w);
 }
 
 static void batch(void *self, const struct batch *b)
@@ -257,19 +265,29 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	struct resident_parts *all = self;
 	const struct heap_process *p = h->process[process];
 	struct resident_parts_sample *s = array_at(&all->sample, all->sample.count, sizeof(*s));
+	const uint64_t pages = resident_all(r);
 	struct resident_areas *areas;
 
 	s->process = p->number;
 	s->ticks = r->head->ticks_before;
 	s->rss = r->head->rss;
-	if (!all->every && !may_be_freed(all, p, r))
+	if (!all->every && !all->largest && !may_be_freed(all, p, r))
 		return;
 	areas = resident_areas_of(all, process);
+	if (all->largest && pages <= areas->pages)
+		return;
+	areas->pages = pages;
 	find_parts(s, h, process, areas, r);
-	if (!all->every && (!resident_is_freed(s) || resident_freed(s) <= areas->freed))
+	if (all->largest ||
+	    (!all->every && (!resident_is_freed(s) || resident_freed(s) <= areas->freed)))
 		return;
 	areas->freed = resident_freed(s);
 	resident_shares_add(&all->shares, (uint32_t)all->sample.count - 1, h, process, r);
+}
+
+uint64_t resident_own(const struct resident_parts_sample *s, const struct tree_process *p)
+{
+	return p && p->self_bytes < s->other ? p->self_bytes : p ? s->other : 0;
 }
 
 static const struct pass_part parts[] = {
@@ -286,6 +304,16 @@ const struct pass_ops resident_parts_pass = {
 	.bytes = sizeof(struct resident_parts),
 	.part = parts,
 	.start = start,
+	.batch = batch,
+	.gone = gone,
+	.residency = residency,
+};
+
+const struct pass_ops resident_largest_pass = {
+	.name = "resident parts, largest",
+	.bytes = sizeof(struct resident_parts),
+	.part = parts,
+	.start = start_largest,
 	.batch = batch,
 	.gone = gone,
 	.residency = residency,

@@ -22,7 +22,9 @@
  *
  * A sample costs time for each live block.  Unless `every` is set, parts and shares are therefore
  * found only where freed memory may be at least RESIDENT_FREED and half of the private pages, and
- * shares only where more of it was resident than in all earlier samples of the process.
+ * shares only where more of it was resident than in all earlier samples of the process.  The second
+ * pass finds no shares, and the parts where a process had more private pages than in all earlier
+ * samples.
  *
  * All figures are bytes. Blocks and pages inherited by fork count as other.
  */
@@ -32,6 +34,8 @@
 #include "resident_shares.h"
 
 #define RESIDENT_FREED (8u << 20)
+
+struct tree_process;
 
 struct resident_parts_sample {
 	uint32_t process; /* number in the run */
@@ -55,11 +59,13 @@ struct resident_areas {
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
 	uint64_t ended;				/* as in the samples */
 	uint64_t freed; /* the most that resident_freed() returned for a sample */
+	uint64_t pages; /* the most private ones of a sample, for the second pass */
 };
 
 struct resident_parts {
 	struct walk *walk;
 	bool every;	     /* set before the walk: find the parts of every sample */
+	bool largest;	     /* set by the second pass */
 	struct array sample; /* struct resident_parts_sample, in the order of time */
 	struct resident_shares shares;
 	/* ---- the pass's own ---- */
@@ -68,7 +74,10 @@ struct resident_parts {
 	struct array process; /* struct resident_areas by process */
 };
 
-extern const struct pass_ops resident_parts_pass;
+extern const struct pass_ops resident_parts_pass, resident_largest_pass;
+
+/* Returns the part of `other` that is mprof's, at most.  p: the process of the sample, or NULL. */
+uint64_t resident_own(const struct resident_parts_sample *s, const struct tree_process *p);
 
 /* Returns the freed bytes of a sample. */
 static inline uint64_t resident_freed(const struct resident_parts_sample *s)

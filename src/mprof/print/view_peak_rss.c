@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * view_peak_rss.c - call stacks of the blocks live when the process was largest, then every
- * function on them with the live bytes allocated through it and through its callees, and the
- * functions that mapped memory without malloc.
+ * view_peak_rss.c - what the memory of the process consisted of, the functions that mapped memory
+ * without malloc, call stacks of the blocks live when the process was largest, then every function
+ * on them with the live bytes allocated through it and through its callees.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "../util/order.h"
 #include "../pass/maps.h"
+#include "../pass/resident_parts.h"
 #include "../pass/rss.h"
 #include "../profile/callgraph.h"
 #include "../profile/paths.h"
@@ -21,9 +22,17 @@
 #define MAPPERS	       8u /* functions that mapped memory, without --top */
 #define MAPPER_CALLERS 4u /* callers of one of them that have rows of their own */
 
+struct own {
+	struct maps maps;
+	struct resident_parts parts;
+};
+
 static int prepare(struct view_request *r, struct error *err)
 {
-	view_needs(r, &maps_pass, r->own);
+	struct own *own = r->own;
+
+	view_needs(r, &maps_pass, &own->maps);
+	view_needs(r, &resident_largest_pass, &own->parts);
 	return 0;
 }
 
@@ -142,9 +151,11 @@ ORDER(by_mapper, struct mapper_row,
 ORDER(by_resident, struct mapper_row,
       FALLING(resident) ?: FALLING(mapped) ?: BY_NAME(function) ?: BY_NAME(caller))
 
-static const struct maps_of *maps_of_process(const struct maps *m, const struct profile *p)
+static const struct maps_of *maps_of_process(const struct view_request *r)
 {
+	const struct maps *m = &((const struct own *)r->own)->maps;
 	const struct maps_of *of = m->process.item;
+	const struct profile *p = r->profile;
 
 	for (size_t i = 0; i < m->process.count && i < p->walk.heap.processes; i++)
 		if (p->walk.heap.process[i]->number == p->sites.rss.process)
@@ -283,11 +294,69 @@ static void print_mappers(const struct view_request *r, const struct maps_of *of
 	free(row);
 }
 
+/* ---- parts ---- */
+
+/* Returns the sample with most private pages.  NULL: its blocks are unknown, or pages were read
+ * only when the process was much smaller than later. */
+static const struct resident_parts_sample *parts_of_process(const struct view_request *r)
+{
+	const struct resident_parts *parts = &((const struct own *)r->own)->parts;
+	const struct resident_parts_sample *s = parts->sample.item, *most = NULL;
+	const struct profile *p = r->profile;
+	const struct trace_reduced *reduced;
+
+	if (p->header->dropped_ticks || trace_reduced(p->trace, &reduced))
+		return NULL;
+	for (size_t i = 0; i < parts->sample.count; i++)
+		if (s[i].found && s[i].process == p->sites.rss.process)
+			most = &s[i];
+	return most && most->rss >= p->sites.rss.rss / 4 * 3 ? most : NULL;
+}
+
+struct part {
+	const char *what;
+	uint64_t bytes;
+};
+
+ORDER(by_bytes, struct part, FALLING(bytes))
+
+static void print_parts(const struct view_request *r, const struct resident_parts_sample *s,
+			FILE *out)
+{
+	const struct profile *p = r->profile;
+	const uint64_t own = resident_own(s, tree_find(&p->tree, s->process));
+	struct part part[] = {
+		{ "live blocks", s->live },
+		{ "the allocator's rounding of their sizes", s->rounding },
+		{ "gaps: the rest of pages with live blocks", s->gaps },
+		{ "retained: freed memory that the allocator keeps", s->retained },
+		{ "mapped by the program itself", s->mapped },
+		{ "mprof itself, at most", own },
+		{ "stacks, variables, and other memory", s->other - own },
+		{ "code, files and shared memory", s->files },
+	};
+	const size_t parts = sizeof(part) / sizeof(*part);
+	struct table t = TABLE(">Resident", ">Share", "<Part");
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < parts; i++)
+		all += part[i].bytes;
+	SORT(part, parts, by_bytes);
+	for (size_t i = 0; i < parts && part[i].bytes; i++)
+		table_cells(&t, format_bytes(part[i].bytes).s, format_percent(part[i].bytes, all).s,
+			    part[i].what);
+	fprintf(out, "\nWhat was resident %s, when %s was:\n\n",
+		flat_moment(walk_ns(&p->walk, s->ticks)).s, format_bytes(all).s);
+	table_print(&t, out);
+}
+
+/* ---- text ---- */
+
 /* Prints who mapped memory, if that is a notable part of the process. */
 static void mappers(struct view_request *r, FILE *out)
 {
 	static const char most[] = "when most was mapped";
-	const struct maps_of *of = maps_of_process(r->own, r->profile);
+	const struct maps_of *of = maps_of_process(r);
 	const uint64_t least = r->profile->sites.rss.rss / 16;
 
 	if (!of || !r->profile->has_stacks)
@@ -359,7 +428,8 @@ static void print_blocks(const struct profile *p, const struct site_snapshot *m,
 		format_bytes(m->bytes - m->rss).s);
 }
 
-static void print_moment(const struct view_request *r, FILE *out)
+/* with_parts: names parts that no table has. */
+static void print_moment(const struct view_request *r, bool with_parts, FILE *out)
 {
 	const struct profile *p = r->profile;
 	const struct site_snapshot *m = &p->sites.rss;
@@ -375,9 +445,9 @@ static void print_moment(const struct view_request *r, FILE *out)
 			format_exact(p->total.rss_bytes).s,
 			format_many(p->total.rss_calls, "block", "blocks").s,
 			format_percent(p->total.rss_bytes, m->bytes).s);
-	if (process && process->self_bytes)
+	if (with_parts && process && process->self_bytes)
 		fprintf(out, "  of which mprof itself:  %s\n", format_bytes(process->self_bytes).s);
-	if (process && tree_files(process) >= TREE_FILES)
+	if (with_parts && process && tree_files(process) >= TREE_FILES)
 		fprintf(out,
 			"  of which files and shared memory:  at least %s (not part of mmap)\n",
 			format_bytes(tree_files(process)).s);
@@ -402,6 +472,7 @@ static void text(struct view_request *r, FILE *out)
 		.title = ">blocks",
 		.cell = cell,
 	};
+	const struct resident_parts_sample *parts;
 
 	if (!p->sites.rss.rss && p->sites.options.filter.process) {
 		fprintf(out, "The size of process %" PRIu32 " was never read.\n",
@@ -415,7 +486,10 @@ static void text(struct view_request *r, FILE *out)
 		    out);
 		return;
 	}
-	print_moment(r, out);
+	parts = p->total.rss_bytes == p->sites.rss.bytes ? parts_of_process(r) : NULL;
+	print_moment(r, !parts, out);
+	if (parts)
+		print_parts(r, parts, out);
 	if (p->total.rss_bytes == p->sites.rss.bytes)
 		mappers(r, out);
 	flat_view_text(&flat, r, out);
@@ -429,7 +503,8 @@ static void text(struct view_request *r, FILE *out)
 
 static void peak_rss_json(struct view_request *r, json *o)
 {
-	const struct maps_of *of = maps_of_process(r->own, r->profile);
+	const struct maps_of *of = maps_of_process(r);
+	const struct resident_parts_sample *parts = parts_of_process(r);
 	struct mapper_row *own = NULL, *file = NULL;
 	size_t owns = 0, files = 0;
 
@@ -437,7 +512,7 @@ static void peak_rss_json(struct view_request *r, json *o)
 		own = mapper_rows(of, r->profile, take_private, &owns);
 		file = mapper_rows(of, r->profile, take_files, &files);
 	}
-	peak_rss_view_fields(o, r, of, own, owns, file, files);
+	peak_rss_view_fields(o, r, parts, of, own, owns, file, files);
 	free(own);
 	free(file);
 	flat_view_json(r, o);
@@ -447,7 +522,7 @@ const struct view_ops view_peak_rss = {
 	.sort = VALUE_RSS,
 	.rows = true,
 	.flat = true,
-	.own = sizeof(struct maps),
+	.own = sizeof(struct own),
 	.prepare = prepare,
 	.text = text,
 	.json = peak_rss_json,

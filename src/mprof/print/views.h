@@ -20,6 +20,7 @@
 #define VIEW_ROWS 20u /* shown in text without --top */
 
 #define VIEW_UNNAMED 8u
+#define VIEW_PASSES  2u /* of one view */
 
 /* The request. */
 struct view_request {
@@ -34,10 +35,10 @@ struct view_request {
 	double min_percent;	   /* --min-percent of trees, default 1 */
 	unsigned depth;		   /* --depth, 0 = all */
 	const char *const *source; /* --source-dir, ending with NULL; may be NULL */
-	struct profile_options *options; /* `prepare` may change them */
-	struct profile *profile;	 /* NULL in `prepare` */
-	void *own;			 /* view_ops.own bytes for the view */
-	struct walk_pass pass;		 /* of view_needs() */
+	struct profile_options *options;    /* `prepare` may change them */
+	struct profile *profile;	    /* NULL in `prepare` */
+	void *own;			    /* view_ops.own bytes for the view */
+	struct walk_pass pass[VIEW_PASSES]; /* of view_needs() */
 	/* Modules of lines that were shown without a name, if the view notes them. */
 	bool notes_unnamed;
 	const char *unnamed[VIEW_UNNAMED];
@@ -92,9 +93,8 @@ void view_release(const struct view *v, struct view_request *r);
  * all that the view reads of it: later commands take it from the file of milestones. */
 static inline void view_needs(struct view_request *r, const struct pass_ops *pass, void *result)
 {
-	r->pass = (struct walk_pass){ pass, result };
-	r->options->pass = &r->pass;
-	r->options->passes = 1;
+	r->pass[r->options->passes++] = (struct walk_pass){ pass, result };
+	r->options->pass = r->pass;
 	r->options->no_pages = r->options->kept = true;
 }
 
