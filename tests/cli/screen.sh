@@ -939,14 +939,51 @@ END
 	run "$mprof" replay -a 'glibc,glibc[MALLOC_ARENA_MAX=1]' --quick --reps 0 --no-heaps log
 	expect_words out '* 64.0 MiB of the peak (>99 %) is in large blocks of calloc. Playback writes to them,'
 	report_of sh -c './vast; :'
-	expect_no_text out 'Largest resident set'
-	expect_words out ' after the start. At least '
+	tr -s ' \n' ' ' <out | grep -qE ' Largest resident set: [0-9.]+ MiB, of (sh|vast) [(]process [12][)][.] At least ' ||
+		bad "the largest process: $(cat out)"
 	expect_words out ' MiB of the peak was not resident, because '
 	report_of ./vast full
 	expect_words out ' Largest resident set: '
 	expect_no_text out 'not resident'
 	expect_screen log
 	expect_text out 'Which allocator would do better? mprof compare log'
+}
+
+# Of several processes, which one was large, and which one did not free.
+test_screen_of_workers() {
+	cat >workers.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *kept[1000];
+static void handle(int worker)
+{
+	for (int i = 0; i < 1000; i++)
+		if (worker == 2 || i < 30)
+			memset(kept[i] = malloc(10000), 1, 10000);
+}
+int main(int argc, char **argv)
+{
+	for (int worker = 1; worker <= 3; worker++) {
+		if (!fork()) {
+			handle(worker);
+			for (int i = 0; worker != 2 && i < 30 && argc < 2; i++)
+				free(kept[i]);
+			exit(0);
+		}
+		wait(NULL);
+	}
+	return 0;
+}
+END
+	compile workers
+	report_of ./workers
+	tr -s ' \n' ' ' <out | grep -qE ' Largest resident set: 1[0-9.]+ MiB, of workers [(]process 3[)][.] Allocated' ||
+		bad "the largest worker: $(cat out)"
+	expect_words out 'Never freed: 9.5 MiB in 1,000 blocks; all by workers (process 3).'
+	report_of ./workers all
+	expect_words out ' in 1,060 blocks (a sum over processes that ended at different times); 94 % by workers (process 3).'
 }
 
 # What is resident includes the tables of a recorder that has seen many call stacks.

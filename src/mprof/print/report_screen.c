@@ -8,33 +8,30 @@
  */
 #include "report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"
 #include "../util/columns.h"
-#include "../util/order.h"
 #include "figures.h"
 #include "interpreter_words.h"
 #include "print_findings.h"
 #include "print_times.h"
 #include "paragraph.h"
 #include "quote.h"
+#include "screen_figures.h"
 #include "source_text.h"
 
 #define SCREEN_LINES	40u
 #define FINDINGS_SHOWN	8u
 #define MISSING_LINES	6u
 #define WARNING_LINES	5u
-#define LARGEST		3u	 /* processes */
 #define NAME_MOST	34u	 /* letters of a function in a command */
 #define SUBJECT_MOST	60u	 /* columns of a function in a finding */
 #define PROOF_MOST	100u	 /* letters: a longer command is for --all */
 #define COMPARED_CALLS	1000000u /* with fewer, another allocator makes no difference */
 #define VIEWS		"; views: mprof report --help"
-#define COPIED_PART	100u /* of all requested bytes: less copying by realloc is not told */
 #define PROOF_REMARK	" # what it saves"
 #define RETAINED_REMARK " # Retained and pinned pages"
 
@@ -126,88 +123,6 @@ static void tell_run(struct screen *s)
 	say(s, &words, "  ", 2);
 }
 
-/* Processes of one program, by its name. */
-struct program {
-	char name[40];
-	uint64_t allocated;
-	size_t processes;
-	uint32_t number; /* of one of them */
-};
-
-ORDER(by_name, struct program, BY_NAME(name))
-
-ORDER(by_allocated, struct program, FALLING(allocated) ?: RISING(number))
-
-/* Its bytes are those of all programs that the process ran, except that a forked child hardly
- * allocates before it calls exec. */
-static void name_program(struct program *p, const struct screen *s)
-{
-	const struct tree_process *t = tree_find(&s->a->tree, p->number);
-	const struct trace_fact *last = t ? tree_image(t) : NULL;
-	const size_t first = t && t->forked && t->images > 1;
-	char *name = last ? text_program(last) : must_strdup("");
-	char *before = last ? text_program(t->image[first]) : must_strdup(name);
-	char *both = strcmp(before, name) != 0 ? must_printf("%s which became %s", before, name)
-					       : must_strdup(name);
-
-	columns_elide(p->name, *both ? both : "an unknown program", sizeof(p->name) - 1);
-	free(both);
-	free(before);
-	free(name);
-}
-
-/* One row for each program, most bytes first; returns how many. */
-static size_t find_programs(struct program *program, const struct screen *s)
-{
-	const struct totals_process *t = s->a->totals.process.item;
-	const size_t n = s->a->totals.process.count;
-	size_t rows = 0, i;
-
-	for (i = 0; i < n; i++) {
-		program[i] = (struct program){ .allocated = t[i].sum.allocated,
-					       .processes = 1,
-					       .number = t[i].number };
-		name_program(&program[i], s);
-	}
-	SORT(program, n, by_name);
-	for (i = 0; i < n; i++) {
-		if (!rows || strcmp(program[rows - 1].name, program[i].name) != 0) {
-			program[rows++] = program[i];
-			continue;
-		}
-		program[rows - 1].allocated += program[i].allocated;
-		program[rows - 1].processes++;
-	}
-	SORT(program, rows, by_allocated);
-	return rows;
-}
-
-static bool is_tree(const struct screen *s)
-{
-	return s->a->totals.process.count > 1;
-}
-
-/* The most important programs of a process tree: "; most by cc1 (13 MiB in process 2) and ...". */
-static void add_programs(struct paragraph *words, const struct screen *s)
-{
-	struct program *program = must_calloc(s->a->totals.process.count + 1, sizeof(*program));
-	const size_t rows = find_programs(program, s), named = rows < LARGEST ? rows : LARGEST;
-
-	for (size_t i = 0; i < named && rows > 1; i++) {
-		const struct program *p = &program[i];
-
-		paragraph_add(words, "%s ", !i ? "; most by" : i + 1 < named ? "," : " and");
-		paragraph_add_styled(words, STYLE_PLACE, "%s", p->name);
-		paragraph_add(words, " (%s in ", format_bytes(p->allocated).s);
-		if (p->processes == 1)
-			paragraph_add(words, "process %" PRIu32 ")", p->number);
-		else
-			paragraph_add(words, "%s)",
-				      format_many(p->processes, "process", "processes").s);
-	}
-	free(program);
-}
-
 /* ---- warnings ---- */
 
 /* Each line of text, or sentence behind "  * ", as a paragraph; those that fit. */
@@ -283,130 +198,19 @@ static void tell_whole(struct screen *s)
 	say_printed(s, report_whole_command, STYLE_FAINT, 4);
 }
 
-#define OWN_LEAST (1u << 20) /* bytes of mprof's own memory, and a 16th of what is resident */
-
-/* Says what else than heap is in it. */
-static void add_resident_parts(struct paragraph *words, const struct tree_process *p)
-{
-	const uint64_t rss = p->peak_rss_bytes, own = p->self_bytes;
-	const bool told = own >= OWN_LEAST && own >= rss / 16 && own < rss;
-
-	if (tree_has_files(p))
-		paragraph_add(words, "at least %s of it files and shared memory%s",
-			      format_bytes(tree_files(p)).s, told ? ", and" : "");
-	else
-		paragraph_add(words, told ? "with code, files and" : "with code and files");
-	if (told)
-		paragraph_add(words, " %s of mprof's own memory", format_bytes(own).s);
-}
-
-/* What was resident, which the system tells for each process. */
-static void add_resident(struct paragraph *words, const struct analysis *a)
-{
-	const struct tree_process *p = a->tree.processes == 1 ? &a->tree.process[0] : NULL;
-	const uint64_t rss = p ? p->peak_rss_bytes : 0;
-	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
-
-	if (rss) {
-		paragraph_add(words, "Largest resident set: %s, ", format_bytes(rss).s);
-		add_resident_parts(words, p);
-		paragraph_add(words, "%s", untouched ? ", so at" : ". ");
-	}
-	if (!rss && untouched)
-		paragraph_add(words, "At");
-	if (untouched)
-		paragraph_add(words,
-			      " least %s of the peak was not resident, because the program had "
-			      "not written to it. ",
-			      format_bytes(untouched).s);
-}
-
 static void tell_totals(struct screen *s)
 {
-	const struct analysis *a = s->a;
-	const struct peak_of *p = &a->peak.all;
-	const struct never_freed_process *n = &a->never_freed.all;
-	const struct kept *k = a->findings ? &a->findings->kept : NULL;
-	const char *least = report_is_reduced(a) ? "at least " : "";
 	struct paragraph words = { 0 };
 
-	paragraph_add(&words, "Peak: %s%s in %s", least, format_bytes(p->at.bytes).s,
-		      format_many(p->at.blocks, "block", "blocks").s);
-	if (!a->untimed)
-		paragraph_add(&words, ", %s after the start", report_since(a, p->ticks).s);
-	paragraph_add(&words, ". ");
-	add_resident(&words, a);
-	paragraph_add(&words, "Allocated in total: %s%s in %s", least,
-		      format_bytes(a->sizes.bytes).s,
-		      format_many(a->sizes.total.count, "block", "blocks").s);
-	if (is_tree(s))
-		add_programs(&words, s);
-	paragraph_add(&words, ". ");
-	if (!n->blocks) {
-		paragraph_add(&words, n->exec_blocks ? "" : "Every %sblock was freed.",
-			      *least ? "recorded " : "");
-	} else {
-		paragraph_add(&words, "%s%s: %s%s in %s",
-			      report_ends_early(a)	? "Live when that ended"
-			      : analysis_interrupted(a) ? "Live at the end"
-							: "Never freed",
-			      analysis_is_cut(a) ? ", as far as this trace shows" : "", least,
-			      format_bytes(n->bytes).s,
-			      format_many(n->blocks, "block", "blocks").s);
-		if (n->bytes > p->at.bytes &&
-		    strcmp(format_bytes(n->bytes).s, format_bytes(p->at.bytes).s))
-			paragraph_add(&words,
-				      " (a sum over processes that ended at different times)");
-		if (k && k->all.live_blocks)
-			paragraph_add(&words, ", of which %s keep %s%s", kept_by(k), kept_least(k),
-				      format_bytes(k->all.live_bytes).s);
-		paragraph_add(&words, ". ");
-	}
-	if (n->exec_blocks)
-		paragraph_add(&words, "Discarded by exec: %s in %s.", format_bytes(n->exec_bytes).s,
-			      format_many(n->exec_blocks, "block", "blocks").s);
+	screen_totals(&words, s->a);
 	say(s, &words, "  ", 2);
 }
 
 static void tell_heap(struct screen *s)
 {
-	const struct analysis *a = s->a;
-	const struct residency_sample *full = &a->residency.fullest;
-	const struct resizes *r = &a->resizes;
-	const struct live *at = &a->peak.all.at;
-	const uint64_t page = a->walk.heap.page_size;
-	const uint64_t moved = r->moved.grew + r->moved.shrank + r->moved.same;
-	const bool rounding = analysis_knows_rounding(a);
-	const bool compact = a->compactness.all.high_touched && !report_is_recent(a);
 	struct paragraph words = { 0 };
 
-	/* What one process has to itself is for --all where there are several. */
-	if (at->bytes && rounding)
-		paragraph_add(&words, "At the peak, the allocator's rounding added %s%s",
-			      format_percent(at->slack, at->bytes).s,
-			      at->slack > at->blocks * page ? ", mostly of address space," : "");
-	if (at->bytes && compact)
-		paragraph_add(&words, "%s compactness was %s (1.00 is perfect)",
-			      rounding ? " and" : "At the peak,",
-			      format_ratio(a->compactness.all.at_peak).s);
-	if (at->bytes && (compact || rounding))
-		paragraph_add(&words, ". ");
-	/* A sample from long before the peak would seem to describe it. */
-	if (a->residency.compared && analysis_knows_live(a) && !is_tree(s) &&
-	    full->live_bytes >= at->bytes / 2)
-		paragraph_add(&words,
-			      "%s after the start, %s of heap, stacks and data was resident, "
-			      "%s of it in pages with live blocks. ",
-			      report_since(a, full->ticks).s, format_bytes(full->resident * page).s,
-			      format_bytes(full->under_live * page).s);
-	if (a->lifetimes.blocks && !a->untimed)
-		paragraph_add(&words, "%s of freed blocks lived less than 1 ms%s. ",
-			      format_percent(a->lifetimes.under_1ms, a->lifetimes.blocks).s,
-			      report_realloc_ends(a));
-	/* What is small leads nowhere: --all has it. */
-	if (moved && !is_tree(s) && r->copied_bytes >= a->sizes.bytes / COPIED_PART)
-		paragraph_add(&words, "realloc copied at most %s.",
-			      format_bytes(r->copied_bytes).s);
+	screen_heap(&words, s->a);
 	say(s, &words, "  ", 2);
 }
 
@@ -415,7 +219,7 @@ static void tell_times(struct screen *s)
 	const struct findings *f = s->a->findings;
 	struct paragraph words = { 0 };
 
-	if (!f || is_tree(s) || !times_are_told(&f->times))
+	if (!f || screen_is_tree(s->a) || !times_are_told(&f->times))
 		return;
 	put_text(&words, STYLE_PLAIN, WRITTEN(out, times_sentence(&f->times, out)));
 	say(s, &words, "  ", 2);
@@ -432,7 +236,7 @@ static void tell_figures(struct screen *s)
 
 static bool is_whole_tree(const struct screen *s)
 {
-	return is_tree(s) && s->a->sizes.total.count && !report_is_partial(s->a);
+	return screen_is_tree(s->a) && s->a->sizes.total.count && !report_is_partial(s->a);
 }
 
 /* ---- findings ---- */
