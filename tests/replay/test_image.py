@@ -273,14 +273,16 @@ int main(void)
 	wait(&status);
 	free(big);
 	free(small);
+	own = malloc(3000);
+	usleep(30000);
 	return 0;
 }
 """
 
 
 def test_times_of_frees(scratch):
-    """A time between the last malloc and the first free shows what lived then; all times count from
-    the start of the run, in a process that began later, too."""
+    """A time between the last malloc and the first free shows what lived then, and so does one after
+    the last call; all times count from the start of the run, in a process that began later, too."""
     need_reader()
     program, source, log = (os.path.join(scratch, name) for name in ("p", "p.c", "p.log"))
     with open(source, "w", encoding="ascii") as f:
@@ -296,7 +298,8 @@ def test_times_of_frees(scratch):
     wrong = []
     for at, process, live, last in (((parent[1] + parent[2]) // 2, "1", (1 << 20) + 5000, parent[1]),
                                     (child[1], "2", 7000, child[0]),
-                                    (parent[3], "1", 5000, parent[2])):
+                                    (parent[3], "1", 5000, parent[2]),
+                                    (parent[4] + 10000000, "1", 3000, parent[4])):
         ran = image(log, "--process", process, "--at", f"{at}ns", "--json", "-o", program + ".png")
         assert ran.status == 0, ran.err
         told = json.loads(ran.out)["panels"][0]
@@ -330,8 +333,9 @@ def test_bad_use():
     wrong = []
     for args, status, words in (
             ([log, "--at", "99999999"], 2, "there are only"),
-            ([log, "--at", "1.5h"], 2, "the last call was made after"),
-            ([log, "--at", "1.5h", "--allocator", "glibc"], 2, "the last call was made after"),
+            ([log, "--at", "1.5h"], 2, "the recording ends after"),
+            ([log, "--at", "1.5h", "--allocator", "glibc"], 2, "the recording ends after"),
+            ([playback, "--at", "1.5h", "--allocator", "glibc"], 2, "the recording ends after"),
             ([log, "--at", "noon"], 2, "invalid --at"),
             ([log, "--by", "colour"], 2, "occupancy, age"),
             ([log, "--layout", "spiral"], 2, "strips, hilbert, time"),

@@ -125,12 +125,15 @@ static const struct usage usage = {
 /* Counts the calls before the moment; plan->at is the last of them. */
 static int find_moment(struct options *o, struct films *f, struct place_plan *plan)
 {
+	struct walk_until until;
 	struct error err;
 	uint64_t ops = 0;
 	int ret;
 
 	if (o->at.kind == WHEN_PEAK)
 		return STATUS_OK;
+	if (o->at.kind == WHEN_TIME && f->trace && when_find(&o->at, f->trace, &until, &err) < 0)
+		return cmd_error(STATUS_USAGE, "%s", err.text);
 	if (o->at.kind == WHEN_END) {
 		plan->frames = 1;
 		o->op = UINT64_MAX;
