@@ -428,6 +428,38 @@ test_findings_name_who_calls_a_wrapper() {
 	expect_documented peak_rss_view out
 }
 
+# Wrappers that call each other: the way to the first function that is none.
+test_findings_behind_several_wrappers() {
+	cat >chain.c <<'END'
+#include <stdlib.h>
+static void *kept[20000];
+static int n;
+void *mem_get(size_t s) { return kept[n++] = malloc(s); }
+void *zone_get(size_t s) { return (char *)mem_get(s + 8) + 8; }
+void *new_object(int kind) { return (char *)zone_get(kind * 40) + 4; }
+void *twice(int i, int most) { return i < most ? (char *)twice(i + 1, most) + 8 : new_object(i); }
+void parse(int i) { twice(i % 2 + 8, 10); }
+void draw(void) { new_object(3); }
+void list(void) { zone_get(100); }
+void load(void) { mem_get(50); }
+int main(void)
+{
+	for (int i = 0; i < 2000; i++) {
+		parse(i);
+		draw();
+		list();
+		load();
+	}
+	return 0;
+}
+END
+	compile chain -O0
+	report_of ./chain
+	expect_words out 'allocated by mem_get (chain.c:4), mostly called by zone_get (chain.c:5), reached mostly from twice (chain.c:7)'
+	run "$mprof" report --json log
+	expect_same 'the way' "$(json out '.findings[0] | "\(.called_by.function) \(.reached_from.function)"')" 'zone_get twice'
+}
+
 # A caller has most of the finding, not only of the line with most of it.
 test_findings_name_who_calls_all_lines() {
 	cat >lines.c <<-'END'

@@ -140,6 +140,10 @@ static void put_who(const struct finding *f, size_t most, FILE *out)
 		fprintf(out, ", %scalled by ", f->all_by_caller ? "" : "mostly ");
 		put_other(f, f->caller, most, true, out);
 	}
+	if (f->beyond) {
+		fputs(", reached mostly from ", out);
+		put_other(f, f->beyond, most, true, out);
+	}
 	if (f->source && !(f->caller && *f->caller->file)) {
 		fprintf(out, ", reached %sfrom ", f->all_from_source ? "" : "mostly ");
 		put_other(f, f->source, most, true, out);

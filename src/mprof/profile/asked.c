@@ -259,22 +259,31 @@ struct profile_asked profile_asked(struct profile *p, uint32_t stack)
 	return w.s.a;
 }
 
-const struct sym_line *profile_caller(struct profile *p, uint32_t stack,
-				      const struct sym_line *callee)
+size_t profile_callers(struct profile *p, uint32_t stack, const struct sym_line *callee,
+		       const struct sym_line **caller, size_t most)
 {
 	const struct profile_path *path = paths_look(p->paths, stack);
 	const struct sym_line *line;
+	size_t n = 0;
 
-	for (size_t k = path->asked; k--;) {
+	for (size_t k = path->asked; k-- && n < most;) {
 		line = path->line[k];
 		if (paths_part_of(p->paths, path->frame[k], line) != PATHS_PROGRAM ||
 		    !strcmp(line->function, callee->function))
 			continue;
-		return line->known && strcmp(line->function, line->script ? "<module>" : "main")
-			   ? line
-			   : NULL;
+		if (!line->known || !strcmp(line->function, line->script ? "<module>" : "main"))
+			break;
+		caller[n++] = callee = line;
 	}
-	return NULL;
+	return n;
+}
+
+const struct sym_line *profile_caller(struct profile *p, uint32_t stack,
+				      const struct sym_line *callee)
+{
+	const struct sym_line *caller;
+
+	return profile_callers(p, stack, callee, &caller, 1) ? caller : NULL;
 }
 
 /* Can the reader change this line?  Not in an interpreter, nor in code built into one. */

@@ -232,6 +232,8 @@ static void find_line(struct finding *f, const struct finding_sums *s, uint32_t 
 	array_release(&shares);
 }
 
+#define WRAPPERS 8u /* of malloc that call each other, at most */
+
 /* Names that some of the sites of a line share. */
 struct around {
 	struct array shares;
@@ -271,23 +273,63 @@ static bool tells_more(const struct sym_line *line)
 	       paths_part(line) == PATHS_PROGRAM;
 }
 
-/* If several functions call it, because the program wraps malloc in it, finds the one to which most
- * of the finding belongs, of all its lines. */
-static void find_caller(struct finding *f, struct finding_sums *s, uint32_t function)
+static bool is_function_of(const struct sym_line *x, const struct sym_line *y)
+{
+	return !strcmp(x->function, y->function) && !strcmp(x->module, y->module);
+}
+
+/* Is it called by way of itself? */
+static bool is_among(const struct sym_line *line, const struct sym_line *const *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_function_of(line, of[i]))
+			return true;
+	return false;
+}
+
+/* Returns the function that calls wrapper[n - 1] for more than half of the finding, of all its
+ * lines, or NULL.  all: no other function calls that. */
+static const struct sym_line *caller_of(const struct finding *f, struct finding_sums *s,
+					uint32_t function, const struct sym_line *const *wrapper,
+					size_t n, bool *all)
 {
 	struct around caller = { .names.same = LINE_FUNCTION };
+	const struct sym_line *outward[WRAPPERS];
 	uint64_t whole = 0;
 
 	for (EACH_SITE(s, function, i)) {
+		size_t known, k = 0;
+
 		if (!s->part[i])
 			continue;
-		add_around(&caller, s, i,
-			   profile_caller(s->names, s->sites->brief[i].key, f->line));
 		whole += s->part[i];
+		known = profile_callers(s->names, s->sites->brief[i].key, f->line, outward, n + 1);
+		while (k < n && k < known && is_function_of(outward[k], wrapper[k]))
+			k++;
+		if (k == n)
+			add_around(&caller, s, i, n < known ? outward[n] : NULL);
 	}
-	f->caller = most_around(&caller, whole, &f->all_by_caller);
-	if (f->all_by_caller)
-		f->caller = NULL;
+	return most_around(&caller, whole, all);
+}
+
+/* If several functions call it, because the program wraps malloc in it, finds the one to which most
+ * of the finding belongs; if that is such a wrapper, too, also the first one that is not. */
+static void find_caller(struct finding *f, struct finding_sums *s, uint32_t function)
+{
+	const struct sym_line *wrapper[WRAPPERS];
+	size_t n;
+
+	for (n = 0; n < WRAPPERS; n++) {
+		bool all = false;
+
+		wrapper[n] = caller_of(f, s, function, wrapper, n, &all);
+		if (!wrapper[n] || all || is_among(wrapper[n], wrapper, n) ||
+		    is_function_of(wrapper[n], f->line))
+			break;
+	}
+	f->caller = n ? wrapper[0] : NULL;
+	f->all_by_caller = false;
+	f->beyond = n > 1 ? wrapper[n - 1] : NULL;
 }
 
 /* Finds the innermost function with a name that is on the stacks of more than half of the finding's

@@ -183,8 +183,12 @@ struct profile_asked {
 	bool mostly; /* of several stacks: caller is of most of it, not of all */
 };
 struct profile_asked profile_asked(struct profile *p, uint32_t stack);
-/* Returns the innermost line that called callee's function, in which the program may wrap malloc or
- * mmap.  NULL: it is unknown, or main. */
+/* Fills up to `most` lines outward from callee's function, in which the program may wrap malloc or
+ * mmap: each of the function that called the one before.  Returns how many are known; main is not
+ * one of them. */
+size_t profile_callers(struct profile *p, uint32_t stack, const struct sym_line *callee,
+		       const struct sym_line **caller, size_t most);
+/* Returns the first of these, or NULL. */
 const struct sym_line *profile_caller(struct profile *p, uint32_t stack,
 				      const struct sym_line *callee);
 /* Does the function copy an object: a copy constructor or assignment of C++, or Rust's clone?  The
