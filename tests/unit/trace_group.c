@@ -771,6 +771,34 @@ START_TEST(piles_are_lists)
 }
 END_TEST
 
+/* A region with one large block has no leaf before another block begins in it. */
+START_TEST(places_of_large_blocks)
+{
+	const uint64_t first = 0x7f0000000000;
+	struct places p;
+
+	places_start(&p);
+	for (uint64_t i = 0; i < 1000; i++)
+		*places_make(&p, first + 512 * i, true) = (uint32_t)i + 1;
+	ck_assert_uint_eq(p.slabs, 0);
+	ck_assert_ptr_null(places_find(&p, first + 16));
+	ck_assert_ptr_eq(places_make(&p, first, false), places_find(&p, first));
+	ck_assert_uint_eq(p.promoted, 0);
+	for (uint64_t i = 0; i < 1000; i += 3)
+		*places_make(&p, first + 512 * i + 16 * (1 + i % 31), i % 2) = (uint32_t)i + 5000;
+	ck_assert_uint_eq(p.promoted, 334);
+	for (uint64_t i = 0; i < 1000; i++) {
+		ck_assert_uint_eq(*places_find(&p, first + 512 * i), i + 1);
+		if (i % 3 == 0)
+			ck_assert_uint_eq(*places_find(&p, first + 512 * i + 16 * (1 + i % 31)),
+					  i + 5000);
+		else
+			ck_assert_ptr_null(places_find(&p, first + 512 * i + 16));
+	}
+	places_free(&p);
+}
+END_TEST
+
 /* Each address has a cell of its own, which stays when the table grows. */
 START_TEST(places_are_apart)
 {
@@ -782,12 +810,12 @@ START_TEST(places_are_apart)
 		ck_assert_ptr_null(places_find(&p, 0));
 		ck_assert_ptr_null(places_find(&p, first));
 		for (uint32_t i = 1; i < 5000; i++) {
-			uint32_t *cell = places_make(&p, first + 8 * i);
+			uint32_t *cell = places_make(&p, first + 8 * i, false);
 
 			ck_assert_ptr_nonnull(cell);
 			ck_assert_uint_eq(*cell, 0);
 			*cell = i;
-			cell = places_make(&p, first + far * i);
+			cell = places_make(&p, first + far * i, i % 2);
 			ck_assert_uint_eq(*cell, 0);
 			*cell = ~i;
 		}
@@ -864,6 +892,7 @@ Suite *trace_group_suite(void)
 	tcase_add_test(c, reallocs);
 	tcase_add_test(c, bytes_of_all_kinds);
 	tcase_add_test(c, piles_are_lists);
+	tcase_add_test(c, places_of_large_blocks);
 	tcase_add_test(c, places_are_apart);
 	tcase_add_test(c, births_of_a_group);
 	tcase_add_test(c, hostile);

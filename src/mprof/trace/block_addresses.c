@@ -71,22 +71,47 @@ static uint32_t *new_leaf(struct places *p)
 	       (slab_leaves(p->slabs - 1) - 1 - p->left) * (size_t)PLACES_LEAF;
 }
 
-uint32_t *places_make(struct places *p, uint64_t addr)
+/* Gives a region with one cell a leaf. */
+static bool promote(struct places *p, struct places_region *r)
+{
+	uint32_t *leaf = new_leaf(p);
+
+	if (!leaf)
+		return false;
+	leaf[r->one & ~PLACES_ONE] = r->cell;
+	r->leaf = leaf;
+	p->promoted++;
+	return true;
+}
+
+static bool start_region(struct places *p, struct places_region *r, uint64_t addr, bool large)
+{
+	if (large) {
+		r->one = PLACES_ONE | places_number(addr);
+	} else {
+		r->leaf = new_leaf(p);
+		if (!r->leaf)
+			return false;
+	}
+	r->key = places_key(addr);
+	p->used++;
+	return true;
+}
+
+uint32_t *places_make(struct places *p, uint64_t addr, bool large)
 {
 	struct places_region *r;
-	uint64_t key = places_key(addr);
+	uint32_t *cell;
 
 	if (!places_room(p, 1))
 		return NULL;
-	r = find(p, key);
-	if (!r->key) {
-		r->leaf = new_leaf(p);
-		if (!r->leaf)
-			return NULL;
-		r->key = key;
-		p->used++;
-	}
-	return &r->leaf[addr >> 4 & (PLACES_LEAF - 1)];
+	r = find(p, places_key(addr));
+	if (!r->key && !start_region(p, r, addr, large))
+		return NULL;
+	cell = places_cell(r, addr);
+	if (cell)
+		return cell;
+	return promote(p, r) ? &r->leaf[places_number(addr)] : NULL;
 }
 
 void places_start(struct places *p)

@@ -56,7 +56,7 @@ static bool prepare(struct names *n, const struct event *e, size_t count)
 		if (!e[i].addr)
 			continue;
 		if (sorts_is_birth(e[i].kind, e[i].fn)) {
-			n->cell[i] = places_make(&n->home[i]->places, e[i].addr);
+			n->cell[i] = places_make(&n->home[i]->places, e[i].addr, false);
 			if (!n->cell[i])
 				return false;
 		} else if (sorts_is_end(e[i].kind, e[i].fn)) {

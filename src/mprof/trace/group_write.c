@@ -461,6 +461,15 @@ static void hash_sorts(struct group_writer *w)
 	}
 }
 
+/* The cells of births exist. */
+static void find_moved_cells(struct group_writer *w, const struct places *places)
+{
+	for (struct going *d = w->going, *end = d + w->ends; d < end; d++)
+		d->cell = places_find(places, d->addr);
+	for (struct coming *b = w->coming, *end = b + w->births; b < end; b++)
+		b->cell = places_find(places, b->e->addr);
+}
+
 /* Finds the cells of their addresses, and prefetches their sorts. */
 static bool find_cells(struct group_writer *w, struct home *h)
 {
@@ -475,13 +484,15 @@ static bool find_cells(struct group_writer *w, struct home *h)
 		uint32_t *cell = places_from(&places, b->region, b->e->addr);
 
 		if (__builtin_expect(!cell, 0))
-			cell = places_make(&h->places, b->e->addr);
+			cell = places_make(&h->places, b->e->addr, b->e->size >= PLACES_LARGE);
 		if (!cell)
 			return false;
 		b->cell = cell;
 		__builtin_prefetch(cell);
 		b->sort = sorts_likely(w->sorts, b->hash, b->e->stack);
 	}
+	if (__builtin_expect(h->places.promoted != places.promoted, 0))
+		find_moved_cells(w, &h->places);
 	return true;
 }
 
