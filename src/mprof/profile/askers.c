@@ -94,7 +94,8 @@ bool askers_leaks(struct askers *t, const struct sites *s, struct profile *names
 	struct asker *a = &t->of[i];
 
 	if (!a->leaks)
-		a->leaks = profile_suppresses(names, s->brief[i].key) ? 1 : 2;
+		a->leaks =
+		    profile_suppresses(names, s->brief[i].key, s->brief[i].live_calls) ? 1 : 2;
 	return a->leaks == 2;
 }
 
@@ -103,7 +104,7 @@ bool askers_kept(struct askers *t, const struct sites *s, struct profile *names,
 	struct asker *a = &t->of[i];
 
 	if (!a->kept)
-		a->kept = profile_kept(names, s->brief[i].key) &&
+		a->kept = profile_kept(names, s->brief[i].key, s->brief[i].live_calls) &&
 				  !profile_is_import(names, s->brief[i].key)
 			      ? 2
 			      : 1;

@@ -481,7 +481,7 @@ static uint32_t line_of(void *growing, uint32_t stack)
 	struct growing *g = growing;
 	/* Nobody can reserve in what a run-time library keeps for itself. */
 	const struct sym_line *line =
-	    profile_kept(g->names, stack) ? NULL : profile_asked(g->names, stack).line;
+	    profile_kept(g->names, stack, 0) ? NULL : profile_asked(g->names, stack).line;
 
 	return line ? line_interner_id(&g->lines, line) : 0;
 }

@@ -58,10 +58,10 @@ void kept_find(struct kept *k, const struct sites *sites, struct profile *names)
 	}
 	rank(chosen, n); /* because neighbours share most of their frames */
 	for (i = 0; i < n; i++) {
-		why = profile_kept(names, (uint32_t)chosen[i].key);
+		s = &sites->brief[chosen[i].item];
+		why = profile_kept(names, s->key, s->live_calls);
 		if (!why)
 			continue;
-		s = &sites->brief[chosen[i].item];
 		import = profile_is_import(names, s->key);
 		k->imports |= import && s->live_calls;
 		add(&k->all, s, import);

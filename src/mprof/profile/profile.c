@@ -207,12 +207,15 @@ static bool may_keep(struct profile *p, uint32_t stack)
 	return may == KEEP_MAYBE || profile_is_start(p, stack) || profile_is_import(p, stack);
 }
 
-/* Returns what suppresses the leaks of a stack, or NULL. */
-static struct suppression *suppression_of(struct profile *p, uint32_t stack)
+/* Returns what suppresses the leaks of a stack with this many live blocks, or NULL. */
+static struct suppression *suppression_of(struct profile *p, uint32_t stack, uint64_t live)
 {
+	struct suppression *x;
+
 	if (!p->suppressions->of_files && !may_keep(p, stack))
 		return NULL;
-	return suppressions_find(p->suppressions, p->stacks, paths_look(p->paths, stack));
+	x = suppressions_find(p->suppressions, p->stacks, paths_look(p->paths, stack));
+	return x && suppression_covers(p->suppressions, x, live) ? x : NULL;
 }
 
 static void suppress(struct profile *p)
@@ -225,7 +228,7 @@ static void suppress(struct profile *p)
 
 		if (!v->live_calls)
 			continue;
-		x = suppression_of(p, p->site[i].key);
+		x = suppression_of(p, p->site[i].key, v->live_calls);
 		if (x) {
 			x->calls += v->live_calls;
 			x->bytes += v->live_bytes;
@@ -244,6 +247,7 @@ static void suppress(struct profile *p)
 
 static int read_suppressions(struct profile *p, const struct profile_options *o, struct error *err)
 {
+	const struct trace_fact *fact;
 	int ret = 0;
 	size_t i;
 
@@ -252,6 +256,8 @@ static int read_suppressions(struct profile *p, const struct profile_options *o,
 		ret = suppressions_read(p->suppressions, o->suppressions[i], err);
 	if (!ret && !o->no_builtin_suppressions)
 		suppressions_add_builtin(p->suppressions);
+	for (i = trace_facts(p->trace, &fact); i--;)
+		p->suppressions->programs += tree_is_image(&fact[i]);
 	return ret;
 }
 
@@ -435,11 +441,10 @@ bool profile_has_function(struct profile *p, uint32_t stack, const char *functio
 	return path && paths_has_function(path, function);
 }
 
-bool profile_suppresses(struct profile *p, uint32_t stack)
+bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t live)
 {
-	return profile_kept(p, stack) ||
-	       (p->suppressions->of_files &&
-		suppressions_find(p->suppressions, p->stacks, paths_look(p->paths, stack)));
+	return profile_kept(p, stack, live) ||
+	       (p->suppressions->of_files && suppression_of(p, stack, live));
 }
 
 bool profile_is_start(struct profile *p, uint32_t stack)
@@ -452,21 +457,21 @@ bool profile_is_import(struct profile *p, uint32_t stack)
 	return paths_is_import(p->paths, stack);
 }
 
-const char *profile_kept(struct profile *p, uint32_t stack)
+const char *profile_kept(struct profile *p, uint32_t stack, uint64_t live)
 {
-	static const char not_kept[] = "";
-	const char *found;
-	uint64_t *why;
+	static const struct suppression none;
+	const struct suppression *x;
+	uint64_t *known;
 
 	if (!stack || !may_keep(p, stack))
 		return NULL;
-	why = hash_at(&p->kept, stack);
-	if (!*why) {
-		found = suppressions_kept(p->suppressions, paths_look(p->paths, stack));
-		*why = (uintptr_t)(found ? found : not_kept);
+	known = hash_at(&p->kept, stack);
+	if (!*known) {
+		x = suppressions_find(p->suppressions, NULL, paths_look(p->paths, stack));
+		*known = (uintptr_t)(x ? x : &none);
 	}
-	found = (const char *)(uintptr_t)*why;
-	return found == not_kept ? NULL : found;
+	x = (const struct suppression *)(uintptr_t)*known;
+	return x != &none && suppression_covers(p->suppressions, x, live) ? x->why : NULL;
 }
 
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,

@@ -115,7 +115,7 @@ struct profile {
 	struct sym *sym;
 	struct grouping *grouping;	    /* of profile_groups.c, while they are found */
 	struct suppressions *suppressions;  /* with what each suppressed */
-	struct hash kept;		    /* by stack: what profile_kept answered */
+	struct hash kept;		    /* by stack: what profile_kept found */
 	uint8_t *may_keep, *frame_may_keep; /* by node, by frame: enum may_keep of profile.c */
 	struct profile_paths *paths;	    /* cache, and what --function and others match */
 	struct asked_memo *asked;	    /* cache of profile_asked */
@@ -198,10 +198,10 @@ bool profile_copies(const struct sym_line *line);
 const struct sym_line *profile_source(struct profile *p, uint32_t stack);
 /* Does a line of the stack have a function that matches the glob, as --function does? */
 bool profile_has_function(struct profile *p, uint32_t stack, const char *function);
-/* Are leaks of this stack suppressed? */
-bool profile_suppresses(struct profile *p, uint32_t stack);
-/* Why a library keeps blocks of this stack until the process ends; NULL: it does not. */
-const char *profile_kept(struct profile *p, uint32_t stack);
+/* Are leaks of this stack suppressed?  live: its blocks that were never freed. */
+bool profile_suppresses(struct profile *p, uint32_t stack, uint64_t live);
+/* Why a library keeps these blocks until the process ends; NULL: it does not. */
+const char *profile_kept(struct profile *p, uint32_t stack, uint64_t live);
 /* Does an interpreter request it while it starts? */
 bool profile_is_start(struct profile *p, uint32_t stack);
 /* Is it what an import keeps?  A program can import less, or later, so its peak is a finding. */

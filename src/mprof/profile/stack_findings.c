@@ -180,7 +180,7 @@ void stack_findings_unjoined(struct stack_findings *s, const struct sites *sites
 	for (size_t i = 0; t.limit && i < sites->count && i < KEPT_SITES; i++) {
 		const struct site_brief *x = &sites->brief[i];
 
-		if (!x->live_calls || !profile_kept(names, x->key) ||
+		if (!x->live_calls || !profile_kept(names, x->key, x->live_calls) ||
 		    !creates_thread(profile_path_once(names, x->key)))
 			continue;
 		blocks += x->live_calls;

@@ -12,11 +12,15 @@
 #include "../util/alloc.h"
 
 static const struct {
+	unsigned most;
 	const char *pattern, *module, *caller, *why;
 } builtin[] = {
-#define SUPPRESSION(pattern, module, caller, why) { pattern, module, caller, why },
+#define SUPPRESSION_UP_TO(most, pattern, module, caller, why) \
+	{ most, pattern, module, caller, why },
+#define SUPPRESSION(...) SUPPRESSION_UP_TO(0, __VA_ARGS__)
 #include "suppressions.def"
 #undef SUPPRESSION
+#undef SUPPRESSION_UP_TO
 };
 
 /* ---- patterns ---- */
@@ -91,6 +95,7 @@ void suppressions_add_builtin(struct suppressions *s)
 		x->module = builtin[i].module;
 		x->caller = builtin[i].caller;
 		x->why = builtin[i].why;
+		x->most = builtin[i].most;
 		if (builtin[i].pattern)
 			x->pattern = must_strdup(builtin[i].pattern);
 	}
@@ -311,9 +316,9 @@ struct suppression *suppressions_find(struct suppressions *s, const struct stack
 	return NULL;
 }
 
-const char *suppressions_kept(struct suppressions *s, const struct profile_path *path)
+bool suppression_covers(const struct suppressions *s, const struct suppression *x, uint64_t live)
 {
-	const struct suppression *x = suppressions_find(s, NULL, path);
+	const uint64_t programs = s->programs ? s->programs : 1;
 
-	return x ? x->why : NULL;
+	return !x->most || live <= x->most * programs;
 }
