@@ -36,6 +36,23 @@ static int read_file(pid_t pid, const char *name, char *text, size_t size)
 	return read_path(path, text, size);
 }
 
+static uint64_t status_bytes(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+void process_add_status(struct process_memory *m, const char *text)
+{
+	const uint64_t huge = status_bytes(text, "\nHugetlbPages:");
+
+	m->peak_rss = status_bytes(text, "\nVmHWM:");
+	m->peak_rss += m->peak_rss ? huge : 0;
+	m->rss += huge;
+	m->rss_anon += huge;
+}
+
 int process_memory(pid_t pid, struct process_memory *m)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), resident = 0, shared = 0;
@@ -60,11 +77,8 @@ int process_memory(pid_t pid, struct process_memory *m)
 		m->rss_anon = (resident > shared ? resident - shared : 0) * page;
 	}
 	m->peak_rss = 0;
-	if (!read_file(pid, "status", text, sizeof(text))) {
-		p = strstr(text, "\nVmHWM:");
-		if (p && sscanf(p, " VmHWM: %" SCNu64, &m->peak_rss) == 1)
-			m->peak_rss *= 1024;
-	}
+	if (!read_file(pid, "status", text, sizeof(text)))
+		process_add_status(m, text);
 	return 0;
 }
 

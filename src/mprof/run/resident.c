@@ -109,7 +109,8 @@ static int read_bits(struct resident *r, int fd, uint64_t start, uint64_t end, u
 	return 0;
 }
 
-/* Is this line of maps private, writable and anonymous? */
+/* Is this line of maps private, writable and anonymous?  MAP_HUGETLB makes a file without a path.
+ */
 static bool wanted(const char *line, uint64_t *start, uint64_t *end)
 {
 	char perms[5];
@@ -117,7 +118,8 @@ static bool wanted(const char *line, uint64_t *start, uint64_t *end)
 
 	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %lu", start, end, perms, &inode) ==
 		   4 &&
-	       perms[1] == 'w' && perms[3] == 'p' && inode == 0;
+	       perms[1] == 'w' && perms[3] == 'p' &&
+	       (inode == 0 || strstr(line, " /anon_hugepage"));
 }
 
 bool resident_part(const char *line, uint64_t *done, uint64_t *start, uint64_t *end)
