@@ -564,7 +564,8 @@ struct mprof_system {
 	uint64_t total, free;
 	uint64_t available; /* free, or used for caches that the kernel can drop */
 	uint64_t swap_total, swap_free;
-	uint64_t reserved[2];
+	uint64_t swapped; /* of the run's processes */
+	uint64_t reserved[1];
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_system) == 64, "on-disk layout");
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "pass/rss.h"
 #include "print/text.h"
 #include "util/order.h"
 #include "feed.h"
@@ -824,6 +825,29 @@ START_TEST(what_the_parent_saw_is_surest)
 }
 END_TEST
 
+/* Blocks that the processes never had in memory were not written to, unless they were in swap. */
+START_TEST(swap_is_not_untouched)
+{
+	struct tree_process process[2] = { { .peak_rss_bytes = 30 * MIB },
+					   { .peak_rss_bytes = 10 * MIB } };
+	const struct mprof_system system[3] = { { .swapped = 5 * MIB },
+						{ .swapped = 20 * MIB },
+						{ .swapped = 0 } };
+	static struct analysis a;
+
+	a.tree.process = process;
+	a.tree.processes = 2;
+	ck_assert_uint_eq(analysis_untouched(&a, 100 * MIB), 60 * MIB);
+	a.walk.input.system = system;
+	a.walk.input.system_count = 3;
+	ck_assert_uint_eq(rss_swapped(&a.walk.input), 20 * MIB);
+	ck_assert_uint_eq(analysis_untouched(&a, 100 * MIB), 40 * MIB);
+	ck_assert_uint_eq(analysis_untouched(&a, 60 * MIB), 0);
+	process[1].peak_rss_bytes = 0;
+	ck_assert_uint_eq(analysis_untouched(&a, 100 * MIB), 0);
+}
+END_TEST
+
 /* mprof counts what the out-of-memory killer did during the run; any process may be its victim. */
 START_TEST(killed_for_lack_of_memory)
 {
@@ -869,6 +893,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, maps_of_all_sorts);
 	tcase_add_test(c, what_could_not_be_recorded);
 	tcase_add_test(c, what_the_parent_saw_is_surest);
+	tcase_add_test(c, swap_is_not_untouched);
 	tcase_add_loop_test(c, killed_for_lack_of_memory, 1, 3);
 	tcase_add_loop_test(m, space_is_exact, 0, 20);
 	tcase_add_test(m, space_of_a_damaged_break);

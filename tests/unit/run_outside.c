@@ -203,11 +203,13 @@ START_TEST(test_resident_region_twice)
 }
 END_TEST
 
-/* What MAP_HUGETLB maps is a file to the kernel, and in no resident size. */
-START_TEST(test_huge_pages)
+/* What is in swap; and what MAP_HUGETLB maps, which is a file to the kernel, and in no resident
+ * size. */
+START_TEST(test_what_is_not_resident)
 {
-	static const char status[] = "Name:\tprog\nVmHWM:\t    5000 kB\nVmRSS:\t    4000 kB\n"
-				     "HugetlbPages:\t    2048 kB\nThreads:\t1\n";
+	static const char status[] =
+	    "Name:\tprog\nVmHWM:\t    5000 kB\nVmRSS:\t    4000 kB\n"
+	    "VmSwap:\t     100 kB\nHugetlbPages:\t    2048 kB\nThreads:\t1\n";
 	struct process_memory m = { .rss = 4096000, .rss_anon = 1024000 };
 	uint64_t done = 0, start, end;
 
@@ -221,6 +223,7 @@ START_TEST(test_huge_pages)
 	ck_assert_uint_eq(m.rss, 4096000 + 2097152);
 	ck_assert_uint_eq(m.rss_anon, 1024000 + 2097152);
 	ck_assert_uint_eq(m.peak_rss, 5120000 + 2097152);
+	ck_assert_uint_eq(m.swapped, 102400);
 	process_add_status(&m, "Name:\tprog\n");
 	ck_assert_uint_eq(m.rss, 4096000 + 2097152);
 	ck_assert_uint_eq(m.peak_rss, 0);
@@ -343,7 +346,7 @@ Suite *run_outside_suite(void)
 	tcase_add_test(t, test_truncated_under_the_mapping);
 	tcase_add_test(t, test_resident_pages);
 	tcase_add_test(t, test_resident_region_twice);
-	tcase_add_test(t, test_huge_pages);
+	tcase_add_test(t, test_what_is_not_resident);
 	tcase_add_test(t, test_memory_of_a_process);
 	tcase_add_test(t, test_executable_files);
 	tcase_add_test(t, test_broken_executable);

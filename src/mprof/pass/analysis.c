@@ -12,6 +12,7 @@
 
 #include "milestones.h"
 #include "page_run.h"
+#include "rss.h"
 #include "site_totals.h"
 #include "sites_count.h"
 
@@ -711,7 +712,7 @@ void analysis_release(struct analysis *a)
 
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes)
 {
-	uint64_t rss = 0;
+	uint64_t rss = rss_swapped(&a->walk.input);
 
 	for (size_t i = 0; i < a->tree.processes; i++) {
 		if (!a->tree.process[i].peak_rss_bytes)

@@ -107,8 +107,8 @@ bool analysis_knows_live(const struct analysis *a);
  * sizes, and of an allocator without malloc_usable_size(), or of a debugging one whose function
  * returns what was requested, no block has more than its size. */
 bool analysis_knows_rounding(const struct analysis *a);
-/* At least how many of these live bytes were not resident: those beyond the sum of what each
- * process had in memory at most.  0: unknown, or too few to mention. */
+/* At least how many of these live bytes were neither resident nor in swap: those beyond the sum of
+ * what each process had in memory at most, and of swap.  0: unknown, or too few to mention. */
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes);
 
 /* The passes of a page, each over all blocks. */

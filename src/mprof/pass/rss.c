@@ -225,3 +225,12 @@ void rss_find(struct rss_moment *m, const struct walk_input *in)
 	}
 	array_release(&told);
 }
+
+uint64_t rss_swapped(const struct walk_input *in)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < in->system_count; i++)
+		most = in->system[i].swapped > most ? in->system[i].swapped : most;
+	return most;
+}

@@ -40,6 +40,9 @@ uint64_t rss_told(const struct array *told, uint32_t process);
  * children ran and waited for, or were before exec, if it shows in theirs; or 0. */
 uint64_t rss_of_children(const struct array *told);
 
+/* Returns the most bytes of the recorded processes that were in swap at one time, in samples. */
+uint64_t rss_swapped(const struct walk_input *in);
+
 static inline uint64_t rss_lag(uint64_t rss)
 {
 	return rss / 256 + (512u << 10);

@@ -170,7 +170,8 @@ static void put_peak(const struct finding *f, size_t most, FILE *out)
 			format_ns(f->growing_ns).s);
 	if (f->untouched)
 		fprintf(out,
-			"; at least %s of it was not resident, because nothing was written there",
+			"; at least %s of it was not resident, because nothing was written "
+			"there or it was returned to the system",
 			format_bytes(f->untouched).s);
 }
 

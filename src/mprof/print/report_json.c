@@ -7,6 +7,7 @@
  */
 #include "report.h"
 
+#include "../pass/rss.h"
 #include "../trace/functions.h"
 #include "json_rows.h"
 #include "print_findings.h"

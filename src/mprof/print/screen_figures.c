@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pass/rss.h"
 #include "../profile/findings.h"
 #include "../util/alloc.h"
 #include "../util/columns.h"
@@ -140,6 +141,7 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 	const struct tree_process *p = largest_process(&a->tree);
 	const uint64_t rss = p ? p->peak_rss_bytes : 0;
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
+	const uint64_t swapped = rss_swapped(&a->walk.input);
 
 	if (rss) {
 		paragraph_add(words, "Largest resident set: %s, ", format_bytes(rss).s);
@@ -159,8 +161,10 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 	if (untouched)
 		paragraph_add(words,
 			      " least %s of the peak was not resident, because the program had "
-			      "not written to it. ",
+			      "not written to it or had returned it to the system. ",
 			      format_bytes(untouched).s);
+	if (swapped)
+		paragraph_add(words, "Up to %s was swapped out. ", format_bytes(swapped).s);
 }
 
 #define LEFT_MOSTLY 90u /* percent of what was never freed */

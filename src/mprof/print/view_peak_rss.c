@@ -403,6 +403,7 @@ static void print_when(const struct site_snapshot *m, FILE *out)
 static void print_blocks(const struct profile *p, const struct site_snapshot *m, FILE *out)
 {
 	const struct trace_reduced *reduced;
+	uint64_t swapped;
 
 	if (m->ticks < p->header->dropped_ticks) {
 		fputs("  of which live blocks:  unknown, as calls until then were dropped\n", out);
@@ -421,11 +422,17 @@ static void print_blocks(const struct profile *p, const struct site_snapshot *m,
 			format_percent(m->bytes < m->rss ? m->bytes : m->rss, m->rss).s);
 		return;
 	}
-	fprintf(out,
-		"  live blocks:  %s in %s: at least %s of that was not resident,\n"
-		"  because pages become resident only when they are written to\n",
+	fprintf(out, "  live blocks:  %s in %s: at least %s of that was not resident,\n",
 		format_exact(m->bytes).s, format_many(m->calls, "block", "blocks").s,
 		format_bytes(m->bytes - m->rss).s);
+	swapped = rss_swapped(&p->walk.input);
+	if (swapped)
+		fprintf(out,
+			"  because it was swapped out (up to %s in the run), not written to, "
+			"or returned to the system\n",
+			format_bytes(swapped).s);
+	else
+		fputs("  because it was not written to or was returned to the system\n", out);
 }
 
 /* with_parts: names parts that no table has. */

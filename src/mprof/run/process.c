@@ -51,6 +51,7 @@ void process_add_status(struct process_memory *m, const char *text)
 	m->peak_rss += m->peak_rss ? huge : 0;
 	m->rss += huge;
 	m->rss_anon += huge;
+	m->swapped = status_bytes(text, "\nVmSwap:");
 }
 
 int process_memory(pid_t pid, struct process_memory *m)
@@ -76,7 +77,7 @@ int process_memory(pid_t pid, struct process_memory *m)
 		m->rss = resident * page;
 		m->rss_anon = (resident > shared ? resident - shared : 0) * page;
 	}
-	m->peak_rss = 0;
+	m->peak_rss = m->swapped = 0;
 	if (!read_file(pid, "status", text, sizeof(text)))
 		process_add_status(m, text);
 	return 0;

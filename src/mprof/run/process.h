@@ -11,7 +11,8 @@
 struct process_memory {
 	uint64_t start_time;	      /* field 22 of stat: distinguishes reused pids */
 	uint64_t rss, rss_anon, virt; /* bytes, with pages of hugetlbfs, as is the next */
-	uint64_t peak_rss;	      /* the largest so far of its current program; 0 if unknown */
+	uint64_t swapped;
+	uint64_t peak_rss; /* the largest so far of its current program; 0 if unknown */
 	uint64_t minor_faults;
 	char state; /* as in stat; Z = has ended */
 };
@@ -19,8 +20,8 @@ struct process_memory {
 /* 0, or -errno: -ENOENT or -ESRCH if the process is gone. */
 int process_memory(pid_t pid, struct process_memory *m);
 
-/* Takes from the text of /proc/PID/status the high-water mark, and what the kernel counts as
- * resident nowhere: pages of hugetlbfs (MAP_HUGETLB), private or not. */
+/* Takes from the text of /proc/PID/status the high-water mark, what is in swap, and what the kernel
+ * counts as resident nowhere: pages of hugetlbfs (MAP_HUGETLB), private or not. */
 void process_add_status(struct process_memory *m, const char *text);
 
 /* Reads the first argument as the process has it now.  0 or -errno. */

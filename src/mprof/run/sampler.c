@@ -57,6 +57,7 @@ struct sampler {
 	struct mprof_system system[SAMPLES_KEPT];
 	size_t systems;
 	bool knows_system; /* has read it at least once */
+	uint64_t swapped;  /* of the processes that this round has read */
 	int64_t oldest_system_ns;
 };
 
@@ -105,6 +106,7 @@ static void look_at_system(struct sampler *s, int64_t now)
 	if (system_memory(m))
 		return;
 	m->ticks = append_ticks(&s->file);
+	m->swapped = s->swapped;
 	s->knows_system = true;
 	if (!s->systems++)
 		s->oldest_system_ns = now;
@@ -177,6 +179,7 @@ static void look_at(struct sampler *s, const struct mprof_process_entry *e, stru
 	}
 	if (process_memory(e->pid, &m) || m.start_time != e->start_time)
 		return;
+	s->swapped += m.swapped;
 	keep_sample(s, w, &m, now);
 	if (is_due(w, m.rss, now) && may_spend(s, now))
 		take_residency(s, w, e->pid, m.rss, now);
@@ -188,7 +191,7 @@ static void look_at_all(struct sampler *s)
 	struct mprof_process_entry e;
 	int64_t now = now_ns(CLOCK_MONOTONIC);
 
-	look_at_system(s, now);
+	s->swapped = 0;
 	for (i = 0; i < n && i < MPROF_PROCESS_TABLE && !s->full; i++) {
 		e = append_process(&s->file, i);
 		if (e.number && e.state == MPROF_PROCESS_RUNNING)
@@ -196,6 +199,7 @@ static void look_at_all(struct sampler *s)
 		else
 			flush_samples(s, &s->watched[i]);
 	}
+	look_at_system(s, now);
 }
 
 /* Runs a round; returns how long to wait until the next. */
