@@ -142,6 +142,34 @@ wrap_totals() { # FILE
 		.figures.live] | map(tostring) | join(" ")'
 }
 
+# A function that takes a pool before the size: wrapped as malloc, the pool would be the size.
+test_wrap_of_a_pool_and_a_size() {
+	cat >pool.c <<'END'
+#include <stdlib.h>
+void *pool_alloc(void *pool, size_t n) { return pool ? malloc(n) : NULL; }
+END
+	cat >uses.c <<'END'
+#include <stdlib.h>
+void *pool_alloc(void *pool, size_t n);
+int main(void)
+{
+	char *pool = malloc(10), *p = NULL;
+	for (int i = 0; i < 20; i++)
+		p = pool_alloc(pool, 1000);
+	return p == NULL;
+}
+END
+	cc -g -O1 -fPIC -shared -o libpool.so pool.c || bad 'pool.c does not compile'
+	cc -g -O1 -o uses uses.c -L. -lpool -Wl,-rpath,"$PWD" || bad 'uses.c does not compile'
+	run "$mprof" record --wrap malloc:pool_alloc -o log -- ./uses
+	run "$mprof" report log
+	expect_words out 'More bytes were live than a program can address. A function that --wrap names may take its size second, as in pool_alloc(pool, size): then use memalign:FUNCTION.'
+	run "$mprof" record --wrap memalign:pool_alloc -o log -- ./uses
+	run "$mprof" report log
+	expect_no_text out 'can address'
+	expect_words out '19.5 KiB was never freed'
+}
+
 test_wrap_functions_over_malloc() {
 	local file
 	my_program

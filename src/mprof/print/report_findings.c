@@ -315,9 +315,22 @@ static void tell_problems(const struct analysis *a, FILE *out)
 		    analysis_is_cut(a) ? "; what is missing from the trace may be the reason" : "");
 }
 
+#define ADDRESS_BITS 47 /* of a program */
+
+/* WRAP can name a function whose first argument is no size. */
+static void tell_impossible(const struct analysis *a, FILE *out)
+{
+	if (a->peak.all.at.bytes >> ADDRESS_BITS)
+		fputs("  * More bytes were live than a program can address. A function that "
+		      "--wrap names may take its size second, as in pool_alloc(pool, size): "
+		      "then use memalign:FUNCTION.\n",
+		      out);
+}
+
 void report_warnings(const struct analysis *a, FILE *out)
 {
 	tell_failures(a, out);
+	tell_impossible(a, out);
 	tell_problems(a, out);
 }
 
