@@ -53,6 +53,23 @@ static uint64_t next_number(const char **s)
 	return v;
 }
 
+/* Reads a number of KiB from /proc/self/status. */
+static uint64_t status_now(const char *name)
+{
+	static char text[4096];
+	const char *s;
+
+	read_text(status_fd, text, sizeof(text));
+	s = strstr(text, name);
+	return s ? next_number(&s) * 1024 : 0;
+}
+
+/* Pages of hugetlbfs, such as glibc.malloc.hugetlb=2 takes, are in no figure of the kernel's. */
+static uint64_t huge_now(void)
+{
+	return status_now("HugetlbPages:");
+}
+
 struct weight {
 	uint64_t mapped, rss, shared; /* in bytes */
 };
@@ -66,7 +83,7 @@ static struct weight weight_now(void)
 
 	read_text(statm_fd, text, sizeof(text));
 	w.mapped = next_number(&s) * page;
-	w.rss = next_number(&s) * page;
+	w.rss = next_number(&s) * page + huge_now();
 	w.shared = next_number(&s) * page;
 	return w;
 }
@@ -78,12 +95,7 @@ uint64_t rss_now(void)
 
 uint64_t hwm_now(void)
 {
-	static char text[4096];
-	const char *s;
-
-	read_text(status_fd, text, sizeof(text));
-	s = strstr(text, "VmHWM:");
-	return s ? next_number(&s) * 1024 : 0;
+	return status_now("VmHWM:") + huge_now();
 }
 
 uint64_t thp_now(void)
