@@ -57,6 +57,31 @@ test_stacks_of_threads() {
 	expect_words out '5 threads ran at once, and thread'
 }
 
+# A recursion without end: the stack is why SIGSEGV killed the program.
+test_stack_that_was_too_small() {
+	cat >endless.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+static char *volatile kept;
+static int parse(int depth)
+{
+	char text[200];
+	memset(text, depth, sizeof(text));
+	kept = malloc(10);
+	return parse(depth + 1) + text[depth % 200];
+}
+int main(void) { return parse(1); }
+END
+	compile endless
+	(
+		ulimit -c 0 -s 1024
+		"$mprof" record -o log -- ./endless 2>/dev/null
+	) || true
+	run "$mprof" report log
+	expect_words out 'was killed by SIGSEGV'
+	expect_words out 'It probably ran out of stack, because SIGSEGV killed the process.'
+}
+
 # Functions that print what the compiler gave them: from their CFA to that of the function that they
 # call, in which the stack is deepest.
 frames_program() {

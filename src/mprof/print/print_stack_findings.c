@@ -3,6 +3,7 @@
 #include "print_findings.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 #include "../util/alloc.h"
@@ -82,7 +83,14 @@ static void put_deepest(const struct stack_of *x, const struct sym_line *line,
 	}
 }
 
-static void put_full(const struct stack_findings *s, FILE *out)
+static bool was_killed_by(const struct analysis *a, uint32_t process, int signal)
+{
+	const struct tree_process *p = tree_find(&a->tree, process);
+
+	return p && p->end == TREE_KILLED && p->status == signal;
+}
+
+static void put_full(const struct analysis *a, const struct stack_findings *s, FILE *out)
 {
 	const struct stack_of *x = s->fullest;
 
@@ -93,7 +101,10 @@ static void put_full(const struct stack_findings *s, FILE *out)
 	if (s->full > 1)
 		fprintf(out, "; %s less than a tenth of theirs",
 			s->full == 2 ? "another thread left" : "others left");
-	fputs(". It may run out of stack.", out);
+	fputs(!x->end_ticks && was_killed_by(a, x->process, SIGSEGV)
+		  ? ". It probably ran out of stack, because SIGSEGV killed the process."
+		  : ". It may run out of stack.",
+	      out);
 }
 
 /* memory: the largest resident set of the process. */
@@ -158,7 +169,7 @@ void stack_finding_sentence(const struct analysis *a, const struct stack_finding
 			    FILE *out)
 {
 	if (which == FULL)
-		put_full(s, out);
+		put_full(a, s, out);
 	else if (which == LARGE)
 		put_large(a, s, out);
 	else if (which == VARIABLES)
