@@ -247,6 +247,30 @@ END_OF_SOURCE
 	expect_words out 'Growing the string in place (+= or insert) instead of by + would save 19,999 new blocks and up to 210 MiB of copying: 1 block grows in 19,999 steps of a new block, a copy and a free, in main (add.cc:6), through operator+'
 }
 
+# A regular expression that is compiled for each line is needless work, but nobody can reserve in it.
+test_findings_of_regular_expressions() {
+	cat >match.cc <<'END_OF_SOURCE'
+#include <regex>
+#include <string>
+__attribute__((noinline)) bool matches(const std::string &line)
+{
+	return std::regex_match(line, std::regex("([a-z]+)=([0-9]+)(ab|cd|ef)*"));
+}
+int main()
+{
+	int n = 0;
+	for (int i = 0; i < 500; i++)
+		n += matches("name=" + std::to_string(i));
+	return n != 500;
+}
+END_OF_SOURCE
+	c++ -O1 -g -o match match.cc || bad 'match.cc does not compile'
+	"$mprof" record -q -o log -- ./match
+	run "$mprof" report --all log
+	expect_words out 'come from matches (match.cc:5), mostly through std::basic_regex<...>::basic_regex'
+	expect_no_text out 'Reserving'
+}
+
 test_findings_reserve_as_needed() {
 	printf '#include <stdlib.h>\nint main(void)\n{\n\tfor (int k = 0; k < 20; k++) {\n\t\tchar *list = NULL;\n\t\tfor (int i = 1; i < (k == 9 ? 4000 : 12); i++)\n\t\t\tlist = realloc(list, 16 * i);\n\t\tfree(list);\n\t}\n}\n' >lists.c
 	compile lists

@@ -495,6 +495,10 @@ static bool can_reserve(const struct sym_line *through)
 		"write",  "printf",  "put", "+=",   "<<",     "resize"
 	};
 
+	/* std::regex compiles into vectors of its own. */
+	if (through && !strncmp(through->function, "std::", 5) &&
+	    strstr(through->function, "regex"))
+		return false;
 	if (!through || *through->file || !is_of_shared(through) ||
 	    !strncmp(through->module, "libstdc++", 9))
 		return true;
