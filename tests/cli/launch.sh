@@ -523,6 +523,10 @@ test_program_without_its_environment() {
 	run "$mprof" record --no-children -q -o log -- ./system
 	run "$mprof" report --json log
 	expect_same 'left out on request' "$(json out .unrecorded_rss_bytes)" 0
+	# Nor is mprof one, whose copy the program replaces.
+	run "$mprof" -t true
+	run "$mprof" report --json mprof.log
+	expect_same 'the memory of mprof' "$(json out .unrecorded_rss_bytes)" 0
 }
 
 test_daemon_left_behind() {

@@ -79,7 +79,7 @@ static void look_outside(struct rss_moment *m, const struct mprof_sample *s, siz
 	m->to_ticks = s[most].ticks;
 }
 
-/* The greatest mark that mprof itself may have when it forks the program. */
+/* The greatest mark of mprof before exec, which traces of earlier versions may have. */
 #define MARK_OF_MPROF (4u << 20)
 
 /*

@@ -43,6 +43,7 @@ struct session {
 	bool asks_mpi;	    /* no variable says which rank the program is: MPI will */
 	bool knows_rank;    /* a variable has it */
 	uint64_t oom_kills; /* system_oom_kills() before the run */
+	uint64_t own_peak;  /* of our resident set before the fork */
 	char *path;	    /* of the file, for the result: there may be no memory later */
 	char *variable[VARIABLES];
 	struct launch launch;
@@ -236,12 +237,21 @@ static char *make_file(struct session *s, struct error *err)
 	return NULL;
 }
 
+static uint64_t peak_of(const struct rusage *usage)
+{
+	return (uint64_t)usage->ru_maxrss * 1024;
+}
+
 static int start(struct session *s, struct error *err)
 {
+	struct rusage own = { .ru_maxrss = 0 };
 	char *variable;
-	int code = launch_fork(&s->launch, s->plan->argv, (const char *const *)s->variable,
-			       VARIABLES, err);
+	int code;
 
+	getrusage(RUSAGE_SELF, &own);
+	s->own_peak = peak_of(&own);
+	code = launch_fork(&s->launch, s->plan->argv, (const char *const *)s->variable, VARIABLES,
+			   err);
 	if (code)
 		return code;
 	s->result->pid = s->launch.pid;
@@ -277,6 +287,18 @@ static uint64_t ns_of(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
+/*
+ * The greatest resident set of the program, 0 if unknown: wait4 includes the child before exec, a
+ * copy of mprof, which is larger than a small program.  The kernel's counters lag.
+ */
+static uint64_t peak_of_program(const struct session *s)
+{
+	enum { LAG = 512 << 10 };
+	const uint64_t peak = peak_of(&s->result->end.usage);
+
+	return peak > s->own_peak + LAG ? peak : 0;
+}
+
 /* Writes how the process ended, which only its parent can know. */
 static void write_waited(struct session *s)
 {
@@ -289,7 +311,7 @@ static void write_waited(struct session *s)
 		.status = WIFEXITED(end->status) ? WEXITSTATUS(end->status) : 0,
 		.signal = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0,
 		.how = system_oom_kills() > s->oom_kills,
-		.peak_rss_bytes = (uint64_t)end->usage.ru_maxrss * 1024,
+		.peak_rss_bytes = peak_of_program(s),
 		.user_ns = ns_of(end->usage.ru_utime),
 		.system_ns = ns_of(end->usage.ru_stime),
 		.minor_faults = (uint64_t)end->usage.ru_minflt,
