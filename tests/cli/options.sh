@@ -77,6 +77,40 @@ test_unknown_and_incomplete() {
 	expect_refused "--top needs a value: expected N, for example 20" report --top
 }
 
+# The next option is not taken as a value; joined to its option, or as - where that is stdout, it is one.
+test_options_as_values() {
+	local command letter name type words optional n=0
+	while IFS=$'\037' read -r command letter name type words optional; do
+		[ "$optional" = 0 ] || continue
+		set -- $command
+		case $type in
+		file | directory | allocator)
+			expect_refused "before '-q'; if that is its name, write ./-q" "$@" "--$name" -q
+			expect_refused "before '--'; if that is its name, write ./--" "$@" "--$name" --
+			[ -z "$letter" ] || expect_refused "--$name needs a " "$@" "-$letter" --json
+			;;
+		text) expect_refused "before '--json'; if that is its value, write --$name=--json" "$@" "--$name" --json ;;
+		*) continue ;;
+		esac
+		n=$((n + 1))
+	done < <(option_rows)
+	[ "$n" -ge 70 ] || bad "only $n options were found"
+	"$mprof" record -o log -- "$build/preload/fixture_a" 2>err
+	for n in 'stat --output' 'record --output' 'merge --output' 'check --junit' 'check --markdown' 'report --suppressions'; do
+		expect_refused "invalid ${n#* } '-': expected the name of a file, not a standard stream" $n - log
+	done
+	for n in 'export --to folded --output' 'report --html' 'image --output' 'movie --output'; do
+		run "$mprof" $n - log
+		expect_status 0
+		[ -s out ] || bad "mprof $n - printed nothing"
+	done
+	run "$mprof" export --to folded -o-q log
+	run "$mprof" report --html=--json log
+	run "$mprof" report leaks --function -q log
+	expect_text err "no stack in 'log' goes through a function '-q'"
+	expect_same 'what is here' "$(ls)" "$(printf '%s\n' --json -q err log out)"
+}
+
 # All filters must match, so a second one must not replace the first without a word.
 test_filters_given_twice() {
 	local option

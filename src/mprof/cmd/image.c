@@ -88,7 +88,8 @@ static const struct option_type pixels_type = { "pixels", take_pixels, NULL, COM
 #define OPTIONS struct options
 static const struct option_row options[] = {
 	OPTION_FILE('o', "output", "FILE", output,
-		    "Write a .png, .svg or .pdf file, or - for PNG on standard output [LOG.png]"),
+		    "Write a .png, .svg or .pdf file, or - for PNG on standard output [LOG.png]",
+		    .dash = true),
 	OPTION_WHEN(at, "Show the heap at this point: "),
 	OPTION_WORD(0, "by", "WHAT", picture.by, words_PICTURE_BY,
 		    "Colour pages by %s [occupancy]"),

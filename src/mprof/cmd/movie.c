@@ -34,7 +34,8 @@ struct options {
 static const struct option_row options[] = {
 	OPTION_FILE('o', "output", "FILE", output,
 		    "Write a .html, .apng, .png, .mp4, .webm or .y4m file, or - for HTML on "
-		    "standard output [LOG.movie.html]"),
+		    "standard output [LOG.movie.html]",
+		    .dash = true),
 	OPTION_NUMBER(0, "frames", "N", frames, 1, FRAMES_MOST,
 		      "Show N frames, and one at the peak [300]", .example = "300"),
 	OPTION_WORD(0, "by", "WHAT", by, words_PICTURE_BY,

@@ -265,16 +265,28 @@ static int take_texts(const struct option_row *row, const char *arg, void *to, s
 	return 0;
 }
 
+static int check_path(const struct option_row *row, const char *arg, struct error *err)
+{
+	const bool dash = !strcmp(arg, "-");
+
+	if (*arg && (!dash || row->dash))
+		return 0;
+	return option_invalid(err, row, arg, "the name of a %s%s", row->type->name,
+			      dash ? ", not a standard stream" : "");
+}
+
 static int take_path(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	return *arg ? take_text(row, arg, to, err)
-		    : option_invalid(err, row, arg, "the name of a %s", row->type->name);
+	int ret = check_path(row, arg, err);
+
+	return ret ? ret : take_text(row, arg, to, err);
 }
 
 static int take_paths(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	return *arg ? take_texts(row, arg, to, err)
-		    : option_invalid(err, row, arg, "the name of a %s", row->type->name);
+	int ret = check_path(row, arg, err);
+
+	return ret ? ret : take_texts(row, arg, to, err);
 }
 
 #define ALLOCATOR(name, soname, package) name,

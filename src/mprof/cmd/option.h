@@ -59,6 +59,7 @@ struct option_row {
 	size_t named; /* OPTION_AT a const char * that becomes the option's name; 0 if none */
 	const struct option_row *rows;
 	char letter; /* 0 if it has none */
+	bool dash;   /* of a file: - is standard output */
 	bool once;   /* a second value would silently replace the first: refused */
 	bool end;
 };

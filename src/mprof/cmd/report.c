@@ -41,7 +41,7 @@ struct options {
 static const struct option_row options[] = {
 	OPTION_FLAG(0, "all", report.all, "Print every table or, with VIEW, every row"),
 	OPTION_FILE(0, "html", "FILE", html.path,
-		    "Write one HTML page with flame graphs and tables"),
+		    "Write one HTML page with flame graphs and tables", .dash = true),
 	OPTION_FLAG(0, "open", html.open, "Open the page in the desktop's browser"),
 	OPTION_FLAG(0, "sources", html.sources, "Put the text of the source files into the page"),
 	OPTION_FLAG(0, "no-heap-map", html.no_heap_map,

@@ -494,10 +494,33 @@ static int take_arguments(struct parsing *p, int argc, char **argv)
 	}
 }
 
-static int take(struct parsing *p, size_t i, const char *arg)
+/*
+ * Refuses the next option as the value of this one.  word: a value that is a word of its own, as in
+ * `-o -q`; one that is joined to its option, as in `--output=-q`, is meant.
+ */
+static int not_option(struct parsing *p, const struct option_row *o, const char *word)
+{
+	const bool file =
+	    o->type->complete == COMPLETE_FILE || o->type->complete == COMPLETE_DIRECTORY;
+
+	if (file && word[0] == '-' && word[1])
+		return fail(&p->err, -EINVAL,
+			    "--%s needs a %s before '%.60s'; if that is its name, write ./%.60s",
+			    o->name, o->arg, word, word);
+	if (!strcmp(o->type->name, option_text.name) && !strncmp(word, "--", 2))
+		return fail(&p->err, -EINVAL,
+			    "--%s needs a %s before '%.60s'; if that is its value, write "
+			    "--%s=%.60s",
+			    o->name, o->arg, word, o->name, word);
+	return 0;
+}
+
+static int take(struct parsing *p, size_t i, const char *arg, char **argv)
 {
 	const struct option_row *o = p->rows.row[i].option;
 
+	if (arg && arg == argv[optind - 1] && not_option(p, o, arg))
+		return -EINVAL;
 	if (o->once && p->rows.row[i].given)
 		return fail(&p->err, -EINVAL, "--%s may be given only once", o->name);
 	p->rows.row[i].given = true;
@@ -531,7 +554,7 @@ static int parse(struct parsing *p, int argc, char **argv)
 		case '?':
 			return refuse(p, key, argv);
 		default:
-			ret = take(p, row_of(&p->rows, key), optarg);
+			ret = take(p, row_of(&p->rows, key), optarg, argv);
 			if (ret)
 				return ret;
 		}
