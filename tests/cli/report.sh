@@ -220,6 +220,11 @@ test_report_bad_files() {
 	run "$mprof" report cut
 	expect_status 0
 	expect_text out "What is missing from this trace"
+	for file in "$mprof" "$here/run"; do
+		run "$mprof" report "$file"
+		expect_status 3
+		expect_text err "'$file' is a program or a library, not a recording of one; to make one: mprof record -- PROGRAM"
+	done
 	run "$mprof" report good more
 	expect_status 2
 }

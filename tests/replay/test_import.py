@@ -162,7 +162,8 @@ def test_broken_zip_and_gzip(scratch):
 
     packed = gzip.compress(text.encode())
     broken("cut.gz", packed[:len(packed) // 2], 0, "after line ", "are truncated")
-    broken("not.gz", packed[:20], 3)
+    broken("not.gz", packed[:20], 3, "cannot read '", "are truncated")
+    broken("other.gz", gzip.compress(b"v 10400 3\n"), 3, "is not a trace of mprof", "can be read: ")
     path = os.path.join(scratch, "two.zip")
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("one.txt", text)
@@ -180,7 +181,7 @@ def test_broken_zip_and_gzip(scratch):
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("photo.jpg", bytes(range(256)))
     with open(path, "rb") as file:
-        broken("photo.zip", file.read(), 3, "no usable line")
+        broken("photo.zip", file.read(), 3, "is not a trace of mprof", "can be read: ")
     return problems
 
 

@@ -46,8 +46,8 @@ static bool is_text(const char *line)
 }
 
 /*
- * Returns the format of a file; NULL if it is unknown, or cannot be read. A compressed file is not
- * one of mprof's, so it has a format in any case, and import_open() says what is wrong with it.
+ * Returns the format of a file; NULL if it is unknown, or cannot be read.  A compressed file that
+ * is damaged has one in any case: import_open() tells what is wrong with it.
  */
 static const struct import_format *recognise(const char *path)
 {
@@ -67,7 +67,7 @@ static const struct import_format *recognise(const char *path)
 			if (ops[i]->fits(line))
 				found = &formats[i];
 	}
-	if (!found && import_text_packed(t))
+	if (!found && import_text_packed(t) && import_text_why(t))
 		found = &formats[0];
 	import_text_close(t);
 	return found;
@@ -205,25 +205,32 @@ static void close_events(void *self)
 	free(im);
 }
 
+static int no_record(const struct importer *im, struct error *err)
+{
+	const struct import_report *r = &im->report;
+	const char *why = import_text_why(im->text);
+
+	if (why)
+		return fail(err, -EBADMSG, "cannot read '%s': %s", im->path, why);
+	return fail(err, -EBADMSG, "'%s' looks like %s but has no usable line%s%s", im->path,
+		    im->format->title, r->remarks ? ": " : "", r->remarks ? r->remark[0] : "");
+}
+
 /* Opens a record.  The first event shows whether there are times; a file without events is not a
  * record. */
 static int open_record(struct trace **out, const char *path, const struct import_format *format,
 		       struct error *err)
 {
 	struct importer *im = must_calloc(1, sizeof(*im));
-	const struct import_report *r;
 	int ret;
 
 	im->path = must_strdup(path);
 	ret = begin(im, path, format, err);
 	if (!ret) {
-		r = &im->report;
-		while (!r->calls && !im->ended)
+		while (!im->report.calls && !im->ended)
 			read_lines(im);
-		if (!r->calls)
-			ret = fail(err, -EBADMSG, "'%s' looks like %s but has no usable line%s%s",
-				   path, format->title, r->remarks ? ": " : "",
-				   r->remarks ? r->remark[0] : "");
+		if (!im->report.calls)
+			ret = no_record(im, err);
 	}
 	if (ret) {
 		close_events(im);
@@ -248,12 +255,25 @@ static bool is_ours(const char *path, bool *more)
 	return *more && !memcmp(magic, MPROF_MAGIC_TRACE, sizeof(magic));
 }
 
-/* Returns the formats that can be read, for the error message. */
-static int not_known(const struct error *why, int code, struct error *err)
+static bool is_program(const char *path)
+{
+	char head[4] = "";
+
+	file_head(path, head, sizeof(head));
+	return !memcmp(head, "\177ELF", 4) || !memcmp(head, "#!", 2);
+}
+
+/* Tells what can be read instead. */
+static int not_known(const char *path, const struct error *why, int code, struct error *err)
 {
 	size_t i, used = 0;
 	char names[256] = "";
 
+	if (is_program(path))
+		return fail(err, code,
+			    "'%s' is a program or a library, not a recording of one; to make one: "
+			    "mprof record -- PROGRAM",
+			    path);
 	for (i = 0; i < FORMATS && used < sizeof(names); i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
 					 formats[i].title);
@@ -272,7 +292,8 @@ int import_open(struct trace **out, const char *path, const char *kind_magic, st
 		return open_record(out, path, format, err);
 	ret = trace_open(out, path, kind_magic, &why);
 	if (ret)
-		return more && !ours ? not_known(&why, ret, err) : fail(err, ret, "%s", why.text);
+		return more && !ours ? not_known(path, &why, ret, err)
+				     : fail(err, ret, "%s", why.text);
 	return 0;
 }
 
