@@ -93,7 +93,7 @@ test_mpi_rank_from_mpi_itself() {
 	for kind in -DOMPI -DMPICH; do
 		mpi_of_our_own $kind
 		for rank in 3 5; do
-			run env RANK=$rank "$mprof" profile -q -o "$kind.%r" -- ./own
+			run env RANK=$rank "$mprof" profile -q -o "./$kind.%r" -- ./own
 			expect_status 0
 		done
 		expect_same "files with $kind" "$(ls -d ./"$kind".*)" "./$kind.3
@@ -184,11 +184,11 @@ test_mpi_rank_filter_from_mpi_itself() {
 	local kind
 	for kind in -DOMPI -DMPICH; do
 		mpi_of_our_own $kind
-		run env RANK=5 "$mprof" profile -q -o "$kind.%r" --ranks 0,4-9 -- ./own
+		run env RANK=5 "$mprof" profile -q -o "./$kind.%r" --ranks 0,4-9 -- ./own
 		expect_status 0
-		run env RANK=3 "$mprof" profile -o "$kind.%r" --ranks 0,4-9 -- ./own
+		run env RANK=3 "$mprof" profile -o "./$kind.%r" --ranks 0,4-9 -- ./own
 		expect_status 0
-		expect_text err 'no process that ONLY and RANKS allow'
+		expect_text err 'no process of the run fits --ranks 0,4-9'
 		expect_same "files with $kind" "$(ls -d ./"$kind".*)" "./$kind.5"
 		"$mprof" report hot --by function --json "./$kind.5" >out 2>err
 		expect_same 'calls before and after MPI_Init' "$(jq '[.rows[] | select(.function == "keep") | .figures.calls] | add' out)" 2

@@ -75,7 +75,7 @@ test_settings_only() {
 	expect_same 'by path' "$(programs_of t)" other
 	run "$mprof" profile -o u --only nobody -- ./chosen
 	expect_status 0
-	expect_text err 'no process that ONLY and RANKS allow'
+	expect_text err 'no process of the run fits --only nobody'
 	[ ! -e u ] || bad 'a file of nothing'
 	run env MPROF_CONF='MODE=Profile PROFILE_PATH=v ONLY=other' LD_PRELOAD="$build/libmprof.so" sh -c './chosen; ./other'
 	expect_same 'without mprof' "$(programs_of v)" other
@@ -125,6 +125,8 @@ test_settings_threads() {
 	expect_same 'of the main thread' "$(chosen_figure p calls small)" 10
 	run "$mprof" profile -q -o p --threads 2-9 -- ./chosen thread
 	expect_same 'of the other' "$(chosen_figure p calls small)" 3
+	run "$mprof" report p
+	expect_text out '  Counted only what these threads allocated (--threads): 2-9.'
 }
 
 # Their four figures are those of all blocks that they stand for.

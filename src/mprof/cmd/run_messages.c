@@ -158,28 +158,37 @@ static void tell_earlier(const struct run_result *r)
 	free(old);
 }
 
-static bool is_filtered(const struct run_plan *plan)
+/* Names the settings that left out every process.  Returns false if there are none. */
+static bool tell_filters(const struct run_plan *plan)
 {
-	return *conf_get(&plan->conf, CONF_ONLY) || *conf_get(&plan->conf, CONF_RANKS);
+	const char *only = conf_get(&plan->conf, CONF_ONLY),
+		   *ranks = conf_get(&plan->conf, CONF_RANKS);
+
+	if (!*only && !*ranks)
+		return false;
+	cmd_warn(
+	    "nothing was recorded: no process of the run fits %s%s%s%s%s%s", *only ? "--only " : "",
+	    only, *only && *ranks ? " and " : "", *ranks ? "--ranks " : "", ranks,
+	    *ranks && !conf_knows_rank() ? " (neither a launcher's variable nor MPI gives the rank)"
+					 : "");
+	return true;
 }
 
 static void tell_file(const struct run_plan *plan, const struct run_result *r)
 {
+	bool unexplained;
+
 	if (r->file == RUN_NOTHING && *r->program.why_not && r->earlier == TARGET_NONE)
 		fprintf(stderr, "mprof: nothing was recorded, and '%s' was not created\n",
 			cmd_path(r->target.path));
-	if (r->file == RUN_NOTHING && is_filtered(plan))
-		cmd_warn("nothing was recorded: the run had no process that ONLY and RANKS allow%s",
-			 *conf_get(&plan->conf, CONF_RANKS) && !conf_knows_rank()
-			     ? " (neither a launcher's variable nor MPI gives the rank)"
-			     : "");
-	else if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes &&
-		 WIFSIGNALED(r->end.status))
+	unexplained =
+	    r->file == RUN_NOTHING && !tell_filters(plan) && !*r->program.why_not && !r->notes;
+	if (unexplained && WIFSIGNALED(r->end.status))
 		cmd_warn("nothing was recorded: '%s' was killed by signal %d (%s) before it made a "
 			 "call, or did not load libmprof.so",
 			 plan->argv[0], WTERMSIG(r->end.status),
 			 strsignal(WTERMSIG(r->end.status)));
-	else if (r->file == RUN_NOTHING && !*r->program.why_not && !r->notes)
+	else if (unexplained)
 		cmd_warn("nothing was recorded: '%s' did not load libmprof.so, or lost MPROF_RUN"
 			 " from its environment",
 			 plan->argv[0]);

@@ -139,6 +139,19 @@ static void print_other_programs(const struct analysis *a, FILE *out)
 	}
 }
 
+/* Names the threads that the user chose: the totals are theirs alone. */
+static void print_threads_chosen(const char *conf, FILE *out)
+{
+	static const char key[] = "THREADS=";
+	const char *at = strstr(conf, key);
+
+	if (!at)
+		return;
+	at += strlen(key);
+	fprintf(out, "  Counted only what these threads allocated (--threads): %.*s.\n",
+		(int)strcspn(at, " "), at);
+}
+
 static void print_run(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p = first_process(a);
@@ -172,6 +185,8 @@ static void print_run(const struct analysis *a, FILE *out)
 		fputs("  Paused at times (--paused, mprof ctl): blocks allocated then are not "
 		      "counted.\n",
 		      out);
+	if (image)
+		print_threads_chosen(image->conf, out);
 	if (a->walk.input.header->start_real_ns)
 		fprintf(out, "  Started: %s.\n",
 			format_date(a->walk.input.header->start_real_ns).s);
