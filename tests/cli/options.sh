@@ -20,7 +20,7 @@ test_invalid_values() {
 		value=@bad@
 		case $type in
 		flag | text) continue ;;
-		file | directory | change) value= ;; # any other name may be one
+		file | directory | change | glob) value= ;; # any other name may be one
 		regex) value='[' ;;
 		esac
 		case $command in
@@ -89,7 +89,7 @@ test_options_as_values() {
 			expect_refused "before '--'; if that is its name, write ./--" "$@" "--$name" --
 			[ -z "$letter" ] || expect_refused "--$name needs a " "$@" "-$letter" --json
 			;;
-		text) expect_refused "before '--json'; if that is its value, write --$name=--json" "$@" "--$name" --json ;;
+		text | glob | regex) expect_refused "before '--json'; if that is its value, write --$name=--json" "$@" "--$name" --json ;;
 		*) continue ;;
 		esac
 		n=$((n + 1))
@@ -104,6 +104,7 @@ test_options_as_values() {
 		expect_status 0
 		[ -s out ] || bad "mprof $n - printed nothing"
 	done
+	expect_refused "invalid --stop-at '': expected a regular expression" export --to folded --stop-at '' log
 	run "$mprof" export --to folded -o-q log
 	run "$mprof" report --html=--json log
 	run "$mprof" report leaks --function -q log

@@ -74,7 +74,16 @@ static int take_rewrite(const struct option_row *row, const char *arg, void *to,
 	return 0;
 }
 
+static int take_glob(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	if (!*arg)
+		return option_invalid(err, row, arg, "a name or a pattern such as parse*");
+	*(const char **)to = arg;
+	return 0;
+}
+
 static const struct option_type rewrite_type = { "rule", take_rewrite, NULL, COMPLETE_NOTHING };
+static const struct option_type glob_type = { "glob", take_glob, NULL, COMPLETE_NOTHING };
 static const struct option_type regex_type = { "regex", take_rewrite, NULL, COMPLETE_NOTHING };
 static const struct option_type temporary_type = { "number", take_temporary, NULL,
 						   COMPLETE_NOTHING };
@@ -108,17 +117,15 @@ const struct option_row option_names[] = {
 #define FILTER .named = OPTION_AT(filter)
 /* All filters must match, so a second value must not replace the first. */
 #define FILTER_ONCE .once = true, FILTER
+#define FILTER_GLOB(name, member, help) \
+	OPTION_CUSTOM(0, name, "GLOB", const char *, options.member, &glob_type, help, FILTER_ONCE)
 const struct option_row option_profile[] = {
 	OPTION_TITLE("Filters:"),
-	OPTION_TEXT(0, "function", "GLOB", options.function,
-		    "Count only stacks with a function that matches GLOB", FILTER_ONCE),
-	OPTION_TEXT(0, "file", "GLOB", options.file,
-		    "Count only stacks with a source file that matches GLOB", FILTER_ONCE),
-	OPTION_TEXT(0, "module", "GLOB", options.module,
-		    "Count only stacks through a program or library that matches GLOB",
-		    FILTER_ONCE),
-	OPTION_TEXT(0, "without", "GLOB", options.without,
-		    "Count only stacks without a function that matches GLOB", FILTER_ONCE),
+	FILTER_GLOB("function", function, "Count only stacks with a function that matches GLOB"),
+	FILTER_GLOB("file", file, "Count only stacks with a source file that matches GLOB"),
+	FILTER_GLOB("module", module,
+		    "Count only stacks through a program or library that matches GLOB"),
+	FILTER_GLOB("without", without, "Count only stacks without a function that matches GLOB"),
 	OPTION_FLAG(0, "hide-zero-live", options.hide_zero_live,
 		    "Count only stacks with blocks that were not freed", FILTER),
 	OPTION_NUMBER(0, "thread", "NUMBER", options.sites.filter.thread, 1, UINT32_MAX,

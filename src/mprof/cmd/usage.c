@@ -494,6 +494,17 @@ static int take_arguments(struct parsing *p, int argc, char **argv)
 	}
 }
 
+/* Does every text of more than 0 characters pass as a value? */
+static bool takes_anything(const struct option_type *type)
+{
+	static const char *const names[] = { "text", "glob", "regex" };
+	size_t i = 0;
+
+	while (i < 3 && strcmp(type->name, names[i]) != 0)
+		i++;
+	return i < 3;
+}
+
 /*
  * Refuses the next option as the value of this one.  word: a value that is a word of its own, as in
  * `-o -q`; one that is joined to its option, as in `--output=-q`, is meant.
@@ -507,7 +518,7 @@ static int not_option(struct parsing *p, const struct option_row *o, const char 
 		return fail(&p->err, -EINVAL,
 			    "--%s needs a %s before '%.60s'; if that is its name, write ./%.60s",
 			    o->name, o->arg, word, word);
-	if (!strcmp(o->type->name, option_text.name) && !strncmp(word, "--", 2))
+	if (takes_anything(o->type) && !strncmp(word, "--", 2))
 		return fail(&p->err, -EINVAL,
 			    "--%s needs a %s before '%.60s'; if that is its value, write "
 			    "--%s=%.60s",

@@ -142,7 +142,8 @@ int rewrite_check_rule(const char *rule, struct error *expected)
 int rewrite_check_stop(const char *regex, struct error *expected)
 {
 	struct rule r = { 0 };
-	int code = compile(&r, regex, REG_NOSUB, expected);
+	int code = *regex ? compile(&r, regex, REG_NOSUB, expected)
+			  : fail(expected, -EINVAL, "a regular expression, such as ^parse");
 
 	release_rule(&r);
 	return code;
