@@ -366,7 +366,7 @@ test_letters_of_options() {
 # A mistyped word lists the valid ones; the shells complete them.
 test_words_of_options() {
 	local case
-	for case in 'leaks log|did you mean .report leaks' '/bin/true|did you mean .record -- /bin/true' \
+	for case in 'leaks log|did you mean .report leaks' '/bin/true|did you mean .record -- /bin/true' 'seq 3|did you mean .record -- seq' \
 		'html|did you mean .report --html' 'attach 1|mprof ctl PID resume' \
 		'report nonsense log|invalid view' 'report hot --sort foreign log|expected calls, total' \
 		'image --layout hilber log|hilbert, time; did you mean' 'replay --touch pages log|none, first, page' \

@@ -104,6 +104,7 @@ test_options_as_values() {
 		expect_status 0
 		[ -s out ] || bad "mprof $n - printed nothing"
 	done
+	expect_refused "--sample takes its value after '=': write --sample=64K" profile --sample 64K -- true
 	expect_refused "invalid --stop-at '': expected a regular expression" export --to folded --stop-at '' log
 	run "$mprof" export --to folded -o-q log
 	run "$mprof" report --html=--json log

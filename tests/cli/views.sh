@@ -460,6 +460,8 @@ test_views_words() {
 		callers log # no FUNCTION given; for example: mprof report callers main log
 		callers # no FUNCTION given; for example: mprof report callers main mprof.log
 		log log # expected one trace
+		log leaks # a view comes before the trace: mprof report leaks log
+		--color never log # --color takes its value after '=': write --color=never
 	END
 	run "$mprof" report peak no.log
 	expect_status 3

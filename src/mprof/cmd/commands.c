@@ -9,6 +9,7 @@
 
 #include "../print/paragraph.h"
 #include "../print/views.h"
+#include "../run/program.h"
 #include "../util/memory.h"
 #include "../util/nearest.h"
 #include "../util/styled.h"
@@ -87,6 +88,7 @@ int cmd_unknown(const char *name)
 {
 	const struct command *c = cmd_nearest(name);
 	const char *elsewhere = cmd_elsewhere(name);
+	struct program program;
 	struct stat file;
 
 	if (!strcmp(name, "attach"))
@@ -104,6 +106,9 @@ int cmd_unknown(const char *name)
 	if (c || elsewhere)
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name,
 				 elsewhere ? elsewhere : c->name);
+	if (!program_find(name, &program, NULL))
+		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean 'record -- %s'?",
+				 name, name);
 	return cmd_error(STATUS_USAGE, "unknown command '%s'; 'mprof help' lists all commands",
 			 name);
 }

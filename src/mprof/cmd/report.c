@@ -122,6 +122,9 @@ static int find_view(struct options *o, struct error *err)
 		if (*v->arg && take_argument(o, v, err))
 			return -EINVAL;
 		taken += *v->arg != '\0';
+	} else if (o->word.count > 1 && is_file(word) && view_find(o->word.item[1])) {
+		return fail(err, -EINVAL, "a view comes before the trace: mprof report %s %s",
+			    o->word.item[1], word);
 	} else if (o->word.count > 1 && is_file(word)) {
 		return fail(err, -EINVAL, "unexpected argument '%s': expected one trace",
 			    o->word.item[1]);

@@ -526,11 +526,25 @@ static int not_option(struct parsing *p, const struct option_row *o, const char 
 	return 0;
 }
 
+/* Refuses the next word as the value of an option that takes one only after =, as in --sample 64K.
+ */
+static int not_joined(struct parsing *p, const struct option_row *o, size_t at, const char *word)
+{
+	struct error invalid;
+
+	if (!o->otherwise || !word || option_take(o, word, (char *)p->options + at, &invalid))
+		return 0;
+	return fail(&p->err, -EINVAL, "--%s takes its value after '=': write --%s=%s", o->name,
+		    o->name, word);
+}
+
 static int take(struct parsing *p, size_t i, const char *arg, char **argv)
 {
 	const struct option_row *o = p->rows.row[i].option;
 
 	if (arg && arg == argv[optind - 1] && not_option(p, o, arg))
+		return -EINVAL;
+	if (!arg && not_joined(p, o, p->rows.row[i].at, argv[optind]))
 		return -EINVAL;
 	if (o->once && p->rows.row[i].given)
 		return fail(&p->err, -EINVAL, "--%s may be given only once", o->name);
