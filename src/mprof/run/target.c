@@ -136,7 +136,7 @@ static int look_at(const char *path, const char *shown, const char *magic, struc
 			    S_ISDIR(found->st_mode)    ? "a directory"
 			    : S_ISLNK(found->st_mode)  ? "a symbolic link"
 			    : S_ISFIFO(found->st_mode) ? "a FIFO"
-						       : "something that is not a regular file");
+						       : "not a regular file");
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return fail(err, -errno, "cannot write '%s': %s", shown, strerror(errno));
