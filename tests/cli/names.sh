@@ -163,6 +163,8 @@ test_names_of_stripped_objects() {
 	expect_text err "'$PWD/prog'"
 	expect_text err "'$PWD/other'"
 	expect_text err ': they are stripped, and no debug files of their build-ids were found; install debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod'
+	run "$mprof" diff --no-symbol-cache log log
+	expect_one_line_error
 }
 
 test_names_of_a_program_that_was_built_again() {

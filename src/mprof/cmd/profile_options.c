@@ -182,10 +182,11 @@ void profile_cli_release(struct profile_cli *c)
 
 #define REMARKS 3u
 
-/* Reports stripped objects in one line, with the remedy. */
+/* Reports stripped objects in one line, with the remedy; once if both runs of a diff have them. */
 static void tell_stripped(const struct profile *p, const struct sym_remark *const *remark, size_t n)
 {
-	char list[512] = "";
+	static char last[512];
+	char list[sizeof(last)] = "";
 	size_t i, named = 0, used = 0;
 
 	for (i = 0; i < n; i++)
@@ -195,7 +196,7 @@ static void tell_stripped(const struct profile *p, const struct sym_remark *cons
 						 p->stacks->object[remark[i]->object].path);
 	if (named > REMARKS && used < sizeof(list))
 		snprintf(list + used, sizeof(list) - used, " and %zu more", named - REMARKS);
-	if (named)
+	if (named && strcmp(list, last) != 0)
 		cmd_warn(
 		    "only exported names for %s: %s; install debug symbols (-dbgsym or -debuginfo"
 		    " packages), or add --debuginfod",
@@ -203,6 +204,7 @@ static void tell_stripped(const struct profile *p, const struct sym_remark *cons
 		    named > 1 ? "they are stripped, and no debug files of their build-ids were"
 				" found"
 			      : "it is stripped, and no debug file of its build-id was found");
+	strcpy(last, list);
 }
 
 static void tell(const struct profile *p, const struct sym_remark *const *remark, size_t n)
