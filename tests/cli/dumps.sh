@@ -668,6 +668,8 @@ END2
 		! grep -q gone out || bad "$view: gone is there"
 		grep -q ';kept 10' out || bad "$view: kept is missing"
 	done
+	"$mprof" export --to callgrind --hide-zero-live p >out 2>err || bad "callgrind: $(cat err)"
+	expect_no_text out gone
 	"$mprof" report hot --by function --hide-zero-live --json p >out 2>err
 	expect_same 'rows' "$(jq -c '[.rows[] | .function] | index("gone")' out)" null
 }

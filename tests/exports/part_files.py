@@ -194,7 +194,6 @@ def test_wrong_words(w):
             (["--to", "folded", "--value", "size"], "calls"),
             (["--to", "csv", "--stack-min-size", "12"], "does not support --stack-min-size"),
             (["--to", "speedscope", "--stack-max-size", "12"], "does not support --stack-max-size"),
-            (["--to", "callgrind", "--hide-zero-live"], "does not support --hide-zero-live"),
             (["--to", "folded", "--symbols"], "does not support --symbols"),
             (["--to", "csv", "--min-percent", "3"], "does not support --min-percent"),
             (["--to", "csv", "--value", "peak"], "does not support --value"),

@@ -84,8 +84,8 @@ static int check(void *options, struct error *err)
 static const struct usage usage = {
 	.options = options,
 	.args = "BEFORE.log AFTER.log",
-	.doc = "Shows what changed from one trace to another. Sites are matched by the names of "
-	       "functions and modules, so builds, lines and addresses may differ.",
+	.doc = "Shows what changed from one trace to another. Call stacks are matched by the "
+	       "names of functions and modules, so builds, lines and addresses may differ.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, log),
 	.missing = "no traces given; for example: mprof diff old.log new.log",

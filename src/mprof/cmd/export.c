@@ -113,8 +113,6 @@ static const char *unheeded(const struct options *o, unsigned flags)
 		return "--stack-min-size";
 	if (!(flags & EXPORT_SMALL) && e->stack_max_size != UINT64_MAX)
 		return "--stack-max-size";
-	if (!(flags & EXPORT_SMALL) && e->hide_zero_live)
-		return "--hide-zero-live";
 	if (!(flags & EXPORT_GRAPH) && e->symbols)
 		return "--symbols";
 	if (!(flags & (EXPORT_GRAPH | EXPORT_TREES)) && o->cut)
@@ -185,8 +183,6 @@ static const struct option_row options[] = {
 			 "Combine smaller blocks into SmallAllocations (folded, mallocprofiler)"),
 	OPTION_SIZE_FROM(0, "stack-max-size", "BYTES", export.stack_max_size, 0,
 			 "Combine larger blocks into LargeAllocations"),
-	OPTION_FLAG(0, "hide-zero-live", export.hide_zero_live,
-		    "Leave out sites without live blocks"),
 	OPTION_PERCENT(0, "min-percent", export.min_percent, 100,
 		       "Leave out functions of a graph below this share of the total [1]",
 		       .given = OPTION_AT(cut)),

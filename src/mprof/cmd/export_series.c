@@ -8,7 +8,7 @@
 const struct option_row option_series[] = {
 	OPTION_TITLE("Options of some formats:"),
 	OPTION_FLAG(0, "split", split,
-		    "Write several files of at most 4 MiB and 16000 sites (pprof)"),
+		    "Write several files of at most 4 MiB and 16000 call stacks (pprof)"),
 	OPTION_FLAG(0, "events", events, "Also write every block (sqlite, jsonl)"),
 	OPTION_NUMBER(0, "points", "N", points, 2, 1000000,
 		      "Number of points in time (massif [100], chrome [1000], firefox [200])",

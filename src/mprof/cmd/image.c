@@ -110,11 +110,11 @@ static const struct option_row options[] = {
 
 static const struct usage usage = {
 	.options = options,
-	.args = "LOG|FILE\nPROFILE...",
+	.args = "LOG\nPROFILE...",
 	.doc = "Draws the address space of a heap: every page that ever contained a block, at one "
 	       "point in time or over the whole run, as recorded or with other allocators. For a "
-	       "profile, draws memory, calls and sizes over time; for several dumps of one "
-	       "process, one point each.",
+	       "profile, draws memory, calls and sizes over time; of several dumps of one "
+	       "process, each is a point in time.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, from),
 	.missing = "no trace given; for example: mprof image mprof.log",

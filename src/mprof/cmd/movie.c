@@ -72,9 +72,9 @@ static int check(void *options, struct error *err)
 
 static const struct usage usage = {
 	.options = options,
-	.args = "LOG|FILE",
-	.doc = "Writes a movie of the heap: every page that the program, or an allocator that its "
-	       "calls are played on, ever used, frame by frame.",
+	.args = "LOG",
+	.doc = "Writes a movie of the heap, as recorded or with other allocators: what every page "
+	       "contains, frame by frame.",
 	.words = USAGE_FILE,
 	.at = offsetof(struct options, log),
 	.missing = "no trace given; for example: mprof movie mprof.log",

@@ -164,9 +164,10 @@ const struct option_row option_run_settings[] = {
 	OPTION_CUSTOM(0, "ranks", "N[-M][,...]", const char *, word[CONF_RANKS], &option_ranges,
 		      "Record only these MPI ranks, such as 0,4-7"),
 	OPTION_TITLE("Functions to record:"),
-	OPTION_LIST(0, "wrap", "TYPE:FUNCTION[,...]", wrap, &wrap_type,
-		    "Also record this function of the program, as one of this TYPE: malloc, free, "
-		    "calloc, realloc, posix_memalign ...; may be repeated"),
+	OPTION_LIST(
+	    0, "wrap", "TYPE:FUNCTION[,...]", wrap, &wrap_type,
+	    "Also record calls of FUNCTION, as calls of TYPE: malloc, free, calloc, realloc, "
+	    "posix_memalign ...; may be repeated"),
 	OPTION_LIST(0, "wrap-prefix", "PREFIX", wrap_prefix, &wrap_type,
 		    "The same for PREFIXmalloc, PREFIXfree and so on, such as je_; may be repeated",
 		    .least = 1),

@@ -32,7 +32,7 @@ int export_folded(struct export *x, struct error *err)
 	merged_make(&m, x->profile);
 	export_bucket_add(x, &m);
 	for (row = m.row; row < m.row + m.count; row++)
-		if (row->v[x->value] && !(x->options->hide_zero_live && !row->v[VALUE_LIVE]))
+		if (row->v[x->value])
 			put_row(&m, row, row->v[x->value], x->out);
 	merged_release(&m);
 	return 0;

@@ -71,17 +71,12 @@ static uint64_t most_live(const struct profile *p)
 	return p->sites.groups ? p->sites.local[0].bytes : p->total.local_bytes;
 }
 
-static bool is_shown(const struct dollar *d, const struct site_values *v)
-{
-	return v->calls && !(d->x->options->hide_zero_live && !v->live_bytes);
-}
-
 static void put_site(struct dollar *d, size_t i)
 {
 	struct profile *p = d->x->profile;
 	size_t k;
 
-	if (!is_shown(d, &p->site[i].v))
+	if (!p->site[i].v.calls)
 		return;
 	calltree_path_of(&d->path, p, i);
 	fputs("_mpTrace_", d->x->out);
@@ -105,7 +100,7 @@ static void put_all(struct dollar *d)
 	for (i = 0; i < d->x->profile->count; i++)
 		put_site(d, d->order[i]);
 	for (i = 0; i < n; i++) {
-		if (!is_shown(d, &bucket[i].profile->total))
+		if (!bucket[i].profile->total.calls)
 			continue;
 		fprintf(d->x->out, "_mpTrace_;%s", bucket[i].line->function);
 		put_values(d, &bucket[i].profile->total, most_live(bucket[i].profile));

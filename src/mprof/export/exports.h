@@ -38,7 +38,7 @@ enum export_flags {
 	EXPORT_WALKS = 2,     /* makes `profile`, which is empty at first, while it writes */
 	EXPORT_PATH = 4,      /* opens `path` itself: `out` is NULL, and -o is required */
 	EXPORT_ONE_VALUE = 8, /* one value per file */
-	EXPORT_SMALL = 16,    /* accepts --stack-min-size and --hide-zero-live */
+	EXPORT_SMALL = 16,    /* accepts --stack-min-size */
 	EXPORT_SPLIT = 32,    /* accepts --split */
 	EXPORT_SINGLY = 64,   /* accepts --events */
 	EXPORT_POINTS = 128,  /* accepts --points */
@@ -57,7 +57,6 @@ struct export_options {
 	double min_percent;	 /* of a graph: smaller nodes are left out */
 	uint64_t stack_min_size; /* smaller blocks are one site, EXPORT_SMALL; else 0 */
 	uint64_t stack_max_size; /* larger blocks are another one; else UINT64_MAX */
-	bool hide_zero_live;	 /* leave out sites without live blocks */
 	bool symbols;		 /* of a graph: show names of the symbol table, too */
 	bool split;		 /* writes files that Pyroscope accepts, EXPORT_SPLIT */
 	bool events;		 /* with single blocks, EXPORT_SINGLY */
