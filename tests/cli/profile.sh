@@ -312,6 +312,22 @@ END
 	cc -g -O1 -fno-inline -fno-builtin -pthread -o sampled sampled.c || bad 'sampled.c does not compile'
 }
 
+# A figure from a few samples only is not told as if it were exact.
+test_profile_of_few_samples() {
+	cat >few.c <<'END'
+#include <stdlib.h>
+static void *few(void) { return malloc(16); }
+int main(void) { for (int i = 0; i < 200000; i++) free(few()); return 0; }
+END
+	cc -g -O1 -fno-inline -fno-builtin -o few few.c || bad 'few.c does not compile'
+	run "$mprof" profile -q --sample=1M --seed 1 -o p -- ./few
+	run "$mprof" report p
+	expect_words out ' of all allocations (about 131,0'
+	run "$mprof" profile -q --sample=16K --seed 1 -o p -- ./few
+	run "$mprof" report p
+	expect_no_text out '(about '
+}
+
 # In 95 of 100 cases; a seed chooses the same samples everywhere.
 test_profile_samples_hold_the_truth() {
 	local seed within=0 of=0 row

@@ -214,8 +214,8 @@ static void put_leak(const struct finding *f, size_t most, FILE *out)
 
 static void put_hot(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s of all allocations (%s) come from ", format_percent(f->part, f->of).s,
-		format_count(f->part).s);
+	fprintf(out, "%s of all allocations (%s%s) come from ", format_percent(f->part, f->of).s,
+		f->about ? "about " : "", format_count(f->part).s);
 	put_who(f, most, out);
 }
 
@@ -322,8 +322,8 @@ static void brief_leak(const struct finding *f, FILE *out)
 
 static void brief_hot(const struct finding *f, FILE *out)
 {
-	fprintf(out, "makes %s of all allocations (%s)", format_percent(f->part, f->of).s,
-		format_count(f->part).s);
+	fprintf(out, "makes %s of all allocations (%s%s)", format_percent(f->part, f->of).s,
+		f->about ? "about " : "", format_count(f->part).s);
 }
 
 static void brief_total(const struct finding *f, FILE *out)

@@ -308,11 +308,13 @@ static bool is_about(enum finding_kind kind, struct finding_sums *s, uint32_t fu
 	const double half = (double)part / 2;
 	struct site_values v;
 
-	if (!s->sites->totals.estimated || (kind != FINDING_PEAK && kind != FINDING_LEAK))
+	if (!s->sites->totals.estimated ||
+	    (kind != FINDING_PEAK && kind != FINDING_LEAK && kind != FINDING_HOT))
 		return false;
 	finding_sums_values(s, function, &v);
-	return kind == FINDING_LEAK ? v.error.live_bytes > half * half
-				    : (double)part < 4 * v.error.heaviest_bytes;
+	if (kind == FINDING_PEAK)
+		return (double)part < 4 * v.error.heaviest_bytes;
+	return (kind == FINDING_LEAK ? v.error.live_bytes : v.error.calls) > half * half;
 }
 
 /* Returns the rank of a leak that grows, whose size alone would give it another one. */
