@@ -224,7 +224,8 @@ void screen_totals(struct paragraph *words, const struct analysis *a)
 		if (k && k->all.live_blocks)
 			paragraph_add(words, ", of which %s keep %s%s", kept_by(k), kept_least(k),
 				      format_bytes(k->all.live_bytes).s);
-		add_leaver(words, a);
+		if (!k || k->all.live_bytes < n->bytes / 2)
+			add_leaver(words, a);
 		paragraph_add(words, ". ");
 	}
 	if (n->exec_blocks)
