@@ -527,8 +527,8 @@ struct mprof_fact {
 	int32_t signal;	     /* WAITED: signal that killed it, else 0 */
 	int32_t child_pid;   /* CHILD, EXECING and RETURNED of a vfork child */
 	uint32_t how;	   /* CHILD: enum mprof_child_how.  DEEPBIND: enum mprof_bypass.  EXECING: 1
-			    * if its user may not open the run's file.  WAITED by mprof: 1 if the
-			    * kernel's out-of-memory killer ended a process meanwhile.  START of a
+			    * if its user may not open the run's file.  WAITED by mprof: how many
+			    * processes the kernel's out-of-memory killer ended meanwhile.  START of a
 			    * forked child: MPROF_CHILD_FORK, or 0 when fork_ticks is only when the child
 			    * was first noticed (a raw clone) */
 	uint32_t env_kept; /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names the library */

@@ -848,6 +848,29 @@ START_TEST(swap_is_not_untouched)
 }
 END_TEST
 
+/* It chooses the largest; a parent may kill the others with the same signal. */
+START_TEST(killed_for_lack_of_memory_or_not)
+{
+	struct tree_process *p;
+
+	for (uint32_t i = 1; i <= 4; i++) {
+		struct mprof_fact *f = feed_fact(MPROF_FACT_START, i);
+
+		f->parent = i > 1;
+		f = feed_fact(MPROF_FACT_WAITED, i);
+		f->signal = i > 1 ? SIGKILL : 0;
+		f->peak_rss_bytes = (i == 3 ? 900 : 10 * i) * MIB;
+		f->how = i == 1 ? (uint32_t)_i : 0;
+	}
+	feed_run();
+	p = feed.a.tree.process;
+	ck_assert(!p[0].oom);
+	ck_assert_int_eq(p[1].oom, _i == 3);
+	ck_assert_int_eq(p[2].oom, _i >= 1);
+	ck_assert_int_eq(p[3].oom, _i >= 2);
+}
+END_TEST
+
 /* mprof counts what the out-of-memory killer did during the run; any process may be its victim. */
 START_TEST(killed_for_lack_of_memory)
 {
@@ -895,6 +918,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, what_the_parent_saw_is_surest);
 	tcase_add_test(c, swap_is_not_untouched);
 	tcase_add_loop_test(c, killed_for_lack_of_memory, 1, 3);
+	tcase_add_loop_test(c, killed_for_lack_of_memory_or_not, 0, 4);
 	tcase_add_loop_test(m, space_is_exact, 0, 20);
 	tcase_add_test(m, space_of_a_damaged_break);
 	tcase_add_test(c, maps_by_stack);

@@ -376,16 +376,29 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 	free(begins.item);
 }
 
+/* Returns the largest process that SIGKILL killed and that has no cause yet; NULL: none. */
+static struct tree_process *likely_victim(struct tree *r)
+{
+	struct tree_process *p, *largest = NULL;
+
+	for (p = r->process; p < r->process + r->processes; p++)
+		if (p->end == TREE_KILLED && p->status == SIGKILL && !p->oom &&
+		    (!largest || p->peak_rss_bytes > largest->peak_rss_bytes))
+			largest = p;
+	return largest;
+}
+
+/* The out-of-memory killer chooses the largest; others may have been killed by anyone. */
 static void find_oom(struct tree *r, const struct walk_input *in)
 {
-	bool any = false;
-	size_t i;
+	struct tree_process *victim;
+	uint32_t kills = 0;
 
-	for (i = 0; i < in->fact_count; i++)
-		any |= in->facts[i].fact->what == MPROF_FACT_WAITED && in->facts[i].fact->how;
-	for (i = 0; i < r->processes; i++)
-		r->process[i].oom =
-		    any && r->process[i].end == TREE_KILLED && r->process[i].status == SIGKILL;
+	for (size_t i = 0; i < in->fact_count; i++)
+		if (in->facts[i].fact->what == MPROF_FACT_WAITED && in->facts[i].fact->how > kills)
+			kills = in->facts[i].fact->how;
+	while (kills-- && (victim = likely_victim(r)))
+		victim->oom = true;
 }
 
 static void find_running(struct tree *r, const struct walk_input *in)

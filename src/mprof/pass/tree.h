@@ -40,7 +40,7 @@ struct tree_process {
 	uint64_t waited_rss_bytes; /* from wait4: includes its children */
 	uint32_t heir;		   /* number of the forked child that went on when it exited, as a
 				    * daemon does, and may have freed what it left; or 0 */
-	bool oom;		   /* SIGKILL killed it while the out-of-memory killer was active */
+	bool oom;		   /* SIGKILL killed it, probably the out-of-memory killer's */
 	bool ran_on;	     /* its end is unknown, because the file is a dump, or the trace live */
 	bool runs;	     /* it was found running after the trace was read */
 	bool served;	     /* the end of its parent, or of an ancestor, is unknown */

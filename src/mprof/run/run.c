@@ -304,13 +304,14 @@ static void write_waited(struct session *s)
 {
 	const struct launch_end *end = &s->result->end;
 	uint32_t n = number_of(&s->file, s->launch.pid);
+	const uint64_t kills = system_oom_kills();
 	struct mprof_fact fact = {
 		.what = MPROF_FACT_WAITED,
 		.pid = s->launch.pid,
 		.parent_pid = getpid(),
 		.status = WIFEXITED(end->status) ? WEXITSTATUS(end->status) : 0,
 		.signal = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0,
-		.how = system_oom_kills() > s->oom_kills,
+		.how = kills > s->oom_kills ? (uint32_t)(kills - s->oom_kills) : 0,
 		.peak_rss_bytes = peak_of_program(s),
 		.user_ns = ns_of(end->usage.ru_utime),
 		.system_ns = ns_of(end->usage.ru_stime),
