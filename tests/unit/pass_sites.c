@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "compile/compile_resident.h"
 #include "feed.h"
 #include "pass/rss.h"
 #include "pass/site_rows.h"
@@ -427,6 +428,26 @@ START_TEST(the_greatest_rss_without_events)
 	ck_assert_uint_eq(of(1)->rss_calls, 1);
 	ck_assert_int_eq(sites.rss.ns, (int64_t)feed.peak[0].ticks);
 	release();
+}
+END_TEST
+
+/* What is in swap, the program needs, too: a playback may take more than was resident. */
+START_TEST(the_greatest_rss_beside_swap)
+{
+	const struct mprof_system system = { .swapped = 4096 };
+	struct walk_input in = { .facts = feed.facts,
+				 .context = &feed,
+				 .peaks = feed.peak,
+				 .peak_count = 1,
+				 .samples = feed_samples };
+
+	feed_fact(MPROF_FACT_START, 1);
+	in.fact_count = feed.fact_count;
+	feed.peak[0] = (struct trace_peak){ .process = 1, .ticks = 10, .rss = 9000 };
+	ck_assert_uint_eq(compile_peak_rss(&in, 1), 9000);
+	in.system = &system;
+	in.system_count = 1;
+	ck_assert_uint_eq(compile_peak_rss(&in, 1), 0);
 }
 END_TEST
 
@@ -916,6 +937,7 @@ Suite *pass_sites_suite(void)
 	tcase_add_test(t, the_greatest_rss_is_bracketed);
 	tcase_add_test(t, the_greatest_rss_is_at_the_end_of_growth);
 	tcase_add_test(t, the_greatest_rss_without_events);
+	tcase_add_test(t, the_greatest_rss_beside_swap);
 	tcase_add_test(t, who_saw_the_greatest_rss);
 	tcase_add_test(t, parts_of_a_stack);
 	tcase_add_loop_test(t, filters_against_their_definitions, 0, 32);

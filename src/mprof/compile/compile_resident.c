@@ -10,6 +10,8 @@ uint64_t compile_peak_rss(const struct walk_input *in, uint32_t process)
 {
 	struct rss_moment m;
 
+	if (rss_swapped(in)) /* then it needs more than was ever resident */
+		return 0;
 	rss_find_process(&m, in, process);
 	return m.rss;
 }
