@@ -248,7 +248,7 @@ test_views_of_no_block() {
 	done
 	report_of ./none 1
 	run "$mprof" report hot log
-	expect_same 'a mapping' "$(cat out)" 'No allocation was recorded; 1 call mapped 8.0 KiB.'
+	expect_same 'a mapping' "$(cat out)" 'No allocation was recorded. 1 call mapped 8.0 KiB.'
 	sed -i 's/^int main/void *malloc(unsigned long n) { static char one[99]; return one; }\n&/' none.c
 	compile none
 	report_of ./none 1

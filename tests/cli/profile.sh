@@ -326,6 +326,14 @@ END
 	run "$mprof" profile -q --sample=16K --seed 1 -o p -- ./few
 	run "$mprof" report p
 	expect_no_text out '(about '
+	run "$mprof" profile -q --sample=1G --seed 1 -o p -- ./few
+	run "$mprof" report p
+	expect_words out 'Recorded: 0 samples of 1 thread'
+	expect_words out 'No sample was taken: there is one every 1.0 GiB on average.'
+	run "$mprof" report peak p
+	expect_words out 'No sample was taken: '
+	run "$mprof" check --max-peak 1K p
+	expect_text err "'p' has no sample, so its figures are 0"
 }
 
 # In 95 of 100 cases; a seed chooses the same samples everywhere.

@@ -253,6 +253,10 @@ void profile_tell_estimates(const struct profile *p)
 		cmd_warn("'%s' contains estimates from %" PRIu64
 			 " samples; mprof report shows their ranges",
 			 p->path, p->total.error.samples);
+	else if (p->sites.totals.period && !p->total.calls)
+		cmd_warn("'%s' has no sample, so its figures are 0: use mprof profile without "
+			 "--sample, or with a smaller one",
+			 p->path);
 }
 
 void profile_tell_remarks(const struct profile *p)

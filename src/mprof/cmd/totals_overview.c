@@ -45,7 +45,7 @@ static int give(const struct reading *r, struct profile *p, struct site_lanes *l
 	course_read(&course, r->trace, r->options->sites.filter.process);
 	site_lanes_read(lanes, r->trace);
 	find_times(&times, lanes, r->trace);
-	r->a->sampled = p->sites.totals.estimated;
+	r->a->sampled = p->sites.totals.estimated || (p->sites.totals.period && !p->total.calls);
 	r->a->calls = r->a->sampled ? p->total.error.samples : lanes->calls;
 	r->a->threads = lanes->threads;
 	if (p->walk.last_ticks > r->a->tree.end_ticks) /* a process may still run */

@@ -119,3 +119,14 @@ void figures_estimate(const struct profile *p, FILE *out)
 		format_many(p->total.error.samples, "sample", "samples").s, figures_period(s).s);
 	fputs("Ranges are 95 % confidence intervals.\n", out);
 }
+
+void figures_nothing(const struct profile *p, FILE *out)
+{
+	if (p->sites.totals.period)
+		fprintf(out,
+			"No sample was taken: there is one every %s on average. Use mprof profile "
+			"without --sample, or with a smaller one.",
+			figures_period(&p->sites).s);
+	else
+		fputs("No allocation was recorded.", out);
+}

@@ -17,6 +17,8 @@
 struct text figures_text(enum profile_value value, uint64_t n);
 /* Says that figures are estimates, if they are. */
 void figures_estimate(const struct profile *p, FILE *out);
+/* Says why a profile has no block: "No allocation was recorded." */
+void figures_nothing(const struct profile *p, FILE *out);
 /* The mean distance between samples; a range for merged profiles with different ones. */
 struct text figures_period(const struct sites *s);
 /* Returns the 95 % confidence interval of an estimate: "1.2 MiB to 1.9 MiB". */

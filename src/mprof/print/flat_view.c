@@ -261,8 +261,12 @@ void flat_view_text(const struct flat_view *f, struct view_request *r, FILE *out
 
 	r->notes_unnamed = true;
 	if (!rows) {
-		fprintf(out, "\n%s\n",
-			r->profile->total.calls ? f->nothing : "No allocation was recorded.");
+		fputc('\n', out);
+		if (r->profile->total.calls)
+			fputs(f->nothing, out);
+		else
+			figures_nothing(r->profile, out);
+		fputc('\n', out);
 		return;
 	}
 	if (r->profile->by == PROFILE_BY_STACK)

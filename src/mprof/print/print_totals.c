@@ -103,7 +103,9 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		return;
 	}
 	if (!v->calls) {
-		fputs("  No allocation was recorded.\n", out);
+		fputs("  ", out);
+		figures_nothing(p, out);
+		fputc('\n', out);
 		print_maps(t, out);
 		print_failed(t, out);
 		return;

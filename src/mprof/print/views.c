@@ -67,11 +67,11 @@ static bool is_empty(const struct view *v, const struct profile *p)
 
 static void tell_empty(const struct profile *p, FILE *out)
 {
-	fputs("No allocation was recorded", out);
+	figures_nothing(p, out);
 	if (p->total.map_calls)
-		fprintf(out, "; %s mapped %s", format_many(p->total.map_calls, "call", "calls").s,
+		fprintf(out, " %s mapped %s.", format_many(p->total.map_calls, "call", "calls").s,
 			format_bytes(p->total.map_bytes).s);
-	fputs(".\n", out);
+	fputc('\n', out);
 }
 
 int view_text(const struct view *v, struct view_request *r, FILE *out, struct error *err)

@@ -425,8 +425,13 @@ const struct trace_damage *trace_damage(const struct trace *t)
 
 bool trace_is_sampled(const struct trace *t)
 {
-	for (size_t i = 0; i < t->totals; i++)
-		if (t->total[i].kind == MPROF_EXTENT_SAMPLES)
+	const struct trace_totals *x;
+
+	/* A process without a sample has only a heap. */
+	for (x = t->total; x < t->total + t->totals; x++)
+		if (x->kind == MPROF_EXTENT_SAMPLES ||
+		    (x->kind == MPROF_EXTENT_HEAP &&
+		     ((const struct mprof_heap_totals *)x->data)->sample_unit))
 			return true;
 	return false;
 }
