@@ -86,6 +86,7 @@ static const struct usage usage = {
 	.doc = HELP_ABOUT "\v'mprof COMMAND --help' explains a command. " HELP_SETTINGS,
 	.more = lists,
 	.brief = WITH_MODE,
+	.whole = "test",
 	.words = USAGE_PROGRAM,
 	.at = offsetof(struct form, argv),
 };

@@ -80,6 +80,22 @@ test_program_that_cannot_be_run() {
 	: >bin/here
 	PATH=$PWD/bin:$PATH run "$mprof" record here
 	expect_status 126
+	run "$mprof" record 'ls -l'
+	expect_status 127
+	expect_text err 'write a program and its arguments without quotes'
+	run "$mprof" record A=1 ls
+	expect_status 127
+	expect_text err 'to set a variable, write: env A=1'
+	run "$mprof" record loaderless
+	expect_status 127
+	expect_text err "did you mean './loaderless'?"
+	run "$mprof" loaderless
+	expect_status 2
+	expect_text err "did you mean 'record -- ./loaderless'?"
+	run "$mprof" -t ls -a
+	expect_status 2
+	expect_one_line_error
+	expect_text err "unknown option '-a': 'mprof --help' lists the options; if it belongs to --test, put the whole line in quotes"
 }
 
 test_no_program_named() {

@@ -75,6 +75,7 @@ static const char *cmd_elsewhere(const char *name)
 		{ "html", "report --html" },
 		{ "gui", "view" },
 		{ "live", "ctl" },
+		{ "version", "--version" },
 	};
 	size_t i;
 
@@ -101,8 +102,11 @@ int cmd_unknown(const char *name)
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean 'report %s'?",
 				 name, name);
 	if (!stat(name, &file) && S_ISREG(file.st_mode))
-		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s %s'?", name,
-				 access(name, X_OK) ? "report" : "record --", name);
+		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s%s'?", name,
+				 access(name, X_OK)  ? "report "
+				 : strchr(name, '/') ? "record -- "
+						     : "record -- ./",
+				 name);
 	if (c || elsewhere)
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name,
 				 elsewhere ? elsewhere : c->name);

@@ -467,6 +467,23 @@ static int refuse(struct parsing *p, int key, char **argv)
 	return unknown_option(p, argv[0], word);
 }
 
+/* Adds to the error about an option that it may belong to a line of shell without quotes. */
+static int refuse_in_line(struct parsing *p, int ret)
+{
+	const char *whole = p->usage->whole;
+	char text[sizeof(p->err.text)];
+	size_t i;
+
+	for (i = 0; whole && i < p->rows.n; i++)
+		if (p->rows.row[i].given && !strcmp(p->rows.row[i].option->name, whole)) {
+			snprintf(text, sizeof(text), "%s", p->err.text);
+			return fail(&p->err, ret,
+				    "%.400s; if it belongs to --%s, put the whole line in quotes",
+				    text, whole);
+		}
+	return ret;
+}
+
 /* Takes the arguments after the options. */
 static int take_arguments(struct parsing *p, int argc, char **argv)
 {
@@ -577,7 +594,7 @@ static int parse(struct parsing *p, int argc, char **argv)
 			exit(STATUS_OK);
 		case ':':
 		case '?':
-			return refuse(p, key, argv);
+			return refuse_in_line(p, refuse(p, key, argv));
 		default:
 			ret = take(p, row_of(&p->rows, key), optarg, argv);
 			if (ret)

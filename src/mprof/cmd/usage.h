@@ -29,6 +29,7 @@ struct usage {
 	char *(*more)(void); /* returns text before the options, to be freed; may be NULL */
 	const char *brief; /* the help lists options from this title on by name only; NULL = only if
 			      they do not fit */
+	const char *whole; /* the option whose value is a line of shell; NULL if there is none */
 	enum usage_words words;
 	size_t at;	     /* offset of the words in the struct of the options */
 	const char *missing; /* says that they are missing; NULL if none are needed */

@@ -126,6 +126,24 @@ static int search(const char *name, char *found, size_t size)
 	return code;
 }
 
+/* Tells what the user may have meant. */
+static int not_found(const char *name, struct error *err)
+{
+	if (strchr(name, ' '))
+		return fail(err, -ENOENT,
+			    "'%s' was not found in PATH; write a program and its arguments without "
+			    "quotes around them, or a line of shell as in: mprof -t \"ls | wc\"",
+			    name);
+	if (strchr(name, '='))
+		return fail(err, -ENOENT,
+			    "'%s' was not found in PATH; to set a variable, write: env %s", name,
+			    name);
+	if (runnable(name))
+		return fail(err, -ENOENT, "'%s' was not found in PATH; did you mean './%s'?", name,
+			    name);
+	return fail(err, -ENOENT, "'%s' was not found in PATH", name);
+}
+
 static int locate(const char *name, struct program *p, struct error *err)
 {
 	struct stat st;
@@ -135,7 +153,7 @@ static int locate(const char *name, struct program *p, struct error *err)
 		code = *name ? search(name, p->path, sizeof(p->path)) : -ENOENT;
 		if (code == -EACCES)
 			return fail(err, code, "'%s' is in PATH, but not executable", name);
-		return code ? fail(err, code, "'%s' was not found in PATH", name) : 0;
+		return code ? not_found(name, err) : 0;
 	}
 	snprintf(p->path, sizeof(p->path), "%s", name);
 	if (stat(name, &st))
