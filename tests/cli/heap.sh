@@ -108,7 +108,7 @@ test_leaks_while_it_runs() {
 	expect_text out 'blocks were live at the end: '
 	# It may have been about to free them.
 	run "$mprof" report log
-	expect_text out 'Live at the end: 57.2 MiB in'
+	expect_words out 'Live at the end: 57.2 MiB in'
 	expect_no_text out 'ever freed'
 }
 

@@ -169,7 +169,7 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 
 #define LEFT_MOSTLY 90u /* percent of what was never freed */
 
-/* Names the process that left nearly all. */
+/* Names the process that left nearly all, unless its fork went on with copies of them. */
 static void add_leaver(struct paragraph *words, const struct analysis *a)
 {
 	const struct never_freed *all = &a->never_freed;
@@ -177,7 +177,10 @@ static void add_leaver(struct paragraph *words, const struct analysis *a)
 	const struct heap *h = &a->walk.heap;
 
 	for (size_t i = 0; screen_is_tree(a) && i < all->process.count && i < h->processes; i++) {
-		if ((double)of[i].bytes * 100 < (double)all->all.bytes * LEFT_MOSTLY)
+		const struct tree_process *p = tree_find(&a->tree, h->process[i]->number);
+
+		if ((double)of[i].bytes * 100 < (double)all->all.bytes * LEFT_MOSTLY || !p ||
+		    p->heir)
 			continue;
 		paragraph_add(words, "; %s by ",
 			      of[i].bytes == all->all.bytes
