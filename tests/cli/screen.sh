@@ -981,9 +981,9 @@ END
 	report_of ./workers
 	tr -s ' \n' ' ' <out | grep -qE ' Largest resident set: 1[0-9.]+ MiB, of workers [(]process 3[)][.] Allocated' ||
 		bad "the largest worker: $(cat out)"
-	expect_words out 'Never freed: 9.5 MiB in 1,000 blocks; all by workers (process 3).'
+	expect_words out 'Never freed: 9.5 MiB in 1,000 blocks; all in workers (process 3).'
 	report_of ./workers all
-	expect_words out ' in 1,060 blocks (a sum over processes that ended at different times); 94 % by workers (process 3).'
+	expect_words out ' in 1,060 blocks (a sum over processes that ended at different times); 94 % in workers (process 3).'
 }
 
 # What is resident includes the tables of a recorder that has seen many call stacks.

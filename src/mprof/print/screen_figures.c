@@ -182,7 +182,7 @@ static void add_leaver(struct paragraph *words, const struct analysis *a)
 		if ((double)of[i].bytes * 100 < (double)all->all.bytes * LEFT_MOSTLY || !p ||
 		    p->heir)
 			continue;
-		paragraph_add(words, "; %s by ",
+		paragraph_add(words, "; %s in ",
 			      of[i].bytes == all->all.bytes
 				  ? "all"
 				  : format_percent(of[i].bytes, all->all.bytes).s);
