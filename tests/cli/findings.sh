@@ -247,28 +247,59 @@ END_OF_SOURCE
 	expect_words out 'Growing the string in place (+= or insert) instead of by + would save 19,999 new blocks and up to 210 MiB of copying: 1 block grows in 19,999 steps of a new block, a copy and a free, in main (add.cc:6), through operator+'
 }
 
-# A regular expression that is compiled for each line is needless work, but nobody can reserve in it.
-test_findings_of_regular_expressions() {
-	cat >match.cc <<'END_OF_SOURCE'
+# std::regex, deque and stringstream grow blocks of their own, in which nobody can reserve.
+test_findings_of_classes_without_reserve() {
+	cat >closed.cc <<'END_OF_SOURCE'
+#include <deque>
 #include <regex>
+#include <sstream>
 #include <string>
+#include <vector>
 __attribute__((noinline)) bool matches(const std::string &line)
 {
 	return std::regex_match(line, std::regex("([a-z]+)=([0-9]+)(ab|cd|ef)*"));
 }
-int main()
+__attribute__((noinline)) int queue(int n)
+{
+	std::deque<int> all;
+	while (n--)
+		all.push_back(n);
+	return all.back();
+}
+__attribute__((noinline)) int print(int n)
+{
+	std::ostringstream out;
+	while (n--)
+		out << n << ' ';
+	return (int)out.str().size();
+}
+__attribute__((noinline)) int list(int n)
+{
+	std::vector<int> all;
+	while (n--)
+		all.push_back(n);
+	return all.back();
+}
+int main(int argc, char **argv)
 {
 	int n = 0;
-	for (int i = 0; i < 500; i++)
-		n += matches("name=" + std::to_string(i));
-	return n != 500;
+	for (int i = 0; i < 200; i++)
+		n += *argv[1] == 'm' ? matches("name=" + std::to_string(i)) : *argv[1] == 'q' ? queue(20000) :
+		     *argv[1] == 'p' ? print(3000) : list(3000);
+	return n < 0;
 }
 END_OF_SOURCE
-	c++ -O1 -g -o match match.cc || bad 'match.cc does not compile'
-	"$mprof" record -q -o log -- ./match
-	run "$mprof" report --all log
-	expect_words out 'come from matches (match.cc:5), mostly through std::basic_regex<...>::basic_regex'
-	expect_no_text out 'Reserving'
+	c++ -O1 -g -o closed closed.cc || bad 'closed.cc does not compile'
+	for how in matches queue print list; do
+		"$mprof" record -q -o log -- ./closed $how
+		run "$mprof" report --all log
+		expect_words out "$how (closed.cc"
+		if [ $how = list ]; then
+			expect_words out 'Reserving 16.0 KiB for each block'
+		else
+			expect_no_text out 'Reserving'
+		fi
+	done
 }
 
 test_findings_reserve_as_needed() {
