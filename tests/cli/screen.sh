@@ -246,7 +246,7 @@ static void names() { for (int i = 0; i < 3000; i++) memset(pool.do_allocate(64)
 int main() { names(); return 0; }
 END
 	c++ -g -O0 -o pool pool.cc || bad 'pool.cc does not compile'
-	report_of ./pool
+	report_with 'all 3 blocks allocated by names (pool.cc:9)' ./pool
 	expect_words out 'all 3 blocks allocated by names (pool.cc:9)'
 	expect_words out 'A std::pmr::monotonic_buffer_resource divides its blocks for many callers; std::pmr::new_delete_resource() in its place shows those of each.'
 }
