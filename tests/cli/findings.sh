@@ -298,6 +298,9 @@ END_OF_SOURCE
 			expect_words out 'Reserving 16.0 KiB for each block'
 		else
 			expect_no_text out 'Reserving'
+			run "$mprof" report realloc log
+			expect_text out 'its class has no reserve()'
+			expect_no_text out 'reserve 2'
 		fi
 	done
 }

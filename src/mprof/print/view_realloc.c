@@ -110,6 +110,10 @@ static void put_site(struct profile *p, const struct growth_site *s, FILE *out)
 	    format_many(s->chains, "block", "blocks").s, format_many(s->steps, "step", "steps").s,
 	    s->copies == s->steps ? " (new block, copy, free)" : "", format_count(s->longest).s,
 	    format_bytes(s->greatest).s, format_count(s->moved).s, format_bytes(s->copied).s);
+	if (profile_is_closed(p, s->stack)) {
+		fputs("    its class has no reserve()\n", out);
+		return;
+	}
 	fprintf(out, "    reserve %s: saves %s and copying up to %s, and wastes %s on average\n",
 		format_exact(s->reserve).s, format_many(s->saved_steps, "call", "calls").s,
 		format_bytes(s->saved_copied).s, format_bytes(s->spare).s);

@@ -355,3 +355,15 @@ const struct sym_line *profile_path_through(struct profile *p, const struct prof
 	}
 	return through;
 }
+
+bool profile_is_closed(struct profile *p, uint32_t stack)
+{
+	static const char *const closed[] = { "deque<", "regex", "stringbuf" };
+	const struct profile_path *path = paths_look(p->paths, stack);
+
+	for (size_t i = path->asked; i < path->all; i++)
+		for (size_t k = 0; k < sizeof(closed) / sizeof(closed[0]); k++)
+			if (strstr(path->line[i]->function, closed[k]))
+				return true;
+	return false;
+}

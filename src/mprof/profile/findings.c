@@ -488,19 +488,6 @@ static uint32_t line_of(void *growing, uint32_t stack)
 	return line ? line_interner_id(&g->lines, line) : 0;
 }
 
-/* Is it inside of a class that has no reserve()? */
-static bool is_closed(struct profile *names, uint32_t stack)
-{
-	static const char *const closed[] = { "deque<", "regex", "stringbuf" };
-	const struct profile_path *path = profile_path_once(names, stack);
-
-	for (size_t i = path->asked; i < path->all; i++)
-		for (size_t k = 0; k < sizeof(closed) / sizeof(closed[0]); k++)
-			if (strstr(path->line[i]->function, closed[k]))
-				return true;
-	return false;
-}
-
 /* Can the caller of a library reserve?  Only for a function that adds to what the caller has, not
  * for one that makes a list of its own. */
 static bool can_reserve(const struct sym_line *through)
@@ -548,7 +535,7 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
 	    has_grown(f, new.line) || is_of_script(new.line) || is_of_panic(new.through) ||
 	    (is_of_shared(new.line) && !*new.line->file) || !can_reserve(new.through) ||
-	    is_closed(&f->names, s->stack))
+	    profile_is_closed(&f->names, s->stack))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
 	insert(f, &new);

@@ -207,6 +207,8 @@ bool profile_is_start(struct profile *p, uint32_t stack);
 /* Is it what an import keeps?  A program can import less, or later, so its peak is a finding. */
 bool profile_is_import(struct profile *p, uint32_t stack);
 
+/* Is it inside of a class of C++'s library that has no reserve()? */
+bool profile_is_closed(struct profile *p, uint32_t stack);
 /* Does it allocate on behalf of others: a wrapper, a container, a language's library? */
 bool profile_is_library(const struct sym_line *line);
 /* Is it code of others (PATHS_PACKAGE)?  Beside the program's own source, that is a library. */
