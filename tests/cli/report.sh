@@ -227,6 +227,10 @@ test_report_bad_files() {
 	done
 	run "$mprof" report good more
 	expect_status 2
+	head -c 1200 good >head # no event of it
+	run "$mprof" report head
+	expect_status 0
+	expect_text out 'No allocation can be read.'
 }
 
 test_report_html_without_heap_map() {

@@ -32,8 +32,9 @@ void report_nothing(const struct analysis *a, FILE *out)
 			a->tree.own[0].path);
 	else
 		fprintf(out, "  * No %s.\n",
-			report_is_incomplete(a) ? "allocation was recorded"
-						: "block was allocated");
+			trace_lacks_events(a->damage) ? "allocation can be read"
+			: report_is_incomplete(a)     ? "allocation was recorded"
+						      : "block was allocated");
 }
 
 /* Printed early, because what follows applies only to the rest. */

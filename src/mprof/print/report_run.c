@@ -105,7 +105,8 @@ struct text report_end(const struct analysis *a)
 	if (p->end == TREE_UNKNOWN)
 		snprintf(t.s, sizeof(t.s), "; the recording ends %.16s after the start",
 			 duration(a).s);
-	else if (!last && p->end_ticks)
+	else if (!last && p->end_ticks &&
+		 walk_duration_ns(&a->walk, a->tree.end_ticks - p->end_ticks) > LATER_NS)
 		snprintf(t.s, sizeof(t.s), " after %.14s; the recording ends after %.14s",
 			 since_start(a, p->end_ticks).s, duration(a).s);
 	else if (last > p->end_ticks &&

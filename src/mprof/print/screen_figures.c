@@ -214,7 +214,7 @@ void screen_totals(struct paragraph *words, const struct analysis *a)
 			      *least ? "recorded " : "");
 	} else {
 		paragraph_add(words, "%s%s: %s%s in %s",
-			      report_ends_early(a)	? "Live when that ended"
+			      report_ends_early(a)	? "Live at the end of this time"
 			      : analysis_interrupted(a) ? "Live at the end"
 							: "Never freed",
 			      analysis_is_cut(a) ? ", as far as this trace shows" : "", least,
