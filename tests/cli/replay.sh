@@ -313,3 +313,22 @@ END
 	GLIBC_TUNABLES=glibc.malloc.hugetlb=2 run "$mprof" replay -a glibc --quick --no-heaps --json log
 	expect_same 'the pages count' "$(json out '[.. | .heap_rss_bytes? // empty][0] >= 3145728')" true
 }
+
+test_replay_slack() {
+	cat >slack.c <<-'END'
+		#include <stdlib.h>
+		int main(void)
+		{
+			void *p[1000];
+			for (int i = 0; i < 1000; i++)
+				p[i] = malloc(49);
+			for (int i = 0; i < 1000; i++)
+				free(p[i]);
+			return 0;
+		}
+	END
+	cc -g -fno-builtin -o slack slack.c || bad 'slack.c does not compile'
+	"$mprof" record -q -o log -- ./slack
+	run "$mprof" replay -a glibc --reps 0 --drain 0 log
+	expect_words out 'glibc: 6.8 KiB, of which 6.8 KiB in 1,000 blocks of 49 bytes to 64 bytes.'
+}

@@ -258,10 +258,10 @@ static void put_sizes(const struct memory *m, const struct memory_class *c, FILE
 	const unsigned class = (unsigned)(c - m->class);
 
 	if (class)
-		fprintf(out, "blocks of %s to %s", format_count(memory_class_most(class - 1) + 1).s,
+		fprintf(out, " of %s to %s", format_bytes(memory_class_most(class - 1) + 1).s,
 			format_bytes(memory_class_most(class)).s);
 	else
-		fputs("blocks of 0 bytes", out);
+		fputs(" of 0 bytes", out);
 }
 
 static void print_slack(const struct replay_memory *r, FILE *out)
@@ -281,9 +281,9 @@ static void print_slack(const struct replay_memory *r, FILE *out)
 		c = slackest(m);
 		if (!told++)
 			fputs("\nSlack inside blocks at the peak\n", out);
-		fprintf(out, "  * %s: %s, of which %s in %s ", m->title, format_bytes(slack).s,
+		fprintf(out, "  * %s: %s, of which %s in %s", m->title, format_bytes(slack).s,
 			format_bytes(c->peak.usable - c->peak.requested).s,
-			format_count(c->peak.blocks).s);
+			format_many(c->peak.blocks, "block", "blocks").s);
 		put_sizes(m, c, out);
 		fputs(".\n", out);
 	}

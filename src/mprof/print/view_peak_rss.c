@@ -393,7 +393,7 @@ static void print_when(const struct site_snapshot *m, FILE *out)
 	else if (m->to_ns == INT64_MAX)
 		fprintf(out, "later than %s", flat_moment(m->from_ns).s);
 	else if (!strcmp(from.s, to.s))
-		fprintf(out, "%s (known to %s)", flat_moment(m->to_ns).s,
+		fprintf(out, "%s (accurate to %s)", flat_moment(m->to_ns).s,
 			format_since(m->to_ns - m->from_ns).s);
 	else
 		fprintf(out, "between %s and %s", from.s, flat_moment(m->to_ns).s);
