@@ -810,6 +810,10 @@ END
 	expect_same 'other buffers' "$(json out '.suppressed[] | select(.why == "stdio buffers") | .calls')" 1
 	run "$mprof" report leaks log
 	expect_text out 'convert (lost.c:5)'
+	# However many other programs ran.
+	"$mprof" record -q -o log -- sh -c 'for i in $(seq 80); do /bin/true; done; ./lost' >said
+	run "$mprof" report log
+	expect_words out 'allocated by convert (lost.c:5)'
 }
 
 # Why a process stays large after it freed its blocks: free memory beside live blocks, with their

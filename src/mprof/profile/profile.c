@@ -207,6 +207,37 @@ static bool may_keep(struct profile *p, uint32_t stack)
 	return may == KEEP_MAYBE || profile_is_start(p, stack) || profile_is_import(p, stack);
 }
 
+/* How often did the program run that has this path?  "": any program. */
+static uint64_t runs_of(const struct profile *p, const char *program)
+{
+	const struct trace_fact *fact;
+	uint64_t runs = 0;
+
+	for (size_t i = trace_facts(p->trace, &fact); i--;)
+		runs += tree_is_image(&fact[i]) && (!*program || !strcmp(fact[i].exe, program));
+	return runs;
+}
+
+/* How often did the program of this stack run? */
+static uint64_t runs_with(struct profile *p, uint32_t stack)
+{
+	const struct profile_path *path = paths_look(p->paths, stack);
+	uint64_t runs = 0;
+	uint32_t object;
+
+	for (size_t i = 0; i < path->all && !runs; i++) {
+		object = p->stacks->frame[path->frame[i]].object;
+		runs = object ? runs_of(p, p->stacks->object[object].path) : 0;
+	}
+	return runs ? runs : runs_of(p, "");
+}
+
+/* Does it suppress this stack, which it was found for? */
+static bool covers(struct profile *p, const struct suppression *x, uint32_t stack, uint64_t live)
+{
+	return !x->most || live <= x->most || live <= x->most * runs_with(p, stack);
+}
+
 /* Returns what suppresses the leaks of a stack with this many live blocks, or NULL. */
 static struct suppression *suppression_of(struct profile *p, uint32_t stack, uint64_t live)
 {
@@ -215,7 +246,7 @@ static struct suppression *suppression_of(struct profile *p, uint32_t stack, uin
 	if (!p->suppressions->of_files && !may_keep(p, stack))
 		return NULL;
 	x = suppressions_find(p->suppressions, p->stacks, paths_look(p->paths, stack));
-	return x && suppression_covers(p->suppressions, x, live) ? x : NULL;
+	return x && covers(p, x, stack, live) ? x : NULL;
 }
 
 static void suppress(struct profile *p)
@@ -247,7 +278,6 @@ static void suppress(struct profile *p)
 
 static int read_suppressions(struct profile *p, const struct profile_options *o, struct error *err)
 {
-	const struct trace_fact *fact;
 	int ret = 0;
 	size_t i;
 
@@ -256,8 +286,6 @@ static int read_suppressions(struct profile *p, const struct profile_options *o,
 		ret = suppressions_read(p->suppressions, o->suppressions[i], err);
 	if (!ret && !o->no_builtin_suppressions)
 		suppressions_add_builtin(p->suppressions);
-	for (i = trace_facts(p->trace, &fact); i--;)
-		p->suppressions->programs += tree_is_image(&fact[i]);
 	return ret;
 }
 
@@ -471,7 +499,7 @@ const char *profile_kept(struct profile *p, uint32_t stack, uint64_t live)
 		*known = (uintptr_t)(x ? x : &none);
 	}
 	x = (const struct suppression *)(uintptr_t)*known;
-	return x != &none && suppression_covers(p->suppressions, x, live) ? x->why : NULL;
+	return x != &none && covers(p, x, stack, live) ? x->why : NULL;
 }
 
 int profile_make(struct profile *p, struct trace *t, const struct profile_options *o,

@@ -315,10 +315,3 @@ struct suppression *suppressions_find(struct suppressions *s, const struct stack
 			return x;
 	return NULL;
 }
-
-bool suppression_covers(const struct suppressions *s, const struct suppression *x, uint64_t live)
-{
-	const uint64_t programs = s->programs ? s->programs : 1;
-
-	return !x->most || live <= x->most * programs;
-}

@@ -20,11 +20,11 @@
 #include "stack_path.h"
 
 struct suppression {
-	char *pattern;	       /* NULL = any function */
-	const char *module;    /* glob, for a built-in one; NULL = any */
-	const char *caller;    /* glob of the module that called, for a built-in one; NULL = any */
-	const char *why;       /* for a built-in one; NULL for one from a file */
-	unsigned most;	       /* live blocks of one stack for each program; 0 = any number */
+	char *pattern;	    /* NULL = any function */
+	const char *module; /* glob, for a built-in one; NULL = any */
+	const char *caller; /* glob of the module that called, for a built-in one; NULL = any */
+	const char *why;    /* for a built-in one; NULL for one from a file */
+	unsigned most;	    /* live blocks of a stack for each run of its program; 0 = any number */
 	uint64_t calls, bytes; /* suppressed so far */
 };
 
@@ -35,7 +35,6 @@ struct suppressions {
 	struct suppression *item;
 	size_t count, room;
 	size_t of_files;   /* number of those that are not built in */
-	size_t programs;   /* that ran; 0 counts as 1 */
 	struct hash lines; /* by address: the lines evaluated so far, which must not move */
 };
 
@@ -47,8 +46,6 @@ void suppressions_release(struct suppressions *s);
 /* Returns the first whose pattern has this stack, or NULL.  stacks NULL: only of built-in ones. */
 struct suppression *suppressions_find(struct suppressions *s, const struct stacks *stacks,
 				      const struct profile_path *path);
-/* Does it suppress a stack that it was found for and that has this many live blocks? */
-bool suppression_covers(const struct suppressions *s, const struct suppression *x, uint64_t live);
 
 /* Can a line be the reason?  If no line of a stack can, it is kept at most because it was called at
  * the start of an interpreter, or by an import. */
