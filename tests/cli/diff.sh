@@ -187,6 +187,9 @@ test_diff_errors() {
 	expect_status 2
 	run "$mprof" diff --min-change x old.log old.log
 	expect_status 2
+	run "$mprof" diff --json --markdown old.log old.log
+	expect_status 2
+	expect_text err '--json and --markdown: choose one'
 }
 
 # ---- limits ----

@@ -15,14 +15,11 @@
 #include "two_profiles.h"
 #include "usage.h"
 
-enum form { TEXT, JSON, MARKDOWN };
-
 struct options {
 	struct arguments log;
 	struct profile_cli cli;
 	struct diff_options diff;
-	bool all;
-	enum form form;
+	bool all, json, markdown;
 };
 
 static int take_least(const struct option_row *row, const char *arg, void *to, struct error *err)
@@ -59,8 +56,8 @@ static const struct option_row options[] = {
 	OPTION_FLAG(0, "no-renames", diff.no_renames,
 		    "Do not look for functions that were renamed"),
 	OPTION_FLAG(0, "all", all, "Print every row, even without a change"),
-	OPTION_SET('j', "json", form, JSON, "Print one JSON object"),
-	OPTION_SET(0, "markdown", form, MARKDOWN, "Print tables for a comment, in Markdown"),
+	OPTION_JSON(json),
+	OPTION_FLAG(0, "markdown", markdown, "Print tables for a comment, in Markdown"),
 	OPTION_ROWS(option_profile, cli),
 	OPTION_ROWS_ALONE(option_memory),
 	OPTION_ROWS_ALONE(option_colour),
@@ -78,6 +75,8 @@ static int check(void *options, struct error *err)
 	if (o->log.count > DIFF_SIDES)
 		return fail(err, -EINVAL, "unexpected argument '%s': expected two traces",
 			    o->log.item[DIFF_SIDES]);
+	if (o->json && o->markdown)
+		return fail(err, -EINVAL, "--json and --markdown: choose one");
 	return 0;
 }
 
@@ -97,18 +96,14 @@ static void print(const struct diff *d, const struct options *o)
 	const struct diff_print how = { { o->log.item[DIFF_BEFORE], o->log.item[DIFF_AFTER] },
 					o->all };
 
-	switch (o->form) {
-	case TEXT:
+	if (o->json) {
+		json_print(stdout, diff_json(d, &how));
+	} else if (o->markdown) {
+		diff_markdown(d, &how, stdout);
+	} else {
 		pager_start();
 		terminal_fit();
 		diff_text(d, &how, stdout);
-		break;
-	case MARKDOWN:
-		diff_markdown(d, &how, stdout);
-		break;
-	case JSON:
-		json_print(stdout, diff_json(d, &how));
-		break;
 	}
 }
 
