@@ -43,7 +43,7 @@ struct session {
 	bool asks_mpi;	    /* no variable says which rank the program is: MPI will */
 	bool knows_rank;    /* a variable has it */
 	uint64_t oom_kills; /* system_oom_kills() before the run */
-	uint64_t own_peak;  /* of our resident set before the fork */
+	uint64_t copied;    /* of our memory, by the fork */
 	char *path;	    /* of the file, for the result: there may be no memory later */
 	char *variable[VARIABLES];
 	struct launch launch;
@@ -237,19 +237,14 @@ static char *make_file(struct session *s, struct error *err)
 	return NULL;
 }
 
-static uint64_t peak_of(const struct rusage *usage)
-{
-	return (uint64_t)usage->ru_maxrss * 1024;
-}
-
 static int start(struct session *s, struct error *err)
 {
-	struct rusage own = { .ru_maxrss = 0 };
+	struct process_memory own = { .rss_anon = 0 };
 	char *variable;
 	int code;
 
-	getrusage(RUSAGE_SELF, &own);
-	s->own_peak = peak_of(&own);
+	process_memory(getpid(), &own);
+	s->copied = own.rss_anon;
 	code = launch_fork(&s->launch, s->plan->argv, (const char *const *)s->variable, VARIABLES,
 			   err);
 	if (code)
@@ -289,14 +284,14 @@ static uint64_t ns_of(struct timeval t)
 
 /*
  * The greatest resident set of the program, 0 if unknown: wait4 includes the child before exec, a
- * copy of mprof, which is larger than a small program.  The kernel's counters lag.
+ * copy of mprof, which may be larger than the program.
  */
 static uint64_t peak_of_program(const struct session *s)
 {
-	enum { LAG = 512 << 10 };
-	const uint64_t peak = peak_of(&s->result->end.usage);
+	enum { OF_FILES = 2 << 20 }; /* at most so much of mprof and libc is in memory until exec */
+	const uint64_t peak = (uint64_t)s->result->end.usage.ru_maxrss * 1024;
 
-	return peak > s->own_peak + LAG ? peak : 0;
+	return peak > s->copied + OF_FILES ? peak : 0;
 }
 
 /* Writes how the process ended, which only its parent can know. */
