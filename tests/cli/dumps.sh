@@ -228,6 +228,15 @@ test_dump_by_ctl() {
 	run "$mprof" ctl $$ dmp
 	expect_status 2
 	expect_text err "invalid action 'dmp': expected dump, status, pause, resume or clear"
+	run "$mprof" ctl dump 1
+	expect_status 2
+	expect_text err 'the process comes first: mprof ctl 1 dump'
+	run "$mprof" ctl 1 dump x
+	expect_status 2
+	expect_text err "unexpected argument 'x': expected one action"
+	run "$mprof" ctl 1 -o x pause
+	expect_status 2
+	expect_text err '--output belongs to dump'
 }
 
 # Blocks that are live at both times have the same samples, so they add no uncertainty.

@@ -309,24 +309,38 @@ static const struct option_row options[] = {
 	OPTION_END,
 };
 
+static const struct action *find_action(const char *name)
+{
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (!strcmp(actions[i].name, name))
+			return &actions[i];
+	return NULL;
+}
+
 static int check(void *options, struct error *err)
 {
 	struct options *o = options;
 	const char *const *word = (const char *const *)o->words.item;
 
+	if (find_action(word[0]))
+		return fail(err, -EINVAL, "the process comes first: mprof ctl %s %s",
+			    o->words.count > 1 ? word[1] : "PID", word[0]);
 	if (parse_whole(word[0], 1, INT_MAX, &o->pid))
 		return fail(err, -EINVAL, "invalid PID '%s': expected the number of a process",
 			    word[0]);
-	if (o->words.count != 2)
+	if (o->words.count < 2)
 		return fail(err, -EINVAL, "no action given; for example: mprof ctl %s dump",
 			    word[0]);
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
-		if (!strcmp(actions[i].name, word[1]))
-			o->action = &actions[i];
-	if (o->action)
-		return 0;
-	return fail(err, -EINVAL,
-		    "invalid action '%s': expected dump, status, pause, resume or clear", word[1]);
+	if (o->words.count > 2)
+		return fail(err, -EINVAL, "unexpected argument '%s': expected one action", word[2]);
+	o->action = find_action(word[1]);
+	if (!o->action)
+		return fail(err, -EINVAL,
+			    "invalid action '%s': expected dump, status, pause, resume or clear",
+			    word[1]);
+	if (o->output && o->action->run != dump)
+		return fail(err, -EINVAL, "--output belongs to dump");
+	return 0;
 }
 
 static const struct usage usage = {
