@@ -233,6 +233,21 @@ test_report_bad_files() {
 	expect_text out 'No allocation can be read.'
 }
 
+# One line names the file and the reason; nothing remains.
+test_output_to_a_full_disk() {
+	local command
+	record "$build/preload/fixture_a"
+	ln -s /dev/full full.html
+	ln -s /dev/full full.png
+	for command in 'report --html full.html' 'image -o full.png' 'movie -o full.html' 'export --to folded -o full.html' \
+		'compare --quick --reps 0 -a glibc -o full.html'; do
+		run "$mprof" $command log
+		expect_status 1
+		expect_lines err 1
+		expect_text err "mprof: cannot write '/dev/full': No space left on device"
+	done
+}
+
 test_report_html_without_heap_map() {
 	record "$build/preload/fixture_a"
 	run "$mprof" report --html with.html log

@@ -236,7 +236,7 @@ int canvas_write(struct canvas *c, FILE *out, struct error *err)
 		status = c->format == CANVAS_PNG
 			     ? cairo.surface_write_to_png_stream(c->image, put_png, &png)
 			     : put_vectors(c, out);
-	if (status)
+	if (status && !ferror(out))
 		return fail(err, -EIO, "cannot write the picture: %s",
 			    errno ? strerror(errno) : cairo.status_to_string(status));
 	return 0;

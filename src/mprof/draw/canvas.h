@@ -73,5 +73,5 @@ int font_height(enum font font);
 
 /* Stores `width` pixels from (x, y) on, all within the canvas, as bytes red, green, blue. */
 void canvas_rgb(const struct canvas *c, int x, int y, int width, uint8_t *to);
-/* Writes the picture in its format.  0 or -errno with err filled. */
+/* Writes the picture in its format.  0, also if writing failed (ferror), or -errno and *err. */
 int canvas_write(struct canvas *c, FILE *out, struct error *err);

@@ -343,13 +343,6 @@ static void put_data(struct movie *m, FILE *out, bool detail, const char *left_o
 	fputs("]}", out);
 }
 
-static int done(FILE *out, int ret, struct error *err)
-{
-	if (!ret && ferror(out))
-		return fail(err, -EIO, "the movie could not be written");
-	return ret;
-}
-
 int movie_write_data(struct movie *m, FILE *out, struct error *err)
 {
 	struct fit f;
@@ -360,7 +353,7 @@ int movie_write_data(struct movie *m, FILE *out, struct error *err)
 		return ret;
 	say_left_out(&f, left_out, sizeof(left_out));
 	put_data(m, out, f.detail, left_out);
-	return done(out, ret, err);
+	return ret;
 }
 
 static int put_part(struct movie *m, FILE *out, struct error *err)
@@ -374,15 +367,14 @@ static int put_part(struct movie *m, FILE *out, struct error *err)
 	fputs(
 	    "\n</script><noscript>This movie of a heap is played by JavaScript.</noscript></div>\n",
 	    out);
-	return done(out, ret, err);
+	return ret;
 }
 
-static int put_player(FILE *out, struct error *err)
+static void put_player(FILE *out)
 {
 	fputs("<script>\n", out);
 	fwrite(movie_player, 1, (size_t)(movie_player_end - movie_player), out);
 	fputs("</script>\n", out);
-	return done(out, 0, err);
 }
 
 int movie_write_page(struct movie *m, FILE *out, struct error *err)
@@ -402,7 +394,7 @@ int movie_write_page(struct movie *m, FILE *out, struct error *err)
 	      out);
 	ret = put_part(m, out, err);
 	if (!ret)
-		ret = put_player(out, err);
+		put_player(out);
 	fputs("</body>\n</html>\n", out);
-	return done(out, ret, err);
+	return ret;
 }

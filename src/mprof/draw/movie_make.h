@@ -62,7 +62,7 @@ size_t movie_films(const struct movie *m);
 const struct film *movie_film(const struct movie *m, size_t i);
 const char *movie_film_name(const struct movie *m, size_t i);
 
-/* Writes a complete page. */
+/* Writes a complete page.  0, also if writing failed (ferror), or -errno and *err. */
 int movie_write_page(struct movie *m, FILE *out, struct error *err);
 
 /* Writes the data alone, as one JSON object, for a page with its own player. */
