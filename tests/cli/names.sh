@@ -246,6 +246,13 @@ test_names_as_the_user_wants_them() {
 	run "$mprof" report hot --stop-at '[' log
 	expect_status 2
 	expect_one_line_error
+	for rule in '--stop-at=mian' '--rewrite=s/mian/x/'; do
+		run "$mprof" report hot "$rule" log
+		expect_status 0
+		expect_text err "no function in 'log' matches '${rule#*=}' (--rewrite, --stop-at)"
+	done
+	run "$mprof" report hot --stop-at '^main$' --stop-at main log
+	expect_no_text err matches
 }
 
 # Calls malloc from generated code and writes its name to a map: ./jit HOW [fork]

@@ -245,6 +245,9 @@ static void tell_remarks(const struct profile *p, const char *const *module, siz
 	}
 	tell(p, some, told);
 	free(some);
+	if (sym_unused_rule(p->sym))
+		cmd_warn("no function in '%s' matches '%s' (--rewrite, --stop-at)", p->path,
+			 sym_unused_rule(p->sym));
 }
 
 void profile_tell_estimates(const struct profile *p)

@@ -13,13 +13,16 @@
 
 struct rule {
 	regex_t regex;
-	char *text; /* NULL for a stop */
+	char *text;	   /* NULL for a stop */
+	const char *given; /* by the user */
 	bool compiled, global;
+	bool used; /* a name matched */
 };
 
 struct rewrite {
 	struct rule *rule;
 	size_t rules, stops; /* stops follow rules */
+	bool named;	     /* there was a name */
 };
 
 static size_t count(const char *const *list)
@@ -117,11 +120,14 @@ int rewrite_make(struct rewrite **out, const char *const *rules, const char *con
 	int code = 0;
 
 	r->rule = must_calloc(count(rules) + count(stop) + 1, sizeof(*r->rule));
-	for (i = 0; !code && i < count(rules); i++)
-		code = parse_rule(&r->rule[r->rules++], what = rules[i], &expected);
-	for (i = 0; !code && i < count(stop); i++)
-		code =
-		    compile(&r->rule[r->rules + r->stops++], what = stop[i], REG_NOSUB, &expected);
+	for (i = 0; !code && i < count(rules); i++) {
+		r->rule[i].given = what = rules[i];
+		code = parse_rule(&r->rule[r->rules++], what, &expected);
+	}
+	for (i = 0; !code && i < count(stop); i++) {
+		r->rule[r->rules + i].given = what = stop[i];
+		code = compile(&r->rule[r->rules + r->stops++], what, REG_NOSUB, &expected);
+	}
 	if (!code) {
 		*out = r;
 		return 0;
@@ -205,15 +211,17 @@ static bool apply(const struct rule *r, const char *from, struct text *to)
 	return any;
 }
 
-void rewrite_name(const struct rewrite *r, struct text *name)
+void rewrite_name(struct rewrite *r, struct text *name)
 {
 	struct text next = { 0 }, old;
 	size_t i;
 
+	r->named = true;
 	for (i = 0; i < r->rules && name->n && name->n <= REWRITE_MAX && !name->failed; i++) {
 		text_clear(&next);
 		if (!apply(&r->rule[i], text_string(name), &next))
 			continue;
+		r->rule[i].used = true;
 		old = *name;
 		*name = next;
 		next = old;
@@ -221,13 +229,22 @@ void rewrite_name(const struct rewrite *r, struct text *name)
 	text_release(&next);
 }
 
-bool rewrite_stops(const struct rewrite *r, const char *name)
+bool rewrite_stops(struct rewrite *r, const char *name)
 {
-	size_t i;
+	struct rule *rule = r->rule + r->rules, *end = rule + r->stops;
+	bool stops = false;
 
-	for (i = 0; i < r->stops; i++)
-		if (strlen(name) <= REWRITE_MAX &&
-		    !regexec(&r->rule[r->rules + i].regex, name, 0, NULL, 0))
-			return true;
-	return false;
+	for (; rule < end && strlen(name) <= REWRITE_MAX; rule++)
+		if (!regexec(&rule->regex, name, 0, NULL, 0))
+			rule->used = stops = true;
+	return stops;
+}
+
+const char *rewrite_unused(const struct rewrite *r)
+{
+	size_t i = 0;
+
+	while (i < r->rules + r->stops && r->rule[i].used)
+		i++;
+	return r->named && i < r->rules + r->stops ? r->rule[i].given : NULL;
 }

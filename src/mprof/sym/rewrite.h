@@ -27,5 +27,8 @@ int rewrite_check_rule(const char *rule, struct error *expected);
 int rewrite_check_stop(const char *regex, struct error *expected);
 
 /* Applies all rules in their order. */
-void rewrite_name(const struct rewrite *r, struct text *name);
-bool rewrite_stops(const struct rewrite *r, const char *name);
+void rewrite_name(struct rewrite *r, struct text *name);
+bool rewrite_stops(struct rewrite *r, const char *name);
+/* Returns the first rule or pattern that no name matched; NULL if all did, or if there was no name.
+ */
+const char *rewrite_unused(const struct rewrite *r);

@@ -130,6 +130,11 @@ void sym_close(struct sym *s)
 	free(s);
 }
 
+const char *sym_unused_rule(const struct sym *s)
+{
+	return rewrite_unused(s->rewrite);
+}
+
 /* ---- names ---- */
 
 static const struct name *make_name(struct sym *s, const char *text, const char *file, bool script)

@@ -95,6 +95,10 @@ struct sym_remark {
 /* Returns remarks so far; most frames first.  Object 0 is for the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
 
+/* Returns a rule or pattern of the options that no name has matched so far; NULL if there is none.
+ */
+const char *sym_unused_rule(const struct sym *s);
+
 /* A variable: a data symbol, with its source location from DWARF. */
 struct sym_variable {
 	const char *name; /* demangled as configured */
