@@ -320,7 +320,7 @@ static void *few(void) { return malloc(16); }
 int main(void) { for (int i = 0; i < 200000; i++) free(few()); return 0; }
 END
 	cc -g -O1 -fno-inline -fno-builtin -o few few.c || bad 'few.c does not compile'
-	run "$mprof" profile -q --sample=1M --seed 1 -o p -- ./few
+	run "$mprof" profile -q --sample=1M --seed 2 -o p -- ./few
 	run "$mprof" report p
 	expect_words out ' of all allocations (about 131,0'
 	run "$mprof" profile -q --sample=16K --seed 1 -o p -- ./few
