@@ -247,6 +247,45 @@ END_OF_SOURCE
 	expect_words out 'Growing the string in place (+= or insert) instead of by + would save 19,999 new blocks and up to 210 MiB of copying: 1 block grows in 19,999 steps of a new block, a copy and a free, in main (add.cc:6), through operator+'
 }
 
+# Beside much that the program keeps, too: a long string that is made anew for each word. Short ones
+# are no finding.
+test_findings_of_long_strings_added() {
+	cat >words.cc <<'END_OF_SOURCE'
+#include <string>
+#include <vector>
+__attribute__((noinline)) std::string join(int n)
+{
+	std::string all;
+	while (n--)
+		all = all + "a word of a text" + ", ";
+	return all;
+}
+__attribute__((noinline)) size_t name(const std::string &of, int n)
+{
+	size_t sum = 0;
+	while (n--)
+		sum += (of + "/").size();
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	std::vector<char> kept(4 << 20, 'x');
+	size_t n = *argv[1] == 'j' ? join(4000).size() : name(std::string(200, 'd'), 500000);
+	return n == kept[7];
+}
+END_OF_SOURCE
+	c++ -O1 -g -o words words.cc || bad 'words.cc does not compile'
+	"$mprof" record -q -o log -- ./words join
+	run "$mprof" report log
+	expect_words out 'come from join (words.cc:7), through std::operator+'
+	expect_words out 'times the peak; + makes a new string each time, += or insert grows one in place)'
+	"$mprof" record -q -o log -- ./words name
+	run "$mprof" report log
+	expect_words out 'name (words.cc:14)'
+	expect_no_text out 'Over the run'
+	expect_no_text out 'makes a new string'
+}
+
 # std::regex, deque and stringstream grow blocks of their own, in which nobody can reserve.
 test_findings_of_classes_without_reserve() {
 	cat >closed.cc <<'END_OF_SOURCE'

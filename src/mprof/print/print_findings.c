@@ -221,17 +221,6 @@ static void put_hot(const struct finding *f, size_t most, FILE *out)
 
 #define PLUS "+ makes a new string each time, += or insert grows one in place"
 
-/* Do the blocks belong to strings that operator+ returned?  Each is a new one, whatever was
- * reserved. */
-static bool is_of_plus(const struct finding *f)
-{
-	static const char plus[] = "operator+";
-	const char *at = f->through && f->all_through ? strstr(f->through->function, plus) : NULL;
-
-	return at && !strchr("+=", at[strlen(plus)] ?: '(') &&
-	       (!strncmp(f->through->function, "std::", 5) || strstr(f->through->file, "string"));
-}
-
 static void put_total(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out,
@@ -240,7 +229,7 @@ static void put_total(const struct finding *f, size_t most, FILE *out)
 		format_percent(f->part, f->of).s, format_bytes(f->part).s,
 		format_many(f->blocks, "block", "blocks").s);
 	put_who(f, most, out);
-	if (is_of_plus(f))
+	if (findings_of_plus(f))
 		fprintf(out, "; %s", PLUS);
 }
 
@@ -256,7 +245,7 @@ static void put_grown(const struct finding *f, size_t most, FILE *out)
 	const struct growth_site *g = &f->grown;
 	const bool copies = g->copies == g->steps;
 
-	if (is_of_plus(f))
+	if (findings_of_plus(f))
 		fputs("Growing the string in place (+= or insert) instead of by +", out);
 	else if (2 * g->spare >
 		 g->reserve) /* the largest size for each would waste more than it saves */
@@ -329,7 +318,7 @@ static void brief_hot(const struct finding *f, FILE *out)
 static void brief_total(const struct finding *f, FILE *out)
 {
 	fprintf(out, "requests %s over the run (%s times the peak%s)", format_bytes(f->part).s,
-		format_count(f->part / f->peak).s, is_of_plus(f) ? "; " PLUS : "");
+		format_count(f->part / f->peak).s, findings_of_plus(f) ? "; " PLUS : "");
 }
 
 static void brief_temporary(const struct finding *f, FILE *out)

@@ -28,6 +28,7 @@
 #define LEAK_LARGER 4u
 
 #define TURNED_OVER  100u	 /* times the peak: from here on the total is a finding */
+#define LONG_STRING  1024u	 /* bytes, on average */
 #define ENOUGH_BYTES 65536.0	 /* of the peak, and ... */
 #define ENOUGH_CALLS 1000.0	 /* from which a finding has its full rank */
 #define GROWN_COPIED (16u << 20) /* copying this much is a finding, however few the steps */
@@ -201,7 +202,7 @@ static bool is_worth(const struct analysis *a, enum finding_kind kind, const str
 {
 	if (!whole || t->part < kinds[kind].least)
 		return false;
-	if (kind == FINDING_TOTAL && (!peak || whole / TURNED_OVER < peak))
+	if (kind == FINDING_TOTAL && (!peak || whole / 2 < peak))
 		return false;
 	if (kind == FINDING_LEAK && t->live_calls >= LEAK_BLOCKS &&
 	    t->live_calls >= a->never_freed.all.blocks / LEAK_BLOCKS_PART)
@@ -373,6 +374,30 @@ static bool has_kept(const struct findings *f)
 	return kept >= kinds[FINDING_LEAK].most;
 }
 
+bool findings_of_plus(const struct finding *f)
+{
+	static const char plus[] = "operator+";
+	const char *at = f->through && f->all_through ? strstr(f->through->function, plus) : NULL;
+
+	return at && !strchr("+=", at[strlen(plus)] ?: '(') &&
+	       (!strncmp(f->through->function, "std::", 5) || strstr(f->through->file, "string"));
+}
+
+/* Is the total much beside the peak of the run, or, for long strings that are made anew again and
+ * again, beside the function's own? */
+static bool is_turned_over(struct finding_sums *s, uint32_t function, const struct finding_top *t,
+			   const struct finding *f)
+{
+	struct site_values v;
+
+	if (f->of / TURNED_OVER >= f->peak)
+		return true;
+	if (!findings_of_plus(f) || !t->own_calls || t->part / t->own_calls < LONG_STRING)
+		return false;
+	finding_sums_values(s, function, &v);
+	return v.local_bytes <= t->part / TURNED_OVER;
+}
+
 /* Returns false if the blocks are not a leak of the program, whatever their size. */
 static bool add_finding(struct findings *f, const struct analysis *a, struct finding_sums *s,
 			uint32_t function, const struct finding_top *t, bool only_grown)
@@ -399,6 +424,8 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 	    (only_grown && !grows_on(a, new.growth, t)))
 		return true;
 	finding_sums_place(s, function, &new);
+	if (kind == FINDING_TOTAL && !is_turned_over(s, function, t, &new))
+		return true;
 	kept = kind == FINDING_LEAK && is_kept_for_script(new.line);
 	if ((kind == FINDING_LEAK && is_of_ocaml_heap(&f->names, new.at_stack.stack)) ||
 	    (kept && has_kept(f)))

@@ -62,6 +62,9 @@ struct findings {
 	bool named;
 };
 
+/* Do the blocks belong to strings that operator+ returned?  Each is a new one, whatever was
+ * reserved. */
+bool findings_of_plus(const struct finding *f);
 /* Are both about one function? */
 bool findings_same_function(const struct finding *a, const struct finding *b);
 
