@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,6 +254,27 @@ START_TEST(test_memory_of_a_process)
 }
 END_TEST
 
+/* A user of a directory service may be in hundreds of groups, which status lists before the memory.
+ */
+START_TEST(test_memory_of_a_process_with_many_groups)
+{
+	gid_t group[1000];
+	struct process_memory m;
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		for (size_t i = 0; i < 1000; i++)
+			group[i] = 1000000000 + (gid_t)i;
+		if (setgroups(1000, group)) /* only root may */
+			_exit(0);
+		_exit(process_memory(getpid(), &m) || !m.peak_rss);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 START_TEST(test_executable_files)
 {
 	struct elf_facts elf;
@@ -348,6 +370,7 @@ Suite *run_outside_suite(void)
 	tcase_add_test(t, test_resident_region_twice);
 	tcase_add_test(t, test_what_is_not_resident);
 	tcase_add_test(t, test_memory_of_a_process);
+	tcase_add_test(t, test_memory_of_a_process_with_many_groups);
 	tcase_add_test(t, test_executable_files);
 	tcase_add_test(t, test_broken_executable);
 	tcase_add_test(t, test_linkers_cache);

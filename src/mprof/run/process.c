@@ -57,7 +57,7 @@ void process_add_status(struct process_memory *m, const char *text)
 int process_memory(pid_t pid, struct process_memory *m)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), resident = 0, shared = 0;
-	char text[2048], *p;
+	char text[16384], *p;
 	int code = read_file(pid, "stat", text, sizeof(text));
 
 	if (code)
