@@ -165,6 +165,13 @@ test_names_of_stripped_objects() {
 	expect_text err ': they are stripped, and no debug files of their build-ids were found; install debug symbols (-dbgsym or -debuginfo packages), or add --debuginfod'
 	run "$mprof" diff --no-symbol-cache log log
 	expect_one_line_error
+	# A check that passes whatever the names are does not tell that they are missing.
+	run "$mprof" check --no-symbol-cache --max-peak 1G log
+	expect_lines err 0
+	run "$mprof" check --no-symbol-cache --max-peak 1 log
+	expect_one_line_error
+	run "$mprof" check --no-symbol-cache --max-peak main=1G --allow-missing log
+	expect_one_line_error
 }
 
 test_names_of_a_program_that_was_built_again() {

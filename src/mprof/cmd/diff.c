@@ -146,7 +146,7 @@ static int compare(struct options *o, struct error *err)
 	if (!status) {
 		diff_make(&d, &two.profile[DIFF_BEFORE], &two.profile[DIFF_AFTER], &o->diff);
 		print(&d, o);
-		two_profiles_tell(&two);
+		two_profiles_tell(&two, true);
 	}
 	diff_release(&d);
 	two_profiles_release(&two);

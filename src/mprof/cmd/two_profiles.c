@@ -78,7 +78,7 @@ void two_profiles_release(struct two_profiles *two)
 	}
 }
 
-void two_profiles_tell(const struct two_profiles *two)
+void two_profiles_tell(const struct two_profiles *two, bool names)
 {
 	const struct profile *p;
 	int side;
@@ -96,7 +96,7 @@ void two_profiles_tell(const struct two_profiles *two)
 			cmd_warn("'%s' has no call stacks: it was recorded with UNWIND=none, or"
 				 " by another tool",
 				 p->path);
-		else
+		else if (names)
 			profile_tell_remarks(p);
 	}
 }

@@ -18,5 +18,5 @@ int two_profiles_make(struct two_profiles *two, const char *const path[DIFF_SIDE
 		      const struct profile_options *o, struct error *err);
 void two_profiles_release(struct two_profiles *two);
 
-/* Prints on stderr lost calls, missing stacks and missing names of both. */
-void two_profiles_tell(const struct two_profiles *two);
+/* Prints on stderr lost calls, missing stacks and, with `names`, missing names of both. */
+void two_profiles_tell(const struct two_profiles *two, bool names);
