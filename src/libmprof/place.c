@@ -53,7 +53,8 @@ static int place_look_at(const char *path, const char *magic, const struct mp_ru
 
 	*held = fd;
 	if (fd == -ELOOP || fd == -ENOTSUP) {
-		text_string(why, fd == -ELOOP ? "is a symbolic link" : "is not a regular file");
+		text_string(why,
+			    fd == -ELOOP ? "it is a symbolic link" : "it is not a regular file");
 		return -ENOTSUP;
 	}
 	if (fd < 0)

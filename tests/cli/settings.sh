@@ -251,7 +251,7 @@ END
 	run "$mprof" profile -q -o p --config conf.ini -- ./chosen fork
 	expect_status 4
 	expect_same 'no children' "$(chosen_figure p calls large)" 1
-	expect_settings_error "'bad.ini', line 2: invalid DUMP_EVERY 'x': expected a whole number" '[dump]\nevery = x'
+	expect_settings_error "'bad.ini', line 2: invalid DUMP_EVERY 'x': expected a number from 0 to 31536000" '[dump]\nevery = x'
 	expect_settings_error "'bad.ini', line 1: invalid section 'dmp': expected module, file" '[dmp]'
 	expect_settings_error "'bad.ini', line 1: expected [SECTION], not '[dump'" '[dump'
 	expect_settings_error "'bad.ini', line 2: expected KEY=VALUE, not 'every'" '[dump]\nevery'

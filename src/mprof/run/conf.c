@@ -94,10 +94,7 @@ static int check_number(struct error *err, const struct option *o, const char *v
 
 	errno = 0;
 	n = strtoull(value, &end, 10);
-	if (!isdigit((unsigned char)value[0]) || *end)
-		return fail(err, -EINVAL, "invalid %s '%s': expected a whole number", o->name,
-			    value);
-	if (errno || n < o->min || n > o->max)
+	if (!isdigit((unsigned char)value[0]) || *end || errno || n < o->min || n > o->max)
 		return fail(err, -EINVAL, "invalid %s '%s': expected a number from %llu to %llu",
 			    o->name, value, (unsigned long long)o->min, (unsigned long long)o->max);
 	return 0;
