@@ -248,7 +248,7 @@ END_OF_SOURCE
 }
 
 # Beside much that the program keeps, too: a long string that is made anew for each word. Short ones
-# are no finding.
+# do not make a finding.
 test_findings_of_long_strings_added() {
 	cat >words.cc <<'END_OF_SOURCE'
 #include <string>

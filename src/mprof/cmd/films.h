@@ -65,8 +65,8 @@ int films_each(struct films *f, int (*one)(void *context, size_t i, struct error
 	       void *context);
 
 /*
- * Counts the calls, and the calls before this time of the recorded run.  -ERANGE with err filled if
- * there is no trace, which knows the end of the run, and the last call was earlier.
+ * Counts the calls, and the calls before this time of the recorded run.  Without a trace, which
+ * tells when the run ended: -ERANGE with err filled if the last call was earlier.
  */
 int films_calls(struct films *f, uint64_t *ops, struct error *err);
 int films_calls_at(struct films *f, uint64_t ns, uint64_t *op, struct error *err);

@@ -318,7 +318,7 @@ static void tell_problems(const struct analysis *a, FILE *out)
 
 #define ADDRESS_BITS 47 /* of a program */
 
-/* WRAP can name a function whose first argument is no size. */
+/* WRAP can name a function whose first argument is not a size. */
 static void tell_impossible(const struct analysis *a, FILE *out)
 {
 	if (a->peak.all.at.bytes >> ADDRESS_BITS)

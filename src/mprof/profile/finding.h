@@ -43,8 +43,8 @@ struct finding {
 	 * the nearest one of the program that is not its main function; or NULL. */
 	const struct sym_line *caller;
 	bool all_by_caller;
-	/* Beyond that caller, if several functions call it: the outermost one with most of the
-	 * finding, on a path of functions that several call; or NULL. */
+	/* Beyond that caller, if it has several callers: the outermost one with most of the
+	 * finding, on a path of shared functions; or NULL. */
 	const struct sym_line *beyond;
 	/* The nearest caller with known source, if line's is unknown or an interpreter's; or the
 	 * innermost with a name, if neither that nor line and caller have one; else NULL. */

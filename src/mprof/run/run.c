@@ -288,7 +288,7 @@ static uint64_t ns_of(struct timeval t)
  */
 static uint64_t peak_of_program(const struct session *s)
 {
-	enum { OF_FILES = 2 << 20 }; /* at most so much of mprof and libc is in memory until exec */
+	enum { OF_FILES = 2 << 20 }; /* the most of mprof and libc that is in memory before exec */
 	const uint64_t peak = (uint64_t)s->result->end.usage.ru_maxrss * 1024;
 
 	return peak > s->copied + OF_FILES ? peak : 0;

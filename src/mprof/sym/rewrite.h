@@ -29,6 +29,5 @@ int rewrite_check_stop(const char *regex, struct error *expected);
 /* Applies all rules in their order. */
 void rewrite_name(struct rewrite *r, struct text *name);
 bool rewrite_stops(struct rewrite *r, const char *name);
-/* Returns the first rule or pattern that no name matched; NULL if all did, or if there was no name.
- */
+/* Returns the first rule or pattern that matched no name; NULL if all did, or there was no name. */
 const char *rewrite_unused(const struct rewrite *r);
