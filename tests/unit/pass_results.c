@@ -310,6 +310,32 @@ START_TEST(a_brief_analysis_has_the_figures_of_the_screen)
 }
 END_TEST
 
+/* Pages at the peak are counted in regions of 2^14 pages, of which the latest are found quickly. */
+START_TEST(a_brief_analysis_counts_pages_of_many_regions)
+{
+	const uint64_t region = 1ull << 26, regions = 40;
+	uint64_t i;
+
+	for (i = 0; i < 2 * regions; i++) {
+		feed.process = 1 + i % 2;
+		feed_alloc(MPROF_FN_MALLOC, (1 + i / 2 * 7 % regions) * region + 64, 8);
+		feed_alloc(MPROF_FN_MALLOC, (1 + i / 2 * 7 % regions) * region + 128, 8);
+	}
+	/* 8 regions apart, then those beside each other */
+	for (i = 0; i < 2 * regions; i++) {
+		feed.process = 1 + i % 2;
+		feed_free((1 + i / 2 * 8 % regions + i / 2 * 8 / regions) * region + 64);
+	}
+	for (i = 0; i < regions; i++) {
+		feed.process = 1;
+		feed_free((1 + i) * region + 128);
+	}
+	feed.brief = true;
+	feed_run();
+	ck_assert_uint_eq(feed.a.compactness.all.high_touched, 2 * regions);
+}
+END_TEST
+
 START_TEST(lifetimes_in_their_buckets)
 {
 	const struct lifetimes *l = &feed.a.lifetimes;
@@ -907,6 +933,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, many_large_sizes);
 	tcase_add_test(c, sizes_never_freed_are_those_allocated);
 	tcase_add_test(c, a_brief_analysis_has_the_figures_of_the_screen);
+	tcase_add_test(c, a_brief_analysis_counts_pages_of_many_regions);
 	tcase_add_test(c, lifetimes_in_their_buckets);
 	tcase_add_test(c, compactness_over_events_and_time);
 	tcase_add_test(c, compactness_until_the_end);

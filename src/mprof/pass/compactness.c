@@ -165,7 +165,7 @@ static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct compactness, process, struct compactness_of) },
 	{ PASS_UNUSED(struct compactness, moment.within) },
 	{ PASS_FREED(struct compactness, moment.region) },
-	{ PASS_UNUSED(struct compactness, moment.last) },
+	{ PASS_UNUSED(struct compactness, moment.recent) },
 	{ PASS_FREED(struct compactness, moment.places) },
 	{ .bytes = 0 },
 };

@@ -3,23 +3,26 @@
 #include "moment.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../util/alloc.h"
 #include "resident_pages.h"
 
 static struct moment_region *region_of(struct moment *m, uint64_t key)
 {
+	struct moment_region **recent = &m->recent[key % MOMENT_RECENT];
 	uint64_t *place;
 
-	if (m->last && m->last->key == key)
-		return m->last;
+	if (*recent && (*recent)->key == key)
+		return *recent;
 	place = hash_at(&m->places, key);
 	if (!*place) {
 		GROW(m->region, m->regions + 1, m->room);
+		memset(m->recent, 0, sizeof(m->recent)); /* they may have moved */
 		m->region[m->regions++] = (struct moment_region){ .key = key };
 		*place = m->regions;
 	}
-	return m->last = &m->region[*place - 1];
+	return *recent = &m->region[*place - 1];
 }
 
 /* Counts a page that is partly covered, once for each moment. */

@@ -14,7 +14,8 @@
 #include "../heap/heap.h"
 #include "../util/hash.h"
 
-#define MOMENT_SHIFT 14u
+#define MOMENT_SHIFT  14u
+#define MOMENT_RECENT 8u
 
 /* 2^14 pages: the lower half of each word has a bit for each page that was counted at the moment
  * in its upper half. */
@@ -28,8 +29,10 @@ struct moment {
 	const struct trace_residency *within; /* count only pages that were resident; may be NULL */
 	uint64_t pages;			      /* under blocks that have ended */
 	/* Pages that blocks cover only in part, and may share: */
-	struct moment_region *region, *last; /* last: the current one, or NULL */
+	struct moment_region *region;
 	size_t regions, room;
+	/* The latest ones, by the low bits of the key; NULL if none.  A heap lies in several. */
+	struct moment_region *recent[MOMENT_RECENT];
 	struct hash places; /* by key: index of region + 1 */
 	uint32_t number;    /* of moments so far */
 };
@@ -52,10 +55,11 @@ static inline uint64_t moment_key(uint32_t process, uint64_t page)
 /* Has this page, which is covered in part, been counted?  Most have, as many blocks share one. */
 ALWAYS_INLINE bool moment_has(const struct moment *m, uint32_t process, uint64_t page)
 {
-	const struct moment_region *r = m->last;
+	const uint64_t key = moment_key(process, page);
+	const struct moment_region *r = m->recent[key % MOMENT_RECENT];
 	uint64_t word;
 
-	if (!r || r->key != moment_key(process, page))
+	if (__builtin_expect(!r || r->key != key, 0))
 		return false;
 	word = r->word[page % (1u << MOMENT_SHIFT) / 32];
 	return word >> 32 == m->number && word >> page % 32 & 1;

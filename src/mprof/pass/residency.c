@@ -151,7 +151,7 @@ static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct residency, sample, struct residency_sample) },
 	{ PASS_UNUSED(struct residency, moment.within) },
 	{ PASS_FREED(struct residency, moment.region) },
-	{ PASS_UNUSED(struct residency, moment.last) },
+	{ PASS_UNUSED(struct residency, moment.recent) },
 	{ PASS_FREED(struct residency, moment.places) },
 	{ .bytes = 0 },
 };
