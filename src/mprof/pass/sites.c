@@ -146,20 +146,33 @@ static inline uint64_t epoch_of(const struct sites *s, uint64_t ticks)
 	return epoch;
 }
 
-/* Adds to the epochs at whose ends the block was live. */
+static __attribute__((noinline)) void add_first_epochs(const struct sites *s,
+						       struct accumulator *accumulator,
+						       uint64_t began, uint64_t bytes,
+						       enum ending how)
+{
+	site_accumulator_new_rare(&((struct work *)s->work)->accumulators, accumulator);
+	sites_add_epochs(s, accumulator, began, bytes, how);
+}
+
+/* Adds to the epochs at whose ends the block was live.  It calls another function only at its end,
+ * so it need not save registers. */
 void sites_add_epochs(const struct sites *s, struct accumulator *accumulator, uint64_t began,
 		      uint64_t bytes, enum ending how)
 {
-	struct work *k = s->work;
-	const uint64_t behind = how == NEVER_FREED ? SITE_EPOCHS : k->epoch;
+	const struct work *k = s->work;
 	struct accumulator_rare *rare;
 
-	if (behind < SITE_EPOCHS && began >= s->epoch_ticks[behind])
+	if (how != NEVER_FREED && began >= s->epoch_ticks[k->epoch])
 		return;
-	rare = site_accumulator_rare(&k->accumulators, accumulator);
+	if (__builtin_expect(!accumulator->rare, 0)) {
+		add_first_epochs(s, accumulator, began, bytes, how);
+		return;
+	}
+	rare = &k->accumulators.rare[accumulator->rare - 1];
 	rare->epoch_bytes[epoch_of(s, began)] += bytes;
-	if (behind < SITE_EPOCHS)
-		rare->epoch_bytes[behind] -= bytes;
+	if (how != NEVER_FREED)
+		rare->epoch_bytes[k->epoch] -= bytes;
 }
 
 void sites_add_remains(struct work *k, struct accumulator *accumulator, const struct block *b,
