@@ -102,7 +102,7 @@ bool home_room(struct home *h, uint32_t n)
 	return true;
 }
 
-uint32_t home_fresh(struct home *h)
+uint32_t home_fresh_any(struct home *h)
 {
 	while (h->cursor < h->old_n) {
 		uint64_t free_ones = ~h->old[h->cursor >> 6] >> (h->cursor & 63);

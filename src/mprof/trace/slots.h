@@ -117,14 +117,24 @@ struct lane *slots_lane(struct slots *s, uint32_t process, uint32_t thread);
 void slots_forget(struct slots *s, uint32_t process);
 /* Grows to n slots, all free. False without memory. */
 bool home_room(struct home *h, uint32_t n);
-/* Returns the lowest slot that was free when the group began and has not been used since. */
-uint32_t home_fresh(struct home *h);
+/* Returns the lowest slot that was free when the group began and has not been used since;
+ * SLOT_NONE without memory. */
+uint32_t home_fresh_any(struct home *h);
 /* Takes numbers for the next births of a lane.  False without memory. */
 bool lane_more(struct slots *s, struct lane *l);
 
 static inline bool slot_is_live(const struct home *h, uint32_t slot)
 {
 	return slot < h->n && h->live[slot >> 6] >> (slot & 63) & 1;
+}
+
+/* The same.  While a heap grows, it is a new slot. */
+static inline uint32_t home_fresh(struct home *h)
+{
+	if (h->cursor < h->n || h->cursor >= h->room)
+		return home_fresh_any(h);
+	h->n = h->cursor + 1;
+	return h->cursor++;
 }
 
 /* Returns a slot for a block that thread l allocates; SLOT_NONE without memory. */
