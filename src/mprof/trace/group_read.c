@@ -38,7 +38,8 @@ _Static_assert(sizeof(struct event_what) == sizeof(struct event) - offsetof(stru
 
 /* Names of blocks and sorts: by then, memory has responded. */
 #define AHEAD	   16u
-#define AHEAD_SORT 8u /* the block is in a cache, and names its sort */
+#define AHEAD_SORT 8u	 /* the block is in a cache, and names its sort */
+#define SORTS_NEAR 4096u /* as many stay in the caches without that */
 
 struct group_reader {
 	/* Members that nearly every event needs come first. */
@@ -249,7 +250,7 @@ PREFETCHES look_ahead(const struct group_reader *r, const struct home *h, uint32
 {
 	if (slot < h->n)
 		__builtin_prefetch(&h->slot[slot], 1);
-	if (sooner < h->n)
+	if (r->sorts_n >= SORTS_NEAR && sooner < h->n)
 		prefetch_sort(r, h->slot[sooner].sort);
 }
 
@@ -312,7 +313,9 @@ ALWAYS_INLINE struct slot *put_block(const struct lane *l, struct event *e, uint
 	struct slot *b = &l->home->slot[slot];
 
 	e->block = slot + 1;
-	e->addr = b->addr ? b->addr : unknown_address(slot);
+	e->addr = b->addr;
+	if (__builtin_expect(!e->addr, 0)) /* a branch does not wait for the block */
+		e->addr = unknown_address(slot);
 	return b;
 }
 
