@@ -146,17 +146,26 @@ bool site_rows_has(const struct site_rows *r, size_t i, size_t figure, struct si
 	return which >> (PLACE(v) + figure / sizeof(uint64_t)) & 1;
 }
 
+/* The same of numbers that are zero so far. */
+static inline void get_into(struct cursor *from, struct site *site, uint64_t which)
+{
+	for (; which; which &= which - 1) {
+		const uint64_t number = cursor_varint(from);
+
+		memcpy((char *)site + sizeof(number) * (unsigned)__builtin_ctzll(which), &number,
+		       sizeof(number));
+	}
+}
+
 void site_rows_get(const struct site_rows *r, size_t i, struct site *site)
 {
 	struct cursor from = row(r, i);
-	uint64_t number[NUMBERS] = { 0 };
 	const uint64_t which = get_which(&from), brief = (1ull << BRIEF) - 1;
 
-	get_numbers(&from, number, which & brief);
-	cursor_varint(&from);
-	get_numbers(&from, number, which & ~brief);
 	*site = (struct site){ .key = 0 };
-	memcpy(site, number, sizeof(number));
+	get_into(&from, site, which & brief);
+	cursor_varint(&from);
+	get_into(&from, site, which & ~brief);
 	make_whole(&site->v);
 }
 
