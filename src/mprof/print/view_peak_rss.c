@@ -458,9 +458,12 @@ static void print_moment(const struct view_request *r, bool with_parts, FILE *ou
 		fprintf(out,
 			"  of which files and shared memory:  at least %s (not part of mmap)\n",
 			format_bytes(tree_files(process)).s);
-	fprintf(out, "  arena: %s by brk and sbrk   mmap: %s mapped by the program itself%s\n",
-		format_bytes(m->arena).s, format_bytes(m->mapped).s,
-		m->mapped / 2 > m->rss ? ",\n  most of it not resident" : "");
+	if (m->arena)
+		fprintf(out, "  brk and sbrk: %s added to the heap\n", format_bytes(m->arena).s);
+	if (m->mapped)
+		fprintf(out, "  mmap: %s mapped by the program itself%s\n",
+			format_bytes(m->mapped).s,
+			m->mapped / 2 > m->rss ? ", most of it not resident" : "");
 	if (m->cpu_ns)
 		fprintf(out, "  CPU time until then: %s\n", format_ns(m->cpu_ns).s);
 	if (m->unseen && process && !process->said_end)
