@@ -76,16 +76,31 @@ uint64_t mp_break_start(void)
 	return status_stat(STAT_BREAK_START);
 }
 
+#define STATUS_LINE 128 /* bytes of a key and its number, at most */
+
 /* Reads a number from a file of lines such as /proc/self/status; key includes the colon.  0 if
- * missing. */
+ * missing.  The groups of a user are one line there, which may be larger than text. */
 static uint64_t status_number(const char *path, const char *key)
 {
 	char text[4096];
 	uint64_t value = 0;
-	const char *at;
+	const char *at = NULL;
+	size_t used = 0;
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	long n = fd < 0 ? 0 : 1;
 
-	status_read_proc(path, text, sizeof(text));
-	at = __builtin_strstr(text, key);
+	while (n > 0 && (!at || !__builtin_strchr(at, '\n'))) {
+		if (used > STATUS_LINE) {
+			__builtin_memmove(text, text + used - STATUS_LINE, STATUS_LINE);
+			used = STATUS_LINE;
+		}
+		n = sys_read(fd, text + used, sizeof(text) - 1 - used);
+		used += n > 0 ? (size_t)n : 0;
+		text[used] = 0;
+		at = __builtin_strstr(text, key);
+	}
+	if (fd >= 0)
+		sys_close(fd);
 	if (at) {
 		for (at += text_length(key); *at == ' ' || *at == '\t'; at++)
 			;

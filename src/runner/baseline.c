@@ -53,10 +53,10 @@ static uint64_t next_number(const char **s)
 	return v;
 }
 
-/* Reads a number of KiB from /proc/self/status. */
+/* Reads a number of KiB from /proc/self/status, which lists the user's groups first. */
 static uint64_t status_now(const char *name)
 {
-	static char text[4096];
+	static char text[16384];
 	const char *s;
 
 	read_text(status_fd, text, sizeof(text));

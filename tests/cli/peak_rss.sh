@@ -234,6 +234,22 @@ subprocess.run(sys.argv[1:], env={'LD_PRELOAD': '$build/libmprof.so',
 	expect_phases 'child of a large program'
 }
 
+# /proc/PID/status lists the groups of the user before the memory.
+test_peak_rss_of_a_user_in_many_groups() {
+	local groups
+	[ "$(id -u)" = 0 ] || return 0
+	groups=$(seq -s, 1000000000 1000000999)
+	run setpriv --groups "$groups" "$mprof" record -o log -- \
+		sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do env true; done; exec sh -c :'
+	expect_same 'processes without a peak' "$("$mprof" report --json log |
+		jq '[.processes[] | select(.peak_rss_bytes == 0)] | length')" 0
+	"$mprof" replay --json log >alone 2>err
+	run setpriv --groups "$groups" "$mprof" replay --json log
+	expect_same 'peaks in many groups that differ by 1 MiB' "$(jq -s \
+		'map([.allocators[].peak_rss_bytes]) | transpose |
+		map(select((.[0] - .[1] | fabs) > 1048576)) | length' out alone)" 0
+}
+
 # A report never says that samples saw more than the peak.
 test_peak_rss_is_no_less_than_any_sample() {
 	local i
