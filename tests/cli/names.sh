@@ -260,6 +260,15 @@ test_names_as_the_user_wants_them() {
 	done
 	run "$mprof" report hot --stop-at '^main$' --stop-at main log
 	expect_no_text err matches
+	# A renamed function has its new name in one of two traces.
+	sed 's/hidden/shown/' prog.cc >new.cc
+	g++ -g -O1 -o new new.cc
+	"$mprof" record -o new.log -- ./new 2>err
+	run "$mprof" diff --rewrite 's/shown/hidden/' log new.log
+	expect_no_text err matches
+	run "$mprof" diff --rewrite 's/mian/x/' log new.log
+	expect_text err "no function in 'log' or 'new.log' matches 's/mian/x/'"
+	[ "$(grep -c matches err)" = 1 ] || bad 'it tells it twice'
 }
 
 # Calls malloc from generated code and writes its name to a map: ./jit HOW [fork]

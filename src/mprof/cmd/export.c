@@ -401,6 +401,7 @@ static void tell_unknown(const struct options *o, const struct profile *p)
 			 p->path);
 	missing_calls(p);
 	profile_tell_remarks(p);
+	profile_tell_rules(p, p);
 }
 
 static void tell(const struct writing *w)

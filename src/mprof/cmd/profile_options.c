@@ -245,9 +245,16 @@ static void tell_remarks(const struct profile *p, const char *const *module, siz
 	}
 	tell(p, some, told);
 	free(some);
-	if (sym_unused_rule(p->sym))
-		cmd_warn("no function in '%s' matches '%s' (--rewrite, --stop-at)", p->path,
-			 sym_unused_rule(p->sym));
+}
+
+void profile_tell_rules(const struct profile *p, const struct profile *other)
+{
+	const char *rule = sym_unused_rule(p->sym, other->sym);
+
+	if (rule)
+		cmd_warn("no function in '%s'%s%s%s matches '%s' (--rewrite, --stop-at)", p->path,
+			 p != other ? " or '" : "", p != other ? other->path : "",
+			 p != other ? "'" : "", rule);
 }
 
 void profile_tell_estimates(const struct profile *p)

@@ -29,6 +29,9 @@ void profile_cli_release(struct profile_cli *c);
  * component is one of n modules.
  */
 void profile_tell_remarks(const struct profile *p);
+void profile_tell_remarks_of(const struct profile *p, const char *const *module, size_t n);
+/* Warns of a rule of --rewrite or --stop-at that no function matches, in p and in another one,
+ * which may be p. */
+void profile_tell_rules(const struct profile *p, const struct profile *other);
 /* Says that figures are estimates, if they are. */
 void profile_tell_estimates(const struct profile *p);
-void profile_tell_remarks_of(const struct profile *p, const char *const *module, size_t n);

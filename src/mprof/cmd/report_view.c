@@ -80,6 +80,7 @@ static int print(struct report_view *v, struct trace *t, struct error *err)
 		profile_tell_remarks_of(r->profile, r->unnamed, r->unnamed_count);
 	else
 		profile_tell_remarks(r->profile);
+	profile_tell_rules(r->profile, r->profile);
 	return ret;
 }
 

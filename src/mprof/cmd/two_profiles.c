@@ -99,4 +99,7 @@ void two_profiles_tell(const struct two_profiles *two, bool names)
 		else if (names)
 			profile_tell_remarks(p);
 	}
+	if (names && two->made[DIFF_AFTER])
+		profile_tell_rules(&two->profile[two->made[DIFF_BEFORE] ? DIFF_BEFORE : DIFF_AFTER],
+				   &two->profile[DIFF_AFTER]);
 }

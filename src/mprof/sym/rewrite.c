@@ -240,11 +240,11 @@ bool rewrite_stops(struct rewrite *r, const char *name)
 	return stops;
 }
 
-const char *rewrite_unused(const struct rewrite *r)
+const char *rewrite_unused(const struct rewrite *r, const struct rewrite *other)
 {
 	size_t i = 0;
 
-	while (i < r->rules + r->stops && r->rule[i].used)
+	while (i < r->rules + r->stops && (r->rule[i].used || other->rule[i].used))
 		i++;
-	return r->named && i < r->rules + r->stops ? r->rule[i].given : NULL;
+	return (r->named || other->named) && i < r->rules + r->stops ? r->rule[i].given : NULL;
 }

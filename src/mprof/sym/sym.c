@@ -130,9 +130,9 @@ void sym_close(struct sym *s)
 	free(s);
 }
 
-const char *sym_unused_rule(const struct sym *s)
+const char *sym_unused_rule(const struct sym *s, const struct sym *other)
 {
-	return rewrite_unused(s->rewrite);
+	return rewrite_unused(s->rewrite, other->rewrite);
 }
 
 /* ---- names ---- */

@@ -95,9 +95,9 @@ struct sym_remark {
 /* Returns remarks so far; most frames first.  Object 0 is for the servers of debuginfod. */
 size_t sym_remarks(struct sym *s, const struct sym_remark **remarks);
 
-/* Returns a rule or pattern of the options that no name has matched so far; NULL if there is none.
- */
-const char *sym_unused_rule(const struct sym *s);
+/* Returns a rule or pattern of the options that no name has matched so far, neither here nor in
+ * another one with the same options, which may be this one; NULL if there is none. */
+const char *sym_unused_rule(const struct sym *s, const struct sym *other);
 
 /* A variable: a data symbol, with its source location from DWARF. */
 struct sym_variable {
