@@ -816,6 +816,23 @@ END
 	expect_words out 'allocated by convert (lost.c:5)'
 }
 
+# Calls of one line, such as those of a loop that the compiler unrolled, have one row in a view and
+# are several call stacks: the report and its views count the same blocks as kept.
+test_buffers_of_files_opened_in_one_line() {
+	cat >line.c <<'END'
+#include <stdio.h>
+#define OPEN fputs("note", fopen("/dev/null", "w"))
+int main(void) { OPEN; OPEN; OPEN; OPEN; OPEN; return 0; }
+END
+	compile line
+	report_of ./line
+	expect_same 'buffers that are kept' \
+		"$("$mprof" report --json log | jq '.kept.by[] | select(.why == "stdio buffers") | .live_blocks')" 5
+	run "$mprof" report leaks --json log
+	expect_same 'suppressed buffers' "$(json out '.suppressed[] | select(.why == "stdio buffers") | .calls')" 5
+	expect_same 'what main left' "$(json out .total.blocks.leaked)" 5
+}
+
 # Why a process stays large after it freed its blocks: free memory beside live blocks, with their
 # owner, and on pages of its own. Not reported if everything is freed at the end, or live.
 # The tables of 65,536 call stacks take megabytes in the program, which are not its own.

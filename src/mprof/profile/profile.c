@@ -142,30 +142,6 @@ static void sort_sites(struct profile *p)
 	free(place);
 }
 
-static void select_sites(struct profile *p)
-{
-	struct merging m = { .first = must_calloc(p->sites.count + 1, sizeof(*m.first)) };
-	size_t i;
-
-	p->site = p->sites.site;
-	p->site_of = must_calloc(p->stacks->nodes + 1, sizeof(*p->site_of));
-	for (i = 0; i < p->sites.count; i++) {
-		const uint32_t stack = p->site[i].key;
-
-		if (p->hide_zero_live && !p->site[i].v.live_calls)
-			continue;
-		/* Lines that are never shown make no difference; folded ones can be requested. */
-		if (groups_passes(p, stack))
-			take_site(p, &m, groups_path(p, stack), i);
-	}
-	if (p->sites.options.only)
-		p->total = p->sites.total;
-	p->sites.count = p->count;
-	interner_release(&m.keys);
-	free(m.first);
-	sort_sites(p);
-}
-
 /* Can a library keep blocks of a frame, or of a stack? */
 enum may_keep { KEEP_UNKNOWN, KEEP_NOT, KEEP_MAYBE };
 
@@ -249,29 +225,50 @@ static struct suppression *suppression_of(struct profile *p, uint32_t stack, uin
 	return x && covers(p, x, stack, live) ? x : NULL;
 }
 
-static void suppress(struct profile *p)
+/* Sites are not merged yet: the findings suppress the same blocks. */
+static void find_leaks(struct profile *p, struct site *site)
 {
-	struct suppression *x;
-	size_t i;
+	struct site_values *v = &site->v;
+	struct suppression *x = v->live_calls ? suppression_of(p, site->key, v->live_calls) : NULL;
 
-	for (i = 0; i < p->count; i++) {
-		struct site_values *v = &p->site[i].v;
-
-		if (!v->live_calls)
-			continue;
-		x = suppression_of(p, p->site[i].key, v->live_calls);
-		if (x) {
-			x->calls += v->live_calls;
-			x->bytes += v->live_bytes;
-			p->suppressed_calls += v->live_calls;
-			p->suppressed_bytes += v->live_bytes;
-			continue;
-		}
+	if (!x) {
 		v->leaked_calls = v->live_calls;
 		v->leaked_bytes = v->live_bytes;
-		p->total.leaked_calls += v->live_calls;
-		p->total.leaked_bytes += v->live_bytes;
+		return;
 	}
+	x->calls += v->live_calls;
+	x->bytes += v->live_bytes;
+	p->suppressed_calls += v->live_calls;
+	p->suppressed_bytes += v->live_bytes;
+}
+
+static void select_sites(struct profile *p)
+{
+	struct merging m = { .first = must_calloc(p->sites.count + 1, sizeof(*m.first)) };
+	size_t i;
+
+	p->site = p->sites.site;
+	p->site_of = must_calloc(p->stacks->nodes + 1, sizeof(*p->site_of));
+	for (i = 0; i < p->sites.count; i++) {
+		const uint32_t stack = p->site[i].key;
+
+		if (p->hide_zero_live && !p->site[i].v.live_calls)
+			continue;
+		/* Lines that are never shown make no difference; folded ones can be requested. */
+		if (!groups_passes(p, stack))
+			continue;
+		find_leaks(p, &p->site[i]);
+		take_site(p, &m, groups_path(p, stack), i);
+	}
+	if (p->sites.options.only) {
+		p->sites.total.leaked_calls = p->total.leaked_calls;
+		p->sites.total.leaked_bytes = p->total.leaked_bytes;
+		p->total = p->sites.total;
+	}
+	p->sites.count = p->count;
+	interner_release(&m.keys);
+	free(m.first);
+	sort_sites(p);
 }
 
 /* ---- the whole ---- */
@@ -389,7 +386,6 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	if (ret)
 		return ret;
 	select_sites(p);
-	suppress(p);
 	groups_make(p);
 	groups_end(p);
 	p->sites.options.group = NULL;
