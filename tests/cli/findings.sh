@@ -312,12 +312,13 @@ __attribute__((noinline)) int print(int n)
 		out << n << ' ';
 	return (int)out.str().size();
 }
+struct regex_number { int n; };
 __attribute__((noinline)) int list(int n)
 {
-	std::vector<int> all;
+	std::vector<regex_number> all;
 	while (n--)
-		all.push_back(n);
-	return all.back();
+		all.push_back({ n });
+	return all.back().n;
 }
 int main(int argc, char **argv)
 {
@@ -335,9 +336,11 @@ END_OF_SOURCE
 		expect_words out "$how (closed.cc"
 		if [ $how = list ]; then
 			expect_words out 'Reserving 16.0 KiB for each block'
+			run "$mprof" report realloc --names full log
+			expect_text out 'reserve 16,384 bytes'
 		else
 			expect_no_text out 'Reserving'
-			run "$mprof" report realloc log
+			run "$mprof" report realloc --names raw log
 			expect_text out 'its class has no reserve()'
 			expect_no_text out 'reserve 2'
 		fi

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "../sym/interpreters.h"
+#include "../sym/names.h"
+#include "../sym/sym_text.h"
 #include "../util/alloc.h"
 #include "paths.h"
 #include "profile.h"
@@ -356,14 +358,26 @@ const struct sym_line *profile_path_through(struct profile *p, const struct prof
 	return through;
 }
 
-bool profile_is_closed(struct profile *p, uint32_t stack)
+/* Whatever --names and --rewrite show: the names of template arguments are not its class. */
+static bool is_of_closed(const struct sym_line *line, struct text *name)
 {
 	static const char *const closed[] = { "deque<", "regex", "stringbuf" };
-	const struct profile_path *path = paths_look(p->paths, stack);
+	size_t k = 0;
 
-	for (size_t i = path->asked; i < path->all; i++)
-		for (size_t k = 0; k < sizeof(closed) / sizeof(closed[0]); k++)
-			if (strstr(path->line[i]->function, closed[k]))
-				return true;
-	return false;
+	name_form(line->raw, line->file, SYM_SHORT, name);
+	while (k < sizeof(closed) / sizeof(closed[0]) && !strstr(text_string(name), closed[k]))
+		k++;
+	return k < sizeof(closed) / sizeof(closed[0]);
+}
+
+bool profile_is_closed(struct profile *p, uint32_t stack)
+{
+	const struct profile_path *path = paths_look(p->paths, stack);
+	struct text name = { 0 };
+	size_t i = path->asked;
+
+	while (i < path->all && !is_of_closed(path->line[i], &name))
+		i++;
+	text_release(&name);
+	return i < path->all;
 }
