@@ -127,6 +127,15 @@ test_settings_threads() {
 	expect_same 'of the other' "$(chosen_figure p calls small)" 3
 	run "$mprof" report p
 	expect_text out '  Counted only what these threads allocated (--threads): 2-9.'
+	# As the library accepts it; and not in the name of a file.
+	mkdir THREADS=5
+	run env LD_PRELOAD="$build/libmprof.so" \
+		MPROF_CONF="MODE=Profile PROFILE_PATH=THREADS=5/p	THREADS='1,3-9'	SEED=1" ./chosen thread
+	run "$mprof" report THREADS=5/p
+	expect_text out 'allocated (--threads): 1,3-9.'
+	run "$mprof" profile -q -o THREADS=5/p -- ./chosen thread
+	run "$mprof" report THREADS=5/p
+	expect_no_text out 'Counted only'
 }
 
 # Their four figures are those of all blocks that they stand for.

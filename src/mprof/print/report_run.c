@@ -2,6 +2,7 @@
 /* report_run.c - the report's first part: the processes, and what is missing. */
 #include "report.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -146,11 +147,14 @@ static void print_threads_chosen(const char *conf, FILE *out)
 	static const char key[] = "THREADS=";
 	const char *at = strstr(conf, key);
 
+	while (at && at > conf && !isspace((unsigned char)at[-1])) /* in the name of a file */
+		at = strstr(at + 1, key);
 	if (!at)
 		return;
 	at += strlen(key);
+	at += *at == '\'' || *at == '"';
 	fprintf(out, "  Counted only what these threads allocated (--threads): %.*s.\n",
-		(int)strcspn(at, " "), at);
+		(int)strspn(at, "0123456789,-"), at);
 }
 
 static void print_run(const struct analysis *a, FILE *out)
