@@ -560,6 +560,41 @@ END
 	expect_same 'the way' "$(json out '.findings[0] | "\(.called_by.function) \(.reached_from.function)"')" 'zone_get twice'
 }
 
+# The same without source of the wrappers: the way ends at a line, and names it once.
+test_findings_behind_wrappers_without_source() {
+	cat >wrap.c <<'END'
+#include <stdlib.h>
+void *mem_get(size_t s) { return malloc(s); }
+void *zone_get(size_t s) { return (char *)mem_get(s + 8) + 8; }
+void *new_object(size_t s) { return (char *)zone_get(s) + 8; }
+END
+	cat >wrapped.c <<'END'
+#include <stdlib.h>
+void *mem_get(size_t s), *zone_get(size_t s), *new_object(size_t s);
+void parse(void) { NEEDS(10000); }
+void draw(void) { NEEDS(3000); }
+void list(void) { zone_get(1000); }
+void load(void) { mem_get(500); }
+int main(void)
+{
+	for (int i = 0; i < 200; i++) {
+		parse();
+		draw();
+		list();
+		load();
+	}
+	return 0;
+}
+END
+	cc -O0 -fno-builtin -c wrap.c || bad 'wrap.c does not compile'
+	compile wrapped -DNEEDS=new_object wrap.o
+	report_of ./wrapped
+	expect_words out 'allocated by mem_get [wrapped], mostly called by zone_get, reached mostly from parse (wrapped.c:3).'
+	compile wrapped '-DNEEDS(n)=zone_get(n / 2); new_object(n)' wrap.o
+	report_of ./wrapped
+	expect_words out 'mostly called by zone_get, reached mostly from new_object and parse (wrapped.c:3).'
+}
+
 # A caller has most of the finding, not only of the line with most of it.
 test_findings_name_who_calls_all_lines() {
 	cat >lines.c <<-'END'

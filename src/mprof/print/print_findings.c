@@ -126,6 +126,11 @@ static void put_through(const struct finding *f, size_t most, FILE *out)
 	free(name);
 }
 
+static bool has_source(const struct sym_line *line)
+{
+	return line && *line->file;
+}
+
 /* Puts the function, and its line that has the figure, or most of it. */
 static void put_who(const struct finding *f, size_t most, FILE *out)
 {
@@ -144,8 +149,11 @@ static void put_who(const struct finding *f, size_t most, FILE *out)
 		fputs(", reached mostly from ", out);
 		put_other(f, f->beyond, most, true, out);
 	}
-	if (f->source && !(f->caller && *f->caller->file)) {
-		fprintf(out, ", reached %sfrom ", f->all_from_source ? "" : "mostly ");
+	if (f->source && !has_source(f->caller) && !has_source(f->beyond)) {
+		if (f->beyond)
+			fputs(" and ", out);
+		else
+			fprintf(out, ", reached %sfrom ", f->all_from_source ? "" : "mostly ");
 		put_other(f, f->source, most, true, out);
 	}
 }
