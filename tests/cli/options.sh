@@ -95,6 +95,7 @@ test_options_as_values() {
 		n=$((n + 1))
 	done < <(option_rows)
 	[ "$n" -ge 70 ] || bad "only $n options were found"
+	expect_refused "--test needs a COMMAND before '--': a line of shell in quotes" -t -- ls
 	"$mprof" record -o log -- "$build/preload/fixture_a" 2>err
 	for n in 'stat --output' 'record --output' 'merge --output' 'check --junit' 'check --markdown' 'report --suppressions'; do
 		expect_refused "invalid ${n#* } '-': expected the name of a file, not a standard stream" $n - log

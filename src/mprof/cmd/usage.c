@@ -535,6 +535,11 @@ static int not_option(struct parsing *p, const struct option_row *o, const char 
 		return fail(&p->err, -EINVAL,
 			    "--%s needs a %s before '%.60s'; if that is its name, write ./%.60s",
 			    o->name, o->arg, word, word);
+	if (takes_anything(o->type) && !strcmp(word, "--"))
+		return fail(&p->err, -EINVAL, "--%s needs a %s before '--'%s", o->name, o->arg,
+			    p->usage->whole && !strcmp(p->usage->whole, o->name)
+				? ": a line of shell in quotes"
+				: "");
 	if (takes_anything(o->type) && !strncmp(word, "--", 2))
 		return fail(&p->err, -EINVAL,
 			    "--%s needs a %s before '%.60s'; if that is its value, write "
