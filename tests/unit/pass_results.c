@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "pass/resident_parts.h"
 #include "pass/rss.h"
 #include "print/text.h"
 #include "util/order.h"
@@ -469,6 +470,44 @@ START_TEST(compactness_of_what_was_in_memory)
 	ck_assert_uint_eq(feed.a.residency.compared, 1);
 	ck_assert_uint_eq(feed.a.residency.fullest.resident, 11);
 	ck_assert_uint_eq(feed.a.residency.fullest.under_live, 2 + 1 + 2 + 2);
+}
+END_TEST
+
+static void add_pages(struct mprof_residency *head, const struct mprof_page_run *run)
+{
+	*head = (struct mprof_residency){ .ticks_before = feed.ticks - 1,
+					  .rss = run->count << 12,
+					  .runs = 1 };
+	feed.residency[feed.residency_count++] =
+	    (struct trace_residency){ .process = 1, .head = head, .run = run, .runs = 1 };
+}
+
+/* Whatever the program is that the process runs then. */
+START_TEST(parts_when_most_was_resident)
+{
+	static const struct mprof_page_run run[] = { { 0x10, 3 }, { 0x10, 8 }, { 0x20, 2 } };
+	static struct mprof_residency head[3];
+	struct resident_parts parts = { .used = false };
+	const struct walk_pass pass = { &resident_largest_pass, &parts };
+	const struct resident_parts_sample *s;
+	struct walk w;
+
+	feed_alloc(MPROF_FN_MALLOC, 0x10000, 0x2000);
+	add_pages(&head[0], &run[0]);
+	feed_alloc(MPROF_FN_MALLOC, 0x12000, 0x5000);
+	add_pages(&head[1], &run[1]);
+	feed_free(0x12000);
+	feed_fact(MPROF_FACT_EXEC, 1);
+	feed_alloc(MPROF_FN_MALLOC, 0x20000, 0x1000);
+	add_pages(&head[2], &run[2]);
+	feed_alloc(MPROF_FN_MALLOC, 0x30000, 0x1000);
+	feed_walk(&w, &pass, 1);
+	ck_assert_uint_eq(parts.sample.count, 3);
+	s = parts.sample.item;
+	ck_assert(!s[0].found && s[1].found && !s[2].found);
+	ck_assert_uint_eq(s[1].live, 0x7000);
+	pass_release(&resident_largest_pass, &parts);
+	walk_release(&w);
 }
 END_TEST
 
@@ -938,6 +977,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, compactness_over_events_and_time);
 	tcase_add_test(c, compactness_until_the_end);
 	tcase_add_test(c, compactness_of_what_was_in_memory);
+	tcase_add_test(c, parts_when_most_was_resident);
 	tcase_add_test(c, maps_unmapped_in_halves);
 	tcase_add_test(c, maps_unmapped_from_the_middle);
 	tcase_add_test(c, maps_of_all_sorts);

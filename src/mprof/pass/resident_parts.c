@@ -89,9 +89,21 @@ static void start(void *self, struct walk *w)
 static void start_largest(void *self, struct walk *w)
 {
 	struct resident_parts *all = self;
+	const struct trace_residency *r = w->input.residencies;
 
 	all->largest = true;
+	for (size_t i = 0; i < w->input.residency_count; i++) {
+		uint64_t *most = hash_at(&all->most, r[i].process);
+
+		if (!*most || resident_all(&r[i]) > resident_all(&r[*most - 1]))
+			*most = i + 1;
+	}
 	start(self, w);
+}
+
+static bool is_largest(const struct resident_parts *all, const struct trace_residency *r)
+{
+	return hash_get(&all->most, r->process) == (uint64_t)(r - all->walk->input.residencies) + 1;
 }
 
 static void batch(void *self, const struct batch *b)
@@ -265,18 +277,14 @@ static void residency(void *self, const struct heap *h, uint32_t process,
 	struct resident_parts *all = self;
 	const struct heap_process *p = h->process[process];
 	struct resident_parts_sample *s = array_at(&all->sample, all->sample.count, sizeof(*s));
-	const uint64_t pages = resident_all(r);
 	struct resident_areas *areas;
 
 	s->process = p->number;
 	s->ticks = r->head->ticks_before;
 	s->rss = r->head->rss;
-	if (!all->every && !all->largest && !may_be_freed(all, p, r))
+	if (all->largest ? !is_largest(all, r) : !all->every && !may_be_freed(all, p, r))
 		return;
 	areas = resident_areas_of(all, process);
-	if (all->largest && pages <= areas->pages)
-		return;
-	areas->pages = pages;
 	find_parts(s, h, process, areas, r);
 	if (all->largest ||
 	    (!all->every && (!resident_is_freed(s) || resident_freed(s) <= areas->freed)))
@@ -295,6 +303,7 @@ static const struct pass_part parts[] = {
 	{ PASS_ARRAY(struct resident_parts, shares.share, struct resident_share) },
 	{ PASS_ARRAY(struct resident_parts, shares.largest, struct resident_share) },
 	{ PASS_FREED(struct resident_parts, shares.stack) },
+	{ PASS_FREED(struct resident_parts, most) },
 	{ PASS_FREED_ARRAYS(struct resident_parts, process, struct resident_areas) },
 	{ .bytes = 0 },
 };

@@ -23,8 +23,8 @@
  * A sample costs time for each live block.  Unless `every` is set, parts and shares are therefore
  * found only where freed memory may be at least RESIDENT_FREED and half of the private pages, and
  * shares only where more of it was resident than in all earlier samples of the process.  The second
- * pass finds no shares, and the parts where a process had more private pages than in all earlier
- * samples.
+ * pass finds no shares, and the parts of one sample of each process, the one with most private
+ * pages.
  *
  * All figures are bytes. Blocks and pages inherited by fork count as other.
  */
@@ -59,7 +59,6 @@ struct resident_areas {
 	uint64_t recent[RESIDENT_AREAS_RECENT]; /* by the low bits of the key: key + 1 */
 	uint64_t ended;				/* as in the samples */
 	uint64_t freed; /* the most that resident_freed() returned for a sample */
-	uint64_t pages; /* the most private ones of a sample, for the second pass */
 };
 
 struct resident_parts {
@@ -72,6 +71,8 @@ struct resident_parts {
 	bool used;	      /* there are samples whose parts may be found */
 	bool c_library;	      /* its allocator serves every program */
 	struct array process; /* struct resident_areas by process */
+	struct hash
+	    most; /* of the second pass, by number of a process: 1 + the index of its sample */
 };
 
 extern const struct pass_ops resident_parts_pass, resident_largest_pass;

@@ -301,7 +301,7 @@ static void print_mappers(const struct view_request *r, const struct maps_of *of
 static const struct resident_parts_sample *parts_of_process(const struct view_request *r)
 {
 	const struct resident_parts *parts = &((const struct own *)r->own)->parts;
-	const struct resident_parts_sample *s = parts->sample.item, *most = NULL;
+	const struct resident_parts_sample *s = parts->sample.item;
 	const struct profile *p = r->profile;
 	const struct trace_reduced *reduced;
 
@@ -309,8 +309,8 @@ static const struct resident_parts_sample *parts_of_process(const struct view_re
 		return NULL;
 	for (size_t i = 0; i < parts->sample.count; i++)
 		if (s[i].found && s[i].process == p->sites.rss.process)
-			most = &s[i];
-	return most && most->rss >= p->sites.rss.rss / 4 * 3 ? most : NULL;
+			return s[i].rss >= p->sites.rss.rss / 4 * 3 ? &s[i] : NULL;
+	return NULL;
 }
 
 struct part {
