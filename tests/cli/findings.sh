@@ -269,7 +269,7 @@ __attribute__((noinline)) size_t name(const std::string &of, int n)
 }
 int main(int argc, char **argv)
 {
-	std::vector<char> kept(4 << 20, 'x');
+	std::vector<char> kept((argc > 2 ? 100 : 4) << 20, 'x');
 	size_t n = *argv[1] == 'j' ? join(4000).size() : name(std::string(200, 'd'), 500000);
 	return n == kept[7];
 }
@@ -279,6 +279,9 @@ END_OF_SOURCE
 	run "$mprof" report log
 	expect_words out 'come from join (words.cc:7), through std::operator+'
 	expect_words out 'times the peak; + makes a new string each time, += or insert grows one in place)'
+	"$mprof" record -q -o log -- ./words join more
+	run "$mprof" report log
+	tr -s '\n ' '  ' <out | grep -q '([0-9][.][0-9]* times the peak; ' || bad "the ratio: $(cat out)"
 	"$mprof" record -q -o log -- ./words name
 	run "$mprof" report log
 	expect_words out 'name (words.cc:14)'

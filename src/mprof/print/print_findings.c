@@ -229,11 +229,19 @@ static void put_hot(const struct finding *f, size_t most, FILE *out)
 
 #define PLUS "+ makes a new string each time, += or insert grows one in place"
 
+/* How many times the peak is it? */
+static struct text times_peak(const struct finding *f, uint64_t bytes)
+{
+	const uint64_t times = bytes / f->peak;
+
+	return times < 10 ? format_ratio((double)bytes / (double)f->peak) : format_count(times);
+}
+
 static void put_total(const struct finding *f, size_t most, FILE *out)
 {
 	fprintf(out,
 		"Over the run, %s was requested, %s times the peak (%s): %s of it (%s in %s) by ",
-		format_bytes(f->of).s, format_count(f->of / f->peak).s, format_bytes(f->peak).s,
+		format_bytes(f->of).s, times_peak(f, f->of).s, format_bytes(f->peak).s,
 		format_percent(f->part, f->of).s, format_bytes(f->part).s,
 		format_many(f->blocks, "block", "blocks").s);
 	put_who(f, most, out);
@@ -326,7 +334,7 @@ static void brief_hot(const struct finding *f, FILE *out)
 static void brief_total(const struct finding *f, FILE *out)
 {
 	fprintf(out, "requests %s over the run (%s times the peak%s)", format_bytes(f->part).s,
-		format_count(f->part / f->peak).s, findings_of_plus(f) ? "; " PLUS : "");
+		times_peak(f, f->part).s, findings_of_plus(f) ? "; " PLUS : "");
 }
 
 static void brief_temporary(const struct finding *f, FILE *out)
