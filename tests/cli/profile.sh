@@ -326,6 +326,10 @@ END
 	run "$mprof" profile -q --sample=16K --seed 1 -o p -- ./few
 	run "$mprof" report p
 	expect_no_text out '(about '
+	run "$mprof" report hot --hide-zero-live p
+	expect_same 'none is live' "$(cat out)" 'No block was live at the end (--hide-zero-live).'
+	run "$mprof" check --hide-zero-live --max-peak 1K p
+	expect_no_text err 'has no sample'
 	run "$mprof" profile -q --sample=1G --seed 1 -o p -- ./few
 	run "$mprof" report p
 	expect_words out 'Recorded: 0 samples of 1 thread'

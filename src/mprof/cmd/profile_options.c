@@ -263,7 +263,7 @@ void profile_tell_estimates(const struct profile *p)
 		cmd_warn("'%s' contains estimates from %" PRIu64
 			 " samples; mprof report shows their ranges",
 			 p->path, p->total.error.samples);
-	else if (p->sites.totals.period && !p->total.calls)
+	else if (p->sites.totals.period && !p->total.calls && !p->hide_zero_live)
 		cmd_warn("'%s' has no sample, so its figures are 0: use mprof profile without "
 			 "--sample, or with a smaller one",
 			 p->path);

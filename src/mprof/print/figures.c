@@ -122,7 +122,9 @@ void figures_estimate(const struct profile *p, FILE *out)
 
 void figures_nothing(const struct profile *p, FILE *out)
 {
-	if (p->sites.totals.period)
+	if (p->hide_zero_live)
+		fputs("No block was live at the end (--hide-zero-live).", out);
+	else if (p->sites.totals.period)
 		fprintf(out,
 			"No sample was taken: there is one every %s on average. Use mprof profile "
 			"without --sample, or with a smaller one.",
