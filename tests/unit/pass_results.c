@@ -913,6 +913,26 @@ START_TEST(swap_is_not_untouched)
 }
 END_TEST
 
+/* A process that was killed may have grown since its last sample, unless its parent knows. */
+START_TEST(what_a_killed_process_had_is_not_untouched)
+{
+	struct tree_process process[2] = {
+		{ .peak_rss_bytes = 30 * MIB },
+		{ .peak_rss_bytes = 10 * MIB, .parent = 1, .end = TREE_KILLED }
+	};
+	static struct analysis a;
+
+	a.tree.process = process;
+	a.tree.processes = 2;
+	ck_assert_uint_eq(analysis_untouched(&a, 100 * MIB), 0);
+	process[1].waited_rss_bytes = 20 * MIB;
+	ck_assert_uint_eq(analysis_untouched(&a, 100 * MIB), 50 * MIB);
+	process[1].parent = 0; /* mprof waits for it */
+	process[1].waited_rss_bytes = 0;
+	ck_assert_uint_eq(analysis_untouched(&a, 100 * MIB), 60 * MIB);
+}
+END_TEST
+
 /* It chooses the largest; a parent may kill the others with the same signal. */
 START_TEST(killed_for_lack_of_memory_or_not)
 {
@@ -984,6 +1004,7 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, what_could_not_be_recorded);
 	tcase_add_test(c, what_the_parent_saw_is_surest);
 	tcase_add_test(c, swap_is_not_untouched);
+	tcase_add_test(c, what_a_killed_process_had_is_not_untouched);
 	tcase_add_loop_test(c, killed_for_lack_of_memory, 1, 3);
 	tcase_add_loop_test(c, killed_for_lack_of_memory_or_not, 0, 4);
 	tcase_add_loop_test(m, space_is_exact, 0, 20);

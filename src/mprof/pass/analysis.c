@@ -710,14 +710,25 @@ void analysis_release(struct analysis *a)
 	tree_release(&a->tree);
 }
 
+/* Returns how much of it was in memory, at most; 0: unknown.  Of a child that was killed, only its
+ * parent may know: it can grow after the last sample. */
+static uint64_t most_resident(const struct tree_process *p)
+{
+	if (p->end == TREE_KILLED && p->parent && !p->waited_rss_bytes)
+		return 0;
+	return p->waited_rss_bytes > p->peak_rss_bytes ? p->waited_rss_bytes : p->peak_rss_bytes;
+}
+
 uint64_t analysis_untouched(const struct analysis *a, uint64_t bytes)
 {
 	uint64_t rss = rss_swapped(&a->walk.input);
 
 	for (size_t i = 0; i < a->tree.processes; i++) {
-		if (!a->tree.process[i].peak_rss_bytes)
+		const uint64_t most = most_resident(&a->tree.process[i]);
+
+		if (!most)
 			return 0;
-		rss += a->tree.process[i].peak_rss_bytes;
+		rss += most;
 	}
 	return rss && bytes > rss + rss / 8 && bytes - rss >= UNTOUCHED_TOLD ? bytes - rss : 0;
 }
