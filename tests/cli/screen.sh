@@ -172,6 +172,26 @@ END
 	"$mprof" record -q -o near.log -- ./near
 	run "$mprof" report near.log
 	expect_words out "mapped by Haskell's heap (my_mmap (near.c:3)); linked with -rtsopts, the program's option +RTS -hT shows its objects."
+	# Two callers: the larger share is named, though another stack of the smaller one is largest.
+	cat >two.c <<'END'
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define MAP(n) memset(mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, n)
+void *getMBlocks(void) { return MAP(12 << 20); }
+void *ggc_internal_alloc(size_t n) { return MAP(n); }
+int trees(void) {
+	void *p = ggc_internal_alloc(10 << 20);
+	void *q = ggc_internal_alloc(9 << 20);
+	void *r = ggc_internal_alloc(8 << 20);
+	return p && q && r; }
+int loops(void) { return !!ggc_internal_alloc(11 << 20); }
+int main(void) { return !(getMBlocks() && trees() && loops() && !usleep(300000)); }
+END
+	compile two
+	"$mprof" record -q -o two.log -- ./two
+	run "$mprof" report two.log
+	expect_words out "38.0 MiB of it was mapped by the heap of GCC's collector, 27.0 MiB of it in trees (two.c), most at line 8 (10.0 MiB of 27.0 MiB);"
 	run "$mprof" report log
 	expect_words out "mapped by Nim's own allocator (main (maps.c:4), through osTryAllocPages__system_3747 (maps.c)); compiled with --mm:arc -d:useMalloc, the program would show its blocks."
 }

@@ -4,15 +4,21 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "quote.h"
 
-static void put_place(const struct profile_asked *who, FILE *out)
+static void put_place(const struct outside_place *place, FILE *out)
 {
-	figures_line(out, who->line, true);
+	const struct profile_asked *who = &place->asked;
+
+	figures_line(out, who->line, !place->many_lines);
+	if (place->many_lines && who->line->line)
+		fprintf(out, ", most at line %" PRIu32 " (%s of %s)", who->line->line,
+			format_bytes(place->line_bytes).s, format_bytes(place->bytes).s);
 	if (who->through) {
 		fputs(", through ", out);
 		figures_line(out, who->through, false);
@@ -25,21 +31,28 @@ static void put_place(const struct profile_asked *who, FILE *out)
 
 static void put_who(const struct outside *o, FILE *out)
 {
+	const bool all = o->who.bytes >= o->by_who;
+
 	if (o->mapper)
 		fputs(o->mapper->whose, out);
-	if (!o->who.line) {
+	if (!o->who.asked.line) {
 		fputs(o->mapper ? "" : "its own calls of mmap", out);
 		return;
 	}
-	fputs(o->mapper ? " (" : "", out);
+	if (o->mapper && all)
+		fputs(" (", out);
+	else if (o->mapper)
+		fprintf(out, ", %s of it in ", format_bytes(o->who.bytes).s);
 	put_place(&o->who, out);
-	fputs(o->mapper ? ")" : "", out);
+	fputs(o->mapper && all ? ")" : "", out);
 }
 
 static void put_mapped(const struct outside *o, FILE *out)
 {
-	fprintf(out, "%s%s mapped by ", format_bytes(o->by_who).s,
-		o->by_who < o->mapped ? " of it was" : " was");
+	const struct text by_who = format_bytes(o->by_who);
+
+	fprintf(out, "%s%s mapped by ", by_who.s,
+		strcmp(by_who.s, format_bytes(o->mapped).s) ? " of it was" : " was");
 	put_who(o, out);
 	if (o->mapper)
 		fprintf(out, "; %s", o->mapper->remedy);
@@ -50,7 +63,7 @@ static void put_mapped(const struct outside *o, FILE *out)
 static void put_moved(const struct outside *o, FILE *out)
 {
 	fprintf(out, "%s was added by brk and sbrk", o->mapped ? format_bytes(o->moved).s : "it");
-	if (o->mover.line) {
+	if (o->mover.asked.line) {
 		fputs(", mostly in ", out);
 		put_place(&o->mover, out);
 	}

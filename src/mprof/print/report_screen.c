@@ -274,7 +274,7 @@ static void outside_item(struct item *x, const struct analysis *a)
 
 	x->bytes = o->outside;
 	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, outside_sentence(a, o, out)));
-	mark_place(&x->words, o->who.line);
+	mark_place(&x->words, o->who.asked.line);
 	if (command)
 		put_text(&x->command, STYLE_FAINT, command);
 }

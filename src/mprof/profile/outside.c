@@ -133,6 +133,11 @@ static inline uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+static inline uint64_t at_most(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Sets how much memory there was, and how much of it was certainly mapped. */
 static void measure_memory(struct outside *o, const struct look *l)
 {
@@ -147,7 +152,7 @@ static void measure_memory(struct outside *o, const struct look *l)
 	o->memory = o->looked ? l->maps->resident_of : largest;
 	mapped = mapped_by_program(o, l);
 	most = less(o->memory, o->looked ? 0 : l->peak->bytes);
-	o->mapped = mapped < most ? mapped : most;
+	o->mapped = at_most(mapped, most);
 }
 
 static void measure(struct outside *o, const struct look *l)
@@ -185,8 +190,10 @@ struct who {
 	const char *module, *function;
 	const struct mapper *mapper;
 	const struct sym_line *caller; /* profile_caller(), NULL if unknown */
-	uint32_t stack;		       /* the one with most bytes */
-	uint64_t bytes;
+	uint32_t line;		       /* number in its file; 0 if unknown */
+	bool many_lines;	       /* of the function; `line` has most of the bytes */
+	uint32_t stack;		       /* the one with most bytes of this line */
+	uint64_t bytes, line_bytes;
 };
 
 static const char *name_of_caller(const struct who *w)
@@ -194,6 +201,13 @@ static const char *name_of_caller(const struct who *w)
 	return w->caller ? w->caller->function : "";
 }
 
+static const char *name_of_runtime(const struct who *w)
+{
+	return w->mapper ? w->mapper->whose : "";
+}
+
+/* All runtimes come first, one after the other. */
+ORDER(by_runtime, struct who, strcmp(name_of_runtime(y), name_of_runtime(x)))
 ORDER(by_name, struct who, BY_NAME(module) ?: BY_NAME(function) ?: FALLING(bytes))
 ORDER(by_caller, struct who, strcmp(name_of_caller(x), name_of_caller(y)) ?: FALLING(bytes))
 
@@ -219,8 +233,9 @@ static void name_who(struct who *w, const struct look *l)
 	    l->names && w->stack ? profile_asked(l->names, w->stack).line : NULL;
 
 	w->mapper = mapper_of_stack(l->names, w->stack);
-	w->module = w->mapper ? w->mapper->whose : line ? line->module : "";
-	w->function = !w->mapper && line ? line->function : "";
+	w->module = line ? line->module : "";
+	w->function = line ? line->function : "";
+	w->line = line ? line->line : 0;
 	if (line)
 		w->caller = profile_caller(l->names, w->stack, line);
 }
@@ -243,28 +258,41 @@ static const struct sym_line *main_caller(struct who *who, size_t n, uint64_t al
 	return NULL;
 }
 
-/* Returns the one with most bytes, whatever its callers; its bytes are 0 if there is none. */
-static struct who find_most(const struct outside *o, const struct look *l, bool breaks)
+ORDER(by_line, struct who, FALLING(line) ?: FALLING(bytes))
+
+/* Takes the n stacks of one function, and sets its line with most bytes. */
+static void find_line(struct who *most, struct who *who, size_t n)
 {
-	const size_t n = l->maps->site.count < SITES_NAMED ? l->maps->site.count : SITES_NAMED;
-	struct who *who = must_calloc(n + 1, sizeof(*who)), most = { .bytes = 0 };
-	const struct maps_site *site = l->maps->site.item;
-	size_t i, k, first = 0, last = 0, count = 0;
+	size_t i, k;
 	uint64_t sum;
 
-	for (i = 0; i < n; i++) {
-		const uint64_t bytes = bytes_by(o, &site[i], breaks);
-
-		if (!bytes || is_allocators(l, site[i].stack))
+	SORT(who, n, by_line);
+	for (i = 0; i < n; i = k) {
+		for (sum = 0, k = i; k < n && who[k].line == who[i].line; k++)
+			sum += who[k].bytes;
+		most->many_lines |= k - i < n;
+		if (sum <= most->line_bytes)
 			continue;
-		who[count] = (struct who){ .stack = site[i].stack, .bytes = bytes };
-		name_who(&who[count++], l);
+		most->line_bytes = sum;
+		most->stack = who[i].stack;
 	}
+}
+
+static bool same_function(const struct who *x, const struct who *y)
+{
+	return !strcmp(x->module, y->module) && !strcmp(x->function, y->function);
+}
+
+/* Returns the function with most bytes, and its main caller; its bytes are 0 if there is none. */
+static struct who most_of_functions(struct who *who, size_t count)
+{
+	struct who most = { .bytes = 0 };
+	size_t i, k, first = 0, last = 0;
+	uint64_t sum;
+
 	SORT(who, count, by_name);
 	for (i = 0; i < count; i = k) {
-		for (sum = 0, k = i; k < count && !strcmp(who[k].module, who[i].module) &&
-				     !strcmp(who[k].function, who[i].function);
-		     k++)
+		for (sum = 0, k = i; k < count && same_function(&who[k], &who[i]); k++)
 			sum += who[k].bytes;
 		if (sum <= most.bytes)
 			continue;
@@ -274,44 +302,102 @@ static struct who find_most(const struct outside *o, const struct look *l, bool 
 		last = k;
 	}
 	most.caller = main_caller(who + first, last - first, most.bytes);
-	free(who);
+	find_line(&most, who + first, last - first);
 	return most;
 }
 
-/* Returns the function, with its main caller. */
-static struct profile_asked asked_of(const struct who *most, const struct look *l)
+/* Sets `most` to the runtime or the function outside all runtimes with most bytes.  Returns, of a
+ * runtime, the function with most bytes; otherwise the same again. */
+static struct who most_of_runtimes(struct who *who, size_t count, struct who *most)
 {
-	struct profile_asked who = profile_asked(l->names, most->stack);
+	struct who function = { .bytes = 0 };
+	size_t i, k;
+	uint64_t sum;
 
-	if (!who.caller && most->caller && !most->mapper) {
-		who.caller = most->caller;
-		who.mostly = true;
+	*most = function;
+	SORT(who, count, by_runtime);
+	for (i = 0; i < count && who[i].mapper; i = k) {
+		for (sum = 0, k = i;
+		     k < count && !strcmp(name_of_runtime(&who[k]), name_of_runtime(&who[i])); k++)
+			sum += who[k].bytes;
+		if (sum <= most->bytes)
+			continue;
+		function = most_of_functions(who + i, k - i);
+		*most = function;
+		most->bytes = sum;
 	}
-	return who;
+	if (i < count) {
+		const struct who other = most_of_functions(who + i, count - i);
+
+		if (other.bytes > most->bytes)
+			function = *most = other;
+	}
+	return function;
+}
+
+/* Finds who mapped most, or moved the break most. */
+static struct who find_most(const struct outside *o, const struct look *l, bool breaks,
+			    struct who *most)
+{
+	const size_t n = l->maps->site.count < SITES_NAMED ? l->maps->site.count : SITES_NAMED;
+	struct who *who = must_calloc(n + 1, sizeof(*who)), function;
+	const struct maps_site *site = l->maps->site.item;
+	size_t i, count = 0;
+	uint64_t bytes;
+
+	for (i = 0; i < n; i++) {
+		bytes = bytes_by(o, &site[i], breaks);
+		if (!bytes || is_allocators(l, site[i].stack))
+			continue;
+		who[count] = (struct who){ .stack = site[i].stack, .bytes = bytes };
+		name_who(&who[count++], l);
+	}
+	function = most_of_runtimes(who, count, most);
+	free(who);
+	return function;
+}
+
+/* Returns the function, with its main caller. */
+static struct outside_place place_of(const struct who *most, const struct look *l)
+{
+	struct outside_place place = { .bytes = most->bytes,
+				       .line_bytes = most->line_bytes,
+				       .many_lines = most->many_lines };
+
+	if (!l->names || !most->stack)
+		return place;
+	place.asked = profile_asked(l->names, most->stack);
+	if (!place.asked.caller && most->caller && !most->mapper) {
+		place.asked.caller = most->caller;
+		place.asked.mostly = true;
+	}
+	return place;
 }
 
 static void find_who(struct outside *o, const struct look *l)
 {
-	const struct who most = find_most(o, l, false);
+	struct who most;
+	const struct who function = find_most(o, l, false, &most);
 	const struct trace_fact *image = tree_image(l->process);
 
-	o->by_who = most.bytes < o->mapped ? most.bytes : o->mapped;
+	o->by_who = at_most(most.bytes, o->mapped);
 	o->mapper = most.mapper;
-	if (l->names && most.stack)
-		o->who = asked_of(&most, l);
+	o->who = place_of(&function, l);
+	o->who.bytes = at_most(o->who.bytes, o->by_who);
 	/* Without the call, the runtime may be the program's. */
-	if (image && (!l->names || !most.stack))
+	if (image && (!l->names || !function.stack))
 		o->mapper = mapper_of_module(basename(image->exe));
 }
 
 static void find_moved(struct outside *o, const struct look *l)
 {
-	const struct who most = find_most(o, l, true);
+	struct who most;
+	const struct who function = find_most(o, l, true, &most);
 	const uint64_t moved = most.bytes ? (uint64_t)l->maps->break_peak : 0;
 
-	o->moved = moved < o->unseen ? moved : o->unseen;
-	if (o->moved && l->names && most.stack)
-		o->mover = asked_of(&most, l);
+	o->moved = at_most(moved, o->unseen);
+	if (o->moved)
+		o->mover = place_of(&function, l);
 }
 
 /* Finds the stacks at the time at which the pages were read. */

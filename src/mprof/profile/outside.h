@@ -47,6 +47,13 @@ const struct mapper *mapper_of_stack(struct profile *names, uint32_t stack);
 /* Returns the rows one by one, NULL after the last one. */
 const struct mapper *mapper_next(const struct mapper *m);
 
+/* A function of the program. */
+struct outside_place {
+	struct profile_asked asked; /* asked.line: with most of the bytes; NULL if unknown */
+	bool many_lines;	    /* other lines of the function have some, too */
+	uint64_t bytes, line_bytes; /* of the function and of the line */
+};
+
 struct outside {
 	uint32_t process; /* number in the run; 0 without a finding */
 	bool looked;	  /* pages were read */
@@ -54,9 +61,9 @@ struct outside {
 	uint64_t memory, outside, mapped, unseen, moved;
 	uint64_t globals;	    /* part of `unseen` in variables; 0 if unknown */
 	uint64_t stacks;	    /* part of `unseen` in stacks of threads; 0 if unknown */
-	uint64_t by_who;	    /* the part of `mapped` that `who` mapped */
-	struct profile_asked who;   /* mapped most of it; who.line is NULL if unknown */
-	struct profile_asked mover; /* the same of most of `moved` */
+	uint64_t by_who;	    /* the part of `mapped` that `mapper`, or else `who` mapped */
+	struct outside_place who;   /* mapped most of it */
+	struct outside_place mover; /* the same of most of `moved` */
 	const struct mapper *mapper;
 };
 
