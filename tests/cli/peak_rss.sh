@@ -470,6 +470,7 @@ test_peak_rss_parts() {
 	expect_documented peak_rss_view out
 	run "$mprof" report peak-rss log
 	grep -qE '^  20[.]0 MiB +[0-9]+ % +mapped by the program itself' out || bad "the mapped part: $(cat out)"
+	grep -qx 'Live blocks when it was largest:' out || bad "the stacks follow the parts without a heading: $(cat out)"
 	echo >&5
 	exec 5>&-
 	wait

@@ -502,6 +502,9 @@ static void text(struct view_request *r, FILE *out)
 		print_parts(r, parts, out);
 	if (p->total.rss_bytes == p->sites.rss.bytes)
 		mappers(r, out);
+	/* Without it, they would seem to belong to the table above. */
+	if (parts && p->total.rss_bytes)
+		fputs("\nLive blocks when it was largest:\n", out);
 	flat_view_text(&flat, r, out);
 	if (p->total.rss_bytes && p->by == PROFILE_BY_STACK && p->has_stacks)
 		functions(r, out);
