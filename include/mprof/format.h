@@ -565,7 +565,7 @@ struct mprof_system {
 	uint64_t available; /* free, or used for caches that the kernel can drop */
 	uint64_t swap_total, swap_free;
 	uint64_t swapped; /* of the run's processes */
-	uint64_t reserved[1];
+	uint64_t limit;	  /* of the control groups that `mprof` is in, the least; 0: none */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_system) == 64, "on-disk layout");
 

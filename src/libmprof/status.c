@@ -148,14 +148,12 @@ uint64_t mp_system_memory(void)
 
 /* ---- the control group ---- */
 
-/* Version 2 and version 1.  In a container, the group's own path may not exist: then its limit is
- * at the root. */
 static const struct hierarchy {
 	const char *root, *line, *limit, *used, *cached;
 } hierarchies[] = {
-	{ "/sys/fs/cgroup", "\n0::", "/memory.max", "/memory.current", "\ninactive_file" },
-	{ "/sys/fs/cgroup/memory", ":memory:", "/memory.limit_in_bytes", "/memory.usage_in_bytes",
-	  "\ntotal_inactive_file" },
+#define GROUPS(root, line, limit, used, cached) { root, line, limit, used, cached },
+#include <mprof/groups.def>
+#undef GROUPS
 };
 
 static const struct hierarchy *grouped; /* of the group with the least limit; NULL: none */

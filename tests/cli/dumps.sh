@@ -544,8 +544,8 @@ first_lines() {
 	head -q -n 1 d.* | sed 's/^.*, dump //' | tr '\n' '|'
 }
 
-# in_group LINE DIRECTORY LIMIT_FILE USED_FILE CACHED: runs a program that seems to be in a control group with a limit
-# of 1 MB, of which 900,000 bytes are used.
+# in_group LINE DIRECTORY LIMIT_FILE USED_FILE CACHED COMMAND...: runs a command that seems to be in a control group with a
+# limit of 1 MB, of which 900,000 bytes are used.
 in_group() {
 	rm -f d.*
 	printf '%s\n' "$1" >line
@@ -557,8 +557,8 @@ in_group() {
 		printf "anon 1\n%s\n" "$4" >memory.stat
 		cd "$OLDPWD"
 		mount --bind line /proc/$$/cgroup
-		export MPROF_CONF="MODE=Profile TEXT_PATH=d.%n DUMP_SYSTEM=80%" LD_PRELOAD="$5"
-		exec ./waits' "$@" "$build/libmprof.so"
+		shift 4
+		exec "$@"' "$@"
 	expect_status 0
 }
 
@@ -570,13 +570,25 @@ test_dump_of_control_group() {
 int main(void) { for (int i = 0; i < 5; i++) free(malloc(1)), usleep(11000); }
 END
 	compile waits
-	in_group '0::/a/b' a memory.max memory.current 'inactive_file 50000'
+	set -- env MPROF_CONF='MODE=Profile TEXT_PATH=d.%n DUMP_SYSTEM=80%' LD_PRELOAD="$build/libmprof.so" ./waits
+	in_group '0::/a/b' a memory.max memory.current 'inactive_file 50000' "$@"
 	expect_text d.1 'dump 1 (memory of the control group above 800000 bytes)'
-	in_group '0::/a/b' a memory.max memory.current 'inactive_file 150000'
+	in_group '0::/a/b' a memory.max memory.current 'inactive_file 150000' "$@"
 	expect_same 'what it may drop' "$(echo d.*)" 'd.*'
 	# As in a container of Kubernetes, after the long names of other groups.
-	in_group "$(seq 900; echo 5:memory:/gone)" memory memory.limit_in_bytes memory.usage_in_bytes 'total_inactive_file 50000'
+	in_group "$(seq 900; echo 5:memory:/gone)" memory memory.limit_in_bytes memory.usage_in_bytes 'total_inactive_file 50000' "$@"
 	expect_text d.1 'dump 1 (memory of the control group above 800000 bytes)'
+	# A recording keeps the limit, too.
+	set -- "$mprof" record -o log -- ./waits
+	for line in '0::/a/b a memory.max' '0::/ . memory.max' '4:memory:/gone memory memory.limit_in_bytes'; do
+		# shellcheck disable=SC2086 # three words
+		in_group $line used '' "$@"
+		run "$mprof" report log
+		expect_words out "The control group's memory limit was 977 KiB."
+		expect_same limit "$("$mprof" report --json log | jq .group_limit_bytes)" 1000000
+	done
+	in_group '0::/a/b' a memory.high used '' "$@"
+	expect_same 'no limit' "$("$mprof" report --json log | jq .group_limit_bytes)" 0
 }
 
 test_dump_at_limits() {

@@ -234,3 +234,8 @@ uint64_t rss_swapped(const struct walk_input *in)
 		most = in->system[i].swapped > most ? in->system[i].swapped : most;
 	return most;
 }
+
+uint64_t rss_limit(const struct walk_input *in)
+{
+	return in->system_count ? in->system[0].limit : 0;
+}

@@ -42,6 +42,8 @@ uint64_t rss_of_children(const struct array *told);
 
 /* Returns the most bytes of the recorded processes that were in swap at one time, in samples. */
 uint64_t rss_swapped(const struct walk_input *in);
+/* Returns the limit of memory of the control group in which the run began; 0: none is known. */
+uint64_t rss_limit(const struct walk_input *in);
 
 static inline uint64_t rss_lag(uint64_t rss)
 {

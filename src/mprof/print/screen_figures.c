@@ -141,7 +141,7 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 	const struct tree_process *p = largest_process(&a->tree);
 	const uint64_t rss = p ? p->peak_rss_bytes : 0;
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
-	const uint64_t swapped = rss_swapped(&a->walk.input);
+	const uint64_t swapped = rss_swapped(&a->walk.input), limit = rss_limit(&a->walk.input);
 
 	if (rss) {
 		paragraph_add(words, "Largest resident set: %s, ", format_bytes(rss).s);
@@ -165,6 +165,9 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 			      format_bytes(untouched).s);
 	if (swapped)
 		paragraph_add(words, "Up to %s was swapped out. ", format_bytes(swapped).s);
+	if (limit)
+		paragraph_add(words, "The control group's memory limit was %s. ",
+			      format_bytes(limit).s);
 }
 
 #define LEFT_MOSTLY 90u /* percent of what was never freed */

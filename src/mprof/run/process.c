@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * process.c - reads /proc/PID/stat, statm and status, and /proc/meminfo.
+ * process.c - reads /proc/PID/stat, statm and status, /proc/meminfo, and limits of control groups.
  */
 #include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,70 @@ int system_memory(struct mprof_system *m)
 		*field[i].to *= 1024;
 	}
 	return code;
+}
+
+/* Returns the number in a file of a group; UINT64_MAX without one, as for "max". */
+static uint64_t group_number(const char *group, const char *file)
+{
+	char path[PATH_MAX], text[32], *end;
+	uint64_t value;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s%s", group, file) >= sizeof(path) ||
+	    read_path(path, text, sizeof(text)))
+		return UINT64_MAX;
+	value = strtoull(text, &end, 10);
+	return end > text ? value : UINT64_MAX;
+}
+
+/* Returns the least limit of the group at root/name and those above it. */
+static uint64_t least_limit(const char *root, const char *name, const char *limit)
+{
+	const int length = (int)strcspn(name, "\n");
+	uint64_t least = UINT64_MAX, value;
+	char *group = NULL, *slash;
+
+	if (asprintf(&group, "%s%.*s", root, length, name) < 0)
+		return least;
+	for (;;) {
+		value = group_number(group, limit);
+		if (value < least)
+			least = value;
+		slash = strrchr(group, '/');
+		if (!slash || slash < group + strlen(root))
+			break;
+		*slash = '\0';
+	}
+	free(group);
+	return least;
+}
+
+uint64_t system_group_limit(void)
+{
+	static const struct {
+		const char *root, *line, *limit;
+	} hierarchy[] = {
+#define GROUPS(root, line, limit, used, cached) { root, line, limit },
+#include <mprof/groups.def>
+#undef GROUPS
+	};
+	struct mprof_system machine;
+	uint64_t least, value;
+	char text[8192] = "\n";
+	const char *at;
+
+	if (system_memory(&machine) || read_path("/proc/self/cgroup", text + 1, sizeof(text) - 1))
+		return 0;
+	least = machine.total;
+	for (size_t i = 0; i < sizeof(hierarchy) / sizeof(hierarchy[0]); i++) {
+		at = strstr(text, hierarchy[i].line);
+		if (!at)
+			continue;
+		value = least_limit(hierarchy[i].root, at + strlen(hierarchy[i].line),
+				    hierarchy[i].limit);
+		if (value < least)
+			least = value;
+	}
+	return least < machine.total ? least : 0;
 }
 
 uint64_t system_oom_kills(void)

@@ -27,8 +27,12 @@ void process_add_status(struct process_memory *m, const char *text);
 /* Reads the first argument as the process has it now.  0 or -errno. */
 int process_title(pid_t pid, char *title, size_t size);
 
-/* Memory of the machine as /proc/meminfo shows it; ticks stay 0.  0 or -errno. */
+/* Memory of the machine as /proc/meminfo shows it; the other members stay 0.  0 or -errno. */
 int system_memory(struct mprof_system *m);
+
+/* The least limit of memory of the control groups that mprof is in, as in a container or a service,
+ * in bytes; 0 if none is below the memory of the machine. */
+uint64_t system_group_limit(void);
 
 /* How many processes has the kernel's out-of-memory killer ended, also of control groups?  0 if it
  * does not say. */

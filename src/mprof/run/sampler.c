@@ -58,6 +58,7 @@ struct sampler {
 	size_t systems;
 	bool knows_system; /* has read it at least once */
 	uint64_t swapped;  /* of the processes that this round has read */
+	uint64_t limit;	   /* system_group_limit() */
 	int64_t oldest_system_ns;
 };
 
@@ -107,6 +108,7 @@ static void look_at_system(struct sampler *s, int64_t now)
 		return;
 	m->ticks = append_ticks(&s->file);
 	m->swapped = s->swapped;
+	m->limit = s->limit;
 	s->knows_system = true;
 	if (!s->systems++)
 		s->oldest_system_ns = now;
@@ -240,6 +242,7 @@ static void *run_thread(void *arg)
 	struct sampler *s = arg;
 	size_t i;
 
+	s->limit = s->with_samples ? system_group_limit() : 0;
 	while (!wait_for_stop(s, run_round(s)))
 		;
 	if (s->file.fd < 0)
