@@ -273,7 +273,15 @@ END
 	expect_text err "section 'dump' has no key 'evry'"
 	run "$mprof" profile --set MODE=Count -- ./chosen
 	expect_status 2
-	expect_text err "invalid MODE 'Count': expected Profile or Sample"
+	expect_text err "invalid MODE 'Count': expected Profile or Sample; mprof -m runs all modes"
+	# ... which a recording without a word instead kept as a trace.
+	for key in --set=MODE=Count --set=module:mode=Count; do
+		run "$mprof" record "$key" -- ./chosen
+		expect_status 2
+		expect_text err "invalid MODE 'Count': expected LogMmap; mprof -m runs all modes"
+	done
+	run "$mprof" record --preset sampling -- ./chosen
+	expect_text err "invalid MODE 'Sample': expected LogMmap"
 	run "$mprof" profile
 	expect_status 2
 	expect_text err 'no program given'

@@ -159,8 +159,9 @@ static const struct usage usage = {
 static bool plan_from(struct run_plan *plan, const struct options *o)
 {
 	plan->with_samples = !o->no_samples;
-	return run_messages_plan(plan, o->argv, NULL, CONF_KEYS, NULL) &&
-	       run_keys_set(plan, &o->keys, "LogMmap", CONF_LOG_PATH, o->log) &&
+	return run_messages_plan(plan, o->argv, "LogMmap", CONF_KEYS, NULL) &&
+	       run_keys_set(plan, &o->keys, NULL, CONF_LOG_PATH, o->log) &&
+	       run_messages_mode(&plan->conf, MPROF_MAGIC_TRACE, "LogMmap") &&
 	       run_messages_allocator(plan, o->allocator);
 }
 

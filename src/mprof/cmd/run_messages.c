@@ -69,6 +69,18 @@ bool run_messages_plan(struct run_plan *plan, char **argv, const char *mode, enu
 	return true;
 }
 
+bool run_messages_mode(const struct conf *conf, const char *magic, const char *expected)
+{
+	const char *written;
+
+	conf_file(conf, &written);
+	if (!strcmp(written, magic))
+		return true;
+	cmd_error(0, "invalid MODE '%s': expected %s; mprof -m runs all modes",
+		  conf_get(conf, CONF_MODE), expected);
+	return false;
+}
+
 bool run_messages_allocator(struct run_plan *plan, const char *name)
 {
 	struct error err;

@@ -29,6 +29,10 @@ int run_messages_refused(const struct run_result *r, int code, const struct erro
 /* Prints on stderr n of lost[reason], in words; nothing if n is 0. */
 void run_messages_loss(unsigned reason, uint64_t n);
 
+/* Does the MODE write a file of this kind (MPROF_MAGIC_...)?  Otherwise refuses it, naming those
+ * that do. */
+bool run_messages_mode(const struct conf *conf, const char *magic, const char *expected);
+
 /* Prints on stderr what was not recorded and why, losses, and what happened to the file. */
 void run_messages_tell(const struct run_plan *plan, const struct run_result *r);
 /* Call it then: reports children and objects with another malloc. */

@@ -73,17 +73,6 @@ static const struct usage usage = {
 	.check = check,
 };
 
-static bool keeps_totals(const struct conf *conf)
-{
-	const char *magic;
-
-	conf_file(conf, &magic);
-	if (!strcmp(magic, MPROF_MAGIC_PROFILE))
-		return true;
-	cmd_error(0, "invalid MODE '%s': expected Profile or Sample", conf_get(conf, CONF_MODE));
-	return false;
-}
-
 static bool plan_from(struct run_plan *plan, const struct options *o)
 {
 	plan->with_samples = true;
@@ -91,7 +80,8 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 
 	return run_messages_plan(plan, o->argv, "Profile", CONF_KEYS, NULL) &&
 	       run_keys_set(plan, &o->keys, mode, CONF_PROFILE_PATH, o->output) &&
-	       keeps_totals(&plan->conf) && run_messages_allocator(plan, o->allocator);
+	       run_messages_mode(&plan->conf, MPROF_MAGIC_PROFILE, "Profile or Sample") &&
+	       run_messages_allocator(plan, o->allocator);
 }
 
 static void tell_own(const struct trace *t, const struct run_result *r)
