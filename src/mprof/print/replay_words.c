@@ -345,6 +345,8 @@ static void tell_best(const struct verdict *v, const struct told *peak, const st
 			     v->runs->row[v->reference].variant->name);
 }
 
+#define LITTLE 0.02 /* part of the program's time that an allocator takes */
+
 /* Says which part of the program's time playback measures. */
 static void tell_share(const struct replay_answer *a, struct sentences *w)
 {
@@ -354,11 +356,15 @@ static void tell_share(const struct replay_answer *a, struct sentences *w)
 
 	if (!sum->recorded_ns || a->plan->head->threads > 1)
 		return;
-	sentence_add(w,
-		     "Played back, %s takes %s for all calls and page faults; the program took %s "
-		     "while it was recorded. Where an allocator places blocks can also make the "
-		     "program's own code faster or slower, which playback does not measure.",
-		     ref->variant->name, format_ns((uint64_t)ns).s, format_ns(sum->recorded_ns).s);
+	sentence_add(
+	    w,
+	    "Played back, %s takes %s for all calls and page faults, %s of the %s that the program "
+	    "took while it was recorded%s. Where an allocator places blocks can also make the "
+	    "program's own code faster or slower, which playback does not measure.",
+	    ref->variant->name, format_ns((uint64_t)ns).s,
+	    format_percent((uint64_t)ns, sum->recorded_ns).s, format_ns(sum->recorded_ns).s,
+	    ns < LITTLE * (double)sum->recorded_ns ? ": another allocator can save little time"
+						   : "");
 }
 
 static void tell_control(const struct replay_answer *a, struct sentences *w)
