@@ -10,6 +10,7 @@
 #include "cells.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../util/alloc.h"
 #include "../util/bits.h"
@@ -17,6 +18,8 @@
 #include "boundaries.h"
 #include "../util/rank.h"
 #include "array.h"
+
+#define SLOTS_LEAST 4096u
 
 struct ending {
 	uint64_t start, ticks; /* of the block: when it began and ended */
@@ -38,8 +41,9 @@ struct work {
 	struct ending *ending;
 	size_t endings, room;
 	size_t cells_room;
-	uint32_t *slot;	       /* open addressing: index of a cell + 1 */
-	size_t slots;	       /* a power of two */
+	uint32_t *slot;	       /* open addressing: index of a cell + 1; see find() */
+	size_t slots, used;    /* a power of two; how many are taken */
+	size_t first;	       /* cells from here on were made in the last step, or are all found */
 	bool merged;	       /* stacks with equal text are merged */
 	struct array stand_in; /* uint32_t by stack: the stack that represents it in cells, + 1; 0 =
 				  unknown yet */
@@ -71,6 +75,11 @@ static bool same(const struct cell *a, const struct cell *b)
 	       a->life_class == b->life_class;
 }
 
+/*
+ * Only cells to which blocks can be added are found: a block ends at the point of its step or at
+ * the next one, so after a step the earlier cells do not change.  The table of one step fits into
+ * the processor's cache; one of all cells would not.
+ */
 static uint32_t *find(const struct cells *s, const struct cell *c)
 {
 	const struct work *k = s->work;
@@ -88,17 +97,49 @@ static void add_to(struct cell *to, const struct cell *c)
 	to->temporary += c->temporary;
 }
 
-/* Makes a new table; merges cells that have become equal. */
-static void fill_slots(struct cells *s, size_t slots)
+/* Makes an empty table for so many cells. */
+static void empty_slots(struct work *k, size_t cells)
+{
+	const size_t least = SLOTS_LEAST > cells * 2 ? SLOTS_LEAST : cells * 2;
+	size_t slots = k->slots ? k->slots : SLOTS_LEAST;
+
+	while (slots < least)
+		slots *= 2;
+	while (slots > least * 8)
+		slots /= 2;
+	if (slots != k->slots) {
+		free(k->slot);
+		k->slot = must_malloc(slots * sizeof(*k->slot));
+		k->slots = slots;
+	}
+	memset(k->slot, 0, slots * sizeof(*k->slot));
+	k->used = 0;
+}
+
+static void grow_slots(struct cells *s)
+{
+	struct work *k = s->work;
+	const size_t slots = k->slots;
+	uint32_t *slot = k->slot;
+
+	k->slot = NULL;
+	k->slots *= 2;
+	k->slot = must_calloc(k->slots, sizeof(*k->slot));
+	for (size_t i = 0; i < slots; i++)
+		if (slot[i])
+			*find(s, &s->cell[slot[i] - 1]) = slot[i];
+	free(slot);
+}
+
+/* Makes a table of all cells; merges those that have become equal. */
+static void find_all(struct cells *s)
 {
 	const size_t cells = s->count;
 	struct work *k = s->work;
 	struct cell c;
 	uint32_t *at;
 
-	free(k->slot);
-	k->slot = must_calloc(slots, sizeof(*k->slot));
-	k->slots = slots;
+	empty_slots(k, cells);
 	s->count = 0;
 	for (size_t i = 0; i < cells; i++) {
 		c = s->cell[i];
@@ -110,6 +151,22 @@ static void fill_slots(struct cells *s, size_t slots)
 		s->cell[s->count++] = c;
 		*at = (uint32_t)s->count;
 	}
+	k->used = s->count;
+	k->first = 0;
+}
+
+/* Begins the step with this point: forgets cells of blocks that ended before it. */
+static void find_from(struct cells *s, size_t point)
+{
+	struct work *k = s->work;
+
+	empty_slots(k, s->count - k->first);
+	for (size_t i = k->first; i < s->count; i++)
+		if (s->cell[i].death >= point) {
+			*find(s, &s->cell[i]) = (uint32_t)i + 1;
+			k->used++;
+		}
+	k->first = s->count;
 }
 
 static void coarsen(struct cell *c)
@@ -146,8 +203,8 @@ static void add(struct cells *s, struct cell *c)
 	struct work *k = s->work;
 	uint32_t *at;
 
-	if (s->count >= k->slots / 4 * 3)
-		fill_slots(s, k->slots * 2);
+	if (k->used >= k->slots / 4 * 3)
+		grow_slots(s);
 	at = find(s, c);
 	if (*at) {
 		add_to(&s->cell[*at - 1], c);
@@ -156,6 +213,7 @@ static void add(struct cells *s, struct cell *c)
 	GROW(s->cell, s->count + 1, k->cells_room);
 	s->cell[s->count++] = *c;
 	*at = (uint32_t)s->count;
+	k->used++;
 }
 
 /* ---- fewer cells ---- */
@@ -188,11 +246,9 @@ void cells_halve(struct cells *s, bool keep_last)
 
 static void simplify_all(struct cells *s)
 {
-	struct work *k = s->work;
-
 	for (size_t i = 0; i < s->count; i++)
 		simplify(s, &s->cell[i]);
-	fill_slots(s, k->slots);
+	find_all(s);
 }
 
 /* Are there many stacks?  Each has at least one cell. */
@@ -219,7 +275,7 @@ static void keep_few(struct cells *s)
 	while (are_many(s) && s->points > CELLS_POINTS_LEAST) {
 		cells_halve(s, false);
 		k->step_ticks *= 2;
-		fill_slots(s, k->slots);
+		find_all(s);
 	}
 }
 
@@ -271,29 +327,13 @@ static void put(struct cells *s, const struct ending *e, size_t death)
 	add(s, &c);
 }
 
-#define AHEAD 32u
-
-/* A large table is in no cache: the places of some cells are fetched before the first is needed. */
 static void put_step(struct cells *s, size_t at)
 {
-	struct work *k = s->work;
-	struct cell c[AHEAD];
-	size_t n;
+	const struct work *k = s->work;
 
-	for (size_t i = 0; i < k->endings; i += n) {
-		n = k->endings - i < AHEAD ? k->endings - i : AHEAD;
-		for (size_t j = 0; j < n; j++) {
-			c[j] = cell_of(s, &k->ending[i + j], at + k->ending[i + j].late);
-			__builtin_prefetch(&k->slot[place_of(k, &c[j])]);
-		}
-		for (size_t j = 0; j < n; j++) {
-			const uint32_t cell = k->slot[place_of(k, &c[j])];
-
-			__builtin_prefetch(&s->cell[cell ? cell - 1 : 0]);
-		}
-		for (size_t j = 0; j < n; j++)
-			add(s, &c[j]);
-	}
+	find_from(s, at);
+	for (size_t i = 0; i < k->endings; i++)
+		put(s, &k->ending[i], at + k->ending[i].late);
 }
 
 /* The step is over: its point and the ends before it are known. */
@@ -392,7 +432,7 @@ static void start(void *self, struct walk *w)
 	if (!s->most)
 		s->most = CELLS_MOST;
 	k->walk = w;
-	fill_slots(s, 1u << 12);
+	empty_slots(k, 0);
 	s->point = must_calloc(s->steps + 2 + CELLS_QUIET, sizeof(*s->point));
 	k->begin = w->input.header->start_ticks;
 	k->end = end;
@@ -572,6 +612,8 @@ static uint64_t place_key(const struct cell *c)
 {
 	return (uint64_t)c->stack << 32 | (uint64_t)c->birth << 16 | c->death;
 }
+
+#define AHEAD 32u /* cells that are fetched before they are needed */
 
 void cells_merge(struct cells *s)
 {
