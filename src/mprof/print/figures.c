@@ -78,6 +78,15 @@ void figures_line(FILE *out, const struct sym_line *line, bool with_line)
 	}
 }
 
+void figures_most_at(FILE *out, uint32_t line, bool mostly, const char *part, const char *whole)
+{
+	if (!strcmp(part, whole))
+		fprintf(out, ", nearly all at line %" PRIu32, line);
+	else
+		fprintf(out, ", %s at line %" PRIu32 " (%s of %s)", mostly ? "mostly" : "most",
+			line, part, whole);
+}
+
 bool figures_same_place(const struct sym_line *a, const struct sym_line *b)
 {
 	return a == b || (a->line == b->line && !strcmp(a->function, b->function) &&

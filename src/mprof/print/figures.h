@@ -36,6 +36,9 @@ void figures_name(FILE *out, const char *name);
 void figures_line(FILE *out, const struct sym_line *line, bool with_line);
 /* Returns the same as a new string, which the caller frees. */
 char *figures_line_text(const struct sym_line *line, bool with_line);
+/* Puts ", mostly at line 6 (1.0 MiB of 1.5 MiB)": the line of a function with most of its figure.
+ */
+void figures_most_at(FILE *out, uint32_t line, bool mostly, const char *part, const char *whole);
 /* Do both print the same with their lines?  Then a recursion is one line of a stack. */
 bool figures_same_place(const struct sym_line *a, const struct sym_line *b);
 

@@ -136,9 +136,8 @@ static void put_who(const struct finding *f, size_t most, FILE *out)
 {
 	put_function(f->line, most, f->lines == 1, out);
 	if (f->lines > 1 && f->line->line)
-		fprintf(out, ", %s at line %" PRIu32 " (%s of %s)",
-			f->at_line.part > f->part / 2 ? "mostly" : "most", f->line->line,
-			amount(f, f->at_line.part).s, amount(f, f->part).s);
+		figures_most_at(out, f->line->line, f->at_line.part > f->part / 2,
+				amount(f, f->at_line.part).s, amount(f, f->part).s);
 	if (f->through)
 		put_through(f, most, out);
 	if (f->caller) {

@@ -17,8 +17,8 @@ static void put_place(const struct outside_place *place, FILE *out)
 
 	figures_line(out, who->line, !place->many_lines);
 	if (place->many_lines && who->line->line)
-		fprintf(out, ", most at line %" PRIu32 " (%s of %s)", who->line->line,
-			format_bytes(place->line_bytes).s, format_bytes(place->bytes).s);
+		figures_most_at(out, who->line->line, place->line_bytes > place->bytes / 2,
+				format_bytes(place->line_bytes).s, format_bytes(place->bytes).s);
 	if (who->through) {
 		fputs(", through ", out);
 		figures_line(out, who->through, false);
