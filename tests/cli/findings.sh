@@ -717,7 +717,7 @@ test_findings_propose_what_can_be_done() {
 	expect_words out 'To see what it would save if this line did not allocate its 1,600 blocks: mprof replay --drop-site both:11 log'
 	expect_proposals out
 	run "$mprof" report log
-	expect_text out 'mprof replay --drop-site both:11 log # what it saves'
+	expect_text out 'mprof replay --drop-site both:11 log # measures the gain'
 	expect_proposals out
 	# Only requests of the line itself, not of once(), which another of its lines calls.
 	run "$mprof" replay --drop-site both:11 --allocator glibc --reps 0 --no-heaps --json log

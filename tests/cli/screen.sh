@@ -58,7 +58,7 @@ test_screen_of_a_leak() {
 	expect_text out 'All tables: mprof report --all log; views: mprof report --help'
 	# The peak consists of the same blocks: they appear once, and again with --all.
 	expect_no_text out 'mprof report callers keep log'
-	expect_words out 'mprof replay --reserve-site main:11 log # what it saves'
+	expect_words out 'mprof replay --reserve-site main:11 log # measures the gain'
 	expect_no_text out '    48  3,000'
 	run "$mprof" report --all log
 	expect_text out 'mprof report callers keep log'

@@ -32,7 +32,7 @@
 #define PROOF_MOST	100u	 /* letters: a longer command is for --all */
 #define COMPARED_CALLS	1000000u /* with fewer, another allocator makes no difference */
 #define VIEWS		"; views: mprof report --help"
-#define PROOF_REMARK	" # what it saves"
+#define PROOF_REMARK	" # measures the gain"
 #define RETAINED_REMARK " # Retained and pinned pages"
 
 struct screen {
