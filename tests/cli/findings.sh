@@ -1279,3 +1279,65 @@ END
 	report_with 'growing until' ./workers kill
 	expect_words out '781 KiB was live at the end, growing until'
 }
+
+# Time that no call shows: memory that is freed goes back to the system, and its pages are new the next time.
+test_finding_of_new_pages() {
+	local keep='MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1073741824'
+	cat >pages.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+static void large(void) { char *p = malloc(40 << 20); memset(p, 1, 40 << 20); free(p); }
+static void small(void) {
+	static void *p[700];
+	for (int i = 0; i < 700; i++)
+		p[i] = memset(malloc(60000), 1, 60000);
+	for (int i = 700; i--;)
+		free(p[i]);
+}
+static void reads(void) {
+	char *p = malloc(1 << 20);
+	for (int i = 0; i < 40; i++)
+		if (read(3, p, 1 << 20) < 0)
+			abort();
+	free(p);
+}
+int main(int n, char **arg) {
+	void (*of[])(void) = { large, small, reads };
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	if (n < 2 || (dup2(open("/dev/zero", O_RDONLY), 3), 0))
+		return 2;
+	for (int i = 0; i < 60; i++)
+		of[*arg[1] - '0']();
+	return 0;
+}
+END
+	compile pages
+	finding_of() { # ARGUMENT [VARIABLE=VALUE...]
+		local arg=$1
+		shift
+		env "$@" "$mprof" record -q -o log -- ./pages "$arg"
+		run "$mprof" report log
+		"$mprof" report --json log | jq '[.findings[] | select(.finding == "refaults")]' >finding
+	}
+	finding_of 0
+	expect_words out '. glibc mapped 2.3 GiB for large blocks, '
+	expect_words out " large (pages.c:6) allocated 2.3 GiB in 60 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
+	expect_same 'a finding' "$(jq -r '.[] | "\(.function) \(.large_blocks) \(.mapped_bytes) \(.setting)"' finding)" \
+		"large 60 $((60 * (40 << 20))) $keep"
+	"$mprof" report --json log >out
+	expect_documented run out
+	# shellcheck disable=SC2086 # two variables
+	finding_of 0 $keep
+	expect_same 'none where it is kept' "$(cat finding)" '[]'
+	finding_of 1
+	expect_words out ' of new pages, '
+	expect_words out "times the largest resident set: freed memory goes back to the system, and comes back as new pages. With $keep,"
+	expect_same 'no function' "$(jq -c '[.[].function, .[].mapped_bytes]' finding)" '[null,0]'
+	# The allocator's time is the same finding.
+	expect_no_text out 'is spent in the allocator'
+	finding_of 2
+	expect_same 'none of a program that reads' "$(cat finding)" '[]'
+}

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "play/play.h"
+#include "play/runs.h"
 
 #define MB (1u << 20)
 
@@ -88,6 +89,26 @@ START_TEST(test_descriptors)
 END_TEST
 
 /* A result that waits for its reader is not late; one that does not come is. */
+/* An allocator may need as long as the program did, if another one needs a hundredth of it. */
+START_TEST(test_limit_of_a_slow_one)
+{
+	struct mprof_playback_header head = { .sum.recorded_ns = 0 };
+	const struct runs_plan plan = { .head = &head };
+	struct mprof_run_sample fast = { .ns = 300000000 };
+	struct runs_row row = { .sample = &fast, .samples = 1 };
+	const struct runs r = { .row = &row, .n = 1 };
+	const int64_t least = runs_limit_ms(&r, &plan, 1);
+
+	head.sum.recorded_ns = 35000000000;
+	ck_assert_int_eq(runs_limit_ms(&r, &plan, 1), least + 35000);
+	ck_assert_int_eq(runs_limit_ms(&r, &plan, 3) - runs_limit_ms(&r, &plan, 2),
+			 50 * 300 + 35000);
+	/* It may have waited for days. */
+	head.sum.recorded_ns = 200000000000000;
+	ck_assert_int_eq(runs_limit_ms(&r, &plan, 1), least + 600000);
+}
+END_TEST
+
 START_TEST(test_limits)
 {
 	static const char *const args[] = { "mode=startup", NULL };
@@ -129,6 +150,7 @@ Suite *play_runs_suite(void)
 	tcase_add_test(t, test_refusals);
 	tcase_add_test(t, test_descriptors);
 	tcase_add_test(t, test_limits);
+	tcase_add_test(t, test_limit_of_a_slow_one);
 	suite_add_tcase(s, t);
 	return s;
 }

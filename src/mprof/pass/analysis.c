@@ -376,6 +376,8 @@ ALWAYS_INLINE bool frees(struct loop *l, const struct event *e)
 	count_call(l, e, d.ends ? d.old.size : 0);
 	if (d.ends) {
 		end_block(l, e, &d, false);
+		if (__builtin_expect(totals_is_apart(&d.old), 0) && l->a)
+			l->totals->sum.apart += d.old.size;
 		look_at_live(l, e);
 		run_over(&l->run, &d);
 	} else if (l->a) {

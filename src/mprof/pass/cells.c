@@ -97,7 +97,7 @@ static void add_to(struct cell *to, const struct cell *c)
 	to->temporary += c->temporary;
 }
 
-/* Makes an empty table for so many cells. */
+/* Empties the table; it has room for this many cells. */
 static void empty_slots(struct work *k, size_t cells)
 {
 	const size_t least = SLOTS_LEAST > cells * 2 ? SLOTS_LEAST : cells * 2;

@@ -19,6 +19,8 @@ static inline bool count_call(struct totals_thread *t, const struct event *e, co
 	f->calls++;
 	if (class == MPROF_CLASS_FREE) {
 		f->bytes += n->did & (NOTE_ENDED | NOTE_INHERITED) ? n->old.size : 0;
+		if (n->did & NOTE_ENDED && totals_is_apart(&n->old))
+			t->sum.apart += n->old.size;
 		t->sum.null_frees += !e->addr;
 		return false;
 	}
@@ -111,6 +113,7 @@ static void add_sum(struct totals_sum *to, const struct totals_sum *from)
 		to->fn[f].failed += from->fn[f].failed;
 	}
 	to->null_frees += from->null_frees;
+	to->apart += from->apart;
 }
 
 static void add_thread(struct totals *s, const struct totals_thread *t, uint32_t process,

@@ -13,6 +13,8 @@
 #include "array.h"
 #include "walk.h"
 
+#define TOTALS_APART (128u << 10) /* bytes of a block that glibc maps by itself, at first */
+
 struct totals_fn {
 	uint64_t calls, bytes, failed;
 };
@@ -23,7 +25,15 @@ struct totals_sum {
 	uint64_t allocated; /* bytes that allocating functions returned; not the mmap family */
 	uint64_t failed;
 	uint64_t null_frees; /* free(NULL) and similar calls */
+	uint64_t apart;	     /* bytes of freed blocks that are totals_is_apart() */
 };
+
+/* Does the address show that glibc mapped the block by itself?  By chance, one of 256 others has
+ * such an address. */
+static inline bool totals_is_apart(const struct block *b)
+{
+	return b->size >= TOTALS_APART && (b->addr & 4095) == 16;
+}
 
 struct totals_thread {
 	uint32_t number, process; /* in the run */

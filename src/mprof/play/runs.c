@@ -24,6 +24,8 @@
 #define FIRST_LIMIT_MS 60000 /* for a run of unknown length, and 20 us for each call */
 #define LEAST_LIMIT_MS 20000
 #define LIMIT_TIMES    50 /* times the time of the fastest memory run */
+/* And as long as the program took, at most this: it may have waited for days. */
+#define RECORDED_LIMIT_MS 600000
 
 /* ---- arguments, limits and announcements ---- */
 
@@ -116,6 +118,14 @@ static int64_t waiting_ms(const struct runs *r, const struct runs_plan *plan)
 	return ms;
 }
 
+/* Another allocator may need a hundredth of the time of the recorded one, which is not stuck. */
+static int64_t recorded_ms(const struct runs_plan *plan)
+{
+	const int64_t ms = (int64_t)(plan->head->sum.recorded_ns / 1000000);
+
+	return ms < RECORDED_LIMIT_MS ? ms : RECORDED_LIMIT_MS;
+}
+
 /* Returns the CPU time of the calls of a memory run, without its end; 0 if unknown. */
 static uint64_t played_ns(const struct runs_row *row)
 {
@@ -139,7 +149,7 @@ int64_t runs_limit_ms(const struct runs *r, const struct runs_plan *plan, unsign
 		ms = LEAST_LIMIT_MS + (int64_t)(least / 1000000) * LIMIT_TIMES * passes;
 	else
 		ms = FIRST_LIMIT_MS + (int64_t)(plan->head->sum.calls / 50) * passes;
-	return ms + waiting_ms(r, plan);
+	return ms + recorded_ms(plan) * passes + waiting_ms(r, plan);
 }
 
 /* Calls plan->progress. */

@@ -57,6 +57,12 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 /* Prints the command that shows which allocators keep less. */
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out);
 
+/* Print the sentence about freed memory that goes back to the system and comes back, and the
+ * command that shows who frees it; most: as in findings_command(). */
+void refaults_sentence(const struct analysis *a, const struct refaults *f, FILE *out);
+void refaults_command(const struct analysis *a, const struct refaults *f, size_t most, FILE *out);
+void refaults_fields(json *to, const struct analysis *a, const struct refaults *f);
+
 /* Print the sentence about a process that is larger than its live blocks, and the command that
  * shows more. */
 void larger_sentence(const struct analysis *a, const struct larger *f, FILE *out);

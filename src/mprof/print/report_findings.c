@@ -87,6 +87,17 @@ static void tell_larger(const struct analysis *a, FILE *out)
 	fputc('\n', out);
 }
 
+static void tell_refaults(const struct analysis *a, FILE *out)
+{
+	if (!a->findings || !a->findings->refaults.process)
+		return;
+	fputs("  * ", out);
+	refaults_sentence(a, &a->findings->refaults, out);
+	fputs("\n      ", out);
+	refaults_command(a, &a->findings->refaults, 0, out);
+	fputc('\n', out);
+}
+
 static void tell_time_finding(const struct analysis *a, FILE *out)
 {
 	char *command;
@@ -463,9 +474,9 @@ typedef void sentence(const struct analysis *a, FILE *out);
 void report_found(const struct analysis *a, FILE *out)
 {
 	static sentence *const list[] = {
-		report_nothing,	 tell_reduced,	report_warnings, tell_outside,
-		tell_stack_uses, tell_retained, tell_larger,	 tell_time_finding,
-		tell_stacks,	 tell_note,	tell_unnamed,
+		report_nothing,	   tell_reduced,  report_warnings, tell_outside,
+		tell_stack_uses,   tell_retained, tell_refaults,   tell_larger,
+		tell_time_finding, tell_stacks,	  tell_note,	   tell_unnamed,
 	};
 	size_t i;
 

@@ -297,6 +297,16 @@ static void larger_item(struct item *x, const struct analysis *a)
 	put_text(&x->command, STYLE_FAINT, WRITTEN(out, larger_command(a, out)));
 }
 
+static void refaults_item(struct item *x, const struct analysis *a)
+{
+	const struct refaults *f = &a->findings->refaults;
+
+	x->bytes = UINT64_MAX; /* time, not memory */
+	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, refaults_sentence(a, f, out)));
+	mark_place(&x->words, f->line);
+	put_text(&x->command, STYLE_FAINT, WRITTEN(out, refaults_command(a, f, NAME_MOST, out)));
+}
+
 static void time_item(struct item *x, const struct analysis *a)
 {
 	put_text(&x->words, STYLE_PLAIN,
@@ -405,6 +415,8 @@ static size_t make_items(struct item *item, const struct analysis *a)
 			stacks_item(&item[n++], a, i);
 	if (f && f->retained.process)
 		retained_item(&item[n++], a);
+	if (f && f->refaults.process)
+		refaults_item(&item[n++], a);
 	if (f && f->larger.process)
 		larger_item(&item[n++], a);
 	if (f && f->times.high)

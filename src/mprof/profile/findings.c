@@ -825,6 +825,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->kept = (struct kept){ .rows = 0 };
 	f->unmatched = (struct unmatched){ .of = NULL };
 	stack_findings_make(&f->stacks, a, t);
+	refaults_find(&f->refaults, a, sites);
 	if (!a->of_totals) /* mprof compare, which would show more, needs calls */
 		find_times(f, a, t);
 	if (!a->has_stacks) {
@@ -835,6 +836,8 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	if (ret < 0)
 		return ret;
 	judge_times(&f->times, f->names.stacks);
+	/* Its time is that of the pages, and so is what helps. */
+	f->times.high &= !f->refaults.process;
 	find_resident(f, a, t, &f->names);
 	ret = unmatched_find(&f->unmatched, &a->walk.heap, t, err);
 	if (ret < 0)
@@ -855,6 +858,8 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 			find_grown(f, a);
 		else
 			find_kind(f, a, &sums, (enum finding_kind)kind);
+	if (f->refaults.process)
+		refaults_place(&f->refaults, sites, &sums.askers);
 	finding_sums_release(&sums);
 	drop_told(f);
 	for (size_t i = 0; i < f->count; i++)

@@ -22,6 +22,7 @@
 #include "larger.h"
 #include "outside.h"
 #include "profile.h"
+#include "refaults.h"
 #include "retained.h"
 #include "../pass/alloc_times.h"
 #include "stack_findings.h"
@@ -51,6 +52,7 @@ struct findings {
 	struct stack_findings stacks; /* likewise */
 	struct alloc_times times;     /* likewise */
 	struct retained retained;
+	struct refaults refaults;   /* present without stacks, too */
 	struct larger larger;	    /* of a profile, instead of these */
 	struct unmatched unmatched; /* of a trace with stacks: the first free of no block */
 	struct kept kept;	    /* excluded from findings of the peak, waste and leaks */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * refaults.h - a process whose allocator returns freed memory to the system and gets it back as new
+ * pages, again and again: time that no call of malloc shows, as the first access to each page takes
+ * it.
+ *
+ *   new      page faults * page size; or, if that is more, the bytes of freed blocks that glibc had
+ *            mapped by themselves (totals.h): a fault for a huge page is one fault
+ *
+ * The process with most time in the kernel has a finding if this is at least REFAULT_LEAST, a
+ * quarter of its CPU time, and not too much for `new` (REFAULT_NS); if `new` is at least
+ * REFAULT_TIMES its largest resident set; and if it allocated at least half of `new`, which copies
+ * of pages after fork and files do not need.  The figures of wait4 include children, so those of a
+ * process with recorded children count only if it told them itself.
+ */
+#pragma once
+
+#include "../pass/analysis.h"
+#include "askers.h"
+
+#define REFAULT_LEAST 100000000u /* ns */
+#define REFAULT_TIMES 8u
+#define REFAULT_NS    2u /* for a byte of new pages, at most: more is other work of the kernel */
+
+/* A setting with which an allocator keeps freed memory; a row of refaults.def. */
+struct refault_setting {
+	const char *allocator, *name, *setting;
+};
+
+struct refaults {
+	uint32_t process; /* number in the run; 0 without a finding */
+	uint64_t system_ns, cpu_ns;
+	uint64_t new_bytes, apart, resident; /* resident: at its largest */
+	const struct refault_setting *keep;  /* NULL: none is known */
+	/* The function that allocated at least half of `new_bytes` in blocks of TOTALS_APART and
+	 * more, on average; line is NULL if there is none. */
+	const struct sym_line *line;
+	bool many_lines; /* `line` is one of several */
+	uint64_t bytes, calls;
+};
+
+void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites);
+/* Names the function, of a finding; askers: of these sites. */
+void refaults_place(struct refaults *f, const struct sites *sites, const struct askers *askers);
