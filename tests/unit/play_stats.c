@@ -191,7 +191,8 @@ START_TEST(test_ties_and_more)
 	ck_assert(said("bb would spend 25 % less time in the allocator than glibc (15.0 ns a call "
 		       "instead of 20.0 ns a call); aa 50 % more (30.0 ns a call)."));
 	ck_assert(!said("By time"));
-	ck_assert(said("Nothing here is better than glibc"));
+	ck_assert(said("bb would take less time than glibc, but need more memory."));
+	ck_assert(!said("Nothing here"));
 	ck_assert(said("5 s after everything was freed, bb still has 50.0 MiB in memory."));
 	row[1].memory.peak_rss = 1099 * MB;
 	row[2].memory.peak_rss = 3000 * MB;
@@ -201,6 +202,14 @@ START_TEST(test_ties_and_more)
 	row[1].memory.peak_rss = 1149 * MB;
 	judge();
 	ck_assert(said("aa would need 11 times as much memory at the peak as glibc"));
+	row[2].memory.peak_rss = 50 * MB;
+	row[2].cpu_ns.median = 4000000;
+	judge();
+	ck_assert(said("bb would need less memory than glibc, but take more time."));
+	ck_assert(said("(4.00 ms a call)"));
+	row[2].memory.peak_rss = 200 * MB;
+	judge();
+	ck_assert(said("Nothing here is better than glibc in memory or in time."));
 }
 END_TEST
 

@@ -60,7 +60,8 @@ static void time_cells(const struct replay_answer *a, struct table *t, size_t i)
 	const struct runs_row *row = &a->runs->row[i], *ref = &a->runs->row[v->reference];
 
 	if (verdict_is_timed(v, i))
-		table_cell(t, "%.1f +-%.1f", row->cpu_ns.median, row->cpu_ns.mad);
+		table_cell(t, row->cpu_ns.median < 1000 ? "%.1f +-%.1f" : "%.0f +-%.0f",
+			   row->cpu_ns.median, row->cpu_ns.mad);
 	else
 		table_cell(t, "-");
 	if (v->played > 1)

@@ -41,11 +41,21 @@ static double time_of(const struct runs_row *row)
 	return row->cpu_ns.median;
 }
 
+static struct text ns_text(double ns)
+{
+	struct text t;
+
+	if (ns >= 1000)
+		return format_ns((uint64_t)ns);
+	snprintf(t.s, sizeof(t.s), "%.1f ns", ns);
+	return t;
+}
+
 static struct text time_text(const struct runs_row *row)
 {
 	struct text t;
 
-	snprintf(t.s, sizeof(t.s), "%.1f ns a call", row->cpu_ns.median);
+	snprintf(t.s, sizeof(t.s), "%.40s a call", ns_text(row->cpu_ns.median).s);
 	return t;
 }
 
@@ -264,14 +274,14 @@ static void tell_noise(const struct verdict *v, const struct told *t, bool sprea
 	else if (n > 1)
 		sentence_add(w,
 			     "%s time than %s, which is within the noise: runs of one allocator "
-			     "vary by up to %.1f ns a call, so these differences, all below %.1f "
-			     "ns, do not count.",
-			     took, ref, vary, noise);
+			     "vary by up to %s a call, so these differences, all below %s, do "
+			     "not count.",
+			     took, ref, ns_text(vary).s, ns_text(noise).s);
 	else
 		sentence_add(w,
 			     "%s time than %s, which is within the noise: runs of one allocator "
-			     "vary by %.1f ns a call, so differences below %.1f ns do not count.",
-			     took, ref, vary, noise);
+			     "vary by %s a call, so differences below %s do not count.",
+			     took, ref, ns_text(vary).s, ns_text(noise).s);
 	free(took);
 }
 
@@ -306,9 +316,9 @@ static void tell_small_differences(const struct verdict *v, const struct told *t
 	free(text);
 }
 
-/* Puts the names of allocators that are better in one respect and not worse in the other. */
+/* Puts the names of allocators whose memory and time are less (-1), more (1), or neither. */
 static void tell_kind(const struct verdict *v, const struct told *peak, const struct told *cpu,
-		      int memory, int time, const char *how, struct sentences *w)
+		      int memory, int time, const char *would, const char *how, struct sentences *w)
 {
 	const char *ref = v->runs->row[v->reference].variant->name;
 	char names[512] = "";
@@ -327,7 +337,7 @@ static void tell_kind(const struct verdict *v, const struct told *peak, const st
 							  : ", ",
 					      v->runs->row[v->by_peak[i]].variant->name);
 	if (count)
-		sentence_add(w, "%s would be better than %s %s.", names, ref, how);
+		sentence_add(w, "%s would %s than %s%s.", names, would, ref, how);
 }
 
 static void tell_best(const struct verdict *v, const struct told *peak, const struct told *cpu,
@@ -335,13 +345,16 @@ static void tell_best(const struct verdict *v, const struct told *peak, const st
 {
 	const size_t said = w->n;
 
-	tell_kind(v, peak, cpu, -1, -1, "in memory and in time", w);
-	tell_kind(v, peak, cpu, 0, -1, "in time, with as much memory", w);
-	tell_kind(v, peak, cpu, -1, 0, "in memory, and by time they cannot be told apart", w);
+	tell_kind(v, peak, cpu, -1, -1, "be better", " in memory and in time", w);
+	tell_kind(v, peak, cpu, 0, -1, "be better", " in time, with as much memory", w);
+	tell_kind(v, peak, cpu, -1, 0, "be better",
+		  " in memory, and by time they cannot be told apart", w);
+	if (w->n > said)
+		return;
+	tell_kind(v, peak, cpu, 1, -1, "take less time", ", but need more memory", w);
+	tell_kind(v, peak, cpu, -1, 1, "need less memory", ", but take more time", w);
 	if (w->n == said)
-		sentence_add(w,
-			     "Nothing here is better than %s in memory or time without being worse "
-			     "in the other.",
+		sentence_add(w, "Nothing here is better than %s in memory or in time.",
 			     v->runs->row[v->reference].variant->name);
 }
 
