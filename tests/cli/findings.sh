@@ -1337,7 +1337,7 @@ END
 	expect_words out "times the largest resident set: freed memory goes back to the system, and comes back as new pages. With $keep,"
 	expect_same 'no function' "$(jq -c '[.[].function, .[].mapped_bytes]' finding)" '[null,0]'
 	# The allocator's time is the same finding.
-	expect_no_text out 'is spent in the allocator'
+	expect_no_text out 'was spent in the allocator'
 	finding_of 2
 	expect_same 'none of a program that reads' "$(cat finding)" '[]'
 }

@@ -224,9 +224,9 @@ test_time_of_a_slow_allocator() {
 	expect_documented run out
 	run "$mprof" report log
 	expect_words out 'of the CPU time with recording ('
-	expect_words out 'of the CPU time is spent in the allocator'
+	expect_words out 'of the CPU time was spent in the allocator'
 	expect_words out 'mprof compare log'
 	run "$mprof" report --all log
-	expect_words out 'of the CPU time is spent in the allocator'
+	expect_words out 'of the CPU time was spent in the allocator'
 	expect_words out 'The allocator took about'
 }

@@ -74,10 +74,18 @@ void times_sentence(const struct alloc_times *t, FILE *out)
 
 void time_finding_sentence(const struct alloc_times *t, FILE *out)
 {
+	const uint64_t most = whole(t->ns + t->error_ns);
+
+	/* Few long calls, such as those that map memory, make it uncertain. */
+	if (t->error_ns > t->ns / 5)
+		fprintf(out, "%.0f to %s", 100 * least(t) / (double)t->cpu_ns,
+			format_percent(most < t->cpu_ns ? most : t->cpu_ns, t->cpu_ns).s);
+	else
+		fprintf(out, "About %s", format_percent(whole(t->ns), t->cpu_ns).s);
 	fprintf(out,
-		"About %s of the CPU time%s is spent in the allocator, %s. Fewer calls help, by "
+		" of the CPU time%s was spent in the allocator, about %s. Fewer calls help, by "
 		"pools or reserved capacity, or perhaps another allocator.",
-		format_percent(whole(t->ns), t->cpu_ns).s, until(t), format_ns(whole(t->ns)).s);
+		until(t), format_ns(whole(t->ns)).s);
 }
 
 #include "../json/times.def"
