@@ -1287,6 +1287,7 @@ test_finding_of_new_pages() {
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 static void large(void) { char *p = malloc(40 << 20); memset(p, 1, 40 << 20); free(p); }
@@ -1304,8 +1305,13 @@ static void reads(void) {
 			abort();
 	free(p);
 }
+static void maps(void) {
+	void *p = mmap(NULL, 40 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(p, 1, 40 << 20);
+	munmap(p, 40 << 20);
+}
 int main(int n, char **arg) {
-	void (*of[])(void) = { large, small, reads };
+	void (*of[])(void) = { large, small, reads, maps };
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (n < 2 || (dup2(open("/dev/zero", O_RDONLY), 3), 0))
 		return 2;
@@ -1324,7 +1330,7 @@ END
 	}
 	finding_of 0
 	expect_words out '. glibc mapped 2.3 GiB for large blocks, '
-	expect_words out " large (pages.c:6) allocated 2.3 GiB in 60 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
+	expect_words out " large (pages.c:7) allocated 2.3 GiB in 60 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
 	expect_same 'a finding' "$(jq -r '.[] | "\(.function) \(.large_blocks) \(.mapped_bytes) \(.setting)"' finding)" \
 		"large 60 $((60 * (40 << 20))) $keep"
 	"$mprof" report --json log >out
@@ -1340,4 +1346,6 @@ END
 	expect_no_text out 'was spent in the allocator'
 	finding_of 2
 	expect_same 'none of a program that reads' "$(cat finding)" '[]'
+	finding_of 3
+	expect_words out 'times the largest resident set: the program itself mapped 2.3 GiB in 60 calls of mmap. Keep and reuse them.'
 }

@@ -12,18 +12,21 @@ static void put_pages(const struct refaults *f, FILE *out)
 {
 	const uint64_t times = f->new_bytes / f->resident;
 
-	if (f->apart)
+	if (f->apart) {
 		fprintf(out,
 			". glibc mapped %s for large blocks, %" PRIu64
 			" times the largest resident set, and unmapped each when it was freed, so "
 			"that all pages were new every time.",
 			format_bytes(f->apart).s, times);
+		return;
+	}
+	fprintf(out, " and provided %s of new pages, %" PRIu64 " times the largest resident set: ",
+		format_bytes(f->new_bytes).s, times);
+	if (f->mapped)
+		fprintf(out, "the program itself mapped %s in %s of mmap. Keep and reuse them.",
+			format_bytes(f->mapped).s, format_many(f->map_calls, "call", "calls").s);
 	else
-		fprintf(out,
-			" and provided %s of new pages, %" PRIu64
-			" times the largest resident set: freed memory goes back to the system, "
-			"and comes back as new pages.",
-			format_bytes(f->new_bytes).s, times);
+		fputs("freed memory goes back to the system, and comes back as new pages.", out);
 }
 
 void refaults_sentence(const struct analysis *a, const struct refaults *f, FILE *out)
@@ -48,12 +51,15 @@ void refaults_sentence(const struct analysis *a, const struct refaults *f, FILE 
 
 void refaults_command(const struct analysis *a, const struct refaults *f, size_t most, FILE *out)
 {
-	if (f->line) {
+	if (f->mapped) {
+		fputs("mprof report peak-rss ", out);
+	} else if (f->line) {
 		findings_command(&(struct finding){ .kind = FINDING_TOTAL, .line = f->line },
 				 a->path, most, out);
 		return;
+	} else {
+		fputs("mprof compare ", out);
 	}
-	fputs("mprof compare ", out);
 	shell_path(a->path, out);
 }
 

@@ -59,6 +59,7 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 {
 	const struct trace_fact *image = tree_image(p);
 	const struct totals_sum sum = sum_of(a, sites, p->number);
+	const struct totals_fn *maps = &sum.fn[MPROF_FN_MMAP];
 	const uint64_t faulted = p->minor_faults * a->walk.heap.page_size;
 	const uint64_t apart = image && tree_has_c_library(image) ? sum.apart : 0;
 
@@ -69,7 +70,13 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 				.apart = apart >= faulted / 2 ? apart : 0,
 				.resident = p->peak_rss_bytes,
 				.keep = setting_of(p) };
-	if (sum.allocated < f->new_bytes / 2)
+	if (maps->bytes > sum.allocated) {
+		f->mapped = maps->bytes;
+		f->map_calls = maps->calls;
+		f->apart = 0;
+		f->keep = NULL;
+	}
+	if (sum.allocated < f->new_bytes / 2 && f->mapped < f->new_bytes / 2)
 		f->new_bytes = 0;
 }
 

@@ -9,9 +9,9 @@
  *
  * The process with most time in the kernel has a finding if this is at least REFAULT_LEAST, a
  * quarter of its CPU time, and not too much for `new` (REFAULT_NS); if `new` is at least
- * REFAULT_TIMES its largest resident set; and if it allocated at least half of `new`, which copies
- * of pages after fork and files do not need.  The figures of wait4 include children, so those of a
- * process with recorded children count only if it told them itself.
+ * REFAULT_TIMES its largest resident set; and if it allocated or mapped at least half of `new`,
+ * which copies of pages after fork and files do not need.  The figures of wait4 include children,
+ * so those of a process with recorded children count only if it told them itself.
  */
 #pragma once
 
@@ -31,7 +31,9 @@ struct refaults {
 	uint32_t process; /* number in the run; 0 without a finding */
 	uint64_t system_ns, cpu_ns;
 	uint64_t new_bytes, apart, resident; /* resident: at its largest */
-	const struct refault_setting *keep;  /* NULL: none is known */
+	/* What the program mapped by its own calls of mmap, if that is more than it allocated. */
+	uint64_t mapped, map_calls;
+	const struct refault_setting *keep; /* NULL: none is known */
 	/* The function that allocated at least half of `new_bytes` in blocks of TOTALS_APART and
 	 * more, on average; line is NULL if there is none. */
 	const struct sym_line *line;
