@@ -585,6 +585,8 @@ END
 		in_group $line used '' "$@"
 		run "$mprof" report log
 		expect_words out "The control group's memory limit was 977 KiB."
+		run "$mprof" report --all log
+		expect_text out 'Memory limit of the control group: 977 KiB.'
 		expect_same limit "$("$mprof" report --json log | jq .group_limit_bytes)" 1000000
 	done
 	in_group '0::/a/b' a memory.high used '' "$@"

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../pass/rss.h"
 #include "../trace/lost.h"
 #include "text.h"
 
@@ -200,6 +201,9 @@ static void print_run(const struct analysis *a, FILE *out)
 	if (image && *image->host)
 		fprintf(out, "  Host: %s%s%s%s%s.\n", image->host, *image->kernel ? ", " : "",
 			image->kernel, *image->cpus ? ", processors: " : "", image->cpus);
+	if (rss_limit(&a->walk.input))
+		fprintf(out, "  Memory limit of the control group: %s.\n",
+			format_bytes(rss_limit(&a->walk.input)).s);
 }
 
 /* ---- what is missing ---- */

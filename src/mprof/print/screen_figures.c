@@ -135,6 +135,15 @@ static const struct tree_process *largest_process(const struct tree *r)
 	return most;
 }
 
+static bool killed_for_memory(const struct tree *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->processes; i++)
+		any |= r->process[i].oom;
+	return any;
+}
+
 /* What was resident, which the system tells for each process. */
 static void add_resident(struct paragraph *words, const struct analysis *a)
 {
@@ -165,7 +174,7 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 			      format_bytes(untouched).s);
 	if (swapped)
 		paragraph_add(words, "Up to %s was swapped out. ", format_bytes(swapped).s);
-	if (limit)
+	if (limit && (rss >= limit / 2 || killed_for_memory(&a->tree)))
 		paragraph_add(words, "The control group's memory limit was %s. ",
 			      format_bytes(limit).s);
 }

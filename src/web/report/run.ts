@@ -20,9 +20,10 @@ function all(list: unknown[]): string {
 }
 
 function memoryRow(v: View): Rows {
-	const m = v.d.head.report.least_available;
+	const m = v.d.head.report.least_available, limit = v.d.head.report.group_limit_bytes;
 	return m ? [["Memory", `${bytes(m.total_bytes)}, at least ${bytes(m.available_bytes)} of it available during the run` +
-		(m.swap_bytes ? `; swap: ${bytes(m.swap_used_bytes)} of ${bytes(m.swap_bytes)} used then` : "; no swap")]] : [];
+		(m.swap_bytes ? `; swap: ${bytes(m.swap_used_bytes)} of ${bytes(m.swap_bytes)} used then` : "; no swap") +
+		(limit ? `; limit of the control group: ${bytes(limit)}` : "")]] : [];
 }
 
 function hostRows(v: View): Rows {
