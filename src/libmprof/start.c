@@ -173,24 +173,83 @@ static const struct mprof_api *start_direct(const struct mprof_api *api)
 }
 
 /*
+ * Where another malloc precedes ours, functions that we make from the allocator's others, such as
+ * reallocarray, would pass it blocks of that malloc.  The next ones after us do not: libc's
+ * reallocarray calls the realloc that the program sees.
+ */
+static void start_follow_first(void)
+{
+	void *next;
+
+	if (!*mp_known.first)
+		return;
+#define NEXT_CORE(name)
+#define NEXT_OWN(name)
+#define NEXT_MADE(name)                 \
+	next = dlsym(RTLD_NEXT, #name); \
+	if (next)                       \
+		mprof_core.real.name = *(__typeof__(mprof_core.real.name) *)&next;
+#define MPROF_MALLOC(id, code, name, class, shape, found) NEXT_##found(name)
+#include <mprof/functions.def>
+}
+
+/* The table of a MODE, which then has these functions as they are: their blocks are not ours. */
+static const struct mprof_api *start_behind_first(const struct mprof_api *api)
+{
+	static struct mprof_api table;
+
+	if (!*mp_known.first)
+		return api;
+	table = *api;
+#define BEHIND_CORE(name)
+#define BEHIND_OWN(name)
+#define BEHIND_MADE(name)				  table.name = mp_pass_api.name;
+#define MPROF_MALLOC(id, code, name, class, shape, found) BEHIND_##found(name)
+#include <mprof/functions.def>
+	return &table;
+}
+
+/* What the program's own calls reach: a lookup starts at the executable, because our own scope
+ * begins with us. */
+static void *start_seen(const char *name)
+{
+	const void *headers = getauxval(AT_BASE) ? (const void *)getauxval(AT_PHDR) : NULL;
+	void *executable;
+	Dl_info found;
+
+	return headers && dladdr1(headers, &found, &executable, RTLD_DL_LINKMAP)
+		   ? dlsym(executable, name)
+		   : NULL;
+}
+
+/*
  * Does another malloc precede ours?  If the executable defines one, or an object was preloaded
- * before us, only a few calls reach us.  The lookup starts at the executable, because our own scope
- * begins with us.  An executable that is linked at a fixed address and takes malloc's address
- * offers an entry of its linkage table for it: an undefined symbol, which leads to ours.
+ * before us, only a few calls reach us.  An executable that is linked at a fixed address and takes
+ * malloc's address offers an entry of its linkage table for it: an undefined symbol, which leads to
+ * ours.
  */
 static void start_find_first(void)
 {
-	const void *headers = getauxval(AT_BASE) ? (const void *)getauxval(AT_PHDR) : NULL;
-	const void *symbol = NULL;
-	void *executable, *entry = NULL;
+	const void *symbol = start_seen("malloc");
+	void *entry = NULL;
 	Dl_info first, us;
 
-	if (headers && dladdr1(headers, &first, &executable, RTLD_DL_LINKMAP))
-		symbol = dlsym(executable, "malloc");
 	if (symbol && dladdr1(symbol, &first, &entry, RTLD_DL_SYMENT) && entry &&
 	    ((const ElfW(Sym) *)entry)->st_shndx != SHN_UNDEF && dladdr(&mp_known, &us) &&
 	    first.dli_fbase != us.dli_fbase)
 		start_know(mp_known.first, sizeof(mp_known.first), first.dli_fname);
+}
+
+/*
+ * Is another copy of the library in this program, which its calls reach before us?  That one
+ * records; two would record each call twice.  (One that is linked into the program from libmprof.a
+ * exports only what libc exports, too: it finds the preloaded one here.)
+ */
+static int start_is_second(void)
+{
+	const void *base = mp_scope_base(start_seen("mprof_keep_thread"));
+
+	return base && base != mp_scope_base(&mp_known);
 }
 
 int mp_boot_waiting(void)
@@ -231,14 +290,18 @@ static int start_initialise(const void *caller, struct text *why)
 		mp_mode = mp_mode->choose(&mp_config);
 	start_find_any_allocator(why);
 	start_find_first();
+	if (start_is_second())
+		refused = 1;
+	else
+		start_follow_first();
 	if (refused)
 		return 1;
 	if (mp_threads_start() < 0) {
 		text_string(why, "no memory for the thread records");
 		start_refuse(why);
 	} else {
-		mp_recording_begin(mp_mode->keeps_nothing ? start_direct(mp_mode->api)
-							  : mp_mode->api);
+		mp_recording_begin(start_behind_first(
+		    mp_mode->keeps_nothing ? start_direct(mp_mode->api) : mp_mode->api));
 		mprof_core.usable = mprof_core.real.malloc_usable_size;
 		mp_wrap_start();
 		if (mp_mode->start && mp_mode->start(&mp_host) < 0) {

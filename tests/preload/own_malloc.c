@@ -51,6 +51,9 @@ int main(void)
 	must(f && fputs("words", f) >= 0 && fclose(f) == 0);
 	must(n == 5 && q >= arena && q < arena + sizeof(arena));
 	free(q);
+	p = reallocarray(calloc(3, 5), 7, 11);
+	must(p >= arena && p < arena + sizeof(arena));
+	free(p);
 	must(calls >= 2);
 	say("ends 0");
 	return 0;

@@ -87,11 +87,30 @@ static int preload_python(struct session *s, struct error *err)
 	return 0;
 }
 
+/* Returns the objects that the user preloads, without copies of the library: ours records. */
+static char *others_preloaded(void)
+{
+	const char *at = getenv("LD_PRELOAD"), *name;
+	char *list = must_strdup(""), *longer;
+	size_t n;
+
+	for (; at && *at; at += n + !!at[n]) {
+		n = strcspn(at, ": ");
+		name = memrchr(at, '/', n);
+		name = name ? name + 1 : at;
+		if (!n || !strncmp(name, "libmprof.so", strlen("libmprof.so")))
+			continue;
+		longer = must_printf("%s:%.*s", list, (int)n, at);
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
 static int make_preload(struct session *s, struct error *err)
 {
-	const char *before = getenv("LD_PRELOAD"), *wrap = conf_get(&s->plan->conf, CONF_WRAP);
-	bool more = before && *before;
-	char *mpi, *wrapper = NULL;
+	const char *wrap = conf_get(&s->plan->conf, CONF_WRAP);
+	char *mpi, *others, *wrapper = NULL;
 
 	s->library = library_find(err);
 	if (!s->library)
@@ -104,10 +123,11 @@ static int make_preload(struct session *s, struct error *err)
 			return -EINVAL;
 	}
 	mpi = preload_mpi(s);
+	others = others_preloaded();
 	s->variable[0] = must_printf(
-	    "LD_PRELOAD=%s%s%s%s%s%s%s%s", wrapper ? wrapper : "", wrapper ? ":" : "", s->library,
-	    mpi, s->plan->preload ? ":" : "", s->plan->preload ? s->plan->allocator : "",
-	    more ? ":" : "", more ? before : "");
+	    "LD_PRELOAD=%s%s%s%s%s%s%s", wrapper ? wrapper : "", wrapper ? ":" : "", s->library,
+	    mpi, s->plan->preload ? ":" : "", s->plan->preload ? s->plan->allocator : "", others);
+	free(others);
 	free(mpi);
 	free(wrapper);
 	return preload_python(s, err);
