@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <mprof/module.h>
+#include <sys/auxv.h>
 
 #include "config.h"
 #include "file.h"
@@ -73,6 +74,9 @@ int mp_stacks_start(void)
 	}
 	mp_cache_start();
 	eh_object((uintptr_t)mp_stacks_start, &mp_own);
+	/* Part of the program (libmprof.a): its functions must not be taken for ours. */
+	if (getauxval(AT_PHDR) - mp_own.start < mp_own.end - mp_own.start)
+		mp_own = (struct eh_object){ .start = 0 };
 	mprof_core.capture = mp_capture;
 	if (text_same(mp_config.unwind, "libgcc")) {
 		if (capture_find_libgcc() < 0)

@@ -179,6 +179,24 @@ static void *operator_know_global(struct operator* o, void *real, int is_new, co
 	return real;
 }
 
+static void *operator_new_aligned(size_t size, size_t align)
+{
+	return aligned_alloc(align, (size + align - 1) & -align);
+}
+
+/*
+ * For a program that is linked with libmprof.a and whose only functions of C++ are operators: the
+ * archive has them, so the linker has left out the library that would throw.  A tail call, so that
+ * the caller of new is the caller of malloc.
+ */
+static void *operator_made(const char *name, int is_new)
+{
+	if (!is_new)
+		return (void *)free;
+	return __builtin_strstr(name, "align_val_t") ? (void *)operator_new_aligned
+						     : (void *)malloc;
+}
+
 static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const void *caller)
 {
 	void *real = mp_scope_known(o->scope, caller);
@@ -188,11 +206,9 @@ static MPROF_COLD void *operator_look_up(struct operator* o, int is_new, const v
 	real = dlsym(RTLD_NEXT, o->name);
 	if (real)
 		return operator_know_global(o, real, is_new, caller);
-	/* The caller's object has an operator in its scope: without one, it could not have been
-	 * linked. */
 	real = mp_scope_find(o->scope, o->name, "libstdc++.so.6", caller);
 	if (!real)
-		abort(); /* no operator to call, but no program can be linked like that */
+		return operator_know_global(o, operator_made(o->name, is_new), is_new, caller);
 	o->own = OF_MALLOC;
 	return real;
 }
