@@ -52,15 +52,13 @@ static struct mprof_process_entry *process_find_entry(int pid, uint64_t start_ti
 	return NULL;
 }
 
-/* The entry of this process before an exec, which was announced or made by a raw system call. */
+/* The entry of this process before an exec, which was announced or made by a raw system call.  Its
+ * start is unknown without /proc, as in a jail: then only an announcement tells. */
 static struct mprof_process_entry *process_find_before_exec(int pid, uint64_t start_time)
 {
-	struct mprof_process_entry *e;
+	struct mprof_process_entry *e = process_find_entry(pid, start_time, MPROF_PROCESS_EXECING);
 
-	if (!start_time)
-		return NULL;
-	e = process_find_entry(pid, start_time, MPROF_PROCESS_EXECING);
-	return e ? e : process_find_entry(pid, start_time, MPROF_PROCESS_RUNNING);
+	return e || !start_time ? e : process_find_entry(pid, start_time, MPROF_PROCESS_RUNNING);
 }
 
 /*

@@ -724,6 +724,39 @@ END
 	expect_text err "cannot write $PWD/mprof.%p.txt: no such directory after chroot"
 }
 
+# A program that is preloaded in a jail without /proc does not know when it began.
+test_exec_after_chroot() {
+	[ "$(id -u)" = 0 ] || return 0
+	cat >again.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	void *volatile kept = malloc(5000);
+	if (argc < 2)
+		execl(argv[0], argv[0], "again", NULL);
+	return !kept;
+}
+END
+	cc -g -O1 -fno-builtin -o again again.c || bad 'again.c does not compile'
+	mkdir -p jail/tmp
+	ldd again "$build/libmprof.so" | grep -o '/[^ ]*' | tr -d : | sort -u | while read -r file; do
+		[ -f "$file" ] && mkdir -p "jail$(dirname "$file")" && cp -L "$file" "jail$file"
+	done
+	cp again jail/again
+	cp "$build/libmprof.so" jail/libmprof.so
+	run python3 -c 'import os, sys
+os.chroot("jail"); os.chdir("/")
+os.execve("/again", ["/again"], {"LD_PRELOAD": "/libmprof.so", "MPROF_CONF": "MODE=LogMmap LOG_PATH=/tmp/log"})'
+	expect_status 0
+	run "$mprof" report jail/tmp/log
+	expect_text out 'which became: /again'
+	expect_no_text out 'not recorded'
+	run "$mprof" report --json jail/tmp/log
+	expect_same 'processes, images and blocks' \
+		"$(json out '"\(.processes | length) \(.processes[0].programs | length) \(.total_blocks)"')" '1 2 2'
+}
+
 # Go calls C on the thread's stack, from the stack of a goroutine.
 test_stacks_from_go_to_c() {
 	[ "$(uname -m)" = x86_64 ] || return 0
