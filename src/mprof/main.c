@@ -60,6 +60,7 @@ static const struct option_row options[] = {
 	OPTION_ROWS_ALONE(option_colour),
 	OPTION_ROWS_ALONE(option_pager),
 	OPTION_TITLE(WITH_MODE),
+	OPTION_ALLOCATOR(keys.allocator),
 	OPTION_RUN_STACKS(keys),
 	OPTION_RUN_TOTALS(keys),
 	OPTION_RUN_SETTINGS(keys),

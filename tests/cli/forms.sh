@@ -278,3 +278,26 @@ test_install_and_uninstall() {
 	make -s -C "$root" O="${build#"$root"/}" DESTDIR="$PWD/i" PREFIX=/usr uninstall >/dev/null
 	expect_same 'files left' "$(find i ! -type d)" ''
 }
+
+test_forms_with_an_allocator() {
+	local so
+	so=$(ls /usr/lib/*/libjemalloc.so.2 2>/dev/null | head -1)
+	[ "$so" ] || return 0
+	run "$mprof" -m LogMmap -a jemalloc "$build/preload/fixture_a"
+	expect_status 0
+	run "$mprof" report --json mprof.log
+	expect_same '-m' "$(json out '.processes[0].programs[0].allocator')" "$so"
+	run "$mprof" -t "exec $build/preload/fixture_a" --allocator "$so"
+	expect_status 0
+	run "$mprof" report --json mprof.log
+	expect_same '-t' "$(json out '[.processes[].programs[].allocator] | unique | join(" ")')" "$so"
+	run "$mprof" test -a jemalloc -- "$build/preload/fixture_a"
+	expect_status 0
+	expect_words out "Allocator: $so"
+	run "$mprof" -m Count -a nonsuch true
+	expect_status 2
+	expect_text err "invalid --allocator 'nonsuch'"
+	run "$mprof" -a jemalloc
+	expect_status 2
+	expect_text err 'these options belong to -m and -t'
+}

@@ -231,8 +231,8 @@ int run_keys_check(const struct run_keys *k, char *const *argv, const char *miss
 
 bool run_keys_given(const struct run_keys *k)
 {
-	bool given =
-	    k->preset || k->config || k->set || k->show || k->quiet || k->wrap || k->wrap_prefix;
+	bool given = k->allocator || k->preset || k->config || k->set || k->show || k->quiet ||
+		     k->wrap || k->wrap_prefix;
 
 	for (int key = 0; key < CONF_KEYS; key++)
 		given = given || k->word[key] || k->given[key];

@@ -12,6 +12,8 @@ struct run_keys {
 	uint64_t number[CONF_KEYS];
 	bool given[CONF_KEYS];
 	const char *word[CONF_KEYS]; /* NULL if not given */
+	const char
+	    *allocator; /* of -m and -t; run_keys_set() leaves it to run_messages_allocator() */
 	const char *preset, *config, *const *set, *const *wrap, *const *wrap_prefix;
 	bool python, show, quiet;
 };

@@ -41,6 +41,7 @@ static const struct option_row options[] = {
 	OPTION_FILE('c', "counts", "COUNTS", counts, "Write the counts to COUNTS [./mprof.counts]"),
 	OPTION_FILE('l', "log", "LOG", log, "Write the trace to LOG [./mprof.log]"),
 	OPTION_FLAG(0, "no-compress", plain, "Do not compress the trace"),
+	OPTION_ALLOCATOR(keys.allocator),
 	OPTION_RUN_STACKS(keys),
 	OPTION_RUN_SETTINGS(keys),
 	OPTION_END,
@@ -82,7 +83,8 @@ static bool plan_run(struct run_plan *plan, char **argv, const struct run_keys *
 		     void (*starting)(const struct program *))
 {
 	const bool good = run_messages_plan(plan, argv, NULL, CONF_KEYS, NULL) &&
-			  run_keys_set(plan, keys, mode, file, path);
+			  run_keys_set(plan, keys, mode, file, path) &&
+			  run_messages_allocator(plan, keys->allocator);
 
 	plan->starting = plan->quiet ? NULL : starting;
 	return good;
