@@ -114,6 +114,15 @@ test_counts_shown() {
 	expect_status 0
 	expect_text out other
 	expect_same 'files shown' "$(grep -c '^all$' out)" 1
+	expect_same 'bytes and failures' "$(awk '$1 == "posix_memalign" && NF == 4 { print $2, $3, $4 }' out)" '1 640 0'
+	run "$mprof" counts other mprof.counts
+	expect_status 0
+	expect_same 'files shown of two' "$(grep -c '^all$' out) $(grep -xc -e other -e mprof.counts out)" '2 2'
+	run "$mprof" counts --json other mprof.counts
+	expect_same 'objects of two' "$(json out .file | tr '\n' ' ')" 'other mprof.counts '
+	run "$mprof" counts nothing other
+	expect_status 3
+	expect_text out other
 	run "$mprof" -m DUMP -c other
 	expect_text out other
 	run "$mprof" -c nothing

@@ -16,7 +16,7 @@
 #include "usage.h"
 
 struct options {
-	const char *file;
+	struct arguments files;
 	bool json;
 };
 
@@ -31,11 +31,11 @@ static const struct option_row options[] = {
 
 static const struct usage usage = {
 	.options = options,
-	.args = "[COUNTS]",
-	.doc = "Shows counts files, by process and thread. Without COUNTS: all files mprof.counts* "
-	       "in this directory.",
-	.words = USAGE_FILE,
-	.at = offsetof(struct options, file),
+	.args = "[COUNTS...]",
+	.doc = "Shows counts files, by function, process and thread. Without COUNTS: all files "
+	       "mprof.counts* in this directory.",
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, files),
 };
 
 static int show(const char *path, bool as_json)
@@ -52,6 +52,7 @@ static int show(const char *path, bool as_json)
 		pager_start();
 		terminal_fit();
 		printf("%s\n", path);
+		counts_functions(stdout, &c);
 		counts_print(stdout, &c, 0);
 		fflush(stdout);
 		for (i = 0; i < MPROF_LOST_REASONS; i++)
@@ -110,8 +111,18 @@ static int show_all(bool json)
 int cmd_counts(int argc, char **argv)
 {
 	struct options o = { 0 };
+	int status = STATUS_OK, one;
+	size_t i;
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	return o.file ? show(o.file, o.json) : show_all(o.json);
+	if (!o.files.count)
+		return show_all(o.json);
+	for (i = 0; i < o.files.count; i++) {
+		if (i && !o.json)
+			putchar('\n');
+		one = show(o.files.item[i], o.json);
+		status = one ? one : status;
+	}
+	return status;
 }

@@ -55,6 +55,8 @@ struct counts {
 int counts_read(struct counts *c, const char *path, struct error *err);
 void counts_release(struct counts *c);
 
+/* Prints a table of the functions that were called, as mprof stat does. */
+void counts_functions(FILE *out, const struct counts *c);
 /* Prints the rows of a table: processes, their threads (at most `rows` of them; 0 = all), the
  * total. */
 void counts_print(FILE *out, const struct counts *c, size_t rows);

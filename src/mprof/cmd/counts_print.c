@@ -11,6 +11,7 @@
 #include "../trace/functions.h"
 #include "../util/format.h"
 #include "../print/json_rows.h"
+#include "../print/print_table.h"
 #include "../print/print_times.h"
 #include "counts.h"
 
@@ -104,6 +105,24 @@ static void print_process(FILE *out, const struct columns *columns, const struct
 	if (left)
 		fprintf(out, "    and %s\n", format_many(left, "more thread", "more threads").s);
 	print_row(out, columns, "process", &p->sum);
+}
+
+void counts_functions(FILE *out, const struct counts *c)
+{
+	struct table t = TABLE("<function", ">calls", ">bytes requested", ">failed");
+	const struct counts_sum *all = &c->all;
+	unsigned i;
+
+	if (!c->threads)
+		return;
+	for (i = 0; i < MPROF_FN_MAX; i++)
+		if (all->fn[i].calls && function_name(i))
+			table_cells(&t, function_name(i), format_count(all->fn[i].calls).s,
+				    format_count(all->fn[i].bytes).s,
+				    format_count(all->fn[i].failed).s);
+	table_cells(&t, "Total", format_count(all->calls).s, "", "");
+	table_print(&t, out);
+	fputc('\n', out);
 }
 
 void counts_print(FILE *out, const struct counts *c, size_t rows)
