@@ -1348,4 +1348,32 @@ END
 	expect_same 'none of a program that reads' "$(cat finding)" '[]'
 	finding_of 3
 	expect_words out 'times the largest resident set: the program itself mapped 2.3 GiB in 60 calls of mmap. Keep and reuse them.'
+
+# Each program of a run has its own main.
+test_findings_of_functions_with_one_name() {
+	local n
+	for n in one two; do
+		cat >$n.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+	void *volatile p;
+	for (int i = 0; i < 500; i++)
+		memset(p = malloc(10000), 1, 10000);
+	return !p;
+}
+END
+		cc -g -O1 -fno-builtin -o $n $n.c || bad "$n.c does not compile"
+	done
+	run "$mprof" record -o log -- sh -c './one; ./two; true'
+	run "$mprof" report log
+	for n in one two; do
+		expect_text out "mprof report leaks --function 'main ($n.c)' log"
+	done
+	run "$mprof" report leaks --function 'main (one.c)' log
+	expect_words out '500 blocks were never freed'
+	run "$mprof" record -o log -- ./one
+	run "$mprof" report log
+	expect_text out 'mprof report leaks --function main log'
 }

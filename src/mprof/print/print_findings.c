@@ -457,6 +457,21 @@ static char *as_short_glob(const char *name, size_t most)
 	return both;
 }
 
+/* Returns the finding's function as a glob that matches only that of this file. */
+static char *function_glob(const struct finding *f, size_t most)
+{
+	char *name = most ? as_short_glob(f->line->function, most) : as_glob(f->line->function);
+	char *file, *glob;
+
+	if (!f->has_twin)
+		return name;
+	file = as_glob(basename(f->line->file));
+	glob = must_printf("%s (%s)", name, file);
+	free(name);
+	free(file);
+	return glob;
+}
+
 void findings_command(const struct finding *f, const char *trace, size_t most, FILE *out)
 {
 	static const char *const view[FINDING_KINDS] = {
@@ -469,8 +484,10 @@ void findings_command(const struct finding *f, const char *trace, size_t most, F
 	const bool of_module = f->line->script && !strcmp(f->line->function, "<module>") &&
 			       !strncmp(view[f->kind], callers, strlen(callers));
 	const char *totals = f->beside ? "--totals " : "";
-	const char *name = of_module ? sym_file(f->line) : f->line->function;
-	char *glob = most ? as_short_glob(name, most) : as_glob(name);
+	const char *file = sym_file(f->line);
+	char *glob = !of_module ? function_glob(f, most)
+		     : most	? as_short_glob(file, most)
+				: as_glob(file);
 	const bool of_function = view[f->kind][strlen(view[f->kind]) - 1] == ' ';
 
 	/* Each module of Python has a function of this name; each of its lines can be an import. */
@@ -509,7 +526,7 @@ static char *rule_of(const struct finding *f, const struct finding_proposal *p)
 	if (!p->of_line)
 		return must_printf("stack:%" PRIu32 "%s", f->at_stack.stack,
 				   change[p->change].more);
-	glob = as_glob(f->line->function);
+	glob = function_glob(f, 0);
 	/* Distinguishes a function of this name from the number of a stack. */
 	rule = must_printf("%s%s:%" PRIu32 "%s", strcmp(glob, "stack") ? "" : "\\", glob,
 			   f->line->line, change[p->change].more);

@@ -35,6 +35,7 @@ struct finding {
 	enum finding_kind kind;
 	/* The allocating function, at the line with most.  GROWN: only that line. */
 	const struct sym_line *line;
+	bool has_twin; /* a function of its name in another source file allocates, too */
 	struct finding_part at_line;
 	size_t lines;			/* lines of the function that allocate */
 	const struct sym_line *through; /* the function that line called for most of it, or NULL */

@@ -431,3 +431,15 @@ void finding_sums_place(struct finding_sums *s, uint32_t function, struct findin
 	find_around(f, s, function);
 	find_stack(f, s, function);
 }
+
+void finding_sums_twin(const struct finding_sums *s, struct finding *f)
+{
+	const struct sym_line *other;
+
+	for (uint32_t i = 1; i <= s->functions && !f->has_twin; i++) {
+		other = line_interner_line(&s->askers.functions, i);
+		f->has_twin = *f->line->file && *other->file &&
+			      !strcmp(other->function, f->line->function) &&
+			      strcmp(basename(other->file), basename(f->line->file)) != 0;
+	}
+}

@@ -57,3 +57,5 @@ const struct growth_calls *finding_sums_calls(struct finding_sums *s);
 /* Likewise: fills in the line of the function with most, what is around it, and the stack with
  * most. */
 void finding_sums_place(struct finding_sums *s, uint32_t function, struct finding *f);
+/* Sets has_twin of a finding with a line. */
+void finding_sums_twin(const struct finding_sums *s, struct finding *f);

@@ -860,10 +860,12 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 			find_kind(f, a, &sums, (enum finding_kind)kind);
 	if (f->refaults.process)
 		refaults_place(&f->refaults, sites, &sums.askers);
+	for (size_t i = 0; i < f->count; i++) {
+		finding_sums_twin(&sums, &f->item[i]);
+		f->item[i].beside = o->totals;
+	}
 	finding_sums_release(&sums);
 	drop_told(f);
-	for (size_t i = 0; i < f->count; i++)
-		f->item[i].beside = o->totals;
 	return 0;
 }
 
