@@ -89,6 +89,24 @@ test_unknown_command() {
 	run "$mprof" zzzzzzzz
 	expect_status 2
 	expect_one_line_error
+	while read -r word means; do
+		run "$mprof" "$word"
+		expect_status 2
+		expect_one_line_error
+		expect_text err "did you mean '$means'?"
+	done <<'END'
+count stat
+guard -m Guard
+sizes report --all
+compactness report --all
+serve view
+video movie
+benchmark compare
+folded export --to folded
+END
+	run "$mprof" report fragmentation log
+	expect_status 2
+	expect_text err "did you mean 'report --all'?"
 	run "$mprof" help recrod
 	expect_status 2
 	expect_text err "'record'"

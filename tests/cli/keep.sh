@@ -78,6 +78,9 @@ test_keep_when_nothing_is_recorded() {
 	run "$mprof" record -o other -- ./static
 	expect_text err "nothing was recorded, and 'other' was not created"
 	[ ! -e other ] || bad 'a trace was made'
+	run "$mprof" stat ./static
+	expect_text err "'./static' cannot be recorded"
+	expect_no_text err 'was not created'
 	run "$mprof" record -o log -- no-such-program
 	expect_status 127
 	expect_same 'after a program that is not there' "$(hash_of log log.old counts)" "$before"

@@ -113,7 +113,8 @@ test_peak_rss_of_untouched_memory() {
 		largest $how untouched
 		expect_same "$how: blocks" "$(moment | cut -d ' ' -f 2-)" '2 120 0'
 		run "$mprof" report peak-rss log
-		expect_text out 'because it was not written to or was returned to the system'
+		expect_words out 'not resident, because it was not written to or was returned to the system'
+		! grep -q '^  because' out || bad 'a sentence is broken'
 		expect_no_text out '%)'
 		expect_same "$how: untouched" "$(json answer '.moment_of_rss |
 			.untouched_bytes == .bytes - .rss_bytes')" true

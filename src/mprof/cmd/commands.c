@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../export/exports.h"
 #include "../print/paragraph.h"
 #include "../print/views.h"
 #include "../run/program.h"
@@ -59,7 +60,7 @@ int cmd_run(const struct command *c, int argc, char **argv)
 	return c->run(argc, argv);
 }
 
-/* What other profilers call it. */
+/* What other profilers call it, or what it is about. */
 static const char *cmd_elsewhere(const char *name)
 {
 	static const char *const words[][2] = {
@@ -74,7 +75,27 @@ static const char *cmd_elsewhere(const char *name)
 		{ "flame", "report --html" },
 		{ "html", "report --html" },
 		{ "gui", "view" },
+		{ "web", "view" },
+		{ "webview", "view" },
+		{ "serve", "view" },
+		{ "server", "view" },
 		{ "live", "ctl" },
+		{ "count", "stat" },
+		{ "log", "record" },
+		{ "guard", "-m Guard" },
+		{ "sizes", "report --all" },
+		{ "compactness", "report --all" },
+		{ "fragmentation", "report --all" },
+		{ "playback", "replay" },
+		{ "bench", "compare" },
+		{ "benchmark", "compare" },
+		{ "allocators", "compare" },
+		{ "draw", "image" },
+		{ "picture", "image" },
+		{ "plot", "image" },
+		{ "video", "movie" },
+		{ "convert", "export" },
+		{ "list", "help" },
 		{ "version", "--version" },
 	};
 	size_t i;
@@ -106,6 +127,10 @@ int cmd_unknown(const char *name)
 				 access(name, X_OK)  ? "report "
 				 : strchr(name, '/') ? "record -- "
 						     : "record -- ./",
+				 name);
+	if (!elsewhere && export_find(name))
+		return cmd_error(STATUS_USAGE,
+				 "unknown command '%s'; did you mean 'export --to %s'?", name,
 				 name);
 	if (c || elsewhere)
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name,

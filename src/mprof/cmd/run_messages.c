@@ -190,7 +190,8 @@ static void tell_file(const struct run_plan *plan, const struct run_result *r)
 {
 	bool unexplained;
 
-	if (r->file == RUN_NOTHING && *r->program.why_not && r->earlier == TARGET_NONE)
+	if (r->file == RUN_NOTHING && *r->program.why_not && r->earlier == TARGET_NONE &&
+	    !plan->discards)
 		fprintf(stderr, "mprof: nothing was recorded, and '%s' was not created\n",
 			cmd_path(r->target.path));
 	unexplained =

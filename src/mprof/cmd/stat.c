@@ -344,6 +344,7 @@ static int run_kept_or_not(const struct options *o, struct run_plan *plan)
 		return STATUS_FOUND;
 	if (room)
 		path = must_printf("%s/counts", room);
+	plan->discards = room;
 	if (!run_messages_plan(plan, o->argv, "Count", CONF_COUNTS_PATH,
 			       o->counts ? o->counts : path) ||
 	    !run_keys_set(plan, &o->keys, "Count", CONF_COUNTS_PATH, NULL) ||

@@ -422,17 +422,18 @@ static void print_blocks(const struct profile *p, const struct site_snapshot *m,
 			format_percent(m->bytes < m->rss ? m->bytes : m->rss, m->rss).s);
 		return;
 	}
-	fprintf(out, "  live blocks:  %s in %s: at least %s of that was not resident,\n",
+	fprintf(out,
+		"  live blocks:  %s in %s: at least %s of that was not resident, because it was ",
 		format_exact(m->bytes).s, format_many(m->calls, "block", "blocks").s,
 		format_bytes(m->bytes - m->rss).s);
 	swapped = rss_swapped(&p->walk.input);
 	if (swapped)
 		fprintf(out,
-			"  because it was swapped out (up to %s in the run), not written to, "
-			"or returned to the system\n",
+			"swapped out (up to %s in the run), not written to, or returned to the "
+			"system\n",
 			format_bytes(swapped).s);
 	else
-		fputs("  because it was not written to or was returned to the system\n", out);
+		fputs("not written to or was returned to the system\n", out);
 }
 
 /* with_parts: names parts that no table has. */

@@ -2,6 +2,7 @@
 /* views.c - the table of views, and the frame of their answers. */
 #include "views.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,12 @@ int view_unknown(const char *name, struct error *err)
 #undef VIEW
 		NULL,
 	};
+	static const char *const tables[] = { "sizes", "compactness", "fragmentation" };
 
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		if (!strcmp(name, tables[i]))
+			return fail(err, -EINVAL, "invalid view '%s'; did you mean 'report --all'?",
+				    name);
 	return words_unknown("view", name, names, err);
 }
 

@@ -25,6 +25,7 @@ struct run_plan {
 	bool preload;	       /* preload it, rather than have the library load it */
 	bool python;	       /* give Python functions frames of their own */
 	bool with_samples;     /* trace only: watch memory from outside */
+	bool discards;	       /* the file is removed after the run: its path means nothing */
 	bool quiet;	       /* messages about the file are suppressed */
 	/* NULL, or called with the program when all checks have passed. */
 	void (*starting)(const struct program *program);
