@@ -262,6 +262,8 @@ int mp_resolve(const struct mprof_init_ops *init, struct text *why)
 	if (real_find_core(init) == 0) {
 		real_find_memalign(init);
 		missing = real_fill_in();
+		if (!missing && mp_known.second) /* which would record these calls */
+			return 0;
 		if (!missing) {
 			real_try_out();
 			if (!real_is_libc(object))

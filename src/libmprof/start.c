@@ -173,27 +173,20 @@ static const struct mprof_api *start_direct(const struct mprof_api *api)
 }
 
 /*
- * Where another malloc precedes ours, functions that we make from the allocator's others, such as
- * reallocarray, would pass it blocks of that malloc.  The next ones after us do not: libc's
- * reallocarray calls the realloc that the program sees.
+ * Where another malloc precedes ours, our reallocarray would pass blocks of that malloc to the
+ * allocator.  libc's does not: it calls the realloc that the program sees.  No other name is looked
+ * up, because a lookup that fails leaves a message, which the next one frees: by the program's
+ * free, which may be at a lookup of its own.
  */
 static void start_follow_first(void)
 {
-	void *next;
+	void *next = *mp_known.first ? dlsym(RTLD_NEXT, "reallocarray") : NULL;
 
-	if (!*mp_known.first)
-		return;
-#define NEXT_CORE(name)
-#define NEXT_OWN(name)
-#define NEXT_MADE(name)                 \
-	next = dlsym(RTLD_NEXT, #name); \
-	if (next)                       \
-		mprof_core.real.name = *(__typeof__(mprof_core.real.name) *)&next;
-#define MPROF_MALLOC(id, code, name, class, shape, found) NEXT_##found(name)
-#include <mprof/functions.def>
+	if (next)
+		mprof_core.real.reallocarray = *(__typeof__(mprof_core.real.reallocarray) *)&next;
 }
 
-/* The table of a MODE, which then has these functions as they are: their blocks are not ours. */
+/* The table of a MODE, which then does not record it: its blocks are not ours. */
 static const struct mprof_api *start_behind_first(const struct mprof_api *api)
 {
 	static struct mprof_api table;
@@ -201,11 +194,7 @@ static const struct mprof_api *start_behind_first(const struct mprof_api *api)
 	if (!*mp_known.first)
 		return api;
 	table = *api;
-#define BEHIND_CORE(name)
-#define BEHIND_OWN(name)
-#define BEHIND_MADE(name)				  table.name = mp_pass_api.name;
-#define MPROF_MALLOC(id, code, name, class, shape, found) BEHIND_##found(name)
-#include <mprof/functions.def>
+	table.reallocarray = mp_pass_api.reallocarray;
 	return &table;
 }
 
@@ -245,11 +234,12 @@ static void start_find_first(void)
  * records; two would record each call twice.  (One that is linked into the program from libmprof.a
  * exports only what libc exports, too: it finds the preloaded one here.)
  */
-static int start_is_second(void)
+static void start_find_copy(void)
 {
 	const void *base = mp_scope_base(start_seen("mprof_keep_thread"));
 
-	return base && base != mp_scope_base(&mp_known);
+	mp_known.second = base && base != mp_scope_base(&mp_known);
+	refused |= (uint32_t)mp_known.second;
 }
 
 int mp_boot_waiting(void)
@@ -288,12 +278,10 @@ static int start_initialise(const void *caller, struct text *why)
 		start_refuse(why);
 	else if (mp_mode->choose && mp_mode->choose(&mp_config))
 		mp_mode = mp_mode->choose(&mp_config);
+	start_find_copy();
 	start_find_any_allocator(why);
 	start_find_first();
-	if (start_is_second())
-		refused = 1;
-	else
-		start_follow_first();
+	start_follow_first();
 	if (refused)
 		return 1;
 	if (mp_threads_start() < 0) {
