@@ -515,7 +515,7 @@ test_program_of_another_user() {
 }
 
 test_program_without_its_environment() {
-	local ls why='was not recorded: its environment had no LD_PRELOAD (as after env -i, sudo or su -); to record it, put mprof directly before it, or let its parent pass on LD_PRELOAD, MPROF_CONF and MPROF_RUN'
+	local ls why='was not recorded: its LD_PRELOAD did not name libmprof.so (as after env -i, sudo or su -, or in a script that sets the variable); to record it, put mprof directly before it, or let its parent pass on LD_PRELOAD, MPROF_CONF and MPROF_RUN'
 	ls=$(command -v ls)
 	run "$mprof" stat -- env -i "$ls"
 	expect_text err "mprof: warning: $ls $why"
@@ -528,6 +528,11 @@ test_program_without_its_environment() {
 	expect_text err "mprof: warning: $ls $why"
 	run "$mprof" report --json log
 	expect_same processes "$(json out '.processes | length')" 1
+	# A script for another allocator.
+	run "$mprof" record -o log -- sh -c "LD_PRELOAD=/none.so $ls 2>/dev/null; true"
+	expect_text err "mprof: warning: $ls $why"
+	run "$mprof" report log
+	expect_words out 'not recorded, its LD_PRELOAD did not name libmprof.so.'
 	# The C library starts the child of system() itself: it shows in the resident set alone.
 	echo 'int main(void) { malloc(1); unsetenv("LD_PRELOAD"); return system("perl -e \"\\$x = q(x) x 3e7\""); }' |
 		cc -w -o system -include stdlib.h -xc -

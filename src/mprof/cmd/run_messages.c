@@ -302,9 +302,10 @@ static void tell_missing(const struct event_count_own *own)
 			 own->missing);
 	if (own->environment)
 		snprintf(words, sizeof(words),
-			 "%s was not recorded: its environment had no LD_PRELOAD (as after env -i, "
-			 "sudo or su -); to record it, put mprof directly before it, or let its "
-			 "parent pass on LD_PRELOAD, MPROF_CONF and MPROF_RUN",
+			 "%s was not recorded: its LD_PRELOAD did not name libmprof.so (as after "
+			 "env -i, sudo or su -, or in a script that sets the variable); to record "
+			 "it, put mprof directly before it, or let its parent pass on LD_PRELOAD, "
+			 "MPROF_CONF and MPROF_RUN",
 			 cmd_path(path));
 	else if (program_find(path, &program, NULL) || !*program.why_not)
 		snprintf(words, sizeof(words), "%s was not recorded: it did not load libmprof.so",

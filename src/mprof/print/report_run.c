@@ -283,7 +283,7 @@ static void print_damage(const struct trace_damage *d, FILE *out)
 static const char *why_missing(const struct tree_missing *m)
 {
 	if (m->environment)
-		return "its environment had no LD_PRELOAD";
+		return "its LD_PRELOAD did not name libmprof.so";
 	if (m->denied)
 		return "it ran as another user, who may not open the file of this run: run mprof "
 		       "as that user";
