@@ -95,7 +95,9 @@ test_program_that_cannot_be_run() {
 	run "$mprof" -t ls -a
 	expect_status 2
 	expect_one_line_error
-	expect_text err "unknown option '-a': 'mprof --help' lists the options; if it belongs to --test, put the whole line in quotes"
+	expect_text err "if it belongs to --test, put the whole line in quotes"
+	run "$mprof" -t ls -z
+	expect_text err "unknown option '-z': 'mprof --help' lists the options; if it belongs to --test, put the whole line in quotes"
 }
 
 test_no_program_named() {
