@@ -118,7 +118,7 @@ test_report_not_recorded() {
 		| sort | join(" ")')" './static false /bin/true true'
 	run "$mprof" report log
 	expect_words out 'statically linked'
-	expect_words out 'no LD_PRELOAD'
+	expect_words out 'its LD_PRELOAD did not name libmprof.so'
 }
 
 # ---- dump ----
