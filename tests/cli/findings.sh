@@ -1348,6 +1348,7 @@ END
 	expect_same 'none of a program that reads' "$(cat finding)" '[]'
 	finding_of 3
 	expect_words out 'times the largest resident set: the program itself mapped 2.3 GiB in 60 calls of mmap. Keep and reuse them.'
+}
 
 # Each program of a run has its own main.
 test_findings_of_functions_with_one_name() {

@@ -696,51 +696,6 @@ static void drop_told(struct findings *f)
 						findings_same_function(&f->item[i], &f->item[k]);
 }
 
-/* If recorded calls explain the depth: what went deeper than twice as far allocated nothing. */
-static const struct sym_line *deepest_line(const struct stack_of *of, struct profile *names)
-{
-	return of && of->stack && of->deepest >= of->used / 2 ? profile_asked(names, of->stack).line
-							      : NULL;
-}
-
-static struct stack_function half_of(const struct stack_of *of, struct profile *names)
-{
-	struct stack_function most = { .line = NULL };
-	struct stack_frames f;
-
-	if (!of || !stack_frames_find(&f, of, names))
-		return most;
-	if (f.count && f.of[0].bytes >= of->used / 2)
-		most = f.of[0];
-	stack_frames_release(&f);
-	return most;
-}
-
-/* Names the variable with at least half of the resident bytes of the process's variables. */
-static void name_variable(struct stack_findings *s, const struct profile *names)
-{
-	struct variables v;
-	size_t i;
-
-	variables_find(&v, names);
-	for (i = 0; i < v.count; i++) {
-		const struct variable *x = &v.of[i];
-		const struct stack_object *file = &names->stacks->object[x->v.object];
-
-		if (file->first_process != s->variables_process || !x->known ||
-		    x->resident < s->variables / 2)
-			continue;
-		s->variable = (struct sym_line){ .function = x->v.name,
-						 .file = x->v.file,
-						 .line = x->v.line,
-						 .module = basename(file->path),
-						 .known = true };
-		s->variable_resident = x->resident;
-		break;
-	}
-	variables_release(&v);
-}
-
 /* Finds resident memory that is not live; names is NULL without call stacks. */
 static void find_resident(struct findings *f, const struct analysis *a, struct trace *t,
 			  struct profile *names)
@@ -842,12 +797,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	ret = unmatched_find(&f->unmatched, &a->walk.heap, t, err);
 	if (ret < 0)
 		return ret;
-	f->stacks.fullest_line = deepest_line(f->stacks.fullest, &f->names);
-	f->stacks.largest_line = deepest_line(f->stacks.largest, &f->names);
-	f->stacks.fullest_part = half_of(f->stacks.fullest, &f->names);
-	f->stacks.largest_part = half_of(f->stacks.largest, &f->names);
-	if (f->stacks.variables_process)
-		name_variable(&f->stacks, &f->names);
+	stack_findings_name(&f->stacks, &f->names);
 	if (!a->walk.input.log_end)
 		stack_findings_unjoined(&f->stacks, sites, &f->names);
 	kept_find(&f->kept, sites, &f->names);

@@ -166,6 +166,61 @@ static struct threads count_threads(const struct stack_uses *uses)
 	return t;
 }
 
+/* If recorded calls explain the depth: what went deeper than twice as far allocated nothing. */
+static const struct sym_line *deepest_line(const struct stack_of *of, struct profile *names)
+{
+	return of && of->stack && of->deepest >= of->used / 2 ? profile_asked(names, of->stack).line
+							      : NULL;
+}
+
+static struct stack_function half_of(const struct stack_of *of, struct profile *names)
+{
+	struct stack_function most = { .line = NULL };
+	struct stack_frames f;
+
+	if (!of || !stack_frames_find(&f, of, names))
+		return most;
+	if (f.count && f.of[0].bytes >= of->used / 2)
+		most = f.of[0];
+	stack_frames_release(&f);
+	return most;
+}
+
+/* Names the variable with at least half of the resident bytes of the process's variables. */
+static void name_variable(struct stack_findings *s, const struct profile *names)
+{
+	struct variables v;
+	size_t i;
+
+	variables_find(&v, names);
+	for (i = 0; i < v.count; i++) {
+		const struct variable *x = &v.of[i];
+		const struct stack_object *file = &names->stacks->object[x->v.object];
+
+		if (file->first_process != s->variables_process || !x->known ||
+		    x->resident < s->variables / 2)
+			continue;
+		s->variable = (struct sym_line){ .function = x->v.name,
+						 .file = x->v.file,
+						 .line = x->v.line,
+						 .module = basename(file->path),
+						 .known = true };
+		s->variable_resident = x->resident;
+		break;
+	}
+	variables_release(&v);
+}
+
+void stack_findings_name(struct stack_findings *s, struct profile *names)
+{
+	s->fullest_line = deepest_line(s->fullest, names);
+	s->largest_line = deepest_line(s->largest, names);
+	s->fullest_part = half_of(s->fullest, names);
+	s->largest_part = half_of(s->largest, names);
+	if (s->variables_process)
+		name_variable(s, names);
+}
+
 /*
  * glibc allocates one block for each stack that it makes for a thread, and frees both together,
  * unless it keeps them for the next thread.  So live blocks are the threads that run, stacks that

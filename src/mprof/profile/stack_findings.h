@@ -44,6 +44,8 @@ struct stack_findings {
 };
 
 void stack_findings_make(struct stack_findings *s, const struct analysis *a, const struct trace *t);
+/* Finds the functions and the variable. */
+void stack_findings_name(struct stack_findings *s, struct profile *names);
 /* Fills `unjoined`; not for a trace whose events end before its processes do. */
 void stack_findings_unjoined(struct stack_findings *s, const struct sites *sites,
 			     struct profile *names);
