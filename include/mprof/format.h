@@ -222,7 +222,7 @@ enum mprof_extent_kind {
 	MPROF_EXTENT_SITES,   /* profile: struct mprof_site_live, of all lanes of a process */
 	MPROF_EXTENT_SAMPLES, /* profile: struct mprof_sample_cell of a lane, as CELLS */
 	MPROF_EXTENT_MISUSE,  /* struct mprof_misuse: an error that MODE=Guard found */
-	MPROF_EXTENT_GUARDED, /* struct mprof_guarded of a process: what MODE=Guard did */
+	MPROF_EXTENT_GUARDED, /* struct mprof_guarded of a process: what MODE=Guard did; live */
 	MPROF_EXTENT_COURSE,  /* profile: struct mprof_course of one image of a process */
 	MPROF_EXTENT_STACK_USE,	 /* struct mprof_stack_use of one thread; mapped and live */
 	MPROF_EXTENT_VARIABLES,	 /* struct mprof_residency and runs, of the variables of objects */
@@ -472,7 +472,7 @@ struct mprof_guarded {
 	uint64_t errors;      /* errors found */
 	uint64_t unwritten;   /* how many of these were too many for the file */
 	uint64_t guard_bytes; /* bytes of a guard, before and after each block */
-	uint64_t reserved;
+	uint64_t checked;     /* live blocks that were checked at the end of the image */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_guarded) == 64, "on-disk layout");
 

@@ -41,7 +41,7 @@ static size_t zone; /* GUARD_BYTES */
 static uint8_t own_calloc, own_realloc, zero_frees;
 static struct mprof_guarded totals; /* figures of this process */
 static uint32_t begun;
-static uint64_t written; /* blocks, frees and errors at the last write */
+static struct mprof_guarded *shared; /* the same figures in the file, mapped */
 
 static uint32_t *kept; /* KEPT_MOST freed blocks, in a ring */
 static uint64_t kept_in, kept_out, kept_bytes, kept_limit;
@@ -99,6 +99,25 @@ static void guard_settle(struct entry *e, uint8_t state)
 	__atomic_store_n(&e->state, state, __ATOMIC_RELEASE);
 }
 
+/*
+ * Copies the figures to the file, which the thread has mapped, so they are there however the
+ * process ends.  A forked child has not: it counts for itself until it has a file of its own.
+ */
+static void guard_show(void)
+{
+	struct mprof_guarded *shown = mprof_self->data;
+
+	if (!shown)
+		return;
+	__atomic_store_n(&shown->blocks, __atomic_load_n(&totals.blocks, RLX), RLX);
+	__atomic_store_n(&shown->freed, __atomic_load_n(&totals.freed, RLX), RLX);
+	__atomic_store_n(&shown->bare, __atomic_load_n(&totals.bare, RLX), RLX);
+	__atomic_store_n(&shown->strangers, __atomic_load_n(&totals.strangers, RLX), RLX);
+	__atomic_store_n(&shown->errors, __atomic_load_n(&totals.errors, RLX), RLX);
+	__atomic_store_n(&shown->unwritten, __atomic_load_n(&totals.unwritten, RLX), RLX);
+	__atomic_store_n(&shown->checked, __atomic_load_n(&totals.checked, RLX), RLX);
+}
+
 /* ---- errors ---- */
 
 /* The current call of this thread. */
@@ -147,9 +166,12 @@ static struct mprof_misuse guard_misuse_of(unsigned what, const struct entry *e,
 
 static void guard_tell(const struct mprof_misuse *m)
 {
-	if (__atomic_add_fetch(&totals.errors, 1, RLX) > WRITTEN_MOST)
+	const int written = __atomic_add_fetch(&totals.errors, 1, RLX) <= WRITTEN_MOST;
+
+	if (!written)
 		__atomic_fetch_add(&totals.unwritten, 1, RLX);
-	else if (host->recording())
+	guard_show();
+	if (written && host->recording())
 		host->misuse(m);
 }
 
@@ -241,6 +263,7 @@ static MPROF_COLD void *guard_bare(size_t size, size_t align)
 	if (align > ALIGN_LEAST)
 		return guard_no_memory();
 	__atomic_fetch_add(&totals.bare, 1, RLX);
+	guard_show();
 	return behind.malloc(size);
 }
 
@@ -296,6 +319,7 @@ static void *guard_block_new(uint8_t fn, size_t size, size_t align, int zero)
 	guard_paint(e);
 	guard_settle(e, STATE_LIVE);
 	__atomic_fetch_add(&totals.blocks, 1, RLX);
+	guard_show();
 	return (void *)e->ptr;
 }
 
@@ -385,6 +409,7 @@ static MPROF_COLD int guard_is_foreign(void *ptr, struct call c)
 		return 1;
 	}
 	__atomic_fetch_add(&totals.strangers, 1, RLX);
+	guard_show();
 	return 0;
 }
 
@@ -404,6 +429,7 @@ static void guard_free_claimed(struct entry *e, uint32_t index, struct call c)
 {
 	guard_check_guards(e, c);
 	__atomic_fetch_add(&totals.freed, 1, RLX);
+	guard_show();
 	e->freed = c.stack;
 	e->freed_thread = c.thread;
 	e->freed_fn = c.fn;
@@ -497,6 +523,7 @@ static void *guard_realloc_claimed(struct entry *e, uint32_t index, size_t size,
 		guard_settle(e, STATE_NONE);
 		entry_give(index);
 		__atomic_fetch_add(&totals.bare, 1, RLX);
+		guard_show();
 		return base;
 	}
 	guard_settle(e, STATE_LIVE);
@@ -618,6 +645,8 @@ static uint32_t guard_stack_here(struct mprof_place at, uint32_t *thread)
 		id = mprof_core.capture(t, at.pc, at.sp, at.fp);
 	__asm__ volatile("" ::: "memory");
 	t->busy = 0;
+	if (mprof_unlikely(!t->data)) /* it began while another thread took the figures */
+		t->data = __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
 	*thread = t->number;
 	return id;
 }
@@ -728,7 +757,6 @@ static int guard_start(const struct mprof_host *h)
 	host = h;
 	zone = (h->config->guard_bytes + ALIGN_LEAST - 1) & -(size_t)ALIGN_LEAST;
 	kept_limit = h->config->guard_keep;
-	totals.guard_bytes = zone;
 	h->stacks_start();
 	kept = h->memory(KEPT_MOST * sizeof(*kept), KEPT_MOST * sizeof(*kept));
 	error = kept ? guarded_start() : -ENOMEM;
@@ -739,30 +767,26 @@ static int guard_start(const struct mprof_host *h)
 	return error;
 }
 
-/* The last one of a process is valid. */
-static void guard_write_totals(void)
-{
-	uint64_t now = totals.blocks + totals.freed + totals.errors + 1;
-
-	if (now != written)
-		host->put(MPROF_EXTENT_GUARDED, &totals, sizeof(totals));
-	written = now;
-}
-
-/* For the first thread of a process: the file then has totals however the process ends. */
+/* All threads of a process have the same figures, which the first one takes. */
 static void guard_thread_start(struct mprof_thread *t)
 {
-	(void)t;
-	if (!__atomic_exchange_n(&begun, 1, RLX))
-		guard_write_totals();
+	struct mprof_guarded *taken;
+
+	if (!__atomic_exchange_n(&begun, 1, RLX)) {
+		taken = host->live(MPROF_EXTENT_GUARDED, t->number, 0, sizeof(*taken));
+		if (taken)
+			taken->guard_bytes = zone;
+		__atomic_store_n(&shared, taken, __ATOMIC_RELEASE);
+	}
+	t->data = __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
+	guard_show();
 }
 
 static void guard_forked(void)
 {
 	__builtin_memset(&totals, 0, sizeof(totals));
-	totals.guard_bytes = zone;
 	begun = 0;
-	written = 0;
+	shared = NULL;
 }
 
 /* The process ends or calls exec: checks all live blocks. */
@@ -770,6 +794,7 @@ static void guard_flush(struct mprof_thread *t)
 {
 	const struct call at_end = { 0, t->number, 0 };
 	const uint32_t last = __atomic_load_n(&made, RLX);
+	uint64_t checked = 0;
 	struct entry *e;
 	uint8_t is;
 
@@ -778,6 +803,7 @@ static void guard_flush(struct mprof_thread *t)
 			continue;
 		e = entry_at(i);
 		is = __atomic_load_n(&e->state, RLX);
+		checked += is == STATE_LIVE;
 		if (e->told || (is != STATE_LIVE && is != STATE_FREED) ||
 		    !__atomic_compare_exchange_n(&e->state, &is, STATE_BUSY, 0, __ATOMIC_ACQUIRE,
 						 RLX))
@@ -788,7 +814,8 @@ static void guard_flush(struct mprof_thread *t)
 			guard_check_poison(e, at_end);
 		guard_settle(e, is);
 	}
-	guard_write_totals();
+	__atomic_store_n(&totals.checked, checked, RLX);
+	guard_show();
 }
 
 const struct mprof_mode_ops mprof_mode_guard MPROF_SHARED = {

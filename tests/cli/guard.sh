@@ -88,6 +88,19 @@ test_guard_functions() {
 	expect_text err 'and found 2 errors'
 }
 
+# Figures of a process that is killed, or calls exec by the system call, are those of that time.
+test_guard_killed() {
+	guarded -- "$build/preload/misuse" killed
+	expect_status 137
+	expect_text err 'Guard checked 1,000 blocks and found no error.'
+	expect_text err '10 blocks were not checked: live when the process was killed, or it still runs.'
+	"$mprof" report errors --json mprof.guard >answer
+	expect_same 'figures' "$(json answer '"\(.blocks) \(.freed) \(.unchecked) \(.errors)"')" '1000 990 10 0'
+	guarded -- "$build/preload/misuse" exit
+	expect_same 'all are checked at the end' "$("$mprof" report errors --json mprof.guard | jq .unchecked)" 0
+	expect_no_text err 'not checked'
+}
+
 test_guard_many_errors() {
 	guarded -- "$build/preload/misuse" many
 	expect_text err '500 times'

@@ -256,6 +256,19 @@ static APART void sandbox(void)
 	syscall(SYS_exit, 3);
 }
 
+/* 1,000 blocks, of which 10 are live at the end: one is overrun. */
+static APART void kill_me(void)
+{
+	char *p[10];
+
+	for (int i = 0; i < 990; i++)
+		drop(grow(24));
+	for (int i = 0; i < 10; i++)
+		p[i] = grow(24);
+	put(p[5] + 24, 0);
+	kill(getpid(), SIGKILL);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(void);
@@ -280,6 +293,7 @@ static const struct {
 	{ "many", many },
 	{ "clean", clean },
 	{ "sandbox", sandbox },
+	{ "killed", kill_me },
 };
 
 int main(int argc, char **argv)

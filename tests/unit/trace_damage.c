@@ -598,9 +598,11 @@ START_TEST(misuses_are_checked)
 			    early = { .what = MPROF_MISUSE_FOREIGN, .ticks = 10 },
 			    what = { .what = MPROF_MISUSE_BEHIND },
 			    seen = { .what = MPROF_MISUSE_OVERRUN, .seen_bytes = 17 };
-	struct mprof_guarded first = { .blocks = 1 }, last = { .blocks = 5, .unwritten = 2 };
+	struct mprof_guarded first = { .blocks = 1 },
+			     last = { .blocks = 5, .freed = 1, .unwritten = 2, .checked = 2 };
 	const struct trace_misuse *u;
 	struct mprof_guarded sum;
+	uint64_t unchecked;
 	struct error err;
 	struct trace *t;
 	int fd;
@@ -618,8 +620,10 @@ START_TEST(misuses_are_checked)
 	ck_assert_uint_eq(u[0].m->what, MPROF_MISUSE_FOREIGN);
 	ck_assert_uint_eq(u[0].process, 2);
 	ck_assert_uint_eq(u[1].m->size, 24);
-	ck_assert(trace_guarded(t, &sum));
+	ck_assert(trace_is_guarded(t));
+	trace_guarded(t, &sum, &unchecked);
 	ck_assert_uint_eq(sum.blocks, 6);
+	ck_assert_uint_eq(unchecked, 3);
 	ck_assert_uint_eq(sum.errors, 4);
 	ck_assert_uint_eq(trace_damage(t)->chunks_bad, 3);
 	trace_close(t);

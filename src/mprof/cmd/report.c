@@ -246,7 +246,6 @@ static int whole(struct trace *t, struct options *o, struct error *err)
 static int report(struct options *o)
 {
 	struct error err = { "" };
-	struct mprof_guarded guarded;
 	char *log = NULL;
 	struct trace *t;
 	int ret, status;
@@ -262,7 +261,7 @@ static int report(struct options *o)
 		return cmd_error(STATUS_USAGE, "%s", err.text);
 	}
 	/* A file of MODE=Guard has no events, so there is nothing else to report. */
-	if (!o->view.view && !o->html.path && trace_guarded(t, &guarded))
+	if (!o->view.view && !o->html.path && trace_is_guarded(t))
 		o->view.view = view_find("errors");
 	if (o->view.view) {
 		status = report_view(&o->view, t);

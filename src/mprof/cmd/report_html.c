@@ -196,9 +196,7 @@ static int run_walk(struct page_walk *w, struct trace *t, const struct profile_o
 
 int report_page_check(const struct trace *t, struct error *err)
 {
-	struct mprof_guarded guarded;
-
-	return trace_guarded(t, &guarded)
+	return trace_is_guarded(t)
 		   ? fail(err, -EINVAL, "'%s' is of MODE=Guard: expected mprof report errors %s",
 			  trace_path(t), trace_path(t))
 		   : 0;

@@ -41,7 +41,8 @@ void errors_find(struct errors *e, struct profile *p)
 	size_t n = trace_misuses(p->trace, &u), i, k;
 
 	*e = (struct errors){ .p = p };
-	e->guarded = trace_guarded(p->trace, &e->sum);
+	e->guarded = trace_is_guarded(p->trace);
+	trace_guarded(p->trace, &e->sum, &e->unchecked);
 	e->group = must_calloc(n + 1, sizeof(*e->group));
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < e->count && !is_same(e->group[k].u, &u[i]); k++)
@@ -255,6 +256,10 @@ void errors_summary(const struct errors *e, FILE *out)
 	if (e->sum.unwritten)
 		fprintf(out, "%s more were not recorded: too many errors.\n",
 			format_count(e->sum.unwritten).s);
+	if (e->unchecked)
+		fprintf(out,
+			"%s not checked: live when the process was killed, or it still runs.\n",
+			format_many(e->unchecked, "block was", "blocks were").s);
 	if (e->sum.bare)
 		fprintf(out, "%s not guarded, for lack of memory for their records.\n",
 			format_many(e->sum.bare, "block was", "blocks were").s);

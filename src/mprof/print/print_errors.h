@@ -21,7 +21,8 @@ struct errors {
 	struct error_group *group;
 	size_t count;
 	struct mprof_guarded sum;
-	bool guarded; /* the trace is one of MODE=Guard */
+	uint64_t unchecked; /* live when their process was killed, or now */
+	bool guarded;	    /* the trace is one of MODE=Guard */
 };
 
 /* p: made, or profile_names(); must outlive e.  Never fails. */

@@ -47,14 +47,13 @@ static bool has_calls(struct trace *t)
 
 bool recorded_anything(const char *path, const char *magic)
 {
-	struct mprof_guarded guarded;
 	struct trace *t;
 	bool any;
 
 	if (trace_open_without_stacks(&t, path, magic))
 		return true;
 	any =
-	    trace_guarded(t, &guarded) || has_threads(t) ||
+	    trace_is_guarded(t) || has_threads(t) ||
 	    (trace_has_events(t) ? trace_header(t)->dropped_bytes || has_calls(t) : has_counts(t));
 	trace_close(t);
 	return any;

@@ -79,7 +79,8 @@ static size_t total_least(uint16_t kind)
 void *records_payload(struct trace *t, const struct extent *x, size_t least)
 {
 	bool live = x->kind == MPROF_EXTENT_COUNTS || x->kind == MPROF_EXTENT_STACK_USE ||
-		    x->kind == MPROF_EXTENT_TIMES || is_total(x->kind);
+		    x->kind == MPROF_EXTENT_TIMES || x->kind == MPROF_EXTENT_GUARDED ||
+		    is_total(x->kind);
 	const size_t whole = records_total_bytes(x->kind),
 		     room = x->bytes > whole ? x->bytes : whole;
 	unsigned char *copy;
@@ -757,9 +758,15 @@ size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses)
 	return t->misuses;
 }
 
-bool trace_guarded(const struct trace *t, struct mprof_guarded *sum)
+bool trace_is_guarded(const struct trace *t)
+{
+	return t->guarded_n > 0;
+}
+
+void trace_guarded(const struct trace *t, struct mprof_guarded *sum, uint64_t *unchecked)
 {
 	*sum = (struct mprof_guarded){ 0 };
+	*unchecked = 0;
 	for (size_t i = 0; i < t->guarded_n; i++) {
 		const struct mprof_guarded *g = t->guarded[i].guarded;
 
@@ -769,10 +776,11 @@ bool trace_guarded(const struct trace *t, struct mprof_guarded *sum)
 		sum->strangers += g->strangers;
 		sum->unwritten += g->unwritten;
 		sum->guard_bytes = g->guard_bytes;
+		if (g->blocks > g->freed && g->blocks - g->freed > g->checked)
+			*unchecked += g->blocks - g->freed - g->checked;
 	}
 	/* For a process that was killed, the errors in the file count. */
 	sum->errors = t->misuses + sum->unwritten;
-	return t->guarded_n > 0;
 }
 
 size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks)

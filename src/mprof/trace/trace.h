@@ -323,8 +323,10 @@ size_t trace_stack_uses(const struct trace *t, const struct trace_stack_use **us
 size_t trace_times(const struct trace *t, const struct trace_times **times);
 /* Returns errors that MODE=Guard found, in the order of time. */
 size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses);
-/* Sums what that MODE did in all processes; false for a file of another MODE. */
-bool trace_guarded(const struct trace *t, struct mprof_guarded *sum);
+bool trace_is_guarded(const struct trace *t); /* is the file of that MODE? */
+/* Sums what it did in all processes.  unchecked: live blocks of those that did not end by
+ * themselves. */
+void trace_guarded(const struct trace *t, struct mprof_guarded *sum, uint64_t *unchecked);
 /* Returns all stacks of the run; never NULL. */
 const struct stacks *trace_stacks(const struct trace *t);
 /* Counts files: returns the i-th thread's record, NULL after the last one. */
