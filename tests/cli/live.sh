@@ -80,3 +80,58 @@ test_live_threads_come_and_go() {
 test_live_processes_come_and_go() {
 	live_run 1 processes
 }
+
+# A server's children, each with more stacks than a slot has space for, begin and end while its
+# profile is read: nothing is missing from the profile.
+test_live_profile_of_short_children() {
+	local pid i
+	cat >many.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static __attribute__((noinline)) void leaf(void)
+{
+	void *volatile p = malloc(50);
+	free(p);
+}
+static __attribute__((noinline)) void walk(unsigned way, int n)
+{
+	if (!n) {
+		leaf();
+	} else if (way & 1) {
+		walk(way >> 1, n - 1);
+		__asm__ volatile("nop");
+	} else {
+		walk(way >> 1, n - 1);
+		__asm__ volatile("nop; nop");
+	}
+}
+int main(void)
+{
+	for (unsigned i = 0; i < 40; i++)
+		walk(i, 12);
+	for (;;) {
+		if (!fork()) {
+			for (unsigned i = 0; i < 600; i++)
+				walk(i * 2654435761u >> 16, 14);
+			exit(0);
+		}
+		wait(NULL);
+		usleep(1000);
+	}
+}
+END
+	cc -g -O1 -o many many.c || bad 'does not compile'
+	"$mprof" profile -q -o many.profile -- ./many &
+	pid=$!
+	wait_for eval '[ "$(stat -c %s many.profile)" -gt 20000000 ]'
+	for i in 1 2 3; do
+		run "$mprof" report many.profile
+		expect_status 0
+		expect_no_text out 'What is missing'
+	done
+	pkill -KILL -P "$pid" many
+	wait "$pid"
+	run "$mprof" report many.profile
+	expect_no_text out 'is damaged'
+}

@@ -24,7 +24,9 @@
  *
  * A profile has no events.  Its cells are read where they are; then only the second half is
  * needed: a process that ends moves its stack records from its slot to a chunk, and the next one
- * takes the slot.
+ * takes the slot.  Full slots stay where they are: those of the last walk are copied, too, because
+ * a chunk may follow on them.  Nothing refers to the stacks of a process that began since the cells
+ * were read, and of these a walk may miss the first ones.
  */
 #include "reader.h"
 
@@ -32,6 +34,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "../util/order.h"
 
 #define LOOKS	     8	  /* attempts at listing the extents of a file that changes */
 #define LOOKS_AT_END 30	  /* attempts while one is beyond the end: its writer is about to write */
@@ -97,12 +101,16 @@ static void walk(struct trace *t, struct extents *x, const struct trace_damage *
  */
 static void walk_until_sound(struct trace *t, struct extents *x, const struct trace_damage *before)
 {
+	struct trace_damage found;
 	bool dropped, half, missing;
 
 	for (int looks = 1;; looks++) {
 		walk(t, x, before);
 		dropped = has_dropped_more(t);
-		half = memcmp(&t->damage, before, sizeof(*before)) != 0 && is_written(t);
+		found = t->damage;
+		if (!trace_has_events(t)) /* totals leave space empty, see find_cuts() */
+			found.bytes_empty = before->bytes_empty;
+		half = memcmp(&found, before, sizeof(*before)) != 0 && is_written(t);
 		missing = half && t->damage.bytes_missing > before->bytes_missing;
 		if (!(dropped || half) || looks >= (missing ? LOOKS_AT_END : LOOKS))
 			return;
@@ -252,17 +260,11 @@ static uint64_t last_of_chunks(const struct extents *x, uint64_t last)
 	return last;
 }
 
-/* Replaces the extents of one kind by those of another list; of slots, only those that were
- * copied. */
-static void extents_replace(struct extents *x, uint16_t kind, struct extents *from)
+/* Adds the extents of one kind in another list; of slots, only those that were copied. */
+static void extents_add(struct extents *x, uint16_t kind, struct extents *from)
 {
 	struct extent *item;
-	size_t kept = 0;
 
-	for (size_t i = 0; i < x->n; i++)
-		if (x->item[i].kind != kind)
-			x->item[kept++] = x->item[i];
-	x->n = kept;
 	for (size_t i = 0; i < from->n; i++) {
 		if (from->item[i].kind != kind || (is_slot(kind) && !from->item[i].copy))
 			continue;
@@ -270,6 +272,18 @@ static void extents_replace(struct extents *x, uint16_t kind, struct extents *fr
 		*item = from->item[i];
 		from->item[i].copy = NULL;
 	}
+}
+
+/* Replaces the extents of one kind by those of another list. */
+static void extents_replace(struct extents *x, uint16_t kind, struct extents *from)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		if (x->item[i].kind != kind)
+			x->item[kept++] = x->item[i];
+	x->n = kept;
+	extents_add(x, kind, from);
 }
 
 /* x: the result of the first look. */
@@ -311,6 +325,70 @@ static void copies_keep(struct trace *t, struct extents *x)
 	}
 }
 
+static bool same_part(const struct extent *a, const struct extent *b)
+{
+	return a->head.offset == b->head.offset && a->head.process == b->head.process &&
+	       a->head.image == b->head.image && a->head.seq == b->head.seq;
+}
+
+/* Copies the slots that are still what the walk found. */
+static void slots_copy_again(struct trace *t, struct extents *x)
+{
+	struct extent *walked = must_memdup(x->item, x->n * sizeof(*x->item));
+
+	slots_copy(t, x);
+	for (size_t i = 0; i < x->n; i++) {
+		if (!x->item[i].copy || same_part(&x->item[i], &walked[i]))
+			continue;
+		free(x->item[i].copy);
+		x->item[i] = walked[i];
+	}
+	free(walked);
+}
+
+/* Drops the copies of which `later` has a newer one.  Both are in the order of the file. */
+static void drop_older(struct extents *x, const struct extents *later)
+{
+	for (size_t i = 0, k = 0; i < x->n; i++) {
+		struct extent *old = &x->item[i];
+
+		while (k < later->n && later->item[k].head.offset < old->head.offset)
+			k++;
+		if (old->copy && k < later->n && later->item[k].copy &&
+		    same_part(old, &later->item[k])) {
+			free(old->copy);
+			old->copy = NULL;
+		}
+	}
+}
+
+ORDER(by_owner, struct trace_fact, RISING(process) ?: RISING(image))
+
+/* Drops the stack records of processes that began since the facts were read. */
+static void drop_unknown(const struct trace *t, struct extents *x)
+{
+	struct trace_fact *known = must_calloc(t->facts + 1, sizeof(*known)), key = { 0 };
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < t->facts; i++)
+		if (t->fact[i].fact->what == MPROF_FACT_START)
+			known[n++] = t->fact[i];
+	SORT(known, n, by_owner);
+	for (size_t i = 0; i < x->n; i++) {
+		const struct mprof_extent *h = &x->item[i].head;
+
+		key.process = h->process;
+		key.image = h->image;
+		if ((h->kind == MPROF_EXTENT_STACKS || h->kind == MPROF_EXTENT_STACKS_SLOT) &&
+		    !bsearch(&key, known, n, sizeof(key), by_owner))
+			free(x->item[i].copy);
+		else
+			x->item[kept++] = x->item[i];
+	}
+	x->n = kept;
+	free(known);
+}
+
 void live_find_stacks(struct trace *t, struct extents *x)
 {
 	const struct trace_damage before = t->damage, none = { 0 };
@@ -322,8 +400,16 @@ void live_find_stacks(struct trace *t, struct extents *x)
 	slots_copy(t, &stacks);
 	walk_until_sound(t, &late, &none);
 	t->damage = before;
+	t->is_growing = has_grown(t);
+	if (t->is_growing) {
+		slots_copy_again(t, &late);
+		drop_older(&stacks, &late);
+	}
 	extents_replace(x, MPROF_EXTENT_STACKS_SLOT, &stacks);
 	extents_replace(x, MPROF_EXTENT_STACKS, &late);
+	extents_add(x, MPROF_EXTENT_STACKS_SLOT, &late);
+	if (t->is_growing)
+		drop_unknown(t, x);
 	forget(&stacks);
 	forget(&late);
 	copies_keep(t, x);

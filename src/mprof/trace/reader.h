@@ -88,6 +88,7 @@ struct trace {
 	uint64_t header_bytes;		 /* bytes of the header in the file */
 	uint64_t first_empty;		 /* offset of the first of damage.bytes_empty */
 	bool is_live;			 /* a process wrote to it while it was opened */
+	bool is_growing;		 /* the same for a profile */
 	uint64_t until_ticks;	/* of a live trace: the last time that is shown; 0 = all are */
 	bool only_totals;	/* trace_show_totals() */
 	unsigned chunk_rereads; /* how often chunks of a live trace were not complete */

@@ -183,6 +183,9 @@ static void read_chunks(struct trace *t, struct stack_records *records, const st
 	for (size_t i = s->first; i < s->last; i++) {
 		const struct chunk *c = &t->stack_chunk[i];
 
+		/* Of a process that began, or took a slot, while the file was read. */
+		if (c->seq != seq + 1 && t->is_growing)
+			break;
 		if (c->seq != seq + 1) {
 			trace_note_damage(t, &t->damage.chunks_missing, c->seq - seq - 1,
 					  chunk_offset(c));
