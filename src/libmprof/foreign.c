@@ -100,6 +100,15 @@ static int foreign_needs_sanitizer(int fd, const Elf64_Ehdr *head)
 	return 0;
 }
 
+/* A loader may be run with a program as its argument.  Static programs, too, have no loader. */
+static int foreign_is_musl_itself(const char *path, const Elf64_Ehdr *head)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	return head->e_type == ET_DYN &&
+	       (strstr(name, MPROF_MUSL) || (!strcmp(name, "libc.so") && strstr(path, MPROF_MUSL)));
+}
+
 /* Is the loader that this program header names that of musl?  Its path may be long. */
 static int foreign_is_musl(int fd, const Elf64_Phdr *interp)
 {
@@ -114,21 +123,20 @@ static int foreign_is_musl(int fd, const Elf64_Phdr *interp)
 		if (n <= 0)
 			return 0;
 		part[n] = 0;
-		for (const char *s = part; *s; s++)
-			if (!strncmp(s, MPROF_MUSL, strlen(MPROF_MUSL)))
-				return 1;
+		if (strstr(part, MPROF_MUSL))
+			return 1;
 	}
 	return 0;
 }
 
-static int foreign_is_image(int fd, const Elf64_Ehdr *head)
+static int foreign_is_image(const char *path, int fd, const Elf64_Ehdr *head)
 {
 	Elf64_Phdr ph;
 
 	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != MACHINE)
 		return 1;
 	if (!foreign_header(fd, head, PT_INTERP, 0, &ph)) /* static: nothing is preloaded */
-		return 0;
+		return foreign_is_musl_itself(path, head);
 	return foreign_is_musl(fd, &ph) || foreign_needs_sanitizer(fd, head);
 }
 
@@ -171,7 +179,7 @@ static int foreign_look(const char *path)
 		found = 0;
 		n = sys_pread(fd, &head, sizeof(head) - 1, 0);
 		if (n >= (long)sizeof(head.elf) && !memcmp(&head, ELFMAG, SELFMAG))
-			is = foreign_is_image(fd, &head.elf);
+			is = foreign_is_image(path, fd, &head.elf);
 		sys_close(fd);
 		if (n < 3 || head.text[0] != '#' || head.text[1] != '!')
 			break;

@@ -467,6 +467,26 @@ END
 	expect_text err "'./sanitized' cannot be recorded: it is built with a sanitizer"
 }
 
+# A loader that is run with a program as its argument, as wrappers of bundled programs do.
+test_loader_as_program() {
+	local loader
+	echo 'int puts(const char *); char *getenv(const char *); int main(void) { return puts(getenv("LD_PRELOAD") ? "preloaded" : "alone") < 0; }' >plain.c
+	compile plain
+	loader=$(od -An -c plain | tr -d ' \n' | grep -o '/lib[^\]*/ld-linux[^\]*' | head -1)
+	run env -u LD_PRELOAD "$mprof" record -o log -- "$loader" --library-path "$(dirname "$loader")" ./plain
+	expect_status 0
+	expect_no_text err warning
+	expect_same 'it is recorded' "$(cat out) $("$mprof" report --json log | jq '.events > 0')" 'preloaded true'
+	run "$mprof" report log
+	expect_no_text out 'What is missing'
+	ln -s "$loader" ld-musl-x.so.1
+	run env -u LD_PRELOAD "$mprof" record -o log -- ./ld-musl-x.so.1 ./plain
+	expect_same "musl's" "$(cat out)" alone
+	expect_text err "'./ld-musl-x.so.1' cannot be recorded: its C library is musl"
+	run env -u LD_PRELOAD "$mprof" record -o log -- sh -c './ld-musl-x.so.1 ./plain; :'
+	expect_same "musl's, as a child" "$(cat out)" alone
+}
+
 # As after chroot, or for a user who may not enter its directory: the loader would complain.
 test_library_out_of_reach() {
 	mkdir lib

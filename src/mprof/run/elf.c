@@ -146,7 +146,8 @@ int elf_string(const char *path, const char *symbol, char *text, size_t size)
 	return code;
 }
 
-static bool any_begins(Elf *elf, const char *begin)
+/* Has the dynamic section an entry of this tag, the name of which has this beginning? */
+static bool any_begins(Elf *elf, int64_t tag, const char *begin)
 {
 	Elf_Scn *section = NULL;
 	const char *name;
@@ -156,24 +157,33 @@ static bool any_begins(Elf *elf, const char *begin)
 
 	while ((data = next_data(elf, SHT_DYNAMIC, &section, &head)))
 		for (int i = 0; gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++) {
-			name = d.d_tag == DT_NEEDED ? elf_strptr(elf, head.sh_link, d.d_un.d_val)
-						    : NULL;
+			name = d.d_tag == tag ? elf_strptr(elf, head.sh_link, d.d_un.d_val) : NULL;
 			if (name && !strncmp(name, begin, strlen(begin)))
 				return true;
 		}
 	return false;
 }
 
-bool elf_needs(const char *path, const char *begin)
+static bool has_name(const char *path, int64_t tag, const char *begin)
 {
 	bool found = false;
 	int fd;
 	Elf *elf = elf_of(path, &fd);
 
 	if (elf) {
-		found = any_begins(elf, begin);
+		found = any_begins(elf, tag, begin);
 		elf_end(elf);
 		close(fd);
 	}
 	return found;
+}
+
+bool elf_needs(const char *path, const char *begin)
+{
+	return has_name(path, DT_NEEDED, begin);
+}
+
+bool elf_is_named(const char *path, const char *begin)
+{
+	return has_name(path, DT_SONAME, begin);
 }

@@ -27,6 +27,8 @@ int elf_read(const char *path, struct elf_facts *facts);
 int elf_string(const char *path, const char *symbol, char *text, size_t size);
 /* Does it depend on an object whose name has this beginning?  False if it cannot be read. */
 bool elf_needs(const char *path, const char *begin);
+/* Has its own DT_SONAME this beginning? */
+bool elf_is_named(const char *path, const char *begin);
 
 /* NULL if it is not a regular file that can be read.  The caller calls elf_end() and closes *fd. */
 Elf *elf_of(const char *path, int *fd);

@@ -55,6 +55,14 @@ static void cannot(struct program *p, const char *why)
 	snprintf(p->why_not, sizeof(p->why_not), "'%.200s' cannot be recorded: %s", p->image, why);
 }
 
+/* Is a file without a loader the one of musl, which may have a program as its argument? */
+static bool is_musl(const char *path)
+{
+	const char *name = basename(path);
+
+	return strstr(name, MPROF_MUSL) || (!strcmp(name, "libc.so") && strstr(path, MPROF_MUSL));
+}
+
 static void judge(struct program *p)
 {
 	const char *why = privileges(p->image);
@@ -72,11 +80,14 @@ static void judge(struct program *p)
 		snprintf(say, sizeof(say), "%s",
 			 elf.narrow ? "it is a 32-bit program, and libmprof.so is built for 64 bits"
 				    : "it is built for a different machine than libmprof.so");
-	else if (!elf.has_loader)
-		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
-	else if ((p->alone = strstr(elf.loader, MPROF_MUSL) != NULL))
+	else if ((p->alone = elf.has_loader ? strstr(elf.loader, MPROF_MUSL) != NULL
+					    : elf.type == ELF_SHARED && is_musl(p->image)))
 		snprintf(say, sizeof(say),
 			 "its C library is musl, but libmprof.so is built for glibc");
+	else if (!elf.has_loader && elf_is_named(p->image, "ld-linux"))
+		return; /* the loader of glibc, with a program as its argument */
+	else if (!elf.has_loader)
+		snprintf(say, sizeof(say), "it is statically linked, so nothing can be preloaded");
 	else if ((p->alone = is_sanitized(p->image)))
 		snprintf(say, sizeof(say), "%s", sanitized);
 	if (*say)
