@@ -649,6 +649,13 @@ test_file_size_limit() {
 	expect_no_text out 'missing at the end'
 }
 
+# The limits of the program are mprof's, too: it needs no memory for a large stack of its thread.
+test_limit_of_data() {
+	run bash -c "ulimit -s 8192 -d 6000 && exec '$mprof' record --no-compress -o log -- true"
+	expect_status 0
+	expect_text err 'next: mprof report log'
+}
+
 # A program closes all descriptors by a system call, and the file cannot be opened again.
 test_file_closed_for_good() {
 	cat >closes.c <<'END'

@@ -30,6 +30,7 @@
 #define SAMPLES_KEPT	32
 #define SAMPLES_AGE	(1000 * MS)
 #define RESIDENCIES_MAX 64
+#define STACK_BYTES	(512u << 10)
 
 struct watched {
 	uint32_t number; /* 0 if this entry of the table was never RUNNING */
@@ -267,18 +268,26 @@ static void release(struct sampler *s)
 	free(s);
 }
 
-/* Starts the thread with all signals blocked: they are for the thread that waits for the
- * program. */
+/*
+ * Starts the thread with all signals blocked: they are for the thread that waits for the program.
+ * Its stack does not depend on the limits of the program: by default it would be as large as the
+ * main thread's may become, so too small, or too large to be allocated.
+ */
 static int start_thread(struct sampler *s)
 {
+	pthread_attr_t attr;
 	sigset_t all, before;
-	int code;
+	int code = pthread_attr_init(&attr);
 
+	if (code)
+		return -code;
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS); /* raised by its own accesses to the mapped header */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = pthread_create(&s->thread, NULL, run_thread, s);
+	code = pthread_create(&s->thread, &attr, run_thread, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 	return -code;
 }
 
