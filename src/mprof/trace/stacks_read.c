@@ -183,7 +183,7 @@ static void read_chunks(struct trace *t, struct stack_records *records, const st
 	for (size_t i = s->first; i < s->last; i++) {
 		const struct chunk *c = &t->stack_chunk[i];
 
-		/* Of a process that began, or took a slot, while the file was read. */
+		/* The process began while the file was read: some parts were not there yet. */
 		if (c->seq != seq + 1 && t->is_growing)
 			break;
 		if (c->seq != seq + 1) {
