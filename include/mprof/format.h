@@ -472,7 +472,7 @@ struct mprof_guarded {
 	uint64_t errors;      /* errors found */
 	uint64_t unwritten;   /* how many of these were too many for the file */
 	uint64_t guard_bytes; /* bytes of a guard, before and after each block */
-	uint64_t checked;     /* live blocks that were checked at the end of the image */
+	uint64_t ended;	      /* 1: live blocks were checked, at the end of the image */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_guarded) == 64, "on-disk layout");
 

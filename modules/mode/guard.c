@@ -115,7 +115,7 @@ static void guard_show(void)
 	__atomic_store_n(&shown->strangers, __atomic_load_n(&totals.strangers, RLX), RLX);
 	__atomic_store_n(&shown->errors, __atomic_load_n(&totals.errors, RLX), RLX);
 	__atomic_store_n(&shown->unwritten, __atomic_load_n(&totals.unwritten, RLX), RLX);
-	__atomic_store_n(&shown->checked, __atomic_load_n(&totals.checked, RLX), RLX);
+	__atomic_store_n(&shown->ended, __atomic_load_n(&totals.ended, RLX), RLX);
 }
 
 /* ---- errors ---- */
@@ -794,7 +794,6 @@ static void guard_flush(struct mprof_thread *t)
 {
 	const struct call at_end = { 0, t->number, 0 };
 	const uint32_t last = __atomic_load_n(&made, RLX);
-	uint64_t checked = 0;
 	struct entry *e;
 	uint8_t is;
 
@@ -803,7 +802,6 @@ static void guard_flush(struct mprof_thread *t)
 			continue;
 		e = entry_at(i);
 		is = __atomic_load_n(&e->state, RLX);
-		checked += is == STATE_LIVE;
 		if (e->told || (is != STATE_LIVE && is != STATE_FREED) ||
 		    !__atomic_compare_exchange_n(&e->state, &is, STATE_BUSY, 0, __ATOMIC_ACQUIRE,
 						 RLX))
@@ -814,7 +812,7 @@ static void guard_flush(struct mprof_thread *t)
 			guard_check_poison(e, at_end);
 		guard_settle(e, is);
 	}
-	__atomic_store_n(&totals.checked, checked, RLX);
+	__atomic_store_n(&totals.ended, 1, RLX);
 	guard_show();
 }
 

@@ -776,8 +776,8 @@ void trace_guarded(const struct trace *t, struct mprof_guarded *sum, uint64_t *u
 		sum->strangers += g->strangers;
 		sum->unwritten += g->unwritten;
 		sum->guard_bytes = g->guard_bytes;
-		if (g->blocks > g->freed && g->blocks - g->freed > g->checked)
-			*unchecked += g->blocks - g->freed - g->checked;
+		if (!g->ended && g->blocks > g->freed)
+			*unchecked += g->blocks - g->freed;
 	}
 	/* For a process that was killed, the errors in the file count. */
 	sum->errors = t->misuses + sum->unwritten;
