@@ -387,7 +387,7 @@ static void put_sources(struct writer *w, struct blob *b)
 static unsigned library_of(const struct writer *w, const struct sym_line *line)
 {
 	if (profile_is_library(line))
-		return 1;
+		return profile_is_wrapper(line) ? 3 : 1;
 	if (!w->own || !profile_is_package(w->from->profile, line))
 		return 0;
 	return paths_is_text(line) ? 1 : 2;

@@ -577,3 +577,8 @@ bool profile_is_library(const struct sym_line *line)
 
 	return part == PATHS_WRAPPER || part == PATHS_LIBRARY;
 }
+
+bool profile_is_wrapper(const struct sym_line *line)
+{
+	return paths_part(line) == PATHS_WRAPPER;
+}

@@ -6,7 +6,7 @@ import { percent } from "../words";
 import type { Data } from "./data";
 import { column, el, sortable } from "./element";
 import { cut } from "./flame";
-import { functionColor, labelOf, nameOf, owned, placeOf, table } from "./model";
+import { functionColor, labelOf, nameOf, owned, PACKAGE, placeOf, table } from "./model";
 import type { Answer } from "./model";
 import { figure, place } from "./pages";
 import type { View } from "./pages";
@@ -244,9 +244,9 @@ export function callers(v: View): HTMLElement {
 	if (!line)
 		return el("section", {}, el("h2", {}, "Call graph"), el("p", {}, "No function allocated anything in this window that passes the filters."));
 	v = { ...v, s: { ...s, chosen: line } };
-	// A function of a hidden library can still be chosen; one of a package may be an owner.
-	const owns = d.line.library[line] == 2 && a.own.some((n, i) => n > 0 && v.keys[d.lineOf[i]] == v.keys[line]);
-	const figures = s.foldLibraries && d.line.library[line] && !owns ? v.a : a;
+	// A function of a hidden library can still be chosen, and one that only a wrapper calls; one of a package may be an owner.
+	const has = (of: Float64Array) => of.some((n, i) => n > 0 && v.keys[d.lineOf[i]] == v.keys[line]), library = d.line.library[line];
+	const figures = s.foldLibraries && !(library ? library == PACKAGE && has(a.own) : has(a.sum)) ? v.a : a;
 	const all = around(d, figures, v.keys, v.keys[line], s.levels);
 	const graph = new Graph(v, all);
 	return el("section", {}, el("h2", {}, nameOf(d, line)), el("p", {}, place(v, line), " ", figure(unit, all.total), " with callees", s.measure.unit == "bytes" || unit == "calls" ? `, ${figure(unit, all.own)} of its own.` : "."),

@@ -301,6 +301,12 @@ export function fullTable(d: Data, f: Filter, keyOf: Uint32Array, foldLibraries:
 	return [...rows.values()];
 }
 
+// line.library
+export const PACKAGE = 2, WRAPPER = 3;
+
+// Is a node code that allocates on behalf of others?  What a wrapper calls is part of it.
+const ofLibrary = (d: Data, node: number): boolean => d.line.library[d.lineOf[node]] > 0 || d.line.library[d.lineOf[d.parent[node]]] == WRAPPER;
+
 const outside = new WeakMap<Data, Uint32Array>();
 
 // The nearest node outside libraries above each node or at it; if there is none, the nearest one of a
@@ -312,9 +318,8 @@ function outsideNodes(d: Data): Uint32Array {
 	to = new Uint32Array(d.head.nodes);
 	const inPackage = new Uint32Array(to.length);
 	for (let i = 1; i < to.length; i++) {
-		const library = d.line.library[d.lineOf[i]];
-		to[i] = library ? to[d.parent[i]] : i;
-		inPackage[i] = library == 2 ? i : inPackage[d.parent[i]];
+		to[i] = ofLibrary(d, i) ? to[d.parent[i]] : i;
+		inPackage[i] = d.line.library[d.lineOf[i]] == PACKAGE ? i : inPackage[d.parent[i]];
 	}
 	for (let i = 1; i < to.length; i++)
 		to[i] ||= inPackage[i] || i;
@@ -456,7 +461,7 @@ function loopLines(d: Data): Uint8Array {
 // With foldLibraries, consecutive library frames are one, named by the function that the program called.
 export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions): Frame[] {
 	const b = new Builder(), n = d.head.nodes, at = new Uint32Array(n), library = (line: number) =>
-		o.foldLibraries && d.line.library[line] > 0;
+		o.foldLibraries && d.line.library[line] > 0, inLibrary = (node: number) => o.foldLibraries && ofLibrary(d, node);
 	const loop = o.foldLibraries ? loopLines(d) : undefined, merged = (line: number) => (o.merged !== undefined && o.merged[line] == 1) || loop?.[line] == 1;
 	const also = o.also ?? [], put = (to: Frame, values: (k: number) => number) =>
 		(to.also ??= also.map(() => 0)).forEach((n, k, all) => all[k] = also[k].most ? Math.max(n, values(k)) : n + values(k));
@@ -469,7 +474,7 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 				continue;
 			}
 			const again = o.foldRecursion ? b.above(above, key) : -1;
-			at[i] = again >= 0 ? again : b.frames[above].key == key || (library(d.lineOf[i]) && library(b.frames[above].line))
+			at[i] = again >= 0 ? again : b.frames[above].key == key || (inLibrary(i) && library(b.frames[above].line))
 				? above : b.child(above, key, d.lineOf[i], i);
 		}
 		for (let i = 0; i < n; i++) {
@@ -497,7 +502,7 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 			const key = keys[d.lineOf[k]], again = o.foldRecursion ? b.above(f, key) : -1;
 			if (again >= 0)
 				f = again;
-			if (again >= 0 || merged(d.lineOf[k]) || b.frames[f].key == key || (library(d.lineOf[k]) && library(d.lineOf[d.parent[k]])))
+			if (again >= 0 || merged(d.lineOf[k]) || b.frames[f].key == key || (inLibrary(k) && inLibrary(d.parent[k])))
 				continue;
 			f = b.child(f, key, d.lineOf[k], k);
 			b.frames[f].sum += a.own[i];
