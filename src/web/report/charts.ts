@@ -41,7 +41,7 @@ function barPicture(c: BarChart): SVGSVGElement {
 	const width = widthOf(), inside = width - LEFT - 4, step = inside / Math.max(1, c.bars.length), ground = HEIGHT - BOTTOM;
 	const most = Math.max(1, ...c.bars.map(b => b.parts.reduce((x, y) => x + y, 0))), top = (c.value == bytes ? roundUpBytes : roundUp)(most), y = (n: number) => ground - n / top * (ground - TOP);
 	const picture = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": c.said });
-	for (const k of [0, 0.5, 1])
+	for (const k of [0, 0.5, 1].filter(k => Number.isInteger(top * k)))
 		picture.append(svg("path", { d: `M${LEFT} ${Math.round(y(top * k)) + 0.5}H${width - 4}`, stroke: color("--line"), fill: "none" }),
 			text(LEFT - 6, y(top * k) + 4, c.value(top * k), "end"));
 	const every = Math.ceil(46 / step); // avoids overlapping labels

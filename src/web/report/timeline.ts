@@ -263,7 +263,7 @@ export class Timeline {
 
 	// Round values, and where their lines are.
 	private values(most: number): [number, number][] {
-		const step = this.curve?.unit == "count" ? roundUp(most / LINES) : 2 ** Math.ceil(Math.log2(most / LINES)), list: [number, number][] = [];
+		const step = Math.max(1, this.curve?.unit == "count" ? roundUp(most / LINES) : 2 ** Math.ceil(Math.log2(most / LINES))), list: [number, number][] = [];
 		for (let n = step; this.y(n, most) > 22; n += step)
 			list.push([n, Math.round(this.y(n, most))]);
 		return list;
