@@ -1573,6 +1573,11 @@ only("c++", "light and dark by a button, in saved pictures, too", async (r) => {
       await button("Light or dark").click();
     for (const name of png) {
       const [red, green, blue, alpha] = await corner(page, await saved(button(name)));
+    await go(page, `page=compare&from=${last >> 2}&to=${last >> 1}&size=5-10`);
+    const some = await page.evaluate(() => document.querySelector("#page section > p:last-child code:last-child").innerText);
+    assert.equal(/before, (.*) after/.exec(await text())[1], bytes(ran(some).total.figures.peak), some);
+    await go(page, `page=compare&from=${last >> 2}&to=${last >> 1}&life=11-64`);
+    assert.match(await page.locator("#page section > p").last().innerText(), /does not combine/);
       assert.equal(alpha, 255, name);
       assert.equal(red + green + blue < 200, dark, `${name}: ${red} ${green} ${blue}`);
     }

@@ -96,12 +96,19 @@ export function command(s: State, d: Data, a: Answer): string {
 	return [...words, ...blockFilters(f, d), ...nameFilters(f), quote(d.head.trace)].join(" ");
 }
 
+const APART = "mprof report does not combine --at with --lifetime";
+
+const ofLifetimes = (f: Filter): boolean => f.lifeFrom > 0 || f.lifeTo < 64;
+
+// What shows the live blocks that pass the filters at a time, or why no command does.
+export const commandAt = (s: State, d: Data, ns: number): { command: string; why: string } => ofLifetimes(s.filter) ? { command: "", why: APART }
+	: { command: ["mprof report peak --at", seconds(ns), ...blockFilters(s.filter, d), ...nameFilters(s.filter), quote(d.head.trace)].join(" "), why: "" };
+
 // Why no single command prints the same; "" if one does.
 export function noCommand(s: State, d: Data): string {
 	if (s.page in OWN || SHOWN.includes(s.page) || d.head.totals)
 		return "";
 	if (s.measure.key == "resident")
 		return "mprof report does not divide resident pages by call stack";
-	const life = s.filter.lifeFrom || s.filter.lifeTo < 64;
-	return life && !s.measure.value && moment(s, d, 0) >= 0 ? "mprof report does not combine --at with --lifetime" : "";
+	return ofLifetimes(s.filter) && !s.measure.value && moment(s, d, 0) >= 0 ? APART : "";
 }

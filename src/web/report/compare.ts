@@ -3,7 +3,7 @@
 // `mprof view` to this one: a flame graph whose colours show what grew, and functions by change.
 // Traces are compared over the whole run, for the figure that is chosen; the ends of a window, for
 // live memory.
-import { quote, seconds } from "./command";
+import { commandAt, quote } from "./command";
 import { duration, percent } from "../words";
 import { load } from "./data";
 import type { Data } from "./data";
@@ -169,8 +169,6 @@ export const figured = (s: State, d: Data): State => isInTime(s, d) ? { ...s, me
 export const askBefore = async (server: Server, d: Data, s: State, waiting: (w: Waiting) => void): Promise<Answer | null> =>
 	s.exact!.from > 0 ? server.ask(s, { from: 0, to: s.exact!.from }, waiting) : nothing(d);
 
-const atTime = (d: Data, ns: number): string => `--at ${seconds(ns)} ${quote(d.head.trace)}`;
-
 export function compare(v: View): HTMLElement {
 	const { d, names } = { d: v.d, names: v.d.head.traces ?? [] }, traces = otherTrace(v.s, d);
 	if (d.head.totals && !traces)
@@ -188,7 +186,7 @@ export function compare(v: View): HTMLElement {
 		return el("section", {}, ...head, el("p", { role: "status" }, other ?? "Reading the other trace \u2026"));
 	if (!traces && s.exact && !v.before)
 		return el("section", {}, ...head);
-	const mine = traces ? whole(d, s.measure) : s.exact ? v.a : liveAt(v, s.to), theirs = traces ? whole(other, s.measure) : v.before ?? liveAt(v, s.from), delta = mine.total - theirs.total;
+	const mine = traces ? whole(d, s.measure) : s.exact ? v.a : liveAt(v, s.to), theirs = traces ? whole(other, s.measure) : v.before ?? liveAt(v, s.from), delta = mine.total - theirs.total, begin = commandAt(s, d, from);
 	return el("section", { class: "compare" }, ...head,
 		traces && !d.head.totals && !isWhole(d, s) && el("p", { class: "note" }, "Traces are compared over the whole run, regardless of window and filters."),
 		el("p", { class: "change" }, `${s.measure.title}: ${figure(unit, theirs.total)} before, ${figure(unit, mine.total)} after, `,
@@ -205,5 +203,5 @@ export function compare(v: View): HTMLElement {
 			{ key: "place", title: "Where", text: r => shortFile(r.place) },
 		], "change", () => {}, "changes"),
 		el("p", {}, ...(traces ? [el("code", {}, `mprof diff ${quote(names[s.with])} ${quote(d.head.trace)}`)]
-			: [el("code", {}, `mprof report peak ${atTime(d, from)}`), " ", el("code", {}, `mprof report peak ${atTime(d, to)}`)])));
+			: begin.why ? [begin.why] : [el("code", {}, begin.command), " ", el("code", {}, commandAt(s, d, to).command)])));
 }
