@@ -242,6 +242,22 @@ if (world.jumps)
     await page.locator("#timeline canvas").dblclick({ position: { x: box.width - 4, y: box.height / 2 } });
     assert.match(await page.evaluate(() => location.hash), /page=flame&figure=kept/);
     assert.equal(Math.round(kib(await total(page)) / 1024), 2);
+    // It was killed, so it might have freed what is left.
+    await go(page, "page=leaks&figure=leaked");
+    assert.match(await page.locator("#page p").first().innerText(), /^[\d,]+ blocks, \S+ MiB, were live at the end/);
+    // Of large blocks, one is live at a time: no scale says so twice.
+    await go(page, "page=sizes&curve=blocks&figure=calls&size=23-64");
+    const unlike = (labels) => assert.deepEqual(labels, [...new Set(labels)]);
+    const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#timeline button", { hasText: "SVG" }).click()]);
+    unlike([...(await readFile(await file.path(), "utf8")).matchAll(/<text x="2"[^>]*>([^<]*)</g)].map((m) => m[1]));
+    unlike(await page.evaluate(() => [...document.querySelectorAll(".by-size svg text[text-anchor=end]")].map((t) => t.textContent)));
+    assert.match(await page.locator("#timeline .window").innerText(), /, without the filters: peak/);
+    // Saved, a time is a time, and a part a percentage.
+    await go(page, "page=jumps");
+    const [saved] = await Promise.all([page.waitForEvent("download"), page.locator("#page button.save").click()]);
+    const [head, row] = (await readFile(await saved.path(), "utf8")).split("\r\n").map((line) => line.split(","));
+    assert.deepEqual(head, ["Change (bytes)", "Live after it (bytes)", "When (ns)", "Most of it", "%"]);
+    assert.ok(+row[2] > 50e6 && +row[4] > 90 && +row[4] <= 100, row.join());
     assert.deepEqual(page.problems, []);
     await page.close();
   }]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // curves.ts - what the timeline draws: a quantity over time, whole or divided into bands.
 import { sizeName } from "./bar";
-import { applyNames, labelOf, ownerNodes, placeOf, shortFile, threadTest } from "./model";
+import { applyNames, isFiltered, labelOf, ownerNodes, placeOf, shortFile, threadTest } from "./model";
 import type { Filter } from "./model";
 import type { Data } from "./data";
 import type { Layer } from "./timeline";
@@ -79,13 +79,10 @@ function whole(d: Data, curve: Curve): Float64Array {
 	return values;
 }
 
-const isSet = (f: Filter): boolean => !!(f.thread || f.process || f.sizeFrom || f.sizeTo < 64 || f.lifeFrom || f.lifeTo < 64 ||
-	f.function || f.file || f.module || f.without);
-
 // Bands of the blocks that pass the filters, the largest at the bottom, the others on top of them.
 export function layersOf(d: Data, curve: Curve, band: string, f: Filter, keys: Uint32Array): Layer[] {
 	const style = getComputedStyle(document.body), color = (name: string) => style.getPropertyValue(name);
-	if (!curve.cells || d.head.totals || (band == "none" && !isSet(f)))
+	if (!curve.cells || d.head.totals || (band == "none" && !isFiltered(f)))
 		return [{ name: curve.title, help: curve.help, color: color("--s1"), values: whole(d, curve) }];
 	const c = d.cell, value = c[curve.cells], group = grouping(d, band, keys), runs = threadTest(d, f), never = d.head.never_freed;
 	const through = new Float64Array(d.head.nodes).fill(1), weight = new Map<number, number>(), passing = new Uint8Array(d.cells);

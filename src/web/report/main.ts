@@ -16,7 +16,7 @@ import { errorsOf, rangeText } from "./estimate";
 import { Flame } from "./flame";
 import { Heap } from "./heap";
 import { jumpAt, stacksOf } from "./jumps";
-import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isWhole, labelOf, lacking, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter, withoutBlocks } from "./model";
+import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isFiltered, isWhole, labelOf, lacking, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter, withoutBlocks } from "./model";
 import type { Answer, Filter, Frame } from "./model";
 import { figure, pages } from "./pages";
 import type { View } from "./pages";
@@ -194,7 +194,7 @@ class App {
 		}
 		const resident = s.page == "resident" && d.head.resident.length > 0, curve = resident ? null : curves.find(c => c.key == s.curve) ?? curves[0];
 		this.makeLayers(curve);
-		this.timeline.show(s.from, s.to, this.layers, curve, s.band);
+		this.timeline.show(s.from, s.to, this.layers, curve, s.band, isFiltered(s.filter));
 		this.showNav();
 		this.bar.show(figured(this.s, d), this.answer, d.head.served && !d.head.totals && !page.whole ? this.exactWindow() : null, !!page.whole, !isInTime(this.s, d));
 		this.showGraph();

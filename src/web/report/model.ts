@@ -83,6 +83,8 @@ export const isWhole = (d: Data, q: Question): boolean =>
 
 const ofBlocks = (f: Filter): boolean => !!(f.process || f.thread || f.sizeFrom || f.sizeTo < 64 || f.lifeFrom || f.lifeTo < 64);
 
+export const isFiltered = (f: Filter): boolean => ofBlocks(f) || !!(f.function || f.file || f.module || f.without);
+
 // Filters of blocks that the cells of a coarse trace cannot answer.
 export const lacking = (d: Data, q: Question): boolean => d.head.coarse && ofBlocks(q.filter);
 

@@ -14,7 +14,7 @@ import type { Data } from "./data";
 import { column, el, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
-import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, labelOf, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
+import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, isFiltered, labelOf, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { jumps } from "./jumps";
 import { globals, stacks } from "./outside";
@@ -749,7 +749,8 @@ function numbers(v: View): HTMLElement {
 	];
 	const leaks = (d.head.report.findings as any[] | undefined)?.some(f => f.finding == "leak");
 	return el("section", { class: "numbers" }, ...list.map(([name, value, help, change]) =>
-		el("button", { type: "button", title: help, class: leaks && name == "Never freed" ? "bad" : null, click: () => v.set(change!) }, el("small", {}, name), el("b", {}, value))));
+		el("button", { type: "button", title: help, class: leaks && /^(Never|Live)/.test(name) ? "bad" : null, click: () => v.set(change!) }, el("small", {}, name), el("b", {}, value))),
+		isFiltered(s.filter) && el("small", {}, "These are figures of all blocks: filters do not change them."));
 }
 
 const TOP = 5;

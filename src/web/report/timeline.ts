@@ -150,8 +150,9 @@ export class Timeline {
 
 	// curve: the quantity of the layers; with live bytes, resident memory is drawn as a line.
 	// The same array of layers has the same values.
-	show(from: number, to: number, layers: Layer[], curve: Curve | null, band: string): void {
-		const shown = [from, to, layers, curve, band];
+	// filtered: the layers are only a part of all blocks.
+	show(from: number, to: number, layers: Layer[], curve: Curve | null, band: string, filtered: boolean): void {
+		const shown = [from, to, layers, curve, band, filtered];
 		if (shown.every((x, i) => x === this.shown[i]))
 			return;
 		this.shown = shown;
@@ -168,9 +169,9 @@ export class Timeline {
 				top = i;
 		const begun = from < 0 ? { calls: 0, bytes: 0 } : { calls: p.calls[from], bytes: p.bytes[from] };
 		this.all.hidden = from < 0 && to == this.d.points - 1;
-		this.said.textContent = this.d.head.totals ? this.whole() : `${from < 0 ? "0" : duration(p.ns[from])} to ${duration(p.ns[to])}: peak ${bytes(p.live[top])} in ` +
-			`${count(p.blocks[top])} blocks at ${duration(p.ns[top])}; allocated ${bytes(p.bytes[to] - begun.bytes)} in ` +
-			`${count(p.calls[to] - begun.calls)} calls`;
+		this.said.textContent = this.d.head.totals ? this.whole() : `${from < 0 ? "0" : duration(p.ns[from])} to ${duration(p.ns[to])}${filtered ? ", without the filters" : ""}: peak ${bytes(p.live[top])} in ` +
+			`${many(p.blocks[top], "block")} at ${duration(p.ns[top])}; allocated ${bytes(p.bytes[to] - begun.bytes)} in ` +
+			many(p.calls[to] - begun.calls, "call");
 		this.legend.replaceChildren(...layers.map(l => {
 			const swatch = el("i");
 			swatch.style.background = l.color;
