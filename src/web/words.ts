@@ -28,6 +28,9 @@ export function many(n: number, what: string): string {
 	return `${count(n)} ${what}${n == 1 ? "" : "s"}`;
 }
 
+/** After a number of things. */
+export const were = (n: number): string => n == 1 ? "was" : "were";
+
 export function percent(part: number, whole: number): string {
 	const p = 100 * part / whole;
 	if (!whole)

@@ -395,7 +395,7 @@ each("findings come before the figures of the run", async (r) => {
 
 each("what was never freed is listed by function, processes below their parents", async (r) => {
   const page = await open(r, "page=leaks&figure=leaked"), kept = await page.locator("#page p").first().innerText(), { blocks, bytes: left } = r.said[""].never_freed;
-  assert.ok(kept.startsWith(`${count(blocks)} blocks, ${bytes(left)}, were live`), kept);
+  assert.ok(kept.startsWith(`${count(blocks)} block${blocks === 1 ? "" : "s"}, ${bytes(left)}, ${blocks === 1 ? "was" : "were"} never freed`), kept);
   const own = (await rows(page, 1))[0]?.[0], most = Math.max(0, ...r.said.leaks.rows.map((row) => row.figures.leaked));
   assert.ok(!most || parse(own) >= parse(bytes(most)) * 0.95, `${own} ${most}`);
   // The graph may show another figure; then it says which.

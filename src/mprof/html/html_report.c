@@ -145,8 +145,7 @@ static struct headline headline_of(const struct html_report *r)
 				  a->never_freed.all.bytes };
 }
 
-/* Might the program have freed its blocks after the end of the recording? */
-static bool is_left_open(const struct html_report *r)
+bool html_left_open(const struct html_report *r)
 {
 	const struct analysis *a = r->analysis;
 
@@ -160,7 +159,7 @@ static void put_left(const struct html_report *r, uint64_t left, FILE *out)
 	const struct kept *k = !r->totals && a->findings ? &a->findings->kept : NULL;
 
 	fprintf(out, "%s%s %s", a->sampled ? "about " : "", format_bytes(left).s,
-		is_left_open(r) ? "live at the end" : "never freed");
+		html_left_open(r) ? "live at the end" : "never freed");
 	if (k && k->all.live_bytes && k->all.live_bytes == left)
 		fprintf(out, ", all of it kept by %s", kept_by(k));
 	else if (k && k->all.live_bytes)

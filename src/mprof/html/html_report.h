@@ -45,6 +45,8 @@ struct html_report {
 };
 
 void html_report(const struct html_report *r, FILE *out);
+/* Might the program have freed its blocks after the end of the recording? */
+bool html_left_open(const struct html_report *r);
 
 /* ---- html_head.c, for html_report.c ---- */
 

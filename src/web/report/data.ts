@@ -36,6 +36,7 @@ export interface Head {
 	heap?: number; // the process whose heap is in the page
 	traces?: string[]; // that it serves, if several; this one is number index
 	index?: number;
+	left_open: boolean; // the program might have freed the blocks that were left
 	never_freed: number;
 	taken_by_exec: number;
 	values: Value[];

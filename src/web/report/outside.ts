@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // outside.ts - memory beyond malloc: the pages Thread stacks and Global variables.
-import { bytes, count, duration, many, percent } from "../words";
+import { bytes, count, duration, many } from "../words";
 import type { Data } from "./data";
 import { column, el, sortable } from "./element";
 import type { Column } from "./element";

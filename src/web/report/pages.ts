@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // pages.ts - the pages: each makes its elements from the state and the answer.
 import { quote } from "./command";
-import { bytes, count, duration, many, percent } from "../words";
+import { bytes, count, duration, many, percent, were } from "../words";
 import { sizeName } from "./bar";
 import { callers } from "./callgraph";
 import { barChart, PART_COLORS, partColor, partLegend, scatter } from "./charts";
@@ -404,7 +404,7 @@ const short = (n: number) => n < 1000 ? String(n) : n < 1e6 ? Math.round(n / 100
 
 function lifetimes(v: View): HTMLElement {
 	const l = v.d.head.report.lifetimes;
-	return el("section", {}, el("h2", {}, "Lifetimes"), el("p", {}, `${count(l.blocks)} blocks were freed: ${percent(l.under_1us, l.blocks)} within 1 us, ` +
+	return el("section", {}, el("h2", {}, "Lifetimes"), el("p", {}, `${many(l.blocks, "block")} ${were(l.blocks)} freed: ${percent(l.under_1us, l.blocks)} within 1 us, ` +
 		`${percent(l.under_1ms, l.blocks)} within 1 ms; ${percent(l.freed_by_other_thread, l.blocks)} by another thread. The longest lived ${duration(l.max_ns)}.`),
 		histogram(l.histogram_ns, duration, "From"), heat(v));
 }
@@ -414,8 +414,8 @@ function realloc(v: View): HTMLElement {
 	// The line of the program whose blocks grow.
 	const owners = ownerNodes(v.d, true), grower = (node: number) => v.d.lineOf[owners[node]];
 	return el("section", {}, el("h2", {}, "Realloc"),
-		el("p", {}, g.chains ? `${count(g.chains)} blocks grew in ${count(g.steps)} steps, which copied at most ${bytes(g.copied_bytes)}` +
-			(g.copies ? `; ${count(g.copies)} of the steps were a new block, a copy and a free, as std::vector grows.` : ".") : "No block grew step by step."),
+		el("p", {}, g.chains ? `${many(g.chains, "block")} grew in ${many(g.steps, "step")}, which copied at most ${bytes(g.copied_bytes)}` +
+			(g.copies ? `; ${count(g.copies)} of the steps ${were(g.copies)} a new block, a copy and a free, as std::vector grows.` : ".") : "No block grew step by step."),
 		!!g.rows.length && sortable(g.rows, [
 			column("saves", "Reserve saves", bytes, c => c.saved_copied_bytes, { help: "Bytes that need not be copied if the first request has the size under Reserve.", share: c => c.saved_copied_bytes / most }),
 			column("calls", "Calls saved", count, c => c.saved_calls),
@@ -428,7 +428,7 @@ function realloc(v: View): HTMLElement {
 			column("largest", "To", bytes, c => c.largest_bytes, { help: "Largest last size." }),
 			column("copied", "Copied", bytes, c => c.copied_bytes, { help: "At most: an allocator may move a block without copying it." }),
 		], v.s.sort == "own" ? "saves" : v.s.sort, sort => v.set({ sort }), "growth", 25),
-		g.left_out > 0 && el("p", {}, `${count(g.left_out)} more call stacks save less.`),
+		g.left_out > 0 && el("p", {}, `${many(g.left_out, "more call stack")} ${g.left_out == 1 ? "saves" : "save"} less.`),
 		el("h3", {}, "Calls of realloc"), el("p", {}, r.calls ? `${many(r.calls, "call")}; at most ${bytes(r.copied_bytes)} copied.` : "The program did not call realloc."),
 		r.calls > 0 && sortable(["in_place", "moved"], [
 			{ key: "what", title: "Block", text: k => k == "moved" ? "moved" : "in place" },
@@ -500,9 +500,12 @@ export function flameTitle(v: View, key: string): HTMLElement | false {
 	return v.s.measure.key != key && el("h3", {}, v.s.measure.title);
 }
 
+// What became of the blocks that are left: a program that was killed, or still runs, might have freed them.
+export const left = (d: Data, blocks: number): string => `${were(blocks)} ${d.head.left_open ? "live at the end" : "never freed"}`;
+
 function leaks(v: View): HTMLElement {
 	const n = v.d.head.report.never_freed, kept = v.d.head.suppressed.reduce((sum, s) => sum + s.bytes, 0);
-	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${count(n.blocks)} blocks, ${bytes(n.bytes)}, were live when the program ended` +
+	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${many(n.blocks, "block")}, ${bytes(n.bytes)}, ${left(v.d, n.blocks)}` +
 		(kept ? `; libraries keep ${bytes(kept)} of them on purpose.` : ".")), flameTitle(v, "leaked"), v.flame(), el("h3", {}, `${v.s.measure.title}, by function`), functionRows(v, 20),
 		el("h3", {}, "Sizes of the blocks that were never freed"), sortable(n.size_classes as any[], sizeColumns(n.blocks), "bytes", () => {}, "never-freed", 25), suppressed(v));
 }
@@ -625,7 +628,7 @@ function matrix(v: View): HTMLElement {
 		const row = el("tr", {}, el("th", { scope: "row" }, String(from)));
 		for (const to of shown) {
 			const [blocks, size] = at.get(from + ">" + to) ?? [0, 0];
-			const cell = el("td", { title: blocks ? `thread ${to} freed ${count(blocks)} blocks, ${bytes(size)}, of thread ${from}` : "" },
+			const cell = el("td", { title: blocks ? `thread ${to} freed ${many(blocks, "block")}, ${bytes(size)}, of thread ${from}` : "" },
 				blocks ? bytes(size) : "");
 			inside += blocks;
 			if (blocks)
@@ -635,7 +638,7 @@ function matrix(v: View): HTMLElement {
 		body.append(row);
 	}
 	return el("div", { class: "matrix" }, el("h3", {}, "Blocks freed by other threads"),
-		el("p", {}, `${count(h.blocks)} blocks, ${bytes(h.bytes)}, were freed by a thread other than the one that allocated them` +
+		el("p", {}, `${many(h.blocks, "block")}, ${bytes(h.bytes)}, ${were(h.blocks)} freed by a thread other than the one that allocated them` +
 			(inside < h.blocks ? `; ${count(h.blocks - inside)} of them by threads that are not shown.` : ".")),
 		el("div", { class: "scroll" }, el("table", { class: "heat" }, el("thead", {}, head), body)));
 }
@@ -737,7 +740,7 @@ function numbers(v: View): HTMLElement {
 	const { kept_from_ns, kept_until_ns } = d.head.report; // the trace has only the calls in between
 	const took = (Math.min(p.ns[s.to], kept_until_ns || Infinity) - Math.max(s.from < 0 ? 0 : p.ns[s.from], kept_from_ns)) / 1e9, rate = took > 0 ? 1 / took : 1e9, list: [string, string, string, Partial<State> | null][] = [
 		["Peak", bytes(peak), "Most requested bytes that were live in the heap", { measure: measureOf("peak") }],
-		["Never freed", bytes(d.own.leaked.reduce((x, n) => x + n, 0)), "Of the whole run, without what libraries keep on purpose", { page: "leaks", measure: measureOf("leaked") }],
+		[d.head.left_open ? "Live at the end" : "Never freed", bytes(d.own.leaked.reduce((x, n) => x + n, 0)), "Of the whole run, without what libraries keep on purpose", { page: "leaks", measure: measureOf("leaked") }],
 		["Allocated", bytes(since("bytes")), "Requested bytes of all allocations", { measure: measureOf("total") }],
 		["Recycled", peak ? (since("bytes") / peak).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak: how often memory was used again", { page: "lifetimes" }],
 		["Allocations", count(since("calls")), "Calls that allocated a block", { measure: measureOf("calls") }],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // timeline.ts - memory over time, and the two sliders that select a window.
-import { bytes, count, duration } from "../words";
+import { bytes, count, duration, many } from "../words";
 import { bands, curves } from "./curves";
 import type { Curve } from "./curves";
 import type { Data } from "./data";
@@ -184,8 +184,8 @@ export class Timeline {
 	// Profiles have no windows.
 	private whole(): string {
 		const { head } = this.d, r = head.report, peak = r.peak, about = r.estimated ? "about " : "";
-		return `The whole run: peak ${about}${bytes(peak.bytes)} in ${about}${count(peak.blocks)} blocks at ${duration(peak.at_ns)}; allocated ${about}${bytes(r.total.figures.total)} in ` +
-			`${about}${count(r.total.figures.calls)} calls. ` + (r.processes.length > 1 ? `The curves are of process ${r.course_process}, which has the highest peak. ` : "") +
+		return `The whole run: peak ${about}${bytes(peak.bytes)} in ${about}${many(peak.blocks, "block")} at ${duration(peak.at_ns)}; allocated ${about}${bytes(r.total.figures.total)} in ` +
+			`${about}${many(r.total.figures.calls, "call")}. ` + (r.processes.length > 1 ? `The curves are of process ${r.course_process}, which has the highest peak. ` : "") +
 			"Totals have no windows: only a trace (mprof record) shows what happened between two times.";
 	}
 

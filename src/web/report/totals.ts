@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // totals.ts - the pages of a profile, which has totals and no calls: those that differ from the
 // pages of a trace, and the notice in place of pages that need calls.
-import { bytes, count, duration, many, percent } from "../words";
+import { bytes, count, duration, many, percent, were } from "../words";
 import { quote } from "./command";
 import { column, el, sortable } from "./element";
 import { isEstimate } from "./estimate";
 import { fullTable, measures } from "./model";
 import type { Column } from "./element";
 import type { Measure } from "./model";
-import { flameTitle, lineColumns, processColumns, processRss, processTree, suppressed } from "./pages";
+import { flameTitle, left, lineColumns, processColumns, processRss, processTree, suppressed } from "./pages";
 import type { View } from "./pages";
 import type { State } from "./state";
 
@@ -32,7 +32,7 @@ export function numbers(v: View): HTMLElement {
 		["Recycled", r.peak.bytes ? about + (t.figures.total / r.peak.bytes).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak", { page: "lifetimes" }],
 		["Allocations", about + count(t.figures.calls), "Calls that allocated a block", measure("calls")],
 		...(seconds > 0 ? [["Allocations/s", about + count(t.figures.calls / seconds), "Allocations per second, on average", { curve: "calls" }] as [string, string, string, Partial<State>]] : []),
-		["Never freed", about + bytes(t.figures.leaked), "Without what libraries keep on purpose", measure("leaked")],
+		[d.head.left_open ? "Live at the end" : "Never freed", about + bytes(t.figures.leaked), "Without what libraries keep on purpose", measure("leaked")],
 		...(isEstimate(d) ? [] : [["Temporary", percent(t.figures.temporary, t.figures.calls), "Allocations that the same thread freed with its next call",
 			measure("temporary")] as [string, string, string, Partial<State>]]),
 		["Mean size", about + bytes(t.sizes.mean), "Requested bytes of an allocation", { page: "sizes" }],
@@ -62,7 +62,7 @@ export function sizes(v: View): HTMLElement {
 export function lifetimes(v: View): HTMLElement {
 	const { d, s } = v, t = d.head.report.total, l = t.lifetimes_ns, rows = fullTable(d, s.filter, v.keys, s.foldLibraries).filter(r => r.own.freed > 0);
 	const mean = (r: typeof rows[0]) => r.own.lifetime / r.own.freed, most = Math.max(1, ...rows.map(mean));
-	return el("section", {}, el("h2", {}, "Lifetimes"), el("p", {}, l ? `${count(t.blocks.freed)} blocks were freed. They lived ${duration(l.mean)} on average` +
+	return el("section", {}, el("h2", {}, "Lifetimes"), el("p", {}, l ? `${many(t.blocks.freed, "block")} ${were(t.blocks.freed)} freed. They lived ${duration(l.mean)} on average` +
 		(l.max && !isEstimate(d) ? `, from ${duration(l.min)} to ${duration(l.max)}.` : ".") : "No block was freed."),
 		rows.length > 0 && sortable(rows, [
 			column("mean", "Mean life", duration, mean, { share: r => mean(r) / most }),
@@ -84,7 +84,7 @@ export function realloc(v: View): HTMLElement {
 
 export function leaks(v: View): HTMLElement {
 	const { d } = v, t = d.head.report.total, about = isEstimate(d) ? "About " : "";
-	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${about}${many(t.blocks.live, "block")}, ${bytes(t.figures.live)}, were live when the program ended` +
+	return el("section", {}, el("h2", {}, "Never freed"), el("p", {}, `${about}${many(t.blocks.live, "block")}, ${bytes(t.figures.live)}, ${left(d, t.blocks.live)}` +
 		(t.figures.live > t.figures.leaked ? `; libraries keep ${bytes(t.figures.live - t.figures.leaked)} of them on purpose.` : ".")), flameTitle(v, "leaked"), v.flame(), suppressed(v));
 }
 
