@@ -1125,7 +1125,18 @@ only("c++", "pictures and tables can be saved", async (r) => {
   }
   await go(page, "page=tables");
   const [file] = await Promise.all([page.waitForEvent("download"), page.locator("button.save").click()]);
-  assert.match(await readFile(await file.path(), "utf8"), /^Own,/);
+  assert.match(await readFile(await file.path(), "utf8"), /^Own \(bytes\),/);
+  await page.close();
+});
+
+each("a saved table of functions has their parts in percent", async (r) => {
+  const page = await open(r, "page=tables&figure=total");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#page button.save").first().click()]);
+  const [head, ...lines] = (await readFile(await file.path(), "utf8")).trim().split("\r\n").map((line) => line.split(","));
+  assert.deepEqual(head.slice(0, 4), ["Own (bytes)", "%", "With callees (bytes)", "%"]);
+  const all = lines.reduce((sum, line) => sum + +line[0], 0);
+  for (const line of lines)
+    assert.ok(Math.abs(+line[1] - 100 * line[0] / all) < 0.01, line.join());
   await page.close();
 });
 

@@ -4,11 +4,11 @@
 // column never count a block twice.
 import { percent } from "../words";
 import type { Data } from "./data";
-import { column, el, sortable } from "./element";
+import { column, el, shareColumn, sortable } from "./element";
 import { cut } from "./flame";
 import { functionColor, labelOf, nameOf, owned, PACKAGE, placeOf, table } from "./model";
 import type { Answer } from "./model";
-import { figure, place } from "./pages";
+import { figure, place, textOf } from "./pages";
 import type { View } from "./pages";
 import { color, saveButtons, svg } from "./picture";
 
@@ -228,8 +228,8 @@ function neighbours(v: View, title: string, boxes: Map<number, Box> | undefined,
 	if (own)
 		rows.push({ name: "(itself)", line: 0, sum: own });
 	return el("div", {}, el("h3", {}, title), sortable(rows, [
-		column("n", s.measure.title, n => figure(unit, n), r => r.sum, { share: r => r.sum / (total || 1) }),
-		column("share", "%", n => percent(n, total), r => r.sum),
+		column("n", s.measure.title, textOf(unit), r => r.sum, { share: r => r.sum / (total || 1) }),
+		shareColumn("share", r => r.sum, () => total),
 		{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
 			click: () => v.set({ chosen: r.line }) }, r.name) : el("span", {}, r.name) },
 	], "n", () => {}, title.toLowerCase()));

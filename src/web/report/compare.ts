@@ -11,7 +11,7 @@ import { column, el, sortable } from "./element";
 import { Flame } from "./flame";
 import { arrange, ask, frameTree, functionKeys, isWhole, labelOf, measures, nameOf, owned, placeOf, shortFile, table, wholeFilter } from "./model";
 import type { Answer, Frame, Measure } from "./model";
-import { figure } from "./pages";
+import { figure, textOf } from "./pages";
 import type { View } from "./pages";
 import type { Server, Waiting } from "./server";
 import type { State } from "./state";
@@ -195,8 +195,8 @@ export function compare(v: View): HTMLElement {
 		graph({ ...v, s }, other, mine, theirs, v.tip),
 		sortable(changes(s.foldLibraries, [[other, theirs, true], [d, mine, false]]), [
 			column("change", "Change", n => signed(unit, n), r => r.after - r.before, { weight: r => Math.abs(r.after - r.before) }),
-			column("before", "Own before", n => figure(unit, n), r => r.before),
-			column("after", "Own after", n => figure(unit, n), r => r.after),
+			column("before", "Own before", textOf(unit), r => r.before),
+			column("after", "Own after", textOf(unit), r => r.after),
 			column("callees", "Change with callees", n => signed(unit, n), r => r.sumAfter - r.sumBefore, { weight: r => Math.abs(r.sumAfter - r.sumBefore) }),
 			{ key: "name", title: "Function", text: r => r.name, node: r => r.line ? el("button", { type: "button", class: "name",
 				title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: r.line }) }, r.name) : el("span", {}, r.name) },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // element.ts - makes elements from values.  Names from a trace always become text, never markup.
+import { bytes, duration, percent } from "../words";
 
 type Child = Node | string | number | null | undefined | false;
 
@@ -34,16 +35,21 @@ export interface Column<R> {
 	share?(r: R): number; // a bar behind the figure, 0 to 1
 	node?(r: R): Node; // instead of text
 	help?: string; // about the column
+	unit?: string; // of the value, for the head of a saved column
 }
 
 // A column of numbers.  null: unknown, which is last.
 export const column = <R>(key: string, title: string, text: (n: number) => string, value: (r: R) => number | null, more: Partial<Column<R>> = {}): Column<R> => ({
-	key, title, number: true, value: r => value(r) ?? (more.upward ? Infinity : -1),
+	key, title, number: true, unit: text == bytes ? "bytes" : text == duration ? "ns" : undefined, value: r => value(r) ?? (more.upward ? Infinity : -1),
 	text: r => {
 		const n = value(r);
 		return n === null ? "-" : text(n);
 	}, ...more,
 });
+
+// What part of the whole a row has; unknown if there is no whole.
+export const shareColumn = <R>(key: string, part: (r: R) => number, whole: (r: R) => number): Column<R> => ({ key, title: "%", number: true,
+	value: r => whole(r) ? 100 * part(r) / whole(r) : -1, text: r => percent(part(r), whole(r)) });
 
 const startsUpward = <R>(c: Column<R>) => !c.number || !!c.upward;
 
@@ -109,8 +115,8 @@ export function sortable<R>(rows: R[], given: Column<R>[], sort: string, onSort:
 			onSort(c.key);
 	};
 	order();
-	const plain = (r: R, c: Column<R>) => c.number && ["", "-"].includes(c.text(r)) ? "" : String(value(r, c));
-	const csv = () => [columns.map(c => c.title), ...sorted.map(r => columns.map(c => plain(r, c)))]
+	const plain = (r: R, c: Column<R>) => ["", "-"].includes(c.text(r)) ? "" : String(value(r, c));
+	const csv = () => [columns.map(c => c.unit && c.title != "Bytes" ? `${c.title} (${c.unit})` : c.title), ...sorted.map(r => columns.map(c => plain(r, c)))]
 		.map(line => line.map(quoteCsv).join(",")).join("\r\n") + "\r\n";
 	return el("div", { class: "table" },
 		el("table", {}, el("thead", {}, head), body), more,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // jumps.ts - where live bytes rose or fell within a short time, and which calls did it.
-import { bytes, count, duration, percent } from "../words";
+import { bytes, count, duration } from "../words";
 import type { Data } from "./data";
-import { column, el, sortable } from "./element";
+import { column, el, shareColumn, sortable } from "./element";
 import { measures, labelOf, ownerNodes } from "./model";
 import type { View } from "./pages";
 import type { State } from "./state";
@@ -91,11 +91,11 @@ export function jumps(v: View): HTMLElement {
 		el("p", {}, `Where live bytes rose or fell by at least ${100 * LEAST} % of the peak within ${count(steps)} of the ${count(d.points)} steps of the timeline. ` +
 			"A click shows the call stacks: of a rise, those whose blocks it added; of a fall, those whose blocks were freed. Double-click the timeline to do the same for the nearest jump."),
 		rows.length ? sortable(rows, [
-			column("change", "Change", n => (n > 0 ? "+" : "\u2212") + bytes(Math.abs(n)), r => r.change, { weight: r => Math.abs(r.change), share: r => Math.abs(r.change) / most }),
+			column("change", "Change", n => (n > 0 ? "+" : "\u2212") + bytes(Math.abs(n)), r => r.change, { unit: "bytes", weight: r => Math.abs(r.change), share: r => Math.abs(r.change) / most }),
 			column("after", "Live after it", bytes, r => d.point.live[r.to]),
-			{ key: "when", title: "When", text: r => when(ns(r.from), ns(r.to)), value: r => r.from,
+			{ key: "when", title: "When", text: r => when(ns(r.from), ns(r.to)), unit: "ns", value: r => ns(r.from),
 				node: r => open(r, when(ns(r.from), ns(r.to)), "The call stacks of this change") },
 			{ key: "most", title: "Most of it", text: r => r.line ? labelOf(d, r.line) : "no stack", node: r => open(r, r.line ? labelOf(d, r.line) : "no stack", "The call stacks of this change") },
-			{ key: "share", title: "%", number: true, text: r => percent(r.bytes, r.all || 1), value: r => r.bytes },
+			shareColumn("share", r => r.bytes, r => r.all),
 		], "change", () => {}, "jumps") : el("p", {}, "Live bytes never changed that fast: they rose and fell step by step."));
 }

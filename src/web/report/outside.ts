@@ -2,7 +2,7 @@
 // outside.ts - memory beyond malloc: the pages Thread stacks and Global variables.
 import { bytes, count, duration, many } from "../words";
 import type { Data } from "./data";
-import { column, el, sortable } from "./element";
+import { column, el, shareColumn, sortable } from "./element";
 import type { Column } from "./element";
 import { owner, place } from "./pages";
 import type { View } from "./pages";
@@ -58,7 +58,7 @@ function functionsOf(v: View, row: StackUse, of: Deepest): HTMLElement {
 	const parts = [...by.values()].filter(p => p.bytes), outer = all - parts.reduce((sum, p) => sum + p.bytes, 0);
 	return el("div", {}, sortable(parts, [
 		column("bytes", "Bytes", bytes, p => p.bytes, { help: "Of the function's frames, with those of library calls that it made.", share: p => p.bytes / all }),
-		column("share", "%", n => percent(n, all), p => p.bytes),
+		shareColumn("share", p => p.bytes, () => all),
 		column("frames", "Frames", count, p => p.frames, { help: "More than one in a recursion." }),
 		{ key: "function", title: "Function", text: p => nameOf(v.d, p.line), node: p => owner(v, p.line) },
 	], "bytes", () => {}, "functions on the stack", 20), outer > 0 && el("p", {}, `And ${bytes(outer)} in frames further out, which were not recorded.`));
@@ -135,10 +135,10 @@ export function stacks(v: View): HTMLElement {
 				click: () => v.set({ filter: { ...s.filter, thread: s.filter.thread == r.thread ? 0 : r.thread } }) }, r.thread + (r.main ? " (main)" : "")) }),
 		column("tid", "Tid", String, r => r.tid, { upward: true }),
 		column("process", "Process", String, r => r.process, { upward: true }),
-		{ key: "used", title: "Stack used", help: "From the base of the stack to the lowest resident page or recorded call; \u2265: the pages were never read.", number: true,
+		{ key: "used", title: "Stack used", help: "From the base of the stack to the lowest resident page or recorded call; \u2265: the pages were never read.", number: true, unit: "bytes",
 			text: r => atLeast(r.touched_bytes === null, r.used_bytes), value: r => r.used_bytes, share: r => r.limit_bytes ? r.used_bytes / r.limit_bytes : 0 },
 		column("limit", "Of", bytes, r => r.limit_bytes, { help: "Size limit of the stack." }),
-		column("share", "%", n => percent(n, 1), r => r.limit_bytes ? r.used_bytes / r.limit_bytes : null),
+		shareColumn("share", r => r.used_bytes, r => r.limit_bytes ?? 0),
 		column("resident", "Resident", bytes, r => r.resident_bytes),
 		column("deepest", "Deepest call", bytes, r => r.deepest_bytes, { help: "From the base of the stack to the lowest stack pointer at a recorded call." }),
 		column("at", "At", duration, r => r.deepest_at_ns, { help: "When that call was made, since the start.", upward: true }),

@@ -11,7 +11,7 @@ import { grouping } from "./curves";
 import type { Others } from "./compare";
 import type { Heap } from "./heap";
 import type { Data } from "./data";
-import { column, el, sortable } from "./element";
+import { column, el, shareColumn, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
 import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, isFiltered, labelOf, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
@@ -47,9 +47,9 @@ export function topParts(weight: Map<number, number>, name: (part: number) => st
 	return { names: [...shown.map(p => name(p[0])), ...(all.length > shown.length ? ["others"] : [])], index: new Map(shown.map((p, i) => [p[0], i])), rest: shown.length };
 }
 
-export function figure(unit: string, n: number): string {
-	return unit == "bytes" ? bytes(n) : unit == "ns" ? duration(n) : count(n);
-}
+export const textOf = (unit: string): (n: number) => string => unit == "bytes" ? bytes : unit == "ns" ? duration : count;
+
+export const figure = (unit: string, n: number): string => textOf(unit)(n);
 
 // The short location of a line, as a link to its source if that is known.
 export const place = (v: View, line: number, text = placeOf(v.d, line)): Node => v.d.line.file[line]
@@ -70,12 +70,12 @@ function rowColumns(v: View): Column<Row>[] {
 	const ranges = rangesBy(v.d, v.s.measure, v.s.filter, v.s.byLine ? v.lines : v.keys, v.s.foldLibraries), unit = v.s.measure.unit, total = v.a.total || 1;
 	const line = (r: Row) => r.only || r.line, where = (r: Row) => v.s.byLine || r.only ? placeOf(v.d, line(r)) : v.d.text[v.d.line.file[r.line]] || v.d.text[v.d.line.module[r.line]];
 	return [
-		column("own", "Own", n => figure(unit, n), r => r.own, { share: r => r.own / total }),
-		column("ownshare", "%", n => percent(n, total), r => r.own),
+		column("own", "Own", textOf(unit), r => r.own, { share: r => r.own / total }),
+		shareColumn("ownshare", r => r.own, () => total),
 		...(ranges ? [{ key: "range", title: "95 % range", help: "95 % confidence interval of Own, which is an estimate from samples.",
 			text: (r: Row) => ranges(r.key, r.own) }] : []),
-		column("sum", "With callees", n => figure(unit, n), r => r.sum),
-		column("sumshare", "%", n => percent(n, total), r => r.sum),
+		column("sum", "With callees", textOf(unit), r => r.sum),
+		shareColumn("sumshare", r => r.sum, () => total),
 		...(unit == "bytes" && !v.s.measure.value ? [column("blocks", "Blocks", count, (r: Row) => r.blocks)] : []),
 		{ key: "name", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
 		{ key: "place", title: v.s.byLine ? "Line" : "Where", text: where, node: r => place(v, line(r), where(r)) },
@@ -88,7 +88,7 @@ function fullRows(v: View): HTMLElement {
 	const rows = fullTable(d, s.filter, s.byLine ? v.lines : v.keys, s.foldLibraries).filter(r =>
 		!wanted || wanted(nameOf(d, r.line)) || wanted(placeOf(d, r.line)));
 	const of = (key: string, title: string, unit: string, value: (r: FullRow) => number): Column<FullRow> =>
-		column(key, title, n => n < 0 ? "" : figure(unit, n), r => isFinite(value(r)) ? value(r) : -1);
+		column(key, title, n => n < 0 ? "" : figure(unit, n), r => isFinite(value(r)) ? value(r) : -1, { unit: unit == "calls" ? undefined : unit });
 	const own = (key: string, title: string, unit: string) => of(key, title, unit, r => r.own[key]);
 	return sortable(rows, [
 		...lineColumns<FullRow>(v, r => r.line, s.byLine ? "Line" : "Where"),
@@ -108,7 +108,7 @@ const alsoMeasures = (v: View): Measure[] => v.s.exact ? [] : measures.filter(m 
 function alsoColumns(v: View): Column<Row>[] {
 	return alsoMeasures(v).map(m => {
 		const a = owned(v.d, ask(v.d, { ...v.s, measure: m }), v.s.foldLibraries), rows = new Map(table(v.d, a, v.s.byLine ? v.lines : v.keys).map(r => [r.key, r]));
-		return column("also-" + m.key, m.title, n => figure(m.unit, n), (r: Row) => rows.get(r.key)?.own ?? 0, { help: m.help });
+		return column("also-" + m.key, m.title, textOf(m.unit), (r: Row) => rows.get(r.key)?.own ?? 0, { help: m.help });
 	});
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // resident.ts - the page Resident memory: what the pages in memory were used for, whenever
 // they were sampled.  Its bands add up to the resident size.
-import { bytes, duration, percent } from "../words";
+import { bytes, duration } from "../words";
 import type { Data } from "./data";
-import { column, el, meaning, sortable } from "./element";
+import { column, el, meaning, shareColumn, sortable } from "./element";
 import type { Column } from "./element";
 import { ask, measures, labelOf, ownerNodes } from "./model";
 import { functionRows } from "./pages";
@@ -110,7 +110,7 @@ export function resident(v: View): HTMLElement {
 		sortable(parts, [
 			{ key: "part", title: "Part", text: part => part.title },
 			column("bytes", "Bytes", bytes, part => most[part.key], { share: part => most[part.key] / total }),
-			column("share", "%", n => percent(n, total), part => most[part.key]),
+			shareColumn("share", part => most[part.key], () => total),
 			{ key: "help", title: "Use", text: part => meaning(part.title) ?? "" },
 		], "bytes", () => {}, "resident-parts"),
 		...whoseMemory(v), el("h3", {}, "All samples"), sortable(all, columns, columns.some(c => c.key == v.s.sort) ? v.s.sort : "at", sort => v.set({ sort }), "resident"));

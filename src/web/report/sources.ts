@@ -8,7 +8,7 @@ import { editorField, editorLink } from "./editor";
 import { column, el, sortable } from "./element";
 import { fullTable, nameOf, owned, shortFile, table } from "./model";
 import type { FullRow, Row } from "./model";
-import { everyFigure, figure } from "./pages";
+import { everyFigure, figure, textOf } from "./pages";
 import type { View } from "./pages";
 
 // ---- the text of a file ----
@@ -60,8 +60,8 @@ const WHOLE = 400, AROUND = 8; // lines: files that are shown whole; context of 
 function fileList(v: View, files: Row[]): HTMLElement {
 	const { d } = v, unit = v.s.measure.unit, total = v.a.total || 1;
 	return sortable(files, [
-		column("own", "Own", n => figure(unit, n), r => r.own, { share: r => r.own / total }),
-		column("sum", "With callees", n => figure(unit, n), r => r.sum),
+		column("own", "Own", textOf(unit), r => r.own, { share: r => r.own / total }),
+		column("sum", "With callees", textOf(unit), r => r.sum),
 		{ key: "name", title: "File", text: r => d.text[d.line.file[r.line]], node: r => el("button", { type: "button", class: "name",
 			title: d.text[d.line.file[r.line]], click: () => v.set({ chosen: r.line }) }, shortFile(d.text[d.line.file[r.line]])) },
 	], v.s.sort == "sum" ? "sum" : "own", sort => v.set({ sort }), "files");

@@ -3,7 +3,7 @@
 // pages of a trace, and the notice in place of pages that need calls.
 import { bytes, count, duration, many, percent, were } from "../words";
 import { quote } from "./command";
-import { column, el, sortable } from "./element";
+import { column, el, shareColumn, sortable } from "./element";
 import { isEstimate } from "./estimate";
 import { fullTable, measures } from "./model";
 import type { Column } from "./element";
@@ -53,7 +53,7 @@ export function sizes(v: View): HTMLElement {
 		sortable(list, [
 			column("from", "From", bytes, s => s.from, { upward: true }),
 			column("count", "Allocations", count, s => s.calls, { share: s => s.calls / most }),
-			column("share", "%", n => percent(n, r.total.figures.calls), s => s.calls),
+			shareColumn("share", s => s.calls, () => r.total.figures.calls),
 			column("live", "Never freed", count, s => Math.max(0, s.calls - s.freed)),
 		], "from", () => {}, "sizes"),
 		el("p", {}, "Sizes over time and by lifetime are known only from single calls: ", record(v)));
