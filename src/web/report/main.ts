@@ -168,7 +168,7 @@ class App {
 	private view(): View {
 		const page = pages.find(p => p.key == this.s.page);
 		return { d: this.d, s: page?.whole ? this.s : this.answered(), a: this.answer, before: this.before, keys: this.keys, lines: this.lines,
-			set: c => this.set(c), flame: () => this.graph, search: this.search, texts: this.texts, others: this.others, heap: this.heap, tip: this.tips };
+			set: c => this.set(c), flame: () => this.showGraph(), search: this.search, texts: this.texts, others: this.others, heap: this.heap, tip: this.tips };
 	}
 
 	private show(): void {
@@ -197,7 +197,7 @@ class App {
 		this.timeline.show(s.from, s.to, this.layers, curve, s.band, isFiltered(s.filter));
 		this.showNav();
 		this.bar.show(figured(this.s, d), this.answer, d.head.served && !d.head.totals && !page.whole ? this.exactWindow() : null, !!page.whole, !isInTime(this.s, d));
-		this.showGraph();
+		this.search.value = s.search;
 		this.main.replaceChildren((d.head.totals && page.totals || page.make)(this.view()));
 		if (lacking(d, this.s) && !page.whole && (!s.exact || page.sliders))
 			this.main.prepend(el("p", { class: "note" }, `This trace has too many call stacks for ${s.exact ? "what follows the sliders here" : "this page"} to follow filters by process, thread, size and lifetime`,
@@ -278,14 +278,14 @@ class App {
 			this.nav.scrollLeft = this.nav.querySelector<HTMLElement>("[aria-current]")!.offsetLeft - 60;
 	}
 
-	private showGraph(): void {
+	// The graph with its toolbar, for the page that has it: others need no frames.
+	private showGraph(): HTMLElement {
 		const { s, d, flame } = this;
 		const framed = JSON.stringify([this.asked, s.inverted, s.foldLibraries, s.foldRecursion, s.share, s.merged]);
 		if (framed != this.framed)
 			this.frames = frameTree(d, this.answer, this.keys, { inverted: s.inverted, foldLibraries: s.foldLibraries, least: s.share / 100,
 				foldRecursion: s.foldRecursion, merged: mergedLines(d, s.merged), also: errorsOf(d, s.filter) });
 		this.framed = framed;
-		this.search.value = s.search;
 		flame.search = s.search;
 		flame.icicle = s.icicle;
 		const check = (label: string, key: "inverted" | "icicle" | "foldRecursion", title: string) => el("label", { title }, el("input", { type: "checkbox",
@@ -305,6 +305,7 @@ class App {
 				el("button", { type: "button", click: () => flame.png(b => b && download("flame.png", "image/png", b)) }, "Save PNG"))),
 			flame.live, flame.box, this.chosenStack);
 		this.showStack();
+		return this.graph;
 	}
 
 	// The frame that fills the graph.
