@@ -1163,6 +1163,15 @@ only("threads", "a thread by itself", async (r) => {
   await page.close();
 });
 
+only("hostile", "a long name does not widen a narrow page", async (r) => {
+  const page = await open(r, "", { viewport: { width: 380, height: 800 } });
+  for (const name of PAGES) {
+    await go(page, `page=${name}`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 380), name);
+  }
+  await page.close();
+});
+
 only("hostile", "names are text", async (r) => {
   const page = await open(r, "page=tables&libraries=1");
   assert.ok((await page.locator("#page").innerText()).includes("alert<...><...>&amp;'\""));
@@ -1177,6 +1186,23 @@ only("c", "narrow, dark, without JavaScript, on paper", async (r) => {
     await go(page, `page=${name}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 420), `${name} is wider than the screen`);
   }
+  await page.close();
+  page = await open(r, "page=none", { viewport: { width: 420, height: 800 } });
+  assert.equal(await page.locator("nav a[aria-current]").innerText(), "Overview");
+  await page.close();
+  // On paper tables keep their heads and names, and are dark on white.
+  page = await open(r, "page=tables&function=*a*", { colorScheme: "dark" });
+  await page.emulateMedia({ media: "print" });
+  assert.match(await page.locator("#page table").innerText(), /Own[^]*Function[^]*main/);
+  assert.match(await page.locator("div.bar").innerText(), /function \*a\*/);
+  assert.equal(await page.locator(".filters").isVisible(), false);
+  const ink = () => page.evaluate(() => getComputedStyle(document.body).color), dark = await ink();
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.notEqual(await ink(), dark);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.equal(await ink(), dark);
+  await go(page, "page=overview");
+  assert.match(await page.locator(".numbers").innerText(), /Peak/);
   await page.close();
   const context = await browser.newContext({ javaScriptEnabled: false });
   page = await context.newPage();
@@ -1547,6 +1573,11 @@ each("what changed in a window: live memory at both ends, as mprof report has it
     const said = /: (.*) before, (.*) after/.exec(await text());
     assert.equal(said[1], bytes(ran(before).moment_of_peak.bytes), before);
     assert.equal(said[2], bytes(ran(after).moment_of_peak.bytes), after);
+    await go(page, `page=compare&from=${last >> 2}&to=${last >> 1}&size=5-10`);
+    const some = await page.evaluate(() => document.querySelector("#page section > p:last-child code:last-child").innerText);
+    assert.equal(/before, (.*) after/.exec(await text())[1], bytes(ran(some).total.figures.peak), some);
+    await go(page, `page=compare&from=${last >> 2}&to=${last >> 1}&life=11-64`);
+    assert.match(await page.locator("#page section > p").last().innerText(), /does not combine/);
   }
   assert.deepEqual(page.problems, []);
   await page.close();
@@ -1600,11 +1631,6 @@ only("c++", "light and dark by a button, in saved pictures, too", async (r) => {
       await button("Light or dark").click();
     for (const name of png) {
       const [red, green, blue, alpha] = await corner(page, await saved(button(name)));
-    await go(page, `page=compare&from=${last >> 2}&to=${last >> 1}&size=5-10`);
-    const some = await page.evaluate(() => document.querySelector("#page section > p:last-child code:last-child").innerText);
-    assert.equal(/before, (.*) after/.exec(await text())[1], bytes(ran(some).total.figures.peak), some);
-    await go(page, `page=compare&from=${last >> 2}&to=${last >> 1}&life=11-64`);
-    assert.match(await page.locator("#page section > p").last().innerText(), /does not combine/);
       assert.equal(alpha, 255, name);
       assert.equal(red + green + blue < 200, dark, `${name}: ${red} ${green} ${blue}`);
     }

@@ -85,7 +85,7 @@ class App {
 		this.keys = functionKeys(d);
 		this.lines = Uint32Array.from(d.line.line, (_, i) => i);
 		chooseMeasures(d);
-		this.s = this.answerable(fromHash(location.hash, d));
+		this.s = this.linked();
 		this.flame = new Flame({ name: f => labelOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
 		this.flame.onZoom = frame => this.set({ zoom: this.s.inverted ? frame : this.frames[frame].node });
 		this.flame.onKey = (key, f) => this.frameKey(key, f);
@@ -105,14 +105,25 @@ class App {
 			this.footer), tip, this.help);
 		addEventListener("hashchange", () => {
 			const before = this.s;
-			this.s = this.answerable(fromHash(location.hash, d));
+			this.s = this.linked();
 			this.changed(before);
 		});
 		addEventListener("keydown", e => this.key(e));
 		const recolour = () => { this.layered = ""; this.show(); };
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
 		addEventListener("mp-theme", recolour);
+		addEventListener("beforeprint", () => { // paper is white
+			const before = document.documentElement.dataset.mpTheme;
+			addEventListener("afterprint", () => use(before), { once: true });
+			use("light");
+		});
 		this.show();
+	}
+
+	// What the address says; an unknown page is the first one.
+	private linked(): State {
+		const s = fromHash(location.hash, this.d);
+		return this.answerable(pages.some(p => p.key == s.page) ? s : { ...s, page: pages[0].key });
 	}
 
 	// The trace answers what the cells of the page cannot.
@@ -414,8 +425,16 @@ const focusKey = (e: Element | null): string => e && e != document.body
 
 // Switches between light and dark, regardless of the system's setting.
 function theme(): void {
-	const chosen = document.documentElement.dataset, dark = chosen.mpTheme ? chosen.mpTheme == "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-	chosen.mpTheme = dark ? "light" : "dark";
+	const chosen = document.documentElement.dataset.mpTheme, dark = chosen ? chosen == "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+	use(dark ? "light" : "dark");
+}
+
+// undefined: the system's.
+function use(theme: string | undefined): void {
+	if (theme)
+		document.documentElement.dataset.mpTheme = theme;
+	else
+		delete document.documentElement.dataset.mpTheme;
 	dispatchEvent(new Event("mp-theme"));
 }
 
