@@ -217,6 +217,16 @@ each("windows add up to the run", async (r) => {
   await page.close();
 });
 
+each("a window that is drawn from the left end begins with the run", async (r) => {
+  const page = await open(r, "page=tables&figure=calls"), box = await page.locator("#timeline canvas").boundingBox();
+  await page.mouse.move(box.x + 1, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 1, box.y + 50, { steps: 3 });
+  await page.mouse.up();
+  assert.equal(await total(page), count(r.said[""].total_blocks));
+  await page.close();
+});
+
 // A program that keeps 4 MiB by leap() at once, grows slowly, frees the 4 MiB, and keeps 2 MiB by hop().
 if (world.jumps)
   tests.push(["a jump of the timeline leads to the call stacks that made it", async () => {
@@ -1169,6 +1179,17 @@ only("hostile", "a long name does not widen a narrow page", async (r) => {
     await go(page, `page=${name}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 380), name);
   }
+  // At the bottom of the window, the text beside the pointer is above the pointer.
+  await go(page, "page=flame");
+  await page.evaluate(() => document.querySelector(".graph canvas").scrollIntoView({ block: "end" }));
+  await drawn(page, 50);
+  const box = await page.locator(".graph canvas").boundingBox();
+  for (let y = 9; y < box.height; y += 18) {
+    await page.mouse.move(box.x + 30, box.y + y);
+    const bottom = await page.evaluate(() => document.querySelector(".tip").getBoundingClientRect().bottom);
+    assert.ok(bottom <= 800, `${y}: ${bottom}`);
+  }
+  assert.match(await page.locator(".tip").textContent(), /of_a_template/);
   await page.close();
 });
 

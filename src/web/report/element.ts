@@ -20,6 +20,14 @@ export function el<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: { 
 	return e;
 }
 
+// Shows a text beside the pointer, within the window.
+export function pointOut(tip: HTMLElement, e: MouseEvent, text: string): void {
+	tip.textContent = text;
+	tip.hidden = false;
+	tip.style.left = Math.max(0, Math.min(e.clientX + 12, innerWidth - tip.offsetWidth - 10)) + "px";
+	tip.style.top = Math.max(0, Math.min(e.clientY + 16, innerHeight - tip.offsetHeight - 4)) + "px";
+}
+
 export function download(name: string, type: string, data: BlobPart): void {
 	const url = URL.createObjectURL(new Blob([data], { type })), a = el("a", { href: url, download: name });
 	document.body.append(a);

@@ -2,6 +2,7 @@
 // flame.ts - a flame graph on a canvas.  Drawing costs depend on pixels, not nodes: frames narrower
 // than half a pixel are skipped with all their callees, boxes are placed once for each zoom and width,
 // the canvas is as tall as what is visible of them, and the pointer repaints two of them.
+import { pointOut } from "./element";
 import { searchTest } from "./model";
 import type { Frame } from "./model";
 
@@ -279,12 +280,10 @@ export class Flame {
 		this.hover = i;
 		if (i != was)
 			this.repaint(was, i);
-		this.tip.hidden = i < 0;
-		if (e && i >= 0) {
-			this.tip.textContent = this.text.tip(this.frames[i]);
-			this.tip.style.left = Math.min(e.clientX + 12, innerWidth - 340) + "px";
-			this.tip.style.top = Math.min(e.clientY + 16, innerHeight - 90) + "px";
-		}
+		if (e && i >= 0)
+			pointOut(this.tip, e, this.text.tip(this.frames[i]));
+		else
+			this.tip.hidden = true;
 	}
 
 	zoomTo(i: number): void {

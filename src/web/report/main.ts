@@ -169,7 +169,7 @@ class App {
 
 	private tip(f: Frame): string {
 		const unit = this.s.measure.unit, total = this.frames[0]?.sum || 1;
-		return `${nameOf(this.d, f.line)}\n${placeOf(this.d, f.line)}\n${figure(unit, f.sum)}${unit == "bytes" && !this.s.measure.value && f.blocks ? ` in ${many(f.blocks, "block")}` : ""} (${percent(f.sum, total)})` +
+		return `${nameOf(this.d, f.line)}\n${f.line ? placeOf(this.d, f.line) + "\n" : ""}${figure(unit, f.sum)}${unit == "bytes" && !this.s.measure.value && f.blocks ? ` in ${many(f.blocks, "block")}` : ""} (${percent(f.sum, total)})` +
 			(f.own && f.own != f.sum ? `, ${figure(unit, f.own)} of its own` : "") +
 			(f.also ? `\nestimate: ${rangeText(this.d, this.s.measure, f.sum, f.also)} (95 % confidence)` : "");
 	}

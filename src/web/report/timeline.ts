@@ -4,7 +4,7 @@ import { bytes, count, duration, many } from "../words";
 import { bands, curves } from "./curves";
 import type { Curve } from "./curves";
 import type { Data } from "./data";
-import { download, el, quoteCsv } from "./element";
+import { download, el, pointOut, quoteCsv } from "./element";
 import { roundUp, svg } from "./picture";
 
 export interface Layer { name: string; values: Float64Array; color: string; help?: string }
@@ -50,7 +50,7 @@ export class Timeline {
 				return this.point(e);
 			const p = this.pointAt(e), a = Math.min(p, this.drag), b = Math.max(p, this.drag);
 			if (b > a)
-				this.onWindow(a, b);
+				this.onWindow(a || -1, b); // from the left end: all that came before, too
 		});
 		this.canvas.addEventListener("pointerup", () => this.drag = -1);
 		this.canvas.addEventListener("dblclick", e => !d.head.totals && this.onJump(this.pointAt(e)));
@@ -87,11 +87,8 @@ export class Timeline {
 	// Shows the value of every layer at the point under the pointer.
 	private point(e: PointerEvent): void {
 		const p = this.pointAt(e), d = this.d, all = this.layers.reduce((n, l) => n + l.values[p], 0);
-		this.tip.textContent = [duration(d.point.ns[p]), ...[...this.layers].reverse().filter(l => l.values[p] > 0).map(l => `${l.name}: ${this.value(l.values[p])}`),
-			...(this.layers.length > 1 ? [`together: ${this.value(all)}`] : []), ...(d.point.rss[p] ? [`resident: ${bytes(d.point.rss[p])}`] : []), ...this.grown(p)].join("\n");
-		this.tip.hidden = false;
-		this.tip.style.left = Math.min(e.clientX + 12, innerWidth - 340) + "px";
-		this.tip.style.top = Math.min(e.clientY + 16, innerHeight - 24 * (this.layers.length + 4)) + "px";
+		pointOut(this.tip, e, [duration(d.point.ns[p]), ...[...this.layers].reverse().filter(l => l.values[p] > 0).map(l => `${l.name}: ${this.value(l.values[p])}`),
+			...(this.layers.length > 1 ? [`together: ${this.value(all)}`] : []), ...(d.point.rss[p] ? [`resident: ${bytes(d.point.rss[p])}`] : []), ...this.grown(p)].join("\n"));
 	}
 
 	// For a step of a profile: the stack that allocated when most bytes were live.
