@@ -9,6 +9,7 @@ export interface FilmData {
 	pages: number; // of all spans
 	changed: number; // pages in `changes`, over all frames
 	residency: boolean; // are the states 1 and 2 distinguished?
+	left_out: boolean; // are some blocks too far away, or too large, to be drawn?
 	spans: [string, number][]; // address in hexadecimal, pages; rising
 	points: number;
 	frame: string;

@@ -113,8 +113,8 @@ export class Panel {
 					: "Physical memory of the allocator") +
 			(this.film.data.residency ? part("kept empty", bytes(f.retained[i] * PAGE),
 				"Resident pages without a live byte") : "") +
-			part("page use", percent(f.requested[i], f.pages[i] * PAGE),
-				"Requested bytes as a share of the pages that contain them");
+			(this.film.data.left_out ? part("", "some addresses are too far away to be drawn", "Blocks that are too large, or too far away from the others, have no pages here")
+				: part("page use", percent(f.requested[i], f.pages[i] * PAGE), "Requested bytes as a share of the pages that contain them"));
 	}
 
 	/** The visible rows. */

@@ -430,6 +430,13 @@ const tests = {
     await page.close();
   },
 
+  async "pages are not said to be fuller than full if some blocks have none"() {
+    const page = await open("far.html"), said = await page.locator(".mp-figures").innerText();
+    assert.match(said, /some addresses are too far away to be drawn/);
+    assert.doesNotMatch(said, /page use/);
+    await page.close();
+  },
+
   async "several in a page"() {
     const text = await readFile(path.join(world.directory, "recorded.html"), "utf8");
     const part = text.slice(text.indexOf("<div class=\"mprof-movie\">"), text.indexOf("</div>\n") + 7);

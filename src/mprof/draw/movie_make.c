@@ -139,9 +139,11 @@ static void write_film(FILE *out, const struct movie_film *f, bool detail)
 	size_t i;
 
 	fprintf(out,
-		"{\"frames\":%zu,\"points\":%zu,\"pages\":%zu,\"changed\":%llu,\"residency\":%s",
+		"{\"frames\":%zu,\"points\":%zu,\"pages\":%zu,\"changed\":%llu,\"residency\":%s,"
+		"\"left_out\":%s",
 		f->packed.frames, film->points, film->units * FILM_UNIT_PAGES,
-		(unsigned long long)f->packed.changed, f->packed.residency ? "true" : "false");
+		(unsigned long long)f->packed.changed, f->packed.residency ? "true" : "false",
+		film->left_out ? "true" : "false");
 	write_string(out, "name", f->name);
 	write_spans(out, film);
 	for (i = 0; i < (detail ? MOVIE_STREAMS : MOVIE_DETAIL); i++)
