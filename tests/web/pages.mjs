@@ -1717,6 +1717,16 @@ served("an exact window is answered by the trace, as mprof report does", async (
   assert.equal(await total(page), count(v.calls));
   await go(page, `figure=leaked&exact=0-${v.at_ns}`);
   assert.match(await page.locator("#waiting").innerText(), /known only for the whole run/);
+  // What it does not answer does not have the figures of the question before.
+  for (const asked of ["figure=temporary", "figure=end&life=11-64", "figure=leaked"]) {
+    await go(page, asked);
+    const whole = await total(page);
+    await go(page, `figure=total&exact=0-${v.at_ns}`);
+    await settled();
+    await go(page, `${asked}&exact=0-${v.at_ns}`);
+    assert.equal(await total(page), whole, asked);
+    assert.match(await page.locator("#waiting").innerText(), /follows the sliders|whole run/);
+  }
   assert.deepEqual(page.problems, []);
   await page.close();
 });

@@ -132,9 +132,15 @@ class App {
 		return d.head.served && !s.exact && lacking(d, s) && !refusal(figured(s, d)) ? { ...s, exact: { from: at(s.from), to: at(s.to) } } : s;
 	}
 
+	// Why the trace cannot answer the exact window; "" if it can, or there is none.
+	private refused(): string {
+		const why = this.s.exact ? refusal(figured(this.s, this.d)) : "";
+		return why && !this.s.measure.value ? why + " What is shown follows the sliders." : why;
+	}
+
 	// The question that cells answer; filters that they cannot are left out.
 	private answered(): State {
-		const { s, d } = this;
+		const { d } = this, s = this.refused() ? { ...this.s, exact: null } : this.s;
 		return lacking(d, s) ? { ...s, filter: withoutBlocks(s.filter) } : s;
 	}
 
@@ -192,12 +198,12 @@ class App {
 	}
 
 	private draw(): void {
-		const { d } = this, page = pages.find(p => p.key == this.s.page) ?? pages[0], s = figured(this.s.exact ? this.s : this.answered(), d);
+		const { d } = this, page = pages.find(p => p.key == this.s.page) ?? pages[0], s = figured(this.s.exact && !this.refused() ? this.s : this.answered(), d);
 		const question = JSON.stringify([s.measure.key, s.from, s.to, s.filter, s.exact, isInTime(s, d)]);
 		if (s.exact && question != this.asked)
 			this.askServer(question);
 		else if (!s.exact)
-			this.server.cancel(), this.asking = this.waiting = "";
+			this.server.cancel(), this.asking = "", this.waiting = this.refused();
 		if (question != this.asked && (!s.exact || !this.answer)) {
 			this.answer = ask(d, s);
 			this.before = null;
@@ -230,13 +236,11 @@ class App {
 
 	// Until the answer arrives, the page shows the previous figures.
 	private async askServer(question: string): Promise<void> {
-		const s = figured(this.s, this.d), x = s.exact!, no = refusal(s), said = (w: Waiting) => this.said(question, w.error ?? `Reading the trace: ${w.percent} %`);
+		const s = figured(this.s, this.d), x = s.exact!, said = (w: Waiting) => this.said(question, w.error ?? `Reading the trace: ${w.percent} %`);
 		if (question == this.asking)
 			return;
 		this.asking = question;
-		this.waiting = no || "Reading the trace";
-		if (no)
-			return;
+		this.waiting = "Reading the trace";
 		try {
 			const answer = await this.server.ask(s, x, said), before = answer && isInTime(s, this.d) ? await askBefore(this.server, this.d, s, said) : null;
 			if (!answer || (!before && isInTime(s, this.d)) || this.asking != question)
