@@ -72,6 +72,13 @@ static uint32_t key_of(void *map, uint32_t stack)
 
 static json *growth_json(const struct growth *g, const struct html_map *map);
 
+bool html_left_open(const struct html_report *r)
+{
+	const struct analysis *a = r->analysis;
+
+	return report_ends_early(a) || analysis_interrupted(a);
+}
+
 #include "page.def"
 
 static json *growth_json(const struct growth *g, const struct html_map *map)

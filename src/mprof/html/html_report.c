@@ -145,13 +145,6 @@ static struct headline headline_of(const struct html_report *r)
 				  a->never_freed.all.bytes };
 }
 
-bool html_left_open(const struct html_report *r)
-{
-	const struct analysis *a = r->analysis;
-
-	return report_ends_early(a) || analysis_interrupted(a);
-}
-
 /* Blocks that libraries keep on purpose are not leaks. */
 static void put_left(const struct html_report *r, uint64_t left, FILE *out)
 {

@@ -45,8 +45,6 @@ struct html_report {
 };
 
 void html_report(const struct html_report *r, FILE *out);
-/* Might the program have freed its blocks after the end of the recording? */
-bool html_left_open(const struct html_report *r);
 
 /* ---- html_head.c, for html_report.c ---- */
 
@@ -55,5 +53,7 @@ bool html_left_open(const struct html_report *r);
  * owns it.  Without home directories unless the page is served.
  */
 json *html_head(const struct html_report *r);
+/* Might the program have freed its blocks after the end of the recording? */
+bool html_left_open(const struct html_report *r);
 /* Returns the command that was started first, as typed in a shell. */
 struct long_text html_command(const struct analysis *a);
