@@ -18,6 +18,7 @@
 #include "cmd/counts.h"
 #include "cmd/forms.h"
 #include "cmd/run_keys.h"
+#include "cmd/run_messages.h"
 #include "cmd/usage.h"
 #include "util/pager.h"
 #include "util/plain.h"
@@ -113,6 +114,18 @@ static bool old_mode(const struct form *form, const char *name)
 	return form->mode && !strcasecmp(form->mode, name) && !form->argv;
 }
 
+/* A wrong name of an allocator is the first mistake, as wrong values of the other options are. */
+static int refuse_keys(const struct run_keys *keys)
+{
+	struct run_plan plan = { .argv = NULL };
+	const bool known = run_messages_allocator(&plan, keys->allocator);
+
+	run_messages_release(&plan);
+	return known ? cmd_error(STATUS_USAGE,
+				 "these options belong to -m and -t: mprof -m MODE PROGRAM")
+		     : STATUS_USAGE;
+}
+
 static int dispatch(const struct form *form)
 {
 	char *line[] = { (char *)form->test, NULL };
@@ -130,8 +143,7 @@ static int dispatch(const struct form *form)
 	if (mode)
 		return mode_run(form->mode, form->argv, &form->keys);
 	if (run_keys_given(&form->keys))
-		return cmd_error(STATUS_USAGE,
-				 "these options belong to -m and -t: mprof -m MODE PROGRAM");
+		return refuse_keys(&form->keys);
 	if (form->argv)
 		return run_command(form->argv);
 	if (form->log && !form->counts)

@@ -48,8 +48,8 @@ static void tell_errors(const struct run_result *r, bool quiet)
 			errors_find(&e, &p);
 			errors_text(&e, ERRORS_SHOWN, 0, stderr);
 			if (e.count || !quiet) {
-				fputs(e.count ? "\nmprof: " : "mprof: ", stderr);
-				errors_summary(&e, stderr);
+				fputs(e.count ? "\n" : "", stderr);
+				errors_summary(&e, "mprof: ", stderr);
 			}
 			errors_release(&e);
 			profile_release(&p);

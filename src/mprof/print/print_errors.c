@@ -242,26 +242,27 @@ static void put_error(const struct errors *e, const struct error_group *g, unsig
 			  out);
 }
 
-void errors_summary(const struct errors *e, FILE *out)
+void errors_summary(const struct errors *e, const char *before, FILE *out)
 {
 	if (!e->guarded) {
 		fprintf(out,
-			"Guard checked nothing: no call was recorded with MODE=Guard (mprof -m "
-			"Guard PROGRAM).\n");
+			"%sGuard checked nothing: no call was recorded with MODE=Guard (mprof -m "
+			"Guard PROGRAM).\n",
+			before);
 		return;
 	}
-	fprintf(out, "Guard checked %s", format_many(e->sum.blocks, "block", "blocks").s);
+	fprintf(out, "%sGuard checked %s", before, format_many(e->sum.blocks, "block", "blocks").s);
 	fprintf(out, " and found %s.\n",
 		e->sum.errors ? format_many(e->sum.errors, "error", "errors").s : "no error");
 	if (e->sum.unwritten)
-		fprintf(out, "%s more were not recorded: too many errors.\n",
+		fprintf(out, "%s%s more were not recorded: too many errors.\n", before,
 			format_count(e->sum.unwritten).s);
 	if (e->unchecked)
 		fprintf(out,
-			"%s not checked: live when the process was killed, or it still runs.\n",
-			format_many(e->unchecked, "block was", "blocks were").s);
+			"%s%s not checked: live when the process was killed, or it still runs.\n",
+			before, format_many(e->unchecked, "block was", "blocks were").s);
 	if (e->sum.bare)
-		fprintf(out, "%s not guarded, for lack of memory for their records.\n",
+		fprintf(out, "%s%s not guarded, for lack of memory for their records.\n", before,
 			format_many(e->sum.bare, "block was", "blocks were").s);
 }
 

@@ -37,5 +37,6 @@ const char *errors_word(const struct mprof_misuse *m);
 const char *errors_function(unsigned fn);
 /* most, depth: 0 = all. */
 void errors_text(const struct errors *e, size_t most, unsigned depth, FILE *out);
-/* Prints "Guard checked 1,234 blocks and found 2 errors." */
-void errors_summary(const struct errors *e, FILE *out);
+/* Prints "Guard checked 1,234 blocks and found 2 errors.", and lines about those that were not
+ * checked; before: the beginning of each line. */
+void errors_summary(const struct errors *e, const char *before, FILE *out);

@@ -22,7 +22,7 @@ static void text(struct view_request *r, FILE *out)
 {
 	struct errors *e = r->own;
 
-	errors_summary(e, out);
+	errors_summary(e, "", out);
 	if (e->count)
 		fputc('\n', out);
 	errors_text(e, r->top, r->depth, out);
