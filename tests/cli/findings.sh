@@ -1285,6 +1285,7 @@ test_finding_of_new_pages() {
 	local keep='MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1073741824'
 	cat >pages.c <<'END'
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -1292,7 +1293,7 @@ test_finding_of_new_pages() {
 #include <unistd.h>
 static void large(void) { char *p = malloc(40 << 20); memset(p, 1, 40 << 20); free(p); }
 static void small(void) {
-	static void *p[700];
+	static __thread void *p[700];
 	for (int i = 0; i < 700; i++)
 		p[i] = memset(malloc(60000), 1, 60000);
 	for (int i = 700; i--;)
@@ -1310,8 +1311,14 @@ static void maps(void) {
 	memset(p, 1, 40 << 20);
 	munmap(p, 40 << 20);
 }
+static void *one(void *arg) { small(); return arg; }
+static void threads(void) {
+	pthread_t other;
+	if (pthread_create(&other, NULL, one, NULL) || !one(&other) || pthread_join(other, NULL))
+		abort();
+}
 int main(int n, char **arg) {
-	void (*of[])(void) = { large, small, reads, maps };
+	void (*of[])(void) = { large, small, reads, maps, threads };
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (n < 2 || (dup2(open("/dev/zero", O_RDONLY), 3), 0))
 		return 2;
@@ -1330,7 +1337,7 @@ END
 	}
 	finding_of 0
 	expect_words out '. glibc mapped 2.3 GiB for large blocks, '
-	expect_words out " large (pages.c:7) allocated 2.3 GiB in 60 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
+	expect_words out " large (pages.c:8) allocated 2.3 GiB in 60 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
 	expect_same 'a finding' "$(jq -r '.[] | "\(.function) \(.large_blocks) \(.mapped_bytes) \(.setting)"' finding)" \
 		"large 60 $((60 * (40 << 20))) $keep"
 	"$mprof" report --json log >out
@@ -1348,6 +1355,12 @@ END
 	expect_same 'none of a program that reads' "$(cat finding)" '[]'
 	finding_of 3
 	expect_words out 'times the largest resident set: the program itself mapped 2.3 GiB in 60 calls of mmap. Keep and reuse them.'
+	# Each thread has an arena, whose heaps are unmapped once they are empty.
+	finding_of 4
+	expect_same 'the setting for threads' "$(jq -r '.[].setting' finding)" "$keep MALLOC_ARENA_MAX=1"
+	# shellcheck disable=SC2086 # three variables
+	finding_of 4 $keep MALLOC_ARENA_MAX=1
+	expect_same 'none where it is kept' "$(cat finding)" '[]'
 }
 
 # Each program of a run has its own main.

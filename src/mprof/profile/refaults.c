@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "retained.h"
 
 static const struct refault_setting settings[] = {
-#define SETTING(allocator, name, setting) { allocator, name, setting },
+#define SETTING(allocator, name, setting, more) { allocator, name, { setting, setting more } },
 #include "refaults.def"
 #undef SETTING
 };
@@ -70,6 +71,8 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 				.apart = apart >= faulted / 2 ? apart : 0,
 				.resident = p->peak_rss_bytes,
 				.keep = setting_of(p) };
+	if (f->keep)
+		f->setting = f->keep->setting[retained_threads(a, p->number) > 1];
 	if (maps->bytes > sum.allocated) {
 		f->mapped = maps->bytes;
 		f->map_calls = maps->calls;

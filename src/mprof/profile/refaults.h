@@ -24,7 +24,8 @@
 
 /* A setting with which an allocator keeps freed memory; a row of refaults.def. */
 struct refault_setting {
-	const char *allocator, *name, *setting;
+	const char *allocator, *name;
+	const char *setting[2]; /* of one thread, and of several that allocate */
 };
 
 struct refaults {
@@ -33,6 +34,7 @@ struct refaults {
 	uint64_t new_bytes, apart, resident; /* resident: at its largest */
 	/* What the program mapped by its own calls of mmap, if that is more than it allocated. */
 	uint64_t mapped, map_calls;
+	const char *setting;		    /* of `keep`, for its threads */
 	const struct refault_setting *keep; /* NULL: none is known */
 	/* The function that allocated at least half of `new_bytes` in blocks of TOTALS_APART and
 	 * more, on average; line is NULL if there is none. */

@@ -96,8 +96,7 @@ static bool is_whole(const struct analysis *a)
 	       !a->walk.input.reduced_count && !a->walk.input.log_end;
 }
 
-/* Threads of the process that allocated a considerable part of its bytes. */
-static size_t allocating_threads(const struct analysis *a, uint32_t process)
+size_t retained_threads(const struct analysis *a, uint32_t process)
 {
 	const struct totals_thread *t = a->totals.thread.item;
 	const size_t n = a->totals.thread.count;
@@ -165,7 +164,7 @@ static uint64_t first_arena(const struct analysis *a, uint32_t process)
 
 static size_t arena_threads(const struct analysis *a, const struct retained *f)
 {
-	const size_t threads = f->c_library ? allocating_threads(a, f->process) : 0;
+	const size_t threads = f->c_library ? retained_threads(a, f->process) : 0;
 
 	if (threads < 2 || first_arena(a, f->process) > (f->live + f->beside + f->whole) / 2)
 		return 0;

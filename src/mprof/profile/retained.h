@@ -50,5 +50,7 @@ struct retained {
 	uint64_t cache; /* the most that one of them holds, in bytes; 0 if they are switched off */
 };
 
+/* Returns how many threads of the process allocated a considerable part of its bytes. */
+size_t retained_threads(const struct analysis *a, uint32_t process);
 /* names: NULL without call stacks. */
 void retained_find(struct retained *f, const struct analysis *a, struct profile *names);
