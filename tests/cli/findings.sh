@@ -1322,7 +1322,7 @@ int main(int n, char **arg) {
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (n < 2 || (dup2(open("/dev/zero", O_RDONLY), 3), 0))
 		return 2;
-	for (int i = 0; i < 60; i++)
+	for (int i = 0; i < 30; i++)
 		of[*arg[1] - '0']();
 	return 0;
 }
@@ -1336,10 +1336,10 @@ END
 		"$mprof" report --json log | jq '[.findings[] | select(.finding == "refaults")]' >finding
 	}
 	finding_of 0
-	expect_words out '. glibc mapped 2.3 GiB for large blocks, '
-	expect_words out " large (pages.c:8) allocated 2.3 GiB in 60 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
+	expect_words out '. glibc mapped 1.2 GiB for large blocks, '
+	expect_words out " large (pages.c:8) allocated 1.2 GiB in 30 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
 	expect_same 'a finding' "$(jq -r '.[] | "\(.function) \(.large_blocks) \(.mapped_bytes) \(.setting)"' finding)" \
-		"large 60 $((60 * (40 << 20))) $keep"
+		"large 30 $((30 * (40 << 20))) $keep"
 	"$mprof" report --json log >out
 	expect_documented run out
 	# shellcheck disable=SC2086 # two variables
@@ -1354,7 +1354,7 @@ END
 	finding_of 2
 	expect_same 'none of a program that reads' "$(cat finding)" '[]'
 	finding_of 3
-	expect_words out 'times the largest resident set: the program itself mapped 2.3 GiB in 60 calls of mmap. Keep and reuse them.'
+	expect_words out 'times the largest resident set: the program itself mapped 1.2 GiB in 30 calls of mmap. Keep and reuse them.'
 	# Each thread has an arena, whose heaps are unmapped once they are empty.
 	finding_of 4
 	expect_same 'the setting for threads' "$(jq -r '.[].setting' finding)" "$keep MALLOC_ARENA_MAX=1"
