@@ -495,26 +495,68 @@ export function frameTree(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions)
 		}
 		return arrange(b.frames, o.least);
 	}
-	for (let i = 0; i < n; i++) {
-		if (!a.own[i] && !also.some(x => x.own[i]))
-			continue;
-		let f = 0;
-		b.frames[0].sum += a.own[i];
-		for (let k = i; k > 0; k = d.parent[k]) {
+	invert(d, a, keys, o, b, { merged, inLibrary, add });
+	return arrange(b.frames, o.least);
+}
+
+// Fills the frames from allocating functions outward.
+function invert(d: Data, a: Answer, keys: Uint32Array, o: TreeOptions, b: Builder, is: { merged(line: number): boolean; inLibrary(node: number): boolean; add(frame: number, node: number): void }): void {
+	const node: number[] = [], whole = b.frames[0], last: number[] = []; // last: by frame, the last node that was added
+	let f = 0;
+	// Goes to the next node with a frame of its own, below frame f.
+	const outward = (k: number): number => {
+		for (; k > 0; k = d.parent[k]) {
 			const key = keys[d.lineOf[k]], again = o.foldRecursion ? b.above(f, key) : -1;
 			if (again >= 0)
 				f = again;
-			if (again >= 0 || merged(d.lineOf[k]) || b.frames[f].key == key || (inLibrary(k) && inLibrary(d.parent[k])))
-				continue;
-			f = b.child(f, key, d.lineOf[k], k);
-			b.frames[f].sum += a.own[i];
-			b.frames[f].blocks += a.blocks[i];
-			add(f, i);
-			if (b.frames[f].depth == 1)
-				b.frames[f].own += a.own[i];
+			else if (!is.merged(d.lineOf[k]) && b.frames[f].key != key && !(is.inLibrary(k) && is.inLibrary(d.parent[k])))
+				break;
 		}
+		return k;
+	};
+	const enter = (i: number, k: number): void => {
+		f = b.child(f, keys[d.lineOf[k]], d.lineOf[k], k);
+		if (last[f] == i) // functions that call each other pass a folded frame twice
+			return;
+		last[f] = i;
+		b.frames[f].sum += a.own[i];
+		b.frames[f].blocks += a.blocks[i];
+		is.add(f, i);
+		if (b.frames[f].depth == 1)
+			b.frames[f].own += a.own[i];
+	};
+	for (let i = 0; i < d.head.nodes; i++)
+		if (a.own[i] || o.also?.some(x => x.own[i])) {
+			node.push(i);
+			whole.sum += a.own[i];
+		}
+	if (o.foldRecursion) {
+		for (const i of node) {
+			f = 0;
+			for (let k = outward(i); k > 0; k = outward(d.parent[k]))
+				enter(i, k);
+		}
+		return;
 	}
-	return arrange(b.frames, o.least);
+	// All stacks go one frame further in each round: a frame's sum is then complete, and one that is not drawn need not
+	// be followed.
+	const next = Int32Array.from(node), frame = new Int32Array(node.length), limit = whole.sum * o.least;
+	for (let count = node.length, going = 0; count; count = going, going = 0) {
+		for (let j = 0; j < count; j++) {
+			f = frame[j];
+			const k = outward(next[j]);
+			if (k > 0)
+				enter(node[j], k);
+			next[j] = k > 0 ? d.parent[k] : 0;
+			frame[j] = f;
+		}
+		for (let j = 0; j < count; j++)
+			if (next[j] > 0 && b.frames[frame[j]].sum >= limit) {
+				node[going] = node[j];
+				next[going] = next[j];
+				frame[going++] = frame[j];
+			}
+	}
 }
 
 // Lines whose frames are part of their callers: names of functions, and "/" before names of modules.
