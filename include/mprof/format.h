@@ -510,6 +510,8 @@ enum mprof_fact_what {
 	MPROF_FACT_SET,	     /* its allocator is configured by set= "NAME=VALUE" */
 	MPROF_FACT_RETURNED, /* exec returned in its vfork child child_pid: the last EXECING is void
 			      */
+	MPROF_FACT_OOM, /* the kernel's out-of-memory killer ended how processes since since_ticks
+			 */
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
@@ -527,9 +529,9 @@ struct mprof_fact {
 	int32_t signal;	     /* WAITED: signal that killed it, else 0 */
 	int32_t child_pid;   /* CHILD, EXECING and RETURNED of a vfork child */
 	uint32_t how;	   /* CHILD: enum mprof_child_how.  DEEPBIND: enum mprof_bypass.  EXECING: 1
-			    * if its user may not open the run's file.  WAITED by mprof: how many
-			    * processes the kernel's out-of-memory killer ended meanwhile.  START of a
-			    * forked child: MPROF_CHILD_FORK, or 0 when fork_ticks is only when the child
+			    * if its user may not open the run's file.  OOM: how many processes (in
+			    * WAITED of older files: in the whole machine and run).  START of a forked
+			    * child: MPROF_CHILD_FORK, or 0 when fork_ticks is only when the child
 			    * was first noticed (a raw clone) */
 	uint32_t env_kept; /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names the library */
 	uint32_t pad;
@@ -540,7 +542,7 @@ struct mprof_fact {
 	uint64_t minor_faults, major_faults; /* END, WAITED */
 	uint32_t stacks;       /* START of a forked child: ids up to this are its parent's */
 	uint32_t stacks_image; /* image of the parent at that time */
-	uint64_t reserved[1];
+	uint64_t since_ticks;  /* OOM */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_fact) == 144, "on-disk layout");
 

@@ -151,7 +151,7 @@ uint64_t mp_system_memory(void)
 static const struct hierarchy {
 	const char *root, *line, *limit, *used, *cached;
 } hierarchies[] = {
-#define GROUPS(root, line, limit, used, cached) { root, line, limit, used, cached },
+#define GROUPS(root, line, limit, used, cached, events) { root, line, limit, used, cached },
 #include <mprof/groups.def>
 #undef GROUPS
 };

@@ -438,3 +438,36 @@ test_ends_before_a_file_is_made() {
 	run env LD_PRELOAD="$build/libmprof.so" MPROF_CONF='MODE=LogMmap LOG_PATH=%y.log' true
 	expect_words err "cannot write '%y.log': has an unknown % sequence"
 }
+
+# The kernel only counts what its out-of-memory killer ended, in the group of the program and in the machine.
+# killed_by COUNTER: runs a program that SIGKILL ends after one more in the file COUNTER.
+killed_by() {
+	run unshare -m sh -ec 'mount -t tmpfs none /sys/fs/cgroup
+		mkdir /sys/fs/cgroup/memory
+		printf "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n" >/sys/fs/cgroup/memory/memory.oom_control
+		printf "max 0\noom_kill 7\n" >/sys/fs/cgroup/memory.events
+		printf "pgmigrate 0\noom_kill 7\n" >vmstat
+		mount --bind vmstat /proc/vmstat
+		[ "$1" != none ] || rm /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control
+		shift
+		exec "$@"' sh "$@"
+	expect_status 137
+	run "$mprof" report log
+	rm log
+}
+
+test_killed_for_lack_of_memory() {
+	local group='/sys/fs/cgroup/memory.events' probably='was killed by SIGKILL (probably the out-of-memory killer) after' kind
+	[ "$(id -u)" = 0 ] && unshare -m mount -t tmpfs none /sys/fs/cgroup 2>/dev/null || return 0
+	grep -q ^0:: /proc/self/cgroup || group=/sys/fs/cgroup/memory/memory.oom_control
+	for kind in record profile; do
+		killed_by group "$mprof" $kind -o log -- sh -c 'sed -i s/7/8/ $1; kill -9 $$' sh $group
+		expect_words out "$probably"
+		# In another group.
+		killed_by group "$mprof" $kind -o log -- sh -c 'printf "a 0\noom_kill 8\n" >/proc/vmstat; kill -9 $$'
+		expect_words out 'was killed by SIGKILL after'
+		# No group counts.
+		killed_by none "$mprof" $kind -o log -- sh -c 'printf "a 0\noom_kill 8\n" >/proc/vmstat; kill -9 $$'
+		expect_words out "$probably"
+	done
+}

@@ -977,6 +977,62 @@ START_TEST(killed_for_lack_of_memory)
 }
 END_TEST
 
+/* Not a process that ended before the kill, or showed a sign of life long after it. */
+START_TEST(killed_for_lack_of_memory_at_that_time)
+{
+	static const struct {
+		uint64_t since, ticks;
+		uint32_t victim;
+	} kill[] = {
+		{ 0, 90, 3 },	 /* the largest */
+		{ 0, 60, 2 },	 /* the largest still allocated at 80 */
+		{ 0, 35, 1 },	 /* so did the second, at 50 */
+		{ 0, 5, 0 },	 /* so did all */
+		{ 150, 160, 2 }, /* the largest had ended at 100 */
+		{ 350, 360, 0 },
+	};
+	static const uint64_t signs[] = { 20, 50, 80 }, ends[] = { 300, 200, 100 };
+	struct mprof_fact *f;
+
+	feed.header.clock_hz = 1; /* so it takes at most 10 ticks until a victim is gone */
+	for (uint32_t i = 1; i <= 3; i++) {
+		f = feed_fact(MPROF_FACT_START, i);
+		f->ticks = 1;
+		f->parent = 9;
+		f = feed_fact(MPROF_FACT_WAITED, i);
+		f->ticks = ends[i - 1];
+		f->signal = SIGKILL;
+		f->peak_rss_bytes = i * MIB;
+		feed.threads[feed.thread_count++] =
+		    (struct trace_thread){ .process = i, .last_ticks = signs[i - 1] };
+	}
+	f = feed_fact(MPROF_FACT_OOM, 0);
+	f->how = 1;
+	f->since_ticks = kill[_i].since;
+	f->ticks = kill[_i].ticks;
+	feed_run();
+	for (uint32_t i = 1; i <= 3; i++)
+		ck_assert_int_eq(feed.a.tree.process[i - 1].oom, i == kill[_i].victim);
+}
+END_TEST
+
+/* mprof waits for its program at once: it was killed when that says so. */
+START_TEST(killed_long_after_another_lacked_memory)
+{
+	struct mprof_fact *f;
+
+	feed.header.clock_hz = 1;
+	feed_fact(MPROF_FACT_START, 1);
+	f = feed_fact(MPROF_FACT_OOM, 0);
+	f->how = 1;
+	f = feed_fact(MPROF_FACT_WAITED, 1);
+	f->ticks = f[-1].ticks + 10 + !_i;
+	f->signal = SIGKILL;
+	feed_run();
+	ck_assert_int_eq(feed.a.tree.process[0].oom, _i);
+}
+END_TEST
+
 Suite *pass_results_suite(void)
 {
 	Suite *s = suite_create("pass_results");
@@ -1006,6 +1062,8 @@ Suite *pass_results_suite(void)
 	tcase_add_test(c, swap_is_not_untouched);
 	tcase_add_test(c, what_a_killed_process_had_is_not_untouched);
 	tcase_add_loop_test(c, killed_for_lack_of_memory, 1, 3);
+	tcase_add_loop_test(c, killed_for_lack_of_memory_at_that_time, 0, 6);
+	tcase_add_loop_test(c, killed_long_after_another_lacked_memory, 0, 2);
 	tcase_add_loop_test(c, killed_for_lack_of_memory_or_not, 0, 4);
 	tcase_add_loop_test(m, space_is_exact, 0, 20);
 	tcase_add_test(m, space_of_a_damaged_break);

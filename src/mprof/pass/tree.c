@@ -376,30 +376,99 @@ void tree_missing(struct tree *r, const struct walk_input *in)
 	free(begins.item);
 }
 
-/* Returns the largest process that SIGKILL killed and that has no cause yet; NULL: none. */
-static struct tree_process *likely_victim(struct tree *r)
+/*
+ * ---- kills of the out-of-memory killer, which the kernel only counts ----
+ *
+ * It chooses the largest; others may have been killed by anyone, at any time.  A victim shows no
+ * sign of life long after the kill, and its parent saw it end after the kill, perhaps much later.
+ */
+
+#define DYING_SECONDS                                                              \
+	10 /* the longest from the kill until its memory is free, and it has ended \
+	    */
+
+/* Between since and until, a victim can have shown the last sign of life. */
+struct kills {
+	uint64_t since, until;
+	uint32_t n;
+};
+
+static bool kills_of(struct kills *k, const struct walk_input *in, const struct mprof_fact *f)
+{
+	*k = (struct kills){ .until = UINT64_MAX, .n = f->how };
+	if (f->what == MPROF_FACT_OOM) {
+		k->since = f->since_ticks;
+		k->until = f->ticks + DYING_SECONDS * in->header->clock_hz;
+	}
+	return k->n && (f->what == MPROF_FACT_OOM || f->what == MPROF_FACT_WAITED);
+}
+
+static void add_sign(const struct tree *r, uint64_t *sign, uint32_t process, uint64_t ticks)
+{
+	const size_t at = FIRST_WHERE(k, r->processes, r->process[k].number >= process);
+
+	if (at < r->processes && r->process[at].number == process && ticks > sign[at])
+		sign[at] = ticks;
+}
+
+/* Returns when each process showed the last sign of life.  The caller frees it. */
+static uint64_t *last_signs(const struct tree *r, const struct walk_input *in)
+{
+	uint64_t *sign = must_calloc(r->processes + 1, sizeof(*sign));
+	const struct mprof_sample *sample;
+	size_t i, n;
+
+	for (i = 0; i < in->thread_count; i++)
+		add_sign(r, sign, in->threads[i].process, in->threads[i].last_ticks);
+	for (i = 0; i < in->fact_count; i++)
+		if (in->facts[i].fact->what != MPROF_FACT_WAITED)
+			add_sign(r, sign, in->facts[i].process, in->facts[i].fact->ticks);
+	for (i = 0; i < r->processes; i++) {
+		const struct tree_process *p = &r->process[i];
+
+		n = in->samples ? in->samples(in->context, p->number, &sample) : 0;
+		while (n && !sample[n - 1].rss) /* a zombie's */
+			n--;
+		if (n)
+			add_sign(r, sign, p->number, sample[n - 1].ticks);
+		/* mprof waits for its program at once. */
+		if (!p->parent)
+			add_sign(r, sign, p->number, p->end_ticks);
+	}
+	return sign;
+}
+
+static struct tree_process *likely_victim(struct tree *r, const uint64_t *sign,
+					  const struct kills *k)
 {
 	struct tree_process *p, *largest = NULL;
 
 	for (p = r->process; p < r->process + r->processes; p++)
 		if (p->end == TREE_KILLED && p->status == SIGKILL && !p->oom &&
+		    (!p->end_ticks || p->end_ticks >= k->since) &&
+		    sign[p - r->process] <= k->until &&
 		    (!largest || p->peak_rss_bytes > largest->peak_rss_bytes))
 			largest = p;
 	return largest;
 }
 
-/* The out-of-memory killer chooses the largest; others may have been killed by anyone. */
 static void find_oom(struct tree *r, const struct walk_input *in)
 {
+	uint64_t *sign = NULL;
 	struct tree_process *victim;
-	uint32_t kills = 0;
+	struct kills k;
 
-	for (size_t i = 0; i < in->fact_count; i++)
-		if (in->facts[i].fact->what == MPROF_FACT_WAITED && in->facts[i].fact->how > kills)
-			kills = in->facts[i].fact->how;
-	while (kills-- && (victim = likely_victim(r)))
-		victim->oom = true;
+	for (size_t i = 0; i < in->fact_count; i++) {
+		if (!kills_of(&k, in, in->facts[i].fact))
+			continue;
+		sign = sign ?: last_signs(r, in);
+		while (k.n-- && (victim = likely_victim(r, sign, &k)))
+			victim->oom = true;
+	}
+	free(sign);
 }
+
+/* ---- ends ---- */
 
 static void find_running(struct tree *r, const struct walk_input *in)
 {

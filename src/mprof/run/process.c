@@ -149,7 +149,7 @@ uint64_t system_group_limit(void)
 	static const struct {
 		const char *root, *line, *limit;
 	} hierarchy[] = {
-#define GROUPS(root, line, limit, used, cached) { root, line, limit },
+#define GROUPS(root, line, limit, used, cached, events) { root, line, limit },
 #include <mprof/groups.def>
 #undef GROUPS
 	};
@@ -173,13 +173,83 @@ uint64_t system_group_limit(void)
 	return least < machine.total ? least : 0;
 }
 
-uint64_t system_oom_kills(void)
+static bool read_kills(const char *path, uint64_t *kills)
 {
 	static const char name[] = "\noom_kill ";
-	char text[32768];
-	const char *at = read_path("/proc/vmstat", text, sizeof(text)) ? NULL : strstr(text, name);
+	char text[32768] = "\n";
+	const char *at = read_path(path, text + 1, sizeof(text) - 1) ? NULL : strstr(text, name);
 
-	return at ? strtoull(at + sizeof(name) - 1, NULL, 10) : 0;
+	if (at)
+		*kills = strtoull(at + sizeof(name) - 1, NULL, 10);
+	return at;
+}
+
+/* Finds the file of the group at root/name, or of the nearest above it that has one. */
+static bool find_events(const char *root, const char *name, const char *events, struct oom_kills *k)
+{
+	size_t length = strcspn(name, "\n");
+
+	for (;;) {
+		if ((size_t)snprintf(k->path, sizeof(k->path), "%s%.*s%s", root, (int)length, name,
+				     events) < sizeof(k->path) &&
+		    read_kills(k->path, &k->count))
+			return true;
+		if (!length)
+			return false;
+		while (length && name[--length] != '/')
+			;
+	}
+}
+
+/* Begins to count those of another group, or of the machine if the group does not tell. */
+static void count_group(struct oom_kills *k)
+{
+	static const struct {
+		const char *root, *line, *events;
+	} hierarchy[] = {
+#define GROUPS(root, line, limit, used, cached, events) { root, line, events },
+#include <mprof/groups.def>
+#undef GROUPS
+	};
+	const char *at;
+
+	for (size_t i = 0; i < sizeof(hierarchy) / sizeof(hierarchy[0]); i++) {
+		at = strstr(k->group, hierarchy[i].line);
+		if (at && find_events(hierarchy[i].root, at + strlen(hierarchy[i].line),
+				      hierarchy[i].events, k))
+			return;
+	}
+	snprintf(k->path, sizeof(k->path), "/proc/vmstat");
+	if (!read_kills(k->path, &k->count))
+		k->count = 0;
+}
+
+/* Does it end?  Then /proc shows the root as its group in hierarchies of version 1. */
+static bool is_exiting(pid_t pid)
+{
+	enum { PF_EXITING = 4 };
+	char text[4096];
+	const char *p = read_file(pid, "stat", text, sizeof(text)) ? NULL : strrchr(text, ')');
+	unsigned flags;
+
+	return !p || sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %u", &flags) != 1 ||
+	       flags & PF_EXITING;
+}
+
+uint32_t oom_kills_more(struct oom_kills *k, pid_t pid)
+{
+	char group[sizeof(k->group)] = "\n";
+	const uint64_t before = k->count;
+	uint32_t more = 0;
+
+	if (*k->path && read_kills(k->path, &k->count) && k->count > before)
+		more = (uint32_t)(k->count - before);
+	if (pid && !read_file(pid, "cgroup", group + 1, sizeof(group) - 1) &&
+	    strcmp(group, k->group) != 0 && !is_exiting(pid)) {
+		memcpy(k->group, group, sizeof(group));
+		count_group(k);
+	}
+	return more;
 }
 
 int process_title(pid_t pid, char *title, size_t size)

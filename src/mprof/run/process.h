@@ -2,6 +2,7 @@
 /* process.h - reads what /proc says about another process. */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,9 +35,17 @@ int system_memory(struct mprof_system *m);
  * in bytes; 0 if none is below the memory of the machine. */
 uint64_t system_group_limit(void);
 
-/* How many processes has the kernel's out-of-memory killer ended, also of control groups?  0 if it
- * does not say. */
-uint64_t system_oom_kills(void);
+/* Counts what the kernel's out-of-memory killer ends in the control group of a process, for lack of
+ * memory there or in the machine; in the whole machine if no group tells it.  Zeroed at first. */
+struct oom_kills {
+	char group[8192]; /* /proc/PID/cgroup, after a line end */
+	char path[PATH_MAX];
+	uint64_t count;
+};
+
+/* Returns how many more it ended since the last call, and follows pid to another group.  0 in the
+ * first call; pid 0, or one that is gone: its last group. */
+uint32_t oom_kills_more(struct oom_kills *k, pid_t pid);
 
 /* Is the process that began at start_time still there, and not a zombie? */
 bool process_is_alive(pid_t pid, uint64_t start_time);

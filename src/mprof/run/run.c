@@ -40,11 +40,10 @@ struct session {
 	uint8_t id[16];
 	int notes; /* memfd */
 	char *library;
-	bool asks_mpi;	    /* no variable says which rank the program is: MPI will */
-	bool knows_rank;    /* a variable has it */
-	uint64_t oom_kills; /* system_oom_kills() before the run */
-	uint64_t copied;    /* of our memory, by the fork */
-	char *path;	    /* of the file, for the result: there may be no memory later */
+	bool asks_mpi;	 /* no variable says which rank the program is: MPI will */
+	bool knows_rank; /* a variable has it */
+	uint64_t copied; /* of our memory, by the fork */
+	char *path;	 /* of the file, for the result: there may be no memory later */
 	char *variable[VARIABLES];
 	struct launch launch;
 	struct sampler *sampler;
@@ -277,7 +276,6 @@ static int start(struct session *s, struct error *err)
 	}
 	if (s->plan->starting)
 		s->plan->starting(&s->result->program);
-	s->oom_kills = system_oom_kills();
 	code = launch_go(&s->launch, *variable ? variable : NULL, err);
 	free(variable);
 	return code;
@@ -319,14 +317,12 @@ static void write_waited(struct session *s)
 {
 	const struct launch_end *end = &s->result->end;
 	uint32_t n = number_of(&s->file, s->launch.pid);
-	const uint64_t kills = system_oom_kills();
 	struct mprof_fact fact = {
 		.what = MPROF_FACT_WAITED,
 		.pid = s->launch.pid,
 		.parent_pid = getpid(),
 		.status = WIFEXITED(end->status) ? WEXITSTATUS(end->status) : 0,
 		.signal = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0,
-		.how = kills > s->oom_kills ? (uint32_t)(kills - s->oom_kills) : 0,
 		.peak_rss_bytes = peak_of_program(s),
 		.user_ns = ns_of(end->usage.ru_utime),
 		.system_ns = ns_of(end->usage.ru_stime),

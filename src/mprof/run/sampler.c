@@ -3,9 +3,9 @@
  * sampler.c - SAMPLE, SYSTEM and RESIDENCY extents, written from outside.
  *
  * A round reads /proc for every process that the header's table says is RUNNING, and for the
- * machine.  Rounds come every 2 ms at first and every 100 ms later, and never sooner than fifty
- * times the CPU time of the last round.  Samples are buffered until there are SAMPLES_KEPT, or a
- * second has passed.
+ * machine, and counts what the out-of-memory killer ended.  Rounds come every 2 ms at first and
+ * every 100 ms later, and never sooner than fifty times the CPU time of the last round.  Samples
+ * are buffered until there are SAMPLES_KEPT, or a second has passed.
  *
  * The thread owns everything in struct sampler; only `stop` is shared, under
  * `lock`.
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../util/now.h"
 #include "process.h"
@@ -61,6 +62,8 @@ struct sampler {
 	uint64_t swapped;  /* of the processes that this round has read */
 	uint64_t limit;	   /* system_group_limit() */
 	int64_t oldest_system_ns;
+	struct oom_kills kills;
+	uint64_t kills_ticks; /* when it counted them */
 };
 
 static void write_extent(struct sampler *s, enum mprof_extent_kind kind, uint32_t process,
@@ -205,6 +208,24 @@ static void look_at_all(struct sampler *s)
 	look_at_system(s, now);
 }
 
+/* The kernel counts a kill before it sends the signal, so this tells it before anybody can have
+ * waited for the process, if called after that. */
+static void look_at_kills(struct sampler *s)
+{
+	const struct mprof_process_entry first = append_process(&s->file, 0);
+	const uint64_t ticks = append_ticks(&s->file);
+	struct mprof_fact fact = {
+		.what = MPROF_FACT_OOM,
+		.pid = getpid(),
+		.since_ticks = s->kills_ticks,
+	};
+
+	fact.how = oom_kills_more(&s->kills, first.state == MPROF_PROCESS_RUNNING ? first.pid : 0);
+	s->kills_ticks = ticks;
+	if (fact.how && !s->full && append_fact(&s->file, 0, &fact, NULL, 0))
+		s->full = true;
+}
+
 /* Runs a round; returns how long to wait until the next. */
 static int64_t run_round(struct sampler *s)
 {
@@ -214,6 +235,8 @@ static int64_t run_round(struct sampler *s)
 		append_open(&s->file, s->path, s->run_id);
 	if (s->file.fd >= 0 && s->with_samples)
 		look_at_all(s);
+	if (s->file.fd >= 0)
+		look_at_kills(s);
 	cost = now_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 	pause = (now_ns(CLOCK_MONOTONIC) - s->start_ns) / 8;
 	if (pause < ROUND_MIN)
@@ -253,8 +276,10 @@ static void *run_thread(void *arg)
 	/* The program may have ended before the first round. */
 	if (s->file.fd >= 0 && s->with_samples && !s->knows_system)
 		look_at_system(s, now_ns(CLOCK_MONOTONIC));
-	if (s->file.fd >= 0)
+	if (s->file.fd >= 0) {
 		flush_system(s);
+		look_at_kills(s);
+	}
 	return NULL;
 }
 
@@ -307,6 +332,7 @@ int sampler_start(struct sampler **out, const char *path, const uint8_t run_id[1
 	s->file.fd = -1;
 	s->with_samples = with_samples;
 	s->start_ns = now_ns(CLOCK_MONOTONIC);
+	oom_kills_more(&s->kills, getpid());
 	memcpy(s->run_id, run_id, sizeof(s->run_id));
 	if (s->path && s->watched)
 		code = start_thread(s);

@@ -610,6 +610,7 @@ static void convert_fact(const struct combining *c, struct mprof_fact *f)
 	f->ticks = time_of(c, f->ticks);
 	f->mono_ns = c->header.start_real_ns + (int64_t)f->ticks - 1;
 	f->fork_ticks = time_of(c, f->fork_ticks);
+	f->since_ticks = time_of(c, f->since_ticks);
 	f->parent = process_of(c, f->parent);
 }
 
