@@ -1063,7 +1063,7 @@ int main(int argc, char **argv)
 	if (argc > 2 && !fork()) {
 		for (int i = 0; i < 1000; i++)
 			free(malloc(1000));
-		strcpy(argv[0], "server: child of it ");
+		strcpy(argv[0], getenv("TITLE") ?: "server: child of it ");
 		_exit(argc > 3 && system(argv[3]));
 	}
 	wait(NULL);
@@ -1077,6 +1077,8 @@ END
 	expect_words out ' server: child of it, exited with status 0'
 	run "$mprof" report peak --by process log
 	expect_text out '  process 2, server: child of it'
+	TITLE='server 5.6 (tcp://host:80) [x]' report_of ./server and-a-long-argument-that-leaves-room-for-it fork ''
+	expect_words out 'most by server (977 KiB in 2 processes)'
 	# The child's title while it runs, once mprof has looked; its own child has another program.
 	run "$mprof" record -o log -- ./server and-a-long-argument-that-leaves-room-for-it fork \
 		"unset LD_PRELOAD; for i in 1 2 3 4 5 6 7 8 9; do

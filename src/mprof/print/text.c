@@ -187,13 +187,28 @@ struct text text_power(unsigned power)
 	return t;
 }
 
+/*
+ * A title that the program gave itself: "nginx: worker process /etc/nginx.conf", or
+ * "puma 5.6.5 (tcp://localhost:80)", unless that is a path with blanks.
+ */
+static size_t title_name(const struct trace_fact *image, const char *first)
+{
+	const size_t colon = strcspn(first, ":"), word = strcspn(first, " /");
+
+	if (first[colon] && first[colon + 1] == ' ')
+		return colon;
+	return word && first[word] == ' ' && strchr(first, '/') && image->argc && is_title(image) &&
+		       strcmp(text_base(first), text_base(image->exe))
+		   ? word
+		   : 0;
+}
+
 char *text_program(const struct trace_fact *image)
 {
 	const char *first = image->argc ? image->argv[0] : image->exe;
-	/* A title that the program gave itself: "nginx: worker process /etc/nginx.conf" */
-	char *title = must_strndup(first, strcspn(first, ":"));
-	char *name = must_strdup(
-	    text_base(first[strlen(title)] && first[strlen(title) + 1] == ' ' ? title : first));
+	const size_t n = title_name(image, first);
+	char *title = must_strndup(first, n ?: strlen(first));
+	char *name = must_strdup(text_base(title));
 
 	free(title);
 	return name;
