@@ -584,6 +584,16 @@ test_daemon_left_behind() {
 	: >stop
 }
 
+# A daemon that is not recorded keeps no file open: it is compressed as after any run.
+test_daemon_that_is_not_recorded() {
+	run "$mprof" record -o log -- sh -c 'env -u LD_PRELOAD sleep 99 & echo $! >pid; until grep -q sleep /proc/$!/comm; do :; done'
+	kill "$(cat pid)"
+	expect_status 0
+	expect_text err 'sleep was not recorded'
+	expect_no_text err 'still running'
+	[ "$(stat -c %s log)" -lt 65536 ] || bad 'log was not compressed'
+}
+
 test_log_deleted_during_the_run() {
 	run "$mprof" record -o log -- perl -e '
 		select undef, undef, undef, 0.2; unlink "log"; my @a = map { "x" x $_ } 1 .. 1000'

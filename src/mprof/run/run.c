@@ -21,6 +21,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "code_names.h"
@@ -30,9 +31,11 @@
 #include "sampler.h"
 #include "wrap.h"
 #include "../util/memory.h"
+#include "../util/now.h"
 #include "../util/alloc.h"
 
 #define VARIABLES 6
+#define EXEC_NS	  200000000 /* from exec until the new program is recorded */
 
 struct session {
 	const struct run_plan *plan;
@@ -405,10 +408,28 @@ static void write_notes(struct session *s)
 	}
 }
 
+/* Is the process still recorded?  One that called exec soon says so, unless its new program is not
+ * recorded: waits for that, but not beyond *until, which it sets if it is 0. */
+static bool is_still_recorded(const struct session *s, size_t i, int64_t *until)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	struct mprof_process_entry e = append_process(&s->file, i);
+
+	while (e.state == MPROF_PROCESS_EXECING && process_is_alive(e.pid, e.start_time)) {
+		*until = *until ?: now_ns(CLOCK_MONOTONIC) + EXEC_NS;
+		if (now_ns(CLOCK_MONOTONIC) > *until)
+			return false;
+		nanosleep(&pause, NULL);
+		e = append_process(&s->file, i);
+	}
+	return e.state == MPROF_PROCESS_RUNNING && process_is_alive(e.pid, e.start_time);
+}
+
 static void count_processes(struct session *s)
 {
 	const struct mprof_file_header *h = s->file.header;
 	struct mprof_process_entry e;
+	int64_t until = 0;
 	size_t i, k;
 
 	for (k = 0; k < MPROF_LOST_REASONS; k++)
@@ -419,9 +440,7 @@ static void count_processes(struct session *s)
 			continue;
 		for (k = 0; k < MPROF_LOST_REASONS; k++)
 			s->result->lost[k] += e.lost[k];
-		if ((e.state == MPROF_PROCESS_RUNNING || e.state == MPROF_PROCESS_EXECING) &&
-		    process_is_alive(e.pid, e.start_time))
-			s->result->alive++;
+		s->result->alive += is_still_recorded(s, i, &until);
 	}
 }
 
