@@ -428,6 +428,31 @@ START_TEST(growth_of_a_profile)
 }
 END_TEST
 
+/* What a single process has in all tells when it stopped to grow. */
+START_TEST(growth_of_a_profile_until)
+{
+	static struct mprof_course course = { .began_ticks = 100, .step_ticks = 100, .steps = 9 };
+
+	for (uint32_t i = 0; i < course.steps; i++)
+		course.step[i].live_bytes = i < 7 ? 50000 : 60000;
+	analysis = (struct analysis){ .tree = { .start_ticks = 100, .end_ticks = 1100 } };
+	analysis.whole.totals.active_ticks = 1100;
+	analysis.whole.totals.past_ticks[0] = 500;
+	analysis.whole.totals.past_ticks[1] = 1000;
+	analysis.whole.totals.midway_bytes = 50000;
+	analysis.whole.totals.late_bytes = 60000;
+	analysis.whole.totals.course = &course;
+	leaked = (struct site_values){ .calls = 2 };
+	expect_totals(20000, 30000, 30000, GROWTH_GOES_ON, 0); /* until 900: less than a quarter */
+	for (uint32_t i = 4; i < 7; i++)
+		course.step[i].live_bytes = 57500;
+	expect_totals(20000, 30000, 30000, GROWTH_UNTIL, 600); /* within a quarter of its growth */
+	course.step[5].live_bytes = 57499;
+	expect_totals(20000, 30000, 30000, GROWTH_UNTIL, 800);
+	expect_totals(20000, 30000, 31000, GROWTH_GOES_ON, 0); /* it grows in the later time, too */
+}
+END_TEST
+
 /* Nothing can be said if older blocks are missing, or many short processes left a little each. */
 START_TEST(growth_that_is_known)
 {
@@ -485,6 +510,7 @@ Suite *profile_findings_suite(void)
 	tcase_add_test(c, growth_beside_an_idle_time);
 	tcase_add_test(c, growth_of_a_trace);
 	tcase_add_test(c, growth_of_a_profile);
+	tcase_add_test(c, growth_of_a_profile_until);
 	tcase_add_test(c, growth_that_is_known);
 	suite_add_tcase(s, c);
 	return s;

@@ -349,9 +349,14 @@ static void find_growth(struct owner *list, size_t n, const struct trace *t, str
 	for (unsigned k = 0; k < SITE_PASTS; k++)
 		s->totals.past_ticks[k] = best->course->past_ticks[k];
 	s->totals.active_ticks = active_until(best, end);
-	for (const struct owner *o = list; o < list + n; o++)
-		if (o->grows)
-			add_between(o, s);
+	s->totals.course = best->course;
+	for (const struct owner *o = list; o < list + n; o++) {
+		if (!o->grows)
+			continue;
+		add_between(o, s);
+		if (o != best)
+			s->totals.course = NULL;
+	}
 }
 
 /* ---- sites ---- */

@@ -86,6 +86,8 @@ struct sites {
 		/* Live bytes of the processes whose growth is known: the least about midway
 		 * between these two times, the most since shortly before the later one. */
 		uint64_t midway_bytes, late_bytes;
+		/* NULL if several processes have a known growth. */
+		const struct mprof_course *course;
 		int64_t unplaced; /* bytes of the peak that no stack has; negative if stacks have
 				     too many */
 	} totals;

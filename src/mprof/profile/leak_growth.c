@@ -68,11 +68,26 @@ static uint64_t noise_of(const struct sites *s, const struct site_values *v)
 	return error > (double)most ? (uint64_t)error : most + !most;
 }
 
+/* Returns the end of the step in which the process last came within `most` bytes of what it has
+ * later, at most `end`. */
+static uint64_t rose_until(const struct sites *s, uint64_t most, uint64_t end)
+{
+	const struct mprof_course *c = s->totals.course;
+	uint32_t i = c ? c->steps : 0;
+	uint64_t until;
+
+	while (i && c->step[i - 1].live_bytes + (int64_t)most >= (int64_t)s->totals.late_bytes)
+		i--;
+	until = i ? c->began_ticks + (i + 1ull) * c->step_ticks : end;
+	return until < end ? until : end;
+}
+
 enum finding_growth growth_of_totals(const struct analysis *a, const struct site_values *v,
 				     uint64_t *until_ticks)
 {
 	const struct sites *s = &a->whole;
 	const uint64_t *at = s->totals.past_ticks, active = s->totals.active_ticks;
+	uint64_t until = active;
 	const uint64_t first = v->past_bytes[0], then = v->past_bytes[1], now = v->live_bytes;
 	const uint64_t noise = noise_of(s, v), end = a->tree.end_ticks;
 	/* Earlier figures are rounded, or lack what threads had not added yet. */
@@ -96,9 +111,11 @@ enum finding_growth growth_of_totals(const struct analysis *a, const struct site
 	     active - at[1] > (at[1] - at[0]) / 4 ||
 	     s->totals.late_bytes < s->totals.midway_bytes + (then - first) / 4))
 		return GROWTH_OTHER;
-	if (end <= active || end - active < (end - a->tree.start_ticks) / 4)
+	if (now < then + noise)
+		until = rose_until(s, (then - first) / 4, active);
+	if (end <= until || end - until < (end - a->tree.start_ticks) / 4)
 		return GROWTH_GOES_ON;
-	*until_ticks = active;
+	*until_ticks = until;
 	return GROWTH_UNTIL;
 }
 
