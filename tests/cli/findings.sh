@@ -1290,6 +1290,7 @@ test_finding_of_new_pages() {
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 static void large(void) { char *p = malloc(40 << 20); memset(p, 1, 40 << 20); free(p); }
 static void small(void) {
@@ -1317,8 +1318,69 @@ static void threads(void) {
 	if (pthread_create(&other, NULL, one, NULL) || !one(&other) || pthread_join(other, NULL))
 		abort();
 }
+/* Requests that need no new pages, as many as the other functions have faults. */
+static void churn(void) {
+	for (int i = 0; i < 1000; i++)
+		free(memset(malloc(60000), 1, 8));
+}
+static void drops(void) {
+	static char *p;
+	if (!p)
+		p = mmap(NULL, 40 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(p, 1, 40 << 20);
+	madvise(p, 40 << 20, MADV_DONTNEED);
+	churn();
+}
+static void forks(void) {
+	static char *p[700];
+	int child;
+	for (int i = 0; i < 700; i++)
+		p[i] = p[i] ? p[i] : malloc(60000);
+	child = fork();
+	if (!child)
+		_exit(0);
+	for (int i = 0; i < 700; i++)
+		memset(p[i], 1, 60000);
+	churn();
+	waitpid(child, NULL, 0);
+}
+static void *deep(void *x) {
+	char b[40 << 20];
+	memset(b, 1, sizeof(b));
+	__asm__ volatile("" ::"r"(b) : "memory");
+	return x;
+}
+static void stacks(void) {
+	pthread_attr_t a;
+	pthread_t t;
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 64 << 20);
+	pthread_create(&t, &a, deep, NULL);
+	pthread_join(t, NULL);
+	churn();
+}
+static void sparse(void) {
+	char *p = malloc(40 << 20), *q = malloc(60000);
+	for (int i = 0; i < 40; i++)
+		p[i << 20] = 1;
+	for (int i = 0; i < 5000; i++)
+		if (read(3, q, 60000) < 0)
+			abort();
+	free(q);
+	free(p);
+}
+static void child(void) {
+	static int is_child, begun;
+	if (!begun++ && !(is_child = !fork())) {
+		for (int i = 0; i < 300; i++)
+			free(malloc(40 << 20));
+		wait(NULL);
+	}
+	if (is_child)
+		small();
+}
 int main(int n, char **arg) {
-	void (*of[])(void) = { large, small, reads, maps, threads };
+	void (*of[])(void) = { large, small, reads, maps, drops, forks, stacks, sparse, child, threads };
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (n < 2 || (dup2(open("/dev/zero", O_RDONLY), 3), 0))
 		return 2;
@@ -1337,7 +1399,7 @@ END
 	}
 	finding_of 0
 	expect_words out '. glibc mapped 1.2 GiB for large blocks, '
-	expect_words out " large (pages.c:8) allocated 1.2 GiB in 30 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
+	expect_words out " large (pages.c:9) allocated 1.2 GiB in 30 large blocks: keep and reuse them. With $keep, glibc keeps freed memory."
 	expect_same 'a finding' "$(jq -r '.[] | "\(.function) \(.large_blocks) \(.mapped_bytes) \(.setting)"' finding)" \
 		"large 30 $((30 * (40 << 20))) $keep"
 	"$mprof" report --json log >out
@@ -1356,11 +1418,29 @@ END
 	finding_of 3
 	expect_words out 'times the largest resident set: the program itself mapped 1.2 GiB in 30 calls of mmap. Keep and reuse them.'
 	# Each thread has an arena, whose heaps are unmapped once they are empty.
-	finding_of 4
+	finding_of 9
 	expect_same 'the setting for threads' "$(jq -r '.[].setting' finding)" "$keep MALLOC_ARENA_MAX=1"
 	# shellcheck disable=SC2086 # three variables
-	finding_of 4 $keep MALLOC_ARENA_MAX=1
+	finding_of 9 $keep MALLOC_ARENA_MAX=1
 	expect_same 'none where it is kept' "$(cat finding)" '[]'
+	# New pages that do not come from freed blocks: no setting of the allocator saves them.
+	local other
+	for other in 4 5 6; do
+		finding_of $other
+		expect_same "none of other pages ($other)" "$(cat finding)" '[]'
+	done
+	finding_of 7
+	expect_same 'none of blocks that were hardly used' "$(cat finding)" '[]'
+	finding_of 8
+	expect_same 'no function of another process' "$(jq -c '[.[].process, .[].function]' finding)" '[2,null]'
+	"$mprof" profile -q -o profile -- ./pages 0
+	"$mprof" report --json profile >out
+	expect_same 'of a profile' "$(json out '.findings[] | select(.finding == "refaults") | .function')" large
+	expect_documented profile out
+	# Without a function, a profile has nothing that would show more.
+	"$mprof" profile -q -o profile -- ./pages 1
+	run "$mprof" report profile
+	expect_no_text out 'mprof compare'
 }
 
 # Each program of a run has its own main.

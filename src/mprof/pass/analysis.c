@@ -46,6 +46,7 @@ struct loop {
 	bool of_rss, before; /* this process has the greatest RSS; that is yet to come */
 	uint64_t rss_bytes;  /* fewer live bytes do not change figures at the greatest RSS */
 	struct totals_thread *totals;
+	struct totals_process *swing;
 	struct compactness_of *compactness; /* of the process, if `full` */
 	struct resident_areas *areas;	    /* of the process; NULL if they are not needed */
 	const struct analysis_page *page;   /* NULL = none */
@@ -127,6 +128,7 @@ ALWAYS_INLINE bool begin(struct loop *l, const struct event *e, struct event *ot
 	if (!l->a)
 		return true;
 	l->totals = totals_thread(&l->a->totals, e, thread);
+	l->swing = totals_process(&l->a->totals, process);
 	if (l->full)
 		l->compactness = compactness_process(&l->a->compactness, process);
 	l->areas = resident_areas_of(&l->a->resident_parts, process);
@@ -317,6 +319,8 @@ ALWAYS_INLINE void look_at_live(struct loop *l, const struct event *e)
 {
 	struct live own = l->run.own, all;
 
+	if (l->a)
+		totals_swing(l->swing, own.bytes);
 	if (l->full) {
 		own.needed = live_needed(&own, &l->run.p->pages);
 		compactness_look(l->compactness, &own, e->ticks);
@@ -376,8 +380,8 @@ ALWAYS_INLINE bool frees(struct loop *l, const struct event *e)
 	count_call(l, e, d.ends ? d.old.size : 0);
 	if (d.ends) {
 		end_block(l, e, &d, false);
-		if (__builtin_expect(totals_is_apart(&d.old), 0) && l->a)
-			l->totals->sum.apart += d.old.size;
+		if (l->a)
+			totals_freed(&l->totals->sum, &d.old);
 		look_at_live(l, e);
 		run_over(&l->run, &d);
 	} else if (l->a) {

@@ -19,8 +19,8 @@ static inline bool count_call(struct totals_thread *t, const struct event *e, co
 	f->calls++;
 	if (class == MPROF_CLASS_FREE) {
 		f->bytes += n->did & (NOTE_ENDED | NOTE_INHERITED) ? n->old.size : 0;
-		if (n->did & NOTE_ENDED && totals_is_apart(&n->old))
-			t->sum.apart += n->old.size;
+		if (n->did & NOTE_ENDED)
+			totals_freed(&t->sum, &n->old);
 		t->sum.null_frees += !e->addr;
 		return false;
 	}
@@ -68,6 +68,11 @@ struct totals_thread *totals_thread(struct totals *s, const struct event *e, uin
 	return t;
 }
 
+struct totals_process *totals_process(struct totals *s, uint32_t process)
+{
+	return array_at(&s->process, process, sizeof(struct totals_process));
+}
+
 static void batch(void *self, const struct batch *b)
 {
 	struct totals *s = self;
@@ -83,6 +88,8 @@ static void batch(void *self, const struct batch *b)
 		if (b->plain || e->kind == EVENT_CALL || e->kind == EVENT_REALLOC_END) {
 			if (e->fn < MPROF_FN_MAX && count_call(t, e, n))
 				note_failure(s, e);
+			if (n->did & (NOTE_BEGAN | NOTE_ENDED))
+				totals_swing(totals_process(s, n->process), n->own.bytes);
 		} else if (e->kind != EVENT_REALLOC_BEGIN) {
 			note_control(s, t, e);
 		}
@@ -114,12 +121,13 @@ static void add_sum(struct totals_sum *to, const struct totals_sum *from)
 	}
 	to->null_frees += from->null_frees;
 	to->apart += from->apart;
+	to->apart_blocks += from->apart_blocks;
 }
 
 static void add_thread(struct totals *s, const struct totals_thread *t, uint32_t process,
 		       size_t *rows)
 {
-	struct totals_process *p = array_at(&s->process, process, sizeof(*p));
+	struct totals_process *p = totals_process(s, process);
 	struct totals_thread *row = s->thread.item;
 
 	p->threads++;
@@ -154,7 +162,7 @@ static void finish(void *self, struct walk *w)
 	size_t i;
 
 	if (w->heap.processes)
-		array_at(&s->process, w->heap.processes - 1, sizeof(*p));
+		totals_process(s, (uint32_t)w->heap.processes - 1);
 	close_threads(s, w);
 	p = s->process.item;
 	for (i = 0; i < s->process.count && i < w->heap.processes; i++) {

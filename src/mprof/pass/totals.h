@@ -14,6 +14,8 @@
 #include "walk.h"
 
 #define TOTALS_APART (128u << 10) /* bytes of a block that glibc maps by itself, at first */
+#define TOTALS_SWING \
+	(64u << 10) /* bytes by which live bytes must fall before a rise counts again */
 
 struct totals_fn {
 	uint64_t calls, bytes, failed;
@@ -24,8 +26,8 @@ struct totals_sum {
 	uint64_t calls;	    /* sum over all functions */
 	uint64_t allocated; /* bytes that allocating functions returned; not the mmap family */
 	uint64_t failed;
-	uint64_t null_frees; /* free(NULL) and similar calls */
-	uint64_t apart;	     /* bytes of freed blocks that are totals_is_apart() */
+	uint64_t null_frees;	      /* free(NULL) and similar calls */
+	uint64_t apart, apart_blocks; /* freed blocks that are totals_is_apart(), in bytes too */
 };
 
 /* Does the address show that glibc mapped the block by itself?  By chance, one of 256 others has
@@ -33,6 +35,15 @@ struct totals_sum {
 static inline bool totals_is_apart(const struct block *b)
 {
 	return b->size >= TOTALS_APART && (b->addr & 4095) == 16;
+}
+
+/* Called when a block is freed. */
+static inline void totals_freed(struct totals_sum *s, const struct block *b)
+{
+	if (__builtin_expect(totals_is_apart(b), 0)) {
+		s->apart += b->size;
+		s->apart_blocks++;
+	}
 }
 
 struct totals_thread {
@@ -48,8 +59,25 @@ struct totals_process {
 	uint64_t threads;
 	uint64_t first_ticks, last_ticks;
 	uint64_t late; /* events after its end */
+	/* How much its live bytes rose in all, not counting swings of TOTALS_SWING bytes and less:
+	 * an allocator that returns freed memory gets at most about as much in new pages.  top:
+	 * live bytes above which more count, never more than TOTALS_SWING above live bytes. */
+	uint64_t rises, top;
+	uint64_t most; /* live bytes at most */
 	struct totals_sum sum;
 };
+
+/* Called when a block of the process began or ended, with its live bytes then. */
+static inline void totals_swing(struct totals_process *p, uint64_t live)
+{
+	if (__builtin_expect(live > p->top, 0)) {
+		p->rises += live - p->top;
+		p->top = live;
+		p->most = live > p->most ? live : p->most;
+	} else if (__builtin_expect(live + TOTALS_SWING < p->top, 0)) {
+		p->top = live + TOTALS_SWING;
+	}
+}
 
 /* The first call that failed. */
 struct totals_failure {
@@ -74,3 +102,5 @@ extern const struct pass_ops totals_pass;
 
 /* Returns the row of the thread with this index, at each of its events. */
 struct totals_thread *totals_thread(struct totals *s, const struct event *e, uint32_t thread);
+/* Returns the row of the process with this index, until another one is called for. */
+struct totals_process *totals_process(struct totals *s, uint32_t process);

@@ -39,47 +39,80 @@ static bool is_own(const struct analysis *a, const struct tree_process *p)
 	return true;
 }
 
-/* What a process allocated; of a profile only if it has no other. */
-static struct totals_sum sum_of(const struct analysis *a, const struct sites *sites,
-				uint32_t process)
+/* Are its blocks large, on average? */
+static bool is_large(const struct site_brief *v)
+{
+	return v->bytes / TOTALS_APART >= v->calls;
+}
+
+/* What a process did.  The rises in a profile are unknown: these are its large blocks, and only if
+ * it has no other process. */
+static struct totals_process totals_of(const struct analysis *a, const struct sites *sites,
+				       uint32_t process)
 {
 	const struct totals_process *t = a->totals.process.item;
-	struct totals_sum sum = { .allocated = 0 };
+	struct totals_process of = { .number = process };
 
 	for (size_t i = 0; i < a->totals.process.count && !a->of_totals; i++)
 		if (t[i].number == process)
-			return t[i].sum;
-	if (a->of_totals && a->tree.processes == 1)
-		sum.allocated = sites->total.bytes;
-	return sum;
+			return t[i];
+	for (size_t i = 0; i < sites->count && a->of_totals && a->tree.processes == 1; i++)
+		of.rises += is_large(&sites->brief[i]) ? sites->brief[i].bytes : 0;
+	return of;
+}
+
+/* After each fork, as many pages as the process has may be copied when they are written to. */
+static uint64_t copied_pages(const struct analysis *a, const struct tree_process *p)
+{
+	uint64_t copies = 0;
+
+	for (size_t i = 0; i < a->tree.processes; i++)
+		copies += a->tree.process[i].parent == p->number && a->tree.process[i].forked;
+	return copies * p->peak_rss_bytes;
+}
+
+/* Bytes that the system mapped for blocks of glibc, if it provided pages for most of them: at its
+ * peak, the process had more pages than it would have without half of such a block. */
+static uint64_t mapped_apart(const struct tree_process *p, const struct totals_process *of)
+{
+	const struct trace_fact *image = tree_image(p);
+	const uint64_t resident = p->peak_rss_bytes,
+		       missing = of->most > resident ? of->most - resident : 0;
+
+	if (!image || !tree_has_c_library(image) || !of->sum.apart_blocks ||
+	    missing > of->sum.apart / of->sum.apart_blocks / 2)
+		return 0;
+	return of->sum.apart;
 }
 
 /* Fills f, as if it were a finding. */
 static void measure(struct refaults *f, const struct analysis *a, const struct sites *sites,
 		    const struct tree_process *p)
 {
-	const struct trace_fact *image = tree_image(p);
-	const struct totals_sum sum = sum_of(a, sites, p->number);
-	const struct totals_fn *maps = &sum.fn[MPROF_FN_MMAP];
-	const uint64_t faulted = p->minor_faults * a->walk.heap.page_size;
-	const uint64_t apart = image && tree_has_c_library(image) ? sum.apart : 0;
+	const struct totals_process of = totals_of(a, sites, p->number);
+	const struct totals_fn *maps = &of.sum.fn[MPROF_FN_MMAP],
+			       *unmaps = &of.sum.fn[MPROF_FN_MUNMAP];
+	const uint64_t all = p->minor_faults * a->walk.heap.page_size;
+	const uint64_t copied = copied_pages(a, p), faulted = all > copied ? all - copied : 0;
+	const uint64_t apart = mapped_apart(p, &of);
 
 	*f = (struct refaults){ .process = p->number,
 				.system_ns = p->system_ns,
 				.cpu_ns = p->user_ns + p->system_ns,
 				.new_bytes = apart > faulted ? apart : faulted,
 				.apart = apart >= faulted / 2 ? apart : 0,
+				.others = a->totals.all.allocated - of.sum.allocated,
 				.resident = p->peak_rss_bytes,
 				.keep = setting_of(p) };
 	if (f->keep)
 		f->setting = f->keep->setting[retained_threads(a, p->number) > 1];
-	if (maps->bytes > sum.allocated) {
+	if (unmaps->bytes > of.rises && maps->calls >= REFAULT_TIMES) {
 		f->mapped = maps->bytes;
 		f->map_calls = maps->calls;
 		f->apart = 0;
 		f->keep = NULL;
 	}
-	if (sum.allocated < f->new_bytes / 2 && f->mapped < f->new_bytes / 2)
+	if ((f->mapped ? unmaps->bytes : of.rises) < f->new_bytes / 2)
 		f->new_bytes = 0;
 }
 
@@ -95,6 +128,8 @@ void refaults_find(struct refaults *f, const struct analysis *a, const struct si
 	struct refaults now;
 
 	*f = (struct refaults){ .process = 0 };
+	if (a->of_totals && !a->has_stacks)
+		return;
 	for (size_t i = 0; i < a->tree.processes; i++) {
 		measure(&now, a, sites, &a->tree.process[i]);
 		if (now.system_ns > f->system_ns && is_finding(&now) &&
@@ -103,7 +138,8 @@ void refaults_find(struct refaults *f, const struct analysis *a, const struct si
 	}
 }
 
-void refaults_place(struct refaults *f, const struct sites *sites, const struct askers *askers)
+void refaults_place(struct refaults *f, const struct sites *sites, const struct askers *askers,
+		    bool of_totals)
 {
 	const size_t functions = askers->functions.keys.count;
 	struct {
@@ -117,7 +153,7 @@ void refaults_place(struct refaults *f, const struct sites *sites, const struct 
 		const struct site_brief *v = &sites->brief[i];
 		const struct asker *x = &askers->of[i];
 
-		if (!x->function || v->bytes / TOTALS_APART < v->calls)
+		if (!x->function || !is_large(v))
 			continue;
 		of[x->function].bytes += v->bytes;
 		of[x->function].calls += v->calls;
@@ -127,11 +163,14 @@ void refaults_place(struct refaults *f, const struct sites *sites, const struct 
 		if (of[x->function].bytes > most->bytes)
 			most = &of[x->function];
 	}
-	if (most->bytes >= f->new_bytes / 2) {
+	/* Sites are of the run: do not name what the other processes may have allocated. */
+	if (most->bytes >= f->others + f->new_bytes / 2) {
 		f->line = most->largest->who.line;
 		f->many_lines = most->many_lines;
 		f->bytes = most->bytes;
 		f->calls = most->calls;
+	} else if (of_totals) {
+		f->process = 0; /* nothing would show more */
 	}
 	free(of);
 }

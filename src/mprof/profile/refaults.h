@@ -5,13 +5,15 @@
  * it.
  *
  *   new      page faults * page size; or, if that is more, the bytes of freed blocks that glibc had
- *            mapped by themselves (totals.h): a fault for a huge page is one fault
+ *            mapped by themselves (totals.h), and accessed: a fault for a huge page is one fault
  *
  * The process with most time in the kernel has a finding if this is at least REFAULT_LEAST, a
  * quarter of its CPU time, and not too much for `new` (REFAULT_NS); if `new` is at least
- * REFAULT_TIMES its largest resident set; and if it allocated or mapped at least half of `new`,
- * which copies of pages after fork and files do not need.  The figures of wait4 include children,
- * so those of a process with recorded children count only if it told them itself.
+ * REFAULT_TIMES its largest resident set; and if its live bytes rose, or it unmapped, at least half
+ * of `new`, which other faults do not need: those of files, of stacks of threads, and of pages that
+ * it drops itself by madvise.  Page faults that copies after each fork can explain do not count.
+ * The figures of wait4 include children, so those of a process with recorded children count only if
+ * it told them itself.
  */
 #pragma once
 
@@ -32,6 +34,7 @@ struct refaults {
 	uint32_t process; /* number in the run; 0 without a finding */
 	uint64_t system_ns, cpu_ns;
 	uint64_t new_bytes, apart, resident; /* resident: at its largest */
+	uint64_t others;		     /* bytes that other processes of the run allocated */
 	/* What the program mapped by its own calls of mmap, if that is more than it allocated. */
 	uint64_t mapped, map_calls;
 	const char *setting;		    /* of `keep`, for its threads */
@@ -44,5 +47,7 @@ struct refaults {
 };
 
 void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites);
-/* Names the function, of a finding; askers: of these sites. */
-void refaults_place(struct refaults *f, const struct sites *sites, const struct askers *askers);
+/* Names the function, of a finding; askers: of these sites.  of_totals: they are of a profile,
+ * which has no finding without a function. */
+void refaults_place(struct refaults *f, const struct sites *sites, const struct askers *askers,
+		    bool of_totals);
