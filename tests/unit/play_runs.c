@@ -88,7 +88,6 @@ START_TEST(test_descriptors)
 }
 END_TEST
 
-/* A result that waits for its reader is not late; one that does not come is. */
 /* An allocator may need as long as the program did, if another one needs a hundredth of it. */
 START_TEST(test_limit_of_a_slow_one)
 {
@@ -109,6 +108,7 @@ START_TEST(test_limit_of_a_slow_one)
 }
 END_TEST
 
+/* A result that waits for its reader is not late; one that does not come is. */
 START_TEST(test_limits)
 {
 	static const char *const args[] = { "mode=startup", NULL };
