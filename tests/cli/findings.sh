@@ -1423,6 +1423,14 @@ END
 	# shellcheck disable=SC2086 # three variables
 	finding_of 9 $keep MALLOC_ARENA_MAX=1
 	expect_same 'none where it is kept' "$(cat finding)" '[]'
+	# With jemalloc's setting, programs with blocks of this size would grow without end.
+	if "$mprof" record -q -o log --allocator jemalloc -- ./pages 1 2>/dev/null; then
+		run "$mprof" report log
+		expect_no_text out 'MALLOC_CONF'
+		"$mprof" record -q -o log --allocator jemalloc -- ./pages 0
+		run "$mprof" report log
+		expect_words out 'With MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1, jemalloc keeps freed memory.'
+	fi
 	# New pages that do not come from freed blocks: no setting of the allocator saves them.
 	local other
 	for other in 4 5 6; do

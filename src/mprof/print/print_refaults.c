@@ -46,7 +46,8 @@ void refaults_sentence(const struct analysis *a, const struct refaults *f, FILE 
 			format_many(f->calls, "large block", "large blocks").s);
 	}
 	if (f->keep)
-		fprintf(out, " With %s, %s keeps freed memory.", f->setting, f->keep->name);
+		fprintf(out, " With %s, %s keeps freed memory.", refaults_setting(f),
+			f->keep->name);
 }
 
 void refaults_command(const struct analysis *a, const struct refaults *f, size_t most, FILE *out)

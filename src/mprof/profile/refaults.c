@@ -10,7 +10,8 @@
 #include "retained.h"
 
 static const struct refault_setting settings[] = {
-#define SETTING(allocator, name, setting, more) { allocator, name, { setting, setting more } },
+#define SETTING(allocator, name, setting, more, large) \
+	{ allocator, name, { setting, setting more }, large },
 #include "refaults.def"
 #undef SETTING
 };
@@ -104,8 +105,7 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 				.others = a->totals.all.allocated - of.sum.allocated,
 				.resident = p->peak_rss_bytes,
 				.keep = setting_of(p) };
-	if (f->keep)
-		f->setting = f->keep->setting[retained_threads(a, p->number) > 1];
+	f->threads = retained_threads(a, p->number) > 1;
 	if (unmaps->bytes > of.rises && maps->calls >= REFAULT_TIMES) {
 		f->mapped = maps->bytes;
 		f->map_calls = maps->calls;
@@ -135,6 +135,10 @@ void refaults_find(struct refaults *f, const struct analysis *a, const struct si
 		if (now.system_ns > f->system_ns && is_finding(&now) &&
 		    is_own(a, &a->tree.process[i]))
 			*f = now;
+	}
+	if (f->keep && f->keep->of_large) {
+		f->keep_large = f->keep;
+		f->keep = NULL;
 	}
 }
 
@@ -169,6 +173,7 @@ void refaults_place(struct refaults *f, const struct sites *sites, const struct 
 		f->many_lines = most->many_lines;
 		f->bytes = most->bytes;
 		f->calls = most->calls;
+		f->keep = f->keep ?: f->keep_large;
 	} else if (of_totals) {
 		f->process = 0; /* nothing would show more */
 	}

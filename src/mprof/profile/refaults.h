@@ -28,6 +28,7 @@
 struct refault_setting {
 	const char *allocator, *name;
 	const char *setting[2]; /* of one thread, and of several that allocate */
+	bool of_large;		/* helps only large blocks */
 };
 
 struct refaults {
@@ -37,14 +38,22 @@ struct refaults {
 	uint64_t others;		     /* bytes that other processes of the run allocated */
 	/* What the program mapped by its own calls of mmap, if that is more than it allocated. */
 	uint64_t mapped, map_calls;
-	const char *setting;		    /* of `keep`, for its threads */
+	bool threads;			    /* several allocated */
 	const struct refault_setting *keep; /* NULL: none is known */
+	const struct refault_setting
+	    *keep_large; /* likewise, if a function allocated large blocks */
 	/* The function that allocated at least half of `new_bytes` in blocks of TOTALS_APART and
 	 * more, on average; line is NULL if there is none. */
 	const struct sym_line *line;
 	bool many_lines; /* `line` is one of several */
 	uint64_t bytes, calls;
 };
+
+/* Returns the setting to try, NULL if none is known. */
+static inline const char *refaults_setting(const struct refaults *f)
+{
+	return f->keep ? f->keep->setting[f->threads] : NULL;
+}
 
 void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites);
 /* Names the function, of a finding; askers: of these sites.  of_totals: they are of a profile,
