@@ -30,5 +30,5 @@ int rewrite_check_stop(const char *regex, struct error *expected);
 void rewrite_name(struct rewrite *r, struct text *name);
 bool rewrite_stops(struct rewrite *r, const char *name);
 /* Returns the first rule or pattern that matched no name, neither in r nor in `other`, which has
- * the same rules and may be r.  NULL: each matched one, or there was no name. */
+ * the same rules and may be r.  NULL: each matched a name, or there were no names. */
 const char *rewrite_unused(const struct rewrite *r, const struct rewrite *other);

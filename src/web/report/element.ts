@@ -55,7 +55,7 @@ export const column = <R>(key: string, title: string, text: (n: number) => strin
 	}, ...more,
 });
 
-// What part of the whole a row has; unknown if there is no whole.
+// A row's percentage of the whole; unknown if the whole is 0.
 export const shareColumn = <R>(key: string, part: (r: R) => number, whole: (r: R) => number): Column<R> => ({ key, title: "%", number: true,
 	value: r => whole(r) ? 100 * part(r) / whole(r) : -1, text: r => percent(part(r), whole(r)) });
 
