@@ -168,7 +168,7 @@ void refaults_place(struct refaults *f, const struct sites *sites, const struct 
 			most = &of[x->function];
 	}
 	/* Sites are of the run: do not name what the other processes may have allocated. */
-	if (most->bytes >= f->others + f->new_bytes / 2) {
+	if (!f->mapped && most->bytes >= f->others + f->new_bytes / 2) {
 		f->line = most->largest->who.line;
 		f->many_lines = most->many_lines;
 		f->bytes = most->bytes;
