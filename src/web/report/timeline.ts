@@ -11,6 +11,7 @@ export interface Layer { name: string; values: Float64Array; color: string; help
 
 const HEIGHT = 130;
 const LINES = 4; // at most, at round values
+const END = 4; // pixels that belong to the first or the last point, which are hard to hit
 const DWARFS = 3; // more resident than live bytes by this factor would flatten the live curve
 
 export class Timeline {
@@ -70,8 +71,8 @@ export class Timeline {
 	}
 
 	private pointAt(e: MouseEvent): number {
-		const r = this.canvas.getBoundingClientRect(), [begin, end] = this.span(), ns = this.d.point.ns;
-		const t = begin + (e.clientX - r.left) / r.width * (end - begin);
+		const r = this.canvas.getBoundingClientRect(), [begin, end] = this.span(), ns = this.d.point.ns, x = e.clientX - r.left;
+		const t = x < END ? begin : x > r.width - END ? end : begin + x / r.width * (end - begin);
 		let low = 0, high = this.d.points - 1;
 		while (low < high) {
 			const middle = (low + high) >> 1;
