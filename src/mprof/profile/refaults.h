@@ -36,7 +36,8 @@ struct refaults {
 	uint64_t system_ns, cpu_ns;
 	uint64_t new_bytes, apart, resident; /* resident: at its largest */
 	uint64_t others;		     /* bytes that other processes of the run allocated */
-	/* What the program mapped by its own calls of mmap, if that is more than it allocated. */
+	/* What the program mapped by its own calls of mmap, if it unmapped more than its live bytes
+	 * rose, and called mmap REFAULT_TIMES or more; else 0. */
 	uint64_t mapped, map_calls;
 	bool threads;			    /* several allocated */
 	const struct refault_setting *keep; /* NULL: none is known */

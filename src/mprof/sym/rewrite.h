@@ -29,6 +29,6 @@ int rewrite_check_stop(const char *regex, struct error *expected);
 /* Applies all rules in their order. */
 void rewrite_name(struct rewrite *r, struct text *name);
 bool rewrite_stops(struct rewrite *r, const char *name);
-/* Returns the first rule or pattern that matched no name, neither in r nor in `other`, which has
- * the same rules and may be r.  NULL: each matched a name, or there were no names. */
+/* Returns the first rule or pattern that matched nothing, in r and in `other`, which has the same
+ * rules (`other` can be r itself).  Returns NULL if every rule matched, or no name was tried. */
 const char *rewrite_unused(const struct rewrite *r, const struct rewrite *other);
