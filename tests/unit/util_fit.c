@@ -107,6 +107,11 @@ static const struct {
 	/* Little would be left. */
 	{ 24, "server --data=/srv/a/long/path x", "server --.../long/path x" },
 	{ 24, "/a/program/that/has/no/arguments", "/a/program/.../arguments" },
+	/* The name of the program remains. */
+	{ 40, "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus -quiet -O2 -o /tmp/t.s",
+	  ".../cc1plus -quiet -O2 -o /tmp/t.s" },
+	{ 32, "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus -quiet -O2 -o /tmp/t.s",
+	  ".../cc1plus ... -O2 -o /tmp/t.s" },
 };
 
 START_TEST(command)

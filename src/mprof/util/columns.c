@@ -140,25 +140,46 @@ void columns_elide(char *to, const char *s, size_t columns)
 	strcpy(stpcpy(to + head, terminal_ellipsis()), s + bytes - tail);
 }
 
+/* Elides the directories of a program whose path has no room beside its arguments.  Returns the
+ * bytes of s that remain, after an ellipsis in `to`, or 0. */
+static size_t drop_directories(char *to, const char *s, size_t columns)
+{
+	const size_t program = strcspn(s, " "), dots = columns_ellipsis();
+	size_t base = program;
+
+	while (base && s[base - 1] != '/')
+		base--;
+	if (!s[program] || columns_of(s, program) + dots <= columns / 2 || base <= dots + 1)
+		return 0;
+	strcpy(to, terminal_ellipsis());
+	return strlen(s + base - 1);
+}
+
 void columns_elide_arguments(char *to, const char *s, size_t columns)
 {
 	const size_t bytes = strlen(s), dots = columns_ellipsis() + 2;
 	const size_t keep = columns > dots ? columns - dots : 0;
-	size_t head = head_bytes(s, bytes, keep - keep / 2), tail;
+	size_t head = head_bytes(s, bytes, keep - keep / 2), tail, rest;
 
-	if (columns_of(s, bytes) > columns) {
-		while (head && s[head] != ' ')
-			head--;
-		tail = tail_bytes(s, bytes, keep - columns_of(s, head));
-		while (tail && s[bytes - tail - 1] != ' ')
-			tail--;
-		if (head && tail && head + tail >= keep / 2) {
-			sprintf(to, "%.*s %s %s", (int)head, s, terminal_ellipsis(),
-				s + bytes - tail);
-			return;
-		}
+	if (columns_of(s, bytes) <= columns) {
+		memcpy(to, s, bytes + 1);
+		return;
 	}
-	columns_elide(to, s, columns);
+	rest = drop_directories(to, s, columns);
+	if (rest) {
+		columns_elide_arguments(to + strlen(to), s + bytes - rest,
+					columns - columns_ellipsis());
+		return;
+	}
+	while (head && s[head] != ' ')
+		head--;
+	tail = tail_bytes(s, bytes, keep - columns_of(s, head));
+	while (tail && s[bytes - tail - 1] != ' ')
+		tail--;
+	if (head && tail && head + tail >= keep / 2)
+		sprintf(to, "%.*s %s %s", (int)head, s, terminal_ellipsis(), s + bytes - tail);
+	else
+		columns_elide(to, s, columns);
 }
 
 bool columns_is_unit(const char *s, size_t n)

@@ -11,7 +11,8 @@ size_t columns_of(const char *s, size_t bytes);
 size_t columns_ellipsis(void);
 /* Copies s, its middle elided if it has more than `columns`; `to` has strlen(s) + 4 bytes. */
 void columns_elide(char *to, const char *s, size_t columns);
-/* The same for a command: omits whole arguments, where that costs at most half of what fits. */
+/* The same for a command: omits the directories of its program if its path takes half of what
+ * fits, and then whole arguments, where that costs at most half of what fits. */
 void columns_elide_arguments(char *to, const char *s, size_t columns);
 /*
  * Sets how many bytes at the beginning and at the end of s columns_elide() keeps.  It cuts between
