@@ -512,6 +512,8 @@ enum mprof_fact_what {
 			      */
 	MPROF_FACT_OOM, /* the kernel's out-of-memory killer ended how processes since since_ticks
 			 */
+	MPROF_FACT_ATTACHED, /* it ran already when recording began */
+	MPROF_FACT_DETACHED, /* mprof ended the recording, and it runs on */
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };

@@ -38,6 +38,7 @@ struct mp_known {
 	char rank[32];	     /* rank in the batch job, or "" */
 	char allocator[512]; /* the object that defines the backing malloc */
 	char first[512];     /* the object that serves the program's malloc, if not ours; or "" */
+	int attached;	     /* 1: the program ran before we were loaded */
 	int second;	     /* 1: another copy of the library records, this one does nothing */
 };
 extern struct mp_known mp_known;

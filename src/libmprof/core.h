@@ -55,6 +55,9 @@ uint64_t mp_clock_hz(void); /* ticks a second; takes 50 us */
 
 /* Prints one line about a failed start, through mprof or to stderr. */
 void mp_note(const char *why);
+/* From now on puts the lines there, until it is called with NULL. */
+struct text;
+void mp_notes_into(struct text *to);
 void mp_note_called(const char *function); /* a function of WRAP: tells mprof */
 /* Prints one line and ends the program, which cannot run without an allocator. */
 void mp_give_up(const char *why) __attribute__((noreturn));

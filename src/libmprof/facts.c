@@ -293,11 +293,11 @@ void mp_fact_spawned(int pid, const char *path, int env_kept)
 	fact_with_path(&f, path);
 }
 
-void mp_fact_resumed(void)
+void mp_fact_mark(unsigned what)
 {
 	struct mprof_fact f;
 
-	fact_stamp(&f, MPROF_FACT_RESUMED);
+	fact_stamp(&f, what);
 	fact_write(&f, "", 0);
 }
 

@@ -31,6 +31,7 @@
 #define FALLOC_FL_KEEP_SIZE 1
 #endif
 
+#define CLOSE_TRIES  1000
 #define RECORD_BYTES 16u /* bytes of the file for one LOG_QTY record: a malloc and its free */
 
 struct mp_file mp_file MP_HIDDEN = { .fd = -1 };
@@ -236,7 +237,7 @@ static int file_adopt(int fd)
 	struct stat st;
 	void *map;
 
-	fd = mp_fd_high_first(fd);
+	fd = mp_known.attached ? mp_fd_high(fd) : mp_fd_high_first(fd);
 	if (fd < 0)
 		return fd;
 	map = sys_mmap(NULL, MPROF_HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -393,7 +394,7 @@ static int file_create_or_join(struct mp_run *run, const char *magic, const char
 			       struct text *why)
 {
 	struct text to = text_on(run->path, sizeof(run->path));
-	int from_env = mp_run_from_env(run), ret = -ENOENT;
+	int from_env = !mp_known.attached && mp_run_from_env(run), ret = -ENOENT;
 
 	if (from_env)
 		ret = file_join(run, magic);
@@ -463,6 +464,21 @@ const uint64_t *mp_file_log_end(void)
 	static const uint64_t never;
 
 	return mp_file.header ? &mp_file.header->log_end : &never;
+}
+
+void mp_file_close(void)
+{
+	int fd;
+
+	__atomic_store_n(&mp_file.broken, MPROF_LOST_FILE + 1, __ATOMIC_SEQ_CST);
+	fd = __atomic_exchange_n(&mp_file.fd, -1, __ATOMIC_SEQ_CST);
+	/* A writer that a signal keeps from its end writes to a closed descriptor: that fails. */
+	for (int i = 0; i < CLOSE_TRIES && __atomic_load_n(&mp_file.users, __ATOMIC_SEQ_CST); i++)
+		sys_yield();
+	if (fd < 0)
+		return;
+	sys_flock(fd, LOCK_UN); /* mappings would keep it */
+	sys_close(fd);
 }
 
 /* Checks whether a trace can keep its last events only; if not, it keeps them all. */

@@ -25,6 +25,8 @@ struct mp_file {
 extern struct mp_file mp_file;
 /* Creates or joins the file of the run.  0 or -errno, with a note to the user. */
 int mp_file_open(const char *magic, const char *path);
+/* Ends the use of the file by this process, when nothing records any more. */
+void mp_file_close(void);
 const char *mp_file_reason(int error); /* why a file cannot be opened (-errno), in words */
 int mp_file_is_profile(void);
 const uint32_t *mp_file_paused(void);  /* module.h */

@@ -78,12 +78,24 @@ void mp_give_up(const char *why)
 		mp_sys(SYS_exit_group, 127, 0, 0, 0, 0, 0);
 }
 
+static struct text *into;
+
+void mp_notes_into(struct text *to)
+{
+	into = to;
+}
+
 void mp_note(const char *why)
 {
 	char buffer[1024];
 	struct text line = text_on(buffer, sizeof(buffer) - 1);
-	int notes = mp_known.notes[0] != 0, fd = notes ? note_open() : 2;
+	int notes = mp_known.notes[0] != 0, fd;
 
+	if (into) {
+		text_string(into, why);
+		return;
+	}
+	fd = notes ? note_open() : 2;
 	if (fd < 0)
 		return;
 	if (notes)

@@ -212,6 +212,17 @@ static void process_ending(int status)
 	mp_fact_end(status);
 }
 
+void mp_process_detached(void)
+{
+	mp_process_flush();
+	mp_failed(mp_stacks_flush());
+	mp_peak_last();
+	if (mp_recording_end())
+		mp_fact_mark(MPROF_FACT_DETACHED);
+	mp_publish_pass();
+	mp_file_close();
+}
+
 static void process_on_exit(int status, void *unused)
 {
 	(void)unused;

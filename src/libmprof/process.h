@@ -21,6 +21,8 @@ int mp_process_join(uint64_t fork_ticks, uint32_t parent, int parent_pid);
 int mp_process_forked(uint64_t when);
 void mp_process_forks(void); /* called once, as early as possible: notices forks */
 void mp_process_watch(void); /* from the constructor: notices the end */
+/* Ends the recording of a process that runs on. */
+void mp_process_detached(void);
 /* Writes what this thread holds; nothing in a vfork child, or while the thread records a call. */
 void mp_process_flush(void);
 

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 
 #include "real_libc.h"
 
@@ -30,6 +31,23 @@ const char *mp_scope_file(const void *at)
 	return dladdr(at, &info) ? info.dli_fname : NULL;
 }
 
+struct link_map *mp_scope_executable(void)
+{
+	const void *headers = getauxval(AT_BASE) ? (const void *)getauxval(AT_PHDR) : NULL;
+	void *map = NULL;
+	Dl_info info;
+
+	return headers && dladdr1(headers, &info, &map, RTLD_DL_LINKMAP) ? map : NULL;
+}
+
+/* A lookup starts at the executable, because our own scope begins with us. */
+void *mp_scope_seen(const char *name)
+{
+	struct link_map *executable = mp_scope_executable();
+
+	return executable ? dlsym(executable, name) : NULL;
+}
+
 static const void *scope_object(const void *caller)
 {
 	struct dl_find_object found;
@@ -46,9 +64,7 @@ void mp_scopes_forget(void)
 	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
 }
 
-/* Looks the name up in a library if it is loaded, and closes the handle again.  NULL if it is
- * not loaded or does not have the name. */
-static void *scope_ask(const char *library, const char *name)
+void *mp_scope_ask(const char *library, const char *name)
 {
 	void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
 	void *real = handle ? dlsym(handle, name) : NULL;
@@ -84,10 +100,10 @@ void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *lib
 	const uint32_t now = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE), busy = UINT32_MAX;
 	const void *object = scope_object(caller);
 	const char *file = mp_scope_file(caller);
-	void *real = file ? scope_ask(file, name) : NULL;
+	void *real = file ? mp_scope_ask(file, name) : NULL;
 
 	if (!real && library) /* the library is not a direct dependency: look it up by name */
-		real = scope_ask(library, name);
+		real = mp_scope_ask(library, name);
 	for (struct mprof_scope *s = scope; object && real && s < scope + MPROF_SCOPES; s++) {
 		uint32_t had = __atomic_load_n(&s->epoch, __ATOMIC_RELAXED);
 

@@ -23,6 +23,14 @@ void *mp_scope_find(struct mprof_scope *scope, const char *name, const char *lib
 void *mp_scope_known(const struct mprof_scope *scope, const void *caller);
 /* Returns the address at which the object with this code or data is loaded, or NULL. */
 const void *mp_scope_base(const void *at);
+/* Looks the name up in a library and its dependencies if it is loaded.  NULL if it is not loaded or
+ * does not have the name.  Any thread; calls the loader. */
+void *mp_scope_ask(const char *library, const char *name);
+/* Returns the executable, with which the loader's list begins; NULL if the loader was started as a
+ * program. */
+struct link_map *mp_scope_executable(void);
+/* Returns what the program's own calls of this name reach, or NULL. */
+void *mp_scope_seen(const char *name);
 /* Returns the file of that object, or NULL; it is the loader's. */
 const char *mp_scope_file(const void *at);
 /* Call this when an object may have been unloaded, because another one may get its place. */

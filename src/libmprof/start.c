@@ -13,9 +13,12 @@
 #include <unistd.h>
 
 #include "allocator.h"
+#include "attach.h"
 #include "config.h"
 #include "core.h"
+#include "facts.h"
 #include "file.h"
+#include "local.h"
 #include "process.h"
 #include "real_libc.h"
 #include "runid.h"
@@ -87,7 +90,7 @@ static void start_know_program(void)
 }
 
 /* Reads the settings.  A process that gained privileges reads no variable and records nothing. */
-static void start_configure(struct text *why)
+static void start_configure(const char *conf, struct text *why)
 {
 	static int done;
 
@@ -97,13 +100,13 @@ static void start_configure(struct text *why)
 	mp_page_know();
 	start_know_program();
 	start_know(mp_known.notes, sizeof(mp_known.notes), text_getenv("MPROF_NOTES"));
-	start_know(mp_known.conf, sizeof(mp_known.conf), text_getenv("MPROF_CONF"));
+	start_know(mp_known.conf, sizeof(mp_known.conf), conf);
 	start_know(mp_known.job, sizeof(mp_known.job), mp_job());
 	start_know(mp_known.rank, sizeof(mp_known.rank), mp_rank());
 	if (getauxval(AT_SECURE)) {
 		refused = 1;
 		mp_config_read(NULL, &mp_config, why);
-	} else if (mp_config_read(text_getenv("MPROF_CONF"), &mp_config, why) < 0) {
+	} else if (mp_config_read(conf, &mp_config, why) < 0) {
 		start_refuse(why);
 		mp_config_read(NULL, &mp_config, why);
 	}
@@ -139,7 +142,8 @@ static int start_find_allocator(const struct mprof_init_ops *init, struct text *
 /* Finds the allocator, whatever else fails: the program cannot run without it. */
 static void start_find_any_allocator(struct text *why)
 {
-	const struct mprof_init_ops *init = mp_find_init(mp_config.init, why);
+	const struct mprof_init_ops *init =
+	    mp_known.attached ? &mp_init_attached : mp_find_init(mp_config.init, why);
 
 	if (init && start_find_allocator(init, why) == 0)
 		return;
@@ -198,19 +202,6 @@ static const struct mprof_api *start_behind_first(const struct mprof_api *api)
 	return &table;
 }
 
-/* What the program's own calls reach: a lookup starts at the executable, because our own scope
- * begins with us. */
-static void *start_seen(const char *name)
-{
-	const void *headers = getauxval(AT_BASE) ? (const void *)getauxval(AT_PHDR) : NULL;
-	void *executable;
-	Dl_info found;
-
-	return headers && dladdr1(headers, &found, &executable, RTLD_DL_LINKMAP)
-		   ? dlsym(executable, name)
-		   : NULL;
-}
-
 /*
  * Does another malloc precede ours?  If the executable defines one, or an object was preloaded
  * before us, only a few calls reach us.  An executable that is linked at a fixed address and takes
@@ -219,7 +210,7 @@ static void *start_seen(const char *name)
  */
 static void start_find_first(void)
 {
-	const void *symbol = start_seen("malloc");
+	const void *symbol = mp_scope_seen("malloc");
 	void *entry = NULL;
 	Dl_info first, us;
 
@@ -236,7 +227,7 @@ static void start_find_first(void)
  */
 static void start_find_copy(void)
 {
-	const void *base = mp_scope_base(start_seen("mprof_keep_thread"));
+	const void *base = mp_scope_base(mp_scope_seen("mprof_keep_thread"));
 
 	mp_known.second = base && base != mp_scope_base(&mp_known);
 	refused |= (uint32_t)mp_known.second;
@@ -258,12 +249,13 @@ static int start_loader_is_idle(const void *caller)
 	return base && (uintptr_t)base != (uintptr_t)getauxval(AT_BASE);
 }
 
-/* 1: a table other than boot's may be published; 0: try again in a later call. */
-static int start_initialise(const void *caller, struct text *why)
+/* conf: the settings, or NULL for those of MPROF_CONF.  1: a table other than boot's may be
+ * published; 0: try again in a later call. */
+static int start_initialise(const void *caller, const char *conf, struct text *why)
 {
 	const struct mprof_init_ops *init;
 
-	start_configure(why);
+	start_configure(conf ? conf : text_getenv("MPROF_CONF"), why);
 	init = start_is_path(mp_config.init) ? NULL : mp_find_init(mp_config.init, why);
 	if ((start_is_path(mp_config.init) || start_is_path(mp_config.mode) ||
 	     (init && init->loads) || text_same(mp_config.unwind, "libgcc")) &&
@@ -278,10 +270,13 @@ static int start_initialise(const void *caller, struct text *why)
 		start_refuse(why);
 	else if (mp_mode->choose && mp_mode->choose(&mp_config))
 		mp_mode = mp_mode->choose(&mp_config);
-	start_find_copy();
+	if (!mp_known.attached)
+		start_find_copy();
 	start_find_any_allocator(why);
-	start_find_first();
-	start_follow_first();
+	if (!mp_known.attached) {
+		start_find_first();
+		start_follow_first();
+	}
 	if (refused)
 		return 1;
 	if (mp_threads_start() < 0) {
@@ -302,7 +297,7 @@ static int start_initialise(const void *caller, struct text *why)
 	return 1;
 }
 
-int mp_boot_try(const void *caller)
+static int start_try(const void *caller, const char *conf)
 {
 	char buffer[768];
 	struct text why = text_on(buffer, sizeof(buffer));
@@ -314,7 +309,7 @@ int mp_boot_try(const void *caller)
 	if (!__atomic_compare_exchange_n(&state, &expect, STATE_INITIALISING, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return expect == STATE_READY;
-	done = start_initialise(caller, &why);
+	done = start_initialise(caller, conf, &why);
 	if (done && refused)
 		mp_publish_pass();
 	else if (done)
@@ -324,8 +319,15 @@ int mp_boot_try(const void *caller)
 	return done;
 }
 
+int mp_boot_try(const void *caller)
+{
+	return start_try(caller, NULL);
+}
+
 __attribute__((constructor(101))) static void construct(void)
 {
+	if (mp_attach_is_needed())
+		return;
 	mp_boot_try((const void *)construct);
 	if (mp_recording()) {
 		mp_run_to_env();
@@ -333,6 +335,45 @@ __attribute__((constructor(101))) static void construct(void)
 	}
 	if (mp_boot_early)
 		mp_lost(MPROF_LOST_EARLY, mp_boot_early);
+}
+
+/*
+ * Begins to record a program that runs already, with these settings: called by mprof, in a thread
+ * of the program that it stopped outside of the loader and the allocator.  Returns "", or why it
+ * does not record.  Children join the run by fork, but not by exec: the environment is the
+ * program's own.
+ */
+const char *mprof_attach(const char *conf) EXPORT;
+const char *mprof_attach(const char *conf)
+{
+	static char buffer[768];
+	struct text why = text_on(buffer, sizeof(buffer));
+
+	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STATE_BOOT)
+		return "mprof has recorded it before";
+	mp_known.attached = 1;
+	mp_notes_into(&why);
+	start_try((const void *)mprof_attach, conf);
+	if (mp_recording()) {
+		mp_local->threaded = 1; /* others may call at once */
+		mp_fact_mark(MPROF_FACT_ATTACHED);
+		mp_process_watch();
+		mp_attach_redirect(1);
+	} else if (!why.used) {
+		text_string(&why, "ONLY or RANKS exclude it");
+	}
+	mp_notes_into(NULL);
+	return buffer;
+}
+
+/* Ends the recording for good.  The library stays loaded, because threads may still be in it. */
+void mprof_detach(void) EXPORT;
+void mprof_detach(void)
+{
+	if (!mp_known.attached || !mp_recording())
+		return;
+	mp_attach_redirect(0);
+	mp_process_detached();
 }
 
 /* Runs last of our code.  Recording continues: other destructors may still free. */

@@ -84,7 +84,7 @@ static void stop_resume_locked(void)
 	/* The count is 0 if a signal handler forked while this thread was suspended. */
 	if (!mp_local->suspended || --mp_local->suspended || !mp_recording())
 		return;
-	mp_fact_resumed();
+	mp_fact_mark(MPROF_FACT_RESUMED);
 	mp_recording_continue();
 }
 

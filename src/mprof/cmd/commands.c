@@ -113,12 +113,6 @@ int cmd_unknown(const char *name)
 	struct program program;
 	struct stat file;
 
-	if (!strcmp(name, "attach"))
-		return cmd_error(STATUS_USAGE,
-				 "cannot attach to a program that already runs; start it with "
-				 "'mprof profile --paused', and record from 'mprof ctl PID resume' "
-				 "on");
-
 	if (view_find(name))
 		return cmd_error(STATUS_USAGE, "unknown command '%s'; did you mean 'report %s'?",
 				 name, name);

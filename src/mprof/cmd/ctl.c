@@ -19,6 +19,7 @@
 #include "../export/exports.h"
 #include "../pass/site_totals.h"
 #include "../run/code_names.h"
+#include "../run/run_file_of.h"
 #include "../trace/append.h"
 #include "../trace/combine.h"
 #include "../trace/lost.h"
@@ -40,73 +41,10 @@ struct options {
 	const struct action *action;
 };
 
-/* The profile of a running process. */
-struct target {
-	uint64_t pid;
-	char path[PATH_MAX]; /* as the program has it */
-	bool deleted;	     /* from there */
-	char link[64];	     /* valid nevertheless */
-	struct mprof_file_header header;
-};
-
 struct action {
 	const char *name;
-	int (*run)(struct target *t, const struct options *o, struct error *err);
+	int (*run)(struct run_file_of *t, const struct options *o, struct error *err);
 };
-
-/* ---- where it is ---- */
-
-/* Linux adds this to the path of a file that was deleted. */
-static void find_path(struct target *t)
-{
-	static const char added[] = " (deleted)";
-	const ssize_t n = readlink(t->link, t->path, sizeof(t->path) - 1);
-	char *end;
-
-	t->path[n > 0 ? n : 0] = 0;
-	end = strrchr(t->path, ' ');
-	t->deleted = end && end > t->path && !strcmp(end, added) && access(t->path, F_OK);
-	if (t->deleted)
-		*end = 0;
-}
-
-/* The library keeps the profile open. */
-static bool is_profile(struct target *t, const char *fd)
-{
-	struct stat st;
-
-	snprintf(t->link, sizeof(t->link), "/proc/%" PRIu64 "/fd/%.20s", t->pid, fd);
-	if (stat(t->link, &st) || !S_ISREG(st.st_mode) ||
-	    file_head(t->link, &t->header, sizeof(t->header)) != sizeof(t->header) ||
-	    memcmp(t->header.magic, MPROF_MAGIC_PROFILE, MPROF_MAGIC_SIZE))
-		return false;
-	find_path(t);
-	return true;
-}
-
-static int find(struct target *t, uint64_t pid, struct error *err)
-{
-	char path[64];
-	struct dirent *e;
-	bool found = false;
-	DIR *dir;
-
-	t->pid = pid;
-	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/fd", pid);
-	dir = opendir(path);
-	if (!dir)
-		return fail(err, -errno, "cannot examine process %" PRIu64 ": %s", pid,
-			    errno == ENOENT ? "it is not running" : strerror(errno));
-	while (!found && (e = readdir(dir)))
-		found = *e->d_name != '.' && is_profile(t, e->d_name);
-	closedir(dir);
-	if (found)
-		return 0;
-	return fail(err, -ENOENT,
-		    "process %" PRIu64
-		    " is not being profiled; start it with mprof profile, or with MODE=Profile",
-		    pid);
-}
 
 /* ---- dump ---- */
 
@@ -125,7 +63,7 @@ static char *free_name(const char *path)
 }
 
 /* Between two stores of the program a part may be incomplete; it is complete soon afterwards. */
-static int copy(struct target *t, const char *name, struct error *err)
+static int copy(struct run_file_of *t, const char *name, struct error *err)
 {
 	const char *const from[] = { t->link };
 	struct export_file f;
@@ -146,20 +84,7 @@ static int copy(struct target *t, const char *name, struct error *err)
 	return ret;
 }
 
-/* At the end of a run, mprof does this; without names, the dump is of use nevertheless. */
-static void add_names(const char *name)
-{
-	struct mprof_file_header header;
-	struct append a;
-
-	if (file_head(name, &header, sizeof(header)) != sizeof(header) ||
-	    append_open(&a, name, header.run_id))
-		return;
-	code_names_append(&a);
-	append_close(&a);
-}
-
-static int dump(struct target *t, const struct options *o, struct error *err)
+static int dump(struct run_file_of *t, const struct options *o, struct error *err)
 {
 	char *name = o->output ? must_strdup(o->output) : free_name(t->path);
 	int ret =
@@ -169,7 +94,7 @@ static int dump(struct target *t, const struct options *o, struct error *err)
 			t->path, t->path, NUMBER_MAX - 1);
 
 	if (!ret)
-		add_names(name);
+		code_names_add(name); /* as at the end of a run */
 	if (!ret) {
 		fputs("mprof: ", stderr);
 		cmd_next(name);
@@ -181,21 +106,20 @@ static int dump(struct target *t, const struct options *o, struct error *err)
 
 /* ---- status ---- */
 
-static bool ended_early(const struct tree *tree, uint64_t pid)
+static bool ended_early(const struct tree *tree, pid_t pid)
 {
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < tree->processes; i++)
 		for (unsigned k = 0; k < MPROF_LOST_REASONS; k++)
-			if ((uint64_t)tree->process[i].pid == pid &&
-			    lost_reason[k].counts == LOST_PROCESSES)
+			if (tree->process[i].pid == pid && lost_reason[k].counts == LOST_PROCESSES)
 				n += tree->process[i].lost[k];
 	return n > 0;
 }
 
-static void print_state(const struct target *t, struct trace *trace, const struct tree *tree)
+static void print_state(const struct run_file_of *t, struct trace *trace, const struct tree *tree)
 {
-	printf("process %" PRIu64 ": %s, profile %s%s (%s)\n", t->pid,
+	printf("process %d: %s, profile %s%s (%s)\n", (int)t->pid,
 	       ended_early(tree, t->pid) ? "recording ended early"
 	       : t->header.paused & 1	 ? "paused"
 					 : "recording",
@@ -208,7 +132,7 @@ static void print_state(const struct target *t, struct trace *trace, const struc
 			       lost_reason[i].at_end);
 }
 
-static int status(struct target *t, const struct options *o, struct error *err)
+static int status(struct run_file_of *t, const struct options *o, struct error *err)
 {
 	struct site_lanes lanes;
 	struct walk_input input;
@@ -266,7 +190,7 @@ static void change_header(struct mprof_file_header *h, enum change change, uint6
 	}
 }
 
-static int change(struct target *t, enum change change, struct error *err)
+static int change(struct run_file_of *t, enum change change, struct error *err)
 {
 	struct append a;
 	int ret = append_open_link(&a, t->link, t->header.run_id);
@@ -279,17 +203,17 @@ static int change(struct target *t, enum change change, struct error *err)
 	return 0;
 }
 
-static int pause_it(struct target *t, const struct options *o, struct error *err)
+static int pause_it(struct run_file_of *t, const struct options *o, struct error *err)
 {
 	return change(t, PAUSE, err);
 }
 
-static int resume_it(struct target *t, const struct options *o, struct error *err)
+static int resume_it(struct run_file_of *t, const struct options *o, struct error *err)
 {
 	return change(t, RESUME, err);
 }
 
-static int clear(struct target *t, const struct options *o, struct error *err)
+static int clear(struct run_file_of *t, const struct options *o, struct error *err)
 {
 	return change(t, CLEAR, err);
 }
@@ -359,13 +283,13 @@ static const struct usage usage = {
 int cmd_ctl(int argc, char **argv)
 {
 	struct options o = { .output = NULL };
-	static struct target t;
+	static struct run_file_of t;
 	struct error err;
 	int ret;
 
 	if (usage_take(&usage, argc, argv, &o))
 		return STATUS_USAGE;
-	ret = find(&t, o.pid, &err);
+	ret = run_file_find(&t, (pid_t)o.pid, MPROF_MAGIC_PROFILE, &err);
 	if (!ret)
 		ret = o.action->run(&t, &o, &err);
 	if (!ret)

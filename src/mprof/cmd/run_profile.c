@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../util/format.h"
-#include "../pass/site_totals.h"
+#include "profile_tell.h"
 #include "run_keys.h"
 #include "run_messages.h"
 #include "cmd.h"
@@ -84,43 +83,11 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	       run_messages_allocator(plan, o->allocator);
 }
 
-static void tell_own(const struct trace *t, const struct run_result *r)
-{
-	struct event_count_own own = { .count = 0 };
-
-	event_count_own(&own, t);
-	run_messages_own(&own, r);
-}
-
-/* Prints one line: the contents, and what to do with the file. */
-static void tell(const char *path, const struct run_result *r)
-{
-	struct site_lanes lanes;
-	struct trace *t;
-	struct error err;
-	uint32_t processes;
-
-	if (trace_open(&t, path, MPROF_MAGIC_PROFILE, &err)) {
-		cmd_warn("%s", err.text);
-		return;
-	}
-	tell_own(t, r);
-	site_lanes_read(&lanes, t);
-	processes = trace_header(t)->processes;
-	fprintf(stderr, "mprof: %s of %s%s%s, %s; ",
-		trace_is_sampled(t) ? "samples" : format_many(lanes.calls, "call", "calls").s,
-		format_many(lanes.threads, "thread", "threads").s, processes > 1 ? " in " : "",
-		processes > 1 ? format_many(processes, "process", "processes").s : "",
-		format_bytes(trace_bytes(t)).s);
-	cmd_next(path);
-	trace_close(t);
-}
-
 static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)
 {
 	run_messages_tell(plan, r);
 	if (r->path && !plan->quiet)
-		tell(r->path, r);
+		profile_tell(r->path, r);
 }
 
 int cmd_profile(int argc, char **argv)

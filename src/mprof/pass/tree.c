@@ -76,6 +76,16 @@ static void add_start(struct tree_process *p, const struct mprof_fact *f)
 	p->parent = f->parent;
 	p->forked = f->fork_ticks != 0;
 	p->start_ticks = f->ticks;
+	p->start_time = f->start_time;
+}
+
+/* The kernel counts a process's start in hundredths of a second. */
+static void add_attached(struct tree_process *p, const struct mprof_fact *f)
+{
+	const uint64_t start = p->start_time * 10000000, now = (uint64_t)f->mono_ns;
+
+	p->attached = true;
+	p->before_ns = start && start < now ? now - start : 0;
 }
 
 static void add_end(struct tree_process *p, const struct mprof_fact *f)
@@ -155,6 +165,10 @@ static void add_fact(struct tree *r, const struct trace_fact *f)
 		p->stopped = f->why;
 	if (m->what == MPROF_FACT_RESUMED)
 		p->stopped = NULL;
+	if (m->what == MPROF_FACT_ATTACHED)
+		add_attached(p, m);
+	if (m->what == MPROF_FACT_DETACHED)
+		p->detached = true;
 	if (m->what == MPROF_FACT_DEEPBIND)
 		add_deepbind(r, p, f->path, m->how);
 }

@@ -34,7 +34,8 @@ struct tree_process {
 	char *title_found; /* by tree_title(), or NULL */
 	enum tree_end end;
 	int32_t status;
-	uint64_t start_ticks, end_ticks;			 /* 0 if unknown */
+	uint64_t start_ticks, end_ticks; /* 0 if unknown */
+	uint64_t start_time;		 /* of the process, as its START has it */
 	uint64_t user_ns, system_ns, minor_faults, major_faults; /* 0 if unknown */
 	uint64_t peak_rss_bytes;   /* the most that the kernel or a sample reported; 0 if unknown */
 	uint64_t waited_rss_bytes; /* from wait4: includes its children */
@@ -54,6 +55,9 @@ struct tree_process {
 	bool deepbinds;	      /* it loaded another one, too */
 	unsigned bypass;      /* how: bits of enum mprof_bypass */
 	const char *stopped;  /* why recording ended early, or NULL */
+	bool attached;	      /* it ran already when its recording began... */
+	uint64_t before_ns;   /* ... for this long; 0: unknown */
+	bool detached;	      /* mprof ended its recording, and it ran on */
 };
 
 /* Returns how much of its largest resident set in a sample was code, files and shared memory of its

@@ -184,6 +184,12 @@ static void print_run(const struct analysis *a, FILE *out)
 	if (report_is_partial(a))
 		fprintf(out, "  %s\n", report_partial(a).s);
 	report_unended(a, out);
+	if (p && p->attached)
+		fprintf(out,
+			"  mprof attached to it%s%s: blocks from before are unknown, and times "
+			"count from then.\n",
+			p->before_ns ? " after " : "",
+			p->before_ns ? format_ns(p->before_ns).s : "");
 	if (a->walk.input.header->paused > 1)
 		fputs("  Cleared while it ran (mprof ctl): the totals are of what followed.\n",
 		      out);

@@ -133,6 +133,8 @@ void text_growth(const struct tree *tree, const struct mprof_file_header *h, FIL
 /* What became of a process without a recorded end?  Only the host that it ran on knows. */
 static const char *unknown_end(const struct tree_process *p)
 {
+	if (p->detached)
+		return "was still running when mprof detached from it";
 	if (p->ran_on || text_runs(p))
 		return "was still running when this was written";
 	return is_from_here(p) ? "ended unrecorded (killed, or by a system call of its own)"

@@ -111,7 +111,8 @@ void larger_find(struct larger *f, const struct analysis *a, const struct trace 
 	course_read(c, t, 0);
 	site_lanes_read(lanes, t);
 	p = c->count ? tree_find(&a->tree, c->process) : NULL;
-	if (p && !(p->forked && p->images < 2))
+	/* Blocks from before, or from a pause, are live, too. */
+	if (p && !(p->forked && p->images < 2) && !p->attached && !a->walk.input.header->pauses)
 		find_step(f, a, c, code_of(names, p));
 	if (f->process) {
 		f->missing = a->tree.remarks || p->deepbind || p->stopped;

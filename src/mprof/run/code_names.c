@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../trace/trace.h"
+#include "../util/file_head.h"
 #include "../util/order.h"
 
 #define PATH_ROOM  64u
@@ -228,9 +229,16 @@ static enum code_python append_names(struct append *file, bool ended, bool pytho
 	return found;
 }
 
-void code_names_append(struct append *file)
+void code_names_add(const char *path)
 {
-	append_names(file, false, false);
+	struct mprof_file_header header;
+	struct append a;
+
+	if (file_head(path, &header, sizeof(header)) != sizeof(header) ||
+	    append_open(&a, path, header.run_id))
+		return;
+	append_names(&a, false, false);
+	append_close(&a);
 }
 
 enum code_python code_names_take(struct append *file, bool python)

@@ -15,9 +15,9 @@
 /* Functions of Python scripts: there were none, no map has their names, or they have names. */
 enum code_python { CODE_NO_PYTHON, CODE_PYTHON_UNNAMED, CODE_PYTHON_NAMED };
 
-/* Appends CODE facts for all processes of the run.  If a map cannot be read, frames have no names.
- */
-void code_names_append(struct append *file);
+/* Appends CODE facts for all processes of the run to its file.  If it or a map cannot be read,
+ * frames have no names. */
+void code_names_add(const char *path);
 /* The same after the run: removes the maps that libmprof_python.so wrote.  python: also look for
  * functions of scripts; without it the result says nothing. */
 enum code_python code_names_take(struct append *file, bool python);

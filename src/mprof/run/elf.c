@@ -116,34 +116,65 @@ static Elf_Data *next_data(Elf *elf, GElf_Word type, Elf_Scn **section, GElf_Shd
 	return data;
 }
 
-static int find_symbol(Elf *elf, const char *symbol, char *text, size_t size)
+/* Finds a symbol that the object defines and exports. */
+static bool find_symbol(Elf *elf, const char *symbol, GElf_Sym *s)
 {
 	Elf_Scn *section = NULL;
 	Elf_Data *data;
 	GElf_Shdr head;
-	GElf_Sym s;
 
 	while ((data = next_data(elf, SHT_DYNSYM, &section, &head)))
-		for (int i = 0; gelf_getsym(data, i, &s); i++) {
-			const char *name = elf_strptr(elf, head.sh_link, s.st_name);
+		for (int i = 0; gelf_getsym(data, i, s); i++) {
+			const char *name = elf_strptr(elf, head.sh_link, s->st_name);
 
-			if (name && s.st_shndx != SHN_UNDEF && !strcmp(name, symbol))
-				return read_symbol(elf, &s, text, size);
+			if (name && s->st_shndx != SHN_UNDEF && !strcmp(name, symbol))
+				return true;
 		}
-	return -ENOENT;
+	return false;
 }
 
 int elf_string(const char *path, const char *symbol, char *text, size_t size)
 {
 	int fd, code = -ENOENT;
 	Elf *elf = elf_of(path, &fd);
+	GElf_Sym s;
 
 	if (elf) {
-		code = find_symbol(elf, symbol, text, size);
+		if (find_symbol(elf, symbol, &s))
+			code = read_symbol(elf, &s, text, size);
 		elf_end(elf);
 		close(fd);
 	}
 	return code;
+}
+
+/* Shared objects are linked at address 0, but for the few that are prelinked. */
+static uint64_t first_address(Elf *elf)
+{
+	GElf_Phdr p;
+	size_t n = 0;
+
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD)
+			return p.p_vaddr - p.p_offset;
+	return 0;
+}
+
+uint64_t elf_symbol(const char *path, const char *symbol)
+{
+	uint64_t at = 0;
+	int fd;
+	Elf *elf = elf_of(path, &fd);
+	GElf_Sym s;
+
+	if (elf) {
+		if (find_symbol(elf, symbol, &s))
+			at = s.st_value - first_address(elf);
+		elf_end(elf);
+		close(fd);
+	}
+	return at;
 }
 
 /* Has the dynamic section an entry of this tag, the name of which has this beginning? */

@@ -25,6 +25,9 @@ int elf_read(const char *path, struct elf_facts *facts);
 
 /* Copies the string that a shared object exports as symbol.  0, or -ENOENT. */
 int elf_string(const char *path, const char *symbol, char *text, size_t size);
+/* Returns the address of a symbol that a shared object exports, relative to its load address; 0 if
+ * it exports none of that name. */
+uint64_t elf_symbol(const char *path, const char *symbol);
 /* Does it depend on an object whose name has this beginning?  False if it cannot be read. */
 bool elf_needs(const char *path, const char *begin);
 /* Has its own DT_SONAME this beginning? */

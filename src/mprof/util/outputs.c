@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,4 +75,26 @@ int write_at(int fd, const void *bytes, size_t n, uint64_t offset)
 			return some ? -errno : -EIO;
 	}
 	return 0;
+}
+
+int file_copy(const char *from, const char *to)
+{
+	const int in = open(from, O_RDONLY | O_CLOEXEC);
+	const int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	ssize_t n = -1;
+	int ret = 0;
+
+	if (out >= 0)
+		do
+			n = sendfile(out, in, NULL, 1 << 30);
+		while (n > 0);
+	if (n < 0)
+		ret = -errno;
+	if (out >= 0 && close(out))
+		ret = -errno;
+	if (in >= 0)
+		close(in);
+	if (ret && out >= 0)
+		unlink(to);
+	return ret;
 }

@@ -17,5 +17,7 @@ void directories_remove(const char *path, size_t first);
  * It disappears with its last descriptor.  Returns a descriptor, closed on exec, or -errno.
  */
 int temporary_file(const char *path);
+/* Makes a copy that all may read, at a path where nothing is.  0 or -errno; then there is none. */
+int file_copy(const char *from, const char *to);
 /* Writes all of it.  0 or -errno. */
 int write_at(int fd, const void *bytes, size_t n, uint64_t offset);

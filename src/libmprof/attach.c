@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * attach.c - see attach.h.
+ *
+ * The program's calls are bound to the functions that it found without us.  Two changes lead them
+ * to ours.
+ *
+ * 1. Words in the writable data of all objects that contain the address of such a function: entries
+ *    of linkage tables, and copies that the program keeps in variables.  An entry that is not bound
+ *    yet has another value.  Words on the heap and on stacks are not changed, because their owner
+ *    may compare them, or they may only look like addresses.
+ * 2. The value of the symbol in the object that defines the function, which later lookups find:
+ *    dlsym(), lazy binding, and objects that are loaded later.
+ *
+ * Both are single stores, so other threads may run.  A call that is under way ends where it began.
+ */
+#include "attach.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "config.h"
+#include "core.h"
+#include "scopes.h"
+#include "sys.h"
+
+#define FUNCTIONS 128u
+#define BSS_MOST  (16u << 20) /* of a variable part without contents, which may be many GiB */
+
+struct redirected {
+	uintptr_t theirs, ours;
+	ElfW(Sym) * symbol; /* in the object that defines theirs, or NULL */
+	ElfW(Addr) value;   /* of it */
+};
+
+static struct redirected function[FUNCTIONS];
+static uint32_t functions;
+static uintptr_t lowest[2], highest[2]; /* of theirs and of ours */
+
+static const struct link_map *attach_object(const void *at)
+{
+	void *map = NULL;
+	Dl_info info;
+
+	return dladdr1(at, &info, &map, RTLD_DL_LINKMAP) ? map : NULL;
+}
+
+/* Is the address that of a definition, and not of an entry of the linkage table that an executable
+ * at a fixed address offers for a function whose address it takes? */
+static int attach_is_definition(const void *symbol)
+{
+	void *entry = NULL;
+	Dl_info info;
+
+	return symbol && dladdr1(symbol, &info, &entry, RTLD_DL_SYMENT) &&
+	       (!entry || ((const ElfW(Sym) *)entry)->st_shndx != SHN_UNDEF);
+}
+
+/* Looks the name up in the objects behind the executable, in the order of the loader. */
+static void *attach_search(const char *name)
+{
+	const struct link_map *map = mp_scope_executable();
+
+	for (map = map ? map->l_next : NULL; map; map = map->l_next) {
+		void *symbol = *map->l_name ? mp_scope_ask(map->l_name, name) : NULL;
+
+		if (symbol && attach_object(symbol) == map)
+			return symbol;
+	}
+	return NULL;
+}
+
+static void *attach_symbol(const char *name)
+{
+	void *symbol = mp_scope_seen(name);
+
+	return !symbol || attach_is_definition(symbol) ? symbol : attach_search(name);
+}
+
+const struct mprof_init_ops mp_init_attached MP_HIDDEN = {
+	.abi = MPROF_MODULE_ABI,
+	.natural = 1,
+	.symbol = attach_symbol,
+};
+
+int mp_attach_is_needed(void)
+{
+	const void *headers = (const void *)getauxval(AT_PHDR);
+
+	return !mp_scope_seen("mprof_keep_thread") && headers && /* nor libmprof.a */
+	       mp_scope_base(headers) != mp_scope_base(&mp_known);
+}
+
+/* ---- symbol tables ---- */
+
+struct symbols {
+	ElfW(Sym) * first, *end;
+	const char *names;
+	ElfW(Addr) bias;
+};
+
+/* The names follow the table in what every linker makes; glibc's dladdr relies on it, too. */
+static struct symbols attach_symbols(const struct link_map *map)
+{
+	struct symbols s = { .bias = map->l_addr };
+	ElfW(Addr) table = 0, names = 0;
+
+	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			table = d->d_un.d_ptr;
+		else if (d->d_tag == DT_STRTAB)
+			names = d->d_un.d_ptr;
+	}
+	/* The loader has added the bias where it may write. */
+	table += table && table < map->l_addr ? map->l_addr : 0;
+	names += names && names < map->l_addr ? map->l_addr : 0;
+	if (table && names > table) {
+		s.first = (ElfW(Sym) *)table;
+		s.end = s.first + (names - table) / sizeof(*s.first);
+		s.names = (const char *)names;
+	}
+	return s;
+}
+
+static ElfW(Sym) * attach_find_symbol(uintptr_t at, const char *name)
+{
+	const struct link_map *map = attach_object((const void *)at);
+	const struct symbols s = map ? attach_symbols(map) : (struct symbols){ .first = NULL };
+
+	for (ElfW(Sym) *e = s.first; e < s.end; e++)
+		if (e->st_shndx != SHN_UNDEF && s.bias + e->st_value == at &&
+		    !strcmp(s.names + e->st_name, name))
+			return e;
+	return NULL;
+}
+
+/* ---- what to redirect ---- */
+
+/* C++'s operators stay: they call malloc and free. */
+static int attach_is_wanted(const struct symbols *s, const ElfW(Sym) * e)
+{
+	const char *name = s->names + e->st_name;
+
+	return e->st_shndx != SHN_UNDEF && (e->st_info & 15) == STT_FUNC &&
+	       strncmp(name, "mprof_", 6) && strncmp(name, "_Z", 2);
+}
+
+static void attach_bounds(int here, uintptr_t at)
+{
+	lowest[here] = !lowest[here] || at < lowest[here] ? at : lowest[here];
+	highest[here] = at > highest[here] ? at : highest[here];
+}
+
+static void attach_list(void)
+{
+	const struct link_map *map = attach_object(&mp_known);
+	const struct symbols s = map ? attach_symbols(map) : (struct symbols){ .first = NULL };
+
+	for (const ElfW(Sym) *e = s.first; e < s.end && functions < FUNCTIONS; e++) {
+		struct redirected *f = &function[functions];
+
+		if (!attach_is_wanted(&s, e))
+			continue;
+		f->theirs = (uintptr_t)attach_symbol(s.names + e->st_name);
+		f->ours = s.bias + e->st_value;
+		if (!f->theirs || f->theirs == f->ours)
+			continue;
+		f->symbol = attach_find_symbol(f->theirs, s.names + e->st_name);
+		f->value = f->symbol ? f->symbol->st_value : 0;
+		attach_bounds(0, f->theirs);
+		attach_bounds(1, f->ours);
+		functions++;
+	}
+}
+
+/* ---- changing memory ---- */
+
+/* Makes the page of a word writable; the segment's own flags stay what they were otherwise. */
+static int attach_store(uintptr_t *word, uintptr_t value, int flags, int relro)
+{
+	const uintptr_t page = (uintptr_t)word & -(uintptr_t)mp_page();
+	const int more = PROT_READ | PROT_WRITE | (flags & PF_X ? PROT_EXEC : 0);
+	const int usual = flags & PF_W && !relro ? 0 : more & ~PROT_WRITE;
+
+	if (usual && mp_sys(SYS_mprotect, (long)page, (long)mp_page(), more, 0, 0, 0) < 0)
+		return -1;
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	if (usual)
+		mp_sys(SYS_mprotect, (long)page, (long)mp_page(), usual, 0, 0, 0);
+	return 0;
+}
+
+static const ElfW(Phdr) *
+    attach_segment(const struct dl_phdr_info *o, uintptr_t at, ElfW(Word) type)
+{
+	for (int i = 0; i < o->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &o->dlpi_phdr[i];
+
+		if (p->p_type == type && at - (o->dlpi_addr + p->p_vaddr) < p->p_memsz)
+			return p;
+	}
+	return NULL;
+}
+
+/* The value that a word with this one gets, or 0. */
+static uintptr_t attach_instead(uintptr_t value, int here)
+{
+	if (value < lowest[!here] || value > highest[!here])
+		return 0;
+	for (uint32_t i = 0; i < functions; i++)
+		if (value == (here ? function[i].theirs : function[i].ours))
+			return here ? function[i].ours : function[i].theirs;
+	return 0;
+}
+
+static void attach_words(const struct dl_phdr_info *o, const ElfW(Phdr) * p, int here)
+{
+	const uintptr_t from = (o->dlpi_addr + p->p_vaddr + sizeof(from) - 1) & -sizeof(from);
+	const size_t bss = p->p_memsz - p->p_filesz;
+	const uintptr_t end =
+	    o->dlpi_addr + p->p_vaddr + p->p_filesz + (bss < BSS_MOST ? bss : BSS_MOST);
+
+	for (uintptr_t *word = (uintptr_t *)from; (uintptr_t)(word + 1) <= end; word++) {
+		const uintptr_t value =
+		    attach_instead(__atomic_load_n(word, __ATOMIC_RELAXED), here);
+
+		if (value)
+			attach_store(word, value, (int)p->p_flags,
+				     attach_segment(o, (uintptr_t)word, PT_GNU_RELRO) != NULL);
+	}
+}
+
+/* The symbols lie in a segment of their object that is not writable. */
+static void attach_defined(const struct dl_phdr_info *o, int here)
+{
+	for (uint32_t i = 0; i < functions; i++) {
+		struct redirected *f = &function[i];
+		const ElfW(Phdr) *p =
+		    f->symbol ? attach_segment(o, (uintptr_t)f->symbol, PT_LOAD) : NULL;
+
+		if (p)
+			attach_store(&f->symbol->st_value,
+				     f->value + (here ? f->ours - f->theirs : 0), (int)p->p_flags,
+				     0);
+	}
+}
+
+static int attach_object_words(struct dl_phdr_info *o, size_t size, void *here)
+{
+	(void)size;
+	if (attach_segment(o, (uintptr_t)&mp_known, PT_LOAD) ||
+	    attach_segment(o, getauxval(AT_SYSINFO_EHDR), PT_LOAD))
+		return 0; /* our own, and the kernel's */
+	attach_defined(o, *(int *)here);
+	for (int i = 0; i < o->dlpi_phnum; i++)
+		if (o->dlpi_phdr[i].p_type == PT_LOAD && o->dlpi_phdr[i].p_flags & PF_W)
+			attach_words(o, &o->dlpi_phdr[i], *(int *)here);
+	return 0;
+}
+
+void mp_attach_redirect(int here)
+{
+	if (!functions)
+		attach_list();
+	dl_iterate_phdr(attach_object_words, &here);
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * attach.c - `mprof attach`: profiles a program that runs already.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../run/attaching.h"
+#include "../run/code_names.h"
+#include "../run/library.h"
+#include "../run/process.h"
+#include "../util/alloc.h"
+#include "../util/now.h"
+#include "../util/ranges.h"
+#include "cmd.h"
+#include "profile_tell.h"
+#include "run_keys.h"
+#include "run_messages.h"
+#include "usage.h"
+
+#define LOOK_NS 200000000 /* between looks whether the process still runs */
+#define LOOKS	10	  /* until one at its mappings, which are many */
+
+struct options {
+	const char *output, *sample;
+	int64_t duration;
+	bool limited;
+	struct run_keys keys;
+	struct arguments words;
+	uint64_t pid;
+};
+
+#define OPTIONS struct options
+static const struct option_row options[] = {
+	OPTION_FILE('o', "output", "FILE", output,
+		    "Write the profile to FILE [./mprof.profile]; an earlier one is kept as "
+		    "FILE.old"),
+	OPTION_TIME(0, "for", duration, "Detach after TIME, such as 30s or 10min [never]",
+		    .given = OPTION_AT(limited)),
+	OPTION_KEY("sample", "BYTES", keys, SAMPLE_BYTES,
+		   "Estimate totals from samples, one every BYTES on average [512K]",
+		   .otherwise = "512K", .named = OPTION_AT(sample)),
+	OPTION_KEY("depth", "FRAMES", keys, DEPTH,
+		   "Keep this many innermost frames of each stack [65535]"),
+	OPTION_KEY_SET("site-sizes", keys, SITE_SIZES, 1,
+		       "Keep the sizes of each call stack, for mprof report hot --by size"),
+	OPTION_KEY_SET("no-children", keys, CHILDREN, 0, "Do not record forked children"),
+	OPTION_FLAG('q', "quiet", keys.quiet, "Print errors only"),
+	OPTION_END,
+};
+
+static int check(void *options, struct error *err)
+{
+	struct options *o = options;
+	const char *const *word = (const char *const *)o->words.item;
+
+	if (parse_whole(word[0], 1, INT_MAX, &o->pid))
+		return fail(err, -EINVAL, "invalid PID '%s': expected the number of a process",
+			    word[0]);
+	if (o->words.count > 1)
+		return fail(err, -EINVAL, "unexpected argument '%s': expected one process",
+			    word[1]);
+	if (o->sample && o->keys.given[CONF_SITE_SIZES])
+		return fail(err, -EINVAL,
+			    "invalid --site-sizes: samples do not keep sizes; leave out --%s",
+			    o->sample);
+	return 0;
+}
+
+static const struct usage usage = {
+	.options = options,
+	.args = "PID",
+	.doc = "Profiles a program that runs already: adds up, for each call stack, what it "
+	       "allocates from now on, and which of these blocks are still live. Detaches at "
+	       "Ctrl-C; the program runs on.\vThe profile can be read at any time. Blocks from "
+	       "before are unknown: their frees do not count. Next: mprof report leaks FILE.",
+	.words = USAGE_FILES,
+	.at = offsetof(struct options, words),
+	.missing = "no process given; for example: mprof attach 4711",
+	.check = check,
+};
+
+/* What ends the command detaches instead. */
+static const sigset_t *ends(void)
+{
+	static sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	return &set;
+}
+
+/* The end of the process is noticed by looking, because it is nobody's child here. */
+static void wait_for_end(const struct attached *a, const struct options *o, uint64_t start_time)
+{
+	const struct timespec look = { .tv_nsec = LOOK_NS };
+	const int64_t until = now_ns(CLOCK_MONOTONIC) + o->duration;
+
+	for (unsigned i = 1;
+	     process_is_alive(a->pid, start_time) && (i % LOOKS || attach_is_on(a)) &&
+	     (!o->limited || now_ns(CLOCK_MONOTONIC) < until) &&
+	     sigtimedwait(ends(), NULL, &look) < 0;
+	     i++)
+		;
+}
+
+static int take_target(struct target *t, const struct conf *conf, pid_t pid, struct error *err)
+{
+	char exe[64], program[PATH_MAX];
+	char *path;
+	ssize_t n;
+	int ret;
+
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)pid);
+	n = readlink(exe, program, sizeof(program) - 1);
+	program[n > 0 ? n : 0] = 0;
+	path = conf_expand(conf_get(conf, CONF_PROFILE_PATH), pid, program, err);
+	if (!path)
+		return -EINVAL;
+	ret = target_take(t, path, MPROF_MAGIC_PROFILE, err);
+	free(path);
+	return ret;
+}
+
+/* Attaches; *start_time tells the process from later ones with its number. */
+static int begin(struct attached *a, struct target *t, struct run_plan *plan,
+		 const struct options *o, const char *library, uint64_t *start_time,
+		 struct error *err)
+{
+	struct process_memory m;
+	const pid_t pid = (pid_t)o->pid;
+	char *conf, *spare;
+	int ret = process_memory(pid, &m);
+
+	if (ret)
+		return fail(err, ret, "cannot examine process %d: %s", (int)pid,
+			    ret == -ENOENT || ret == -ESRCH ? "it is not running" : strerror(-ret));
+	*start_time = m.start_time;
+	ret = attach_check(pid, library, err);
+	ret = ret ? ret : take_target(t, &plan->conf, pid, err);
+	ret = ret ? ret : conf_set(&plan->conf, CONF_PROFILE_PATH, t->path, err);
+	if (ret)
+		return ret;
+	conf = conf_text(&plan->conf, err);
+	spare = must_printf("%s.%d.so", t->path, (int)getpid());
+	ret = conf ? attach_begin(a, pid, library, spare, conf, err) : -EINVAL;
+	free(conf);
+	free(spare);
+	target_settle(t, !ret);
+	return ret;
+}
+
+static void tell_begin(const struct options *o, const char *path)
+{
+	char title[256] = "";
+
+	process_title((pid_t)o->pid, title, sizeof(title));
+	fprintf(stderr,
+		"mprof: attached to process %d (%s); Ctrl-C detaches. Meanwhile: ", (int)o->pid,
+		title);
+	fprintf(stderr, "mprof report %s\n", cmd_path(path));
+}
+
+static int profile(struct run_plan *plan, const struct options *o, const char *library)
+{
+	struct target t = { .claim = -1 };
+	static struct attached a;
+	uint64_t start_time = 0;
+	struct error err;
+	int ret;
+
+	sigprocmask(SIG_BLOCK, ends(), NULL);
+	ret = begin(&a, &t, plan, o, library, &start_time, &err);
+	if (ret) {
+		target_release(&t);
+		return cmd_failed(ret, &err);
+	}
+	if (!plan->quiet)
+		tell_begin(o, t.path);
+	wait_for_end(&a, o, start_time);
+	ret = attach_is_on(&a) ? attach_end(&a, &err) : 0;
+	if (ret && ret != -ESRCH)
+		cmd_warn("%s; it is still recorded: mprof ctl %d pause", err.text, (int)o->pid);
+	code_names_add(t.path);
+	if (!plan->quiet)
+		profile_tell(t.path, NULL);
+	target_release(&t);
+	return STATUS_OK;
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	struct options o = { .output = NULL };
+	struct run_plan plan = { 0 };
+	int status = STATUS_USAGE;
+	struct error err;
+	char *library;
+
+	if (usage_take(&usage, argc, argv, &o))
+		return STATUS_USAGE;
+	library = library_find(&err);
+	if (!library)
+		status = cmd_failed(-ENOENT, &err);
+	else if (!conf_parse(&plan.conf, NULL, &err) &&
+		 run_keys_set(&plan, &o.keys, o.sample ? "Sample" : "Profile", CONF_PROFILE_PATH,
+			      o.output))
+		status = profile(&plan, &o, library);
+	free(library);
+	run_messages_release(&plan);
+	run_keys_release(&o.keys);
+	return status;
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* attaching.c - see attaching.h. */
+#include "attaching.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../util/alloc.h"
+#include "../util/outputs.h"
+#include "elf.h"
+#include "inject.h"
+#include "library.h"
+#include "program.h"
+#include "run_file_of.h"
+
+#define OF_LOADER 0x80000000u /* of __libc_dlopen_mode */
+
+/* ---- what the process has mapped ---- */
+
+struct object {
+	char path[PATH_MAX]; /* as it sees it */
+	uint64_t base;	     /* where the beginning of its file is mapped */
+};
+
+static FILE *open_of(pid_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return fopen(path, "re");
+}
+
+/* Takes the next object of a list of mappings: a file that is mapped from its beginning. */
+static bool next_object(FILE *maps, struct object *o)
+{
+	char line[PATH_MAX + 128];
+	uint64_t offset;
+	int at;
+
+	while (fgets(line, sizeof(line), maps)) {
+		line[strcspn(line, "\n")] = 0;
+		at = 0;
+		if (sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64 " %*s %*s %n", &o->base, &offset,
+			   &at) == 2 &&
+		    at && line[at] == '/' && !offset) {
+			snprintf(o->path, sizeof(o->path), "%.*s", PATH_MAX - 1, line + at);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The file, wherever the process has its root. */
+static void path_of(pid_t pid, const struct object *o, char path[PATH_MAX + 32])
+{
+	snprintf(path, PATH_MAX + 32, "/proc/%d/root%s", (int)pid, o->path);
+}
+
+static uint64_t symbol_of(pid_t pid, const struct object *o, const char *name)
+{
+	char path[PATH_MAX + 32];
+	uint64_t at;
+
+	path_of(pid, o, path);
+	at = elf_symbol(path, name);
+	return at ? o->base + at : 0;
+}
+
+/* Finds the first object of this process that `is` accepts; false if there is none. */
+static bool find_object(pid_t pid, struct object *o,
+			bool (*is)(pid_t pid, const struct object *o, const void *with),
+			const void *with)
+{
+	FILE *maps = open_of(pid, "maps");
+	bool found = false;
+
+	while (maps && !found && next_object(maps, o))
+		found = is(pid, o, with);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+static const char *base_of(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+static bool is_libc(pid_t pid, const struct object *o, const void *with)
+{
+	return !strncmp(base_of(o->path), "libc.so.6", 9) ||
+	       !strncmp(base_of(o->path), "libc-2.", 7);
+}
+
+static bool is_at(pid_t pid, const struct object *o, const void *path)
+{
+	return !strcmp(o->path, path);
+}
+
+/* An allocator other than libc's comes before libc. */
+static bool is_allocator(pid_t pid, const struct object *o, const void *with)
+{
+	char path[PATH_MAX + 32];
+
+	path_of(pid, o, path);
+	return !is_libc(pid, o, NULL) && strncmp(base_of(o->path), "ld-", 3) &&
+	       defines_malloc(path) > 0;
+}
+
+/* ---- what prevents it ---- */
+
+static uint64_t status_field(pid_t pid, const char *name)
+{
+	FILE *f = open_of(pid, "status");
+	char line[256];
+	uint64_t value = 0;
+	const size_t n = strlen(name);
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, n) && line[n] == ':')
+			value = strtoull(line + n + 1, NULL, 10);
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static int check_program(pid_t pid, struct error *err)
+{
+	struct program program;
+	char link[64], exe[PATH_MAX];
+	ssize_t n;
+	int ret;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	if (n < 0)
+		return fail(err, -errno, "cannot examine process %d: %s", (int)pid,
+			    errno == ENOENT ? access("/proc/self/exe", F_OK)
+						  ? strerror(errno)
+						  : "it is not running, or is part of the kernel"
+					    : strerror(errno));
+	exe[n] = 0;
+	ret = program_find(link, &program, err);
+	if (ret)
+		return ret;
+	if (program.why_not[0])
+		return fail(err, -ENOTSUP, "cannot attach to process %d: %s", (int)pid,
+			    program.why_not);
+	if (program.past_all)
+		return fail(err, -ENOTSUP, "cannot attach to process %d: %s", (int)pid,
+			    program.past);
+	return 0;
+}
+
+static int check_sandbox(pid_t pid, struct error *err)
+{
+	const uint64_t tracer = status_field(pid, "TracerPid");
+
+	if (tracer)
+		return fail(err, -EPERM,
+			    "cannot attach to process %d: process %" PRIu64
+			    " (a debugger?) already traces it",
+			    (int)pid, tracer);
+	if (status_field(pid, "Seccomp"))
+		return fail(
+		    err, -EPERM,
+		    "cannot attach to process %d: it has a seccomp filter, which may end it "
+		    "for system calls of the recorder",
+		    (int)pid);
+	return 0;
+}
+
+/* Does the environment that it was started with name the library? */
+static bool is_preloaded(pid_t pid)
+{
+	FILE *f = open_of(pid, "environ");
+	char *variable = NULL;
+	bool found = false;
+	size_t size = 0;
+
+	while (f && !found && getdelim(&variable, &size, 0, f) > 0)
+		found = !strncmp(variable, "LD_PRELOAD=", 11) && strstr(variable, "libmprof.so");
+	free(variable);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Does the process see our library, at this path? */
+static int check_library(pid_t pid, const char *library, struct error *err)
+{
+	struct object o = { .base = 0 };
+	char path[PATH_MAX + 32];
+	struct stat here, there;
+
+	snprintf(o.path, sizeof(o.path), "%s", library);
+	path_of(pid, &o, path);
+	if (stat(library, &here) || stat(path, &there) || here.st_ino != there.st_ino ||
+	    here.st_dev != there.st_dev)
+		return fail(err, -ENOENT,
+			    "process %d does not see '%s': it has another file system, as in a "
+			    "container; run mprof there",
+			    (int)pid, library);
+	return 0;
+}
+
+/* The library may be there from earlier: attached and detached again, or preloaded. */
+static int check_recorded(pid_t pid, struct error *err)
+{
+	struct run_file_of *f = must_calloc(1, sizeof(*f));
+	struct error ignored;
+	int ret = 0;
+
+	if (!run_file_find(f, pid, NULL, &ignored))
+		ret = fail(err, -EALREADY, "process %d is already recorded, into '%s'", (int)pid,
+			   f->path);
+	else if (is_preloaded(pid))
+		ret = fail(err, -EALREADY,
+			   "process %d was started with libmprof.so preloaded: mprof cannot attach "
+			   "to it, too",
+			   (int)pid);
+	free(f);
+	return ret;
+}
+
+int attach_check(pid_t pid, const char *library, struct error *err)
+{
+	int ret = check_program(pid, err);
+
+	ret = ret ? ret : check_sandbox(pid, err);
+	ret = ret ? ret : check_library(pid, library, err);
+	return ret ? ret : check_recorded(pid, err);
+}
+
+/* ---- calls in the process ---- */
+
+static int begin(struct inject **in, pid_t pid, struct object *libc, struct error *err)
+{
+	struct object allocator = { .base = 0 };
+	struct inject_place place = { .allocator = allocator.path };
+
+	if (!find_object(pid, libc, is_libc, NULL))
+		return fail(err, -ENOTSUP,
+			    "cannot attach to process %d: it does not use the GNU C library",
+			    (int)pid);
+	if (!find_object(pid, &allocator, is_allocator, NULL))
+		allocator.path[0] = 0;
+	place.system_call = symbol_of(pid, libc, "syscall");
+	return inject_begin(in, pid, &place, err);
+}
+
+static int load(struct inject *in, pid_t pid, const struct object *libc, const char *library,
+		struct error *err)
+{
+	const uint64_t usual = symbol_of(pid, libc, "dlopen");
+	const uint64_t at = usual ? usual : symbol_of(pid, libc, "__libc_dlopen_mode");
+	const uint64_t message = symbol_of(pid, libc, "dlerror");
+	char why[512] = "";
+	uint64_t handle = 0, text = 0;
+	int ret = inject_call(in, at, inject_string(in, library),
+			      RTLD_NOW | (usual ? 0 : OF_LOADER), &handle, err);
+
+	if (ret || handle)
+		return ret;
+	if (message && !inject_call(in, message, 0, 0, &text, err) && text)
+		inject_read(pid, text, why, sizeof(why));
+	return fail(err, -ENOTSUP, "process %d could not load '%s'%s%s", (int)pid, library,
+		    *why ? ": " : "", why);
+}
+
+/* Calls mprof_attach() there, and finds the function that detaches. */
+static int start(struct inject *in, struct attached *a, const char *conf, struct error *err)
+{
+	struct object ours;
+	uint64_t at = 0, text = 0;
+	char why[512] = "";
+	int ret;
+
+	if (find_object(a->pid, &ours, is_at, a->library)) {
+		at = symbol_of(a->pid, &ours, "mprof_attach");
+		a->detach = symbol_of(a->pid, &ours, "mprof_detach");
+	}
+	if (!at || !a->detach)
+		return fail(err, -ENOTSUP, "'%s' is not the libmprof.so of this mprof", a->library);
+	ret = inject_call(in, at, inject_string(in, conf), 0, &text, err);
+	if (ret)
+		return ret;
+	inject_read(a->pid, text, why, sizeof(why));
+	return *why ? fail(err, -ENOTSUP, "cannot record process %d: %s", (int)a->pid, why) : 0;
+}
+
+/*
+ * The library cannot begin twice: if the process has it from an earlier time, it gets a copy, whose
+ * name is not needed any more once it is loaded.
+ */
+static int choose_library(struct attached *a, const char *library, const char *spare,
+			  struct error *err)
+{
+	struct object o;
+	int ret;
+
+	snprintf(a->library, sizeof(a->library), "%s", library);
+	a->copied = find_object(a->pid, &o, is_at, library);
+	if (!a->copied)
+		return 0;
+	snprintf(a->library, sizeof(a->library), "%s", spare);
+	ret = file_copy(library, spare);
+	return ret ? fail(err, ret, "cannot write '%s': %s", spare, strerror(-ret)) : 0;
+}
+
+int attach_begin(struct attached *a, pid_t pid, const char *library, const char *spare,
+		 const char *conf, struct error *err)
+{
+	struct object libc;
+	struct inject *in;
+	int ret;
+
+	a->pid = pid;
+	ret = choose_library(a, library, spare, err);
+	if (ret)
+		return ret;
+	ret = begin(&in, pid, &libc, err);
+	if (!ret) {
+		ret = load(in, pid, &libc, a->library, err);
+		ret = ret ? ret : start(in, a, conf, err);
+		inject_end(in);
+	}
+	if (a->copied)
+		unlink(a->library);
+	return ret;
+}
+
+bool attach_is_on(const struct attached *a)
+{
+	FILE *maps = open_of(a->pid, "maps");
+	char line[PATH_MAX + 128];
+	uint64_t from, to;
+	bool found = false;
+
+	/* The path of a copy ends with " (deleted)". */
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		found = sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2 &&
+			a->detach >= from && a->detach < to && strstr(line, a->library);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+int attach_end(const struct attached *a, struct error *err)
+{
+	struct object libc;
+	struct inject *in;
+	uint64_t nothing;
+	int ret = begin(&in, a->pid, &libc, err);
+
+	if (ret)
+		return ret;
+	ret = inject_call(in, a->detach, 0, 0, &nothing, err);
+	inject_end(in);
+	return ret;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * attaching.h - begins and ends the recording of a program that runs already.
+ *
+ * A thread of it loads libmprof.so and calls its mprof_attach() (src/libmprof/attach.h).
+ *
+ * Errors: 0 or -errno with one sentence in *err; then the program runs on as before.
+ */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../util/error.h"
+
+struct attached {
+	pid_t pid;
+	char library[PATH_MAX]; /* that it loaded */
+	bool copied;		/* this is a copy, which was removed */
+	uint64_t detach;	/* address of mprof_detach() there */
+};
+
+/* Can the process be recorded, as far as can be seen from outside?  Changes nothing. */
+int attach_check(pid_t pid, const char *library, struct error *err);
+/*
+ * library: the path of libmprof.so.  spare: where a copy of it may be written for a moment.  conf:
+ * MPROF_CONF for it; the paths in it are absolute, and as the process sees them.
+ */
+int attach_begin(struct attached *a, pid_t pid, const char *library, const char *spare,
+		 const char *conf, struct error *err);
+/* Is the library still there?  Not if the process has ended, or runs another program by now. */
+bool attach_is_on(const struct attached *a);
+/* Ends the recording; the library stays in the process.  Call it only if attach_is_on(). */
+int attach_end(const struct attached *a, struct error *err);

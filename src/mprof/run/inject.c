@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * inject.c - see inject.h.
+ *
+ * A called function returns to address 0: the thread stops with SIGSEGV, which it never sees.  That
+ * signal and SIGTRAP stay unblocked during the call, because the kernel would reset the program's
+ * handler of a blocked one.
+ */
+#include "inject.h"
+
+#include <dirent.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../util/alloc.h"
+#include "../util/now.h"
+
+#if defined(__x86_64__)
+
+#include <elf.h>
+
+#define STACK_BYTES (512u << 10)
+#define STATE_BYTES 65536u /* of vector registers: 11 KB with all of today's */
+#define CODE_BYTES  256u   /* in which libc's syscall() has its instruction */
+#define TRY_NS	    3000000000
+#define TRY_US	    2000
+#define STOP_NS	    1000000000
+#define CALL_NS	    10000000000
+#define FRAMES_MOST 200u
+#define TASKS_MOST  4096u
+
+struct inject {
+	pid_t pid, tid;
+	bool ended; /* the thread is gone */
+	struct user_regs_struct before;
+	uint8_t state[STATE_BYTES];
+	size_t state_bytes;
+	uint64_t mask;	  /* of blocked signals */
+	uint64_t syscall; /* address of an instruction that makes a system call */
+	uint64_t room;	  /* stack, from its lowest address; strings are at its end */
+	uint64_t strings; /* the lowest of them */
+};
+
+/* ---- stopping ---- */
+
+/* Waits until the thread has stopped.  Returns the signal, 0 for a stop that was asked of it, or -1
+ * if it is gone or does not stop in time. */
+static int wait_stop(pid_t tid, int64_t ns)
+{
+	const int64_t until = now_ns(CLOCK_MONOTONIC) + ns;
+	int status;
+
+	for (;;) {
+		const pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+
+		if (got == tid)
+			return !WIFSTOPPED(status) ? -1 : status >> 16 ? 0 : WSTOPSIG(status);
+		if (got < 0 || now_ns(CLOCK_MONOTONIC) > until)
+			return -1;
+		usleep(50);
+	}
+}
+
+static int get_registers(struct inject *in)
+{
+	struct iovec io = { in->state, sizeof(in->state) };
+
+	if (ptrace(PTRACE_GETREGS, in->tid, NULL, &in->before) ||
+	    ptrace(PTRACE_GETREGSET, in->tid, NT_X86_XSTATE, &io) ||
+	    ptrace(PTRACE_GETSIGMASK, in->tid, sizeof(in->mask), &in->mask))
+		return -errno;
+	in->state_bytes = io.iov_len;
+	return 0;
+}
+
+static void restore_registers(struct inject *in)
+{
+	struct iovec io = { in->state, in->state_bytes };
+
+	ptrace(PTRACE_SETREGS, in->tid, NULL, &in->before);
+	ptrace(PTRACE_SETREGSET, in->tid, NT_X86_XSTATE, &io);
+	ptrace(PTRACE_SETSIGMASK, in->tid, sizeof(in->mask), &in->mask);
+}
+
+/* ---- where a thread may be stopped ---- */
+
+/* Those with which memory is managed and threads and processes are made: locks may be held. */
+static bool is_safe_call(uint64_t number)
+{
+	switch (number) {
+	case SYS_brk:
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mremap:
+	case SYS_mprotect:
+	case SYS_madvise:
+	case SYS_clone:
+	case SYS_clone3:
+	case SYS_fork:
+	case SYS_vfork:
+	case SYS_execve:
+	case SYS_execveat:
+	case SYS_exit:
+	case SYS_exit_group:
+		return false;
+	}
+	return true;
+}
+
+struct frames {
+	const char *allocator;
+	const struct user_regs_struct *regs;
+	unsigned n;
+	bool unsafe;
+};
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_libc(const char *path)
+{
+	return !strncmp(base_of(path), "libc.so", 7) || !strncmp(base_of(path), "libc-2.", 7) ||
+	       !strncmp(base_of(path), "libpthread", 10);
+}
+
+static int look_at_frame(Dwfl_Frame *frame, void *arg)
+{
+	struct frames *f = arg;
+	const bool in_call = (int64_t)f->regs->orig_rax >= 0;
+	const char *file = NULL;
+	Dwfl_Module *module;
+	Dwarf_Addr pc;
+	bool activation;
+
+	if (f->n == FRAMES_MOST || !dwfl_frame_pc(frame, &pc, &activation))
+		return DWARF_CB_ABORT;
+	module = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc);
+	if (module)
+		dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, &file, NULL);
+	if (!file)
+		file = module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
+			      : "";
+	/* The kernel's object is called by libc. */
+	f->unsafe |= !strncmp(base_of(file), "ld-", 3) || *file == '[' ||
+		     (!is_libc(file) && !strcmp(file, f->allocator));
+	if (!f->n && is_libc(file))
+		f->unsafe |= !in_call || !is_safe_call(f->regs->orig_rax);
+	f->n++;
+	return f->unsafe ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_linux_proc_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+};
+
+/* Stacks that end in code without call frame information are judged by the frames before it. */
+static bool is_safe(const struct inject *in, const char *allocator)
+{
+	struct frames f = { .allocator = allocator, .regs = &in->before };
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+
+	if (!dwfl)
+		return false;
+	f.unsafe = dwfl_linux_proc_report(dwfl, in->pid) || dwfl_report_end(dwfl, NULL, NULL) ||
+		   dwfl_linux_proc_attach(dwfl, in->pid, true) < 0;
+	if (!f.unsafe)
+		dwfl_getthread_frames(dwfl, in->tid, look_at_frame, &f);
+	dwfl_end(dwfl);
+	return f.n && !f.unsafe;
+}
+
+/* Returns how many threads there are; 0 if the process is gone. */
+static size_t list_threads(pid_t pid, pid_t tid[TASKS_MOST])
+{
+	char path[64];
+	size_t n = 0;
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && n < TASKS_MOST && (e = readdir(dir)))
+		if (*e->d_name != '.')
+			tid[n++] = atoi(e->d_name);
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* 0: it is stopped at a safe point; -EAGAIN: it is not, and runs on. */
+static int try_thread(struct inject *in, pid_t tid, const char *allocator)
+{
+	int signal, ret;
+
+	in->tid = tid;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return errno == ESRCH ? -EAGAIN : -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return -EAGAIN;
+	signal = wait_stop(tid, STOP_NS);
+	if (signal < 0)
+		return -EAGAIN;
+	ret = signal ? -EAGAIN : get_registers(in);
+	if (!ret && is_safe(in, allocator))
+		return 0;
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)signal);
+	return ret ? ret : -EAGAIN;
+}
+
+static int find_thread(struct inject *in, const char *allocator, struct error *err)
+{
+	pid_t tid[TASKS_MOST];
+	const int64_t until = now_ns(CLOCK_MONOTONIC) + TRY_NS;
+	int ret;
+
+	do {
+		const size_t n = list_threads(in->pid, tid);
+
+		if (!n)
+			return fail(err, -ESRCH, "process %d has ended", (int)in->pid);
+		for (size_t i = 0; i < n; i++) {
+			ret = try_thread(in, tid[i], allocator);
+			if (ret != -EAGAIN)
+				return ret;
+		}
+		usleep(TRY_US);
+	} while (now_ns(CLOCK_MONOTONIC) < until);
+	return fail(err, -EAGAIN,
+		    "process %d could not be interrupted outside of its allocator and loader; try "
+		    "again",
+		    (int)in->pid);
+}
+
+/* ---- calls ---- */
+
+static bool read_memory(pid_t pid, uint64_t at, void *to, size_t bytes)
+{
+	struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+static bool write_memory(pid_t pid, uint64_t at, const void *from, size_t bytes)
+{
+	struct iovec here = { (void *)(uintptr_t)from, bytes },
+		     there = { (void *)(uintptr_t)at, bytes };
+
+	return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+void inject_read(pid_t pid, uint64_t at, char *to, size_t size)
+{
+	size_t n = 0;
+
+	while (n + 1 < size && read_memory(pid, at + n, to + n, 1) && to[n])
+		n++;
+	to[n] = 0;
+}
+
+/* Lets the thread run with these registers until it stops with the signal. */
+static int run_until(struct inject *in, struct user_regs_struct *regs, int how, int signal)
+{
+	const int64_t until = now_ns(CLOCK_MONOTONIC) + CALL_NS;
+	int got;
+
+	regs->orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
+	regs->eflags &= ~(1ull << 10 | 1ull << 8);
+	if (ptrace(PTRACE_SETREGS, in->tid, NULL, regs))
+		return -errno;
+	do {
+		if (ptrace(how, in->tid, NULL, NULL))
+			return -errno;
+		got = wait_stop(in->tid, until - now_ns(CLOCK_MONOTONIC));
+		in->ended = got < 0;
+	} while (!got); /* a stop by SIGSTOP or a traced event: go on */
+	if (got < 0)
+		return -ESRCH;
+	if (ptrace(PTRACE_GETREGS, in->tid, NULL, regs))
+		return -errno;
+	return got == signal ? 0 : -EFAULT;
+}
+
+static int system_call(struct inject *in, uint64_t number, const uint64_t arg[6], uint64_t *result)
+{
+	struct user_regs_struct r = in->before;
+	int ret;
+
+	r.rip = in->syscall;
+	r.rax = number;
+	r.rdi = arg[0];
+	r.rsi = arg[1];
+	r.rdx = arg[2];
+	r.r10 = arg[3];
+	r.r8 = arg[4];
+	r.r9 = arg[5];
+	ret = run_until(in, &r, PTRACE_SINGLESTEP, SIGTRAP);
+	*result = r.rax;
+	return ret ? ret : (int64_t)r.rax < 0 && (int64_t)r.rax > -4096 ? (int)(int64_t)r.rax : 0;
+}
+
+int inject_call(struct inject *in, uint64_t at, uint64_t first, uint64_t second, uint64_t *result,
+		struct error *err)
+{
+	struct user_regs_struct r = in->before;
+	const uint64_t nowhere = 0;
+	int ret;
+
+	r.rip = at;
+	r.rdi = first;
+	r.rsi = second;
+	r.rax = 0;
+	r.rsp = (in->strings & ~15ull) - 128 - 8; /* as after a call: 8 below a multiple of 16 */
+	if (!write_memory(in->pid, r.rsp, &nowhere, sizeof(nowhere)))
+		return fail(err, -EFAULT, "cannot write to the memory of process %d", (int)in->pid);
+	ret = run_until(in, &r, PTRACE_CONT, SIGSEGV);
+	*result = r.rax;
+	if (ret == -ESRCH)
+		return fail(err, ret, "process %d ended, or did not answer", (int)in->pid);
+	if (ret || r.rip)
+		return fail(err, -EFAULT, "a call in process %d failed at address 0x%llx",
+			    (int)in->pid, (unsigned long long)r.rip);
+	return 0;
+}
+
+/* Finds an instruction that makes a system call in libc's syscall(). */
+static int find_instruction(struct inject *in, uint64_t function)
+{
+	uint8_t code[CODE_BYTES];
+
+	if (!read_memory(in->pid, function, code, sizeof(code)))
+		return -EFAULT;
+	for (size_t i = 0; i + 1 < sizeof(code); i++)
+		if (code[i] == 0x0f && code[i + 1] == 0x05) {
+			in->syscall = function + i;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+static int take_room(struct inject *in)
+{
+	const uint64_t mask = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGTRAP - 1));
+	const uint64_t arg[6] = {
+		0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0
+	};
+	int ret;
+
+	if (ptrace(PTRACE_SETSIGMASK, in->tid, sizeof(mask), &mask))
+		return -errno;
+	ret = system_call(in, SYS_mmap, arg, &in->room);
+	in->strings = in->room + STACK_BYTES;
+	if (ret)
+		in->room = 0;
+	return ret;
+}
+
+int inject_begin(struct inject **out, pid_t pid, const struct inject_place *place,
+		 struct error *err)
+{
+	struct inject *in = must_calloc(1, sizeof(*in));
+	int ret;
+
+	in->pid = pid;
+	ret = find_instruction(in, place->system_call);
+	if (ret)
+		ret = fail(err, ret, "cannot read the memory of process %d: %s", (int)pid,
+			   strerror(-ret));
+	if (!ret)
+		ret = find_thread(in, place->allocator, err);
+	if (ret) {
+		free(in);
+		return ret;
+	}
+	ret = take_room(in);
+	if (ret) {
+		fail(err, ret, "process %d could not map memory: %s", (int)pid, strerror(-ret));
+		inject_end(in);
+		return ret;
+	}
+	*out = in;
+	return 0;
+}
+
+uint64_t inject_string(struct inject *in, const char *s)
+{
+	const size_t bytes = strlen(s) + 1;
+
+	if (bytes > STACK_BYTES / 4)
+		return 0;
+	in->strings -= bytes;
+	return write_memory(in->pid, in->strings, s, bytes) ? in->strings : 0;
+}
+
+void inject_end(struct inject *in)
+{
+	const uint64_t arg[6] = { in->room, STACK_BYTES, 0, 0, 0, 0 };
+	uint64_t ignored;
+
+	if (!in->ended && in->room)
+		system_call(in, SYS_munmap, arg, &ignored);
+	if (!in->ended) {
+		restore_registers(in);
+		ptrace(PTRACE_DETACH, in->tid, NULL, NULL);
+	}
+	free(in);
+}
+
+#else /* of other machines */
+
+int inject_begin(struct inject **in, pid_t pid, const struct inject_place *place, struct error *err)
+{
+	(void)in, (void)place;
+	return fail(err, -ENOSYS, "cannot attach to process %d: mprof can do that on x86-64 only",
+		    (int)pid);
+}
+
+uint64_t inject_string(struct inject *in, const char *s)
+{
+	(void)in, (void)s;
+	return 0;
+}
+
+int inject_call(struct inject *in, uint64_t at, uint64_t first, uint64_t second, uint64_t *result,
+		struct error *err)
+{
+	(void)in, (void)at, (void)first, (void)second, (void)result;
+	return fail(err, -ENOSYS, "mprof can do that on x86-64 only");
+}
+
+void inject_end(struct inject *in)
+{
+	(void)in;
+}
+
+void inject_read(pid_t pid, uint64_t at, char *to, size_t size)
+{
+	(void)pid, (void)at, (void)size;
+	*to = 0;
+}
+
+#endif
