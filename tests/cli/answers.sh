@@ -376,7 +376,7 @@ test_letters_of_options() {
 test_words_of_options() {
 	local case
 	for case in 'leaks log|did you mean .report leaks' '/bin/true|did you mean .record -- /bin/true' 'seq 3|did you mean .record -- seq' \
-		'html|did you mean .report --html' 'attach 1|mprof ctl PID resume' \
+		'html|did you mean .report --html' \
 		'report nonsense log|invalid view' 'report hot --sort foreign log|expected calls, total' \
 		'image --layout hilber log|hilbert, time; did you mean' 'replay --touch pages log|none, first, page' \
 		'image --by sizes log|did you mean .size' 'diff --by modul a b|did you mean .module' \

@@ -176,13 +176,14 @@ static int profile(struct run_plan *plan, const struct options *o, const char *l
 	static struct attached a;
 	uint64_t start_time = 0;
 	struct error err;
-	int ret;
+	int ret, status;
 
 	sigprocmask(SIG_BLOCK, ends(), NULL);
 	ret = begin(&a, &t, plan, o, library, &start_time, &err);
 	if (ret) {
 		target_release(&t);
-		return cmd_failed(ret, &err);
+		status = cmd_failed(ret, &err);
+		return status == STATUS_FOUND ? STATUS_FILE : status;
 	}
 	if (!plan->quiet)
 		tell_begin(o, t.path);

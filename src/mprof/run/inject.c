@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/file_head.h"
 #include "../util/now.h"
 
 #if defined(__x86_64__)
@@ -38,7 +39,7 @@
 #define TRY_NS	    3000000000
 #define TRY_US	    2000
 #define STOP_NS	    1000000000
-#define CALL_NS	    10000000000
+#define CALL_NS	    5000000000
 #define FRAMES_MOST 200u
 #define TASKS_MOST  4096u
 
@@ -56,8 +57,8 @@ struct inject {
 
 /* ---- stopping ---- */
 
-/* Waits until the thread has stopped.  Returns the signal, 0 for a stop that was asked of it, or -1
- * if it is gone or does not stop in time. */
+/* Waits until the thread has stopped.  Returns the signal; 0 for a stop that was requested;
+ * -ETIMEDOUT, or -ESRCH if it is gone. */
 static int wait_stop(pid_t tid, int64_t ns)
 {
 	const int64_t until = now_ns(CLOCK_MONOTONIC) + ns;
@@ -66,10 +67,12 @@ static int wait_stop(pid_t tid, int64_t ns)
 	for (;;) {
 		const pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
 
+		if (got < 0 || (got == tid && !WIFSTOPPED(status)))
+			return -ESRCH;
 		if (got == tid)
-			return !WIFSTOPPED(status) ? -1 : status >> 16 ? 0 : WSTOPSIG(status);
-		if (got < 0 || now_ns(CLOCK_MONOTONIC) > until)
-			return -1;
+			return status >> 16 ? 0 : WSTOPSIG(status);
+		if (now_ns(CLOCK_MONOTONIC) > until)
+			return -ETIMEDOUT;
 		usleep(50);
 	}
 }
@@ -86,13 +89,45 @@ static int get_registers(struct inject *in)
 	return 0;
 }
 
+/* Is the program about to run a handler in this thread?  True if it is unknown. */
+static bool has_signal(const struct inject *in)
+{
+	char path[64], line[256];
+	uint64_t pending = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)in->pid, (int)in->tid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7))
+			pending |= strtoull(line + 7, NULL, 16);
+	fclose(f);
+	return (pending & ~in->mask) != 0;
+}
+
+/* The kernel itself restarts most system calls that it interrupted.  Others, such as epoll_wait(),
+ * have failed with EINTR, as if a handler had run: these are made again. */
+static void restart_call(struct inject *in)
+{
+	if ((int64_t)in->before.orig_rax < 0 || in->before.rax != (uint64_t)-EINTR ||
+	    has_signal(in))
+		return;
+	in->before.rax = in->before.orig_rax;
+	in->before.rip -= sizeof((uint8_t[]){ 0x0f, 0x05 });
+	in->before.orig_rax = UINT64_MAX;
+}
+
 static void restore_registers(struct inject *in)
 {
 	struct iovec io = { in->state, in->state_bytes };
 
+	restart_call(in);
+
+	ptrace(PTRACE_SETSIGMASK, in->tid, sizeof(in->mask), &in->mask);
 	ptrace(PTRACE_SETREGS, in->tid, NULL, &in->before);
 	ptrace(PTRACE_SETREGSET, in->tid, NT_X86_XSTATE, &io);
-	ptrace(PTRACE_SETSIGMASK, in->tid, sizeof(in->mask), &in->mask);
 }
 
 /* ---- where a thread may be stopped ---- */
@@ -221,8 +256,23 @@ static int try_thread(struct inject *in, pid_t tid, const char *allocator)
 	ret = signal ? -EAGAIN : get_registers(in);
 	if (!ret && is_safe(in, allocator))
 		return 0;
+	if (!ret) {
+		restart_call(in);
+		ptrace(PTRACE_SETREGS, tid, NULL, &in->before);
+	}
 	ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)signal);
 	return ret ? ret : -EAGAIN;
+}
+
+static int refused(pid_t pid, int ret, struct error *err)
+{
+	static const char scope[] = "/proc/sys/kernel/yama/ptrace_scope";
+	char value = '0';
+
+	file_head(scope, &value, 1);
+	return fail(err, ret, "cannot attach to process %d: %s%s", (int)pid, strerror(-ret),
+		    value == '0' ? ""
+				 : "; run mprof as root, or allow it in kernel.yama.ptrace_scope");
 }
 
 static int find_thread(struct inject *in, const char *allocator, struct error *err)
@@ -238,8 +288,10 @@ static int find_thread(struct inject *in, const char *allocator, struct error *e
 			return fail(err, -ESRCH, "process %d has ended", (int)in->pid);
 		for (size_t i = 0; i < n; i++) {
 			ret = try_thread(in, tid[i], allocator);
-			if (ret != -EAGAIN)
-				return ret;
+			if (ret && ret != -EAGAIN)
+				return refused(in->pid, ret, err);
+			if (!ret)
+				return 0;
 		}
 		usleep(TRY_US);
 	} while (now_ns(CLOCK_MONOTONIC) < until);
@@ -275,10 +327,26 @@ void inject_read(pid_t pid, uint64_t at, char *to, size_t size)
 	to[n] = 0;
 }
 
+/*
+ * The thread does not return.  One that waits for a lock, such as the loader's while another thread
+ * loads an object, may give up the call; another one may hold locks itself, so it goes on.  Returns
+ * what wait_stop() does.
+ */
+static int give_up(struct inject *in)
+{
+	struct user_regs_struct r;
+	int got;
+
+	ptrace(PTRACE_INTERRUPT, in->tid, NULL, NULL);
+	got = wait_stop(in->tid, STOP_NS);
+	if (!got && !ptrace(PTRACE_GETREGS, in->tid, NULL, &r) && r.orig_rax == SYS_futex)
+		return -ETIMEDOUT;
+	return got;
+}
+
 /* Lets the thread run with these registers until it stops with the signal. */
 static int run_until(struct inject *in, struct user_regs_struct *regs, int how, int signal)
 {
-	const int64_t until = now_ns(CLOCK_MONOTONIC) + CALL_NS;
 	int got;
 
 	regs->orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
@@ -286,13 +354,15 @@ static int run_until(struct inject *in, struct user_regs_struct *regs, int how, 
 	if (ptrace(PTRACE_SETREGS, in->tid, NULL, regs))
 		return -errno;
 	do {
-		if (ptrace(how, in->tid, NULL, NULL))
+		if (ptrace(how, in->tid, NULL, NULL) && errno != ESRCH)
 			return -errno;
-		got = wait_stop(in->tid, until - now_ns(CLOCK_MONOTONIC));
-		in->ended = got < 0;
-	} while (!got); /* a stop by SIGSTOP or a traced event: go on */
+		got = wait_stop(in->tid, CALL_NS);
+		if (got == -ETIMEDOUT)
+			got = give_up(in);
+	} while (!got); /* a stop by SIGSTOP or by give_up(): go on */
+	in->ended = got == -ESRCH;
 	if (got < 0)
-		return -ESRCH;
+		return got;
 	if (ptrace(PTRACE_GETREGS, in->tid, NULL, regs))
 		return -errno;
 	return got == signal ? 0 : -EFAULT;
@@ -333,7 +403,12 @@ int inject_call(struct inject *in, uint64_t at, uint64_t first, uint64_t second,
 	ret = run_until(in, &r, PTRACE_CONT, SIGSEGV);
 	*result = r.rax;
 	if (ret == -ESRCH)
-		return fail(err, ret, "process %d ended, or did not answer", (int)in->pid);
+		return fail(err, ret, "process %d has ended", (int)in->pid);
+	if (ret == -ETIMEDOUT)
+		return fail(
+		    err, ret,
+		    "a thread of process %d waits for a lock that another one keeps; try again",
+		    (int)in->pid);
 	if (ret || r.rip)
 		return fail(err, -EFAULT, "a call in process %d failed at address 0x%llx",
 			    (int)in->pid, (unsigned long long)r.rip);

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# attach.sh - profiling a program that runs already.
+
+# ./runs: has blocks from before, waits until `go` exists, makes calls whose figures are known, waits
+# until `end` exists, and exits with status 7 if its memory is as it should be.  Options: t = with
+# threads that allocate all the time; x = becomes another program instead; m = checks that malloc is
+# libc's again.
+attach_program() {
+	cat >plug.c <<'END'
+#include <string.h>
+void *plug_keep(void) { return strdup("123456789"); }
+END
+	cc -g -O0 -fno-builtin -shared -fPIC -o plug.so plug.c || bad 'plug.c does not compile'
+	cat >runs.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <fcntl.h>
+
+static void *before[100], *kept[300];
+static void (*let_go)(void *);
+static volatile int ends;
+
+static void *work(void *arg)
+{
+	char *mine[64] = { NULL };
+	for (unsigned i = 0; !ends; i++) {
+		char **p = &mine[i * 7919u % 64];
+		const unsigned char mark = (unsigned char)(p - mine);
+		if (*p && ((unsigned char)**p != mark || (unsigned char)(*p)[99] != mark))
+			abort();
+		free(*p);
+		*p = malloc(100 + i % 300);
+		memset(*p, mark, 100);
+	}
+	return arg;
+}
+
+static void *keep(size_t size) { return malloc(size); }
+
+static void wait_until(const char *file)
+{
+	while (access(file, F_OK))
+		usleep(1000);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	void *(*usual)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
+	void *(*plug)(void);
+	pthread_t thread[3];
+	int status = 0;
+
+	let_go = free; /* a copy of the address in a variable */
+	for (int i = 0; i < 100; i++)
+		before[i] = malloc(50);
+	for (int i = 0; i < 3 && strchr(how, 't'); i++)
+		pthread_create(&thread[i], NULL, work, NULL);
+	close(creat("ready", 0600));
+	wait_until("go");
+	for (int i = 0; i < 200; i++)
+		kept[i] = keep(1000);
+	for (int i = 0; i < 60; i++)
+		let_go(kept[i]);
+	for (int i = 0; i < 100; i++)
+		free(before[i]); /* unknown: no figure changes */
+	for (int i = 60; i < 70; i++)
+		kept[i] = realloc(kept[i], 3000);
+	plug = (void *(*)(void))dlsym(dlopen("./plug.so", RTLD_NOW), "plug_keep");
+	for (int i = 0; i < 30; i++)
+		kept[200 + i] = plug();
+	if (!fork()) {
+		for (int i = 0; i < 7; i++)
+			kept[i] = keep(500);
+		_exit(3);
+	}
+	wait(&status);
+	close(creat("done", 0600));
+	wait_until("end");
+	if (strchr(how, 'x'))
+		execl("/bin/sleep", "sleep", "0.7", NULL);
+	ends = 1;
+	for (int i = 0; i < 3 && strchr(how, 't'); i++)
+		pthread_join(thread[i], NULL);
+	return WEXITSTATUS(status) == 3 && !strcmp(kept[229], "123456789") &&
+		       (!strchr(how, 'm') ||
+			usual == (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc")) ? 7 : 1;
+}
+END
+	cc -g -O0 -fno-builtin -w -pthread -o runs runs.c -ldl || bad 'runs.c does not compile'
+}
+
+# Starts ./runs, whose pid is in $pid.
+attach_start() { # OPTIONS OF runs
+	rm -f ready go 'done' end
+	./runs "$@" >/dev/null 2>&1 &
+	pid=$!
+	wait_for test -e ready
+}
+
+# Attaches to it in the background, as job $attached.
+attach_to() { # OPTIONS OF attach...
+	"$mprof" attach "$@" "$pid" >out 2>err &
+	attached=$!
+	wait_for grep -q 'attached to process' err
+}
+
+attach_detach() {
+	kill -INT "$attached"
+	status=0
+	wait "$attached" || status=$?
+	expect_status 0
+}
+
+attach_expect_end() { # STATUS
+	status=0
+	touch end
+	wait "$pid" || status=$?
+	expect_status "$1"
+}
+
+# Calls of keep: 200 blocks of 1000 bytes, of which 60 are freed and 10 become 3000 bytes; 7 of 500
+# bytes in the child, which are gone with it while its parent runs.  30 blocks of 10 bytes by the plugin.
+attach_expect_figures() { # PROFILE [OF THE CHILD]
+	"$mprof" report leaks --top 0 --json "$1" >r.json
+	expect_same 'what keep left' "$(json r.json '[.rows[] | select(.stack[-1].function == "keep")
+		| .value] | add')" $((130 * 1000 + ${2-0}))
+	expect_same 'what realloc left' "$(json r.json '[.rows[] | select(.stack[-1].function == "main")
+		| select(.blocks.leaked == 10) | .value] | add')" 30000
+	expect_same 'what the plugin left' "$(json r.json '[.rows[] | select(.stack[-1].function == "plug_keep")
+		| .value] | add')" 300
+}
+
+test_attach_counts_from_then_on() {
+	attach_program
+	attach_start m
+	attach_to -o a.profile
+	touch go
+	wait_for test -e 'done'
+	attach_detach
+	expect_text err 'next: mprof report a.profile'
+	attach_expect_figures a.profile
+	run "$mprof" report a.profile
+	expect_words out 'was still running when mprof detached from it'
+	expect_words out 'blocks from before are unknown, and times count from then'
+	expect_no_text out 'missing from this'
+	"$mprof" report --json a.profile >r.json
+	expect_same 'attached, detached' "$(json r.json '.processes[0] | [.attached, .detached] | join(" ")')" \
+		'true true'
+	expect_documented profile r.json
+	attach_expect_end 7
+}
+
+test_attach_to_threads() {
+	local before
+	attach_program
+	attach_start t
+	attach_to -o a.profile
+	touch go
+	wait_for test -e 'done'
+	attach_detach
+	attach_expect_figures a.profile
+	before=$(json <("$mprof" report --json a.profile) .calls)
+	[ "$before" -gt 1000 ] || bad "the threads made $before calls"
+	sleep 0.1
+	expect_same 'calls after the end' "$(json <("$mprof" report --json a.profile) .calls)" "$before"
+	attach_expect_end 7
+}
+
+# Each time the library is loaded once more.
+test_attach_again() {
+	attach_program
+	attach_start tm
+	attach_to -o a.profile
+	run "$mprof" attach -o b.profile "$pid"
+	expect_status 3
+	expect_text err "process $pid is already recorded, into '$PWD/a.profile'"
+	attach_detach
+	attach_to -o b.profile
+	touch go
+	wait_for test -e 'done'
+	attach_detach
+	attach_expect_figures b.profile
+	expect_same 'rows of the first time' "$("$mprof" report leaks --json a.profile |
+		jq '[.rows[] | select(.stack[-1].function == "keep")] | length')" 0
+	expect_same files "$(echo ./*.profile*)" './a.profile ./b.profile'
+	attach_expect_end 7
+}
+
+test_attach_to_its_end() {
+	attach_program
+	attach_start
+	attach_to -o a.profile
+	touch go
+	wait_for test -e 'done'
+	attach_expect_end 7
+	wait "$attached" || bad "attach failed: $(cat err)"
+	run "$mprof" report a.profile
+	expect_words out 'exited with status 7'
+	attach_expect_figures a.profile $((7 * 500))
+}
+
+# The program that comes after is not ours to change.
+test_attach_before_exec() {
+	attach_program
+	attach_start x
+	attach_to -o a.profile
+	touch go
+	wait_for test -e 'done'
+	touch end
+	sleep 0.2
+	attach_detach
+	expect_no_text err warning
+	status=0
+	wait "$pid" || status=$?
+	expect_status 0
+	run "$mprof" report a.profile
+	expect_words out 'became a program that is not recorded'
+}
+
+test_attach_for_a_time() {
+	attach_program
+	attach_start t
+	run "$mprof" attach --for 100ms --sample=1K -o a.profile "$pid"
+	expect_status 0
+	expect_text err 'samples of'
+	run "$mprof" attach --quiet --for 100ms -o a.profile "$pid"
+	expect_status 0
+	expect_lines err 0
+	[ -e a.profile.old ] || bad 'the earlier profile is gone'
+	touch go
+	attach_expect_end 7
+}
+
+# System calls that the kernel does not restart when a process is stopped and runs on.
+test_attach_interrupts_no_call() {
+	cat >waits.c <<'END'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+#include <fcntl.h>
+int main(int argc, char **argv)
+{
+	const struct timespec second = { 1, 0 };
+	struct epoll_event event = { .events = EPOLLIN };
+	struct pollfd polled;
+	struct timespec until;
+	sigset_t set;
+	sem_t sem;
+	int pipes[2], e, ret = -2;
+
+	if (pipe(pipes))
+		return 9;
+	polled = (struct pollfd){ pipes[0], POLLIN };
+	e = epoll_create1(0);
+	epoll_ctl(e, EPOLL_CTL_ADD, pipes[0], &event);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sem_init(&sem, 0, 0);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	close(creat("ready", 0600));
+	if (!strcmp(argv[1], "epoll"))
+		ret = epoll_wait(e, &event, 1, 1000);
+	if (!strcmp(argv[1], "poll"))
+		ret = ppoll(&polled, 1, &second, &set);
+	if (!strcmp(argv[1], "sleep"))
+		ret = nanosleep(&second, NULL);
+	if (!strcmp(argv[1], "signal"))
+		ret = sigtimedwait(&set, NULL, &second) == -1 && errno == EAGAIN ? 0 : -1;
+	if (!strcmp(argv[1], "semaphore"))
+		ret = sem_timedwait(&sem, &until) == -1 && errno == ETIMEDOUT ? 0 : -1;
+	return ret ? 1 : 5;
+}
+END
+	compile waits -pthread
+	local how
+	for how in epoll poll sleep signal semaphore; do
+		rm -f ready
+		./waits "$how" &
+		pid=$!
+		wait_for test -e ready
+		run "$mprof" attach -q --for 1ms -o w.profile "$pid"
+		expect_status 0
+		status=0
+		wait "$pid" || status=$?
+		expect_same "$how" "$status" 5
+	done
+}
+
+# Its lock would be ours to wait for until the other thread returns.
+test_attach_waits_for_no_lock() {
+	echo '#include <unistd.h>
+#include <fcntl.h>
+__attribute__((constructor)) static void slow(void)
+{ close(creat("ready", 0600)); while (access("end", F_OK)) usleep(1000); }' >slow.c
+	cc -shared -fPIC -o slow.so slow.c || bad 'slow.c does not compile'
+	cat >loads.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+static void *load(void *arg) { return dlopen("./slow.so", RTLD_NOW) ? arg : NULL; }
+int main(void)
+{
+	pthread_t thread;
+	void *loaded;
+	pthread_create(&thread, NULL, load, &thread);
+	while (access("end", F_OK))
+		usleep(1000);
+	pthread_join(thread, &loaded);
+	return loaded ? 4 : 1;
+}
+END
+	compile loads -pthread -ldl
+	./loads &
+	pid=$!
+	wait_for test -e ready
+	run "$mprof" attach -o a.profile "$pid"
+	expect_status 3
+	expect_one_line_error
+	expect_text err 'waits for a lock that another one keeps; try again'
+	[ ! -e a.profile ] || bad 'there is a profile'
+	attach_expect_end 4
+}
+
+attach_refused() { # STATUS TEXT ARGUMENTS...: of attach
+	run "$mprof" attach "${@:3}"
+	expect_status "$1"
+	expect_one_line_error
+	expect_text err "$2"
+}
+
+test_attach_refuses() {
+	attach_refused 2 "invalid PID 'x': expected the number of a process" x
+	attach_refused 2 'no process given'
+	attach_refused 2 "unexpected argument '2'" 1 2
+	attach_refused 2 'invalid --for' --for x 1
+	attach_refused 3 'it is not running' 4194303
+	echo '#include <unistd.h>
+int main(void) { for (;;) pause(); }' >pauses.c
+	cc -static -o pauses pauses.c
+	./pauses &
+	pid=$!
+	wait_for eval '[ "$(readlink /proc/'$pid'/exe)" = "$PWD/pauses" ]'
+	attach_refused 3 'it is statically linked' "$pid"
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	echo '#include <stddef.h>
+#include <unistd.h>
+static char all[1 << 20], *next = all;
+void *malloc(size_t n) { char *p = next; next += (n + 15) / 16 * 16; return p; }
+void free(void *p) { (void)p; }
+void *calloc(size_t a, size_t b) { return malloc(a * b); }
+void *realloc(void *p, size_t n) { (void)p; return malloc(n); }
+int main(void) { for (;;) pause(); }' >owns.c
+	compile owns
+	./owns &
+	pid=$!
+	wait_for eval '[ "$(readlink /proc/'$pid'/exe)" = "$PWD/owns" ]'
+	attach_refused 3 'defines malloc itself' "$pid"
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	keeps_and_waits
+	"$mprof" record -q -o log -- ./waits &
+	wait_for test -e ready
+	attach_refused 3 'is already recorded' "$(pgrep -x waits -P $!)"
+	pkill -x waits -P $!
+	wait $!
+	rm ready
+	./waits &
+	pid=$!
+	wait_for test -e ready
+	attach_refused 3 'cannot write' -o /proc/a.profile "$pid"
+	echo text >other
+	attach_refused 2 "'other'" -o other "$pid"
+	gdb -q -p "$pid" -batch -ex 'shell touch traced; sleep 1' >/dev/null 2>&1 &
+	wait_for test -e traced
+	attach_refused 3 'already traces it' "$pid"
+	wait $!
+	kill "$pid"
+}
