@@ -33,10 +33,13 @@ const char *mp_scope_file(const void *at)
 
 struct link_map *mp_scope_executable(void)
 {
-	const void *headers = getauxval(AT_BASE) ? (const void *)getauxval(AT_PHDR) : NULL;
+	void *headers = getauxval(AT_BASE) ? (void *)getauxval(AT_PHDR) : NULL;
+	struct dl_find_object found;
 	void *map = NULL;
 	Dl_info info;
 
+	if (headers && _dl_find_object && !_dl_find_object(headers, &found))
+		return found.dlfo_link_map;
 	return headers && dladdr1(headers, &info, &map, RTLD_DL_LINKMAP) ? map : NULL;
 }
 

@@ -326,7 +326,7 @@ int mp_boot_try(const void *caller)
 
 __attribute__((constructor(101))) static void construct(void)
 {
-	if (mp_attach_is_needed())
+	if (state == STATE_BOOT && mp_attach_is_needed())
 		return;
 	mp_boot_try((const void *)construct);
 	if (mp_recording()) {
