@@ -394,4 +394,10 @@ int main(void) { for (;;) pause(); }' >owns.c
 	attach_refused 3 'already traces it' "$pid"
 	wait $!
 	kill "$pid"
+	[ "$(id -u)" = 0 ] || return
+	setpriv --reuid 65534 --clear-groups sleep 30 &
+	pid=$!
+	wait_for eval '[ "$(cat /proc/'$pid'/comm)" = sleep ]'
+	attach_refused 3 'permission denied; it runs as another user' -o a.profile "$pid"
+	kill "$pid"
 }

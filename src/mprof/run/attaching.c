@@ -276,6 +276,15 @@ static int load(struct inject *in, pid_t pid, const struct object *libc, const c
 		    *why ? ": " : "", why);
 }
 
+static bool is_of_another_user(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return !stat(path, &st) && st.st_uid != geteuid();
+}
+
 /* Calls mprof_attach() there, and finds the function that detaches. */
 static int start(struct inject *in, struct attached *a, const char *conf, struct error *err)
 {
@@ -294,7 +303,12 @@ static int start(struct inject *in, struct attached *a, const char *conf, struct
 	if (ret)
 		return ret;
 	inject_read(a->pid, text, why, sizeof(why));
-	return *why ? fail(err, -ENOTSUP, "cannot record process %d: %s", (int)a->pid, why) : 0;
+	if (!*why)
+		return 0;
+	return fail(err, -ENOTSUP, "cannot record process %d: %s%s", (int)a->pid, why,
+		    strstr(why, "permission denied") && is_of_another_user(a->pid)
+			? "; it runs as another user, who must be able to create the file"
+			: "");
 }
 
 /*
