@@ -10,6 +10,7 @@
 
 #include "../util/alloc.h"
 #include "../util/outputs.h"
+#include "../util/whole.h"
 
 /* ---- files ---- */
 
@@ -21,18 +22,8 @@ void writer_pwrite(struct writer *w, const void *from, size_t bytes, uint64_t of
 
 int writer_pread(struct writer *w, int fd, void *to, size_t bytes, uint64_t offset)
 {
-	char *p = to;
-	ssize_t n;
-
-	for (; bytes && !w->error; p += n, bytes -= (size_t)n, offset += (uint64_t)n) {
-		n = pread(fd, p, bytes, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n <= 0)
-			w->error = n ? -errno : -EIO;
-		if (w->error)
-			break;
-	}
+	if (!w->error && read_at(fd, to, bytes, offset) != bytes)
+		w->error = -(errno ?: EIO);
 	return w->error;
 }
 

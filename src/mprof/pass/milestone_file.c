@@ -3,16 +3,15 @@
 #include "milestone_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../util/cache_directory.h"
+#include "../util/whole.h"
 
 #define MAGIC "mprofmst"
 
@@ -78,15 +77,6 @@ static void name_file(struct milestone_file *f)
 
 /* ---- reading ---- */
 
-static bool read_at(int fd, void *to, size_t bytes, uint64_t at)
-{
-	ssize_t got = 1;
-
-	for (size_t n = 0; n < bytes && got > 0; n += (size_t)got)
-		got = pread(fd, (char *)to + n, bytes - n, (off_t)(at + n));
-	return got > 0;
-}
-
 /* Returns milestones, then the end, groups, and passes. */
 static struct milestone *part(struct milestone_file *f, size_t i)
 {
@@ -100,7 +90,7 @@ static size_t parts(const struct milestone_file *f)
 	return f->n + 2 + f->known.passes;
 }
 
-static bool take_rows(struct milestone_file *f, const struct head *head)
+static void take_rows(struct milestone_file *f, const struct head *head)
 {
 	const size_t n = head->rows + 2 + head->known.passes,
 		     bytes = n * sizeof(struct milestone_row);
@@ -108,7 +98,7 @@ static bool take_rows(struct milestone_file *f, const struct head *head)
 	bool good;
 
 	f->item = calloc(head->rows + 1, sizeof(*f->item));
-	good = row && f->item && read_at(f->file, row, bytes, sizeof(*head)) &&
+	good = row && f->item && read_at(f->file, row, bytes, sizeof(*head)) == bytes &&
 	       mprof_checksum(row, bytes) == head->check;
 	if (good) {
 		f->known = head->known;
@@ -119,23 +109,20 @@ static bool take_rows(struct milestone_file *f, const struct head *head)
 		}
 	}
 	free(row);
-	return good;
 }
 
 static void open_file(struct milestone_file *f)
 {
 	struct head head;
-	struct stat st;
+	uint64_t bytes;
 
-	f->file = openat(f->directory, f->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (f->file < 0 || fstat(f->file, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-	    !read_at(f->file, &head, sizeof(head), 0) ||
-	    memcmp(head.magic, MAGIC, sizeof(head.magic)) ||
-	    mprof_checksum(&head, offsetof(struct head, head_check)) != head.head_check ||
-	    memcmp(&head.of, &f->of, sizeof(head.of)) || head.rows > MILESTONE_ROWS ||
-	    head.known.passes > MILESTONE_PASSES || !take_rows(f, &head))
-		return;
-	futimens(f->file, NULL); /* marks it as used: see util/cache_directory.h */
+	f->file = cache_file_open(f->directory, f->name, &bytes);
+	if (f->file >= 0 && read_at(f->file, &head, sizeof(head), 0) == sizeof(head) &&
+	    !memcmp(head.magic, MAGIC, sizeof(head.magic)) &&
+	    mprof_checksum(&head, offsetof(struct head, head_check)) == head.head_check &&
+	    !memcmp(&head.of, &f->of, sizeof(head.of)) && head.rows <= MILESTONE_ROWS &&
+	    head.known.passes <= MILESTONE_PASSES)
+		take_rows(f, &head);
 }
 
 void milestone_drop(struct milestone_file *f, struct milestone *x)
@@ -163,7 +150,7 @@ static bool load(struct milestone_file *f, struct milestone *x)
 	if (r->bytes > 2 * MILESTONE_MOST || r->plain > UINT32_MAX || !r->bytes)
 		return false;
 	*frame = (struct state_frame){ malloc(r->bytes), r->bytes, r->plain };
-	if (frame->bytes && read_at(f->file, frame->bytes, frame->count, r->at) &&
+	if (frame->bytes && read_at(f->file, frame->bytes, frame->count, r->at) == frame->count &&
 	    mprof_checksum(frame->bytes, frame->count) == r->check)
 		return true;
 	free(frame->bytes);
@@ -178,44 +165,33 @@ uint8_t *milestone_unpack(struct milestone_file *f, struct milestone *x)
 
 /* ---- writing ---- */
 
-static bool write_all(int fd, const void *bytes, size_t n)
-{
-	const char *at = bytes;
-	ssize_t done;
-
-	for (; n; at += done, n -= (size_t)done) {
-		done = write(fd, at, n);
-		if (done <= 0)
-			return false;
-	}
-	return true;
-}
-
-static bool write_rows(struct milestone_file *f, int fd)
+static void write_file(struct milestone_file *f)
 {
 	const size_t n = parts(f), bytes = n * sizeof(struct milestone_row);
 	struct milestone_row *row = calloc(n, sizeof(*row));
+	struct cache_part *part_of = calloc(n + 2, sizeof(*part_of));
 	struct head head = { .of = f->of, .rows = (uint32_t)f->n, .known = f->known };
 	uint64_t at = sizeof(head) + bytes;
-	bool good = row;
 
-	memcpy(head.magic, MAGIC, sizeof(head.magic));
-	for (size_t i = 0; i < n && good; i++) {
+	for (size_t i = 0; i < n && row && part_of; i++) {
 		struct milestone *x = part(f, i);
 
 		x->row.at = at;
 		x->row.check = mprof_checksum(x->frame.bytes, x->frame.count);
 		at += x->frame.count;
 		row[i] = x->row;
+		part_of[i + 2] = (struct cache_part){ x->frame.bytes, x->frame.count };
 	}
-	if (good)
+	if (row && part_of) {
+		memcpy(head.magic, MAGIC, sizeof(head.magic));
 		head.check = mprof_checksum(row, bytes);
-	head.head_check = mprof_checksum(&head, offsetof(struct head, head_check));
-	good = good && write_all(fd, &head, sizeof(head)) && write_all(fd, row, bytes);
-	for (size_t i = 0; i < n && good; i++)
-		good = write_all(fd, part(f, i)->frame.bytes, part(f, i)->frame.count);
+		head.head_check = mprof_checksum(&head, offsetof(struct head, head_check));
+		part_of[0] = (struct cache_part){ &head, sizeof(head) };
+		part_of[1] = (struct cache_part){ row, bytes };
+		cache_file_write(f->directory, f->name, 0600, part_of, n + 2);
+	}
 	free(row);
-	return good;
+	free(part_of);
 }
 
 /* Drops damaged frames of the old file, which must not prevent writing the others. */
@@ -240,20 +216,8 @@ static void drop_damaged(struct milestone_file *f)
 
 void milestone_file_write(struct milestone_file *f)
 {
-	struct timespec now;
-	char name[2 * MILESTONE_NAME];
-	bool good;
-	int fd;
-
 	drop_damaged(f);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	snprintf(name, sizeof(name), "%s.%d.%ld", f->name, (int)getpid(), now.tv_nsec);
-	fd = openat(f->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return;
-	good = write_rows(f, fd);
-	if (close(fd) || !good || renameat(f->directory, name, f->directory, f->name))
-		unlinkat(f->directory, name, 0);
+	write_file(f);
 	cache_directory_trim(f->directory, MILESTONE_CACHE);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/whole.h"
 
 #define TOO_LARGE (64 << 20)
 
@@ -76,15 +77,11 @@ static void split(struct source_text *s, size_t bytes)
 
 static void read_all(struct source_text *s, int fd, const struct stat *st)
 {
-	size_t size = (size_t)st->st_size, got = 0;
-	ssize_t n = 1;
+	size_t size = (size_t)st->st_size, got;
 
 	s->change_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 	s->text = must_malloc(size + 1);
-	while (got < size && n > 0) {
-		n = read(fd, s->text + got, size - got);
-		got += n > 0 ? (size_t)n : 0;
-	}
+	got = read_at(fd, s->text, size, 0);
 	s->text[got] = '\0';
 	split(s, got);
 }

@@ -11,14 +11,11 @@
 #include <ctype.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -26,6 +23,7 @@
 
 #include "../util/alloc.h"
 #include "../util/cache_directory.h"
+#include "../util/whole.h"
 
 #define FUNCTIONS_MOST 512u
 #define CACHE_MOST     (16u << 20)
@@ -469,41 +467,18 @@ static void name_object(char name[32], const uint8_t *image, size_t bytes)
 	snprintf(name, 32, "wrap-%016llx", (unsigned long long)hash);
 }
 
-/* Is the object there and complete?  Then marks it as in use. */
 static bool has_object(int directory, const char *name, const uint8_t *image, size_t bytes)
 {
-	const int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	uint8_t *had = must_malloc(bytes + 1);
-	const bool good = fd >= 0 && read(fd, had, bytes + 1) == (ssize_t)bytes &&
-			  !memcmp(had, image, bytes) && !futimens(fd, NULL);
+	uint64_t there = 0;
+	const int fd = cache_file_open(directory, name, &there);
+	uint8_t *had = must_malloc(bytes);
+	const bool good = fd >= 0 && there == bytes && read_at(fd, had, bytes, 0) == bytes &&
+			  !memcmp(had, image, bytes);
 
 	if (fd >= 0)
 		close(fd);
 	free(had);
 	return good;
-}
-
-/* Writes the object.  0 or -errno. */
-static int write_object(int directory, const char *name, const uint8_t *image, size_t bytes)
-{
-	char beside[32];
-	uint64_t unique = 0;
-	ssize_t n;
-	int fd;
-
-	if (getrandom(&unique, sizeof(unique), 0) < 0) /* runs in containers share pids */
-		return -errno;
-	snprintf(beside, sizeof(beside), ".wrap-%016llx", (unsigned long long)unique);
-	fd = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-	if (fd < 0)
-		return -errno;
-	n = write(fd, image, bytes);
-	if (close(fd) || n < 0 || renameat(directory, beside, directory, name))
-		n = -errno;
-	if (n == (ssize_t)bytes)
-		return 0;
-	unlinkat(directory, beside, 0);
-	return n < 0 ? (int)n : -ENOSPC;
 }
 
 /* Returns the path of the directory, without a final slash; NULL with an error if it cannot be
@@ -547,7 +522,8 @@ static char *store_object(const uint8_t *image, size_t bytes, struct error *err)
 	if (path) {
 		cache_directory_trim(directory, CACHE_MOST);
 		if (!has_object(directory, name, image, bytes))
-			ret = write_object(directory, name, image, bytes);
+			ret = cache_file_write(directory, name, 0700,
+					       &(struct cache_part){ image, bytes }, 1);
 		if (ret)
 			fail(err, ret, "--wrap cannot write a small library to '%s': %s", path,
 			     strerror(-ret));

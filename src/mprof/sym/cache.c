@@ -7,17 +7,17 @@
  */
 #include "cache.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "cache_format.h"
 #include "../util/alloc.h"
+#include "../util/cache_directory.h"
 #include "../util/order.h"
+#include "../util/whole.h"
 
 bool cache_name(struct build_id id, char name[CACHE_NAME])
 {
@@ -108,18 +108,22 @@ static bool is_sound(const char *bytes, size_t n, struct build_id id)
 	       entries_are_sound(&v) && variables_are_sound(&v);
 }
 
-static char *read_all(int fd, size_t n)
+static char *read_all(struct cache *c, const char *name, uint64_t *bytes)
 {
-	char *bytes = must_malloc(n + 1);
-	size_t at = 0;
-	ssize_t got;
+	const int fd = cache_file_open(c->directory, name, bytes);
+	char *all = NULL;
 
-	while (at < n && (got = read(fd, bytes + at, n - at)) > 0)
-		at += (size_t)got;
-	if (at == n)
-		return bytes;
-	free(bytes);
-	return NULL;
+	if (fd < 0)
+		return NULL;
+	if (*bytes <= CACHE_FILE_BYTES) {
+		all = must_malloc(*bytes + 1);
+		if (read_at(fd, all, *bytes, 0) != *bytes) {
+			free(all);
+			all = NULL;
+		}
+	}
+	close(fd);
+	return all;
 }
 
 static bool is_of_path(const struct cache_file *f, const char *path)
@@ -140,28 +144,19 @@ static bool is_of_other_file(const struct cache_file *f, const struct file_ident
 void cache_load(struct cache *c, struct cache_file *f, const struct cache_key *key)
 {
 	char name[CACHE_NAME];
-	struct stat st;
-	int fd;
+	uint64_t bytes;
 
 	if (!c || !cache_name(key->id, name))
 		return;
-	fd = openat(c->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	    st.st_size <= CACHE_FILE_BYTES)
-		f->loaded = read_all(fd, (size_t)st.st_size);
-	if (f->loaded &&
-	    (!is_sound(f->loaded, (size_t)st.st_size, key->id) || !is_of_path(f, key->path))) {
+	f->loaded = read_all(c, name, &bytes);
+	if (f->loaded && (!is_sound(f->loaded, bytes, key->id) || !is_of_path(f, key->path))) {
 		free(f->loaded);
 		f->loaded = NULL;
 	}
 	if (f->loaded) {
 		f->quality = cache_view(f->loaded).head->quality;
 		f->doubtful = is_of_other_file(f, &key->there);
-		futimens(fd, NULL); /* marks it as used: see util/cache_directory.h */
 	}
-	close(fd);
 }
 
 void cache_forget(struct cache_file *f)

@@ -10,8 +10,8 @@
 #include "cache.h"
 
 #define CACHE_MAGIC	 "mprofsy4"
-#define CACHE_NAME	 130		   /* hex of a build-id */
-#define CACHE_FILE_BYTES ((off_t)64 << 20) /* larger ones are neither read nor written */
+#define CACHE_NAME	 130		    /* hex of a build-id */
+#define CACHE_FILE_BYTES ((size_t)64 << 20) /* larger ones are neither read nor written */
 
 struct cache_head {
 	char magic[8];

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/*
- * cache_write.c - the symbol cache on disk: merging and writing.
- *
- * A new file is written under another name and then renamed over the old one, so readers never see
- * a part of it.
- */
-#include <fcntl.h>
+/* cache_write.c - the symbol cache on disk: merging and writing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "cache_format.h"
 #include "../util/alloc.h"
 #include "../util/arena.h"
+#include "../util/cache_directory.h"
 #include "../util/order.h"
 
 struct writer {
@@ -123,42 +116,24 @@ static void merge_variables(struct writer *w, const struct cache_file *f, bool k
 	}
 }
 
-/* crc32 forgets what it has so far if it gets NULL. */
-static uLong add_checksum(uLong crc, const void *from, size_t n)
+/* The checksum of what follows the member `crc`.  crc32() forgets what it has so far if it gets
+ * NULL. */
+static uint32_t checksum(const struct cache_part *part, size_t n)
 {
-	return n ? crc32(crc, from, (uInt)n) : crc;
-}
+	const size_t from = offsetof(struct cache_head, crc) + sizeof(uint32_t);
+	uLong crc = crc32(0, (const Bytef *)part->from + from, (uInt)(part->bytes - from));
 
-static uint32_t checksum(const struct cache_head *h, const struct writer *w)
-{
-	const char *rest = (const char *)&h->crc + sizeof(h->crc);
-	uLong crc = add_checksum(0, rest, (size_t)((const char *)(h + 1) - rest));
-
-	crc = add_checksum(crc, w->entry, w->entries * sizeof(*w->entry));
-	crc = add_checksum(crc, w->line, w->lines * sizeof(*w->line));
-	crc = add_checksum(crc, w->variable, w->variables * sizeof(*w->variable));
-	return (uint32_t)add_checksum(crc, w->strings, w->bytes);
-}
-
-static bool write_part(int fd, const void *from, size_t n)
-{
-	return !n || write(fd, from, n) == (ssize_t)n;
-}
-
-static bool write_all(int fd, const struct cache_head *h, const struct writer *w)
-{
-	return write_part(fd, h, sizeof(*h)) &&
-	       write_part(fd, w->entry, w->entries * sizeof(*w->entry)) &&
-	       write_part(fd, w->line, w->lines * sizeof(*w->line)) &&
-	       write_part(fd, w->variable, w->variables * sizeof(*w->variable)) &&
-	       write_part(fd, w->strings, w->bytes);
+	for (size_t i = 1; i < n; i++)
+		if (part[i].bytes)
+			crc = crc32(crc, part[i].from, (uInt)part[i].bytes);
+	return (uint32_t)crc;
 }
 
 static void write_file(struct cache *c, const struct writer *w, const struct cache_key *key,
 		       uint32_t path, enum cache_quality quality)
 {
 	const struct build_id id = key->id;
-	char name[CACHE_NAME], new[CACHE_NAME + 40];
+	char name[CACHE_NAME];
 	struct cache_head h = { .order = 1,
 				.quality = quality,
 				.id_bytes = (uint32_t)id.n,
@@ -169,23 +144,21 @@ static void write_file(struct cache *c, const struct writer *w, const struct cac
 				.variables = (uint32_t)w->variables,
 				.variables_known = w->variables_known,
 				.from = key->there };
-	struct timespec now;
-	bool written;
-	int fd;
+	const struct cache_part part[] = {
+		{ &h, sizeof(h) },
+		{ w->entry, w->entries * sizeof(*w->entry) },
+		{ w->line, w->lines * sizeof(*w->line) },
+		{ w->variable, w->variables * sizeof(*w->variable) },
+		{ w->strings, w->bytes },
+	};
+	const size_t parts = sizeof(part) / sizeof(*part);
 
 	if (!cache_name(id, name))
 		return;
 	memcpy(h.magic, CACHE_MAGIC, sizeof(h.magic));
 	memcpy(h.id, id.bytes, id.n);
-	h.crc = checksum(&h, w);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	snprintf(new, sizeof(new), "%s.%d.%ld", name, (int)getpid(), now.tv_nsec);
-	fd = openat(c->directory, new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return;
-	written = write_all(fd, &h, w);
-	if (close(fd) || !written || renameat(c->directory, new, c->directory, name))
-		unlinkat(c->directory, new, 0);
+	h.crc = checksum(part, parts);
+	cache_file_write(c->directory, name, 0600, part, parts);
 	c->wrote = true;
 }
 
@@ -204,7 +177,7 @@ void cache_store(struct cache *c, struct cache_file *f, const struct cache_key *
 	path = put_string(&w, key->path);
 	if (sizeof(struct cache_head) + w.entries * sizeof(*w.entry) + w.lines * sizeof(*w.line) +
 		w.variables * sizeof(*w.variable) + w.bytes <=
-	    (size_t)CACHE_FILE_BYTES)
+	    CACHE_FILE_BYTES)
 		write_file(c, &w, key, path, quality);
 	free(w.entry);
 	free(w.line);

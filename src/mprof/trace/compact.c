@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../util/outputs.h"
+#include "../util/whole.h"
 #include "compact_job.h"
 
 /* ---- what is neither events nor stacks ---- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../util/outputs.h"
+#include "../util/whole.h"
 
 static int grow(void **buf, size_t *room, size_t bytes)
 {

@@ -2,27 +2,16 @@
 /* trace_file.c - what all parts of the reader use: the file, and its damage. */
 #include "reader.h"
 
-#include <errno.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "../util/whole.h"
 
 #define REREADS_MAX 100u /* of chunks that are not complete yet */
 
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset)
 {
-	size_t got = 0;
-
-	while (got < bytes && offset + got <= INT64_MAX) {
-		ssize_t n = pread(t->fd, (char *)to + got, bytes - got, (off_t)(offset + got));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		got += (size_t)n;
-	}
-	return got;
+	return read_at(t->fd, to, bytes, offset);
 }
 
 void trace_note_damage(struct trace *t, uint64_t *counter, uint64_t by, uint64_t offset)

@@ -5,17 +5,20 @@
 #include "cache_directory.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "alloc.h"
 #include "order.h"
+#include "whole.h"
 
 #define STALE_SECONDS 3600 /* such a file was left by a writer that died */
 
@@ -61,6 +64,56 @@ static int base_directory(void)
 int cache_directory(const char *name)
 {
 	return enter_and_leave(enter_and_leave(base_directory(), "mprof"), name);
+}
+
+/* ---- files ---- */
+
+int cache_file_open(int directory, const char *name, uint64_t *bytes)
+{
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid()) {
+		*bytes = (uint64_t)st.st_size;
+		futimens(fd, NULL);
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int write_parts(int fd, const struct cache_part *part, size_t parts)
+{
+	uint64_t at = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < parts && !ret; at += part[i++].bytes)
+		ret = write_at(fd, part[i].from, part[i].bytes, at);
+	return ret;
+}
+
+int cache_file_write(int directory, const char *name, mode_t mode, const struct cache_part *part,
+		     size_t parts)
+{
+	char beside[32];
+	uint64_t unique = 0;
+	int fd, ret;
+
+	if (getrandom(&unique, sizeof(unique), 0) < 0) /* runs in containers share pids */
+		return -errno;
+	snprintf(beside, sizeof(beside), ".%016llx", (unsigned long long)unique);
+	fd = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (fd < 0)
+		return -errno;
+	ret = write_parts(fd, part, parts);
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && renameat(directory, beside, directory, name))
+		ret = -errno;
+	if (ret)
+		unlinkat(directory, beside, 0);
+	return ret;
 }
 
 /* ---- what was not used for longest goes ---- */

@@ -62,21 +62,6 @@ int temporary_file(const char *path)
 	return fd;
 }
 
-int write_at(int fd, const void *bytes, size_t n, uint64_t offset)
-{
-	const char *from = bytes;
-	ssize_t some;
-
-	for (; n; from += some, n -= (size_t)some, offset += (uint64_t)some) {
-		some = pwrite(fd, from, n, (off_t)offset);
-		if (some < 0 && errno == EINTR)
-			some = 0;
-		else if (some <= 0)
-			return some ? -errno : -EIO;
-	}
-	return 0;
-}
-
 int file_copy(const char *from, const char *to)
 {
 	const int in = open(from, O_RDONLY | O_CLOEXEC);

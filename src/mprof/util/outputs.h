@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* outputs.h - directories, temporary files and writing for outputs. */
+/* outputs.h - directories and temporary files for outputs. */
 #pragma once
 
 #include <stddef.h>
@@ -19,5 +19,3 @@ void directories_remove(const char *path, size_t first);
 int temporary_file(const char *path);
 /* Makes a copy that all may read, at a path where nothing is.  0 or -errno; then there is none. */
 int file_copy(const char *from, const char *to);
-/* Writes all of it.  0 or -errno. */
-int write_at(int fd, const void *bytes, size_t n, uint64_t offset);
