@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "../util/alloc.h"
+#include "../util/installed.h"
 #include "../util/memory.h"
 #include "../util/now.h"
 #include "variant.h"
@@ -409,50 +409,31 @@ int play_result(const struct variant *v, const char *const *args, int64_t limit_
 	return ended ? ended : ret;
 }
 
-/* Returns directory/mprof_replay if it is executable. */
-static char *look_in(const char *directory, const char *below)
-{
-	char path[PATH_MAX];
-
-	if ((size_t)snprintf(path, sizeof(path), "%s%smprof_replay", directory, below) >=
-		sizeof(path) ||
-	    access(path, X_OK))
-		return NULL;
-	return realpath(path, NULL);
-}
-
 /* Looks where MPROF_LIB points: to a directory, or a file in one. */
 static char *look_beside_library(void)
 {
-	const char *said = getenv("MPROF_LIB");
-	char path[PATH_MAX], *found, *slash;
+	const char *said = getenv("MPROF_LIB"), *slash = said ? strrchr(said, '/') : NULL;
+	char *directory, *found;
 
-	if (!said || !*said || strlen(said) >= sizeof(path))
+	if (!said || !*said)
 		return NULL;
-	found = look_in(said, "/");
-	strcpy(path, said);
-	slash = strrchr(path, '/');
+	found = installed_in(said, "mprof_replay", X_OK);
 	if (!found && slash) {
-		*slash = '\0';
-		found = look_in(path, "/");
+		directory = must_strndup(said, (size_t)(slash - said));
+		found = installed_in(directory, "mprof_replay", X_OK);
+		free(directory);
 	}
 	return found;
 }
 
 char *play_find(struct error *err)
 {
-	static const char *const below[] = { "/", "/../libexec/mprof/", "/../lib/mprof/", NULL };
-	char self[PATH_MAX], *slash, *found = look_beside_library();
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	size_t i;
+	static const char *const below[] = { "", "../libexec/mprof", "../lib/mprof", NULL };
+	char *found = look_beside_library();
 
-	self[n > 0 ? n : 0] = '\0';
-	slash = strrchr(self, '/');
-	if (slash)
-		*slash = '\0';
-	for (i = 0; below[i] && slash && !found; i++)
-		found = look_in(self, below[i]);
-	if (!found && n <= 0)
+	if (!found)
+		found = installed_find(below, "mprof_replay", X_OK);
+	if (!found && access("/proc/self/exe", F_OK))
 		fail(err, -ENOENT,
 		     "cannot find mprof_replay without /proc; mount it, or set MPROF_LIB to its "
 		     "directory");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* figures.c - values of profiles and lines of stacks. */
 #include "figures.h"
-#include "../util/alloc.h"
 
 #include <string.h>
 
+#include "../util/alloc.h"
+#include "../util/utf8.h"
 #include "json_rows.h"
 
 struct text figures_text(enum profile_value value, uint64_t n)
@@ -53,7 +54,7 @@ void figures_name(FILE *out, const char *s)
 
 	if (n > FIGURES_NAME) {
 		n = FIGURES_NAME - 3;
-		while (n && (s[n] & 0xc0) == 0x80)
+		while (n && utf8_continues(s[n]))
 			n--;
 	}
 	for (i = 0; i < n; i++)

@@ -12,6 +12,7 @@
 #include "../util/columns.h"
 #include "../util/styled.h"
 #include "../util/terminal.h"
+#include "../util/utf8.h"
 
 #define NAME_LEAST   16u /* least columns of a name */
 #define LAST_LEAST   36u /* least width of the last column; otherwise it continues below */
@@ -201,7 +202,7 @@ static size_t put_bar(FILE *out, const char *s, size_t width, size_t full)
 	size_t n = width < full ? (wide * width + full - 1) / full : wide, i;
 
 	for (i = 0; s[i]; i++) {
-		if (((unsigned char)s[i] & 0xc0) != 0x80 && !n--)
+		if (!utf8_continues(s[i]) && !n--)
 			break;
 		fputc(s[i], out);
 	}

@@ -7,6 +7,7 @@
 #include "../profile/sources.h"
 #include "../util/columns.h"
 #include "../util/terminal.h"
+#include "../util/utf8.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "source_text.h"
@@ -87,7 +88,7 @@ static char *readable(const char *s)
 			continue;
 		}
 		fputc((*s > 0 && *s < ' ') || *s == 0x7f ? '?' : *s, to);
-		column += (*s & 0xc0) != 0x80;
+		column += !utf8_continues(*s);
 	}
 	must_close(to, &text);
 	return text;
@@ -106,7 +107,7 @@ static void put_source(const struct margin *m, const char *s)
 		fprintf(m->out, "%s\n", text);
 	} else {
 		while (n && columns_of(text, n) + columns_ellipsis() > most)
-			for (n--; n && (text[n] & 0xc0) == 0x80; n--)
+			for (n--; n && utf8_continues(text[n]); n--)
 				;
 		fprintf(m->out, "%.*s%s\n", (int)n, text, terminal_ellipsis());
 	}

@@ -5,7 +5,6 @@
  * An allocator is a file lib*.so* in LD_LIBRARY_PATH, in the linker's cache, or
  * in one of the directories that distributions use.
  */
-#include "../util/alloc.h"
 #include "library.h"
 
 #include <errno.h>
@@ -17,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/alloc.h"
+#include "../util/installed.h"
 #include "elf.h"
 #include "ldcache.h"
 
@@ -35,35 +36,6 @@ const struct allocator allocator_table[] = {
 	    { NULL, NULL, NULL },
 };
 
-/* Returns the real path of directory/libmprof.so if it exists, which the caller frees. */
-static char *look_in(const char *directory, const char *below)
-{
-	char path[PATH_MAX];
-
-	if ((size_t)snprintf(path, sizeof(path), "%s%slibmprof.so", directory, below) >=
-	    sizeof(path))
-		return NULL;
-	return realpath(path, NULL);
-}
-
-static char *look_around_us(void)
-{
-	char self[PATH_MAX], *slash, *found;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (n <= 0)
-		return NULL;
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return NULL;
-	*slash = '\0';
-	found = look_in(self, "/");
-	if (!found)
-		found = look_in(self, "/../lib/");
-	return found ? found : look_in(self, "/../lib/" TRIPLET "/");
-}
-
 static bool is_regular(const char *path)
 {
 	struct stat st;
@@ -73,11 +45,12 @@ static bool is_regular(const char *path)
 
 char *library_find(struct error *err)
 {
+	static const char *const below[] = { "", "../lib", "../lib/" TRIPLET, NULL };
 	const char *said = getenv("MPROF_LIB");
 	char *path;
 
 	if (said && *said) {
-		path = look_in(said, "/");
+		path = installed_in(said, "libmprof.so", F_OK);
 		if (!path)
 			path = realpath(said, NULL);
 		if (!path) {
@@ -93,7 +66,7 @@ char *library_find(struct error *err)
 			return NULL;
 		}
 	} else {
-		path = look_around_us();
+		path = installed_find(below, "libmprof.so", F_OK);
 	}
 	if (!path && access("/proc/self/exe", F_OK)) {
 		fail(err, -ENOENT,

@@ -7,20 +7,16 @@
 #include <string.h>
 
 #include "terminal.h"
+#include "utf8.h"
 
 #define PIECE_LEAST 3u /* letters that remain of a cut word */
-
-static bool continues(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
 
 size_t columns_of(const char *s, size_t bytes)
 {
 	size_t columns = 0, i;
 
 	for (i = 0; i < bytes && s[i]; i++)
-		columns += !continues(s[i]);
+		columns += !utf8_continues(s[i]);
 	return columns;
 }
 
@@ -35,7 +31,7 @@ static size_t head_bytes(const char *s, size_t bytes, size_t columns)
 	size_t i = 0;
 
 	for (; i < bytes; i++)
-		if (!continues(s[i]) && !columns--)
+		if (!utf8_continues(s[i]) && !columns--)
 			break;
 	return i;
 }
@@ -45,7 +41,7 @@ static size_t tail_bytes(const char *s, size_t bytes, size_t columns)
 	size_t i = bytes;
 
 	while (i && columns)
-		columns -= !continues(s[--i]);
+		columns -= !utf8_continues(s[--i]);
 	return bytes - i;
 }
 

@@ -7,6 +7,7 @@
 
 #include "columns.h"
 #include "terminal.h"
+#include "utf8.h"
 
 #define COMMAND	       "mprof"
 #define COMMAND_INDENT 6u  /* blanks before a command */
@@ -37,7 +38,7 @@ static unsigned columns_held(const struct fit *f, size_t from, size_t to)
 			while (i < to && f->held[i] != 'm')
 				i++;
 		else
-			columns += ((unsigned char)f->held[i] & 0xc0) != 0x80;
+			columns += !utf8_continues(f->held[i]);
 	}
 	return columns;
 }

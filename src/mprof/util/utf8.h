@@ -5,6 +5,11 @@
 /* Returns the bytes of the well-formed sequence at s (RFC 3629: no overlong forms, no
  * surrogates); 0 if invalid. */
 int utf8_at(const unsigned char *s);
+/* Is it a byte of a character after its first one? */
+static inline int utf8_continues(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
 /* Is it one of U+0080 to U+009F, which a terminal interprets like ESC? */
 static inline int utf8_is_control(const unsigned char *s)
 {
