@@ -5,11 +5,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/text_lines.h"
 
 static const struct {
 	unsigned most;
@@ -101,60 +101,32 @@ void suppressions_add_builtin(struct suppressions *s)
 	}
 }
 
-/* Removes blanks at both ends. */
-static char *trim(char *line)
-{
-	char *end;
-
-	line += strspn(line, " \t\r\n");
-	end = line + strlen(line);
-	while (end > line && strchr(" \t\r\n", end[-1]))
-		*--end = 0;
-	return line;
-}
-
-static int take_line(struct suppressions *s, char *line, const char *file, size_t number,
-		     struct error *err)
+static int take_line(void *self, char *line, struct error *err)
 {
 	static const char *const others[] = {
 		"race:",   "race_top:", "thread:",	    "mutex:",
 		"signal:", "deadlock:", "called_from_lib:", "interceptor_"
 	};
+	struct suppressions *s = self;
 	size_t i;
 
-	line = trim(line);
+	line = text_trim(line);
 	if (!*line || *line == '#')
 		return 0;
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strncmp(line, others[i], strlen(others[i])))
 			return 0;
 	if (strncmp(line, "leak:", 5) || !line[5])
-		return fail(err, -EINVAL,
-			    "'%s', line %zu: invalid suppression '%.60s': expected leak:PATTERN",
-			    file, number, line);
+		return fail(err, -EINVAL, "invalid suppression '%.60s': expected leak:PATTERN",
+			    line);
 	s->of_files++;
-	add(s)->pattern = must_strdup(trim(line + 5));
+	add(s)->pattern = must_strdup(text_trim(line + 5));
 	return 0;
 }
 
 int suppressions_read(struct suppressions *s, const char *file, struct error *err)
 {
-	FILE *in = fopen(file, "re");
-	size_t room = 0, number = 0;
-	char *line = NULL;
-	int ret = 0;
-
-	if (!in)
-		return fail(err, -EINVAL, "cannot read suppressions from '%s': %s", file,
-			    strerror(errno));
-	while (!ret && getline(&line, &room, in) >= 0)
-		ret = take_line(s, line, file, ++number, err);
-	if (!ret && ferror(in))
-		ret = fail(err, -EIO, "cannot read suppressions from '%s': %s", file,
-			   strerror(errno));
-	free(line);
-	fclose(in);
-	return ret;
+	return text_lines(file, take_line, s, err) ? -EINVAL : 0;
 }
 
 void suppressions_release(struct suppressions *s)

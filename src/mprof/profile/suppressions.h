@@ -39,7 +39,8 @@ struct suppressions {
 };
 
 void suppressions_add_builtin(struct suppressions *s);
-/* Ignores lines for other tools of the same family; anything else is an error. */
+/* Ignores lines for other tools of the same family.  Anything else, or a file that cannot be read,
+ * is -EINVAL with err. */
 int suppressions_read(struct suppressions *s, const char *file, struct error *err);
 void suppressions_release(struct suppressions *s);
 

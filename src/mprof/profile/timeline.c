@@ -3,7 +3,6 @@
 #include "timeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "../util/alloc.h"
 #include "../util/file_head.h"
 #include "../util/order.h"
+#include "../util/text_lines.h"
 
 /* ---- a profile ---- */
 
@@ -220,44 +220,30 @@ bool timeline_is_table(const char *path)
 }
 
 /* Titles may occur again in concatenated tables.  The last line may be unfinished. */
-static int read_lines(struct table *t, FILE *in, const char *path, struct error *err)
+static int take_line(void *table, char *line, struct error *err)
 {
-	char *line = NULL;
-	size_t room = 0, number = 0;
-	int ret = 0;
+	struct row r;
 
-	while (!ret && getline(&line, &room, in) > 0) {
-		struct row r;
-
-		number++;
-		if (are_titles(line) || !strchr(line, '\n'))
-			continue;
-		if (read_row(&r, line))
-			add_row(t, &r);
-		else
-			ret = fail(err, -EBADMSG,
-				   "'%s', line %zu: expected five numbers and two lists of %u "
-				   "numbers, separated by tabs",
-				   path, number, TIMELINE_BINS);
-	}
-	if (!ret && !t->l->count)
-		ret = fail(err, -EBADMSG, "'%s' has titles and no figures", path);
-	free(line);
-	return ret;
+	if (are_titles(line) || !strchr(line, '\n'))
+		return 0;
+	if (!read_row(&r, line))
+		return fail(err, -EBADMSG,
+			    "expected five numbers and two lists of %u numbers, separated by tabs",
+			    TIMELINE_BINS);
+	add_row(table, &r);
+	return 0;
 }
 
 int timeline_of_table(struct timeline *l, const char *path, struct error *err)
 {
 	struct table t = { .l = l, .each = 1 };
-	FILE *in = fopen(path, "re");
 	int ret;
 
 	memset(l, 0, sizeof(*l));
 	l->instants = true;
-	if (!in)
-		return fail(err, -errno, "cannot open '%s': %s", path, strerror(errno));
-	ret = read_lines(&t, in, path, err);
-	fclose(in);
+	ret = text_lines(path, take_line, &t, err);
+	if (!ret && !l->count)
+		ret = fail(err, -EBADMSG, "'%s' has titles and no figures", path);
 	return ret;
 }
 

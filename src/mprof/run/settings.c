@@ -11,6 +11,7 @@
 
 #include "../util/alloc.h"
 #include "../util/ranges.h"
+#include "../util/text_lines.h"
 #include "../util/word_list.h"
 
 /* Sections and keys, in the order of options.def: each row has a section or a key. */
@@ -112,18 +113,6 @@ static int set(struct conf *conf, const char *section, const char *name, const c
 
 /* ---- text ---- */
 
-/* Returns s without blanks around it, modified. */
-static char *trimmed(char *s)
-{
-	size_t n;
-
-	s += strspn(s, " \t\r\n");
-	for (n = strlen(s); n && strchr(" \t\r\n", s[n - 1]); n--)
-		;
-	s[n] = '\0';
-	return s;
-}
-
 /* Sets "KEY = VALUE"; a value may be quoted. */
 static int take_pair(struct conf *conf, const char *section, char *pair, struct error *err)
 {
@@ -133,13 +122,13 @@ static int take_pair(struct conf *conf, const char *section, char *pair, struct 
 	if (!value)
 		return fail(err, -EINVAL, "expected KEY=VALUE, not '%.80s'", pair);
 	*value++ = '\0';
-	value = trimmed(value);
+	value = text_trim(value);
 	n = strlen(value);
 	if (n > 1 && (*value == '"' || *value == '\'') && value[n - 1] == *value) {
 		value[n - 1] = '\0';
 		value++;
 	}
-	return set(conf, section, trimmed(pair), value, err);
+	return set(conf, section, text_trim(pair), value, err);
 }
 
 int settings_one(struct conf *conf, const char *text, struct error *err)
@@ -149,51 +138,41 @@ int settings_one(struct conf *conf, const char *text, struct error *err)
 	int ret;
 
 	if (copy[strcspn(copy, ":=")] == ':')
-		section = trimmed(strsep(&key, ":"));
+		section = text_trim(strsep(&key, ":"));
 	ret = take_pair(conf, section, key, err);
 	free(copy);
 	return ret;
 }
 
-static int take_line(struct conf *conf, char *line, char **section, struct error *err)
+struct reading {
+	struct conf *conf;
+	char *section;
+};
+
+static int take_line(void *self, char *line, struct error *err)
 {
-	char *s = trimmed(line), *end;
+	struct reading *r = self;
+	char *s = text_trim(line), *end;
 
 	if (!*s || *s == '#' || *s == ';')
 		return 0;
 	if (*s != '[')
-		return take_pair(conf, *section, s, err);
+		return take_pair(r->conf, r->section, s, err);
 	end = strchr(s, ']');
 	if (!end || end[1])
 		return fail(err, -EINVAL, "expected [SECTION], not '%.80s'", s);
 	*end = '\0';
-	free(*section);
-	*section = must_strdup(trimmed(s + 1));
-	return words_among("section", *section, sections, err) < 0 ? -EINVAL : 0;
+	free(r->section);
+	r->section = must_strdup(text_trim(s + 1));
+	return words_among("section", r->section, sections, err) < 0 ? -EINVAL : 0;
 }
 
 int settings_file(struct conf *conf, const char *path, struct error *err)
 {
-	FILE *in = fopen(path, "re");
-	char *line = NULL, *section = NULL;
-	unsigned number = 0;
-	struct error why;
-	size_t room = 0;
-	int ret = 0;
+	struct reading r = { .conf = conf };
+	const int ret = text_lines(path, take_line, &r, err);
 
-	if (!in)
-		return fail(err, -errno, "cannot read '%s': %s", path, strerror(errno));
-	while (!ret && getline(&line, &room, in) > 0) {
-		number++;
-		ret = take_line(conf, line, &section, &why);
-		if (ret)
-			fail(err, ret, "'%s', line %u: %s", path, number, why.text);
-	}
-	if (!ret && ferror(in))
-		ret = fail(err, -EIO, "cannot read '%s': %s", path, strerror(errno));
-	free(section);
-	free(line);
-	fclose(in);
+	free(r.section);
 	return ret;
 }
 
