@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* course.c - see course.h. */
 #include "course.h"
+#include "tamed.h"
 
 /* One image of a process. */
 struct program {
@@ -9,11 +10,6 @@ struct program {
 	uint64_t calls, bytes; /* of its blocks */
 	uint32_t process, image;
 };
-
-static uint64_t above(int64_t v)
-{
-	return v > 0 ? (uint64_t)v : 0;
-}
 
 static void add_cells(struct program *p, const struct mprof_cell *cell)
 {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* rank_totals.c - the totals of a profile by rank or by host. */
-#include "../util/order.h"
-#include "../util/alloc.h"
 #include "rank_totals.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "../util/alloc.h"
+#include "../util/order.h"
+#include "tamed.h"
 
 /* Sums of one process; blocks that ended at an exec are not live. */
 struct owner {
@@ -14,16 +16,6 @@ struct owner {
 	double calls, bytes, live_calls, live_bytes;
 	uint64_t peak_bytes;
 };
-
-static uint64_t whole(double v)
-{
-	return v > 0 && v < 0x1p63 ? (uint64_t)(v + 0.5) : 0;
-}
-
-static double tamed(double v)
-{
-	return v > 0 && v < 0x1p63 ? v : 0;
-}
 
 static void add_cells(struct owner *o, const struct trace_totals *x)
 {
@@ -104,10 +96,10 @@ static void add_owner(struct rank_total *r, const struct owner *o)
 		r->process = o->process;
 		r->peak_bytes = o->peak_bytes;
 	}
-	r->calls += whole(o->calls);
-	r->bytes += whole(o->bytes);
-	r->live_calls += whole(o->live_calls);
-	r->live_bytes += whole(o->live_bytes);
+	r->calls += rounded(o->calls);
+	r->bytes += rounded(o->bytes);
+	r->live_calls += rounded(o->live_calls);
+	r->live_bytes += rounded(o->live_bytes);
 }
 
 ORDER(by_size, uint64_t, COMPARE(*x, *y))

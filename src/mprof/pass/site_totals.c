@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/alloc.h"
+#include "../util/at_once.h"
 #include "../util/hash.h"
 #include "../util/order.h"
-#include "../util/alloc.h"
+#include "tamed.h"
 
 /* Sums of samples, while they are added. */
 struct estimate {
@@ -148,11 +150,6 @@ void site_lanes_read(struct site_lanes *lanes, const struct trace *t)
 
 /* ---- whose parts ---- */
 
-static uint64_t above(int64_t v)
-{
-	return v > 0 ? (uint64_t)v : 0;
-}
-
 static uint64_t peak_of(const struct owner *o)
 {
 	return o->heap ? above(o->heap->peak_bytes) : 0;
@@ -194,24 +191,6 @@ static void find_ended(struct owner *list, size_t n, const struct trace *t, cons
 		o->gone = !o->replaced && o->process != only && p && p->gone;
 	}
 	hash_release(&last);
-}
-
-ORDER(by_ticks, uint64_t, COMPARE(*x, *y))
-
-/* Returns how many of these periods overlap at most. */
-static uint64_t most_at_once(uint64_t *start, uint64_t *end, size_t n)
-{
-	uint64_t most = 0;
-	size_t ended = 0;
-
-	SORT(start, n, by_ticks);
-	SORT(end, n, by_ticks);
-	for (size_t i = 0; i < n; i++) {
-		while (end[ended] < start[i])
-			ended++;
-		most = i + 1 - ended > most ? i + 1 - ended : most;
-	}
-	return most;
 }
 
 /* Counts what each process left, and those that ended. */
@@ -460,20 +439,9 @@ static void add_cell(struct making *m, const struct owner *o, const struct trace
 		add_left(m, site, x->process, (int64_t)v.live_bytes);
 }
 
-/* Returns a figure of a file as a number; an invalid one counts as 0. */
-static double tamed(double v)
-{
-	return v > 0 && v < 0x1p63 ? v : 0;
-}
-
 static double variance(double v)
 {
 	return v > 0 && v < 1e38 ? v : 0;
-}
-
-static uint64_t rounded(double v)
-{
-	return (uint64_t)(tamed(v) + 0.5);
 }
 
 /* Adds up fractions, which are rounded once all parts of a site are added. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/at_once.h"
 #include "../util/hash.h"
 #include "../util/order.h"
 #include "resident_pages.h"
@@ -163,27 +164,18 @@ uint64_t stack_uses_resident(const struct stack_uses *s, const struct trace *t,
 	return sum;
 }
 
-ORDER(by_number, uint64_t, COMPARE(*x, *y))
-
 uint64_t stack_uses_at_once(const struct stack_uses *s, uint32_t process)
 {
-	uint64_t *begin = must_calloc(2 * s->count + 1, sizeof(*begin)), *end = begin + s->count;
-	uint64_t most = 1;
-	size_t n = 0, ended = 0, i;
+	uint64_t *begin = must_calloc(2 * s->count + 1, sizeof(*begin)), *last = begin + s->count;
+	size_t n = 0, most, i;
 
 	for (i = 0; i < s->count; i++) {
 		if (s->of[i].process != process)
 			continue;
 		begin[n] = s->of[i].begin_ticks;
-		end[n++] = s->of[i].end_ticks ? s->of[i].end_ticks : UINT64_MAX;
+		last[n++] = s->of[i].end_ticks ? s->of[i].end_ticks - 1 : UINT64_MAX;
 	}
-	SORT(begin, n, by_number);
-	SORT(end, n, by_number);
-	for (i = 0; i < n; i++) {
-		while (end[ended] <= begin[i])
-			ended++;
-		most = i + 1 - ended > most ? i + 1 - ended : most;
-	}
+	most = most_at_once(begin, last, n);
 	free(begin);
-	return most;
+	return most ? most : 1;
 }
