@@ -24,22 +24,20 @@ bool blocks_is_valid(const struct blocks *t)
 
 ORDER(by_addr, struct block, RISING(addr))
 
-/* Sums the own blocks, including pending ones; puts sorted copies into own[]. */
+/* Puts copies of the own blocks into own[]: sorted, then pending ones.  Returns their number. */
 static uint64_t own_blocks(const struct heap *h, uint32_t process, struct block *own)
 {
-	const struct heap_process *p = h->process[process];
-	struct heap_round round = { 0 };
+	struct heap_live_round round = { .thread = 0 };
 	const struct block *b;
-	uint64_t n = 0;
-	size_t t = 0;
+	uint64_t n = 0, sorted = 0;
 
-	while ((b = heap_next_block(p, &round)))
-		if (!(b->owner & BLOCK_INHERITED))
-			own[n++] = *b;
-	qsort(own, n, sizeof(*own), by_addr);
-	while ((b = heap_next_pending(h, process, &t)))
-		if (!(b->owner & BLOCK_INHERITED))
-			own[n++] = *b;
+	while ((b = heap_next_live(h, process, &round))) {
+		if (b->owner & BLOCK_INHERITED)
+			continue;
+		own[n++] = *b;
+		sorted += !round.thread;
+	}
+	qsort(own, sorted, sizeof(*own), by_addr);
 	return n;
 }
 

@@ -215,17 +215,27 @@ struct heap_round {
 /* Returns the next block, own ones first, valid until the next call; NULL ends the round, and
  * another may begin. */
 const struct block *heap_next_block(const struct heap_process *p, struct heap_round *r);
-/* The next block of a process that a realloc has, which still counts; *at: 0 to begin with. */
-static inline const struct block *heap_next_pending(const struct heap *h, uint32_t process,
-						    size_t *at)
+
+/* A round through all blocks of a process that count: those of heap_next_block(), then those that
+ * a realloc has.  Zeroed at first. */
+struct heap_live_round {
+	struct heap_round round;
+	size_t thread; /* the next whose realloc may have one; 0: not there yet */
+};
+
+/* Returns the next block, valid until the next call; NULL at the end. */
+static inline const struct block *heap_next_live(const struct heap *h, uint32_t process,
+						 struct heap_live_round *r)
 {
-	while (*at < h->threads) {
-		const struct heap_thread *t = &h->thread[(*at)++];
+	const struct block *b = r->thread ? NULL : heap_next_block(h->process[process], &r->round);
+
+	while (!b && r->thread < h->threads) {
+		const struct heap_thread *t = &h->thread[r->thread++];
 
 		if (t->process == process && t->pending && t->pending_old)
-			return &t->old;
+			b = &t->old;
 	}
-	return NULL;
+	return b;
 }
 
 /*

@@ -25,16 +25,13 @@ static void add_block(struct residency_sample *s, unsigned shift, const struct b
 static void add_blocks(struct residency_sample *s, const struct heap *h, uint32_t process,
 		       const struct trace_residency *r)
 {
-	const struct heap_process *p = h->process[process];
-	struct heap_round round = { 0 };
+	const unsigned shift = h->process[process]->pages.shift;
+	struct heap_live_round round = { .thread = 0 };
 	const struct block *b;
 	uint64_t near = 0;
-	size_t at = 0;
 
-	while ((b = heap_next_block(p, &round)))
-		add_block(s, p->pages.shift, b, r, &near);
-	while ((b = heap_next_pending(h, process, &at)))
-		add_block(s, p->pages.shift, b, r, &near);
+	while ((b = heap_next_live(h, process, &round)))
+		add_block(s, shift, b, r, &near);
 }
 
 static void add_shared_pages(struct residency_sample *s, const struct pages *p,

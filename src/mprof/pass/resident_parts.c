@@ -179,14 +179,11 @@ static void add_block(struct resident_parts_sample *s, struct pages_found *f, co
 static void add_blocks(struct resident_parts_sample *s, struct pages_found *f, const struct heap *h,
 		       uint32_t process, bool inherited)
 {
-	struct heap_round round = { 0 };
+	struct heap_live_round round = { .thread = 0 };
 	const struct block *b;
 	uint64_t near = 0;
-	size_t at = 0;
 
-	while ((b = heap_next_block(h->process[process], &round)))
-		add_block(s, f, b, inherited, &near);
-	while ((b = heap_next_pending(h, process, &at)))
+	while ((b = heap_next_live(h, process, &round)))
 		add_block(s, f, b, inherited, &near);
 }
 

@@ -74,20 +74,13 @@ static void add_block(struct resident_shares *all, struct shared_pages *s, const
 static void divide(struct resident_shares *all, struct shared_pages *s, const struct heap *h,
 		   uint32_t process)
 {
-	struct heap_round round = { 0 };
+	struct heap_live_round live = { .thread = 0 }, again = { .thread = 0 };
 	const struct block *b;
-	size_t at = 0;
 
-	while ((b = heap_next_block(h->process[process], &round)))
+	while ((b = heap_next_live(h, process, &live)))
 		if (counts(b))
 			each_page(s, b, add_live, NULL);
-	while ((b = heap_next_pending(h, process, &at)))
-		if (counts(b))
-			each_page(s, b, add_live, NULL);
-	while ((b = heap_next_block(h->process[process], &round)))
-		add_block(all, s, b);
-	at = 0;
-	while ((b = heap_next_pending(h, process, &at)))
+	while ((b = heap_next_live(h, process, &again)))
 		add_block(all, s, b);
 }
 
