@@ -71,22 +71,7 @@ struct mprof_fact *feed_fact(uint32_t what, uint32_t process)
 
 	ck_assert(feed.fact_count <= FEED_FACTS);
 	*m = (struct mprof_fact){ .what = what, .ticks = feed.ticks, .pid = 100 + (int)process };
-	*f = (struct trace_fact){
-		.fact = m,
-		.process = process,
-		.exe = "",
-		.cwd = "",
-		.host = "",
-		.allocator = "",
-		.init = "",
-		.mode = "",
-		.path = "",
-		.malloc_of = "",
-		.why = "",
-		.kernel = "",
-		.cpus = "",
-		.conf = "",
-	};
+	*f = (struct trace_fact){ .fact = m, .process = process, TRACE_FACT_TEXTS };
 	feed.ticks += 100;
 	return m;
 }

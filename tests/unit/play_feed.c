@@ -100,19 +100,8 @@ static struct mprof_fact *new_fact(uint32_t what, uint32_t process)
 
 	ck_assert(played.fact_count < PLAYED_FACTS);
 	*m = (struct mprof_fact){ .what = what, .ticks = played.ns + 1, .pid = 100 };
-	played.facts[played.fact_count++] = (struct trace_fact){
-		.fact = m,
-		.process = process,
-		.exe = "",
-		.cwd = "",
-		.host = "",
-		.allocator = "",
-		.init = "",
-		.mode = "",
-		.path = "",
-		.malloc_of = "",
-		.why = "",
-	};
+	played.facts[played.fact_count++] =
+	    (struct trace_fact){ .fact = m, .process = process, TRACE_FACT_TEXTS };
 	return m;
 }
 

@@ -56,6 +56,7 @@ void report_screen(const struct analysis *a, const struct report_options *o, FIL
 
 /* Prints the size classes; most: only those with most bytes, 0 = all of them. */
 void report_sizes(const struct analysis *a, size_t most, FILE *out);
+bool report_has_blocks(const struct analysis *a);
 bool report_has_compactness(const struct analysis *a);
 void report_compactness(const struct analysis *a, FILE *out);
 /* Did the run not keep all of its calls (--last, --budget)?  report_partial() says so. */

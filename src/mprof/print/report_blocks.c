@@ -14,7 +14,7 @@
 
 #define BAR 40
 
-static bool has_blocks(const struct analysis *a)
+bool report_has_blocks(const struct analysis *a)
 {
 	return a->sizes.total.count != 0;
 }
@@ -295,10 +295,10 @@ static void print_lifetimes(const struct analysis *a, FILE *out)
 }
 
 const struct report_section report_block_sections[] = {
-	{ "Peak", has_blocks, print_peak },
-	{ "Never freed", has_blocks, print_left },
-	{ "Sizes", has_blocks, print_sizes },
-	{ "Sizes by powers of two", has_blocks, print_powers },
+	{ "Peak", report_has_blocks, print_peak },
+	{ "Never freed", report_has_blocks, print_left },
+	{ "Sizes", report_has_blocks, print_sizes },
+	{ "Sizes by powers of two", report_has_blocks, print_powers },
 	{ "realloc", has_reallocs, print_realloc },
 	{ "Chains of realloc", has_chains, print_chains },
 	{ "Lifetimes of blocks", has_lifetimes, print_lifetimes },

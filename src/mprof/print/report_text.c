@@ -22,15 +22,10 @@ static void print_ten_sizes(const struct analysis *a, FILE *out)
 	report_sizes(a, 10, out);
 }
 
-static bool has_blocks(const struct analysis *a)
-{
-	return a->sizes.total.count != 0;
-}
-
 static void print_first(const struct analysis *a, const struct report_options *o, FILE *out)
 {
 	static const struct report_section analyses[] = {
-		{ "Size classes", has_blocks, print_ten_sizes },
+		{ "Size classes", report_has_blocks, print_ten_sizes },
 		{ "Compactness", report_has_compactness, report_compactness },
 		{ NULL, NULL, NULL },
 	};

@@ -99,9 +99,7 @@ struct long_text text_process(const struct tree_process *p, unsigned room)
 /* Did it run on this host, as far as is known? */
 static bool is_from_here(const struct tree_process *p)
 {
-	char host[256];
-
-	return p->images && !gethostname(host, sizeof(host)) && !strcmp(host, p->image[0]->host);
+	return p->images && trace_host_is_here(p->image[0]->host);
 }
 
 bool text_runs(const struct tree_process *p)

@@ -507,11 +507,6 @@ static size_t bytes_of(const struct trace_totals *x)
 		   : records_total_bytes(x->kind);
 }
 
-static bool is_zero(const unsigned char *p, size_t bytes)
-{
-	return !p[0] && !memcmp(p, p + 1, bytes - 1);
-}
-
 static int put_totals(struct combining *c)
 {
 	int ret = 0;
@@ -522,7 +517,7 @@ static int put_totals(struct combining *c)
 		unsigned char *to = payload(c, bytes);
 
 		memcpy(to, x->data, bytes);
-		if (is_zero(to, bytes))
+		if (bytes_are_zero(to, bytes))
 			continue;
 		convert_total(c, x->kind, to);
 		ret = put(c,

@@ -108,11 +108,6 @@ static uint64_t skip_hole(const struct trace *t, uint64_t offset)
 	return (uint64_t)data / ALIGN * ALIGN > offset ? (uint64_t)data / ALIGN * ALIGN : offset;
 }
 
-static bool is_zero(const unsigned char *p, size_t bytes)
-{
-	return !p[0] && !memcmp(p, p + 1, bytes - 1);
-}
-
 /* What a search skipped before it found something. */
 struct gap {
 	uint64_t junk, empty, first_junk;
@@ -120,7 +115,7 @@ struct gap {
 
 static void gap_add(struct gap *g, const unsigned char *p, size_t bytes, uint64_t offset)
 {
-	if (is_zero(p, bytes)) {
+	if (bytes_are_zero(p, bytes)) {
 		g->empty += bytes;
 		return;
 	}

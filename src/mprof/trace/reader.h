@@ -195,6 +195,12 @@ static inline bool trace_is_dropping(const struct trace *t)
 /* Has the run dropped the chunks at this offset by now?  Then apparent damage there is harmless. */
 bool trace_has_dropped(const struct trace *t, uint64_t offset);
 
+/* Are all of them 0?  bytes: at least 1. */
+static inline bool bytes_are_zero(const unsigned char *p, size_t bytes)
+{
+	return !p[0] && !memcmp(p, p + 1, bytes - 1);
+}
+
 /* Reads until `bytes` or the end of the file; returns how many were read. */
 size_t trace_read(const struct trace *t, void *to, size_t bytes, uint64_t offset);
 

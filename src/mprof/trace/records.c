@@ -162,22 +162,7 @@ static struct trace_fact *add_fact(struct trace *t, const struct mprof_fact *fac
 {
 	struct trace_fact *f = GROW_ONE(t->fact, t->facts, t->facts_room);
 
-	*f = (struct trace_fact){ .fact = fact,
-				  .exe = "",
-				  .cwd = "",
-				  .host = "",
-				  .allocator = "",
-				  .init = "",
-				  .mode = "",
-				  .path = "",
-				  .malloc_of = "",
-				  .why = "",
-				  .job = "",
-				  .rank = "",
-				  .kernel = "",
-				  .cpus = "",
-				  .conf = "",
-				  .set = "" };
+	*f = (struct trace_fact){ .fact = fact, TRACE_FACT_TEXTS };
 	return f;
 }
 
@@ -574,16 +559,19 @@ static void erase_counts(struct trace *t)
 	}
 }
 
+bool trace_host_is_here(const char *host)
+{
+	char here[256];
+
+	return !gethostname(here, sizeof(here)) && !strcmp(here, host);
+}
+
 /* Did the run begin on this machine, as far as is known? */
 static bool is_from_here(const struct trace *t)
 {
-	char host[256];
-
-	if (gethostname(host, sizeof(host)))
-		return false;
 	for (size_t i = 0; i < t->facts; i++)
 		if (*t->fact[i].host)
-			return !strcmp(t->fact[i].host, host);
+			return trace_host_is_here(t->fact[i].host);
 	return false;
 }
 

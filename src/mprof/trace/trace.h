@@ -124,6 +124,11 @@ struct trace_fact {
 	size_t argc;
 	const char **argv;
 };
+/* The texts of a fact that has none. */
+#define TRACE_FACT_TEXTS                                                                       \
+	.exe = "", .cwd = "", .host = "", .allocator = "", .init = "", .mode = "", .path = "", \
+	.why = "", .job = "", .rank = "", .kernel = "", .cpus = "", .conf = "", .set = "",     \
+	.malloc_of = ""
 
 /* An error that MODE=Guard found: stacks are nodes of trace_stacks(), 0 if unknown. */
 struct trace_misuse {
@@ -353,6 +358,8 @@ bool trace_has_totals(const struct trace *t);
 void trace_show_totals(struct trace *t);
 /* Returns the stacks of which not all events were kept, by node, each once. */
 size_t trace_reduced(const struct trace *t, const struct trace_reduced **list);
+/* Is this name of a host, of a fact, that of this machine? */
+bool trace_host_is_here(const char *host);
 /* Is it a profile whose figures are estimates? */
 bool trace_is_sampled(const struct trace *t);
 /* Returns all parts of a profile, in the order of process, image and kind. */
