@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 
 #include "../util/alloc.h"
 #include "../util/memory.h"
+#include "../util/path_search.h"
 #include "apng.h"
 #include "picture.h"
 
@@ -71,24 +73,11 @@ bool movie_is_video(const char *path)
 	return kind_of(path);
 }
 
-/* Is it in PATH, searched as execvp does? */
-static bool have_ffmpeg(void)
-{
-	const char *path = getenv("PATH"), *end;
-	char name[4096];
-
-	for (; path; path = *end ? end + 1 : NULL) {
-		end = strchrnul(path, ':');
-		snprintf(name, sizeof(name), "%.*s/ffmpeg", (int)(end - path), path);
-		if (access(name, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 int movie_video_check(const char *path, struct error *err)
 {
-	if (kind_of(path)->kind == FFMPEG && !have_ffmpeg())
+	char found[PATH_MAX];
+
+	if (kind_of(path)->kind == FFMPEG && path_search("ffmpeg", found, sizeof(found)))
 		return fail(err, -ENOENT,
 			    "'%s' needs ffmpeg, which is not installed; install the package "
 			    "ffmpeg, or write .html or .apng",

@@ -308,6 +308,14 @@ static void column(struct writer *w, const char *name, size_t count)
 	to->column[to->columns++].count = count;
 }
 
+/* Puts a column of `count` numbers: the values of an expression for each `i`. */
+#define PUT_COLUMN(name, count, value)                     \
+	do {                                               \
+		column(w, name, count);                    \
+		for (i = 0; i < (count); i++)              \
+			blob_number(b, (uint64_t)(value)); \
+	} while (0)
+
 static uint32_t text_of(struct writer *w, const char *text)
 {
 	char *made;
@@ -493,9 +501,7 @@ static void put_figures(struct writer *w, struct blob *b)
 		for (i = 0; i < t->nodes; i++)
 			own[page_of(w, (uint32_t)i)] += calltree_exclusive(t, (uint32_t)i, k);
 		snprintf(name, sizeof(name), "own.%s", profile_value_name(t->options.value[k]));
-		column(w, name, w->to->nodes);
-		for (i = 0; i < w->to->nodes; i++)
-			blob_number(b, own[i]);
+		PUT_COLUMN(name, w->to->nodes, own[i]);
 	}
 	free(own);
 }
@@ -525,11 +531,8 @@ static void put_extremes(struct writer *w, struct blob *b)
 		if (v->freed_calls && v->lifetime_max_ns >= to[LIFE_MOST])
 			to[LIFE_MOST] = v->lifetime_max_ns + 1;
 	}
-	for (k = 0; k < EXTREMES; k++) {
-		column(w, name[k], w->to->nodes);
-		for (i = 0; i < w->to->nodes; i++)
-			blob_number(b, node[i][k]);
-	}
+	for (k = 0; k < EXTREMES; k++)
+		PUT_COLUMN(name[k], w->to->nodes, node[i][k]);
 	free(node);
 }
 
@@ -558,9 +561,7 @@ static void put_shares(struct writer *w, struct blob *b)
 
 	for (i = 0; i < s->largest.count; i++)
 		own[node_of_stack(w, largest[i].stack)] += largest[i].bytes;
-	column(w, "own.resident", w->to->nodes);
-	for (i = 0; i < w->to->nodes; i++)
-		blob_number(b, own[i]);
+	PUT_COLUMN("own.resident", w->to->nodes, own[i]);
 	for (i = 0; i < s->share.count; i++) {
 		if (each[i].sample % step)
 			continue;
@@ -598,12 +599,9 @@ static void put_errors(struct writer *w, struct blob *b)
 		to[HEAVIEST_CALLS] = fmax(to[HEAVIEST_CALLS], e->heaviest_calls);
 		to[HEAVIEST_BYTES] = fmax(to[HEAVIEST_BYTES], e->heaviest_bytes);
 	}
-	for (k = 0; k < ERRORS; k++) {
-		column(w, name[k], w->to->nodes);
-		for (i = 0; i < w->to->nodes; i++)
-			blob_number(b,
-				    node[i][k] < 0x1p63 ? (uint64_t)(node[i][k] * ERROR_SCALE) : 0);
-	}
+	for (k = 0; k < ERRORS; k++)
+		PUT_COLUMN(name[k], w->to->nodes,
+			   node[i][k] < 0x1p63 ? node[i][k] * ERROR_SCALE : 0);
 	free(node);
 }
 
@@ -666,12 +664,7 @@ static void put_points(struct writer *w, struct blob *b)
 	for (i = 0; i < points; i++)
 		sample[i] =
 		    w->from->course ? stepped(w->from->course, i) : sampled_at(w->from, q[i].ticks);
-#define COLUMN(name, value)                                \
-	do {                                               \
-		column(w, "point." name, points);          \
-		for (i = 0; i < points; i++)               \
-			blob_number(b, (uint64_t)(value)); \
-	} while (0)
+#define COLUMN(name, value) PUT_COLUMN("point." name, points, value)
 	COLUMN("ns", q[i].ns > 0 ? q[i].ns : 0);
 	COLUMN("live", q[i].live.bytes);
 	COLUMN("blocks", q[i].live.blocks);
@@ -701,12 +694,7 @@ static void put_cells(struct writer *w, struct blob *b)
 	const struct cell *c = w->cells->cell;
 	size_t i;
 
-#define COLUMN(name, value)                                \
-	do {                                               \
-		column(w, "cell." name, w->cells->count);  \
-		for (i = 0; i < w->cells->count; i++)      \
-			blob_number(b, (uint64_t)(value)); \
-	} while (0)
+#define COLUMN(name, value) PUT_COLUMN("cell." name, w->cells->count, value)
 	COLUMN("node", c[i].stack - (i ? c[i - 1].stack : 0));
 	COLUMN("birth", c[i].birth - (i && c[i - 1].stack == c[i].stack ? c[i - 1].birth : 0));
 	COLUMN("life", c[i].death - c[i].birth);
@@ -725,12 +713,8 @@ static void put_threads(struct writer *w, struct blob *b)
 	const struct heap *h = &w->from->profile->walk.heap;
 	size_t i;
 
-	column(w, "thread.number", h->threads);
-	for (i = 0; i < h->threads; i++)
-		blob_number(b, h->thread[i].number);
-	column(w, "thread.process", h->threads);
-	for (i = 0; i < h->threads; i++)
-		blob_number(b, h->process[h->thread[i].process]->number);
+	PUT_COLUMN("thread.number", h->threads, h->thread[i].number);
+	PUT_COLUMN("thread.process", h->threads, h->process[h->thread[i].process]->number);
 }
 
 /* Puts the largest variables; their sums are in HEAD. */

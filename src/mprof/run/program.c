@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../util/file_head.h"
+#include "../util/path_search.h"
 #include "elf.h"
 #include "own_malloc.h"
 
@@ -110,33 +111,6 @@ static bool follow_script(struct program *p)
 	return true;
 }
 
-static bool runnable(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
-/* Searches PATH.  0, -EACCES if there is only a file that is not executable, or -ENOENT. */
-static int search(const char *name, char *found, size_t size)
-{
-	const char *path = getenv("PATH"), *p;
-	int code = -ENOENT;
-	size_t n;
-
-	for (p = path ? path : "/bin:/usr/bin"; p; p = p[n] ? p + n + 1 : NULL) {
-		n = strcspn(p, ":");
-		if ((size_t)snprintf(found, size, "%.*s%s%s", (int)n, p, n ? "/" : "", name) >=
-		    size)
-			continue;
-		if (runnable(found))
-			return 0;
-		if (!access(found, F_OK))
-			code = -EACCES;
-	}
-	return code;
-}
-
 /* Tells what the user may have meant. */
 static int not_found(const char *name, struct error *err)
 {
@@ -149,7 +123,7 @@ static int not_found(const char *name, struct error *err)
 		return fail(err, -ENOENT,
 			    "'%s' was not found in PATH; to set a variable, write: env %s", name,
 			    name);
-	if (runnable(name))
+	if (path_is_runnable(name))
 		return fail(err, -ENOENT, "'%s' was not found in PATH; did you mean './%s'?", name,
 			    name);
 	return fail(err, -ENOENT, "'%s' was not found in PATH", name);
@@ -161,7 +135,7 @@ static int locate(const char *name, struct program *p, struct error *err)
 	int code;
 
 	if (!strchr(name, '/')) {
-		code = *name ? search(name, p->path, sizeof(p->path)) : -ENOENT;
+		code = *name ? path_search(name, p->path, sizeof(p->path)) : -ENOENT;
 		if (code == -EACCES)
 			return fail(err, code, "'%s' is in PATH, but not executable", name);
 		return code ? not_found(name, err) : 0;
@@ -172,7 +146,8 @@ static int locate(const char *name, struct program *p, struct error *err)
 			    strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return fail(err, -EACCES, "cannot run '%s': it is a directory", name);
-	return runnable(name) ? 0 : fail(err, -EACCES, "cannot run '%s': not executable", name);
+	return path_is_runnable(name) ? 0
+				      : fail(err, -EACCES, "cannot run '%s': not executable", name);
 }
 
 /* Without its dynamic linker, exec reports "no such file" for an existing file. */

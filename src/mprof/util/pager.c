@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "path_search.h"
 #include "terminal.h"
 
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -29,23 +31,13 @@ void pager_off(void)
 /* Is it a program?  A command that needs a shell is passed to one. */
 static bool is_there(const char *command)
 {
-	const char *path = getenv("PATH"), *end;
-	const size_t n = strcspn(command, " \t");
-	char name[4096];
+	char name[PATH_MAX], found[PATH_MAX];
 
 	if (strpbrk(command, "'\"`$&|;<>()*?[#~=%\\"))
 		return true;
-	if (memchr(command, '/', n)) {
-		snprintf(name, sizeof(name), "%.*s", (int)n, command);
-		return !access(name, X_OK);
-	}
-	for (; path; path = *end ? end + 1 : NULL) {
-		end = strchrnul(path, ':');
-		snprintf(name, sizeof(name), "%.*s/%.*s", (int)(end - path), path, (int)n, command);
-		if (!access(name, X_OK))
-			return true;
-	}
-	return false;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(command, " \t"), command);
+	return strchr(name, '/') ? path_is_runnable(name)
+				 : !path_search(name, found, sizeof(found));
 }
 
 /* Returns the pager's command, or NULL. */
