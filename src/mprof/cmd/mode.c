@@ -83,8 +83,7 @@ int mode_run(const char *mode, char **argv, const struct run_keys *keys)
 				 "-m %s needs a program to run: mprof -m %s -- PROGRAM", mode,
 				 mode);
 	if (run_messages_plan(&plan, argv, NULL, CONF_KEYS, NULL) &&
-	    run_keys_set(&plan, keys, mode, CONF_NONE, NULL) &&
-	    run_messages_allocator(&plan, keys->allocator))
+	    run_keys_set(&plan, keys, mode, CONF_NONE, NULL))
 		status = run_messages_run(&plan, keys->show, after, 0);
 	run_messages_release(&plan);
 	return status;

@@ -22,7 +22,7 @@
 #include "usage.h"
 
 struct options {
-	const char *log, *allocator;
+	const char *log;
 	struct run_keys keys;
 	unsigned form;
 	bool no_samples;
@@ -96,7 +96,7 @@ static const struct option_type option_last = { "size or time", take_last, NULL,
 static const struct option_row options[] = {
 	OPTION_FILE('o', "output", "LOG", log,
 		    "Write the trace to LOG [./mprof.log]; an earlier one is kept as LOG.old"),
-	OPTION_ALLOCATOR(allocator),
+	OPTION_ALLOCATOR(keys.allocator),
 	OPTION_RUN_STACKS(keys),
 	OPTION_KEY_SET("free-stacks", keys, FREE_STACKS, 1, "Record the call stacks of free, too"),
 	OPTION_KEY("touched", "BYTES", keys, TOUCHED,
@@ -161,8 +161,7 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 	plan->with_samples = !o->no_samples;
 	return run_messages_plan(plan, o->argv, "LogMmap", CONF_KEYS, NULL) &&
 	       run_keys_set(plan, &o->keys, NULL, CONF_LOG_PATH, o->log) &&
-	       run_messages_mode(&plan->conf, MPROF_MAGIC_TRACE, "LogMmap") &&
-	       run_messages_allocator(plan, o->allocator);
+	       run_messages_mode(&plan->conf, MPROF_MAGIC_TRACE, "LogMmap");
 }
 
 /* Returns false if its events have not been counted. */

@@ -15,6 +15,7 @@
 #include "../util/alloc.h"
 #include "../util/ranges.h"
 #include "cmd.h"
+#include "run_messages.h"
 
 static const struct {
 	uint64_t least, most;
@@ -300,5 +301,5 @@ bool run_keys_set(struct run_plan *plan, const struct run_keys *k, const char *m
 			ret = conf_set_number(&plan->conf, key, k->number[key], &err);
 	if (ret)
 		cmd_error(0, "%s", err.text);
-	return !ret;
+	return !ret && run_messages_allocator(plan, k->allocator);
 }

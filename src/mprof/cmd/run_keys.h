@@ -12,9 +12,7 @@ struct run_keys {
 	uint64_t number[CONF_KEYS];
 	bool given[CONF_KEYS];
 	const char *word[CONF_KEYS]; /* NULL if not given */
-	const char
-	    *allocator; /* of -m and -t; run_keys_set() leaves it to run_messages_allocator() */
-	const char *preset, *config, *const *set, *const *wrap, *const *wrap_prefix;
+	const char *allocator, *preset, *config, *const *set, *const *wrap, *const *wrap_prefix;
 	bool python, show, quiet;
 };
 
@@ -54,8 +52,8 @@ extern const struct option_row option_run_settings[];
 #define OPTION_RUN_SETTINGS(keys) OPTION_ROWS(option_run_settings, keys)
 
 /*
- * Sets those that were given: the preset, then the configuration file, --set, the other options.
- * mode and path may be NULL.  False after a message.
+ * Sets those that were given: the preset, then the configuration file, --set, the other options,
+ * the allocator.  mode and path may be NULL.  False after a message.
  */
 bool run_keys_set(struct run_plan *plan, const struct run_keys *keys, const char *mode,
 		  enum conf_key file, const char *path);

@@ -14,7 +14,7 @@
 #include "usage.h"
 
 struct options {
-	const char *output, *allocator, *sample;
+	const char *output, *sample;
 	struct run_keys keys;
 	char **argv;
 };
@@ -24,7 +24,7 @@ static const struct option_row options[] = {
 	OPTION_FILE('o', "output", "FILE", output,
 		    "Write the profile to FILE [./mprof.profile]; an earlier one is kept as "
 		    "FILE.old"),
-	OPTION_ALLOCATOR(allocator),
+	OPTION_ALLOCATOR(keys.allocator),
 	OPTION_KEY("sample", "BYTES", keys, SAMPLE_BYTES,
 		   "Estimate totals from samples, one every BYTES on average [512K]",
 		   .otherwise = "512K", .named = OPTION_AT(sample)),
@@ -79,8 +79,7 @@ static bool plan_from(struct run_plan *plan, const struct options *o)
 
 	return run_messages_plan(plan, o->argv, "Profile", CONF_KEYS, NULL) &&
 	       run_keys_set(plan, &o->keys, mode, CONF_PROFILE_PATH, o->output) &&
-	       run_messages_mode(&plan->conf, MPROF_MAGIC_PROFILE, "Profile or Sample") &&
-	       run_messages_allocator(plan, o->allocator);
+	       run_messages_mode(&plan->conf, MPROF_MAGIC_PROFILE, "Profile or Sample");
 }
 
 static void after(const struct run_plan *plan, const struct run_result *r, unsigned form)

@@ -36,7 +36,7 @@
 #define ANSWER_JSON "{ \"command\": ["
 
 struct options {
-	const char *answer, *counts, *allocator;
+	const char *answer, *counts;
 	unsigned runs;
 	bool json, all;
 	struct run_keys keys;
@@ -51,7 +51,7 @@ static const struct option_row options[] = {
 		      .example = "5"),
 	OPTION_JSON(json),
 	OPTION_FLAG(0, "all", all, "Print all threads, not only the first ten of each process"),
-	OPTION_ALLOCATOR(allocator),
+	OPTION_ALLOCATOR(keys.allocator),
 	OPTION_RUN_SETTINGS(keys),
 	OPTION_END,
 };
@@ -347,8 +347,7 @@ static int run_kept_or_not(const struct options *o, struct run_plan *plan)
 	plan->discards = room;
 	if (!run_messages_plan(plan, o->argv, "Count", CONF_COUNTS_PATH,
 			       o->counts ? o->counts : path) ||
-	    !run_keys_set(plan, &o->keys, "Count", CONF_COUNTS_PATH, NULL) ||
-	    !run_messages_allocator(plan, o->allocator))
+	    !run_keys_set(plan, &o->keys, "Count", CONF_COUNTS_PATH, NULL))
 		status = STATUS_USAGE;
 	else if (o->keys.show)
 		settings_print(&plan->conf, stdout);

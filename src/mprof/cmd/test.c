@@ -83,8 +83,7 @@ static bool plan_run(struct run_plan *plan, char **argv, const struct run_keys *
 		     void (*starting)(const struct program *))
 {
 	const bool good = run_messages_plan(plan, argv, NULL, CONF_KEYS, NULL) &&
-			  run_keys_set(plan, keys, mode, file, path) &&
-			  run_messages_allocator(plan, keys->allocator);
+			  run_keys_set(plan, keys, mode, file, path);
 
 	plan->starting = plan->quiet ? NULL : starting;
 	return good;
