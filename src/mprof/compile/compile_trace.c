@@ -60,24 +60,18 @@ static bool had_libstdcxx(const struct trace *t)
 static int choose(struct trace *t, struct compile_options *o, uint32_t *image,
 		  const struct trace_fact **fact, struct error *err)
 {
-	const struct trace_program *only = o->only;
-	struct trace_program *list = NULL;
-	size_t n;
-	int ret = 0;
+	struct trace_program only;
+	const int ret = o->only ? 0 : programs_pick(t, o->process, &only, err);
 
-	if (!only) {
-		ret = programs_find(t, &list, &n, err);
-		if (!ret)
-			ret = programs_choose(t, list, n, o->process, &only, err);
-	}
-	if (!ret) {
-		*fact = only->fact;
-		*image = only->image;
-		if (o->process != COMPILE_ALL)
-			o->process = only->number;
-	}
-	free(list);
-	return ret;
+	if (ret)
+		return ret;
+	if (o->only)
+		only = *o->only;
+	*fact = only.fact;
+	*image = only.image;
+	if (o->process != COMPILE_ALL)
+		o->process = only.number;
+	return 0;
 }
 
 /* Takes the only program.  False if it is not the requested one, or unknown. */

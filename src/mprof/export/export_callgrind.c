@@ -215,7 +215,7 @@ static uint32_t *sorted(size_t n, int (*order)(const void *, const void *, void 
 static void put_head(struct callgrind *c)
 {
 	const struct profile *p = c->profile;
-	const struct trace_fact *image = p->tree.processes ? tree_image(&p->tree.process[0]) : NULL;
+	const struct trace_fact *image = tree_first_image(&p->tree);
 	size_t i;
 
 	fprintf(c->out, "# callgrind format\nversion: 1\ncreator: mprof-" MPROF_VERSION "\n");

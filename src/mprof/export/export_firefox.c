@@ -541,7 +541,7 @@ static void put_resident(struct firefox *x, const struct tree_process *p, size_t
 static void put_meta(struct firefox *x)
 {
 	const struct profile *p = x->profile;
-	const struct trace_fact *image = p->tree.processes ? tree_image(&p->tree.process[0]) : NULL;
+	const struct trace_fact *image = tree_first_image(&p->tree);
 	const int64_t end = walk_ns(&x->profile->walk, x->profile->walk.last_ticks);
 	char *command = place_command_text(p);
 

@@ -108,7 +108,7 @@ static void say_moment(struct graph *graph, const struct site_snapshot *m)
 static void make_legend(struct graph *graph)
 {
 	const struct profile *p = graph->x->profile;
-	const struct trace_fact *image = p->tree.processes ? tree_image(&p->tree.process[0]) : NULL;
+	const struct trace_fact *image = tree_first_image(&p->tree);
 
 	say(graph, "%s", text_command(image, 200).s);
 	say(graph, "%s: %s", profile_value_name(graph->x->value),

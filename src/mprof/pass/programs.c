@@ -167,3 +167,19 @@ int programs_choose(const struct trace *t, const struct trace_program *list, siz
 	*chosen = &list[i];
 	return 0;
 }
+
+int programs_pick(struct trace *t, uint32_t process, struct trace_program *picked,
+		  struct error *err)
+{
+	const struct trace_program *chosen;
+	struct trace_program *list;
+	size_t n;
+	int ret = programs_find(t, &list, &n, err);
+
+	if (!ret)
+		ret = programs_choose(t, list, n, process, &chosen, err);
+	if (!ret)
+		*picked = *chosen;
+	free(list);
+	return ret;
+}

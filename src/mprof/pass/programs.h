@@ -59,6 +59,9 @@ bool programs_many(struct trace *t);
  */
 int programs_choose(const struct trace *t, const struct trace_program *list, size_t n,
 		    uint32_t process, const struct trace_program **chosen, struct error *err);
+/* Both at once. */
+int programs_pick(struct trace *t, uint32_t process, struct trace_program *picked,
+		  struct error *err);
 
 /* Counts the calls of a note: if an unfreed block was at the address, its free counts as one
  * more. */

@@ -97,38 +97,19 @@ static void take(struct stack_of *s, const struct trace *t, const struct trace_s
 	s->low = s->high - s->used;
 }
 
-static uint64_t thread_key(uint32_t process, uint32_t tid)
-{
-	return (uint64_t)process << 32 | tid;
-}
-
-/* The main threads, whose tid is the pid of their process. */
-static struct hash main_threads(const struct trace *t)
-{
-	struct hash main = { 0 };
-	const struct trace_fact *fact;
-	const size_t n = trace_facts(t, &fact);
-
-	for (size_t i = 0; i < n; i++)
-		if (fact[i].fact->what <= MPROF_FACT_EXEC)
-			*hash_at(&main, thread_key(fact[i].process, (uint32_t)fact[i].fact->pid)) =
-			    1;
-	return main;
-}
-
 ORDER(by_use, struct stack_of, FALLING(used) ?: RISING(process) ?: RISING(thread))
 
 void stack_uses_find(struct stack_uses *s, const struct trace *t)
 {
 	const struct trace_stack_use *use;
 	size_t n = trace_stack_uses(t, &use), i;
-	struct hash main = main_threads(t);
+	struct hash main = trace_main_threads(t);
 
 	*s = (struct stack_uses){ .of = must_calloc(n + 1, sizeof(*s->of)), .count = n };
 	for (i = 0; i < n; i++) {
 		take(&s->of[i], t, &use[i]);
-		s->of[i].main =
-		    hash_get(&main, thread_key(s->of[i].process, (uint32_t)s->of[i].tid)) != 0;
+		s->of[i].main = hash_get(&main, trace_thread_key(s->of[i].process,
+								 (uint32_t)s->of[i].tid)) != 0;
 		s->threads += 1 + s->of[i].others;
 	}
 	hash_release(&main);

@@ -151,3 +151,8 @@ bool tree_has_c_library(const struct trace_fact *image);
 void tree_title(struct tree_process *p, const char *title);
 /* Returns the last program that it ran, NULL if no fact names it. */
 const struct trace_fact *tree_image(const struct tree_process *p);
+/* The same of the first process; NULL if there is none. */
+static inline const struct trace_fact *tree_first_image(const struct tree *r)
+{
+	return r->processes ? tree_image(&r->process[0]) : NULL;
+}

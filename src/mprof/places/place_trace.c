@@ -19,22 +19,6 @@
 
 #define STEADY 100 /* a reading of pages is valid while R moves by at most this part */
 
-/* Finds the requested program; 0 or -errno. */
-static int choose(struct trace *t, uint32_t process, struct trace_program *found, struct error *err)
-{
-	const struct trace_program *chosen;
-	struct trace_program *list;
-	size_t n;
-	int ret = programs_find(t, &list, &n, err);
-
-	if (!ret)
-		ret = programs_choose(t, list, n, process, &chosen, err);
-	if (!ret)
-		*found = *chosen;
-	free(list);
-	return ret;
-}
-
 /* ---- the walk ---- */
 
 /*
@@ -577,7 +561,7 @@ int place_trace(struct trace *t, uint32_t process, const struct place_plan *plan
 		const struct place_sink *to, struct error *err)
 {
 	struct trace_program of;
-	const int code = choose(t, process, &of, err);
+	const int code = programs_pick(t, process, &of, err);
 
 	return code ? code : place_trace_program(t, &of, plan, to, err);
 }

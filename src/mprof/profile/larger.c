@@ -16,17 +16,6 @@ static inline uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-static uint64_t code_of(const struct profile *names, const struct tree_process *p)
-{
-	const struct stacks *s = names ? names->stacks : NULL;
-	uint64_t bytes = p->self_bytes;
-
-	for (size_t i = 0; s && i < s->objects; i++)
-		for (size_t k = 0; k < s->object[i].segments; k++)
-			bytes += s->object[i].segment[k].bytes;
-	return bytes;
-}
-
 static struct larger at_step(const struct course_step *s, const struct site_values *all,
 			     uint64_t code)
 {
@@ -113,7 +102,8 @@ void larger_find(struct larger *f, const struct analysis *a, const struct trace 
 	p = c->count ? tree_find(&a->tree, c->process) : NULL;
 	/* Blocks from before, or from a pause, are live, too. */
 	if (p && !(p->forked && p->images < 2) && !p->attached && !a->walk.input.header->pauses)
-		find_step(f, a, c, code_of(names, p));
+		find_step(f, a, c,
+			  p->self_bytes + stacks_object_bytes(names ? names->stacks : NULL));
 	if (f->process) {
 		f->missing = a->tree.remarks || p->deepbind || p->stopped;
 		f->mapper = find_mapper(&a->whole, names, f->rest / 2);

@@ -115,19 +115,6 @@ static uint64_t far_from_blocks(const struct outside *o, const struct look *l)
 	return UINT64_MAX;
 }
 
-/* Returns the bytes of the objects of the run: the most that their pages can have in memory. */
-static uint64_t code_of(const struct look *l)
-{
-	const struct stacks *s = l->names ? l->names->stacks : NULL;
-	uint64_t bytes = 0;
-	size_t i, k;
-
-	for (i = 0; s && i < s->objects; i++)
-		for (k = 0; k < s->object[i].segments; k++)
-			bytes += s->object[i].segment[k].bytes;
-	return bytes;
-}
-
 static inline uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -142,7 +129,8 @@ static inline uint64_t at_most(uint64_t a, uint64_t b)
 static void measure_memory(struct outside *o, const struct look *l)
 {
 	const struct tree_process *p = l->process;
-	const uint64_t code = code_of(l), files = tree_files(p);
+	const uint64_t code = stacks_object_bytes(l->names ? l->names->stacks : NULL),
+		       files = tree_files(p);
 	const uint64_t largest =
 	    less(p->peak_rss_bytes, p->self_bytes + (code > files ? code : files));
 	uint64_t mapped, most;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "../util/alloc.h"
+#include "../util/hash.h"
 #include "../util/order.h"
 
 struct main_thread {
@@ -27,38 +28,30 @@ static bool has_exec(const struct trace *t)
 	return false;
 }
 
-struct pid_of {
-	uint32_t process, pid;
-};
-
-ORDER(by_owner, struct pid_of, RISING(process))
-
-/* Returns the pids of processes, in the order of their numbers; *n: how many. */
-static struct pid_of *find_pids(const struct trace *t, size_t *n)
+struct hash trace_main_threads(const struct trace *t)
 {
-	struct pid_of *p = must_calloc(t->facts + 1, sizeof(*p));
+	struct hash main = { 0 };
 
-	*n = 0;
 	for (size_t i = 0; i < t->facts; i++)
 		if (t->fact[i].fact->what <= MPROF_FACT_EXEC)
-			p[(*n)++] = (struct pid_of){ t->fact[i].process, t->fact[i].fact->pid };
-	SORT(p, *n, by_owner);
-	return p;
+			*hash_at(&main, trace_thread_key(t->fact[i].process,
+							 (uint32_t)t->fact[i].fact->pid)) = 1;
+	return main;
 }
 
-static size_t find_main(const struct trace *t, const struct pid_of *pid, size_t pids,
-			struct main_thread *to)
+static size_t find_main(const struct trace *t, struct main_thread *to)
 {
+	struct hash main = trace_main_threads(t);
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->uses; i++) {
 		const struct trace_stack_use *u = &t->use[i];
-		const size_t at = FIRST_WHERE(k, pids, pid[k].process >= u->process);
 
-		if (at < pids && pid[at].process == u->process && u->u->tid &&
-		    u->u->tid == pid[at].pid && u->thread)
+		if (u->u->tid && u->thread &&
+		    hash_get(&main, trace_thread_key(u->process, (uint32_t)u->u->tid)))
 			to[n++] = (struct main_thread){ u->process, u->thread };
 	}
+	hash_release(&main);
 	SORT(to, n, by_process);
 	return n;
 }
@@ -66,15 +59,13 @@ static size_t find_main(const struct trace *t, const struct pid_of *pid, size_t 
 void main_threads_find(struct trace *t)
 {
 	struct main_thread *all, *first;
-	struct pid_of *pid;
 	uint32_t most = 0;
-	size_t pids, n;
+	size_t n;
 
 	if (!has_exec(t))
 		return;
-	pid = find_pids(t, &pids);
 	all = must_calloc(t->uses + 1, sizeof(*all));
-	n = find_main(t, pid, pids, all);
+	n = find_main(t, all);
 	for (size_t i = 0; i < n; i++)
 		most = all[i].thread > most ? all[i].thread : most;
 	if (n && most < MAIN_THREADS_MOST)
@@ -86,7 +77,6 @@ void main_threads_find(struct trace *t)
 			first = &all[i];
 		t->first_number[all[i].thread] = first->thread;
 	}
-	free(pid);
 	free(all);
 }
 

@@ -73,3 +73,15 @@ struct stacks {
 	size_t codes;
 	uint64_t definitions; /* stacks that processes defined */
 };
+
+/* Returns the bytes of the objects of the run: the most that their pages can have in memory.  s may
+ * be NULL. */
+static inline uint64_t stacks_object_bytes(const struct stacks *s)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; s && i < s->objects; i++)
+		for (size_t k = 0; k < s->object[i].segments; k++)
+			bytes += s->object[i].segment[k].bytes;
+	return bytes;
+}

@@ -311,6 +311,14 @@ size_t trace_threads(const struct trace *t, const struct trace_thread **threads)
 /* Returns the first number of a thread, which trace_next() uses: after an exec, the main thread
  * of a process has a new number in the file. */
 uint32_t trace_thread(const struct trace *t, uint32_t number);
+/* Returns the main threads: as the kernel does it, their tid is the pid of their process.  The keys
+ * are those of trace_thread_key(); the caller releases the table. */
+struct hash; /* util/hash.h */
+struct hash trace_main_threads(const struct trace *t);
+static inline uint64_t trace_thread_key(uint32_t process, uint32_t tid)
+{
+	return (uint64_t)process << 32 | tid;
+}
 /* keep: trace_next() uses the numbers of the file, for a copy of it. */
 void trace_keep_numbers(struct trace *t, bool keep);
 /* Returns resident pages at some times, in the order of time. */
