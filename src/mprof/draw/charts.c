@@ -251,6 +251,15 @@ static void draw_grid(struct charts *c, const struct chart *x)
 	canvas_fill(&c->canvas, x->x, x->y + x->height, x->width, 1, COLOUR_OTHER);
 }
 
+/* Puts a label below the plot, if there is room: *right is where the last one ends. */
+static void put_below(struct charts *c, const struct chart *x, int left, const char *text,
+		      int *right)
+{
+	if (left > *right)
+		*right = 8 + canvas_text(&c->canvas, FONT_SMALL, left, x->y + x->height + 4,
+					 COLOUR_MUTED, text);
+}
+
 static void draw_times(struct charts *c, const struct chart *x)
 {
 	const double end = first_second(c) + seconds_of(c),
@@ -264,9 +273,7 @@ static void draw_times(struct charts *c, const struct chart *x)
 		const int left = at + width > c->canvas.width ? c->canvas.width - width : at;
 
 		canvas_fill(&c->canvas, at, x->y + x->height, 1, 4, COLOUR_OTHER);
-		if (left > right)
-			right = 8 + canvas_text(&c->canvas, FONT_SMALL, left, x->y + x->height + 4,
-						COLOUR_MUTED, text);
+		put_below(c, x, left, text, &right);
 	}
 }
 
@@ -319,9 +326,7 @@ static void draw_bars(struct charts *c, const struct chart *x)
 			canvas_fill(&c->canvas, left + 1 + k * half, y, half, x->y + x->height - y,
 				    x->curve[k].colour);
 		}
-		if (left > right)
-			right = 8 + canvas_text(&c->canvas, FONT_SMALL, left, x->y + x->height + 4,
-						COLOUR_MUTED, size_text(x->first + i).s);
+		put_below(c, x, left, size_text(x->first + i).s, &right);
 	}
 }
 

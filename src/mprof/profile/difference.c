@@ -275,16 +275,24 @@ static void accept_renames(struct renames *r)
 	}
 }
 
+/* Returns the most lines of a stack; at least 1. */
+static size_t deepest(const struct diff *d)
+{
+	size_t i, most = 1;
+
+	for (i = 0; i < d->sites; i++)
+		most = d->site[i].count > most ? d->site[i].count : most;
+	return most;
+}
+
 /* Fills d->renamed and d->rename. */
 static void find_renames(struct diff *d)
 {
 	struct renames r = { .d = d };
-	size_t i, most = 1;
+	size_t i;
 	int side;
 
-	for (i = 0; i < d->sites; i++)
-		most = d->site[i].count > most ? d->site[i].count : most;
-	r.work = must_calloc(most, sizeof(*r.work));
+	r.work = must_calloc(deepest(d), sizeof(*r.work));
 	r.of = must_calloc(d->sites + 1, sizeof(*r.of));
 	r.proposed = must_calloc(d->names.count + 1, sizeof(*r.proposed));
 	r.calls = must_calloc(d->names.count + 1, sizeof(*r.calls));
@@ -664,15 +672,6 @@ static int by_change(const void *a, const void *b, void *diff)
 	if (dx != dy)
 		return dx > dy ? -1 : 1;
 	return strcmp(x->line[x->lines - 1]->function, y->line[y->lines - 1]->function);
-}
-
-static size_t deepest(const struct diff *d)
-{
-	size_t i, most = 1;
-
-	for (i = 0; i < d->sites; i++)
-		most = d->site[i].count > most ? d->site[i].count : most;
-	return most;
 }
 
 static void make_groups(struct diff *d)

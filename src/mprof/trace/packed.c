@@ -66,6 +66,13 @@ static bool load(struct trace *t, uint64_t payload, uint32_t bytes, uint32_t che
 	       mprof_checksum(p->buf, bytes) == check;
 }
 
+/* The same for a complete extent with at least this many bytes. */
+static bool load_extent(struct trace *t, const struct extent *x, size_t least)
+{
+	return x->bytes == x->head.used && x->bytes >= least &&
+	       load(t, x->payload, x->head.used, x->head.check);
+}
+
 bool packed_is_there(const struct extents *x)
 {
 	for (size_t i = 0; i < x->n; i++)
@@ -94,8 +101,7 @@ static bool take_sorts(struct trace *t, const struct extent *x)
 	struct packed *p = t->packed;
 	struct mprof_sorts head;
 
-	if (x->bytes != x->head.used || x->bytes < sizeof(head) ||
-	    !load(t, x->payload, x->head.used, x->head.check))
+	if (!load_extent(t, x, sizeof(head)))
 		return false;
 	if (!p->defined)
 		p->defined = x->head.offset;
@@ -114,8 +120,7 @@ static bool take_threads(struct trace *t, const struct extent *x)
 	struct mprof_thread_entry entry;
 	size_t n;
 
-	if (t->thread || x->bytes != x->head.used || x->bytes < sizeof(head) ||
-	    !load(t, x->payload, x->head.used, x->head.check))
+	if (t->thread || !load_extent(t, x, sizeof(head)))
 		return false;
 	memcpy(&head, t->packed->buf, sizeof(head));
 	n = (x->bytes - sizeof(head)) / sizeof(entry);
