@@ -58,24 +58,11 @@ static void fact_put_path(struct text *t, const char *key, const char *path)
 /* The first argument, as START has it; of a forked child only, else 0. */
 static uint64_t fact_title;
 
-/* Reads the command line, with a NUL after the last argument.  Returns its length. */
-static long fact_read_arguments(char *buffer, size_t size)
-{
-	int fd = sys_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-	long n = fd < 0 ? 0 : sys_read(fd, buffer, size - 1);
-
-	if (fd >= 0)
-		sys_close(fd);
-	n = n < 0 ? 0 : n;
-	buffer[n] = 0;
-	return n;
-}
-
 /* Puts the command line, one arg= for each argument, as far as they fit. */
 static void fact_put_arguments(struct text *t, size_t leave, int forked)
 {
 	char buffer[512];
-	long n = fact_read_arguments(buffer, sizeof(buffer));
+	long n = mp_status_read("/proc/self/cmdline", buffer, sizeof(buffer));
 
 	fact_title = forked && n ? mprof_checksum(buffer, text_length(buffer)) : 0;
 	for (long i = 0; i < n && t->used + leave < t->size;) {
@@ -92,7 +79,7 @@ static void fact_put_title(struct text *t)
 	size_t n;
 
 	if (!fact_title || mp_local->live_threads > 1 ||
-	    !fact_read_arguments(buffer, sizeof(buffer)))
+	    !mp_status_read("/proc/self/cmdline", buffer, sizeof(buffer)))
 		return;
 	n = text_length(buffer);
 	if (mprof_checksum(buffer, n) == fact_title)
@@ -171,29 +158,6 @@ void mp_fact_start(unsigned what, uint64_t fork_ticks, uint32_t parent, int pare
 		fact_put_arguments(&t, 96, fork_ticks != 0);
 	}
 	fact_write(&f, buffer, t.used);
-}
-
-void mp_fact_rank(void)
-{
-	char buffer[32];
-	struct text t = text_on(buffer, sizeof(buffer));
-	struct mprof_fact f;
-
-	fact_stamp(&f, MPROF_FACT_RANK);
-	fact_put(&t, "rank", mp_known.rank);
-	fact_write(&f, buffer, t.used);
-}
-
-void mp_fact_set(const char *setting)
-{
-	char buffer[512];
-	struct text t = text_on(buffer, sizeof(buffer));
-	struct mprof_fact f;
-
-	fact_stamp(&f, MPROF_FACT_SET);
-	fact_put(&t, "set", setting);
-	if (!t.full)
-		fact_write(&f, buffer, t.used);
 }
 
 static uint64_t fact_ns(struct timeval tv)
@@ -301,25 +265,44 @@ void mp_fact_mark(unsigned what)
 	fact_write(&f, "", 0);
 }
 
-static void fact_why(unsigned what, const char *why)
+/* A fact that has one text. */
+static void fact_of(unsigned what, const char *key, const char *value)
 {
 	char buffer[600];
 	struct text t = text_on(buffer, sizeof(buffer));
 	struct mprof_fact f;
 
 	fact_stamp(&f, what);
-	fact_put(&t, "why", why);
+	fact_put(&t, key, value);
 	fact_write(&f, buffer, t.used);
+}
+
+void mp_fact_rank(void)
+{
+	fact_of(MPROF_FACT_RANK, "rank", mp_known.rank);
+}
+
+/* Not a part of a setting. */
+void mp_fact_set(const char *setting)
+{
+	char buffer[512];
+	struct text t = text_on(buffer, sizeof(buffer));
+	struct mprof_fact f;
+
+	fact_stamp(&f, MPROF_FACT_SET);
+	fact_put(&t, "set", setting);
+	if (!t.full)
+		fact_write(&f, buffer, t.used);
 }
 
 void mp_fact_remark(const char *why)
 {
-	fact_why(MPROF_FACT_OUTSIDE, why);
+	fact_of(MPROF_FACT_OUTSIDE, "why", why);
 }
 
 void mp_fact_stopped(const char *why)
 {
-	fact_why(MPROF_FACT_STOPPED, why);
+	fact_of(MPROF_FACT_STOPPED, "why", why);
 }
 
 /*

@@ -7,8 +7,7 @@
 #include "sys.h"
 #include "text.h"
 
-/* Reads a file of /proc into buffer, NUL-terminated.  Returns its length. */
-static long status_read_proc(const char *path, char *buffer, size_t size)
+long mp_status_read(const char *path, char *buffer, size_t size)
 {
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	long n = fd < 0 ? 0 : sys_read(fd, buffer, size - 1);
@@ -27,7 +26,7 @@ enum stat_value { STAT_START_TIME, STAT_STACK_START, STAT_BREAK_START, STAT_VALU
 static void status_read_stat(uint64_t value[STAT_VALUES])
 {
 	char line[1024];
-	long n = status_read_proc("/proc/self/stat", line, sizeof(line)), i;
+	long n = mp_status_read("/proc/self/stat", line, sizeof(line)), i;
 	int field = 2, next = 0;
 
 	for (i = n - 1; i > 0 && line[i] != ')'; i--)
@@ -126,7 +125,7 @@ int mp_memory_pages(uint64_t *mapped, uint64_t *resident)
 	char line[128];
 	size_t used;
 
-	status_read_proc("/proc/self/statm", line, sizeof(line));
+	mp_status_read("/proc/self/statm", line, sizeof(line));
 	used = text_parse(line, 10, mapped);
 	return used && text_parse(line + used + 1, 10, resident) ? 0 : -1;
 }
@@ -168,7 +167,7 @@ static uint64_t status_group_number(const char *directory, const char *file)
 
 	text_string(&t, directory);
 	text_string(&t, file);
-	status_read_proc(path, text, sizeof(text));
+	mp_status_read(path, text, sizeof(text));
 	return text_parse(text, 10, &value) ? value : 0;
 }
 
@@ -203,7 +202,7 @@ uint64_t mp_group_limit(void)
 	char text[4096] = "\n"; /* 13 lines of version 1, with the long names of Kubernetes */
 	const char *at;
 
-	status_read_proc("/proc/self/cgroup", text + 1, sizeof(text) - 1);
+	mp_status_read("/proc/self/cgroup", text + 1, sizeof(text) - 1);
 	for (unsigned i = 0; i < sizeof(hierarchies) / sizeof(hierarchies[0]); i++) {
 		at = __builtin_strstr(text, hierarchies[i].line);
 		if (at)

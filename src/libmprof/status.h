@@ -5,8 +5,11 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
+/* Reads a file of /proc into buffer, NUL-terminated.  Returns its length, 0 on errors. */
+long mp_status_read(const char *path, char *buffer, size_t size);
 void mp_status_forked(void);  /* in a new process, which may have its parent's pid in a namespace */
 uint64_t mp_start_time(void); /* of this process, in clock ticks after boot; 0 if unknown */
 uint32_t mp_seccomp_filters(void); /* filters that apply to it; since Linux 5.9 */
