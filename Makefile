@@ -7,6 +7,8 @@
 
 VERSION := 0.2.0
 O ?= build
+# One name for a directory, however it was given: dependencies are kept by names.
+override O := $(O:$(CURDIR)/%=%)
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 BINDIR ?= $(PREFIX)/bin
