@@ -7,7 +7,6 @@
 
 #include <errno.h>
 
-#include "sys.h"
 
 uint64_t cursor_get(struct cursor *c, unsigned bytes)
 {

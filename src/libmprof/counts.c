@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <mprof/module.h>
 
-#include "core.h"
 #include "local.h"
 #include "slots.h"
 

@@ -18,7 +18,6 @@
 #include "process.h"
 #include "slots.h"
 #include "status.h"
-#include "sys.h"
 
 #define FIRST_NS 10000000u /* length of the first steps */
 

@@ -8,7 +8,6 @@
 #include "core.h"
 #include "file.h"
 #include "limits.h"
-#include "local.h"
 #include "peak.h"
 #include "process.h"
 #include "slots.h"

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <mprof/module.h>
 
-#include "core.h"
 #include "file.h"
 #include "lineage.h"
 #include "local.h"

@@ -22,7 +22,6 @@
 #include "core.h"
 #include "file.h"
 #include "local.h"
-#include "pools.h"
 #include "slots.h"
 #include "sys.h"
 #include "times.h"

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "quote.h"

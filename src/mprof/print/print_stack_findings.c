@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "../util/alloc.h"
 #include "figures.h"
 #include "json_rows.h"
 #include "quote.h"
