@@ -7,7 +7,6 @@
  * lost by SIGKILL.  Only the thread itself writes its record, with plain adds:
  * an add to memory is one instruction, which a signal handler cannot split.
  */
-#include <errno.h>
 #include <mprof/module.h>
 
 static const struct mprof_host *host;

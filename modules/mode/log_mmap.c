@@ -11,7 +11,6 @@
  * changing the state of the encoding: such a call is counted as nested and not
  * recorded.  Compiler barriers are enough, since only this thread is involved.
  */
-#include <errno.h>
 #include <mprof/log.h>
 
 /* Smallest usable size of blocks whose pages are read before they are freed; 0 if none. */

@@ -18,7 +18,6 @@
  * time of an event is taken before log_end is read.  So either the event is stored, or it is later
  * than log_end; readers ignore later events.
  */
-#include <errno.h>
 #include <mprof/log.h>
 #include <sys/mman.h>
 

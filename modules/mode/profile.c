@@ -4,7 +4,6 @@
  *
  * totals.h updates the figures for a call; lanes.h stores them.  t->busy is as in log_mmap.c.
  */
-#include <errno.h>
 
 #include <mprof/totals.h>
 

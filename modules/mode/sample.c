@@ -11,7 +11,6 @@
  * Only if that byte is not 0, the table of live samples (live.h) is searched.
  * It needs no lock.
  */
-#include <errno.h>
 
 #define LANE_CELL	 struct mprof_sample_cell
 #define LANE_CELL_KIND	 MPROF_EXTENT_SAMPLES

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 
-
 uint64_t cursor_get(struct cursor *c, unsigned bytes)
 {
 	uint64_t v = 0;

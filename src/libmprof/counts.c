@@ -6,7 +6,6 @@
  * ended threads are added to one record, so any number fits; only then may a thread wait for
  * another one here.
  */
-#include <errno.h>
 #include <mprof/module.h>
 
 #include "local.h"

@@ -6,7 +6,6 @@
  *
  * Slow paths.  May run in any thread and in signal handlers.
  */
-#include <errno.h>
 #include <mprof/module.h>
 #include <signal.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* modules.c - names and paths to modules. */
 #include <dlfcn.h>
-#include <errno.h>
 
 #include "config.h"
 #include "core.h"

@@ -6,7 +6,6 @@
  * every record are checked, as another process may have written there, or been killed while
  * writing.
  */
-#include <errno.h>
 #include <mprof/module.h>
 
 #include "core.h"

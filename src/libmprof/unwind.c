@@ -14,7 +14,6 @@
  * Not reused: stacks through a signal handler or from Go to C, and stacks that ended elsewhere
  * than at the outermost frame.
  */
-#include <errno.h>
 #include <mprof/module.h>
 
 #include "core.h"

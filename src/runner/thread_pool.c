@@ -5,7 +5,6 @@
  */
 #include <linux/futex.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "thread_pool.h"

@@ -6,7 +6,6 @@
  */
 #include "movie_make.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "../util/markup.h"

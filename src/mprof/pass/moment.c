@@ -2,7 +2,6 @@
 /* moment.c - see moment.h. */
 #include "moment.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../util/alloc.h"

@@ -2,7 +2,6 @@
 /* leaks.c - evidence of a leak. */
 #include "leaks.h"
 
-#include <stdlib.h>
 #include "../util/order.h"
 
 #define LEAST 5u /* epochs, of 16: in less time, growth cannot be told from a start */

@@ -5,7 +5,6 @@
 #include "program.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <mprof/preload.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 /* text_lines.h - text files that users write. */
 #pragma once
 
-#include <stddef.h>
-
 #include "error.h"
 
 /*
