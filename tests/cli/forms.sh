@@ -128,10 +128,13 @@ test_full_disk_under_stdout() {
 	run "$mprof" record -o log -- ls
 	run "$mprof" stat -c counts -o /dev/null -- true
 	for form in help --help --version 'report log' 'report --json log' 'dump log' 'counts counts' \
-		'stat -- true' 'doctor'; do
+		'stat -- true' 'doctor' 'image -o - log' 'image --json -o x.png log' \
+		'export --to jsonl log' 'report --html - log'; do
 		# shellcheck disable=SC2086
 		"$mprof" $form >/dev/full 2>err && bad "'$form' into a full disk succeeds"
-		expect_text err 'the output is incomplete'
+		grep -v 'mprof: wrote x.png\|mprof: warning' err >said
+		expect_same "stderr of $form" "$(cat said)" "mprof: the output is incomplete: cannot \
+write to standard output: No space left on device"
 	done
 	run "$mprof" stat -o /dev/full -- true
 	[ "$status" != 0 ] || bad "'stat -o' into a full disk succeeds"

@@ -72,15 +72,18 @@ void cmd_next(const char *path)
 
 int cmd_flush(int status)
 {
-	int failed, code;
+	static bool failed;
+	FILE *const out[] = { stdout, plain_raw() };
+	unsigned i;
 
-	/* plain_raw() flushes stdout as well, so check for errors last. */
-	errno = 0;
-	failed = fflush(stdout) || fflush(plain_raw());
-	code = failed ? errno : 0;
-	if ((!failed && !ferror(stdout) && !ferror(plain_raw())) || pager_left())
-		return status;
-	cmd_error(0, "the output is incomplete: cannot write to standard output%s%s",
-		  code ? ": " : "", code ? strerror(code) : "");
-	return status ? status : STATUS_FOUND;
+	for (i = 0; i < 2; i++)
+		fflush(out[i]);
+	for (i = 0; i < 2 && !failed; i++) {
+		if (!ferror(out[i]) || pager_left())
+			continue;
+		failed = true;
+		cmd_error(0, "the output is incomplete: cannot write to standard output: %s",
+			  strerror(-plain_why(out[i])));
+	}
+	return !failed || status ? status : STATUS_FOUND;
 }

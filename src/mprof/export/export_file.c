@@ -156,16 +156,6 @@ int export_file_open_recording(struct export_file *f, const char *target, struct
 	return ret;
 }
 
-/* Returns -errno of what failed earlier: it fails again. */
-static int why_failed(FILE *out)
-{
-	clearerr(out);
-	errno = EIO;
-	putc('\n', out);
-	fflush(out);
-	return -errno;
-}
-
 int export_file_done(struct export_file *f, int ret, struct error *err)
 {
 	if (ret < 0) {
@@ -176,7 +166,7 @@ int export_file_done(struct export_file *f, int ret, struct error *err)
 	if (f->out == plain_raw())
 		return 0; /* main flushes and checks it */
 	if (ferror(f->out)) {
-		ret = why_failed(f->out);
+		ret = plain_why(f->out);
 		fail(err, ret, "cannot write '%s': %s", f->target, strerror(-ret));
 	}
 	if (fclose(f->out) && !ret)

@@ -260,3 +260,12 @@ FILE *plain_raw(void)
 		plain_fit(0);
 	return raw ? raw : stdout;
 }
+
+int plain_why(FILE *out)
+{
+	clearerr(out);
+	errno = EIO;
+	putc('\n', out);
+	fflush(out);
+	return -errno;
+}

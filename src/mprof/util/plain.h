@@ -25,3 +25,6 @@ void plain_escape(const char *sequence);
 
 /* Returns standard output without a filter; main flushes it. */
 FILE *plain_raw(void);
+
+/* Returns -errno of what failed earlier for a stream with ferror(): it fails again. */
+int plain_why(FILE *out);
