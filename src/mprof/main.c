@@ -6,6 +6,7 @@
  * A first word that is not an option names a command, which gets the rest; after -m it names the
  * program to run instead.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "cmd/run_keys.h"
 #include "cmd/run_messages.h"
 #include "cmd/usage.h"
+#include "run/library.h"
 #include "util/pager.h"
 #include "util/plain.h"
 #include "util/terminal.h"
@@ -68,6 +70,19 @@ static const struct option_row options[] = {
 	OPTION_END,
 };
 
+/* A wrong name of an allocator is the first mistake, as wrong values of the other options are. */
+static int check(void *options, struct error *err)
+{
+	const struct form *form = options;
+	char *path;
+
+	if (!form->keys.allocator)
+		return 0;
+	path = allocator_resolve(form->keys.allocator, err);
+	free(path);
+	return path ? 0 : -EINVAL;
+}
+
 static char *lists(void)
 {
 	char *text = NULL;
@@ -87,6 +102,7 @@ static const struct usage usage = {
 	    "[-c COUNTS]\n-l LOG",
 	.doc = HELP_ABOUT "\v'mprof COMMAND --help' explains a command. " HELP_SETTINGS,
 	.more = lists,
+	.check = check,
 	.brief = WITH_MODE,
 	.whole = "test",
 	.words = USAGE_PROGRAM,
@@ -114,18 +130,6 @@ static bool old_mode(const struct form *form, const char *name)
 	return form->mode && !strcasecmp(form->mode, name) && !form->argv;
 }
 
-/* A wrong name of an allocator is the first mistake, as wrong values of the other options are. */
-static int refuse_keys(const struct run_keys *keys)
-{
-	struct run_plan plan = { .argv = NULL };
-	const bool known = run_messages_allocator(&plan, keys->allocator);
-
-	run_messages_release(&plan);
-	return known ? cmd_error(STATUS_USAGE,
-				 "these options belong to -m and -t: mprof -m MODE PROGRAM")
-		     : STATUS_USAGE;
-}
-
 static int dispatch(const struct form *form)
 {
 	char *line[] = { (char *)form->test, NULL };
@@ -143,7 +147,8 @@ static int dispatch(const struct form *form)
 	if (mode)
 		return mode_run(form->mode, form->argv, &form->keys);
 	if (run_keys_given(&form->keys))
-		return refuse_keys(&form->keys);
+		return cmd_error(STATUS_USAGE,
+				 "these options belong to -m and -t: mprof -m MODE PROGRAM");
 	if (form->argv)
 		return run_command(form->argv);
 	if (form->log && !form->counts)

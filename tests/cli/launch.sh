@@ -98,6 +98,16 @@ test_program_that_cannot_be_run() {
 	expect_text err "if it belongs to --test, put the whole line in quotes"
 	run "$mprof" -t ls -z
 	expect_text err "unknown option '-z': 'mprof --help' lists the options; if it belongs to --test, put the whole line in quotes"
+	local words
+	for words in '-a x' '--color=tty' "-c ''" '--stack-min-size x'; do
+		eval "run '$mprof' -t ls $words"
+		expect_status 2
+		expect_one_line_error
+		expect_text err "; if it belongs to --test, put the whole line in quotes"
+	done
+	run "$mprof" -a x
+	expect_status 2
+	expect_no_text err '--test'
 }
 
 test_no_program_named() {

@@ -467,7 +467,7 @@ static int refuse(struct parsing *p, int key, char **argv)
 	return unknown_option(p, argv[0], word);
 }
 
-/* Adds to the error about an option that it may belong to a line of shell without quotes. */
+/* Adds to the error about another option that it may belong to a line of shell without quotes. */
 static int refuse_in_line(struct parsing *p, int ret)
 {
 	const char *whole = p->usage->whole;
@@ -603,7 +603,7 @@ static int parse(struct parsing *p, int argc, char **argv)
 		default:
 			ret = take(p, row_of(&p->rows, key), optarg, argv);
 			if (ret)
-				return ret;
+				return refuse_in_line(p, ret);
 		}
 	}
 	return take_arguments(p, argc, argv);
@@ -620,8 +620,11 @@ int usage_take(const struct usage *usage, int argc, char **argv, void *options)
 		return STATUS_USAGE;
 	}
 	ret = parse(&p, argc, argv);
-	if (!ret && usage->check)
+	if (!ret && usage->check) {
 		ret = usage->check(options, &p.err);
+		if (ret)
+			ret = refuse_in_line(&p, ret);
+	}
 	if (!ret)
 		return STATUS_OK;
 	fflush(stdout);
