@@ -631,6 +631,49 @@ END
 	tr -s ' \n' ' ' <out | grep -Eq ': [78]\.[0-9] MiB of it was mapped by slab \(many.c:5\); mprof' || bad "$(cat out)"
 }
 
+# Static functions of two files may have one name: grab maps 30 MiB in each, large maps 40 MiB; copy
+# of two.c is called by copy of one.c and, less often, by other.
+test_memory_of_functions_of_one_name() {
+	local file map='MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)'
+	for file in one two; do
+		cat >$file.c <<END
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static void grab(void) { memset(mmap(0, 30 << 20, PROT_READ | PROT_WRITE, $map, 1, 30 << 20); }
+END
+	done
+	cat >>two.c <<'END'
+static void *copy(size_t n) { return malloc(n); }
+void *(*copy_of_two)(size_t) = copy;
+void grab_two(void) { grab(); }
+END
+	cat >>one.c <<END
+extern void *(*copy_of_two)(size_t);
+void grab_two(void);
+static void copy(void) { for (int i = 0; i < 3000; i++) copy_of_two(1000); }
+static void other(void) { for (int i = 0; i < 1000; i++) copy_of_two(1000); }
+static void large(void) { memset(mmap(0, 40 << 20, PROT_READ | PROT_WRITE, $map, 1, 40 << 20); }
+int main(void)
+{
+	copy(), other(), grab(), grab_two(), large();
+	sleep(1);
+	return 0;
+}
+END
+	cc -g -O1 -fno-inline -fno-builtin -fno-optimize-sibling-calls -o one one.c two.c ||
+		bad 'one.c does not compile'
+	again_until 'grep -q "40.0 MiB of it was" out' report_of ./one
+	expect_words out '40.0 MiB of it was mapped by large (one.c:10); mprof'
+	expect_words out 'allocated by copy (two.c:6), mostly called by copy (one.c:8)'
+	run "$mprof" report peak-rss log
+	expect_same mappers "$(sed -n 's/^ *\([0-9.]* MiB\) .* MiB  \([glo].*\)$/\1 \2/p' out | sort)" \
+"30.0 MiB grab (one.c:5)
+30.0 MiB grab (two.c:5), called by grab_two (two.c:8)
+40.0 MiB large (one.c:10)"
+}
+
 # A runtime is known by the name of its program, as the user starts it.
 test_memory_of_a_runtime_by_name() {
 	cat >maps.c <<'END'

@@ -142,14 +142,13 @@ static void functions(struct view_request *r, FILE *out)
 /* A function that mapped memory. */
 struct mapper_row {
 	struct profile_asked who;
-	const char *module, *function, *caller; /* of who.line, and its caller; "" if unknown */
 	uint64_t mapped, resident;
 };
 
 ORDER(by_mapper, struct mapper_row,
-      BY_NAME(module) ?: BY_NAME(function) ?: BY_NAME(caller) ?: FALLING(mapped))
-ORDER(by_resident, struct mapper_row,
-      FALLING(resident) ?: FALLING(mapped) ?: BY_NAME(function) ?: BY_NAME(caller))
+      sym_order_functions(x->who.line, y->who.line) ?:
+      sym_order_functions(x->who.caller, y->who.caller) ?: FALLING(mapped))
+ORDER(by_resident, struct mapper_row, FALLING(resident) ?: FALLING(mapped) ?: by_mapper(x, y))
 
 static const struct maps_of *maps_of_process(const struct view_request *r)
 {
@@ -169,15 +168,12 @@ static void name_mapper(struct mapper_row *row, struct profile *p, uint32_t stac
 	row->who = profile_asked(p, stack);
 	if (row->who.line && !row->who.caller)
 		row->who.caller = profile_caller(p, stack, row->who.line);
-	row->module = row->who.line ? row->who.line->module : "";
-	row->function = row->who.line ? row->who.line->function : "";
-	row->caller = row->who.caller ? row->who.caller->function : "";
 }
 
 static bool is_mapper(const struct mapper_row *x, const struct mapper_row *y, bool with_caller)
 {
-	return !strcmp(x->module, y->module) && !strcmp(x->function, y->function) &&
-	       (!with_caller || !strcmp(x->caller, y->caller));
+	return !sym_order_functions(x->who.line, y->who.line) &&
+	       (!with_caller || !sym_order_functions(x->who.caller, y->who.caller));
 }
 
 /* Merges n sorted rows of a function, by caller or all of them, and returns how many remain. */

@@ -271,7 +271,7 @@ size_t profile_callers(struct profile *p, uint32_t stack, const struct sym_line 
 	for (size_t k = path->asked; k-- && n < most;) {
 		line = path->line[k];
 		if (paths_part_of(p->paths, path->frame[k], line) != PATHS_PROGRAM ||
-		    !strcmp(line->function, callee->function))
+		    !sym_order_functions(line, callee))
 			continue;
 		if (!line->known || !strcmp(line->function, line->script ? "<module>" : "main"))
 			break;

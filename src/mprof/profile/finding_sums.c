@@ -273,16 +273,11 @@ static bool tells_more(const struct sym_line *line)
 	       paths_part(line) == PATHS_PROGRAM;
 }
 
-static bool is_function_of(const struct sym_line *x, const struct sym_line *y)
-{
-	return !strcmp(x->function, y->function) && !strcmp(x->module, y->module);
-}
-
 /* Is it called by way of itself? */
 static bool is_among(const struct sym_line *line, const struct sym_line *const *of, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (is_function_of(line, of[i]))
+		if (!sym_order_functions(line, of[i]))
 			return true;
 	return false;
 }
@@ -304,7 +299,7 @@ static const struct sym_line *caller_of(const struct finding *f, struct finding_
 			continue;
 		whole += s->part[i];
 		known = profile_callers(s->names, s->sites->brief[i].key, f->line, outward, n + 1);
-		while (k < n && k < known && is_function_of(outward[k], wrapper[k]))
+		while (k < n && k < known && !sym_order_functions(outward[k], wrapper[k]))
 			k++;
 		if (k == n)
 			add_around(&caller, s, i, n < known ? outward[n] : NULL);
@@ -324,7 +319,7 @@ static void find_caller(struct finding *f, struct finding_sums *s, uint32_t func
 
 		wrapper[n] = caller_of(f, s, function, wrapper, n, &all);
 		if (!wrapper[n] || all || is_among(wrapper[n], wrapper, n) ||
-		    is_function_of(wrapper[n], f->line))
+		    !sym_order_functions(wrapper[n], f->line))
 			break;
 	}
 	f->caller = n ? wrapper[0] : NULL;

@@ -494,7 +494,7 @@ static bool has_grown(const struct findings *f, const struct sym_line *line)
 	const struct finding *x;
 
 	for (x = f->item; x < f->item + f->count; x++)
-		if (x->kind == FINDING_GROWN && !strcmp(x->line->function, line->function))
+		if (x->kind == FINDING_GROWN && !sym_order_functions(x->line, line))
 			return true;
 	return false;
 }
@@ -644,7 +644,7 @@ static void name_reduced(struct findings *f, const struct sites *s, const struct
 			continue;
 		line = line_interner_line(&askers->lines, askers->of[i].line);
 		for (k = 0; k < f->reduced_count; k++)
-			if (!strcmp(f->reduced[k]->function, line->function))
+			if (!sym_order_functions(f->reduced[k], line))
 				break;
 		if (k == FINDINGS_REDUCED)
 			f->reduced_more = true;
@@ -655,9 +655,7 @@ static void name_reduced(struct findings *f, const struct sites *s, const struct
 
 bool findings_same_function(const struct finding *a, const struct finding *b)
 {
-	return !strcmp(a->line->function, b->line->function) &&
-	       !strcmp(a->line->module, b->line->module) &&
-	       !strcmp(sym_file(a->line), sym_file(b->line));
+	return !sym_order_functions(a->line, b->line);
 }
 
 /* Does x include everything that y says? */

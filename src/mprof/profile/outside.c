@@ -175,7 +175,7 @@ static uint64_t most_memory(const struct outside *o, const struct look *l)
 
 /* A function that mapped memory or moved the break, or a runtime; first by stack. */
 struct who {
-	const char *module, *function;
+	const struct sym_line *function; /* NULL if unknown */
 	const struct mapper *mapper;
 	const struct sym_line *caller; /* profile_caller(), NULL if unknown */
 	uint32_t line;		       /* number in its file; 0 if unknown */
@@ -184,11 +184,6 @@ struct who {
 	uint64_t bytes, line_bytes;
 };
 
-static const char *name_of_caller(const struct who *w)
-{
-	return w->caller ? w->caller->function : "";
-}
-
 static const char *name_of_runtime(const struct who *w)
 {
 	return w->mapper ? w->mapper->whose : "";
@@ -196,8 +191,8 @@ static const char *name_of_runtime(const struct who *w)
 
 /* All runtimes come first, one after the other. */
 ORDER(by_runtime, struct who, strcmp(name_of_runtime(y), name_of_runtime(x)))
-ORDER(by_name, struct who, BY_NAME(module) ?: BY_NAME(function) ?: FALLING(bytes))
-ORDER(by_caller, struct who, strcmp(name_of_caller(x), name_of_caller(y)) ?: FALLING(bytes))
+ORDER(by_name, struct who, sym_order_functions(x->function, y->function) ?: FALLING(bytes))
+ORDER(by_caller, struct who, sym_order_functions(x->caller, y->caller) ?: FALLING(bytes))
 
 static uint64_t bytes_by(const struct outside *o, const struct maps_site *site, bool breaks)
 {
@@ -221,8 +216,7 @@ static void name_who(struct who *w, const struct look *l)
 	    l->names && w->stack ? profile_asked(l->names, w->stack).line : NULL;
 
 	w->mapper = mapper_of_stack(l->names, w->stack);
-	w->module = line ? line->module : "";
-	w->function = line ? line->function : "";
+	w->function = line;
 	w->line = line ? line->line : 0;
 	if (line)
 		w->caller = profile_caller(l->names, w->stack, line);
@@ -237,8 +231,8 @@ static const struct sym_line *main_caller(struct who *who, size_t n, uint64_t al
 
 	SORT(who, n, by_caller);
 	for (i = 0; i < n; i = k) {
-		for (bytes = 0, k = i;
-		     k < n && !strcmp(name_of_caller(&who[k]), name_of_caller(&who[i])); k++)
+		for (bytes = 0, k = i; k < n && !sym_order_functions(who[k].caller, who[i].caller);
+		     k++)
 			bytes += who[k].bytes;
 		if (bytes > all / 2)
 			return k - i < n ? who[i].caller : NULL;
@@ -266,11 +260,6 @@ static void find_line(struct who *most, struct who *who, size_t n)
 	}
 }
 
-static bool same_function(const struct who *x, const struct who *y)
-{
-	return !strcmp(x->module, y->module) && !strcmp(x->function, y->function);
-}
-
 /* Returns the function with most bytes, and its main caller; its bytes are 0 if there is none. */
 static struct who most_of_functions(struct who *who, size_t count)
 {
@@ -280,7 +269,8 @@ static struct who most_of_functions(struct who *who, size_t count)
 
 	SORT(who, count, by_name);
 	for (i = 0; i < count; i = k) {
-		for (sum = 0, k = i; k < count && same_function(&who[k], &who[i]); k++)
+		for (sum = 0, k = i;
+		     k < count && !sym_order_functions(who[k].function, who[i].function); k++)
 			sum += who[k].bytes;
 		if (sum <= most.bytes)
 			continue;

@@ -173,11 +173,6 @@ const struct sym_line *profile_group_through(struct profile *p, const struct pro
 	return g->throughs ? NULL : through(p, g->stack);
 }
 
-static bool differ(const struct sym_line *a, const struct sym_line *b)
-{
-	return a != b && (!a || !b || strcmp(a->function, b->function));
-}
-
 static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
 {
 	const struct site *site = &p->site[i];
@@ -192,7 +187,7 @@ static void add_to_group(struct profile *p, struct profile_group *g, size_t i)
 		return;
 	}
 	if (p->by == PROFILE_BY_STACK && !g->throughs)
-		g->throughs = differ(through(p, g->stack), through(p, site->key));
+		g->throughs = sym_order_functions(through(p, g->stack), through(p, site->key));
 	sum = own_sum(p, g);
 	add_leak(g, sum, &site->v);
 	site_values_add(&sum->v, &site->v);

@@ -198,6 +198,14 @@ const char *sym_file(const struct sym_line *line)
 	return base + (*base == '/');
 }
 
+int sym_order_functions(const struct sym_line *x, const struct sym_line *y)
+{
+	if (x == y || !x || !y)
+		return (x > y) - (x < y);
+	return strcmp(x->module, y->module) ?: strcmp(x->function, y->function) ?:
+	       strcmp(sym_file(x), sym_file(y));
+}
+
 /* ---- answers ---- */
 
 static void address_text(const struct stack_frame *f, const char *module, char *to, size_t room)

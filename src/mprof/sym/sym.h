@@ -64,6 +64,10 @@ struct sym_line {
  * such a file. */
 const char *sym_file(const struct sym_line *line);
 
+/* Orders functions, NULL first: 0 if name, module and the name of the source file are the same, as
+ * static functions of two files may have one name. */
+int sym_order_functions(const struct sym_line *x, const struct sym_line *y);
+
 /*
  * An entry that is not a frame is one unknown line of module "?": "[truncated]", "[lost]", and
  * "[unknown]" for frame 0.  An address outside all objects is the function "0xaddress".
