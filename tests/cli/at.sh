@@ -96,6 +96,24 @@ test_at_moments() {
 	done
 }
 
+# Before the first allocation: there are some, but later.
+test_at_the_start() {
+	local at view
+	at_record
+	for at in 0s 0 0%; do
+		for view in peak top-down; do
+			run "$mprof" report $view --at $at raw
+			expect_status 0
+			expect_same "$view --at $at" "$(cat out)" 'No allocation was recorded until 0 ns after the start.'
+		done
+		run "$mprof" image --at $at -o x.png raw
+		expect_status 0
+	done
+	run "$mprof" record -o none -- sleep 0
+	run "$mprof" report --at end peak none
+	expect_no_text out 'recorded until'
+}
+
 test_at_views_and_exports() {
 	local view
 	at_record

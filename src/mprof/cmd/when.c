@@ -50,10 +50,7 @@ const struct option_type option_when = { "when", take_when, moments, COMPLETE_NO
 
 uint64_t when_calls(const struct when *w, uint64_t calls)
 {
-	const uint64_t n =
-	    w->kind == WHEN_PERCENT ? (uint64_t)((double)calls * w->percent / 100) : w->calls;
-
-	return n ? n : 1;
+	return w->kind == WHEN_PERCENT ? (uint64_t)((double)calls * w->percent / 100) : w->calls;
 }
 
 int when_out_of(const struct when *w, uint64_t calls, struct error *err)
@@ -87,6 +84,8 @@ static int find_call(const struct when *w, struct trace *t, struct walk_until *u
 	    w->kind == WHEN_PERCENT ? read_calls(t, UINT64_MAX, until) : UINT64_MAX;
 	const uint64_t n = when_calls(w, all), seen = read_calls(t, n, until);
 
+	if (!n)
+		*until = (struct walk_until){ .set = true, .ticks = trace_ticks(t, 0) };
 	return seen < n ? when_out_of(w, seen, err) : 0;
 }
 

@@ -36,7 +36,7 @@ int when_find(const struct when *w, struct trace *t, struct walk_until *until, s
 /* Returns why options cannot select blocks when the walk ends at a moment; NULL if they can. */
 const char *when_unheeded(const struct profile_options *o);
 
-/* Returns how many of `calls` come before the moment; at least 1. */
+/* Returns how many of `calls` come before the moment. */
 uint64_t when_calls(const struct when *w, uint64_t calls);
 /* Returns -ERANGE with err filled if the run had fewer calls. */
 int when_out_of(const struct when *w, uint64_t calls, struct error *err);

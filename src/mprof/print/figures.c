@@ -132,6 +132,8 @@ void figures_estimate(const struct profile *p, FILE *out)
 
 void figures_nothing(const struct profile *p, FILE *out)
 {
+	const struct walk_until *until = &p->sites.options.until;
+
 	if (p->hide_zero_live)
 		fputs("No block was live at the end (--hide-zero-live).", out);
 	else if (p->sites.totals.period)
@@ -139,6 +141,9 @@ void figures_nothing(const struct profile *p, FILE *out)
 			"No sample was taken: there is one every %s on average. Use mprof profile "
 			"without --sample, or with a smaller one.",
 			figures_period(&p->sites).s);
+	else if (until->set && until->ticks < walk_run_end_ticks(&p->sites.walk->input))
+		fprintf(out, "No allocation was recorded until %s after the start.",
+			format_since(walk_ns(p->sites.walk, until->ticks)).s);
 	else
 		fputs("No allocation was recorded.", out);
 }
