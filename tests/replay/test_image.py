@@ -212,6 +212,19 @@ def test_time_shows_what_is_kept_after_the_peak():
     return wrong
 
 
+def test_legend_of_the_recorded_run(scratch):
+    """Its resident pages are unknown, those of a playback are not."""
+    wrong = []
+    for options, pages in ([], "live bytes in a page"), (["--allocator", "glibc"], "live bytes in resident pages"):
+        ran = image(trace()[0], "--layout", "time", *options, "-o", os.path.join(scratch, "x.pdf"))
+        assert ran.status == 0, ran.err
+        found = subprocess.run(["pdftotext", os.path.join(scratch, "x.pdf"), "-"],
+                               capture_output=True, check=True).stdout.decode()
+        if pages + ": few to all" not in found:
+            wrong.append(f"{options}: {found}")
+    return wrong
+
+
 def test_hilbert_shows_as_much():
     """As many white pixels along the curve as there are pages kept."""
     picture, told = draw("--layout", "hilbert", "--allocator", "glibc", "--at", "end")

@@ -135,7 +135,7 @@ static void put_occupancy(struct flow *f)
 	bool small = f->p->layout.px < PICTURE_PIN_FROM;
 
 	put_item(f, (struct item){ ITEM_RAMP, COLOUR_FULL, FULL_LEVELS,
-				   f->p->o.layout == LAYOUT_TIME
+				   f->p->o.layout == LAYOUT_TIME && f->p->residency
 				       ? "live bytes in resident pages: few to all"
 				       : "live bytes in a page: few to all" });
 	if (f->p->o.layout != LAYOUT_TIME)
