@@ -128,6 +128,49 @@ test_views_leaks() {
 }
 
 # What GTK keeps of its theme, also in lists of GLib, when an object is made; not what the program loads.
+# Blocks of no bytes are blocks: rows add up to the blocks of the first line.
+test_views_blocks_of_no_bytes() {
+	local mode view rows='([.rows[] | .blocks.leaked] | add)'
+	cat >none.c <<'END'
+#include <stdlib.h>
+static void none(void) { malloc(0); }
+static void some(void) { malloc(5); }
+int main(int argc, char **argv)
+{
+	none();
+	if (argc > 1)
+		some();
+	return 0;
+}
+END
+	compile none
+	for mode in record profile; do
+		rm -f log
+		run "$mprof" $mode -o log -- ./none
+		run "$mprof" report leaks log
+		expect_status 0
+		expect_text out '1 block was never freed: 0 bytes.'
+		expect_words out 'in its only block'
+		expect_text out 'none (none.c:2)'
+		run "$mprof" report leaks --json log
+		expect_same "leaked blocks of $mode" "$(json out "$rows")" 1
+		for view in 'hot --sort total --by function' 'leaks --by function'; do
+			run "$mprof" report $view log
+			expect_status 0
+			expect_text out 'none (none.c)'
+		done
+		rm log
+		run "$mprof" $mode -o log -- ./none some
+		run "$mprof" report leaks --json log
+		expect_same "both leaked blocks of $mode" "$(json out "$rows, .total.blocks.leaked" | xargs)" '2 2'
+		run "$mprof" report leaks --top 1 log
+		expect_text out 'some (none.c:3)'
+		expect_text out '... and 1 more; --top 0 shows all'
+		run "$mprof" report peak log
+		expect_words out '0 bytes 0 % in 1 block'
+	done
+}
+
 test_views_suppressions_of_libraries() {
 	echo 'void *malloc(unsigned long); void *g_list_prepend(void) { char *p = malloc(50); *p = 1; return p; }' |
 		cc -g -shared -fPIC -o libglib-2.0.so.0 -xc -

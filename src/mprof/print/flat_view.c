@@ -42,7 +42,7 @@ size_t flat_view_rows(const struct view_request *r, size_t *more)
 	size_t i, n = 0;
 
 	for (i = 0; i < p->groups; i++)
-		n += profile_group_value(&p->group[i], r->sort) > 0;
+		n += profile_group_has(&p->group[i], r->sort);
 	if (more)
 		*more = r->top && n > r->top ? n - r->top : 0;
 	return view_shown(r, n);

@@ -113,7 +113,7 @@ bool leak_matters_most(const struct profile *p, const struct profile_group *g)
 }
 
 ORDER_IN(by_weight, struct profile_group, struct profile,
-	 COMPARE(!x->v->leaked_bytes, !y->v->leaked_bytes)
+	 COMPARE(!x->v->leaked_calls, !y->v->leaked_calls)
 	     ?: COMPARE(leak_matters_most(in, y), leak_matters_most(in, x))
 	     ?: FALLING(v->leaked_bytes) ?: RISING(stack) ?: RISING(part))
 

@@ -347,8 +347,8 @@ static int open_names(struct profile *p, struct trace *t, const struct profile_o
 static size_t only(const struct profile_options *o)
 {
 	static const size_t figure[VALUE_COUNT] = {
-		[VALUE_PEAK] = offsetof(struct site_values, peak_bytes) + 1,
-		[VALUE_RSS] = offsetof(struct site_values, rss_bytes) + 1,
+		[VALUE_PEAK] = offsetof(struct site_values, peak_calls) + 1,
+		[VALUE_RSS] = offsetof(struct site_values, rss_calls) + 1,
 		[VALUE_LIVE] = offsetof(struct site_values, live_calls) + 1,
 		[VALUE_LEAKED] = offsetof(struct site_values, live_calls) + 1,
 		[VALUE_TEMPORARY] = offsetof(struct site_values, temporary_calls) + 1,

@@ -220,6 +220,8 @@ bool profile_is_own(const struct profile *p, const struct sym_line *line);
 /* A value of p->site[i], of a group, of all that pass. */
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value);
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value);
+/* Has it any of the figure?  Blocks of no bytes are blocks. */
+bool profile_group_has(const struct profile_group *g, enum profile_value value);
 /* Is g->v->local_* an upper bound? */
 bool profile_own_peak_is_bound(const struct profile *p, const struct profile_group *g);
 uint64_t profile_value_total(const struct profile *p, enum profile_value value);

@@ -248,6 +248,8 @@ static uint64_t order_key(const struct profile_group *g, unsigned key, enum prof
 		return g->stack;
 	case 2:
 		return ~g->v->bytes;
+	case 3:
+		return !profile_group_has(g, value);
 	default:
 		return ~profile_group_value(g, value);
 	}
@@ -259,7 +261,7 @@ void profile_sort(struct profile *p, enum profile_value value)
 
 	for (size_t i = 0; i < p->groups; i++)
 		r[i].item = i;
-	for (unsigned key = 0; key < 4; key++) {
+	for (unsigned key = 0; key < 5; key++) {
 		for (size_t i = 0; i < p->groups; i++)
 			r[i].key = order_key(&p->group[r[i].item], key, value);
 		rank(r, p->groups);

@@ -41,6 +41,11 @@ static uint64_t value_of(const struct site_values *v, enum profile_value value)
 	return *(const uint64_t *)((const char *)v + values[value].member);
 }
 
+static uint64_t blocks_of(const struct site_values *v, enum profile_value value)
+{
+	return *(const uint64_t *)((const char *)v + values[value].blocks);
+}
+
 uint64_t profile_value(const struct profile *p, size_t i, enum profile_value value)
 {
 	return value_of(&p->site[i].v, value);
@@ -49,6 +54,13 @@ uint64_t profile_value(const struct profile *p, size_t i, enum profile_value val
 uint64_t profile_group_value(const struct profile_group *g, enum profile_value value)
 {
 	return value_of(g->v, value);
+}
+
+bool profile_group_has(const struct profile_group *g, enum profile_value value)
+{
+	const bool of_blocks = value == VALUE_TOTAL || values[value].roles & ROLE_MOMENT;
+
+	return value_of(g->v, value) || (of_blocks && blocks_of(g->v, value));
 }
 
 bool profile_own_peak_is_bound(const struct profile *p, const struct profile_group *g)
@@ -80,7 +92,7 @@ const char *profile_value_help(enum profile_value value)
 
 uint64_t profile_value_blocks(const struct profile *p, size_t i, enum profile_value value)
 {
-	return *(const uint64_t *)((const char *)&p->site[i].v + values[value].blocks);
+	return blocks_of(&p->site[i].v, value);
 }
 
 unsigned profile_values_of(unsigned roles)
