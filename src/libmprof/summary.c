@@ -167,6 +167,17 @@ static void write_sizes(struct summary *s)
 	}
 }
 
+/* Says "5 bytes in 1 block". */
+static void say_bytes_in(struct summary *s, int64_t bytes, int64_t n, const char *one)
+{
+	say_count(s, bytes, 18);
+	summary_say(s, bytes == 1 ? " byte in " : " bytes in ");
+	say_count(s, n, 0);
+	summary_say(s, " ");
+	summary_say(s, one);
+	summary_say(s, n == 1 ? "" : "s");
+}
+
 static void write_text(struct summary *s, int number, const char *why)
 {
 	summary_say(s, "mprof: ");
@@ -184,24 +195,17 @@ static void write_text(struct summary *s, int number, const char *why)
 	}
 	summary_say(s, s->estimated ? ", estimated from samples\n" : "\n");
 	summary_say(s, "  Allocated:    ");
-	say_count(s, s->total.bytes, 18);
-	summary_say(s, " bytes in ");
-	say_count(s, s->total.calls, 0);
-	summary_say(s, " calls\n  Peak:         ");
-	say_count(s, s->heap.peak_bytes, 18);
-	summary_say(s, " bytes in ");
-	say_count(s, s->heap.peak_calls, 0);
-	summary_say(s, " blocks");
+	say_bytes_in(s, s->total.bytes, s->total.calls, "call");
+	summary_say(s, "\n  Peak:         ");
+	say_bytes_in(s, s->heap.peak_bytes, s->heap.peak_calls, "block");
 	if (s->heap.peak_bound) {
 		summary_say(s, ", accurate to ");
 		say_count(s, (int64_t)s->heap.peak_bound, 0);
 		summary_say(s, " bytes");
 	}
 	summary_say(s, number ? "\n  Live:         " : "\n  Never freed:  ");
-	say_count(s, s->total.live_bytes, 18);
-	summary_say(s, " bytes in ");
-	say_count(s, s->total.live_calls, 0);
-	summary_say(s, " blocks\n");
+	say_bytes_in(s, s->total.live_bytes, s->total.live_calls, "block");
+	summary_say(s, "\n");
 	write_top(s, "Bytes at the peak, by call stack, innermost first", by_peak,
 		  s->heap.peak_bytes);
 	write_top(s, number ? "Live bytes" : "Bytes never freed", by_live, s->total.live_bytes);

@@ -2,7 +2,7 @@
 // chart.ts - bytes over calls: requested, usable and resident, for each film, with a cursor.
 
 import { Film } from "./film";
-import { bytes, count } from "./words";
+import { bytes, count, many } from "./words";
 
 const LEFT = 64, RIGHT = 12, TOP = 8, BOTTOM = 22;
 
@@ -28,7 +28,7 @@ export class Chart {
 			for (const column of [f.curves.requested, f.curves.usable, f.curves.resident])
 				this.most = column.reduce((a, b) => Math.max(a, b), this.most);
 		this.canvas.setAttribute("aria-label",
-			`Requested, usable and resident bytes over ${count(ops)} calls; up to ` +
+			`Requested, usable and resident bytes over ${many(ops, "call")}; up to ` +
 			bytes(this.most));
 	}
 
@@ -114,7 +114,7 @@ export class Chart {
 		for (let i = 0; i <= marks; i++) {
 			const op = this.ops * i / marks;
 			to.textAlign = i === 0 ? "left" : i === marks ? "right" : "center";
-			to.fillText(i === marks ? `${count(op)} calls` : count(op), this.x(op),
+			to.fillText(i === marks ? many(op, "call") : count(op), this.x(op),
 				this.height - 6);
 		}
 	}

@@ -10,7 +10,7 @@ import { MARKUP, icon } from "./markup";
 import { Pages } from "./pages";
 import { Panel } from "./panel";
 import { Stage } from "./stage";
-import { bytes, count, duration } from "./words";
+import { bytes, duration, many } from "./words";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 8];
 export const FILMS = ["#3b82f6", "#f97316", "#10b981", "#d946ef", "#eab308", "#06b6d4", "#ef4444",
@@ -67,7 +67,7 @@ export class Player {
 
 	private about(): void {
 		const { data } = this;
-		const said = [`${count(data.ops)} calls`];
+		const said = [many(data.ops, "call")];
 		if (data.ns)
 			said.push(`${duration(data.ns)} when it was recorded`);
 		if (data.peak_bytes)
@@ -238,10 +238,10 @@ export class Player {
 	private now(): void {
 		const range = this.get<HTMLInputElement>("frame");
 		const f = this.films[0].figures, i = this.frame;
-		const said = [`frame ${i + 1} of ${this.frames}`, `${count(f.op[i])} calls`];
+		const said = [`frame ${i + 1} of ${this.frames}`, many(f.op[i], "call")];
 		if (this.data.ns && f.ns[i])
 			said.push(duration(f.ns[i]));
-		said.push(`${bytes(f.requested[i])} live in ${count(f.blocks[i])} blocks`);
+		said.push(`${bytes(f.requested[i])} live in ${many(f.blocks[i], "block")}`);
 		range.value = String(i);
 		range.setAttribute("aria-valuetext", said.slice(0, 2).join(", "));
 		this.get("now").textContent = said.join(" · ");

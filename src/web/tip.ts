@@ -5,7 +5,7 @@
 import { MovieData, PAGE, Site, threadNumber } from "./data";
 import { Film, State } from "./film";
 import { Layout } from "./layout";
-import { address, bytes, count, duration, percent } from "./words";
+import { address, bytes, count, duration, many, percent } from "./words";
 
 const STATES: { [state: number]: string } = {
 	[State.ABSENT]: "not mapped",
@@ -28,9 +28,8 @@ export function facts(film: Film, layout: Layout, page: number, data: MovieData,
 		{ name: "address", text: `${address(from)} – ${address(from + BigInt(PAGE - 1))}` },
 	];
 	if (live[page]) {
-		const held = film.hasBlocks ? ` in ${count(blocks[page])} ` +
-			(blocks[page] === 1 ? "block" : "blocks") : "";
-		out.push({ name: "live", text: `${count(live[page])} bytes${held}, ` +
+		const held = film.hasBlocks ? ` in ${many(blocks[page], "block")}` : "";
+		out.push({ name: "live", text: `${many(live[page], "byte")}${held}, ` +
 			`${percent(live[page], PAGE)} of the page` });
 	} else {
 		out.push({ name: "live", text: "nothing" });
@@ -48,9 +47,9 @@ function ownerFacts(film: Film, owner: number, data: MovieData, sites: Site[]): 
 	const age = film.figures.op[film.frame] - birth[owner] - 1;
 	const time = data.ns && data.ops ? age * data.ns / data.ops : 0;
 	const out: Fact[] = [
-		{ name: "largest block", text: `${count(size[owner])} bytes` +
+		{ name: "largest block", text: many(size[owner], "byte") +
 			(size[owner] >= 10240 ? ` (${bytes(size[owner])})` : "") },
-		{ name: "age", text: `${count(age)} calls` + (time ? `, about ${duration(time)}` : "") +
+		{ name: "age", text: many(age, "call") + (time ? `, about ${duration(time)}` : "") +
 			`; allocated by call ${count(birth[owner] + 1)}` },
 	];
 	if (film.manyThreads)

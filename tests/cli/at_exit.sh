@@ -503,3 +503,22 @@ END
 	run "$mprof" report mprof.profile
 	expect_same 'said once of each file' "$(tr -s ' \n' ' ' <out | grep -o 'denied for user' | wc -l)" 2
 }
+
+test_at_exit_of_one_block() {
+	cat >one.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+	return !malloc(1);
+}
+END
+	compile one
+	run preloaded 'MODE=Profile AT_EXIT=text TEXT_PATH=/dev/stderr' ./one
+	sed -n 's/^  \([A-Z][a-z ]*:\) */\1 /p' err >found
+	cat >wanted <<'END'
+Allocated: 1 byte in 1 call
+Peak: 1 byte in 1 block
+Never freed: 1 byte in 1 block
+END
+	expect_same 'the text of one block' "$(cat found)" "$(cat wanted)"
+}

@@ -128,6 +128,39 @@ test_views_leaks() {
 }
 
 # What GTK keeps of its theme, also in lists of GLib, when an object is made; not what the program loads.
+# One call, one block, one page: no command says "1 calls".
+test_views_of_one_call() {
+	local words
+	cat >one.c <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	char *p = malloc(1);
+	if (argc > 1)
+		free(p);
+	if (argc > 2)
+		p = malloc(-1ul >> 1);
+	return 0;
+}
+END
+	compile one
+	"$mprof" record -o kept -- ./one 2>err
+	"$mprof" record -o freed -- ./one free 2>>err
+	"$mprof" record -o failed -- ./one free fail 2>>err
+	"$mprof" profile -o profile -- ./one 2>>err
+	for words in 'report --all kept' 'report --all freed' 'report --all failed' 'report --all profile' \
+		'report peak kept' 'report leaks kept' 'report hot kept' 'report temporary freed' \
+		'report lifetimes freed' 'report waste kept' 'report top-down kept' 'report bottom-up kept' \
+		'report threads kept' 'report errors kept' 'report peak --at 100 kept' 'stat ./one' \
+		'-t ./one' 'diff kept freed' 'check --max-calls 0 kept' 'sort -o x.play failed' \
+		'sort -o y.play freed' 'replay -a glibc --reps 2 failed' 'export --to txt kept'; do
+		# shellcheck disable=SC2086
+		"$mprof" $words >>err 2>&1
+	done
+	grep -oE '.{0,30}[^0-9.,:=x-]1 [a-z]+s\b.{0,20}' err | grep -vE ' 1 (ns|us|ms|times|is|was|has|process|exceeds|of [0-9]+ was|plays)\b' >several
+	expect_same 'one of a kind' "$(cat several)" ''
+}
+
 # Blocks of no bytes are blocks: rows add up to the blocks of the first line.
 test_views_blocks_of_no_bytes() {
 	local mode view rows='([.rows[] | .blocks.leaked] | add)'

@@ -248,7 +248,10 @@ static void describe(const struct work *w, char *text, size_t room)
 	bool time = w->o->picture.layout == LAYOUT_TIME;
 	char moment[96];
 
-	snprintf(moment, sizeof(moment), when[w->o->at.kind], w->o->at.text);
+	snprintf(moment, sizeof(moment),
+		 w->o->at.kind == WHEN_CALLS && w->o->at.calls == 1 ? "the heap after %s call"
+								    : when[w->o->at.kind],
+		 w->o->at.text);
 	snprintf(text, room, "%s%s%s%s",
 		 time ? "calls from left to right, addresses upward" : moment, by[w->o->picture.by],
 		 *w->films.note ? "; " : "", w->films.note);

@@ -225,7 +225,8 @@ static void tell(const struct profile *p, const struct sym_remark *const *remark
 			cmd_warn("%s", remark[i]->why);
 	}
 	if (others > REMARKS)
-		cmd_warn("and %zu more objects have no names, or not all", others - REMARKS);
+		cmd_warn("and %zu more object%s no names, or not all", others - REMARKS,
+			 others - REMARKS == 1 ? " has" : "s have");
 }
 
 /* Prints remarks about these modules, and about all without .dwo files; NULL: about all. */

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,7 +43,8 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 			 p->path);
 	missing_calls(p);
 	if (without)
-		cmd_warn("%" PRIu64 " calls of '%s' have no call stack", without, p->path);
+		cmd_warn("%s of '%s' %s no call stack", format_many(without, "call", "calls").s,
+			 p->path, without == 1 ? "has" : "have");
 }
 
 /* A process without blocks has a size, and may have mapped memory. */

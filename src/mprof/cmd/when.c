@@ -3,7 +3,6 @@
 #include "when.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +54,8 @@ uint64_t when_calls(const struct when *w, uint64_t calls)
 
 int when_out_of(const struct when *w, uint64_t calls, struct error *err)
 {
-	return fail(err, -ERANGE, "--at %s: there are only %" PRIu64 " calls", w->text, calls);
+	return fail(err, -ERANGE, "--at %s: there %s only %s", w->text, calls == 1 ? "is" : "are",
+		    format_many(calls, "call", "calls").s);
 }
 
 /* Reads up to the n-th call; *until is that event, or the last one.  Returns the calls it saw. */

@@ -32,10 +32,10 @@ static void label_when(struct lines *l, const struct film_frame *f)
 	const int64_t ns = film_time(l->a->film, f);
 	char text[320];
 
-	snprintf(text, sizeof(text), "after %s of %s calls (%s)%s%s%s", format_count(f->op).s,
-		 format_count(l->a->film->ops).s, format_percent(f->op, l->a->film->ops).s,
-		 ns > 0 ? ", " : "", ns > 0 ? format_ns((uint64_t)ns).s : "",
-		 f->peak ? ", the peak" : "");
+	snprintf(text, sizeof(text), "after %s of %s (%s)%s%s%s", format_count(f->op).s,
+		 format_many(l->a->film->ops, "call", "calls").s,
+		 format_percent(f->op, l->a->film->ops).s, ns > 0 ? ", " : "",
+		 ns > 0 ? format_ns((uint64_t)ns).s : "", f->peak ? ", the peak" : "");
 	put_line(l, text);
 }
 
@@ -86,8 +86,8 @@ static void label_film(struct lines *l)
 	const struct film *f = l->a->film;
 	char text[320];
 
-	snprintf(text, sizeof(text), "%s calls%s%s", format_count(f->ops).s, f->ns ? " in " : "",
-		 f->ns ? format_ns(f->ns).s : "");
+	snprintf(text, sizeof(text), "%s%s%s", format_many(f->ops, "call", "calls").s,
+		 f->ns ? " in " : "", f->ns ? format_ns(f->ns).s : "");
 	put_line(l, text);
 	snprintf(text, sizeof(text), "at most %s live%s%s%s", format_bytes(f->most_requested).s,
 		 f->most_rss ? ", " : "", f->most_rss ? format_bytes(f->most_rss).s : "",

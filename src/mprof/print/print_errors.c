@@ -255,8 +255,8 @@ void errors_summary(const struct errors *e, const char *before, FILE *out)
 	fprintf(out, " and found %s.\n",
 		e->sum.errors ? format_many(e->sum.errors, "error", "errors").s : "no error");
 	if (e->sum.unwritten)
-		fprintf(out, "%s%s more were not recorded: too many errors.\n", before,
-			format_count(e->sum.unwritten).s);
+		fprintf(out, "%s%s more %s not recorded: too many errors.\n", before,
+			format_count(e->sum.unwritten).s, e->sum.unwritten == 1 ? "was" : "were");
 	if (e->unchecked)
 		fprintf(out,
 			"%s%s not checked: live when the process was killed, or it still runs.\n",

@@ -93,18 +93,26 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 {
 	static const struct {
 		size_t at;
-		const char *what;
+		const char *one, *many;
 	} of[] = {
-		{ offsetof(struct mprof_play_summary, lost), "calls lost by the recorder" },
-		{ offsetof(struct mprof_play_summary, damaged), "unreadable places" },
-		{ offsetof(struct mprof_play_summary, inversions), "events put into order" },
-		{ offsetof(struct mprof_play_summary, unknown_frees), "frees of unknown blocks" },
+		{ offsetof(struct mprof_play_summary, lost), "call lost by the recorder",
+		  "calls lost by the recorder" },
+		{ offsetof(struct mprof_play_summary, damaged), "unreadable place",
+		  "unreadable places" },
+		{ offsetof(struct mprof_play_summary, inversions), "event put into order",
+		  "events put into order" },
+		{ offsetof(struct mprof_play_summary, unknown_frees), "free of an unknown block",
+		  "frees of unknown blocks" },
 		{ offsetof(struct mprof_play_summary, inherited_frees),
+		  "free of a block from before the first call",
 		  "frees of blocks from before the first call" },
-		{ offsetof(struct mprof_play_summary, double_allocations), "frees not recorded" },
+		{ offsetof(struct mprof_play_summary, double_allocations), "free not recorded",
+		  "frees not recorded" },
 		{ offsetof(struct mprof_play_summary, swept),
+		  "block that ended with exec or its process",
 		  "blocks that ended with exec or their process" },
-		{ offsetof(struct mprof_play_summary, failed), "calls that had failed" },
+		{ offsetof(struct mprof_play_summary, failed), "call that had failed",
+		  "calls that had failed" },
 	};
 	char text[400] = "";
 	uint64_t count;
@@ -114,7 +122,8 @@ static void left_out(const struct mprof_play_summary *s, struct sentences *w)
 		memcpy(&count, (const char *)s + of[i].at, sizeof(count));
 		if (count && n < sizeof(text))
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %s", n ? ", " : "",
-					      format_count(count).s, of[i].what);
+					      format_count(count).s,
+					      count == 1 ? of[i].one : of[i].many);
 	}
 	if (n)
 		sentence_add(w, "Repaired or left out: %s.", text);

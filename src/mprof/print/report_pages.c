@@ -20,8 +20,8 @@ void report_compactness(const struct analysis *a, FILE *out)
 	fprintf(out,
 		"  Compactness (pages needed : pages touched): min: %.2f  max: %.2f  mean: %.2f\n",
 		c->min, c->max, c->mean);
-	fprintf(out, "  High Water: %s pages, %s application bytes.\n",
-		format_count(c->high_pages).s, format_count(c->high_bytes).s);
+	fprintf(out, "  High Water: %s, %s.\n", format_many(c->high_pages, "page", "pages").s,
+		format_many(c->high_bytes, "application byte", "application bytes").s);
 	fprintf(out, "  Mean over time: %.2f.  At the peak of live bytes: %.2f.\n",
 		c->mean_over_time, c->at_peak);
 	fputs("  1.00: live blocks fill their pages; 0.10: they occupy ten times as many.\n", out);

@@ -35,9 +35,9 @@ static void text(struct view_request *r, FILE *out)
 	};
 	uint64_t calls = o->temporary_events ? o->temporary_events : SITE_TEMPORARY_EVENTS;
 
-	fprintf(out, "%s of %s were temporary: freed by the thread that allocated them ",
+	fprintf(out, "%s of %s %s temporary: freed by the thread that allocated them ",
 		format_many(p->total.temporary_calls, "call", "calls").s,
-		format_count(p->total.calls).s);
+		format_count(p->total.calls).s, p->total.temporary_calls == 1 ? "was" : "were");
 	if (calls == 1)
 		fputs("in its very next call", out);
 	else
