@@ -132,8 +132,9 @@ START_TEST(words_and_text)
 	ck_assert_int_eq(v.word, BLUE);
 	ck_assert_int_eq(take("picked", "green"), 0);
 	ck_assert_ptr_eq(v.picked, words[1]);
-	ck_assert_int_eq(take("text", ""), 0);
-	ck_assert_str_eq(v.text, "");
+	ck_assert_int_eq(take("text", "-"), 0);
+	ck_assert_str_eq(v.text, "-");
+	ck_assert_int_lt(take("text", ""), 0);
 	ck_assert_int_eq(take("file", "a"), 0);
 	ck_assert_str_eq(v.file, "a");
 	ck_assert_int_eq(take("list", "a"), 0);

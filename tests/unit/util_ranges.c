@@ -106,6 +106,26 @@ START_TEST(whole)
 }
 END_TEST
 
+START_TEST(fraction)
+{
+	static const char *const none[] = { "",	  "%",	 ".",	"1.2.3", "-1",	"+1",  " 1",
+					    "1 ", "0x1", "1e3", "inf",	 "nan", "1 %", "1%%" };
+	double v = 77;
+	size_t i;
+
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		ck_assert_int_lt(parse_fraction(none[i], "%", &v), 0);
+	ck_assert_int_lt(parse_fraction("1%", "", &v), 0);
+	ck_assert_double_eq(v, 77);
+	ck_assert_int_eq(parse_fraction("1.5", "", &v), 0);
+	ck_assert_double_eq(v, 1.5);
+	ck_assert_int_eq(parse_fraction(".25%", "%", &v), 0);
+	ck_assert_double_eq(v, 0.25);
+	ck_assert_int_eq(parse_fraction("020", "%", &v), 0);
+	ck_assert_double_eq(v, 20);
+}
+END_TEST
+
 #define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 Suite *util_ranges_suite(void)
@@ -119,6 +139,7 @@ Suite *util_ranges_suite(void)
 	tcase_add_loop_test(c, no_time, 0, COUNT(no_times));
 	tcase_add_test(c, ranges);
 	tcase_add_test(c, whole);
+	tcase_add_test(c, fraction);
 	suite_add_tcase(s, c);
 	return s;
 }

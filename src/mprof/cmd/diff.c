@@ -26,15 +26,10 @@ static int take_least(const struct option_row *row, const char *arg, void *to, s
 {
 	const size_t n = strlen(arg);
 	struct diff_options *o = to;
-	double percent;
-	char *end;
 
 	if (n && arg[n - 1] == '%') {
-		percent = strtod(arg, &end);
-		if (end != arg && end == arg + n - 1 && percent >= 0) {
-			o->least_percent = percent;
+		if (!parse_fraction(arg, "%", &o->least_percent) && o->least_percent <= 1e6)
 			return 0;
-		}
 	} else if (!parse_size(arg, &o->least)) {
 		return 0;
 	}

@@ -42,7 +42,8 @@ static int take_pixels(const struct option_row *row, const char *arg, void *to, 
 	struct picture_options *o = to;
 	int width, height, used = 0;
 
-	if (sscanf(arg, "%dx%d%n", &width, &height, &used) < 2 || arg[used] ||
+	if (arg[strspn(arg, "0123456789x")] ||
+	    sscanf(arg, "%5dx%5d%n", &width, &height, &used) < 2 || arg[used] ||
 	    width < PICTURE_LEAST || height < PICTURE_LEAST || width > CANVAS_MOST ||
 	    height > CANVAS_MOST)
 		return option_invalid(err, row, arg, "WIDTHxHEIGHT from %dx%d to %dx%d pixels",

@@ -39,6 +39,15 @@ int option_unknown(struct error *err, const struct option_row *row, const char *
 	return words_unknown(name, word, list, err);
 }
 
+/* No value is empty: it is a variable of a script that is not set. */
+static int refuse_empty(const struct option_row *row, struct error *err)
+{
+	const char *const *words = row->words ? row->words : row->type->words;
+
+	return words ? option_unknown(err, row, "", words)
+		     : option_invalid(err, row, "", "%s", row->arg);
+}
+
 int option_take(const struct option_row *row, const char *arg, void *options, struct error *err)
 {
 	char *base = options;
@@ -48,6 +57,8 @@ int option_take(const struct option_row *row, const char *arg, void *options, st
 		arg = row->otherwise;
 	if (arg || !row->arg)
 		ret = row->type->take(row, arg, base + row->at, err);
+	if (!ret && arg && !*arg)
+		ret = refuse_empty(row, err);
 	if (ret)
 		return ret;
 	if (row->given)
@@ -110,20 +121,11 @@ static int take_number(const struct option_row *row, const char *arg, void *to, 
 
 /* ---- numbers with a fraction, sizes ---- */
 
-/* Parses the number s, with or without this suffix. */
-static bool fraction(const char *s, const char *suffix, double *value)
-{
-	char *end;
-
-	*value = strtod(s, &end);
-	return end != s && (!*end || !strcmp(end, suffix));
-}
-
 static int take_real(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
 	double v;
 
-	if (!fraction(arg, "", &v) || !(v >= row->low && v <= row->high))
+	if (parse_fraction(arg, "", &v) || !(v >= row->low && v <= row->high))
 		return option_invalid(err, row, arg, "a number from %g to %g", row->low, row->high);
 	*(double *)to = v;
 	return 0;
@@ -133,7 +135,7 @@ static int take_percent(const struct option_row *row, const char *arg, void *to,
 {
 	double v;
 
-	if (!fraction(arg, "%", &v) || !(v >= 0 && v <= row->high))
+	if (parse_fraction(arg, "%", &v) || v > row->high)
 		return option_invalid(err, row, arg, "a percentage from 0 to %.15g", row->high);
 	*(double *)to = v;
 	return 0;
@@ -271,6 +273,8 @@ static int check_path(const struct option_row *row, const char *arg, struct erro
 
 	if (*arg && (!dash || row->dash))
 		return 0;
+	if (!*arg && row->words)
+		return option_unknown(err, row, arg, row->words);
 	return option_invalid(err, row, arg, "the name of a %s%s", row->type->name,
 			      dash ? ", not a standard stream" : "");
 }

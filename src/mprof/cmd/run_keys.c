@@ -78,8 +78,12 @@ static const char *const signals[] = {
 
 static int take_ranges(const struct option_row *row, const char *arg, void *to, struct error *err)
 {
-	if (mprof_ranges_have(arg, 0) < 0)
-		return option_invalid(err, row, arg, "numbers, such as 0,4-7");
+	const int zero = mprof_ranges_have(arg, 0);
+
+	if (zero < 0 || (zero && row->least))
+		return option_invalid(err, row, arg,
+				      row->least ? "numbers from 1, such as 1,4-7"
+						 : "numbers, such as 0,4-7");
 	*(const char **)to = arg;
 	return 0;
 }
@@ -190,7 +194,7 @@ const struct option_row option_run_settings[] = {
 const struct option_row option_run_totals[] = {
 	OPTION_TITLE("Blocks to count:"),
 	OPTION_CUSTOM(0, "threads", "N[-M][,...]", const char *, word[CONF_THREADS], &option_ranges,
-		      "Count only what these threads allocate; the main thread is 1"),
+		      "Count only what these threads allocate; the main thread is 1", .least = 1),
 	OPTION_KEY_HERE("stack-min-size", "BYTES", STACK_MIN_SIZE,
 			"Count smaller blocks together, without a stack"),
 	OPTION_KEY_HERE("stack-max-size", "BYTES", STACK_MAX_SIZE, "Count larger blocks together"),

@@ -14,10 +14,7 @@
 
 static bool percent(const char *arg, double *value)
 {
-	char *end;
-
-	*value = strtod(arg, &end);
-	return end != arg && !strcmp(end, "%") && *value >= 0 && *value <= 100;
+	return strchr(arg, '%') && !parse_fraction(arg, "%", value) && *value <= 100;
 }
 
 static int take_when(const struct option_row *row, const char *arg, void *to, struct error *err)

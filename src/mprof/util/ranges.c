@@ -62,6 +62,21 @@ int parse_whole(const char *text, uint64_t least, uint64_t most, uint64_t *n)
 	return 0;
 }
 
+int parse_fraction(const char *text, const char *suffix, double *value)
+{
+	const size_t n = strspn(text, "0123456789.");
+	char *end;
+	double v;
+
+	if (!strpbrk(text, "0123456789") || (text[n] && strcmp(text + n, suffix)))
+		return -EINVAL;
+	v = strtod(text, &end);
+	if (end != text + n)
+		return -EINVAL;
+	*value = v;
+	return 0;
+}
+
 int parse_size(const char *text, uint64_t *bytes)
 {
 	return parse(text, strlen(text), sizes, bytes);

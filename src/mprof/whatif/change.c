@@ -73,14 +73,14 @@ static int parse_pool(struct change_rule *r, char *text, struct error *err)
 
 static int parse_resize(struct change_rule *r, char *text, struct error *err)
 {
-	char *equals = strrchr(text, '='), *end;
+	char *equals = strrchr(text, '=');
 	bool wrong = !equals;
 
 	if (equals)
 		*equals++ = '\0';
 	if (equals && *equals == 'x') {
-		r->factor = strtod(equals + 1, &end);
-		wrong = end == equals + 1 || *end || !(r->factor > 0) || r->factor > 1e6;
+		wrong = parse_fraction(equals + 1, "", &r->factor) || !(r->factor > 0) ||
+			r->factor > 1e6;
 	} else if (equals) {
 		wrong = parse_size(equals, &r->size);
 	}
