@@ -204,6 +204,35 @@ END
 	done
 }
 
+# The blocks that a finding counts are those of the view, also those of no bytes.
+test_views_and_findings_of_no_bytes() {
+	cat >none.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void *get(int n) { return malloc(n); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 1000; i++)
+		get(1000);
+	get(0);
+	if (argc > 1) { // a higher peak, later
+		usleep(10000);
+		for (int i = 0; i < 500; i++)
+			free(malloc(8));
+	}
+	return 0;
+}
+END
+	compile none
+	report_of ./none
+	expect_words out '977 KiB was never freed'
+	expect_words out 'all 1,001 blocks allocated by get (none.c:3)'
+	report_of ./none later
+	expect_words out 'of the peak (977 KiB in 1,001 blocks) was allocated by get (none.c:3)'
+	run "$mprof" report peak --by function --json log
+	expect_same 'blocks at the peak' "$(json out '.rows[] | select(.function == "get") | .blocks.peak')" 1001
+}
+
 test_views_suppressions_of_libraries() {
 	echo 'void *malloc(unsigned long); void *g_list_prepend(void) { char *p = malloc(50); *p = 1; return p; }' |
 		cc -g -shared -fPIC -o libglib-2.0.so.0 -xc -

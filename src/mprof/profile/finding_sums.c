@@ -88,7 +88,7 @@ void finding_sums_begin(struct finding_sums *s, enum finding_kind kind)
 static bool leaks(struct finding_sums *s, size_t i)
 {
 	/* Blocks that were live when events ended may have been freed later. */
-	return s->sites->brief[i].live_bytes && !s->ends_early &&
+	return s->sites->brief[i].live_calls && !s->ends_early &&
 	       askers_leaks(&s->askers, s->sites, s->names, i);
 }
 
@@ -115,13 +115,24 @@ static uint64_t exact_part(struct finding_sums *s, uint32_t function)
 	return sum;
 }
 
+/* Has the site only blocks of no bytes?  They are no part of the figure, but they are blocks. */
+static bool is_of_no_bytes(struct finding_sums *s, size_t i)
+{
+	const struct site_brief *v = &s->sites->brief[i];
+	const bool any = s->kind == FINDING_PEAK   ? !v->peak_bytes && v->peak_calls
+			 : s->kind == FINDING_LEAK ? !v->live_bytes && v->live_calls
+						   : false;
+
+	return any && !is_left_out(s, i);
+}
+
 static void fill_top(struct finding_sums *s, uint32_t function, struct finding_top *top)
 {
 	*top = (struct finding_top){ .calls = s->calls[function - 1] };
 	for (EACH_SITE(s, function, i)) {
 		const struct site_brief *site = &s->sites->brief[i];
 
-		if (!s->part[i])
+		if (!s->part[i] && !is_of_no_bytes(s, i))
 			continue;
 		top->part += s->part[i];
 		top->own_calls += site->calls;
