@@ -688,3 +688,25 @@ test_profile_of_short_processes_while_they_run() {
 	done
 	wait $!
 }
+
+# How large the process was, which the system tells, as a report of a trace says.
+test_profile_resident() {
+	cat >large.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	memset(mmap(0, 60 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 60 << 20);
+	return !malloc(100);
+}
+END
+	compile large
+	local way
+	for way in '' --sample=64; do
+		rm -f profile
+		"$mprof" profile $way -o profile -- ./large 2>err
+		run "$mprof" report profile
+		grep -qE '^  Largest resident set: 6[0-9]\.[0-9] MiB, with code and files\.$' out || bad "$(cat out)"
+	done
+}

@@ -16,6 +16,7 @@
 #include "print_findings.h"
 #include "print_times.h"
 #include "report.h"
+#include "screen_figures.h"
 #include "quote.h"
 
 #define ROWS	    5u /* of each list, without --all */
@@ -38,6 +39,18 @@ static void print_estimate(const struct profile *p, const char *what, enum profi
 		figures_text(value, n).s, figures_range(&p->total, value, n).s);
 }
 
+static void print_resident(const struct print_totals *t, FILE *out)
+{
+	const struct paragraph_form form = { "  ", 4, terminal_text_width(), false };
+	struct paragraph words = { 0 };
+
+	if (screen_resident(&words, t->a)) {
+		paragraph_add(&words, ".");
+		paragraph_print(&words, &form, out);
+	}
+	paragraph_release(&words);
+}
+
 static void print_estimates(const struct print_totals *t, FILE *out)
 {
 	const struct profile *p = t->p;
@@ -52,6 +65,7 @@ static void print_estimates(const struct print_totals *t, FILE *out)
 	    "  An estimated peak is too high on average, and may be at another time when nearly as "
 	    "much was live.\n",
 	    out);
+	print_resident(t, out);
 }
 
 /* Prints the mappings of the program itself. */
@@ -106,6 +120,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 		fputs("  ", out);
 		figures_nothing(p, out);
 		fputc('\n', out);
+		print_resident(t, out);
 		print_maps(t, out);
 		print_failed(t, out);
 		return;
@@ -150,6 +165,7 @@ static void print_sums(const struct print_totals *t, FILE *out)
 			format_count(v->realloc_moved).s,
 			t->lanes->realloc_grown < 0 ? "shrank" : "grew",
 			format_bytes((uint64_t)llabs(t->lanes->realloc_grown)).s);
+	print_resident(t, out);
 	print_maps(t, out);
 	print_failed(t, out);
 	if (t->lanes->missed || t->lanes->strange)

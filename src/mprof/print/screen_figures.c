@@ -144,27 +144,35 @@ static bool killed_for_memory(const struct tree *r)
 	return any;
 }
 
+bool screen_resident(struct paragraph *words, const struct analysis *a)
+{
+	const struct tree_process *p = largest_process(&a->tree);
+
+	if (!p || !p->peak_rss_bytes)
+		return false;
+	paragraph_add(words, "Largest resident set: %s, ", format_bytes(p->peak_rss_bytes).s);
+	if (a->tree.processes == 1) {
+		add_resident_parts(words, p);
+	} else {
+		paragraph_add(words, "of ");
+		add_process(words, a, p->number);
+	}
+	return true;
+}
+
 /* What was resident, which the system tells for each process. */
 static void add_resident(struct paragraph *words, const struct analysis *a)
 {
 	const struct tree_process *p = largest_process(&a->tree);
-	const uint64_t rss = p ? p->peak_rss_bytes : 0;
+	const uint64_t rss = screen_resident(words, a) ? p->peak_rss_bytes : 0;
 	const uint64_t untouched = analysis_untouched(a, a->peak.all.at.bytes);
 	const uint64_t swapped = rss_swapped(&a->walk.input), limit = rss_limit(&a->walk.input);
 
-	if (rss) {
-		paragraph_add(words, "Largest resident set: %s, ", format_bytes(rss).s);
-		if (a->tree.processes == 1) {
-			add_resident_parts(words, p);
-		} else {
-			paragraph_add(words, "of ");
-			add_process(words, a, p->number);
-		}
+	if (rss)
 		paragraph_add(words, "%s",
 			      !untouched	       ? ". "
 			      : a->tree.processes == 1 ? ", so at"
 						       : ". At");
-	}
 	if (!rss && untouched)
 		paragraph_add(words, "At");
 	if (untouched)
