@@ -107,6 +107,31 @@ test_unknown_and_incomplete() {
 	expect_refused "--top needs a value: expected N, for example 20" report --top
 }
 
+# An option of another command is not taken for a longer one of this command, unless that means the same.
+test_options_of_other_commands() {
+	local command name like n=0
+	while read -r command name like; do
+		case $name in
+		json | thread) continue ;; # --json-lines, --threads
+		esac
+		[ "$command" != : ] || command=
+		expect_refused "--$name" $command "--$name"
+		expect_refused "--$name" $command "--$name=1"
+		n=$((n + 1))
+	done < <(option_rows | awk -F '\037' '
+		{ command[NR] = $1 == "" ? ":" : $1; name[NR] = $3; has[$1, $3]; any[$3] }
+		END {
+			for (i = 1; i <= NR; i++)
+				for (word in any)
+					if (word != name[i] && index(name[i], word) == 1 &&
+					    !((command[i] == ":" ? "" : command[i], word) in has))
+						print command[i], word, name[i]
+		}')
+	[ "$n" -ge 20 ] || bad "only $n options were found"
+	expect_refused "unknown option '--log': did you mean '--log-qty'?" record --log 5 -- true
+	expect_refused "unknown option '--all': did you mean '--allocator'?" replay --all log
+}
+
 # The next option is not taken as a value; joined to its option, or as - where that is stdout, it is one.
 test_options_as_values() {
 	local command letter name type words optional n=0

@@ -560,10 +560,38 @@ static int not_joined(struct parsing *p, const struct option_row *o, size_t at, 
 		    o->name, word);
 }
 
-static int take(struct parsing *p, size_t i, const char *arg, char **argv)
+/* Options of some commands that begin the names of other ones elsewhere: no abbreviations. */
+static const char *const of_others[] = {
+	"all", "at", "file", "log", "time", "to", "touch", "wrap"
+};
+
+static bool is_of_others(const char *word, size_t n)
 {
+	for (size_t i = 0; i < sizeof(of_others) / sizeof(of_others[0]); i++)
+		if (strlen(of_others[i]) == n && !strncmp(of_others[i], word, n))
+			return true;
+	return false;
+}
+
+/* Refuses --log where only --log-qty is an option.  key: of getopt_long(), which takes it. */
+static int not_abbreviated(struct parsing *p, const struct option_row *o, int key, char **argv)
+{
+	const char *word = argv[optind - 1 - (optarg && optarg == argv[optind - 1])] + 2;
+	const size_t n = key < KEYS ? 0 : strcspn(word, "=");
+
+	if (!n || strlen(o->name) == n || !is_of_others(word, n))
+		return 0;
+	return fail(&p->err, -EINVAL, "unknown option '--%.*s': did you mean '--%s'?", (int)n, word,
+		    o->name);
+}
+
+static int take(struct parsing *p, int key, const char *arg, char **argv)
+{
+	const size_t i = row_of(&p->rows, key);
 	const struct option_row *o = p->rows.row[i].option;
 
+	if (not_abbreviated(p, o, key, argv))
+		return -EINVAL;
 	if (arg && arg == argv[optind - 1] && not_option(p, o, arg))
 		return -EINVAL;
 	if (!arg && not_joined(p, o, p->rows.row[i].at, argv[optind]))
@@ -601,7 +629,7 @@ static int parse(struct parsing *p, int argc, char **argv)
 		case '?':
 			return refuse_in_line(p, refuse(p, key, argv));
 		default:
-			ret = take(p, row_of(&p->rows, key), optarg, argv);
+			ret = take(p, key, optarg, argv);
 			if (ret)
 				return refuse_in_line(p, ret);
 		}
