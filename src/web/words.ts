@@ -55,6 +55,24 @@ export function duration(ns: number): string {
 	return `${Math.round(ns)} ns`;
 }
 
+/** A round number at or above n. */
+export function roundUp(n: number): number {
+	const power = 10 ** Math.floor(Math.log10(n));
+	return [1, 2, 5, 10].map(k => k * power).find(k => k >= n) ?? n;
+}
+
+// Seconds; below them decimal numbers are round, above them days.
+const ROUND_TIMES = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+
+/** The same for a time. */
+export function roundUpTime(ns: number): number {
+	const s = ns / 1e9, day = 86400;
+	return 1e9 * (s <= 10 ? roundUp(s) : ROUND_TIMES.find(k => k >= s) ?? roundUp(s / day) * day);
+}
+
+/** The name of a multiple of a round time: "2 min", not "2 min 0 s". */
+export const roundTime = (ns: number): string => duration(ns).replace(/ 0 (s|min)$/, "");
+
 export function address(a: bigint): string {
 	return "0x" + a.toString(16);
 }

@@ -172,6 +172,20 @@ def test_long_table(scratch):
                    ("blocks", last(charts["Blocks by size"])["allocated"], 10000)])
 
 
+def test_round_times(scratch):
+    """Marks of a scale of hours are minutes and hours."""
+    wrong = []
+    for last_s, marks in ((900, ["2 min", "4 min", "6 min"]), (7200, ["30 min", "60 min", "90 min"]),
+                        (86400, ["12 h", "15 h", "18 h"]), (30, ["5.00 s", "10.0 s"])):
+        rows = [row(last_s * i / 20, i, 10 * i, 10, 10, {4: i}, {4: 1}) for i in range(1, 21)]
+        ran = image(scratch, table(scratch, TITLES + "".join(rows)), "-o", "x.pdf")
+        assert ran.status == 0, ran.err
+        found = subprocess.run(["pdftotext", os.path.join(scratch, "x.pdf"), "-"],
+                               capture_output=True, check=True).stdout.decode().splitlines()
+        wrong += [f"{last_s} s: no mark {mark} in {found}" for mark in marks if mark not in found]
+    return wrong
+
+
 def test_formats(scratch):
     file = profile(scratch)
     for name in "x.svg", "x.pdf":

@@ -19,6 +19,7 @@
 #define ABOVE	     22 /* the title of a chart */
 #define BELOW	     26 /* the labels of its axis, and the space to the next chart */
 #define TICKS	     8
+#define DAY	     86400.0 /* s */
 #define GRID	     4
 #define NANO	     1e9
 #define SWATCH	     10
@@ -221,6 +222,32 @@ static double step_of(double most, bool bytes, unsigned parts)
 	return 10 * unit;
 }
 
+/* The same for seconds: from a quarter of a minute to a day, what clocks show. */
+static double step_of_time(double most, unsigned parts)
+{
+	static const double round[] = { 15,   30,   60,	  120,	 300,	600,   900,
+					1800, 3600, 7200, 10800, 21600, 43200, DAY };
+	const double least = most / parts;
+
+	for (size_t i = 0; least > 10 && i < sizeof(round) / sizeof(round[0]); i++)
+		if (round[i] >= least)
+			return round[i];
+	return least > 10 ? DAY * step_of(most / DAY, false, parts) : step_of(most, false, parts);
+}
+
+/* "2 min", not "2 min 0 s". */
+static struct text time_text(double seconds)
+{
+	struct text t = format_ns((uint64_t)llround(seconds * NANO));
+	const size_t n = strlen(t.s);
+
+	if (n > 4 && !strcmp(t.s + n - 4, " 0 s"))
+		t.s[n - 4] = '\0';
+	if (n > 6 && !strcmp(t.s + n - 6, " 0 min"))
+		t.s[n - 6] = '\0';
+	return t;
+}
+
 static struct text value_text(const struct chart *x, double v)
 {
 	return x->bytes ? format_bytes((uint64_t)llround(v)) : format_count((uint64_t)llround(v));
@@ -263,11 +290,11 @@ static void put_below(struct charts *c, const struct chart *x, int left, const c
 static void draw_times(struct charts *c, const struct chart *x)
 {
 	const double end = first_second(c) + seconds_of(c),
-		     step = step_of(seconds_of(c), false, TICKS);
+		     step = step_of_time(seconds_of(c), TICKS);
 	int right = 0;
 
 	for (double s = ceil(first_second(c) / step) * step; s <= end; s += step) {
-		const struct text label = format_ns((uint64_t)llround(s * NANO));
+		const struct text label = time_text(s);
 		const char *text = s > 0 ? label.s : "0";
 		const int at = (int)x_of(c, x, s), width = font_width(FONT_SMALL, text);
 		const int left = at + width > c->canvas.width ? c->canvas.width - width : at;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // charts.ts - bars that are divided into parts, and scatter plots: SVG that can be saved.
-import { bytes } from "../words";
+import { bytes, roundUp } from "../words";
 import { download, el, quoteCsv } from "./element";
-import { color, roundUp, roundUpBytes, saveButtons, svg } from "./picture";
+import { color, roundUpBytes, saveButtons, svg } from "./picture";
 
 export const PART_COLORS = ["--s0", "--s1", "--s2", "--s3", "--s4", "--s5", "--s6"];
 

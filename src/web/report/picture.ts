@@ -18,13 +18,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(tag: K, attributes: At
 // A colour of the style sheet, such as --ink.
 export const color = (name: string): string => getComputedStyle(document.body).getPropertyValue(name).trim();
 
-// A round number at or above n.
-export function roundUp(n: number): number {
-	const power = 10 ** Math.floor(Math.log10(n));
-	return [1, 2, 5, 10].map(k => k * power).find(k => k >= n) ?? n;
-}
-
-// The same for bytes: 1 to 8 times a power of 1024, of which a quarter is a round number, too.
+// A number of bytes at or above n: 1 to 8 times a power of 1024, of which a quarter is a round number, too.
 export function roundUpBytes(n: number): number {
 	let top = 4;
 	while (top < n)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // timeline.ts - memory over time, and the two sliders that select a window.
-import { bytes, count, duration, many } from "../words";
+import { bytes, count, duration, many, roundTime, roundUp, roundUpTime } from "../words";
 import { bands, curves } from "./curves";
 import type { Curve } from "./curves";
 import type { Data } from "./data";
 import { download, el, pointOut, quoteCsv } from "./element";
-import { roundUp, svg } from "./picture";
+import { svg } from "./picture";
 
 export interface Layer { name: string; values: Float64Array; color: string; help?: string }
 
@@ -136,7 +136,7 @@ export class Timeline {
 		for (const [n, y] of this.values(most))
 			parts.push(svg("rect", { y, width, height: 1, fill: dim, "fill-opacity": 0.25 }), label(2, y - 3, this.value(n)));
 		for (const [t, x] of this.times(width))
-			parts.push(svg("rect", { x: Math.round(x), y: ground, width: 1, height: 3, fill: dim }), label(x, HEIGHT - 2, duration(t), "middle"));
+			parts.push(svg("rect", { x: Math.round(x), y: ground, width: 1, height: 3, fill: dim }), label(x, HEIGHT - 2, roundTime(t), "middle"));
 		parts.push(label(2, 11, this.value(most)), label(2, HEIGHT - 2, "0"), label(width - 2, HEIGHT - 2, duration(d.point.ns[d.points - 1]), "end"));
 		this.layers.forEach((l, i) => parts.push(svg("rect", { x: 2, y: HEIGHT + 8 + 16 * i, width: 10, height: 10, fill: l.color }), text(18, HEIGHT + 17 + 16 * i, l.name)));
 		if (this.line)
@@ -270,7 +270,7 @@ export class Timeline {
 
 	// Round times, and where they are.
 	private times(width: number): [number, number][] {
-		const end = this.span()[1], every = roundUp(end / Math.max(2, Math.min(10, width / 120))), list: [number, number][] = [];
+		const end = this.span()[1], every = roundUpTime(end / Math.max(2, Math.min(10, width / 120))), list: [number, number][] = [];
 		for (let t = every; t < end * (1 - 72 / width); t += every)
 			list.push([t, t / end * width]);
 		return list;
@@ -300,7 +300,7 @@ export class Timeline {
 		g.fillStyle = dim;
 		for (const [t, x] of this.times(width)) {
 			g.fillRect(Math.round(x), ground, 1, 3);
-			label(duration(t), x, HEIGHT);
+			label(roundTime(t), x, HEIGHT);
 		}
 		g.textAlign = "left";
 	}
