@@ -246,7 +246,20 @@ test_views_of_no_block() {
 		expect_no_text out 'no call stacks'
 		expect_no_text out 'filters'
 	done
+	run "$mprof" dump log
+	expect_same 'dump' "$(cat out err)" "mprof: warning: 'log' contains no calls"
+	run "$mprof" dump --function malloc log
+	expect_text err "no call in 'log' passes the filters"
+	for view in folded massif jsonl chrome; do
+		run "$mprof" export --to $view log
+		expect_status 0
+		expect_text err "mprof: warning: 'log' contains no allocation"
+	done
+	run "$mprof" export --to folded --size 5 log
+	expect_same '--size' "$(cat err)" 'mprof: warning: no block passes --size'
 	report_of ./none 1
+	run "$mprof" export --to folded log
+	expect_text err "mprof: warning: 'log' contains no allocation"
 	run "$mprof" report hot log
 	expect_same 'a mapping' "$(cat out)" 'No allocation was recorded. 1 call mapped 8.0 KiB.'
 	sed -i 's/^int main/void *malloc(unsigned long n) { static char one[99]; return one; }\n&/' none.c

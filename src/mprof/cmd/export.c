@@ -215,6 +215,15 @@ struct writing {
 	const char *log;
 };
 
+static bool is_empty(const struct writing *w)
+{
+	uint64_t calls = 0;
+
+	for (int i = 0; i < PROFILES; i++)
+		calls += w->profile[i] ? w->profile[i]->total.calls : 0;
+	return !calls && !w->until.set;
+}
+
 /* An empty result is reported; no file is written for a mistyped name. */
 static int check_filters(const struct writing *w, struct error *err)
 {
@@ -223,6 +232,8 @@ static int check_filters(const struct writing *w, struct error *err)
 
 	if (!ret && *nothing.text)
 		cmd_warn("%s", nothing.text);
+	else if (!ret && is_empty(w))
+		cmd_warn("'%s' contains no allocation", w->log);
 	return ret;
 }
 

@@ -496,6 +496,9 @@ static int nothing(const struct dump *d, struct error *err)
 		return fail(err, -EINVAL,
 			    "no thread %" PRIu32 " in '%s'; mprof report threads shows them",
 			    f->thread, path);
+	if (!f->process && !f->pid && !f->thread && !f->functions && f->from_ns == INT64_MIN &&
+	    f->to_ns == INT64_MAX)
+		return fail(err, 1, "'%s' contains no calls", path);
 	return fail(err, 1, "no call in '%s' passes the filters", path);
 }
 
