@@ -81,3 +81,12 @@ def test_chrome_processes(w):
                                             for pid in everyone], [report["peak_bytes"]])
     pids = list(names)
     return problems + differ("processes, and all of them", len(pids), 4)
+
+
+def test_chrome_without_what_ended(w):
+    """Which stacks have live blocks in the end is known only then."""
+    problems = []
+    for words, wanted in (((), 200 * 101), (("--hide-zero-live",), 0)):
+        live = counter(read(w, "--size", "101..101", *words), "live bytes")
+        problems += differ(f"strings of the map, all freed {words}", max(live, default=0), wanted)
+    return problems

@@ -93,3 +93,14 @@ def test_heaptrack_filtered(w):
     problems += differ("the status with --lifetime", ran.status != 0, True)
     problems += missing("its message", ran.err.decode(), "--lifetime")
     return problems + differ("what is left", os.path.exists(w.path("never")), False)
+
+
+def test_heaptrack_without_what_ended(w):
+    """Which stacks have live blocks in the end is known only then."""
+    path = w.path("stays.heaptrack")
+    w.exported("heaptrack", "--hide-zero-live", "-o", path)
+    problems = []
+    for kind in ("allocations", "leaked"):
+        lines = folded(w.exported("folded", "--hide-zero-live", "--value", COSTS[kind]).decode())
+        problems += differ(kind, sum(v for _, v in cost(w, path, kind)), sum(v for _, v in lines))
+    return problems

@@ -4,7 +4,7 @@
 import re
 
 import harness
-from world import differ, missing, need
+from world import differ, folded, missing, need
 
 
 class Reader:
@@ -121,3 +121,14 @@ def test_massif_filtered(w):
     trees = [p["mem_heap_B"] for p in m.points if p["tree"] == "detailed"]
     problems += differ("trees at the peak of the run", trees, [10 * 65536])
     return problems + differ("peaks that are none", m.peak(), [])
+
+
+def test_massif_without_what_ended(w):
+    """Which stacks have live blocks in the end is known only then."""
+    words = ("--hide-zero-live", "--detailed", "0")
+    at_peak = folded(w.exported("folded", "--hide-zero-live").decode())
+    m = reader(w, *words)
+    problems = m.problems + differ("the end", m.points[-1]["mem_heap_B"], w.totals["live"])
+    return problems + differ("trees at the peak of the run",
+                             [p["mem_heap_B"] for p in m.points if p["tree"] != "empty"],
+                             [sum(v for _, v in at_peak)])

@@ -219,7 +219,8 @@ int flow_run(struct flow *f, const struct export *x, const struct flow_ops *ops,
 	if (ops->left && (filter->lifetime_min_ns || filter->lifetime_max_ns != UINT64_MAX))
 		return fail(err, -EINVAL,
 			    "single blocks cannot be selected by lifetime: leave out --lifetime");
-	if (!ops->later)
+	/* Whether a stack has live blocks at the end is known only then. */
+	if (!ops->later && !o->hide_zero_live)
 		return profile_with(x->profile, x->trace, o, &pass, err);
 	ret = profile_make(x->profile, x->trace, o, err);
 	if (!ret)
