@@ -122,6 +122,9 @@ test_last_said_in_a_report() {
 		run "$mprof" $command --totals packed.log
 		expect_no_text err '--last'
 	done
+	# This one would not take it.
+	run "$mprof" export --to chrome packed.log
+	expect_words err '(--last); --totals shows the whole run, in formats without times'
 	run "$mprof" check --max-calls 10000000 --lifetime 1s.. packed.log
 	expect_status 1
 	expect_words out 'failed complete: calls that were not kept: figures are too low'

@@ -404,13 +404,18 @@ static void tell_losses(const struct trace *t)
 			 trace_path(t));
 }
 
+static bool is_of_events(const struct options *o)
+{
+	return o->exporter->flags & EXPORT_SERIES || o->export.events;
+}
+
 /* Warns of figures that are 0 because they were not measured. */
 static void tell_unknown(const struct options *o, const struct profile *p)
 {
 	if (o->export.values >> VALUE_RSS & 1 && !p->sites.rss.rss)
 		cmd_warn("'%s': the size of the process is unknown, so rss is 0 everywhere",
 			 p->path);
-	missing_calls(p);
+	missing_calls(p, is_of_events(o));
 	profile_tell_remarks(p);
 	profile_tell_rules(p, p);
 }
@@ -440,11 +445,6 @@ static int export(struct writing *w, struct error *err)
 		free(w->profile[i]);
 	}
 	return ret;
-}
-
-static bool is_of_events(const struct options *o)
-{
-	return o->exporter->flags & EXPORT_SERIES || o->export.events;
 }
 
 /* Rejects what a profile, or the record of another tool, does not contain. */

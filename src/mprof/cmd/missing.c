@@ -76,9 +76,11 @@ static void warn_of_bypass(const char *path)
 		 path);
 }
 
-void missing_calls(const struct profile *p)
+void missing_calls(const struct profile *p, bool of_events)
 {
 	const struct mprof_file_header *h = p->header;
+	const char *whole = of_events ? "; --totals shows the whole run, in formats without times"
+				      : "; add --totals for the whole run";
 	const struct trace_reduced *reduced;
 	const size_t n = trace_reduced(p->trace, &reduced);
 
@@ -88,19 +90,18 @@ void missing_calls(const struct profile *p)
 		return;
 	if (h->dropped_ticks)
 		cmd_warn("'%s' contains only the calls of the last %s (--last)%s", p->path,
-			 format_ns(profile_last_ns(p)).s,
-			 trace_has_totals(p->trace) ? "; add --totals for the whole run" : "");
+			 format_ns(profile_last_ns(p)).s, trace_has_totals(p->trace) ? whole : "");
 	if (p->total.kept_until_ns)
 		cmd_warn(
 		    "'%s' does not have all calls of %s: figures are too low; mprof report says "
 		    "which",
 		    p->path, format_many(n, "busy call stack", "busy call stacks").s);
 	if (h->log_end)
-		cmd_warn("'%s' contains %s calls only up to %s after the start (%s); add "
-			 "--totals for the whole run",
-			 p->path, p->total.kept_until_ns ? "other" : "all",
+		cmd_warn("'%s' contains %s calls only up to %s after the start (%s)%s", p->path,
+			 p->total.kept_until_ns ? "other" : "all",
 			 format_ns((uint64_t)trace_ns(p->trace, h->log_end & MPROF_TICKS_MASK)).s,
-			 h->log_end_why == MPROF_LOG_END_OVERHEAD ? "--overhead" : "--budget");
+			 h->log_end_why == MPROF_LOG_END_OVERHEAD ? "--overhead" : "--budget",
+			 whole);
 }
 
 static bool is_bypassed(const struct trace *t)

@@ -41,7 +41,7 @@ static void tell_losses(struct view_request *r, const struct trace *t)
 		cmd_warn("parts of '%s' are missing: figures are too low, and blocks shown as "
 			 "never freed may have been freed; mprof report shows what is missing",
 			 p->path);
-	missing_calls(p);
+	missing_calls(p, false);
 	if (without)
 		cmd_warn("%s of '%s' %s no call stack", format_many(without, "call", "calls").s,
 			 p->path, without == 1 ? "has" : "have");

@@ -89,7 +89,7 @@ void two_profiles_tell(const struct two_profiles *two, bool names)
 			continue;
 		profile_tell_estimates(p);
 		missing_parts(p->trace, "counted");
-		missing_calls(p);
+		missing_calls(p, false);
 		if (p->tree.lost_all)
 			cmd_warn("calls were lost in '%s': its figures are too low", p->path);
 		if (!p->has_stacks && p->count)
