@@ -1379,13 +1379,43 @@ static void child(void) {
 	if (is_child)
 		small();
 }
+/* Much is kept until a program is ready to serve: the largest resident set. */
+static void warmup(void) {
+	static int begun;
+	if (!begun++) {
+		char *p = malloc(200 << 20);
+		memset(p, 1, 200 << 20);
+		free(p);
+	}
+	large();
+}
+static void hardly_used(void) {
+	for (int i = 0; i < 2000; i++) {
+		char *volatile p = calloc(40 << 20, 1);
+		p[1] = 1;
+		free(p);
+	}
+}
+/* Pages of the program's own mappings, while live bytes rise even more. */
+static void both(void) {
+	static char *kept;
+	if (!kept)
+		kept = malloc(60000);
+	maps();
+	for (int i = 0; i < 1000; i++) {
+		char *p = malloc(60000), *q = malloc(60000);
+		p[0] = q[0] = 1;
+		free(q);
+		free(p);
+	}
+}
 int main(int n, char **arg) {
-	void (*of[])(void) = { large, small, reads, maps, drops, forks, stacks, sparse, child, threads };
+	void (*of[])(void) = { large, small, reads, maps, drops, forks, stacks, sparse, child, threads, warmup, hardly_used, both };
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (n < 2 || (dup2(open("/dev/zero", O_RDONLY), 3), 0))
 		return 2;
 	for (int i = 0; i < 30; i++)
-		of[*arg[1] - '0']();
+		of[atoi(arg[1])]();
 	return 0;
 }
 END
@@ -1445,6 +1475,21 @@ END
 	"$mprof" report --json profile >out
 	expect_same 'of a profile' "$(json out '.findings[] | select(.finding == "refaults") | .function')" large
 	expect_documented profile out
+	"$mprof" record -q -o log -- sh -c './pages 0 & ./pages 0; wait'
+	run "$mprof" report log
+	expect_words out 'allocated 2.3 GiB in 60 large blocks of all processes: keep and reuse them.'
+	# New pages are six times those of the beginning.
+	finding_of 10
+	expect_same 'also after a beginning that needed more' "$(jq -c '[.[].function, .[].large_blocks]' finding)" '["large",30]'
+	# calloc would clear the 40 MiB of each block, of which one page is used.
+	finding_of 11
+	expect_same 'no setting with which calloc is slower' "$(jq -c '[.[].function, .[].large_blocks, .[].setting]' finding)" '["hardly_used",60000,null]'
+	expect_no_text out MALLOC_MMAP_MAX_
+	"$mprof" profile -q -o profile -- ./pages 11
+	"$mprof" report --json profile >out
+	expect_same 'nor in a profile' "$(json out '.findings[] | select(.finding == "refaults") | .setting')" null
+	finding_of 12
+	expect_same 'none of mappings of its own' "$(cat finding)" '[]'
 	# Without a function, a profile has nothing that would show more.
 	"$mprof" profile -q -o profile -- ./pages 1
 	run "$mprof" report profile

@@ -42,8 +42,10 @@ void refaults_sentence(const struct analysis *a, const struct refaults *f, FILE 
 	if (f->line) {
 		fputc(' ', out);
 		figures_line(out, f->line, !f->many_lines);
-		fprintf(out, " allocated %s in %s: keep and reuse them.", format_bytes(f->bytes).s,
-			format_many(f->calls, "large block", "large blocks").s);
+		fprintf(out, " allocated %s in %s%s: keep and reuse them.",
+			format_bytes(f->bytes).s,
+			format_many(f->calls, "large block", "large blocks").s,
+			f->others ? " of all processes" : "");
 	}
 	if (f->keep)
 		fprintf(out, " With %s, %s keeps freed memory.", refaults_setting(f),

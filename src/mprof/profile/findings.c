@@ -778,7 +778,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 	f->kept = (struct kept){ .rows = 0 };
 	f->unmatched = (struct unmatched){ .of = NULL };
 	stack_findings_make(&f->stacks, a, t);
-	refaults_find(&f->refaults, a, sites);
+	refaults_find(&f->refaults, a, sites, t);
 	if (!a->of_totals) /* mprof compare, which would show more, needs calls */
 		find_times(f, a, t);
 	if (!a->has_stacks) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pass/site_totals.h"
 #include "../util/alloc.h"
 #include "retained.h"
 
@@ -46,20 +47,42 @@ static bool is_large(const struct site_brief *v)
 	return v->bytes / TOTALS_APART >= v->calls;
 }
 
-/* What a process did.  The rises in a profile are unknown: these are its large blocks, and only if
- * it has no other process. */
-static struct totals_process totals_of(const struct analysis *a, const struct sites *sites,
-				       uint32_t process)
+/* What the process of a profile did.  Rises are unknown: these are its large blocks, and only if it
+ * has no other process. */
+static struct totals_process totals_of_profile(const struct analysis *a, const struct sites *sites,
+					       const struct trace *t)
 {
-	const struct totals_process *t = a->totals.process.item;
-	struct totals_process of = { .number = process };
+	struct totals_process of = { .number = 1 };
+	struct site_lanes lanes;
 
-	for (size_t i = 0; i < a->totals.process.count && !a->of_totals; i++)
-		if (t[i].number == process)
-			return t[i];
-	for (size_t i = 0; i < sites->count && a->of_totals && a->tree.processes == 1; i++)
-		of.rises += is_large(&sites->brief[i]) ? sites->brief[i].bytes : 0;
+	if (a->tree.processes != 1)
+		return of;
+	for (size_t i = 0; i < sites->count; i++) {
+		if (!is_large(&sites->brief[i]))
+			continue;
+		of.rises += sites->brief[i].bytes;
+		of.sum.apart_blocks += sites->brief[i].calls;
+	}
+	site_lanes_read(&lanes, t);
+	of.sum.calls = lanes.calls;
+	for (size_t i = 0; i < MPROF_FN_MAX; i++)
+		of.sum.fn[i] =
+		    (struct totals_fn){ lanes.fn[i].calls, lanes.fn[i].bytes, lanes.fn[i].failed };
+	of.sum.fn[MPROF_FN_MUNMAP].bytes = lanes.unmap_bytes;
 	return of;
+}
+
+static struct totals_process totals_of(const struct analysis *a, const struct sites *sites,
+				       const struct trace *t, uint32_t process)
+{
+	const struct totals_process *of = a->totals.process.item;
+
+	if (a->of_totals)
+		return totals_of_profile(a, sites, t);
+	for (size_t i = 0; i < a->totals.process.count; i++)
+		if (of[i].number == process)
+			return of[i];
+	return (struct totals_process){ .number = process };
 }
 
 /* After each fork, as many pages as the process has may be copied when they are written to. */
@@ -86,15 +109,32 @@ static uint64_t mapped_apart(const struct tree_process *p, const struct totals_p
 	return of->sum.apart;
 }
 
+/* Would keeping freed memory make calloc clear far more than the new pages?  A profile may not know
+ * which blocks are of calloc. */
+static bool is_cleared(const struct totals_process *of, uint64_t new_bytes)
+{
+	const struct totals_fn *calloc_ = &of->sum.fn[MPROF_FN_CALLOC];
+	const bool large = calloc_->bytes / TOTALS_APART >= calloc_->calls;
+
+	return (!of->sum.calls ? of->rises
+		: large	       ? calloc_->bytes
+			       : 0) /
+		   REFAULT_CLEAR >
+	       new_bytes;
+}
+
 /* Fills f, as if it were a finding. */
 static void measure(struct refaults *f, const struct analysis *a, const struct sites *sites,
-		    const struct tree_process *p)
+		    const struct trace *t, const struct tree_process *p)
 {
-	const struct totals_process of = totals_of(a, sites, p->number);
+	const struct totals_process of = totals_of(a, sites, t, p->number);
 	const struct totals_fn *maps = &of.sum.fn[MPROF_FN_MMAP],
 			       *unmaps = &of.sum.fn[MPROF_FN_MUNMAP];
 	const uint64_t all = p->minor_faults * a->walk.heap.page_size;
-	const uint64_t copied = copied_pages(a, p), faulted = all > copied ? all - copied : 0;
+	/* Its own mappings, if they are not the cause, may still have faults: of files. */
+	const bool maps_itself = unmaps->bytes > of.rises && maps->calls >= REFAULT_TIMES;
+	const uint64_t others = copied_pages(a, p) + (maps_itself ? 0 : unmaps->bytes),
+		       faulted = all > others ? all - others : 0;
 	const uint64_t apart = mapped_apart(p, &of);
 
 	*f = (struct refaults){ .process = p->number,
@@ -105,8 +145,11 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 				.others = a->totals.all.allocated - of.sum.allocated,
 				.resident = p->peak_rss_bytes,
 				.keep = setting_of(p) };
+	if (is_cleared(&of, f->new_bytes))
+		f->keep = NULL;
+	f->work = f->new_bytes + 2 * (of.sum.apart_blocks + maps->calls) * a->walk.heap.page_size;
 	f->threads = retained_threads(a, p->number) > 1;
-	if (unmaps->bytes > of.rises && maps->calls >= REFAULT_TIMES) {
+	if (maps_itself) {
 		f->mapped = maps->bytes;
 		f->map_calls = maps->calls;
 		f->apart = 0;
@@ -119,11 +162,11 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 static bool is_finding(const struct refaults *f)
 {
 	return f->system_ns >= REFAULT_LEAST && f->system_ns >= f->cpu_ns / 4 && f->resident &&
-	       f->new_bytes / REFAULT_TIMES >= f->resident &&
-	       f->new_bytes >= f->system_ns / REFAULT_NS;
+	       f->new_bytes / REFAULT_TIMES >= f->resident && f->work >= f->system_ns / REFAULT_NS;
 }
 
-void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites)
+void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites,
+		   const struct trace *t)
 {
 	struct refaults now;
 
@@ -131,7 +174,7 @@ void refaults_find(struct refaults *f, const struct analysis *a, const struct si
 	if (a->of_totals && !a->has_stacks)
 		return;
 	for (size_t i = 0; i < a->tree.processes; i++) {
-		measure(&now, a, sites, &a->tree.process[i]);
+		measure(&now, a, sites, t, &a->tree.process[i]);
 		if (now.system_ns > f->system_ns && is_finding(&now) &&
 		    is_own(a, &a->tree.process[i]))
 			*f = now;

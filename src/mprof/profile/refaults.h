@@ -8,12 +8,16 @@
  *            mapped by themselves (totals.h), and accessed: a fault for a huge page is one fault
  *
  * The process with most time in the kernel has a finding if this is at least REFAULT_LEAST, a
- * quarter of its CPU time, and not too much for `new` (REFAULT_NS); if `new` is at least
- * REFAULT_TIMES its largest resident set; and if its live bytes rose, or it unmapped, at least half
- * of `new`, which other faults do not need: those of files, of stacks of threads, and of pages that
- * it drops itself by madvise.  Page faults that copies after each fork can explain do not count.
- * The figures of wait4 include children, so those of a process with recorded children count only if
- * it told them itself.
+ * quarter of its CPU time, and not too much for `new` and the calls that map and unmap, each of
+ * which takes as long as a page (REFAULT_NS); if `new` is at least REFAULT_TIMES its largest
+ * resident set, so that most of it need not be new; and if its live bytes rose, or it unmapped, at
+ * least half of `new`, which other faults do not need: those of files, of stacks of threads, and of
+ * pages that it drops itself by madvise.  Page faults that copies after each fork, or what the
+ * process unmapped itself, can explain do not count. The figures of wait4 include children, so
+ * those of a process with recorded children count only if it told them itself.
+ *
+ * With a setting that keeps memory, calloc clears all of a block that was new before.  So there is
+ * none for a process that uses little of what calloc gives it (REFAULT_CLEAR).
  */
 #pragma once
 
@@ -21,8 +25,9 @@
 #include "askers.h"
 
 #define REFAULT_LEAST 100000000u /* ns */
-#define REFAULT_TIMES 8u
+#define REFAULT_TIMES 4u
 #define REFAULT_NS    2u /* for a byte of new pages, at most: more is other work of the kernel */
+#define REFAULT_CLEAR 4u /* bytes that calloc clears while the kernel provides one, or more */
 
 /* A setting with which an allocator keeps freed memory; a row of refaults.def. */
 struct refault_setting {
@@ -36,6 +41,7 @@ struct refaults {
 	uint64_t system_ns, cpu_ns;
 	uint64_t new_bytes, apart, resident; /* resident: at its largest */
 	uint64_t others;		     /* bytes that other processes of the run allocated */
+	uint64_t work; /* bytes of new pages that take as long as those, and the calls for them */
 	/* What the program mapped by its own calls of mmap, if it unmapped more than its live bytes
 	 * rose, and called mmap REFAULT_TIMES or more; else 0. */
 	uint64_t mapped, map_calls;
@@ -56,7 +62,8 @@ static inline const char *refaults_setting(const struct refaults *f)
 	return f->keep ? f->keep->setting[f->threads] : NULL;
 }
 
-void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites);
+void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites,
+		   const struct trace *t);
 /* Names the function, of a finding; askers: of these sites.  of_totals: they are of a profile,
  * which has no finding without a function. */
 void refaults_place(struct refaults *f, const struct sites *sites, const struct askers *askers,
