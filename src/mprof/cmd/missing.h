@@ -23,8 +23,8 @@ void missing_choose(struct trace *t, const struct profile_options *o);
 /* The same for commands that judge the whole run: also if the trace has the calls of a part of it.
  */
 void missing_choose_whole(struct trace *t, const struct profile_options *o);
-/* After it: says on stderr which calls of the run the figures lack.  of_events: they need events, so
- * that --totals is no answer. */
+/* After it: says on stderr which calls of the run the figures lack.  of_events: they need events,
+ * so that --totals is no answer. */
 void missing_calls(const struct profile *p, bool of_events);
 /* Says on stderr that a playback or a picture has fewer calls than the program made. */
 void missing_of_playback(const struct trace *t);
