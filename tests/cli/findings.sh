@@ -163,6 +163,12 @@ END_OF_SOURCE
 	expect_same make "$(json out '.rows[] | select(.function == "lists::make") | .figures.calls')" 1000
 	run "$mprof" report log
 	expect_words out '>::clone (mod.rs), called by lists::copy_all (lists.rs:7)'
+	# The program's own allocator asks for what others need.
+	echo 'struct Own; unsafe impl std::alloc::GlobalAlloc for Own { unsafe fn alloc(&self, l: std::alloc::Layout) -> *mut u8 { std::alloc::System.alloc(l) } unsafe fn dealloc(&self, p: *mut u8, l: std::alloc::Layout) { std::alloc::System.dealloc(p, l) } } #[global_allocator] static OWN: Own = Own; #[inline(never)] fn keep(n: usize) { std::mem::forget(std::hint::black_box(vec![1u8; n])); } fn main() { for n in 1000..1050 { keep(n); } }' >owns.rs
+	rustc -g -A warnings owns.rs 2>/dev/null || return 0
+	"$mprof" record -q -o log -- ./owns
+	run "$mprof" report hot --by function --json log
+	expect_same 'who asked Own' "$(json out '.rows[] | select(.figures.calls == 50) | .function')" owns::keep
 	echo 'fn main() { std::thread::spawn(|| for i in 1..51 { std::hint::black_box(vec![1; i]); }).join().unwrap(); std::panic::set_hook(Box::new(|_| {})); for i in 0..2000 { let _ = std::panic::catch_unwind(|| panic!("{}{:050}{:99}{:300}", i, i, i, i)); } }' >fails.rs
 	rustc -g -O fails.rs 2>/dev/null || return 0
 	"$mprof" record -q -o log -- ./fails

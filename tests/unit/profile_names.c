@@ -174,6 +174,13 @@ START_TEST(wrappers_are_known)
 		/* What std calls for a panic and its backtrace. */
 		{ "__rustc::rust_begin_unwind", "_RNvCs1_7___rustc17rust_begin_unwind",
 		  PATHS_LIBRARY },
+		/* They call the program's own allocator, if it has one. */
+		{ "__rustc::__rust_alloc", "_RNvCs1_7___rustc12___rust_alloc", PATHS_WRAPPER },
+		{ "__rustc::__rust_realloc", "_RNvCs1_7___rustc14___rust_realloc",
+		  PATHS_WRAPPER },
+		{ "core::alloc::global::GlobalAlloc::alloc_zeroed",
+		  "_ZN4core5alloc6global11GlobalAlloc12alloc_zeroed17h0123456789abcdefE",
+		  PATHS_WRAPPER },
 		{ "gimli::read::abbrev::Attributes::push",
 		  "_ZN5gimli4read6abbrev10Attributes4push17h0123456789abcdefE", PATHS_LIBRARY },
 		{ "gimli::push", "_ZN5gimli4pushEv", PATHS_PROGRAM },
