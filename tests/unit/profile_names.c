@@ -176,8 +176,7 @@ START_TEST(wrappers_are_known)
 		  PATHS_LIBRARY },
 		/* They call the program's own allocator, if it has one. */
 		{ "__rustc::__rust_alloc", "_RNvCs1_7___rustc12___rust_alloc", PATHS_WRAPPER },
-		{ "__rustc::__rust_realloc", "_RNvCs1_7___rustc14___rust_realloc",
-		  PATHS_WRAPPER },
+		{ "__rustc::__rust_realloc", "_RNvCs1_7___rustc14___rust_realloc", PATHS_WRAPPER },
 		{ "core::alloc::global::GlobalAlloc::alloc_zeroed",
 		  "_ZN4core5alloc6global11GlobalAlloc12alloc_zeroed17h0123456789abcdefE",
 		  PATHS_WRAPPER },
