@@ -102,6 +102,37 @@ int mp_area(uintptr_t addr, struct area *out)
 	return ret;
 }
 
+struct area_name {
+	uintptr_t addr;
+	struct text path;
+};
+
+static int area_is_named(const char *line, void *arg)
+{
+	struct area_name *s = arg;
+	struct area a;
+
+	if (!area_parse(line, s->addr, &a))
+		return 0;
+	while (*line != '/' && *line != '\n')
+		line++;
+	while (*line != '\n')
+		text_char(&s->path, *line++);
+	return 1;
+}
+
+int mp_area_path(uintptr_t addr, char *path, size_t size)
+{
+	struct area_name s = { addr, text_on(path, size) };
+	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = area_lines(fd, area_is_named, &s);
+	sys_close(fd);
+	return ret < 0 || !s.path.used || s.path.full ? -ENOENT : 0;
+}
+
 struct area_sum {
 	uintptr_t low, high;
 	uint64_t bytes;

@@ -31,6 +31,8 @@ struct area {
 };
 /* Finds the mapping that contains addr.  0 or -errno (-ENOENT if none does). */
 int mp_area(uintptr_t addr, struct area *out);
+/* Stores the path of the file that is mapped there.  0, or -ENOENT. */
+int mp_area_path(uintptr_t addr, char *path, size_t size);
 #define AREA_READABLE 4u
 /* Counts how many bytes of a range are mapped.  0 or -errno. */
 int mp_areas_within(uintptr_t at, size_t bytes, uint64_t *mapped);

@@ -23,6 +23,7 @@
 #include "real_libc.h"
 #include "runid.h"
 #include "scopes.h"
+#include "stack_parts.h"
 #include "start.h"
 #include "sys.h"
 #include "text.h"
@@ -75,8 +76,12 @@ static void start_know_program(void)
 	const char *run =
 	    (const char *)getauxval(AT_EXECFN); /* for a script, the path of the script */
 	struct text t = text_on(mp_known.exe, sizeof(mp_known.exe));
-	long n = sys_readlink("/proc/self/exe", t.at, t.size - 1);
+	long n;
 
+	/* The loader has no loader: it was run itself, with a program as its argument. */
+	if (!getauxval(AT_BASE) && mp_area_path(getauxval(AT_ENTRY), t.at, t.size) == 0)
+		return;
+	n = sys_readlink("/proc/self/exe", t.at, t.size - 1);
 	t.at[n > 0 ? n : 0] = 0;
 	if (!start_is_name(run, t.at))
 		return;

@@ -489,6 +489,14 @@ test_loader_as_program() {
 	expect_same 'it is recorded' "$(cat out) $("$mprof" report --json log | jq '.events > 0')" 'preloaded true'
 	run "$mprof" report log
 	expect_no_text out 'What is missing'
+	# What the program allocates is its own, and not of the loader, which keeps what it has.
+	echo 'void *malloc(unsigned long); int main(void) { for (int i = 0; i < 100; i++) malloc(1000); return 0; }' >leaks.c
+	compile leaks
+	"$mprof" record -q -o log -- "$loader" ./leaks
+	run "$mprof" report leaks --json log
+	expect_same 'the leak' "$(json out '.rows[0] | "\(.value) \(.stack[-1].function) \(.stack[-1].module)"')" '100000 main leaks'
+	run "$mprof" report log
+	expect_no_text out 'different build-id'
 	ln -s "$loader" ld-musl-x.so.1
 	run env -u LD_PRELOAD "$mprof" record -o log -- ./ld-musl-x.so.1 ./plain
 	expect_same "musl's" "$(cat out)" alone
