@@ -497,6 +497,9 @@ test_loader_as_program() {
 	expect_same 'the leak' "$(json out '.rows[0] | "\(.value) \(.stack[-1].function) \(.stack[-1].module)"')" '100000 main leaks'
 	run "$mprof" report log
 	expect_no_text out 'different build-id'
+	"$mprof" record -q -o log -- sh -c "$loader ./leaks; true"
+	run "$mprof" report log
+	expect_words out 'most by leaks ('
 	ln -s "$loader" ld-musl-x.so.1
 	run env -u LD_PRELOAD "$mprof" record -o log -- ./ld-musl-x.so.1 ./plain
 	expect_same "musl's" "$(cat out)" alone

@@ -2,6 +2,7 @@
 /* text.c - bars, sizes and names for people. */
 #include "text.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,7 +206,9 @@ static size_t title_name(const struct trace_fact *image, const char *first)
 
 char *text_program(const struct trace_fact *image)
 {
-	const char *first = image->argc ? image->argv[0] : image->exe;
+	/* A loader that has the program as its argument is no name for it. */
+	const bool loader = image->argc && !fnmatch("ld*.so*", text_base(image->argv[0]), 0);
+	const char *first = image->argc && !(loader && *image->exe) ? image->argv[0] : image->exe;
 	const size_t n = title_name(image, first);
 	char *title = must_strndup(first, n ?: strlen(first));
 	char *name = must_strdup(text_base(title));
