@@ -132,3 +132,12 @@ def test_massif_without_what_ended(w):
     return problems + differ("trees at the peak of the run",
                              [p["mem_heap_B"] for p in m.points if p["tree"] != "empty"],
                              [sum(v for _, v in at_peak)])
+
+
+def test_massif_hash(w):
+    """ms_print takes what follows a # for a comment."""
+    need("ms_print", "valgrind")
+    log = w.path("hash.log")
+    w.record(log, "true", "page#part", "end")
+    ran = harness.run(["ms_print", w.file("massif", log=log)], extra={"TMPDIR": w.top})
+    return missing("ms_print", ran.out.decode(), "Command:            true page.part end\n")

@@ -393,9 +393,11 @@ static void put_point(struct massif *m, const struct point *p)
 static void put_head(struct massif *m)
 {
 	static const char *const units[] = { "ms", "B", "i" };
+	char *command = place_command_text(m->profile);
 
 	fprintf(m->out, "desc: mprof %s\ncmd: ", MPROF_VERSION);
-	place_command(m->out, m->profile);
+	export_name(m->out, command, "#", '.');
+	free(command);
 	fprintf(m->out, "\ntime_unit: %s\n", units[m->options->time]);
 }
 
