@@ -7,7 +7,9 @@ schema, and its importer is in no registry; so the rules of version 60 are writt
 
 import collections
 import json
+import os
 
+import harness
 from world import differ
 
 # Tables and their columns; a column refers to the table in brackets.
@@ -144,3 +146,15 @@ def test_firefox_processes(w):
             problems += differ("allocated by one", sum(thread["samples"]["weight"]) >=
                                w.totals["total"], True)
     return problems
+
+
+def test_firefox_of_another_tool(w):
+    """A record that does not name its process has one all the same."""
+    log = os.path.join(harness.ROOT, "tests", "golden", "import", "logfd.txt")
+    report, problems = harness.report(log)
+    if problems:
+        return problems
+    data = json.loads(w.exported("firefox", log=log))
+    problems = rules(data) + differ("the most retained", max(retained(data).values()),
+                                    report["peak_bytes"])
+    return problems + differ("counters", [c["name"] for c in data["counters"]], ["malloc"])

@@ -433,7 +433,7 @@ static size_t put_rows(struct firefox *x, const char *name, uint32_t process, bo
 static void put_process(struct firefox *x, const struct tree_process *p)
 {
 	const struct trace_fact *image = tree_image(p);
-	const char *name = image ? text_base(image->exe) : "?";
+	const char *name = image ? text_base(image->exe) : "unknown program";
 	const uint64_t start = p->images ? p->image[0]->fact->ticks : 0;
 	size_t n;
 
@@ -482,7 +482,7 @@ static void begin_counter(struct firefox *x, const char *name, const char *help,
 		name, help, color, (int)p->pid, p->number, thread, color, help);
 }
 
-static void put_live(struct firefox *x)
+static void put_live(struct firefox *x, const struct tree_process *first)
 {
 	const struct cells_point *p = x->cells.point;
 	uint64_t before = 0, operations = 0;
@@ -491,7 +491,7 @@ static void put_live(struct firefox *x)
 	begin_counter(x, "malloc",
 		      x->profile->tree.processes > 1 ? "Live memory of all processes"
 						     : "Live memory",
-		      "orange", &x->profile->tree.process[0], 0);
+		      "orange", first, 0);
 	fputs("\"time\":[", x->out);
 	for (i = 0; i < x->cells.points; i++) {
 		fputs(i ? "," : "", x->out);
@@ -568,21 +568,24 @@ static void put_meta(struct firefox *x)
 static void put_all(struct firefox *x)
 {
 	const struct tree *t = &x->profile->tree;
+	/* The record of another tool does not name its process. */
+	const struct tree_process unknown = { .number = x->rows ? x->row->process : 1 },
+				  *process = t->processes ? t->process : &unknown;
+	const size_t processes = t->processes ?: 1;
 	size_t i;
 
 	put_meta(x);
 	put_libraries(x);
 	put_shared(x);
 	fputs(",\n\"threads\":[", x->out);
-	for (i = 0; i < t->processes; i++) {
+	for (i = 0; i < processes; i++) {
 		fputs(i ? ",\n" : "", x->out);
-		put_process(x, &t->process[i]);
+		put_process(x, &process[i]);
 	}
 	fputs("],\n\"counters\":[", x->out);
-	if (t->processes)
-		put_live(x);
-	for (i = 0; i < t->processes; i++)
-		put_resident(x, &t->process[i], i);
+	put_live(x, process);
+	for (i = 0; i < processes; i++)
+		put_resident(x, &process[i], i);
 	fputs("]}\n", x->out);
 }
 
