@@ -155,6 +155,6 @@ def test_firefox_of_another_tool(w):
     if problems:
         return problems
     data = json.loads(w.exported("firefox", log=log))
-    problems = rules(data) + differ("the most retained", max(retained(data).values()),
+    problems = rules(data) + differ("the most retained", max(retained(data).values(), default=0),
                                     report["peak_bytes"])
     return problems + differ("counters", [c["name"] for c in data["counters"]], ["malloc"])
