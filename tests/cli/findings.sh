@@ -1496,6 +1496,10 @@ END
 	expect_same 'nor in a profile' "$(json out '.findings[] | select(.finding == "refaults") | .setting')" null
 	finding_of 12
 	expect_same 'none of mappings of its own' "$(cat finding)" '[]'
+	"$mprof" profile -q -o profile -- sh -c './pages 2; ./pages 0; true'
+	run "$mprof" report profile
+	expect_words out 'In process 3, the kernel took'
+	expect_words out ' large (pages.c:9) allocated 1.2 GiB in 30 large blocks: keep and reuse them.'
 	# Without a function, a profile has nothing that would show more.
 	"$mprof" profile -q -o profile -- ./pages 1
 	run "$mprof" report profile

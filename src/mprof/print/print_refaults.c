@@ -45,7 +45,7 @@ void refaults_sentence(const struct analysis *a, const struct refaults *f, FILE 
 		fprintf(out, " allocated %s in %s%s: keep and reuse them.",
 			format_bytes(f->bytes).s,
 			format_many(f->calls, "large block", "large blocks").s,
-			f->others ? " of all processes" : "");
+			f->others >= f->bytes / f->calls ? " of all processes" : "");
 	}
 	if (f->keep)
 		fprintf(out, " With %s, %s keeps freed memory.", refaults_setting(f),

@@ -47,22 +47,37 @@ static bool is_large(const struct site_brief *v)
 	return v->bytes / TOTALS_APART >= v->calls;
 }
 
-/* What the process of a profile did.  Rises are unknown: these are its large blocks, and only if it
- * has no other process. */
-static struct totals_process totals_of_profile(const struct analysis *a, const struct sites *sites,
-					       const struct trace *t)
+static void add_large(struct totals_process *of, const struct sites *sites)
 {
-	struct totals_process of = { .number = 1 };
-	struct site_lanes lanes;
-
-	if (a->tree.processes != 1)
-		return of;
 	for (size_t i = 0; i < sites->count; i++) {
 		if (!is_large(&sites->brief[i]))
 			continue;
-		of.rises += sites->brief[i].bytes;
-		of.sum.apart_blocks += sites->brief[i].calls;
+		of->rises += sites->brief[i].bytes;
+		of->sum.apart_blocks += sites->brief[i].calls;
 	}
+	of->sum.allocated = sites->total.bytes;
+}
+
+/* What a process of a profile did.  Rises are unknown: these are its large blocks.  Calls by
+ * function are those of all processes. */
+static struct totals_process totals_of_profile(const struct analysis *a, const struct sites *sites,
+					       const struct trace *t, uint32_t process)
+{
+	struct walk walk = a->walk;
+	struct sites own = { .options = { .filter = SITE_FILTER_ALL }, .walk = &walk };
+	struct totals_process of = { .number = process };
+	struct tree tree = a->tree;
+	struct site_lanes lanes;
+
+	if (a->tree.processes != 1) {
+		own.options.filter.process = process;
+		site_totals_read(&own, t, &tree);
+		sites_make_brief(&own);
+		add_large(&of, &own);
+		sites_pass.release(&own);
+		return of;
+	}
+	add_large(&of, sites);
 	site_lanes_read(&lanes, t);
 	of.sum.calls = lanes.calls;
 	for (size_t i = 0; i < MPROF_FN_MAX; i++)
@@ -78,7 +93,7 @@ static struct totals_process totals_of(const struct analysis *a, const struct si
 	const struct totals_process *of = a->totals.process.item;
 
 	if (a->of_totals)
-		return totals_of_profile(a, sites, t);
+		return totals_of_profile(a, sites, t, process);
 	for (size_t i = 0; i < a->totals.process.count; i++)
 		if (of[i].number == process)
 			return of[i];
@@ -142,7 +157,9 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 				.cpu_ns = p->user_ns + p->system_ns,
 				.new_bytes = apart > faulted ? apart : faulted,
 				.apart = apart >= faulted / 2 ? apart : 0,
-				.others = a->totals.all.allocated - of.sum.allocated,
+				.others =
+				    (a->of_totals ? sites->total.bytes : a->totals.all.allocated) -
+				    of.sum.allocated,
 				.resident = p->peak_rss_bytes,
 				.keep = setting_of(p) };
 	if (is_cleared(&of, f->new_bytes))
@@ -161,8 +178,14 @@ static void measure(struct refaults *f, const struct analysis *a, const struct s
 
 static bool is_finding(const struct refaults *f)
 {
-	return f->system_ns >= REFAULT_LEAST && f->system_ns >= f->cpu_ns / 4 && f->resident &&
-	       f->new_bytes / REFAULT_TIMES >= f->resident && f->work >= f->system_ns / REFAULT_NS;
+	return f->resident && f->new_bytes / REFAULT_TIMES >= f->resident &&
+	       f->work >= f->system_ns / REFAULT_NS;
+}
+
+/* Is enough of its time the kernel's? */
+static bool is_in_kernel(const struct tree_process *p)
+{
+	return p->system_ns >= REFAULT_LEAST && p->system_ns >= (p->user_ns + p->system_ns) / 4;
 }
 
 void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites,
@@ -174,9 +197,12 @@ void refaults_find(struct refaults *f, const struct analysis *a, const struct si
 	if (a->of_totals && !a->has_stacks)
 		return;
 	for (size_t i = 0; i < a->tree.processes; i++) {
-		measure(&now, a, sites, t, &a->tree.process[i]);
-		if (now.system_ns > f->system_ns && is_finding(&now) &&
-		    is_own(a, &a->tree.process[i]))
+		const struct tree_process *p = &a->tree.process[i];
+
+		if (p->system_ns <= f->system_ns || !is_in_kernel(p) || !is_own(a, p))
+			continue;
+		measure(&now, a, sites, t, p);
+		if (is_finding(&now))
 			*f = now;
 	}
 	if (f->keep && f->keep->of_large) {
