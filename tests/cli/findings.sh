@@ -1420,7 +1420,7 @@ int main(int n, char **arg) {
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (n < 2 || (dup2(open("/dev/zero", O_RDONLY), 3), 0))
 		return 2;
-	for (int i = 0; i < 30; i++)
+	for (int i = n > 2 ? 30 - atoi(arg[2]) : 0; i < 30; i++)
 		of[atoi(arg[1])]();
 	return 0;
 }
@@ -1483,6 +1483,7 @@ END
 	expect_documented profile out
 	"$mprof" record -q -o log -- sh -c './pages 0 & ./pages 0; wait'
 	run "$mprof" report log
+	expect_words out 'all pages were new every time. 1 more process did the same ('
 	expect_words out 'allocated 2.3 GiB in 60 large blocks of all processes: keep and reuse them.'
 	# New pages are six times those of the beginning.
 	finding_of 10
@@ -1496,6 +1497,11 @@ END
 	expect_same 'nor in a profile' "$(json out '.findings[] | select(.finding == "refaults") | .setting')" null
 	finding_of 12
 	expect_same 'none of mappings of its own' "$(cat finding)" '[]'
+	# Each of many processes.
+	"$mprof" record -q -o log -- sh -c 'for i in 1 2 3 4 5 6 7 8; do ./pages 0 6; done'
+	"$mprof" report --json log >out
+	expect_same 'of many processes' "$(json out '.findings[] | select(.finding == "refaults") | .more_processes > 2')" true
+	expect_documented run out
 	"$mprof" profile -q -o profile -- sh -c './pages 2; ./pages 0; true'
 	run "$mprof" report profile
 	expect_words out 'In process 3, the kernel took'

@@ -39,6 +39,10 @@ void refaults_sentence(const struct analysis *a, const struct refaults *f, FILE 
 		format_percent(f->system_ns, f->cpu_ns).s, format_ns(f->system_ns).s,
 		format_ns(f->cpu_ns).s);
 	put_pages(f, out);
+	if (f->more)
+		fprintf(out, " %s did the same (%s).",
+			format_many(f->more, "more process", "more processes").s,
+			format_ns(f->more_ns).s);
 	if (f->line) {
 		fputc(' ', out);
 		figures_line(out, f->line, !f->many_lines);

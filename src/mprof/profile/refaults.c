@@ -182,10 +182,26 @@ static bool is_finding(const struct refaults *f)
 	       f->work >= f->system_ns / REFAULT_NS;
 }
 
-/* Is enough of its time the kernel's? */
-static bool is_in_kernel(const struct tree_process *p)
+/* Is enough of its time the kernel's, and are there new pages at all? */
+static bool may_be(const struct analysis *a, const struct tree_process *p)
 {
-	return p->system_ns >= REFAULT_LEAST && p->system_ns >= (p->user_ns + p->system_ns) / 4;
+	return p->system_ns >= REFAULT_SHARE && p->system_ns >= (p->user_ns + p->system_ns) / 4 &&
+	       (!a->of_totals ||
+		p->minor_faults * a->walk.heap.page_size / REFAULT_TIMES >= p->peak_rss_bytes) &&
+	       is_own(a, p);
+}
+
+/* Adds another process that has the finding; f is that with most time. */
+static void add(struct refaults *f, struct refaults *other)
+{
+	const uint64_t more = f->more + (f->process != 0),
+		       more_ns = f->more_ns + (f->system_ns < other->system_ns ? f->system_ns
+									       : other->system_ns);
+
+	if (other->system_ns > f->system_ns)
+		*f = *other;
+	f->more = more;
+	f->more_ns = more_ns;
 }
 
 void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites,
@@ -199,12 +215,14 @@ void refaults_find(struct refaults *f, const struct analysis *a, const struct si
 	for (size_t i = 0; i < a->tree.processes; i++) {
 		const struct tree_process *p = &a->tree.process[i];
 
-		if (p->system_ns <= f->system_ns || !is_in_kernel(p) || !is_own(a, p))
+		if (!may_be(a, p))
 			continue;
 		measure(&now, a, sites, t, p);
 		if (is_finding(&now))
-			*f = now;
+			add(f, &now);
 	}
+	if (f->system_ns + f->more_ns < REFAULT_LEAST)
+		f->process = 0;
 	if (f->keep && f->keep->of_large) {
 		f->keep_large = f->keep;
 		f->keep = NULL;

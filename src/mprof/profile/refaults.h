@@ -7,14 +7,15 @@
  *   new      page faults * page size; or, if that is more, the bytes of freed blocks that glibc had
  *            mapped by themselves (totals.h), and accessed: a fault for a huge page is one fault
  *
- * The process with most time in the kernel has a finding if this is at least REFAULT_LEAST, a
- * quarter of its CPU time, and not too much for `new` and the calls that map and unmap, each of
- * which takes as long as a page (REFAULT_NS); if `new` is at least REFAULT_TIMES its largest
- * resident set, so that most of it need not be new; and if its live bytes rose, or it unmapped, at
- * least half of `new`, which other faults do not need: those of files, of stacks of threads, and of
- * pages that it drops itself by madvise.  Page faults that copies after each fork, or what the
- * process unmapped itself, can explain do not count. The figures of wait4 include children, so
- * those of a process with recorded children count only if it told them itself.
+ * The process with most time in the kernel has a finding if this is at least REFAULT_LEAST, alone
+ * or with that of others that are alike, REFAULT_SHARE, a quarter of its CPU time, and not too much
+ * for `new` and the calls that map and unmap, each of which takes as long as a page (REFAULT_NS);
+ * if `new` is at least REFAULT_TIMES its largest resident set, so that most of it need not be new;
+ * and if its live bytes rose, or it unmapped, at least half of `new`, which other faults do not
+ * need: those of files, of stacks of threads, and of pages that it drops itself by madvise.  Page
+ * faults that copies after each fork, or what the process unmapped itself, can explain do not
+ * count. The figures of wait4 include children, so those of a process with recorded children count
+ * only if it told them itself.
  *
  * With a setting that keeps memory, calloc clears all of a block that was new before.  So there is
  * none for a process that uses little of what calloc gives it (REFAULT_CLEAR).
@@ -25,6 +26,7 @@
 #include "askers.h"
 
 #define REFAULT_LEAST 100000000u /* ns */
+#define REFAULT_SHARE 20000000u	 /* ns of one process of several */
 #define REFAULT_TIMES 4u
 #define REFAULT_NS    2u /* for a byte of new pages, at most: more is other work of the kernel */
 #define REFAULT_CLEAR 4u /* bytes that calloc clears while the kernel provides one, or more */
@@ -39,6 +41,7 @@ struct refault_setting {
 struct refaults {
 	uint32_t process; /* number in the run; 0 without a finding */
 	uint64_t system_ns, cpu_ns;
+	uint64_t more, more_ns; /* other processes that are alike, their time in the kernel */
 	uint64_t new_bytes, apart, resident; /* resident: at its largest */
 	uint64_t others;		     /* bytes that other processes of the run allocated */
 	uint64_t work; /* bytes of new pages that take as long as those, and the calls for them */
