@@ -23,6 +23,7 @@
 
 #include "config.h"
 #include "core.h"
+#include "facts.h"
 #include "scopes.h"
 #include "sys.h"
 
@@ -258,6 +259,28 @@ static int attach_object_words(struct dl_phdr_info *o, size_t size, void *here)
 		if (o->dlpi_phdr[i].p_type == PT_LOAD && o->dlpi_phdr[i].p_flags & PF_W)
 			attach_words(o, &o->dlpi_phdr[i], *(int *)here);
 	return 0;
+}
+
+/* glibc's, of <malloc.h>, which the library does not include.  It locks one arena after the other,
+ * and visits their freed chunks. */
+struct heap_info {
+	size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks,
+	    keepcost;
+};
+
+void mp_attach_note(void)
+{
+	void *symbol = attach_symbol("mallinfo2");
+	struct heap_info now;
+
+	if (symbol && mp_scope_base(symbol) == mp_scope_base(*(void **)&mprof_core.real.malloc) &&
+	    attach_symbol("gnu_get_libc_version") &&
+	    mp_scope_base(symbol) == mp_scope_base(attach_symbol("gnu_get_libc_version"))) {
+		now = (*(struct heap_info(**)(void)) & symbol)();
+		mp_fact_attached(now.uordblks + now.hblkhd, now.fordblks);
+	} else {
+		mp_fact_mark(MPROF_FACT_ATTACHED);
+	}
 }
 
 void mp_attach_redirect(int here)

@@ -12,5 +12,7 @@
 int mp_attach_is_needed(void);
 /* Finds what the program calls now. */
 extern const struct mprof_init_ops mp_init_attached;
+/* Notes that recording begins, and what glibc's heap contains by then. */
+void mp_attach_note(void);
 /* Leads the program's calls to us, or back.  Any thread, while others run. */
 void mp_attach_redirect(int here);

@@ -265,6 +265,22 @@ void mp_fact_mark(unsigned what)
 	fact_write(&f, "", 0);
 }
 
+void mp_fact_attached(uint64_t held, uint64_t freed)
+{
+	char buffer[64];
+	struct text t = text_on(buffer, sizeof(buffer));
+	struct mprof_fact f;
+
+	fact_stamp(&f, MPROF_FACT_ATTACHED);
+	text_string(&t, "held=");
+	text_number(&t, held);
+	t.used++;
+	text_string(&t, "freed=");
+	text_number(&t, freed);
+	t.used++;
+	fact_write(&f, buffer, t.used);
+}
+
 /* A fact that has one text. */
 static void fact_of(unsigned what, const char *key, const char *value)
 {

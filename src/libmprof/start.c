@@ -16,7 +16,6 @@
 #include "attach.h"
 #include "config.h"
 #include "core.h"
-#include "facts.h"
 #include "file.h"
 #include "local.h"
 #include "process.h"
@@ -361,7 +360,7 @@ const char *mprof_attach(const char *conf)
 	start_try((const void *)mprof_attach, conf);
 	if (mp_recording()) {
 		mp_local->threaded = 1; /* others may call at once */
-		mp_fact_mark(MPROF_FACT_ATTACHED);
+		mp_attach_note();
 		mp_process_watch();
 		mp_attach_redirect(1);
 	} else if (!why.used) {

@@ -154,6 +154,8 @@ test_attach_counts_from_then_on() {
 	"$mprof" report --json a.profile >r.json
 	expect_same 'attached, detached' "$(json r.json '.processes[0] | [.attached, .detached] | join(" ")')" \
 		'true true'
+	# 100 blocks of 50 bytes, in chunks of 64, and few others.
+	expect_same 'the heap before' "$(json r.json '.processes[0].heap_held_bytes | . >= 6400 and . < 20000')" true
 	expect_documented profile r.json
 	attach_expect_end 7
 }

@@ -80,9 +80,12 @@ static void add_start(struct tree_process *p, const struct mprof_fact *f)
 }
 
 /* The kernel counts a process's start in hundredths of a second. */
-static void add_attached(struct tree_process *p, const struct mprof_fact *f)
+static void add_attached(struct tree_process *p, const struct trace_fact *f)
 {
-	const uint64_t start = p->start_time * 10000000, now = (uint64_t)f->mono_ns;
+	const uint64_t start = p->start_time * 10000000, now = (uint64_t)f->fact->mono_ns;
+
+	p->held = strtoull(f->held, NULL, 10);
+	p->freed = strtoull(f->freed, NULL, 10);
 
 	p->attached = true;
 	p->before_ns = start && start < now ? now - start : 0;
@@ -166,7 +169,7 @@ static void add_fact(struct tree *r, const struct trace_fact *f)
 	if (m->what == MPROF_FACT_RESUMED)
 		p->stopped = NULL;
 	if (m->what == MPROF_FACT_ATTACHED)
-		add_attached(p, m);
+		add_attached(p, f);
 	if (m->what == MPROF_FACT_DETACHED)
 		p->detached = true;
 	if (m->what == MPROF_FACT_DEEPBIND)

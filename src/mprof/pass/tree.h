@@ -57,6 +57,7 @@ struct tree_process {
 	const char *stopped;  /* why recording ended early, or NULL */
 	bool attached;	      /* it ran already when its recording began... */
 	uint64_t before_ns;   /* ... for this long; 0: unknown */
+	uint64_t held, freed; /* bytes of its heap by then: in blocks, and kept; 0: unknown */
 	bool detached;	      /* mprof ended its recording, and it ran on */
 };
 

@@ -117,13 +117,14 @@ static void take_string(struct trace_fact *f, const char *s)
 		const char *key;
 		const char **value;
 	} known[] = {
-		{ "exe", &f->exe },   { "cwd", &f->cwd },
-		{ "host", &f->host }, { "allocator", &f->allocator },
-		{ "init", &f->init }, { "mode", &f->mode },
-		{ "path", &f->path }, { "why", &f->why },
-		{ "job", &f->job },   { "malloc", &f->malloc_of },
-		{ "rank", &f->rank }, { "kernel", &f->kernel },
-		{ "cpus", &f->cpus }, { "conf", &f->conf },
+		{ "exe", &f->exe },	{ "cwd", &f->cwd },
+		{ "host", &f->host },	{ "allocator", &f->allocator },
+		{ "init", &f->init },	{ "mode", &f->mode },
+		{ "path", &f->path },	{ "why", &f->why },
+		{ "job", &f->job },	{ "malloc", &f->malloc_of },
+		{ "rank", &f->rank },	{ "held", &f->held },
+		{ "freed", &f->freed }, { "kernel", &f->kernel },
+		{ "cpus", &f->cpus },	{ "conf", &f->conf },
 		{ "set", &f->set },
 	};
 	const char *value = value_of(s, "arg");

@@ -120,6 +120,7 @@ struct trace_fact {
 	uint64_t offset; /* in the file, for messages */
 	const char *exe, *cwd, *host, *allocator, *init, *mode, *path, *why, *job, *rank;
 	const char *kernel, *cpus, *conf, *set; /* FORMAT.md; "" if unknown */
+	const char *held, *freed;		/* numbers of ATTACHED, or "" */
 	const char *malloc_of; /* object whose malloc is called instead of the library's, or "" */
 	size_t argc;
 	const char **argv;
@@ -128,7 +129,7 @@ struct trace_fact {
 #define TRACE_FACT_TEXTS                                                                       \
 	.exe = "", .cwd = "", .host = "", .allocator = "", .init = "", .mode = "", .path = "", \
 	.why = "", .job = "", .rank = "", .kernel = "", .cpus = "", .conf = "", .set = "",     \
-	.malloc_of = ""
+	.malloc_of = "", .held = "", .freed = ""
 
 /* An error that MODE=Guard found: stacks are nodes of trace_stacks(), 0 if unknown. */
 struct trace_misuse {
