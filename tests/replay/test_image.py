@@ -225,6 +225,19 @@ def test_legend_of_the_recorded_run(scratch):
     return wrong
 
 
+def test_title_says_which_call(scratch):
+    """The picture that is nearest to no call is that of the first one."""
+    wrong = []
+    for at, title in ("0", "1 call"), ("1", "1 call"), ("20", "20 calls"):
+        ran = image(trace()[0], "--at", at, "-o", os.path.join(scratch, "x.pdf"))
+        assert ran.status == 0, ran.err
+        found = subprocess.run(["pdftotext", os.path.join(scratch, "x.pdf"), "-"],
+                               capture_output=True, check=True).stdout.decode().splitlines()
+        if f"the heap after {title}" not in found:
+            wrong.append(f"--at {at}: {found[:3]}")
+    return wrong
+
+
 def test_hilbert_shows_as_much():
     """As many white pixels along the curve as there are pages kept."""
     picture, told = draw("--layout", "hilbert", "--allocator", "glibc", "--at", "end")

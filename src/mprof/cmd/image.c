@@ -234,7 +234,7 @@ static void describe(const struct work *w, char *text, size_t room)
 	static const char *const when[] = {
 		[WHEN_PEAK] = "the heap at the peak of live bytes",
 		[WHEN_END] = "the heap after the last call",
-		[WHEN_CALLS] = "the heap after %s calls",
+		[WHEN_CALLS] = "the heap after %s",
 		[WHEN_TIME] = "the heap after %s",
 		[WHEN_PERCENT] = "the heap after %s of the calls",
 	};
@@ -249,10 +249,9 @@ static void describe(const struct work *w, char *text, size_t room)
 	bool time = w->o->picture.layout == LAYOUT_TIME;
 	char moment[96];
 
-	snprintf(moment, sizeof(moment),
-		 w->o->at.kind == WHEN_CALLS && w->o->at.calls == 1 ? "the heap after %s call"
-								    : when[w->o->at.kind],
-		 w->o->at.text);
+	snprintf(moment, sizeof(moment), when[w->o->at.kind],
+		 w->o->at.kind == WHEN_CALLS ? format_many(w->o->op, "call", "calls").s
+					     : w->o->at.text);
 	snprintf(text, room, "%s%s%s%s",
 		 time ? "calls from left to right, addresses upward" : moment, by[w->o->picture.by],
 		 *w->films.note ? "; " : "", w->films.note);
