@@ -531,6 +531,13 @@ test_memory_of_a_runtime() {
 	run env PYTHONMALLOC=malloc "$mprof" record -o log -- "$python" -c 'x = [str(i) for i in range(600000)]'
 	run "$mprof" report log
 	expect_no_text out 'did not come from malloc'
+	# What it returns to the system and maps again.
+	run env -u PYTHONMALLOC "$mprof" record -o log -- "$python" -c 'for i in range(40): x = [bytes(400) for _ in range(100000)]; del x'
+	run "$mprof" report log
+	expect_words out "times the largest resident set: CPython's own allocator mapped"
+	expect_no_text out 'the program itself mapped'
+	run "$mprof" report --json log
+	expect_documented run out
 	run env -u PYTHONMALLOC "$mprof" doctor "$python"
 	expect_status 0
 	expect_words out "CPython's own allocator maps its memory itself: PYTHONMALLOC=malloc would show its blocks"

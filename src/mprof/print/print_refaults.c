@@ -22,7 +22,11 @@ static void put_pages(const struct refaults *f, FILE *out)
 	}
 	fprintf(out, " and provided %s of new pages, %" PRIu64 " times the largest resident set: ",
 		format_bytes(f->new_bytes).s, times);
-	if (f->mapped)
+	if (f->mapper)
+		fprintf(out, "%s mapped %s in %s of mmap, and unmapped what was free; %s.",
+			f->mapper->whose, format_bytes(f->mapped).s,
+			format_many(f->map_calls, "call", "calls").s, f->mapper->remedy);
+	else if (f->mapped)
 		fprintf(out, "the program itself mapped %s in %s of mmap. Keep and reuse them.",
 			format_bytes(f->mapped).s, format_many(f->map_calls, "call", "calls").s);
 	else

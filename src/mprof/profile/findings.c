@@ -807,7 +807,7 @@ int findings_make(struct findings *f, const struct analysis *a, struct trace *t,
 		else
 			find_kind(f, a, &sums, (enum finding_kind)kind);
 	if (f->refaults.process)
-		refaults_place(&f->refaults, sites, &sums.askers, a->of_totals);
+		refaults_place(&f->refaults, sites, &sums.askers, &f->names, a->of_totals);
 	for (size_t i = 0; i < f->count; i++) {
 		finding_sums_twin(&sums, &f->item[i]);
 		f->item[i].beside = o->totals;

@@ -6,7 +6,6 @@
 
 #include "../pass/site_totals.h"
 #include "../util/alloc.h"
-#include "../util/order.h"
 
 #define HEADER	  16u /* the most bytes that an allocator keeps beside a block */
 #define TIME_PART 10u /* the least part of the time of the process */
@@ -56,39 +55,6 @@ static void find_step(struct larger *f, const struct analysis *a, const struct c
 	f->process = f->rest && held >= f->of_ns / TIME_PART ? c->process : 0;
 }
 
-/* What one runtime mapped. */
-struct mapped {
-	const struct mapper *mapper;
-	uint64_t bytes;
-};
-
-ORDER(by_mapper, struct mapped, RISING(mapper))
-
-/* Returns the runtime that mapped most, and at least as much as given; NULL if there is none. */
-static const struct mapper *find_mapper(const struct sites *all, struct profile *names,
-					uint64_t least)
-{
-	struct mapped *sum = must_calloc(all->count + 1, sizeof(*sum)), most = { .bytes = least };
-	size_t n = 0, k;
-	struct site site;
-
-	for (size_t i = 0; i < all->count; i++) {
-		sites_site(all, i, &site);
-		if (site.v.map_bytes)
-			sum[n++] =
-			    (struct mapped){ mapper_of_stack(names, site.key), site.v.map_bytes };
-	}
-	SORT(sum, n, by_mapper);
-	for (size_t i = 0; i < n; i = k) {
-		for (k = i + 1; k < n && sum[k].mapper == sum[i].mapper; k++)
-			sum[i].bytes += sum[k].bytes;
-		if (sum[i].mapper && sum[i].bytes >= most.bytes)
-			most = sum[i];
-	}
-	free(sum);
-	return most.mapper;
-}
-
 void larger_find(struct larger *f, const struct analysis *a, const struct trace *t,
 		 struct profile *names)
 {
@@ -106,7 +72,7 @@ void larger_find(struct larger *f, const struct analysis *a, const struct trace 
 			  p->self_bytes + stacks_object_bytes(names ? names->stacks : NULL));
 	if (f->process) {
 		f->missing = a->tree.remarks || p->deepbind || p->stopped;
-		f->mapper = find_mapper(&a->whole, names, f->rest / 2);
+		f->mapper = mapper_of_sites(&a->whole, names, f->rest / 2);
 	}
 	f->maps = a->whole.total.map_calls || a->whole.totals.estimated;
 	f->threads = lanes->threads > a->tree.processes;

@@ -210,6 +210,37 @@ const struct mapper *mapper_of_stack(struct profile *names, uint32_t stack)
 	return m;
 }
 
+/* What one runtime mapped. */
+struct mapped {
+	const struct mapper *mapper;
+	uint64_t bytes;
+};
+
+ORDER(by_mapper, struct mapped, RISING(mapper))
+
+const struct mapper *mapper_of_sites(const struct sites *all, struct profile *names, uint64_t least)
+{
+	struct mapped *sum = must_calloc(all->count + 1, sizeof(*sum)), most = { .bytes = least };
+	size_t n = 0, k;
+	struct site site;
+
+	for (size_t i = 0; i < all->count; i++) {
+		sites_site(all, i, &site);
+		if (site.v.map_bytes)
+			sum[n++] =
+			    (struct mapped){ mapper_of_stack(names, site.key), site.v.map_bytes };
+	}
+	SORT(sum, n, by_mapper);
+	for (size_t i = 0; i < n; i = k) {
+		for (k = i + 1; k < n && sum[k].mapper == sum[i].mapper; k++)
+			sum[i].bytes += sum[k].bytes;
+		if (sum[i].mapper && sum[i].bytes >= most.bytes)
+			most = sum[i];
+	}
+	free(sum);
+	return most.mapper;
+}
+
 static void name_who(struct who *w, const struct look *l)
 {
 	const struct sym_line *line =

@@ -230,7 +230,7 @@ void refaults_find(struct refaults *f, const struct analysis *a, const struct si
 }
 
 void refaults_place(struct refaults *f, const struct sites *sites, const struct askers *askers,
-		    bool of_totals)
+		    struct profile *names, bool of_totals)
 {
 	const size_t functions = askers->functions.keys.count;
 	struct {
@@ -254,6 +254,8 @@ void refaults_place(struct refaults *f, const struct sites *sites, const struct 
 		if (of[x->function].bytes > most->bytes)
 			most = &of[x->function];
 	}
+	if (f->mapped && sites->total.map_bytes >= f->mapped)
+		f->mapper = mapper_of_sites(sites, names, sites->total.map_bytes - f->mapped / 2);
 	/* Sites are of the run: do not name what the other processes may have allocated. */
 	if (!f->mapped && most->bytes >= f->others + f->new_bytes / 2) {
 		f->line = most->largest->who.line;

@@ -24,6 +24,7 @@
 
 #include "../pass/analysis.h"
 #include "askers.h"
+#include "outside.h"
 
 #define REFAULT_LEAST 100000000u /* ns */
 #define REFAULT_SHARE 20000000u	 /* ns of one process of several */
@@ -48,7 +49,8 @@ struct refaults {
 	/* What the program mapped by its own calls of mmap, if it unmapped more than its live bytes
 	 * rose, and called mmap REFAULT_TIMES or more; else 0. */
 	uint64_t mapped, map_calls;
-	bool threads;			    /* several allocated */
+	const struct mapper *mapper; /* the runtime that mapped most of it; NULL: none is known */
+	bool threads;		     /* several allocated */
 	const struct refault_setting *keep; /* NULL: none is known */
 	const struct refault_setting
 	    *keep_large; /* likewise, if a function allocated large blocks */
@@ -67,7 +69,7 @@ static inline const char *refaults_setting(const struct refaults *f)
 
 void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites,
 		   const struct trace *t);
-/* Names the function, of a finding; askers: of these sites.  of_totals: they are of a profile,
- * which has no finding without a function. */
+/* Names the function or runtime, of a finding; askers: of these sites.  of_totals: they are of a
+ * profile, which has no finding without a function. */
 void refaults_place(struct refaults *f, const struct sites *sites, const struct askers *askers,
-		    bool of_totals);
+		    struct profile *names, bool of_totals);
