@@ -104,27 +104,8 @@ static void print_failed(const struct print_totals *t, FILE *out)
 	fputs(*before == ',' ? ".\n" : "", out);
 }
 
-static void print_sums(const struct print_totals *t, FILE *out)
+static void print_allocated(const struct site_values *v, FILE *out)
 {
-	const struct profile *p = t->p;
-	const struct site_values *v = &p->total;
-	const struct sites *s = &p->sites;
-
-	fputc('\n', out);
-	report_title("Totals", out);
-	if (s->totals.estimated) {
-		print_estimates(t, out);
-		return;
-	}
-	if (!v->calls) {
-		fputs("  ", out);
-		figures_nothing(p, out);
-		fputc('\n', out);
-		print_resident(t, out);
-		print_maps(t, out);
-		print_failed(t, out);
-		return;
-	}
 	fprintf(out, "  %s allocated %s", format_many(v->calls, "call", "calls").s,
 		format_exact(v->bytes).s);
 	if (v->size_min < v->size_max)
@@ -133,27 +114,46 @@ static void print_sums(const struct print_totals *t, FILE *out)
 	else if (v->calls > 1)
 		fprintf(out, ": %s each", format_bytes(v->size_max).s);
 	fputs(".\n", out);
+}
+
+static void print_peak(const struct sites *s, FILE *out)
+{
 	fprintf(out, "  Peak%s: %s in %s, %s", s->totals.process ? " of the largest process" : "",
 		format_exact(s->peak.bytes).s, format_many(s->peak.calls, "block", "blocks").s,
 		flat_moment(s->peak.ns).s);
 	if (s->totals.bound)
 		fprintf(out, "; accurate to %s, because the process had several threads",
 			format_bytes(s->totals.bound).s);
-	fprintf(out, ".\n  %s: %s in %s", left_name(t), format_exact(v->live_bytes).s,
+	fputs(".\n", out);
+}
+
+/* Prints what was not freed, and what ended otherwise. */
+static void print_left(const struct print_totals *t, FILE *out)
+{
+	const struct profile *p = t->p;
+	const struct site_values *v = &p->total;
+	const struct sites *s = &p->sites;
+
+	fprintf(out, "  %s: %s in %s", left_name(t), format_exact(v->live_bytes).s,
 		format_many(v->live_calls, "block", "blocks").s);
 	if (s->totals.leaving > 1 && v->live_bytes > s->peak.bytes)
 		fputs(" (a sum over processes that ended at different times)", out);
 	if (p->suppressed_calls)
 		fprintf(out, ", of which libraries keep %s", format_bytes(p->suppressed_bytes).s);
+	fputs(".\n", out);
 	if (s->totals.exec_blocks)
-		fprintf(out, ".\n  Discarded by exec: %s in %s",
+		fprintf(out, "  Discarded by exec: %s in %s.\n",
 			format_exact(s->totals.exec_bytes).s,
 			format_many(s->totals.exec_blocks, "block", "blocks").s);
 	if (s->totals.gone_blocks)
-		fprintf(out, ".\n  Left by processes that ended before: %s in %s",
+		fprintf(out, "  Left by processes that ended before: %s in %s.\n",
 			format_exact(s->totals.gone_bytes).s,
 			format_many(s->totals.gone_blocks, "block", "blocks").s);
-	fprintf(out, ".\n  Temporary: %s (%s).", format_many(v->temporary_calls, "call", "calls").s,
+}
+
+static void print_lives(const struct site_values *v, const struct site_lanes *l, FILE *out)
+{
+	fprintf(out, "  Temporary: %s (%s).", format_many(v->temporary_calls, "call", "calls").s,
 		format_percent(v->temporary_calls, v->calls).s);
 	if (v->freed_calls)
 		fprintf(out, "  Freed blocks lived %s on average.",
@@ -162,12 +162,12 @@ static void print_sums(const struct print_totals *t, FILE *out)
 	if (v->reallocs)
 		fprintf(out, "  Reallocated: %s, of which %s moved; they %s by %s.\n",
 			format_many(v->reallocs, "block", "blocks").s,
-			format_count(v->realloc_moved).s,
-			t->lanes->realloc_grown < 0 ? "shrank" : "grew",
-			format_bytes((uint64_t)llabs(t->lanes->realloc_grown)).s);
-	print_resident(t, out);
-	print_maps(t, out);
-	print_failed(t, out);
+			format_count(v->realloc_moved).s, l->realloc_grown < 0 ? "shrank" : "grew",
+			format_bytes((uint64_t)llabs(l->realloc_grown)).s);
+}
+
+static void print_unmatched(const struct print_totals *t, FILE *out)
+{
 	if (t->lanes->missed || t->lanes->strange)
 		fprintf(out,
 			"  Unmatched: %s without a recorded free, and %s without a recorded "
@@ -175,6 +175,33 @@ static void print_sums(const struct print_totals *t, FILE *out)
 			format_many(t->lanes->missed, "block", "blocks").s,
 			format_many(t->lanes->strange, "free", "frees").s,
 			t->p->header->pauses ? ", as after a pause" : "");
+}
+
+static void print_sums(const struct print_totals *t, FILE *out)
+{
+	const struct profile *p = t->p;
+
+	fputc('\n', out);
+	report_title("Totals", out);
+	if (p->sites.totals.estimated) {
+		print_estimates(t, out);
+		return;
+	}
+	if (p->total.calls) {
+		print_allocated(&p->total, out);
+		print_peak(&p->sites, out);
+		print_left(t, out);
+		print_lives(&p->total, t->lanes, out);
+	} else {
+		fputs("  ", out);
+		figures_nothing(p, out);
+		fputc('\n', out);
+	}
+	print_resident(t, out);
+	print_maps(t, out);
+	print_failed(t, out);
+	if (p->total.calls)
+		print_unmatched(t, out);
 }
 
 static void print_times(const struct print_totals *t, FILE *out)

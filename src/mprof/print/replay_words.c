@@ -322,19 +322,15 @@ static void tell_kind(const struct verdict *v, const struct told *peak, const st
 {
 	const char *ref = v->runs->row[v->reference].variant->name;
 	char names[512] = "";
-	size_t i, n = 0, count = 0, last = 0;
+	size_t i, k = 0, n = 0, count = 0;
 
 	for (i = 0; i < v->played; i++)
-		if (side(v, peak, v->by_peak[i]) == memory && side(v, cpu, v->by_peak[i]) == time) {
-			count++;
-			last = i;
-		}
+		count +=
+		    side(v, peak, v->by_peak[i]) == memory && side(v, cpu, v->by_peak[i]) == time;
 	for (i = 0; i < v->played && n < sizeof(names); i++)
 		if (side(v, peak, v->by_peak[i]) == memory && side(v, cpu, v->by_peak[i]) == time)
 			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s",
-					      !n	  ? ""
-					      : i == last ? " and "
-							  : ", ",
+					      before_word(k++, count),
 					      v->runs->row[v->by_peak[i]].variant->name);
 	if (count)
 		sentence_add(w, "%s would %s than %s%s.", names, would, ref, how);
