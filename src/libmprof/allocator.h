@@ -15,7 +15,6 @@
 
 /* boot.c: the arena for calls made before and during initialisation. */
 void *mp_boot_alloc(size_t align, size_t size);
-void *mp_boot_realloc(void *ptr, size_t size);
 void *mp_boot_resize(void *ptr, enum mprof_shape shape, size_t size, size_t arg);
 size_t mp_boot_usable(void *ptr);
 extern uint32_t mp_boot_early; /* calls served from the arena before initialisation was possible */

@@ -88,7 +88,7 @@ size_t mp_boot_usable(void *ptr)
 }
 
 /* ptr is a boot block or NULL. */
-void *mp_boot_realloc(void *ptr, size_t size)
+static void *boot_moved(void *ptr, size_t size)
 {
 	void *to = mp_table()->malloc(size);
 	size_t keep;
@@ -120,7 +120,7 @@ void *mp_boot_resize(void *ptr, enum mprof_shape shape, size_t size, size_t arg)
 {
 	struct mp_extent want = mp_extent_of(shape, size, arg);
 
-	return want.fits ? mp_boot_realloc(ptr, want.bytes) : NULL;
+	return want.fits ? boot_moved(ptr, want.bytes) : NULL;
 }
 
 static MPROF_COLD int boot_out(void **out, size_t align, size_t size)
@@ -183,7 +183,7 @@ const struct mprof_api mp_boot_api MP_HIDDEN = {
 /* The data that hot paths read. */
 struct mprof_core_data mprof_core_local = {
 	.clock_slow = mp_clock_monotonic_ns,
-	.boot_realloc = mp_boot_realloc,
+	.boot_realloc = boot_moved,
 	.boot_usable = mp_boot_usable,
 	.error = __errno_location,
 };
