@@ -349,11 +349,17 @@ attach_refused() { # STATUS TEXT ARGUMENTS...: of attach
 }
 
 test_attach_refuses() {
+	local how
 	attach_refused 2 "invalid PID 'x': expected the number of a process" x
 	attach_refused 2 'no process given'
 	attach_refused 2 "unexpected argument '2'" 1 2
 	attach_refused 2 'invalid --for' --for x 1
 	attach_refused 3 'it is not running' 4194303
+	for how in 'record -p 1' 'profile --pid=1' '-p 1' 'attach --pid 1'; do
+		run "$mprof" $how
+		expect_status 2
+		expect_text err "'mprof attach PID' profiles a program that runs already"
+	done
 	echo '#include <unistd.h>
 int main(void) { for (;;) pause(); }' >pauses.c
 	cc -static -o pauses pauses.c

@@ -398,6 +398,9 @@ static void getopt_rows(const struct rows *rows, struct option *to, char *letter
 	strcpy(letters, "h");
 }
 
+/* What other profilers call --pid or -p. */
+#define ATTACH "'mprof attach PID' profiles a program that runs already"
+
 /* Reports "unknown option '--formt': did you mean '--format'?"; word: as given, without a value. */
 static int unknown_option(struct parsing *p, const char *name, const char *word)
 {
@@ -424,6 +427,8 @@ static int unknown_option(struct parsing *p, const char *name, const char *word)
 	if (used)
 		return fail(&p->err, -EINVAL, "ambiguous option '--%s': expected one of %s", word,
 			    list);
+	if (!strcmp(word, "pid"))
+		return fail(&p->err, -EINVAL, "unknown option '--pid': " ATTACH);
 	if (like)
 		return fail(&p->err, -EINVAL, "unknown option '--%s': did you mean '--%s'?", word,
 			    like);
@@ -459,6 +464,8 @@ static int refuse(struct parsing *p, int key, char **argv)
 	if (o)
 		return fail(&p->err, -EINVAL, "--%s takes no value: got '%.60s'", o->name,
 			    strchr(given, '=') + 1);
+	if (optopt == 'p')
+		return fail(&p->err, -EINVAL, "unknown option '-p': " ATTACH);
 	if (optopt)
 		return fail(&p->err, -EINVAL,
 			    "unknown option '-%c': '%s --help%s' lists the options", optopt,
