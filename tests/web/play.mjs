@@ -54,7 +54,7 @@ function expected(address, n) {
     `${percent} % of the page`;
   facts["largest block"] = `${count(top.size)} bytes` +
     (top.size >= 10240 ? ` (${(top.size / 1024).toFixed(1)} KiB)` : "");
-  facts.age = new RegExp(`^${n - top.born} calls(, about [0-9.]+ .?s)?; allocated by call ${top.born}$`);
+  facts.age = new RegExp(`^${n - top.born} calls?(, about [0-9.]+ .?s)?; allocated by call ${top.born}$`);
   facts.from = new RegExp(`^${top.size > 20000 ? "take_large" : "take_small"} ← main.* \\(layout\\)$`);
   return facts;
 }
@@ -177,8 +177,9 @@ const tests = {
       const said = await now(page), blocks = alive(n);
       const k = sum(blocks, (b) => b.size) / 1024;
       const size = Number.isInteger(k) ? String(k) : (k < 100 ? k.toFixed(k < 10 ? 2 : 1) : even(k));
-      assert.ok(said.startsWith(`frame ${n} of ${world.calls} · ${n} calls · `), said);
-      assert.ok(said.endsWith(` · ${size} KiB live in ${blocks.length} blocks`), `${n}: ${said}`);
+      assert.ok(said.startsWith(`frame ${n} of ${world.calls} · ${n} call${n === 1 ? "" : "s"} · `), said);
+      const blocksOf = `${blocks.length} block${blocks.length === 1 ? "" : "s"}`;
+      assert.ok(said.endsWith(` · ${size} KiB live in ${blocksOf}`), `${n}: ${said}`);
     }
     assert.match(await page.locator(".mp-figures span").first().getAttribute("title"), /of the process, with code/);
   },
