@@ -20,11 +20,13 @@
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/uio.h>
 
 #include "config.h"
 #include "core.h"
 #include "facts.h"
 #include "scopes.h"
+#include "stack_parts.h"
 #include "sys.h"
 
 #define FUNCTIONS 128u
@@ -178,19 +180,25 @@ static void attach_list(void)
 
 /* ---- changing memory ---- */
 
-/* Makes the page of a word writable; the segment's own flags stay what they were otherwise. */
-static int attach_store(uintptr_t *word, uintptr_t value, int flags, int relro)
+/*
+ * Replaces a word that still has this value.  Its page may be read-only: after relocation, or
+ * because the program made it so; then it is again.
+ */
+static void attach_replace(uintptr_t *word, uintptr_t value, uintptr_t instead)
 {
 	const uintptr_t page = (uintptr_t)word & -(uintptr_t)mp_page();
-	const int more = PROT_READ | PROT_WRITE | (flags & PF_X ? PROT_EXEC : 0);
-	const int usual = flags & PF_W && !relro ? 0 : more & ~PROT_WRITE;
+	struct area a;
+	long usual;
 
-	if (usual && mp_sys(SYS_mprotect, (long)page, (long)mp_page(), more, 0, 0, 0) < 0)
-		return -1;
-	__atomic_store_n(word, value, __ATOMIC_RELEASE);
-	if (usual)
+	if (mp_area((uintptr_t)word, &a) < 0 || !(a.flags & AREA_READABLE))
+		return;
+	usual = PROT_READ | (a.flags & 2 ? PROT_WRITE : 0) | (a.flags & 1 ? PROT_EXEC : 0);
+	if (!(usual & PROT_WRITE) &&
+	    mp_sys(SYS_mprotect, (long)page, (long)mp_page(), usual | PROT_WRITE, 0, 0, 0) < 0)
+		return;
+	__atomic_compare_exchange_n(word, &value, instead, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	if (!(usual & PROT_WRITE))
 		mp_sys(SYS_mprotect, (long)page, (long)mp_page(), usual, 0, 0, 0);
-	return 0;
 }
 
 static const ElfW(Phdr) *
@@ -216,35 +224,45 @@ static uintptr_t attach_instead(uintptr_t value, int here)
 	return 0;
 }
 
+/* Copies words that may not be readable; returns how many bytes could be read. */
+static long attach_copy(uintptr_t from, uintptr_t *to, size_t bytes)
+{
+	const struct iovec here = { to, bytes }, there = { (void *)from, bytes };
+
+	return mp_sys(SYS_process_vm_readv, sys_getpid(), (long)&here, 1, (long)&there, 1, 0);
+}
+
 static void attach_words(const struct dl_phdr_info *o, const ElfW(Phdr) * p, int here)
 {
-	const uintptr_t from = (o->dlpi_addr + p->p_vaddr + sizeof(from) - 1) & -sizeof(from);
 	const size_t bss = p->p_memsz - p->p_filesz;
 	const uintptr_t end =
 	    o->dlpi_addr + p->p_vaddr + p->p_filesz + (bss < BSS_MOST ? bss : BSS_MOST);
+	uintptr_t at = (o->dlpi_addr + p->p_vaddr + sizeof(at) - 1) & -sizeof(at), copy[1024];
 
-	for (uintptr_t *word = (uintptr_t *)from; (uintptr_t)(word + 1) <= end; word++) {
-		const uintptr_t value =
-		    attach_instead(__atomic_load_n(word, __ATOMIC_RELAXED), here);
+	while (end - at >= sizeof(at) && at < end) {
+		const size_t most = end - at < sizeof(copy) ? end - at : sizeof(copy);
+		const long n = attach_copy(at, copy, most & -sizeof(at)) / (long)sizeof(at);
 
-		if (value)
-			attach_store(word, value, (int)p->p_flags,
-				     attach_segment(o, (uintptr_t)word, PT_GNU_RELRO) != NULL);
+		for (long i = 0; i < n; i++) {
+			const uintptr_t instead = attach_instead(copy[i], here);
+
+			if (instead)
+				attach_replace((uintptr_t *)at + i, copy[i], instead);
+		}
+		at = n > 0 ? at + (size_t)n * sizeof(at) /* else a page that is not readable */
+			   : (at & -(uintptr_t)mp_page()) + mp_page();
 	}
 }
 
-/* The symbols lie in a segment of their object that is not writable. */
 static void attach_defined(const struct dl_phdr_info *o, int here)
 {
 	for (uint32_t i = 0; i < functions; i++) {
-		struct redirected *f = &function[i];
-		const ElfW(Phdr) *p =
-		    f->symbol ? attach_segment(o, (uintptr_t)f->symbol, PT_LOAD) : NULL;
+		const struct redirected *f = &function[i];
+		const ElfW(Addr) instead = f->value + f->ours - f->theirs;
 
-		if (p)
-			attach_store(&f->symbol->st_value,
-				     f->value + (here ? f->ours - f->theirs : 0), (int)p->p_flags,
-				     0);
+		if (f->symbol && attach_segment(o, (uintptr_t)f->symbol, PT_LOAD))
+			attach_replace(&f->symbol->st_value, here ? f->value : instead,
+				       here ? instead : f->value);
 	}
 }
 

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# shellcheck shell=bash
+#
+# attach_harmless.sh - mprof attach does not change what a program does otherwise.
+
+# Each program here creates `ready`, waits for `end`, and exits with status 7 if all is well.
+harmless_start() { # NAME
+	rm -f ready end
+	"./$1" &
+	pid=$!
+	wait_for test -e ready
+}
+
+harmless_end() {
+	status=0
+	touch end
+	wait "$pid" || status=$?
+	expect_status 7
+}
+
+harmless_attach() { # OPTIONS...
+	run "$mprof" attach -q --for 50ms -o a.profile "$@" "$pid"
+}
+
+# The first variable may only be read, a later page not even that.
+test_attach_heeds_protected_data() {
+	cat >guards.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static struct { void *(*get)(size_t); char more[4088]; } fixed
+	__attribute__((aligned(4096))) = { malloc };
+static struct { char before[4096], guard[4096]; void (*let_go)(void *); }
+	rest __attribute__((aligned(4096)));
+int main(void)
+{
+	rest.let_go = free;
+	mprotect(&fixed, 4096, PROT_READ);
+	mprotect(rest.guard, 4096, PROT_NONE);
+	close(creat("ready", 0600));
+	while (access("end", F_OK)) {
+		rest.let_go(fixed.get(777));
+		usleep(1000);
+	}
+	return 7;
+}
+END
+	compile guards
+	local before
+	harmless_start guards
+	before=$(grep "$PWD/guards" "/proc/$pid/maps")
+	harmless_attach
+	expect_status 0
+	expect_same protections "$(grep "$PWD/guards" "/proc/$pid/maps")" "$before"
+	harmless_end
+	"$mprof" report hot --json a.profile >r.json
+	expect_same 'sizes, live, errors' "$(json r.json '.rows[] | select(.stack[-1].function == "main")
+		| [.sizes.min, .sizes.max, .figures.live, .foreign_frees] | join(" ")')" '777 777 0 0'
+}
+
+# A handler has interrupted malloc_trim, which keeps a lock; libc's caller is not where to look.
+test_attach_sees_what_a_signal_interrupted() {
+	cat >trims.c <<'END'
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
+static volatile int handled;
+static void handle(int number)
+{
+	close(creat("ready", 0600));
+	while (access("end", F_OK))
+		for (volatile int i = 0; i < 1000000; i++)
+			;
+	handled = number;
+}
+int main(void)
+{
+	const struct itimerval soon = { { 0, 0 }, { 0, 100000 } };
+	static char *block[50000];
+
+	for (int i = 0; i < 50000; i++)
+		block[i] = malloc(1500);
+	for (int i = 0; i < 50000; i += 2)
+		free(block[i]);
+	signal(SIGALRM, handle);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	while (!handled)
+		malloc_trim(0);
+	return 7;
+}
+END
+	compile trims
+	harmless_start trims
+	harmless_attach
+	expect_status 3
+	expect_text err 'could not be interrupted outside of its allocator and loader'
+	harmless_end
+}
+
+harmless_loops() {
+	cat >loops.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	static unsigned char *block[256];
+
+	close(creat("ready", 0600));
+	for (unsigned i = 0; access("end", F_OK); i++) {
+		const unsigned k = i * 7919u % 256;
+
+		if (block[k] && *block[k] != k)
+			return 1;
+		free(block[k]);
+		block[k] = malloc(1000 + i % 3000);
+		*block[k] = k;
+		usleep(100);
+	}
+	return 7;
+}
+END
+	compile loops
+}
+
+# SIGSTOP cannot be blocked during a call.
+test_attach_while_a_process_is_stopped_and_goes_on() {
+	harmless_loops
+	cat >storm.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	const int pid = atoi(argv[1]);
+
+	while (!kill(pid, SIGSTOP)) {
+		usleep(300);
+		kill(pid, SIGCONT);
+		usleep(1500);
+	}
+	return 0;
+}
+END
+	compile storm
+	local storm
+	harmless_start loops
+	./storm "$pid" &
+	storm=$!
+	for _ in 1 2 3 4 5; do
+		harmless_attach
+		expect_status 0
+	done
+	kill "$storm"
+	wait "$storm" 2>/dev/null
+	kill -CONT "$pid"
+	harmless_end
+}
+
+test_attach_refuses_a_stopped_process() {
+	harmless_loops
+	harmless_start loops
+	kill -STOP "$pid"
+	harmless_attach
+	expect_status 3
+	expect_one_line_error
+	expect_text err "it is stopped; let it go on with kill -CONT $pid"
+	kill -CONT "$pid"
+	harmless_end
+}
+
+# A thread in vfork() cannot be stopped until the child runs another program or ends: it must not
+# remain stopped then.
+test_attach_leaves_a_vfork_alone() {
+	cat >vforks.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void *work(void *arg)
+{
+	for (;;) {
+		free(malloc(100));
+		usleep(1000);
+	}
+	return arg;
+}
+int main(void)
+{
+	const struct timespec second = { 1, 500000000 };
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, work, NULL);
+	close(creat("ready", 0600));
+	if (!vfork()) {
+		nanosleep(&second, NULL);
+		_exit(0);
+	}
+	close(creat("back", 0600));
+	while (access("end", F_OK))
+		usleep(1000);
+	return 7;
+}
+END
+	compile vforks -pthread
+	rm -f back
+	harmless_start vforks
+	"$mprof" attach -q -o a.profile "$pid" 2>err &
+	local attached=$!
+	wait_for test -e back
+	harmless_end
+	wait "$attached" || bad "attach failed: $(cat err)"
+}
