@@ -132,6 +132,30 @@ static uint64_t status_field(pid_t pid, const char *name)
 	return value;
 }
 
+static bool is_stopped_now(pid_t pid)
+{
+	FILE *f = open_of(pid, "status");
+	char line[256];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = !strncmp(line, "State:\tT", 8);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* If it stays so, a thread would wait for locks that others keep. */
+static bool is_stopped(pid_t pid)
+{
+	for (int i = 0; i < 20; i++) {
+		if (!is_stopped_now(pid))
+			return false;
+		usleep(10000);
+	}
+	return true;
+}
+
 static int check_program(pid_t pid, struct error *err)
 {
 	struct program program;
@@ -164,6 +188,11 @@ static int check_sandbox(pid_t pid, struct error *err)
 {
 	const uint64_t tracer = status_field(pid, "TracerPid");
 
+	if (is_stopped(pid))
+		return fail(err, -EAGAIN,
+			    "cannot attach to process %d: it is stopped; let it go on with kill "
+			    "-CONT %d",
+			    (int)pid, (int)pid);
 	if (tracer)
 		return fail(err, -EPERM,
 			    "cannot attach to process %d: process %" PRIu64
@@ -330,23 +359,38 @@ static int choose_library(struct attached *a, const char *library, const char *s
 	return ret ? fail(err, ret, "cannot write '%s': %s", spare, strerror(-ret)) : 0;
 }
 
+struct task {
+	struct attached *a;
+	const char *conf;
+	struct error *err;
+};
+
+static int begin_in_session(void *task)
+{
+	const struct task *t = task;
+	struct object libc;
+	struct inject *in;
+	int ret = begin(&in, t->a->pid, &libc, t->err);
+
+	if (ret)
+		return ret;
+	ret = load(in, t->a->pid, &libc, t->a->library, t->err);
+	ret = ret ? ret : start(in, t->a, t->conf, t->err);
+	inject_end(in);
+	return ret;
+}
+
 int attach_begin(struct attached *a, pid_t pid, const char *library, const char *spare,
 		 const char *conf, struct error *err)
 {
-	struct object libc;
-	struct inject *in;
+	struct task task = { a, conf, err };
 	int ret;
 
 	a->pid = pid;
 	ret = choose_library(a, library, spare, err);
 	if (ret)
 		return ret;
-	ret = begin(&in, pid, &libc, err);
-	if (!ret) {
-		ret = load(in, pid, &libc, a->library, err);
-		ret = ret ? ret : start(in, a, conf, err);
-		inject_end(in);
-	}
+	ret = inject_session(begin_in_session, &task);
 	if (a->copied)
 		unlink(a->library);
 	return ret;
@@ -368,16 +412,22 @@ bool attach_is_on(const struct attached *a)
 	return found;
 }
 
-int attach_end(const struct attached *a, struct error *err)
+static int end_in_session(void *task)
 {
+	const struct task *t = task;
 	struct object libc;
 	struct inject *in;
 	uint64_t nothing;
-	int ret = begin(&in, a->pid, &libc, err);
+	int ret = begin(&in, t->a->pid, &libc, t->err);
 
 	if (ret)
 		return ret;
-	ret = inject_call(in, a->detach, 0, 0, &nothing, err);
+	ret = inject_call(in, t->a->detach, 0, 0, &nothing, t->err);
 	inject_end(in);
 	return ret;
+}
+
+int attach_end(struct attached *a, struct error *err)
+{
+	return inject_session(end_in_session, &(struct task){ a, NULL, err });
 }

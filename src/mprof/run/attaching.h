@@ -33,4 +33,4 @@ int attach_begin(struct attached *a, pid_t pid, const char *library, const char 
 /* Is the library still there?  Not if the process has ended, or runs another program by now. */
 bool attach_is_on(const struct attached *a);
 /* Ends the recording; the library stays in the process.  Call it only if attach_is_on(). */
-int attach_end(const struct attached *a, struct error *err);
+int attach_end(struct attached *a, struct error *err);

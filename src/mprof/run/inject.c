@@ -12,6 +12,7 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,14 +39,17 @@
 #define CODE_BYTES  256u   /* in which libc's syscall() has its instruction */
 #define TRY_NS	    3000000000
 #define TRY_US	    2000
-#define STOP_NS	    1000000000
+#define STOP_NS	    200000000
+#define LATE_MOST   8u
 #define CALL_NS	    5000000000
 #define FRAMES_MOST 200u
 #define TASKS_MOST  4096u
 
 struct inject {
 	pid_t pid, tid;
-	bool ended; /* the thread is gone */
+	bool ended;	       /* the thread is gone */
+	pid_t late[LATE_MOST]; /* threads that did not stop in time, and will */
+	unsigned lates;
 	struct user_regs_struct before;
 	uint8_t state[STATE_BYTES];
 	size_t state_bytes;
@@ -108,11 +112,12 @@ static bool has_signal(const struct inject *in)
 }
 
 /* The kernel itself restarts most system calls that it interrupted.  Others, such as epoll_wait(),
- * have failed with EINTR, as if a handler had run: these are made again. */
+ * have failed with EINTR, as if a handler had run: these are made again, except for close(), which
+ * has closed. */
 static void restart_call(struct inject *in)
 {
 	if ((int64_t)in->before.orig_rax < 0 || in->before.rax != (uint64_t)-EINTR ||
-	    has_signal(in))
+	    in->before.orig_rax == SYS_close || has_signal(in))
 		return;
 	in->before.rax = in->before.orig_rax;
 	in->before.rip -= sizeof((uint8_t[]){ 0x0f, 0x05 });
@@ -158,7 +163,7 @@ static bool is_safe_call(uint64_t number)
 struct frames {
 	const char *allocator;
 	const struct user_regs_struct *regs;
-	unsigned n;
+	unsigned n, activations;
 	bool unsafe;
 };
 
@@ -182,7 +187,7 @@ static int look_at_frame(Dwfl_Frame *frame, void *arg)
 	const char *file = NULL;
 	Dwfl_Module *module;
 	Dwarf_Addr pc;
-	bool activation;
+	bool activation, interrupted = !f->n;
 
 	if (f->n == FRAMES_MOST || !dwfl_frame_pc(frame, &pc, &activation))
 		return DWARF_CB_ABORT;
@@ -192,11 +197,14 @@ static int look_at_frame(Dwfl_Frame *frame, void *arg)
 	if (!file)
 		file = module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
 			      : "";
+	/* A handler's return code counts as activation, then what the signal interrupted. */
+	if (f->n && activation)
+		interrupted = ++f->activations % 2 == 0;
 	/* The kernel's object is called by libc. */
 	f->unsafe |= !strncmp(base_of(file), "ld-", 3) || *file == '[' ||
 		     (!is_libc(file) && !strcmp(file, f->allocator));
-	if (!f->n && is_libc(file))
-		f->unsafe |= !in_call || !is_safe_call(f->regs->orig_rax);
+	if (interrupted && is_libc(file))
+		f->unsafe |= f->n || !in_call || !is_safe_call(f->regs->orig_rax);
 	f->n++;
 	return f->unsafe ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
@@ -240,17 +248,46 @@ static size_t list_threads(pid_t pid, pid_t tid[TASKS_MOST])
 	return n;
 }
 
+/* It would not stop yet: it waits for a disk, or for the child of its vfork(). */
+static bool is_uninterruptible(pid_t pid, pid_t tid)
+{
+	char path[64], text[256];
+	const char *end;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	n = file_head(path, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = 0;
+	end = strrchr(text, ')');
+	return end && !strncmp(end, ") D", 3);
+}
+
+/* Requests that the thread stops.  A late one has been asked before. */
+static int request_stop(struct inject *in, pid_t tid)
+{
+	for (unsigned i = 0; i < in->lates; i++)
+		if (in->late[i] == tid) {
+			in->late[i] = in->late[--in->lates];
+			return 0;
+		}
+	if (in->lates == LATE_MOST || is_uninterruptible(in->pid, tid))
+		return -EAGAIN;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return errno == ESRCH ? -EAGAIN : -errno;
+	return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ? -EAGAIN : 0;
+}
+
 /* 0: it is stopped at a safe point; -EAGAIN: it is not, and runs on. */
 static int try_thread(struct inject *in, pid_t tid, const char *allocator)
 {
-	int signal, ret;
+	int signal, ret = request_stop(in, tid);
 
+	if (ret)
+		return ret;
 	in->tid = tid;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-		return errno == ESRCH ? -EAGAIN : -errno;
-	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
-		return -EAGAIN;
 	signal = wait_stop(tid, STOP_NS);
+	if (signal == -ETIMEDOUT)
+		in->late[in->lates++] = tid;
 	if (signal < 0)
 		return -EAGAIN;
 	ret = signal ? -EAGAIN : get_registers(in);
@@ -347,19 +384,20 @@ static int give_up(struct inject *in)
 /* Lets the thread run with these registers until it stops with the signal. */
 static int run_until(struct inject *in, struct user_regs_struct *regs, int how, int signal)
 {
-	int got;
+	int got = 0;
 
 	regs->orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
 	regs->eflags &= ~(1ull << 10 | 1ull << 8);
 	if (ptrace(PTRACE_SETREGS, in->tid, NULL, regs))
 		return -errno;
 	do {
-		if (ptrace(how, in->tid, NULL, NULL) && errno != ESRCH)
+		/* SIGSTOP cannot be blocked: it stops the other threads, and this one later. */
+		if (ptrace(how, in->tid, NULL, (void *)(uintptr_t)got) && errno != ESRCH)
 			return -errno;
 		got = wait_stop(in->tid, CALL_NS);
 		if (got == -ETIMEDOUT)
 			got = give_up(in);
-	} while (!got); /* a stop by SIGSTOP or by give_up(): go on */
+	} while (!got || got == SIGSTOP); /* 0: a stop by SIGSTOP or by give_up() */
 	in->ended = got == -ESRCH;
 	if (got < 0)
 		return got;
@@ -498,6 +536,40 @@ void inject_end(struct inject *in)
 	free(in);
 }
 
+/* ---- sessions ---- */
+
+struct session {
+	int (*work)(void *arg);
+	void *arg;
+	int result;
+};
+
+static void *session_run(void *session)
+{
+	struct session *s = session;
+
+	s->result = s->work(s->arg);
+	return NULL;
+}
+
+int inject_session(int (*work)(void *arg), void *arg)
+{
+	struct session s = { work, arg, 0 };
+	sigset_t all, before;
+	pthread_t thread;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&thread, NULL, session_run, &s);
+	if (ret)
+		s.result = work(arg);
+	else
+		pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return s.result;
+}
+
 #else /* of other machines */
 
 int inject_begin(struct inject **in, pid_t pid, const struct inject_place *place, struct error *err)
@@ -523,6 +595,11 @@ int inject_call(struct inject *in, uint64_t at, uint64_t first, uint64_t second,
 void inject_end(struct inject *in)
 {
 	(void)in;
+}
+
+int inject_session(int (*work)(void *arg), void *arg)
+{
+	return work(arg);
 }
 
 void inject_read(pid_t pid, uint64_t at, char *to, size_t size)

@@ -8,7 +8,7 @@
  * kernel restarts an interrupted system call.  The other threads run on all the time.
  *
  * x86-64 only; -ENOSYS elsewhere.  Errors: 0 or -errno with one sentence in *err.  Threads: all
- * calls from one thread.
+ * calls from the one of inject_session().
  */
 #pragma once
 
@@ -26,7 +26,15 @@ struct inject_place {
 	uint64_t system_call;  /* the address of libc's syscall() */
 };
 
-/* Stops a thread of the process at a safe point.  On an error, all run on as before. */
+/*
+ * Does the work in a thread of its own and returns its result.  At the end of that thread, the
+ * kernel lets all threads go that it traces, also those that have not stopped yet.  Signals that
+ * would end or stop mprof before that wait.
+ */
+int inject_session(int (*work)(void *arg), void *arg);
+
+/* In a session: stops a thread of the process at a safe point.  On an error, all run on as before.
+ */
 int inject_begin(struct inject **in, pid_t pid, const struct inject_place *place,
 		 struct error *err);
 /* Copies a string into the process, and returns its address there, which is valid until
