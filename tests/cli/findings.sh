@@ -1415,8 +1415,18 @@ static void both(void) {
 		free(p);
 	}
 }
+/* The same, beside large blocks that glibc keeps. */
+static void beside(void) {
+	free(malloc(8 << 20));
+	maps();
+	for (int i = 0; i < 40; i++) {
+		char *volatile p = malloc(2 << 20);
+		memset(p, 1, 2 << 20);
+		free(p);
+	}
+}
 int main(int n, char **arg) {
-	void (*of[])(void) = { large, small, reads, maps, drops, forks, stacks, sparse, child, threads, warmup, hardly_used, both };
+	void (*of[])(void) = { large, small, reads, maps, drops, forks, stacks, sparse, child, threads, warmup, hardly_used, both, beside };
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (n < 2 || (dup2(open("/dev/zero", O_RDONLY), 3), 0))
 		return 2;
@@ -1506,6 +1516,9 @@ END
 	run "$mprof" report profile
 	expect_words out 'In process 3, the kernel took'
 	expect_words out ' large (pages.c:9) allocated 1.2 GiB in 30 large blocks: keep and reuse them.'
+	"$mprof" profile -q -o profile -- sh -c './pages 13; ./pages 13; true'
+	"$mprof" report --json profile >out
+	expect_same 'none of mappings of one of them' "$(json out '.findings[] | select(.finding == "refaults")')" ''
 	# Without a function, a profile has nothing that would show more.
 	"$mprof" profile -q -o profile -- ./pages 1
 	run "$mprof" report profile

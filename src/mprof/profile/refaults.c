@@ -58,8 +58,18 @@ static void add_large(struct totals_process *of, const struct sites *sites)
 	of->sum.allocated = sites->total.bytes;
 }
 
-/* What a process of a profile did.  Rises are unknown: these are its large blocks.  Calls by
- * function are those of all processes. */
+/* What one process of several mapped; unmapped: by all of them, which is the most that it may have
+ * unmapped. */
+static void add_maps(struct totals_process *of, const struct sites *sites, uint64_t unmapped)
+{
+	const struct site_values *v = &sites->total;
+
+	of->sum.fn[MPROF_FN_MMAP] = (struct totals_fn){ v->map_calls, v->map_bytes, 0 };
+	of->sum.fn[MPROF_FN_MUNMAP].bytes = unmapped < v->map_bytes ? unmapped : v->map_bytes;
+}
+
+/* What a process of a profile did.  Rises are unknown: these are its large blocks.  Calls of malloc
+ * by function are those of all processes. */
 static struct totals_process totals_of_profile(const struct analysis *a, const struct sites *sites,
 					       const struct trace *t, uint32_t process)
 {
@@ -69,16 +79,17 @@ static struct totals_process totals_of_profile(const struct analysis *a, const s
 	struct tree tree = a->tree;
 	struct site_lanes lanes;
 
+	site_lanes_read(&lanes, t);
 	if (a->tree.processes != 1) {
 		own.options.filter.process = process;
 		site_totals_read(&own, t, &tree);
 		sites_make_brief(&own);
 		add_large(&of, &own);
+		add_maps(&of, &own, lanes.unmap_bytes);
 		sites_pass.release(&own);
 		return of;
 	}
 	add_large(&of, sites);
-	site_lanes_read(&lanes, t);
 	of.sum.calls = lanes.calls;
 	for (size_t i = 0; i < MPROF_FN_MAX; i++)
 		of.sum.fn[i] =
