@@ -255,6 +255,14 @@ test_views_of_no_block() {
 		expect_status 0
 		expect_text err "mprof: warning: 'log' contains no allocation"
 	done
+	echo 'void *malloc(unsigned long); void free(void *); int main(void) { for (int i = 0; i < 9; i++) { void *volatile p = malloc(9); free(p); } return 0; }' >frees.c
+	compile frees
+	"$mprof" record -q -o all -- ./frees
+	run "$mprof" export --to folded --hide-zero-live all
+	expect_same 'nothing live' "$(cat err)" "mprof: warning: no block in 'all' was live at the end (--hide-zero-live)"
+	"$mprof" profile -q --sample=1G -o few -- ./frees
+	run "$mprof" export --to folded few
+	expect_same 'no sample' "$(cat err)" "mprof: warning: 'few' has no sample, so its figures are 0: use mprof profile without --sample, or with a smaller one"
 	run "$mprof" export --to folded --size 5 log
 	expect_same '--size' "$(cat err)" 'mprof: warning: no block passes --size'
 	report_of ./none 1

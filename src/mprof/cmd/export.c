@@ -215,13 +215,18 @@ struct writing {
 	const char *log;
 };
 
-static bool is_empty(const struct writing *w)
+/* Says why nothing is exported; profile_tell_estimates() does it for one that has no samples. */
+static void tell_empty(const struct writing *w)
 {
-	uint64_t calls = 0;
+	const struct profile *p = w->profile[MAIN];
 
 	for (int i = 0; i < PROFILES; i++)
-		calls += w->profile[i] ? w->profile[i]->total.calls : 0;
-	return !calls && !w->until.set;
+		if (w->profile[i] && w->profile[i]->total.calls)
+			return;
+	if (p && p->hide_zero_live)
+		cmd_warn("no block in '%s' was live at the end (--hide-zero-live)", w->log);
+	else if (!w->until.set && !(p && p->sites.totals.period))
+		cmd_warn("'%s' contains no allocation", w->log);
 }
 
 /* An empty result is reported; no file is written for a mistyped name. */
@@ -232,8 +237,8 @@ static int check_filters(const struct writing *w, struct error *err)
 
 	if (!ret && *nothing.text)
 		cmd_warn("%s", nothing.text);
-	else if (!ret && is_empty(w))
-		cmd_warn("'%s' contains no allocation", w->log);
+	else if (!ret)
+		tell_empty(w);
 	return ret;
 }
 
