@@ -105,6 +105,8 @@ test_program_that_cannot_be_run() {
 		expect_one_line_error
 		expect_text err "; if it belongs to --test, put the whole line in quotes"
 	done
+	run "$mprof" -t ''
+	expect_same 'an empty line' "$(cat err)" "mprof: invalid --test '': expected COMMAND"
 	run "$mprof" -a x
 	expect_status 2
 	expect_no_text err '--test'

@@ -474,13 +474,16 @@ static int refuse(struct parsing *p, int key, char **argv)
 	return unknown_option(p, argv[0], word);
 }
 
-/* Adds to the error about another option that it may belong to a line of shell without quotes. */
-static int refuse_in_line(struct parsing *p, int ret)
+/* Adds to the error about an option that it may belong to a line of shell without quotes.  name: of
+ * the option, NULL if unknown. */
+static int refuse_in_line(struct parsing *p, const char *name, int ret)
 {
 	const char *whole = p->usage->whole;
 	char text[sizeof(p->err.text)];
 	size_t i;
 
+	if (whole && name && !strcmp(name, whole))
+		return ret;
 	for (i = 0; whole && i < p->rows.n; i++)
 		if (p->rows.row[i].given && !strcmp(p->rows.row[i].option->name, whole)) {
 			snprintf(text, sizeof(text), "%s", p->err.text);
@@ -634,11 +637,12 @@ static int parse(struct parsing *p, int argc, char **argv)
 			exit(STATUS_OK);
 		case ':':
 		case '?':
-			return refuse_in_line(p, refuse(p, key, argv));
+			return refuse_in_line(p, NULL, refuse(p, key, argv));
 		default:
 			ret = take(p, key, optarg, argv);
 			if (ret)
-				return refuse_in_line(p, ret);
+				return refuse_in_line(
+				    p, p->rows.row[row_of(&p->rows, key)].option->name, ret);
 		}
 	}
 	return take_arguments(p, argc, argv);
@@ -658,7 +662,7 @@ int usage_take(const struct usage *usage, int argc, char **argv, void *options)
 	if (!ret && usage->check) {
 		ret = usage->check(options, &p.err);
 		if (ret)
-			ret = refuse_in_line(&p, ret);
+			ret = refuse_in_line(&p, NULL, ret);
 	}
 	if (!ret)
 		return STATUS_OK;
