@@ -101,7 +101,8 @@ test_at_the_start() {
 	local at view
 	at_record
 	for at in 0s 0 0%; do
-		for view in peak top-down; do
+		for view in peak top-down 'annotate at.c'; do
+			# shellcheck disable=SC2086 # a view and its argument
 			run "$mprof" report $view --at $at raw
 			expect_status 0
 			expect_same "$view --at $at" "$(cat out)" 'No allocation was recorded until 0 ns after the start.'

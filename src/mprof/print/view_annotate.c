@@ -255,7 +255,8 @@ static int make(struct view_request *r, struct error *err)
 	struct sources *s = r->own;
 
 	sources_make(s, r->profile, r->arg, r->sort);
-	return s->files ? 0 : no_such_file(r, err);
+	/* Without a call, a file that is not there is no mistake. */
+	return s->files || !r->profile->total.calls ? 0 : no_such_file(r, err);
 }
 
 static void text(struct view_request *r, FILE *out)
