@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* util_containers.c - table, arena, growing arrays, and the end of the program without memory. */
+/* util_containers.c - table, arena, growing arrays, periods, and the end of the program without memory. */
 #include "suites.h"
 
 #include "util/alloc.h"
 #include "util/arena.h"
+#include "util/at_once.h"
 #include "util/large.h"
 #include "util/memory.h"
 #include "util/hash.h"
@@ -402,6 +403,18 @@ START_TEST(finished_files_stay)
 }
 END_TEST
 
+/* A damaged file may have periods that end before they begin. */
+START_TEST(periods_overlap)
+{
+	uint64_t first[4] = { 30, 10, 20, 40 }, last[4] = { 35, 20, 50, UINT64_MAX };
+	uint64_t begin[3] = { 7, 5, 0 }, end[3] = { 4, 3, 0 };
+
+	ck_assert_uint_eq(most_at_once(first, last, 4), 2);
+	ck_assert_uint_eq(most_at_once(begin, end, 2), 1);
+	ck_assert_uint_eq(most_at_once(begin, end, 0), 0);
+}
+END_TEST
+
 #define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 Suite *util_containers_suite(void)
@@ -419,6 +432,7 @@ Suite *util_containers_suite(void)
 	tcase_add_test(c, nothing_is_there_too);
 	tcase_add_loop_test(c, the_end, 0, COUNT(ends));
 	tcase_add_test(c, finished_files_stay);
+	tcase_add_test(c, periods_overlap);
 	suite_add_tcase(s, c);
 	return s;
 }

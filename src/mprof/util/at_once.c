@@ -13,7 +13,7 @@ size_t most_at_once(uint64_t *first, uint64_t *last, size_t n)
 	SORT(first, n, by_time);
 	SORT(last, n, by_time);
 	for (size_t i = 0; i < n; i++) {
-		while (last[ended] < first[i])
+		while (ended < i && last[ended] < first[i])
 			ended++;
 		most = i + 1 - ended > most ? i + 1 - ended : most;
 	}

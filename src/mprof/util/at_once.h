@@ -6,5 +6,5 @@
 #include <stdint.h>
 
 /* Returns how many of n periods, each from `first` to `last`, have a time in common at most.  Sorts
- * both arrays.  Threads: any. */
+ * both arrays.  One that ends before it begins counts at its beginning.  Threads: any. */
 size_t most_at_once(uint64_t *first, uint64_t *last, size_t n);
