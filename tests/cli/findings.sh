@@ -1519,6 +1519,14 @@ END
 	"$mprof" profile -q -o profile -- sh -c './pages 13; ./pages 13; true'
 	"$mprof" report --json profile >out
 	expect_same 'none of mappings of one of them' "$(json out '.findings[] | select(.finding == "refaults")')" ''
+	# One that maps memory itself is another matter.
+	"$mprof" record -q -o log -- sh -c './pages 3; ./pages 0 20; true'
+	run "$mprof" report log
+	expect_words out 'the program itself mapped 1.2 GiB'
+	expect_no_text out 'more process'
+	"$mprof" profile -q -o profile -- sh -c './pages 3; ./pages 0 20; true'
+	run "$mprof" report profile
+	expect_words out ' large (pages.c:9) allocated 800 MiB in 20 large blocks: keep and reuse them.'
 	# Without a function, a profile has nothing that would show more.
 	"$mprof" profile -q -o profile -- ./pages 1
 	run "$mprof" report profile

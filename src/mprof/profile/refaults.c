@@ -202,17 +202,21 @@ static bool may_be(const struct analysis *a, const struct tree_process *p)
 	       is_own(a, p);
 }
 
-/* Adds another process that has the finding; f is that with most time. */
+/* Adds another process that has the finding; f is that with most time, and those of which it is
+ * said that they did the same. */
 static void add(struct refaults *f, struct refaults *other)
 {
+	const bool alike = !f->process || !f->mapped == !other->mapped;
 	const uint64_t more = f->more + (f->process != 0),
 		       more_ns = f->more_ns + (f->system_ns < other->system_ns ? f->system_ns
 									       : other->system_ns);
 
 	if (other->system_ns > f->system_ns)
 		*f = *other;
-	f->more = more;
-	f->more_ns = more_ns;
+	if (alike) {
+		f->more = more;
+		f->more_ns = more_ns;
+	}
 }
 
 void refaults_find(struct refaults *f, const struct analysis *a, const struct sites *sites,
@@ -229,7 +233,8 @@ void refaults_find(struct refaults *f, const struct analysis *a, const struct si
 		if (!may_be(a, p))
 			continue;
 		measure(&now, a, sites, t, p);
-		if (is_finding(&now))
+		/* Of a profile, refaults_place() needs a function that allocated blocks. */
+		if (is_finding(&now) && !(now.mapped && a->of_totals))
 			add(f, &now);
 	}
 	if (f->system_ns + f->more_ns < REFAULT_LEAST)
