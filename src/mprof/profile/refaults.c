@@ -233,7 +233,7 @@ void refaults_find(struct refaults *f, const struct analysis *a, const struct si
 		if (!may_be(a, p))
 			continue;
 		measure(&now, a, sites, t, p);
-		/* Of a profile, refaults_place() needs a function that allocated blocks. */
+		/* In a profile, refaults_place() keeps only findings with a function. */
 		if (is_finding(&now) && !(now.mapped && a->of_totals))
 			add(f, &now);
 	}
