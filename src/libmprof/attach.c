@@ -141,13 +141,19 @@ static ElfW(Sym) * attach_find_symbol(uintptr_t at, const char *name)
 
 /* ---- what to redirect ---- */
 
-/* C++'s operators stay: they call malloc and free. */
 static int attach_is_wanted(const struct symbols *s, const ElfW(Sym) * e)
 {
 	const char *name = s->names + e->st_name;
 
 	return e->st_shndx != SHN_UNDEF && (e->st_info & 15) == STT_FUNC &&
-	       strncmp(name, "mprof_", 6) && strncmp(name, "_Z", 2);
+	       strncmp(name, "mprof_", 6) != 0;
+}
+
+/* libstdc++'s operators call malloc and free; those of another allocator do not. */
+static int attach_calls_malloc(const char *name, const void *theirs)
+{
+	return !strncmp(name, "_Z", 2) &&
+	       mp_scope_base(theirs) != mp_scope_base(*(void **)&mprof_core.real.malloc);
 }
 
 static void attach_bounds(int here, uintptr_t at)
@@ -168,7 +174,8 @@ static void attach_list(void)
 			continue;
 		f->theirs = (uintptr_t)attach_symbol(s.names + e->st_name);
 		f->ours = s.bias + e->st_value;
-		if (!f->theirs || f->theirs == f->ours)
+		if (!f->theirs || f->theirs == f->ours ||
+		    attach_calls_malloc(s.names + e->st_name, (const void *)f->theirs))
 			continue;
 		f->symbol = attach_find_symbol(f->theirs, s.names + e->st_name);
 		f->value = f->symbol ? f->symbol->st_value : 0;

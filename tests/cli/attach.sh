@@ -409,3 +409,43 @@ int main(void) { for (;;) pause(); }' >owns.c
 	attach_refused 3 'permission denied; it runs as another user' -o a.profile "$pid"
 	kill "$pid"
 }
+
+# operator new of such an allocator does not call malloc.
+test_attach_records_operators_of_other_allocators() {
+	echo '#include <stddef.h>
+static char all[1 << 20], *next = all;
+static void *take(size_t n) { char *p = next; next += (n + 15) / 16 * 16; return p; }
+void *malloc(size_t n) { return take(n); }
+void free(void *p) { (void)p; }
+void *calloc(size_t a, size_t b) { return take(a * b); }
+void *realloc(void *p, size_t n) { (void)p; return take(n); }
+void *_Znwm(size_t n) { return take(n); }
+void _ZdlPv(void *p) { (void)p; }' >other.c
+	cc -fno-builtin -shared -fPIC -o other.so other.c
+	echo '#include <fcntl.h>
+#include <unistd.h>
+void *_Znwm(unsigned long n);
+void _ZdlPv(void *p);
+int main(void)
+{
+	close(creat("ready", 0600));
+	while (access("go", F_OK)) usleep(1000);
+	for (int i = 0; i < 5; i++) _Znwm(1000);
+	_ZdlPv(_Znwm(100));
+	close(creat("done", 0600));
+	while (access("end", F_OK)) usleep(1000);
+	return 7;
+}' >news.c
+	cc -g -fno-builtin -w -o news news.c ./other.so || bad 'news.c does not compile'
+	./news &
+	pid=$!
+	wait_for test -e ready
+	attach_to -o a.profile
+	touch go
+	wait_for test -e 'done'
+	attach_detach
+	"$mprof" report leaks --json a.profile >r.json
+	expect_same 'what new left' "$(json r.json '[.rows[] | select(.stack[-1].function == "main")
+		| .value] | add')" 5000
+	attach_expect_end 7
+}
