@@ -218,3 +218,29 @@ END
 	harmless_end
 	wait "$attached" || bad "attach failed: $(cat err)"
 }
+
+# A program that ignores them still does so, and no signal is blocked in it.
+test_attach_keeps_signals() {
+	cat >ignores.c <<'END'
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_IGN);
+	close(creat("ready", 0600));
+	while (access("end", F_OK))
+		usleep(1000);
+	return 7;
+}
+END
+	compile ignores
+	local before
+	harmless_start ignores
+	before=$(grep '^Sig[BIC]' "/proc/$pid/status")
+	harmless_attach
+	expect_status 0
+	expect_same signals "$(grep '^Sig[BIC]' "/proc/$pid/status")" "$before"
+	harmless_end
+}

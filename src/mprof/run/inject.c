@@ -3,8 +3,8 @@
  * inject.c - see inject.h.
  *
  * A called function returns to address 0: the thread stops with SIGSEGV, which it never sees.  That
- * signal and SIGTRAP stay unblocked during the call, because the kernel would reset the program's
- * handler of a blocked one.
+ * signal stays unblocked during the call, because the kernel would reset the program's handler of a
+ * blocked one.  It also does if the program ignores the signal, which we set again then.
  */
 #include "inject.h"
 
@@ -48,6 +48,7 @@
 struct inject {
 	pid_t pid, tid;
 	bool ended;	       /* the thread is gone */
+	bool ignores_fault;    /* the program ignores SIGSEGV */
 	pid_t late[LATE_MOST]; /* threads that did not stop in time, and will */
 	unsigned lates;
 	struct user_regs_struct before;
@@ -93,22 +94,28 @@ static int get_registers(struct inject *in)
 	return 0;
 }
 
-/* Is the program about to run a handler in this thread?  True if it is unknown. */
-static bool has_signal(const struct inject *in)
+/* Adds up a set of signals in the thread's status; all if it is unknown. */
+static uint64_t signals_of(const struct inject *in, const char *name)
 {
 	char path[64], line[256];
-	uint64_t pending = 0;
+	uint64_t set = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)in->pid, (int)in->tid);
 	f = fopen(path, "re");
 	if (!f)
-		return true;
+		return UINT64_MAX;
 	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7))
-			pending |= strtoull(line + 7, NULL, 16);
+		if (!strncmp(line, name, strlen(name)))
+			set = strtoull(line + strlen(name), NULL, 16);
 	fclose(f);
-	return (pending & ~in->mask) != 0;
+	return set;
+}
+
+/* Is the program about to run a handler in this thread? */
+static bool has_signal(const struct inject *in)
+{
+	return ((signals_of(in, "SigPnd:") | signals_of(in, "ShdPnd:")) & ~in->mask) != 0;
 }
 
 /* The kernel itself restarts most system calls that it interrupted.  Others, such as epoll_wait(),
@@ -381,15 +388,11 @@ static int give_up(struct inject *in)
 	return got;
 }
 
-/* Lets the thread run with these registers until it stops with the signal. */
-static int run_until(struct inject *in, struct user_regs_struct *regs, int how, int signal)
+/* Lets the thread run until it stops with the signal. */
+static int go_on_until(struct inject *in, struct user_regs_struct *regs, int how, int signal)
 {
 	int got = 0;
 
-	regs->orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
-	regs->eflags &= ~(1ull << 10 | 1ull << 8);
-	if (ptrace(PTRACE_SETREGS, in->tid, NULL, regs))
-		return -errno;
 	do {
 		/* SIGSTOP cannot be blocked: it stops the other threads, and this one later. */
 		if (ptrace(how, in->tid, NULL, (void *)(uintptr_t)got) && errno != ESRCH)
@@ -406,6 +409,15 @@ static int run_until(struct inject *in, struct user_regs_struct *regs, int how, 
 	return got == signal ? 0 : -EFAULT;
 }
 
+static int run_until(struct inject *in, struct user_regs_struct *regs, int how, int signal)
+{
+	regs->orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
+	regs->eflags &= ~(1ull << 10 | 1ull << 8);
+	if (ptrace(PTRACE_SETREGS, in->tid, NULL, regs))
+		return -errno;
+	return go_on_until(in, regs, how, signal);
+}
+
 static int system_call(struct inject *in, uint64_t number, const uint64_t arg[6], uint64_t *result)
 {
 	struct user_regs_struct r = in->before;
@@ -419,7 +431,9 @@ static int system_call(struct inject *in, uint64_t number, const uint64_t arg[6]
 	r.r10 = arg[3];
 	r.r8 = arg[4];
 	r.r9 = arg[5];
-	ret = run_until(in, &r, PTRACE_SINGLESTEP, SIGTRAP);
+	/* It stops before and after, without a signal. */
+	ret = run_until(in, &r, PTRACE_SYSCALL, SIGTRAP);
+	ret = ret ? ret : go_on_until(in, &r, PTRACE_SYSCALL, SIGTRAP);
 	*result = r.rax;
 	return ret ? ret : (int64_t)r.rax < 0 && (int64_t)r.rax > -4096 ? (int)(int64_t)r.rax : 0;
 }
@@ -470,12 +484,13 @@ static int find_instruction(struct inject *in, uint64_t function)
 
 static int take_room(struct inject *in)
 {
-	const uint64_t mask = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGTRAP - 1));
+	const uint64_t mask = ~(1ull << (SIGSEGV - 1));
 	const uint64_t arg[6] = {
 		0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0
 	};
 	int ret;
 
+	in->ignores_fault = signals_of(in, "SigIgn:") >> (SIGSEGV - 1) & 1;
 	if (ptrace(PTRACE_SETSIGMASK, in->tid, sizeof(mask), &mask))
 		return -errno;
 	ret = system_call(in, SYS_mmap, arg, &in->room);
@@ -522,11 +537,23 @@ uint64_t inject_string(struct inject *in, const char *s)
 	return write_memory(in->pid, in->strings, s, bytes) ? in->strings : 0;
 }
 
+static void ignore_fault(struct inject *in)
+{
+	const uint64_t action[4] = { (uintptr_t)SIG_IGN, 0, 0, 0 }; /* as the kernel has it */
+	const uint64_t arg[6] = { SIGSEGV, in->room, 0, sizeof(action[3]), 0, 0 };
+	uint64_t ignored;
+
+	if (write_memory(in->pid, in->room, action, sizeof(action)))
+		system_call(in, SYS_rt_sigaction, arg, &ignored);
+}
+
 void inject_end(struct inject *in)
 {
 	const uint64_t arg[6] = { in->room, STACK_BYTES, 0, 0, 0, 0 };
 	uint64_t ignored;
 
+	if (!in->ended && in->room && in->ignores_fault)
+		ignore_fault(in);
 	if (!in->ended && in->room)
 		system_call(in, SYS_munmap, arg, &ignored);
 	if (!in->ended) {
