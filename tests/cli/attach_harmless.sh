@@ -244,3 +244,42 @@ END
 	expect_same signals "$(grep '^Sig[BIC]' "/proc/$pid/status")" "$before"
 	harmless_end
 }
+
+# A thread of the program loads libmprof.so then, which waits for the loader's lock: the call would
+# return to nowhere.
+test_attach_that_is_killed() {
+	echo '#include <unistd.h>
+#include <fcntl.h>
+__attribute__((constructor)) static void slow(void)
+{ close(creat("ready", 0600)); while (access("go", F_OK)) usleep(1000); }' >slow.c
+	cc -shared -fPIC -o slow.so slow.c || bad 'slow.c does not compile'
+	cat >loads.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+static void *load(void *arg) { return dlopen("./slow.so", RTLD_NOW) ? arg : NULL; }
+int main(void)
+{
+	pthread_t thread;
+	void *loaded;
+	pthread_create(&thread, NULL, load, &thread);
+	while (access("end", F_OK))
+		usleep(1000);
+	pthread_join(thread, &loaded);
+	return loaded ? 7 : 1;
+}
+END
+	compile loads -pthread -ldl
+	local attached
+	rm -f go
+	harmless_start loads
+	"$mprof" attach -q -o a.profile "$pid" 2>err &
+	attached=$!
+	wait_for grep -q futex "/proc/$pid/task/$pid/wchan"
+	kill -KILL "$attached"
+	wait "$attached" 2>/dev/null
+	sleep 0.2
+	touch go
+	sleep 0.5
+	harmless_end
+}

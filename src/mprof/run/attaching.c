@@ -360,22 +360,39 @@ static int choose_library(struct attached *a, const char *library, const char *s
 }
 
 struct task {
-	struct attached *a;
+	struct attached a;
 	const char *conf;
-	struct error *err;
+	struct error err;
 };
+
+static int task_run(int (*work)(void *task), struct attached *a, const char *conf,
+		    struct error *err)
+{
+	struct task *t = must_calloc(1, sizeof(*t));
+	int ret;
+
+	t->a = *a;
+	t->conf = conf;
+	fail(&t->err, 0, "cannot attach to process %d: no process for it", (int)a->pid);
+	ret = inject_session(work, t, sizeof(*t));
+	*a = t->a;
+	if (ret)
+		*err = t->err;
+	free(t);
+	return ret;
+}
 
 static int begin_in_session(void *task)
 {
-	const struct task *t = task;
+	struct task *t = task;
 	struct object libc;
 	struct inject *in;
-	int ret = begin(&in, t->a->pid, &libc, t->err);
+	int ret = begin(&in, t->a.pid, &libc, &t->err);
 
 	if (ret)
 		return ret;
-	ret = load(in, t->a->pid, &libc, t->a->library, t->err);
-	ret = ret ? ret : start(in, t->a, t->conf, t->err);
+	ret = load(in, t->a.pid, &libc, t->a.library, &t->err);
+	ret = ret ? ret : start(in, &t->a, t->conf, &t->err);
 	inject_end(in);
 	return ret;
 }
@@ -383,14 +400,13 @@ static int begin_in_session(void *task)
 int attach_begin(struct attached *a, pid_t pid, const char *library, const char *spare,
 		 const char *conf, struct error *err)
 {
-	struct task task = { a, conf, err };
 	int ret;
 
 	a->pid = pid;
 	ret = choose_library(a, library, spare, err);
 	if (ret)
 		return ret;
-	ret = inject_session(begin_in_session, &task);
+	ret = task_run(begin_in_session, a, conf, err);
 	if (a->copied)
 		unlink(a->library);
 	return ret;
@@ -414,20 +430,20 @@ bool attach_is_on(const struct attached *a)
 
 static int end_in_session(void *task)
 {
-	const struct task *t = task;
+	struct task *t = task;
 	struct object libc;
 	struct inject *in;
 	uint64_t nothing;
-	int ret = begin(&in, t->a->pid, &libc, t->err);
+	int ret = begin(&in, t->a.pid, &libc, &t->err);
 
 	if (ret)
 		return ret;
-	ret = inject_call(in, t->a->detach, 0, 0, &nothing, t->err);
+	ret = inject_call(in, t->a.detach, 0, 0, &nothing, &t->err);
 	inject_end(in);
 	return ret;
 }
 
 int attach_end(struct attached *a, struct error *err)
 {
-	return inject_session(end_in_session, &(struct task){ a, NULL, err });
+	return task_run(end_in_session, a, NULL, err);
 }

@@ -12,7 +12,6 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -566,35 +565,42 @@ void inject_end(struct inject *in)
 /* ---- sessions ---- */
 
 struct session {
-	int (*work)(void *arg);
-	void *arg;
 	int result;
+	_Alignas(16) uint8_t state[];
 };
 
-static void *session_run(void *session)
+static void session_run(struct session *s, int (*work)(void *state))
 {
-	struct session *s = session;
-
-	s->result = s->work(s->arg);
-	return NULL;
+	setsid(); /* what kills mprof's group does not kill it, too */
+	s->result = work(s->state);
+	_exit(0);
 }
 
-int inject_session(int (*work)(void *arg), void *arg)
+int inject_session(int (*work)(void *state), void *state, size_t bytes)
 {
-	struct session s = { work, arg, 0 };
+	const size_t size = sizeof(struct session) + bytes;
+	struct session *s =
+	    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	sigset_t all, before;
-	pthread_t thread;
+	pid_t child;
 	int ret;
 
+	if (s == MAP_FAILED)
+		return -errno;
+	s->result = -EIO;
+	memcpy(s->state, state, bytes);
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&thread, NULL, session_run, &s);
-	if (ret)
-		s.result = work(arg);
-	else
-		pthread_join(thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return s.result;
+	sigprocmask(SIG_SETMASK, &all, &before);
+	child = fork();
+	if (!child)
+		session_run(s, work);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	memcpy(state, s->state, bytes);
+	ret = child < 0 ? -EAGAIN : s->result;
+	munmap(s, size);
+	return ret;
 }
 
 #else /* of other machines */
@@ -624,9 +630,10 @@ void inject_end(struct inject *in)
 	(void)in;
 }
 
-int inject_session(int (*work)(void *arg), void *arg)
+int inject_session(int (*work)(void *state), void *state, size_t bytes)
 {
-	return work(arg);
+	(void)bytes;
+	return work(state);
 }
 
 void inject_read(pid_t pid, uint64_t at, char *to, size_t size)

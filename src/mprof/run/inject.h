@@ -27,11 +27,12 @@ struct inject_place {
 };
 
 /*
- * Does the work in a thread of its own and returns its result.  At the end of that thread, the
- * kernel lets all threads go that it traces, also those that have not stopped yet.  Signals that
- * would end or stop mprof before that wait.
+ * Does the work in a process of its own, so that it comes to its end if mprof is killed: the
+ * program would not survive a call without a tracer.  At the end, the kernel lets all threads go
+ * that it traces, also those that have not stopped yet.  Returns the result; what work() stores in
+ * `state` is there afterwards.  Signals wait.
  */
-int inject_session(int (*work)(void *arg), void *arg);
+int inject_session(int (*work)(void *state), void *state, size_t bytes);
 
 /* In a session: stops a thread of the process at a safe point.  On an error, all run on as before.
  */
