@@ -12,7 +12,8 @@
  * 2. The value of the symbol in the object that defines the function, which later lookups find:
  *    dlsym(), lazy binding, and objects that are loaded later.
  *
- * Both are single stores, so other threads may run.  A call that is under way ends where it began.
+ * Both are single stores, so other threads may run.  Data is copied before it is examined, because
+ * the program may have made parts of it unreadable.  A call that is under way ends where it began.
  */
 #include "attach.h"
 

@@ -8,13 +8,17 @@
  * gets the default action, with its address.
  *
  * A program that installs a handler for SIGBUS replaces ours. Our handler only makes system calls.
+ * It stays after mprof detached, because threads write to our mappings until they end; the copy of
+ * the library that is attached next passes on what is not its own.
  */
 #include <errno.h>
 #include <mprof/module.h>
 #include <signal.h>
 
+#include "config.h"
 #include "core.h"
 #include "file.h"
+#include "scopes.h"
 #include "sys.h"
 
 static int sigbus_replace_if_in(uintptr_t at, void *base, size_t bytes)
@@ -87,15 +91,21 @@ static int sigbus_is_ours(uintptr_t at)
 	return sigbus_is_of_our_file(at);
 }
 
+/* Of an earlier copy of the library. */
+static void (*earlier)(int signal_number, siginfo_t *info, void *context);
+
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 {
 	int saved = errno;
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 
-	(void)context;
 	if (info->si_code > 0 && sigbus_is_ours((uintptr_t)info->si_addr)) {
 		__atomic_store_n(&mp_file.broken, MPROF_LOST_FILE + 1, __ATOMIC_RELEASE);
 		errno = saved;
+		return;
+	}
+	if (earlier) {
+		earlier(signal_number, info, context);
 		return;
 	}
 	sigaction(signal_number, &dfl, NULL);
@@ -104,12 +114,25 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
+static int sigbus_is_of_copy(const struct sigaction *a)
+{
+	const char *file = mp_known.attached && a->sa_flags & SA_SIGINFO
+			       ? mp_scope_file(*(void *const *)&a->sa_sigaction)
+			       : NULL;
+
+	return file && mp_scope_ask(file, "mprof_attach") != NULL;
+}
+
 void mp_sigbus_guard(void)
 {
 	struct sigaction old,
 	    ours = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 
-	if (sigaction(SIGBUS, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
-	    old.sa_handler == SIG_DFL)
-		sigaction(SIGBUS, &ours, NULL);
+	if (sigaction(SIGBUS, NULL, &old))
+		return;
+	if (sigbus_is_of_copy(&old))
+		earlier = old.sa_sigaction;
+	else if (old.sa_flags & SA_SIGINFO || old.sa_handler != SIG_DFL)
+		return;
+	sigaction(SIGBUS, &ours, NULL);
 }

@@ -283,3 +283,22 @@ END
 	sleep 0.5
 	harmless_end
 }
+
+# The library of the first time handles SIGBUS, but knows its own file only.
+test_attach_again_heeds_a_truncated_profile() {
+	harmless_loops
+	harmless_start loops
+	local attached
+	harmless_attach
+	expect_status 0
+	"$mprof" attach -q -o b.profile "$pid" 2>err &
+	attached=$!
+	wait_for test -s b.profile
+	sleep 0.2
+	: >b.profile
+	sleep 0.2
+	kill -INT "$attached"
+	wait "$attached"
+	: >a.profile
+	harmless_end
+}
