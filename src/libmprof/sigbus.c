@@ -91,7 +91,7 @@ static int sigbus_is_ours(uintptr_t at)
 	return sigbus_is_of_our_file(at);
 }
 
-/* Of an earlier copy of the library. */
+/* The handler that the library installed when it was attached before. */
 static void (*earlier)(int signal_number, siginfo_t *info, void *context);
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)
