@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* util_containers.c - table, arena, growing arrays, periods, and the end of the program without memory. */
+/* util_containers.c - table, arena, growing arrays, periods, and the end of the program without
+ * memory. */
 #include "suites.h"
 
 #include "util/alloc.h"
