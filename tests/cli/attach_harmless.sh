@@ -302,3 +302,25 @@ test_attach_again_heeds_a_truncated_profile() {
 	: >a.profile
 	harmless_end
 }
+
+test_attach_refuses_a_replaced_library() {
+	harmless_loops
+	mkdir lib
+	cp "$(ldd ./loops | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')" lib/libc.so.6
+	LD_LIBRARY_PATH=$PWD/lib harmless_start loops
+	local attached
+	"$mprof" attach -q -o b.profile "$pid" 2>err &
+	attached=$!
+	wait_for test -s b.profile
+	sleep 0.2
+	cp lib/libc.so.6 lib/new
+	mv lib/new lib/libc.so.6
+	kill -INT "$attached"
+	wait "$attached"
+	expect_lines err 0
+	harmless_attach
+	expect_status 3
+	expect_one_line_error
+	expect_text err "'$PWD/lib/libc.so.6' was replaced since the program started, as by an upgrade"
+	harmless_end
+}

@@ -115,6 +115,16 @@ static bool is_allocator(pid_t pid, const struct object *o, const void *with)
 	       defines_malloc(path) > 0;
 }
 
+/* Is it a part that must be known, whose file was replaced since, as by an upgrade? */
+static bool is_replaced(pid_t pid, const struct object *o, const void *with)
+{
+	char path[PATH_MAX + 32];
+
+	path_of(pid, o, path);
+	return strstr(o->path, " (deleted)") && access(path, F_OK) &&
+	       (is_libc(pid, o, NULL) || strstr(base_of(o->path), "alloc"));
+}
+
 /* ---- what prevents it ---- */
 
 static uint64_t status_field(pid_t pid, const char *name)
@@ -260,10 +270,23 @@ static int check_recorded(pid_t pid, struct error *err)
 	return ret;
 }
 
+static int check_replaced(pid_t pid, struct error *err)
+{
+	struct object o;
+
+	if (!find_object(pid, &o, is_replaced, NULL))
+		return 0;
+	return fail(err, -ENOTSUP,
+		    "cannot attach to process %d: '%.*s' was replaced since the program started, "
+		    "as by an upgrade",
+		    (int)pid, (int)(strstr(o.path, " (deleted)") - o.path), o.path);
+}
+
 int attach_check(pid_t pid, const char *library, struct error *err)
 {
 	int ret = check_program(pid, err);
 
+	ret = ret ? ret : check_replaced(pid, err);
 	ret = ret ? ret : check_sandbox(pid, err);
 	ret = ret ? ret : check_library(pid, library, err);
 	return ret ? ret : check_recorded(pid, err);
@@ -271,19 +294,26 @@ int attach_check(pid_t pid, const char *library, struct error *err)
 
 /* ---- calls in the process ---- */
 
-static int begin(struct inject **in, pid_t pid, struct object *libc, struct error *err)
+/* Finds out what calls need, and which libc the process has. */
+static int know(struct attached *a, struct object *libc, struct error *err)
 {
 	struct object allocator = { .base = 0 };
-	struct inject_place place = { .allocator = allocator.path };
 
-	if (!find_object(pid, libc, is_libc, NULL))
+	if (!find_object(a->pid, libc, is_libc, NULL))
 		return fail(err, -ENOTSUP,
 			    "cannot attach to process %d: it does not use the GNU C library",
-			    (int)pid);
-	if (!find_object(pid, &allocator, is_allocator, NULL))
-		allocator.path[0] = 0;
-	place.system_call = symbol_of(pid, libc, "syscall");
-	return inject_begin(in, pid, &place, err);
+			    (int)a->pid);
+	if (find_object(a->pid, &allocator, is_allocator, NULL))
+		snprintf(a->allocator, sizeof(a->allocator), "%s", allocator.path);
+	a->system_call = symbol_of(a->pid, libc, "syscall");
+	return 0;
+}
+
+static int begin(struct inject **in, const struct attached *a, struct error *err)
+{
+	const struct inject_place place = { a->allocator, a->system_call };
+
+	return inject_begin(in, a->pid, &place, err);
 }
 
 static int load(struct inject *in, pid_t pid, const struct object *libc, const char *library,
@@ -387,8 +417,9 @@ static int begin_in_session(void *task)
 	struct task *t = task;
 	struct object libc;
 	struct inject *in;
-	int ret = begin(&in, t->a.pid, &libc, &t->err);
+	int ret = know(&t->a, &libc, &t->err);
 
+	ret = ret ? ret : begin(&in, &t->a, &t->err);
 	if (ret)
 		return ret;
 	ret = load(in, t->a.pid, &libc, t->a.library, &t->err);
@@ -431,10 +462,9 @@ bool attach_is_on(const struct attached *a)
 static int end_in_session(void *task)
 {
 	struct task *t = task;
-	struct object libc;
 	struct inject *in;
 	uint64_t nothing;
-	int ret = begin(&in, t->a.pid, &libc, &t->err);
+	int ret = begin(&in, &t->a, &t->err);
 
 	if (ret)
 		return ret;

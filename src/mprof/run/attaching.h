@@ -20,6 +20,9 @@ struct attached {
 	char library[PATH_MAX]; /* that it loaded */
 	bool copied;		/* this is a copy, which was removed */
 	uint64_t detach;	/* address of mprof_detach() there */
+	/* What calls need (inject.h).  An upgrade may replace these files before we detach. */
+	char allocator[PATH_MAX];
+	uint64_t system_call;
 };
 
 /* Can the process be recorded, as far as can be seen from outside?  Changes nothing. */

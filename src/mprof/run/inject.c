@@ -186,6 +186,14 @@ static bool is_libc(const char *path)
 	       !strncmp(base_of(path), "libpthread", 10);
 }
 
+/* Linux adds " (deleted)" to the path of a file that was replaced. */
+static bool is_same(const char *file, const char *path)
+{
+	const size_t n = strlen(path);
+
+	return n && !strncmp(file, path, n) && (!file[n] || file[n] == ' ');
+}
+
 static int look_at_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct frames *f = arg;
@@ -208,7 +216,7 @@ static int look_at_frame(Dwfl_Frame *frame, void *arg)
 		interrupted = ++f->activations % 2 == 0;
 	/* The kernel's object is called by libc. */
 	f->unsafe |= !strncmp(base_of(file), "ld-", 3) || *file == '[' ||
-		     (!is_libc(file) && !strcmp(file, f->allocator));
+		     (!is_libc(file) && is_same(file, f->allocator));
 	if (interrupted && is_libc(file))
 		f->unsafe |= f->n || !in_call || !is_safe_call(f->regs->orig_rax);
 	f->n++;
