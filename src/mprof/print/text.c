@@ -114,7 +114,8 @@ bool text_runs(const struct tree_process *p)
 int text_running(const struct tree *tree)
 {
 	for (size_t i = 0; i < tree->processes; i++)
-		if (!tree->process[i].ran_on && text_runs(&tree->process[i]))
+		if (!tree->process[i].ran_on && !tree->process[i].detached &&
+		    text_runs(&tree->process[i]))
 			return tree->process[i].pid;
 	return 0;
 }

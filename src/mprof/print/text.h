@@ -29,7 +29,7 @@ char *text_program(const struct trace_fact *image);
 struct text text_end(const struct tree_process *p);
 /* Does it still run, on this host? */
 bool text_runs(const struct tree_process *p);
-/* Returns the pid of a process that still runs; 0: none does. */
+/* Returns the pid of a process that still runs and is recorded; 0: none. */
 int text_running(const struct tree *tree);
 /* A profile has no growth over time, but a program that runs can be asked twice: says how. */
 void text_growth(const struct tree *tree, const struct mprof_file_header *h, FILE *out);

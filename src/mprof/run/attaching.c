@@ -284,12 +284,18 @@ static int check_replaced(pid_t pid, struct error *err)
 
 int attach_check(pid_t pid, const char *library, struct error *err)
 {
+	char directory[64], link;
 	int ret = check_program(pid, err);
 
 	ret = ret ? ret : check_replaced(pid, err);
 	ret = ret ? ret : check_sandbox(pid, err);
 	ret = ret ? ret : check_library(pid, library, err);
-	return ret ? ret : check_recorded(pid, err);
+	ret = ret ? ret : check_recorded(pid, err);
+	/* What a process that ends does not have any more is not why. */
+	snprintf(directory, sizeof(directory), "/proc/%d/root", (int)pid);
+	if (ret && readlink(directory, &link, 1) < 0 && (errno == ENOENT || errno == ESRCH))
+		ret = fail(err, -ESRCH, "process %d has ended", (int)pid);
+	return ret;
 }
 
 /* ---- calls in the process ---- */
