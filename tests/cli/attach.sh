@@ -451,3 +451,20 @@ int main(void)
 		| .value] | add')" 5000
 	attach_expect_end 7
 }
+
+# Each time takes thread-local memory, of which the C library keeps some for libraries that come late.
+test_attach_too_often() {
+	local n
+	attach_program
+	attach_start m
+	for ((n = 0; n < 40; n++)); do
+		run "$mprof" attach -q --for 1ms -o a.profile "$pid"
+		[ "$status" = 0 ] || break
+	done
+	expect_status 3
+	expect_one_line_error
+	expect_text err 'no thread-local memory is left for the library'
+	[ "$n" -ge 2 ] || bad "it attached $n times"
+	touch go
+	attach_expect_end 7
+}

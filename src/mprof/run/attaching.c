@@ -89,15 +89,10 @@ static bool find_object(pid_t pid, struct object *o,
 	return found;
 }
 
-static const char *base_of(const char *path)
-{
-	return strrchr(path, '/') + 1;
-}
-
 static bool is_libc(pid_t pid, const struct object *o, const void *with)
 {
-	return !strncmp(base_of(o->path), "libc.so.6", 9) ||
-	       !strncmp(base_of(o->path), "libc-2.", 7);
+	return !strncmp(basename(o->path), "libc.so.6", 9) ||
+	       !strncmp(basename(o->path), "libc-2.", 7);
 }
 
 static bool is_at(pid_t pid, const struct object *o, const void *path)
@@ -111,7 +106,7 @@ static bool is_allocator(pid_t pid, const struct object *o, const void *with)
 	char path[PATH_MAX + 32];
 
 	path_of(pid, o, path);
-	return !is_libc(pid, o, NULL) && strncmp(base_of(o->path), "ld-", 3) &&
+	return !is_libc(pid, o, NULL) && strncmp(basename(o->path), "ld-", 3) &&
 	       defines_malloc(path) > 0;
 }
 
@@ -122,7 +117,7 @@ static bool is_replaced(pid_t pid, const struct object *o, const void *with)
 
 	path_of(pid, o, path);
 	return strstr(o->path, " (deleted)") && access(path, F_OK) &&
-	       (is_libc(pid, o, NULL) || strstr(base_of(o->path), "alloc"));
+	       (is_libc(pid, o, NULL) || strstr(basename(o->path), "alloc"));
 }
 
 /* ---- what prevents it ---- */
@@ -337,6 +332,13 @@ static int load(struct inject *in, pid_t pid, const struct object *libc, const c
 		return ret;
 	if (message && !inject_call(in, message, 0, 0, &text, err) && text)
 		inject_read(pid, text, why, sizeof(why));
+	if (strstr(why, "static TLS"))
+		return fail(
+		    err, -ENOTSUP,
+		    "cannot attach to process %d: no thread-local memory is left for the "
+		    "library, of which each attach takes some; start the program with mprof "
+		    "profile",
+		    (int)pid);
 	return fail(err, -ENOTSUP, "process %d could not load '%s'%s%s", (int)pid, library,
 		    *why ? ": " : "", why);
 }

@@ -173,17 +173,10 @@ struct frames {
 	bool unsafe;
 };
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_libc(const char *path)
 {
-	return !strncmp(base_of(path), "libc.so", 7) || !strncmp(base_of(path), "libc-2.", 7) ||
-	       !strncmp(base_of(path), "libpthread", 10);
+	return !strncmp(basename(path), "libc.so", 7) || !strncmp(basename(path), "libc-2.", 7) ||
+	       !strncmp(basename(path), "libpthread", 10);
 }
 
 /* Linux adds " (deleted)" to the path of a file that was replaced. */
@@ -215,7 +208,7 @@ static int look_at_frame(Dwfl_Frame *frame, void *arg)
 	if (f->n && activation)
 		interrupted = ++f->activations % 2 == 0;
 	/* The kernel's object is called by libc. */
-	f->unsafe |= !strncmp(base_of(file), "ld-", 3) || *file == '[' ||
+	f->unsafe |= !strncmp(basename(file), "ld-", 3) || *file == '[' ||
 		     (!is_libc(file) && is_same(file, f->allocator));
 	if (interrupted && is_libc(file))
 		f->unsafe |= f->n || !in_call || !is_safe_call(f->regs->orig_rax);
