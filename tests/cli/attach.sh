@@ -151,6 +151,10 @@ test_attach_counts_from_then_on() {
 	expect_words out 'was still running when mprof detached from it'
 	expect_words out 'blocks from before are unknown, and times count from then'
 	expect_no_text out 'missing from this'
+	run "$mprof" report --html page.html a.profile
+	expect_status 0
+	grep -o '<p id="kept">[^<]*' page.html >kept
+	expect_text kept 'blocks from before are unknown'
 	run "$mprof" report leaks a.profile
 	expect_no_text out 'mprof ctl' # does not reach it any more
 	"$mprof" report --json a.profile >r.json

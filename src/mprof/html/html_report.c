@@ -108,25 +108,28 @@ static void put_findings(const struct html_report *r, FILE *out)
 	free(text);
 }
 
-/* For a run that did not keep every call: writes which calls it kept, and the totals of all. */
+/* For a run that did not keep every call: writes which calls it kept, and the totals of all.  The
+ * same for a program that ran before. */
 static void put_kept(const struct html_report *r, FILE *out)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *to;
 
-	if (!report_is_partial(r->analysis))
-		return;
 	to = must_memstream(&text, &bytes);
-	fputs(report_partial(r->analysis).s, to);
+	report_attached(r->analysis, to);
+	if (report_is_partial(r->analysis))
+		fputs(report_partial(r->analysis).s, to);
 	if (report_has_whole(r->analysis)) {
 		fputs(" The whole run: ", to);
 		report_whole(r->analysis, to);
 	}
 	must_close(to, &text);
-	fputs("<p id=\"kept\">", out);
-	put_text(r, text, out);
-	fputs("</p>\n", out);
+	if (*text) {
+		fputs("<p id=\"kept\">", out);
+		put_text(r, text, out);
+		fputs("</p>\n", out);
+	}
 	free(text);
 }
 

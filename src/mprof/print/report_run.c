@@ -158,16 +158,20 @@ static void print_threads_chosen(const char *conf, FILE *out)
 		(int)strspn(at, "0123456789,-"), at);
 }
 
-static void print_attached(const struct tree_process *p, FILE *out)
+bool report_attached(const struct analysis *a, FILE *out)
 {
+	const struct tree_process *p = first_process(a);
+
+	if (!p || !p->attached)
+		return false;
 	fprintf(out,
-		"  mprof attached to it%s%s: blocks from before are unknown, and times count from "
+		"mprof attached to it%s%s: blocks from before are unknown, and times count from "
 		"then.",
 		p->before_ns ? " after " : "", p->before_ns ? format_ns(p->before_ns).s : "");
 	if (p->held)
 		fprintf(out, " Its heap then had %s in blocks, and glibc kept %s of freed memory.",
 			format_bytes(p->held).s, format_bytes(p->freed).s);
-	fputc('\n', out);
+	return true;
 }
 
 static void print_run(const struct analysis *a, FILE *out)
@@ -196,8 +200,11 @@ static void print_run(const struct analysis *a, FILE *out)
 	if (report_is_partial(a))
 		fprintf(out, "  %s\n", report_partial(a).s);
 	report_unended(a, out);
-	if (p && p->attached)
-		print_attached(p, out);
+	if (p && p->attached) {
+		fputs("  ", out);
+		report_attached(a, out);
+		fputc('\n', out);
+	}
 	if (a->walk.input.header->paused > 1)
 		fputs("  Cleared while it ran (mprof ctl): the totals are of what followed.\n",
 		      out);
