@@ -3,6 +3,12 @@
 #
 # attach.sh - profiling a program that runs already.
 
+# On x86-64; and only root may trace a process that is not its child, where the kernel is so configured.
+attach_is_allowed() {
+	[ "$(uname -m)" = x86_64 ] || return
+	[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]
+}
+
 # ./runs: has blocks from before, waits until `go` exists, makes calls whose figures are known, waits
 # until `end` exists, and exits with status 7 if its memory is as it should be.  Options: t = with
 # threads that allocate all the time; x = becomes another program instead; m = checks that malloc is
@@ -139,6 +145,7 @@ attach_expect_figures() { # PROFILE [OF THE CHILD]
 }
 
 test_attach_counts_from_then_on() {
+	attach_is_allowed || return 0
 	attach_program
 	attach_start m
 	attach_to -o a.profile
@@ -168,6 +175,7 @@ test_attach_counts_from_then_on() {
 
 test_attach_to_threads() {
 	local before
+	attach_is_allowed || return 0
 	attach_program
 	attach_start t
 	attach_to -o a.profile
@@ -184,6 +192,7 @@ test_attach_to_threads() {
 
 # Each time the library is loaded once more.
 test_attach_again() {
+	attach_is_allowed || return 0
 	attach_program
 	attach_start tm
 	attach_to -o a.profile
@@ -203,6 +212,7 @@ test_attach_again() {
 }
 
 test_attach_to_its_end() {
+	attach_is_allowed || return 0
 	attach_program
 	attach_start
 	attach_to -o a.profile
@@ -217,6 +227,7 @@ test_attach_to_its_end() {
 
 # The program that comes after is not ours to change.
 test_attach_before_exec() {
+	attach_is_allowed || return 0
 	attach_program
 	attach_start x
 	attach_to -o a.profile
@@ -234,6 +245,7 @@ test_attach_before_exec() {
 }
 
 test_attach_for_a_time() {
+	attach_is_allowed || return 0
 	attach_program
 	attach_start t
 	run "$mprof" attach --for 100ms --sample=1K -o a.profile "$pid"
@@ -249,6 +261,7 @@ test_attach_for_a_time() {
 
 # System calls that the kernel does not restart when a process is stopped and runs on.
 test_attach_interrupts_no_call() {
+	attach_is_allowed || return 0
 	cat >waits.c <<'END'
 #define _GNU_SOURCE
 #include <errno.h>
@@ -314,6 +327,7 @@ END
 
 # Its lock would be ours to wait for until the other thread returns.
 test_attach_waits_for_no_lock() {
+	attach_is_allowed || return 0
 	echo '#include <unistd.h>
 #include <fcntl.h>
 __attribute__((constructor)) static void slow(void)
@@ -356,6 +370,7 @@ attach_refused() { # STATUS TEXT ARGUMENTS...: of attach
 
 test_attach_refuses() {
 	local how
+	attach_is_allowed || return 0
 	attach_refused 2 "invalid PID 'x': expected the number of a process" x
 	attach_refused 2 'no process given'
 	attach_refused 2 "unexpected argument '2'" 1 2
@@ -418,6 +433,7 @@ int main(void) { for (;;) pause(); }' >owns.c
 
 # operator new of such an allocator does not call malloc.
 test_attach_records_operators_of_other_allocators() {
+	attach_is_allowed || return 0
 	echo '#include <stddef.h>
 static char all[1 << 20], *next = all;
 static void *take(size_t n) { char *p = next; next += (n + 15) / 16 * 16; return p; }
@@ -459,6 +475,7 @@ int main(void)
 # Each time takes thread-local memory, of which the C library keeps some for libraries that come late.
 test_attach_too_often() {
 	local n
+	attach_is_allowed || return 0
 	attach_program
 	attach_start m
 	for ((n = 0; n < 40; n++)); do
