@@ -325,13 +325,12 @@ END
 	done
 }
 
-# Its lock would be ours to wait for until the other thread returns.
-test_attach_waits_for_no_lock() {
-	attach_is_allowed || return 0
+# ./loads: one thread holds the loader's lock until the file exists; ends with status 7 when `end` exists.
+attach_slow_loader() { # FILE
 	echo '#include <unistd.h>
 #include <fcntl.h>
 __attribute__((constructor)) static void slow(void)
-{ close(creat("ready", 0600)); while (access("end", F_OK)) usleep(1000); }' >slow.c
+{ close(creat("ready", 0600)); while (access("'"$1"'", F_OK)) usleep(1000); }' >slow.c
 	cc -shared -fPIC -o slow.so slow.c || bad 'slow.c does not compile'
 	cat >loads.c <<'END'
 #include <dlfcn.h>
@@ -346,10 +345,16 @@ int main(void)
 	while (access("end", F_OK))
 		usleep(1000);
 	pthread_join(thread, &loaded);
-	return loaded ? 4 : 1;
+	return loaded ? 7 : 1;
 }
 END
 	compile loads -pthread -ldl
+}
+
+# Its lock would be ours to wait for until the other thread returns.
+test_attach_waits_for_no_lock() {
+	attach_is_allowed || return 0
+	attach_slow_loader end
 	./loads &
 	pid=$!
 	wait_for test -e ready
@@ -358,7 +363,7 @@ END
 	expect_one_line_error
 	expect_text err 'waits for a lock that another one keeps; try again'
 	[ ! -e a.profile ] || bad 'there is a profile'
-	attach_expect_end 4
+	attach_expect_end 7
 }
 
 attach_refused() { # STATUS TEXT ARGUMENTS...: of attach

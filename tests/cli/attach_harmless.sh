@@ -255,28 +255,7 @@ END
 # return to nowhere.
 test_attach_that_is_killed() {
 	attach_is_allowed || return 0
-	echo '#include <unistd.h>
-#include <fcntl.h>
-__attribute__((constructor)) static void slow(void)
-{ close(creat("ready", 0600)); while (access("go", F_OK)) usleep(1000); }' >slow.c
-	cc -shared -fPIC -o slow.so slow.c || bad 'slow.c does not compile'
-	cat >loads.c <<'END'
-#include <dlfcn.h>
-#include <pthread.h>
-#include <unistd.h>
-static void *load(void *arg) { return dlopen("./slow.so", RTLD_NOW) ? arg : NULL; }
-int main(void)
-{
-	pthread_t thread;
-	void *loaded;
-	pthread_create(&thread, NULL, load, &thread);
-	while (access("end", F_OK))
-		usleep(1000);
-	pthread_join(thread, &loaded);
-	return loaded ? 7 : 1;
-}
-END
-	compile loads -pthread -ldl
+	attach_slow_loader go
 	local attached
 	rm -f go
 	harmless_start loads

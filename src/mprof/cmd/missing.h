@@ -24,7 +24,7 @@ void missing_choose(struct trace *t, const struct profile_options *o);
  */
 void missing_choose_whole(struct trace *t, const struct profile_options *o);
 /* After it: says on stderr which calls of the run the figures lack.  of_events: they need events,
- * so that --totals is no answer. */
+ * so --totals does not help. */
 void missing_calls(const struct profile *p, bool of_events);
 /* Says on stderr that a playback or a picture has fewer calls than the program made. */
 void missing_of_playback(const struct trace *t);

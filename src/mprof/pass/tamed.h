@@ -13,7 +13,7 @@ static inline uint64_t above(int64_t v)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* Returns 0 for what is no number, below 0, or too large for 63 bits. */
+/* Returns 0 if it is not a number, below 0, or too large for 63 bits. */
 static inline double tamed(double v)
 {
 	return v > 0 && v < 0x1p63 ? v : 0;

@@ -207,7 +207,7 @@ static size_t title_name(const struct trace_fact *image, const char *first)
 
 char *text_program(const struct trace_fact *image)
 {
-	/* A loader that has the program as its argument is no name for it. */
+	/* A loader was started with the program as its argument: use the name of that. */
 	const bool loader = image->argc && !fnmatch("ld*.so*", text_base(image->argv[0]), 0);
 	const char *first = image->argc && !(loader && *image->exe) ? image->argv[0] : image->exe;
 	const size_t n = title_name(image, first);

@@ -255,7 +255,7 @@ static int make(struct view_request *r, struct error *err)
 	struct sources *s = r->own;
 
 	sources_make(s, r->profile, r->arg, r->sort);
-	/* Without a call, a file that is not there is no mistake. */
+	/* Without any call, no file is expected. */
 	return s->files || !r->profile->total.calls ? 0 : no_such_file(r, err);
 }
 

@@ -115,7 +115,8 @@ static uint64_t exact_part(struct finding_sums *s, uint32_t function)
 	return sum;
 }
 
-/* Has the site only blocks of no bytes?  They are no part of the figure, but they are blocks. */
+/* Are all blocks of the site of 0 bytes?  They add nothing to the figure, but they count as blocks.
+ */
 static bool is_of_no_bytes(struct finding_sums *s, size_t i)
 {
 	const struct site_brief *v = &s->sites->brief[i];
