@@ -588,6 +588,8 @@ struct mprof_page_run {
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_residency) == 32, "on-disk layout");
 
+#define MPROF_THREAD_NAME 16u /* bytes, as in the kernel */
+
 /*
  * How much of its stack a thread used.  `deepest` is known at recorded calls, `touched` and
  * `resident` when the thread ended, or at looked_ticks.  The bytes of each frame of that call
@@ -610,7 +612,7 @@ struct mprof_stack_use {
 	uint64_t sized;		 /* `deepest` when `frames` was written; 0 while it is written */
 	uint32_t frames;	 /* how many sizes follow, each uint32_t; 0 = unknown */
 	uint32_t intervals;	 /* how many there are, each uint64_t */
-	uint64_t reserved[2];
+	char name[MPROF_THREAD_NAME]; /* of the thread, with a NUL; "": that of the program */
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_stack_use) == 128, "on-disk layout");
 

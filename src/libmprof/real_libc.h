@@ -20,32 +20,33 @@
 int mallopt(int parameter, int value); /* of <malloc.h>, which the library does not include */
 
 /* X(name): functions of libc that are declared above. */
-#define MP_NEXT_FUNCTIONS(X) \
-	X(fork)              \
-	X(_Fork)             \
-	X(execve)            \
-	X(execvpe)           \
-	X(fexecve)           \
-	X(posix_spawn)       \
-	X(posix_spawnp)      \
-	X(quick_exit)        \
-	X(wait)              \
-	X(waitpid)           \
-	X(wait3)             \
-	X(wait4)             \
-	X(waitid)            \
-	X(close)             \
-	X(dup2)              \
-	X(dup3)              \
-	X(closefrom)         \
-	X(pthread_create)    \
-	X(thrd_create)       \
-	X(prctl)             \
-	X(dlopen)            \
-	X(dlmopen)           \
-	X(dlclose)           \
-	X(brk)               \
-	X(sbrk)              \
+#define MP_NEXT_FUNCTIONS(X)  \
+	X(fork)               \
+	X(_Fork)              \
+	X(execve)             \
+	X(execvpe)            \
+	X(fexecve)            \
+	X(posix_spawn)        \
+	X(posix_spawnp)       \
+	X(quick_exit)         \
+	X(wait)               \
+	X(waitpid)            \
+	X(wait3)              \
+	X(wait4)              \
+	X(waitid)             \
+	X(close)              \
+	X(dup2)               \
+	X(dup3)               \
+	X(closefrom)          \
+	X(pthread_create)     \
+	X(thrd_create)        \
+	X(pthread_setname_np) \
+	X(prctl)              \
+	X(dlopen)             \
+	X(dlmopen)            \
+	X(dlclose)            \
+	X(brk)                \
+	X(sbrk)               \
 	X(mallopt)
 
 struct mp_next {

@@ -33,6 +33,7 @@
 #include "stack_parts.h"
 #include "status.h"
 #include "sys.h"
+#include "thread_names.h"
 
 #define RECORD		(sizeof(struct mprof_extent) + sizeof(struct mprof_stack_use))
 #define FIRST_RECORDS	5u /* an extent takes the room of as many: then it has sizes of 64 frames */
@@ -225,6 +226,7 @@ void mp_stack_use_begin(uint32_t number, const struct mp_stack_room *room)
 	u->limit = stack_low ? stack_high - stack_low : 0;
 	u->begin_ticks = mprof_ticks();
 	u->thread_pointer = thread_pointer();
+	mp_thread_name_read(u->name);
 	u->intervals = intervals = 1;
 	width = mp_file.header->clock_hz / INTERVALS_PER_S;
 	due = u->begin_ticks + width;
@@ -485,6 +487,7 @@ void mp_stack_use_end(void)
 		return;
 	use = NULL;
 	over = 1;
+	mp_thread_name_read(u->name);
 	use_look(u);
 	u->end_ticks = u->looked_ticks;
 	if (__atomic_load_n(&mp_local->uses_taken, __ATOMIC_RELAXED) <= KEPT)
@@ -494,36 +497,66 @@ void mp_stack_use_end(void)
 	mp_unlock_blocking(&mp_local->uses_lock, &signals);
 }
 
-/* Is it the record of a running thread? */
-static int use_is_live(const struct mprof_extent *x)
-{
-	const struct mprof_stack_use *u = (const struct mprof_stack_use *)(x + 1);
+/* ---- records of other threads ---- */
 
-	return x->magic == MPROF_EXTENT_MAGIC && x->kind == MPROF_EXTENT_STACK_USE && u->high &&
-	       !u->end_ticks && mp_sys(SYS_tgkill, mp_local->pid, (long)u->tid, 0, 0, 0, 0) == 0;
+/* A position in the pool of records. */
+struct use_walk {
+	uint32_t piece, unit;
+};
+
+/* Returns the next record of a thread that has not ended, or NULL. */
+static struct mprof_stack_use *use_next(struct use_walk *w)
+{
+	for (; w->piece < MP_PIECES; w->piece++, w->unit = 0) {
+		const struct mp_piece *p = &mp_local->records.piece[w->piece];
+		char *at = __atomic_load_n(&p->at, __ATOMIC_ACQUIRE);
+		uint32_t n = __atomic_load_n(&p->used, __ATOMIC_RELAXED);
+
+		while (at && w->unit < n && w->unit < p->units) {
+			struct mprof_extent *x = (struct mprof_extent *)(at + w->unit * RECORD);
+			struct mprof_stack_use *u = (struct mprof_stack_use *)(x + 1);
+			const uint32_t records = x->size / (uint32_t)RECORD;
+
+			w->unit += records ? records : 1;
+			if (x->magic == MPROF_EXTENT_MAGIC && x->kind == MPROF_EXTENT_STACK_USE &&
+			    u->high && !u->end_ticks)
+				return u;
+		}
+	}
+	return NULL;
 }
 
 void mp_stack_use_look(void)
 {
-	struct mp_pool *pool = &mp_local->records;
-	uint32_t looks = 0;
+	struct use_walk w = { 0 };
+	struct mprof_stack_use *u;
 
 	if (!uses_are_kept())
 		return;
-	for (uint32_t i = 0; i < MP_PIECES; i++) {
-		const struct mp_piece *p = &pool->piece[i];
-		char *at = __atomic_load_n(&p->at, __ATOMIC_ACQUIRE);
-		uint32_t n = __atomic_load_n(&p->used, __ATOMIC_RELAXED), records;
-
-		for (uint32_t k = 0; at && k < n && k < p->units && looks < LOOKED_AT;
-		     k += records ? records : 1) {
-			struct mprof_extent *x = (struct mprof_extent *)(at + k * RECORD);
-
-			records = x->size / (uint32_t)RECORD;
-			if (use_is_live(x)) {
-				use_look((struct mprof_stack_use *)(x + 1));
-				looks++;
-			}
+	for (uint32_t looks = 0; looks < LOOKED_AT && (u = use_next(&w));)
+		if (mp_sys(SYS_tgkill, mp_local->pid, (long)u->tid, 0, 0, 0, 0) == 0) {
+			use_look(u);
+			looks++;
 		}
-	}
+}
+
+/* A child of vfork has its parent's variables. */
+void mp_stack_use_renamed(void)
+{
+	if (use && uses_are_kept() && (uint32_t)sys_gettid() == use->tid)
+		mp_thread_name_read(use->name);
+}
+
+void mp_stack_use_name(uintptr_t pointer, const char name[MPROF_THREAD_NAME])
+{
+	struct use_walk w = { 0 };
+	struct mprof_stack_use *u;
+
+	if (!uses_are_kept())
+		return;
+	for (uint32_t looks = 0; looks < LOOKED_AT && (u = use_next(&w)); looks++)
+		if (u->thread_pointer == pointer) {
+			__builtin_memcpy(u->name, name, MPROF_THREAD_NAME);
+			return;
+		}
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <mprof/format.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +41,9 @@ uint32_t mp_stack_use_deeper(uintptr_t sp, uint32_t id, const struct stack_frame
  * next call whatever its depth.
  */
 int mp_stack_use_interval(void);
-void mp_stack_use_end(void);	/* called when this thread has run its destructors */
-void mp_stack_use_look(void);	/* called when the process is about to end or to exec */
-void mp_stack_use_forked(void); /* called in a child, whose thread has another record */
+void mp_stack_use_end(void);	 /* called when this thread has run its destructors */
+void mp_stack_use_look(void);	 /* called when the process is about to end or to exec */
+void mp_stack_use_forked(void);	 /* called in a child, whose thread has another record */
+void mp_stack_use_renamed(void); /* called when this thread has another name */
+/* Another thread, the one with this thread pointer, has a name now. */
+void mp_stack_use_name(uintptr_t pointer, const char name[MPROF_THREAD_NAME]);

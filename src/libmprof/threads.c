@@ -34,6 +34,7 @@
 #include "stacks.h"
 #include "sys.h"
 #include "thread.h"
+#include "thread_names.h"
 
 #define SELF_TOLD (192u << 10) /* bytes; FORMAT.md 7.2 */
 
@@ -286,6 +287,7 @@ int mp_threads_start(void)
 	mp_local->alive = 1;
 	mp_local->pid = sys_getpid();
 	mp_local->self_bytes = sizeof(*mp_local);
+	mp_thread_names_start();
 	/*
 	 * The values of early keys are inside the thread's own memory, so setting one never
 	 * allocates.

@@ -4,10 +4,11 @@
  *
  *   layout          BLOCKS calls of malloc, then every second block is freed.
  *                   Prints "ADDRESS SIZE" of each, in the order of the calls.
- *   layout threads  two threads allocate a block each, which stays.
+ *   layout threads  two threads allocate a block each, which stays; the second one has a name.
  *
  * Nothing else allocates: output goes directly to the descriptor.
  */
+#define _GNU_SOURCE /* pthread_setname_np */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,8 @@ static void *worker(void *size)
 {
 	void *p = take_large((size_t)size);
 
+	if ((size_t)size == 70000)
+		pthread_setname_np(pthread_self(), "second <&>");
 	say(p, (size_t)size);
 	return p;
 }

@@ -97,6 +97,8 @@ function duration(ns) { // up to two minutes
 }
 const parse = (text) => { const [n, unit] = text.split(" "); return parseFloat(n.replaceAll(",", "")) * 1024 ** (UNITS.indexOf(unit) + 1); };
 const count = (n) => n.toLocaleString("en-US");
+// A thread as the page shows it.
+const titleOf = (row) => row.name ? `${row.thread} (${row.name})` : String(row.thread);
 const total = (page) => page.locator(".bar .total").innerText();
 const rows = (page, n = 5) => page.evaluate((most) => [...document.querySelectorAll("#page tbody tr")].slice(0, most)
   .map((r) => [...r.cells].map((c) => c.innerText.trim())), n);
@@ -332,7 +334,7 @@ profile("threads, sizes, processes and the curve are those of mprof report", asy
   const threads = await rows(page, 50), said = r.said["hot --by thread"].rows;
   assert.equal(threads.length, said.length);
   for (const row of said)
-    assert.deepEqual(threads.find((t) => t[0] === String(row.thread)).slice(1, 4), [count(row.figures.calls), bytes(row.figures.total), count(row.blocks.freed)]);
+    assert.deepEqual(threads.find((t) => t[0] === titleOf(row)).slice(1, 4), [count(row.figures.calls), bytes(row.figures.total), count(row.blocks.freed)]);
   await go(page, "page=processes");
   await go(page, "page=run");
   const program = r.said[""].processes[0].programs[0], run = await facts(page);
@@ -657,7 +659,7 @@ each("stacks of threads are those of mprof report threads", async (r) => {
   const known = (n, unsure) => n === null ? "-" : (unsure ? "\u2265 " : "") + bytes(n);
   // A thread that exec'd has a stack in each program.
   const shown = await table(page, 0);
-  const row = (s) => [s.thread + (s.main ? " (main)" : ""), String(s.tid), String(s.process), known(s.used_bytes, s.touched_bytes === null),
+  const row = (s) => [s.main && !s.name ? `${s.thread} (main)` : titleOf(s), String(s.tid), String(s.process), known(s.used_bytes, s.touched_bytes === null),
     known(s.limit_bytes), s.limit_bytes ? "of it" : "-", known(s.resident_bytes), known(s.deepest_bytes),
     s.deepest_at_ns === null ? "-" : duration(s.deepest_at_ns), calls.has(s.thread) ? count(calls.get(s.thread)) : "-"];
   assert.deepEqual(shown.map((r) => r.slice(0, 10).map((cell, i) => i === 5 && cell !== "-" ? "of it" : cell)).sort(), said.map(row).sort());
@@ -860,7 +862,7 @@ only("c++", "keys", async (r) => {
 
 only("c++", "keys for the chosen frame: only through it, without it, merged, its source", async (r) => {
   const page = await open(r, "page=flame&figure=peak&libraries=1"), hash = async () => decodeURIComponent(await page.evaluate(() => location.hash));
-  const chips = () => page.locator(".chip").allInnerTexts(), graph = page.locator(".graph canvas"), whole = await total(page);
+  const chips = () => page.locator(".chip").allTextContents(), graph = page.locator(".graph canvas"), whole = await total(page);
   const choose = async (name) => { // by the arrows, from the root
     await graph.focus();
     await page.keyboard.press("Home");
@@ -1117,7 +1119,7 @@ each("bars of sizes, dots of realloc and bars of threads have the figures of mpr
   await go(page, "page=threads&figure=total");
   const sums = () => page.evaluate(() => [...document.querySelectorAll(".by-thread tbody tr")].map((row) => [row.cells[0].innerText, row.cells[1].innerText]));
   if (all.processes.every((p) => p.programs.length === 1)) // exec makes another thread of it
-    assert.deepEqual((await sums()).sort(), all.threads.filter((t) => t.total_bytes).map((t) => [String(t.thread), bytes(t.total_bytes)]).sort());
+    assert.deepEqual((await sums()).sort(), all.threads.filter((t) => t.total_bytes).map((t) => [titleOf(t), bytes(t.total_bytes)]).sort());
   const last = await page.evaluate(() => +document.querySelector("#timeline input").max);
   if (last > 2) { // it follows the window
     await go(page, `page=threads&figure=calls&from=${last >> 1}`);
@@ -1170,6 +1172,10 @@ only("threads", "a thread by itself", async (r) => {
     sum += +(await total(page)).replaceAll(",", "");
   }
   assert.equal(sum, r.said[""].total_blocks);
+  const named = threads.find((t) => t.name), title = titleOf(named);
+  await go(page, `figure=calls&thread=${named.thread}`);
+  assert.ok((await page.locator(".chip").allTextContents()).some((chip) => chip.startsWith(`thread ${title}`)));
+  assert.ok((await page.locator(".filters option").allTextContents()).includes(title));
   await page.close();
 });
 
@@ -1234,7 +1240,7 @@ only("c", "narrow, dark, without JavaScript, on paper", async (r) => {
 });
 
 each("the matrix of threads has the blocks that mprof report hands over", async (r) => {
-  const page = await open(r, "page=threads"), said = r.said.threads;
+  const page = await open(r, "page=threads"), said = r.said.threads, title = (n) => titleOf(said.threads.find((t) => t.thread === n));
   const text = await page.locator("#page").innerText();
   if (!said.handed_over.blocks)
     assert.match(text, /freed by the thread that allocated it/);
@@ -1242,7 +1248,7 @@ each("the matrix of threads has the blocks that mprof report hands over", async 
     assert.ok(text.includes(`${count(said.handed_over.blocks)} blocks, ${bytes(said.handed_over.bytes)}, were freed by a thread other than`), text);
   const shown = await page.evaluate(() => [...document.querySelectorAll(".matrix td[title]:not([title=''])")].map((c) => c.title));
   for (const p of said.rows.slice(0, 5))
-    assert.ok(shown.includes(`thread ${p.to_thread} freed ${count(p.blocks)} blocks, ${bytes(p.bytes)}, of thread ${p.from_thread}`), shown.join());
+    assert.ok(shown.includes(`thread ${title(p.to_thread)} freed ${count(p.blocks)} blocks, ${bytes(p.bytes)}, of thread ${title(p.from_thread)}`), shown.join());
   assert.deepEqual(page.problems, []);
   await page.close();
 });

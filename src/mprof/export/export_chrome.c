@@ -15,6 +15,7 @@
 #include "flow.h"
 #include "exports.h"
 #include "../print/json.h"
+#include "../pass/thread_title.h"
 #include "../print/text.h"
 
 #define POINTS 1000u
@@ -280,7 +281,8 @@ static void put_threads(struct chrome *c, const struct array *threads)
 		tid = t[i].tid ? t[i].tid : PID_BEYOND + (uint32_t)i;
 		if (tid == pid)
 			continue;
-		snprintf(name, sizeof(name), "thread %zu", i);
+		snprintf(name, sizeof(name), "thread %s",
+			 thread_title(trace_thread_name(c->trace, (uint32_t)i), (uint32_t)i).s);
 		put_name(c, "thread_name", pid, tid, name);
 		put_span(c, name, pid, tid, t[i].first, t[i].last);
 	}

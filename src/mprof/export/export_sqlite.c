@@ -26,7 +26,7 @@ static const char schema[] =
     "CREATE TABLE process(process INTEGER PRIMARY KEY, pid INTEGER, parent INTEGER, program TEXT,"
     " start_ns INTEGER, end_ns INTEGER, status INTEGER, signal INTEGER, peak_rss_bytes INTEGER);"
     "CREATE TABLE thread(thread INTEGER PRIMARY KEY, process INTEGER REFERENCES process,"
-    " tid INTEGER, first_ns INTEGER, last_ns INTEGER, events INTEGER);"
+    " tid INTEGER, first_ns INTEGER, last_ns INTEGER, events INTEGER, name TEXT);"
     "CREATE TABLE object(object INTEGER PRIMARY KEY, path TEXT, build_id TEXT);"
     "CREATE TABLE frame(frame INTEGER PRIMARY KEY, object INTEGER REFERENCES object,"
     " address INTEGER, function TEXT, symbol TEXT, file TEXT, line INTEGER, module TEXT,"
@@ -156,9 +156,14 @@ static void put_processes(struct base *b)
 	sqlite3_finalize(s);
 }
 
+static const char *name_of(const struct base *b, size_t thread)
+{
+	return trace_thread_name(b->profile->trace, (uint32_t)thread);
+}
+
 static void put_threads(struct base *b, const struct array *threads)
 {
-	sqlite3_stmt *s = prepare(b, "INSERT INTO thread VALUES(?,?,?,?,?,?)");
+	sqlite3_stmt *s = prepare(b, "INSERT INTO thread VALUES(?,?,?,?,?,?,?)");
 	const struct flow_thread *t = threads->item;
 	size_t i;
 
@@ -166,7 +171,8 @@ static void put_threads(struct base *b, const struct array *threads)
 		if (t[i].events)
 			PUT_ROW(b, s, NUMBER(i), NUMBER(t[i].process),
 				NUMBER_IF(t[i].tid, t[i].tid), NUMBER(ns_of(b, t[i].first)),
-				NUMBER(ns_of(b, t[i].last)), NUMBER(t[i].events));
+				NUMBER(ns_of(b, t[i].last)), NUMBER(t[i].events),
+				TEXT_IF(*name_of(b, i), name_of(b, i)));
 	sqlite3_finalize(s);
 }
 

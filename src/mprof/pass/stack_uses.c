@@ -9,6 +9,7 @@
 #include "../util/hash.h"
 #include "../util/order.h"
 #include "resident_pages.h"
+#include "thread_title.h"
 
 static unsigned page_shift(const struct trace *t)
 {
@@ -51,6 +52,11 @@ static void take_reading(struct stack_of *s, const struct trace *t, uint64_t bot
 	s->touched = s->high - s->low;
 }
 
+struct text stack_thread_title(const struct stack_of *s)
+{
+	return thread_title(s->main && !*s->name ? "main" : s->name, s->thread);
+}
+
 struct stack_interval stack_interval(const struct stack_of *s, uint32_t i)
 {
 	const uint64_t word = s->interval[-(ptrdiff_t)i];
@@ -70,6 +76,7 @@ static void take(struct stack_of *s, const struct trace *t, const struct trace_s
 	*s = (struct stack_of){ .process = x->process,
 				.thread = trace_thread(t, x->thread),
 				.tid = u->tid,
+				.name = trace_thread_name(t, trace_thread(t, x->thread)),
 				.limit = u->limit,
 				.deepest = u->deepest < u->high ? u->deepest : 0,
 				.deepest_ticks = u->deepest_ticks,

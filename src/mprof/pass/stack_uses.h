@@ -14,10 +14,12 @@
 #pragma once
 
 #include "../trace/trace.h"
+#include "../util/format.h"
 
 struct stack_of {
 	uint32_t process, thread; /* numbers in the run */
 	uint64_t tid;
+	const char *name;     /* that the program gave it, or ""; of the trace */
 	bool main;	      /* the first thread of its process */
 	uint64_t used, limit; /* 0 if there is no limit, or it is unknown */
 	uint64_t deepest, deepest_ticks;
@@ -31,6 +33,9 @@ struct stack_of {
 	const uint64_t *interval; /* of the trace: see stack_interval() */
 	uint32_t intervals;
 };
+
+/* As thread_title(); a main thread without a name is "1 (main)". */
+struct text stack_thread_title(const struct stack_of *s);
 
 /* From its begin to that of the next one, the deepest recorded call was so far down the stack,
  * rounded up to 64 bytes. */

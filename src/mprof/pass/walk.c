@@ -31,6 +31,11 @@ static int64_t ns_of_trace(void *t, uint64_t ticks)
 	return trace_ns(t, ticks);
 }
 
+static const char *thread_name_of_trace(const void *t, uint32_t number)
+{
+	return trace_thread_name(t, number);
+}
+
 static size_t samples_of_trace(void *t, uint32_t process, const struct mprof_sample **samples)
 {
 	return trace_samples(t, process, samples);
@@ -43,6 +48,7 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t)
 		.next = next_of_trace,
 		.names_blocks = trace_names_blocks(t),
 		.ns = ns_of_trace,
+		.thread_name = thread_name_of_trace,
 		.samples = samples_of_trace,
 		.header = trace_header(t),
 	};

@@ -20,6 +20,8 @@ struct walk_input {
 	size_t thread_count;
 	const struct trace_residency *residencies;
 	size_t residency_count;
+	/* As trace_thread_name(); may be NULL. */
+	const char *(*thread_name)(const void *context, uint32_t number);
 	/* Returns the samples of memory of a process; may be NULL. */
 	size_t (*samples)(void *context, uint32_t process, const struct mprof_sample **samples);
 	const struct mprof_system *system; /* the memory of the machine, in the order of time */
@@ -32,3 +34,9 @@ struct walk_input {
 	size_t reduced_count;
 	const struct stacks *stacks; /* NULL until a pass requests them */
 };
+
+/* Returns the name that the program gave a thread, or "". */
+static inline const char *walk_thread_name(const struct walk_input *in, uint32_t number)
+{
+	return in->thread_name ? in->thread_name(in->context, number) : "";
+}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pass/thread_title.h"
 #include "../profile/paths.h"
 #include "../util/terminal.h"
 #include "paragraph.h"
@@ -194,7 +195,10 @@ static char *name_of(const struct profile *p, const struct profile_group *g)
 	struct long_text t;
 
 	if (p->by == PROFILE_BY_THREAD)
-		snprintf(t.s, sizeof(t.s), "thread %" PRIu64, g->part);
+		snprintf(
+		    t.s, sizeof(t.s), "thread %s",
+		    thread_title(trace_thread_name(p->trace, (uint32_t)g->part), (uint32_t)g->part)
+			.s);
 	else if (p->by == PROFILE_BY_PROCESS)
 		t = process_name(p, g->part);
 	else if (p->by == PROFILE_BY_RANK && g->part == PROFILE_NO_RANK)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../pass/thread_title.h"
 #include "../profile/paths.h"
 #include "../trace/functions.h"
 #include "../util/alloc.h"
@@ -191,7 +192,8 @@ static void put_stack(const struct errors *e, const char *what, uint32_t fn, uin
 	if (fn)
 		fprintf(out, " by %s", errors_function(fn));
 	if (thread)
-		fprintf(out, " in thread %" PRIu32, thread);
+		fprintf(out, " in thread %s",
+			thread_title(trace_thread_name(e->p->trace, thread), thread).s);
 	fputs(i ? ":\n" : "; the call stack is not known\n", out);
 	outer = i ? paths_start_lines(path->line, path->count) : 0;
 	while (i > outer && shown++ < depth) {

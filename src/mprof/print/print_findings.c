@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../pass/thread_title.h"
 #include "../util/alloc.h"
 #include "../util/columns.h"
 #include "../util/utf8.h"
@@ -393,22 +394,29 @@ static struct text time_between(const struct analysis *a, uint64_t from, uint64_
 	return format_ns(to > from ? walk_duration_ns(&a->walk, to - from) : 0);
 }
 
+static struct text title_of(const struct analysis *a, uint32_t thread)
+{
+	return thread_title(walk_thread_name(&a->walk.input, thread), thread);
+}
+
 void unmatched_sentence(const struct analysis *a, const struct findings *f, FILE *out)
 {
 	const struct unmatched *u = &f->unmatched;
 
-	fprintf(out, "%s%s after the start, thread %" PRIu32,
+	fprintf(out, "%s%s after the start, thread %s",
 		a->walk.heap.problems[HEAP_UNMATCHED_FREE] > 1 ? "first, " : "",
-		format_ns((uint64_t)walk_ns(&a->walk, u->of->ticks)).s, u->of->thread);
+		format_ns((uint64_t)walk_ns(&a->walk, u->of->ticks)).s,
+		title_of(a, u->of->thread).s);
 	put_place(" in ", f, u->stack, out);
 	if (u->live.size) {
 		fprintf(out, " passed an address %s into a live block of %s",
 			format_bytes(u->of->addr - u->live.addr).s, format_bytes(u->live.size).s);
 		put_place(", which was allocated by ", f, u->live.stack, out);
 	} else if (u->known) {
-		fprintf(out, " freed a block of %s again, %s after thread %" PRIu32,
+		fprintf(out, " freed a block of %s again, %s after thread %s",
 			format_bytes(u->freed.size).s,
-			time_between(a, u->freed_ticks, u->of->ticks).s, u->freed_thread);
+			time_between(a, u->freed_ticks, u->of->ticks).s,
+			title_of(a, u->freed_thread).s);
 		put_place(" in ", f, u->freed_stack, out);
 		fputs(" had freed it", out);
 		put_place("; it was allocated by ", f, u->freed.stack, out);

@@ -40,9 +40,7 @@ uint64_t stack_finding_bytes(const struct stack_findings *s, size_t which)
 
 static void put_thread(const struct stack_of *x, const char *the, FILE *out)
 {
-	fprintf(out, "%s %" PRIu32, the, x->thread);
-	if (x->main)
-		fputs(" (main)", out);
+	fprintf(out, "%s %s", the, stack_thread_title(x).s);
 }
 
 /* Names the function that has most of the stack; `line` is where the stack was deepest. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../pass/thread_title.h"
 #include "../trace/functions.h"
 #include "../util/alloc.h"
 #include "../util/order.h"
@@ -121,9 +122,10 @@ ORDER(by_calls, struct totals_thread *const,
 
 static void thread_row(struct table *t, const struct analysis *a, const struct totals_thread *h)
 {
+	const char *name = walk_thread_name(&a->walk.input, h->number);
 	uint64_t ns = walk_duration_ns(&a->walk, h->last_ticks - h->first_ticks);
 
-	table_cells(t, format_number(h->number).s, format_number(h->tid).s,
+	table_cells(t, thread_title(name, h->number).s, format_number(h->tid).s,
 		    format_number(h->process).s, format_count(h->sum.calls).s,
 		    format_count(h->sum.allocated).s, format_count(h->sum.failed).s,
 		    format_ns(ns).s);
@@ -131,14 +133,17 @@ static void thread_row(struct table *t, const struct analysis *a, const struct t
 
 static void print_threads(const struct analysis *a, FILE *out)
 {
-	struct table t = TABLE(">No", ">Tid", ">Process", ">Calls", ">Allocated", ">Failed",
+	struct table t = TABLE(">Thread", ">Tid", ">Process", ">Calls", ">Allocated", ">Failed",
 			       ">From first to last call");
 	const struct totals_thread *thread = a->totals.thread.item;
 	size_t n = a->totals.thread.count, i;
 	const struct totals_thread **sorted = must_calloc(n + 1, sizeof(*sorted));
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		sorted[i] = &thread[i];
+		if (*walk_thread_name(&a->walk.input, thread[i].number))
+			t.title[0] = "<Thread";
+	}
 	SORT(sorted, n, by_calls);
 	for (i = 0; i < n; i++)
 		thread_row(&t, a, sorted[i]);

@@ -10,6 +10,7 @@
 #include "../util/order.h"
 #include "../pass/cross_frees.h"
 #include "../pass/stack_uses.h"
+#include "../pass/thread_title.h"
 #include "../profile/stack_frames.h"
 #include "../util/alloc.h"
 #include "figures.h"
@@ -88,16 +89,24 @@ static size_t *busiest(const struct cross_frees *h, size_t *n)
 	return index;
 }
 
-static void put_threads(const struct cross_frees *h, const size_t *index, size_t n, FILE *out)
+/* Numbers line up on the right, names on the left. */
+static const char *thread_column(const struct trace *t)
 {
-	struct table t = TABLE(">thread", ">tid", ">process", ">allocated", ">freed itself",
-			       ">freed by others", ">freed for others", ">not freed");
+	return trace_has_thread_names(t) ? "<thread" : ">thread";
+}
+
+static void put_threads(const struct trace *trace, const struct cross_frees *h, const size_t *index,
+			size_t n, FILE *out)
+{
+	struct table t =
+	    TABLE(thread_column(trace), ">tid", ">process", ">allocated", ">freed itself",
+		  ">freed by others", ">freed for others", ">not freed");
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		const struct cross_free_thread *h1 = thread_at(h, index[i]);
 
-		table_cell(&t, "%" PRIu32, h1->number);
+		table_cells(&t, thread_title(trace_thread_name(trace, h1->number), h1->number).s);
 		if (h1->tid)
 			table_cell(&t, "%" PRIu64, h1->tid);
 		else
@@ -236,7 +245,7 @@ static void put_frees(struct view_request *r, const struct cross_frees *h, FILE 
 	else
 		fputs("No block was freed.\n", out);
 	fputc('\n', out);
-	put_threads(h, index, shown, out);
+	put_threads(r->profile->trace, h, index, shown, out);
 	if (shown < n)
 		fprintf(out, "  and %s with less; --top 0 shows all\n",
 			format_many(n - shown, "thread", "threads").s);
@@ -256,7 +265,7 @@ static void put_frees(struct view_request *r, const struct cross_frees *h, FILE 
 
 static void stack_put_row(struct table *t, const struct stack_of *s, struct profile *p)
 {
-	table_cells(t, format_number(s->thread).s, format_number(s->tid).s,
+	table_cells(t, thread_title(s->name, s->thread).s, format_number(s->tid).s,
 		    format_number(s->process).s);
 	table_cell(t, "%s%s", s->looked_ticks ? "" : ">= ", format_bytes(s->used).s);
 	table_cells(t, s->limit ? format_bytes(s->limit).s : "-",
@@ -301,9 +310,8 @@ static void stack_put_deepest(const struct stack_of *s, struct profile *p, size_
 
 	if (!s->deepest || !path || !path->count)
 		return;
-	fprintf(out,
-		"\nThe deepest recorded call of thread %" PRIu32 ", %s down its stack, was in\n",
-		s->thread, format_bytes(s->deepest).s);
+	fprintf(out, "\nThe deepest recorded call of thread %s, %s down its stack, was in\n",
+		stack_thread_title(s).s, format_bytes(s->deepest).s);
 	for (size_t i = path->count, n; i > 0; i -= n) {
 		for (n = 1; n < i && figures_same_place(path->line[i - 1 - n], path->line[i - 1]);
 		     n++)
@@ -330,7 +338,7 @@ static void stack_put_largest(const struct stack_of *s, struct profile *p, FILE 
 	if (s->deepest)
 		snprintf(when, sizeof(when), "; its deepest recorded call was %s after the start",
 			 format_since(trace_ns(p->trace, s->deepest_ticks)).s);
-	fprintf(out, "Stacks: thread %" PRIu32 "%s ", s->thread, s->main ? " (main)" : "");
+	fprintf(out, "Stacks: thread %s ", stack_thread_title(s).s);
 	if (stack_is_only_touched(s))
 		fprintf(out, "touched a page %s down%s%s, but hardly any in between (%s resident)",
 			format_bytes(s->used).s, *limit ? "," : "", limit,
@@ -343,8 +351,8 @@ static void stack_put_largest(const struct stack_of *s, struct profile *p, FILE 
 
 static void put_stacks(const struct stack_uses *s, struct profile *p, size_t most, FILE *out)
 {
-	struct table t = TABLE(">thread", ">tid", ">process", ">stack used", ">of", ">%",
-			       ">resident", ">deepest call", ">at");
+	struct table t = TABLE(thread_column(p->trace), ">tid", ">process", ">stack used", ">of",
+			       ">%", ">resident", ">deepest call", ">at");
 	size_t shown = most && most < s->count ? most : s->count, i;
 	const struct stack_of *deepest = NULL;
 

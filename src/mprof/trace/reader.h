@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "../util/alloc.h"
+#include "../util/hash.h"
 #include "trace.h"
 
 #define CHUNK_BYTES_MAX (64u << 20) /* greatest payload of one chunk, FORMAT.md 4.1 */
@@ -108,7 +109,8 @@ struct trace {
 	size_t threads;
 	uint32_t *first_number; /* main_threads.c: by number of a thread; 0 = the same */
 	size_t first_numbers;
-	bool keeps_numbers; /* trace_keep_numbers() */
+	struct hash thread_name; /* thread_names.c: by number, those that have a name */
+	bool keeps_numbers;	 /* trace_keep_numbers() */
 
 	void **copy; /* payloads that facts, samples and counts point into */
 	size_t copies, copies_room;
@@ -229,6 +231,7 @@ void live_find_stacks(struct trace *t, struct extents *x);
 
 /* main_threads.c */
 void main_threads_find(struct trace *t);
+void thread_names_find(struct trace *t); /* after main_threads_find() */
 void main_threads_give(const struct trace *t, struct event *e, size_t n);
 
 /* records.c: keeps an extent that does not have events. */

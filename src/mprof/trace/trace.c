@@ -218,6 +218,7 @@ static int read_all(struct trace *t)
 	if (ret)
 		return ret;
 	main_threads_find(t);
+	thread_names_find(t);
 	clock_calibrate(t);
 	t->damage_opened = t->damage_seen = t->damage;
 	merge_start(t);
@@ -314,6 +315,7 @@ void trace_close(struct trace *t)
 	if (t->source.close)
 		t->source.close(t->source.self);
 	free(t->first_number);
+	hash_release(&t->thread_name);
 	free(t->heap);
 	free(t->path);
 	free(t);

@@ -312,6 +312,10 @@ size_t trace_threads(const struct trace *t, const struct trace_thread **threads)
 /* Returns the first number of a thread, which trace_next() uses: after an exec, the main thread
  * of a process has a new number in the file. */
 uint32_t trace_thread(const struct trace *t, uint32_t number);
+/* Returns the name that the program gave the thread, or "": it has none, or too many threads ended
+ * before it.  Any bytes; valid until trace_close(). */
+const char *trace_thread_name(const struct trace *t, uint32_t number);
+bool trace_has_thread_names(const struct trace *t);
 /* Returns the main threads: as the kernel does it, their tid is the pid of their process.  The keys
  * are those of trace_thread_key(); the caller releases the table. */
 struct hash; /* util/hash.h */

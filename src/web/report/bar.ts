@@ -2,7 +2,7 @@
 // bar.ts - the line above every page: the figure, the filters, and the active filters.
 import { el } from "./element";
 import { isEstimate, totalRange } from "./estimate";
-import { fileTest, functionTest, linesThat, measures } from "./model";
+import { fileTest, functionTest, linesThat, measures, threadTitle } from "./model";
 import type { Answer, Filter } from "./model";
 import { figure } from "./pages";
 import type { Data } from "./data";
@@ -77,7 +77,7 @@ export class Bar {
 		const list = [...(d.head.totals || (d.head.coarse && !d.head.served) ? [] : [
 			processes.length > 1 && this.choose("Process", [["0", "all"], ...processes.filter(p => known.has(p.process)).slice(0, 500)
 				.map(p => [String(p.process), `${p.process} ${(p.command ?? "").slice(0, 24)}`] as Option)], String(f.process), v => filter({ process: +v, thread: 0 })),
-			this.choose("Thread", [["0", "all"], ...threads.map(t => [String(t), String(t)] as Option)], String(f.thread), v => filter({ thread: +v })),
+			this.choose("Thread", [["0", "all"], ...threads.map(t => [String(t), threadTitle(d, t)] as Option)], String(f.thread), v => filter({ thread: +v })),
 			this.choose("Size", sizes, f.sizeFrom + "-" + f.sizeTo, v => filter({ sizeFrom: range(v)[0], sizeTo: range(v)[1] })),
 			this.choose("Lifetime", LIVES, f.lifeFrom + "-" + f.lifeTo, v => filter({ lifeFrom: range(v)[0], lifeTo: range(v)[1] }))]),
 			...NAMED.map(n => el("label", {}, n.label + " ", el("input", { type: "text", value: f[n.key], size: 14, title: n.help, list: "names-" + n.of, autocomplete: "off",
@@ -108,7 +108,7 @@ export class Bar {
 		if (f.process)
 			chip(`process ${f.process}`, () => filter({ process: 0 }));
 		if (f.thread)
-			chip(`thread ${f.thread}`, () => filter({ thread: 0 }));
+			chip(`thread ${threadTitle(this.d, f.thread)}`, () => filter({ thread: 0 }));
 		if (f.sizeFrom || f.sizeTo < 64)
 			chip(sizeName(f.sizeFrom, f.sizeTo), () => filter({ sizeFrom: 0, sizeTo: 64 }));
 		if (f.lifeFrom || f.lifeTo < 64)

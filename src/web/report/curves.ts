@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // curves.ts - what the timeline draws: a quantity over time, whole or divided into bands.
 import { sizeName } from "./bar";
-import { applyNames, isFiltered, labelOf, ownerNodes, placeOf, shortFile, threadTest } from "./model";
+import { applyNames, isFiltered, labelOf, ownerNodes, placeOf, shortFile, threadTest, threadTitle } from "./model";
 import type { Filter } from "./model";
 import type { Data } from "./data";
 import type { Layer } from "./timeline";
@@ -43,7 +43,7 @@ const COLORS = ["--s0", "--s1", "--s2", "--s3", "--s4", "--s5", "--s6"];
 export function grouping(d: Data, band: string, keys: Uint32Array): { of: (cell: number) => number; name: (group: number) => string } {
 	const c = d.cell;
 	if (band == "thread")
-		return { of: i => c.thread[i], name: n => n ? `thread ${n}` : "threads not distinguished" };
+		return { of: i => c.thread[i], name: n => n ? `thread ${threadTitle(d, n)}` : "threads not distinguished" };
 	if (band == "process") {
 		const process = new Map([...d.thread.number].map((n, i) => [n, d.thread.process[i]]));
 		return { of: i => process.get(c.thread[i]) ?? 0, name: n => n ? `process ${n}` : "processes not distinguished" };

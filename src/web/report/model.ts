@@ -143,6 +143,18 @@ function fromCells(d: Data, q: Question, own: Float64Array, blocks: Float64Array
 	});
 }
 
+const titles = new WeakMap<Data, Map<number, string>>();
+
+// "3 (io-worker)", or "3" for a thread that the program gave no name.
+export function threadTitle(d: Data, thread: number): string {
+	let of = titles.get(d);
+	if (!of) {
+		const rows = (d.head.threads ?? d.head.report.threads ?? []) as { thread: number; name: string | null }[];
+		titles.set(d, of = new Map(rows.filter(r => r.name).map(r => [r.thread, `${r.thread} (${r.name})`])));
+	}
+	return of.get(thread) ?? String(thread);
+}
+
 // Does a thread belong to the chosen thread and process?
 export function threadTest(d: Data, f: Filter): (thread: number) => boolean {
 	const { thread, process } = f;

@@ -13,7 +13,7 @@ import { treemap } from "./treemap";
 
 // As in mprof report threads --json.
 export interface StackUse {
-	thread: number; process: number; tid: number; main: boolean; used_bytes: number; limit_bytes: number | null; touched_bytes: number | null;
+	thread: number; process: number; tid: number; name: string | null; main: boolean; used_bytes: number; limit_bytes: number | null; touched_bytes: number | null;
 	resident_bytes: number | null; deepest_bytes: number | null; deepest_at_ns: number | null; start_ns: number; end_ns: number | null; others: number;
 }
 
@@ -32,6 +32,8 @@ const atLeast = (unsure: boolean, n: number | null): string => (unsure && n !== 
 // ---- stacks of threads ----
 
 interface Deepest { lines: number[]; bytes: number[]; known: boolean }
+
+const titleOf = (r: StackUse): string => `${r.thread}${r.name ? ` (${r.name})` : r.main ? " (main)" : ""}`;
 
 // Lines of each thread's deepest recorded call, outermost first, and the bytes of their frames; with libraries folded, the innermost
 // line that remains has theirs.
@@ -90,8 +92,8 @@ function deepestStack(v: View, rows: StackUse[], stack: Deepest[]): HTMLElement 
 			best = i;
 	const row = rows[best], of = stack[best], lines = of.lines, rowsOfStack = stackLines(of);
 	if (row.deepest_bytes === null || !lines.length)
-		return el("p", {}, `No call of thread ${row.thread} was recorded with its call stack.`);
-	return el("div", { class: "deepest" }, el("h3", {}, `Thread ${row.thread} at its deepest recorded call, ${bytes(row.deepest_bytes)} down`),
+		return el("p", {}, `No call of thread ${titleOf(row)} was recorded with its call stack.`);
+	return el("div", { class: "deepest" }, el("h3", {}, `Thread ${titleOf(row)} at its deepest recorded call, ${bytes(row.deepest_bytes)} down`),
 		of.known && functionsOf(v, row, of), el("h3", {}, "Call stack"),
 		sortable<Line>(rowsOfStack, [
 			{ key: "function", title: "Function", text: r => nameOf(v.d, r.line), node: r => owner(v, r.line) },
@@ -108,7 +110,7 @@ function depthOverTime(v: View, rows: StackUse[]): HTMLElement | false {
 	let at = 0, to = d.head.totals || whole ? run : s.exact ? s.exact.to : d.point.ns[s.to];
 	const all: (Steps & { row: StackUse })[] = rows.map((row, i) => {
 		const n = d.interval.count[i] ?? 0, x = [...d.interval.ns.subarray(at, at + n)], y = [...d.interval.deepest.subarray(at, at += n)];
-		return { row, name: `thread ${row.thread}${row.main ? " (main)" : ""}`, x, y, end: row.end_ns ?? Math.max(run, x[n - 1] ?? 0) };
+		return { row, name: `thread ${titleOf(row)}`, x, y, end: row.end_ns ?? Math.max(run, x[n - 1] ?? 0) };
 	});
 	const known = all.filter(l => l.x.length && l.end > from && l.x[0] < to), chosen = known.filter(l => l.row.thread == s.filter.thread);
 	const lines = (chosen.length ? chosen : known).sort((a, b) => Math.max(...b.y) - Math.max(...a.y)).slice(0, PART_COLORS.length);
@@ -117,7 +119,7 @@ function depthOverTime(v: View, rows: StackUse[]): HTMLElement | false {
 	to = Math.max(to, from + 1);
 	const said = "The deepest recorded call in each interval of a thread's time, from the base of its stack. It is exact to 64 bytes; between recorded calls " +
 		"a thread may have been deeper.", csv = [["Thread", "From ns", "Deepest bytes"], ...lines.flatMap(l => l.x.map((x, i) => [String(l.row.thread), String(x), String(l.y[i])]))];
-	return el("div", { class: "depths" }, el("h3", {}, chosen.length ? `Depth over time of thread ${chosen[0].row.thread}` : "Depth over time"), el("p", {}, said +
+	return el("div", { class: "depths" }, el("h3", {}, chosen.length ? `Depth over time of thread ${titleOf(chosen[0].row)}` : "Depth over time"), el("p", {}, said +
 		(known.length > lines.length && !chosen.length ? ` Shown are the ${lines.length} deepest of ${many(known.length, "thread")}; a click on another thread in the table shows that one.` : "")),
 		stepChart(lines, from, to, duration, bytes, said, "mprof-stacks", csv));
 }
@@ -132,7 +134,7 @@ export function stacks(v: View): HTMLElement {
 	const columns: Column<StackUse>[] = [
 		column("thread", "Thread", String, r => r.thread, { upward: true,
 			node: r => el("button", { type: "button", class: "name", title: "Its deepest call stack, below", "aria-pressed": String(s.filter.thread == r.thread),
-				click: () => v.set({ filter: { ...s.filter, thread: s.filter.thread == r.thread ? 0 : r.thread } }) }, r.thread + (r.main ? " (main)" : "")) }),
+				click: () => v.set({ filter: { ...s.filter, thread: s.filter.thread == r.thread ? 0 : r.thread } }) }, titleOf(r)) }),
 		column("tid", "Tid", String, r => r.tid, { upward: true }),
 		column("process", "Process", String, r => r.process, { upward: true }),
 		{ key: "used", title: "Stack used", help: "From the base of the stack to the lowest resident page or recorded call; \u2265: the pages were never read.", number: true, unit: "bytes",
@@ -146,7 +148,7 @@ export function stacks(v: View): HTMLElement {
 		{ key: "in", title: "Deepest in", text: r => inner.get(r) ? nameOf(d, inner.get(r)!) : "", node: r => inner.get(r) ? owner(v, inner.get(r)!) : el("span") },
 	];
 	return el("section", { class: "stacks" }, head,
-		el("p", {}, `Thread ${most.thread}${most.main ? " (main)" : ""} used the most, ${most.touched_bytes === null ? "at least" : "up to"} ${bytes(most.used_bytes)}` +
+		el("p", {}, `Thread ${titleOf(most)} used the most, ${most.touched_bytes === null ? "at least" : "up to"} ${bytes(most.used_bytes)}` +
 			(most.limit_bytes ? ` of ${bytes(most.limit_bytes)}` : "") + (most.deepest_at_ns !== null ?
 				`; its deepest recorded call was ${duration(most.deepest_at_ns)} after the start.` : ".")),
 		depthOverTime(v, rows),

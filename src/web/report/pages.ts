@@ -14,7 +14,7 @@ import type { Data } from "./data";
 import { column, el, shareColumn, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
-import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, isFiltered, labelOf, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, topOwners } from "./model";
+import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, isFiltered, labelOf, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, threadTitle, topOwners } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { jumps } from "./jumps";
 import { globals, stacks } from "./outside";
@@ -527,24 +527,24 @@ function threadBar(parts: number[], names: string[], most: number, text: (n: num
 
 interface ThreadParts { thread: number; parts: number[]; sum: number }
 
-function threadBars(title: string, names: string[], list: ThreadParts[], text: (n: number) => string, name: string): HTMLElement {
+function threadBars(d: Data, title: string, names: string[], list: ThreadParts[], text: (n: number) => string, name: string): HTMLElement {
 	const most = Math.max(...list.map(t => t.sum));
 	return el("div", { class: "callbars" }, el("h3", {}, title), partLegend(names.map((n, i) => `${n} ${text(list.reduce((x, t) => x + t.parts[i], 0))}`)), sortable(list, [
-		column("thread", "Thread", n => n ? String(n) : "-", t => t.thread, { upward: true }),
+		column("thread", "Thread", n => n ? threadTitle(d, n) : "-", t => t.thread, { upward: true }),
 		column("sum", "All", text, t => t.sum),
 		{ key: "bar", title: "By function", text: t => names.map((n, i) => t.parts[i] ? `${n} ${text(t.parts[i])}` : "").filter(x => x).join(", "), node: t => threadBar(t.parts, names, most, text) },
 	], "sum", () => {}, name));
 }
 
 // Calls by allocation function, in the whole run.
-function callBars(list: any[]): HTMLElement {
+function callBars(v: View, list: any[]): HTMLElement {
 	const sums = new Map<string, number>();
 	for (const t of list)
 		for (const [name, n] of Object.entries(t.calls as { [name: string]: number }))
 			if (n)
 				sums.set(name, (sums.get(name) ?? 0) + n);
 	const names = [...sums].sort((a, b) => b[1] - a[1]).map(n => n[0]);
-	return threadBars("Calls of the allocation interface, in the whole run", names, list.map(t => ({ thread: t.thread, sum: t.events, parts: names.map(n => t.calls[n]) })), n => many(n, "call"), "calls");
+	return threadBars(v.d, "Calls of the allocation interface, in the whole run", names, list.map(t => ({ thread: t.thread, sum: t.events, parts: names.map(n => t.calls[n]) })), n => many(n, "call"), "calls");
 }
 
 // Time in the allocator, estimated from calls that were timed.
@@ -555,7 +555,7 @@ function timeBars(v: View, list: any[]): HTMLElement | null {
 	const of = [...all.functions].sort((a: any, b: any) => b.ns - a.ns), names = of.map((f: any) => f.function as string);
 	const about = `About ${duration(all.ns)} \u00b1 ${duration(all.error_ns)}` + (all.cpu_ns ? `, ${percent(all.ns, all.cpu_ns)} of the CPU time with recording (${duration(all.cpu_ns)})` : "") +
 		`, estimated from ${many(all.timed_calls, "timed call")}. A call: ${of.map((f: any) => `${f.function} ${duration(f.call_ns)}`).join(", ")}.`;
-	return el("div", { class: "times" }, threadBars("Time in the allocator, in the whole run", names, list.map(t => {
+	return el("div", { class: "times" }, threadBars(v.d, "Time in the allocator, in the whole run", names, list.map(t => {
 		const parts = names.map(n => t.allocator_ns[n] ?? 0);
 		return { thread: t.thread, parts, sum: parts.reduce((x, y) => x + y, 0) };
 	}), duration, "allocator-time"), el("p", {}, about));
@@ -578,7 +578,7 @@ function ownerBars(v: View): HTMLElement {
 	if (!threads.size)
 		return el("p", {}, "Nothing in this window passes the filters.");
 	const { names, index, rest } = topParts(by, group.name);
-	return el("div", { class: "by-thread" }, threadBars(title, names, [...threads].map(([thread, of]) => {
+	return el("div", { class: "by-thread" }, threadBars(d, title, names, [...threads].map(([thread, of]) => {
 		const parts = names.map(() => 0);
 		for (const [g, n] of of)
 			parts[index.get(g) ?? rest] += n;
@@ -591,9 +591,9 @@ function threads(v: View): HTMLElement {
 	if (!list)
 		return el("section", {}, el("h2", {}, "Threads"), el("p", {}, "There are too many to list here: see mprof report --json."));
 	return el("section", {}, el("h2", {}, "Threads"), ownerBars(v), el("h3", {}, "The whole run"), sortable(list, [
-		column("thread", "Thread", count, t => t.thread, { upward: true,
+		column("thread", "Thread", n => threadTitle(v.d, n), t => t.thread, { upward: true,
 			node: t => el("button", { type: "button", class: "name", title: "Show only what it allocated",
-				click: () => v.set({ page: "flame", filter: { ...v.s.filter, thread: t.thread } }) }, String(t.thread)) }),
+				click: () => v.set({ page: "flame", filter: { ...v.s.filter, thread: t.thread } }) }, threadTitle(v.d, t.thread)) }),
 		column("process", "Process", count, t => t.process, { upward: true }),
 		column("events", "Calls", count, t => t.events),
 		column("bytes", "Allocated", bytes, t => t.total_bytes),
@@ -601,7 +601,7 @@ function threads(v: View): HTMLElement {
 		column("first", "First call", duration, t => t.first_ns, { upward: true }),
 		column("last", "Last call", duration, t => t.last_ns),
 	], v.s.sort == "own" ? "bytes" : v.s.sort, sort => v.set({ sort }), "threads"),
-		callBars(list), timeBars(v, list), matrix(v),
+		callBars(v, list), timeBars(v, list), matrix(v),
 		!!v.d.head.cross_frees?.blocks && el("p", {}, el("code", {}, `mprof report threads ${quote(v.d.head.trace)}`), " names the functions whose blocks other threads free."));
 }
 
@@ -621,14 +621,14 @@ function matrix(v: View): HTMLElement {
 	const shown = [...weight].sort((a, b) => b[1] - a[1]).slice(0, MATRIX).map(w => w[0]).sort((a, b) => a - b);
 	const most = Math.max(1, ...h.pairs.map(p => p[3])), head = el("tr", {}, el("th", {}, "allocated by \u2193, freed by \u2192"));
 	for (const to of shown)
-		head.append(el("th", { scope: "col" }, String(to)));
+		head.append(el("th", { scope: "col" }, threadTitle(v.d, to)));
 	const body = el("tbody");
 	let inside = 0;
 	for (const from of shown) {
-		const row = el("tr", {}, el("th", { scope: "row" }, String(from)));
+		const row = el("tr", {}, el("th", { scope: "row" }, threadTitle(v.d, from)));
 		for (const to of shown) {
 			const [blocks, size] = at.get(from + ">" + to) ?? [0, 0];
-			const cell = el("td", { title: blocks ? `thread ${to} freed ${many(blocks, "block")}, ${bytes(size)}, of thread ${from}` : "" },
+			const cell = el("td", { title: blocks ? `thread ${threadTitle(v.d, to)} freed ${many(blocks, "block")}, ${bytes(size)}, of thread ${threadTitle(v.d, from)}` : "" },
 				blocks ? bytes(size) : "");
 			inside += blocks;
 			if (blocks)

@@ -5,7 +5,7 @@ import { bytes, count, duration, many, percent, were } from "../words";
 import { quote } from "./command";
 import { column, el, shareColumn, sortable } from "./element";
 import { isEstimate } from "./estimate";
-import { fullTable, measures } from "./model";
+import { fullTable, measures, threadTitle } from "./model";
 import type { Column } from "./element";
 import type { Measure } from "./model";
 import { flameTitle, left, lineColumns, processColumns, processRss, processTree, suppressed } from "./pages";
@@ -94,7 +94,7 @@ export function threads(v: View): HTMLElement {
 		return el("section", {}, el("h2", {}, "Threads"), el("p", {}, "There are too many to list here: ", el("code", {}, `mprof report hot --by thread ${quote(d.head.trace)}`)));
 	const most = Math.max(1, ...list.map(t => t.figures.calls));
 	return el("section", {}, el("h2", {}, "Threads"), isEstimate(d) && el("p", {}, "Estimates from samples."), sortable(list, [
-		column("thread", "Thread", String, t => t.thread, { upward: true }),
+		column("thread", "Thread", n => threadTitle(d, n), t => t.thread, { upward: true }),
 		column("calls", "Allocations", count, t => t.figures.calls, { share: t => t.figures.calls / most }),
 		column("bytes", "Allocated", bytes, t => t.figures.total),
 		column("freed", "Freed", count, t => t.blocks.freed, { help: "Blocks that this thread freed, including those of other threads." }),
