@@ -186,7 +186,7 @@ const struct option_row option_run_settings[] = {
 		    "Print the settings, as --config reads them, and run nothing"),
 	OPTION_KEY_HERE_SET(
 	    "anonymous", ANONYMOUS, 1,
-	    "Leave the host, arguments and directory of the program out of the file"),
+	    "Leave host, arguments, directory and thread names out of the file"),
 	OPTION_FLAG('q', "quiet", quiet, "Print errors only"),
 	OPTION_END,
 };
