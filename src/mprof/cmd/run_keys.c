@@ -184,9 +184,8 @@ const struct option_row option_run_settings[] = {
 		    "Set a key of MPROF_CONF; may be repeated"),
 	OPTION_FLAG(0, "show-config", show,
 		    "Print the settings, as --config reads them, and run nothing"),
-	OPTION_KEY_HERE_SET(
-	    "anonymous", ANONYMOUS, 1,
-	    "Leave host, arguments, directory and thread names out of the file"),
+	OPTION_KEY_HERE_SET("anonymous", ANONYMOUS, 1,
+			    "Leave host, arguments, directory and thread names out of the file"),
 	OPTION_FLAG('q', "quiet", quiet, "Print errors only"),
 	OPTION_END,
 };
