@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // colours.ts - what the colour of a page means.  One meaning at a time.
 
-import { MovieData, PAGE, Site, threadNumber } from "./data";
+import { MovieData, PAGE, Site, threadTitle } from "./data";
 import { Film } from "./film";
 import { bytes, count } from "./words";
 
@@ -167,7 +167,7 @@ export class Colours {
 	}
 
 	private threads(): Classes {
-		const name = (t: number) => `thread ${threadNumber(this.data, t)}`;
+		const name = (t: number) => `thread ${threadTitle(this.data, t)}`;
 		return this.ranked("Thread that allocated most of the page",
 			(film, owner) => film.owners.thread[owner], name);
 	}

@@ -36,16 +36,16 @@ export interface MovieData {
 	peak_op: number; // -1: unknown
 	peak_bytes: number;
 	left_out: string; // a sentence, or ""
-	threads: number[]; // by index: number in the trace
+	threads: string[]; // by index: number in the trace, and name
 	sites: string; // packed JSON: Site[]; [0] is "unknown"
 	colours: { [name: string]: string[] };
 	sizes: number[]; // the greatest size of each class but the last
 	films: FilmData[];
 }
 
-/** The number of a thread in the trace, from 1. */
-export function threadNumber(data: MovieData, index: number): number {
-	return data.threads[index] ?? index + 1;
+/** The number of a thread in the trace, from 1, and its name if it has one. */
+export function threadTitle(data: MovieData, index: number): string {
+	return data.threads[index] ?? String(index + 1);
 }
 
 /** Functions from the allocating one outward, and the module of the first. */

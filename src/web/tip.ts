@@ -2,7 +2,7 @@
 // tip.ts - describes the contents of a page: in a box beside the pointer, and for
 // the keyboard and screen readers in a separate line.
 
-import { MovieData, PAGE, Site, threadNumber } from "./data";
+import { MovieData, PAGE, Site, threadTitle } from "./data";
 import { Film, State } from "./film";
 import { Layout } from "./layout";
 import { address, bytes, count, duration, many, percent } from "./words";
@@ -53,7 +53,7 @@ function ownerFacts(film: Film, owner: number, data: MovieData, sites: Site[]): 
 			`; allocated by call ${count(birth[owner] + 1)}` },
 	];
 	if (film.manyThreads)
-		out.push({ name: "thread", text: String(threadNumber(data, thread[owner])) });
+		out.push({ name: "thread", text: threadTitle(data, thread[owner]) });
 	const from = sites[site[owner]];
 	if (site[owner] && from)
 		out.push({ name: "from", text: from.path.join(" ← ") +

@@ -174,11 +174,10 @@ static int put_movie(struct movie *m, const char *title, FILE *out, struct error
 static int put_page(const struct replay_run *r, const struct replay_cli *cli, FILE *out,
 		    struct error *err)
 {
-	uint32_t *number = playfile_thread_numbers(r->in.file);
+	struct thread_titles threads = playback_input_threads(&r->in);
 	const struct movie_options o = { .title = cli->plan.head->program,
 					 .names = r->answer.heaps.names,
-					 .thread = number,
-					 .threads = cli->plan.head->threads,
+					 .threads = threads,
 					 .units = film_units_for(2 * r->runs.n) };
 	struct movie *m = movie_new(&o);
 	int ret;
@@ -192,7 +191,7 @@ static int put_page(const struct replay_run *r, const struct replay_cli *cli, FI
 		html_frame_end(out);
 	}
 	movie_free(m);
-	free(number);
+	thread_titles_release(&threads);
 	return ret;
 }
 

@@ -56,6 +56,7 @@ static int open_recorded(struct films *f, const char *path)
 	if (import_open(&f->trace, path, MPROF_MAGIC_TRACE, &err) < 0)
 		return cmd_error(STATUS_FILE, "%s", err.text);
 	f->count = 1;
+	f->threads = thread_titles_make(f->trace, NULL, trace_header(f->trace)->threads);
 	films_title(f->trace, f->title, sizeof(f->title));
 	return STATUS_OK;
 }
@@ -100,8 +101,7 @@ static int open_played(struct films *f, const char *path)
 	f->count = f->variants.n;
 	snprintf(f->title, sizeof(f->title), "%s", playfile_header(f->input.file)->program);
 	note_playing(f);
-	f->thread = playfile_thread_numbers(f->input.file);
-	f->threads = playfile_header(f->input.file)->threads;
+	f->threads = playback_input_threads(&f->input);
 	return STATUS_OK;
 }
 
@@ -133,7 +133,7 @@ void films_close(struct films *f)
 		trace_close(f->trace);
 	}
 	variants_release(&f->variants);
-	free(f->thread);
+	thread_titles_release(&f->threads);
 	memset(f, 0, sizeof(*f));
 }
 

@@ -37,10 +37,9 @@ struct films {
 	struct trace *trace; /* the input's trace or our own; NULL if there is none */
 	struct profile profile;
 	bool named;
-	uint32_t *thread; /* if played: numbers of threads in the recording, by index */
-	size_t threads;
-	char title[256]; /* the program's command line */
-	char note[96];	 /* how it was played; "" as recorded */
+	struct thread_titles threads; /* in the recording, by index */
+	char title[256];	      /* the program's command line */
+	char note[96];		      /* how it was played; "" as recorded */
 };
 
 int films_open(struct films *f, const struct films_cli *cli, const char *path);

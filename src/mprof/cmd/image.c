@@ -314,7 +314,6 @@ static int draw(struct work *w)
 	po.format = chosen_format(w->o);
 	po.title = w->films.title;
 	po.note = note;
-	po.thread = w->films.thread;
 	po.threads = w->films.threads;
 	if (classes_channels(po.by) == FILM_SITE) {
 		ret = films_names(&w->films, &w->o->names.options, &po.names);

@@ -124,7 +124,6 @@ static int open_movie(struct work *w)
 		.theme = w->o->theme,
 		.fps = w->o->fps,
 		.limit = w->o->limit,
-		.thread = w->films.thread,
 		.threads = w->films.threads,
 		.units = film_units_for(2 * w->films.count),
 		.only_page = !movie_is_video(target_of(w)),

@@ -260,6 +260,16 @@ static bool is_setting(const struct trace_fact *f, const struct trace_fact *prog
 	       (strncmp(f->set, "GLIBC_TUNABLES=", 15) || strstr(f->set, "malloc."));
 }
 
+struct thread_titles playback_input_threads(const struct playback_input *in)
+{
+	uint32_t *number = playfile_thread_numbers(in->file);
+	struct thread_titles titles =
+	    thread_titles_make(in->trace, number, playfile_header(in->file)->threads);
+
+	free(number);
+	return titles;
+}
+
 size_t playback_configure(const struct playback_input *in, struct variants *vs,
 			  const char ***settings)
 {

@@ -15,6 +15,7 @@
 #include <mprof/playback.h>
 
 #include "../compile/compile.h"
+#include "../pass/thread_title.h"
 #include "../play/playfile.h"
 #include "../play/variant.h"
 #include "../print/print_choice.h"
@@ -54,6 +55,8 @@ const char *playback_allocator(const struct playback_input *in);
  */
 size_t playback_configure(const struct playback_input *in, struct variants *vs,
 			  const char ***settings);
+/* Returns the titles of the recorded threads, by index; the caller releases them. */
+struct thread_titles playback_input_threads(const struct playback_input *in);
 
 /* ---- for `mprof sort` ---- */
 

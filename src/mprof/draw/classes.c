@@ -134,7 +134,8 @@ void classes_name(const struct classes *c, unsigned top, char *text, size_t room
 
 	if (c->by == PICTURE_BY_THREAD) {
 		i = c->top[top] - 1;
-		snprintf(text, room, "thread %" PRIu32, i < c->threads ? c->thread[i] : i + 1);
+		snprintf(text, room, "thread %s",
+			 i < c->threads.count ? c->threads.of[i] : format_number(i + 1ull).s);
 	} else if (!c->names) {
 		snprintf(text, room, "site %" PRIu32, c->top[top]);
 	} else {

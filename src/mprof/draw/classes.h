@@ -11,6 +11,7 @@
 #pragma once
 
 #include "../pass/interner.h"
+#include "../pass/thread_title.h"
 #include "film.h"
 #include "palette.h"
 
@@ -29,9 +30,8 @@ enum picture_by {
 struct classes {
 	enum picture_by by;
 	struct profile *names; /* NULL = sites are numbers */
-	/* Numbers of threads by index; may be set after classes_init; NULL = index + 1. */
-	const uint32_t *thread;
-	size_t threads;
+	/* By index; of further ones, the number is index + 1.  May be set after classes_init. */
+	struct thread_titles threads;
 	/* Private: */
 	struct line_interner lines; /* functions or modules, by number */
 	uint32_t *number; /* by site: 0 = not looked up yet, else the number of its line + 1 */

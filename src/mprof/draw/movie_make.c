@@ -111,13 +111,19 @@ static void write_packed(FILE *out, const char *name, const struct blob *b)
 	putc('"', out);
 }
 
-static void write_string(FILE *out, const char *name, const char *text)
+static void write_text(FILE *out, const char *text)
 {
 	struct blob b = { .data = NULL };
 
-	movie_string(&b, text ? text : "");
-	fprintf(out, ",\"%s\":%.*s", name, (int)b.used, (const char *)b.data);
+	movie_string(&b, text);
+	fwrite(b.data, 1, b.used, out);
 	blob_release(&b);
+}
+
+static void write_string(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, ",\"%s\":", name);
+	write_text(out, text ? text : "");
 }
 
 static void write_spans(FILE *out, const struct film *f)
@@ -162,11 +168,14 @@ static void write_sites(FILE *out, const struct movie *m)
 
 static void write_threads(FILE *out, const struct movie *m)
 {
-	size_t i;
+	const struct thread_titles *t = &m->options.threads;
 
 	fputs(",\"threads\":[", out);
-	for (i = 0; i < m->options.threads; i++)
-		fprintf(out, "%s%u", i ? "," : "", m->options.thread[i]);
+	for (size_t i = 0; i < t->count; i++) {
+		if (i)
+			putc(',', out);
+		write_text(out, t->of[i]);
+	}
 	putc(']', out);
 }
 

@@ -33,14 +33,13 @@ struct profile;
 #define MOVIE_LIMIT (18u << 20) /* bytes of HTML */
 
 struct movie_options {
-	const char *title;	/* the program's command line; may be NULL */
-	const char *note;	/* one line on how it was made, mode and touch; may be NULL */
-	enum theme theme;	/* of a video; a page has both */
-	enum picture_by by;	/* what the player shows first; it can show all of them */
-	double fps;		/* frames a second at speed 1; 0 = 20 */
-	struct profile *names;	/* profile_names() or a whole profile; NULL = sites are numbers */
-	const uint32_t *thread; /* by index: the number of a thread in the trace; may be NULL */
-	size_t threads;
+	const char *title;     /* the program's command line; may be NULL */
+	const char *note;      /* one line on how it was made, mode and touch; may be NULL */
+	enum theme theme;      /* of a video; a page has both */
+	enum picture_by by;    /* what the player shows first; it can show all of them */
+	double fps;	       /* frames a second at speed 1; 0 = 20 */
+	struct profile *names; /* profile_names() or a whole profile; NULL = sites are numbers */
+	struct thread_titles threads; /* by index; of further ones, the number is index + 1 */
 	size_t units;	/* at most, for each film: see struct film_options; 0 = unlimited here */
 	uint64_t limit; /* bytes; 0 = MOVIE_LIMIT.  A larger movie loses frames down to 100, then
 			   all colours except occupancy, then more frames; it says so. */

@@ -103,7 +103,6 @@ static int video_open(struct video *v, struct movie *m, struct error *err)
 				     .title = mo->title,
 				     .note = mo->note,
 				     .names = mo->names,
-				     .thread = mo->thread,
 				     .threads = mo->threads };
 	struct picture_panel *panel = must_calloc(movie_films(m), sizeof(*panel));
 	size_t i;

@@ -312,8 +312,7 @@ int picture_new(struct picture **out, const struct picture_options *o,
 	p->o = *o;
 	p->panels = n;
 	classes_init(&p->classes, o->by, o->names);
-	p->classes.thread = o->thread;
-	p->classes.threads = o->thread ? o->threads : 0;
+	p->classes.threads = o->threads;
 	ret = set_up(p, panel, frame, err);
 	if (ret < 0) {
 		picture_free(p);

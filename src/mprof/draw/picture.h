@@ -27,14 +27,13 @@ struct picture_options {
 	enum canvas_format format;
 	enum layout_kind layout;
 	enum theme theme;
-	enum picture_by by;	/* LAYOUT_TIME: only occupancy */
-	int per_row;		/* panels side by side; 0 = automatic */
-	int width, height;	/* 0 = automatic; then the picture is only as high as necessary */
-	const char *title;	/* the program's command line; may be NULL */
-	const char *note;	/* a description, one clause; may be NULL */
-	struct profile *names;	/* for by site and module; NULL = sites are numbers */
-	const uint32_t *thread; /* for by thread: numbers by index; NULL = index + 1 */
-	size_t threads;
+	enum picture_by by;    /* LAYOUT_TIME: only occupancy */
+	int per_row;	       /* panels side by side; 0 = automatic */
+	int width, height;     /* 0 = automatic; then the picture is only as high as necessary */
+	const char *title;     /* the program's command line; may be NULL */
+	const char *note;      /* a description, one clause; may be NULL */
+	struct profile *names; /* for by site and module; NULL = sites are numbers */
+	struct thread_titles threads; /* by index; of further ones, the number is index + 1 */
 };
 
 struct picture_panel {

@@ -270,7 +270,7 @@ static void put_process(struct chrome *c, const struct tree_process *p)
 static void put_threads(struct chrome *c, const struct array *threads)
 {
 	const struct flow_thread *t = threads->item;
-	char name[64];
+	char name[80];
 	uint32_t pid, tid;
 	size_t i;
 

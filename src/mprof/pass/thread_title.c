@@ -4,6 +4,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "../util/alloc.h"
 
 struct text thread_title(const char *name, uint32_t number)
 {
@@ -11,4 +14,24 @@ struct text thread_title(const char *name, uint32_t number)
 
 	snprintf(title.s, sizeof(title.s), *name ? "%" PRIu32 " (%s)" : "%" PRIu32, number, name);
 	return title;
+}
+
+struct thread_titles thread_titles_make(const struct trace *t, const uint32_t *number, size_t n)
+{
+	struct thread_titles titles = { must_calloc(n + 1, sizeof(*titles.of)), n };
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t one = number ? number[i] : (uint32_t)i + 1;
+
+		titles.of[i] = must_strdup(thread_title(t ? trace_thread_name(t, one) : "", one).s);
+	}
+	return titles;
+}
+
+void thread_titles_release(struct thread_titles *titles)
+{
+	for (size_t i = 0; i < titles->count; i++)
+		free(titles->of[i]);
+	free(titles->of);
+	*titles = (struct thread_titles){ .count = 0 };
 }
