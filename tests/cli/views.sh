@@ -117,7 +117,7 @@ test_views_leaks() {
 	expect_same 'epochs of one' "$(json answer '.rows[1].live_by_epoch_bytes | "\(.[1]) \(.[15])"')" '77 77'
 	run "$mprof" report leaks log
 	expect_text out '49 blocks were never freed: 48,077 bytes (47.0 KiB).'
-	expect_text out 'Still growing when the run ended'
+	expect_text out 'Still growing at the end'
 	expect_text out 'in all 48 blocks; growing by'
 	expect_text out 'Growing only for a short time, slightly, or no longer'
 	# The wrapper is left out unless asked for.

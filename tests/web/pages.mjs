@@ -5,7 +5,9 @@
 // [test, what was wrong or ""].
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
 const [executablePath, worldFile, ...words] = process.argv.slice(2);
@@ -1703,6 +1705,81 @@ served("every page is drawn without a complaint, and only its server is asked", 
   assert.deepEqual(page.problems, []);
   await page.close();
 });
+
+// A program that does a step for each line of its input, recorded by `mode`, and mprof view of it.
+async function running(mode, run) {
+  const file = join(world.directory, `steps.${mode}`), quiet = { stdio: ["pipe", "pipe", "ignore"] };
+  const program = spawn(world.mprof, [mode, "-q", "-o", file, "--", world.steps], quiet), lines = createInterface(program.stdout)[Symbol.asyncIterator]();
+  const step = async () => {
+    program.stdin.write("\n");
+    await lines.next();
+  };
+  await step();
+  const server = spawn(world.mprof, ["view", file], quiet), said = createInterface(server.stdout)[Symbol.asyncIterator]();
+  try {
+    const url = (await said.next()).value;
+    await run({ url, step, end: () => program.stdin.end() });
+  } finally {
+    program.stdin.end();
+    server.kill();
+  }
+}
+
+served("a profile of a running program has new figures, in the same state, and shows what changes", () => running("profile", async (r) => {
+  const page = await open(r, "page=tables&figure=end&sort=own"), told = page.locator(".running");
+  const own = () => page.evaluate(() => Object.fromEntries([...document.querySelectorAll("#page tbody tr")].map((r) => [r.cells[3].innerText.trim(), r.cells[0].innerText.trim()])));
+  const renewed = async (press) => { // the table is another one then
+    await page.evaluate(() => document.querySelector("#page").dataset.old = "1");
+    await press();
+    await poll(page, () => !document.querySelector("#page").dataset.old, "new figures");
+  };
+  await page.getByLabel("New figures").selectOption("on request");
+  assert.match(await told.innerText(), /^The program runs: figures of \d\d:\d\d:\d\d\./);
+  assert.equal(await total(page), "1.0 MiB");
+  await r.step();
+  await renewed(() => page.getByRole("button", { name: "Refresh" }).click());
+  assert.equal(await total(page), "2.5 MiB");
+  assert.match(await page.locator("#run").innerText(), /2\.5 MiB live now/);
+  assert.match(await page.evaluate(() => location.hash), /page=tables.*figure=end/);
+  // The call graph keeps its centre although lines have other numbers.
+  await go(page, "page=callers&figure=end&of=1");
+  const centre = await page.locator("#page h2").innerText();
+  await page.getByRole("button", { name: "Show what changes from now on" }).click();
+  assert.match(await page.locator(".change").innerText(), /^Live now: 2\.5 MiB before, 2\.5 MiB after, 0 bytes/);
+  await r.step();
+  await renewed(() => page.keyboard.press("R"));
+  assert.match(await page.locator(".change").innerText(), /^Live now: 2\.5 MiB before, 3\.5 MiB after, \+1\.0 MiB/);
+  assert.match(await page.locator("#page tbody tr").first().innerText(), /^\+1\.0 MiB\s.*keep/s);
+  await page.goBack();
+  await poll(page, () => !document.querySelector(".change"), "the call graph");
+  assert.equal(await page.locator("#page h2").innerText(), centre);
+  await page.goForward();
+  // By itself; after the end of the program no more.
+  await page.getByLabel("New figures").selectOption("every 2 s");
+  await r.step();
+  await poll(page, () => /\+2\.5 MiB/.test(document.querySelector(".change").innerText), "figures that come by themselves");
+  r.end();
+  await poll(page, () => document.querySelector(".running").innerText === "The program has ended.", "the end of the program");
+  assert.match(await page.locator(".change").innerText(), /^Live at the end: |^Never freed: /);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}));
+
+served("a trace of a running program has new figures when it is loaded again", () => running("record", async (r) => {
+  const page = await open(r, "figure=end");
+  assert.equal(await total(page), "1.0 MiB");
+  await r.step();
+  await Promise.all([page.waitForEvent("load"), page.keyboard.press("R")]);
+  await poll(page, () => document.documentElement.dataset.ready === "1", "another page");
+  assert.equal(await total(page), "2.5 MiB");
+  // The server answers from the new trace.
+  await page.getByLabel("Exact start in seconds").fill("0");
+  await page.getByLabel("Exact end in seconds").fill("3600");
+  await page.getByRole("button", { name: "Show this window" }).click();
+  await poll(page, () => document.getElementById("waiting").textContent === "", "the answer");
+  assert.equal(await total(page), "2.5 MiB");
+  await page.close();
+}));
 
 served("an exact window is answered by the trace, as mprof report does", async (v) => {
   const page = await open({ url: v.url + "0/" }, "figure=end");

@@ -124,6 +124,8 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 	html_data_make(&data, &source, map);
 	if (m->heap_map)
 		take_heap(m, p, &page, &heap);
+	if (s)
+		*s->live = html_is_live(&page);
 	html_report(&page, m->out);
 	html_data_release(&data);
 	stack_uses_release(&stacks);
@@ -327,6 +329,8 @@ static void with_totals(const struct print_totals *totals, struct profile *p, FI
 	stack_uses_find(&stacks, p->trace);
 	variables_find(&variables, p);
 	html_data_make(&data, &source, served ? served->map : NULL);
+	if (served)
+		*served->live = html_is_live(&page);
 	html_report(&page, out);
 	html_data_release(&data);
 	stack_uses_release(&stacks);

@@ -34,6 +34,7 @@ struct report_served {
 	json *traces; /* names of all traces that it serves, if there are several; else NULL */
 	size_t index;
 	uint64_t *events; /* filled: of the trace; not for a profile */
+	bool *live;	  /* filled: html_is_live() */
 };
 
 /* Does the trace have what a page shows?  0, or -EINVAL with err filled. */

@@ -64,8 +64,8 @@ static const struct usage usage = {
 	.options = options,
 	.args = "LOG...\n--diff BEFORE.log AFTER.log",
 	.doc = "Serves the pages of mprof report --html on this machine, and answers questions "
-	       "about any window of time exactly, from the trace. Prints the address to open; "
-	       "Ctrl-C stops the server.",
+	       "about any window of time exactly, from the trace. The page of a profile follows a "
+	       "running program. Prints the address to open; Ctrl-C stops the server.",
 	.words = USAGE_FILES,
 	.at = offsetof(struct options, log),
 	.missing = "no trace given; for example: mprof view mprof.log",
@@ -84,8 +84,8 @@ static int make_page(const struct making *m, struct error *err)
 {
 	struct view_page *p = m->page;
 	FILE *out = must_memstream(&p->html, &p->bytes);
-	const struct report_served served = { &p->map, &p->snapshots, m->o->traces, m->index,
-					      &p->events };
+	const struct report_served served = { &p->map,	&p->snapshots, m->o->traces,
+					      m->index, &p->events,    &p->live };
 	int ret;
 
 	p->sources.dir = m->o->source_dir;
@@ -100,9 +100,9 @@ static int make_totals_page(void *context, const struct print_totals *totals, st
 	const struct making *m = context;
 	struct view_page *p = m->page;
 	FILE *out = must_memstream(&p->html, &p->bytes);
-	const struct report_served served = { .map = &p->map,
-					      .traces = m->o->traces,
-					      .index = m->index };
+	const struct report_served served = {
+		.map = &p->map, .traces = m->o->traces, .index = m->index, .live = &p->live
+	};
 	int ret;
 
 	p->totals = true;
@@ -178,7 +178,38 @@ static int open_page(const struct options *o, struct view_page *page, size_t ind
 	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
 }
 
+static void close_page(struct view_page *page)
+{
+	free(page->html);
+	html_map_release(&page->map);
+	html_sources_release(&page->sources);
+	snapshots_release(&page->snapshots);
+	trace_close(page->trace);
+	if (page->copy > 0)
+		close(page->copy);
+}
+
 /* ---- serving ---- */
+
+struct viewing {
+	const struct options *o;
+	struct view_page *page;
+};
+
+/* Without its file, the page remains as it was. */
+static void make_again(void *self, size_t index)
+{
+	const struct viewing *v = self;
+	struct view_page page = { .path = NULL };
+
+	if (open_page(v->o, &page, index)) {
+		close_page(&page);
+		v->page[index].live = false;
+		return;
+	}
+	close_page(&v->page[index]);
+	v->page[index] = page;
+}
 
 static void announce(const struct options *o, const char *root)
 {
@@ -212,7 +243,10 @@ static sigset_t end_signals(void)
 
 static int serve(struct options *o, struct view_page *page)
 {
-	struct view_answers *answers = view_answers_new(page, o->log.count, &o->cli.options);
+	struct viewing viewing = { o, page };
+	const struct view_maker maker = { make_again, &viewing };
+	struct view_answers *answers =
+	    view_answers_new(page, o->log.count, &o->cli.options, &maker);
 	struct error err = { "" };
 	struct serve *s;
 	const sigset_t ends = end_signals();
@@ -250,15 +284,8 @@ static int view(struct options *o)
 		pthread_sigmask(SIG_BLOCK, &ends, NULL);
 		status = serve(o, page);
 	}
-	for (i = 0; i < o->log.count; i++) {
-		free(page[i].html);
-		html_map_release(&page[i].map);
-		html_sources_release(&page[i].sources);
-		snapshots_release(&page[i].snapshots);
-		trace_close(page[i].trace);
-		if (page[i].copy > 0)
-			close(page[i].copy);
-	}
+	for (i = 0; i < o->log.count; i++)
+		close_page(&page[i]);
 	free(page);
 	json_object_put(o->traces);
 	return status;

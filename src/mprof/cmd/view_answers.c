@@ -7,7 +7,7 @@
  * "N/source?file=K" is the text of the K-th source file that the page names; "N/heap?process=P" the
  * movie of a process's heap (view_heap.h).
  *
- * Only the worker uses the trace and the walk.
+ * Only the worker uses the trace and the walk; a page is made again between two workers.
  */
 #include "view_answers.h"
 
@@ -38,6 +38,7 @@ struct view_answers {
 	struct site_filter filter;
 	char *index; /* the list of pages, if there are several */
 	size_t index_bytes;
+	struct view_maker maker;
 	struct view_worker *worker, *heap; /* of windows, of movies */
 };
 
@@ -190,14 +191,33 @@ static char *make_index(const struct view_answers *a, size_t *bytes)
 	return text;
 }
 
-static void give_page(const struct view_page *p, struct serve_answer *to)
+static void renew(struct view_answers *a, size_t page)
 {
+	struct view_worker *other =
+	    view_worker_new(&(struct view_work){ sizeof(struct task), work_out, a });
+
+	if (!other)
+		return;
+	view_worker_free(a->worker);
+	a->worker = other;
+	a->maker.make(a->maker.self, page);
+}
+
+static void give_page(struct view_answers *a, size_t page, struct serve_answer *to)
+{
+	const struct view_page *p = &a->page[page];
+	const bool live = p->live;
+
+	if (live)
+		renew(a, page);
 	*to = (struct serve_answer){
 		.status = OK,
 		.type = NEW_PAGE,
 		.policy = html_policy_header,
-		.body = p->html,
+		/* A page may be made again before a slow client has all of it. */
+		.body = live ? must_memdup(p->html, p->bytes) : p->html,
 		.bytes = p->bytes,
+		.owned = live,
 	};
 }
 
@@ -219,7 +239,7 @@ void view_answer(void *answers, const struct serve_request *r, struct serve_answ
 			return;
 	}
 	if (!*end)
-		give_page(&a->page[page], to);
+		give_page(a, page, to);
 	else if (!strcmp(end, "ask"))
 		ask(a, page, r, to);
 	else if (!strcmp(end, "answer"))
@@ -233,12 +253,14 @@ void view_answer(void *answers, const struct serve_request *r, struct serve_answ
 /* ---- the whole ---- */
 
 struct view_answers *view_answers_new(struct view_page *page, size_t pages,
-				      const struct profile_options *options)
+				      const struct profile_options *options,
+				      const struct view_maker *maker)
 {
 	struct view_answers *a = must_calloc(1, sizeof(*a));
 
 	a->page = page;
 	a->pages = pages;
+	a->maker = *maker;
 	a->filter = options->sites.filter;
 	a->heap = view_heap_new(options);
 	a->index = make_index(a, &a->index_bytes);

@@ -17,6 +17,7 @@ struct view_page {
 	struct html_map map;
 	struct html_sources sources; /* the only files that may be read for the page */
 	bool totals;		     /* made from a profile: it answers no query about a window */
+	bool live;		     /* its program still runs: the page can be made again */
 	uint64_t events;
 	struct trace *trace;	    /* for queries: only the worker uses it while there is one */
 	struct snapshots snapshots; /* of that trace */
@@ -24,12 +25,20 @@ struct view_page {
 
 struct view_answers;
 
+/* Makes a live page again, in its place; it stays as it is if that fails.  On the server's thread,
+ * while no worker uses the page. */
+struct view_maker {
+	void (*make)(void *self, size_t page);
+	void *self;
+};
+
 /*
  * The caller owns pages and options: the selection of --size and similar options, and the names of
  * sites. NULL if no thread can be started.
  */
 struct view_answers *view_answers_new(struct view_page *page, size_t pages,
-				      const struct profile_options *options);
+				      const struct profile_options *options,
+				      const struct view_maker *maker);
 void view_answers_free(struct view_answers *a);
 
 /* Implements serve_options.answer. */

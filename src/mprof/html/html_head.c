@@ -79,6 +79,11 @@ bool html_left_open(const struct html_report *r)
 	return report_ends_early(a) || analysis_interrupted(a);
 }
 
+bool html_is_live(const struct html_report *r)
+{
+	return r->served && text_running(&r->analysis->tree);
+}
+
 #include "page.def"
 
 static json *growth_json(const struct growth *g, const struct html_map *map)

@@ -155,7 +155,9 @@ static void put_left(const struct html_report *r, uint64_t left, FILE *out)
 	const struct kept *k = !r->totals && a->findings ? &a->findings->kept : NULL;
 
 	fprintf(out, "%s%s %s", a->sampled ? "about " : "", format_bytes(left).s,
-		html_left_open(r) ? "live at the end" : "never freed");
+		html_is_live(r)	    ? "live now"
+		: html_left_open(r) ? "live at the end"
+				    : "never freed");
 	if (k && k->all.live_bytes && k->all.live_bytes == left)
 		fprintf(out, ", all of it kept by %s", kept_by(k));
 	else if (k && k->all.live_bytes)

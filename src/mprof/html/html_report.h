@@ -55,5 +55,7 @@ void html_report(const struct html_report *r, FILE *out);
 json *html_head(const struct html_report *r);
 /* Might the program have freed its blocks after the end of the recording? */
 bool html_left_open(const struct html_report *r);
+/* Does the program still run, so that its server can make the page again? */
+bool html_is_live(const struct html_report *r);
 /* Returns the command that was started first, as typed in a shell. */
 struct long_text html_command(const struct analysis *a);

@@ -14,7 +14,7 @@ static const char *heading(const struct view_request *r, const struct profile_gr
 	if (!leak_matters_most(r->profile, g))
 		return "Growing only for a short time, slightly, or no longer";
 	return r->profile->walk.heap.processes > 1 ? "Still growing when their process ended"
-						   : "Still growing when the run ended";
+						   : "Still growing at the end";
 }
 
 /* Stacks that each grew for a while can make a function that grows to the end, which a finding

@@ -14,6 +14,7 @@ import type { Answer, Frame, Measure } from "./model";
 import { figure, textOf } from "./pages";
 import type { View } from "./pages";
 import type { Server, Waiting } from "./server";
+import { MARKED } from "./state";
 import type { State } from "./state";
 
 // ---- the other trace ----
@@ -170,18 +171,21 @@ export const askBefore = async (server: Server, d: Data, s: State, waiting: (w: 
 	s.exact!.from > 0 ? server.ask(s, { from: 0, to: s.exact!.from }, waiting) : nothing(d);
 
 export function compare(v: View): HTMLElement {
-	const { d, names } = { d: v.d, names: v.d.head.traces ?? [] }, traces = otherTrace(v.s, d);
+	const { d, names } = { d: v.d, names: v.d.head.traces ?? [] }, marked = v.s.with == MARKED ? v.marked : null, traces = otherTrace(v.s, d) || !!marked;
 	if (d.head.totals && !traces)
-		return el("section", {}, el("h2", {}, "What changed"), el("p", {}, "Totals cover the whole run, so they can only be compared with another run: ",
+		return el("section", {}, el("h2", {}, "What changed"),
+			v.mark && el("p", {}, el("button", { type: "button", click: v.mark }, "Compare later figures with these")),
+			el("p", {}, "Totals cover the whole run, so they can only be compared with another run: ",
 			names.length > 1 ? el("span", {}, ...names.map((n, i) => i == d.head.index ? "" : el("button", { type: "button", class: "chip", click: () => v.set({ with: i }) }, n)))
 				: el("code", {}, `mprof view --diff BEFORE ${quote(d.head.trace)}`)));
 	const s = figured(v.s, d), unit = s.measure.unit, at = (point: number) => point < 0 ? 0 : d.point.ns[point], [from, to] = s.exact ? [s.exact.from, s.exact.to] : [at(s.from), at(s.to)];
 	const choose = el("select", { "aria-label": "Compare with", change: (e: Event) => v.set({ with: +(e.target as HTMLSelectElement).value }) },
-		el("option", { value: -1 }, "the start of the window"),
+		!d.head.totals && el("option", { value: -1 }, "the start of the window"),
+		v.marked && el("option", { value: MARKED, selected: !!marked }, `its figures of ${v.marked.when}`),
 		...names.map((n, i) => i == d.head.index ? null : el("option", { value: i, selected: i == s.with }, n)));
 	const head = [el("h2", {}, "What changed"), el("p", {}, traces ? `${d.head.trace}, compared with ` : `Live memory at ${duration(to)}, the end of the window, compared with `,
-		names.length > 1 ? choose : "its start", traces ? "." : ` at ${duration(from)}.${s.exact ? "" : " The two sliders choose both."}`)];
-	const other = traces ? v.others.get(s.with) : d;
+		names.length > 1 ? choose : marked ? `its figures of ${marked.when}` : "its start", traces ? "." : ` at ${duration(from)}.${s.exact ? "" : " The two sliders choose both."}`)];
+	const other = marked ? marked.d : traces ? v.others.get(s.with) : d;
 	if (other === null || typeof other == "string")
 		return el("section", {}, ...head, el("p", { role: "status" }, other ?? "Reading the other trace \u2026"));
 	if (!traces && s.exact && !v.before)
@@ -191,7 +195,7 @@ export function compare(v: View): HTMLElement {
 		traces && !d.head.totals && !isWhole(d, s) && el("p", { class: "note" }, "Traces are compared over the whole run, regardless of window and filters."),
 		el("p", { class: "change" }, `${s.measure.title}: ${figure(unit, theirs.total)} before, ${figure(unit, mine.total)} after, `,
 			el("strong", {}, signed(unit, delta)), theirs.total ? ` (${percent(Math.abs(delta), theirs.total)}).` : "."),
-		names.length < 2 && el("p", { class: "other-run" }, "To compare with another run, for example of an earlier build: ", el("code", {}, `mprof view --diff BEFORE ${quote(d.head.trace)}`)),
+		names.length < 2 && !marked && el("p", { class: "other-run" }, "To compare with another run, for example of an earlier build: ", el("code", {}, `mprof view --diff BEFORE ${quote(d.head.trace)}`)),
 		graph({ ...v, s }, other, mine, theirs, v.tip),
 		sortable(changes(s.foldLibraries, [[other, theirs, true], [d, mine, false]]), [
 			column("change", "Change", n => signed(unit, n), r => r.after - r.before, { weight: r => Math.abs(r.after - r.before) }),
@@ -202,6 +206,6 @@ export function compare(v: View): HTMLElement {
 				title: "Its callers and callees", click: () => v.set({ page: "callers", chosen: r.line }) }, r.name) : el("span", {}, r.name) },
 			{ key: "place", title: "Where", text: r => shortFile(r.place) },
 		], "change", () => {}, "changes"),
-		el("p", {}, ...(traces ? [el("code", {}, `mprof diff ${quote(names[s.with])} ${quote(d.head.trace)}`)]
+		el("p", {}, ...(marked ? ["As text: ", el("code", {}, `mprof ctl ${d.head.report.processes[0]?.pid ?? "PID"} dump`), ", later again, then mprof diff of both dumps."] : traces ? [el("code", {}, `mprof diff ${quote(names[s.with])} ${quote(d.head.trace)}`)]
 			: begin.why ? [begin.why] : [el("code", {}, begin.command), " ", el("code", {}, commandAt(s, d, to).command)])));
 }

@@ -32,6 +32,7 @@ export interface Head {
 	stacks: { rows: StackUse[]; left_out: number }; // most used first
 	variables: Variables; // without those in columns
 	served: boolean; // by mprof view, which answers requests
+	live: boolean; // and the program still runs
 	sources: boolean; // their text is in the page
 	heap?: number; // the process whose heap is in the page
 	traces?: string[]; // that it serves, if several; this one is number index

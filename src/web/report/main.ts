@@ -9,6 +9,7 @@ import { askBefore, figured, isInTime, Others } from "./compare";
 import { curves, layersOf } from "./curves";
 import type { Curve } from "./curves";
 import { load } from "./data";
+import { carry, Live } from "./live";
 import type { Data } from "./data";
 import { download, el } from "./element";
 import { openInEditor } from "./editor";
@@ -25,7 +26,7 @@ import { refusal, Server } from "./server";
 import type { Waiting } from "./server";
 import { residentLayers } from "./resident";
 import { Texts } from "./sources";
-import { fromHash, SHARES, toHash } from "./state";
+import { fromHash, MARKED, SHARES, toHash } from "./state";
 import type { State } from "./state";
 import { Timeline } from "./timeline";
 import type { Layer } from "./timeline";
@@ -36,7 +37,7 @@ const KEYS: [string, string][] = [
 	["d", "no stacks through it"], ["m, C", "merge it, or its whole module, into its callers"], ["Ctrl-C, S", "copy its name, its stack"],
 	["/, Ctrl-F", "search; on pages without a search field, filter by function"], ["1 to 9", "choose the figure"], ["i", "bottom-up"], ["v", "root on top"], ["l", "library frames"], ["r", "fold recursion"],
 	["t, T", "next thread, previous thread"], ["x", "swap the two traces that are compared"], ["*", "expand everything below a row of the tree"],
-	["Alt-Left", "back"], ["[ ]", "move the window"], ["w", "whole run"], ["u", "remove all filters"], ["?", "this list"],
+	["Alt-Left", "back"], ["R", "new figures, while the program runs"], ["[ ]", "move the window"], ["w", "whole run"], ["u", "remove all filters"], ["?", "this list"],
 ];
 
 const FRAMES = ["from", "to", "exact", "filter", "merged", "share", "foldRecursion"]; // of State: what the graph's frames depend on
@@ -77,7 +78,10 @@ class App {
 	private help = el("dialog", { "aria-label": "Keys" }, el("dl", {}, ...KEYS.flatMap(([k, t]) => [el("dt", {}, k), el("dd", {}, t)])),
 		el("form", { method: "dialog" }, el("button", {}, "Close")));
 
-	constructor(private d: Data) {
+	private parts: HTMLElement[]; // of the document
+	private gone = new AbortController(); // ends what would outlive this object
+
+	constructor(private d: Data, private live: Live, s?: State) {
 		const tip = el("div", { class: "tip", role: "tooltip", hidden: true });
 		this.tips = tip;
 		this.texts = new Texts(d, () => this.show());
@@ -85,7 +89,7 @@ class App {
 		this.keys = functionKeys(d);
 		this.lines = Uint32Array.from(d.line.line, (_, i) => i);
 		chooseMeasures(d);
-		this.s = this.linked();
+		this.s = s ? this.answerable(s) : this.linked();
 		this.flame = new Flame({ name: f => labelOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
 		this.flame.onZoom = frame => this.set({ zoom: this.s.inverted ? frame : this.frames[frame].node });
 		this.flame.onKey = (key, f) => this.frameKey(key, f);
@@ -101,23 +105,49 @@ class App {
 		};
 		this.server = new Server(d);
 		document.getElementById("plain")!.hidden = true;
-		document.body.append(el("button", { type: "button", class: "skip", click: () => this.main.focus() }, "Skip to the page"), this.nav, el("div", { id: "app" }, this.timeline.root, this.bar.root, this.main,
-			this.footer), tip, this.help);
+		this.parts = [el("button", { type: "button", class: "skip", click: () => this.main.focus() }, "Skip to the page"), this.nav,
+			el("div", { id: "app" }, live.root, this.timeline.root, this.bar.root, this.main, this.footer), tip, this.help];
+		document.body.append(...this.parts);
+		const signal = this.gone.signal;
 		addEventListener("hashchange", () => {
 			const before = this.s;
 			this.s = this.linked();
 			this.changed(before);
-		});
-		addEventListener("keydown", e => this.key(e));
+		}, { signal });
+		addEventListener("keydown", e => this.key(e), { signal });
 		const recolour = () => { this.layered = ""; this.show(); };
-		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
-		addEventListener("mp-theme", recolour);
+		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour, { signal });
+		addEventListener("mp-theme", recolour, { signal });
 		addEventListener("beforeprint", () => { // paper is white
 			const before = document.documentElement.dataset.mpTheme;
 			addEventListener("afterprint", () => use(before), { once: true });
 			use("light");
-		});
+		}, { signal });
+		live.show(d);
 		this.show();
+	}
+
+	// Later figures of the same program, with the same state.
+	replace(d: Data): App {
+		const had = document.activeElement, key = focusKey(had), top = scrollY;
+		this.gone.abort();
+		this.server.cancel();
+		for (const part of this.parts)
+			part.remove();
+		chooseMeasures(d);
+		const next = new App(d, this.live, carry(this.s, this.d, d));
+		history.replaceState(history.state, "", "#" + toHash(next.s, d)); // nodes and lines have other numbers
+		scrollTo(scrollX, top);
+		if (had instanceof HTMLElement && had.isConnected)
+			had.focus({ preventScroll: true });
+		else
+			next.focusOn(had, key);
+		return next;
+	}
+
+	private focusOn(had: Element | null, key: string): void {
+		if (key)
+			[...document.querySelectorAll<HTMLElement>(had!.tagName)].find(e => focusKey(e) == key)?.focus({ preventScroll: true });
 	}
 
 	// What the address says; an unknown page is the first one.
@@ -185,7 +215,8 @@ class App {
 	private view(): View {
 		const page = pages.find(p => p.key == this.s.page);
 		return { d: this.d, s: page?.whole ? this.s : this.answered(), a: this.answer, before: this.before, keys: this.keys, lines: this.lines,
-			set: c => this.set(c), flame: () => this.showGraph(), search: this.search, texts: this.texts, others: this.others, heap: this.heap, tip: this.tips };
+			set: c => this.set(c), flame: () => this.showGraph(), search: this.search, texts: this.texts, others: this.others, heap: this.heap,
+			marked: this.live.marked, mark: this.d.head.live && this.d.head.totals ? () => this.live.now() : null, tip: this.tips };
 	}
 
 	private show(): void {
@@ -193,8 +224,8 @@ class App {
 		this.draw();
 		if (had instanceof HTMLElement && had.isConnected)
 			had.focus({ preventScroll: true });
-		else if (key)
-			[...document.querySelectorAll<HTMLElement>(had!.tagName)].find(e => focusKey(e) == key)?.focus({ preventScroll: true });
+		else
+			this.focusOn(had, key);
 	}
 
 	private draw(): void {
@@ -412,6 +443,7 @@ class App {
 		else if (e.key == "[") move(-Math.ceil(width / 4));
 		else if (e.key == "]") move(Math.ceil(width / 4));
 		else if (e.key == "w") this.set({ from: -1, to: d.points - 1 });
+		else if (e.key == "R") this.live.renew();
 		else if (e.key == "r") this.set({ foldRecursion: !s.foldRecursion });
 		else if (e.key == "t") this.nextThread(1);
 		else if (e.key == "T") this.nextThread(-1);
@@ -453,7 +485,9 @@ function start(): Promise<void> {
 	return load().then(d => {
 		if (d.head.format != 1)
 			throw new Error(`format ${d.head.format}`);
-		new App(d);
+		let app: App | undefined;
+		const live = new Live(d => app = app!.replace(d), () => app!.set({ page: "compare", with: MARKED, measure: measures.find(m => m.key == "end") ?? measures[0] }));
+		app = new App(d, live);
 	});
 }
 

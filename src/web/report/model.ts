@@ -15,7 +15,7 @@ export interface Measure {
 	value?: string; // of head.values: known for the whole run only
 }
 
-export let measures: Measure[] = [
+const ALL: Measure[] = [
 	{ key: "peak", title: "Live at the peak", unit: "bytes", view: "peak", sort: "peak",
 		help: "Requested bytes that were live at the peak of the window." },
 	{ key: "end", title: "Live at the end", unit: "bytes", view: "peak", sort: "peak",
@@ -38,6 +38,8 @@ export let measures: Measure[] = [
 		help: "Bytes of the pages that were in memory in the sample with the largest resident size: each page is divided among the live blocks on it, so rounding and gaps are part of it." },
 ];
 
+export let measures = ALL; // that the page has
+
 // The figures of a profile, for its whole run.
 const TOTALS: { [key: string]: Partial<Measure> & { value: string } } = {
 	peak: { value: "peak", help: "Requested bytes that were live at the peak of the run." },
@@ -53,10 +55,17 @@ const SAMPLES_LACK = ["temporary", "waste"];
 
 // Call first.
 export function chooseMeasures(d: Data): void {
-	measures = measures.filter(m => m.key != "resident" || d.own.resident);
+	measures = ALL.filter(m => m.key != "resident" || d.own.resident);
 	if (d.head.totals)
 		measures = measures.filter(m => TOTALS[m.key] && !(d.head.report.estimated && SAMPLES_LACK.includes(m.key))).map(m => ({ ...m, ...TOTALS[m.key] }));
+	if (d.head.live)
+		measures = measures.map(m => ({ ...m, title: NOW[m.key] ?? m.title }));
 }
+
+const NOW: { [key: string]: string } = { end: "Live now", leaked: "Not freed yet" }; // while the program runs
+
+// The title of blocks that were not freed.
+export const leftTitle = (d: Data): string => d.head.live ? "Live now" : d.head.left_open ? "Live at the end" : "Never freed";
 
 export interface Filter {
 	process: number; thread: number; // 0: all

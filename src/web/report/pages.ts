@@ -9,12 +9,13 @@ import type { Bar } from "./charts";
 import { compare } from "./compare";
 import { grouping } from "./curves";
 import type { Others } from "./compare";
+import type { Marked } from "./live";
 import type { Heap } from "./heap";
 import type { Data } from "./data";
 import { column, el, shareColumn, sortable } from "./element";
 import { isEstimate, rangesBy } from "./estimate";
 import type { Column } from "./element";
-import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, isFiltered, labelOf, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, threadTitle, topOwners } from "./model";
+import { applyNames, ask, cellValues, eachCell, frameTree, fullTable, isFiltered, labelOf, leftTitle, measures, mergedLines, nameOf, owned, ownerNodes, placeOf, searchTest, shortFile, table, threadTest, threadTitle, topOwners } from "./model";
 import type { Answer, Frame, FullRow, Measure, Row } from "./model";
 import { jumps } from "./jumps";
 import { globals, stacks } from "./outside";
@@ -38,6 +39,8 @@ export interface View {
 	texts: Texts; // of source files
 	others: Others; // traces that are served beside this one
 	heap: Heap;
+	marked: Marked | null; // earlier figures to compare with
+	mark: (() => void) | null; // marks those of now; null: the program has ended
 	tip: HTMLElement; // beside the pointer
 }
 
@@ -501,7 +504,7 @@ export function flameTitle(v: View, key: string): HTMLElement | false {
 }
 
 // What became of the blocks that are left: a program that was killed, or still runs, might have freed them.
-export const left = (d: Data, blocks: number): string => `${were(blocks)} ${d.head.left_open ? "live at the end" : "never freed"}`;
+export const left = (d: Data, blocks: number): string => `${were(blocks)} ${leftTitle(d).toLowerCase()}`;
 
 function leaks(v: View): HTMLElement {
 	const n = v.d.head.report.never_freed, kept = v.d.head.suppressed.reduce((sum, s) => sum + s.bytes, 0);
@@ -740,7 +743,7 @@ function numbers(v: View): HTMLElement {
 	const { kept_from_ns, kept_until_ns } = d.head.report; // the trace has only the calls in between
 	const took = (Math.min(p.ns[s.to], kept_until_ns || Infinity) - Math.max(s.from < 0 ? 0 : p.ns[s.from], kept_from_ns)) / 1e9, rate = took > 0 ? 1 / took : 1e9, list: [string, string, string, Partial<State> | null][] = [
 		["Peak", bytes(peak), "Most requested bytes that were live in the heap", { measure: measureOf("peak") }],
-		[d.head.left_open ? "Live at the end" : "Never freed", bytes(d.own.leaked.reduce((x, n) => x + n, 0)), "Of the whole run, without what libraries keep on purpose", { page: "leaks", measure: measureOf("leaked") }],
+		[leftTitle(d), bytes(d.own.leaked.reduce((x, n) => x + n, 0)), "Of the whole run, without what libraries keep on purpose", { page: "leaks", measure: measureOf("leaked") }],
 		["Allocated", bytes(since("bytes")), "Requested bytes of all allocations", { measure: measureOf("total") }],
 		["Recycled", peak ? (since("bytes") / peak).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak: how often memory was used again", { page: "lifetimes" }],
 		["Allocations", count(since("calls")), "Calls that allocated a block", { measure: measureOf("calls") }],

@@ -24,9 +24,11 @@ export interface State extends Question {
 	curve: string; // the timeline's quantity
 	band: string; // and how it is divided
 	whose: boolean; // resident memory over time by function instead of by use
-	with: number; // the trace that Compare compares with; -1: the start of the window
+	with: number; // the trace that Compare compares with; -1: the start of the window; MARKED: a marked moment
 	exact: Exact | null; // a window that the server answers, instead of from and to
 }
+
+export const MARKED = -2;
 
 const NAMES = ["function", "file", "module", "without"] as const; // of the filter
 export const SHARES = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
@@ -111,7 +113,7 @@ export function fromHash(hash: string, d: Data): State {
 	s.also = measures.map(m => m.key).filter(key => (p.get("also") ?? "").split(" ").includes(key));
 	s.search = p.get("search") ?? "";
 	s.whose = p.get("whose") == "1";
-	s.with = whole("with", -1, 0, (d.head.traces?.length ?? 0) - 1);
+	s.with = whole("with", -1, MARKED, (d.head.traces?.length ?? 0) - 1);
 	const exact = /^(\d+)-(\d+)$/.exec(p.get("exact") ?? "");
 	if (exact && d.head.served && +exact[1] < +exact[2])
 		s.exact = { from: +exact[1], to: +exact[2] };

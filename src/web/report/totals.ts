@@ -5,7 +5,7 @@ import { bytes, count, duration, many, percent, were } from "../words";
 import { quote } from "./command";
 import { column, el, shareColumn, sortable } from "./element";
 import { isEstimate } from "./estimate";
-import { fullTable, measures, threadTitle } from "./model";
+import { fullTable, leftTitle, measures, threadTitle } from "./model";
 import type { Column } from "./element";
 import type { Measure } from "./model";
 import { flameTitle, left, lineColumns, processColumns, processRss, processTree, suppressed } from "./pages";
@@ -32,7 +32,7 @@ export function numbers(v: View): HTMLElement {
 		["Recycled", r.peak.bytes ? about + (t.figures.total / r.peak.bytes).toFixed(1) + " times" : "-", "Allocated bytes for each byte of the peak", { page: "lifetimes" }],
 		["Allocations", about + count(t.figures.calls), "Calls that allocated a block", measure("calls")],
 		...(seconds > 0 ? [["Allocations/s", about + count(t.figures.calls / seconds), "Allocations per second, on average", { curve: "calls" }] as [string, string, string, Partial<State>]] : []),
-		[d.head.left_open ? "Live at the end" : "Never freed", about + bytes(t.figures.leaked), "Without what libraries keep on purpose", measure("leaked")],
+		[leftTitle(d), about + bytes(t.figures.leaked), "Without what libraries keep on purpose", measure("leaked")],
 		...(isEstimate(d) ? [] : [["Temporary", percent(t.figures.temporary, t.figures.calls), "Allocations that the same thread freed with its next call",
 			measure("temporary")] as [string, string, string, Partial<State>]]),
 		["Mean size", about + bytes(t.sizes.mean), "Requested bytes of an allocation", { page: "sizes" }],
