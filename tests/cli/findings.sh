@@ -1561,3 +1561,54 @@ END
 	run "$mprof" report log
 	expect_text out 'mprof report leaks --function main log'
 }
+
+# ---- installed libraries without source ----
+
+# Its blocks belong to the line of the program that called it, with all their stacks in one finding,
+# but not what it does on its own while it waits for events.
+test_findings_of_an_installed_library() {
+	mkdir -p miniconda3/lib other
+	cat >gui.c <<'END'
+#include <stdlib.h>
+#define PART __attribute__((noinline, noclone))
+PART void *gui_rows(int n) { char *p = malloc(n); *p = 1; return p; }
+PART void *gui_columns(int n) { char *p = malloc(n); *p = 2; return p; }
+PART int gui_text(int n) { char *p = gui_rows(n), *q = gui_columns(n); return *p + *q; }
+PART int gtk_main(int (*draw)(void))
+{
+	int sum = 0;
+	for (int i = 0; i < 1000; i++) {
+		char *p = gui_rows(100);
+		sum += draw() + *p;
+	}
+	return sum;
+}
+END
+	cat >user.c <<'END'
+int gui_text(int n), gtk_main(int (*draw)(void));
+static int draw(void)
+{
+	return gui_text(50);
+}
+int main(void)
+{
+	return gtk_main(draw) != 4000;
+}
+END
+	cc -O1 -shared -fPIC -o miniconda3/lib/libgui.so gui.c
+	cc -O0 -g -o user user.c miniconda3/lib/libgui.so
+	report_of ./user
+	expect_words out 'all 2,000 blocks allocated by draw (user.c:4), through gui_text [libgui.so].'
+	expect_words out 'all 1,000 blocks allocated by gui_rows [libgui.so], reached from main (user.c:8).'
+	expect_no_text out 'pool-site'
+	run "$mprof" report leaks --by function --json log
+	expect_same 'functions' "$(json out '[.rows[] | "\(.function) \(.figures.leaked)"] | sort | join(", ")')" 'draw 100000, gui_rows 100000'
+	# Without source of the program, as before; and a library of its own.
+	cc -O0 -o user user.c miniconda3/lib/libgui.so
+	report_of ./user
+	expect_words out 'blocks allocated by gui_rows [libgui.so]'
+	cc -O1 -shared -fPIC -o other/libgui.so gui.c
+	cc -O0 -g -o user user.c other/libgui.so
+	report_of ./user
+	expect_words out 'blocks allocated by gui_columns [libgui.so], reached from draw (user.c:4)'
+}

@@ -2,6 +2,7 @@
 /* profile_findings.c - what findings propose, what they leave to another one, and how leaks grew */
 #include "suites.h"
 
+#include "profile/finding_sums.h"
 #include "profile/findings.h"
 #include "profile/leak_growth.h"
 #include "profile/leaks.h"
@@ -94,15 +95,18 @@ START_TEST(what_the_reader_cannot_change)
 	start();
 	finding.through = &through;
 	ck_assert_int_eq(proposed(), PROPOSES_POOL);
-	through.module = "libc.so.6"; /* allocates there, and takes no allocator */
+	finding.by_library = true;
 	ck_assert_int_eq(proposed(), PROPOSES_NOTHING);
+	ck_assert(!finding_is_theirs(&through));
+	through.module = "libc.so.6"; /* allocates there, and takes no allocator */
+	ck_assert(finding_is_theirs(&through));
 	through.function = "std::string::_M_mutate";
-	ck_assert_int_eq(proposed(), PROPOSES_POOL);
+	ck_assert(!finding_is_theirs(&through));
 	through.module = "prog";
 	through.function = "std::panicking::begin_panic";
-	ck_assert_int_eq(proposed(), PROPOSES_NOTHING);
+	ck_assert(finding_is_theirs(&through));
 	through.function = "core::panicking::panic_fmt";
-	ck_assert_int_eq(proposed(), PROPOSES_NOTHING);
+	ck_assert(finding_is_theirs(&through));
 }
 END_TEST
 

@@ -394,6 +394,8 @@ static void put_sources(struct writer *w, struct blob *b)
 /* line.library of a line; a text of Python (named tuples, .pth files) never owns. */
 static unsigned library_of(const struct writer *w, const struct sym_line *line)
 {
+	if (w->own && profile_is_loop(line))
+		return 4;
 	if (profile_is_library(line))
 		return profile_is_wrapper(line) ? 3 : 1;
 	if (!w->own || !profile_is_package(w->from->profile, line))

@@ -87,7 +87,8 @@ enum {
 	LINE_PLAIN = 8,
 	LINE_TELLS = 16,
 	LINE_NAMELESS = 32,
-	LINE_TEXT = 64
+	LINE_TEXT = 64,
+	LINE_OTHERS = 128
 };
 
 static unsigned look_at(struct profile_paths *t, uint32_t frame, const struct sym_line *line)
@@ -96,7 +97,7 @@ static unsigned look_at(struct profile_paths *t, uint32_t frame, const struct sy
 
 	return (paths_part_of(t, frame, line) + 1u) | (plain ? LINE_PLAIN : 0) |
 	       (tells(line) ? LINE_TELLS : 0) | (paths_is_nameless(line) ? LINE_NAMELESS : 0) |
-	       (paths_is_text(line) ? LINE_TEXT : 0);
+	       (paths_is_text(line) ? LINE_TEXT : 0) | (line->others ? LINE_OTHERS : 0);
 }
 
 static inline unsigned facts_of(struct profile_paths *t, uint32_t frame,
@@ -209,8 +210,8 @@ static void remember(struct profile *p, const struct walking *w, uint32_t stack)
 			*memo_of(p, node) = (struct asked_memo){ node, w->s.a };
 }
 
-/* Returns true if no node further out makes a difference.  A package is part of the program, unless
- * a script of the program calls it. */
+/* Returns true if no node further out makes a difference.  A package, or an installed library
+ * without source, is part of the program, unless source of the program calls it. */
 static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 {
 	const uint32_t frame = p->stacks->node[node].frame;
@@ -230,9 +231,10 @@ static bool ask_node(struct profile *p, struct walking *w, uint32_t node)
 			part = PATHS_PROGRAM;
 		else if (facts & LINE_TEXT && paths_is_pth(w->last, paths_called(p->paths, node)))
 			part = PATHS_LIBRARY;
-		if (part == PATHS_PACKAGE)
-			part = paths_called(p->paths, node) == CALLED_BY_PROGRAM ? PATHS_LIBRARY
-										 : PATHS_PROGRAM;
+		else if (part == PATHS_PACKAGE || (part == PATHS_PROGRAM && facts & LINE_OTHERS))
+			part = paths_is_asker(part, w->last, paths_called(p->paths, node))
+				   ? PATHS_PROGRAM
+				   : PATHS_LIBRARY;
 		if (ask(&w->s, w->last, part, facts))
 			return true;
 	}
@@ -351,8 +353,9 @@ const struct sym_line *profile_path_through(struct profile *p, const struct prof
 
 	for (i = path->inner; i > path->asked; i--) {
 		line = path->line[i - 1];
-		if (is_library(paths_part_of(p->paths, path->frame[i - 1], line)) && tells(line) &&
-		    !(through && line->runs_scripts))
+		if ((is_library(paths_part_of(p->paths, path->frame[i - 1], line)) ||
+		     line->others) &&
+		    tells(line) && !(through && line->runs_scripts))
 			through = line;
 	}
 	return through;

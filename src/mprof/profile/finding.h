@@ -40,6 +40,7 @@ struct finding {
 	size_t lines;			/* lines of the function that allocate */
 	const struct sym_line *through; /* the function that line called for most of it, or NULL */
 	bool all_through;		/* ... or for all of it */
+	bool by_library;		/* finding_is_theirs() for more than half of that line's */
 	/* The caller of most of it: as profile_asked; or, if several functions call that line's,
 	 * the nearest one of the program that is not its main function; or NULL. */
 	const struct sym_line *caller;

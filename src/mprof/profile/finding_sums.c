@@ -383,6 +383,23 @@ static void find_common(struct finding *f, struct finding_sums *s, uint32_t func
 	line_interner_release(&names);
 }
 
+bool finding_is_of_shared(const struct sym_line *line)
+{
+	return strstr(line->module, ".so") != NULL;
+}
+
+bool finding_is_of_panic(const struct sym_line *through)
+{
+	return through && (!strncmp(through->function, "core::panicking::", 17) ||
+			   !strncmp(through->function, "std::panicking::", 16));
+}
+
+bool finding_is_theirs(const struct sym_line *line)
+{
+	return (finding_is_of_shared(line) && strncmp(line->function, "std::", 5) != 0) ||
+	       sym_interpreter(line->module) || finding_is_of_panic(line);
+}
+
 /* Finds the function that this line called, its caller, and its source, if one of them has most of
  * it. */
 static void find_around(struct finding *f, struct finding_sums *s, uint32_t function)
@@ -391,6 +408,7 @@ static void find_around(struct finding *f, struct finding_sums *s, uint32_t func
 	struct around caller = { .names.same = LINE_FUNCTION };
 	struct around source = { .names.same = LINE_LINE };
 	const uint32_t line = line_interner_id(&s->askers.lines, f->line);
+	uint64_t theirs = 0;
 	const bool has_source = *f->line->file && !sym_interpreter(f->line->module) &&
 				strncmp(f->line->file, "node:", 5) != 0;
 
@@ -400,10 +418,12 @@ static void find_around(struct finding *f, struct finding_sums *s, uint32_t func
 		if (a->line != line || !s->part[i])
 			continue;
 		add_around(&through, s, i, a->who.through);
+		theirs += a->who.through && finding_is_theirs(a->who.through) ? s->part[i] : 0;
 		add_around(&caller, s, i, a->who.caller);
 		if (!has_source)
 			add_around(&source, s, i, profile_source(s->names, s->sites->brief[i].key));
 	}
+	f->by_library = theirs > f->at_line.part / 2;
 	f->through = most_around(&through, f->at_line.part, &f->all_through);
 	f->caller = most_around(&caller, f->at_line.part, &f->all_by_caller);
 	f->source = most_around(&source, f->at_line.part, &f->all_from_source);

@@ -57,5 +57,12 @@ const struct growth_calls *finding_sums_calls(struct finding_sums *s);
 /* Likewise: fills in the line of the function with most, what is around it, and the stack with
  * most. */
 void finding_sums_place(struct finding_sums *s, uint32_t function, struct finding *f);
+/* Is it of a shared object? */
+bool finding_is_of_shared(const struct sym_line *line);
+/* Does a library allocate there, such as the C library, or an interpreter?  Its callers cannot take
+ * these blocks from a pool; those of C++ can pass an allocator. */
+bool finding_is_theirs(const struct sym_line *line);
+/* Does Rust request it for the text of a panic, and to unwind? */
+bool finding_is_of_panic(const struct sym_line *through);
 /* Sets has_twin of a finding with a line. */
 void finding_sums_twin(const struct finding_sums *s, struct finding *f);

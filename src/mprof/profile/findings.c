@@ -74,25 +74,13 @@ static bool is_kept_for_script(const struct sym_line *line)
 	return of && of->keeps;
 }
 
-static bool is_of_shared(const struct sym_line *line)
-{
-	return strstr(line->module, ".so") != NULL;
-}
-
-/* Does Rust request it for the text of a panic, and to unwind? */
-static bool is_of_panic(const struct sym_line *through)
-{
-	return through && (!strncmp(through->function, "core::panicking::", 17) ||
-			   !strncmp(through->function, "std::panicking::", 16));
-}
-
 /* Can the reader change it?  That needs a place in the source: a line, or at least a name in the
  * program, not in a library nor in an interpreter. */
 static bool can_be_changed(const struct sym_line *line)
 {
 	if (is_of_script(line))
 		return false;
-	return *line->file || (line->known && !is_of_shared(line));
+	return *line->file || (line->known && !finding_is_of_shared(line));
 }
 
 static const struct sym_line *find_interpreter(struct profile *names, uint32_t stack)
@@ -524,7 +512,7 @@ static bool can_reserve(const struct sym_line *through)
 		"write",  "printf",  "put", "+=",   "<<",     "resize"
 	};
 
-	if (!through || *through->file || !is_of_shared(through) ||
+	if (!through || *through->file || !finding_is_of_shared(through) ||
 	    !strncmp(through->module, "libstdc++", 9))
 		return true;
 	for (size_t i = 0; i < sizeof(adds) / sizeof(adds[0]); i++)
@@ -560,8 +548,8 @@ static bool add_grown(struct findings *f, const struct analysis *a, const struct
 	/* A user who runs a script cannot reserve in its interpreter, nor in a library whose source
 	 * is not known, nor in what Rust does for a panic. */
 	if ((s->saved_steps < kinds[FINDING_GROWN].least && s->saved_copied < GROWN_COPIED) ||
-	    has_grown(f, new.line) || is_of_script(new.line) || is_of_panic(new.through) ||
-	    (is_of_shared(new.line) && !*new.line->file) || !can_reserve(new.through) ||
+	    has_grown(f, new.line) || is_of_script(new.line) || finding_is_of_panic(new.through) ||
+	    (finding_is_of_shared(new.line) && !*new.line->file) || !can_reserve(new.through) ||
 	    profile_is_closed(&f->names, s->stack))
 		return true;
 	new.rank *= kinds[FINDING_GROWN].weight;
@@ -589,14 +577,6 @@ static void find_grown(struct findings *f, const struct analysis *a)
 
 /* ---- what can be tried ---- */
 
-/* Does a library allocate there, such as the C library, or an interpreter?  Its callers cannot take
- * these blocks from a pool; those of C++ can pass an allocator. */
-static bool is_theirs(const struct sym_line *line)
-{
-	return (is_of_shared(line) && strncmp(line->function, "std::", 5) != 0) ||
-	       sym_interpreter(line->module) || is_of_panic(line);
-}
-
 /* Would a pool of the usual chunks take the blocks of this part?  `aligned`: calls of the whole run
  * with an alignment, which no site counts. */
 static bool fits_pool(const struct finding_part *part, uint64_t aligned)
@@ -623,8 +603,7 @@ struct finding_proposal finding_proposal(const struct finding *f)
 	if (p.change == PROPOSES_DROP &&
 	    (part->part < part->calls / 2 || (double)part->calls > 0.9 * (double)f->of))
 		p.change = PROPOSES_NOTHING;
-	if (p.change == PROPOSES_POOL &&
-	    (!fits_pool(part, f->aligned) || (f->through && is_theirs(f->through))))
+	if (p.change == PROPOSES_POOL && (!fits_pool(part, f->aligned) || f->by_library))
 		p.change = PROPOSES_NOTHING;
 	return p;
 }

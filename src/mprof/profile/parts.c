@@ -8,6 +8,7 @@
 #include "paths.h"
 
 static const char *const wrappers[] = {
+#define LOOP(pattern, whose)
 #define WRAPPER(pattern, whose) pattern,
 #define LIBRARY(pattern, whose)
 #define RUST(pattern, whose)
@@ -57,6 +58,15 @@ static const char *const packages[] = {
 #define SOURCE(end, part, whose)
 #define PACKAGE(part, whose) part,
 #include "wrappers.def"
+#undef PACKAGE
+#undef LOOP
+};
+
+static const char *const loops[] = {
+#define PACKAGE(part, whose)
+#define LOOP(pattern, whose) pattern,
+#include "wrappers.def"
+#undef LOOP
 #undef WRAPPER
 #undef LIBRARY
 #undef RUST
@@ -88,8 +98,9 @@ struct patterns {
 static struct patterns of_wrappers = { .pattern = wrappers, .count = COUNT(wrappers) };
 static struct patterns of_libraries = { .pattern = libraries, .count = COUNT(libraries) };
 static struct patterns of_modules = { .pattern = modules, .count = COUNT(modules) };
+static struct patterns of_loops = { .pattern = loops, .count = COUNT(loops) };
 _Static_assert(COUNT(wrappers) <= PATTERNS && COUNT(libraries) <= PATTERNS &&
-		   COUNT(modules) <= PATTERNS,
+		   COUNT(modules) <= PATTERNS && COUNT(loops) <= PATTERNS,
 	       "struct patterns has room for each list");
 
 static void list_by_letter(struct patterns *p)
@@ -107,6 +118,7 @@ static void list_patterns(void)
 	list_by_letter(&of_wrappers);
 	list_by_letter(&of_libraries);
 	list_by_letter(&of_modules);
+	list_by_letter(&of_loops);
 }
 
 static bool is_one_of(const struct patterns *p, const char *name)
@@ -254,6 +266,11 @@ bool paths_is_start(const struct sym_line *line)
 		if (*line->function == *starts[i] && !strcmp(line->function, starts[i]))
 			return true;
 	return false;
+}
+
+bool paths_is_loop(const struct sym_line *line)
+{
+	return names_one_of(&of_loops, line);
 }
 
 bool paths_is_nameless(const struct sym_line *line)

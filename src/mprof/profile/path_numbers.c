@@ -154,7 +154,6 @@ static enum paths_part part_of(struct profile_paths *t, const struct place *p)
 static struct place shown(struct profile_paths *t, uint32_t stack)
 {
 	const enum paths_called called = paths_called(t, stack);
-	const enum paths_part least = called == CALLED_BY_PROGRAM ? PATHS_PROGRAM : PATHS_PACKAGE;
 	struct place at = place_at(t, (struct path_step_in){ .node = stack }), inner, outer, callee;
 
 	while (at.lines && part_of(t, &at) == PATHS_WRAPPER) {
@@ -166,7 +165,8 @@ static struct place shown(struct profile_paths *t, uint32_t stack)
 	inner = callee = at;
 	for (; at.lines && !t->options.library; callee = at, at = outer) {
 		outer = caller_of(t, at);
-		if (part_of(t, &at) >= least && !paths_is_pth(&at.lines->line[at.i], called) &&
+		if (paths_is_asker(part_of(t, &at), &at.lines->line[at.i], called) &&
+		    !paths_is_pth(&at.lines->line[at.i], called) &&
 		    (!outer.lines || part_of(t, &outer) != PATHS_WRAPPER))
 			return part_of(t, &callee) != PATHS_WRAPPER &&
 				       paths_is_nameless(&at.lines->line[at.i])

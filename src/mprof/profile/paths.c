@@ -166,10 +166,15 @@ static bool begins_with_text(const struct stacks *s, struct sym *sym, uint32_t n
 static enum paths_called called_by_source(struct profile_paths *t, uint32_t frame)
 {
 	const struct sym_lines *lines = sym_frame(t->sym, frame);
+	const struct sym_line *line;
 
-	for (size_t i = 0; lines && i < lines->count; i++)
-		if (paths_part_of(t, frame, &lines->line[i]) == PATHS_PROGRAM)
-			return *lines->line[i].file ? CALLED_BY_PROGRAM : CALLED_BY_OTHERS;
+	for (size_t i = 0; lines && i < lines->count; i++) {
+		line = &lines->line[i];
+		if (paths_is_loop(line))
+			return CALLED_BY_OTHERS;
+		if (paths_part_of(t, frame, line) == PATHS_PROGRAM && !line->others)
+			return *line->file ? CALLED_BY_PROGRAM : CALLED_BY_OTHERS;
+	}
 	return CALLED_UNKNOWN;
 }
 
@@ -251,7 +256,6 @@ static void fold(struct profile_paths *t, struct profile_path *path, uint32_t st
 {
 	size_t i = path->all = path->count;
 	const enum paths_called called = paths_called(t, stack);
-	const enum paths_part least = called == CALLED_BY_PROGRAM ? PATHS_PROGRAM : PATHS_PACKAGE;
 
 	path->at_start = called == CALLED_AT_START;
 	path->in_import = paths_is_import(t, stack);
@@ -266,7 +270,8 @@ static void fold(struct profile_paths *t, struct profile_path *path, uint32_t st
 	path->asked = path->inner = i;
 	/* Functions called by a wrapper are part of it. */
 	for (; i; i--)
-		if (part_of(t, path, i - 1) >= least && !paths_is_pth(path->line[i - 1], called) &&
+		if (paths_is_asker(part_of(t, path, i - 1), path->line[i - 1], called) &&
+		    !paths_is_pth(path->line[i - 1], called) &&
 		    (i == 1 || part_of(t, path, i - 2) != PATHS_WRAPPER)) {
 			path->asked = i;
 			if (i < path->inner && part_of(t, path, i) != PATHS_WRAPPER &&

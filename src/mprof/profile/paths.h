@@ -132,11 +132,21 @@ enum paths_part paths_part_in(const struct profile_paths *t, const struct sym_li
 /* Returns the part of a line of this frame, remembered if the frame has one line. */
 enum paths_part paths_part_of(struct profile_paths *t, uint32_t frame, const struct sym_line *line);
 bool paths_is_start(const struct sym_line *line);
+/* Does it wait for events, so that its caller is not the reason for what it calls? */
+bool paths_is_loop(const struct sym_line *line);
 /* Is it generated code that has no name of its own, such as a Java method that is interpreted?  The
  * function of the runtime that it calls tells more, and stands for it. */
 bool paths_is_nameless(const struct sym_line *line);
 /* Returns which of these is the nearest outward. */
 enum paths_called paths_called(struct profile_paths *t, uint32_t stack);
+/* Does the line allocate for itself: is it not part of code that allocates for its callers? */
+static inline bool paths_is_asker(enum paths_part part, const struct sym_line *line,
+				  enum paths_called called)
+{
+	if (part == PATHS_PACKAGE || (part == PATHS_PROGRAM && line->others))
+		return called != CALLED_BY_PROGRAM;
+	return part == PATHS_PROGRAM;
+}
 /* Does Python import a library for a line of the program?  Modules stay until the process ends. */
 bool paths_is_import(struct profile_paths *t, uint32_t stack);
 /* Is it a function of CPython that finds and runs a module? */

@@ -562,7 +562,12 @@ const struct profile_path *profile_path_once(struct profile *p, uint32_t stack)
 
 bool profile_is_package(const struct profile *p, const struct sym_line *line)
 {
-	return paths_part_in(p->paths, line) == PATHS_PACKAGE;
+	return line->others || paths_part_in(p->paths, line) == PATHS_PACKAGE;
+}
+
+bool profile_is_loop(const struct sym_line *line)
+{
+	return paths_is_loop(line);
 }
 
 bool profile_is_own(const struct profile *p, const struct sym_line *line)

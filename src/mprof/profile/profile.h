@@ -213,7 +213,10 @@ bool profile_is_closed(struct profile *p, uint32_t stack);
 bool profile_is_library(const struct sym_line *line);
 /* Does it only pass requests on?  What it calls is part of it. */
 bool profile_is_wrapper(const struct sym_line *line);
-/* Is it code of others (PATHS_PACKAGE)?  Beside the program's own source, that is a library. */
+/* Does it wait for events (LOOP in wrappers.def)? */
+bool profile_is_loop(const struct sym_line *line);
+/* Is it code of others (PATHS_PACKAGE, or an installed library without source)?  Beside the
+ * program's own source, that is a library. */
 bool profile_is_package(const struct profile *p, const struct sym_line *line);
 bool profile_is_own(const struct profile *p, const struct sym_line *line);
 

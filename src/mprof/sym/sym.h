@@ -55,6 +55,8 @@ struct sym_line {
 	bool runs_scripts;    /* part of the interpreter that runs such a script */
 	bool installed;	      /* native code of a system library or a package; set only in traces of
 				 scripts */
+	bool others;	      /* of an installed library without source lines; not in these traces,
+				 nor of an interpreter */
 	bool stop; /* matches a pattern of sym_options.stop: paths end here, without the functions
 		      that this one called */
 	uint64_t offset; /* from the symbol's beginning, or in the module */

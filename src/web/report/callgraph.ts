@@ -6,7 +6,7 @@ import { percent } from "../words";
 import type { Data } from "./data";
 import { column, el, shareColumn, sortable } from "./element";
 import { cut } from "./flame";
-import { functionColor, labelOf, nameOf, owned, PACKAGE, placeOf, table } from "./model";
+import { functionColor, labelOf, nameOf, owned, EVENTS, PACKAGE, placeOf, table } from "./model";
 import type { Answer } from "./model";
 import { figure, place, textOf } from "./pages";
 import type { View } from "./pages";
@@ -246,7 +246,7 @@ export function callers(v: View): HTMLElement {
 	v = { ...v, s: { ...s, chosen: line } };
 	// A function of a hidden library can still be chosen, and one that only a wrapper calls; one of a package may be an owner.
 	const has = (of: Float64Array) => of.some((n, i) => n > 0 && v.keys[d.lineOf[i]] == v.keys[line]), library = d.line.library[line];
-	const figures = s.foldLibraries && !(library ? library == PACKAGE && has(a.own) : has(a.sum)) ? v.a : a;
+	const figures = s.foldLibraries && !(library ? (library == PACKAGE || library == EVENTS) && has(a.own) : has(a.sum)) ? v.a : a;
 	const all = around(d, figures, v.keys, v.keys[line], s.levels);
 	const graph = new Graph(v, all);
 	return el("section", {}, el("h2", {}, nameOf(d, line)), el("p", {}, place(v, line), " ", figure(unit, all.total), " with callees", s.measure.unit == "bytes" || unit == "calls" ? `, ${figure(unit, all.own)} of its own.` : "."),

@@ -325,27 +325,29 @@ export function fullTable(d: Data, f: Filter, keyOf: Uint32Array, foldLibraries:
 }
 
 // line.library
-export const PACKAGE = 2, WRAPPER = 3;
+export const PACKAGE = 2, WRAPPER = 3, EVENTS = 4;
 
 // Is a node code that allocates on behalf of others?  What a wrapper calls is part of it.
 const ofLibrary = (d: Data, node: number): boolean => d.line.library[d.lineOf[node]] > 0 || d.line.library[d.lineOf[d.parent[node]]] == WRAPPER;
 
 const outside = new WeakMap<Data, Uint32Array>();
 
-// The nearest node outside libraries above each node or at it; if there is none, the nearest one of a
-// package, else the node itself.
+// The nearest node outside libraries above each node or at it; if there is none, or a function that
+// waits for events is between them, the nearest one of a package, else the node itself.
 function outsideNodes(d: Data): Uint32Array {
 	let to = outside.get(d);
 	if (to)
 		return to;
 	to = new Uint32Array(d.head.nodes);
-	const inPackage = new Uint32Array(to.length);
+	const inPackage = new Uint32Array(to.length), inEvents = new Uint8Array(to.length);
 	for (let i = 1; i < to.length; i++) {
-		to[i] = ofLibrary(d, i) ? to[d.parent[i]] : i;
-		inPackage[i] = d.line.library[d.lineOf[i]] == PACKAGE ? i : inPackage[d.parent[i]];
+		const kind = d.line.library[d.lineOf[i]], above = d.parent[i];
+		to[i] = ofLibrary(d, i) ? to[above] : i;
+		inPackage[i] = kind == PACKAGE || kind == EVENTS ? i : inPackage[above];
+		inEvents[i] = kind == EVENTS ? 1 : ofLibrary(d, i) ? inEvents[above] : 0;
 	}
 	for (let i = 1; i < to.length; i++)
-		to[i] ||= inPackage[i] || i;
+		to[i] = inEvents[i] ? inPackage[i] : to[i] || inPackage[i] || i;
 	outside.set(d, to);
 	return to;
 }
