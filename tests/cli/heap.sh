@@ -1095,13 +1095,14 @@ test_gaps_of_alignment() {
 enum { N = 6000 };
 static void *kept[N];
 static void *object(void) { void *p; return posix_memalign(&p, 4096, 100) ? 0 : memset(p, 1, 100); }
+static void *wide(void) { void *p; return posix_memalign(&p, 65536, 4200) ? 0 : memset(p, 1, 4200); }
 static void *plain(void) { return memset(malloc(4000), 1, 4000); }
 int main(int argc, char **argv)
 {
 	for (int i = 0; i < N; i++)
-		kept[i] = argc > 1 ? plain() : object();
+		kept[i] = argc > 2 ? wide() : argc > 1 ? plain() : object();
 	for (int i = 0; i < N; i++)
-		if (argc > 1 && i % 8)
+		if (argc == 2 && i % 8)
 			free(kept[i]);
 	usleep(700000);
 	return 0;
@@ -1111,11 +1112,16 @@ END
 	report_with 'because 6,000 of these are aligned' ./aligned
 	expect_words out '1. Alignment wastes resident memory: '
 	expect_words out ' KiB of live blocks, because 6,000 of these are aligned, mostly those of object (aligned.c:6). It was more than half of the heap for '
+	expect_text out 'mprof compare log'
 	expect_no_text out 'Freed memory'
 	expect_no_text out malloc_trim
 	run "$mprof" report --json log
 	expect_same aligned "$(json out '.findings[0] | "\(.finding) \(.function) \(.aligned_blocks) \(.ended_bytes)"')" 'retained object 6000 0'
 	expect_documented run out
+	# Of a wide gap, an allocator writes to a few pages.
+	report_with 'because 6,000 of these are aligned' ./aligned wide gaps
+	expect_words out 'Alignment wastes resident memory: '
+	expect_words out ' mostly those of wide (aligned.c:7). '
 	report_of ./aligned freed
 	expect_words out 'Freed memory stays resident: '
 	"$mprof" report --json log >freed.json

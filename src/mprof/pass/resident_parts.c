@@ -148,9 +148,11 @@ static bool is_aligned(const struct block *b)
 static void add_alignment(struct resident_parts_sample *s, const struct block *b, unsigned shift)
 {
 	const uint64_t page = 1ull << shift, alignment = b->addr & -b->addr;
+	const uint64_t most = 1ull << RESIDENT_AREA_SHIFT;
 
 	s->aligned_blocks++;
 	s->aligned += alignment < page ? alignment : page;
+	s->aligned_most += alignment < most ? alignment : most;
 }
 
 /* Blocks that fork copied keep pages in memory, and parts of the pages of other blocks. */

@@ -47,6 +47,7 @@ struct resident_parts_sample {
 	    ended; /* of blocks that ended until then, with the allocator's additions; at most */
 	uint64_t aligned_blocks; /* live ones from posix_memalign and similar functions */
 	uint64_t aligned; /* the sum of their alignments, as their addresses show, up to a page */
+	uint64_t aligned_most; /* the same, up to 2 MiB */
 };
 
 #define RESIDENT_AREA_SHIFT 21u /* 2 MiB */

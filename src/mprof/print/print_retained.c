@@ -100,8 +100,8 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 void retained_command(const struct analysis *a, const struct retained *f, FILE *out)
 {
 	/* Its table of retained and pinned pages covers the whole run; `compare` prints only what
-	 * remains after all blocks were freed. */
-	fputs("mprof replay ", out);
+	 * remains after all blocks were freed, and the peaks, which depend on gaps. */
+	fputs(f->aligned ? "mprof compare " : "mprof replay ", out);
 	/* Both would not fit into a line. */
 	if (f->caches)
 		fputs("-a 'glibc,glibc[GLIBC_TUNABLES=" NO_CACHES "]' ", out);

@@ -322,7 +322,8 @@ static void retained_item(struct item *x, const struct analysis *a)
 	put_text(&x->words, STYLE_PLAIN, WRITTEN(out, retained_sentence(a, f, out)));
 	mark_place(&x->words, f->who.line);
 	put_text(&x->command, STYLE_FAINT, WRITTEN(out, retained_command(a, f, out)));
-	x->remark = RETAINED_REMARK; /* the table that answers the question */
+	/* The table that answers the question. */
+	x->remark = a->findings->retained.aligned ? NULL : RETAINED_REMARK;
 }
 
 /* The same function is named once: its further findings are added in few words. */

@@ -171,17 +171,28 @@ static size_t arena_threads(const struct analysis *a, const struct retained *f)
 	return threads;
 }
 
+/* Does the alignment of live blocks explain half of it? */
+static bool is_of_alignment(const struct resident_parts_sample *s, uint64_t ended)
+{
+	const uint64_t half = resident_freed(s) / 2;
+
+	return s->aligned >= half || (ended != UINT64_MAX && s->aligned_most >= half);
+}
+
 static void take(struct retained *f, const struct resident_parts_sample *s, uint64_t held,
 		 const struct tree_process *p, const struct analysis *a)
 {
+	const uint64_t ended =
+	    s->ended < resident_freed(s) / 2 && is_whole(a) ? s->ended : UINT64_MAX;
+
 	*f = (struct retained){
 		.process = p->number,
 		.ticks = s->ticks,
 		.live = s->live + s->rounding,
 		.beside = s->gaps,
 		.whole = s->retained,
-		.aligned = s->aligned >= resident_freed(s) / 2 ? s->aligned_blocks : 0,
-		.ended = s->ended < resident_freed(s) / 2 && is_whole(a) ? s->ended : UINT64_MAX,
+		.aligned = is_of_alignment(s, ended) ? s->aligned_blocks : 0,
+		.ended = ended,
 		.held_ns = walk_duration_ns(&a->walk, held),
 		.of_ns = walk_duration_ns(&a->walk, end_of(p, a) - p->start_ticks),
 		.c_library = has_c_library(p),
