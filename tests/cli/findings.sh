@@ -1612,3 +1612,56 @@ END
 	report_of ./user
 	expect_words out 'blocks allocated by gui_columns [libgui.so], reached from draw (user.c:4)'
 }
+
+# ---- queues and caches without a limit ----
+
+# What a program frees when it ends is no leak, but a longer run would need more.
+test_findings_of_growth_that_is_freed() {
+	cat >queue.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+enum { N = 40 };
+static char *queue[N];
+static void push(int i) { *(queue[i] = malloc(100000)) = 1; }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < N; i++) {
+		if (argc == 1 || i < N / 2)
+			push(i);
+		usleep(5000);
+	}
+	for (int i = 0; i < N; i++)
+		free(queue[i]);
+	return !argv;
+}
+END
+	compile queue
+	report_with 'allocated by push (queue.c:5); this still grew' ./queue
+	expect_words out 'before the end, and was freed only then'
+	report_of ./queue early
+	expect_no_text out 'still grew'
+}
+
+# What realloc adds in small steps is requested anew each time; the finding about the steps says it.
+test_findings_of_small_steps() {
+	cat >steps.c <<'END'
+#include <stdlib.h>
+static struct { int *of, n; } list;
+static void push(int i)
+{
+	list.of = realloc(list.of, (list.n + 1) * sizeof(int));
+	list.of[list.n++] = i;
+}
+int main(void)
+{
+	for (int i = 0; i < 20000; i++)
+		push(i);
+	free(list.of);
+	return 0;
+}
+END
+	compile steps
+	report_of ./steps
+	expect_words out 'would save 19,999 calls of realloc'
+	expect_no_text out 'over the run'
+}

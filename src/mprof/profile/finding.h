@@ -66,7 +66,7 @@ struct finding {
 	/* PEAK, interrupted: how long before the end of the run its last block was allocated, if it
 	 * freed none and that is at least half of the run; else 0. */
 	uint64_t quiet_ns;
-	/* PEAK, of a script: how long before the end of the run its blocks still accumulated, if
+	/* PEAK: how long before the end of the run its blocks still accumulated, if
 	 * they were freed then (growth_freed_ticks()); else 0. */
 	uint64_t growing_ns;
 	uint64_t untouched;	    /* PEAK: analysis_untouched() */

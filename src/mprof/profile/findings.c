@@ -234,8 +234,9 @@ static uint64_t quiet_ns(const struct analysis *a, struct finding_sums *s, uint3
 	return walk_duration_ns(&a->walk, end - v.last_ticks);
 }
 
-/* Returns the time from the end of its growth to the end of the run.  A script's leak is not among
- * the blocks that were never freed: its interpreter frees them in the end. */
+/* Returns the time from the end of its growth to the end of the run.  A queue or a cache without a
+ * limit is not among the blocks that were never freed, if the program, or the interpreter of a
+ * script, frees them in the end. */
 static uint64_t growing_ns(const struct analysis *a, struct finding_sums *s, uint32_t function)
 {
 	const uint64_t end = a->tree.end_ticks;
@@ -430,7 +431,7 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 	new.left = t->left;
 	new.pages = kind == FINDING_WASTE ? t->peak_slack - t->part : 0;
 	new.quiet_ns = kind == FINDING_PEAK ? quiet_ns(a, s, function, t) : 0;
-	if (kind == FINDING_PEAK && new.line->script)
+	if (kind == FINDING_PEAK)
 		new.growing_ns = growing_ns(a, s, function);
 	new.untouched = kind == FINDING_PEAK ? analysis_untouched(a, t->part) : 0;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
@@ -645,6 +646,12 @@ static bool says_more(const struct finding *x, const struct finding *y)
 	if (y->kind == FINDING_HOT)
 		return ((x->kind == FINDING_TEMPORARY && x->part >= y->part / 2) ||
 			(x->kind == FINDING_GROWN && x->part * 20 >= y->part * 9)) &&
+		       findings_same_function(x, y);
+	/* The sizes of a block that grows by a little at a time add up to much, whatever is copied.
+	 */
+	if (y->kind == FINDING_TOTAL)
+		return x->kind == FINDING_GROWN && y->lines == 1 &&
+		       x->line->line == y->line->line && x->part * 20 >= y->calls * 9 &&
 		       findings_same_function(x, y);
 	/* The peak includes blocks that were allocated once and stayed. */
 	if (y->kind == FINDING_LEAK)
