@@ -12,9 +12,9 @@
  * A trace that lacks calls (--last, --budget) has no finding: its live blocks are unknown.
  *
  * Not all of it may have been freed.  If the alignment of live blocks explains at least half of it,
- * or if not even half as much was ever freed, the finding says so.  An allocator writes to few pages
- * of a wide gap, so an alignment of several pages counts as a page, unless nothing else explains
- * what remains.
+ * or if not even half as much was ever freed, the finding says so.  An allocator writes to few
+ * pages of a wide gap, so an alignment of several pages counts as a page, unless nothing else
+ * explains what remains.
  */
 #pragma once
 
