@@ -514,6 +514,7 @@ enum mprof_fact_what {
 			 */
 	MPROF_FACT_ATTACHED, /* it ran already when recording began */
 	MPROF_FACT_DETACHED, /* mprof ended the recording, and it runs on */
+	MPROF_FACT_HUGE, /* mprof saw it: huge_pages pages of its memory were parts of huge ones */
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
@@ -536,7 +537,7 @@ struct mprof_fact {
 			    * child: MPROF_CHILD_FORK, or 0 when fork_ticks is only when the child
 			    * was first noticed (a raw clone) */
 	uint32_t env_kept; /* CHILD by spawn, EXECING: 1 if LD_PRELOAD still names the library */
-	uint32_t pad;
+	uint32_t huge_pages;
 	uint64_t fork_ticks;	     /* START of a forked child: when its parent called fork */
 	uint64_t peak_rss_bytes;     /* END, WAITED: ru_maxrss */
 	uint64_t user_ns, system_ns; /* END, WAITED */

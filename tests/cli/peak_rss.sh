@@ -504,3 +504,41 @@ END
 	peak_rss_of ./huge
 	expect_text out '4.0 MiB   4.0 MiB  pool'
 }
+
+# A byte that is written takes all of a transparent huge page.
+test_peak_rss_of_transparent_huge_pages() {
+	cat >sparse.c <<'END'
+#include <sys/mman.h>
+#include <unistd.h>
+#define SIZE (64ul << 20)
+static char *table(int advice)
+{
+	char *p = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, SIZE, advice);
+	for (unsigned long i = 0; i < SIZE; i += 65536)
+		p[i] = 1;
+	return p;
+}
+int main(int argc, char **argv)
+{
+	char *p = table(argc > 1 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+	usleep(300000);
+	return p[0] != 1 || !argv;
+}
+END
+	compile sparse
+	report_of ./sparse small
+	expect_no_text out huge
+	grep -q 'never\]' /sys/kernel/mm/transparent_hugepage/enabled && return 0
+	report_with 'in transparent huge pages' ./sparse
+	# No machine must have any free.
+	[ "$(json_of_huge)" -gt 16777216 ] || return 0
+	expect_words out 'of the resident memory was in transparent huge pages, each of which is resident as a whole once a byte of it is written.'
+	run "$mprof" report peak-rss log
+	expect_text out 'of which transparent huge pages:  up to '
+}
+
+json_of_huge() {
+	"$mprof" report --json log >huge.json
+	json huge.json '.processes[0].huge_pages_bytes'
+}

@@ -170,6 +170,8 @@ static void add_fact(struct tree *r, const struct trace_fact *f)
 		p->stopped = NULL;
 	if (m->what == MPROF_FACT_ATTACHED)
 		add_attached(p, f);
+	if (m->what == MPROF_FACT_HUGE && m->huge_pages > p->huge_most)
+		p->huge_most = m->huge_pages;
 	if (m->what == MPROF_FACT_DETACHED)
 		p->detached = true;
 	if (m->what == MPROF_FACT_DEEPBIND)
@@ -246,7 +248,7 @@ static bool has_later_sign(const struct walk_input *in, const struct trace_fact 
 	for (i = 0; i < in->fact_count; i++) {
 		other = &in->facts[(at + i) % in->fact_count];
 		if (other->process == f->process && other->fact->ticks > f->fact->ticks &&
-		    other->fact->what != MPROF_FACT_WAITED)
+		    other->fact->what != MPROF_FACT_WAITED && other->fact->what != MPROF_FACT_HUGE)
 			return true;
 	}
 	/* Its other threads continue until the kernel has ended them. */

@@ -50,6 +50,7 @@ struct tree_process {
 	bool said_end;	     /* it wrote its END fact, and read its memory once more */
 	uint64_t samples, rss_most, rss_anon_most; /* of samples while it ran, in bytes */
 	uint64_t self_bytes;			   /* mprof's own memory in it, the most seen */
+	uint64_t huge_most; /* the most pages of it that were in transparent huge pages */
 	uint64_t lost[MPROF_LOST_REASONS];
 	const char *deepbind; /* the first object it loaded past the library, or NULL */
 	bool deepbinds;	      /* it loaded another one, too */

@@ -635,9 +635,15 @@ static bool tell_findings(struct screen *s, size_t *more)
 static void tell_nothing(struct screen *s)
 {
 	char *text = WRITTEN(out, report_nothing(s->a, out));
+	struct paragraph words = { 0 };
 
 	tell_lines(s, text, 3);
 	free(text);
+	if (!is_whole_tree(s) && screen_resident(&words, s->a)) {
+		paragraph_add(&words, ". ");
+		screen_huge_pages(&words, s->a);
+	}
+	say(s, &words, "  ", 2);
 }
 
 void report_screen(const struct analysis *a, const struct report_options *o, FILE *out)

@@ -160,6 +160,21 @@ bool screen_resident(struct paragraph *words, const struct analysis *a)
 	return true;
 }
 
+#define HUGE_LEAST (8u << 20)
+
+void screen_huge_pages(struct paragraph *words, const struct analysis *a)
+{
+	const struct tree_process *p = largest_process(&a->tree);
+	const uint64_t huge = p ? p->huge_most * a->walk.heap.page_size : 0;
+
+	if (huge >= HUGE_LEAST && huge >= p->peak_rss_bytes / 4)
+		paragraph_add(
+		    words,
+		    "Up to %s of the resident memory was in transparent huge pages, each of "
+		    "which is resident as a whole once a byte of it is written. ",
+		    format_bytes(huge < p->peak_rss_bytes ? huge : p->peak_rss_bytes).s);
+}
+
 /* What was resident, which the system tells for each process. */
 static void add_resident(struct paragraph *words, const struct analysis *a)
 {
@@ -180,6 +195,8 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 			      " least %s of the peak was not resident, because the program had "
 			      "not written to it or had returned it to the system. ",
 			      format_bytes(untouched).s);
+	if (rss)
+		screen_huge_pages(words, a);
 	if (swapped)
 		paragraph_add(words, "Up to %s was swapped out. ", format_bytes(swapped).s);
 	if (limit && (rss >= limit / 2 || killed_for_memory(&a->tree)))

@@ -455,6 +455,9 @@ static void print_moment(const struct view_request *r, bool with_parts, FILE *ou
 		fprintf(out,
 			"  of which files and shared memory:  at least %s (not part of mmap)\n",
 			format_bytes(tree_files(process)).s);
+	if (process && process->huge_most)
+		fprintf(out, "  of which transparent huge pages:  up to %s\n",
+			format_bytes(process->huge_most * p->walk.heap.page_size).s);
 	if (m->arena)
 		fprintf(out, "  brk and sbrk: %s added to the heap\n", format_bytes(m->arena).s);
 	if (m->mapped)

@@ -84,6 +84,15 @@ int process_memory(pid_t pid, struct process_memory *m)
 	return 0;
 }
 
+uint64_t process_huge_pages(pid_t pid)
+{
+	char text[4096];
+
+	return read_file(pid, "smaps_rollup", text, sizeof(text))
+		   ? 0
+		   : status_bytes(text, "\nAnonHugePages:");
+}
+
 int system_memory(struct mprof_system *m)
 {
 	const struct {

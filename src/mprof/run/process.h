@@ -25,6 +25,9 @@ int process_memory(pid_t pid, struct process_memory *m);
  * counts as resident nowhere: pages of hugetlbfs (MAP_HUGETLB), private or not. */
 void process_add_status(struct process_memory *m, const char *text);
 
+/* The bytes of its anonymous memory that are in transparent huge pages; 0 if unknown. */
+uint64_t process_huge_pages(pid_t pid);
+
 /* Reads the first argument as the process has it now.  0 or -errno. */
 int process_title(pid_t pid, char *title, size_t size);
 

@@ -142,6 +142,21 @@ static int read_pages(struct sampler *s, pid_t pid)
 	return code;
 }
 
+/* Huge pages make a process larger than what it wrote to, so only much of them matters. */
+static void take_huge_pages(struct sampler *s, uint32_t number, pid_t pid, uint64_t rss)
+{
+	const uint64_t bytes = process_huge_pages(pid), page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct mprof_fact fact = {
+		.what = MPROF_FACT_HUGE,
+		.pid = pid,
+		.huge_pages = (uint32_t)(bytes / page),
+	};
+
+	if (bytes >= rss / 4 && bytes && bytes / page <= UINT32_MAX && !s->full &&
+	    append_fact(&s->file, number, &fact, NULL, 0))
+		s->full = true;
+}
+
 static void take_residency(struct sampler *s, struct watched *w, pid_t pid, uint64_t rss,
 			   int64_t now)
 {
@@ -166,6 +181,7 @@ static void take_residency(struct sampler *s, struct watched *w, pid_t pid, uint
 	memcpy(payload + sizeof(head), s->resident.run, bytes);
 	write_extent(s, MPROF_EXTENT_RESIDENCY, w->number, payload, sizeof(head) + bytes);
 	free(payload);
+	take_huge_pages(s, w->number, pid, rss);
 }
 
 /* Is the CPU time of this thread below its share, plus 2 ms? */
