@@ -967,6 +967,29 @@ static void threads(void)
 		pthread_join(t[i], NULL);
 }
 static pthread_barrier_t filled;
+static void *at_once(void *arg)
+{
+	char *p[1000], *last;
+	for (int i = 0; i < 1000; i++)
+		p[i] = part();
+	last = pin();
+	pthread_barrier_wait(&filled);
+	wait_a_little();
+	for (int i = 0; i < 1000; i++)
+		free(p[i]);
+	wait_a_little();
+	free(last);
+	return arg;
+}
+static void all_at_once(void)
+{
+	pthread_t t[8];
+	pthread_barrier_init(&filled, NULL, 8);
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, at_once, NULL);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+}
 static void *cache(void *arg)
 {
 	void *p[448];
@@ -999,6 +1022,10 @@ int main(int argc, char **argv)
 		char *unused = malloc(100 << 20); /* live, but not resident */
 		threads();
 		free(unused);
+		return 0;
+	}
+	if (how == 'a') {
+		all_at_once();
 		return 0;
 	}
 	if (how == 'c') {
@@ -1037,6 +1064,11 @@ END
 	expect_text out "       mprof replay -a 'glibc,glibc[MALLOC_ARENA_MAX=1]' log"
 	expect_no_text out 'did not come from malloc'
 	expect_no_text out 'tcache'
+	# Sharing an arena does not make what was live at one time any smaller.
+	report_with 'Most of it was live at one time, so one arena for all threads would keep about as much.' ./stays at once
+	expect_no_text out MALLOC_ARENA_MAX
+	expect_text out '       mprof replay log # Retained and pinned pages'
+	expect_words out 'which malloc_trim(0) may return where it is not at the end of an arena. '
 	report_with 'Each of 101 threads' ./stays caches # some threads may come too late for the samples
 	expect_words out 'The freed memory is in pages without live blocks. It was '
 	expect_words out 'Each of 101 threads may keep up to 234 KiB of freed blocks in a cache of its own, which malloc_trim(0) does not return; GLIBC_TUNABLES=glibc.malloc.tcache_count=0 switches these caches off.'

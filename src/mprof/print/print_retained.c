@@ -82,7 +82,11 @@ void retained_sentence(const struct analysis *a, const struct retained *f, FILE 
 	}
 	fprintf(out, ". It was more than half of the heap for %s of %s.", format_ns(f->held_ns).s,
 		format_ns(f->of_ns).s);
-	if (f->threads)
+	if (f->at_once)
+		fputs(" Most of it was live at one time, so one arena for all threads would keep "
+		      "about as much.",
+		      out);
+	else if (f->threads)
 		fprintf(
 		    out,
 		    " Most of the heap was in arenas of single threads; with MALLOC_ARENA_MAX=1, "
@@ -105,7 +109,7 @@ void retained_command(const struct analysis *a, const struct retained *f, FILE *
 	/* Both would not fit into a line. */
 	if (f->caches)
 		fputs("-a 'glibc,glibc[GLIBC_TUNABLES=" NO_CACHES "]' ", out);
-	else if (f->threads)
+	else if (f->threads && !f->at_once)
 		fputs("-a 'glibc,glibc[MALLOC_ARENA_MAX=1]' ", out);
 	if (a->tree.processes > 1)
 		fprintf(out, "--process %" PRIu32 " ", f->process);

@@ -179,6 +179,15 @@ static bool is_of_alignment(const struct resident_parts_sample *s, uint64_t ende
 	return s->aligned >= half || (ended != UINT64_MAX && s->aligned_most >= half);
 }
 
+/* Did three quarters of the heap have live blocks at one time? */
+static bool was_live_at_once(const struct analysis *a, const struct retained *f)
+{
+	const struct residency_sample *s = &a->residency.fullest;
+	const uint64_t heap = f->live + f->beside + f->whole;
+
+	return s->process == f->process && s->under_live * a->walk.heap.page_size >= heap / 4 * 3;
+}
+
 static void take(struct retained *f, const struct resident_parts_sample *s, uint64_t held,
 		 const struct tree_process *p, const struct analysis *a)
 {
@@ -219,6 +228,7 @@ void retained_find(struct retained *f, const struct analysis *a, struct profile 
 	}
 	if (f->process) {
 		f->threads = arena_threads(a, f);
+		f->at_once = f->threads && was_live_at_once(a, f);
 		f->cache = cache_count(a, f->process) * RETAINED_CACHE;
 		f->caches = f->aligned || f->ended != UINT64_MAX ? 0 : caching_threads(a, f);
 	}

@@ -46,6 +46,7 @@ struct retained {
 	/* Threads that allocated, if these have most of the heap in arenas of glibc other than the
 	 * first one, which is in front of the program break; else 0. */
 	size_t threads;
+	bool at_once; /* ... but most of it was live at one time, so one arena would be as large */
 	/* Threads whose caches (glibc's tcache) may hold at least half of the freed bytes; else 0.
 	 * malloc_trim() does not return these. */
 	size_t caches;
