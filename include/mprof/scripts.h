@@ -53,6 +53,38 @@ struct mprof_script_layout {
 /* Bits of the address of a code; from 3.14, the lowest ones may say how a frame holds it. */
 #define MPROF_SCRIPT_CODE (-(uintptr_t)8)
 
+/*
+ * The table of lines of CPython 3.11 to 3.14 (Objects/locations.md there): entries of a byte
+ * 1cccclll for l + 1 instructions, then bytes with the highest bit 0.  c 13 and 14: a signed
+ * difference to the line of the last entry follows, its sign in the lowest bit; 10 to 12: it is
+ * c - 10; 15: no line.
+ */
+struct mprof_script_table {
+	const uint8_t *at, *end;
+	int64_t line; /* of the last entry, from the function's first line */
+};
+
+/* Reads the next entry.  Returns how many instructions it has; 0 at the end. */
+static inline unsigned mprof_script_next(struct mprof_script_table *t)
+{
+	const unsigned begins = t->at < t->end ? *t->at++ : 0, how = begins >> 3 & 15;
+	unsigned by = 0, shift = 0;
+
+	if (!begins)
+		return 0;
+	/* Numbers of 6 bits a byte, the lowest first; the seventh bit says that more follow. */
+	for (; (how == 13 || how == 14) && t->at < t->end && shift < 30; shift += 6) {
+		by |= (*t->at & 63u) << shift;
+		if (!(*t->at++ & 64))
+			break;
+	}
+	t->line += by & 1 ? -(int64_t)(by >> 1) : (int64_t)(by >> 1);
+	t->line += how >= 10 && how <= 12 ? how - 10 : 0;
+	while (t->at < t->end && !(*t->at & 128))
+		t->at++;
+	return (begins & 7) + 1;
+}
+
 /* Functions of libmprof.so.  Call it before the first stub runs.  The layout is copied. */
 void mprof_set_scripts(const struct mprof_script_layout *layout);
 /* Returns memory of zeros, at this address unless NULL, which counts as mprof's own; or NULL.  It

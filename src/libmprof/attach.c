@@ -76,7 +76,7 @@ static void *attach_search(const char *name)
 	return NULL;
 }
 
-static void *attach_symbol(const char *name)
+void *mp_attach_symbol(const char *name)
 {
 	void *symbol = mp_scope_seen(name);
 
@@ -86,7 +86,7 @@ static void *attach_symbol(const char *name)
 const struct mprof_init_ops mp_init_attached MP_HIDDEN = {
 	.abi = MPROF_MODULE_ABI,
 	.natural = 1,
-	.symbol = attach_symbol,
+	.symbol = mp_attach_symbol,
 };
 
 int mp_attach_is_needed(void)
@@ -173,7 +173,7 @@ static void attach_list(void)
 
 		if (!attach_is_wanted(&s, e))
 			continue;
-		f->theirs = (uintptr_t)attach_symbol(s.names + e->st_name);
+		f->theirs = (uintptr_t)mp_attach_symbol(s.names + e->st_name);
 		f->ours = s.bias + e->st_value;
 		if (!f->theirs || f->theirs == f->ours ||
 		    attach_calls_malloc(s.names + e->st_name, (const void *)f->theirs))
@@ -296,12 +296,12 @@ struct heap_info {
 
 void mp_attach_note(void)
 {
-	void *symbol = attach_symbol("mallinfo2");
+	void *symbol = mp_attach_symbol("mallinfo2");
 	struct heap_info now;
 
 	if (symbol && mp_scope_base(symbol) == mp_scope_base(*(void **)&mprof_core.real.malloc) &&
-	    attach_symbol("gnu_get_libc_version") &&
-	    mp_scope_base(symbol) == mp_scope_base(attach_symbol("gnu_get_libc_version"))) {
+	    mp_attach_symbol("gnu_get_libc_version") &&
+	    mp_scope_base(symbol) == mp_scope_base(mp_attach_symbol("gnu_get_libc_version"))) {
 		now = (*(struct heap_info(**)(void)) & symbol)();
 		mp_fact_attached(now.uordblks + now.hblkhd, now.fordblks);
 	} else {

@@ -12,6 +12,8 @@
 int mp_attach_is_needed(void);
 /* Finds what the program calls now. */
 extern const struct mprof_init_ops mp_init_attached;
+/* Returns the function or variable of this name in any object of the program, or NULL. */
+void *mp_attach_symbol(const char *name);
 /* Notes that recording begins, and what glibc's heap contains by then. */
 void mp_attach_note(void);
 /* Leads the program's calls to us, or back.  Any thread, while others run. */

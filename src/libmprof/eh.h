@@ -9,6 +9,7 @@
 #include "eh_object.h"
 
 enum eh_base { EH_SP, EH_FP };
+enum eh_script { EH_STUB = 1, EH_EVALUATES }; /* a stub of scripts.h; a frame of python.h */
 
 /* How to get from the frame that executes at an address to its caller. */
 struct eh_rule {
@@ -19,7 +20,7 @@ struct eh_rule {
 	uint8_t end;	  /* the return address is undefined: outermost frame */
 	uint8_t no_code;  /* not executable code */
 	uint8_t stuck;	  /* code without usable information */
-	uint8_t script;	  /* a stub of scripts.h */
+	uint8_t script;	  /* EH_STUB or EH_EVALUATES */
 	uint8_t complex;  /* not expressible as a rule: see full.c */
 	int32_t cfa;	  /* bytes */
 	int32_t ra;	  /* the return address is at CFA + ra; 0: still in its register */

@@ -311,6 +311,11 @@ void mp_fact_set(const char *setting)
 		fact_write(&f, buffer, t.used);
 }
 
+void mp_fact_code(const char *name)
+{
+	fact_of(MPROF_FACT_CODE, "arg", name);
+}
+
 void mp_fact_remark(const char *why)
 {
 	fact_of(MPROF_FACT_OUTSIDE, "why", why);

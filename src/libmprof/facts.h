@@ -32,5 +32,6 @@ void mp_fact_stopped(const char *why);
 void mp_fact_attached(uint64_t held, uint64_t freed); /* bytes of the heap by then */
 void mp_fact_mark(unsigned what);		      /* RESUMED, ATTACHED or DETACHED */
 void mp_fact_bypass(const char *path, enum mprof_bypass how);
+void mp_fact_code(const char *name); /* "ADDRESS NAME" of a frame in no object */
 void mp_sample_maybe(void);
 void mp_fact_remark(const char *why);

@@ -109,6 +109,7 @@ struct mp_local {
 	struct mp_stream *stream;      /* where stack records go: stacks.c */
 	struct stack_cache *listening; /* caches of threads that also ran on other stacks */
 	struct mp_list cache_arrays[MP_CACHE_SIZES]; /* for reuse, by size */
+	uint64_t script_lines; /* addresses that stand for lines of scripts: python.c */
 };
 extern struct mp_local *mp_local;
 

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "core.h"
 #include "local.h"
+#include "python.h"
 #include "stack_parts.h"
 #include "stop.h"
 #include "sys.h"
@@ -204,6 +205,8 @@ static struct eh_rule rule_compile(uintptr_t pc)
 		return by_fp;
 	m = rule_machine();
 	ret = m ? eh_find(&o, pc, m, &r) : -ENOTSUP;
+	if (ret == 0 && mp_python_evaluates(pc, &r))
+		r.script = EH_EVALUATES;
 	return ret == 0 ? r : ret == -ENOENT ? rule_guess(pc) : (struct eh_rule){ .stuck = 1 };
 }
 

@@ -47,7 +47,7 @@ enum { SP = 0, DATA = 16, MARK = 24, CALLER = 32 };
 
 const struct eh_rule mp_script_rule = {
 	.base = EH_FP,
-	.script = 1,
+	.script = EH_STUB,
 	.cfa = CALLER,
 #if defined(__x86_64__)
 	.ra = -8,

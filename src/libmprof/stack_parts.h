@@ -12,6 +12,7 @@
  *   stacks.c       a number for each distinct stack, and its definition
  *   areas.c        which mapping an address lies in
  *   scripts.c      which line of a script a stub's frame stands for
+ *   python.c       which calls of scripts a frame of an interpreter evaluates
  *
  * The frequent paths take no lock: rules, numbers, and definitions of new stacks.
  * mp_local->stacks_lock, held with all signals blocked (a handler that jumps out must not leave it
@@ -230,7 +231,9 @@ struct stack_fresh {
 };
 #define FRESH_USES   NEEDS_FP /* its rule starts from fp */
 #define FRESH_DEREF  2u
-#define FRESH_SCRIPT 4u /* a stub's frame: deref_slot has the interpreter's data of the call */
+#define FRESH_SCRIPT 4u	 /* a stub's frame: deref_slot has the interpreter's data of the call */
+#define FRESH_CALL   8u	 /* likewise, of a call that the next inner frame evaluates (python.h) */
+#define FRESH_UNSURE 16u /* this may be another call later, unnoticed */
 
 #define STACK_AREAS 16u
 
@@ -253,6 +256,8 @@ struct stack_cache {
 	uint32_t broken;  /* frames up to here lead through a signal handler, or from Go to C */
 	uint32_t complex; /* 1 if it leads through a frame that no rule can express */
 	uint32_t signals; /* frames of handlers in it */
+	uintptr_t walk;	  /* of mp_python_first() */
+	uint32_t joined;  /* frames outside the last new call, which are unchanged */
 	uint32_t budget;
 	uint32_t listens; /* 1 if it is in mp_local->listening */
 	uint32_t cut;	  /* 1 if outer frames are missing, because it was too deep */

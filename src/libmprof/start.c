@@ -19,6 +19,7 @@
 #include "file.h"
 #include "local.h"
 #include "process.h"
+#include "python.h"
 #include "real_libc.h"
 #include "runid.h"
 #include "scopes.h"
@@ -363,11 +364,22 @@ const char *mprof_attach(const char *conf)
 		mp_attach_note();
 		mp_process_watch();
 		mp_attach_redirect(1);
+		mp_python_redirect(1);
 	} else if (!why.used) {
 		text_string(&why, "ONLY or RANKS exclude it");
 	}
 	mp_notes_into(NULL);
 	return buffer;
+}
+
+/* Before mprof_attach(): stacks will have the functions of Python scripts.  Returns "", or why not;
+ * or "+" if they will, but Python's small objects will not be recorded. */
+const char *mprof_attach_python(void) EXPORT;
+const char *mprof_attach_python(void)
+{
+	const char *why = mp_python_find();
+
+	return why ? why : mp_python_is_known_allocator() ? "" : "+";
 }
 
 /* Ends the recording for good.  The library stays loaded, because threads may still be in it. */
@@ -376,6 +388,7 @@ void mprof_detach(void)
 {
 	if (!mp_known.attached || !mp_recording())
 		return;
+	mp_python_redirect(0);
 	mp_attach_redirect(0);
 	mp_process_detached();
 }

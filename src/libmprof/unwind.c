@@ -18,6 +18,7 @@
 
 #include "core.h"
 #include "local.h"
+#include "python.h"
 #include "scopes.h"
 #include "stack_parts.h"
 #include "stack_use.h"
@@ -90,7 +91,7 @@ static MPROF_COLD int unwind_leave_escaped(struct stack_cache *c, const struct e
 	if (r->end)
 		return 0;
 	*flags |= MPROF_STACK_LOST_WAY; /* unless it succeeds */
-	if (r->script && !s->exact) {
+	if (r->script == EH_STUB && !s->exact) {
 		f->deref_slot = mp_script_data(s->sp, s->fp, c->area.high);
 		if (!f->deref_slot)
 			return 0;
@@ -306,10 +307,11 @@ static void unwind_add_slots(struct stack_cache *c, const struct stack_fresh *in
 }
 
 /*
- * The frame is a stub's: it stands for a line of a script as long as the same call executes the
- * same instruction.  Both are checked like a saved frame pointer, the call first, because the data
- * of a call that has ended may be gone.  No later stack joins at this frame, as no frame pointer
- * has the value of such an address.  Returns that address, 0 without room.
+ * The frame is a stub's or a call's: it stands for a line of a script as long as the same call
+ * executes the same instruction.  Both are checked like a saved frame pointer, the call first,
+ * because the data of a call that has ended may be gone; of several calls of a frame, the innermost
+ * first.  No later stack joins at this frame, as no frame pointer has the value of such an address.
+ * Returns that address, 0 without room.
  */
 static MPROF_COLD uintptr_t unwind_add_script(struct stack_cache *c, const struct stack_fresh *f,
 					      uint32_t frame)
@@ -319,10 +321,16 @@ static MPROF_COLD uintptr_t unwind_add_script(struct stack_cache *c, const struc
 
 	if (c->slots + 4 > 2 * c->room)
 		return 0;
-	shown = mp_script_line(f->pc - 1, data, &at);
+	shown =
+	    f->how & FRESH_CALL ? mp_python_line(data, &at) : mp_script_line(f->pc - 1, data, &at);
+	if (!shown)
+		return 0;
 	if (at)
 		c->slot[c->slots++] = (struct stack_slot){ at, word_at(at), frame };
 	c->slot[c->slots++] = (struct stack_slot){ f->deref_slot, data, frame };
+	/* No word has another value than itself. */
+	if (f->how & FRESH_UNSURE)
+		c->slot[c->slots++] = (struct stack_slot){ RA_AT(c->frame[frame]), ~f->pc, frame };
 	return shown;
 }
 
@@ -344,8 +352,9 @@ static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 	c->sized = kept < c->sized ? kept : c->sized;
 	h = c->cut ? ~mp_stacks_seed : mp_stacks_seed;
 
-	/* The frame that was joined has a different inner frame now, or no inner frame. */
-	while (c->slots && c->slot[c->slots - 1].frame + 1 >= kept)
+	/* The frame that was joined has a different inner frame now, or no inner frame; but a call
+	 * has the same one. */
+	while (c->slots && c->slot[c->slots - 1].frame + !c->joined >= kept)
 		c->slots--;
 	inner = c->fresh;
 	frame = &c->frame[kept];
@@ -370,7 +379,7 @@ static uint32_t unwind_rebuild(struct stack_cache *c, uint32_t kept)
 #endif
 		meta->fp = fp = f->fp;
 		meta->needs = needs;
-		if (mprof_unlikely(how & FRESH_SCRIPT)) {
+		if (mprof_unlikely(how & (FRESH_SCRIPT | FRESH_CALL))) {
 			const uintptr_t line =
 			    unwind_add_script(c, f, (uint32_t)(frame - c->frame));
 
@@ -400,6 +409,56 @@ static int unwind_leave_interrupted(struct stack_cache *c, struct state *s)
 	return 1;
 }
 
+/*
+ * The C frame ends at cfa.  Returns how many frames of the previous stack are outside this call of
+ * it, and unchanged; 0 if that stack did not have the call, or none of the same C frame outside.
+ */
+static MPROF_COLD uint32_t unwind_outside_call(const struct stack_cache *c, uintptr_t cfa,
+					       uintptr_t call)
+{
+	const struct stack_slot *slot = c->slot + c->slots;
+
+	while (slot-- > c->slot) {
+		const uint32_t i = slot->frame;
+
+		if (c->frame[i].sp > cfa)
+			return 0;
+		if (slot->value == call && c->frame[i].sp == cfa && i &&
+		    c->frame[i - 1].sp == cfa && c->meta[i - 1].needs & NEEDS_SCRIPT)
+			return unwind_verify(c, i) == i ? i : 0;
+	}
+	return 0;
+}
+
+/*
+ * The last new frame, from sp to *s, evaluates calls of scripts: adds a frame for each, up to one
+ * that is known.  They have the return address of the C frame, which stays as long as it: where it
+ * is itself changes with each C function that it calls.
+ */
+static MPROF_COLD void unwind_add_calls(struct stack_cache *c, uintptr_t sp, const struct state *s)
+{
+	struct stack_fresh call = { .sp = s->sp, .pc = s->pc + 1, .fp = s->fp };
+	uintptr_t link, at;
+	int sure = 1;
+
+#if !defined(__x86_64__)
+	call.at = s->at;
+#endif
+	link = mp_python_first(&c->walk, sp, s->sp, c->area.high, &sure);
+	for (; link && !c->joined; link = mp_python_next(link), sure = 1) {
+		if (c->fresh_n + c->n >= c->room && !mp_cache_grow(c)) {
+			c->flags |= MPROF_STACK_TRUNCATED;
+			return;
+		}
+		if (!mp_python_line(word_at(link), &at))
+			continue;
+		call.deref_slot = link;
+		call.how = FRESH_CALL | (sure ? 0 : FRESH_UNSURE);
+		c->fresh[c->fresh_n++] = call;
+		c->joined = unwind_outside_call(c, call.sp, word_at(link));
+	}
+}
+
 /* Adds the frame at *s as a new one, and moves *s to its caller.  Returns 0 if it was the last
  * one. */
 static int unwind_walk_one(struct stack_cache *c, struct state *s)
@@ -427,6 +486,14 @@ static int unwind_walk_one(struct stack_cache *c, struct state *s)
 		return unwind_rule_step(c, code, s, f);
 	if (r->complex && s->exact)
 		return unwind_leave_interrupted(c, s);
+	if (r->script == EH_EVALUATES && !s->exact && !c->signals) {
+		const uintptr_t sp = s->sp;
+
+		if (!unwind_leave_escaped(c, r, s, f, &c->flags))
+			return 0;
+		unwind_add_calls(c, sp, s);
+		return 1;
+	}
 	if (!r->signal)
 		return unwind_leave_escaped(c, r, s, f, &c->flags);
 	/* Cached frames beyond it are valid but must not be reused. */
@@ -571,6 +638,8 @@ static uint32_t unwind_walk(struct stack_cache *c, struct state *s)
 	while (!unwind_plain(c, s, &top)) {
 		if (!unwind_slow_step(c, s))
 			return 0;
+		if (c->joined)
+			return c->joined;
 		top = c->n < top ? c->n : top;
 	}
 	return top;
@@ -627,6 +696,7 @@ static __attribute__((noinline)) uint32_t unwind_capture(struct mprof_thread *t,
 		c->dirty = 1;
 		compiler_barrier();
 		c->broken = c->complex = c->signals = c->fresh_n = c->flags = 0;
+		c->walk = c->joined = 0;
 		if (mprof_unlikely(pc - mp_own.start < mp_own.end - mp_own.start)) {
 			unwind_leave_own(c, &s);
 			pc = s.pc + 1;

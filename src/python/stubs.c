@@ -165,19 +165,6 @@ static uint16_t *keep(size_t entries)
 	return kept;
 }
 
-/* Reads a number of 6 bits a byte, the lowest first; the seventh bit says that more follow. */
-static unsigned number_at(const uint8_t **at, const uint8_t *end)
-{
-	unsigned n = 0, shift = 0;
-
-	for (; *at < end && shift < 30; shift += 6) {
-		n |= (**at & 63u) << shift;
-		if (!(*(*at)++ & 64))
-			break;
-	}
-	return n;
-}
-
 struct lines {
 	size_t instructions;
 	uint64_t most; /* the greatest line, from the first */
@@ -189,30 +176,16 @@ static uint64_t hash_add(uint64_t hash, uint64_t value)
 	return (hash ^ value) * 0x100000001b3; /* FNV-1a */
 }
 
-/*
- * Finds the line of each instruction.  The table is that of CPython 3.11 to 3.14
- * (Objects/locations.md there): entries of a byte 1cccclll for l + 1 instructions, then bytes with
- * the highest bit 0.  c 13 and 14: a signed difference to the line of the last entry follows, its
- * sign in the lowest bit; 10 to 12: it is c - 10; 15: no line.
- */
+/* Finds the line of each instruction. */
 static struct lines find_lines(const struct function *f, uint16_t *line)
 {
-	const uint8_t *at = f->table, *end = at + f->bytes;
+	struct mprof_script_table table = { f->table, f->table + f->bytes, 0 };
 	struct lines all = { 0 };
-	int64_t now = 0;
+	unsigned n;
 
-	while (at < end) {
-		const unsigned begins = *at++, how = begins >> 3 & 15, n = (begins & 7) + 1;
+	while ((n = mprof_script_next(&table))) {
+		const int64_t now = table.line;
 
-		if (how == 13 || how == 14) {
-			const unsigned by = number_at(&at, end);
-
-			now += by & 1 ? -(int64_t)(by >> 1) : (int64_t)(by >> 1);
-		} else if (how >= 10 && how <= 12) {
-			now += how - 10;
-		}
-		while (at < end && !(*at & 128))
-			at++;
 		for (unsigned i = 0; i < n && line; i++)
 			line[all.instructions + i] =
 			    (uint16_t)(now < 0		  ? 0

@@ -113,6 +113,7 @@ attach_start() { # OPTIONS OF runs
 
 # Attaches to it in the background, as job $attached.
 attach_to() { # OPTIONS OF attach...
+	rm -f err # an earlier one would say so
 	"$mprof" attach "$@" "$pid" >out 2>err &
 	attached=$!
 	wait_for grep -q 'attached to process' err

@@ -31,7 +31,7 @@
 struct options {
 	const char *output, *sample;
 	int64_t duration;
-	bool limited;
+	bool limited, python;
 	struct run_keys keys;
 	struct arguments words;
 	uint64_t pid;
@@ -44,6 +44,7 @@ static const struct option_row options[] = {
 		    "FILE.old"),
 	OPTION_TIME(0, "for", duration, "Detach after TIME, such as 30s or 10min [never]",
 		    .given = OPTION_AT(limited)),
+	OPTION_FLAG(0, "python", python, "Show functions and lines of Python scripts"),
 	OPTION_KEY("sample", "BYTES", keys, SAMPLE_BYTES,
 		   "Estimate totals from samples, one every BYTES on average [512K]",
 		   .otherwise = "512K", .named = OPTION_AT(sample)),
@@ -159,7 +160,7 @@ static int begin(struct attached *a, struct target *t, struct run_plan *plan,
 	return ret;
 }
 
-static void tell_begin(const struct options *o, const char *path)
+static void tell_begin(const struct options *o, const struct attached *a, const char *path)
 {
 	char title[256] = "";
 
@@ -168,6 +169,13 @@ static void tell_begin(const struct options *o, const char *path)
 		"mprof: attached to process %d (%s); Ctrl-C detaches. Meanwhile: ", (int)o->pid,
 		title);
 	fprintf(stderr, "mprof report %s\n", cmd_path(path));
+	if (!o->python && attach_runs_python((pid_t)o->pid))
+		fputs("mprof: it runs Python: --python shows functions and lines of its scripts\n",
+		      stderr);
+	if (a->without_objects)
+		cmd_warn("Python has another allocator than its usual one (PYTHONMALLOC, "
+			 "tracemalloc), so small objects are not recorded; start it with "
+			 "PYTHONMALLOC=malloc to see them");
 }
 
 static int profile(struct run_plan *plan, const struct options *o, const char *library)
@@ -178,6 +186,7 @@ static int profile(struct run_plan *plan, const struct options *o, const char *l
 	struct error err;
 	int ret, status;
 
+	a.python = o->python;
 	sigprocmask(SIG_BLOCK, ends(), NULL);
 	ret = begin(&a, &t, plan, o, library, &start_time, &err);
 	if (ret) {
@@ -186,7 +195,7 @@ static int profile(struct run_plan *plan, const struct options *o, const char *l
 		return status == STATUS_FOUND ? STATUS_FILE : status;
 	}
 	if (!plan->quiet)
-		tell_begin(o, t.path);
+		tell_begin(o, &a, t.path);
 	wait_for_end(&a, o, start_time);
 	ret = attach_is_on(&a) ? attach_end(&a, &err) : 0;
 	if (ret && ret != -ESRCH)

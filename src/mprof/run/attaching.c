@@ -120,6 +120,21 @@ static bool is_replaced(pid_t pid, const struct object *o, const void *with)
 	       (is_libc(pid, o, NULL) || strstr(basename(o->path), "alloc"));
 }
 
+static bool is_python(pid_t pid, const struct object *o, const void *with)
+{
+	char path[PATH_MAX + 32];
+
+	path_of(pid, o, path);
+	return strstr(basename(o->path), "python") && elf_symbol(path, "_PyEval_EvalFrameDefault");
+}
+
+bool attach_runs_python(pid_t pid)
+{
+	struct object o;
+
+	return find_object(pid, &o, is_python, NULL);
+}
+
 /* ---- what prevents it ---- */
 
 static uint64_t status_field(pid_t pid, const char *name)
@@ -352,20 +367,40 @@ static bool is_of_another_user(pid_t pid)
 	return !stat(path, &st) && st.st_uid != geteuid();
 }
 
+static int start_python(struct inject *in, struct attached *a, uint64_t at, struct error *err)
+{
+	char why[256] = "";
+	uint64_t text = 0;
+	int ret = inject_call(in, at, 0, 0, &text, err);
+
+	if (ret)
+		return ret;
+	inject_read(a->pid, text, why, sizeof(why));
+	a->without_objects = !strcmp(why, "+");
+	return !*why || a->without_objects
+		   ? 0
+		   : fail(err, -ENOTSUP, "cannot show functions of Python in process %d: %s",
+			  (int)a->pid, why);
+}
+
 /* Calls mprof_attach() there, and finds the function that detaches. */
 static int start(struct inject *in, struct attached *a, const char *conf, struct error *err)
 {
 	struct object ours;
-	uint64_t at = 0, text = 0;
+	uint64_t at = 0, python = 0, text = 0;
 	char why[512] = "";
 	int ret;
 
 	if (find_object(a->pid, &ours, is_at, a->library)) {
 		at = symbol_of(a->pid, &ours, "mprof_attach");
+		python = symbol_of(a->pid, &ours, "mprof_attach_python");
 		a->detach = symbol_of(a->pid, &ours, "mprof_detach");
 	}
-	if (!at || !a->detach)
+	if (!at || !python || !a->detach)
 		return fail(err, -ENOTSUP, "'%s' is not the libmprof.so of this mprof", a->library);
+	ret = a->python ? start_python(in, a, python, err) : 0;
+	if (ret)
+		return ret;
 	ret = inject_call(in, at, inject_string(in, conf), 0, &text, err);
 	if (ret)
 		return ret;

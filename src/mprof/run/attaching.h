@@ -19,12 +19,16 @@ struct attached {
 	pid_t pid;
 	char library[PATH_MAX]; /* that it loaded */
 	bool copied;		/* this is a copy, which was removed */
+	bool python;		/* set before: show functions of Python scripts */
+	bool without_objects;	/* of Python: it has an allocator of which that is not possible */
 	uint64_t detach;	/* address of mprof_detach() there */
 	/* What calls need (inject.h).  An upgrade may replace these files before we detach. */
 	char allocator[PATH_MAX];
 	uint64_t system_call;
 };
 
+/* Does the process run CPython? */
+bool attach_runs_python(pid_t pid);
 /* Can the process be recorded, as far as can be seen from outside?  Changes nothing. */
 int attach_check(pid_t pid, const char *library, struct error *err);
 /*

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * python.c - see python.h.
+ *
+ * Offsets are those of CPython's headers: Include/cpython/code.h, cpython/pystate.h,
+ * cpython/unicodeobject.h, internal/pycore_frame.h of 3.11 to 3.13.
+ *
+ * Until 3.12, each C frame of the evaluating function has a record that leads to its innermost
+ * call, and the thread has the list of these records.  In 3.13 the thread has the list of all
+ * calls, and each C frame has an entry in it behind its outermost call.  So the address of the
+ * record, or of the entry, tells which frame it belongs to.
+ */
+#include "python.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <mprof/module.h>
+#include <mprof/scripts.h>
+#include <string.h>
+
+#include "attach.h"
+#include "facts.h"
+#include "local.h"
+#include "scopes.h"
+#include "text.h"
+
+#define SCRIPTS	   4096u  /* code objects that are known at a time */
+#define CALLS_MOST 1024u  /* of one C frame */
+#define LINES_MOST 65535u /* of a function */
+#define NAME_MOST  180u	  /* bytes of the name of a function; of its file, twice that */
+
+/* ---- what is where ---- */
+
+struct layout {
+	/* the data of a call */
+	unsigned code, previous, instruction, entry;
+	/* of a thread: the innermost record or call; of a record: its call, and the next outer one
+	 */
+	unsigned innermost, current, outer;
+	/* a code object */
+	unsigned line, file, name, table, first;
+	/* behind the heads of strings of ASCII and of other characters */
+	unsigned ascii, wide;
+};
+
+static const struct layout layouts[] = {
+	[11] = { 32, 48, 56, 68, 56, 8, 16, 72, 112, 128, 136, 184, 48, 72 },
+	[12] = { 0, 8, 56, 70, 56, 0, 8, 68, 112, 128, 136, 192, 40, 56 },
+	[13] = { 0, 8, 56, 70, 72, 0, 0, 68, 112, 128, 136, 200, 40, 56 },
+};
+#define OLDEST 11u
+#define NEWEST (sizeof(layouts) / sizeof(layouts[0]) - 1)
+
+enum { TYPE = 8, LENGTH = 16, BYTES_DATA = 32, STRING_STATE = 32 };
+enum { OF_C_FRAME = 3 }; /* owner of an entry that is no call, from 3.12 */
+
+/* PyMemAllocatorEx */
+struct allocator {
+	void *data;
+	void *malloc, *calloc, *realloc, *free;
+};
+enum { RAW, MEM, OBJECT, DOMAINS };
+
+static struct {
+	unsigned minor; /* Python 3.MINOR; 0: none is shown */
+	struct layout at;
+	uintptr_t evaluate, evaluate_end;
+	const void *object; /* where the object is loaded */
+	const void *code_type;
+	void *(*thread)(void);
+	const char *(*allocator_name)(void);
+	void (*get)(int domain, struct allocator *of);
+	void (*set)(int domain, const struct allocator *to);
+	struct allocator before[DOMAINS], instead[DOMAINS];
+	int redirected;
+} py;
+
+static uintptr_t word_of(uintptr_t at)
+{
+	return *(const uintptr_t *)at;
+}
+
+/* ---- start ---- */
+
+static int python_has(void *to, const char *name)
+{
+	void *symbol = mp_attach_symbol(name);
+
+	*(void **)to = symbol;
+	return symbol != NULL;
+}
+
+static const char *python_find_evaluate(void)
+{
+	void *entry = NULL, *at = mp_attach_symbol("_PyEval_EvalFrameDefault");
+	const ElfW(Sym) * symbol;
+	Dl_info info;
+
+	if (!at)
+		return "it does not run Python, or hides its functions";
+	if (!dladdr1(at, &info, &entry, RTLD_DL_SYMENT) || !entry)
+		return "its Python has no symbols";
+	symbol = entry;
+	py.evaluate = (uintptr_t)at;
+	py.evaluate_end = py.evaluate + symbol->st_size;
+	py.object = info.dli_fbase;
+	return NULL;
+}
+
+const char *mp_python_find(void)
+{
+	const char *why = python_find_evaluate(), *(*version)(void);
+	const unsigned long *number = NULL;
+	unsigned minor;
+
+	if (why)
+		return why;
+	minor = python_has(&number, "Py_Version") ? (unsigned)(*number >> 16) & 255 : 0;
+	if (minor < OLDEST || minor > NEWEST || *number >> 24 != 3)
+		return "its Python is none of 3.11 to 3.13, the versions that can be shown from "
+		       "outside";
+	if (!python_has(&version, "Py_GetVersion") || strstr(version(), "free-threading"))
+		return "its Python is the free-threaded build";
+	if (!python_has(&py.code_type, "PyCode_Type") ||
+	    !python_has(&py.thread, "PyGILState_GetThisThreadState"))
+		return "its Python hides its functions";
+	if (!python_has(&py.allocator_name, "_PyMem_GetCurrentAllocatorName") ||
+	    !python_has(&py.get, "PyMem_GetAllocator") ||
+	    !python_has(&py.set, "PyMem_SetAllocator"))
+		py.allocator_name = NULL;
+	py.thread(); /* binds what it calls */
+	py.at = layouts[minor];
+	py.minor = minor;
+	return NULL;
+}
+
+/* ---- its allocator ---- */
+
+static int python_allocator_is(const char *name)
+{
+	const char *is = py.minor && py.allocator_name ? py.allocator_name() : NULL;
+
+	return is && !strcmp(is, name);
+}
+
+int mp_python_is_known_allocator(void)
+{
+	return python_allocator_is("pymalloc") || python_allocator_is("malloc");
+}
+
+/*
+ * Its own allocator frees and reallocates any block: it asks whether the address is in one of its
+ * arenas, else it passes the block on to libc, as it does with large ones.  So only the functions
+ * that allocate are replaced, each by one store; all four have no data.  Others, such as that of
+ * PYTHONMALLOC=debug or of tracemalloc, do not know blocks of libc.
+ */
+void mp_python_redirect(int here)
+{
+	struct allocator raw, now;
+
+	if (here ? !python_allocator_is("pymalloc") : !py.redirected)
+		return;
+	py.get(RAW, &raw);
+	for (int domain = MEM; domain <= OBJECT; domain++) {
+		py.get(domain, &now);
+		if (here) {
+			py.before[domain] = py.instead[domain] = now;
+			py.instead[domain].malloc = raw.malloc;
+			py.instead[domain].calloc = raw.calloc;
+			py.set(domain, &py.instead[domain]);
+		} else if (!memcmp(&now, &py.instead[domain], sizeof(now))) {
+			py.set(domain, &py.before[domain]);
+		}
+	}
+	py.redirected = here;
+}
+
+/* ---- scripts ---- */
+
+/* A code object.  Another one may be at its address by now, so this also has what tells it. */
+struct script {
+	uintptr_t code, is[3]; /* its name, file and table */
+	uint64_t begins, ends; /* of the table */
+	uint64_t lines;	       /* the address that stands for its first line */
+	uint64_t instructions; /* that have lines */
+	uint16_t *line;	       /* of each, from the first */
+	uint64_t *named;       /* a bit for each line that has a name in the file */
+	uint32_t first;
+};
+
+/* In a forked child the scripts are zeros: it has addresses of its own. */
+static struct script *scripts[SCRIPTS];
+
+struct table {
+	const uint8_t *at;
+	size_t bytes;
+};
+
+static struct table table_of(uintptr_t code)
+{
+	const uintptr_t bytes = word_of(code + py.at.table);
+
+	return (struct table){ (const uint8_t *)bytes + BYTES_DATA, word_of(bytes + LENGTH) };
+}
+
+/* Eight bytes from the n-th on, fewer at the end. */
+static uint64_t table_part(const struct table *t, size_t n)
+{
+	uint64_t part = 0;
+
+	memcpy(&part, t->at + n, t->bytes - n < sizeof(part) ? t->bytes - n : sizeof(part));
+	return part;
+}
+
+static void script_identify(struct script *s, uintptr_t code)
+{
+	const struct table t = table_of(code);
+
+	s->code = code;
+	s->is[0] = word_of(code + py.at.name);
+	s->is[1] = word_of(code + py.at.file);
+	s->is[2] = word_of(code + py.at.table);
+	s->begins = table_part(&t, 0) ^ t.bytes << 48;
+	s->ends = table_part(&t, t.bytes > sizeof(s->ends) ? t.bytes - sizeof(s->ends) : 0);
+	s->first = *(const uint32_t *)(code + py.at.line);
+}
+
+/* Reads the table of lines: from the first line on, that of each instruction, unless line is NULL.
+ * Returns how many instructions there are, and the greatest line. */
+static uint64_t script_lines(const struct table *t, uint16_t *line, uint64_t *greatest)
+{
+	struct mprof_script_table at = { t->at, t->at + t->bytes, 0 };
+	uint64_t instructions = 0;
+	unsigned n;
+
+	*greatest = 0;
+	while ((n = mprof_script_next(&at))) {
+		const uint64_t now = at.line < 0 ? 0 : (uint64_t)at.line;
+		const uint64_t shown = now < LINES_MOST ? now : LINES_MOST - 1;
+
+		for (unsigned i = 0; i < n && line; i++)
+			line[instructions + i] = (uint16_t)shown;
+		instructions += n;
+		*greatest = shown > *greatest ? shown : *greatest;
+	}
+	return instructions;
+}
+
+/* Returns NULL without memory or addresses. */
+static struct script *script_new(uintptr_t code)
+{
+	const struct table t = table_of(code);
+	uint64_t greatest, words;
+	const uint64_t instructions = script_lines(&t, NULL, &greatest);
+	struct script *s;
+
+	words = greatest / 64 + 1;
+	s = mp_lines_take((uint32_t)((sizeof(*s) + 8 * words + 2 * instructions + 63) / 64));
+	if (!s)
+		return NULL;
+	s->lines = __atomic_fetch_add(&mp_local->script_lines, greatest + 1, __ATOMIC_RELAXED);
+	if (s->lines + greatest + 1 > MPROF_SCRIPT_OF_PROCESS)
+		return NULL;
+	s->lines += MPROF_SCRIPT_LINES + (uint64_t)mp_local->pid * MPROF_SCRIPT_OF_PROCESS;
+	s->named = (uint64_t *)(s + 1);
+	s->line = (uint16_t *)(s->named + words);
+	s->instructions = script_lines(&t, s->line, &greatest);
+	script_identify(s, code);
+	return s;
+}
+
+static int script_is(const struct script *s, uintptr_t code)
+{
+	struct script now;
+
+	if (!s || s->code != code)
+		return 0;
+	script_identify(&now, code);
+	return s->is[0] == now.is[0] && s->is[1] == now.is[1] && s->is[2] == now.is[2] &&
+	       s->begins == now.begins && s->ends == now.ends && s->first == now.first;
+}
+
+/* Any thread: two may make the same script at once, which then has two addresses. */
+static struct script *script_of(uintptr_t code)
+{
+	struct script **place = &scripts[(code >> 4) * 0x9e3779b97f4a7c15 >> 52], *s;
+
+	s = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	if (script_is(s, code))
+		return s;
+	s = script_new(code);
+	if (s)
+		__atomic_store_n(place, s, __ATOMIC_RELEASE);
+	return s;
+}
+
+/* ---- names ---- */
+
+static void name_put_character(struct text *t, uint32_t c)
+{
+	if (c < ' ') {
+		text_char(t, '?');
+	} else if (c < 0x80) {
+		text_char(t, (char)c);
+	} else if (c < 0x800) {
+		text_char(t, (char)(0xc0 | c >> 6));
+		text_char(t, (char)(0x80 | (c & 63)));
+	} else if (c < 0x10000) {
+		text_char(t, (char)(0xe0 | c >> 12));
+		text_char(t, (char)(0x80 | (c >> 6 & 63)));
+		text_char(t, (char)(0x80 | (c & 63)));
+	} else {
+		text_char(t, (char)(0xf0 | c >> 18));
+		text_char(t, (char)(0x80 | (c >> 12 & 63)));
+		text_char(t, (char)(0x80 | (c >> 6 & 63)));
+		text_char(t, (char)(0x80 | (c & 63)));
+	}
+}
+
+/* Puts a Python string, as far as `most` bytes. */
+static void name_put(struct text *t, uintptr_t string, size_t most)
+{
+	const uint32_t state = *(const uint32_t *)(string + STRING_STATE);
+	const unsigned bytes = state >> 2 & 7;
+	const uintptr_t length = word_of(string + LENGTH);
+	const uintptr_t at = string + (state >> 6 & 1 ? py.at.ascii : py.at.wide);
+	const size_t end = t->used + most;
+
+	if (!(state >> 5 & 1)) { /* its characters are elsewhere */
+		text_char(t, '?');
+		return;
+	}
+	for (uintptr_t i = 0; i < length && t->used + 4 <= end; i++) {
+		uint32_t c = 0;
+
+		memcpy(&c, (const char *)at + i * bytes, bytes);
+		name_put_character(t, c);
+	}
+}
+
+static void name_write(const struct script *s, uint64_t line)
+{
+	char buffer[4 * NAME_MOST];
+	struct text t = text_on(buffer, sizeof(buffer));
+
+	text_hex(&t, s->lines + 1 + line, 12);
+	text_string(&t, " py::");
+	name_put(&t, s->is[0], NAME_MOST);
+	text_char(&t, ':');
+	name_put(&t, s->is[1], 2 * NAME_MOST);
+	text_char(&t, ':');
+	text_number(&t, s->first + line);
+	mp_fact_code(buffer);
+}
+
+/* ---- calls ---- */
+
+int mp_python_evaluates(uintptr_t pc, const struct eh_rule *r)
+{
+	static struct eh_rule usual; /* in the function itself; without order among threads */
+
+	if (!py.minor || r->end || r->signal || r->complex || r->stuck)
+		return 0;
+	if (pc >= py.evaluate && pc < py.evaluate_end) {
+		usual = *r;
+		return 1;
+	}
+	/* Compilers put its unlikely parts elsewhere, without a name. */
+	return usual.cfa == r->cfa && usual.base == r->base && usual.fp == r->fp && r->cfa > 64 &&
+	       mp_scope_base((const void *)pc) == py.object;
+}
+
+static int is_of_c_frame(uintptr_t call)
+{
+	return *(const char *)(call + py.at.entry) == OF_C_FRAME;
+}
+
+/* Until 3.12. */
+static uintptr_t python_first_by_record(uintptr_t *walk, uintptr_t sp, uintptr_t cfa,
+					uintptr_t high)
+{
+	uintptr_t record = *walk;
+
+	while (record >= *walk && record < sp)
+		record = word_of(record + py.at.outer);
+	if (record < *walk || record >= high) /* none is on this stack */
+		record = high;
+	*walk = record;
+	if (record >= cfa)
+		return 0;
+	*walk = word_of(record + py.at.outer);
+	return record + py.at.current;
+}
+
+/* From 3.13: *walk is where the address of the next call is. */
+static uintptr_t python_first_by_call(uintptr_t *walk, uintptr_t sp, uintptr_t cfa)
+{
+	uintptr_t link, call, entry;
+	unsigned n = 0;
+
+	for (link = *walk; n < CALLS_MOST; link = entry + py.at.previous) {
+		call = entry = word_of(link);
+		for (; entry && !is_of_c_frame(entry) && n < CALLS_MOST; n++)
+			entry = word_of(entry + py.at.previous);
+		if (!entry || n == CALLS_MOST)
+			break;
+		if (entry >= cfa)
+			return *walk = link, 0;
+		if (entry >= sp)
+			return *walk = entry + py.at.previous, call == entry ? 0 : link;
+	}
+	*walk = UINTPTR_MAX;
+	return 0;
+}
+
+uintptr_t mp_python_first(uintptr_t *walk, uintptr_t sp, uintptr_t cfa, uintptr_t high, int *sure)
+{
+	uintptr_t thread = 0, link;
+
+	if (!*walk) {
+		thread = (uintptr_t)py.thread();
+		*walk = !thread		? UINTPTR_MAX
+			: py.minor < 13 ? word_of(thread + py.at.innermost)
+					: thread + py.at.innermost;
+	}
+	if (*walk == UINTPTR_MAX)
+		return 0;
+	link = py.minor < 13 ? python_first_by_record(walk, sp, cfa, high)
+			     : python_first_by_call(walk, sp, cfa);
+	*sure = link != thread + py.at.innermost;
+	return link && word_of(link) && (py.minor == 11 || !is_of_c_frame(word_of(link))) ? link
+											  : 0;
+}
+
+uintptr_t mp_python_next(uintptr_t link)
+{
+	const uintptr_t call = word_of(link), next = call + py.at.previous;
+
+	if (py.minor == 11 && *(const char *)(call + py.at.entry))
+		return 0;
+	return word_of(next) && (py.minor == 11 || !is_of_c_frame(word_of(next))) ? next : 0;
+}
+
+uintptr_t mp_python_line(uintptr_t data, uintptr_t *instruction)
+{
+	const uintptr_t code = word_of(data + py.at.code) & MPROF_SCRIPT_CODE;
+	struct script *s;
+	uint64_t line, at, bit;
+
+	if (!code || word_of(code + TYPE) != (uintptr_t)py.code_type || !(s = script_of(code)))
+		return 0;
+	*instruction = data + py.at.instruction;
+	at = (word_of(*instruction) - code - py.at.first) / 2;
+	/* Before the first instruction it has none. */
+	line = at < s->instructions ? s->line[at] : 0;
+	bit = 1ull << line % 64;
+	if (!(__atomic_load_n(&s->named[line / 64], __ATOMIC_RELAXED) & bit) &&
+	    !(__atomic_fetch_or(&s->named[line / 64], bit, __ATOMIC_RELAXED) & bit))
+		name_write(s, line);
+	return s->lines + 1 + line;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * python.h - functions and lines of Python scripts, from the interpreter's own records of the
+ * calls that run.
+ *
+ * For a CPython that runs already (mprof attach --python), whose calls entered no stub of
+ * libmprof_python.so.  Nothing of the interpreter is changed, and none of its locks is needed: a
+ * thread reads what it has itself, which does not change meanwhile.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "eh.h"
+
+/* Finds the program's Python, for calls from now on.  Returns NULL, or why it cannot be shown. */
+const char *mp_python_find(void);
+/* Will mp_python_redirect() have an effect, if one is needed? */
+int mp_python_is_known_allocator(void);
+/*
+ * Makes it request its objects from malloc, or from its own allocator as before: blocks that each
+ * of them served can be freed at any time.  Does nothing if it has another allocator.  Any thread,
+ * while others run.
+ */
+void mp_python_redirect(int here);
+
+/* Does the code of the rule evaluate functions of scripts? */
+int mp_python_evaluates(uintptr_t pc, const struct eh_rule *r);
+
+/*
+ * The calls of scripts that one C frame evaluates, innermost first.  *walk: 0 at the beginning of
+ * a stack, whose frames are passed outward.  Both return where the address of the interpreter's
+ * data of the call is, or 0 if there is no more.  *sure: it cannot be reused after the frame has
+ * ended.  [sp, cfa) is the frame, high the end of the stack.
+ */
+uintptr_t mp_python_first(uintptr_t *walk, uintptr_t sp, uintptr_t cfa, uintptr_t high, int *sure);
+uintptr_t mp_python_next(uintptr_t link);
+/* Returns the address that stands for the line (scripts.h), and in *instruction where the data of
+ * the call has the instruction; 0 if it is no function of a script. */
+uintptr_t mp_python_line(uintptr_t data, uintptr_t *instruction);
