@@ -22,6 +22,7 @@
 #include "facts.h"
 #include "local.h"
 #include "scopes.h"
+#include "stack_parts.h"
 #include "text.h"
 
 #define SCRIPTS	   4096u  /* code objects that are known at a time */
@@ -68,6 +69,7 @@ static struct {
 	const void *object; /* where the object is loaded */
 	const void *code_type;
 	void *(*thread)(void);
+	int (*is_initialized)(void);
 	const char *(*allocator_name)(void);
 	void (*get)(int domain, struct allocator *of);
 	void (*set)(int domain, const struct allocator *to);
@@ -122,7 +124,8 @@ const char *mp_python_find(void)
 	if (!python_has(&version, "Py_GetVersion") || strstr(version(), "free-threading"))
 		return "its Python is the free-threaded build";
 	if (!python_has(&py.code_type, "PyCode_Type") ||
-	    !python_has(&py.thread, "PyGILState_GetThisThreadState"))
+	    !python_has(&py.thread, "PyGILState_GetThisThreadState") ||
+	    !python_has(&py.is_initialized, "Py_IsInitialized"))
 		return "its Python hides its functions";
 	if (!python_has(&py.allocator_name, "_PyMem_GetCurrentAllocatorName") ||
 	    !python_has(&py.get, "PyMem_GetAllocator") ||
@@ -365,9 +368,10 @@ int mp_python_evaluates(uintptr_t pc, const struct eh_rule *r)
 		usual = *r;
 		return 1;
 	}
-	/* Compilers put its unlikely parts elsewhere, without a name. */
-	return usual.cfa == r->cfa && usual.base == r->base && usual.fp == r->fp && r->cfa > 64 &&
-	       mp_scope_base((const void *)pc) == py.object;
+	/* Compilers put its unlikely parts elsewhere, without a name.  With frame pointers, all
+	 * functions look like that: then the address of the record decides. */
+	return usual.cfa == r->cfa && usual.base == r->base && usual.fp == r->fp && r->cfa &&
+	       (r->base == EH_FP || r->cfa > 64) && mp_scope_base((const void *)pc) == py.object;
 }
 
 static int is_of_c_frame(uintptr_t call)
@@ -375,16 +379,18 @@ static int is_of_c_frame(uintptr_t call)
 	return *(const char *)(call + py.at.entry) == OF_C_FRAME;
 }
 
-/* Until 3.12. */
-static uintptr_t python_first_by_record(uintptr_t *walk, uintptr_t sp, uintptr_t cfa,
-					uintptr_t high)
+/* Until 3.12.  The outermost record is the thread's own, on no stack. */
+static uintptr_t python_first_by_record(uintptr_t *walk, const struct area *stack, uintptr_t sp,
+					uintptr_t cfa)
 {
-	uintptr_t record = *walk;
+	uintptr_t record = *walk, last = 0;
 
-	while (record >= *walk && record < sp)
+	while (record > last && record < sp && area_holds(stack->low, sp, record, 24)) {
+		last = record;
 		record = word_of(record + py.at.outer);
-	if (record < *walk || record >= high) /* none is on this stack */
-		record = high;
+	}
+	if (record < sp || !area_holds(sp, stack->high, record, 24))
+		return *walk = UINTPTR_MAX, 0;
 	*walk = record;
 	if (record >= cfa)
 		return 0;
@@ -413,19 +419,21 @@ static uintptr_t python_first_by_call(uintptr_t *walk, uintptr_t sp, uintptr_t c
 	return 0;
 }
 
-uintptr_t mp_python_first(uintptr_t *walk, uintptr_t sp, uintptr_t cfa, uintptr_t high, int *sure)
+uintptr_t mp_python_first(uintptr_t *walk, const struct area *stack, uintptr_t sp, uintptr_t cfa,
+			  int *sure)
 {
 	uintptr_t thread = 0, link;
 
 	if (!*walk) {
-		thread = (uintptr_t)py.thread();
+		/* At its end, Python frees what threads of it have that still run. */
+		thread = py.is_initialized() ? (uintptr_t)py.thread() : 0;
 		*walk = !thread		? UINTPTR_MAX
 			: py.minor < 13 ? word_of(thread + py.at.innermost)
 					: thread + py.at.innermost;
 	}
 	if (*walk == UINTPTR_MAX)
 		return 0;
-	link = py.minor < 13 ? python_first_by_record(walk, sp, cfa, high)
+	link = py.minor < 13 ? python_first_by_record(walk, stack, sp, cfa)
 			     : python_first_by_call(walk, sp, cfa);
 	*sure = link != thread + py.at.innermost;
 	return link && word_of(link) && (py.minor == 11 || !is_of_c_frame(word_of(link))) ? link

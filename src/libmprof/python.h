@@ -31,9 +31,11 @@ int mp_python_evaluates(uintptr_t pc, const struct eh_rule *r);
  * The calls of scripts that one C frame evaluates, innermost first.  *walk: 0 at the beginning of
  * a stack, whose frames are passed outward.  Both return where the address of the interpreter's
  * data of the call is, or 0 if there is no more.  *sure: it cannot be reused after the frame has
- * ended.  [sp, cfa) is the frame, high the end of the stack.
+ * ended.  [sp, cfa) is the frame.
  */
-uintptr_t mp_python_first(uintptr_t *walk, uintptr_t sp, uintptr_t cfa, uintptr_t high, int *sure);
+struct area;
+uintptr_t mp_python_first(uintptr_t *walk, const struct area *stack, uintptr_t sp, uintptr_t cfa,
+			  int *sure);
 uintptr_t mp_python_next(uintptr_t link);
 /* Returns the address that stands for the line (scripts.h), and in *instruction where the data of
  * the call has the instruction; 0 if it is no function of a script. */

@@ -444,7 +444,7 @@ static MPROF_COLD void unwind_add_calls(struct stack_cache *c, uintptr_t sp, con
 #if !defined(__x86_64__)
 	call.at = s->at;
 #endif
-	link = mp_python_first(&c->walk, sp, s->sp, c->area.high, &sure);
+	link = mp_python_first(&c->walk, &c->area, sp, s->sp, &sure);
 	for (; link && !c->joined; link = mp_python_next(link), sure = 1) {
 		if (c->fresh_n + c->n >= c->room && !mp_cache_grow(c)) {
 			c->flags |= MPROF_STACK_TRUNCATED;
