@@ -6,6 +6,7 @@
 #include "profile/findings.h"
 #include "profile/leak_growth.h"
 #include "profile/leaks.h"
+#include "profile/retained.h"
 
 static struct sym_line line, through;
 static struct finding finding;
@@ -209,6 +210,36 @@ static int64_t farthest(void *context, uint64_t ticks)
 }
 
 /* Times of a damaged trace: as far apart as times can be, and in the wrong order. */
+/* A damaged file may say that a process forked itself, or that two forked each other. */
+START_TEST(memory_retained_by_a_process_without_beginning)
+{
+	struct mprof_fact fact = { .what = MPROF_FACT_START };
+	const struct trace_fact start = { .fact = &fact,
+					  .malloc_of = "",
+					  .allocator = "/libc.so.6" };
+	const struct trace_fact *image[] = { &start };
+	struct tree_process process[2] = {
+		{ .number = 1, .parent = 2, .forked = true, .image = image, .images = 1 },
+		{ .number = 2, .parent = _i ? 2 : 1, .forked = true, .image = image, .images = 1 },
+	};
+	struct resident_parts_sample sample = {
+		.process = 2, .found = true, .ticks = 1, .retained = 1u << 30
+	};
+	struct mprof_file_header header = { .clock_hz = 1 };
+	const struct trace_damage none = { .chunks_bad = 0 };
+	static struct analysis a;
+	struct retained r;
+
+	a.walk.input.header = &header;
+	a.damage = &none;
+	a.tree = (struct tree){ .process = process, .processes = 2, .end_ticks = 100 };
+	a.resident_parts.sample = (struct array){ .item = &sample, .count = 1 };
+	retained_find(&r, &a, NULL);
+	ck_assert_uint_eq(r.process, 2);
+	ck_assert_uint_eq(r.whole, 1u << 30);
+}
+END_TEST
+
 START_TEST(ages_beyond_all_bounds)
 {
 	static struct profile p;
@@ -507,6 +538,7 @@ Suite *profile_findings_suite(void)
 	tcase_add_test(c, what_grows_is_reserved);
 	tcase_add_test(c, memory_outside_is_told_once);
 	tcase_add_test(c, memory_outside_of_one_process);
+	tcase_add_loop_test(c, memory_retained_by_a_process_without_beginning, 0, 2);
 	tcase_add_test(c, ages_beyond_all_bounds);
 	tcase_add_test(c, growth_since_the_first_block);
 	tcase_add_test(c, growth_until_freed);

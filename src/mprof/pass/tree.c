@@ -26,6 +26,11 @@ const struct tree_process *tree_find(const struct tree *r, uint32_t number)
 			    : NULL;
 }
 
+const struct tree_process *tree_parent(const struct tree *r, const struct tree_process *p)
+{
+	return p->parent < p->number ? tree_find(r, p->parent) : NULL;
+}
+
 const struct trace_fact *tree_image(const struct tree_process *p)
 {
 	return p->images ? p->image[p->images - 1] : NULL;
@@ -526,8 +531,8 @@ static void find_heirs(struct tree *r)
 
 	/* A child has a greater number than its parent, so its heir is known. */
 	for (c = r->process + r->processes; c-- > r->process;) {
-		p = (struct tree_process *)tree_find(r, c->parent);
-		if (p && p->number < c->number && !p->heir && goes_on(r, p, c))
+		p = (struct tree_process *)tree_parent(r, c);
+		if (p && !p->heir && goes_on(r, p, c))
 			p->heir = c->number;
 	}
 }
@@ -538,7 +543,7 @@ static void find_gone(struct tree *r)
 	const struct tree_process *parent;
 
 	for (struct tree_process *p = r->process; p < r->process + r->processes; p++) {
-		parent = tree_find(r, p->parent);
+		parent = tree_parent(r, p);
 		p->served = parent && (parent->served || last_heir(r, parent)->end == TREE_UNKNOWN);
 		p->gone = p->served && p->end != TREE_UNKNOWN && !p->heir;
 	}

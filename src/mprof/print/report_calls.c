@@ -58,8 +58,8 @@ static int depth_of(const struct analysis *a, const struct tree_process *p)
 {
 	int depth = 0;
 
-	for (; p && p->parent && p->parent < p->number && depth < 20; depth++)
-		p = tree_find(&a->tree, p->parent);
+	while (depth < 20 && (p = tree_parent(&a->tree, p)))
+		depth++;
 	return depth;
 }
 

@@ -121,8 +121,8 @@ static uint64_t cache_count(const struct analysis *a, uint32_t process)
 	const struct trace_fact *image, *f = a->walk.input.facts;
 	const char *value = NULL;
 
-	while (p->forked && p->images == 1 && tree_find(&a->tree, p->parent))
-		p = tree_find(&a->tree, p->parent);
+	while (p->forked && p->images == 1 && tree_parent(&a->tree, p))
+		p = tree_parent(&a->tree, p);
 	image = tree_image(p);
 	for (size_t i = 0; image && i < a->walk.input.fact_count; i++)
 		if (f[i].fact->what == MPROF_FACT_SET && f[i].process == p->number &&
