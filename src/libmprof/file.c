@@ -177,8 +177,8 @@ uint64_t mp_extent_take(uint64_t bytes, uint64_t align)
 }
 
 /* of: the process that the extent describes; NULL = this one. */
-static int file_write_extent(const struct mprof_process_entry *of, unsigned kind, const void *a,
-			     size_t an, const void *b, size_t bn)
+static void file_write_extent(const struct mprof_process_entry *of, unsigned kind, const void *a,
+			      size_t an, const void *b, size_t bn)
 {
 	char buffer[sizeof(struct mprof_extent) + MP_EXTENT_PAYLOAD];
 	struct mprof_extent *x = (struct mprof_extent *)buffer;
@@ -186,10 +186,10 @@ static int file_write_extent(const struct mprof_process_entry *of, unsigned kind
 	uint64_t offset;
 
 	if (bytes > sizeof(buffer))
-		return -EINVAL;
+		return;
 	offset = mp_extent_take(bytes, MPROF_EXTENT_ALIGN);
 	if (!offset)
-		return -EIO;
+		return;
 	__builtin_memset(buffer, 0, bytes);
 	mp_extent_fill(x, kind, offset, (uint32_t)bytes, 0);
 	if (of) {
@@ -200,12 +200,12 @@ static int file_write_extent(const struct mprof_process_entry *of, unsigned kind
 	__builtin_memcpy((char *)(x + 1) + an, b, bn);
 	x->used = (uint32_t)(an + bn);
 	x->check = mprof_checksum(x + 1, x->used);
-	return mp_file_write(offset, buffer, bytes);
+	mp_file_write(offset, buffer, bytes);
 }
 
-int mp_extent_write(unsigned kind, const void *a, size_t an, const void *b, size_t bn)
+void mp_extent_write(unsigned kind, const void *a, size_t an, const void *b, size_t bn)
 {
-	return file_write_extent(NULL, kind, a, an, b, bn);
+	file_write_extent(NULL, kind, a, an, b, bn);
 }
 
 void mp_fact_write_of(const struct mprof_process_entry *of, const struct mprof_fact *f)

@@ -40,8 +40,8 @@ int mp_file_write(uint64_t offset, const void *data, size_t bytes);
 int mp_file_reserve(uint64_t offset, uint64_t bytes);
 #define MP_EXTENT_PAYLOAD 1792u /* it must fit the stack of a program's thread */
 /* Writes an extent at once: header and payload of two parts, at most MP_EXTENT_PAYLOAD bytes.
- * 0 or -errno. */
-int mp_extent_write(unsigned kind, const void *a, size_t an, const void *b, size_t bn);
+ * If the file cannot be written, it is missing there. */
+void mp_extent_write(unsigned kind, const void *a, size_t an, const void *b, size_t bn);
 /* Writes a fact about another process of the run. */
 void mp_fact_write_of(const struct mprof_process_entry *of, const struct mprof_fact *f);
 void mp_extent_fill(struct mprof_extent *x, unsigned kind, uint64_t offset, uint32_t size,

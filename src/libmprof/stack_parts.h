@@ -83,7 +83,6 @@ int mp_rules_start(void);
 uint32_t mp_rules_miss(uintptr_t pc);
 const struct eh_rule *mp_rules_escaped(uint32_t code);
 /* Code was unloaded: discards all rules.  Adds RULES_FORGET to the generation. */
-void mp_rules_forget(void);
 #define RULES_FORGET 2u
 /* Stores a word for all threads, unless rules were discarded since `generation`. */
 void mp_rules_keep(uint64_t *place, uint64_t word, uint32_t generation);

@@ -68,10 +68,7 @@ ALWAYS_INLINE void live_step(struct pages *pages, struct live *own, const struct
 	own->slack += sign > 0 ? b->slack : -(uint64_t)b->slack;
 	if (!count_pages)
 		return;
-	if (sign > 0)
-		pages_add(pages, b->addr, b->size);
-	else
-		pages_remove(pages, b->addr, b->size);
+	pages_change(pages, b->addr, b->size, sign > 0);
 	own->pages = pages->touched;
 }
 

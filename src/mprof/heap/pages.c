@@ -77,34 +77,19 @@ struct pages_region *pages_region_slow(struct pages *p, uint64_t key)
 	return r;
 }
 
-void pages_add_large(struct pages *p, uint64_t addr, uint64_t size)
+void pages_change_large(struct pages *p, uint64_t addr, uint64_t size, bool add)
 {
 	const uint64_t mask = (1ull << p->shift) - 1;
 	uint64_t first, end;
 
 	if (pages_whole(p->shift, addr, size, &first, &end))
-		p->touched += end - first;
+		p->touched += add ? end - first : first - end;
 	else if (size > UINT64_MAX - mask - addr)
 		return; /* a damaged trace: there is no such block */
 	if (addr & mask)
-		pages_add_part(p, addr >> p->shift);
+		pages_change_part(p, addr >> p->shift, add);
 	if ((addr + size) & mask)
-		pages_add_part(p, (addr + size) >> p->shift);
-}
-
-void pages_remove_large(struct pages *p, uint64_t addr, uint64_t size)
-{
-	const uint64_t mask = (1ull << p->shift) - 1;
-	uint64_t first, end;
-
-	if (pages_whole(p->shift, addr, size, &first, &end))
-		p->touched -= end - first;
-	else if (size > UINT64_MAX - mask - addr)
-		return;
-	if (addr & mask)
-		pages_remove_part(p, addr >> p->shift);
-	if ((addr + size) & mask)
-		pages_remove_part(p, (addr + size) >> p->shift);
+		pages_change_part(p, (addr + size) >> p->shift, add);
 }
 
 void pages_init(struct pages *p, uint32_t page_size)

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../util/inline.h"
+
 #define PAGES_REGION_SHIFT 9u
 #define PAGES_REGION	   (1u << PAGES_REGION_SHIFT)
 
@@ -46,60 +48,43 @@ static inline uint32_t *pages_counter(struct pages *p, uint64_t page, struct pag
 	return &p->last->count[page & (PAGES_REGION - 1)];
 }
 
-static inline void pages_add_part(struct pages *p, uint64_t page)
+/* Counts one more block in a page, or one less.  Without a branch, which could not be predicted. */
+ALWAYS_INLINE void pages_change_part(struct pages *p, uint64_t page, bool add)
 {
 	struct pages_region *r;
 	uint32_t *count = pages_counter(p, page, &r);
-	const uint32_t first = !*count;
+	const uint32_t first = !*count, last = *count == 1;
 
-	/* Without a branch, which could not be predicted. */
-	++*count;
-	r->used += first;
-	p->touched += first;
+	*count += add ? 1 : 0 - (*count != 0);
+	r->used += add ? first : 0 - last;
+	p->touched += add ? first : -(uint64_t)last;
 }
 
-static inline void pages_remove_part(struct pages *p, uint64_t page)
-{
-	struct pages_region *r;
-	uint32_t *count = pages_counter(p, page, &r), last;
+void pages_change_large(struct pages *p, uint64_t addr, uint64_t size, bool add);
 
-	last = *count == 1;
-	*count -= *count != 0;
-	r->used -= last;
-	p->touched -= last;
-}
-
-void pages_add_large(struct pages *p, uint64_t addr, uint64_t size);
-void pages_remove_large(struct pages *p, uint64_t addr, uint64_t size);
-
-static inline void pages_add(struct pages *p, uint64_t addr, uint64_t size)
+ALWAYS_INLINE void pages_change(struct pages *p, uint64_t addr, uint64_t size, bool add)
 {
 	uint64_t first = addr >> p->shift, last = (addr + size - 1) >> p->shift;
 
 	if (!size)
 		return;
 	if (size >> p->shift) {
-		pages_add_large(p, addr, size);
+		pages_change_large(p, addr, size, add);
 		return;
 	}
-	pages_add_part(p, first);
+	pages_change_part(p, first, add);
 	if (last != first)
-		pages_add_part(p, last);
+		pages_change_part(p, last, add);
+}
+
+static inline void pages_add(struct pages *p, uint64_t addr, uint64_t size)
+{
+	pages_change(p, addr, size, true);
 }
 
 static inline void pages_remove(struct pages *p, uint64_t addr, uint64_t size)
 {
-	uint64_t first = addr >> p->shift, last = (addr + size - 1) >> p->shift;
-
-	if (!size)
-		return;
-	if (size >> p->shift) {
-		pages_remove_large(p, addr, size);
-		return;
-	}
-	pages_remove_part(p, first);
-	if (last != first)
-		pages_remove_part(p, last);
+	pages_change(p, addr, size, false);
 }
 
 /* Sets the pages that a block covers wholly: numbers in [*first, *end). */

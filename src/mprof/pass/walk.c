@@ -96,35 +96,30 @@ uint64_t walk_run_end_ticks(const struct walk_input *in)
 
 /* ---- hooks of passes ---- */
 
+/* Calls this hook of every pass that has it. */
+#define TELL(w, hook, ...)                                                                     \
+	for (const struct walk_pass *pass = (w)->pass; pass < (w)->pass + (w)->passes; pass++) \
+		if (pass->ops->hook)                                                           \
+	pass->ops->hook(pass->self, __VA_ARGS__)
+
 static void tell_gone(struct walk *w, uint32_t process, enum process_gone why, uint64_t ticks)
 {
-	size_t i;
-
 	heap_settle(&w->heap, process);
 	own_mark(&w->heap.process[process]->own);
-	for (i = 0; i < w->passes; i++)
-		if (w->pass[i].ops->gone)
-			w->pass[i].ops->gone(w->pass[i].self, &w->heap, process, why, ticks);
+	TELL(w, gone, &w->heap, process, why, ticks);
 }
 
 static void tell_residency(struct walk *w, uint32_t process, const struct trace_residency *r)
 {
-	size_t i;
-
-	for (i = 0; i < w->passes; i++)
-		if (w->pass[i].ops->residency)
-			w->pass[i].ops->residency(w->pass[i].self, &w->heap, process, r);
+	TELL(w, residency, &w->heap, process, r);
 }
 
 static void run_fork(struct walk *w, const struct boundary *m, uint32_t child)
 {
 	const uint32_t parent = heap_process(&w->heap, m->parent);
-	size_t i;
 
 	heap_fork(&w->heap, parent, child, m->ticks, m->fact->fact->ticks);
-	for (i = 0; i < w->passes; i++)
-		if (w->pass[i].ops->forked)
-			w->pass[i].ops->forked(w->pass[i].self, &w->heap, parent, child);
+	TELL(w, forked, &w->heap, parent, child);
 }
 
 static void run_boundary(struct walk *w, const struct boundary *m)
@@ -176,15 +171,12 @@ static void tell_passes(struct walk *w, size_t first, size_t n)
 		.count = n,
 		.number = w->events + 1,
 	};
-	size_t i;
 
 	b.plain = heap_apply(&w->heap, &w->window, first, n, w->note);
 	b.grew = w->heap.grew;
 	b.end = w->heap.end;
 	b.ends = w->heap.ends;
-	for (i = 0; i < w->passes; i++)
-		if (w->pass[i].ops->batch)
-			w->pass[i].ops->batch(w->pass[i].self, &b);
+	TELL(w, batch, &b);
 	w->events += n;
 }
 
@@ -378,9 +370,7 @@ int walk_run(struct walk *w, struct error *err)
 	run_out(w);
 	if (w->ended)
 		w->ended(w->between_context, w);
-	for (i = 0; i < w->passes; i++)
-		if (w->pass[i].ops->finish)
-			w->pass[i].ops->finish(w->pass[i].self, w);
+	TELL(w, finish, w);
 	return 0;
 }
 

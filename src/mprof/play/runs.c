@@ -252,8 +252,8 @@ static int take_sample(struct play *p, struct runs_row *row, uint64_t calls, str
 	return s.op >= calls;
 }
 
-/* Reads until the calls are over (if `once`), or to the end.  0 or -errno. */
-static int read_memory(struct play *p, struct runs_row *row, uint64_t calls, bool once)
+/* Reads until the calls are over (if `once`), or to the end. */
+static void read_memory(struct play *p, struct runs_row *row, uint64_t calls, bool once)
 {
 	struct mprof_run_record rec;
 	int ret;
@@ -268,7 +268,6 @@ static int read_memory(struct play *p, struct runs_row *row, uint64_t calls, boo
 		if (ret < 0 || (ret > 0 && once))
 			break;
 	}
-	return ret < 0 ? ret : 0;
 }
 
 /* Starts a memory run and waits for its last call. */

@@ -62,8 +62,8 @@ void report_compactness(const struct analysis *a, FILE *out);
 /* Did the run not keep all of its calls (--last, --budget)?  report_partial() says so. */
 bool report_is_partial(const struct analysis *a);
 struct long_text report_partial(const struct analysis *a);
-/* If the program ran before mprof attached to it, prints what that means, and returns true. */
-bool report_attached(const struct analysis *a, FILE *out);
+/* If the program ran before mprof attached to it, prints what that means. */
+void report_attached(const struct analysis *a, FILE *out);
 /* Were earlier calls dropped (--last)?  Then which blocks were live is not known. */
 bool report_is_recent(const struct analysis *a);
 /* Are calls after some time missing?  Then blocks that were live may have been freed. */

@@ -158,12 +158,12 @@ static void print_threads_chosen(const char *conf, FILE *out)
 		(int)strspn(at, "0123456789,-"), at);
 }
 
-bool report_attached(const struct analysis *a, FILE *out)
+void report_attached(const struct analysis *a, FILE *out)
 {
 	const struct tree_process *p = first_process(a);
 
 	if (!p || !p->attached)
-		return false;
+		return;
 	fprintf(out,
 		"mprof attached to it%s%s: blocks from before are unknown, and times count from "
 		"then.",
@@ -171,7 +171,6 @@ bool report_attached(const struct analysis *a, FILE *out)
 	if (p->held)
 		fprintf(out, " Its heap then had %s in blocks, and glibc kept %s of freed memory.",
 			format_bytes(p->held).s, format_bytes(p->freed).s);
-	return true;
 }
 
 static void print_run(const struct analysis *a, FILE *out)

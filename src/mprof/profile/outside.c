@@ -199,7 +199,9 @@ static uint64_t bytes_by(const struct outside *o, const struct maps_site *site, 
 	return breaks ? site->break_most : bytes_of(o, site);
 }
 
-const struct mapper *mapper_of_stack(struct profile *names, uint32_t stack)
+/* Finds the runtime with the call of mmap, or one of its functions that called this; NULL if there
+ * is none, or it is unknown (names may be NULL). */
+static const struct mapper *mapper_of_stack(struct profile *names, uint32_t stack)
 {
 	const struct profile_path *path = names && stack ? profile_path(names, stack) : NULL;
 	const size_t all = path ? path->all : 0;

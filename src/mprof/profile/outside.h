@@ -41,9 +41,6 @@ struct mapper {
 };
 /* Finds a mapper by the name of a module, as in lines; NULL if there is none. */
 const struct mapper *mapper_of_module(const char *module);
-/* Finds the runtime with the call of mmap, or one of its functions that called this; NULL if there
- * is none, or it is unknown (names may be NULL). */
-const struct mapper *mapper_of_stack(struct profile *names, uint32_t stack);
 /* Returns the runtime that mapped most, and at least as much as given; NULL if there is none. */
 const struct mapper *mapper_of_sites(const struct sites *all, struct profile *names,
 				     uint64_t least);

@@ -8,22 +8,12 @@
 
 #include "../util/whole.h"
 
-static int grow(void **buf, size_t *room, size_t bytes)
-{
-	if (*room < bytes) {
-		free(*buf);
-		*buf = malloc(bytes);
-		*room = *buf ? bytes : 0;
-	}
-	return *buf ? 0 : -ENOMEM;
-}
-
 unsigned char *job_payload(struct job *j, size_t bytes)
 {
-	return grow((void **)&j->out, &j->out_room,
-		    sizeof(struct mprof_extent) + bytes + MPROF_EXTENT_ALIGN)
-		   ? NULL
-		   : j->out + sizeof(struct mprof_extent);
+	const size_t all = sizeof(struct mprof_extent) + bytes + MPROF_EXTENT_ALIGN;
+
+	return scratch_room(&j->out, &j->out_room, all) ? j->out + sizeof(struct mprof_extent)
+							: NULL;
 }
 
 int job_add_extent(struct job *j, struct mprof_extent head, size_t used)

@@ -9,9 +9,9 @@ static inline uint64_t get(struct group_times *t, unsigned column)
 	return cursor_get(&t->column[column]);
 }
 
-static inline uint64_t get_varint(struct group_times *t, unsigned column)
+static inline uint64_t get_gap(struct group_times *t)
 {
-	return cursor_varint(&t->column[column]);
+	return cursor_varint(&t->column[GROUP_GAP]);
 }
 
 static void step(struct group_times *t)
@@ -27,13 +27,12 @@ static void step(struct group_times *t)
 		t->count = UINT64_MAX;
 	} else {
 		step = get(t, GROUP_STEP);
-		t->count = step < STEP_LONG ? step : get_varint(t, GROUP_GAP);
+		t->count = step < STEP_LONG ? step : get_gap(t);
 		if (step == STEP_EXACT) {
-			t->next = (t->bucket << t->shift) + unzigzag(get_varint(t, GROUP_GAP));
+			t->next = (t->bucket << t->shift) + unzigzag(get_gap(t));
 			t->next_is_exact = true;
 		} else if (step >= STEP_LONG) {
-			step = step == STEP_FAR ? unzigzag(get_varint(t, GROUP_GAP))
-						: step - STEP_LONG + 1;
+			step = step == STEP_FAR ? unzigzag(get_gap(t)) : step - STEP_LONG + 1;
 			t->next = (t->bucket + step) << t->shift;
 		}
 	}
@@ -41,7 +40,7 @@ static void step(struct group_times *t)
 		end = t->next;
 	t->pace = t->count ? (end - start) / t->count : 0;
 	if ((start | end) > MPROF_TICKS_MASK) /* no time is that late */
-		start = end = t->pace = 0;
+		start = t->pace = 0;
 	t->at = start + (exact ? 0 : t->pace / 2);
 }
 

@@ -38,19 +38,6 @@ struct packed {
 	size_t plain_room[MPROF_GROUP_FRAMES];
 };
 
-static bool grow(uint8_t **buf, size_t *room, size_t bytes)
-{
-	if (*room < bytes) {
-		free(*buf);
-		*room = 0;
-		*buf = malloc(bytes);
-		if (!*buf)
-			return false;
-		*room = bytes;
-	}
-	return true;
-}
-
 static void note_bad(struct trace *t, uint64_t payload)
 {
 	trace_note_damage(t, &t->damage.chunks_bad, 1, payload - sizeof(struct mprof_extent));
@@ -61,7 +48,7 @@ static bool load(struct trace *t, uint64_t payload, uint32_t bytes, uint32_t che
 {
 	struct packed *p = t->packed;
 
-	return grow(&p->buf, &p->buf_room, bytes) &&
+	return scratch_room(&p->buf, &p->buf_room, bytes) &&
 	       trace_read(t, p->buf, bytes, payload) == bytes &&
 	       mprof_checksum(p->buf, bytes) == check;
 }
@@ -108,7 +95,7 @@ static bool take_sorts(struct trace *t, const struct extent *x)
 	memcpy(&head, p->buf, sizeof(head));
 	return head.frame_bytes <= x->bytes - sizeof(head) &&
 	       head.plain_bytes <= GROUP_PLAIN_MOST && is_in_proportion(t, &head) &&
-	       grow(&p->plain[0], &p->plain_room[0], head.plain_bytes + 1) &&
+	       scratch_room(&p->plain[0], &p->plain_room[0], head.plain_bytes + 1) &&
 	       unpacker_frames(p->unpacker, p->buf + sizeof(head), head.frame_bytes, p->plain[0],
 			       head.plain_bytes) &&
 	       sorts_take(&p->sorts, &head, p->plain[0]);
@@ -286,7 +273,7 @@ static bool unpack_frames(struct packed *p, const struct mprof_group *head, size
 	bytes -= sizeof(*head);
 	for (unsigned i = 0; i < MPROF_GROUP_FRAMES; i++) {
 		if (head->frame_bytes[i] > bytes || head->plain_bytes[i] > GROUP_PLAIN_MOST ||
-		    !grow(&p->plain[i], &p->plain_room[i], head->plain_bytes[i] + 1) ||
+		    !scratch_room(&p->plain[i], &p->plain_room[i], head->plain_bytes[i] + 1) ||
 		    !unpacker_frames(p->unpacker, at, head->frame_bytes[i], p->plain[i],
 				     head->plain_bytes[i]))
 			return false;

@@ -14,11 +14,23 @@
  */
 #pragma once
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../util/alloc.h"
 #include "../util/hash.h"
 #include "trace.h"
+
+/* Makes room for so much in a buffer whose content is not needed any more; false without memory. */
+static inline bool scratch_room(uint8_t **buf, size_t *room, size_t bytes)
+{
+	if (*room < bytes) {
+		free(*buf);
+		*buf = malloc(bytes);
+		*room = *buf ? bytes : 0;
+	}
+	return *room >= bytes;
+}
 
 #define CHUNK_BYTES_MAX (64u << 20) /* greatest payload of one chunk, FORMAT.md 4.1 */
 

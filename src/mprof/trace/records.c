@@ -702,16 +702,29 @@ void records_free(struct trace *t)
 	free(t->reduced);
 }
 
+/* ---- lists for readers of the trace ---- */
+
+#define LIST(name, type, member, count)                               \
+	size_t trace_##name(const struct trace *t, const type **list) \
+	{                                                             \
+		*list = t->member;                                    \
+		return t->count;                                      \
+	}
+LIST(totals, struct trace_totals, total, totals)
+LIST(reduced, struct trace_reduced, reduced, reduced_n)
+LIST(facts, struct trace_fact, fact, facts)
+LIST(residencies, struct trace_residency, residency, residencies)
+LIST(system, struct mprof_system, system, systems)
+LIST(variables, struct trace_residency, variables, variables_n)
+LIST(stack_uses, struct trace_stack_use, use, uses)
+LIST(times, struct trace_times, times, times_n)
+LIST(misuses, struct trace_misuse, misuse, misuses)
+LIST(peaks, struct trace_peak, peak, peaks)
+
 /* Returns the first sample of a process that is not below `process`. */
 static size_t lower_sample(const struct trace *t, uint64_t process)
 {
 	return FIRST_WHERE(i, t->samples, t->sample[i].process >= process);
-}
-
-size_t trace_system(const struct trace *t, const struct mprof_system **system)
-{
-	*system = t->system;
-	return t->systems;
 }
 
 size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof_sample **samples)
@@ -721,30 +734,6 @@ size_t trace_samples(const struct trace *t, uint32_t process, const struct mprof
 
 	*samples = n ? t->sample_flat + first : NULL;
 	return n;
-}
-
-size_t trace_variables(const struct trace *t, const struct trace_residency **r)
-{
-	*r = t->variables;
-	return t->variables_n;
-}
-
-size_t trace_stack_uses(const struct trace *t, const struct trace_stack_use **uses)
-{
-	*uses = t->use;
-	return t->uses;
-}
-
-size_t trace_times(const struct trace *t, const struct trace_times **times)
-{
-	*times = t->times;
-	return t->times_n;
-}
-
-size_t trace_misuses(const struct trace *t, const struct trace_misuse **misuses)
-{
-	*misuses = t->misuse;
-	return t->misuses;
 }
 
 bool trace_is_guarded(const struct trace *t)
@@ -770,12 +759,6 @@ void trace_guarded(const struct trace *t, struct mprof_guarded *sum, uint64_t *u
 	}
 	/* For a process that was killed, the errors in the file count. */
 	sum->errors = t->misuses + sum->unwritten;
-}
-
-size_t trace_peaks(const struct trace *t, const struct trace_peak **peaks)
-{
-	*peaks = t->peak;
-	return t->peaks;
 }
 
 const struct mprof_counts *trace_counts(const struct trace *t, size_t i, uint32_t *process,

@@ -437,27 +437,3 @@ bool trace_is_sampled(const struct trace *t)
 			return true;
 	return false;
 }
-
-size_t trace_totals(const struct trace *t, const struct trace_totals **totals)
-{
-	*totals = t->total;
-	return t->totals;
-}
-
-size_t trace_reduced(const struct trace *t, const struct trace_reduced **list)
-{
-	*list = t->reduced;
-	return t->reduced_n;
-}
-
-size_t trace_facts(const struct trace *t, const struct trace_fact **facts)
-{
-	*facts = t->fact;
-	return t->facts;
-}
-
-size_t trace_residencies(const struct trace *t, const struct trace_residency **r)
-{
-	*r = t->residency;
-	return t->residencies;
-}

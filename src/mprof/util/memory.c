@@ -62,7 +62,8 @@ static uint64_t shells_limit(void)
 
 static void set_limit(void)
 {
-#ifndef __SANITIZE_ADDRESS__ /* the sanitizer's own tables are larger than all limits */
+/* A sanitizer's own tables are larger than all limits. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	struct rlimit limit = cap.before;
 
 	if (limit.rlim_cur > cap.bytes)

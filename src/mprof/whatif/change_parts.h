@@ -82,7 +82,7 @@ struct pools {
  * that this takes. */
 bool pool_take(struct pools *p, struct change_rule *rule, uint32_t number,
 	       const struct compile_call *call, uint64_t *tag, struct compile *to);
-/* Frees a block of `size` bytes of this chunk. */
+/* Frees a block of the chunk with this number. */
 void pool_give(struct pools *p, const struct change_rule *rule, uint64_t chunk,
 	       const struct compile_call *call, struct compile *to);
 /* Would a block of this size have the same place in the same chunk? */
