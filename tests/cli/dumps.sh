@@ -135,6 +135,7 @@ END
 	expect_status 0
 	for file in p p.1 log; do
 		run "$mprof" report $file
+		expect_no_text out 'growing to the end'
 		expect_no_text out 'still growing'
 		expect_no_text out 'throughout'
 	done

@@ -728,6 +728,7 @@ END
 	"$mprof" record -o log -- ./pause 2>/dev/null
 	run "$mprof" report --all log
 	expect_words out '81.2 KiB was never freed: all 1,300 blocks allocated by keep (pause.c:4)'
+	expect_no_text out 'growing to the end'
 	expect_no_text out 'still growing'
 	run "$mprof" report leaks log
 	expect_no_text out 'Still growing'

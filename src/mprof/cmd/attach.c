@@ -168,7 +168,7 @@ static void tell_begin(const struct options *o, const struct attached *a, const 
 	fprintf(stderr,
 		"mprof: attached to process %d (%s); Ctrl-C detaches. Meanwhile: ", (int)o->pid,
 		title);
-	fprintf(stderr, "mprof report %s\n", cmd_path(path));
+	fprintf(stderr, "mprof report %s, or mprof view %s\n", cmd_path(path), cmd_path(path));
 	if (!o->python && attach_runs_python((pid_t)o->pid))
 		fputs("mprof: it runs Python: --python shows functions and lines of its scripts\n",
 		      stderr);

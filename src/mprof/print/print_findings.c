@@ -26,7 +26,7 @@ static const char *const growth_words[] = {
 	[GROWTH_ONCE] = ", from a single call",
 	[GROWTH_EARLY] = ", not growing after the first quarter of the run",
 	[GROWTH_STEADY] = ", growing throughout the run",
-	[GROWTH_GOES_ON] = ", still growing at the end",
+	[GROWTH_GOES_ON] = ", growing to the end of the run",
 	[GROWTH_UNTIL] = "",
 	[GROWTH_BUSY] = "",
 	[GROWTH_OTHER] = "",
@@ -51,9 +51,10 @@ static struct long_text growth_of(const struct finding *f)
 			 format_ns(f->since_ns).s, format_ns(f->grew_ns).s);
 	else
 		snprintf(t.s, sizeof(t.s), "%s",
-			 f->growth == GROWTH_GOES_ON && f->ended_before
-			     ? ", still growing when its process ended"
-			     : growth_words[f->growth]);
+			 f->growth != GROWTH_GOES_ON ? growth_words[f->growth]
+			 : f->ended_before	     ? ", still growing when its process ended"
+			 : f->interrupted	     ? ", still growing"
+						     : growth_words[f->growth]);
 	return t;
 }
 

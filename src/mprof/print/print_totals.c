@@ -25,11 +25,12 @@
 
 /* ---- text ---- */
 
-/* Names memory that was not freed: processes that were killed, or still run, might have freed
- * it. */
+/* Names memory that was not freed: processes that were killed might have freed it. */
 static const char *left_name(const struct print_totals *t)
 {
-	return tree_left_open(&t->a->tree, &t->p->walk.heap) ? "Live at the end" : "Never freed";
+	return text_running(&t->a->tree)		       ? "Live now"
+	       : tree_left_open(&t->a->tree, &t->p->walk.heap) ? "Live at the end"
+							       : "Never freed";
 }
 
 static void print_estimate(const struct profile *p, const char *what, enum profile_value value,
