@@ -165,3 +165,29 @@ test_the_name_of_a_thread_is_any_bytes() {
 	run "$mprof" report --html t.html t.log
 	expect_status 0
 }
+
+test_threads_are_chosen_by_their_names() {
+	named_program
+	run "$mprof" record -q -o t.log -- ./named
+	for chosen in "net-reader 2000" "net* 2000" "fifteen* 3000" "[!n]* 7000"; do
+		run "$mprof" report hot --json --thread "${chosen% *}" t.log
+		expect_same "bytes of '${chosen% *}'" "$(json out .total.figures.total)" "${chosen##* }"
+	done
+	run "$mprof" export --to folded --thread net-reader -o - t.log
+	expect_text out 'by_itself 2000'
+	run "$mprof" dump --thread 'net*' t.log
+	expect_text out '	malloc	2000	'
+	expect_no_text out '	malloc	3000	'
+	run "$mprof" diff --json --thread 'net*' t.log t.log
+	expect_status 0
+	run "$mprof" report hot --thread 'x*' t.log
+	expect_status 2
+	expect_same 'the reason' "$(cat err)" "mprof: no thread in 't.log' has the name 'x*'; mprof report threads shows names"
+	run "$mprof" dump --thread 'x*' t.log
+	expect_status 2
+	run "$mprof" report hot --thread '' t.log
+	expect_same 'the reason' "$(cat err)" "mprof report: invalid --thread '': expected a number, or a name such as worker*"
+	run "$mprof" record -q -o c.log -- true
+	run "$mprof" report hot --thread 'x*' c.log
+	expect_same 'the reason' "$(cat err)" "mprof: no thread in 'c.log' has the name 'x*': none has a name"
+}

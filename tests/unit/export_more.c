@@ -460,7 +460,7 @@ START_TEST(flow_of_filters)
 		filter->process = 2;
 		break;
 	case 2:
-		filter->thread = 2;
+		filter->thread.number = 2;
 		break;
 	case 3:
 		filter->size_min = 100;

@@ -302,7 +302,7 @@ static const struct sites_options ask[] = {
 	{ .filter = SITE_FILTER_ALL, .temporary_ns = 2000 },
 	{ .filter = SITE_FILTER_ALL, .temporary_events = 3 },
 	{ .filter = NEARLY_ALL(.process = 1) },
-	{ .filter = NEARLY_ALL(.thread = 2) },
+	{ .filter = NEARLY_ALL(.thread.number = 2) },
 	{ .filter = NEARLY_ALL(.size_min = 500) },
 	{ .filter = NEARLY_ALL(.lifetime_min_ns = 5000) },
 	{ .filter = NEARLY_ALL(.from_ns = 900000) },

@@ -683,7 +683,7 @@ static bool passes(const struct life *l, bool lifetimes)
 	const struct site_filter *f = &sites.options.filter;
 	uint64_t ns = l->end ? l->to - l->from : UINT64_MAX;
 
-	return (!f->thread || f->thread == l->thread) && l->size >= f->size_min &&
+	return (!f->thread.number || f->thread.number == l->thread) && l->size >= f->size_min &&
 	       l->size <= f->size_max && (!f->functions || f->functions >> l->fn & 1) &&
 	       (int64_t)l->from >= f->from_ns && (int64_t)l->from <= f->to_ns &&
 	       (!lifetimes || (ns >= f->lifetime_min_ns && ns <= f->lifetime_max_ns));
@@ -796,7 +796,7 @@ static void set_filter(int which)
 		sites.options.temporary_events = 4;
 	}
 	if (which & 8)
-		f->thread = 2;
+		f->thread.number = 2;
 	if (which & 16) {
 		f->functions = 1u << MPROF_FN_NEW;
 		sites.options.temporary_ns = 30000;

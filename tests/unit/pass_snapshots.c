@@ -336,7 +336,7 @@ static void set_filter(struct site_filter *f, unsigned i)
 {
 	*f = (struct site_filter)SITE_FILTER_ALL;
 	if (i % 4 == 1)
-		f->thread = 1 + i % THREADS;
+		f->thread.number = 1 + i % THREADS;
 	if (i % 4 == 2)
 		f->process = 1 + i / 4 % 2;
 	if (i % 4 == 3)
@@ -366,7 +366,7 @@ static void check_births(struct trace *t, const struct snapshots *s, const struc
 		const int64_t ns = trace_ns(t, born[i].ticks);
 
 		if (ns <= q->from_ns || ns > q->to_ns || born[i].size > f->size_max ||
-		    (f->thread && born[i].thread != f->thread) ||
+		    (f->thread.number && born[i].thread != f->thread.number) ||
 		    (f->process && born[i].process != f->process))
 			continue;
 		blocks++;

@@ -11,6 +11,7 @@
 #include "../util/pager.h"
 #include "cmd.h"
 #include "missing.h"
+#include "profile_options.h"
 #include "usage.h"
 
 struct options {
@@ -40,8 +41,11 @@ static const struct option_row options[] = {
 		      "Print only this process, by its number in the run", .once = true),
 	OPTION_NUMBER(0, "pid", "PID", filter.pid, 1, INT32_MAX,
 		      "Print only the process with this pid", .once = true),
-	OPTION_NUMBER(0, "thread", "NUMBER", filter.thread, 1, UINT32_MAX,
-		      "Print only this thread, by its number in the run", .once = true),
+	OPTION_CUSTOM(0, "thread", "NUMBER|GLOB", struct thread_choice, filter.thread,
+		      &option_threads,
+		      "Print only this thread, by its number in the run, or threads whose names "
+		      "match GLOB",
+		      .once = true),
 	OPTION_WORDS(0, "function", "NAME", filter.functions, functions,
 		     "Print only calls of this function; may be repeated", .codes = codes),
 	OPTION_TIME(0, "from", filter.from_ns,

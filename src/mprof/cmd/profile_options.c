@@ -82,6 +82,24 @@ static int take_glob(const struct option_row *row, const char *arg, void *to, st
 	return 0;
 }
 
+static int take_threads(const struct option_row *row, const char *arg, void *to, struct error *err)
+{
+	struct thread_choice *c = to;
+	uint64_t n;
+
+	if (!*arg)
+		return option_invalid(err, row, arg, "a number, or a name such as worker*");
+	if (arg[strspn(arg, "0123456789")]) {
+		c->pattern = arg;
+		return 0;
+	}
+	if (parse_whole(arg, 1, UINT32_MAX, &n))
+		return option_invalid(err, row, arg, "1 to %" PRIu32 ", or a name", UINT32_MAX);
+	c->number = (uint32_t)n;
+	return 0;
+}
+
+const struct option_type option_threads = { "thread", take_threads, NULL, COMPLETE_NOTHING };
 static const struct option_type rewrite_type = { "rule", take_rewrite, NULL, COMPLETE_NOTHING };
 static const struct option_type glob_type = { "glob", take_glob, NULL, COMPLETE_NOTHING };
 static const struct option_type regex_type = { "regex", take_rewrite, NULL, COMPLETE_NOTHING };
@@ -128,8 +146,10 @@ const struct option_row option_profile[] = {
 	FILTER_GLOB("without", without, "Count only stacks without a function that matches GLOB"),
 	OPTION_FLAG(0, "hide-zero-live", options.hide_zero_live,
 		    "Count only stacks with blocks that were not freed", FILTER),
-	OPTION_NUMBER(0, "thread", "NUMBER", options.sites.filter.thread, 1, UINT32_MAX,
-		      "Count only blocks that this thread allocated (its number in the run)",
+	OPTION_CUSTOM(0, "thread", "NUMBER|GLOB", struct thread_choice, options.sites.filter.thread,
+		      &option_threads,
+		      "Count only blocks that this thread allocated (its number in the run), or "
+		      "threads whose names match GLOB",
 		      FILTER_ONCE),
 	OPTION_NUMBER(
 	    0, "process", "NUMBER", options.sites.filter.process, 1, UINT32_MAX,

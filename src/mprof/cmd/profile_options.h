@@ -18,6 +18,8 @@ struct profile_cli {
 };
 
 extern const struct option_row option_profile[];
+/* A struct thread_choice. */
+extern const struct option_type option_threads;
 /* Used instead of it, with the same input: only the options for names. */
 extern const struct option_row option_names[];
 

@@ -122,7 +122,7 @@ static bool parse_question(const struct serve_request *r, const struct view_answ
 	t->q.from_ns = (int64_t)from - !from; /* includes the very start */
 	t->q.to_ns = (int64_t)to;
 	if (thread)
-		f->thread = (uint32_t)thread;
+		f->thread = (struct thread_choice){ .number = (uint32_t)thread };
 	if (process)
 		f->process = (uint32_t)process;
 	return true;

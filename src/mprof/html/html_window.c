@@ -265,9 +265,9 @@ static void add_birth(void *self, const struct event *e)
 	const struct site_filter *f = a->filter;
 	int64_t ns;
 
-	if ((f->process && f->process != e->process) || (f->thread && f->thread != e->thread) ||
-	    e->size < f->size_min || e->size > f->size_max ||
-	    (f->functions && !(f->functions >> (e->fn & 31) & 1)))
+	if ((f->process && f->process != e->process) ||
+	    !trace_chooses(a->trace, &f->thread, e->thread) || e->size < f->size_min ||
+	    e->size > f->size_max || (f->functions && !(f->functions >> (e->fn & 31) & 1)))
 		return;
 	ns = ns_of(a, e->ticks);
 	if (ns >= f->from_ns && ns <= f->to_ns)
@@ -303,7 +303,7 @@ static void add_known(struct asking *a, const struct snapshot_slice *s)
 
 	for (size_t i = 0; i < s->birth_rows; i++)
 		if ((!f->process || b[i].process == f->process) &&
-		    (!f->thread || b[i].thread == f->thread) &&
+		    trace_chooses(a->trace, &f->thread, (uint32_t)b[i].thread) &&
 		    b[i].size_class >= bits_of(f->size_min) &&
 		    b[i].size_class <= bits_of(f->size_max))
 			count(a, (uint32_t)b[i].stack, b[i].blocks, b[i].bytes);
@@ -359,7 +359,8 @@ static size_t add_several(struct asking *a, size_t i)
 
 	if (!a->snapshots)
 		return 0;
-	return f->process || f->thread || f->size_min || f->size_max != UINT64_MAX
+	return f->process || thread_is_chosen(&f->thread) || f->size_min ||
+		       f->size_max != UINT64_MAX
 		   ? add_sum(a, i)
 		   : add_stacks(a, i);
 }

@@ -66,7 +66,8 @@ struct site_brief {
 
 /* Everything passes if the struct is zero, except that upper bounds are UINT64_MAX. */
 struct site_filter {
-	uint32_t process, thread;		   /* numbers in the run; 0 = all */
+	uint32_t process;			   /* number in the run; 0 = all */
+	struct thread_choice thread;		   /* that allocated */
 	uint64_t size_min, size_max;		   /* bytes requested, inclusive */
 	uint64_t lifetime_min_ns, lifetime_max_ns; /* inclusive; never freed counts as longest */
 	int64_t from_ns, to_ns; /* when it began, since the start of the run; inclusive */

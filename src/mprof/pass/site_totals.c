@@ -64,8 +64,8 @@ const char *site_totals_lack(const struct sites_options *o, const struct trace *
 		return "by size";
 	if (o->until.set)
 		return "of a moment";
-	if (f->thread)
-		return "of one thread";
+	if (thread_is_chosen(&f->thread))
+		return "of some threads";
 	if (f->size_min != all.size_min || f->size_max != all.size_max)
 		return "of some sizes";
 	if (f->lifetime_min_ns != all.lifetime_min_ns || f->lifetime_max_ns != all.lifetime_max_ns)

@@ -105,7 +105,7 @@ bool site_filter_passes(const struct site_filter *f, const struct walk *w, const
 
 	if (f->process && h->process[process]->number != f->process)
 		return false;
-	if (f->thread && h->thread[b->owner & BLOCK_THREAD].number != f->thread)
+	if (!walk_chooses(&w->input, &f->thread, h->thread[b->owner & BLOCK_THREAD].number))
 		return false;
 	if (b->size < f->size_min || b->size > f->size_max)
 		return false;

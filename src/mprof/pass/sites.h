@@ -113,7 +113,7 @@ bool site_filter_passes(const struct site_filter *f, const struct walk *w, const
 /* Does every block pass, ignoring lifetimes? */
 static inline bool site_filter_is_plain(const struct site_filter *f)
 {
-	return !f->process && !f->thread && !f->functions && !f->size_min &&
+	return !f->process && !thread_is_chosen(&f->thread) && !f->functions && !f->size_min &&
 	       f->size_max == UINT64_MAX && f->from_ns == INT64_MIN && f->to_ns == INT64_MAX;
 }
 

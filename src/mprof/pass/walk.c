@@ -36,6 +36,11 @@ static const char *thread_name_of_trace(const void *t, uint32_t number)
 	return trace_thread_name(t, number);
 }
 
+static bool chooses_of_trace(const void *t, const struct thread_choice *c, uint32_t number)
+{
+	return trace_chooses(t, c, number);
+}
+
 static size_t samples_of_trace(void *t, uint32_t process, const struct mprof_sample **samples)
 {
 	return trace_samples(t, process, samples);
@@ -49,6 +54,7 @@ void walk_input_from_trace(struct walk_input *in, struct trace *t)
 		.names_blocks = trace_names_blocks(t),
 		.ns = ns_of_trace,
 		.thread_name = thread_name_of_trace,
+		.chooses = chooses_of_trace,
 		.samples = samples_of_trace,
 		.header = trace_header(t),
 	};

@@ -20,8 +20,9 @@ struct walk_input {
 	size_t thread_count;
 	const struct trace_residency *residencies;
 	size_t residency_count;
-	/* As trace_thread_name(); may be NULL. */
+	/* As trace_thread_name() and trace_chooses(); may be NULL. */
 	const char *(*thread_name)(const void *context, uint32_t number);
+	bool (*chooses)(const void *context, const struct thread_choice *c, uint32_t number);
 	/* Returns the samples of memory of a process; may be NULL. */
 	size_t (*samples)(void *context, uint32_t process, const struct mprof_sample **samples);
 	const struct mprof_system *system; /* the memory of the machine, in the order of time */
@@ -39,4 +40,11 @@ struct walk_input {
 static inline const char *walk_thread_name(const struct walk_input *in, uint32_t number)
 {
 	return in->thread_name ? in->thread_name(in->context, number) : "";
+}
+
+static inline bool walk_chooses(const struct walk_input *in, const struct thread_choice *c,
+				uint32_t number)
+{
+	return in->chooses ? in->chooses(in->context, c, number)
+			   : !c->number || c->number == number;
 }

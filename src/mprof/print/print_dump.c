@@ -14,6 +14,7 @@
 
 #include "../trace/functions.h"
 #include "../util/alloc.h"
+#include "../util/format.h"
 #include "dump_stacks.h"
 #include "json_lines.h"
 
@@ -211,7 +212,8 @@ static bool wanted(const struct dump *d, const struct event *e, int64_t ns)
 {
 	const struct dump_filter *f = d->filter;
 
-	if ((f->process && e->process != f->process) || (f->thread && e->thread != f->thread))
+	if ((f->process && e->process != f->process) ||
+	    !trace_chooses(d->trace, &f->thread, e->thread))
 		return false;
 	if (f->pid && pid_of(d, e->process) != f->pid)
 		return false;
@@ -422,7 +424,7 @@ static bool dump_event(struct dump *d, const struct style *style, const struct e
 	struct old old = { 0 };
 
 	d->number++;
-	d->met_thread |= e->thread == d->filter->thread;
+	d->met_thread |= trace_chooses(d->trace, &d->filter->thread, e->thread);
 	if (ns >= d->filter->to_ns) {
 		d->stopped = true;
 		return false;
@@ -492,12 +494,11 @@ static int nothing(const struct dump *d, struct error *err)
 			    "no process with pid %" PRId32 " in '%s'; mprof report names the"
 			    " processes",
 			    f->pid, path);
-	if (f->thread && !d->met_thread && !d->stopped)
-		return fail(err, -EINVAL,
-			    "no thread %" PRIu32 " in '%s'; mprof report threads shows them",
-			    f->thread, path);
-	if (!f->process && !f->pid && !f->thread && !f->functions && f->from_ns == INT64_MIN &&
-	    f->to_ns == INT64_MAX)
+	if (thread_is_chosen(&f->thread) && !d->met_thread && !d->stopped)
+		return fail(err, -EINVAL, "no thread %s in '%s'; mprof report threads shows them",
+			    f->thread.pattern ?: format_number(f->thread.number).s, path);
+	if (!f->process && !f->pid && !thread_is_chosen(&f->thread) && !f->functions &&
+	    f->from_ns == INT64_MIN && f->to_ns == INT64_MAX)
 		return fail(err, 1, "'%s' contains no calls", path);
 	return fail(err, 1, "no call in '%s' passes the filters", path);
 }
@@ -510,6 +511,7 @@ int dump_print(struct trace *t, const struct dump_filter *filter, bool json, FIL
 
 	d->filter = filter;
 	d->trace = t;
+	trace_choose_threads(t, &filter->thread);
 	d->page_size = trace_header(t)->page_size;
 	line_init(&d->line, out);
 	learn_shapes();

@@ -28,10 +28,11 @@
 #include "../trace/trace.h"
 
 struct dump_filter {
-	uint32_t process, thread; /* number; 0 = all */
-	int32_t pid;		  /* 0 = all */
-	uint32_t functions;	  /* one bit for each enum mprof_fn; 0 = all */
-	int64_t from_ns, to_ns;	  /* since the run's start; `to` is excluded */
+	uint32_t process; /* number; 0 = all */
+	struct thread_choice thread;
+	int32_t pid;		/* 0 = all */
+	uint32_t functions;	/* one bit for each enum mprof_fn; 0 = all */
+	int64_t from_ns, to_ns; /* since the run's start; `to` is excluded */
 	bool marks;
 	bool numbers;
 	bool stacks; /* @NODE after each call, and definitions of nodes: dump_stacks.h */

@@ -252,6 +252,25 @@ static int check_number(struct profile *const *p, size_t n, uint32_t number, boo
 		    threads ? "threads shows them" : "names the processes");
 }
 
+static int check_names(struct profile *const *p, size_t n, const struct thread_choice *choice,
+		       struct error *err)
+{
+	const struct profile *first = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!p[i])
+			continue;
+		first = first ? first : p[i];
+		if (trace_has_chosen(p[i]->trace))
+			return 0;
+	}
+	return fail(err, -EINVAL, "no thread in '%.200s' has the name '%.80s'%s",
+		    first ? first->path : "", choice->pattern,
+		    first && trace_has_thread_names(first->trace)
+			? "; mprof report threads shows names"
+			: ": none has a name");
+}
+
 static void add_word(struct error *to, const char *option, const char *value)
 {
 	const size_t n = strlen(to->text);
@@ -276,9 +295,9 @@ static void list_options(const struct profile_options *o, struct error *to)
 	snprintf(number, sizeof(number), "%" PRIu32, f->process);
 	if (f->process)
 		add_word(to, "--process", number);
-	snprintf(number, sizeof(number), "%" PRIu32, f->thread);
-	if (f->thread)
-		add_word(to, "--thread", number);
+	snprintf(number, sizeof(number), "%" PRIu32, f->thread.number);
+	if (thread_is_chosen(&f->thread))
+		add_word(to, "--thread", f->thread.pattern ?: number);
 	if (f->size_min != all.size_min || f->size_max != all.size_max)
 		add_word(to, "--size", NULL);
 	if (f->lifetime_min_ns != all.lifetime_min_ns || f->lifetime_max_ns != all.lifetime_max_ns)
@@ -325,8 +344,10 @@ int filters_check(struct profile *const *p, size_t n, const struct profile_optio
 	ret = f->process ? check_number(p, n, f->process, false, err) : 0;
 	/* The trace names all its processes; of threads, a walk that ends early knows only those
 	 * that made a call. */
-	if (!ret && f->thread && !o->sites.until.set)
-		ret = check_number(p, n, f->thread, true, err);
+	if (!ret && f->thread.number && !o->sites.until.set)
+		ret = check_number(p, n, f->thread.number, true, err);
+	if (!ret && f->thread.pattern)
+		ret = check_names(p, n, &f->thread, err);
 	if (!ret)
 		ret = check_patterns(p, n, o, err);
 	if (!ret && nothing)

@@ -370,6 +370,7 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	if (ret)
 		return ret;
 	p->sites.options = o->sites;
+	trace_choose_threads(t, &o->sites.filter.thread);
 	p->hide_zero_live = o->hide_zero_live;
 	groups_begin(p, o->by, &p->sites.options);
 	p->sites.options.only = only(o);

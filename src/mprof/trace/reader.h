@@ -121,8 +121,9 @@ struct trace {
 	size_t threads;
 	uint32_t *first_number; /* main_threads.c: by number of a thread; 0 = the same */
 	size_t first_numbers;
-	struct hash thread_name; /* thread_names.c: by number, those that have a name */
-	bool keeps_numbers;	 /* trace_keep_numbers() */
+	struct hash thread_chosen; /* by number */
+	struct hash thread_name;   /* thread_names.c: by number, those that have a name */
+	bool keeps_numbers;	   /* trace_keep_numbers() */
 
 	void **copy; /* payloads that facts, samples and counts point into */
 	size_t copies, copies_room;

@@ -2,6 +2,7 @@
 /* thread_names.c - the names that a program gave its threads: FORMAT.md, STACK_USE. */
 #include "reader.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 #include "../util/hash.h"
@@ -28,4 +29,28 @@ const char *trace_thread_name(const struct trace *t, uint32_t number)
 bool trace_has_thread_names(const struct trace *t)
 {
 	return t->thread_name.used > 0;
+}
+
+void trace_choose_threads(struct trace *t, const struct thread_choice *choice)
+{
+	hash_release(&t->thread_chosen);
+	for (size_t i = 0; choice->pattern && i < t->uses; i++) {
+		const uint32_t number = trace_thread(t, t->use[i].thread);
+		const char *name = trace_thread_name(t, number);
+
+		if (*name && !fnmatch(choice->pattern, name, 0))
+			*hash_at(&t->thread_chosen, number) = 1;
+	}
+}
+
+bool trace_has_chosen(const struct trace *t)
+{
+	return t->thread_chosen.used > 0;
+}
+
+bool trace_chooses(const struct trace *t, const struct thread_choice *choice, uint32_t number)
+{
+	if (choice->pattern)
+		return hash_get(&t->thread_chosen, number) != 0;
+	return !choice->number || choice->number == number;
 }

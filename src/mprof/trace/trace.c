@@ -316,6 +316,7 @@ void trace_close(struct trace *t)
 		t->source.close(t->source.self);
 	free(t->first_number);
 	hash_release(&t->thread_name);
+	hash_release(&t->thread_chosen);
 	free(t->heap);
 	free(t->path);
 	free(t);

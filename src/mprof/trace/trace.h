@@ -316,6 +316,20 @@ uint32_t trace_thread(const struct trace *t, uint32_t number);
  * before it.  Any bytes; valid until trace_close(). */
 const char *trace_thread_name(const struct trace *t, uint32_t number);
 bool trace_has_thread_names(const struct trace *t);
+/* A thread, or the threads with such names; a zeroed one chooses all. */
+struct thread_choice {
+	uint32_t number;
+	const char *pattern; /* of names (fnmatch); NULL if a number is chosen */
+};
+/* Finds the threads that a pattern chooses; called before trace_chooses(). */
+void trace_choose_threads(struct trace *t, const struct thread_choice *choice);
+bool trace_has_chosen(const struct trace *t); /* did it find any? */
+/* Are not all threads chosen? */
+static inline bool thread_is_chosen(const struct thread_choice *c)
+{
+	return c->number || c->pattern;
+}
+bool trace_chooses(const struct trace *t, const struct thread_choice *choice, uint32_t number);
 /* Returns the main threads: as the kernel does it, their tid is the pid of their process.  The keys
  * are those of trace_thread_key(); the caller releases the table. */
 struct hash; /* util/hash.h */
