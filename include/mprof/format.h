@@ -515,6 +515,8 @@ enum mprof_fact_what {
 	MPROF_FACT_ATTACHED, /* it ran already when recording began */
 	MPROF_FACT_DETACHED, /* mprof ended the recording, and it runs on */
 	MPROF_FACT_HUGE, /* mprof saw it: huge_pages pages of its memory were parts of huge ones */
+	MPROF_FACT_TOGETHER, /* process 0: how processes of the run had together_bytes in memory,
+				pages that they share counted once */
 };
 enum mprof_bypass { MPROF_BYPASS_DEEPBIND, MPROF_BYPASS_NAMESPACE };
 enum mprof_child_how { MPROF_CHILD_FORK = 1, MPROF_CHILD_SPAWN, MPROF_CHILD_VFORK };
@@ -545,7 +547,10 @@ struct mprof_fact {
 	uint64_t minor_faults, major_faults; /* END, WAITED */
 	uint32_t stacks;       /* START of a forked child: ids up to this are its parent's */
 	uint32_t stacks_image; /* image of the parent at that time */
-	uint64_t since_ticks;  /* OOM */
+	union {
+		uint64_t since_ticks;	 /* OOM */
+		uint64_t together_bytes; /* TOGETHER */
+	};
 };
 MPROF_STATIC_ASSERT(sizeof(struct mprof_fact) == 144, "on-disk layout");
 

@@ -542,3 +542,35 @@ json_of_huge() {
 	"$mprof" report --json log >huge.json
 	json huge.json '.processes[0].huge_pages_bytes'
 }
+
+# Forks share what they only read: the sum of their resident sizes tells nothing.
+test_peak_rss_of_all_processes_together() {
+	cat >forks.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define SIZE (32 << 20)
+int main(int argc, char **argv)
+{
+	char *p = memset(malloc(SIZE), 1, SIZE);
+	for (int i = 0; i < 3; i++)
+		if (!fork()) {
+			if (argc > 1)
+				memset(p, 2, SIZE);
+			usleep(900000);
+			_exit(*p == 0);
+		}
+	while (wait(NULL) > 0)
+		;
+	return !argv;
+}
+END
+	compile forks
+	report_with 'All processes together had at least 1' ./forks writing
+	expect_words out ' MiB at one time, with pages that they share counted once.'
+	run "$mprof" report --json log
+	expect_same 'four times' "$(json out '.together_bytes > 4 * 32 * 1048576 and .together_bytes < 5 * 32 * 1048576')" true
+	report_of ./forks
+	expect_no_text out together
+}

@@ -155,6 +155,8 @@ static void add_fact(struct tree *r, const struct trace_fact *f)
 	struct tree_process *p = (struct tree_process *)tree_find(r, f->process);
 	const struct mprof_fact *m = f->fact;
 
+	if (m->what == MPROF_FACT_TOGETHER && m->together_bytes > r->together)
+		r->together = m->together_bytes;
 	if (!p)
 		return;
 	if (m->self_bytes > p->self_bytes)

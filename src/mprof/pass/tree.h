@@ -107,6 +107,7 @@ struct tree {
 	const char **remark; /* of mprof, about the run */
 	size_t remarks;
 	uint64_t unrecorded_rss; /* rss_of_children() */
+	uint64_t together; /* bytes of all processes at a time, shared ones once; 0: unknown */
 	uint64_t lost[MPROF_LOST_REASONS], lost_all;
 	size_t deepbinds; /* processes with objects loaded past the library */
 	uint64_t start_ticks, end_ticks;

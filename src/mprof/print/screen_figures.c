@@ -197,6 +197,12 @@ static void add_resident(struct paragraph *words, const struct analysis *a)
 			      format_bytes(untouched).s);
 	if (rss)
 		screen_huge_pages(words, a);
+	/* Forks that share all of it have no more. */
+	if (a->tree.processes > 1 && rss && a->tree.together > rss + rss / 4)
+		paragraph_add(words,
+			      "All processes together had at least %s at one time, with pages "
+			      "that they share counted once. ",
+			      format_bytes(a->tree.together).s);
 	if (swapped)
 		paragraph_add(words, "Up to %s was swapped out. ", format_bytes(swapped).s);
 	if (limit && (rss >= limit / 2 || killed_for_memory(&a->tree)))

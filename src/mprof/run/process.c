@@ -84,13 +84,14 @@ int process_memory(pid_t pid, struct process_memory *m)
 	return 0;
 }
 
-uint64_t process_huge_pages(pid_t pid)
+struct process_shares process_shares(pid_t pid)
 {
 	char text[4096];
 
-	return read_file(pid, "smaps_rollup", text, sizeof(text))
-		   ? 0
-		   : status_bytes(text, "\nAnonHugePages:");
+	if (read_file(pid, "smaps_rollup", text, sizeof(text)))
+		return (struct process_shares){ .pss = 0 };
+	return (struct process_shares){ .huge = status_bytes(text, "\nAnonHugePages:"),
+					.pss = status_bytes(text, "\nPss:") };
 }
 
 int system_memory(struct mprof_system *m)

@@ -25,8 +25,12 @@ int process_memory(pid_t pid, struct process_memory *m);
  * counts as resident nowhere: pages of hugetlbfs (MAP_HUGETLB), private or not. */
 void process_add_status(struct process_memory *m, const char *text);
 
-/* The bytes of its anonymous memory that are in transparent huge pages; 0 if unknown. */
-uint64_t process_huge_pages(pid_t pid);
+/* Bytes: what is in transparent huge pages, and its share of all that is resident (a page that n
+ * processes have is an n-th of each).  0 if unknown. */
+struct process_shares {
+	uint64_t huge, pss;
+};
+struct process_shares process_shares(pid_t pid);
 
 /* Reads the first argument as the process has it now.  0 or -errno. */
 int process_title(pid_t pid, char *title, size_t size);

@@ -59,8 +59,12 @@ struct sampler {
 	struct mprof_system system[SAMPLES_KEPT];
 	size_t systems;
 	bool knows_system; /* has read it at least once */
-	uint64_t swapped;  /* of the processes that this round has read */
-	uint64_t limit;	   /* system_group_limit() */
+	uint64_t swapped;  /* of the processes that this round has read, as are the next two */
+	uint64_t rss;
+	uint32_t running;
+	uint64_t together_rss, together; /* rss at the last reading of shares; their largest sum */
+	int64_t together_ns;		 /* ... and when that was */
+	uint64_t limit;			 /* system_group_limit() */
 	int64_t oldest_system_ns;
 	struct oom_kills kills;
 	uint64_t kills_ticks; /* when it counted them */
@@ -145,7 +149,7 @@ static int read_pages(struct sampler *s, pid_t pid)
 /* Huge pages make a process larger than what it wrote to, so only much of them matters. */
 static void take_huge_pages(struct sampler *s, uint32_t number, pid_t pid, uint64_t rss)
 {
-	const uint64_t bytes = process_huge_pages(pid), page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t bytes = process_shares(pid).huge, page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct mprof_fact fact = {
 		.what = MPROF_FACT_HUGE,
 		.pid = pid,
@@ -202,9 +206,37 @@ static void look_at(struct sampler *s, const struct mprof_process_entry *e, stru
 	if (process_memory(e->pid, &m) || m.start_time != e->start_time)
 		return;
 	s->swapped += m.swapped;
+	s->rss += m.rss;
+	s->running++;
 	keep_sample(s, w, &m, now);
 	if (is_due(w, m.rss, now) && may_spend(s, now))
 		take_residency(s, w, e->pid, m.rss, now);
+}
+
+/* What the resident sizes of processes add up to counts the pages several times that forks share
+ * until one of them writes there.  Due as the pages of a process are. */
+static void look_at_sum(struct sampler *s, uint32_t n, int64_t now)
+{
+	struct mprof_fact fact = { .what = MPROF_FACT_TOGETHER, .pid = getpid() };
+	struct mprof_process_entry e;
+
+	if (s->running < 2 || !may_spend(s, now) ||
+	    (s->rss <= s->together_rss + s->together_rss / 8 &&
+	     now - s->start_ns < 2 * (s->together_ns - s->start_ns) + 10 * MS))
+		return;
+	s->together_rss = s->rss;
+	s->together_ns = now;
+	for (uint32_t i = 0; i < n && i < MPROF_PROCESS_TABLE; i++) {
+		e = append_process(&s->file, i);
+		if (!e.number || e.state != MPROF_PROCESS_RUNNING)
+			continue;
+		fact.together_bytes += process_shares(e.pid).pss;
+		fact.how++;
+	}
+	if (fact.together_bytes <= s->together || s->full)
+		return;
+	s->together = fact.together_bytes;
+	s->full = append_fact(&s->file, 0, &fact, NULL, 0) != 0;
 }
 
 static void look_at_all(struct sampler *s)
@@ -213,7 +245,8 @@ static void look_at_all(struct sampler *s)
 	struct mprof_process_entry e;
 	int64_t now = now_ns(CLOCK_MONOTONIC);
 
-	s->swapped = 0;
+	look_at_sum(s, n, now); /* as the last round found it: pages would take all of the time */
+	s->swapped = s->rss = s->running = 0;
 	for (i = 0; i < n && i < MPROF_PROCESS_TABLE && !s->full; i++) {
 		e = append_process(&s->file, i);
 		if (e.number && e.state == MPROF_PROCESS_RUNNING)
