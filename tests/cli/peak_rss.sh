@@ -390,7 +390,7 @@ END
 	compile maps
 	report_of ./maps
 	expect_words out 'at least 6'
-	expect_words out ' MiB of it files and shared memory. Allocated in total'
+	expect_words out ' MiB of it files and shared memory, mapped mostly by main (maps.c:9). Allocated in total'
 	run "$mprof" report peak-rss log
 	grep -qE '^ *6[0-9.]* MiB +>?9[0-9] % +code, files and shared memory|of which files and shared memory:  at least 6' out ||
 		bad "files are missing: $(cat out)"
@@ -573,4 +573,33 @@ END
 	expect_same 'four times' "$(json out '.together_bytes > 4 * 32 * 1048576 and .together_bytes < 5 * 32 * 1048576')" true
 	report_of ./forks
 	expect_no_text out together
+}
+
+# Mappings of shared memory that pile up are no blocks: the first screen names their function.
+test_peak_rss_of_shared_memory() {
+	cat >shared.c <<'END'
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define SIZE (4 << 20)
+static char *map(int n)
+{
+	return mmap(0, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+static char *segment(void) { return memset(map(SIZE), 1, SIZE); }
+static char *ring(void) { return memset(map(2 * SIZE), 1, 2 * SIZE); }
+int main(void)
+{
+	char *p = ring();
+	for (int i = 0; i < 10; i++) {
+		p = segment();
+		usleep(20000);
+	}
+	usleep(200000);
+	return !p;
+}
+END
+	compile shared
+	report_with ' MiB of it files and shared memory, mapped mostly by ' ./shared
+	expect_words out ' MiB of it files and shared memory, mapped mostly by map (shared.c:7), mostly called by segment (shared.c:9).'
 }

@@ -48,6 +48,8 @@ void kept_fields(json *to, const struct kept *k);
 
 /* Prints a sentence about memory that was not allocated through malloc; nothing without such
  * memory. */
+/* Puts a function, its line with most, and its main caller. */
+void outside_put_place(const struct outside_place *place, FILE *out);
 void outside_sentence(const struct analysis *a, const struct outside *o, FILE *out);
 /* Returns the command that shows more, which the caller frees; NULL if none does. */
 char *outside_command(const struct analysis *a, const struct outside *o);

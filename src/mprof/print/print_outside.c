@@ -10,7 +10,7 @@
 #include "json_rows.h"
 #include "quote.h"
 
-static void put_place(const struct outside_place *place, FILE *out)
+void outside_put_place(const struct outside_place *place, FILE *out)
 {
 	const struct profile_asked *who = &place->asked;
 
@@ -42,7 +42,7 @@ static void put_who(const struct outside *o, FILE *out)
 		fputs(" (", out);
 	else if (o->mapper)
 		fprintf(out, ", %s of it in ", format_bytes(o->who.bytes).s);
-	put_place(&o->who, out);
+	outside_put_place(&o->who, out);
 	fputs(o->mapper && all ? ")" : "", out);
 }
 
@@ -64,7 +64,7 @@ static void put_moved(const struct outside *o, FILE *out)
 	fprintf(out, "%s was added by brk and sbrk", o->mapped ? format_bytes(o->moved).s : "it");
 	if (o->mover.asked.line) {
 		fputs(", mostly in ", out);
-		put_place(&o->mover, out);
+		outside_put_place(&o->mover, out);
 	}
 	fputs("; mprof does not record the blocks inside it", out);
 }

@@ -11,6 +11,7 @@
 #include "../util/alloc.h"
 #include "../util/columns.h"
 #include "../util/order.h"
+#include "print_findings.h"
 #include "report.h"
 
 #define LARGEST	    3u	 /* programs */
@@ -101,15 +102,25 @@ static void add_programs(struct paragraph *words, const struct analysis *a)
 #define OWN_LEAST (1u << 20) /* bytes of mprof's own memory, and a 16th of what is resident */
 
 /* Says what else than heap is in it. */
-static void add_resident_parts(struct paragraph *words, const struct tree_process *p)
+static void add_resident_parts(struct paragraph *words, const struct analysis *a,
+			       const struct tree_process *p)
 {
+	const struct outside_place *mapper = a->findings ? &a->findings->files : NULL;
 	const uint64_t rss = p->peak_rss_bytes, own = p->self_bytes;
 	const bool told = own >= OWN_LEAST && own >= rss / 16 && own < rss;
 
-	if (tree_has_files(p))
-		paragraph_add(words, "at least %s of it files and shared memory%s",
-			      format_bytes(tree_files(p)).s, told ? ", and" : "");
-	else
+	if (tree_has_files(p)) {
+		paragraph_add(words, "at least %s of it files and shared memory",
+			      format_bytes(tree_files(p)).s);
+		if (mapper && mapper->asked.line) {
+			char *name = WRITTEN(out, outside_put_place(mapper, out));
+
+			paragraph_add(words, ", mapped mostly by ");
+			paragraph_add_styled(words, STYLE_PLACE, "%s", name);
+			free(name);
+		}
+		paragraph_add(words, told ? ", and" : "");
+	} else
 		paragraph_add(words, told ? "with code, files and" : "with code and files");
 	if (told)
 		paragraph_add(words, " %s of mprof's own memory", format_bytes(own).s);
@@ -152,7 +163,7 @@ bool screen_resident(struct paragraph *words, const struct analysis *a)
 		return false;
 	paragraph_add(words, "Largest resident set: %s, ", format_bytes(p->peak_rss_bytes).s);
 	if (a->tree.processes == 1) {
-		add_resident_parts(words, p);
+		add_resident_parts(words, a, p);
 	} else {
 		paragraph_add(words, "of ");
 		add_process(words, a, p->number);

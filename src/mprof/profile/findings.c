@@ -687,12 +687,15 @@ static void find_resident(struct findings *f, const struct analysis *a, struct t
 	f->retained = (struct retained){ .process = 0 };
 	f->outside = (struct outside){ .process = 0 };
 	f->larger = (struct larger){ .process = 0 };
+	f->files = (struct outside_place){ .bytes = 0 };
 	if (a->of_totals)
 		larger_find(&f->larger, a, t, names);
 	/* Only a part of the live memory is known. */
 	if (a->of_totals || a->walk.input.reduced_count || a->walk.input.log_end)
 		return;
 	outside_find(&f->outside, a, t, &f->stacks.uses, names);
+	if (names)
+		outside_find_files(&f->files, a, names);
 	if (analysis_knows_live(a))
 		retained_find(&f->retained, a, names);
 }

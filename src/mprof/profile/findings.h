@@ -49,6 +49,7 @@ struct findings {
 	struct finding item[FINDINGS]; /* highest rank first */
 	size_t count;
 	struct outside outside;	      /* present without stacks, too */
+	struct outside_place files;   /* outside_find_files() */
 	struct stack_findings stacks; /* likewise */
 	struct alloc_times times;     /* likewise */
 	struct retained retained;

@@ -194,9 +194,13 @@ ORDER(by_runtime, struct who, strcmp(name_of_runtime(y), name_of_runtime(x)))
 ORDER(by_name, struct who, sym_order_functions(x->function, y->function) ?: FALLING(bytes))
 ORDER(by_caller, struct who, sym_order_functions(x->caller, y->caller) ?: FALLING(bytes))
 
-static uint64_t bytes_by(const struct outside *o, const struct maps_site *site, bool breaks)
+enum of { OF_MAPPED, OF_MOVED, OF_FILES };
+
+static uint64_t bytes_by(const struct outside *o, const struct maps_site *site, enum of of)
 {
-	return breaks ? site->break_most : bytes_of(o, site);
+	return of == OF_MOVED	? site->break_most
+	       : of == OF_FILES ? site->file_peak
+				: bytes_of(o, site);
 }
 
 /* Finds the runtime with the call of mmap, or one of its functions that called this; NULL if there
@@ -347,7 +351,7 @@ static struct who most_of_runtimes(struct who *who, size_t count, struct who *mo
 }
 
 /* Finds who mapped most, or moved the break most. */
-static struct who find_most(const struct outside *o, const struct look *l, bool breaks,
+static struct who find_most(const struct outside *o, const struct look *l, enum of of,
 			    struct who *most)
 {
 	const size_t n = l->maps->site.count < SITES_NAMED ? l->maps->site.count : SITES_NAMED;
@@ -357,7 +361,7 @@ static struct who find_most(const struct outside *o, const struct look *l, bool 
 	uint64_t bytes;
 
 	for (i = 0; i < n; i++) {
-		bytes = bytes_by(o, &site[i], breaks);
+		bytes = bytes_by(o, &site[i], of);
 		if (!bytes || is_allocators(l, site[i].stack))
 			continue;
 		who[count] = (struct who){ .stack = site[i].stack, .bytes = bytes };
@@ -388,7 +392,7 @@ static struct outside_place place_of(const struct who *most, const struct look *
 static void find_who(struct outside *o, const struct look *l)
 {
 	struct who most;
-	const struct who function = find_most(o, l, false, &most);
+	const struct who function = find_most(o, l, OF_MAPPED, &most);
 	const struct trace_fact *image = tree_image(l->process);
 
 	o->by_who = at_most(most.bytes, o->mapped);
@@ -403,7 +407,7 @@ static void find_who(struct outside *o, const struct look *l)
 static void find_moved(struct outside *o, const struct look *l)
 {
 	struct who most;
-	const struct who function = find_most(o, l, true, &most);
+	const struct who function = find_most(o, l, OF_MOVED, &most);
 	const uint64_t moved = most.bytes ? (uint64_t)l->maps->break_peak : 0;
 
 	o->moved = at_most(moved, o->unseen);
@@ -456,4 +460,22 @@ void outside_find(struct outside *o, const struct analysis *a, const struct trac
 	find_stacks(o, t, stacks);
 	find_who(o, &best);
 	find_moved(o, &best);
+}
+
+void outside_find_files(struct outside_place *place, const struct analysis *a,
+			struct profile *names)
+{
+	const struct maps_of *maps = a->maps.process.item;
+	struct look l = { .names = names };
+	struct who most, function;
+
+	*place = (struct outside_place){ .bytes = 0 };
+	/* Others tell only how large one of them was. */
+	if (a->tree.processes != 1 || a->maps.process.count != 1 || a->walk.input.log_end)
+		return;
+	l.process = a->tree.process;
+	l.maps = maps;
+	function = find_most(NULL, &l, OF_FILES, &most);
+	if (maps->file_peak >= tree_files(l.process) / 2 && most.bytes > maps->file_peak / 2)
+		*place = place_of(&function, &l);
 }

@@ -67,6 +67,10 @@ struct outside {
 	const struct mapper *mapper;
 };
 
+/* Finds the function that mapped more than half of what a single process had mapped of files and
+ * shared memory, if they can explain what was resident of these; else asked.line is NULL. */
+void outside_find_files(struct outside_place *place, const struct analysis *a,
+			struct profile *names);
 /* look: NULL at first; if there is `unseen`, call it again with one.  names: NULL without call
  * stacks. */
 void outside_find(struct outside *o, const struct analysis *a, const struct trace *t,
