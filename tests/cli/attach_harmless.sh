@@ -312,3 +312,38 @@ test_attach_refuses_a_replaced_library() {
 	expect_text err "'$PWD/lib/libc.so.6' was replaced since the program started, as by an upgrade"
 	harmless_end
 }
+
+# As the stack of a greenlet: behind its frames are words that are no return addresses.
+test_attach_to_a_coroutine() {
+	attach_is_allowed || return 0
+	cat >coroutine.c <<'END'
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+static uintptr_t stack[1 << 16] __attribute__((aligned(64)));
+static void run(void)
+{
+	close(creat("ready", 0600));
+	while (access("end", F_OK)) {
+		free(malloc(100));
+		usleep(1000);
+	}
+	_exit(7);
+}
+int main(void)
+{
+	uintptr_t *top = stack + sizeof(stack) / sizeof(*stack) - 65;
+
+	for (int i = 0; i < 65; i++)
+		top[i] = 0x04cbe039cb53c200;
+	__asm__ volatile("mov %0, %%rsp\n\tjmp *%1" : : "r"(top), "r"(run));
+	return 1;
+}
+END
+	compile coroutine
+	harmless_start coroutine
+	harmless_attach
+	expect_status 0
+	harmless_end
+}

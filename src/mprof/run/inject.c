@@ -192,15 +192,18 @@ static int look_at_frame(Dwfl_Frame *frame, void *arg)
 	struct frames *f = arg;
 	const bool in_call = (int64_t)f->regs->orig_rax >= 0;
 	const char *file = NULL;
+	Dwarf_Addr pc, from = 0, to = 0;
 	Dwfl_Module *module;
-	Dwarf_Addr pc;
 	bool activation, interrupted = !f->n;
 
 	if (f->n == FRAMES_MOST || !dwfl_frame_pc(frame, &pc, &activation))
 		return DWARF_CB_ABORT;
 	module = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc);
 	if (module)
-		dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, &file, NULL);
+		dwfl_module_info(module, NULL, &from, &to, NULL, NULL, &file, NULL);
+	/* It is the nearest one.  A coroutine's stack, such as a greenlet's, leads nowhere. */
+	if (f->n && (pc < from || pc >= to))
+		return DWARF_CB_ABORT;
 	if (!file)
 		file = module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
 			      : "";
