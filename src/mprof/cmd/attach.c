@@ -17,9 +17,11 @@
 #include "../run/library.h"
 #include "../run/process.h"
 #include "../util/alloc.h"
+#include "../util/format.h"
 #include "../util/now.h"
 #include "../util/ranges.h"
 #include "cmd.h"
+#include "event_count.h"
 #include "profile_tell.h"
 #include "run_keys.h"
 #include "run_messages.h"
@@ -178,6 +180,28 @@ static void tell_begin(const struct options *o, const struct attached *a, const 
 			 "PYTHONMALLOC=malloc to see them");
 }
 
+/* Its environment is its own, so programs that it runs do not load the library. */
+static void tell_missing(const char *path)
+{
+	struct event_count_own own = { .count = 0 };
+	struct trace *t;
+
+	if (trace_open(&t, path, MPROF_MAGIC_PROFILE, NULL))
+		return;
+	event_count_own(&own, t);
+	trace_close(t);
+	if (!own.missing)
+		return;
+	fprintf(stderr, "mprof: %s it ran since then %s not recorded",
+		own.missing == 1 ? "a program that"
+				 : format_many(own.missing, "program that", "programs that").s,
+		own.missing == 1 ? "was" : "were");
+	if (*own.missing_path)
+		fprintf(stderr, "%s%s",
+			own.missing == 1 ? ": " : "; the first: ", cmd_path(own.missing_path));
+	fputs("; mprof profile -- PROGRAM records these, too\n", stderr);
+}
+
 static int profile(struct run_plan *plan, const struct options *o, const char *library)
 {
 	struct target t = { .claim = -1 };
@@ -201,8 +225,10 @@ static int profile(struct run_plan *plan, const struct options *o, const char *l
 	if (ret && ret != -ESRCH)
 		cmd_warn("%s; it is still recorded: mprof ctl %d pause", err.text, (int)o->pid);
 	code_names_add(t.path);
-	if (!plan->quiet)
+	if (!plan->quiet) {
+		tell_missing(t.path);
 		profile_tell(t.path, NULL);
+	}
 	target_release(&t);
 	return STATUS_OK;
 }

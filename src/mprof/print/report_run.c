@@ -348,15 +348,48 @@ static void print_deepbinds(const struct tree *r, FILE *out)
 		p->deepbinds ? "such an object" : "it");
 }
 
+/* Did mprof attach to the process, or to one that forked it? */
+static bool is_attached(const struct tree *r, uint32_t number)
+{
+	const struct tree_process *p = tree_find(r, number);
+
+	return p && (p->attached || (p->parent < number && is_attached(r, p->parent)));
+}
+
+/* There may be thousands of them. */
+static bool is_beyond_attached(const struct tree *r, const struct tree_missing *m)
+{
+	return m->environment && is_attached(r, m->parent);
+}
+
+static void print_beyond_attached(const struct tree *r, FILE *out)
+{
+	const char *first = NULL;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->missing_count; i++)
+		if (is_beyond_attached(r, &r->missing[i]) && !n++)
+			first = r->missing[i].path;
+	if (!n)
+		return;
+	fprintf(out, "  %s not recorded, because mprof attach reaches no program that a process ",
+		n == 1 ? "A program was" : format_many(n, "program was", "programs were").s);
+	fprintf(out, "runs later%s%s.\n",
+		n == 1 ? ": " : "; the first: ", *first ? first : "its path is unknown");
+}
+
 static void print_missing(const struct analysis *a, FILE *out)
 {
 	const struct tree *r = &a->tree;
 	size_t i;
 
 	print_deepbinds(r, out);
+	print_beyond_attached(r, out);
 	for (i = 0; i < r->missing_count; i++) {
 		const struct tree_missing *m = &r->missing[i];
 
+		if (is_beyond_attached(r, m))
+			continue;
 		fprintf(out,
 			m->became ? "  Process %" PRIu32 " became %s"
 				  : "  A child of process %" PRIu32 ", %s",
