@@ -245,6 +245,49 @@ test_attach_before_exec() {
 	expect_words out 'became a program that is not recorded'
 }
 
+# Nor those that children become.
+test_attach_before_programs() {
+	attach_is_allowed || return 0
+	cat >starts.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	char *argv[] = { "true", NULL };
+	pid_t pid;
+
+	close(creat("ready", 0600));
+	while (access("go", F_OK)) usleep(1000);
+	for (int i = 0; i < 3 && !posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ); i++)
+		waitpid(pid, NULL, 0);
+	if (!fork()) {
+		execl("/bin/sleep", "sleep", "0", NULL);
+		_exit(1);
+	}
+	wait(NULL);
+	close(creat("done", 0600));
+	while (access("end", F_OK)) usleep(1000);
+	return 7;
+}
+END
+	compile starts
+	./starts &
+	pid=$!
+	wait_for test -e ready
+	attach_to -o a.profile
+	touch go
+	wait_for test -e 'done'
+	attach_detach
+	expect_text err '4 programs that it ran since then were not recorded; the first: /bin/true;'
+	attach_expect_end 7
+	run "$mprof" report a.profile
+	expect_words out '4 programs were not recorded, because mprof attach reaches no program that a process runs later; the first: /bin/true.'
+	expect_no_text out LD_PRELOAD
+}
+
 test_attach_for_a_time() {
 	attach_is_allowed || return 0
 	attach_program
@@ -359,8 +402,15 @@ test_attach_waits_for_no_lock() {
 	./loads &
 	pid=$!
 	wait_for test -e ready
-	run "$mprof" attach -o a.profile "$pid"
+	"$mprof" attach -o a.profile "$pid" 2>first &
+	attached=$!
+	wait_for grep -q '^TracerPid:.*[1-9]' "/proc/$pid/status"
+	attach_refused 3 ') already traces it; try again' -o b.profile "$pid"
+	expect_text err "cannot attach to process $pid: mprof (process "
+	status=0
+	wait "$attached" || status=$?
 	expect_status 3
+	mv first err
 	expect_one_line_error
 	expect_text err 'waits for a lock that another one keeps; try again'
 	[ ! -e a.profile ] || bad 'there is a profile'
@@ -426,7 +476,8 @@ int main(void) { for (;;) pause(); }' >owns.c
 	attach_refused 2 "'other'" -o other "$pid"
 	gdb -q -p "$pid" -batch -ex 'shell touch traced; sleep 1' >/dev/null 2>&1 &
 	wait_for test -e traced
-	attach_refused 3 'already traces it' "$pid"
+	attach_refused 3 'gdb (process ' "$pid"
+	expect_text err 'already traces it'
 	wait $!
 	kill "$pid"
 	[ "$(id -u)" = 0 ] || return

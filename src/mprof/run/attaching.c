@@ -206,7 +206,7 @@ static int check_program(pid_t pid, struct error *err)
 
 static int check_sandbox(pid_t pid, struct error *err)
 {
-	const uint64_t tracer = status_field(pid, "TracerPid");
+	const pid_t tracer = inject_tracer(pid, pid);
 
 	if (is_stopped(pid))
 		return fail(err, -EAGAIN,
@@ -214,10 +214,7 @@ static int check_sandbox(pid_t pid, struct error *err)
 			    "-CONT %d",
 			    (int)pid, (int)pid);
 	if (tracer)
-		return fail(err, -EPERM,
-			    "cannot attach to process %d: process %" PRIu64
-			    " (a debugger?) already traces it",
-			    (int)pid, tracer);
+		return inject_traced(pid, tracer, err);
 	if (status_field(pid, "Seccomp"))
 		return fail(
 		    err, -EPERM,

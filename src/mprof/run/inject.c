@@ -311,11 +311,41 @@ static int try_thread(struct inject *in, pid_t tid, const char *allocator)
 	return ret ? ret : -EAGAIN;
 }
 
-static int refused(pid_t pid, int ret, struct error *err)
+pid_t inject_tracer(pid_t pid, pid_t tid)
+{
+	char path[64], text[1024];
+	const char *line;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	n = file_head(path, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = 0;
+	line = strstr(text, "\nTracerPid:");
+	return line ? atoi(line + strlen("\nTracerPid:")) : 0;
+}
+
+int inject_traced(pid_t pid, pid_t tracer, struct error *err)
+{
+	char path[64], name[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)tracer);
+	n = file_head(path, name, sizeof(name) - 1);
+	name[n > 0 ? n : 0] = 0;
+	name[strcspn(name, "\n")] = 0;
+	return fail(err, -EPERM, "cannot attach to process %d: %s (process %d) already traces it%s",
+		    (int)pid, *name ? name : "a debugger", (int)tracer,
+		    !strcmp(name, "mprof") ? "; try again" : "");
+}
+
+static int refused(const struct inject *in, pid_t tid, int ret, struct error *err)
 {
 	static const char scope[] = "/proc/sys/kernel/yama/ptrace_scope";
+	const pid_t pid = in->pid, tracer = ret == -EPERM ? inject_tracer(pid, tid) : 0;
 	char value = '0';
 
+	if (tracer && tracer != getpid())
+		return inject_traced(pid, tracer, err);
 	file_head(scope, &value, 1);
 	return fail(err, ret, "cannot attach to process %d: %s%s", (int)pid, strerror(-ret),
 		    value == '0' ? ""
@@ -336,7 +366,7 @@ static int find_thread(struct inject *in, const char *allocator, struct error *e
 		for (size_t i = 0; i < n; i++) {
 			ret = try_thread(in, tid[i], allocator);
 			if (ret && ret != -EAGAIN)
-				return refused(in->pid, ret, err);
+				return refused(in, tid[i], ret, err);
 			if (!ret)
 				return 0;
 		}
@@ -638,6 +668,18 @@ int inject_session(int (*work)(void *state), void *state, size_t bytes)
 {
 	(void)bytes;
 	return work(state);
+}
+
+pid_t inject_tracer(pid_t pid, pid_t tid)
+{
+	(void)pid, (void)tid;
+	return 0;
+}
+
+int inject_traced(pid_t pid, pid_t tracer, struct error *err)
+{
+	(void)tracer;
+	return fail(err, -EPERM, "cannot attach to process %d: it is traced", (int)pid);
 }
 
 void inject_read(pid_t pid, uint64_t at, char *to, size_t size)

@@ -34,6 +34,11 @@ struct inject_place {
  */
 int inject_session(int (*work)(void *state), void *state, size_t bytes);
 
+/* Returns the process that traces the thread, or 0. */
+pid_t inject_tracer(pid_t pid, pid_t tid);
+/* Fails because of that process. */
+int inject_traced(pid_t pid, pid_t tracer, struct error *err);
+
 /* In a session: stops a thread of the process at a safe point.  On an error, all run on as before.
  */
 int inject_begin(struct inject **in, pid_t pid, const struct inject_place *place,
