@@ -294,10 +294,33 @@ struct heap_info {
 	    keepcost;
 };
 
+/* r_debug_extended of glibc 2.35 and later. */
+struct namespace
+{
+	int version;
+	struct link_map *map;
+	ElfW(Addr) trap;
+	int state;
+	ElfW(Addr) loader;
+	const struct namespace *next;
+};
+
+/* What dlmopen loaded has another libc, whose malloc it calls. */
+static void attach_note_namespaces(void)
+{
+	const struct namespace *n = mp_attach_symbol("_r_debug");
+
+	for (n = n && n->version > 1 ? n->next : NULL; n; n = n->next)
+		if (n->map && n->map->l_name && *n->map->l_name)
+			mp_fact_bypass(n->map->l_name, MPROF_BYPASS_NAMESPACE);
+}
+
 void mp_attach_note(void)
 {
 	void *symbol = mp_attach_symbol("mallinfo2");
 	struct heap_info now;
+
+	attach_note_namespaces();
 
 	if (symbol && mp_scope_base(symbol) == mp_scope_base(*(void **)&mprof_core.real.malloc) &&
 	    mp_attach_symbol("gnu_get_libc_version") &&

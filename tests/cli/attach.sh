@@ -288,6 +288,40 @@ END
 	expect_no_text out LD_PRELOAD
 }
 
+# What dlmopen loaded before.
+test_attach_beside_a_namespace() {
+	attach_is_allowed || return 0
+	attach_program
+	cat >spaces.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+int main(void)
+{
+	void *(*plug)(void) = (void *(*)(void))dlsym(dlmopen(LM_ID_NEWLM, "./plug.so", RTLD_NOW), "plug_keep");
+
+	close(creat("ready", 0600));
+	while (access("end", F_OK)) {
+		plug();
+		usleep(1000);
+	}
+	return 7;
+}
+END
+	compile spaces -ldl
+	rm -f ready end
+	./spaces &
+	pid=$!
+	wait_for test -e ready
+	run "$mprof" attach --for 10ms -o a.profile "$pid"
+	expect_status 0
+	expect_text err 'calls of ./plug.so were not recorded: dlmopen gave it a C library of its own'
+	run "$mprof" report a.profile
+	expect_words out 'loaded ./plug.so into another namespace (dlmopen): what it allocated and freed itself is not recorded'
+	attach_expect_end 7
+}
+
 test_attach_for_a_time() {
 	attach_is_allowed || return 0
 	attach_program

@@ -190,6 +190,10 @@ static void tell_missing(const char *path)
 		return;
 	event_count_own(&own, t);
 	trace_close(t);
+	if (*own.object)
+		cmd_warn("calls of %s%s were not recorded: dlmopen gave %s a C library of %s own",
+			 cmd_path(own.object), own.objects ? " and other objects" : "",
+			 own.objects ? "them" : "it", own.objects ? "their" : "its");
 	if (!own.missing)
 		return;
 	fprintf(stderr, "mprof: %s it ran since then %s not recorded",
