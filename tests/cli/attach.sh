@@ -210,6 +210,13 @@ test_attach_again() {
 		jq '[.rows[] | select(.stack[-1].function == "keep")] | length')" 0
 	expect_same files "$(echo ./*.profile*)" './a.profile ./b.profile'
 	attach_expect_end 7
+	run "$mprof" diff a.profile b.profile
+	has_words out 'mprof was attached for' && has_words out 'in b.profile: the longer, the larger the figures.' ||
+		bad "diff says: $(cat out)"
+	run "$mprof" diff --markdown a.profile a.profile
+	expect_words out 'mprof was attached for'
+	run "$mprof" merge a.profile b.profile -o c.profile
+	expect_text err 'which would be counted twice; mprof diff compares them'
 }
 
 test_attach_to_its_end() {

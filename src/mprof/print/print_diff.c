@@ -92,6 +92,24 @@ static char *peaks(const struct diff *d, const struct diff_print *o)
 			   text_base(o->name[DIFF_BEFORE]), text_base(o->name[DIFF_AFTER]));
 }
 
+static char *attached(const struct diff *d, const struct diff_print *o)
+{
+	const uint64_t before = d->attached_ns[DIFF_BEFORE], after = d->attached_ns[DIFF_AFTER];
+	const char *const name[] = { text_base(o->name[DIFF_BEFORE]),
+				     text_base(o->name[DIFF_AFTER]) };
+
+	if (d->options.one_run || (!before && !after))
+		return NULL;
+	if (!before || !after)
+		return must_printf("%s is of a program that ran already: it has none of the "
+				   "blocks from before.",
+				   name[before ? DIFF_BEFORE : DIFF_AFTER]);
+	return must_printf("mprof was attached for %s in %s, for %s in %s: the longer, the larger "
+			   "the figures.",
+			   format_ns(before).s, name[DIFF_BEFORE], format_ns(after).s,
+			   name[DIFF_AFTER]);
+}
+
 static char *left_open(const struct diff *d, const struct diff_print *o)
 {
 	const bool both = d->left_open[DIFF_BEFORE] && d->left_open[DIFF_AFTER];
@@ -113,6 +131,8 @@ char *diff_remark(const struct diff *d, const struct diff_print *o, unsigned i)
 		return partial(d, o);
 	case 1:
 		return peaks(d, o);
+	case 2:
+		return attached(d, o);
 	default:
 		return left_open(d, o);
 	}

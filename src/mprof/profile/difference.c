@@ -822,6 +822,15 @@ bool diff_peaks_differ(const struct profile *before, const struct profile *after
 	       !trace->sites.options.filter.process;
 }
 
+static uint64_t attached_ns(const struct profile *p)
+{
+	const struct tree *t = &p->tree;
+
+	return t->processes && t->process[0].attached
+		   ? walk_duration_ns(&p->walk, t->end_ticks - t->start_ticks)
+		   : 0;
+}
+
 void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	       const struct diff_options *o)
 {
@@ -834,6 +843,8 @@ void diff_make(struct diff *d, struct profile *before, struct profile *after,
 	d->peaks_differ = diff_peaks_differ(before, after);
 	d->partial[DIFF_BEFORE] = is_partial(before);
 	d->partial[DIFF_AFTER] = is_partial(after);
+	d->attached_ns[DIFF_BEFORE] = attached_ns(before);
+	d->attached_ns[DIFF_AFTER] = attached_ns(after);
 	d->left_open[DIFF_BEFORE] = tree_left_open(&before->tree, &before->walk.heap);
 	d->left_open[DIFF_AFTER] = tree_left_open(&after->tree, &after->walk.heap);
 	find_stable(d, before->stacks, after->stacks);

@@ -88,6 +88,8 @@ struct diff {
 	 * profile, whose peak is that of one process. */
 	bool peaks_differ;
 	bool partial[DIFF_SIDES]; /* calls of its run are missing, or were not kept */
+	/* For how long mprof was attached to its first process; 0 if it was not. */
+	uint64_t attached_ns[DIFF_SIDES];
 	/* tree_left_open(): what leaked may be memory that was in use */
 	bool left_open[DIFF_SIDES];
 	struct site_values estimates[DIFF_SIDES]; /* of all sites, as those of a group */

@@ -336,7 +336,8 @@ static int check_members(struct combining *c)
 		    a->start_time == b->start_time && !strcmp(a->host, b->host))
 			return fail(
 			    c->err, -EBADMSG,
-			    "'%s' and '%s' both contain process %d%s%s: it would be counted twice",
+			    "'%s' and '%s' both contain process %d%s%s, which would be counted "
+			    "twice; mprof diff compares them",
 			    c->path[a->file], c->path[b->file], b->pid, *b->host ? " of " : "",
 			    b->host);
 	}
