@@ -305,3 +305,148 @@ test_attach_python_says() {
 	touch go
 	attach_expect_end 7
 }
+
+# Calls at random, through C and not; at each block, the script notes its own stack.
+attach_python_calls() {
+	cat >calls.py <<'END'
+import asyncio, functools, os, random, sys, threading, time
+kept, notes, size = [], [], [100000]
+lock, runs = threading.Lock(), [False]
+def note():
+    f, places = sys._getframe(1), []
+    while f:
+        if f.f_code.co_filename.endswith(('calls.py', 'text')):
+            places.append(f'{f.f_code.co_qualname}:{f.f_lineno}')
+        f = f.f_back
+    return places
+def hold():
+    with lock:
+        size[0] += 1
+        n = size[0]
+    kept.append(bytearray(n)); notes.append(f'{n + 1} {" ".join(note())}')
+class Made:
+    def __init__(self, r, d): step(r, d)
+class Asked:
+    def __init__(self, r, d): self.r, self.d = r, d
+    @property
+    def value(self): step(self.r, self.d)
+    def __getitem__(self, i): step(self.r, self.d)
+    def __call__(self, x): step(self.r, self.d)
+    def __exit__(self, *a): step(self.r, self.d)
+    def __enter__(self): step(self.r, self.d)
+    def __lt__(self, other):
+        step(self.r, self.d)
+        return True
+    def __iter__(self):
+        yield step(self.r, self.d)
+        yield 2
+def gives(r, d):
+    yield step(r, d)
+    yield from gives(r, d - 3) if d > 3 else []
+def fails(r, d):
+    step(r, d)
+    raise KeyError(d)
+def takes(r, d):
+    try:
+        yield 1
+    except ValueError:
+        step(r, d)
+def wrapped(call):
+    @functools.wraps(call)
+    def inner(*a):
+        return call(*a)
+    return inner
+@wrapped
+def decorated(r, d): step(r, d)
+def deeper(r, d, n): deeper(r, d, n - 1) if n else step(r, d)
+async def waits(r, d):
+    step(r, d)
+    await asyncio.sleep(0)
+    step(r, d)
+def step(r, d):
+    hold()
+    if d <= 0:
+        return
+    how, d = r.randrange(16), d - 1
+    if how == 0: list(map(lambda x: step(r, d), [1, 2]))
+    elif how == 1: sorted([Asked(r, d), Asked(r, 0)])
+    elif how == 2: list(gives(r, d))
+    elif how == 3: Made(r, d)
+    elif how == 4: Asked(r, d).value
+    elif how == 5: Asked(r, d)[3]
+    elif how == 6: [step(r, d) for i in range(2)]
+    elif how == 7:
+        try:
+            fails(r, d)
+        except KeyError: hold()
+        finally: hold()
+    elif how == 8: decorated(r, d)
+    elif how == 9: deeper(r, d, r.randrange(1, 12))
+    elif how == 10:
+        g = takes(r, d)
+        next(g)
+        try:
+            g.throw(ValueError())
+        except StopIteration: pass
+    elif how == 11:
+        for i in Asked(r, d): hold()
+    elif how == 12:
+        with Asked(r, d // 2): step(r, d // 2)
+    elif how == 13: functools.reduce(lambda a, b: step(r, d), [1, 2, 3])
+    elif how == 14: exec(compile('\n' * r.randrange(3) + 'step(r, d)', 'text', 'exec'), {'step': step, 'r': r, 'd': d})
+    elif threading.current_thread() is threading.main_thread() and not runs[0]:
+        runs[0] = True
+        asyncio.run(waits(r, d))
+        runs[0] = False
+def before(n, call): return before(n - 1, call) if n else call()
+def body(seed):
+    r = random.Random(seed)
+    while not os.access('go', os.F_OK):
+        time.sleep(0.01)
+    for i in range(30):
+        step(r, r.randrange(9))
+def other(): before(5, lambda: body(2))
+thread = threading.Thread(target=other)
+thread.start()
+open('ready', 'w').close()
+before(20, lambda: list(map(body, [1])))
+thread.join()
+open('notes', 'w').write('\n'.join(notes))
+open('done', 'w').close()
+while not os.access('end', os.F_OK):
+    time.sleep(0.01)
+sys.exit(7)
+END
+	cat >compare.py <<'END'
+import collections, json
+noted, seen, sizes = collections.Counter(), collections.Counter(), set()
+for line in open('notes'):
+    n, *places = line.split()
+    noted[tuple(places)] += 1
+    sizes.add(int(n))
+for row in json.load(open('leaks.json'))['rows']:
+    if row['sizes']['max'] in sizes:
+        seen[tuple(f"{f['function']}:{f['line']}" for f in reversed(row['stack'])
+                   if (f['file'] or '').endswith(('calls.py', 'text')))] += row['blocks']['leaked']
+for stack in noted.keys() | seen.keys():
+    if noted[stack] != seen[stack]:
+        print(noted[stack], 'noted', seen[stack], 'seen', *stack)
+print(len(noted) > 100)
+END
+}
+
+test_attach_python_random_calls() {
+	local python
+	attach_pythons || return 0
+	attach_python_calls
+	for python in "${pythons[@]}"; do
+		attach_python_start "$python" calls.py
+		attach_to --python -o a.profile
+		touch go
+		wait_for test -e 'done'
+		attach_detach
+		attach_expect_end 7
+		"$mprof" report leaks --wrappers --top 0 --json a.profile >leaks.json
+		expect_same "stacks of $python" "$(python3 compare.py | head -5)" True
+	done
+}
