@@ -447,6 +447,6 @@ test_attach_python_random_calls() {
 		attach_detach
 		attach_expect_end 7
 		"$mprof" report leaks --wrappers --top 0 --json a.profile >leaks.json
-		expect_same "stacks of $python" "$(python3 compare.py | head -5)" True
+		expect_same "stacks of $python" "$(python3 compare.py | sed -n 1,5p)" True
 	done
 }
