@@ -123,6 +123,25 @@ START_TEST(ticks_of_a_time)
 }
 END_TEST
 
+/* A clock faster than any, or a start after the last possible time. */
+START_TEST(impossible_headers_are_survived)
+{
+	struct error err;
+	struct trace *t;
+	int fd;
+
+	start(MPROF_CLOCK_TSC, 0, _i ? 1000000000 : UINT64_MAX);
+	if (_i)
+		build_header(&b)->start_ticks = UINT64_MAX;
+	ck_assert_int_eq(trace_open(&t, build_path(&b, &fd), MPROF_MAGIC_TRACE, &err), 0);
+	ck_assert_uint_eq(trace_ticks(t, 1000), _i ? MPROF_TICKS_MASK : 1001000);
+	ck_assert_int_eq(trace_ns(t, 2000000), _i ? 2000000 - (int64_t)MPROF_TICKS_MASK : 1000000);
+	trace_close(t);
+	close(fd);
+	build_free(&b);
+}
+END_TEST
+
 START_TEST(nonsense_is_survived)
 {
 	start(MPROF_CLOCK_TSC, 32, 0);
@@ -169,6 +188,7 @@ Suite *trace_clock_suite(void)
 	tcase_add_test(tc, facts_are_better);
 	tcase_add_loop_test(tc, facts_far_from_the_guess, 0, 4);
 	tcase_add_test(tc, ticks_of_a_time);
+	tcase_add_loop_test(tc, impossible_headers_are_survived, 0, 2);
 	tcase_add_test(tc, nonsense_is_survived);
 	tcase_add_test(tc, merged_profiles_have_dates);
 	suite_add_tcase(s, tc);

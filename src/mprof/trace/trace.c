@@ -123,13 +123,16 @@ static int check_header(const struct trace *t, size_t got, const char *want, str
 	return 0;
 }
 
-/* Makes values that are divisors or indices harmless in our copy. */
+#define CLOCK_HZ_MOST 100000000000ull /* of a clock that exists, by far */
+
+/* Makes values that are divisors or indices, or whose sums would wrap, harmless in our copy. */
 static void tame_header(struct mprof_file_header *h)
 {
 	if (h->page_size < 512 || (h->page_size & (h->page_size - 1)))
 		h->page_size = 4096;
-	if (!h->clock_hz)
+	if (!h->clock_hz || h->clock_hz > CLOCK_HZ_MOST)
 		h->clock_hz = 1000000000u;
+	h->start_ticks &= MPROF_TICKS_MASK;
 }
 
 static void add_lost(uint64_t *sums, const uint32_t *lost)
