@@ -19,7 +19,6 @@
 #include "cmd/counts.h"
 #include "cmd/forms.h"
 #include "cmd/run_keys.h"
-#include "cmd/run_messages.h"
 #include "cmd/usage.h"
 #include "run/library.h"
 #include "util/pager.h"

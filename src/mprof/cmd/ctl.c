@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../export/exports.h"
@@ -24,7 +23,6 @@
 #include "../trace/combine.h"
 #include "../trace/lost.h"
 #include "../util/alloc.h"
-#include "../util/file_head.h"
 #include "../util/format.h"
 #include "../util/ranges.h"
 #include "cmd.h"

@@ -12,7 +12,6 @@
 #include "../export/exports.h"
 #include "../profile/filters.h"
 #include "../util/alloc.h"
-#include "../util/format.h"
 #include "cmd.h"
 #include "export_files.h"
 #include "export_series.h"

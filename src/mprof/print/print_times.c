@@ -2,7 +2,6 @@
 /* print_times.c - the time in the allocator, in words and as JSON. */
 #include "print_times.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "../trace/functions.h"

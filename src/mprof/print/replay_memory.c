@@ -3,7 +3,6 @@
 #include "replay_memory.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 #include "../places/pin_names.h"
 #include "figures.h"

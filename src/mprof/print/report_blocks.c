@@ -2,7 +2,6 @@
 /* report_blocks.c - the report on blocks: peak, never freed, sizes, realloc, lifetimes. */
 #include "report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* report_calls.c - the report's tables of functions, processes and threads. */
 #include "report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "../pass/thread_title.h"

@@ -2,8 +2,6 @@
 /* report_pages.c - the report on pages and address space, and on contradictions. */
 #include "report.h"
 
-#include <inttypes.h>
-
 #include "print_table.h"
 
 /* ---- compactness ---- */

@@ -9,7 +9,6 @@
 #include "leak_growth.h"
 #include "leaks.h"
 #include "paths.h"
-#include "variables.h"
 #include "../sym/code.h"
 #include "../sym/interpreters.h"
 #include "../util/alloc.h"

@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
