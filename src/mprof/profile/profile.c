@@ -89,7 +89,7 @@ static int run_walk(struct profile *p, struct trace *t, const struct profile_opt
 
 /* ---- sites that pass ---- */
 
-/* Finds the site with the same lines as this one, by the stack's number and part. */
+/* Finds the site with the same lines as another one, by the stack's number and part. */
 struct merging {
 	struct interner keys;
 	size_t *first; /* by id - 1: index of p->site */
@@ -340,7 +340,7 @@ static int open_names(struct profile *p, struct trace *t, const struct profile_o
 					    .library = o->library,
 					    .wrappers = o->wrappers,
 					    .others_texts = only_runs_children(t) });
-	return 0;
+	return read_suppressions(p, o, err);
 }
 
 /* Returns what groups must have, as in sites_options.only. */
@@ -365,8 +365,6 @@ static int make(struct profile *p, struct trace *t, const struct profile_options
 	int ret = open_names(p, t, o, err);
 	const char *lack;
 
-	if (!ret)
-		ret = read_suppressions(p, o, err);
 	if (ret)
 		return ret;
 	p->sites.options = o->sites;
@@ -447,8 +445,6 @@ int profile_names(struct profile *p, struct trace *t, const struct profile_optio
 
 	begin(p, t);
 	ret = open_names(p, t, o, err);
-	if (!ret)
-		ret = read_suppressions(p, o, err);
 	if (ret < 0)
 		profile_release(p);
 	return ret;
