@@ -17,6 +17,8 @@
 /* Many small blocks are a leak, too, if they are this part of all blocks that were never freed. */
 #define LEAK_BLOCKS_PART 2u
 #define LEAK_BLOCKS	 100u
+/* A shorter program than this builds something, uses it and ends: its growth is no finding. */
+#define GROWTH_RUN_NS 1000000000u
 /* A leak that grows and has LEAK_BLOCKS, or this number of bytes, is a finding even if it is a
  * small part of the peak.  The largest functions are examined. */
 #define LEAK_GROWN	(64u << 10)
@@ -236,13 +238,15 @@ static uint64_t quiet_ns(const struct analysis *a, struct finding_sums *s, uint3
 /* Returns the time from the end of its growth to the end of the run.  A queue or a cache without a
  * limit is not among the blocks that were never freed, if the program, or the interpreter of a
  * script, frees them in the end. */
-static uint64_t growing_ns(const struct analysis *a, struct finding_sums *s, uint32_t function)
+static uint64_t growing_ns(const struct analysis *a, struct finding_sums *s, uint32_t function,
+			   bool script)
 {
 	const uint64_t end = a->tree.end_ticks;
 	struct site_values v;
 	uint64_t ticks;
 
-	if (a->of_totals || a->walk.input.log_end)
+	if (a->of_totals || a->walk.input.log_end ||
+	    (!script && walk_duration_ns(&a->walk, end - a->tree.start_ticks) < GROWTH_RUN_NS))
 		return 0;
 	finding_sums_values(s, function, &v);
 	ticks = growth_freed_ticks(s->sites, v.epoch_bytes);
@@ -431,7 +435,7 @@ static bool add_finding(struct findings *f, const struct analysis *a, struct fin
 	new.pages = kind == FINDING_WASTE ? t->peak_slack - t->part : 0;
 	new.quiet_ns = kind == FINDING_PEAK ? quiet_ns(a, s, function, t) : 0;
 	if (kind == FINDING_PEAK)
-		new.growing_ns = growing_ns(a, s, function);
+		new.growing_ns = growing_ns(a, s, function, new.line->script);
 	new.untouched = kind == FINDING_PEAK ? analysis_untouched(a, t->part) : 0;
 	new.rank = kinds[kind].weight *(double)t->part / (double)whole;
 	if (new.rank > kinds[kind].weight)
