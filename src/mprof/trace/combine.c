@@ -201,8 +201,7 @@ static void list_workers(struct combining *c)
 
 static bool is_damaged(const struct trace_damage *d)
 {
-	return d->bytes_skipped || d->chunks_bad || d->chunks_missing || d->bytes_missing ||
-	       d->bytes_cut || d->header_cut || d->sizes_bad || d->stacks_bad || d->chunks_unseen;
+	return trace_lacks_events(d) || d->header_cut || d->sizes_bad || d->stacks_bad;
 }
 
 static int check_kind(struct combining *c)
