@@ -27,7 +27,8 @@
 #define MS		1000000ll
 #define ROUND_MIN	(2 * MS)
 #define ROUND_MAX	(100 * MS)
-#define CPU_SHARE	50 /* a round may use this fraction of a CPU */
+#define CPU_SHARE	50	   /* a round may use this fraction of a CPU */
+#define SHARES_MOST	(100 * MS) /* of one reading of the shares of all processes */
 #define SAMPLES_KEPT	32
 #define SAMPLES_AGE	(1000 * MS)
 #define RESIDENCIES_MAX 64
@@ -218,6 +219,7 @@ static void look_at(struct sampler *s, const struct mprof_process_entry *e, stru
 static void look_at_sum(struct sampler *s, uint32_t n, int64_t now)
 {
 	struct mprof_fact fact = { .what = MPROF_FACT_TOGETHER, .pid = getpid() };
+	const int64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct mprof_process_entry e;
 
 	if (s->running < 2 || !may_spend(s, now) ||
@@ -227,6 +229,8 @@ static void look_at_sum(struct sampler *s, uint32_t n, int64_t now)
 	s->together_rss = s->rss;
 	s->together_ns = now;
 	for (uint32_t i = 0; i < n && i < MPROF_PROCESS_TABLE; i++) {
+		if (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin > SHARES_MOST)
+			break; /* what is left out makes the sum smaller */
 		e = append_process(&s->file, i);
 		if (!e.number || e.state != MPROF_PROCESS_RUNNING)
 			continue;
