@@ -1603,10 +1603,14 @@ END
 	expect_no_text out 'pool-site'
 	run "$mprof" report leaks --by function --json log
 	expect_same 'functions' "$(json out '[.rows[] | "\(.function) \(.figures.leaked)"] | sort | join(", ")')" 'draw 100000, gui_rows 100000'
-	# Without source of the program, as before; and a library of its own.
+	# Names of the program suffice, but not those of an installed one; and a library of its own.
 	cc -O0 -o user user.c miniconda3/lib/libgui.so
 	report_of ./user
+	expect_words out 'all 2,000 blocks allocated by draw [user], through gui_text [libgui.so].'
+	cp user miniconda3/user
+	report_of miniconda3/user
 	expect_words out 'blocks allocated by gui_rows [libgui.so]'
+	expect_no_text out 'by draw'
 	cc -O1 -shared -fPIC -o other/libgui.so gui.c
 	cc -O0 -g -o user user.c other/libgui.so
 	report_of ./user

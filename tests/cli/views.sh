@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 		get(1000);
 	get(0);
 	if (argc > 1) { // a higher peak, later
-		usleep(10000);
+		usleep(60000);
 		for (int i = 0; i < 500; i++)
 			free(malloc(8));
 	}
@@ -227,7 +227,7 @@ END
 	report_of ./none
 	expect_words out '977 KiB was never freed'
 	expect_words out 'all 1,001 blocks allocated by get (none.c:3)'
-	report_of ./none later
+	report_with '1,001 blocks) was allocated by get' ./none later
 	expect_words out 'of the peak (977 KiB in 1,001 blocks) was allocated by get (none.c:3)'
 	run "$mprof" report peak --by function --json log
 	expect_same 'blocks at the peak' "$(json out '.rows[] | select(.function == "get") | .blocks.peak')" 1001

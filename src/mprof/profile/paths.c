@@ -173,7 +173,7 @@ static enum paths_called called_by_source(struct profile_paths *t, uint32_t fram
 		if (paths_is_loop(line))
 			return CALLED_BY_OTHERS;
 		if (paths_part_of(t, frame, line) == PATHS_PROGRAM && !line->others)
-			return *line->file ? CALLED_BY_PROGRAM : CALLED_BY_OTHERS;
+			return *line->file || line->built ? CALLED_BY_PROGRAM : CALLED_BY_OTHERS;
 	}
 	return CALLED_UNKNOWN;
 }

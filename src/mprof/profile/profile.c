@@ -569,7 +569,7 @@ bool profile_is_loop(const struct sym_line *line)
 
 bool profile_is_own(const struct profile *p, const struct sym_line *line)
 {
-	return (p->paths->scripts ? line->script : *line->file != '\0') &&
+	return (p->paths->scripts ? line->script : *line->file || line->built) &&
 	       paths_part_in(p->paths, line) == PATHS_PROGRAM;
 }
 

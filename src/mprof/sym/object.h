@@ -30,7 +30,8 @@ struct object {
 	const char *module; /* last part of the path */
 	bool runs_scripts;  /* an interpreter, in a trace with functions of scripts */
 	bool installed;	    /* in such a trace, a system library or part of a package */
-	bool others;	    /* in another trace, an installed library that is no interpreter */
+	bool others;	    /* in another trace, an installed program or library */
+	bool interpreter;   /* sym_interpreter() */
 	const char *why;    /* why it cannot be used, or only in part; may be NULL */
 	const char *split;  /* the same if .dwo files are missing: in the arena; else NULL */
 	bool asked, opened;

@@ -67,11 +67,11 @@ static bool is_installed(const char *path)
 	       strstr(path, "-packages/") || strstr(path, "/lib/python3.");
 }
 
-/* Is it a library that the author of a program did not build, as a rule? */
+/* Is it an object that the author of a program did not build, as a rule? */
 static bool is_of_others(const char *path)
 {
-	static const char *const begin[] = { "/usr/lib", "/lib", "/usr/local/lib", "/opt/",
-					     "/nix/store/" };
+	static const char *const begin[] = { "/usr/",  "/lib",	"/bin/",
+					     "/sbin/", "/opt/", "/nix/store/" };
 	static const char *const part[] = { "conda", "/spack/", "/easybuild/", "/vcpkg_installed/",
 					    "/.linuxbrew/" };
 	bool is = false;
@@ -80,7 +80,7 @@ static bool is_of_others(const char *path)
 		is |= !strncmp(path, begin[i], strlen(begin[i]));
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
 		is |= strstr(path, part[i]) != NULL;
-	return is && strstr(path, ".so") && !sym_interpreter(basename(path));
+	return is;
 }
 
 static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
@@ -107,6 +107,7 @@ static int set_up(struct sym *s, const struct sym_options *o, struct error *err)
 		object_init(&s->object[i], &s->stacks->object[i], &s->context);
 		s->object[i].runs_scripts = python && is_python(s->object[i].module);
 		s->object[i].installed = python && is_installed(s->object[i].of->path);
+		s->object[i].interpreter = sym_interpreter(s->object[i].module) != NULL;
 		s->object[i].others = !python && is_of_others(s->object[i].of->path);
 	}
 	return 0;
@@ -311,7 +312,10 @@ static const struct sym_lines *make_lines(struct sym *s, const struct stack_fram
 	for (i = 0; i < lines->count; i++) {
 		line[i].runs_scripts = f->object && o->runs_scripts;
 		line[i].installed = f->object && o->installed;
-		line[i].others = f->object && o->others && !*line[i].file;
+		if (f->object && !o->interpreter && !*line[i].file) {
+			line[i].others = o->others && strstr(o->module, ".so");
+			line[i].built = !o->others && line[i].known;
+		}
 		if (!line[i].known)
 			show_address(s, &line[i], f);
 	}
