@@ -62,8 +62,7 @@ static int attach_is_definition(const void *symbol)
 	       (!entry || ((const ElfW(Sym) *)entry)->st_shndx != SHN_UNDEF);
 }
 
-/* Looks the name up in the objects behind the executable, in the order of the loader. */
-static void *attach_search(const char *name)
+void *mp_attach_search(const char *name)
 {
 	const struct link_map *map = mp_scope_executable();
 
@@ -80,7 +79,7 @@ void *mp_attach_symbol(const char *name)
 {
 	void *symbol = mp_scope_seen(name);
 
-	return !symbol || attach_is_definition(symbol) ? symbol : attach_search(name);
+	return !symbol || attach_is_definition(symbol) ? symbol : mp_attach_search(name);
 }
 
 const struct mprof_init_ops mp_init_attached MP_HIDDEN = {

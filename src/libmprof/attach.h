@@ -12,8 +12,10 @@
 int mp_attach_is_needed(void);
 /* Finds what the program calls now. */
 extern const struct mprof_init_ops mp_init_attached;
-/* Returns the function or variable of this name in any object of the program, or NULL. */
+/* Returns the function or variable of this name that the program's own code reaches, or NULL. */
 void *mp_attach_symbol(const char *name);
+/* Looks the name up in all objects behind the executable, in the order of the loader. */
+void *mp_attach_search(const char *name);
 /* Notes that recording begins, and what glibc's heap contains by then. */
 void mp_attach_note(void);
 /* Leads the program's calls to us, or back.  Any thread, while others run. */

@@ -84,9 +84,17 @@ static uintptr_t word_of(uintptr_t at)
 
 /* ---- start ---- */
 
-static int python_has(void *to, const char *name)
+/* A plugin of the program may have brought Python, for itself. */
+static void *python_symbol(const char *name)
 {
 	void *symbol = mp_attach_symbol(name);
+
+	return symbol ? symbol : mp_attach_search(name);
+}
+
+static int python_has(void *to, const char *name)
+{
+	void *symbol = python_symbol(name);
 
 	*(void **)to = symbol;
 	return symbol != NULL;
@@ -94,7 +102,7 @@ static int python_has(void *to, const char *name)
 
 static const char *python_find_evaluate(void)
 {
-	void *entry = NULL, *at = mp_attach_symbol("_PyEval_EvalFrameDefault");
+	void *entry = NULL, *at = python_symbol("_PyEval_EvalFrameDefault");
 	const ElfW(Sym) * symbol;
 	Dl_info info;
 

@@ -450,3 +450,53 @@ test_attach_python_random_calls() {
 		expect_same "stacks of $python" "$(python3 compare.py | sed -n 1,5p)" True
 	done
 }
+
+# As in uWSGI: a plugin brings Python, whose functions no other object sees.
+test_attach_python_plugin() {
+	local soname
+	attach_is_allowed || return 0
+	soname=$(ldconfig -p | grep -o 'libpython3[.]1[1-3][.]so[.]1[.]0' | head -1)
+	[ "$soname" ] || return 0
+	cat >plugin.c <<'END'
+void Py_InitializeEx(int);
+int PyRun_SimpleStringFlags(const char *, void *);
+extern int Py_NoSiteFlag;
+int serve(void)
+{
+	Py_NoSiteFlag = 1;
+	Py_InitializeEx(0);
+	return PyRun_SimpleStringFlags("import os, sys; sys.path.insert(0, os.curdir); import app", 0);
+}
+END
+	cat >server.c <<'END'
+#include <dlfcn.h>
+int main(void)
+{
+	int (*serve)(void) = (int (*)(void))dlsym(dlopen("./plugin.so", RTLD_NOW), "serve");
+	return serve() ? 1 : 7;
+}
+END
+	cat >app.py <<'END'
+import os, time
+kept = []
+def hold():
+    kept.append(bytearray(1000001))
+open('ready', 'w').close()
+while not os.access('go', os.F_OK):
+    time.sleep(0.01)
+hold()
+open('done', 'w').close()
+while not os.access('end', os.F_OK):
+    time.sleep(0.01)
+END
+	cc -shared -fPIC -o plugin.so plugin.c "-l:$soname" && cc -o server server.c -ldl || return 0
+	attach_python_start ./server
+	attach_to --python -o a.profile
+	touch go
+	wait_for test -e 'done'
+	attach_detach
+	attach_expect_end 7
+	run "$mprof" report leaks a.profile
+	expect_words out 'hold (app.py:4)'
+	expect_words out '<module> (app.py:8)'
+}
