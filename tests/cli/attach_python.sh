@@ -282,6 +282,8 @@ test_attach_python_says() {
 	attach_detach
 	expect_text err 'it runs Python: --python shows functions and lines of its scripts'
 	attach_expect_end 7
+	run "$mprof" report a.profile
+	expect_words out 'mprof attach --python shows which functions of the script allocate'
 	# With an allocator that does not know blocks of malloc.
 	attach_python_start env PYTHONMALLOC=debug "$python" keep.py
 	attach_to --python -o a.profile

@@ -30,6 +30,17 @@ static const char *unnamed(const struct interpreter_words *w)
 	       "when the program has ended";
 }
 
+static const char *remedy_of(const struct sym_interpreter *of, const struct interpreter_words *w)
+{
+	const struct tree *t = w->tree;
+
+	if (w->unnamed)
+		return unnamed(w);
+	if (t && t->processes && t->process[0].attached && !strcmp(of->language, "Python"))
+		return "mprof attach --python shows which functions of the script allocate";
+	return of->remedy;
+}
+
 void interpreter_words(struct paragraph *p, const struct interpreter_words *w)
 {
 	const struct sym_interpreter *of = sym_interpreter(w->module);
@@ -37,7 +48,7 @@ void interpreter_words(struct paragraph *p, const struct interpreter_words *w)
 
 	if (!of)
 		return;
-	remedy = w->unnamed ? unnamed(w) : of->remedy;
+	remedy = remedy_of(of, w);
 	keeps = of->keeps && w->left ? ", which ends without freeing all objects" : "";
 	if (*w->calls != '?' && strcmp(w->calls, w->module) != 0)
 		paragraph_add(p, "%s, the %s runtime%s, calls %s; %s", w->module, of->language,
