@@ -25,7 +25,9 @@
 #include "stack_parts.h"
 #include "text.h"
 
-#define SCRIPTS	   4096u  /* code objects that are known at a time */
+#define SCRIPTS	   32768u /* functions of a process */
+#define PROBES	   64u	  /* places of one of them */
+#define KNOWN	   4096u  /* code objects that are known at a time */
 #define CALLS_MOST 1024u  /* of one C frame */
 #define LINES_MOST 65535u /* of a function */
 #define NAME_MOST  180u	  /* bytes of the name of a function; of its file, twice that */
@@ -188,59 +190,107 @@ void mp_python_redirect(int here)
 
 /* ---- scripts ---- */
 
-/* A code object.  Another one may be at its address by now, so this also has what tells it. */
+/* A function of a script: all code objects with the same name, file and lines, such as those of a
+ * text that is compiled again and again. */
 struct script {
-	uintptr_t code, is[3]; /* its name, file and table */
-	uint64_t begins, ends; /* of the table */
+	uint64_t hash;	       /* of these; 0 in a forked child, which has addresses of its own */
 	uint64_t lines;	       /* the address that stands for its first line */
 	uint64_t instructions; /* that have lines */
 	uint16_t *line;	       /* of each, from the first */
 	uint64_t *named;       /* a bit for each line that has a name in the file */
-	uint32_t first;
 };
 
-/* In a forked child the scripts are zeros: it has addresses of its own. */
-static struct script *scripts[SCRIPTS];
+static struct script *scripts[SCRIPTS]; /* from the place of the hash on */
 
-struct table {
+/* A code object.  Another one may be at its address by now, so this also has what tells it. */
+struct identity {
+	uintptr_t code, name, file, table;
+	uint64_t first, begins, ends; /* its first line; parts of the table */
+};
+
+/* Code objects and their scripts, by address. */
+static struct known {
+	uint32_t turn; /* odd while a thread changes it */
+	struct identity of;
+	struct script *script;
+} known[KNOWN];
+
+struct bytes {
 	const uint8_t *at;
-	size_t bytes;
+	size_t n;
 };
 
-static struct table table_of(uintptr_t code)
+static struct bytes table_of(uintptr_t code)
 {
-	const uintptr_t bytes = word_of(code + py.at.table);
+	const uintptr_t table = word_of(code + py.at.table);
 
-	return (struct table){ (const uint8_t *)bytes + BYTES_DATA, word_of(bytes + LENGTH) };
+	return (struct bytes){ (const uint8_t *)table + BYTES_DATA, word_of(table + LENGTH) };
 }
 
-/* Eight bytes from the n-th on, fewer at the end. */
-static uint64_t table_part(const struct table *t, size_t n)
+/* The characters of a string, and how many bytes each has; none if they are elsewhere. */
+static struct bytes string_of(uintptr_t string, unsigned *each)
+{
+	const uint32_t state = *(const uint32_t *)(string + STRING_STATE);
+
+	*each = state >> 2 & 7;
+	return (struct bytes){ (const uint8_t *)string +
+				   (state >> 6 & 1 ? py.at.ascii : py.at.wide),
+			       state >> 5 & 1 ? word_of(string + LENGTH) * *each : 0 };
+}
+
+/* Eight bytes from the i-th on, fewer at the end. */
+static uint64_t bytes_part(const struct bytes *b, size_t i)
 {
 	uint64_t part = 0;
 
-	memcpy(&part, t->at + n, t->bytes - n < sizeof(part) ? t->bytes - n : sizeof(part));
+	memcpy(&part, b->at + i, b->n - i < sizeof(part) ? b->n - i : sizeof(part));
 	return part;
 }
 
-static void script_identify(struct script *s, uintptr_t code)
+static struct identity identity_of(uintptr_t code)
 {
-	const struct table t = table_of(code);
+	const struct bytes t = table_of(code);
 
-	s->code = code;
-	s->is[0] = word_of(code + py.at.name);
-	s->is[1] = word_of(code + py.at.file);
-	s->is[2] = word_of(code + py.at.table);
-	s->begins = table_part(&t, 0) ^ t.bytes << 48;
-	s->ends = table_part(&t, t.bytes > sizeof(s->ends) ? t.bytes - sizeof(s->ends) : 0);
-	s->first = *(const uint32_t *)(code + py.at.line);
+	return (struct identity){
+		.code = code,
+		.name = word_of(code + py.at.name),
+		.file = word_of(code + py.at.file),
+		.table = word_of(code + py.at.table),
+		.first = *(const uint32_t *)(code + py.at.line),
+		.begins = bytes_part(&t, 0) ^ t.n << 48,
+		.ends = bytes_part(&t, t.n > sizeof(uint64_t) ? t.n - sizeof(uint64_t) : 0),
+	};
+}
+
+static uint64_t hash_add(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+	return hash ^ hash >> 32;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const struct bytes *b)
+{
+	for (size_t i = 0; i < b->n; i += sizeof(uint64_t))
+		hash = hash_add(hash, bytes_part(b, i));
+	return hash_add(hash, b->n);
+}
+
+static uint64_t hash_of(const struct identity *of)
+{
+	unsigned each;
+	const struct bytes name = string_of(of->name, &each), file = string_of(of->file, &each),
+			   table = table_of(of->code);
+	uint64_t hash = hash_add(1, of->first);
+
+	hash = hash_bytes(hash_bytes(hash_bytes(hash, &name), &file), &table);
+	return hash + !hash;
 }
 
 /* Reads the table of lines: from the first line on, that of each instruction, unless line is NULL.
  * Returns how many instructions there are, and the greatest line. */
-static uint64_t script_lines(const struct table *t, uint16_t *line, uint64_t *greatest)
+static uint64_t script_lines(const struct bytes *t, uint16_t *line, uint64_t *greatest)
 {
-	struct mprof_script_table at = { t->at, t->at + t->bytes, 0 };
+	struct mprof_script_table at = { t->at, t->at + t->n, 0 };
 	uint64_t instructions = 0;
 	unsigned n;
 
@@ -258,9 +308,9 @@ static uint64_t script_lines(const struct table *t, uint16_t *line, uint64_t *gr
 }
 
 /* Returns NULL without memory or addresses. */
-static struct script *script_new(uintptr_t code)
+static struct script *script_new(uintptr_t code, uint64_t hash)
 {
-	const struct table t = table_of(code);
+	const struct bytes t = table_of(code);
 	uint64_t greatest, words;
 	const uint64_t instructions = script_lines(&t, NULL, &greatest);
 	struct script *s;
@@ -276,32 +326,71 @@ static struct script *script_new(uintptr_t code)
 	s->named = (uint64_t *)(s + 1);
 	s->line = (uint16_t *)(s->named + words);
 	s->instructions = script_lines(&t, s->line, &greatest);
-	script_identify(s, code);
+	s->hash = hash;
 	return s;
 }
 
-static int script_is(const struct script *s, uintptr_t code)
+/* Any thread.  Returns NULL if there are too many. */
+static struct script *script_find(const struct identity *of)
 {
-	struct script now;
+	const uint64_t hash = hash_of(of);
+	struct script *made = NULL;
 
-	if (!s || s->code != code)
-		return 0;
-	script_identify(&now, code);
-	return s->is[0] == now.is[0] && s->is[1] == now.is[1] && s->is[2] == now.is[2] &&
-	       s->begins == now.begins && s->ends == now.ends && s->first == now.first;
+	for (unsigned n = 0; n < PROBES; n++) {
+		struct script **place = &scripts[((hash >> 32) + n) % SCRIPTS];
+		struct script *s = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+
+		if (s && s->hash == hash)
+			return s;
+		if (s && s->hash)
+			continue;
+		made = made ? made : script_new(of->code, hash);
+		if (!made || __atomic_compare_exchange_n(place, &s, made, 0, __ATOMIC_ACQ_REL,
+							 __ATOMIC_ACQUIRE))
+			return made;
+		if (s->hash == hash) /* of another thread */
+			return s;
+	}
+	return NULL;
 }
 
-/* Any thread: two may make the same script at once, which then has two addresses. */
+static struct script *known_find(const struct known *k, const struct identity *of)
+{
+	const uint32_t turn = __atomic_load_n(&k->turn, __ATOMIC_ACQUIRE);
+	const int same = !memcmp(&k->of, of, sizeof(*of));
+	struct script *s = k->script;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return same && !(turn & 1) && __atomic_load_n(&k->turn, __ATOMIC_RELAXED) == turn && s->hash
+		   ? s
+		   : NULL;
+}
+
+/* Not if another thread does so now. */
+static void known_keep(struct known *k, const struct identity *of, struct script *s)
+{
+	uint32_t turn = __atomic_load_n(&k->turn, __ATOMIC_RELAXED);
+
+	if (turn & 1 || !__atomic_compare_exchange_n(&k->turn, &turn, turn + 1, 0, __ATOMIC_ACQUIRE,
+						     __ATOMIC_RELAXED))
+		return;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	k->of = *of;
+	k->script = s;
+	__atomic_store_n(&k->turn, turn + 2, __ATOMIC_RELEASE);
+}
+
 static struct script *script_of(uintptr_t code)
 {
-	struct script **place = &scripts[(code >> 4) * 0x9e3779b97f4a7c15 >> 52], *s;
+	struct known *k = &known[(code >> 4) * 0x9e3779b97f4a7c15 >> 52];
+	const struct identity of = identity_of(code);
+	struct script *s = known_find(k, &of);
 
-	s = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-	if (script_is(s, code))
-		return s;
-	s = script_new(code);
 	if (s)
-		__atomic_store_n(place, s, __ATOMIC_RELEASE);
+		return s;
+	s = script_find(&of);
+	if (s)
+		known_keep(k, &of, s);
 	return s;
 }
 
@@ -331,36 +420,32 @@ static void name_put_character(struct text *t, uint32_t c)
 /* Puts a Python string, as far as `most` bytes. */
 static void name_put(struct text *t, uintptr_t string, size_t most)
 {
-	const uint32_t state = *(const uint32_t *)(string + STRING_STATE);
-	const unsigned bytes = state >> 2 & 7;
-	const uintptr_t length = word_of(string + LENGTH);
-	const uintptr_t at = string + (state >> 6 & 1 ? py.at.ascii : py.at.wide);
+	unsigned each;
+	const struct bytes b = string_of(string, &each);
 	const size_t end = t->used + most;
 
-	if (!(state >> 5 & 1)) { /* its characters are elsewhere */
+	if (!b.n)
 		text_char(t, '?');
-		return;
-	}
-	for (uintptr_t i = 0; i < length && t->used + 4 <= end; i++) {
+	for (size_t i = 0; i < b.n && t->used + 4 <= end; i += each) {
 		uint32_t c = 0;
 
-		memcpy(&c, (const char *)at + i * bytes, bytes);
+		memcpy(&c, b.at + i, each);
 		name_put_character(t, c);
 	}
 }
 
-static void name_write(const struct script *s, uint64_t line)
+static void name_write(const struct script *s, uintptr_t code, uint64_t line)
 {
 	char buffer[4 * NAME_MOST];
 	struct text t = text_on(buffer, sizeof(buffer));
 
 	text_hex(&t, s->lines + 1 + line, 12);
 	text_string(&t, " py::");
-	name_put(&t, s->is[0], NAME_MOST);
+	name_put(&t, word_of(code + py.at.name), NAME_MOST);
 	text_char(&t, ':');
-	name_put(&t, s->is[1], 2 * NAME_MOST);
+	name_put(&t, word_of(code + py.at.file), 2 * NAME_MOST);
 	text_char(&t, ':');
-	text_number(&t, s->first + line);
+	text_number(&t, *(const uint32_t *)(code + py.at.line) + line);
 	mp_fact_code(buffer);
 }
 
@@ -472,6 +557,6 @@ uintptr_t mp_python_line(uintptr_t data, uintptr_t *instruction)
 	bit = 1ull << line % 64;
 	if (!(__atomic_load_n(&s->named[line / 64], __ATOMIC_RELAXED) & bit) &&
 	    !(__atomic_fetch_or(&s->named[line / 64], bit, __ATOMIC_RELAXED) & bit))
-		name_write(s, line);
+		name_write(s, code, line);
 	return s->lines + 1 + line;
 }

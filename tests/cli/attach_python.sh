@@ -79,7 +79,7 @@ attach_expect_at() { # BYTES CALLS PLACES
 	expect_same "stacks of $1 bytes" "$(json at.json length)" 1
 	expect_same "blocks of $1 bytes" "$(json at.json '.[0].blocks.leaked')" "$2"
 	expect_same "lines of $1 bytes" \
-		"$(json at.json '[.[0].stack[] | select(.file // "" | test("(keep|text|fork).py$")) | "\(.function) \(.file | sub(".*/"; "")):\(.line)"] | reverse | join(", ")')" "$3"
+		"$(json at.json '[.[0].stack[] | select(.file // "" | test("(keep.py|text.py|fork.py)$")) | "\(.function) \(.file | sub(".*/"; "")):\(.line)"] | reverse | join(", ")')" "$3"
 }
 
 test_attach_python_lines() {
@@ -501,4 +501,32 @@ END
 	run "$mprof" report leaks a.profile
 	expect_words out 'hold (app.py:4)'
 	expect_words out '<module> (app.py:8)'
+}
+
+# A text that is compiled again is the same function: its names are in the file once.
+test_attach_python_compiles() {
+	attach_pythons || return 0
+	cat >texts.py <<'END'
+import os, sys, time
+kept = []
+open('ready', 'w').close()
+while not os.access('go', os.F_OK):
+    time.sleep(0.01)
+for i in range(3000):
+    kept.append(compile('def f(a):\n  b = bytearray(2000)\n  return b\nkept.append(f(3))\n', 'text', 'exec'))
+    exec(kept[-1])
+open('done', 'w').close()
+while not os.access('end', os.F_OK):
+    time.sleep(0.01)
+sys.exit(7)
+END
+	attach_python_start "${pythons[0]}" texts.py
+	attach_to --python -o a.profile
+	touch go
+	wait_for test -e 'done'
+	attach_detach
+	attach_expect_end 7
+	"$mprof" report leaks --top 0 --json a.profile >leaks.json
+	expect_same 'blocks of f' "$(json leaks.json '[.rows[] | select(.stack[-1].function == "f") | "\(.blocks.leaked) \(.stack[-1].line)"] | join(", ")')" '6000 2'
+	[ "$(stat -c %s a.profile)" -lt 2000000 ] || bad "the profile has $(stat -c %s a.profile) bytes"
 }
