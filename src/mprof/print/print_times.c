@@ -65,10 +65,7 @@ void times_sentence(const struct alloc_times *t, FILE *out)
 		format_ns(whole(t->ns + t->error_ns)).s, format_percent(whole(t->ns), t->cpu_ns).s,
 		format_ns(t->cpu_ns).s, until(t));
 	put_functions(t, out);
-	fputs(t->of_objects ? "; with PYTHONMALLOC=malloc, which --python sets, Python calls it "
-			      "for each object."
-			    : ".",
-	      out);
+	fputs(t->of_objects ? "; with --python, Python calls it for each object." : ".", out);
 }
 
 void time_finding_sentence(const struct alloc_times *t, FILE *out)
