@@ -569,7 +569,7 @@ test_python_time_in_the_allocator() {
 	expect_same 'finding' "$(json out '[.findings[] | select(.finding == "time")] | length')" 0
 	told=$(json out '.allocator_time | . and .ns >= 5e7 and .share >= 0.1')
 	run "$mprof" report log
-	[ "$told" = false ] || expect_words out '; with PYTHONMALLOC=malloc, which --python sets, Python calls it for each object.'
+	[ "$told" = false ] || expect_words out '; with --python, Python calls it for each object.'
 }
 
 # Unless nothing but the package's own command uses it.
