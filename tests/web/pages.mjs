@@ -4,7 +4,7 @@
 // page, and compares figures with what mprof report says of the same trace.  Prints an array of
 // [test, what was wrong or ""].
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -1706,38 +1706,42 @@ served("every page is drawn without a complaint, and only its server is asked", 
   await page.close();
 });
 
-// A program that does a step for each line of its input, recorded by `mode`, and mprof view of it.
-async function running(mode, run) {
-  const file = join(world.directory, `steps.${mode}`), quiet = { stdio: ["pipe", "pipe", "ignore"] };
+// A program that does a step for each line of its input, recorded by `mode`, and mprof view of it, and of `others`.
+let runs = 0;
+
+async function running(mode, run, others = []) {
+  const file = join(world.directory, `steps-${++runs}.${mode}`), quiet = { stdio: ["pipe", "pipe", "ignore"] };
   const program = spawn(world.mprof, [mode, "-q", "-o", file, "--", world.steps], quiet), lines = createInterface(program.stdout)[Symbol.asyncIterator]();
   const step = async () => {
     program.stdin.write("\n");
     await lines.next();
   };
   await step();
-  const server = spawn(world.mprof, ["view", file], quiet), said = createInterface(server.stdout)[Symbol.asyncIterator]();
+  const server = spawn(world.mprof, ["view", file, ...others], quiet), said = createInterface(server.stdout)[Symbol.asyncIterator]();
   try {
     const url = (await said.next()).value;
-    await run({ url, step, end: () => program.stdin.end() });
+    await run({ url, step, file, end: () => program.stdin.end() });
   } finally {
     program.stdin.end();
     server.kill();
   }
 }
 
+// Presses Refresh, or what else brings new figures, and waits for them.
+async function renewed(page, press = () => page.getByRole("button", { name: "Refresh" }).click()) {
+  await page.evaluate(() => document.querySelector("#page").dataset.old = "1");
+  await press();
+  await poll(page, () => !document.querySelector("#page").dataset.old, "new figures");
+}
+
 served("a profile of a running program has new figures, in the same state, and shows what changes", () => running("profile", async (r) => {
   const page = await open(r, "page=tables&figure=end&sort=own"), told = page.locator(".running");
   const own = () => page.evaluate(() => Object.fromEntries([...document.querySelectorAll("#page tbody tr")].map((r) => [r.cells[3].innerText.trim(), r.cells[0].innerText.trim()])));
-  const renewed = async (press) => { // the table is another one then
-    await page.evaluate(() => document.querySelector("#page").dataset.old = "1");
-    await press();
-    await poll(page, () => !document.querySelector("#page").dataset.old, "new figures");
-  };
   await page.getByLabel("New figures").selectOption("on request");
   assert.match(await told.innerText(), /^The program runs: figures of \d\d:\d\d:\d\d\./);
   assert.equal(await total(page), "1.0 MiB");
   await r.step();
-  await renewed(() => page.getByRole("button", { name: "Refresh" }).click());
+  await renewed(page);
   assert.equal(await total(page), "2.5 MiB");
   assert.match(await page.locator("#run").innerText(), /2\.5 MiB live now/);
   assert.match(await page.evaluate(() => location.hash), /page=tables.*figure=end/);
@@ -1747,7 +1751,7 @@ served("a profile of a running program has new figures, in the same state, and s
   await page.getByRole("button", { name: "Show what changes from now on" }).click();
   assert.match(await page.locator(".change").innerText(), /^Live now: 2\.5 MiB before, 2\.5 MiB after, 0 bytes/);
   await r.step();
-  await renewed(() => page.keyboard.press("R"));
+  await renewed(page, () => page.keyboard.press("R"));
   assert.match(await page.locator(".change").innerText(), /^Live now: 2\.5 MiB before, 3\.5 MiB after, \+1\.0 MiB/);
   assert.match(await page.locator("#page tbody tr").first().innerText(), /^\+1\.0 MiB\s.*keep/s);
   await page.goBack();
@@ -1762,6 +1766,131 @@ served("a profile of a running program has new figures, in the same state, and s
   await poll(page, () => document.querySelector(".running").innerText === "The program has ended.", "the end of the program");
   assert.match(await page.locator(".change").innerText(), /^Live at the end: |^Never freed: /);
   assert.deepEqual(page.problems, []);
+  await page.close();
+}));
+
+served("new figures come with their findings, and keep what is open, chosen and in the history", () => running("profile", async (r) => {
+  const page = await open(r, "figure=end"), findings = () => page.evaluate(() => document.querySelector("#page .findings").textContent);
+  await page.getByLabel("New figures").selectOption("on request");
+  await r.step();
+  await r.step();
+  const before = await findings();
+  await renewed(page);
+  assert.match(await page.locator("#curve figcaption").textContent(), /at most 3\.5 MiB/);
+  assert.notEqual(await findings(), before);
+  const fresh = await open(r, "figure=end");
+  assert.equal(await findings(), await fresh.evaluate(() => document.querySelector("#page .findings").textContent));
+  await fresh.close();
+  // Only the words that change are read out.
+  await page.evaluate(() => new MutationObserver(() => document.body.dataset.told = "1").observe(document.querySelector(".running [role=status]"), { childList: true, characterData: true, subtree: true }));
+  await renewed(page);
+  assert.equal(await page.evaluate(() => document.body.dataset.told), undefined);
+  // The call tree, with a row that is closed and focused.
+  await go(page, "page=tree&figure=end&libraries=1");
+  await page.locator(".filters summary").click();
+  const row = page.locator("[role=treeitem] > .row", { hasText: "main" }).first(), item = () => row.evaluate((e) => e.parentElement.getAttribute("aria-expanded"));
+  await row.click();
+  assert.equal(await item(), "false");
+  await row.focus();
+  await r.step();
+  await renewed(page, () => page.keyboard.press("R"));
+  assert.equal(await item(), "false");
+  assert.ok(await page.evaluate(() => document.activeElement.matches(".row") && document.activeElement.textContent.includes("main")));
+  assert.ok(await page.evaluate(() => document.querySelector("details.filters").open));
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}));
+
+served("a page in the history names the same function after new figures", () => running("profile", async (r) => {
+  const page = await open(r, "page=tables&figure=end"), heading = () => page.locator("#page h2").innerText();
+  await page.getByLabel("New figures").selectOption("on request");
+  await page.getByRole("button", { name: "keep", exact: true }).click();
+  const centre = await heading();
+  assert.match(centre, /keep/);
+  await page.locator("nav a", { hasText: "Sizes" }).click();
+  for (let i = 0; i < 4; i++)
+    await r.step();
+  await renewed(page);
+  await page.goBack();
+  await poll(page, () => /page=callers/.test(location.hash), "the call graph");
+  await drawn(page);
+  assert.equal(await heading(), centre);
+  await page.close();
+}));
+
+served("without its file, a page says of when its figures are, and goes on when the file is there again", () => running("profile", async (r) => {
+  const page = await open(r, "page=tables&figure=end"), told = () => page.locator(".running").innerText();
+  await page.getByLabel("New figures").selectOption("on request");
+  await rename(r.file, r.file + ".away");
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await poll(page, () => /^These are the figures of/.test(document.querySelector(".running").innerText), "what is wrong");
+  assert.match(await told(), /^These are the figures of \d\d:\d\d:\d\d: cannot open .*steps-\d+\.profile.*: No such file or directory\./);
+  const again = await open(r, "page=tables&figure=end"); // the last page
+  assert.equal(await total(again), "1.0 MiB");
+  await again.close();
+  await page.getByLabel("New figures").selectOption("every 2 s");
+  await rename(r.file + ".away", r.file);
+  await r.step();
+  await poll(page, () => document.querySelector(".bar .total").innerText === "2.5 MiB", "figures that come by themselves");
+  assert.match(await told(), /^The program runs/);
+  await page.close();
+}));
+
+served("new figures of a profile disturb no question about another trace, and do not read it again", () => running("profile", async (r) => {
+  const page = await open({ url: r.url + "0/" }, "page=tables&figure=end"), other = await open({ url: r.url + "1/" }, "figure=end");
+  const status = await other.evaluate(async (live) => {
+    await fetch("ask?id=77&kind=end&from=0&to=1000000000000");
+    await fetch(live);
+    for (;;) {
+      const told = await (await fetch("answer?id=77")).json();
+      if (!("percent" in told))
+        return told.node ? "answered" : JSON.stringify(told);
+    }
+  }, r.url + "0/");
+  assert.equal(status, "answered");
+  await other.close();
+  await page.getByLabel("New figures").selectOption("on request");
+  await go(page, "page=compare&figure=end&with=1");
+  await poll(page, () => document.querySelector(".change"), "the other trace");
+  let read = 0;
+  page.on("request", (q) => { read += q.url().endsWith("/1/"); });
+  await r.step();
+  await renewed(page);
+  assert.ok(await page.locator(".change").isVisible());
+  assert.equal(read, 0);
+  await page.close();
+}, [join(world.directory, "r-c++.log")]));
+
+served("new figures leave no old ones in the browser's memory", () => running("profile", async (r) => {
+  const page = await open(r, "page=flame&figure=end"), devtools = await page.context().newCDPSession(page);
+  const canvases = async () => {
+    await devtools.send("HeapProfiler.collectGarbage");
+    const { result } = await devtools.send("Runtime.evaluate", { expression: "HTMLCanvasElement.prototype" });
+    const { objects } = await devtools.send("Runtime.queryObjects", { prototypeObjectId: result.objectId });
+    const n = await devtools.send("Runtime.callFunctionOn", { objectId: objects.objectId, functionDeclaration: "function() { return this.length; }", returnByValue: true });
+    await devtools.send("Runtime.releaseObject", { objectId: objects.objectId });
+    return n.result.value;
+  };
+  await page.getByLabel("New figures").selectOption("on request");
+  await renewed(page);
+  const before = await canvases();
+  for (let i = 0; i < 8; i++)
+    await renewed(page);
+  await drawn(page, 200);
+  const after = await canvases();
+  assert.ok(after <= before + 4, `${before} canvases, then ${after}`);
+  await page.close();
+}));
+
+served("an older page of a trace is told that its numbers are old", () => running("record", async (r) => {
+  const page = await open(r, "figure=end"), other = await open(r, "figure=end");
+  await other.close();
+  await page.getByLabel("Exact start in seconds").fill("0");
+  await page.getByLabel("Exact end in seconds").fill("3600");
+  await page.getByRole("button", { name: "Show this window" }).click();
+  await poll(page, () => /newer than this page/.test(document.getElementById("waiting").textContent), "the refusal");
+  const told = await page.evaluate(async () => (await fetch("source?file=0&made=0")).json());
+  assert.match(told.why, /newer than this page/);
   await page.close();
 }));
 

@@ -117,7 +117,8 @@ static void with_profile(const struct making *m, struct profile *p, struct cells
 				    .sources = m->sources->embed,
 				    .served = s,
 				    .traces = s ? s->traces : NULL,
-				    .index = s ? s->index : 0 };
+				    .index = s ? s->index : 0,
+				    .made = s ? s->made : 0 };
 
 	stack_uses_find(&stacks, p->trace);
 	variables_find(&variables, p);
@@ -323,7 +324,8 @@ static void with_totals(const struct print_totals *totals, struct profile *p, FI
 					  .sources = sources->embed,
 					  .served = served,
 					  .traces = served ? served->traces : NULL,
-					  .index = served ? served->index : 0 };
+					  .index = served ? served->index : 0,
+					  .made = served ? served->made : 0 };
 
 	course_points(&cells, totals);
 	stack_uses_find(&stacks, p->trace);

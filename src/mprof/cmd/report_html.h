@@ -35,6 +35,7 @@ struct report_served {
 	size_t index;
 	uint64_t *events; /* filled: of the trace; not for a profile */
 	bool *live;	  /* filled: html_is_live() */
+	uint32_t made;	  /* how often the page was made before */
 };
 
 /* Does the trace have what a page shows?  0, or -EINVAL with err filled. */

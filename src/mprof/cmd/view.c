@@ -84,8 +84,8 @@ static int make_page(const struct making *m, struct error *err)
 {
 	struct view_page *p = m->page;
 	FILE *out = must_memstream(&p->html, &p->bytes);
-	const struct report_served served = { &p->map,	&p->snapshots, m->o->traces,
-					      m->index, &p->events,    &p->live };
+	const struct report_served served = { &p->map,	  &p->snapshots, m->o->traces, m->index,
+					      &p->events, &p->live,	 p->made };
 	int ret;
 
 	p->sources.dir = m->o->source_dir;
@@ -100,9 +100,11 @@ static int make_totals_page(void *context, const struct print_totals *totals, st
 	const struct making *m = context;
 	struct view_page *p = m->page;
 	FILE *out = must_memstream(&p->html, &p->bytes);
-	const struct report_served served = {
-		.map = &p->map, .traces = m->o->traces, .index = m->index, .live = &p->live
-	};
+	const struct report_served served = { .map = &p->map,
+					      .traces = m->o->traces,
+					      .index = m->index,
+					      .live = &p->live,
+					      .made = p->made };
 	int ret;
 
 	p->totals = true;
@@ -152,30 +154,31 @@ static bool is_raw(const struct trace *t)
 	       trace_bytes(t) >= COPIED && h->flags & MPROF_FILE_CLOSED;
 }
 
-static int open_page(const struct options *o, struct view_page *page, size_t index)
+/* Returns an exit status, with err filled unless it is STATUS_OK. */
+static int open_page(const struct options *o, struct view_page *page, size_t index,
+		     struct error *err)
 {
 	const char *log = o->log.item[index];
 	struct making m = { .o = o, .page = page, .index = index };
 	struct profile_options options = o->cli.options;
-	struct error err = { "" };
 	int ret;
 
 	page->path = log;
-	if (import_open(&page->trace, log, NULL, &err) < 0)
-		return cmd_error(STATUS_FILE, "%s", err.text);
-	if (profile_show_totals(page->trace, &options, &err) < 0 ||
-	    report_page_check(page->trace, &err))
-		return cmd_error(STATUS_USAGE, "%s", err.text);
+	if (import_open(&page->trace, log, NULL, err) < 0)
+		return STATUS_FILE;
+	if (profile_show_totals(page->trace, &options, err) < 0 ||
+	    report_page_check(page->trace, err))
+		return STATUS_USAGE;
 	if (!trace_has_events(page->trace)) {
-		ret = totals_make(page->trace, &options, make_totals_page, &m, &err);
-		return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+		ret = totals_make(page->trace, &options, make_totals_page, &m, err);
+		return ret < 0 ? STATUS_FOUND : STATUS_OK;
 	}
 	if (is_raw(page->trace))
 		take_copy(page);
 	page->snapshots.functions = o->cli.options.sites.filter.functions;
-	ret = make_page(&m, &err);
+	ret = make_page(&m, err);
 	malloc_trim(0); /* the page took much more than answers will */
-	return ret < 0 ? cmd_error(STATUS_FOUND, "%s", err.text) : STATUS_OK;
+	return ret < 0 ? STATUS_FOUND : STATUS_OK;
 }
 
 static void close_page(struct view_page *page)
@@ -196,19 +199,19 @@ struct viewing {
 	struct view_page *page;
 };
 
-/* Without its file, the page remains as it was. */
-static void make_again(void *self, size_t index)
+/* Without its file, the page remains as it was; the file may be there again the next time. */
+static int make_again(void *self, size_t index, struct error *err)
 {
 	const struct viewing *v = self;
-	struct view_page page = { .path = NULL };
+	struct view_page page = { .made = v->page[index].made + 1 };
 
-	if (open_page(v->o, &page, index)) {
+	if (open_page(v->o, &page, index, err)) {
 		close_page(&page);
-		v->page[index].live = false;
-		return;
+		return -EIO;
 	}
 	close_page(&v->page[index]);
 	v->page[index] = page;
+	return 0;
 }
 
 static void announce(const struct options *o, const char *root)
@@ -270,14 +273,17 @@ static int serve(struct options *o, struct view_page *page)
 static int view(struct options *o)
 {
 	struct view_page *page = must_calloc(o->log.count, sizeof(*page));
+	struct error err = { "" };
 	int status = STATUS_OK;
 	size_t i;
 
 	if (o->log.count > 1)
 		o->traces = JSON_LIST(o->log.count, true, json_string(text_base(o->log.item[i])));
 	for (i = 0; i < o->log.count && !status; i++)
-		status = open_page(o, &page[i], i);
-	if (!status) {
+		status = open_page(o, &page[i], i, &err);
+	if (status) {
+		cmd_error(status, "%s", err.text);
+	} else {
 		/* Before threads start, so that only sigwait() receives them. */
 		const sigset_t ends = end_signals();
 

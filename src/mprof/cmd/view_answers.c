@@ -2,15 +2,17 @@
 /*
  * view_answers.c - see view_answers.h.
  *
- * Addresses after the token: "" or "N/" is the page of the first or N-th trace; "N/ask?..." begins
- * a query without an answer; "N/answer?id=ID" returns its progress, or the answer;
- * "N/source?file=K" is the text of the K-th source file that the page names; "N/heap?process=P" the
- * movie of a process's heap (view_heap.h).
+ * Addresses after the token: "" or "N/" is the page of the first or N-th trace, with "?new=1" only
+ * if its figures are new; "N/ask?..." begins a query without an answer; "N/answer?id=ID" returns
+ * its progress, or the answer; "N/source?file=K" is the text of the K-th source file that the page
+ * names; "N/heap?process=P" the movie of a process's heap (view_heap.h).  `ask` and `source` name
+ * the page that their numbers are of ("made"), because another tab may have it made again.
  *
  * Only the worker uses the trace and the walk; a page is made again between two workers.
  */
 #include "view_answers.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,7 @@
 #include "view_heap.h"
 
 #define OK	 200u
+#define NOT_NOW	 503u
 #define NS_MOST	 ((uint64_t)INT64_MAX)
 #define NEW_PAGE "text/html; charset=utf-8"
 
@@ -128,6 +131,16 @@ static bool parse_question(const struct serve_request *r, const struct view_answ
 	return true;
 }
 
+#define OLDER "the figures of mprof view are newer than this page: load it again"
+
+/* Is the request from a page that was made before the present one? */
+static bool is_older(const struct serve_request *r, const struct view_page *p)
+{
+	uint64_t made = p->made;
+
+	return number(r, "made", UINT32_MAX, &made) && made != p->made;
+}
+
 static void ask(struct view_answers *a, size_t page, const struct serve_request *r,
 		struct serve_answer *to)
 {
@@ -136,6 +149,10 @@ static void ask(struct view_answers *a, size_t page, const struct serve_request 
 	serve_invalid(to);
 	if (a->page[page].totals || !parse_question(r, a, &t))
 		return;
+	if (is_older(r, &a->page[page])) {
+		serve_json(to, text_of(JSON_NEW(view_refusal, &t, OLDER)));
+		return;
+	}
 	view_worker_ask(a->worker, t.id, &t);
 	to->status = OK;
 }
@@ -158,14 +175,15 @@ static void tell(struct view_answers *a, const struct serve_request *r, struct s
 static void give_source(const struct view_page *p, const struct serve_request *r,
 			struct serve_answer *to)
 {
-	struct html_source source;
+	struct html_source source = { .why = OLDER };
+	const bool older = is_older(r, p);
 	uint64_t file = 0;
 
 	serve_invalid(to);
-	if (!number(r, "file", p->sources.files ? p->sources.files - 1 : 0, &file) ||
-	    !p->sources.files)
+	if (!older && (!p->sources.files || !number(r, "file", p->sources.files - 1, &file)))
 		return;
-	html_source_read(&source, &p->sources, file);
+	if (!older)
+		html_source_read(&source, &p->sources, file);
 	serve_json(to, text_of(JSON_NEW(view_source, &source)));
 	free(source.text);
 }
@@ -191,25 +209,38 @@ static char *make_index(const struct view_answers *a, size_t *bytes)
 	return text;
 }
 
-static void renew(struct view_answers *a, size_t page)
+/* Nobody asks about a profile: the worker goes on with the question about another page. */
+static int renew(struct view_answers *a, size_t page, struct error *err)
 {
-	struct view_worker *other =
-	    view_worker_new(&(struct view_work){ sizeof(struct task), work_out, a });
+	struct view_worker *other;
 
-	if (!other)
-		return;
-	view_worker_free(a->worker);
-	a->worker = other;
-	a->maker.make(a->maker.self, page);
+	if (!a->page[page].totals) {
+		other = view_worker_new(&(struct view_work){ sizeof(struct task), work_out, a });
+		if (!other)
+			return fail(err, -EAGAIN, "cannot start a thread for the answers");
+		view_worker_free(a->worker);
+		a->worker = other;
+	}
+	return a->maker.make(a->maker.self, page, err);
 }
 
-static void give_page(struct view_answers *a, size_t page, struct serve_answer *to)
+static void give_page(struct view_answers *a, size_t page, const struct serve_request *r,
+		      struct serve_answer *to)
 {
 	const struct view_page *p = &a->page[page];
 	const bool live = p->live;
+	struct error err = { "" };
 
-	if (live)
-		renew(a, page);
+	if (live && renew(a, page, &err) < 0 && r->value(r, "new")) {
+		*to = (struct serve_answer){
+			.status = NOT_NOW,
+			.type = "text/plain; charset=utf-8",
+			.body = must_strdup(err.text),
+			.bytes = strlen(err.text),
+			.owned = true,
+		};
+		return;
+	}
 	*to = (struct serve_answer){
 		.status = OK,
 		.type = NEW_PAGE,
@@ -239,7 +270,7 @@ void view_answer(void *answers, const struct serve_request *r, struct serve_answ
 			return;
 	}
 	if (!*end)
-		give_page(a, page, to);
+		give_page(a, page, r, to);
 	else if (!strcmp(end, "ask"))
 		ask(a, page, r, to);
 	else if (!strcmp(end, "answer"))

@@ -18,6 +18,7 @@ struct view_page {
 	struct html_sources sources; /* the only files that may be read for the page */
 	bool totals;		     /* made from a profile: it answers no query about a window */
 	bool live;		     /* its program still runs: the page can be made again */
+	uint32_t made;		     /* how often it was made before */
 	uint64_t events;
 	struct trace *trace;	    /* for queries: only the worker uses it while there is one */
 	struct snapshots snapshots; /* of that trace */
@@ -25,10 +26,10 @@ struct view_page {
 
 struct view_answers;
 
-/* Makes a live page again, in its place; it stays as it is if that fails.  On the server's thread,
- * while no worker uses the page. */
+/* Makes a live page again, in its place; it stays as it is if that fails: -errno with err filled.
+ * On the server's thread, while no worker uses the page. */
 struct view_maker {
-	void (*make)(void *self, size_t page);
+	int (*make)(void *self, size_t page, struct error *err);
 	void *self;
 };
 

@@ -42,6 +42,7 @@ struct html_report {
 	bool served;		 /* by mprof view, to which the page may send requests */
 	json *traces;		 /* names of the served traces, if there are several; else NULL */
 	size_t index;		 /* index of this trace */
+	uint32_t made;		 /* how often mprof view made the page before */
 };
 
 void html_report(const struct html_report *r, FILE *out);

@@ -21,13 +21,22 @@ import type { State } from "./state";
 
 export class Others {
 	private known = new Map<number, Data | string>();
-	constructor(private changed: () => void) {}
+	private old = new Set<number>(); // of programs that run, and those that could not be read
+	private changed: () => void = () => {};
+
+	// For new figures of this trace: those of others are read again when they are next needed, and shown until then.
+	renew(changed: () => void): void {
+		this.changed = changed;
+		for (const [index, d] of this.known)
+			if (typeof d == "string" ? d : d.head.live)
+				this.old.add(index);
+	}
 
 	// Its data, the reason why they are missing, or null while they load.
 	get(index: number): Data | string | null {
 		const known = this.known.get(index);
-		if (known === undefined) {
-			this.known.set(index, "");
+		if (known === undefined || this.old.delete(index)) {
+			this.known.set(index, known ?? "");
 			this.fetch(index).then(d => d, error => `The other trace cannot be read: ${error}`).then(d => {
 				this.known.set(index, d);
 				this.changed();

@@ -33,6 +33,7 @@ export interface Head {
 	variables: Variables; // without those in columns
 	served: boolean; // by mprof view, which answers requests
 	live: boolean; // and the program still runs
+	made: number; // how often it made the page before
 	sources: boolean; // their text is in the page
 	heap?: number; // the process whose heap is in the page
 	traces?: string[]; // that it serves, if several; this one is number index

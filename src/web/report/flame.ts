@@ -53,7 +53,6 @@ export class Flame {
 	private root = 0;
 	private focus = 0;
 	private hover = -1;
-	private printing = false;
 	search = "";
 	icicle = true;
 	onZoom: (frame: number) => void = () => {}; // draws it
@@ -82,8 +81,7 @@ export class Flame {
 		});
 		sizes.observe(c);
 		sizes.observe(this.box);
-		for (const [event, on] of [["beforeprint", true], ["afterprint", false]] as const)
-			addEventListener(event, () => { this.printing = on; this.draw(); });
+		flames.set(c, this);
 	}
 
 	// Without drawing: for a canvas that is not on the page yet.
@@ -176,7 +174,7 @@ export class Flame {
 		if (c.clientWidth != width) // a scroll bar came or went
 			this.layOut(c.clientWidth);
 		this.drawn = this.size();
-		const seen = this.printing ? this.height : Math.min(this.height, this.box.clientHeight);
+		const seen = printing ? this.height : Math.min(this.height, this.box.clientHeight);
 		const [w, h] = [Math.round(c.clientWidth * ratio), Math.round(seen * ratio)];
 		c.style.height = seen + "px";
 		if (c.width != w || c.height != h) // the browser allocates it anew
@@ -187,7 +185,7 @@ export class Flame {
 	// What is visible of the boxes, where they are.
 	private paintAll(): void {
 		const c = this.canvas, ratio = devicePixelRatio || 1;
-		this.paint(c.getContext("2d", { alpha: false })!, ratio, this.printing ? 0 : this.box.scrollTop, c.height / ratio);
+		this.paint(c.getContext("2d", { alpha: false })!, ratio, printing ? 0 : this.box.scrollTop, c.height / ratio);
 	}
 
 	// All boxes, as a picture.
@@ -266,7 +264,7 @@ export class Flame {
 	}
 
 	private at(e: MouseEvent): number {
-		const r = this.canvas.getBoundingClientRect(), x = e.clientX - r.left, y = e.clientY - r.top + (this.printing ? 0 : this.box.scrollTop);
+		const r = this.canvas.getBoundingClientRect(), x = e.clientX - r.left, y = e.clientY - r.top + (printing ? 0 : this.box.scrollTop);
 		const b = this.boxes, row = this.icicle ? Math.floor(y / ROW) : Math.floor((this.height - y) / ROW);
 		for (let i = 0; i < b.count; i++)
 			if (b.row[i] == row && x >= b.x[i] && x < b.x[i] + b.width[i])
@@ -344,6 +342,16 @@ export class Flame {
 			` font-size="12"><title>${esc(title)}</title><rect width="${width}" height="${height}" fill="${getComputedStyle(this.canvas).getPropertyValue("--card")}"/>${boxes.join("\n")}</svg>\n`;
 	}
 }
+
+// Graphs come and go with every page that is shown, so only their canvases keep them.
+const flames = new WeakMap<Element, Flame>();
+let printing = false;
+
+for (const [event, on] of [["beforeprint", true], ["afterprint", false]] as const)
+	addEventListener(event, () => {
+		printing = on;
+		document.querySelectorAll("canvas").forEach(c => flames.get(c)?.draw());
+	});
 
 // The widths of single characters, by font: their sum is the width of a text, or slightly more.
 const widths = new Map<string, Map<string, number>>();

@@ -13,13 +13,14 @@ const USED = 15000; // ms
 
 export interface Marked { d: Data; when: string }
 
-// The page that the server makes now: its data, and its heading in place of the old one.
+// The page that the server makes now: its data, and its heading and findings in place of the old ones.
 async function fresh(): Promise<Data> {
-	const answer = await fetch(location.pathname, { cache: "no-store" });
+	const answer = await fetch(location.pathname + "?new=1", { cache: "no-store" }).catch(() => { throw new Error("mprof view does not answer"); });
 	if (!answer.ok)
-		throw new Error(`status ${answer.status}`);
+		throw new Error(await answer.text());
 	const page = new DOMParser().parseFromString(await answer.text(), "text/html"), d = await load(page);
-	document.getElementById("run")!.replaceWith(document.adoptNode(page.getElementById("run")!));
+	for (const id of ["run", "plain"])
+		document.getElementById(id)!.replaceWith(document.adoptNode(page.getElementById(id)!));
 	return d;
 }
 
@@ -33,7 +34,9 @@ export class Live {
 	private took = 0; // ms
 	private busy = false;
 	private used = -USED; // when a key or button was pressed last, ms
+	private held = false; // is a button?
 	private said = el("span", { role: "status" });
+	private of = el("span"); // not read out each time
 	private every = 5; // s; 0: on request
 	private d: Data | null = null; // what is shown
 	readonly root = el("div", { class: "running" });
@@ -41,6 +44,8 @@ export class Live {
 	constructor(private replace: (d: Data) => void, private mark: () => void) {
 		for (const event of ["pointerdown", "keydown", "change"])
 			addEventListener(event, () => this.used = performance.now(), { capture: true });
+		for (const [event, held] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]] as const)
+			addEventListener(event, () => this.held = held, { capture: true });
 	}
 
 	// The figures are new.
@@ -49,16 +54,22 @@ export class Live {
 		this.wait();
 		if (!d.head.live) {
 			this.root.hidden = !this.root.childElementCount;
-			this.said.textContent = "The program has ended.";
+			this.say("The program has ended.", "");
 			this.root.replaceChildren(this.said);
 			return;
 		}
-		this.said.textContent = `The program runs: figures of ${this.when}.`;
+		this.say("The program runs", `: figures of ${this.when}.`);
 		if (!this.root.childElementCount)
-			this.root.append(this.said, el("button", { type: "button", title: "Show new figures (R)", click: () => this.renew() }, "Refresh"),
+			this.root.append(el("p", {}, this.said, this.of), el("button", { type: "button", title: "Show new figures (R)", click: () => this.renew() }, "Refresh"),
 				...(d.head.totals ? [el("select", { "aria-label": "New figures", change: (e: Event) => this.choose(+(e.target as HTMLSelectElement).value) },
 					...EVERY.map(([s, name]) => el("option", { value: s, selected: s == this.every }, name))),
 				el("button", { type: "button", title: "Compare later figures with these", click: () => this.now() }, "Show what changes from now on")] : []));
+	}
+
+	private say(text: string, of: string): void {
+		if (this.said.textContent != text)
+			this.said.textContent = text;
+		this.of.textContent = of;
 	}
 
 	private choose(every: number): void {
@@ -74,10 +85,13 @@ export class Live {
 			this.timer = setTimeout(() => this.tick(), Math.max(1000 * this.every, REST * this.took));
 	}
 
-	// Not while the page is hidden, or a user types or chooses: an open list would close.
+	// Not while the page is hidden, or a user types, chooses, selects or moves in a graph: an open list
+	// would close, and what is selected or not yet applied would be lost.
 	private tick(): void {
-		const busy = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? "") && performance.now() - this.used < USED;
-		if (document.hidden || document.querySelector("dialog[open]") || busy)
+		const at = document.activeElement, lately = performance.now() - this.used < USED;
+		const typed = at instanceof HTMLInputElement && at.type == "text" && at.value != at.defaultValue;
+		const busy = lately && (/^(INPUT|SELECT|TEXTAREA|CANVAS)$/.test(at?.tagName ?? "") || getSelection()?.type == "Range");
+		if (document.hidden || document.querySelector("dialog[open]") || this.held || typed || busy)
 			this.wait();
 		else
 			this.renew();
@@ -97,7 +111,8 @@ export class Live {
 			this.took = performance.now() - from;
 			this.replace(d);
 		} catch (error) {
-			this.said.textContent = `These are the figures of ${this.when}: mprof view did not answer (${error}).`;
+			this.say(`These are the figures of ${this.when}: ${(error as Error).message}.`, "");
+			this.wait();
 		}
 		this.busy = false;
 	}
@@ -111,36 +126,51 @@ export class Live {
 
 // ---- the same state for other figures ----
 
+// What a state says by numbers that other figures of the same program do not share.  The browser's
+// history keeps it beside the address.
+export interface Anchor {
+	chosen: string;
+	zoom: string[]; // the frames of its path
+	from: number; to: number; // ns; -1: from the start, to the end
+}
+
 const placeKey = (d: Data, line: number): string =>
 	[d.text[d.line.function[line]], d.text[d.line.file[line]], d.line.line[line], d.text[d.line.module[line]]].join("\0");
 
-function lineIn(to: Data, from: Data, line: number): number {
-	const key = placeKey(from, line);
-	for (let i = 1; line && i < to.line.line.length; i++)
-		if (placeKey(to, i) == key)
+export function anchor(s: State, d: Data): Anchor {
+	const zoom: string[] = [];
+	for (let n = s.inverted ? 0 : s.zoom; n; n = d.parent[n])
+		zoom.unshift(placeKey(d, d.lineOf[n]));
+	return { chosen: s.chosen ? placeKey(d, s.chosen) : "", zoom, from: s.from < 0 ? -1 : d.point.ns[s.from], to: s.to == d.points - 1 ? -1 : d.point.ns[s.to] };
+}
+
+function lineOf(d: Data, key: string): number {
+	for (let i = 1; key && i < d.line.line.length; i++)
+		if (placeKey(d, i) == key)
 			return i;
 	return 0;
 }
 
-// The node with the same path, or as much of it as there is.
-function nodeIn(to: Data, from: Data, node: number): number {
-	if (!node)
-		return 0;
-	const above = nodeIn(to, from, from.parent[node]), key = placeKey(from, from.lineOf[node]);
-	for (let i = above + 1; i < to.end[above]; i = to.end[i])
-		if (placeKey(to, to.lineOf[i]) == key)
-			return i;
-	return above;
+// The node with this path, or as much of it as there is.
+function nodeOf(d: Data, path: string[]): number {
+	let node = 0;
+	for (const key of path) {
+		let i = node + 1;
+		while (i < d.end[node] && placeKey(d, d.lineOf[i]) != key)
+			i = d.end[i];
+		if (i >= d.end[node])
+			break;
+		node = i;
+	}
+	return node;
 }
 
-export function carry(s: State, from: Data, to: Data): State {
-	const point = (n: number) => {
-		let i = 0;
-		while (i < to.points - 1 && to.point.ns[i] < from.point.ns[n])
-			i++;
-		return i;
+export function anchored(s: State, a: Anchor, d: Data): State {
+	const point = (ns: number) => {
+		const i = d.point.ns.findIndex(n => n >= ns);
+		return i < 0 ? d.points - 1 : i;
 	};
-	const end = s.to == from.points - 1 ? to.points - 1 : point(s.to);
-	return { ...s, measure: measures.find(m => m.key == s.measure.key) ?? measures[0], to: end, from: s.from < 0 ? -1 : Math.min(point(s.from), end - 1),
-		zoom: s.inverted ? 0 : nodeIn(to, from, s.zoom), chosen: lineIn(to, from, s.chosen) };
+	const to = a.to < 0 ? d.points - 1 : point(a.to);
+	return { ...s, measure: measures.find(m => m.key == s.measure.key) ?? measures[0], to, from: a.from < 0 ? -1 : Math.min(point(a.from), to - 1),
+		zoom: s.inverted ? 0 : nodeOf(d, a.zoom), chosen: lineOf(d, a.chosen) };
 }

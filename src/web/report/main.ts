@@ -9,7 +9,8 @@ import { askBefore, figured, isInTime, Others } from "./compare";
 import { curves, layersOf } from "./curves";
 import type { Curve } from "./curves";
 import { load } from "./data";
-import { carry, Live } from "./live";
+import { anchor, anchored, Live } from "./live";
+import type { Anchor } from "./live";
 import type { Data } from "./data";
 import { download, el } from "./element";
 import { openInEditor } from "./editor";
@@ -17,6 +18,7 @@ import { errorsOf, rangeText } from "./estimate";
 import { Flame } from "./flame";
 import { Heap } from "./heap";
 import { jumpAt, stacksOf } from "./jumps";
+import { keepLook } from "./look";
 import { ask, chooseMeasures, frameTree, functionColor, functionKeys, isFiltered, isWhole, labelOf, lacking, literal, measures, mergedLines, nameOf, placeOf, stackOf, wholeFilter, withoutBlocks } from "./model";
 import type { Answer, Filter, Frame } from "./model";
 import { figure, pages } from "./pages";
@@ -47,7 +49,7 @@ class App {
 	private answer!: Answer;
 	private before: Answer | null = null; // asked with it, for Compare
 	private server: Server;
-	private others = new Others(() => this.show());
+	private others: Others;
 	private texts: Texts;
 	private heap: Heap;
 	private tips: HTMLElement;
@@ -81,15 +83,19 @@ class App {
 	private parts: HTMLElement[]; // of the document
 	private gone = new AbortController(); // ends what would outlive this object
 
-	constructor(private d: Data, private live: Live, s?: State) {
+	// last: the same program before.
+	constructor(private d: Data, private live: Live, last?: App) {
 		const tip = el("div", { class: "tip", role: "tooltip", hidden: true });
 		this.tips = tip;
-		this.texts = new Texts(d, () => this.show());
+		this.others = last ? last.others : new Others();
+		this.others.renew(() => this.show());
+		this.texts = last ? last.texts : new Texts();
+		this.texts.renew(d, () => this.show());
 		this.heap = new Heap(d, () => this.show());
 		this.keys = functionKeys(d);
 		this.lines = Uint32Array.from(d.line.line, (_, i) => i);
 		chooseMeasures(d);
-		this.s = s ? this.answerable(s) : this.linked();
+		this.s = last ? this.answerable(anchored(last.s, anchor(last.s, last.d), d)) : this.linked();
 		this.flame = new Flame({ name: f => labelOf(d, f.line), color: f => this.color(f), tip: f => this.tip(f) }, tip);
 		this.flame.onZoom = frame => this.set({ zoom: this.s.inverted ? frame : this.frames[frame].node });
 		this.flame.onKey = (key, f) => this.frameKey(key, f);
@@ -112,8 +118,10 @@ class App {
 		addEventListener("hashchange", () => {
 			const before = this.s;
 			this.s = this.linked();
+			history.replaceState(this.noted(), "");
 			this.changed(before);
 		}, { signal });
+		history.replaceState(this.noted(), "", last ? this.address() : undefined);
 		addEventListener("keydown", e => this.key(e), { signal });
 		const recolour = () => { this.layered = ""; this.show(); };
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour, { signal });
@@ -129,19 +137,18 @@ class App {
 
 	// Later figures of the same program, with the same state.
 	replace(d: Data): App {
-		const had = document.activeElement, key = focusKey(had), top = scrollY;
+		const had = document.activeElement, key = focusKey(had), look = keepLook();
 		this.gone.abort();
 		this.server.cancel();
 		for (const part of this.parts)
 			part.remove();
 		chooseMeasures(d);
-		const next = new App(d, this.live, carry(this.s, this.d, d));
-		history.replaceState(history.state, "", "#" + toHash(next.s, d)); // nodes and lines have other numbers
-		scrollTo(scrollX, top);
+		const next = new App(d, this.live, this);
 		if (had instanceof HTMLElement && had.isConnected)
 			had.focus({ preventScroll: true });
 		else
 			next.focusOn(had, key);
+		look();
 		return next;
 	}
 
@@ -152,8 +159,8 @@ class App {
 
 	// What the address says; an unknown page is the first one.
 	private linked(): State {
-		const s = fromHash(location.hash, this.d);
-		return this.answerable(pages.some(p => p.key == s.page) ? s : { ...s, page: pages[0].key });
+		const s = fromHash(location.hash, this.d), noted = history.state as Anchor | null;
+		return this.answerable({ ...noted ? anchored(s, noted, this.d) : s, page: pages.some(p => p.key == s.page) ? s.page : pages[0].key });
 	}
 
 	// The trace answers what the cells of the page cannot.
@@ -174,6 +181,15 @@ class App {
 		return lacking(d, s) ? { ...s, filter: withoutBlocks(s.filter) } : s;
 	}
 
+	private address(): string {
+		return "#" + toHash(this.s, this.d);
+	}
+
+	// While the program runs: what names the same in later figures.
+	private noted(): Anchor | null {
+		return this.d.head.live ? anchor(this.s, this.d) : history.state;
+	}
+
 	// quiet: adds nothing to the browser's history, for example while a slider moves.
 	set(change: Partial<State>, quiet = false): void {
 		const before = this.s;
@@ -181,11 +197,11 @@ class App {
 		if (change.page || change.measure || change.inverted !== undefined || change.foldLibraries !== undefined ||
 				(this.s.inverted && Object.keys(change).some(key => FRAMES.includes(key)))) // other frames have their numbers
 			this.s.zoom = change.zoom ?? 0;
-		const hash = "#" + toHash(this.s, this.d);
+		const hash = this.address(), noted = this.d.head.live ? anchor(this.s, this.d) : null;
 		if (quiet)
-			history.replaceState(null, "", hash);
+			history.replaceState(noted, "", hash);
 		else if (location.hash != hash)
-			history.pushState(null, "", hash);
+			history.pushState(noted, "", hash);
 		this.changed(before);
 	}
 
@@ -220,6 +236,8 @@ class App {
 	}
 
 	private show(): void {
+		if (this.gone.signal.aborted) // an answer came late
+			return;
 		const had = document.activeElement, key = focusKey(had);
 		this.draw();
 		if (had instanceof HTMLElement && had.isConnected)

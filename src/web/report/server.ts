@@ -18,8 +18,8 @@ export function refusal(q: Question): string {
 	return q.filter.lifeFrom || q.filter.lifeTo < 64 ? "Choose all lifetimes for an exact window." : "";
 }
 
-function parameters(q: Question, x: Exact, id: number): string {
-	const p = new URLSearchParams({ id: String(id), kind: KINDS[q.measure.key], from: String(x.from), to: String(x.to) }), f = q.filter;
+function parameters(d: Data, q: Question, x: Exact, id: number): string {
+	const p = new URLSearchParams({ id: String(id), made: String(d.head.made), kind: KINDS[q.measure.key], from: String(x.from), to: String(x.to) }), f = q.filter;
 	if (f.process)
 		p.set("process", String(f.process));
 	if (f.thread)
@@ -41,7 +41,11 @@ export class Server {
 	async ask(q: Question, x: Exact, waiting: (w: Waiting) => void): Promise<Answer | null> {
 		const id = this.id = Math.floor(Math.random() * 2 ** 52) + 1;
 		const get = async (what: string): Promise<Told> => (await fetch(what)).json();
-		await get("ask?" + parameters(q, x, id));
+		const refused = (await get("ask?" + parameters(this.d, q, x, id))).error;
+		if (refused) {
+			waiting({ percent: 0, error: refused });
+			return null;
+		}
 		for (let wait = POLL;; wait = Math.min(2 * wait, POLL_MOST)) {
 			const told = await get("answer?id=" + id);
 			if (id != this.id)

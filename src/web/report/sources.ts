@@ -16,8 +16,18 @@ import type { View } from "./pages";
 interface Source { text: string; why: string; change: number }
 
 export class Texts {
-	private known = new Map<number, Source | null>();
-	constructor(private d: Data, private changed: () => void) {}
+	private known = new Map<string, Source | null>(); // by path
+	private d!: Data;
+	private changed: () => void = () => {};
+
+	// For these figures; what could not be read is tried again.
+	renew(d: Data, changed: () => void): void {
+		this.d = d;
+		this.changed = changed;
+		for (const [path, source] of this.known)
+			if (source?.why)
+				this.known.delete(path);
+	}
 
 	// file: number of a text.  null: it is loading.
 	get(file: number): Source | null {
@@ -26,11 +36,14 @@ export class Texts {
 			return { text: "", why: "nothing is known about it", change: 0 };
 		if (!d.head.served)
 			return { text: d.text[d.source.text[at]], why: d.text[d.source.why[at]], change: d.source.change[at] };
-		const known = this.known.get(at);
+		const path = d.text[file], known = this.known.get(path);
 		if (known === undefined) {
-			this.known.set(at, null);
-			fetch("source?file=" + at).then(answer => answer.json()).catch(error => ({ why: `mprof view did not answer: ${error}` })).then(told => {
-				this.known.set(at, { text: told.text ?? "", why: told.why ?? "", change: told.change ?? 0 });
+			this.known.set(path, null);
+			fetch(`source?file=${at}&made=${d.head.made}`).then(answer => answer.json()).catch(error => ({ why: `mprof view did not answer: ${error}` })).then(told => {
+				if (told.why && d != this.d)
+					this.known.delete(path);
+				else
+					this.known.set(path, { text: told.text ?? "", why: told.why ?? "", change: told.change ?? 0 });
 				this.changed();
 			});
 		}
