@@ -191,3 +191,41 @@ test_threads_are_chosen_by_their_names() {
 	run "$mprof" report hot --thread 'x*' c.log
 	expect_same 'the reason' "$(cat err)" "mprof: no thread in 'c.log' has the name 'x*': none has a name"
 }
+
+# The library keeps records, with their names, of 4096 threads that ended.
+test_threads_without_a_kept_name_are_not_chosen_in_silence() {
+	cat >many.c <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+static void *volatile kept;
+static void *work(void *arg)
+{
+	pthread_setname_np(pthread_self(), "worker");
+	kept = malloc(1000);
+	return arg;
+}
+int main(void)
+{
+	for (int i = 0; i < 5000; i++) {
+		pthread_t t;
+		pthread_create(&t, NULL, work, NULL);
+		pthread_join(t, NULL);
+	}
+	return 0;
+}
+END
+	cc -g -O0 -o many many.c -pthread || bad 'many.c does not compile'
+	run "$mprof" record -q -o many.log -- ./many
+	run "$mprof" report hot --thread 'work*' --json many.log
+	local chosen unnamed
+	chosen=$(json out '.total.figures.calls')
+	unnamed=$(sed -n "s/^mprof: warning: 'many.log' does not have the names of \([0-9]*\) threads: --thread 'work\*' leaves these out$/\1/p" err)
+	expect_same 'threads with and without names' "$((chosen + unnamed))" 5000
+	run "$mprof" dump --thread 'work*' many.log
+	expect_text err "leaves these out"
+	run "$mprof" export --to folded --thread 'work*' -o - many.log
+	expect_text err "leaves these out"
+	run "$mprof" report hot --thread 2 many.log
+	expect_no_text err "leaves these out"
+}

@@ -94,6 +94,7 @@ int cmd_dump(int argc, char **argv)
 	ret = dump_print(t, &o.filter, o.json, stdout, &err);
 	if (ret >= 0) {
 		missing_times(t);
+		missing_names(t, &o.filter.thread);
 		missing_parts(t, "printed");
 	}
 	trace_close(t);

@@ -76,6 +76,15 @@ static void warn_of_bypass(const char *path)
 		 path);
 }
 
+void missing_names(const struct trace *t, const struct thread_choice *choice)
+{
+	const uint64_t n = choice->pattern ? trace_unnamed_threads(t) : 0;
+
+	if (n)
+		cmd_warn("'%s' does not have the names of %s: --thread '%s' leaves these out",
+			 trace_path(t), format_many(n, "thread", "threads").s, choice->pattern);
+}
+
 void missing_calls(const struct profile *p, bool of_events)
 {
 	const struct mprof_file_header *h = p->header;
@@ -86,6 +95,7 @@ void missing_calls(const struct profile *p, bool of_events)
 
 	if (p->tree.owns || p->tree.deepbinds)
 		warn_of_bypass(p->path);
+	missing_names(p->trace, &p->sites.options.filter.thread);
 	if (!trace_has_events(p->trace))
 		return;
 	if (h->dropped_ticks)

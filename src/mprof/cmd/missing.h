@@ -26,5 +26,7 @@ void missing_choose_whole(struct trace *t, const struct profile_options *o);
 /* After it: says on stderr which calls of the run the figures lack.  of_events: they need events,
  * so --totals does not help. */
 void missing_calls(const struct profile *p, bool of_events);
+/* Says on stderr that threads may be missing among those that were chosen by their names. */
+void missing_names(const struct trace *t, const struct thread_choice *choice);
 /* Says on stderr that a playback or a picture has fewer calls than the program made. */
 void missing_of_playback(const struct trace *t);

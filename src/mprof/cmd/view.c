@@ -18,6 +18,7 @@
 #include "../util/alloc.h"
 #include "../util/outputs.h"
 #include "cmd.h"
+#include "missing.h"
 #include "overview.h"
 #include "profile_options.h"
 #include "report_html.h"
@@ -281,6 +282,8 @@ static int view(struct options *o)
 		o->traces = JSON_LIST(o->log.count, true, json_string(text_base(o->log.item[i])));
 	for (i = 0; i < o->log.count && !status; i++)
 		status = open_page(o, &page[i], i, &err);
+	for (i = 0; i < o->log.count && !status; i++)
+		missing_names(page[i].trace, &o->cli.options.sites.filter.thread);
 	if (status) {
 		cmd_error(status, "%s", err.text);
 	} else {

@@ -31,6 +31,15 @@ bool trace_has_thread_names(const struct trace *t)
 	return t->thread_name.used > 0;
 }
 
+uint64_t trace_unnamed_threads(const struct trace *t)
+{
+	uint64_t others = 0;
+
+	for (size_t i = 0; i < t->uses; i++)
+		others += t->use[i].u->others;
+	return others;
+}
+
 void trace_choose_threads(struct trace *t, const struct thread_choice *choice)
 {
 	hash_release(&t->thread_chosen);

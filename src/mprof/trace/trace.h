@@ -316,6 +316,8 @@ uint32_t trace_thread(const struct trace *t, uint32_t number);
  * before it.  Any bytes; valid until trace_close(). */
 const char *trace_thread_name(const struct trace *t, uint32_t number);
 bool trace_has_thread_names(const struct trace *t);
+/* Returns how many threads' names were not kept, if they had any. */
+uint64_t trace_unnamed_threads(const struct trace *t);
 /* A thread, or the threads with such names; a zeroed one chooses all. */
 struct thread_choice {
 	uint32_t number;
