@@ -1882,6 +1882,31 @@ served("new figures leave no old ones in the browser's memory", () => running("p
   await page.close();
 }));
 
+served("a page of a program that mprof detached from does not say that the program ended", async () => {
+  const file = join(world.directory, "attached.profile"), quiet = { stdio: ["pipe", "pipe", "ignore"] };
+  const program = spawn(world.steps, [], quiet), lines = createInterface(program.stdout)[Symbol.asyncIterator]();
+  program.stdin.write("\n");
+  await lines.next();
+  const attach = spawn(world.mprof, ["attach", "-o", file, String(program.pid)], { stdio: ["ignore", "ignore", "pipe"] });
+  const told = createInterface(attach.stderr)[Symbol.asyncIterator](), first = (await told.next()).value ?? "";
+  const server = /attached to process/.test(first) && spawn(world.mprof, ["view", file], quiet); // not where the kernel forbids it
+  try {
+    if (!server)
+      return;
+    const url = (await createInterface(server.stdout)[Symbol.asyncIterator]().next()).value, page = await open({ url }, "figure=end");
+    await page.getByLabel("New figures").selectOption("on request");
+    attach.kill("SIGINT");
+    await new Promise((done) => attach.on("exit", done));
+    await renewed(page);
+    assert.equal(await page.locator(".running").innerText(), "mprof detached from the program.");
+    await page.close();
+  } finally {
+    program.stdin.end();
+    if (server)
+      server.kill();
+  }
+});
+
 served("an older page of a trace is told that its numbers are old", () => running("record", async (r) => {
   const page = await open(r, "figure=end"), other = await open(r, "figure=end");
   await other.close();

@@ -54,7 +54,7 @@ export class Live {
 		this.wait();
 		if (!d.head.live) {
 			this.root.hidden = !this.root.childElementCount;
-			this.say("The program has ended.", "");
+			this.say((d.head.report.processes as any[]).some(p => p.detached) ? "mprof detached from the program." : "The program has ended.", "");
 			this.root.replaceChildren(this.said);
 			return;
 		}
