@@ -492,3 +492,44 @@ test_killed_for_lack_of_memory() {
 		expect_words out "$probably"
 	done
 }
+
+# While a program runs, nothing was live "at the end".
+test_memory_of_a_running_program_is_live_now() {
+	cat >runs.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *kept[4000];
+int main(void)
+{
+	for (int i = 0; i < 4000; i++) {
+		kept[i] = malloc(1000);
+		usleep(100);
+	}
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+END
+	compile runs -g
+	local mode
+	for mode in record profile; do
+		"$mprof" $mode -q -o runs.$mode -- ./runs >$mode.ready 2>/dev/null &
+		wait_for grep -q ready $mode.ready
+		for view in "" leaks; do
+			# shellcheck disable=SC2086 # no view is none
+			run "$mprof" report $view runs.$mode
+			expect_status 0
+			expect_no_text out 'was live at the end'
+			expect_no_text out 'were live at the end'
+			expect_no_text out 'Live at the end'
+			expect_text out 'ive now'
+		done
+		run "$mprof" report --json runs.$mode
+		kill -KILL "$(json out '.processes[0].pid')"
+		wait 2>/dev/null
+		run "$mprof" report leaks runs.$mode
+		expect_text out 'were live at the end'
+	done
+}

@@ -78,6 +78,14 @@ void overview_explain(struct tree *r, const struct trace *t)
 	explain_owns(r);
 }
 
+void overview_runs(struct findings *f, const struct tree *tree)
+{
+	const bool runs = text_running(tree);
+
+	for (size_t i = 0; i < f->count; i++)
+		f->item[i].runs = runs && f->item[i].interrupted && !f->item[i].ended_before;
+}
+
 int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 		      const struct profile_options *o, struct error *err)
 {
@@ -86,6 +94,7 @@ int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 	if (ret)
 		return ret;
 	a->findings = f;
+	overview_runs(f, &a->tree);
 	overview_explain(&a->tree, t);
 	explain_outside(&f->outside, &a->tree, t);
 	findings_tell_outside_once(f);

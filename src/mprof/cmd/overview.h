@@ -12,6 +12,9 @@ void overview_explain(struct tree *r, const struct trace *t);
 int overview_findings(struct findings *f, struct analysis *a, struct trace *t,
 		      const struct profile_options *o, struct error *err);
 
+/* Notes in findings of memory that is left whether a program of the tree still runs. */
+void overview_runs(struct findings *f, const struct tree *tree);
+
 /*
  * Makes the analysis, passes it to `then`, and releases it; brief: omits what the first screen of a
  * report does not print.  Returns the result of `then`, or -errno.

@@ -52,6 +52,7 @@ static int give(const struct reading *r, struct profile *p, struct site_lanes *l
 		r->a->tree.end_ticks = p->walk.last_ticks;
 	ret = findings_make(r->f, r->a, r->trace, r->options, err);
 	r->a->findings = ret ? NULL : r->f;
+	overview_runs(r->f, &r->a->tree);
 	if (!ret)
 		ret = r->then(r->context, &totals, err);
 	alloc_times_release(&times);

@@ -213,9 +213,11 @@ static void put_left_by(const struct finding *f, FILE *out)
 
 static void put_leak(const struct finding *f, size_t most, FILE *out)
 {
-	fprintf(out, "%s%s was %s%s%s", f->about ? "About " : "", format_bytes(f->part).s,
-		f->interrupted ? "live at the end" : "never freed", growth_of(f).s,
-		f->cut ? ", " CUT : "");
+	fprintf(out, "%s%s %s%s%s", f->about ? "About " : "", format_bytes(f->part).s,
+		f->runs		 ? "is live now"
+		: f->interrupted ? "was live at the end"
+				 : "was never freed",
+		growth_of(f).s, f->cut ? ", " CUT : "");
 	put_left_by(f, out);
 	fputs(": ", out);
 	put_blocks(f, f->blocks, most, out);
@@ -316,7 +318,10 @@ static void brief_leak(const struct finding *f, FILE *out)
 
 	fprintf(out, "%s %s%s in %s%s", f->interrupted ? "holds" : "never frees",
 		f->about ? "about " : "", format_bytes(f->part).s,
-		format_many(f->blocks, "block", "blocks").s, f->interrupted ? " at the end" : "");
+		format_many(f->blocks, "block", "blocks").s,
+		f->runs		 ? " now"
+		: f->interrupted ? " at the end"
+				 : "");
 	/* In a list, whose items have commas between them. */
 	if (*growth || f->cut)
 		fprintf(out, " (%s%s%s)", *growth ? growth + strlen(", ") : "",

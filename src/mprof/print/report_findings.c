@@ -155,6 +155,7 @@ static void tell_never_freed(const struct analysis *a, FILE *out)
 		fprintf(out, "  * %s, %s, %s %s%s.\n", format_many(n->blocks, "block", "blocks").s,
 			format_exact(n->bytes).s, n->blocks == 1 ? "was" : "were",
 			report_ends_early(a)	  ? "live at the last event that was kept"
+			: text_running(&a->tree)  ? "live when this was written"
 			: analysis_interrupted(a) ? "live at the end"
 						  : "never freed",
 			analysis_is_cut(a) ? ", as far as this trace shows" : "");

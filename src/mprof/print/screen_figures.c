@@ -269,6 +269,7 @@ void screen_totals(struct paragraph *words, const struct analysis *a)
 	} else {
 		paragraph_add(words, "%s%s: %s%s in %s",
 			      report_ends_early(a)	? "Live at the end of this time"
+			      : text_running(&a->tree)	? "Live now"
 			      : analysis_interrupted(a) ? "Live at the end"
 							: "Never freed",
 			      analysis_is_cut(a) ? ", as far as this trace shows" : "", least,

@@ -162,6 +162,9 @@ static void print_none(const struct profile *p, FILE *out)
 static void text(struct view_request *r, FILE *out)
 {
 	const struct profile *p = r->profile;
+	const bool log_end = p->walk.input.log_end;
+	const bool runs = text_running(&p->tree) && !log_end && !p->sites.options.until.set &&
+			  !p->sites.options.filter.process;
 	const struct flat_view flat = {
 		.heading = heading,
 		.about = about,
@@ -175,9 +178,12 @@ static void text(struct view_request *r, FILE *out)
 		return;
 	}
 	fprintf(out, "%s %s: %s.\n",
-		format_many(p->total.leaked_calls, "block was", "blocks were").s,
-		tree_left_open(&p->tree, &p->walk.heap) || p->walk.input.log_end ? "live at the end"
-										 : "never freed",
+		format_many(p->total.leaked_calls, runs ? "block is" : "block was",
+			    runs ? "blocks are" : "blocks were")
+		    .s,
+		runs						     ? "live now"
+		: tree_left_open(&p->tree, &p->walk.heap) || log_end ? "live at the end"
+								     : "never freed",
 		format_exact(p->total.leaked_bytes).s);
 	if (only_sum_grows(p))
 		fputs("No row grew to the end by itself, but their sum did.\n", out);

@@ -79,6 +79,7 @@ struct finding {
 	bool ended_before;	  /* LEAK: processes that left it ended before the run did */
 	struct growth_site grown; /* GROWN */
 	bool interrupted;	  /* PEAK, LEAK: analysis_interrupted */
+	bool runs;		  /* and the program still runs; set by overview_runs() */
 	bool cut;		  /* PEAK, LEAK: analysis_is_cut */
 	bool about;	  /* PEAK, LEAK: its part is an estimate that may be wrong by half */
 	bool reduced;	  /* the file has not all of its calls, so it cannot be replayed */
