@@ -398,6 +398,44 @@ END
 	expect_words out ', with code and files. '
 }
 
+# What is mapped need not be resident: a function is named only if it mapped most of that, whatever
+# is resident of the others' files.
+test_peak_rss_of_sparse_files() {
+	cat >sparse.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static char *map(const char *name, long n)
+{
+	int fd = open(name, O_RDWR | O_CREAT, 0600);
+	ftruncate(fd, n);
+	return mmap(0, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+static char *sparse(void) { return map("holes", 2l << 30); }
+static char *table(void) { return memset(map("table", 64 << 20), 1, 64 << 20); }
+static char *other(void)
+{
+	int fd = open("holes", O_RDWR | O_CREAT, 0600);
+	ftruncate(fd, 2l << 30);
+	return mmap(0, 2l << 30, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+int main(int n, char **arg)
+{
+	char *p = n > 1 ? other() : sparse(), *q = table();
+	free(malloc(1000));
+	usleep(200000);
+	return !p || !q || !arg;
+}
+END
+	compile sparse
+	report_with ' MiB of it files and shared memory' ./sparse
+	expect_words out ' MiB of it files and shared memory, mapped mostly by map (sparse.c:10). Allocated'
+	report_with ' MiB of it files and shared memory' ./sparse other
+	expect_words out ' MiB of it files and shared memory. Allocated'
+}
+
 # A process that called no allocating function has a size, and mapped memory.
 test_peak_rss_of_a_process_without_blocks() {
 	cat >mapper.c <<-'END'

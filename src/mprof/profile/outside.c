@@ -182,6 +182,7 @@ struct who {
 	bool many_lines;	       /* of the function; `line` has most of the bytes */
 	uint32_t stack;		       /* the one with most bytes of this line */
 	uint64_t bytes, line_bytes;
+	uint64_t caller_bytes; /* of `caller`, where find_caller() found it */
 };
 
 static const char *name_of_runtime(const struct who *w)
@@ -259,22 +260,24 @@ static void name_who(struct who *w, const struct look *l)
 		w->caller = profile_caller(l->names, w->stack, line);
 }
 
-/* Takes the n stacks of one function.  Returns the caller with more than half of the bytes, or
- * NULL: the function has only one caller, or none has more than half. */
-static const struct sym_line *main_caller(struct who *who, size_t n, uint64_t all)
+/* Takes the n stacks of one function.  Sets the caller with more than half of the bytes, or NULL:
+ * the function has only one caller, or none has more than half. */
+static void find_caller(struct who *most, struct who *who, size_t n)
 {
 	size_t i, k;
 	uint64_t bytes;
 
+	most->caller = NULL;
 	SORT(who, n, by_caller);
 	for (i = 0; i < n; i = k) {
 		for (bytes = 0, k = i; k < n && !sym_order_functions(who[k].caller, who[i].caller);
 		     k++)
 			bytes += who[k].bytes;
-		if (bytes > all / 2)
-			return k - i < n ? who[i].caller : NULL;
+		if (bytes <= most->bytes / 2)
+			continue;
+		most->caller = k - i < n ? who[i].caller : NULL;
+		most->caller_bytes = bytes;
 	}
-	return NULL;
 }
 
 ORDER(by_line, struct who, FALLING(line) ?: FALLING(bytes))
@@ -316,7 +319,7 @@ static struct who most_of_functions(struct who *who, size_t count)
 		first = i;
 		last = k;
 	}
-	most.caller = main_caller(who + first, last - first, most.bytes);
+	find_caller(&most, who + first, last - first);
 	find_line(&most, who + first, last - first);
 	return most;
 }
@@ -462,12 +465,19 @@ void outside_find(struct outside *o, const struct analysis *a, const struct trac
 	find_moved(o, &best);
 }
 
+/* Is the rest of all as much as half of what is resident? */
+static bool leaves(uint64_t all, uint64_t bytes, uint64_t half)
+{
+	return all >= bytes + half;
+}
+
 void outside_find_files(struct outside_place *place, const struct analysis *a,
 			struct profile *names)
 {
 	const struct maps_of *maps = a->maps.process.item;
 	struct look l = { .names = names };
 	struct who most, function;
+	uint64_t half;
 
 	*place = (struct outside_place){ .bytes = 0 };
 	/* Others tell only how large one of them was. */
@@ -476,6 +486,14 @@ void outside_find_files(struct outside_place *place, const struct analysis *a,
 	l.process = a->tree.process;
 	l.maps = maps;
 	function = find_most(NULL, &l, OF_FILES, &most);
-	if (maps->file_peak >= tree_files(l.process) / 2 && most.bytes > maps->file_peak / 2)
-		*place = place_of(&function, &l);
+	half = tree_files(l.process) / 2;
+	if (maps->file_peak < half || most.bytes <= maps->file_peak / 2)
+		return;
+	/* What others mapped may all be resident, and most of this not. */
+	if (leaves(maps->file_peak, function.bytes, half) ||
+	    (function.many_lines && leaves(maps->file_peak, function.line_bytes, half)))
+		return;
+	if (leaves(maps->file_peak, function.caller_bytes, half))
+		function.caller = NULL;
+	*place = place_of(&function, &l);
 }
